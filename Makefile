@@ -1,0 +1,108 @@
+# fiberlab. `make` lists the targets; each does its own set-up (scripts/need).
+#
+# What may be set, as in `make run ARGS="--json /usr/share/doc"`:
+#   ARGS       arguments of `fiberlab run`
+#   PKGS       the packages that are tested and checked
+#   BENCH      the benchmarks that `make bench` runs
+#   TESTFLAGS  more flags for `go test`, such as -short or -run
+#   GO_TEST    a command that takes the place of `go test`, such as `gotestsum --`
+#   WITNESS    a command, by its full path, put before every test program to record what ran
+# CC, GOFLAGS and Go's other variables have their usual meaning.
+
+ARGS      ?=
+PKGS      ?= ./...
+BENCH     ?= .
+TESTFLAGS ?=
+GO_TEST   ?= go test
+WITNESS   ?=
+
+# The other architecture, of the two that fiberlab knows.
+ifeq ($(shell uname -m),aarch64)
+FOREIGN_ARCH   = amd64
+FOREIGN_TRIPLE = x86_64-linux-gnu
+FOREIGN_QEMU   = qemu-x86_64
+BRANCH_GUARDS  = -fcf-protection=full
+else
+FOREIGN_ARCH   = arm64
+FOREIGN_TRIPLE = aarch64-linux-gnu
+FOREIGN_QEMU   = qemu-aarch64
+BRANCH_GUARDS  = -mbranch-protection=standard
+endif
+FOREIGN_EXEC   = $(strip $(FOREIGN_QEMU) $(FOREIGN_CPU) -L /usr/$(FOREIGN_TRIPLE))
+FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC=$(FOREIGN_TRIPLE)-gcc FIBERLAB_EXEC="$(FOREIGN_EXEC)"
+
+OLDEST      = go1.24.9
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# The packages with C and assembly in them, and those that test it: branch guards change nothing in the others.
+GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... ./tests/...
+
+# UNDER is what starts a test program: nothing, a witness, an emulator, or both.
+UNDER     = $(WITNESS)
+RUN_TESTS = $(GO_TEST) -count=1 -timeout 10m $(TESTFLAGS) $(if $(UNDER),-exec "$(UNDER)")
+
+SOURCES    = $(shell find . -name build -prune -o -name .git -prune -o -name '$(1)' -print)
+GO_SOURCES = $(call SOURCES,*.go)
+C_SOURCES  = $(call SOURCES,*.[ch])
+SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
+
+export CGO_ENABLED = 1
+
+.PHONY: help run test test-foreign test-foreign-plain test-foreign-guarded race test-oldest bench lint clean
+
+help: ## list the targets (the default)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
+
+run: ## build fiberlab and run its main job: fiberlab run $(ARGS)
+	@scripts/need go certs cc
+	@go build -buildvcs=false -o build/fiberlab ./cmd/fiberlab
+	@build/fiberlab run $(ARGS)
+
+test: ## run the tests on this machine's architecture
+	@scripts/need go certs cc
+	$(RUN_TESTS) $(PKGS)
+
+test-foreign: ## run them on the other architecture, by qemu-user, without and with branch guards
+	@$(MAKE) --no-print-directory test-foreign-plain
+	@$(MAKE) --no-print-directory test-foreign-guarded
+
+test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EXEC))
+
+test-foreign-plain:
+	@scripts/need go certs cc foreign
+	$(FOREIGN) $(RUN_TESTS) $(PKGS)
+
+test-foreign-guarded: FOREIGN_CPU = -cpu max
+test-foreign-guarded:
+	@scripts/need go certs cc foreign
+	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_PKGS)
+
+race: ## run the tests under the race detector
+	@scripts/need go certs cc
+	$(RUN_TESTS) -race $(PKGS)
+
+test-oldest: ## run the tests with the oldest Go that is supported, which Go fetches itself
+	@scripts/need go certs cc
+	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) $(PKGS)
+
+bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them
+	@scripts/need go certs cc
+	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(TESTFLAGS) ./tests/
+
+lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
+	@scripts/need go certs cc foreign clang-format shellcheck
+	go vet $(PKGS)
+	$(FOREIGN) go vet $(PKGS)
+	@GOBIN="$(CURDIR)/build/bin" go install $(STATICCHECK)
+	build/bin/staticcheck $(PKGS)
+	$(FOREIGN) build/bin/staticcheck $(PKGS)
+	scripts/c-warnings
+	$(FOREIGN) scripts/c-warnings
+	gofmt -l $(GO_SOURCES) | { ! grep .; }
+	go mod tidy -diff
+	clang-format --dry-run -Werror $(C_SOURCES)
+	shellcheck $(SCRIPTS)
+	@echo lint: clean: $(words $(GO_SOURCES)) Go, $(words $(C_SOURCES)) C, $(words $(SCRIPTS)) shell
+
+clean: ## remove what the other targets built
+	rm -rf build

@@ -1,0 +1,133 @@
+/* The bare switch without a call, for C callers: marl_fiber_swap_inline(from, to) has the contract
+ * of marl_fiber_swap, and the two may be mixed freely: either resumes what the other suspended, and
+ * either enters a fresh fiber.
+ *
+ * All callee-saved registers survive. The stack pointer, the frame pointer and the resume address
+ * are stored in the context here. The others are clobbers, so that the compiler saves those it
+ * uses, once in a function instead of once a switch: that is where the time of marl_fiber_swap is
+ * saved. All are loaded, because what is resumed may have been suspended by marl_fiber_swap; if it
+ * was suspended here, their slots hold stale values that nobody reads.
+ *
+ * A compiler may keep the address of a thread-local variable across the switch. A function whose
+ * fiber can come back on another thread must not touch thread-local variables (errno is one) on
+ * both sides of it. */
+#ifndef MARL_INLINE_H
+#define MARL_INLINE_H
+
+#include "context.h"
+
+/* In a function whose frame has no fixed size, clang keeps a second frame pointer, the base
+ * pointer, in rbx or x19, and does not save it when it is clobbered. gcc saves all that it uses. */
+#ifdef __clang__
+#define MARL_STORE_BASE_POINTER(store) store
+#define MARL_CLOBBER_BASE_POINTER(reg)
+#else
+#define MARL_STORE_BASE_POINTER(store)
+#define MARL_CLOBBER_BASE_POINTER(reg) , reg
+#endif
+
+#if defined(__x86_64__)
+
+#ifdef __AVX512F__
+#define MARL_CLOBBER_AVX512                                                                        \
+    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",    \
+        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5",  \
+        "k6", "k7"
+#else
+#define MARL_CLOBBER_AVX512
+#endif
+
+/* `to` must be in rsi: the trampoline looks for it there. The alignment, never executed, lets the
+ * resumed side start with a full fetch. */
+static inline __attribute__((always_inline)) void
+marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_context *to) {
+    __asm__ volatile(
+        /* clang-format off */
+        "leaq    1f(%%rip), %%rax\n\t"
+        MARL_STORE_BASE_POINTER("movq    %%rbx, %c[rbx](%[from])\n\t")
+        "movq    %%rbp, %c[rbp](%[from])\n\t"
+        "movq    %%rsp, %c[rsp](%[from])\n\t"
+        "movq    %%rax, %c[rip](%[from])\n\t"
+        "movq    %c[rbx](%[to]), %%rbx\n\t"
+        "movq    %c[r12](%[to]), %%r12\n\t"
+        "movq    %c[r13](%[to]), %%r13\n\t"
+        "movq    %c[r14](%[to]), %%r14\n\t"
+        "movq    %c[r15](%[to]), %%r15\n\t"
+        "movq    %c[rbp](%[to]), %%rbp\n\t"
+        "movq    %c[rsp](%[to]), %%rsp\n\t"
+        "notrack jmp *%c[rip](%[to])\n\t"
+        ".p2align 5\n"
+        "1:"
+        /* clang-format on */
+        : [from] "+D"(from), [to] "+S"(to)
+        : [rbx] "i"(MARL_REG_RBX), [rbp] "i"(MARL_REG_RBP), [r12] "i"(MARL_REG_R12),
+          [r13] "i"(MARL_REG_R13), [r14] "i"(MARL_REG_R14), [r15] "i"(MARL_REG_R15),
+          [rsp] "i"(MARL_REG_RSP), [rip] "i"(MARL_REG_RIP)
+        : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
+          "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+          "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",
+          "st(5)", "st(6)", "st(7)", "mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6",
+          "mm7" MARL_CLOBBER_BASE_POINTER("rbx") MARL_CLOBBER_AVX512);
+}
+
+#elif defined(__aarch64__)
+
+#ifdef __ARM_FEATURE_SVE
+#define MARL_CLOBBER_SVE                                                                           \
+    , "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13",      \
+        "p14", "p15"
+#else
+#define MARL_CLOBBER_SVE
+#endif
+
+/* As in swap_arm64.S: where branch targets are enforced, what `to` resumes at may be no landing
+ * pad; ret needs none. */
+#ifdef __ARM_FEATURE_BTI_DEFAULT
+#define MARL_RESUME "ret"
+#else
+#define MARL_RESUME "br"
+#endif
+
+/* `to` must be in x1: the trampoline looks for it there. */
+static inline __attribute__((always_inline)) void
+marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_context *to) {
+    register struct marl_fiber_context *x0 __asm__("x0") = from;
+    register const struct marl_fiber_context *x1 __asm__("x1") = to;
+
+    __asm__ volatile(
+        /* clang-format off */
+        "adr     x30, 1f\n\t"
+        "mov     x9, sp\n\t"
+        MARL_STORE_BASE_POINTER("str     x19, [%[from], %c[x19]]\n\t")
+        "stp     x29, x30, [%[from], %c[x29]]\n\t"
+        "str     x9, [%[from], %c[sp]]\n\t"
+        "ldr     x9, [%[to], %c[sp]]\n\t"
+        "ldp     x19, x20, [%[to], %c[x19]]\n\t"
+        "ldp     x21, x22, [%[to], %c[x21]]\n\t"
+        "ldp     x23, x24, [%[to], %c[x23]]\n\t"
+        "ldp     x25, x26, [%[to], %c[x25]]\n\t"
+        "ldp     x27, x28, [%[to], %c[x27]]\n\t"
+        "ldp     d8, d9, [%[to], %c[d8]]\n\t"
+        "ldp     d10, d11, [%[to], %c[d10]]\n\t"
+        "ldp     d12, d13, [%[to], %c[d12]]\n\t"
+        "ldp     d14, d15, [%[to], %c[d14]]\n\t"
+        "ldp     x29, x30, [%[to], %c[x29]]\n\t"
+        "mov     sp, x9\n\t"
+        MARL_RESUME "      x30\n"
+        "1:"
+        /* clang-format on */
+        : [from] "+r"(x0), [to] "+r"(x1)
+        : [x19] "i"(MARL_REG_X19), [x21] "i"(MARL_REG_X21), [x23] "i"(MARL_REG_X23),
+          [x25] "i"(MARL_REG_X25), [x27] "i"(MARL_REG_X27), [x29] "i"(MARL_REG_X29),
+          [d8] "i"(MARL_REG_D8), [d10] "i"(MARL_REG_D10), [d12] "i"(MARL_REG_D12),
+          [d14] "i"(MARL_REG_D14), [sp] "i"(MARL_REG_SP)
+        : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
+          "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30",
+          "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
+          "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",
+          "v25", "v26", "v27", "v28", "v29", "v30",
+          "v31" MARL_CLOBBER_BASE_POINTER("x19") MARL_CLOBBER_SVE);
+}
+
+#endif
+#endif

@@ -1,0 +1,47 @@
+/* The switches of this directory's parent, as the prober sees them. */
+#include "../inline.h"
+#include "prober.h"
+
+static void set_target(void *ctx, void *stack, size_t size, void (*target)(void *), void *arg) {
+    marl_fiber_set_target(ctx, stack, size, target, arg);
+}
+
+/* By pointer, so that the landing pads are used where branch targets are checked. */
+typedef void switch_function(struct marl_fiber_context *, const struct marl_fiber_context *);
+static switch_function *volatile bare = marl_fiber_swap;
+static switch_function *volatile with_control = marl_fiber_swap_fp;
+
+static void swap(void *from, const void *to) {
+    bare(from, to);
+}
+
+static void swap_fp(void *from, const void *to) {
+    with_control(from, to);
+}
+
+static void swap_inline(void *from, const void *to) {
+    marl_fiber_swap_inline(from, to);
+}
+
+/* What one suspends the other resumes: three switches of each kind, so that the kinds meet in all
+ * ways. */
+static void swap_mixed(void *from, const void *to) {
+    static int calls;
+
+    if (calls++ / 3 % 2)
+        marl_fiber_swap(from, to);
+    else
+        marl_fiber_swap_inline(from, to);
+}
+
+#define CONTEXT                                                                                    \
+    .context_size = sizeof(struct marl_fiber_context), .set_target = set_target,                   \
+    .outermost = marl_fiber_trampoline, .outermost_size = 64
+
+const struct variant variants[] = {
+    {.name = "swap", .swap = swap, CONTEXT},
+    {.name = "swap_fp", .swap = swap_fp, .keeps_control = 1, .exact_flags = 1, CONTEXT},
+    {.name = "inline", .swap = swap_inline, .inlined = 1, CONTEXT},
+    {.name = "mixed", .swap = swap_mixed, CONTEXT},
+    {.name = NULL},
+};

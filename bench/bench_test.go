@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/fiber"
+)
+
+// requireReleased fails if the test leaves fibers, stacks, roots or goroutines behind.
+func requireReleased(t *testing.T) {
+	t.Helper()
+	ignore := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		require.NoError(t, fiber.Drain())
+		require.Equal(t, fiber.Stats{}, fiber.ReadStats())
+		goleak.VerifyNone(t, ignore)
+	})
+}
+
+func TestEveryMechanismSwitches(t *testing.T) {
+	names := []string{}
+	for _, m := range Mechanisms() {
+		names = append(names, m.Name)
+		t.Run(m.Name, func(t *testing.T) {
+			requireReleased(t)
+			s, err := m.Open()
+			require.NoError(t, err)
+			for asked, made := range map[int]int{0: 2, 1: 2, 2: 2, 3: 4, 1000: 1000, 1001: 1002} {
+				sample, err := s.Switch(asked)
+				require.NoError(t, err)
+				require.Equal(t, made, sample.Switches)
+				require.GreaterOrEqual(t, sample.Elapsed, time.Duration(0))
+			}
+			require.NoError(t, s.Close())
+		})
+	}
+	require.Equal(t, []string{"asm", "asm-inline", "asm-nofp", "ucontext", "goroutine", "channel", "threads",
+		"go-on-asm", "go-on-ucontext"}, names)
+}
+
+// A session must not depend on the thread that opened it.
+func TestSessionsMoveBetweenThreads(t *testing.T) {
+	for _, m := range Mechanisms() {
+		t.Run(m.Name, func(t *testing.T) {
+			requireReleased(t)
+			s, err := m.Open()
+			require.NoError(t, err)
+			for range 20 {
+				done := make(chan error)
+				go func() {
+					if m.Name != "goroutine" { // iter.Pull must be resumed as it was made: unlocked
+						runtime.LockOSThread() // and the thread ends with the goroutine
+					}
+					_, err := s.Switch(10)
+					done <- err
+				}()
+				require.NoError(t, <-done)
+			}
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// Nobody else can count the switches of a loop of its own; those of threads the kernel counts.
+func TestThreadsSwitchAsOftenAsTheySay(t *testing.T) {
+	const n = 2000
+	s, err := openThreads()
+	require.NoError(t, err)
+	before := switchesOfThisProcess(t)
+	_, err = s.Switch(n)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, switchesOfThisProcess(t)-before, int64(n))
+	require.NoError(t, s.Close())
+}
+
+func switchesOfThisProcess(t *testing.T) int64 {
+	var usage unix.Rusage
+	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &usage))
+	return int64(usage.Nvcsw) + int64(usage.Nivcsw)
+}
+
+func TestRings(t *testing.T) {
+	requireReleased(t)
+	for name, open := range map[string]func(n int) (Session, error){
+		"c":         OpenRing,
+		"asm":       func(n int) (Session, error) { return OpenGoRing(fiber.Asm, n) },
+		"ucontext":  func(n int) (Session, error) { return OpenGoRing(fiber.Ucontext, n) },
+		"goroutine": func(n int) (Session, error) { return OpenGoRing(fiber.Goroutine, n) },
+	} {
+		for _, n := range []int{1, 2, 99} {
+			s, err := open(n)
+			require.NoError(t, err, name)
+			for _, laps := range []int{1, 2, 7} {
+				sample, err := s.Switch(laps*(n+1) - n)
+				require.NoError(t, err)
+				require.Equal(t, laps*(n+1), sample.Switches, "a ring of %d and its root, %d laps", n, laps)
+			}
+			require.NoError(t, s.Close())
+		}
+		for _, n := range []int{0, -1} {
+			_, err := open(n)
+			require.ErrorContains(t, err, "at least 1", name)
+		}
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	requireReleased(t)
+	const rounds = 4
+	calls := 0
+	rows, err := Measure(t.Context(), Options{Rounds: rounds, Sample: 100 * time.Microsecond}, func(done, total int) {
+		calls++
+		require.Equal(t, calls, done)
+		require.Equal(t, rounds*len(Mechanisms()), total)
+	})
+	require.NoError(t, err)
+	require.Equal(t, rounds*len(Mechanisms()), calls)
+	require.Len(t, rows, len(Mechanisms()))
+	for i, r := range rows {
+		require.Equal(t, Mechanisms()[i].Name, r.Mechanism)
+		require.Equal(t, rounds, r.Samples)
+		require.Positive(t, r.Min)
+		require.LessOrEqual(t, r.Min, r.Q1)
+		require.LessOrEqual(t, r.Q1, r.Median)
+		require.LessOrEqual(t, r.Median, r.Q3)
+		require.LessOrEqual(t, r.Q3, r.Max)
+		require.Equal(t, r.Median/rows[0].Median, r.Ratio)
+		require.GreaterOrEqual(t, r.Switches, 64)
+	}
+}
+
+func TestMeasureStops(t *testing.T) {
+	requireReleased(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := Measure(ctx, Options{Sample: 100 * time.Microsecond}, func(done, _ int) {
+		if done == 11 {
+			cancel()
+		}
+		require.LessOrEqual(t, done, 11)
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Measure(ctx, Options{}, nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestMeasureRefusesNegativeOptions(t *testing.T) {
+	for _, o := range []Options{{Rounds: -1}, {Sample: -1}} {
+		_, err := Measure(t.Context(), o, nil)
+		require.ErrorContains(t, err, "negative")
+	}
+}
+
+func TestSummary(t *testing.T) {
+	rows := summarise([]*lane{
+		{name: "asm", taken: []float64{5, 1, 4, 2, 3}, switches: 64},
+		{name: "slow", taken: []float64{60, 10, 50, 20, 40}, switches: 65},
+	})
+	require.Equal(t, Row{"asm", 3, 2, 4, 1, 5, 1, 5, 64}, rows[0])
+	require.Equal(t, Row{"slow", 40, 20, 50, 10, 60, 40.0 / 3, 5, 65}, rows[1])
+}
+
+func TestAThreadGetsItsProcessorsBack(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	processors := func() (set unix.CPUSet) {
+		require.NoError(t, unix.SchedGetaffinity(0, &set))
+		return set
+	}
+	before := processors()
+	require.Equal(t, runtime.NumCPU(), before.Count(), "an earlier test left this thread pinned")
+	require.NoError(t, onCPU(currentCPU(), func() error {
+		inside := processors()
+		require.Equal(t, 1, inside.Count())
+		require.True(t, inside.IsSet(currentCPU()))
+		return nil
+	}))
+	require.Equal(t, before, processors())
+	require.Error(t, onCPU(1023, func() error { return nil }), "there is no such processor")
+	require.Equal(t, before, processors())
+}

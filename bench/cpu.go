@@ -1,0 +1,42 @@
+package bench
+
+/*
+#define _GNU_SOURCE
+#include <sched.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// currentCPU is the number of the processor that the calling thread runs on now.
+func currentCPU() int {
+	return int(C.sched_getcpu())
+}
+
+// onCPU calls f on a thread that may run on one processor only, and gives the thread its processors
+// back afterwards. f runs on the calling goroutine.
+func onCPU(cpu int, f func() error) error {
+	runtime.LockOSThread()
+	var before, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("asking for the thread's processors: %w", err)
+	}
+	one.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("pinning the thread to processor %d: %w", cpu, err)
+	}
+	err := f()
+	if restored := unix.SchedSetaffinity(0, &before); restored != nil {
+		// The thread stays locked, so that it dies with its goroutine and nobody else runs on it.
+		return fmt.Errorf("unpinning the thread from processor %d: %w", cpu, restored)
+	}
+	runtime.UnlockOSThread()
+	return err
+}

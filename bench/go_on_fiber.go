@@ -1,0 +1,51 @@
+package bench
+
+import (
+	"errors"
+	"time"
+
+	"fiberlab/fiber"
+)
+
+func openGoOnAsm() (Session, error)      { return openGoOnFiber(fiber.Asm) }
+func openGoOnUcontext() (Session, error) { return openGoOnFiber(fiber.Ucontext) }
+
+func openGoOnFiber(b fiber.Backend) (Session, error) {
+	return openRooted(b, func(root *fiber.Fiber) (game, error) { return newGoPair(root, b) })
+}
+
+// goPair switches between a root fiber and a Go function on a fiber that answers every switch with a
+// switch back: the public Go face, every error checked.
+type goPair struct {
+	root, away *fiber.Fiber
+	ending     bool
+	err        error // of away's switches
+}
+
+func newGoPair(root *fiber.Fiber, b fiber.Backend) (*goPair, error) {
+	p := &goPair{root: root}
+	away, err := fiber.New(fiber.Config{Name: "bench", Backend: b}, p.answer)
+	p.away = away
+	return p, err
+}
+
+func (p *goPair) answer() {
+	for !p.ending && p.err == nil {
+		p.err = p.away.SwitchTo(p.root)
+	}
+}
+
+func (p *goPair) run(switches int) (Sample, error) {
+	start := time.Now()
+	for range trips(switches) {
+		if err := p.root.SwitchTo(p.away); err != nil {
+			return Sample{}, errors.Join(err, p.err)
+		}
+	}
+	return Sample{2 * trips(switches), time.Since(start)}, p.err
+}
+
+func (p *goPair) close() error {
+	p.ending = true
+	return errors.Join(end(p.root, p.away), p.err)
+}

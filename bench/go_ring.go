@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"fiberlab/fiber"
+)
+
+// OpenGoRing makes a ring of n Go fibers of backend b and goes round it once. A Go fiber holds some
+// 17 KB, so 100,000 of them take 1.7 GB.
+func OpenGoRing(b fiber.Backend, n int) (Session, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("bench: a ring of %d fibers: it needs at least 1", n)
+	}
+	return openRooted(b, func(root *fiber.Fiber) (game, error) { return newGoRing(root, b, n) })
+}
+
+// goRing hands the thread round n Go functions on fibers and the root.
+type goRing struct {
+	members []*fiber.Fiber // the root is the last
+	ending  bool
+	err     error // of the members' switches
+}
+
+func newGoRing(root *fiber.Fiber, b fiber.Backend, n int) (*goRing, error) {
+	r := &goRing{}
+	for i := range n {
+		f, err := fiber.New(fiber.Config{Name: "ring", Backend: b}, func() { r.handOn(i) })
+		if err != nil {
+			return nil, errors.Join(err, r.closeWith(root))
+		}
+		r.members = append(r.members, f)
+	}
+	r.members = append(r.members, root)
+	if _, err := r.run(1); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	return r, nil
+}
+
+func (r *goRing) handOn(i int) {
+	for !r.ending && r.err == nil {
+		r.err = r.members[i].SwitchTo(r.members[i+1])
+	}
+}
+
+func (r *goRing) run(switches int) (Sample, error) {
+	n := len(r.members) - 1
+	laps := laps(switches, n)
+	start := time.Now()
+	for range laps {
+		if err := r.members[n].SwitchTo(r.members[0]); err != nil {
+			return Sample{}, errors.Join(err, r.err)
+		}
+	}
+	return Sample{laps * (n + 1), time.Since(start)}, r.err
+}
+
+func (r *goRing) close() error {
+	n := len(r.members) - 1
+	root := r.members[n]
+	r.members = r.members[:n]
+	return r.closeWith(root)
+}
+
+func (r *goRing) closeWith(root *fiber.Fiber) error {
+	r.ending = true
+	err := r.err
+	for _, f := range r.members {
+		err = errors.Join(err, end(root, f))
+	}
+	return err
+}

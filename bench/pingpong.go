@@ -1,0 +1,76 @@
+package bench
+
+/*
+#cgo CFLAGS: -O2 -Wall -Wextra
+#include "pingpong.h"
+
+static void *open_pair(const struct pingpong *p, uintptr_t lo, uintptr_t top) {
+    return p->open((void *)lo, top - lo);
+}
+static uint64_t run_pair(const struct pingpong *p, void *pair, uint64_t trips) {
+    return p->run(pair, trips);
+}
+static void close_pair(const struct pingpong *p, void *pair) {
+    p->close(pair);
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	_ "fiberlab/asm"
+	_ "fiberlab/cgo_ucontext"
+	"fiberlab/stack"
+)
+
+// pingpong switches between the thread's own stack and a second one, by one of the C loops.
+type pingpong struct {
+	loop  *C.struct_pingpong
+	pool  *stack.Pool
+	stack *stack.Stack
+	pair  unsafe.Pointer // C memory
+}
+
+func openAsm() (Session, error)       { return openPingpong(&C.pingpong_asm) }
+func openAsmInline() (Session, error) { return openPingpong(&C.pingpong_asm_inline) }
+func openAsmNofp() (Session, error)   { return openPingpong(&C.pingpong_asm_nofp) }
+func openUcontext() (Session, error)  { return openPingpong(&C.pingpong_ucontext) }
+
+func openPingpong(loop *C.struct_pingpong) (Session, error) {
+	pool, err := stack.NewPool(stack.Options{})
+	if err != nil {
+		return nil, err
+	}
+	st, err := pool.Get()
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	p := &pingpong{loop: loop, pool: pool, stack: st}
+	p.pair, err = C.open_pair(loop, C.uintptr_t(st.Lo()), C.uintptr_t(st.Top()))
+	if p.pair == nil {
+		return nil, errors.Join(fmt.Errorf("allocating two contexts: %w", err), p.free())
+	}
+	return p, nil
+}
+
+func (p *pingpong) Switch(n int) (Sample, error) {
+	s := Sample{Switches: 2 * trips(n)}
+	err := onCPU(currentCPU(), func() error {
+		s.Elapsed = time.Duration(C.run_pair(p.loop, p.pair, C.uint64_t(trips(n))))
+		return nil
+	})
+	return s, err
+}
+
+func (p *pingpong) Close() error {
+	C.close_pair(p.loop, p.pair)
+	return p.free()
+}
+
+func (p *pingpong) free() error {
+	return errors.Join(p.pool.Put(p.stack), p.pool.Close())
+}

@@ -1,0 +1,67 @@
+/* Two contexts that hand one thread back and forth: what the C loops of the bench have in common.
+ *
+ * A mechanism's file defines CONTEXT, SET_TARGET, SWAP and PINGPONG and includes this header, which
+ * then defines PINGPONG. So the loops differ in nothing but the switch. */
+#ifndef FIBERLAB_BENCH_PINGPONG_H
+#define FIBERLAB_BENCH_PINGPONG_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+struct pingpong {
+    /* Prepares a pair whose second half runs on [stack, stack + size). NULL: no memory. */
+    void *(*open)(void *stack, size_t size);
+    /* Switches there and back trips times and returns the nanoseconds that took. */
+    uint64_t (*run)(void *pair, uint64_t trips);
+    /* Frees what open allocated; the stack may go afterwards. */
+    void (*close)(void *pair);
+};
+
+extern const struct pingpong pingpong_asm, pingpong_asm_inline, pingpong_asm_nofp,
+    pingpong_ucontext;
+
+static inline uint64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+#endif
+
+#ifdef PINGPONG
+
+#include <stdlib.h>
+
+/* An instruction cache line of its own for each loop, so that the figures do not depend on what
+ * happens to be linked before it. */
+#define LOOP __attribute__((noinline, aligned(64)))
+
+struct pair {
+    CONTEXT home, away;
+};
+
+LOOP static void answer(void *arg) {
+    struct pair *pair = arg;
+    for (;;)
+        SWAP(&pair->away, &pair->home);
+}
+
+static void *pair_open(void *stack, size_t size) {
+    struct pair *pair = aligned_alloc(64, (sizeof *pair + 63) / 64 * 64);
+    if (pair)
+        SET_TARGET(&pair->away, stack, size, answer, pair);
+    return pair;
+}
+
+LOOP static uint64_t pair_run(void *arg, uint64_t trips) {
+    struct pair *pair = arg;
+    uint64_t start = nanoseconds();
+    for (; trips; trips--)
+        SWAP(&pair->home, &pair->away);
+    return nanoseconds() - start;
+}
+
+const struct pingpong PINGPONG = {pair_open, pair_run, free};
+
+#endif

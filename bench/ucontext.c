@@ -1,0 +1,8 @@
+/* The C library's swapcontext: two system calls a switch, for the signal mask. */
+#include "../cgo_ucontext/context.h"
+
+#define PINGPONG pingpong_ucontext
+#define CONTEXT struct ucontext_fiber_context
+#define SET_TARGET ucontext_fiber_set_target
+#define SWAP ucontext_fiber_swap
+#include "pingpong.h"

@@ -1,0 +1,60 @@
+#define _GNU_SOURCE /* for the names of the registers in a ucontext_t */
+#include "context.h"
+
+#include <fenv.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static _Noreturn void die(const char *line, size_t length) {
+    ssize_t written = write(STDERR_FILENO, line, length);
+
+    (void)written; /* nothing is left to tell anybody */
+    abort();
+}
+
+/* The argument must be a string literal. */
+#define DIE(line) die("fiberlab: " line "\n", sizeof("fiberlab: " line "\n") - 1)
+
+/* makecontext passes ints, so the address of the context comes in two halves. */
+static void entry(unsigned int high, unsigned int low) {
+    uintptr_t self = (uintptr_t)high << 32 | low;
+    struct ucontext_fiber_context *ctx = (struct ucontext_fiber_context *)self;
+
+    /* getcontext took the environment of whoever prepared this fiber. */
+    fesetenv(FE_DFL_ENV);
+    ctx->target(ctx->arg);
+    DIE("the body of a fiber returned: it must end by switching to another fiber");
+}
+
+/* getcontext took the frame pointer of whoever prepared the fiber, too. Zero ends the stack for
+ * those that follow frame pointers. */
+static void clear_frame_pointer(ucontext_t *uc) {
+#if defined(__x86_64__)
+    uc->uc_mcontext.gregs[REG_RBP] = 0;
+#elif defined(__aarch64__)
+    uc->uc_mcontext.regs[29] = 0;
+#endif
+}
+
+void ucontext_fiber_set_target(struct ucontext_fiber_context *ctx, void *stack, size_t size,
+                               void (*target)(void *), void *arg) {
+    uintptr_t self = (uintptr_t)ctx;
+    uintptr_t top = ((uintptr_t)stack + size) & ~(uintptr_t)15;
+
+    ctx->target = target;
+    ctx->arg = arg;
+    if (getcontext(&ctx->uc) != 0)
+        DIE("getcontext failed");
+    ctx->uc.uc_stack.ss_sp = stack;
+    ctx->uc.uc_stack.ss_size = top - (uintptr_t)stack;
+    ctx->uc.uc_link = NULL; /* entry does not return */
+    makecontext(&ctx->uc, (void (*)(void))entry, 2, (unsigned int)(self >> 32), (unsigned int)self);
+    clear_frame_pointer(&ctx->uc);
+}
+
+void ucontext_fiber_swap(struct ucontext_fiber_context *from,
+                         const struct ucontext_fiber_context *to) {
+    if (swapcontext(&from->uc, &to->uc) != 0)
+        DIE("swapcontext failed");
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+)
+
+// awkwardFiles holds what is easily miscounted: words over chunk borders, a word longer than many
+// chunks, no newline, nothing at all.
+func awkwardFiles() map[string]string {
+	random := rand.New(rand.NewPCG(1, 2))
+	var long strings.Builder
+	for long.Len() < 5*chunkSize {
+		long.WriteString(strings.Repeat("xyz世", random.IntN(9)))
+		long.WriteString([]string{" ", "\n", "\u3000", "\t\t"}[random.IntN(4)])
+	}
+	return map[string]string{
+		"empty":       "",
+		"spaces":      strings.Repeat(" \n", chunkSize),
+		"one":         "word",
+		"same":        "word word\nword",
+		"long":        long.String(),
+		"giant":       "a " + strings.Repeat("b", 3*chunkSize+1) + " c",
+		"border":      strings.Repeat("x", chunkSize-1) + "\u2003" + "y z",
+		"cut":         strings.Repeat(" ", chunkSize-2) + "ab cd",
+		"late-binary": strings.Repeat("text ", headSize) + "\x00 \xff\xfe w\xe2\x80",
+	}
+}
+
+// expected counts by the library's own words.
+func expected(t *testing.T, files []textFile) *tally {
+	t.Helper()
+	want := newTally(len(files))
+	for i, file := range files {
+		text, err := os.ReadFile(file.path)
+		require.NoError(t, err)
+		for _, word := range strings.Fields(string(text)) {
+			want.add(i, []byte(word))
+		}
+	}
+	return want
+}
+
+func awkwardTree(t *testing.T) tree {
+	t.Helper()
+	dir := t.TempDir()
+	writeFiles(t, dir, awkwardFiles())
+	tr, err := walk(t.Context(), dir, openFile)
+	require.NoError(t, err)
+	require.Len(t, tr.text, len(awkwardFiles()))
+	return tr
+}
+
+// requireReleased drains the pool and makes sure that no fiber, root, identity or stack is left.
+func requireReleased(t *testing.T) {
+	t.Helper()
+	require.NoError(t, release())
+}
+
+func TestPlainCount(t *testing.T) {
+	tr := awkwardTree(t)
+	var done atomic.Int64
+	got, err := countPlainly(t.Context(), tr.text, openFile, &done)
+	require.NoError(t, err)
+	require.Empty(t, got.difference(expected(t, tr.text), tr.text))
+	require.Equal(t, tr.bytes, done.Load())
+}
+
+func TestEveryBackendCountsTheSame(t *testing.T) {
+	tr := awkwardTree(t)
+	want := expected(t, tr.text)
+	for _, b := range fiber.Backends() {
+		t.Run(b.String(), func(t *testing.T) {
+			var done atomic.Int64
+			got, switches, err := countOnFibers(t.Context(), b, tr.text, openFile, &done)
+			require.NoError(t, err)
+			require.Empty(t, got.difference(want, tr.text))
+			require.Equal(t, tr.bytes, done.Load())
+			require.GreaterOrEqual(t, switches, 2*want.words(), "a switch for each word, and one back")
+			requireReleased(t)
+		})
+	}
+}
+
+func TestAFileThatFailsInMidRead(t *testing.T) {
+	tr := awkwardTree(t)
+	open := failingOpener("long", chunkSize+100)
+	var done atomic.Int64
+	want, err := countPlainly(t.Context(), tr.text, open, &done)
+	require.NoError(t, err)
+	require.Len(t, want.failures, 1)
+	for _, b := range fiber.Backends() {
+		got, _, err := countOnFibers(t.Context(), b, tr.text, open, &done)
+		require.NoError(t, err)
+		require.Empty(t, got.difference(want, tr.text), b)
+		require.Len(t, got.failures, 1)
+		for i, err := range got.failures {
+			require.Equal(t, "long", filepath.Base(tr.text[i].path))
+			require.ErrorIs(t, err, errBroken)
+		}
+	}
+	requireReleased(t)
+}
+
+func TestThePipelineStops(t *testing.T) {
+	tr := awkwardTree(t)
+	for _, b := range fiber.Backends() {
+		t.Run(b.String(), func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			opened := 0
+			var done atomic.Int64
+			_, _, err := countOnFibers(ctx, b, tr.text, func(path string) (io.ReadCloser, error) {
+				if opened++; opened == 4 {
+					cancel()
+				}
+				return openFile(path)
+			}, &done)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Equal(t, 4, opened)
+			requireReleased(t)
+		})
+	}
+}
+
+func TestDifference(t *testing.T) {
+	files := []textFile{{path: "f"}, {path: "g"}}
+	count := func(f, g string) *tally {
+		c := newTally(2)
+		for i, text := range []string{f, g} {
+			for _, word := range strings.Fields(text) {
+				c.add(i, []byte(word))
+			}
+		}
+		return c
+	}
+	want := count("a b b", "c")
+	require.Empty(t, count("b a b", "c").difference(want, files))
+	require.Equal(t, "2 words in f, not 3", count("a b", "c").difference(want, files))
+	require.Equal(t, "0 words in g, not 1", count("a b b", "").difference(want, files))
+	require.Equal(t, `2 times the word "a", not 1`, count("a a b", "c").difference(want, files))
+	require.Equal(t, `0 times the word "c", not 1`, count("a b b", "d").difference(want, files))
+	failed := count("a b b", "c")
+	failed.failures[1] = errBroken
+	require.Contains(t, failed.difference(want, files), "g")
+}

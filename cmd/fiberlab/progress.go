@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// progress tells how far the work is: by a bar on a terminal, by a line after each stage elsewhere.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	quiet    bool // no lines
+}
+
+func newProgress(w io.Writer, quiet bool) *progress {
+	return &progress{w: w, terminal: isTerminal(w), quiet: quiet}
+}
+
+// say writes a line, unless a bar told the same.
+func (p *progress) say(format string, args ...any) {
+	if !p.terminal && !p.quiet {
+		fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// stage is one part of the work. Whoever does the work counts up done; nothing else happens on its
+// thread, so that drawing does not disturb what is measured.
+type stage struct {
+	done atomic.Int64
+	stop func()
+}
+
+// stage begins a part of that size. It must be ended before the next one begins.
+func (p *progress) stage(name string, size int64) *stage {
+	s := &stage{stop: func() {}}
+	if !p.terminal {
+		return s
+	}
+	size = max(size, 1)
+	bar := progressbar.NewOptions64(size,
+		progressbar.OptionSetWriter(p.w),
+		progressbar.OptionSetDescription(fmt.Sprintf("%-11s", name)),
+		progressbar.OptionSetWidth(40),
+		progressbar.OptionSetRenderBlankState(true),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionClearOnFinish(),
+	)
+	ended, drawn := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(drawn)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				_ = bar.Set64(min(s.done.Load(), size-1)) // at size the bar counts itself as finished
+			case <-ended:
+				_ = bar.Finish()
+				return
+			}
+		}
+	}()
+	s.stop = func() {
+		close(ended)
+		<-drawn
+	}
+	return s
+}
+
+// end removes the bar.
+func (s *stage) end() { s.stop() }

@@ -1,0 +1,95 @@
+package fiber
+
+/*
+#include "core.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/fiber/internal/identity"
+)
+
+// Attach makes the calling goroutine the root fiber of its thread, from which
+// other fibers can be entered and to which those return whose bodies end.
+//
+// On Asm and Ucontext, whose fibers may switch to one another, the goroutine is
+// locked to its thread until Detach. On Goroutine it is not, and its fibers may be
+// entered from any root that is not locked either. There the runtime demands that
+// neither the root nor a body lock or unlock its thread between Attach and Detach,
+// and ends the program otherwise.
+//
+// Attach returns ErrAttached, ErrBackend, ErrUnsupported or ErrNoMemory. Whoever
+// attaches must detach before the goroutine ends, best by defer: otherwise a later
+// goroutine may be taken for this one.
+func Attach(b Backend) (*Fiber, error) {
+	b, err := b.Resolve()
+	if err != nil {
+		return nil, &Error{"attach", "", err}
+	}
+	if f := Current(); f != nil {
+		return nil, &Error{"attach", f.name, ErrAttached}
+	}
+	if !b.handSwitched() {
+		return attachHost(), nil
+	}
+	if err := Supported(); err != nil {
+		return nil, &Error{"attach", "", err}
+	}
+	c, err := newBlock(kind{backend: b})
+	if err != nil {
+		return nil, &Error{"attach", "", err}
+	}
+	runtime.LockOSThread()
+	f := &Fiber{name: fmt.Sprintf("root of thread %d", unix.Gettid()), backend: b, carrier: c, g: identity.G()}
+	c.load(f, Running)
+	if code := C.fiberlab_attach(c.block); code != C.FIBERLAB_OK {
+		runtime.UnlockOSThread()
+		c.state.Store(f.generation | uint64(Closed))
+		c.unload()
+		freeBlock(c)
+		return nil, &Error{"attach", f.name, ErrAttached}
+	}
+	carriers.roots.Add(1)
+	return f, nil
+}
+
+// Detach makes the root f a plain goroutine again. It must be called by f itself,
+// and returns ErrNotRoot, ErrNotCurrent or ErrClosed otherwise. Fibers that are
+// suspended stay as they are; another root may enter them. Where that is impossible
+// (ErrPinned), Detach returns ErrHolds and does nothing.
+func (f *Fiber) Detach() error {
+	if f == nil || f.carrier == nil {
+		return &Error{"detach", "", ErrNotMade}
+	}
+	c := f.carrier
+	switch {
+	case f.State() == Closed:
+		return &Error{"detach", f.name, ErrClosed}
+	case !f.isRoot():
+		return &Error{"detach", f.name, ErrNotRoot}
+	case Current() != f:
+		return &Error{"detach", f.name, ErrNotCurrent}
+	case c.host != nil && c.host.pinned > 0:
+		return &Error{"detach", f.name, ErrHolds}
+	}
+	if c.host != nil {
+		goroutines.remove(f.g)
+		c.state.Store(f.generation | uint64(Closed))
+		c.unload()
+	} else {
+		if code := C.fiberlab_detach(c.block); code != C.FIBERLAB_OK {
+			return &Error{"detach", f.name, switchErrors[code]}
+		}
+		c.state.Store(f.generation | uint64(Closed))
+		c.unload()
+		freeBlock(c)
+		runtime.UnlockOSThread()
+	}
+	carriers.roots.Add(-1)
+	return nil
+}

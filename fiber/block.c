@@ -1,0 +1,47 @@
+/* Memory of control blocks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cgo_ucontext/context.h"
+#include "core.h"
+
+/* A closed block, on cache lines of its own; NULL when there is no memory. */
+fiberlab_fiber *fiberlab_block_new(uint32_t index) {
+    size_t size = (sizeof(fiberlab_fiber) + 63) & ~(size_t)63;
+    fiberlab_fiber *block = aligned_alloc(64, size);
+    if (block) {
+        memset(block, 0, size);
+        block->index = index;
+    }
+    return block;
+}
+
+/* Makes sure that the block has what its own mechanism needs. Returns a
+ * fiberlab_error. */
+int fiberlab_block_reserve(fiberlab_fiber *block) {
+    if (block->own != FIBERLAB_BY_UCONTEXT || block->ucontext)
+        return FIBERLAB_OK;
+    block->ucontext = aligned_alloc(64, (sizeof *block->ucontext + 63) & ~(size_t)63);
+    return block->ucontext ? FIBERLAB_OK : FIBERLAB_NO_MEMORY;
+}
+
+/* Frees what a block that is at rest owns besides itself. */
+void fiberlab_block_free(fiberlab_fiber *block) {
+    free(block->ucontext);
+    block->ucontext = NULL;
+}
+
+/* Names the fiber for the overflow report; what does not fit is cut off. */
+void fiberlab_block_name(fiberlab_fiber *block, const char *name, size_t length) {
+    if (length >= sizeof block->name)
+        length = sizeof block->name - 1;
+    if (length)
+        memcpy(block->name, name, length);
+    block->name[length] = 0;
+}
+
+/* Sets the body, a void (*)(void *), or NULL for a Go body. */
+void fiberlab_block_body(fiberlab_fiber *block, void *body, void *argument) {
+    block->body = (void (*)(void *))body;
+    block->argument = argument;
+}

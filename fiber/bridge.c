@@ -1,0 +1,52 @@
+/* Switches between fibers of the two mechanisms.
+ *
+ * Each fiber is saved by its own mechanism, and must be resumed by what saved it.
+ * Where the two agree a switch is one call. Where they do not, one half of a
+ * switch of each kind is needed: to save without resuming, and the reverse.
+ */
+#include <stdlib.h>
+
+#include "../cgo_ucontext/context.h"
+#include "core.h"
+
+static void resume_ucontext(void *uc) {
+    setcontext(uc);
+    abort();
+}
+
+/* Saves by assembly and resumes by setcontext, which runs on a scrap of the
+ * leaver's own stack: enough for it and for the dynamic linker, which may have to
+ * find it first. Nobody comes back to it. */
+static void asm_to_ucontext(fiberlab_fiber *from, fiberlab_fiber *to) {
+    char scrap[8192];
+    struct marl_fiber_context half;
+    marl_fiber_set_target(&half, scrap, sizeof scrap, resume_ucontext, &to->ucontext->uc);
+    marl_fiber_swap_fp(&from->context, &half);
+}
+
+/* Saves by getcontext, which returns a second time when the leaver is resumed, and
+ * resumes by assembly; what that saves is not wanted. */
+static void ucontext_to_asm(fiberlab_fiber *from, fiberlab_fiber *to) {
+    volatile int resumed = 0;
+    struct marl_fiber_context unwanted;
+    getcontext(&from->ucontext->uc);
+    if (!resumed) {
+        resumed = 1;
+        marl_fiber_swap_fp(&unwanted, &to->context);
+    }
+}
+
+void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to) {
+    from->saved = from->own;
+    if (from->own == FIBERLAB_BY_ASM) {
+        if (to->saved == FIBERLAB_BY_ASM)
+            marl_fiber_swap_fp(&from->context, &to->context);
+        else
+            asm_to_ucontext(from, to);
+    } else {
+        if (to->saved == FIBERLAB_BY_UCONTEXT)
+            ucontext_fiber_swap(from->ucontext, to->ucontext);
+        else
+            ucontext_to_asm(from, to);
+    }
+}

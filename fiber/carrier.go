@@ -1,0 +1,155 @@
+package fiber
+
+/*
+#include "core.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"unsafe"
+
+	"fiberlab/stack"
+)
+
+// bodyKind tells apart what a carrier can run.
+type bodyKind uint8
+
+const (
+	goBody bodyKind = iota
+	cBody
+)
+
+// kind is what carriers that can stand in for one another have in common.
+type kind struct {
+	backend   Backend
+	body      bodyKind
+	stackSize int // bytes; 0 on Goroutine
+}
+
+const (
+	stateMask  = 7
+	generation = stateMask + 1 // what one generation adds to the state's word
+)
+
+// carrier is what a fiber runs on: a stack and a control block, or a coroutine.
+// Once a Go body has run on a hand-switched one it has an identity in the Go
+// runtime, which is dear (some 10 us and 17 KB), so such a carrier outlives the
+// fibers that use it, one after the other. A coroutine has one fiber only.
+type carrier struct {
+	kind    kind
+	state   *atomic.Uint64 // State | generation; in the control block, where C changes it too
+	fiber   atomic.Pointer[Fiber]
+	entered atomic.Bool  // a Go body's: it has begun to serve, so it has an identity to drop
+	goexits atomic.Int32 // bodies that ended by Goexit: it can serve but never return
+
+	block  *C.struct_fiberlab_fiber // hand-switched only
+	stack  *stack.Stack             // hand-switched only; nil for a root
+	stacks *stack.Pool              // where stack came from
+
+	co   *coroutine // Goroutine only
+	host *host      // a root of Goroutine only
+}
+
+// mostGoexits is how many bodies on one carrier may end by Goexit: each leaves
+// frames behind on its Go stack, under those of the next.
+const mostGoexits = 1000
+
+// load makes f the fiber that c carries, in the given state. c is at rest.
+func (c *carrier) load(f *Fiber, as State) {
+	f.generation = c.state.Load()&^stateMask + generation
+	c.fiber.Store(f)
+	if c.block != nil {
+		C.fiberlab_block_name(c.block, (*C.char)(unsafe.Pointer(unsafe.StringData(f.name))), C.size_t(len(f.name)))
+	}
+	c.state.Store(f.generation | uint64(as))
+}
+
+// unload takes the closed fiber off c.
+func (c *carrier) unload() { c.fiber.Store(nil) }
+
+func (c *carrier) setBody(fn, arg unsafe.Pointer) { C.fiberlab_block_body(c.block, fn, arg) }
+
+//export fiberlabServe
+func fiberlabServe(index C.uint32_t) { registry.at(uintptr(index)).serve() }
+
+// serve runs one fiber's body after the other, until it is given a fiber without
+// a body; on a coroutine, one body. It runs on the carrier's own stack and goroutine.
+func (c *carrier) serve() {
+	if !c.entered.Swap(true) {
+		carriers.identities.Add(1)
+	}
+	for {
+		f := c.fiber.Load()
+		if f.body == nil {
+			break
+		}
+		c.run(f)
+		if c.co != nil {
+			break
+		}
+		c.park()
+	}
+	carriers.identities.Add(-1)
+}
+
+// run calls the body of f and comes back when that has returned.
+func (c *carrier) run(f *Fiber) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if r := recover(); r != nil {
+			c.die(f, r)
+		}
+		c.goexit()
+	}()
+	f.body()
+	returned = true
+}
+
+// die ends the program because the body of f panicked with r. It is called by the
+// deferred function, on top of the frames that panicked.
+func (c *carrier) die(f *Fiber, r any) {
+	if c.co == nil {
+		panic(r) // straight to the runtime, whose report shows those frames
+	}
+	// iter.Pull would carry the panic over to the root and lose them.
+	trace := debug.Stack()
+	go func() { panic(fmt.Sprintf("fiber %q panicked: %v\n\n%s", f.name, r, trace)) }()
+	select {}
+}
+
+// goexit is called by the deferred function when the body has called Goexit.
+//
+// A coroutine ends by it like any goroutine, but iter.Pull would have the root's
+// goroutine end too; a panic takes its place, for which the driver looks out.
+//
+// A lent goroutine cannot end by it: to the runtime that is fatal. So Goexit gets
+// no further than this call. The carrier serves its next fibers from within it, and
+// must never return.
+func (c *carrier) goexit() {
+	if c.co != nil {
+		carriers.identities.Add(-1)
+		panic(goexited{})
+	}
+	if c.goexits.Add(1) == 1 {
+		carriers.stranded.Add(1)
+	}
+	for {
+		c.park()
+		c.run(c.fiber.Load())
+	}
+}
+
+// park finishes the fiber and hands the thread to its root. It returns when c has
+// been loaded with another fiber and entered again.
+func (c *carrier) park() {
+	root := registry.at(rootIndex())
+	if err := c.enter(root, root.fiber.Load().generation, Finished); err != nil {
+		panic("fiber: a finished fiber found no root to return to: " + err.Error())
+	}
+}

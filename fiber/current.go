@@ -1,0 +1,33 @@
+package fiber
+
+import (
+	"sync/atomic"
+
+	"fiberlab/fiber/internal/identity"
+)
+
+// The distances from the thread pointer of the words in which C keeps the indices
+// of the thread's current fiber and of its root. Zero until Supported has run.
+var currentOffset, rootOffset atomic.Uintptr
+
+// Current returns the fiber that the caller runs on, or nil if it is a goroutine
+// that is no fiber. It costs single nanoseconds, does not block, and may be
+// called from anywhere, from Go functions called by C bodies too.
+func Current() *Fiber {
+	if offset := currentOffset.Load(); offset != 0 {
+		if index := identity.ThreadWord(offset); index != 0 {
+			f := registry.at(index).fiber.Load()
+			if f != nil && f.g != 0 && f.g != identity.G() {
+				return nil // a goroutine that took over the thread of one that unlocked itself
+			}
+			return f
+		}
+	}
+	if c := goroutines.lookup(identity.G()); c != nil {
+		return c.fiber.Load()
+	}
+	return nil
+}
+
+// rootIndex returns the index of the calling thread's root, or 0.
+func rootIndex() uintptr { return identity.ThreadWord(rootOffset.Load()) }

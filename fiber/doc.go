@@ -1,0 +1,29 @@
+// Package fiber runs functions of C and Go on stacks of their own and hands the
+// processor from one to another.
+//
+// A [Fiber] is a stack, a context (the registers that a switch must keep) and,
+// when its body is a Go function, an identity in the Go runtime. A goroutine
+// becomes its thread's root fiber with [Attach], makes further fibers with [New]
+// and [NewC], and runs them with [Fiber.SwitchTo], which returns when somebody
+// switches back. A body that returns finishes its fiber and hands the thread to
+// the thread's root.
+//
+// # Reading it
+//
+// The mechanism, in C, from the bottom up: switch.c is the way of one switch,
+// thread.c what a thread knows, slot.c and identity.c how the Go runtime is made
+// to take a fiber for a thread, overflow.c the report on a guard page. The policy,
+// in Go: carrier.go is what a fiber runs on, pool.go keeps carriers, switch.go and
+// current.go are the face of the switch, coroutine.go does the same on Go's own
+// coroutines.
+//
+// # What a Go body may do
+//
+// Everything a goroutine may: call, block, allocate, panic and recover, grow its
+// stack, call C that calls Go. Blocking on a channel or a lock blocks its thread
+// with all fibers on it, as it would block any goroutine locked to its thread. On
+// the hand-switched backends a fiber's goroutine counts as locked to its thread.
+// After a fiber has moved to another thread the runtime still knows it by the
+// first thread's id: a loop without calls on it cannot be preempted, so that it
+// delays the collector, and a CPU profile counts the thread it began on.
+package fiber

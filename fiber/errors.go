@@ -1,0 +1,47 @@
+package fiber
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What can be wrong with a call. The errors that this package returns name the
+// fibers concerned and wrap one of these.
+var (
+	ErrBackend     = errors.New("unknown backend")
+	ErrUnsupported = errors.New("unsupported Go runtime")
+	ErrNoFiber     = errors.New("the calling goroutine is no fiber: make it one with fiber.Attach")
+	ErrNotCurrent  = errors.New("the fiber that is to leave is not the one that is running here: call SwitchTo on fiber.Current()")
+	ErrSelf        = errors.New("a fiber cannot switch to itself")
+	ErrRunning     = errors.New("it is running on another thread, or has not quite left it yet")
+	ErrSuspended   = errors.New("it is suspended in mid-function: switch to it until its body returns")
+	ErrFinished    = errors.New("its body has returned")
+	ErrClosed      = errors.New("it was closed")
+	ErrNotMade     = errors.New("it is no fiber: make one with fiber.New or fiber.NewC")
+	ErrHolds       = errors.New("coroutines are suspended that only this goroutine can resume, because it is locked to its thread: let their bodies return first")
+	ErrForeignRoot = errors.New("it is the root fiber of another thread")
+	ErrMixed       = errors.New("goroutine fibers and hand-switched fibers cannot switch to one another: attach the root with the backend of its fibers")
+	ErrPinned      = errors.New("its coroutine belongs to a goroutine that is locked to its thread: switch to it from there, or do not lock the roots")
+	ErrAttached    = errors.New("the calling goroutine is a fiber already: detach it first")
+	ErrNotRoot     = errors.New("it is not the root fiber: only a root is detached")
+	ErrRoot        = errors.New("it is a root fiber: end it with Detach")
+	ErrNoBody      = errors.New("the body is nil: give the fiber a function")
+	ErrStackSize   = errors.New("bad stack size")
+	ErrNoMemory    = errors.New("no memory for the context: close fibers that are finished")
+)
+
+// Error tells which operation failed on which fiber, and why.
+type Error struct {
+	Op    string // "switch", "close", "detach", "new", "attach", "prewarm"
+	Fiber string // the name of the fiber concerned
+	Err   error  // one of the errors of this package, or of package stack
+}
+
+func (e *Error) Error() string {
+	if e.Fiber == "" {
+		return fmt.Sprintf("fiber: %s: %v", e.Op, e.Err)
+	}
+	return fmt.Sprintf("fiber: %s %q: %v", e.Op, e.Fiber, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }

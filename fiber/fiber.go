@@ -1,0 +1,203 @@
+package fiber
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"fiberlab/stack"
+)
+
+// MinGoStack is the least C stack, in bytes, that a Go body may be given: the
+// runtime's own code runs on it whenever the body grows its Go stack, allocates
+// or helps the collector, and counts on 32 KB; C functions that the body calls need
+// the rest.
+const MinGoStack = 64 << 10
+
+// Config describes a fiber. The zero value is a fiber without a name on the
+// default backend with a stack of the default size.
+type Config struct {
+	Name      string  // for reports; its first 47 bytes appear in the overflow report
+	Backend   Backend // what switches it
+	StackSize int     // bytes of C stack, rounded up to whole pages; 0 means stack.DefaultSize; no meaning on Goroutine
+}
+
+// Fiber is a function with a stack of its own, or a thread's own stack (a root).
+// Its methods may be called from any goroutine unless they say otherwise. A Fiber
+// must be ended by Close or, if it is a root, by Detach; until then it keeps its
+// carrier.
+type Fiber struct {
+	name       string
+	backend    Backend
+	carrier    *carrier
+	generation uint64 // the carrier's while this fiber uses it, shifted
+	body       func()
+	g          uintptr // root: the goroutine that it is
+}
+
+// State is where a fiber is in its life.
+type State uint8
+
+const (
+	Closed    State = iota // given back; nothing can be done with it
+	Ready                  // never entered
+	Running                // on a thread now
+	Suspended              // in mid-function, until somebody switches to it
+	Finished               // the body has returned; Close is due
+)
+
+var stateNames = [...]string{"Closed", "Ready", "Running", "Suspended", "Finished"}
+
+// String returns the state's name.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("State(%d)", uint8(s))
+}
+
+// New makes a fiber that will run body when it is first switched to. The body
+// finds its own fiber by Current. It takes a carrier from the pool if one idles
+// there; otherwise the carrier gets its identity in the Go runtime at the first
+// switch, which then costs some 10 us.
+//
+// If the body panics, the program ends with the fiber's own stack, as it does for
+// a goroutine. If it calls runtime.Goexit, the fiber finishes as if the body had
+// returned.
+//
+// New returns ErrNoBody, ErrBackend, ErrUnsupported, ErrStackSize or an error of
+// package stack. It may be called from any goroutine and does not block.
+func New(cfg Config, body func()) (*Fiber, error) {
+	if body == nil {
+		return nil, &Error{"new", cfg.Name, ErrNoBody}
+	}
+	k, err := cfg.kind(goBody)
+	if err != nil {
+		return nil, &Error{"new", cfg.Name, err}
+	}
+	c, err := carriers.take(k)
+	if err != nil {
+		return nil, &Error{"new", cfg.Name, err}
+	}
+	f := &Fiber{name: cfg.Name, backend: k.backend, carrier: c, body: body}
+	c.load(f, Ready)
+	return f, nil
+}
+
+// NewC makes a fiber that will call the C function fn, a void (*)(void *), with
+// arg when it is first switched to. fiberlab.h is the face that such a body has.
+//
+// A C body that calls Go should be given MinGoStack at least. NewC returns the
+// errors of New. The Goroutine backend runs no C bodies: asked
+// for it, NewC returns ErrBackend. arg must not point to Go memory unless that is
+// pinned until the fiber is closed.
+func NewC(cfg Config, fn, arg unsafe.Pointer) (*Fiber, error) {
+	if fn == nil {
+		return nil, &Error{"new", cfg.Name, ErrNoBody}
+	}
+	k, err := cfg.kind(cBody)
+	if err != nil {
+		return nil, &Error{"new", cfg.Name, err}
+	}
+	c, err := carriers.take(k)
+	if err != nil {
+		return nil, &Error{"new", cfg.Name, err}
+	}
+	c.setBody(fn, arg)
+	f := &Fiber{name: cfg.Name, backend: k.backend, carrier: c}
+	c.load(f, Ready)
+	return f, nil
+}
+
+// kind resolves and checks what cfg asks for.
+func (cfg Config) kind(body bodyKind) (kind, error) {
+	b, err := cfg.Backend.Resolve()
+	if err != nil {
+		return kind{}, err
+	}
+	if b == Goroutine {
+		if body == cBody {
+			return kind{}, fmt.Errorf("%w for a C body: goroutine fibers run Go functions only", ErrBackend)
+		}
+		return kind{backend: b}, nil
+	}
+	if err := Supported(); err != nil {
+		return kind{}, err
+	}
+	size := cfg.StackSize
+	if size == 0 {
+		size = stack.DefaultSize
+	}
+	if body == goBody && size > 0 && size < MinGoStack {
+		return kind{}, fmt.Errorf("%w: %d bytes for a Go body: it needs at least %d", ErrStackSize, size, MinGoStack)
+	}
+	if page := os.Getpagesize(); size > 0 && size <= stack.MaxSize {
+		size = (size + page - 1) / page * page
+	}
+	return kind{backend: b, body: body, stackSize: size}, nil
+}
+
+// isRoot tells whether f is a goroutine that attached itself.
+func (f *Fiber) isRoot() bool { return f.g != 0 }
+
+// Name returns the name that the fiber was given.
+func (f *Fiber) Name() string { return f.name }
+
+// Backend returns the backend that the fiber was made for.
+func (f *Fiber) Backend() Backend { return f.backend }
+
+// State returns the fiber's state at some moment during the call.
+func (f *Fiber) State() State {
+	if f == nil || f.carrier == nil {
+		return Closed
+	}
+	word := f.carrier.state.Load()
+	if word&^stateMask != f.generation {
+		return Closed
+	}
+	return State(word & stateMask)
+}
+
+// Close ends a fiber that was never entered or whose body has returned, and gives
+// its carrier back to the pool. For any other it returns ErrRunning, ErrSuspended,
+// ErrClosed or ErrRoot and does nothing: the frames of a suspended function cannot
+// be thrown away, because what they hold would be lost. If the pool is full, Close
+// waits until the carrier's identity has been dropped.
+func (f *Fiber) Close() error {
+	if f == nil || f.carrier == nil {
+		return &Error{"close", "", ErrNotMade}
+	}
+	c := f.carrier
+	for {
+		word := c.state.Load()
+		if word&^stateMask != f.generation {
+			return &Error{"close", f.name, ErrClosed}
+		}
+		if f.isRoot() {
+			return &Error{"close", f.name, ErrRoot}
+		}
+		switch State(word & stateMask) {
+		case Running:
+			return &Error{"close", f.name, ErrRunning}
+		case Suspended:
+			return &Error{"close", f.name, ErrSuspended}
+		case Closed:
+			return &Error{"close", f.name, ErrClosed}
+		}
+		if c.state.CompareAndSwap(word, f.generation|uint64(Closed)) {
+			c.unload()
+			if err := carriers.give(c); err != nil {
+				return &Error{"close", f.name, err}
+			}
+			return nil
+		}
+	}
+}
+
+// Handle returns the fiber's control block, a fiberlab_fiber * to C, or nil on the
+// Goroutine backend. It is good until the fiber is closed.
+func (f *Fiber) Handle() unsafe.Pointer { return unsafe.Pointer(f.carrier.block) }
+
+// Stack returns the fiber's C stack, or nil for a root and on the Goroutine
+// backend. It must not be used after the fiber is closed.
+func (f *Fiber) Stack() *stack.Stack { return f.carrier.stack }

@@ -1,0 +1,51 @@
+/* The face of fiberlab for C code that runs on fibers.
+ *
+ * A C body is a function void (*)(void *) handed to fiber.NewC. It runs on a
+ * stack of its own and may switch away in mid-call, however deep its frames
+ * are; the thread goes on with the fiber it switched to. It may call exported
+ * Go functions: the first such call lends the fiber an identity of its own in
+ * the Go runtime, which it gives back when it ends.
+ *
+ * When a body returns, its fiber is finished and the thread goes back to its
+ * root fiber.
+ */
+#ifndef FIBERLAB_H
+#define FIBERLAB_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fiberlab_fiber fiberlab_fiber;
+
+/* What fiberlab_switch answers. */
+enum fiberlab_error {
+    FIBERLAB_OK = 0,
+    FIBERLAB_NOT_FIBER,    /* the calling thread has no root fiber: attach it first */
+    FIBERLAB_NOT_CURRENT,  /* the fiber named as leaving is not the one that runs here */
+    FIBERLAB_SELF,         /* a fiber cannot switch to itself */
+    FIBERLAB_RUNNING,      /* the target runs on another thread */
+    FIBERLAB_FINISHED,     /* the target's body has returned */
+    FIBERLAB_CLOSED,       /* the target was closed */
+    FIBERLAB_FOREIGN_ROOT, /* the target is the root fiber of another thread */
+    FIBERLAB_NO_MEMORY,    /* the target's context could not be allocated */
+};
+
+/* The fiber that runs on the calling thread, or NULL when the thread has none.
+ * Costs a thread-local load; never blocks. */
+fiberlab_fiber *fiberlab_current(void);
+
+/* Suspends the calling fiber and runs to. Returns FIBERLAB_OK when somebody
+ * switches back, possibly on another thread: do not keep the address of a
+ * thread-local variable (errno is one) over this call. Returns another
+ * fiberlab_error at once, with nothing changed, when to cannot be run. */
+int fiberlab_switch(fiberlab_fiber *to);
+
+/* One line of English for a fiberlab_error. */
+const char *fiberlab_error_text(int error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

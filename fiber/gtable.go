@@ -1,0 +1,96 @@
+package fiber
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// goroutines finds the carrier of a goroutine by the address of its g. Only the
+// Goroutine backend needs it: a hand-switched fiber is found by its thread.
+var goroutines goroutineTable
+
+// goroutineTable is a hash table with open addressing. Lookups take no lock; a
+// goroutine only looks itself up, so it sees its own insertion.
+type goroutineTable struct {
+	slots atomic.Pointer[[]goroutineSlot] // a power of two of them
+
+	mu   sync.Mutex
+	used int // slots that have a key, live or not
+	live int
+}
+
+// goroutineSlot keeps its key when it is emptied, or later keys that collided
+// with it would be lost. The runtime reuses g's, so such slots are soon refilled.
+type goroutineSlot struct {
+	g atomic.Uintptr
+	c atomic.Pointer[carrier]
+}
+
+const smallestTable = 64
+
+// place returns the slot of key g, or the empty slot where it would go.
+func place(slots []goroutineSlot, g uintptr) *goroutineSlot {
+	mask := uint64(len(slots) - 1)
+	for i := (uint64(g) * 0x9e3779b97f4a7c15) >> 32; ; i++ {
+		s := &slots[i&mask]
+		if key := s.g.Load(); key == g || key == 0 {
+			return s
+		}
+	}
+}
+
+func (t *goroutineTable) lookup(g uintptr) *carrier {
+	slots := t.slots.Load()
+	if slots == nil {
+		return nil
+	}
+	return place(*slots, g).c.Load()
+}
+
+func (t *goroutineTable) insert(g uintptr, c *carrier) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reserve()
+	s := place(*t.slots.Load(), g)
+	if s.g.Load() == 0 {
+		t.used++
+	}
+	// The value first: a lookup of another goroutine may pass over this slot.
+	if s.c.Swap(c) == nil {
+		t.live++
+	}
+	s.g.Store(g)
+}
+
+func (t *goroutineTable) remove(g uintptr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	place(*t.slots.Load(), g).c.Store(nil)
+	t.live--
+}
+
+// reserve makes sure that at least half of the slots have no key.
+func (t *goroutineTable) reserve() {
+	old := t.slots.Load()
+	if old != nil && 2*(t.used+1) <= len(*old) {
+		return
+	}
+	size := smallestTable
+	for size < 4*(t.live+1) {
+		size *= 2
+	}
+	slots := make([]goroutineSlot, size)
+	t.used = 0
+	if old != nil {
+		for i := range *old {
+			from := &(*old)[i]
+			if c := from.c.Load(); c != nil {
+				to := place(slots, from.g.Load())
+				to.c.Store(c)
+				to.g.Store(from.g.Load())
+				t.used++
+			}
+		}
+	}
+	t.slots.Store(&slots)
+}

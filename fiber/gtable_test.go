@@ -1,0 +1,66 @@
+package fiber
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The table against a map, under random insertions and removals of keys that
+// collide, and keys that come back.
+func TestGoroutineTableAgainstMap(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	var table goroutineTable
+	model := map[uintptr]*carrier{}
+	keys := make([]uintptr, 500)
+	for i := range keys {
+		keys[i] = 0xc000000000 + uintptr(r.IntN(1<<16))*448
+	}
+	for range 50_000 {
+		g := keys[r.IntN(len(keys))]
+		if model[g] == nil {
+			model[g] = new(carrier)
+			table.insert(g, model[g])
+		} else if r.IntN(3) > 0 {
+			delete(model, g)
+			table.remove(g)
+		}
+		g = keys[r.IntN(len(keys))]
+		require.Same(t, model[g], table.lookup(g))
+	}
+	require.Equal(t, len(model), table.live)
+	for _, g := range keys {
+		require.Same(t, model[g], table.lookup(g))
+	}
+}
+
+// Goroutines look themselves up while others make the table grow.
+func TestGoroutineTableConcurrently(t *testing.T) {
+	var table goroutineTable
+	var wg sync.WaitGroup
+	for worker := range uintptr(8) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range uintptr(2_000) {
+				g, c := (worker<<20|i+1)*448, new(carrier)
+				table.insert(g, c)
+				if table.lookup(g) != c {
+					t.Errorf("goroutine %#x does not find itself", g)
+				}
+				if i%2 == 0 {
+					table.remove(g)
+					if table.lookup(g) != nil {
+						t.Errorf("goroutine %#x is still there", g)
+					}
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	require.Equal(t, 8*1_000, table.live)
+}

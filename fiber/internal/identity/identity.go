@@ -1,0 +1,50 @@
+// Package identity is the Go runtime's side of a fiber: the few runtime entry
+// points and machine words that let a hand-switched stack pass for a thread.
+//
+// To the Go runtime a thread is whatever its per-thread g slot says it is. Go
+// assembly can name that slot and the current g; C cannot, and Go assembly may
+// not stand in a package that uses cgo. That is why this package exists, and
+// why nothing but package fiber may import it.
+//
+// The runtime entry points used here are those that the runtime keeps stable
+// for other programs (its sources list them under go.dev/issue/67401).
+package identity
+
+import "unsafe"
+
+// G returns the address of the calling goroutine's g. It identifies the
+// goroutine for as long as that goroutine lives; the runtime reuses the address
+// afterwards. It costs about a nanosecond and never blocks.
+func G() uintptr
+
+// ThreadWord returns the word that lies offset bytes from the thread pointer of
+// the calling thread. The caller vouches that a word of static thread-local
+// storage lies there. It costs about a nanosecond and never blocks.
+func ThreadWord(offset uintptr) uintptr
+
+// SlotReader returns the address of a C function, uintptr_t (*)(void), that
+// reads the calling thread's g slot through the toolchain's own notion of where
+// it is. Only a thread that is in a C call made from Go may call it.
+func SlotReader() uintptr
+
+//go:linkname cgocall runtime.cgocall
+//go:noescape
+func cgocall(fn, arg unsafe.Pointer) int32
+
+// Call runs the C function fn(arg) as an ordinary cgo call: the calling
+// goroutine keeps its P within reach for as long as fn runs, and takes it back
+// at almost no cost if nobody needed it meanwhile. arg must not point into the
+// Go heap or a Go stack. The race detector takes all cgo calls for ordered, so it
+// sees the order that a switch establishes.
+func Call(fn, arg unsafe.Pointer) { cgocall(fn, arg) }
+
+// stackBound is the C function by which the runtime asks for the bounds of the
+// C stack on which a thread first enters Go: void (*)(uintptr_t bounds[2]).
+//
+//go:linkname stackBound _cgo_getstackbound
+var stackBound unsafe.Pointer
+
+// SetStackBound makes fn, a C function void (*)(uintptr_t bounds[2]), the one
+// that tells the runtime the lowest and highest address of the C stack it is
+// on. Call it once, before any thread of C enters Go through this package.
+func SetStackBound(fn unsafe.Pointer) { stackBound = fn }

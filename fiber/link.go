@@ -1,0 +1,11 @@
+package fiber
+
+/*
+#cgo CFLAGS: -O2 -Wall -Wextra
+*/
+import "C"
+
+import (
+	_ "fiberlab/asm"          // marl_fiber_swap_fp and its context
+	_ "fiberlab/cgo_ucontext" // the same contract on swapcontext
+)

@@ -1,0 +1,87 @@
+/* The report on a C stack that ran into its guard page. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core.h"
+
+static struct sigaction go_action;
+
+/* A line put together without stdio, which is not safe in a signal handler. */
+struct line {
+    char text[512];
+    size_t length;
+};
+
+static void add(struct line *line, const char *text) {
+    while (*text && line->length < sizeof line->text)
+        line->text[line->length++] = *text++;
+}
+
+static void add_number(struct line *line, uintptr_t number, unsigned base) {
+    char digits[24], *at = digits + sizeof digits;
+    *--at = 0;
+    do {
+        *--at = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number);
+    if (base == 16)
+        add(line, "0x");
+    add(line, at);
+}
+
+static void report(const fiberlab_fiber *f, uintptr_t address) {
+    struct line line = {.length = 0};
+    add(&line, "fiberlab: stack overflow on fiber \"");
+    add(&line, f->name);
+    add(&line, "\": its C stack of ");
+    add_number(&line, f->stack_hi - f->stack_lo, 10);
+    add(&line, " bytes ran into the guard page ");
+    add_number(&line, f->guard_lo, 16);
+    add(&line, "-");
+    add_number(&line, f->guard_hi, 16);
+    add(&line, " at ");
+    add_number(&line, address, 16);
+    add(&line, "; raise Config.StackSize\n");
+    ssize_t written = write(STDERR_FILENO, line.text, line.length);
+    (void)written;
+}
+
+/* Runs on the thread's alternate signal stack, since the fiber's is used up. */
+static void on_fault(int sig, siginfo_t *info, void *context) {
+    int saved = errno;
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    fiberlab_fiber *f = thread->current;
+    uintptr_t address = (uintptr_t)info->si_addr;
+    if (f && !f->root && address >= f->guard_lo && address < f->guard_hi) {
+        report(f, address);
+        /* In a C body that is not in Go, Go's handler would die without a word. The
+         * process is lost: lend the fiber the thread's own identity. */
+        if (*fiberlab_slot() == 0 || f->body)
+            *fiberlab_slot() = thread->root->g;
+    }
+    errno = saved;
+    if (go_action.sa_flags & SA_SIGINFO)
+        go_action.sa_sigaction(sig, info, context);
+    else if (go_action.sa_handler != SIG_DFL && go_action.sa_handler != SIG_IGN)
+        go_action.sa_handler(sig);
+    else {
+        signal(sig, SIG_DFL);
+        raise(sig);
+    }
+}
+
+/* Puts the report before Go's own handler, which then goes on as it would have.
+ * Call it once. Returns 0, or an errno. */
+int fiberlab_watch_overflow(void) {
+    if (sigaction(SIGSEGV, NULL, &go_action) != 0)
+        return errno;
+    struct sigaction ours;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = on_fault;
+    ours.sa_mask = go_action.sa_mask;
+    ours.sa_flags = (go_action.sa_flags | SA_SIGINFO | SA_ONSTACK) & ~SA_RESETHAND;
+    return sigaction(SIGSEGV, &ours, NULL) == 0 ? 0 : errno;
+}

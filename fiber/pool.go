@@ -1,0 +1,179 @@
+package fiber
+
+/*
+#include "core.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fiberlab/stack"
+)
+
+// DefaultMaxIdle is how many carriers idle in the pool at most, until Prewarm
+// raises the bound.
+const DefaultMaxIdle = 1024
+
+// carriers is the process's pool of hand-switched carriers. Idle ones are handed
+// out last in, first out: what ran last is warmest.
+var carriers = pool{maxIdle: DefaultMaxIdle}
+
+type pool struct {
+	mu      sync.Mutex
+	idle    map[kind][]*carrier
+	idling  int
+	maxIdle int
+	stacks  map[int]*stack.Pool // by the stacks' size in bytes
+
+	inUse, identities, stranded, roots atomic.Int64
+}
+
+// take returns a carrier of kind k that is at rest: an idle one, or a new one.
+func (p *pool) take(k kind) (*carrier, error) {
+	c := p.pop(k)
+	if c == nil {
+		var err error
+		if c, err = p.make(k); err != nil {
+			return nil, err
+		}
+	} else if k.body == cBody {
+		if err := c.aim(); err != nil {
+			return nil, errors.Join(err, c.scrap())
+		}
+	}
+	p.inUse.Add(1)
+	return c, nil
+}
+
+// pop returns an idle carrier of kind k, or nil.
+func (p *pool) pop(k kind) *carrier {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle[k])
+	if n == 0 {
+		return nil
+	}
+	c := p.idle[k][n-1]
+	p.idle[k] = p.idle[k][:n-1]
+	p.idling--
+	return c
+}
+
+// make returns a new carrier of kind k, without an identity yet.
+func (p *pool) make(k kind) (*carrier, error) {
+	if !k.backend.handSwitched() {
+		return newCoroutine(k), nil
+	}
+	s, stacks, err := p.getStack(k.stackSize)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newBlock(k)
+	if err != nil {
+		return nil, errors.Join(err, stacks.Put(s))
+	}
+	c.stack, c.stacks = s, stacks
+	b := c.block
+	lo, hi := s.Guard()
+	b.stack_lo, b.stack_hi = C.uintptr_t(s.Lo()), C.uintptr_t(s.Hi())
+	b.guard_lo, b.guard_hi = C.uintptr_t(lo), C.uintptr_t(hi)
+	b.cold = 0
+	if k.body == goBody {
+		keepPoller()
+		b.cold = 1
+		c.setBody(nil, nil)
+	}
+	if err := c.aim(); err != nil {
+		return nil, errors.Join(err, c.scrap())
+	}
+	return c, nil
+}
+
+// aim points c's context at its beginning.
+func (c *carrier) aim() error {
+	mechanism := C.int(C.FIBERLAB_BY_ASM)
+	if c.kind.backend == Ucontext {
+		mechanism = C.FIBERLAB_BY_UCONTEXT
+	}
+	return switchErrors[C.fiberlab_block_aim(c.block, mechanism, C.uintptr_t(c.stack.Lo()), C.uintptr_t(c.stack.Top()))]
+}
+
+// getStack returns a stack of that size in bytes, and the pool it belongs to.
+func (p *pool) getStack(size int) (*stack.Stack, *stack.Pool, error) {
+	for {
+		stacks, err := p.stackPool(size)
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err := stacks.Get()
+		if errors.Is(err, stack.ErrClosed) {
+			continue // by Drain, meanwhile
+		}
+		return s, stacks, err
+	}
+}
+
+func (p *pool) stackPool(size int) (*stack.Pool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.stacks[size]; s != nil {
+		return s, nil
+	}
+	s, err := stack.NewPool(stack.Options{Size: size})
+	if err != nil {
+		return nil, err
+	}
+	if p.stacks == nil {
+		p.stacks = make(map[int]*stack.Pool)
+	}
+	p.stacks[size] = s
+	return s, nil
+}
+
+// give takes back a carrier whose fiber is closed. It keeps it if the pool has
+// room, and always if it cannot be ended; otherwise it retires it, which blocks
+// until the carrier's identity is dropped.
+func (p *pool) give(c *carrier) error {
+	p.inUse.Add(-1)
+	if c.co != nil {
+		return nil // it has ended, or never begun
+	}
+	goexits := c.goexits.Load()
+	if goexits >= mostGoexits {
+		return nil // neither can it be ended nor serve much longer
+	}
+	p.mu.Lock()
+	if p.idling < p.maxIdle || goexits > 0 {
+		if p.idle == nil {
+			p.idle = make(map[kind][]*carrier)
+		}
+		p.idle[c.kind] = append(p.idle[c.kind], c)
+		p.idling++
+		p.mu.Unlock()
+		return nil
+	}
+	p.mu.Unlock()
+	return retire([]*carrier{c})
+}
+
+// scrap gives back the stack and the control block of c, which is at rest and has
+// no identity.
+func (c *carrier) scrap() error {
+	err := c.stacks.Put(c.stack)
+	freeBlock(c)
+	return err
+}
+
+var pollerOnce sync.Once
+
+// keepPoller arms a timer that never fires. An idle thread of the runtime then
+// sleeps in the network poller instead of a futex, so that a goroutine that hands
+// over its P need not wake a thread to poll in its stead: with it a first entry
+// costs some 12 us on an idle machine, without it 60.
+func keepPoller() {
+	pollerOnce.Do(func() { time.AfterFunc(1<<62, func() {}) })
+}

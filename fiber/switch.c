@@ -1,0 +1,200 @@
+/* The way of one switch, from the check to the arrival.
+ *
+ *     claim     the target's state goes from Ready or Suspended to Running, by
+ *               compare-and-swap: of two threads that want the same fiber, one gets it
+ *     leave     the g slot and the thread's record change to the target's, then the
+ *               registers do
+ *     arrive    on the target's stack: only now is the fiber that left complete in
+ *               memory, so only now is it published as Suspended (or Finished), and
+ *               another thread may claim it
+ *
+ * The g slot is the word by which the Go runtime knows which thread it is on. It
+ * is treated as one more callee-saved register: that is what makes each fiber a
+ * thread of its own to the runtime, with a goroutine of its own for its Go frames.
+ */
+#include "core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../cgo_ucontext/context.h"
+#include "_cgo_export.h"
+
+static uint64_t load_state(fiberlab_fiber *f) {
+    return __atomic_load_n(&f->state, __ATOMIC_ACQUIRE);
+}
+
+/* Makes to Running, or says why it cannot be run. expect is its generation as
+ * the caller knows it; any generation will do when check is 0. was comes out as
+ * the state's word before. */
+static int claim(struct fiberlab_thread *thread, fiberlab_fiber *to, int check, uint64_t expect,
+                 uint64_t *was) {
+    uint64_t seen = load_state(to);
+    for (;;) {
+        uint64_t generation = seen & ~FIBERLAB_STATE_MASK;
+        if (check && generation != expect)
+            return FIBERLAB_CLOSED;
+        switch ((enum fiberlab_state)(seen & FIBERLAB_STATE_MASK)) {
+        case FIBERLAB_STATE_CLOSED:
+            return FIBERLAB_CLOSED;
+        case FIBERLAB_STATE_RUNNING:
+            return FIBERLAB_RUNNING;
+        case FIBERLAB_STATE_FINISHED:
+            return FIBERLAB_FINISHED;
+        case FIBERLAB_STATE_READY:
+        case FIBERLAB_STATE_SUSPENDED:
+            break;
+        }
+        if (to->root && to != thread->root)
+            return FIBERLAB_FOREIGN_ROOT;
+        if (__atomic_compare_exchange_n(&to->state, &seen, generation | FIBERLAB_STATE_RUNNING, 0,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            *was = seen;
+            return FIBERLAB_OK;
+        }
+    }
+}
+
+/* Runs on the stack of the fiber that was switched to. */
+static void arrive(void) {
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    fiberlab_fiber *departed = thread->departed;
+    thread->departed = NULL;
+    if (departed)
+        __atomic_store_n(&departed->state, thread->departed_state, __ATOMIC_RELEASE);
+}
+
+/* Saves the calling context as from and resumes to, which the caller has claimed.
+ * from comes out as Suspended or, when it is ending, as Finished. */
+static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab_fiber *to,
+                  enum fiberlab_state as) {
+    volatile uintptr_t *slot = fiberlab_slot();
+    uintptr_t g = *slot;
+    /* The first call from this fiber into Go bound the lent identity to the
+     * thread as well; at the thread's end it would be dropped a second time. */
+    if (from->g == 0 && g != 0 && !from->root)
+        fiberlab_identity_rebind(thread->bound);
+    from->g = g;
+    from->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED);
+    *slot = to->g;
+
+    thread->departed = from;
+    thread->departed_state = (load_state(from) & ~FIBERLAB_STATE_MASK) | as;
+    thread->current = to;
+    thread->current_index = to->index;
+
+    fiberlab_swap(from, to);
+    arrive();
+    if (from->g != 0 &&
+        from->preemptions != __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED))
+        fiberlab_preempt_again();
+}
+
+static int switch_from(fiberlab_fiber *from, fiberlab_fiber *to, int check, uint64_t expect,
+                       enum fiberlab_state as) {
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    uint64_t was;
+    if (thread->current == NULL)
+        return FIBERLAB_NOT_FIBER;
+    if (thread->current != from)
+        return FIBERLAB_NOT_CURRENT;
+    if (to == from)
+        return FIBERLAB_SELF;
+    int error = claim(thread, to, check, expect, &was);
+    if (error != FIBERLAB_OK)
+        return error;
+    /* A root has no mechanism of its own: it leaves by its target's. */
+    if (from->root)
+        from->own = to->saved;
+    error = fiberlab_block_reserve(from);
+    if (error != FIBERLAB_OK) {
+        __atomic_store_n(&to->state, was, __ATOMIC_RELEASE);
+        return error;
+    }
+    leave(thread, from, to, as);
+    return FIBERLAB_OK;
+}
+
+/* Go's way in: the request lies in the control block of the fiber that leaves. */
+void fiberlab_switch_call(struct fiberlab_call *call) {
+    call->error = switch_from(call->from, call->to, 1, call->expect,
+                              call->ending ? FIBERLAB_STATE_FINISHED : FIBERLAB_STATE_SUSPENDED);
+}
+
+int fiberlab_switch(fiberlab_fiber *to) {
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    if (thread->current == NULL)
+        return FIBERLAB_NOT_FIBER;
+    if (to == NULL)
+        return FIBERLAB_CLOSED;
+    return switch_from(thread->current, to, 0, 0, FIBERLAB_STATE_SUSPENDED);
+}
+
+fiberlab_fiber *fiberlab_current(void) {
+    return fiberlab_thread_self()->current;
+}
+
+/* The last act of a fiber whose stack is not needed any more. */
+static void end(fiberlab_fiber *self) {
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    if (*fiberlab_slot() != 0)
+        fiberlab_identity_drop(thread->bound);
+    self->g = 0;
+    int error = switch_from(self, thread->root, 0, 0, FIBERLAB_STATE_FINISHED);
+    fprintf(stderr, "fiberlab: fiber \"%s\" could not end: %s\n", self->name,
+            fiberlab_error_text(error));
+    abort();
+}
+
+/* Where every fiber begins, on its own stack. The Go body's call returns only
+ * when the fiber's identity is to be dropped. */
+static void fiber_main(void *p) {
+    fiberlab_fiber *self = p;
+    arrive();
+    if (self->body)
+        self->body(self->argument);
+    else
+        fiberlabServe(self->index);
+    end(self);
+}
+
+/* Prepares block, which is not running, so that the next switch to it begins
+ * fiber_main on the stack [stack_lo, top) by the given mechanism, which is its own
+ * from now on. Returns a fiberlab_error. */
+int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo, uintptr_t top) {
+    block->own = block->saved = (uint8_t)mechanism;
+    block->g = 0;
+    int error = fiberlab_block_reserve(block);
+    if (error != FIBERLAB_OK)
+        return error;
+    if (mechanism == FIBERLAB_BY_UCONTEXT)
+        ucontext_fiber_set_target(block->ucontext, (void *)stack_lo, top - stack_lo, fiber_main,
+                                  block);
+    else
+        marl_fiber_set_target(&block->context, (void *)stack_lo, top - stack_lo, fiber_main, block);
+    return FIBERLAB_OK;
+}
+
+const char *fiberlab_error_text(int error) {
+    switch ((enum fiberlab_error)error) {
+    case FIBERLAB_OK:
+        return "no error";
+    case FIBERLAB_NOT_FIBER:
+        return "the calling thread has no root fiber";
+    case FIBERLAB_NOT_CURRENT:
+        return "the fiber named as leaving does not run on the calling thread";
+    case FIBERLAB_SELF:
+        return "a fiber cannot switch to itself";
+    case FIBERLAB_RUNNING:
+        return "the target is running on another thread";
+    case FIBERLAB_FINISHED:
+        return "the target's body has returned";
+    case FIBERLAB_CLOSED:
+        return "the target was closed";
+    case FIBERLAB_FOREIGN_ROOT:
+        return "the target is the root fiber of another thread";
+    case FIBERLAB_NO_MEMORY:
+        return "no memory for the context";
+    }
+    return "unknown error";
+}

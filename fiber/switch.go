@@ -1,0 +1,109 @@
+package fiber
+
+/*
+#include "core.h"
+*/
+import "C"
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"fiberlab/fiber/internal/identity"
+)
+
+var switchCall = unsafe.Pointer(C.fiberlab_switch_call)
+
+// SwitchTo suspends f, which must be the calling fiber, and runs to. It returns
+// nil when somebody switches back to f, or, if f is a root, when a fiber's body
+// has returned on its thread. The thread may then be another one, except for a
+// root.
+//
+// If to cannot be run, SwitchTo returns at once with nothing changed, and an
+// *Error that wraps ErrNoFiber, ErrNotCurrent, ErrSelf, ErrRunning, ErrFinished,
+// ErrClosed, ErrForeignRoot, ErrMixed, ErrPinned or ErrNoMemory. A switch to a
+// root, or to a fiber that is held by another root's goroutine, is an error; any
+// other fiber may be entered from any thread, one at a time.
+//
+// A caller may hold locks over a switch only if nothing that runs meanwhile needs
+// them.
+func (f *Fiber) SwitchTo(to *Fiber) error {
+	if f == nil || f.carrier == nil {
+		return &Error{"switch", "", ErrNoFiber}
+	}
+	if to == nil || to.carrier == nil {
+		return &Error{"switch", "", ErrNotMade}
+	}
+	var err error
+	c, t := f.carrier, to.carrier
+	switch {
+	case (c.block == nil) != (t.block == nil):
+		err = ErrMixed
+	case c.block == nil:
+		err = switchCoroutine(f, to)
+	case identity.ThreadWord(currentOffset.Load()) != uintptr(c.block.index) || c.fiber.Load() != f || f.g != 0 && f.g != identity.G():
+		err = ErrNotCurrent
+		if Current() == nil {
+			err = ErrNoFiber
+		}
+	default:
+		err = c.enter(t, to.generation, Suspended)
+	}
+	if err != nil {
+		return &Error{"switch", to.name, err}
+	}
+	return nil
+}
+
+// enter switches from c, which runs here, to the given generation of t; c comes out
+// as Suspended or Finished.
+//
+// A goroutine that comes back from C needs a P, the runtime's right to run Go
+// code. The one that it left with usually still waits for it: fibers of one
+// thread take it from one another for next to nothing. But a goroutine that has
+// never left C yet, or that gave its P away when it did, has none to come back to
+// (it is cold), and would wait until the runtime's monitor takes one from a
+// goroutine that is in C too long, 20 us at best. Such a fiber is entered by
+// handing over: the one that leaves puts its P where the cold one finds it, and
+// is cold itself from then on.
+func (c *carrier) enter(t *carrier, expect uint64, as State) error {
+	call := &c.block.call
+	call.from, call.to = c.block, t.block
+	call.expect = C.uint64_t(expect)
+	call.ending = 0
+	if as == Finished {
+		call.ending = 1
+	}
+	if atomic.LoadUint32((*uint32)(&t.block.cold)) != 0 && !warm(t) {
+		c.setCold(1)
+		identity.CallHandingOver(switchCall, unsafe.Pointer(call))
+	} else {
+		c.setCold(0)
+		identity.Call(switchCall, unsafe.Pointer(call))
+	}
+	if warming.Load() == uint32(c.block.index) {
+		warmed()
+	}
+	return switchErrors[call.error]
+}
+
+// setCold notes whether c leaves cold. It hardly ever changes, and an atomic store
+// costs as much as the registers of a switch.
+func (c *carrier) setCold(cold uint32) {
+	if noted := (*uint32)(&c.block.cold); atomic.LoadUint32(noted) != cold {
+		atomic.StoreUint32(noted, cold)
+	}
+}
+
+// switchErrors has the error for each fiberlab_error.
+var switchErrors = [...]error{
+	C.FIBERLAB_OK:           nil,
+	C.FIBERLAB_NOT_FIBER:    ErrNoFiber,
+	C.FIBERLAB_NOT_CURRENT:  ErrNotCurrent,
+	C.FIBERLAB_SELF:         ErrSelf,
+	C.FIBERLAB_RUNNING:      ErrRunning,
+	C.FIBERLAB_FINISHED:     ErrFinished,
+	C.FIBERLAB_CLOSED:       ErrClosed,
+	C.FIBERLAB_FOREIGN_ROOT: ErrForeignRoot,
+	C.FIBERLAB_NO_MEMORY:    ErrNoMemory,
+}

@@ -1,0 +1,49 @@
+/* The record that each thread keeps of its fibers. */
+#include "core.h"
+
+/* Initial-exec: at a fixed distance from the thread pointer in every thread, so
+ * that Go assembly can read it too. */
+static __thread struct fiberlab_thread self __attribute__((tls_model("initial-exec")));
+
+/* Not inlined, and opaque to the optimizer: a compiler that saw through it would
+ * keep the address over a switch, after which it names another thread's record. */
+__attribute__((noinline)) struct fiberlab_thread *fiberlab_thread_self(void) {
+    struct fiberlab_thread *thread = &self;
+    __asm__ volatile("" : "+r"(thread) : : "memory");
+    return thread;
+}
+
+/* Makes root stand for the calling thread's own stack. The caller is in a C call
+ * made from Go and stays on this thread until it detaches. */
+int fiberlab_attach(fiberlab_fiber *root) {
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    if (thread->root)
+        return FIBERLAB_RUNNING;
+    root->root = 1;
+    root->cold = 0;
+    root->g = *fiberlab_slot();
+    thread->bound = fiberlab_identity_bound();
+    thread->root = thread->current = root;
+    thread->root_index = thread->current_index = root->index;
+    return FIBERLAB_OK;
+}
+
+/* Takes the calling thread's root away. Only the root itself may call it. */
+int fiberlab_detach(fiberlab_fiber *root) {
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    if (thread->root != root)
+        return thread->root ? FIBERLAB_FOREIGN_ROOT : FIBERLAB_NOT_FIBER;
+    if (thread->current != root)
+        return FIBERLAB_NOT_CURRENT;
+    *thread = (struct fiberlab_thread){0};
+    root->root = 0;
+    return FIBERLAB_OK;
+}
+
+ptrdiff_t fiberlab_current_index_offset(void) {
+    return (char *)&self.current_index - fiberlab_tp();
+}
+
+ptrdiff_t fiberlab_root_index_offset(void) {
+    return (char *)&self.root_index - fiberlab_tp();
+}

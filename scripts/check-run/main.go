@@ -1,0 +1,83 @@
+// Command check-run reads what `fiberlab run --json` printed, on standard input, and fails unless it is one whole
+// report of a run in which every backend worked and agreed and every way of switching was timed.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+type report struct {
+	Pipeline struct {
+		Agree    bool
+		Files    int
+		Words    int
+		Backends []struct {
+			Backend  string
+			Words    int
+			Switches int
+			Agrees   bool
+		}
+	}
+	SwitchCost []struct {
+		Mechanism string
+		MedianNs  float64 `json:"median_ns"`
+	} `json:"switch_cost"`
+}
+
+var (
+	backends   = []string{"asm", "ucontext", "goroutine"}
+	mechanisms = []string{"asm", "asm-inline", "asm-nofp", "ucontext", "goroutine", "channel", "threads"}
+)
+
+func main() {
+	if err := check(os.Stdin); err != nil {
+		fmt.Fprintln(os.Stderr, "check-run:", err)
+		os.Exit(1)
+	}
+}
+
+func check(from io.Reader) error {
+	var r report
+	decoder := json.NewDecoder(from)
+	if err := decoder.Decode(&r); err != nil {
+		return fmt.Errorf("not a report: %w", err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return fmt.Errorf("something follows the report")
+	}
+
+	p := r.Pipeline
+	if p.Files == 0 || p.Words == 0 || !p.Agree {
+		return fmt.Errorf("%d files, %d words, backends agree: %v", p.Files, p.Words, p.Agree)
+	}
+	var worked []string
+	for _, b := range p.Backends {
+		if b.Words == p.Words && b.Switches > 0 && b.Agrees {
+			worked = append(worked, b.Backend)
+		}
+	}
+	if missing := without(backends, worked); len(missing) > 0 {
+		return fmt.Errorf("no sound pipeline on %v", missing)
+	}
+
+	var timed []string
+	for _, row := range r.SwitchCost {
+		if row.MedianNs > 0 {
+			timed = append(timed, row.Mechanism)
+		}
+	}
+	if missing := without(mechanisms, timed); len(missing) > 0 {
+		return fmt.Errorf("no switch cost for %v", missing)
+	}
+	fmt.Printf("check-run: %d words in %d files, %d backends agree, %d switches timed\n",
+		p.Words, p.Files, len(worked), len(timed))
+	return nil
+}
+
+func without(all, some []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(some, s) })
+}

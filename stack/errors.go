@@ -1,0 +1,24 @@
+package stack
+
+import "errors"
+
+// The errors of this package. What is returned wraps one of them, and where the
+// kernel refused something its errno as well; test with errors.Is.
+var (
+	// ErrSize: Options.Size is negative or above MaxSize.
+	ErrSize = errors.New("stack: impossible stack size")
+	// ErrGuard: the kind of guard asked for does not exist or does not work on
+	// this kernel.
+	ErrGuard = errors.New("stack: guard not available")
+	// ErrExhausted: the kernel has no addresses, mappings or memory left for
+	// another stack. The pool stays usable.
+	ErrExhausted = errors.New("stack: no room for another stack")
+	// ErrClosed: the pool is closed.
+	ErrClosed = errors.New("stack: pool is closed")
+	// ErrForeign: the stack does not come from this pool.
+	ErrForeign = errors.New("stack: not a stack of this pool")
+	// ErrNotInUse: the stack was put back already.
+	ErrNotInUse = errors.New("stack: stack is not in use")
+	// ErrInUse: the pool cannot be closed while stacks are out.
+	ErrInUse = errors.New("stack: stacks still in use")
+)

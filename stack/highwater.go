@@ -1,0 +1,103 @@
+package stack
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// HighWater returns how deep the stack has been used, in bytes below Top, since
+// its pages were last released: since Clear, since Trim, since Put released
+// them, or since the stack was made. A stack that Get took from the idle list
+// still shows the marks of its former users.
+//
+// The kernel says which page is the deepest that was touched (mincore), and
+// within that page the lowest word that is not zero is taken. The result is
+// never too large, and too small by less than a page, when what lies deepest is
+// zeros. Pages in swap are not seen. No page is touched that was not before.
+//
+// It may be called while something runs on the stack. It returns 0 for a stack
+// that is not in use.
+func (st *Stack) HighWater() int {
+	if st.slab == nil {
+		return 0
+	}
+	p := st.slab.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if st.state != stateInUse {
+		return 0
+	}
+	mark := st.deepest()
+	if mark >= st.top {
+		return 0
+	}
+	return int(st.top - mark)
+}
+
+// Clear hands the pages of the stack to the kernel: its bytes are zero again and
+// HighWater starts anew. Nothing may be running on it. The error is ErrNotInUse,
+// or the kernel's own when the memory is locked.
+func (st *Stack) Clear() error {
+	if st.slab == nil {
+		return fmt.Errorf("%w: it is not from a pool: clear what Get returned", ErrNotInUse)
+	}
+	p := st.slab.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if st.state != stateInUse {
+		return fmt.Errorf("%w: %v was put back before: clear it while you hold it", ErrNotInUse, st)
+	}
+	if err := st.release(); err != nil {
+		return fmt.Errorf("stack: the pages of %v cannot be released (locked memory?): %w", st, err)
+	}
+	return nil
+}
+
+const wordSize = unsafe.Sizeof(uintptr(0))
+
+// deepest returns the lowest address known to have been touched, or hi.
+func (st *Stack) deepest() uintptr {
+	page, err := firstResident(st.lo, st.hi)
+	if err != nil {
+		// Without mincore all is read. Pages never touched read as zeros from
+		// one page that all processes share.
+		return st.firstNonZero(st.lo, st.hi)
+	}
+	if page == st.hi {
+		return st.hi
+	}
+	mark := st.firstNonZero(page, page+pageSize)
+	return min(mark, page+pageSize-wordSize)
+}
+
+// firstNonZero returns the address of the first word from lo up to hi that is
+// not zero, or hi.
+func (st *Stack) firstNonZero(lo, hi uintptr) uintptr {
+	for at := lo; at < hi; at += wordSize {
+		if *(*uintptr)(unsafe.Add(st.slab.mem, at-st.slab.base())) != 0 {
+			return at
+		}
+	}
+	return hi
+}
+
+// firstResident returns the first page from lo up to hi that is in memory, or hi.
+func firstResident(lo, hi uintptr) (uintptr, error) {
+	var resident [256]byte // one byte a page, bit 0: in memory
+	for lo < hi {
+		pages := min((hi-lo)/pageSize, uintptr(len(resident)))
+		_, _, errno := unix.Syscall(unix.SYS_MINCORE, lo, pages*pageSize, uintptr(unsafe.Pointer(&resident[0])))
+		if errno != 0 {
+			return 0, errno
+		}
+		for i := range pages {
+			if resident[i]&1 != 0 {
+				return lo + i*pageSize, nil
+			}
+		}
+		lo += pages * pageSize
+	}
+	return hi, nil
+}

@@ -1,0 +1,59 @@
+package stack
+
+import (
+	"fmt"
+	"os"
+)
+
+const (
+	// DefaultSize is the size of a stack when Options.Size is 0, in bytes.
+	DefaultSize = 64 << 10
+	// MaxSize is the largest Options.Size, in bytes: 1 GiB, 128 times the
+	// default stack of a Linux thread. Anything larger is taken for a mistake.
+	MaxSize = 1 << 30
+	// DefaultMaxIdle is the number of idle stacks kept when Options.MaxIdle is 0.
+	DefaultMaxIdle = 1024
+)
+
+// Options describes the stacks of one pool. The zero value is valid.
+type Options struct {
+	// Size is the number of bytes from Lo to Hi of each stack. 0 means
+	// DefaultSize; anything else is rounded up to whole pages. The guard comes
+	// on top. Up to 1984 of these bytes, above Top, stay unused.
+	Size int
+	// Guard is the way the page below each stack is protected.
+	Guard Guard
+	// MaxIdle is the number of idle stacks whose pages Put keeps for reuse;
+	// 0 means DefaultMaxIdle, and a negative number keeps none. Stacks put back
+	// beyond it give their pages to the kernel at once.
+	MaxIdle int
+}
+
+// pageSize is the size of a page of this process, in bytes.
+var pageSize = uintptr(os.Getpagesize())
+
+// usable returns the rounded size of a stack, in bytes.
+func (o Options) usable() (uintptr, error) {
+	switch {
+	case o.Size < 0:
+		return 0, fmt.Errorf("%w: %d bytes is negative: ask for 0 (the default, %d) up to %d", ErrSize, o.Size, DefaultSize, MaxSize)
+	case o.Size > MaxSize:
+		return 0, fmt.Errorf("%w: %d bytes is above the largest, %d: ask for less", ErrSize, o.Size, MaxSize)
+	}
+	size := uintptr(o.Size)
+	if size == 0 {
+		size = DefaultSize
+	}
+	return (size + pageSize - 1) &^ (pageSize - 1), nil
+}
+
+// maxIdle returns the number of idle stacks to keep.
+func (o Options) maxIdle() int {
+	switch {
+	case o.MaxIdle == 0:
+		return DefaultMaxIdle
+	case o.MaxIdle < 0:
+		return 0
+	}
+	return o.MaxIdle
+}

@@ -1,0 +1,53 @@
+package stack
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Stack is one stack. It belongs to whoever got it from Pool.Get until it is
+// put back; from then on the pool may hand the same *Stack to somebody else.
+//
+// Lo, Hi, Top, Size and Guard never change and may be called by anybody.
+type Stack struct {
+	slab *slab
+	next *Stack // in the pool's idle list or in its slab's free list
+	lo   uintptr
+	hi   uintptr
+	top  uintptr
+
+	state   state // guarded by the pool's mutex
+	guarded atomic.Bool
+}
+
+// state says who holds a stack.
+type state uint8
+
+const (
+	stateFree    state = iota // in its slab, without pages of its own
+	stateIdle                 // in the pool's idle list, with its pages
+	stateInUse                // handed out by Get
+	stateLeaving              // put back, its pages are being released
+)
+
+// Lo returns the lowest usable address.
+func (st *Stack) Lo() uintptr { return st.lo }
+
+// Hi returns the address after the highest usable byte.
+func (st *Stack) Hi() uintptr { return st.hi }
+
+// Top returns the address a fiber starts at: Hi minus a stagger below 2048
+// bytes that differs between neighbours. It is a multiple of 64.
+func (st *Stack) Top() uintptr { return st.top }
+
+// Size returns the number of bytes from Lo to Hi.
+func (st *Stack) Size() int { return int(st.hi - st.lo) }
+
+// Guard returns the bounds of the guard, which ends at Lo. A read or write from
+// lo up to, not including, hi raises SIGSEGV.
+func (st *Stack) Guard() (lo, hi uintptr) { return st.lo - pageSize, st.lo }
+
+// String names the stack by its usable addresses.
+func (st *Stack) String() string {
+	return fmt.Sprintf("stack [%#x, %#x)", st.lo, st.hi)
+}

@@ -1,0 +1,251 @@
+package tests
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/fiber"
+	"fiberlab/stack"
+	"fiberlab/tests/trapbody"
+)
+
+// Each of these children ends by a crash on a fiber.
+
+// crashStack is the C stack of a fiber that overflows, in bytes.
+const crashStack = 128 << 10
+
+// envGuard makes a child use guards of that kind.
+const envGuard = "FIBERLAB_CRASH_GUARD"
+
+// childRoot attaches a root in a child, and sees to the kind of guards.
+func childRoot(t childT, b fiber.Backend) *fiber.Fiber {
+	if os.Getenv(envGuard) == stack.GuardMprotect.String() {
+		forceMprotectGuards(t)
+	}
+	root, err := fiber.Attach(b)
+	require.NoError(t, err)
+	return root
+}
+
+// forceMprotectGuards makes this process guard stacks by mprotect from now on:
+// the kernel refuses the other kind in locked memory, and it is asked only once.
+func forceMprotectGuards(t childT) {
+	if err := unix.Mlockall(unix.MCL_FUTURE | unix.MCL_ONFAULT); err != nil {
+		t.Skip("mlockall: ", err)
+	}
+	pool, err := stack.NewPool(stack.Options{})
+	require.NoError(t, err)
+	require.NoError(t, unix.Munlockall())
+	require.Equal(t, stack.GuardMprotect, pool.Stats().Guard)
+	require.NoError(t, pool.Close())
+}
+
+// crashConfig describes the fiber that crashes.
+func crashConfig(b fiber.Backend) fiber.Config {
+	return fiber.Config{Name: "the deep one", Backend: b, StackSize: crashStack}
+}
+
+// newCrash registers a child that enters the fiber that make returns, which must
+// end the process.
+func newCrash(name string, make func(b fiber.Backend, root *fiber.Fiber) (*fiber.Fiber, error)) string {
+	return newChild(name, func(t childT, b fiber.Backend) {
+		root := childRoot(t, b)
+		f, err := make(b, root)
+		require.NoError(t, err)
+		if st := f.Stack(); st != nil {
+			lo, hi := st.Guard()
+			fmt.Printf("guard page %#x-%#x\n", lo, hi)
+		}
+		err = root.SwitchTo(f)
+		fmt.Println("still alive:", err, f.State())
+		os.Exit(1)
+	})
+}
+
+// newCrashInC is newCrash for a C body.
+func newCrashInC(name string, body func() unsafe.Pointer) string {
+	return newCrash(name, func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+		return fiber.NewC(crashConfig(b), body(), nil)
+	})
+}
+
+// newCrashInGo is newCrash for a Go body.
+func newCrashInGo(name string, body func()) string {
+	return newCrash(name, func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+		return fiber.New(crashConfig(b), body)
+	})
+}
+
+var overflows = []string{
+	newCrashInC("overflow in a C body", trapbody.OverflowBody),
+	newCrashInGo("overflow in C called by a Go body", trapbody.Overflow),
+	newCrashInGo("overflow in C called by Go called by C called by a Go body", func() {
+		trapbody.Call(func() { trapbody.Call(trapbody.Overflow) })
+	}),
+	newCrash("overflow in C called by Go called by a C body", func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+		body, argument, _ := trapbody.CallBody(trapbody.Overflow)
+		return fiber.NewC(crashConfig(b), body, argument)
+	}),
+	newCrash("overflow after a move to another thread", func(b fiber.Backend, root *fiber.Fiber) (*fiber.Fiber, error) {
+		var f *fiber.Fiber
+		var err error
+		started := onLockedGoroutine(func() {
+			var first *fiber.Fiber
+			if first, err = fiber.Attach(b); err != nil {
+				return
+			}
+			f, err = fiber.New(crashConfig(b), func() {
+				err = fiber.Current().SwitchTo(first)
+				trapbody.Overflow()
+			})
+			if err == nil {
+				err = first.SwitchTo(f)
+			}
+			_ = first.Detach()
+		})
+		return f, errors.Join(err, started)
+	}),
+}
+
+var overflowReport = regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "the deep one": its C stack of (\d+) bytes ` +
+	`ran into the (guard page 0x[0-9a-f]+-0x[0-9a-f]+) at (0x[0-9a-f]+); raise Config\.StackSize$`)
+
+// One line names the fiber, its size, its guard and the remedy; Go's own report
+// follows.
+func TestOverflow(t *testing.T) {
+	guards := []stack.Guard{stack.GuardAuto, stack.GuardMprotect}
+	for _, guard := range guards {
+		for _, name := range overflows {
+			for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+				if testing.Short() && (guard != stack.GuardAuto || b != fiber.Asm) && name != overflows[0] {
+					continue
+				}
+				t.Run(fmt.Sprintf("%v guards/%s/%v", guard, name, b), func(t *testing.T) {
+					t.Parallel()
+					out := runChildCrash(t, name, b, envGuard+"="+guard.String())
+					found := overflowReport.FindAllStringSubmatchIndex(out, -1)
+					require.Len(t, found, 1, out)
+					report := overflowReport.FindStringSubmatch(out)
+					require.Equal(t, fmt.Sprint(crashStack), report[1])
+					require.True(t, strings.HasPrefix(out, report[2]+"\n"), "the guard of another fiber:\n%s", out)
+					requireGoReport(t, out[found[0][1]:])
+				})
+			}
+		}
+	}
+}
+
+// requireGoReport checks that text holds what the runtime writes when it dies.
+func requireGoReport(t *testing.T, text string) {
+	t.Helper()
+	require.Regexp(t, `SIGSEGV|unexpected fault address`, text)
+	require.Regexp(t, `(?m)^goroutine \d+ `, text)
+}
+
+var (
+	childNilInCBody = newCrashInC("nil in a C body", trapbody.NilBody)
+	childNilInC     = newCrashInGo("nil in C called by a Go body", trapbody.Nil)
+)
+
+// Another fault is no overflow.
+func TestFaultIsNoOverflow(t *testing.T) {
+	for _, name := range []string{childNilInCBody, childNilInC} {
+		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+			t.Run(name+"/"+b.String(), func(t *testing.T) {
+				t.Parallel()
+				out := runChildCrash(t, name, b)
+				require.NotContains(t, out, "overflow")
+				if name == childNilInC {
+					requireGoReport(t, out)
+				}
+			})
+		}
+	}
+}
+
+type record struct{ pad, field int }
+
+// A nil pointer in Go code is a panic like any other, also after a move.
+func TestNilDereferenceIsAPanic(t *testing.T) {
+	eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
+		var nowhere *record
+		recovered := 0
+		f := newFiber(t, root.Backend(), "nil", func() {
+			for range 3 {
+				func() {
+					defer func() {
+						err, ok := recover().(runtime.Error)
+						assert.True(t, ok)
+						assert.ErrorContains(t, err, "nil pointer dereference")
+						recovered++
+					}()
+					nowhere.field = 1
+				}()
+				leave(t, root)
+			}
+		})
+		for range 4 {
+			enter(t, root, f)
+		}
+		require.Equal(t, 3, recovered)
+		finish(t, f)
+	})
+}
+
+//go:noinline
+func panicOnPurpose() { panic("boom 42") }
+
+var (
+	childPanic         = newCrashInGo("panic", func() { growStack(16); panicOnPurpose() })
+	childPanicUnderC   = newCrashInGo("panic under C", func() { trapbody.Call(panicOnPurpose) })
+	childGoexitInCBody = newCrash("goexit under a C body", func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+		body, argument, _ := trapbody.CallBody(runtime.Goexit)
+		return fiber.NewC(crashConfig(b), body, argument)
+	})
+)
+
+// A panic that nobody recovers ends the process and shows the fiber's frames.
+func TestUnrecoveredPanic(t *testing.T) {
+	for _, name := range []string{childPanic, childPanicUnderC} {
+		for _, b := range fiber.Backends() {
+			t.Run(name+"/"+b.String(), func(t *testing.T) {
+				t.Parallel()
+				out := runChildCrash(t, name, b)
+				require.Contains(t, out, "boom 42")
+				require.Contains(t, out, "tests.panicOnPurpose")
+				require.Contains(t, out, "crash_test.go")
+			})
+		}
+	}
+}
+
+// Below a C body there is no Go frame that Goexit could end in: the runtime says so.
+func TestGoexitUnderCBody(t *testing.T) {
+	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		t.Run(b.String(), func(t *testing.T) {
+			t.Parallel()
+			require.Contains(t, runChildCrash(t, childGoexitInCBody, b), "runtime.Goexit called in a thread that was not created by the Go runtime")
+		})
+	}
+}
+
+var childTargetReturns = newChild("target returns", func(t childT, _ fiber.Backend) {
+	trapbody.ReturnFromTarget()
+	require.Fail(t, "still alive")
+})
+
+// A bare context has nowhere to go when its target returns.
+func TestBareTargetThatReturns(t *testing.T) {
+	out := runChildCrash(t, childTargetReturns, fiber.Asm)
+	require.Regexp(t, `(?m)^fiberlab: .*return`, out)
+}

@@ -1,0 +1,162 @@
+package tests
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/tests/cbody"
+)
+
+func TestCurrentOfPlainGoroutine(t *testing.T) {
+	noLeaks(t)
+	require.Nil(t, fiber.Current())
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	require.Nil(t, fiber.Current())
+	require.Nil(t, cbody.Current())
+}
+
+func TestCurrent(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b fiber.Backend) {
+		require.Nil(t, fiber.Current())
+		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			require.Same(t, root, fiber.Current())
+			fibers := make([]*fiber.Fiber, 10)
+			for i := range fibers {
+				fibers[i] = newFiber(t, b, "f", func() {
+					assert.Same(t, fibers[i], fiber.Current())
+					if i > 0 {
+						leave(t, fibers[i-1])
+					} else {
+						leave(t, root)
+					}
+					assert.Same(t, fibers[i], fiber.Current())
+				})
+			}
+			enter(t, root, fibers[9])
+			require.Same(t, root, fiber.Current())
+			for _, f := range fibers {
+				enter(t, root, f)
+				require.Same(t, root, fiber.Current())
+			}
+			finish(t, fibers...)
+		})
+		require.Nil(t, fiber.Current())
+		require.Nil(t, cbody.Current())
+	})
+}
+
+// Goroutines are fibers only if they attach, whoever started them.
+func TestCurrentOfGoroutineStartedByFiber(t *testing.T) {
+	eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
+		inside := func() {
+			var all sync.WaitGroup
+			for range 8 {
+				all.Add(1)
+				go func() {
+					defer all.Done()
+					for range 100 {
+						assert.Nil(t, fiber.Current())
+						runtime.Gosched()
+					}
+				}()
+			}
+			all.Wait()
+		}
+		inside()
+		f := newFiber(t, root.Backend(), "f", func() {
+			inside()
+			leave(t, root)
+			inside()
+		})
+		enter(t, root, f)
+		enter(t, root, f)
+		finish(t, f)
+	})
+}
+
+// A thread that was a root's and is a plain goroutine's now has no current fiber.
+func TestCurrentAfterDetach(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b fiber.Backend) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for range 100 {
+			onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+				require.Same(t, root, fiber.Current())
+			})
+			require.Nil(t, fiber.Current())
+			require.Nil(t, cbody.Current())
+		}
+	})
+}
+
+func TestCurrentInNestedCallback(t *testing.T) {
+	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			cbody.CallGo(func() { assert.Same(t, root, fiber.Current()) })
+			fibers := make([]*fiber.Fiber, 5)
+			for i := range fibers {
+				fibers[i] = newFiber(t, b, "nested", func() {
+					cbody.CallGo(func() {
+						assert.Same(t, fibers[i], fiber.Current())
+						leave(t, root)
+						cbody.CallGo(func() { assert.Same(t, fibers[i], fiber.Current()) })
+						assert.Equal(t, fibers[i].Handle(), cbody.Current())
+					})
+				})
+			}
+			for range 2 {
+				for _, f := range fibers {
+					enter(t, root, f)
+					require.Equal(t, root.Handle(), cbody.Current())
+				}
+			}
+			finish(t, fibers...)
+		})
+	})
+}
+
+func TestCurrentAndSwitchDoNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
+		stop := false
+		inside := 0.0
+		f := newFiber(t, root.Backend(), "f", func() {
+			me := fiber.Current()
+			inside = testing.AllocsPerRun(100, func() {
+				if fiber.Current() != me {
+					t.Error("wrong fiber")
+				}
+			})
+			for !stop && me.SwitchTo(root) == nil {
+			}
+		})
+		enter(t, root, f)
+		require.Zero(t, inside)
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			if fiber.Current() != root {
+				t.Error("wrong fiber")
+			}
+		}))
+		require.Zero(t, testing.AllocsPerRun(1000, func() {
+			if err := root.SwitchTo(f); err != nil {
+				t.Error(err)
+			}
+		}))
+		stop = true
+		enter(t, root, f)
+		finish(t, f)
+	})
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		if fiber.Current() != nil {
+			t.Error("wrong fiber")
+		}
+	}))
+}

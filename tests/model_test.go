@@ -1,0 +1,292 @@
+package tests
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/tests/cbody"
+)
+
+// collecting runs the garbage collector without a pause until the test ends.
+func collecting(t *testing.T) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	t.Cleanup(func() { close(stop); <-stopped })
+}
+
+// world is some fibers that switch to one another at random, and a model of what
+// state each must be in. Whoever runs decides what happens next.
+type world struct {
+	t       *testing.T
+	rng     *rand.Rand
+	root    *member
+	current *member
+	members []*member
+	steps   int // left to take
+	ending  bool
+	failed  bool
+}
+
+// member is a fiber and its model.
+type member struct {
+	fiber  *fiber.Fiber
+	state  fiber.State
+	order  *cbody.Order // of a C body
+	turns  int          // left for a C body
+	visits int          // how often it was entered
+	notes  map[int]int
+}
+
+func newWorld(t *testing.T, root *fiber.Fiber, count, steps int) *world {
+	w := &world{t: t, rng: newRand(t), steps: steps}
+	w.root = &member{fiber: root, state: fiber.Running}
+	w.current = w.root
+	for range count {
+		w.members = append(w.members, w.newMember())
+	}
+	return w
+}
+
+func (w *world) newMember() *member {
+	m := &member{state: fiber.Ready, notes: map[int]int{}}
+	b := w.root.fiber.Backend()
+	name := fmt.Sprint("member ", w.rng.Uint32())
+	if b != fiber.Goroutine && w.rng.IntN(5) == 0 {
+		m.turns = w.rng.IntN(10)
+		order := cbody.NewOrder(cbody.Task{Turns: m.turns, Depth: 3000, Peer: w.root.fiber.Handle()})
+		m.order = &order
+		m.fiber = newCFiber(w.t, b, name, cbody.Deep, order.Pointer())
+	} else {
+		m.fiber = newFiber(w.t, b, name, func() { w.live(m) })
+	}
+	return m
+}
+
+func (w *world) check(ok bool, format string, args ...any) {
+	if !ok && !w.failed {
+		w.failed = true // one report is enough
+		w.t.Errorf(format, args...)
+	}
+}
+
+// live is the body of a member.
+func (w *world) live(m *member) {
+	var words [100]uint64
+	for i := range words {
+		words[i] = uint64(m.visits*1000 + i)
+	}
+	for {
+		w.arrived(m)
+		if w.ending || w.failed || w.rng.IntN(40) == 0 {
+			break
+		}
+		w.work(m, 3)
+		for i, word := range words {
+			w.check(word == uint64(i), "word %d of %q is %d", i, m.fiber.Name(), word)
+		}
+	}
+	m.state, w.root.state, w.current = fiber.Finished, fiber.Running, w.root
+}
+
+// arrived checks that m runs now, by the model and in truth.
+func (w *world) arrived(m *member) {
+	w.check(w.current == m, "%q runs instead of %q", m.fiber.Name(), w.current.fiber.Name())
+	w.check(fiber.Current() == m.fiber, "current of %q is wrong", m.fiber.Name())
+	w.check(m.state == fiber.Running, "%q runs and is %v", m.fiber.Name(), m.state)
+	w.checkState(m)
+	w.checkState(w.members[w.rng.IntN(len(w.members))])
+	m.visits++
+	if m.notes != nil {
+		m.notes[m.visits] = m.visits * m.visits
+	}
+}
+
+func (w *world) checkState(m *member) {
+	state := m.fiber.State()
+	w.check(state == m.state, "%q is %v, and should be %v", m.fiber.Name(), state, m.state)
+}
+
+// work switches somewhere from within one thing or another that a function may do.
+func (w *world) work(m *member, depth int) {
+	here := func() { w.work(m, depth-1) }
+	way := w.rng.IntN(7)
+	if depth == 0 {
+		way = 0
+	}
+	switch way {
+	default:
+		w.step(m)
+	case 1: // on a Go stack that has to grow for it
+		var recurse func(levels int) int
+		recurse = func(levels int) int {
+			var words [50]int
+			words[levels%50] = levels
+			if levels == 0 {
+				here()
+			} else {
+				words[0] += recurse(levels - 1)
+			}
+			return words[0] + words[levels%50]
+		}
+		levels := w.rng.IntN(60)
+		before := grow(levels)
+		recurse(levels)
+		w.check(grow(levels) == before, "a sum has changed")
+	case 2: // while holding what only its stack holds
+		held := make([][]byte, 20)
+		sum := fnv.New64()
+		for i := range held {
+			held[i] = fmt.Append(nil, m.visits, i)
+			sum.Write(held[i])
+		}
+		here()
+		again := fnv.New64()
+		for _, h := range held {
+			again.Write(h)
+		}
+		w.check(sum.Sum64() == again.Sum64(), "%q: what it held has changed", m.fiber.Name())
+	case 3: // in a deferred function
+		defer here()
+	case 4: // in mid-panic
+		defer func() {
+			r := recover()
+			w.check(r == m, "%q recovered %v", m.fiber.Name(), r)
+		}()
+		defer here()
+		panic(m)
+	case 5: // in a callback from C
+		if w.root.fiber.Backend() == fiber.Goroutine {
+			here()
+		} else {
+			cbody.DeepCallGo(w.rng.IntN(2000), here)
+		}
+	case 6: // between two entries of a map
+		if m.notes == nil {
+			break
+		}
+		m.notes[-m.visits] = 1
+		here()
+		delete(m.notes, -m.visits)
+		for visit, square := range m.notes {
+			w.check(visit < 0 || square == visit*visit, "%q: note %d is %d", m.fiber.Name(), visit, square)
+		}
+	}
+}
+
+// step switches from m, which runs, to any member or to the root, legally or not.
+func (w *world) step(m *member) {
+	w.steps--
+	to := w.root
+	if w.steps > 0 && w.rng.IntN(20) > 0 {
+		to = w.members[w.rng.IntN(len(w.members))]
+	}
+	want := map[fiber.State]error{
+		fiber.Closed: fiber.ErrClosed, fiber.Finished: fiber.ErrFinished, fiber.Running: fiber.ErrSelf,
+	}[to.state]
+	if want != nil {
+		err := m.fiber.SwitchTo(to.fiber)
+		w.check(assert.ErrorIs(w.t, err, want), "%q to %q", m.fiber.Name(), to.fiber.Name())
+		w.checkState(to)
+		w.checkState(m)
+		return
+	}
+	m.state, to.state, w.current = fiber.Suspended, fiber.Running, to
+	if to.order != nil {
+		w.enteredC(to)
+	}
+	err := m.fiber.SwitchTo(to.fiber)
+	w.check(err == nil, "%q to %q: %v", m.fiber.Name(), to.fiber.Name(), err)
+	w.arrived(m)
+}
+
+// enteredC foresees what a C body will do: it goes to the root at once, or ends.
+func (w *world) enteredC(m *member) {
+	m.state = fiber.Suspended
+	if m.turns == 0 {
+		m.state = fiber.Finished
+	}
+	m.turns--
+	w.current, w.root.state = w.root, fiber.Running
+}
+
+// tidy closes a member that has finished, or now and then one that was never
+// entered, and makes a new one in its place.
+func (w *world) tidy() {
+	i := w.rng.IntN(len(w.members))
+	m := w.members[i]
+	if m.state == fiber.Finished || m.state == fiber.Ready && w.rng.IntN(10) == 0 {
+		w.close(m)
+		if w.rng.IntN(4) > 0 {
+			w.members[i] = w.newMember()
+		}
+	}
+}
+
+func (w *world) close(m *member) {
+	if m.state == fiber.Closed {
+		return
+	}
+	require.NoError(w.t, m.fiber.Close())
+	if m.order != nil {
+		answer := m.order.Answer()
+		w.check(answer.Broken == 0 && answer.Code == 0, "%q: %+v", m.fiber.Name(), answer)
+		m.order.Free()
+	}
+	m.state = fiber.Closed
+	w.checkState(m)
+}
+
+// run takes all steps, then ends all members.
+func (w *world) run() {
+	for w.steps > 0 && !w.failed {
+		w.tidy()
+		w.work(w.root, 2)
+	}
+	w.ending = true
+	for _, m := range w.members {
+		for m.state == fiber.Suspended {
+			before := w.root.visits
+			w.root.state, m.state, w.current = fiber.Suspended, fiber.Running, m
+			if m.order != nil {
+				w.enteredC(m)
+			}
+			require.NoError(w.t, w.root.fiber.SwitchTo(m.fiber))
+			w.arrived(w.root)
+			require.Greater(w.t, w.root.visits, before)
+		}
+		w.close(m)
+	}
+}
+
+func TestModel(t *testing.T) {
+	for _, count := range []int{1, 2, 3, 10, 100, 1000, 10_000} {
+		if count > scaled(10_000, 1000) {
+			continue
+		}
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
+				collecting(t)
+				w := newWorld(t, root, count, scaled(10_000, 1000)+count)
+				w.run()
+				require.False(t, w.failed)
+			})
+		})
+	}
+}

@@ -1,0 +1,192 @@
+package tests
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+)
+
+// enteredFibers makes n fibers and lets them run to the end.
+func enteredFibers(t *testing.T, root *fiber.Fiber, n int) []*fiber.Fiber {
+	t.Helper()
+	fibers := make([]*fiber.Fiber, n)
+	for i := range fibers {
+		fibers[i] = newFiber(t, root.Backend(), "f", func() {})
+	}
+	for _, f := range fibers {
+		enter(t, root, f)
+	}
+	return fibers
+}
+
+// change is what happened to the counts since before.
+func change(before fiber.Stats) fiber.Stats {
+	now := fiber.ReadStats()
+	return fiber.Stats{
+		Fibers:     now.Fibers - before.Fibers,
+		Roots:      now.Roots - before.Roots,
+		Idle:       now.Idle - before.Idle,
+		Identities: now.Identities - before.Identities,
+		Stranded:   now.Stranded - before.Stranded,
+		Stacks:     now.Stacks - before.Stacks,
+	}
+}
+
+func TestStats(t *testing.T) {
+	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		require.NoError(t, fiber.Drain())
+		require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, 100)) // so that none is stranded below
+		before := fiber.ReadStats()
+		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			require.Equal(t, fiber.Stats{Roots: 1}, change(before))
+			fibers := enteredFibers(t, root, 60)
+			require.Equal(t, fiber.Stats{Roots: 1, Fibers: 60, Idle: -60}, change(before))
+			more := make([]*fiber.Fiber, 50)
+			for i := range more {
+				more[i] = newFiber(t, b, "f", func() { leave(t, root) })
+			}
+			require.Equal(t, fiber.Stats{Roots: 1, Fibers: 110, Idle: -100, Stacks: 10}, change(before))
+			for range 2 {
+				for _, f := range more {
+					enter(t, root, f)
+				}
+				require.Equal(t, fiber.Stats{Roots: 1, Fibers: 110, Idle: -100, Identities: 10, Stacks: 10}, change(before))
+			}
+			finish(t, more...)
+			require.Equal(t, fiber.Stats{Roots: 1, Fibers: 60, Idle: -50, Identities: 10, Stacks: 10}, change(before))
+			finish(t, fibers...)
+			require.Equal(t, fiber.Stats{Roots: 1, Idle: 10, Identities: 10, Stacks: 10}, change(before))
+		})
+		require.Equal(t, fiber.Stats{Idle: 10, Identities: 10, Stacks: 10}, change(before))
+	})
+}
+
+func TestPrewarmAndDrain(t *testing.T) {
+	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		require.NoError(t, fiber.Drain())
+		drained := fiber.ReadStats()
+		cfg := fiber.Config{Backend: b}
+		require.NoError(t, fiber.Prewarm(cfg, 0))
+		require.Equal(t, fiber.Stats{}, change(drained))
+
+		require.NoError(t, fiber.Prewarm(cfg, 50))
+		warm := fiber.ReadStats()
+		require.NoError(t, fiber.Prewarm(cfg, 80))
+		more := fiber.Stats{Idle: 30, Identities: 30, Stacks: 30}
+		require.Equal(t, more, change(warm))
+		require.NoError(t, fiber.Prewarm(cfg, 80))
+		require.NoError(t, fiber.Prewarm(cfg, 10))
+		require.Equal(t, more, change(warm), "there are enough")
+
+		require.NoError(t, fiber.Drain())
+		require.Equal(t, fiber.Stats{}, change(drained))
+		require.NoError(t, fiber.Drain())
+		require.Equal(t, fiber.Stats{}, change(drained))
+	})
+}
+
+func TestPrewarmErrors(t *testing.T) {
+	noLeaks(t)
+	require.ErrorContains(t, fiber.Prewarm(fiber.Config{}, -1), "-1")
+	require.ErrorIs(t, fiber.Prewarm(fiber.Config{StackSize: 4096}, 1), fiber.ErrStackSize)
+	require.Error(t, fiber.Prewarm(fiber.Config{StackSize: -4096}, 1))
+}
+
+// A coroutine has one fiber only and counts while its body runs; nothing is kept.
+func TestStatsOfCoroutines(t *testing.T) {
+	noLeaks(t)
+	b := fiber.Goroutine
+	before := fiber.ReadStats()
+	require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, 10))
+	require.Equal(t, fiber.Stats{}, change(before))
+	onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+		fibers := make([]*fiber.Fiber, 10)
+		for i := range fibers {
+			fibers[i] = newFiber(t, b, "f", func() { leave(t, root) })
+		}
+		require.Equal(t, fiber.Stats{Roots: 1, Fibers: 10}, change(before))
+		for _, f := range fibers {
+			enter(t, root, f)
+		}
+		require.Equal(t, fiber.Stats{Roots: 1, Fibers: 10, Identities: 10}, change(before))
+		for _, f := range fibers {
+			enter(t, root, f)
+		}
+		require.Equal(t, fiber.Stats{Roots: 1, Fibers: 10}, change(before))
+		finish(t, fibers...)
+		require.Equal(t, fiber.Stats{Roots: 1}, change(before))
+	})
+}
+
+// The pool keeps so many carriers and no more, unless Prewarm asked for it.
+func TestPoolIsBounded(t *testing.T) {
+	if testing.Short() || raceDetector {
+		t.Skip("thousands of identities")
+	}
+	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			const over = 50
+			require.NoError(t, fiber.Drain())
+			finish(t, enteredFibers(t, root, fiber.DefaultMaxIdle+over)...)
+			require.Equal(t, fiber.DefaultMaxIdle, fiber.ReadStats().Idle)
+
+			const raised = fiber.DefaultMaxIdle + 200
+			require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, raised))
+			require.GreaterOrEqual(t, fiber.ReadStats().Idle, raised)
+			bound := fiber.ReadStats().Idle
+			finish(t, enteredFibers(t, root, bound+over)...)
+			require.Equal(t, bound, fiber.ReadStats().Idle)
+
+			require.NoError(t, fiber.Drain())
+			finish(t, enteredFibers(t, root, fiber.DefaultMaxIdle+over)...)
+			require.Equal(t, fiber.DefaultMaxIdle, fiber.ReadStats().Idle, "Drain sets the bound back")
+		})
+	})
+}
+
+// Round after round of fibers, roots and draining leaves the process as it was.
+func TestNothingGrows(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b fiber.Backend) {
+		round := func() holdings {
+			done := make(chan struct{})
+			for range 4 {
+				go func() {
+					defer func() { done <- struct{}{} }()
+					another(t, b, func(root *fiber.Fiber) {
+						for range 25 {
+							f, err := fiber.New(fiber.Config{Backend: b}, func() { leave(t, root) })
+							if err == nil {
+								err = root.SwitchTo(f)
+							}
+							if err == nil {
+								err = root.SwitchTo(f)
+							}
+							if err == nil {
+								err = f.Close()
+							}
+							if err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}()
+			}
+			for range 4 {
+				<-done
+			}
+			return settled(t, func(holdings) bool { return true })
+		}
+		var early, late holdings
+		for range 10 {
+			now := round()
+			early.threads, early.mappings = max(early.threads, now.threads), max(early.mappings, now.mappings)
+		}
+		for range scaled(40, 10) {
+			late = round()
+		}
+		require.LessOrEqual(t, late.threads, early.threads+4)
+		require.LessOrEqual(t, late.mappings, early.mappings+20)
+	})
+}

@@ -1,0 +1,81 @@
+package tests
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+)
+
+// buildAttach builds a small program, for the architecture of this one, that
+// believes to run on that Go runtime.
+func buildAttach(t *testing.T, version string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "attach")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program,
+		"-ldflags", "-X fiberlab/fiber.runtimeVersion="+version, "./trapbody/testdata/attach")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	return program
+}
+
+// runAttach runs that program and returns what it wrote and how it ended.
+func runAttach(t *testing.T, program string, env ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), childPatience)
+	defer cancel()
+	cmd := command(ctx, program)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("a foreign program: set FIBERLAB_EXEC to the command that runs it")
+	}
+	require.NoError(t, ctx.Err(), string(out))
+	return string(out), err
+}
+
+// requireOneLine checks that out is a single line that says all of that.
+func requireOneLine(t *testing.T, out string, says ...string) {
+	t.Helper()
+	require.Equal(t, 1, strings.Count(out, "\n"), out)
+	for _, text := range says {
+		require.Contains(t, out, text)
+	}
+}
+
+// A Go release that nobody tested is refused, unless the user insists.
+func TestUnknownRuntimeIsRefused(t *testing.T) {
+	program := buildAttach(t, "go1.99")
+	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		choice := fiber.EnvBackend + "=" + b.String()
+		out, err := runAttach(t, program, choice)
+		require.Error(t, err)
+		requireOneLine(t, out, "unsupported Go runtime", "go1.99", fiber.OldestGo, fiber.NewestGo, fiber.EnvRuntime+"=try")
+
+		out, err = runAttach(t, program, choice, fiber.EnvRuntime+"=perhaps")
+		require.Error(t, err)
+		requireOneLine(t, out, "go1.99")
+
+		out, err = runAttach(t, program, choice, fiber.EnvRuntime+"=try")
+		require.NoError(t, err, out)
+		require.Equal(t, "ok\n", out)
+	}
+	// Go's own coroutines work on any runtime.
+	out, err := runAttach(t, program, fiber.EnvBackend+"=goroutine")
+	require.NoError(t, err, out)
+	require.Equal(t, "ok\n", out)
+
+	out, err = runAttach(t, program, fiber.EnvBackend+"=nonsense")
+	require.Error(t, err)
+	requireOneLine(t, out, "unknown backend", `"nonsense"`, fiber.EnvBackend, "asm", "ucontext", "goroutine")
+}

@@ -1,0 +1,128 @@
+// Package trapbody has the C side of the tests of traps: ways from C into Go,
+// bodies that crash, threads made by C, and memory that runs out.
+package trapbody
+
+/*
+#cgo CFLAGS: -O2 -Wall -Wextra
+#cgo LDFLAGS: -ldl
+#include <stdlib.h>
+#include "trapbody.h"
+*/
+import "C"
+
+import (
+	"runtime/cgo"
+	"syscall"
+	"unsafe"
+)
+
+//export trapbodyGo
+func trapbodyGo(callback C.uintptr_t) { cgo.Handle(callback).Value().(func())() }
+
+// Call has a C function call f.
+func Call(f func()) {
+	h := cgo.NewHandle(f)
+	defer h.Delete()
+	C.trap_call(C.uintptr_t(h))
+}
+
+// CallDeep has a C function call f from a frame of that many bytes. It tells
+// whether the frame was intact when f had returned.
+func CallDeep(bytes int, f func()) bool {
+	h := cgo.NewHandle(f)
+	defer h.Delete()
+	return C.trap_call_deep(C.size_t(bytes), C.uintptr_t(h)) == 1
+}
+
+// CallOnThread calls f on a new thread that C makes, and waits until the thread
+// has ended.
+func CallOnThread(f func()) error {
+	h := cgo.NewHandle(f)
+	defer h.Delete()
+	if errno := C.trap_call_on_thread(C.uintptr_t(h)); errno != 0 {
+		return syscall.Errno(errno)
+	}
+	return nil
+}
+
+// CallBody returns a C body, and the argument for it, that calls f. free must be
+// called when the fiber is closed.
+func CallBody(f func()) (body, argument unsafe.Pointer, free func()) {
+	h := cgo.NewHandle(f)
+	argument = C.malloc(C.size_t(unsafe.Sizeof(h)))
+	*(*cgo.Handle)(argument) = h
+	return unsafe.Pointer(C.trap_call_body), argument, func() {
+		C.free(argument)
+		h.Delete()
+	}
+}
+
+// GlibcAnswers counts how often glibc was asked for the bounds of a thread's stack.
+func GlibcAnswers() uint64 { return uint64(C.trap_glibc_answers()) }
+
+// FiberAnswers counts how often the runtime was told the bounds of a fiber's stack.
+func FiberAnswers() uint64 { return uint64(C.trap_fiber_answers()) }
+
+// Laps is what a body of LapBody is told and what it answers.
+type Laps C.struct_trap_laps
+
+// NewLaps returns an order for a body that switches to peer, laps times. It lies
+// in C memory; free it when the fiber is closed.
+func NewLaps(peer unsafe.Pointer, laps int) *Laps {
+	l := (*Laps)(C.calloc(1, C.size_t(unsafe.Sizeof(Laps{}))))
+	l.peer, l.laps = peer, C.int64_t(laps)
+	return l
+}
+
+// SetPeer changes whom the body switches to. Call it before the body begins.
+func (l *Laps) SetPeer(peer unsafe.Pointer) { l.peer = peer }
+
+// Argument returns l as the argument of the body.
+func (l *Laps) Argument() unsafe.Pointer { return unsafe.Pointer(l) }
+
+// Done returns how many switches came back.
+func (l *Laps) Done() int { return int(l.done) }
+
+// Broken returns how many of its words and switches the body found broken.
+func (l *Laps) Broken() int { return int(l.broken) }
+
+// Free frees l.
+func (l *Laps) Free() { C.free(unsafe.Pointer(l)) }
+
+// LapBody returns the C body for Laps. It never calls Go.
+func LapBody() unsafe.Pointer { return unsafe.Pointer(C.trap_lap_body) }
+
+// Blocked returns the blocked signals of the calling thread, 1<<N for signal N.
+func Blocked() uint64 { return uint64(C.trap_blocked()) }
+
+// Block changes the mask of the calling thread for one signal.
+func Block(how int, signal syscall.Signal) error {
+	if errno := C.trap_block(C.int(how), C.int(signal)); errno != 0 {
+		return syscall.Errno(errno)
+	}
+	return nil
+}
+
+// HasAlternateStack tells whether the calling thread has an alternate signal stack.
+func HasAlternateStack() bool { return C.trap_alternate_stack() == 1 }
+
+// OverflowBody returns a C body that recurses without end.
+func OverflowBody() unsafe.Pointer { return unsafe.Pointer(C.trap_overflow) }
+
+// NilBody returns a C body that writes to address 0.
+func NilBody() unsafe.Pointer { return unsafe.Pointer(C.trap_nil) }
+
+// Overflow recurses in C without end.
+func Overflow() { C.trap_overflow(nil) }
+
+// Nil writes to address 0 in C.
+func Nil() { C.trap_nil(nil) }
+
+// ReturnFromTarget enters a bare context of package asm whose target returns.
+func ReturnFromTarget() { C.trap_return_from_target() }
+
+// Ration lets that many calls of aligned_alloc succeed, or all if it is negative.
+func Ration(calls int) { C.trap_ration(C.int64_t(calls)) }
+
+// Refusals counts the calls of aligned_alloc that did not succeed.
+func Refusals() uint64 { return uint64(C.trap_refusals()) }

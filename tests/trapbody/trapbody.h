@@ -1,0 +1,40 @@
+/* C functions and bodies for the tests of traps: deep stacks, threads made by C,
+ * signals, crashes, and memory that runs out. */
+#ifndef FIBERLAB_TESTS_TRAPBODY_H
+#define FIBERLAB_TESTS_TRAPBODY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* deep.c. A callback is a cgo.Handle of a func(). */
+void trap_call(uintptr_t callback);
+int trap_call_deep(size_t bytes, uintptr_t callback); /* 1 if the stack was left intact */
+int trap_call_on_thread(uintptr_t callback);          /* an errno */
+void trap_call_body(void *callback);                  /* a body; points to the handle */
+
+/* bounds.c: how often anybody asked glibc for the bounds of a thread's stack. */
+uint64_t trap_glibc_answers(void);
+uint64_t trap_fiber_answers(void);
+
+/* signals.c */
+struct trap_laps {
+    void *peer;     /* a fiberlab_fiber */
+    int64_t laps;   /* switches to make */
+    int64_t done;   /* switches that came back */
+    int64_t broken; /* words on the stack that had changed when they did */
+};
+void trap_lap_body(void *laps);   /* switches to peer, laps times; keeps away from Go */
+uint64_t trap_blocked(void);      /* the mask of blocked signals of the calling thread */
+int trap_block(int how, int sig); /* pthread_sigmask for one signal; an errno */
+int trap_alternate_stack(void);   /* 1 if the calling thread has an alternate signal stack */
+
+/* crash.c */
+void trap_overflow(void *unused);
+void trap_nil(void *unused);
+int trap_return_from_target(void); /* has a bare context's target return; comes back if it cannot */
+
+/* memory.c */
+void trap_ration(int64_t calls); /* how many calls of aligned_alloc may succeed; negative: all */
+uint64_t trap_refusals(void);    /* how many did not */
+
+#endif
