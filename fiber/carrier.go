@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"fiberlab/fiber/internal/identity"
 	"fiberlab/stack"
 )
 
@@ -73,7 +74,11 @@ func (c *carrier) unload() { c.fiber.Store(nil) }
 func (c *carrier) setBody(fn, arg unsafe.Pointer) { C.fiberlab_block_body(c.block, fn, arg) }
 
 //export fiberlabServe
-func fiberlabServe(index C.uint32_t) { registry.at(uintptr(index)).serve() }
+func fiberlabServe(index C.uint32_t) {
+	c := registry.at(uintptr(index))
+	C.fiberlab_lent(c.block, C.uintptr_t(identity.M()))
+	c.serve()
+}
 
 // serve runs one fiber's body after the other, until it is given a fiber without
 // a body; on a coroutine, one body. It runs on the carrier's own stack and goroutine.

@@ -141,10 +141,20 @@ func (cfg Config) kind(body bodyKind) (kind, error) {
 func (f *Fiber) isRoot() bool { return f.g != 0 }
 
 // Name returns the name that the fiber was given.
-func (f *Fiber) Name() string { return f.name }
+func (f *Fiber) Name() string {
+	if f == nil {
+		return ""
+	}
+	return f.name
+}
 
 // Backend returns the backend that the fiber was made for.
-func (f *Fiber) Backend() Backend { return f.backend }
+func (f *Fiber) Backend() Backend {
+	if f == nil {
+		return Default
+	}
+	return f.backend
+}
 
 // State returns the fiber's state at some moment during the call.
 func (f *Fiber) State() State {
@@ -196,8 +206,18 @@ func (f *Fiber) Close() error {
 
 // Handle returns the fiber's control block, a fiberlab_fiber * to C, or nil on the
 // Goroutine backend. It is good until the fiber is closed.
-func (f *Fiber) Handle() unsafe.Pointer { return unsafe.Pointer(f.carrier.block) }
+func (f *Fiber) Handle() unsafe.Pointer {
+	if f == nil || f.carrier == nil {
+		return nil
+	}
+	return unsafe.Pointer(f.carrier.block)
+}
 
 // Stack returns the fiber's C stack, or nil for a root and on the Goroutine
 // backend. It must not be used after the fiber is closed.
-func (f *Fiber) Stack() *stack.Stack { return f.carrier.stack }
+func (f *Fiber) Stack() *stack.Stack {
+	if f == nil || f.carrier == nil {
+		return nil
+	}
+	return f.carrier.stack
+}

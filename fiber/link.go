@@ -1,7 +1,8 @@
 package fiber
 
 /*
-#cgo CFLAGS: -O2 -Wall -Wextra
+#cgo CFLAGS: -O2 -Wall
+#cgo LDFLAGS: -lm
 */
 import "C"
 

@@ -80,7 +80,8 @@ func knownRelease(v, override string) error {
 		ErrUnsupported, v, OldestGo, NewestGo, EnvRuntime)
 }
 
-// findSlot finds the g slot on one thread and makes sure of it on another.
+// findSlot finds the g slot on one thread and makes sure of it on another, and the
+// thread's number in the runtime's M likewise.
 func findSlot() error {
 	reader := C.uintptr_t(identity.SlotReader())
 	type answer struct {
@@ -92,6 +93,7 @@ func findSlot() error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		C.fiberlab_find_tid(C.uintptr_t(identity.M()))
 		found <- answer{int(C.find_slot(reader)), uintptr(C.fiberlab_thread_pointer())}
 		<-hold // so that the other goroutine cannot be on this thread
 	}()
@@ -103,6 +105,7 @@ func findSlot() error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		C.fiberlab_verify_tid(C.uintptr_t(identity.M()))
 		verified <- answer{int(C.verify_slot(reader)), uintptr(C.fiberlab_thread_pointer())}
 	}()
 	if second := <-verified; second.hits != 1 || second.thread == first.thread {

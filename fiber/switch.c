@@ -72,10 +72,12 @@ static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab
     uintptr_t g = *slot;
     /* The first call from this fiber into Go bound the lent identity to the
      * thread as well; at the thread's end it would be dropped a second time. */
-    if (from->g == 0 && g != 0 && !from->root)
+    uint32_t lent = from->g == 0 && g != 0 && !from->root;
+    if (lent)
         fiberlab_identity_rebind(thread->bound);
     from->g = g;
-    from->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED);
+    /* A lent M may have been marked under its last owner: see preempt.c. */
+    from->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED) - lent;
     *slot = to->g;
 
     thread->departed = from;
@@ -85,9 +87,10 @@ static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab
 
     fiberlab_swap(from, to);
     arrive();
-    if (from->g != 0 &&
-        from->preemptions != __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED))
-        fiberlab_preempt_again();
+    if (as == FIBERLAB_STATE_FINISHED)
+        fiberlab_default_fp(); /* back as the stack of another fiber */
+    if (from->g != 0)
+        fiberlab_back(from);
 }
 
 static int switch_from(fiberlab_fiber *from, fiberlab_fiber *to, int check, uint64_t expect,
@@ -98,9 +101,9 @@ static int switch_from(fiberlab_fiber *from, fiberlab_fiber *to, int check, uint
         return FIBERLAB_NOT_FIBER;
     if (thread->current != from)
         return FIBERLAB_NOT_CURRENT;
-    if (to == from)
-        return FIBERLAB_SELF;
     int error = claim(thread, to, check, expect, &was);
+    if (error == FIBERLAB_RUNNING && to == from)
+        return FIBERLAB_SELF;
     if (error != FIBERLAB_OK)
         return error;
     /* A root has no mechanism of its own: it leaves by its target's. */
@@ -140,6 +143,7 @@ static void end(fiberlab_fiber *self) {
     if (*fiberlab_slot() != 0)
         fiberlab_identity_drop(thread->bound);
     self->g = 0;
+    self->m = NULL;
     int error = switch_from(self, thread->root, 0, 0, FIBERLAB_STATE_FINISHED);
     fprintf(stderr, "fiberlab: fiber \"%s\" could not end: %s\n", self->name,
             fiberlab_error_text(error));
@@ -164,6 +168,7 @@ static void fiber_main(void *p) {
 int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo, uintptr_t top) {
     block->own = block->saved = (uint8_t)mechanism;
     block->g = 0;
+    block->m = NULL;
     int error = fiberlab_block_reserve(block);
     if (error != FIBERLAB_OK)
         return error;

@@ -1,4 +1,7 @@
 /* The record that each thread keeps of its fibers. */
+#define _GNU_SOURCE
+#include <unistd.h>
+
 #include "core.h"
 
 /* Initial-exec: at a fixed distance from the thread pointer in every thread, so
@@ -23,6 +26,8 @@ int fiberlab_attach(fiberlab_fiber *root) {
     root->cold = 0;
     root->g = *fiberlab_slot();
     thread->bound = fiberlab_identity_bound();
+    thread->tid = gettid();
+    root->m = NULL;
     thread->root = thread->current = root;
     thread->root_index = thread->current_index = root->index;
     return FIBERLAB_OK;

@@ -89,9 +89,9 @@ func TestPrewarmAndDrain(t *testing.T) {
 
 func TestPrewarmErrors(t *testing.T) {
 	noLeaks(t)
-	require.ErrorContains(t, fiber.Prewarm(fiber.Config{}, -1), "-1")
-	require.ErrorIs(t, fiber.Prewarm(fiber.Config{StackSize: 4096}, 1), fiber.ErrStackSize)
-	require.Error(t, fiber.Prewarm(fiber.Config{StackSize: -4096}, 1))
+	require.ErrorContains(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm}, -1), "-1")
+	require.ErrorIs(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm, StackSize: 4096}, 1), fiber.ErrStackSize)
+	require.Error(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm, StackSize: -4096}, 1))
 }
 
 // A coroutine has one fiber only and counts while its body runs; nothing is kept.

@@ -106,6 +106,22 @@ func eachRoot(t *testing.T, test func(t *testing.T, root *fiber.Fiber)) {
 	})
 }
 
+// another runs do on a goroutine of its own that is a root of backend b.
+func another(t *testing.T, b fiber.Backend, do func(root *fiber.Fiber)) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		root, err := fiber.Attach(b)
+		if !assert.NoError(t, err) {
+			return
+		}
+		defer func() { assert.NoError(t, root.Detach()) }()
+		do(root)
+	}()
+	<-done
+}
+
 // newFiber makes a fiber of backend b with a Go body. It must be called on the
 // test's goroutine, and the test must finish the fiber and close it.
 func newFiber(t *testing.T, b fiber.Backend, name string, body func()) *fiber.Fiber {

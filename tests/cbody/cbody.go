@@ -3,7 +3,7 @@
 package cbody
 
 /*
-#cgo CFLAGS: -O2 -Wall -Wextra -fno-omit-frame-pointer -fasynchronous-unwind-tables
+#cgo CFLAGS: -O2 -Wall -Wextra -Wno-unused-parameter -fno-omit-frame-pointer -fasynchronous-unwind-tables
 #include <stdlib.h>
 #include "cbody.h"
 */

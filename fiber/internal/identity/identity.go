@@ -17,6 +17,12 @@ import "unsafe"
 // afterwards. It costs about a nanosecond and never blocks.
 func G() uintptr
 
+// M returns the address of the M, the runtime's thread, that the calling goroutine
+// runs on. It is of use only while the goroutine is locked to it.
+//
+//go:linkname M runtime.getm
+func M() uintptr
+
 // ThreadWord returns the word that lies offset bytes from the thread pointer of
 // the calling thread. The caller vouches that a word of static thread-local
 // storage lies there. It costs about a nanosecond and never blocks.

@@ -1,0 +1,139 @@
+/* The control block of a fiber, the record of a thread, and the functions that
+ * the Go files of this package call. Not for bodies: they include fiberlab.h. */
+#ifndef FIBERLAB_CORE_H
+#define FIBERLAB_CORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../asm/context.h"
+#include "fiberlab.h"
+
+struct ucontext_fiber_context;
+
+/* A fiber's state shares a word with its generation: state | generation << 3.
+ * A control block outlives the fibers that use it, one after the other; the
+ * generation tells a late switch that its fiber is gone. The word changes hands
+ * by compare-and-swap only. */
+enum fiberlab_state {
+    FIBERLAB_STATE_CLOSED,
+    FIBERLAB_STATE_READY,
+    FIBERLAB_STATE_RUNNING,
+    FIBERLAB_STATE_SUSPENDED,
+    FIBERLAB_STATE_FINISHED,
+};
+#define FIBERLAB_STATE_MASK ((uint64_t)7)
+#define FIBERLAB_GENERATION ((uint64_t)8)
+
+enum fiberlab_mechanism { FIBERLAB_BY_ASM, FIBERLAB_BY_UCONTEXT };
+
+/* How Go asks for a switch. It lies in the control block, because memory that C
+ * keeps using while the caller is suspended must not be a Go stack. */
+struct fiberlab_call {
+    fiberlab_fiber *from, *to;
+    uint64_t expect; /* the generation of to, shifted; checked */
+    uint32_t ending; /* from is to be Finished, not Suspended */
+    int32_t error;   /* answer: a fiberlab_error */
+};
+
+struct fiberlab_fiber {
+    struct marl_fiber_context context;
+    uint64_t state;
+    uintptr_t g;          /* the g slot while the fiber is not running; 0: no identity yet */
+    uint32_t index;       /* the Go side's number for this block; never 0 */
+    uint32_t cold;        /* has no P to come back to: see carrier.enter in switch.go */
+    uint32_t preemptions; /* fiberlab_preemptions when the fiber left */
+    int32_t tid;          /* the thread by which the runtime knows m */
+    uint64_t *m;          /* the word in which it does; NULL: not known, or a root's */
+    uint8_t own;          /* an enum fiberlab_mechanism: what saves the context; a root has none */
+    uint8_t saved;        /* what did save it last, so what must resume it */
+    uint8_t root;         /* the block stands for a thread's own stack */
+    struct fiberlab_call call;
+    struct ucontext_fiber_context *ucontext;
+    void (*body)(void *); /* NULL: a Go body */
+    void *argument;
+    uintptr_t stack_lo, stack_hi, guard_lo, guard_hi;
+    char name[48]; /* for the overflow report, which may not touch Go memory */
+};
+
+/* What a thread knows. current_index and root_index are read by Go assembly at
+ * their offsets from the thread pointer. */
+struct fiberlab_thread {
+    fiberlab_fiber *current, *root;
+    uintptr_t current_index, root_index;
+    fiberlab_fiber *departed; /* left by the last switch, not yet published */
+    uint64_t departed_state;  /* what to publish it as */
+    int32_t tid;              /* its number to the kernel */
+    void *bound;              /* the g that the runtime's thread key named before fibers came */
+};
+
+/* The record of the calling thread. Its address must be asked for anew after
+ * every switch: the caller may have moved to another thread. */
+struct fiberlab_thread *fiberlab_thread_self(void);
+
+/* thread.c */
+int fiberlab_attach(fiberlab_fiber *root);
+int fiberlab_detach(fiberlab_fiber *root);
+ptrdiff_t fiberlab_current_index_offset(void);
+ptrdiff_t fiberlab_root_index_offset(void);
+
+/* block.c */
+fiberlab_fiber *fiberlab_block_new(uint32_t index);
+void fiberlab_block_free(fiberlab_fiber *block);
+void fiberlab_block_name(fiberlab_fiber *block, const char *name, size_t length);
+void fiberlab_block_body(fiberlab_fiber *block, void *body, void *argument);
+int fiberlab_block_reserve(fiberlab_fiber *block);
+int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo, uintptr_t top);
+
+/* switch.c */
+void fiberlab_switch_call(struct fiberlab_call *call);
+
+/* slot.c */
+extern ptrdiff_t fiberlab_slot_offset;
+int fiberlab_find_slot(uintptr_t (*reader)(void));
+int fiberlab_verify_slot(uintptr_t (*reader)(void));
+uintptr_t fiberlab_thread_pointer(void);
+
+/* identity.c */
+void fiberlab_identity_rebind(void *bound);
+void fiberlab_identity_drop(void *bound);
+void *fiberlab_identity_bound(void);
+void fiberlab_stack_bound(uintptr_t bounds[2]);
+extern uint64_t fiberlab_stack_bound_answers;
+
+/* overflow.c */
+int fiberlab_watch_overflow(void);
+
+/* preempt.c */
+extern uint32_t fiberlab_preemptions;
+int fiberlab_watch_preemption(void);
+int fiberlab_find_tid(uintptr_t m);
+int fiberlab_verify_tid(uintptr_t m);
+void fiberlab_lent(fiberlab_fiber *f, uintptr_t m);
+void fiberlab_back(fiberlab_fiber *f);
+
+/* fpu.c */
+void fiberlab_default_fp(void);
+
+/* bridge.c */
+void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to);
+
+/* The thread pointer, from which static thread-local storage is addressed. */
+static inline char *fiberlab_tp(void) {
+    char *tp;
+#if defined(__x86_64__)
+    __asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
+#elif defined(__aarch64__)
+    __asm__ volatile("mrs %0, tpidr_el0" : "=r"(tp));
+#else
+#error "fiberlab knows amd64 and arm64"
+#endif
+    return tp;
+}
+
+/* The calling thread's g slot. */
+static inline volatile uintptr_t *fiberlab_slot(void) {
+    return (volatile uintptr_t *)(fiberlab_tp() + fiberlab_slot_offset);
+}
+
+#endif
