@@ -101,12 +101,15 @@ func (h *host) claim(to *Fiber) error {
 		if t.host != nil && t.host != h {
 			return ErrForeignRoot
 		}
+		if !t.state.CompareAndSwap(word, to.generation|uint64(Running)) {
+			continue
+		}
+		// Only the owner may look at the coroutine.
 		if co := t.co; co != nil && co.resume != nil && co.pin != h && (co.pin != nil || h.locked) {
+			t.state.Store(word)
 			return ErrPinned
 		}
-		if t.state.CompareAndSwap(word, to.generation|uint64(Running)) {
-			return nil
-		}
+		return nil
 	}
 }
 
