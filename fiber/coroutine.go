@@ -101,15 +101,13 @@ func (h *host) claim(to *Fiber) error {
 		if t.host != nil && t.host != h {
 			return ErrForeignRoot
 		}
-		if !t.state.CompareAndSwap(word, to.generation|uint64(Running)) {
-			continue
-		}
-		// Only the owner may look at the coroutine.
-		if co := t.co; co != nil && co.resume != nil && co.pin != h && (co.pin != nil || h.locked) {
-			t.state.Store(word)
+		// A coroutine that is suspended has been started, and its pin is settled.
+		if State(word&stateMask) == Suspended && t.co != nil && t.co.pin != h && (t.co.pin != nil || h.locked) {
 			return ErrPinned
 		}
-		return nil
+		if t.state.CompareAndSwap(word, to.generation|uint64(Running)) {
+			return nil
+		}
 	}
 }
 

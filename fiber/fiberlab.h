@@ -6,6 +6,10 @@
  * Go functions: the first such call lends the fiber an identity of its own in
  * the Go runtime, which it gives back when it ends.
  *
+ * Such a Go function must not call runtime.Goexit, which the Go runtime treats as
+ * fatal there. A handle is good until its fiber is closed; after that it may name
+ * another fiber.
+ *
  * When a body returns, its fiber is finished and the thread goes back to its
  * root fiber.
  */

@@ -1,7 +1,7 @@
 package fiber
 
 /*
-#cgo CFLAGS: -O2 -Wall
+#cgo CFLAGS: -O2 -Wall -fno-omit-frame-pointer
 #cgo LDFLAGS: -lm
 */
 import "C"

@@ -14,9 +14,9 @@ import (
 // registry numbers the control blocks, so that C and assembly can name a carrier
 // without holding a Go pointer. Numbers begin at 1; 0 stands for none.
 //
-// A block's memory is never freed: a handle to a fiber that was closed long ago
-// may still be asked to switch, and must find a generation that is not its own.
-// Blocks are reused instead, so there are as many as there were fibers at once.
+// A block's memory is never freed: a Fiber that was closed long ago may still be
+// asked to switch, and must find a generation that is not its own. Blocks are
+// reused instead, so there are as many as there were fibers at once.
 var registry blocks
 
 const chunkSize = 1024
