@@ -14,8 +14,8 @@
 // thread.c what a thread knows, slot.c and identity.c how the Go runtime is made
 // to take a fiber for a thread, overflow.c the report on a guard page. The policy,
 // in Go: carrier.go is what a fiber runs on, pool.go keeps carriers, switch.go and
-// current.go are the face of the switch, coroutine.go does the same on Go's own
-// coroutines.
+// current.go are the face of the switch, warming.go and preempt.c smooth over what
+// the runtime makes of it, coroutine.go does the same on Go's own coroutines.
 //
 // # What a Go body may do
 //
@@ -23,7 +23,10 @@
 // stack, call C that calls Go. Blocking on a channel or a lock blocks its thread
 // with all fibers on it, as it would block any goroutine locked to its thread. On
 // the hand-switched backends a fiber's goroutine counts as locked to its thread.
-// After a fiber has moved to another thread the runtime still knows it by the
-// first thread's id: a loop without calls on it cannot be preempted, so that it
-// delays the collector, and a CPU profile counts the thread it began on.
+//
+// The runtime's tools see an identity as a thread, with these limits: a CPU profile
+// counts a thread's samples once for each identity that was made on it; go tool
+// trace refuses an execution trace during which identities were dropped; and after
+// a C body that calls Go has moved to another thread, a loop without calls in its Go
+// functions cannot be interrupted, so that it delays the collector.
 package fiber

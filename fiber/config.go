@@ -1,0 +1,50 @@
+package fiber
+
+import (
+	"fmt"
+	"os"
+
+	"fiberlab/stack"
+)
+
+// MinGoStack is the least C stack, in bytes, that a Go body may be given: the
+// runtime's own code runs on it whenever the body grows its Go stack, allocates
+// or helps the collector, and counts on 32 KB; C functions that the body calls need
+// the rest.
+const MinGoStack = 64 << 10
+
+// Config describes a fiber. The zero value is a fiber without a name on the
+// default backend with a stack of the default size.
+type Config struct {
+	Name      string  // for reports; its first 47 bytes appear in the overflow report
+	Backend   Backend // what switches it
+	StackSize int     // bytes of C stack, rounded up to whole pages; 0 means stack.DefaultSize; no meaning on Goroutine
+}
+
+// kind resolves and checks what cfg asks for.
+func (cfg Config) kind(body bodyKind) (kind, error) {
+	b, err := cfg.Backend.Resolve()
+	if err != nil {
+		return kind{}, err
+	}
+	if b == Goroutine {
+		if body == cBody {
+			return kind{}, fmt.Errorf("%w for a C body: goroutine fibers run Go functions only", ErrBackend)
+		}
+		return kind{backend: b}, nil
+	}
+	if err := Supported(); err != nil {
+		return kind{}, err
+	}
+	size := cfg.StackSize
+	if size == 0 {
+		size = stack.DefaultSize
+	}
+	if body == goBody && size > 0 && size < MinGoStack {
+		return kind{}, fmt.Errorf("%w: %d bytes for a Go body: it needs at least %d", ErrStackSize, size, MinGoStack)
+	}
+	if page := os.Getpagesize(); size > 0 && size <= stack.MaxSize {
+		size = (size + page - 1) / page * page
+	}
+	return kind{backend: b, body: body, stackSize: size}, nil
+}
