@@ -173,7 +173,7 @@ func TestFaultIsNoOverflow(t *testing.T) {
 	}
 }
 
-type record struct{ pad, field int }
+type record struct{ field int }
 
 // A nil pointer in Go code is a panic like any other, also after a move.
 func TestNilDereferenceIsAPanic(t *testing.T) {
