@@ -37,8 +37,10 @@ static inline uint64_t nanoseconds(void) {
  * happens to be linked before it. */
 #define LOOP __attribute__((noinline, aligned(64)))
 
+/* Cache lines of their own, as control blocks have. */
 struct pair {
-    CONTEXT home, away;
+    _Alignas(64) CONTEXT home;
+    _Alignas(64) CONTEXT away;
 };
 
 LOOP static void answer(void *arg) {
