@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,6 +92,7 @@ func wanderUnder(t *testing.T, b fiber.Backend, observe func()) {
 	go func() {
 		defer observer.Done()
 		for observe(); !over.Load(); {
+			time.Sleep(time.Millisecond) // or the fibers might wait for ever between two stops of the world
 			observe()
 		}
 	}()
@@ -174,7 +176,6 @@ func TestTraceOfWanderingFibers(t *testing.T) {
 
 // What stops the world, walks all stacks or moves Ps about.
 func TestUpheavalsAmongWanderingFibers(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	stacks := make([]byte, 1<<20)
 	upheavals := map[string]func(){
 		"stacks":     func() { assert.NotZero(t, runtime.Stack(stacks, true)) },
@@ -184,6 +185,7 @@ func TestUpheavalsAmongWanderingFibers(t *testing.T) {
 	}
 	for name, upheaval := range upheavals {
 		t.Run(name, func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 			eachBackend(t, func(t *testing.T, b fiber.Backend) {
 				rounds := 0
 				wanderUnder(t, b, func() {
