@@ -55,6 +55,7 @@ func Attach(b Backend) (*Fiber, error) {
 		return nil, &Error{"attach", f.name, ErrAttached}
 	}
 	carriers.roots.Add(1)
+	startTicking()
 	return f, nil
 }
 
@@ -89,6 +90,7 @@ func (f *Fiber) Detach() error {
 		c.unload()
 		freeBlock(c)
 		runtime.UnlockOSThread()
+		stopTicking()
 	}
 	carriers.roots.Add(-1)
 	return nil

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"fiberlab/stack"
 )
@@ -83,7 +82,6 @@ func (p *pool) make(k kind) (*carrier, error) {
 	b.guard_lo, b.guard_hi = C.uintptr_t(lo), C.uintptr_t(hi)
 	b.cold = 0
 	if k.body == goBody {
-		keepPoller()
 		b.cold = 1
 		c.setBody(nil, nil)
 	}
@@ -166,14 +164,4 @@ func (c *carrier) scrap() error {
 	err := c.stacks.Put(c.stack)
 	freeBlock(c)
 	return err
-}
-
-var pollerOnce sync.Once
-
-// keepPoller arms a timer that never fires. An idle thread of the runtime then
-// sleeps in the network poller instead of a futex, so that a goroutine that hands
-// over its P need not wake a thread to poll in its stead: with it a first entry
-// costs some 12 us on an idle machine, without it 60.
-func keepPoller() {
-	pollerOnce.Do(func() { time.AfterFunc(1<<62, func() {}) })
 }
