@@ -18,6 +18,7 @@ type Fiber struct {
 	generation uint64 // the carrier's while this fiber uses it, shifted
 	body       func()
 	g          uintptr // root: the goroutine that it is
+	value      any
 }
 
 // State is where a fiber is in its life.
@@ -96,6 +97,13 @@ func NewC(cfg Config, fn, arg unsafe.Pointer) (*Fiber, error) {
 
 // isRoot tells whether f is a goroutine that attached itself.
 func (f *Fiber) isRoot() bool { return f.g != 0 }
+
+// SetValue hangs something of the caller's on the fiber, for Value to return. It is
+// not synchronized: set it before anybody else knows the fiber.
+func (f *Fiber) SetValue(v any) { f.value = v }
+
+// Value returns what SetValue was given last, or nil.
+func (f *Fiber) Value() any { return f.value }
 
 // Name returns the name that the fiber was given.
 func (f *Fiber) Name() string {

@@ -1,7 +1,28 @@
 // Package sched is the room of policy: who runs next, on which worker, and how
-// long an idle worker waits. It imports package fiber and nothing above it, and
-// no package below it knows that it exists.
+// long an idle worker waits.
 //
-// It holds no code yet. Until it does, a program that wants many fibers on a
-// thread switches between them itself, as the pipeline of cmd/fiberlab does.
+// A [Scheduler] has workers. A [Worker] is a thread that runs tasks, on one fiber
+// after the other: when a task waits, its [Fiber] keeps it, and another fiber, one that
+// is queued, else an idle one, else a new one, carries the worker on. Each fiber is in
+// one of five states, Idle, Yielded, Waiting, Queued and Running; the table of
+// the legal transitions is in state.go.
+//
+// # The way of one task
+//
+//	Enqueue       enqueue.go  puts it where a worker will find it, and wakes one
+//	waitForWork   idle.go     the worker spins (spin.go), steals (steal.go), sleeps (bell.go)
+//	runUntilIdle  run.go      the current fiber takes the task and calls it
+//	wait          suspend.go  the task waits: Yielded or Waiting, and another fiber goes on
+//	Notify        run.go      somebody makes it Queued; so does its deadline (timers.go)
+//	switchTo      suspend.go  its turn has come: it is Running, and its call returns
+//
+// worker.go has the life of a worker, scheduler.go that of a scheduler, deadlock.go
+// what happens if that cannot end.
+//
+// # Locks
+//
+// Each worker has one lock, over its queues and its fibers' states, and a second one
+// over the inbox, in which others put tasks. Nobody holds two workers' locks at once.
+// In debug builds (-tags debug) every illegal transition and every broken lock
+// contract ends the program.
 package sched

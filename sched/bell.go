@@ -1,0 +1,66 @@
+package sched
+
+import (
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// bell is how a worker that has run out of work is told that there is some. Its
+// owner alone hushes it, polls it and sleeps on it; anybody may ring.
+//
+// The order makes that nothing is missed. Whoever brings work first puts it
+// where the worker will find it, then rings. The worker first hushes the bell,
+// then looks for work once more, and only then sleeps. So either it sees the work,
+// or the bell has been rung since it was hushed. A worker that is busy leaves the
+// bell rung, and ringing it costs a load.
+//
+// The thread sleeps on a futex, futex(2), and not on a lock of the Go runtime: a
+// goroutine that is locked to its thread, as a worker is, is woken by way of a second
+// thread there, which takes several times as long.
+type bell struct {
+	word atomic.Uint32
+}
+
+const (
+	rung    = iota // there may be work: the zero value
+	hushed         // none was found; the owner is looking once more or spins
+	slumber        // the owner sleeps, or is about to
+)
+
+const (
+	futexWait    = 0 | futexPrivate // FUTEX_WAIT with a relative timeout, by the monotonic clock
+	futexWake    = 1 | futexPrivate
+	futexPrivate = 128
+)
+
+func (b *bell) hush()         { b.word.Store(hushed) }
+func (b *bell) wasRung() bool { return b.word.Load() == rung }
+
+// ring tells the owner that there is work, and wakes it if it sleeps.
+func (b *bell) ring() {
+	if b.word.Load() == rung {
+		return
+	}
+	if b.word.Swap(rung) == slumber {
+		unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.word)), futexWake, 1, 0, 0, 0)
+	}
+}
+
+// sleep blocks the thread until the bell has been rung since it was hushed, or
+// until limit has passed; a negative limit is none. It leaves the bell rung.
+func (b *bell) sleep(limit time.Duration) {
+	if b.word.CompareAndSwap(hushed, slumber) {
+		var timeout *unix.Timespec
+		if limit >= 0 {
+			t := unix.NsecToTimespec(int64(limit))
+			timeout = &t
+		}
+		// An early end, by a signal, is found by the caller, who looks for work anew.
+		unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.word)), futexWait, slumber,
+			uintptr(unsafe.Pointer(timeout)), 0, 0)
+	}
+	b.word.Store(rung)
+}

@@ -1,0 +1,93 @@
+package sched
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"fiberlab/fiber"
+)
+
+// DefaultMaxIdle is how many idle fibers a worker keeps unless Config says otherwise.
+const DefaultMaxIdle = 1024
+
+// DefaultPatience is how long Close and Unbind see nothing happen before they
+// report a deadlock, unless Config says otherwise.
+const DefaultPatience = time.Second
+
+// Config describes a scheduler. The zero value is one without workers of its
+// own: it runs tasks on the goroutines that bind it.
+type Config struct {
+	Name      string        // for reports; "scheduler" if empty
+	Workers   int           // multi-threaded workers, each a thread of its own; 0 is allowed
+	Backend   fiber.Backend // what switches the fibers
+	StackSize int           // bytes of C stack a fiber; see fiber.Config
+	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
+	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
+
+	// Initializer runs first on each multi-threaded worker's thread, given the
+	// worker's number. It may not wait: no fiber is there yet.
+	Initializer func(worker int)
+
+	// Panicked is called on the fiber whose task has panicked, after the task's
+	// deferred functions, with the value and the task's stack; the worker then goes
+	// on. If it is nil, a panic ends the program with the task's own stack.
+	Panicked func(value any, stack []byte)
+
+	// Exhausted is told when a worker cannot make the fiber that should carry it
+	// on. The blocked task then keeps its worker waiting, and a new attempt is made
+	// every millisecond; nothing is lost. If it is nil, one line goes to stderr, once.
+	Exhausted func(error)
+
+	// Patience is how long Close and Unbind see nothing happen before they report
+	// a deadlock; 0 means DefaultPatience, less than 0 for ever.
+	Patience time.Duration
+
+	// Recorder, if not nil, keeps every transition of every fiber. It may serve
+	// one scheduler only.
+	Recorder *Recorder
+}
+
+// AllCores is a Config with as many workers as Go code may run on at once.
+func AllCores() Config { return Config{Workers: runtime.GOMAXPROCS(0)} }
+
+// checked returns cfg with its defaults filled in, or says what is wrong with it.
+func (cfg Config) checked() (Config, error) {
+	if cfg.Workers < 0 {
+		return cfg, fmt.Errorf("Config.Workers is %d: %w", cfg.Workers, ErrNegative)
+	}
+	if cfg.MaxIdle < 0 {
+		return cfg, fmt.Errorf("Config.MaxIdle is %d: %w", cfg.MaxIdle, ErrNegative)
+	}
+	backend, err := cfg.Backend.Resolve()
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Backend = backend
+	if cfg.Name == "" {
+		cfg.Name = "scheduler"
+	}
+	if cfg.MaxIdle == 0 {
+		cfg.MaxIdle = DefaultMaxIdle
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = DefaultPatience
+	}
+	if cfg.Exhausted == nil {
+		cfg.Exhausted = reportOnce()
+	}
+	return cfg, nil
+}
+
+// reportOnce returns a function that writes the first error it is given to stderr.
+func reportOnce() func(error) {
+	told := make(chan struct{}, 1)
+	return func(err error) {
+		select {
+		case told <- struct{}{}:
+			fmt.Fprintln(os.Stderr, "fiberlab:", err)
+		default:
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package sched
+
+import "fmt"
+
+// Enqueue queues a task. One that is SameThread goes to the worker that the caller
+// runs on. Any other goes, in this order, to a worker that spins for work; to one that
+// sleeps, which is woken; to the worker that the caller runs on, if that is a
+// multi-threaded one; to each multi-threaded worker in turn. If the scheduler has no
+// multi-threaded workers, it goes to the worker that the caller's goroutine is bound to.
+//
+// Enqueue may be called from anywhere, inside and outside of tasks. It blocks no
+// longer than a queue operation takes. It returns ErrNilTask, ErrNotBound for a
+// SameThread task from outside, ErrNoWorkers, or ErrClosed; tasks of a scheduler that is
+// closing may still enqueue more.
+func (s *Scheduler) Enqueue(t Task) error {
+	if t.Func == nil {
+		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
+	}
+	own := s.worker()
+	if t.Flags&SameThread != 0 {
+		if own == nil {
+			return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)
+		}
+		own.push(t)
+		return nil
+	}
+	if own == nil && s.closing.Load() {
+		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
+	}
+	if len(s.workers) == 0 {
+		if own == nil {
+			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNoWorkers)
+		}
+		own.push(t)
+		return nil
+	}
+	if w := s.restless(); w != nil && w != own && w.offer(t) {
+		return nil
+	}
+	if own != nil && own.mode == MultiThreaded {
+		own.push(t)
+		// A worker may have gone to sleep meanwhile, after a look at the queue.
+		if sleeper := s.asleep.take(); sleeper >= 0 {
+			s.workers[sleeper].bell.ring()
+		}
+		return nil
+	}
+	for range s.workers {
+		if w := s.workers[s.turn.Add(1)%uint64(len(s.workers))]; w.offer(t) {
+			return nil
+		}
+	}
+	return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
+}
+
+// restless takes a worker that has nothing to do: one that spins, else one that
+// sleeps. It returns nil if all are busy.
+func (s *Scheduler) restless() *Worker {
+	if i := s.spinning.take(); i >= 0 {
+		return s.workers[i]
+	}
+	if i := s.asleep.take(); i >= 0 {
+		return s.workers[i]
+	}
+	return nil
+}
+
+// worker is the one of s that the caller runs on, or nil.
+func (s *Scheduler) worker() *Worker {
+	if f := Current(); f != nil && f.worker.scheduler == s {
+		return f.worker
+	}
+	return nil
+}
+
+// push queues a task on the worker that the caller runs on.
+func (w *Worker) push(t Task) {
+	w.work.lock()
+	if t.Flags&SameThread != 0 {
+		w.work.pinned.push(t)
+	} else {
+		w.work.tasks.push(t)
+	}
+	w.work.unlock()
+}
+
+// offer queues a task on a worker from outside, unless that has stopped.
+func (w *Worker) offer(t Task) bool {
+	if !w.inbox.put(t) {
+		return false
+	}
+	w.bell.ring()
+	return true
+}

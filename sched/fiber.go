@@ -1,0 +1,134 @@
+package sched
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"fiberlab/fiber"
+)
+
+// Fiber is a stack on which a worker runs its tasks, one after the other. A task
+// keeps its fiber while it waits, so the fiber stands for the task as long as it runs;
+// later the same fiber stands for another one. It belongs to one worker for ever
+// and runs on that worker's thread only.
+type Fiber struct {
+	fiber  *fiber.Fiber
+	worker *Worker
+	id     int
+
+	// Guarded by the worker's lock.
+	state    State
+	timedOut bool      // its last wait ended by the deadline
+	ending   bool      // it shall end when it has no task to go on with
+	deadline instant   // while Waiting
+	position int       // in the heap of waiting fibers
+	index    int       // in the list of all fibers
+	where    []uintptr // its stack, as the deadlock inquiry found it
+}
+
+// Current returns the fiber that the caller runs on, or nil if that is none of a
+// scheduler's. It costs single nanoseconds.
+func Current() *Fiber {
+	if f := fiber.Current(); f != nil {
+		s, _ := f.Value().(*Fiber)
+		return s
+	}
+	return nil
+}
+
+// Worker returns the worker that f belongs to.
+func (f *Fiber) Worker() *Worker { return f.worker }
+
+// ID returns the fiber's number on its worker, 0 for the main fiber.
+func (f *Fiber) ID() int { return f.id }
+
+// State returns the fiber's state at some moment during the call. The worker's lock
+// must not be held.
+func (f *Fiber) State() State {
+	f.worker.work.lock()
+	defer f.worker.work.unlock()
+	return f.state
+}
+
+// String names the fiber and its worker.
+func (f *Fiber) String() string {
+	if f == nil {
+		return "no fiber"
+	}
+	return f.worker.name + " fiber " + strconv.Itoa(f.id)
+}
+
+// Wait blocks the calling task, which must run on f, until pred holds. lock must
+// be held by the caller and guard what pred reads; it is released while the fiber is
+// blocked, and held whenever pred is called and when Wait returns. pred is called
+// first, and after each Notify.
+//
+// Without pred, Wait returns after one Notify; without lock, none is released. A Notify
+// is not remembered by a fiber that is not blocked.
+//
+// The thread is never blocked: other fibers of the worker go on with it. So lock is
+// to be held for moments only, and by nobody who waits for something else meanwhile.
+func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, never, pred) }
+
+// WaitFor is Wait with a deadline that is d from now. It tells whether pred held
+// or, without pred, whether it was notified; false means that the deadline passed.
+func (f *Fiber) WaitFor(lock sync.Locker, d time.Duration, pred func() bool) bool {
+	return f.wait(lock, after(d), pred)
+}
+
+// WaitUntil is WaitFor with the deadline itself. The time until it is taken from
+// the monotonic clock, if deadline has a reading of it.
+func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool) bool {
+	return f.wait(lock, after(time.Until(deadline)), pred)
+}
+
+// wait blocks f until pred holds, at the longest until deadline.
+func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool {
+	if f == nil || Current() != f {
+		panic(f.misuse("wait"))
+	}
+	return f.worker.wait(f, lock, deadline, pred)
+}
+
+// Notify makes a blocked fiber go on when its turn comes. It does nothing to one
+// that runs, is to run or is idle. It may be called from anywhere, and blocks no
+// longer than a queue operation takes. No worker's lock must be held.
+func (f *Fiber) Notify() {
+	if f == nil {
+		panic(f.misuse("notify"))
+	}
+	f.worker.enqueueFiber(f)
+}
+
+// Yield lets the other fibers and a task of the worker go first. It panics with an
+// error that wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
+func Yield() {
+	f := Current()
+	if f == nil {
+		panic(f.misuse("yield"))
+	}
+	f.worker.yield(f)
+}
+
+// Sleep blocks the calling task, not its thread, for d. It panics with an error that
+// wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
+func Sleep(d time.Duration) {
+	f := Current()
+	if f == nil {
+		panic(f.misuse("sleep"))
+	}
+	deadline := after(d)
+	for now() < deadline {
+		f.worker.wait(f, nil, deadline, nil)
+	}
+}
+
+// misuse is the error of a call on f by somebody who may not make it.
+func (f *Fiber) misuse(op string) error {
+	if f == nil {
+		return fmt.Errorf("sched: %s: %w", op, ErrNoFiber)
+	}
+	return fmt.Errorf("sched: %s: %v, called on %v: %w", op, f, Current(), ErrNotSelf)
+}

@@ -1,0 +1,57 @@
+package sched
+
+import (
+	"time"
+)
+
+// waitForWork returns when there is something to run, or when the worker is to end.
+// The lock must be held; it is released meanwhile. The calling fiber may be
+// a blocked one: whichever fiber found nothing left to run does the waiting.
+func (w *Worker) waitForWork() {
+	if w.hasWork() {
+		return
+	}
+	if w.mode == MultiThreaded {
+		deadline := w.work.waiting.next()
+		w.bell.hush()
+		w.work.unlock()
+		w.spinForWork(deadline)
+		w.work.lock()
+	}
+	idle := idleness{since: now()}
+	for !w.hasWork() && !w.finished() && !w.work.stuck {
+		limit := w.inquire(&idle)
+		if w.work.stuck {
+			return
+		}
+		w.sleep(limit)
+	}
+	if idle.reported {
+		w.scheduler.unstuck(w)
+	}
+}
+
+// sleep blocks the thread until somebody brings work, the earliest deadline has come
+// or limit has passed. The lock must be held; it is released meanwhile.
+func (w *Worker) sleep(limit time.Duration) {
+	if deadline := w.work.waiting.next(); deadline != never {
+		limit = max(time.Duration(deadline-now()), 0)
+	}
+	w.bell.hush()
+	s := w.scheduler
+	if w.mode == MultiThreaded {
+		s.asleep.add(w.id)
+	}
+	w.work.unlock()
+	// The last look: what was brought before the bell was hushed, and what lies
+	// with busy workers since before this one could be seen to be asleep.
+	if w.inbox.waiting.Load() == 0 && !(w.mode == MultiThreaded && w.steal(true)) {
+		began := now()
+		w.bell.sleep(limit)
+		w.spin.slept(now() - began)
+	}
+	if w.mode == MultiThreaded {
+		s.asleep.remove(w.id)
+	}
+	w.work.lock()
+}

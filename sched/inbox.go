@@ -1,0 +1,43 @@
+package sched
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// inbox is where others put tasks for a worker. It has a lock of its own, so that
+// they do not meet the worker's at each task: the worker takes all there is at once.
+type inbox struct {
+	waiting atomic.Int64 // how many tasks it holds, to be read without the lock
+	mu      sync.Mutex
+	tasks   queue[Task]
+	closed  bool // the worker has stopped
+}
+
+// put adds a task, or tells that the worker takes no more.
+func (b *inbox) put(t Task) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.tasks.push(t)
+	b.waiting.Store(int64(b.tasks.count))
+	return true
+}
+
+// take moves up to n tasks to the end of a queue.
+func (b *inbox) take(to *queue[Task], n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tasks.moveTo(to, min(n, b.tasks.count))
+	b.waiting.Store(int64(b.tasks.count))
+}
+
+// close makes put fail from now on, unless tasks are waiting. It tells whether it did.
+func (b *inbox) close() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = b.tasks.empty()
+	return b.closed
+}

@@ -1,0 +1,71 @@
+package sched
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// workLock is the lock of a worker's queues and of its fibers' states. It goes
+// with the thread over a switch: the fiber that leaves has locked it, and the one
+// that arrives unlocks it. Nothing but a few queue operations is ever done under it.
+//
+// In debug builds it knows its holder and checks the contracts that the comments
+// name: "must be held" and "must not be held".
+type workLock struct {
+	mu     sync.Mutex
+	holder atomic.Pointer[Worker] // debug builds only
+}
+
+// outsider stands for any holder that is no worker.
+var outsider Worker
+
+// lockingParty is the worker that the caller runs on.
+func lockingParty() *Worker {
+	if f := Current(); f != nil {
+		return f.worker
+	}
+	return &outsider
+}
+
+func (l *workLock) lock() {
+	if debug {
+		l.mustNotHold("lock")
+	}
+	l.mu.Lock()
+	if debug {
+		l.holder.Store(lockingParty())
+	}
+}
+
+// tryLock takes the lock if that is possible at once, and tells whether it did.
+func (l *workLock) tryLock() bool {
+	if !l.mu.TryLock() {
+		return false
+	}
+	if debug {
+		l.holder.Store(lockingParty())
+	}
+	return true
+}
+
+func (l *workLock) unlock() {
+	if debug {
+		l.mustHold("unlock")
+		l.holder.Store(nil)
+	}
+	l.mu.Unlock()
+}
+
+// mustHold panics in a debug build unless the caller holds the lock.
+func (l *workLock) mustHold(what string) {
+	if debug && l.holder.Load() != lockingParty() {
+		panic("sched: lock contract broken: " + what + " without the worker's lock")
+	}
+}
+
+// mustNotHold panics in a debug build if the caller is a worker that holds the lock.
+func (l *workLock) mustNotHold(what string) {
+	if party := l.holder.Load(); debug && party != nil && party != &outsider && party == lockingParty() {
+		panic("sched: lock contract broken: " + what + " while the worker's lock is held")
+	}
+}

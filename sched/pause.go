@@ -1,0 +1,4 @@
+package sched
+
+// pause is one turn of a spin: it costs 10 to 100 cycles and little power.
+func pause()

@@ -1,0 +1,138 @@
+package sched
+
+import "slices"
+
+// mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
+// wake one another for ever must not keep a task from being begun.
+const mostResumed = 32
+
+// mostBegun is how many tasks are begun in a row while others lie in the inbox:
+// tasks that schedule further ones on their own worker must not keep others out.
+const mostBegun = 64
+
+// runUntilIdle runs fibers that are queued and begins tasks until there are neither.
+// The lock must be held; it is released while a task runs.
+func (w *Worker) runUntilIdle() {
+	f, q := w.current, &w.work
+	for !f.ending {
+		w.look()
+		switch {
+		case w.fiberIsNext():
+			q.resumed++
+			if !w.giveWay(f, q.fibers.pop()) {
+				return
+			}
+		case w.hasTask():
+			q.resumed = 0
+			q.begun++
+			q.counts.Tasks++
+			task := w.nextTask()
+			q.unlock()
+			w.execute(task.Func)
+			q.lock()
+		default:
+			return
+		}
+	}
+}
+
+// giveWay makes f, the current fiber, Idle and runs to instead. It returns false
+// if f is to end, because enough fibers are idle.
+func (w *Worker) giveWay(f, to *Fiber) bool {
+	q := &w.work
+	if len(q.idle) >= w.scheduler.cfg.MaxIdle && f != w.main {
+		f.ending = true
+		w.current = to
+		return false
+	}
+	w.change(f, Idle, WhyGiveWay)
+	q.idle = append(q.idle, f)
+	w.switchTo(to)
+	w.change(f, Running, WhyCarry)
+	return true
+}
+
+// look brings to the worker's queues what is due: fibers whose deadline has passed,
+// and the tasks of the inbox when its own have run out or it is the others' turn.
+// The lock must be held.
+func (w *Worker) look() {
+	q := &w.work
+	if !q.waiting.empty() {
+		w.enqueueFiberTimeouts()
+	}
+	if w.inbox.waiting.Load() > 0 && (q.tasks.empty() || q.begun >= mostBegun) {
+		w.inbox.take(&q.tasks, int(w.inbox.waiting.Load()))
+		q.begun = 0
+	}
+}
+
+// enqueueFiberTimeouts makes each Waiting fiber whose deadline has come Queued.
+// The lock must be held.
+func (w *Worker) enqueueFiberTimeouts() {
+	for t := now(); ; {
+		f := w.work.waiting.take(t)
+		if f == nil {
+			return
+		}
+		f.timedOut = true
+		w.change(f, Queued, WhyTimeout)
+		w.work.fibers.push(f)
+	}
+}
+
+// enqueueFiber makes f Queued if it is blocked; see Fiber.Notify.
+func (w *Worker) enqueueFiber(f *Fiber) {
+	w.work.lock()
+	switch f.state {
+	case Idle, Queued, Running:
+		// It has been woken already, or its task has ended: whoever notifies it is late.
+		w.work.unlock()
+		return
+	case Waiting:
+		w.work.waiting.remove(f)
+	case Yielded:
+	}
+	w.change(f, Queued, WhyNotify)
+	w.work.fibers.push(f)
+	w.work.unlock()
+	w.bell.ring()
+}
+
+func (w *Worker) hasTask() bool { return !w.work.tasks.empty() || !w.work.pinned.empty() }
+
+// hasWork tells whether there is anything to run. The lock must be held.
+func (w *Worker) hasWork() bool {
+	w.look()
+	return !w.work.fibers.empty() || w.hasTask()
+}
+
+// fiberIsNext decides between the fibers and the tasks that are to run: fibers come
+// first, but not for ever.
+func (w *Worker) fiberIsNext() bool {
+	return !w.work.fibers.empty() && (w.work.resumed < mostResumed || !w.hasTask())
+}
+
+// nextTask takes a task; there must be one. Pinned ones alternate with others.
+func (w *Worker) nextTask() Task {
+	q := &w.work
+	if q.tasks.empty() || !q.pinned.empty() && q.begun&1 == 0 {
+		return q.pinned.pop()
+	}
+	return q.tasks.pop()
+}
+
+// takeIdle takes the idle fiber that ran last; there must be one.
+func (q *work) takeIdle() *Fiber {
+	last := len(q.idle) - 1
+	f := q.idle[last]
+	q.idle[last] = nil
+	q.idle = q.idle[:last]
+	return f
+}
+
+// removeIdle takes f out of the idle fibers, if it is among them.
+func (q *work) removeIdle(f *Fiber) {
+	if i := slices.Index(q.idle, f); i >= 0 {
+		q.idle = slices.Delete(q.idle, i, i+1)
+	}
+}

@@ -1,0 +1,181 @@
+package sched
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"fiberlab/fiber"
+)
+
+// Scheduler runs tasks on the fibers of its workers. Make one with New; end it
+// with Close.
+type Scheduler struct {
+	cfg      Config
+	workers  []*Worker // multi-threaded, by number
+	spinning spinning
+	asleep   bitset
+	turn     atomic.Uint64 // of the workers, for tasks from outside
+	closing  atomic.Bool
+	attempts atomic.Uint32 // calls of Close that told the workers to end
+
+	mu      sync.Mutex
+	changed sync.Cond             // a worker has been bound, unbound, stopped or found stuck
+	bound   map[*Worker]struct{}  // single-threaded workers
+	numbers int                   // of workers so far
+	closed  bool                  // Close has succeeded
+	stuck   map[*Worker][]Blocked // what the workers that cannot go on have reported
+	running int                   // multi-threaded workers whose thread is not through
+}
+
+// New makes a scheduler and starts its multi-threaded workers. It returns when
+// all of them run. If one cannot, those that do are stopped, and New returns why.
+func New(cfg Config) (*Scheduler, error) {
+	cfg, err := cfg.checked()
+	if err != nil {
+		return nil, fmt.Errorf("sched: new: %w", err)
+	}
+	s := &Scheduler{
+		cfg:      cfg,
+		spinning: newSpinning(),
+		asleep:   newBitset(cfg.Workers),
+		bound:    make(map[*Worker]struct{}),
+		stuck:    make(map[*Worker][]Blocked),
+		numbers:  cfg.Workers,
+	}
+	s.changed.L = &s.mu
+	for id := range cfg.Workers {
+		s.workers = append(s.workers, newWorker(s, id, MultiThreaded))
+	}
+	for id, w := range s.workers {
+		if err := w.start(); err != nil {
+			for _, started := range s.workers[:id] {
+				started.stop()
+				<-started.done
+			}
+			return nil, fmt.Errorf("sched: new: %w", err)
+		}
+	}
+	s.running = cfg.Workers
+	for _, w := range s.workers {
+		go s.watch(w)
+	}
+	return s, nil
+}
+
+// watch tells Close that a worker's thread is through.
+func (s *Scheduler) watch(w *Worker) {
+	<-w.done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.changed.Broadcast()
+}
+
+// Get returns the scheduler that is bound to the caller: the one whose task it is,
+// or that its goroutine has bound. It returns nil if there is none.
+func Get() *Scheduler {
+	if f := Current(); f != nil {
+		return f.worker.scheduler
+	}
+	return nil
+}
+
+// Bind makes the calling goroutine a single-threaded worker of s: it may then wait
+// as a fiber does, and while it waits its thread runs other fibers, and those tasks that
+// are its own. The goroutine is locked to its thread until Unbind, which it must
+// call before it ends.
+//
+// Bind returns ErrBound, ErrClosed, or an error of fiber.Attach.
+func (s *Scheduler) Bind() error {
+	if bound := Get(); bound != nil {
+		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, bound.cfg.Name, ErrBound)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Load() {
+		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, ErrClosed)
+	}
+	runtime.LockOSThread()
+	root, err := fiber.Attach(s.cfg.Backend)
+	if err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, err)
+	}
+	w := newWorker(s, s.numbers, SingleThreaded)
+	s.numbers++
+	w.begin(root)
+	s.bound[w] = struct{}{}
+	return nil
+}
+
+// Unbind makes the calling goroutine a plain one again. It first runs what its
+// worker has left to do: tasks that nobody else may run, and fibers that are blocked,
+// until all have ended.
+//
+// It returns ErrNotBound, ErrInTask, or a *Deadlock if blocked fibers are left that
+// nothing has notified for Config.Patience; the scheduler is still bound then, and
+// Unbind may be called again.
+func Unbind() error {
+	f := Current()
+	switch {
+	case f == nil:
+		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
+	case f.worker.mode != SingleThreaded || f != f.worker.main || f.worker.work.shutdown:
+		return fmt.Errorf("sched: unbind of %s: %w", f.worker.scheduler.cfg.Name, ErrInTask)
+	}
+	w, s := f.worker, f.worker.scheduler
+	if blocked := w.stop(); len(blocked) > 0 {
+		return &Deadlock{Scheduler: s.cfg.Name, Fibers: blocked}
+	}
+	if err := f.fiber.Detach(); err != nil {
+		return fmt.Errorf("sched: unbind of %s: %w", s.cfg.Name, err)
+	}
+	runtime.UnlockOSThread()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.bound, w)
+	s.changed.Broadcast()
+	return nil
+}
+
+// Close ends the scheduler: it waits until no goroutine binds it, lets the workers
+// run all tasks and blocked fibers to their end, and ends their threads. From its
+// beginning on, only tasks may enqueue tasks.
+//
+// Close blocks its caller, which must not be bound to s. It returns ErrBound,
+// ErrInTask, ErrClosed, or a *Deadlock if fibers are left that nothing has notified for
+// Config.Patience; they stay as they are, may still be notified, and Close may be
+// called again.
+func (s *Scheduler) Close() error {
+	if w := s.worker(); w != nil {
+		cause := ErrInTask
+		if w.mode == SingleThreaded {
+			cause = ErrBound
+		}
+		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrClosed)
+	}
+	for len(s.bound) > 0 {
+		s.changed.Wait()
+	}
+	s.closing.Store(true)
+	clear(s.stuck)
+	s.attempts.Add(1)
+	for _, w := range s.workers {
+		w.stop()
+	}
+	for s.running > 0 {
+		if len(s.stuck) == s.running {
+			return s.deadlock()
+		}
+		s.changed.Wait()
+	}
+	s.closed = true
+	return nil
+}

@@ -1,0 +1,47 @@
+package sched
+
+// mostStolen is how many tasks a thief takes at once, at most.
+const mostStolen = 128
+
+// steal takes half of the tasks that wait at another worker, but not those that are
+// pinned to it. It begins with a random one. patient makes it wait for locks that
+// are held at the moment; otherwise it passes by. The lock must not be held.
+func (w *Worker) steal(patient bool) bool {
+	workers := w.scheduler.workers
+	if len(workers) < 2 {
+		return false
+	}
+	first := w.random.IntN(len(workers))
+	for i := range workers {
+		victim := workers[(first+i)%len(workers)]
+		if victim != w && w.stealFrom(victim, patient) {
+			return true
+		}
+	}
+	return false
+}
+
+// stealFrom takes from one victim, first what it has not taken to itself yet.
+func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
+	var loot queue[Task]
+	if n := int(victim.inbox.waiting.Load()); n > 0 {
+		victim.inbox.take(&loot, min((n+1)/2, mostStolen))
+	} else {
+		if patient {
+			victim.work.lock()
+		} else if !victim.work.tryLock() {
+			return false
+		}
+		tasks := &victim.work.tasks
+		tasks.moveTo(&loot, min((tasks.count+1)/2, mostStolen))
+		victim.work.unlock()
+	}
+	if loot.empty() {
+		return false
+	}
+	w.work.lock()
+	w.work.counts.Stolen += uint64(loot.count)
+	loot.moveTo(&w.work.tasks, loot.count)
+	w.work.unlock()
+	return true
+}

@@ -1,0 +1,54 @@
+package sched
+
+import (
+	"fmt"
+	stackdump "runtime/debug"
+)
+
+// Flags say how a task is to be run.
+type Flags uint8
+
+// SameThread keeps a task on the worker that the caller runs on: it is never
+// given to another one nor stolen.
+const SameThread Flags = 1 << 0
+
+// Task is a function that a worker will call once, on one of its fibers.
+type Task struct {
+	Func  func()
+	Flags Flags
+}
+
+// Schedule queues f on the scheduler that is bound to the caller; see
+// [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
+func Schedule(f func()) error {
+	s := Get()
+	if s == nil {
+		return fmt.Errorf("sched: schedule: %w", ErrNotBound)
+	}
+	return s.Enqueue(Task{Func: f})
+}
+
+// execute calls the function of a task. The worker's lock must not be held.
+func (w *Worker) execute(task func()) {
+	returned := false
+	defer func() {
+		if !returned {
+			w.failed(recover())
+		}
+	}()
+	task()
+	returned = true
+}
+
+// failed deals with a task that did not return: it panicked with value, or called
+// Goexit if that is nil. It runs on top of the task's frames.
+func (w *Worker) failed(value any) {
+	if value == nil {
+		panic(ErrGoexit)
+	}
+	handler := w.scheduler.cfg.Panicked
+	if handler == nil {
+		panic(value)
+	}
+	handler(value, stackdump.Stack())
+}

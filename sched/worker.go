@@ -1,0 +1,198 @@
+package sched
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/fiber"
+)
+
+// Mode is how a worker comes by its thread.
+type Mode uint8
+
+const (
+	// MultiThreaded workers have a thread of their own, made with the scheduler.
+	MultiThreaded Mode = iota
+	// SingleThreaded workers borrow the thread of the goroutine that called Bind.
+	// They run tasks only while that goroutine waits or unbinds.
+	SingleThreaded
+)
+
+// Worker runs tasks on one thread, on one fiber after the other: when a task
+// blocks, its fiber keeps it, and another fiber carries the worker on.
+type Worker struct {
+	id        int
+	name      string
+	mode      Mode
+	scheduler *Scheduler
+	recording *ring // nil: off
+
+	work  work
+	inbox inbox
+	bell  bell
+	spin  spinBudget
+	done  chan struct{} // closed when a multi-threaded worker's thread is through
+
+	// Only the worker's own thread uses these, with the lock held.
+	main    *Fiber    // the one that the thread began with
+	current *Fiber    // the one that it runs
+	asked   *Fiber    // deadlock inquiry: the one that shall say where it waits
+	asker   *Fiber    // and the one that wants to know
+	blocked []Blocked // what the last inquiry found
+	random  *rand.Rand
+}
+
+// work is what a worker has to do. Its lock guards all of it, and the state of each
+// of the worker's fibers.
+type work struct {
+	workLock
+	tasks   queue[Task]   // not begun; idle workers may steal these
+	pinned  queue[Task]   // not begun, SameThread
+	fibers  queue[*Fiber] // Queued
+	waiting waitingFibers // Waiting, by deadline
+	idle    []*Fiber      // Idle; the one that ran last is taken first
+	all     []*Fiber      // every one that is not ended
+	ended   []*Fiber      // to be closed by whoever runs next
+	blocked int           // how many are Yielded, Waiting or, after that, Queued
+
+	resumed  int  // fibers resumed since the last task was begun
+	begun    int  // tasks begun since the inbox was last emptied
+	shutdown bool // run until there is nothing left, then end
+	stuck    bool // single-threaded: shutdown cannot be reached
+
+	counts Stats
+}
+
+// timerSlack is how much later than asked the kernel may wake a worker's thread, in
+// nanoseconds. Its default is 50 us.
+const timerSlack = 1000
+
+func newWorker(s *Scheduler, id int, mode Mode) *Worker {
+	return &Worker{
+		id:        id,
+		name:      fmt.Sprintf("%s worker %d", s.cfg.Name, id),
+		mode:      mode,
+		scheduler: s,
+		recording: s.cfg.Recorder.forWorker(id),
+		done:      make(chan struct{}),
+		random:    rand.New(rand.NewPCG(uint64(now()), uint64(id))),
+	}
+}
+
+// begin makes root, the calling goroutine, the main and current fiber.
+func (w *Worker) begin(root *fiber.Fiber) {
+	w.main = &Fiber{fiber: root, worker: w, state: Running}
+	root.SetValue(w.main)
+	w.current = w.main
+	w.work.all = append(w.work.all, w.main)
+}
+
+// start makes the thread of a multi-threaded worker, and returns once it runs.
+func (w *Worker) start() error {
+	started := make(chan error)
+	go w.thread(started)
+	return <-started
+}
+
+// thread is the life of a multi-threaded worker.
+func (w *Worker) thread(started chan<- error) {
+	defer close(w.done)
+	cfg := &w.scheduler.cfg
+	// It stays locked: a thread that was changed for a worker ends with it.
+	runtime.LockOSThread()
+	if cfg.Affinity != nil {
+		if err := cfg.Affinity.apply(w.id); err != nil {
+			started <- err
+			return
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); err != nil {
+		started <- fmt.Errorf("timer slack of %s: %w", w.name, err)
+		return
+	}
+	if cfg.Initializer != nil {
+		cfg.Initializer(w.id)
+	}
+	root, err := fiber.Attach(cfg.Backend)
+	if err != nil {
+		started <- err
+		return
+	}
+	w.begin(root)
+	started <- nil
+
+	w.work.lock()
+	w.run()
+	w.endFibers()
+	w.work.unlock()
+	if err := root.Detach(); err != nil {
+		panic(err)
+	}
+}
+
+// run is what each fiber of the worker does while it has no task to go on with. It
+// returns when the fiber is not needed any more. The lock must be held; it is
+// released while tasks run and while the worker sleeps.
+func (w *Worker) run() {
+	w.runUntilShutdown()
+}
+
+// runUntilShutdown runs tasks and fibers until the worker has been told to shut
+// down and nothing is left to be done. The lock must be held.
+func (w *Worker) runUntilShutdown() {
+	for !w.finished() && !w.work.stuck && !w.current.ending {
+		w.waitForWork()
+		w.runUntilIdle()
+	}
+}
+
+// finished tells whether the worker has been told to shut down and nothing is left.
+func (w *Worker) finished() bool {
+	q := &w.work
+	if !q.shutdown || q.blocked > 0 || !q.tasks.empty() || !q.pinned.empty() || !q.fibers.empty() {
+		return false
+	}
+	return w.mode == SingleThreaded || w.inbox.close()
+}
+
+// stop makes the worker end when there is nothing left to do. A multi-threaded one
+// closes done then. A single-threaded one must be stopped on its main fiber, which
+// does what is left to do now; it returns the fibers that keep it from ending.
+func (w *Worker) stop() []Blocked {
+	q := &w.work
+	q.lock()
+	defer q.unlock()
+	q.shutdown = true
+	w.bell.ring()
+	if w.mode == MultiThreaded {
+		return nil
+	}
+	w.blocked = nil
+	w.runUntilShutdown()
+	if !q.stuck {
+		w.endFibers()
+	}
+	q.shutdown, q.stuck = false, false
+	return w.blocked
+}
+
+// endFibers ends all fibers but the main one, on which it must be called when the
+// worker is finished, with the lock held.
+func (w *Worker) endFibers() {
+	for len(w.work.idle) > 0 {
+		f := w.work.takeIdle()
+		f.ending = true
+		w.current = f
+		for w.current != w.main {
+			w.enter(w.main, w.current)
+		}
+	}
+	w.closeEnded()
+}
+
+// rest is how long a worker waits before it tries once more to make a fiber.
+const rest = time.Millisecond
