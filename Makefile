@@ -39,7 +39,7 @@ GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... ./tests/...
 
 # UNDER is what starts a test program: nothing, a witness, an emulator, or both.
 UNDER     = $(WITNESS)
-RUN_TESTS = $(GO_TEST) -count=1 -timeout 10m $(TESTFLAGS) $(if $(UNDER),-exec "$(UNDER)")
+RUN_TESTS = $(GO_TEST) -tags debug -count=1 -timeout 10m $(TESTFLAGS) $(if $(UNDER),-exec "$(UNDER)")
 
 SOURCES    = $(shell find . -name build -prune -o -name .git -prune -o -name '$(1)' -print)
 GO_SOURCES = $(call SOURCES,*.go)
@@ -92,6 +92,7 @@ bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
 	@scripts/need go certs cc foreign clang-format shellcheck
 	go vet $(PKGS)
+	go vet -tags debug $(PKGS)
 	$(FOREIGN) go vet $(PKGS)
 	@GOBIN="$(CURDIR)/build/bin" go install $(STATICCHECK)
 	build/bin/staticcheck $(PKGS)
