@@ -41,10 +41,10 @@ struct fiberlab_fiber {
     uint64_t state;
     uintptr_t g;          /* the g slot while the fiber is not running; 0: no identity yet */
     uint32_t index;       /* the Go side's number for this block; never 0 */
-    uint32_t cold;        /* has no P to come back to: see carrier.enter in switch.go */
     uint32_t preemptions; /* fiberlab_preemptions when the fiber left */
     int32_t tid;          /* the thread by which the runtime knows m */
     uint64_t *m;          /* the word in which it does; NULL: not known, or a root's */
+    uintptr_t *p;         /* the word in which m remembers its P; NULL: not known, or no m */
     uint8_t own;          /* an enum fiberlab_mechanism: what saves the context; a root has none */
     uint8_t saved;        /* what did save it last, so what must resume it */
     uint8_t root;         /* the block stands for a thread's own stack */
@@ -63,6 +63,7 @@ struct fiberlab_thread {
     uintptr_t current_index, root_index;
     fiberlab_fiber *departed; /* left by the last switch, not yet published */
     uint64_t departed_state;  /* what to publish it as */
+    uintptr_t p;              /* the P with which a fiber left last; 0: not known */
     int32_t tid;              /* its number to the kernel */
     void *bound;              /* the g that the runtime's thread key named before fibers came */
 };
@@ -111,6 +112,13 @@ int fiberlab_find_tid(uintptr_t m);
 int fiberlab_verify_tid(uintptr_t m);
 void fiberlab_lent(fiberlab_fiber *f, uintptr_t m);
 void fiberlab_back(fiberlab_fiber *f);
+
+/* processor.c */
+enum { FIBERLAB_SEARCHED_M = 64 };
+int fiberlab_find_p(uintptr_t m, const uintptr_t then[FIBERLAB_SEARCHED_M]);
+int fiberlab_verify_p(uintptr_t m, const uintptr_t then[FIBERLAB_SEARCHED_M]);
+void fiberlab_use_p(int use);
+uintptr_t *fiberlab_p(void);
 
 /* fpu.c */
 void fiberlab_default_fp(void);

@@ -14,7 +14,7 @@
 // thread.c what a thread knows, slot.c and identity.c how the Go runtime is made
 // to take a fiber for a thread, overflow.c the report on a guard page. The policy,
 // in Go: carrier.go is what a fiber runs on, pool.go keeps carriers, switch.go and
-// current.go are the face of the switch, warming.go and preempt.c smooth over what
+// current.go are the face of the switch, processor.c and preempt.c smooth over what
 // the runtime makes of it, coroutine.go does the same on Go's own coroutines.
 //
 // # What a Go body may do

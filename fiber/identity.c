@@ -62,5 +62,8 @@ void fiberlab_stack_bound(uintptr_t bounds[2]) {
     }
     bounds[0] = current->stack_lo;
     bounds[1] = current->stack_hi;
+    current->p = fiberlab_p();
+    if (current->p)
+        *current->p = fiberlab_thread_self()->p;
     __atomic_fetch_add(&fiberlab_stack_bound_answers, 1, __ATOMIC_RELAXED);
 }

@@ -80,9 +80,7 @@ func (p *pool) make(k kind) (*carrier, error) {
 	lo, hi := s.Guard()
 	b.stack_lo, b.stack_hi = C.uintptr_t(s.Lo()), C.uintptr_t(s.Hi())
 	b.guard_lo, b.guard_hi = C.uintptr_t(lo), C.uintptr_t(hi)
-	b.cold = 0
 	if k.body == goBody {
-		b.cold = 1
 		c.setBody(nil, nil)
 	}
 	if err := c.aim(); err != nil {

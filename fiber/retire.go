@@ -55,7 +55,7 @@ func onRoot(b Backend, do func(root *Fiber) error) error {
 // Drain empties the pool: it drops the identities of all idle carriers, gives
 // their stacks back to the system and sets the pool's bound back to
 // DefaultMaxIdle. Carriers on which a body called runtime.Goexit stay. It blocks
-// until all is done, some 0.1 ms for each identity.
+// until all is done, some 10 us for each identity.
 func Drain() error {
 	p := &carriers
 	err := retire(p.takeIdle())

@@ -52,7 +52,7 @@ var support = sync.OnceValue(func() error {
 	if err := knownRelease(v, os.Getenv(EnvRuntime)); err != nil {
 		return err
 	}
-	if err := findSlot(); err != nil {
+	if err := findWords(); err != nil {
 		return fmt.Errorf("%w: %s: %v", ErrUnsupported, v, err)
 	}
 	identity.SetStackBound(unsafe.Pointer(C.fiberlab_stack_bound))
@@ -80,9 +80,9 @@ func knownRelease(v, override string) error {
 		ErrUnsupported, v, OldestGo, NewestGo, EnvRuntime)
 }
 
-// findSlot finds the g slot on one thread and makes sure of it on another, and the
-// thread's number in the runtime's M likewise.
-func findSlot() error {
+// findWords finds the g slot on one thread and makes sure of it on another, and
+// likewise the words of the runtime's M that fibers can do without.
+func findWords() error {
 	reader := C.uintptr_t(identity.SlotReader())
 	type answer struct {
 		hits   int
@@ -94,7 +94,9 @@ func findSlot() error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		C.fiberlab_find_tid(C.uintptr_t(identity.M()))
-		found <- answer{int(C.find_slot(reader)), uintptr(C.fiberlab_thread_pointer())}
+		hits := int(C.find_slot(reader))
+		handsOnP = hits == 1 && compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_find_p(m, then) })
+		found <- answer{hits, uintptr(C.fiberlab_thread_pointer())}
 		<-hold // so that the other goroutine cannot be on this thread
 	}()
 	first := <-found
@@ -106,10 +108,34 @@ func findSlot() error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		C.fiberlab_verify_tid(C.uintptr_t(identity.M()))
-		verified <- answer{int(C.verify_slot(reader)), uintptr(C.fiberlab_thread_pointer())}
+		hits := int(C.verify_slot(reader))
+		if hits == 1 && handsOnP && compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_verify_p(m, then) }) {
+			C.fiberlab_use_p(1)
+		} else {
+			handsOnP = false
+		}
+		verified <- answer{hits, uintptr(C.fiberlab_thread_pointer())}
 	}()
 	if second := <-verified; second.hits != 1 || second.thread == first.thread {
 		return fmt.Errorf("the runtime's g slot is not where it was on another thread")
 	}
 	return nil
+}
+
+// handsOnP tells whether switches hand on the P: see processor.c. It is set before
+// Supported first returns.
+var handsOnP bool
+
+// compareM lets look, a C function, compare the calling thread's M while C runs with
+// what it was while Go ran. The goroutine is locked to its thread, but may be given
+// another P between the two, and then look finds nothing: it is tried again.
+func compareM(look func(m C.uintptr_t, then *C.uintptr_t) C.int) bool {
+	for range 100 {
+		m := identity.M()
+		then := identity.Words(m)
+		if look(C.uintptr_t(m), (*C.uintptr_t)(unsafe.Pointer(&then[0]))) != 0 {
+			return true
+		}
+	}
+	return false
 }

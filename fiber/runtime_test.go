@@ -21,6 +21,7 @@ func TestKnownReleases(t *testing.T) {
 
 func TestThisRuntimeIsSupported(t *testing.T) {
 	require.NoError(t, Supported())
+	require.True(t, handsOnP)
 	require.NotZero(t, currentOffset.Load())
 	require.NotEqual(t, currentOffset.Load(), rootOffset.Load())
 }

@@ -79,6 +79,10 @@ static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab
     /* A lent M may have been marked under its last owner: see preempt.c. */
     from->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED) - lent;
     *slot = to->g;
+    if (from->p)
+        thread->p = *from->p;
+    if (to->p)
+        *to->p = thread->p;
 
     thread->departed = from;
     thread->departed_state = (load_state(from) & ~FIBERLAB_STATE_MASK) | as;
@@ -140,10 +144,13 @@ fiberlab_fiber *fiberlab_current(void) {
 /* The last act of a fiber whose stack is not needed any more. */
 static void end(fiberlab_fiber *self) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
+    if (self->p)
+        thread->p = *self->p;
     if (*fiberlab_slot() != 0)
         fiberlab_identity_drop(thread->bound);
     self->g = 0;
     self->m = NULL;
+    self->p = NULL;
     int error = switch_from(self, thread->root, 0, 0, FIBERLAB_STATE_FINISHED);
     fprintf(stderr, "fiberlab: fiber \"%s\" could not end: %s\n", self->name,
             fiberlab_error_text(error));
@@ -169,6 +176,7 @@ int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo,
     block->own = block->saved = (uint8_t)mechanism;
     block->g = 0;
     block->m = NULL;
+    block->p = NULL;
     int error = fiberlab_block_reserve(block);
     if (error != FIBERLAB_OK)
         return error;

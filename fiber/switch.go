@@ -6,7 +6,6 @@ package fiber
 import "C"
 
 import (
-	"sync/atomic"
 	"unsafe"
 
 	"fiberlab/fiber/internal/identity"
@@ -57,15 +56,6 @@ func (f *Fiber) SwitchTo(to *Fiber) error {
 
 // enter switches from c, which runs here, to the given generation of t; c comes out
 // as Suspended or Finished.
-//
-// A goroutine that comes back from C needs a P, the runtime's right to run Go
-// code. The one that it left with usually still waits for it: fibers of one
-// thread take it from one another for next to nothing. But a goroutine that has
-// never left C yet, or that gave its P away when it did, has none to come back to
-// (it is cold), and would wait until the runtime's monitor takes one from a
-// goroutine that is in C too long, 20 us at best. Such a fiber is entered by
-// handing over: the one that leaves puts its P where the cold one finds it, and
-// is cold itself from then on.
 func (c *carrier) enter(t *carrier, expect uint64, as State) error {
 	call := &c.block.call
 	call.from, call.to = c.block, t.block
@@ -74,25 +64,8 @@ func (c *carrier) enter(t *carrier, expect uint64, as State) error {
 	if as == Finished {
 		call.ending = 1
 	}
-	if atomic.LoadUint32((*uint32)(&t.block.cold)) != 0 && !warm(t) {
-		c.setCold(1)
-		identity.CallHandingOver(switchCall, unsafe.Pointer(call))
-	} else {
-		c.setCold(0)
-		identity.Call(switchCall, unsafe.Pointer(call))
-	}
-	if warming.Load() == uint32(c.block.index) {
-		warmed()
-	}
+	identity.Call(switchCall, unsafe.Pointer(call))
 	return switchErrors[call.error]
-}
-
-// setCold notes whether c leaves cold. It hardly ever changes, and an atomic store
-// costs as much as the registers of a switch.
-func (c *carrier) setCold(cold uint32) {
-	if noted := (*uint32)(&c.block.cold); atomic.LoadUint32(noted) != cold {
-		atomic.StoreUint32(noted, cold)
-	}
 }
 
 // switchErrors has the error for each fiberlab_error.

@@ -23,11 +23,11 @@ int fiberlab_attach(fiberlab_fiber *root) {
     if (thread->root)
         return FIBERLAB_RUNNING;
     root->root = 1;
-    root->cold = 0;
     root->g = *fiberlab_slot();
     thread->bound = fiberlab_identity_bound();
     thread->tid = gettid();
     root->m = NULL;
+    root->p = fiberlab_p();
     thread->root = thread->current = root;
     thread->root_index = thread->current_index = root->index;
     return FIBERLAB_OK;

@@ -6,13 +6,8 @@ import (
 )
 
 // ticking is a timer that is due every tick while a hand-switched root is attached.
-// It does nothing, and two things follow from its being there.
-//
-// An idle thread of the runtime sleeps in the network poller instead of a futex, so
-// that a goroutine that hands over its P need not wake a thread to poll in its
-// stead: with it a first entry costs some 12 us on an idle machine, without it 60.
-//
-// The runtime's monitor does not oversleep. Go 1.26 may fail to stop the world at
+// It does nothing, but while it is there the runtime's monitor does not oversleep:
+// Go 1.26 may fail to stop the world at
 // the first try if the monitor just looks at a goroutine that is in C, as all
 // suspended fibers are; it then counts on the monitor, which sleeps for up to a
 // minute when the world is about to stop and no timer is due.

@@ -29,9 +29,8 @@ func BenchmarkSwitch(b *testing.B) {
 
 // BenchmarkRing hands the thread round a ring of many fibers: with 100,000 of them, no context and no
 // stack is in a cache when its turn comes. An op is a switch. The C rings are bare contexts in a C loop.
-// The Go rings use the public Go face and are measured from their second lap on: a Go fiber that has
-// hardly run yet costs more to enter, so that a longer -benchtime shows a lower figure. There is no Go
-// ring of 100,000, because it takes longer to make than to measure.
+// The Go rings use the public Go face and are measured from their second lap on. There is no Go ring of
+// 100,000, because it takes longer to make than to measure.
 func BenchmarkRing(b *testing.B) {
 	for _, ring := range []struct {
 		name string

@@ -23,6 +23,17 @@ func G() uintptr
 //go:linkname M runtime.getm
 func M() uintptr
 
+// Words returns the first words of the M at m, as they are while Go runs; of some of
+// them it is not certain that they belong together. m must be the caller's.
+//
+//go:norace
+func Words(m uintptr) [WordsOfM]uintptr {
+	return **(**[WordsOfM]uintptr)(unsafe.Pointer(&m))
+}
+
+// WordsOfM is how many words Words returns. An M has more.
+const WordsOfM = 64
+
 // ThreadWord returns the word that lies offset bytes from the thread pointer of
 // the calling thread. The caller vouches that a word of static thread-local
 // storage lies there. It costs about a nanosecond and never blocks.
