@@ -96,7 +96,7 @@ func wanderUnder(t *testing.T, b fiber.Backend, observe func()) {
 			observe()
 		}
 	}()
-	wander(t, b, 3, scaled(24, 12), scaled(40, 30), someWork)
+	wander(t, b, 3, scaled(60, 12), scaled(100, 30), someWork)
 	over.Store(true)
 	observer.Wait()
 }
