@@ -3,6 +3,7 @@
 #ifndef FIBERLAB_CORE_H
 #define FIBERLAB_CORE_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -101,6 +102,10 @@ void fiberlab_identity_drop(void *bound);
 void *fiberlab_identity_bound(void);
 void fiberlab_stack_bound(uintptr_t bounds[2]);
 extern uint64_t fiberlab_stack_bound_answers;
+
+/* handler.c */
+int fiberlab_watch(int sig, void (*handler)(int, siginfo_t *, void *), struct sigaction *go);
+void fiberlab_pass_on(const struct sigaction *go, int sig, siginfo_t *info, void *context);
 
 /* overflow.c */
 int fiberlab_watch_overflow(void);

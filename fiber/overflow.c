@@ -1,8 +1,6 @@
 /* The report on a C stack that ran into its guard page. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -63,25 +61,11 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
             *fiberlab_slot() = thread->root->g;
     }
     errno = saved;
-    if (go_action.sa_flags & SA_SIGINFO)
-        go_action.sa_sigaction(sig, info, context);
-    else if (go_action.sa_handler != SIG_DFL && go_action.sa_handler != SIG_IGN)
-        go_action.sa_handler(sig);
-    else {
-        signal(sig, SIG_DFL);
-        raise(sig);
-    }
+    fiberlab_pass_on(&go_action, sig, info, context);
 }
 
 /* Puts the report before Go's own handler, which then goes on as it would have.
  * Call it once. Returns 0, or an errno. */
 int fiberlab_watch_overflow(void) {
-    if (sigaction(SIGSEGV, NULL, &go_action) != 0)
-        return errno;
-    struct sigaction ours;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = on_fault;
-    ours.sa_mask = go_action.sa_mask;
-    ours.sa_flags = (go_action.sa_flags | SA_SIGINFO | SA_ONSTACK) & ~SA_RESETHAND;
-    return sigaction(SIGSEGV, &ours, NULL) == 0 ? 0 : errno;
+    return fiberlab_watch(SIGSEGV, on_fault, &go_action);
 }

@@ -16,9 +16,6 @@
  * not found, fibers that have moved cannot be interrupted; all else works.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -34,22 +31,12 @@ static void on_preemption(int sig, siginfo_t *info, void *context) {
         again = 0;
     else
         __atomic_fetch_add(&fiberlab_preemptions, 1, __ATOMIC_RELAXED);
-    if (go_action.sa_flags & SA_SIGINFO)
-        go_action.sa_sigaction(sig, info, context);
-    else if (go_action.sa_handler != SIG_DFL && go_action.sa_handler != SIG_IGN)
-        go_action.sa_handler(sig);
+    fiberlab_pass_on(&go_action, sig, info, context);
 }
 
 /* Puts the count before Go's own handler. Call it once. Returns 0, or an errno. */
 int fiberlab_watch_preemption(void) {
-    if (sigaction(SIGURG, NULL, &go_action) != 0)
-        return errno;
-    struct sigaction ours;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_sigaction = on_preemption;
-    ours.sa_mask = go_action.sa_mask;
-    ours.sa_flags = go_action.sa_flags | SA_SIGINFO | SA_ONSTACK;
-    return sigaction(SIGURG, &ours, NULL) == 0 ? 0 : errno;
+    return fiberlab_watch(SIGURG, on_preemption, &go_action);
 }
 
 /* Makes the runtime clear the mark of the M that the calling fiber runs on. */
