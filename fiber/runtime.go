@@ -132,7 +132,7 @@ var handsOnP bool
 func compareM(look func(m C.uintptr_t, then *C.uintptr_t) C.int) bool {
 	for range 100 {
 		m := identity.M()
-		then := identity.Words(m)
+		var then [C.FIBERLAB_SEARCHED_M]uintptr = identity.Words(m)
 		if look(C.uintptr_t(m), (*C.uintptr_t)(unsafe.Pointer(&then[0]))) != 0 {
 			return true
 		}
