@@ -52,7 +52,9 @@ func (s State) String() string {
 // returned.
 //
 // New returns ErrNoBody, ErrBackend, ErrUnsupported, ErrStackSize or an error of
-// package stack. It may be called from any goroutine and does not block.
+// package stack. It may be called from any goroutine and does not block. Package
+// initialisation may make fibers but not enter them: until main begins, the
+// runtime lets no C code call Go, and that is how a Go body starts.
 func New(cfg Config, body func()) (*Fiber, error) {
 	if body == nil {
 		return nil, &Error{"new", cfg.Name, ErrNoBody}
