@@ -3,7 +3,7 @@
 package trapbody
 
 /*
-#cgo CFLAGS: -O2 -Wall -Wextra
+#cgo CFLAGS: -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo LDFLAGS: -ldl
 #include <stdlib.h>
 #include "trapbody.h"
