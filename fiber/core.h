@@ -54,7 +54,7 @@ struct fiberlab_fiber {
     void (*body)(void *); /* NULL: a Go body */
     void *argument;
     uintptr_t stack_lo, stack_hi, guard_lo, guard_hi;
-    char name[48]; /* for the overflow report, which may not touch Go memory */
+    char name[48]; /* for the reports of overflow.c, which may not touch Go memory */
 };
 
 /* What a thread knows. current_index and root_index are read by Go assembly at

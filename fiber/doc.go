@@ -12,10 +12,11 @@
 //
 // The mechanism, in C, from the bottom up: switch.c is the way of one switch,
 // thread.c what a thread knows, slot.c and identity.c how the Go runtime is made
-// to take a fiber for a thread, overflow.c the report on a guard page. The policy,
-// in Go: carrier.go is what a fiber runs on, pool.go keeps carriers, switch.go and
-// current.go are the face of the switch, processor.c and preempt.c smooth over what
-// the runtime makes of it, coroutine.go does the same on Go's own coroutines.
+// to take a fiber for a thread, overflow.c the report on a guard page and other
+// faults. The policy, in Go: carrier.go is what a fiber runs on, pool.go keeps
+// carriers, switch.go and current.go are the face of the switch, processor.c and
+// preempt.c smooth over what the runtime makes of it, coroutine.go does the same
+// on Go's own coroutines.
 //
 // # What a Go body may do
 //

@@ -1,4 +1,5 @@
-/* The report on a C stack that ran into its guard page. */
+/* The report on a C stack that ran into its guard page, and on faults in C bodies of
+ * which Go would not say a word. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ static void add_number(struct line *line, uintptr_t number, unsigned base) {
     add(line, at);
 }
 
-static void report(const fiberlab_fiber *f, uintptr_t address) {
+static void report_overflow(const fiberlab_fiber *f, uintptr_t address) {
     struct line line = {.length = 0};
     add(&line, "fiberlab: stack overflow on fiber \"");
     add(&line, f->name);
@@ -47,19 +48,35 @@ static void report(const fiberlab_fiber *f, uintptr_t address) {
     (void)written;
 }
 
+static void report_fault(const fiberlab_fiber *f, uintptr_t address) {
+    struct line line = {.length = 0};
+    add(&line, "fiberlab: fault in the C body of fiber \"");
+    add(&line, f->name);
+    add(&line, "\" at address ");
+    add_number(&line, address, 16);
+    add(&line, "; Go's report shows the root's goroutine\n");
+    ssize_t written = write(STDERR_FILENO, line.text, line.length);
+    (void)written;
+}
+
 /* Runs on the thread's alternate signal stack, since the fiber's is used up. */
 static void on_fault(int sig, siginfo_t *info, void *context) {
     int saved = errno;
     struct fiberlab_thread *thread = fiberlab_thread_self();
     fiberlab_fiber *f = thread->current;
     uintptr_t address = (uintptr_t)info->si_addr;
+    int lost = 0;
     if (f && !f->root && address >= f->guard_lo && address < f->guard_hi) {
-        report(f, address);
-        /* In a C body that is not in Go, Go's handler would die without a word. The
-         * process is lost: lend the fiber the thread's own identity. */
-        if (*fiberlab_slot() == 0 || f->body)
-            *fiberlab_slot() = thread->root->g;
+        report_overflow(f, address);
+        lost = *fiberlab_slot() == 0 || f->body;
+    } else if (f && *fiberlab_slot() == 0) {
+        report_fault(f, address);
+        lost = 1;
     }
+    /* In a C body that is not in Go, Go's handler would die without a word. The
+     * process is lost: lend the fiber the thread's own identity. */
+    if (lost)
+        *fiberlab_slot() = thread->root->g;
     errno = saved;
     fiberlab_pass_on(&go_action, sig, info, context);
 }
