@@ -79,9 +79,7 @@ func (f *Fiber) Detach() error {
 		return &Error{"detach", f.name, ErrHolds}
 	}
 	if c.host != nil {
-		goroutines.remove(f.g)
-		c.state.Store(f.generation | uint64(Closed))
-		c.unload()
+		c.host.detach()
 	} else {
 		if code := C.fiberlab_detach(c.block); code != C.FIBERLAB_OK {
 			return &Error{"detach", f.name, switchErrors[code]}

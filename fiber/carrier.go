@@ -38,7 +38,7 @@ const (
 // carrier is what a fiber runs on: a stack and a control block, or a coroutine.
 // Once a Go body has run on a hand-switched one it has an identity in the Go
 // runtime, which is dear (some 10 us and 17 KB), so such a carrier outlives the
-// fibers that use it, one after the other. A coroutine has one fiber only.
+// fibers that use it, one after the other. So does a coroutine.
 type carrier struct {
 	kind    kind
 	state   *atomic.Uint64 // State | generation; in the control block, where C changes it too
@@ -50,7 +50,7 @@ type carrier struct {
 	stack  *stack.Stack             // hand-switched only; nil for a root
 	stacks *stack.Pool              // where stack came from
 
-	co   *coroutine // Goroutine only
+	co   *coroutine // Goroutine only, its roots too
 	host *host      // a root of Goroutine only
 }
 
@@ -81,7 +81,7 @@ func fiberlabServe(index C.uint32_t) {
 }
 
 // serve runs one fiber's body after the other, until it is given a fiber without
-// a body; on a coroutine, one body. It runs on the carrier's own stack and goroutine.
+// a body. It runs on the carrier's own stack and goroutine.
 func (c *carrier) serve() {
 	if !c.entered.Swap(true) {
 		carriers.identities.Add(1)
@@ -92,9 +92,6 @@ func (c *carrier) serve() {
 			break
 		}
 		c.run(f)
-		if c.co != nil {
-			break
-		}
 		c.park()
 	}
 	carriers.identities.Add(-1)
@@ -110,6 +107,9 @@ func (c *carrier) run(f *Fiber) {
 		if r := recover(); r != nil {
 			c.die(f, r)
 		}
+		if c.co != nil {
+			c.co.goexit(c)
+		}
 		c.goexit()
 	}()
 	f.body()
@@ -122,25 +122,17 @@ func (c *carrier) die(f *Fiber, r any) {
 	if c.co == nil {
 		panic(r) // straight to the runtime, whose report shows those frames
 	}
-	// iter.Pull would carry the panic over to the root and lose them.
+	// iter.Pull would carry the panic over to who sits in the seat, and lose them.
 	trace := debug.Stack()
 	go func() { panic(fmt.Sprintf("fiber %q panicked: %v\n\n%s", f.name, r, trace)) }()
 	select {}
 }
 
-// goexit is called by the deferred function when the body has called Goexit.
-//
-// A coroutine ends by it like any goroutine, but iter.Pull would have the root's
-// goroutine end too; a panic takes its place, for which the driver looks out.
-//
-// A lent goroutine cannot end by it: to the runtime that is fatal. So Goexit gets
+// goexit is called by the deferred function when a hand-switched body has called
+// Goexit. A lent goroutine cannot end by it: to the runtime that is fatal. So Goexit gets
 // no further than this call. The carrier serves its next fibers from within it, and
 // must never return.
 func (c *carrier) goexit() {
-	if c.co != nil {
-		carriers.identities.Add(-1)
-		panic(goexited{})
-	}
 	if c.goexits.Add(1) == 1 {
 		carriers.stranded.Add(1)
 	}

@@ -1,32 +1,26 @@
 package fiber
 
 import (
-	"iter"
-	"runtime"
-	"strings"
 	"sync/atomic"
 
 	"fiberlab/fiber/internal/identity"
 )
 
-// The Goroutine backend: fibers as Go's own coroutines. iter.Pull knows resume
-// and yield only, so the goroutine of the root drives: a fiber that switches to
-// another yields to the driver, naming the one to resume next.
+// The Goroutine backend: fibers as Go's own coroutines, by iter.Pull alone. A switch
+// from any fiber to any other is one switch of the runtime: see seat.go.
 
-// host is a root goroutine with the fibers that run on it.
-type host struct {
-	root     *Fiber
-	locked   bool     // to its thread, by its owner
-	pinned   int      // coroutines that only this host can resume
-	target   *carrier // whom the fiber that yielded last wants to run
-	departed State    // what that fiber is now
-}
-
+// coroutine is a goroutine that is a fiber's, or a root. A fiber's serves one body
+// after the other; between two it sits in its own seat, as it does before the first.
 type coroutine struct {
-	resume func() (struct{}, bool)
-	yield  func(struct{}) bool
-	host   *host // where it runs or ran last
-	pin    *host // the only host that may resume it, if that is locked to its thread
+	g    atomic.Uintptr // that goroutine; 0 if there is none
+	host *host          // where it runs or ran last
+	pin  *host          // the only host that may resume it, if that is locked to its thread; a root's own
+	in   *seat          // where it sits, unless it runs; nil if there is no goroutine
+	own  seat           // the one that it brought; a root brings none
+
+	errand *carrier // on whose behalf it was made to get up; nil if on its own
+	spent  bool     // a body called Goexit, so it cannot run another one
+	ending bool     // it shall end instead of running a body
 }
 
 // goexited is the panic that ends a coroutine whose body called Goexit.
@@ -36,132 +30,116 @@ func newCoroutine(k kind) *carrier {
 	return &carrier{kind: k, state: new(atomic.Uint64), co: new(coroutine)}
 }
 
-// attachHost makes the calling goroutine a root of the Goroutine backend.
-func attachHost() *Fiber {
-	h := &host{locked: lockedToThread()}
-	c := &carrier{kind: kind{backend: Goroutine}, state: new(atomic.Uint64), host: h}
-	h.root = &Fiber{name: "root goroutine", backend: Goroutine, carrier: c, g: identity.G()}
-	c.load(h.root, Running)
-	goroutines.insert(h.root.g, c)
-	carriers.roots.Add(1)
-	return h.root
-}
-
-// lockedToThread tells whether the calling goroutine is locked to its thread. The
-// runtime says so nowhere but at the head of a stack trace.
-func lockedToThread() bool {
-	var buf [128]byte
-	head, _, _ := strings.Cut(string(buf[:runtime.Stack(buf[:], false)]), "\n")
-	return strings.Contains(head, "locked to thread")
-}
-
-// switchCoroutine is SwitchTo for two fibers of the Goroutine backend.
+// switchCoroutine is SwitchTo for a fiber of the Goroutine backend. All of the usual
+// way is in this one function: each further one would be one more to return from.
 func switchCoroutine(f, to *Fiber) error {
+	if to == nil || to.carrier == nil {
+		return &Error{"switch", "", ErrNotMade}
+	}
 	c, t := f.carrier, to.carrier
-	if current := goroutines.lookup(identity.G()); current == nil {
-		return ErrNoFiber
-	} else if current != c || c.fiber.Load() != f {
-		return ErrNotCurrent
+	co, next := c.co, t.co
+	g := identity.G()
+	if next == nil || co.g.Load() != g || c.fiber.Load() != f || f == to {
+		return &Error{"switch", to.name, misused(f, to)}
 	}
-	if c == t {
-		return ErrSelf
+	h := co.host
+	usual := to.generation | uint64(Suspended)
+	if t.state.Load() == usual && h.mayResume(next) && t.state.CompareAndSwap(usual, to.generation|uint64(Running)) {
+		next.host = h
+	} else if err := h.enter(to); err != nil {
+		return &Error{"switch", to.name, err}
 	}
-	h := c.host
-	if h == nil {
-		h = c.co.host
+	h.departed, h.departedAs = c, f.generation|uint64(Suspended)
+
+	s := next.in
+	co.in = s
+	s.sitter.Store(g)
+	if s.yieldDue {
+		s.yieldDue = false
+		s.yield(struct{}{})
+	} else {
+		s.yieldDue = true
+		s.resume()
 	}
-	if err := h.claim(to); err != nil {
-		return err
-	}
-	if c.co != nil {
-		c.co.leave(t)
+	if co.errand != nil {
+		co.runErrands(c)
 		return nil
 	}
-	c.state.Store(f.generation | uint64(Suspended))
-	h.drive(t)
+	co.host.arrive()
 	return nil
 }
 
-// claim makes to Running on h, or says why it cannot be run there.
-func (h *host) claim(to *Fiber) error {
-	t := to.carrier
-	for {
-		word := t.state.Load()
-		if word&^stateMask != to.generation {
-			return ErrClosed
+// misused says why f cannot leave, or not for to.
+func misused(f, to *Fiber) error {
+	switch {
+	case to.carrier.co == nil:
+		return ErrMixed
+	case goroutines.lookup(identity.G()) == nil:
+		return ErrNoFiber
+	case Current() != f:
+		return ErrNotCurrent
+	}
+	return ErrSelf
+}
+
+// live is what the goroutine of a coroutine does: it runs the bodies of the fibers
+// that c is loaded with, one for each time that it is entered.
+func (co *coroutine) live(c *carrier) {
+	g := identity.G()
+	co.g.Store(g)
+	goroutines.insert(g, c)
+	carriers.identities.Add(1)
+	defer func() {
+		carriers.identities.Add(-1)
+		goroutines.remove(g)
+		co.g.Store(0)
+		if co.pin != nil {
+			co.pin.pinned--
 		}
-		switch State(word & stateMask) {
-		case Closed:
-			return ErrClosed
-		case Running:
-			return ErrRunning
-		case Finished:
-			return ErrFinished
-		}
-		if t.host != nil && t.host != h {
-			return ErrForeignRoot
-		}
-		// A coroutine that is suspended has been started, and its pin is settled.
-		if State(word&stateMask) == Suspended && t.co != nil && t.co.pin != h && (t.co.pin != nil || h.locked) {
-			return ErrPinned
-		}
-		if t.state.CompareAndSwap(word, to.generation|uint64(Running)) {
-			return nil
-		}
+		co.pin, co.in, co.ending = nil, nil, false
+	}()
+	co.host.arrive()
+	for !co.ending {
+		c.run(c.fiber.Load())
+		co.rest(c)
 	}
 }
 
-// drive runs t, which has been claimed, and whoever comes after it, until the
-// root is claimed. It runs on the root's goroutine.
-func (h *host) drive(t *carrier) {
-	for t != h.root.carrier {
-		co := t.co
-		co.host = h
-		if co.resume == nil {
-			co.start(t)
-		}
-		co.run()
-		t.state.Store(t.state.Load()&^stateMask | uint64(h.departed))
-		t = h.target
-	}
+// goexit is called by the deferred function when the body has called Goexit, and
+// lets it end the goroutine, not at once but when the coroutine shall end. Whoever
+// ends it would have its own goroutine end too, by iter.Pull; a panic takes the
+// place of that, for which end looks out.
+func (co *coroutine) goexit(c *carrier) {
+	co.spent = true
+	co.rest(c)
+	panic(goexited{})
 }
 
-// run resumes the coroutine and returns when it has yielded or ended.
-func (co *coroutine) run() {
+// end ends the goroutine of a coroutine at rest that belongs to nobody. The caller
+// may be any goroutine, but must be tied to the same thread, or to none.
+func (co *coroutine) end() {
 	defer func() {
 		if r := recover(); r != nil && r != (goexited{}) {
 			panic(r)
 		}
 	}()
-	co.resume()
-}
-
-// start makes the goroutine of a coroutine. The runtime ties it to the thread of
-// a host that is locked.
-func (co *coroutine) start(c *carrier) {
-	if co.host.locked {
-		co.pin = co.host
-		co.host.pinned++
+	co.ending = true
+	if co.own.yieldDue {
+		co.own.yield(struct{}{})
+	} else {
+		co.own.resume()
 	}
-	co.resume, _ = iter.Pull(func(yield func(struct{}) bool) {
-		co.yield = yield
-		g := identity.G()
-		goroutines.insert(g, c)
-		defer func() {
-			goroutines.remove(g)
-			if co.pin != nil {
-				co.pin.pinned--
-			}
-			root := co.host.root
-			co.host.target, co.host.departed = root.carrier, Finished
-			root.carrier.state.Store(root.generation | uint64(Running))
-		}()
-		c.serve()
-	})
 }
 
-// leave yields to the driver, which goes on with t, which has been claimed.
-func (co *coroutine) leave(t *carrier) {
-	co.host.target, co.host.departed = t, Suspended
-	co.yield(struct{}{})
+// endUnpinned is end for coroutines that are not pinned. Its caller may be tied to a
+// thread, as by a callback from C, and waits for a goroutine that is not.
+func endUnpinned(cos ...*coroutine) {
+	done := make(chan struct{})
+	go func() {
+		for _, co := range cos {
+			co.end()
+		}
+		close(done)
+	}()
+	<-done
 }

@@ -15,8 +15,8 @@
 // to take a fiber for a thread, overflow.c the report on a guard page and other
 // faults. The policy, in Go: carrier.go is what a fiber runs on, pool.go keeps
 // carriers, switch.go and current.go are the face of the switch, processor.c and
-// preempt.c smooth over what the runtime makes of it, coroutine.go does the same
-// on Go's own coroutines.
+// preempt.c smooth over what the runtime makes of it, coroutine.go, seat.go and
+// host.go do the same on Go's own coroutines.
 //
 // # What a Go body may do
 //

@@ -30,6 +30,8 @@ const (
 	Running                // on a thread now
 	Suspended              // in mid-function, until somebody switches to it
 	Finished               // the body has returned; Close is due
+
+	moving // Suspended to all but this package: on the way from one seat to another
 )
 
 var stateNames = [...]string{"Closed", "Ready", "Running", "Suspended", "Finished"}
@@ -132,7 +134,10 @@ func (f *Fiber) State() State {
 	if word&^stateMask != f.generation {
 		return Closed
 	}
-	return State(word & stateMask)
+	if s := State(word & stateMask); s != moving {
+		return s
+	}
+	return Suspended
 }
 
 // Close ends a fiber that was never entered or whose body has returned, and gives
@@ -156,7 +161,7 @@ func (f *Fiber) Close() error {
 		switch State(word & stateMask) {
 		case Running:
 			return &Error{"close", f.name, ErrRunning}
-		case Suspended:
+		case Suspended, moving:
 			return &Error{"close", f.name, ErrSuspended}
 		case Closed:
 			return &Error{"close", f.name, ErrClosed}

@@ -17,7 +17,7 @@ import (
 // raises the bound.
 const DefaultMaxIdle = 1024
 
-// carriers is the process's pool of hand-switched carriers. Idle ones are handed
+// carriers is the process's pool of carriers. Idle ones are handed
 // out last in, first out: what ran last is warmest.
 var carriers = pool{maxIdle: DefaultMaxIdle}
 
@@ -136,7 +136,13 @@ func (p *pool) stackPool(size int) (*stack.Pool, error) {
 func (p *pool) give(c *carrier) error {
 	p.inUse.Add(-1)
 	if c.co != nil {
-		return nil // it has ended, or never begun
+		if c.co.in == nil {
+			return nil // it has ended, or never begun
+		}
+		if c.co.spent {
+			endUnpinned(c.co)
+			return nil
+		}
 	}
 	goexits := c.goexits.Load()
 	if goexits >= mostGoexits {

@@ -2,17 +2,23 @@ package fiber
 
 import "errors"
 
-// retire ends carriers that are at rest and belong to nobody. To drop an identity
+// retire ends carriers that are at rest and belong to nobody. To drop a lent identity
 // its goroutine must return to where it began, so a root is needed to enter it.
 func retire(cs []*carrier) error {
 	var serving []*carrier
+	var resting []*coroutine
 	var errs []error
 	for _, c := range cs {
-		if c.entered.Load() {
+		if c.co != nil {
+			resting = append(resting, c.co)
+		} else if c.entered.Load() {
 			serving = append(serving, c)
 		} else {
 			errs = append(errs, c.scrap())
 		}
+	}
+	if len(resting) > 0 {
+		endUnpinned(resting...)
 	}
 	if len(serving) > 0 {
 		errs = append(errs, onRoot(Asm, func(root *Fiber) error { return dismiss(root, serving) }))
@@ -54,8 +60,8 @@ func onRoot(b Backend, do func(root *Fiber) error) error {
 
 // Drain empties the pool: it drops the identities of all idle carriers, gives
 // their stacks back to the system and sets the pool's bound back to
-// DefaultMaxIdle. Carriers on which a body called runtime.Goexit stay. It blocks
-// until all is done, some 10 us for each identity.
+// DefaultMaxIdle. Hand-switched carriers on which a body called runtime.Goexit stay.
+// It blocks until all is done, some 10 us for each identity, a microsecond on Goroutine.
 func Drain() error {
 	p := &carriers
 	err := retire(p.takeIdle())

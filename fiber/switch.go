@@ -26,7 +26,18 @@ var switchCall = unsafe.Pointer(C.fiberlab_switch_call)
 //
 // A caller may hold locks over a switch only if nothing that runs meanwhile needs
 // them.
-func (f *Fiber) SwitchTo(to *Fiber) error {
+func (f *Fiber) SwitchTo(to *Fiber) error { return switches[f.Backend()](f, to) }
+
+// switches has the way to switch for each backend of the fiber that leaves. SwitchTo
+// is small enough to be inlined in its callers, so that a switch has one function
+// less to return from: after a switch, the processor predicts each return wrongly.
+var switches = [...]func(f, to *Fiber) error{
+	Default: switchByHand, Asm: switchByHand, Ucontext: switchByHand, Goroutine: switchCoroutine,
+}
+
+// switchByHand is SwitchTo for the hand-switched backends, and for fibers that were
+// never made.
+func switchByHand(f, to *Fiber) error {
 	if f == nil || f.carrier == nil {
 		return &Error{"switch", "", ErrNoFiber}
 	}
@@ -36,10 +47,8 @@ func (f *Fiber) SwitchTo(to *Fiber) error {
 	var err error
 	c, t := f.carrier, to.carrier
 	switch {
-	case (c.block == nil) != (t.block == nil):
+	case t.block == nil:
 		err = ErrMixed
-	case c.block == nil:
-		err = switchCoroutine(f, to)
 	case identity.ThreadWord(currentOffset.Load()) != uintptr(c.block.index) || c.fiber.Load() != f || f.g != 0 && f.g != identity.G():
 		err = ErrNotCurrent
 		if Current() == nil {

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,14 +95,14 @@ func TestPrewarmErrors(t *testing.T) {
 	require.Error(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm, StackSize: -4096}, 1))
 }
 
-// A coroutine has one fiber only and counts while its body runs; nothing is kept.
+// A coroutine counts from its first entry until it is drained; one that a locked root
+// has entered is of no use to others and ends with its body.
 func TestStatsOfCoroutines(t *testing.T) {
 	noLeaks(t)
 	b := fiber.Goroutine
+	require.NoError(t, fiber.Drain())
 	before := fiber.ReadStats()
-	require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, 10))
-	require.Equal(t, fiber.Stats{}, change(before))
-	onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+	run := func(t *testing.T, root *fiber.Fiber, after fiber.Stats) {
 		fibers := make([]*fiber.Fiber, 10)
 		for i := range fibers {
 			fibers[i] = newFiber(t, b, "f", func() { leave(t, root) })
@@ -114,10 +115,24 @@ func TestStatsOfCoroutines(t *testing.T) {
 		for _, f := range fibers {
 			enter(t, root, f)
 		}
-		require.Equal(t, fiber.Stats{Roots: 1, Fibers: 10}, change(before))
+		require.Equal(t, fiber.Stats{Roots: 1, Fibers: 10, Identities: after.Identities}, change(before))
 		finish(t, fibers...)
-		require.Equal(t, fiber.Stats{Roots: 1}, change(before))
+		require.Equal(t, after, change(before))
+	}
+	onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+		run(t, root, fiber.Stats{Roots: 1, Identities: 10, Idle: 10})
 	})
+	require.NoError(t, fiber.Drain())
+	require.Equal(t, fiber.Stats{}, change(before))
+
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	onRoot(t, b, func(t *testing.T, root *fiber.Fiber) { run(t, root, fiber.Stats{Roots: 1}) })
+
+	require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, 10))
+	require.Equal(t, fiber.Stats{Identities: 10, Idle: 10}, change(before))
+	require.NoError(t, fiber.Drain())
+	require.Equal(t, fiber.Stats{}, change(before))
 }
 
 // The pool keeps so many carriers and no more, unless Prewarm asked for it.
@@ -125,7 +140,7 @@ func TestPoolIsBounded(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("thousands of identities")
 	}
-	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+	eachBackend(t, func(t *testing.T, b fiber.Backend) {
 		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			const over = 50
 			require.NoError(t, fiber.Drain())

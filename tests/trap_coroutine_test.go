@@ -9,8 +9,8 @@ import (
 	"fiberlab/fiber"
 )
 
-// A coroutine knows resume and yield only; a switch from fiber to fiber passes
-// the root, which is not to be seen of it.
+// A coroutine of iter.Pull knows resume and yield only; fibers that switch to one
+// another sit in one another's coroutines, which is not to be seen of them.
 func TestCoroutinesSwitchAmongThemselves(t *testing.T) {
 	noLeaks(t)
 	random := newRand(t)
