@@ -77,7 +77,8 @@ func noLeaks(t *testing.T) {
 		}
 		after := settled(t, func(now holdings) bool {
 			stranded := now.stats.Stranded - before.stats.Stranded
-			return now.goroutines <= before.goroutines+stranded && now.descriptors <= before.descriptors
+			return now.goroutines <= before.goroutines+stranded && now.descriptors <= before.descriptors &&
+				now.threads <= start.threads+threadsToSpare
 		})
 		was, is := before.stats, after.stats
 		stranded := is.Stranded - was.Stranded

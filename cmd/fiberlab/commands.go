@@ -18,10 +18,16 @@ import (
 // quickRounds is what --quick means: enough to see the order of the mechanisms, not to quote figures.
 const quickRounds = 5
 
+// mostWorkers is as many as a scheduler of the pipeline may have: each makes a few threads.
+const mostWorkers = 256
+
 // options are the flags and arguments of one command line.
 type options struct {
 	dir      string // empty: the Go standard library's sources
 	backends []fiber.Backend
+	workers  int
+	states   bool
+	traces   *traces
 	json     bool
 	noTable  bool
 	bench    bench.Options
@@ -46,15 +52,20 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 func (l *lab) runCommand() *cobra.Command {
 	var o options
 	var names []string
+	var trace string
 	c := &cobra.Command{
 		Use:   "run [DIR]",
-		Short: "Count the words below DIR on a pipeline of fibers, on every backend, then show what a switch costs",
-		Long: `Counts the words of every text file below DIR (default: the Go standard library's sources) on a
-pipeline of three fibers, read, split and count, with one switch for each item handed on; on each
-backend in turn. Fails unless all backends agree with a plain sequential count. Then measures what
-a switch costs, for each mechanism.
+		Short: "Count the words below DIR by tasks on a scheduler, on every backend, then show what a switch costs",
+		Long: `Counts the words of every text file below DIR (default: the Go standard library's sources) by tasks
+that read, split and count, on the fibers of a scheduler; on each backend in turn. The tasks hand over
+in bounded queues, there are more of them than workers, and they wait with and without deadlines.
+Fails unless all backends agree with a plain sequential count, and unless on each of them fibers were
+Idle, Yielded, Waiting, Queued and Running. Then measures what a switch costs, for each mechanism.
 
 A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below DIR are not followed.
+
+--trace writes what every fiber did and when, for https://ui.perfetto.dev or chrome://tracing. With several
+backends, FILE has the backend's name before its extension: trace.json becomes trace.asm.json and so on.
 
 Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 interrupted.`,
 		Args: cobra.MaximumNArgs(1),
@@ -69,10 +80,19 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 			if o.backends, err = parseBackends(names); err != nil {
 				return err
 			}
-			return l.run(c.Context(), o)
+			if o.workers < 0 || o.workers > mostWorkers {
+				return fmt.Errorf("--workers %d: give a number from 0 to %d; with 0 the calling thread runs all tasks", o.workers, mostWorkers)
+			}
+			if o.traces, err = createTraces(trace, o.backends); err != nil {
+				return err
+			}
+			return errors.Join(l.run(c.Context(), o), o.traces.close())
 		},
 	}
 	c.Flags().StringSliceVar(&names, "backend", nil, "count on this backend only: asm, ucontext or goroutine (repeatable)")
+	c.Flags().IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler; with 0 the calling thread runs all tasks")
+	c.Flags().BoolVar(&o.states, "states", false, "print how often fibers went from one state to another")
+	c.Flags().StringVar(&trace, "trace", "", "write a trace of the fibers to `FILE`")
 	c.Flags().BoolVar(&o.noTable, "no-table", false, "leave the switch-cost table out")
 	addBenchFlags(c, &o)
 	c.MarkFlagsMutuallyExclusive("no-table", "quick")

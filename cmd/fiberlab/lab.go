@@ -10,6 +10,7 @@ import (
 
 	"fiberlab/bench"
 	"fiberlab/fiber"
+	"fiberlab/sched"
 )
 
 // lab is what the commands work with.
@@ -17,7 +18,7 @@ type lab struct {
 	stdout, stderr io.Writer
 	open           opener
 	// countOnFibers is the pipeline, except in tests that need it to be wrong.
-	countOnFibers func(context.Context, fiber.Backend, []textFile, opener, *atomic.Int64) (*tally, int, error)
+	countOnFibers func(context.Context, sched.Config, []textFile, opener, *atomic.Int64) (*tally, activity, error)
 }
 
 func newLab(stdout, stderr io.Writer) *lab {
@@ -52,7 +53,7 @@ func (l *lab) finish(o options, r report, err error) error {
 		err = r.write(l.stdout, o.json)
 	}
 	if err == nil {
-		err = r.disagreement()
+		err = errors.Join(r.disagreement(), r.absence())
 	}
 	var bad *badDirectory
 	if err == nil || errors.As(err, &bad) {
@@ -89,16 +90,23 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 	r.Pipeline = newPipelineReport(t, plain, time.Since(start))
 	p.say("plain: %s words in %s", thousands(plain.words()), seconds(r.Pipeline.Seconds))
 
+	r.Pipeline.Workers = o.workers
 	for _, b := range o.backends {
+		recorder := o.traces.recorder(b)
 		stage := p.stage(b.String(), t.bytes)
 		start := time.Now()
-		got, switches, err := l.countOnFibers(ctx, b, t.text, l.open, &stage.done)
+		got, active, err := l.countOnFibers(ctx, sched.Config{Name: "pipeline", Workers: o.workers, Backend: b, Recorder: recorder},
+			t.text, l.open, &stage.done)
 		stage.end()
 		if err != nil {
 			return err
 		}
-		br := r.Pipeline.add(b, got, plain, t.text, switches, time.Since(start))
+		br := r.Pipeline.add(b, got, plain, t.text, time.Since(start))
+		br.describe(active, recorder.Transitions(), o.states)
 		p.say("%s: %s words, %s switches in %s", br.Backend, thousands(br.Words), thousands(br.Switches), seconds(br.Seconds))
+		if err := o.traces.write(b, recorder); err != nil {
+			return err
+		}
 	}
 	return nil
 }

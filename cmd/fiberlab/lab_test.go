@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"fiberlab/bench"
 	"fiberlab/fiber"
+	"fiberlab/sched"
 )
 
 // decode reads the one JSON document that stdout must be.
@@ -46,7 +48,7 @@ func TestRunInAPipe(t *testing.T) {
 	require.NotContains(t, got.stdout, "│")
 	require.Contains(t, got.stdout, dir+"\n2 text files, 0.0 MB; 1 others left alone\n")
 	for _, name := range []string{"plain loop", "asm", "ucontext", "goroutine"} {
-		require.Regexp(t, `(?m)^`+name+` +2 +4 +3 +[-0-9]+ +\d+\.\d\d s$`, got.stdout)
+		require.Regexp(t, `(?m)^`+name+` +2 +4 +3( +[-0-9]+){3} +\d+\.\d\d s$`, got.stdout)
 	}
 	require.Contains(t, got.stdout, "All agree")
 	for _, m := range bench.Mechanisms() {
@@ -63,6 +65,7 @@ func TestRunAsJSON(t *testing.T) {
 	r := decode(t, got.stdout)
 	require.Equal(t, dir, r.Pipeline.Dir)
 	require.True(t, r.Pipeline.Agree)
+	require.Equal(t, runtime.GOMAXPROCS(0), r.Pipeline.Workers)
 	require.Equal(t, 2, r.Pipeline.Files)
 	require.Equal(t, 1, r.Pipeline.OtherFiles)
 	require.Equal(t, 4, r.Pipeline.Words)
@@ -70,8 +73,10 @@ func TestRunAsJSON(t *testing.T) {
 	require.Contains(t, got.stdout, `"unreadable": []`)
 	for i, b := range fiber.Backends() {
 		br := r.Pipeline.Backends[i]
-		require.Equal(t, backendReport{b.String(), 2, 4, 3, br.Switches, br.Seconds, true, ""}, br)
-		require.Positive(t, br.Switches)
+		tasks := 2 + 2*max(runtime.GOMAXPROCS(0), fewestLanes)
+		require.Equal(t, backendReport{Backend: b.String(), Files: 2, Words: 4, Distinct: 3, Tasks: tasks, Blocked: tasks - 1,
+			Switches: br.Switches, Seconds: br.Seconds, Agrees: true}, br)
+		require.Greater(t, br.Switches, tasks)
 	}
 	require.Len(t, r.SwitchCost, len(bench.Mechanisms()))
 	require.Equal(t, 1.0, r.SwitchCost[0].Ratio)
@@ -109,13 +114,13 @@ func TestAWrongCountFails(t *testing.T) {
 		for _, format := range []string{"text", "json"} {
 			t.Run(name+" "+format, func(t *testing.T) {
 				l := newLab(nil, nil)
-				l.countOnFibers = func(ctx context.Context, b fiber.Backend, files []textFile, open opener,
-					done *atomic.Int64) (*tally, int, error) {
-					got, switches, err := countOnFibers(ctx, b, files, open, done)
-					if b == fiber.Ucontext {
+				l.countOnFibers = func(ctx context.Context, cfg sched.Config, files []textFile, open opener,
+					done *atomic.Int64) (*tally, activity, error) {
+					got, active, err := countOnFibers(ctx, cfg, files, open, done)
+					if cfg.Backend == fiber.Ucontext {
 						c.fault(got)
 					}
-					return got, switches, err
+					return got, active, err
 				}
 				args := []string{"run", "--no-table", smallTree(t)}
 				if format == "json" {

@@ -4,176 +4,208 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"sync"
 	"sync/atomic"
+	"time"
 
-	"fiberlab/fiber"
+	"fiberlab/sched"
 )
 
-// chunkSize is how many bytes the read stage asks for at a time.
-const chunkSize = 64 << 10
+const (
+	chunkSize   = 64 << 10 // bytes that a read task asks for at a time
+	chunksAhead = 4        // chunks between a read and a split task
+	batchSize   = 32 << 10 // bytes of words that a split task hands on at once
+	batchesHeld = 8        // batches before the count task
+	fewestLanes = 4
 
-// pipeline counts words on three fibers of one backend:
+	// tick is how often the clock task looks.
+	tick = 20 * time.Millisecond
+	// linger is how long a split task holds back the words of a file whose next chunk does not come.
+	linger = 5 * time.Millisecond
+)
+
+// pipeline counts words by tasks of one scheduler:
 //
-//	read  -- chunk -->  split  -- word -->  count
+//	read -- chunks --> split --+
+//	read -- chunks --> split --+-- batches --> count        clock
+//	read -- chunks --> split --+
 //
-// A stage that wants an item switches to the stage before it and is resumed when the item is there; a
-// stage that has an item switches to the stage that asked. So every item moves with one switch, nothing
-// is queued, and each stage is a plain loop that keeps its place in local variables.
+// Each row on the left is a lane; a lane's read task takes the next file when it has read one. All arrows
+// are bounded queues. There are more tasks than workers, whatever the number of workers, and most
+// of them are blocked at any time: a stage that is ahead waits for room, one that is behind for work.
 type pipeline struct {
 	ctx   context.Context
 	files []textFile
 	open  opener
 	done  *atomic.Int64
+	sched *sched.Scheduler
 
-	read, split, count *fiber.Fiber
+	lanes     []*lane
+	nextFile  atomic.Int64
+	splitting atomic.Int64 // split tasks that have not ended
+	batches   *queue[batch]
 
-	chunk   chunk // handed from read to split
-	word    word  // handed from split to count
-	stopped bool  // a stage that is resumed and sees it returns
-	err     error // why the work was stopped early
+	mu        sync.Mutex
+	tally     *tally         // the count task's; its failures are guarded by mu
+	assembled []*sched.Fiber // stages that stand at the gate
+	begun     bool           // the gate is open
+	finished  bool           // the count task has ended
+	clock     *sched.Fiber
+	err       error // why the work was stopped early
+	activity  activity
+}
 
-	tally    *tally
-	switches int
+// activity is what the scheduler was given to do.
+type activity struct {
+	tasks   int // of all kinds
+	blocked int // tasks that were blocked at once, when the last stage had come to the gate
+}
+
+// lane is what one read and one split task share.
+type lane struct {
+	chunks *queue[chunk]
+	bytes  atomic.Int64 // read so far
 }
 
 // chunk is a piece of one file. The last one of a file is empty.
 type chunk struct {
-	file int // index in files; len(files) says that there are no more
+	file int
 	data []byte
 	last bool
 }
 
-// word is nil text if there are no more.
-type word struct {
+// batch is some words of one file, each with a newline behind it.
+type batch struct {
 	file int
 	text []byte
 }
 
-// countOnFibers counts the words of files on a pipeline of fibers of backend b and returns the count
-// and how many switches the stages made. It adds the bytes read to done. The fibers are gone when it
-// returns, also when ctx ended the work early.
-func countOnFibers(ctx context.Context, b fiber.Backend, files []textFile, open opener,
-	done *atomic.Int64) (*tally, int, error) {
-	p := &pipeline{ctx: ctx, files: files, open: open, done: done, tally: newTally(len(files))}
-	finished := make(chan error)
-	go func() { finished <- p.run(b) }() // its own goroutine, because the root fiber may be bound to its thread
-	if err := <-finished; err != nil {
-		return nil, 0, err
-	}
-	return p.tally, p.switches, nil
-}
-
-func (p *pipeline) run(b fiber.Backend) (err error) {
-	root, err := fiber.Attach(b)
+// countOnFibers counts the words of files by tasks of a scheduler that is made after cfg, and returns the
+// count. Without workers of its own, the scheduler is bound to the caller. It keeps done at the
+// number of bytes read. Nothing of the scheduler is left when it returns, also when ctx ended the
+// work early.
+func countOnFibers(ctx context.Context, cfg sched.Config, files []textFile, open opener,
+	done *atomic.Int64) (*tally, activity, error) {
+	s, err := sched.New(cfg)
 	if err != nil {
-		return fmt.Errorf("pipeline on %v: %w", b, err)
+		return nil, activity{}, fmt.Errorf("pipeline on %v: %w", cfg.Backend, err)
 	}
-	defer func() { err = errors.Join(err, root.Detach()) }()
-	for _, stage := range []struct {
-		name string
-		at   **fiber.Fiber
-		body func()
-	}{{"read", &p.read, p.readStage}, {"split", &p.split, p.splitStage}, {"count", &p.count, p.countStage}} {
-		f, err := fiber.New(fiber.Config{Name: stage.name, Backend: b}, stage.body)
-		if err != nil {
-			return fmt.Errorf("pipeline on %v: %w", b, err)
-		}
-		defer func() { err = errors.Join(err, p.end(root, f)) }()
-		*stage.at = f
+	p := &pipeline{ctx: ctx, files: files, open: open, done: done, sched: s,
+		batches: newQueue[batch](batchesHeld), tally: newTally(len(files))}
+	for range max(cfg.Workers, fewestLanes) {
+		p.lanes = append(p.lanes, &lane{chunks: newQueue[chunk](chunksAhead)})
 	}
-	return errors.Join(root.SwitchTo(p.count), p.err)
+	p.splitting.Store(int64(len(p.lanes)))
+	if err := p.run(cfg.Workers == 0); err != nil {
+		return nil, activity{}, fmt.Errorf("pipeline on %v: %w", cfg.Backend, err)
+	}
+	return p.tally, p.activity, nil
 }
 
-// end lets f run to its end, if it was entered, and closes it.
-func (p *pipeline) end(root, f *fiber.Fiber) error {
-	p.stopped = true
-	if f.State() == fiber.Suspended {
-		if err := root.SwitchTo(f); err != nil {
+// run runs all tasks to their end and closes the scheduler.
+func (p *pipeline) run(bind bool) (err error) {
+	defer func() { err = errors.Join(err, p.sched.Close(), p.cause()) }()
+	if bind {
+		if err := p.sched.Bind(); err != nil {
 			return err
 		}
 	}
-	return f.Close()
-}
-
-// hand switches from one stage to another and counts it. It reports whether the work goes on; if not,
-// the caller must return.
-func (p *pipeline) hand(from, to *fiber.Fiber) bool {
-	p.switches++
-	if err := from.SwitchTo(to); err != nil {
-		p.stop(err)
+	tasks := []func(){p.clockTask, p.stage(p.countTask)}
+	for _, l := range p.lanes {
+		tasks = append(tasks, p.stage(func() { p.splitTask(l) }), p.stage(func() { p.readTask(l) }))
 	}
-	return !p.stopped
-}
-
-func (p *pipeline) stop(err error) {
-	p.stopped = true
-	p.err = errors.Join(p.err, err)
-}
-
-func (p *pipeline) readStage() {
-	buffer := make([]byte, chunkSize)
-	for i := range p.files {
-		if !p.readFile(i, buffer) {
-			return
-		}
-	}
-	p.chunk = chunk{file: len(p.files)}
-	p.hand(p.read, p.split)
-}
-
-// readFile hands on the file of index i. An error of the file ends the file, not the work.
-func (p *pipeline) readFile(i int, buffer []byte) bool {
-	f, err := p.open(p.files[i].path)
-	if err != nil {
-		p.tally.failures[i] = err
-		return true
-	}
-	defer f.Close()
-	for {
-		if err := p.ctx.Err(); err != nil {
+	p.activity.tasks = len(tasks)
+	for _, f := range tasks {
+		if err := p.sched.Enqueue(sched.Task{Func: f}); err != nil {
 			p.stop(err)
-			return false
+			break
 		}
-		n, err := f.Read(buffer)
-		p.done.Add(int64(n))
-		if n > 0 {
-			p.chunk = chunk{file: i, data: buffer[:n]}
-			if !p.hand(p.read, p.split) {
-				return false
-			}
-		}
-		if err != nil {
-			if err != io.EOF {
-				p.tally.failures[i] = err
-			}
-			p.chunk = chunk{file: i, last: true}
-			return p.hand(p.read, p.split)
-		}
+	}
+	if bind {
+		return sched.Unbind()
+	}
+	return nil
+}
+
+// stage makes a task wait at the gate before it begins.
+func (p *pipeline) stage(work func()) func() {
+	return func() {
+		f := sched.Current()
+		p.mu.Lock()
+		p.assembled = append(p.assembled, f)
+		p.wakeClock()
+		f.Wait(&p.mu, func() bool { return p.begun })
+		p.mu.Unlock()
+		work()
 	}
 }
 
-func (p *pipeline) splitStage() {
-	var s splitter
-	for p.hand(p.split, p.read) {
-		c := p.chunk
-		if c.file == len(p.files) {
-			p.word = word{}
-			p.hand(p.split, p.count)
-			return
+// clockTask opens the gate once all stages stand there, so that all of them are seen blocked at once.
+// Then it keeps the number of bytes read up to date, and stops the work if ctx ends.
+func (p *pipeline) clockTask() {
+	f := sched.Current()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clock = f
+	f.Wait(&p.mu, func() bool { return p.begun || len(p.assembled) == p.activity.tasks-1 })
+	p.activity.blocked = p.sched.Stats().Blocked
+	p.openGate()
+	for !f.WaitFor(&p.mu, tick, func() bool { return p.finished || p.err != nil }) {
+		p.flush()
+		if err := p.ctx.Err(); err != nil {
+			p.halt(err)
 		}
-		s.feed(c.data)
-		for text := s.next(c.last); text != nil; text = s.next(c.last) {
-			p.word = word{file: c.file, text: text}
-			if !p.hand(p.split, p.count) {
-				return
-			}
-		}
+	}
+	p.flush()
+}
+
+// openGate lets the stages begin. p.mu must be held.
+func (p *pipeline) openGate() {
+	p.begun = true
+	for _, f := range p.assembled {
+		f.Notify()
 	}
 }
 
-func (p *pipeline) countStage() {
-	for p.hand(p.count, p.split) && p.word.text != nil {
-		p.tally.add(p.word.file, p.word.text)
+// wakeClock lets the clock task look, if it has begun. p.mu must be held.
+func (p *pipeline) wakeClock() {
+	if p.clock != nil {
+		p.clock.Notify()
 	}
+}
+
+// flush adds up what the lanes have read.
+func (p *pipeline) flush() {
+	sum := int64(0)
+	for _, l := range p.lanes {
+		sum += l.bytes.Load()
+	}
+	p.done.Store(sum)
+}
+
+// stop ends the work early because of err: every task returns as soon as it notices.
+func (p *pipeline) stop(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.halt(err)
+}
+
+// halt is stop for who holds p.mu.
+func (p *pipeline) halt(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+	p.openGate()
+	p.wakeClock()
+	p.batches.end(true)
+	for _, l := range p.lanes {
+		l.chunks.end(true)
+	}
+}
+
+// cause is why the work was stopped early, or nil.
+func (p *pipeline) cause() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/sched"
 )
 
 // awkwardFiles holds what is easily miscounted: words over chunk borders, a word longer than many
@@ -80,15 +82,23 @@ func TestEveryBackendCountsTheSame(t *testing.T) {
 	tr := awkwardTree(t)
 	want := expected(t, tr.text)
 	for _, b := range fiber.Backends() {
-		t.Run(b.String(), func(t *testing.T) {
-			var done atomic.Int64
-			got, switches, err := countOnFibers(t.Context(), b, tr.text, openFile, &done)
-			require.NoError(t, err)
-			require.Empty(t, got.difference(want, tr.text))
-			require.Equal(t, tr.bytes, done.Load())
-			require.GreaterOrEqual(t, switches, 2*want.words(), "a switch for each word, and one back")
-			requireReleased(t)
-		})
+		for _, workers := range []int{0, 1, 2, 7} {
+			t.Run(fmt.Sprintf("%v/workers=%d", b, workers), func(t *testing.T) {
+				var done atomic.Int64
+				r := sched.NewRecorder(0)
+				got, active, err := countOnFibers(t.Context(), sched.Config{Workers: workers, Backend: b, Recorder: r},
+					tr.text, openFile, &done)
+				require.NoError(t, err)
+				require.Empty(t, got.difference(want, tr.text))
+				require.Equal(t, tr.bytes, done.Load())
+				require.Equal(t, active.tasks-1, active.blocked, "all but the clock stand at the gate")
+				require.Greater(t, active.blocked, workers)
+				for s := sched.Idle; s <= sched.Running; s++ {
+					require.True(t, occurred(s, r.Transitions()), s)
+				}
+				requireReleased(t)
+			})
+		}
 	}
 }
 
@@ -100,7 +110,7 @@ func TestAFileThatFailsInMidRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, want.failures, 1)
 	for _, b := range fiber.Backends() {
-		got, _, err := countOnFibers(t.Context(), b, tr.text, open, &done)
+		got, _, err := countOnFibers(t.Context(), sched.Config{Workers: 2, Backend: b}, tr.text, open, &done)
 		require.NoError(t, err)
 		require.Empty(t, got.difference(want, tr.text), b)
 		require.Len(t, got.failures, 1)
@@ -118,20 +128,41 @@ func TestThePipelineStops(t *testing.T) {
 		t.Run(b.String(), func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			opened := 0
-			var done atomic.Int64
-			_, _, err := countOnFibers(ctx, b, tr.text, func(path string) (io.ReadCloser, error) {
-				if opened++; opened == 4 {
+			var opened, done atomic.Int64
+			_, _, err := countOnFibers(ctx, sched.Config{Workers: 2, Backend: b}, tr.text, func(path string) (io.ReadCloser, error) {
+				if opened.Add(1) == 4 {
 					cancel()
 				}
 				return openFile(path)
 			}, &done)
 			require.ErrorIs(t, err, context.Canceled)
-			require.Equal(t, 4, opened)
+			require.Less(t, opened.Load(), int64(4+fewestLanes), "lanes that had looked already may open one more")
 			requireReleased(t)
 		})
 	}
 }
+
+// The reading stops in mid-file, where no further file makes the lane look.
+func TestThePipelineStopsWithoutAReader(t *testing.T) {
+	tr := awkwardTree(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var done atomic.Int64
+	_, _, err := countOnFibers(ctx, sched.Config{Workers: 1, Backend: fiber.Asm}, tr.text,
+		func(string) (io.ReadCloser, error) { return endless{cancel}, nil }, &done)
+	require.ErrorIs(t, err, context.Canceled)
+	requireReleased(t)
+}
+
+// endless is a file without an end, and without white space.
+type endless struct{ read func() }
+
+func (e endless) Read(p []byte) (int, error) {
+	e.read()
+	return copy(p, strings.Repeat("x", len(p))), nil
+}
+
+func (endless) Close() error { return nil }
 
 func TestDifference(t *testing.T) {
 	files := []textFile{{path: "f"}, {path: "g"}}

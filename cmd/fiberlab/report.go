@@ -36,20 +36,25 @@ type pipelineReport struct {
 	Words      int             `json:"words"`
 	Distinct   int             `json:"distinct_words"`
 	Seconds    float64         `json:"seconds"`
+	Workers    int             `json:"workers"` // of each scheduler
 	Backends   []backendReport `json:"backends"`
 	Agree      bool            `json:"agree"`
 	Unreadable []unreadable    `json:"unreadable"`
 }
 
 type backendReport struct {
-	Backend    string  `json:"backend"`
-	Files      int     `json:"files"`
-	Words      int     `json:"words"`
-	Distinct   int     `json:"distinct_words"`
-	Switches   int     `json:"switches"`
-	Seconds    float64 `json:"seconds"`
-	Agrees     bool    `json:"agrees"`
-	Difference string  `json:"difference,omitempty"` // the first one, if it does not agree
+	Backend     string       `json:"backend"`
+	Files       int          `json:"files"`
+	Words       int          `json:"words"`
+	Distinct    int          `json:"distinct_words"`
+	Tasks       int          `json:"tasks"`
+	Blocked     int          `json:"blocked"`  // tasks at once, when the last of them had begun
+	Switches    int          `json:"switches"` // to a fiber
+	Seconds     float64      `json:"seconds"`
+	Agrees      bool         `json:"agrees"`
+	Difference  string       `json:"difference,omitempty"`    // the first one, if it does not agree
+	Absent      []string     `json:"absent_states,omitempty"` // states that no fiber was in
+	Transitions []transition `json:"transitions,omitempty"`   // with --states
 }
 
 func thisMachine() machine {
@@ -77,22 +82,21 @@ func newPipelineReport(t tree, plain *tally, took time.Duration) *pipelineReport
 	return p
 }
 
-// add compares the count that backend b made with the plain one and appends the result.
-func (p *pipelineReport) add(b fiber.Backend, got, plain *tally, files []textFile, switches int,
-	took time.Duration) backendReport {
+// add compares the count that backend b made with the plain one, appends the result and returns it. The
+// result is valid until the next one is added.
+func (p *pipelineReport) add(b fiber.Backend, got, plain *tally, files []textFile, took time.Duration) *backendReport {
 	br := backendReport{
 		Backend:    b.String(),
 		Files:      len(files) - len(got.failures),
 		Words:      got.words(),
 		Distinct:   len(got.counts),
-		Switches:   switches,
 		Seconds:    took.Seconds(),
 		Difference: got.difference(plain, files),
 	}
 	br.Agrees = br.Difference == ""
 	p.Agree = p.Agree && br.Agrees
 	p.Backends = append(p.Backends, br)
-	return br
+	return &p.Backends[len(p.Backends)-1]
 }
 
 // disagreement is an error that names each backend that departs from the plain count, or nil.

@@ -33,13 +33,13 @@ func (r report) writeText(w io.Writer) error {
 }
 
 func (p *pipelineReport) writeText(b *strings.Builder, decorated bool) {
-	fmt.Fprintf(b, "%s\n%s text files, %s; %s others left alone\n\n",
-		p.Dir, thousands(p.Files), megabytes(p.Bytes), thousands(p.OtherFiles))
-	t := newTable(decorated, "counted by", "files", "words", "distinct", "switches", "time")
-	t.AppendRow(table.Row{"plain loop", thousands(p.Files), thousands(p.Words), thousands(p.Distinct), "-", seconds(p.Seconds)})
+	fmt.Fprintf(b, "%s\n%s text files, %s; %s others left alone\nworkers of each scheduler: %d\n\n",
+		p.Dir, thousands(p.Files), megabytes(p.Bytes), thousands(p.OtherFiles), p.Workers)
+	t := newTable(decorated, "counted by", "files", "words", "distinct", "tasks", "blocked", "switches", "time")
+	t.AppendRow(table.Row{"plain loop", thousands(p.Files), thousands(p.Words), thousands(p.Distinct), "-", "-", "-", seconds(p.Seconds)})
 	for _, br := range p.Backends {
 		t.AppendRow(table.Row{br.Backend, thousands(br.Files), thousands(br.Words), thousands(br.Distinct),
-			thousands(br.Switches), seconds(br.Seconds)})
+			thousands(br.Tasks), thousands(br.Blocked), thousands(br.Switches), seconds(br.Seconds)})
 	}
 	fmt.Fprintln(b, t.Render())
 	if p.Agree {
@@ -50,6 +50,28 @@ func (p *pipelineReport) writeText(b *strings.Builder, decorated bool) {
 	for _, u := range p.Unreadable {
 		fmt.Fprintf(b, "not read: %s: %s\n", u.Path, u.Error)
 	}
+	if len(p.Backends) > 0 && p.Backends[0].Transitions != nil {
+		b.WriteByte('\n')
+		p.writeTransitions(b, decorated)
+	}
+}
+
+// writeTransitions has a row for each legal transition and a column for each backend.
+func (p *pipelineReport) writeTransitions(b *strings.Builder, decorated bool) {
+	fmt.Fprintf(b, "How often a fiber went from one state to another\n\n")
+	head := []string{"transition"}
+	for _, br := range p.Backends {
+		head = append(head, br.Backend)
+	}
+	t := newTable(decorated, head...)
+	for i, tr := range p.Backends[0].Transitions {
+		row := table.Row{tr.From + " -> " + tr.To}
+		for _, br := range p.Backends {
+			row = append(row, thousands(int(br.Transitions[i].Count)))
+		}
+		t.AppendRow(row)
+	}
+	fmt.Fprintln(b, t.Render())
 }
 
 func writeSwitchCost(b *strings.Builder, rows []bench.Row, decorated bool) {

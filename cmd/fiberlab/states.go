@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"fiberlab/sched"
+)
+
+// transition is how often fibers went from one state to another.
+type transition struct {
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Count uint64 `json:"count"`
+}
+
+// describe adds to br what the scheduler did, and each transition if states is true.
+func (br *backendReport) describe(active activity, t sched.Transitions, states bool) {
+	br.Tasks, br.Blocked = active.tasks, active.blocked
+	for s := sched.Idle; s <= sched.Running; s++ {
+		br.Switches += int(t.Of(s, sched.Running))
+		if !occurred(s, t) {
+			br.Absent = append(br.Absent, s.String())
+		}
+	}
+	if states {
+		br.Transitions = legalTransitions(t)
+	}
+}
+
+// occurred tells whether any fiber came into the state or left it.
+func occurred(state sched.State, t sched.Transitions) bool {
+	for s := sched.Idle; s <= sched.Running; s++ {
+		if t.Of(s, state)+t.Of(state, s) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// legalTransitions lists those that may be made, also if they were not.
+func legalTransitions(t sched.Transitions) []transition {
+	var list []transition
+	for from := sched.Idle; from <= sched.Running; from++ {
+		for to := sched.Idle; to <= sched.Running; to++ {
+			if isLegal(from, to) {
+				list = append(list, transition{from.String(), to.String(), t.Of(from, to)})
+			}
+		}
+	}
+	return list
+}
+
+func isLegal(from, to sched.State) bool {
+	for why := sched.WhyCarry; why <= sched.WhyEnd; why++ {
+		if sched.Legal(from, to, why) {
+			return true
+		}
+	}
+	return false
+}
+
+// absence is an error that names the states that did not occur on a backend, or nil.
+func (r report) absence() error {
+	if r.Pipeline == nil {
+		return nil
+	}
+	var errs []error
+	for _, br := range r.Pipeline.Backends {
+		if len(br.Absent) > 0 {
+			errs = append(errs, fmt.Errorf("%s: no fiber was ever %s: the scheduler or the pipeline is at fault",
+				br.Backend, strings.Join(br.Absent, " nor ")))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,265 @@
+package tests
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/taskbody"
+)
+
+// eachCScheduler runs body as a task of a scheduler with 0, 1 and 2 workers, on the
+// backends that let C wait. With 0 workers it runs while the test's goroutine
+// unbinds. Inside body, the test must not be ended.
+func eachCScheduler(t *testing.T, body func(t *testing.T, workers int)) {
+	t.Helper()
+	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		for _, workers := range []int{0, 1, 2} {
+			t.Run(fmt.Sprintf("workers=%d", workers), func(t *testing.T) {
+				asCTask(t, b, workers, func() { body(t, workers) })
+			})
+		}
+	})
+}
+
+// asCTask runs body as a task of a new scheduler, which it closes.
+func asCTask(t testing.TB, b fiber.Backend, workers int, body func()) {
+	t.Helper()
+	s, err := sched.New(sched.Config{Name: "C tasks", Backend: b, Workers: workers})
+	require.NoError(t, err)
+	if workers == 0 {
+		require.NoError(t, s.Bind())
+	}
+	done := make(chan struct{})
+	assert.NoError(t, s.Enqueue(sched.Task{Func: func() {
+		defer close(done)
+		body()
+	}}))
+	if workers == 0 {
+		assert.NoError(t, sched.Unbind())
+	}
+	<-done
+	assert.NoError(t, s.Close())
+}
+
+// C tasks that wait for one another in mid-call share a thread with one another and
+// with Go tasks.
+func TestCTasksTakeTurns(t *testing.T) {
+	for _, ring := range []struct{ players, laps int }{{2, scaled(2000, 200)}, {40, scaled(100, 20)}} {
+		t.Run(fmt.Sprintf("players=%d", ring.players), func(t *testing.T) {
+			eachCScheduler(t, func(t *testing.T, workers int) {
+				r := taskbody.NewRing(ring.players, ring.laps)
+				defer r.Free()
+				var ended atomic.Bool
+				laps := 0
+				assert.NoError(t, sched.Get().Enqueue(sched.Task{Flags: sched.SameThread, Func: func() {
+					for ; !ended.Load(); laps++ {
+						sched.Yield()
+					}
+				}}))
+				r.Run()
+				assert.Positive(t, laps, "the Go task did not go on while C tasks of its worker waited")
+				ended.Store(true)
+				assert.Equal(t, ring.players*ring.laps, r.Passes())
+				assert.Zero(t, r.Broken())
+			})
+		})
+	}
+}
+
+// The goroutine that binds a scheduler may call such C as well.
+func TestBoundGoroutineWaitsInC(t *testing.T) {
+	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		s, err := sched.New(sched.Config{Backend: b})
+		require.NoError(t, err)
+		require.NoError(t, s.Bind())
+		r := taskbody.NewRing(3, 100)
+		defer r.Free()
+		r.Run()
+		assert.Equal(t, 300, r.Passes())
+		assert.Zero(t, r.Broken())
+		require.NoError(t, sched.Unbind())
+		require.NoError(t, s.Close())
+	})
+}
+
+func TestCTaskIsWokenByACTask(t *testing.T) {
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		gate := taskbody.NewGate(false)
+		defer gate.Free()
+		assert.Equal(t, taskbody.OK, gate.OpenInTask())
+		assert.Equal(t, taskbody.OK, gate.Wait(taskbody.Forever))
+	})
+}
+
+func TestCTaskIsWokenByAThreadOfC(t *testing.T) {
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		gate := taskbody.NewGate(false)
+		defer gate.Free()
+		opened := make(chan error)
+		go func() {
+			for gate.Waiter() == 0 {
+				runtime.Gosched()
+			}
+			opened <- gate.OpenOnThread()
+		}()
+		assert.Equal(t, taskbody.OK, gate.Wait(taskbody.Forever))
+		assert.NoError(t, <-opened)
+	})
+}
+
+func TestCWaitEndsAtItsDeadline(t *testing.T) {
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		gate := taskbody.NewGate(true)
+		defer gate.Free()
+		for _, timeout := range []int64{0, 1, 1_000_000} {
+			assert.Equal(t, taskbody.TimedOut, gate.Wait(timeout))
+		}
+		assert.Equal(t, taskbody.TimedOut, gate.Try(), "and the mutex is held")
+		gate.Open()
+		assert.Equal(t, taskbody.OK, gate.Wait(taskbody.Forever))
+	})
+}
+
+// While one task waits in C with a deadline, the thread serves others.
+func TestCWaitWithDeadlineLeavesTheThreadToOthers(t *testing.T) {
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		gate := taskbody.NewGate(false)
+		defer gate.Free()
+		assert.NoError(t, sched.Get().Enqueue(sched.Task{Flags: sched.SameThread, Func: gate.Open}))
+		code := taskbody.TimedOut
+		for code == taskbody.TimedOut {
+			code = gate.Wait(1_000_000)
+		}
+		assert.Equal(t, taskbody.OK, code)
+	})
+}
+
+// A handle is one fiber's for ever, and does no harm when the fiber is gone.
+func TestStaleCHandle(t *testing.T) {
+	var stale []uint64
+	notify := func(t *testing.T) {
+		for _, handle := range stale {
+			assert.Equal(t, taskbody.OK, taskbody.Notify(handle))
+		}
+	}
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		own, code := taskbody.Current()
+		assert.Equal(t, taskbody.OK, code)
+		assert.NotContains(t, stale, own, "a handle was used again")
+		stale = append(stale, own)
+		notify(t)
+		again, _ := taskbody.Current()
+		assert.Equal(t, own, again)
+		assert.Equal(t, taskbody.NoHandle, taskbody.Notify(own+1_000_000))
+		assert.Equal(t, taskbody.TimedOut, func() taskbody.Code {
+			gate := taskbody.NewGate(false)
+			defer gate.Free()
+			return gate.Wait(1_000_000)
+		}(), "a notification that came too early was remembered")
+	})
+	notify(t)
+	runtime.GC()
+	runtime.GC()
+	notify(t)
+}
+
+// A wait with a mutex that is not locked tells so, if the mutex can tell.
+func TestCWaitWithoutTheMutex(t *testing.T) {
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		gate := taskbody.NewGate(true)
+		defer gate.Free()
+		assert.Equal(t, taskbody.Mutex, gate.WaitUnlocked())
+		assert.Equal(t, taskbody.TimedOut, gate.Try(), "the mutex was left locked")
+	})
+}
+
+func TestCTaskMisuse(t *testing.T) {
+	outside := taskbody.Codes{
+		Schedule: taskbody.NoScheduler, ScheduleNull: taskbody.Null,
+		Yield: taskbody.NoFiber, Wait: taskbody.NoFiber,
+		Current: taskbody.NoFiber, CurrentNull: taskbody.Null,
+		NotifyZero: taskbody.NoHandle, NotifyUnissued: taskbody.NoHandle,
+	}
+	inside := taskbody.Codes{
+		Schedule: taskbody.OK, ScheduleNull: taskbody.Null,
+		Yield: taskbody.OK, Wait: taskbody.TimedOut,
+		Current: taskbody.OK, CurrentNull: taskbody.Null,
+		NotifyZero: taskbody.NoHandle, NotifyUnissued: taskbody.NoHandle,
+	}
+	assert.Equal(t, outside, taskbody.Probe())
+	codes, err := taskbody.ProbeOnThread()
+	assert.NoError(t, err)
+	assert.Equal(t, outside, codes)
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		assert.Equal(t, inside, taskbody.Probe())
+		codes, err := taskbody.ProbeOnThread()
+		assert.NoError(t, err)
+		assert.Equal(t, outside, codes, "a thread of C's is in no task")
+	})
+}
+
+// A coroutine with C frames cannot be left: on the Goroutine backend C may do all but
+// wait and yield.
+func TestCTaskOnGoroutineBackend(t *testing.T) {
+	runOn(t, []fiber.Backend{fiber.Goroutine}, func(t *testing.T, b fiber.Backend) {
+		for _, workers := range []int{0, 1, 2} {
+			asCTask(t, b, workers, func() {
+				assert.Equal(t, taskbody.Codes{
+					Schedule: taskbody.OK, ScheduleNull: taskbody.Null,
+					Yield: taskbody.Backend, Wait: taskbody.Backend,
+					Current: taskbody.OK, CurrentNull: taskbody.Null,
+					NotifyZero: taskbody.NoHandle, NotifyUnissued: taskbody.NoHandle,
+				}, taskbody.Probe())
+				gate := taskbody.NewGate(true)
+				defer gate.Free()
+				assert.Equal(t, taskbody.Backend, gate.Try(), "and the mutex is still held")
+				var woken atomic.Bool
+				own, _ := taskbody.Current()
+				self := sched.Current()
+				assert.NoError(t, sched.Schedule(func() {
+					for self.State() != sched.Yielded {
+						sched.Yield()
+					}
+					woken.Store(true)
+					assert.Equal(t, taskbody.OK, taskbody.Notify(own), "C wakes a task that waits in Go")
+				}))
+				self.Wait(nil, woken.Load)
+			})
+		}
+	})
+}
+
+func TestCTaskErrorTexts(t *testing.T) {
+	seen := make(map[string]taskbody.Code)
+	for code := taskbody.OK; code <= taskbody.NoHandle+1; code++ {
+		require.NotContains(t, seen, code.String())
+		seen[code.String()] = code
+	}
+	require.Equal(t, taskbody.NoHandle+1, seen["unknown error"])
+	require.Equal(t, "unknown error", taskbody.NotHeld.String())
+}
+
+// What a call from C to the scheduler costs: with a switch of fibers, and without.
+func BenchmarkCTaskCall(b *testing.B) {
+	for _, backend := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		calls := func(name string, fibers int, call func(n int)) {
+			b.Run(backend.String()+"/"+name, func(b *testing.B) {
+				asCTask(b, backend, 1, func() {
+					for range fibers - 1 {
+						assert.NoError(b, sched.Schedule(func() { call(b.N / fibers) }))
+					}
+					call(b.N / fibers)
+				})
+			})
+		}
+		calls("current", 1, taskbody.Currents)
+		calls("yield", 2, taskbody.Yields)
+	}
+}
