@@ -61,6 +61,9 @@ func (w *Worker) inquire(idle *idleness) time.Duration {
 	if patience := s.cfg.Patience; !q.shutdown || q.blocked == 0 || !q.waiting.empty() || patience < 0 {
 		return forEver
 	} else if attempt := s.attempts.Load(); attempt != idle.attempt {
+		if idle.reported {
+			s.unstuck(w)
+		}
 		*idle = idleness{since: now(), attempt: attempt}
 		return patience
 	} else if left := idle.since + instant(patience) - now(); left > 0 {
@@ -123,6 +126,7 @@ func (s *Scheduler) reportStuck(w *Worker, blocked []Blocked) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stuck[w] = blocked
+	s.reports++
 	s.changed.Broadcast()
 }
 
@@ -131,6 +135,21 @@ func (s *Scheduler) unstuck(w *Worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.stuck, w)
+	s.reports++
+}
+
+// anyWoken tells whether a worker has something to run after all: it was notified by one
+// that then ended, and has not come round to say so. s.mu must not be held.
+func (s *Scheduler) anyWoken() bool {
+	for _, w := range s.workers {
+		w.work.lock()
+		woken := !w.work.fibers.empty() || w.hasTask() || w.inbox.waiting.Load() > 0
+		w.work.unlock()
+		if woken {
+			return true
+		}
+	}
+	return false
 }
 
 // deadlock is the error of Close when every worker is stuck. s.mu must be held.

@@ -39,14 +39,12 @@ func (s *Scheduler) Enqueue(t Task) error {
 	}
 	if own != nil && own.mode == MultiThreaded {
 		own.push(t)
-		// A worker may have gone to sleep meanwhile, after a look at the queue.
-		if sleeper := s.asleep.take(); sleeper >= 0 {
-			s.workers[sleeper].bell.ring()
-		}
+		s.rouse()
 		return nil
 	}
 	for range s.workers {
 		if w := s.workers[s.turn.Add(1)%uint64(len(s.workers))]; w.offer(t) {
+			s.rouse()
 			return nil
 		}
 	}
@@ -63,6 +61,14 @@ func (s *Scheduler) restless() *Worker {
 		return s.workers[i]
 	}
 	return nil
+}
+
+// rouse wakes a worker that sleeps, if any does, to steal what has just been put
+// where a busy one will find it: it may have gone to sleep after a look there.
+func (s *Scheduler) rouse() {
+	if i := s.asleep.take(); i >= 0 {
+		s.workers[i].bell.ring()
+	}
 }
 
 // worker is the one of s that the caller runs on, or nil.

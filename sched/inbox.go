@@ -17,13 +17,13 @@ type inbox struct {
 // put adds a task, or tells that the worker takes no more.
 func (b *inbox) put(t Task) bool {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return false
+	open := !b.closed
+	if open {
+		b.tasks.push(t)
+		b.waiting.Store(int64(b.tasks.count))
 	}
-	b.tasks.push(t)
-	b.waiting.Store(int64(b.tasks.count))
-	return true
+	b.mu.Unlock()
+	return open
 }
 
 // take moves up to n tasks to the end of a queue.

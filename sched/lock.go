@@ -48,6 +48,26 @@ func (l *workLock) tryLock() bool {
 	return true
 }
 
+// lockSoon takes the lock if that is possible at once or, if the caller is patient,
+// after a while, which it spends awake at first: whoever blocks on a lock is a thread
+// that has to be woken, and many thieves at one door would do little else.
+func (l *workLock) lockSoon(patient bool) bool {
+	if l.tryLock() {
+		return true
+	}
+	if !patient {
+		return false
+	}
+	for range polls {
+		pause()
+		if l.tryLock() {
+			return true
+		}
+	}
+	l.lock()
+	return true
+}
+
 func (l *workLock) unlock() {
 	if debug {
 		l.mustHold("unlock")

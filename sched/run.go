@@ -37,7 +37,7 @@ func (w *Worker) runUntilIdle() {
 }
 
 // giveWay makes f, the current fiber, Idle and runs to instead. It returns false
-// if f is to end, because enough fibers are idle.
+// if f is to end: at once, because enough fibers are idle, or in the end.
 func (w *Worker) giveWay(f, to *Fiber) bool {
 	q := &w.work
 	if len(q.idle) >= w.scheduler.cfg.MaxIdle && f != w.main {
@@ -48,6 +48,9 @@ func (w *Worker) giveWay(f, to *Fiber) bool {
 	w.change(f, Idle, WhyGiveWay)
 	q.idle = append(q.idle, f)
 	w.switchTo(to)
+	if f.ending {
+		return false
+	}
 	w.change(f, Running, WhyCarry)
 	return true
 }
@@ -60,7 +63,7 @@ func (w *Worker) look() {
 	if !q.waiting.empty() {
 		w.enqueueFiberTimeouts()
 	}
-	if w.inbox.waiting.Load() > 0 && (q.tasks.empty() || q.begun >= mostBegun) {
+	if (q.tasks.empty() || q.begun >= mostBegun) && w.inbox.waiting.Load() > 0 {
 		w.inbox.take(&q.tasks, int(w.inbox.waiting.Load()))
 		q.begun = 0
 	}

@@ -26,6 +26,7 @@ type Scheduler struct {
 	numbers int                   // of workers so far
 	closed  bool                  // Close has succeeded
 	stuck   map[*Worker][]Blocked // what the workers that cannot go on have reported
+	reports uint64                // of workers that are stuck, that go on after all, or that are through
 	running int                   // multi-threaded workers whose thread is not through
 }
 
@@ -70,6 +71,7 @@ func (s *Scheduler) watch(w *Worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--
+	s.reports++
 	s.changed.Broadcast()
 }
 
@@ -167,12 +169,25 @@ func (s *Scheduler) Close() error {
 	s.closing.Store(true)
 	clear(s.stuck)
 	s.attempts.Add(1)
+	// A worker that reports has its own lock when it takes s.mu: nobody takes them
+	// the other way round.
+	s.mu.Unlock()
 	for _, w := range s.workers {
 		w.stop()
 	}
+	s.mu.Lock()
 	for s.running > 0 {
 		if len(s.stuck) == s.running {
-			return s.deadlock()
+			reports := s.reports
+			s.mu.Unlock()
+			woken := s.anyWoken()
+			s.mu.Lock()
+			if s.reports != reports {
+				continue
+			}
+			if !woken {
+				return s.deadlock()
+			}
 		}
 		s.changed.Wait()
 	}

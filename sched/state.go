@@ -30,7 +30,7 @@ type Why uint8
 const (
 	WhyCarry   Why = iota // idle or new, it carries the worker on since another one cannot
 	WhyResume             // it is this queued fiber's turn
-	WhyGiveWay            // it has no task, and a queued fiber goes on
+	WhyGiveWay            // it has no task, and another fiber goes on
 	WhyWait               // its task waits
 	WhyYield              // its task lets others go first
 	WhyNotify             // somebody notified it

@@ -26,10 +26,9 @@ func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
 	var loot queue[Task]
 	if n := int(victim.inbox.waiting.Load()); n > 0 {
 		victim.inbox.take(&loot, min((n+1)/2, mostStolen))
-	} else {
-		if patient {
-			victim.work.lock()
-		} else if !victim.work.tryLock() {
+	}
+	if loot.empty() {
+		if !victim.work.lockSoon(patient) {
 			return false
 		}
 		tasks := &victim.work.tasks
@@ -41,7 +40,11 @@ func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
 	}
 	w.work.lock()
 	w.work.counts.Stolen += uint64(loot.count)
+	several := loot.count > 1
 	loot.moveTo(&w.work.tasks, loot.count)
 	w.work.unlock()
+	if several {
+		w.scheduler.rouse()
+	}
 	return true
 }

@@ -111,7 +111,7 @@ func (w *Worker) switchTo(to *Fiber) {
 	w.current = to
 	for w.current != f {
 		w.enter(f, w.current)
-		if w.asked == f {
+		for w.asked == f {
 			w.asked = nil
 			f.where = callers()
 			w.enter(f, w.asker)
@@ -163,7 +163,9 @@ func (f *Fiber) main() {
 	if !f.ending {
 		w.change(f, Running, WhyCarry)
 		w.run()
-		w.change(f, Idle, WhyEnd)
+		if f.state != Idle {
+			w.change(f, Idle, WhyEnd)
+		}
 	}
 	q := &w.work
 	if w.current == f {

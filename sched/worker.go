@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
 
 	"fiberlab/fiber"
@@ -31,9 +32,14 @@ type Worker struct {
 	scheduler *Scheduler
 	recording *ring // nil: off
 
+	// Others write the inbox and the bell whenever they bring a task: they must not
+	// take the cache lines of the rest from the worker's processor.
+	_     cpu.CacheLinePad
 	work  work
+	_     cpu.CacheLinePad
 	inbox inbox
 	bell  bell
+	_     cpu.CacheLinePad
 	spin  spinBudget
 	done  chan struct{} // closed when a multi-threaded worker's thread is through
 
@@ -100,7 +106,6 @@ func (w *Worker) start() error {
 
 // thread is the life of a multi-threaded worker.
 func (w *Worker) thread(started chan<- error) {
-	defer close(w.done)
 	cfg := &w.scheduler.cfg
 	// It stays locked: a thread that was changed for a worker ends with it.
 	runtime.LockOSThread()
@@ -132,6 +137,8 @@ func (w *Worker) thread(started chan<- error) {
 	if err := root.Detach(); err != nil {
 		panic(err)
 	}
+	// Not deferred: a task's panic must not let Close return before it ends the program.
+	close(w.done)
 }
 
 // run is what each fiber of the worker does while it has no task to go on with. It
@@ -144,7 +151,8 @@ func (w *Worker) run() {
 // runUntilShutdown runs tasks and fibers until the worker has been told to shut
 // down and nothing is left to be done. The lock must be held.
 func (w *Worker) runUntilShutdown() {
-	for !w.finished() && !w.work.stuck && !w.current.ending {
+	f := w.current
+	for !f.ending && !w.finished() && !w.work.stuck {
 		w.waitForWork()
 		w.runUntilIdle()
 	}
@@ -172,12 +180,29 @@ func (w *Worker) stop() []Blocked {
 		return nil
 	}
 	w.blocked = nil
-	w.runUntilShutdown()
+	w.runOthers()
 	if !q.stuck {
 		w.endFibers()
 	}
 	q.shutdown, q.stuck = false, false
 	return w.blocked
+}
+
+// runOthers has other fibers do what is left to do. The main fiber, which calls it
+// with the lock held, begins no task itself: if that blocked for ever, the main fiber
+// could not go on and tell.
+func (w *Worker) runOthers() {
+	q := &w.work
+	for !w.finished() && !q.stuck {
+		if len(q.idle) == 0 {
+			w.makeIdle()
+			continue
+		}
+		to := q.takeIdle()
+		w.change(w.main, Idle, WhyGiveWay)
+		w.switchTo(to)
+		w.change(w.main, Running, WhyCarry)
+	}
 }
 
 // endFibers ends all fibers but the main one, on which it must be called when the

@@ -1,0 +1,108 @@
+package sched
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+)
+
+// flag is something to wait for.
+type flag struct {
+	mu   sync.Mutex
+	up   bool
+	who  *Fiber
+	held chan struct{} // closed when somebody is about to wait
+}
+
+func newFlag() *flag { return &flag{held: make(chan struct{})} }
+
+func (f *flag) await() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.who = Current()
+	close(f.held)
+	f.who.Wait(&f.mu, func() bool { return f.up })
+}
+
+func (f *flag) raise() {
+	<-f.held
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.up = true
+	f.who.Notify()
+}
+
+// A worker that is stuck, and one whose last task wakes it and ends: whatever Close sees
+// first, it is no deadlock.
+func TestCloseWaitsForWhomTheLastTaskWoke(t *testing.T) {
+	for _, b := range fiber.Backends() {
+		for range 30 {
+			s, err := New(Config{Workers: 2, Backend: b, Patience: 500 * time.Microsecond})
+			require.NoError(t, err)
+			f := newFlag()
+			require.NoError(t, s.Enqueue(Task{Func: f.await}))
+			require.NoError(t, s.Enqueue(Task{Func: func() {
+				Sleep(2 * time.Millisecond)
+				f.raise()
+			}}))
+			require.NoError(t, s.Close(), "%v", b)
+		}
+	}
+}
+
+// Close is tried again and again while somebody wakes the fiber that it reports.
+func TestCloseAgainWhileFibersAreWoken(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for _, b := range fiber.Backends() {
+		for range 30 {
+			s, err := New(Config{Workers: 2, Backend: b, Patience: 50 * time.Microsecond})
+			require.NoError(t, err)
+			f, g := newFlag(), newFlag()
+			require.NoError(t, s.Enqueue(Task{Func: f.await}))
+			require.NoError(t, s.Enqueue(Task{Func: g.await}))
+			pauses := [2]time.Duration{time.Duration(r.IntN(1000)) * time.Microsecond, time.Duration(r.IntN(500)) * time.Microsecond}
+			go func() {
+				time.Sleep(pauses[0])
+				f.raise()
+				time.Sleep(pauses[1])
+				g.raise()
+			}()
+			for err = s.Close(); err != nil; err = s.Close() {
+				require.ErrorIs(t, err, ErrDeadlock)
+			}
+			require.ErrorIs(t, s.Close(), ErrClosed)
+		}
+	}
+}
+
+// Unbind tells of a task that is blocked for ever, although the task has nobody to begin
+// it but the goroutine that unbinds.
+func TestUnbindReportsTheTaskThatItBegan(t *testing.T) {
+	for _, b := range fiber.Backends() {
+		s, err := New(Config{Backend: b, Patience: time.Millisecond})
+		require.NoError(t, err)
+		f := newFlag()
+		func() {
+			require.NoError(t, s.Bind())
+			defer func() { assert.NoError(t, Unbind()) }()
+			assert.NoError(t, s.Enqueue(Task{Func: f.await}))
+			for range 2 {
+				var deadlock *Deadlock
+				if assert.ErrorAs(t, Unbind(), &deadlock) {
+					assert.Len(t, deadlock.Fibers, 1)
+					assert.Equal(t, Yielded, deadlock.Fibers[0].State)
+				}
+			}
+			f.raise()
+		}()
+		require.NoError(t, s.Close())
+	}
+}

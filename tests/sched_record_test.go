@@ -1,0 +1,136 @@
+package tests
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+)
+
+// exercise makes the scheduler's fibers go through all five states.
+func exercise(t *testing.T, s *sched.Scheduler) {
+	const n = 20
+	over := newLatch(3 * n)
+	for i := range n {
+		p := newSleeper()
+		schedule(t, s, func() {
+			p.task()
+			over.done()
+		})
+		schedule(t, s, func() {
+			sched.Yield()
+			p.wake()
+			over.done()
+		})
+		schedule(t, s, func() {
+			sched.Sleep(time.Duration(i) * 20 * time.Microsecond)
+			over.done()
+		})
+	}
+	over.wait()
+}
+
+// Every transition that is recorded is a legal one, and continues the one before it.
+func TestRecorderIsConsistent(t *testing.T) {
+	eachConfig(t, anyWorkers, func(t *testing.T, cfg sched.Config) {
+		cfg.Recorder = sched.NewRecorder(1 << 16)
+		onScheduler(t, cfg, exercise)
+		events := cfg.Recorder.Events()
+		counts := cfg.Recorder.Transitions()
+		assert.EqualValues(t, len(events), counts.Total())
+
+		type name struct{ worker, fiber int }
+		at := make(map[name]sched.State)
+		var counted sched.Transitions
+		var seen [5]bool
+		var last time.Duration
+		for _, e := range events {
+			assert.True(t, sched.Legal(e.From, e.To, e.Why), "%+v", e)
+			assert.GreaterOrEqual(t, e.At, last)
+			last = e.At
+			n := name{e.Worker, e.Fiber}
+			was, known := at[n]
+			if !known {
+				was = sched.Idle
+				if e.Fiber == 0 {
+					was = sched.Running
+				}
+			}
+			assert.Equal(t, was, e.From, "%+v", e)
+			at[n] = e.To
+			seen[e.From], seen[e.To] = true, true
+			counted[e.From][e.To]++
+		}
+		assert.Equal(t, counts, counted)
+		assert.Equal(t, [5]bool{true, true, true, true, true}, seen, "a state that never occurs")
+		for n, state := range at {
+			want := sched.Idle
+			if n.fiber == 0 {
+				want = sched.Running
+			}
+			assert.Equal(t, want, state, "%+v has not ended as it should", n)
+		}
+
+		in := func(to sched.State) (sum uint64) {
+			for from := sched.Idle; from <= sched.Running; from++ {
+				sum += counts.Of(from, to)
+			}
+			return sum
+		}
+		assert.Equal(t, in(sched.Queued), counts.Of(sched.Queued, sched.Running), "each that is queued runs")
+		assert.Equal(t, in(sched.Yielded), counts.Of(sched.Yielded, sched.Queued), "each that waits is queued")
+		assert.Equal(t, in(sched.Waiting), counts.Of(sched.Waiting, sched.Queued), "each that waits is queued")
+		assert.GreaterOrEqual(t, counts.Of(sched.Running, sched.Queued), uint64(20), "yields")
+	})
+}
+
+// A recorder keeps the latest transitions of each worker, and counts them all.
+func TestRecorderIsBounded(t *testing.T) {
+	eachConfig(t, anyWorkers, func(t *testing.T, cfg sched.Config) {
+		for _, capacity := range []int{-1, 0, 1, 7} {
+			cfg.Recorder = sched.NewRecorder(capacity)
+			onScheduler(t, cfg, exercise)
+			events, counts := cfg.Recorder.Events(), cfg.Recorder.Transitions()
+			assert.Greater(t, counts.Total(), uint64(60))
+			perWorker := make(map[int]int)
+			for _, e := range events {
+				perWorker[e.Worker]++
+				assert.True(t, sched.Legal(e.From, e.To, e.Why), "%+v", e)
+			}
+			for _, n := range perWorker {
+				assert.LessOrEqual(t, n, max(capacity, 0))
+			}
+			if capacity > 0 {
+				assert.NotEmpty(t, events)
+			}
+		}
+	})
+}
+
+// A recorder may be read while the scheduler runs.
+func TestRecorderReadWhileRunning(t *testing.T) {
+	eachConfig(t, []int{0, 4}, func(t *testing.T, cfg sched.Config) {
+		cfg.Recorder = sched.NewRecorder(100)
+		stop, over := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(over)
+			var before uint64
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				counts := cfg.Recorder.Transitions()
+				assert.GreaterOrEqual(t, counts.Total(), before)
+				before = counts.Total()
+				cfg.Recorder.Events()
+			}
+		}()
+		onScheduler(t, cfg, exercise)
+		close(stop)
+		<-over
+	})
+}

@@ -1,0 +1,64 @@
+package tests
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fiberlab/sched"
+)
+
+const (
+	timed     = time.Millisecond
+	loadTasks = 200_000
+	loadTask  = time.Microsecond
+)
+
+// BenchmarkTimer measures how much longer than 1 ms a timed wait of 1 ms takes. One task waits again
+// and again: idle, with nothing else to do, and loaded, while 200,000 tasks of 1 us are queued and worked
+// off; they are queued anew until there are enough samples. The rival calls time.Sleep, beside as many
+// goroutines.
+func BenchmarkTimer(b *testing.B) {
+	wait := func() { sched.Current().WaitFor(nil, timed, nil) }
+	onSchedulers(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
+		measureTimers(b, func(task func()) { enqueue(b, s, task) }, wait)
+	})
+	b.Run("goroutines", func(b *testing.B) {
+		measureTimers(b, func(task func()) { go task() }, func() { time.Sleep(timed) })
+	})
+}
+
+func measureTimers(b *testing.B, start func(task func()), wait func()) {
+	b.Run("idle", func(b *testing.B) { measureTimer(b, start, wait, 0) })
+	b.Run("loaded", func(b *testing.B) { measureTimer(b, start, wait, loadTasks) })
+}
+
+// measureTimer starts one task that takes the samples, and the load beside it, in rounds. A round ends
+// with the load, or after fewestSamples if there is none.
+func measureTimer(b *testing.B, start func(task func()), wait func(), load int) {
+	var samples []time.Duration
+	for len(samples) < max(b.N, fewestSamples) {
+		var left atomic.Int64
+		left.Store(int64(load))
+		ended := newCountdown(load + 1)
+		start(func() {
+			for i := 0; left.Load() > 0 || load == 0 && i < fewestSamples; i++ {
+				began := time.Now()
+				wait()
+				samples = append(samples, time.Since(began)-timed)
+			}
+			ended.done()
+		})
+		task := func() {
+			for began := time.Now(); time.Since(began) < loadTask; {
+			}
+			left.Add(-1)
+			ended.done()
+		}
+		for range load {
+			start(task)
+		}
+		ended.wait()
+	}
+	reportQuantiles(b, samples)
+}

@@ -1,0 +1,261 @@
+package tests
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+)
+
+// A wait whose predicate holds does not block, with or without a deadline.
+func TestFlowWaitPredicateHolds(t *testing.T) {
+	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		perform(t, s, func() {
+			f := sched.Current()
+			var mu sync.Mutex
+			calls := 0
+			pred := func() bool {
+				calls++
+				assert.False(t, mu.TryLock(), "the predicate is called with the lock held")
+				return true
+			}
+			mu.Lock()
+			f.Wait(&mu, pred)
+			assert.False(t, mu.TryLock(), "Wait returns with the lock held")
+			assert.True(t, f.WaitFor(&mu, 0, pred))
+			assert.True(t, f.WaitFor(&mu, -time.Hour, pred))
+			assert.True(t, f.WaitFor(&mu, time.Hour, pred))
+			assert.True(t, f.WaitUntil(&mu, time.Now(), pred))
+			mu.Unlock()
+			assert.Equal(t, 5, calls)
+			assert.True(t, f.WaitFor(nil, 0, func() bool { return true }))
+		})
+	})
+}
+
+// A wait goes on until its predicate holds: notifications that come too early only
+// make it look.
+func TestFlowWaitPredicate(t *testing.T) {
+	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		const early = 5
+		var mu sync.Mutex
+		var f *sched.Fiber
+		var ready bool
+		looks := 0
+		begun, over := newLatch(1), newLatch(1)
+		looked := make([]*latch, early+1)
+		for i := range looked {
+			looked[i] = newLatch(1)
+		}
+		schedule(t, s, func() {
+			mu.Lock()
+			f = sched.Current()
+			begun.done()
+			f.Wait(&mu, func() bool {
+				assert.False(t, mu.TryLock())
+				if looks > 0 && !ready {
+					looked[looks-1].done()
+				}
+				looks++
+				return ready
+			})
+			assert.False(t, mu.TryLock())
+			assert.True(t, ready)
+			mu.Unlock()
+			over.done()
+		})
+		begun.wait()
+		for i := range early {
+			mu.Lock()
+			f.Notify()
+			mu.Unlock()
+			looked[i].wait()
+		}
+		mu.Lock()
+		assert.Equal(t, 1+early, looks)
+		ready = true
+		f.Notify()
+		mu.Unlock()
+		over.wait()
+		assert.Equal(t, 2+early, looks)
+	})
+}
+
+// Without a predicate one notification ends the wait.
+func TestFlowWaitWithoutPredicate(t *testing.T) {
+	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		for _, deadline := range []bool{false, true} {
+			var mu sync.Mutex
+			var f *sched.Fiber
+			begun, over := newLatch(1), newLatch(1)
+			schedule(t, s, func() {
+				mu.Lock()
+				f = sched.Current()
+				begun.done()
+				if deadline {
+					assert.True(t, f.WaitFor(&mu, time.Hour, nil))
+				} else {
+					f.Wait(&mu, nil)
+				}
+				assert.False(t, mu.TryLock())
+				mu.Unlock()
+				over.done()
+			})
+			begun.wait()
+			mu.Lock()
+			f.Notify()
+			mu.Unlock()
+			over.wait()
+		}
+	})
+}
+
+// A deadline that passes ends a wait, not before its time.
+func TestFlowWaitDeadline(t *testing.T) {
+	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		perform(t, s, func() {
+			f := sched.Current()
+			var mu sync.Mutex
+			mu.Lock()
+			defer mu.Unlock()
+			never := func() bool { return false }
+			for _, d := range []time.Duration{-time.Hour, 0, 1, time.Microsecond, 3 * time.Millisecond} {
+				for _, pred := range []func() bool{nil, never} {
+					began := time.Now()
+					assert.False(t, f.WaitFor(&mu, d, pred))
+					assert.GreaterOrEqual(t, time.Since(began), d)
+					until := time.Now().Add(d)
+					assert.False(t, f.WaitUntil(&mu, until, pred))
+					assert.False(t, time.Now().Before(until))
+					assert.False(t, mu.TryLock())
+				}
+			}
+			assert.False(t, f.WaitFor(nil, time.Microsecond, nil))
+		})
+	})
+}
+
+// A predicate that has come true when the deadline passes counts.
+func TestFlowWaitPredicateAtDeadline(t *testing.T) {
+	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		perform(t, s, func() {
+			looks := 0
+			assert.True(t, sched.Current().WaitFor(nil, time.Millisecond, func() bool {
+				looks++
+				return looks > 1
+			}))
+			assert.Equal(t, 2, looks)
+		})
+	})
+}
+
+// A notification in time makes a wait with a deadline succeed.
+func TestFlowWaitNotifiedBeforeDeadline(t *testing.T) {
+	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		var mu sync.Mutex
+		var f *sched.Fiber
+		ready := false
+		begun, over := newLatch(1), newLatch(1)
+		schedule(t, s, func() {
+			mu.Lock()
+			f = sched.Current()
+			begun.done()
+			assert.True(t, f.WaitFor(&mu, time.Hour, func() bool { return ready }))
+			mu.Unlock()
+			over.done()
+		})
+		begun.wait()
+		mu.Lock()
+		assert.Equal(t, sched.Waiting, f.State())
+		ready = true
+		f.Notify()
+		mu.Unlock()
+		over.wait()
+	})
+}
+
+// A task that waits keeps its fiber; the worker goes on with a new one, and later
+// with the one that is idle.
+func TestFlowSuspend(t *testing.T) {
+	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
+		var order []string
+		over := newLatch(1)
+		schedule(t, s, func() {
+			defer over.done()
+			a := sched.Current()
+			for range 5 {
+				var carrier *sched.Fiber
+				order = append(order, "wait")
+				scheduleHere(t, s, func() {
+					carrier = sched.Current()
+					assert.NotSame(t, a, carrier)
+					assert.Equal(t, sched.Yielded, a.State())
+					order = append(order, "task")
+					a.Notify()
+					assert.Equal(t, sched.Queued, a.State())
+				})
+				a.Wait(nil, nil)
+				order = append(order, "resume")
+				assert.Same(t, a, sched.Current())
+				assert.Equal(t, sched.Running, a.State())
+				assert.Equal(t, sched.Idle, carrier.State())
+			}
+		})
+		over.wait()
+		assert.Len(t, order, 15)
+		for i, what := range order {
+			assert.Equal(t, []string{"wait", "task", "resume"}[i%3], what)
+		}
+		assert.LessOrEqual(t, s.Stats().Made, uint64(2), "idle fibers are used again")
+	})
+}
+
+// Many tasks block on few workers, each on a fiber of its own.
+func TestFlowSuspendMany(t *testing.T) {
+	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		n := scaled(300, 60)
+		sleepers := make([]*sleeper, n)
+		fibers := make([]*sched.Fiber, n)
+		for i := range sleepers {
+			sleepers[i] = newSleeper()
+			schedule(t, s, sleepers[i].task)
+		}
+		for i, p := range sleepers {
+			fibers[i] = p.blocked()
+		}
+		assert.Equal(t, n, distinct(fibers))
+		assert.GreaterOrEqual(t, s.Stats().Blocked, n)
+		for _, f := range fibers {
+			assert.Equal(t, sched.Yielded, f.State())
+		}
+		for _, p := range sleepers {
+			p.wake()
+		}
+		for _, p := range sleepers {
+			p.over.wait()
+		}
+	})
+}
+
+// A worker keeps no more idle fibers than it is told to, besides the main one.
+func TestMaxIdle(t *testing.T) {
+	eachConfig(t, []int{0, 1, 4}, func(t *testing.T, cfg sched.Config) {
+		cfg.MaxIdle = 3
+		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			for range 3 {
+				l := newLatch(40)
+				for range 40 {
+					schedule(t, s, func() {
+						sched.Sleep(time.Millisecond)
+						l.done()
+					})
+				}
+				l.wait()
+				assert.LessOrEqual(t, s.Stats().Idle, (cfg.MaxIdle+1)*max(cfg.Workers, 1))
+			}
+		})
+	})
+}
