@@ -19,15 +19,21 @@ type coroutine struct {
 	own  seat           // the one that it brought; a root brings none
 
 	errand *carrier // on whose behalf it was made to get up; nil if on its own
-	spent  bool     // a body called Goexit, so it cannot run another one
-	ending bool     // it shall end instead of running a body
+	spent  bool     // it cannot run another body, and shall be ended by its root
+	ending bool     // it shall end now
 }
 
 // goexited is the panic that ends a coroutine whose body called Goexit.
 type goexited struct{}
 
 func newCoroutine(k kind) *carrier {
-	return &carrier{kind: k, state: new(atomic.Uint64), co: new(coroutine)}
+	all := new(struct {
+		carrier
+		co    coroutine
+		state atomic.Uint64
+	})
+	all.carrier = carrier{kind: k, state: &all.state, co: &all.co}
+	return &all.carrier
 }
 
 // switchCoroutine is SwitchTo for a fiber of the Goroutine backend. All of the usual
@@ -106,9 +112,8 @@ func (co *coroutine) live(c *carrier) {
 }
 
 // goexit is called by the deferred function when the body has called Goexit, and
-// lets it end the goroutine, not at once but when the coroutine shall end. Whoever
-// ends it would have its own goroutine end too, by iter.Pull; a panic takes the
-// place of that, for which end looks out.
+// lets it end the goroutine. By iter.Pull, whoever sits in the coroutine's seat then
+// would end as well; a panic takes the place of that, and end looks out for it.
 func (co *coroutine) goexit(c *carrier) {
 	co.spent = true
 	co.rest(c)

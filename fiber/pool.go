@@ -23,9 +23,10 @@ var carriers = pool{maxIdle: DefaultMaxIdle}
 
 type pool struct {
 	mu      sync.Mutex
-	idle    map[kind][]*carrier
+	idle    map[kind]*[]*carrier
 	idling  int
 	maxIdle int
+	full    atomic.Bool         // idling has reached maxIdle
 	stacks  map[int]*stack.Pool // by the stacks' size in bytes
 
 	inUse, identities, stranded, roots atomic.Int64
@@ -52,14 +53,23 @@ func (p *pool) take(k kind) (*carrier, error) {
 func (p *pool) pop(k kind) *carrier {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.idle[k])
-	if n == 0 {
+	idle := p.idle[k]
+	if idle == nil || len(*idle) == 0 {
 		return nil
 	}
-	c := p.idle[k][n-1]
-	p.idle[k] = p.idle[k][:n-1]
-	p.idling--
+	last := len(*idle) - 1
+	c := (*idle)[last]
+	*idle = (*idle)[:last]
+	p.count(-1)
 	return c
+}
+
+// count notes that n more carriers idle. The caller holds mu.
+func (p *pool) count(n int) {
+	p.idling += n
+	if full := p.idling >= p.maxIdle; full != p.full.Load() {
+		p.full.Store(full)
+	}
 }
 
 // make returns a new carrier of kind k, without an identity yet.
@@ -135,14 +145,8 @@ func (p *pool) stackPool(size int) (*stack.Pool, error) {
 // until the carrier's identity is dropped.
 func (p *pool) give(c *carrier) error {
 	p.inUse.Add(-1)
-	if c.co != nil {
-		if c.co.in == nil {
-			return nil // it has ended, or never begun
-		}
-		if c.co.spent {
-			endUnpinned(c.co)
-			return nil
-		}
+	if c.co != nil && c.co.in == nil {
+		return nil // it has ended, or never begun
 	}
 	goexits := c.goexits.Load()
 	if goexits >= mostGoexits {
@@ -150,11 +154,16 @@ func (p *pool) give(c *carrier) error {
 	}
 	p.mu.Lock()
 	if p.idling < p.maxIdle || goexits > 0 {
-		if p.idle == nil {
-			p.idle = make(map[kind][]*carrier)
+		idle := p.idle[c.kind]
+		if idle == nil {
+			if p.idle == nil {
+				p.idle = make(map[kind]*[]*carrier)
+			}
+			idle = new([]*carrier)
+			p.idle[c.kind] = idle
 		}
-		p.idle[c.kind] = append(p.idle[c.kind], c)
-		p.idling++
+		*idle = append(*idle, c)
+		p.count(1)
 		p.mu.Unlock()
 		return nil
 	}

@@ -20,7 +20,12 @@ func Prewarm(cfg Config, n int) error {
 	}
 	p := &carriers
 	p.mu.Lock()
-	p.maxIdle = max(p.maxIdle, p.idling-len(p.idle[k])+n)
+	others := p.idling
+	if idle := p.idle[k]; idle != nil {
+		others -= len(*idle)
+	}
+	p.maxIdle = max(p.maxIdle, others+n)
+	p.count(0)
 	p.mu.Unlock()
 	return onRoot(k.backend, func(root *Fiber) error {
 		var errs []error

@@ -87,18 +87,19 @@ func (p *pool) takeIdle() []*carrier {
 	defer p.mu.Unlock()
 	var cs []*carrier
 	p.idling = 0
-	for k, idle := range p.idle {
+	for _, idle := range p.idle {
 		var stranded []*carrier
-		for _, c := range idle {
+		for _, c := range *idle {
 			if c.goexits.Load() > 0 {
 				stranded = append(stranded, c)
 			} else {
 				cs = append(cs, c)
 			}
 		}
-		p.idle[k] = stranded
+		*idle = stranded
 		p.idling += len(stranded)
 	}
 	p.maxIdle = DefaultMaxIdle
+	p.count(0)
 	return cs
 }

@@ -54,7 +54,9 @@ func (co *coroutine) place(c *carrier) {
 }
 
 // rest makes c, whose body has returned, sit down in its own seat, finished, and
-// lets the root go on. It returns when c is to run another body or to end.
+// lets the root go on. It returns when c is to run another body or to end: the root
+// ends it at once if it can run no other one, or if nobody else could enter it, or if
+// enough coroutines idle already.
 //
 // Most often it is the root that sits there. Else the one that does is claimed and
 // gets an errand: it gets up only to change places with the root.
@@ -81,7 +83,7 @@ func (co *coroutine) rest(c *carrier) {
 		runtime.Gosched()
 	}
 	as := Finished
-	if co.pin != nil {
+	if co.spent || co.pin != nil || carriers.full.Load() {
 		root.co.errand, as = c, Running // till the root has ended it
 	}
 	h.departed, h.departedAs = c, c.state.Load()&^stateMask|uint64(as)
@@ -98,8 +100,8 @@ func (c *carrier) shift(from, to State) bool {
 }
 
 // runErrands is what c does when it has got up for the sake of one that rests,
-// until it gets up for its own. For the root, the errand is to end a coroutine
-// that nobody else can resume; for any other, to change places with the root.
+// until it gets up for its own. For the root, the errand is to end the coroutine;
+// for any other, to change places with the root.
 func (co *coroutine) runErrands(c *carrier) {
 	for co.errand != nil {
 		resting := co.errand
