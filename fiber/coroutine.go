@@ -59,7 +59,7 @@ func switchCoroutine(f, to *Fiber) error {
 
 	s := next.in
 	co.in = s
-	s.sitter.Store(g)
+	identity.StoreRelease(&s.sitter, uint64(g))
 	if s.yieldDue {
 		s.yieldDue = false
 		s.yield(struct{}{})

@@ -105,4 +105,4 @@ func (h *host) claim(to *Fiber) error {
 
 // arrive publishes who left for the caller, which runs on h now: only from here on
 // is it complete in its seat, and others may claim it.
-func (h *host) arrive() { h.departed.state.Store(h.departedAs) }
+func (h *host) arrive() { identity.StoreRelease(h.departed.state, h.departedAs) }

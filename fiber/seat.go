@@ -4,6 +4,8 @@ import (
 	"iter"
 	"runtime"
 	"sync/atomic"
+
+	"fiberlab/fiber/internal/identity"
 )
 
 // seat is one iter.Pull, seen as a place where one suspended goroutine sits.
@@ -21,14 +23,14 @@ type seat struct {
 	resume   func() (struct{}, bool)
 	yield    func(struct{}) bool
 	yieldDue bool
-	sitter   atomic.Uintptr // the g of who sits here, or is about to
+	sitter   atomic.Uint64 // the g of who sits here, or is about to
 }
 
 // sit sits the caller down, whose coroutine is co, in place of who sits there, whom
 // it has claimed. It returns when the caller, in turn, has been made to get up.
 func (co *coroutine) sit(s *seat) {
 	co.in = s
-	s.sitter.Store(co.g.Load())
+	identity.StoreRelease(&s.sitter, uint64(co.g.Load()))
 	if s.yieldDue {
 		s.yieldDue = false
 		s.yield(struct{}{})
@@ -66,9 +68,9 @@ func (co *coroutine) rest(c *carrier) {
 	for {
 		if !root.shift(Suspended, Running) {
 			// Another one that rests is just moving it.
-		} else if g := co.own.sitter.Load(); g == h.root.g {
+		} else if g := co.own.sitter.Load(); g == uint64(h.root.g) {
 			break
-		} else if sitter := goroutines.lookup(g); sitter != nil && sitter.shift(Suspended, moving) {
+		} else if sitter := goroutines.lookup(uintptr(g)); sitter != nil && sitter.shift(Suspended, moving) {
 			if co.own.sitter.Load() == g {
 				sitter.co.errand = c
 				break
