@@ -19,7 +19,7 @@ import (
 const quickRounds = 5
 
 // mostWorkers is as many as a scheduler of the pipeline may have: each makes a few threads.
-const mostWorkers = 256
+const mostWorkers = 64
 
 // options are the flags and arguments of one command line.
 type options struct {
