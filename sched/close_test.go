@@ -30,12 +30,26 @@ func (f *flag) await() {
 	f.who.Wait(&f.mu, func() bool { return f.up })
 }
 
+// raise may be called by a task, which must not keep its worker from whoever shall await:
+// that may be queued behind it.
 func (f *flag) raise() {
+	for Current() != nil && !f.isHeld() {
+		Yield()
+	}
 	<-f.held
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.up = true
 	f.who.Notify()
+}
+
+func (f *flag) isHeld() bool {
+	select {
+	case <-f.held:
+		return true
+	default:
+		return false
+	}
 }
 
 // A worker that is stuck, and one whose last task wakes it and ends: whatever Close sees

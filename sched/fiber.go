@@ -78,10 +78,10 @@ func (f *Fiber) WaitFor(lock sync.Locker, d time.Duration, pred func() bool) boo
 	return f.wait(lock, after(d), pred)
 }
 
-// WaitUntil is WaitFor with the deadline itself. The time until it is taken from
-// the monotonic clock, if deadline has a reading of it.
+// WaitUntil is WaitFor with the deadline itself. It is taken by the monotonic clock if
+// deadline has a reading of it, as what comes from time.Now has.
 func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool) bool {
-	return f.wait(lock, after(time.Until(deadline)), pred)
+	return f.wait(lock, instant(deadline.Sub(start)), pred)
 }
 
 // wait blocks f until pred holds, at the longest until deadline.
