@@ -39,14 +39,20 @@ const (
 func (b *bell) hush()         { b.word.Store(hushed) }
 func (b *bell) wasRung() bool { return b.word.Load() == rung }
 
-// ring tells the owner that there is work, and wakes it if it sleeps.
-func (b *bell) ring() {
+// busy says that the owner has found work.
+func (b *bell) busy() { b.word.Store(rung) }
+
+// ring tells the owner that there is work, and wakes it if it sleeps. It returns false
+// if the owner is busy, or has been told already.
+func (b *bell) ring() bool {
 	if b.word.Load() == rung {
-		return
+		return false
 	}
-	if b.word.Swap(rung) == slumber {
+	was := b.word.Swap(rung)
+	if was == slumber {
 		unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.word)), futexWake, 1, 0, 0, 0)
 	}
+	return was != rung
 }
 
 // sleep blocks the thread until the bell has been rung since it was hushed, or

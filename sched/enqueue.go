@@ -44,7 +44,6 @@ func (s *Scheduler) Enqueue(t Task) error {
 	}
 	for range s.workers {
 		if w := s.workers[s.turn.Add(1)%uint64(len(s.workers))]; w.offer(t) {
-			s.rouse()
 			return nil
 		}
 	}
@@ -90,11 +89,14 @@ func (w *Worker) push(t Task) {
 	w.work.unlock()
 }
 
-// offer queues a task on a worker from outside, unless that has stopped.
+// offer queues a task on a worker from outside, unless that has stopped. If the worker
+// is busy after all, one that sleeps is woken to steal the task.
 func (w *Worker) offer(t Task) bool {
 	if !w.inbox.put(t) {
 		return false
 	}
-	w.bell.ring()
+	if !w.bell.ring() {
+		w.scheduler.rouse()
+	}
 	return true
 }

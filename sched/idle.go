@@ -26,6 +26,10 @@ func (w *Worker) waitForWork() {
 		}
 		w.sleep(limit)
 	}
+	w.bell.busy()
+	if w.mode == MultiThreaded && w.inbox.waiting.Load() > 0 {
+		w.scheduler.rouse() // who brought that took this worker for idle
+	}
 	if idle.reported {
 		w.scheduler.unstuck(w)
 	}

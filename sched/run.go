@@ -27,7 +27,12 @@ func (w *Worker) runUntilIdle() {
 			q.begun++
 			q.counts.Tasks++
 			task := w.nextTask()
+			// What comes to this worker from now on finds it busy, and wakes another.
+			more := w.mode == MultiThreaded && (!q.tasks.empty() || w.inbox.waiting.Load() > 0)
 			q.unlock()
+			if more {
+				w.scheduler.rouse()
+			}
 			w.execute(task.Func)
 			q.lock()
 		default:
