@@ -29,5 +29,9 @@ func Current() *Fiber {
 	return nil
 }
 
+// Self returns a number that names the caller: the fiber, or the goroutine if it is
+// none. No two that live at the same time have the same. It costs about a nanosecond.
+func Self() uintptr { return identity.G() }
+
 // rootIndex returns the index of the calling thread's root, or 0.
 func rootIndex() uintptr { return identity.ThreadWord(rootOffset.Load()) }

@@ -21,6 +21,8 @@ type Fiber struct {
 	// Guarded by the worker's lock.
 	state    State
 	timedOut bool      // its last wait ended by the deadline
+	parked   bool      // it is in Park
+	permit   bool      // it has been unparked before it parked
 	ending   bool      // it shall end when it has no task to go on with
 	deadline instant   // while Waiting
 	position int       // in the heap of waiting fibers

@@ -3,7 +3,12 @@ package sched
 import (
 	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/park"
 )
+
+// debug builds, made with -tags debug, check every transition and every lock contract.
+const debug = park.Debug
 
 // workLock is the lock of a worker's queues and of its fibers' states. It goes
 // with the thread over a switch: the fiber that leaves has locked it, and the one

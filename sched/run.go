@@ -91,19 +91,27 @@ func (w *Worker) enqueueFiberTimeouts() {
 // enqueueFiber makes f Queued if it is blocked; see Fiber.Notify.
 func (w *Worker) enqueueFiber(f *Fiber) {
 	w.work.lock()
+	woken := w.wake(f)
+	w.work.unlock()
+	if woken {
+		w.bell.ring()
+	}
+}
+
+// wake makes f Queued and returns true if it is blocked. Otherwise it has been woken
+// already, or its task has ended: whoever wakes it is late. The lock must be held, and
+// the bell rung once it is not.
+func (w *Worker) wake(f *Fiber) bool {
 	switch f.state {
 	case Idle, Queued, Running:
-		// It has been woken already, or its task has ended: whoever notifies it is late.
-		w.work.unlock()
-		return
+		return false
 	case Waiting:
 		w.work.waiting.remove(f)
 	case Yielded:
 	}
 	w.change(f, Queued, WhyNotify)
 	w.work.fibers.push(f)
-	w.work.unlock()
-	w.bell.ring()
+	return true
 }
 
 func (w *Worker) hasTask() bool { return !w.work.tasks.empty() || !w.work.pinned.empty() }

@@ -1,0 +1,97 @@
+package mixed
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fiberlab/sched/park"
+)
+
+// waiter is one stay in one line. Get one by newWaiter; line.wait gives it back.
+type waiter struct {
+	party   park.Party
+	granted atomic.Bool // by whoever took it out of the line
+
+	// Guarded by the guard of the line.
+	line           *line // nil: in none
+	next, previous *waiter
+
+	self *park.Goroutine // party, if that is a plain goroutine
+}
+
+var waiters = sync.Pool{New: func() any { return &waiter{self: park.NewGoroutine()} }}
+
+// newWaiter is the caller's, for one wait.
+func newWaiter() *waiter {
+	w := waiters.Get().(*waiter)
+	w.granted.Store(false)
+	if w.party = park.Fiber(); w.party == nil {
+		w.party = w.self
+	}
+	return w
+}
+
+// free gives the waiter back. It must be in no line.
+func (w *waiter) free() {
+	w.party = nil
+	waiters.Put(w)
+}
+
+// grant tells the waiter, which has been taken out of its line, that it has what it
+// waits for. w must not be used afterwards: it may stand in another line by then. The
+// guard is better not held: who is granted something may want it at once.
+func (w *waiter) grant() {
+	party := w.party
+	w.granted.Store(true)
+	party.Unpark()
+}
+
+// await parks the caller, whose waiter w is, until w has been granted, or until u is
+// over, and returns u's error then. No guard must be held.
+func (w *waiter) await(u until) error {
+	if u.ctx != nil && u.ctx.Done() != nil {
+		stop := context.AfterFunc(u.ctx, w.party.Unpark)
+		defer stop()
+	}
+	deadline := u.earliest()
+	for !w.granted.Load() {
+		if err := u.over(deadline); err != nil {
+			return err
+		}
+		w.party.Park(deadline)
+	}
+	return nil
+}
+
+// until says how long a wait may last, by a context or a deadline. The zero value is
+// for ever.
+type until struct {
+	ctx      context.Context
+	deadline time.Time
+}
+
+// earliest is the deadline, or the zero time if there is none.
+func (u until) earliest() time.Time {
+	if u.ctx != nil {
+		if d, ok := u.ctx.Deadline(); ok {
+			return d
+		}
+	}
+	return u.deadline
+}
+
+// over returns why the wait may last no longer, or nil. A context's deadline is taken
+// at its word, even if the context has not noticed yet.
+func (u until) over(deadline time.Time) error {
+	if u.ctx != nil {
+		if err := u.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	if !deadline.IsZero() && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package sched
+
+import (
+	"time"
+
+	"fiberlab/sched/park"
+)
+
+var _ park.Party = (*Fiber)(nil)
+
+// Park blocks the calling task, which must run on f, until f.Unpark has been called,
+// or until deadline if that is not the zero time; see [park.Party]. It is what the
+// primitives wait by: unlike Wait it asks for no lock, since an Unpark that comes first
+// is kept. It panics with an error that wraps ErrNotSelf or ErrNoFiber if f is not
+// the caller.
+func (f *Fiber) Park(deadline time.Time) {
+	if f == nil || Current() != f {
+		panic(f.misuse("park"))
+	}
+	until := never
+	if !deadline.IsZero() {
+		until = instant(deadline.Sub(start))
+	}
+	w := f.worker
+	w.work.lock()
+	if !f.permit {
+		f.parked = true
+		w.suspend(until)
+		f.parked = false
+	}
+	f.permit = false
+	w.work.unlock()
+}
+
+// Unpark makes f's Park return, the present call or else the next one. It leaves a
+// fiber alone that is blocked in anything else. It may be called from anywhere, and
+// blocks no longer than a queue operation takes. No worker's lock must be held.
+func (f *Fiber) Unpark() {
+	if f == nil {
+		panic(f.misuse("unpark"))
+	}
+	w := f.worker
+	w.work.lock()
+	woken := f.parked && w.wake(f)
+	f.permit = !f.parked
+	w.work.unlock()
+	if woken {
+		w.bell.ring()
+	}
+}
+
+// Start queues g as a task of the calling task's scheduler; see [Scheduler.Enqueue].
+func (f *Fiber) Start(g func()) error {
+	return f.worker.scheduler.Enqueue(Task{Func: g})
+}

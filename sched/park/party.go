@@ -1,0 +1,39 @@
+package park
+
+import (
+	"time"
+
+	"fiberlab/fiber"
+)
+
+// Party is one who can wait.
+type Party interface {
+	// Park blocks the party, which must be the caller, until Unpark has been called, or
+	// until deadline if that is not the zero time. An Unpark that comes before Park is
+	// kept, once, and makes it return immediately. Park may also return for no
+	// reason: the caller looks at what it waits for, and parks again.
+	Park(deadline time.Time)
+
+	// Unpark makes Park return, the present call or else the next one. Anybody may call
+	// it at any time; it blocks no longer than a queue operation takes.
+	Unpark()
+
+	// Start has f called beside the party, which must be the caller: by another fiber of
+	// its scheduler, or on a goroutine. It does not wait for f. The error, if any, is
+	// the scheduler's.
+	Start(f func()) error
+}
+
+// Fiber returns the caller as a Party if it runs on a fiber that has a scheduler, and
+// nil otherwise. It costs some nanoseconds and does not block.
+//
+// A fiber that no scheduler knows is nobody who can be parked, for nobody could go on in
+// its place: it counts as a goroutine, and blocks its thread.
+func Fiber() Party {
+	if f := fiber.Current(); f != nil {
+		if p, ok := f.Value().(Party); ok {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package tests
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched/mixed"
+)
+
+func TestLatchOpensAtZeroForAll(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const waiters, counts = 20, 10
+		l := mixed.NewLatch(counts)
+		var counted, early atomic.Int64
+		for range waiters {
+			c.start(func() {
+				l.Wait()
+				if counted.Load() != counts {
+					early.Add(1)
+				}
+			})
+		}
+		for range counts {
+			c.start(func() {
+				pause()
+				counted.Add(1)
+				l.CountDown()
+			})
+		}
+		c.wait()
+		assert.Zero(c.t, early.Load(), "waiters that went on too early")
+		assert.True(c.t, l.Open())
+		l.Wait()
+	})
+}
+
+func TestLatchWaitEndsWithItsContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		l := mixed.NewLatch(1)
+		ctx, cancel := context.WithCancel(context.Background())
+		var cancelled, late atomic.Int64
+		for i := range 20 {
+			c.start(func() {
+				if i%2 == 0 {
+					if l.WaitContext(ctx) == context.Canceled {
+						cancelled.Add(1)
+					}
+					return
+				}
+				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+				defer stop()
+				if l.WaitContext(short) == context.DeadlineExceeded {
+					late.Add(1)
+				}
+			})
+		}
+		c.start(cancel)
+		c.wait()
+		assert.EqualValues(c.t, 10, cancelled.Load())
+		assert.EqualValues(c.t, 10, late.Load())
+		l.CountDown()
+		require.NoError(c.t, l.WaitContext(ctx), "an open latch lets even those go on whose context is over")
+	})
+}
+
+// Cancelling and counting down race: whoever is told that the latch opened must find it open,
+// and nobody waits for ever.
+func TestLatchStormOfCancelsAndOpens(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range scaled(50, 10) {
+			l := mixed.NewLatch(1)
+			ctx, cancel := context.WithCancel(context.Background())
+			var wrong atomic.Int64
+			for range 6 {
+				c.start(func() {
+					if err := l.WaitContext(ctx); err == nil && !l.Open() || err != nil && ctx.Err() == nil {
+						wrong.Add(1)
+					}
+				})
+			}
+			c.start(cancel)
+			c.start(l.CountDown)
+			c.wait()
+			assert.Zero(c.t, wrong.Load())
+		}
+	})
+}
+
+func TestLatchMisuse(t *testing.T) {
+	panicsWith(t, mixed.ErrNegative, func() { mixed.NewLatch(-1) })
+	l := mixed.NewLatch(1)
+	l.CountDown()
+	panicsWith(t, mixed.ErrOpen, l.CountDown)
+	var zero mixed.Latch
+	zero.Wait()
+}

@@ -1,0 +1,120 @@
+package tests
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/park"
+)
+
+// party is the caller as one who can be parked.
+func party() park.Party {
+	if p := park.Fiber(); p != nil {
+		return p
+	}
+	return park.NewGoroutine()
+}
+
+func TestParkKeepsOneUnpark(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range 4 {
+			c.start(func() {
+				p := party()
+				p.Unpark()
+				p.Unpark()
+				p.Park(time.Time{}) // for ever if it were not kept
+				before := time.Now()
+				for time.Since(before) < time.Millisecond {
+					p.Park(before.Add(time.Millisecond)) // may return early, and returns without an Unpark
+				}
+			})
+		}
+	})
+}
+
+// Each waits for its turn in a ring; a turn that is lost stops the ring.
+func TestParkRingLosesNoUnpark(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const members = 5
+		rounds := int64(scaled(500, 50))
+		var ring [members]atomic.Pointer[park.Party]
+		var turn atomic.Int64
+		for i := range int64(members) {
+			c.start(func() {
+				me := party()
+				ring[i].Store(&me)
+				for round := range rounds {
+					for turn.Load() != round*members+i {
+						me.Park(time.Time{})
+					}
+					turn.Add(1)
+					next := ring[(i+1)%members].Load()
+					for ; next == nil; next = ring[(i+1)%members].Load() {
+						pause()
+					}
+					(*next).Unpark()
+				}
+			})
+		}
+		c.wait()
+		assert.Equal(c.t, members*rounds, turn.Load())
+	})
+}
+
+func TestParkStartsBesideTheCaller(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		c.task(func() {
+			p, over := party(), newLatch(1)
+			var on atomic.Pointer[sched.Scheduler]
+			assert.NoError(c.t, p.Start(func() {
+				on.Store(sched.Get())
+				over.done()
+			}))
+			over.wait()
+			assert.Equal(c.t, c.s, on.Load())
+		})
+	})
+}
+
+func TestParkAndUnparkLeaveOtherWaitsAlone(t *testing.T) {
+	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
+		sleeper := newSleeper()
+		woken := false
+		schedule(t, s, func() {
+			sleeper.fiber = sched.Current()
+			sleeper.begun.done()
+			sleeper.fiber.Wait(nil, nil) // returns after one Notify, whoever unparks
+			woken = true
+			sleeper.over.done()
+		})
+		perform(t, s, func() {
+			sleeper.begun.wait()
+			sleeper.fiber.Unpark()
+			for range 10 {
+				sched.Yield()
+			}
+			assert.False(t, woken)
+			sleeper.fiber.Notify()
+		})
+		sleeper.over.wait()
+	})
+}
+
+func TestParkMisuse(t *testing.T) {
+	eachScheduler(t, []int{1}, func(t *testing.T, s *sched.Scheduler) {
+		var none *sched.Fiber
+		panicsWith(t, sched.ErrNoFiber, func() { none.Park(time.Time{}) })
+		panicsWith(t, sched.ErrNoFiber, none.Unpark)
+		assert.Nil(t, park.Fiber())
+		perform(t, s, func() {
+			other := sched.Current()
+			perform(t, s, func() {
+				panicsWith(t, sched.ErrNotSelf, func() { other.Park(time.Time{}) })
+			})
+		})
+	})
+}
