@@ -2,7 +2,6 @@ package fiber
 
 import (
 	"fmt"
-	"os"
 
 	"fiberlab/stack"
 )
@@ -21,6 +20,15 @@ type Config struct {
 	StackSize int     // bytes of C stack, rounded up to whole pages; 0 means stack.DefaultSize; no meaning on Goroutine
 }
 
+// Check returns the error with which New would refuse cfg however much memory there
+// is, or nil.
+func (cfg Config) Check() error {
+	if _, err := cfg.kind(goBody); err != nil {
+		return &Error{"check", cfg.Name, err}
+	}
+	return nil
+}
+
 // kind resolves and checks what cfg asks for.
 func (cfg Config) kind(body bodyKind) (kind, error) {
 	b, err := cfg.Backend.Resolve()
@@ -36,15 +44,12 @@ func (cfg Config) kind(body bodyKind) (kind, error) {
 	if err := Supported(); err != nil {
 		return kind{}, err
 	}
-	size := cfg.StackSize
-	if size == 0 {
-		size = stack.DefaultSize
+	size, err := stack.Options{Size: cfg.StackSize}.Usable()
+	if err != nil {
+		return kind{}, err
 	}
-	if body == goBody && size > 0 && size < MinGoStack {
-		return kind{}, fmt.Errorf("%w: %d bytes for a Go body: it needs at least %d", ErrStackSize, size, MinGoStack)
-	}
-	if page := os.Getpagesize(); size > 0 && size <= stack.MaxSize {
-		size = (size + page - 1) / page * page
+	if body == goBody && size < MinGoStack {
+		return kind{}, fmt.Errorf("%w: %d bytes for a Go body: it needs at least %d", ErrStackSize, cfg.StackSize, MinGoStack)
 	}
 	return kind{backend: b, body: body, stackSize: size}, nil
 }

@@ -32,7 +32,7 @@ var (
 
 // Error tells which operation failed on which fiber, and why.
 type Error struct {
-	Op    string // "switch", "close", "detach", "new", "attach", "prewarm"
+	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check"
 	Fiber string // the name of the fiber concerned
 	Err   error  // one of the errors of this package, or of package stack
 }

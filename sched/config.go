@@ -65,6 +65,9 @@ func (cfg Config) checked() (Config, error) {
 		return cfg, err
 	}
 	cfg.Backend = backend
+	if err := (fiber.Config{Backend: backend, StackSize: cfg.StackSize}).Check(); err != nil {
+		return cfg, err
+	}
 	if cfg.Name == "" {
 		cfg.Name = "scheduler"
 	}

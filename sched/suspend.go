@@ -133,9 +133,7 @@ func (w *Worker) enter(from, to *Fiber) {
 // that cannot be done it tells so, and waits until a fiber is queued or it is
 // time for the next attempt.
 func (w *Worker) makeIdle() {
-	f := &Fiber{worker: w, state: Idle}
-	w.work.counts.Made++
-	f.id = int(w.work.counts.Made)
+	f := &Fiber{worker: w, state: Idle, id: int(w.work.counts.Made) + 1}
 	w.work.unlock()
 	cfg := &w.scheduler.cfg
 	var err error
@@ -150,6 +148,7 @@ func (w *Worker) makeIdle() {
 	}
 	f.fiber.SetValue(f)
 	w.work.lock()
+	w.work.counts.Made++
 	f.index = len(w.work.all)
 	w.work.all = append(w.work.all, f)
 	w.work.idle = append(w.work.idle, f)

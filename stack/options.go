@@ -32,19 +32,21 @@ type Options struct {
 // pageSize is the size of a page of this process, in bytes.
 var pageSize = uintptr(os.Getpagesize())
 
-// usable returns the rounded size of a stack, in bytes.
-func (o Options) usable() (uintptr, error) {
+// Usable returns the size that stacks with these options have, in bytes and
+// rounded up to whole pages, or an error that wraps ErrSize.
+func (o Options) Usable() (int, error) {
 	switch {
 	case o.Size < 0:
 		return 0, fmt.Errorf("%w: %d bytes is negative: ask for 0 (the default, %d) up to %d", ErrSize, o.Size, DefaultSize, MaxSize)
 	case o.Size > MaxSize:
 		return 0, fmt.Errorf("%w: %d bytes is above the largest, %d: ask for less", ErrSize, o.Size, MaxSize)
 	}
-	size := uintptr(o.Size)
+	size := o.Size
 	if size == 0 {
 		size = DefaultSize
 	}
-	return (size + pageSize - 1) &^ (pageSize - 1), nil
+	page := int(pageSize)
+	return (size + page - 1) &^ (page - 1), nil
 }
 
 // maxIdle returns the number of idle stacks to keep.

@@ -27,7 +27,7 @@ type Pool struct {
 
 // NewPool returns an empty pool. It maps nothing. The error is ErrSize or ErrGuard.
 func NewPool(o Options) (*Pool, error) {
-	size, err := o.usable()
+	size, err := o.Usable()
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{size: size, request: o.Guard, guard: guard, maxIdle: o.maxIdle()}, nil
+	return &Pool{size: uintptr(size), request: o.Guard, guard: guard, maxIdle: o.maxIdle()}, nil
 }
 
 // Get returns a stack with a guard below it. Its bytes are whatever its last

@@ -10,6 +10,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/stack"
 )
 
 // panicsWith checks that f panics with an error that wraps want.
@@ -42,6 +43,9 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"workers":         {sched.Config{Workers: -1}, sched.ErrNegative},
 		"idle fibers":     {sched.Config{MaxIdle: -1}, sched.ErrNegative},
+		"no stack":        {sched.Config{StackSize: -1}, stack.ErrSize},
+		"absurd stack":    {sched.Config{StackSize: math.MaxInt}, stack.ErrSize},
+		"too small stack": {sched.Config{StackSize: fiber.MinGoStack / 2}, fiber.ErrStackSize},
 		"no CPU, any of":  {sched.Config{Workers: 1, Affinity: sched.AnyOf()}, sched.ErrAffinity},
 		"no CPU, one of":  {sched.Config{Workers: 1, Affinity: sched.OneOf()}, sched.ErrAffinity},
 		"negative CPU":    {sched.Config{Workers: 1, Affinity: sched.AnyOf(0, -1)}, sched.ErrAffinity},
@@ -52,6 +56,9 @@ func TestNewRefuses(t *testing.T) {
 	for name, c := range bad {
 		t.Run(name, func(t *testing.T) {
 			eachBackend(t, func(t *testing.T, b fiber.Backend) {
+				if b == fiber.Goroutine && c.cfg.StackSize != 0 {
+					return // it has no meaning there
+				}
 				before := fiber.ReadStats()
 				c.cfg.Backend = b
 				s, err := sched.New(c.cfg)
