@@ -2,6 +2,7 @@
  * which Go would not say a word. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -59,6 +60,22 @@ static void report_fault(const fiberlab_fiber *f, uintptr_t address) {
     (void)written;
 }
 
+/* The stack pointer of the code that was interrupted. */
+static uintptr_t interrupted_sp(const ucontext_t *uc) {
+#ifdef __x86_64__
+    return (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+#else
+    return (uintptr_t)uc->uc_mcontext.sp;
+#endif
+}
+
+/* Whether f, a C body's fiber, was in C. Go functions that it calls run on a stack of
+ * Go's, and a fault in one is a panic. */
+static int in_c(const fiberlab_fiber *f, const void *context) {
+    uintptr_t sp = interrupted_sp(context);
+    return f->body && sp >= f->stack_lo && sp < f->stack_hi;
+}
+
 /* Runs on the thread's alternate signal stack, since the fiber's is used up. */
 static void on_fault(int sig, siginfo_t *info, void *context) {
     int saved = errno;
@@ -69,12 +86,13 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     if (f && !f->root && address >= f->guard_lo && address < f->guard_hi) {
         report_overflow(f, address);
         lost = *fiberlab_slot() == 0 || f->body;
-    } else if (f && *fiberlab_slot() == 0) {
+    } else if (f && (*fiberlab_slot() == 0 || in_c(f, context))) {
         report_fault(f, address);
         lost = 1;
     }
-    /* In a C body that is not in Go, Go's handler would die without a word. The
-     * process is lost: lend the fiber the thread's own identity. */
+    /* In a C body that is not in Go, be it for the first time or again, Go's handler
+     * would die without a word. The process is lost: lend the fiber the thread's own
+     * identity. */
     if (lost)
         *fiberlab_slot() = thread->root->g;
     errno = saved;

@@ -154,20 +154,24 @@ func requireGoReport(t *testing.T, text string) {
 
 var (
 	childNilInCBody = newCrashInC("nil in a C body", trapbody.NilBody)
-	childNilInC     = newCrashInGo("nil in C called by a Go body", trapbody.Nil)
+	childNilAfterGo = newCrash("nil in a C body that has been in Go", func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+		_, argument, _ := trapbody.CallBody(someWork)
+		return fiber.NewC(crashConfig(b), trapbody.NilAfterGoBody(), argument)
+	})
+	childNilInC = newCrashInGo("nil in C called by a Go body", trapbody.Nil)
 )
 
 // Another fault is no overflow. It is reported all the same, with the fiber's name
 // where Go knows nothing of the fiber.
 func TestFaultIsNoOverflow(t *testing.T) {
-	for _, name := range []string{childNilInCBody, childNilInC} {
+	for _, name := range []string{childNilInCBody, childNilAfterGo, childNilInC} {
 		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
 			t.Run(name+"/"+b.String(), func(t *testing.T) {
 				t.Parallel()
 				out := runChildCrash(t, name, b)
 				require.NotContains(t, out, "overflow")
 				requireGoReport(t, out)
-				if name == childNilInCBody {
+				if name != childNilInC {
 					require.Contains(t, out, `fiberlab: fault in the C body of fiber "the deep one" at address 0x0; `)
 				}
 			})
@@ -177,30 +181,44 @@ func TestFaultIsNoOverflow(t *testing.T) {
 
 type record struct{ field int }
 
+// derefNil uses a nil pointer, and recovers from the panic that this must be.
+func derefNil(t *testing.T, nowhere *record) {
+	defer func() {
+		err, ok := recover().(runtime.Error)
+		assert.True(t, ok)
+		assert.ErrorContains(t, err, "nil pointer dereference")
+	}()
+	nowhere.field = 1
+	assert.Fail(t, "no panic")
+}
+
 // A nil pointer in Go code is a panic like any other, also after a move.
 func TestNilDereferenceIsAPanic(t *testing.T) {
 	eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
-		var nowhere *record
-		recovered := 0
 		f := newFiber(t, root.Backend(), "nil", func() {
 			for range 3 {
-				func() {
-					defer func() {
-						err, ok := recover().(runtime.Error)
-						assert.True(t, ok)
-						assert.ErrorContains(t, err, "nil pointer dereference")
-						recovered++
-					}()
-					nowhere.field = 1
-				}()
+				derefNil(t, nil)
 				leave(t, root)
 			}
 		})
 		for range 4 {
 			enter(t, root, f)
 		}
-		require.Equal(t, 3, recovered)
 		finish(t, f)
+	})
+}
+
+// So it is in a Go function that a C body calls.
+func TestNilDereferenceUnderACBodyIsAPanic(t *testing.T) {
+	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			body, argument, release := trapbody.CallBody(func() { derefNil(t, nil) })
+			defer release()
+			f, err := fiber.NewC(fiber.Config{Backend: b, StackSize: fiber.MinGoStack}, body, argument)
+			require.NoError(t, err)
+			enter(t, root, f)
+			finish(t, f)
+		})
 	})
 }
 

@@ -27,6 +27,11 @@ void trap_nil(void *unused) {
     *nowhere = 1;
 }
 
+void trap_nil_after_go(void *callback) {
+    trap_call_body(callback);
+    trap_nil(NULL);
+}
+
 static void returns(void *unused) {
     (void)unused;
 }

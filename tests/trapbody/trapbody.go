@@ -112,6 +112,9 @@ func OverflowBody() unsafe.Pointer { return unsafe.Pointer(C.trap_overflow) }
 // NilBody returns a C body that writes to address 0.
 func NilBody() unsafe.Pointer { return unsafe.Pointer(C.trap_nil) }
 
+// NilAfterGoBody is NilBody for one that first calls Go, with the argument of a CallBody.
+func NilAfterGoBody() unsafe.Pointer { return unsafe.Pointer(C.trap_nil_after_go) }
+
 // Overflow recurses in C without end.
 func Overflow() { C.trap_overflow(nil) }
 
