@@ -40,7 +40,7 @@ void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to) {
     from->saved = from->own;
     if (from->own == FIBERLAB_BY_ASM) {
         if (to->saved == FIBERLAB_BY_ASM)
-            marl_fiber_swap_fp(&from->context, &to->context);
+            fiberlab_swap_balanced(&from->context, &to->context);
         else
             asm_to_ucontext(from, to);
     } else {

@@ -131,6 +131,14 @@ void fiberlab_default_fp(void);
 /* bridge.c */
 void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to);
 
+/* marl_fiber_swap_fp for callers that have a long way to return: balance_amd64.S. Whether
+ * other processors gain by the like has not been measured. */
+#if defined(__x86_64__)
+void fiberlab_swap_balanced(struct marl_fiber_context *from, const struct marl_fiber_context *to);
+#else
+#define fiberlab_swap_balanced marl_fiber_swap_fp
+#endif
+
 /* The thread pointer, from which static thread-local storage is addressed. */
 static inline char *fiberlab_tp(void) {
     char *tp;
