@@ -86,14 +86,6 @@ func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool
 	return f.wait(lock, instant(deadline.Sub(start)), pred)
 }
 
-// wait blocks f until pred holds, at the longest until deadline.
-func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool {
-	if f == nil || Current() != f {
-		panic(f.misuse("wait"))
-	}
-	return f.worker.wait(f, lock, deadline, pred)
-}
-
 // Notify makes a blocked fiber go on when its turn comes. It does nothing to one
 // that runs, is to run or is idle. It may be called from anywhere, and blocks no
 // longer than a queue operation takes. No worker's lock must be held.
@@ -123,7 +115,7 @@ func Sleep(d time.Duration) {
 	}
 	deadline := after(d)
 	for now() < deadline {
-		f.worker.wait(f, nil, deadline, nil)
+		f.wait(nil, deadline, nil)
 	}
 }
 

@@ -9,13 +9,17 @@ import (
 	"fiberlab/fiber"
 )
 
-// wait blocks f, the current fiber, until pred holds or deadline has come. The
-// worker's lock must not be held.
+// wait blocks f, which must be the calling fiber, until pred holds or deadline has
+// come. The worker's lock must not be held.
 //
 // The worker's lock is taken before the caller's lock is released. So whoever
 // makes pred true under the caller's lock and then notifies cannot do so before f is
 // known to be blocked, and no notification is lost.
-func (w *Worker) wait(f *Fiber, lock sync.Locker, deadline instant, pred func() bool) bool {
+func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool {
+	if f == nil || Current() != f {
+		panic(f.misuse("wait"))
+	}
+	w := f.worker
 	for pred == nil || !pred() {
 		w.work.lock()
 		if lock != nil {
@@ -50,7 +54,7 @@ func (w *Worker) suspend(deadline instant) {
 		w.work.waiting.add(f, deadline)
 	}
 	w.work.blocked++
-	w.leave()
+	w.switchTo(w.successor())
 	w.work.blocked--
 	w.change(f, Running, WhyResume)
 }
@@ -65,20 +69,20 @@ func (w *Worker) yield(f *Fiber) {
 		w.work.resumed = mostResumed
 	}
 	w.work.blocked++
-	w.leave()
+	w.switchTo(w.successor())
 	w.work.blocked--
 	w.change(f, Running, WhyResume)
 	w.work.unlock()
 }
 
-// leave runs others in the place of the current fiber, which has been put where
-// it will be found, and returns when it is its turn again. The lock must be held.
-func (w *Worker) leave() {
+// successor finds the fiber that goes on in the place of the current one, which has been
+// put where it will be found: it may be the successor itself. The lock must be held; it is
+// released while there is nothing to run.
+func (w *Worker) successor() *Fiber {
 	for {
 		w.waitForWork()
 		if to := w.next(); to != nil {
-			w.switchTo(to)
-			return
+			return to
 		}
 		w.makeIdle()
 	}
@@ -106,11 +110,16 @@ func (w *Worker) next() *Fiber {
 //
 // The thread may come back earlier: when a fiber ends, it falls to the main fiber,
 // and a deadlock inquiry enters each blocked fiber. Who gets it by mistake hands it on.
+//
+// The switch is made here and not by enter: on the goroutine backend the processor predicts
+// each return after a switch wrongly, so that a function less shows.
 func (w *Worker) switchTo(to *Fiber) {
 	f := w.current
 	w.current = to
 	for w.current != f {
-		w.enter(f, w.current)
+		if err := f.fiber.SwitchTo(w.current.fiber); err != nil {
+			stranded(f, w.current, err)
+		}
 		for w.asked == f {
 			w.asked = nil
 			f.where = callers()
@@ -125,8 +134,13 @@ func (w *Worker) switchTo(to *Fiber) {
 // enter switches from the fiber that runs to another one.
 func (w *Worker) enter(from, to *Fiber) {
 	if err := from.fiber.SwitchTo(to.fiber); err != nil {
-		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", from, to, err))
+		stranded(from, to, err)
 	}
+}
+
+// stranded ends the program: from must not go on, and to cannot.
+func stranded(from, to *Fiber, err error) {
+	panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", from, to, err))
 }
 
 // makeIdle adds a new fiber to the idle ones. It releases the lock meanwhile. If
