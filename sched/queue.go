@@ -1,44 +1,79 @@
 package sched
 
-// queue is a first-in, first-out queue in a ring that grows. The zero value is
-// empty. It has no lock of its own.
+// queue is a first-in, first-out queue of blocks, each of which points to the next.
+// The zero value is empty. It has no lock of its own.
+//
+// To grow it takes one block more and moves nothing, so that no push takes long, and
+// the collector never meets a large piece of memory that nothing has been written to
+// yet. It keeps its blocks. The one that was emptied last is filled next, since it is still
+// in the processor's cache.
 type queue[T any] struct {
-	ring  []T // its length is a power of two
-	head  int // where the oldest lies
-	count int
+	count      int
+	head, tail *block[T] // the oldest value is in head, the next one goes to tail
+	first      int       // where the oldest lies in head
+	room       int       // how many values tail can still take
+	spare      *block[T] // those without values
 }
 
-const smallestRing = 16
+// block has values for one queue. With 16 bytes each it fills a page.
+type block[T any] struct {
+	values [blockSize]T
+	next   *block[T]
+}
+
+const blockSize = 255
 
 func (q *queue[T]) empty() bool { return q.count == 0 }
 
 func (q *queue[T]) push(v T) {
-	if q.count == len(q.ring) {
-		q.grow()
+	if q.room == 0 {
+		q.addBlock()
 	}
-	q.ring[(q.head+q.count)&(len(q.ring)-1)] = v
+	q.tail.values[blockSize-q.room] = v
+	q.room--
 	q.count++
 }
 
 // pop takes the oldest; the queue must not be empty.
 func (q *queue[T]) pop() T {
 	var none T
-	v := q.ring[q.head]
-	q.ring[q.head] = none
-	q.head = (q.head + 1) & (len(q.ring) - 1)
+	v := q.head.values[q.first]
+	q.head.values[q.first] = none
+	q.first++
 	q.count--
+	if q.first == blockSize {
+		q.removeBlock()
+	}
 	return v
 }
 
-// first is the oldest, which stays; the queue must not be empty.
-func (q *queue[T]) first() T { return q.ring[q.head] }
+// peek is the oldest, which stays; the queue must not be empty.
+func (q *queue[T]) peek() T { return q.head.values[q.first] }
 
-// grow doubles the ring and moves what it holds to its beginning.
-func (q *queue[T]) grow() {
-	ring := make([]T, max(smallestRing, 2*len(q.ring)))
-	n := copy(ring, q.ring[q.head:])
-	copy(ring[n:], q.ring[:q.head])
-	q.ring, q.head = ring, 0
+// addBlock puts a block behind the last one, which is full.
+func (q *queue[T]) addBlock() {
+	b := q.spare
+	if b == nil {
+		b = new(block[T])
+	} else {
+		q.spare, b.next = b.next, nil
+	}
+	if q.tail == nil {
+		q.head = b
+	} else {
+		q.tail.next = b
+	}
+	q.tail, q.room = b, blockSize
+}
+
+// removeBlock takes the first block away, whose values have all been popped.
+func (q *queue[T]) removeBlock() {
+	b := q.head
+	q.head, q.first = b.next, 0
+	if q.head == nil {
+		q.tail = nil
+	}
+	b.next, q.spare = q.spare, b
 }
 
 // moveTo moves the n oldest to the end of another queue.

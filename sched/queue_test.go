@@ -19,7 +19,7 @@ func TestQueueAgainstSlice(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
 				at := rapid.IntRange(0, 1).Draw(t, "queue")
-				for range rapid.IntRange(1, 40).Draw(t, "count") {
+				for range rapid.IntRange(1, 400).Draw(t, "count") {
 					queues[at].push(next)
 					slices[at] = append(slices[at], next)
 					next++
@@ -27,8 +27,8 @@ func TestQueueAgainstSlice(t *testing.T) {
 			},
 			"pop": func(t *rapid.T) {
 				at := rapid.IntRange(0, 1).Draw(t, "queue")
-				for range min(rapid.IntRange(1, 40).Draw(t, "count"), len(slices[at])) {
-					require.Equal(t, slices[at][0], queues[at].first())
+				for range min(rapid.IntRange(1, 400).Draw(t, "count"), len(slices[at])) {
+					require.Equal(t, slices[at][0], queues[at].peek())
 					require.Equal(t, slices[at][0], queues[at].pop())
 					slices[at] = slices[at][1:]
 				}
@@ -58,15 +58,22 @@ func TestQueueAgainstSlice(t *testing.T) {
 // A task that has been popped can be collected.
 func TestQueueForgetsWhatWasPopped(t *testing.T) {
 	var q queue[*int]
-	for range 100 {
+	for range 2*blockSize + 1 {
 		q.push(new(int))
 	}
 	for !q.empty() {
 		q.pop()
 	}
-	for _, p := range q.ring {
-		require.Nil(t, p)
+	blocks := 0
+	for _, list := range []*block[*int]{q.head, q.spare} {
+		for b := list; b != nil; b = b.next {
+			blocks++
+			for _, p := range b.values {
+				require.Nil(t, p)
+			}
+		}
 	}
+	require.Equal(t, 3, blocks, "blocks are kept")
 }
 
 // The heap against a sorted slice; deadlines that are equal count as one.

@@ -23,16 +23,16 @@ func (w *Worker) steal(patient bool) bool {
 
 // stealFrom takes from one victim, first what it has not taken to itself yet.
 func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
-	var loot queue[Task]
+	loot := &w.loot
 	if n := int(victim.inbox.waiting.Load()); n > 0 {
-		victim.inbox.take(&loot, min((n+1)/2, mostStolen))
+		victim.inbox.take(loot, min((n+1)/2, mostStolen))
 	}
 	if loot.empty() {
 		if !victim.work.lockSoon(patient) {
 			return false
 		}
 		tasks := &victim.work.tasks
-		tasks.moveTo(&loot, min((tasks.count+1)/2, mostStolen))
+		tasks.moveTo(loot, min((tasks.count+1)/2, mostStolen))
 		victim.work.unlock()
 	}
 	if loot.empty() {

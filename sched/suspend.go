@@ -65,7 +65,7 @@ func (w *Worker) yield(f *Fiber) {
 	w.work.lock()
 	w.change(f, Queued, WhyYield)
 	w.work.fibers.push(f)
-	if w.work.fibers.first() == f {
+	if w.work.fibers.peek() == f {
 		w.work.resumed = mostResumed
 	}
 	w.work.blocked++

@@ -43,12 +43,13 @@ type Worker struct {
 	spin  spinBudget
 	done  chan struct{} // closed when a multi-threaded worker's thread is through
 
-	// Only the worker's own thread uses these, with the lock held.
-	main    *Fiber    // the one that the thread began with
-	current *Fiber    // the one that it runs
-	asked   *Fiber    // deadlock inquiry: the one that shall say where it waits
-	asker   *Fiber    // and the one that wants to know
-	blocked []Blocked // what the last inquiry found
+	// Only the worker's own thread uses these; all but loot with the lock held.
+	loot    queue[Task] // on its way from a victim: empty between two attempts to steal
+	main    *Fiber      // the one that the thread began with
+	current *Fiber      // the one that it runs
+	asked   *Fiber      // deadlock inquiry: the one that shall say where it waits
+	asker   *Fiber      // and the one that wants to know
+	blocked []Blocked   // what the last inquiry found
 	random  *rand.Rand
 }
 
