@@ -12,11 +12,13 @@ import "fmt"
 // longer than a queue operation takes. It returns ErrNilTask, ErrNotBound for a
 // SameThread task from outside, ErrNoWorkers, or ErrClosed; tasks of a scheduler that is
 // closing may still enqueue more.
-func (s *Scheduler) Enqueue(t Task) error {
+func (s *Scheduler) Enqueue(t Task) error { return s.enqueue(t, s.worker()) }
+
+// enqueue is Enqueue by a caller that runs on own, or on no worker of s if that is nil.
+func (s *Scheduler) enqueue(t Task, own *Worker) error {
 	if t.Func == nil {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
 	}
-	own := s.worker()
 	if t.Flags&SameThread != 0 {
 		if own == nil {
 			return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)

@@ -21,11 +21,11 @@ type Task struct {
 // Schedule queues f on the scheduler that is bound to the caller; see
 // [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
 func Schedule(f func()) error {
-	s := Get()
-	if s == nil {
+	own := Current()
+	if own == nil {
 		return fmt.Errorf("sched: schedule: %w", ErrNotBound)
 	}
-	return s.Enqueue(Task{Func: f})
+	return own.worker.scheduler.enqueue(Task{Func: f}, own.worker)
 }
 
 // execute calls the function of a task. The worker's lock must not be held.
