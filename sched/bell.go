@@ -3,9 +3,6 @@ package sched
 import (
 	"sync/atomic"
 	"time"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // bell is how a worker that has run out of work is told that there is some. Its
@@ -30,12 +27,6 @@ const (
 	slumber        // the owner sleeps, or is about to
 )
 
-const (
-	futexWait    = 0 | futexPrivate // FUTEX_WAIT with a relative timeout, by the monotonic clock
-	futexWake    = 1 | futexPrivate
-	futexPrivate = 128
-)
-
 func (b *bell) hush()         { b.word.Store(hushed) }
 func (b *bell) wasRung() bool { return b.word.Load() == rung }
 
@@ -50,7 +41,7 @@ func (b *bell) ring() bool {
 	}
 	was := b.word.Swap(rung)
 	if was == slumber {
-		unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.word)), futexWake, 1, 0, 0, 0)
+		futexRouse(&b.word)
 	}
 	return was != rung
 }
@@ -59,14 +50,8 @@ func (b *bell) ring() bool {
 // until limit has passed; a negative limit is none. It leaves the bell rung.
 func (b *bell) sleep(limit time.Duration) {
 	if b.word.CompareAndSwap(hushed, slumber) {
-		var timeout *unix.Timespec
-		if limit >= 0 {
-			t := unix.NsecToTimespec(int64(limit))
-			timeout = &t
-		}
 		// An early end, by a signal, is found by the caller, who looks for work anew.
-		unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&b.word)), futexWait, slumber,
-			uintptr(unsafe.Pointer(timeout)), 0, 0)
+		futexSleep(&b.word, slumber, limit)
 	}
 	b.word.Store(rung)
 }
