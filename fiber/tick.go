@@ -3,6 +3,8 @@ package fiber
 import (
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ticking is a timer that is due every tick while a hand-switched root is attached.
@@ -11,13 +13,22 @@ import (
 // the first try if the monitor just looks at a goroutine that is in C, as all
 // suspended fibers are; it then counts on the monitor, which sleeps for up to a
 // minute when the world is about to stop and no timer is due.
+//
+// So a tick is the longest that a stop of the world can be held up. Each costs a thread's
+// wake-up, hence a program that does next to nothing, and seldom stops the world, has fewer.
 var ticking struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	roots int
+	every time.Duration // the tick at the moment
+	used  time.Duration // the processor time at the last one
 }
 
-const tick = 10 * time.Millisecond
+const (
+	shortestTick = 10 * time.Millisecond
+	longestTick  = 160 * time.Millisecond
+	busyShare    = 10 // a program is busy if it takes one in so many parts of a processor's time
+)
 
 // startTicking is called by each hand-switched root that is attached.
 func startTicking() {
@@ -25,10 +36,14 @@ func startTicking() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.roots++
+	if t.roots > 1 {
+		return
+	}
+	t.every = shortestTick
 	if t.timer == nil {
-		t.timer = time.AfterFunc(tick, tickAgain)
-	} else if t.roots == 1 {
-		t.timer.Reset(tick)
+		t.timer = time.AfterFunc(t.every, tickAgain)
+	} else {
+		t.timer.Reset(t.every)
 	}
 }
 
@@ -47,7 +62,24 @@ func tickAgain() {
 	t := &ticking
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.roots > 0 {
-		t.timer.Reset(tick)
+	if t.roots == 0 {
+		return
 	}
+	used := processorTime()
+	if used-t.used > t.every/busyShare {
+		t.every = shortestTick
+	} else {
+		t.every = min(2*t.every, longestTick)
+	}
+	t.used = used
+	t.timer.Reset(t.every)
+}
+
+// processorTime is what all threads of the program have used, in user and kernel mode.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
