@@ -48,7 +48,7 @@ func (cfg Config) kind(body bodyKind) (kind, error) {
 	if err != nil {
 		return kind{}, err
 	}
-	if body == goBody && size < MinGoStack {
+	if body == goBody && cfg.StackSize > 0 && cfg.StackSize < MinGoStack {
 		return kind{}, fmt.Errorf("%w: %d bytes for a Go body: it needs at least %d", ErrStackSize, cfg.StackSize, MinGoStack)
 	}
 	return kind{backend: b, body: body, stackSize: size}, nil
