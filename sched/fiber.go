@@ -113,10 +113,12 @@ func Sleep(d time.Duration) {
 	if f == nil {
 		panic(f.misuse("sleep"))
 	}
-	deadline := after(d)
+	w, deadline := f.worker, after(d)
+	w.work.lock()
 	for now() < deadline {
-		f.wait(nil, deadline, nil)
+		w.suspend(deadline)
 	}
+	w.work.unlock()
 }
 
 // misuse is the error of a call on f by somebody who may not make it.

@@ -1,7 +1,5 @@
 package sched
 
-import "slices"
-
 // mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
 // wake one another for ever must not keep a task from being begun.
 const mostResumed = 32
@@ -135,20 +133,4 @@ func (w *Worker) nextTask() Task {
 		return q.pinned.pop()
 	}
 	return q.tasks.pop()
-}
-
-// takeIdle takes the idle fiber that ran last; there must be one.
-func (q *work) takeIdle() *Fiber {
-	last := len(q.idle) - 1
-	f := q.idle[last]
-	q.idle[last] = nil
-	q.idle = q.idle[:last]
-	return f
-}
-
-// removeIdle takes f out of the idle fibers, if it is among them.
-func (q *work) removeIdle(f *Fiber) {
-	if i := slices.Index(q.idle, f); i >= 0 {
-		q.idle = slices.Delete(q.idle, i, i+1)
-	}
 }

@@ -2,11 +2,7 @@ package sched
 
 import (
 	"fmt"
-	"strconv"
 	"sync"
-	"time"
-
-	"fiberlab/fiber"
 )
 
 // wait blocks f, which must be the calling fiber, until pred holds or deadline has
@@ -15,6 +11,9 @@ import (
 // The worker's lock is taken before the caller's lock is released. So whoever
 // makes pred true under the caller's lock and then notifies cannot do so before f is
 // known to be blocked, and no notification is lost.
+//
+// What suspend does is written out here. On the goroutine backend the processor
+// predicts each return after a switch wrongly, so that two functions less are felt.
 func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool {
 	if f == nil || Current() != f {
 		panic(f.misuse("wait"))
@@ -25,7 +24,11 @@ func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool 
 		if lock != nil {
 			lock.Unlock()
 		}
-		w.suspend(deadline)
+		w.block(f, deadline)
+		for w.current = w.successor(); w.current != f; {
+			w.arrived(f, f.fiber.SwitchTo(w.current.fiber))
+		}
+		w.resume(f)
 		timedOut := f.timedOut
 		w.work.unlock()
 		if lock != nil {
@@ -41,22 +44,13 @@ func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool 
 	return true
 }
 
-// suspend blocks the current fiber, as Yielded if deadline is never and as Waiting
-// otherwise, and runs others until somebody or the deadline has made it Queued and its
-// turn has come. The lock must be held; it is released meanwhile.
+// suspend blocks the current fiber and runs others until somebody or the deadline has
+// made it Queued and its turn has come. The lock must be held; it is released meanwhile.
 func (w *Worker) suspend(deadline instant) {
 	f := w.current
-	f.timedOut = false
-	if deadline == never {
-		w.change(f, Yielded, WhyWait)
-	} else {
-		w.change(f, Waiting, WhyWait)
-		w.work.waiting.add(f, deadline)
-	}
-	w.work.blocked++
+	w.block(f, deadline)
 	w.switchTo(w.successor())
-	w.work.blocked--
-	w.change(f, Running, WhyResume)
+	w.resume(f)
 }
 
 // yield puts f, the current fiber, behind the others that are to run, and lets one
@@ -70,9 +64,27 @@ func (w *Worker) yield(f *Fiber) {
 	}
 	w.work.blocked++
 	w.switchTo(w.successor())
+	w.resume(f)
+	w.work.unlock()
+}
+
+// block makes f, the current fiber, Yielded if deadline is never and Waiting
+// otherwise. The lock must be held.
+func (w *Worker) block(f *Fiber, deadline instant) {
+	f.timedOut = false
+	if deadline == never {
+		w.change(f, Yielded, WhyWait)
+	} else {
+		w.change(f, Waiting, WhyWait)
+		w.work.waiting.add(f, deadline)
+	}
+	w.work.blocked++
+}
+
+// resume makes f Running, which was Queued and has become current. The lock must be held.
+func (w *Worker) resume(f *Fiber) {
 	w.work.blocked--
 	w.change(f, Running, WhyResume)
-	w.work.unlock()
 }
 
 // successor finds the fiber that goes on in the place of the current one, which has been
@@ -110,23 +122,25 @@ func (w *Worker) next() *Fiber {
 //
 // The thread may come back earlier: when a fiber ends, it falls to the main fiber,
 // and a deadlock inquiry enters each blocked fiber. Who gets it by mistake hands it on.
-//
-// The switch is made here and not by enter: on the goroutine backend the processor predicts
-// each return after a switch wrongly, so that a function less shows.
 func (w *Worker) switchTo(to *Fiber) {
 	f := w.current
-	w.current = to
-	for w.current != f {
-		if err := f.fiber.SwitchTo(w.current.fiber); err != nil {
-			stranded(f, w.current, err)
-		}
-		for w.asked == f {
-			w.asked = nil
-			f.where = callers()
-			w.enter(f, w.asker)
-		}
+	for w.current = to; w.current != f; {
+		w.arrived(f, f.fiber.SwitchTo(w.current.fiber))
 	}
-	if len(w.work.ended) > 0 {
+}
+
+// arrived is what f does first when it has got the thread, or has not been able to give
+// it away because of err. If it was entered for the sake of an inquiry, it answers.
+func (w *Worker) arrived(f *Fiber, err error) {
+	if err != nil {
+		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, w.current, err))
+	}
+	for w.asked == f {
+		w.asked = nil
+		f.where = callers()
+		w.enter(f, w.asker)
+	}
+	if w.current == f && len(w.work.ended) > 0 {
 		w.closeEnded()
 	}
 }
@@ -134,70 +148,6 @@ func (w *Worker) switchTo(to *Fiber) {
 // enter switches from the fiber that runs to another one.
 func (w *Worker) enter(from, to *Fiber) {
 	if err := from.fiber.SwitchTo(to.fiber); err != nil {
-		stranded(from, to, err)
+		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", from, to, err))
 	}
-}
-
-// stranded ends the program: from must not go on, and to cannot.
-func stranded(from, to *Fiber, err error) {
-	panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", from, to, err))
-}
-
-// makeIdle adds a new fiber to the idle ones. It releases the lock meanwhile. If
-// that cannot be done it tells so, and waits until a fiber is queued or it is
-// time for the next attempt.
-func (w *Worker) makeIdle() {
-	f := &Fiber{worker: w, state: Idle, id: int(w.work.counts.Made) + 1}
-	w.work.unlock()
-	cfg := &w.scheduler.cfg
-	var err error
-	f.fiber, err = fiber.New(fiber.Config{
-		Name: w.name + " fiber " + strconv.Itoa(f.id), Backend: cfg.Backend, StackSize: cfg.StackSize,
-	}, f.main)
-	if err != nil {
-		cfg.Exhausted(fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err))
-		time.Sleep(rest)
-		w.work.lock()
-		return
-	}
-	f.fiber.SetValue(f)
-	w.work.lock()
-	w.work.counts.Made++
-	f.index = len(w.work.all)
-	w.work.all = append(w.work.all, f)
-	w.work.idle = append(w.work.idle, f)
-}
-
-// main is the body of every fiber that a worker makes. It is entered with the
-// worker's lock held, and returns with it held: the main fiber gets the thread then,
-// and hands it on to the current one.
-func (f *Fiber) main() {
-	w := f.worker
-	if !f.ending {
-		w.change(f, Running, WhyCarry)
-		w.run()
-		if f.state != Idle {
-			w.change(f, Idle, WhyEnd)
-		}
-	}
-	q := &w.work
-	if w.current == f {
-		w.current = w.main
-		q.removeIdle(w.main)
-	}
-	last := len(q.all) - 1
-	q.all[f.index], q.all[last].index = q.all[last], f.index
-	q.all = q.all[:last]
-	q.ended = append(q.ended, f)
-}
-
-// closeEnded gives back the stacks of the fibers that have ended.
-func (w *Worker) closeEnded() {
-	for _, f := range w.work.ended {
-		if err := f.fiber.Close(); err != nil {
-			panic(err)
-		}
-	}
-	clear(w.work.ended)
-	w.work.ended = w.work.ended[:0]
 }

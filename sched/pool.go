@@ -1,0 +1,85 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"fiberlab/fiber"
+)
+
+// takeIdle takes the idle fiber that ran last; there must be one.
+func (q *work) takeIdle() *Fiber {
+	last := len(q.idle) - 1
+	f := q.idle[last]
+	q.idle[last] = nil
+	q.idle = q.idle[:last]
+	return f
+}
+
+// removeIdle takes f out of the idle fibers, if it is among them.
+func (q *work) removeIdle(f *Fiber) {
+	if i := slices.Index(q.idle, f); i >= 0 {
+		q.idle = slices.Delete(q.idle, i, i+1)
+	}
+}
+
+// makeIdle adds a new fiber to the idle ones. It releases the lock meanwhile. If
+// that cannot be done it tells so, and waits until a fiber is queued or it is
+// time for the next attempt.
+func (w *Worker) makeIdle() {
+	f := &Fiber{worker: w, state: Idle, id: int(w.work.counts.Made) + 1}
+	w.work.unlock()
+	cfg := &w.scheduler.cfg
+	var err error
+	f.fiber, err = fiber.New(fiber.Config{
+		Name: w.name + " fiber " + strconv.Itoa(f.id), Backend: cfg.Backend, StackSize: cfg.StackSize,
+	}, f.main)
+	if err != nil {
+		cfg.Exhausted(fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err))
+		time.Sleep(rest)
+		w.work.lock()
+		return
+	}
+	f.fiber.SetValue(f)
+	w.work.lock()
+	w.work.counts.Made++
+	f.index = len(w.work.all)
+	w.work.all = append(w.work.all, f)
+	w.work.idle = append(w.work.idle, f)
+}
+
+// main is the body of every fiber that a worker makes. It is entered with the
+// worker's lock held, and returns with it held: the main fiber gets the thread then,
+// and hands it on to the current one.
+func (f *Fiber) main() {
+	w := f.worker
+	if !f.ending {
+		w.change(f, Running, WhyCarry)
+		w.run()
+		if f.state != Idle {
+			w.change(f, Idle, WhyEnd)
+		}
+	}
+	q := &w.work
+	if w.current == f {
+		w.current = w.main
+		q.removeIdle(w.main)
+	}
+	last := len(q.all) - 1
+	q.all[f.index], q.all[last].index = q.all[last], f.index
+	q.all = q.all[:last]
+	q.ended = append(q.ended, f)
+}
+
+// closeEnded gives back the stacks of the fibers that have ended.
+func (w *Worker) closeEnded() {
+	for _, f := range w.work.ended {
+		if err := f.fiber.Close(); err != nil {
+			panic(err)
+		}
+	}
+	clear(w.work.ended)
+	w.work.ended = w.work.ended[:0]
+}
