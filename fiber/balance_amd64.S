@@ -13,8 +13,23 @@
  * the list, and each ret after it, through all of C and Go, is predicted as the one
  * before should have been: some twenty cycles lost, time after time.
  *
- * So the return address is pushed by hand here. The list then has the call of this
- * function on its end, and the ret below takes that off.
+ * So the return address is pushed by hand here. Then the call of this function is the last
+ * on the list, and the ret below takes that off.
+ *
+ * The stack, high addresses above, and below it the end of the list:
+ *
+ *          called                 at the jump             at resumed, as
+ *                                                         another fiber
+ *   |                  |      |                  |      |                  |
+ *   | frames of C      |      | frames of C      |      | frames of C      |
+ *   +------------------+      +------------------+      +------------------+
+ *   | return address   |      | return address   |      | return address   |
+ *   +------------------+ rsp  +------------------+      +------------------+ rsp
+ *   | free             |      | resumed          |      | free             |
+ *   |                  |      +------------------+ rsp  |                  |
+ *
+ *   .. that address           .. that address           .. that of the fiber that left,
+ *                                                          which most often is the same
  */
     .text
     .globl  fiberlab_swap_balanced
