@@ -26,9 +26,7 @@ func (t *table) play(seat, times int) {
 	for range times {
 		me.Wait(&t.mu, mine)
 		t.turn = 1 - seat
-		t.mu.Unlock()
 		t.seats[1-seat].Notify()
-		t.mu.Lock()
 	}
 	t.mu.Unlock()
 }
