@@ -47,11 +47,12 @@ func (b *bell) ring() bool {
 }
 
 // sleep blocks the thread until the bell has been rung since it was hushed, or
-// until limit has passed; a negative limit is none. It leaves the bell rung.
-func (b *bell) sleep(limit time.Duration) {
+// until limit has passed; a negative limit is none. brief says that it is expected to
+// be soon. It leaves the bell rung.
+func (b *bell) sleep(limit time.Duration, brief bool) {
 	if b.word.CompareAndSwap(hushed, slumber) {
 		// An early end, by a signal, is found by the caller, who looks for work anew.
-		futexSleep(&b.word, slumber, limit)
+		futexSleep(&b.word, slumber, limit, brief)
 	}
 	b.word.Store(rung)
 }

@@ -35,7 +35,7 @@ func (l *listener) listen(n int64, r *rand.Rand) {
 		if l.heard.Load() >= n {
 			return
 		}
-		l.bell.sleep(-1)
+		l.bell.sleep(-1, r.IntN(2) == 0)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestBellWithManyRingers(t *testing.T) {
 		for brought.Load() < ringers*rounds {
 			owner.bell.hush()
 			if seen := brought.Load(); seen < ringers*rounds {
-				owner.bell.sleep(-1)
+				owner.bell.sleep(-1, seen%2 == 0)
 			}
 		}
 		done <- struct{}{}
@@ -134,19 +134,21 @@ func awaitBoth(t *testing.T, done chan struct{}, listeners ...*listener) {
 }
 
 func TestBellSleepEndsByLimit(t *testing.T) {
-	var b bell
-	b.hush()
-	began := now()
-	for now() < began+instant(2*time.Millisecond) { // signals may end a sleep early
+	for _, brief := range []bool{false, true} {
+		var b bell
 		b.hush()
-		b.sleep(2 * time.Millisecond)
-		require.True(t, b.wasRung(), "a bell that nobody sleeps on is left rung")
+		began := now()
+		for now() < began+instant(2*time.Millisecond) { // signals may end a sleep early
+			b.hush()
+			b.sleep(2*time.Millisecond, brief)
+			require.True(t, b.wasRung(), "a bell that nobody sleeps on is left rung")
+		}
+		b.hush()
+		b.sleep(0, brief)
+		b.ring()
+		b.sleep(-1, brief) // returns at once: it has been rung
+		b.hush()
+		b.ring()
+		b.sleep(-1, brief)
 	}
-	b.hush()
-	b.sleep(0)
-	b.ring()
-	b.sleep(-1) // returns at once: it has been rung
-	b.hush()
-	b.ring()
-	b.sleep(-1)
 }

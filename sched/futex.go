@@ -18,13 +18,25 @@ const (
 
 // futexSleep blocks the calling thread while word holds value, until futexRouse is called
 // for it or limit has passed; a negative limit is none. It may also return for no reason.
-func futexSleep(word *atomic.Uint32, value uint32, limit time.Duration) {
+// brief says that it will not be for long.
+//
+// An ordinary system call, right for a brief sleep, leaves its P, the right to run Go code,
+// where it was, and the runtime's monitor fetches it if it takes long. As long as the monitor
+// finds any to fetch it polls many thousand times a second, and a worker that is fed
+// now and then keeps it at that. So a long sleep gives its P up: that is idle at once, and
+// once all are the monitor sleeps too. But giving up may wake a thread to take it over.
+func futexSleep(word *atomic.Uint32, value uint32, limit time.Duration, brief bool) {
 	var timeout *unix.Timespec
 	if limit >= 0 {
 		t := unix.NsecToTimespec(int64(limit))
 		timeout = &t
 	}
-	blockOn(word, value, timeout)
+	if !brief {
+		sleepWithoutP(word, value, timeout)
+		return
+	}
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, uintptr(value),
+		uintptr(unsafe.Pointer(timeout)), 0, 0)
 }
 
 // futexRouse wakes one thread that sleeps on word. It does not block, so the runtime need not
@@ -33,17 +45,12 @@ func futexRouse(word *atomic.Uint32) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, 1, 0, 0, 0)
 }
 
-// blockOn is the system call of futexSleep, made without a P, the right to run Go code. An
-// ordinary system call leaves its P where it was, for others to fetch if it takes long. The
-// runtime's monitor looks after such Ps; it polls many thousand times a second as
-// long as it finds any to fetch, and a worker that is fed now and then keeps it at that. A P
-// that was given up is idle at once, and once all are the monitor sleeps too.
-//
-// Between the two calls the stack must not grow.
+// sleepWithoutP gives the P up, makes the system call and gets a P back. The stack must not
+// grow meanwhile.
 //
 //go:nosplit
 //go:norace
-func blockOn(word *atomic.Uint32, value uint32, timeout *unix.Timespec) {
+func sleepWithoutP(word *atomic.Uint32, value uint32, timeout *unix.Timespec) {
 	entersyscallblock()
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait, uintptr(value),
 		uintptr(unsafe.Pointer(timeout)), 0, 0)

@@ -51,7 +51,7 @@ func (w *Worker) sleep(limit time.Duration) {
 	// with busy workers since before this one could be seen to be asleep.
 	if w.inbox.waiting.Load() == 0 && !(w.mode == MultiThreaded && w.steal(true)) {
 		began := now()
-		w.bell.sleep(limit)
+		w.bell.sleep(limit, w.spin.brief)
 		w.spin.slept(now() - began)
 	}
 	if w.mode == MultiThreaded {

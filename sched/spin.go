@@ -17,7 +17,10 @@ const (
 )
 
 // spinBudget is how long a worker may spin, next time.
-type spinBudget struct{ limit instant }
+type spinBudget struct {
+	limit instant
+	brief bool // its last sleep was so short that a spin would have found the work
+}
 
 // found says that a spin found work after that time.
 func (b *spinBudget) found(after instant) { b.limit = min(max(b.limit, 4*after), longestSpin) }
@@ -25,10 +28,10 @@ func (b *spinBudget) found(after instant) { b.limit = min(max(b.limit, 4*after),
 // wasted says that a spin found nothing.
 func (b *spinBudget) wasted() { b.limit = max(b.limit/2, shortestSpin) }
 
-// slept says that the worker slept for that time; if it was short, a spin would
-// have found the work.
+// slept says that the worker slept for that time.
 func (b *spinBudget) slept(d instant) {
-	if d < longestSpin {
+	b.brief = d < longestSpin
+	if b.brief {
 		b.limit = max(b.limit, min(2*d, longestSpin))
 	}
 }
