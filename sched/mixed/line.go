@@ -6,12 +6,14 @@ import "sync"
 // empty. The guard of what it belongs to guards it.
 type line struct {
 	first, last *waiter
+	length      int
 }
 
 func (l *line) empty() bool { return l.first == nil }
 
 // push puts w, which is in no line, at the end.
 func (l *line) push(w *waiter) {
+	l.length++
 	w.line, w.previous, w.next = l, l.last, nil
 	if l.last != nil {
 		l.last.next = w
@@ -23,6 +25,7 @@ func (l *line) push(w *waiter) {
 
 // pushFront puts w, which is in no line, before all others.
 func (l *line) pushFront(w *waiter) {
+	l.length++
 	w.line, w.previous, w.next = l, nil, l.first
 	if l.first != nil {
 		l.first.previous = w
@@ -37,6 +40,7 @@ func (l *line) remove(w *waiter) bool {
 	if w.line != l {
 		return false
 	}
+	l.length--
 	if w.previous != nil {
 		w.previous.next = w.next
 	} else {
@@ -62,12 +66,24 @@ func (l *line) pop() *waiter {
 
 // takeAll empties the line, and returns the first of those who stood in it, each of
 // whom has the next; see grantAll.
-func (l *line) takeAll() *waiter {
-	first := l.first
+func (l *line) takeAll() *waiter { return l.takeUntil(nil) }
+
+// takeUntil is takeAll for those who stand before end; if that is nil, for all.
+func (l *line) takeUntil(end *waiter) *waiter {
+	first, last := l.first, l.last
+	if first == end {
+		return nil
+	}
+	if end != nil {
+		last, end.previous = end.previous, nil
+	} else {
+		l.last = nil
+	}
+	l.first, last.next = end, nil
 	for w := first; w != nil; w = w.next {
 		w.line = nil
+		l.length--
 	}
-	*l = line{}
 	return first
 }
 
@@ -87,8 +103,21 @@ func grantAll(first *waiter) {
 // granted at the last moment has been granted: wait returns nil then.
 func (l *line) wait(guard *sync.Mutex, u until) error {
 	w := newWaiter()
+	err := l.waitAs(w, guard, u)
+	w.free()
+	return err
+}
+
+// waitAs is wait with a waiter that the caller has begun.
+func (l *line) waitAs(w *waiter, guard *sync.Mutex, u until) error {
 	l.push(w)
 	guard.Unlock()
+	return l.stay(guard, w, u)
+}
+
+// stay is the later part of wait, for a w that stands in line, or has been taken out of
+// it to be granted. guard must not be held.
+func (l *line) stay(guard *sync.Mutex, w *waiter, u until) error {
 	err := w.await(u)
 	if err != nil {
 		guard.Lock()
@@ -98,6 +127,5 @@ func (l *line) wait(guard *sync.Mutex, u until) error {
 			err = w.await(until{}) // somebody is about to grant it
 		}
 	}
-	w.free()
 	return err
 }

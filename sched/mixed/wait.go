@@ -12,25 +12,43 @@ import (
 // waiter is one stay in one line. Get one by newWaiter; line.wait gives it back.
 type waiter struct {
 	party   park.Party
-	granted atomic.Bool // by whoever took it out of the line
+	granted uint32 // 1 once it is, by whoever took it out of the line; atomic while anybody else knows w
+	note    uint64 // the primitive's own: what is waited for, or what was granted
+	place   int    // what a granter may tell beside the grant, before it: a place in a row
 
 	// Guarded by the guard of the line.
 	line           *line // nil: in none
 	next, previous *waiter
 
-	self *park.Goroutine // party, if that is a plain goroutine
+	whole any             // the *offer[T] that this is part of, in a line of a channel
+	self  *park.Goroutine // party, if that is a plain goroutine; nil until it was one
 }
 
-var waiters = sync.Pool{New: func() any { return &waiter{self: park.NewGoroutine()} }}
+var waiters = sync.Pool{New: func() any { return new(waiter) }}
 
 // newWaiter is the caller's, for one wait.
 func newWaiter() *waiter {
 	w := waiters.Get().(*waiter)
-	w.granted.Store(false)
-	if w.party = park.Fiber(); w.party == nil {
-		w.party = w.self
-	}
+	w.begin()
 	return w
+}
+
+// reset makes w ready to stand in line, again or for the first time. It must be in none.
+func (w *waiter) reset() {
+	w.granted = 0
+	w.note = 0
+}
+
+// begin makes the waiter, which is in no line, the caller's.
+func (w *waiter) begin() {
+	w.reset()
+	if w.party = park.Fiber(); w.party != nil {
+		return
+	}
+	if w.self == nil {
+		w.self = park.NewGoroutine()
+	}
+	w.party = w.self
 }
 
 // free gives the waiter back. It must be in no line.
@@ -44,19 +62,32 @@ func (w *waiter) free() {
 // guard is better not held: who is granted something may want it at once.
 func (w *waiter) grant() {
 	party := w.party
-	w.granted.Store(true)
+	atomic.StoreUint32(&w.granted, 1)
 	party.Unpark()
 }
 
 // await parks the caller, whose waiter w is, until w has been granted, or until u is
 // over, and returns u's error then. No guard must be held.
 func (w *waiter) await(u until) error {
+	if u.endless() {
+		for !w.isGranted() {
+			w.party.Park(time.Time{})
+		}
+		return nil
+	}
+	return w.awaitUntil(u)
+}
+
+func (w *waiter) isGranted() bool { return atomic.LoadUint32(&w.granted) != 0 }
+
+// awaitUntil is await with a u that ends.
+func (w *waiter) awaitUntil(u until) error {
 	if u.ctx != nil && u.ctx.Done() != nil {
 		stop := context.AfterFunc(u.ctx, w.party.Unpark)
 		defer stop()
 	}
 	deadline := u.earliest()
-	for !w.granted.Load() {
+	for !w.isGranted() {
 		if err := u.over(deadline); err != nil {
 			return err
 		}
@@ -95,3 +126,5 @@ func (u until) over(deadline time.Time) error {
 	}
 	return nil
 }
+
+func (u until) endless() bool { return u.ctx == nil && u.deadline.IsZero() }
