@@ -1,0 +1,134 @@
+package tests
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/mixed"
+)
+
+func newEvents(n int) []*mixed.Event {
+	var events []*mixed.Event
+	for range n {
+		events = append(events, mixed.NewEvent(mixed.AutoReset, false))
+	}
+	return events
+}
+
+func TestEventAnyOfFollowsAll(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const count = 4
+		events := newEvents(count)
+		any := mixed.AnyOf(mixed.AutoReset, events...)
+		all := mixed.AnyOf(mixed.ManualReset, any, mixed.NewEvent(mixed.AutoReset, false))
+		turn := newRoll(count)
+		c.start(func() {
+			for i := range count {
+				any.Wait()
+				turn.report(i)
+			}
+		})
+		assert.False(c.t, all.IsSignalled())
+		for i, e := range events {
+			e.Signal()
+			assert.Equal(c.t, i, turn.reported(i+1))
+			assert.True(c.t, e.IsSignalled(), "who waits for any of them takes none")
+			assert.True(c.t, all.IsSignalled())
+		}
+		events[0].Signal()
+		assert.False(c.t, any.Test(), "an event that is signalled cannot become so")
+		assert.True(c.t, mixed.AnyOf(mixed.AutoReset, events...).Test(), "one of them is signalled already")
+		assert.False(c.t, mixed.AnyOf(mixed.AutoReset).Test())
+	})
+}
+
+func TestEventWaitAnyTakesOne(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		events := newEvents(3)
+		events[1].Signal()
+		events[2].Signal()
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		c.start(func() {
+			assert.Equal(c.t, 1, mixed.WaitAny(events...))
+			assert.Equal(c.t, 2, mixed.WaitAny(events...))
+			i, err := mixed.WaitAnyContext(over, events...)
+			assert.Equal(c.t, -1, i)
+			assert.ErrorIs(c.t, err, context.Canceled)
+		})
+		c.wait()
+		lineUp(c, 1, context.Background(), func(_ int, ctx context.Context) {
+			i, err := mixed.WaitAnyContext(ctx, events...)
+			assert.Equal(c.t, 0, i)
+			assert.NoError(c.t, err)
+		})
+		events[0].Signal()
+		c.wait()
+		assert.False(c.t, events[0].IsSignalled())
+	})
+}
+
+// An event that kept those who have waited would need more for each who comes.
+func TestEventWaitAnyLeavesNoTrace(t *testing.T) {
+	const waits, most = 2000, 2 << 20
+	events := newEvents(2)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range waits {
+		_, err := mixed.WaitAnyContext(over, events...)
+		assert.ErrorIs(t, err, context.Canceled)
+	}
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(most), "bytes for %d waits", waits)
+}
+
+// Each event is signalled again when its last signal has been taken; so many signals, so
+// many takers, whether they wait for one or for any, and give up or not.
+func TestEventAnyStorm(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const count = 3
+		each := scaled(100, 20)
+		rng := newRand(c.t)
+		events, taken := newEvents(count), newEvents(count)
+		var sum atomic.Int64
+		ctx, cancel := context.WithCancel(context.Background())
+		take := func(i int) {
+			taken[i].Signal()
+			if sum.Add(1) == int64(count*each) {
+				cancel()
+			}
+		}
+		for i, e := range events {
+			c.start(func() {
+				for range each {
+					e.Signal()
+					taken[i].Wait()
+				}
+			})
+		}
+		startParties(c, rng, 6, func(me int, rng *rand.Rand) {
+			for ctx.Err() == nil {
+				if i := me % count; me < 2 && events[i].WaitContext(ctx) == nil {
+					take(i)
+				}
+				short, stop := lapse(rng)
+				if i, err := mixed.WaitAnyContext(short, events...); err == nil {
+					take(i)
+				}
+				stop()
+				if i, err := mixed.WaitAnyContext(ctx, events...); err == nil {
+					take(i)
+				}
+			}
+		})
+		c.wait()
+		assert.EqualValues(c.t, count*each, sum.Load())
+	})
+}

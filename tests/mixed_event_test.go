@@ -1,0 +1,129 @@
+package tests
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/mixed"
+)
+
+func TestEventAutoResetServesOneASignal(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const waiters, signals = 12, 5
+		e, woken := mixed.NewEvent(mixed.AutoReset, false), newRoll(waiters)
+		var gaveUp atomic.Int64
+		ctx, cancel := context.WithCancel(context.Background())
+		lineUp(c, waiters, ctx, func(i int, ctx context.Context) {
+			if e.WaitContext(ctx) == nil {
+				woken.report(i)
+			} else {
+				gaveUp.Add(1)
+			}
+		})
+		for i := range signals {
+			e.Signal()
+			assert.Equal(c.t, i, woken.reported(i+1), "the one who has waited longest")
+			assert.False(c.t, e.IsSignalled(), "a signal that somebody has taken")
+		}
+		cancel()
+		c.wait()
+		assert.EqualValues(c.t, waiters-signals, gaveUp.Load())
+		assert.False(c.t, e.Test())
+	})
+}
+
+func TestEventAutoResetKeepsOneSignal(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var e mixed.Event
+		e.Signal()
+		e.Signal()
+		c.start(func() {
+			e.Wait()
+			assert.False(c.t, e.WaitFor(time.Millisecond))
+			assert.False(c.t, e.WaitUntil(time.Now()))
+			e.Signal()
+			e.Clear()
+			assert.False(c.t, e.Test())
+			e.Signal()
+			assert.True(c.t, e.WaitFor(-time.Second), "a signal that is there is taken at any time")
+		})
+	})
+}
+
+func TestEventManualResetStaysForAll(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const waiters = 10
+		e, woken := mixed.NewEvent(mixed.ManualReset, false), newRoll(waiters)
+		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+			assert.NoError(c.t, e.WaitContext(ctx))
+			woken.report(i)
+		})
+		e.Signal()
+		e.Clear() // comes too late for those who stood in line
+		woken.reported(waiters)
+		assert.False(c.t, e.IsSignalled())
+		e.Signal()
+		for range waiters {
+			c.start(func() {
+				e.Wait()
+				assert.True(c.t, e.Test())
+				assert.True(c.t, e.IsSignalled())
+			})
+		}
+	})
+}
+
+func TestEventMayBeSignalledAtFirst(t *testing.T) {
+	for _, mode := range []mixed.EventMode{mixed.AutoReset, mixed.ManualReset} {
+		e := mixed.NewEvent(mode, true)
+		assert.True(t, e.IsSignalled())
+		e.Wait()
+		assert.Equal(t, mode == mixed.ManualReset, e.IsSignalled())
+	}
+	panicsWith(t, mixed.ErrMode, func() { mixed.NewEvent(mixed.ManualReset+1, false) })
+}
+
+// Tokens go round by events, one for each way; who gives up must not take one along.
+func TestEventStormOfCancelsAndSignals(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		rounds := scaled(100, 20)
+		var there, back mixed.Event
+		c.start(func() {
+			for range rounds {
+				there.Signal()
+				back.Wait()
+			}
+		})
+		c.start(func() {
+			for range rounds {
+				there.Wait()
+				back.Signal()
+			}
+		})
+		ctx, cancel := context.WithCancel(context.Background())
+		for range 4 {
+			c.start(func() {
+				for there.WaitContext(ctx) == nil {
+					there.Signal()
+					pause()
+				}
+			})
+		}
+		c.start(func() {
+			for range rounds {
+				short, stop := context.WithTimeout(ctx, 10*time.Microsecond)
+				if there.WaitContext(short) == nil {
+					there.Signal()
+				}
+				stop()
+			}
+			cancel()
+		})
+		c.wait()
+		assert.False(c.t, there.IsSignalled() || back.IsSignalled())
+	})
+}

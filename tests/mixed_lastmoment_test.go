@@ -1,0 +1,79 @@
+package tests
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/mixed"
+)
+
+// lastMoment is a context that is over, and at the moment when somebody who waits finds
+// that out, does something else first.
+type lastMoment struct {
+	context.Context
+	first sync.Once
+	do    func()
+}
+
+// Err implements context.Context.
+func (l *lastMoment) Err() error {
+	l.first.Do(l.do)
+	return context.Canceled
+}
+
+// lastMomentCase makes something to wait for, and returns what grants it, and a wait.
+type lastMomentCase func(c *company) (grant func(), wait func(ctx context.Context) error)
+
+var lastMomentCases = map[string]lastMomentCase{
+	"Latch": func(c *company) (func(), func(context.Context) error) {
+		l := mixed.NewLatch(1)
+		return l.CountDown, l.WaitContext
+	},
+	"Cond": func(c *company) (func(), func(context.Context) error) {
+		cond := mixed.NewCond(&sync.Mutex{})
+		return cond.Signal, func(ctx context.Context) error { return condWait(cond, ctx) }
+	},
+	"Event": func(c *company) (func(), func(context.Context) error) {
+		var e mixed.Event
+		return e.Signal, func(ctx context.Context) error {
+			defer func() { assert.False(c.t, e.IsSignalled()) }()
+			return e.WaitContext(ctx)
+		}
+	},
+	"WaitGroup": func(c *company) (func(), func(context.Context) error) {
+		var g mixed.WaitGroup
+		g.Add(1)
+		return g.Done, g.WaitContext
+	},
+	"Barrier": func(c *company) (func(), func(context.Context) error) {
+		b := mixed.NewBarrier(2)
+		return func() { assert.Equal(c.t, 1, b.Wait()) }, func(ctx context.Context) error {
+			place, err := b.WaitContext(ctx)
+			assert.Zero(c.t, place)
+			return err
+		}
+	},
+	"Once": func(c *company) (func(), func(context.Context) error) {
+		var once mixed.Once
+		finish := onceBegun(c, &once, func() {})
+		return func() {
+			finish()
+			once.Do(nil)
+		}, func(ctx context.Context) error { return once.DoContext(ctx, nil) }
+	},
+}
+
+// Each wait is granted when it has seen that its time is over, and has not left the line
+// yet: the grant has happened, and must not be reported as a failure.
+func TestGrantAtTheLastMomentIsTaken(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for name, prepare := range lastMomentCases {
+			grant, wait := prepare(c)
+			ctx := &lastMoment{Context: context.Background(), do: grant}
+			c.start(func() { assert.NoError(c.t, wait(ctx), name) })
+		}
+	})
+}
