@@ -13,6 +13,8 @@ var _ park.Party = (*Fiber)(nil)
 // primitives wait by: unlike Wait it asks for no lock, since an Unpark that comes first
 // is kept. It panics with an error that wraps ErrNotSelf or ErrNoFiber if f is not
 // the caller.
+//
+// What suspend does is written out here, for the same reason as in Fiber.wait.
 func (f *Fiber) Park(deadline time.Time) {
 	if f == nil || Current() != f {
 		panic(f.misuse("park"))
@@ -25,7 +27,11 @@ func (f *Fiber) Park(deadline time.Time) {
 	w.work.lock()
 	if !f.permit {
 		f.parked = true
-		w.suspend(until)
+		w.block(f, until)
+		for w.current = w.successor(); w.current != f; {
+			w.arrived(f, f.fiber.SwitchTo(w.current.fiber))
+		}
+		w.resume(f)
 		f.parked = false
 	}
 	f.permit = false

@@ -15,6 +15,10 @@
 // instructions, never while anybody is parked. Parking is the business of
 // fiberlab/sched/park; nothing here knows what a scheduler is.
 //
+// Who waits at a channel stands in line with an offer (offer.go): the other side takes
+// it out, does the exchange and grants it. Who waits at several channels at a time
+// has an offer in each line and is claimed once (select.go).
+//
 // In debug builds (-tags debug) the contracts of locks are checked: what "must be held"
 // and "must not be held" by the caller.
 package mixed

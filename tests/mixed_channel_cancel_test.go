@@ -1,0 +1,87 @@
+package tests
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched/mixed"
+)
+
+func TestChannelWaitsEndWithTheirContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		empty, full := mixed.NewChannel[int](0), mixed.NewChannel[int](1)
+		full.Send(1)
+		ctx, cancel := context.WithCancel(context.Background())
+		var cancelled, late atomic.Int64
+		for range 5 {
+			for _, wait := range []func(context.Context) error{
+				func(ctx context.Context) error { _, err := empty.ReceiveContext(ctx); return err },
+				func(ctx context.Context) error { return full.SendContext(ctx, 2) },
+			} {
+				c.start(func() {
+					if wait(ctx) == context.Canceled {
+						cancelled.Add(1)
+					}
+				})
+				c.start(func() {
+					short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+					defer stop()
+					if wait(short) == context.DeadlineExceeded {
+						late.Add(1)
+					}
+				})
+			}
+		}
+		c.start(cancel)
+		c.wait()
+		assert.EqualValues(c.t, 10, cancelled.Load())
+		assert.EqualValues(c.t, 10, late.Load())
+		assert.Equal(c.t, 1, full.Len())
+		v, err := full.ReceiveContext(ctx)
+		require.NoError(c.t, err, "what is possible at once is done even if the context is over")
+		assert.Equal(c.t, 1, v)
+		require.NoError(c.t, full.SendContext(ctx, 3))
+	})
+}
+
+// Cancelling and handing over race: what a sender was told has been sent is received, and
+// nothing else is.
+func TestChannelStormOfCancels(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range scaled(40, 8) {
+			for capacity := range 2 {
+				ch := mixed.NewChannel[int](capacity)
+				ctx, cancel := context.WithCancel(context.Background())
+				var sent, received, wrong atomic.Int64
+				for v := 1; v <= 3; v++ {
+					c.start(func() {
+						if err := ch.SendContext(ctx, v); err == nil {
+							sent.Add(int64(v))
+						} else if err != context.Canceled {
+							wrong.Add(1)
+						}
+					})
+					c.start(func() {
+						if v, err := ch.ReceiveContext(ctx); err == nil {
+							received.Add(int64(v))
+						} else if v != 0 || err != context.Canceled {
+							wrong.Add(1)
+						}
+					})
+				}
+				c.start(cancel)
+				c.wait()
+				for v, _, ready := ch.TryReceive(); ready; v, _, ready = ch.TryReceive() {
+					received.Add(int64(v))
+				}
+				assert.Equal(c.t, sent.Load(), received.Load())
+				assert.Zero(c.t, wrong.Load())
+			}
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package tests
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched/mixed"
+)
+
+func TestSelectDoesWhatIsPossible(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		c.start(func() {
+			ctx := context.Background()
+			empty, full := mixed.NewChannel[int](1), mixed.NewChannel[string](1)
+			full.Send("a")
+			var got string
+			cases := []mixed.Case{
+				empty.OnReceive(func(int, bool) { got = "nothing" }),
+				full.OnSend("b", func() { got = "room" }),
+				full.OnReceive(func(v string, ok bool) { got = v }),
+				(*mixed.Channel[int])(nil).OnReceive(nil),
+				(*mixed.Channel[int])(nil).OnSend(1, nil),
+			}
+			i, err := mixed.Select(ctx, cases...)
+			assert.Equal(c.t, []any{2, nil, "a"}, []any{i, err, got})
+			i, err = mixed.TrySelect(cases...)
+			assert.Equal(c.t, []any{1, nil, "room"}, []any{i, err, got}, "the same cases serve again")
+			i, err = mixed.TrySelect(empty.OnReceive(nil), full.OnSend("c", nil))
+			assert.Equal(c.t, []any{-1, nil}, []any{i, err}, "nothing is possible")
+			i, err = mixed.TrySelect()
+			assert.Equal(c.t, []any{-1, nil}, []any{i, err}, "no cases")
+		})
+	})
+}
+
+func TestSelectOfClosedChannels(t *testing.T) {
+	ch, other := mixed.NewChannel[int](0), mixed.NewChannel[int](0)
+	ch.Close()
+	closed := false
+	i, err := mixed.Select(context.Background(), other.OnReceive(nil), ch.OnReceive(func(v int, ok bool) { closed = v == 0 && !ok }))
+	assert.Equal(t, []any{1, nil, true}, []any{i, err, closed})
+	i, err = mixed.TrySelect(ch.OnSend(1, func() { t.Error("a closed channel was sent to") }))
+	assert.Equal(t, 0, i)
+	require.ErrorIs(t, err, mixed.ErrClosedChannel)
+}
+
+// A Select that waits goes on by the one case that another party makes possible.
+func TestSelectWaitsForOneOfSeveral(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		ctx := context.Background()
+		in, out, done := mixed.NewChannel[int](0), mixed.NewChannel[int](0), mixed.NewChannel[int](0)
+		const rounds = 10
+		var sum, offered int // of the selecting party
+		c.start(func() {
+			for open := true; open; {
+				_, err := mixed.Select(ctx,
+					in.OnReceive(func(v int, ok bool) { sum += v }),
+					out.OnSend(sum, func() { offered++ }),
+					done.OnReceive(func(_ int, ok bool) { open = ok }))
+				assert.NoError(c.t, err)
+			}
+		})
+		c.start(func() {
+			want := 0
+			for i := range rounds {
+				in.Send(i)
+				want += i
+				got, _ := out.Receive()
+				assert.Equal(c.t, want, got)
+			}
+			done.Close()
+		})
+		c.wait()
+		assert.Equal(c.t, rounds, offered)
+		assert.Zero(c.t, in.Len()+out.Len())
+	})
+}
+
+// A Select never meets itself, but another one that waits for the same.
+func TestSelectMeetsAnother(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		ch := mixed.NewChannel[int](0)
+		i, err := mixed.TrySelect(ch.OnSend(1, nil), ch.OnReceive(nil))
+		assert.Equal(c.t, []any{-1, nil}, []any{i, err})
+		const parties = 6
+		var sent, received atomic.Int64
+		for p := range parties {
+			c.start(func() {
+				_, err := mixed.Select(context.Background(),
+					ch.OnSend(p, func() { sent.Add(1 << p) }),
+					ch.OnReceive(func(v int, ok bool) {
+						assert.True(c.t, ok && v != p, "party %d: %d %v", p, v, ok)
+						received.Add(1 << v)
+					}))
+				assert.NoError(c.t, err)
+			})
+		}
+		c.wait()
+		assert.Equal(c.t, sent.Load(), received.Load())
+	})
+}
+
+func TestSelectEndsWithItsContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		ctx, cancel := context.WithCancel(context.Background())
+		ch := mixed.NewChannel[int](0)
+		var cancelled, late atomic.Int64
+		for range 4 {
+			c.start(func() {
+				i, err := mixed.Select(ctx, ch.OnSend(1, nil), new(mixed.Channel[string]).OnReceive(nil))
+				if i == -1 && err == context.Canceled {
+					cancelled.Add(1)
+				}
+			})
+			c.start(func() {
+				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+				defer stop()
+				if i, err := mixed.Select(short); i == -1 && err == context.DeadlineExceeded {
+					late.Add(1)
+				}
+			})
+		}
+		c.start(func() {
+			pause()
+			cancel()
+		})
+		c.wait()
+		assert.EqualValues(c.t, 4, cancelled.Load())
+		assert.EqualValues(c.t, 4, late.Load())
+		_, _, ready := ch.TryReceive()
+		assert.False(c.t, ready, "an offer that has been left behind")
+	})
+}
+
+// Of two cases that are always possible both are taken. That one of them is not, in so many
+// rounds, has a probability of 2 to the power of -200.
+func TestSelectIsFair(t *testing.T) {
+	a, b := mixed.NewChannel[int](0), mixed.NewChannel[int](0)
+	a.Close()
+	b.Close()
+	var taken [3]int
+	for range 200 {
+		i, err := mixed.TrySelect(a.OnReceive(nil), new(mixed.Channel[int]).OnReceive(nil), b.OnReceive(nil))
+		require.NoError(t, err)
+		taken[i]++
+	}
+	assert.NotZero(t, taken[0])
+	assert.Zero(t, taken[1])
+	assert.NotZero(t, taken[2])
+}
+
+func TestSelectMisuse(t *testing.T) {
+	ch := mixed.NewChannel[int](1)
+	twice := ch.OnSend(1, nil)
+	panicsWith(t, mixed.ErrCaseInUse, func() { _, _ = mixed.TrySelect(twice, twice) })
+	i, err := mixed.TrySelect(twice)
+	assert.Equal(t, []any{0, nil}, []any{i, err}, "the case is free again")
+
+	problem := ch.OnReceive(func(int, bool) { panic("oops") })
+	assert.PanicsWithValue(t, "oops", func() { _, _ = mixed.TrySelect(problem) })
+	ch.Send(1)
+	assert.PanicsWithValue(t, "oops", func() { _, _ = mixed.TrySelect(problem) })
+}
