@@ -1,0 +1,117 @@
+package tests
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/sched/mixed"
+	"fiberlab/sched/park"
+)
+
+// Async's function and what is to be done then run where the caller does.
+func TestAsyncRunsBesideTheCaller(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range 4 {
+			c.start(func() {
+				mine := sched.Get()
+				answer := mixed.Async(func() (int, error) {
+					assert.Same(c.t, mine, sched.Get())
+					pause()
+					return 6, nil
+				})
+				twice := mixed.Then(answer, func(v int, err error) (string, error) {
+					assert.NoError(c.t, err)
+					assert.Same(c.t, mine, sched.Get())
+					return string(rune('0' + v)), errFuture
+				})
+				caught := mixed.Then(twice, func(v string, err error) (string, error) {
+					assert.ErrorIs(c.t, err, errFuture)
+					return v + "!", nil
+				})
+				text, err := caught.Get()
+				assert.NoError(c.t, err)
+				assert.Equal(c.t, "6!", text)
+				_, err = twice.Get()
+				assert.ErrorIs(c.t, err, errFuture)
+				late := mixed.Then(answer, func(v int, _ error) (int, error) { return v + 1, nil })
+				v, err := late.Get()
+				assert.NoError(c.t, err)
+				assert.Equal(c.t, 7, v)
+			})
+		}
+	})
+}
+
+// What is to be done then may block, even for what its starter does next.
+func TestThenMayBlock(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		c.start(func() {
+			var first, second mixed.Promise[int]
+			sum := mixed.Then(first.Future(), func(v int, _ error) (int, error) {
+				w, err := second.Future().Get()
+				return v + w, err
+			})
+			first.Set(1)
+			second.Set(2)
+			v, err := sum.Get()
+			assert.NoError(c.t, err)
+			assert.Equal(c.t, 3, v)
+		})
+	})
+}
+
+// A panic is the task's, and those who wait do not wait for ever.
+func TestAsyncPanicsAsATask(t *testing.T) {
+	eachConfig(t, mixedWorkers, func(t *testing.T, cfg sched.Config) {
+		var values journal[any]
+		cfg.Panicked = func(value any, _ []byte) { values.add(value) }
+		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			perform(t, s, func() {
+				f := mixed.Async(func() (int, error) { panic("on purpose") })
+				_, err := f.Get()
+				assert.ErrorIs(t, err, mixed.ErrUnfinished)
+			})
+		})
+		assert.Equal(t, []any{"on purpose"}, values.all())
+	})
+}
+
+func TestAsyncGoexitOnAGoroutine(t *testing.T) {
+	noLeaks(t)
+	f := mixed.Async(func() (int, error) {
+		runtime.Goexit()
+		return 1, nil
+	})
+	_, err := f.Get()
+	require.ErrorIs(t, err, mixed.ErrUnfinished)
+}
+
+// helpless is a party whose scheduler starts nothing.
+type helpless struct{ park.Party }
+
+var errHelpless = errors.New("nobody is there")
+
+func (helpless) Start(func()) error { return errHelpless }
+
+// asHelpless calls f as a party whose scheduler starts nothing.
+func asHelpless(t *testing.T, f func()) {
+	eachRoot(t, func(_ *testing.T, root *fiber.Fiber) {
+		root.SetValue(helpless{park.NewGoroutine()})
+		f()
+		root.SetValue(nil)
+	})
+}
+
+// If nothing can be started, the future says so.
+func TestAsyncWithoutAScheduler(t *testing.T) {
+	asHelpless(t, func() {
+		_, err := mixed.Async(func() (int, error) { return 1, nil }).Get()
+		assert.ErrorIs(t, err, errHelpless)
+	})
+}

@@ -1,0 +1,138 @@
+package tests
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/mixed"
+)
+
+var errFuture = errors.New("no such thing")
+
+func TestFutureGivesAllTheSame(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var good mixed.Promise[int]
+		var bad mixed.Promise[int]
+		for range 10 {
+			c.start(func() {
+				v, err := good.Future().Get()
+				assert.NoError(c.t, err)
+				assert.Equal(c.t, 42, v)
+				v, err = bad.Future().Get()
+				assert.ErrorIs(c.t, err, errFuture)
+				assert.Zero(c.t, v)
+			})
+		}
+		assert.False(c.t, good.Future().Done())
+		c.start(func() {
+			pause()
+			good.Set(42)
+		})
+		c.start(func() { bad.Fail(errFuture) })
+		c.wait()
+		for _, f := range []*mixed.Future[int]{good.Future(), bad.Future()} {
+			assert.True(c.t, f.Done())
+			v, err := f.Get()
+			again, errAgain := f.GetContext(context.Background())
+			assert.Equal(c.t, v, again)
+			assert.Equal(c.t, err, errAgain)
+		}
+	})
+}
+
+func TestFutureGetEndsWithItsContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var p mixed.Promise[string]
+		ctx, cancel := context.WithCancel(context.Background())
+		for i := range 20 {
+			c.start(func() {
+				if i%2 == 0 {
+					v, err := p.Future().GetContext(ctx)
+					assert.Equal(c.t, context.Canceled, err)
+					assert.Empty(c.t, v)
+					return
+				}
+				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+				defer stop()
+				_, err := p.Future().GetContext(short)
+				assert.Equal(c.t, context.DeadlineExceeded, err)
+			})
+		}
+		c.start(cancel)
+		c.wait()
+		assert.False(c.t, p.Future().Done())
+		p.Set("here")
+		v, err := p.Future().GetContext(ctx)
+		assert.NoError(c.t, err, "a settled future gives what it has")
+		assert.Equal(c.t, "here", v)
+	})
+}
+
+// Cancelling and settling race: each gets either its context's error or the value.
+func TestFutureStormOfCancelsAndSets(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range scaled(50, 10) {
+			var p mixed.Promise[int]
+			ctx, cancel := context.WithCancel(context.Background())
+			for range 6 {
+				c.start(func() {
+					v, err := p.Future().GetContext(ctx)
+					if err == nil {
+						assert.Equal(c.t, 7, v)
+						assert.True(c.t, p.Future().Done())
+					} else {
+						assert.Equal(c.t, context.Canceled, err)
+						assert.Zero(c.t, v)
+					}
+				})
+			}
+			c.start(cancel)
+			c.start(func() { p.Set(7) })
+			c.wait()
+		}
+	})
+}
+
+// Of several who settle a promise at once, one succeeds.
+func TestFutureIsSettledOnce(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range scaled(20, 5) {
+			var p mixed.Promise[int]
+			var set, failed atomic.Int64
+			for i := range 8 {
+				c.start(func() {
+					switch {
+					case i%2 == 0 && p.TrySet(i+1):
+						set.Add(int64(i + 1))
+					case i%2 == 1 && p.TryFail(errFuture):
+						failed.Add(1)
+					}
+				})
+			}
+			v, err := p.Future().Get()
+			c.wait()
+			assert.EqualValues(c.t, v, set.Load())
+			assert.Equal(c.t, err != nil, failed.Load() == 1)
+			assert.NotEqual(c.t, v == 0, err == nil)
+		}
+	})
+}
+
+func TestFutureMisuse(t *testing.T) {
+	var p mixed.Promise[int]
+	panicsWith(t, mixed.ErrNoError, func() { p.Fail(nil) })
+	panicsWith(t, mixed.ErrNoError, func() { p.TryFail(nil) })
+	p.Set(1)
+	panicsWith(t, mixed.ErrSettled, func() { p.Set(2) })
+	panicsWith(t, mixed.ErrSettled, func() { p.Fail(errFuture) })
+	assert.False(t, p.TrySet(2))
+	assert.False(t, p.TryFail(errFuture))
+	v, err := p.Future().Get()
+	assert.NoError(t, err)
+	assert.Equal(t, 1, v)
+}

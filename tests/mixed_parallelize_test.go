@@ -1,0 +1,187 @@
+package tests
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/sched/mixed"
+)
+
+func TestParallelizeCallsEachOnce(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for _, n := range []int{0, 1, 2, 7, 40} {
+			c.start(func() {
+				me, mine := fiber.Self(), sched.Get()
+				calls := make([]atomic.Int64, n)
+				var own atomic.Int64
+				fs := make([]func(), n)
+				for i := range fs {
+					fs[i] = func() {
+						assert.Same(c.t, mine, sched.Get())
+						if i%3 == 0 {
+							pause()
+						}
+						if fiber.Self() == me {
+							own.Add(1)
+						}
+						calls[i].Add(1)
+					}
+				}
+				mixed.Parallelize(fs...)
+				for i := range calls {
+					assert.EqualValues(c.t, 1, calls[i].Load(), "function %d of %d", i, n)
+				}
+				assert.Equal(c.t, n > 0, own.Load() > 0, "the caller calls some itself")
+			})
+		}
+	})
+}
+
+// No function can return before all have begun.
+func TestParallelizedMayWaitForOneAnother(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range 3 {
+			c.start(func() {
+				const n = 10
+				all := mixed.NewLatch(n)
+				fs := make([]func(), n)
+				for i := range fs {
+					fs[i] = func() {
+						all.CountDown()
+						all.Wait()
+					}
+				}
+				mixed.Parallelize(fs...)
+			})
+		}
+	})
+}
+
+// sum adds the numbers from low to high-1 in forks of two and three. Some wait in between.
+func sum(low, high int) int {
+	switch high - low {
+	case 0:
+		return 0
+	case 1:
+		if low%5 == 0 {
+			pause()
+		}
+		return low
+	}
+	third := (high - low + 2) / 3
+	parts := [3]int{}
+	mixed.Parallelize(
+		func() { parts[0] = sum(low, low+third) },
+		func() { parts[1] = sum(low+third, min(low+2*third, high)) },
+		func() { parts[2] = sum(min(low+2*third, high), high) },
+	)
+	return parts[0] + parts[1] + parts[2]
+}
+
+func TestParallelizeNests(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		n := scaled(150, 40)
+		for range 3 {
+			c.start(func() { assert.Equal(c.t, n*(n-1)/2, sum(0, n)) })
+		}
+		assert.Equal(c.t, n*(n-1)/2, sum(0, n))
+	})
+}
+
+// The other functions are not disturbed, and the panics come in the order of the functions.
+func TestParallelizePassesPanicsOn(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range 2 {
+			c.start(func() {
+				var returned atomic.Int64
+				good := func() {
+					pause()
+					returned.Add(1)
+				}
+				bad := func() { panicWith("first") }
+				nested := func() { mixed.Parallelize(good, func() { panicWith(errFuture) }, good) }
+				value := recovered(func() { mixed.Parallelize(good, bad, good, nested, good) })
+				assert.EqualValues(c.t, 5, returned.Load())
+				requirePanic(c.t, "first", value)
+				err := value.(error)
+				assert.ErrorIs(c.t, err, errFuture)
+				each := err.(interface{ Unwrap() []error }).Unwrap()
+				if assert.Len(c.t, each, 2) {
+					requirePanic(c.t, "first", each[0])
+					requirePanic(c.t, errFuture, each[1])
+				}
+			})
+		}
+	})
+}
+
+// Two functions that have met are not both the caller's.
+func TestParallelizeGoexitOnGoroutines(t *testing.T) {
+	noLeaks(t)
+	met := mixed.NewLatch(2)
+	me := fiber.Self()
+	exit := func(mine bool) func() {
+		return func() {
+			met.CountDown()
+			met.Wait()
+			if (fiber.Self() == me) == mine {
+				runtime.Goexit()
+			}
+			pause()
+		}
+	}
+	panicsWith(t, mixed.ErrGoexit, func() { mixed.Parallelize(exit(false), exit(false)) })
+
+	met = mixed.NewLatch(2)
+	var after, returned atomic.Bool
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		me = fiber.Self()
+		mixed.Parallelize(exit(true), func() {
+			exit(true)()
+			after.Store(true)
+		})
+		returned.Store(true)
+	}()
+	<-ended
+	assert.False(t, returned.Load(), "the caller's own Goexit ends it")
+}
+
+func TestParallelizeContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		c.start(func() {
+			begun := mixed.NewLatch(2)
+			wait := func(ctx context.Context) error {
+				begun.CountDown()
+				var never mixed.Promise[int]
+				_, err := never.Future().GetContext(ctx)
+				return err
+			}
+			fail := func(context.Context) error {
+				begun.Wait()
+				return errFuture
+			}
+			assert.Equal(c.t, errFuture, mixed.ParallelizeContext(context.Background(), wait, fail, wait))
+
+			short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+			defer stop()
+			begun = mixed.NewLatch(3)
+			err := mixed.ParallelizeContext(short, wait, wait)
+			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
+			err = mixed.ParallelizeContext(short, func(context.Context) error {
+				assert.Fail(c.t, "called after its context was over")
+				return nil
+			})
+			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
+			assert.NoError(c.t, mixed.ParallelizeContext(context.Background(), func(context.Context) error { return nil }))
+		})
+	})
+}

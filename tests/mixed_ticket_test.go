@@ -1,0 +1,203 @@
+package tests
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/mixed"
+)
+
+// Whatever the order in which they begin to wait, they are called in that of their
+// tickets, and one at a time.
+func TestTicketsAreCalledInOrder(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var q mixed.TicketQueue
+		var order journal[int]
+		var inside atomic.Int64
+		n := scaled(40, 16)
+		tickets, wanted := make([]*mixed.Ticket, n), make([]int, n)
+		for i := range tickets {
+			tickets[i], wanted[i] = q.Take(), i
+		}
+		turn := func(i int) {
+			assert.EqualValues(c.t, 1, inside.Add(1))
+			order.add(i)
+			pause()
+			inside.Add(-1)
+			tickets[i].Done()
+		}
+		for _, i := range newRand(c.t).Perm(n) {
+			if i%3 == 0 {
+				c.start(func() {
+					over := newLatch(1)
+					mine := i
+					tickets[i].OnCall(func() {
+						turn(mine)
+						over.done()
+					})
+					over.wait()
+				})
+				continue
+			}
+			c.start(func() {
+				tickets[i].Wait()
+				turn(i)
+				tickets[i].Wait()
+			})
+		}
+		c.wait()
+		assert.Equal(c.t, wanted, order.all())
+		next := q.Take()
+		next.Wait()
+		next.Done()
+	})
+}
+
+// A ticket that is done before its call is passed over, once its turn has come.
+func TestTicketDoneEarlyIsPassedOver(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var q mixed.TicketQueue
+		first, second, third, fourth := q.Take(), q.Take(), q.Take(), q.Take()
+		third.Done()
+		second.Done()
+		var released atomic.Bool
+		for _, ticket := range []*mixed.Ticket{second, third, fourth} {
+			c.start(func() {
+				ticket.Wait()
+				assert.True(c.t, released.Load())
+			})
+		}
+		pause()
+		released.Store(true)
+		first.Done()
+		c.wait()
+		fifth := q.Take()
+		over := newLatch(1)
+		fifth.OnCall(over.done)
+		fourth.Done()
+		over.wait()
+	})
+}
+
+func TestTicketCallsAllWhoWaitForIt(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var q mixed.TicketQueue
+		first, second := q.Take(), q.Take()
+		over := newLatch(2)
+		second.OnCall(over.done)
+		second.OnCall(over.done)
+		for range 6 {
+			c.start(second.Wait)
+		}
+		c.start(first.Done)
+		over.wait()
+	})
+}
+
+// A call starts the function beside whoever made it.
+func TestTicketOnCallRunsBesideTheCaller(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var q mixed.TicketQueue
+		first, second := q.Take(), q.Take()
+		over := newLatch(2)
+		var mine *sched.Scheduler
+		second.OnCall(func() {
+			assert.Same(c.t, mine, sched.Get())
+			over.done()
+		})
+		c.start(func() {
+			mine = sched.Get()
+			first.Done()
+			second.OnCall(func() { // at once
+				assert.Same(c.t, mine, sched.Get())
+				over.done()
+			})
+			over.wait()
+		})
+	})
+}
+
+func TestTicketWaitEndsWithItsContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var q mixed.TicketQueue
+		first := q.Take()
+		ctx, cancel := context.WithCancel(context.Background())
+		tickets := make([]*mixed.Ticket, 10)
+		for i := range tickets {
+			tickets[i] = q.Take()
+			c.start(func() {
+				if i%2 == 0 {
+					assert.Equal(c.t, context.Canceled, tickets[i].WaitContext(ctx))
+					return
+				}
+				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+				defer stop()
+				assert.Equal(c.t, context.DeadlineExceeded, tickets[i].WaitContext(short))
+			})
+		}
+		c.start(cancel)
+		c.wait()
+		first.Done()
+		for _, ticket := range tickets {
+			assert.NoError(c.t, ticket.WaitContext(ctx), "it has kept its place, and is called")
+			ticket.Done()
+		}
+	})
+}
+
+// Each is told of its call or of its context, whatever comes first, and the queue
+// goes on all the same.
+func TestTicketStormOfCancelsAndCalls(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		random := newRand(c.t)
+		for range scaled(20, 5) {
+			var q mixed.TicketQueue
+			var inside atomic.Int64
+			ctx, cancel := context.WithCancel(context.Background())
+			for range 6 {
+				rest := random.IntN(3)
+				c.start(func() {
+					ticket := q.Take()
+					if err := ticket.WaitContext(ctx); err != nil {
+						assert.Equal(c.t, context.Canceled, err)
+					} else {
+						assert.EqualValues(c.t, 1, inside.Add(1))
+						for range rest {
+							pause()
+						}
+						inside.Add(-1)
+					}
+					ticket.Done()
+				})
+			}
+			c.start(cancel)
+			c.wait()
+			q.Take().Wait()
+		}
+	})
+}
+
+func TestTicketMisuse(t *testing.T) {
+	var q mixed.TicketQueue
+	first, second := q.Take(), q.Take()
+	second.Done()
+	panicsWith(t, mixed.ErrDone, second.Done)
+	first.Done()
+	panicsWith(t, mixed.ErrDone, first.Done)
+	q.Take().Wait()
+}
+
+// If nothing can be started, a goroutine does it.
+func TestTicketOnCallWithoutAScheduler(t *testing.T) {
+	asHelpless(t, func() {
+		var q mixed.TicketQueue
+		called := make(chan struct{})
+		q.Take().OnCall(func() { close(called) })
+		<-called
+	})
+}
