@@ -14,7 +14,6 @@ type waiter struct {
 	party   park.Party
 	granted uint32 // 1 once it is, by whoever took it out of the line; atomic while anybody else knows w
 	note    uint64 // the primitive's own: what is waited for, or what was granted
-	place   int    // what a granter may tell beside the grant, before it: a place in a row
 
 	// Guarded by the guard of the line.
 	line           *line // nil: in none

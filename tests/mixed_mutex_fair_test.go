@@ -1,0 +1,103 @@
+package tests
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/mixed"
+)
+
+// One takes the mutex again as soon as it has given it up, and lets others run only while it
+// holds it. On one thread it is known how often it can do that while somebody waits.
+func TestMutexIsHandedOverIfBargingDoesNotPay(t *testing.T) {
+	mutexEachThread(t, func(t *testing.T, s *sched.Scheduler) {
+		const wanted = 10
+		turns := mutexBesideGreedy(t, s, wanted, 1)
+		assert.LessOrEqual(t, turns, 4*wanted, "turns of the greedy one")
+	})
+}
+
+// As before, but many turns are done for each time that others may run: that pays, until
+// somebody has waited for long. A million turns take longer than that.
+func TestMutexIsHandedOverToWhoHasWaitedLong(t *testing.T) {
+	mutexEachThread(t, func(t *testing.T, s *sched.Scheduler) {
+		turns := mutexBesideGreedy(t, s, 1, 5)
+		assert.Greater(t, turns, 5, "barging pays at first")
+		assert.Less(t, turns, mutexMostTurns, "turns of the greedy one")
+	})
+}
+
+const mutexMostTurns = 1_000_000
+
+func mutexEachThread(t *testing.T, test func(t *testing.T, s *sched.Scheduler)) {
+	eachScheduler(t, oneThread, test)
+}
+
+// mutexBesideGreedy returns how many turns a greedy task had with a mutex until another
+// task had so many. The greedy one gives others a chance only in every so many turns, and
+// gives up in the end.
+func mutexBesideGreedy(t *testing.T, s *sched.Scheduler, wanted, every int) (turns int) {
+	var m mixed.Mutex
+	had := 0
+	over := newLatch(2)
+	greedy := func() {
+		defer over.done()
+		for had < wanted && turns < mutexMostTurns {
+			m.Lock()
+			turns++
+			if turns%every == 0 {
+				sched.Yield()
+			}
+			m.Unlock()
+		}
+	}
+	victim := func() {
+		defer over.done()
+		for had < wanted {
+			m.Lock()
+			had++
+			m.Unlock()
+		}
+	}
+	perform(t, s, func() { // so that neither begins before the other is there
+		schedule(t, s, greedy)
+		schedule(t, s, victim)
+	})
+	over.wait()
+	return turns
+}
+
+// The same with all kinds of parties, where nobody knows how many turns there may be. It ends.
+func TestMutexStarvesNobody(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const victims = 3
+		var m mixed.Mutex
+		var left atomic.Int64
+		left.Store(victims)
+		turns := 0
+		for range 2 {
+			c.start(func() {
+				for left.Load() > 0 {
+					m.Lock()
+					pause()
+					m.Unlock()
+				}
+			})
+		}
+		for range victims {
+			c.start(func() {
+				defer left.Add(-1)
+				for range 5 {
+					m.Lock()
+					turns++
+					m.Unlock()
+				}
+			})
+		}
+		c.wait()
+		assert.Equal(c.t, 5*victims, turns)
+	})
+}

@@ -1,0 +1,188 @@
+package tests
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/mixed"
+	"fiberlab/sched/park"
+)
+
+func TestMutexExcludesOthers(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const parties = 8
+		rounds := scaled(50, 20)
+		var m mixed.Mutex
+		count := 0 // a lost update, or the race detector, tells of two who are in at once
+		for range parties {
+			c.start(func() {
+				for range rounds {
+					m.Lock()
+					before := count
+					pause()
+					count = before + 1
+					m.Unlock()
+				}
+			})
+		}
+		c.wait()
+		assert.Equal(c.t, parties*rounds, count)
+	})
+}
+
+func TestMutexTryLock(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m mixed.Mutex
+		assert.True(c.t, m.TryLock())
+		assert.False(c.t, m.TryLock(), "somebody has it")
+		var got atomic.Int64
+		for range 4 {
+			c.start(func() {
+				if m.TryLock() {
+					got.Add(1)
+				}
+			})
+		}
+		c.wait()
+		assert.Zero(c.t, got.Load())
+		m.Unlock()
+		assert.True(c.t, m.TryLock(), "nobody has it")
+		m.Unlock()
+	})
+}
+
+func TestMutexLockContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m mixed.Mutex
+		over, cancel := context.WithCancel(context.Background())
+		m.Lock()
+		var cancelled, late atomic.Int64
+		for i := range 10 {
+			c.start(func() {
+				if i%2 == 0 {
+					if m.LockContext(over) == context.Canceled {
+						cancelled.Add(1)
+					}
+					return
+				}
+				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+				defer stop()
+				if m.LockContext(short) == context.DeadlineExceeded {
+					late.Add(1)
+				}
+			})
+		}
+		c.start(cancel)
+		c.wait()
+		assert.EqualValues(c.t, 5, cancelled.Load())
+		assert.EqualValues(c.t, 5, late.Load())
+		m.Unlock()
+		assert.NoError(c.t, m.LockContext(over), "a free mutex is taken whatever the context says")
+		m.Unlock()
+	})
+}
+
+// Contexts end while the mutex goes round: who is told that it has the mutex has it, and
+// in the end it is free, and nobody waits for ever.
+func TestMutexStormOfCancelsAndUnlocks(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range scaled(30, 10) {
+			var m mixed.Mutex
+			ctx, cancel := context.WithCancel(context.Background())
+			inside, wrong := 0, 0
+			turn := func(err error) {
+				if err != nil {
+					return
+				}
+				if inside++; inside != 1 {
+					wrong++
+				}
+				pause()
+				inside--
+				m.Unlock()
+			}
+			for i := range 8 {
+				c.start(func() {
+					for range 4 {
+						if i%2 == 0 {
+							turn(m.LockContext(ctx))
+						} else {
+							m.Lock()
+							turn(nil)
+						}
+					}
+				})
+			}
+			c.start(cancel)
+			c.wait()
+			assert.Zero(c.t, wrong)
+			assert.True(c.t, m.TryLock(), "nobody has it any more")
+		}
+	})
+}
+
+func TestMutexMisuse(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m mixed.Mutex
+		panicsWith(c.t, mixed.ErrUnlocked, m.Unlock)
+		m.Lock()
+		c.start(func() {
+			mutexContract(c.t, mixed.ErrNotHolder, m.MustHold)
+			m.MustNotHold()
+		})
+		c.wait()
+		m.MustHold()
+		mutexContract(c.t, mixed.ErrHolder, m.MustNotHold)
+		m.Unlock()
+		mutexContract(c.t, mixed.ErrUnlocked, m.MustHold)
+		m.MustNotHold()
+		assert.True(c.t, m.TryLock(), "misuse has not changed it")
+		m.Unlock()
+	})
+}
+
+// mutexContract checks that f panics in debug builds, and does nothing in others.
+func mutexContract(t *testing.T, want error, f func()) {
+	if park.Debug {
+		panicsWith(t, want, f)
+		return
+	}
+	assert.NotPanics(t, f)
+}
+
+func TestMutexKnowsItsHolderInDebugBuilds(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m mixed.Mutex
+		m.Lock()
+		if park.Debug {
+			panicsWith(c.t, mixed.ErrHolder, m.Lock)
+			panicsWith(c.t, mixed.ErrHolder, func() { _ = m.LockContext(context.Background()) })
+		}
+		c.start(func() {
+			if park.Debug {
+				panicsWith(c.t, mixed.ErrNotHolder, m.Unlock)
+				return
+			}
+			m.Unlock() // allowed, if not checked
+		})
+		c.wait()
+		if park.Debug {
+			m.Unlock()
+		}
+		assert.True(c.t, m.TryLock())
+	})
+}
+
+func TestMutexAllocatesNothing(t *testing.T) {
+	var m mixed.Mutex
+	count := 0
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		m.Lock()
+		count++
+		m.Unlock()
+	}))
+}

@@ -1,0 +1,106 @@
+package tests
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/mixed"
+)
+
+func TestRWMutexWriterGoesBeforeReadersWhoComeLater(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m mixed.RWMutex
+		written := false
+		m.RLock()
+		c.start(func() {
+			m.Lock()
+			pause()
+			written = true
+			m.Unlock()
+		})
+		rwAwaitWriter(&m)
+		for range 4 {
+			c.start(func() {
+				m.RLock()
+				assert.True(c.t, written, "a reader came in before the writer")
+				m.RUnlock()
+			})
+		}
+		pause()
+		m.RUnlock()
+	})
+}
+
+// On one thread it is known who has come when.
+func TestRWMutexReadersGoBeforeTheNextWriter(t *testing.T) {
+	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
+		var m mixed.RWMutex
+		var order journal[string]
+		over := newLatch(4)
+		task := func(name string, lock, unlock func()) {
+			schedule(t, s, func() {
+				defer over.done()
+				lock()
+				order.add(name)
+				sched.Yield()
+				unlock()
+			})
+		}
+		perform(t, s, func() {
+			m.Lock()
+			task("second writer", m.Lock, m.Unlock)
+			task("reader", m.RLock, m.RUnlock)
+			task("third writer", m.Lock, m.Unlock)
+			task("reader", m.RLock, m.RUnlock)
+			for range 10 {
+				sched.Yield()
+			}
+			m.Unlock()
+		})
+		over.wait()
+		assert.Equal(t, []string{"reader", "reader"}, order.all()[:2])
+	})
+}
+
+// Readers who are never all out do not keep a writer out, nor writers who never stop a
+// reader. It ends.
+func TestRWMutexStarvesNobody(t *testing.T) {
+	t.Run("writer", func(t *testing.T) {
+		eachCompany(t, func(c *company) {
+			var m mixed.RWMutex
+			rwBeside(c, m.RLocker(), &m)
+		})
+	})
+	t.Run("reader", func(t *testing.T) {
+		eachCompany(t, func(c *company) {
+			var m mixed.RWMutex
+			rwBeside(c, &m, m.RLocker())
+		})
+	})
+}
+
+// rwBeside has three take one lock in turns until another one has had the other lock.
+func rwBeside(c *company, greedy, victim sync.Locker) {
+	var done atomic.Bool
+	for range 3 {
+		c.start(func() {
+			for !done.Load() {
+				greedy.Lock()
+				pause()
+				greedy.Unlock()
+			}
+		})
+	}
+	c.start(func() {
+		defer done.Store(true)
+		for range 5 {
+			victim.Lock()
+			pause()
+			victim.Unlock()
+		}
+	})
+}
