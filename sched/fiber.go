@@ -17,6 +17,7 @@ type Fiber struct {
 	fiber  *fiber.Fiber
 	worker *Worker
 	id     int
+	place  any // what its present task keeps there; only the task itself uses it
 
 	// Guarded by the worker's lock.
 	state    State

@@ -6,7 +6,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-var _ park.Party = (*Fiber)(nil)
+var _ park.Keeper = (*Fiber)(nil)
 
 // Park blocks the calling task, which must run on f, until f.Unpark has been called,
 // or until deadline if that is not the zero time; see [park.Party]. It is what the
@@ -59,3 +59,7 @@ func (f *Fiber) Unpark() {
 func (f *Fiber) Start(g func()) error {
 	return f.worker.scheduler.Enqueue(Task{Func: g})
 }
+
+// Place is where f keeps what belongs to its present task; see [park.Keeper]. The main fiber of
+// a goroutine that is bound keeps it until Unbind.
+func (f *Fiber) Place() *any { return &f.place }

@@ -31,7 +31,7 @@ func (w *Worker) runUntilIdle() {
 			if more {
 				w.scheduler.rouse()
 			}
-			w.execute(task.Func)
+			w.execute(f, task.Func)
 			q.lock()
 		default:
 			return

@@ -28,12 +28,16 @@ func Schedule(f func()) error {
 	return own.worker.scheduler.enqueue(Task{Func: f}, own.worker)
 }
 
-// execute calls the function of a task. The worker's lock must not be held.
-func (w *Worker) execute(task func()) {
+// execute calls the function of a task, on f, the current fiber, which is a clean place
+// again afterwards. The worker's lock must not be held.
+func (w *Worker) execute(f *Fiber, task func()) {
 	returned := false
 	defer func() {
 		if !returned {
 			w.failed(recover())
+		}
+		if f.place != nil {
+			f.place = nil
 		}
 	}()
 	task()

@@ -15,8 +15,8 @@ import (
 	"fiberlab/sched"
 )
 
-// envStress names the environment variable that says how long the stress test of the
-// scheduler works on each backend, such as 60s.
+// envStress names the environment variable that says how long a stress test works on
+// each backend, such as 60s.
 const envStress = "FIBERLAB_STRESS"
 
 // stress is a crowd of tasks that block on one another. Each part of it ends by its own
@@ -184,13 +184,14 @@ func (x *stress) String() string {
 	return fmt.Sprintf("over: %v, tasks that have not ended: %d", x.over.Load(), x.open.Load())
 }
 
-func stressTime(t *testing.T) time.Duration {
+// stressTime is how long a stress test works on each backend: usual, unless the environment asks for more.
+func stressTime(t *testing.T, usual time.Duration) time.Duration {
 	if text := os.Getenv(envStress); text != "" {
 		d, err := time.ParseDuration(text)
 		require.NoError(t, err, envStress)
 		return d
 	}
-	return time.Duration(scaled(6, 2)) * time.Second
+	return usual
 }
 
 func TestSchedulerStress(t *testing.T) {
@@ -212,7 +213,7 @@ func TestSchedulerStress(t *testing.T) {
 		}
 		x.storm(2, 6)
 		x.storm(30, 1)
-		time.Sleep(stressTime(t))
+		time.Sleep(stressTime(t, time.Duration(scaled(6, 2))*time.Second))
 		x.over.Store(true)
 		x.parts.Wait()
 		assert.NoError(t, s.Close())

@@ -24,6 +24,17 @@ type Party interface {
 	Start(f func()) error
 }
 
+// Keeper is a Party that serves one task after the other, and has a place for what
+// belongs to the present one.
+type Keeper interface {
+	Party
+
+	// Place is where one value may be kept. It holds nil when a task begins, and the
+	// value is dropped when the task ends, however it ends. Only the party itself may
+	// use it, so it needs no lock.
+	Place() *any
+}
+
 // Fiber returns the caller as a Party if it runs on a fiber that has a scheduler, and
 // nil otherwise. It costs some nanoseconds and does not block.
 //
@@ -33,6 +44,17 @@ func Fiber() Party {
 	if f := fiber.Current(); f != nil {
 		if p, ok := f.Value().(Party); ok {
 			return p
+		}
+	}
+	return nil
+}
+
+// Place returns the caller's own place if it is a Keeper, and nil otherwise. It costs some
+// nanoseconds and does not block.
+func Place() *any {
+	if f := fiber.Current(); f != nil {
+		if k, ok := f.Value().(Keeper); ok {
+			return k.Place()
 		}
 	}
 	return nil

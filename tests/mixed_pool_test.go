@@ -1,0 +1,196 @@
+package tests
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/mixed"
+)
+
+// poolItem knows whether it is lent, and to how many.
+type poolItem struct {
+	id      int
+	holders atomic.Int32
+	fresh   bool
+}
+
+// poolItems numbers the items that it makes.
+func poolItems(made *atomic.Int32) mixed.Items[*poolItem] {
+	return mixed.Items[*poolItem]{Make: func() *poolItem { return &poolItem{id: int(made.Add(1)), fresh: true} }}
+}
+
+func TestPoolLendsAnItemToOneAtATime(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const parties, items = 12, 3
+		rounds := scaled(20, 5)
+		var made, extra, shared atomic.Int32
+		bounded := mixed.NewBoundedPool(items, poolItems(&made))
+		unbounded := mixed.NewUnboundedPool(poolItems(&extra))
+		hold := func(loan mixed.Loan[*poolItem]) {
+			item := *loan.Get()
+			if item.holders.Add(1) != 1 {
+				shared.Add(1)
+			}
+			pause()
+			item.holders.Add(-1)
+			loan.Return()
+		}
+		for range parties {
+			c.start(func() {
+				for range rounds {
+					hold(bounded.Borrow())
+					hold(unbounded.Borrow())
+					if loan, ok := bounded.TryBorrow(); ok {
+						hold(loan)
+					}
+				}
+			})
+		}
+		c.wait()
+		assert.Zero(c.t, shared.Load(), "items that several held")
+		assert.EqualValues(c.t, items, made.Load())
+		assert.Equal(c.t, items, bounded.Free())
+		assert.LessOrEqual(c.t, extra.Load(), int32(parties))
+		assert.EqualValues(c.t, extra.Load(), unbounded.Free(), "of those made, how many are back")
+	})
+}
+
+// Those who wait come in a known order, for each begins when the one before it stands in line; nobody
+// may overtake them.
+func TestPoolServesInOrder(t *testing.T) {
+	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
+		const waiters = 6
+		pool := mixed.NewBoundedPool(1, mixed.Items[int]{})
+		var order journal[int]
+		over := newLatch(waiters)
+		perform(t, s, func() {
+			loan := pool.Borrow()
+			for i := range waiters {
+				var begun atomic.Bool
+				schedule(t, s, func() {
+					defer over.done()
+					begun.Store(true)
+					own := pool.Borrow() // on the one thread, nobody runs before it waits
+					order.add(i)
+					sched.Yield()
+					own.Return()
+				})
+				for !begun.Load() {
+					sched.Yield()
+				}
+			}
+			_, ok := pool.TryBorrow()
+			assert.False(t, ok)
+			loan.Return()
+			_, ok = pool.TryBorrow()
+			assert.False(t, ok, "TryBorrow overtakes those who wait")
+		})
+		over.wait()
+		assert.Equal(t, []int{0, 1, 2, 3, 4, 5}, order.all())
+	})
+}
+
+// Borrowing gives up at any time, while items come back: none may be lost, and none lent in error.
+func TestPoolStormOfCancelsAndReturns(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		rng := newRand(c.t)
+		var wrong atomic.Int32
+		for range scaled(15, 4) {
+			const items = 2
+			pool := mixed.NewBoundedPool(items, mixed.Items[int]{})
+			ctx, cancel := context.WithCancel(context.Background())
+			for range 8 {
+				turns := rng.IntN(5)
+				c.start(func() {
+					for range turns {
+						pause()
+					}
+					short, stop := context.WithTimeout(ctx, time.Duration(turns)*50*time.Microsecond)
+					defer stop()
+					loan, err := pool.BorrowContext(short)
+					if err != nil {
+						// A deadline counts even if the context has not noticed it yet.
+						if deadline, _ := short.Deadline(); short.Err() == nil && time.Now().Before(deadline) {
+							wrong.Add(1) // it gave up early
+						}
+						return
+					}
+					pause()
+					loan.Return()
+				})
+			}
+			c.start(cancel)
+			c.wait()
+			assert.Equal(c.t, items, pool.Free(), "items that are back")
+		}
+		assert.Zero(c.t, wrong.Load())
+	})
+}
+
+func TestPoolResetsWhatComesBack(t *testing.T) {
+	makes, resets := 0, 0
+	items := mixed.Items[string]{
+		Make:  func() string { makes++; return "new" },
+		Reset: func(s *string) { resets++; *s += ", reset" },
+	}
+	bounded, unbounded := mixed.NewBoundedPool(1, items), mixed.NewUnboundedPool(items)
+	for _, borrow := range []func() mixed.Loan[string]{bounded.Borrow, unbounded.Borrow} {
+		makes, resets = 0, 0
+		loan := borrow()
+		assert.Equal(t, "new", *loan.Get())
+		loan.Return()
+		loan = borrow()
+		assert.Equal(t, "new, reset", *loan.Get())
+		loan.Return()
+		assert.Equal(t, 2, resets)
+	}
+	assert.Equal(t, 1, makes, "of the unbounded pool")
+	_, ok := mixed.NewUnboundedPool(items).TryBorrow()
+	assert.False(t, ok, "TryBorrow makes items")
+	kept := mixed.NewBoundedPool(1, mixed.Items[int]{})
+	loan := kept.Borrow()
+	*loan.Get() = 5
+	loan.Return()
+	assert.Equal(t, 5, *kept.Borrow().Get(), "without Reset it is as it was left")
+}
+
+func TestPoolOutlivesPanicsOfItsItems(t *testing.T) {
+	failing := true
+	fail := func() {
+		if failing {
+			panic(errDAGNode)
+		}
+	}
+	bounded := mixed.NewBoundedPool(1, mixed.Items[int]{Reset: func(*int) { fail() }})
+	loan := bounded.Borrow()
+	panicsWith(t, errDAGNode, loan.Return)
+	assert.Equal(t, 1, bounded.Free(), "an item is lost if its Reset panics")
+	unbounded := mixed.NewUnboundedPool(mixed.Items[int]{Make: func() int { fail(); return 1 }})
+	panicsWith(t, errDAGNode, func() { unbounded.Borrow() })
+	failing = false
+	bounded.Borrow().Return()
+	unbounded.Borrow().Return()
+}
+
+func TestPoolMisuse(t *testing.T) {
+	panicsWith(t, mixed.ErrNegative, func() { mixed.NewBoundedPool(-1, mixed.Items[int]{}) })
+	pool := mixed.NewBoundedPool(1, mixed.Items[int]{})
+	loan := pool.Borrow()
+	same := loan
+	loan.Return()
+	panicsWith(t, mixed.ErrReturned, loan.Return)
+	panicsWith(t, mixed.ErrReturned, same.Return)
+	panicsWith(t, mixed.ErrReturned, func() { same.Get() })
+	next := pool.Borrow() // of the same item
+	panicsWith(t, mixed.ErrReturned, loan.Return)
+	next.Return()
+	assert.Equal(t, 1, pool.Free())
+	var none mixed.Loan[int]
+	panicsWith(t, mixed.ErrReturned, none.Return)
+	panicsWith(t, mixed.ErrReturned, func() { none.Get() })
+}
