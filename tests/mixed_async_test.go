@@ -68,7 +68,7 @@ func TestThenMayBlock(t *testing.T) {
 
 // A panic is the task's, and those who wait do not wait for ever.
 func TestAsyncPanicsAsATask(t *testing.T) {
-	eachConfig(t, mixedWorkers, func(t *testing.T, cfg sched.Config) {
+	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		var values journal[any]
 		cfg.Panicked = func(value any, _ []byte) { values.add(value) }
 		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {

@@ -171,7 +171,7 @@ func TestCallStormOfCancelsAndReturns(t *testing.T) {
 
 // A scheduler that waits for a call to end is not stuck, however long that takes.
 func TestBlockingCallIsNoDeadlock(t *testing.T) {
-	eachConfig(t, mixedWorkers, func(t *testing.T, cfg sched.Config) {
+	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		cfg.Patience = time.Millisecond
 		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			schedule(t, s, func() { mixed.BlockingCall(func() { time.Sleep(5 * cfg.Patience) }) })

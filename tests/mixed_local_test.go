@@ -61,7 +61,7 @@ func localAgainstMap(t *testing.T, rng *rand.Rand, vars *[5]mixed.Local[int]) {
 
 // A task's values go when it ends, in whatever way, although its fiber lives on.
 func TestLocalEndsWithItsTask(t *testing.T) {
-	eachConfig(t, mixedWorkers, func(t *testing.T, cfg sched.Config) {
+	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		var panics atomic.Int64
 		cfg.Panicked = func(any, []byte) { panics.Add(1) }
 		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {

@@ -7,8 +7,14 @@ import (
 	"fiberlab/sched"
 )
 
-// The numbers of workers that the tests of primitives run with.
-var mixedWorkers = []int{0, 1, 2, 8}
+// mixedWorkers are the numbers of workers that the tests of primitives run with. Under
+// -short, fewer will do, but not for the race detector.
+func mixedWorkers() []int {
+	if testing.Short() && !raceDetector {
+		return []int{0, 2}
+	}
+	return []int{0, 1, 2, 8}
+}
 
 // company is who takes part in a test of primitives: tasks, goroutines, or each in turn.
 type company struct {
@@ -29,7 +35,7 @@ func eachCompany(t *testing.T, test func(c *company)) {
 		noLeaks(t)
 		meet(&company{t: t}, test)
 	})
-	eachConfig(t, mixedWorkers, func(t *testing.T, cfg sched.Config) {
+	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		for _, mixed := range []bool{false, true} {
 			name := map[bool]string{false: "fibers", true: "mixed"}[mixed]
 			t.Run(name, func(t *testing.T) {
