@@ -64,7 +64,9 @@ func TestCTasksTakeTurns(t *testing.T) {
 					}
 				}}))
 				r.Run()
-				assert.Positive(t, laps, "the Go task did not go on while C tasks of its worker waited")
+				if workers < 2 { // another worker may have run all players before this one had to wait
+					assert.Positive(t, laps, "the Go task did not go on while C tasks of its worker waited")
+				}
 				ended.Store(true)
 				assert.Equal(t, ring.players*ring.laps, r.Passes())
 				assert.Zero(t, r.Broken())
