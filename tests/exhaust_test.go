@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/stack"
-	"fiberlab/tests/trapbody"
 )
 
 // keptFiber is a fiber that was made before something ran out, with the laps that
@@ -202,96 +200,6 @@ var childAddresses = newChild("addresses", func(t childT, b fiber.Backend) {
 	childDone(t, root)
 })
 
-// lapBodies returns what makes C fibers that switch to root once.
-func lapBodies(b fiber.Backend, root *fiber.Fiber) (create func() (*fiber.Fiber, error), laps *[]*trapbody.Laps) {
-	laps = new([]*trapbody.Laps)
-	return func() (*fiber.Fiber, error) {
-		l := trapbody.NewLaps(root.Handle(), 1)
-		*laps = append(*laps, l)
-		return fiber.NewC(fiber.Config{Name: "one too many", Backend: b, StackSize: 4096}, trapbody.LapBody(), l.Argument())
-	}, laps
-}
-
-// runAndClose enters each of the fibers of lapBodies twice and closes them.
-func runAndClose(t childT, root *fiber.Fiber, fibers []*fiber.Fiber, laps []*trapbody.Laps) {
-	for range 2 {
-		for _, f := range fibers {
-			if err := root.SwitchTo(f); err != nil {
-				require.NoError(t, err)
-			}
-		}
-	}
-	for i, f := range fibers {
-		require.Equal(t, 1, laps[i].Done())
-		require.Zero(t, laps[i].Broken())
-		require.NoError(t, f.Close())
-	}
-	for _, l := range laps {
-		l.Free()
-	}
-}
-
-func maxMapCount(t childT) int {
-	text, err := os.ReadFile("/proc/sys/vm/max_map_count")
-	require.NoError(t, err)
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	require.NoError(t, err)
-	if n > 1<<20 {
-		t.Skip("vm.max_map_count is too large to be used up: ", n)
-	}
-	return n
-}
-
-// The package's own stacks use the mappings up, as far as it lets them.
-var childMappings = newChild("mappings", func(t childT, b fiber.Backend) {
-	most := maxMapCount(t)
-	forceMprotectGuards(t)
-	root := childRoot(t, b)
-	var over bool
-	kept := keepFibers(t, root, 30, &over)
-	create, laps := lapBodies(b, root)
-	fibers := makeUntilExhausted(t, most/2, create, "vm.max_map_count")
-	require.Greater(t, len(fibers), most/2-1000)
-	lapAll(t, root, kept)
-	spareThreads() // the rest of the process still has mappings for threads
-	runAndClose(t, root, fibers, *laps)
-	lapAll(t, root, kept)
-	endAll(t, root, kept, &over)
-	childDone(t, root)
-})
-
-// Somebody else has used them up.
-var childOthersMappings = newChild("others' mappings", func(t childT, b fiber.Backend) {
-	most := maxMapCount(t)
-	debug.SetGCPercent(-1)
-	forceMprotectGuards(t)
-	root := childRoot(t, b)
-	var over bool
-	kept := keepFibers(t, root, 30, &over)
-	spareThreads()
-
-	page := os.Getpagesize()
-	mem, err := unix.Mmap(-1, 0, page*2*most, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
-	require.NoError(t, err)
-	for cut := 0; err == nil; cut++ {
-		if cut > most {
-			t.Skip("the kernel does not bound the number of mappings")
-		}
-		err = unix.Mprotect(mem[2*page*cut:][:page], unix.PROT_NONE)
-	}
-	require.ErrorIs(t, err, unix.ENOMEM)
-	require.NoError(t, unix.Mprotect(mem[:page*400], unix.PROT_READ))
-
-	create, laps := lapBodies(b, root)
-	fibers := makeUntilExhausted(t, 1000, create, "vm.max_map_count")
-	require.Greater(t, len(fibers), 50)
-	lapAll(t, root, kept)
-	require.NoError(t, unix.Munmap(mem))
-	runAndClose(t, root, fibers, *laps)
-	endAll(t, root, kept, &over)
-	childDone(t, root)
-})
-
 func TestExhaustion(t *testing.T) {
 	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
 		for _, size := range []int{64 << 10, 8 << 20} {
@@ -303,67 +211,4 @@ func TestExhaustion(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", name, b), func(t *testing.T) { runChildOK(t, name, b) })
 		}
 	}
-}
-
-// attachElsewhere attaches and detaches a goroutine of its own.
-func attachElsewhere(b fiber.Backend) error {
-	done := make(chan error)
-	go func() {
-		root, err := fiber.Attach(b)
-		if err == nil {
-			err = root.Detach()
-		}
-		done <- err
-	}()
-	return <-done
-}
-
-// C's memory for control blocks and contexts may be refused at each of its uses:
-// for a fiber, for a root, or for the context of a root that first leaves by ucontext.
-func TestNoMemoryForContext(t *testing.T) {
-	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
-		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
-			defer trapbody.Ration(-1)
-			var held []*fiber.Fiber
-			create := func(b fiber.Backend) (*fiber.Fiber, error) {
-				return fiber.New(fiber.Config{Name: "refused", Backend: b}, func() {})
-			}
-			// Each time the calls get one step further.
-			for ration := range 4 {
-				require.NoError(t, fiber.Drain())
-				refusals := trapbody.Refusals()
-				trapbody.Ration(0)
-				f, err := create(fiber.Asm)
-				for ; err == nil; f, err = create(fiber.Asm) { // uses up the control blocks there are
-					held = append(held, f)
-				}
-				require.Nil(t, f)
-				require.ErrorIs(t, err, fiber.ErrNoMemory)
-				require.ErrorContains(t, err, "refused")
-				require.Greater(t, trapbody.Refusals(), refusals)
-				require.ErrorIs(t, attachElsewhere(b), fiber.ErrNoMemory)
-				stats := fiber.ReadStats()
-
-				trapbody.Ration(ration)
-				if f, err = create(b); err != nil {
-					require.ErrorIs(t, err, fiber.ErrNoMemory)
-					require.Equal(t, stats, fiber.ReadStats())
-				} else {
-					for err = root.SwitchTo(f); err != nil; err = root.SwitchTo(f) {
-						require.ErrorIs(t, err, fiber.ErrNoMemory)
-						require.Equal(t, fiber.Ready, f.State())
-						require.Equal(t, fiber.Running, root.State())
-						trapbody.Ration(1)
-					}
-					finish(t, f)
-				}
-				trapbody.Ration(-1)
-				require.NoError(t, attachElsewhere(b))
-			}
-			for _, f := range held {
-				enter(t, root, f)
-				finish(t, f)
-			}
-		})
-	})
 }
