@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,31 +15,8 @@ func TestChannelWaitsEndWithTheirContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		empty, full := mixed.NewChannel[int](0), mixed.NewChannel[int](1)
 		full.Send(1)
-		ctx, cancel := context.WithCancel(context.Background())
-		var cancelled, late atomic.Int64
-		for range 5 {
-			for _, wait := range []func(context.Context) error{
-				func(ctx context.Context) error { _, err := empty.ReceiveContext(ctx); return err },
-				func(ctx context.Context) error { return full.SendContext(ctx, 2) },
-			} {
-				c.start(func() {
-					if wait(ctx) == context.Canceled {
-						cancelled.Add(1)
-					}
-				})
-				c.start(func() {
-					short, stop := context.WithTimeout(context.Background(), time.Millisecond)
-					defer stop()
-					if wait(short) == context.DeadlineExceeded {
-						late.Add(1)
-					}
-				})
-			}
-		}
-		c.start(cancel)
-		c.wait()
-		assert.EqualValues(c.t, 10, cancelled.Load())
-		assert.EqualValues(c.t, 10, late.Load())
+		inVain(c, func(ctx context.Context) error { _, err := empty.ReceiveContext(ctx); return err })
+		ctx := inVain(c, func(ctx context.Context) error { return full.SendContext(ctx, 2) })
 		assert.Equal(c.t, 1, full.Len())
 		v, err := full.ReceiveContext(ctx)
 		require.NoError(c.t, err, "what is possible at once is done even if the context is over")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -48,23 +47,11 @@ func TestFutureGivesAllTheSame(t *testing.T) {
 func TestFutureGetEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var p mixed.Promise[string]
-		ctx, cancel := context.WithCancel(context.Background())
-		for i := range 20 {
-			c.start(func() {
-				if i%2 == 0 {
-					v, err := p.Future().GetContext(ctx)
-					assert.Equal(c.t, context.Canceled, err)
-					assert.Empty(c.t, v)
-					return
-				}
-				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
-				defer stop()
-				_, err := p.Future().GetContext(short)
-				assert.Equal(c.t, context.DeadlineExceeded, err)
-			})
-		}
-		c.start(cancel)
-		c.wait()
+		ctx := inVain(c, func(ctx context.Context) error {
+			v, err := p.Future().GetContext(ctx)
+			assert.Empty(c.t, v)
+			return err
+		})
 		assert.False(c.t, p.Future().Done())
 		p.Set("here")
 		v, err := p.Future().GetContext(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,27 +41,7 @@ func TestLatchOpensAtZeroForAll(t *testing.T) {
 func TestLatchWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		l := mixed.NewLatch(1)
-		ctx, cancel := context.WithCancel(context.Background())
-		var cancelled, late atomic.Int64
-		for i := range 20 {
-			c.start(func() {
-				if i%2 == 0 {
-					if l.WaitContext(ctx) == context.Canceled {
-						cancelled.Add(1)
-					}
-					return
-				}
-				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
-				defer stop()
-				if l.WaitContext(short) == context.DeadlineExceeded {
-					late.Add(1)
-				}
-			})
-		}
-		c.start(cancel)
-		c.wait()
-		assert.EqualValues(c.t, 10, cancelled.Load())
-		assert.EqualValues(c.t, 10, late.Load())
+		ctx := inVain(c, l.WaitContext)
 		l.CountDown()
 		require.NoError(c.t, l.WaitContext(ctx), "an open latch lets even those go on whose context is over")
 	})

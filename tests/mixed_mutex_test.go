@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -58,28 +57,8 @@ func TestMutexTryLock(t *testing.T) {
 func TestMutexLockContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.Mutex
-		over, cancel := context.WithCancel(context.Background())
 		m.Lock()
-		var cancelled, late atomic.Int64
-		for i := range 10 {
-			c.start(func() {
-				if i%2 == 0 {
-					if m.LockContext(over) == context.Canceled {
-						cancelled.Add(1)
-					}
-					return
-				}
-				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
-				defer stop()
-				if m.LockContext(short) == context.DeadlineExceeded {
-					late.Add(1)
-				}
-			})
-		}
-		c.start(cancel)
-		c.wait()
-		assert.EqualValues(c.t, 5, cancelled.Load())
-		assert.EqualValues(c.t, 5, late.Load())
+		over := inVain(c, m.LockContext)
 		m.Unlock()
 		assert.NoError(c.t, m.LockContext(over), "a free mutex is taken whatever the context says")
 		m.Unlock()

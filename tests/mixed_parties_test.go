@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // startParties starts n of the company. Each has a number, and a source of random numbers
@@ -24,6 +26,27 @@ func lapse(rng *rand.Rand) (context.Context, context.CancelFunc) {
 		return ctx, cancel
 	}
 	return context.WithTimeout(context.Background(), time.Duration(rng.IntN(100))*time.Microsecond)
+}
+
+// inVain has tasks and goroutines wait for what does not come. Some are cancelled, for others
+// it takes too long, and each must be told which. It returns a context that is over, when
+// all have given up.
+func inVain(c *company, wait func(ctx context.Context) error) (over context.Context) {
+	over, cancel := context.WithCancel(context.Background())
+	for i := range 20 {
+		c.start(func() {
+			if i%4 < 2 { // not i%2: fibers and goroutines alternate
+				assert.Equal(c.t, context.Canceled, wait(over))
+				return
+			}
+			short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+			defer stop()
+			assert.Equal(c.t, context.DeadlineExceeded, wait(short))
+		})
+	}
+	c.start(cancel)
+	c.wait()
+	return over
 }
 
 // standing is a context that opens a latch when a wait with it has begun: who waits asks

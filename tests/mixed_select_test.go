@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,31 +106,13 @@ func TestSelectMeetsAnother(t *testing.T) {
 
 func TestSelectEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		ctx, cancel := context.WithCancel(context.Background())
 		ch := mixed.NewChannel[int](0)
-		var cancelled, late atomic.Int64
-		for range 4 {
-			c.start(func() {
-				i, err := mixed.Select(ctx, ch.OnSend(1, nil), new(mixed.Channel[string]).OnReceive(nil))
-				if i == -1 && err == context.Canceled {
-					cancelled.Add(1)
-				}
-			})
-			c.start(func() {
-				short, stop := context.WithTimeout(context.Background(), time.Millisecond)
-				defer stop()
-				if i, err := mixed.Select(short); i == -1 && err == context.DeadlineExceeded {
-					late.Add(1)
-				}
-			})
-		}
-		c.start(func() {
-			pause()
-			cancel()
+		inVain(c, func(ctx context.Context) error {
+			i, err := mixed.Select(ctx, ch.OnSend(1, nil), new(mixed.Channel[string]).OnReceive(nil))
+			assert.Equal(c.t, -1, i)
+			return err
 		})
-		c.wait()
-		assert.EqualValues(c.t, 4, cancelled.Load())
-		assert.EqualValues(c.t, 4, late.Load())
+		inVain(c, func(ctx context.Context) error { _, err := mixed.Select(ctx); return err })
 		_, _, ready := ch.TryReceive()
 		assert.False(c.t, ready, "an offer that has been left behind")
 	})
