@@ -2,7 +2,7 @@ package sched
 
 import "fmt"
 
-// State is where a fiber stands, as the source documents have it.
+// State is where a fiber stands. The names are marl's; docs/scheduler.md has the picture.
 type State uint8
 
 const (

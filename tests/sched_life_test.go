@@ -14,7 +14,7 @@ import (
 	"fiberlab/sched"
 )
 
-// The flows of a scheduler's life, each under its name in the source document:
+// The flows of a scheduler's life, each under the name that it has in marl:
 // construct, start, run, runUntilShutdown, stop, destruct.
 
 // Each worker is there when New returns; the caller is not bound.
