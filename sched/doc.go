@@ -16,8 +16,12 @@
 //	Notify        run.go      somebody makes it Queued; so does its deadline (timers.go)
 //	switchTo      suspend.go  its turn has come: it is Running, and its call returns
 //
-// worker.go has the life of a worker, scheduler.go that of a scheduler, deadlock.go
-// what happens if that cannot end.
+// worker.go has the life of a worker and stop.go its end, scheduler.go the life of a
+// scheduler, deadlock.go what happens if that cannot end.
+//
+// Above it stands what tasks wait by: park.go makes a fiber a [park.Party], the only thing
+// that the primitives of fiberlab/sched/mixed know of a scheduler, and fiberlab/sched/ctask
+// has the same waits for C. docs/scheduler.md is about the whole.
 //
 // # Locks
 //

@@ -13,8 +13,6 @@ var _ park.Keeper = (*Fiber)(nil)
 // primitives wait by: unlike Wait it asks for no lock, since an Unpark that comes first
 // is kept. It panics with an error that wraps ErrNotSelf or ErrNoFiber if f is not
 // the caller.
-//
-// What suspend does is written out here, for the same reason as in Fiber.wait.
 func (f *Fiber) Park(deadline time.Time) {
 	if f == nil || Current() != f {
 		panic(f.misuse("park"))
@@ -25,6 +23,7 @@ func (f *Fiber) Park(deadline time.Time) {
 	}
 	w := f.worker
 	w.work.lock()
+	// What suspend does is written out here, for the same reason as in Fiber.wait.
 	if !f.permit {
 		f.parked = true
 		w.block(f, until)

@@ -25,6 +25,9 @@ func (q *work) removeIdle(f *Fiber) {
 	}
 }
 
+// rest is how long a worker waits before it tries once more to make a fiber.
+const rest = time.Millisecond
+
 // makeIdle adds a new fiber to the idle ones. It releases the lock meanwhile. If
 // that cannot be done it tells so, and waits until a fiber is queued or it is
 // time for the next attempt.

@@ -1,0 +1,62 @@
+package sched
+
+// finished tells whether the worker has been told to shut down and nothing is left.
+func (w *Worker) finished() bool {
+	q := &w.work
+	if !q.shutdown || q.blocked > 0 || !q.tasks.empty() || !q.pinned.empty() || !q.fibers.empty() {
+		return false
+	}
+	return w.mode == SingleThreaded || w.inbox.close()
+}
+
+// stop makes the worker end when there is nothing left to do. A multi-threaded one
+// closes done then. A single-threaded one must be stopped on its main fiber, which
+// does what is left to do now; it returns the fibers that keep it from ending.
+func (w *Worker) stop() []Blocked {
+	q := &w.work
+	q.lock()
+	defer q.unlock()
+	q.shutdown = true
+	w.bell.ring()
+	if w.mode == MultiThreaded {
+		return nil
+	}
+	w.blocked = nil
+	w.runOthers()
+	if !q.stuck {
+		w.endFibers()
+	}
+	q.shutdown, q.stuck = false, false
+	return w.blocked
+}
+
+// runOthers has other fibers do what is left to do. The main fiber, which calls it
+// with the lock held, begins no task itself: if that blocked for ever, the main fiber
+// could not go on and tell.
+func (w *Worker) runOthers() {
+	q := &w.work
+	for !w.finished() && !q.stuck {
+		if len(q.idle) == 0 {
+			w.makeIdle()
+			continue
+		}
+		to := q.takeIdle()
+		w.change(w.main, Idle, WhyGiveWay)
+		w.switchTo(to)
+		w.change(w.main, Running, WhyCarry)
+	}
+}
+
+// endFibers ends all fibers but the main one, on which it must be called when the
+// worker is finished, with the lock held.
+func (w *Worker) endFibers() {
+	for len(w.work.idle) > 0 {
+		f := w.work.takeIdle()
+		f.ending = true
+		w.current = f
+		for w.current != w.main {
+			w.enter(w.main, w.current)
+		}
+	}
+	w.closeEnded()
+}
