@@ -51,7 +51,7 @@ func asCTask(t testing.TB, b fiber.Backend, workers int, body func()) {
 // C tasks that wait for one another in mid-call share a thread with one another and
 // with Go tasks.
 func TestCTasksTakeTurns(t *testing.T) {
-	for _, ring := range []struct{ players, laps int }{{2, scaled(2000, 200)}, {40, scaled(100, 20)}} {
+	for _, ring := range []struct{ players, laps int }{{2, scaled(500, 100)}, {40, scaled(100, 20)}} {
 		t.Run(fmt.Sprintf("players=%d", ring.players), func(t *testing.T) {
 			eachCScheduler(t, func(t *testing.T, workers int) {
 				r := taskbody.NewRing(ring.players, ring.laps)

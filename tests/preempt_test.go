@@ -30,7 +30,7 @@ func TestPreemptionOfFibers(t *testing.T) {
 			}()
 			fibers := make([]*fiber.Fiber, n)
 			sums := make([]uint64, n)
-			rounds := scaled(10, 2)
+			rounds := scaled(4, 2)
 			for i := range fibers {
 				fibers[i] = newFiber(t, b, "tight", func() {
 					for range rounds {
@@ -72,7 +72,7 @@ func TestPreemptionAfterAMove(t *testing.T) {
 		var here *fiber.Fiber // the root to go back to
 		rounds := 0
 		mover = newFiber(t, b, "mover", func() {
-			for range scaled(20, 5) {
+			for range scaled(8, 5) {
 				leave(t, here)
 				rounds++
 				for until := collections.Load() + 3; collections.Load() < until; {
@@ -103,7 +103,7 @@ func TestPreemptionAfterAMove(t *testing.T) {
 		})
 		over.Store(true)
 		<-done
-		require.Equal(t, scaled(20, 5), rounds)
+		require.Equal(t, scaled(8, 5), rounds)
 		finish(t, mover)
 	})
 }

@@ -150,7 +150,7 @@ func TestDropOnAnotherThread(t *testing.T) {
 			eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 				require.NoError(t, threadLives(4, b, start))
 				ms, kept := countMs(), fiber.ReadStats().Identities
-				for range scaled(40, 8) {
+				for range scaled(16, 8) {
 					alive := 0
 					require.NoError(t, start(func() {
 						assert.NoError(t, threadLife(b))
