@@ -50,12 +50,12 @@ marl_fiber_swap_fp:
     movzwl  MARL_REG_X87CW(%rdi), %eax
     cmpw    MARL_REG_X87CW(%rsi), %ax
     jne     load_control_words
+    .p2align 4                          /* the padding is run, so it belongs to this function */
     .cfi_endproc
     .size   marl_fiber_swap_fp, . - marl_fiber_swap_fp
 
     .globl  marl_fiber_swap
     .type   marl_fiber_swap, @function
-    .p2align 4
 marl_fiber_swap:
     .cfi_startproc
     endbr64

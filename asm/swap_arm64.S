@@ -58,12 +58,12 @@ marl_fiber_swap_fp:
     ldr     x10, [x1, #MARL_REG_FPCR]
     cmp     x9, x10
     b.ne    load_control_word
+    .p2align 4                          /* the padding is run, so it belongs to this function */
     .cfi_endproc
     .size   marl_fiber_swap_fp, . - marl_fiber_swap_fp
 
     .globl  marl_fiber_swap
     .type   marl_fiber_swap, %function
-    .p2align 4
 marl_fiber_swap:
     .cfi_startproc
     BTI_C

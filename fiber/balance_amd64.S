@@ -44,6 +44,7 @@ fiberlab_swap_balanced:
     .cfi_adjust_cfa_offset 8
     jmp     marl_fiber_swap_fp@PLT
     .cfi_adjust_cfa_offset -8           /* the switch has popped it */
+    nop                                 /* unwinders judge a return address by the byte before it */
 resumed:
     ret
     .cfi_endproc

@@ -1,0 +1,28 @@
+package fiber
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/asm/ctest"
+)
+
+// A profiler or debugger that stops a thread anywhere in a switch finds who called it.
+func TestUnwindAtEachInstructionOfASwitch(t *testing.T) {
+	for _, flag := range []string{"-fcf-protection=none", "-fcf-protection=full"} {
+		t.Run(flag, func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "steps")
+			// By frame pointers the stack cannot be unwound between the loads of rbp and rsp.
+			require.NoError(t, ctest.Compile("-O2", "-Wall", "-Wextra", "-fomit-frame-pointer", flag, "-o", program,
+				"testdata/steps_amd64.c", "balance_amd64.S", "../asm/swap_amd64.S", "../asm/context.c"))
+			result, err := ctest.Run("", program)
+			require.NoError(t, err)
+			if result.Status == ctest.Skipped && ctest.Emulated() {
+				t.Skip("the emulator does not run single instructions")
+			}
+			require.True(t, result.Passed(), "status %d: %s", result.Status, result.Output)
+		})
+	}
+}
