@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"unsafe"
@@ -77,7 +78,11 @@ func (c *carrier) setBody(fn, arg unsafe.Pointer) { C.fiberlab_block_body(c.bloc
 func fiberlabServe(index C.uint32_t) {
 	c := registry.at(uintptr(index))
 	C.fiberlab_lent(c.block, C.uintptr_t(identity.M()))
+	// The thread may have been changed for its root, by an affinity for example. The runtime
+	// makes no threads in the image of one that is locked.
+	runtime.LockOSThread()
 	c.serve()
+	runtime.UnlockOSThread()
 }
 
 // serve runs one fiber's body after the other, until it is given a fiber without

@@ -1,11 +1,13 @@
 package tests
 
 import (
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/sched"
 )
@@ -94,5 +96,45 @@ func TestSameThread(t *testing.T) {
 			})
 		}
 		over.wait()
+	})
+}
+
+// timerSlack is what the calling thread has of it, in nanoseconds. A worker's thread has less
+// than others, and a thread gets that of the one that made it.
+func timerSlack(t *testing.T) int {
+	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	assert.NoError(t, err)
+	return slack
+}
+
+// The threads that the runtime makes because a task needs them are not made in the image of
+// the worker's, which may have been tied to a CPU, for example.
+func TestRuntimesThreadsAreNoWorkers(t *testing.T) {
+	eachScheduler(t, []int{1}, func(t *testing.T, s *sched.Scheduler) {
+		slack := timerSlack(t)
+		first := newSleeper() // on the fiber that its thread began with
+		schedule(t, s, first.task)
+		first.begun.wait()
+		var pipe [2]int
+		require.NoError(t, unix.Pipe(pipe[:]))
+		perform(t, s, func() {
+			assert.NotZero(t, sched.Current().ID())
+			assert.NotEqual(t, slack, timerSlack(t))
+			var blocked sync.WaitGroup
+			for range 10 {
+				blocked.Add(1)
+				go func() {
+					defer blocked.Done()
+					assert.Equal(t, slack, timerSlack(t), "of a thread that is no worker's")
+					_, err := unix.Read(pipe[0], make([]byte, 1)) // keeps its thread
+					assert.NoError(t, err)
+				}()
+				sched.Sleep(time.Millisecond)
+			}
+			assert.NoError(t, unix.Close(pipe[1]))
+			blocked.Wait()
+		})
+		require.NoError(t, unix.Close(pipe[0]))
+		first.wake()
 	})
 }
