@@ -27,7 +27,7 @@
 //
 // The runtime's tools see an identity as a thread, with these limits: a CPU profile
 // counts a thread's samples once for each identity that was made on it; go tool
-// trace refuses an execution trace during which identities were dropped; and after
+// trace refuses an execution trace during which fibers switched; and after
 // a C body that calls Go has moved to another thread, a loop without calls in its Go
 // functions cannot be interrupted, so that it delays the collector.
 package fiber
