@@ -73,6 +73,9 @@ func (f *Fiber) String() string {
 //
 // The thread is never blocked: other fibers of the worker go on with it. So lock is
 // to be held for moments only, and by nobody who waits for something else meanwhile.
+// It must be a lock of package sync, or another whose Unlock wakes no fiber: it is called
+// with the worker's lock held, and would wait for that. For those of package mixed there
+// is mixed.Cond.
 func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, never, pred) }
 
 // WaitFor is Wait with a deadline that is d from now. It tells whether pred held
