@@ -42,7 +42,7 @@ func (b *Barrier) Wait() int {
 // error then, and it is as if the caller had not come: the others wait for somebody else,
 // or for the same one again. If the last of the phase comes at the same moment, the
 // caller may have been counted, and goes on with the others and without an error.
-func (b *Barrier) WaitContext(ctx context.Context) (int, error) { return b.wait(until{ctx: ctx}) }
+func (b *Barrier) WaitContext(ctx context.Context) (int, error) { return b.wait(within(ctx)) }
 
 func (b *Barrier) wait(u until) (int, error) {
 	b.guard.Lock()

@@ -80,7 +80,7 @@ func (c *Cond) Wait() { _ = c.wait(until{}) }
 // WaitContext is Wait that gives up when ctx is over, and returns its error then. L is
 // held again in any case, and locking it heeds no context. A signal that comes at the
 // same moment is either this caller's, who gets nil, or another's: none is lost.
-func (c *Cond) WaitContext(ctx context.Context) error { return c.wait(until{ctx: ctx}) }
+func (c *Cond) WaitContext(ctx context.Context) error { return c.wait(within(ctx)) }
 
 // Await blocks the caller until pred holds: marl's wait with a predicate. L must be
 // held; it is held whenever pred is called, and when Await returns or pred panics.
@@ -89,7 +89,7 @@ func (c *Cond) Await(pred func() bool) { _ = c.await(until{}, pred) }
 // AwaitContext is Await that gives up when ctx is over. It returns the context's error if
 // pred does not hold even then.
 func (c *Cond) AwaitContext(ctx context.Context, pred func() bool) error {
-	return c.await(until{ctx: ctx}, pred)
+	return c.await(within(ctx), pred)
 }
 
 // AwaitFor is Await for no longer than d, and tells whether pred holds: marl's wait_for.

@@ -6,5 +6,6 @@ import "errors"
 // it. All errors of this package wrap such a value and name what they are about. Where
 // a method has no error to return, misuse is a panic with one.
 var (
-	ErrNegative = errors.New("a negative count: give 0 or more")
+	ErrNegative  = errors.New("a negative count: give 0 or more")
+	ErrNoContext = errors.New("the context is nil: give context.Background() to wait for ever")
 )

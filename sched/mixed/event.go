@@ -95,7 +95,7 @@ func (e *Event) Wait() { _ = e.wait(until{}) }
 // WaitContext is Wait that gives up when ctx is over, and returns its error then. A
 // signal that comes at the same moment is either taken, and WaitContext returns nil, or
 // stays for others.
-func (e *Event) WaitContext(ctx context.Context) error { return e.wait(until{ctx: ctx}) }
+func (e *Event) WaitContext(ctx context.Context) error { return e.wait(within(ctx)) }
 
 // WaitFor is Wait for no longer than d, and tells whether there was a signal: marl's
 // wait_for.

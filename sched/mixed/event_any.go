@@ -27,7 +27,7 @@ func WaitAny(events ...*Event) int {
 // WaitAnyContext is WaitAny that gives up when ctx is over. It returns -1 and the
 // context's error then, and has taken no signal.
 func WaitAnyContext(ctx context.Context, events ...*Event) (int, error) {
-	return waitAny(until{ctx: ctx}, events)
+	return waitAny(within(ctx), events)
 }
 
 // waitAny watches all events by one of its own, and whenever that is signalled tries to

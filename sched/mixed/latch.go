@@ -55,7 +55,7 @@ func (l *Latch) Open() bool {
 func (l *Latch) Wait() { _ = l.wait(until{}) }
 
 // WaitContext is Wait that gives up when ctx is over, and returns its error then.
-func (l *Latch) WaitContext(ctx context.Context) error { return l.wait(until{ctx: ctx}) }
+func (l *Latch) WaitContext(ctx context.Context) error { return l.wait(within(ctx)) }
 
 func (l *Latch) wait(u until) error {
 	l.guard.Lock()

@@ -60,7 +60,7 @@ func (m *Mutex) Lock() {
 // the mutex, if it is free, and returns nil; else the next in line is let out in its place.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if !m.state.CompareAndSwap(0, mutexHeld) {
-		if err := m.lockOrWait(until{ctx: ctx}); err != nil {
+		if err := m.lockOrWait(within(ctx)); err != nil {
 			return err
 		}
 	}

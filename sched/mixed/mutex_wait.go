@@ -9,22 +9,28 @@ const mutexPatience = time.Millisecond
 const mutexHandovers = 16
 
 // lockOrWait is LockContext where the mutex was not free at once; who holds it comes here, too.
-//
-// Who is let out of the line has to try like everybody else, and may find that others
-// were faster, for it takes a while to get going. Then it goes back to the line's head.
-// If the mutex has been taken many times meanwhile, that was good for all but one. If
-// only once, whoever has it keeps it for longer than a waiter needs to get going: it
-// might as well be handed over, which saves the waiters their attempts.
 func (m *Mutex) lockOrWait(u until) error {
 	m.holder.mustNot("lock")
 	if m.take() {
 		return nil
 	}
 	w := newWaiter()
-	defer w.free()
-	if m.takeOrQueue(w) {
-		return nil
+	var err error
+	if !m.takeOrQueue(w) {
+		err = m.awaitTurn(w, u)
 	}
+	w.free()
+	return err
+}
+
+// awaitTurn is the later part of lockOrWait, for a w that stands in line.
+//
+// Who is let out of the line has to try like everybody else, and may find that others
+// were faster, for it takes a while to get going. Then it goes back to the line's head.
+// If the mutex has been taken many times meanwhile, that was good for all but one. If
+// only once, whoever has it keeps it for longer than a waiter needs to get going: it
+// might as well be handed over, which saves the waiters their attempts.
+func (m *Mutex) awaitTurn(w *waiter, u until) error {
 	var since time.Time // when it first tried in vain
 	for {
 		err := w.await(u)

@@ -43,7 +43,7 @@ func (o *Once) DoContext(ctx context.Context, f func()) error {
 	if o.done.Load() {
 		return nil
 	}
-	return o.do(until{ctx: ctx}, f)
+	return o.do(within(ctx), f)
 }
 
 func (o *Once) do(u until, f func()) error {

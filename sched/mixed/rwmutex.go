@@ -48,7 +48,7 @@ func (m *RWMutex) RLockContext(ctx context.Context) error {
 	if m.TryRLock() {
 		return nil
 	}
-	return m.rlock(until{ctx: ctx})
+	return m.rlock(within(ctx))
 }
 
 // TryRLock lets the caller read if no writer is in or waits, and tells whether it did.
@@ -96,13 +96,14 @@ func (m *RWMutex) Lock() {
 // LockContext is Lock that gives up when ctx is over, and returns its error then. A lock that
 // is free is taken even so. Who is let in just as ctx ends may write, and gets nil.
 func (m *RWMutex) LockContext(ctx context.Context) error {
+	u := within(ctx)
 	if err := m.writer.LockContext(ctx); err != nil {
 		return err
 	}
 	if m.state.CompareAndSwap(0, rwWriter) {
 		return nil
 	}
-	err := m.awaitReaders(until{ctx: ctx})
+	err := m.awaitReaders(u)
 	if err != nil {
 		m.writer.Unlock()
 	}

@@ -23,20 +23,26 @@ func (m *RWMutex) awaitReaders(u until) error {
 		return nil
 	}
 	w := newWaiter()
-	defer w.free()
 	m.waiting.push(w)
 	m.guard.Unlock()
 	err := w.await(u)
-	if err == nil {
-		return nil
+	if err != nil && !m.giveUp(w) {
+		err = w.await(until{}) // the last reader is about to grant it
 	}
+	w.free()
+	return err
+}
+
+// giveUp takes w out of the line of the writer and lets the readers in, and tells whether it
+// stood there.
+func (m *RWMutex) giveUp(w *waiter) bool {
 	m.guard.Lock()
 	if !m.waiting.remove(w) {
 		m.guard.Unlock()
-		return w.await(until{}) // the last reader is about to grant it
+		return false
 	}
 	m.admit()
-	return err
+	return true
 }
 
 // lastReaderLeft lets the writer in that waits for the readers to leave.

@@ -51,7 +51,7 @@ func (s *Semaphore) Acquire(n int64) {
 // gets nil. If there are less than n in all, the error wraps ErrTooMany, at once. It panics with an
 // error that wraps ErrNegative if n is less than 0.
 func (s *Semaphore) AcquireContext(ctx context.Context, n int64) error {
-	return s.acquire(n, until{ctx: ctx})
+	return s.acquire(n, within(ctx))
 }
 
 // TryAcquire takes n units if they are free and nobody waits, and tells whether it did. It

@@ -12,15 +12,15 @@ func (s *Semaphore) acquire(n int64, u until) error {
 		return fmt.Errorf("mixed: acquire %d units of %d: %w", n, s.units, ErrTooMany)
 	}
 	w := newWaiter()
-	defer w.free()
 	w.note = want
-	if s.takeOrQueue(w) {
-		return nil
+	var err error
+	if !s.takeOrQueue(w) {
+		err = w.await(u)
+		if err != nil && !s.giveUp(w) {
+			err = w.await(until{}) // somebody is about to grant it
+		}
 	}
-	err := w.await(u)
-	if err != nil && !s.giveUp(w) {
-		return w.await(until{}) // somebody is about to grant it
-	}
+	w.free()
 	return err
 }
 

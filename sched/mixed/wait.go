@@ -2,6 +2,7 @@ package mixed
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,8 @@ type waiter struct {
 
 var waiters = sync.Pool{New: func() any { return new(waiter) }}
 
-// newWaiter is the caller's, for one wait.
+// newWaiter is the caller's, for one wait. It is not freed by defer: if a context panics, its
+// waiter may still stand in line, and must not come to others.
 func newWaiter() *waiter {
 	w := waiters.Get().(*waiter)
 	w.begin()
@@ -100,6 +102,16 @@ func (w *waiter) awaitUntil(u until) error {
 type until struct {
 	ctx      context.Context
 	deadline time.Time
+}
+
+// within is until ctx is over. It panics if ctx is nil or, as it is asked something here,
+// if it is made of nil: before its caller stands in a line, where it could not stay.
+func within(ctx context.Context) until {
+	if ctx == nil {
+		panic(fmt.Errorf("mixed: wait with a context: %w", ErrNoContext))
+	}
+	_, _ = ctx.Deadline()
+	return until{ctx: ctx}
 }
 
 // earliest is the deadline, or the zero time if there is none.

@@ -92,7 +92,7 @@ func (g *WaitGroup) Wait() { _ = g.wait(until{}) }
 
 // WaitContext is Wait that gives up when ctx is over, and returns its error then. It
 // returns nil if the count becomes zero at the same moment.
-func (g *WaitGroup) WaitContext(ctx context.Context) error { return g.wait(until{ctx: ctx}) }
+func (g *WaitGroup) WaitContext(ctx context.Context) error { return g.wait(within(ctx)) }
 
 func (g *WaitGroup) wait(u until) error {
 	if g.state.Load()>>1 == 0 {

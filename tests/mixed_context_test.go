@@ -1,0 +1,114 @@
+package tests
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/mixed"
+)
+
+// contextCase makes something that has to be waited for. It returns a wait, and what makes it
+// possible for one who waits.
+type contextCase func() (wait func(ctx context.Context) error, grant func())
+
+var contextCases = map[string]contextCase{
+	"Latch": func() (func(context.Context) error, func()) {
+		l := mixed.NewLatch(1)
+		return l.WaitContext, l.CountDown
+	},
+	"Mutex": func() (func(context.Context) error, func()) {
+		var m mixed.Mutex
+		m.Lock()
+		return func(ctx context.Context) error {
+			err := m.LockContext(ctx)
+			if err == nil {
+				m.Unlock()
+			}
+			return err
+		}, m.Unlock
+	},
+	"RWMutex, writer": func() (func(context.Context) error, func()) {
+		var m mixed.RWMutex
+		m.RLock()
+		return func(ctx context.Context) error {
+			err := m.LockContext(ctx)
+			if err == nil {
+				m.Unlock()
+			}
+			return err
+		}, m.RUnlock
+	},
+	"RWMutex, reader": func() (func(context.Context) error, func()) {
+		var m mixed.RWMutex
+		m.Lock()
+		return m.RLockContext, m.Unlock
+	},
+	"Semaphore": func() (func(context.Context) error, func()) {
+		var s = mixed.NewSemaphore(1)
+		s.Acquire(1)
+		return func(ctx context.Context) error { return s.AcquireContext(ctx, 1) }, func() { s.Release(1) }
+	},
+	"Event": func() (func(context.Context) error, func()) {
+		var e mixed.Event
+		return e.WaitContext, e.Signal
+	},
+	"WaitAny": func() (func(context.Context) error, func()) {
+		var e mixed.Event
+		return func(ctx context.Context) error {
+			_, err := mixed.WaitAnyContext(ctx, &e)
+			return err
+		}, e.Signal
+	},
+	"WaitGroup": func() (func(context.Context) error, func()) {
+		var g mixed.WaitGroup
+		g.Add(1)
+		return g.WaitContext, g.Done
+	},
+	"Once": func() (func(context.Context) error, func()) {
+		var once mixed.Once
+		begun, finished := newLatch(1), newLatch(1)
+		go once.Do(func() {
+			begun.done()
+			finished.wait()
+		})
+		begun.wait()
+		return func(ctx context.Context) error { return once.DoContext(ctx, nil) }, finished.done
+	},
+	"Cond": func() (func(context.Context) error, func()) {
+		cond := mixed.NewCond(&sync.Mutex{})
+		return func(ctx context.Context) error { return condWait(cond, ctx) }, cond.Signal
+	},
+	"Barrier": func() (func(context.Context) error, func()) {
+		b := mixed.NewBarrier(2)
+		return func(ctx context.Context) error {
+			_, err := b.WaitContext(ctx)
+			return err
+		}, func() { b.Wait() }
+	},
+}
+
+// A context that cannot be asked, for it is made of none, is found out before the caller stands
+// in line: nobody is left there whom others would hand something that nobody has.
+func TestContextThatIsNoneLeavesNobodyInLine(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for name, prepare := range contextCases {
+			wait, grant := prepare()
+			assert.Panics(c.t, func() { _ = wait(struct{ context.Context }{}) }, name)
+			s := newStanding(context.Background())
+			c.start(func() { assert.NoError(c.t, wait(s), name) })
+			s.inLine.wait()
+			grant()
+			c.wait()
+		}
+	})
+}
+
+func TestContextMustNotBeNil(t *testing.T) {
+	for name, prepare := range contextCases {
+		wait, _ := prepare()
+		t.Run(name, func(t *testing.T) { panicsWith(t, mixed.ErrNoContext, func() { _ = wait(nil) }) })
+	}
+}
