@@ -43,6 +43,7 @@ func TestCondLooksOnceMoreAtTheEnd(t *testing.T) {
 			assert.NoError(c.t, cond.AwaitContext(over, func() bool { return ready }))
 			assert.ErrorIs(c.t, cond.AwaitContext(over, func() bool { return false }), context.Canceled)
 			assert.False(c.t, cond.AwaitUntil(time.Now(), func() bool { return false }))
+			assert.False(c.t, cond.AwaitUntil(time.Time{}, func() bool { return false }))
 		})
 	})
 }

@@ -112,3 +112,25 @@ func TestContextMustNotBeNil(t *testing.T) {
 		t.Run(name, func(t *testing.T) { panicsWith(t, mixed.ErrNoContext, func() { _ = wait(nil) }) })
 	}
 }
+
+// foreignContext is a context of somebody else's make. Package context needs a goroutine to watch
+// it, for as long as anybody wants to be told of its end.
+type foreignContext struct {
+	context.Context
+	done chan struct{}
+}
+
+func (f foreignContext) Done() <-chan struct{} { return f.done }
+
+// Who has been granted what it waited for is told of no end any more.
+func TestContextIsLetGoAfterTheWait(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for name, prepare := range contextCases {
+			wait, grant := prepare()
+			ctx := foreignContext{context.Background(), make(chan struct{})}
+			lineUp(c, 1, ctx, func(_ int, ctx context.Context) { assert.NoError(c.t, wait(ctx), name) })
+			grant()
+			c.wait()
+		}
+	})
+}

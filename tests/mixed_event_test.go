@@ -2,6 +2,7 @@ package tests
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ func TestEventAutoResetKeepsOneSignal(t *testing.T) {
 			e.Wait()
 			assert.False(c.t, e.WaitFor(time.Millisecond))
 			assert.False(c.t, e.WaitUntil(time.Now()))
+			assert.False(c.t, e.WaitUntil(time.Time{}), "that was long ago")
 			e.Signal()
 			e.Clear()
 			assert.False(c.t, e.Test())
@@ -85,6 +87,24 @@ func TestEventMayBeSignalledAtFirst(t *testing.T) {
 		assert.Equal(t, mode == mixed.ManualReset, e.IsSignalled())
 	}
 	panicsWith(t, mixed.ErrMode, func() { mixed.NewEvent(mixed.ManualReset+1, false) })
+}
+
+// A time that is too far away to be reckoned with is for ever, and none that has passed.
+func TestEventWaitsForAnyTime(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var e mixed.Event
+		for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2} {
+			c.start(func() { assert.True(c.t, e.WaitFor(d), d) })
+			c.start(func() {
+				for range 10 {
+					pause()
+				}
+				e.Signal()
+			})
+			c.wait()
+		}
+		assert.False(c.t, e.WaitFor(math.MinInt64))
+	})
 }
 
 // Tokens go round by events, one for each way; who gives up must not take one along.

@@ -100,7 +100,7 @@ func (c *Cond) AwaitFor(d time.Duration, pred func() bool) bool {
 // AwaitUntil is Await for no longer than to deadline, and tells whether pred holds:
 // marl's wait_until.
 func (c *Cond) AwaitUntil(deadline time.Time, pred func() bool) bool {
-	return c.await(until{deadline: deadline}, pred) == nil
+	return c.await(by(deadline), pred) == nil
 }
 
 func (c *Cond) await(u until, pred func() bool) error {

@@ -104,7 +104,7 @@ func (e *Event) WaitFor(d time.Duration) bool { return e.WaitUntil(time.Now().Ad
 // WaitUntil is Wait for no longer than to deadline, and tells whether there was a
 // signal: marl's wait_until.
 func (e *Event) WaitUntil(deadline time.Time) bool {
-	return e.wait(until{deadline: deadline}) == nil
+	return e.wait(by(deadline)) == nil
 }
 
 func (e *Event) wait(u until) error {

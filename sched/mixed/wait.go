@@ -114,6 +114,14 @@ func within(ctx context.Context) until {
 	return until{ctx: ctx}
 }
 
+// by is until deadline. The zero time is long past.
+func by(deadline time.Time) until {
+	if deadline.IsZero() {
+		deadline = deadline.Add(1)
+	}
+	return until{deadline: deadline}
+}
+
 // earliest is the deadline, or the zero time if there is none.
 func (u until) earliest() time.Time {
 	if u.ctx != nil {
