@@ -16,7 +16,6 @@ var ErrNoParties = errors.New("a barrier needs parties: make it by NewBarrier, w
 type Barrier struct {
 	guard   sync.Mutex
 	parties int
-	waiting int // how many stand in the line
 	line    line
 }
 
@@ -50,39 +49,21 @@ func (b *Barrier) wait(u until) (int, error) {
 		b.guard.Unlock()
 		panic(fmt.Errorf("mixed: wait at a barrier: %w", ErrNoParties))
 	}
-	if b.waiting == b.parties-1 {
+	if b.line.length == b.parties-1 {
 		first := b.line.takeAll()
-		b.waiting = 0
 		b.guard.Unlock()
 		number(first)
 		grantAll(first)
 		return b.parties - 1, nil
 	}
 	w := newWaiter()
-	b.line.push(w)
-	b.waiting++
-	b.guard.Unlock()
-	err := w.await(u)
-	if err != nil && !b.leave(w) {
-		err = w.await(until{}) // somebody is about to grant it
-	}
+	err := b.line.waitAs(w, &b.guard, u)
 	place := int(w.note)
 	w.free()
 	if err != nil {
 		return -1, err
 	}
 	return place, nil
-}
-
-// leave takes w out of the line, and tells whether it was there.
-func (b *Barrier) leave(w *waiter) bool {
-	b.guard.Lock()
-	defer b.guard.Unlock()
-	if !b.line.remove(w) {
-		return false
-	}
-	b.waiting--
-	return true
 }
 
 // number notes the places, from 0, of those whom takeAll has returned.
