@@ -148,12 +148,16 @@ func TestWaitGroupStormOfCancelsAndDones(t *testing.T) {
 func TestWaitGroupMisuse(t *testing.T) {
 	var g mixed.WaitGroup
 	panicsWith(t, mixed.ErrNegative, g.Done)
-	panicsWith(t, mixed.ErrNegative, func() { g.Add(math.MaxInt) })
+	panicsWith(t, mixed.ErrOverflow, func() { g.Add(math.MaxInt) })
 	g.Wait()
 	g.Add(2)
 	panicsWith(t, mixed.ErrNegative, func() { g.Add(-3) })
-	panicsWith(t, mixed.ErrNegative, func() { g.Add(math.MaxInt) })
+	panicsWith(t, mixed.ErrOverflow, func() { g.Add(math.MaxInt) })
 	panicsWith(t, mixed.ErrNegative, func() { g.Add(math.MinInt) })
 	g.Add(-2)
+	g.Add(math.MaxInt / 2)
+	panicsWith(t, mixed.ErrOverflow, func() { g.Add(1) })
+	panicsWith(t, mixed.ErrOverflow, func() { g.Add(math.MaxInt) })
+	g.Add(-math.MaxInt / 2)
 	g.Wait()
 }

@@ -2,12 +2,16 @@ package mixed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"fiberlab/sched/park"
 )
+
+// ErrOverflow is the error of a wait group that cannot count so many.
+var ErrOverflow = errors.New("more than a wait group can count: the most is 2^62-1")
 
 // WaitGroup counts what has begun and has not ended, and lets others wait until it is
 // nothing: marl's WaitGroup. The zero value counts nothing. It must not be copied.
@@ -30,13 +34,15 @@ const (
 )
 
 // Add adds delta, which may be negative, to the count, and at zero lets all who wait go
-// on. It does not block. It panics with an error that wraps ErrNegative, and leaves the
-// count alone, if that would become less than zero.
+// on. It does not block. It panics, and leaves the count alone, if that would become
+// less than zero, with an error that wraps ErrNegative, or more than 2^62-1, with ErrOverflow.
 func (g *WaitGroup) Add(delta int) {
 	for {
 		s := g.state.Load()
 		n := s>>1 + int64(delta)
-		if n < 0 || n > mostCount {
+		if delta > 0 && (n > mostCount || n < 0) { // n < 0: not even an int64 can
+			panic(fmt.Errorf("mixed: add %d to a wait group of %d: %w", delta, s>>1, ErrOverflow))
+		} else if n < 0 {
 			panic(fmt.Errorf("mixed: add %d to a wait group of %d: %w", delta, s>>1, ErrNegative))
 		}
 		if n == 0 && s&waited != 0 {
