@@ -56,6 +56,26 @@ var lastMomentCases = map[string]lastMomentCase{
 			return err
 		}
 	},
+	"Mutex": func(c *company) (func(), func(context.Context) error) {
+		var m mixed.Mutex
+		return heldUntil(c, m.Lock, m.Unlock), func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }
+	},
+	"RWMutex, writer": func(c *company) (func(), func(context.Context) error) {
+		var m mixed.RWMutex
+		return heldUntil(c, m.RLock, m.RUnlock), func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }
+	},
+	"RWMutex, reader": func(c *company) (func(), func(context.Context) error) {
+		var m mixed.RWMutex
+		return heldUntil(c, m.Lock, m.Unlock), func(ctx context.Context) error { return freed(m.RLockContext(ctx), m.RUnlock) }
+	},
+	"Semaphore": func(c *company) (func(), func(context.Context) error) {
+		s := mixed.NewSemaphore(2)
+		s.Acquire(1)
+		return func() { s.Release(1) }, func(ctx context.Context) error {
+			defer func() { assert.False(c.t, s.TryAcquire(1), "the units that it was granted") }()
+			return s.AcquireContext(ctx, 2)
+		}
+	},
 	"Once": func(c *company) (func(), func(context.Context) error) {
 		var once mixed.Once
 		finish := onceBegun(c, &once, func() {})
@@ -64,6 +84,32 @@ var lastMomentCases = map[string]lastMomentCase{
 			once.Do(nil)
 		}, func(ctx context.Context) error { return once.DoContext(ctx, nil) }
 	},
+}
+
+// heldUntil has one of the company lock something. The function that it returns has that one
+// unlock it, and returns then.
+func heldUntil(c *company, lock, unlock func()) (free func()) {
+	locked, end, ended := newLatch(1), newLatch(1), newLatch(1)
+	c.start(func() {
+		lock()
+		locked.done()
+		end.wait()
+		unlock()
+		ended.done()
+	})
+	locked.wait()
+	return func() {
+		end.done()
+		ended.wait()
+	}
+}
+
+// freed unlocks what has been locked, if err is nil, and returns err.
+func freed(err error, unlock func()) error {
+	if err == nil {
+		unlock()
+	}
+	return err
 }
 
 // Each wait is granted when it has seen that its time is over, and has not left the line

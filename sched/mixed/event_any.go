@@ -6,10 +6,10 @@ import (
 )
 
 // AnyOf makes an event that is signalled whenever one of events becomes signalled, and at
-// once if one of them is: marl's Event::any. A Signal that finds
-// its event not signalled has reached the new one, too, when it returns. The events keep what signals they have, whoever takes the new
-// one's; and they keep the new event as long as they live. To wait for one of
-// several now and then, use WaitAny, which leaves no trace.
+// once if one of them is: marl's Event::any. A Signal that finds its event not signalled
+// has reached the new one, too, when it returns. The events keep what signals they have,
+// whoever takes the new one's; and they keep the new event as long as they live. To wait
+// for one of several now and then, use WaitAny, which leaves no trace.
 func AnyOf(mode EventMode, events ...*Event) *Event {
 	either := NewEvent(mode, false)
 	either.watch(events)
@@ -18,8 +18,8 @@ func AnyOf(mode EventMode, events ...*Event) *Event {
 
 // WaitAny blocks the caller until one of events is signalled, takes the signal as that
 // event's Wait would, and returns the index of the event. If several are signalled, it
-// is the first of them. Those who wait for the event alone go first. A signal
-// that another takes or Clear takes back before the caller has come to look is missed.
+// is the first of them. Those who wait for the event alone go first. A signal that
+// another takes, or Clear takes back, before the caller has come to look is missed.
 // Without events it blocks for ever.
 func WaitAny(events ...*Event) int {
 	i, _ := waitAny(until{}, events)
