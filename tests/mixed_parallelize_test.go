@@ -1,11 +1,9 @@
 package tests
 
 import (
-	"context"
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -153,35 +151,4 @@ func TestParallelizeGoexitOnGoroutines(t *testing.T) {
 	}()
 	<-ended
 	assert.False(t, returned.Load(), "the caller's own Goexit ends it")
-}
-
-func TestParallelizeContext(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		c.start(func() {
-			begun := mixed.NewLatch(2)
-			wait := func(ctx context.Context) error {
-				begun.CountDown()
-				var never mixed.Promise[int]
-				_, err := never.Future().GetContext(ctx)
-				return err
-			}
-			fail := func(context.Context) error {
-				begun.Wait()
-				return errFuture
-			}
-			assert.Equal(c.t, errFuture, mixed.ParallelizeContext(context.Background(), wait, fail, wait))
-
-			short, stop := context.WithTimeout(context.Background(), time.Millisecond)
-			defer stop()
-			begun = mixed.NewLatch(3)
-			err := mixed.ParallelizeContext(short, wait, wait)
-			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
-			err = mixed.ParallelizeContext(short, func(context.Context) error {
-				assert.Fail(c.t, "called after its context was over")
-				return nil
-			})
-			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
-			assert.NoError(c.t, mixed.ParallelizeContext(context.Background(), func(context.Context) error { return nil }))
-		})
-	})
 }

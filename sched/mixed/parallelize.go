@@ -20,10 +20,10 @@ func Parallelize(fs ...func()) {
 }
 
 // ParallelizeContext is Parallelize for functions that may fail. Each gets a context that
-// is over when ctx is, or when one of them has failed. A function that nobody has begun by then
-// is not called. ParallelizeContext returns when all that have been called have returned, with the
-// error of the one that failed first, or ctx's error if it was over before that and some were
-// not called.
+// is over when ctx is, or when one of them has failed, panicked or called Goexit. A function that
+// nobody has begun by then is not called. ParallelizeContext returns when all that have been called
+// have returned, with the error of the one that failed first, or ctx's error if it was over before
+// that and some were not called. Panics and Goexit are treated as by Parallelize.
 func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -31,12 +31,15 @@ func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) 
 	var once sync.Once
 	fork(len(fs), func(i int) {
 		err := overAlready(ctx)
+		defer func() {
+			if err != nil {
+				once.Do(func() { first = err })
+				cancel()
+			}
+		}()
 		if err == nil {
+			err = ErrUnfinished // unless it returns
 			err = fs[i](ctx)
-		}
-		if err != nil {
-			once.Do(func() { first = err })
-			cancel()
 		}
 	})
 	return first
