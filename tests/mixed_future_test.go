@@ -122,4 +122,6 @@ func TestFutureMisuse(t *testing.T) {
 	v, err := p.Future().Get()
 	assert.NoError(t, err)
 	assert.Equal(t, 1, v)
+	panicsWith(t, mixed.ErrNilFunc, func() { mixed.Async[int](nil) })
+	panicsWith(t, mixed.ErrNilFunc, func() { mixed.Then[int, int](p.Future(), nil) })
 }

@@ -141,6 +141,10 @@ func TestSelectMisuse(t *testing.T) {
 	panicsWith(t, mixed.ErrCaseInUse, func() { _, _ = mixed.TrySelect(twice, twice) })
 	i, err := mixed.TrySelect(twice)
 	assert.Equal(t, []any{0, nil}, []any{i, err}, "the case is free again")
+	ch.Receive()
+	panicsWith(t, mixed.ErrNilCase, func() { _, _ = mixed.Select(context.Background(), twice, nil) })
+	i, err = mixed.TrySelect(twice)
+	assert.Equal(t, []any{0, nil}, []any{i, err}, "the case is free again")
 
 	problem := ch.OnReceive(func(int, bool) { panic("oops") })
 	assert.PanicsWithValue(t, "oops", func() { _, _ = mixed.TrySelect(problem) })

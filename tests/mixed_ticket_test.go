@@ -175,6 +175,7 @@ func TestTicketMisuse(t *testing.T) {
 	panicsWith(t, mixed.ErrDone, second.Done)
 	first.Done()
 	panicsWith(t, mixed.ErrDone, first.Done)
+	panicsWith(t, mixed.ErrNilFunc, func() { first.OnCall(nil) })
 	q.Take().Wait()
 }
 

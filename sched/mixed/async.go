@@ -25,8 +25,12 @@ func begin(f func()) error {
 // started, the future has the scheduler's error.
 //
 // A panic of f is like a task's or a goroutine's: it is not for those who wait. If the
-// program goes on all the same, they get an error that wraps ErrUnfinished.
+// program goes on all the same, they get an error that wraps ErrUnfinished. Async panics with
+// an error that wraps ErrNilFunc if f is nil.
 func Async[T any](f func() (T, error)) *Future[T] {
+	if f == nil {
+		panic(fmt.Errorf("mixed: async: %w", ErrNilFunc))
+	}
 	p := new(Promise[T])
 	p.begin(f)
 	return p.Future()
@@ -35,8 +39,11 @@ func Async[T any](f func() (T, error)) *Future[T] {
 // Then has g called with what f has got, once f is settled, and returns the future of what g
 // returns. g runs beside whoever settles f, as a task of its scheduler or on a goroutine;
 // beside the caller if f is settled already. So g may block. It is called also if f has
-// failed. Its panic is treated as that of a function of Async.
+// failed. Its panic is treated as that of a function of Async, and so is nil in its place.
 func Then[T, U any](f *Future[T], g func(T, error) (U, error)) *Future[U] {
+	if g == nil {
+		panic(fmt.Errorf("mixed: then: %w", ErrNilFunc))
+	}
 	p := new(Promise[U])
 	f.whenSettled(func() {
 		p.begin(func() (U, error) { return g(f.value, f.err) })

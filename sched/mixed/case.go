@@ -5,8 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// ErrCaseInUse is the error of a case that is given to two Selects at a time, or twice to one.
-var ErrCaseInUse = errors.New("the case is in use: make one for each Select, by OnSend or OnReceive")
+// What can be wrong with a case of a Select: it is given to two at a time, or twice to one; or
+// it is nil.
+var (
+	ErrCaseInUse = errors.New("the case is in use: make one for each Select, by OnSend or OnReceive")
+	ErrNilCase   = errors.New("there is no case: leave it out, or make it of a nil *Channel")
+)
 
 // Case is what a [Select] can do: a send or a receive of one channel. OnSend and
 // OnReceive make cases. A Case may serve again and again, in one Select at a time;

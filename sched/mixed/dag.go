@@ -13,7 +13,6 @@ import (
 // What can be wrong with a graph of functions. The errors of Build name each node that it is wrong with.
 var (
 	ErrNoNodes     = errors.New("the graph has no nodes: add one with Node")
-	ErrNilFunc     = errors.New("the node has no function")
 	ErrUnknownNode = errors.New("it is to come after a node that the builder does not have")
 	ErrCycle       = errors.New("the node comes after itself: nothing in the cycle could ever begin")
 )

@@ -8,4 +8,5 @@ import "errors"
 var (
 	ErrNegative  = errors.New("a negative count: give 0 or more")
 	ErrNoContext = errors.New("the context is nil: give context.Background() to wait for ever")
+	ErrNilFunc   = errors.New("there is no function: give one to be called")
 )

@@ -21,7 +21,8 @@ import (
 //
 // When ctx is over before a case is possible, Select returns -1 and ctx's error.
 // If the case is a send and the channel is closed, the error wraps ErrClosedChannel.
-// It panics with an error that wraps ErrCaseInUse if it cannot have one of the cases.
+// It panics with an error that wraps ErrCaseInUse if it cannot have one of the cases, or
+// ErrNilCase if one is nil.
 func Select(ctx context.Context, cases ...Case) (index int, err error) {
 	return choose(cases, func(c *choice) (int, error) {
 		if i := c.tryOrStand(); i >= 0 {
@@ -66,14 +67,14 @@ type choice struct {
 
 var choices = sync.Pool{New: func() any { return new(choice) }}
 
-// newChoice is the caller's, for one Select. It panics if a case is in use.
+// newChoice is the caller's, for one Select. It panics if a case is in use, or nil.
 func newChoice(cases []Case) *choice {
 	c := choices.Get().(*choice)
 	c.claimed.Store(false)
 	for i, k := range cases {
-		if !k.begin(c, i) {
+		if err := c.adopt(k, i); err != nil {
 			c.free(-1)
-			panic(fmt.Errorf("mixed: select: case %d: %w", i, ErrCaseInUse))
+			panic(fmt.Errorf("mixed: select: case %d: %w", i, err))
 		}
 		c.cases = append(c.cases, k)
 		if k.rank() != 0 {
@@ -86,6 +87,17 @@ func newChoice(cases []Case) *choice {
 	slices.SortFunc(c.locks, func(a, b Case) int { return cmp.Compare(a.rank(), b.rank()) })
 	c.locks = slices.CompactFunc(c.locks, func(a, b Case) bool { return a.rank() == b.rank() })
 	return c
+}
+
+// adopt makes case i part of the choice, or returns what is wrong with it.
+func (c *choice) adopt(k Case, i int) error {
+	switch {
+	case k == nil:
+		return ErrNilCase
+	case !k.begin(c, i):
+		return ErrCaseInUse
+	}
+	return nil
 }
 
 // free gives the choice back, and releases all cases but the one that is still to finish.

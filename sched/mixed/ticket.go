@@ -66,8 +66,12 @@ func (t *Ticket) wait(u until) error {
 // OnCall has f started when the ticket is called, as a task or on a goroutine: beside
 // whoever calls Done of the one before it, or beside the caller if the ticket has been
 // called already. If that one's scheduler cannot start it, it runs on a goroutine. It does
-// not block. f, or somebody after it, calls Done.
+// not block. f, or somebody after it, calls Done. OnCall panics with an error that wraps
+// ErrNilFunc if f is nil.
 func (t *Ticket) OnCall(f func()) {
+	if f == nil {
+		panic(fmt.Errorf("mixed: on the call of a ticket: %w", ErrNilFunc))
+	}
 	t.queue.guard.Lock()
 	called := t.called
 	if !called {
