@@ -84,6 +84,55 @@ var lastMomentCases = map[string]lastMomentCase{
 			once.Do(nil)
 		}, func(ctx context.Context) error { return once.DoContext(ctx, nil) }
 	},
+	"Channel, received from": func(c *company) (func(), func(context.Context) error) {
+		ch := mixed.NewChannel[int](0)
+		return func() { ch.Send(5) }, func(ctx context.Context) error {
+			v, err := ch.ReceiveContext(ctx)
+			assert.Equal(c.t, 5, v)
+			return err
+		}
+	},
+	"Channel, sent to": func(c *company) (func(), func(context.Context) error) {
+		var got int
+		ch := mixed.NewChannel[int](0)
+		return func() { got, _ = ch.Receive() }, func(ctx context.Context) error {
+			defer func() { assert.Equal(c.t, 5, got) }()
+			return ch.SendContext(ctx, 5)
+		}
+	},
+	"Select": func(c *company) (func(), func(context.Context) error) {
+		numbers, words := mixed.NewChannel[int](0), mixed.NewChannel[string](0)
+		return func() { numbers.Send(5) }, func(ctx context.Context) error {
+			var got int
+			i, err := mixed.Select(ctx, words.OnSend("", nil), numbers.OnReceive(func(v int, _ bool) { got = v }))
+			assert.Equal(c.t, []any{1, 5}, []any{i, got})
+			_, _, offered := words.TryReceive()
+			assert.False(c.t, offered, "an offer that has been left behind")
+			return err
+		}
+	},
+	"Future": func(c *company) (func(), func(context.Context) error) {
+		var p mixed.Promise[int]
+		return func() { p.Set(5) }, func(ctx context.Context) error {
+			v, err := p.Future().GetContext(ctx)
+			assert.Equal(c.t, 5, v)
+			return err
+		}
+	},
+	"Ticket": func(c *company) (func(), func(context.Context) error) {
+		var q mixed.TicketQueue
+		first, second := q.Take(), q.Take()
+		return first.Done, second.WaitContext
+	},
+	"BoundedPool": func(c *company) (func(), func(context.Context) error) {
+		pool := mixed.NewBoundedPool(1, mixed.Items[int]{})
+		return pool.Borrow().Return, func(ctx context.Context) error {
+			loan, err := pool.BorrowContext(ctx)
+			assert.Zero(c.t, pool.Free())
+			loan.Return()
+			return err
+		}
+	},
 }
 
 // heldUntil has one of the company lock something. The function that it returns has that one
