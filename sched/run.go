@@ -1,5 +1,7 @@
 package sched
 
+import "math"
+
 // mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
 // wake one another for ever must not keep a task from being begun.
 const mostResumed = 32
@@ -7,6 +9,10 @@ const mostResumed = 32
 // mostBegun is how many tasks are begun in a row while others lie in the inbox:
 // tasks that schedule further ones on their own worker must not keep others out.
 const mostBegun = 64
+
+// mostTaken is how many tasks are then moved from the inbox at once: moving one by one takes
+// its time, and Notify waits for the lock. It is more than mostBegun, so that the inbox empties.
+const mostTaken = 2 * mostBegun
 
 // runUntilIdle runs fibers that are queued and begins tasks until there are neither.
 // The lock must be held; it is released while a task runs.
@@ -59,7 +65,7 @@ func (w *Worker) giveWay(f, to *Fiber) bool {
 }
 
 // look brings to the worker's queues what is due: fibers whose deadline has passed,
-// and the tasks of the inbox when its own have run out or it is the others' turn.
+// and the tasks of the inbox when its own have run out, or some when it is the others' turn.
 // The lock must be held.
 func (w *Worker) look() {
 	q := &w.work
@@ -67,7 +73,11 @@ func (w *Worker) look() {
 		w.enqueueFiberTimeouts()
 	}
 	if (q.tasks.empty() || q.begun >= mostBegun) && w.inbox.waiting.Load() > 0 {
-		w.inbox.take(&q.tasks, int(w.inbox.waiting.Load()))
+		most := mostTaken
+		if q.tasks.empty() {
+			most = math.MaxInt // all there is, which takes no longer than one
+		}
+		w.inbox.take(&q.tasks, most)
 		q.begun = 0
 	}
 }

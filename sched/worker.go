@@ -66,7 +66,7 @@ type work struct {
 	blocked int           // how many are Yielded, Waiting or, after that, Queued
 
 	resumed  int  // fibers resumed since the last task was begun
-	begun    int  // tasks begun since the inbox was last emptied
+	begun    int  // tasks begun since some were last taken from the inbox
 	shutdown bool // run until there is nothing left, then end
 	stuck    bool // single-threaded: shutdown cannot be reached
 
