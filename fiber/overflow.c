@@ -70,7 +70,8 @@ static uintptr_t interrupted_sp(const ucontext_t *uc) {
 }
 
 /* Whether f, a C body's fiber, was in C. Go functions that it calls run on a stack of
- * Go's, and a fault in one is a panic. */
+ * Go's, and a fault in one is a panic. C functions that those call in turn run on f's stack
+ * again, and cannot be told from the body. */
 static int in_c(const fiberlab_fiber *f, const void *context) {
     uintptr_t sp = interrupted_sp(context);
     return f->body && sp >= f->stack_lo && sp < f->stack_hi;

@@ -96,13 +96,17 @@ var (
 		_, argument, _ := trapbody.CallBody(someWork)
 		return fiber.NewC(crashConfig(b), trapbody.NilAfterGoBody(), argument)
 	})
+	childNilUnderGo = newCrash("nil in C called by Go called by a C body", func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+		body, argument, _ := trapbody.CallBody(trapbody.Nil)
+		return fiber.NewC(crashConfig(b), body, argument)
+	})
 	childNilInC = newCrashInGo("nil in C called by a Go body", trapbody.Nil)
 )
 
 // Another fault is no overflow. It is reported all the same, with the fiber's name
 // where Go knows nothing of the fiber.
 func TestFaultIsNoOverflow(t *testing.T) {
-	for _, name := range []string{childNilInCBody, childNilAfterGo, childNilInC} {
+	for _, name := range []string{childNilInCBody, childNilAfterGo, childNilUnderGo, childNilInC} {
 		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
 			t.Run(name+"/"+b.String(), func(t *testing.T) {
 				t.Parallel()
