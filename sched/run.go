@@ -139,7 +139,7 @@ func (w *Worker) fiberIsNext() bool {
 // nextTask takes a task; there must be one. Pinned ones alternate with others.
 func (w *Worker) nextTask() Task {
 	q := &w.work
-	if q.tasks.empty() || !q.pinned.empty() && q.begun&1 == 0 {
+	if q.tasks.empty() || !q.pinned.empty() && q.counts.Tasks&1 == 0 {
 		return q.pinned.pop()
 	}
 	return q.tasks.pop()

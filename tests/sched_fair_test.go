@@ -109,3 +109,39 @@ func TestEndlessTasksStarveNobody(t *testing.T) {
 		over.wait()
 	})
 }
+
+// Tasks that come from outside one by one, each before the last has ended, do not keep a
+// pinned one from its turn.
+func TestTrickleStarvesNoPinnedTask(t *testing.T) {
+	eachScheduler(t, []int{1}, func(t *testing.T, s *sched.Scheduler) {
+		const most = 100
+		feed, fed := make(chan struct{}), make(chan struct{})
+		pinned, over := newLatch(1), newLatch(1)
+		begun := 0
+		var trickle func()
+		trickle = func() {
+			begun++
+			if pinned.isOpen() || begun == most {
+				assert.True(t, pinned.isOpen(), "%d tasks have been begun before the pinned one", begun)
+				over.done()
+				return
+			}
+			feed <- struct{}{}
+			<-fed
+		}
+		schedule(t, s, func() {
+			scheduleHere(t, s, pinned.done)
+			feed <- struct{}{}
+			<-fed
+		})
+		for done := false; !done; {
+			select {
+			case <-feed:
+				schedule(t, s, trickle)
+				fed <- struct{}{}
+			case <-over.open:
+				done = true
+			}
+		}
+	})
+}
