@@ -44,7 +44,11 @@ func (t *goroutineTable) lookup(g uintptr) *carrier {
 	if slots == nil {
 		return nil
 	}
-	return place(*slots, g).c.Load()
+	s := place(*slots, g)
+	if s.g.Load() != g {
+		return nil // if there is a value already, it is of another, who is just being inserted
+	}
+	return s.c.Load()
 }
 
 func (t *goroutineTable) insert(g uintptr, c *carrier) {
@@ -55,7 +59,7 @@ func (t *goroutineTable) insert(g uintptr, c *carrier) {
 	if s.g.Load() == 0 {
 		t.used++
 	}
-	// The value first: a lookup of another goroutine may pass over this slot.
+	// The value first: who finds its key finds its value.
 	if s.c.Swap(c) == nil {
 		t.live++
 	}

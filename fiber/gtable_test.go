@@ -38,6 +38,21 @@ func TestGoroutineTableAgainstMap(t *testing.T) {
 	}
 }
 
+// A goroutine that is in no table must not be taken for one that is half way into it.
+func TestGoroutineTableHidesWhoIsBeingInserted(t *testing.T) {
+	var table goroutineTable
+	table.reserve()
+	half := place(*table.slots.Load(), 448)
+	half.c.Store(new(carrier)) // and its key comes next
+	strangers := 0
+	for g := uintptr(2 * 448); strangers < 10; g += 448 {
+		if place(*table.slots.Load(), g) == half {
+			strangers++
+			require.Nil(t, table.lookup(g))
+		}
+	}
+}
+
 // Goroutines look themselves up while others make the table grow.
 func TestGoroutineTableConcurrently(t *testing.T) {
 	var table goroutineTable
