@@ -34,8 +34,10 @@ FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC=$(FOREIGN_TRIPLE)-gcc FIBE
 OLDEST      = go1.24.9
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# The packages with C and assembly in them, and those that test it: branch guards change nothing in the others.
+# The packages with C and assembly in them, and those that test it: branch guards change nothing in the others,
+# nor in the primitives.
 GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... ./tests/...
+GUARDED_SKIP = -skip '^TestMixed'
 
 # UNDER is what starts a test program: nothing, a witness, an emulator, or both.
 UNDER     = $(WITNESS)
@@ -75,7 +77,7 @@ test-foreign-plain:
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
 	@scripts/need go certs cc foreign
-	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_PKGS)
+	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_SKIP) $(GUARDED_PKGS)
 
 race: ## run the tests under the race detector
 	@scripts/need go certs cc

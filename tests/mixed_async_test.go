@@ -15,7 +15,7 @@ import (
 )
 
 // Async's function and what is to be done then run where the caller does.
-func TestAsyncRunsBesideTheCaller(t *testing.T) {
+func TestMixedAsyncRunsBesideTheCaller(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 4 {
 			c.start(func() {
@@ -49,7 +49,7 @@ func TestAsyncRunsBesideTheCaller(t *testing.T) {
 }
 
 // What is to be done then may block, even for what its starter does next.
-func TestThenMayBlock(t *testing.T) {
+func TestMixedThenMayBlock(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
 			var first, second mixed.Promise[int]
@@ -67,7 +67,7 @@ func TestThenMayBlock(t *testing.T) {
 }
 
 // A panic is the task's, and those who wait do not wait for ever.
-func TestAsyncPanicsAsATask(t *testing.T) {
+func TestMixedAsyncPanicsAsATask(t *testing.T) {
 	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		var values journal[any]
 		cfg.Panicked = func(value any, _ []byte) { values.add(value) }
@@ -82,7 +82,7 @@ func TestAsyncPanicsAsATask(t *testing.T) {
 	})
 }
 
-func TestAsyncGoexitOnAGoroutine(t *testing.T) {
+func TestMixedAsyncGoexitOnAGoroutine(t *testing.T) {
 	noLeaks(t)
 	f := mixed.Async(func() (int, error) {
 		runtime.Goexit()
@@ -109,7 +109,7 @@ func asHelpless(t *testing.T, f func()) {
 }
 
 // If nothing can be started, the future says so.
-func TestAsyncWithoutAScheduler(t *testing.T) {
+func TestMixedAsyncWithoutAScheduler(t *testing.T) {
 	asHelpless(t, func() {
 		_, err := mixed.Async(func() (int, error) { return 1, nil }).Get()
 		assert.ErrorIs(t, err, errHelpless)

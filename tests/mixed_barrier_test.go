@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestBarrierGivesPlacesInTheOrderOfComing(t *testing.T) {
+func TestMixedBarrierGivesPlacesInTheOrderOfComing(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 6
 		b := mixed.NewBarrier(parties)
@@ -28,7 +28,7 @@ func TestBarrierGivesPlacesInTheOrderOfComing(t *testing.T) {
 }
 
 // Who gives up has not come, and the others get the places of those who have.
-func TestBarrierDoesNotCountWhoGivesUp(t *testing.T) {
+func TestMixedBarrierDoesNotCountWhoGivesUp(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 5
 		b, gone := mixed.NewBarrier(parties), newLatch(1)
@@ -64,7 +64,7 @@ type barrierVisit struct {
 // Parties that give up at random come again until they are let through. Then the history
 // of each phase must be that of a barrier: all had come when the first one went on, and
 // their places are all there are.
-func TestBarrierModel(t *testing.T) {
+func TestMixedBarrierModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, phases = 8, 30
 		rng := newRand(c.t)
@@ -106,7 +106,7 @@ func TestBarrierModel(t *testing.T) {
 }
 
 // Twice as many as the barrier is for: any of them make up a phase.
-func TestBarrierServesMoreThanItsParties(t *testing.T) {
+func TestMixedBarrierServesMoreThanItsParties(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 4
 		phases := int64(scaled(200, 40))
@@ -127,7 +127,7 @@ func TestBarrierServesMoreThanItsParties(t *testing.T) {
 	})
 }
 
-func TestBarrierMisuse(t *testing.T) {
+func TestMixedBarrierMisuse(t *testing.T) {
 	panicsWith(t, mixed.ErrNoParties, func() { mixed.NewBarrier(0) })
 	panicsWith(t, mixed.ErrNoParties, func() { mixed.NewBarrier(-1) })
 	var zero mixed.Barrier

@@ -17,7 +17,7 @@ import (
 
 // Every call blocks its thread until a task has run; with one worker there is no
 // other thread for that task.
-func TestBlockingCallLeavesTheWorkerToOthers(t *testing.T) {
+func TestMixedBlockingCallLeavesTheWorkerToOthers(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		release := make(chan struct{})
 		for range 10 {
@@ -35,7 +35,7 @@ func TestBlockingCallLeavesTheWorkerToOthers(t *testing.T) {
 }
 
 // A fiber's call is made by a goroutine that is no fiber, a goroutine's by itself.
-func TestCallReturnsWhatTheFunctionDoes(t *testing.T) {
+func TestMixedCallReturnsWhatTheFunctionDoes(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 4 {
 			c.start(func() {
@@ -71,7 +71,7 @@ func requirePanic(t *testing.T, want, value any) {
 	}
 }
 
-func TestBlockingCallPassesPanicsOn(t *testing.T) {
+func TestMixedBlockingCallPassesPanicsOn(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for i := range 4 {
 			c.start(func() {
@@ -95,7 +95,7 @@ func TestBlockingCallPassesPanicsOn(t *testing.T) {
 	})
 }
 
-func TestBlockingCallReportsGoexit(t *testing.T) {
+func TestMixedBlockingCallReportsGoexit(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.task(func() {
 			if sched.Current() != nil {
@@ -108,7 +108,7 @@ func TestBlockingCallReportsGoexit(t *testing.T) {
 
 // Half of the callers give up because of a deadline, half because of the cancel that
 // follows when all their functions have begun.
-func TestBlockingCallContext(t *testing.T) {
+func TestMixedBlockingCallContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		ctx, cancel := context.WithCancel(context.Background())
 		release := make(chan struct{})
@@ -145,7 +145,7 @@ func TestBlockingCallContext(t *testing.T) {
 }
 
 // The end of a call and of its context race: either counts, as a whole.
-func TestCallStormOfCancelsAndReturns(t *testing.T) {
+func TestMixedCallStormOfCancelsAndReturns(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(20, 5) {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -170,7 +170,7 @@ func TestCallStormOfCancelsAndReturns(t *testing.T) {
 }
 
 // A scheduler that waits for a call to end is not stuck, however long that takes.
-func TestBlockingCallIsNoDeadlock(t *testing.T) {
+func TestMixedBlockingCallIsNoDeadlock(t *testing.T) {
 	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		cfg.Patience = time.Millisecond
 		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
@@ -195,7 +195,7 @@ var childCallPanics = newTaskCrash("abandoned call panics", func() {
 	select {}
 })
 
-func TestAbandonedCallPanics(t *testing.T) {
+func TestMixedAbandonedCallPanics(t *testing.T) {
 	eachTaskCrash(t, []string{childCallPanics}, func(t *testing.T, out string) {
 		require.Contains(t, out, "boom 42")
 		require.Contains(t, out, "tests.panicOnPurpose")

@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestChannelWaitsEndWithTheirContext(t *testing.T) {
+func TestMixedChannelWaitsEndWithTheirContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		empty, full := mixed.NewChannel[int](0), mixed.NewChannel[int](1)
 		full.Send(1)
@@ -27,7 +27,7 @@ func TestChannelWaitsEndWithTheirContext(t *testing.T) {
 
 // Cancelling and handing over race: what a sender was told has been sent is received, and
 // nothing else is.
-func TestChannelStormOfCancels(t *testing.T) {
+func TestMixedChannelStormOfCancels(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(40, 8) {
 			for capacity := range 2 {

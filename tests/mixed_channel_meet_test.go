@@ -9,7 +9,7 @@ import (
 )
 
 // Without a capacity a send and the receive of its value last until both have begun.
-func TestChannelWithoutCapacityIsARendezvous(t *testing.T) {
+func TestMixedChannelWithoutCapacityIsARendezvous(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const pairs = 3
 		h := newHistory[string, rune](2 * pairs)

@@ -10,7 +10,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestChannelTries(t *testing.T) {
+func TestMixedChannelTries(t *testing.T) {
 	ch := mixed.NewChannel[string](2)
 	_, _, ready := ch.TryReceive()
 	assert.False(t, ready, "an empty channel")
@@ -29,7 +29,7 @@ func TestChannelTries(t *testing.T) {
 	assert.False(t, new(mixed.Channel[int]).TrySend(1), "nobody is there to receive it")
 }
 
-func TestChannelRangeCanBeLeft(t *testing.T) {
+func TestMixedChannelRangeCanBeLeft(t *testing.T) {
 	ch := mixed.NewChannel[int](4)
 	for i := range 4 {
 		ch.Send(i)
@@ -42,7 +42,7 @@ func TestChannelRangeCanBeLeft(t *testing.T) {
 	assert.Equal(t, 2, ch.Len())
 }
 
-func TestChannelMisuse(t *testing.T) {
+func TestMixedChannelMisuse(t *testing.T) {
 	panicsWith(t, mixed.ErrNegative, func() { mixed.NewChannel[int](-1) })
 	ch := mixed.NewChannel[int](1)
 	ch.Close()

@@ -87,7 +87,7 @@ var channelSpec = spec[channelState, channelOp, channelResult]{
 
 // Channels with a capacity are queues: whatever is done to them, by one call or in a choice of
 // several, could have been done to all of them one at a time.
-func TestChannelHistoriesAreThoseOfQueues(t *testing.T) {
+func TestMixedChannelHistoriesAreThoseOfQueues(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := newRand(c.t)
 		for range scaled(3, 1) {

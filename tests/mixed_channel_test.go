@@ -31,7 +31,7 @@ func channelSends(send func()) (sent bool, err error) {
 
 // Every value comes to one receiver, and no receiver sees two values of one sender in the
 // wrong order.
-func TestChannelPassesEachValueOnceInOrder(t *testing.T) {
+func TestMixedChannelPassesEachValueOnceInOrder(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const senders, receivers = 4, 3
 		each := scaled(100, 20)
@@ -74,7 +74,7 @@ func TestChannelPassesEachValueOnceInOrder(t *testing.T) {
 }
 
 // On one thread tasks come to the channel in the order of their start.
-func TestChannelServesInTheOrderOfComing(t *testing.T) {
+func TestMixedChannelServesInTheOrderOfComing(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		c := &company{t: t, s: s}
 		const waiters = 10
@@ -107,7 +107,7 @@ func TestChannelServesInTheOrderOfComing(t *testing.T) {
 
 // A receive that makes room in the buffer gives it to the sender that has waited longest, not
 // to who comes next.
-func TestChannelReceiveMakesRoomForOneSender(t *testing.T) {
+func TestMixedChannelReceiveMakesRoomForOneSender(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		c := &company{t: t, s: s}
 		ch := mixed.NewChannel[int](2)
@@ -136,7 +136,7 @@ func TestChannelReceiveMakesRoomForOneSender(t *testing.T) {
 }
 
 // One send wakes one receiver, and the others wait on.
-func TestChannelWakesOne(t *testing.T) {
+func TestMixedChannelWakesOne(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const receivers = 6
 		ch := mixed.NewChannel[int](0)
@@ -164,7 +164,7 @@ func TestChannelWakesOne(t *testing.T) {
 	})
 }
 
-func TestChannelCloseWakesAll(t *testing.T) {
+func TestMixedChannelCloseWakesAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		toReceive, toSend := mixed.NewChannel[int](3), mixed.NewChannel[int](1)
 		toSend.Send(1)

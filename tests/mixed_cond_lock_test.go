@@ -20,7 +20,7 @@ func (l *condLock) Lock()   {}
 func (l *condLock) Unlock() { l.unlock() }
 
 // Whoever gets the lock as soon as the wait has released it may signal, and is heard.
-func TestCondHearsWhoComesAtTheRelease(t *testing.T) {
+func TestMixedCondHearsWhoComesAtTheRelease(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		lock := &condLock{}
 		cond := mixed.NewCond(lock)
@@ -31,7 +31,7 @@ func TestCondHearsWhoComesAtTheRelease(t *testing.T) {
 }
 
 // What has become true without a signal counts when the time is over.
-func TestCondLooksOnceMoreAtTheEnd(t *testing.T) {
+func TestMixedCondLooksOnceMoreAtTheEnd(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
 			ready := false
@@ -51,7 +51,7 @@ func TestCondLooksOnceMoreAtTheEnd(t *testing.T) {
 var errHeld = errors.New("the lock is not held")
 
 // A lock that panics because it is not held leaves nobody in line, and takes no signal.
-func TestCondSurvivesThePanicOfItsLock(t *testing.T) {
+func TestMixedCondSurvivesThePanicOfItsLock(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		lock := &condLock{unlock: func() { panic(errHeld) }}
 		cond := mixed.NewCond(lock)
@@ -74,7 +74,7 @@ type toldLock struct{ sync.Mutex }
 
 func (*toldLock) MustHold() { panic(errHeld) }
 
-func TestCondMisuse(t *testing.T) {
+func TestMixedCondMisuse(t *testing.T) {
 	always := func() bool { return true }
 	var zero mixed.Cond
 	zero.Signal()

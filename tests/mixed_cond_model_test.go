@@ -73,7 +73,7 @@ var condSpec = spec[string, byte, byte]{step: func(values string, put, got byte)
 }}
 
 // Half of the parties put and half of them get, as much in total; so all waits end.
-func TestCondModel(t *testing.T) {
+func TestMixedCondModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, operations = 8, 30
 		rng := newRand(c.t)

@@ -12,7 +12,7 @@ import (
 
 // Some who want a value give up at any time, and put back what they got; the values are
 // just enough for the others, who wait for ever if a signal is lost.
-func TestCondStormOfCancelsAndSignals(t *testing.T) {
+func TestMixedCondStormOfCancelsAndSignals(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(50, 10) {
 			cond, values := mixed.NewCond(&sync.Mutex{}), 0

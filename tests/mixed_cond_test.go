@@ -25,7 +25,7 @@ func condWait(cond *mixed.Cond, ctx context.Context) (err error) {
 	return err
 }
 
-func TestCondSignalWakesInTheOrderOfComing(t *testing.T) {
+func TestMixedCondSignalWakesInTheOrderOfComing(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
 		cond, woken := mixed.NewCond(&sync.Mutex{}), newRoll(waiters)
@@ -41,7 +41,7 @@ func TestCondSignalWakesInTheOrderOfComing(t *testing.T) {
 }
 
 // All who have not been woken by one of the signals give up.
-func TestCondSignalWakesExactlyOne(t *testing.T) {
+func TestMixedCondSignalWakesExactlyOne(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, signals = 12, 5
 		cond, woken := mixed.NewCond(&sync.Mutex{}), newRoll(waiters)
@@ -65,7 +65,7 @@ func TestCondSignalWakesExactlyOne(t *testing.T) {
 	})
 }
 
-func TestCondBroadcastWakesAllWhoWait(t *testing.T) {
+func TestMixedCondBroadcastWakesAllWhoWait(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
 		cond, woken := mixed.NewCond(&sync.Mutex{}), newRoll(waiters)
@@ -80,7 +80,7 @@ func TestCondBroadcastWakesAllWhoWait(t *testing.T) {
 
 // A condition keeps no signal: whoever waits afterwards waits for the next one. A
 // loop around the predicate does not wait at all.
-func TestCondSignalBeforeWaitIsLost(t *testing.T) {
+func TestMixedCondSignalBeforeWaitIsLost(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		cond, ready := mixed.NewCond(&sync.Mutex{}), false
 		cond.Signal()
@@ -100,7 +100,7 @@ func TestCondSignalBeforeWaitIsLost(t *testing.T) {
 }
 
 // With one value and a Broadcast, a consumer without a loop finds nothing.
-func TestCondWaitWithoutLoopIsFooled(t *testing.T) {
+func TestMixedCondWaitWithoutLoopIsFooled(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const consumers = 6
 		cond, values := mixed.NewCond(&sync.Mutex{}), 0

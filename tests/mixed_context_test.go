@@ -92,7 +92,7 @@ var contextCases = map[string]contextCase{
 
 // A context that cannot be asked, for it is made of none, is found out before the caller stands
 // in line: nobody is left there whom others would hand something that nobody has.
-func TestContextThatIsNoneLeavesNobodyInLine(t *testing.T) {
+func TestMixedContextThatIsNoneLeavesNobodyInLine(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range contextCases {
 			wait, grant := prepare()
@@ -106,7 +106,7 @@ func TestContextThatIsNoneLeavesNobodyInLine(t *testing.T) {
 	})
 }
 
-func TestContextMustNotBeNil(t *testing.T) {
+func TestMixedContextMustNotBeNil(t *testing.T) {
 	for name, prepare := range contextCases {
 		wait, _ := prepare()
 		t.Run(name, func(t *testing.T) { panicsWith(t, mixed.ErrNoContext, func() { _ = wait(nil) }) })
@@ -123,7 +123,7 @@ type foreignContext struct {
 func (f foreignContext) Done() <-chan struct{} { return f.done }
 
 // Who has been granted what it waited for is told of no end any more.
-func TestContextIsLetGoAfterTheWait(t *testing.T) {
+func TestMixedContextIsLetGoAfterTheWait(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range contextCases {
 			wait, grant := prepare()

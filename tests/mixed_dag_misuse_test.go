@@ -13,7 +13,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestDAGPanicOfANodeIsTheRuns(t *testing.T) {
+func TestMixedDAGPanicOfANodeIsTheRuns(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rng := newRand(c.t)
 		for range scaled(10, 3) {
@@ -43,7 +43,7 @@ func TestDAGPanicOfANodeIsTheRuns(t *testing.T) {
 	})
 }
 
-func TestDAGBeginsNothingAfterAPanic(t *testing.T) {
+func TestMixedDAGBeginsNothingAfterAPanic(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		var b mixed.DAGBuilder[int]
 		var failed, after bool
@@ -71,7 +71,7 @@ func dagPanic(f func()) (failure error) {
 	return nil
 }
 
-func TestDAGNodeThatCallsGoexit(t *testing.T) {
+func TestMixedDAGNodeThatCallsGoexit(t *testing.T) {
 	caller := fiber.Self()
 	var b mixed.DAGBuilder[int]
 	for range 4 {
@@ -94,7 +94,7 @@ func TestDAGNodeThatCallsGoexit(t *testing.T) {
 	assert.False(t, <-ended, "Run returned to a goroutine that had called Goexit")
 }
 
-func TestDAGBuildRefuses(t *testing.T) {
+func TestMixedDAGBuildRefuses(t *testing.T) {
 	nop := func(int) {}
 	for name, x := range map[string]struct {
 		declare func(b *mixed.DAGBuilder[int])

@@ -87,7 +87,7 @@ func randomDAG(t *testing.T, rng *rand.Rand, n int) (*mixed.DAG[*dagVisits], [][
 	return d, before
 }
 
-func TestDAGRunsEachNodeOnceAndInOrder(t *testing.T) {
+func TestMixedDAGRunsEachNodeOnceAndInOrder(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rng := newRand(c.t)
 		for range scaled(5, 2) {
@@ -106,7 +106,7 @@ func TestDAGRunsEachNodeOnceAndInOrder(t *testing.T) {
 	})
 }
 
-func TestDAGBeginsNothingOnceItsContextIsOver(t *testing.T) {
+func TestMixedDAGBeginsNothingOnceItsContextIsOver(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rng := newRand(c.t)
 		for range scaled(10, 3) {
@@ -137,7 +137,7 @@ func TestDAGBeginsNothingOnceItsContextIsOver(t *testing.T) {
 	})
 }
 
-func TestDAGGoesAlongAChainOnTheCaller(t *testing.T) {
+func TestMixedDAGGoesAlongAChainOnTheCaller(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const length, stopper = 10, 4
 		var b mixed.DAGBuilder[*[]uintptr]
@@ -169,7 +169,7 @@ func TestDAGGoesAlongAChainOnTheCaller(t *testing.T) {
 }
 
 // All nodes of a fan must be under way at once, for each waits for all.
-func TestDAGRunsReadyNodesBesideOneAnother(t *testing.T) {
+func TestMixedDAGRunsReadyNodesBesideOneAnother(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const width = 8
 		var b mixed.DAGBuilder[*mixed.Latch]

@@ -20,7 +20,7 @@ func newEvents(n int) []*mixed.Event {
 	return events
 }
 
-func TestEventAnyOfFollowsAll(t *testing.T) {
+func TestMixedEventAnyOfFollowsAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const count = 4
 		events := newEvents(count)
@@ -47,7 +47,7 @@ func TestEventAnyOfFollowsAll(t *testing.T) {
 	})
 }
 
-func TestEventWaitAnyTakesOne(t *testing.T) {
+func TestMixedEventWaitAnyTakesOne(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		events := newEvents(3)
 		events[1].Signal()
@@ -74,7 +74,7 @@ func TestEventWaitAnyTakesOne(t *testing.T) {
 }
 
 // An event that kept those who have waited would need more for each who comes.
-func TestEventWaitAnyLeavesNoTrace(t *testing.T) {
+func TestMixedEventWaitAnyLeavesNoTrace(t *testing.T) {
 	const waits, most = 2000, 2 << 20
 	events := newEvents(2)
 	over, cancel := context.WithCancel(context.Background())
@@ -91,7 +91,7 @@ func TestEventWaitAnyLeavesNoTrace(t *testing.T) {
 
 // Each event is signalled again when its last signal has been taken; so many signals, so
 // many takers, whether they wait for one or for any, and give up or not.
-func TestEventAnyStorm(t *testing.T) {
+func TestMixedEventAnyStorm(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const count = 3
 		each := scaled(100, 20)

@@ -24,7 +24,7 @@ func eventSpec(mode mixed.EventMode) spec[bool, string, bool] {
 	}}
 }
 
-func TestEventModel(t *testing.T) {
+func TestMixedEventModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, operations = 8, 30
 		rng := newRand(c.t)

@@ -12,7 +12,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestEventAutoResetServesOneASignal(t *testing.T) {
+func TestMixedEventAutoResetServesOneASignal(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, signals = 12, 5
 		e, woken := mixed.NewEvent(mixed.AutoReset, false), newRoll(waiters)
@@ -37,7 +37,7 @@ func TestEventAutoResetServesOneASignal(t *testing.T) {
 	})
 }
 
-func TestEventAutoResetKeepsOneSignal(t *testing.T) {
+func TestMixedEventAutoResetKeepsOneSignal(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var e mixed.Event
 		e.Signal()
@@ -56,7 +56,7 @@ func TestEventAutoResetKeepsOneSignal(t *testing.T) {
 	})
 }
 
-func TestEventManualResetStaysForAll(t *testing.T) {
+func TestMixedEventManualResetStaysForAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
 		e, woken := mixed.NewEvent(mixed.ManualReset, false), newRoll(waiters)
@@ -79,7 +79,7 @@ func TestEventManualResetStaysForAll(t *testing.T) {
 	})
 }
 
-func TestEventMayBeSignalledAtFirst(t *testing.T) {
+func TestMixedEventMayBeSignalledAtFirst(t *testing.T) {
 	for _, mode := range []mixed.EventMode{mixed.AutoReset, mixed.ManualReset} {
 		e := mixed.NewEvent(mode, true)
 		assert.True(t, e.IsSignalled())
@@ -90,7 +90,7 @@ func TestEventMayBeSignalledAtFirst(t *testing.T) {
 }
 
 // A time that is too far away to be reckoned with is for ever, and none that has passed.
-func TestEventWaitsForAnyTime(t *testing.T) {
+func TestMixedEventWaitsForAnyTime(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var e mixed.Event
 		for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2} {
@@ -108,7 +108,7 @@ func TestEventWaitsForAnyTime(t *testing.T) {
 }
 
 // Tokens go round by events, one for each way; who gives up must not take one along.
-func TestEventStormOfCancelsAndSignals(t *testing.T) {
+func TestMixedEventStormOfCancelsAndSignals(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rounds := scaled(100, 20)
 		var there, back mixed.Event

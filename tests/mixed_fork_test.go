@@ -12,7 +12,7 @@ import (
 )
 
 // If nothing can be started, the caller does it all.
-func TestParallelizeWithoutAScheduler(t *testing.T) {
+func TestMixedParallelizeWithoutAScheduler(t *testing.T) {
 	asHelpless(t, func() {
 		me, calls := fiber.Self(), 0
 		f := func() {
@@ -48,7 +48,7 @@ func (h *hoarder) Park(time.Time) {
 }
 
 // A caller that does everything itself must not fill its scheduler's queue without bound.
-func TestParallelizeLetsTheQueueComeRound(t *testing.T) {
+func TestMixedParallelizeLetsTheQueueComeRound(t *testing.T) {
 	const most = 5000
 	forks := scaled(100_000, 2*most)
 	eachRoot(t, func(t *testing.T, root *fiber.Fiber) {

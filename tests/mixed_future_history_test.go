@@ -18,7 +18,7 @@ const gaveUp = -1
 
 // A promise is a register that is written once. Everybody tries to, at some time; half of
 // the parties block for it, the others do not.
-func TestFutureHistories(t *testing.T) {
+func TestMixedFutureHistories(t *testing.T) {
 	once := spec[int, futureOp, int]{step: func(value int, in futureOp, out int) (bool, int) {
 		switch in.name {
 		case "set":

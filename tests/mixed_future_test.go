@@ -13,7 +13,7 @@ import (
 
 var errFuture = errors.New("no such thing")
 
-func TestFutureGivesAllTheSame(t *testing.T) {
+func TestMixedFutureGivesAllTheSame(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var good mixed.Promise[int]
 		var bad mixed.Promise[int]
@@ -44,7 +44,7 @@ func TestFutureGivesAllTheSame(t *testing.T) {
 	})
 }
 
-func TestFutureGetEndsWithItsContext(t *testing.T) {
+func TestMixedFutureGetEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var p mixed.Promise[string]
 		ctx := inVain(c, func(ctx context.Context) error {
@@ -61,7 +61,7 @@ func TestFutureGetEndsWithItsContext(t *testing.T) {
 }
 
 // Cancelling and settling race: each gets either its context's error or the value.
-func TestFutureStormOfCancelsAndSets(t *testing.T) {
+func TestMixedFutureStormOfCancelsAndSets(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(50, 10) {
 			var p mixed.Promise[int]
@@ -86,7 +86,7 @@ func TestFutureStormOfCancelsAndSets(t *testing.T) {
 }
 
 // Of several who settle a promise at once, one succeeds.
-func TestFutureIsSettledOnce(t *testing.T) {
+func TestMixedFutureIsSettledOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(20, 5) {
 			var p mixed.Promise[int]
@@ -110,7 +110,7 @@ func TestFutureIsSettledOnce(t *testing.T) {
 	})
 }
 
-func TestFutureMisuse(t *testing.T) {
+func TestMixedFutureMisuse(t *testing.T) {
 	var p mixed.Promise[int]
 	panicsWith(t, mixed.ErrNoError, func() { p.Fail(nil) })
 	panicsWith(t, mixed.ErrNoError, func() { p.TryFail(nil) })

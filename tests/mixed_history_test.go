@@ -87,7 +87,7 @@ func listing(all []porcupine.Operation) string {
 }
 
 // The judge is judged: it must accept what can be put in an order, and nothing else.
-func TestHistoryJudgesRegisters(t *testing.T) {
+func TestMixedHistoryJudgesRegisters(t *testing.T) {
 	register := spec[int, string, int]{step: func(value int, in string, out int) (bool, int) {
 		if in == "write" {
 			return true, out
@@ -117,7 +117,7 @@ func TestHistoryJudgesRegisters(t *testing.T) {
 }
 
 // Stamps must be of the order in which things happen: a return before a later call.
-func TestHistoryStampsCallsAndReturns(t *testing.T) {
+func TestMixedHistoryStampsCallsAndReturns(t *testing.T) {
 	h := newHistory[string, int](2)
 	h.do(0, "outer", func() int { return h.do(1, "inner", func() int { return 1 }) })
 	h.do(1, "later", func() int { return 2 })

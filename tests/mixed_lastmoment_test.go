@@ -163,7 +163,7 @@ func freed(err error, unlock func()) error {
 
 // Each wait is granted when it has seen that its time is over, and has not left the line
 // yet: the grant has happened, and must not be reported as a failure.
-func TestGrantAtTheLastMomentIsTaken(t *testing.T) {
+func TestMixedGrantAtTheLastMomentIsTaken(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range lastMomentCases {
 			grant, wait := prepare(c)

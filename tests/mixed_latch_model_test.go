@@ -18,7 +18,7 @@ var latchSpec = func(n int) spec[int, string, bool] {
 	}}
 }
 
-func TestLatchModel(t *testing.T) {
+func TestMixedLatchModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, counts, operations = 8, 10, 30
 		rng := newRand(c.t)

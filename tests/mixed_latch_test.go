@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestLatchOpensAtZeroForAll(t *testing.T) {
+func TestMixedLatchOpensAtZeroForAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, counts = 20, 10
 		l := mixed.NewLatch(counts)
@@ -38,7 +38,7 @@ func TestLatchOpensAtZeroForAll(t *testing.T) {
 	})
 }
 
-func TestLatchWaitEndsWithItsContext(t *testing.T) {
+func TestMixedLatchWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		l := mixed.NewLatch(1)
 		ctx := inVain(c, l.WaitContext)
@@ -49,7 +49,7 @@ func TestLatchWaitEndsWithItsContext(t *testing.T) {
 
 // Cancelling and counting down race: whoever is told that the latch opened must find it open,
 // and nobody waits for ever.
-func TestLatchStormOfCancelsAndOpens(t *testing.T) {
+func TestMixedLatchStormOfCancelsAndOpens(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(50, 10) {
 			l := mixed.NewLatch(1)
@@ -70,7 +70,7 @@ func TestLatchStormOfCancelsAndOpens(t *testing.T) {
 	})
 }
 
-func TestLatchMisuse(t *testing.T) {
+func TestMixedLatchMisuse(t *testing.T) {
 	panicsWith(t, mixed.ErrNegative, func() { mixed.NewLatch(-1) })
 	l := mixed.NewLatch(1)
 	l.CountDown()

@@ -16,7 +16,7 @@ import (
 
 // Each task does what it likes with some variables, next to a map that does the same, while others
 // of the same fibers and workers do so too.
-func TestLocalIsEachTasksOwn(t *testing.T) {
+func TestMixedLocalIsEachTasksOwn(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var vars [5]mixed.Local[int]
 		var text mixed.Local[string]
@@ -60,7 +60,7 @@ func localAgainstMap(t *testing.T, rng *rand.Rand, vars *[5]mixed.Local[int]) {
 }
 
 // A task's values go when it ends, in whatever way, although its fiber lives on.
-func TestLocalEndsWithItsTask(t *testing.T) {
+func TestMixedLocalEndsWithItsTask(t *testing.T) {
 	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		var panics atomic.Int64
 		cfg.Panicked = func(any, []byte) { panics.Add(1) }
@@ -116,7 +116,7 @@ func localHeld(values []weak.Pointer[[1000]byte]) int {
 	return held
 }
 
-func TestLocalOfABoundGoroutine(t *testing.T) {
+func TestMixedLocalOfABoundGoroutine(t *testing.T) {
 	eachConfig(t, oneThread[:1], func(t *testing.T, cfg sched.Config) {
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestLocalOfABoundGoroutine(t *testing.T) {
 	})
 }
 
-func TestLocalOnAPlainGoroutine(t *testing.T) {
+func TestMixedLocalOnAPlainGoroutine(t *testing.T) {
 	var own mixed.Local[int]
 	panicsWith(t, mixed.ErrNoFiber, func() { own.Set(1) })
 	_, ok := own.Get()

@@ -112,13 +112,13 @@ func lockHistories[L lockFace](c *company, newLock func() L, strict bool, turn f
 	}
 }
 
-func TestMutexIsLinearizable(t *testing.T) {
+func TestMixedMutexIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		lockHistories(c, func() *mixed.Mutex { return new(mixed.Mutex) }, true, (*lockRun[*mixed.Mutex]).write)
 	})
 }
 
-func TestRWMutexIsLinearizable(t *testing.T) {
+func TestMixedRWMutexIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		lockHistories(c, func() *mixed.RWMutex { return new(mixed.RWMutex) }, false,
 			func(r *lockRun[*mixed.RWMutex], p *lockPlan) {

@@ -20,7 +20,7 @@ func overContext() context.Context {
 	return over
 }
 
-func TestMutexRushWithContextsThatAreOver(t *testing.T) {
+func TestMixedMutexRushWithContextsThatAreOver(t *testing.T) {
 	over := overContext()
 	eachCompany(t, func(c *company) {
 		rounds := scaled(3000, 300)
@@ -46,7 +46,7 @@ func TestMutexRushWithContextsThatAreOver(t *testing.T) {
 	})
 }
 
-func TestRWMutexRushWithContextsThatAreOver(t *testing.T) {
+func TestMixedRWMutexRushWithContextsThatAreOver(t *testing.T) {
 	over := overContext()
 	eachCompany(t, func(c *company) {
 		rounds := scaled(3000, 300)
@@ -87,7 +87,7 @@ func TestRWMutexRushWithContextsThatAreOver(t *testing.T) {
 	})
 }
 
-func TestSemaphoreRushWithContextsThatAreOver(t *testing.T) {
+func TestMixedSemaphoreRushWithContextsThatAreOver(t *testing.T) {
 	over := overContext()
 	eachCompany(t, func(c *company) {
 		const units = 3

@@ -12,7 +12,7 @@ import (
 
 // One takes the mutex again as soon as it has given it up, and lets others run only while it
 // holds it. On one thread it is known how often it can do that while somebody waits.
-func TestMutexIsHandedOverIfBargingDoesNotPay(t *testing.T) {
+func TestMixedMutexIsHandedOverIfBargingDoesNotPay(t *testing.T) {
 	mutexEachThread(t, func(t *testing.T, s *sched.Scheduler) {
 		const wanted = 10
 		turns := mutexBesideGreedy(t, s, wanted, 1)
@@ -22,7 +22,7 @@ func TestMutexIsHandedOverIfBargingDoesNotPay(t *testing.T) {
 
 // As before, but many turns are done for each time that others may run: that pays, until
 // somebody has waited for long. A million turns take longer than that.
-func TestMutexIsHandedOverToWhoHasWaitedLong(t *testing.T) {
+func TestMixedMutexIsHandedOverToWhoHasWaitedLong(t *testing.T) {
 	mutexEachThread(t, func(t *testing.T, s *sched.Scheduler) {
 		turns := mutexBesideGreedy(t, s, 1, 5)
 		assert.Greater(t, turns, 5, "barging pays at first")
@@ -71,7 +71,7 @@ func mutexBesideGreedy(t *testing.T, s *sched.Scheduler, wanted, every int) (tur
 }
 
 // The same with all kinds of parties, where nobody knows how many turns there may be. It ends.
-func TestMutexStarvesNobody(t *testing.T) {
+func TestMixedMutexStarvesNobody(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const victims = 3
 		var m mixed.Mutex

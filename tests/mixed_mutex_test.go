@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-func TestMutexExcludesOthers(t *testing.T) {
+func TestMixedMutexExcludesOthers(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 8
 		rounds := scaled(50, 20)
@@ -33,7 +33,7 @@ func TestMutexExcludesOthers(t *testing.T) {
 	})
 }
 
-func TestMutexTryLock(t *testing.T) {
+func TestMixedMutexTryLock(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.Mutex
 		assert.True(c.t, m.TryLock())
@@ -54,7 +54,7 @@ func TestMutexTryLock(t *testing.T) {
 	})
 }
 
-func TestMutexLockContext(t *testing.T) {
+func TestMixedMutexLockContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.Mutex
 		m.Lock()
@@ -67,7 +67,7 @@ func TestMutexLockContext(t *testing.T) {
 
 // Contexts end while the mutex goes round: who is told that it has the mutex has it, and
 // in the end it is free, and nobody waits for ever.
-func TestMutexStormOfCancelsAndUnlocks(t *testing.T) {
+func TestMixedMutexStormOfCancelsAndUnlocks(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(30, 10) {
 			var m mixed.Mutex
@@ -104,7 +104,7 @@ func TestMutexStormOfCancelsAndUnlocks(t *testing.T) {
 	})
 }
 
-func TestMutexMisuse(t *testing.T) {
+func TestMixedMutexMisuse(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.Mutex
 		panicsWith(c.t, mixed.ErrUnlocked, m.Unlock)
@@ -133,7 +133,7 @@ func mutexContract(t *testing.T, want error, f func()) {
 	assert.NotPanics(t, f)
 }
 
-func TestMutexKnowsItsHolderInDebugBuilds(t *testing.T) {
+func TestMixedMutexKnowsItsHolderInDebugBuilds(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.Mutex
 		m.Lock()
@@ -156,7 +156,7 @@ func TestMutexKnowsItsHolderInDebugBuilds(t *testing.T) {
 	})
 }
 
-func TestMutexAllocatesNothing(t *testing.T) {
+func TestMixedMutexAllocatesNothing(t *testing.T) {
 	var m mixed.Mutex
 	count := 0
 	assert.Zero(t, testing.AllocsPerRun(100, func() {

@@ -23,7 +23,7 @@ var onceSpec = spec[onceState, int, onceOutcome]{step: func(s onceState, k int, 
 	return was == !(out.called || out.gaveUp), s
 }}
 
-func TestOnceModel(t *testing.T) {
+func TestMixedOnceModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, operations = 8, 30
 		rng := newRand(c.t)

@@ -13,7 +13,7 @@ import (
 )
 
 // The others wait until the function has returned, and see what it did.
-func TestOnceCallsOneAndOthersWait(t *testing.T) {
+func TestMixedOnceCallsOneAndOthersWait(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(20, 5) {
 			var once mixed.Once
@@ -51,7 +51,7 @@ func onceBegun(c *company, once *mixed.Once, end func()) (finish func()) {
 	return finished.done
 }
 
-func TestOnceWaitEndsWithItsContext(t *testing.T) {
+func TestMixedOnceWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var once mixed.Once
 		never := func() { assert.Fail(c.t, "a second function was called") }
@@ -74,7 +74,7 @@ func TestOnceWaitEndsWithItsContext(t *testing.T) {
 }
 
 // A function that panics counts as called.
-func TestOnceCountsWhatPanics(t *testing.T) {
+func TestMixedOnceCountsWhatPanics(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var once mixed.Once
 		finish := onceBegun(c, &once, func() { panic("on purpose") })
@@ -87,7 +87,7 @@ func TestOnceCountsWhatPanics(t *testing.T) {
 	})
 }
 
-func TestOnceCountsWhatEndsItsGoroutine(t *testing.T) {
+func TestMixedOnceCountsWhatEndsItsGoroutine(t *testing.T) {
 	var once mixed.Once
 	ended := newLatch(1)
 	go func() {
@@ -99,7 +99,7 @@ func TestOnceCountsWhatEndsItsGoroutine(t *testing.T) {
 }
 
 // A release build would wait for ever.
-func TestOnceMisuse(t *testing.T) {
+func TestMixedOnceMisuse(t *testing.T) {
 	var once mixed.Once
 	once.Do(func() {
 		if park.Debug {

@@ -18,7 +18,7 @@ func waitForContext(ctx context.Context) error {
 	return err
 }
 
-func TestParallelizeContext(t *testing.T) {
+func TestMixedParallelizeContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
 			begun := mixed.NewLatch(2)
@@ -48,7 +48,7 @@ func TestParallelizeContext(t *testing.T) {
 }
 
 // Functions that wait for their context must not wait for ever when one of them ends by a panic.
-func TestParallelizeContextEndsWithAPanic(t *testing.T) {
+func TestMixedParallelizeContextEndsWithAPanic(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 3 {
 			c.start(func() {
@@ -65,7 +65,7 @@ func TestParallelizeContextEndsWithAPanic(t *testing.T) {
 }
 
 // Nor by a Goexit, be it the caller's own or one that it is told of.
-func TestParallelizeContextEndsWithAGoexit(t *testing.T) {
+func TestMixedParallelizeContextEndsWithAGoexit(t *testing.T) {
 	noLeaks(t)
 	for range 20 {
 		returned, value := false, any(nil)

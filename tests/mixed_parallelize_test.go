@@ -12,7 +12,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestParallelizeCallsEachOnce(t *testing.T) {
+func TestMixedParallelizeCallsEachOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for _, n := range []int{0, 1, 2, 7, 40} {
 			c.start(func() {
@@ -43,7 +43,7 @@ func TestParallelizeCallsEachOnce(t *testing.T) {
 }
 
 // No function can return before all have begun.
-func TestParallelizedMayWaitForOneAnother(t *testing.T) {
+func TestMixedParallelizedMayWaitForOneAnother(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 3 {
 			c.start(func() {
@@ -83,7 +83,7 @@ func sum(low, high int) int {
 	return parts[0] + parts[1] + parts[2]
 }
 
-func TestParallelizeNests(t *testing.T) {
+func TestMixedParallelizeNests(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		n := scaled(150, 40)
 		for range 3 {
@@ -94,7 +94,7 @@ func TestParallelizeNests(t *testing.T) {
 }
 
 // The other functions are not disturbed, and the panics come in the order of the functions.
-func TestParallelizePassesPanicsOn(t *testing.T) {
+func TestMixedParallelizePassesPanicsOn(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 2 {
 			c.start(func() {
@@ -121,7 +121,7 @@ func TestParallelizePassesPanicsOn(t *testing.T) {
 }
 
 // Two functions that have met are not both the caller's.
-func TestParallelizeGoexitOnGoroutines(t *testing.T) {
+func TestMixedParallelizeGoexitOnGoroutines(t *testing.T) {
 	noLeaks(t)
 	met := mixed.NewLatch(2)
 	me := fiber.Self()

@@ -9,7 +9,7 @@ import (
 )
 
 // A pool of n items is n things to be had: histories of borrowing and returning.
-func TestPoolIsLinearizable(t *testing.T) {
+func TestMixedPoolIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, items = 6, 2
 		free := spec[int, string, bool]{start: items, step: func(free int, in string, ok bool) (bool, int) {

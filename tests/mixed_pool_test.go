@@ -24,7 +24,7 @@ func poolItems(made *atomic.Int32) mixed.Items[*poolItem] {
 	return mixed.Items[*poolItem]{Make: func() *poolItem { return &poolItem{id: int(made.Add(1)), fresh: true} }}
 }
 
-func TestPoolLendsAnItemToOneAtATime(t *testing.T) {
+func TestMixedPoolLendsAnItemToOneAtATime(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, items = 12, 3
 		rounds := scaled(20, 5)
@@ -62,7 +62,7 @@ func TestPoolLendsAnItemToOneAtATime(t *testing.T) {
 
 // Those who wait come in a known order, for each begins when the one before it stands in line; nobody
 // may overtake them.
-func TestPoolServesInOrder(t *testing.T) {
+func TestMixedPoolServesInOrder(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		const waiters = 6
 		pool := mixed.NewBoundedPool(1, mixed.Items[int]{})
@@ -96,7 +96,7 @@ func TestPoolServesInOrder(t *testing.T) {
 }
 
 // Borrowing gives up at any time, while items come back: none may be lost, and none lent in error.
-func TestPoolStormOfCancelsAndReturns(t *testing.T) {
+func TestMixedPoolStormOfCancelsAndReturns(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rng := newRand(c.t)
 		var wrong atomic.Int32
@@ -132,7 +132,7 @@ func TestPoolStormOfCancelsAndReturns(t *testing.T) {
 	})
 }
 
-func TestPoolResetsWhatComesBack(t *testing.T) {
+func TestMixedPoolResetsWhatComesBack(t *testing.T) {
 	makes, resets := 0, 0
 	items := mixed.Items[string]{
 		Make:  func() string { makes++; return "new" },
@@ -159,7 +159,7 @@ func TestPoolResetsWhatComesBack(t *testing.T) {
 	assert.Equal(t, 5, *kept.Borrow().Get(), "without Reset it is as it was left")
 }
 
-func TestPoolOutlivesPanicsOfItsItems(t *testing.T) {
+func TestMixedPoolOutlivesPanicsOfItsItems(t *testing.T) {
 	failing := true
 	fail := func() {
 		if failing {
@@ -177,7 +177,7 @@ func TestPoolOutlivesPanicsOfItsItems(t *testing.T) {
 	unbounded.Borrow().Return()
 }
 
-func TestPoolMisuse(t *testing.T) {
+func TestMixedPoolMisuse(t *testing.T) {
 	panicsWith(t, mixed.ErrNegative, func() { mixed.NewBoundedPool(-1, mixed.Items[int]{}) })
 	pool := mixed.NewBoundedPool(1, mixed.Items[int]{})
 	loan := pool.Borrow()

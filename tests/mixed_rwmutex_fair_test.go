@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestRWMutexWriterGoesBeforeReadersWhoComeLater(t *testing.T) {
+func TestMixedRWMutexWriterGoesBeforeReadersWhoComeLater(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.RWMutex
 		written := false
@@ -36,7 +36,7 @@ func TestRWMutexWriterGoesBeforeReadersWhoComeLater(t *testing.T) {
 }
 
 // On one thread it is known who has come when.
-func TestRWMutexReadersGoBeforeTheNextWriter(t *testing.T) {
+func TestMixedRWMutexReadersGoBeforeTheNextWriter(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		var m mixed.RWMutex
 		var order journal[string]
@@ -68,7 +68,7 @@ func TestRWMutexReadersGoBeforeTheNextWriter(t *testing.T) {
 
 // Readers who are never all out do not keep a writer out, nor writers who never stop a
 // reader. It ends.
-func TestRWMutexStarvesNobody(t *testing.T) {
+func TestMixedRWMutexStarvesNobody(t *testing.T) {
 	t.Run("writer", func(t *testing.T) {
 		eachCompany(t, func(c *company) {
 			var m mixed.RWMutex

@@ -12,7 +12,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-func TestRWMutexLetsReadersInTogether(t *testing.T) {
+func TestMixedRWMutexLetsReadersInTogether(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const readers = 6
 		var m mixed.RWMutex
@@ -34,7 +34,7 @@ func TestRWMutexLetsReadersInTogether(t *testing.T) {
 	})
 }
 
-func TestRWMutexExcludesWriters(t *testing.T) {
+func TestMixedRWMutexExcludesWriters(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 8
 		rounds := scaled(20, 10)
@@ -76,7 +76,7 @@ func rwAwaitWriter(m *mixed.RWMutex) {
 	}
 }
 
-func TestRWMutexWriterThatGivesUpLetsReadersIn(t *testing.T) {
+func TestMixedRWMutexWriterThatGivesUpLetsReadersIn(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.RWMutex
 		m.RLock()
@@ -110,7 +110,7 @@ func TestRWMutexWriterThatGivesUpLetsReadersIn(t *testing.T) {
 	})
 }
 
-func TestRWMutexStormOfCancels(t *testing.T) {
+func TestMixedRWMutexStormOfCancels(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(30, 10) {
 			var m mixed.RWMutex
@@ -150,7 +150,7 @@ func TestRWMutexStormOfCancels(t *testing.T) {
 	})
 }
 
-func TestRWMutexMisuse(t *testing.T) {
+func TestMixedRWMutexMisuse(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.RWMutex
 		panicsWith(c.t, mixed.ErrUnlocked, m.Unlock)
@@ -179,7 +179,7 @@ func TestRWMutexMisuse(t *testing.T) {
 	})
 }
 
-func TestRWMutexAllocatesNothing(t *testing.T) {
+func TestMixedRWMutexAllocatesNothing(t *testing.T) {
 	var m mixed.RWMutex
 	count, seen := 0, 0
 	assert.Zero(t, testing.AllocsPerRun(100, func() {

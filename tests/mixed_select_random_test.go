@@ -13,7 +13,7 @@ import (
 
 // Parties do selects at random over a few channels, sometimes cancelled: what was sent is
 // received, once each, and nothing else.
-func TestSelectRandomPrograms(t *testing.T) {
+func TestMixedSelectRandomPrograms(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := newRand(c.t)
 		for range 3 {

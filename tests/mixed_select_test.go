@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestSelectDoesWhatIsPossible(t *testing.T) {
+func TestMixedSelectDoesWhatIsPossible(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
 			ctx := context.Background()
@@ -37,7 +37,7 @@ func TestSelectDoesWhatIsPossible(t *testing.T) {
 	})
 }
 
-func TestSelectOfClosedChannels(t *testing.T) {
+func TestMixedSelectOfClosedChannels(t *testing.T) {
 	ch, other := mixed.NewChannel[int](0), mixed.NewChannel[int](0)
 	ch.Close()
 	closed := false
@@ -49,7 +49,7 @@ func TestSelectOfClosedChannels(t *testing.T) {
 }
 
 // A Select that waits goes on by the one case that another party makes possible.
-func TestSelectWaitsForOneOfSeveral(t *testing.T) {
+func TestMixedSelectWaitsForOneOfSeveral(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		ctx := context.Background()
 		in, out, done := mixed.NewChannel[int](0), mixed.NewChannel[int](0), mixed.NewChannel[int](0)
@@ -81,7 +81,7 @@ func TestSelectWaitsForOneOfSeveral(t *testing.T) {
 }
 
 // A Select never meets itself, but another one that waits for the same.
-func TestSelectMeetsAnother(t *testing.T) {
+func TestMixedSelectMeetsAnother(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		ch := mixed.NewChannel[int](0)
 		i, err := mixed.TrySelect(ch.OnSend(1, nil), ch.OnReceive(nil))
@@ -104,7 +104,7 @@ func TestSelectMeetsAnother(t *testing.T) {
 	})
 }
 
-func TestSelectEndsWithItsContext(t *testing.T) {
+func TestMixedSelectEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		ch := mixed.NewChannel[int](0)
 		inVain(c, func(ctx context.Context) error {
@@ -120,7 +120,7 @@ func TestSelectEndsWithItsContext(t *testing.T) {
 
 // Of two cases that are always possible both are taken. That one of them is not, in so many
 // rounds, has a probability of 2 to the power of -200.
-func TestSelectIsFair(t *testing.T) {
+func TestMixedSelectIsFair(t *testing.T) {
 	a, b := mixed.NewChannel[int](0), mixed.NewChannel[int](0)
 	a.Close()
 	b.Close()
@@ -135,7 +135,7 @@ func TestSelectIsFair(t *testing.T) {
 	assert.NotZero(t, taken[2])
 }
 
-func TestSelectMisuse(t *testing.T) {
+func TestMixedSelectMisuse(t *testing.T) {
 	ch := mixed.NewChannel[int](1)
 	twice := ch.OnSend(1, nil)
 	panicsWith(t, mixed.ErrCaseInUse, func() { _, _ = mixed.TrySelect(twice, twice) })

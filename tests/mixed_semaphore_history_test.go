@@ -29,7 +29,7 @@ var semaphoreSpec = spec[int64, semaphoreDo, bool]{step: func(used int64, in sem
 	return used+in.units <= semaphoreUnits, used + in.units
 }}
 
-func TestSemaphoreIsLinearizable(t *testing.T) {
+func TestMixedSemaphoreIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rng := newRand(c.t)
 		for range scaled(5, 2) {

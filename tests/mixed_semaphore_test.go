@@ -13,7 +13,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestSemaphoreGivesNoMoreThanItHas(t *testing.T) {
+func TestMixedSemaphoreGivesNoMoreThanItHas(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const units, parties = 5, 8
 		rounds := scaled(30, 10)
@@ -49,7 +49,7 @@ func semaphoreAwaitWaiter(s *mixed.Semaphore) {
 	}
 }
 
-func TestSemaphoreIsNotPassedByWhoWantsLess(t *testing.T) {
+func TestMixedSemaphoreIsNotPassedByWhoWantsLess(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		s := mixed.NewSemaphore(3)
 		s.Acquire(2)
@@ -74,7 +74,7 @@ func TestSemaphoreIsNotPassedByWhoWantsLess(t *testing.T) {
 }
 
 // On one thread it is known who has come when.
-func TestSemaphoreServesInOrder(t *testing.T) {
+func TestMixedSemaphoreServesInOrder(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		const units, parties = 7, 20
 		rng := newRand(t)
@@ -107,7 +107,7 @@ func TestSemaphoreServesInOrder(t *testing.T) {
 	})
 }
 
-func TestSemaphoreOneWhoGivesUpLetsOthersPass(t *testing.T) {
+func TestMixedSemaphoreOneWhoGivesUpLetsOthersPass(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		s := mixed.NewSemaphore(3)
 		s.Acquire(2)
@@ -134,7 +134,7 @@ func TestSemaphoreOneWhoGivesUpLetsOthersPass(t *testing.T) {
 }
 
 // Contexts end while units go round: no unit is lost, or given twice.
-func TestSemaphoreStormOfCancelsAndReleases(t *testing.T) {
+func TestMixedSemaphoreStormOfCancelsAndReleases(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(30, 10) {
 			const units = 3
@@ -169,7 +169,7 @@ func TestSemaphoreStormOfCancelsAndReleases(t *testing.T) {
 	})
 }
 
-func TestSemaphoreMisuse(t *testing.T) {
+func TestMixedSemaphoreMisuse(t *testing.T) {
 	panicsWith(t, mixed.ErrNegative, func() { mixed.NewSemaphore(-1) })
 	s := mixed.NewSemaphore(2)
 	panicsWith(t, mixed.ErrNegative, func() { s.Acquire(-1) })
@@ -191,7 +191,7 @@ func TestSemaphoreMisuse(t *testing.T) {
 	assert.True(t, mixed.NewSemaphore(math.MaxInt64).TryAcquire(math.MaxInt64))
 }
 
-func TestSemaphoreAllocatesNothing(t *testing.T) {
+func TestMixedSemaphoreAllocatesNothing(t *testing.T) {
 	s := mixed.NewSemaphore(2)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		s.Acquire(2)

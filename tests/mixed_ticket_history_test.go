@@ -40,7 +40,7 @@ func (s ticketState) done(number int) ticketState {
 
 // A queue is a list: who takes is added to it, who is done is dropped once it is first, and
 // who is told of its call is first.
-func TestTicketHistories(t *testing.T) {
+func TestMixedTicketHistories(t *testing.T) {
 	queue := spec[ticketState, ticketOp, bool]{step: func(s ticketState, in ticketOp, out bool) (bool, ticketState) {
 		switch in.name {
 		case "take":

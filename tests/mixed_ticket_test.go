@@ -13,7 +13,7 @@ import (
 
 // Whatever the order in which they begin to wait, they are called in that of their
 // tickets, and one at a time.
-func TestTicketsAreCalledInOrder(t *testing.T) {
+func TestMixedTicketsAreCalledInOrder(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var q mixed.TicketQueue
 		var order journal[int]
@@ -58,7 +58,7 @@ func TestTicketsAreCalledInOrder(t *testing.T) {
 }
 
 // A ticket that is done before its call is passed over, once its turn has come.
-func TestTicketDoneEarlyIsPassedOver(t *testing.T) {
+func TestMixedTicketDoneEarlyIsPassedOver(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var q mixed.TicketQueue
 		first, second, third, fourth := q.Take(), q.Take(), q.Take(), q.Take()
@@ -83,7 +83,7 @@ func TestTicketDoneEarlyIsPassedOver(t *testing.T) {
 	})
 }
 
-func TestTicketCallsAllWhoWaitForIt(t *testing.T) {
+func TestMixedTicketCallsAllWhoWaitForIt(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var q mixed.TicketQueue
 		first, second := q.Take(), q.Take()
@@ -99,7 +99,7 @@ func TestTicketCallsAllWhoWaitForIt(t *testing.T) {
 }
 
 // A call starts the function beside whoever made it.
-func TestTicketOnCallRunsBesideTheCaller(t *testing.T) {
+func TestMixedTicketOnCallRunsBesideTheCaller(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var q mixed.TicketQueue
 		first, second := q.Take(), q.Take()
@@ -121,7 +121,7 @@ func TestTicketOnCallRunsBesideTheCaller(t *testing.T) {
 	})
 }
 
-func TestTicketWaitEndsWithItsContext(t *testing.T) {
+func TestMixedTicketWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var q mixed.TicketQueue
 		first := q.Take()
@@ -138,7 +138,7 @@ func TestTicketWaitEndsWithItsContext(t *testing.T) {
 
 // Each is told of its call or of its context, whatever comes first, and the queue
 // goes on all the same.
-func TestTicketStormOfCancelsAndCalls(t *testing.T) {
+func TestMixedTicketStormOfCancelsAndCalls(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := newRand(c.t)
 		for range scaled(20, 5) {
@@ -168,7 +168,7 @@ func TestTicketStormOfCancelsAndCalls(t *testing.T) {
 	})
 }
 
-func TestTicketMisuse(t *testing.T) {
+func TestMixedTicketMisuse(t *testing.T) {
 	var q mixed.TicketQueue
 	first, second := q.Take(), q.Take()
 	second.Done()
@@ -180,7 +180,7 @@ func TestTicketMisuse(t *testing.T) {
 }
 
 // If nothing can be started, a goroutine does it.
-func TestTicketOnCallWithoutAScheduler(t *testing.T) {
+func TestMixedTicketOnCallWithoutAScheduler(t *testing.T) {
 	asHelpless(t, func() {
 		var q mixed.TicketQueue
 		called := make(chan struct{})

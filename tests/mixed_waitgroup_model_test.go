@@ -17,7 +17,7 @@ var waitGroupSpec = spec[int, int, bool]{step: func(count, delta int, out bool) 
 }}
 
 // Who has added something does not wait without end before it is done; so all waits end.
-func TestWaitGroupModel(t *testing.T) {
+func TestMixedWaitGroupModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, operations = 8, 30
 		rng := newRand(c.t)

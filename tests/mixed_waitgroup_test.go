@@ -14,7 +14,7 @@ import (
 	"fiberlab/sched/mixed"
 )
 
-func TestWaitGroupOpensAtZeroForAll(t *testing.T) {
+func TestMixedWaitGroupOpensAtZeroForAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, counts = 20, 10
 		var g mixed.WaitGroup
@@ -41,7 +41,7 @@ func TestWaitGroupOpensAtZeroForAll(t *testing.T) {
 }
 
 // Go's functions run where the caller does, and may call Go themselves.
-func TestWaitGroupGo(t *testing.T) {
+func TestMixedWaitGroupGo(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 4 {
 			c.start(func() {
@@ -65,7 +65,7 @@ func TestWaitGroupGo(t *testing.T) {
 	})
 }
 
-func TestWaitGroupGoCountsWhatEndsItsGoroutine(t *testing.T) {
+func TestMixedWaitGroupGoCountsWhatEndsItsGoroutine(t *testing.T) {
 	var g mixed.WaitGroup
 	g.Go(runtime.Goexit)
 	g.Wait()
@@ -73,7 +73,7 @@ func TestWaitGroupGoCountsWhatEndsItsGoroutine(t *testing.T) {
 
 // Those who have waited for one round have no part in the next, which may begin before they
 // have gone on.
-func TestWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
+func TestMixedWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var g mixed.WaitGroup
 		for range scaled(20, 5) {
@@ -92,7 +92,7 @@ func TestWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
 	})
 }
 
-func TestWaitGroupWaitEndsWithItsContext(t *testing.T) {
+func TestMixedWaitGroupWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var g mixed.WaitGroup
 		g.Add(1)
@@ -116,7 +116,7 @@ func TestWaitGroupWaitEndsWithItsContext(t *testing.T) {
 
 // Cancelling and counting down race: nobody waits for ever, and who is told that the count
 // was zero is told the truth.
-func TestWaitGroupStormOfCancelsAndDones(t *testing.T) {
+func TestMixedWaitGroupStormOfCancelsAndDones(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(50, 10) {
 			var g mixed.WaitGroup
@@ -145,7 +145,7 @@ func TestWaitGroupStormOfCancelsAndDones(t *testing.T) {
 }
 
 // Misuse changes nothing: the count is what it was.
-func TestWaitGroupMisuse(t *testing.T) {
+func TestMixedWaitGroupMisuse(t *testing.T) {
 	var g mixed.WaitGroup
 	panicsWith(t, mixed.ErrNegative, g.Done)
 	panicsWith(t, mixed.ErrOverflow, func() { g.Add(math.MaxInt) })

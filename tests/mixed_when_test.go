@@ -18,7 +18,7 @@ func futures(n int) ([]mixed.Promise[int], []*mixed.Future[int]) {
 	return promises, list
 }
 
-func TestWhenAllKeepsTheOrder(t *testing.T) {
+func TestMixedWhenAllKeepsTheOrder(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const n = 12
 		random := newRand(c.t)
@@ -41,7 +41,7 @@ func TestWhenAllKeepsTheOrder(t *testing.T) {
 }
 
 // It waits for all, whatever has failed, and has all that there is.
-func TestWhenAllJoinsErrors(t *testing.T) {
+func TestMixedWhenAllJoinsErrors(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		errOther := errors.New("nor such")
 		promises, list := futures(4)
@@ -59,13 +59,13 @@ func TestWhenAllJoinsErrors(t *testing.T) {
 	})
 }
 
-func TestWhenAllOfNone(t *testing.T) {
+func TestMixedWhenAllOfNone(t *testing.T) {
 	values, err := mixed.WhenAll[int]().Get()
 	assert.NoError(t, err)
 	assert.Empty(t, values)
 }
 
-func TestWhenAnyTakesTheFirst(t *testing.T) {
+func TestMixedWhenAnyTakesTheFirst(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const n = 6
 		for range scaled(10, 3) {
@@ -93,7 +93,7 @@ func TestWhenAnyTakesTheFirst(t *testing.T) {
 	})
 }
 
-func TestWhenAnyOfSettledOnes(t *testing.T) {
+func TestMixedWhenAnyOfSettledOnes(t *testing.T) {
 	promises, list := futures(3)
 	promises[2].Set(2)
 	promises[1].Set(1)
