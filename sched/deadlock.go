@@ -107,12 +107,13 @@ func callers() []uintptr {
 	return append([]uintptr(nil), pcs[:runtime.Callers(2, pcs[:])]...)
 }
 
-// frames names the places of a stack, without this package's own.
+// frames names the places of a stack, without those of this package and of the primitives.
 func frames(pcs []uintptr) []runtime.Frame {
 	var list []runtime.Frame
 	for walk := runtime.CallersFrames(pcs); ; {
 		f, more := walk.Next()
-		if f.Function != "" && !strings.HasPrefix(f.Function, "fiberlab/sched.") {
+		if f.Function != "" && !strings.HasPrefix(f.Function, "fiberlab/sched.") &&
+			!strings.HasPrefix(f.Function, "fiberlab/sched/mixed.") {
 			list = append(list, f)
 		}
 		if !more {

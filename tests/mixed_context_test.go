@@ -88,6 +88,44 @@ var contextCases = map[string]contextCase{
 			return err
 		}, func() { b.Wait() }
 	},
+	"Channel, receiver": func() (func(context.Context) error, func()) {
+		ch := mixed.NewChannel[int](0)
+		return func(ctx context.Context) error {
+			_, err := ch.ReceiveContext(ctx)
+			return err
+		}, func() { ch.Send(1) }
+	},
+	"Channel, sender": func() (func(context.Context) error, func()) {
+		ch := mixed.NewChannel[int](0)
+		return func(ctx context.Context) error { return ch.SendContext(ctx, 1) }, func() { ch.Receive() }
+	},
+	"Select": func() (func(context.Context) error, func()) {
+		ch := mixed.NewChannel[int](0)
+		return func(ctx context.Context) error {
+			_, err := mixed.Select(ctx, ch.OnReceive(nil))
+			return err
+		}, func() { ch.Send(1) }
+	},
+	"Future": func() (func(context.Context) error, func()) {
+		var p mixed.Promise[int]
+		return func(ctx context.Context) error {
+			_, err := p.Future().GetContext(ctx)
+			return err
+		}, func() { p.Set(1) }
+	},
+	"Ticket": func() (func(context.Context) error, func()) {
+		var q mixed.TicketQueue
+		first, second := q.Take(), q.Take()
+		return second.WaitContext, first.Done
+	},
+	"BoundedPool": func() (func(context.Context) error, func()) {
+		p := mixed.NewBoundedPool(1, mixed.Items[int]{})
+		loan := p.Borrow()
+		return func(ctx context.Context) error {
+			_, err := p.BorrowContext(ctx)
+			return err
+		}, loan.Return
+	},
 }
 
 // A context that cannot be asked, for it is made of none, is found out before the caller stands

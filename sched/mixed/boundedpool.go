@@ -40,7 +40,7 @@ func (p *BoundedPool[T]) Borrow() Loan[T] {
 // item that comes at the last moment is taken, and nil returned. An item that lies there
 // is lent even if ctx is over.
 func (p *BoundedPool[T]) BorrowContext(ctx context.Context) (Loan[T], error) {
-	return p.borrow(until{ctx: ctx})
+	return p.borrow(within(ctx))
 }
 
 // TryBorrow takes an item if one lies there that nobody waits for, and tells whether it

@@ -64,7 +64,7 @@ func CallContext[T any](ctx context.Context, f func() (T, error)) (T, error) {
 
 // overAlready returns ctx's error if it is over, or its deadline has passed.
 func overAlready(ctx context.Context) error {
-	u := until{ctx: ctx}
+	u := within(ctx)
 	return u.over(u.earliest())
 }
 

@@ -63,7 +63,8 @@ func (c *Channel[T]) Send(v T) {
 // not been sent. A value that was received at the last moment has been sent, and
 // the error is nil. If the channel is closed the error wraps ErrClosedChannel.
 func (c *Channel[T]) SendContext(ctx context.Context, v T) error {
-	return c.send(v, &until{ctx: ctx})
+	u := within(ctx)
+	return c.send(v, &u)
 }
 
 // TrySend sends v if that is possible at once, and tells whether it did. It does not
@@ -96,7 +97,8 @@ func (c *Channel[T]) Receive() (v T, ok bool) {
 // no value is lost. A value that arrives at the last moment has been received, and
 // the error is nil. If the channel is closed and empty the error wraps ErrClosedChannel.
 func (c *Channel[T]) ReceiveContext(ctx context.Context) (v T, err error) {
-	v, ok, err := c.receive(&until{ctx: ctx})
+	u := within(ctx)
+	v, ok, err := c.receive(&u)
 	if err == nil && !ok {
 		err = fmt.Errorf("mixed: receive: %w", ErrClosedChannel)
 	}

@@ -35,7 +35,7 @@ func (d *DAG[T]) Run(data T) { _ = d.run(context.Background(), data) }
 
 // RunContext is Run that begins no further nodes once ctx is over. It waits for those
 // that run, and returns ctx's error if a node has not run; nil if all have.
-func (d *DAG[T]) RunContext(ctx context.Context, data T) error { return d.run(ctx, data) }
+func (d *DAG[T]) RunContext(ctx context.Context, data T) error { return d.run(within(ctx).ctx, data) }
 
 func (d *DAG[T]) run(ctx context.Context, data T) error {
 	r, ok := d.runs.Get().(*dagRun[T])

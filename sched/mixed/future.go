@@ -76,7 +76,7 @@ func (f *Future[T]) Get() (T, error) {
 // GetContext is Get that gives up when ctx is over, and returns its error then. A future
 // that is settled by then gives what it has, whatever ctx says.
 func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
-	if err := f.wait(until{ctx: ctx}); err != nil {
+	if err := f.wait(within(ctx)); err != nil {
 		var none T
 		return none, err
 	}

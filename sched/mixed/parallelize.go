@@ -25,7 +25,7 @@ func Parallelize(fs ...func()) {
 // have returned, with the error of the one that failed first, or ctx's error if it was over before
 // that and some were not called. Panics and Goexit are treated as by Parallelize.
 func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(within(ctx).ctx)
 	defer cancel()
 	var first error
 	var once sync.Once

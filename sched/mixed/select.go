@@ -24,11 +24,12 @@ import (
 // It panics with an error that wraps ErrCaseInUse if it cannot have one of the cases, or
 // ErrNilCase if one is nil.
 func Select(ctx context.Context, cases ...Case) (index int, err error) {
+	u := within(ctx)
 	return choose(cases, func(c *choice) (int, error) {
 		if i := c.tryOrStand(); i >= 0 {
 			return i, nil
 		}
-		return c.wait(until{ctx: ctx})
+		return c.wait(u)
 	})
 }
 

@@ -52,7 +52,7 @@ func (t *Ticket) Wait() { _ = t.wait(until{}) }
 // WaitContext is Wait that gives up when ctx is over, and returns its error then. The
 // ticket keeps its place: it will be called, and Done must still be called. A ticket that
 // has been called by then gives nil, whatever ctx says.
-func (t *Ticket) WaitContext(ctx context.Context) error { return t.wait(until{ctx: ctx}) }
+func (t *Ticket) WaitContext(ctx context.Context) error { return t.wait(within(ctx)) }
 
 func (t *Ticket) wait(u until) error {
 	t.queue.guard.Lock()
