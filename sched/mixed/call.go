@@ -115,8 +115,11 @@ func (c *distantCall[T]) run() {
 func (c *distantCall[T]) wait(ctx context.Context) error {
 	for {
 		err := c.result.future.wait(until{ctx: ctx, deadline: time.Now().Add(stint)})
-		if _, bounded := ctx.Deadline(); err == nil || bounded || ctx.Err() != nil {
+		if _, bounded := ctx.Deadline(); err == nil || bounded {
 			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err // which that of a stint is not
 		}
 	}
 }
