@@ -105,7 +105,7 @@ func TestMixedDAGBuildRefuses(t *testing.T) {
 		"no function":   {func(b *mixed.DAGBuilder[int]) { b.Node(nop); b.Node(nil) }, mixed.ErrNilFunc, []string{"node 1"}},
 		"unknown":       {func(b *mixed.DAGBuilder[int]) { b.Node(nop, 0, 7) }, mixed.ErrUnknownNode, []string{"node 0", "node 7"}},
 		"negative":      {func(b *mixed.DAGBuilder[int]) { b.Node(nop, -1) }, mixed.ErrUnknownNode, []string{"node 0", "node -1"}},
-		"itself":        {func(b *mixed.DAGBuilder[int]) { b.Node(nop); b.Node(nop, 1) }, mixed.ErrCycle, []string{"node 1", "TestDAGBuildRefuses"}},
+		"itself":        {func(b *mixed.DAGBuilder[int]) { b.Node(nop); b.Node(nop, 1) }, mixed.ErrCycle, []string{"node 1", "TestMixedDAGBuildRefuses"}},
 		"a small cycle": {func(b *mixed.DAGBuilder[int]) { b.Node(nop, 1); b.Node(nop, 0) }, mixed.ErrCycle, []string{"node 0", "node 1"}},
 		"a cycle between others": {func(b *mixed.DAGBuilder[int]) {
 			b.After(b.Node(nop, b.Node(nop)), 3)     // 1 after 0 and 3
