@@ -118,8 +118,7 @@ func TestTrickleStarvesNoPinnedTask(t *testing.T) {
 		feed, fed := make(chan struct{}), make(chan struct{})
 		pinned, over := newLatch(1), newLatch(1)
 		begun := 0
-		var trickle func()
-		trickle = func() {
+		trickle := func() {
 			begun++
 			if pinned.isOpen() || begun == most {
 				assert.True(t, pinned.isOpen(), "%d tasks have been begun before the pinned one", begun)
