@@ -11,8 +11,9 @@ const mostResumed = 32
 const mostBegun = 64
 
 // mostTaken is how many tasks are then moved from the inbox at once: moving one by one takes
-// its time, and Notify waits for the lock. It is more than mostBegun, so that the inbox empties.
-const mostTaken = 2 * mostBegun
+// some microseconds a thousand, and Notify waits for the lock. It is much more than mostBegun,
+// so that the inbox empties, and the blocks of its queue are used again while they are in the cache.
+const mostTaken = 16 * mostBegun
 
 // runUntilIdle runs fibers that are queued and begins tasks until there are neither.
 // The lock must be held; it is released while a task runs.
