@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-
-	"fiberlab/sched/park"
 )
 
 // ErrOverflow is the error of a wait group that cannot count so many.
@@ -82,12 +80,7 @@ func (g *WaitGroup) Go(f func()) {
 		defer g.Done()
 		f()
 	}
-	p := park.Fiber()
-	if p == nil {
-		go body()
-		return
-	}
-	if err := p.Start(body); err != nil {
+	if err := begin(body); err != nil {
 		g.Done()
 		panic(fmt.Errorf("mixed: a wait group's Go: %w", err))
 	}
