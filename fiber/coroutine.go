@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber/internal/identity"
+	"fiberlab/fiber/release"
 )
 
 // The Goroutine backend: fibers as Go's own coroutines, by iter.Pull alone. A switch
@@ -59,7 +60,7 @@ func switchCoroutine(f, to *Fiber) error {
 
 	s := next.in
 	co.in = s
-	identity.StoreRelease(&s.sitter, uint64(g))
+	release.Store(&s.sitter, uint64(g))
 	if s.yieldDue {
 		s.yieldDue = false
 		s.yield(struct{}{})

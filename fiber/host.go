@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber/internal/identity"
+	"fiberlab/fiber/release"
 )
 
 // host is a root goroutine of the Goroutine backend, with the fiber that runs in
@@ -105,4 +106,4 @@ func (h *host) claim(to *Fiber) error {
 
 // arrive publishes who left for the caller, which runs on h now: only from here on
 // is it complete in its seat, and others may claim it.
-func (h *host) arrive() { identity.StoreRelease(h.departed.state, h.departedAs) }
+func (h *host) arrive() { release.Store(h.departed.state, h.departedAs) }

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"fiberlab/fiber/internal/identity"
+	"fiberlab/fiber/release"
 )
 
 // seat is one iter.Pull, seen as a place where one suspended goroutine sits.
@@ -30,7 +30,7 @@ type seat struct {
 // it has claimed. It returns when the caller, in turn, has been made to get up.
 func (co *coroutine) sit(s *seat) {
 	co.in = s
-	identity.StoreRelease(&s.sitter, uint64(co.g.Load()))
+	release.Store(&s.sitter, uint64(co.g.Load()))
 	if s.yieldDue {
 		s.yieldDue = false
 		s.yield(struct{}{})

@@ -2,10 +2,10 @@
 
 #include "textflag.h"
 
-// func StoreRelease(p *atomic.Uint64, v uint64)
+// func Store(p *atomic.Uint64, v uint64)
 //
 // Every store of this processor is a release.
-TEXT ·StoreRelease(SB), NOSPLIT, $0-16
+TEXT ·Store(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), CX
 	MOVQ v+8(FP), AX
 	MOVQ AX, (CX)
