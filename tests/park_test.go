@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"fiberlab/fiber/release"
 	"fiberlab/sched"
+	"fiberlab/sched/mixed"
 	"fiberlab/sched/park"
 )
 
@@ -62,6 +64,44 @@ func TestParkRingLosesNoUnpark(t *testing.T) {
 		}
 		c.wait()
 		assert.Equal(c.t, members*rounds, turn.Load())
+	})
+}
+
+// Two unpark a third, often in the same moment, so that one of the two adds nothing. If what that
+// one has stored were not seen, all three would wait for ever.
+func TestParkSeesWhatWasStoredBeforeAnUnpark(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		rounds := uint64(scaled(5000, 50))
+		var parties [3]park.Party
+		var stored [3]atomic.Uint64 // the third one's is the round that it has seen the others end
+		var here mixed.WaitGroup
+		here.Add(len(parties))
+		for i := range parties {
+			c.start(func() {
+				me := party()
+				parties[i] = me
+				here.Done()
+				here.Wait()
+				for round := uint64(1); round <= rounds; round++ {
+					if i < 2 {
+						release.Store(&stored[i], round)
+						parties[2].Unpark()
+						for stored[2].Load() < round {
+							me.Park(time.Time{})
+						}
+						continue
+					}
+					for stored[0].Load() < round || stored[1].Load() < round {
+						me.Park(time.Time{})
+					}
+					release.Store(&stored[2], round)
+					parties[0].Unpark()
+					parties[1].Unpark()
+				}
+			})
+		}
+		c.wait()
+		assert.Equal(c.t, rounds, stored[2].Load())
 	})
 }
 

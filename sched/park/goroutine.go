@@ -1,13 +1,17 @@
 package park
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Goroutine is a plain goroutine's Party. It belongs to one goroutine at a time, which
 // may hand it to another when it is not parked: an Unpark that comes late then makes a
 // Park of the other one return for no reason, which every caller of Park allows for.
 type Goroutine struct {
-	token chan struct{} // holds one while an Unpark has not been used
-	timer *time.Timer
+	unparked atomic.Bool   // an Unpark has not been used: its token is in the channel or on its way
+	token    chan struct{} // holds one
+	timer    *time.Timer
 }
 
 // NewGoroutine returns a Party for a goroutine.
@@ -17,6 +21,7 @@ func NewGoroutine() *Goroutine { return &Goroutine{token: make(chan struct{}, 1)
 func (g *Goroutine) Park(deadline time.Time) {
 	if deadline.IsZero() {
 		<-g.token
+		g.unparked.Store(false)
 		return
 	}
 	if left := time.Until(deadline); g.timer == nil {
@@ -26,16 +31,20 @@ func (g *Goroutine) Park(deadline time.Time) {
 	}
 	select {
 	case <-g.token:
+		g.unparked.Store(false)
 		g.timer.Stop()
 	case <-g.timer.C:
 	}
 }
 
 // Unpark implements [Party].
+//
+// Whether an Unpark is kept already is asked of unparked, and not of the channel by a send that
+// gives up: that looks before others can see what the caller has stored, and he who has just
+// used the token would neither see it nor find another token.
 func (g *Goroutine) Unpark() {
-	select {
-	case g.token <- struct{}{}:
-	default:
+	if !g.unparked.Swap(true) {
+		g.token <- struct{}{}
 	}
 }
 

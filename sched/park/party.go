@@ -15,7 +15,9 @@ type Party interface {
 	Park(deadline time.Time)
 
 	// Unpark makes Park return, the present call or else the next one. Anybody may call
-	// it at any time; it blocks no longer than a queue operation takes.
+	// it at any time; it blocks no longer than a queue operation takes. When that
+	// Park has returned, the party sees what the caller of Unpark had stored before, be it
+	// by a release only; that holds, too, for an Unpark that adds nothing to one still kept.
 	Unpark()
 
 	// Start has f called beside the party, which must be the caller: by another fiber of
