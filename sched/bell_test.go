@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fiberlab/sched/spinlock"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
@@ -30,7 +31,7 @@ func (l *listener) listen(n int64, r *rand.Rand) {
 			if l.bell.wasRung() {
 				break
 			}
-			pause()
+			spinlock.Pause()
 		}
 		if l.heard.Load() >= n {
 			return

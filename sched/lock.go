@@ -1,10 +1,10 @@
 package sched
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"fiberlab/sched/park"
+	"fiberlab/sched/spinlock"
 )
 
 // debug builds, made with -tags debug, check every transition and every lock contract.
@@ -17,7 +17,7 @@ const debug = park.Debug
 // In debug builds it knows its holder and checks the contracts that the comments
 // name: "must be held" and "must not be held".
 type workLock struct {
-	mu     sync.Mutex
+	mu     spinlock.Lock
 	holder atomic.Pointer[Worker] // debug builds only
 }
 
@@ -50,26 +50,6 @@ func (l *workLock) tryLock() bool {
 	if debug {
 		l.holder.Store(lockingParty())
 	}
-	return true
-}
-
-// lockSoon takes the lock if that is possible at once or, if the caller is patient,
-// after a while, which it spends awake at first: whoever blocks on a lock is a thread
-// that has to be woken, and many thieves at one door would do little else.
-func (l *workLock) lockSoon(patient bool) bool {
-	if l.tryLock() {
-		return true
-	}
-	if !patient {
-		return false
-	}
-	for range polls {
-		pause()
-		if l.tryLock() {
-			return true
-		}
-	}
-	l.lock()
 	return true
 }
 

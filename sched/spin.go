@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fiberlab/sched/spinlock"
 )
 
 // A worker that has run out of work spins for a while before it sleeps: to be
@@ -62,7 +64,7 @@ func (w *Worker) spinForWork(deadline instant) {
 				w.spin.found(now() - began)
 				return
 			}
-			pause()
+			spinlock.Pause()
 		}
 		if w.steal(false) {
 			w.spin.found(now() - began)

@@ -28,7 +28,9 @@ func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
 		victim.inbox.take(loot, min((n+1)/2, mostStolen))
 	}
 	if loot.empty() {
-		if !victim.work.lockSoon(patient) {
+		if patient {
+			victim.work.lock()
+		} else if !victim.work.tryLock() {
 			return false
 		}
 		tasks := &victim.work.tasks

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"fiberlab/sched/spinlock"
 )
 
 // ErrNoParties is the error of a barrier for less than one party.
@@ -14,7 +15,7 @@ var ErrNoParties = errors.New("a barrier needs parties: make it by NewBarrier, w
 // go on together. It begins a new phase then: whoever comes next waits for the others of
 // the next phase, even if some of the last one have not gone on yet. It must not be copied.
 type Barrier struct {
-	guard   sync.Mutex
+	guard   spinlock.Lock
 	parties int
 	line    line
 }

@@ -3,14 +3,15 @@ package mixed
 import (
 	"context"
 	"fmt"
-	"sync"
+
+	"fiberlab/sched/spinlock"
 )
 
 // BoundedPool lends a fixed number of items, marl's BoundedPool. Who finds none waits,
 // and whoever has waited longest gets the next one. Make one by NewBoundedPool. It must
 // not be copied.
 type BoundedPool[T any] struct {
-	guard sync.Mutex
+	guard spinlock.Lock
 	lying stack[T]
 	spare int // of those lying, how many have not been granted to anybody
 	line  line

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/spinlock"
 )
 
 // What can be wrong with the use of a channel.
@@ -27,7 +29,7 @@ var (
 // could ever wake the caller. But a nil *Channel may have a case in a [Select], which is
 // never chosen. A Channel must not be copied.
 type Channel[T any] struct {
-	guard  sync.Mutex
+	guard  spinlock.Lock
 	closed bool
 
 	buffer []T // a ring; its length is the capacity

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fiberlab/sched/park"
+	"fiberlab/sched/spinlock"
 )
 
 // ErrNoLock is the error of a wait on a condition without a lock.
@@ -35,7 +36,7 @@ var ErrNoLock = errors.New("the condition has no lock: set L, or use NewCond")
 type Cond struct {
 	L sync.Locker // a sync.Mutex that is held for moments only, or a lock of this package
 
-	guard sync.Mutex
+	guard spinlock.Lock
 	line  line
 	busy  atomic.Bool // false: nobody stands in the line. It is written under the guard
 }

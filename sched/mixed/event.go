@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
+
+	"fiberlab/sched/spinlock"
 )
 
 // ErrMode is the error of an event that is neither AutoReset nor ManualReset.
@@ -24,7 +25,7 @@ const (
 // keeps its signal for who comes later; it keeps one, not a number of them. The zero
 // value is an AutoReset event that is not signalled. It must not be copied.
 type Event struct {
-	guard     sync.Mutex
+	guard     spinlock.Lock
 	mode      EventMode
 	signalled bool // and if so, the line is empty
 	line      line

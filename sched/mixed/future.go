@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/spinlock"
 )
 
 // What can be wrong with a promise.
@@ -59,7 +60,7 @@ type Future[T any] struct {
 	value T
 	err   error
 
-	guard sync.Mutex
+	guard spinlock.Lock
 	line  line
 	calls []func() // to be made when it is settled
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"fiberlab/sched/spinlock"
 )
 
 // ErrOpen is the error of a latch that has been counted down too often.
@@ -13,7 +14,7 @@ var ErrOpen = errors.New("the latch is open: make a new one")
 // Latch opens once, when it has been counted down to zero, and stays open. The zero
 // value is open. It must not be copied.
 type Latch struct {
-	guard sync.Mutex
+	guard spinlock.Lock
 	left  int
 	line  line
 }

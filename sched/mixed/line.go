@@ -1,6 +1,6 @@
 package mixed
 
-import "sync"
+import "fiberlab/sched/spinlock"
 
 // line is those who wait for one thing, in the order of their coming. The zero value is
 // empty. The guard of what it belongs to guards it.
@@ -101,7 +101,7 @@ func grantAll(first *waiter) {
 //
 // wait returns u's error if the caller has left the line without a grant. Who is
 // granted at the last moment has been granted: wait returns nil then.
-func (l *line) wait(guard *sync.Mutex, u until) error {
+func (l *line) wait(guard *spinlock.Lock, u until) error {
 	w := newWaiter()
 	err := l.waitAs(w, guard, u)
 	w.free()
@@ -109,7 +109,7 @@ func (l *line) wait(guard *sync.Mutex, u until) error {
 }
 
 // waitAs is wait with a waiter that the caller has begun.
-func (l *line) waitAs(w *waiter, guard *sync.Mutex, u until) error {
+func (l *line) waitAs(w *waiter, guard *spinlock.Lock, u until) error {
 	l.push(w)
 	guard.Unlock()
 	return l.stay(guard, w, u)
@@ -117,7 +117,7 @@ func (l *line) waitAs(w *waiter, guard *sync.Mutex, u until) error {
 
 // stay is the later part of wait, for a w that stands in line, or has been taken out of
 // it to be granted. guard must not be held.
-func (l *line) stay(guard *sync.Mutex, w *waiter, u until) error {
+func (l *line) stay(guard *spinlock.Lock, w *waiter, u until) error {
 	err := w.await(u)
 	if err != nil {
 		guard.Lock()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/spinlock"
 )
 
 // What can be wrong with a call of a lock.
@@ -29,7 +31,7 @@ type Mutex struct {
 	state  atomic.Uint32
 	holder holder
 
-	guard sync.Mutex
+	guard spinlock.Lock
 	line  line
 }
 

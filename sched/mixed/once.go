@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"fiberlab/fiber"
 	"fiberlab/sched/park"
+	"fiberlab/sched/spinlock"
 )
 
 // ErrOnceInside is the error of a Do that would wait for itself.
@@ -18,7 +18,7 @@ var ErrOnceInside = errors.New("Do inside of the function that Do calls: call it
 type Once struct {
 	done atomic.Bool
 
-	guard   sync.Mutex
+	guard   spinlock.Lock
 	running bool    // the function has been called, and has not returned
 	by      uintptr // whoever calls it, see fiber.Self; in debug builds
 	line    line    // of those who wait for it to return

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/spinlock"
 )
 
 // RWMutex lets either one writer go on, or any number of readers; it is flare's
@@ -18,7 +20,7 @@ type RWMutex struct {
 	writer Mutex // of who writes, or waits for the readers to leave
 	state  atomic.Uint32
 
-	guard   sync.Mutex
+	guard   spinlock.Lock
 	waiting line // the writer, if it waits for readers
 	readers line
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/spinlock"
 )
 
 // What can be wrong with a call of a semaphore.
@@ -22,7 +23,7 @@ type Semaphore struct {
 	state atomic.Uint64 // how many units are free, and semaphoreQueued
 	units uint64
 
-	guard sync.Mutex
+	guard spinlock.Lock
 	line  line // the note of each waiter is how much it wants
 }
 

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"fiberlab/sched/spinlock"
 )
 
 // ErrDone is the error of a ticket that is given back twice.
@@ -14,7 +15,7 @@ var ErrDone = errors.New("the ticket is done: take another one")
 // at a time: each when the one before it is done; marl's Ticket::Queue. The zero value is
 // a queue that has handed out none. It must not be copied.
 type TicketQueue struct {
-	guard       sync.Mutex
+	guard       spinlock.Lock
 	first, last *Ticket // first has been called, the others have not
 	told        line    // whom Done is about to grant; empty while guard is not held
 }

@@ -1,6 +1,6 @@
 package mixed
 
-import "sync"
+import "fiberlab/sched/spinlock"
 
 // UnboundedPool lends items, and makes one if none is there, marl's UnboundedPool. So it
 // has as many items as were ever borrowed at the same time, and nobody waits. Unlike
@@ -8,7 +8,7 @@ import "sync"
 type UnboundedPool[T any] struct {
 	items Items[T]
 
-	guard sync.Mutex
+	guard spinlock.Lock
 	lying stack[T]
 	free  int // of lying
 }

@@ -7,14 +7,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fiberlab/fiber/release"
 	"fiberlab/sched/park"
 )
 
 // waiter is one stay in one line. Get one by newWaiter; line.wait gives it back.
 type waiter struct {
 	party   park.Party
-	granted uint32 // 1 once it is, by whoever took it out of the line; atomic while anybody else knows w
-	note    uint64 // the primitive's own: what is waited for, or what was granted
+	granted atomic.Uint64 // 1 once it is, by whoever took it out of the line
+	note    uint64        // the primitive's own: what is waited for, or what was granted
 
 	// Guarded by the guard of the line.
 	line           *line // nil: in none
@@ -36,7 +37,7 @@ func newWaiter() *waiter {
 
 // reset makes w ready to stand in line, again or for the first time. It must be in none.
 func (w *waiter) reset() {
-	w.granted = 0
+	release.Store(&w.granted, 0)
 	w.note = 0
 }
 
@@ -63,7 +64,7 @@ func (w *waiter) free() {
 // guard is better not held: who is granted something may want it at once.
 func (w *waiter) grant() {
 	party := w.party
-	atomic.StoreUint32(&w.granted, 1)
+	release.Store(&w.granted, 1)
 	party.Unpark()
 }
 
@@ -79,7 +80,7 @@ func (w *waiter) await(u until) error {
 	return w.awaitUntil(u)
 }
 
-func (w *waiter) isGranted() bool { return atomic.LoadUint32(&w.granted) != 0 }
+func (w *waiter) isGranted() bool { return w.granted.Load() != 0 }
 
 // awaitUntil is await with a u that ends.
 func (w *waiter) awaitUntil(u until) error {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/spinlock"
 )
 
 // ErrOverflow is the error of a wait group that cannot count so many.
@@ -22,7 +23,7 @@ var ErrOverflow = errors.New("more than a wait group can count: the most is 2^62
 type WaitGroup struct {
 	state atomic.Int64 // the count times two, plus waited
 
-	guard sync.Mutex
+	guard spinlock.Lock
 	line  line
 }
 

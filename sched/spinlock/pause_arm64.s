@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// func pause()
+// func Pause()
 // YIELD is the architecture's hint that this thread spins.
-TEXT ·pause(SB), NOSPLIT, $0-0
+TEXT ·Pause(SB), NOSPLIT, $0-0
 	YIELD
 	RET

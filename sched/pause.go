@@ -1,4 +1,0 @@
-package sched
-
-// pause is one turn of a spin: it costs 10 to 100 cycles and little power.
-func pause()

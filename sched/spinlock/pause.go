@@ -1,0 +1,4 @@
+package spinlock
+
+// Pause is one turn of a spin: it costs 10 to 100 cycles and little power.
+func Pause()
