@@ -57,6 +57,10 @@ func (w *Worker) suspend(deadline instant) {
 // task be begun if there is any.
 func (w *Worker) yield(f *Fiber) {
 	w.work.lock()
+	if !w.hasWork() {
+		w.work.unlock()
+		return
+	}
 	w.change(f, Queued, WhyYield)
 	w.work.fibers.push(f)
 	if w.work.fibers.peek() == f {

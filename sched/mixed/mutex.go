@@ -28,7 +28,7 @@ var (
 // Its holder is a fiber or a goroutine. Debug builds know which, and panic if it locks the
 // mutex again or somebody else unlocks it; others do not notice.
 type Mutex struct {
-	state  atomic.Uint32
+	state  atomic.Uint64
 	holder holder
 
 	guard spinlock.Lock
@@ -97,9 +97,6 @@ func (m *Mutex) MustHold() { m.holder.must("must hold") }
 // MustNotHold panics in debug builds, with an error that wraps ErrHolder, if the caller
 // holds the mutex. It does nothing in others.
 func (m *Mutex) MustNotHold() { m.holder.mustNot("must not hold") }
-
-// lockSlow is apart from lockOrWait so that Lock is small enough to be inlined.
-func (m *Mutex) lockSlow() { _ = m.lockOrWait(until{}) }
 
 // take takes the mutex if it is free, and tells whether it did. The caller has not
 // been woken.

@@ -1,6 +1,10 @@
 package mixed
 
-import "time"
+import (
+	"time"
+
+	"fiberlab/fiber/release"
+)
 
 // mutexPatience is how long one tries to get a mutex before it is handed over.
 const mutexPatience = time.Millisecond
@@ -17,10 +21,29 @@ func (m *Mutex) lockOrWait(u until) error {
 	w := newWaiter()
 	var err error
 	if !m.takeOrQueue(w) {
-		err = m.awaitTurn(w, u)
+		err = m.awaitTurn(w, u, time.Time{})
 	}
 	w.free()
 	return err
+}
+
+// lockSlow is lockOrWait for Lock. The usual way, by a hand-over, is written out in this one
+// function: after a switch the processor may predict each return wrongly.
+func (m *Mutex) lockSlow() {
+	m.holder.mustNot("lock")
+	if m.take() {
+		return
+	}
+	w := newWaiter()
+	if !m.takeOrQueue(w) {
+		for !w.isGranted() {
+			w.party.Park(time.Time{})
+		}
+		if w.note != mutexHandover && !m.takeAwake() && !m.takeOrRequeue(w, false) {
+			_ = m.awaitTurn(w, until{}, time.Now())
+		}
+	}
+	w.free()
 }
 
 // awaitTurn is the later part of lockOrWait, for a w that stands in line.
@@ -30,8 +53,9 @@ func (m *Mutex) lockOrWait(u until) error {
 // If the mutex has been taken many times meanwhile, that was good for all but one. If
 // only once, whoever has it keeps it for longer than a waiter needs to get going: it
 // might as well be handed over, which saves the waiters their attempts.
-func (m *Mutex) awaitTurn(w *waiter, u until) error {
-	var since time.Time // when it first tried in vain
+//
+// since is when w first tried in vain, or the zero time.
+func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {
 	for {
 		err := w.await(u)
 		if err != nil && m.giveUp(w) {
@@ -61,14 +85,15 @@ func (m *Mutex) awaitTurn(w *waiter, u until) error {
 // takeOrQueue takes the mutex, if it is free, and returns true, or puts w in line.
 func (m *Mutex) takeOrQueue(w *waiter) bool {
 	m.guard.Lock()
-	defer m.guard.Unlock()
 	for !m.take() {
 		s := m.state.Load()
-		if s&mutexHeld != 0 && m.state.CompareAndSwap(s, s|mutexQueued) {
+		if s&mutexHeld != 0 && (s&mutexQueued != 0 || m.state.CompareAndSwap(s, s|mutexQueued)) {
 			m.line.push(w)
+			m.guard.Unlock()
 			return false
 		}
 	}
+	m.guard.Unlock()
 	return true
 }
 
@@ -126,14 +151,14 @@ func (m *Mutex) release() bool {
 		w.note = mutexWoken
 		s = s&^mutexHeld | mutexWoken
 	}
-	m.state.Store(m.trim(s))
+	release.Store(&m.state, m.trim(s))
 	m.guard.Unlock()
 	w.grant()
 	return true
 }
 
 // trim is s without what is about a line, if there is none any more. The guard must be held.
-func (m *Mutex) trim(s uint32) uint32 {
+func (m *Mutex) trim(s uint64) uint64 {
 	if m.line.empty() {
 		s &= (mutexHandover - 1) &^ mutexQueued
 	}
