@@ -22,6 +22,8 @@ type Fiber struct {
 	// Guarded by the worker's lock.
 	state    State
 	timedOut bool      // its last wait ended by the deadline
+	leaving  bool      // it releases the caller's lock, and is not blocked yet: see unlockFirst
+	notified bool      // somebody has notified it meanwhile
 	parked   bool      // it is in Park
 	permit   bool      // it has been unparked before it parked
 	ending   bool      // it shall end when it has no task to go on with
@@ -72,10 +74,8 @@ func (f *Fiber) String() string {
 // is not remembered by a fiber that is not blocked.
 //
 // The thread is never blocked: other fibers of the worker go on with it. So lock is
-// to be held for moments only, and by nobody who waits for something else meanwhile.
-// It must be a lock of package sync, or another whose Unlock wakes no fiber: it is called
-// with the worker's lock held, and would wait for that. For those of package mixed there
-// is mixed.Cond.
+// to be held for moments only, and by nobody who waits for something else meanwhile;
+// unless it is one of package mixed, which blocks no thread either.
 func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, never, pred) }
 
 // WaitFor is Wait with a deadline that is d from now. It tells whether pred held

@@ -111,6 +111,9 @@ func (w *Worker) enqueueFiber(f *Fiber) {
 // already, or its task has ended: whoever wakes it is late. The lock must be held, and
 // the bell rung once it is not.
 func (w *Worker) wake(f *Fiber) bool {
+	if f.leaving {
+		f.notified = true
+	}
 	switch f.state {
 	case Idle, Queued, Running:
 		return false

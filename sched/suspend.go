@@ -8,9 +8,9 @@ import (
 // wait blocks f, which must be the calling fiber, until pred holds or deadline has
 // come. The worker's lock must not be held.
 //
-// The worker's lock is taken before the caller's lock is released. So whoever
-// makes pred true under the caller's lock and then notifies cannot do so before f is
-// known to be blocked, and no notification is lost.
+// The worker's lock is taken before the caller's lock, if that is a sync.Mutex, is released.
+// So whoever makes pred true under the caller's lock and then notifies cannot do so before
+// f is known to be blocked, and no notification is lost. For other locks see unlockFirst.
 //
 // What suspend does is written out here. On the goroutine backend the processor
 // predicts each return after a switch wrongly, so that two functions less are felt.
@@ -19,17 +19,24 @@ func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool 
 		panic(f.misuse("wait"))
 	}
 	w := f.worker
+	_, plain := lock.(*sync.Mutex)
 	for pred == nil || !pred() {
 		w.work.lock()
-		if lock != nil {
+		notified, timedOut := false, false
+		switch {
+		case plain:
 			lock.Unlock()
+		case lock != nil:
+			notified = w.unlockFirst(f, lock)
 		}
-		w.block(f, deadline)
-		for w.current = w.successor(); w.current != f; {
-			w.arrived(f, f.fiber.SwitchTo(w.current.fiber))
+		if !notified {
+			w.block(f, deadline)
+			for w.current = w.successor(); w.current != f; {
+				w.arrived(f, f.fiber.SwitchTo(w.current.fiber))
+			}
+			w.resume(f)
+			timedOut = f.timedOut
 		}
-		w.resume(f)
-		timedOut := f.timedOut
 		w.work.unlock()
 		if lock != nil {
 			lock.Lock()
@@ -42,6 +49,18 @@ func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool 
 		}
 	}
 	return true
+}
+
+// unlockFirst releases a lock whose Unlock may want the worker's lock, as one does that wakes
+// fibers, and tells whether somebody has notified f since. The worker's lock must be
+// held; it is released meanwhile.
+func (w *Worker) unlockFirst(f *Fiber, lock sync.Locker) bool {
+	f.leaving, f.notified = true, false
+	w.work.unlock()
+	lock.Unlock()
+	w.work.lock()
+	f.leaving = false
+	return f.notified
 }
 
 // suspend blocks the current fiber and runs others until somebody or the deadline has

@@ -2,12 +2,14 @@ package tests
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
+	"fiberlab/sched/mixed"
 )
 
 // A wait whose predicate holds does not block, with or without a deadline.
@@ -83,6 +85,65 @@ func TestFlowWaitPredicate(t *testing.T) {
 		assert.Equal(t, 2+early, looks)
 	})
 }
+
+// Two take turns by a lock whose Unlock wakes other fibers, or may: there is always a third one in
+// its line.
+func TestFlowWaitWithALockThatWakesFibers(t *testing.T) {
+	locks := map[string]func() (lock sync.Locker, other sync.Locker){
+		"mutex":   func() (sync.Locker, sync.Locker) { m := &mixed.Mutex{}; return m, m },
+		"rwmutex": func() (sync.Locker, sync.Locker) { m := &mixed.RWMutex{}; return m, m.RLocker() },
+		"go":      func() (sync.Locker, sync.Locker) { m := &sync.RWMutex{}; return m, noLock{} },
+	}
+	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		for name, make := range locks {
+			turns := scaled(100, 20)
+			lock, other := make()
+			var fibers [2]*sched.Fiber
+			turn := 0
+			var playing atomic.Int64
+			playing.Store(2)
+			here, over := newLatch(2), newLatch(3)
+			for i := range fibers {
+				schedule(t, s, func() {
+					defer over.done()
+					me := sched.Current()
+					fibers[i] = me
+					here.done()
+					here.wait()
+					lock.Lock()
+					for range turns {
+						wait := func() { me.Wait(lock, func() bool { return turn%2 == i }) }
+						if i == 1 {
+							wait = func() { assert.True(t, me.WaitFor(lock, time.Hour, func() bool { return turn%2 == i })) }
+						}
+						wait()
+						turn++
+						fibers[1-i].Notify()
+					}
+					playing.Add(-1)
+					lock.Unlock()
+				})
+			}
+			schedule(t, s, func() {
+				defer over.done()
+				for playing.Load() > 0 {
+					other.Lock()
+					sched.Yield()
+					other.Unlock()
+					sched.Yield()
+				}
+			})
+			over.wait()
+			assert.Equal(t, 2*turns, turn, name)
+		}
+	})
+}
+
+// noLock is none.
+type noLock struct{}
+
+func (noLock) Lock()   {}
+func (noLock) Unlock() {}
 
 // Without a predicate one notification ends the wait.
 func TestFlowWaitWithoutPredicate(t *testing.T) {
