@@ -87,7 +87,7 @@ func (f *Fiber) WaitFor(lock sync.Locker, d time.Duration, pred func() bool) boo
 // WaitUntil is WaitFor with the deadline itself. It is taken by the monotonic clock if
 // deadline has a reading of it, as what comes from time.Now has.
 func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool) bool {
-	return f.wait(lock, instant(deadline.Sub(start)), pred)
+	return f.wait(lock, at(deadline), pred)
 }
 
 // Notify makes a blocked fiber go on when its turn comes. It does nothing to one

@@ -19,7 +19,7 @@ func (f *Fiber) Park(deadline time.Time) {
 	}
 	until := never
 	if !deadline.IsZero() {
-		until = instant(deadline.Sub(start))
+		until = at(deadline)
 	}
 	w := f.worker
 	w.work.lock()

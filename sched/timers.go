@@ -25,6 +25,15 @@ func after(d time.Duration) instant {
 	return never
 }
 
+// at is the instant of t. By a t that has no reading of the monotonic clock, that depends on what
+// the wall clock shows during this call.
+func at(t time.Time) instant {
+	if t == t.Round(0) {
+		return after(time.Until(t))
+	}
+	return instant(t.Sub(start))
+}
+
 // waitingFibers holds the Waiting fibers of a worker, the earliest deadline first.
 // The worker's lock guards it.
 type waitingFibers struct {

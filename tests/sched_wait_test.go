@@ -191,6 +191,9 @@ func TestFlowWaitDeadline(t *testing.T) {
 					until := time.Now().Add(d)
 					assert.False(t, f.WaitUntil(&mu, until, pred))
 					assert.False(t, time.Now().Before(until))
+					began = time.Now()
+					assert.False(t, f.WaitUntil(&mu, began.Add(d).Round(0), pred))
+					assert.GreaterOrEqual(t, time.Since(began), d/2, "the wall clock may go a bit faster")
 					assert.False(t, mu.TryLock())
 				}
 			}
