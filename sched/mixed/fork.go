@@ -6,19 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// forked is some functions that one caller waits for. Beside the caller there is a helper,
-// a task or a goroutine, for each function but one. A helper calls the first function that
-// nobody has taken, if any. The caller takes one after the other, and may leave none to
-// helpers that begin late. As it takes one at least, there are always as many helpers
-// to come as there are functions that nobody has taken; so these may wait for one another.
+// forked is some functions that one caller waits for. Beside the caller there is a helper
+// for each function but one: a task, or a goroutine if the caller has no scheduler or that
+// accepts no task. A helper calls the first function that nobody has taken, if any. The
+// caller takes one after the other, and may leave none to helpers that begin late. As it
+// takes one at least, there are always as many helpers to come as there are functions
+// that nobody has taken; so these may wait for one another, and the caller may end in one.
 type forked struct {
 	call   func(i int)
 	count  int64
 	next   atomic.Int64 // the first function that is not taken; from forkOver on, the fork is over
 	left   Latch        // functions that have not returned; in a strict fork, helpers to begin too
 	strict bool         // the caller waits for all helpers to begin
-
-	helpers int // as many as could be started
 
 	guard    sync.Mutex
 	troubles []error // by function; nil if there are none
@@ -48,12 +47,8 @@ func fork(count int, call func(i int)) {
 		strictForks.Add(1)
 		f.left.left += count - 1
 	}
-	help := func() { f.help() }
-	for f.helpers < count-1 && begin(help) == nil {
-		f.helpers++
-	}
-	for lost := f.helpers; f.strict && lost < count-1; lost++ {
-		f.left.CountDown()
+	for range count - 1 {
+		beginAnywhere(f.help)
 	}
 	taken, last, goexit := int64(0), int64(0), true
 	defer func() {
@@ -79,7 +74,7 @@ func (f *forked) join(taken int64) {
 	f.left.Wait()
 	f.call = nil // late helpers keep f
 	begun := f.next.Add(forkOver) - forkOver - taken
-	lateHelpers.Add(int64(f.helpers) - begun)
+	lateHelpers.Add(f.count - 1 - begun)
 	if f.strict {
 		strictForks.Add(-1)
 	}
