@@ -17,7 +17,7 @@
 //	inline.h          the switch for C callers, without a call
 //
 // The tests compile the C programs in testdata with these very files and run them; they also delete each save and each
-// load of the assembly in turn and demand that somebody notices.
+// load of the assembly and of the inline switch in turn and demand that somebody notices.
 package asm
 
 /*

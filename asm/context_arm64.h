@@ -3,7 +3,7 @@
 #ifndef MARL_CONTEXT_ARM64_H
 #define MARL_CONTEXT_ARM64_H
 
-/* What every switch stores and loads. */
+/* What a switch stores and loads. */
 #define MARL_REG_X19 0x00
 #define MARL_REG_X20 0x08
 #define MARL_REG_X21 0x10
@@ -25,6 +25,11 @@
 #define MARL_REG_D14 0x90
 #define MARL_REG_D15 0x98
 #define MARL_REG_SP 0xa0
+
+/* Bit 0 of the stored stack pointer, which is even without it: there, who suspends says what
+ * whoever resumes has to load. Set: all registers above. Not set: x29, lr and sp, as the other
+ * slots hold nothing of use. */
+#define MARL_ALL_SAVED 1
 /* The floating-point control word, for marl_fiber_swap_fp. */
 #define MARL_REG_FPCR 0xa8
 /* The two argument registers of the first entry, read once by the trampoline: arg and target. */
@@ -51,7 +56,7 @@ struct marl_fiber_context {
     uint64_t d10, d11;
     uint64_t d12, d13;
     uint64_t d14, d15;
-    uint64_t sp;
+    uint64_t sp; /* as it is after the return from the switch; bit 0 is MARL_ALL_SAVED */
     uint64_t fpcr;
     uint64_t x0, x1;
 };

@@ -5,8 +5,9 @@
  * All callee-saved registers survive. The stack pointer, the frame pointer and the resume address
  * are stored in the context here. The others are clobbers, so that the compiler saves those it
  * uses, once in a function instead of once a switch: that is where the time of marl_fiber_swap is
- * saved. All are loaded, because what is resumed may have been suspended by marl_fiber_swap; if it
- * was suspended here, their slots hold stale values that nobody reads.
+ * saved. What was suspended here needs no more than those three to be resumed. What marl_fiber_swap
+ * suspended needs all and has MARL_ALL_SAVED in its stack pointer: marl_fiber_resume_all, out of
+ * line, loads them.
  *
  * A compiler may keep the address of a thread-local variable across the switch. A function whose
  * fiber can come back on another thread must not touch thread-local variables (errno is one) on
@@ -17,12 +18,13 @@
 #include "context.h"
 
 /* In a function whose frame has no fixed size, clang keeps a second frame pointer, the base
- * pointer, in rbx or x19, and does not save it when it is clobbered. gcc saves all that it uses. */
+ * pointer, in rbx or x19, and does not save it when it is clobbered. gcc saves all that it uses.
+ * Whoever resumes a context leaves its address in the register of `to`. */
 #ifdef __clang__
-#define MARL_STORE_BASE_POINTER(store) store
+#define MARL_BASE_POINTER(move) move
 #define MARL_CLOBBER_BASE_POINTER(reg)
 #else
-#define MARL_STORE_BASE_POINTER(store)
+#define MARL_BASE_POINTER(move)
 #define MARL_CLOBBER_BASE_POINTER(reg) , reg
 #endif
 
@@ -37,32 +39,34 @@
 #define MARL_CLOBBER_AVX512
 #endif
 
-/* `to` must be in rsi: the trampoline looks for it there. The alignment, never executed, lets the
- * resumed side start with a full fetch. */
+/* `to` must be in rsi and the resume address in rcx: the trampoline and marl_fiber_resume_all look
+ * for them there. The latter is reached by the global offset table, because the stub of a linkage
+ * table may write below rsp, where the caller may have variables. The alignment, never executed,
+ * lets the resumed side start with a full fetch. */
 static inline __attribute__((always_inline)) void
 marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_context *to) {
     __asm__ volatile(
         /* clang-format off */
-        "leaq    1f(%%rip), %%rax\n\t"
-        MARL_STORE_BASE_POINTER("movq    %%rbx, %c[rbx](%[from])\n\t")
+        "leaq    1f(%%rip), %%rcx\n\t"
+        MARL_BASE_POINTER("movq    %%rbx, %c[rbx](%[from])\n\t")
         "movq    %%rbp, %c[rbp](%[from])\n\t"
         "movq    %%rsp, %c[rsp](%[from])\n\t"
-        "movq    %%rax, %c[rip](%[from])\n\t"
-        "movq    %c[rbx](%[to]), %%rbx\n\t"
-        "movq    %c[r12](%[to]), %%r12\n\t"
-        "movq    %c[r13](%[to]), %%r13\n\t"
-        "movq    %c[r14](%[to]), %%r14\n\t"
-        "movq    %c[r15](%[to]), %%r15\n\t"
+        "movq    %%rcx, %c[rip](%[from])\n\t"
         "movq    %c[rbp](%[to]), %%rbp\n\t"
-        "movq    %c[rsp](%[to]), %%rsp\n\t"
-        "notrack jmp *%c[rip](%[to])\n\t"
-        ".p2align 5\n"
-        "1:"
+        "movq    %c[rsp](%[to]), %%rax\n\t"
+        "testb   %[all_saved], %%al\n\t"
+        "jnz     2f\n\t"
+        "movq    %%rax, %%rsp\n\t"
+        "notrack jmp *%c[rip](%[to])\n"
+        "2:\n\t"
+        "notrack jmp *marl_fiber_resume_all@GOTPCREL(%%rip)\n\t"
+        ".p2align 6\n"
+        "1:\n\t"
+        MARL_BASE_POINTER("movq    %c[rbx](%[to]), %%rbx\n\t")
         /* clang-format on */
         : [from] "+D"(from), [to] "+S"(to)
-        : [rbx] "i"(MARL_REG_RBX), [rbp] "i"(MARL_REG_RBP), [r12] "i"(MARL_REG_R12),
-          [r13] "i"(MARL_REG_R13), [r14] "i"(MARL_REG_R14), [r15] "i"(MARL_REG_R15),
-          [rsp] "i"(MARL_REG_RSP), [rip] "i"(MARL_REG_RIP)
+        : [rbx] "i"(MARL_REG_RBX), [rbp] "i"(MARL_REG_RBP), [rsp] "i"(MARL_REG_RSP),
+          [rip] "i"(MARL_REG_RIP), [all_saved] "i"(MARL_ALL_SAVED)
         : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
           "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
           "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",
@@ -88,7 +92,8 @@ marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_
 #define MARL_RESUME "br"
 #endif
 
-/* `to` must be in x1: the trampoline looks for it there. */
+/* `to` must be in x1 and the resume address in x30: the trampoline and marl_fiber_resume_all look
+ * for them there. */
 static inline __attribute__((always_inline)) void
 marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_context *to) {
     register struct marl_fiber_context *x0 __asm__("x0") = from;
@@ -98,29 +103,22 @@ marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_
         /* clang-format off */
         "adr     x30, 1f\n\t"
         "mov     x9, sp\n\t"
-        MARL_STORE_BASE_POINTER("str     x19, [%[from], %c[x19]]\n\t")
+        MARL_BASE_POINTER("str     x19, [%[from], %c[x19]]\n\t")
         "stp     x29, x30, [%[from], %c[x29]]\n\t"
         "str     x9, [%[from], %c[sp]]\n\t"
         "ldr     x9, [%[to], %c[sp]]\n\t"
-        "ldp     x19, x20, [%[to], %c[x19]]\n\t"
-        "ldp     x21, x22, [%[to], %c[x21]]\n\t"
-        "ldp     x23, x24, [%[to], %c[x23]]\n\t"
-        "ldp     x25, x26, [%[to], %c[x25]]\n\t"
-        "ldp     x27, x28, [%[to], %c[x27]]\n\t"
-        "ldp     d8, d9, [%[to], %c[d8]]\n\t"
-        "ldp     d10, d11, [%[to], %c[d10]]\n\t"
-        "ldp     d12, d13, [%[to], %c[d12]]\n\t"
-        "ldp     d14, d15, [%[to], %c[d14]]\n\t"
+        "tbnz    x9, %[bit], 2f\n\t"
         "ldp     x29, x30, [%[to], %c[x29]]\n\t"
         "mov     sp, x9\n\t"
         MARL_RESUME "      x30\n"
-        "1:"
+        "2:\n\t"
+        "b       marl_fiber_resume_all\n"
+        "1:\n\t"
+        MARL_BASE_POINTER("ldr     x19, [%[to], %c[x19]]\n\t")
         /* clang-format on */
         : [from] "+r"(x0), [to] "+r"(x1)
-        : [x19] "i"(MARL_REG_X19), [x21] "i"(MARL_REG_X21), [x23] "i"(MARL_REG_X23),
-          [x25] "i"(MARL_REG_X25), [x27] "i"(MARL_REG_X27), [x29] "i"(MARL_REG_X29),
-          [d8] "i"(MARL_REG_D8), [d10] "i"(MARL_REG_D10), [d12] "i"(MARL_REG_D12),
-          [d14] "i"(MARL_REG_D14), [sp] "i"(MARL_REG_SP)
+        : [x19] "i"(MARL_REG_X19), [x29] "i"(MARL_REG_X29), [sp] "i"(MARL_REG_SP),
+          [bit] "i"(__builtin_ctz(MARL_ALL_SAVED))
         : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
           "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30",
           "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",

@@ -22,24 +22,49 @@ var (
 	comment     = regexp.MustCompile(`(?s)/\*.*?\*/`)
 )
 
-// mutantCount is how many lines there are to delete. Who adds one to the assembly counts again.
-var mutantCount = map[string]int{"amd64": 35, "arm64": 36}
+// The same of the inline switch. Without its jump, execution goes on to the one to marl_fiber_resume_all, which is slower
+// but resumes whatever there is; without testb, the flags say by chance which way it goes.
+var (
+	inlineInstruction = regexp.MustCompile(`^ +("[a-z].*\\n|MARL_RESUME ")`)
+	inlineShortcut    = regexp.MustCompile(`"notrack jmp \*%c\[rip\]|"testb |MARL_RESUME "`)
+)
 
-// mutants returns the numbers, from 0, of the lines to delete.
-func mutants(assembly string) []int {
+// How many lines there are to delete. Who adds one counts again.
+var (
+	mutantCount       = map[string]int{"amd64": 38, "arm64": 36}
+	inlineMutantCount = map[string]int{"amd64": 9, "arm64": 9} // in this order in inline.h
+)
+
+// mutant is a faulty text of a source.
+type mutant struct {
+	fault string
+	text  string
+}
+
+// without returns a mutant for each line of text that matches what and not except.
+func without(text string, what, except *regexp.Regexp) []mutant {
 	blank := func(text string) string { return strings.Repeat("\n", strings.Count(text, "\n")) }
-	var numbers []int
-	for i, line := range strings.Split(comment.ReplaceAllStringFunc(assembly, blank), "\n") {
-		if instruction.MatchString(line) && !landingPad.MatchString(line) {
-			numbers = append(numbers, i)
+	lines := strings.Split(text, "\n")
+	var mutants []mutant
+	for i, line := range strings.Split(comment.ReplaceAllStringFunc(text, blank), "\n") {
+		if what.MatchString(line) && !except.MatchString(line) {
+			rest := append(append([]string{}, lines[:i]...), lines[i+1:]...)
+			fault := "no line " + strconv.Itoa(i+1) + ", " + strings.TrimSpace(line)
+			mutants = append(mutants, mutant{fault, strings.Join(rest, "\n")})
 		}
 	}
-	return numbers
+	return mutants
+}
+
+// with returns a mutant that has after in the place of before, which must be there once.
+func with(t *testing.T, text, before, after string) mutant {
+	require.Equal(t, 1, strings.Count(text, before), before)
+	return mutant{after + " for " + before, strings.Replace(text, before, after, 1)}
 }
 
 // caught runs the prober until something is wrong, and says what, or "" if all is well.
-func caught(program, seed string) (string, error) {
-	for _, variant := range []string{"swap_fp", "swap"} {
+func caught(program, seed string, variants []string) (string, error) {
+	for _, variant := range variants {
 		for _, check := range []string{"registers", "control", "entry", "backtrace", "frames"} {
 			if check == "control" && !keepsControl[variant] {
 				continue
@@ -56,26 +81,24 @@ func caught(program, seed string) (string, error) {
 			}
 		}
 	}
-	result, err := ctest.Run("", program, "swap_fp", "returned", seed)
+	result, err := ctest.Run("", program, variants[0], "returned", seed)
 	if err != nil || result.Status != abort || !strings.Contains(result.Output, "body of a fiber returned") {
 		return "returned: status " + strconv.Itoa(result.Status), err
 	}
 	return "", nil
 }
 
-func TestMutantsAreCaught(t *testing.T) {
-	text, err := os.ReadFile(switchSource())
-	require.NoError(t, err)
-	assembly := string(text)
-	lines := strings.Split(assembly, "\n")
-	numbers := mutants(assembly)
-	require.Len(t, numbers, mutantCount[runtime.GOARCH])
-
+// requireCaught fails unless variants are right as text has them, and somebody notices each of the mutants.
+func requireCaught(t *testing.T, link func(string) (string, error), variants []string, text string, mutants []mutant) {
 	seed := newSeed(t)
-	link := compileProber(t, "-O2", framePointers)
-	program, err := link(assembly)
-	require.NoError(t, err)
-	what, err := caught(program, seed)
+	try := func(text string) (string, error) {
+		program, err := link(text)
+		if err != nil {
+			return "", err
+		}
+		return caught(program, seed, variants)
+	}
+	what, err := try(text)
 	require.NoError(t, err)
 	require.Empty(t, what, "the switch itself is faulty")
 
@@ -83,29 +106,56 @@ func TestMutantsAreCaught(t *testing.T) {
 		what string
 		err  error
 	}
-	reports := make([]report, len(numbers))
+	reports := make([]report, len(mutants))
 	var running sync.WaitGroup
 	atOnce := make(chan struct{}, 2)
-	for i, number := range numbers {
+	for i, m := range mutants {
 		running.Add(1)
 		atOnce <- struct{}{}
 		go func() {
 			defer running.Done()
 			defer func() { <-atOnce }()
-			mutant := append(append([]string{}, lines[:number]...), lines[number+1:]...)
-			program, err := link(strings.Join(mutant, "\n"))
-			if err != nil {
-				reports[i].err = err
-				return
-			}
-			reports[i].what, reports[i].err = caught(program, seed)
+			reports[i].what, reports[i].err = try(m.text)
 		}()
 	}
 	running.Wait()
 	for i, report := range reports {
-		line := strings.TrimSpace(lines[numbers[i]])
-		require.NoError(t, report.err, "line %d: %s", numbers[i]+1, line)
-		require.NotEmpty(t, report.what, "line %d can go without anybody noticing: %s", numbers[i]+1, line)
-		t.Logf("without line %d, %s: %s", numbers[i]+1, line, strings.TrimSpace(report.what))
+		require.NoError(t, report.err, mutants[i].fault)
+		require.NotEmpty(t, report.what, "nobody notices: %s", mutants[i].fault)
+		t.Logf("%s: %s", mutants[i].fault, strings.TrimSpace(report.what))
 	}
+}
+
+func TestMutantsAreCaught(t *testing.T) {
+	text, err := os.ReadFile(switchSource())
+	require.NoError(t, err)
+	assembly := string(text)
+	mutants := without(assembly, instruction, landingPad)
+	require.Len(t, mutants, mutantCount[runtime.GOARCH])
+	unmarked := map[string][2]string{
+		"amd64": {"MARL_ALL_SAVED(%rsp)", "0(%rsp)"},
+		"arm64": {"#MARL_ALL_SAVED", "#0"},
+	}[runtime.GOARCH]
+	mutants = append(mutants, with(t, assembly, unmarked[0], unmarked[1]),
+		with(t, assembly, "~MARL_ALL_SAVED", "~(MARL_ALL_SAVED << 1)"))
+	link := compileProber(t, "-O2", framePointers).withSwitch
+	requireCaught(t, link, []string{"swap_fp", "swap", "mixed"}, assembly, mutants)
+}
+
+func TestMutantsOfInlineAreCaught(t *testing.T) {
+	text, err := os.ReadFile("inline.h")
+	require.NoError(t, err)
+	header := string(text)
+	mutants := without(header, inlineInstruction, inlineShortcut)
+	amd64 := inlineMutantCount["amd64"]
+	require.Len(t, mutants, amd64+inlineMutantCount["arm64"])
+	if runtime.GOARCH == "amd64" {
+		mutants = mutants[:amd64]
+	} else {
+		mutants = mutants[amd64:]
+	}
+	const mark, another = "(MARL_ALL_SAVED)", "(MARL_ALL_SAVED << 1)"
+	mutants = append(mutants, mutant{another, strings.ReplaceAll(header, mark, another)})
+	link := compileProber(t, "-O2", framePointers).withInline
+	requireCaught(t, link, []string{"inline", "mixed"}, header, mutants)
 }

@@ -2,14 +2,11 @@ package asm
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"fiberlab/asm/ctest"
 )
 
 // protections are the compilers' options by which return addresses are signed and branch targets checked.
@@ -39,7 +36,7 @@ func TestBranchTargetsAreEnforced(t *testing.T) {
 	source, err := os.ReadFile(switchSource())
 	require.NoError(t, err)
 	const flag = "-mbranch-protection=standard"
-	link := compileProber(t, "-O2", framePointers, flag)
+	parts := compileProber(t, "-O2", framePointers, flag)
 	for name, edit := range map[string]struct{ old, new string }{
 		"no landing pad in marl_fiber_swap":    {"marl_fiber_swap:\n    .cfi_startproc\n    BTI_C\n", "marl_fiber_swap:\n    .cfi_startproc\n"},
 		"no landing pad in marl_fiber_swap_fp": {"marl_fiber_swap_fp:\n    .cfi_startproc\n    BTI_C\n", "marl_fiber_swap_fp:\n    .cfi_startproc\n"},
@@ -47,7 +44,7 @@ func TestBranchTargetsAreEnforced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, 1, strings.Count(string(source), edit.old))
-			program, err := link(strings.Replace(string(source), edit.old, edit.new, 1))
+			program, err := parts.withSwitch(strings.Replace(string(source), edit.old, edit.new, 1))
 			require.NoError(t, err)
 			for _, variant := range []string{"swap", "swap_fp"} {
 				if !probe(t, allFeatures, program, variant, "registers").Passed() {
@@ -56,32 +53,5 @@ func TestBranchTargetsAreEnforced(t *testing.T) {
 			}
 			require.Fail(t, "nobody noticed")
 		})
-	}
-}
-
-// compileProber compiles all of the prober but the switch, and returns a function that links it with a switch given as
-// source. That function may be called from several goroutines.
-func compileProber(t *testing.T, flags ...string) func(assembly string) (string, error) {
-	dir := t.TempDir()
-	here, err := os.Getwd()
-	require.NoError(t, err)
-	var objects []string
-	for _, source := range proberSources(t) {
-		object := filepath.Join(dir, filepath.Base(source)+".o")
-		args := append([]string{"-c", "-o", object}, flags...)
-		require.NoError(t, ctest.Compile(append(args, source)...))
-		objects = append(objects, object)
-	}
-	return func(assembly string) (string, error) {
-		dir, err := os.MkdirTemp(dir, "mutant")
-		if err != nil {
-			return "", err
-		}
-		source, program := filepath.Join(dir, "swap.S"), filepath.Join(dir, "prober")
-		if err := os.WriteFile(source, []byte(assembly), 0o644); err != nil {
-			return "", err
-		}
-		args := append([]string{"-I", here, "-o", program, source}, flags...)
-		return program, ctest.Compile(append(append(args, objects...), "-lm")...)
 	}
 }

@@ -23,9 +23,9 @@
  *   |                  |        | popped: free     |        |                  |
  *   +------------------+ stack  +------------------+        +------------------+ stack
  *
- *   rsp = top                   rsp, rip, rbx, rbp,         the context holds what the last switch
- *   rip = marl_fiber_trampoline r12-r15 in the context      from this fiber left there: of no use
- *   rbp = 0, rdi = arg,
+ *   rsp = top                   rsp + MARL_ALL_SAVED, rip,  the context holds what the last switch
+ *   rip = marl_fiber_trampoline rbx, rbp, r12-r15           from this fiber left there: of no use
+ *   rbp = 0, rdi = arg,         in the context
  *   rsi = target
  */
 #include "context_amd64.h"
@@ -37,7 +37,7 @@
  * they hardly ever differ. The exception flags in mxcsr often do, but belong to nobody. */
     .globl  marl_fiber_swap_fp
     .type   marl_fiber_swap_fp, @function
-    .p2align 4
+    .p2align 6                          /* it ends within two cache lines, all of it */
 marl_fiber_swap_fp:
     .cfi_startproc
     endbr64
@@ -50,7 +50,7 @@ marl_fiber_swap_fp:
     movzwl  MARL_REG_X87CW(%rdi), %eax
     cmpw    MARL_REG_X87CW(%rsi), %ax
     jne     load_control_words
-    .p2align 4                          /* the padding is run, so it belongs to this function */
+    .p2align 3                          /* the padding is run, so it belongs to this function */
     .cfi_endproc
     .size   marl_fiber_swap_fp, . - marl_fiber_swap_fp
 
@@ -62,28 +62,44 @@ marl_fiber_swap:
     popq    %rcx                        /* the return address; rsp is as after a return */
     .cfi_def_cfa_offset 0
     .cfi_register %rip, %rcx
+    leaq    MARL_ALL_SAVED(%rsp), %rax
     movq    %rbx, MARL_REG_RBX(%rdi)
     movq    %rbp, MARL_REG_RBP(%rdi)
     movq    %r12, MARL_REG_R12(%rdi)
     movq    %r13, MARL_REG_R13(%rdi)
     movq    %r14, MARL_REG_R14(%rdi)
     movq    %r15, MARL_REG_R15(%rdi)
-    movq    %rsp, MARL_REG_RSP(%rdi)
+    movq    %rax, MARL_REG_RSP(%rdi)
     movq    %rcx, MARL_REG_RIP(%rdi)
+    .cfi_endproc
+    .size   marl_fiber_swap, . - marl_fiber_swap
 
+/* The second half of each switch: execution falls through into it. marl_fiber_swap_inline jumps
+ * here if what it resumes has MARL_ALL_SAVED: rsi = to, rcx = where the caller goes on, rsp = as it
+ * is then. All registers are loaded, whatever the bit says: those that were not stored are dead.
+ * There is no landing pad: whoever jumps here by a pointer does so by notrack. */
+    .globl  marl_fiber_resume_all
+    .type   marl_fiber_resume_all, @function
+marl_fiber_resume_all:
+    .cfi_startproc
+    .cfi_def_cfa_offset 0
+    .cfi_register %rip, %rcx
     movq    MARL_REG_RBX(%rsi), %rbx
     movq    MARL_REG_R12(%rsi), %r12
     movq    MARL_REG_R13(%rsi), %r13
     movq    MARL_REG_R14(%rsi), %r14
     movq    MARL_REG_R15(%rsi), %r15
-    movq    MARL_REG_RIP(%rsi), %rcx
+    movq    MARL_REG_RIP(%rsi), %rdx
     movq    MARL_REG_RBP(%rsi), %rbp
-    movq    MARL_REG_RSP(%rsi), %rsp
+    movq    MARL_REG_RSP(%rsi), %rax
+    andq    $~MARL_ALL_SAVED, %rax
+    movq    %rax, %rsp                  /* which a signal never finds with the bit in it */
+    .cfi_register %rip, %rdx
     /* Not ret: the processor predicts a ret to come back to its own call, and here it never does.
      * A return site has no endbr64, hence notrack. */
-    notrack jmp *%rcx
+    notrack jmp *%rdx
     .cfi_endproc
-    .size   marl_fiber_swap, . - marl_fiber_swap
+    .size   marl_fiber_resume_all, . - marl_fiber_resume_all
 
     .type   load_control_words, @function
 load_control_words:

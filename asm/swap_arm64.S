@@ -6,7 +6,8 @@
  * x0 = from, x1 = to. Everything is kept in the contexts, nothing is pushed; x1 still names `to`
  * when the other side goes on, which is how the trampoline of a fresh fiber finds its arguments.
  *
- * One switch is 25 instructions and a landing pad; with the control word, 5 and a landing pad more.
+ * One switch is 25 instructions and two landing pads; with the control word, 5 and a landing pad
+ * more.
  *
  * The stack of a fiber, high addresses above:
  *
@@ -24,9 +25,9 @@
  *   |                  |        | free             |        | free             |
  *   +------------------+ stack  +------------------+        +------------------+ stack
  *
- *   sp = top                    sp, lr, x19-x29,            the context holds what the last switch
- *   lr = marl_fiber_trampoline  d8-d15 in the context       from this fiber left there: of no use
- *   x29 = 0, x0 = arg,
+ *   sp = top                    sp + MARL_ALL_SAVED, lr,    the context holds what the last switch
+ *   lr = marl_fiber_trampoline  x19-x29, d8-d15             from this fiber left there: of no use
+ *   x29 = 0, x0 = arg,          in the context
  *   x1 = target
  */
 #include "context_arm64.h"
@@ -67,7 +68,7 @@ marl_fiber_swap_fp:
 marl_fiber_swap:
     .cfi_startproc
     BTI_C
-    mov     x9, sp
+    add     x9, sp, #MARL_ALL_SAVED
     stp     x19, x20, [x0, #MARL_REG_X19]
     stp     x21, x22, [x0, #MARL_REG_X21]
     stp     x23, x24, [x0, #MARL_REG_X23]
@@ -79,7 +80,18 @@ marl_fiber_swap:
     stp     d12, d13, [x0, #MARL_REG_D12]
     stp     d14, d15, [x0, #MARL_REG_D14]
     str     x9, [x0, #MARL_REG_SP]
+    .cfi_endproc
+    .size   marl_fiber_swap, . - marl_fiber_swap
 
+/* The second half of each switch: execution falls through into it. marl_fiber_swap_inline jumps
+ * here if what it resumes has MARL_ALL_SAVED: x1 = to, x30 = where the caller goes on, sp = as it
+ * is then. All registers are loaded, whatever the bit says: those that were not stored are dead.
+ * The landing pad is for a linkage table, if the caller is in another shared object. */
+    .globl  marl_fiber_resume_all
+    .type   marl_fiber_resume_all, %function
+marl_fiber_resume_all:
+    .cfi_startproc
+    BTI_C
     ldr     x9, [x1, #MARL_REG_SP]
     ldp     x19, x20, [x1, #MARL_REG_X19]
     ldp     x21, x22, [x1, #MARL_REG_X21]
@@ -91,10 +103,10 @@ marl_fiber_swap:
     ldp     d12, d13, [x1, #MARL_REG_D12]
     ldp     d14, d15, [x1, #MARL_REG_D14]
     ldp     x29, x30, [x1, #MARL_REG_X29]
-    mov     sp, x9
+    and     sp, x9, #~MARL_ALL_SAVED
     RESUME  x30
     .cfi_endproc
-    .size   marl_fiber_swap, . - marl_fiber_swap
+    .size   marl_fiber_resume_all, . - marl_fiber_resume_all
 
     .type   load_control_word, %function
 load_control_word:

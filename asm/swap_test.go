@@ -4,8 +4,6 @@ import (
 	"debug/elf"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"testing"
 
@@ -21,26 +19,6 @@ var (
 )
 
 const framePointers = "-fno-omit-frame-pointer"
-
-// switchSource is the assembly under test.
-func switchSource() string { return "swap_" + runtime.GOARCH + ".S" }
-
-// proberSources are all files of the prober but the assembly under test.
-func proberSources(t *testing.T) []string {
-	sources, err := filepath.Glob("testdata/*.c")
-	require.NoError(t, err)
-	require.NotEmpty(t, sources)
-	return append(sources, "testdata/probe_"+runtime.GOARCH+".S", "context.c")
-}
-
-// buildProber compiles the prober with flags and returns its path.
-func buildProber(t *testing.T, flags ...string) string {
-	program := filepath.Join(t.TempDir(), "prober")
-	args := append([]string{"-o", program}, flags...)
-	args = append(append(args, proberSources(t)...), switchSource(), "-lm")
-	require.NoError(t, ctest.Compile(args...))
-	return program
-}
 
 func newSeed(t *testing.T) string {
 	seed := strconv.FormatUint(rand.Uint64(), 10)

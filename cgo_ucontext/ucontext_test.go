@@ -15,7 +15,8 @@ import (
 // abort is the status of a program that ended by it.
 const abort = 128 + 6
 
-// buildProber compiles the prober of package asm with this package's switch in place of the assembly.
+// buildProber compiles the prober of package asm with this package's switch to be probed. The assembly is linked for
+// the inline variant, which the prober knows and nobody asks for.
 func buildProber(t *testing.T, flags ...string) string {
 	const prober = "../asm/testdata/"
 	sources, err := filepath.Glob(prober + "*.c")
@@ -28,7 +29,8 @@ func buildProber(t *testing.T, flags ...string) string {
 		}
 	}
 	require.Greater(t, len(args), len(flags)+2, "no sources in "+prober)
-	args = append(args, prober+"probe_"+runtime.GOARCH+".S", "testdata/variants.c", "context.c", "-lm")
+	args = append(args, prober+"probe_"+runtime.GOARCH+".S", "testdata/variants.c", "context.c")
+	args = append(args, "../asm/swap_"+runtime.GOARCH+".S", "../asm/context.c", "-lm")
 	require.NoError(t, ctest.Compile(args...))
 	return program
 }

@@ -1,0 +1,111 @@
+package asm
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/asm/ctest"
+)
+
+// switchSource is the assembly under test.
+func switchSource() string { return "swap_" + runtime.GOARCH + ".S" }
+
+// variantsSource is the part of the prober that contains the inline switch under test.
+const variantsSource = "testdata/variants.c"
+
+// proberSources are all files of the prober but the assembly under test.
+func proberSources(t *testing.T) []string {
+	sources, err := filepath.Glob("testdata/*.c")
+	require.NoError(t, err)
+	require.Contains(t, sources, variantsSource)
+	return append(sources, "testdata/probe_"+runtime.GOARCH+".S", "context.c")
+}
+
+// buildProber compiles the prober with flags and returns its path.
+func buildProber(t *testing.T, flags ...string) string {
+	program := filepath.Join(t.TempDir(), "prober")
+	args := append([]string{"-o", program}, flags...)
+	args = append(append(args, proberSources(t)...), switchSource(), "-lm")
+	require.NoError(t, ctest.Compile(args...))
+	return program
+}
+
+// parts are the objects of a prober, of which one may be replaced. Several goroutines may use them.
+type parts struct {
+	dir     string
+	here    string
+	flags   []string
+	sources []string
+}
+
+// compileProber compiles the prober with flags, but does not link it.
+func compileProber(t *testing.T, flags ...string) *parts {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	p := &parts{t.TempDir(), here, flags, append(proberSources(t), switchSource())}
+	for _, source := range p.sources {
+		require.NoError(t, p.compile("-c", "-o", p.object(source), source))
+	}
+	return p
+}
+
+func (p *parts) object(source string) string { return filepath.Join(p.dir, filepath.Base(source)+".o") }
+
+// withSwitch links a prober whose assembly is the text given.
+func (p *parts) withSwitch(assembly string) (string, error) {
+	dir, err := os.MkdirTemp(p.dir, "mutant")
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(dir, "swap.S")
+	if err := os.WriteFile(source, []byte(assembly), 0o644); err != nil {
+		return "", err
+	}
+	return p.link(dir, switchSource(), source)
+}
+
+// withInline links a prober whose inline.h is the text given. The functions that contain the inline switch keep no frame
+// pointer, because they would restore that of their caller themselves.
+func (p *parts) withInline(header string) (string, error) {
+	dir, err := os.MkdirTemp(p.dir, "mutant")
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(variantsSource)
+	if err != nil {
+		return "", err
+	}
+	// The source says #include "../inline.h".
+	if err := os.Mkdir(filepath.Join(dir, "testdata"), 0o755); err != nil {
+		return "", err
+	}
+	source := filepath.Join(dir, variantsSource)
+	if err := os.WriteFile(source, text, 0o644); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "inline.h"), []byte(header), 0o644); err != nil {
+		return "", err
+	}
+	return p.link(dir, variantsSource, source, "-fomit-frame-pointer")
+}
+
+// link makes a prober in dir of all parts but one, and of its replacement, which is compiled with the flags given.
+func (p *parts) link(dir, replaced, replacement string, flags ...string) (string, error) {
+	program := filepath.Join(dir, "prober")
+	args := append(flags, "-o", program, replacement)
+	for _, source := range p.sources {
+		if source != replaced {
+			args = append(args, p.object(source))
+		}
+	}
+	return program, p.compile(append(args, "-lm")...)
+}
+
+func (p *parts) compile(args ...string) error {
+	first := append([]string{"-I", p.here, "-I", filepath.Join(p.here, "testdata")}, p.flags...)
+	return ctest.Compile(append(first, args...)...)
+}
