@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"fiberlab/asm/ctest"
 	"fiberlab/fiber"
 )
 
@@ -68,7 +70,16 @@ func TestSessionsMoveBetweenThreads(t *testing.T) {
 	}
 }
 
-// Nobody else can count the switches of a loop of its own; those of threads the kernel counts.
+func TestLoopsMakeTwoSwitchesToATrip(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "trips")
+	require.NoError(t, ctest.Compile("-O2", "-Wall", "-Wextra", "-o", program, "testdata/trips.c",
+		"../asm/swap_"+runtime.GOARCH+".S", "../asm/context.c"))
+	result, err := ctest.Run("", program)
+	require.NoError(t, err)
+	require.True(t, result.Passed(), "status %d: %s", result.Status, result.Output)
+}
+
+// The switches of threads the kernel counts.
 func TestThreadsSwitchAsOftenAsTheySay(t *testing.T) {
 	const n = 2000
 	s, err := openThreads()
