@@ -2,6 +2,7 @@ package asm
 
 import (
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -54,4 +55,15 @@ func TestBranchTargetsAreEnforced(t *testing.T) {
 			require.Fail(t, "nobody noticed")
 		})
 	}
+	// Only by a linkage table is the second half of a switch called.
+	t.Run("no landing pad in marl_fiber_resume_all", func(t *testing.T) {
+		const pad = "marl_fiber_resume_all:\n    .cfi_startproc\n    BTI_C\n"
+		require.Equal(t, 1, strings.Count(string(source), pad))
+		assembly := filepath.Join(t.TempDir(), "swap.S")
+		unpadded := strings.Replace(string(source), pad, strings.TrimSuffix(pad, "    BTI_C\n"), 1)
+		require.NoError(t, os.WriteFile(assembly, []byte(unpadded), 0o644))
+		program := buildShared(t, assembly, "-O2", framePointers, flag)
+		require.True(t, probe(t, allFeatures, program, "inline", "registers").Passed())
+		require.False(t, probe(t, allFeatures, program, "mixed", "registers").Passed(), "nobody noticed")
+	})
 }
