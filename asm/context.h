@@ -45,7 +45,8 @@ void marl_fiber_swap(struct marl_fiber_context *from, const struct marl_fiber_co
  * switch. */
 void marl_fiber_swap_fp(struct marl_fiber_context *from, const struct marl_fiber_context *to);
 
-/* Resumes to with all registers that are in it. Only marl_fiber_swap_inline may jump here. */
+/* The half of marl_fiber_swap that resumes: marl_fiber_swap_inline jumps here with its registers as
+ * that half expects them. Nobody may call it. */
 void marl_fiber_resume_all(void);
 
 /* The bottom frame of every fiber. Only a switch may enter it; it is declared so that a debugger,

@@ -34,10 +34,13 @@
 
 /* The control words first, then the rest as the bare variant does it: execution falls through into
  * marl_fiber_swap. Storing the control words is cheap, loading them can cost thirty switches, and
- * they hardly ever differ. The exception flags in mxcsr often do, but belong to nobody. */
+ * they hardly ever differ. The exception flags in mxcsr often do, but belong to nobody.
+ *
+ * So aligned, all of a switch lies in two cache lines, and its last jump not across a boundary of
+ * 32 bytes, where many processors are slow to jump. */
     .globl  marl_fiber_swap_fp
     .type   marl_fiber_swap_fp, @function
-    .p2align 6                          /* it ends within two cache lines, all of it */
+    .p2align 6
 marl_fiber_swap_fp:
     .cfi_startproc
     endbr64
