@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fiberlab/sched"
+	"fiberlab/sched/mixed"
 )
 
 const (
@@ -31,39 +32,37 @@ const (
 //	read -- chunks --> split --+
 //
 // Each row on the left is a lane; a lane's read task takes the next file when it has read one. All arrows
-// are bounded queues. There are more tasks than workers, whatever the number of workers, and most
+// are bounded channels. There are more tasks than workers, whatever the number of workers, and most
 // of them are blocked at any time: a stage that is ahead waits for room, one that is behind for work.
+//
+// The work ends from left to right: each read task closes its chunks, and when all lanes have ended the
+// batches are closed. That is so, too, if a context ends the lanes early.
 type pipeline struct {
-	ctx   context.Context
 	files []textFile
 	open  opener
 	done  *atomic.Int64
 	sched *sched.Scheduler
 
-	lanes     []*lane
-	nextFile  atomic.Int64
-	splitting atomic.Int64 // split tasks that have not ended
-	batches   *queue[batch]
+	lanes    []*lane
+	nextFile atomic.Int64
+	gate     *mixed.Latch // opens when all are blocked who can be
+	batches  *mixed.Channel[batch]
+	counted  mixed.Event // the count task has ended
 
-	mu        sync.Mutex
-	tally     *tally         // the count task's; its failures are guarded by mu
-	assembled []*sched.Fiber // stages that stand at the gate
-	begun     bool           // the gate is open
-	finished  bool           // the count task has ended
-	clock     *sched.Fiber
-	err       error // why the work was stopped early
-	activity  activity
+	mu       sync.Mutex
+	tally    *tally   // the count task's; its failures are guarded by mu
+	activity activity // the count task's, once the tasks run
 }
 
 // activity is what the scheduler was given to do.
 type activity struct {
 	tasks   int // of all kinds
-	blocked int // tasks that were blocked at once, when the last stage had come to the gate
+	blocked int // tasks that were blocked at once, when the count task opened the gate
 }
 
 // lane is what one read and one split task share.
 type lane struct {
-	chunks *queue[chunk]
+	chunks *mixed.Channel[chunk]
 	bytes  atomic.Int64 // read so far
 }
 
@@ -90,88 +89,64 @@ func countOnFibers(ctx context.Context, cfg sched.Config, files []textFile, open
 	if err != nil {
 		return nil, activity{}, fmt.Errorf("pipeline on %v: %w", cfg.Backend, err)
 	}
-	p := &pipeline{ctx: ctx, files: files, open: open, done: done, sched: s,
-		batches: newQueue[batch](batchesHeld), tally: newTally(len(files))}
+	p := &pipeline{files: files, open: open, done: done, sched: s,
+		gate: mixed.NewLatch(1), batches: mixed.NewChannel[batch](batchesHeld), tally: newTally(len(files))}
 	for range max(cfg.Workers, fewestLanes) {
-		p.lanes = append(p.lanes, &lane{chunks: newQueue[chunk](chunksAhead)})
+		p.lanes = append(p.lanes, &lane{chunks: mixed.NewChannel[chunk](chunksAhead)})
 	}
-	p.splitting.Store(int64(len(p.lanes)))
-	if err := p.run(cfg.Workers == 0); err != nil {
+	p.activity.tasks = 2 + 2*len(p.lanes)
+	if err := p.run(ctx, cfg.Workers == 0); err != nil {
 		return nil, activity{}, fmt.Errorf("pipeline on %v: %w", cfg.Backend, err)
 	}
 	return p.tally, p.activity, nil
 }
 
 // run runs all tasks to their end and closes the scheduler.
-func (p *pipeline) run(bind bool) (err error) {
-	defer func() { err = errors.Join(err, p.sched.Close(), p.cause()) }()
+func (p *pipeline) run(ctx context.Context, bind bool) error {
 	if bind {
 		if err := p.sched.Bind(); err != nil {
-			return err
+			return errors.Join(err, p.sched.Close())
 		}
 	}
-	tasks := []func(){p.clockTask, p.stage(p.countTask)}
-	for _, l := range p.lanes {
-		tasks = append(tasks, p.stage(func() { p.splitTask(l) }), p.stage(func() { p.readTask(l) }))
-	}
-	p.activity.tasks = len(tasks)
-	for _, f := range tasks {
-		if err := p.sched.Enqueue(sched.Task{Func: f}); err != nil {
-			p.stop(err)
-			break
-		}
-	}
+	var early error
+	err := p.sched.Enqueue(sched.Task{Func: func() { early = p.work(ctx) }})
 	if bind {
-		return sched.Unbind()
+		err = errors.Join(err, sched.Unbind())
 	}
-	return nil
+	err = errors.Join(err, p.sched.Close())
+	return errors.Join(err, early)
 }
 
-// stage makes a task wait at the gate before it begins.
-func (p *pipeline) stage(work func()) func() {
-	return func() {
-		f := sched.Current()
-		p.mu.Lock()
-		p.assembled = append(p.assembled, f)
-		p.wakeClock()
-		f.Wait(&p.mu, func() bool { return p.begun })
-		p.mu.Unlock()
-		work()
-	}
+// work is the first task. It starts the others, is one of them itself, and returns when all have ended: with
+// ctx's error if that has ended the lanes early.
+func (p *pipeline) work(ctx context.Context) (early error) {
+	mixed.Parallelize(
+		func() { early = p.runLanes(ctx) },
+		func() { p.countTask(ctx) },
+		p.clockTask,
+	)
+	return early
 }
 
-// clockTask opens the gate once all stages stand there, so that all of them are seen blocked at once.
-// Then it keeps the number of bytes read up to date, and stops the work if ctx ends.
+// runLanes runs all lanes, again as one of their tasks, and closes the batches when they have ended. It returns
+// ctx's error if they have ended early.
+func (p *pipeline) runLanes(ctx context.Context) error {
+	defer p.batches.Close()
+	var stages []func(context.Context) error
+	for _, l := range p.lanes {
+		stages = append(stages,
+			func(ctx context.Context) error { return p.readTask(ctx, l) },
+			func(ctx context.Context) error { return p.splitTask(ctx, l) })
+	}
+	return mixed.ParallelizeContext(ctx, stages...)
+}
+
+// clockTask keeps the number of bytes read up to date.
 func (p *pipeline) clockTask() {
-	f := sched.Current()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.clock = f
-	f.Wait(&p.mu, func() bool { return p.begun || len(p.assembled) == p.activity.tasks-1 })
-	p.activity.blocked = p.sched.Stats().Blocked
-	p.openGate()
-	for !f.WaitFor(&p.mu, tick, func() bool { return p.finished || p.err != nil }) {
+	for !p.counted.WaitFor(tick) {
 		p.flush()
-		if err := p.ctx.Err(); err != nil {
-			p.halt(err)
-		}
 	}
 	p.flush()
-}
-
-// openGate lets the stages begin. p.mu must be held.
-func (p *pipeline) openGate() {
-	p.begun = true
-	for _, f := range p.assembled {
-		f.Notify()
-	}
-}
-
-// wakeClock lets the clock task look, if it has begun. p.mu must be held.
-func (p *pipeline) wakeClock() {
-	if p.clock != nil {
-		p.clock.Notify()
-	}
 }
 
 // flush adds up what the lanes have read.
@@ -181,31 +156,4 @@ func (p *pipeline) flush() {
 		sum += l.bytes.Load()
 	}
 	p.done.Store(sum)
-}
-
-// stop ends the work early because of err: every task returns as soon as it notices.
-func (p *pipeline) stop(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.halt(err)
-}
-
-// halt is stop for who holds p.mu.
-func (p *pipeline) halt(err error) {
-	if p.err == nil {
-		p.err = err
-	}
-	p.openGate()
-	p.wakeClock()
-	p.batches.end(true)
-	for _, l := range p.lanes {
-		l.chunks.end(true)
-	}
-}
-
-// cause is why the work was stopped early, or nil.
-func (p *pipeline) cause() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
 }

@@ -15,6 +15,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/sched/mixed"
 )
 
 // awkwardFiles holds what is easily miscounted: words over chunk borders, a word longer than many
@@ -91,7 +92,7 @@ func TestEveryBackendCountsTheSame(t *testing.T) {
 				require.NoError(t, err)
 				require.Empty(t, got.difference(want, tr.text))
 				require.Equal(t, tr.bytes, done.Load())
-				require.Equal(t, active.tasks-1, active.blocked, "all but the clock stand at the gate")
+				require.Equal(t, active.tasks-1, active.blocked, "all but the count task wait")
 				require.Greater(t, active.blocked, workers)
 				for s := sched.Idle; s <= sched.Running; s++ {
 					require.True(t, occurred(s, r.Transitions()), s)
@@ -142,6 +143,22 @@ func TestThePipelineStops(t *testing.T) {
 	}
 }
 
+// A context that is over when the work begins leaves tasks that are never called, and nobody may wait for those.
+func TestThePipelineStopsBeforeItBegins(t *testing.T) {
+	tr := awkwardTree(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, b := range fiber.Backends() {
+		for _, workers := range []int{0, 1, 2} {
+			var done atomic.Int64
+			_, _, err := countOnFibers(ctx, sched.Config{Workers: workers, Backend: b}, tr.text, openFile, &done)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Zero(t, done.Load())
+			requireReleased(t)
+		}
+	}
+}
+
 // The reading stops in mid-file, where no further file makes the lane look.
 func TestThePipelineStopsWithoutAReader(t *testing.T) {
 	tr := awkwardTree(t)
@@ -163,6 +180,35 @@ func (e endless) Read(p []byte) (int, error) {
 }
 
 func (endless) Close() error { return nil }
+
+// The next chunk comes only when the words that are held back have been handed on.
+func TestWordsAreNotHeldBackForEver(t *testing.T) {
+	for _, b := range fiber.Backends() {
+		p := &pipeline{batches: mixed.NewChannel[batch](1)}
+		l := &lane{chunks: mixed.NewChannel[chunk](1)}
+		held := batch{file: 3, text: []byte("words\n")}
+		var handedOn batch
+		var next chunk
+		s, err := sched.New(sched.Config{Workers: 1, Backend: b})
+		require.NoError(t, err)
+		var failed error
+		for _, f := range []func(){
+			func() { next, failed = p.nextChunk(t.Context(), l, &held) },
+			func() {
+				handedOn, _ = p.batches.Receive()
+				l.chunks.Send(chunk{file: 4})
+			},
+		} {
+			require.NoError(t, s.Enqueue(sched.Task{Func: f}))
+		}
+		require.NoError(t, s.Close())
+		require.NoError(t, failed)
+		require.Equal(t, batch{file: 3, text: []byte("words\n")}, handedOn)
+		require.Equal(t, chunk{file: 4}, next)
+		require.Empty(t, held.text)
+		requireReleased(t)
+	}
+}
 
 func TestDifference(t *testing.T) {
 	files := []textFile{{path: "f"}, {path: "g"}}
