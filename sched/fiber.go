@@ -100,8 +100,9 @@ func (f *Fiber) Notify() {
 	f.worker.enqueueFiber(f)
 }
 
-// Yield lets the other fibers and a task of the worker go first. It panics with an
-// error that wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
+// Yield lets the other fibers and a task of the worker go first. It returns at once if there
+// are none. It panics with an error that wraps ErrNoFiber unless the caller runs on a
+// scheduler's fiber.
 func Yield() {
 	f := Current()
 	if f == nil {

@@ -73,7 +73,7 @@ func (w *Worker) suspend(deadline instant) {
 }
 
 // yield puts f, the current fiber, behind the others that are to run, and lets one
-// task be begun if there is any.
+// task be begun if there is any. With nothing to run it returns at once, and f stays Running.
 func (w *Worker) yield(f *Fiber) {
 	w.work.lock()
 	if !w.hasWork() {

@@ -20,6 +20,7 @@ func exercise(t *testing.T, s *sched.Scheduler) {
 			over.done()
 		})
 		schedule(t, s, func() {
+			scheduleHere(t, s, func() {}) // somebody who goes first
 			sched.Yield()
 			p.wake()
 			over.done()
@@ -83,6 +84,22 @@ func TestRecorderIsConsistent(t *testing.T) {
 		assert.Equal(t, in(sched.Yielded), counts.Of(sched.Yielded, sched.Queued), "each that waits is queued")
 		assert.Equal(t, in(sched.Waiting), counts.Of(sched.Waiting, sched.Queued), "each that waits is queued")
 		assert.GreaterOrEqual(t, counts.Of(sched.Running, sched.Queued), uint64(20), "yields")
+	})
+}
+
+// Who yields to nobody goes on as it was.
+func TestRecorderYieldToNobody(t *testing.T) {
+	eachConfig(t, oneThread, func(t *testing.T, cfg sched.Config) {
+		cfg.Recorder = sched.NewRecorder(0)
+		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			perform(t, s, func() {
+				before := cfg.Recorder.Transitions()
+				for range 10 {
+					sched.Yield()
+				}
+				assert.Equal(t, before, cfg.Recorder.Transitions())
+			})
+		})
 	})
 }
 
