@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,6 +65,37 @@ func TestWhoComesWhileItIsHeldWaits(t *testing.T) {
 		}
 		lock.Unlock()
 		<-taken
+	}
+}
+
+// One lets others run only while it has the lock, and takes it again at once.
+func TestWhoTakesItAgainAndAgainStarvesNobody(t *testing.T) {
+	const most = 100_000
+	for _, thread := range []bool{false, true} {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		var lock Lock
+		var had atomic.Bool
+		turns := 0
+		over := make(chan struct{})
+		lock.Lock()
+		go func() {
+			if thread {
+				runtime.LockOSThread()
+			}
+			lock.Lock()
+			had.Store(true)
+			lock.Unlock()
+			close(over)
+		}()
+		for !had.Load() && turns < most {
+			turns++
+			runtime.Gosched()
+			lock.Unlock()
+			lock.Lock()
+		}
+		lock.Unlock()
+		<-over
+		require.Less(t, turns, most)
 	}
 }
 
