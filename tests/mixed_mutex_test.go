@@ -104,6 +104,43 @@ func TestMixedMutexStormOfCancelsAndUnlocks(t *testing.T) {
 	})
 }
 
+// Who has been let out of the line gives up, since somebody else was faster. The next in line goes
+// on all the same.
+func TestMixedMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m mixed.Mutex
+		var locked, doubt, taken, left, near mixed.Event
+		c.start(func() {
+			m.Lock()
+			locked.Signal()
+			doubt.Wait()
+			m.Unlock() // lets the other out
+			m.Lock()
+			taken.Signal()
+			near.Wait()
+			pause()
+			m.Unlock()
+		})
+		locked.Wait()
+		c.start(func() {
+			ctx := &lastMoment{Context: context.Background(), do: func() {
+				doubt.Signal()
+				taken.Wait()
+			}}
+			assert.ErrorIs(c.t, m.LockContext(ctx), context.Canceled)
+			left.Signal()
+		})
+		left.Wait()
+		c.start(func() {
+			near.Signal()
+			m.Lock() // for ever if nobody is let out for this one
+			m.Unlock()
+		})
+		c.wait()
+		assert.True(c.t, m.TryLock(), "nobody has it any more")
+	})
+}
+
 func TestMixedMutexMisuse(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.Mutex
