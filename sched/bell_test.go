@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fiberlab/sched/spinlock"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched/spinlock"
 )
 
 // listener waits for numbers by the protocol of bell: hush, look once more, sleep.
