@@ -25,10 +25,14 @@ const (
 	rung    = iota // there may be work: the zero value
 	hushed         // none was found; the owner is looking once more or spins
 	slumber        // the owner sleeps, or is about to
+	roused         // it did when the bell was rung, and it takes a while until it is awake
 )
 
 func (b *bell) hush()         { b.word.Store(hushed) }
 func (b *bell) wasRung() bool { return b.word.Load() == rung }
+
+// waking tells whether the owner has slept and is just being woken.
+func (b *bell) waking() bool { return b.word.Load() == roused }
 
 // busy says that the owner has found work.
 func (b *bell) busy() { b.word.Store(rung) }
@@ -36,14 +40,21 @@ func (b *bell) busy() { b.word.Store(rung) }
 // ring tells the owner that there is work, and wakes it if it sleeps. It returns false
 // if the owner is busy, or has been told already.
 func (b *bell) ring() bool {
-	if b.word.Load() == rung {
-		return false
+	for {
+		switch b.word.Load() {
+		case hushed:
+			if b.word.CompareAndSwap(hushed, rung) {
+				return true
+			}
+		case slumber:
+			if b.word.CompareAndSwap(slumber, roused) {
+				futexRouse(&b.word)
+				return true
+			}
+		default:
+			return false
+		}
 	}
-	was := b.word.Swap(rung)
-	if was == slumber {
-		futexRouse(&b.word)
-	}
-	return was != rung
 }
 
 // sleep blocks the thread until the bell has been rung since it was hushed, or

@@ -5,8 +5,9 @@ import "fmt"
 // Enqueue queues a task. One that is SameThread goes to the worker that the caller
 // runs on. Any other goes, in this order, to a worker that spins for work; to one that
 // sleeps, which is woken; to the worker that the caller runs on, if that is a
-// multi-threaded one; to each multi-threaded worker in turn. If the scheduler has no
-// multi-threaded workers, it goes to the worker that the caller's goroutine is bound to.
+// multi-threaded one, and while others are just being woken to these in turn with it; to
+// each multi-threaded worker in turn. If the scheduler has no multi-threaded workers, it
+// goes to the worker that the caller's goroutine is bound to.
 //
 // Enqueue may be called from anywhere, inside and outside of tasks. It blocks no
 // longer than a queue operation takes. It returns ErrNilTask, ErrNotBound for a
@@ -40,6 +41,9 @@ func (s *Scheduler) enqueue(t Task, own *Worker) error {
 		return nil
 	}
 	if own != nil && own.mode == MultiThreaded {
+		if w := own.nextInTurn(); w != own && w.bell.waking() && w.offer(t) {
+			return nil
+		}
 		own.push(t)
 		s.rouse()
 		return nil
@@ -62,6 +66,15 @@ func (s *Scheduler) restless() *Worker {
 		return s.workers[i]
 	}
 	return nil
+}
+
+// nextInTurn goes round the multi-threaded workers. w must be the one that the caller runs on.
+func (w *Worker) nextInTurn() *Worker {
+	workers := w.scheduler.workers
+	if w.turn++; w.turn >= len(workers) {
+		w.turn = 0
+	}
+	return workers[w.turn]
 }
 
 // rouse wakes a worker that sleeps, if any does, to steal what has just been put

@@ -6,37 +6,71 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tasks from outside go to a worker that spins, then to those that sleep, then to all
-// in turn. The workers of this scheduler have no threads: what they are given stays.
-func TestEnqueueChoosesSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
-	const workers = 4
+// idleWorkers is a scheduler whose workers are about to look for work. They have no threads:
+// what they are given stays.
+func idleWorkers(t *testing.T, workers int) *Scheduler {
 	cfg, err := Config{Workers: workers}.checked()
 	require.NoError(t, err)
 	s := &Scheduler{cfg: cfg, spinning: newSpinning(), asleep: newBitset(workers)}
 	for id := range workers {
 		w := newWorker(s, id, MultiThreaded)
-		w.bell.hush() // each is about to look for work
+		w.bell.hush()
 		s.workers = append(s.workers, w)
 	}
-	given := func() []int {
-		var list []int
-		for _, w := range s.workers {
-			list = append(list, int(w.inbox.waiting.Load()))
-		}
-		return list
+	return s
+}
+
+// given is how many tasks each worker has, those included that it has taken to itself.
+func (s *Scheduler) given() []int {
+	var list []int
+	for _, w := range s.workers {
+		list = append(list, int(w.inbox.waiting.Load())+w.work.tasks.count)
 	}
+	return list
+}
+
+// Tasks from outside go to a worker that spins, then to those that sleep, then to all in turn.
+func TestEnqueueChoosesSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
+	const workers = 4
+	s := idleWorkers(t, workers)
 	enqueue := func() { require.NoError(t, s.Enqueue(Task{Func: func() {}})) }
 
 	s.asleep.add(0)
 	s.asleep.add(3)
 	require.NotEqual(t, -1, s.spinning.enter(2))
 	enqueue()
-	require.Equal(t, []int{0, 0, 1, 0}, given(), "the one that spins")
+	require.Equal(t, []int{0, 0, 1, 0}, s.given(), "the one that spins")
 	enqueue()
 	enqueue()
-	require.Equal(t, []int{1, 0, 1, 1}, given(), "those that sleep")
+	require.Equal(t, []int{1, 0, 1, 1}, s.given(), "those that sleep")
 	for range 2 * workers {
 		enqueue()
 	}
-	require.Equal(t, []int{3, 2, 3, 3}, given(), "all in turn")
+	require.Equal(t, []int{3, 2, 3, 3}, s.given(), "all in turn")
+}
+
+// Tasks from a task go to a worker that sleeps and, while it is being woken, to both in turn. A thief
+// leaves it what it has until it is awake.
+func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
+	s := idleWorkers(t, 2)
+	own, other := s.workers[0], s.workers[1]
+	enqueue := func() { require.NoError(t, s.enqueue(Task{Func: func() {}}, own)) }
+	own.bell.busy()
+	other.bell.word.Store(slumber)
+	s.asleep.add(other.id)
+
+	enqueue()
+	require.Equal(t, []int{0, 1}, s.given(), "the one that sleeps")
+	for range 8 {
+		enqueue()
+	}
+	require.Equal(t, []int{4, 5}, s.given(), "both in turn")
+	require.False(t, own.steal(true), "it is being woken")
+	other.bell.busy()
+	for range 3 {
+		enqueue()
+	}
+	require.Equal(t, []int{7, 5}, s.given(), "the one that the caller runs on")
+	require.True(t, own.steal(true), "it is awake")
+	require.Equal(t, []int{10, 2}, s.given())
 }

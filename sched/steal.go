@@ -6,6 +6,10 @@ const mostStolen = 128
 // steal takes half of the tasks that wait at another worker, but not those that are
 // pinned to it. It begins with a random one. patient makes it wait for locks that
 // are held at the moment; otherwise it passes by. The lock must not be held.
+//
+// What was brought to a worker that is just being woken is left to it: it takes longer to wake
+// than to begin a hundred tasks, and if these block at once, they are here for good.
+// No task is forgotten by that: that worker will have others woken if it has too many.
 func (w *Worker) steal(patient bool) bool {
 	workers := w.scheduler.workers
 	if len(workers) < 2 {
@@ -14,7 +18,7 @@ func (w *Worker) steal(patient bool) bool {
 	first := w.random.IntN(len(workers))
 	for i := range workers {
 		victim := workers[(first+i)%len(workers)]
-		if victim != w && w.stealFrom(victim, patient) {
+		if victim != w && !victim.bell.waking() && w.stealFrom(victim, patient) {
 			return true
 		}
 	}

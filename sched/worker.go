@@ -42,7 +42,7 @@ type Worker struct {
 	spin  spinBudget
 	done  chan struct{} // closed when a multi-threaded worker's thread is through
 
-	// Only the worker's own thread uses these; all but loot with the lock held.
+	// Only the worker's own thread uses these; all but loot and turn with the lock held.
 	loot    queue[Task] // on its way from a victim: empty between two attempts to steal
 	main    *Fiber      // the one that the thread began with
 	current *Fiber      // the one that it runs
@@ -50,6 +50,7 @@ type Worker struct {
 	asker   *Fiber      // and the one that wants to know
 	blocked []Blocked   // what the last inquiry found
 	random  *rand.Rand
+	turn    int // goes round the workers
 }
 
 // work is what a worker has to do. Its lock guards all of it, and the state of each
