@@ -5,9 +5,9 @@ import "fmt"
 // Enqueue queues a task. One that is SameThread goes to the worker that the caller
 // runs on. Any other goes, in this order, to a worker that spins for work; to one that
 // sleeps, which is woken; to the worker that the caller runs on, if that is a
-// multi-threaded one, and while others are just being woken to these in turn with it; to
-// each multi-threaded worker in turn. If the scheduler has no multi-threaded workers, it
-// goes to the worker that the caller's goroutine is bound to.
+// multi-threaded one, in turn with those that are just being woken; to each multi-threaded
+// worker in turn. If the scheduler has no multi-threaded workers, it goes to the worker
+// that the caller's goroutine is bound to.
 //
 // Enqueue may be called from anywhere, inside and outside of tasks. It blocks no
 // longer than a queue operation takes. It returns ErrNilTask, ErrNotBound for a
