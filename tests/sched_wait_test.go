@@ -2,7 +2,6 @@ package tests
 
 import (
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,8 +85,7 @@ func TestFlowWaitPredicate(t *testing.T) {
 	})
 }
 
-// Two take turns by a lock whose Unlock wakes other fibers, or may: there is always a third one in
-// its line.
+// Two take turns by a lock whose Unlock wakes other fibers, or may: a third one stands in its line.
 func TestFlowWaitWithALockThatWakesFibers(t *testing.T) {
 	locks := map[string]func() (lock sync.Locker, other sync.Locker){
 		"mutex":   func() (sync.Locker, sync.Locker) { m := &mixed.Mutex{}; return m, m },
@@ -100,8 +98,6 @@ func TestFlowWaitWithALockThatWakesFibers(t *testing.T) {
 			lock, other := make()
 			var fibers [2]*sched.Fiber
 			turn := 0
-			var playing atomic.Int64
-			playing.Store(2)
 			here, over := newLatch(2), newLatch(3)
 			for i := range fibers {
 				schedule(t, s, func() {
@@ -120,13 +116,12 @@ func TestFlowWaitWithALockThatWakesFibers(t *testing.T) {
 						turn++
 						fibers[1-i].Notify()
 					}
-					playing.Add(-1)
 					lock.Unlock()
 				})
 			}
 			schedule(t, s, func() {
 				defer over.done()
-				for playing.Load() > 0 {
+				for range turns {
 					other.Lock()
 					sched.Yield()
 					other.Unlock()
