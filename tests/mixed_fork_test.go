@@ -1,6 +1,8 @@
 package tests
 
 import (
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,17 +13,42 @@ import (
 	"fiberlab/sched/park"
 )
 
-// If nothing can be started, the caller does it all.
+// If nothing can be started as a task, goroutines help.
 func TestMixedParallelizeWithoutAScheduler(t *testing.T) {
 	asHelpless(t, func() {
-		me, calls := fiber.Self(), 0
+		var calls atomic.Int64
+		met := make(chan struct{})
+		give := func() { met <- struct{}{}; calls.Add(1) }
+		take := func() { <-met; calls.Add(1) }
+		mixed.Parallelize(give, take, take, give)
+		assert.EqualValues(t, 4, calls.Load())
+	})
+}
+
+// The more so if the caller ends before its time.
+func TestMixedParallelizeGoexitWithoutAScheduler(t *testing.T) {
+	var calls atomic.Int64
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		root, err := fiber.Attach(fiber.Goroutine)
+		if !assert.NoError(t, err) {
+			return
+		}
+		defer func() { assert.NoError(t, root.Detach()) }()
+		root.SetValue(helpless{park.NewGoroutine()})
+		me := fiber.Self()
 		f := func() {
-			assert.Equal(t, me, fiber.Self())
-			calls++
+			calls.Add(1)
+			if fiber.Self() == me {
+				runtime.Goexit()
+			}
 		}
 		mixed.Parallelize(f, f, f)
-		assert.Equal(t, 3, calls)
-	})
+		assert.Fail(t, "the caller goes on after Goexit")
+	}()
+	<-ended
+	assert.EqualValues(t, 3, calls.Load())
 }
 
 // hoarder is a party that starts nothing before it parks.

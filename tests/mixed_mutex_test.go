@@ -110,6 +110,7 @@ func TestMixedMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m mixed.Mutex
 		var locked, doubt, taken, left, near mixed.Event
+		var in atomic.Int64
 		c.start(func() {
 			m.Lock()
 			locked.Signal()
@@ -134,9 +135,11 @@ func TestMixedMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
 		c.start(func() {
 			near.Signal()
 			m.Lock() // for ever if nobody is let out for this one
+			in.Add(1)
 			m.Unlock()
 		})
 		c.wait()
+		assert.EqualValues(c.t, 1, in.Load())
 		assert.True(c.t, m.TryLock(), "nobody has it any more")
 	})
 }

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/mixed"
-	"fiberlab/sched/park"
 )
 
 func TestMixedParallelizeCallsEachOnce(t *testing.T) {
@@ -153,41 +151,4 @@ func TestMixedParallelizeGoexitOnGoroutines(t *testing.T) {
 	}()
 	<-ended
 	assert.False(t, returned.Load(), "the caller's own Goexit ends it")
-}
-
-// refuser is a party whose scheduler accepts no task.
-type refuser struct{ park.Party }
-
-func (refuser) Start(func()) error { return sched.ErrClosed }
-
-func TestMixedParallelizeNeedsNoScheduler(t *testing.T) {
-	var called atomic.Int64
-	var ended sync.WaitGroup
-	ended.Add(1)
-	go func() {
-		defer ended.Done()
-		root, err := fiber.Attach(fiber.Goroutine)
-		if !assert.NoError(t, err) {
-			return
-		}
-		defer func() { assert.NoError(t, root.Detach()) }()
-		root.SetValue(refuser{park.NewGoroutine()})
-		met := make(chan struct{})
-		meet := func() {
-			called.Add(1)
-			met <- struct{}{}
-		}
-		mixed.Parallelize(meet, func() { <-met; called.Add(1) }, meet, func() { <-met })
-		me := fiber.Self()
-		end := func() {
-			called.Add(1)
-			if fiber.Self() == me {
-				runtime.Goexit()
-			}
-		}
-		mixed.Parallelize(end, end, end)
-		assert.Fail(t, "the caller goes on after Goexit")
-	}()
-	ended.Wait()
-	assert.EqualValues(t, 6, called.Load())
 }
