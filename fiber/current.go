@@ -29,6 +29,24 @@ func Current() *Fiber {
 	return nil
 }
 
+// IsCurrent tells whether the caller runs on f: whether Current would return it. It costs half
+// as much, does not block, and may be called from anywhere.
+func (f *Fiber) IsCurrent() bool {
+	if f == nil || f.carrier == nil {
+		return false
+	}
+	c := f.carrier
+	if c.co != nil {
+		return c.co.g.Load() == identity.G() && c.fiber.Load() == f
+	}
+	return c.onThisThread() && c.fiber.Load() == f && (f.g == 0 || f.g == identity.G())
+}
+
+// onThisThread tells whether c, a hand-switched one, runs on the calling thread.
+func (c *carrier) onThisThread() bool {
+	return identity.ThreadWord(currentOffset.Load()) == uintptr(c.block.index)
+}
+
 // Self returns a number that names the caller: the fiber, or the goroutine if it is
 // none. No two that live at the same time have the same. It costs about a nanosecond.
 func Self() uintptr { return identity.G() }

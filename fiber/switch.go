@@ -49,7 +49,7 @@ func switchByHand(f, to *Fiber) error {
 	switch {
 	case t.block == nil:
 		err = ErrMixed
-	case identity.ThreadWord(currentOffset.Load()) != uintptr(c.block.index) || c.fiber.Load() != f || f.g != 0 && f.g != identity.G():
+	case !f.IsCurrent():
 		err = ErrNotCurrent
 		if Current() == nil {
 			err = ErrNoFiber

@@ -14,7 +14,7 @@ var _ park.Keeper = (*Fiber)(nil)
 // is kept. It panics with an error that wraps ErrNotSelf or ErrNoFiber if f is not
 // the caller.
 func (f *Fiber) Park(deadline time.Time) {
-	if f == nil || Current() != f {
+	if f == nil || !f.fiber.IsCurrent() {
 		panic(f.misuse("park"))
 	}
 	until := never

@@ -15,7 +15,7 @@ import (
 // What suspend does is written out here. On the goroutine backend the processor
 // predicts each return after a switch wrongly, so that two functions less are felt.
 func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool {
-	if f == nil || Current() != f {
+	if f == nil || !f.fiber.IsCurrent() {
 		panic(f.misuse("wait"))
 	}
 	w := f.worker

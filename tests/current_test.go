@@ -30,6 +30,8 @@ func TestCurrent(t *testing.T) {
 			for i := range fibers {
 				fibers[i] = newFiber(t, b, "f", func() {
 					assert.Same(t, fibers[i], fiber.Current())
+					assert.True(t, fibers[i].IsCurrent())
+					assert.False(t, root.IsCurrent())
 					if i > 0 {
 						leave(t, fibers[i-1])
 					} else {
@@ -38,16 +40,25 @@ func TestCurrent(t *testing.T) {
 					assert.Same(t, fibers[i], fiber.Current())
 				})
 			}
+			require.False(t, fibers[9].IsCurrent(), "it has not been entered")
 			enter(t, root, fibers[9])
 			require.Same(t, root, fiber.Current())
+			require.True(t, root.IsCurrent())
+			require.False(t, fibers[9].IsCurrent())
 			for _, f := range fibers {
 				enter(t, root, f)
 				require.Same(t, root, fiber.Current())
 			}
+			elsewhere := make(chan bool)
+			go func() { elsewhere <- root.IsCurrent() || fibers[9].IsCurrent() }()
+			require.False(t, <-elsewhere)
 			finish(t, fibers...)
+			require.False(t, fibers[9].IsCurrent(), "it has been closed")
 		})
 		require.Nil(t, fiber.Current())
 		require.Nil(t, cbody.Current())
+		require.False(t, new(fiber.Fiber).IsCurrent())
+		require.False(t, (*fiber.Fiber)(nil).IsCurrent())
 	})
 }
 
