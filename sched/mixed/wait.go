@@ -14,8 +14,7 @@ import (
 // waiter is one stay in one line. Get one by newWaiter; line.wait gives it back.
 type waiter struct {
 	party   park.Party
-	stay    uint64        // the number of this stay; only the party's own until it stands in line
-	granted atomic.Uint64 // that number once it is granted, by whoever took it out of the line
+	granted atomic.Uint64 // 1 once it is, by whoever took it out of the line
 	note    uint64        // the primitive's own: what is waited for, or what was granted
 
 	// Guarded by the guard of the line.
@@ -38,7 +37,7 @@ func newWaiter() *waiter {
 
 // reset makes w ready to stand in line, again or for the first time. It must be in none.
 func (w *waiter) reset() {
-	w.stay++
+	release.Store(&w.granted, 0)
 	w.note = 0
 }
 
@@ -65,7 +64,7 @@ func (w *waiter) free() {
 // guard is better not held: who is granted something may want it at once.
 func (w *waiter) grant() {
 	party := w.party
-	release.Store(&w.granted, w.stay)
+	release.Store(&w.granted, 1)
 	party.Unpark()
 }
 
@@ -81,7 +80,7 @@ func (w *waiter) await(u until) error {
 	return w.awaitUntil(u)
 }
 
-func (w *waiter) isGranted() bool { return w.granted.Load() == w.stay }
+func (w *waiter) isGranted() bool { return w.granted.Load() != 0 }
 
 // awaitUntil is await with a u that ends.
 func (w *waiter) awaitUntil(u until) error {
