@@ -18,7 +18,8 @@ import (
 // goroutine that is locked to its thread, as a worker is, is woken by way of a second
 // thread there, which takes several times as long.
 type bell struct {
-	word atomic.Uint32
+	word  atomic.Uint32
+	since atomic.Int64 // when it was rung while its owner slept, an instant
 }
 
 const (
@@ -31,8 +32,13 @@ const (
 func (b *bell) hush()         { b.word.Store(hushed) }
 func (b *bell) wasRung() bool { return b.word.Load() == rung }
 
+// longestWake is how long it may take a thread to wake before it counts as held up.
+const longestWake = time.Millisecond
+
 // waking tells whether the owner has slept and is just being woken.
-func (b *bell) waking() bool { return b.word.Load() == roused }
+func (b *bell) waking() bool {
+	return b.word.Load() == roused && now()-instant(b.since.Load()) < instant(longestWake)
+}
 
 // busy says that the owner has found work.
 func (b *bell) busy() { b.word.Store(rung) }
@@ -47,6 +53,7 @@ func (b *bell) ring() bool {
 				return true
 			}
 		case slumber:
+			b.since.Store(int64(now()))
 			if b.word.CompareAndSwap(slumber, roused) {
 				futexRouse(&b.word)
 				return true

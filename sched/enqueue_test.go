@@ -2,6 +2,7 @@ package sched
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -61,16 +62,33 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 
 	enqueue()
 	require.Equal(t, []int{0, 1}, s.given(), "the one that sleeps")
+	other.bell.since.Add(int64(time.Hour)) // for this test it takes as long to wake
 	for range 8 {
 		enqueue()
 	}
 	require.Equal(t, []int{4, 5}, s.given(), "both in turn")
 	require.False(t, own.steal(true), "it is being woken")
+	require.True(t, own.spared)
 	other.bell.busy()
 	for range 3 {
 		enqueue()
 	}
 	require.Equal(t, []int{7, 5}, s.given(), "the one that the caller runs on")
 	require.True(t, own.steal(true), "it is awake")
+	require.False(t, own.spared)
 	require.Equal(t, []int{10, 2}, s.given())
+}
+
+// A worker whose thread does not come to run keeps nothing from others.
+func TestWorkersThatDoNotWakeAreStolenFrom(t *testing.T) {
+	s := idleWorkers(t, 2)
+	own, other := s.workers[0], s.workers[1]
+	other.bell.word.Store(slumber)
+	s.asleep.add(other.id)
+	require.NoError(t, s.enqueue(Task{Func: func() {}}, own))
+	other.bell.since.Add(int64(time.Hour))
+	require.False(t, own.steal(true))
+	other.bell.since.Add(-int64(time.Hour + longestWake))
+	require.True(t, own.steal(true))
+	require.Equal(t, []int{1, 0}, s.given())
 }

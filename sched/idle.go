@@ -50,6 +50,9 @@ func (w *Worker) sleep(limit time.Duration) {
 	// The last look: what was brought before the bell was hushed, and what lies
 	// with busy workers since before this one could be seen to be asleep.
 	if w.inbox.waiting.Load() == 0 && !(w.mode == MultiThreaded && w.steal(true)) {
+		if w.spared && (limit < 0 || limit > longestWake) {
+			limit = longestWake
+		}
 		began := now()
 		w.bell.sleep(limit, w.spin.brief)
 		w.spin.slept(now() - began)

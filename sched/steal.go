@@ -9,16 +9,21 @@ const mostStolen = 128
 //
 // What was brought to a worker that is just being woken is left to it: it takes longer to wake
 // than to begin a hundred tasks, and if these block at once, they are here for good.
-// No task is forgotten by that: that worker will have others woken if it has too many.
+// Who has spared one and sleeps looks again soon, in case that one does not wake.
 func (w *Worker) steal(patient bool) bool {
 	workers := w.scheduler.workers
 	if len(workers) < 2 {
 		return false
 	}
+	w.spared = false
 	first := w.random.IntN(len(workers))
 	for i := range workers {
 		victim := workers[(first+i)%len(workers)]
-		if victim != w && !victim.bell.waking() && w.stealFrom(victim, patient) {
+		switch {
+		case victim == w:
+		case victim.bell.waking():
+			w.spared = true
+		case w.stealFrom(victim, patient):
 			return true
 		}
 	}

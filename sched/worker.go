@@ -42,15 +42,18 @@ type Worker struct {
 	spin  spinBudget
 	done  chan struct{} // closed when a multi-threaded worker's thread is through
 
-	// Only the worker's own thread uses these; all but loot and turn with the lock held.
-	loot    queue[Task] // on its way from a victim: empty between two attempts to steal
-	main    *Fiber      // the one that the thread began with
-	current *Fiber      // the one that it runs
-	asked   *Fiber      // deadlock inquiry: the one that shall say where it waits
-	asker   *Fiber      // and the one that wants to know
-	blocked []Blocked   // what the last inquiry found
-	random  *rand.Rand
-	turn    int // goes round the workers
+	// Only the worker's own thread uses these.
+	loot   queue[Task] // on its way from a victim: empty between two attempts to steal
+	spared bool        // the last attempt has left alone who was just being woken
+	turn   int         // goes round the workers
+	random *rand.Rand
+
+	// These, too, with the lock held.
+	main    *Fiber    // the one that the thread began with
+	current *Fiber    // the one that it runs
+	asked   *Fiber    // deadlock inquiry: the one that shall say where it waits
+	asker   *Fiber    // and the one that wants to know
+	blocked []Blocked // what the last inquiry found
 }
 
 // work is what a worker has to do. Its lock guards all of it, and the state of each
