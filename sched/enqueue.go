@@ -78,10 +78,13 @@ func (w *Worker) nextInTurn() *Worker {
 }
 
 // rouse wakes a worker that sleeps, if any does, to steal what has just been put
-// where a busy one will find it: it may have gone to sleep after a look there.
+// where a busy one will find it: it may have gone to sleep after a look there. One that
+// is being woken already will not do: it may find work of its own and never look.
 func (s *Scheduler) rouse() {
-	if i := s.asleep.take(); i >= 0 {
-		s.workers[i].bell.ring()
+	for i := s.asleep.take(); i >= 0; i = s.asleep.take() {
+		if s.workers[i].bell.ring() {
+			return
+		}
 	}
 }
 

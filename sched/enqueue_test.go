@@ -92,3 +92,31 @@ func TestWorkersThatDoNotWakeAreStolenFrom(t *testing.T) {
 	require.True(t, own.steal(true))
 	require.Equal(t, []int{1, 0}, s.given())
 }
+
+// A worker that is woken for the sake of a fiber has nothing that a thief could come back for.
+func TestWhoIsWokenWithoutTasksIsNotSpared(t *testing.T) {
+	s := idleWorkers(t, 2)
+	own, other := s.workers[0], s.workers[1]
+	other.bell.word.Store(slumber)
+	require.True(t, other.bell.ring())
+	other.bell.since.Add(int64(time.Hour)) // for this test it takes as long to wake
+	require.False(t, own.steal(true))
+	require.False(t, own.spared)
+	require.True(t, other.offer(Task{Func: func() {}}))
+	require.False(t, own.steal(true))
+	require.True(t, own.spared)
+}
+
+// What is put behind a busy worker wakes one that sleeps, and not one that others are waking: that
+// may have a fiber to run and leave the task where it is.
+func TestRousePassesByWhoIsBeingWoken(t *testing.T) {
+	s := idleWorkers(t, 3)
+	for _, w := range s.workers[:2] {
+		w.bell.word.Store(slumber)
+		s.asleep.add(w.id)
+	}
+	require.True(t, s.workers[0].bell.ring(), "as Notify does")
+	s.rouse()
+	require.EqualValues(t, roused, s.workers[1].bell.word.Load())
+	s.rouse() // nobody is left
+}

@@ -22,7 +22,7 @@ func (w *Worker) steal(patient bool) bool {
 		switch {
 		case victim == w:
 		case victim.bell.waking():
-			w.spared = true
+			w.spared = w.spared || victim.inbox.waiting.Load() > 0
 		case w.stealFrom(victim, patient):
 			return true
 		}

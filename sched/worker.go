@@ -44,7 +44,7 @@ type Worker struct {
 
 	// Only the worker's own thread uses these.
 	loot   queue[Task] // on its way from a victim: empty between two attempts to steal
-	spared bool        // the last attempt has left alone who was just being woken
+	spared bool        // the last attempt has left tasks to one who was just being woken
 	turn   int         // goes round the workers
 	random *rand.Rand
 
