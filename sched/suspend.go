@@ -55,12 +55,14 @@ func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool 
 // fibers, and tells whether somebody has notified f since. The worker's lock must be
 // held; it is released meanwhile.
 func (w *Worker) unlockFirst(f *Fiber, lock sync.Locker) bool {
+	outer, earlier := f.leaving, f.notified // set if an Unlock waits in its turn
 	f.leaving, f.notified = true, false
 	w.work.unlock()
 	lock.Unlock()
 	w.work.lock()
-	f.leaving = false
-	return f.notified
+	notified := f.notified
+	f.leaving, f.notified = outer, notified || earlier
+	return notified
 }
 
 // suspend blocks the current fiber and runs others until somebody or the deadline has
