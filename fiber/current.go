@@ -17,10 +17,10 @@ func Current() *Fiber {
 	if offset := currentOffset.Load(); offset != 0 {
 		if index := identity.ThreadWord(offset); index != 0 {
 			f := registry.at(index).fiber.Load()
-			if f != nil && f.g != 0 && f.g != identity.G() {
-				return nil // a goroutine that took over the thread of one that unlocked itself
+			if f == nil || f.g == 0 || f.g == identity.G() {
+				return f
 			}
-			return f
+			// The caller has taken over the thread of a root that unlocked itself.
 		}
 	}
 	if c := goroutines.lookup(identity.G()); c != nil {

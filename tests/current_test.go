@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/fiber"
 	"fiberlab/tests/cbody"
@@ -103,6 +104,42 @@ func TestCurrentAfterDetach(t *testing.T) {
 			require.Nil(t, fiber.Current())
 			require.Nil(t, cbody.Current())
 		}
+	})
+}
+
+// A root that unlocks itself, as none should, loses its thread to others. They are who they are.
+func TestCurrentOnTheThreadOfARootThatUnlockedItself(t *testing.T) {
+	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the thread goes to who is begun next
+		detached := make(chan struct{})
+		defer close(detached)
+		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			home := unix.Gettid()
+			runtime.UnlockOSThread()
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				assert.Nil(t, fiber.Current())
+				assert.False(t, root.IsCurrent())
+				other, err := fiber.Attach(fiber.Goroutine)
+				if assert.NoError(t, err) {
+					assert.Same(t, other, fiber.Current())
+					assert.True(t, other.IsCurrent())
+					assert.NoError(t, other.Detach())
+				}
+			}()
+			<-over
+			for unix.Gettid() != home { // the thread it is on is kept by another, until only that one is left
+				go func() {
+					runtime.LockOSThread()
+					defer runtime.UnlockOSThread()
+					<-detached
+				}()
+				runtime.Gosched()
+			}
+			runtime.LockOSThread()
+			require.Same(t, root, fiber.Current())
+		})
 	})
 }
 
