@@ -42,14 +42,15 @@ func (p *pipeline) readFile(ctx context.Context, l *lane, i int, buffers *chunkB
 		return nil
 	}
 	defer f.Close()
+	buffer := buffers.next()
 	for ctx.Err() == nil {
-		buffer := buffers.next()
 		n, end := f.Read(buffer)
 		l.bytes.Add(int64(n))
 		if n > 0 {
 			if err := l.chunks.SendContext(ctx, chunk{file: i, data: buffer[:n]}); err != nil {
 				return err
 			}
+			buffer = buffers.next()
 		}
 		if end != nil {
 			if end != io.EOF {
