@@ -45,7 +45,10 @@ func (b *bell) busy() { b.word.Store(rung) }
 
 // ring tells the owner that there is work, and wakes it if it sleeps. It returns false
 // if the owner is busy, or has been told already.
-func (b *bell) ring() bool {
+func (b *bell) ring() bool { return b.word.Load() != rung && b.ringIdle() }
+
+// ringIdle is ring where the owner was not busy.
+func (b *bell) ringIdle() bool {
 	for {
 		switch b.word.Load() {
 		case hushed:

@@ -18,6 +18,7 @@ type Fiber struct {
 	worker *Worker
 	id     int
 	place  any // what its present task keeps there; only the task itself uses it
+	spare  any // left from its last wait for the next one
 
 	// Guarded by the worker's lock.
 	state    State

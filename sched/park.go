@@ -62,3 +62,6 @@ func (f *Fiber) Start(g func()) error {
 // Place is where f keeps what belongs to its present task; see [park.Keeper]. The main fiber of
 // a goroutine that is bound keeps it until Unbind.
 func (f *Fiber) Place() *any { return &f.place }
+
+// Spare is where something lies from one wait of f to the next; see [park.Party].
+func (f *Fiber) Spare() *any { return &f.spare }

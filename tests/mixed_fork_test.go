@@ -57,7 +57,10 @@ type hoarder struct {
 	queue []func()
 	most  int
 	token bool
+	spare any
 }
+
+func (h *hoarder) Spare() *any { return &h.spare }
 
 func (h *hoarder) Start(f func()) error {
 	h.queue = append(h.queue, f)

@@ -3,6 +3,8 @@ package mixed
 import (
 	"reflect"
 	"sync"
+
+	"fiberlab/sched/park"
 )
 
 // offer is one side of an exchange that waits for the other one: a party in a line of
@@ -41,16 +43,22 @@ func (c *Channel[T]) newOffer() *offer[T] {
 	if c.offers == nil {
 		c.offers = offersOf[T]()
 	}
-	o := c.offers.Get().(*offer[T])
-	o.begin()
+	p := park.Fiber()
+	o, ok := takeSpare[offer[T]](p)
+	if !ok {
+		o = c.offers.Get().(*offer[T])
+	}
+	o.beginAs(p)
 	return o
 }
 
 // free gives o back. It must be in no line.
 func (c *Channel[T]) free(o *offer[T]) {
 	var none T
-	o.value, o.party = none, nil
-	c.offers.Put(o)
+	o.value = none
+	if !o.leaveAsSpare(o) {
+		c.offers.Put(o)
+	}
 }
 
 // grant tells the owner of an offer that has been claimed that the exchange is over.

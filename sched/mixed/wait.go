@@ -30,9 +30,41 @@ var waiters = sync.Pool{New: func() any { return new(waiter) }}
 // newWaiter is the caller's, for one wait. It is not freed by defer: if a context panics, its
 // waiter may still stand in line, and must not come to others.
 func newWaiter() *waiter {
-	w := waiters.Get().(*waiter)
-	w.begin()
+	p := park.Fiber()
+	w, ok := takeSpare[waiter](p)
+	if !ok {
+		w = waiters.Get().(*waiter)
+	}
+	w.beginAs(p)
 	return w
+}
+
+// takeSpare takes what p, which is nil or the caller, has left of its last wait, if that is a W.
+func takeSpare[W any](p park.Party) (w *W, ok bool) {
+	if p == nil {
+		return nil, false
+	}
+	spare := p.Spare()
+	if w, ok = (*spare).(*W); ok {
+		*spare = nil
+	}
+	return w, ok
+}
+
+// leaveAsSpare makes w, which is in no line, nobody's, and leaves whole, that it is part of, to
+// the fiber whose it was. It returns false if that has something already, or was none.
+func (w *waiter) leaveAsSpare(whole any) bool {
+	p := w.party
+	w.party = nil
+	if p == w.self {
+		return false
+	}
+	spare := p.Spare()
+	if *spare != nil {
+		return false
+	}
+	*spare = whole
+	return true
 }
 
 // reset makes w ready to stand in line, again or for the first time. It must be in none.
@@ -42,9 +74,12 @@ func (w *waiter) reset() {
 }
 
 // begin makes the waiter, which is in no line, the caller's.
-func (w *waiter) begin() {
+func (w *waiter) begin() { w.beginAs(park.Fiber()) }
+
+// beginAs is begin by a caller who knows itself to be p; nil: a plain goroutine.
+func (w *waiter) beginAs(p park.Party) {
 	w.reset()
-	if w.party = park.Fiber(); w.party != nil {
+	if w.party = p; p != nil {
 		return
 	}
 	if w.self == nil {
@@ -55,8 +90,9 @@ func (w *waiter) begin() {
 
 // free gives the waiter back. It must be in no line.
 func (w *waiter) free() {
-	w.party = nil
-	waiters.Put(w)
+	if !w.leaveAsSpare(w) {
+		waiters.Put(w)
+	}
 }
 
 // grant tells the waiter, which has been taken out of its line, that it has what it

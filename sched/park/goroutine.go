@@ -12,6 +12,7 @@ type Goroutine struct {
 	unparked atomic.Bool   // an Unpark has not been used: its token is in the channel or on its way
 	token    chan struct{} // holds one
 	timer    *time.Timer
+	spare    any
 }
 
 // NewGoroutine returns a Party for a goroutine.
@@ -53,3 +54,6 @@ func (g *Goroutine) Start(f func()) error {
 	go f()
 	return nil
 }
+
+// Spare implements [Party].
+func (g *Goroutine) Spare() *any { return &g.spare }

@@ -24,6 +24,10 @@ type Party interface {
 	// its scheduler, or on a goroutine. It does not wait for f. The error, if any, is
 	// the scheduler's.
 	Start(f func()) error
+
+	// Spare is where one thing may lie that was of use in a wait and will be in the next.
+	// Only the party itself may use it.
+	Spare() *any
 }
 
 // Keeper is a Party that serves one task after the other, and has a place for what
