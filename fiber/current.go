@@ -17,7 +17,7 @@ func Current() *Fiber {
 	if offset := currentOffset.Load(); offset != 0 {
 		if index := identity.ThreadWord(offset); index != 0 {
 			f := registry.at(index).fiber.Load()
-			if f == nil || f.g == 0 || f.g == identity.G() {
+			if f == nil || f.isOwnGoroutine() {
 				return f
 			}
 			// The caller has taken over the thread of a root that unlocked itself.
@@ -39,13 +39,13 @@ func (f *Fiber) IsCurrent() bool {
 	if c.co != nil {
 		return c.co.g.Load() == identity.G() && c.fiber.Load() == f
 	}
-	return c.onThisThread() && c.fiber.Load() == f && (f.g == 0 || f.g == identity.G())
+	onThisThread := identity.ThreadWord(currentOffset.Load()) == uintptr(c.block.index)
+	return onThisThread && c.fiber.Load() == f && f.isOwnGoroutine()
 }
 
-// onThisThread tells whether c, a hand-switched one, runs on the calling thread.
-func (c *carrier) onThisThread() bool {
-	return identity.ThreadWord(currentOffset.Load()) == uintptr(c.block.index)
-}
+// isOwnGoroutine tells whether the caller, on the thread that runs f, may be f: only one goroutine
+// is a root.
+func (f *Fiber) isOwnGoroutine() bool { return f.g == 0 || f.g == identity.G() }
 
 // Self returns a number that names the caller: the fiber, or the goroutine if it is
 // none. No two that live at the same time have the same. It costs about a nanosecond.

@@ -21,6 +21,12 @@ func idleWorkers(t *testing.T, workers int) *Scheduler {
 	return s
 }
 
+// fallAsleep makes the worker look like one that sleeps.
+func (w *Worker) fallAsleep() {
+	w.bell.word.Store(slumber)
+	w.scheduler.asleep.add(w.id)
+}
+
 // given is how many tasks each worker has, those included that it has taken to itself.
 func (s *Scheduler) given() []int {
 	var list []int
@@ -57,8 +63,7 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 	own, other := s.workers[0], s.workers[1]
 	enqueue := func() { require.NoError(t, s.enqueue(Task{Func: func() {}}, own)) }
 	own.bell.busy()
-	other.bell.word.Store(slumber)
-	s.asleep.add(other.id)
+	other.fallAsleep()
 
 	enqueue()
 	require.Equal(t, []int{0, 1}, s.given(), "the one that sleeps")
@@ -83,8 +88,7 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 func TestWorkersThatDoNotWakeAreStolenFrom(t *testing.T) {
 	s := idleWorkers(t, 2)
 	own, other := s.workers[0], s.workers[1]
-	other.bell.word.Store(slumber)
-	s.asleep.add(other.id)
+	other.fallAsleep()
 	require.NoError(t, s.enqueue(Task{Func: func() {}}, own))
 	other.bell.since.Add(int64(time.Hour))
 	require.False(t, own.steal(true))
@@ -112,8 +116,7 @@ func TestWhoIsWokenWithoutTasksIsNotSpared(t *testing.T) {
 func TestRousePassesByWhoIsBeingWoken(t *testing.T) {
 	s := idleWorkers(t, 3)
 	for _, w := range s.workers[:2] {
-		w.bell.word.Store(slumber)
-		s.asleep.add(w.id)
+		w.fallAsleep()
 	}
 	require.True(t, s.workers[0].bell.ring(), "as Notify does")
 	s.rouse()

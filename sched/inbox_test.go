@@ -10,9 +10,7 @@ import (
 // its lock; one that has none takes them all.
 func TestLookTakesFromTheInbox(t *testing.T) {
 	const tasks = 10 * mostTaken
-	cfg, err := Config{Workers: 1}.checked()
-	require.NoError(t, err)
-	w := newWorker(&Scheduler{cfg: cfg}, 0, MultiThreaded)
+	w := idleWorkers(t, 1).workers[0]
 	q := &w.work
 	q.lock()
 	defer q.unlock()

@@ -22,24 +22,12 @@ var contextCases = map[string]contextCase{
 	"Mutex": func() (func(context.Context) error, func()) {
 		var m mixed.Mutex
 		m.Lock()
-		return func(ctx context.Context) error {
-			err := m.LockContext(ctx)
-			if err == nil {
-				m.Unlock()
-			}
-			return err
-		}, m.Unlock
+		return func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }, m.Unlock
 	},
 	"RWMutex, writer": func() (func(context.Context) error, func()) {
 		var m mixed.RWMutex
 		m.RLock()
-		return func(ctx context.Context) error {
-			err := m.LockContext(ctx)
-			if err == nil {
-				m.Unlock()
-			}
-			return err
-		}, m.RUnlock
+		return func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }, m.RUnlock
 	},
 	"RWMutex, reader": func() (func(context.Context) error, func()) {
 		var m mixed.RWMutex

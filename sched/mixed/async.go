@@ -20,6 +20,13 @@ func begin(f func()) error {
 	return nil
 }
 
+// beginAnywhere is begin that takes a goroutine if the scheduler cannot start f.
+func beginAnywhere(f func()) {
+	if begin(f) != nil {
+		go f()
+	}
+}
+
 // Async has f called beside the caller, as a task of its scheduler or on a goroutine, and
 // returns the future of what f returns; flare's Async. It does not block. If f cannot be
 // started, the future has the scheduler's error.

@@ -117,10 +117,3 @@ func (t *Ticket) Done() {
 		beginAnywhere(f)
 	}
 }
-
-// beginAnywhere is begin that takes a goroutine if the scheduler cannot start f.
-func beginAnywhere(f func()) {
-	if begin(f) != nil {
-		go f()
-	}
-}

@@ -45,6 +45,9 @@ func takeSpare[W any](p park.Party) (w *W, ok bool) {
 		return nil, false
 	}
 	spare := p.Spare()
+	if spare == nil {
+		return nil, false
+	}
 	if w, ok = (*spare).(*W); ok {
 		*spare = nil
 	}
@@ -52,15 +55,11 @@ func takeSpare[W any](p park.Party) (w *W, ok bool) {
 }
 
 // leaveAsSpare makes w, which is in no line, nobody's, and leaves whole, that it is part of, to
-// the fiber whose it was. It returns false if that has something already, or was none.
+// the party whose it was. It returns false if that has something already, or no place for it.
 func (w *waiter) leaveAsSpare(whole any) bool {
-	p := w.party
+	spare := w.party.Spare()
 	w.party = nil
-	if p == w.self {
-		return false
-	}
-	spare := p.Spare()
-	if *spare != nil {
+	if spare == nil || *spare != nil {
 		return false
 	}
 	*spare = whole

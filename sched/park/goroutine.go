@@ -12,7 +12,6 @@ type Goroutine struct {
 	unparked atomic.Bool   // an Unpark has not been used: its token is in the channel or on its way
 	token    chan struct{} // holds one
 	timer    *time.Timer
-	spare    any
 }
 
 // NewGoroutine returns a Party for a goroutine.
@@ -55,5 +54,5 @@ func (g *Goroutine) Start(f func()) error {
 	return nil
 }
 
-// Spare implements [Party].
-func (g *Goroutine) Spare() *any { return &g.spare }
+// Spare implements [Party]. A goroutine has no place of its own: whoever waits brings the Goroutine.
+func (g *Goroutine) Spare() *any { return nil }

@@ -26,7 +26,7 @@ type Party interface {
 	Start(f func()) error
 
 	// Spare is where one thing may lie that was of use in a wait and will be in the next.
-	// Only the party itself may use it.
+	// Only the party itself may use it. Nil: it has no such place.
 	Spare() *any
 }
 
