@@ -56,6 +56,7 @@ type idleness struct {
 // returns how long the worker may sleep before that must be asked again; less than 0 is
 // for ever. The lock must be held.
 func (w *Worker) inquire(idle *idleness) time.Duration {
+	w.work.mustHold("inquire")
 	const forEver = -1
 	q, s := &w.work, w.scheduler
 	if patience := s.cfg.Patience; !q.shutdown || q.blocked == 0 || !q.waiting.empty() || patience < 0 {
@@ -84,6 +85,7 @@ func (w *Worker) inquire(idle *idleness) time.Duration {
 // askBlocked lists the blocked fibers. Each is entered, so that it can say itself where
 // it waits, and hands the thread back at once. The lock must be held.
 func (w *Worker) askBlocked() []Blocked {
+	w.work.mustHold("askBlocked")
 	var list []Blocked
 	for _, f := range w.work.all {
 		if f.state != Yielded && f.state != Waiting {

@@ -39,6 +39,38 @@ func TestBrokenLockContractIsCaught(t *testing.T) {
 	w.work.unlock()
 }
 
+// Every function that wants the worker's lock says so to who calls it without.
+func TestEveryLockContractIsChecked(t *testing.T) {
+	w, f := idleWorker()
+	for what, call := range map[string]func(){
+		"askBlocked":           func() { w.askBlocked() },
+		"block":                func() { w.block(f, never) },
+		"endFibers":            w.endFibers,
+		"enqueueFiberTimeouts": w.enqueueFiberTimeouts,
+		"fiberIsNext":          func() { w.fiberIsNext() },
+		"finished":             func() { w.finished() },
+		"giveWay":              func() { w.giveWay(f, f) },
+		"hasWork":              func() { w.hasWork() },
+		"inquire":              func() { w.inquire(&idleness{}) },
+		"look":                 w.look,
+		"next":                 func() { w.next() },
+		"nextTask":             func() { w.nextTask() },
+		"resume":               func() { w.resume(f) },
+		"run":                  w.run,
+		"runOthers":            w.runOthers,
+		"runUntilIdle":         w.runUntilIdle,
+		"runUntilShutdown":     w.runUntilShutdown,
+		"sleep":                func() { w.sleep(-1) },
+		"successor":            func() { w.successor() },
+		"suspend":              func() { w.suspend(never) },
+		"switchTo":             func() { w.switchTo(f) },
+		"waitForWork":          w.waitForWork,
+		"wake":                 func() { w.wake(f) },
+	} {
+		require.PanicsWithValue(t, "sched: lock contract broken: "+what+" without the worker's lock", call)
+	}
+}
+
 // A task that holds its worker's lock may neither take it again nor notify one of the
 // worker's fibers; and another worker's lock is not its own.
 func TestLockContractsInTasks(t *testing.T) {

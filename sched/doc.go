@@ -27,6 +27,6 @@
 //
 // Each worker has one lock, over its queues and its fibers' states, and a second one
 // over the inbox, in which others put tasks. Nobody holds two workers' locks at once.
-// In debug builds (-tags debug) every illegal transition and every broken lock
-// contract ends the program.
+// In debug builds (-tags debug) an illegal transition ends the program. So does a call
+// that breaks what a comment says of the worker's lock: "must be held", "must not be held".
 package sched

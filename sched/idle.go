@@ -8,6 +8,7 @@ import (
 // The lock must be held; it is released meanwhile. The calling fiber may be
 // a blocked one: whichever fiber found nothing left to run does the waiting.
 func (w *Worker) waitForWork() {
+	w.work.mustHold("waitForWork")
 	if w.hasWork() {
 		return
 	}
@@ -38,6 +39,7 @@ func (w *Worker) waitForWork() {
 // sleep blocks the thread until somebody brings work, the earliest deadline has come
 // or limit has passed. The lock must be held; it is released meanwhile.
 func (w *Worker) sleep(limit time.Duration) {
+	w.work.mustHold("sleep")
 	if deadline := w.work.waiting.next(); deadline != never {
 		limit = max(time.Duration(deadline-now()), 0)
 	}

@@ -72,7 +72,10 @@ func (l *workLock) mustHold(what string) {
 
 // mustNotHold panics in a debug build if the caller is a worker that holds the lock.
 func (l *workLock) mustNotHold(what string) {
-	if party := l.holder.Load(); debug && party != nil && party != &outsider && party == lockingParty() {
+	if !debug {
+		return
+	}
+	if party := l.holder.Load(); party != nil && party != &outsider && party == lockingParty() {
 		panic("sched: lock contract broken: " + what + " while the worker's lock is held")
 	}
 }

@@ -18,6 +18,7 @@ const mostTaken = 16 * mostBegun
 // runUntilIdle runs fibers that are queued and begins tasks until there are neither.
 // The lock must be held; it is released while a task runs.
 func (w *Worker) runUntilIdle() {
+	w.work.mustHold("runUntilIdle")
 	f, q := w.current, &w.work
 	for !f.ending {
 		w.look()
@@ -47,8 +48,9 @@ func (w *Worker) runUntilIdle() {
 }
 
 // giveWay makes f, the current fiber, Idle and runs to instead. It returns false
-// if f is to end: at once, because enough fibers are idle, or in the end.
+// if f is to end: at once, because enough fibers are idle, or in the end. The lock must be held.
 func (w *Worker) giveWay(f, to *Fiber) bool {
+	w.work.mustHold("giveWay")
 	q := &w.work
 	if len(q.idle) >= w.scheduler.cfg.MaxIdle && f != w.main {
 		f.ending = true
@@ -69,6 +71,7 @@ func (w *Worker) giveWay(f, to *Fiber) bool {
 // and the tasks of the inbox when its own have run out, or some when it is the others' turn.
 // The lock must be held.
 func (w *Worker) look() {
+	w.work.mustHold("look")
 	q := &w.work
 	if !q.waiting.empty() {
 		w.enqueueFiberTimeouts()
@@ -86,6 +89,7 @@ func (w *Worker) look() {
 // enqueueFiberTimeouts makes each Waiting fiber whose deadline has come Queued.
 // The lock must be held.
 func (w *Worker) enqueueFiberTimeouts() {
+	w.work.mustHold("enqueueFiberTimeouts")
 	for t := now(); ; {
 		f := w.work.waiting.take(t)
 		if f == nil {
@@ -111,6 +115,7 @@ func (w *Worker) enqueueFiber(f *Fiber) {
 // already, or its task has ended: whoever wakes it is late. The lock must be held, and
 // the bell rung once it is not.
 func (w *Worker) wake(f *Fiber) bool {
+	w.work.mustHold("wake")
 	if f.leaving {
 		f.notified = true
 	}
@@ -130,18 +135,21 @@ func (w *Worker) hasTask() bool { return !w.work.tasks.empty() || !w.work.pinned
 
 // hasWork tells whether there is anything to run. The lock must be held.
 func (w *Worker) hasWork() bool {
+	w.work.mustHold("hasWork")
 	w.look()
 	return !w.work.fibers.empty() || w.hasTask()
 }
 
 // fiberIsNext decides between the fibers and the tasks that are to run: fibers come
-// first, but not for ever.
+// first, but not for ever. The lock must be held.
 func (w *Worker) fiberIsNext() bool {
+	w.work.mustHold("fiberIsNext")
 	return !w.work.fibers.empty() && (w.work.resumed < mostResumed || !w.hasTask())
 }
 
-// nextTask takes a task; there must be one. Pinned ones alternate with others.
+// nextTask takes a task; there must be one. Pinned ones alternate with others. The lock must be held.
 func (w *Worker) nextTask() Task {
+	w.work.mustHold("nextTask")
 	q := &w.work
 	if q.tasks.empty() || !q.pinned.empty() && q.counts.Tasks&1 == 0 {
 		return q.pinned.pop()

@@ -143,8 +143,9 @@ func Unbind() error {
 }
 
 // Close ends the scheduler: it waits until no goroutine binds it, lets the workers
-// run all tasks and blocked fibers to their end, and ends their threads. From its
-// beginning on, only tasks may enqueue tasks.
+// run all tasks and blocked fibers to their end, and ends their threads. While it waits
+// for bound goroutines, Bind and Enqueue still succeed; after that only tasks may
+// enqueue tasks.
 //
 // Close blocks its caller, which must not be bound to s. It returns ErrBound,
 // ErrInTask, ErrClosed, or a *Deadlock if fibers are left that nothing has notified for

@@ -6,7 +6,7 @@ import "fmt"
 type State uint8
 
 const (
-	Idle    State = iota // without a task, in its worker's pool of idle fibers
+	Idle    State = iota // without a task: in its worker's pool, or the main fiber during Unbind
 	Yielded              // blocked in a wait without deadline
 	Waiting              // blocked in a wait with a deadline
 	Queued               // in its worker's queue of fibers that are to run

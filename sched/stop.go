@@ -1,7 +1,9 @@
 package sched
 
-// finished tells whether the worker has been told to shut down and nothing is left.
+// finished tells whether the worker has been told to shut down and nothing is left. The
+// lock must be held.
 func (w *Worker) finished() bool {
+	w.work.mustHold("finished")
 	q := &w.work
 	if !q.shutdown || q.blocked > 0 || !q.tasks.empty() || !q.pinned.empty() || !q.fibers.empty() {
 		return false
@@ -34,6 +36,7 @@ func (w *Worker) stop() []Blocked {
 // with the lock held, begins no task itself: if that blocked for ever, the main fiber
 // could not go on and tell.
 func (w *Worker) runOthers() {
+	w.work.mustHold("runOthers")
 	q := &w.work
 	for !w.finished() && !q.stuck {
 		if len(q.idle) == 0 {
@@ -50,6 +53,7 @@ func (w *Worker) runOthers() {
 // endFibers ends all fibers but the main one, on which it must be called when the
 // worker is finished, with the lock held.
 func (w *Worker) endFibers() {
+	w.work.mustHold("endFibers")
 	for len(w.work.idle) > 0 {
 		f := w.work.takeIdle()
 		f.ending = true

@@ -68,6 +68,7 @@ func (w *Worker) unlockFirst(f *Fiber, lock sync.Locker) bool {
 // suspend blocks the current fiber and runs others until somebody or the deadline has
 // made it Queued and its turn has come. The lock must be held; it is released meanwhile.
 func (w *Worker) suspend(deadline instant) {
+	w.work.mustHold("suspend")
 	f := w.current
 	w.block(f, deadline)
 	w.switchTo(w.successor())
@@ -96,6 +97,7 @@ func (w *Worker) yield(f *Fiber) {
 // block makes f, the current fiber, Yielded if deadline is never and Waiting
 // otherwise. The lock must be held.
 func (w *Worker) block(f *Fiber, deadline instant) {
+	w.work.mustHold("block")
 	f.timedOut = false
 	if deadline == never {
 		w.change(f, Yielded, WhyWait)
@@ -108,6 +110,7 @@ func (w *Worker) block(f *Fiber, deadline instant) {
 
 // resume makes f Running, which was Queued and has become current. The lock must be held.
 func (w *Worker) resume(f *Fiber) {
+	w.work.mustHold("resume")
 	w.work.blocked--
 	w.change(f, Running, WhyResume)
 }
@@ -116,6 +119,7 @@ func (w *Worker) resume(f *Fiber) {
 // put where it will be found: it may be the successor itself. The lock must be held; it is
 // released while there is nothing to run.
 func (w *Worker) successor() *Fiber {
+	w.work.mustHold("successor")
 	for {
 		w.waitForWork()
 		if to := w.next(); to != nil {
@@ -126,8 +130,9 @@ func (w *Worker) successor() *Fiber {
 }
 
 // next takes the fiber that goes on: one that is queued, else one that is idle. It
-// returns nil if there is neither.
+// returns nil if there is neither. The lock must be held.
 func (w *Worker) next() *Fiber {
+	w.work.mustHold("next")
 	q := &w.work
 	switch {
 	case q.stuck && w.current != w.main:
@@ -148,6 +153,7 @@ func (w *Worker) next() *Fiber {
 // The thread may come back earlier: when a fiber ends, it falls to the main fiber,
 // and a deadlock inquiry enters each blocked fiber. Who gets it by mistake hands it on.
 func (w *Worker) switchTo(to *Fiber) {
+	w.work.mustHold("switchTo")
 	f := w.current
 	for w.current = to; w.current != f; {
 		w.arrived(f, f.fiber.SwitchTo(w.current.fiber))

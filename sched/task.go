@@ -18,19 +18,24 @@ type Task struct {
 	Flags Flags
 }
 
-// Schedule queues f on the scheduler that is bound to the caller; see
-// [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
-func Schedule(f func()) error {
+// Schedule queues f on the scheduler that is bound to the caller, as a task with
+// these flags; see [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
+func Schedule(f func(), flags ...Flags) error {
 	own := Current()
 	if own == nil {
 		return fmt.Errorf("sched: schedule: %w", ErrNotBound)
 	}
-	return own.worker.scheduler.enqueue(Task{Func: f}, own.worker)
+	t := Task{Func: f}
+	for _, flag := range flags {
+		t.Flags |= flag
+	}
+	return own.worker.scheduler.enqueue(t, own.worker)
 }
 
 // execute calls the function of a task, on f, the current fiber, which is a clean place
 // again afterwards. The worker's lock must not be held.
 func (w *Worker) execute(f *Fiber, task func()) {
+	w.work.mustNotHold("execute")
 	returned := false
 	defer func() {
 		if !returned {

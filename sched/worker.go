@@ -149,12 +149,14 @@ func (w *Worker) thread(started chan<- error) {
 // returns when the fiber is not needed any more. The lock must be held; it is
 // released while tasks run and while the worker sleeps.
 func (w *Worker) run() {
+	w.work.mustHold("run")
 	w.runUntilShutdown()
 }
 
 // runUntilShutdown runs tasks and fibers until the worker has been told to shut
 // down and nothing is left to be done. The lock must be held.
 func (w *Worker) runUntilShutdown() {
+	w.work.mustHold("runUntilShutdown")
 	f := w.current
 	for !f.ending && !w.finished() && !w.work.stuck {
 		w.waitForWork()

@@ -90,7 +90,7 @@ func TestSameThread(t *testing.T) {
 						over.done()
 						return
 					}
-					scheduleHere(t, s, func() { next(left - 1) })
+					assert.NoError(t, sched.Schedule(func() { next(left - 1) }, sched.SameThread))
 				}
 				next(generations)
 			})
