@@ -39,9 +39,13 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... ./tests/...
 GUARDED_SKIP = -skip '^TestMixed'
 
-# UNDER is what starts a test program: nothing, a witness, an emulator, or both.
+# UNDER is what starts a test program: nothing, a witness, an emulator or an old kernel, or several of them.
 UNDER     = $(WITNESS)
-RUN_TESTS = $(GO_TEST) -tags debug -count=1 -timeout 10m $(TESTFLAGS) $(if $(UNDER),-exec "$(UNDER)")
+GO_TESTS  = $(GO_TEST) -tags debug -count=1 -timeout 15m $(if $(UNDER),-exec "$(UNDER)")
+RUN_TESTS = $(GO_TESTS) $(TESTFLAGS)
+
+# The checks of the switch. They run first and alone: with a switch that is wrong, all else fails too, and says less.
+SWITCH_TESTS = $(GO_TESTS) -run '^(TestSwitch|TestReturnedBodyAborts|TestStackIsNotExecutable)$$' ./asm/
 
 SOURCES    = $(shell find . -name build -prune -o -name .git -prune -o -name '$(1)' -print)
 GO_SOURCES = $(call SOURCES,*.go)
@@ -50,7 +54,8 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 
 export CGO_ENABLED = 1
 
-.PHONY: help run test test-foreign test-foreign-plain test-foreign-guarded race test-oldest bench lint clean
+.PHONY: help run test test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
+        bench lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +67,19 @@ run: ## build fiberlab and run its main job: fiberlab run $(ARGS)
 
 test: ## run the tests on this machine's architecture
 	@scripts/need go certs cc
+	$(SWITCH_TESTS)
+	$(RUN_TESTS) $(PKGS)
+
+test-switch: ## run only the checks of the switch in assembly, which takes seconds
+	@scripts/need go certs cc
+	$(SWITCH_TESTS)
+
+test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
+test-old-kernel: ## run the tests as on a kernel before 6.13, which has no guards by madvise
+	@scripts/need go certs cc
+	@mkdir -p build
+	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
+	$(SWITCH_TESTS)
 	$(RUN_TESTS) $(PKGS)
 
 test-foreign: ## run them on the other architecture, by qemu-user, without and with branch guards
@@ -72,6 +90,7 @@ test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EX
 
 test-foreign-plain:
 	@scripts/need go certs cc foreign
+	$(FOREIGN) $(SWITCH_TESTS)
 	$(FOREIGN) $(RUN_TESTS) $(PKGS)
 
 test-foreign-guarded: FOREIGN_CPU = -cpu max
@@ -81,10 +100,12 @@ test-foreign-guarded:
 
 race: ## run the tests under the race detector
 	@scripts/need go certs cc
+	$(SWITCH_TESTS)
 	$(RUN_TESTS) -race $(PKGS)
 
 test-oldest: ## run the tests with the oldest Go that is supported, which Go fetches itself
 	@scripts/need go certs cc
+	$(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) $(PKGS)
 
 bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them

@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"unsafe"
@@ -81,6 +82,10 @@ func TestProbe(t *testing.T) {
 		want = stack.GuardMadvise
 	}
 	require.Equal(t, want, newPool(t, stack.Options{}).Stats().Guard)
+	t.Log("found guards by", want)
+	if demanded := os.Getenv("FIBERLAB_GUARDS"); demanded != "" {
+		require.Equal(t, demanded, want.String(), "who started this demands other guards")
+	}
 }
 
 func init() {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/stack"
 )
 
 // envSeed names the environment variable that sets the seed of all random tests,
@@ -37,8 +38,24 @@ func TestMain(m *testing.M) {
 		suiteSeed = seed
 	}
 	backend, err := fiber.Default.Resolve()
-	fmt.Printf("%s %s, default backend %v %v, %s=%d\n", runtime.GOARCH, runtime.Version(), backend, err, envSeed, suiteSeed)
+	fmt.Printf("%s %s, default backend %v %v, guards by %v, %s=%d\n",
+		runtime.GOARCH, runtime.Version(), backend, err, guardKind(), envSeed, suiteSeed)
 	os.Exit(m.Run())
+}
+
+// guardKind is the kind of guard that stacks have on this machine.
+func guardKind() stack.Guard {
+	pool, err := stack.NewPool(stack.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	kind := pool.Stats().Guard
+	if err := pool.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	return kind
 }
 
 // newRand returns a generator that depends on the seed of the run and the name of
