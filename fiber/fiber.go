@@ -8,7 +8,8 @@ import (
 )
 
 // Fiber is a function with a stack of its own, or a thread's own stack (a root).
-// Its methods may be called from any goroutine unless they say otherwise. A Fiber
+// Its methods may be called from any goroutine unless they say otherwise. The zero value
+// is Closed and cannot be switched to; those of New, NewC and Attach can. Such a Fiber
 // must be ended by Close or, if it is a root, by Detach; until then it keeps its
 // carrier.
 type Fiber struct {
@@ -103,11 +104,22 @@ func NewC(cfg Config, fn, arg unsafe.Pointer) (*Fiber, error) {
 func (f *Fiber) isRoot() bool { return f.g != 0 }
 
 // SetValue hangs something of the caller's on the fiber, for Value to return. It is
-// not synchronized: set it before anybody else knows the fiber.
-func (f *Fiber) SetValue(v any) { f.value = v }
+// not synchronized: set it before anybody else knows the fiber. It panics with an *Error
+// that wraps ErrNotMade if f is nil.
+func (f *Fiber) SetValue(v any) {
+	if f == nil {
+		panic(&Error{"set the value", "", ErrNotMade})
+	}
+	f.value = v
+}
 
 // Value returns what SetValue was given last, or nil.
-func (f *Fiber) Value() any { return f.value }
+func (f *Fiber) Value() any {
+	if f == nil {
+		return nil
+	}
+	return f.value
+}
 
 // Name returns the name that the fiber was given.
 func (f *Fiber) Name() string {

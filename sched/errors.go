@@ -16,6 +16,7 @@ var (
 	ErrClosed    = errors.New("the scheduler is closed: make a new one")
 	ErrDeadlock  = errors.New("blocked fibers are left, and nothing runs that could notify them")
 	ErrNoFiber   = errors.New("the caller is no fiber: run it as a task, or bind a scheduler to its goroutine")
+	ErrNotMade   = errors.New("it is no fiber of a scheduler: take it from sched.Current()")
 	ErrNotSelf   = errors.New("a fiber can only make itself wait: call it on sched.Current()")
 	ErrGoexit    = errors.New("a task called runtime.Goexit (testing's FailNow and SkipNow do): return from the task instead")
 )

@@ -44,15 +44,28 @@ func Current() *Fiber {
 	return nil
 }
 
-// Worker returns the worker that f belongs to.
-func (f *Fiber) Worker() *Worker { return f.worker }
+// Worker returns the worker that f belongs to, or nil if f is none of a scheduler's.
+func (f *Fiber) Worker() *Worker {
+	if f == nil {
+		return nil
+	}
+	return f.worker
+}
 
 // ID returns the fiber's number on its worker, 0 for the main fiber.
-func (f *Fiber) ID() int { return f.id }
+func (f *Fiber) ID() int {
+	if f == nil {
+		return 0
+	}
+	return f.id
+}
 
-// State returns the fiber's state at some moment during the call. The worker's lock
-// must not be held.
+// State returns the fiber's state at some moment during the call, Idle if f is none of
+// a scheduler's. The worker's lock must not be held.
 func (f *Fiber) State() State {
+	if f == nil || f.worker == nil {
+		return Idle
+	}
 	f.worker.work.lock()
 	defer f.worker.work.unlock()
 	return f.state
@@ -60,7 +73,7 @@ func (f *Fiber) State() State {
 
 // String names the fiber and its worker.
 func (f *Fiber) String() string {
-	if f == nil {
+	if f == nil || f.worker == nil {
 		return "no fiber"
 	}
 	return f.worker.name + " fiber " + strconv.Itoa(f.id)
@@ -93,9 +106,10 @@ func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool
 
 // Notify makes a blocked fiber go on when its turn comes. It does nothing to one
 // that runs, is to run or is idle. It may be called from anywhere, and blocks no
-// longer than a queue operation takes. No worker's lock must be held.
+// longer than a queue operation takes. No worker's lock must be held. It panics with an
+// error that wraps ErrNoFiber or ErrNotMade if f is none of a scheduler's.
 func (f *Fiber) Notify() {
-	if f == nil {
+	if f == nil || f.worker == nil {
 		panic(f.misuse("notify"))
 	}
 	f.worker.enqueueFiber(f)
@@ -129,8 +143,11 @@ func Sleep(d time.Duration) {
 
 // misuse is the error of a call on f by somebody who may not make it.
 func (f *Fiber) misuse(op string) error {
-	if f == nil {
+	switch {
+	case f == nil:
 		return fmt.Errorf("sched: %s: %w", op, ErrNoFiber)
+	case f.worker == nil:
+		return fmt.Errorf("sched: %s: %w", op, ErrNotMade)
 	}
 	return fmt.Errorf("sched: %s: %v, called on %v: %w", op, f, Current(), ErrNotSelf)
 }

@@ -39,9 +39,10 @@ func (f *Fiber) Park(deadline time.Time) {
 
 // Unpark makes f's Park return, the present call or else the next one. It leaves a
 // fiber alone that is blocked in anything else. It may be called from anywhere, and
-// blocks no longer than a queue operation takes. No worker's lock must be held.
+// blocks no longer than a queue operation takes. No worker's lock must be held. It panics
+// with an error that wraps ErrNoFiber or ErrNotMade if f is none of a scheduler's.
 func (f *Fiber) Unpark() {
-	if f == nil {
+	if f == nil || f.worker == nil {
 		panic(f.misuse("unpark"))
 	}
 	w := f.worker
@@ -54,8 +55,12 @@ func (f *Fiber) Unpark() {
 	}
 }
 
-// Start queues g as a task of the calling task's scheduler; see [Scheduler.Enqueue].
+// Start queues g as a task of the scheduler of f; see [Scheduler.Enqueue]. It returns
+// ErrNoFiber or ErrNotMade if f has none.
 func (f *Fiber) Start(g func()) error {
+	if f == nil || f.worker == nil {
+		return f.misuse("start")
+	}
 	return f.worker.scheduler.Enqueue(Task{Func: g})
 }
 

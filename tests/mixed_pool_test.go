@@ -177,6 +177,29 @@ func TestMixedPoolOutlivesPanicsOfItsItems(t *testing.T) {
 	unbounded.Borrow().Return()
 }
 
+// A loan knows whether it has an item, in each of its copies.
+func TestMixedPoolLoanHolds(t *testing.T) {
+	var none mixed.Loan[int]
+	assert.False(t, none.Holds())
+	bounded, unbounded := mixed.NewBoundedPool(1, mixed.Items[int]{}), mixed.NewUnboundedPool(mixed.Items[int]{})
+	for _, borrow := range []func() mixed.Loan[int]{bounded.Borrow, unbounded.Borrow} {
+		loan := borrow()
+		same := loan
+		assert.True(t, loan.Holds())
+		assert.True(t, same.Holds())
+		loan.Return()
+		assert.False(t, loan.Holds())
+		assert.False(t, same.Holds())
+		next := borrow() // of the same item
+		assert.False(t, same.Holds())
+		assert.True(t, next.Holds())
+		next.Return()
+	}
+	lost, ok := mixed.NewUnboundedPool(mixed.Items[int]{}).TryBorrow()
+	assert.False(t, ok)
+	assert.False(t, lost.Holds())
+}
+
 func TestMixedPoolMisuse(t *testing.T) {
 	panicsWith(t, mixed.ErrNegative, func() { mixed.NewBoundedPool(-1, mixed.Items[int]{}) })
 	pool := mixed.NewBoundedPool(1, mixed.Items[int]{})

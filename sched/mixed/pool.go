@@ -50,10 +50,14 @@ type item[T any] struct {
 // lend begins a loan of the item, which must have been taken out of its pool.
 func (i *item[T]) lend() Loan[T] { return Loan[T]{item: i, number: i.returned.Load()} }
 
+// Holds tells whether the loan has an item: whether it was borrowed and has not been
+// returned yet, by whomever. It does not block.
+func (l Loan[T]) Holds() bool { return l.item != nil && l.item.returned.Load() == l.number }
+
 // Get returns the item, which is the borrower's until the loan is returned. It panics
 // with an error that wraps ErrReturned if that has been done.
 func (l Loan[T]) Get() *T {
-	if l.item == nil || l.item.returned.Load() != l.number {
+	if !l.Holds() {
 		panic(fmt.Errorf("mixed: get the item of a loan: %w", ErrReturned))
 	}
 	return &l.item.value
