@@ -1,13 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
-	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,9 @@ const quickRounds = 5
 
 // mostWorkers is as many as a scheduler of the pipeline may have: each makes a few threads.
 const mostWorkers = 64
+
+// helpColumns is the longest line of a help text.
+const helpColumns = 100
 
 // options are the flags and arguments of one command line.
 type options struct {
@@ -36,17 +40,47 @@ type options struct {
 // execute does what the command line args says. An error that is no failure is about args.
 func (l *lab) execute(ctx context.Context, args []string) error {
 	root := &cobra.Command{
-		Use:               "fiberlab",
-		Short:             "Fibers switched by hand-written assembly, measured against their rivals",
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Use:           "fiberlab",
+		Short:         "Fibers switched by hand-written assembly, measured against their rivals",
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          knownCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(l.runCommand(), l.benchCommand(), versionCommand())
 	root.SetArgs(args)
 	root.SetOut(l.stdout)
 	root.SetErr(l.stderr)
+	fitHelp(root, screenOf(l.stdout))
 	return root.ExecuteContext(ctx)
+}
+
+// knownCommand refuses words that are no command, and tells which is meant if one is like them.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	remedy := c.CommandPath() + " --help lists the commands"
+	c.SuggestionsMinimumDistance = 2
+	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+		remedy = "is " + strings.Join(like, " or ") + " meant?"
+	}
+	return fmt.Errorf("%q is no command: %s", args[0], remedy)
+}
+
+// fitHelp has the help of all commands wrapped to the screen.
+func fitHelp(root *cobra.Command, s screen) {
+	columns := helpColumns
+	if s.columns > 0 {
+		columns = min(columns, s.columns)
+	}
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", columns)))
+	for _, c := range append(root.Commands(), root) {
+		c.Long = fold(c.Long, columns)
+	}
 }
 
 func (l *lab) runCommand() *cobra.Command {
@@ -55,7 +89,7 @@ func (l *lab) runCommand() *cobra.Command {
 	var trace string
 	c := &cobra.Command{
 		Use:   "run [DIR]",
-		Short: "Count the words below DIR by tasks on a scheduler, on every backend, then show what a switch costs",
+		Short: "Count words by tasks on fibers, then show what a switch costs",
 		Long: `Counts the words of every text file below DIR (default: the Go standard library's sources) by tasks
 that read, split and count, on the fibers of a scheduler; on each backend in turn. The tasks hand over
 in bounded queues, there are more of them than workers, and they wait with and without deadlines.
@@ -68,20 +102,34 @@ A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below D
 backends, FILE has the backend's name before its extension: trace.json becomes trace.asm.json and so on.
 
 Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 interrupted.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return fmt.Errorf("%d directories: give one DIR, or none for the Go standard library's sources", len(args))
+			case len(args) == 1 && args[0] == "":
+				return errors.New("DIR is empty: leave it out for the Go standard library's sources")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.dir = args[0]
-				if o.dir == "" {
-					return errors.New("DIR is empty: leave it out for the Go standard library's sources")
+			}
+			flags := c.Flags()
+			var err error
+			if o.backends = fiber.Backends(); flags.Changed("backend") {
+				if o.backends, err = parseBackends(flags.Lookup("backend"), names); err != nil {
+					return err
 				}
 			}
-			var err error
-			if o.backends, err = parseBackends(names); err != nil {
-				return err
-			}
 			if o.workers < 0 || o.workers > mostWorkers {
-				return fmt.Errorf("--workers %d: give a number from 0 to %d; with 0 the calling thread runs all tasks", o.workers, mostWorkers)
+				return wrongValue(flags.Lookup("workers"), strconv.Itoa(o.workers))
+			}
+			if flags.Changed("trace") && trace == "" {
+				return wrongValue(flags.Lookup("trace"), trace)
 			}
 			if o.traces, err = createTraces(trace, o.backends); err != nil {
 				return err
@@ -97,7 +145,16 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	addBenchFlags(c, &o)
 	c.MarkFlagsMutuallyExclusive("no-table", "quick")
 	c.MarkFlagsMutuallyExclusive("no-table", "rounds")
+	complete(c, "backend", backendNames()...)
+	complete(c, "workers")
 	return c
+}
+
+// complete says what a shell offers as values of the flag.
+func complete(c *cobra.Command, flag string, values ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
 }
 
 func (l *lab) benchCommand() *cobra.Command {
@@ -105,7 +162,13 @@ func (l *lab) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Show what a switch costs, for each mechanism",
-		Args:  cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("bench %s: it takes no arguments: fiberlab run takes a directory", args[0])
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return l.bench(c.Context(), o)
 		},
@@ -120,53 +183,41 @@ func addBenchFlags(c *cobra.Command, o *options) {
 	c.Flags().IntVar(&o.bench.Rounds, "rounds", bench.DefaultRounds, "samples of each mechanism in the switch-cost table")
 	c.Flags().BoolVar(&quick, "quick", false, fmt.Sprintf("short for --rounds %d", quickRounds))
 	c.MarkFlagsMutuallyExclusive("quick", "rounds")
+	complete(c, "rounds")
+	// These come before cobra's check of the exclusive flags, which has words of its own.
 	c.PreRunE = func(*cobra.Command, []string) error {
+		const noTable = "without the table there is nothing to sample"
+		if err := cmp.Or(notBoth(c, "quick", "rounds", "both say how many samples to take"),
+			notBoth(c, "no-table", "quick", noTable), notBoth(c, "no-table", "rounds", noTable)); err != nil {
+			return err
+		}
 		if quick {
 			o.bench.Rounds = quickRounds
 		}
 		if o.bench.Rounds < 1 {
-			return fmt.Errorf("--rounds %d: give a number from 1 up", o.bench.Rounds)
+			return wrongValue(c.Flags().Lookup("rounds"), strconv.Itoa(o.bench.Rounds))
 		}
-		return nil
+		return checkEnvironment()
 	}
-}
-
-// parseBackends returns the backends of those names, each once, or all if there are no names.
-func parseBackends(names []string) ([]fiber.Backend, error) {
-	if len(names) == 0 {
-		return fiber.Backends(), nil
-	}
-	var backends []fiber.Backend
-	for _, name := range names {
-		b, err := fiber.ParseBackend(name)
-		if err == nil {
-			b, err = b.Resolve()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--backend: %w", err)
-		}
-		if !slices.Contains(backends, b) {
-			backends = append(backends, b)
-		}
-	}
-	return backends, nil
 }
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of fiberlab and of the Go it was built with",
-		Args:  cobra.NoArgs,
+		Use:               "version",
+		Short:             "Print the version of fiberlab and of the Go it was built with",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		Run: func(c *cobra.Command, _ []string) {
-			version := "(unknown)"
-			if info, ok := debug.ReadBuildInfo(); ok {
-				version = info.Main.Version
-			}
-			printVersion(c.OutOrStdout(), version)
+			fmt.Fprintln(c.OutOrStdout(), c.Root().Name(), c.Root().Version)
 		},
 	}
 }
 
-func printVersion(w io.Writer, version string) {
-	fmt.Fprintf(w, "fiberlab %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+// version is that of fiberlab, and what it was built with and for.
+func version() string {
+	v := "(unknown)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

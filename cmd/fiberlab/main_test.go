@@ -28,7 +28,7 @@ func command(args ...string) *exec.Cmd {
 	words := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), os.Args[0])
 	words = append(words, args...)
 	c := exec.Command(words[0], words[1:]...)
-	c.Env = append(os.Environ(), asCommand+"=1", "NO_COLOR=", "TERM=xterm")
+	c.Env = append(os.Environ(), asCommand+"=1", "NO_COLOR=", "TERM=xterm", "LC_ALL=C.UTF-8", fiber.EnvBackend+"=")
 	return c
 }
 
@@ -79,23 +79,29 @@ func TestExitCodes(t *testing.T) {
 		code int
 		text string
 	}{
-		"unknown flag":       {[]string{"run", "--speed"}, exitUsage, "unknown flag: --speed"},
-		"unknown command":    {[]string{"walk"}, exitUsage, `unknown command "walk"`},
-		"two directories":    {[]string{"run", dir, dir}, exitUsage, "accepts at most 1 arg(s), received 2"},
+		"unknown flag":       {[]string{"run", "--speed"}, exitUsage, "unknown flag: --speed: fiberlab run --help lists the flags"},
+		"unknown command":    {[]string{"walk"}, exitUsage, `"walk" is no command: fiberlab --help lists the commands`},
+		"mistyped command":   {[]string{"rum"}, exitUsage, `"rum" is no command: is run meant?`},
+		"two directories":    {[]string{"run", dir, dir}, exitUsage, "2 directories: give one DIR"},
 		"no such directory":  {[]string{"run", dir + "/none"}, exitUsage, dir + "/none: no such file or directory"},
 		"a file":             {[]string{"run", dir + "/file"}, exitUsage, dir + "/file: not a directory"},
 		"empty argument":     {[]string{"run", ""}, exitUsage, "DIR is empty"},
 		"empty directory":    {[]string{"run", dir + "/empty"}, exitFailed, "no text file below " + dir + "/empty"},
 		"unknown backend":    {[]string{"run", "--backend", "threads", dir}, exitUsage, `unknown backend "threads"`},
+		"empty backend":      {[]string{"run", "--backend", "", dir}, exitUsage, `--backend "": choose one of asm, ucontext, goroutine`},
+		"no backend":         {[]string{"run", dir, "--backend"}, exitUsage, "--backend has no value: choose one of asm"},
+		"workers, no number": {[]string{"run", "--workers", "abc", dir}, exitUsage, "--workers abc: give a number from 0 to 64"},
+		"json, no flag":      {[]string{"run", "--json=maybe", dir}, exitUsage, "--json maybe: it takes no value"},
+		"empty trace":        {[]string{"run", "--trace", "", dir}, exitUsage, `--trace "": name a file, or leave the flag out`},
 		"negative workers":   {[]string{"run", "--workers", "-1", dir}, exitUsage, "--workers -1: give a number from 0"},
 		"too many workers":   {[]string{"run", "--workers", "99999", dir}, exitUsage, "--workers 99999: give a number from 0"},
 		"unwritable trace":   {[]string{"run", "--trace", dir + "/none/t.json", dir}, exitUsage, "--trace: open " + dir + "/none/t.asm.json: no such file"},
 		"trace directory":    {[]string{"run", "--trace", dir, dir}, exitUsage, "--trace: " + dir + " is a directory: name a file"},
 		"no rounds":          {[]string{"bench", "--rounds", "0"}, exitUsage, "--rounds 0"},
-		"rounds, no number":  {[]string{"bench", "--rounds", "many"}, exitUsage, `"many"`},
-		"quick and rounds":   {[]string{"bench", "--quick", "--rounds", "9"}, exitUsage, "[quick rounds]"},
-		"table and no table": {[]string{"run", "--no-table", "--quick"}, exitUsage, "[no-table quick]"},
-		"bench of a tree":    {[]string{"bench", dir}, exitUsage, dir},
+		"rounds, no number":  {[]string{"bench", "--rounds", "many"}, exitUsage, "--rounds many: give a number from 1 up"},
+		"quick and rounds":   {[]string{"bench", "--quick", "--rounds", "9"}, exitUsage, "--quick and --rounds: both say how many samples to take: leave one out"},
+		"table and no table": {[]string{"run", "--no-table", "--quick"}, exitUsage, "--no-table and --quick: without the table there is nothing to sample: leave one out"},
+		"bench of a tree":    {[]string{"bench", dir}, exitUsage, "bench " + dir + ": it takes no arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, c.args...)
@@ -108,7 +114,50 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	got := run(t, "version")
-	require.Zero(t, got.code)
-	require.Regexp(t, `^fiberlab \S+ go1\.\S+ linux/(amd64|arm64)\n$`, got.stdout)
+	for _, word := range []string{"version", "--version"} {
+		got := run(t, word)
+		require.Zero(t, got.code)
+		require.Regexp(t, `^fiberlab \S+ go1\.\S+ linux/(amd64|arm64)\n$`, got.stdout, word)
+	}
+}
+
+// A backend that does not exist is an error wherever it is named.
+func TestAWrongEnvironment(t *testing.T) {
+	for _, words := range [][]string{{"run", "--backend", "asm", smallTree(t)}, {"bench", "--quick"}} {
+		c := command(words...)
+		c.Env = append(c.Env, fiber.EnvBackend+"=foo")
+		var stdout, stderr bytes.Buffer
+		c.Stdout, c.Stderr = &stdout, &stderr
+		require.Error(t, c.Run())
+		require.Equal(t, exitUsage, c.ProcessState.ExitCode(), stderr.String())
+		requireOneLine(t, stderr.String())
+		require.Contains(t, stderr.String(), `environment variable FIBERLAB_BACKEND: unknown backend "foo": choose one of asm`)
+		require.Empty(t, stdout.String())
+	}
+}
+
+// What a shell offers behind these words.
+func TestCompletions(t *testing.T) {
+	for _, c := range []struct {
+		words   []string
+		offered []string
+		left    string // what a shell may offer beside
+	}{
+		{[]string{"r"}, []string{"run\tCount words by tasks on fibers, then show what a switch costs"}, "ShellCompDirectiveNoFileComp"},
+		{[]string{"run", "--backend", ""}, []string{"asm", "ucontext", "goroutine"}, "ShellCompDirectiveNoFileComp"},
+		{[]string{"run", ""}, nil, "ShellCompDirectiveFilterDirs"},
+		{[]string{"run", "--trace", ""}, nil, "ShellCompDirectiveDefault"},
+		{[]string{"bench", ""}, nil, "ShellCompDirectiveNoFileComp"},
+	} {
+		got := run(t, append([]string{"__complete"}, c.words...)...)
+		require.Zero(t, got.code, got.stderr)
+		lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
+		require.Equal(t, c.offered, append([]string(nil), lines[:len(lines)-1]...), "%q", c.words)
+		require.Contains(t, got.stderr, c.left, "%q", c.words)
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		got := run(t, "completion", shell)
+		require.Zero(t, got.code, got.stderr)
+		require.Contains(t, got.stdout, "fiberlab")
+	}
 }

@@ -11,20 +11,36 @@ import (
 
 // progress tells how far the work is: by a bar on a terminal, by a line after each stage elsewhere.
 type progress struct {
-	w        io.Writer
-	terminal bool
-	quiet    bool // no lines
+	w      io.Writer
+	screen screen
+	quiet  bool // no lines
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	return &progress{w: w, terminal: isTerminal(w), quiet: quiet}
+	return &progress{w: w, screen: screenOf(w), quiet: quiet}
 }
 
 // say writes a line, unless a bar told the same.
 func (p *progress) say(format string, args ...any) {
-	if !p.terminal && !p.quiet {
+	if !p.screen.terminal && !p.quiet {
 		fmt.Fprintf(p.w, format+"\n", args...)
 	}
+}
+
+const (
+	nameWidth = 11 // of a stage
+	mostBar   = 40
+	// barFrame is what a line of the library has beside the name and the bar: the percentage, the ends
+	// of the bar, spaces, and the last column, which stays empty for the cursor.
+	barFrame = 11
+)
+
+// barWidth is the length of the bar for which the line fits the screen.
+func (p *progress) barWidth() int {
+	if p.screen.columns == 0 {
+		return mostBar
+	}
+	return min(max(p.screen.columns-nameWidth-barFrame, 1), mostBar)
 }
 
 // stage is one part of the work. Whoever does the work counts up done; nothing else happens on its
@@ -37,14 +53,19 @@ type stage struct {
 // stage begins a part of that size. It must be ended before the next one begins.
 func (p *progress) stage(name string, size int64) *stage {
 	s := &stage{stop: func() {}}
-	if !p.terminal {
+	if !p.screen.terminal {
 		return s
 	}
 	size = max(size, 1)
+	theme := progressbar.ThemeDefault
+	if p.screen.ascii {
+		theme = progressbar.ThemeASCII
+	}
 	bar := progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(p.w),
-		progressbar.OptionSetDescription(fmt.Sprintf("%-11s", name)),
-		progressbar.OptionSetWidth(40),
+		progressbar.OptionSetDescription(fmt.Sprintf("%-*s", nameWidth, name)),
+		progressbar.OptionSetWidth(p.barWidth()),
+		progressbar.OptionSetTheme(theme),
 		progressbar.OptionSetRenderBlankState(true),
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetPredictTime(false),

@@ -3,117 +3,99 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
 
 	"fiberlab/bench"
 )
 
-// writeText writes the report for people: with lines and bold heads to a terminal, without them to a
-// file or a pipe.
+// writeText writes the report for people, as the screen behind w can show it.
 func (r report) writeText(w io.Writer) error {
-	var b strings.Builder
-	decorated := isTerminal(w)
+	p := &page{screen: screenOf(w)}
 	if r.Pipeline != nil {
-		r.Pipeline.writeText(&b, decorated)
-	}
-	if r.Pipeline != nil && r.SwitchCost != nil {
-		b.WriteByte('\n')
+		r.Pipeline.writeText(p)
 	}
 	if r.SwitchCost != nil {
-		writeSwitchCost(&b, r.SwitchCost, decorated)
+		writeSwitchCost(p, r.SwitchCost)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, p.text.String())
 	return err
 }
 
-func (p *pipelineReport) writeText(b *strings.Builder, decorated bool) {
-	fmt.Fprintf(b, "%s\n%s text files, %s; %s others left alone\nworkers of each scheduler: %d\n\n",
-		p.Dir, thousands(p.Files), megabytes(p.Bytes), thousands(p.OtherFiles), p.Workers)
-	t := newTable(decorated, "counted by", "files", "words", "distinct", "tasks", "blocked", "switches", "time")
-	t.AppendRow(table.Row{"plain loop", thousands(p.Files), thousands(p.Words), thousands(p.Distinct), "-", "-", "-", seconds(p.Seconds)})
-	for _, br := range p.Backends {
-		t.AppendRow(table.Row{br.Backend, thousands(br.Files), thousands(br.Words), thousands(br.Distinct),
-			thousands(br.Tasks), thousands(br.Blocked), thousands(br.Switches), seconds(br.Seconds)})
+// page is text for a screen.
+type page struct {
+	screen screen
+	text   strings.Builder
+}
+
+// say adds a line, which is broken between words where the screen needs it.
+func (p *page) say(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if p.screen.columns > 0 {
+		line = fold(line, p.screen.columns)
 	}
-	fmt.Fprintln(b, t.Render())
-	if p.Agree {
-		fmt.Fprintln(b, "All agree, file by file and word by word.")
+	fmt.Fprintln(&p.text, line)
+}
+
+// table adds a table below its title, apart from what comes before.
+func (p *page) table(g *grid, title string, args ...any) {
+	if p.text.Len() > 0 {
+		p.text.WriteByte('\n')
+	}
+	if title != "" {
+		p.say(title, args...)
+		p.text.WriteByte('\n')
+	}
+	fmt.Fprintln(&p.text, g.render(p.screen))
+}
+
+func (r *pipelineReport) writeText(p *page) {
+	p.say("%s", r.Dir)
+	p.say("%s text files, %s; %s others left alone", thousands(r.Files), megabytes(r.Bytes), thousands(r.OtherFiles))
+	p.say("workers of each scheduler: %d", r.Workers)
+	g := newGrid("counted by", "files", "words", "distinct", "tasks", "blocked", "switches", "time")
+	g.add("plain loop", thousands(r.Files), thousands(r.Words), thousands(r.Distinct), "-", "-", "-", seconds(r.Seconds))
+	for _, br := range r.Backends {
+		g.add(br.Backend, thousands(br.Files), thousands(br.Words), thousands(br.Distinct),
+			thousands(br.Tasks), thousands(br.Blocked), thousands(br.Switches), seconds(br.Seconds))
+	}
+	p.table(g, "")
+	if r.Agree {
+		p.say("All agree, file by file and word by word.")
 	} else {
-		fmt.Fprintln(b, "They do NOT agree.")
+		p.say("They do NOT agree.")
 	}
-	for _, u := range p.Unreadable {
-		fmt.Fprintf(b, "not read: %s: %s\n", u.Path, u.Error)
+	for _, u := range r.Unreadable {
+		p.say("not read: %s: %s", u.Path, u.Error)
 	}
-	if len(p.Backends) > 0 && p.Backends[0].Transitions != nil {
-		b.WriteByte('\n')
-		p.writeTransitions(b, decorated)
+	if len(r.Backends) > 0 && r.Backends[0].Transitions != nil {
+		r.writeTransitions(p)
 	}
 }
 
 // writeTransitions has a row for each legal transition and a column for each backend.
-func (p *pipelineReport) writeTransitions(b *strings.Builder, decorated bool) {
-	fmt.Fprintf(b, "How often a fiber went from one state to another\n\n")
+func (r *pipelineReport) writeTransitions(p *page) {
 	head := []string{"transition"}
-	for _, br := range p.Backends {
+	for _, br := range r.Backends {
 		head = append(head, br.Backend)
 	}
-	t := newTable(decorated, head...)
-	for i, tr := range p.Backends[0].Transitions {
-		row := table.Row{tr.From + " -> " + tr.To}
-		for _, br := range p.Backends {
+	g := newGrid(head...)
+	for i, tr := range r.Backends[0].Transitions {
+		row := []string{tr.From + " -> " + tr.To}
+		for _, br := range r.Backends {
 			row = append(row, thousands(int(br.Transitions[i].Count)))
 		}
-		t.AppendRow(row)
+		g.add(row...)
 	}
-	fmt.Fprintln(b, t.Render())
+	p.table(g, "How often a fiber went from one state to another")
 }
 
-func writeSwitchCost(b *strings.Builder, rows []bench.Row, decorated bool) {
-	fmt.Fprintf(b, "Nanoseconds a switch: median and quartiles of %d samples each, taken in turn\n\n", rows[0].Samples)
-	t := newTable(decorated, "mechanism", "median", "q1", "q3", "ratio to asm")
+func writeSwitchCost(p *page, rows []bench.Row) {
+	g := newGrid("mechanism", "median", "q1", "q3", "ratio to asm")
 	for _, r := range rows {
-		t.AppendRow(table.Row{r.Mechanism, decimal(r.Median), decimal(r.Q1), decimal(r.Q3), decimal(r.Ratio)})
+		g.add(r.Mechanism, decimal(r.Median), decimal(r.Q1), decimal(r.Q3), decimal(r.Ratio))
 	}
-	fmt.Fprintln(b, t.Render())
-}
-
-// newTable returns a table whose first column is text and whose others are numbers.
-func newTable(decorated bool, head ...string) table.Writer {
-	t := table.NewWriter()
-	row := make(table.Row, len(head))
-	columns := make([]table.ColumnConfig, len(head))
-	for i, h := range head {
-		row[i] = h
-		columns[i] = table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight}
-	}
-	columns[0].Align, columns[0].AlignHeader = text.AlignLeft, text.AlignLeft
-	t.AppendHeader(row)
-	t.SetColumnConfigs(columns)
-	t.SuppressTrailingSpaces()
-	style := table.StyleLight
-	style.Format.Header = text.FormatDefault
-	if decorated {
-		if os.Getenv("NO_COLOR") == "" {
-			style.Color.Header = text.Colors{text.Bold}
-		}
-	} else {
-		style.Box = table.BoxStyle{PaddingRight: "  "}
-		style.Options = table.OptionsNoBordersAndSeparators
-	}
-	t.SetStyle(style)
-	return t
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	p.table(g, "Nanoseconds a switch: median and quartiles of %d samples each, taken in turn", rows[0].Samples)
 }
 
 // thousands is n with a comma after every three digits.

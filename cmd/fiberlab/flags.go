@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fiberlab/fiber"
+)
+
+// remedies tells for each flag with a value what it takes.
+var remedies = map[string]string{
+	"workers": fmt.Sprintf("give a number from 0 to %d; with 0 the calling thread runs all tasks", mostWorkers),
+	"rounds":  "give a number from 1 up",
+	"backend": "choose one of " + strings.Join(backendNames(), ", "),
+	"trace":   "name a file, or leave the flag out",
+}
+
+// remedy is what to do about a wrong value of the flag.
+func remedy(flag *pflag.Flag) string {
+	if text, ok := remedies[flag.Name]; ok {
+		return text
+	}
+	return "it takes no value: leave it out or give it alone"
+}
+
+// flagError says in one line which flag of c is wrong, with which value, and what to do.
+func flagError(c *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &value):
+		return wrongValue(value.GetFlag(), value.GetValue())
+	case errors.As(err, &missing):
+		return fmt.Errorf("--%s has no value: %s", missing.GetFlag().Name, remedy(missing.GetFlag()))
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w: %s --help lists the flags", err, c.CommandPath())
+	}
+	return err
+}
+
+// wrongValue is the error of a flag that was given that value.
+func wrongValue(flag *pflag.Flag, value string) error {
+	if value == "" || strings.ContainsAny(value, " \t\n") {
+		value = fmt.Sprintf("%q", value)
+	}
+	return fmt.Errorf("--%s %s: %s", flag.Name, value, remedy(flag))
+}
+
+// notBoth is an error if both flags were given.
+func notBoth(c *cobra.Command, one, other, why string) error {
+	if c.Flags().Changed(one) && c.Flags().Changed(other) {
+		return fmt.Errorf("--%s and --%s: %s: leave one out", one, other, why)
+	}
+	return nil
+}
+
+// checkEnvironment fails if a variable that chooses for the whole program has no meaning.
+func checkEnvironment() error {
+	_, err := fiber.Default.Resolve()
+	return err
+}
+
+func backendNames() []string {
+	var names []string
+	for _, b := range fiber.Backends() {
+		names = append(names, b.String())
+	}
+	return names
+}
+
+// parseBackends returns the backends of those names, each once.
+func parseBackends(flag *pflag.Flag, names []string) ([]fiber.Backend, error) {
+	var backends []fiber.Backend
+	for _, name := range names {
+		if name == "" {
+			return nil, wrongValue(flag, name)
+		}
+		b, err := fiber.ParseBackend(name)
+		if err == nil {
+			b, err = b.Resolve()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", flag.Name, err)
+		}
+		if !slices.Contains(backends, b) {
+			backends = append(backends, b)
+		}
+	}
+	if len(backends) == 0 {
+		return nil, wrongValue(flag, "")
+	}
+	return backends, nil
+}
