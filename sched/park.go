@@ -6,7 +6,10 @@ import (
 	"fiberlab/sched/park"
 )
 
-var _ park.Keeper = (*Fiber)(nil)
+var (
+	_ park.Keeper = (*Fiber)(nil)
+	_ park.Member = (*Fiber)(nil)
+)
 
 // Park blocks the calling task, which must run on f, until f.Unpark has been called,
 // or until deadline if that is not the zero time; see [park.Party]. It is what the
@@ -70,3 +73,6 @@ func (f *Fiber) Place() *any { return &f.place }
 
 // Spare is where something lies from one wait of f to the next; see [park.Party].
 func (f *Fiber) Spare() *any { return &f.spare }
+
+// Crew is what all fibers of f's scheduler have in common; see [park.Member].
+func (f *Fiber) Crew() *park.Crew { return &f.worker.scheduler.crew }

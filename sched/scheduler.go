@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber"
+	"fiberlab/sched/park"
 )
 
 // Scheduler runs tasks on the fibers of its workers. Make one with New; end it
@@ -19,6 +20,7 @@ type Scheduler struct {
 	turn     atomic.Uint64 // of the workers, for tasks from outside
 	closing  atomic.Bool
 	attempts atomic.Uint32 // calls of Close that told the workers to end
+	crew     park.Crew
 
 	mu      sync.Mutex
 	changed sync.Cond             // a worker has been bound, unbound, stopped or found stuck

@@ -34,9 +34,11 @@ func TestMixedCondSignalWakesInTheOrderOfComing(t *testing.T) {
 			woken.report(i)
 		})
 		for i := range waiters {
+			assert.Equal(c.t, waiters-i, cond.Waiting())
 			cond.Signal()
 			assert.Equal(c.t, i, woken.reported(i+1))
 		}
+		assert.Zero(c.t, cond.Waiting())
 	})
 }
 

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/sched"
 	"fiberlab/sched/mixed"
 	"fiberlab/sched/park"
 )
@@ -95,5 +97,31 @@ func TestMixedParallelizeLetsTheQueueComeRound(t *testing.T) {
 		for _, f := range h.queue {
 			f()
 		}
+	})
+}
+
+// The helpers of one scheduler that lie in its queue are nothing to another: a caller there does
+// not wait until its own have begun, and so lets no other task of its worker begin.
+func TestMixedParallelizeIsNotHeldUpByAnotherScheduler(t *testing.T) {
+	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
+		full, err := sched.New(sched.Config{Workers: 1})
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, full.Close()) }()
+		held, release := newLatch(1), make(chan struct{})
+		schedule(t, full, func() {
+			for range 1025 {
+				mixed.Parallelize(func() {}, func() {})
+			}
+			held.done()
+			<-release
+		})
+		held.wait()
+		defer close(release)
+		perform(t, s, func() {
+			begun := false
+			scheduleHere(t, s, func() { begun = true })
+			mixed.Parallelize(func() {}, func() {})
+			assert.False(t, begun, "the caller has waited for its helper")
+		})
 	})
 }

@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/mixed"
+	"fiberlab/sched/park"
 )
 
 // Whatever the order in which they begin to wait, they are called in that of their
@@ -186,5 +188,37 @@ func TestMixedTicketOnCallWithoutAScheduler(t *testing.T) {
 		called := make(chan struct{})
 		q.Take().OnCall(func() { close(called) })
 		<-called
+	})
+}
+
+// atOnce is a party that starts a function by calling it.
+type atOnce struct{ park.Party }
+
+func (atOnce) Start(f func()) error {
+	f()
+	return nil
+}
+
+// While a long run of tickets that are done is passed over, others may use the queue: what is
+// started in the middle of it finds the queue's lock free, and the end of the run not called yet.
+func TestMixedTicketRunOfDoneOnesDoesNotHoldTheQueue(t *testing.T) {
+	eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
+		root.SetValue(atOnce{park.NewGoroutine()})
+		defer root.SetValue(nil)
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		var q mixed.TicketQueue
+		first, second := q.Take(), q.Take()
+		for range 10_000 {
+			q.Take().Done()
+		}
+		last := q.Take()
+		var inTheMiddle error
+		second.OnCall(func() { inTheMiddle = last.WaitContext(over) })
+		second.Done()
+		first.Done()
+		assert.ErrorIs(t, inTheMiddle, context.Canceled, "all were passed over at one go")
+		assert.NoError(t, last.WaitContext(over))
+		last.Done()
 	})
 }

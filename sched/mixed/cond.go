@@ -72,6 +72,14 @@ func (c *Cond) Broadcast() {
 	grantAll(waiters)
 }
 
+// Waiting returns how many stand in the line: who wait, and have not been woken. L may be
+// held, and need not be; with L held, none can join meanwhile. It does not block.
+func (c *Cond) Waiting() int {
+	c.guard.Lock()
+	defer c.guard.Unlock()
+	return c.line.length
+}
+
 // Wait releases L, blocks the caller until a Signal or Broadcast has woken it, and
 // locks L again. L must be held. Signals go to those who wait in the order of
 // their coming; it wakes for no other reason. It panics with an error that wraps

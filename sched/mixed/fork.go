@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"fiberlab/sched/park"
 )
 
 // forked is some functions that one caller waits for. Beside the caller there is a helper
@@ -17,6 +19,7 @@ type forked struct {
 	count  int64
 	next   atomic.Int64 // the first function that is not taken; from forkOver on, the fork is over
 	left   Latch        // functions that have not returned; in a strict fork, helpers to begin too
+	crew   *park.Crew   // the caller's
 	strict bool         // the caller waits for all helpers to begin
 
 	guard    sync.Mutex
@@ -26,12 +29,21 @@ type forked struct {
 // forkOver is added to forked.next when all functions have returned.
 const forkOver = 1 << 62
 
-// lateHelpers is how many helpers will begin after their forks are over. They have nothing to do, but
-// lie in queues. When there are too many, a fork is strict: its caller, which does not go
+// A crew counts its late helpers, who will begin after their forks are over. They have nothing to
+// do, but lie in queues. When there are too many, a fork is strict: its caller, which does not go
 // on before its own helpers have begun, lets the queue come round. What it meets there may
 // fork in its turn, so each strict fork allows for as many late helpers again before
 // the next one is.
-var lateHelpers, strictForks atomic.Int64
+
+// goroutines is the crew of all who have no scheduler.
+var goroutines park.Crew
+
+func ownCrew() *park.Crew {
+	if m, ok := park.Fiber().(park.Member); ok {
+		return m.Crew()
+	}
+	return &goroutines
+}
 
 // mostLate is how many late helpers there may be for each strict fork, and one more.
 const mostLate = 1024
@@ -41,10 +53,11 @@ func fork(count int, call func(i int)) {
 	if count == 0 {
 		return
 	}
-	f := &forked{call: call, count: int64(count), strict: lateHelpers.Load() > mostLate*(strictForks.Load()+1)}
+	crew := ownCrew()
+	f := &forked{call: call, count: int64(count), crew: crew, strict: crew.Late.Load() > mostLate*(crew.Strict.Load()+1)}
 	f.left.left = count
 	if f.strict {
-		strictForks.Add(1)
+		crew.Strict.Add(1)
 		f.left.left += count - 1
 	}
 	for range count - 1 {
@@ -74,9 +87,9 @@ func (f *forked) join(taken int64) {
 	f.left.Wait()
 	f.call = nil // late helpers keep f
 	begun := f.next.Add(forkOver) - forkOver - taken
-	lateHelpers.Add(f.count - 1 - begun)
+	f.crew.Late.Add(f.count - 1 - begun)
 	if f.strict {
-		strictForks.Add(-1)
+		f.crew.Strict.Add(-1)
 	}
 }
 
@@ -87,7 +100,7 @@ func (f *forked) help() {
 	}
 	i := f.next.Add(1) - 1
 	if i >= forkOver {
-		lateHelpers.Add(-1)
+		f.crew.Late.Add(-1)
 		return
 	}
 	f.takeOne(i)

@@ -95,8 +95,21 @@ func (t *Ticket) Done() {
 		panic(fmt.Errorf("mixed: done with a ticket: %w", ErrDone))
 	}
 	t.done = true
+	for q.pass() {
+		q.guard.Lock()
+	}
+}
+
+// mostPassed is how many tickets are passed over at a time: others want the guard meanwhile.
+const mostPassed = 64
+
+// pass takes tickets that are done out of the head of the queue and calls those behind
+// them, and tells whether there may be more to be taken out. The guard must be held; pass
+// releases it.
+func (q *TicketQueue) pass() (more bool) {
 	var calls []func()
-	for q.first != nil && q.first.done {
+	passed := 0
+	for ; passed < mostPassed && q.first != nil && q.first.done; passed++ {
 		next := q.first.next
 		q.first.next, q.first = nil, next
 		if next == nil {
@@ -116,4 +129,5 @@ func (t *Ticket) Done() {
 	for _, f := range calls {
 		beginAnywhere(f)
 	}
+	return passed == mostPassed
 }

@@ -1,6 +1,7 @@
 package park
 
 import (
+	"sync/atomic"
 	"time"
 
 	"fiberlab/fiber"
@@ -39,6 +40,20 @@ type Keeper interface {
 	// value is dropped when the task ends, however it ends. Only the party itself may
 	// use it, so it needs no lock.
 	Place() *any
+}
+
+// Member is a Party that has a scheduler.
+type Member interface {
+	Party
+
+	// Crew returns the same for all parties of one scheduler.
+	Crew() *Crew
+}
+
+// Crew is what the parties of one scheduler have in common. The zero value is ready.
+type Crew struct {
+	Late   atomic.Int64 // tasks that will find nothing to do when they begin: what they were started for is over
+	Strict atomic.Int64 // parties that wait until all tasks that they have started have begun
 }
 
 // Fiber returns the caller as a Party if it runs on a fiber that has a scheduler, and
