@@ -73,7 +73,7 @@ func (w *Worker) inquire(idle *idleness) time.Duration {
 	if !idle.reported {
 		idle.reported = true
 		w.blocked = w.askBlocked()
-		if w.mode == SingleThreaded {
+		if w.mode == singleThreaded {
 			q.stuck = true
 		} else {
 			s.reportStuck(w, w.blocked)

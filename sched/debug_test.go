@@ -12,7 +12,7 @@ import (
 
 // idleWorker is a worker whose thread has not been started.
 func idleWorker() (*Worker, *Fiber) {
-	w := newWorker(&Scheduler{cfg: Config{Name: "planted"}}, 3, MultiThreaded)
+	w := newWorker(&Scheduler{cfg: Config{Name: "planted"}}, 3, multiThreaded)
 	return w, &Fiber{worker: w, id: 5}
 }
 

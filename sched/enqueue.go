@@ -40,7 +40,7 @@ func (s *Scheduler) enqueue(t Task, own *Worker) error {
 	if w := s.restless(); w != nil && w != own && w.offer(t) {
 		return nil
 	}
-	if own != nil && own.mode == MultiThreaded {
+	if own != nil && own.mode == multiThreaded {
 		if w := own.nextInTurn(); w != own && w.bell.waking() && w.offer(t) {
 			return nil
 		}

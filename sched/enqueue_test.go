@@ -14,7 +14,7 @@ func idleWorkers(t *testing.T, workers int) *Scheduler {
 	require.NoError(t, err)
 	s := &Scheduler{cfg: cfg, spinning: newSpinning(), asleep: newBitset(workers)}
 	for id := range workers {
-		w := newWorker(s, id, MultiThreaded)
+		w := newWorker(s, id, multiThreaded)
 		w.bell.hush()
 		s.workers = append(s.workers, w)
 	}

@@ -12,7 +12,7 @@ func (w *Worker) waitForWork() {
 	if w.hasWork() {
 		return
 	}
-	if w.mode == MultiThreaded {
+	if w.mode == multiThreaded {
 		deadline := w.work.waiting.next()
 		w.bell.hush()
 		w.work.unlock()
@@ -28,7 +28,7 @@ func (w *Worker) waitForWork() {
 		w.sleep(limit)
 	}
 	w.bell.busy()
-	if w.mode == MultiThreaded && w.inbox.waiting.Load() > 0 {
+	if w.mode == multiThreaded && w.inbox.waiting.Load() > 0 {
 		w.scheduler.rouse() // who brought that took this worker for idle
 	}
 	if idle.reported {
@@ -45,13 +45,13 @@ func (w *Worker) sleep(limit time.Duration) {
 	}
 	w.bell.hush()
 	s := w.scheduler
-	if w.mode == MultiThreaded {
+	if w.mode == multiThreaded {
 		s.asleep.add(w.id)
 	}
 	w.work.unlock()
 	// The last look: what was brought before the bell was hushed, and what lies
 	// with busy workers since before this one could be seen to be asleep.
-	if w.inbox.waiting.Load() == 0 && !(w.mode == MultiThreaded && w.steal(true)) {
+	if w.inbox.waiting.Load() == 0 && !(w.mode == multiThreaded && w.steal(true)) {
 		if w.spared && (limit < 0 || limit > longestWake) {
 			limit = longestWake
 		}
@@ -59,7 +59,7 @@ func (w *Worker) sleep(limit time.Duration) {
 		w.bell.sleep(limit, w.spin.brief)
 		w.spin.slept(now() - began)
 	}
-	if w.mode == MultiThreaded {
+	if w.mode == multiThreaded {
 		s.asleep.remove(w.id)
 	}
 	w.work.lock()

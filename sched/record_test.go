@@ -17,7 +17,7 @@ func TestRecorderRing(t *testing.T) {
 		var fibers []int
 		for _, e := range r.Events() {
 			require.Equal(t, 2, e.Worker)
-			require.True(t, Legal(e.From, e.To, e.Why))
+			require.True(t, mayGo(e.From, e.To, e.Why))
 			fibers = append(fibers, e.Fiber)
 		}
 		var want []int

@@ -49,7 +49,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s.changed.L = &s.mu
 	for id := range cfg.Workers {
-		s.workers = append(s.workers, newWorker(s, id, MultiThreaded))
+		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
 	for id, w := range s.workers {
 		if err := w.start(); err != nil {
@@ -107,7 +107,7 @@ func (s *Scheduler) Bind() error {
 		runtime.UnlockOSThread()
 		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, err)
 	}
-	w := newWorker(s, s.numbers, SingleThreaded)
+	w := newWorker(s, s.numbers, singleThreaded)
 	s.numbers++
 	w.begin(root)
 	s.bound[w] = struct{}{}
@@ -126,7 +126,7 @@ func Unbind() error {
 	switch {
 	case f == nil:
 		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
-	case f.worker.mode != SingleThreaded || f != f.worker.main || f.worker.work.shutdown:
+	case f.worker.mode != singleThreaded || f != f.worker.main || f.worker.work.shutdown:
 		return fmt.Errorf("sched: unbind of %s: %w", f.worker.scheduler.cfg.Name, ErrInTask)
 	}
 	w, s := f.worker, f.worker.scheduler
@@ -156,7 +156,7 @@ func Unbind() error {
 func (s *Scheduler) Close() error {
 	if w := s.worker(); w != nil {
 		cause := ErrInTask
-		if w.mode == SingleThreaded {
+		if w.mode == singleThreaded {
 			cause = ErrBound
 		}
 		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)

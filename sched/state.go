@@ -70,8 +70,8 @@ func because(list ...Why) causes {
 	return set
 }
 
-// Legal tells whether a fiber may go from one state to another because of why.
-func Legal(from, to State, why Why) bool {
+// mayGo tells whether a fiber may go from one state to another because of why.
+func mayGo(from, to State, why Why) bool {
 	return from < states && to < states && why < whys && legal[from][to]&(1<<why) != 0
 }
 
@@ -79,7 +79,7 @@ func Legal(from, to State, why Why) bool {
 func (w *Worker) change(f *Fiber, to State, why Why) {
 	if debug {
 		w.work.mustHold("change of state")
-		if !Legal(f.state, to, why) {
+		if !mayGo(f.state, to, why) {
 			panic(fmt.Sprintf("sched: %v: illegal transition %v -> %v (%v)", f, f.state, to, why))
 		}
 	}

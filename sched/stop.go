@@ -8,7 +8,7 @@ func (w *Worker) finished() bool {
 	if !q.shutdown || q.blocked > 0 || !q.tasks.empty() || !q.pinned.empty() || !q.fibers.empty() {
 		return false
 	}
-	return w.mode == SingleThreaded || w.inbox.close()
+	return w.mode == singleThreaded || w.inbox.close()
 }
 
 // stop makes the worker end when there is nothing left to do. A multi-threaded one
@@ -20,7 +20,7 @@ func (w *Worker) stop() []Blocked {
 	defer q.unlock()
 	q.shutdown = true
 	w.bell.ring()
-	if w.mode == MultiThreaded {
+	if w.mode == multiThreaded {
 		return nil
 	}
 	w.blocked = nil

@@ -11,15 +11,15 @@ import (
 	"fiberlab/fiber"
 )
 
-// Mode is how a worker comes by its thread.
-type Mode uint8
+// mode is how a worker comes by its thread.
+type mode uint8
 
 const (
-	// MultiThreaded workers have a thread of their own, made with the scheduler.
-	MultiThreaded Mode = iota
-	// SingleThreaded workers borrow the thread of the goroutine that called Bind.
+	// multiThreaded workers have a thread of their own, made with the scheduler.
+	multiThreaded mode = iota
+	// singleThreaded workers borrow the thread of the goroutine that called Bind.
 	// They run tasks only while that goroutine waits or unbinds.
-	SingleThreaded
+	singleThreaded
 )
 
 // Worker runs tasks on one thread, on one fiber after the other: when a task
@@ -27,7 +27,7 @@ const (
 type Worker struct {
 	id        int
 	name      string
-	mode      Mode
+	mode      mode
 	scheduler *Scheduler
 	recording *ring // nil: off
 
@@ -81,7 +81,7 @@ type work struct {
 // nanoseconds. Its default is 50 us.
 const timerSlack = 1000
 
-func newWorker(s *Scheduler, id int, mode Mode) *Worker {
+func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	return &Worker{
 		id:        id,
 		name:      fmt.Sprintf("%s worker %d", s.cfg.Name, id),

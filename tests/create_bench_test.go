@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/bench"
 	"fiberlab/fiber"
+	"fiberlab/tests/cbody"
 )
 
 // held is how many fibers a fresh batch holds at once.
@@ -53,9 +53,9 @@ func (k fiberKind) String() string {
 func (k fiberKind) make(root *fiber.Fiber, hold bool) (*fiber.Fiber, error) {
 	cfg := fiber.Config{Name: "bench", Backend: k.backend}
 	if k.c {
-		body, arg := bench.ReturnBody(), unsafe.Pointer(nil)
+		body, arg := cbody.Nothing, unsafe.Pointer(nil)
 		if hold {
-			body, arg = bench.HoldBody(), root.Handle()
+			body, arg = cbody.Hold, root.Handle()
 		}
 		return fiber.NewC(cfg, body, arg)
 	}

@@ -48,7 +48,7 @@ func TestRecorderIsConsistent(t *testing.T) {
 		var seen [5]bool
 		var last time.Duration
 		for _, e := range events {
-			assert.True(t, sched.Legal(e.From, e.To, e.Why), "%+v", e)
+			assert.True(t, isLegal(e.From, e.To, e.Why), "%+v", e)
 			assert.GreaterOrEqual(t, e.At, last)
 			last = e.At
 			n := name{e.Worker, e.Fiber}
@@ -114,7 +114,7 @@ func TestRecorderIsBounded(t *testing.T) {
 			perWorker := make(map[int]int)
 			for _, e := range events {
 				perWorker[e.Worker]++
-				assert.True(t, sched.Legal(e.From, e.To, e.Why), "%+v", e)
+				assert.True(t, isLegal(e.From, e.To, e.Why), "%+v", e)
 			}
 			for _, n := range perWorker {
 				assert.LessOrEqual(t, n, max(capacity, 0))

@@ -36,7 +36,7 @@ func accounted(t *testing.T, events []sched.Event) sched.Transitions {
 			state = sched.Running
 			running[e.Worker]++
 		}
-		ok := assert.Equal(t, state, e.From, "%+v", e) && assert.True(t, sched.Legal(e.From, e.To, e.Why), "%+v", e)
+		ok := assert.Equal(t, state, e.From, "%+v", e) && assert.True(t, isLegal(e.From, e.To, e.Why), "%+v", e)
 		if e.From == sched.Running {
 			running[e.Worker]--
 		}

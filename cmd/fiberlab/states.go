@@ -25,7 +25,7 @@ func (br *backendReport) describe(active activity, t sched.Transitions, states b
 		}
 	}
 	if states {
-		br.Transitions = legalTransitions(t)
+		br.Transitions = madeTransitions(t)
 	}
 }
 
@@ -39,26 +39,27 @@ func occurred(state sched.State, t sched.Transitions) bool {
 	return false
 }
 
-// legalTransitions lists those that may be made, also if they were not.
-func legalTransitions(t sched.Transitions) []transition {
+// madeTransitions lists those that were made.
+func madeTransitions(t sched.Transitions) []transition {
 	var list []transition
 	for from := sched.Idle; from <= sched.Running; from++ {
 		for to := sched.Idle; to <= sched.Running; to++ {
-			if isLegal(from, to) {
-				list = append(list, transition{from.String(), to.String(), t.Of(from, to)})
+			if n := t.Of(from, to); n > 0 {
+				list = append(list, transition{from.String(), to.String(), n})
 			}
 		}
 	}
 	return list
 }
 
-func isLegal(from, to sched.State) bool {
-	for why := sched.WhyCarry; why <= sched.WhyEnd; why++ {
-		if sched.Legal(from, to, why) {
-			return true
+// count is how often fibers went from one state to the other.
+func (br backendReport) count(from, to string) uint64 {
+	for _, tr := range br.Transitions {
+		if tr.From == from && tr.To == to {
+			return tr.Count
 		}
 	}
-	return false
+	return 0
 }
 
 // absence is an error that names the states that did not occur on a backend, or nil.

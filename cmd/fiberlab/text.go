@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fiberlab/bench"
+	"fiberlab/sched"
 )
 
 // writeText writes the report for people, as the screen behind w can show it.
@@ -73,19 +74,24 @@ func (r *pipelineReport) writeText(p *page) {
 	}
 }
 
-// writeTransitions has a row for each legal transition and a column for each backend.
+// writeTransitions has a row for each transition that was made and a column for each backend.
 func (r *pipelineReport) writeTransitions(p *page) {
 	head := []string{"transition"}
 	for _, br := range r.Backends {
 		head = append(head, br.Backend)
 	}
 	g := newGrid(head...)
-	for i, tr := range r.Backends[0].Transitions {
-		row := []string{tr.From + " -> " + tr.To}
-		for _, br := range r.Backends {
-			row = append(row, thousands(int(br.Transitions[i].Count)))
+	for from := sched.Idle; from <= sched.Running; from++ {
+		for to := sched.Idle; to <= sched.Running; to++ {
+			row, any := []string{fmt.Sprintf("%v -> %v", from, to)}, false
+			for _, br := range r.Backends {
+				n := br.count(from.String(), to.String())
+				row, any = append(row, thousands(int(n))), any || n > 0
+			}
+			if any {
+				g.add(row...)
+			}
 		}
-		g.add(row...)
 	}
 	p.table(g, "How often a fiber went from one state to another")
 }

@@ -15,7 +15,7 @@ import (
 	"unsafe"
 )
 
-// The bodies, for fiber.NewC. Each takes the Pointer of an Order.
+// The bodies, for fiber.NewC. Each takes the Pointer of an Order, except the last two.
 var (
 	Return    = unsafe.Pointer(C.cbody_return)    // returns at once
 	Turns     = unsafe.Pointer(C.cbody_turns)     // switches to Peer, Turns times
@@ -24,6 +24,8 @@ var (
 	Round     = unsafe.Pointer(C.cbody_round)     // sets rounding mode Mode, then switches to Peer, Turns times
 	Backtrace = unsafe.Pointer(C.cbody_backtrace) // answers its frames by backtrace(3)
 	Walk      = unsafe.Pointer(C.cbody_walk)      // answers its frames by frame pointers
+	Nothing   = unsafe.Pointer(C.cbody_nothing)   // returns at once; takes nil
+	Hold      = unsafe.Pointer(C.cbody_hold)      // switches once to the fiber whose Handle it takes
 )
 
 // Order tells one body what to do, and holds its answer. It may be read and

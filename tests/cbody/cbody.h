@@ -36,6 +36,10 @@ void cbody_round(void *order);  /* sets a rounding mode, switches to peer, and l
 void cbody_backtrace(void *order); /* takes a backtrace(3) from some frames deep */
 void cbody_walk(void *order);      /* follows the frame pointers instead */
 
+/* Bodies that take no order. */
+void cbody_nothing(void *unused); /* returns at once */
+void cbody_hold(void *root);      /* switches to root, a fiber, once */
+
 /* Functions. */
 void cbody_call_go(uintptr_t callback);
 int64_t cbody_deep_call_go(uintptr_t callback, int64_t depth); /* answers broken */

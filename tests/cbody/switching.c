@@ -9,6 +9,14 @@ void cbody_return(void *order) {
     o->done++;
 }
 
+void cbody_nothing(void *unused) {
+    (void)unused;
+}
+
+void cbody_hold(void *root) {
+    fiberlab_switch(root);
+}
+
 static void switch_once(struct cbody_order *o) {
     int code = fiberlab_switch(o->peer);
     if (code != FIBERLAB_OK)
