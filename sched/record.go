@@ -25,10 +25,11 @@ type Recorder struct {
 
 	mu    sync.Mutex
 	rings []*ring
+	past  ring // of the goroutines that have unbound
 }
 
-// NewRecorder returns a recorder that keeps the latest n transitions of each worker;
-// if n is not positive it only counts.
+// NewRecorder returns a recorder that keeps the latest n transitions of each worker, and
+// n in all of the goroutines that have unbound; if n is not positive it only counts.
 func NewRecorder(n int) *Recorder { return &Recorder{capacity: max(n, 0), began: now()} }
 
 // Transitions counts transitions by the states from and to which they went.
@@ -51,35 +52,42 @@ func (t *Transitions) Total() uint64 {
 // Transitions returns the counts of all workers together.
 func (r *Recorder) Transitions() Transitions {
 	var sum Transitions
-	for _, ring := range r.all() {
-		ring.mu.Lock()
-		for from, row := range ring.counts {
-			for to, n := range row {
-				sum[from][to] += n
-			}
-		}
-		ring.mu.Unlock()
-	}
+	r.each(func(part *ring) { sum.add(&part.counts) })
 	return sum
+}
+
+func (t *Transitions) add(counts *Transitions) {
+	for from, row := range counts {
+		for to, n := range row {
+			t[from][to] += n
+		}
+	}
 }
 
 // Events returns what is kept, the earliest first.
 func (r *Recorder) Events() []Event {
 	var events []Event
-	for _, ring := range r.all() {
-		ring.mu.Lock()
-		events = append(events, ring.events[ring.next:]...)
-		events = append(events, ring.events[:ring.next]...)
-		ring.mu.Unlock()
-	}
+	r.each(func(part *ring) {
+		events = append(events, part.events[part.next:]...)
+		events = append(events, part.events[:part.next]...)
+	})
 	slices.SortStableFunc(events, func(a, b Event) int { return int(a.At - b.At) })
 	return events
 }
 
-func (r *Recorder) all() []*ring {
+// each calls f for each part, and with its lock held.
+func (r *Recorder) each(f func(part *ring)) {
+	visit := func(part *ring) {
+		part.mu.Lock()
+		defer part.mu.Unlock()
+		f(part)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.rings)
+	for _, part := range r.rings {
+		visit(part)
+	}
+	visit(&r.past)
 }
 
 // ring is one worker's part of a recorder. The lock is hardly ever contended: the
@@ -106,6 +114,25 @@ func (r *Recorder) forWorker(worker int) *ring {
 	return part
 }
 
+// forget moves what gone holds, the part of a worker that has ended, to the past. It does
+// nothing if r or gone is nil. It holds both locks of the recorder's meanwhile.
+func (r *Recorder) forget(gone *ring) {
+	if r == nil || gone == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	gone.mu.Lock()
+	defer gone.mu.Unlock()
+	r.past.mu.Lock()
+	defer r.past.mu.Unlock()
+	r.rings = slices.DeleteFunc(r.rings, func(part *ring) bool { return part == gone })
+	r.past.counts.add(&gone.counts)
+	for i := range gone.events {
+		r.past.keep(gone.events[(gone.next+i)%len(gone.events)], r.capacity)
+	}
+}
+
 func (r *ring) add(fiber int, from, to State, why Why) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +140,13 @@ func (r *ring) add(fiber int, from, to State, why Why) {
 	if r.recorder.capacity == 0 {
 		return
 	}
-	e := Event{At: time.Duration(now() - r.recorder.began), Worker: r.worker, Fiber: fiber, From: from, To: to, Why: why}
-	if len(r.events) < r.recorder.capacity {
+	r.keep(Event{At: time.Duration(now() - r.recorder.began), Worker: r.worker, Fiber: fiber, From: from, To: to, Why: why}, r.recorder.capacity)
+}
+
+// keep puts e in the place of the oldest if there are as many as capacity, which must not
+// be 0. The lock must be held.
+func (r *ring) keep(e Event, capacity int) {
+	if len(r.events) < capacity {
 		r.events = append(r.events, e)
 		return
 	}

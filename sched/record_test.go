@@ -52,3 +52,30 @@ func TestRecorderThatOnlyCounts(t *testing.T) {
 	require.Equal(t, uint64(1), counts.Of(Running, Waiting))
 	require.Nil(t, (*Recorder)(nil).forWorker(0))
 }
+
+// Goroutines that come and go leave their counts, and no more than one ring.
+func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
+	const rounds, capacity = 50, 4
+	r := NewRecorder(capacity)
+	s, err := New(Config{Workers: 1, Recorder: r})
+	require.NoError(t, err)
+	var yields uint64
+	for range rounds {
+		require.NoError(t, s.Bind())
+		require.NoError(t, s.Enqueue(Task{Func: func() {}, Flags: SameThread}))
+		Yield()
+		yields++
+		require.NoError(t, Unbind())
+	}
+	require.Len(t, r.rings, 1, "the worker's own is left")
+	require.Len(t, r.past.events, capacity)
+	counts := r.Transitions()
+	require.Equal(t, yields, counts.Of(Running, Queued), "what they did is counted")
+	latest := 0
+	for _, e := range r.Events() {
+		latest = max(latest, e.Worker)
+	}
+	require.Equal(t, rounds, latest, "the last to unbind is kept")
+	require.NoError(t, s.Close())
+	require.NotEmpty(t, r.Events())
+}

@@ -140,6 +140,7 @@ func Unbind() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.bound, w)
+	s.cfg.Recorder.forget(w.recording)
 	s.changed.Broadcast()
 	return nil
 }
