@@ -26,8 +26,9 @@ type Config struct {
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
 
-	// Initializer runs first on each multi-threaded worker's thread, given the
-	// worker's number. It may not wait: no fiber is there yet.
+	// Initializer runs first on each multi-threaded worker's thread, given the worker's
+	// number; those of all workers run at the same time. It may do what a task may: Get
+	// returns the scheduler, it may schedule tasks, and it may wait.
 	Initializer func(worker int)
 
 	// Panicked is called on the fiber whose task has panicked, after the task's

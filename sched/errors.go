@@ -18,5 +18,5 @@ var (
 	ErrNoFiber   = errors.New("the caller is no fiber: run it as a task, or bind a scheduler to its goroutine")
 	ErrNotMade   = errors.New("it is no fiber of a scheduler: take it from sched.Current()")
 	ErrNotSelf   = errors.New("a fiber can only make itself wait: call it on sched.Current()")
-	ErrGoexit    = errors.New("a task called runtime.Goexit (testing's FailNow and SkipNow do): return from the task instead")
+	ErrGoexit    = errors.New("a task or an initializer called runtime.Goexit (testing's FailNow and SkipNow do): return from it instead")
 )

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -32,8 +33,10 @@ type Scheduler struct {
 	running int                   // multi-threaded workers whose thread is not through
 }
 
-// New makes a scheduler and starts its multi-threaded workers. It returns when
-// all of them run. If one cannot, those that do are stopped, and New returns why.
+// New makes a scheduler and starts its multi-threaded workers, side by side. It returns
+// when all of them run, and their initializers have returned. If one cannot run, the
+// others are stopped, and New returns why: ErrNegative, ErrAffinity, ErrGoexit, or an error
+// of package fiber. It waits a second, and no longer, for initializers that keep it from that.
 func New(cfg Config) (*Scheduler, error) {
 	cfg, err := cfg.checked()
 	if err != nil {
@@ -51,20 +54,53 @@ func New(cfg Config) (*Scheduler, error) {
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
-	for id, w := range s.workers {
-		if err := w.start(); err != nil {
-			for _, started := range s.workers[:id] {
-				started.stop()
-				<-started.done
-			}
-			return nil, fmt.Errorf("sched: new: %w", err)
-		}
-	}
-	s.running = cfg.Workers
-	for _, w := range s.workers {
-		go s.watch(w)
+	if err := s.start(); err != nil {
+		return nil, fmt.Errorf("sched: new: %w", err)
 	}
 	return s, nil
+}
+
+// start makes the threads of the workers, all at the same time, and returns once each is
+// ready or one cannot be. Then the others are told to end, which start waits for, but
+// not for initializers that do not return.
+func (s *Scheduler) start() error {
+	started := make(chan error, len(s.workers))
+	s.running = len(s.workers)
+	for _, w := range s.workers {
+		go w.thread(started)
+		go s.watch(w)
+	}
+	for range s.workers {
+		if err := <-started; err != nil {
+			return s.abandon(err)
+		}
+	}
+	return nil
+}
+
+// abandon ends the workers of a scheduler that has not come about because of err, and
+// returns err. It names those that it has not waited for any longer.
+func (s *Scheduler) abandon(err error) error {
+	s.closing.Store(true)
+	for _, w := range s.workers {
+		w.stop()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), DefaultPatience)
+	defer cancel()
+	var left []int
+	for _, w := range s.workers {
+		select {
+		case <-w.done:
+		case <-ctx.Done():
+			if !w.isDone() {
+				left = append(left, w.id)
+			}
+		}
+	}
+	if len(left) > 0 {
+		err = fmt.Errorf("%w; and workers %v are in their initializer, or in a task that it has scheduled, and end when that does", err, left)
+	}
+	return err
 }
 
 // watch tells Close that a worker's thread is through.

@@ -93,56 +93,86 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	}
 }
 
-// begin makes root, the calling goroutine, the main and current fiber.
+// begin makes root, the calling goroutine, the main and current fiber. The lock must not be held.
 func (w *Worker) begin(root *fiber.Fiber) {
 	w.main = &Fiber{fiber: root, worker: w, state: Running}
 	root.SetValue(w.main)
+	w.work.lock()
 	w.current = w.main
 	w.work.all = append(w.work.all, w.main)
+	w.work.unlock()
 }
 
-// start makes the thread of a multi-threaded worker, and returns once it runs.
-func (w *Worker) start() error {
-	started := make(chan error)
-	go w.thread(started)
-	return <-started
-}
-
-// thread is the life of a multi-threaded worker.
+// thread is the life of a multi-threaded worker. It sends one error or nil to started, which
+// must have room for it, when the worker is ready to run tasks or cannot be. In the end
+// it closes done.
 func (w *Worker) thread(started chan<- error) {
-	cfg := &w.scheduler.cfg
 	// It stays locked: a thread that was changed for a worker ends with it.
 	runtime.LockOSThread()
-	if cfg.Affinity != nil {
-		if err := cfg.Affinity.apply(w.id); err != nil {
-			started <- err
-			return
-		}
-	}
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); err != nil {
-		started <- fmt.Errorf("timer slack of %s: %w", w.name, err)
-		return
-	}
-	if cfg.Initializer != nil {
-		cfg.Initializer(w.id)
-	}
-	root, err := fiber.Attach(cfg.Backend)
+	root, err := w.prepare()
 	if err != nil {
 		started <- err
+		close(w.done)
 		return
 	}
 	w.begin(root)
-	started <- nil
+	w.initialize(func(err error) {
+		started <- err
+		w.work.lock()
+		w.run()
+		w.endFibers()
+		w.work.unlock()
+		if err := root.Detach(); err != nil {
+			panic(err)
+		}
+		// Not deferred: a task's panic must not let Close return before it ends the program.
+		close(w.done)
+	})
+}
 
-	w.work.lock()
-	w.run()
-	w.endFibers()
-	w.work.unlock()
-	if err := root.Detach(); err != nil {
-		panic(err)
+// isDone tells whether the thread of a multi-threaded worker is through.
+func (w *Worker) isDone() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
 	}
-	// Not deferred: a task's panic must not let Close return before it ends the program.
-	close(w.done)
+}
+
+// prepare makes the calling thread fit for the worker.
+func (w *Worker) prepare() (*fiber.Fiber, error) {
+	cfg := &w.scheduler.cfg
+	if cfg.Affinity != nil {
+		if err := cfg.Affinity.apply(w.id); err != nil {
+			return nil, err
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("timer slack of %s: %w", w.name, err)
+	}
+	return fiber.Attach(cfg.Backend)
+}
+
+// initialize calls the initializer, and then proceed: with an error if the initializer has
+// called Goexit, which cannot be stopped, and does what is left to do on its way out.
+func (w *Worker) initialize(proceed func(error)) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if value := recover(); value != nil {
+			panic(value)
+		}
+		proceed(fmt.Errorf("the initializer of %s: %w", w.name, ErrGoexit))
+	}()
+	if initializer := w.scheduler.cfg.Initializer; initializer != nil {
+		initializer(w.id)
+	}
+	w.main.place = nil
+	returned = true
+	proceed(nil)
 }
 
 // run is what each fiber of the worker does while it has no task to go on with. It
