@@ -2,8 +2,10 @@ package tests
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -158,5 +160,49 @@ func TestMixedContextIsLetGoAfterTheWait(t *testing.T) {
 			grant()
 			c.wait()
 		}
+	})
+}
+
+// lateContext is a context that is not over when its deadline comes, since its timer is late.
+type lateContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (l lateContext) Deadline() (time.Time, bool) { return l.deadline, true }
+
+// A wait ends when its context is over, and not before: its caller finds the context so.
+func TestMixedContextIsOverWhenTheWaitIs(t *testing.T) {
+	cases := maps.Clone(contextCases)
+	delete(cases, "Once") // which would have to be granted before the test ends
+	cases["BlockingCall"] = func() (func(context.Context) error, func()) {
+		end := make(chan struct{})
+		return func(ctx context.Context) error {
+			defer close(end)
+			return mixed.BlockingCallContext(ctx, func() { <-end })
+		}, func() {}
+	}
+	eachCompany(t, func(c *company) {
+		parent, cancel := context.WithCancel(context.Background())
+		ctx := lateContext{parent, time.Now().Add(time.Millisecond)}
+		ended := make(map[string]*latch)
+		for name, prepare := range cases {
+			wait, _ := prepare()
+			over := newLatch(1)
+			ended[name] = over
+			c.start(func() {
+				defer over.done()
+				err := wait(ctx)
+				assert.ErrorIs(c.t, err, context.Canceled, name)
+				assert.Equal(c.t, err, ctx.Err(), name)
+			})
+		}
+		for time.Since(ctx.deadline) < 2*time.Millisecond {
+			pause()
+		}
+		for name, over := range ended {
+			assert.False(c.t, over.isOpen(), "%s: the wait has ended before its context", name)
+		}
+		cancel()
 	})
 }

@@ -55,17 +55,11 @@ func Call[T any](f func() (T, error)) (T, error) {
 // that ends the program, as nobody is left to be told. f always runs on a goroutine of its own,
 // also if the caller is none but a goroutine. It is not called if ctx is over before.
 func CallContext[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	if err := overAlready(ctx); err != nil {
+	if err := within(ctx).over(); err != nil {
 		var none T
 		return none, err
 	}
 	return callElsewhere(ctx, f)
-}
-
-// overAlready returns ctx's error if it is over, or its deadline has passed.
-func overAlready(ctx context.Context) error {
-	u := within(ctx)
-	return u.over(u.earliest())
 }
 
 // distantCall is one call of a function on a goroutine elsewhere.
@@ -115,8 +109,8 @@ func (c *distantCall[T]) run() {
 func (c *distantCall[T]) wait(ctx context.Context) error {
 	for {
 		err := c.result.future.wait(until{ctx: ctx, deadline: time.Now().Add(stint)})
-		if _, bounded := ctx.Deadline(); err == nil || bounded {
-			return err
+		if err == nil {
+			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return err // which that of a stint is not

@@ -30,7 +30,7 @@ func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) 
 	var first error
 	var once sync.Once
 	fork(len(fs), func(i int) {
-		err := overAlready(ctx)
+		err := ctx.Err()
 		defer func() {
 			if err != nil {
 				once.Do(func() { first = err })

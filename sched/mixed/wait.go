@@ -123,12 +123,11 @@ func (w *waiter) awaitUntil(u until) error {
 		stop := context.AfterFunc(u.ctx, w.party.Unpark)
 		defer stop()
 	}
-	deadline := u.earliest()
-	for !w.isGranted() {
-		if err := u.over(deadline); err != nil {
+	for alarm := u.earliest(); !w.isGranted(); alarm = u.alarmAfter(alarm) {
+		if err := u.over(); err != nil {
 			return err
 		}
-		w.party.Park(deadline)
+		w.party.Park(alarm)
 	}
 	return nil
 }
@@ -158,25 +157,40 @@ func by(deadline time.Time) until {
 	return until{deadline: deadline}
 }
 
-// earliest is the deadline, or the zero time if there is none.
+// earliest is when u is likely to be over, or the zero time if it has no deadline.
 func (u until) earliest() time.Time {
 	if u.ctx != nil {
-		if d, ok := u.ctx.Deadline(); ok {
+		if d, ok := u.ctx.Deadline(); ok && (u.deadline.IsZero() || d.Before(u.deadline)) {
 			return d
 		}
 	}
 	return u.deadline
 }
 
-// over returns why the wait may last no longer, or nil. A context's deadline is taken
-// at its word, even if the context has not noticed yet.
-func (u until) over(deadline time.Time) error {
+// overdue is how long one waits at a time for a context that is not over although its deadline has
+// passed. Its end is told by an Unpark; so this is for a context that tells nobody.
+const overdue = 10 * time.Millisecond
+
+// alarmAfter is when to look again whether u is over, after alarm.
+func (u until) alarmAfter(alarm time.Time) time.Time {
+	if u.ctx == nil || alarm.IsZero() {
+		return alarm
+	}
+	if now := time.Now(); !now.Before(alarm) {
+		return now.Add(overdue)
+	}
+	return alarm
+}
+
+// over returns why the wait may last no longer, or nil. A context alone says that it is over,
+// which may be later than its deadline: callers who look at it find the same.
+func (u until) over() error {
 	if u.ctx != nil {
 		if err := u.ctx.Err(); err != nil {
 			return err
 		}
 	}
-	if !deadline.IsZero() && !time.Now().Before(deadline) {
+	if !u.deadline.IsZero() && !time.Now().Before(u.deadline) {
 		return context.DeadlineExceeded
 	}
 	return nil
