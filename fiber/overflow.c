@@ -7,7 +7,22 @@
 
 #include "core.h"
 
-static struct sigaction go_action;
+/* The signals by which C code ends a program. */
+static const struct {
+    int sig;
+    const char *name;
+    const char *before_address; /* what the address means that comes with it; NULL: none does */
+} faults[] = {
+    {SIGSEGV, "SIGSEGV", " at address "},
+    {SIGBUS, "SIGBUS", " at address "},
+    {SIGFPE, "SIGFPE", " by the instruction at "},
+    {SIGILL, "SIGILL", " by the instruction at "},
+    {SIGTRAP, "SIGTRAP", " by the instruction at "},
+    {SIGABRT, "SIGABRT", NULL},
+};
+enum { FAULTS = sizeof faults / sizeof faults[0] };
+
+static struct sigaction go_actions[FAULTS];
 
 /* A line put together without stdio, which is not safe in a signal handler. */
 struct line {
@@ -32,6 +47,12 @@ static void add_number(struct line *line, uintptr_t number, unsigned base) {
     add(line, at);
 }
 
+static void end_line(struct line *line, const char *text) {
+    add(line, text);
+    ssize_t written = write(STDERR_FILENO, line->text, line->length);
+    (void)written;
+}
+
 static void report_overflow(const fiberlab_fiber *f, uintptr_t address) {
     struct line line = {.length = 0};
     add(&line, "fiberlab: stack overflow on fiber \"");
@@ -44,20 +65,32 @@ static void report_overflow(const fiberlab_fiber *f, uintptr_t address) {
     add_number(&line, f->guard_hi, 16);
     add(&line, " at ");
     add_number(&line, address, 16);
-    add(&line, "; raise Config.StackSize\n");
-    ssize_t written = write(STDERR_FILENO, line.text, line.length);
-    (void)written;
+    end_line(&line, "; raise Config.StackSize\n");
 }
 
-static void report_fault(const fiberlab_fiber *f, uintptr_t address) {
+static void report_root_overflow(const fiberlab_fiber *f, uintptr_t size, uintptr_t address) {
     struct line line = {.length = 0};
-    add(&line, "fiberlab: fault in the C body of fiber \"");
+    add(&line, "fiberlab: stack overflow on fiber \"");
     add(&line, f->name);
-    add(&line, "\" at address ");
+    add(&line, "\": its C stack, the thread's own of some ");
+    add_number(&line, size, 10);
+    add(&line, " bytes, ran out at ");
     add_number(&line, address, 16);
-    add(&line, "; Go's report shows the root's goroutine\n");
-    ssize_t written = write(STDERR_FILENO, line.text, line.length);
-    (void)written;
+    end_line(&line, "; raise the limit that the program is started with (ulimit -s)\n");
+}
+
+static void report_fault(const fiberlab_fiber *f, int fault, uintptr_t address) {
+    struct line line = {.length = 0};
+    add(&line, "fiberlab: ");
+    add(&line, faults[fault].name);
+    add(&line, " in the C body of fiber \"");
+    add(&line, f->name);
+    add(&line, "\"");
+    if (faults[fault].before_address) {
+        add(&line, faults[fault].before_address);
+        add_number(&line, address, 16);
+    }
+    end_line(&line, "; Go's report shows the root's goroutine\n");
 }
 
 /* The stack pointer of the code that was interrupted. */
@@ -72,36 +105,70 @@ static uintptr_t interrupted_sp(const ucontext_t *uc) {
 /* Whether f, a C body's fiber, was in C. Go functions that it calls run on a stack of
  * Go's, and a fault in one is a panic. C functions that those call in turn run on f's stack
  * again, and cannot be told from the body. */
-static int in_c(const fiberlab_fiber *f, const void *context) {
-    uintptr_t sp = interrupted_sp(context);
+static int in_c(const fiberlab_fiber *f, uintptr_t sp) {
     return f->body && sp >= f->stack_lo && sp < f->stack_hi;
 }
 
-/* Runs on the thread's alternate signal stack, since the fiber's is used up. */
-static void on_fault(int sig, siginfo_t *info, void *context) {
-    int saved = errno;
-    struct fiberlab_thread *thread = fiberlab_thread_self();
-    fiberlab_fiber *f = thread->current;
-    uintptr_t address = (uintptr_t)info->si_addr;
-    int lost = 0;
-    if (f && !f->root && address >= f->guard_lo && address < f->guard_hi) {
-        report_overflow(f, address);
-        lost = *fiberlab_slot() == 0 || f->body;
-    } else if (f && (*fiberlab_slot() == 0 || in_c(f, context))) {
-        report_fault(f, address);
-        lost = 1;
-    }
-    /* In a C body that is not in Go, be it for the first time or again, Go's handler
-     * would die without a word. The process is lost: lend the fiber the thread's own
-     * identity. */
-    if (lost)
-        *fiberlab_slot() = thread->root->g;
-    errno = saved;
-    fiberlab_pass_on(&go_action, sig, info, context);
+/* A root's stack is the thread's. The g that the slot of a thread holds while C runs
+ * begins with that stack's bounds; the runtime has estimated the lower one. But what lies
+ * between the stack pointer and the upper one can fault only if the stack has run out. */
+enum { ESTIMATE = 256 << 10, RED_ZONE = 128 };
+
+static int overflows_thread(const fiberlab_fiber *root, uintptr_t sp, uintptr_t address,
+                            uintptr_t *size) {
+    const uintptr_t *bounds = (const uintptr_t *)root->g;
+    *size = bounds[1] - bounds[0];
+    return sp >= bounds[0] - ESTIMATE && sp < bounds[1] && address >= sp - RED_ZONE &&
+           address < bounds[1];
 }
 
-/* Puts the report before Go's own handler, which then goes on as it would have.
+/* Whether the signal is the work of the code that it interrupts, not sent by another process. */
+static int is_own(const siginfo_t *info) {
+    return info->si_code > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
+}
+
+/* Reports what Go would not, or not understand. Tells whether Go would then die without a word,
+ * because the signal has met a C body that is not in Go, be it for the first time or again. */
+static int report(const fiberlab_fiber *f, int fault, const siginfo_t *info, const void *context) {
+    uintptr_t address = (uintptr_t)info->si_addr, sp = interrupted_sp(context), size;
+    int segv = faults[fault].sig == SIGSEGV && is_own(info);
+    if (f->root) {
+        if (segv && overflows_thread(f, sp, address, &size))
+            report_root_overflow(f, size, address);
+        return 0;
+    }
+    if (segv && address >= f->guard_lo && address < f->guard_hi) {
+        report_overflow(f, address);
+        return *fiberlab_slot() == 0 || f->body;
+    }
+    if (*fiberlab_slot() != 0 && !in_c(f, sp))
+        return 0;
+    if (is_own(info))
+        report_fault(f, fault, address);
+    return 1;
+}
+
+/* Runs on the thread's alternate signal stack, since the fiber's may be used up. */
+static void on_fault(int sig, siginfo_t *info, void *context) {
+    int saved = errno, fault = 0;
+    while (faults[fault].sig != sig)
+        fault++;
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    const fiberlab_fiber *f = thread->current;
+    uintptr_t g = *fiberlab_slot();
+    /* For as long as Go reports, the fiber has the identity of the thread itself. */
+    if (f && report(f, fault, info, context))
+        *fiberlab_slot() = thread->root->g;
+    errno = saved;
+    fiberlab_pass_on(&go_actions[fault], sig, info, context);
+    *fiberlab_slot() = g; /* the program has asked for the signal, and goes on */
+}
+
+/* Puts the reports before Go's own handlers, which then go on as they would have.
  * Call it once. Returns 0, or an errno. */
 int fiberlab_watch_overflow(void) {
-    return fiberlab_watch(SIGSEGV, on_fault, &go_action);
+    int error = 0;
+    for (int i = 0; i < FAULTS && error == 0; i++)
+        error = fiberlab_watch(faults[i].sig, on_fault, &go_actions[i]);
+    return error;
 }

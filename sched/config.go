@@ -22,7 +22,7 @@ type Config struct {
 	Name      string        // for reports; "scheduler" if empty
 	Workers   int           // multi-threaded workers, each a thread of its own; 0 is allowed
 	Backend   fiber.Backend // what switches the fibers
-	StackSize int           // bytes of C stack a fiber; see fiber.Config
+	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
 

@@ -114,8 +114,31 @@ func TestFaultIsNoOverflow(t *testing.T) {
 				require.NotContains(t, out, "overflow")
 				requireGoReport(t, out)
 				if name != childNilInC {
-					require.Contains(t, out, `fiberlab: fault in the C body of fiber "the deep one" at address 0x0; `)
+					require.Contains(t, out, `fiberlab: SIGSEGV in the C body of fiber "the deep one" at address 0x0; `)
 				}
+			})
+		}
+	}
+}
+
+// envFault names the signal by which a child's C body ends it.
+const envFault = "FIBERLAB_CRASH_FAULT"
+
+var childFault = newCrash("fault in a C body", func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+	return fiber.NewC(crashConfig(b), trapbody.FaultBodies()[os.Getenv(envFault)], nil)
+})
+
+// Whatever signal ends a C body that has never been in Go, one line names the fiber, and Go's own
+// report follows.
+func TestEachFaultIsReported(t *testing.T) {
+	for sig := range trapbody.FaultBodies() {
+		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+			t.Run(sig+"/"+b.String(), func(t *testing.T) {
+				t.Parallel()
+				out := runChildCrash(t, childFault, b, envFault+"="+sig)
+				require.Contains(t, out, "fiberlab: "+sig+` in the C body of fiber "the deep one"`)
+				require.Contains(t, out, "\n"+sig+": ")
+				require.Regexp(t, `(?m)^goroutine \d+ `, out)
 			})
 		}
 	}

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"os"
+	"regexp"
 	"runtime"
 	"strconv"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/tests/trapbody"
 )
 
 // envWorkers tells a child how many workers its scheduler shall have.
@@ -66,6 +68,22 @@ func TestTaskPanics(t *testing.T) {
 		require.Contains(t, out, "tests.panicOnPurpose")
 		require.Contains(t, out, "crash_test.go")
 	})
+}
+
+var childTaskOverflows = newTaskCrash("task overflows", trapbody.Overflow)
+
+// A worker's first fiber has its thread's own stack. An overflow of that is reported like the others.
+func TestTaskOverflowsThread(t *testing.T) {
+	report := regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "root of thread \d+": ` +
+		`its C stack, the thread's own of some \d+ bytes, ran out at 0x[0-9a-f]+; raise the limit`)
+	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		t.Run(b.String(), func(t *testing.T) {
+			t.Parallel()
+			out := runChildCrash(t, childTaskOverflows, b, envWorkers+"=2")
+			require.Regexp(t, report, out)
+			requireGoReport(t, out)
+		})
+	}
 }
 
 // A task that calls Goexit is told what to do instead.

@@ -1,5 +1,9 @@
 /* Code that ends the process. */
+#define _GNU_SOURCE
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "trapbody.h"
 #include "../../asm/context.h"
@@ -30,6 +34,49 @@ void trap_nil(void *unused) {
 void trap_nil_after_go(void *callback) {
     trap_call_body(callback);
     trap_nil(NULL);
+}
+
+/* arm64 divides by 0 without a signal. */
+void trap_divide(void *unused) {
+    (void)unused;
+#ifdef __x86_64__
+    volatile int zero = 0;
+    endless = endless / zero;
+#else
+    raise(SIGFPE);
+#endif
+}
+
+void trap_illegal(void *unused) {
+    (void)unused;
+#ifdef __x86_64__
+    __asm__ volatile("ud2");
+#else
+    __asm__ volatile(".inst 0");
+#endif
+}
+
+void trap_breakpoint(void *unused) {
+    (void)unused;
+#ifdef __x86_64__
+    __asm__ volatile("int3");
+#else
+    __asm__ volatile("brk 0");
+#endif
+}
+
+/* Reads what is mapped beyond the end of its file. */
+void trap_bus(void *unused) {
+    (void)unused;
+    int empty = memfd_create("empty", 0);
+    volatile char *beyond = mmap(NULL, 4096, PROT_READ, MAP_SHARED, empty, 0);
+    close(empty);
+    endless = *beyond;
+}
+
+void trap_abort(void *unused) {
+    (void)unused;
+    abort();
 }
 
 static void returns(void *unused) {

@@ -112,6 +112,18 @@ func OverflowBody() unsafe.Pointer { return unsafe.Pointer(C.trap_overflow) }
 // NilBody returns a C body that writes to address 0.
 func NilBody() unsafe.Pointer { return unsafe.Pointer(C.trap_nil) }
 
+// FaultBodies returns a C body for each signal by which C code ends a program, by the signal's name.
+func FaultBodies() map[string]unsafe.Pointer {
+	return map[string]unsafe.Pointer{
+		"SIGSEGV": unsafe.Pointer(C.trap_nil),
+		"SIGBUS":  unsafe.Pointer(C.trap_bus),
+		"SIGFPE":  unsafe.Pointer(C.trap_divide),
+		"SIGILL":  unsafe.Pointer(C.trap_illegal),
+		"SIGTRAP": unsafe.Pointer(C.trap_breakpoint),
+		"SIGABRT": unsafe.Pointer(C.trap_abort),
+	}
+}
+
 // NilAfterGoBody is NilBody for one that first calls Go, with the argument of a CallBody.
 func NilAfterGoBody() unsafe.Pointer { return unsafe.Pointer(C.trap_nil_after_go) }
 

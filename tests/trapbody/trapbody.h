@@ -31,6 +31,11 @@ int trap_alternate_stack(void);   /* 1 if the calling thread has an alternate si
 /* crash.c */
 void trap_overflow(void *unused);
 void trap_nil(void *unused);
+void trap_divide(void *unused);     /* SIGFPE */
+void trap_illegal(void *unused);    /* SIGILL */
+void trap_breakpoint(void *unused); /* SIGTRAP */
+void trap_bus(void *unused);        /* SIGBUS */
+void trap_abort(void *unused);
 void trap_nil_after_go(void *callback); /* a body that has been in Go and is back in C */
 int trap_return_from_target(void); /* has a bare context's target return; comes back if it cannot */
 
