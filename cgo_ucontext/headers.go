@@ -1,6 +1,10 @@
 package cgo_ucontext
 
-import "embed"
+import (
+	"embed"
+
+	_ "fiberlab/internal/platform"
+)
 
 // Headers are the package's C headers. A package that includes one imports this
 // package as well, if only to be linked with it, and is rebuilt when a header

@@ -14,3 +14,5 @@
 // A function whose frame is larger than a page may step over the guard without
 // touching it; C code compiled with -fstack-clash-protection cannot.
 package stack
+
+import _ "fiberlab/internal/platform"

@@ -2,3 +2,5 @@
 // before every atomic load that follows, which on amd64 makes them dearer. On arm64 one
 // instruction, STLR, does both.
 package release
+
+import _ "fiberlab/internal/platform"

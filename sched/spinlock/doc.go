@@ -14,3 +14,5 @@
 // has stored. Who stores under the lock, lets it go, and then looks whether anybody sleeps, misses
 // nobody if those say that they sleep before they take the same lock for their last look.
 package spinlock
+
+import _ "fiberlab/internal/platform"

@@ -10,7 +10,11 @@
 // for other programs (its sources list them under go.dev/issue/67401).
 package identity
 
-import "unsafe"
+import (
+	"unsafe"
+
+	_ "fiberlab/internal/platform"
+)
 
 // G returns the address of the calling goroutine's g. It identifies the
 // goroutine for as long as that goroutine lives; the runtime reuses the address

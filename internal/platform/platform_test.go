@@ -1,0 +1,66 @@
+package platform
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// goCommand runs the go command as for that system, which it is given as GOOS GOARCH CGO_ENABLED, and returns
+// what it printed.
+func goCommand(system [3]string, args ...string) (string, error) {
+	c := exec.Command("go", args...)
+	c.Env = append(os.Environ(), "GOFLAGS=", "GOOS="+system[0], "GOARCH="+system[1], "CGO_ENABLED="+system[2])
+	out, err := c.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// A build that cannot succeed ends with one line, which names the remedy.
+func TestOtherBuildsEndWithOneLine(t *testing.T) {
+	const needsCgo, needsLinux = "CGO_ENABLED=1", "fiberlab runs on Linux"
+	for system, remedy := range map[[3]string]string{
+		{"linux", "amd64", "0"}:   needsCgo,
+		{"linux", "arm64", "0"}:   needsCgo,
+		{"linux", "riscv64", "0"}: needsLinux,
+		{"darwin", "arm64", "0"}:  needsLinux,
+		{"darwin", "arm64", "1"}:  needsLinux,
+		{"windows", "amd64", "0"}: needsLinux,
+	} {
+		out, err := goCommand(system, "build", "fiberlab/internal/platform")
+		require.Error(t, err, system)
+		lines := strings.Split(out, "\n")
+		require.Len(t, lines, 2, out) // the package's name and the error
+		require.Contains(t, lines[1], remedy, system)
+	}
+}
+
+// buildsAnywhere are the packages that need no other of fiberlab.
+var buildsAnywhere = []string{"fiberlab/internal/platform", "fiberlab/asm/ctest", "fiberlab/scripts/check-run"}
+
+// All other packages wait for that line, and then add no errors of their own.
+func TestAllRoomsStandOnThisOne(t *testing.T) {
+	for _, system := range [][3]string{{"linux", "amd64", "0"}, {"darwin", "arm64", "0"}} {
+		out, err := goCommand(system, "list", "-f", "{{.ImportPath}}: {{join .Deps \" \"}}", "fiberlab/...")
+		require.NoError(t, err, out)
+		packages := strings.Split(out, "\n")
+		require.Greater(t, len(packages), 10)
+		for _, p := range packages {
+			name, deps, _ := strings.Cut(p, ": ")
+			if !slices.Contains(buildsAnywhere, name) {
+				require.Contains(t, strings.Fields(deps), "fiberlab/internal/platform", name)
+			}
+		}
+	}
+}
+
+// On the systems that fiberlab is for, nothing is in the way.
+func TestThisBuildGoesOn(t *testing.T) {
+	for _, arch := range []string{"amd64", "arm64"} {
+		out, err := goCommand([3]string{"linux", arch, "1"}, "build", "fiberlab/internal/platform")
+		require.NoError(t, err, out)
+	}
+}
