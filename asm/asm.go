@@ -16,8 +16,9 @@
 //	context.c         how a fresh fiber's context is filled, and where a body that returns ends
 //	inline.h          the switch for C callers, without a call
 //
-// The tests compile the C programs in testdata with these very files and run them; they also delete each save and each
-// load of the assembly and of the inline switch in turn and demand that somebody notices.
+// The tests compile the C programs in testdata with these very files and run them: first of all the checks of the switch,
+// which say in a few lines what is wrong and let nothing else run then (make test-switch runs them alone). They also delete
+// each save and each load of the assembly and of the inline switch in turn and count how often somebody notices.
 package asm
 
 /*

@@ -18,19 +18,25 @@ func switchSource() string { return "swap_" + runtime.GOARCH + ".S" }
 const variantsSource = "testdata/variants.c"
 
 // proberSources are all files of the prober but the assembly under test.
-func proberSources(t *testing.T) []string {
-	sources, err := filepath.Glob("testdata/*.c")
-	require.NoError(t, err)
-	require.Contains(t, sources, variantsSource)
-	return append(sources, "testdata/probe_"+runtime.GOARCH+".S", "context.c")
+func proberSources() []string {
+	sources := []string{"testdata/probe_" + runtime.GOARCH + ".S", "context.c", variantsSource}
+	for _, name := range []string{"entry", "locals", "prober", "registers", "unwind"} {
+		sources = append(sources, "testdata/"+name+".c")
+	}
+	return sources
+}
+
+// compileAll compiles the prober with flags to a program in dir.
+func compileAll(dir string, flags ...string) (program string, err error) {
+	program = filepath.Join(dir, "prober")
+	args := append([]string{"-o", program}, flags...)
+	return program, ctest.Compile(append(append(args, proberSources()...), switchSource(), "-lm")...)
 }
 
 // buildProber compiles the prober with flags and returns its path.
 func buildProber(t *testing.T, flags ...string) string {
-	program := filepath.Join(t.TempDir(), "prober")
-	args := append([]string{"-o", program}, flags...)
-	args = append(append(args, proberSources(t)...), switchSource(), "-lm")
-	require.NoError(t, ctest.Compile(args...))
+	program, err := compileAll(t.TempDir(), flags...)
+	require.NoError(t, err)
 	return program
 }
 
@@ -46,7 +52,7 @@ type parts struct {
 func compileProber(t *testing.T, flags ...string) *parts {
 	here, err := os.Getwd()
 	require.NoError(t, err)
-	p := &parts{t.TempDir(), here, flags, append(proberSources(t), switchSource())}
+	p := &parts{t.TempDir(), here, flags, append(proberSources(), switchSource())}
 	for _, source := range p.sources {
 		require.NoError(t, p.compile("-c", "-o", p.object(source), source))
 	}

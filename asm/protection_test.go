@@ -3,6 +3,7 @@ package asm
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -34,36 +35,51 @@ func TestBranchTargetsAreEnforced(t *testing.T) {
 	if runtime.GOARCH != "arm64" {
 		t.Skip("Linux checks branch targets of programs on arm64 only")
 	}
-	source, err := os.ReadFile(switchSource())
+	text, err := os.ReadFile(switchSource())
 	require.NoError(t, err)
+	source, ours := string(text), recorded(t, switchSource())
 	const flag = "-mbranch-protection=standard"
 	parts := compileProber(t, "-O2", framePointers, flag)
-	for name, edit := range map[string]struct{ old, new string }{
-		"no landing pad in marl_fiber_swap":    {"marl_fiber_swap:\n    .cfi_startproc\n    BTI_C\n", "marl_fiber_swap:\n    .cfi_startproc\n"},
-		"no landing pad in marl_fiber_swap_fp": {"marl_fiber_swap_fp:\n    .cfi_startproc\n    BTI_C\n", "marl_fiber_swap_fp:\n    .cfi_startproc\n"},
-		"br to a return site":                  {"#define RESUME ret\n", "#define RESUME br\n"},
+	for name, faulty := range map[string]string{
+		"no landing pad in marl_fiber_swap":    withoutPad(source, "marl_fiber_swap"),
+		"no landing pad in marl_fiber_swap_fp": withoutPad(source, "marl_fiber_swap_fp"),
+		"br to a return site":                  strings.Replace(source, "#define RESUME ret\n", "#define RESUME br\n", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, 1, strings.Count(string(source), edit.old))
-			program, err := parts.withSwitch(strings.Replace(string(source), edit.old, edit.new, 1))
+			if faulty == source && !ours {
+				t.Skip("another source, in which there is nothing to take away")
+			}
+			program, err := parts.withSwitch(faulty)
 			require.NoError(t, err)
 			for _, variant := range []string{"swap", "swap_fp"} {
 				if !probe(t, allFeatures, program, variant, "registers").Passed() {
 					return
 				}
 			}
-			require.Fail(t, "nobody noticed")
+			notNoticed(t, ours)
 		})
 	}
 	// Only by a linkage table is the second half of a switch called.
 	t.Run("no landing pad in marl_fiber_resume_all", func(t *testing.T) {
-		const pad = "marl_fiber_resume_all:\n    .cfi_startproc\n    BTI_C\n"
-		require.Equal(t, 1, strings.Count(string(source), pad))
 		assembly := filepath.Join(t.TempDir(), "swap.S")
-		unpadded := strings.Replace(string(source), pad, strings.TrimSuffix(pad, "    BTI_C\n"), 1)
-		require.NoError(t, os.WriteFile(assembly, []byte(unpadded), 0o644))
+		require.NoError(t, os.WriteFile(assembly, []byte(withoutPad(source, "marl_fiber_resume_all")), 0o644))
 		program := buildShared(t, assembly, "-O2", framePointers, flag)
 		require.True(t, probe(t, allFeatures, program, "inline", "registers").Passed())
-		require.False(t, probe(t, allFeatures, program, "mixed", "registers").Passed(), "nobody noticed")
+		if probe(t, allFeatures, program, "mixed", "registers").Passed() {
+			notNoticed(t, ours)
+		}
 	})
+}
+
+// withoutPad is the assembly without the landing pad that follows on a label, or the assembly itself if none does.
+func withoutPad(assembly, label string) string {
+	pad := regexp.MustCompile(`(?m)(^` + label + `:\s+(?:\.cfi_startproc\s+)?)(?:BTI_C|bti\s+c|hint\s+#34)\b.*\n`)
+	return pad.ReplaceAllString(assembly, "$1")
+}
+
+func notNoticed(t *testing.T, ours bool) {
+	if ours {
+		t.Fatal("nobody notices")
+	}
+	t.Log("nobody notices; this source is not the recorded one, so that demands nothing")
 }

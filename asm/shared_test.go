@@ -19,7 +19,7 @@ func buildShared(t *testing.T, assembly string, flags ...string) string {
 	// The C library's start files have no landing pads, and would take them from the object.
 	args := append([]string{"-I", ".", "-shared", "-fPIC", "-nostartfiles", "-o", object}, flags...)
 	require.NoError(t, ctest.Compile(append(args, assembly, "context.c")...))
-	sources := slices.DeleteFunc(proberSources(t), func(source string) bool { return source == "context.c" })
+	sources := slices.DeleteFunc(proberSources(), func(source string) bool { return source == "context.c" })
 	args = append([]string{"-Wl,-z,lazy", "-o", program}, flags...)
 	require.NoError(t, ctest.Compile(append(append(args, sources...), object, "-lm")...))
 	return program

@@ -37,25 +37,40 @@ func probe(t *testing.T, cpu, program, variant, check string) ctest.Result {
 	return result
 }
 
+// variants are the ways to switch, the simplest first.
+var variants = []string{"swap", "swap_fp", "inline", "mixed"}
+
 // keepsControl tells which variants keep the floating-point control state of fibers apart.
 var keepsControl = map[string]bool{"swap": false, "swap_fp": true, "inline": false, "mixed": false}
 
-// probeAll runs all checks of all variants. The checks of what the bare variants leave out must fail: they are the price
-// of their speed.
+// probeAll runs all checks of all variants. The checks of what the bare variants leave out fail, which shows that they see
+// it; but a bare switch that does more than it must is not wrong.
 func probeAll(t *testing.T, cpu, program string, checks []string) {
-	for variant, keeps := range keepsControl {
+	ours := recorded(t, switchSource())
+	for _, variant := range variants {
 		for _, check := range checks {
 			t.Run(variant+"/"+check, func(t *testing.T) {
 				result := probe(t, cpu, program, variant, check)
-				if !keeps && (check == "control" || check == "rounding") {
-					require.Equal(t, 1, result.Status, "a bare switch kept the control state: %s", result.Output)
-					require.Regexp(t, "mxcsr|x87 control word|fpcr|rounding mode leaked", result.Output)
+				if !keepsControl[variant] && (check == "control" || check == "rounding") {
+					if ours {
+						require.Equal(t, 1, result.Status, "a bare switch kept the control state: %s", result.Output)
+						require.Regexp(t, "mxcsr|x87 control word|fpcr|rounding mode leaked", result.Output)
+					}
 					return
 				}
-				require.True(t, result.Passed(), "status %d: %s", result.Status, result.Output)
+				if !result.Passed() {
+					t.Error(inOneLine(variant, check, result))
+				}
 			})
 		}
 	}
+}
+
+// recorded tells whether the source is the project's own, of which the tests know more than that it must be right.
+func recorded(t *testing.T, source string) bool {
+	ours, err := ctest.Recorded(source)
+	require.NoError(t, err)
+	return ours
 }
 
 func TestSwitch(t *testing.T) {
@@ -74,12 +89,15 @@ func TestSwitch(t *testing.T) {
 			}
 			probeAll(t, "", program, checks)
 		})
+		if t.Failed() {
+			return // the others would say the same
+		}
 	}
 }
 
 func TestReturnedBodyAborts(t *testing.T) {
 	program := buildProber(t, "-O2")
-	for variant := range keepsControl {
+	for _, variant := range variants {
 		t.Run(variant, func(t *testing.T) {
 			result := probe(t, "", program, variant, "returned")
 			require.Equal(t, abort, result.Status, result.Output)

@@ -1,6 +1,6 @@
 /* Runs switches from a thread to a fiber and back one instruction at a time, and unwinds the stack
- * at each: one of the functions that switch must be found. Prints where it is not, and exits with
- * 1, or with SKIPPED if the processor does not trap after each instruction. */
+ * at each: one of the functions that switch must be found. Prints where it first is not, and exits
+ * with 1, or with SKIPPED if the processor does not trap after each instruction. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void step(int sig, siginfo_t *info, void *context) {
     steps++;
     frames = found = 0;
     _Unwind_Backtrace(visit, NULL);
-    if (!found && ++lost)
+    if (!found && ++lost == 1)
         printf("nobody is found at marl_fiber_swap_fp%+lld, in %d frames\n",
                uc->uc_mcontext.gregs[REG_RIP] - (long long)marl_fiber_swap_fp, frames);
 }
