@@ -13,23 +13,41 @@ import (
 	"fiberlab/stack"
 )
 
-// DefaultMaxIdle is how many carriers idle in the pool at most, until Prewarm
-// raises the bound.
+// DefaultMaxIdle is how many carriers of one kind, which is a backend, a size of stack and Go
+// bodies or C bodies, idle in the pool at most, until Prewarm raises the bound.
 const DefaultMaxIdle = 1024
 
 // carriers is the process's pool of carriers. Idle ones are handed
 // out last in, first out: what ran last is warmest.
-var carriers = pool{maxIdle: DefaultMaxIdle}
+var carriers pool
 
 type pool struct {
-	mu      sync.Mutex
-	idle    map[kind]*[]*carrier
-	idling  int
-	maxIdle int
-	full    atomic.Bool         // idling has reached maxIdle
-	stacks  map[int]*stack.Pool // by the stacks' size in bytes
+	mu     sync.Mutex
+	idle   map[kind]*idlers
+	idling int                 // of all kinds
+	full   atomic.Bool         // of coroutines, as many idle as may
+	stacks map[int]*stack.Pool // by the stacks' size in bytes
 
 	inUse, identities, stranded, roots atomic.Int64
+}
+
+// idlers are the idle carriers of one kind.
+type idlers struct {
+	carriers []*carrier
+	most     int
+}
+
+// of returns the idlers of kind k. The caller holds mu.
+func (p *pool) of(k kind) *idlers {
+	idle := p.idle[k]
+	if idle == nil {
+		idle = &idlers{most: DefaultMaxIdle}
+		if p.idle == nil {
+			p.idle = make(map[kind]*idlers)
+		}
+		p.idle[k] = idle
+	}
+	return idle
 }
 
 // take returns a carrier of kind k that is at rest: an idle one, or a new one.
@@ -54,20 +72,24 @@ func (p *pool) pop(k kind) *carrier {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	idle := p.idle[k]
-	if idle == nil || len(*idle) == 0 {
+	if idle == nil || len(idle.carriers) == 0 {
 		return nil
 	}
-	last := len(*idle) - 1
-	c := (*idle)[last]
-	*idle = (*idle)[:last]
-	p.count(-1)
+	last := len(idle.carriers) - 1
+	c := idle.carriers[last]
+	idle.carriers = idle.carriers[:last]
+	p.count(k, -1)
 	return c
 }
 
-// count notes that n more carriers idle. The caller holds mu.
-func (p *pool) count(n int) {
+// count notes that n more carriers of kind k idle. The caller holds mu.
+func (p *pool) count(k kind, n int) {
 	p.idling += n
-	if full := p.idling >= p.maxIdle; full != p.full.Load() {
+	if k.backend != Goroutine {
+		return
+	}
+	idle := p.of(k)
+	if full := len(idle.carriers) >= idle.most; full != p.full.Load() {
 		p.full.Store(full)
 	}
 }
@@ -141,7 +163,7 @@ func (p *pool) stackPool(size int) (*stack.Pool, error) {
 }
 
 // give takes back a carrier whose fiber is closed. It keeps it if the pool has
-// room, and always if it cannot be ended; otherwise it retires it, which blocks
+// room for its kind, and always if it cannot be ended; otherwise it retires it, which blocks
 // until the carrier's identity is dropped.
 func (p *pool) give(c *carrier) error {
 	p.inUse.Add(-1)
@@ -153,17 +175,9 @@ func (p *pool) give(c *carrier) error {
 		return nil // neither can it be ended nor serve much longer
 	}
 	p.mu.Lock()
-	if p.idling < p.maxIdle || goexits > 0 {
-		idle := p.idle[c.kind]
-		if idle == nil {
-			if p.idle == nil {
-				p.idle = make(map[kind]*[]*carrier)
-			}
-			idle = new([]*carrier)
-			p.idle[c.kind] = idle
-		}
-		*idle = append(*idle, c)
-		p.count(1)
+	if idle := p.of(c.kind); len(idle.carriers) < idle.most || goexits > 0 {
+		idle.carriers = append(idle.carriers, c)
+		p.count(c.kind, 1)
 		p.mu.Unlock()
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Prewarm makes sure that n carriers for Go bodies of cfg idle in the pool, each
-// with its identity, and raises the pool's bound to hold them. A fiber that is
+// with its identity, and raises the pool's bound for them to n. A fiber that is
 // then made by New costs about a microsecond. It blocks meanwhile: some 15 us for
 // each carrier that is missing, a microsecond on Goroutine.
 // It returns the errors of New.
@@ -20,12 +20,9 @@ func Prewarm(cfg Config, n int) error {
 	}
 	p := &carriers
 	p.mu.Lock()
-	others := p.idling
-	if idle := p.idle[k]; idle != nil {
-		others -= len(*idle)
-	}
-	p.maxIdle = max(p.maxIdle, others+n)
-	p.count(0)
+	idle := p.of(k)
+	idle.most = max(idle.most, n)
+	p.count(k, 0)
 	p.mu.Unlock()
 	return onRoot(k.backend, func(root *Fiber) error {
 		var errs []error

@@ -59,7 +59,7 @@ func onRoot(b Backend, do func(root *Fiber) error) error {
 }
 
 // Drain empties the pool: it drops the identities of all idle carriers, gives
-// their stacks back to the system and sets the pool's bound back to
+// their stacks back to the system and sets the pool's bounds back to
 // DefaultMaxIdle. Hand-switched carriers on which a body called runtime.Goexit stay.
 // It blocks until all is done, some 10 us for each identity, a microsecond on Goroutine.
 func Drain() error {
@@ -87,19 +87,17 @@ func (p *pool) takeIdle() []*carrier {
 	defer p.mu.Unlock()
 	var cs []*carrier
 	p.idling = 0
-	for _, idle := range p.idle {
+	for k, idle := range p.idle {
 		var stranded []*carrier
-		for _, c := range *idle {
+		for _, c := range idle.carriers {
 			if c.goexits.Load() > 0 {
 				stranded = append(stranded, c)
 			} else {
 				cs = append(cs, c)
 			}
 		}
-		*idle = stranded
-		p.idling += len(stranded)
+		*idle = idlers{stranded, DefaultMaxIdle}
+		p.count(k, len(stranded))
 	}
-	p.maxIdle = DefaultMaxIdle
-	p.count(0)
 	return cs
 }
