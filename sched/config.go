@@ -19,7 +19,7 @@ const DefaultPatience = time.Second
 // Config describes a scheduler. The zero value is one without workers of its
 // own: it runs tasks on the goroutines that bind it.
 type Config struct {
-	Name      string        // for reports; "scheduler" if empty
+	Name      string        // for reports, and "NAME-w0" and so on for the workers' threads; "scheduler" if empty
 	Workers   int           // multi-threaded workers, each a thread of its own; 0 is allowed
 	Backend   fiber.Backend // what switches the fibers
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack

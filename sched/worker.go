@@ -107,8 +107,13 @@ func (w *Worker) begin(root *fiber.Fiber) {
 // must have room for it, when the worker is ready to run tasks or cannot be. In the end
 // it closes done.
 func (w *Worker) thread(started chan<- error) {
-	// It stays locked: a thread that was changed for a worker ends with it.
+	// It stays locked: a thread that was changed for a worker ends with it. The process's
+	// first one cannot end, and its name is the process's.
 	runtime.LockOSThread()
+	if onFirstThread() {
+		elsewhere(func() { w.thread(started) })
+		return
+	}
 	root, err := w.prepare()
 	if err != nil {
 		started <- err
@@ -143,6 +148,7 @@ func (w *Worker) isDone() bool {
 // prepare makes the calling thread fit for the worker.
 func (w *Worker) prepare() (*fiber.Fiber, error) {
 	cfg := &w.scheduler.cfg
+	nameThread(threadName(cfg.Name, w.id))
 	if cfg.Affinity != nil {
 		if err := cfg.Affinity.apply(w.id); err != nil {
 			return nil, err
