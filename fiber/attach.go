@@ -52,6 +52,9 @@ func Attach(b Backend) (*Fiber, error) {
 		c.state.Store(f.generation | uint64(Closed))
 		c.unload()
 		freeBlock(c)
+		if code == C.FIBERLAB_NO_MEMORY {
+			return nil, &Error{"attach", f.name, ErrNoMemory}
+		}
 		return nil, &Error{"attach", f.name, ErrAttached}
 	}
 	carriers.roots.Add(1)

@@ -14,13 +14,13 @@ static void resume_ucontext(void *uc) {
     abort();
 }
 
-/* Saves by assembly and resumes by setcontext, which runs on a scrap of the
- * leaver's own stack: enough for it and for the dynamic linker, which may have to
- * find it first. Nobody comes back to it. */
+/* Saves by assembly and resumes by setcontext, which runs on the thread's own scrap of
+ * memory: the leaver may be near the end of its stack, and setcontext needs room for the
+ * dynamic linker, which may have to find it first. Nobody comes back to it. */
 static void asm_to_ucontext(fiberlab_fiber *from, fiberlab_fiber *to) {
-    char scrap[8192];
     struct marl_fiber_context half;
-    marl_fiber_set_target(&half, scrap, sizeof scrap, resume_ucontext, &to->ucontext->uc);
+    marl_fiber_set_target(&half, fiberlab_thread_self()->scrap, FIBERLAB_SCRAP, resume_ucontext,
+                          &to->ucontext->uc);
     marl_fiber_swap_fp(&from->context, &half);
 }
 

@@ -26,9 +26,9 @@ const (
 
 // kind is what carriers that can stand in for one another have in common.
 type kind struct {
-	backend   Backend
-	body      bodyKind
-	stackSize int // bytes; 0 on Goroutine
+	backend Backend
+	body    bodyKind
+	stack   stack.Options // of its C stack; all zero on Goroutine
 }
 
 const (

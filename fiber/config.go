@@ -15,9 +15,16 @@ const MinGoStack = 64 << 10
 // Config describes a fiber. The zero value is a fiber without a name on the
 // default backend with a stack of the default size.
 type Config struct {
-	Name      string  // for reports; its first 47 bytes appear in the overflow report
-	Backend   Backend // what switches it
-	StackSize int     // bytes of C stack, rounded up to whole pages; 0 means stack.DefaultSize; no meaning on Goroutine
+	Name    string  // for reports; its first 47 bytes appear in the overflow report
+	Backend Backend // what switches it
+
+	// StackSize is the number of bytes of C stack, rounded up to whole pages; 0 means
+	// stack.DefaultSize. It has no meaning on Goroutine.
+	StackSize int
+	// GuardPages is the number of pages below the C stack that cannot be touched; 0 means 1.
+	// C functions with frames larger than that may step over them. It has no meaning on
+	// Goroutine.
+	GuardPages int
 }
 
 // Check returns the error with which New would refuse cfg however much memory there
@@ -44,12 +51,15 @@ func (cfg Config) kind(body bodyKind) (kind, error) {
 	if err := Supported(); err != nil {
 		return kind{}, err
 	}
-	size, err := stack.Options{Size: cfg.StackSize}.Usable()
-	if err != nil {
+	options := stack.Options{Size: cfg.StackSize, GuardPages: cfg.GuardPages}
+	if err := options.Check(); err != nil {
 		return kind{}, err
 	}
+	// Equal stacks come from one pool, so equal options must look equal.
+	options.Size, _ = options.Usable()
+	options.GuardPages = max(options.GuardPages, 1)
 	if body == goBody && cfg.StackSize > 0 && cfg.StackSize < MinGoStack {
 		return kind{}, fmt.Errorf("%w: %d bytes for a Go body: it needs at least %d", ErrStackSize, cfg.StackSize, MinGoStack)
 	}
-	return kind{backend: b, body: body, stackSize: size}, nil
+	return kind{backend: b, body: body, stack: options}, nil
 }

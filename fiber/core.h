@@ -67,7 +67,9 @@ struct fiberlab_thread {
     uintptr_t p;              /* the P with which a fiber left last; 0: not known */
     int32_t tid;              /* its number to the kernel */
     void *bound;              /* the g that the runtime's thread key named before fibers came */
+    void *scrap;              /* FIBERLAB_SCRAP bytes on which bridge.c lets setcontext run */
 };
+enum { FIBERLAB_SCRAP = 16384 };
 
 /* The record of the calling thread. Its address must be asked for anew after
  * every switch: the caller may have moved to another thread. */

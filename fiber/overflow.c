@@ -59,7 +59,8 @@ static void report_overflow(const fiberlab_fiber *f, uintptr_t address) {
     add(&line, f->name);
     add(&line, "\": its C stack of ");
     add_number(&line, f->stack_hi - f->stack_lo, 10);
-    add(&line, " bytes ran into the guard page ");
+    add(&line, " bytes ran into the guard page");
+    add(&line, f->guard_hi - f->guard_lo > (uintptr_t)sysconf(_SC_PAGESIZE) ? "s " : " ");
     add_number(&line, f->guard_lo, 16);
     add(&line, "-");
     add_number(&line, f->guard_hi, 16);
@@ -122,6 +123,17 @@ static int overflows_thread(const fiberlab_fiber *root, uintptr_t sp, uintptr_t 
            address < bounds[1];
 }
 
+static int in_guard(const fiberlab_fiber *f, uintptr_t address) {
+    return address >= f->guard_lo && address < f->guard_hi;
+}
+
+/* The fiber that runs on the thread, or in the middle of a switch the one that is leaving
+ * if it is that one's stack that has come to its end. */
+static const fiberlab_fiber *culprit(const struct fiberlab_thread *thread, uintptr_t address) {
+    const fiberlab_fiber *departed = thread->departed;
+    return departed && !departed->root && in_guard(departed, address) ? departed : thread->current;
+}
+
 /* Whether the signal is the work of the code that it interrupts, not sent by another process. */
 static int is_own(const siginfo_t *info) {
     return info->si_code > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
@@ -137,7 +149,7 @@ static int report(const fiberlab_fiber *f, int fault, const siginfo_t *info, con
             report_root_overflow(f, size, address);
         return 0;
     }
-    if (segv && address >= f->guard_lo && address < f->guard_hi) {
+    if (segv && in_guard(f, address)) {
         report_overflow(f, address);
         return *fiberlab_slot() == 0 || f->body;
     }
@@ -154,7 +166,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     while (faults[fault].sig != sig)
         fault++;
     struct fiberlab_thread *thread = fiberlab_thread_self();
-    const fiberlab_fiber *f = thread->current;
+    const fiberlab_fiber *f = culprit(thread, (uintptr_t)info->si_addr);
     uintptr_t g = *fiberlab_slot();
     /* For as long as Go reports, the fiber has the identity of the thread itself. */
     if (f && report(f, fault, info, context))

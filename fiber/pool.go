@@ -24,9 +24,9 @@ var carriers pool
 type pool struct {
 	mu     sync.Mutex
 	idle   map[kind]*idlers
-	idling int                 // of all kinds
-	full   atomic.Bool         // of coroutines, as many idle as may
-	stacks map[int]*stack.Pool // by the stacks' size in bytes
+	idling int         // of all kinds
+	full   atomic.Bool // of coroutines, as many idle as may
+	stacks map[stack.Options]*stack.Pool
 
 	inUse, identities, stranded, roots atomic.Int64
 }
@@ -99,7 +99,7 @@ func (p *pool) make(k kind) (*carrier, error) {
 	if !k.backend.handSwitched() {
 		return newCoroutine(k), nil
 	}
-	s, stacks, err := p.getStack(k.stackSize)
+	s, stacks, err := p.getStack(k.stack)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +130,10 @@ func (c *carrier) aim() error {
 	return switchErrors[C.fiberlab_block_aim(c.block, mechanism, C.uintptr_t(c.stack.Lo()), C.uintptr_t(c.stack.Top()))]
 }
 
-// getStack returns a stack of that size in bytes, and the pool it belongs to.
-func (p *pool) getStack(size int) (*stack.Stack, *stack.Pool, error) {
+// getStack returns a stack with those options, and the pool it belongs to.
+func (p *pool) getStack(o stack.Options) (*stack.Stack, *stack.Pool, error) {
 	for {
-		stacks, err := p.stackPool(size)
+		stacks, err := p.stackPool(o)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -145,20 +145,20 @@ func (p *pool) getStack(size int) (*stack.Stack, *stack.Pool, error) {
 	}
 }
 
-func (p *pool) stackPool(size int) (*stack.Pool, error) {
+func (p *pool) stackPool(o stack.Options) (*stack.Pool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.stacks[size]; s != nil {
+	if s := p.stacks[o]; s != nil {
 		return s, nil
 	}
-	s, err := stack.NewPool(stack.Options{Size: size})
+	s, err := stack.NewPool(o)
 	if err != nil {
 		return nil, err
 	}
 	if p.stacks == nil {
-		p.stacks = make(map[int]*stack.Pool)
+		p.stacks = make(map[stack.Options]*stack.Pool)
 	}
-	p.stacks[size] = s
+	p.stacks[o] = s
 	return s, nil
 }
 

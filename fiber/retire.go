@@ -68,10 +68,10 @@ func Drain() error {
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for size, stacks := range p.stacks {
+	for o, stacks := range p.stacks {
 		closed := stacks.Close() // refused while stacks are in use
 		if closed == nil {
-			delete(p.stacks, size)
+			delete(p.stacks, o)
 		} else if stacks.Stats().InUse > 0 {
 			stacks.Trim()
 		} else {

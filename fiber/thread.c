@@ -1,5 +1,6 @@
 /* The record that each thread keeps of its fibers. */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -17,11 +18,15 @@ __attribute__((noinline)) struct fiberlab_thread *fiberlab_thread_self(void) {
 }
 
 /* Makes root stand for the calling thread's own stack. The caller is in a C call
- * made from Go and stays on this thread until it detaches. */
+ * made from Go and stays on this thread until it detaches. Returns FIBERLAB_RUNNING if the
+ * thread has a root already, or FIBERLAB_NO_MEMORY. */
 int fiberlab_attach(fiberlab_fiber *root) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     if (thread->root)
         return FIBERLAB_RUNNING;
+    thread->scrap = malloc(FIBERLAB_SCRAP);
+    if (!thread->scrap)
+        return FIBERLAB_NO_MEMORY;
     root->root = 1;
     root->g = *fiberlab_slot();
     thread->bound = fiberlab_identity_bound();
@@ -40,6 +45,7 @@ int fiberlab_detach(fiberlab_fiber *root) {
         return thread->root ? FIBERLAB_FOREIGN_ROOT : FIBERLAB_NOT_FIBER;
     if (thread->current != root)
         return FIBERLAB_NOT_CURRENT;
+    free(thread->scrap);
     *thread = (struct fiberlab_thread){0};
     root->root = 0;
     return FIBERLAB_OK;

@@ -26,6 +26,8 @@ type Config struct {
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
 
+	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
+
 	// Initializer runs first on each multi-threaded worker's thread, given the worker's
 	// number; those of all workers run at the same time. It may do what a task may: Get
 	// returns the scheduler, it may schedule tasks, and it may wait.
@@ -66,7 +68,7 @@ func (cfg Config) checked() (Config, error) {
 		return cfg, err
 	}
 	cfg.Backend = backend
-	if err := (fiber.Config{Backend: backend, StackSize: cfg.StackSize}).Check(); err != nil {
+	if err := (fiber.Config{Backend: backend, StackSize: cfg.StackSize, GuardPages: cfg.GuardPages}).Check(); err != nil {
 		return cfg, err
 	}
 	if cfg.Name == "" {

@@ -38,6 +38,7 @@ func (w *Worker) makeIdle() {
 	var err error
 	f.fiber, err = fiber.New(fiber.Config{
 		Name: w.name + " fiber " + strconv.Itoa(f.id), Backend: cfg.Backend, StackSize: cfg.StackSize,
+		GuardPages: cfg.GuardPages,
 	}, f.main)
 	if err != nil {
 		cfg.Exhausted(fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err))

@@ -11,8 +11,8 @@
 // Mapping a slab reserves addresses only. A stack takes memory page by page as
 // it is touched, and its guard is made when the stack is first handed out.
 //
-// A function whose frame is larger than a page may step over the guard without
-// touching it; C code compiled with -fstack-clash-protection cannot.
+// A function whose frame is larger than the guard (one page, unless Options.GuardPages says more) may step
+// over it without touching it; C code compiled with -fstack-clash-protection cannot.
 package stack
 
 import _ "fiberlab/internal/platform"

@@ -8,7 +8,7 @@ var (
 	// ErrSize: Options.Size is negative or above MaxSize.
 	ErrSize = errors.New("stack: impossible stack size")
 	// ErrGuard: the kind of guard asked for does not exist or does not work on
-	// this kernel.
+	// this kernel, or Options.GuardPages is negative or above MaxGuardPages.
 	ErrGuard = errors.New("stack: guard not available")
 	// ErrExhausted: the kernel has no addresses, mappings or memory left for
 	// another stack. The pool stays usable.

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Guard is a way to make the page below a stack untouchable.
+// Guard is a way to make the pages below a stack untouchable.
 type Guard uint8
 
 const (
 	// GuardAuto takes GuardMadvise where it works, else GuardMprotect.
 	GuardAuto Guard = iota
-	// GuardMadvise marks the page in the page table (MADV_GUARD_INSTALL, Linux
+	// GuardMadvise marks the pages in the page table (MADV_GUARD_INSTALL, Linux
 	// 6.13). The mapping stays whole: any number of stacks is one mapping.
 	GuardMadvise
-	// GuardMprotect takes the access rights off the page. That cuts the mapping
+	// GuardMprotect takes the access rights off the pages. That cuts the mapping
 	// in two at each guard, and the kernel bounds the number of mappings of a
 	// process (vm.max_map_count): there is room for about 32,000 stacks.
 	GuardMprotect
@@ -60,9 +60,9 @@ func (g Guard) resolve() (Guard, error) {
 // protect makes the guard of st, which is held by the caller alone. When it
 // fails there is none, and st must not be handed out.
 func (p *Pool) protect(st *Stack) error {
-	at, _ := st.Guard()
+	at, end := st.Guard()
 	if p.guard == GuardMadvise {
-		err := madvise(at, pageSize, madvGuardInstall)
+		err := madvise(at, end-at, madvGuardInstall)
 		switch {
 		case err == nil:
 			st.guarded.Store(true)
@@ -76,7 +76,7 @@ func (p *Pool) protect(st *Stack) error {
 	if err := cutMapping(); err != nil {
 		return err
 	}
-	if err := mprotect(at, pageSize, unix.PROT_NONE); err != nil {
+	if err := mprotect(at, end-at, unix.PROT_NONE); err != nil {
 		joinMappings(1)
 		return errMappings(err)
 	}

@@ -13,6 +13,8 @@ const (
 	MaxSize = 1 << 30
 	// DefaultMaxIdle is the number of idle stacks kept when Options.MaxIdle is 0.
 	DefaultMaxIdle = 1024
+	// MaxGuardPages is the largest Options.GuardPages.
+	MaxGuardPages = 1 << 16
 )
 
 // Options describes the stacks of one pool. The zero value is valid.
@@ -21,8 +23,12 @@ type Options struct {
 	// DefaultSize; anything else is rounded up to whole pages. The guard comes
 	// on top. Up to 1984 of these bytes, above Top, stay unused.
 	Size int
-	// Guard is the way the page below each stack is protected.
+	// Guard is the way the pages below each stack are protected.
 	Guard Guard
+	// GuardPages is the number of pages below each stack that cannot be touched; 0 means 1.
+	// A C function steps over the guard if its frame is larger and its first access is
+	// beyond: more pages catch larger frames. They take addresses, but no memory.
+	GuardPages int
 	// MaxIdle is the number of idle stacks whose pages Put keeps for reuse;
 	// 0 means DefaultMaxIdle, and a negative number keeps none. Stacks put back
 	// beyond it give their pages to the kernel at once.
@@ -47,6 +53,26 @@ func (o Options) Usable() (int, error) {
 	}
 	page := int(pageSize)
 	return (size + page - 1) &^ (page - 1), nil
+}
+
+// guardSize returns the length of each guard in bytes, or an error that wraps ErrGuard.
+func (o Options) guardSize() (uintptr, error) {
+	if o.GuardPages < 0 || o.GuardPages > MaxGuardPages {
+		return 0, fmt.Errorf("%w: %d pages: ask for 0 (the default, 1) up to %d", ErrGuard, o.GuardPages, MaxGuardPages)
+	}
+	return uintptr(max(o.GuardPages, 1)) * pageSize, nil
+}
+
+// Check returns the error with which NewPool would refuse o, or nil.
+func (o Options) Check() error {
+	if _, err := o.Usable(); err != nil {
+		return err
+	}
+	if _, err := o.guardSize(); err != nil {
+		return err
+	}
+	_, err := o.Guard.resolve()
+	return err
 }
 
 // maxIdle returns the number of idle stacks to keep.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/stack"
 )
@@ -74,9 +75,56 @@ func TestUnknownGuard(t *testing.T) {
 		stack.GuardAuto.String()+" "+stack.GuardMadvise.String()+" "+stack.GuardMprotect.String()+" "+stack.Guard(3).String())
 }
 
+// A guard of several pages is one guard: no byte of it can be touched, all of it is its
+// stack's, and it costs no more mappings than a guard of one page.
+func TestGuardPages(t *testing.T) {
+	eachGuard(t, func(t *testing.T, kind stack.Guard) {
+		touch := newToucher(t)
+		for _, pages := range []int{0, 1, 2, 7, 300} {
+			p := newPool(t, stack.Options{Guard: kind, Size: 3 * int(pageSize), GuardPages: pages})
+			other := newPool(t, stack.Options{Guard: kind, Size: 3 * int(pageSize)})
+			size := uintptr(max(pages, 1)) * pageSize
+			was := len(maps(t))
+			more := getAll(t, other, 40) // beyond the first slab
+			cost := len(maps(t)) - was
+			was = len(maps(t))
+			stacks := getAll(t, p, 40)
+			require.LessOrEqual(t, len(maps(t))-was, cost+2, "mappings of guards of %d pages", pages)
+			require.Equal(t, max(pages, 1), p.Stats().GuardPages)
+			require.Equal(t, int64(p.Stats().Capacity)*int64(3*pageSize+size), p.Stats().MappedBytes)
+			for _, st := range stacks {
+				lo, hi := st.Guard()
+				require.Equal(t, st.Lo(), hi)
+				require.Equal(t, size, hi-lo)
+				require.Equal(t, int(3*pageSize), st.Size())
+				touch.requireGuarded(t, st)
+				for addr := lo; addr < hi; addr += pageSize {
+					require.Equal(t, unix.EFAULT, touch.read(addr+17))
+					requireOwner(t, st, addr+17)
+				}
+				requireOwner(t, st, hi-1)
+				requireOwner(t, nil, hi)
+			}
+			putAll(t, p, stacks)
+			putAll(t, other, more)
+		}
+	})
+}
+
+func TestImpossibleGuardPages(t *testing.T) {
+	for _, pages := range []int{-1, math.MinInt, stack.MaxGuardPages + 1, math.MaxInt} {
+		o := stack.Options{GuardPages: pages}
+		require.ErrorIs(t, o.Check(), stack.ErrGuard)
+		p, err := stack.NewPool(o)
+		require.ErrorIs(t, err, stack.ErrGuard, "%d", pages)
+		require.ErrorContains(t, err, "ask for")
+		require.Nil(t, p)
+	}
+}
+
 func TestNewPoolMapsNothing(t *testing.T) {
 	p := newPool(t, stack.Options{})
-	require.Equal(t, stack.Stats{Size: stack.DefaultSize, Guard: p.Stats().Guard}, p.Stats())
+	require.Equal(t, stack.Stats{Size: stack.DefaultSize, Guard: p.Stats().Guard, GuardPages: 1}, p.Stats())
 	require.NotEqual(t, stack.GuardAuto, p.Stats().Guard)
 }
 

@@ -34,7 +34,7 @@ func Owner(addr uintptr) (*Stack, bool) {
 // owner returns the stack of s whose guard contains addr, which is not below s.
 func (s *slab) owner(addr uintptr) (*Stack, bool) {
 	offset := addr - s.base()
-	if offset >= s.length || offset%s.stride >= pageSize {
+	if offset >= s.length || offset%s.stride >= s.pool.guardSize {
 		return nil, false
 	}
 	st := &s.stacks[offset/s.stride]

@@ -9,10 +9,11 @@ import (
 // of goroutines. A pool that is no longer needed must be closed: the collector
 // does not free its mappings.
 type Pool struct {
-	size    uintptr // usable bytes of a stack
-	request Guard
-	guard   Guard // the kind request stands for
-	maxIdle int
+	size      uintptr // usable bytes of a stack
+	guardSize uintptr // bytes of the guard below it
+	request   Guard
+	guard     Guard // the kind request stands for
+	maxIdle   int
 
 	mu     sync.Mutex
 	closed bool
@@ -31,12 +32,19 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	guardSize, err := o.guardSize()
+	if err != nil {
+		return nil, err
+	}
 	guard, err := o.Guard.resolve()
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{size: uintptr(size), request: o.Guard, guard: guard, maxIdle: o.maxIdle()}, nil
+	return &Pool{size: uintptr(size), guardSize: guardSize, request: o.Guard, guard: guard, maxIdle: o.maxIdle()}, nil
 }
+
+// stride is the number of bytes from one guard to the next.
+func (p *Pool) stride() uintptr { return p.guardSize + p.size }
 
 // Get returns a stack with a guard below it. Its bytes are whatever its last
 // user left, or zero. The error is ErrExhausted, after which the pool is as
@@ -130,7 +138,7 @@ func (p *Pool) take() (*Stack, error) {
 		return nil, ErrClosed
 	}
 	if len(p.room) == 0 {
-		s, err := mapSlab(p, nextSlabStacks(p.stacks, p.size+pageSize))
+		s, err := mapSlab(p, nextSlabStacks(p.stacks, p.stride()))
 		if err != nil {
 			return nil, err
 		}

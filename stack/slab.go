@@ -32,7 +32,7 @@ type slab struct {
 
 // mapSlab maps a slab of n stacks, or of fewer if there is no room for n.
 func mapSlab(p *Pool, n int) (*slab, error) {
-	stride := p.size + pageSize
+	stride := p.stride()
 	for {
 		length := stride * uintptr(n)
 		mem, err := mmap(length)
@@ -97,8 +97,8 @@ func (s *slab) take() *Stack {
 	}
 	st := &s.stacks[s.used]
 	st.slab = s
-	st.lo = s.base() + uintptr(s.used)*s.stride + pageSize
-	st.hi = st.lo + s.stride - pageSize
+	st.lo = s.base() + uintptr(s.used)*s.stride + s.pool.guardSize
+	st.hi = st.lo + s.pool.size
 	st.top = colouredTop(st.hi, s.used)
 	s.used++
 	return st

@@ -45,7 +45,12 @@ func (st *Stack) Size() int { return int(st.hi - st.lo) }
 
 // Guard returns the bounds of the guard, which ends at Lo. A read or write from
 // lo up to, not including, hi raises SIGSEGV.
-func (st *Stack) Guard() (lo, hi uintptr) { return st.lo - pageSize, st.lo }
+func (st *Stack) Guard() (lo, hi uintptr) {
+	if st.slab == nil {
+		return 0, 0
+	}
+	return st.lo - st.slab.pool.guardSize, st.lo
+}
 
 // String names the stack by its usable addresses.
 func (st *Stack) String() string {

@@ -4,6 +4,7 @@ package stack
 type Stats struct {
 	Size        int   // bytes of each stack
 	Guard       Guard // the kind in use, never GuardAuto
+	GuardPages  int   // pages of each guard
 	InUse       int   // stacks handed out
 	Idle        int   // stacks put back whose pages are kept
 	Slabs       int   // mappings made
@@ -18,10 +19,11 @@ func (p *Pool) Stats() Stats {
 	return Stats{
 		Size:        int(p.size),
 		Guard:       p.guard,
+		GuardPages:  int(p.guardSize / pageSize),
 		InUse:       p.inUse,
 		Idle:        p.idles,
 		Slabs:       len(p.slabs),
 		Capacity:    p.stacks,
-		MappedBytes: int64(p.stacks) * int64(p.size+pageSize),
+		MappedBytes: int64(p.stacks) * int64(p.stride()),
 	}
 }

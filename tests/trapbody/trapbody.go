@@ -136,6 +136,32 @@ func Nil() { C.trap_nil(nil) }
 // ReturnFromTarget enters a bare context of package asm whose target returns.
 func ReturnFromTarget() { C.trap_return_from_target() }
 
+// Edge is what a body of EdgeBody or StepBody is told: the fiber to switch to, where its stack
+// ends, and how many bytes from there.
+type Edge C.struct_trap_edge
+
+// NewEdge returns an order in C memory.
+func NewEdge(peer unsafe.Pointer, left uintptr) *Edge {
+	e := (*Edge)(C.calloc(1, C.size_t(unsafe.Sizeof(Edge{}))))
+	e.peer, e.left = peer, C.size_t(left)
+	return e
+}
+
+// SetLo tells where the body's stack ends. Call it before the body begins.
+func (e *Edge) SetLo(lo uintptr) { e.lo = C.uintptr_t(lo) }
+
+// Argument returns e as the argument of the body.
+func (e *Edge) Argument() unsafe.Pointer { return unsafe.Pointer(e) }
+
+// Free frees e.
+func (e *Edge) Free() { C.free(unsafe.Pointer(e)) }
+
+// EdgeBody returns the C body that switches with so many bytes of its stack left.
+func EdgeBody() unsafe.Pointer { return unsafe.Pointer(C.trap_edge_body) }
+
+// StepBody returns the C body that writes so many bytes below its stack.
+func StepBody() unsafe.Pointer { return unsafe.Pointer(C.trap_step_body) }
+
 // Ration lets that many calls of aligned_alloc succeed, or all if it is negative.
 func Ration(calls int) { C.trap_ration(C.int64_t(calls)) }
 

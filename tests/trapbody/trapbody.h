@@ -39,6 +39,16 @@ void trap_abort(void *unused);
 void trap_nil_after_go(void *callback); /* a body that has been in Go and is back in C */
 int trap_return_from_target(void); /* has a bare context's target return; comes back if it cannot */
 
+/* edge.c */
+struct trap_edge {
+    void *peer;   /* a fiberlab_fiber */
+    uintptr_t lo; /* where the body's stack ends */
+    size_t left;  /* bytes between that and the place in question */
+    int64_t code; /* a fiberlab_error */
+};
+void trap_edge_body(void *edge); /* switches to peer with so many bytes of stack left */
+void trap_step_body(void *edge); /* writes so many bytes below the end of its stack */
+
 /* memory.c */
 void trap_ration(int64_t calls); /* how many calls of aligned_alloc may succeed; negative: all */
 uint64_t trap_refusals(void);    /* how many did not */

@@ -1,0 +1,23 @@
+/* A body that comes close to its guard and switches there, and one that steps into it. */
+#include <alloca.h>
+
+#include "trapbody.h"
+#include "../../fiber/fiberlab.h"
+
+__attribute__((noinline)) static void switch_at(struct trap_edge *e) {
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    volatile char *block = alloca(here - e->lo - e->left);
+    block[0] = 1;
+    e->code = fiberlab_switch(e->peer);
+    e->code += block[0] != 1;
+}
+
+void trap_edge_body(void *edge) {
+    switch_at(edge);
+}
+
+/* What a frame does whose lowest bytes are the first that it uses. */
+void trap_step_body(void *edge) {
+    struct trap_edge *e = edge;
+    *(volatile char *)(e->lo - e->left) = 1;
+}
