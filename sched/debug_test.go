@@ -55,6 +55,7 @@ func TestEveryLockContractIsChecked(t *testing.T) {
 		"look":                 w.look,
 		"next":                 func() { w.next() },
 		"nextTask":             func() { w.nextTask() },
+		"passOn":               w.passOn,
 		"resume":               func() { w.resume(f) },
 		"run":                  w.run,
 		"runOthers":            w.runOthers,

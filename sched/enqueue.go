@@ -82,7 +82,9 @@ func (w *Worker) nextInTurn() *Worker {
 // is being woken already will not do: it may find work of its own and never look.
 func (s *Scheduler) rouse() {
 	for i := s.asleep.take(); i >= 0; i = s.asleep.take() {
-		if s.workers[i].bell.ring() {
+		w := s.workers[i]
+		w.summoned.Store(true)
+		if w.bell.ring() {
 			return
 		}
 	}

@@ -123,3 +123,18 @@ func TestRousePassesByWhoIsBeingWoken(t *testing.T) {
 	require.EqualValues(t, roused, s.workers[1].bell.word.Load())
 	s.rouse() // nobody is left
 }
+
+// A thief that leaves something behind wakes another one for it.
+func TestThiefThatLeavesATaskWakesAnother(t *testing.T) {
+	for _, tasks := range []int{1, 2} {
+		s := idleWorkers(t, 3)
+		thief, victim, third := s.workers[0], s.workers[1], s.workers[2]
+		third.fallAsleep()
+		for range tasks {
+			victim.work.tasks.push(Task{Func: func() {}})
+		}
+		require.True(t, thief.stealFrom(victim, true))
+		require.Equal(t, []int{1, tasks - 1, 0}, s.given())
+		require.Equal(t, tasks > 1, third.bell.word.Load() != slumber, "of %d", tasks)
+	}
+}

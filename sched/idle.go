@@ -28,11 +28,24 @@ func (w *Worker) waitForWork() {
 		w.sleep(limit)
 	}
 	w.bell.busy()
-	if w.mode == multiThreaded && w.inbox.waiting.Load() > 0 {
-		w.scheduler.rouse() // who brought that took this worker for idle
-	}
+	w.passOn()
 	if idle.reported {
 		w.scheduler.unstuck(w)
+	}
+}
+
+// passOn wakes another worker for what this one, who has just found work, was woken for and
+// will not do next. Who brought a task took this worker for idle, and has told no other; who
+// wanted a thief may have met it after its last look. The bell must be marked busy, so that
+// whoever comes later sees that it is; and the lock must be held.
+func (w *Worker) passOn() {
+	w.work.mustHold("passOn")
+	if w.mode != multiThreaded {
+		return
+	}
+	q := &w.work
+	if w.summoned.Load() || w.inbox.waiting.Load() > 0 || !q.fibers.empty() && !q.tasks.empty() {
+		w.scheduler.rouse()
 	}
 }
 
@@ -46,6 +59,7 @@ func (w *Worker) sleep(limit time.Duration) {
 	w.bell.hush()
 	s := w.scheduler
 	if w.mode == multiThreaded {
+		w.summoned.Store(false)
 		s.asleep.add(w.id)
 	}
 	w.work.unlock()

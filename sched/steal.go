@@ -30,11 +30,13 @@ func (w *Worker) steal(patient bool) bool {
 	return false
 }
 
-// stealFrom takes from one victim, first what it has not taken to itself yet.
+// stealFrom takes from one victim, first what it has not taken to itself yet. If more
+// tasks wait than w can begin at once, here or there, another worker is woken.
 func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
-	loot := &w.loot
+	loot, left := &w.loot, 0
 	if n := int(victim.inbox.waiting.Load()); n > 0 {
 		victim.inbox.take(loot, min((n+1)/2, mostStolen))
+		left = n - loot.count
 	}
 	if loot.empty() {
 		if patient {
@@ -44,6 +46,7 @@ func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
 		}
 		tasks := &victim.work.tasks
 		tasks.moveTo(loot, min((tasks.count+1)/2, mostStolen))
+		left = tasks.count
 		victim.work.unlock()
 	}
 	if loot.empty() {
@@ -51,10 +54,10 @@ func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
 	}
 	w.work.lock()
 	w.work.counts.Stolen += uint64(loot.count)
-	several := loot.count > 1
+	more := loot.count > 1 || left > 0
 	loot.moveTo(&w.work.tasks, loot.count)
 	w.work.unlock()
-	if several {
+	if more {
 		w.scheduler.rouse()
 	}
 	return true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 
 	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
@@ -38,9 +39,12 @@ type Worker struct {
 	_     cpu.CacheLinePad
 	inbox inbox
 	bell  bell
-	_     cpu.CacheLinePad
-	spin  spinBudget
-	done  chan struct{} // closed when a multi-threaded worker's thread is through
+	// summoned says that the worker has been woken to steal, since it last began to look
+	// for something to steal: see passOn.
+	summoned atomic.Bool
+	_        cpu.CacheLinePad
+	spin     spinBudget
+	done     chan struct{} // closed when a multi-threaded worker's thread is through
 
 	// Only the worker's own thread uses these.
 	loot   queue[Task] // on its way from a victim: empty between two attempts to steal
