@@ -1,11 +1,12 @@
 /* Finding the g slot: the thread-local word in which the Go runtime keeps the
  * goroutine that the calling thread runs.
  *
- * The linker puts it somewhere into the program's thread-local storage, and no
- * name for it can be used from C. But its value is known: Go assembly can read
- * it. So the program's block of static thread-local storage is searched for the
- * one word that holds this value, and its distance from the thread pointer is
- * the same in every thread. */
+ * The linker puts it somewhere into the thread-local storage of what it makes,
+ * and no name for it can be used from C. But its value is known: Go assembly can
+ * read it. So the blocks of thread-local storage are searched for the one word
+ * that holds this value: that of the program, and of its libraries, one of which
+ * may be Go's (-buildmode=c-shared). Go's linker asks for static storage, where the
+ * word's distance from the thread pointer is the same in every thread. */
 #define _GNU_SOURCE
 #include <link.h>
 
@@ -19,7 +20,7 @@ struct search {
     int hits;
 };
 
-static int search_program(struct dl_phdr_info *info, size_t size, void *p) {
+static int search_object(struct dl_phdr_info *info, size_t size, void *p) {
     struct search *search = p;
     (void)size;
     char *block = info->dlpi_tls_data;
@@ -34,7 +35,7 @@ static int search_program(struct dl_phdr_info *info, size_t size, void *p) {
             }
         }
     }
-    return 1; /* the program itself comes first; its libraries are of no interest */
+    return 0; /* go on with the next one */
 }
 
 /* Called from Go. Returns how often the slot's value was found; the slot is known
@@ -42,7 +43,7 @@ static int search_program(struct dl_phdr_info *info, size_t size, void *p) {
 int fiberlab_find_slot(uintptr_t (*reader)(void)) {
     struct search search = {.value = reader()};
     if (search.value != 0)
-        dl_iterate_phdr(search_program, &search);
+        dl_iterate_phdr(search_object, &search);
     if (search.hits == 1)
         fiberlab_slot_offset = search.offset;
     return search.hits;

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -21,20 +20,22 @@ import (
 func buildAttach(t *testing.T, version string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "attach")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", program,
+	build(t, "go", "build", "-buildvcs=false", "-o", program,
 		"-ldflags", "-X fiberlab/fiber.runtimeVersion="+version, "./trapbody/testdata/attach")
-	build.Env = append(os.Environ(), "CGO_ENABLED=1", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
 	return program
 }
 
-// runAttach runs that program and returns what it wrote and how it ended.
-func runAttach(t *testing.T, program string, env ...string) (string, error) {
+// buildEnv is the environment in which Go builds for the architecture of this program.
+func buildEnv() []string {
+	return append(os.Environ(), "CGO_ENABLED=1", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+}
+
+// runBuilt runs a program that was built and returns what it wrote and how it ended.
+func runBuilt(t *testing.T, program []string, env ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), childPatience)
 	defer cancel()
-	cmd := command(ctx, program)
+	cmd := command(ctx, program...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.ENOEXEC) {
@@ -58,24 +59,24 @@ func TestUnknownRuntimeIsRefused(t *testing.T) {
 	program := buildAttach(t, "go1.99")
 	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
 		choice := fiber.EnvBackend + "=" + b.String()
-		out, err := runAttach(t, program, choice)
+		out, err := runBuilt(t, []string{program}, choice)
 		require.Error(t, err)
 		requireOneLine(t, out, "unsupported Go runtime", "go1.99", fiber.OldestGo, fiber.NewestGo, fiber.EnvRuntime+"=try")
 
-		out, err = runAttach(t, program, choice, fiber.EnvRuntime+"=perhaps")
+		out, err = runBuilt(t, []string{program}, choice, fiber.EnvRuntime+"=perhaps")
 		require.Error(t, err)
 		requireOneLine(t, out, "go1.99")
 
-		out, err = runAttach(t, program, choice, fiber.EnvRuntime+"=try")
+		out, err = runBuilt(t, []string{program}, choice, fiber.EnvRuntime+"=try")
 		require.NoError(t, err, out)
 		require.Equal(t, "ok\n", out)
 	}
 	// Go's own coroutines work on any runtime.
-	out, err := runAttach(t, program, fiber.EnvBackend+"=goroutine")
+	out, err := runBuilt(t, []string{program}, fiber.EnvBackend+"=goroutine")
 	require.NoError(t, err, out)
 	require.Equal(t, "ok\n", out)
 
-	out, err = runAttach(t, program, fiber.EnvBackend+"=nonsense")
+	out, err = runBuilt(t, []string{program}, fiber.EnvBackend+"=nonsense")
 	require.Error(t, err)
 	requireOneLine(t, out, "unknown backend", `"nonsense"`, fiber.EnvBackend, "asm", "ucontext", "goroutine")
 }
