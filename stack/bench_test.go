@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fiberlab/stack"
+	"fiberlab/stack/stacktest"
 )
 
 // BenchmarkGetPut is a stack that is taken and put back: from the idle list, by
@@ -87,6 +88,7 @@ func BenchmarkColour(b *testing.B) {
 		for _, e := range ends {
 			b.Run(fmt.Sprintf("%s/%d", e.name, n), func(b *testing.B) {
 				p := newPool(b, stack.Options{})
+				n := stacktest.Held(b, n)
 				stacks := make([]*stack.Stack, n)
 				words := make([]*uint64, n)
 				for i := range stacks {

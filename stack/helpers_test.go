@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,8 +35,28 @@ func newPool(tb testing.TB, o stack.Options) *stack.Pool {
 		tb.Skip("MADV_GUARD_INSTALL does not work on this kernel: ", err)
 	}
 	require.NoError(tb, err)
-	tb.Cleanup(func() { requireClosed(tb, p) })
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			putLeft(p)
+		}
+		requireClosed(tb, p)
+	})
 	return p
+}
+
+// taken are the stacks that get has taken from each pool, some of which were put back since.
+var taken struct {
+	sync.Mutex
+	stacks map[*stack.Pool][]*stack.Stack
+}
+
+// putLeft puts back what a test that failed still holds: other tests need the mappings.
+func putLeft(p *stack.Pool) {
+	taken.Lock()
+	defer taken.Unlock()
+	for _, st := range taken.stacks[p] {
+		_ = p.Put(st)
+	}
 }
 
 func requireClosed(tb testing.TB, p *stack.Pool) {
@@ -61,6 +82,12 @@ func get(tb testing.TB, p *stack.Pool) *stack.Stack {
 	st, err := p.Get()
 	require.NoError(tb, err)
 	require.NotNil(tb, st)
+	taken.Lock()
+	defer taken.Unlock()
+	if taken.stacks == nil {
+		taken.stacks = map[*stack.Pool][]*stack.Stack{}
+	}
+	taken.stacks[p] = append(taken.stacks[p], st)
 	return st
 }
 

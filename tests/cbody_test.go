@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/stack/stacktest"
 	"fiberlab/tests/cbody"
 )
 
@@ -91,9 +92,10 @@ func TestGoBodySwitchesByC(t *testing.T) {
 func TestManyCBodiesHeld(t *testing.T) {
 	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
-			count := scaled(10_000, 2000)
+			count := stacktest.Held(t, scaled(10_000, 2000))
 			before := fiber.ReadStats()
 			fibers := make([]*fiber.Fiber, count)
+			defer endAfterFailure(t, root, fibers)
 			orders := make([]cbody.Order, count)
 			for i := range fibers {
 				orders[i] = cbody.NewOrder(cbody.Task{Peer: root.Handle(), Turns: 3})

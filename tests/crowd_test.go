@@ -188,6 +188,27 @@ func (w *crowd) leave(t *town) {
 			w.enter(t, c)
 		}
 	}
+	if w.failed.Load() {
+		w.abandon(t)
+	}
+}
+
+// abandon ends all fibers after a failure, by which their bodies return when they are entered. Nobody knows who has which
+// lock then.
+func (w *crowd) abandon(t *town) {
+	for i := range w.places {
+		c := w.places[i].Load()
+		if c == nil {
+			continue
+		}
+		for entries := 0; entries < 100 && c.fiber.State() != fiber.Finished; entries++ {
+			c.town, t.left, t.running = t, nil, c
+			if t.root.SwitchTo(c.fiber) != nil {
+				break
+			}
+		}
+		_ = c.fiber.Close()
+	}
 }
 
 func newCrowd(t *testing.T, b fiber.Backend, places int) *crowd {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/stack/stacktest"
 	"fiberlab/tests/cbody"
 )
 
@@ -216,6 +217,7 @@ func TestModel(t *testing.T) {
 		if count > scaled(10_000, 1000) {
 			continue
 		}
+		count = stacktest.Held(t, count)
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
 			eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 				collecting(t)

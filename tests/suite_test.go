@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
-	"fiberlab/stack"
+	"fiberlab/stack/stacktest"
 )
 
 // envSeed names the environment variable that sets the seed of all random tests,
@@ -38,24 +38,10 @@ func TestMain(m *testing.M) {
 		suiteSeed = seed
 	}
 	backend, err := fiber.Default.Resolve()
-	fmt.Printf("%s %s, default backend %v %v, guards by %v, %s=%d\n",
-		runtime.GOARCH, runtime.Version(), backend, err, guardKind(), envSeed, suiteSeed)
+	guard, guardErr := stacktest.Guard()
+	fmt.Printf("%s %s, default backend %v %v, guards by %v %v, %s=%d\n",
+		runtime.GOARCH, runtime.Version(), backend, err, guard, guardErr, envSeed, suiteSeed)
 	os.Exit(m.Run())
-}
-
-// guardKind is the kind of guard that stacks have on this machine.
-func guardKind() stack.Guard {
-	pool, err := stack.NewPool(stack.Options{})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	kind := pool.Stats().Guard
-	if err := pool.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	return kind
 }
 
 // newRand returns a generator that depends on the seed of the run and the name of
@@ -169,6 +155,26 @@ func enter(t *testing.T, root, f *fiber.Fiber) {
 func leave(t *testing.T, to *fiber.Fiber) bool {
 	t.Helper()
 	return assert.NoError(t, fiber.Current().SwitchTo(to))
+}
+
+// endAfterFailure is for the end of a test that holds many fibers. If the test has failed, it ends and closes those that are
+// there, so that what is left of them does not make other tests fail. Their bodies must switch to root, and return after
+// a bounded number of entries.
+func endAfterFailure(t *testing.T, root *fiber.Fiber, fibers []*fiber.Fiber) {
+	if !t.Failed() {
+		return
+	}
+	for _, f := range fibers {
+		if f == nil {
+			continue
+		}
+		for entries := 0; f.State() == fiber.Suspended && entries < 1000; entries++ {
+			if root.SwitchTo(f) != nil {
+				break
+			}
+		}
+		_ = f.Close()
+	}
 }
 
 // finish closes fibers whose bodies have returned.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/stack/stacktest"
 	"fiberlab/tests/trapbody"
 )
 
@@ -86,16 +87,17 @@ var childHold = newChild("hold Go fibers", func(t childT, b fiber.Backend) {
 func TestHoldManyGoFibers(t *testing.T) {
 	seed := newRand(t).Uint64()
 	runChildOK(t, childHold, fiber.Asm,
-		fmt.Sprintf("%s=%d", envCount, scaled(30_000, 1000)), fmt.Sprintf("%s=%d", envSeedOfChild, seed))
+		fmt.Sprintf("%s=%d", envCount, stacktest.Held(t, scaled(30_000, 1000))), fmt.Sprintf("%s=%d", envSeedOfChild, seed))
 }
 
 func TestHoldManyCFibers(t *testing.T) {
 	eachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		random := newRand(t)
-		n := scaled(50_000, 5000)
+		n := stacktest.Held(t, scaled(50_000, 5000))
 		onRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			stop := collect()
 			fibers := make([]*fiber.Fiber, n)
+			defer endAfterFailure(t, root, fibers)
 			laps := make([]*trapbody.Laps, n)
 			for i := range fibers {
 				laps[i] = trapbody.NewLaps(root.Handle(), 2)
