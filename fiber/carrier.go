@@ -117,6 +117,7 @@ func (c *carrier) run(f *Fiber) {
 		}
 		c.goexit()
 	}()
+	clearResidue() // of the last body, or of the goroutine by which this one was made
 	f.body()
 	returned = true
 }

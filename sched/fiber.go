@@ -20,6 +20,8 @@ type Fiber struct {
 	place  any // what its present task keeps there; only the task itself uses it
 	spare  any // left from its last wait for the next one
 
+	residue fiber.Residue // what tasks leave on its goroutine
+
 	// Guarded by the worker's lock.
 	state    State
 	timedOut bool      // its last wait ended by the deadline

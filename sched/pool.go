@@ -59,6 +59,7 @@ func (w *Worker) makeIdle() {
 // and hands it on to the current one.
 func (f *Fiber) main() {
 	w := f.worker
+	f.residue = fiber.ResidueHere()
 	if !f.ending {
 		w.change(f, Running, WhyCarry)
 		w.run()

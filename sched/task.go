@@ -12,7 +12,8 @@ type Flags uint8
 // given to another one nor stolen.
 const SameThread Flags = 1 << 0
 
-// Task is a function that a worker will call once, on one of its fibers.
+// Task is a function that a worker will call once, on one of its fibers. It begins without
+// labels of the profiler (package pprof) and without debug.SetPanicOnFault, and leaves neither to others.
 type Task struct {
 	Func  func()
 	Flags Flags
@@ -44,6 +45,7 @@ func (w *Worker) execute(f *Fiber, task func()) {
 		if f.place != nil {
 			f.place = nil
 		}
+		f.residue.Clear()
 	}()
 	task()
 	returned = true

@@ -99,7 +99,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 
 // begin makes root, the calling goroutine, the main and current fiber. The lock must not be held.
 func (w *Worker) begin(root *fiber.Fiber) {
-	w.main = &Fiber{fiber: root, worker: w, state: Running}
+	w.main = &Fiber{fiber: root, worker: w, state: Running, residue: fiber.ResidueHere()}
 	root.SetValue(w.main)
 	w.work.lock()
 	w.current = w.main
@@ -181,6 +181,7 @@ func (w *Worker) initialize(proceed func(error)) {
 		initializer(w.id)
 	}
 	w.main.place = nil
+	w.main.residue.Clear()
 	returned = true
 	proceed(nil)
 }

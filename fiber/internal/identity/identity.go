@@ -69,3 +69,14 @@ var stackBound unsafe.Pointer
 // that tells the runtime the lowest and highest address of the C stack it is
 // on. Call it once, before any thread of C enters Go through this package.
 func SetStackBound(fn unsafe.Pointer) { stackBound = fn }
+
+// SetProfLabels gives the calling goroutine the profiler labels at p, which is nil or what
+// the runtime took for a set of labels.
+//
+//go:linkname SetProfLabels runtime/pprof.runtime_setProfLabel
+func SetProfLabels(p unsafe.Pointer)
+
+// ProfLabels returns the calling goroutine's.
+//
+//go:linkname ProfLabels runtime/pprof.runtime_getProfLabel
+func ProfLabels() unsafe.Pointer

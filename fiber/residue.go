@@ -1,0 +1,124 @@
+package fiber
+
+import (
+	"runtime/debug"
+	"sync"
+	"unsafe"
+
+	"fiberlab/fiber/internal/identity"
+)
+
+// Residue is what a function can leave on its goroutine for the function that runs there next:
+// the labels of the profiler (pprof.SetGoroutineLabels) and debug.SetPanicOnFault. A goroutine of
+// its own would take both with it; a fiber's serves one function after the other.
+//
+// The runtime keeps each in a field of the g. Where these are is found by what they hold, so
+// that Clear costs two loads if nothing was left. If they are not found, it costs two calls.
+type Residue struct {
+	labels *unsafe.Pointer
+	fault  *bool
+}
+
+// ResidueHere returns that of the calling goroutine. Only this goroutine may use it.
+func ResidueHere() Residue {
+	at := residueOffsets()
+	if !at.known {
+		return Residue{}
+	}
+	g := pointer(identity.G())
+	return Residue{(*unsafe.Pointer)(unsafe.Add(g, at.labels)), (*bool)(unsafe.Add(g, at.fault))}
+}
+
+// Clear takes it away: the goroutine is without labels, and a fault ends the program.
+func (r *Residue) Clear() {
+	if r.labels == nil || *r.labels != nil || *r.fault {
+		clearResidue()
+	}
+}
+
+// clearResidue is Clear for the calling goroutine, wherever the runtime keeps it.
+func clearResidue() {
+	if identity.ProfLabels() != nil {
+		identity.SetProfLabels(nil)
+	}
+	debug.SetPanicOnFault(false)
+}
+
+// offsets are where a g has its residue, in bytes.
+type offsets struct {
+	labels, fault int
+	known         bool
+}
+
+// residueOffsets finds them on one goroutine and makes sure of them on another.
+var residueOffsets = sync.OnceValue(func() offsets {
+	first := findResidue()
+	second := make(chan offsets)
+	go func() { second <- findResidue() }()
+	if first != <-second {
+		return offsets{}
+	}
+	return first
+})
+
+// mostOfG is how many bytes of a g are searched at most; no release has had a smaller one up to
+// the labels, and the search ends where it finds them.
+const mostOfG = 512
+
+// findResidue finds them in the calling goroutine's g, which comes out as it was.
+func findResidue() offsets {
+	g := pointer(identity.G())
+	before := identity.ProfLabels()
+	marks := new([2][8]uintptr) // an empty slice of labels, to a profiler that comes by
+	at := offsets{labels: findLabels(g, unsafe.Pointer(&marks[0]))}
+	at.known = at.labels >= 0 && at.labels == findLabels(g, unsafe.Pointer(&marks[1]))
+	identity.SetProfLabels(before)
+	if at.known {
+		at.fault, at.known = findFault(g, at.labels)
+	}
+	if !at.known {
+		return offsets{}
+	}
+	return at
+}
+
+// findLabels gives the goroutine these labels and returns where its g has them, or -1.
+func findLabels(g, labels unsafe.Pointer) int {
+	identity.SetProfLabels(labels)
+	defer identity.SetProfLabels(nil)
+	for at := 0; at < mostOfG; at += int(unsafe.Sizeof(g)) {
+		if *(*unsafe.Pointer)(unsafe.Add(g, at)) == labels {
+			return at
+		}
+	}
+	return -1
+}
+
+// findFault returns which byte of the g, before the given one, follows SetPanicOnFault: it is
+// changed to and fro, and all others hold something else at one of the times at least.
+func findFault(g unsafe.Pointer, end int) (at int, found bool) {
+	was := debug.SetPanicOnFault(false)
+	defer debug.SetPanicOnFault(was)
+	hits := make([]int, end)
+	const times = 16
+	for i := range times {
+		set := i%2 == 1
+		debug.SetPanicOnFault(set)
+		for b := range hits {
+			if now := *(*byte)(unsafe.Add(g, b)); now == 0 && !set || now == 1 && set {
+				hits[b]++
+			}
+		}
+	}
+	n := 0
+	for b, h := range hits {
+		if h == times {
+			at = b
+			n++
+		}
+	}
+	return at, n == 1
+}
+
+// pointer makes a pointer of an address that the runtime has given as a number.
+func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }

@@ -1,0 +1,107 @@
+package tests
+
+import (
+	"bytes"
+	"context"
+	"runtime/debug"
+	"runtime/pprof"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+)
+
+const residueLabel = "left behind"
+
+// label gives the calling goroutine a label of the profiler that it does not take away.
+func label() {
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("residue", residueLabel)))
+}
+
+// labelled counts the goroutines that have it.
+func labelled(t *testing.T) int {
+	var profile bytes.Buffer
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
+	return strings.Count(profile.String(), residueLabel)
+}
+
+// leaveResidue leaves all there is, after it has found none.
+func leaveResidue(t *testing.T) {
+	assert.Zero(t, labelled(t), "labels of the last one")
+	assert.False(t, debug.SetPanicOnFault(true), "SetPanicOnFault of the last one")
+	label()
+	assert.NotZero(t, labelled(t))
+}
+
+// Labels of the profiler and SetPanicOnFault end with the task that has set them, however
+// it ends, on whatever fiber it ran and whoever made that.
+func TestTasksLeaveNoResidue(t *testing.T) {
+	eachConfig(t, oneThread, func(t *testing.T, cfg sched.Config) {
+		cfg.Panicked = func(any, []byte) {}
+		cfg.Initializer = func(int) { leaveResidue(t) }
+		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			for range 5 {
+				perform(t, s, func() { leaveResidue(t) })
+				perform(t, s, func() {
+					defer panic("done")
+					leaveResidue(t)
+				})
+			}
+			// The fiber that carries on is made by a task that has labels.
+			for range 3 {
+				p := newSleeper()
+				schedule(t, s, func() {
+					leaveResidue(t)
+					p.task()
+					assert.True(t, debug.SetPanicOnFault(true), "a task keeps it over a wait")
+					assert.NotZero(t, labelled(t), "a task keeps its labels over a wait")
+					label()
+				})
+				p.blocked()
+				perform(t, s, func() {
+					assert.Equal(t, 1, labelled(t), "goroutines with labels: that of the task that waits")
+					assert.False(t, debug.SetPanicOnFault(true))
+				})
+				p.wake()
+				p.over.wait()
+			}
+			perform(t, s, func() { assert.Zero(t, labelled(t)) })
+		})
+	})
+}
+
+// A goroutine that is bound keeps its own, and they do not reach its tasks.
+func TestBoundGoroutineKeepsItsLabels(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b fiber.Backend) {
+		defer pprof.SetGoroutineLabels(context.Background())
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		label()
+		onScheduler(t, sched.Config{Backend: b}, func(t *testing.T, s *sched.Scheduler) {
+			for range 5 {
+				perform(t, s, func() {
+					assert.False(t, debug.SetPanicOnFault(false))
+					assert.Equal(t, 1, labelled(t), "goroutines with labels: the one that is bound")
+				})
+			}
+		})
+		assert.Equal(t, 1, labelled(t))
+		assert.True(t, debug.SetPanicOnFault(true))
+	})
+}
+
+// A body leaves none to the next fiber on its carrier.
+func TestBodiesLeaveNoResidue(t *testing.T) {
+	eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
+		for range 5 {
+			f := newFiber(t, root.Backend(), "labelled", func() {
+				leaveResidue(t)
+			})
+			enter(t, root, f)
+			finish(t, f)
+		}
+	})
+}
