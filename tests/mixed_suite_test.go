@@ -8,9 +8,9 @@ import (
 )
 
 // mixedWorkers are the numbers of workers that the tests of primitives run with. Under
-// -short, fewer will do, but not for the race detector.
+// -short and in an emulator fewer will do, but not for the race detector.
 func mixedWorkers() []int {
-	if testing.Short() && !raceDetector {
+	if (testing.Short() || slow()) && !raceDetector {
 		return []int{0, 2}
 	}
 	return []int{0, 1, 2, 8}

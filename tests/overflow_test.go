@@ -55,7 +55,7 @@ func TestOverflow(t *testing.T) {
 	for _, guard := range guards {
 		for _, name := range overflows {
 			for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
-				if testing.Short() && (guard != stack.GuardAuto || b != fiber.Asm) && name != overflows[0] {
+				if (testing.Short() || slow()) && (guard != stack.GuardAuto || b != fiber.Asm) && name != overflows[0] {
 					continue
 				}
 				t.Run(fmt.Sprintf("%v guards/%s/%v", guard, name, b), func(t *testing.T) {

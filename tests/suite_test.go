@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/asm/ctest"
 	"fiberlab/fiber"
 	"fiberlab/stack/stacktest"
 )
@@ -39,8 +40,12 @@ func TestMain(m *testing.M) {
 	}
 	backend, err := fiber.Default.Resolve()
 	guard, guardErr := stacktest.Guard()
-	fmt.Printf("%s %s, default backend %v %v, guards by %v %v, %s=%d\n",
-		runtime.GOARCH, runtime.Version(), backend, err, guard, guardErr, envSeed, suiteSeed)
+	sizes := "full sizes"
+	if scaled(1, 0) == 0 {
+		sizes = "short sizes"
+	}
+	fmt.Printf("%s %s, default backend %v %v, guards by %v %v, %s, %s=%d\n",
+		runtime.GOARCH, runtime.Version(), backend, err, guard, guardErr, sizes, envSeed, suiteSeed)
 	os.Exit(m.Run())
 }
 
@@ -60,10 +65,12 @@ func newRand(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(suiteSeed, salt))
 }
 
-// scaled returns the size of a heavy test: short under -short and the race
-// detector, full otherwise.
+// slow tells whether this program runs many times slower than others do: in an emulator or under the race detector.
+func slow() bool { return raceDetector || ctest.Emulated() }
+
+// scaled returns the size of a heavy test: short under -short and in a slow program, full otherwise.
 func scaled(full, short int) int {
-	if testing.Short() || raceDetector {
+	if testing.Short() || slow() {
 		return short
 	}
 	return full
