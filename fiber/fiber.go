@@ -1,6 +1,7 @@
 package fiber
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -158,32 +159,61 @@ func (f *Fiber) State() State {
 // be thrown away, because what they hold would be lost. If the pool is full, Close
 // waits until the carrier's identity has been dropped.
 func (f *Fiber) Close() error {
+	c, err := f.leaveCarrier()
+	if err != nil || carriers.keep(c) {
+		return err
+	}
+	if err := retire([]*carrier{c}); err != nil {
+		return &Error{"close", f.name, err}
+	}
+	return nil
+}
+
+// CloseAll closes each of fibers as Close does, but waits only once for all whose
+// identities are dropped. It returns the errors of those that it could not close, joined.
+func CloseAll(fibers ...*Fiber) error {
+	var errs []error
+	var surplus []*carrier
+	for _, f := range fibers {
+		if c, err := f.leaveCarrier(); err != nil {
+			errs = append(errs, err)
+		} else if !carriers.keep(c) {
+			surplus = append(surplus, c)
+		}
+	}
+	if len(surplus) > 0 {
+		if err := retire(surplus); err != nil {
+			errs = append(errs, &Error{"close", "", err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// leaveCarrier makes f Closed, if it may be, and returns its carrier, which is nobody's then.
+func (f *Fiber) leaveCarrier() (*carrier, error) {
 	if f == nil || f.carrier == nil {
-		return &Error{"close", "", ErrNotMade}
+		return nil, &Error{"close", "", ErrNotMade}
 	}
 	c := f.carrier
 	for {
 		word := c.state.Load()
 		if word&^stateMask != f.generation {
-			return &Error{"close", f.name, ErrClosed}
+			return nil, &Error{"close", f.name, ErrClosed}
 		}
 		if f.isRoot() {
-			return &Error{"close", f.name, ErrRoot}
+			return nil, &Error{"close", f.name, ErrRoot}
 		}
 		switch State(word & stateMask) {
 		case Running:
-			return &Error{"close", f.name, ErrRunning}
+			return nil, &Error{"close", f.name, ErrRunning}
 		case Suspended, moving:
-			return &Error{"close", f.name, ErrSuspended}
+			return nil, &Error{"close", f.name, ErrSuspended}
 		case Closed:
-			return &Error{"close", f.name, ErrClosed}
+			return nil, &Error{"close", f.name, ErrClosed}
 		}
 		if c.state.CompareAndSwap(word, f.generation|uint64(Closed)) {
 			c.unload()
-			if err := carriers.give(c); err != nil {
-				return &Error{"close", f.name, err}
-			}
-			return nil
+			return c, nil
 		}
 	}
 }

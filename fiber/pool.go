@@ -162,27 +162,27 @@ func (p *pool) stackPool(o stack.Options) (*stack.Pool, error) {
 	return s, nil
 }
 
-// give takes back a carrier whose fiber is closed. It keeps it if the pool has
-// room for its kind, and always if it cannot be ended; otherwise it retires it, which blocks
-// until the carrier's identity is dropped.
-func (p *pool) give(c *carrier) error {
+// keep takes back a carrier whose fiber is closed, and tells whether that is all that is to be
+// done. It is not if the carrier can be ended, and the pool has no room for its kind:
+// the caller must retire it then, which blocks.
+func (p *pool) keep(c *carrier) bool {
 	p.inUse.Add(-1)
 	if c.co != nil && c.co.in == nil {
-		return nil // it has ended, or never begun
+		return true // it has ended, or never begun
 	}
 	goexits := c.goexits.Load()
 	if goexits >= mostGoexits {
-		return nil // neither can it be ended nor serve much longer
+		return true // neither can it be ended nor serve much longer
 	}
 	p.mu.Lock()
-	if idle := p.of(c.kind); len(idle.carriers) < idle.most || goexits > 0 {
-		idle.carriers = append(idle.carriers, c)
-		p.count(c.kind, 1)
-		p.mu.Unlock()
-		return nil
+	defer p.mu.Unlock()
+	idle := p.of(c.kind)
+	if len(idle.carriers) >= idle.most && goexits == 0 {
+		return false
 	}
-	p.mu.Unlock()
-	return retire([]*carrier{c})
+	idle.carriers = append(idle.carriers, c)
+	p.count(c.kind, 1)
+	return true
 }
 
 // scrap gives back the stack and the control block of c, which is at rest and has

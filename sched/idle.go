@@ -12,6 +12,14 @@ func (w *Worker) waitForWork() {
 	if w.hasWork() {
 		return
 	}
+	if len(w.ended) > 0 {
+		w.work.unlock()
+		w.reap()
+		w.work.lock()
+		if w.hasWork() {
+			return
+		}
+	}
 	if w.mode == multiThreaded {
 		deadline := w.work.waiting.next()
 		w.bell.hush()

@@ -75,16 +75,23 @@ func (f *Fiber) main() {
 	last := len(q.all) - 1
 	q.all[f.index], q.all[last].index = q.all[last], f.index
 	q.all = q.all[:last]
-	q.ended = append(q.ended, f)
+	w.ended = append(w.ended, f.fiber)
 }
 
-// closeEnded gives back the stacks of the fibers that have ended.
-func (w *Worker) closeEnded() {
-	for _, f := range w.work.ended {
-		if err := f.fiber.Close(); err != nil {
-			panic(err)
-		}
+// mostEnded is how many fibers that have ended a worker keeps, and ends in a row with its lock
+// held. To drop an identity is a round trip to another goroutine, once for all that are closed together.
+const mostEnded = 128
+
+// closeFibers is replaced by tests.
+var closeFibers = fiber.CloseAll
+
+// reap gives back the stacks of the fibers that have ended. It blocks while identities are
+// dropped. The worker's own thread must call it, and the lock must not be held.
+func (w *Worker) reap() {
+	w.work.mustNotHold("reap")
+	if err := closeFibers(w.ended...); err != nil {
+		panic(err)
 	}
-	clear(w.work.ended)
-	w.work.ended = w.work.ended[:0]
+	clear(w.ended)
+	w.ended = w.ended[:0]
 }

@@ -40,6 +40,9 @@ func (w *Worker) runUntilIdle() {
 				w.scheduler.rouse()
 			}
 			w.execute(f, task.Func)
+			if len(w.ended) >= mostEnded {
+				w.reap()
+			}
 			q.lock()
 		default:
 			return

@@ -51,16 +51,20 @@ func (w *Worker) runOthers() {
 }
 
 // endFibers ends all fibers but the main one, on which it must be called when the
-// worker is finished, with the lock held.
+// worker is finished, with the lock held. It releases the lock now and then.
 func (w *Worker) endFibers() {
 	w.work.mustHold("endFibers")
-	for len(w.work.idle) > 0 {
-		f := w.work.takeIdle()
-		f.ending = true
-		w.current = f
-		for w.current != w.main {
-			w.enter(w.main, w.current)
+	for len(w.work.idle) > 0 || len(w.ended) > 0 {
+		for len(w.work.idle) > 0 && len(w.ended) < mostEnded {
+			f := w.work.takeIdle()
+			f.ending = true
+			w.current = f
+			for w.current != w.main {
+				w.enter(w.main, w.current)
+			}
 		}
+		w.work.unlock()
+		w.reap()
+		w.work.lock()
 	}
-	w.closeEnded()
 }

@@ -171,9 +171,6 @@ func (w *Worker) arrived(f *Fiber, err error) {
 		f.where = callers()
 		w.enter(f, w.asker)
 	}
-	if w.current == f && len(w.work.ended) > 0 {
-		w.closeEnded()
-	}
 }
 
 // enter switches from the fiber that runs to another one.

@@ -47,9 +47,10 @@ type Worker struct {
 	done     chan struct{} // closed when a multi-threaded worker's thread is through
 
 	// Only the worker's own thread uses these.
-	loot   queue[Task] // on its way from a victim: empty between two attempts to steal
-	spared bool        // the last attempt has left tasks to one who was just being woken
-	turn   int         // goes round the workers
+	loot   queue[Task]    // on its way from a victim: empty between two attempts to steal
+	spared bool           // the last attempt has left tasks to one who was just being woken
+	turn   int            // goes round the workers
+	ended  []*fiber.Fiber // have ended, and wait to be closed; see reap
 	random *rand.Rand
 
 	// These, too, with the lock held.
@@ -70,7 +71,6 @@ type work struct {
 	waiting waitingFibers // Waiting, by deadline
 	idle    []*Fiber      // Idle; the one that ran last is taken first
 	all     []*Fiber      // every one that is not ended
-	ended   []*Fiber      // to be closed by whoever runs next
 	blocked int           // how many are Yielded, Waiting or, after that, Queued
 
 	resumed  int  // fibers resumed since the last task was begun
