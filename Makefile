@@ -98,15 +98,15 @@ test-foreign-guarded:
 	@scripts/need go certs cc foreign
 	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_SKIP) $(GUARDED_PKGS)
 
-race: ## run the tests under the race detector
+race: ## run them, in short sizes, under the race detector
 	@scripts/need go certs cc
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -race $(PKGS)
 
-test-oldest: ## run the tests with the oldest Go that is supported, which Go fetches itself
+test-oldest: ## run them, in short sizes, with the oldest Go that is supported, which Go fetches itself
 	@scripts/need go certs cc
 	$(SWITCH_TESTS)
-	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) $(PKGS)
+	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(PKGS)
 
 bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them
 	@scripts/need go certs cc
