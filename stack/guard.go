@@ -20,9 +20,13 @@ const (
 	// in two at each guard, and the kernel bounds the number of mappings of a
 	// process (vm.max_map_count): there is room for about 32,000 stacks.
 	GuardMprotect
+	// GuardNone leaves the pages out: a stack begins where its neighbour ends, and a function that
+	// overflows it writes to the neighbour in silence. It is for memory that is no fiber's
+	// stack, and to show what a guard prevents; fibers always have guards.
+	GuardNone
 )
 
-// String returns "auto", "madvise" or "mprotect".
+// String returns "auto", "madvise", "mprotect" or "none".
 func (g Guard) String() string {
 	switch g {
 	case GuardAuto:
@@ -31,6 +35,8 @@ func (g Guard) String() string {
 		return "madvise"
 	case GuardMprotect:
 		return "mprotect"
+	case GuardNone:
+		return "none"
 	}
 	return fmt.Sprintf("Guard(%d)", uint8(g))
 }
@@ -51,10 +57,10 @@ func (g Guard) resolve() (Guard, error) {
 			return g, fmt.Errorf("%w: MADV_GUARD_INSTALL needs Linux 6.13 and memory that is not locked: use GuardAuto or GuardMprotect", ErrGuard)
 		}
 		return g, nil
-	case GuardMprotect:
+	case GuardMprotect, GuardNone:
 		return g, nil
 	}
-	return g, fmt.Errorf("%w: %v is no kind of guard: use GuardAuto, GuardMadvise or GuardMprotect", ErrGuard, g)
+	return g, fmt.Errorf("%w: %v is no kind of guard: use GuardAuto, GuardMadvise, GuardMprotect or GuardNone", ErrGuard, g)
 }
 
 // protect makes the guard of st, which is held by the caller alone. When it

@@ -46,7 +46,7 @@ func NewPool(o Options) (*Pool, error) {
 // stride is the number of bytes from one guard to the next.
 func (p *Pool) stride() uintptr { return p.guardSize + p.size }
 
-// Get returns a stack with a guard below it. Its bytes are whatever its last
+// Get returns a stack with a guard below it, unless the pool has GuardNone. Its bytes are whatever its last
 // user left, or zero. The error is ErrExhausted, after which the pool is as
 // before, ErrClosed, or with GuardMadvise in locked memory ErrGuard.
 func (p *Pool) Get() (*Stack, error) {
@@ -64,7 +64,7 @@ func (p *Pool) Get() (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.guarded.Load() {
+	if st.guarded.Load() || p.guard == GuardNone {
 		return st, nil
 	}
 	if err := p.protect(st); err != nil {
