@@ -117,6 +117,7 @@ extern uint32_t fiberlab_preemptions;
 int fiberlab_watch_preemption(void);
 int fiberlab_find_tid(uintptr_t m);
 int fiberlab_verify_tid(uintptr_t m);
+void fiberlab_lending(fiberlab_fiber *f, uintptr_t m);
 void fiberlab_lent(fiberlab_fiber *f, uintptr_t m);
 void fiberlab_back(fiberlab_fiber *f);
 
@@ -125,6 +126,7 @@ enum { FIBERLAB_SEARCHED_M = 64 };
 int fiberlab_find_p(uintptr_t m, const uintptr_t then[FIBERLAB_SEARCHED_M]);
 int fiberlab_verify_p(uintptr_t m, const uintptr_t then[FIBERLAB_SEARCHED_M]);
 void fiberlab_use_p(int use);
+uintptr_t fiberlab_m(void);
 uintptr_t *fiberlab_p(void);
 
 /* fpu.c */

@@ -57,9 +57,11 @@ uint64_t fiberlab_stack_bound_answers;
 void fiberlab_stack_bound(uintptr_t bounds[2]) {
     fiberlab_fiber *current = fiberlab_thread_self()->current;
     if (current == NULL || current->root) {
+        fiberlab_lending(NULL, fiberlab_m());
         x_cgo_getstackbound(bounds);
         return;
     }
+    fiberlab_lending(current, fiberlab_m());
     bounds[0] = current->stack_lo;
     bounds[1] = current->stack_hi;
     current->p = fiberlab_p();

@@ -1,30 +1,51 @@
 /* Keeping the runtime able to interrupt fibers.
  *
  * To interrupt a goroutine that does not come to rest by itself, the runtime marks
- * its M and sends SIGURG to the M's thread. The handler clears the mark of the M
- * that it finds running there; until then no further signal is sent to this M. Two
- * things go wrong with fibers, and then a loop without calls holds up the collector
- * for as long as it runs:
+ * its M and sends SIGURG to the M's thread. The handler counts the request as met and
+ * clears the mark of the M that it finds running there; until then no further signal
+ * is sent to this M. Three things go wrong, and then a loop without calls holds up the
+ * collector for as long as it runs:
  *
  * The fiber has left its thread before the signal comes, so that another M's mark is
  * cleared and its own stays for good. Hence whoever comes back to a thread after any
- * such signal sends itself one more.
+ * such signal does for its own M what the handler would have done.
+ *
+ * The signal meets an M that was lent to C and is back in C, where the runtime's handler
+ * ignores it, or one that was just dropped. Its mark outlives even the lending. Hence the
+ * handler's part is done for the one, here, and for the other when it is lent again. Plain
+ * threads of C have the same trouble, and the same remedy.
  *
  * The fiber has come to another thread than the one that its M was lent on, so that
- * the signal goes astray. Hence the thread's number in the M is put right. Where in
- * the M that is, is found as the g slot is: by its value, on two threads. If it is
- * not found, fibers that have moved cannot be interrupted; all else works.
+ * the signal goes astray. Hence the thread's number in the M is put right.
+ *
+ * Where in the M the words are is found as the g slot is, on two threads: the number by
+ * its value, the count and the mark by what the handler does to them. Without the first,
+ * fibers that have moved cannot be interrupted; without the others, whoever comes back
+ * sends itself one more signal, and C bodies stay exposed. All else works.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
 
 #include "core.h"
 
-/* Signals that have arrived, on any thread, but those of fiberlab_preempt_again. */
+/* Signals that have arrived, on any thread, but those that clear_mark sends. */
 uint32_t fiberlab_preemptions;
 
 static struct sigaction go_action;
 static __thread volatile sig_atomic_t again __attribute__((tls_model("initial-exec")));
+
+static int tid_word = -1;   /* of 64 bits */
+static int count_word = -1; /* of 32 bits, as the next */
+static int mark_word = -1;
+
+/* What the runtime's handler does for an M with a mark. */
+static void acknowledge(uintptr_t m) {
+    uint32_t *words = (uint32_t *)m;
+    if (mark_word < 0 || !m || !__atomic_load_n(words + mark_word, __ATOMIC_RELAXED))
+        return;
+    __atomic_fetch_add(words + count_word, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(words + mark_word, 0, __ATOMIC_SEQ_CST);
+}
 
 static void on_preemption(int sig, siginfo_t *info, void *context) {
     if (again)
@@ -32,6 +53,7 @@ static void on_preemption(int sig, siginfo_t *info, void *context) {
     else
         __atomic_fetch_add(&fiberlab_preemptions, 1, __ATOMIC_RELAXED);
     fiberlab_pass_on(&go_action, sig, info, context);
+    acknowledge(fiberlab_m());
 }
 
 /* Puts the count before Go's own handler. Call it once. Returns 0, or an errno. */
@@ -39,17 +61,62 @@ int fiberlab_watch_preemption(void) {
     return fiberlab_watch(SIGURG, on_preemption, &go_action);
 }
 
-/* Makes the runtime clear the mark of the M that the calling fiber runs on. */
-static void preempt_again(fiberlab_fiber *f) {
+/* Clears the mark of the M that the calling fiber runs on, or makes the runtime do so. */
+static void clear_mark(fiberlab_fiber *f) {
+    uintptr_t m = fiberlab_m();
     f->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED);
-    again = 1;
-    raise(SIGURG);
+    if (m && mark_word >= 0)
+        acknowledge(m);
+    else {
+        again = 1;
+        raise(SIGURG);
+    }
 }
 
-/* How many words of an M are searched; it has many more. */
-enum { SEARCHED = 32 };
+/* How many words of an M are searched; it has more of both. */
+enum { SEARCHED = 32, SEARCHED_32 = 320, SIGNALS = 3 };
 
-static int tid_word = -1;
+/* The count is the one word that grows by 1 with each signal. A signal of the runtime's own
+ * may come in between; then it is not found, and the caller tries again. */
+static int find_count(volatile uint32_t *words) {
+    uint32_t then[SEARCHED_32];
+    for (int i = 0; i < SEARCHED_32; i++)
+        then[i] = words[i];
+    for (int i = 0; i < SIGNALS; i++)
+        raise(SIGURG);
+    int hits = 0, at = -1;
+    for (int i = 0; i < SEARCHED_32; i++)
+        if (words[i] - then[i] == SIGNALS) {
+            hits++;
+            at = i;
+        }
+    return hits == 1 ? at : -1;
+}
+
+/* Whether a signal makes a 0 of the 1 that is put there: the runtime would have put it there itself
+ * before it sent the signal. Leaves any other word as it was. */
+static int is_mark(uint32_t *word) {
+    uint32_t none = 0, one = 1;
+    if (!__atomic_compare_exchange_n(word, &none, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return 0;
+    raise(SIGURG);
+    return !__atomic_compare_exchange_n(word, &one, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* The two stand side by side. */
+static void find_mark(uintptr_t m) {
+    uint32_t *words = (uint32_t *)m;
+    int count = -1;
+    for (int attempts = 0; count < 1 && attempts < 10; attempts++)
+        count = find_count(words);
+    if (count < 1)
+        return;
+    count_word = count;
+    if (is_mark(words + count + 1))
+        mark_word = count + 1;
+    else if (is_mark(words + count - 1))
+        mark_word = count - 1;
+}
 
 /* Called from Go on a thread that the runtime has made; m is its M. Returns how often
  * the thread's number was found; the word is known if that is exactly once. */
@@ -61,22 +128,34 @@ int fiberlab_find_tid(uintptr_t m) {
             at = i;
         }
     tid_word = hits == 1 ? at : -1;
+    find_mark(m);
     return hits;
 }
 
-/* The same on another thread. Forgets the word if it is not the right one. */
+/* The same on another thread. Forgets the words if they are not the right ones. */
 int fiberlab_verify_tid(uintptr_t m) {
     if (tid_word >= 0 && ((uint64_t *)m)[tid_word] != (uint64_t)gettid())
         tid_word = -1;
+    if (mark_word >= 0 && !is_mark((uint32_t *)m + mark_word))
+        mark_word = -1;
     return tid_word >= 0;
 }
 
-/* Called from Go by the running fiber f once it has been lent m, which may still
- * have a mark from its last owner. */
+/* Called on the way into Go by a thread that has just been lent m, for a fiber or for C
+ * itself: f is NULL then. m may still have a mark from its last owner. */
+void fiberlab_lending(fiberlab_fiber *f, uintptr_t m) {
+    acknowledge(m);
+    if (f) {
+        f->m = tid_word >= 0 && m ? (uint64_t *)m + tid_word : NULL;
+        f->tid = fiberlab_thread_self()->tid;
+    }
+}
+
+/* Called from Go by the running fiber f once it has been lent m. Not all of what
+ * fiberlab_lending does may have been possible. */
 void fiberlab_lent(fiberlab_fiber *f, uintptr_t m) {
-    f->m = tid_word >= 0 ? (uint64_t *)m + tid_word : NULL;
-    f->tid = fiberlab_thread_self()->tid;
-    preempt_again(f);
+    fiberlab_lending(f, m);
+    clear_mark(f);
 }
 
 /* Called by the fiber f, which has an identity, when it has come back to a thread. */
@@ -85,8 +164,8 @@ void fiberlab_back(fiberlab_fiber *f) {
     int moved = f->m && f->tid != tid;
     if (moved) {
         f->tid = tid;
-        __atomic_store_n(f->m, (uint64_t)tid, __ATOMIC_RELAXED);
+        __atomic_store_n(f->m, (uint64_t)tid, __ATOMIC_SEQ_CST);
     }
     if (moved || f->preemptions != __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED))
-        preempt_again(f);
+        clear_mark(f);
 }

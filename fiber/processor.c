@@ -83,10 +83,14 @@ void fiberlab_use_p(int use) {
     used = use;
 }
 
-/* The word in which the M that the calling thread runs on remembers its P, or NULL
- * if it is not known. */
+/* The M that the calling thread runs on, or 0 if it has none or that is not known. Signal
+ * handlers may call it. */
+uintptr_t fiberlab_m(void) {
+    return used && current_g() ? current_g()[m_word] : 0;
+}
+
+/* The word in which that M remembers its P, or NULL if it is not known. */
 uintptr_t *fiberlab_p(void) {
-    if (!used)
-        return NULL;
-    return (uintptr_t *)current_g()[m_word] + p_word;
+    uintptr_t m = fiberlab_m();
+    return m ? (uintptr_t *)m + p_word : NULL;
 }

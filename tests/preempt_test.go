@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/tests/cbody"
+	"fiberlab/tests/trapbody"
 )
 
 // The runtime interrupts a loop without calls by a signal to the thread that it
@@ -106,4 +108,94 @@ func TestPreemptionAfterAMove(t *testing.T) {
 		require.Equal(t, scaled(8, 5), rounds)
 		finish(t, mover)
 	})
+}
+
+// interruptions is how many callbacks in turn wait to be interrupted. Marks that outlive the
+// lending of their M have been seen after 4 to 500.
+const interruptions = 1200
+
+// waitForStops runs do, which calls its argument again and again. That waits in a loop without calls
+// until the world has been stopped once more, for which the loop must be interrupted: if it is not, the
+// child hangs.
+func waitForStops(do func(loop func())) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	var stops atomic.Int64
+	var over atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var stats runtime.MemStats
+		for !over.Load() {
+			runtime.ReadMemStats(&stats)
+			stops.Add(1)
+		}
+	}()
+	do(func() {
+		for until := stops.Load() + 1; stops.Load() < until; {
+		}
+	})
+	over.Store(true)
+	<-done
+}
+
+var (
+	childInterruptsBodies = newChild("interrupts C bodies", func(t childT, b fiber.Backend) {
+		root, err := fiber.Attach(b)
+		require.NoError(t, err)
+		waitForStops(func(loop func()) {
+			for range interruptions / 3 {
+				order := cbody.NewOrder(cbody.Task{Turns: 3, Callback: loop})
+				f, err := fiber.NewC(fiber.Config{Backend: b}, cbody.Call, order.Pointer())
+				require.NoError(t, err)
+				require.NoError(t, root.SwitchTo(f))
+				require.NoError(t, f.Close())
+				order.Free()
+			}
+		})
+	})
+	childInterruptsThreads = newChild("interrupts threads of C", func(t childT, b fiber.Backend) {
+		require.NoError(t, fiber.Supported())
+		waitForStops(func(loop func()) {
+			for range interruptions {
+				require.NoError(t, trapbody.CallOnThread(loop))
+			}
+		})
+	})
+	childInterruptsMoved = newChild("interrupts C bodies after a move", func(t childT, b fiber.Backend) {
+		waitForStops(func(loop func()) {
+			for range interruptions / 30 {
+				var here *fiber.Fiber
+				order := cbody.NewOrder(cbody.Task{Turns: 3, Callback: func() {
+					loop()
+					require.NoError(t, fiber.Current().SwitchTo(here))
+					loop()
+				}})
+				f, err := fiber.NewC(fiber.Config{Backend: b}, cbody.Call, order.Pointer())
+				require.NoError(t, err)
+				for f.State() != fiber.Finished {
+					require.NoError(t, onLockedGoroutine(func() {
+						here, err = fiber.Attach(b)
+						require.NoError(t, err)
+						require.NoError(t, here.SwitchTo(f))
+						require.NoError(t, here.Detach())
+					}))
+				}
+				require.NoError(t, f.Close())
+				order.Free()
+			}
+		})
+	})
+)
+
+// A loop without calls in a Go function that C calls can be interrupted, whatever the M that is lent
+// to it has been through: on a C body's fiber, on one that has moved, and on a plain thread of C.
+func TestPreemptionOfCallbacks(t *testing.T) {
+	for _, name := range []string{childInterruptsBodies, childInterruptsThreads, childInterruptsMoved} {
+		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+			if name == childInterruptsThreads && b != fiber.Asm {
+				continue
+			}
+			t.Run(name+"/"+b.String(), func(t *testing.T) { runChildOK(t, name, b) })
+		}
+	}
 }
