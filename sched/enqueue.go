@@ -15,6 +15,32 @@ import "fmt"
 // closing may still enqueue more.
 func (s *Scheduler) Enqueue(t Task) error { return s.enqueue(t, s.worker()) }
 
+// EnqueueOn queues a task on the multi-threaded worker of that number, which alone may
+// begin it. So tasks that will wait for most of their time can be spread over
+// the workers: a fiber stays on the worker that has begun its task. See Enqueue for the rest; the
+// error is ErrNoSuchWorker if there is none of that number. A scheduler that is closing ends
+// each worker as soon as that has nothing to do: then it is ErrClosed, for tasks too.
+func (s *Scheduler) EnqueueOn(worker int, t Task) error {
+	switch own := s.worker(); {
+	case t.Func == nil:
+		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilTask)
+	case worker < 0 || worker >= len(s.workers):
+		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker)
+	case own == nil && s.closing.Load():
+		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
+	}
+	t.Flags |= SameThread
+	w := s.workers[worker]
+	if !w.inbox.put(t) {
+		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
+	}
+	w.bell.ring()
+	return nil
+}
+
+// Go is Enqueue of f, without flags.
+func (s *Scheduler) Go(f func()) error { return s.enqueue(Task{Func: f}, s.worker()) }
+
 // enqueue is Enqueue by a caller that runs on own, or on no worker of s if that is nil.
 func (s *Scheduler) enqueue(t Task, own *Worker) error {
 	if t.Func == nil {

@@ -20,6 +20,8 @@ func (w *Worker) waitForWork() {
 			return
 		}
 	}
+	w.work.counts.rest()
+	defer w.work.counts.work()
 	if w.mode == multiThreaded {
 		deadline := w.work.waiting.next()
 		w.bell.hush()
@@ -65,7 +67,7 @@ func (w *Worker) sleep(limit time.Duration) {
 		limit = max(time.Duration(deadline-now()), 0)
 	}
 	w.bell.hush()
-	s := w.scheduler
+	s, slept := w.scheduler, uint64(0)
 	if w.mode == multiThreaded {
 		w.summoned.Store(false)
 		s.asleep.add(w.id)
@@ -80,9 +82,11 @@ func (w *Worker) sleep(limit time.Duration) {
 		began := now()
 		w.bell.sleep(limit, w.spin.brief)
 		w.spin.slept(now() - began)
+		slept = 1
 	}
 	if w.mode == multiThreaded {
 		s.asleep.remove(w.id)
 	}
 	w.work.lock()
+	w.work.counts.sleeps += slept
 }

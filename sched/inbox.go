@@ -11,7 +11,8 @@ type inbox struct {
 	waiting atomic.Int64 // how many tasks it holds, to be read without the lock
 	mu      sync.Mutex
 	tasks   queue[Task]
-	closed  bool // the worker has stopped
+	pinned  queue[Task] // those that are SameThread
+	closed  bool        // the worker has stopped
 }
 
 // put adds a task, or tells that the worker takes no more.
@@ -19,17 +20,30 @@ func (b *inbox) put(t Task) bool {
 	b.mu.Lock()
 	open := !b.closed
 	if open {
-		b.tasks.push(t)
-		b.waiting.Store(int64(b.tasks.count))
+		if t.Flags&SameThread != 0 {
+			b.pinned.push(t)
+		} else {
+			b.tasks.push(t)
+		}
+		b.waiting.Store(int64(b.tasks.count + b.pinned.count))
 	}
 	b.mu.Unlock()
 	return open
 }
 
-// take moves up to n tasks to the end of a queue.
+// take moves up to n tasks, but no SameThread ones, to the end of a queue.
 func (b *inbox) take(to *queue[Task], n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.tasks.moveTo(to, min(n, b.tasks.count))
+	b.waiting.Store(int64(b.tasks.count + b.pinned.count))
+}
+
+// takeOwn is take, and moves all SameThread tasks to the end of another queue; only the owner may call it.
+func (b *inbox) takeOwn(to, pinned *queue[Task], n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pinned.moveTo(pinned, b.pinned.count)
 	b.tasks.moveTo(to, min(n, b.tasks.count))
 	b.waiting.Store(int64(b.tasks.count))
 }
@@ -38,6 +52,6 @@ func (b *inbox) take(to *queue[Task], n int) {
 func (b *inbox) close() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.closed = b.tasks.empty()
+	b.closed = b.tasks.empty() && b.pinned.empty()
 	return b.closed
 }

@@ -32,7 +32,7 @@ const rest = time.Millisecond
 // that cannot be done it tells so, and waits until a fiber is queued or it is
 // time for the next attempt.
 func (w *Worker) makeIdle() {
-	f := &Fiber{worker: w, state: Idle, id: int(w.work.counts.Made) + 1}
+	f := &Fiber{worker: w, state: Idle, id: int(w.work.counts.made) + 1}
 	w.work.unlock()
 	cfg := &w.scheduler.cfg
 	var err error
@@ -48,7 +48,7 @@ func (w *Worker) makeIdle() {
 	}
 	f.fiber.SetValue(f)
 	w.work.lock()
-	w.work.counts.Made++
+	w.work.counts.made++
 	f.index = len(w.work.all)
 	w.work.all = append(w.work.all, f)
 	w.work.idle = append(w.work.idle, f)

@@ -31,7 +31,7 @@ func (w *Worker) runUntilIdle() {
 		case w.hasTask():
 			q.resumed = 0
 			q.begun++
-			q.counts.Tasks++
+			q.counts.tasks++
 			task := w.nextTask()
 			// What comes to this worker from now on finds it busy, and wakes another.
 			more := w.mode == multiThreaded && (!q.tasks.empty() || w.inbox.waiting.Load() > 0)
@@ -84,7 +84,7 @@ func (w *Worker) look() {
 		if q.tasks.empty() {
 			most = math.MaxInt // all there is, which takes no longer than one
 		}
-		w.inbox.take(&q.tasks, most)
+		w.inbox.takeOwn(&q.tasks, &q.pinned, most)
 		q.begun = 0
 	}
 }
@@ -154,7 +154,7 @@ func (w *Worker) fiberIsNext() bool {
 func (w *Worker) nextTask() Task {
 	w.work.mustHold("nextTask")
 	q := &w.work
-	if q.tasks.empty() || !q.pinned.empty() && q.counts.Tasks&1 == 0 {
+	if q.tasks.empty() || !q.pinned.empty() && q.counts.tasks&1 == 0 {
 		return q.pinned.pop()
 	}
 	return q.tasks.pop()

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -111,6 +112,32 @@ func (s *Scheduler) watch(w *Worker) {
 	s.running--
 	s.reports++
 	s.changed.Broadcast()
+}
+
+// Run is the whole life of a scheduler: it makes one, binds it, calls f, and when f has returned
+// it unbinds and closes it, which waits for all tasks. f finds the scheduler by Get.
+//
+// Run calls f on the calling goroutine, also if that panics or calls Goexit. Its errors are those of New, Bind,
+// Unbind and Close, or one that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and
+// the scheduler stay as they are, and so does the binding if Unbind has reported it.
+func Run(cfg Config, f func()) (err error) {
+	if f == nil {
+		return fmt.Errorf("sched: run: %w", ErrNilTask)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	if err := s.Bind(); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	defer func() {
+		if err = Unbind(); err == nil {
+			err = s.Close()
+		}
+	}()
+	f()
+	return nil
 }
 
 // Get returns the scheduler that is bound to the caller: the one whose task it is,

@@ -86,5 +86,8 @@ func (w *Worker) change(f *Fiber, to State, why Why) {
 	if w.recording != nil {
 		w.recording.add(f.id, f.state, to, why)
 	}
+	if to == Running {
+		w.work.counts.switches++
+	}
 	f.state = to
 }

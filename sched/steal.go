@@ -53,7 +53,7 @@ func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
 		return false
 	}
 	w.work.lock()
-	w.work.counts.Stolen += uint64(loot.count)
+	w.work.counts.stolen += uint64(loot.count)
 	more := loot.count > 1 || left > 0
 	loot.moveTo(&w.work.tasks, loot.count)
 	w.work.unlock()

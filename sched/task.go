@@ -8,8 +8,8 @@ import (
 // Flags say how a task is to be run.
 type Flags uint8
 
-// SameThread keeps a task on the worker that the caller runs on: it is never
-// given to another one nor stolen.
+// SameThread keeps a task on the worker that the caller runs on, or that EnqueueOn
+// names: it is never given to another one nor stolen.
 const SameThread Flags = 1 << 0
 
 // Task is a function that a worker will call once, on one of its fibers. It begins without

@@ -78,7 +78,7 @@ type work struct {
 	shutdown bool // run until there is nothing left, then end
 	stuck    bool // single-threaded: shutdown cannot be reached
 
-	counts Stats
+	counts counts
 }
 
 // timerSlack is how much later than asked the kernel may wake a worker's thread, in
@@ -104,6 +104,7 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	w.work.lock()
 	w.current = w.main
 	w.work.all = append(w.work.all, w.main)
+	w.work.counts.since = now()
 	w.work.unlock()
 }
 
