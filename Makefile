@@ -32,10 +32,11 @@ FOREIGN_EXEC   = $(strip $(FOREIGN_QEMU) $(FOREIGN_CPU) -L /usr/$(FOREIGN_TRIPLE
 FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC=$(FOREIGN_TRIPLE)-gcc FIBERLAB_EXEC="$(FOREIGN_EXEC)"
 
 OLDEST      = go1.24.9
+NEWEST      = go1.27.4
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with C and assembly in them, and those that test it: branch guards change nothing in the others,
-# nor in the primitives.
+# nor in the primitives. Nor does a Go release change anything in the primitives, which ask nothing special of it.
 GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... ./tests/...
 GUARDED_SKIP = -skip '^TestMixed'
 
@@ -55,7 +56,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 export CGO_ENABLED = 1
 
 .PHONY: help run test test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
-        bench lint clean
+        test-newest bench lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -107,6 +108,11 @@ test-oldest: ## run them, in short sizes, with the oldest Go that is supported, 
 	@scripts/need go certs cc
 	$(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(PKGS)
+
+test-newest: ## run them, in short sizes and without the primitives, with the newest Go that is known, which Go fetches itself
+	@scripts/need go certs cc
+	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
+	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(GUARDED_SKIP) $(PKGS)
 
 bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them
 	@scripts/need go certs cc

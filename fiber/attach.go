@@ -40,6 +40,11 @@ func Attach(b Backend) (*Fiber, error) {
 	if err := Supported(); err != nil {
 		return nil, &Error{"attach", "", err}
 	}
+	return attachThread(b)
+}
+
+// attachThread is Attach for a hand-switched backend, by a goroutine that is no fiber.
+func attachThread(b Backend) (*Fiber, error) {
 	c, err := newBlock(kind{backend: b})
 	if err != nil {
 		return nil, &Error{"attach", "", err}

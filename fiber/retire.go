@@ -44,10 +44,13 @@ func dismiss(root *Fiber, cs []*carrier) error {
 }
 
 // onRoot runs do on a goroutine of its own that is a root for as long, and waits.
-func onRoot(b Backend, do func(root *Fiber) error) error {
+func onRoot(b Backend, do func(root *Fiber) error) error { return onRootBy(Attach, b, do) }
+
+// onRootBy is onRoot where attach makes the root.
+func onRootBy(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fiber) error) error {
 	done := make(chan error, 1)
 	go func() {
-		root, err := Attach(b)
+		root, err := attach(b)
 		if err != nil {
 			done <- err
 			return

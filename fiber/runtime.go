@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -23,16 +24,14 @@ import (
 	"fiberlab/fiber/internal/identity"
 )
 
-// The Go releases on which this package is tested. It leans on things that a
-// release may change without notice: the g slot, the lending of extra Ms and the
-// way they are dropped.
+// The oldest and the newest Go release on which all tests are run.
 const (
 	OldestGo = "go1.24"
-	NewestGo = "go1.26"
+	NewestGo = "go1.27"
 )
 
-// EnvRuntime names the environment variable that, set to "try", lets a release of
-// Go through that this package was not tested on.
+// EnvRuntime names the environment variable that, set to "try", silences the line about a
+// release of Go that fiberlab was not tested on.
 const EnvRuntime = "FIBERLAB_RUNTIME"
 
 // runtimeVersion stands in for the runtime's own version if it is set when the
@@ -40,50 +39,118 @@ const EnvRuntime = "FIBERLAB_RUNTIME"
 var runtimeVersion string
 
 // Supported returns nil if fibers can be switched by hand under the running Go
-// runtime, and an error that wraps ErrUnsupported if not. The first call finds
-// out; it takes a few microseconds and starts a thread.
-func Supported() error { return support() }
-
-var support = sync.OnceValue(func() error {
-	v := runtimeVersion
-	if v == "" {
-		v = runtime.Version()
+// runtime, and an error that wraps ErrUnsupported if not.
+//
+// Fibers lean on things that a release of Go may change without notice, so they are tried
+// out: the g slot, the lending of an M, the dropping of an M, and interruption. The error names
+// the one that failed. Whether the remembered P was found decides about speed only: without
+// it a fiber's first entry waits for some 100 us and up to 10 ms, and a line on standard
+// error says so. So it does if the release is none of OldestGo to NewestGo.
+//
+// The first call finds out. It takes some 0.3 ms, or 10 to 30 ms if GOMAXPROCS is 1, stops the
+// world for a moment and starts threads. During package initialisation, when no C code can
+// call Go, Supported looks for the g slot and the remembered P only.
+func Supported() error {
+	if known.Load() {
+		return nil
 	}
-	if err := knownRelease(v, os.Getenv(EnvRuntime)); err != nil {
+	if err := supportedWords(); err != nil || initializing() {
 		return err
 	}
+	err := supportedLife()
+	known.Store(err == nil)
+	return err
+}
+
+// known tells that Supported has found out everything, and that all is well.
+var known atomic.Bool
+
+var supportedWords = sync.OnceValue(func() error {
 	if err := findWords(); err != nil {
-		return fmt.Errorf("%w: %s: %v", ErrUnsupported, v, err)
+		return unsupported(err)
 	}
 	identity.SetStackBound(unsafe.Pointer(C.fiberlab_stack_bound))
 	if errno := C.fiberlab_watch_overflow(); errno != 0 {
-		return fmt.Errorf("%w: sigaction: %v", ErrUnsupported, unix.Errno(errno))
+		return unsupported(fmt.Errorf("sigaction: %w", unix.Errno(errno)))
 	}
 	if errno := C.fiberlab_watch_preemption(); errno != 0 {
-		return fmt.Errorf("%w: sigaction: %v", ErrUnsupported, unix.Errno(errno))
+		return unsupported(fmt.Errorf("sigaction: %w", unix.Errno(errno)))
 	}
 	currentOffset.Store(uintptr(C.fiberlab_current_index_offset()))
 	rootOffset.Store(uintptr(C.fiberlab_root_index_offset()))
+	if doubts := doubts(goVersion(), handsOnP); doubts != "" && os.Getenv(EnvRuntime) != "try" {
+		fmt.Fprintf(os.Stderr, "fiberlab: %s (%s=try silences this line)\n", doubts, EnvRuntime)
+	}
 	return nil
 })
 
-// knownRelease checks version v against the tested range; override is the value
-// of EnvRuntime.
-func knownRelease(v, override string) error {
+var supportedLife = sync.OnceValue(func() error {
+	if err := tryLife(); err != nil {
+		return unsupported(err)
+	}
+	return nil
+})
+
+func unsupported(err error) error { return fmt.Errorf("%w: %s: %w", ErrUnsupported, goVersion(), err) }
+
+func goVersion() string {
+	if runtimeVersion != "" {
+		return runtimeVersion
+	}
+	return runtime.Version()
+}
+
+// doubts says what the user should know about Go release v, in which the remembered P was
+// found or not; it is empty if all is well.
+func doubts(v string, foundP bool) string {
+	var all []string
+	if !tested(v) {
+		all = append(all, fmt.Sprintf("%s passes the probes, but fiberlab is tested on %s to %s", v, OldestGo, NewestGo))
+	}
+	if !foundP {
+		all = append(all, "the remembered P was not found in "+v+": each fiber's first entry waits for up to 10 ms")
+	}
+	return strings.Join(all, "; ")
+}
+
+// tested tells whether v, a version of Go, is of a tested release.
+func tested(v string) bool {
 	number, _, _ := strings.Cut(v, " ") // experiments may follow, as in go1.26.1 X:jsonv2
 	number, _, _ = strings.Cut(number, "-X:")
 	release := version.Lang(number)
-	if override == "try" || release != "" && version.Compare(release, OldestGo) >= 0 && version.Compare(release, NewestGo) <= 0 {
-		return nil
+	return release != "" && version.Compare(release, OldestGo) >= 0 && version.Compare(release, NewestGo) <= 0
+}
+
+// initializing tells whether the caller runs as part of package initialisation.
+func initializing() bool {
+	pcs := make([]uintptr, 64)
+	for {
+		n := runtime.Callers(1, pcs)
+		if n < len(pcs) {
+			pcs = pcs[:n]
+			break
+		}
+		pcs = make([]uintptr, 2*len(pcs))
 	}
-	return fmt.Errorf("%w %s: fiberlab is tested on %s to %s; use one of these, or set %s=try at your own risk",
-		ErrUnsupported, v, OldestGo, NewestGo, EnvRuntime)
+	frames := runtime.CallersFrames(pcs)
+	for {
+		frame, more := frames.Next()
+		if strings.HasPrefix(frame.Function, "runtime.doInit") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 // findWords finds the g slot on one thread and makes sure of it on another, and
 // likewise the words of the runtime's M that fibers can do without.
 func findWords() error {
 	reader := C.uintptr_t(identity.SlotReader())
+	if planted == probeSlot {
+		reader = C.uintptr_t(uintptr(C.fiberlab_thread_pointer))
+	}
 	type answer struct {
 		hits   int
 		thread uintptr
@@ -102,12 +169,12 @@ func findWords() error {
 	first := <-found
 	defer close(hold)
 	if first.hits != 1 {
-		return fmt.Errorf("the runtime's g slot was found %d times in thread-local storage, not once", first.hits)
+		return fmt.Errorf("%s: its value was found %d times in thread-local storage, not once", probeSlot, first.hits)
 	}
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		C.fiberlab_verify_tid(C.uintptr_t(identity.M()))
+		knowsThread = C.fiberlab_verify_tid(C.uintptr_t(identity.M())) != 0
 		hits := int(C.verify_slot(reader))
 		if hits == 1 && handsOnP && compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_verify_p(m, then) }) {
 			C.fiberlab_use_p(1)
@@ -117,10 +184,14 @@ func findWords() error {
 		verified <- answer{hits, uintptr(C.fiberlab_thread_pointer())}
 	}()
 	if second := <-verified; second.hits != 1 || second.thread == first.thread {
-		return fmt.Errorf("the runtime's g slot is not where it was on another thread")
+		return fmt.Errorf("%s: it is not where it was on another thread", probeSlot)
 	}
 	return nil
 }
+
+// knowsThread tells whether it is known where an M has its thread's number: see preempt.c. It
+// is set before Supported first returns.
+var knowsThread bool
 
 // handsOnP tells whether switches hand on the P: see processor.c. It is set before
 // Supported first returns.
@@ -133,6 +204,9 @@ func compareM(look func(m C.uintptr_t, then *C.uintptr_t) C.int) bool {
 	for range 100 {
 		m := identity.M()
 		var then [C.FIBERLAB_SEARCHED_M]uintptr = identity.Words(m)
+		if planted == probeP {
+			clear(then[:])
+		}
 		if look(C.uintptr_t(m), (*C.uintptr_t)(unsafe.Pointer(&then[0]))) != 0 {
 			return true
 		}

@@ -1,27 +1,112 @@
 package fiber
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
-func TestKnownReleases(t *testing.T) {
-	for _, v := range []string{"go1.24", "go1.24.9", "go1.25.3", "go1.26.8", "go1.26rc1", "go1.26.8 X:nosomething", "go1.25.1-X:jsonv2"} {
-		require.NoError(t, knownRelease(v, ""), v)
+func TestTestedReleases(t *testing.T) {
+	for _, v := range []string{"go1.24", "go1.24.9", "go1.25.3", "go1.26.8", "go1.27.4", "go1.26rc1", "go1.26.8 X:nosomething", "go1.25.1-X:jsonv2"} {
+		require.Empty(t, doubts(v, true), v)
 	}
-	for _, v := range []string{"go1.23.12", "go1.27", "go1.27rc1", "go2.0", "devel go1.28-abcdef", "", "nonsense"} {
-		err := knownRelease(v, "")
-		require.ErrorIs(t, err, ErrUnsupported, v)
-		require.ErrorContains(t, err, EnvRuntime)
-		require.NotContains(t, err.Error(), "\n")
-		require.NoError(t, knownRelease(v, "try"), v)
+	for _, v := range []string{"go1.23.12", "go1.28", "go1.28rc1", "go2.0", "devel go1.29-abcdef", "nonsense"} {
+		require.Contains(t, doubts(v, true), v)
+		require.NotContains(t, doubts(v, true), "\n")
 	}
+	require.Contains(t, doubts("go1.26.8", false), probeP)
+	require.Contains(t, doubts("go1.99", false), "go1.99 passes the probes")
 }
 
 func TestThisRuntimeIsSupported(t *testing.T) {
 	require.NoError(t, Supported())
+	require.True(t, known.Load())
 	require.True(t, handsOnP)
+	require.True(t, knowsThread)
 	require.NotZero(t, currentOffset.Load())
 	require.NotEqual(t, currentOffset.Load(), rootOffset.Load())
+}
+
+// The probes leave nothing behind, and hold at every number of Ps.
+func TestProbesAgainAndAgain(t *testing.T) {
+	require.NoError(t, Supported())
+	before, stats := goleak.IgnoreCurrent(), ReadStats()
+	for _, procs := range []int{1, 2, 4} {
+		was := runtime.GOMAXPROCS(procs)
+		for range 20 {
+			if err := tryLife(); err != nil {
+				runtime.GOMAXPROCS(was)
+				t.Fatal(procs, "Ps:", err)
+			}
+		}
+		runtime.GOMAXPROCS(was)
+	}
+	goleak.VerifyNone(t, before)
+	require.Equal(t, stats, ReadStats())
+}
+
+// duringInit is what Supported answered while packages were initialised.
+var duringInit = func() (answer struct {
+	initializing, all bool
+	err               error
+}) {
+	planted = os.Getenv(envPlanted)
+	answer.initializing = initializing()
+	answer.err = Supported()
+	answer.all = known.Load()
+	return answer
+}()
+
+// Package initialisation may make fibers, but no C code can call Go until it is over.
+func TestSupportedDuringInitialisation(t *testing.T) {
+	require.NoError(t, duringInit.err)
+	require.True(t, duringInit.initializing)
+	require.False(t, duringInit.all)
+	require.False(t, initializing())
+}
+
+// envPlanted makes a probe fail in a child.
+const envPlanted = "FIBERLAB_TEST_PLANTED"
+
+// TestPlantedChild tells what Supported answers in a child of TestFailedProbesAreNamed.
+func TestPlantedChild(t *testing.T) {
+	if planted == "" {
+		require.NoError(t, Supported())
+		return
+	}
+	fmt.Printf("supported: %v\n", Supported())
+	os.Exit(0)
+}
+
+// Each probe can fail, and then fibers are refused by its name; without the remembered P
+// they work, and the user is told so.
+func TestFailedProbesAreNamed(t *testing.T) {
+	for _, probe := range []string{probeSlot, probeLending, probeDropping, probeInterrupt, probeP} {
+		t.Run(probe, func(t *testing.T) {
+			argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), os.Args[0], "-test.run=^TestPlantedChild$")
+			child := exec.Command(argv[0], argv[1:]...)
+			child.Env = append(os.Environ(), envPlanted+"="+probe)
+			if probe == probeInterrupt {
+				child.Env = append(child.Env, "GODEBUG=asyncpreemptoff=1")
+			}
+			out, err := child.CombinedOutput()
+			require.NoError(t, err, string(out))
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			if probe == probeP {
+				require.Len(t, lines, 2, string(out))
+				require.Contains(t, lines[0], probe)
+				require.Contains(t, lines[0], EnvRuntime)
+				require.Equal(t, "supported: <nil>", lines[1])
+				return
+			}
+			require.Len(t, lines, 1, string(out))
+			require.Contains(t, lines[0], ErrUnsupported.Error()+": "+runtime.Version()+": "+probe+": ")
+		})
+	}
 }

@@ -1,0 +1,178 @@
+package fiber
+
+/*
+#include "core.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"fiberlab/fiber/internal/identity"
+	"fiberlab/stack"
+)
+
+// The names of what is tried out before the first fiber is made: by findWords the slot and
+// the P, by tryLife the others.
+const (
+	probeSlot      = "the g slot"
+	probeP         = "the remembered P"
+	probeLending   = "the lending of an M"
+	probeDropping  = "the dropping of an M"
+	probeInterrupt = "interruption"
+)
+
+// planted is the name of a probe that shall fail; for the tests.
+var planted string
+
+// tryLife leads one fiber through all that fibers ask of the runtime: it is lent an M, leaves
+// it, comes back to it on another thread, runs there without a call until it is interrupted,
+// drops the M and is lent it again.
+func tryLife() error {
+	var own pool // so that nothing of it is in the pool of all
+	c, err := own.make(kind{backend: Asm, body: goBody, stack: stack.Options{GuardPages: 1}})
+	if err != nil {
+		return err
+	}
+	life := &life{c: c}
+	err = onRootBy(attachThread, Asm, func(first *Fiber) error {
+		if err := life.begin(first); err != nil {
+			return err
+		}
+		return onRootBy(attachThread, Asm, func(second *Fiber) error { return life.end(second) })
+	})
+	if err != nil {
+		return err // with the fiber where it failed: its frames cannot be thrown away
+	}
+	err = c.scrap()
+	for _, stacks := range own.stacks {
+		err = errors.Join(err, stacks.Close())
+	}
+	return err
+}
+
+// life is the fiber that tryLife makes, and what it finds out.
+type life struct {
+	c           *carrier
+	lent, again party
+	interrupted bool
+}
+
+// party is whom the runtime takes the caller for.
+type party struct{ g, m uintptr }
+
+func whoami() party { return party{identity.G(), identity.M()} }
+
+func failed(probe, why string) error { return fmt.Errorf("%s: %s", probe, why) }
+
+// enter loads the carrier with a fiber and switches to it.
+func (l *life) enter(root *Fiber, body func()) (*Fiber, error) {
+	f := &Fiber{name: "probe", backend: Asm, carrier: l.c, body: body}
+	l.c.load(f, Ready)
+	return f, root.SwitchTo(f)
+}
+
+// begin runs the fiber's first half.
+func (l *life) begin(root *Fiber) error {
+	caller, answers := whoami(), C.fiberlab_stack_bound_answers
+	_, err := l.enter(root, func() {
+		l.lent = whoami()
+		f := Current()
+		if f.SwitchTo(root) == nil {
+			l.again = whoami()
+			for try := 0; try < 3 && !l.interrupted; try++ {
+				l.interrupted = interrupted()
+			}
+		}
+	})
+	if planted == probeLending {
+		l.lent = caller
+	}
+	switch {
+	case err != nil:
+		return failed(probeLending, err.Error())
+	case l.lent.g == caller.g || l.lent.m == caller.m:
+		return failed(probeLending, "a fiber's first call into Go came to its caller's goroutine or M")
+	case C.fiberlab_stack_bound_answers == answers:
+		return failed(probeLending, "the runtime did not ask for the bounds of the fiber's stack")
+	case l.c.block.g == 0:
+		return failed(probeLending, "the g slot was empty after the fiber's first call into Go")
+	case !knowsThread:
+		return failed(probeInterrupt, "the number of its thread was not found in an M")
+	}
+	return nil
+}
+
+// end runs the second half, on another thread than the first, and then a second fiber.
+func (l *life) end(root *Fiber) error {
+	if err := root.SwitchTo(l.c.fiber.Load()); err != nil {
+		return failed(probeLending, err.Error())
+	}
+	if l.again != l.lent {
+		return failed(probeLending, "a fiber that came back, on another thread, was another goroutine or M")
+	}
+	if !l.interrupted {
+		return failed(probeInterrupt, "a loop without calls on a fiber held up a stop of the world until it had ended")
+	}
+
+	// The M that was dropped last is lent next, unless another thread has come in between.
+	for range 10 {
+		if _, err := l.enter(root, nil); err != nil {
+			return failed(probeDropping, err.Error())
+		}
+		if l.c.block.g != 0 {
+			return failed(probeDropping, "the g slot was not empty afterwards")
+		}
+		if err := l.c.aim(); err != nil {
+			return err
+		}
+		l.c.entered.Store(false)
+		if _, err := l.enter(root, func() { l.again = whoami() }); err != nil {
+			return failed(probeDropping, err.Error())
+		}
+		if l.again == l.lent && planted != probeDropping {
+			_, err := l.enter(root, nil)
+			return err
+		}
+		l.lent = l.again
+	}
+	return failed(probeDropping, "a dropped M was not lent again")
+}
+
+// mostTurns is how often the loop of interrupted turns before it gives up: in a second or so.
+const mostTurns = 1 << 31
+
+// interrupted stops the world while the caller is in a loop without calls, and tells whether
+// that took no longer than the loop does by itself.
+func interrupted() bool {
+	if strings.Contains(os.Getenv("GODEBUG"), "asyncpreemptoff=1") && planted != probeInterrupt {
+		return true // as the user wishes: such a loop is not interrupted in a goroutine either
+	}
+	var began, stop uint32 // no atomic.Bool: under the race detector its methods are calls
+	go func() {
+		for atomic.LoadUint32(&began) == 0 {
+			runtime.Gosched()
+		}
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats) // stops the world
+		atomic.StoreUint32(&stop, 1)
+	}()
+	most := mostTurns
+	if planted == probeInterrupt {
+		most >>= 7
+	}
+	for turn := 0; turn < most; turn++ {
+		if atomic.LoadUint32(&stop) != 0 {
+			return true
+		}
+		if turn == 100 {
+			atomic.StoreUint32(&began, 1)
+		}
+	}
+	return false
+}
