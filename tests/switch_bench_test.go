@@ -7,6 +7,7 @@ import (
 
 	"fiberlab/bench"
 	"fiberlab/fiber"
+	"fiberlab/stack/stacktest"
 )
 
 // fewestSwitches is what a sub-benchmark makes even if b.N asks for less, so that -benchtime=1x shows
@@ -37,7 +38,7 @@ func BenchmarkRing(b *testing.B) {
 		open func() (bench.Session, error)
 	}{
 		{"asm/c/ring=1000", func() (bench.Session, error) { return bench.OpenRing(1000) }},
-		{"asm/c/ring=100000", func() (bench.Session, error) { return bench.OpenRing(100000) }},
+		{"asm/c/ring=100000", func() (bench.Session, error) { return bench.OpenRing(stacktest.Held(b, 100000)) }},
 		{"asm/go/ring=1000", func() (bench.Session, error) { return bench.OpenGoRing(fiber.Asm, 1000) }},
 		{"ucontext/go/ring=1000", func() (bench.Session, error) { return bench.OpenGoRing(fiber.Ucontext, 1000) }},
 		{"goroutine/go/ring=1000", func() (bench.Session, error) { return bench.OpenGoRing(fiber.Goroutine, 1000) }},
