@@ -75,4 +75,9 @@ func (f *Fiber) Place() *any { return &f.place }
 func (f *Fiber) Spare() *any { return &f.spare }
 
 // Crew is what all fibers of f's scheduler have in common; see [park.Member].
-func (f *Fiber) Crew() *park.Crew { return &f.worker.scheduler.crew }
+func (f *Fiber) Crew() *park.Crew {
+	if f == nil || f.worker == nil {
+		panic(f.misuse("tell the crew"))
+	}
+	return &f.worker.scheduler.crew
+}
