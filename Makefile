@@ -56,7 +56,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 export CGO_ENABLED = 1
 
 .PHONY: help run test test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
-        test-newest bench lint clean
+        test-newest own-program bench lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -113,6 +113,10 @@ test-newest: ## run them, in short sizes and without the primitives, with the ne
 	@scripts/need go certs cc
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(GUARDED_SKIP) $(PKGS)
+
+own-program: ## make the programs of README's "Your own program" from empty folders, and run them
+	@scripts/need go certs cc
+	@scripts/own-program
 
 bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them
 	@scripts/need go certs cc

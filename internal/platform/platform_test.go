@@ -1,8 +1,11 @@
 package platform
 
 import (
+	"encoding/json"
+	"go/version"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +57,34 @@ func TestAllRoomsStandOnThisOne(t *testing.T) {
 				require.Contains(t, strings.Fields(deps), "fiberlab/internal/platform", name)
 			}
 		}
+	}
+}
+
+// The dev container has a Go that is new enough, and installs what scripts/need knows.
+func TestDevContainer(t *testing.T) {
+	var container struct {
+		Image             string
+		PostCreateCommand string
+	}
+	text, err := os.ReadFile("../../.devcontainer/devcontainer.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &container))
+
+	mod, err := os.ReadFile("../../go.mod")
+	require.NoError(t, err)
+	oldest := regexp.MustCompile(`(?m)^go (1\.\d+)`).FindStringSubmatch(string(mod))
+	image := regexp.MustCompile(`^golang:(1\.\d+)-`).FindStringSubmatch(container.Image)
+	require.NotNil(t, oldest)
+	require.NotNil(t, image, container.Image)
+	require.GreaterOrEqual(t, version.Compare("go"+image[1], "go"+oldest[1]), 0)
+
+	need, _, _ := strings.Cut(container.PostCreateCommand, " && ")
+	words := strings.Fields(need)
+	require.Equal(t, "scripts/need", words[0])
+	script, err := os.ReadFile("../../scripts/need")
+	require.NoError(t, err)
+	for _, word := range words[1:] {
+		require.Contains(t, string(script), "\nhas_"+word+"() {")
 	}
 }
 
