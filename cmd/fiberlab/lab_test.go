@@ -73,9 +73,18 @@ func TestRunAsJSON(t *testing.T) {
 	require.Contains(t, got.stdout, `"unreadable": []`)
 	for i, b := range fiber.Backends() {
 		br := r.Pipeline.Backends[i]
-		tasks := 2 + 2*max(runtime.GOMAXPROCS(0), fewestLanes)
+		tasks := 2 + 2*max(runtime.GOMAXPROCS(0), fewestLanes) + max(runtime.GOMAXPROCS(0), fewestCounts)
 		require.Equal(t, backendReport{Backend: b.String(), Files: 2, Words: 4, Distinct: 3, Tasks: tasks, Blocked: tasks - 1,
-			Switches: br.Switches, Seconds: br.Seconds, Agrees: true}, br)
+			Switches: br.Switches, Seconds: br.Seconds, Agrees: true, Workers: br.Workers}, br)
+		require.Len(t, br.Workers, runtime.GOMAXPROCS(0)+1)
+		begun, switches := 0, 0
+		for i, w := range br.Workers {
+			require.Equal(t, i, w.Worker)
+			require.Equal(t, i == runtime.GOMAXPROCS(0), w.Bound)
+			begun, switches = begun+w.Tasks, switches+w.Switches
+		}
+		require.Equal(t, tasks-1, begun, "the bound goroutine has begun them, and is one itself")
+		require.InDelta(t, br.Switches, switches, float64(len(br.Workers)), "the last ones come when the workers end")
 		require.Greater(t, br.Switches, tasks)
 	}
 	require.Len(t, r.SwitchCost, len(bench.Mechanisms()))
@@ -106,10 +115,10 @@ func TestAWrongCountFails(t *testing.T) {
 		fault func(*tally)
 		text  string
 	}{
-		"a word dropped":  {func(c *tally) { c.perFile[0]--; *c.counts["two"]-- }, "2 words in"},
-		"a word twice":    {func(c *tally) { c.perFile[1]++; *c.counts["three"]++ }, "2 words in"},
-		"a word mistaken": {func(c *tally) { *c.counts["two"]--; *c.counts["one"]++ }, `2 times the word "one", not 1`},
-		"a word cut":      {func(c *tally) { c.counts["thre"] = c.counts["three"]; delete(c.counts, "three") }, `1 times the word "thre", not 0`},
+		"a word dropped":  {func(c *tally) { c.perFile[0]--; *c.word("two")-- }, "2 words in"},
+		"a word twice":    {func(c *tally) { c.perFile[1]++; *c.word("three")++ }, "2 words in"},
+		"a word mistaken": {func(c *tally) { *c.word("two")--; *c.word("one")++ }, `2 times the word "one", not 1`},
+		"a word cut":      {func(c *tally) { *c.word("thre")++; delete(c.shards[shardOf([]byte("three"), len(c.shards))], "three") }, `1 times the word "thre", not 0`},
 	} {
 		for _, format := range []string{"text", "json"} {
 			t.Run(name+" "+format, func(t *testing.T) {

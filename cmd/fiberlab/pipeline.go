@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,27 +14,32 @@ import (
 )
 
 const (
-	chunkSize   = 64 << 10 // bytes that a read task asks for at a time
-	chunksAhead = 4        // chunks between a read and a split task
-	batchSize   = 32 << 10 // bytes of words that a split task hands on at once
-	batchesHeld = 8        // batches before the count task
-	fewestLanes = 4
+	chunkSize    = 64 << 10 // bytes that a read task asks for at a time
+	chunksAhead  = 4        // chunks between a read and a split task
+	batchSize    = 32 << 10 // bytes of words that a split task hands on at once
+	batchesHeld  = 8        // batches before each count task
+	fewestLanes  = 4
+	fewestCounts = 2
 
 	// tick is how often the clock task looks.
 	tick = 20 * time.Millisecond
-	// linger is how long a split task holds back the words of a file whose next chunk does not come.
+	// linger is how long a split task holds back words while no chunk comes.
 	linger = 5 * time.Millisecond
 )
 
 // pipeline counts words by tasks of one scheduler:
 //
-//	read -- chunks --> split --+
-//	read -- chunks --> split --+-- batches --> count        clock
-//	read -- chunks --> split --+
+//	read -- chunks --> split --+           +-- batches --> count
+//	read -- chunks --> split --+-- words --+-- batches --> count        clock
+//	read -- chunks --> split --+           +-- batches --> count
 //
-// Each row on the left is a lane; a lane's read task takes the next file when it has read one. All arrows
+// Each row on the left is a lane; a lane's read task takes the next file when it has read one. On the right each
+// count task has a shard of the words: a split task sends each word to the one that counts it. All arrows
 // are bounded channels. There are more tasks than workers, whatever the number of workers, and most
 // of them are blocked at any time: a stage that is ahead waits for room, one that is behind for work.
+//
+// Lanes and count tasks are dealt out to the workers in turn. A fiber stays on the worker that has begun its task:
+// were the tasks left to whichever worker is awake, on a loaded machine that would be one for all.
 //
 // The work ends from left to right: each read task closes its chunks, and when all lanes have ended the
 // batches are closed. That is so, too, if a context ends the lanes early.
@@ -45,19 +51,22 @@ type pipeline struct {
 
 	lanes    []*lane
 	nextFile atomic.Int64
-	gate     *mixed.Latch // opens when all are blocked who can be
-	batches  *mixed.Channel[batch]
-	counted  mixed.Event // the count task has ended
+	gate     *mixed.Latch             // opens when all are blocked who can be
+	batches  []*mixed.Channel[*batch] // for each count task
+	counted  mixed.Event              // the count tasks have ended
 
 	mu       sync.Mutex
-	tally    *tally   // the count task's; its failures are guarded by mu
-	activity activity // the count task's, once the tasks run
+	early    error    // of the lanes that have ended early
+	tally    *tally   // each word count is that of one count task, each file's that of one split task; mu guards the failures
+	activity activity // the first count task's, once the tasks run
 }
 
-// activity is what the scheduler was given to do.
+// activity is what the scheduler was given to do, and what it did.
 type activity struct {
 	tasks   int // of all kinds
-	blocked int // tasks that were blocked at once, when the count task opened the gate
+	blocked int // tasks that were blocked at once, when the gate was opened
+	workers int // multi-threaded ones
+	stats   sched.Stats
 }
 
 // lane is what one read and one split task share.
@@ -73,72 +82,81 @@ type chunk struct {
 	last bool
 }
 
-// batch is some words of one file, each with a newline behind it.
+// batch is some words of one shard.
 type batch struct {
-	file int
-	text []byte
+	text []byte   // the words, one behind the other
+	ends []uint32 // where each of them ends
 }
 
 // countOnFibers counts the words of files by tasks of a scheduler that is made after cfg, and returns the
-// count. Without workers of its own, the scheduler is bound to the caller. It keeps done at the
+// count. Without workers of its own, the scheduler runs all tasks on the caller. It keeps done at the
 // number of bytes read. Nothing of the scheduler is left when it returns, also when ctx ended the
 // work early.
 func countOnFibers(ctx context.Context, cfg sched.Config, files []textFile, open opener,
 	done *atomic.Int64) (*tally, activity, error) {
-	s, err := sched.New(cfg)
-	if err != nil {
-		return nil, activity{}, fmt.Errorf("pipeline on %v: %w", cfg.Backend, err)
-	}
-	p := &pipeline{files: files, open: open, done: done, sched: s,
-		gate: mixed.NewLatch(1), batches: mixed.NewChannel[batch](batchesHeld), tally: newTally(len(files))}
+	shards := max(cfg.Workers, fewestCounts)
+	p := &pipeline{files: files, open: open, done: done, gate: mixed.NewLatch(1), tally: newTally(len(files), shards)}
 	for range max(cfg.Workers, fewestLanes) {
 		p.lanes = append(p.lanes, &lane{chunks: mixed.NewChannel[chunk](chunksAhead)})
 	}
-	p.activity.tasks = 2 + 2*len(p.lanes)
-	if err := p.run(ctx, cfg.Workers == 0); err != nil {
+	for range shards {
+		p.batches = append(p.batches, mixed.NewChannel[*batch](batchesHeld))
+	}
+	p.activity.tasks = 2*len(p.lanes) + shards + 2 // with the clock and the one that begins the others
+	p.activity.workers = cfg.Workers
+	err := sched.Run(cfg, func() {
+		p.sched = sched.Get()
+		p.work(ctx, cfg.Workers)
+		p.activity.stats = p.sched.Stats()
+	})
+	if err = errors.Join(err, p.early); err != nil {
 		return nil, activity{}, fmt.Errorf("pipeline on %v: %w", cfg.Backend, err)
 	}
 	return p.tally, p.activity, nil
 }
 
-// run runs all tasks to their end and closes the scheduler.
-func (p *pipeline) run(ctx context.Context, bind bool) error {
-	if bind {
-		if err := p.sched.Bind(); err != nil {
-			return errors.Join(err, p.sched.Close())
+// work begins all tasks on so many workers, and returns when they have ended.
+func (p *pipeline) work(ctx context.Context, workers int) {
+	var lanes, counters, clock mixed.WaitGroup
+	begin := func(group *mixed.WaitGroup, turn int, f func()) {
+		group.Add(1)
+		t := sched.Task{Func: func() {
+			defer group.Done()
+			f()
+		}}
+		var err error
+		if workers == 0 {
+			err = p.sched.Enqueue(t)
+		} else {
+			err = p.sched.EnqueueOn(turn%workers, t)
+		}
+		if err != nil {
+			panic(err) // it is open and has that worker
 		}
 	}
-	var early error
-	err := p.sched.Enqueue(sched.Task{Func: func() { early = p.work(ctx) }})
-	if bind {
-		err = errors.Join(err, sched.Unbind())
+	for i, l := range p.lanes {
+		begin(&lanes, i, func() { p.endedEarly(p.readTask(ctx, l)) })
+		begin(&lanes, i, func() { p.endedEarly(p.splitTask(ctx, l)) })
 	}
-	err = errors.Join(err, p.sched.Close())
-	return errors.Join(err, early)
+	for i := range p.batches {
+		begin(&counters, i, func() { p.countTask(ctx, i) })
+	}
+	begin(&clock, len(p.batches), p.clockTask)
+
+	lanes.Wait()
+	for _, b := range p.batches {
+		b.Close()
+	}
+	counters.Wait()
+	p.counted.Signal()
+	clock.Wait()
 }
 
-// work is the first task. It starts the others, is one of them itself, and returns when all have ended: with
-// ctx's error if that has ended the lanes early.
-func (p *pipeline) work(ctx context.Context) (early error) {
-	mixed.Parallelize(
-		func() { early = p.runLanes(ctx) },
-		func() { p.countTask(ctx) },
-		p.clockTask,
-	)
-	return early
-}
-
-// runLanes runs all lanes, again as one of their tasks, and closes the batches when they have ended. It returns
-// ctx's error if they have ended early.
-func (p *pipeline) runLanes(ctx context.Context) error {
-	defer p.batches.Close()
-	var stages []func(context.Context) error
-	for _, l := range p.lanes {
-		stages = append(stages,
-			func(ctx context.Context) error { return p.readTask(ctx, l) },
-			func(ctx context.Context) error { return p.splitTask(ctx, l) })
-	}
-	return mixed.ParallelizeContext(ctx, stages...)
+// endedEarly keeps the error of a lane, if it has one.
+func (p *pipeline) endedEarly(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.early = cmp.Or(p.early, err)
 }
 
 // clockTask keeps the number of bytes read up to date.

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -43,7 +45,7 @@ func awkwardFiles() map[string]string {
 // expected counts by the library's own words.
 func expected(t *testing.T, files []textFile) *tally {
 	t.Helper()
-	want := newTally(len(files))
+	want := newTally(len(files), 3)
 	for i, file := range files {
 		text, err := os.ReadFile(file.path)
 		require.NoError(t, err)
@@ -184,18 +186,19 @@ func (endless) Close() error { return nil }
 // The next chunk comes only when the words that are held back have been handed on.
 func TestWordsAreNotHeldBackForEver(t *testing.T) {
 	for _, b := range fiber.Backends() {
-		p := &pipeline{batches: mixed.NewChannel[batch](1)}
+		p := &pipeline{batches: []*mixed.Channel[*batch]{mixed.NewChannel[*batch](1), mixed.NewChannel[*batch](1)}}
 		l := &lane{chunks: mixed.NewChannel[chunk](1)}
-		held := batch{file: 3, text: []byte("words\n")}
-		var handedOn batch
+		words := &batch{text: []byte("words"), ends: []uint32{5}}
+		held := []*batch{nil, words}
+		var handedOn *batch
 		var next chunk
 		s, err := sched.New(sched.Config{Workers: 1, Backend: b})
 		require.NoError(t, err)
 		var failed error
 		for _, f := range []func(){
-			func() { next, failed = p.nextChunk(t.Context(), l, &held) },
+			func() { next, failed = p.nextChunk(t.Context(), l, held) },
 			func() {
-				handedOn, _ = p.batches.Receive()
+				handedOn, _ = p.batches[1].Receive()
 				l.chunks.Send(chunk{file: 4})
 			},
 		} {
@@ -203,17 +206,64 @@ func TestWordsAreNotHeldBackForEver(t *testing.T) {
 		}
 		require.NoError(t, s.Close())
 		require.NoError(t, failed)
-		require.Equal(t, batch{file: 3, text: []byte("words\n")}, handedOn)
+		require.Same(t, words, handedOn)
 		require.Equal(t, chunk{file: 4}, next)
-		require.Empty(t, held.text)
+		require.False(t, holdsAny(held))
 		requireReleased(t)
 	}
 }
 
+// Each worker begins its share of the tasks, however busy the machine is and whoever is awake first.
+func TestEachWorkerBeginsItsShare(t *testing.T) {
+	tr := awkwardTree(t)
+	stop := make(chan struct{})
+	var load sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) {
+		load.Add(1)
+		go func() {
+			defer load.Done()
+			runtime.LockOSThread()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+	}
+	defer load.Wait()
+	defer close(stop)
+	for _, b := range fiber.Backends() {
+		for _, workers := range []int{0, 2, 3} {
+			var done atomic.Int64
+			_, active, err := countOnFibers(t.Context(), sched.Config{Workers: workers, Backend: b}, tr.text, openFile, &done)
+			require.NoError(t, err)
+			require.Len(t, active.stats.Workers, workers+1)
+			least, most := active.tasks, 0
+			for _, w := range active.stats.Workers[:max(workers, 1)] {
+				least, most = min(least, int(w.Tasks)), max(most, int(w.Tasks))
+			}
+			require.Positive(t, least, "%v, %d workers: %+v", b, workers, active.stats.Workers)
+			require.LessOrEqual(t, most-least, 3, "%v, %d workers: %+v", b, workers, active.stats.Workers)
+		}
+	}
+	requireReleased(t)
+}
+
+// word is where the count of a word stands; it is added if it is not there.
+func (t *tally) word(word string) *int {
+	c := t.shards[shardOf([]byte(word), len(t.shards))]
+	if c[word] == nil {
+		c[word] = new(int)
+	}
+	return c[word]
+}
+
 func TestDifference(t *testing.T) {
 	files := []textFile{{path: "f"}, {path: "g"}}
-	count := func(f, g string) *tally {
-		c := newTally(2)
+	count := func(shards int, f, g string) *tally {
+		c := newTally(2, shards)
 		for i, text := range []string{f, g} {
 			for _, word := range strings.Fields(text) {
 				c.add(i, []byte(word))
@@ -221,13 +271,13 @@ func TestDifference(t *testing.T) {
 		}
 		return c
 	}
-	want := count("a b b", "c")
-	require.Empty(t, count("b a b", "c").difference(want, files))
-	require.Equal(t, "2 words in f, not 3", count("a b", "c").difference(want, files))
-	require.Equal(t, "0 words in g, not 1", count("a b b", "").difference(want, files))
-	require.Equal(t, `2 times the word "a", not 1`, count("a a b", "c").difference(want, files))
-	require.Equal(t, `0 times the word "c", not 1`, count("a b b", "d").difference(want, files))
-	failed := count("a b b", "c")
+	want := count(1, "a b b", "c")
+	require.Empty(t, count(3, "b a b", "c").difference(want, files))
+	require.Equal(t, "2 words in f, not 3", count(3, "a b", "c").difference(want, files))
+	require.Equal(t, "0 words in g, not 1", count(3, "a b b", "").difference(want, files))
+	require.Equal(t, `2 times the word "a", not 1`, count(3, "a a b", "c").difference(want, files))
+	require.Equal(t, `0 times the word "c", not 1`, count(3, "a b b", "d").difference(want, files))
+	failed := count(3, "a b b", "c")
 	failed.failures[1] = errBroken
 	require.Contains(t, failed.difference(want, files), "g")
 }

@@ -43,18 +43,31 @@ type pipelineReport struct {
 }
 
 type backendReport struct {
-	Backend     string       `json:"backend"`
-	Files       int          `json:"files"`
-	Words       int          `json:"words"`
-	Distinct    int          `json:"distinct_words"`
-	Tasks       int          `json:"tasks"`
-	Blocked     int          `json:"blocked"`  // tasks at once, when the last of them had begun
-	Switches    int          `json:"switches"` // to a fiber
-	Seconds     float64      `json:"seconds"`
-	Agrees      bool         `json:"agrees"`
-	Difference  string       `json:"difference,omitempty"`    // the first one, if it does not agree
-	Absent      []string     `json:"absent_states,omitempty"` // states that no fiber was in
-	Transitions []transition `json:"transitions,omitempty"`   // with --states
+	Backend     string         `json:"backend"`
+	Files       int            `json:"files"`
+	Words       int            `json:"words"`
+	Distinct    int            `json:"distinct_words"`
+	Tasks       int            `json:"tasks"`
+	Blocked     int            `json:"blocked"`  // tasks at once, when the last of them had begun
+	Switches    int            `json:"switches"` // to a fiber
+	Seconds     float64        `json:"seconds"`
+	Agrees      bool           `json:"agrees"`
+	Difference  string         `json:"difference,omitempty"`    // the first one, if it does not agree
+	Absent      []string       `json:"absent_states,omitempty"` // states that no fiber was in
+	Workers     []workerReport `json:"worker_activity"`
+	Transitions []transition   `json:"transitions,omitempty"` // with --states
+}
+
+// workerReport is what one worker of a scheduler did.
+type workerReport struct {
+	Worker   int     `json:"worker"`          // its number
+	Bound    bool    `json:"bound,omitempty"` // it is the goroutine that has begun the tasks
+	Tasks    int     `json:"tasks"`           // begun
+	Switches int     `json:"switches"`        // to a fiber
+	Stolen   int     `json:"stolen"`          // tasks, from other workers
+	Sleeps   int     `json:"sleeps"`
+	Busy     float64 `json:"busy_seconds"`
+	Idle     float64 `json:"idle_seconds"`
 }
 
 func thisMachine() machine {
@@ -68,7 +81,7 @@ func newPipelineReport(t tree, plain *tally, took time.Duration) *pipelineReport
 		Bytes:      t.bytes,
 		OtherFiles: t.other,
 		Words:      plain.words(),
-		Distinct:   len(plain.counts),
+		Distinct:   plain.distinct(),
 		Seconds:    took.Seconds(),
 		Backends:   []backendReport{},
 		Agree:      true,
@@ -89,7 +102,7 @@ func (p *pipelineReport) add(b fiber.Backend, got, plain *tally, files []textFil
 		Backend:    b.String(),
 		Files:      len(files) - len(got.failures),
 		Words:      got.words(),
-		Distinct:   len(got.counts),
+		Distinct:   got.distinct(),
 		Seconds:    took.Seconds(),
 		Difference: got.difference(plain, files),
 	}

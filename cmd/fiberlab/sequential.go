@@ -11,7 +11,7 @@ import (
 // what the pipeline's counts are held against. It adds the size of each file to done once the file is
 // counted. The only error is ctx's.
 func countPlainly(ctx context.Context, files []textFile, open opener, done *atomic.Int64) (*tally, error) {
-	t := newTally(len(files))
+	t := newTally(len(files), 1)
 	buffer := make([]byte, 64<<10)
 	for i, file := range files {
 		if err := ctx.Err(); err != nil {
@@ -34,13 +34,15 @@ func (t *tally) scan(i int, file textFile, open opener, buffer []byte) error {
 	words := bufio.NewScanner(f)
 	words.Buffer(buffer, math.MaxInt)
 	words.Split(bufio.ScanWords)
+	counts := t.shards[0]
 	for words.Scan() {
 		t.perFile[i]++
-		word := words.Text()
-		if t.counts[word] == nil {
-			t.counts[word] = new(int)
+		n := counts[string(words.Bytes())]
+		if n == nil {
+			n = new(int)
+			counts[words.Text()] = n
 		}
-		*t.counts[word]++
+		*n++
 	}
 	return words.Err()
 }

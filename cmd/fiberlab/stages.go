@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"fiberlab/sched"
 	"fiberlab/sched/mixed"
@@ -83,77 +83,101 @@ func (b *chunkBuffers) next() []byte {
 	return b.buffers[b.turn]
 }
 
-// splitTask cuts a lane's chunks into words.
+// splitTask cuts a lane's chunks into words, and hands each to the task that counts it.
 func (p *pipeline) splitTask(ctx context.Context, l *lane) error {
 	var s splitter
-	var held batch
+	held := make([]*batch, len(p.batches))
 	for {
-		c, err := p.nextChunk(ctx, l, &held)
+		c, err := p.nextChunk(ctx, l, held)
 		if errors.Is(err, mixed.ErrClosedChannel) {
-			return nil
+			return p.handOnAll(ctx, held)
 		}
 		if err != nil {
 			return err
 		}
-		held.file = c.file
 		s.feed(c.data)
+		words := 0
 		for word := s.next(c.last); word != nil; word = s.next(c.last) {
-			held.text = append(append(held.text, word...), '\n')
-			if len(held.text) >= batchSize {
-				if err := p.handOn(ctx, &held); err != nil {
+			words++
+			shard := shardOf(word, len(held))
+			b := held[shard]
+			if b == nil {
+				b = &batch{text: make([]byte, 0, batchSize+batchSize/8), ends: make([]uint32, 0, batchSize/8)}
+				held[shard] = b
+			}
+			b.text = append(b.text, word...)
+			b.ends = append(b.ends, uint32(len(b.text)))
+			if len(b.text) >= batchSize {
+				if err := p.handOn(ctx, held, shard); err != nil {
 					return err
 				}
 			}
 		}
-		if c.last {
-			if err := p.handOn(ctx, &held); err != nil {
-				return err
-			}
-		}
+		p.tally.perFile[c.file] += words
 	}
 }
 
-// nextChunk receives a lane's next chunk. While words are held back it waits with a deadline, if it has to
-// wait at all; if no chunk has come by then, it hands them on.
-func (p *pipeline) nextChunk(ctx context.Context, l *lane, held *batch) (chunk, error) {
-	if len(held.text) > 0 && l.chunks.Len() == 0 {
+// nextChunk receives a lane's next chunk. If it has to wait it does so with a deadline; if no chunk has come
+// by then, it hands on the words that are held back.
+func (p *pipeline) nextChunk(ctx context.Context, l *lane, held []*batch) (chunk, error) {
+	if l.chunks.Len() == 0 && holdsAny(held) {
 		patience, cancel := context.WithTimeout(ctx, linger)
 		c, err := l.chunks.ReceiveContext(patience)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			return c, err
 		}
-		if err := p.handOn(ctx, held); err != nil {
+		if err := p.handOnAll(ctx, held); err != nil {
 			return chunk{}, err
 		}
 	}
 	return l.chunks.ReceiveContext(ctx)
 }
 
-// handOn gives the words that are held back to the count task.
-func (p *pipeline) handOn(ctx context.Context, held *batch) error {
-	if len(held.text) == 0 {
-		return nil
-	}
-	full := batch{file: held.file, text: bytes.Clone(held.text)}
-	held.text = held.text[:0]
-	return p.batches.SendContext(ctx, full)
+func holdsAny(held []*batch) bool {
+	return slices.ContainsFunc(held, func(b *batch) bool { return b != nil })
 }
 
-// countTask counts the words of all lanes. But first it opens the gate, as soon as all other tasks are seen
-// blocked at once: the read tasks at the gate, the split tasks for chunks, the clock until its next tick.
-func (p *pipeline) countTask(ctx context.Context) {
-	defer p.counted.Signal()
+// handOn gives the words of one shard that are held back to the task that counts them.
+func (p *pipeline) handOn(ctx context.Context, held []*batch, shard int) error {
+	full := held[shard]
+	held[shard] = nil
+	return p.batches[shard].SendContext(ctx, full)
+}
+
+// handOnAll is handOn of all shards of which words are held back.
+func (p *pipeline) handOnAll(ctx context.Context, held []*batch) error {
+	for shard, b := range held {
+		if b == nil {
+			continue
+		}
+		if err := p.handOn(ctx, held, shard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countTask counts the words of one shard. But first the task of the first shard opens the gate.
+func (p *pipeline) countTask(ctx context.Context, shard int) {
+	if shard == 0 {
+		p.openGate(ctx)
+	}
+	for b := range p.batches[shard].All() {
+		start := uint32(0)
+		for _, end := range b.ends {
+			p.tally.shards[shard].add(b.text[start:end])
+			start = end
+		}
+	}
+}
+
+// openGate opens the gate as soon as all other tasks are seen blocked at once: the read tasks at the gate,
+// the split tasks for chunks, the other count tasks for batches, the clock until its next tick.
+func (p *pipeline) openGate(ctx context.Context) {
 	for p.activity.blocked < p.activity.tasks-1 && ctx.Err() == nil {
 		sched.Yield()
 		p.activity.blocked = p.sched.Stats().Blocked
 	}
 	p.gate.CountDown()
-	for b := range p.batches.All() {
-		for len(b.text) > 0 {
-			end := bytes.IndexByte(b.text, '\n')
-			p.tally.add(b.file, b.text[:end])
-			b.text = b.text[end+1:]
-		}
-	}
 }

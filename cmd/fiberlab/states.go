@@ -18,6 +18,10 @@ type transition struct {
 // describe adds to br what the scheduler did, and each transition if states is true.
 func (br *backendReport) describe(active activity, t sched.Transitions, states bool) {
 	br.Tasks, br.Blocked = active.tasks, active.blocked
+	for _, w := range active.stats.Workers {
+		br.Workers = append(br.Workers, workerReport{w.Worker, w.Worker >= active.workers, int(w.Tasks), int(w.Switches),
+			int(w.Stolen), int(w.Sleeps), w.Busy.Seconds(), w.Idle.Seconds()})
+	}
 	for s := sched.Idle; s <= sched.Running; s++ {
 		br.Switches += int(t.Of(s, sched.Running))
 		if !occurred(s, t) {

@@ -69,9 +69,26 @@ func (r *pipelineReport) writeText(p *page) {
 	for _, u := range r.Unreadable {
 		p.say("not read: %s: %s", u.Path, u.Error)
 	}
+	r.writeWorkers(p)
 	if len(r.Backends) > 0 && r.Backends[0].Transitions != nil {
 		r.writeTransitions(p)
 	}
+}
+
+// writeWorkers has a row for each worker of each backend's scheduler.
+func (r *pipelineReport) writeWorkers(p *page) {
+	g := newGrid("worker", "tasks", "switches", "stolen", "sleeps", "busy", "idle")
+	for _, br := range r.Backends {
+		for _, w := range br.Workers {
+			name := fmt.Sprintf("%s %d", br.Backend, w.Worker)
+			if w.Bound {
+				name += " (bound)"
+			}
+			g.add(name, thousands(w.Tasks), thousands(w.Switches), thousands(w.Stolen), thousands(w.Sleeps),
+				seconds(w.Busy), seconds(w.Idle))
+		}
+	}
+	p.table(g, "What each worker did; the bound one is the caller, which only begins the tasks if there are others")
 }
 
 // writeTransitions has a row for each transition that was made and a column for each backend.
