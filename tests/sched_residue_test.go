@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime/debug"
 	"runtime/pprof"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,25 +16,26 @@ import (
 	"fiberlab/sched"
 )
 
-const residueLabel = "left behind"
+// residueLabel is the test's own: a carrier at rest keeps the label of the last body it served in another test.
+func residueLabel(t *testing.T) string { return "left behind by " + t.Name() }
 
 // label gives the calling goroutine a label of the profiler that it does not take away.
-func label() {
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("residue", residueLabel)))
+func label(t *testing.T) {
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("residue", residueLabel(t))))
 }
 
 // labelled counts the goroutines that have it.
 func labelled(t *testing.T) int {
 	var profile bytes.Buffer
 	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
-	return strings.Count(profile.String(), residueLabel)
+	return strings.Count(profile.String(), strconv.Quote(residueLabel(t)))
 }
 
 // leaveResidue leaves all there is, after it has found none.
 func leaveResidue(t *testing.T) {
 	assert.Zero(t, labelled(t), "labels of the last one")
 	assert.False(t, debug.SetPanicOnFault(true), "SetPanicOnFault of the last one")
-	label()
+	label(t)
 	assert.NotZero(t, labelled(t))
 }
 
@@ -59,7 +61,7 @@ func TestTasksLeaveNoResidue(t *testing.T) {
 					p.task()
 					assert.True(t, debug.SetPanicOnFault(true), "a task keeps it over a wait")
 					assert.NotZero(t, labelled(t), "a task keeps its labels over a wait")
-					label()
+					label(t)
 				})
 				p.blocked()
 				perform(t, s, func() {
@@ -79,7 +81,7 @@ func TestBoundGoroutineKeepsItsLabels(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b fiber.Backend) {
 		defer pprof.SetGoroutineLabels(context.Background())
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		label()
+		label(t)
 		onScheduler(t, sched.Config{Backend: b}, func(t *testing.T, s *sched.Scheduler) {
 			for range 5 {
 				perform(t, s, func() {
