@@ -29,7 +29,7 @@ FOREIGN_QEMU   = qemu-aarch64
 BRANCH_GUARDS  = -mbranch-protection=standard
 endif
 FOREIGN_EXEC   = $(strip $(FOREIGN_QEMU) $(FOREIGN_CPU) -L /usr/$(FOREIGN_TRIPLE))
-FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC=$(FOREIGN_TRIPLE)-gcc FIBERLAB_EXEC="$(FOREIGN_EXEC)"
+FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC=$(FOREIGN_TRIPLE)-gcc CXX=$(FOREIGN_TRIPLE)-g++ FIBERLAB_EXEC="$(FOREIGN_EXEC)"
 
 OLDEST      = go1.24.9
 NEWEST      = go1.27.4
@@ -39,6 +39,9 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # nor in the primitives. Nor does a Go release change anything in the primitives, which ask nothing special of it.
 GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... ./tests/...
 GUARDED_SKIP = -skip '^TestMixed'
+
+# The packages whose tests run C on fibers. Those of asm and cgo_ucontext compile their programs themselves.
+ASAN_PKGS = ./fiber/... ./stack/... ./sched/ctask/... ./tests/...
 
 # UNDER is what starts a test program: nothing, a witness, an emulator or an old kernel, or several of them.
 UNDER     = $(WITNESS)
@@ -50,13 +53,13 @@ SWITCH_TESTS = $(GO_TESTS) -run '^(TestSwitch|TestReturnedBodyAborts|TestStackIs
 
 SOURCES    = $(shell find . -name build -prune -o -name .git -prune -o -name '$(1)' -print)
 GO_SOURCES = $(call SOURCES,*.go)
-C_SOURCES  = $(call SOURCES,*.[ch])
+C_SOURCES  = $(call SOURCES,*.[ch]) $(call SOURCES,*.cc)
 SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 
 export CGO_ENABLED = 1
 
 .PHONY: help run test test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
-        test-newest own-program bench lint clean
+        test-newest asan own-program bench lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -67,7 +70,7 @@ run: ## build fiberlab and run its main job: fiberlab run $(ARGS)
 	@build/fiberlab run $(ARGS)
 
 test: ## run the tests on this machine's architecture
-	@scripts/need go certs cc
+	@scripts/need go certs cc cxx
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) $(PKGS)
 
@@ -77,7 +80,7 @@ test-switch: ## run only the checks of the switch in assembly, which takes secon
 
 test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
 test-old-kernel: ## run the tests as on a kernel before 6.13, which has no guards by madvise
-	@scripts/need go certs cc
+	@scripts/need go certs cc cxx
 	@mkdir -p build
 	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
 	$(SWITCH_TESTS)
@@ -90,27 +93,31 @@ test-foreign: ## run them on the other architecture, by qemu-user, without and w
 test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EXEC))
 
 test-foreign-plain:
-	@scripts/need go certs cc foreign
+	@scripts/need go certs cc cxx foreign foreign-cxx
 	$(FOREIGN) $(SWITCH_TESTS)
 	$(FOREIGN) $(RUN_TESTS) $(PKGS)
 
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
-	@scripts/need go certs cc foreign
+	@scripts/need go certs cc cxx foreign foreign-cxx
 	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_SKIP) $(GUARDED_PKGS)
 
 race: ## run them, in short sizes, under the race detector
-	@scripts/need go certs cc
+	@scripts/need go certs cc cxx
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -race $(PKGS)
 
+asan: ## run those that see C, in short sizes, under AddressSanitizer
+	@scripts/need go certs cc cxx
+	$(RUN_TESTS) -asan -short $(GUARDED_SKIP) $(ASAN_PKGS)
+
 test-oldest: ## run them, in short sizes, with the oldest Go that is supported, which Go fetches itself
-	@scripts/need go certs cc
+	@scripts/need go certs cc cxx
 	$(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(PKGS)
 
 test-newest: ## run them, in short sizes and without the primitives, with the newest Go that is known, which Go fetches itself
-	@scripts/need go certs cc
+	@scripts/need go certs cc cxx
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(GUARDED_SKIP) $(PKGS)
 
@@ -123,7 +130,7 @@ bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch
 	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(TESTFLAGS) ./tests/
 
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
-	@scripts/need go certs cc foreign clang-format shellcheck
+	@scripts/need go certs cc cxx foreign foreign-cxx clang-format shellcheck
 	go vet $(PKGS)
 	go vet -tags debug $(PKGS)
 	$(FOREIGN) go vet $(PKGS)

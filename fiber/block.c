@@ -21,8 +21,12 @@ fiberlab_fiber *fiberlab_block_new(uint32_t index) {
 int fiberlab_block_reserve(fiberlab_fiber *block) {
     if (block->own != FIBERLAB_BY_UCONTEXT || block->ucontext)
         return FIBERLAB_OK;
-    block->ucontext = aligned_alloc(64, (sizeof *block->ucontext + 63) & ~(size_t)63);
-    return block->ucontext ? FIBERLAB_OK : FIBERLAB_NO_MEMORY;
+    size_t size = (sizeof *block->ucontext + 63) & ~(size_t)63;
+    block->ucontext = aligned_alloc(64, size);
+    if (!block->ucontext)
+        return FIBERLAB_NO_MEMORY;
+    memset(block->ucontext, 0, size); /* sanitizers look for its stack before it has one */
+    return FIBERLAB_OK;
 }
 
 /* Frees what a block that is at rest owns besides itself. */

@@ -37,6 +37,12 @@ struct fiberlab_call {
     int32_t error;   /* answer: a fiberlab_error */
 };
 
+/* What the C++ runtime knows of a thread's exceptions: __cxa_eh_globals in the C++ ABI. */
+struct fiberlab_exceptions {
+    void *caught;      /* those that the catch clauses being run have caught, the latest first */
+    unsigned uncaught; /* how many have been thrown and not caught yet */
+};
+
 struct fiberlab_fiber {
     struct marl_fiber_context context;
     uint64_t state;
@@ -49,6 +55,9 @@ struct fiberlab_fiber {
     uint8_t own;          /* an enum fiberlab_mechanism: what saves the context; a root has none */
     uint8_t saved;        /* what did save it last, so what must resume it */
     uint8_t root;         /* the block stands for a thread's own stack */
+    uint8_t gone;         /* the fiber leaves its stack for good */
+    void *fake_stack;     /* announce.h: where the sanitizer keeps variables while it is away */
+    struct fiberlab_exceptions exceptions; /* while the fiber is not running */
     struct fiberlab_call call;
     struct ucontext_fiber_context *ucontext;
     void (*body)(void *); /* NULL: a Go body */
@@ -67,7 +76,8 @@ struct fiberlab_thread {
     uintptr_t p;              /* the P with which a fiber left last; 0: not known */
     int32_t tid;              /* its number to the kernel */
     void *bound;              /* the g that the runtime's thread key named before fibers came */
-    void *scrap;              /* FIBERLAB_SCRAP bytes on which bridge.c lets setcontext run */
+    struct fiberlab_exceptions *exceptions; /* the thread's; NULL without a C++ runtime */
+    void *scrap; /* FIBERLAB_SCRAP bytes on which bridge.c lets setcontext run */
 };
 enum { FIBERLAB_SCRAP = 16384 };
 
@@ -131,6 +141,9 @@ uintptr_t *fiberlab_p(void);
 
 /* fpu.c */
 void fiberlab_default_fp(void);
+
+/* exceptions.c */
+struct fiberlab_exceptions *fiberlab_thread_exceptions(void);
 
 /* bridge.c */
 void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to);

@@ -10,6 +10,9 @@
  * fatal there. A handle is good until its fiber is closed; after that it may name
  * another fiber.
  *
+ * A body may be C++, and switch inside a catch clause. No exception may leave it. A C++ runtime
+ * that comes in by dlopen must be there before the threads attach that run such bodies.
+ *
  * When a body returns, its fiber is finished and the thread goes back to its
  * root fiber.
  */

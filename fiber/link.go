@@ -2,7 +2,7 @@ package fiber
 
 /*
 #cgo CFLAGS: -O2 -Wall -fno-omit-frame-pointer
-#cgo LDFLAGS: -lm
+#cgo LDFLAGS: -lm -ldl
 */
 import "C"
 

@@ -12,6 +12,7 @@
  * is treated as one more callee-saved register: that is what makes each fiber a
  * thread of its own to the runtime, with a goroutine of its own for its Go frames.
  */
+#include "announce.h"
 #include "core.h"
 
 #include <stdio.h>
@@ -55,13 +56,23 @@ static int claim(struct fiberlab_thread *thread, fiberlab_fiber *to, int check, 
     }
 }
 
-/* Runs on the stack of the fiber that was switched to. */
-static void arrive(void) {
+/* Runs on the stack of self, the fiber that was switched to. */
+static void arrive(fiberlab_fiber *self) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     fiberlab_fiber *departed = thread->departed;
+    announce_arrive(self, departed);
     thread->departed = NULL;
     if (departed)
         __atomic_store_n(&departed->state, thread->departed_state, __ATOMIC_RELEASE);
+}
+
+/* Makes self, whose stack served another fiber, begin as on a fresh one. */
+static void begin(fiberlab_fiber *self) {
+    struct fiberlab_thread *thread = fiberlab_thread_self();
+    announce_begin(self);
+    fiberlab_default_fp();
+    if (thread->exceptions)
+        *thread->exceptions = (struct fiberlab_exceptions){0};
 }
 
 /* Saves the calling context as from and resumes to, which the caller has claimed.
@@ -83,16 +94,21 @@ static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab
         thread->p = *from->p;
     if (to->p)
         *to->p = thread->p;
+    if (thread->exceptions) {
+        from->exceptions = *thread->exceptions;
+        *thread->exceptions = to->exceptions;
+    }
 
     thread->departed = from;
     thread->departed_state = (load_state(from) & ~FIBERLAB_STATE_MASK) | as;
     thread->current = to;
     thread->current_index = to->index;
 
+    announce_leave(from, to);
     fiberlab_swap(from, to);
-    arrive();
+    arrive(from);
     if (as == FIBERLAB_STATE_FINISHED)
-        fiberlab_default_fp(); /* back as the stack of another fiber */
+        begin(from); /* back as the stack of another fiber */
     if (from->g != 0)
         fiberlab_back(from);
 }
@@ -151,6 +167,7 @@ static void end(fiberlab_fiber *self) {
     self->g = 0;
     self->m = NULL;
     self->p = NULL;
+    self->gone = 1;
     int error = switch_from(self, thread->root, 0, 0, FIBERLAB_STATE_FINISHED);
     fprintf(stderr, "fiberlab: fiber \"%s\" could not end: %s\n", self->name,
             fiberlab_error_text(error));
@@ -161,7 +178,7 @@ static void end(fiberlab_fiber *self) {
  * when the fiber's identity is to be dropped. */
 static void fiber_main(void *p) {
     fiberlab_fiber *self = p;
-    arrive();
+    arrive(self);
     if (self->body)
         self->body(self->argument);
     else
@@ -177,6 +194,10 @@ int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo,
     block->g = 0;
     block->m = NULL;
     block->p = NULL;
+    announce_fresh(stack_lo, top);
+    block->gone = 0;
+    block->exceptions = (struct fiberlab_exceptions){0};
+    block->fake_stack = NULL;
     int error = fiberlab_block_reserve(block);
     if (error != FIBERLAB_OK)
         return error;

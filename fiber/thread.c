@@ -27,7 +27,9 @@ int fiberlab_attach(fiberlab_fiber *root) {
     thread->scrap = malloc(FIBERLAB_SCRAP);
     if (!thread->scrap)
         return FIBERLAB_NO_MEMORY;
+    thread->exceptions = fiberlab_thread_exceptions();
     root->root = 1;
+    root->gone = 0;
     root->g = *fiberlab_slot();
     thread->bound = fiberlab_identity_bound();
     thread->tid = gettid();

@@ -61,7 +61,9 @@ var childFirstThread = newFirstThreadChild("first thread", func(t childT, b fibe
 	// The counter works: a thread made by C is asked about, once.
 	before := trapbody.GlibcAnswers()
 	require.NoError(t, trapbody.CallOnThread(func() {}))
-	require.Equal(t, before+1, trapbody.GlibcAnswers())
+	if !addressSanitizer { // which asks as well, of every thread
+		require.Equal(t, before+1, trapbody.GlibcAnswers())
+	}
 
 	const n = 64
 	glibc, own := trapbody.GlibcAnswers(), trapbody.FiberAnswers()
@@ -74,14 +76,18 @@ var childFirstThread = newFirstThreadChild("first thread", func(t childT, b fibe
 		require.NoError(t, root.SwitchTo(fibers[i]))
 		require.Equal(t, fiber.Suspended, fibers[i].State())
 	}
-	require.Equal(t, glibc, trapbody.GlibcAnswers(), "glibc was asked for the bounds of a fiber's stack")
+	if !addressSanitizer {
+		require.Equal(t, glibc, trapbody.GlibcAnswers(), "glibc was asked for the bounds of a fiber's stack")
+	}
 	require.Equal(t, own+n, trapbody.FiberAnswers())
 	for _, f := range fibers {
 		require.NoError(t, root.SwitchTo(f))
 		require.NoError(t, f.Close())
 	}
 	require.Equal(t, n, returned)
-	require.Equal(t, glibc, trapbody.GlibcAnswers())
+	if !addressSanitizer {
+		require.Equal(t, glibc, trapbody.GlibcAnswers())
+	}
 	require.Equal(t, own+n, trapbody.FiberAnswers(), "asked again about a stack that is known")
 	require.Equal(t, os.Getpid(), unix.Gettid())
 	require.NoError(t, root.Detach())

@@ -1,0 +1,5 @@
+//go:build asan
+
+package tests
+
+const addressSanitizer = true
