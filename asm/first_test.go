@@ -47,6 +47,9 @@ func report(program string) string {
 		if what != "" {
 			wrong = append(wrong, what)
 		}
+		if strings.HasSuffix(what, endless) {
+			break // the others take as long
+		}
 	}
 	if len(wrong) == 0 {
 		return ""
@@ -72,14 +75,15 @@ func firstFault(program, seed, variant string, checks []string) (string, error) 
 	return "", nil
 }
 
+// endless is said of a check that was stopped because it took too long.
+const endless = "does not come to an end"
+
 // inOneLine says how a check ended that did not pass.
 func inOneLine(variant, check string, result ctest.Result) string {
 	said := firstLines(result.Output, 1)
 	switch {
-	case result.Hung:
-		return fmt.Sprintf("%s: the check of %s does not come to an end", variant, check)
-	case result.Status == 128+int(syscall.SIGXCPU) || result.Status == 128+int(syscall.SIGKILL):
-		return fmt.Sprintf("%s: the check of %s runs in circles", variant, check)
+	case result.Hung, result.Status == 128+int(syscall.SIGXCPU), result.Status == 128+int(syscall.SIGKILL):
+		return fmt.Sprintf("%s: the check of %s %s", variant, check, endless)
 	case strings.HasPrefix(said, variant+": "):
 		return said
 	case result.Status > 128:
