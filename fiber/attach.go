@@ -19,9 +19,9 @@ import (
 //
 // On Asm and Ucontext, whose fibers may switch to one another, the goroutine is
 // locked to its thread until Detach. On Goroutine it is not, and its fibers may be
-// entered from any root that is not locked either. There the runtime demands that
-// neither the root nor a body lock or unlock its thread between Attach and Detach,
-// and ends the program otherwise.
+// entered from any root that is not locked either. A body or root that locks its thread
+// then, or is in a callback from C, switches by a goroutine that stands in for it, which costs some
+// microseconds; but if the root was locked before Attach it cannot, and SwitchTo returns ErrLocked.
 //
 // Attach returns ErrAttached, ErrBackend, ErrUnsupported or ErrNoMemory. Whoever
 // attaches must detach before the goroutine ends, best by defer: otherwise a later
@@ -49,8 +49,12 @@ func attachThread(b Backend) (*Fiber, error) {
 	if err != nil {
 		return nil, &Error{"attach", "", err}
 	}
+	findLocks()
 	runtime.LockOSThread()
 	f := &Fiber{name: fmt.Sprintf("root of thread %d", unix.Gettid()), backend: b, carrier: c, g: identity.G()}
+	if locksKnown.Load() {
+		f.lock = threadLockOf(f.g)
+	}
 	c.load(f, Running)
 	if code := C.fiberlab_attach(c.block); code != C.FIBERLAB_OK {
 		runtime.UnlockOSThread()

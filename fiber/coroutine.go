@@ -46,10 +46,13 @@ func switchCoroutine(f, to *Fiber) error {
 	c, t := f.carrier, to.carrier
 	co, next := c.co, t.co
 	g := identity.G()
-	if next == nil || co.g.Load() != g || c.fiber.Load() != f || f == to {
+	if next == nil || co.g.Load() != g && behalf(g) != c || c.fiber.Load() != f || f == to {
 		return &Error{"switch", to.name, misused(f, to)}
 	}
 	h := co.host
+	if !h.lock.holds(g) {
+		return switchLocked(f, to)
+	}
 	usual := to.generation | uint64(Suspended)
 	if t.state.Load() == usual && h.mayResume(next) && t.state.CompareAndSwap(usual, to.generation|uint64(Running)) {
 		next.host = h
@@ -57,10 +60,11 @@ func switchCoroutine(f, to *Fiber) error {
 		return &Error{"switch", to.name, err}
 	}
 	h.departed, h.departedAs = c, f.generation|uint64(Suspended)
+	h.current = t
 
 	s := next.in
 	co.in = s
-	release.Store(&s.sitter, uint64(g))
+	release.Store(&s.sitter, uint64(co.g.Load()))
 	if s.yieldDue {
 		s.yieldDue = false
 		s.yield(struct{}{})
@@ -81,7 +85,7 @@ func misused(f, to *Fiber) error {
 	switch {
 	case to.carrier.co == nil:
 		return ErrMixed
-	case goroutines.lookup(identity.G()) == nil:
+	case Current() == nil:
 		return ErrNoFiber
 	case Current() != f:
 		return ErrNotCurrent
@@ -108,6 +112,7 @@ func (co *coroutine) live(c *carrier) {
 	co.host.arrive()
 	for !co.ending {
 		c.run(c.fiber.Load())
+		co.host.lock.restore(g)
 		co.rest(c)
 	}
 }
@@ -117,6 +122,7 @@ func (co *coroutine) live(c *carrier) {
 // would end as well; a panic takes the place of that, and end looks out for it.
 func (co *coroutine) goexit(c *carrier) {
 	co.spent = true
+	co.host.lock.restore(identity.G())
 	co.rest(c)
 	panic(goexited{})
 }

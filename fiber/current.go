@@ -23,7 +23,12 @@ func Current() *Fiber {
 			// The caller has taken over the thread of a root that unlocked itself.
 		}
 	}
-	if c := goroutines.lookup(identity.G()); c != nil {
+	g := identity.G()
+	c := goroutines.lookup(g)
+	if c == nil {
+		c = behalf(g)
+	}
+	if c != nil {
 		return c.fiber.Load()
 	}
 	return nil
@@ -37,15 +42,33 @@ func (f *Fiber) IsCurrent() bool {
 	}
 	c := f.carrier
 	if c.co != nil {
-		return c.co.g.Load() == identity.G() && c.fiber.Load() == f
+		g := identity.G()
+		return (c.co.g.Load() == g || behalf(g) == c) && c.fiber.Load() == f
 	}
 	onThisThread := identity.ThreadWord(currentOffset.Load()) == uintptr(c.block.index)
 	return onThisThread && c.fiber.Load() == f && f.isOwnGoroutine()
 }
 
 // isOwnGoroutine tells whether the caller, on the thread that runs f, may be f: only one goroutine
-// is a root.
-func (f *Fiber) isOwnGoroutine() bool { return f.g == 0 || f.g == identity.G() }
+// is a root, or a coroutine of iter.Pull that this one has called.
+func (f *Fiber) isOwnGoroutine() bool {
+	if f.g == 0 {
+		return true
+	}
+	g := identity.G()
+	return f.g == g || f.isOwnCoroutine(g)
+}
+
+// isOwnCoroutine tells whether the calling goroutine, whose g that is, is tied to the thread of the root
+// f just as that is itself. Others can be only if f has unlocked itself; whoever was locked already when
+// it was attached would have to do that twice.
+func (f *Fiber) isOwnCoroutine(g uintptr) bool {
+	if !locksKnown.Load() || f.lock.counts[0] < 2 {
+		return false
+	}
+	l := threadLockOf(g)
+	return l.m == f.lock.m && l.counts[0] == f.lock.counts[0]
+}
 
 // Self returns a number that names the caller: the fiber, or the goroutine if it is
 // none. No two that live at the same time have the same. It costs about a nanosecond.

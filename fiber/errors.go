@@ -22,6 +22,7 @@ var (
 	ErrForeignRoot = errors.New("it is the root fiber of another thread")
 	ErrMixed       = errors.New("goroutine fibers and hand-switched fibers cannot switch to one another: attach the root with the backend of its fibers")
 	ErrPinned      = errors.New("its coroutine belongs to a goroutine that is locked to its thread: switch to it from there, or do not lock the roots")
+	ErrLocked      = errors.New("the caller is not locked to its thread as its root was when it was attached: return from the callback of C first, undo runtime.LockOSThread, or use another backend than goroutine")
 	ErrAttached    = errors.New("the calling goroutine is a fiber already: detach it first")
 	ErrNotRoot     = errors.New("it is not the root fiber: only a root is detached")
 	ErrRoot        = errors.New("it is a root fiber: end it with Detach")

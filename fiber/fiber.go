@@ -19,7 +19,8 @@ type Fiber struct {
 	carrier    *carrier
 	generation uint64 // the carrier's while this fiber uses it, shifted
 	body       func()
-	g          uintptr // root: the goroutine that it is
+	g          uintptr    // root: the goroutine that it is
+	lock       threadLock // hand-switched root: how that is tied to its thread
 	value      any
 }
 

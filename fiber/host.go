@@ -13,7 +13,9 @@ import (
 // its place.
 type host struct {
 	root       *Fiber
-	locked     bool     // to its thread, by its owner
+	locked     bool // to its thread, by its owner
+	lock       threadLock
+	current    *carrier // who runs here; for those that run on behalf of another: see behalf
 	pinned     int      // coroutines that only this host can resume
 	departed   *carrier // who was left last, to be published by who was entered
 	departedAs uint64   // its state's word then
@@ -21,13 +23,24 @@ type host struct {
 
 // attachHost makes the calling goroutine a root of the Goroutine backend.
 func attachHost() *Fiber {
-	h := &host{locked: lockedToThread()}
+	findLocks()
+	h := &host{}
+	if locksKnown.Load() {
+		h.lock = threadLockOf(identity.G())
+		h.locked = h.lock.m != 0
+	} else {
+		h.locked = lockedToThread()
+	}
 	c := &carrier{kind: kind{backend: Goroutine}, state: new(atomic.Uint64), host: h}
 	h.root = &Fiber{name: "root goroutine", backend: Goroutine, carrier: c, g: identity.G()}
 	c.co = &coroutine{host: h, pin: h}
 	c.co.g.Store(h.root.g)
+	h.current = c
 	c.load(h.root, Running)
 	goroutines.insert(h.root.g, c)
+	if h.lock.m != 0 {
+		goroutines.insert(h.lock.m, c)
+	}
 	carriers.roots.Add(1)
 	return h.root
 }
@@ -36,9 +49,29 @@ func attachHost() *Fiber {
 func (h *host) detach() {
 	c := h.root.carrier
 	goroutines.remove(h.root.g)
+	if h.lock.m != 0 {
+		goroutines.remove(h.lock.m)
+	}
 	c.co.g.Store(0)
 	c.state.Store(h.root.generation | uint64(Closed))
 	c.unload()
+}
+
+// behalf returns who runs on the thread that the calling goroutine, whose g that is, is tied to: a
+// goroutine that is in no table, but tied to a root's thread, is a coroutine of iter.Pull that the
+// one who runs there has called. It returns nil if there is none.
+func behalf(g uintptr) *carrier {
+	if !locksKnown.Load() {
+		return nil
+	}
+	m := locks.tiedTo(g)
+	if m == 0 {
+		return nil
+	}
+	if root := goroutines.lookup(m); root != nil && root.host != nil {
+		return root.host.current
+	}
+	return nil
 }
 
 // lockedToThread tells whether the calling goroutine is locked to its thread. The

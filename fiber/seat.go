@@ -89,6 +89,7 @@ func (co *coroutine) rest(c *carrier) {
 		root.co.errand, as = c, Running // till the root has ended it
 	}
 	h.departed, h.departedAs = c, c.state.Load()&^stateMask|uint64(as)
+	h.current = root
 	co.sit(&co.own)
 	if !co.ending {
 		co.host.arrive()

@@ -20,7 +20,7 @@ var switchCall = unsafe.Pointer(C.fiberlab_switch_call)
 //
 // If to cannot be run, SwitchTo returns at once with nothing changed, and an
 // *Error that wraps ErrNoFiber, ErrNotCurrent, ErrSelf, ErrRunning, ErrFinished,
-// ErrClosed, ErrForeignRoot, ErrMixed, ErrPinned or ErrNoMemory. A switch to a
+// ErrClosed, ErrForeignRoot, ErrMixed, ErrPinned, ErrLocked or ErrNoMemory. A switch to a
 // root, or to a fiber that is held by another root's goroutine, is an error; any
 // other fiber may be entered from any thread, one at a time.
 //

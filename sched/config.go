@@ -39,7 +39,8 @@ type Config struct {
 	Panicked func(value any, stack []byte)
 
 	// Exhausted is told when a worker cannot make the fiber that should carry it
-	// on. The blocked task then keeps its worker waiting, and a new attempt is made
+	// on, or cannot leave its thread to that: on the goroutine backend, when a task waits in a
+	// callback from C. The blocked task then keeps its worker waiting, and a new attempt is made
 	// every millisecond; nothing is lost. If it is nil, one line goes to stderr, once.
 	Exhausted func(error)
 

@@ -1,8 +1,11 @@
 package sched
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+
+	"fiberlab/fiber"
 )
 
 // wait blocks f, which must be the calling fiber, until pred holds or deadline has
@@ -163,7 +166,10 @@ func (w *Worker) switchTo(to *Fiber) {
 // arrived is what f does first when it has got the thread, or has not been able to give
 // it away because of err. If it was entered for the sake of an inquiry, it answers.
 func (w *Worker) arrived(f *Fiber, err error) {
-	if err != nil {
+	switch {
+	case errors.Is(err, fiber.ErrLocked):
+		w.keepThread(f, err)
+	case err != nil:
 		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, w.current, err))
 	}
 	for w.asked == f {
