@@ -121,27 +121,26 @@ func tested(v string) bool {
 	return release != "" && version.Compare(release, OldestGo) >= 0 && version.Compare(release, NewestGo) <= 0
 }
 
-// initializing tells whether the caller runs as part of package initialisation.
+// initializing tells whether packages are being initialised: by the caller, or by another
+// goroutine, which may be waiting for it.
 func initializing() bool {
-	pcs := make([]uintptr, 64)
-	for {
-		n := runtime.Callers(1, pcs)
-		if n < len(pcs) {
-			pcs = pcs[:n]
-			break
-		}
-		pcs = make([]uintptr, 2*len(pcs))
+	all := make([]runtime.StackRecord, runtime.NumGoroutine()+16)
+	n, whole := runtime.GoroutineProfile(all)
+	for !whole {
+		all = make([]runtime.StackRecord, n+16)
+		n, whole = runtime.GoroutineProfile(all)
 	}
-	frames := runtime.CallersFrames(pcs)
-	for {
-		frame, more := frames.Next()
-		if strings.HasPrefix(frame.Function, "runtime.doInit") {
-			return true
-		}
-		if !more {
-			return false
+	for i := range all[:n] {
+		frames := runtime.CallersFrames(all[i].Stack())
+		for more := true; more; {
+			var frame runtime.Frame
+			frame, more = frames.Next()
+			if strings.HasPrefix(frame.Function, "runtime.doInit") {
+				return true
+			}
 		}
 	}
+	return false
 }
 
 // findWords finds the g slot on one thread and makes sure of it on another, and

@@ -53,11 +53,14 @@ func TestProbesAgainAndAgain(t *testing.T) {
 
 // duringInit is what Supported answered while packages were initialised.
 var duringInit = func() (answer struct {
-	initializing, all bool
-	err               error
+	initializing, other, all bool
+	err                      error
 }) {
 	planted = os.Getenv(envPlanted)
 	answer.initializing = initializing()
+	other := make(chan bool)
+	go func() { other <- initializing() && Supported() == nil }()
+	answer.other = <-other
 	answer.err = Supported()
 	answer.all = known.Load()
 	return answer
@@ -67,6 +70,7 @@ var duringInit = func() (answer struct {
 func TestSupportedDuringInitialisation(t *testing.T) {
 	require.NoError(t, duringInit.err)
 	require.True(t, duringInit.initializing)
+	require.True(t, duringInit.other, "a goroutine that initialisation waits for")
 	require.False(t, duringInit.all)
 	require.False(t, initializing())
 }

@@ -66,6 +66,13 @@ func TestUntestedRuntimeIsNamed(t *testing.T) {
 		requireOneLine(t, line+"\n", "fiberlab: ", "go1.99", fiber.OldestGo, fiber.NewestGo, fiber.EnvRuntime+"=try")
 		require.Equal(t, "ok\n", rest)
 
+		// What the program itself says is not disturbed.
+		cmd := command(t.Context(), program)
+		cmd.Env = append(os.Environ(), choice)
+		own, err := cmd.Output()
+		require.NoError(t, err)
+		require.Equal(t, "ok\n", string(own))
+
 		out, err = runBuilt(t, []string{program}, choice, fiber.EnvRuntime+"=try")
 		require.NoError(t, err, out)
 		require.Equal(t, "ok\n", out)
