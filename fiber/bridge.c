@@ -4,6 +4,7 @@
  * Where the two agree a switch is one call. Where they do not, one half of a
  * switch of each kind is needed: to save without resuming, and the reverse.
  */
+#define _GNU_SOURCE /* for the names of the registers in a ucontext_t */
 #include <stdlib.h>
 
 #include "../cgo_ucontext/context.h"
@@ -34,6 +35,18 @@ static void ucontext_to_asm(fiberlab_fiber *from, fiberlab_fiber *to) {
         resumed = 1;
         marl_fiber_swap_fp(&unwanted, &to->context);
     }
+}
+
+/* The stack pointer of a block that is not running: nothing below it is in use. */
+uintptr_t fiberlab_block_sp(const fiberlab_fiber *block) {
+#if defined(__x86_64__)
+    return block->saved == FIBERLAB_BY_ASM
+               ? block->context.rsp & ~(uintptr_t)MARL_ALL_SAVED
+               : (uintptr_t)block->ucontext->uc.uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return block->saved == FIBERLAB_BY_ASM ? block->context.sp & ~(uintptr_t)MARL_ALL_SAVED
+                                           : (uintptr_t)block->ucontext->uc.uc_mcontext.sp;
+#endif
 }
 
 void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to) {

@@ -147,6 +147,7 @@ struct fiberlab_exceptions *fiberlab_thread_exceptions(void);
 
 /* bridge.c */
 void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to);
+uintptr_t fiberlab_block_sp(const fiberlab_fiber *block);
 
 /* marl_fiber_swap_fp for callers that have a long way to return: balance_amd64.S. Whether
  * other processors gain by the like has not been measured. */

@@ -28,12 +28,13 @@ var (
 	ErrRoot        = errors.New("it is a root fiber: end it with Detach")
 	ErrNoBody      = errors.New("the body is nil: give the fiber a function")
 	ErrStackSize   = errors.New("bad stack size")
+	ErrStackInUse  = errors.New("frames lie on its C stack that are still needed: close it, and have that clear the stack by Config.ClearStack")
 	ErrNoMemory    = errors.New("no memory for the context: close fibers that are finished")
 )
 
 // Error tells which operation failed on which fiber, and why.
 type Error struct {
-	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check"
+	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check", "clear"
 	Fiber string // the name of the fiber concerned
 	Err   error  // one of the errors of this package, or of package stack
 }

@@ -229,7 +229,9 @@ func (f *Fiber) Handle() unsafe.Pointer {
 }
 
 // Stack returns the fiber's C stack, or nil for a root and on the Goroutine
-// backend. It must not be used after the fiber is closed.
+// backend. It must not be used after the fiber is closed, and not be put back. Its Clear
+// works on a fiber that was never entered and on a finished C body, and returns ErrStackInUse
+// otherwise: after a Go body the goroutine that it ran on still has frames there.
 func (f *Fiber) Stack() *stack.Stack {
 	if f == nil || f.carrier == nil {
 		return nil

@@ -108,6 +108,7 @@ func (p *pool) make(k kind) (*carrier, error) {
 		return nil, errors.Join(err, stacks.Put(s))
 	}
 	c.stack, c.stacks = s, stacks
+	s.AskBeforeClear(c.whileVacant)
 	b := c.block
 	lo, hi := s.Guard()
 	b.stack_lo, b.stack_hi = C.uintptr_t(s.Lo()), C.uintptr_t(s.Hi())
@@ -167,6 +168,9 @@ func (p *pool) stackPool(o stack.Options) (*stack.Pool, error) {
 // the caller must retire it then, which blocks.
 func (p *pool) keep(c *carrier) bool {
 	p.inUse.Add(-1)
+	if c.kind.stack.ClearOnPut {
+		c.stack.Zero(c.vacantBelow())
+	}
 	if c.co != nil && c.co.in == nil {
 		return true // it has ended, or never begun
 	}

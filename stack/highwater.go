@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"fmt"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,25 +33,6 @@ func (st *Stack) HighWater() int {
 		return 0
 	}
 	return int(st.top - mark)
-}
-
-// Clear hands the pages of the stack to the kernel: its bytes are zero again and
-// HighWater starts anew. Nothing may be running on it. The error is ErrNotInUse,
-// or the kernel's own when the memory is locked.
-func (st *Stack) Clear() error {
-	if st.slab == nil {
-		return fmt.Errorf("%w: it is not from a pool: clear what Get returned", ErrNotInUse)
-	}
-	p := st.slab.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if st.state != stateInUse {
-		return fmt.Errorf("%w: %v was put back before: clear it while you hold it", ErrNotInUse, st)
-	}
-	if err := st.release(); err != nil {
-		return fmt.Errorf("stack: the pages of %v cannot be released (locked memory?): %w", st, err)
-	}
-	return nil
 }
 
 const wordSize = unsafe.Sizeof(uintptr(0))

@@ -30,6 +30,9 @@ type Options struct {
 	// A C function steps over the guard if its frame is larger and its first access is
 	// beyond: more pages catch larger frames. They take addresses, but no memory.
 	GuardPages int
+	// ClearOnPut has Put make the bytes of each stack zero, so that its next user does not
+	// see what the last one left. See Zero for what that costs.
+	ClearOnPut bool
 	// MaxIdle is the number of idle stacks whose pages Put keeps for reuse;
 	// 0 means DefaultMaxIdle, and a negative number keeps none. Stacks put back
 	// beyond it give their pages to the kernel at once.

@@ -14,6 +14,7 @@ type Pool struct {
 	request   Guard
 	guard     Guard // the kind request stands for
 	maxIdle   int
+	clears    bool // Options.ClearOnPut
 
 	mu     sync.Mutex
 	closed bool
@@ -40,14 +41,14 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{size: uintptr(size), guardSize: guardSize, request: o.Guard, guard: guard, maxIdle: o.maxIdle()}, nil
+	return &Pool{size: uintptr(size), guardSize: guardSize, request: o.Guard, guard: guard, maxIdle: o.maxIdle(), clears: o.ClearOnPut}, nil
 }
 
 // stride is the number of bytes from one guard to the next.
 func (p *Pool) stride() uintptr { return p.guardSize + p.size }
 
 // Get returns a stack with a guard below it, unless the pool has GuardNone. Its bytes are whatever its last
-// user left, or zero. The error is ErrExhausted, after which the pool is as
+// user left, or zero; with ClearOnPut they are zero. The error is ErrExhausted, after which the pool is as
 // before, ErrClosed, or with GuardMadvise in locked memory ErrGuard.
 func (p *Pool) Get() (*Stack, error) {
 	p.mu.Lock()
@@ -90,6 +91,13 @@ func (p *Pool) Put(st *Stack) error {
 	if st.state != stateInUse {
 		p.mu.Unlock()
 		return fmt.Errorf("%w: %v was put back before: put back each stack once", ErrNotInUse, st)
+	}
+	st.ask = nil
+	if p.clears {
+		st.state = stateLeaving
+		p.mu.Unlock()
+		st.Zero(st.hi)
+		p.mu.Lock()
 	}
 	if p.idles < p.maxIdle {
 		st.state = stateIdle

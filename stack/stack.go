@@ -16,7 +16,8 @@ type Stack struct {
 	hi   uintptr
 	top  uintptr
 
-	state   state // guarded by the pool's mutex
+	state   state                          // guarded by the pool's mutex
+	ask     func(clear func() error) error // so is this; nil: Clear need not ask
 	guarded atomic.Bool
 }
 

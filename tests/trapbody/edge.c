@@ -1,4 +1,5 @@
-/* A body that comes close to its guard and switches there, and one that steps into it. */
+/* Uses of the stack: a body that comes close to its guard and switches there, one that steps
+ * into it, and a function that leaves something behind. */
 #include <alloca.h>
 
 #include "trapbody.h"
@@ -20,4 +21,15 @@ void trap_edge_body(void *edge) {
 void trap_step_body(void *edge) {
     struct trap_edge *e = edge;
     *(volatile char *)(e->lo - e->left) = 1;
+}
+
+void trap_spill(size_t words, uint64_t secret) {
+    volatile uint64_t block[words];
+    for (size_t i = 0; i < words; i++)
+        block[i] = secret;
+}
+
+void trap_spill_body(void *order) {
+    struct trap_spill *s = order;
+    trap_spill(s->words, s->secret);
 }

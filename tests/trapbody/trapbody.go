@@ -162,6 +162,17 @@ func EdgeBody() unsafe.Pointer { return unsafe.Pointer(C.trap_edge_body) }
 // StepBody returns the C body that writes so many bytes below its stack.
 func StepBody() unsafe.Pointer { return unsafe.Pointer(C.trap_step_body) }
 
+// Spill has C fill that many words of its stack with secret, and leave them there.
+func Spill(words int, secret uint64) { C.trap_spill(C.size_t(words), C.uint64_t(secret)) }
+
+// SpillBody returns a C body that does what Spill does, and the argument for it. free must be
+// called when the fiber is closed.
+func SpillBody(words int, secret uint64) (body, argument unsafe.Pointer, free func()) {
+	order := (*C.struct_trap_spill)(C.malloc(C.sizeof_struct_trap_spill))
+	order.words, order.secret = C.size_t(words), C.uint64_t(secret)
+	return unsafe.Pointer(C.trap_spill_body), unsafe.Pointer(order), func() { C.free(unsafe.Pointer(order)) }
+}
+
 // Ration lets that many calls of aligned_alloc succeed, or all if it is negative.
 func Ration(calls int) { C.trap_ration(C.int64_t(calls)) }
 

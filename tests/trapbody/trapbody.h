@@ -49,6 +49,13 @@ struct trap_edge {
 void trap_edge_body(void *edge); /* switches to peer with so many bytes of stack left */
 void trap_step_body(void *edge); /* writes so many bytes below the end of its stack */
 
+struct trap_spill {
+    size_t words;
+    uint64_t secret;
+};
+void trap_spill(size_t words, uint64_t secret); /* fills so much of the stack, and returns */
+void trap_spill_body(void *order);              /* the same as a body; takes a trap_spill */
+
 /* memory.c */
 void trap_ration(int64_t calls); /* how many calls of aligned_alloc may succeed; negative: all */
 uint64_t trap_refusals(void);    /* how many did not */
