@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 
@@ -87,6 +88,91 @@ func TestMixedEventWaitAnyLeavesNoTrace(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(most), "bytes for %d waits", waits)
+}
+
+// countedErr is a context that counts how often it has been asked whether it is over.
+type countedErr struct {
+	context.Context
+	count *atomic.Int64
+}
+
+func (c countedErr) Err() error {
+	c.count.Add(1)
+	return c.Context.Err()
+}
+
+// A signal wakes one of those who wait for any of several events, and not all of them to see who
+// is first: who is woken, rightly or not, asks its context.
+func TestMixedEventWaitAnyIsWokenOnce(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const waiters = 40
+		shared := mixed.NewEvent(mixed.AutoReset, false)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		asked := countedErr{ctx, new(atomic.Int64)}
+		woken := newRoll(waiters)
+		lineUp(c, waiters, asked, func(i int, ctx context.Context) {
+			_, err := mixed.WaitAnyContext(ctx, shared, mixed.NewEvent(mixed.AutoReset, false))
+			assert.NoError(c.t, err)
+			woken.report(i)
+		})
+		for i := range waiters {
+			shared.Signal()
+			assert.Equal(c.t, i, woken.reported(i+1), "in the order of their coming")
+		}
+		assert.LessOrEqual(c.t, asked.count.Load(), int64(3*waiters), "wake-ups of %d waiters", waiters)
+	})
+}
+
+// One signal of an event that is set by hand goes to all, and to each of them once.
+func TestMixedEventWaitAnyByManualReset(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const waiters = 10
+		shared, other := mixed.NewEvent(mixed.ManualReset, false), mixed.NewEvent(mixed.AutoReset, false)
+		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+			if i%3 == 0 {
+				assert.NoError(c.t, shared.WaitContext(ctx))
+				return
+			}
+			which, err := mixed.WaitAnyContext(ctx, other, shared, shared)
+			assert.NoError(c.t, err)
+			assert.Equal(c.t, 1, which)
+		})
+		shared.Signal()
+		shared.Clear()
+		c.wait()
+		other.Signal()
+		assert.True(c.t, other.Test(), "nobody waits for it any more")
+	})
+}
+
+// An event does not keep those that are signalled with it; but one that somebody has keeps those by
+// which it is signalled.
+func TestMixedEventAnyOfIsNotKeptByOthers(t *testing.T) {
+	source := mixed.NewEvent(mixed.AutoReset, false)
+	dropped := func() weak.Pointer[mixed.Event] { return weak.Make(mixed.AnyOf(mixed.AutoReset, source)) }()
+	kept := mixed.AnyOf(mixed.AutoReset, mixed.AnyOf(mixed.ManualReset, source))
+	for range 3 {
+		runtime.GC()
+	}
+	assert.Nil(t, dropped.Value(), "the garbage collector has not found it")
+	source.Signal()
+	assert.True(t, kept.Test())
+}
+
+func TestMixedEventDetach(t *testing.T) {
+	events := newEvents(3)
+	var either []*mixed.Event
+	for range 3 {
+		either = append(either, mixed.AnyOf(mixed.AutoReset, events...))
+	}
+	either[1].Detach()
+	either[1].Detach()
+	events[2].Detach()
+	events[2].Signal()
+	for i, e := range either {
+		assert.Equal(t, i != 1, e.Test(), "event %d", i)
+	}
 }
 
 // Each event is signalled again when its last signal has been taken; so many signals, so

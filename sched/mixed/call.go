@@ -107,6 +107,9 @@ func (c *distantCall[T]) run() {
 
 // wait returns nil when the call has ended, or ctx's error.
 func (c *distantCall[T]) wait(ctx context.Context) error {
+	if park.Fiber() == nil {
+		return c.result.future.wait(until{ctx: ctx})
+	}
 	for {
 		err := c.result.future.wait(until{ctx: ctx, deadline: time.Now().Add(stint)})
 		if err == nil {

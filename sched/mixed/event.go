@@ -28,8 +28,10 @@ type Event struct {
 	guard     spinlock.Lock
 	mode      EventMode
 	signalled bool // and if so, the line is empty
-	line      line
-	watchers  []*Event // to be signalled with this one; replaced, but never changed
+	line      line // also of the places of those who wait for any of several events
+
+	followers *follower   // the first of the events to be signalled with this one
+	follows   []*follower // this event's places among those of others
 }
 
 // NewEvent makes an event that is signalled at first or is not. It panics with an error
@@ -51,19 +53,23 @@ func (e *Event) Signal() {
 		e.guard.Unlock()
 		return
 	}
-	var waiters *waiter
+	var takers *waiter
 	if e.mode == ManualReset {
-		waiters = e.line.takeAll()
+		takers = e.claimAll()
 		e.signalled = true
 	} else {
-		waiters = e.line.pop()
-		e.signalled = waiters == nil
+		takers = e.claim()
+		e.signalled = takers == nil
 	}
-	watchers := e.watchers
+	var few [8]*Event
+	followers := few[:0]
+	if e.followers != nil {
+		followers = e.alive(followers)
+	}
 	e.guard.Unlock()
-	grantAll(waiters)
-	for _, w := range watchers {
-		w.Signal()
+	grantTakers(takers)
+	for _, f := range followers {
+		f.Signal()
 	}
 }
 

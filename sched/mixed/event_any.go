@@ -1,79 +1,95 @@
 package mixed
 
 import (
-	"context"
-	"slices"
+	"runtime"
+	"weak"
 )
 
 // AnyOf makes an event that is signalled whenever one of events becomes signalled, and at
 // once if one of them is: marl's Event::any. A Signal that finds its event not signalled
 // has reached the new one, too, when it returns. The events keep what signals they have,
-// whoever takes the new one's; and they keep the new event as long as they live. To wait
-// for one of several now and then, use WaitAny, which leaves no trace.
+// whoever takes the new one's.
+//
+// The new event keeps the others, but they do not keep it: when nobody has it any more, the
+// garbage collector takes it away from them. Until then each Signal of theirs signals it;
+// Detach ends that at once. To wait for one of several now and then, use WaitAny.
 func AnyOf(mode EventMode, events ...*Event) *Event {
 	either := NewEvent(mode, false)
-	either.watch(events)
+	for _, e := range events {
+		either.follows = append(either.follows, &follower{of: e, who: weak.Make(either)})
+	}
+	runtime.AddCleanup(either, leaveAll, either.follows)
+	for _, f := range either.follows {
+		if f.join() {
+			either.Signal()
+		}
+	}
 	return either
 }
 
-// WaitAny blocks the caller until one of events is signalled, takes the signal as that
-// event's Wait would, and returns the index of the event. If several are signalled, it
-// is the first of them. Those who wait for the event alone go first. A signal that
-// another takes, or Clear takes back, before the caller has come to look is missed.
-// Without events it blocks for ever.
-func WaitAny(events ...*Event) int {
-	i, _ := waitAny(until{}, events)
-	return i
+// Detach ends what AnyOf has begun: the events that e was made of do not signal it any more.
+// A Signal of theirs that is under way may still come. Detach does nothing to an event
+// that AnyOf has not made. It does not block.
+func (e *Event) Detach() {
+	e.guard.Lock()
+	follows := e.follows
+	e.follows = nil
+	e.guard.Unlock()
+	leaveAll(follows)
 }
 
-// WaitAnyContext is WaitAny that gives up when ctx is over. It returns -1 and the
-// context's error then, and has taken no signal.
-func WaitAnyContext(ctx context.Context, events ...*Event) (int, error) {
-	return waitAny(within(ctx), events)
+// follower is the place of one event among those that are signalled with another one.
+type follower struct {
+	of  *Event
+	who weak.Pointer[Event]
+
+	// Guarded by of's guard.
+	joined         bool
+	next, previous *follower
 }
 
-// waitAny watches all events by one of its own, and whenever that is signalled tries to
-// take a signal from each; another may have been quicker.
-func waitAny(u until, events []*Event) (int, error) {
-	if i := testAny(events); i >= 0 {
-		return i, nil
+// join has who signalled with of from now on, and tells whether of is signalled already.
+func (f *follower) join() (signalled bool) {
+	f.of.guard.Lock()
+	defer f.of.guard.Unlock()
+	f.joined, f.next = true, f.of.followers
+	if f.next != nil {
+		f.next.previous = f
 	}
-	var either Event
-	either.watch(events)
-	defer either.unwatch(events)
-	for {
-		if i := testAny(events); i >= 0 {
-			return i, nil
+	f.of.followers = f
+	return f.of.signalled
+}
+
+// leaveAll takes join back for all that are still there.
+func leaveAll(follows []*follower) {
+	for _, f := range follows {
+		f.of.guard.Lock()
+		if f.joined {
+			f.leave()
 		}
-		if err := either.wait(u); err != nil {
-			return -1, err
+		f.of.guard.Unlock()
+	}
+}
+
+// leave takes f, which has joined, out of the list. The guard must be held.
+func (f *follower) leave() {
+	if f.previous != nil {
+		f.previous.next = f.next
+	} else {
+		f.of.followers = f.next
+	}
+	if f.next != nil {
+		f.next.previous = f.previous
+	}
+	f.joined, f.next, f.previous = false, nil, nil
+}
+
+// alive appends to list the followers of e that somebody still has. The guard must be held.
+func (e *Event) alive(list []*Event) []*Event {
+	for f := e.followers; f != nil; f = f.next {
+		if who := f.who.Value(); who != nil {
+			list = append(list, who)
 		}
 	}
-}
-
-// testAny takes the first signal that there is, and returns whose it is, or -1.
-func testAny(events []*Event) int {
-	return slices.IndexFunc(events, (*Event).Test)
-}
-
-// watch has e signalled with each of events from now on.
-func (e *Event) watch(events []*Event) {
-	for _, other := range events {
-		other.guard.Lock()
-		other.watchers = append(slices.Clip(other.watchers), e)
-		signalled := other.signalled
-		other.guard.Unlock()
-		if signalled {
-			e.Signal()
-		}
-	}
-}
-
-// unwatch takes watch back. A Signal that is under way may still come.
-func (e *Event) unwatch(events []*Event) {
-	for _, other := range events {
-		other.guard.Lock()
-		other.watchers = slices.DeleteFunc(slices.Clone(other.watchers), func(w *Event) bool { return w == e })
-		other.guard.Unlock()
-	}
+	return list
 }

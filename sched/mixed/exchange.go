@@ -37,7 +37,7 @@ func (c *Channel[T]) send(v T, u *until) (err error) {
 	if u == nil {
 		c.senders.push(&o.waiter)
 		c.guard.Unlock()
-		for !o.isGranted() {
+		for first := o.lent; first || !o.isGranted(); first = false {
 			o.party.Park(time.Time{})
 		}
 	} else {
@@ -74,7 +74,7 @@ func (c *Channel[T]) receive(u *until) (v T, ok bool, err error) {
 	if u == nil {
 		c.receivers.push(&o.waiter)
 		c.guard.Unlock()
-		for !o.isGranted() {
+		for first := o.lent; first || !o.isGranted(); first = false {
 			o.party.Park(time.Time{})
 		}
 	} else {

@@ -36,7 +36,7 @@ func (m *Mutex) lockSlow() {
 	}
 	w := newWaiter()
 	if !m.takeOrQueue(w) {
-		for !w.isGranted() {
+		for first := w.lent; first || !w.isGranted(); first = false {
 			w.party.Park(time.Time{})
 		}
 		if w.note != mutexHandover && !m.takeAwake() && !m.takeOrRequeue(w, false) {

@@ -21,8 +21,12 @@ type waiter struct {
 	line           *line // nil: in none
 	next, previous *waiter
 
-	whole any             // the *offer[T] that this is part of, in a line of a channel
-	self  *park.Goroutine // party, if that is a plain goroutine; nil until it was one
+	whole any // the *offer[T] that this is part of, in a line of a channel
+
+	// A plain goroutine waits as self, which goes to the next one when the wait is over. Therefore it
+	// parks once even if it has been granted already: that uses the Unpark that comes with the grant.
+	self *park.Goroutine
+	lent bool // party is self
 }
 
 var waiters = sync.Pool{New: func() any { return new(waiter) }}
@@ -78,7 +82,8 @@ func (w *waiter) begin() { w.beginAs(park.Fiber()) }
 // beginAs is begin by a caller who knows itself to be p; nil: a plain goroutine.
 func (w *waiter) beginAs(p park.Party) {
 	w.reset()
-	if w.party = p; p != nil {
+	w.party, w.lent = p, p == nil
+	if !w.lent {
 		return
 	}
 	if w.self == nil {
@@ -107,7 +112,7 @@ func (w *waiter) grant() {
 // over, and returns u's error then. No guard must be held.
 func (w *waiter) await(u until) error {
 	if u.endless() {
-		for !w.isGranted() {
+		for first := w.lent; first || !w.isGranted(); first = false {
 			w.party.Park(time.Time{})
 		}
 		return nil
@@ -119,7 +124,8 @@ func (w *waiter) isGranted() bool { return w.granted.Load() != 0 }
 
 // awaitUntil is await with a u that ends.
 func (w *waiter) awaitUntil(u until) error {
-	if u.ctx != nil && u.ctx.Done() != nil {
+	w.self, w.lent = nil, false // an Unpark may come when the wait is over
+	if u.ctx != nil && u.ctx.Done() != nil && u.ctx.Err() == nil {
 		stop := context.AfterFunc(u.ctx, w.party.Unpark)
 		defer stop()
 	}
@@ -196,4 +202,6 @@ func (u until) over() error {
 	return nil
 }
 
-func (u until) endless() bool { return u.ctx == nil && u.deadline.IsZero() }
+func (u until) endless() bool {
+	return (u.ctx == nil || u.ctx == context.Background()) && u.deadline.IsZero()
+}

@@ -1,50 +1,68 @@
 package park
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Goroutine is a plain goroutine's Party. It belongs to one goroutine at a time, which
-// may hand it to another when it is not parked: an Unpark that comes late then makes a
-// Park of the other one return for no reason, which every caller of Park allows for.
+// Goroutine is a plain goroutine's Party. It belongs to one goroutine at a time. That one may
+// hand it to another when it has used all that is to come: as many Parks have returned as there
+// were calls of Unpark, and none had a deadline. Otherwise a late Unpark makes a Park of the other
+// one return for no reason; and if only one of the two is in a bubble of testing/synctest, the
+// runtime ends the program.
+//
+// It blocks by a sync.Cond, which belongs to no bubble, as a channel or a timer does, and in
+// which a goroutine of a bubble counts as durably blocked.
 type Goroutine struct {
-	unparked atomic.Bool   // an Unpark has not been used: its token is in the channel or on its way
-	token    chan struct{} // holds one
-	timer    *time.Timer
+	token atomic.Uint32 // one of the three below
+	woken sync.Cond     // its L is the Goroutine, see Unlock
 }
 
+const (
+	noToken  = iota // no Unpark is kept
+	awaited         // nor is one, and the goroutine is in the line of woken
+	unparked        // an Unpark has not been used
+)
+
 // NewGoroutine returns a Party for a goroutine.
-func NewGoroutine() *Goroutine { return &Goroutine{token: make(chan struct{}, 1)} }
+func NewGoroutine() *Goroutine {
+	g := new(Goroutine)
+	g.woken.L = (*announcer)(g)
+	return g
+}
 
 // Park implements [Party].
 func (g *Goroutine) Park(deadline time.Time) {
-	if deadline.IsZero() {
-		<-g.token
-		g.unparked.Store(false)
-		return
+	if !deadline.IsZero() {
+		alarm := time.AfterFunc(time.Until(deadline), g.Unpark)
+		defer alarm.Stop()
 	}
-	if left := time.Until(deadline); g.timer == nil {
-		g.timer = time.NewTimer(left)
-	} else {
-		g.timer.Reset(left)
+	if g.token.Load() != unparked {
+		g.woken.Wait()
 	}
-	select {
-	case <-g.token:
-		g.unparked.Store(false)
-		g.timer.Stop()
-	case <-g.timer.C:
+	g.token.Swap(noToken)
+}
+
+// Unpark implements [Party]. When it finds the goroutine in line and wakes it, nothing is left to be
+// done afterwards: the Goroutine may be another one's by then.
+func (g *Goroutine) Unpark() {
+	if g.token.Swap(unparked) == awaited {
+		g.woken.Signal()
 	}
 }
 
-// Unpark implements [Party].
-//
-// Whether an Unpark is kept already is asked of unparked, and not of the channel by a send that
-// gives up: that looks before others can see what the caller has stored, and he who has just
-// used the token would neither see it nor find another token.
-func (g *Goroutine) Unpark() {
-	if !g.unparked.Swap(true) {
-		g.token <- struct{}{}
+// announcer is what woken has in the place of a lock. A condition releases its lock when the caller is in
+// line and every Signal from then on will wake it: the moment to tell that a Signal is wanted.
+type announcer Goroutine
+
+// Lock does nothing.
+func (*announcer) Lock() {}
+
+// Unlock tells that the goroutine is in line, or wakes it if there has been an Unpark.
+func (a *announcer) Unlock() {
+	if !a.token.CompareAndSwap(noToken, awaited) {
+		a.woken.Signal()
 	}
 }
 
