@@ -77,7 +77,7 @@ func (c *carrier) setBody(fn, arg unsafe.Pointer) { C.fiberlab_block_body(c.bloc
 //export fiberlabServe
 func fiberlabServe(index C.uint32_t) {
 	c := registry.at(uintptr(index))
-	C.fiberlab_lent(c.block, C.uintptr_t(identity.M()))
+	C.fiberlab_lent(c.block, C.uintptr_t(identity.M()), C.uintptr_t(identity.G()))
 	// The thread may have been changed for its root, by an affinity for example. The runtime
 	// makes no threads in the image of one that is locked.
 	runtime.LockOSThread()

@@ -51,6 +51,8 @@ struct fiberlab_fiber {
     uint32_t preemptions; /* fiberlab_preemptions when the fiber left */
     int32_t tid;          /* the thread by which the runtime knows m */
     uint64_t *m;          /* the word in which it does; NULL: not known, or a root's */
+    uintptr_t lent_m;     /* a Go body's M; 0: none */
+    uintptr_t lent_g;     /* and its goroutine */
     uintptr_t *p;         /* the word in which m remembers its P; NULL: not known, or no m */
     uint8_t own;          /* an enum fiberlab_mechanism: what saves the context; a root has none */
     uint8_t saved;        /* what did save it last, so what must resume it */
@@ -122,13 +124,16 @@ void fiberlab_pass_on(const struct sigaction *go, int sig, siginfo_t *info, void
 /* overflow.c */
 int fiberlab_watch_overflow(void);
 
+/* giveback.c */
+void fiberlab_give_back(uintptr_t m, uintptr_t g);
+
 /* preempt.c */
 extern uint32_t fiberlab_preemptions;
 int fiberlab_watch_preemption(void);
 int fiberlab_find_tid(uintptr_t m);
 int fiberlab_verify_tid(uintptr_t m);
 void fiberlab_lending(fiberlab_fiber *f, uintptr_t m);
-void fiberlab_lent(fiberlab_fiber *f, uintptr_t m);
+void fiberlab_lent(fiberlab_fiber *f, uintptr_t m, uintptr_t g);
 void fiberlab_back(fiberlab_fiber *f);
 
 /* processor.c */

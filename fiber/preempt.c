@@ -79,7 +79,7 @@ enum { SEARCHED = 32, SEARCHED_32 = 320, SIGNALS = 3 };
 /* The count is the one word that grows by 1 with each signal. A signal of the runtime's own
  * may come in between; then it is not found, and the caller tries again. */
 static int find_count(volatile uint32_t *words) {
-    uint32_t then[SEARCHED_32];
+    static uint32_t then[SEARCHED_32]; /* too much for the stack; this runs once */
     for (int i = 0; i < SEARCHED_32; i++)
         then[i] = words[i];
     for (int i = 0; i < SIGNALS; i++)
@@ -151,9 +151,11 @@ void fiberlab_lending(fiberlab_fiber *f, uintptr_t m) {
     }
 }
 
-/* Called from Go by the running fiber f once it has been lent m. Not all of what
- * fiberlab_lending does may have been possible. */
-void fiberlab_lent(fiberlab_fiber *f, uintptr_t m) {
+/* Called from Go by the running fiber f once it has been lent m with the goroutine g. Not all
+ * of what fiberlab_lending does may have been possible. */
+void fiberlab_lent(fiberlab_fiber *f, uintptr_t m, uintptr_t g) {
+    f->lent_m = m;
+    f->lent_g = g;
     fiberlab_lending(f, m);
     clear_mark(f);
 }

@@ -162,6 +162,9 @@ static void end(fiberlab_fiber *self) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     if (self->p)
         thread->p = *self->p;
+    if (self->lent_g)
+        fiberlab_give_back(self->lent_m, self->lent_g);
+    self->lent_m = self->lent_g = 0;
     if (*fiberlab_slot() != 0)
         fiberlab_identity_drop(thread->bound);
     self->g = 0;
