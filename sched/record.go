@@ -1,7 +1,9 @@
 package sched
 
 import (
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,10 +16,19 @@ type Event struct {
 	From   State
 	To     State
 	Why    Why
+	Task   string   // the name of the task that the fiber runs, if it has one
+	For    string   // to Yielded or Waiting: the call that waits, as "mixed.(*Mutex).Lock"
+	By     Notifier // because of WhyNotify: who
+}
+
+// Notifier is the fiber that has woken another one.
+type Notifier struct {
+	Worker int // less than 0: it was no fiber of the scheduler
+	Fiber  int
 }
 
 // Recorder keeps the transitions of a scheduler's fibers: all of them as counts,
-// and the latest of each worker one by one. Its methods may be called at any time,
+// and the latest of each worker one by one; and how long tasks ran and waited, by their names. Its methods may be called at any time,
 // from any goroutine.
 type Recorder struct {
 	capacity int
@@ -30,7 +41,9 @@ type Recorder struct {
 
 // NewRecorder returns a recorder that keeps the latest n transitions of each worker, and
 // n in all of the goroutines that have unbound; if n is not positive it only counts.
-func NewRecorder(n int) *Recorder { return &Recorder{capacity: max(n, 0), began: now()} }
+func NewRecorder(n int) *Recorder {
+	return &Recorder{capacity: max(n, 0), began: now(), past: ring{times: make(map[string]*TaskTime)}}
+}
 
 // Transitions counts transitions by the states from and to which they went.
 type Transitions [states][states]uint64
@@ -68,8 +81,7 @@ func (t *Transitions) add(counts *Transitions) {
 func (r *Recorder) Events() []Event {
 	var events []Event
 	r.each(func(part *ring) {
-		events = append(events, part.events[part.next:]...)
-		events = append(events, part.events[:part.next]...)
+		events = part.events.appendTo(events)
 	})
 	slices.SortStableFunc(events, func(a, b Event) int { return int(a.At - b.At) })
 	return events
@@ -98,8 +110,31 @@ type ring struct {
 
 	mu     sync.Mutex
 	counts Transitions
-	events []Event
-	next   int // where the next event goes once the ring is full
+	events latest[Event]
+	marks  latest[Mark]
+	clocks map[int]*clock       // by fiber
+	times  map[string]*TaskTime // by name
+}
+
+// latest are the latest of some things, the earliest at next once there are as many as there may be.
+type latest[T any] struct {
+	kept []T
+	next int
+}
+
+// keep puts v in the place of the earliest if there are as many as capacity, which must not be 0.
+func (l *latest[T]) keep(v T, capacity int) {
+	if len(l.kept) < capacity {
+		l.kept = append(l.kept, v)
+		return
+	}
+	l.kept[l.next] = v
+	l.next = (l.next + 1) % len(l.kept)
+}
+
+// appendTo appends them to list, the earliest first.
+func (l *latest[T]) appendTo(list []T) []T {
+	return append(append(list, l.kept[l.next:]...), l.kept[:l.next]...)
 }
 
 // forWorker makes the worker's part. A nil recorder has none.
@@ -107,7 +142,7 @@ func (r *Recorder) forWorker(worker int) *ring {
 	if r == nil {
 		return nil
 	}
-	part := &ring{recorder: r, worker: worker}
+	part := &ring{recorder: r, worker: worker, clocks: make(map[int]*clock), times: make(map[string]*TaskTime)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rings = append(r.rings, part)
@@ -128,28 +163,57 @@ func (r *Recorder) forget(gone *ring) {
 	defer r.past.mu.Unlock()
 	r.rings = slices.DeleteFunc(r.rings, func(part *ring) bool { return part == gone })
 	r.past.counts.add(&gone.counts)
-	for i := range gone.events {
-		r.past.keep(gone.events[(gone.next+i)%len(gone.events)], r.capacity)
+	for _, e := range gone.events.appendTo(nil) {
+		r.past.events.keep(e, r.capacity)
+	}
+	for _, m := range gone.marks.appendTo(nil) {
+		r.past.marks.keep(m, r.capacity)
+	}
+	for name, t := range gone.times {
+		r.past.timesOf(name).add(*t)
 	}
 }
 
-func (r *ring) add(fiber int, from, to State, why Why) {
+// add records a transition of the fiber of that number. by is of use for WhyNotify only.
+func (r *ring) add(fiber int, from, to State, why Why, by Notifier) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[from][to]++
+	c, at := r.clock(fiber), now()
+	r.charge(c, from, at)
+	if why == WhyEnd {
+		delete(r.clocks, fiber)
+	}
 	if r.recorder.capacity == 0 {
 		return
 	}
-	r.keep(Event{At: time.Duration(now() - r.recorder.began), Worker: r.worker, Fiber: fiber, From: from, To: to, Why: why}, r.recorder.capacity)
+	e := Event{At: r.since(at), Worker: r.worker, Fiber: fiber, From: from, To: to, Why: why, Task: c.task, By: by}
+	if to == Yielded || to == Waiting {
+		e.For = waitingCall()
+	}
+	r.events.keep(e, r.recorder.capacity)
 }
 
-// keep puts e in the place of the oldest if there are as many as capacity, which must not
-// be 0. The lock must be held.
-func (r *ring) keep(e Event, capacity int) {
-	if len(r.events) < capacity {
-		r.events = append(r.events, e)
-		return
+// since is the time from the recorder's beginning to at.
+func (r *ring) since(at instant) time.Duration { return time.Duration(at - r.recorder.began) }
+
+// waitingCall names the function by which the calling task waits: the one that it has called of
+// this package or of the primitives.
+func waitingCall() string {
+	var pcs [32]uintptr
+	call := ""
+	for walk := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])]); ; {
+		f, more := walk.Next()
+		name, inner := strings.CutPrefix(f.Function, "fiberlab/sched")
+		if !inner || strings.HasPrefix(name, "_test") || strings.HasPrefix(name, "/ctask") || !more {
+			break
+		}
+		call = name
 	}
-	r.events[r.next] = e
-	r.next = (r.next + 1) % len(r.events)
+	if strings.HasPrefix(call, ".") {
+		call = "sched" + call
+	}
+	call = strings.ReplaceAll(strings.TrimPrefix(call, "/"), "[...]", "")
+	call, _, _ = strings.Cut(call, ".func") // the body of an iterator
+	return call
 }

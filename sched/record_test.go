@@ -12,7 +12,7 @@ func TestRecorderRing(t *testing.T) {
 		r := NewRecorder(4)
 		part := r.forWorker(2)
 		for i := range written {
-			part.add(i, Idle, Running, WhyCarry)
+			part.add(i, Idle, Running, WhyCarry, Notifier{})
 		}
 		var fibers []int
 		for _, e := range r.Events() {
@@ -35,7 +35,7 @@ func TestRecorderMergesWorkersByTime(t *testing.T) {
 	r := NewRecorder(100)
 	parts := []*ring{r.forWorker(0), r.forWorker(1)}
 	for i := range 60 {
-		parts[i*7/3%2].add(i, Running, Queued, WhyYield)
+		parts[i*7/3%2].add(i, Running, Queued, WhyYield, Notifier{})
 	}
 	events := r.Events()
 	require.Len(t, events, 60)
@@ -46,7 +46,7 @@ func TestRecorderMergesWorkersByTime(t *testing.T) {
 
 func TestRecorderThatOnlyCounts(t *testing.T) {
 	r := NewRecorder(-1)
-	r.forWorker(0).add(1, Running, Waiting, WhyWait)
+	r.forWorker(0).add(1, Running, Waiting, WhyWait, Notifier{})
 	require.Empty(t, r.Events())
 	counts := r.Transitions()
 	require.Equal(t, uint64(1), counts.Of(Running, Waiting))
@@ -68,7 +68,7 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 		require.NoError(t, Unbind())
 	}
 	require.Len(t, r.rings, 1, "the worker's own is left")
-	require.Len(t, r.past.events, capacity)
+	require.Len(t, r.past.events.kept, capacity)
 	counts := r.Transitions()
 	require.Equal(t, yields, counts.Of(Running, Queued), "what they did is counted")
 	latest := 0

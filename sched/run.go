@@ -39,7 +39,7 @@ func (w *Worker) runUntilIdle() {
 			if more {
 				w.scheduler.rouse()
 			}
-			w.execute(f, task.Func)
+			w.execute(f, task)
 			if len(w.ended) >= mostEnded {
 				w.reap()
 			}

@@ -84,10 +84,20 @@ func (w *Worker) change(f *Fiber, to State, why Why) {
 		}
 	}
 	if w.recording != nil {
-		w.recording.add(f.id, f.state, to, why)
+		w.recording.add(f.id, f.state, to, why, w.notifier(why))
 	}
 	if to == Running {
 		w.work.counts.switches++
 	}
 	f.state = to
+}
+
+// notifier is who causes a transition because of why, if that is WhyNotify.
+func (w *Worker) notifier(why Why) Notifier {
+	if why == WhyNotify {
+		if f := Current(); f != nil && f.worker.scheduler == w.scheduler {
+			return Notifier{f.worker.id, f.id}
+		}
+	}
+	return Notifier{-1, 0}
 }

@@ -17,6 +17,7 @@ const SameThread Flags = 1 << 0
 type Task struct {
 	Func  func()
 	Flags Flags
+	Name  string // for the Recorder and its trace, which are made for few names; may be empty
 }
 
 // Schedule queues f on the scheduler that is bound to the caller, as a task with
@@ -35,8 +36,11 @@ func Schedule(f func(), flags ...Flags) error {
 
 // execute calls the function of a task, on f, the current fiber, which is a clean place
 // again afterwards. The worker's lock must not be held.
-func (w *Worker) execute(f *Fiber, task func()) {
+func (w *Worker) execute(f *Fiber, task Task) {
 	w.work.mustNotHold("execute")
+	if w.recording != nil {
+		w.recording.begin(f.id, task.Name)
+	}
 	returned := false
 	defer func() {
 		if !returned {
@@ -46,8 +50,11 @@ func (w *Worker) execute(f *Fiber, task func()) {
 			f.place = nil
 		}
 		f.residue.Clear()
+		if w.recording != nil {
+			w.recording.end(f.id)
+		}
 	}()
-	task()
+	task.Func()
 	returned = true
 }
 

@@ -15,7 +15,8 @@ const (
 	traceFibers  = 2
 )
 
-// traceEvent is one event of the Trace Event format.
+// traceEvent is one event of the Trace Event format. Its phase is X for a slice, i for an instant, s and f for
+// the two ends of an arrow, M for the name of a process or a thread.
 type traceEvent struct {
 	Name  string         `json:"name"`
 	Phase string         `json:"ph"`
@@ -24,6 +25,9 @@ type traceEvent struct {
 	Took  *microseconds  `json:"dur,omitempty"`
 	PID   int            `json:"pid"`
 	TID   int            `json:"tid"`
+	Arrow int            `json:"id,omitempty"` // both ends have the same
+	Into  string         `json:"bp,omitempty"` // e: an arrow ends in the slice around it, not in the next one
+	Scope string         `json:"s,omitempty"`  // t: an instant is its thread's
 	Args  map[string]any `json:"args,omitempty"`
 }
 
@@ -43,16 +47,33 @@ type stay struct {
 	state  State
 	since  time.Duration
 	why    Why
-	thread int  // of the process traceFibers
-	begun  bool // its beginning is recorded
+	thread int    // of the process traceFibers
+	begun  bool   // its beginning is recorded
+	task   string // the name of the task at its beginning
+	call   string // what the task waits by
+	by     Notifier
+	woken  time.Duration // when by woke the fiber, which has not run since; less than 0: nobody did
+
+	// The tasks within a stay that is Running.
+	inTask bool
+	name   string // of the present task
+	tasks  []run
+}
+
+// run is the part of a task that lies within one stay.
+type run struct {
+	name         string
+	since, until time.Duration // until is 0 while it lasts
 }
 
 // WriteTrace writes what is kept in the Trace Event format, as a JSON object, which
 // Perfetto and chrome://tracing open. Process 1 has a track for each worker with
-// what its fibers did on it: one slice for each time that a fiber was Running.
+// what its fibers did on it: one slice for each time that a fiber was Running, and in it
+// one for each task that ran, by its name. An arrow leads from the slice in which
+// a fiber was notified to the one in which it went on, and an instant stands where AddMark was called.
 // Process 2 has a track for each fiber with all its states. A slice tells why it began
-// and why it ended. Stays whose beginning is not kept are left out; those that last
-// end with the latest event.
+// and why it ended, and for which call a task waits. Stays whose beginning is not kept are left
+// out; those that last end with the latest event.
 //
 // It returns the error of w. It may be called while the scheduler runs, and then
 // writes what was there at its beginning.
@@ -61,13 +82,20 @@ func (r *Recorder) WriteTrace(w io.Writer) error {
 	t.text(`{"displayTimeUnit":"ns","traceEvents":[` + "\n")
 	t.name("process_name", traceWorkers, 0, "workers")
 	t.name("process_name", traceFibers, 0, "fibers")
-	events := r.Events()
-	for _, e := range events {
-		t.transition(e)
+	events, marks := r.Events(), r.Marks()
+	last := time.Duration(0)
+	for len(events) > 0 || len(marks) > 0 {
+		if len(marks) == 0 || len(events) > 0 && events[0].At <= marks[0].At {
+			last = events[0].At
+			t.transition(events[0])
+			events = events[1:]
+		} else {
+			last = marks[0].At
+			t.mark(marks[0])
+			marks = marks[1:]
+		}
 	}
-	if len(events) > 0 {
-		t.end(events[len(events)-1].At)
-	}
+	t.end(last)
 	t.text("\n]}\n")
 	if t.err == nil {
 		t.err = t.to.Flush()
@@ -86,23 +114,77 @@ type traceWriter struct {
 	workers map[int]bool
 	stays   map[fiberID]*stay
 	order   []fiberID // of stays: the earliest seen first
+	arrows  int
+}
+
+// of returns the present stay of a fiber.
+func (t *traceWriter) of(id fiberID) *stay {
+	s := t.stays[id]
+	if s == nil {
+		s = &stay{thread: len(t.stays) + 1, woken: -1}
+		t.stays[id] = s
+		t.order = append(t.order, id)
+		if !t.workers[id.worker] {
+			t.workers[id.worker] = true
+			t.name("thread_name", traceWorkers, id.worker, fmt.Sprintf("worker %d", id.worker))
+		}
+		t.name("thread_name", traceFibers, s.thread, fmt.Sprintf("worker %d fiber %d", id.worker, id.fiber))
+	}
+	return s
 }
 
 func (t *traceWriter) transition(e Event) {
 	id := fiberID{e.Worker, e.Fiber}
-	s := t.stays[id]
-	if s == nil {
-		s = &stay{thread: len(t.stays) + 1}
-		t.stays[id] = s
-		t.order = append(t.order, id)
-		if !t.workers[e.Worker] {
-			t.workers[e.Worker] = true
-			t.name("thread_name", traceWorkers, e.Worker, fmt.Sprintf("worker %d", e.Worker))
-		}
-		t.name("thread_name", traceFibers, s.thread, fmt.Sprintf("worker %d fiber %d", e.Worker, e.Fiber))
-	}
+	s := t.of(id)
 	t.stay(id, s, e.At, e.Why.String())
-	*s = stay{state: e.To, since: e.At, why: e.Why, thread: s.thread, begun: true}
+	next := stay{state: e.To, since: e.At, why: e.Why, thread: s.thread, begun: true, task: e.Task, call: e.For,
+		by: s.by, woken: s.woken, inTask: s.inTask, name: s.name}
+	switch {
+	case e.Why == WhyNotify:
+		next.by, next.woken = e.By, e.At
+	case e.To == Running:
+		if s.woken >= 0 && s.by.Worker >= 0 {
+			t.arrow(id.worker, s, e.At)
+		}
+		next.woken = -1
+		if next.inTask {
+			next.tasks = append(next.tasks, run{name: next.name, since: e.At})
+		}
+	}
+	*s = next
+}
+
+// arrow leads from where the fiber was notified to where it goes on, on a worker, at some time.
+func (t *traceWriter) arrow(worker int, s *stay, at time.Duration) {
+	t.arrows++
+	e := traceEvent{Name: "notify", Class: "notify", PID: traceWorkers, Arrow: t.arrows}
+	e.Phase, e.TID, e.Start = "s", s.by.Worker, microseconds(s.woken)
+	t.event(e)
+	e.Phase, e.TID, e.Start, e.Into = "f", worker, microseconds(at), "e"
+	t.event(e)
+}
+
+func (t *traceWriter) mark(m Mark) {
+	id := fiberID{m.Worker, m.Fiber}
+	s := t.of(id)
+	switch m.What {
+	case Began:
+		s.inTask, s.name = true, m.Task
+		s.tasks = append(s.tasks, run{name: m.Task, since: m.At})
+	case Ended:
+		s.endTask(m.At)
+		s.inTask = false
+	case Said:
+		t.event(traceEvent{Name: m.Name, Phase: "i", Class: "mark", Start: microseconds(m.At), PID: traceWorkers, TID: m.Worker, Scope: "t",
+			Args: described(map[string]any{"fiber": fmt.Sprint(m.Fiber)}, "task", m.Task)})
+	}
+}
+
+// endTask ends the part of the task that lasts, if there is one.
+func (s *stay) endTask(at time.Duration) {
+	if last := len(s.tasks) - 1; s.inTask && last >= 0 {
+		s.tasks[last].until = at
+	}
 }
 
 // end writes the stays that last.
@@ -117,18 +199,50 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 	if !s.begun {
 		return
 	}
-	args := map[string]any{"began": s.why.String()}
-	if cause != "" {
-		args["ended"] = cause
+	args := described(map[string]any{"began": s.why.String()}, "ended", cause, "task", s.task, "waits by", s.call)
+	if s.why == WhyNotify {
+		args["notified by"] = s.by.String()
 	}
-	took := microseconds(end - s.since)
-	e := traceEvent{Name: s.state.String(), Phase: "X", Class: "state", Start: microseconds(s.since), Took: &took,
-		PID: traceFibers, TID: s.thread, Args: args}
+	e := slice(s.state.String(), "state", s.since, end)
+	e.PID, e.TID, e.Args = traceFibers, s.thread, args
 	t.event(e)
-	if s.state == Running {
-		e.Name, e.Class, e.PID, e.TID = fmt.Sprintf("fiber %d", id.fiber), "run", traceWorkers, id.worker
+	if s.state != Running {
+		return
+	}
+	e.Name, e.Class, e.PID, e.TID = fmt.Sprintf("fiber %d", id.fiber), "run", traceWorkers, id.worker
+	t.event(e)
+	s.endTask(end)
+	for _, task := range s.tasks {
+		e := slice(task.name, "task", task.since, task.until)
+		if e.Name == "" {
+			e.Name = "task"
+		}
+		e.PID, e.TID = traceWorkers, id.worker
 		t.event(e)
 	}
+}
+
+// String names the fiber.
+func (n Notifier) String() string {
+	if n.Worker < 0 {
+		return "no fiber"
+	}
+	return fmt.Sprintf("worker %d fiber %d", n.Worker, n.Fiber)
+}
+
+// described adds pairs of a name and a text to args, but no text that is empty.
+func described(args map[string]any, pairs ...string) map[string]any {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			args[pairs[i]] = pairs[i+1]
+		}
+	}
+	return args
+}
+
+func slice(name, class string, since, until time.Duration) traceEvent {
+	took := microseconds(until - since)
+	return traceEvent{Name: name, Phase: "X", Class: class, Start: microseconds(since), Took: &took}
 }
 
 // name writes an event that names a process or a thread.

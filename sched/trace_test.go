@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,12 +15,17 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/sched/mixed"
 )
 
 // slice is an event of a trace, with times in nanoseconds.
 type slice struct {
 	Name string
 	Ph   string
+	Cat  string
+	ID   int
+	Bp   string
+	S    string
 	Ts   float64
 	Dur  *float64
 	PID  *int
@@ -35,12 +41,25 @@ func (s slice) end() int64   { return nanoseconds(s.Ts) + nanoseconds(*s.Dur) }
 // track is one line of a viewer.
 type track struct{ pid, tid int }
 
-// parse reads a trace back and returns the slices of each track, and the names of the tracks.
+// isState tells whether the slice is one of a fiber's states, on either track.
+func (s slice) isState() bool { return s.Ph == "X" && s.Cat != "task" }
+
+// parse reads a trace back and returns the slices of the states of each track, and the names of the tracks.
 func parse(t *testing.T, trace []byte) (map[track][]slice, map[track]string) {
+	t.Helper()
+	all, names := parseAll(t, trace)
+	for at := range all {
+		all[at] = slices.DeleteFunc(all[at], func(s slice) bool { return !s.isState() })
+	}
+	return all, names
+}
+
+// parseAll reads a trace back and returns all events of each track, and the names of the tracks.
+func parseAll(t *testing.T, trace []byte) (map[track][]slice, map[track]string) {
 	t.Helper()
 	var document struct{ TraceEvents []slice }
 	require.NoError(t, json.Unmarshal(trace, &document), "%s", trace)
-	slices, names := map[track][]slice{}, map[track]string{}
+	events, names := map[track][]slice{}, map[track]string{}
 	processes := map[int]string{}
 	for _, e := range document.TraceEvents {
 		require.NotNil(t, e.PID)
@@ -54,15 +73,17 @@ func parse(t *testing.T, trace []byte) (map[track][]slice, map[track]string) {
 			require.NotContains(t, names, at, "named twice")
 			names[at] = e.Args["name"]
 		default:
-			require.Equal(t, "X", e.Ph)
-			require.NotNil(t, e.Dur)
-			require.GreaterOrEqual(t, *e.Dur, 0.0)
-			require.Contains(t, names, at, "a slice on a track without a name")
-			slices[at] = append(slices[at], e)
+			require.Contains(t, []string{"X", "i", "s", "f"}, e.Ph)
+			if e.Ph == "X" {
+				require.NotNil(t, e.Dur)
+				require.GreaterOrEqual(t, *e.Dur, 0.0)
+			}
+			require.Contains(t, names, at, "an event on a track without a name")
+			events[at] = append(events[at], e)
 		}
 	}
 	require.Equal(t, map[int]string{1: "workers", 2: "fibers"}, processes)
-	return slices, names
+	return events, names
 }
 
 // recorded is the trace of tasks that wait for one another, sleep and yield.
@@ -170,4 +191,101 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteTraceFails(t *testing.T) {
 	require.ErrorIs(t, sched.NewRecorder(0).WriteTrace(fullDisk{}), errFull)
+}
+
+// A trace names the tasks, says what they wait by, shows their marks, and leads from who notifies to who is notified.
+func TestTraceOfNamedTasks(t *testing.T) {
+	for _, b := range fiber.Backends() {
+		r := sched.NewRecorder(1 << 10)
+		s, err := sched.New(sched.Config{Workers: 1, Backend: b, Recorder: r})
+		require.NoError(t, err)
+		c := mixed.NewChannel[int](0)
+		require.NoError(t, s.Enqueue(sched.Task{Name: "taker", Func: func() {
+			c.Receive()
+			sched.AddMark("half way")
+			c.Receive()
+		}}))
+		require.NoError(t, s.Enqueue(sched.Task{Name: "someone", Func: func() {
+			sched.NameTask("giver")
+			sched.Sleep(time.Millisecond)
+			c.Send(1)
+			c.Send(2)
+		}}))
+		require.NoError(t, s.Close())
+		sched.AddMark("from no fiber")
+		sched.NameTask("of no task")
+		var trace bytes.Buffer
+		require.NoError(t, r.WriteTrace(&trace))
+		events, _ := parseAll(t, trace.Bytes())
+
+		waits, ends := map[string]bool{}, map[int]slice{}
+		marks, arrows := 0, 0
+		at := func(where track, when int64, class string) (names []string) {
+			for _, e := range events[where] {
+				if e.Cat == class && e.start() <= when && when <= e.end() {
+					names = append(names, e.Name)
+				}
+			}
+			return names
+		}
+		for where, list := range events {
+			for _, e := range list {
+				switch {
+				case e.Ph == "i":
+					marks++
+					require.Equal(t, "half way", e.Name)
+					require.Equal(t, "taker", e.Args["task"])
+					require.Contains(t, at(where, e.start(), "task"), "taker")
+				case e.Ph == "s" || e.Ph == "f":
+					arrows++
+					require.NotEmpty(t, at(where, e.start(), "run"), "an arrow at no slice")
+					if other, ok := ends[e.ID]; ok {
+						from, to := other, e
+						if e.Ph == "s" {
+							from, to = e, other
+						}
+						require.Equal(t, "s", from.Ph)
+						require.Equal(t, "e", to.Bp)
+						require.LessOrEqual(t, from.start(), to.start())
+					}
+					ends[e.ID] = e
+				case where.pid == 2 && (e.Name == "Yielded" || e.Name == "Waiting"):
+					waits[e.Args["task"]+" "+e.Name+" by "+e.Args["waits by"]] = true
+				}
+			}
+		}
+		require.Equal(t, 1, marks)
+		require.Positive(t, arrows)
+		require.Len(t, ends, arrows/2, "each arrow has two ends")
+		require.True(t, waits["taker Yielded by mixed.(*Channel).Receive"], "%v", waits)
+		require.True(t, waits["giver Waiting by sched.Sleep"], "%v", waits)
+
+		times := r.TaskTimes()
+		require.EqualValues(t, 1, times["taker"].Tasks)
+		require.EqualValues(t, 1, times["giver"].Tasks)
+		require.Zero(t, times["someone"].Tasks)
+		require.GreaterOrEqual(t, times["giver"].Blocked, time.Millisecond)
+		require.GreaterOrEqual(t, times["taker"].Blocked, time.Millisecond/2)
+		require.Positive(t, times["taker"].Running)
+	}
+}
+
+// Within a slice of a worker's track lie those of the tasks that ran then, and nothing else.
+func TestTraceOfTasksLiesWithinItsFiber(t *testing.T) {
+	r := sched.NewRecorder(1 << 16)
+	events, _ := parseAll(t, recorded(t, fiber.Asm, r))
+	tasks := 0
+	for at, list := range events {
+		for _, e := range list {
+			if e.Cat != "task" {
+				continue
+			}
+			tasks++
+			require.Equal(t, 1, at.pid)
+			require.True(t, slices.ContainsFunc(list, func(around slice) bool {
+				return around.Cat == "run" && around.start() <= e.start() && e.end() <= around.end()
+			}), "%+v lies in no fiber's slice", e)
+		}
+	}
+	require.Positive(t, tasks)
 }
