@@ -67,13 +67,18 @@ func (b *bell) ringIdle() bool {
 	}
 }
 
-// sleep blocks the thread until the bell has been rung since it was hushed, or
-// until limit has passed; a negative limit is none. brief says that it is expected to
-// be soon. It leaves the bell rung.
+// lieDown says that the owner is about to sleep, unless the bell has been rung since it was
+// hushed: it returns false then.
+func (b *bell) lieDown() bool { return b.word.CompareAndSwap(hushed, slumber) }
+
+// isAsleep tells whether the owner sleeps, or is about to, and nobody has rung.
+func (b *bell) isAsleep() bool { return b.word.Load() == slumber }
+
+// sleep blocks the thread, which has lain down, until the bell is rung, or until limit
+// has passed; a negative limit is none. brief says that it is expected to be soon. It
+// leaves the bell rung.
 func (b *bell) sleep(limit time.Duration, brief bool) {
-	if b.word.CompareAndSwap(hushed, slumber) {
-		// An early end, by a signal, is found by the caller, who looks for work anew.
-		futexSleep(&b.word, slumber, limit, brief)
-	}
+	// An early end, by a signal, is found by the caller, who looks for work anew.
+	futexSleep(&b.word, slumber, limit, brief)
 	b.word.Store(rung)
 }

@@ -12,6 +12,14 @@ import (
 	"fiberlab/sched/spinlock"
 )
 
+// slumberOn sleeps on the bell unless it has been rung.
+func slumberOn(b *bell, limit time.Duration, brief bool) {
+	if b.lieDown() {
+		b.sleep(limit, brief)
+	}
+	b.busy()
+}
+
 // listener waits for numbers by the protocol of bell: hush, look once more, sleep.
 type listener struct {
 	bell  bell
@@ -37,7 +45,7 @@ func (l *listener) listen(n int64, r *rand.Rand) {
 		if l.heard.Load() >= n {
 			return
 		}
-		l.bell.sleep(-1, r.IntN(2) == 0)
+		slumberOn(&l.bell, -1, r.IntN(2) == 0)
 	}
 }
 
@@ -109,7 +117,7 @@ func TestBellWithManyRingers(t *testing.T) {
 		for brought.Load() < ringers*rounds {
 			owner.bell.hush()
 			if seen := brought.Load(); seen < ringers*rounds {
-				owner.bell.sleep(-1, seen%2 == 0)
+				slumberOn(&owner.bell, -1, seen%2 == 0)
 			}
 		}
 		done <- struct{}{}
@@ -142,15 +150,15 @@ func TestBellSleepEndsByLimit(t *testing.T) {
 		began := now()
 		for now() < began+instant(2*time.Millisecond) { // signals may end a sleep early
 			b.hush()
-			b.sleep(2*time.Millisecond, brief)
+			slumberOn(&b, 2*time.Millisecond, brief)
 			require.True(t, b.wasRung(), "a bell that nobody sleeps on is left rung")
 		}
 		b.hush()
-		b.sleep(0, brief)
+		slumberOn(&b, 0, brief)
 		b.ring()
-		b.sleep(-1, brief) // returns at once: it has been rung
+		slumberOn(&b, -1, brief) // returns at once: it has been rung
 		b.hush()
 		b.ring()
-		b.sleep(-1, brief)
+		slumberOn(&b, -1, brief)
 	}
 }

@@ -44,9 +44,17 @@ type Config struct {
 	// every millisecond; nothing is lost. If it is nil, one line goes to stderr, once.
 	Exhausted func(error)
 
-	// Patience is how long Close and Unbind see nothing happen before they report
-	// a deadlock; 0 means DefaultPatience, less than 0 for ever.
+	// Patience is how long Close and Unbind see nothing happen in the scheduler before they
+	// report a deadlock; 0 means DefaultPatience, less than 0 for ever. Choose it longer than
+	// goroutines and devices need that are to notify fibers.
 	Patience time.Duration
+
+	// Watchdog, if more than 0, is after how long Deadlocked is told of a deadlock without
+	// Close: nothing runs, nor can be begun, and fibers are blocked that only somebody outside could
+	// notify. It is told once, until something happens again, on a goroutine of its own, and
+	// may do what a goroutine may. If it is nil, the report goes to stderr.
+	Watchdog   time.Duration
+	Deadlocked func(*Deadlock)
 
 	// Recorder, if not nil, keeps every transition of every fiber. It may serve
 	// one scheduler only.
@@ -80,6 +88,9 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.Patience == 0 {
 		cfg.Patience = DefaultPatience
+	}
+	if cfg.Deadlocked == nil {
+		cfg.Deadlocked = reportDeadlock
 	}
 	if cfg.Exhausted == nil {
 		cfg.Exhausted = reportOnce()

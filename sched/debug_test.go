@@ -43,7 +43,7 @@ func TestBrokenLockContractIsCaught(t *testing.T) {
 func TestEveryLockContractIsChecked(t *testing.T) {
 	w, f := idleWorker()
 	for what, call := range map[string]func(){
-		"askBlocked":           func() { w.askBlocked() },
+		"answer":               w.answer,
 		"block":                func() { w.block(f, never) },
 		"endFibers":            w.endFibers,
 		"enqueueFiberTimeouts": w.enqueueFiberTimeouts,
@@ -51,8 +51,11 @@ func TestEveryLockContractIsChecked(t *testing.T) {
 		"finished":             func() { w.finished() },
 		"giveWay":              func() { w.giveWay(f, f) },
 		"hasWork":              func() { w.hasWork() },
-		"inquire":              func() { w.inquire(&idleness{}) },
+		"exhaust":              func() { w.exhaust(ErrNilTask) },
+		"makeIdle":             w.makeIdle,
+		"makeSuccessor":        func() { w.makeSuccessor() },
 		"look":                 w.look,
+		"mayBegin":             func() { w.mayBegin() },
 		"next":                 func() { w.next() },
 		"nextTask":             func() { w.nextTask() },
 		"passOn":               w.passOn,
@@ -61,7 +64,7 @@ func TestEveryLockContractIsChecked(t *testing.T) {
 		"runOthers":            w.runOthers,
 		"runUntilIdle":         w.runUntilIdle,
 		"runUntilShutdown":     w.runUntilShutdown,
-		"sleep":                func() { w.sleep(-1) },
+		"sleep":                w.sleep,
 		"successor":            func() { w.successor() },
 		"suspend":              func() { w.suspend(never) },
 		"switchTo":             func() { w.switchTo(f) },

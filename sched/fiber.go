@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fiberlab/fiber"
+	"fiberlab/sched/park"
 )
 
 // Fiber is a stack on which a worker runs its tasks, one after the other. A task
@@ -17,23 +18,23 @@ type Fiber struct {
 	fiber  *fiber.Fiber
 	worker *Worker
 	id     int
-	place  any // what its present task keeps there; only the task itself uses it
-	spare  any // left from its last wait for the next one
+	place  any          // what its present task keeps there; only the task itself uses it
+	spare  any          // left from its last wait for the next one
+	awaits park.Awaited // what it is about to park for, if it has said so
 
 	residue fiber.Residue // what tasks leave on its goroutine
 
 	// Guarded by the worker's lock.
 	state    State
-	timedOut bool      // its last wait ended by the deadline
-	leaving  bool      // it releases the caller's lock, and is not blocked yet: see unlockFirst
-	notified bool      // somebody has notified it meanwhile
-	parked   bool      // it is in Park
-	permit   bool      // it has been unparked before it parked
-	ending   bool      // it shall end when it has no task to go on with
-	deadline instant   // while Waiting
-	position int       // in the heap of waiting fibers
-	index    int       // in the list of all fibers
-	where    []uintptr // its stack, as the deadlock inquiry found it
+	timedOut bool    // its last wait ended by the deadline
+	leaving  bool    // it releases the caller's lock, and is not blocked yet: see unlockFirst
+	notified bool    // somebody has notified it meanwhile
+	parked   bool    // it is in Park
+	permit   bool    // it has been unparked before it parked
+	ending   bool    // it shall end when it has no task to go on with
+	deadline instant // while Waiting
+	position int     // in the heap of waiting fibers
+	index    int     // in the list of all fibers
 }
 
 // Current returns the fiber that the caller runs on, or nil if that is none of a

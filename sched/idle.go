@@ -12,6 +12,7 @@ func (w *Worker) waitForWork() {
 	if w.hasWork() {
 		return
 	}
+	w.work.rests++
 	if len(w.ended) > 0 {
 		w.work.unlock()
 		w.reap()
@@ -22,26 +23,29 @@ func (w *Worker) waitForWork() {
 	}
 	w.work.counts.rest()
 	defer w.work.counts.work()
-	if w.mode == multiThreaded {
+	if w.mayBegin() {
 		deadline := w.work.waiting.next()
 		w.bell.hush()
 		w.work.unlock()
 		w.spinForWork(deadline)
 		w.work.lock()
 	}
-	idle := idleness{since: now()}
-	for !w.hasWork() && !w.finished() && !w.work.stuck {
-		limit := w.inquire(&idle)
-		if w.work.stuck {
-			return
+	for !w.hasWork() && !w.finished() && w.work.stuck == nil {
+		if w.work.inquiry != nil {
+			w.answer()
+		} else {
+			w.sleep()
 		}
-		w.sleep(limit)
 	}
 	w.bell.busy()
 	w.passOn()
-	if idle.reported {
-		w.scheduler.unstuck(w)
-	}
+}
+
+// mayBegin tells whether the worker can begin tasks of others: it has a thread of its own, and
+// could make a fiber for them when it last had to. The lock must be held.
+func (w *Worker) mayBegin() bool {
+	w.work.mustHold("mayBegin")
+	return w.mode == multiThreaded && w.work.exhausted == nil
 }
 
 // passOn wakes another worker for what this one, who has just found work, was woken for and
@@ -59,32 +63,37 @@ func (w *Worker) passOn() {
 	}
 }
 
-// sleep blocks the thread until somebody brings work, the earliest deadline has come
-// or limit has passed. The lock must be held; it is released meanwhile.
-func (w *Worker) sleep(limit time.Duration) {
+// sleep blocks the thread until somebody brings work or the earliest deadline has come. It
+// may also return for no reason. The lock must be held; it is released meanwhile.
+func (w *Worker) sleep() {
 	w.work.mustHold("sleep")
+	limit := time.Duration(-1) // none
 	if deadline := w.work.waiting.next(); deadline != never {
 		limit = max(time.Duration(deadline-now()), 0)
 	}
 	w.bell.hush()
 	s, slept := w.scheduler, uint64(0)
-	if w.mode == multiThreaded {
+	open := w.mayBegin()
+	if open {
 		w.summoned.Store(false)
 		s.asleep.add(w.id)
 	}
 	w.work.unlock()
 	// The last look: what was brought before the bell was hushed, and what lies
 	// with busy workers since before this one could be seen to be asleep.
-	if w.inbox.waiting.Load() == 0 && !(w.mode == multiThreaded && w.steal(true)) {
-		if w.spared && (limit < 0 || limit > longestWake) {
+	if w.inbox.waiting.Load() == 0 && !(open && w.steal(true)) {
+		if open && w.spared && (limit < 0 || limit > longestWake) {
 			limit = longestWake
 		}
 		began := now()
-		w.bell.sleep(limit, w.spin.brief)
+		if w.bell.lieDown() {
+			s.tell()
+			w.bell.sleep(limit, w.spin.brief)
+		}
 		w.spin.slept(now() - began)
 		slept = 1
 	}
-	if w.mode == multiThreaded {
+	if open {
 		s.asleep.remove(w.id)
 	}
 	w.work.lock()

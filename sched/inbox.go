@@ -48,6 +48,13 @@ func (b *inbox) takeOwn(to, pinned *queue[Task], n int) {
 	b.waiting.Store(int64(b.tasks.count))
 }
 
+// reopen takes close back.
+func (b *inbox) reopen() {
+	b.mu.Lock()
+	b.closed = false
+	b.mu.Unlock()
+}
+
 // close makes put fail from now on, unless tasks are waiting. It tells whether it did.
 func (b *inbox) close() bool {
 	b.mu.Lock()

@@ -9,6 +9,7 @@ import (
 var (
 	_ park.Keeper = (*Fiber)(nil)
 	_ park.Member = (*Fiber)(nil)
+	_ park.Teller = (*Fiber)(nil)
 )
 
 // Park blocks the calling task, which must run on f, until f.Unpark has been called,
@@ -37,6 +38,7 @@ func (f *Fiber) Park(deadline time.Time) {
 		f.parked = false
 	}
 	f.permit = false
+	f.awaits = nil
 	w.work.unlock()
 }
 
@@ -57,6 +59,9 @@ func (f *Fiber) Unpark() {
 		w.bell.ring()
 	}
 }
+
+// Awaits says what f, which must be the caller, is going to park for; see [park.Teller].
+func (f *Fiber) Awaits(what park.Awaited) { f.awaits = what }
 
 // Start queues g as a task of the scheduler of f; see [Scheduler.Enqueue]. It returns
 // ErrNoFiber or ErrNotMade if f has none.

@@ -28,30 +28,55 @@ func (q *work) removeIdle(f *Fiber) {
 // rest is how long a worker waits before it tries once more to make a fiber.
 const rest = time.Millisecond
 
-// makeIdle adds a new fiber to the idle ones. It releases the lock meanwhile. If
-// that cannot be done it tells so, and waits until a fiber is queued or it is
-// time for the next attempt.
+// newFiber is replaced by tests.
+var newFiber = fiber.New
+
+// makeIdle adds a new fiber to the idle ones. If that cannot be done it tells so, and waits
+// until it is time for the next attempt. The lock must be held; it is released meanwhile.
 func (w *Worker) makeIdle() {
-	f := &Fiber{worker: w, state: Idle, id: int(w.work.counts.made) + 1}
-	w.work.unlock()
+	q := &w.work
+	q.mustHold("makeIdle")
+	f := &Fiber{worker: w, state: Idle, id: int(q.counts.made) + 1}
+	q.unlock()
 	cfg := &w.scheduler.cfg
 	var err error
-	f.fiber, err = fiber.New(fiber.Config{
+	f.fiber, err = newFiber(fiber.Config{
 		Name: w.name + " fiber " + strconv.Itoa(f.id), Backend: cfg.Backend, StackSize: cfg.StackSize,
 		GuardPages: cfg.GuardPages,
 	}, f.main)
 	if err != nil {
-		cfg.Exhausted(fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err))
+		err = fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
+		cfg.Exhausted(err)
 		time.Sleep(rest)
-		w.work.lock()
+		q.lock()
+		w.exhaust(err)
 		return
 	}
 	f.fiber.SetValue(f)
-	w.work.lock()
-	w.work.counts.made++
-	f.index = len(w.work.all)
-	w.work.all = append(w.work.all, f)
-	w.work.idle = append(w.work.idle, f)
+	q.lock()
+	q.exhausted = nil
+	q.counts.made++
+	f.index = len(q.all)
+	q.all = append(q.all, f)
+	q.idle = append(q.idle, f)
+}
+
+// exhaust notes that the worker can make no fiber because of err. What others may begin is
+// left to them. The lock must be held.
+func (w *Worker) exhaust(err error) {
+	q := &w.work
+	q.mustHold("exhaust")
+	if q.exhausted == nil {
+		q.rests++
+		w.scheduler.tell()
+	}
+	q.exhausted = err
+	if q.inquiry != nil {
+		w.answer()
+	}
+	if w.mode == multiThreaded && (!q.tasks.empty() || w.inbox.waiting.Load() > 0) {
+		w.scheduler.rouse()
+	}
 }
 
 // main is the body of every fiber that a worker makes. It is entered with the

@@ -21,17 +21,18 @@ type Scheduler struct {
 	asleep   bitset
 	turn     atomic.Uint64 // of the workers, for tasks from outside
 	closing  atomic.Bool
-	attempts atomic.Uint32 // calls of Close that told the workers to end
 	crew     park.Crew
 
+	listening atomic.Bool   // Close waits for news
+	news      chan struct{} // see tell
+	asking    sync.Mutex    // an inquiry is under way; taken before any worker's lock
+	over      chan struct{} // closed when Close has succeeded
+
 	mu      sync.Mutex
-	changed sync.Cond             // a worker has been bound, unbound, stopped or found stuck
-	bound   map[*Worker]struct{}  // single-threaded workers
-	numbers int                   // of workers so far
-	closed  bool                  // Close has succeeded
-	stuck   map[*Worker][]Blocked // what the workers that cannot go on have reported
-	reports uint64                // of workers that are stuck, that go on after all, or that are through
-	running int                   // multi-threaded workers whose thread is not through
+	bound   map[*Worker]struct{} // single-threaded workers
+	numbers int                  // of workers so far
+	closed  bool                 // Close has succeeded
+	ending  *ending              // the call of Close that is under way
 }
 
 // New makes a scheduler and starts its multi-threaded workers, side by side. It returns
@@ -48,15 +49,18 @@ func New(cfg Config) (*Scheduler, error) {
 		spinning: newSpinning(),
 		asleep:   newBitset(cfg.Workers),
 		bound:    make(map[*Worker]struct{}),
-		stuck:    make(map[*Worker][]Blocked),
 		numbers:  cfg.Workers,
+		news:     make(chan struct{}, 1),
+		over:     make(chan struct{}),
 	}
-	s.changed.L = &s.mu
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
+	}
+	if cfg.Watchdog > 0 {
+		go s.watch()
 	}
 	return s, nil
 }
@@ -66,10 +70,8 @@ func New(cfg Config) (*Scheduler, error) {
 // not for initializers that do not return.
 func (s *Scheduler) start() error {
 	started := make(chan error, len(s.workers))
-	s.running = len(s.workers)
 	for _, w := range s.workers {
 		go w.thread(started)
-		go s.watch(w)
 	}
 	for range s.workers {
 		if err := <-started; err != nil {
@@ -102,16 +104,6 @@ func (s *Scheduler) abandon(err error) error {
 		err = fmt.Errorf("%w; and workers %v are in their initializer, or in a task that it has scheduled, and end when that does", err, left)
 	}
 	return err
-}
-
-// watch tells Close that a worker's thread is through.
-func (s *Scheduler) watch(w *Worker) {
-	<-w.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running--
-	s.reports++
-	s.changed.Broadcast()
 }
 
 // Run is the whole life of a scheduler: it makes one, binds it, calls f, and when f has returned
@@ -174,90 +166,5 @@ func (s *Scheduler) Bind() error {
 	s.numbers++
 	w.begin(root)
 	s.bound[w] = struct{}{}
-	return nil
-}
-
-// Unbind makes the calling goroutine a plain one again. It first runs what its
-// worker has left to do: tasks that nobody else may run, and fibers that are blocked,
-// until all have ended.
-//
-// It returns ErrNotBound, ErrInTask, or a *Deadlock if blocked fibers are left that
-// nothing has notified for Config.Patience; the scheduler is still bound then, and
-// Unbind may be called again.
-func Unbind() error {
-	f := Current()
-	switch {
-	case f == nil:
-		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
-	case f.worker.mode != singleThreaded || f != f.worker.main || f.worker.work.shutdown:
-		return fmt.Errorf("sched: unbind of %s: %w", f.worker.scheduler.cfg.Name, ErrInTask)
-	}
-	w, s := f.worker, f.worker.scheduler
-	if blocked := w.stop(); len(blocked) > 0 {
-		return &Deadlock{Scheduler: s.cfg.Name, Fibers: blocked}
-	}
-	if err := f.fiber.Detach(); err != nil {
-		return fmt.Errorf("sched: unbind of %s: %w", s.cfg.Name, err)
-	}
-	runtime.UnlockOSThread()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.bound, w)
-	s.cfg.Recorder.forget(w.recording)
-	s.changed.Broadcast()
-	return nil
-}
-
-// Close ends the scheduler: it waits until no goroutine binds it, lets the workers
-// run all tasks and blocked fibers to their end, and ends their threads. While it waits
-// for bound goroutines, Bind and Enqueue still succeed; after that only tasks may
-// enqueue tasks.
-//
-// Close blocks its caller, which must not be bound to s. It returns ErrBound,
-// ErrInTask, ErrClosed, or a *Deadlock if fibers are left that nothing has notified for
-// Config.Patience; they stay as they are, may still be notified, and Close may be
-// called again.
-func (s *Scheduler) Close() error {
-	if w := s.worker(); w != nil {
-		cause := ErrInTask
-		if w.mode == singleThreaded {
-			cause = ErrBound
-		}
-		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrClosed)
-	}
-	for len(s.bound) > 0 {
-		s.changed.Wait()
-	}
-	s.closing.Store(true)
-	clear(s.stuck)
-	s.attempts.Add(1)
-	// A worker that reports has its own lock when it takes s.mu: nobody takes them
-	// the other way round.
-	s.mu.Unlock()
-	for _, w := range s.workers {
-		w.stop()
-	}
-	s.mu.Lock()
-	for s.running > 0 {
-		if len(s.stuck) == s.running {
-			reports := s.reports
-			s.mu.Unlock()
-			woken := s.anyWoken()
-			s.mu.Lock()
-			if s.reports != reports {
-				continue
-			}
-			if !woken {
-				return s.deadlock()
-			}
-		}
-		s.changed.Wait()
-	}
-	s.closed = true
 	return nil
 }

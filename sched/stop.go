@@ -13,8 +13,8 @@ func (w *Worker) finished() bool {
 
 // stop makes the worker end when there is nothing left to do. A multi-threaded one
 // closes done then. A single-threaded one must be stopped on its main fiber, which
-// does what is left to do now; it returns the fibers that keep it from ending.
-func (w *Worker) stop() []Blocked {
+// does what is left to do now; it returns what keeps it from ending, if anything does.
+func (w *Worker) stop() *Deadlock {
 	q := &w.work
 	q.lock()
 	defer q.unlock()
@@ -23,13 +23,18 @@ func (w *Worker) stop() []Blocked {
 	if w.mode == multiThreaded {
 		return nil
 	}
-	w.blocked = nil
+	if !w.finished() && w.scheduler.cfg.Patience >= 0 {
+		unbound := make(chan struct{})
+		defer close(unbound)
+		go w.watchUnbind(unbound)
+	}
 	w.runOthers()
-	if !q.stuck {
+	deadlock := q.stuck
+	if deadlock == nil {
 		w.endFibers()
 	}
-	q.shutdown, q.stuck = false, false
-	return w.blocked
+	q.shutdown, q.stuck = false, nil
+	return deadlock
 }
 
 // runOthers has other fibers do what is left to do. The main fiber, which calls it
@@ -38,12 +43,13 @@ func (w *Worker) stop() []Blocked {
 func (w *Worker) runOthers() {
 	w.work.mustHold("runOthers")
 	q := &w.work
-	for !w.finished() && !q.stuck {
-		if len(q.idle) == 0 {
+	for !w.finished() && q.stuck == nil {
+		to := w.next()
+		if to == nil {
 			w.makeIdle()
 			continue
 		}
-		to := q.takeIdle()
+		q.exhausted = nil
 		w.change(w.main, Idle, WhyGiveWay)
 		w.switchTo(to)
 		w.change(w.main, Running, WhyCarry)
@@ -54,6 +60,9 @@ func (w *Worker) runOthers() {
 // worker is finished, with the lock held. It releases the lock now and then.
 func (w *Worker) endFibers() {
 	w.work.mustHold("endFibers")
+	if w.work.inquiry != nil {
+		w.answer()
+	}
 	for len(w.work.idle) > 0 || len(w.ended) > 0 {
 		for len(w.work.idle) > 0 && len(w.ended) < mostEnded {
 			f := w.work.takeIdle()

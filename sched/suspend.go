@@ -123,12 +123,24 @@ func (w *Worker) resume(f *Fiber) {
 // released while there is nothing to run.
 func (w *Worker) successor() *Fiber {
 	w.work.mustHold("successor")
+	w.waitForWork()
+	if to := w.next(); to != nil {
+		return to
+	}
+	return w.makeSuccessor()
+}
+
+// makeSuccessor makes a fiber to go on with. If none can be made it goes on trying until
+// one can, or is queued. The lock must be held; it is released meanwhile.
+func (w *Worker) makeSuccessor() *Fiber {
+	w.work.mustHold("makeSuccessor")
 	for {
+		w.makeIdle()
 		w.waitForWork()
 		if to := w.next(); to != nil {
+			w.work.exhausted = nil
 			return to
 		}
-		w.makeIdle()
 	}
 }
 
@@ -138,7 +150,7 @@ func (w *Worker) next() *Fiber {
 	w.work.mustHold("next")
 	q := &w.work
 	switch {
-	case q.stuck && w.current != w.main:
+	case q.stuck != nil && w.current != w.main:
 		q.removeIdle(w.main)
 		return w.main
 	case w.fiberIsNext():
@@ -174,7 +186,7 @@ func (w *Worker) arrived(f *Fiber, err error) {
 	}
 	for w.asked == f {
 		w.asked = nil
-		f.where = callers()
+		f.tell()
 		w.enter(f, w.asker)
 	}
 }

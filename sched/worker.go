@@ -54,11 +54,11 @@ type Worker struct {
 	random *rand.Rand
 
 	// These, too, with the lock held.
-	main    *Fiber    // the one that the thread began with
-	current *Fiber    // the one that it runs
-	asked   *Fiber    // deadlock inquiry: the one that shall say where it waits
-	asker   *Fiber    // and the one that wants to know
-	blocked []Blocked // what the last inquiry found
+	main    *Fiber // the one that the thread began with
+	current *Fiber // the one that it runs
+	asked   *Fiber // deadlock inquiry: the one that shall say where it waits
+	asker   *Fiber // and the one that wants to know
+	told    answer // and what that has said
 }
 
 // work is what a worker has to do. Its lock guards all of it, and the state of each
@@ -73,10 +73,14 @@ type work struct {
 	all     []*Fiber      // every one that is not ended
 	blocked int           // how many are Yielded, Waiting or, after that, Queued
 
-	resumed  int  // fibers resumed since the last task was begun
-	begun    int  // tasks begun since some were last taken from the inbox
-	shutdown bool // run until there is nothing left, then end
-	stuck    bool // single-threaded: shutdown cannot be reached
+	resumed  int       // fibers resumed since the last task was begun
+	begun    int       // tasks begun since some were last taken from the inbox
+	shutdown bool      // run until there is nothing left, then end
+	stuck    *Deadlock // single-threaded: why shutdown cannot be reached
+
+	rests     uint64   // how often it has run out of what it could run
+	exhausted error    // why no fiber can be made, while that is so
+	inquiry   *inquiry // to be answered when there is nothing to run
 
 	counts counts
 }
@@ -200,7 +204,7 @@ func (w *Worker) run() {
 func (w *Worker) runUntilShutdown() {
 	w.work.mustHold("runUntilShutdown")
 	f := w.current
-	for !f.ending && !w.finished() && !w.work.stuck {
+	for !f.ending && !w.finished() && w.work.stuck == nil {
 		w.waitForWork()
 		w.runUntilIdle()
 	}

@@ -1,0 +1,157 @@
+package sched
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// Unbind makes the calling goroutine a plain one again. It first runs what its
+// worker has left to do: tasks that nobody else may run, and fibers that are blocked,
+// until all have ended.
+//
+// It returns ErrNotBound, ErrInTask, or a *Deadlock if fibers of its worker are blocked, and
+// for Config.Patience nothing has happened in the whole scheduler; see [Scheduler.Close]. The
+// scheduler is still bound then, and Unbind may be called again.
+func Unbind() error {
+	f := Current()
+	switch {
+	case f == nil:
+		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
+	case f.worker.mode != singleThreaded || f != f.worker.main || f.worker.work.shutdown:
+		return fmt.Errorf("sched: unbind of %s: %w", f.worker.scheduler.cfg.Name, ErrInTask)
+	}
+	w, s := f.worker, f.worker.scheduler
+	if deadlock := w.stop(); deadlock != nil {
+		return deadlock
+	}
+	if err := f.fiber.Detach(); err != nil {
+		return fmt.Errorf("sched: unbind of %s: %w", s.cfg.Name, err)
+	}
+	runtime.UnlockOSThread()
+	s.mu.Lock()
+	delete(s.bound, w)
+	s.mu.Unlock()
+	s.cfg.Recorder.forget(w.recording)
+	s.tell()
+	return nil
+}
+
+// ending is a call of Close, and what comes of it.
+type ending struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// Close ends the scheduler: it waits until no goroutine binds it and nothing is left, neither
+// tasks nor blocked fibers, and ends its workers' threads. While it waits for bound
+// goroutines, Bind and Enqueue still succeed; after that only tasks may enqueue tasks.
+//
+// Close waits as long as something runs on a worker, even if that only computes, or will by a
+// deadline. If nothing does, only somebody outside of the scheduler can notify the fibers that are
+// blocked: Close gives them Config.Patience, and returns a *Deadlock then. A deadline that
+// lies more than a second ahead, and beyond the patience, does not keep it from that. All
+// stays as it was before Close: the fibers may still be notified, tasks enqueued, and
+// Close called again.
+//
+// Close blocks its caller, which must not be bound to s. It may be called by many at a
+// time, who all get the same result. It returns ErrBound, ErrInTask, a *Deadlock, or
+// ErrClosed if an earlier call has succeeded.
+func (s *Scheduler) Close() error {
+	if w := s.worker(); w != nil {
+		cause := ErrInTask
+		if w.mode == singleThreaded {
+			cause = ErrBound
+		}
+		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrClosed)
+	}
+	if e := s.ending; e != nil {
+		s.mu.Unlock()
+		<-e.done
+		return e.err
+	}
+	e := &ending{done: make(chan struct{})}
+	s.ending = e
+	s.mu.Unlock()
+	e.err = s.end()
+	s.mu.Lock()
+	s.ending, s.closed = nil, e.err == nil
+	s.mu.Unlock()
+	close(e.done)
+	return e.err
+}
+
+// end is Close by the only one who calls it at the time.
+func (s *Scheduler) end() error {
+	s.listening.Store(true)
+	defer s.listening.Store(false)
+	o := lookout{s: s, patience: instant(s.cfg.Patience)}
+	for {
+		closing := s.closeIfUnbound()
+		v := s.survey(nil)
+		if closing && v.over() && s.closeInboxes(v) {
+			break
+		}
+		deadlock, again := o.look(v)
+		if deadlock != nil {
+			s.closing.Store(false)
+			return deadlock
+		}
+		s.awaitNews(again)
+	}
+	for _, w := range s.workers {
+		w.stop()
+	}
+	for _, w := range s.workers {
+		<-w.done
+	}
+	close(s.over)
+	return nil
+}
+
+// closeIfUnbound lets nobody bind the scheduler any more, nor enqueue tasks from outside, if no
+// goroutine binds it now. It tells whether that is so.
+func (s *Scheduler) closeIfUnbound() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.bound) == 0 {
+		s.closing.Store(true)
+	}
+	return s.closing.Load()
+}
+
+// closeInboxes makes a scheduler that v has found to be over stay so: a call of Enqueue that began
+// before Close finds all inboxes closed. It returns false, and has done nothing, if one was quicker.
+func (s *Scheduler) closeInboxes(v survey) bool {
+	closed := true
+	for _, w := range s.workers {
+		closed = closed && w.inbox.close()
+	}
+	if closed && s.survey(nil) == v {
+		return true
+	}
+	for _, w := range s.workers {
+		w.inbox.reopen()
+	}
+	return false
+}
+
+// awaitNews blocks until a worker has come to rest or been unbound, or until limit has
+// passed; less than 0 is none.
+func (s *Scheduler) awaitNews(limit time.Duration) {
+	if limit < 0 {
+		<-s.news
+		return
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-s.news:
+	case <-timer.C:
+	}
+}

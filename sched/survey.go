@@ -1,0 +1,132 @@
+package sched
+
+import "time"
+
+// survey is what a scheduler's workers were doing at one moment.
+type survey struct {
+	quiet   bool   // all slept, or could make no fiber, and had nothing that they could run
+	rests   uint64 // how often they had run out of work: as long as it stays the same, none has run anything
+	workers int    // that there have been
+	bound   int    // that are goroutines'
+
+	yielded int     // fibers blocked without a deadline
+	waiting int     // fibers blocked with one
+	next    instant // the earliest deadline
+	pending int     // tasks that have not begun, where they cannot
+}
+
+// over tells whether nothing can happen any more, and nobody waits for anything.
+func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending == 0 }
+
+// nearDeadline is how far ahead a deadline may lie, or as far as the patience, so that
+// one waits for it before one calls the other fibers blocked for good.
+const nearDeadline = instant(time.Second)
+
+// stuck tells whether fibers or tasks have nobody to wait for but those outside.
+func (v *survey) stuck(patience instant) bool {
+	return v.quiet && v.yielded+v.pending > 0 && v.next > now()+max(nearDeadline, patience)
+}
+
+// survey looks at all workers twice. If all were quiet and none has run anything in between,
+// they were quiet at one and the same moment, and nobody inside can wake anybody.
+//
+// If only is not nil, what is blocked and pending is counted on that worker alone. No
+// worker's lock must be held; survey takes one after the other.
+func (s *Scheduler) survey(only *Worker) survey {
+	v := s.pass(only)
+	if v.quiet && s.pass(only) != v {
+		v.quiet = false
+	}
+	return v
+}
+
+// everyWorker is a list of the workers, with the goroutines that are bound.
+func (s *Scheduler) everyWorker() []*Worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := append([]*Worker(nil), s.workers...)
+	for w := range s.bound {
+		list = append(list, w)
+	}
+	return list
+}
+
+// pass is one look at all workers, one after the other.
+func (s *Scheduler) pass(only *Worker) survey {
+	s.mu.Lock()
+	v := survey{quiet: true, next: never, workers: s.numbers, bound: len(s.bound)}
+	s.mu.Unlock()
+	thieves, loot := false, false
+	for _, w := range s.everyWorker() {
+		q := &w.work
+		q.lock()
+		v.rests += q.rests
+		v.next = min(v.next, q.waiting.next())
+		pending := q.tasks.count + q.pinned.count + int(w.inbox.waiting.Load())
+		switch {
+		case !q.fibers.empty():
+			v.quiet = false
+		case q.exhausted != nil:
+			loot = loot || pending > q.pinned.count
+		case w.bell.isAsleep() && pending == 0:
+			thieves = thieves || w.mode == multiThreaded
+		default:
+			v.quiet = false
+		}
+		if only == nil || only == w {
+			v.waiting += len(q.waiting.fibers)
+			v.yielded += q.blocked - len(q.waiting.fibers)
+			v.pending += pending
+		}
+		q.unlock()
+	}
+	v.quiet = v.quiet && !(thieves && loot)
+	return v
+}
+
+// tell lets Close know that a worker has come to rest, or has been unbound. It does not block.
+func (s *Scheduler) tell() {
+	if s.listening.Load() {
+		select {
+		case s.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// lookout waits until the scheduler has been stuck for as long as its patience lasts.
+type lookout struct {
+	s        *Scheduler
+	only     *Worker // nil: all
+	patience instant // less than 0: without end
+	seen     survey  // the last that was quiet
+	since    instant // when it was seen first
+	found    *Deadlock
+}
+
+// look tells of a deadlock if v, which is what a survey has just seen, has been so for long
+// enough. Otherwise it says how soon to come back if nothing happens; less than 0 is never.
+func (o *lookout) look(v survey) (*Deadlock, time.Duration) {
+	const never = -1
+	if o.patience < 0 || !v.stuck(o.patience) {
+		return nil, never
+	}
+	if v != o.seen {
+		o.seen, o.since, o.found = v, now(), nil
+	}
+	if left := o.since + o.patience - now(); left > 0 {
+		return nil, time.Duration(left)
+	}
+	if o.found != nil {
+		return o.found, never // after the inquiry it was still the same
+	}
+	o.found = o.s.ask(o.only)
+	if o.found != nil {
+		o.found.Later = v.waiting
+		o.found.After = time.Duration(o.patience)
+	}
+	return nil, inquiryPause
+}
+
+// inquiryPause is how long one waits until the workers that have been asked sleep again.
+const inquiryPause = 100 * time.Microsecond

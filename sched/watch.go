@@ -1,0 +1,88 @@
+package sched
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// pollsByPatience is how often one looks within the patience, where no news come.
+const pollsByPatience = 4
+
+// The bounds of the time between two looks.
+const (
+	shortestPoll = 50 * time.Microsecond
+	longestPoll  = 100 * time.Millisecond
+)
+
+// watchUnbind reports a deadlock to w, a single-threaded worker that shuts down, until
+// unbound is closed. A worker that has something to run after all is not disturbed.
+func (w *Worker) watchUnbind(unbound <-chan struct{}) {
+	o := lookout{s: w.scheduler, only: w, patience: instant(w.scheduler.cfg.Patience)}
+	for {
+		v := o.s.survey(w)
+		deadlock, again := o.look(v)
+		if deadlock != nil && w.giveUp(deadlock, o.seen) {
+			return
+		}
+		if !pause(o.patience, again, unbound) {
+			return
+		}
+	}
+}
+
+// giveUp makes Unbind return deadlock, unless the scheduler is no longer as it was then.
+func (w *Worker) giveUp(deadlock *Deadlock, then survey) bool {
+	if w.scheduler.survey(w) != then {
+		return false
+	}
+	q := &w.work
+	q.lock()
+	defer q.unlock()
+	if !q.shutdown || !q.fibers.empty() {
+		return false
+	}
+	q.stuck = deadlock
+	w.bell.ring()
+	return true
+}
+
+// watch reports each deadlock to Config.Deadlocked until the scheduler is closed.
+func (s *Scheduler) watch() {
+	o := lookout{s: s, patience: instant(s.cfg.Watchdog)}
+	var told survey
+	for {
+		v := s.survey(nil)
+		again := time.Duration(-1)
+		if v != told {
+			var deadlock *Deadlock
+			if deadlock, again = o.look(v); deadlock != nil {
+				told = v
+				s.cfg.Deadlocked(deadlock)
+			}
+		}
+		if !pause(o.patience, again, s.over) {
+			return
+		}
+	}
+}
+
+// reportDeadlock writes a deadlock to stderr.
+func reportDeadlock(d *Deadlock) { fmt.Fprintln(os.Stderr, "fiberlab:", d) }
+
+// pause waits for a part of the patience, or for limit if that is less and not negative. It
+// returns false, at once, when over is closed.
+func pause(patience instant, limit time.Duration, over <-chan struct{}) bool {
+	d := min(max(time.Duration(patience)/pollsByPatience, shortestPoll), longestPoll)
+	if limit >= 0 {
+		d = min(d, limit)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-over:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
