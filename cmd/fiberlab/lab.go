@@ -102,7 +102,7 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 			return err
 		}
 		br := r.Pipeline.add(b, got, plain, t.text, time.Since(start))
-		br.describe(active, recorder.Transitions(), o.states)
+		br.describe(active, recorder, o.states)
 		p.say("%s: %s words, %s switches in %s", br.Backend, thousands(br.Words), thousands(br.Switches), seconds(br.Seconds))
 		if err := o.traces.write(b, recorder); err != nil {
 			return err

@@ -75,7 +75,15 @@ func TestRunAsJSON(t *testing.T) {
 		br := r.Pipeline.Backends[i]
 		tasks := 2 + 2*max(runtime.GOMAXPROCS(0), fewestLanes) + max(runtime.GOMAXPROCS(0), fewestCounts)
 		require.Equal(t, backendReport{Backend: b.String(), Files: 2, Words: 4, Distinct: 3, Tasks: tasks, Blocked: tasks - 1,
-			Switches: br.Switches, Seconds: br.Seconds, Agrees: true, Workers: br.Workers}, br)
+			Switches: br.Switches, Seconds: br.Seconds, Agrees: true, Workers: br.Workers, Stages: br.Stages}, br)
+		of := map[string]int{}
+		for _, s := range br.Stages {
+			of[s.Name] = s.Tasks
+			require.Positive(t, s.Running, s.Name)
+			require.Positive(t, s.Blocked, s.Name)
+		}
+		lanes := max(runtime.GOMAXPROCS(0), fewestLanes)
+		require.Equal(t, map[string]int{"read": lanes, "split": lanes, "count": tasks - 2 - 2*lanes, "clock": 1}, of)
 		require.Len(t, br.Workers, runtime.GOMAXPROCS(0)+1)
 		begun, switches := 0, 0
 		for i, w := range br.Workers {

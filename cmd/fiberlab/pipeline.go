@@ -118,9 +118,9 @@ func countOnFibers(ctx context.Context, cfg sched.Config, files []textFile, open
 // work begins all tasks on so many workers, and returns when they have ended.
 func (p *pipeline) work(ctx context.Context, workers int) {
 	var lanes, counters, clock mixed.WaitGroup
-	begin := func(group *mixed.WaitGroup, turn int, f func()) {
+	begin := func(name string, group *mixed.WaitGroup, turn int, f func()) {
 		group.Add(1)
-		t := sched.Task{Func: func() {
+		t := sched.Task{Name: name, Func: func() {
 			defer group.Done()
 			f()
 		}}
@@ -135,13 +135,13 @@ func (p *pipeline) work(ctx context.Context, workers int) {
 		}
 	}
 	for i, l := range p.lanes {
-		begin(&lanes, i, func() { p.endedEarly(p.readTask(ctx, l)) })
-		begin(&lanes, i, func() { p.endedEarly(p.splitTask(ctx, l)) })
+		begin("read", &lanes, i, func() { p.endedEarly(p.readTask(ctx, l)) })
+		begin("split", &lanes, i, func() { p.endedEarly(p.splitTask(ctx, l)) })
 	}
 	for i := range p.batches {
-		begin(&counters, i, func() { p.countTask(ctx, i) })
+		begin("count", &counters, i, func() { p.countTask(ctx, i) })
 	}
-	begin(&clock, len(p.batches), p.clockTask)
+	begin("clock", &clock, len(p.batches), p.clockTask)
 
 	lanes.Wait()
 	for _, b := range p.batches {

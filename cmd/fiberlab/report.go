@@ -55,7 +55,17 @@ type backendReport struct {
 	Difference  string         `json:"difference,omitempty"`    // the first one, if it does not agree
 	Absent      []string       `json:"absent_states,omitempty"` // states that no fiber was in
 	Workers     []workerReport `json:"worker_activity"`
+	Stages      []stageReport  `json:"stages"`
 	Transitions []transition   `json:"transitions,omitempty"` // with --states
+}
+
+// stageReport is where the time of all tasks of one kind went, in seconds, added up.
+type stageReport struct {
+	Name    string  `json:"name"`
+	Tasks   int     `json:"tasks"`
+	Running float64 `json:"running_seconds"`
+	Queued  float64 `json:"queued_seconds"`  // they could have gone on, but others ran on their worker
+	Blocked float64 `json:"blocked_seconds"` // they waited for another task
 }
 
 // workerReport is what one worker of a scheduler did.

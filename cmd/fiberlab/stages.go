@@ -180,4 +180,5 @@ func (p *pipeline) openGate(ctx context.Context) {
 		p.activity.blocked = p.sched.Stats().Blocked
 	}
 	p.gate.CountDown()
+	sched.AddMark("all are blocked: the gate opens")
 }

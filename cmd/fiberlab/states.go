@@ -15,8 +15,13 @@ type transition struct {
 	Count uint64 `json:"count"`
 }
 
-// describe adds to br what the scheduler did, and each transition if states is true.
-func (br *backendReport) describe(active activity, t sched.Transitions, states bool) {
+// describe adds to br what the scheduler did, as r has recorded it, and each transition if states is true.
+func (br *backendReport) describe(active activity, r *sched.Recorder, states bool) {
+	t, times := r.Transitions(), r.TaskTimes()
+	for _, name := range []string{"read", "split", "count", "clock"} {
+		s := times[name]
+		br.Stages = append(br.Stages, stageReport{name, int(s.Tasks), s.Running.Seconds(), s.Queued.Seconds(), s.Blocked.Seconds()})
+	}
 	br.Tasks, br.Blocked = active.tasks, active.blocked
 	for _, w := range active.stats.Workers {
 		br.Workers = append(br.Workers, workerReport{w.Worker, w.Worker >= active.workers, int(w.Tasks), int(w.Switches),

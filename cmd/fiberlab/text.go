@@ -70,6 +70,7 @@ func (r *pipelineReport) writeText(p *page) {
 		p.say("not read: %s: %s", u.Path, u.Error)
 	}
 	r.writeWorkers(p)
+	r.writeStages(p)
 	if len(r.Backends) > 0 && r.Backends[0].Transitions != nil {
 		r.writeTransitions(p)
 	}
@@ -89,6 +90,17 @@ func (r *pipelineReport) writeWorkers(p *page) {
 		}
 	}
 	p.table(g, "What each worker did; the bound one is the caller, which only begins the tasks if there are others")
+}
+
+// writeStages has a row for each kind of task on each backend.
+func (r *pipelineReport) writeStages(p *page) {
+	g := newGrid("task", "tasks", "ran", "could have run", "waited")
+	for _, br := range r.Backends {
+		for _, s := range br.Stages {
+			g.add(br.Backend+" "+s.Name, thousands(s.Tasks), seconds(s.Running), seconds(s.Queued), seconds(s.Blocked))
+		}
+	}
+	p.table(g, "Where the time went: how long all tasks of a kind ran, could have run but for others, and waited")
 }
 
 // writeTransitions has a row for each transition that was made and a column for each backend.

@@ -32,6 +32,9 @@ func TestTraceFiles(t *testing.T) {
 		for _, e := range trace.TraceEvents {
 			seen[e.Name] = true
 		}
+		for _, task := range []string{"read", "split", "count", "clock", "notify", "all are blocked: the gate opens"} {
+			require.True(t, seen[task], "%s: no %s", name, task)
+		}
 		for s := sched.Idle; s <= sched.Running; s++ {
 			require.True(t, seen[s.String()], "%s: no fiber is %v", name, s)
 		}
