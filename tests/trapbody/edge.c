@@ -27,6 +27,7 @@ void trap_spill(size_t words, uint64_t secret) {
     volatile uint64_t block[words];
     for (size_t i = 0; i < words; i++)
         block[i] = secret;
+    (void)block;
 }
 
 void trap_spill_body(void *order) {
