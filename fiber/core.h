@@ -124,6 +124,10 @@ void fiberlab_pass_on(const struct sigaction *go, int sig, siginfo_t *info, void
 /* overflow.c */
 int fiberlab_watch_overflow(void);
 
+/* quit.c */
+int fiberlab_watch_quit(void);
+void fiberlab_pass_on_fatal(const struct sigaction *go, int sig, siginfo_t *info, void *context);
+
 /* giveback.c */
 void fiberlab_give_back(uintptr_t m, uintptr_t g);
 

@@ -172,7 +172,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     if (f && report(f, fault, info, context))
         *fiberlab_slot() = thread->root->g;
     errno = saved;
-    fiberlab_pass_on(&go_actions[fault], sig, info, context);
+    fiberlab_pass_on_fatal(&go_actions[fault], sig, info, context);
     *fiberlab_slot() = g; /* the program has asked for the signal, and goes on */
 }
 

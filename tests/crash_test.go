@@ -144,6 +144,39 @@ func TestEachFaultIsReported(t *testing.T) {
 	}
 }
 
+var childQuits = newChild("quits over suspended fibers", func(t childT, b fiber.Backend) {
+	root, err := fiber.Attach(b)
+	require.NoError(t, err)
+	for range 20 {
+		f, err := fiber.New(crashConfig(b), func() { _ = fiber.Current().SwitchTo(root) })
+		require.NoError(t, err)
+		require.NoError(t, root.SwitchTo(f))
+	}
+	if os.Getenv(envFault) == "SIGQUIT" {
+		require.NoError(t, unix.Kill(os.Getpid(), unix.SIGQUIT))
+		select {}
+	}
+	trapbody.Nil()
+})
+
+// Where each M is to report before the program ends, for the sake of a core dump, those of suspended
+// fibers are not waited for.
+func TestCrashOverSuspendedFibers(t *testing.T) {
+	for _, sig := range []string{"SIGQUIT", "SIGSEGV"} {
+		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+			t.Run(sig+"/"+b.String(), func(t *testing.T) {
+				t.Parallel()
+				out := runChildCrash(t, childQuits, b, envFault+"="+sig, "GOTRACEBACK=crash")
+				require.Contains(t, out, sig+": ")
+				require.Regexp(t, `(?m)^goroutine \d+ `, out)
+				if os.Getenv("FIBERLAB_EXEC") == "" { // an emulator has threads of its own, which do not report
+					require.Contains(t, out, "fiberlab: every thread has reported")
+				}
+			})
+		}
+	}
+}
+
 type record struct{ field int }
 
 // derefNil uses a nil pointer, and recovers from the panic that this must be.
