@@ -112,14 +112,22 @@ static int in_c(const fiberlab_fiber *f, uintptr_t sp) {
 
 /* A root's stack is the thread's. The g that the slot of a thread holds while C runs
  * begins with that stack's bounds; the runtime has estimated the lower one. But what lies
- * between the stack pointer and the upper one can fault only if the stack has run out. */
-enum { ESTIMATE = 256 << 10, RED_ZONE = 128 };
+ * between the stack pointer and the upper one can fault only if the stack has run out. So can what
+ * code may use below the stack pointer. */
+enum {
+    ESTIMATE = 256 << 10,
+#ifdef __x86_64__
+    BELOW = 128, /* the red zone */
+#else
+    BELOW = 1024, /* the store that makes a frame lowers the stack pointer by so much at most */
+#endif
+};
 
 static int overflows_thread(const fiberlab_fiber *root, uintptr_t sp, uintptr_t address,
                             uintptr_t *size) {
     const uintptr_t *bounds = (const uintptr_t *)root->g;
     *size = bounds[1] - bounds[0];
-    return sp >= bounds[0] - ESTIMATE && sp < bounds[1] && address >= sp - RED_ZONE &&
+    return sp >= bounds[0] - ESTIMATE && sp < bounds[1] && address >= sp - BELOW &&
            address < bounds[1];
 }
 
