@@ -29,9 +29,10 @@ func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 	case own == nil && s.closing.Load():
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
 	}
-	t.Flags |= SameThread
+	j := s.job(t)
+	j.Flags |= SameThread
 	w := s.workers[worker]
-	if !w.inbox.put(t) {
+	if !w.inbox.put(j) {
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
 	}
 	w.bell.ring()
@@ -42,10 +43,11 @@ func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 func (s *Scheduler) Go(f func()) error { return s.enqueue(Task{Func: f}, s.worker()) }
 
 // enqueue is Enqueue by a caller that runs on own, or on no worker of s if that is nil.
-func (s *Scheduler) enqueue(t Task, own *Worker) error {
-	if t.Func == nil {
+func (s *Scheduler) enqueue(task Task, own *Worker) error {
+	if task.Func == nil {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
 	}
+	t := s.job(task)
 	if t.Flags&SameThread != 0 {
 		if own == nil {
 			return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)
@@ -125,7 +127,7 @@ func (s *Scheduler) worker() *Worker {
 }
 
 // push queues a task on the worker that the caller runs on.
-func (w *Worker) push(t Task) {
+func (w *Worker) push(t job) {
 	w.work.lock()
 	if t.Flags&SameThread != 0 {
 		w.work.pinned.push(t)
@@ -137,7 +139,7 @@ func (w *Worker) push(t Task) {
 
 // offer queues a task on a worker from outside, unless that has stopped. If the worker
 // is busy after all, one that sleeps is woken to steal the task.
-func (w *Worker) offer(t Task) bool {
+func (w *Worker) offer(t job) bool {
 	if !w.inbox.put(t) {
 		return false
 	}

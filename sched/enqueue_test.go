@@ -106,7 +106,7 @@ func TestWhoIsWokenWithoutTasksIsNotSpared(t *testing.T) {
 	other.bell.since.Add(int64(time.Hour)) // for this test it takes as long to wake
 	require.False(t, own.steal(true))
 	require.False(t, own.spared)
-	require.True(t, other.offer(Task{Func: func() {}}))
+	require.True(t, other.offer(job{Func: func() {}}))
 	require.False(t, own.steal(true))
 	require.True(t, own.spared)
 }
@@ -131,7 +131,7 @@ func TestThiefThatLeavesATaskWakesAnother(t *testing.T) {
 		thief, victim, third := s.workers[0], s.workers[1], s.workers[2]
 		third.fallAsleep()
 		for range tasks {
-			victim.work.tasks.push(Task{Func: func() {}})
+			victim.work.tasks.push(job{Func: func() {}})
 		}
 		require.True(t, thief.stealFrom(victim, true))
 		require.Equal(t, []int{1, tasks - 1, 0}, s.given())

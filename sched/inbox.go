@@ -10,13 +10,13 @@ import (
 type inbox struct {
 	waiting atomic.Int64 // how many tasks it holds, to be read without the lock
 	mu      sync.Mutex
-	tasks   queue[Task]
-	pinned  queue[Task] // those that are SameThread
-	closed  bool        // the worker has stopped
+	tasks   queue[job]
+	pinned  queue[job] // those that are SameThread
+	closed  bool       // the worker has stopped
 }
 
 // put adds a task, or tells that the worker takes no more.
-func (b *inbox) put(t Task) bool {
+func (b *inbox) put(t job) bool {
 	b.mu.Lock()
 	open := !b.closed
 	if open {
@@ -32,7 +32,7 @@ func (b *inbox) put(t Task) bool {
 }
 
 // take moves up to n tasks, but no SameThread ones, to the end of a queue.
-func (b *inbox) take(to *queue[Task], n int) {
+func (b *inbox) take(to *queue[job], n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tasks.moveTo(to, min(n, b.tasks.count))
@@ -40,7 +40,7 @@ func (b *inbox) take(to *queue[Task], n int) {
 }
 
 // takeOwn is take, and moves all SameThread tasks to the end of another queue; only the owner may call it.
-func (b *inbox) takeOwn(to, pinned *queue[Task], n int) {
+func (b *inbox) takeOwn(to, pinned *queue[job], n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pinned.moveTo(pinned, b.pinned.count)

@@ -16,7 +16,7 @@ func TestLookTakesFromTheInbox(t *testing.T) {
 	defer q.unlock()
 	bring := func() {
 		for range tasks {
-			require.True(t, w.inbox.put(Task{Func: func() {}}))
+			require.True(t, w.inbox.put(job{Func: func() {}}))
 		}
 	}
 	bring()

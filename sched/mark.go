@@ -37,7 +37,8 @@ func AddMark(name string) {
 // for tasks that somebody else has enqueued. It does nothing where AddMark does nothing.
 func NameTask(name string) {
 	if f := Current(); f != nil && f.worker.recording != nil {
-		f.worker.recording.rename(f.id, name)
+		names := &f.worker.recording.recorder.names
+		f.worker.recording.rename(f.id, names.of(names.number(name)))
 	}
 }
 
@@ -64,7 +65,8 @@ func (r *ring) keepMark(fiber int, what What, name string, at instant) {
 }
 
 // begin records that the fiber begins a task, which may have a name.
-func (r *ring) begin(fiber int, task string) {
+func (r *ring) begin(fiber int, number nameNumber) {
+	task := r.recorder.names.of(number)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, at := r.clock(fiber), now()

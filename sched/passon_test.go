@@ -36,7 +36,7 @@ func blockThenCompute(t *testing.T, w *Worker, flag *atomic.Bool, timedOut *atom
 	s := w.scheduler
 	blocked := make(chan *Fiber, 1)
 	w.work.lock()
-	w.work.pinned.push(Task{Func: func() {
+	w.work.pinned.push(job{Func: func() {
 		blocked <- Current()
 		Current().WaitFor(nil, time.Hour, nil)
 		for end := time.Now().Add(hang); !flag.Load(); {
@@ -103,7 +103,7 @@ func TestWakeUpPassesOnWhenWhoIsWokenHasAFiber(t *testing.T) {
 			f := blockThenCompute(t, w, &begun, &timedOut)
 			busy := s.workers[1]
 			busy.work.lock() // it sleeps, and stands for one that computes
-			busy.work.tasks.push(Task{Func: func() { begun.Store(true) }})
+			busy.work.tasks.push(job{Func: func() { begun.Store(true) }})
 			busy.work.unlock()
 			s.asleep.remove(busy.id)
 			w.work.lock()

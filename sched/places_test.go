@@ -102,11 +102,11 @@ func TestSpinningGoesRound(t *testing.T) {
 
 func TestInboxCloses(t *testing.T) {
 	var b inbox
-	task := Task{Func: func() {}}
+	task := job{Func: func() {}}
 	require.True(t, b.put(task))
 	require.True(t, b.put(task))
 	require.False(t, b.close(), "tasks are waiting")
-	var to queue[Task]
+	var to queue[job]
 	b.take(&to, 1)
 	require.Equal(t, int64(1), b.waiting.Load())
 	b.take(&to, 5)

@@ -33,6 +33,7 @@ type Notifier struct {
 type Recorder struct {
 	capacity int
 	began    instant
+	names    names
 
 	mu    sync.Mutex
 	rings []*ring
@@ -201,19 +202,7 @@ func (r *ring) since(at instant) time.Duration { return time.Duration(at - r.rec
 // this package or of the primitives.
 func waitingCall() string {
 	var pcs [32]uintptr
-	call := ""
-	for walk := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])]); ; {
-		f, more := walk.Next()
-		name, inner := strings.CutPrefix(f.Function, "fiberlab/sched")
-		if !inner || strings.HasPrefix(name, "_test") || strings.HasPrefix(name, "/ctask") || !more {
-			break
-		}
-		call = name
-	}
-	if strings.HasPrefix(call, ".") {
-		call = "sched" + call
-	}
-	call = strings.ReplaceAll(strings.TrimPrefix(call, "/"), "[...]", "")
-	call, _, _ = strings.Cut(call, ".func") // the body of an iterator
+	_, call := frames(pcs[:runtime.Callers(2, pcs[:])])
+	call, _, _ = strings.Cut(strings.ReplaceAll(call, "[...]", ""), ".func") // the body of an iterator
 	return call
 }

@@ -151,7 +151,7 @@ func (w *Worker) fiberIsNext() bool {
 }
 
 // nextTask takes a task; there must be one. Pinned ones alternate with others. The lock must be held.
-func (w *Worker) nextTask() Task {
+func (w *Worker) nextTask() job {
 	w.work.mustHold("nextTask")
 	q := &w.work
 	if q.tasks.empty() || !q.pinned.empty() && q.counts.tasks&1 == 0 {

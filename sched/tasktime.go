@@ -24,9 +24,6 @@ type clock struct {
 	task   string // its name
 }
 
-// mostNames is how many names of tasks a worker's part of a recorder distinguishes.
-const mostNames = 1024
-
 // TaskTimes returns the time of all tasks, by their names, until the last transition of each; that of tasks
 // without a name, and of further ones when there are too many names, is that of the empty name.
 func (r *Recorder) TaskTimes() map[string]TaskTime {
@@ -54,10 +51,6 @@ func (r *ring) clock(fiber int) *clock {
 // timesOf returns the times of that name. The ring's lock must be held.
 func (r *ring) timesOf(name string) *TaskTime {
 	t := r.times[name]
-	if t == nil && len(r.times) >= mostNames {
-		name = ""
-		t = r.times[name]
-	}
 	if t == nil {
 		t = &TaskTime{}
 		r.times[name] = t

@@ -289,3 +289,20 @@ func TestTraceOfTasksLiesWithinItsFiber(t *testing.T) {
 	}
 	require.Positive(t, tasks)
 }
+
+// A recorder that meets ever new names keeps some, and counts the others' tasks as those without a name.
+func TestNamesAreBounded(t *testing.T) {
+	const tasks = 3000
+	r := sched.NewRecorder(0)
+	s, err := sched.New(sched.Config{Workers: 1, Recorder: r})
+	require.NoError(t, err)
+	for i := range tasks {
+		require.NoError(t, s.Enqueue(sched.Task{Name: fmt.Sprint("task ", i), Func: func() {}}))
+	}
+	require.NoError(t, s.Close())
+	times := r.TaskTimes()
+	require.Len(t, times, 1024+1)
+	require.EqualValues(t, 1, times["task 0"].Tasks)
+	require.EqualValues(t, tasks-1024, times[""].Tasks)
+	require.NoError(t, fiber.Drain())
+}

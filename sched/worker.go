@@ -47,7 +47,7 @@ type Worker struct {
 	done     chan struct{} // closed when a multi-threaded worker's thread is through
 
 	// Only the worker's own thread uses these.
-	loot   queue[Task]    // on its way from a victim: empty between two attempts to steal
+	loot   queue[job]     // on its way from a victim: empty between two attempts to steal
 	spared bool           // the last attempt has left tasks to one who was just being woken
 	turn   int            // goes round the workers
 	ended  []*fiber.Fiber // have ended, and wait to be closed; see reap
@@ -65,8 +65,8 @@ type Worker struct {
 // of the worker's fibers.
 type work struct {
 	workLock
-	tasks   queue[Task]   // not begun; idle workers may steal these
-	pinned  queue[Task]   // not begun, SameThread
+	tasks   queue[job]    // not begun; idle workers may steal these
+	pinned  queue[job]    // not begun, SameThread
 	fibers  queue[*Fiber] // Queued
 	waiting waitingFibers // Waiting, by deadline
 	idle    []*Fiber      // Idle; the one that ran last is taken first
