@@ -81,15 +81,15 @@ var supportedWords = sync.OnceValue(func() error {
 	}
 	currentOffset.Store(uintptr(C.fiberlab_current_index_offset()))
 	rootOffset.Store(uintptr(C.fiberlab_root_index_offset()))
-	if doubts := doubts(goVersion(), handsOnP); doubts != "" && os.Getenv(EnvRuntime) != "try" {
-		fmt.Fprintf(os.Stderr, "fiberlab: %s (%s=try silences this line)\n", doubts, EnvRuntime)
-	}
 	return nil
 })
 
 var supportedLife = sync.OnceValue(func() error {
 	if err := tryLife(); err != nil {
 		return unsupported(err)
+	}
+	if doubts := doubts(goVersion(), handsOnP); doubts != "" && os.Getenv(EnvRuntime) != "try" {
+		fmt.Fprintf(os.Stderr, "fiberlab: %s (%s=try silences this line)\n", doubts, EnvRuntime)
 	}
 	return nil
 })

@@ -56,7 +56,9 @@ var duringInit = func() (answer struct {
 	initializing, other, all bool
 	err                      error
 }) {
-	planted = os.Getenv(envPlanted)
+	if planted = os.Getenv(envPlanted); planted != "" && planted != probeP {
+		runtimeVersion = "go1.99"
+	}
 	answer.initializing = initializing()
 	other := make(chan bool)
 	go func() { other <- initializing() && Supported() == nil }()
@@ -110,7 +112,7 @@ func TestFailedProbesAreNamed(t *testing.T) {
 				return
 			}
 			require.Len(t, lines, 1, string(out))
-			require.Contains(t, lines[0], ErrUnsupported.Error()+": "+runtime.Version()+": "+probe+": ")
+			require.Contains(t, lines[0], ErrUnsupported.Error()+": go1.99: "+probe+": ")
 		})
 	}
 }
