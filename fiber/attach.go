@@ -67,6 +67,7 @@ func attachThread(b Backend) (*Fiber, error) {
 		return nil, &Error{"attach", f.name, ErrAttached}
 	}
 	carriers.roots.Add(1)
+	c.enlist()
 	startTicking()
 	return f, nil
 }
@@ -90,6 +91,7 @@ func (f *Fiber) Detach() error {
 	case c.host != nil && c.host.pinned > 0:
 		return &Error{"detach", f.name, ErrHolds}
 	}
+	c.strike()
 	if c.host != nil {
 		c.host.detach()
 	} else {

@@ -51,6 +51,8 @@ type carrier struct {
 	stack  *stack.Stack             // hand-switched only; nil for a root
 	stacks *stack.Pool              // where stack came from
 
+	entry *C.struct_fiberlab_entry // in the table of a dump; nil unless a goroutine serves
+
 	co   *coroutine // Goroutine only, its roots too
 	host *host      // a root of Goroutine only
 }
@@ -63,10 +65,15 @@ const mostGoexits = 1000
 func (c *carrier) load(f *Fiber, as State) {
 	f.generation = c.state.Load()&^stateMask + generation
 	c.fiber.Store(f)
+	c.nameBlock(f)
+	c.state.Store(f.generation | uint64(as))
+}
+
+// nameBlock writes the name of f, which c carries, into the control block, if there is one.
+func (c *carrier) nameBlock(f *Fiber) {
 	if c.block != nil {
 		C.fiberlab_block_name(c.block, (*C.char)(unsafe.Pointer(unsafe.StringData(f.name))), C.size_t(len(f.name)))
 	}
-	c.state.Store(f.generation | uint64(as))
 }
 
 // unload takes the closed fiber off c.
@@ -90,6 +97,7 @@ func fiberlabServe(index C.uint32_t) {
 func (c *carrier) serve() {
 	if !c.entered.Swap(true) {
 		carriers.identities.Add(1)
+		c.enlist()
 	}
 	for {
 		f := c.fiber.Load()
@@ -99,6 +107,7 @@ func (c *carrier) serve() {
 		c.run(f)
 		c.park()
 	}
+	c.strike()
 	carriers.identities.Add(-1)
 }
 
@@ -117,6 +126,7 @@ func (c *carrier) run(f *Fiber) {
 		}
 		c.goexit()
 	}()
+	c.describe(f)
 	clearResidue() // of the last body, or of the goroutine by which this one was made
 	f.body()
 	returned = true

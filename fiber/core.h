@@ -131,6 +131,17 @@ void fiberlab_pass_on_fatal(const struct sigaction *go, int sig, siginfo_t *info
 /* giveback.c */
 void fiberlab_give_back(uintptr_t m, uintptr_t g);
 
+/* dump.c: what the dump of goroutines is told of one that is a fiber. */
+struct fiberlab_entry {
+    struct fiberlab_entry *next; /* all that were ever made */
+    const uint64_t *state;       /* the word of the fiber's state; NULL: no fiber */
+    uint64_t goroutine;          /* its number; 0: not known */
+    const char *task;            /* what it runs; NULL: not known */
+    char name[64];
+};
+struct fiberlab_entry *fiberlab_entry_new(void);
+int fiberlab_watch_dump(void);
+
 /* preempt.c */
 extern uint32_t fiberlab_preemptions;
 int fiberlab_watch_preemption(void);

@@ -100,7 +100,9 @@ func (co *coroutine) live(c *carrier) {
 	co.g.Store(g)
 	goroutines.insert(g, c)
 	carriers.identities.Add(1)
+	c.enlist()
 	defer func() {
+		c.strike()
 		carriers.identities.Add(-1)
 		goroutines.remove(g)
 		co.g.Store(0)

@@ -131,6 +131,17 @@ func (f *Fiber) Name() string {
 	return f.name
 }
 
+// SetName gives the root f a name in the place of the one that Attach has given it, for reports. It is not
+// synchronized: set it before anybody else knows the fiber. It does nothing to other fibers.
+func (f *Fiber) SetName(name string) {
+	if f == nil || !f.isRoot() || f.State() == Closed {
+		return
+	}
+	f.name = name
+	f.carrier.describe(f)
+	f.carrier.nameBlock(f)
+}
+
 // Backend returns the backend that the fiber was made for.
 func (f *Fiber) Backend() Backend {
 	if f == nil {

@@ -42,6 +42,7 @@ func attachHost() *Fiber {
 		goroutines.insert(h.lock.m, c)
 	}
 	carriers.roots.Add(1)
+	c.enlist()
 	return h.root
 }
 

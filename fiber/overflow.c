@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "line.h"
 
 /* The signals by which C code ends a program. */
 static const struct {
@@ -24,74 +25,45 @@ enum { FAULTS = sizeof faults / sizeof faults[0] };
 
 static struct sigaction go_actions[FAULTS];
 
-/* A line put together without stdio, which is not safe in a signal handler. */
-struct line {
-    char text[512];
-    size_t length;
-};
-
-static void add(struct line *line, const char *text) {
-    while (*text && line->length < sizeof line->text)
-        line->text[line->length++] = *text++;
-}
-
-static void add_number(struct line *line, uintptr_t number, unsigned base) {
-    char digits[24], *at = digits + sizeof digits;
-    *--at = 0;
-    do {
-        *--at = "0123456789abcdef"[number % base];
-        number /= base;
-    } while (number);
-    if (base == 16)
-        add(line, "0x");
-    add(line, at);
-}
-
-static void end_line(struct line *line, const char *text) {
-    add(line, text);
-    ssize_t written = write(STDERR_FILENO, line->text, line->length);
-    (void)written;
-}
-
 static void report_overflow(const fiberlab_fiber *f, uintptr_t address) {
-    struct line line = {.length = 0};
-    add(&line, "fiberlab: stack overflow on fiber \"");
-    add(&line, f->name);
-    add(&line, "\": its C stack of ");
-    add_number(&line, f->stack_hi - f->stack_lo, 10);
-    add(&line, " bytes ran into the guard page");
-    add(&line, f->guard_hi - f->guard_lo > (uintptr_t)sysconf(_SC_PAGESIZE) ? "s " : " ");
-    add_number(&line, f->guard_lo, 16);
-    add(&line, "-");
-    add_number(&line, f->guard_hi, 16);
-    add(&line, " at ");
-    add_number(&line, address, 16);
-    end_line(&line, "; raise Config.StackSize\n");
+    struct fiberlab_line line = {.length = 0};
+    fiberlab_add(&line, "fiberlab: stack overflow on fiber \"");
+    fiberlab_add(&line, f->name);
+    fiberlab_add(&line, "\": its C stack of ");
+    fiberlab_add_number(&line, f->stack_hi - f->stack_lo, 10);
+    fiberlab_add(&line, " bytes ran into the guard page");
+    fiberlab_add(&line, f->guard_hi - f->guard_lo > (uintptr_t)sysconf(_SC_PAGESIZE) ? "s " : " ");
+    fiberlab_add_number(&line, f->guard_lo, 16);
+    fiberlab_add(&line, "-");
+    fiberlab_add_number(&line, f->guard_hi, 16);
+    fiberlab_add(&line, " at ");
+    fiberlab_add_number(&line, address, 16);
+    fiberlab_end_line(&line, "; raise Config.StackSize\n");
 }
 
 static void report_root_overflow(const fiberlab_fiber *f, uintptr_t size, uintptr_t address) {
-    struct line line = {.length = 0};
-    add(&line, "fiberlab: stack overflow on fiber \"");
-    add(&line, f->name);
-    add(&line, "\": its C stack, the thread's own of some ");
-    add_number(&line, size, 10);
-    add(&line, " bytes, ran out at ");
-    add_number(&line, address, 16);
-    end_line(&line, "; raise the limit that the program is started with (ulimit -s)\n");
+    struct fiberlab_line line = {.length = 0};
+    fiberlab_add(&line, "fiberlab: stack overflow on fiber \"");
+    fiberlab_add(&line, f->name);
+    fiberlab_add(&line, "\": its C stack, the thread's own of some ");
+    fiberlab_add_number(&line, size, 10);
+    fiberlab_add(&line, " bytes, ran out at ");
+    fiberlab_add_number(&line, address, 16);
+    fiberlab_end_line(&line, "; raise the limit that the program is started with (ulimit -s)\n");
 }
 
 static void report_fault(const fiberlab_fiber *f, int fault, uintptr_t address) {
-    struct line line = {.length = 0};
-    add(&line, "fiberlab: ");
-    add(&line, faults[fault].name);
-    add(&line, " in the C body of fiber \"");
-    add(&line, f->name);
-    add(&line, "\"");
+    struct fiberlab_line line = {.length = 0};
+    fiberlab_add(&line, "fiberlab: ");
+    fiberlab_add(&line, faults[fault].name);
+    fiberlab_add(&line, " in the C body of fiber \"");
+    fiberlab_add(&line, f->name);
+    fiberlab_add(&line, "\"");
     if (faults[fault].before_address) {
-        add(&line, faults[fault].before_address);
-        add_number(&line, address, 16);
+        fiberlab_add(&line, faults[fault].before_address);
+        fiberlab_add_number(&line, address, 16);
     }
-    end_line(&line, "; Go's report shows the root's goroutine\n");
+    fiberlab_end_line(&line, "; Go's report shows the root's goroutine\n");
 }
 
 /* The stack pointer of the code that was interrupted. */

@@ -23,6 +23,7 @@ type Fiber struct {
 	awaits park.Awaited // what it is about to park for, if it has said so
 
 	residue fiber.Residue // what tasks leave on its goroutine
+	task    fiber.Task    // where it says what it runs
 
 	// Guarded by the worker's lock.
 	state    State

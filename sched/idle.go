@@ -67,6 +67,9 @@ func (w *Worker) passOn() {
 // may also return for no reason. The lock must be held; it is released meanwhile.
 func (w *Worker) sleep() {
 	w.work.mustHold("sleep")
+	if f := w.current; f.state == Running {
+		f.task.End() // it is no task's that waits
+	}
 	limit := time.Duration(-1) // none
 	if deadline := w.work.waiting.next(); deadline != never {
 		limit = max(time.Duration(deadline-now()), 0)

@@ -85,6 +85,7 @@ func (w *Worker) exhaust(err error) {
 func (f *Fiber) main() {
 	w := f.worker
 	f.residue = fiber.ResidueHere()
+	f.task = f.fiber.Task()
 	if !f.ending {
 		w.change(f, Running, WhyCarry)
 		w.run()

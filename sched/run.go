@@ -61,6 +61,7 @@ func (w *Worker) giveWay(f, to *Fiber) bool {
 		return false
 	}
 	w.change(f, Idle, WhyGiveWay)
+	f.task.End()
 	q.idle = append(q.idle, f)
 	w.switchTo(to)
 	if f.ending {

@@ -70,6 +70,7 @@ func (w *Worker) execute(f *Fiber, task job) {
 			w.recording.end(f.id)
 		}
 	}()
+	f.task.Begin(task.Func)
 	task.Func()
 	returned = true
 }

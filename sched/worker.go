@@ -104,6 +104,8 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 // begin makes root, the calling goroutine, the main and current fiber. The lock must not be held.
 func (w *Worker) begin(root *fiber.Fiber) {
 	w.main = &Fiber{fiber: root, worker: w, state: Running, residue: fiber.ResidueHere()}
+	w.main.task = root.Task()
+	root.SetName(w.main.String())
 	root.SetValue(w.main)
 	w.work.lock()
 	w.current = w.main

@@ -74,7 +74,7 @@ var childTaskOverflows = newTaskCrash("task overflows", trapbody.Overflow)
 
 // A worker's first fiber has its thread's own stack. An overflow of that is reported like the others.
 func TestTaskOverflowsThread(t *testing.T) {
-	report := regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "root of thread \d+": ` +
+	report := regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "scheduler worker \d fiber 0": ` +
 		`its C stack, the thread's own of some \d+ bytes, ran out at 0x[0-9a-f]+; raise the limit`)
 	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
 		t.Run(b.String(), func(t *testing.T) {

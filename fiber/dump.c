@@ -1,0 +1,78 @@
+/* Names for the goroutines in a dump. On SIGQUIT Go writes the stack of each goroutine, and ends
+ * the program. Which of them are fibers, and of which name, it does not know: a table that is
+ * written first tells. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core.h"
+#include "line.h"
+
+static struct fiberlab_entry *all;
+static struct sigaction go_action;
+
+/* A free entry, or NULL when there is no memory. It is never given back to the system, since a
+ * dump may come at any moment; its caller uses it again. */
+struct fiberlab_entry *fiberlab_entry_new(void) {
+    struct fiberlab_entry *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return NULL;
+    entry->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&all, &entry->next, entry, 1, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+        continue;
+    return entry;
+}
+
+static const char *state_name(uint64_t word) {
+    switch (word & FIBERLAB_STATE_MASK) {
+    case FIBERLAB_STATE_CLOSED:
+    case FIBERLAB_STATE_FINISHED:
+        return NULL;
+    case FIBERLAB_STATE_READY:
+        return "Ready";
+    case FIBERLAB_STATE_RUNNING:
+        return "Running";
+    }
+    return "Suspended";
+}
+
+static void tell(const struct fiberlab_entry *entry) {
+    const uint64_t *state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
+    const char *name = state ? state_name(__atomic_load_n(state, __ATOMIC_RELAXED)) : NULL;
+    const char *task = __atomic_load_n(&entry->task, __ATOMIC_RELAXED);
+    if (!name)
+        return;
+    struct fiberlab_line line = {.length = 0};
+    fiberlab_add(&line, "fiberlab: goroutine ");
+    fiberlab_add_number(&line, entry->goroutine, 10);
+    fiberlab_add(&line, " is fiber \"");
+    fiberlab_add(&line, entry->name);
+    fiberlab_add(&line, "\", ");
+    fiberlab_add(&line, name);
+    if (task) {
+        fiberlab_add(&line, ", task ");
+        fiberlab_add(&line, task);
+    }
+    fiberlab_end_line(&line, "\n");
+}
+
+static void on_quit(int sig, siginfo_t *info, void *context) {
+    int saved = errno;
+    static uint32_t told;
+    /* A program that leaves a core dump sends the signal on to each of its threads. */
+    int own = info->si_code == SI_USER && info->si_pid == getpid();
+    int again = __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED) && own;
+    for (struct fiberlab_entry *e = __atomic_load_n(&all, __ATOMIC_ACQUIRE); e && !again;
+         e = e->next)
+        tell(e);
+    errno = saved;
+    fiberlab_pass_on(&go_action, sig, info, context);
+}
+
+/* Puts the table before Go's own handler, if there is one. Call it once. Returns 0, or an errno. */
+int fiberlab_watch_dump(void) {
+    struct sigaction now;
+    if (sigaction(SIGQUIT, NULL, &now) != 0)
+        return errno;
+    return now.sa_flags & SA_SIGINFO ? fiberlab_watch(SIGQUIT, on_quit, &go_action) : 0;
+}
