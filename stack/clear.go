@@ -2,7 +2,6 @@ package stack
 
 import (
 	"fmt"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -68,5 +67,5 @@ func (st *Stack) Zero(limit uintptr) {
 	if below > 0 && madvise(st.lo, below, unix.MADV_DONTNEED) != nil {
 		low = st.lo // locked memory is given back by no means, and never in swap
 	}
-	clear(unsafe.Slice((*byte)(unsafe.Add(st.slab.mem, low-st.slab.base())), limit-low))
+	clear(st.bytes(low, limit-low))
 }

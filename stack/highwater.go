@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"bytes"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -54,13 +55,27 @@ func (st *Stack) deepest() uintptr {
 
 // firstNonZero returns the address of the first word from lo up to hi that is
 // not zero, or hi.
+//
+// It compares and does not load: AddressSanitizer has marked what lies between the variables
+// of C functions, and would take loads by Go code for theirs.
 func (st *Stack) firstNonZero(lo, hi uintptr) uintptr {
-	for at := lo; at < hi; at += wordSize {
-		if *(*uintptr)(unsafe.Add(st.slab.mem, at-st.slab.base())) != 0 {
-			return at
+	var zeros [512]byte
+	for lo < hi {
+		n := min(hi-lo, uintptr(len(zeros)))
+		if !bytes.Equal(st.bytes(lo, n), zeros[:n]) {
+			break
 		}
+		lo += n
 	}
-	return hi
+	for lo < hi && bytes.Equal(st.bytes(lo, wordSize), zeros[:wordSize]) {
+		lo += wordSize
+	}
+	return lo
+}
+
+// bytes returns the n bytes of the stack at address lo.
+func (st *Stack) bytes(lo, n uintptr) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(st.slab.mem, lo-st.slab.base())), n)
 }
 
 // firstResident returns the first page from lo up to hi that is in memory, or hi.

@@ -30,6 +30,15 @@ void trap_spill(size_t words, uint64_t secret) {
     (void)block;
 }
 
+__attribute__((no_sanitize("address"))) size_t trap_count(uintptr_t lo, size_t words,
+                                                          uint64_t secret) {
+    const volatile uint64_t *word = (const volatile uint64_t *)lo;
+    size_t count = 0;
+    for (size_t i = 0; i < words; i++)
+        count += word[i] == secret;
+    return count;
+}
+
 void trap_spill_body(void *order) {
     struct trap_spill *s = order;
     trap_spill(s->words, s->secret);

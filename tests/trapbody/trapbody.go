@@ -165,6 +165,11 @@ func StepBody() unsafe.Pointer { return unsafe.Pointer(C.trap_step_body) }
 // Spill has C fill that many words of its stack with secret, and leave them there.
 func Spill(words int, secret uint64) { C.trap_spill(C.size_t(words), C.uint64_t(secret)) }
 
+// Count tells how many of the words at address lo are secret.
+func Count(lo uintptr, words int, secret uint64) int {
+	return int(C.trap_count(C.uintptr_t(lo), C.size_t(words), C.uint64_t(secret)))
+}
+
 // SpillBody returns a C body that does what Spill does, and the argument for it. free must be
 // called when the fiber is closed.
 func SpillBody(words int, secret uint64) (body, argument unsafe.Pointer, free func()) {

@@ -54,7 +54,8 @@ struct trap_spill {
     uint64_t secret;
 };
 void trap_spill(size_t words, uint64_t secret); /* fills so much of the stack, and returns */
-void trap_spill_body(void *order);              /* the same as a body; takes a trap_spill */
+size_t trap_count(uintptr_t lo, size_t words, uint64_t secret); /* how many of those words are it */
+void trap_spill_body(void *order); /* the same as a body; takes a trap_spill */
 
 /* memory.c */
 void trap_ration(int64_t calls); /* how many calls of aligned_alloc may succeed; negative: all */
