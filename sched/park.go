@@ -86,3 +86,11 @@ func (f *Fiber) Crew() *park.Crew {
 	}
 	return &f.worker.scheduler.crew
 }
+
+// Thread is the same for all fibers of f's worker; see [park.Member].
+func (f *Fiber) Thread() any {
+	if f == nil || f.worker == nil {
+		panic(f.misuse("tell the thread"))
+	}
+	return f.worker
+}

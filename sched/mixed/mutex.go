@@ -23,7 +23,8 @@ var (
 // Who comes while it is free takes it, whoever waits; so a lock that is wanted often
 // goes round without a switch. It is handed to those who wait when that has not paid, or
 // when one of them has tried for a millisecond (mutex_wait.go); so nobody waits for ever.
-// There is no order beyond that.
+// There is no order beyond that. If who could have it is a fiber whose worker is busy, another
+// one is let out before long (mutex_absent.go).
 //
 // Its holder is a fiber or a goroutine. Debug builds know which, and panic if it locks the
 // mutex again or somebody else unlocks it; others do not notice.
@@ -31,8 +32,9 @@ type Mutex struct {
 	state  atomic.Uint64
 	holder holder
 
-	guard spinlock.Lock
-	line  line
+	guard  spinlock.Lock
+	line   line
+	absent absent // who was let out of the line, or handed the mutex, and may not have come
 }
 
 var _ sync.Locker = (*Mutex)(nil)

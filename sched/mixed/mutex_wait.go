@@ -39,7 +39,7 @@ func (m *Mutex) lockSlow() {
 		for first := w.lent; first || !w.isGranted(); first = false {
 			w.party.Park(time.Time{})
 		}
-		if w.note != mutexHandover && !m.takeAwake() && !m.takeOrRequeue(w, false) {
+		if !m.comesIntoIt(w) && !m.takeAwake() && !m.takeOrRequeue(w, false) {
 			_ = m.awaitTurn(w, until{}, time.Now())
 		}
 	}
@@ -61,7 +61,7 @@ func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {
 		if err != nil && m.giveUp(w) {
 			return err
 		}
-		if w.note == mutexHandover || m.takeAwake() {
+		if m.comesIntoIt(w) || m.takeAwake() {
 			return nil
 		}
 		if err != nil {
@@ -89,6 +89,7 @@ func (m *Mutex) takeOrQueue(w *waiter) bool {
 		s := m.state.Load()
 		if s&mutexHeld != 0 && (s&mutexQueued != 0 || m.state.CompareAndSwap(s, s|mutexQueued)) {
 			m.line.push(w)
+			m.joined(w, s)
 			m.guard.Unlock()
 			return false
 		}
@@ -127,6 +128,7 @@ func (m *Mutex) takeOrRequeue(w *waiter, late bool) bool {
 		if s&mutexHeld != 0 && m.state.CompareAndSwap(s, next) {
 			w.reset()
 			m.line.pushFront(w)
+			m.joined(w, next)
 			return false
 		}
 	}
@@ -145,11 +147,11 @@ func (m *Mutex) release() bool {
 	}
 	w := m.line.pop()
 	if s >= mutexHandover {
-		w.note = mutexHandover
 		s -= mutexHandover
+		m.chooses(w, true)
 	} else {
-		w.note = mutexWoken
 		s = s&^mutexHeld | mutexWoken
+		m.chooses(w, false)
 	}
 	release.Store(&m.state, m.trim(s))
 	m.guard.Unlock()

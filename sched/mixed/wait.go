@@ -16,6 +16,7 @@ type waiter struct {
 	party   park.Party
 	granted atomic.Uint64 // 1 once it is, by whoever took it out of the line
 	note    uint64        // the primitive's own: what is waited for, or what was granted
+	missed  int           // how often it was handed a Mutex and did not come; its guard guards it
 
 	// Guarded by the guard of the line.
 	line           *line // nil: in none
@@ -82,6 +83,7 @@ func (w *waiter) begin() { w.beginAs(park.Fiber()) }
 // beginAs is begin by a caller who knows itself to be p; nil: a plain goroutine.
 func (w *waiter) beginAs(p park.Party) {
 	w.reset()
+	w.missed = 0
 	w.party, w.lent = p, p == nil
 	if !w.lent {
 		return

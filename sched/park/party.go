@@ -48,6 +48,10 @@ type Member interface {
 
 	// Crew returns the same for all parties of one scheduler.
 	Crew() *Crew
+
+	// Thread returns the same for all parties that run on one thread, by turns: none of them
+	// can go on while another one computes.
+	Thread() any
 }
 
 // Crew is what the parties of one scheduler have in common. The zero value is ready.
@@ -55,6 +59,20 @@ type Crew struct {
 	Late   atomic.Int64 // tasks that will find nothing to do when they begin: what they were started for is over
 	Strict atomic.Int64 // parties that wait until all tasks that they have started have begun
 }
+
+// Thread returns p's thread if it is a Member. Other parties get one from the Go runtime when they
+// need it: they all count as being on the same, which is never busy.
+func Thread(p Party) any {
+	if m, ok := p.(Member); ok {
+		return m.Thread()
+	}
+	return anyThread
+}
+
+// IsAnyThread tells whether a party on that thread can go on at once.
+func IsAnyThread(thread any) bool { return thread == anyThread }
+
+var anyThread any = new(byte)
 
 // Fiber returns the caller as a Party if it runs on a fiber that has a scheduler, and
 // nil otherwise. It costs some nanoseconds and does not block.
