@@ -11,11 +11,12 @@ import (
 var ErrUnfinished = errors.New("the function has panicked or called runtime.Goexit")
 
 // begin has f called beside the caller: by another fiber of its scheduler, or on a goroutine
-// if the caller is none. It does not wait for f. The error, if any, is the scheduler's.
+// if the caller is none, which OnGoroutine is told. It does not wait for f. The error, if any, is the scheduler's.
 func begin(f func()) error {
 	if p := park.Fiber(); p != nil {
 		return p.Start(f)
 	}
+	tellOfGoroutine()
 	go f()
 	return nil
 }
@@ -23,6 +24,7 @@ func begin(f func()) error {
 // beginAnywhere is begin that takes a goroutine if the scheduler cannot start f.
 func beginAnywhere(f func()) {
 	if begin(f) != nil {
+		tellOfGoroutine()
 		go f()
 	}
 }

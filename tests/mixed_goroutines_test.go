@@ -1,0 +1,61 @@
+package tests
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/sched/mixed"
+)
+
+// startAll calls each function that starts tasks, and waits for them.
+func startAll() {
+	mixed.Parallelize(func() {}, func() {})
+	_, _ = mixed.Async(func() (int, error) { return 1, nil }).Get()
+	var group mixed.WaitGroup
+	group.Go(func() {})
+	group.Wait()
+}
+
+// Whoever asks is told of each function that starts goroutines for want of a scheduler, and of none in a task.
+func TestMixedOnGoroutine(t *testing.T) {
+	var mu sync.Mutex
+	var calls []string
+	mixed.OnGoroutine(func(call string) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls = append(calls, call)
+	})
+	defer mixed.OnGoroutine(nil)
+	startAll()
+	require.Len(t, calls, 3, "%q", calls)
+	for i, name := range []string{"mixed.Parallelize", "mixed.Async", "mixed.(*WaitGroup).Go"} {
+		require.True(t, strings.HasPrefix(calls[i], name+", called in "), calls[i])
+		require.Contains(t, calls[i], "mixed_goroutines_test.go:")
+	}
+	calls = nil
+	for _, workers := range []int{0, 2} {
+		require.NoError(t, sched.Run(sched.Config{Workers: workers}, startAll))
+	}
+	require.NoError(t, sched.Run(sched.AllCores(), func() { assert.NoError(t, sched.Get().Go(startAll)) }))
+	require.Empty(t, calls)
+	require.NoError(t, fiber.Drain())
+}
+
+var childGoroutines = newChild("goroutines in the place of tasks", func(t childT, _ fiber.Backend) {
+	startAll()
+	startAll()
+})
+
+// Unless somebody asks to be told, one line says so.
+func TestMixedSaysThatGoroutinesRun(t *testing.T) {
+	out, err := runChild(t, childGoroutines, fiber.Asm)
+	require.NoError(t, err, out)
+	require.Equal(t, 1, strings.Count(out, "no scheduler takes tasks of the caller"), out)
+	require.Regexp(t, `(?m)^fiberlab: mixed\.Parallelize, called in \S+mixed_goroutines_test\.go:\d+: no scheduler takes`, out)
+}
