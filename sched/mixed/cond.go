@@ -128,6 +128,7 @@ func (c *Cond) await(u until, pred func() bool) error {
 func (c *Cond) wait(u until) error {
 	c.mustHold()
 	w := newWaiter()
+	w.awaits((*awaitedCond)(c))
 	c.guard.Lock()
 	c.line.push(w)
 	c.busy.Store(true)

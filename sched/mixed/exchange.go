@@ -33,6 +33,7 @@ func (c *Channel[T]) send(v T, u *until) (err error) {
 		return err
 	}
 	o := c.newOffer()
+	o.awaits((*awaitedChannel[T])(c))
 	o.value = v
 	if u == nil {
 		c.senders.push(&o.waiter)
@@ -71,6 +72,7 @@ func (c *Channel[T]) receive(u *until) (v T, ok bool, err error) {
 		return v, ok, nil
 	}
 	o := c.newOffer()
+	o.awaits((*awaitedChannel[T])(c))
 	if u == nil {
 		c.receivers.push(&o.waiter)
 		c.guard.Unlock()

@@ -13,6 +13,8 @@ import (
 // have it; in others it is empty and its methods do nothing.
 type holder struct{ self atomic.Uintptr }
 
+func (h *holder) who() uintptr { return h.self.Load() }
+
 func (h *holder) here() bool { return h.self.Load() == fiber.Self() }
 
 // enter makes the caller the holder.

@@ -36,6 +36,7 @@ func (m *Mutex) lockSlow() {
 	}
 	w := newWaiter()
 	if !m.takeOrQueue(w) {
+		w.awaits((*awaitedMutex)(m))
 		for first := w.lent; first || !w.isGranted(); first = false {
 			w.party.Park(time.Time{})
 		}
@@ -57,6 +58,7 @@ func (m *Mutex) lockSlow() {
 // since is when w first tried in vain, or the zero time.
 func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {
 	for {
+		w.awaits((*awaitedMutex)(m))
 		err := w.await(u)
 		if err != nil && m.giveUp(w) {
 			return err

@@ -7,7 +7,11 @@ func (m *RWMutex) rlock(u until) error {
 	for !m.TryRLock() {
 		s := m.state.Load()
 		if s&rwWriter != 0 && m.state.CompareAndSwap(s, s|rwQueued) {
-			return m.readers.wait(&m.guard, u)
+			w := newWaiter()
+			w.awaits((*awaitedRWMutex)(m))
+			err := m.readers.waitAs(w, &m.guard, u)
+			w.free()
+			return err
 		}
 	}
 	m.guard.Unlock()
@@ -25,6 +29,7 @@ func (m *RWMutex) awaitReaders(u until) error {
 	w := newWaiter()
 	m.waiting.push(w)
 	m.guard.Unlock()
+	w.awaits((*awaitedReaders)(m))
 	err := w.await(u)
 	if err != nil && !m.giveUp(w) {
 		err = w.await(until{}) // the last reader is about to grant it

@@ -15,6 +15,7 @@ func (s *Semaphore) acquire(n int64, u until) error {
 	w.note = want
 	var err error
 	if !s.takeOrQueue(w) {
+		w.awaits((*awaitedSemaphore)(s))
 		err = w.await(u)
 		if err != nil && !s.giveUp(w) {
 			err = w.await(until{}) // somebody is about to grant it

@@ -1,0 +1,101 @@
+package tests
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/mixed"
+	"fiberlab/sched/park"
+)
+
+// A report names what each fiber waits for, and in debug builds who holds it.
+func TestReportNamesWhatIsAwaited(t *testing.T) {
+	eachConfig(t, anyWorkers, func(t *testing.T, cfg sched.Config) {
+		reports := make(chan *sched.Deadlock, 100)
+		cfg.Watchdog = impatient
+		cfg.Deadlocked = func(d *sched.Deadlock) { reports <- d }
+		var mutex mixed.Mutex
+		var rw mixed.RWMutex
+		var latch *mixed.Latch
+		values := mixed.NewChannel[string](0)
+		semaphore := mixed.NewSemaphore(1)
+		cond := mixed.NewCond(new(mixed.Mutex))
+		holding := newLatch(1)
+		var holder string
+		waits := []struct {
+			call, what string
+			held       bool
+			wait       func()
+		}{
+			{"mixed.(*Mutex).Lock", fmt.Sprintf("the mutex %p", &mutex), true, func() { mutex.Lock(); mutex.Unlock() }},
+			{"mixed.(*RWMutex).Lock", "the mutex", true, func() { rw.Lock(); rw.Unlock() }},
+			{"mixed.(*RWMutex).RLock", fmt.Sprintf("the mutex %p", &rw), true, func() { rw.RLock(); rw.RUnlock() }},
+			{"mixed.(*Channel[...]).Send", fmt.Sprintf("the channel %p of capacity 0", values), false, func() { values.Send("") }},
+			{"mixed.(*Semaphore).Acquire", fmt.Sprintf("the semaphore %p of 1 units", semaphore), false, func() { semaphore.Acquire(1) }},
+			{"mixed.(*Cond).Wait", fmt.Sprintf("the condition %p", cond), false, func() { cond.L.Lock(); cond.Wait(); cond.L.Unlock() }},
+			{"mixed.(*Latch).Wait", "", false, func() { latch.Wait() }},
+		}
+		latch = mixed.NewLatch(1)
+		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			over := newLatch(len(waits) + 1)
+			free := newSleeper()
+			schedule(t, s, func() {
+				mutex.Lock()
+				rw.Lock()
+				semaphore.Acquire(1)
+				holder = sched.Current().String()
+				holding.done()
+				free.task()
+				semaphore.Release(1)
+				rw.Unlock()
+				mutex.Unlock()
+				over.done()
+			})
+			holding.wait()
+			for _, w := range waits {
+				schedule(t, s, func() {
+					w.wait()
+					over.done()
+				})
+			}
+			checked := make(chan struct{})
+			go func() {
+				defer close(checked)
+				var d *sched.Deadlock
+				told := make(map[string]sched.Blocked)
+				for len(told) <= len(waits) { // the last one waits for all others
+					d = <-reports
+					for _, b := range d.Fibers {
+						told[b.Call] = b
+					}
+				}
+				for _, w := range waits {
+					b, ok := told[w.call]
+					if !assert.True(t, ok, "%s is not in %v", w.call, d) {
+						continue
+					}
+					assert.Contains(t, b.For, w.what)
+					if w.what == "" {
+						assert.Empty(t, b.For)
+					}
+					if w.held && park.Debug {
+						assert.Contains(t, b.For, "which "+strings.TrimPrefix(holder, "scheduler ")+" holds")
+						assert.Contains(t, d.Error(), b.For)
+					}
+				}
+				free.wake()
+				_, _ = values.Receive()
+				cond.L.Lock()
+				cond.Signal()
+				cond.L.Unlock()
+				latch.CountDown()
+			}()
+			over.wait()
+			<-checked
+		})
+	})
+}
