@@ -124,6 +124,12 @@ void fiberlab_pass_on(const struct sigaction *go, int sig, siginfo_t *info, void
 /* overflow.c */
 int fiberlab_watch_overflow(void);
 
+/* timers.c */
+void fiberlab_count_lent(int n);
+int64_t fiberlab_dropped(void);
+int fiberlab_profiling(void);
+void fiberlab_lend_all(void *count);
+
 /* quit.c */
 int fiberlab_watch_quit(void);
 void fiberlab_pass_on_fatal(const struct sigaction *go, int sig, siginfo_t *info, void *context);

@@ -40,6 +40,7 @@ void *fiberlab_identity_bound(void) {
  * mask that the first one had. Empties the slot. */
 void fiberlab_identity_drop(void *bound) {
     sigset_t mask;
+    fiberlab_count_lent(-1);
     fiberlab_identity_rebind(bound);
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     crosscall2(NULL, (void *)*fiberlab_slot(), 0, 0);
@@ -62,6 +63,7 @@ void fiberlab_stack_bound(uintptr_t bounds[2]) {
         return;
     }
     fiberlab_lending(current, fiberlab_m());
+    fiberlab_count_lent(1);
     bounds[0] = current->stack_lo;
     bounds[1] = current->stack_hi;
     current->p = fiberlab_p();

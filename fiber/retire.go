@@ -61,13 +61,16 @@ func onRootBy(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fib
 	return <-done
 }
 
-// Drain empties the pool: it drops the identities of all idle carriers, gives
+// Drain empties the pool: it drops the identities of all idle carriers, deletes the timers that a CPU
+// profile which is over has left with any that were dropped, gives
 // their stacks back to the system and sets the pool's bounds back to
 // DefaultMaxIdle. Hand-switched carriers on which a body called runtime.Goexit stay.
 // It blocks until all is done, some 10 us for each identity, a microsecond on Goroutine.
 func Drain() error {
 	p := &carriers
-	err := retire(p.takeIdle())
+	err := errors.Join(retire(p.takeIdle()), endTimers())
+	// The carrier that ended the timers is idle now, and has no identity.
+	err = errors.Join(err, retire(p.takeIdle()))
 
 	p.mu.Lock()
 	defer p.mu.Unlock()

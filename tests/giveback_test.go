@@ -1,9 +1,12 @@
 package tests
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"regexp"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"testing"
 
@@ -58,5 +61,50 @@ var childGivesBack = newChild("gives memory back", func(t childT, b fiber.Backen
 func TestDroppedFibersGiveMemoryBack(t *testing.T) {
 	for _, b := range fiber.Backends() {
 		t.Run(b.String(), func(t *testing.T) { runChildOK(t, childGivesBack, b) })
+	}
+}
+
+// profileTimers counts the process's timers of CPU profiles.
+func profileTimers(t childT) int {
+	timers, err := os.ReadFile("/proc/self/timers")
+	if err != nil {
+		t.Skip("the kernel does not list timers: ", err)
+	}
+	return bytes.Count(timers, []byte("\nsignal: 27/"))
+}
+
+var childLeavesTimers = newChild("leaves no timers", func(t childT, b fiber.Backend) {
+	const crowd = 300
+	require.NoError(t, pprof.StartCPUProfile(io.Discard))
+	root, err := fiber.Attach(b)
+	require.NoError(t, err)
+	fibers := make([]*fiber.Fiber, crowd)
+	for i := range fibers {
+		fibers[i], err = fiber.New(fiber.Config{Backend: b}, func() { require.NoError(t, fiber.Current().SwitchTo(root)) })
+		require.NoError(t, err)
+		require.NoError(t, root.SwitchTo(fibers[i]))
+	}
+	for i, f := range fibers {
+		require.NoError(t, root.SwitchTo(f))
+		require.NoError(t, f.Close())
+		if i == crowd/2 {
+			require.NoError(t, fiber.Drain()) // half of them are dropped during the profile
+		}
+	}
+	pprof.StopCPUProfile()
+	require.NoError(t, root.Detach())
+	if profileTimers(t) < crowd {
+		t.Skip("the runtime gives Ms no timers here")
+	}
+	require.NoError(t, fiber.Drain())
+	threads, err := os.ReadDir("/proc/self/task")
+	require.NoError(t, err)
+	require.LessOrEqual(t, profileTimers(t), len(threads), "timers; a thread may have one until it next runs Go")
+})
+
+// A CPU profile that is over leaves no timers of dropped identities, once the pool is drained.
+func TestNoTimersAreLeft(t *testing.T) {
+	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		t.Run(b.String(), func(t *testing.T) { runChildOK(t, childLeavesTimers, b) })
 	}
 }
