@@ -17,7 +17,7 @@
 //	switchTo      suspend.go  its turn has come: it is Running, and its call returns
 //
 // worker.go has the life of a worker and stop.go its end, scheduler.go the life of a
-// scheduler, deadlock.go what happens if that cannot end.
+// scheduler and close.go its end, survey.go and inquiry.go what happens if that cannot come.
 //
 // Above it stands what tasks wait by: park.go makes a fiber a [park.Party], the only thing
 // that the primitives of fiberlab/sched/mixed know of a scheduler, and fiberlab/sched/ctask

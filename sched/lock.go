@@ -13,8 +13,8 @@ const debug = park.Debug
 // workLock is the lock of a worker's queues and of its fibers' states. It goes
 // with the thread over a switch: the fiber that leaves has locked it, and the one
 // that arrives unlocks it. What is done under it is short: queue operations, and now and then
-// the release of a sync.Mutex that a wait was given, a line for the Recorder.
-// Only the deadlock inquiry takes longer.
+// the release of a sync.Mutex that a wait was given, a line for the Recorder. A deadlock
+// inquiry gives it up after every few fibers.
 //
 // In debug builds it knows its holder and checks the contracts that the comments
 // name: "must be held" and "must not be held".

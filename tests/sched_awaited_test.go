@@ -3,6 +3,7 @@ package tests
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,11 @@ import (
 	"fiberlab/sched/mixed"
 	"fiberlab/sched/park"
 )
+
+func lockAndUnlock(l sync.Locker) {
+	l.Lock()
+	defer l.Unlock()
+}
 
 // A report names what each fiber waits for, and in debug builds who holds it.
 func TestReportNamesWhatIsAwaited(t *testing.T) {
@@ -31,9 +37,9 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 			held       bool
 			wait       func()
 		}{
-			{"mixed.(*Mutex).Lock", fmt.Sprintf("the mutex %p", &mutex), true, func() { mutex.Lock(); mutex.Unlock() }},
-			{"mixed.(*RWMutex).Lock", "the mutex", true, func() { rw.Lock(); rw.Unlock() }},
-			{"mixed.(*RWMutex).RLock", fmt.Sprintf("the mutex %p", &rw), true, func() { rw.RLock(); rw.RUnlock() }},
+			{"mixed.(*Mutex).Lock", fmt.Sprintf("the mutex %p", &mutex), true, func() { lockAndUnlock(&mutex) }},
+			{"mixed.(*RWMutex).Lock", "the mutex", true, func() { lockAndUnlock(&rw) }},
+			{"mixed.(*RWMutex).RLock", fmt.Sprintf("the mutex %p", &rw), true, func() { rw.RLock(); defer rw.RUnlock() }},
 			{"mixed.(*Channel[...]).Send", fmt.Sprintf("the channel %p of capacity 0", values), false, func() { values.Send("") }},
 			{"mixed.(*Semaphore).Acquire", fmt.Sprintf("the semaphore %p of 1 units", semaphore), false, func() { semaphore.Acquire(1) }},
 			{"mixed.(*Cond).Wait", fmt.Sprintf("the condition %p", cond), false, func() { cond.L.Lock(); cond.Wait(); cond.L.Unlock() }},
