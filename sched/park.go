@@ -61,7 +61,12 @@ func (f *Fiber) Unpark() {
 }
 
 // Awaits says what f, which must be the caller, is going to park for; see [park.Teller].
-func (f *Fiber) Awaits(what park.Awaited) { f.awaits = what }
+func (f *Fiber) Awaits(what park.Awaited) {
+	if f == nil {
+		panic(f.misuse("tell what it awaits"))
+	}
+	f.awaits = what
+}
 
 // Start queues g as a task of the scheduler of f; see [Scheduler.Enqueue]. It returns
 // ErrNoFiber or ErrNotMade if f has none.
