@@ -170,8 +170,8 @@ func TestCurrentInNestedCallback(t *testing.T) {
 }
 
 func TestCurrentAndSwitchDoNotAllocate(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector allocates")
+	if raceDetector || addressSanitizer {
+		t.Skip("the race detector and AddressSanitizer allocate")
 	}
 	eachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		stop := false
