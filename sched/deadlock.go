@@ -12,6 +12,7 @@ import (
 type Blocked struct {
 	Worker int             // its worker's number
 	Fiber  int             // its own number on that worker
+	Task   string          // the name of its task, if that has one
 	State  State           // Yielded
 	Stack  []runtime.Frame // from the function that waits outwards; fibers at one place share it
 	Call   string          // the method that blocks it, like "mixed.(*Mutex).Lock"
@@ -20,7 +21,11 @@ type Blocked struct {
 
 // String is one line: the fiber, its state, and the place of the wait.
 func (b Blocked) String() string {
-	return fmt.Sprintf("worker %d fiber %d: %s", b.Worker, b.Fiber, b.place(b.For))
+	task := b.Task
+	if task != "" {
+		task = fmt.Sprintf(" (%s)", task)
+	}
+	return fmt.Sprintf("worker %d fiber %d%s: %s", b.Worker, b.Fiber, task, b.place(b.For))
 }
 
 // place is the state, what for, and where.

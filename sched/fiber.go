@@ -22,8 +22,9 @@ type Fiber struct {
 	spare  any          // left from its last wait for the next one
 	awaits park.Awaited // what it is about to park for, if it has said so
 
-	residue fiber.Residue // what tasks leave on its goroutine
-	task    fiber.Task    // where it says what it runs
+	taskName nameNumber    // of its present task; only the task itself uses it
+	residue  fiber.Residue // what tasks leave on its goroutine
+	task     fiber.Task    // where it says what it runs
 
 	// Guarded by the worker's lock.
 	state    State

@@ -21,6 +21,7 @@ type inquiry struct {
 
 // answer is what a blocked fiber says of itself.
 type answer struct {
+	task  nameNumber
 	fiber *Fiber
 	where []uintptr    // its stack
 	self  uintptr      // see fiber.Self
@@ -117,7 +118,7 @@ func (w *Worker) answer() {
 // tell leaves the answer of f, which must be the calling fiber.
 func (f *Fiber) tell() {
 	var pcs [64]uintptr
-	f.worker.told = answer{fiber: f, self: fiber.Self(), waits: f.awaits,
+	f.worker.told = answer{fiber: f, task: f.taskName, self: fiber.Self(), waits: f.awaits,
 		where: append([]uintptr(nil), pcs[:runtime.Callers(3, pcs[:])]...)}
 }
 
@@ -144,7 +145,7 @@ func describe(answers []answer) []Blocked {
 			p.stack, p.call = frames(a.where)
 			places[string(key)] = p
 		}
-		b := Blocked{Worker: a.fiber.worker.id, Fiber: a.fiber.id, State: Yielded, Stack: p.stack, Call: p.call}
+		b := Blocked{Worker: a.fiber.worker.id, Fiber: a.fiber.id, Task: a.fiber.worker.scheduler.names.of(a.task), State: Yielded, Stack: p.stack, Call: p.call}
 		if a.waits != nil {
 			what, holder := a.waits.Awaited()
 			b.For = what

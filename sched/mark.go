@@ -33,12 +33,17 @@ func AddMark(name string) {
 	}
 }
 
-// NameTask gives the calling task a name for the Recorder of its scheduler, as Task.Name does, from now on. It is
-// for tasks that somebody else has enqueued. It does nothing where AddMark does nothing.
+// NameTask gives the calling task a name, as Task.Name does, from now on. It is for tasks that somebody else
+// has enqueued. It does nothing if the caller is no fiber of a scheduler. It does not block.
 func NameTask(name string) {
-	if f := Current(); f != nil && f.worker.recording != nil {
-		names := &f.worker.recording.recorder.names
-		f.worker.recording.rename(f.id, names.of(names.number(name)))
+	f := Current()
+	if f == nil {
+		return
+	}
+	names := &f.worker.scheduler.names
+	f.taskName = names.number(name)
+	if f.worker.recording != nil {
+		f.worker.recording.rename(f.id, names.of(f.taskName))
 	}
 }
 
@@ -65,8 +70,7 @@ func (r *ring) keepMark(fiber int, what What, name string, at instant) {
 }
 
 // begin records that the fiber begins a task, which may have a name.
-func (r *ring) begin(fiber int, number nameNumber) {
-	task := r.recorder.names.of(number)
+func (r *ring) begin(fiber int, task string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, at := r.clock(fiber), now()

@@ -5,10 +5,10 @@ import "sync"
 // nameNumber stands for the name of a task; 0 for none.
 type nameNumber uint32
 
-// mostNames is how many names of tasks a recorder distinguishes. Further ones are none.
+// mostNames is how many names of tasks a scheduler distinguishes. Further ones are none.
 const mostNames = 1024
 
-// names are the names that a recorder has met. The zero value has met none.
+// names are the names that a scheduler has met. The zero value has met none.
 type names struct {
 	mu      sync.Mutex // held for moments, and nothing is locked meanwhile
 	numbers map[string]nameNumber

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"fiberlab/sched/park"
 )
 
 // Event is one transition of one fiber.
@@ -17,7 +19,7 @@ type Event struct {
 	To     State
 	Why    Why
 	Task   string   // the name of the task that the fiber runs, if it has one
-	For    string   // to Yielded or Waiting: the call that waits, as "mixed.(*Mutex).Lock"
+	For    string   // to Yielded or Waiting: the call that waits, as "mixed.(*Mutex).Lock", and of what if that is known
 	By     Notifier // because of WhyNotify: who
 }
 
@@ -33,7 +35,6 @@ type Notifier struct {
 type Recorder struct {
 	capacity int
 	began    instant
-	names    names
 
 	mu    sync.Mutex
 	rings []*ring
@@ -175,8 +176,9 @@ func (r *Recorder) forget(gone *ring) {
 	}
 }
 
-// add records a transition of the fiber of that number. by is of use for WhyNotify only.
-func (r *ring) add(fiber int, from, to State, why Why, by Notifier) {
+// add records a transition of the fiber of that number. by is of use for WhyNotify only; waits, which
+// may be nil, if the fiber waits.
+func (r *ring) add(fiber int, from, to State, why Why, by Notifier, waits park.Awaited) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[from][to]++
@@ -190,7 +192,10 @@ func (r *ring) add(fiber int, from, to State, why Why, by Notifier) {
 	}
 	e := Event{At: r.since(at), Worker: r.worker, Fiber: fiber, From: from, To: to, Why: why, Task: c.task, By: by}
 	if to == Yielded || to == Waiting {
-		e.For = waitingCall()
+		if e.For = waitingCall(); waits != nil {
+			what, _ := waits.Awaited()
+			e.For += " of " + what
+		}
 	}
 	r.events.keep(e, r.recorder.capacity)
 }

@@ -12,7 +12,7 @@ func TestRecorderRing(t *testing.T) {
 		r := NewRecorder(4)
 		part := r.forWorker(2)
 		for i := range written {
-			part.add(i, Idle, Running, WhyCarry, Notifier{})
+			part.add(i, Idle, Running, WhyCarry, Notifier{}, nil)
 		}
 		var fibers []int
 		for _, e := range r.Events() {
@@ -35,7 +35,7 @@ func TestRecorderMergesWorkersByTime(t *testing.T) {
 	r := NewRecorder(100)
 	parts := []*ring{r.forWorker(0), r.forWorker(1)}
 	for i := range 60 {
-		parts[i*7/3%2].add(i, Running, Queued, WhyYield, Notifier{})
+		parts[i*7/3%2].add(i, Running, Queued, WhyYield, Notifier{}, nil)
 	}
 	events := r.Events()
 	require.Len(t, events, 60)
@@ -46,7 +46,7 @@ func TestRecorderMergesWorkersByTime(t *testing.T) {
 
 func TestRecorderThatOnlyCounts(t *testing.T) {
 	r := NewRecorder(-1)
-	r.forWorker(0).add(1, Running, Waiting, WhyWait, Notifier{})
+	r.forWorker(0).add(1, Running, Waiting, WhyWait, Notifier{}, nil)
 	require.Empty(t, r.Events())
 	counts := r.Transitions()
 	require.Equal(t, uint64(1), counts.Of(Running, Waiting))

@@ -15,6 +15,7 @@ import (
 // Scheduler runs tasks on the fibers of its workers. Make one with New; end it
 // with Close.
 type Scheduler struct {
+	names    names // of tasks
 	cfg      Config
 	workers  []*Worker // multi-threaded, by number
 	spinning spinning

@@ -84,7 +84,7 @@ func (w *Worker) change(f *Fiber, to State, why Why) {
 		}
 	}
 	if w.recording != nil {
-		w.recording.add(f.id, f.state, to, why, w.notifier(why))
+		w.recording.add(f.id, f.state, to, why, w.notifier(why), f.awaits)
 	}
 	if to == Running {
 		w.work.counts.switches++

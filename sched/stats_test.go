@@ -52,7 +52,7 @@ func TestStatsOfWorkers(t *testing.T) {
 func TestBusyAndIdle(t *testing.T) {
 	s, err := New(Config{Workers: 1})
 	require.NoError(t, err)
-	read := func() WorkerStats { return s.Stats().Workers[0] }
+	read := s.workers[0].Stats
 	begun, end := make(chan struct{}), make(chan struct{})
 	require.NoError(t, s.Go(func() {
 		close(begun)
@@ -112,7 +112,7 @@ func TestEnqueueOn(t *testing.T) {
 				defer last.Done()
 				mu.Lock()
 				defer mu.Unlock()
-				if assert.Equal(t, worker, Current().worker.id) {
+				if assert.Equal(t, worker, Current().Worker().ID()) {
 					ran[worker]++
 				}
 			}}))
@@ -214,4 +214,30 @@ func TestRunReportsADeadlock(t *testing.T) {
 		}
 		require.NoError(t, s.Close())
 	}
+}
+
+// A deadlock report has the names of tasks, whoever gave them, and none of tasks before.
+func TestADeadlockNamesTasks(t *testing.T) {
+	s, err := New(Config{Workers: 1, Patience: time.Millisecond})
+	require.NoError(t, err)
+	f, g, h := newFlag(), newFlag(), newFlag()
+	require.NoError(t, s.Enqueue(Task{Name: "short", Func: func() {}}))
+	require.NoError(t, s.Enqueue(Task{Name: "named", Func: f.await}))
+	require.NoError(t, s.Enqueue(Task{Func: func() {
+		NameTask("renamed")
+		g.await()
+	}}))
+	require.NoError(t, s.Enqueue(Task{Func: h.await}))
+	var deadlock *Deadlock
+	require.ErrorAs(t, s.Close(), &deadlock)
+	var tasks []string
+	for _, b := range deadlock.Fibers {
+		tasks = append(tasks, b.Task)
+	}
+	require.ElementsMatch(t, []string{"named", "renamed", ""}, tasks)
+	require.ErrorContains(t, deadlock, " (renamed): Yielded")
+	for _, flag := range []*flag{f, g, h} {
+		flag.raise()
+	}
+	require.NoError(t, s.Close())
 }

@@ -17,7 +17,7 @@ const SameThread Flags = 1 << 0
 type Task struct {
 	Func  func()
 	Flags Flags
-	Name  string // for the Recorder and its trace, which are made for few names; may be empty
+	Name  string // for deadlock reports, traces and TaskTimes, which are made for few names; may be empty
 }
 
 // job is a Task on its way to a fiber. It is half as large as a Task: all queues are made of jobs.
@@ -30,8 +30,8 @@ type job struct {
 // job is what the queues hold of t.
 func (s *Scheduler) job(t Task) job {
 	j := job{Func: t.Func, Flags: t.Flags}
-	if t.Name != "" && s.cfg.Recorder != nil {
-		j.name = s.cfg.Recorder.names.number(t.Name)
+	if t.Name != "" {
+		j.name = s.names.number(t.Name)
 	}
 	return j
 }
@@ -54,8 +54,8 @@ func Schedule(f func(), flags ...Flags) error {
 // again afterwards. The worker's lock must not be held.
 func (w *Worker) execute(f *Fiber, task job) {
 	w.work.mustNotHold("execute")
-	if w.recording != nil {
-		w.recording.begin(f.id, task.name)
+	if f.taskName = task.name; w.recording != nil {
+		w.recording.begin(f.id, w.scheduler.names.of(task.name))
 	}
 	returned := false
 	defer func() {
@@ -66,6 +66,7 @@ func (w *Worker) execute(f *Fiber, task job) {
 			f.place = nil
 		}
 		f.residue.Clear()
+		f.taskName = 0
 		if w.recording != nil {
 			w.recording.end(f.id)
 		}

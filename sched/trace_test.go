@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -250,7 +251,9 @@ func TestTraceOfNamedTasks(t *testing.T) {
 					}
 					ends[e.ID] = e
 				case where.pid == 2 && (e.Name == "Yielded" || e.Name == "Waiting"):
-					waits[e.Args["task"]+" "+e.Name+" by "+e.Args["waits by"]] = true
+					call, channel, _ := strings.Cut(e.Args["waits by"], " of the channel")
+					waits[e.Args["task"]+" "+e.Name+" by "+call] = true
+					require.Equal(t, strings.HasPrefix(call, "mixed."), channel != "", "%v", e.Args)
 				}
 			}
 		}

@@ -61,6 +61,19 @@ type Worker struct {
 	told    answer // and what that has said
 }
 
+// ID returns the worker's number: multi-threaded ones from 0, bound goroutines after them.
+func (w *Worker) ID() int { return w.id }
+
+// String names the worker and its scheduler.
+func (w *Worker) String() string { return w.name }
+
+// Stats counts what the worker has done; see [Scheduler.Stats] for all. The worker's lock must not be held.
+func (w *Worker) Stats() WorkerStats {
+	w.work.lock()
+	defer w.work.unlock()
+	return w.stats()
+}
+
 // work is what a worker has to do. Its lock guards all of it, and the state of each
 // of the worker's fibers.
 type work struct {
