@@ -24,6 +24,7 @@ type Config struct {
 	Backend   fiber.Backend // what switches the fibers
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
+	MaxCalls  int           // blocking calls of tasks that run at once, each on a thread; 0: any number
 	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
@@ -71,6 +72,9 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.MaxIdle < 0 {
 		return cfg, fmt.Errorf("Config.MaxIdle is %d: %w", cfg.MaxIdle, ErrNegative)
+	}
+	if cfg.MaxCalls < 0 {
+		return cfg, fmt.Errorf("Config.MaxCalls is %d: %w", cfg.MaxCalls, ErrNegative)
 	}
 	backend, err := cfg.Backend.Resolve()
 	if err != nil {

@@ -1,13 +1,18 @@
 package sched
 
-import "fmt"
+import (
+	"fmt"
+
+	"fiberlab/sched/park"
+)
 
 // Enqueue queues a task. One that is SameThread goes to the worker that the caller
 // runs on. Any other goes, in this order, to a worker that spins for work; to one that
 // sleeps, which is woken; to the worker that the caller runs on, if that is a
 // multi-threaded one, in turn with those that are just being woken; to each multi-threaded
 // worker in turn. If the scheduler has no multi-threaded workers, it goes to the worker
-// that the caller's goroutine is bound to.
+// that the caller's goroutine is bound to. A blocking call, which a task has made elsewhere, counts as
+// inside of that task, and as running on its worker if that is the only one; but no task can be SameThread to it.
 //
 // Enqueue may be called from anywhere, inside and outside of tasks. It blocks no
 // longer than a queue operation takes. It returns ErrNilTask, ErrNotBound for a
@@ -26,7 +31,7 @@ func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilTask)
 	case worker < 0 || worker >= len(s.workers):
 		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker)
-	case own == nil && s.closing.Load():
+	case own == nil && s.host() == nil && s.closing.Load():
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
 	}
 	j := s.job(t)
@@ -55,11 +60,20 @@ func (s *Scheduler) enqueue(task Task, own *Worker) error {
 		own.push(t)
 		return nil
 	}
-	if own == nil && s.closing.Load() {
+	var host *Worker
+	if own == nil {
+		host = s.host()
+	}
+	if own == nil && host == nil && s.closing.Load() {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
 	}
 	if len(s.workers) == 0 {
-		if own == nil {
+		switch {
+		case host != nil && host.offer(t):
+			return nil
+		case host != nil:
+			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
+		case own == nil:
 			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNoWorkers)
 		}
 		own.push(t)
@@ -121,6 +135,22 @@ func (s *Scheduler) rouse() {
 // worker is the one of s that the caller runs on, or nil.
 func (s *Scheduler) worker() *Worker {
 	if f := Current(); f != nil && f.worker.scheduler == s {
+		return f.worker
+	}
+	return nil
+}
+
+// host is the worker of s for whose task the caller, a goroutine elsewhere, makes a blocking call, or nil.
+func (s *Scheduler) host() *Worker {
+	if w := calledFor(); w != nil && w.scheduler == s {
+		return w
+	}
+	return nil
+}
+
+// calledFor is host for any scheduler.
+func calledFor() *Worker {
+	if f, ok := park.Host().(*Fiber); ok {
 		return f.worker
 	}
 	return nil

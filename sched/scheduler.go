@@ -54,6 +54,7 @@ func New(cfg Config) (*Scheduler, error) {
 		news:     make(chan struct{}, 1),
 		over:     make(chan struct{}),
 	}
+	s.crew.MostCalls = cfg.MaxCalls
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
@@ -133,11 +134,14 @@ func Run(cfg Config, f func()) (err error) {
 	return nil
 }
 
-// Get returns the scheduler that is bound to the caller: the one whose task it is,
-// or that its goroutine has bound. It returns nil if there is none.
+// Get returns the scheduler that is bound to the caller: the one whose task it is, whose task
+// has it make a blocking call, or that its goroutine has bound. It returns nil if there is none.
 func Get() *Scheduler {
 	if f := Current(); f != nil {
 		return f.worker.scheduler
+	}
+	if host := calledFor(); host != nil {
+		return host.scheduler
 	}
 	return nil
 }
@@ -149,8 +153,8 @@ func Get() *Scheduler {
 //
 // Bind returns ErrBound, ErrClosed, or an error of fiber.Attach.
 func (s *Scheduler) Bind() error {
-	if bound := Get(); bound != nil {
-		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, bound.cfg.Name, ErrBound)
+	if f := Current(); f != nil {
+		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.worker.scheduler.cfg.Name, ErrBound)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ func (w *Worker) finished() bool {
 	if !q.shutdown || q.blocked > 0 || !q.tasks.empty() || !q.pinned.empty() || !q.fibers.empty() {
 		return false
 	}
-	return w.mode == singleThreaded || w.inbox.close()
+	return w.inbox.close()
 }
 
 // stop makes the worker end when there is nothing left to do. A multi-threaded one

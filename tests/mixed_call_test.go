@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,6 +50,119 @@ func TestMixedCallReturnsWhatTheFunctionDoes(t *testing.T) {
 				assert.Equal(c.t, errFuture, err)
 			})
 		}
+	})
+}
+
+// What a call starts are tasks of its caller's scheduler, by whatever means, and it may wait for them:
+// also on one worker, and on none, where the thread of the bound goroutine runs them.
+func TestMixedBlockingCallBelongsToTheScheduler(t *testing.T) {
+	eachScheduler(t, mixedWorkers(), func(t *testing.T, s *sched.Scheduler) {
+		asTask := func() (*sched.Scheduler, error) { return sched.Get(), nil }
+		call := func() {
+			assert.Nil(t, sched.Current())
+			assert.Same(t, s, sched.Get())
+			over := newLatch(1)
+			assert.NoError(t, s.Enqueue(sched.Task{Func: func() {
+				assert.NotNil(t, sched.Current())
+				over.done()
+			}}))
+			over.wait()
+			on, err := mixed.Async(asTask).Get()
+			assert.NoError(t, err)
+			assert.Same(t, s, on)
+			on, err = mixed.CallContext(context.Background(), asTask)
+			assert.NoError(t, err)
+			assert.Same(t, s, on, "a call inside of a call")
+			err = s.Enqueue(sched.Task{Func: func() {}, Flags: sched.SameThread})
+			assert.ErrorIs(t, err, sched.ErrNotBound)
+		}
+		perform(t, s, func() {
+			mixed.BlockingCall(call)
+			panics := recovered(func() {
+				mixed.BlockingCall(func() {
+					call()
+					panic(errFuture)
+				})
+			})
+			assert.ErrorIs(t, panics.(error), errFuture)
+			assert.Same(t, s, sched.Get())
+		})
+	})
+}
+
+// Tasks of a scheduler that is closing may make calls, and these may start tasks.
+func TestMixedBlockingCallStartsTasksWhileItsSchedulerCloses(t *testing.T) {
+	eachBackend(t, func(t *testing.T, b fiber.Backend) {
+		s, err := sched.New(sched.Config{Workers: 1, Backend: b})
+		require.NoError(t, err)
+		release, ended := make(chan struct{}), newLatch(1)
+		begun := newLatch(1)
+		schedule(t, s, func() {
+			mixed.BlockingCall(func() {
+				begun.done()
+				<-release
+				schedule(t, s, ended.done)
+				ended.wait()
+			})
+		})
+		begun.wait()
+		closed := make(chan error)
+		go func() { closed <- s.Close() }()
+		for s.Go(func() {}) == nil {
+			runtime.Gosched()
+		}
+		close(release)
+		require.NoError(t, <-closed)
+	})
+}
+
+func TestMixedBlockingCallsAreBounded(t *testing.T) {
+	const most = 2
+	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
+		cfg.MaxCalls = most
+		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			var running, reached atomic.Int64
+			over, release := newLatch(10), make(chan struct{})
+			for range 10 {
+				schedule(t, s, func() {
+					defer over.done()
+					mixed.BlockingCall(func() {
+						defer running.Add(-1)
+						n := running.Add(1)
+						assert.LessOrEqual(t, n, int64(most))
+						if n == most && reached.CompareAndSwap(0, 1) {
+							close(release)
+						}
+						<-release
+						mixed.BlockingCall(func() {}) // inside of a call, it needs no turn of its own
+					})
+				})
+			}
+			over.wait()
+			assert.NotZero(t, reached.Load())
+			perform(t, s, func() {
+				ctx, cancel := context.WithCancel(context.Background())
+				held := newLatch(most)
+				end := make(chan struct{})
+				for range most {
+					schedule(t, s, func() {
+						mixed.BlockingCall(func() {
+							held.done()
+							<-end
+						})
+					})
+				}
+				held.wait()
+				waits := newStanding(ctx)
+				go func() {
+					waits.inLine.wait()
+					cancel()
+				}()
+				err := mixed.BlockingCallContext(waits, func() { assert.Fail(t, "one call too many has begun") })
+				assert.ErrorIs(t, err, context.Canceled)
+				close(end)
+			})
+		})
 	})
 }
 

@@ -13,12 +13,21 @@ var ErrUnfinished = errors.New("the function has panicked or called runtime.Goex
 // begin has f called beside the caller: by another fiber of its scheduler, or on a goroutine
 // if the caller is none, which OnGoroutine is told. It does not wait for f. The error, if any, is the scheduler's.
 func begin(f func()) error {
-	if p := park.Fiber(); p != nil {
+	if p := owner(); p != nil {
 		return p.Start(f)
 	}
 	tellOfGoroutine()
 	go f()
 	return nil
+}
+
+// owner is the party to whose scheduler the caller belongs: itself, if it is a fiber, or the one for
+// which it makes a blocking call; nil if there is none.
+func owner() park.Party {
+	if p := park.Fiber(); p != nil {
+		return p
+	}
+	return park.Host()
 }
 
 // beginAnywhere is begin that takes a goroutine if the scheduler cannot start f.

@@ -15,7 +15,9 @@ const stint = time.Hour
 // BlockingCall calls f, which would block its thread: by a system call, in C, on a lock
 // that only goroutines know. If the caller is a fiber, f runs on a goroutine elsewhere, and
 // the fiber is parked until f has returned; marl's blocking_call. So f has another
-// identity, another thread and no scheduler. If the caller is a plain goroutine, f is just called.
+// identity and another thread, and waits as a goroutine does; but it belongs to the caller's scheduler: what
+// it starts are tasks of that. How many such calls run at once is bounded by sched.Config.MaxCalls; others wait for
+// their turn. If the caller is a plain goroutine, f is just called.
 //
 // If f panics on the goroutine, the caller panics with an error that wraps a *PanicError, which
 // has the stack of where it happened. If f calls Goexit there, the caller panics with
@@ -65,12 +67,18 @@ func CallContext[T any](ctx context.Context, f func() (T, error)) (T, error) {
 // distantCall is one call of a function on a goroutine elsewhere.
 type distantCall[T any] struct {
 	f        func() (T, error)
+	host     park.Party // to whose scheduler the call belongs; nil: none
+	gate     *Semaphore // has given the call a unit; nil: there is none
 	result   Promise[T] // settled by the call, or by a caller that waits no longer
 	panicked error      // why f has not returned; may be read when result is settled by the call
 }
 
 func callElsewhere[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	c := &distantCall[T]{f: f}
+	c := &distantCall[T]{f: f, host: owner()}
+	if err := c.enter(ctx); err != nil {
+		var none T
+		return none, err
+	}
 	c.begin()
 	if err := c.wait(ctx); err != nil && c.result.TryFail(err) {
 		var none T
@@ -80,6 +88,35 @@ func callElsewhere[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		panic(c.panicked)
 	}
 	return c.result.future.value, c.result.future.err
+}
+
+// enter waits until the call may begin: Config.MaxCalls of a scheduler bounds those of its fibers. It
+// returns nil then, or ctx's error.
+func (c *distantCall[T]) enter(ctx context.Context) error {
+	m, ok := park.Fiber().(park.Member)
+	if !ok || m.Crew().MostCalls == 0 {
+		return nil
+	}
+	crew := m.Crew()
+	crew.Calls.Do(func() { crew.Gate = NewSemaphore(int64(crew.MostCalls)) })
+	c.gate = crew.Gate.(*Semaphore)
+	return byStints(ctx, func(u until) error { return c.gate.acquire(1, u) })
+}
+
+// byStints waits until ctx is over, a stint at a time if the caller is a fiber.
+func byStints(ctx context.Context, wait func(u until) error) error {
+	if park.Fiber() == nil {
+		return wait(until{ctx: ctx})
+	}
+	for {
+		err := wait(until{ctx: ctx, deadline: time.Now().Add(stint)})
+		if err == nil {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err // which that of a stint is not
+		}
+	}
 }
 
 // begin starts the call on a goroutine. A worker keeps its thread and its place in the Go
@@ -97,8 +134,15 @@ func (c *distantCall[T]) begin() {
 func (c *distantCall[T]) run() {
 	var v T
 	var err error
-	watch(func() { v, err = c.f() }, func(trouble error) {
+	call := func() { v, err = c.f() }
+	if c.host != nil {
+		call = func() { park.AsGuest(c.host, func() { v, err = c.f() }) }
+	}
+	watch(call, func(trouble error) {
 		c.panicked = trouble
+		if c.gate != nil {
+			c.gate.Release(1)
+		}
 		if !c.result.future.settle(v, err) && trouble != nil && !errors.Is(trouble, ErrGoexit) {
 			panic(trouble)
 		}
@@ -107,16 +151,5 @@ func (c *distantCall[T]) run() {
 
 // wait returns nil when the call has ended, or ctx's error.
 func (c *distantCall[T]) wait(ctx context.Context) error {
-	if park.Fiber() == nil {
-		return c.result.future.wait(until{ctx: ctx})
-	}
-	for {
-		err := c.result.future.wait(until{ctx: ctx, deadline: time.Now().Add(stint)})
-		if err == nil {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err // which that of a stint is not
-		}
-	}
+	return byStints(ctx, c.result.future.wait)
 }

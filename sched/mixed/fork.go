@@ -39,7 +39,7 @@ const forkOver = 1 << 62
 var goroutines park.Crew
 
 func ownCrew() *park.Crew {
-	if m, ok := park.Fiber().(park.Member); ok {
+	if m, ok := owner().(park.Member); ok {
 		return m.Crew()
 	}
 	return &goroutines

@@ -1,6 +1,7 @@
 package park
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +59,10 @@ type Member interface {
 type Crew struct {
 	Late   atomic.Int64 // tasks that will find nothing to do when they begin: what they were started for is over
 	Strict atomic.Int64 // parties that wait until all tasks that they have started have begun
+
+	MostCalls int       // how many blocking calls may run at once; 0: any number. It never changes
+	Calls     sync.Once // makes Gate
+	Gate      any       // what lets no more calls begin; the primitives' own
 }
 
 // Thread returns p's thread if it is a Member. Other parties get one from the Go runtime when they
