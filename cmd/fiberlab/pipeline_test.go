@@ -216,24 +216,19 @@ func TestWordsAreNotHeldBackForEver(t *testing.T) {
 // Each worker begins its share of the tasks, however busy the machine is and whoever is awake first.
 func TestEachWorkerBeginsItsShare(t *testing.T) {
 	tr := awkwardTree(t)
-	stop := make(chan struct{})
+	var stop atomic.Bool
 	var load sync.WaitGroup
 	for range 2 * runtime.GOMAXPROCS(0) {
 		load.Add(1)
 		go func() {
 			defer load.Done()
 			runtime.LockOSThread()
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+			for !stop.Load() {
 			}
 		}()
 	}
 	defer load.Wait()
-	defer close(stop)
+	defer stop.Store(true)
 	for _, b := range fiber.Backends() {
 		for _, workers := range []int{0, 2, 3} {
 			var done atomic.Int64
