@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"bytes"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -59,18 +58,25 @@ func (st *Stack) deepest() uintptr {
 // It compares and does not load: AddressSanitizer has marked what lies between the variables
 // of C functions, and would take loads by Go code for theirs.
 func (st *Stack) firstNonZero(lo, hi uintptr) uintptr {
-	var zeros [512]byte
 	for lo < hi {
 		n := min(hi-lo, uintptr(len(zeros)))
-		if !bytes.Equal(st.bytes(lo, n), zeros[:n]) {
+		if st.text(lo, n) != zeros[:n] {
 			break
 		}
 		lo += n
 	}
-	for lo < hi && bytes.Equal(st.bytes(lo, wordSize), zeros[:wordSize]) {
+	for lo < hi && st.text(lo, wordSize) == zeros[:wordSize] {
 		lo += wordSize
 	}
 	return lo
+}
+
+// zeros is what untouched memory is compared with.
+var zeros = string(make([]byte, 512))
+
+// text returns the n bytes of the stack at address lo as a string.
+func (st *Stack) text(lo, n uintptr) string {
+	return unsafe.String((*byte)(unsafe.Add(st.slab.mem, lo-st.slab.base())), n)
 }
 
 // bytes returns the n bytes of the stack at address lo.
