@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
+	"fiberlab/sched/mixed"
 )
 
 // inTime is the result of f, which fails the test if it does not return.
@@ -76,6 +77,21 @@ func TestWhoComputesMayStillNotify(t *testing.T) {
 			there.wake()
 		})
 		require.NoError(t, s.Close())
+	})
+}
+
+// Nor while a task's blocking call runs elsewhere, however long that takes.
+func TestWhoseCallRunsMayStillNotify(t *testing.T) {
+	eachConfig(t, someWorkers, func(t *testing.T, cfg sched.Config) {
+		cfg.Patience = impatient
+		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			p := newSleeper()
+			schedule(t, s, p.task)
+			schedule(t, s, func() {
+				mixed.BlockingCall(func() { time.Sleep(5 * impatient) })
+				p.wake()
+			})
+		})
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // stint is how long a fiber waits for a call before it looks again. A fiber that waits
-// with a deadline is not taken for stuck, and a call that takes its time is no deadlock.
+// with a deadline is not taken for stuck.
 const stint = time.Hour
 
 // BlockingCall calls f, which would block its thread: by a system call, in C, on a lock
@@ -78,6 +78,11 @@ func callElsewhere[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	if err := c.enter(ctx); err != nil {
 		var none T
 		return none, err
+	}
+	if m, ok := park.Fiber().(park.Member); ok {
+		crew := m.Crew()
+		crew.Away.Add(1)
+		defer crew.Away.Add(-1)
 	}
 	c.begin()
 	if err := c.wait(ctx); err != nil && c.result.TryFail(err) {

@@ -59,6 +59,7 @@ type Member interface {
 type Crew struct {
 	Late   atomic.Int64 // tasks that will find nothing to do when they begin: what they were started for is over
 	Strict atomic.Int64 // parties that wait until all tasks that they have started have begun
+	Away   atomic.Int64 // parties whose blocking call runs elsewhere: they will go on
 
 	MostCalls int       // how many blocking calls may run at once; 0: any number. It never changes
 	Calls     sync.Once // makes Gate
