@@ -2,6 +2,7 @@ package tests
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,4 +79,42 @@ func keepWorkerBusy(c *company, l lockContext, handed bool, others *company) {
 	})
 	c.wait()
 	others.wait()
+}
+
+// Parties on several threads take turns, some compute for longer than a mutex waits for them, some give
+// up. What is handed to one and taken back is never with two, and no turn is lost.
+func TestMixedMutexStormOfBusyWorkers(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const parties = 8
+		turns := scaled(30, 8)
+		var m mixed.Mutex
+		var inside, had atomic.Int64
+		startParties(c, newRand(c.t), parties, func(_ int, rng *rand.Rand) {
+			for left := turns; left > 0; {
+				if rng.IntN(3) == 0 {
+					ctx, cancel := lapse(rng)
+					err := m.LockContext(ctx)
+					cancel()
+					if err != nil {
+						continue
+					}
+				} else {
+					m.Lock()
+				}
+				left--
+				had.Add(1)
+				assert.EqualValues(c.t, 1, inside.Add(1), "parties that have the mutex")
+				pause()
+				inside.Add(-1)
+				m.Unlock()
+				if rng.IntN(4) == 0 {
+					for begun := time.Now(); time.Since(begun) < 3*time.Millisecond; {
+					}
+				}
+			}
+		})
+		c.wait()
+		assert.EqualValues(c.t, parties*turns, had.Load())
+		assert.True(c.t, m.TryLock(), "nobody has it any more")
+	})
 }
