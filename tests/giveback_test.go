@@ -66,6 +66,9 @@ var childGivesBack = newChild("gives memory back", func(t childT, b fiber.Backen
 
 // The Go stacks of dropped identities, which the runtime keeps for good, keep no memory.
 func TestDroppedFibersGiveMemoryBack(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector's shadow of the memory that is given back stays resident")
+	}
 	if addressSanitizer {
 		t.Skip("AddressSanitizer keeps what is freed for a while")
 	}
