@@ -1,6 +1,9 @@
 package sched
 
 import (
+	"bufio"
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,4 +81,17 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 	require.Equal(t, rounds, latest, "the last to unbind is kept")
 	require.NoError(t, s.Close())
 	require.NotEmpty(t, r.Events())
+}
+
+// An arrow may begin on the track of a worker of which nothing else is kept: that has a name all the same,
+// and has it first.
+func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
+	var text bytes.Buffer
+	w := &traceWriter{to: bufio.NewWriter(&text), stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
+	w.transition(Event{At: 1, From: Yielded, To: Queued, Why: WhyNotify, By: Notifier{Worker: 7, Fiber: 3}})
+	w.transition(Event{At: 2, From: Queued, To: Running, Why: WhyResume})
+	require.NoError(t, w.to.Flush())
+	name, arrow := strings.Index(text.String(), `"worker 7"`), strings.Index(text.String(), `"ph":"s"`)
+	require.GreaterOrEqual(t, name, 0, "%s", &text)
+	require.Greater(t, arrow, name, "%s", &text)
 }

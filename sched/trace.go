@@ -124,13 +124,18 @@ func (t *traceWriter) of(id fiberID) *stay {
 		s = &stay{thread: len(t.stays) + 1, woken: -1}
 		t.stays[id] = s
 		t.order = append(t.order, id)
-		if !t.workers[id.worker] {
-			t.workers[id.worker] = true
-			t.name("thread_name", traceWorkers, id.worker, fmt.Sprintf("worker %d", id.worker))
-		}
+		t.worker(id.worker)
 		t.name("thread_name", traceFibers, s.thread, fmt.Sprintf("worker %d fiber %d", id.worker, id.fiber))
 	}
 	return s
+}
+
+// worker names the track of a worker before anything is written to it.
+func (t *traceWriter) worker(id int) {
+	if !t.workers[id] {
+		t.workers[id] = true
+		t.name("thread_name", traceWorkers, id, fmt.Sprintf("worker %d", id))
+	}
 }
 
 func (t *traceWriter) transition(e Event) {
@@ -157,6 +162,7 @@ func (t *traceWriter) transition(e Event) {
 // arrow leads from where the fiber was notified to where it goes on, on a worker, at some time.
 func (t *traceWriter) arrow(worker int, s *stay, at time.Duration) {
 	t.arrows++
+	t.worker(s.by.Worker) // of which no other event may be kept
 	e := traceEvent{Name: "notify", Class: "notify", PID: traceWorkers, Arrow: t.arrows}
 	e.Phase, e.TID, e.Start = "s", s.by.Worker, microseconds(s.woken)
 	t.event(e)
