@@ -58,7 +58,7 @@ func (w *Worker) passOn() {
 		return
 	}
 	q := &w.work
-	if w.summoned.Load() || w.inbox.waiting.Load() > 0 || !q.fibers.empty() && !q.tasks.empty() {
+	if w.summoned.Load() || w.inbox.forThieves() > 0 || !q.fibers.empty() && !q.tasks.empty() {
 		w.scheduler.rouse()
 	}
 }

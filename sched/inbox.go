@@ -9,6 +9,7 @@ import (
 // they do not meet the worker's at each task: the worker takes all there is at once.
 type inbox struct {
 	waiting atomic.Int64 // how many tasks it holds, to be read without the lock
+	kept    atomic.Int64 // how many of these are SameThread
 	mu      sync.Mutex
 	tasks   queue[job]
 	pinned  queue[job] // those that are SameThread
@@ -26,9 +27,20 @@ func (b *inbox) put(t job) bool {
 			b.tasks.push(t)
 		}
 		b.waiting.Store(int64(b.tasks.count + b.pinned.count))
+		if !b.pinned.empty() {
+			b.kept.Store(int64(b.pinned.count))
+		}
 	}
 	b.mu.Unlock()
 	return open
+}
+
+// forThieves is how many tasks another worker may take. While a SameThread task is put it may
+// be one too many, and never too few: a worker that is woken for nothing sleeps again, a
+// task of which nobody is told would wait.
+func (b *inbox) forThieves() int {
+	kept := b.kept.Load()
+	return int(b.waiting.Load() - kept)
 }
 
 // take moves up to n tasks, but no SameThread ones, to the end of a queue.
@@ -43,7 +55,10 @@ func (b *inbox) take(to *queue[job], n int) {
 func (b *inbox) takeOwn(to, pinned *queue[job], n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pinned.moveTo(pinned, b.pinned.count)
+	if !b.pinned.empty() {
+		b.pinned.moveTo(pinned, b.pinned.count)
+		b.kept.Store(0)
+	}
 	b.tasks.moveTo(to, min(n, b.tasks.count))
 	b.waiting.Store(int64(b.tasks.count))
 }

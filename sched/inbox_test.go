@@ -37,3 +37,25 @@ func TestLookTakesFromTheInbox(t *testing.T) {
 	}
 	require.Zero(t, w.inbox.waiting.Load())
 }
+
+// What is kept for its worker is no reason to wake another one, and no thief takes it.
+func TestKeptTasksAreNotForThieves(t *testing.T) {
+	workers := idleWorkers(t, 2).workers
+	w, thief := workers[0], workers[1]
+	kept := job{Func: func() {}, Flags: SameThread}
+	require.True(t, w.inbox.put(kept))
+	require.True(t, w.inbox.put(kept))
+	require.Zero(t, w.inbox.forThieves())
+	require.False(t, thief.steal(true))
+	require.True(t, w.inbox.put(job{Func: func() {}}))
+	require.Equal(t, 1, w.inbox.forThieves())
+	require.True(t, thief.steal(true))
+	require.Zero(t, w.inbox.forThieves())
+	require.EqualValues(t, 2, w.inbox.waiting.Load())
+	w.work.lock()
+	w.look()
+	w.work.unlock()
+	require.Zero(t, w.inbox.forThieves())
+	require.Zero(t, w.inbox.waiting.Load())
+	require.Equal(t, 2, w.work.pinned.count)
+}

@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	_ park.Keeper = (*Fiber)(nil)
-	_ park.Member = (*Fiber)(nil)
-	_ park.Teller = (*Fiber)(nil)
+	_ park.Keeper    = (*Fiber)(nil)
+	_ park.Scheduled = (*Fiber)(nil)
+	_ park.Teller    = (*Fiber)(nil)
 )
 
 // Park blocks the calling task, which must run on f, until f.Unpark has been called,
@@ -84,15 +84,15 @@ func (f *Fiber) Place() *any { return &f.place }
 // Spare is where something lies from one wait of f to the next; see [park.Party].
 func (f *Fiber) Spare() *any { return &f.spare }
 
-// Crew is what all fibers of f's scheduler have in common; see [park.Member].
-func (f *Fiber) Crew() *park.Crew {
+// Shared is what all fibers of f's scheduler share; see [park.Scheduled].
+func (f *Fiber) Shared() *park.Shared {
 	if f == nil || f.worker == nil {
-		panic(f.misuse("tell the crew"))
+		panic(f.misuse("share"))
 	}
-	return &f.worker.scheduler.crew
+	return &f.worker.scheduler.shared
 }
 
-// Thread is the same for all fibers of f's worker; see [park.Member].
+// Thread is the same for all fibers of f's worker; see [park.Scheduled].
 func (f *Fiber) Thread() any {
 	if f == nil || f.worker == nil {
 		panic(f.misuse("tell the thread"))

@@ -34,7 +34,7 @@ func (w *Worker) runUntilIdle() {
 			q.counts.tasks++
 			task := w.nextTask()
 			// What comes to this worker from now on finds it busy, and wakes another.
-			more := w.mode == multiThreaded && (!q.tasks.empty() || w.inbox.waiting.Load() > 0)
+			more := w.mode == multiThreaded && (!q.tasks.empty() || w.inbox.forThieves() > 0)
 			q.unlock()
 			if more {
 				w.scheduler.rouse()

@@ -22,7 +22,7 @@ type Scheduler struct {
 	asleep   bitset
 	turn     atomic.Uint64 // of the workers, for tasks from outside
 	closing  atomic.Bool
-	crew     park.Crew
+	shared   park.Shared
 
 	listening atomic.Bool   // Close waits for news
 	news      chan struct{} // see tell
@@ -54,7 +54,7 @@ func New(cfg Config) (*Scheduler, error) {
 		news:     make(chan struct{}, 1),
 		over:     make(chan struct{}),
 	}
-	s.crew.MostCalls = cfg.MaxCalls
+	s.shared.MostCalls = cfg.MaxCalls
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}

@@ -22,7 +22,7 @@ func (w *Worker) steal(patient bool) bool {
 		switch {
 		case victim == w:
 		case victim.bell.waking():
-			w.spared = w.spared || victim.inbox.waiting.Load() > 0
+			w.spared = w.spared || victim.inbox.forThieves() > 0
 		case w.stealFrom(victim, patient):
 			return true
 		}
@@ -34,7 +34,7 @@ func (w *Worker) steal(patient bool) bool {
 // tasks wait than w can begin at once, here or there, another worker is woken.
 func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
 	loot, left := &w.loot, 0
-	if n := int(victim.inbox.waiting.Load()); n > 0 {
+	if n := victim.inbox.forThieves(); n > 0 {
 		victim.inbox.take(loot, min((n+1)/2, mostStolen))
 		left = n - loot.count
 	}

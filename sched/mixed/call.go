@@ -79,10 +79,10 @@ func callElsewhere[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		var none T
 		return none, err
 	}
-	if m, ok := park.Fiber().(park.Member); ok {
-		crew := m.Crew()
-		crew.Away.Add(1)
-		defer crew.Away.Add(-1)
+	if m, ok := park.Fiber().(park.Scheduled); ok {
+		shared := m.Shared()
+		shared.Away.Add(1)
+		defer shared.Away.Add(-1)
 	}
 	c.begin()
 	if err := c.wait(ctx); err != nil && c.result.TryFail(err) {
@@ -98,13 +98,13 @@ func callElsewhere[T any](ctx context.Context, f func() (T, error)) (T, error) {
 // enter waits until the call may begin: Config.MaxCalls of a scheduler bounds those of its fibers. It
 // returns nil then, or ctx's error.
 func (c *distantCall[T]) enter(ctx context.Context) error {
-	m, ok := park.Fiber().(park.Member)
-	if !ok || m.Crew().MostCalls == 0 {
+	m, ok := park.Fiber().(park.Scheduled)
+	if !ok || m.Shared().MostCalls == 0 {
 		return nil
 	}
-	crew := m.Crew()
-	crew.Calls.Do(func() { crew.Gate = NewSemaphore(int64(crew.MostCalls)) })
-	c.gate = crew.Gate.(*Semaphore)
+	shared := m.Shared()
+	shared.Calls.Do(func() { shared.Gate = NewSemaphore(int64(shared.MostCalls)) })
+	c.gate = shared.Gate.(*Semaphore)
 	return byStints(ctx, func(u until) error { return c.gate.acquire(1, u) })
 }
 

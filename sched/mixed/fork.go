@@ -19,7 +19,7 @@ type forked struct {
 	count  int64
 	next   atomic.Int64 // the first function that is not taken; from forkOver on, the fork is over
 	left   Latch        // functions that have not returned; in a strict fork, helpers to begin too
-	crew   *park.Crew   // the caller's
+	shared *park.Shared // the caller's
 	strict bool         // the caller waits for all helpers to begin
 
 	guard    sync.Mutex
@@ -29,18 +29,18 @@ type forked struct {
 // forkOver is added to forked.next when all functions have returned.
 const forkOver = 1 << 62
 
-// A crew counts its late helpers, who will begin after their forks are over. They have nothing to
+// A scheduler counts its late helpers, who will begin after their forks are over. They have nothing to
 // do, but lie in queues. When there are too many, a fork is strict: its caller, which does not go
 // on before its own helpers have begun, lets the queue come round. What it meets there may
 // fork in its turn, so each strict fork allows for as many late helpers again before
 // the next one is.
 
-// goroutines is the crew of all who have no scheduler.
-var goroutines park.Crew
+// goroutines has the counts of all who have no scheduler.
+var goroutines park.Shared
 
-func ownCrew() *park.Crew {
-	if m, ok := owner().(park.Member); ok {
-		return m.Crew()
+func ownShared() *park.Shared {
+	if m, ok := owner().(park.Scheduled); ok {
+		return m.Shared()
 	}
 	return &goroutines
 }
@@ -53,11 +53,11 @@ func fork(count int, call func(i int)) {
 	if count == 0 {
 		return
 	}
-	crew := ownCrew()
-	f := &forked{call: call, count: int64(count), crew: crew, strict: crew.Late.Load() > mostLate*(crew.Strict.Load()+1)}
+	shared := ownShared()
+	f := &forked{call: call, count: int64(count), shared: shared, strict: shared.Late.Load() > mostLate*(shared.Strict.Load()+1)}
 	f.left.left = count
 	if f.strict {
-		crew.Strict.Add(1)
+		shared.Strict.Add(1)
 		f.left.left += count - 1
 	}
 	for range count - 1 {
@@ -87,9 +87,9 @@ func (f *forked) join(taken int64) {
 	f.left.Wait()
 	f.call = nil // late helpers keep f
 	begun := f.next.Add(forkOver) - forkOver - taken
-	f.crew.Late.Add(f.count - 1 - begun)
+	f.shared.Late.Add(f.count - 1 - begun)
 	if f.strict {
-		f.crew.Strict.Add(-1)
+		f.shared.Strict.Add(-1)
 	}
 }
 
@@ -100,7 +100,7 @@ func (f *forked) help() {
 	}
 	i := f.next.Add(1) - 1
 	if i >= forkOver {
-		f.crew.Late.Add(-1)
+		f.shared.Late.Add(-1)
 		return
 	}
 	f.takeOne(i)

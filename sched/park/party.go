@@ -43,20 +43,20 @@ type Keeper interface {
 	Place() *any
 }
 
-// Member is a Party that has a scheduler.
-type Member interface {
+// Scheduled is a Party that has a scheduler.
+type Scheduled interface {
 	Party
 
-	// Crew returns the same for all parties of one scheduler.
-	Crew() *Crew
+	// Shared returns what they share: the same for all parties of one scheduler.
+	Shared() *Shared
 
 	// Thread returns the same for all parties that run on one thread, by turns: none of them
 	// can go on while another one computes.
 	Thread() any
 }
 
-// Crew is what the parties of one scheduler have in common. The zero value is ready.
-type Crew struct {
+// Shared is what all parties of one scheduler share. The zero value is ready.
+type Shared struct {
 	Late   atomic.Int64 // tasks that will find nothing to do when they begin: what they were started for is over
 	Strict atomic.Int64 // parties that wait until all tasks that they have started have begun
 	Away   atomic.Int64 // parties whose blocking call runs elsewhere: they will go on
@@ -66,10 +66,10 @@ type Crew struct {
 	Gate      any       // what lets no more calls begin; the primitives' own
 }
 
-// Thread returns p's thread if it is a Member. Other parties get one from the Go runtime when they
+// Thread returns p's thread if it is a Scheduled. Other parties get one from the Go runtime when they
 // need it: they all count as being on the same, which is never busy.
 func Thread(p Party) any {
-	if m, ok := p.(Member); ok {
+	if m, ok := p.(Scheduled); ok {
 		return m.Thread()
 	}
 	return anyThread
