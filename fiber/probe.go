@@ -144,8 +144,9 @@ func (l *life) end(root *Fiber) error {
 	return failed(probeDropping, "a dropped M was not lent again")
 }
 
-// mostTurns is how often the loop of interrupted turns before it gives up: in a second or so.
-const mostTurns = 1 << 31
+// mostTurns is how often the loop of interrupted turns before it gives up: for some ten seconds, since on a
+// loaded machine the goroutine that stops the world may have to wait for a processor.
+const mostTurns = 1 << 34
 
 // interrupted stops the world while the caller is in a loop without calls, and tells whether
 // that took no longer than the loop does by itself.
@@ -164,7 +165,7 @@ func interrupted() bool {
 	}()
 	most := mostTurns
 	if planted == probeInterrupt {
-		most >>= 7
+		most >>= 10
 	}
 	for turn := 0; turn < most; turn++ {
 		if atomic.LoadUint32(&stop) != 0 {

@@ -9,20 +9,48 @@ import "C"
 import (
 	"bytes"
 	"os"
+	"sync"
 	"unsafe"
 )
 
+// profileTimers are the timers of CPU profiles, as far as Drain has dealt with them.
+var profileTimers struct {
+	mu   sync.Mutex // held while Ms are lent for the timers' sake
+	kept int        // timers that outlived the last time: of Ms that are in use
+}
+
 // endTimers deletes the timers that a CPU profile has left with dropped Ms. It blocks for a
-// microsecond or two for each M, if there are any timers, and does nothing while a profile is taken.
+// microsecond or two for each M, if there are new timers, and does nothing while a profile is taken.
+//
+// Ms that are in use keep theirs. To look for these again at each call would be in vain; and two
+// callers at a time would each have all dropped Ms lent to it, and the runtime would have to make as many anew.
 func endTimers() error {
+	t := &profileTimers
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	n := C.fiberlab_dropped()
 	if n <= 0 || C.fiberlab_profiling() != 0 {
 		return nil
 	}
-	// Where the kernel does not list them, they stay.
-	if timers, err := os.ReadFile("/proc/self/timers"); err != nil || !bytes.Contains(timers, []byte("\nsignal: 27/")) {
+	if countTimers() <= t.kept {
 		return nil
 	}
+	err := lendAll(n)
+	t.kept = countTimers()
+	return err
+}
+
+// countTimers returns how many timers send SIGPROF, and 0 where the kernel does not list them: there they stay.
+func countTimers() int {
+	timers, err := os.ReadFile("/proc/self/timers")
+	if err != nil {
+		return 0
+	}
+	return bytes.Count(timers, []byte("\nsignal: 27/"))
+}
+
+// lendAll has n Ms lent, each of which deletes its timer then, and drops them.
+func lendAll(n C.int64_t) error {
 	return onRoot(Asm, func(root *Fiber) error {
 		count := (*C.int64_t)(C.malloc(C.size_t(unsafe.Sizeof(n))))
 		*count = n
