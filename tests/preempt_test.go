@@ -111,8 +111,14 @@ func TestPreemptionAfterAMove(t *testing.T) {
 }
 
 // interruptions is how many callbacks in turn wait to be interrupted. Marks that outlive the
-// lending of their M have been seen after 4 to 500.
-const interruptions = 1200
+// lending of their M have been seen after 4 to 500. A slow program makes do with fewer: there each thread
+// of C waits for its P for a tenth of a second.
+func interruptions() int {
+	if slow() {
+		return 210
+	}
+	return 1200
+}
 
 // waitForStops runs do, which calls its argument again and again. That waits in a loop without calls
 // until the world has been stopped once more, for which the loop must be interrupted: if it is not, the
@@ -143,7 +149,7 @@ var (
 		root, err := fiber.Attach(b)
 		require.NoError(t, err)
 		waitForStops(func(loop func()) {
-			for range interruptions / 3 {
+			for range interruptions() / 3 {
 				order := cbody.NewOrder(cbody.Task{Turns: 3, Callback: loop})
 				f, err := fiber.NewC(fiber.Config{Backend: b}, cbody.Call, order.Pointer())
 				require.NoError(t, err)
@@ -156,14 +162,14 @@ var (
 	childInterruptsThreads = newChild("interrupts threads of C", func(t childT, b fiber.Backend) {
 		require.NoError(t, fiber.Supported())
 		waitForStops(func(loop func()) {
-			for range interruptions {
+			for range interruptions() {
 				require.NoError(t, trapbody.CallOnThread(loop))
 			}
 		})
 	})
 	childInterruptsMoved = newChild("interrupts C bodies after a move", func(t childT, b fiber.Backend) {
 		waitForStops(func(loop func()) {
-			for range interruptions / 30 {
+			for range interruptions() / 30 {
 				var here *fiber.Fiber
 				order := cbody.NewOrder(cbody.Task{Turns: 3, Callback: func() {
 					loop()
