@@ -153,6 +153,7 @@ extern uint32_t fiberlab_preemptions;
 int fiberlab_watch_preemption(void);
 int fiberlab_find_tid(uintptr_t m);
 int fiberlab_verify_tid(uintptr_t m);
+const uint32_t *fiberlab_requests_met(uintptr_t m);
 void fiberlab_lending(fiberlab_fiber *f, uintptr_t m);
 void fiberlab_lent(fiberlab_fiber *f, uintptr_t m, uintptr_t g);
 void fiberlab_back(fiberlab_fiber *f);

@@ -47,6 +47,11 @@ static void acknowledge(uintptr_t m) {
     __atomic_store_n(words + mark_word, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Where m counts the requests that have been met, or NULL if that is not known. */
+const uint32_t *fiberlab_requests_met(uintptr_t m) {
+    return mark_word >= 0 && m ? (const uint32_t *)m + count_word : NULL;
+}
+
 static void on_preemption(int sig, siginfo_t *info, void *context) {
     if (again)
         again = 0;

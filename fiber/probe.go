@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"unsafe"
 
 	"fiberlab/fiber/internal/identity"
 	"fiberlab/stack"
@@ -148,6 +149,10 @@ func (l *life) end(root *Fiber) error {
 // loaded machine the goroutine that stops the world may have to wait for a processor.
 const mostTurns = 1 << 34
 
+// mayStarve is after how many turns it counts as well that a request has reached the caller's M. In a
+// program that stops the world all the time, the goroutine that wants to may not get its turn.
+const mayStarve = 1 << 28
+
 // interrupted stops the world while the caller is in a loop without calls, and tells whether
 // that took no longer than the loop does by itself.
 func interrupted() bool {
@@ -163,12 +168,17 @@ func interrupted() bool {
 		runtime.ReadMemStats(&stats) // stops the world
 		atomic.StoreUint32(&stop, 1)
 	}()
+	met := (*uint32)(unsafe.Pointer(C.fiberlab_requests_met(C.uintptr_t(identity.M()))))
+	if met == nil {
+		met = new(uint32)
+	}
+	before := atomic.LoadUint32(met)
 	most := mostTurns
 	if planted == probeInterrupt {
 		most >>= 10
 	}
 	for turn := 0; turn < most; turn++ {
-		if atomic.LoadUint32(&stop) != 0 {
+		if atomic.LoadUint32(&stop) != 0 || turn > mayStarve && atomic.LoadUint32(met) != before {
 			return true
 		}
 		if turn == 100 {
