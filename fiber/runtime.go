@@ -74,7 +74,7 @@ var supportedWords = sync.OnceValue(func() error {
 		return unsupported(fmt.Errorf("sigaction: %w", unix.Errno(errno)))
 	}
 	if errno := C.fiberlab_watch_quit(); errno != 0 {
-		return fmt.Errorf("%w: sigaction: %v", ErrUnsupported, unix.Errno(errno))
+		return unsupported(fmt.Errorf("sigaction: %w", unix.Errno(errno)))
 	}
 	if errno := C.fiberlab_watch_preemption(); errno != 0 {
 		return unsupported(fmt.Errorf("sigaction: %w", unix.Errno(errno)))
