@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber/internal/identity"
-	"fiberlab/fiber/release"
+	"fiberlab/internal/release"
 )
 
 // The Goroutine backend: fibers as Go's own coroutines, by iter.Pull alone. A switch

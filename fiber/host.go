@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber/internal/identity"
-	"fiberlab/fiber/release"
+	"fiberlab/internal/release"
 )
 
 // host is a root goroutine of the Goroutine backend, with the fiber that runs in

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"fiberlab/fiber/release"
+	"fiberlab/internal/release"
 )
 
 // seat is one iter.Pull, seen as a place where one suspended goroutine sits.

@@ -3,6 +3,8 @@ package sched
 import (
 	"sync/atomic"
 	"time"
+
+	"fiberlab/internal/clock"
 )
 
 // bell is how a worker that has run out of work is told that there is some. Its
@@ -37,7 +39,7 @@ const longestWake = time.Millisecond
 
 // waking tells whether the owner has slept and is just being woken.
 func (b *bell) waking() bool {
-	return b.word.Load() == roused && now()-instant(b.since.Load()) < instant(longestWake)
+	return b.word.Load() == roused && clock.Now()-clock.Instant(b.since.Load()) < clock.Instant(longestWake)
 }
 
 // busy says that the owner has found work.
@@ -56,7 +58,7 @@ func (b *bell) ringIdle() bool {
 				return true
 			}
 		case slumber:
-			b.since.Store(int64(now()))
+			b.since.Store(int64(clock.Now()))
 			if b.word.CompareAndSwap(slumber, roused) {
 				futexRouse(&b.word)
 				return true

@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/sched/spinlock"
+	"fiberlab/internal/clock"
+	"fiberlab/internal/spinlock"
 )
 
 // slumberOn sleeps on the bell unless it has been rung.
@@ -147,8 +148,8 @@ func TestBellSleepEndsByLimit(t *testing.T) {
 	for _, brief := range []bool{false, true} {
 		var b bell
 		b.hush()
-		began := now()
-		for now() < began+instant(2*time.Millisecond) { // signals may end a sleep early
+		began := clock.Now()
+		for clock.Now() < began+clock.Instant(2*time.Millisecond) { // signals may end a sleep early
 			b.hush()
 			slumberOn(&b, 2*time.Millisecond, brief)
 			require.True(t, b.wasRung(), "a bell that nobody sleeps on is left rung")

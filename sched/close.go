@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"fiberlab/internal/clock"
 )
 
 // Unbind makes the calling goroutine a plain one again. It first runs what its
@@ -90,7 +92,7 @@ func (s *Scheduler) Close() error {
 func (s *Scheduler) end() error {
 	s.listening.Store(true)
 	defer s.listening.Store(false)
-	o := lookout{s: s, patience: instant(s.cfg.Patience)}
+	o := lookout{s: s, patience: clock.Instant(s.cfg.Patience)}
 	for {
 		closing := s.closeIfUnbound()
 		v := s.survey(nil)

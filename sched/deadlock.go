@@ -15,7 +15,7 @@ type Blocked struct {
 	Task   string          // the name of its task, if that has one
 	State  State           // Yielded
 	Stack  []runtime.Frame // from the function that waits outwards; fibers at one place share it
-	Call   string          // the method that blocks it, like "mixed.(*Mutex).Lock"
+	Call   string          // the method that blocks it, like "fibersync.(*Mutex).Lock"
 	For    string          // the lock or channel and its holder, as far as they are known; or empty
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 )
 
 // idleWorker is a worker whose thread has not been started.
@@ -44,7 +45,7 @@ func TestEveryLockContractIsChecked(t *testing.T) {
 	w, f := idleWorker()
 	for what, call := range map[string]func(){
 		"answer":               w.answer,
-		"block":                func() { w.block(f, never) },
+		"block":                func() { w.block(f, clock.Never) },
 		"endFibers":            w.endFibers,
 		"enqueueFiberTimeouts": w.enqueueFiberTimeouts,
 		"fiberIsNext":          func() { w.fiberIsNext() },
@@ -66,7 +67,7 @@ func TestEveryLockContractIsChecked(t *testing.T) {
 		"runUntilShutdown":     w.runUntilShutdown,
 		"sleep":                w.sleep,
 		"successor":            func() { w.successor() },
-		"suspend":              func() { w.suspend(never) },
+		"suspend":              func() { w.suspend(clock.Never) },
 		"switchTo":             func() { w.switchTo(f) },
 		"waitForWork":          w.waitForWork,
 		"wake":                 func() { w.wake(f) },

@@ -20,7 +20,7 @@
 // scheduler and close.go its end, survey.go and inquiry.go what happens if that cannot come.
 //
 // Above it stands what tasks wait by: park.go makes a fiber a [park.Party], the only thing
-// that the primitives of fiberlab/sched/mixed know of a scheduler, and fiberlab/sched/ctask
+// that the primitives of fiberlab/sched/fibersync know of a scheduler, and fiberlab/sched/ctask
 // has the same waits for C. docs/scheduler.md is about the whole.
 //
 // # Locks

@@ -104,7 +104,7 @@ func (s *Scheduler) restless() *Worker {
 	if i := s.spinning.take(); i >= 0 {
 		return s.workers[i]
 	}
-	if i := s.asleep.take(); i >= 0 {
+	if i := s.asleep.Take(); i >= 0 {
 		return s.workers[i]
 	}
 	return nil
@@ -123,7 +123,7 @@ func (w *Worker) nextInTurn() *Worker {
 // where a busy one will find it: it may have gone to sleep after a look there. One that
 // is being woken already will not do: it may find work of its own and never look.
 func (s *Scheduler) rouse() {
-	for i := s.asleep.take(); i >= 0; i = s.asleep.take() {
+	for i := s.asleep.Take(); i >= 0; i = s.asleep.Take() {
 		w := s.workers[i]
 		w.summoned.Store(true)
 		if w.bell.ring() {
@@ -160,9 +160,9 @@ func calledFor() *Worker {
 func (w *Worker) push(t job) {
 	w.work.lock()
 	if t.Flags&SameThread != 0 {
-		w.work.pinned.push(t)
+		w.work.pinned.Push(t)
 	} else {
-		w.work.tasks.push(t)
+		w.work.tasks.Push(t)
 	}
 	w.work.unlock()
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"fiberlab/internal/bitset"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -12,7 +14,7 @@ import (
 func idleWorkers(t *testing.T, workers int) *Scheduler {
 	cfg, err := Config{Workers: workers}.checked()
 	require.NoError(t, err)
-	s := &Scheduler{cfg: cfg, spinning: newSpinning(), asleep: newBitset(workers)}
+	s := &Scheduler{cfg: cfg, spinning: newSpinning(), asleep: bitset.New(workers)}
 	for id := range workers {
 		w := newWorker(s, id, multiThreaded)
 		w.bell.hush()
@@ -24,14 +26,14 @@ func idleWorkers(t *testing.T, workers int) *Scheduler {
 // fallAsleep makes the worker look like one that sleeps.
 func (w *Worker) fallAsleep() {
 	w.bell.word.Store(slumber)
-	w.scheduler.asleep.add(w.id)
+	w.scheduler.asleep.Add(w.id)
 }
 
 // given is how many tasks each worker has, those included that it has taken to itself.
 func (s *Scheduler) given() []int {
 	var list []int
 	for _, w := range s.workers {
-		list = append(list, int(w.inbox.waiting.Load())+w.work.tasks.count)
+		list = append(list, int(w.inbox.waiting.Load())+w.work.tasks.Len())
 	}
 	return list
 }
@@ -42,8 +44,8 @@ func TestEnqueueChoosesSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
 	s := idleWorkers(t, workers)
 	enqueue := func() { require.NoError(t, s.Enqueue(Task{Func: func() {}})) }
 
-	s.asleep.add(0)
-	s.asleep.add(3)
+	s.asleep.Add(0)
+	s.asleep.Add(3)
 	require.NotEqual(t, -1, s.spinning.enter(2))
 	enqueue()
 	require.Equal(t, []int{0, 0, 1, 0}, s.given(), "the one that spins")
@@ -131,7 +133,7 @@ func TestThiefThatLeavesATaskWakesAnother(t *testing.T) {
 		thief, victim, third := s.workers[0], s.workers[1], s.workers[2]
 		third.fallAsleep()
 		for range tasks {
-			victim.work.tasks.push(job{Func: func() {}})
+			victim.work.tasks.Push(job{Func: func() {}})
 		}
 		require.True(t, thief.stealFrom(victim, true))
 		require.Equal(t, []int{1, tasks - 1, 0}, s.given())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 	"fiberlab/sched/park"
 )
 
@@ -28,15 +29,15 @@ type Fiber struct {
 
 	// Guarded by the worker's lock.
 	state    State
-	timedOut bool    // its last wait ended by the deadline
-	leaving  bool    // it releases the caller's lock, and is not blocked yet: see unlockFirst
-	notified bool    // somebody has notified it meanwhile
-	parked   bool    // it is in Park
-	permit   bool    // it has been unparked before it parked
-	ending   bool    // it shall end when it has no task to go on with
-	deadline instant // while Waiting
-	position int     // in the heap of waiting fibers
-	index    int     // in the list of all fibers
+	timedOut bool          // its last wait ended by the deadline
+	leaving  bool          // it releases the caller's lock, and is not blocked yet: see unlockFirst
+	notified bool          // somebody has notified it meanwhile
+	parked   bool          // it is in Park
+	permit   bool          // it has been unparked before it parked
+	ending   bool          // it shall end when it has no task to go on with
+	deadline clock.Instant // while Waiting
+	position int           // in the heap of waiting fibers
+	index    int           // in the list of all fibers
 }
 
 // Current returns the fiber that the caller runs on, or nil if that is none of a
@@ -94,19 +95,19 @@ func (f *Fiber) String() string {
 //
 // The thread is never blocked: other fibers of the worker go on with it. So lock is
 // to be held for moments only, and by nobody who waits for something else meanwhile;
-// unless it is one of package mixed, which blocks no thread either.
-func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, never, pred) }
+// unless it is one of package fibersync, which blocks no thread either.
+func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, clock.Never, pred) }
 
 // WaitFor is Wait with a deadline that is d from now. It tells whether pred held
 // or, without pred, whether it was notified; false means that the deadline passed.
 func (f *Fiber) WaitFor(lock sync.Locker, d time.Duration, pred func() bool) bool {
-	return f.wait(lock, after(d), pred)
+	return f.wait(lock, clock.After(d), pred)
 }
 
 // WaitUntil is WaitFor with the deadline itself. It is taken by the monotonic clock if
 // deadline has a reading of it, as what comes from time.Now has.
 func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool) bool {
-	return f.wait(lock, at(deadline), pred)
+	return f.wait(lock, clock.At(deadline), pred)
 }
 
 // Notify makes a blocked fiber go on when its turn comes. It does nothing to one
@@ -138,9 +139,9 @@ func Sleep(d time.Duration) {
 	if f == nil {
 		panic(f.misuse("sleep"))
 	}
-	w, deadline := f.worker, after(d)
+	w, deadline := f.worker, clock.After(d)
 	w.work.lock()
-	for now() < deadline {
+	for clock.Now() < deadline {
 		w.suspend(deadline)
 	}
 	w.work.unlock()

@@ -2,6 +2,8 @@ package sched
 
 import (
 	"time"
+
+	"fiberlab/internal/clock"
 )
 
 // waitForWork returns when there is something to run, or when the worker is to end.
@@ -58,7 +60,7 @@ func (w *Worker) passOn() {
 		return
 	}
 	q := &w.work
-	if w.summoned.Load() || w.inbox.forThieves() > 0 || !q.fibers.empty() && !q.tasks.empty() {
+	if w.summoned.Load() || w.inbox.forThieves() > 0 || !q.fibers.Empty() && !q.tasks.Empty() {
 		w.scheduler.rouse()
 	}
 }
@@ -71,15 +73,15 @@ func (w *Worker) sleep() {
 		f.task.End() // it is no task's that waits
 	}
 	limit := time.Duration(-1) // none
-	if deadline := w.work.waiting.next(); deadline != never {
-		limit = max(time.Duration(deadline-now()), 0)
+	if deadline := w.work.waiting.next(); deadline != clock.Never {
+		limit = max(time.Duration(deadline-clock.Now()), 0)
 	}
 	w.bell.hush()
 	s, slept := w.scheduler, uint64(0)
 	open := w.mayBegin()
 	if open {
 		w.summoned.Store(false)
-		s.asleep.add(w.id)
+		s.asleep.Add(w.id)
 	}
 	w.work.unlock()
 	// The last look: what was brought before the bell was hushed, and what lies
@@ -88,16 +90,16 @@ func (w *Worker) sleep() {
 		if open && w.spared && (limit < 0 || limit > longestWake) {
 			limit = longestWake
 		}
-		began := now()
+		began := clock.Now()
 		if w.bell.lieDown() {
 			s.tell()
 			w.bell.sleep(limit, w.spin.brief)
 		}
-		w.spin.slept(now() - began)
+		w.spin.slept(clock.Now() - began)
 		slept = 1
 	}
 	if open {
-		s.asleep.remove(w.id)
+		s.asleep.Remove(w.id)
 	}
 	w.work.lock()
 	w.work.counts.sleeps += slept

@@ -3,6 +3,8 @@ package sched
 import (
 	"sync"
 	"sync/atomic"
+
+	"fiberlab/internal/queue"
 )
 
 // inbox is where others put tasks for a worker. It has a lock of its own, so that
@@ -11,9 +13,9 @@ type inbox struct {
 	waiting atomic.Int64 // how many tasks it holds, to be read without the lock
 	kept    atomic.Int64 // how many of these are SameThread
 	mu      sync.Mutex
-	tasks   queue[job]
-	pinned  queue[job] // those that are SameThread
-	closed  bool       // the worker has stopped
+	tasks   queue.Queue[job]
+	pinned  queue.Queue[job] // those that are SameThread
+	closed  bool             // the worker has stopped
 }
 
 // put adds a task, or tells that the worker takes no more.
@@ -22,13 +24,13 @@ func (b *inbox) put(t job) bool {
 	open := !b.closed
 	if open {
 		if t.Flags&SameThread != 0 {
-			b.pinned.push(t)
+			b.pinned.Push(t)
 		} else {
-			b.tasks.push(t)
+			b.tasks.Push(t)
 		}
-		b.waiting.Store(int64(b.tasks.count + b.pinned.count))
-		if !b.pinned.empty() {
-			b.kept.Store(int64(b.pinned.count))
+		b.waiting.Store(int64(b.tasks.Len() + b.pinned.Len()))
+		if !b.pinned.Empty() {
+			b.kept.Store(int64(b.pinned.Len()))
 		}
 	}
 	b.mu.Unlock()
@@ -44,23 +46,23 @@ func (b *inbox) forThieves() int {
 }
 
 // take moves up to n tasks, but no SameThread ones, to the end of a queue.
-func (b *inbox) take(to *queue[job], n int) {
+func (b *inbox) take(to *queue.Queue[job], n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tasks.moveTo(to, min(n, b.tasks.count))
-	b.waiting.Store(int64(b.tasks.count + b.pinned.count))
+	b.tasks.MoveTo(to, min(n, b.tasks.Len()))
+	b.waiting.Store(int64(b.tasks.Len() + b.pinned.Len()))
 }
 
 // takeOwn is take, and moves all SameThread tasks to the end of another queue; only the owner may call it.
-func (b *inbox) takeOwn(to, pinned *queue[job], n int) {
+func (b *inbox) takeOwn(to, pinned *queue.Queue[job], n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.pinned.empty() {
-		b.pinned.moveTo(pinned, b.pinned.count)
+	if !b.pinned.Empty() {
+		b.pinned.MoveTo(pinned, b.pinned.Len())
 		b.kept.Store(0)
 	}
-	b.tasks.moveTo(to, min(n, b.tasks.count))
-	b.waiting.Store(int64(b.tasks.count))
+	b.tasks.MoveTo(to, min(n, b.tasks.Len()))
+	b.waiting.Store(int64(b.tasks.Len()))
 }
 
 // reopen takes close back.
@@ -74,6 +76,6 @@ func (b *inbox) reopen() {
 func (b *inbox) close() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.closed = b.tasks.empty() && b.pinned.empty()
+	b.closed = b.tasks.Empty() && b.pinned.Empty()
 	return b.closed
 }

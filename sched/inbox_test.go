@@ -21,17 +21,17 @@ func TestLookTakesFromTheInbox(t *testing.T) {
 	}
 	bring()
 	w.look()
-	require.Equal(t, tasks, q.tasks.count, "into an empty queue")
+	require.Equal(t, tasks, q.tasks.Len(), "into an empty queue")
 
 	bring()
 	w.look()
-	require.Equal(t, tasks, q.tasks.count, "before it is the others' turn")
+	require.Equal(t, tasks, q.tasks.Len(), "before it is the others' turn")
 	q.begun = mostBegun
 	w.look()
-	require.Equal(t, tasks+mostTaken, q.tasks.count, "some when it is")
+	require.Equal(t, tasks+mostTaken, q.tasks.Len(), "some when it is")
 	w.look()
-	require.Equal(t, tasks+mostTaken, q.tasks.count, "and no more")
-	for q.tasks.count < 2*tasks {
+	require.Equal(t, tasks+mostTaken, q.tasks.Len(), "and no more")
+	for q.tasks.Len() < 2*tasks {
 		q.begun = mostBegun
 		w.look()
 	}
@@ -57,5 +57,5 @@ func TestKeptTasksAreNotForThieves(t *testing.T) {
 	w.work.unlock()
 	require.Zero(t, w.inbox.forThieves())
 	require.Zero(t, w.inbox.waiting.Load())
-	require.Equal(t, 2, w.work.pinned.count)
+	require.Equal(t, 2, w.work.pinned.Len())
 }

@@ -54,7 +54,7 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 		i := &inquiry{done: make(chan struct{})}
 		q.lock()
 		if q.exhausted != nil {
-			if n := q.tasks.count + q.pinned.count + int(w.inbox.waiting.Load()); n > 0 {
+			if n := q.tasks.Len() + q.pinned.Len() + int(w.inbox.waiting.Load()); n > 0 {
 				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, q.exhausted))
 			}
 		}
@@ -94,7 +94,7 @@ func (w *Worker) answer() {
 			q.unlock()
 			q.lock()
 		}
-		if q.inquiry != i || !q.fibers.empty() {
+		if q.inquiry != i || !q.fibers.Empty() {
 			break
 		}
 		if f.state != Yielded {
@@ -163,7 +163,7 @@ func describe(answers []answer) []Blocked {
 // The packages whose functions are the wait itself, and not the place of it.
 const (
 	ownPackage        = "fiberlab/sched."
-	primitivesPackage = "fiberlab/sched/mixed."
+	primitivesPackage = "fiberlab/sched/fibersync."
 )
 
 // frames names the places of a stack, without those of this package and of the primitives,

@@ -17,7 +17,7 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 	if to := w.current; to.state == Idle {
 		q.idle = append(q.idle, to)
 	} else {
-		q.fibers.push(to)
+		q.fibers.Push(to)
 	}
 	w.current = f
 	for told := false; ; told = true {
@@ -34,9 +34,9 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 		time.Sleep(rest)
 		q.lock()
 	}
-	for range q.fibers.count {
-		if g := q.fibers.pop(); g != f {
-			q.fibers.push(g)
+	for range q.fibers.Len() {
+		if g := q.fibers.Pop(); g != f {
+			q.fibers.Push(g)
 		}
 	}
 }

@@ -3,12 +3,11 @@ package sched
 import (
 	"sync/atomic"
 
-	"fiberlab/sched/park"
-	"fiberlab/sched/spinlock"
+	"fiberlab/internal/debug"
+	"fiberlab/internal/spinlock"
 )
 
 // debug builds, made with -tags debug, check every transition and every lock contract.
-const debug = park.Debug
 
 // workLock is the lock of a worker's queues and of its fibers' states. It goes
 // with the thread over a switch: the fiber that leaves has locked it, and the one
@@ -35,11 +34,11 @@ func lockingParty() *Worker {
 }
 
 func (l *workLock) lock() {
-	if debug {
+	if debug.On {
 		l.mustNotHold("lock")
 	}
 	l.mu.Lock()
-	if debug {
+	if debug.On {
 		l.holder.Store(lockingParty())
 	}
 }
@@ -49,14 +48,14 @@ func (l *workLock) tryLock() bool {
 	if !l.mu.TryLock() {
 		return false
 	}
-	if debug {
+	if debug.On {
 		l.holder.Store(lockingParty())
 	}
 	return true
 }
 
 func (l *workLock) unlock() {
-	if debug {
+	if debug.On {
 		l.mustHold("unlock")
 		l.holder.Store(nil)
 	}
@@ -65,14 +64,14 @@ func (l *workLock) unlock() {
 
 // mustHold panics in a debug build unless the caller holds the lock.
 func (l *workLock) mustHold(what string) {
-	if debug && l.holder.Load() != lockingParty() {
+	if debug.On && l.holder.Load() != lockingParty() {
 		panic("sched: lock contract broken: " + what + " without the worker's lock")
 	}
 }
 
 // mustNotHold panics in a debug build if the caller is a worker that holds the lock.
 func (l *workLock) mustNotHold(what string) {
-	if !debug {
+	if !debug.On {
 		return
 	}
 	if party := l.holder.Load(); party != nil && party != &outsider && party == lockingParty() {

@@ -3,6 +3,8 @@ package sched
 import (
 	"slices"
 	"time"
+
+	"fiberlab/internal/clock"
 )
 
 // Mark is something that happened within the task of a fiber.
@@ -58,13 +60,13 @@ func (r *Recorder) Marks() []Mark {
 func (r *ring) mark(fiber int, what What, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keepMark(fiber, what, name, now())
+	r.keepMark(fiber, what, name, clock.Now())
 }
 
 // keepMark keeps a mark. The ring's lock must be held.
-func (r *ring) keepMark(fiber int, what What, name string, at instant) {
+func (r *ring) keepMark(fiber int, what What, name string, at clock.Instant) {
 	if r.recorder.capacity > 0 {
-		m := Mark{At: r.since(at), Worker: r.worker, Fiber: fiber, Task: r.clock(fiber).task, What: what, Name: name}
+		m := Mark{At: r.since(at), Worker: r.worker, Fiber: fiber, Task: r.stretch(fiber).task, What: what, Name: name}
 		r.marks.keep(m, r.recorder.capacity)
 	}
 }
@@ -73,7 +75,7 @@ func (r *ring) keepMark(fiber int, what What, name string, at instant) {
 func (r *ring) begin(fiber int, task string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, at := r.clock(fiber), now()
+	c, at := r.stretch(fiber), clock.Now()
 	r.charge(c, Running, at)
 	c.inTask, c.task = true, task
 	r.timesOf(task).Tasks++
@@ -84,7 +86,7 @@ func (r *ring) begin(fiber int, task string) {
 func (r *ring) end(fiber int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, at := r.clock(fiber), now()
+	c, at := r.stretch(fiber), clock.Now()
 	r.charge(c, Running, at)
 	r.keepMark(fiber, Ended, "", at)
 	c.inTask, c.task = false, ""
@@ -94,7 +96,7 @@ func (r *ring) end(fiber int) {
 func (r *ring) rename(fiber int, task string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, at := r.clock(fiber), now()
+	c, at := r.stretch(fiber), clock.Now()
 	r.charge(c, Running, at)
 	if c.inTask {
 		r.timesOf(c.task).Tasks--

@@ -3,6 +3,7 @@ package sched
 import (
 	"time"
 
+	"fiberlab/internal/clock"
 	"fiberlab/sched/park"
 )
 
@@ -21,9 +22,9 @@ func (f *Fiber) Park(deadline time.Time) {
 	if f == nil || !f.fiber.IsCurrent() {
 		panic(f.misuse("park"))
 	}
-	until := never
+	until := clock.Never
 	if !deadline.IsZero() {
-		until = at(deadline)
+		until = clock.At(deadline)
 	}
 	w := f.worker
 	w.work.lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 )
 
 // hang is how long a test waits for what should happen at once.
@@ -36,7 +37,7 @@ func blockThenCompute(t *testing.T, w *Worker, flag *atomic.Bool, timedOut *atom
 	s := w.scheduler
 	blocked := make(chan *Fiber, 1)
 	w.work.lock()
-	w.work.pinned.push(job{Func: func() {
+	w.work.pinned.Push(job{Func: func() {
 		blocked <- Current()
 		Current().WaitFor(nil, time.Hour, nil)
 		for end := time.Now().Add(hang); !flag.Load(); {
@@ -65,7 +66,7 @@ var bring = map[string]func(f *Fiber){
 	"notified": func(f *Fiber) { f.worker.wake(f) },
 	"deadline": func(f *Fiber) {
 		f.worker.work.waiting.remove(f)
-		f.worker.work.waiting.add(f, now())
+		f.worker.work.waiting.add(f, clock.Now())
 	},
 }
 
@@ -103,9 +104,9 @@ func TestWakeUpPassesOnWhenWhoIsWokenHasAFiber(t *testing.T) {
 			f := blockThenCompute(t, w, &begun, &timedOut)
 			busy := s.workers[1]
 			busy.work.lock() // it sleeps, and stands for one that computes
-			busy.work.tasks.push(job{Func: func() { begun.Store(true) }})
+			busy.work.tasks.Push(job{Func: func() { begun.Store(true) }})
 			busy.work.unlock()
-			s.asleep.remove(busy.id)
+			s.asleep.Remove(busy.id)
 			w.work.lock()
 			s.rouse()
 			require.NotEqualValues(t, slumber, w.bell.word.Load(), "the first that sleeps is woken")

@@ -74,7 +74,7 @@ func (w *Worker) exhaust(err error) {
 	if q.inquiry != nil {
 		w.answer()
 	}
-	if w.mode == multiThreaded && (!q.tasks.empty() || w.inbox.forThieves() > 0) {
+	if w.mode == multiThreaded && (!q.tasks.Empty() || w.inbox.forThieves() > 0) {
 		w.scheduler.rouse()
 	}
 }

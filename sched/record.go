@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"fiberlab/internal/clock"
 	"fiberlab/sched/park"
 )
 
@@ -19,7 +20,7 @@ type Event struct {
 	To     State
 	Why    Why
 	Task   string   // the name of the task that the fiber runs, if it has one
-	For    string   // to Yielded or Waiting: the call that waits, as "mixed.(*Mutex).Lock", and of what if that is known
+	For    string   // to Yielded or Waiting: the call that waits, as "fibersync.(*Mutex).Lock", and of what if that is known
 	By     Notifier // because of WhyNotify: who
 }
 
@@ -34,7 +35,7 @@ type Notifier struct {
 // from any goroutine.
 type Recorder struct {
 	capacity int
-	began    instant
+	began    clock.Instant
 
 	mu    sync.Mutex
 	rings []*ring
@@ -44,7 +45,7 @@ type Recorder struct {
 // NewRecorder returns a recorder that keeps the latest n transitions of each worker, and
 // n in all of the goroutines that have unbound; if n is not positive it only counts.
 func NewRecorder(n int) *Recorder {
-	return &Recorder{capacity: max(n, 0), began: now(), past: ring{times: make(map[string]*TaskTime)}}
+	return &Recorder{capacity: max(n, 0), began: clock.Now(), past: ring{times: make(map[string]*TaskTime)}}
 }
 
 // Transitions counts transitions by the states from and to which they went.
@@ -110,12 +111,12 @@ type ring struct {
 	recorder *Recorder
 	worker   int
 
-	mu     sync.Mutex
-	counts Transitions
-	events latest[Event]
-	marks  latest[Mark]
-	clocks map[int]*clock       // by fiber
-	times  map[string]*TaskTime // by name
+	mu        sync.Mutex
+	counts    Transitions
+	events    latest[Event]
+	marks     latest[Mark]
+	stretches map[int]*stretch     // by fiber
+	times     map[string]*TaskTime // by name
 }
 
 // latest are the latest of some things, the earliest at next once there are as many as there may be.
@@ -144,7 +145,7 @@ func (r *Recorder) forWorker(worker int) *ring {
 	if r == nil {
 		return nil
 	}
-	part := &ring{recorder: r, worker: worker, clocks: make(map[int]*clock), times: make(map[string]*TaskTime)}
+	part := &ring{recorder: r, worker: worker, stretches: make(map[int]*stretch), times: make(map[string]*TaskTime)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rings = append(r.rings, part)
@@ -182,10 +183,10 @@ func (r *ring) add(fiber int, from, to State, why Why, by Notifier, waits park.A
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[from][to]++
-	c, at := r.clock(fiber), now()
+	c, at := r.stretch(fiber), clock.Now()
 	r.charge(c, from, at)
 	if why == WhyEnd {
-		delete(r.clocks, fiber)
+		delete(r.stretches, fiber)
 	}
 	if r.recorder.capacity == 0 {
 		return
@@ -201,7 +202,7 @@ func (r *ring) add(fiber int, from, to State, why Why, by Notifier, waits park.A
 }
 
 // since is the time from the recorder's beginning to at.
-func (r *ring) since(at instant) time.Duration { return time.Duration(at - r.recorder.began) }
+func (r *ring) since(at clock.Instant) time.Duration { return time.Duration(at - r.recorder.began) }
 
 // waitingCall names the function by which the calling task waits: the one that it has called of
 // this package or of the primitives.

@@ -1,6 +1,10 @@
 package sched
 
-import "math"
+import (
+	"math"
+
+	"fiberlab/internal/clock"
+)
 
 // mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
 // wake one another for ever must not keep a task from being begun.
@@ -25,7 +29,7 @@ func (w *Worker) runUntilIdle() {
 		switch {
 		case w.fiberIsNext():
 			q.resumed++
-			if !w.giveWay(f, q.fibers.pop()) {
+			if !w.giveWay(f, q.fibers.Pop()) {
 				return
 			}
 		case w.hasTask():
@@ -34,7 +38,7 @@ func (w *Worker) runUntilIdle() {
 			q.counts.tasks++
 			task := w.nextTask()
 			// What comes to this worker from now on finds it busy, and wakes another.
-			more := w.mode == multiThreaded && (!q.tasks.empty() || w.inbox.forThieves() > 0)
+			more := w.mode == multiThreaded && (!q.tasks.Empty() || w.inbox.forThieves() > 0)
 			q.unlock()
 			if more {
 				w.scheduler.rouse()
@@ -80,9 +84,9 @@ func (w *Worker) look() {
 	if !q.waiting.empty() {
 		w.enqueueFiberTimeouts()
 	}
-	if (q.tasks.empty() || q.begun >= mostBegun) && w.inbox.waiting.Load() > 0 {
+	if (q.tasks.Empty() || q.begun >= mostBegun) && w.inbox.waiting.Load() > 0 {
 		most := mostTaken
-		if q.tasks.empty() {
+		if q.tasks.Empty() {
 			most = math.MaxInt // all there is, which takes no longer than one
 		}
 		w.inbox.takeOwn(&q.tasks, &q.pinned, most)
@@ -94,14 +98,14 @@ func (w *Worker) look() {
 // The lock must be held.
 func (w *Worker) enqueueFiberTimeouts() {
 	w.work.mustHold("enqueueFiberTimeouts")
-	for t := now(); ; {
+	for t := clock.Now(); ; {
 		f := w.work.waiting.take(t)
 		if f == nil {
 			return
 		}
 		f.timedOut = true
 		w.change(f, Queued, WhyTimeout)
-		w.work.fibers.push(f)
+		w.work.fibers.Push(f)
 	}
 }
 
@@ -131,32 +135,32 @@ func (w *Worker) wake(f *Fiber) bool {
 	case Yielded:
 	}
 	w.change(f, Queued, WhyNotify)
-	w.work.fibers.push(f)
+	w.work.fibers.Push(f)
 	return true
 }
 
-func (w *Worker) hasTask() bool { return !w.work.tasks.empty() || !w.work.pinned.empty() }
+func (w *Worker) hasTask() bool { return !w.work.tasks.Empty() || !w.work.pinned.Empty() }
 
 // hasWork tells whether there is anything to run. The lock must be held.
 func (w *Worker) hasWork() bool {
 	w.work.mustHold("hasWork")
 	w.look()
-	return !w.work.fibers.empty() || w.hasTask()
+	return !w.work.fibers.Empty() || w.hasTask()
 }
 
 // fiberIsNext decides between the fibers and the tasks that are to run: fibers come
 // first, but not for ever. The lock must be held.
 func (w *Worker) fiberIsNext() bool {
 	w.work.mustHold("fiberIsNext")
-	return !w.work.fibers.empty() && (w.work.resumed < mostResumed || !w.hasTask())
+	return !w.work.fibers.Empty() && (w.work.resumed < mostResumed || !w.hasTask())
 }
 
 // nextTask takes a task; there must be one. Pinned ones alternate with others. The lock must be held.
 func (w *Worker) nextTask() job {
 	w.work.mustHold("nextTask")
 	q := &w.work
-	if q.tasks.empty() || !q.pinned.empty() && q.counts.tasks&1 == 0 {
-		return q.pinned.pop()
+	if q.tasks.Empty() || !q.pinned.Empty() && q.counts.tasks&1 == 0 {
+		return q.pinned.Pop()
 	}
-	return q.tasks.pop()
+	return q.tasks.Pop()
 }

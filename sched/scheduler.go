@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/bitset"
 	"fiberlab/sched/park"
 )
 
@@ -19,7 +20,7 @@ type Scheduler struct {
 	cfg      Config
 	workers  []*Worker // multi-threaded, by number
 	spinning spinning
-	asleep   bitset
+	asleep   bitset.Set
 	turn     atomic.Uint64 // of the workers, for tasks from outside
 	closing  atomic.Bool
 	shared   park.Shared
@@ -48,7 +49,7 @@ func New(cfg Config) (*Scheduler, error) {
 	s := &Scheduler{
 		cfg:      cfg,
 		spinning: newSpinning(),
-		asleep:   newBitset(cfg.Workers),
+		asleep:   bitset.New(cfg.Workers),
 		bound:    make(map[*Worker]struct{}),
 		numbers:  cfg.Workers,
 		news:     make(chan struct{}, 1),

@@ -7,31 +7,32 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fiberlab/sched/spinlock"
+	"fiberlab/internal/clock"
+	"fiberlab/internal/spinlock"
 )
 
 // A worker that has run out of work spins for a while before it sleeps: to be
 // woken takes its notifier a system call and itself many microseconds. But a spin
 // that finds nothing is lost, so each worker spins no longer than has paid lately.
 const (
-	longestSpin  = instant(50 * time.Microsecond)
-	shortestSpin = instant(2 * time.Microsecond)
+	longestSpin  = clock.Instant(50 * time.Microsecond)
+	shortestSpin = clock.Instant(2 * time.Microsecond)
 )
 
 // spinBudget is how long a worker may spin, next time.
 type spinBudget struct {
-	limit instant
+	limit clock.Instant
 	brief bool // its last sleep was so short that a spin would have found the work
 }
 
 // found says that a spin found work after that time.
-func (b *spinBudget) found(after instant) { b.limit = min(max(b.limit, 4*after), longestSpin) }
+func (b *spinBudget) found(after clock.Instant) { b.limit = min(max(b.limit, 4*after), longestSpin) }
 
 // wasted says that a spin found nothing.
 func (b *spinBudget) wasted() { b.limit = max(b.limit/2, shortestSpin) }
 
 // slept says that the worker slept for that time.
-func (b *spinBudget) slept(d instant) {
+func (b *spinBudget) slept(d clock.Instant) {
 	b.brief = d < longestSpin
 	if b.brief {
 		b.limit = max(b.limit, min(2*d, longestSpin))
@@ -47,7 +48,7 @@ const polls = 64
 // worker is among the scheduler's spinning workers, which get new tasks first. Only a
 // few may spin at once; the others return after one attempt to steal. The lock must
 // not be held, and the bell must have been hushed with it held.
-func (w *Worker) spinForWork(deadline instant) {
+func (w *Worker) spinForWork(deadline clock.Instant) {
 	if w.inbox.waiting.Load() > 0 || w.steal(false) {
 		return
 	}
@@ -56,21 +57,21 @@ func (w *Worker) spinForWork(deadline instant) {
 		return
 	}
 	defer w.scheduler.spinning.leave(place, w.id)
-	began := now()
+	began := clock.Now()
 	end := min(began+max(w.spin.limit, shortestSpin), deadline)
 	for {
 		for range polls {
 			if w.bell.wasRung() {
-				w.spin.found(now() - began)
+				w.spin.found(clock.Now() - began)
 				return
 			}
 			spinlock.Pause()
 		}
 		if w.steal(false) {
-			w.spin.found(now() - began)
+			w.spin.found(clock.Now() - began)
 			return
 		}
-		if now() >= end {
+		if clock.Now() >= end {
 			w.spin.wasted()
 			return
 		}

@@ -1,6 +1,10 @@
 package sched
 
-import "fmt"
+import (
+	"fmt"
+
+	"fiberlab/internal/debug"
+)
 
 // State is where a fiber stands. The names are marl's; docs/scheduler.md has the picture.
 type State uint8
@@ -77,7 +81,7 @@ func mayGo(from, to State, why Why) bool {
 
 // change puts f, a fiber of w, into another state. The worker's lock must be held.
 func (w *Worker) change(f *Fiber, to State, why Why) {
-	if debug {
+	if debug.On {
 		w.work.mustHold("change of state")
 		if !mayGo(f.state, to, why) {
 			panic(fmt.Sprintf("sched: %v: illegal transition %v -> %v (%v)", f, f.state, to, why))

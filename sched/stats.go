@@ -3,6 +3,8 @@ package sched
 import (
 	"slices"
 	"time"
+
+	"fiberlab/internal/clock"
 )
 
 // Stats counts what a scheduler's workers have done, and what they hold.
@@ -36,13 +38,13 @@ type counts struct {
 	made                            uint64 // fibers
 
 	busy, idle time.Duration // before since
-	since      instant       // the last change between busy and idle
+	since      clock.Instant // the last change between busy and idle
 	resting    bool          // it is idle
 }
 
 // rest says that the worker has run out of work.
 func (c *counts) rest() {
-	if t := now(); !c.resting {
+	if t := clock.Now(); !c.resting {
 		c.busy += time.Duration(t - c.since)
 		c.since, c.resting = t, true
 	}
@@ -50,7 +52,7 @@ func (c *counts) rest() {
 
 // work says that the worker has found some, or ends.
 func (c *counts) work() {
-	if t := now(); c.resting {
+	if t := clock.Now(); c.resting {
 		c.idle += time.Duration(t - c.since)
 		c.since, c.resting = t, false
 	}
@@ -78,7 +80,7 @@ func (s *Scheduler) Stats() Stats {
 		sum.Fibers += len(q.all)
 		sum.Idle += len(q.idle)
 		sum.Blocked += q.blocked
-		sum.Pending += q.tasks.count + q.pinned.count + int(w.inbox.waiting.Load())
+		sum.Pending += q.tasks.Len() + q.pinned.Len() + int(w.inbox.waiting.Load())
 		q.unlock()
 	}
 	return sum

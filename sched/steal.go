@@ -36,26 +36,26 @@ func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
 	loot, left := &w.loot, 0
 	if n := victim.inbox.forThieves(); n > 0 {
 		victim.inbox.take(loot, min((n+1)/2, mostStolen))
-		left = n - loot.count
+		left = n - loot.Len()
 	}
-	if loot.empty() {
+	if loot.Empty() {
 		if patient {
 			victim.work.lock()
 		} else if !victim.work.tryLock() {
 			return false
 		}
 		tasks := &victim.work.tasks
-		tasks.moveTo(loot, min((tasks.count+1)/2, mostStolen))
-		left = tasks.count
+		tasks.MoveTo(loot, min((tasks.Len()+1)/2, mostStolen))
+		left = tasks.Len()
 		victim.work.unlock()
 	}
-	if loot.empty() {
+	if loot.Empty() {
 		return false
 	}
 	w.work.lock()
-	w.work.counts.stolen += uint64(loot.count)
-	more := loot.count > 1 || left > 0
-	loot.moveTo(&w.work.tasks, loot.count)
+	w.work.counts.stolen += uint64(loot.Len())
+	more := loot.Len() > 1 || left > 0
+	loot.MoveTo(&w.work.tasks, loot.Len())
 	w.work.unlock()
 	if more {
 		w.scheduler.rouse()

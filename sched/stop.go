@@ -5,7 +5,7 @@ package sched
 func (w *Worker) finished() bool {
 	w.work.mustHold("finished")
 	q := &w.work
-	if !q.shutdown || q.blocked > 0 || !q.tasks.empty() || !q.pinned.empty() || !q.fibers.empty() {
+	if !q.shutdown || q.blocked > 0 || !q.tasks.Empty() || !q.pinned.Empty() || !q.fibers.Empty() {
 		return false
 	}
 	return w.inbox.close()

@@ -1,6 +1,10 @@
 package sched
 
-import "time"
+import (
+	"time"
+
+	"fiberlab/internal/clock"
+)
 
 // survey is what a scheduler's workers were doing at one moment.
 type survey struct {
@@ -9,10 +13,10 @@ type survey struct {
 	workers int    // that there have been
 	bound   int    // that are goroutines'
 
-	yielded int     // fibers blocked without a deadline
-	waiting int     // fibers blocked with one
-	next    instant // the earliest deadline
-	pending int     // tasks that have not begun, where they cannot
+	yielded int           // fibers blocked without a deadline
+	waiting int           // fibers blocked with one
+	next    clock.Instant // the earliest deadline
+	pending int           // tasks that have not begun, where they cannot
 }
 
 // over tells whether nothing can happen any more, and nobody waits for anything.
@@ -20,11 +24,11 @@ func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending =
 
 // nearDeadline is how far ahead a deadline may lie, or as far as the patience, so that
 // one waits for it before one calls the other fibers blocked for good.
-const nearDeadline = instant(time.Second)
+const nearDeadline = clock.Instant(time.Second)
 
 // stuck tells whether fibers or tasks have nobody to wait for but those outside.
-func (v *survey) stuck(patience instant) bool {
-	return v.quiet && v.yielded+v.pending > 0 && v.next > now()+max(nearDeadline, patience)
+func (v *survey) stuck(patience clock.Instant) bool {
+	return v.quiet && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, patience)
 }
 
 // survey looks at all workers twice. If all were quiet and none has run anything in between,
@@ -54,7 +58,7 @@ func (s *Scheduler) everyWorker() []*Worker {
 // pass is one look at all workers, one after the other.
 func (s *Scheduler) pass(only *Worker) survey {
 	s.mu.Lock()
-	v := survey{quiet: true, next: never, workers: s.numbers, bound: len(s.bound)}
+	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	s.mu.Unlock()
 	thieves, loot := false, false
 	for _, w := range s.everyWorker() {
@@ -62,12 +66,12 @@ func (s *Scheduler) pass(only *Worker) survey {
 		q.lock()
 		v.rests += q.rests
 		v.next = min(v.next, q.waiting.next())
-		pending := q.tasks.count + q.pinned.count + int(w.inbox.waiting.Load())
+		pending := q.tasks.Len() + q.pinned.Len() + int(w.inbox.waiting.Load())
 		switch {
-		case !q.fibers.empty():
+		case !q.fibers.Empty():
 			v.quiet = false
 		case q.exhausted != nil:
-			loot = loot || pending > q.pinned.count
+			loot = loot || pending > q.pinned.Len()
 		case w.bell.isAsleep() && pending == 0:
 			thieves = thieves || w.mode == multiThreaded
 		default:
@@ -97,28 +101,28 @@ func (s *Scheduler) tell() {
 // lookout waits until the scheduler has been stuck for as long as its patience lasts.
 type lookout struct {
 	s        *Scheduler
-	only     *Worker // nil: all
-	patience instant // less than 0: without end
-	seen     survey  // the last that was quiet
-	since    instant // when it was seen first
+	only     *Worker       // nil: all
+	patience clock.Instant // less than 0: without end
+	seen     survey        // the last that was quiet
+	since    clock.Instant // when it was seen first
 	found    *Deadlock
 }
 
 // look tells of a deadlock if v, which is what a survey has just seen, has been so for long
 // enough. Otherwise it says how soon to come back if nothing happens; less than 0 is never.
 func (o *lookout) look(v survey) (*Deadlock, time.Duration) {
-	const never = -1
+	const nothing = -1
 	if o.patience < 0 || !v.stuck(o.patience) {
-		return nil, never
+		return nil, nothing
 	}
 	if v != o.seen {
-		o.seen, o.since, o.found = v, now(), nil
+		o.seen, o.since, o.found = v, clock.Now(), nil
 	}
-	if left := o.since + o.patience - now(); left > 0 {
+	if left := o.since + o.patience - clock.Now(); left > 0 {
 		return nil, time.Duration(left)
 	}
 	if o.found != nil {
-		return o.found, never // after the inquiry it was still the same
+		return o.found, nothing // after the inquiry it was still the same
 	}
 	o.found = o.s.ask(o.only)
 	if o.found != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 )
 
 // wait blocks f, which must be the calling fiber, until pred holds or deadline has
@@ -17,7 +18,7 @@ import (
 //
 // What suspend does is written out here. On the goroutine backend the processor
 // predicts each return after a switch wrongly, so that two functions less are felt.
-func (f *Fiber) wait(lock sync.Locker, deadline instant, pred func() bool) bool {
+func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
 	if f == nil || !f.fiber.IsCurrent() {
 		panic(f.misuse("wait"))
 	}
@@ -70,7 +71,7 @@ func (w *Worker) unlockFirst(f *Fiber, lock sync.Locker) bool {
 
 // suspend blocks the current fiber and runs others until somebody or the deadline has
 // made it Queued and its turn has come. The lock must be held; it is released meanwhile.
-func (w *Worker) suspend(deadline instant) {
+func (w *Worker) suspend(deadline clock.Instant) {
 	w.work.mustHold("suspend")
 	f := w.current
 	w.block(f, deadline)
@@ -87,8 +88,8 @@ func (w *Worker) yield(f *Fiber) {
 		return
 	}
 	w.change(f, Queued, WhyYield)
-	w.work.fibers.push(f)
-	if w.work.fibers.peek() == f {
+	w.work.fibers.Push(f)
+	if w.work.fibers.Peek() == f {
 		w.work.resumed = mostResumed
 	}
 	w.work.blocked++
@@ -99,10 +100,10 @@ func (w *Worker) yield(f *Fiber) {
 
 // block makes f, the current fiber, Yielded if deadline is never and Waiting
 // otherwise. The lock must be held.
-func (w *Worker) block(f *Fiber, deadline instant) {
+func (w *Worker) block(f *Fiber, deadline clock.Instant) {
 	w.work.mustHold("block")
 	f.timedOut = false
-	if deadline == never {
+	if deadline == clock.Never {
 		w.change(f, Yielded, WhyWait)
 	} else {
 		w.change(f, Waiting, WhyWait)
@@ -155,7 +156,7 @@ func (w *Worker) next() *Fiber {
 		return w.main
 	case w.fiberIsNext():
 		q.resumed++
-		return q.fibers.pop()
+		return q.fibers.Pop()
 	case len(q.idle) > 0:
 		return q.takeIdle()
 	}

@@ -1,6 +1,10 @@
 package sched
 
-import "time"
+import (
+	"time"
+
+	"fiberlab/internal/clock"
+)
 
 // TaskTime is how many tasks of one name began, and for how long they were in which states.
 type TaskTime struct {
@@ -17,9 +21,9 @@ func (t *TaskTime) add(more TaskTime) {
 	t.Blocked += more.Blocked
 }
 
-// clock is what a recorder knows of a fiber between two transitions.
-type clock struct {
-	since  instant // of the last transition, or change of the task
+// stretch is what a recorder knows of a fiber between two transitions.
+type stretch struct {
+	since  clock.Instant // of the last transition, or change of the task
 	inTask bool
 	task   string // its name
 }
@@ -38,12 +42,12 @@ func (r *Recorder) TaskTimes() map[string]TaskTime {
 	return sum
 }
 
-// clock returns that of the fiber. The ring's lock must be held.
-func (r *ring) clock(fiber int) *clock {
-	c := r.clocks[fiber]
+// stretch returns that of the fiber. The ring's lock must be held.
+func (r *ring) stretch(fiber int) *stretch {
+	c := r.stretches[fiber]
 	if c == nil {
-		c = &clock{since: now()}
-		r.clocks[fiber] = c
+		c = &stretch{since: clock.Now()}
+		r.stretches[fiber] = c
 	}
 	return c
 }
@@ -60,7 +64,7 @@ func (r *ring) timesOf(name string) *TaskTime {
 
 // charge adds the time since the last change to the task of the fiber, which was in that state until now.
 // The ring's lock must be held.
-func (r *ring) charge(c *clock, state State, at instant) {
+func (r *ring) charge(c *stretch, state State, at clock.Instant) {
 	took := time.Duration(at - c.since)
 	c.since = at
 	if !c.inTask {

@@ -16,7 +16,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // slice is an event of a trace, with times in nanoseconds.
@@ -200,7 +200,7 @@ func TestTraceOfNamedTasks(t *testing.T) {
 		r := sched.NewRecorder(1 << 10)
 		s, err := sched.New(sched.Config{Workers: 1, Backend: b, Recorder: r})
 		require.NoError(t, err)
-		c := mixed.NewChannel[int](0)
+		c := fibersync.NewChannel[int](0)
 		require.NoError(t, s.Enqueue(sched.Task{Name: "taker", Func: func() {
 			c.Receive()
 			sched.AddMark("half way")
@@ -253,14 +253,14 @@ func TestTraceOfNamedTasks(t *testing.T) {
 				case where.pid == 2 && (e.Name == "Yielded" || e.Name == "Waiting"):
 					call, channel, _ := strings.Cut(e.Args["waits by"], " of the channel")
 					waits[e.Args["task"]+" "+e.Name+" by "+call] = true
-					require.Equal(t, strings.HasPrefix(call, "mixed."), channel != "", "%v", e.Args)
+					require.Equal(t, strings.HasPrefix(call, "fibersync."), channel != "", "%v", e.Args)
 				}
 			}
 		}
 		require.Equal(t, 1, marks)
 		require.Positive(t, arrows)
 		require.Len(t, ends, arrows/2, "each arrow has two ends")
-		require.True(t, waits["taker Yielded by mixed.(*Channel).Receive"], "%v", waits)
+		require.True(t, waits["taker Yielded by fibersync.(*Channel).Receive"], "%v", waits)
 		require.True(t, waits["giver Waiting by sched.Sleep"], "%v", waits)
 
 		times := r.TaskTimes()

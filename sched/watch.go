@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"fiberlab/internal/clock"
 )
 
 // pollsByPatience is how often one looks within the patience, where no news come.
@@ -18,7 +20,7 @@ const (
 // watchUnbind reports a deadlock to w, a single-threaded worker that shuts down, until
 // unbound is closed. A worker that has something to run after all is not disturbed.
 func (w *Worker) watchUnbind(unbound <-chan struct{}) {
-	o := lookout{s: w.scheduler, only: w, patience: instant(w.scheduler.cfg.Patience)}
+	o := lookout{s: w.scheduler, only: w, patience: clock.Instant(w.scheduler.cfg.Patience)}
 	for {
 		v := o.s.survey(w)
 		deadlock, again := o.look(v)
@@ -39,7 +41,7 @@ func (w *Worker) giveUp(deadlock *Deadlock, then survey) bool {
 	q := &w.work
 	q.lock()
 	defer q.unlock()
-	if !q.shutdown || !q.fibers.empty() {
+	if !q.shutdown || !q.fibers.Empty() {
 		return false
 	}
 	q.stuck = deadlock
@@ -49,7 +51,7 @@ func (w *Worker) giveUp(deadlock *Deadlock, then survey) bool {
 
 // watch reports each deadlock to Config.Deadlocked until the scheduler is closed.
 func (s *Scheduler) watch() {
-	o := lookout{s: s, patience: instant(s.cfg.Watchdog)}
+	o := lookout{s: s, patience: clock.Instant(s.cfg.Watchdog)}
 	var told survey
 	for {
 		v := s.survey(nil)
@@ -72,7 +74,7 @@ func reportDeadlock(d *Deadlock) { fmt.Fprintln(os.Stderr, "fiberlab:", d) }
 
 // pause waits for a part of the patience, or for limit if that is less and not negative. It
 // returns false, at once, when over is closed.
-func pause(patience instant, limit time.Duration, over <-chan struct{}) bool {
+func pause(patience clock.Instant, limit time.Duration, over <-chan struct{}) bool {
 	d := min(max(time.Duration(patience)/pollsByPatience, shortestPoll), longestPoll)
 	if limit >= 0 {
 		d = min(d, limit)

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
+	"fiberlab/internal/queue"
 )
 
 // mode is how a worker comes by its thread.
@@ -47,10 +49,10 @@ type Worker struct {
 	done     chan struct{} // closed when a multi-threaded worker's thread is through
 
 	// Only the worker's own thread uses these.
-	loot   queue[job]     // on its way from a victim: empty between two attempts to steal
-	spared bool           // the last attempt has left tasks to one who was just being woken
-	turn   int            // goes round the workers
-	ended  []*fiber.Fiber // have ended, and wait to be closed; see reap
+	loot   queue.Queue[job] // on its way from a victim: empty between two attempts to steal
+	spared bool             // the last attempt has left tasks to one who was just being woken
+	turn   int              // goes round the workers
+	ended  []*fiber.Fiber   // have ended, and wait to be closed; see reap
 	random *rand.Rand
 
 	// These, too, with the lock held.
@@ -78,13 +80,13 @@ func (w *Worker) Stats() WorkerStats {
 // of the worker's fibers.
 type work struct {
 	workLock
-	tasks   queue[job]    // not begun; idle workers may steal these
-	pinned  queue[job]    // not begun, SameThread
-	fibers  queue[*Fiber] // Queued
-	waiting waitingFibers // Waiting, by deadline
-	idle    []*Fiber      // Idle; the one that ran last is taken first
-	all     []*Fiber      // every one that is not ended
-	blocked int           // how many are Yielded, Waiting or, after that, Queued
+	tasks   queue.Queue[job]    // not begun; idle workers may steal these
+	pinned  queue.Queue[job]    // not begun, SameThread
+	fibers  queue.Queue[*Fiber] // Queued
+	waiting waitingFibers       // Waiting, by deadline
+	idle    []*Fiber            // Idle; the one that ran last is taken first
+	all     []*Fiber            // every one that is not ended
+	blocked int                 // how many are Yielded, Waiting or, after that, Queued
 
 	resumed  int       // fibers resumed since the last task was begun
 	begun    int       // tasks begun since some were last taken from the inbox
@@ -110,7 +112,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		scheduler: s,
 		recording: s.cfg.Recorder.forWorker(id),
 		done:      make(chan struct{}),
-		random:    rand.New(rand.NewPCG(uint64(now()), uint64(id))),
+		random:    rand.New(rand.NewPCG(uint64(clock.Now()), uint64(id))),
 	}
 }
 
@@ -123,7 +125,7 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	w.work.lock()
 	w.current = w.main
 	w.work.all = append(w.work.all, w.main)
-	w.work.counts.since = now()
+	w.work.counts.since = clock.Now()
 	w.work.unlock()
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 	"fiberlab/stack"
 	"fiberlab/tests/trapbody"
 )
@@ -163,7 +163,7 @@ func TestGuardPagesOfAScheduler(t *testing.T) {
 		require.NoError(t, err)
 		// The first of two tasks may run on the thread's own stack; while it waits, the other cannot.
 		sizes := make(chan uintptr, 2)
-		met := mixed.NewBarrier(2)
+		met := fibersync.NewBarrier(2)
 		for range 2 {
 			s.Enqueue(sched.Task{Func: func() {
 				met.Wait()

@@ -10,7 +10,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
 
@@ -20,17 +20,17 @@ func TestMixedAsyncRunsBesideTheCaller(t *testing.T) {
 		for range 4 {
 			c.start(func() {
 				mine := sched.Get()
-				answer := mixed.Async(func() (int, error) {
+				answer := fibersync.Async(func() (int, error) {
 					assert.Same(c.t, mine, sched.Get())
 					pause()
 					return 6, nil
 				})
-				twice := mixed.Then(answer, func(v int, err error) (string, error) {
+				twice := fibersync.Then(answer, func(v int, err error) (string, error) {
 					assert.NoError(c.t, err)
 					assert.Same(c.t, mine, sched.Get())
 					return string(rune('0' + v)), errFuture
 				})
-				caught := mixed.Then(twice, func(v string, err error) (string, error) {
+				caught := fibersync.Then(twice, func(v string, err error) (string, error) {
 					assert.ErrorIs(c.t, err, errFuture)
 					return v + "!", nil
 				})
@@ -39,7 +39,7 @@ func TestMixedAsyncRunsBesideTheCaller(t *testing.T) {
 				assert.Equal(c.t, "6!", text)
 				_, err = twice.Get()
 				assert.ErrorIs(c.t, err, errFuture)
-				late := mixed.Then(answer, func(v int, _ error) (int, error) { return v + 1, nil })
+				late := fibersync.Then(answer, func(v int, _ error) (int, error) { return v + 1, nil })
 				v, err := late.Get()
 				assert.NoError(c.t, err)
 				assert.Equal(c.t, 7, v)
@@ -52,8 +52,8 @@ func TestMixedAsyncRunsBesideTheCaller(t *testing.T) {
 func TestMixedThenMayBlock(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
-			var first, second mixed.Promise[int]
-			sum := mixed.Then(first.Future(), func(v int, _ error) (int, error) {
+			var first, second fibersync.Promise[int]
+			sum := fibersync.Then(first.Future(), func(v int, _ error) (int, error) {
 				w, err := second.Future().Get()
 				return v + w, err
 			})
@@ -73,9 +73,9 @@ func TestMixedAsyncPanicsAsATask(t *testing.T) {
 		cfg.Panicked = func(value any, _ []byte) { values.add(value) }
 		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			perform(t, s, func() {
-				f := mixed.Async(func() (int, error) { panic("on purpose") })
+				f := fibersync.Async(func() (int, error) { panic("on purpose") })
 				_, err := f.Get()
-				assert.ErrorIs(t, err, mixed.ErrUnfinished)
+				assert.ErrorIs(t, err, fibersync.ErrUnfinished)
 			})
 		})
 		assert.Equal(t, []any{"on purpose"}, values.all())
@@ -84,12 +84,12 @@ func TestMixedAsyncPanicsAsATask(t *testing.T) {
 
 func TestMixedAsyncGoexitOnAGoroutine(t *testing.T) {
 	noLeaks(t)
-	f := mixed.Async(func() (int, error) {
+	f := fibersync.Async(func() (int, error) {
 		runtime.Goexit()
 		return 1, nil
 	})
 	_, err := f.Get()
-	require.ErrorIs(t, err, mixed.ErrUnfinished)
+	require.ErrorIs(t, err, fibersync.ErrUnfinished)
 }
 
 // helpless is a party whose scheduler starts nothing.
@@ -111,7 +111,7 @@ func asHelpless(t *testing.T, f func()) {
 // If nothing can be started, the future says so.
 func TestMixedAsyncWithoutAScheduler(t *testing.T) {
 	asHelpless(t, func() {
-		_, err := mixed.Async(func() (int, error) { return 1, nil }).Get()
+		_, err := fibersync.Async(func() (int, error) { return 1, nil }).Get()
 		assert.ErrorIs(t, err, errHelpless)
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // condBarrier is a barrier as one makes it of Go's sync.
@@ -45,7 +45,7 @@ func BenchmarkBarrier(b *testing.B) {
 		together(body, body, body, body)
 	}
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-		bench(b, together, mixed.NewBarrier(parties).Wait)
+		bench(b, together, fibersync.NewBarrier(parties).Wait)
 	})
 	benchRival(b, func(b *testing.B, together func(bodies ...func())) {
 		barrier := &condBarrier{parties: parties}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedBarrierGivesPlacesInTheOrderOfComing(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 6
-		b := mixed.NewBarrier(parties)
+		b := fibersync.NewBarrier(parties)
 		for range 3 {
 			lineUp(c, parties-1, context.Background(), func(i int, ctx context.Context) {
 				place, err := b.WaitContext(ctx)
@@ -31,7 +31,7 @@ func TestMixedBarrierGivesPlacesInTheOrderOfComing(t *testing.T) {
 func TestMixedBarrierDoesNotCountWhoGivesUp(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 5
-		b, gone := mixed.NewBarrier(parties), newLatch(1)
+		b, gone := fibersync.NewBarrier(parties), newLatch(1)
 		come := func(n, place int) {
 			lineUp(c, n, context.Background(), func(i int, ctx context.Context) {
 				got, err := b.WaitContext(ctx)
@@ -69,7 +69,7 @@ func TestMixedBarrierModel(t *testing.T) {
 		const parties, phases = 8, 30
 		rng := newRand(c.t)
 		for range scaled(3, 1) {
-			b := mixed.NewBarrier(parties)
+			b := fibersync.NewBarrier(parties)
 			var clock atomic.Int64
 			var visits [parties][phases]barrierVisit
 			startParties(c, rng, parties, func(me int, rng *rand.Rand) {
@@ -110,7 +110,7 @@ func TestMixedBarrierServesMoreThanItsParties(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 4
 		phases := int64(scaled(200, 40))
-		b := mixed.NewBarrier(parties)
+		b := fibersync.NewBarrier(parties)
 		var waits atomic.Int64
 		var places [parties]atomic.Int64
 		for range 2 * parties {
@@ -128,11 +128,11 @@ func TestMixedBarrierServesMoreThanItsParties(t *testing.T) {
 }
 
 func TestMixedBarrierMisuse(t *testing.T) {
-	panicsWith(t, mixed.ErrNoParties, func() { mixed.NewBarrier(0) })
-	panicsWith(t, mixed.ErrNoParties, func() { mixed.NewBarrier(-1) })
-	var zero mixed.Barrier
-	panicsWith(t, mixed.ErrNoParties, func() { zero.Wait() })
-	alone := mixed.NewBarrier(1)
+	panicsWith(t, fibersync.ErrNoParties, func() { fibersync.NewBarrier(0) })
+	panicsWith(t, fibersync.ErrNoParties, func() { fibersync.NewBarrier(-1) })
+	var zero fibersync.Barrier
+	panicsWith(t, fibersync.ErrNoParties, func() { zero.Wait() })
+	alone := fibersync.NewBarrier(1)
 	assert.Zero(t, alone.Wait())
 	assert.Zero(t, alone.Wait())
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // The primitives in bubbles, between goroutines. What one bubble has waited by comes to the next,
@@ -79,15 +79,15 @@ func waitInVain(t *testing.T, prepare contextCase) {
 func TestMixedInBubblesWithoutAContext(t *testing.T) {
 	for range 4 {
 		synctest.Test(t, func(*testing.T) {
-			var m mixed.Mutex
-			var e mixed.Event
-			ch := mixed.NewChannel[int](0)
+			var m fibersync.Mutex
+			var e fibersync.Event
+			ch := fibersync.NewChannel[int](0)
 			m.Lock()
-			var all mixed.WaitGroup
+			var all fibersync.WaitGroup
 			all.Go(func() { m.Lock() })
 			all.Go(e.Wait)
 			all.Go(func() { ch.Send(1) })
-			all.Go(func() { mixed.WaitAny(mixed.NewEvent(mixed.AutoReset, false), &e) })
+			all.Go(func() { fibersync.WaitAny(fibersync.NewEvent(fibersync.AutoReset, false), &e) })
 			synctest.Wait()
 			e.Signal()
 			e.Signal()
@@ -95,8 +95,8 @@ func TestMixedInBubblesWithoutAContext(t *testing.T) {
 			m.Unlock()
 			all.Wait()
 		})
-		var outside mixed.WaitGroup
-		ch := mixed.NewChannel[int](0)
+		var outside fibersync.WaitGroup
+		ch := fibersync.NewChannel[int](0)
 		outside.Go(func() { ch.Send(1) })
 		ch.Receive()
 		outside.Wait()
@@ -110,7 +110,7 @@ func TestMixedInBubblesCallIsWaitedForOnce(t *testing.T) {
 		end := make(chan struct{})
 		begun := time.Now()
 		go func() {
-			_, err := mixed.CallContext(context.Background(), func() (int, error) { <-end; return 0, nil })
+			_, err := fibersync.CallContext(context.Background(), func() (int, error) { <-end; return 0, nil })
 			assert.NoError(t, err)
 		}()
 		synctest.Wait()

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkBlockingCall is a call of an empty function elsewhere. The rivals start a goroutine
@@ -15,7 +15,7 @@ func BenchmarkBlockingCall(b *testing.B) {
 		b.ReportAllocs()
 		together(func() {
 			for range b.N {
-				mixed.BlockingCall(func() {})
+				fibersync.BlockingCall(func() {})
 			}
 		})
 	})

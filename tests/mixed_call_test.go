@@ -13,7 +13,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // Every call blocks its thread until a task has run; with one worker there is no
@@ -24,7 +24,7 @@ func TestMixedBlockingCallLeavesTheWorkerToOthers(t *testing.T) {
 		for range 10 {
 			c.start(func() {
 				ended := false
-				mixed.BlockingCall(func() {
+				fibersync.BlockingCall(func() {
 					<-release
 					ended = true
 				})
@@ -41,7 +41,7 @@ func TestMixedCallReturnsWhatTheFunctionDoes(t *testing.T) {
 		for range 4 {
 			c.start(func() {
 				me, isFiber := fiber.Self(), sched.Current() != nil
-				v, err := mixed.Call(func() (int, error) {
+				v, err := fibersync.Call(func() (int, error) {
 					assert.Nil(c.t, sched.Current())
 					assert.Equal(c.t, isFiber, fiber.Self() != me)
 					return 42, errFuture
@@ -67,19 +67,19 @@ func TestMixedBlockingCallBelongsToTheScheduler(t *testing.T) {
 				over.done()
 			}}))
 			over.wait()
-			on, err := mixed.Async(asTask).Get()
+			on, err := fibersync.Async(asTask).Get()
 			assert.NoError(t, err)
 			assert.Same(t, s, on)
-			on, err = mixed.CallContext(context.Background(), asTask)
+			on, err = fibersync.CallContext(context.Background(), asTask)
 			assert.NoError(t, err)
 			assert.Same(t, s, on, "a call inside of a call")
 			err = s.Enqueue(sched.Task{Func: func() {}, Flags: sched.SameThread})
 			assert.ErrorIs(t, err, sched.ErrNotBound)
 		}
 		perform(t, s, func() {
-			mixed.BlockingCall(call)
+			fibersync.BlockingCall(call)
 			panics := recovered(func() {
-				mixed.BlockingCall(func() {
+				fibersync.BlockingCall(func() {
 					call()
 					panic(errFuture)
 				})
@@ -98,7 +98,7 @@ func TestMixedBlockingCallStartsTasksWhileItsSchedulerCloses(t *testing.T) {
 		release, ended := make(chan struct{}), newLatch(1)
 		begun := newLatch(1)
 		schedule(t, s, func() {
-			mixed.BlockingCall(func() {
+			fibersync.BlockingCall(func() {
 				begun.done()
 				<-release
 				schedule(t, s, ended.done)
@@ -126,7 +126,7 @@ func TestMixedBlockingCallsAreBounded(t *testing.T) {
 			for range 10 {
 				schedule(t, s, func() {
 					defer over.done()
-					mixed.BlockingCall(func() {
+					fibersync.BlockingCall(func() {
 						defer running.Add(-1)
 						n := running.Add(1)
 						assert.LessOrEqual(t, n, int64(most))
@@ -134,7 +134,7 @@ func TestMixedBlockingCallsAreBounded(t *testing.T) {
 							close(release)
 						}
 						<-release
-						mixed.BlockingCall(func() {}) // inside of a call, it needs no turn of its own
+						fibersync.BlockingCall(func() {}) // inside of a call, it needs no turn of its own
 					})
 				})
 			}
@@ -146,7 +146,7 @@ func TestMixedBlockingCallsAreBounded(t *testing.T) {
 				end := make(chan struct{})
 				for range most {
 					schedule(t, s, func() {
-						mixed.BlockingCall(func() {
+						fibersync.BlockingCall(func() {
 							held.done()
 							<-end
 						})
@@ -158,7 +158,7 @@ func TestMixedBlockingCallsAreBounded(t *testing.T) {
 					waits.inLine.wait()
 					cancel()
 				}()
-				err := mixed.BlockingCallContext(waits, func() { assert.Fail(t, "one call too many has begun") })
+				err := fibersync.BlockingCallContext(waits, func() { assert.Fail(t, "one call too many has begun") })
 				assert.ErrorIs(t, err, context.Canceled)
 				close(end)
 			})
@@ -177,7 +177,7 @@ func recovered(f func()) (value any) {
 func requirePanic(t *testing.T, want, value any) {
 	t.Helper()
 	err, _ := value.(error)
-	var p *mixed.PanicError
+	var p *fibersync.PanicError
 	if assert.ErrorAs(t, err, &p, "not a panic from elsewhere: %v", value) {
 		assert.Equal(t, want, p.Value)
 		assert.Contains(t, string(p.Stack), "tests.panicWith")
@@ -190,14 +190,14 @@ func TestMixedBlockingCallPassesPanicsOn(t *testing.T) {
 		for i := range 4 {
 			c.start(func() {
 				isFiber := sched.Current() != nil
-				value := recovered(func() { mixed.BlockingCall(func() { panicWith(i) }) })
+				value := recovered(func() { fibersync.BlockingCall(func() { panicWith(i) }) })
 				if isFiber {
 					requirePanic(c.t, i, value)
 				} else {
 					assert.Equal(c.t, i, value)
 				}
 				value = recovered(func() {
-					_, _ = mixed.CallContext(context.Background(), func() (int, error) {
+					_, _ = fibersync.CallContext(context.Background(), func() (int, error) {
 						panicWith(errFuture)
 						return 0, nil
 					})
@@ -213,9 +213,9 @@ func TestMixedBlockingCallReportsGoexit(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.task(func() {
 			if sched.Current() != nil {
-				panicsWith(c.t, mixed.ErrGoexit, func() { mixed.BlockingCall(runtime.Goexit) })
+				panicsWith(c.t, fibersync.ErrGoexit, func() { fibersync.BlockingCall(runtime.Goexit) })
 			}
-			panicsWith(c.t, mixed.ErrGoexit, func() { _ = mixed.BlockingCallContext(context.Background(), runtime.Goexit) })
+			panicsWith(c.t, fibersync.ErrGoexit, func() { _ = fibersync.BlockingCallContext(context.Background(), runtime.Goexit) })
 		})
 	})
 }
@@ -226,18 +226,18 @@ func TestMixedBlockingCallContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		ctx, cancel := context.WithCancel(context.Background())
 		release := make(chan struct{})
-		late, begun, ended := mixed.NewLatch(5), mixed.NewLatch(5), mixed.NewLatch(5)
+		late, begun, ended := fibersync.NewLatch(5), fibersync.NewLatch(5), fibersync.NewLatch(5)
 		for i := range 10 {
 			c.start(func() {
 				if i%2 == 0 {
 					short, stop := context.WithTimeout(ctx, time.Millisecond)
 					defer stop()
-					err := mixed.BlockingCallContext(short, func() { <-release })
+					err := fibersync.BlockingCallContext(short, func() { <-release })
 					assert.Equal(c.t, context.DeadlineExceeded, err)
 					late.CountDown()
 					return
 				}
-				v, err := mixed.CallContext(ctx, func() (int, error) {
+				v, err := fibersync.CallContext(ctx, func() (int, error) {
 					begun.CountDown()
 					<-release
 					ended.CountDown()
@@ -253,7 +253,7 @@ func TestMixedBlockingCallContext(t *testing.T) {
 		c.wait()
 		close(release)
 		ended.Wait() // they have run on all the same
-		err := mixed.BlockingCallContext(ctx, func() { assert.Fail(c.t, "called after its context was over") })
+		err := fibersync.BlockingCallContext(ctx, func() { assert.Fail(c.t, "called after its context was over") })
 		assert.Equal(c.t, context.Canceled, err)
 	})
 }
@@ -265,7 +265,7 @@ func TestMixedCallStormOfCancelsAndReturns(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			for range 6 {
 				c.start(func() {
-					v, err := mixed.CallContext(ctx, func() (int, error) {
+					v, err := fibersync.CallContext(ctx, func() (int, error) {
 						runtime.Gosched()
 						return 1, nil
 					})
@@ -288,7 +288,7 @@ func TestMixedBlockingCallIsNoDeadlock(t *testing.T) {
 	eachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		cfg.Patience = time.Millisecond
 		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			schedule(t, s, func() { mixed.BlockingCall(func() { time.Sleep(5 * cfg.Patience) }) })
+			schedule(t, s, func() { fibersync.BlockingCall(func() { time.Sleep(5 * cfg.Patience) }) })
 		})
 	})
 }
@@ -297,7 +297,7 @@ func TestMixedBlockingCallIsNoDeadlock(t *testing.T) {
 var childCallPanics = newTaskCrash("abandoned call panics", func() {
 	ctx, cancel := context.WithCancel(context.Background())
 	abandoned := make(chan struct{})
-	err := mixed.BlockingCallContext(ctx, func() {
+	err := fibersync.BlockingCallContext(ctx, func() {
 		cancel()
 		<-abandoned
 		panicOnPurpose()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkChannel has one party send to another one. An op is one value. Without a capacity it is a
@@ -15,7 +15,7 @@ func BenchmarkChannel(b *testing.B) {
 	for _, capacity := range []int{0, 16, 128} {
 		b.Run(fmt.Sprintf("capacity=%d", capacity), func(b *testing.B) {
 			benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-				c := mixed.NewChannel[int](capacity)
+				c := fibersync.NewChannel[int](capacity)
 				b.ReportAllocs()
 				together(func() {
 					for i := range b.N {
@@ -44,7 +44,7 @@ func BenchmarkChannel(b *testing.B) {
 	}
 	b.Run("there-and-back", func(b *testing.B) {
 		benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-			there, back := mixed.NewChannel[int](0), mixed.NewChannel[int](0)
+			there, back := fibersync.NewChannel[int](0), fibersync.NewChannel[int](0)
 			b.ReportAllocs()
 			together(func() {
 				for i := range b.N {

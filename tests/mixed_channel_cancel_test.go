@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedChannelWaitsEndWithTheirContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		empty, full := mixed.NewChannel[int](0), mixed.NewChannel[int](1)
+		empty, full := fibersync.NewChannel[int](0), fibersync.NewChannel[int](1)
 		full.Send(1)
 		inVain(c, func(ctx context.Context) error { _, err := empty.ReceiveContext(ctx); return err })
 		ctx := inVain(c, func(ctx context.Context) error { return full.SendContext(ctx, 2) })
@@ -31,7 +31,7 @@ func TestMixedChannelStormOfCancels(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(40, 8) {
 			for capacity := range 2 {
-				ch := mixed.NewChannel[int](capacity)
+				ch := fibersync.NewChannel[int](capacity)
 				ctx, cancel := context.WithCancel(context.Background())
 				var sent, received, wrong atomic.Int64
 				for v := 1; v <= 3; v++ {

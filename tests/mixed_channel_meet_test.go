@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // Without a capacity a send and the receive of its value last until both have begun.
@@ -13,7 +13,7 @@ func TestMixedChannelWithoutCapacityIsARendezvous(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const pairs = 3
 		h := newHistory[string, rune](2 * pairs)
-		ch := mixed.NewChannel[rune](0)
+		ch := fibersync.NewChannel[rune](0)
 		each := scaled(30, 10)
 		for p := range pairs {
 			c.start(func() {

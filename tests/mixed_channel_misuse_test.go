@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedChannelTries(t *testing.T) {
-	ch := mixed.NewChannel[string](2)
+	ch := fibersync.NewChannel[string](2)
 	_, _, ready := ch.TryReceive()
 	assert.False(t, ready, "an empty channel")
 	assert.True(t, ch.TrySend("a"))
@@ -26,11 +26,11 @@ func TestMixedChannelTries(t *testing.T) {
 	assert.Equal(t, []any{"b", true, true}, []any{v, ok, ready})
 	v, ok, ready = ch.TryReceive()
 	assert.Equal(t, []any{"", false, true}, []any{v, ok, ready})
-	assert.False(t, new(mixed.Channel[int]).TrySend(1), "nobody is there to receive it")
+	assert.False(t, new(fibersync.Channel[int]).TrySend(1), "nobody is there to receive it")
 }
 
 func TestMixedChannelRangeCanBeLeft(t *testing.T) {
-	ch := mixed.NewChannel[int](4)
+	ch := fibersync.NewChannel[int](4)
 	for i := range 4 {
 		ch.Send(i)
 	}
@@ -43,18 +43,18 @@ func TestMixedChannelRangeCanBeLeft(t *testing.T) {
 }
 
 func TestMixedChannelMisuse(t *testing.T) {
-	panicsWith(t, mixed.ErrNegative, func() { mixed.NewChannel[int](-1) })
-	ch := mixed.NewChannel[int](1)
+	panicsWith(t, fibersync.ErrNegative, func() { fibersync.NewChannel[int](-1) })
+	ch := fibersync.NewChannel[int](1)
 	ch.Close()
-	panicsWith(t, mixed.ErrClosedChannel, ch.Close)
-	panicsWith(t, mixed.ErrClosedChannel, func() { ch.Send(1) })
-	panicsWith(t, mixed.ErrClosedChannel, func() { ch.TrySend(1) })
-	require.ErrorIs(t, ch.SendContext(context.Background(), 1), mixed.ErrClosedChannel)
-	var none *mixed.Channel[int]
+	panicsWith(t, fibersync.ErrClosedChannel, ch.Close)
+	panicsWith(t, fibersync.ErrClosedChannel, func() { ch.Send(1) })
+	panicsWith(t, fibersync.ErrClosedChannel, func() { ch.TrySend(1) })
+	require.ErrorIs(t, ch.SendContext(context.Background(), 1), fibersync.ErrClosedChannel)
+	var none *fibersync.Channel[int]
 	for _, f := range []func(){
 		func() { none.Send(1) }, func() { none.TrySend(1) }, func() { none.Receive() }, func() { none.TryReceive() },
 		none.Close, func() { none.Len() }, func() { none.Cap() },
 	} {
-		panicsWith(t, mixed.ErrNilChannel, f)
+		panicsWith(t, fibersync.ErrNilChannel, f)
 	}
 }

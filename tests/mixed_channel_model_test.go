@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // How much the channels of a history hold.
@@ -93,9 +93,9 @@ func TestMixedChannelHistoriesAreThoseOfQueues(t *testing.T) {
 		for range scaled(3, 1) {
 			const parties = 6
 			h := newHistory[channelOp, channelResult](parties)
-			var channels [2]*mixed.Channel[rune]
+			var channels [2]*fibersync.Channel[rune]
 			for i, capacity := range channelCapacities {
-				channels[i] = mixed.NewChannel[rune](capacity)
+				channels[i] = fibersync.NewChannel[rune](capacity)
 			}
 			for party := range parties {
 				r := rand.New(rand.NewPCG(random.Uint64(), 0))
@@ -126,7 +126,7 @@ func randomChannelOp(r *rand.Rand, first rune) channelOp {
 	return op
 }
 
-func (op channelOp) do(channels [2]*mixed.Channel[rune]) (out channelResult) {
+func (op channelOp) do(channels [2]*fibersync.Channel[rune]) (out channelResult) {
 	if len(op.cases) == 0 {
 		sent, _ := channelSends(channels[op.close].Close)
 		return channelResult{index: -1, closed: !sent}
@@ -136,7 +136,7 @@ func (op channelOp) do(channels [2]*mixed.Channel[rune]) (out channelResult) {
 	if len(op.cases) == 1 {
 		return op.cases[0].do(ctx, op.blocks, channels)
 	}
-	var cases []mixed.Case
+	var cases []fibersync.Case
 	for _, k := range op.cases {
 		if k.send {
 			cases = append(cases, channels[k.channel].OnSend(k.value, nil))
@@ -146,17 +146,17 @@ func (op channelOp) do(channels [2]*mixed.Channel[rune]) (out channelResult) {
 	}
 	var err error
 	if op.blocks {
-		out.index, err = mixed.Select(ctx, cases...)
+		out.index, err = fibersync.Select(ctx, cases...)
 	} else {
-		out.index, err = mixed.TrySelect(cases...)
+		out.index, err = fibersync.TrySelect(cases...)
 	}
 	out.late = errors.Is(err, context.DeadlineExceeded)
-	out.closed = out.closed || errors.Is(err, mixed.ErrClosedChannel)
+	out.closed = out.closed || errors.Is(err, fibersync.ErrClosedChannel)
 	return out
 }
 
 // do is the case by itself, by the methods of the channel.
-func (k channelCase) do(ctx context.Context, blocks bool, channels [2]*mixed.Channel[rune]) (out channelResult) {
+func (k channelCase) do(ctx context.Context, blocks bool, channels [2]*fibersync.Channel[rune]) (out channelResult) {
 	ch := channels[k.channel]
 	var err error
 	switch {
@@ -180,6 +180,6 @@ func (k channelCase) do(ctx context.Context, blocks bool, channels [2]*mixed.Cha
 		}
 	}
 	out.late = errors.Is(err, context.DeadlineExceeded)
-	out.closed = out.closed || errors.Is(err, mixed.ErrClosedChannel)
+	out.closed = out.closed || errors.Is(err, fibersync.ErrClosedChannel)
 	return out
 }

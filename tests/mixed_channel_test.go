@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // channelValue is a value that says who sent it, and as which of its values.
@@ -20,7 +20,7 @@ type channelValue struct{ sender, number int }
 func channelSends(send func()) (sent bool, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			if err, _ = problem.(error); !errors.Is(err, mixed.ErrClosedChannel) {
+			if err, _ = problem.(error); !errors.Is(err, fibersync.ErrClosedChannel) {
 				panic(problem)
 			}
 		}
@@ -36,7 +36,7 @@ func TestMixedChannelPassesEachValueOnceInOrder(t *testing.T) {
 		const senders, receivers = 4, 3
 		each := scaled(100, 20)
 		for _, capacity := range []int{0, 1, 7} {
-			ch := mixed.NewChannel[channelValue](capacity)
+			ch := fibersync.NewChannel[channelValue](capacity)
 			var got journal[channelValue]
 			var disorder, sending atomic.Int64
 			sending.Store(senders)
@@ -78,7 +78,7 @@ func TestMixedChannelServesInTheOrderOfComing(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		c := &company{t: t, s: s}
 		const waiters = 10
-		ch := mixed.NewChannel[int](0)
+		ch := fibersync.NewChannel[int](0)
 		var got [waiters]int
 		for i := range waiters {
 			c.start(func() { got[i], _ = ch.Receive() })
@@ -110,7 +110,7 @@ func TestMixedChannelServesInTheOrderOfComing(t *testing.T) {
 func TestMixedChannelReceiveMakesRoomForOneSender(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		c := &company{t: t, s: s}
-		ch := mixed.NewChannel[int](2)
+		ch := fibersync.NewChannel[int](2)
 		ch.Send(0)
 		ch.Send(1)
 		sent := 0
@@ -139,9 +139,9 @@ func TestMixedChannelReceiveMakesRoomForOneSender(t *testing.T) {
 func TestMixedChannelWakesOne(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const receivers = 6
-		ch := mixed.NewChannel[int](0)
+		ch := fibersync.NewChannel[int](0)
 		var woken atomic.Int64
-		seen := mixed.NewChannel[int](receivers)
+		seen := fibersync.NewChannel[int](receivers)
 		for range receivers {
 			c.start(func() {
 				if v, ok := ch.Receive(); ok {
@@ -166,7 +166,7 @@ func TestMixedChannelWakesOne(t *testing.T) {
 
 func TestMixedChannelCloseWakesAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		toReceive, toSend := mixed.NewChannel[int](3), mixed.NewChannel[int](1)
+		toReceive, toSend := fibersync.NewChannel[int](3), fibersync.NewChannel[int](1)
 		toSend.Send(1)
 		var received, sent atomic.Int64
 		for range 8 {
@@ -174,7 +174,7 @@ func TestMixedChannelCloseWakesAll(t *testing.T) {
 				if _, ok := toReceive.Receive(); ok {
 					received.Add(1)
 				}
-				if _, err := toReceive.ReceiveContext(context.Background()); !errors.Is(err, mixed.ErrClosedChannel) {
+				if _, err := toReceive.ReceiveContext(context.Background()); !errors.Is(err, fibersync.ErrClosedChannel) {
 					received.Add(1)
 				}
 			})
@@ -182,7 +182,7 @@ func TestMixedChannelCloseWakesAll(t *testing.T) {
 				if ok, _ := channelSends(func() { toSend.Send(2) }); ok {
 					sent.Add(1)
 				}
-				if err := toSend.SendContext(context.Background(), 2); !errors.Is(err, mixed.ErrClosedChannel) {
+				if err := toSend.SendContext(context.Background(), 2); !errors.Is(err, fibersync.ErrClosedChannel) {
 					sent.Add(1)
 				}
 			})

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // condition is one of this lab's or Go's.
@@ -19,7 +19,7 @@ type condition interface {
 // is one of the ten. The rival is sync.Cond on goroutines.
 func BenchmarkCond(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-		benchCond(b, together, func(l sync.Locker) condition { return mixed.NewCond(l) })
+		benchCond(b, together, func(l sync.Locker) condition { return fibersync.NewCond(l) })
 	})
 	benchRival(b, func(b *testing.B, together func(bodies ...func())) {
 		benchCond(b, together, func(l sync.Locker) condition { return sync.NewCond(l) })

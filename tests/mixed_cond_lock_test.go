@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
-	"fiberlab/sched/park"
+	"fiberlab/internal/debug"
+	"fiberlab/sched/fibersync"
 )
 
 // condLock is a lock whose owner says what happens when it is released.
@@ -23,7 +23,7 @@ func (l *condLock) Unlock() { l.unlock() }
 func TestMixedCondHearsWhoComesAtTheRelease(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		lock := &condLock{}
-		cond := mixed.NewCond(lock)
+		cond := fibersync.NewCond(lock)
 		lock.unlock = cond.Signal
 		c.start(cond.Wait)
 		c.wait()
@@ -35,7 +35,7 @@ func TestMixedCondLooksOnceMoreAtTheEnd(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
 			ready := false
-			cond := mixed.NewCond(&condLock{unlock: func() { ready = true }})
+			cond := fibersync.NewCond(&condLock{unlock: func() { ready = true }})
 			assert.True(c.t, cond.AwaitFor(0, func() bool { return ready }))
 			ready = false
 			over, cancel := context.WithCancel(context.Background())
@@ -54,7 +54,7 @@ var errHeld = errors.New("the lock is not held")
 func TestMixedCondSurvivesThePanicOfItsLock(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		lock := &condLock{unlock: func() { panic(errHeld) }}
-		cond := mixed.NewCond(lock)
+		cond := fibersync.NewCond(lock)
 		panicsWith(c.t, errHeld, cond.Wait)
 
 		wait := func(_ int, ctx context.Context) { assert.NoError(c.t, condWait(cond, ctx)) }
@@ -76,16 +76,16 @@ func (*toldLock) MustHold() { panic(errHeld) }
 
 func TestMixedCondMisuse(t *testing.T) {
 	always := func() bool { return true }
-	var zero mixed.Cond
+	var zero fibersync.Cond
 	zero.Signal()
 	zero.Broadcast()
-	panicsWith(t, mixed.ErrNoLock, zero.Wait)
-	panicsWith(t, mixed.ErrNoLock, func() { zero.Await(always) })
-	if park.Debug {
-		cond := mixed.NewCond(&toldLock{})
+	panicsWith(t, fibersync.ErrNoLock, zero.Wait)
+	panicsWith(t, fibersync.ErrNoLock, func() { zero.Await(always) })
+	if debug.On {
+		cond := fibersync.NewCond(&toldLock{})
 		panicsWith(t, errHeld, cond.Wait)
 		panicsWith(t, errHeld, func() { cond.Await(always) })
 	}
-	cond := mixed.NewCond(&condLock{})
+	cond := fibersync.NewCond(&condLock{})
 	panicsWith(t, errHeld, func() { cond.Await(func() bool { panic(errHeld) }) })
 }

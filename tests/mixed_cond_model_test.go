@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // condQueue is a bounded queue made of a lock and two conditions, each of which is
 // signalled once for each change.
 type condQueue struct {
 	mu              sync.Mutex
-	notFull, filled *mixed.Cond
+	notFull, filled *fibersync.Cond
 	values          []byte
 }
 
@@ -21,7 +21,7 @@ const condQueueSize = 2
 
 func newCondQueue() *condQueue {
 	q := &condQueue{}
-	q.notFull, q.filled = mixed.NewCond(&q.mu), mixed.NewCond(&q.mu)
+	q.notFull, q.filled = fibersync.NewCond(&q.mu), fibersync.NewCond(&q.mu)
 	return q
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // Some who want a value give up at any time, and put back what they got; the values are
@@ -15,7 +15,7 @@ import (
 func TestMixedCondStormOfCancelsAndSignals(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(50, 10) {
-			cond, values := mixed.NewCond(&sync.Mutex{}), 0
+			cond, values := fibersync.NewCond(&sync.Mutex{}), 0
 			put := func() {
 				locked(cond.L, func() { values++ })
 				cond.Signal()

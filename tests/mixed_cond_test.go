@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // locked calls f with l held.
@@ -20,7 +20,7 @@ func locked(l sync.Locker, f func()) {
 }
 
 // condWait is one bare wait.
-func condWait(cond *mixed.Cond, ctx context.Context) (err error) {
+func condWait(cond *fibersync.Cond, ctx context.Context) (err error) {
 	locked(cond.L, func() { err = cond.WaitContext(ctx) })
 	return err
 }
@@ -28,7 +28,7 @@ func condWait(cond *mixed.Cond, ctx context.Context) (err error) {
 func TestMixedCondSignalWakesInTheOrderOfComing(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
-		cond, woken := mixed.NewCond(&sync.Mutex{}), newRoll(waiters)
+		cond, woken := fibersync.NewCond(&sync.Mutex{}), newRoll(waiters)
 		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			assert.NoError(c.t, condWait(cond, ctx))
 			woken.report(i)
@@ -46,7 +46,7 @@ func TestMixedCondSignalWakesInTheOrderOfComing(t *testing.T) {
 func TestMixedCondSignalWakesExactlyOne(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, signals = 12, 5
-		cond, woken := mixed.NewCond(&sync.Mutex{}), newRoll(waiters)
+		cond, woken := fibersync.NewCond(&sync.Mutex{}), newRoll(waiters)
 		var gaveUp atomic.Int64
 		ctx, cancel := context.WithCancel(context.Background())
 		lineUp(c, waiters, ctx, func(i int, ctx context.Context) {
@@ -70,7 +70,7 @@ func TestMixedCondSignalWakesExactlyOne(t *testing.T) {
 func TestMixedCondBroadcastWakesAllWhoWait(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
-		cond, woken := mixed.NewCond(&sync.Mutex{}), newRoll(waiters)
+		cond, woken := fibersync.NewCond(&sync.Mutex{}), newRoll(waiters)
 		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			assert.NoError(c.t, condWait(cond, ctx))
 			woken.report(i)
@@ -84,7 +84,7 @@ func TestMixedCondBroadcastWakesAllWhoWait(t *testing.T) {
 // loop around the predicate does not wait at all.
 func TestMixedCondSignalBeforeWaitIsLost(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		cond, ready := mixed.NewCond(&sync.Mutex{}), false
+		cond, ready := fibersync.NewCond(&sync.Mutex{}), false
 		cond.Signal()
 		cond.Broadcast()
 		over, cancel := context.WithCancel(context.Background())
@@ -105,7 +105,7 @@ func TestMixedCondSignalBeforeWaitIsLost(t *testing.T) {
 func TestMixedCondWaitWithoutLoopIsFooled(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const consumers = 6
-		cond, values := mixed.NewCond(&sync.Mutex{}), 0
+		cond, values := fibersync.NewCond(&sync.Mutex{}), 0
 		var fooled, served atomic.Int64
 		lineUp(c, consumers, context.Background(), func(_ int, ctx context.Context) {
 			locked(cond.L, func() {

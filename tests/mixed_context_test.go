@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // contextCase makes something that has to be waited for. It returns a wait, and what makes it
@@ -18,47 +18,47 @@ type contextCase func() (wait func(ctx context.Context) error, grant func())
 
 var contextCases = map[string]contextCase{
 	"Latch": func() (func(context.Context) error, func()) {
-		l := mixed.NewLatch(1)
+		l := fibersync.NewLatch(1)
 		return l.WaitContext, l.CountDown
 	},
 	"Mutex": func() (func(context.Context) error, func()) {
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		m.Lock()
 		return func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }, m.Unlock
 	},
 	"RWMutex, writer": func() (func(context.Context) error, func()) {
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		m.RLock()
 		return func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }, m.RUnlock
 	},
 	"RWMutex, reader": func() (func(context.Context) error, func()) {
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		m.Lock()
 		return m.RLockContext, m.Unlock
 	},
 	"Semaphore": func() (func(context.Context) error, func()) {
-		var s = mixed.NewSemaphore(1)
+		var s = fibersync.NewSemaphore(1)
 		s.Acquire(1)
 		return func(ctx context.Context) error { return s.AcquireContext(ctx, 1) }, func() { s.Release(1) }
 	},
 	"Event": func() (func(context.Context) error, func()) {
-		var e mixed.Event
+		var e fibersync.Event
 		return e.WaitContext, e.Signal
 	},
 	"WaitAny": func() (func(context.Context) error, func()) {
-		var e mixed.Event
+		var e fibersync.Event
 		return func(ctx context.Context) error {
-			_, err := mixed.WaitAnyContext(ctx, &e)
+			_, err := fibersync.WaitAnyContext(ctx, &e)
 			return err
 		}, e.Signal
 	},
 	"WaitGroup": func() (func(context.Context) error, func()) {
-		var g mixed.WaitGroup
+		var g fibersync.WaitGroup
 		g.Add(1)
 		return g.WaitContext, g.Done
 	},
 	"Once": func() (func(context.Context) error, func()) {
-		var once mixed.Once
+		var once fibersync.Once
 		begun, finished := newLatch(1), newLatch(1)
 		go once.Do(func() {
 			begun.done()
@@ -68,48 +68,48 @@ var contextCases = map[string]contextCase{
 		return func(ctx context.Context) error { return once.DoContext(ctx, nil) }, finished.done
 	},
 	"Cond": func() (func(context.Context) error, func()) {
-		cond := mixed.NewCond(&sync.Mutex{})
+		cond := fibersync.NewCond(&sync.Mutex{})
 		return func(ctx context.Context) error { return condWait(cond, ctx) }, cond.Signal
 	},
 	"Barrier": func() (func(context.Context) error, func()) {
-		b := mixed.NewBarrier(2)
+		b := fibersync.NewBarrier(2)
 		return func(ctx context.Context) error {
 			_, err := b.WaitContext(ctx)
 			return err
 		}, func() { b.Wait() }
 	},
 	"Channel, receiver": func() (func(context.Context) error, func()) {
-		ch := mixed.NewChannel[int](0)
+		ch := fibersync.NewChannel[int](0)
 		return func(ctx context.Context) error {
 			_, err := ch.ReceiveContext(ctx)
 			return err
 		}, func() { ch.Send(1) }
 	},
 	"Channel, sender": func() (func(context.Context) error, func()) {
-		ch := mixed.NewChannel[int](0)
+		ch := fibersync.NewChannel[int](0)
 		return func(ctx context.Context) error { return ch.SendContext(ctx, 1) }, func() { ch.Receive() }
 	},
 	"Select": func() (func(context.Context) error, func()) {
-		ch := mixed.NewChannel[int](0)
+		ch := fibersync.NewChannel[int](0)
 		return func(ctx context.Context) error {
-			_, err := mixed.Select(ctx, ch.OnReceive(nil))
+			_, err := fibersync.Select(ctx, ch.OnReceive(nil))
 			return err
 		}, func() { ch.Send(1) }
 	},
 	"Future": func() (func(context.Context) error, func()) {
-		var p mixed.Promise[int]
+		var p fibersync.Promise[int]
 		return func(ctx context.Context) error {
 			_, err := p.Future().GetContext(ctx)
 			return err
 		}, func() { p.Set(1) }
 	},
 	"Ticket": func() (func(context.Context) error, func()) {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		first, second := q.Take(), q.Take()
 		return second.WaitContext, first.Done
 	},
 	"BoundedPool": func() (func(context.Context) error, func()) {
-		p := mixed.NewBoundedPool(1, mixed.Items[int]{})
+		p := fibersync.NewBoundedPool(1, fibersync.Items[int]{})
 		loan := p.Borrow()
 		return func(ctx context.Context) error {
 			_, err := p.BorrowContext(ctx)
@@ -137,7 +137,7 @@ func TestMixedContextThatIsNoneLeavesNobodyInLine(t *testing.T) {
 func TestMixedContextMustNotBeNil(t *testing.T) {
 	for name, prepare := range contextCases {
 		wait, _ := prepare()
-		t.Run(name, func(t *testing.T) { panicsWith(t, mixed.ErrNoContext, func() { _ = wait(nil) }) })
+		t.Run(name, func(t *testing.T) { panicsWith(t, fibersync.ErrNoContext, func() { _ = wait(nil) }) })
 	}
 }
 
@@ -179,7 +179,7 @@ func TestMixedContextIsOverWhenTheWaitIs(t *testing.T) {
 		end := make(chan struct{})
 		return func(ctx context.Context) error {
 			defer close(end)
-			return mixed.BlockingCallContext(ctx, func() { <-end })
+			return fibersync.BlockingCallContext(ctx, func() { <-end })
 		}, func() {}
 	}
 	eachCompany(t, func(c *company) {

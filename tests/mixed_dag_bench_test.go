@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkDAG runs a graph of ten nodes that do next to nothing: one, eight after it, and one after these.
@@ -14,9 +14,9 @@ import (
 func BenchmarkDAG(b *testing.B) {
 	const width = 8
 	benchCompany(b, func(b *testing.B, together func(...func())) {
-		var declare mixed.DAGBuilder[*[width]int]
+		var declare fibersync.DAGBuilder[*[width]int]
 		root := declare.Node(func(*[width]int) {})
-		var fan []mixed.NodeID
+		var fan []fibersync.NodeID
 		for i := range width {
 			fan = append(fan, declare.Node(func(v *[width]int) { v[i]++ }, root))
 		}

@@ -10,7 +10,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedDAGPanicOfANodeIsTheRuns(t *testing.T) {
@@ -26,7 +26,7 @@ func TestMixedDAGPanicOfANodeIsTheRuns(t *testing.T) {
 				failure := dagPanic(func() { d.Run(v) })
 				assert.ErrorIs(c.t, failure, errDAGNode)
 				assert.ErrorContains(c.t, failure, "randomDAG")
-				if stack := (*mixed.PanicError)(nil); assert.ErrorAs(c.t, failure, &stack) {
+				if stack := (*fibersync.PanicError)(nil); assert.ErrorAs(c.t, failure, &stack) {
 					assert.Contains(c.t, string(stack.Stack), "visit")
 				}
 				v.check(c.t)
@@ -45,7 +45,7 @@ func TestMixedDAGPanicOfANodeIsTheRuns(t *testing.T) {
 
 func TestMixedDAGBeginsNothingAfterAPanic(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
-		var b mixed.DAGBuilder[int]
+		var b fibersync.DAGBuilder[int]
 		var failed, after bool
 		b.Node(func(int) {
 			failed = true
@@ -73,7 +73,7 @@ func dagPanic(f func()) (failure error) {
 
 func TestMixedDAGNodeThatCallsGoexit(t *testing.T) {
 	caller := fiber.Self()
-	var b mixed.DAGBuilder[int]
+	var b fibersync.DAGBuilder[int]
 	for range 4 {
 		b.Node(func(int) {
 			if fiber.Self() != caller {
@@ -83,7 +83,7 @@ func TestMixedDAGNodeThatCallsGoexit(t *testing.T) {
 	}
 	d, err := b.Build()
 	require.NoError(t, err)
-	assert.ErrorIs(t, dagPanic(func() { d.Run(0) }), mixed.ErrGoexit)
+	assert.ErrorIs(t, dagPanic(func() { d.Run(0) }), fibersync.ErrGoexit)
 
 	ended := make(chan bool)
 	go func() {
@@ -97,23 +97,23 @@ func TestMixedDAGNodeThatCallsGoexit(t *testing.T) {
 func TestMixedDAGBuildRefuses(t *testing.T) {
 	nop := func(int) {}
 	for name, x := range map[string]struct {
-		declare func(b *mixed.DAGBuilder[int])
+		declare func(b *fibersync.DAGBuilder[int])
 		want    error
 		names   []string
 	}{
-		"nothing":       {func(*mixed.DAGBuilder[int]) {}, mixed.ErrNoNodes, nil},
-		"no function":   {func(b *mixed.DAGBuilder[int]) { b.Node(nop); b.Node(nil) }, mixed.ErrNilFunc, []string{"node 1"}},
-		"unknown":       {func(b *mixed.DAGBuilder[int]) { b.Node(nop, 0, 7) }, mixed.ErrUnknownNode, []string{"node 0", "node 7"}},
-		"negative":      {func(b *mixed.DAGBuilder[int]) { b.Node(nop, -1) }, mixed.ErrUnknownNode, []string{"node 0", "node -1"}},
-		"itself":        {func(b *mixed.DAGBuilder[int]) { b.Node(nop); b.Node(nop, 1) }, mixed.ErrCycle, []string{"node 1", "TestMixedDAGBuildRefuses"}},
-		"a small cycle": {func(b *mixed.DAGBuilder[int]) { b.Node(nop, 1); b.Node(nop, 0) }, mixed.ErrCycle, []string{"node 0", "node 1"}},
-		"a cycle between others": {func(b *mixed.DAGBuilder[int]) {
+		"nothing":       {func(*fibersync.DAGBuilder[int]) {}, fibersync.ErrNoNodes, nil},
+		"no function":   {func(b *fibersync.DAGBuilder[int]) { b.Node(nop); b.Node(nil) }, fibersync.ErrNilFunc, []string{"node 1"}},
+		"unknown":       {func(b *fibersync.DAGBuilder[int]) { b.Node(nop, 0, 7) }, fibersync.ErrUnknownNode, []string{"node 0", "node 7"}},
+		"negative":      {func(b *fibersync.DAGBuilder[int]) { b.Node(nop, -1) }, fibersync.ErrUnknownNode, []string{"node 0", "node -1"}},
+		"itself":        {func(b *fibersync.DAGBuilder[int]) { b.Node(nop); b.Node(nop, 1) }, fibersync.ErrCycle, []string{"node 1", "TestMixedDAGBuildRefuses"}},
+		"a small cycle": {func(b *fibersync.DAGBuilder[int]) { b.Node(nop, 1); b.Node(nop, 0) }, fibersync.ErrCycle, []string{"node 0", "node 1"}},
+		"a cycle between others": {func(b *fibersync.DAGBuilder[int]) {
 			b.After(b.Node(nop, b.Node(nop)), 3)     // 1 after 0 and 3
 			b.Node(nop, b.Node(nop, b.Node(nop, 1))) // 2 after 1, 3 after 2, 4 after 3
-		}, mixed.ErrCycle, []string{"node 1", "node 2", "node 3"}},
+		}, fibersync.ErrCycle, []string{"node 1", "node 2", "node 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var b mixed.DAGBuilder[int]
+			var b fibersync.DAGBuilder[int]
 			x.declare(&b)
 			d, err := b.Build()
 			assert.Nil(t, d)
@@ -121,11 +121,11 @@ func TestMixedDAGBuildRefuses(t *testing.T) {
 			for _, one := range x.names {
 				assert.ErrorContains(t, err, one)
 			}
-			if errors.Is(err, mixed.ErrCycle) {
+			if errors.Is(err, fibersync.ErrCycle) {
 				assert.NotContains(t, err.Error(), "node 4", "it lies on no cycle")
 			}
 		})
 	}
-	var b mixed.DAGBuilder[int]
-	panicsWith(t, mixed.ErrUnknownNode, func() { b.After(0, 0) })
+	var b fibersync.DAGBuilder[int]
+	panicsWith(t, fibersync.ErrUnknownNode, func() { b.After(0, 0) })
 }

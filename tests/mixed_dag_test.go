@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // dagVisits is the data of a run: what its nodes have done. Each knows who comes before it.
@@ -66,16 +66,16 @@ func (v *dagVisits) check(t *testing.T) int {
 
 // randomDAG is a graph of n nodes, declared partly forwards and partly backwards, and whom each comes
 // after.
-func randomDAG(t *testing.T, rng *rand.Rand, n int) (*mixed.DAG[*dagVisits], [][]int) {
-	var b mixed.DAGBuilder[*dagVisits]
+func randomDAG(t *testing.T, rng *rand.Rand, n int) (*fibersync.DAG[*dagVisits], [][]int) {
+	var b fibersync.DAGBuilder[*dagVisits]
 	order, before := rng.Perm(n), make([][]int, n)
 	density := rng.Float64() / 2
 	for i := range n {
-		var after []mixed.NodeID
+		var after []fibersync.NodeID
 		for j := range n {
 			if order[j] < order[i] && rng.Float64() < density {
 				before[i] = append(before[i], j)
-				after = append(after, mixed.NodeID(j))
+				after = append(after, fibersync.NodeID(j))
 			}
 		}
 		cut := rng.IntN(len(after) + 1)
@@ -140,7 +140,7 @@ func TestMixedDAGBeginsNothingOnceItsContextIsOver(t *testing.T) {
 func TestMixedDAGGoesAlongAChainOnTheCaller(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const length, stopper = 10, 4
-		var b mixed.DAGBuilder[*[]uintptr]
+		var b fibersync.DAGBuilder[*[]uintptr]
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		link := func(by *[]uintptr) {
@@ -172,13 +172,13 @@ func TestMixedDAGGoesAlongAChainOnTheCaller(t *testing.T) {
 func TestMixedDAGRunsReadyNodesBesideOneAnother(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const width = 8
-		var b mixed.DAGBuilder[*mixed.Latch]
-		root := b.Node(func(*mixed.Latch) {})
-		meet := func(all *mixed.Latch) {
+		var b fibersync.DAGBuilder[*fibersync.Latch]
+		root := b.Node(func(*fibersync.Latch) {})
+		meet := func(all *fibersync.Latch) {
 			all.CountDown()
 			all.Wait()
 		}
-		var fan []mixed.NodeID
+		var fan []fibersync.NodeID
 		for i := range width {
 			if i%2 == 0 {
 				fan = append(fan, b.Node(meet, root))
@@ -186,11 +186,11 @@ func TestMixedDAGRunsReadyNodesBesideOneAnother(t *testing.T) {
 				fan = append(fan, b.Node(meet))
 			}
 		}
-		b.Node(func(all *mixed.Latch) { assert.True(c.t, all.Open()) }, fan...)
+		b.Node(func(all *fibersync.Latch) { assert.True(c.t, all.Open()) }, fan...)
 		d, err := b.Build()
 		require.NoError(c.t, err)
 		for range 4 {
-			c.start(func() { d.Run(mixed.NewLatch(width)) })
+			c.start(func() { d.Run(fibersync.NewLatch(width)) })
 		}
 	})
 }

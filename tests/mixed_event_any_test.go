@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
-func newEvents(n int) []*mixed.Event {
-	var events []*mixed.Event
+func newEvents(n int) []*fibersync.Event {
+	var events []*fibersync.Event
 	for range n {
-		events = append(events, mixed.NewEvent(mixed.AutoReset, false))
+		events = append(events, fibersync.NewEvent(fibersync.AutoReset, false))
 	}
 	return events
 }
@@ -25,8 +25,8 @@ func TestMixedEventAnyOfFollowsAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const count = 4
 		events := newEvents(count)
-		any := mixed.AnyOf(mixed.AutoReset, events...)
-		all := mixed.AnyOf(mixed.ManualReset, any, mixed.NewEvent(mixed.AutoReset, false))
+		any := fibersync.AnyOf(fibersync.AutoReset, events...)
+		all := fibersync.AnyOf(fibersync.ManualReset, any, fibersync.NewEvent(fibersync.AutoReset, false))
 		turn := newRoll(count)
 		c.start(func() {
 			for i := range count {
@@ -43,8 +43,8 @@ func TestMixedEventAnyOfFollowsAll(t *testing.T) {
 		}
 		events[0].Signal()
 		assert.False(c.t, any.Test(), "an event that is signalled cannot become so")
-		assert.True(c.t, mixed.AnyOf(mixed.AutoReset, events...).Test(), "one of them is signalled already")
-		assert.False(c.t, mixed.AnyOf(mixed.AutoReset).Test())
+		assert.True(c.t, fibersync.AnyOf(fibersync.AutoReset, events...).Test(), "one of them is signalled already")
+		assert.False(c.t, fibersync.AnyOf(fibersync.AutoReset).Test())
 	})
 }
 
@@ -56,15 +56,15 @@ func TestMixedEventWaitAnyTakesOne(t *testing.T) {
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
 		c.start(func() {
-			assert.Equal(c.t, 1, mixed.WaitAny(events...))
-			assert.Equal(c.t, 2, mixed.WaitAny(events...))
-			i, err := mixed.WaitAnyContext(over, events...)
+			assert.Equal(c.t, 1, fibersync.WaitAny(events...))
+			assert.Equal(c.t, 2, fibersync.WaitAny(events...))
+			i, err := fibersync.WaitAnyContext(over, events...)
 			assert.Equal(c.t, -1, i)
 			assert.ErrorIs(c.t, err, context.Canceled)
 		})
 		c.wait()
 		lineUp(c, 1, context.Background(), func(_ int, ctx context.Context) {
-			i, err := mixed.WaitAnyContext(ctx, events...)
+			i, err := fibersync.WaitAnyContext(ctx, events...)
 			assert.Equal(c.t, 0, i)
 			assert.NoError(c.t, err)
 		})
@@ -83,7 +83,7 @@ func TestMixedEventWaitAnyLeavesNoTrace(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range waits {
-		_, err := mixed.WaitAnyContext(over, events...)
+		_, err := fibersync.WaitAnyContext(over, events...)
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 	runtime.ReadMemStats(&after)
@@ -106,13 +106,13 @@ func (c countedErr) Err() error {
 func TestMixedEventWaitAnyIsWokenOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 40
-		shared := mixed.NewEvent(mixed.AutoReset, false)
+		shared := fibersync.NewEvent(fibersync.AutoReset, false)
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		asked := countedErr{ctx, new(atomic.Int64)}
 		woken := newRoll(waiters)
 		lineUp(c, waiters, asked, func(i int, ctx context.Context) {
-			_, err := mixed.WaitAnyContext(ctx, shared, mixed.NewEvent(mixed.AutoReset, false))
+			_, err := fibersync.WaitAnyContext(ctx, shared, fibersync.NewEvent(fibersync.AutoReset, false))
 			assert.NoError(c.t, err)
 			woken.report(i)
 		})
@@ -128,13 +128,13 @@ func TestMixedEventWaitAnyIsWokenOnce(t *testing.T) {
 func TestMixedEventWaitAnyByManualReset(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
-		shared, other := mixed.NewEvent(mixed.ManualReset, false), mixed.NewEvent(mixed.AutoReset, false)
+		shared, other := fibersync.NewEvent(fibersync.ManualReset, false), fibersync.NewEvent(fibersync.AutoReset, false)
 		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			if i%3 == 0 {
 				assert.NoError(c.t, shared.WaitContext(ctx))
 				return
 			}
-			which, err := mixed.WaitAnyContext(ctx, other, shared, shared)
+			which, err := fibersync.WaitAnyContext(ctx, other, shared, shared)
 			assert.NoError(c.t, err)
 			assert.Equal(c.t, 1, which)
 		})
@@ -149,9 +149,9 @@ func TestMixedEventWaitAnyByManualReset(t *testing.T) {
 // An event does not keep those that are signalled with it; but one that somebody has keeps those by
 // which it is signalled.
 func TestMixedEventAnyOfIsNotKeptByOthers(t *testing.T) {
-	source := mixed.NewEvent(mixed.AutoReset, false)
-	dropped := func() weak.Pointer[mixed.Event] { return weak.Make(mixed.AnyOf(mixed.AutoReset, source)) }()
-	kept := mixed.AnyOf(mixed.AutoReset, mixed.AnyOf(mixed.ManualReset, source))
+	source := fibersync.NewEvent(fibersync.AutoReset, false)
+	dropped := func() weak.Pointer[fibersync.Event] { return weak.Make(fibersync.AnyOf(fibersync.AutoReset, source)) }()
+	kept := fibersync.AnyOf(fibersync.AutoReset, fibersync.AnyOf(fibersync.ManualReset, source))
 	for range 3 {
 		runtime.GC()
 	}
@@ -162,9 +162,9 @@ func TestMixedEventAnyOfIsNotKeptByOthers(t *testing.T) {
 
 func TestMixedEventDetach(t *testing.T) {
 	events := newEvents(3)
-	var either []*mixed.Event
+	var either []*fibersync.Event
 	for range 3 {
-		either = append(either, mixed.AnyOf(mixed.AutoReset, events...))
+		either = append(either, fibersync.AnyOf(fibersync.AutoReset, events...))
 	}
 	either[1].Detach()
 	either[1].Detach()
@@ -205,11 +205,11 @@ func TestMixedEventAnyStorm(t *testing.T) {
 					take(i)
 				}
 				short, stop := lapse(rng)
-				if i, err := mixed.WaitAnyContext(short, events...); err == nil {
+				if i, err := fibersync.WaitAnyContext(short, events...); err == nil {
 					take(i)
 				}
 				stop()
-				if i, err := mixed.WaitAnyContext(ctx, events...); err == nil {
+				if i, err := fibersync.WaitAnyContext(ctx, events...); err == nil {
 					take(i)
 				}
 			}

@@ -3,7 +3,7 @@ package tests
 import (
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkEvent measures a signal that the same fiber takes; and two fibers on one thread that
@@ -12,7 +12,7 @@ import (
 func BenchmarkEvent(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		benchEvent(b, together, func() (signal, wait func()) {
-			var e mixed.Event
+			var e fibersync.Event
 			return e.Signal, e.Wait
 		})
 	})

@@ -4,12 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // eventSpec is a flag. A wait takes it as Test does, and may give up only as long as it
 // is not set.
-func eventSpec(mode mixed.EventMode) spec[bool, string, bool] {
+func eventSpec(mode fibersync.EventMode) spec[bool, string, bool] {
 	return spec[bool, string, bool]{step: func(signalled bool, in string, out bool) (bool, bool) {
 		switch in {
 		case "signal":
@@ -19,7 +19,7 @@ func eventSpec(mode mixed.EventMode) spec[bool, string, bool] {
 		case "look":
 			return out == signalled, signalled
 		default: // wait or test
-			return out == signalled, signalled && mode == mixed.ManualReset
+			return out == signalled, signalled && mode == fibersync.ManualReset
 		}
 	}}
 }
@@ -29,8 +29,8 @@ func TestMixedEventModel(t *testing.T) {
 		const parties, operations = 8, 30
 		rng := newRand(c.t)
 		for n := range scaled(4, 2) {
-			mode := mixed.EventMode(n % 2)
-			e, h := mixed.NewEvent(mode, false), newHistory[string, bool](parties)
+			mode := fibersync.EventMode(n % 2)
+			e, h := fibersync.NewEvent(mode, false), newHistory[string, bool](parties)
 			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
 				for range operations {
 					switch rng.IntN(7) {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedEventAutoResetServesOneASignal(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, signals = 12, 5
-		e, woken := mixed.NewEvent(mixed.AutoReset, false), newRoll(waiters)
+		e, woken := fibersync.NewEvent(fibersync.AutoReset, false), newRoll(waiters)
 		var gaveUp atomic.Int64
 		ctx, cancel := context.WithCancel(context.Background())
 		lineUp(c, waiters, ctx, func(i int, ctx context.Context) {
@@ -39,7 +39,7 @@ func TestMixedEventAutoResetServesOneASignal(t *testing.T) {
 
 func TestMixedEventAutoResetKeepsOneSignal(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var e mixed.Event
+		var e fibersync.Event
 		e.Signal()
 		e.Signal()
 		c.start(func() {
@@ -59,7 +59,7 @@ func TestMixedEventAutoResetKeepsOneSignal(t *testing.T) {
 func TestMixedEventManualResetStaysForAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
-		e, woken := mixed.NewEvent(mixed.ManualReset, false), newRoll(waiters)
+		e, woken := fibersync.NewEvent(fibersync.ManualReset, false), newRoll(waiters)
 		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			assert.NoError(c.t, e.WaitContext(ctx))
 			woken.report(i)
@@ -80,19 +80,19 @@ func TestMixedEventManualResetStaysForAll(t *testing.T) {
 }
 
 func TestMixedEventMayBeSignalledAtFirst(t *testing.T) {
-	for _, mode := range []mixed.EventMode{mixed.AutoReset, mixed.ManualReset} {
-		e := mixed.NewEvent(mode, true)
+	for _, mode := range []fibersync.EventMode{fibersync.AutoReset, fibersync.ManualReset} {
+		e := fibersync.NewEvent(mode, true)
 		assert.True(t, e.IsSignalled())
 		e.Wait()
-		assert.Equal(t, mode == mixed.ManualReset, e.IsSignalled())
+		assert.Equal(t, mode == fibersync.ManualReset, e.IsSignalled())
 	}
-	panicsWith(t, mixed.ErrMode, func() { mixed.NewEvent(mixed.ManualReset+1, false) })
+	panicsWith(t, fibersync.ErrMode, func() { fibersync.NewEvent(fibersync.ManualReset+1, false) })
 }
 
 // A time that is too far away to be reckoned with is for ever, and none that has passed.
 func TestMixedEventWaitsForAnyTime(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var e mixed.Event
+		var e fibersync.Event
 		for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, math.MaxInt64 / 2} {
 			c.start(func() { assert.True(c.t, e.WaitFor(d), d) })
 			c.start(func() {
@@ -111,7 +111,7 @@ func TestMixedEventWaitsForAnyTime(t *testing.T) {
 func TestMixedEventStormOfCancelsAndSignals(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rounds := scaled(100, 20)
-		var there, back mixed.Event
+		var there, back fibersync.Event
 		c.start(func() {
 			for range rounds {
 				there.Signal()

@@ -11,7 +11,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
 
@@ -22,7 +22,7 @@ func TestMixedParallelizeWithoutAScheduler(t *testing.T) {
 		met := make(chan struct{})
 		give := func() { met <- struct{}{}; calls.Add(1) }
 		take := func() { <-met; calls.Add(1) }
-		mixed.Parallelize(give, take, take, give)
+		fibersync.Parallelize(give, take, take, give)
 		assert.EqualValues(t, 4, calls.Load())
 	})
 }
@@ -46,7 +46,7 @@ func TestMixedParallelizeGoexitWithoutAScheduler(t *testing.T) {
 				runtime.Goexit()
 			}
 		}
-		mixed.Parallelize(f, f, f)
+		fibersync.Parallelize(f, f, f)
 		assert.Fail(t, "the caller goes on after Goexit")
 	}()
 	<-ended
@@ -89,7 +89,7 @@ func TestMixedParallelizeLetsTheQueueComeRound(t *testing.T) {
 		calls := 0
 		f := func() { calls++ }
 		for range forks {
-			mixed.Parallelize(f, f)
+			fibersync.Parallelize(f, f)
 		}
 		root.SetValue(nil)
 		assert.Equal(t, 2*forks, calls)
@@ -110,7 +110,7 @@ func TestMixedParallelizeIsNotHeldUpByAnotherScheduler(t *testing.T) {
 		held, release := newLatch(1), make(chan struct{})
 		schedule(t, full, func() {
 			for range 1025 {
-				mixed.Parallelize(func() {}, func() {})
+				fibersync.Parallelize(func() {}, func() {})
 			}
 			held.done()
 			<-release
@@ -120,7 +120,7 @@ func TestMixedParallelizeIsNotHeldUpByAnotherScheduler(t *testing.T) {
 		perform(t, s, func() {
 			begun := false
 			scheduleHere(t, s, func() { begun = true })
-			mixed.Parallelize(func() {}, func() {})
+			fibersync.Parallelize(func() {}, func() {})
 			assert.False(t, begun, "the caller has waited for its helper")
 		})
 	})

@@ -3,7 +3,7 @@ package tests
 import (
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkFuture makes a promise, sets it and gets it, which nobody waits for. The rival is
@@ -13,7 +13,7 @@ func BenchmarkFuture(b *testing.B) {
 		b.ReportAllocs()
 		together(func() {
 			for i := range b.N {
-				p := new(mixed.Promise[int])
+				p := new(fibersync.Promise[int])
 				p.Set(i)
 				_, _ = p.Future().Get()
 			}
@@ -37,17 +37,17 @@ func BenchmarkFutureRoundTrip(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.ReportAllocs()
 		// Who has got one makes a new one before it settles the other.
-		there, back := new(mixed.Promise[int]), new(mixed.Promise[int])
+		there, back := new(fibersync.Promise[int]), new(fibersync.Promise[int])
 		together(func() {
 			for i := range b.N {
 				there.Set(i)
 				_, _ = back.Future().Get()
-				back = new(mixed.Promise[int])
+				back = new(fibersync.Promise[int])
 			}
 		}, func() {
 			for i := range b.N {
 				_, _ = there.Future().Get()
-				there = new(mixed.Promise[int])
+				there = new(fibersync.Promise[int])
 				back.Set(i)
 			}
 		})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // futureOp is an operation on a promise or its future. What it gives is the value, the
@@ -38,7 +38,7 @@ func TestMixedFutureHistories(t *testing.T) {
 		for range scaled(5, 1) {
 			const parties, operations = 8, 30
 			h := newHistory[futureOp, int](parties)
-			var p mixed.Promise[int]
+			var p fibersync.Promise[int]
 			for party := range parties {
 				plan := random.Perm(operations)
 				c.start(func() {
@@ -66,7 +66,7 @@ func TestMixedFutureHistories(t *testing.T) {
 }
 
 // on does the operation. A try is a wait that is over before it begins.
-func (op futureOp) on(p *mixed.Promise[int], over context.Context) int {
+func (op futureOp) on(p *fibersync.Promise[int], over context.Context) int {
 	f, answer := p.Future(), map[bool]int{true: 1, false: 0}
 	switch op.name {
 	case "set":

@@ -8,15 +8,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 var errFuture = errors.New("no such thing")
 
 func TestMixedFutureGivesAllTheSame(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var good mixed.Promise[int]
-		var bad mixed.Promise[int]
+		var good fibersync.Promise[int]
+		var bad fibersync.Promise[int]
 		for range 10 {
 			c.start(func() {
 				v, err := good.Future().Get()
@@ -34,7 +34,7 @@ func TestMixedFutureGivesAllTheSame(t *testing.T) {
 		})
 		c.start(func() { bad.Fail(errFuture) })
 		c.wait()
-		for _, f := range []*mixed.Future[int]{good.Future(), bad.Future()} {
+		for _, f := range []*fibersync.Future[int]{good.Future(), bad.Future()} {
 			assert.True(c.t, f.Done())
 			v, err := f.Get()
 			again, errAgain := f.GetContext(context.Background())
@@ -46,7 +46,7 @@ func TestMixedFutureGivesAllTheSame(t *testing.T) {
 
 func TestMixedFutureGetEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var p mixed.Promise[string]
+		var p fibersync.Promise[string]
 		ctx := inVain(c, func(ctx context.Context) error {
 			v, err := p.Future().GetContext(ctx)
 			assert.Empty(c.t, v)
@@ -64,7 +64,7 @@ func TestMixedFutureGetEndsWithItsContext(t *testing.T) {
 func TestMixedFutureStormOfCancelsAndSets(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(50, 10) {
-			var p mixed.Promise[int]
+			var p fibersync.Promise[int]
 			ctx, cancel := context.WithCancel(context.Background())
 			for range 6 {
 				c.start(func() {
@@ -89,7 +89,7 @@ func TestMixedFutureStormOfCancelsAndSets(t *testing.T) {
 func TestMixedFutureIsSettledOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(20, 5) {
-			var p mixed.Promise[int]
+			var p fibersync.Promise[int]
 			var set, failed atomic.Int64
 			for i := range 8 {
 				c.start(func() {
@@ -111,17 +111,17 @@ func TestMixedFutureIsSettledOnce(t *testing.T) {
 }
 
 func TestMixedFutureMisuse(t *testing.T) {
-	var p mixed.Promise[int]
-	panicsWith(t, mixed.ErrNoError, func() { p.Fail(nil) })
-	panicsWith(t, mixed.ErrNoError, func() { p.TryFail(nil) })
+	var p fibersync.Promise[int]
+	panicsWith(t, fibersync.ErrNoError, func() { p.Fail(nil) })
+	panicsWith(t, fibersync.ErrNoError, func() { p.TryFail(nil) })
 	p.Set(1)
-	panicsWith(t, mixed.ErrSettled, func() { p.Set(2) })
-	panicsWith(t, mixed.ErrSettled, func() { p.Fail(errFuture) })
+	panicsWith(t, fibersync.ErrSettled, func() { p.Set(2) })
+	panicsWith(t, fibersync.ErrSettled, func() { p.Fail(errFuture) })
 	assert.False(t, p.TrySet(2))
 	assert.False(t, p.TryFail(errFuture))
 	v, err := p.Future().Get()
 	assert.NoError(t, err)
 	assert.Equal(t, 1, v)
-	panicsWith(t, mixed.ErrNilFunc, func() { mixed.Async[int](nil) })
-	panicsWith(t, mixed.ErrNilFunc, func() { mixed.Then[int, int](p.Future(), nil) })
+	panicsWith(t, fibersync.ErrNilFunc, func() { fibersync.Async[int](nil) })
+	panicsWith(t, fibersync.ErrNilFunc, func() { fibersync.Then[int, int](p.Future(), nil) })
 }

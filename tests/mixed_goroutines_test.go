@@ -10,14 +10,14 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // startAll calls each function that starts tasks, and waits for them.
 func startAll() {
-	mixed.Parallelize(func() {}, func() {})
-	_, _ = mixed.Async(func() (int, error) { return 1, nil }).Get()
-	var group mixed.WaitGroup
+	fibersync.Parallelize(func() {}, func() {})
+	_, _ = fibersync.Async(func() (int, error) { return 1, nil }).Get()
+	var group fibersync.WaitGroup
 	group.Go(func() {})
 	group.Wait()
 }
@@ -26,15 +26,15 @@ func startAll() {
 func TestMixedOnGoroutine(t *testing.T) {
 	var mu sync.Mutex
 	var calls []string
-	mixed.OnGoroutine(func(call string) {
+	fibersync.OnGoroutine(func(call string) {
 		mu.Lock()
 		defer mu.Unlock()
 		calls = append(calls, call)
 	})
-	defer mixed.OnGoroutine(nil)
+	defer fibersync.OnGoroutine(nil)
 	startAll()
 	require.Len(t, calls, 3, "%q", calls)
-	for i, name := range []string{"mixed.Parallelize", "mixed.Async", "mixed.(*WaitGroup).Go"} {
+	for i, name := range []string{"fibersync.Parallelize", "fibersync.Async", "fibersync.(*WaitGroup).Go"} {
 		require.True(t, strings.HasPrefix(calls[i], name+", called in "), calls[i])
 		require.Contains(t, calls[i], "mixed_goroutines_test.go:")
 	}
@@ -57,5 +57,5 @@ func TestMixedSaysThatGoroutinesRun(t *testing.T) {
 	out, err := runChild(t, childGoroutines, fiber.Asm)
 	require.NoError(t, err, out)
 	require.Equal(t, 1, strings.Count(out, "no scheduler takes tasks of the caller"), out)
-	require.Regexp(t, `(?m)^fiberlab: mixed\.Parallelize, called in \S+mixed_goroutines_test\.go:\d+: no scheduler takes`, out)
+	require.Regexp(t, `(?m)^fiberlab: fibersync\.Parallelize, called in \S+mixed_goroutines_test\.go:\d+: no scheduler takes`, out)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // lastMoment is a context that is over, and at the moment when somebody who waits finds
@@ -29,27 +29,27 @@ type lastMomentCase func(c *company) (grant func(), wait func(ctx context.Contex
 
 var lastMomentCases = map[string]lastMomentCase{
 	"Latch": func(c *company) (func(), func(context.Context) error) {
-		l := mixed.NewLatch(1)
+		l := fibersync.NewLatch(1)
 		return l.CountDown, l.WaitContext
 	},
 	"Cond": func(c *company) (func(), func(context.Context) error) {
-		cond := mixed.NewCond(&sync.Mutex{})
+		cond := fibersync.NewCond(&sync.Mutex{})
 		return cond.Signal, func(ctx context.Context) error { return condWait(cond, ctx) }
 	},
 	"Event": func(c *company) (func(), func(context.Context) error) {
-		var e mixed.Event
+		var e fibersync.Event
 		return e.Signal, func(ctx context.Context) error {
 			defer func() { assert.False(c.t, e.IsSignalled()) }()
 			return e.WaitContext(ctx)
 		}
 	},
 	"WaitGroup": func(c *company) (func(), func(context.Context) error) {
-		var g mixed.WaitGroup
+		var g fibersync.WaitGroup
 		g.Add(1)
 		return g.Done, g.WaitContext
 	},
 	"Barrier": func(c *company) (func(), func(context.Context) error) {
-		b := mixed.NewBarrier(2)
+		b := fibersync.NewBarrier(2)
 		return func() { assert.Equal(c.t, 1, b.Wait()) }, func(ctx context.Context) error {
 			place, err := b.WaitContext(ctx)
 			assert.Zero(c.t, place)
@@ -57,19 +57,19 @@ var lastMomentCases = map[string]lastMomentCase{
 		}
 	},
 	"Mutex": func(c *company) (func(), func(context.Context) error) {
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		return heldUntil(c, m.Lock, m.Unlock), func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }
 	},
 	"RWMutex, writer": func(c *company) (func(), func(context.Context) error) {
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		return heldUntil(c, m.RLock, m.RUnlock), func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }
 	},
 	"RWMutex, reader": func(c *company) (func(), func(context.Context) error) {
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		return heldUntil(c, m.Lock, m.Unlock), func(ctx context.Context) error { return freed(m.RLockContext(ctx), m.RUnlock) }
 	},
 	"Semaphore": func(c *company) (func(), func(context.Context) error) {
-		s := mixed.NewSemaphore(2)
+		s := fibersync.NewSemaphore(2)
 		s.Acquire(1)
 		return func() { s.Release(1) }, func(ctx context.Context) error {
 			defer func() { assert.False(c.t, s.TryAcquire(1), "the units that it was granted") }()
@@ -77,7 +77,7 @@ var lastMomentCases = map[string]lastMomentCase{
 		}
 	},
 	"Once": func(c *company) (func(), func(context.Context) error) {
-		var once mixed.Once
+		var once fibersync.Once
 		finish := onceBegun(c, &once, func() {})
 		return func() {
 			finish()
@@ -85,7 +85,7 @@ var lastMomentCases = map[string]lastMomentCase{
 		}, func(ctx context.Context) error { return once.DoContext(ctx, nil) }
 	},
 	"Channel, received from": func(c *company) (func(), func(context.Context) error) {
-		ch := mixed.NewChannel[int](0)
+		ch := fibersync.NewChannel[int](0)
 		return func() { ch.Send(5) }, func(ctx context.Context) error {
 			v, err := ch.ReceiveContext(ctx)
 			assert.Equal(c.t, 5, v)
@@ -94,17 +94,17 @@ var lastMomentCases = map[string]lastMomentCase{
 	},
 	"Channel, sent to": func(c *company) (func(), func(context.Context) error) {
 		var got int
-		ch := mixed.NewChannel[int](0)
+		ch := fibersync.NewChannel[int](0)
 		return func() { got, _ = ch.Receive() }, func(ctx context.Context) error {
 			defer func() { assert.Equal(c.t, 5, got) }()
 			return ch.SendContext(ctx, 5)
 		}
 	},
 	"Select": func(c *company) (func(), func(context.Context) error) {
-		numbers, words := mixed.NewChannel[int](0), mixed.NewChannel[string](0)
+		numbers, words := fibersync.NewChannel[int](0), fibersync.NewChannel[string](0)
 		return func() { numbers.Send(5) }, func(ctx context.Context) error {
 			var got int
-			i, err := mixed.Select(ctx, words.OnSend("", nil), numbers.OnReceive(func(v int, _ bool) { got = v }))
+			i, err := fibersync.Select(ctx, words.OnSend("", nil), numbers.OnReceive(func(v int, _ bool) { got = v }))
 			assert.Equal(c.t, []any{1, 5}, []any{i, got})
 			_, _, offered := words.TryReceive()
 			assert.False(c.t, offered, "an offer that has been left behind")
@@ -112,7 +112,7 @@ var lastMomentCases = map[string]lastMomentCase{
 		}
 	},
 	"Future": func(c *company) (func(), func(context.Context) error) {
-		var p mixed.Promise[int]
+		var p fibersync.Promise[int]
 		return func() { p.Set(5) }, func(ctx context.Context) error {
 			v, err := p.Future().GetContext(ctx)
 			assert.Equal(c.t, 5, v)
@@ -120,12 +120,12 @@ var lastMomentCases = map[string]lastMomentCase{
 		}
 	},
 	"Ticket": func(c *company) (func(), func(context.Context) error) {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		first, second := q.Take(), q.Take()
 		return first.Done, second.WaitContext
 	},
 	"BoundedPool": func(c *company) (func(), func(context.Context) error) {
-		pool := mixed.NewBoundedPool(1, mixed.Items[int]{})
+		pool := fibersync.NewBoundedPool(1, fibersync.Items[int]{})
 		return pool.Borrow().Return, func(ctx context.Context) error {
 			loan, err := pool.BorrowContext(ctx)
 			assert.Zero(c.t, pool.Free())

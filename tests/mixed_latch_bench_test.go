@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkLatch measures CountDown of a latch that nobody waits for; Wait for one that is open;
@@ -15,7 +15,7 @@ func BenchmarkLatch(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.Run("count down", func(b *testing.B) {
 			together(func() {
-				l := mixed.NewLatch(b.N)
+				l := fibersync.NewLatch(b.N)
 				b.ResetTimer()
 				for range b.N {
 					l.CountDown()
@@ -24,7 +24,7 @@ func BenchmarkLatch(b *testing.B) {
 		})
 		b.Run("pass", func(b *testing.B) {
 			together(func() {
-				l := mixed.NewLatch(0)
+				l := fibersync.NewLatch(0)
 				b.ResetTimer()
 				for range b.N {
 					l.Wait()
@@ -33,7 +33,7 @@ func BenchmarkLatch(b *testing.B) {
 		})
 		b.Run("by turns", func(b *testing.B) {
 			benchLatchByTurns(b, together, func() (open, wait func()) {
-				l := mixed.NewLatch(1)
+				l := fibersync.NewLatch(1)
 				return l.CountDown, l.Wait
 			})
 		})

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // latchSpec is a number that goes down to zero. Waits and looks see whether it is zero; a
@@ -23,7 +23,7 @@ func TestMixedLatchModel(t *testing.T) {
 		const parties, counts, operations = 8, 10, 30
 		rng := newRand(c.t)
 		for range scaled(3, 1) {
-			l, h := mixed.NewLatch(parties*counts), newHistory[string, bool](parties)
+			l, h := fibersync.NewLatch(parties*counts), newHistory[string, bool](parties)
 			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
 				left := counts
 				for n := range operations {

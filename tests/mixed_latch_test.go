@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedLatchOpensAtZeroForAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, counts = 20, 10
-		l := mixed.NewLatch(counts)
+		l := fibersync.NewLatch(counts)
 		var counted, early atomic.Int64
 		for range waiters {
 			c.start(func() {
@@ -40,7 +40,7 @@ func TestMixedLatchOpensAtZeroForAll(t *testing.T) {
 
 func TestMixedLatchWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		l := mixed.NewLatch(1)
+		l := fibersync.NewLatch(1)
 		ctx := inVain(c, l.WaitContext)
 		l.CountDown()
 		require.NoError(c.t, l.WaitContext(ctx), "an open latch lets even those go on whose context is over")
@@ -52,7 +52,7 @@ func TestMixedLatchWaitEndsWithItsContext(t *testing.T) {
 func TestMixedLatchStormOfCancelsAndOpens(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(50, 10) {
-			l := mixed.NewLatch(1)
+			l := fibersync.NewLatch(1)
 			ctx, cancel := context.WithCancel(context.Background())
 			var wrong atomic.Int64
 			for range 6 {
@@ -71,10 +71,10 @@ func TestMixedLatchStormOfCancelsAndOpens(t *testing.T) {
 }
 
 func TestMixedLatchMisuse(t *testing.T) {
-	panicsWith(t, mixed.ErrNegative, func() { mixed.NewLatch(-1) })
-	l := mixed.NewLatch(1)
+	panicsWith(t, fibersync.ErrNegative, func() { fibersync.NewLatch(-1) })
+	l := fibersync.NewLatch(1)
 	l.CountDown()
-	panicsWith(t, mixed.ErrOpen, l.CountDown)
-	var zero mixed.Latch
+	panicsWith(t, fibersync.ErrOpen, l.CountDown)
+	var zero fibersync.Latch
 	zero.Wait()
 }

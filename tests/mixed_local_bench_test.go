@@ -4,14 +4,14 @@ import (
 	"context"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkLocal reads a task's own value. The rival looks up a value in a context, which is how
 // goroutines get at such.
 func BenchmarkLocal(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(...func())) {
-		var own mixed.Local[int]
+		var own fibersync.Local[int]
 		together(func() {
 			own.Set(1)
 			for range b.N {

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // Each task does what it likes with some variables, next to a map that does the same, while others
 // of the same fibers and workers do so too.
 func TestMixedLocalIsEachTasksOwn(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var vars [5]mixed.Local[int]
-		var text mixed.Local[string]
+		var vars [5]fibersync.Local[int]
+		var text fibersync.Local[string]
 		rng := newRand(c.t)
 		for range 40 {
 			seed := rng.Uint64()
@@ -38,7 +38,7 @@ func TestMixedLocalIsEachTasksOwn(t *testing.T) {
 	})
 }
 
-func localAgainstMap(t *testing.T, rng *rand.Rand, vars *[5]mixed.Local[int]) {
+func localAgainstMap(t *testing.T, rng *rand.Rand, vars *[5]fibersync.Local[int]) {
 	model := make(map[int]int)
 	for range 30 {
 		i, v := rng.IntN(len(vars)), rng.Int()
@@ -66,7 +66,7 @@ func TestMixedLocalEndsWithItsTask(t *testing.T) {
 		cfg.Panicked = func(any, []byte) { panics.Add(1) }
 		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			const tasks = 60
-			var held mixed.Local[*[1000]byte]
+			var held fibersync.Local[*[1000]byte]
 			var sets, stays atomic.Int64
 			values := make([]weak.Pointer[[1000]byte], tasks)
 			over := newLatch(tasks)
@@ -120,7 +120,7 @@ func TestMixedLocalOfABoundGoroutine(t *testing.T) {
 	eachConfig(t, oneThread[:1], func(t *testing.T, cfg sched.Config) {
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
-		var own mixed.Local[string]
+		var own fibersync.Local[string]
 		require.NoError(t, s.Bind())
 		own.Set("the binder's")
 		perform(t, s, func() {
@@ -143,8 +143,8 @@ func TestMixedLocalOfABoundGoroutine(t *testing.T) {
 }
 
 func TestMixedLocalOnAPlainGoroutine(t *testing.T) {
-	var own mixed.Local[int]
-	panicsWith(t, mixed.ErrNoFiber, func() { own.Set(1) })
+	var own fibersync.Local[int]
+	panicsWith(t, fibersync.ErrNoFiber, func() { own.Set(1) })
 	_, ok := own.Get()
 	assert.False(t, ok)
 	own.Delete()

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // lockParties is how many parties make a history of a lock.
@@ -114,14 +114,14 @@ func lockHistories[L lockFace](c *company, newLock func() L, strict bool, turn f
 
 func TestMixedMutexIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		lockHistories(c, func() *mixed.Mutex { return new(mixed.Mutex) }, true, (*lockRun[*mixed.Mutex]).write)
+		lockHistories(c, func() *fibersync.Mutex { return new(fibersync.Mutex) }, true, (*lockRun[*fibersync.Mutex]).write)
 	})
 }
 
 func TestMixedRWMutexIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		lockHistories(c, func() *mixed.RWMutex { return new(mixed.RWMutex) }, false,
-			func(r *lockRun[*mixed.RWMutex], p *lockPlan) {
+		lockHistories(c, func() *fibersync.RWMutex { return new(fibersync.RWMutex) }, false,
+			func(r *lockRun[*fibersync.RWMutex], p *lockPlan) {
 				if p.rng.IntN(3) == 0 {
 					r.write(p)
 				} else {
@@ -132,7 +132,7 @@ func TestMixedRWMutexIsLinearizable(t *testing.T) {
 }
 
 // lockRead is one party's turn at the lock for reading.
-func lockRead(r *lockRun[*mixed.RWMutex], p *lockPlan) {
+func lockRead(r *lockRun[*fibersync.RWMutex], p *lockPlan) {
 	var had bool
 	switch p.rng.IntN(4) {
 	case 0:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // Here nobody lets others go first, and contexts are over from the start. So what happens between
@@ -24,7 +24,7 @@ func TestMixedMutexRushWithContextsThatAreOver(t *testing.T) {
 	over := overContext()
 	eachCompany(t, func(c *company) {
 		rounds := scaled(3000, 300)
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		count, got := 0, atomic.Int64{}
 		for i := range 4 {
 			c.start(func() {
@@ -50,7 +50,7 @@ func TestMixedRWMutexRushWithContextsThatAreOver(t *testing.T) {
 	over := overContext()
 	eachCompany(t, func(c *company) {
 		rounds := scaled(3000, 300)
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		var inside, wrong atomic.Int64 // a writer counts 100
 		turn := func(weight, most int64, unlock func()) {
 			if inside.Add(weight) > most {
@@ -92,7 +92,7 @@ func TestMixedSemaphoreRushWithContextsThatAreOver(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const units = 3
 		rounds := scaled(3000, 300)
-		s := mixed.NewSemaphore(units)
+		s := fibersync.NewSemaphore(units)
 		var out, wrong atomic.Int64
 		for i := range int64(4) {
 			c.start(func() {

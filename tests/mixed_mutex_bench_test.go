@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkMutex is one party that locks and unlocks a mutex that nobody else wants.
 func BenchmarkMutex(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		count := 0
 		together(func() {
 			for range b.N {
@@ -64,12 +64,12 @@ func BenchmarkMutexRush(b *testing.B) {
 
 func benchContended(b *testing.B, inFiber, inGoroutine func()) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-		contend(b, together, &mixed.Mutex{}, inFiber)
+		contend(b, together, &fibersync.Mutex{}, inFiber)
 	})
 	onSchedulers(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		contend(b, func(bodies ...func()) {
 			startTogether(bodies, func(f func()) { enqueue(b, s, f) })
-		}, &mixed.Mutex{}, inFiber)
+		}, &fibersync.Mutex{}, inFiber)
 	})
 	benchRival(b, func(b *testing.B, together func(bodies ...func())) {
 		contend(b, together, &sync.Mutex{}, inGoroutine)
@@ -82,7 +82,7 @@ func benchContended(b *testing.B, inFiber, inGoroutine func()) {
 	})
 	b.Run("goroutines", func(b *testing.B) {
 		benchRival(b, func(b *testing.B, together func(bodies ...func())) {
-			contend(b, together, &mixed.Mutex{}, inGoroutine)
+			contend(b, together, &fibersync.Mutex{}, inGoroutine)
 		})
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // lockContext is a Mutex, or an RWMutex for writing.
@@ -24,8 +24,8 @@ type lockContext interface {
 // run. The others have to get the lock even so: a goroutine, or a fiber of another worker.
 func TestMixedLockIsNotKeptForABusyWorker(t *testing.T) {
 	locks := map[string]func() lockContext{
-		"Mutex":   func() lockContext { return new(mixed.Mutex) },
-		"RWMutex": func() lockContext { return new(mixed.RWMutex) },
+		"Mutex":   func() lockContext { return new(fibersync.Mutex) },
+		"RWMutex": func() lockContext { return new(fibersync.RWMutex) },
 	}
 	for name, newLock := range locks {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestMixedMutexStormOfBusyWorkers(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 8
 		turns := scaled(30, 8)
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		var inside, had atomic.Int64
 		startParties(c, newRand(c.t), parties, func(_ int, rng *rand.Rand) {
 			for left := turns; left > 0; {

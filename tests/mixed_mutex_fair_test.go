@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // One takes the mutex again as soon as it has given it up, and lets others run only while it
@@ -15,7 +15,7 @@ import (
 func TestMixedMutexIsHandedOverIfBargingDoesNotPay(t *testing.T) {
 	mutexEachThread(t, func(t *testing.T, s *sched.Scheduler) {
 		const wanted = 10
-		turns := mutexBesideGreedy(t, s, new(mixed.Mutex), wanted, 1)
+		turns := mutexBesideGreedy(t, s, new(fibersync.Mutex), wanted, 1)
 		assert.LessOrEqual(t, turns, 4*wanted, "turns of the greedy one")
 	})
 }
@@ -25,7 +25,7 @@ func TestMixedMutexIsHandedOverIfBargingDoesNotPay(t *testing.T) {
 // nobody waits any more.
 func TestMixedMutexIsHandedOverToWhoHasWaitedLong(t *testing.T) {
 	mutexEachThread(t, func(t *testing.T, s *sched.Scheduler) {
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		for range 2 {
 			const every = 5
 			turns := mutexBesideGreedy(t, s, &m, 1, every)
@@ -44,7 +44,7 @@ func mutexEachThread(t *testing.T, test func(t *testing.T, s *sched.Scheduler)) 
 // mutexBesideGreedy returns how many turns a greedy task had with m until another
 // task had so many. The greedy one gives others a chance only in every so many turns, and
 // gives up in the end.
-func mutexBesideGreedy(t *testing.T, s *sched.Scheduler, m *mixed.Mutex, wanted, every int) (turns int) {
+func mutexBesideGreedy(t *testing.T, s *sched.Scheduler, m *fibersync.Mutex, wanted, every int) (turns int) {
 	had := 0
 	over := newLatch(2)
 	greedy := func() {
@@ -78,7 +78,7 @@ func mutexBesideGreedy(t *testing.T, s *sched.Scheduler, m *mixed.Mutex, wanted,
 func TestMixedMutexStarvesNobody(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const victims = 3
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		var left atomic.Int64
 		left.Store(victims)
 		turns := 0

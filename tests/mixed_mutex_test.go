@@ -7,15 +7,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
-	"fiberlab/sched/park"
+	"fiberlab/internal/debug"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedMutexExcludesOthers(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 8
 		rounds := scaled(50, 20)
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		count := 0 // a lost update, or the race detector, tells of two who are in at once
 		for range parties {
 			c.start(func() {
@@ -35,7 +35,7 @@ func TestMixedMutexExcludesOthers(t *testing.T) {
 
 func TestMixedMutexTryLock(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		assert.True(c.t, m.TryLock())
 		assert.False(c.t, m.TryLock(), "somebody has it")
 		var got atomic.Int64
@@ -56,7 +56,7 @@ func TestMixedMutexTryLock(t *testing.T) {
 
 func TestMixedMutexLockContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		m.Lock()
 		over := inVain(c, m.LockContext)
 		m.Unlock()
@@ -70,7 +70,7 @@ func TestMixedMutexLockContext(t *testing.T) {
 func TestMixedMutexStormOfCancelsAndUnlocks(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(30, 10) {
-			var m mixed.Mutex
+			var m fibersync.Mutex
 			ctx, cancel := context.WithCancel(context.Background())
 			inside, wrong := 0, 0
 			turn := func(err error) {
@@ -108,8 +108,8 @@ func TestMixedMutexStormOfCancelsAndUnlocks(t *testing.T) {
 // on all the same.
 func TestMixedMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var m mixed.Mutex
-		var locked, doubt, taken, left, near mixed.Event
+		var m fibersync.Mutex
+		var locked, doubt, taken, left, near fibersync.Event
 		var in atomic.Int64
 		c.start(func() {
 			m.Lock()
@@ -146,18 +146,18 @@ func TestMixedMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
 
 func TestMixedMutexMisuse(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var m mixed.Mutex
-		panicsWith(c.t, mixed.ErrUnlocked, m.Unlock)
+		var m fibersync.Mutex
+		panicsWith(c.t, fibersync.ErrUnlocked, m.Unlock)
 		m.Lock()
 		c.start(func() {
-			mutexContract(c.t, mixed.ErrNotHolder, m.MustHold)
+			mutexContract(c.t, fibersync.ErrNotHolder, m.MustHold)
 			m.MustNotHold()
 		})
 		c.wait()
 		m.MustHold()
-		mutexContract(c.t, mixed.ErrHolder, m.MustNotHold)
+		mutexContract(c.t, fibersync.ErrHolder, m.MustNotHold)
 		m.Unlock()
-		mutexContract(c.t, mixed.ErrUnlocked, m.MustHold)
+		mutexContract(c.t, fibersync.ErrUnlocked, m.MustHold)
 		m.MustNotHold()
 		assert.True(c.t, m.TryLock(), "misuse has not changed it")
 		m.Unlock()
@@ -166,7 +166,7 @@ func TestMixedMutexMisuse(t *testing.T) {
 
 // mutexContract checks that f panics in debug builds, and does nothing in others.
 func mutexContract(t *testing.T, want error, f func()) {
-	if park.Debug {
+	if debug.On {
 		panicsWith(t, want, f)
 		return
 	}
@@ -175,21 +175,21 @@ func mutexContract(t *testing.T, want error, f func()) {
 
 func TestMixedMutexKnowsItsHolderInDebugBuilds(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var m mixed.Mutex
+		var m fibersync.Mutex
 		m.Lock()
-		if park.Debug {
-			panicsWith(c.t, mixed.ErrHolder, m.Lock)
-			panicsWith(c.t, mixed.ErrHolder, func() { _ = m.LockContext(context.Background()) })
+		if debug.On {
+			panicsWith(c.t, fibersync.ErrHolder, m.Lock)
+			panicsWith(c.t, fibersync.ErrHolder, func() { _ = m.LockContext(context.Background()) })
 		}
 		c.start(func() {
-			if park.Debug {
-				panicsWith(c.t, mixed.ErrNotHolder, m.Unlock)
+			if debug.On {
+				panicsWith(c.t, fibersync.ErrNotHolder, m.Unlock)
 				return
 			}
 			m.Unlock() // allowed, if not checked
 		})
 		c.wait()
-		if park.Debug {
+		if debug.On {
 			m.Unlock()
 		}
 		assert.True(c.t, m.TryLock())
@@ -197,7 +197,7 @@ func TestMixedMutexKnowsItsHolderInDebugBuilds(t *testing.T) {
 }
 
 func TestMixedMutexAllocatesNothing(t *testing.T) {
-	var m mixed.Mutex
+	var m fibersync.Mutex
 	count := 0
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		m.Lock()

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkOnce measures a Do that is the first, on a new Once each, and one that is not. The
@@ -16,14 +16,14 @@ func BenchmarkOnce(b *testing.B) {
 			together(func() {
 				b.ResetTimer()
 				for range b.N {
-					var once mixed.Once
+					var once fibersync.Once
 					once.Do(nothing)
 				}
 			})
 		})
 		b.Run("later", func(b *testing.B) {
 			together(func() {
-				var once mixed.Once
+				var once fibersync.Once
 				b.ResetTimer()
 				for range b.N {
 					once.Do(nothing)

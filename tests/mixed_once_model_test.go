@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // onceState is which of some functions have been called and have returned.
@@ -28,7 +28,7 @@ func TestMixedOnceModel(t *testing.T) {
 		const parties, operations = 8, 30
 		rng := newRand(c.t)
 		for range scaled(3, 1) {
-			var once [len(onceState{})]mixed.Once
+			var once [len(onceState{})]fibersync.Once
 			h := newHistory[int, onceOutcome](parties)
 			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
 				for n := range operations {

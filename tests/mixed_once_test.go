@@ -8,15 +8,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
-	"fiberlab/sched/park"
+	"fiberlab/internal/debug"
+	"fiberlab/sched/fibersync"
 )
 
 // The others wait until the function has returned, and see what it did.
 func TestMixedOnceCallsOneAndOthersWait(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(20, 5) {
-			var once mixed.Once
+			var once fibersync.Once
 			var calls atomic.Int64
 			result := 0
 			for range 10 {
@@ -37,7 +37,7 @@ func TestMixedOnceCallsOneAndOthersWait(t *testing.T) {
 
 // onceBegun starts one of the company whose Do of once calls a function that ends with
 // end, and waits until it has begun. The function it returns lets it come to its end.
-func onceBegun(c *company, once *mixed.Once, end func()) (finish func()) {
+func onceBegun(c *company, once *fibersync.Once, end func()) (finish func()) {
 	begun, finished := newLatch(1), newLatch(1)
 	c.start(func() {
 		defer func() { _ = recover() }()
@@ -53,7 +53,7 @@ func onceBegun(c *company, once *mixed.Once, end func()) (finish func()) {
 
 func TestMixedOnceWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var once mixed.Once
+		var once fibersync.Once
 		never := func() { assert.Fail(c.t, "a second function was called") }
 		finish := onceBegun(c, &once, func() {})
 		ctx, cancel := context.WithCancel(context.Background())
@@ -76,7 +76,7 @@ func TestMixedOnceWaitEndsWithItsContext(t *testing.T) {
 // A function that panics counts as called.
 func TestMixedOnceCountsWhatPanics(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var once mixed.Once
+		var once fibersync.Once
 		finish := onceBegun(c, &once, func() { panic("on purpose") })
 		lineUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
 			assert.NoError(c.t, once.DoContext(ctx, nil))
@@ -88,7 +88,7 @@ func TestMixedOnceCountsWhatPanics(t *testing.T) {
 }
 
 func TestMixedOnceCountsWhatEndsItsGoroutine(t *testing.T) {
-	var once mixed.Once
+	var once fibersync.Once
 	ended := newLatch(1)
 	go func() {
 		defer ended.done()
@@ -100,10 +100,10 @@ func TestMixedOnceCountsWhatEndsItsGoroutine(t *testing.T) {
 
 // A release build would wait for ever.
 func TestMixedOnceMisuse(t *testing.T) {
-	var once mixed.Once
+	var once fibersync.Once
 	once.Do(func() {
-		if park.Debug {
-			panicsWith(t, mixed.ErrOnceInside, func() { once.Do(nil) })
+		if debug.On {
+			panicsWith(t, fibersync.ErrOnceInside, func() { once.Do(nil) })
 		}
 	})
 }

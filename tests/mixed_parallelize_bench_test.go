@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // tree is a binary tree of so many forks in two, with nothing in its leaves.
@@ -28,7 +28,7 @@ func BenchmarkParallelize(b *testing.B) {
 			}
 		})
 	}
-	parallelize := func(left, right func()) { mixed.Parallelize(left, right) }
+	parallelize := func(left, right func()) { fibersync.Parallelize(left, right) }
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) { trees(b, together, parallelize) })
 	benchRival(b, func(b *testing.B, together func(bodies ...func())) {
 		b.Run("parallelize", func(b *testing.B) { trees(b, together, parallelize) })

@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // waitForContext returns ctx's error once it is over.
 func waitForContext(ctx context.Context) error {
-	var never mixed.Promise[int]
+	var never fibersync.Promise[int]
 	_, err := never.Future().GetContext(ctx)
 	return err
 }
@@ -21,7 +21,7 @@ func waitForContext(ctx context.Context) error {
 func TestMixedParallelizeContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
-			begun := mixed.NewLatch(2)
+			begun := fibersync.NewLatch(2)
 			wait := func(ctx context.Context) error {
 				begun.CountDown()
 				return waitForContext(ctx)
@@ -30,19 +30,19 @@ func TestMixedParallelizeContext(t *testing.T) {
 				begun.Wait()
 				return errFuture
 			}
-			assert.Equal(c.t, errFuture, mixed.ParallelizeContext(context.Background(), wait, fail, wait))
+			assert.Equal(c.t, errFuture, fibersync.ParallelizeContext(context.Background(), wait, fail, wait))
 
 			short, stop := context.WithTimeout(context.Background(), time.Millisecond)
 			defer stop()
-			begun = mixed.NewLatch(3)
-			err := mixed.ParallelizeContext(short, wait, wait)
+			begun = fibersync.NewLatch(3)
+			err := fibersync.ParallelizeContext(short, wait, wait)
 			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
-			err = mixed.ParallelizeContext(short, func(context.Context) error {
+			err = fibersync.ParallelizeContext(short, func(context.Context) error {
 				assert.Fail(c.t, "called after its context was over")
 				return nil
 			})
 			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
-			assert.NoError(c.t, mixed.ParallelizeContext(context.Background(), func(context.Context) error { return nil }))
+			assert.NoError(c.t, fibersync.ParallelizeContext(context.Background(), func(context.Context) error { return nil }))
 		})
 	})
 }
@@ -57,7 +57,7 @@ func TestMixedParallelizeContextEndsWithAPanic(t *testing.T) {
 					panicWith(errFuture)
 					return nil
 				}
-				value := recovered(func() { _ = mixed.ParallelizeContext(context.Background(), waitForContext, fail, waitForContext) })
+				value := recovered(func() { _ = fibersync.ParallelizeContext(context.Background(), waitForContext, fail, waitForContext) })
 				requirePanic(c.t, errFuture, value)
 			})
 		}
@@ -73,7 +73,7 @@ func TestMixedParallelizeContextEndsWithAGoexit(t *testing.T) {
 		go func() {
 			defer close(ended)
 			defer func() { value = recover() }()
-			_ = mixed.ParallelizeContext(context.Background(), waitForContext, func(context.Context) error {
+			_ = fibersync.ParallelizeContext(context.Background(), waitForContext, func(context.Context) error {
 				runtime.Goexit()
 				return nil
 			})
@@ -82,7 +82,7 @@ func TestMixedParallelizeContextEndsWithAGoexit(t *testing.T) {
 		<-ended
 		assert.False(t, returned, "ParallelizeContext has returned")
 		if value != nil {
-			assert.ErrorIs(t, value.(error), mixed.ErrGoexit)
+			assert.ErrorIs(t, value.(error), fibersync.ErrGoexit)
 		}
 	}
 }

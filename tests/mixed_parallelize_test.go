@@ -9,7 +9,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedParallelizeCallsEachOnce(t *testing.T) {
@@ -32,7 +32,7 @@ func TestMixedParallelizeCallsEachOnce(t *testing.T) {
 						calls[i].Add(1)
 					}
 				}
-				mixed.Parallelize(fs...)
+				fibersync.Parallelize(fs...)
 				for i := range calls {
 					assert.EqualValues(c.t, 1, calls[i].Load(), "function %d of %d", i, n)
 				}
@@ -48,7 +48,7 @@ func TestMixedParallelizedMayWaitForOneAnother(t *testing.T) {
 		for range 3 {
 			c.start(func() {
 				const n = 10
-				all := mixed.NewLatch(n)
+				all := fibersync.NewLatch(n)
 				fs := make([]func(), n)
 				for i := range fs {
 					fs[i] = func() {
@@ -56,7 +56,7 @@ func TestMixedParallelizedMayWaitForOneAnother(t *testing.T) {
 						all.Wait()
 					}
 				}
-				mixed.Parallelize(fs...)
+				fibersync.Parallelize(fs...)
 			})
 		}
 	})
@@ -75,7 +75,7 @@ func sum(low, high int) int {
 	}
 	third := (high - low + 2) / 3
 	parts := [3]int{}
-	mixed.Parallelize(
+	fibersync.Parallelize(
 		func() { parts[0] = sum(low, low+third) },
 		func() { parts[1] = sum(low+third, min(low+2*third, high)) },
 		func() { parts[2] = sum(min(low+2*third, high), high) },
@@ -104,8 +104,8 @@ func TestMixedParallelizePassesPanicsOn(t *testing.T) {
 					returned.Add(1)
 				}
 				bad := func() { panicWith("first") }
-				nested := func() { mixed.Parallelize(good, func() { panicWith(errFuture) }, good) }
-				value := recovered(func() { mixed.Parallelize(good, bad, good, nested, good) })
+				nested := func() { fibersync.Parallelize(good, func() { panicWith(errFuture) }, good) }
+				value := recovered(func() { fibersync.Parallelize(good, bad, good, nested, good) })
 				assert.EqualValues(c.t, 5, returned.Load())
 				requirePanic(c.t, "first", value)
 				err := value.(error)
@@ -123,7 +123,7 @@ func TestMixedParallelizePassesPanicsOn(t *testing.T) {
 // Two functions that have met are not both the caller's.
 func TestMixedParallelizeGoexitOnGoroutines(t *testing.T) {
 	noLeaks(t)
-	met := mixed.NewLatch(2)
+	met := fibersync.NewLatch(2)
 	me := fiber.Self()
 	exit := func(mine bool) func() {
 		return func() {
@@ -135,15 +135,15 @@ func TestMixedParallelizeGoexitOnGoroutines(t *testing.T) {
 			pause()
 		}
 	}
-	panicsWith(t, mixed.ErrGoexit, func() { mixed.Parallelize(exit(false), exit(false)) })
+	panicsWith(t, fibersync.ErrGoexit, func() { fibersync.Parallelize(exit(false), exit(false)) })
 
-	met = mixed.NewLatch(2)
+	met = fibersync.NewLatch(2)
 	var after, returned atomic.Bool
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		me = fiber.Self()
-		mixed.Parallelize(exit(true), func() {
+		fibersync.Parallelize(exit(true), func() {
 			exit(true)()
 			after.Store(true)
 		})

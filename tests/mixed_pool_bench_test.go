@@ -3,7 +3,7 @@ package tests
 import (
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkPool borrows an item and returns it, alone, and as eight parties who share two items and hold
@@ -13,7 +13,7 @@ func BenchmarkPool(b *testing.B) {
 	for _, name := range []string{"alone", "shared"} {
 		b.Run(name, func(b *testing.B) {
 			benchCompany(b, func(b *testing.B, together func(...func())) {
-				pool := mixed.NewBoundedPool(2, mixed.Items[int]{})
+				pool := fibersync.NewBoundedPool(2, fibersync.Items[int]{})
 				benchPool(b, parties[name], together, func(use func(*int)) {
 					loan := pool.Borrow()
 					use(loan.Get())

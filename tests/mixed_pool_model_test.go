@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // A pool of n items is n things to be had: histories of borrowing and returning.
@@ -25,7 +25,7 @@ func TestMixedPoolIsLinearizable(t *testing.T) {
 		rng := newRand(c.t)
 		for range scaled(3, 1) {
 			h := newHistory[string, bool](parties)
-			pool := mixed.NewBoundedPool(items, mixed.Items[int]{})
+			pool := fibersync.NewBoundedPool(items, fibersync.Items[int]{})
 			for i := range parties {
 				plan := make([]int, 10)
 				for j := range plan {
@@ -44,8 +44,8 @@ func TestMixedPoolIsLinearizable(t *testing.T) {
 }
 
 // poolTurn borrows in one way or another, and returns what it has got.
-func poolTurn(h *history[string, bool], pool *mixed.BoundedPool[int], party, choice int) {
-	var loan mixed.Loan[int]
+func poolTurn(h *history[string, bool], pool *fibersync.BoundedPool[int], party, choice int) {
+	var loan fibersync.Loan[int]
 	var got bool
 	switch choice {
 	case 0:

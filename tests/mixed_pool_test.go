@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // poolItem knows whether it is lent, and to how many.
@@ -20,8 +20,8 @@ type poolItem struct {
 }
 
 // poolItems numbers the items that it makes.
-func poolItems(made *atomic.Int32) mixed.Items[*poolItem] {
-	return mixed.Items[*poolItem]{Make: func() *poolItem { return &poolItem{id: int(made.Add(1)), fresh: true} }}
+func poolItems(made *atomic.Int32) fibersync.Items[*poolItem] {
+	return fibersync.Items[*poolItem]{Make: func() *poolItem { return &poolItem{id: int(made.Add(1)), fresh: true} }}
 }
 
 func TestMixedPoolLendsAnItemToOneAtATime(t *testing.T) {
@@ -29,9 +29,9 @@ func TestMixedPoolLendsAnItemToOneAtATime(t *testing.T) {
 		const parties, items = 12, 3
 		rounds := scaled(20, 5)
 		var made, extra, shared atomic.Int32
-		bounded := mixed.NewBoundedPool(items, poolItems(&made))
-		unbounded := mixed.NewUnboundedPool(poolItems(&extra))
-		hold := func(loan mixed.Loan[*poolItem]) {
+		bounded := fibersync.NewBoundedPool(items, poolItems(&made))
+		unbounded := fibersync.NewUnboundedPool(poolItems(&extra))
+		hold := func(loan fibersync.Loan[*poolItem]) {
 			item := *loan.Get()
 			if item.holders.Add(1) != 1 {
 				shared.Add(1)
@@ -65,7 +65,7 @@ func TestMixedPoolLendsAnItemToOneAtATime(t *testing.T) {
 func TestMixedPoolServesInOrder(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		const waiters = 6
-		pool := mixed.NewBoundedPool(1, mixed.Items[int]{})
+		pool := fibersync.NewBoundedPool(1, fibersync.Items[int]{})
 		var order journal[int]
 		over := newLatch(waiters)
 		perform(t, s, func() {
@@ -102,7 +102,7 @@ func TestMixedPoolStormOfCancelsAndReturns(t *testing.T) {
 		var wrong atomic.Int32
 		for range scaled(15, 4) {
 			const items = 2
-			pool := mixed.NewBoundedPool(items, mixed.Items[int]{})
+			pool := fibersync.NewBoundedPool(items, fibersync.Items[int]{})
 			ctx, cancel := context.WithCancel(context.Background())
 			for range 8 {
 				turns := rng.IntN(5)
@@ -134,12 +134,12 @@ func TestMixedPoolStormOfCancelsAndReturns(t *testing.T) {
 
 func TestMixedPoolResetsWhatComesBack(t *testing.T) {
 	makes, resets := 0, 0
-	items := mixed.Items[string]{
+	items := fibersync.Items[string]{
 		Make:  func() string { makes++; return "new" },
 		Reset: func(s *string) { resets++; *s += ", reset" },
 	}
-	bounded, unbounded := mixed.NewBoundedPool(1, items), mixed.NewUnboundedPool(items)
-	for _, borrow := range []func() mixed.Loan[string]{bounded.Borrow, unbounded.Borrow} {
+	bounded, unbounded := fibersync.NewBoundedPool(1, items), fibersync.NewUnboundedPool(items)
+	for _, borrow := range []func() fibersync.Loan[string]{bounded.Borrow, unbounded.Borrow} {
 		makes, resets = 0, 0
 		loan := borrow()
 		assert.Equal(t, "new", *loan.Get())
@@ -150,9 +150,9 @@ func TestMixedPoolResetsWhatComesBack(t *testing.T) {
 		assert.Equal(t, 2, resets)
 	}
 	assert.Equal(t, 1, makes, "of the unbounded pool")
-	_, ok := mixed.NewUnboundedPool(items).TryBorrow()
+	_, ok := fibersync.NewUnboundedPool(items).TryBorrow()
 	assert.False(t, ok, "TryBorrow makes items")
-	kept := mixed.NewBoundedPool(1, mixed.Items[int]{})
+	kept := fibersync.NewBoundedPool(1, fibersync.Items[int]{})
 	loan := kept.Borrow()
 	*loan.Get() = 5
 	loan.Return()
@@ -166,11 +166,11 @@ func TestMixedPoolOutlivesPanicsOfItsItems(t *testing.T) {
 			panic(errDAGNode)
 		}
 	}
-	bounded := mixed.NewBoundedPool(1, mixed.Items[int]{Reset: func(*int) { fail() }})
+	bounded := fibersync.NewBoundedPool(1, fibersync.Items[int]{Reset: func(*int) { fail() }})
 	loan := bounded.Borrow()
 	panicsWith(t, errDAGNode, loan.Return)
 	assert.Equal(t, 1, bounded.Free(), "an item is lost if its Reset panics")
-	unbounded := mixed.NewUnboundedPool(mixed.Items[int]{Make: func() int { fail(); return 1 }})
+	unbounded := fibersync.NewUnboundedPool(fibersync.Items[int]{Make: func() int { fail(); return 1 }})
 	panicsWith(t, errDAGNode, func() { unbounded.Borrow() })
 	failing = false
 	bounded.Borrow().Return()
@@ -179,10 +179,10 @@ func TestMixedPoolOutlivesPanicsOfItsItems(t *testing.T) {
 
 // A loan knows whether it has an item, in each of its copies.
 func TestMixedPoolLoanHolds(t *testing.T) {
-	var none mixed.Loan[int]
+	var none fibersync.Loan[int]
 	assert.False(t, none.Holds())
-	bounded, unbounded := mixed.NewBoundedPool(1, mixed.Items[int]{}), mixed.NewUnboundedPool(mixed.Items[int]{})
-	for _, borrow := range []func() mixed.Loan[int]{bounded.Borrow, unbounded.Borrow} {
+	bounded, unbounded := fibersync.NewBoundedPool(1, fibersync.Items[int]{}), fibersync.NewUnboundedPool(fibersync.Items[int]{})
+	for _, borrow := range []func() fibersync.Loan[int]{bounded.Borrow, unbounded.Borrow} {
 		loan := borrow()
 		same := loan
 		assert.True(t, loan.Holds())
@@ -195,25 +195,25 @@ func TestMixedPoolLoanHolds(t *testing.T) {
 		assert.True(t, next.Holds())
 		next.Return()
 	}
-	lost, ok := mixed.NewUnboundedPool(mixed.Items[int]{}).TryBorrow()
+	lost, ok := fibersync.NewUnboundedPool(fibersync.Items[int]{}).TryBorrow()
 	assert.False(t, ok)
 	assert.False(t, lost.Holds())
 }
 
 func TestMixedPoolMisuse(t *testing.T) {
-	panicsWith(t, mixed.ErrNegative, func() { mixed.NewBoundedPool(-1, mixed.Items[int]{}) })
-	pool := mixed.NewBoundedPool(1, mixed.Items[int]{})
+	panicsWith(t, fibersync.ErrNegative, func() { fibersync.NewBoundedPool(-1, fibersync.Items[int]{}) })
+	pool := fibersync.NewBoundedPool(1, fibersync.Items[int]{})
 	loan := pool.Borrow()
 	same := loan
 	loan.Return()
-	panicsWith(t, mixed.ErrReturned, loan.Return)
-	panicsWith(t, mixed.ErrReturned, same.Return)
-	panicsWith(t, mixed.ErrReturned, func() { same.Get() })
+	panicsWith(t, fibersync.ErrReturned, loan.Return)
+	panicsWith(t, fibersync.ErrReturned, same.Return)
+	panicsWith(t, fibersync.ErrReturned, func() { same.Get() })
 	next := pool.Borrow() // of the same item
-	panicsWith(t, mixed.ErrReturned, loan.Return)
+	panicsWith(t, fibersync.ErrReturned, loan.Return)
 	next.Return()
 	assert.Equal(t, 1, pool.Free())
-	var none mixed.Loan[int]
-	panicsWith(t, mixed.ErrReturned, none.Return)
-	panicsWith(t, mixed.ErrReturned, func() { none.Get() })
+	var none fibersync.Loan[int]
+	panicsWith(t, fibersync.ErrReturned, none.Return)
+	panicsWith(t, fibersync.ErrReturned, func() { none.Get() })
 }

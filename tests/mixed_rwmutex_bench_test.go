@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkRWMutex is one party with a lock that nobody else wants; reading, then writing.
@@ -22,11 +22,11 @@ func BenchmarkRWMutex(b *testing.B) {
 		}
 	}
 	b.Run("read", func(b *testing.B) {
-		benchCompany(b, rounds(new(mixed.RWMutex).RLocker()))
+		benchCompany(b, rounds(new(fibersync.RWMutex).RLocker()))
 		benchRival(b, rounds(new(sync.RWMutex).RLocker()))
 	})
 	b.Run("write", func(b *testing.B) {
-		benchCompany(b, rounds(new(mixed.RWMutex)))
+		benchCompany(b, rounds(new(fibersync.RWMutex)))
 		benchRival(b, rounds(new(sync.RWMutex)))
 	})
 }

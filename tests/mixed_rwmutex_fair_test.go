@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedRWMutexWriterGoesBeforeReadersWhoComeLater(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		written := false
 		m.RLock()
 		c.start(func() {
@@ -38,7 +38,7 @@ func TestMixedRWMutexWriterGoesBeforeReadersWhoComeLater(t *testing.T) {
 // On one thread it is known who has come when.
 func TestMixedRWMutexReadersGoBeforeTheNextWriter(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		var order journal[string]
 		over := newLatch(4)
 		task := func(name string, lock, unlock func()) {
@@ -71,13 +71,13 @@ func TestMixedRWMutexReadersGoBeforeTheNextWriter(t *testing.T) {
 func TestMixedRWMutexStarvesNobody(t *testing.T) {
 	t.Run("writer", func(t *testing.T) {
 		eachCompany(t, func(c *company) {
-			var m mixed.RWMutex
+			var m fibersync.RWMutex
 			rwBeside(c, m.RLocker(), &m)
 		})
 	})
 	t.Run("reader", func(t *testing.T) {
 		eachCompany(t, func(c *company) {
-			var m mixed.RWMutex
+			var m fibersync.RWMutex
 			rwBeside(c, &m, m.RLocker())
 		})
 	})

@@ -7,15 +7,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
-	"fiberlab/sched/park"
+	"fiberlab/internal/debug"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedRWMutexLetsReadersInTogether(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const readers = 6
-		var m mixed.RWMutex
-		all := mixed.NewLatch(readers)
+		var m fibersync.RWMutex
+		all := fibersync.NewLatch(readers)
 		for range readers {
 			c.start(func() {
 				m.RLock()
@@ -37,7 +37,7 @@ func TestMixedRWMutexExcludesWriters(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 8
 		rounds := scaled(20, 10)
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		var torn atomic.Int64
 		a, b := 0, 0
 		for i := range parties {
@@ -68,7 +68,7 @@ func TestMixedRWMutexExcludesWriters(t *testing.T) {
 }
 
 // rwAwaitWriter returns when a writer waits for the readers to leave.
-func rwAwaitWriter(m *mixed.RWMutex) {
+func rwAwaitWriter(m *fibersync.RWMutex) {
 	for m.TryRLock() {
 		m.RUnlock()
 		pause()
@@ -77,12 +77,12 @@ func rwAwaitWriter(m *mixed.RWMutex) {
 
 func TestMixedRWMutexWriterThatGivesUpLetsReadersIn(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var m mixed.RWMutex
+		var m fibersync.RWMutex
 		m.RLock()
 		ctx, cancel := context.WithCancel(context.Background())
 		c.start(func() { assert.ErrorIs(c.t, m.LockContext(ctx), context.Canceled) })
 		rwAwaitWriter(&m)
-		in := mixed.NewLatch(4)
+		in := fibersync.NewLatch(4)
 		for range 4 {
 			c.start(func() {
 				m.RLock()
@@ -106,7 +106,7 @@ func TestMixedRWMutexWriterThatGivesUpLetsReadersIn(t *testing.T) {
 func TestMixedRWMutexStormOfCancels(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(30, 10) {
-			var m mixed.RWMutex
+			var m fibersync.RWMutex
 			ctx, cancel := context.WithCancel(context.Background())
 			var in, wrong atomic.Int64 // a writer counts 100
 			turn := func(weight, most int64, unlock func()) {
@@ -145,25 +145,25 @@ func TestMixedRWMutexStormOfCancels(t *testing.T) {
 
 func TestMixedRWMutexMisuse(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var m mixed.RWMutex
-		panicsWith(c.t, mixed.ErrUnlocked, m.Unlock)
-		panicsWith(c.t, mixed.ErrUnlocked, m.RUnlock)
+		var m fibersync.RWMutex
+		panicsWith(c.t, fibersync.ErrUnlocked, m.Unlock)
+		panicsWith(c.t, fibersync.ErrUnlocked, m.RUnlock)
 		m.RLock()
-		panicsWith(c.t, mixed.ErrUnlocked, m.Unlock)
+		panicsWith(c.t, fibersync.ErrUnlocked, m.Unlock)
 		m.RUnlock()
 		m.Lock()
-		panicsWith(c.t, mixed.ErrUnlocked, m.RUnlock)
+		panicsWith(c.t, fibersync.ErrUnlocked, m.RUnlock)
 		c.start(func() {
-			mutexContract(c.t, mixed.ErrNotHolder, m.MustHold)
+			mutexContract(c.t, fibersync.ErrNotHolder, m.MustHold)
 			m.MustNotHold()
 		})
 		c.wait()
 		m.MustHold()
-		mutexContract(c.t, mixed.ErrHolder, m.MustNotHold)
-		if park.Debug {
-			panicsWith(c.t, mixed.ErrHolder, m.Lock)
-			panicsWith(c.t, mixed.ErrHolder, m.RLock)
-			c.start(func() { panicsWith(c.t, mixed.ErrNotHolder, m.Unlock) })
+		mutexContract(c.t, fibersync.ErrHolder, m.MustNotHold)
+		if debug.On {
+			panicsWith(c.t, fibersync.ErrHolder, m.Lock)
+			panicsWith(c.t, fibersync.ErrHolder, m.RLock)
+			c.start(func() { panicsWith(c.t, fibersync.ErrNotHolder, m.Unlock) })
 			c.wait()
 		}
 		m.Unlock()
@@ -173,7 +173,7 @@ func TestMixedRWMutexMisuse(t *testing.T) {
 }
 
 func TestMixedRWMutexAllocatesNothing(t *testing.T) {
-	var m mixed.RWMutex
+	var m fibersync.RWMutex
 	count, seen := 0, 0
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		m.Lock()

@@ -4,23 +4,23 @@ import (
 	"context"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // BenchmarkSelect has one party receive, by a choice of two channels, what another one sends to
 // either in turn. An op is one value. The rival is two goroutines with Go's channels and select.
 func BenchmarkSelect(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-		chs := [2]*mixed.Channel[int]{mixed.NewChannel[int](0), mixed.NewChannel[int](0)}
+		chs := [2]*fibersync.Channel[int]{fibersync.NewChannel[int](0), fibersync.NewChannel[int](0)}
 		b.ReportAllocs()
 		together(func() {
 			for i := range b.N {
 				chs[i%2].Send(i)
 			}
 		}, func() {
-			cases := []mixed.Case{chs[0].OnReceive(nil), chs[1].OnReceive(nil)}
+			cases := []fibersync.Case{chs[0].OnReceive(nil), chs[1].OnReceive(nil)}
 			for range b.N {
-				if _, err := mixed.Select(context.Background(), cases...); err != nil {
+				if _, err := fibersync.Select(context.Background(), cases...); err != nil {
 					b.Error(err)
 				}
 			}

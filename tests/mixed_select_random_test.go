@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // Parties do selects at random over a few channels, sometimes cancelled: what was sent is
@@ -37,14 +37,14 @@ func TestMixedSelectRandomPrograms(t *testing.T) {
 }
 
 type selectProgram struct {
-	channels       []*mixed.Channel[channelValue]
+	channels       []*fibersync.Channel[channelValue]
 	sent, received journal[channelValue]
 }
 
 func newSelectProgram(random *rand.Rand) *selectProgram {
 	p := &selectProgram{}
 	for range 1 + random.IntN(3) {
-		p.channels = append(p.channels, mixed.NewChannel[channelValue](random.IntN(3)))
+		p.channels = append(p.channels, fibersync.NewChannel[channelValue](random.IntN(3)))
 	}
 	return p
 }
@@ -52,7 +52,7 @@ func newSelectProgram(random *rand.Rand) *selectProgram {
 // play does so many selects. Their contexts bound the waits of those who have no partner left.
 func (p *selectProgram) play(t *testing.T, party, times int, random *rand.Rand) {
 	for n := range times {
-		var cases []mixed.Case
+		var cases []fibersync.Case
 		fired := 0
 		for range 1 + random.IntN(4) {
 			ch := p.channels[random.IntN(len(p.channels))]
@@ -73,11 +73,11 @@ func (p *selectProgram) play(t *testing.T, party, times int, random *rand.Rand) 
 		var i int
 		var err error
 		if random.IntN(4) == 0 {
-			i, err = mixed.TrySelect(cases...)
+			i, err = fibersync.TrySelect(cases...)
 			assert.NoError(t, err)
 		} else {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(random.IntN(300))*time.Microsecond)
-			i, err = mixed.Select(ctx, cases...)
+			i, err = fibersync.Select(ctx, cases...)
 			cancel()
 			assert.Equal(t, i < 0, err != nil)
 		}

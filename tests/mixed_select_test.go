@@ -8,56 +8,56 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedSelectDoesWhatIsPossible(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
 			ctx := context.Background()
-			empty, full := mixed.NewChannel[int](1), mixed.NewChannel[string](1)
+			empty, full := fibersync.NewChannel[int](1), fibersync.NewChannel[string](1)
 			full.Send("a")
 			var got string
-			cases := []mixed.Case{
+			cases := []fibersync.Case{
 				empty.OnReceive(func(int, bool) { got = "nothing" }),
 				full.OnSend("b", func() { got = "room" }),
 				full.OnReceive(func(v string, ok bool) { got = v }),
-				(*mixed.Channel[int])(nil).OnReceive(nil),
-				(*mixed.Channel[int])(nil).OnSend(1, nil),
+				(*fibersync.Channel[int])(nil).OnReceive(nil),
+				(*fibersync.Channel[int])(nil).OnSend(1, nil),
 			}
-			i, err := mixed.Select(ctx, cases...)
+			i, err := fibersync.Select(ctx, cases...)
 			assert.Equal(c.t, []any{2, nil, "a"}, []any{i, err, got})
-			i, err = mixed.TrySelect(cases...)
+			i, err = fibersync.TrySelect(cases...)
 			assert.Equal(c.t, []any{1, nil, "room"}, []any{i, err, got}, "the same cases serve again")
-			i, err = mixed.TrySelect(empty.OnReceive(nil), full.OnSend("c", nil))
+			i, err = fibersync.TrySelect(empty.OnReceive(nil), full.OnSend("c", nil))
 			assert.Equal(c.t, []any{-1, nil}, []any{i, err}, "nothing is possible")
-			i, err = mixed.TrySelect()
+			i, err = fibersync.TrySelect()
 			assert.Equal(c.t, []any{-1, nil}, []any{i, err}, "no cases")
 		})
 	})
 }
 
 func TestMixedSelectOfClosedChannels(t *testing.T) {
-	ch, other := mixed.NewChannel[int](0), mixed.NewChannel[int](0)
+	ch, other := fibersync.NewChannel[int](0), fibersync.NewChannel[int](0)
 	ch.Close()
 	closed := false
-	i, err := mixed.Select(context.Background(), other.OnReceive(nil), ch.OnReceive(func(v int, ok bool) { closed = v == 0 && !ok }))
+	i, err := fibersync.Select(context.Background(), other.OnReceive(nil), ch.OnReceive(func(v int, ok bool) { closed = v == 0 && !ok }))
 	assert.Equal(t, []any{1, nil, true}, []any{i, err, closed})
-	i, err = mixed.TrySelect(ch.OnSend(1, func() { t.Error("a closed channel was sent to") }))
+	i, err = fibersync.TrySelect(ch.OnSend(1, func() { t.Error("a closed channel was sent to") }))
 	assert.Equal(t, 0, i)
-	require.ErrorIs(t, err, mixed.ErrClosedChannel)
+	require.ErrorIs(t, err, fibersync.ErrClosedChannel)
 }
 
 // A Select that waits goes on by the one case that another party makes possible.
 func TestMixedSelectWaitsForOneOfSeveral(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		ctx := context.Background()
-		in, out, done := mixed.NewChannel[int](0), mixed.NewChannel[int](0), mixed.NewChannel[int](0)
+		in, out, done := fibersync.NewChannel[int](0), fibersync.NewChannel[int](0), fibersync.NewChannel[int](0)
 		const rounds = 10
 		var sum, offered int // of the selecting party
 		c.start(func() {
 			for open := true; open; {
-				_, err := mixed.Select(ctx,
+				_, err := fibersync.Select(ctx,
 					in.OnReceive(func(v int, ok bool) { sum += v }),
 					out.OnSend(sum, func() { offered++ }),
 					done.OnReceive(func(_ int, ok bool) { open = ok }))
@@ -83,14 +83,14 @@ func TestMixedSelectWaitsForOneOfSeveral(t *testing.T) {
 // A Select never meets itself, but another one that waits for the same.
 func TestMixedSelectMeetsAnother(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		ch := mixed.NewChannel[int](0)
-		i, err := mixed.TrySelect(ch.OnSend(1, nil), ch.OnReceive(nil))
+		ch := fibersync.NewChannel[int](0)
+		i, err := fibersync.TrySelect(ch.OnSend(1, nil), ch.OnReceive(nil))
 		assert.Equal(c.t, []any{-1, nil}, []any{i, err})
 		const parties = 6
 		var sent, received atomic.Int64
 		for p := range parties {
 			c.start(func() {
-				_, err := mixed.Select(context.Background(),
+				_, err := fibersync.Select(context.Background(),
 					ch.OnSend(p, func() { sent.Add(1 << p) }),
 					ch.OnReceive(func(v int, ok bool) {
 						assert.True(c.t, ok && v != p, "party %d: %d %v", p, v, ok)
@@ -106,13 +106,13 @@ func TestMixedSelectMeetsAnother(t *testing.T) {
 
 func TestMixedSelectEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		ch := mixed.NewChannel[int](0)
+		ch := fibersync.NewChannel[int](0)
 		inVain(c, func(ctx context.Context) error {
-			i, err := mixed.Select(ctx, ch.OnSend(1, nil), new(mixed.Channel[string]).OnReceive(nil))
+			i, err := fibersync.Select(ctx, ch.OnSend(1, nil), new(fibersync.Channel[string]).OnReceive(nil))
 			assert.Equal(c.t, -1, i)
 			return err
 		})
-		inVain(c, func(ctx context.Context) error { _, err := mixed.Select(ctx); return err })
+		inVain(c, func(ctx context.Context) error { _, err := fibersync.Select(ctx); return err })
 		_, _, ready := ch.TryReceive()
 		assert.False(c.t, ready, "an offer that has been left behind")
 	})
@@ -121,12 +121,12 @@ func TestMixedSelectEndsWithItsContext(t *testing.T) {
 // Of two cases that are always possible both are taken. That one of them is not, in so many
 // rounds, has a probability of 2 to the power of -200.
 func TestMixedSelectIsFair(t *testing.T) {
-	a, b := mixed.NewChannel[int](0), mixed.NewChannel[int](0)
+	a, b := fibersync.NewChannel[int](0), fibersync.NewChannel[int](0)
 	a.Close()
 	b.Close()
 	var taken [3]int
 	for range 200 {
-		i, err := mixed.TrySelect(a.OnReceive(nil), new(mixed.Channel[int]).OnReceive(nil), b.OnReceive(nil))
+		i, err := fibersync.TrySelect(a.OnReceive(nil), new(fibersync.Channel[int]).OnReceive(nil), b.OnReceive(nil))
 		require.NoError(t, err)
 		taken[i]++
 	}
@@ -136,18 +136,18 @@ func TestMixedSelectIsFair(t *testing.T) {
 }
 
 func TestMixedSelectMisuse(t *testing.T) {
-	ch := mixed.NewChannel[int](1)
+	ch := fibersync.NewChannel[int](1)
 	twice := ch.OnSend(1, nil)
-	panicsWith(t, mixed.ErrCaseInUse, func() { _, _ = mixed.TrySelect(twice, twice) })
-	i, err := mixed.TrySelect(twice)
+	panicsWith(t, fibersync.ErrCaseInUse, func() { _, _ = fibersync.TrySelect(twice, twice) })
+	i, err := fibersync.TrySelect(twice)
 	assert.Equal(t, []any{0, nil}, []any{i, err}, "the case is free again")
 	ch.Receive()
-	panicsWith(t, mixed.ErrNilCase, func() { _, _ = mixed.Select(context.Background(), twice, nil) })
-	i, err = mixed.TrySelect(twice)
+	panicsWith(t, fibersync.ErrNilCase, func() { _, _ = fibersync.Select(context.Background(), twice, nil) })
+	i, err = fibersync.TrySelect(twice)
 	assert.Equal(t, []any{0, nil}, []any{i, err}, "the case is free again")
 
 	problem := ch.OnReceive(func(int, bool) { panic("oops") })
-	assert.PanicsWithValue(t, "oops", func() { _, _ = mixed.TrySelect(problem) })
+	assert.PanicsWithValue(t, "oops", func() { _, _ = fibersync.TrySelect(problem) })
 	ch.Send(1)
-	assert.PanicsWithValue(t, "oops", func() { _, _ = mixed.TrySelect(problem) })
+	assert.PanicsWithValue(t, "oops", func() { _, _ = fibersync.TrySelect(problem) })
 }

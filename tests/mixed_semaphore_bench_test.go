@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // semaphoreLocker is a semaphore as contend wants it: Lock acquires one unit.
-type semaphoreLocker struct{ *mixed.Semaphore }
+type semaphoreLocker struct{ *fibersync.Semaphore }
 
 func (s semaphoreLocker) Lock()   { s.Acquire(1) }
 func (s semaphoreLocker) Unlock() { s.Release(1) }
@@ -25,7 +25,7 @@ func (s semaphoreRival) Unlock() { s.Release(1) }
 // BenchmarkSemaphore is one party who finds what it wants.
 func BenchmarkSemaphore(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-		s := mixed.NewSemaphore(2)
+		s := fibersync.NewSemaphore(2)
 		together(func() {
 			for range b.N {
 				s.Acquire(1)
@@ -48,7 +48,7 @@ func BenchmarkSemaphore(b *testing.B) {
 // while they have one. An operation is one turn of one party.
 func BenchmarkSemaphoreContended(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-		contend(b, together, semaphoreLocker{mixed.NewSemaphore(2)}, sched.Yield)
+		contend(b, together, semaphoreLocker{fibersync.NewSemaphore(2)}, sched.Yield)
 	})
 	benchRival(b, func(b *testing.B, together func(bodies ...func())) {
 		contend(b, together, semaphoreRival{semaphore.NewWeighted(2)}, runtime.Gosched)

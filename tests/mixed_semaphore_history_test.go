@@ -3,7 +3,7 @@ package tests
 import (
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // semaphoreDo is an operation on a semaphore: what is done, and to how many units.
@@ -34,7 +34,7 @@ func TestMixedSemaphoreIsLinearizable(t *testing.T) {
 		rng := newRand(c.t)
 		for range scaled(5, 2) {
 			h := newHistory[semaphoreDo, bool](lockParties)
-			s := mixed.NewSemaphore(semaphoreUnits)
+			s := fibersync.NewSemaphore(semaphoreUnits)
 			for _, p := range lockPlans(rng) {
 				c.start(func() {
 					for range 15 {
@@ -51,7 +51,7 @@ func TestMixedSemaphoreIsLinearizable(t *testing.T) {
 
 // semaphoreTurn is one party's turn: it acquires some units and gives them back, some at
 // a time.
-func semaphoreTurn(h *history[semaphoreDo, bool], s *mixed.Semaphore, p *lockPlan) {
+func semaphoreTurn(h *history[semaphoreDo, bool], s *fibersync.Semaphore, p *lockPlan) {
 	n := 1 + p.rng.Int64N(semaphoreUnits)
 	var had bool
 	switch p.rng.IntN(3) {

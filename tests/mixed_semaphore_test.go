@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedSemaphoreGivesNoMoreThanItHas(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const units, parties = 5, 8
 		rounds := scaled(30, 10)
-		s := mixed.NewSemaphore(units)
+		s := fibersync.NewSemaphore(units)
 		var in, wrong atomic.Int64
 		for i := range parties {
 			c.start(func() {
@@ -42,7 +42,7 @@ func TestMixedSemaphoreGivesNoMoreThanItHas(t *testing.T) {
 }
 
 // semaphoreAwaitWaiter returns when somebody waits for more than the one unit that is free.
-func semaphoreAwaitWaiter(s *mixed.Semaphore) {
+func semaphoreAwaitWaiter(s *fibersync.Semaphore) {
 	for s.TryAcquire(1) {
 		s.Release(1)
 		pause()
@@ -51,7 +51,7 @@ func semaphoreAwaitWaiter(s *mixed.Semaphore) {
 
 func TestMixedSemaphoreIsNotPassedByWhoWantsLess(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		s := mixed.NewSemaphore(3)
+		s := fibersync.NewSemaphore(3)
 		s.Acquire(2)
 		var big atomic.Bool
 		c.start(func() {
@@ -78,7 +78,7 @@ func TestMixedSemaphoreServesInOrder(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		const units, parties = 7, 20
 		rng := newRand(t)
-		sem := mixed.NewSemaphore(units)
+		sem := fibersync.NewSemaphore(units)
 		var came, got journal[int]
 		over := newLatch(parties)
 		perform(t, s, func() {
@@ -109,7 +109,7 @@ func TestMixedSemaphoreServesInOrder(t *testing.T) {
 
 func TestMixedSemaphoreOneWhoGivesUpLetsOthersPass(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		s := mixed.NewSemaphore(3)
+		s := fibersync.NewSemaphore(3)
 		s.Acquire(2)
 		ctx, cancel := context.WithCancel(context.Background())
 		c.start(func() { assert.ErrorIs(c.t, s.AcquireContext(ctx, 3), context.Canceled) })
@@ -119,7 +119,7 @@ func TestMixedSemaphoreOneWhoGivesUpLetsOthersPass(t *testing.T) {
 			defer stop()
 			assert.ErrorIs(c.t, s.AcquireContext(short, 2), context.DeadlineExceeded)
 		})
-		got := mixed.NewLatch(1)
+		got := fibersync.NewLatch(1)
 		c.start(func() {
 			s.Acquire(1)
 			got.CountDown()
@@ -138,7 +138,7 @@ func TestMixedSemaphoreStormOfCancelsAndReleases(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(30, 10) {
 			const units = 3
-			s := mixed.NewSemaphore(units)
+			s := fibersync.NewSemaphore(units)
 			ctx, cancel := context.WithCancel(context.Background())
 			var in, wrong atomic.Int64
 			for i := range int64(8) {
@@ -170,29 +170,29 @@ func TestMixedSemaphoreStormOfCancelsAndReleases(t *testing.T) {
 }
 
 func TestMixedSemaphoreMisuse(t *testing.T) {
-	panicsWith(t, mixed.ErrNegative, func() { mixed.NewSemaphore(-1) })
-	s := mixed.NewSemaphore(2)
-	panicsWith(t, mixed.ErrNegative, func() { s.Acquire(-1) })
-	panicsWith(t, mixed.ErrNegative, func() { _ = s.AcquireContext(context.Background(), -1) })
-	panicsWith(t, mixed.ErrNegative, func() { s.TryAcquire(math.MinInt64) })
-	panicsWith(t, mixed.ErrNegative, func() { s.Release(-1) })
-	panicsWith(t, mixed.ErrTooMany, func() { s.Acquire(3) })
-	assert.ErrorIs(t, s.AcquireContext(context.Background(), math.MaxInt64), mixed.ErrTooMany)
+	panicsWith(t, fibersync.ErrNegative, func() { fibersync.NewSemaphore(-1) })
+	s := fibersync.NewSemaphore(2)
+	panicsWith(t, fibersync.ErrNegative, func() { s.Acquire(-1) })
+	panicsWith(t, fibersync.ErrNegative, func() { _ = s.AcquireContext(context.Background(), -1) })
+	panicsWith(t, fibersync.ErrNegative, func() { s.TryAcquire(math.MinInt64) })
+	panicsWith(t, fibersync.ErrNegative, func() { s.Release(-1) })
+	panicsWith(t, fibersync.ErrTooMany, func() { s.Acquire(3) })
+	assert.ErrorIs(t, s.AcquireContext(context.Background(), math.MaxInt64), fibersync.ErrTooMany)
 	assert.False(t, s.TryAcquire(3))
-	panicsWith(t, mixed.ErrReleased, func() { s.Release(1) })
+	panicsWith(t, fibersync.ErrReleased, func() { s.Release(1) })
 	s.Acquire(1)
-	panicsWith(t, mixed.ErrReleased, func() { s.Release(2) })
-	panicsWith(t, mixed.ErrReleased, func() { s.Release(math.MaxInt64) })
+	panicsWith(t, fibersync.ErrReleased, func() { s.Release(2) })
+	panicsWith(t, fibersync.ErrReleased, func() { s.Release(math.MaxInt64) })
 	s.Release(1)
 	assert.True(t, s.TryAcquire(2), "misuse has not changed it")
 
-	var zero mixed.Semaphore
+	var zero fibersync.Semaphore
 	assert.False(t, zero.TryAcquire(1))
-	assert.True(t, mixed.NewSemaphore(math.MaxInt64).TryAcquire(math.MaxInt64))
+	assert.True(t, fibersync.NewSemaphore(math.MaxInt64).TryAcquire(math.MaxInt64))
 }
 
 func TestMixedSemaphoreAllocatesNothing(t *testing.T) {
-	s := mixed.NewSemaphore(2)
+	s := fibersync.NewSemaphore(2)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		s.Acquire(2)
 		s.Release(2)

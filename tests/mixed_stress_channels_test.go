@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // channelStation: what visitors send through two channels, one of them with a buffer, is what residents
 // receive. Both sides use one channel at a time, or whichever is ready.
 type channelStation struct {
 	x              *campus
-	channels       [2]*mixed.Channel[uint64]
+	channels       [2]*fibersync.Channel[uint64]
 	sent, received tally
 	residents      *sync.WaitGroup
 }
@@ -32,7 +32,7 @@ func (l *tally) add(v uint64) {
 
 func newChannelStation(x *campus) station {
 	p := &channelStation{x: x}
-	p.channels[0], p.channels[1] = mixed.NewChannel[uint64](0), mixed.NewChannel[uint64](8)
+	p.channels[0], p.channels[1] = fibersync.NewChannel[uint64](0), fibersync.NewChannel[uint64](8)
 	seed := rand.Uint64()
 	p.residents = x.reside(12, func(i int) {
 		switch c := p.channels[i%2]; i / 2 % 3 {
@@ -49,7 +49,7 @@ func newChannelStation(x *campus) station {
 	return p
 }
 
-func (p *channelStation) receiveInAHurry(rng *rand.Rand, c *mixed.Channel[uint64]) {
+func (p *channelStation) receiveInAHurry(rng *rand.Rand, c *fibersync.Channel[uint64]) {
 	for {
 		ctx, cancel := hurry(rng)
 		v, err := c.ReceiveContext(ctx)
@@ -57,7 +57,7 @@ func (p *channelStation) receiveInAHurry(rng *rand.Rand, c *mixed.Channel[uint64
 		switch {
 		case err == nil:
 			p.received.add(v)
-		case errors.Is(err, mixed.ErrClosedChannel):
+		case errors.Is(err, fibersync.ErrClosedChannel):
 			return
 		}
 	}
@@ -66,7 +66,7 @@ func (p *channelStation) receiveInAHurry(rng *rand.Rand, c *mixed.Channel[uint64
 func (p *channelStation) receiveFromAny() {
 	left := p.channels
 	for left[0] != nil || left[1] != nil {
-		receive := func(i int) mixed.Case {
+		receive := func(i int) fibersync.Case {
 			return left[i].OnReceive(func(v uint64, ok bool) {
 				if ok {
 					p.received.add(v)
@@ -75,7 +75,7 @@ func (p *channelStation) receiveFromAny() {
 				}
 			})
 		}
-		_, err := mixed.Select(context.Background(), receive(0), receive(1))
+		_, err := fibersync.Select(context.Background(), receive(0), receive(1))
 		assert.NoError(p.x.t, err)
 	}
 }
@@ -97,7 +97,7 @@ func (p *channelStation) enter(rng *rand.Rand) {
 		ctx, cancel := hurry(rng)
 		defer cancel()
 		called := 0
-		_, err := mixed.Select(ctx, p.channels[0].OnSend(v, func() { called++ }), p.channels[1].OnSend(v, func() { called++ }))
+		_, err := fibersync.Select(ctx, p.channels[0].OnSend(v, func() { called++ }), p.channels[1].OnSend(v, func() { called++ }))
 		sent = err == nil
 		assert.Equal(p.x.t, sent, called == 1, "%d cases took place, and the error is %v", called, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // futureStation: a future gives what was promised, alone and among others.
@@ -21,11 +21,11 @@ type futureStation struct {
 func (p *futureStation) enter(rng *rand.Rand) {
 	a, b := rng.Uint64(), rng.Uint64()
 	p.promised.Add(a + b)
-	var promise mixed.Promise[uint64]
+	var promise fibersync.Promise[uint64]
 	p.x.beside(func() { promise.Set(a) })
-	async := mixed.Async(func() (uint64, error) { return b, nil })
-	both := mixed.WhenAll(promise.Future(), async)
-	first, err := mixed.WhenAny(promise.Future(), async).Get()
+	async := fibersync.Async(func() (uint64, error) { return b, nil })
+	both := fibersync.WhenAll(promise.Future(), async)
+	first, err := fibersync.WhenAny(promise.Future(), async).Get()
 	assert.NoError(p.x.t, err)
 	assert.Equal(p.x.t, []uint64{a, b}[first.Index], first.Value)
 	ctx, cancel := hurry(rng)
@@ -46,7 +46,7 @@ func (p *futureStation) check(t *testing.T) {
 // ticketStation: tickets are called in the order in which they were taken, one at a time.
 type ticketStation struct {
 	x      *campus
-	queue  mixed.TicketQueue
+	queue  fibersync.TicketQueue
 	mu     sync.Mutex // of taking a ticket and its number
 	taken  int64
 	called int64 // whoever is called has it
@@ -102,11 +102,11 @@ func (p *callStation) enter(rng *rand.Rand) {
 	}
 	ctx, cancel := hurry(rng)
 	defer cancel()
-	if got, err := mixed.CallContext(ctx, f); err == nil {
+	if got, err := fibersync.CallContext(ctx, f); err == nil {
 		assert.Equal(p.x.t, v, got)
 	}
 	p.asked.Add(1)
-	got, err := mixed.Call(f)
+	got, err := fibersync.Call(f)
 	assert.NoError(p.x.t, err)
 	assert.Equal(p.x.t, v, got)
 }
@@ -129,8 +129,8 @@ func (p *parallelStation) enter(rng *rand.Rand) {
 			p.done.Add(1)
 		}
 	}
-	branch := func(i int) func() { return func() { mixed.Parallelize(leaf(i), leaf(i+1), leaf(i+2)) } }
-	mixed.Parallelize(branch(0), branch(3))
+	branch := func(i int) func() { return func() { fibersync.Parallelize(leaf(i), leaf(i+1), leaf(i+2)) } }
+	fibersync.Parallelize(branch(0), branch(3))
 	for i := range leaves {
 		assert.True(p.x.t, leaves[i], "a branch was not done when the fork returned")
 	}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // mutexStation: a counter that only the mutex guards is exact.
 type mutexStation struct {
-	mu      mixed.Mutex
+	mu      fibersync.Mutex
 	counter int64
 	entries atomic.Int64
 }
@@ -47,7 +47,7 @@ func (p *mutexStation) check(t *testing.T) {
 // rwmutexStation: readers find two counters equal, which writers count one after the other.
 type rwmutexStation struct {
 	x           *campus
-	mu          mixed.RWMutex
+	mu          fibersync.RWMutex
 	first, last int64
 	writes      atomic.Int64
 }
@@ -86,12 +86,12 @@ const semaphoreStationUnits = 5
 // semaphoreStation: no more units are out than there are, and in the end none.
 type semaphoreStation struct {
 	x         *campus
-	semaphore *mixed.Semaphore
+	semaphore *fibersync.Semaphore
 	out       atomic.Int64
 }
 
 func newSemaphoreStation(x *campus) station {
-	return &semaphoreStation{x: x, semaphore: mixed.NewSemaphore(semaphoreStationUnits)}
+	return &semaphoreStation{x: x, semaphore: fibersync.NewSemaphore(semaphoreStationUnits)}
 }
 
 func (p *semaphoreStation) enter(rng *rand.Rand) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // waitgroupStation: who waits for a group has seen the work of all in it.
@@ -18,7 +18,7 @@ type waitgroupStation struct {
 }
 
 func (p *waitgroupStation) enter(rng *rand.Rand) {
-	var group mixed.WaitGroup
+	var group fibersync.WaitGroup
 	var done [3]bool
 	n := 1 + rng.IntN(len(done))
 	for i := range n {
@@ -52,7 +52,7 @@ type barrierStation struct {
 func (p *barrierStation) enter(rng *rand.Rand) {
 	const phases = 2
 	parties := len(p.goes)
-	barrier := mixed.NewBarrier(parties)
+	barrier := fibersync.NewBarrier(parties)
 	var come [phases]atomic.Int64
 	walk := func(rng *rand.Rand) {
 		for phase := range phases {
@@ -88,7 +88,7 @@ type onceStation struct {
 }
 
 type onceDeed struct {
-	once mixed.Once
+	once fibersync.Once
 	done int
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 const condStationRoom = 4
@@ -16,9 +16,9 @@ const condStationRoom = 4
 // condStation: what visitors put into a small buffer, waiting for room, is what residents take out of it.
 type condStation struct {
 	x          *campus
-	mu         mixed.Mutex
-	filled     *mixed.Cond
-	emptied    *mixed.Cond
+	mu         fibersync.Mutex
+	filled     *fibersync.Cond
+	emptied    *fibersync.Cond
 	buffer     []uint64
 	closed     bool
 	put, taken atomic.Uint64
@@ -27,7 +27,7 @@ type condStation struct {
 
 func newCondStation(x *campus) station {
 	p := &condStation{x: x}
-	p.filled, p.emptied = mixed.NewCond(&p.mu), mixed.NewCond(&p.mu)
+	p.filled, p.emptied = fibersync.NewCond(&p.mu), fibersync.NewCond(&p.mu)
 	p.residents = x.reside(9, func(int) {
 		for p.take() {
 		}
@@ -76,7 +76,7 @@ func (p *condStation) check(t *testing.T) {
 
 // eventStation: the signal of an event is a token, and whoever has it counts alone.
 type eventStation struct {
-	tokens [2]*mixed.Event
+	tokens [2]*fibersync.Event
 	counts [2]int64
 	uses   atomic.Int64
 }
@@ -84,7 +84,7 @@ type eventStation struct {
 func newEventStation(*campus) station {
 	p := new(eventStation)
 	for i := range p.tokens {
-		p.tokens[i] = mixed.NewEvent(mixed.AutoReset, true)
+		p.tokens[i] = fibersync.NewEvent(fibersync.AutoReset, true)
 	}
 	return p
 }
@@ -100,7 +100,7 @@ func (p *eventStation) enter(rng *rand.Rand) {
 			return
 		}
 	case 1:
-		i, err = mixed.WaitAnyContext(ctx, p.tokens[:]...)
+		i, err = fibersync.WaitAnyContext(ctx, p.tokens[:]...)
 	default:
 		err = p.tokens[i].WaitContext(ctx)
 	}

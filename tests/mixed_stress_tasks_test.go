@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // stations is all that a campus has.
@@ -42,7 +42,7 @@ type latchStation struct {
 
 func (p *latchStation) enter(rng *rand.Rand) {
 	n := 1 + rng.IntN(3)
-	l := mixed.NewLatch(n)
+	l := fibersync.NewLatch(n)
 	for range n {
 		p.x.beside(func() {
 			p.opened.Add(1)
@@ -67,12 +67,12 @@ const poolStationItems = 2
 // poolStation: an item is one visitor's at a time, so what is done to the items without any lock adds
 // up. They are all back in the end.
 type poolStation struct {
-	pool *mixed.BoundedPool[int64]
+	pool *fibersync.BoundedPool[int64]
 	uses atomic.Int64
 }
 
 func newPoolStation(*campus) station {
-	return &poolStation{pool: mixed.NewBoundedPool(poolStationItems, mixed.Items[int64]{})}
+	return &poolStation{pool: fibersync.NewBoundedPool(poolStationItems, fibersync.Items[int64]{})}
 }
 
 func (p *poolStation) enter(rng *rand.Rand) {
@@ -102,12 +102,12 @@ func (p *poolStation) check(t *testing.T) {
 
 // heapStation: an unbounded pool has all that it made in the end.
 type heapStation struct {
-	pool *mixed.UnboundedPool[atomic.Int64]
+	pool *fibersync.UnboundedPool[atomic.Int64]
 	uses atomic.Int64
 }
 
 func newHeapStation(*campus) station {
-	return &heapStation{pool: mixed.NewUnboundedPool(mixed.Items[atomic.Int64]{})}
+	return &heapStation{pool: fibersync.NewUnboundedPool(fibersync.Items[atomic.Int64]{})}
 }
 
 func (p *heapStation) enter(rng *rand.Rand) {
@@ -130,12 +130,12 @@ func (p *heapStation) check(t *testing.T) {
 
 // dagStation: many run one graph at the same time, and each run computes the same.
 type dagStation struct {
-	dag *mixed.DAG[*[4]int]
+	dag *fibersync.DAG[*[4]int]
 	x   *campus
 }
 
 func newDAGStation(x *campus) station {
-	var b mixed.DAGBuilder[*[4]int]
+	var b fibersync.DAGBuilder[*[4]int]
 	root := b.Node(func(v *[4]int) { v[0] = 1 })
 	left := b.Node(func(v *[4]int) { pause(); v[1] = v[0] + 1 }, root)
 	right := b.Node(func(v *[4]int) { v[2] = v[0] + 2 }, root)
@@ -165,7 +165,7 @@ func (p *dagStation) check(t *testing.T) {
 // localStation: a task finds what it has set, and never what another has.
 type localStation struct {
 	x            *campus
-	own          mixed.Local[uint64]
+	own          fibersync.Local[uint64]
 	begun, ended atomic.Int64
 }
 

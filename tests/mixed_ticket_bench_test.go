@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // takeTurns is 8 parties who do b.N turns together.
@@ -43,7 +43,7 @@ func (q *channelQueue) take() (called, done chan struct{}) {
 // run, and is done. An op is a ticket. The rival is a channel for each ticket.
 func BenchmarkTicket(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		takeTurns(b, together, func() {
 			t := q.Take()
 			t.Wait()

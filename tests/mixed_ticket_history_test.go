@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // ticketOp is an operation on a queue of tickets or on the ticket of that number.
@@ -59,13 +59,13 @@ func TestMixedTicketHistories(t *testing.T) {
 		for range scaled(8, 2) {
 			const parties, rounds = 4, 10
 			h := newHistory[ticketOp, bool](parties)
-			var q mixed.TicketQueue
+			var q fibersync.TicketQueue
 			for party := range parties {
 				patience := random.Perm(rounds)
 				c.start(func() {
 					for round := range rounds {
 						number := party*rounds + round
-						var ticket *mixed.Ticket
+						var ticket *fibersync.Ticket
 						h.do(party, ticketOp{"take", number}, func() bool {
 							ticket = q.Take()
 							return true

@@ -9,7 +9,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
 
@@ -17,11 +17,11 @@ import (
 // tickets, and one at a time.
 func TestMixedTicketsAreCalledInOrder(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		var order journal[int]
 		var inside atomic.Int64
 		n := scaled(40, 16)
-		tickets, wanted := make([]*mixed.Ticket, n), make([]int, n)
+		tickets, wanted := make([]*fibersync.Ticket, n), make([]int, n)
 		for i := range tickets {
 			tickets[i], wanted[i] = q.Take(), i
 		}
@@ -62,12 +62,12 @@ func TestMixedTicketsAreCalledInOrder(t *testing.T) {
 // A ticket that is done before its call is passed over, once its turn has come.
 func TestMixedTicketDoneEarlyIsPassedOver(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		first, second, third, fourth := q.Take(), q.Take(), q.Take(), q.Take()
 		third.Done()
 		second.Done()
 		var released atomic.Bool
-		for _, ticket := range []*mixed.Ticket{second, third, fourth} {
+		for _, ticket := range []*fibersync.Ticket{second, third, fourth} {
 			c.start(func() {
 				ticket.Wait()
 				assert.True(c.t, released.Load())
@@ -87,7 +87,7 @@ func TestMixedTicketDoneEarlyIsPassedOver(t *testing.T) {
 
 func TestMixedTicketCallsAllWhoWaitForIt(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		first, second := q.Take(), q.Take()
 		over := newLatch(2)
 		second.OnCall(over.done)
@@ -103,7 +103,7 @@ func TestMixedTicketCallsAllWhoWaitForIt(t *testing.T) {
 // A call starts the function beside whoever made it.
 func TestMixedTicketOnCallRunsBesideTheCaller(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		first, second := q.Take(), q.Take()
 		over := newLatch(2)
 		var mine *sched.Scheduler
@@ -125,13 +125,13 @@ func TestMixedTicketOnCallRunsBesideTheCaller(t *testing.T) {
 
 func TestMixedTicketWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		first := q.Take()
 		one, other := q.Take(), q.Take()
 		inVain(c, one.WaitContext)
 		ctx := inVain(c, other.WaitContext)
 		first.Done()
-		for _, ticket := range []*mixed.Ticket{one, other} {
+		for _, ticket := range []*fibersync.Ticket{one, other} {
 			assert.NoError(c.t, ticket.WaitContext(ctx), "it has kept its place, and is called")
 			ticket.Done()
 		}
@@ -144,7 +144,7 @@ func TestMixedTicketStormOfCancelsAndCalls(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := newRand(c.t)
 		for range scaled(20, 5) {
-			var q mixed.TicketQueue
+			var q fibersync.TicketQueue
 			var inside atomic.Int64
 			ctx, cancel := context.WithCancel(context.Background())
 			for range 6 {
@@ -171,20 +171,20 @@ func TestMixedTicketStormOfCancelsAndCalls(t *testing.T) {
 }
 
 func TestMixedTicketMisuse(t *testing.T) {
-	var q mixed.TicketQueue
+	var q fibersync.TicketQueue
 	first, second := q.Take(), q.Take()
 	second.Done()
-	panicsWith(t, mixed.ErrDone, second.Done)
+	panicsWith(t, fibersync.ErrDone, second.Done)
 	first.Done()
-	panicsWith(t, mixed.ErrDone, first.Done)
-	panicsWith(t, mixed.ErrNilFunc, func() { first.OnCall(nil) })
+	panicsWith(t, fibersync.ErrDone, first.Done)
+	panicsWith(t, fibersync.ErrNilFunc, func() { first.OnCall(nil) })
 	q.Take().Wait()
 }
 
 // If nothing can be started, a goroutine does it.
 func TestMixedTicketOnCallWithoutAScheduler(t *testing.T) {
 	asHelpless(t, func() {
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		called := make(chan struct{})
 		q.Take().OnCall(func() { close(called) })
 		<-called
@@ -207,7 +207,7 @@ func TestMixedTicketRunOfDoneOnesDoesNotHoldTheQueue(t *testing.T) {
 		defer root.SetValue(nil)
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
-		var q mixed.TicketQueue
+		var q fibersync.TicketQueue
 		first, second := q.Take(), q.Take()
 		for range 10_000 {
 			q.Take().Done()

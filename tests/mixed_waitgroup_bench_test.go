@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // mostStarted is how many are started before they are waited for.
@@ -24,7 +24,7 @@ func BenchmarkWaitGroup(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.Run("count", func(b *testing.B) {
 			together(func() {
-				var g mixed.WaitGroup
+				var g fibersync.WaitGroup
 				b.ResetTimer()
 				for range (b.N + 1) / 2 {
 					g.Add(1)
@@ -34,7 +34,7 @@ func BenchmarkWaitGroup(b *testing.B) {
 		})
 		b.Run("pass", func(b *testing.B) {
 			together(func() {
-				var g mixed.WaitGroup
+				var g fibersync.WaitGroup
 				b.ResetTimer()
 				for range b.N {
 					g.Wait()
@@ -43,7 +43,7 @@ func BenchmarkWaitGroup(b *testing.B) {
 		})
 		b.Run("start", func(b *testing.B) {
 			together(func() {
-				var g mixed.WaitGroup
+				var g fibersync.WaitGroup
 				b.ResetTimer()
 				benchWaitGroupStart(b, &g, func() { g.Go(func() {}) })
 			})

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // waitGroupSpec is a number. A wait sees whether it is zero, and may give up only as long as
@@ -22,7 +22,7 @@ func TestMixedWaitGroupModel(t *testing.T) {
 		const parties, operations = 8, 30
 		rng := newRand(c.t)
 		for range scaled(3, 1) {
-			var g mixed.WaitGroup
+			var g fibersync.WaitGroup
 			h := newHistory[int, bool](parties)
 			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
 				mine := 0

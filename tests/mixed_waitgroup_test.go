@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 func TestMixedWaitGroupOpensAtZeroForAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, counts = 20, 10
-		var g mixed.WaitGroup
+		var g fibersync.WaitGroup
 		var counted, early atomic.Int64
 		g.Add(counts)
 		for range waiters {
@@ -45,7 +45,7 @@ func TestMixedWaitGroupGo(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 4 {
 			c.start(func() {
-				var g mixed.WaitGroup
+				var g fibersync.WaitGroup
 				var ran, elsewhere atomic.Int64
 				here := sched.Get()
 				for range 10 {
@@ -66,7 +66,7 @@ func TestMixedWaitGroupGo(t *testing.T) {
 }
 
 func TestMixedWaitGroupGoCountsWhatEndsItsGoroutine(t *testing.T) {
-	var g mixed.WaitGroup
+	var g fibersync.WaitGroup
 	g.Go(runtime.Goexit)
 	g.Wait()
 }
@@ -75,7 +75,7 @@ func TestMixedWaitGroupGoCountsWhatEndsItsGoroutine(t *testing.T) {
 // have gone on.
 func TestMixedWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var g mixed.WaitGroup
+		var g fibersync.WaitGroup
 		for range scaled(20, 5) {
 			const waiters = 4
 			woken := newRoll(waiters)
@@ -94,7 +94,7 @@ func TestMixedWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
 
 func TestMixedWaitGroupWaitEndsWithItsContext(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		var g mixed.WaitGroup
+		var g fibersync.WaitGroup
 		g.Add(1)
 		ctx, cancel := context.WithCancel(context.Background())
 		lineUp(c, 10, ctx, func(i int, ctx context.Context) {
@@ -119,7 +119,7 @@ func TestMixedWaitGroupWaitEndsWithItsContext(t *testing.T) {
 func TestMixedWaitGroupStormOfCancelsAndDones(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range scaled(50, 10) {
-			var g mixed.WaitGroup
+			var g fibersync.WaitGroup
 			var done, wrong atomic.Int64
 			g.Add(2)
 			ctx, cancel := context.WithCancel(context.Background())
@@ -146,18 +146,18 @@ func TestMixedWaitGroupStormOfCancelsAndDones(t *testing.T) {
 
 // Misuse changes nothing: the count is what it was.
 func TestMixedWaitGroupMisuse(t *testing.T) {
-	var g mixed.WaitGroup
-	panicsWith(t, mixed.ErrNegative, g.Done)
-	panicsWith(t, mixed.ErrOverflow, func() { g.Add(math.MaxInt) })
+	var g fibersync.WaitGroup
+	panicsWith(t, fibersync.ErrNegative, g.Done)
+	panicsWith(t, fibersync.ErrOverflow, func() { g.Add(math.MaxInt) })
 	g.Wait()
 	g.Add(2)
-	panicsWith(t, mixed.ErrNegative, func() { g.Add(-3) })
-	panicsWith(t, mixed.ErrOverflow, func() { g.Add(math.MaxInt) })
-	panicsWith(t, mixed.ErrNegative, func() { g.Add(math.MinInt) })
+	panicsWith(t, fibersync.ErrNegative, func() { g.Add(-3) })
+	panicsWith(t, fibersync.ErrOverflow, func() { g.Add(math.MaxInt) })
+	panicsWith(t, fibersync.ErrNegative, func() { g.Add(math.MinInt) })
 	g.Add(-2)
 	g.Add(math.MaxInt / 2)
-	panicsWith(t, mixed.ErrOverflow, func() { g.Add(1) })
-	panicsWith(t, mixed.ErrOverflow, func() { g.Add(math.MaxInt) })
+	panicsWith(t, fibersync.ErrOverflow, func() { g.Add(1) })
+	panicsWith(t, fibersync.ErrOverflow, func() { g.Add(math.MaxInt) })
 	g.Add(-math.MaxInt / 2)
 	g.Wait()
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // futures makes promises, and lists their futures.
-func futures(n int) ([]mixed.Promise[int], []*mixed.Future[int]) {
-	promises, list := make([]mixed.Promise[int], n), make([]*mixed.Future[int], n)
+func futures(n int) ([]fibersync.Promise[int], []*fibersync.Future[int]) {
+	promises, list := make([]fibersync.Promise[int], n), make([]*fibersync.Future[int], n)
 	for i := range promises {
 		list[i] = promises[i].Future()
 	}
@@ -24,7 +24,7 @@ func TestMixedWhenAllKeepsTheOrder(t *testing.T) {
 		random := newRand(c.t)
 		promises, list := futures(n)
 		promises[3].Set(3)
-		all := mixed.WhenAll(list...)
+		all := fibersync.WhenAll(list...)
 		clear(list) // the call keeps its own
 		for _, i := range random.Perm(n) {
 			if i != 3 {
@@ -45,7 +45,7 @@ func TestMixedWhenAllJoinsErrors(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		errOther := errors.New("nor such")
 		promises, list := futures(4)
-		all := mixed.WhenAll(list...)
+		all := fibersync.WhenAll(list...)
 		promises[3].Fail(errOther)
 		promises[1].Fail(errFuture)
 		promises[0].Set(10)
@@ -60,7 +60,7 @@ func TestMixedWhenAllJoinsErrors(t *testing.T) {
 }
 
 func TestMixedWhenAllOfNone(t *testing.T) {
-	values, err := mixed.WhenAll[int]().Get()
+	values, err := fibersync.WhenAll[int]().Get()
 	assert.NoError(t, err)
 	assert.Empty(t, values)
 }
@@ -70,7 +70,7 @@ func TestMixedWhenAnyTakesTheFirst(t *testing.T) {
 		const n = 6
 		for range scaled(10, 3) {
 			promises, list := futures(n)
-			any := mixed.WhenAny(list...)
+			any := fibersync.WhenAny(list...)
 			assert.False(c.t, any.Done())
 			for i := range promises {
 				c.start(func() {
@@ -84,7 +84,7 @@ func TestMixedWhenAnyTakesTheFirst(t *testing.T) {
 			c.wait()
 		}
 		promises, list := futures(n)
-		any := mixed.WhenAny(list...)
+		any := fibersync.WhenAny(list...)
 		promises[4].Fail(errFuture)
 		promises[2].Set(1)
 		first, err := any.Get()
@@ -97,10 +97,10 @@ func TestMixedWhenAnyOfSettledOnes(t *testing.T) {
 	promises, list := futures(3)
 	promises[2].Set(2)
 	promises[1].Set(1)
-	first, err := mixed.WhenAny(list...).Get()
+	first, err := fibersync.WhenAny(list...).Get()
 	assert.NoError(t, err)
-	assert.Equal(t, mixed.First[int]{Index: 1, Value: 1}, first)
+	assert.Equal(t, fibersync.First[int]{Index: 1, Value: 1}, first)
 
-	_, err = mixed.WhenAny[int]().Get()
-	assert.ErrorIs(t, err, mixed.ErrNoFutures)
+	_, err = fibersync.WhenAny[int]().Get()
+	assert.ErrorIs(t, err, fibersync.ErrNoFutures)
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/fiber/release"
+	"fiberlab/internal/release"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
 
@@ -74,7 +74,7 @@ func TestParkSeesWhatWasStoredBeforeAnUnpark(t *testing.T) {
 		rounds := uint64(scaled(5000, 50))
 		var parties [3]park.Party
 		var stored [3]atomic.Uint64 // the third one's is the round that it has seen the others end
-		var here mixed.WaitGroup
+		var here fibersync.WaitGroup
 		here.Add(len(parties))
 		for i := range parties {
 			c.start(func() {

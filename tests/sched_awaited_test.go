@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"fiberlab/internal/debug"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
-	"fiberlab/sched/park"
+	"fiberlab/sched/fibersync"
 )
 
 func lockAndUnlock(l sync.Locker) {
@@ -24,12 +24,12 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 		reports := make(chan *sched.Deadlock, 100)
 		cfg.Watchdog = impatient
 		cfg.Deadlocked = func(d *sched.Deadlock) { reports <- d }
-		var mutex mixed.Mutex
-		var rw mixed.RWMutex
-		var latch *mixed.Latch
-		values := mixed.NewChannel[string](0)
-		semaphore := mixed.NewSemaphore(1)
-		cond := mixed.NewCond(new(mixed.Mutex))
+		var mutex fibersync.Mutex
+		var rw fibersync.RWMutex
+		var latch *fibersync.Latch
+		values := fibersync.NewChannel[string](0)
+		semaphore := fibersync.NewSemaphore(1)
+		cond := fibersync.NewCond(new(fibersync.Mutex))
 		holding := newLatch(1)
 		var holder string
 		waits := []struct {
@@ -37,15 +37,15 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 			held       bool
 			wait       func()
 		}{
-			{"mixed.(*Mutex).Lock", fmt.Sprintf("the mutex %p", &mutex), true, func() { lockAndUnlock(&mutex) }},
-			{"mixed.(*RWMutex).Lock", "the mutex", true, func() { lockAndUnlock(&rw) }},
-			{"mixed.(*RWMutex).RLock", fmt.Sprintf("the mutex %p", &rw), true, func() { rw.RLock(); defer rw.RUnlock() }},
-			{"mixed.(*Channel[...]).Send", fmt.Sprintf("the channel %p of capacity 0", values), false, func() { values.Send("") }},
-			{"mixed.(*Semaphore).Acquire", fmt.Sprintf("the semaphore %p of 1 units", semaphore), false, func() { semaphore.Acquire(1) }},
-			{"mixed.(*Cond).Wait", fmt.Sprintf("the condition %p", cond), false, func() { cond.L.Lock(); cond.Wait(); cond.L.Unlock() }},
-			{"mixed.(*Latch).Wait", "", false, func() { latch.Wait() }},
+			{"fibersync.(*Mutex).Lock", fmt.Sprintf("the mutex %p", &mutex), true, func() { lockAndUnlock(&mutex) }},
+			{"fibersync.(*RWMutex).Lock", "the mutex", true, func() { lockAndUnlock(&rw) }},
+			{"fibersync.(*RWMutex).RLock", fmt.Sprintf("the mutex %p", &rw), true, func() { rw.RLock(); defer rw.RUnlock() }},
+			{"fibersync.(*Channel[...]).Send", fmt.Sprintf("the channel %p of capacity 0", values), false, func() { values.Send("") }},
+			{"fibersync.(*Semaphore).Acquire", fmt.Sprintf("the semaphore %p of 1 units", semaphore), false, func() { semaphore.Acquire(1) }},
+			{"fibersync.(*Cond).Wait", fmt.Sprintf("the condition %p", cond), false, func() { cond.L.Lock(); cond.Wait(); cond.L.Unlock() }},
+			{"fibersync.(*Latch).Wait", "", false, func() { latch.Wait() }},
 		}
-		latch = mixed.NewLatch(1)
+		latch = fibersync.NewLatch(1)
 		onScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			over := newLatch(len(waits) + 1)
 			free := newSleeper()
@@ -88,7 +88,7 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 					if w.what == "" {
 						assert.Empty(t, b.For)
 					}
-					if w.held && park.Debug {
+					if w.held && debug.On {
 						assert.Contains(t, b.For, "which "+strings.TrimPrefix(holder, "scheduler ")+" holds")
 						assert.Contains(t, d.Error(), b.For)
 					}

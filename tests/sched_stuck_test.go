@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // inTime is the result of f, which fails the test if it does not return.
@@ -88,7 +88,7 @@ func TestWhoseCallRunsMayStillNotify(t *testing.T) {
 			p := newSleeper()
 			schedule(t, s, p.task)
 			schedule(t, s, func() {
-				mixed.BlockingCall(func() { time.Sleep(5 * impatient) })
+				fibersync.BlockingCall(func() { time.Sleep(5 * impatient) })
 				p.wake()
 			})
 		})

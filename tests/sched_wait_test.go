@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // A wait whose predicate holds does not block, with or without a deadline.
@@ -88,8 +88,8 @@ func TestFlowWaitPredicate(t *testing.T) {
 // Two take turns by a lock whose Unlock wakes other fibers, or may: a third one stands in its line.
 func TestFlowWaitWithALockThatWakesFibers(t *testing.T) {
 	locks := map[string]func() (lock sync.Locker, other sync.Locker){
-		"mutex":   func() (sync.Locker, sync.Locker) { m := &mixed.Mutex{}; return m, m },
-		"rwmutex": func() (sync.Locker, sync.Locker) { m := &mixed.RWMutex{}; return m, m.RLocker() },
+		"mutex":   func() (sync.Locker, sync.Locker) { m := &fibersync.Mutex{}; return m, m },
+		"rwmutex": func() (sync.Locker, sync.Locker) { m := &fibersync.RWMutex{}; return m, m.RLocker() },
 		"go":      func() (sync.Locker, sync.Locker) { m := &sync.RWMutex{}; return m, noLock{} },
 	}
 	eachScheduler(t, anyWorkers, func(t *testing.T, s *sched.Scheduler) {

@@ -10,7 +10,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // A coroutine of iter.Pull runs on behalf of the task that asks it for values: what it waits for, the
@@ -21,7 +21,7 @@ func TestTasksWaitInPull(t *testing.T) {
 			n := scaled(30, 8)
 			const values = 4
 			over := newLatch(n)
-			var m mixed.Mutex
+			var m fibersync.Mutex
 			for range n {
 				schedule(t, s, func() {
 					defer over.done()

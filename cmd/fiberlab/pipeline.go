@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 const (
@@ -51,9 +51,9 @@ type pipeline struct {
 
 	lanes    []*lane
 	nextFile atomic.Int64
-	gate     *mixed.Latch             // opens when all are blocked who can be
-	batches  []*mixed.Channel[*batch] // for each count task
-	counted  mixed.Event              // the count tasks have ended
+	gate     *fibersync.Latch             // opens when all are blocked who can be
+	batches  []*fibersync.Channel[*batch] // for each count task
+	counted  fibersync.Event              // the count tasks have ended
 
 	mu       sync.Mutex
 	early    error    // of the lanes that have ended early
@@ -71,7 +71,7 @@ type activity struct {
 
 // lane is what one read and one split task share.
 type lane struct {
-	chunks *mixed.Channel[chunk]
+	chunks *fibersync.Channel[chunk]
 	bytes  atomic.Int64 // read so far
 }
 
@@ -95,12 +95,12 @@ type batch struct {
 func countOnFibers(ctx context.Context, cfg sched.Config, files []textFile, open opener,
 	done *atomic.Int64) (*tally, activity, error) {
 	shards := max(cfg.Workers, fewestCounts)
-	p := &pipeline{files: files, open: open, done: done, gate: mixed.NewLatch(1), tally: newTally(len(files), shards)}
+	p := &pipeline{files: files, open: open, done: done, gate: fibersync.NewLatch(1), tally: newTally(len(files), shards)}
 	for range max(cfg.Workers, fewestLanes) {
-		p.lanes = append(p.lanes, &lane{chunks: mixed.NewChannel[chunk](chunksAhead)})
+		p.lanes = append(p.lanes, &lane{chunks: fibersync.NewChannel[chunk](chunksAhead)})
 	}
 	for range shards {
-		p.batches = append(p.batches, mixed.NewChannel[*batch](batchesHeld))
+		p.batches = append(p.batches, fibersync.NewChannel[*batch](batchesHeld))
 	}
 	p.activity.tasks = 2*len(p.lanes) + shards + 2 // with the clock and the one that begins the others
 	p.activity.workers = cfg.Workers
@@ -117,8 +117,8 @@ func countOnFibers(ctx context.Context, cfg sched.Config, files []textFile, open
 
 // work begins all tasks on so many workers, and returns when they have ended.
 func (p *pipeline) work(ctx context.Context, workers int) {
-	var lanes, counters, clock mixed.WaitGroup
-	begin := func(name string, group *mixed.WaitGroup, turn int, f func()) {
+	var lanes, counters, clock fibersync.WaitGroup
+	begin := func(name string, group *fibersync.WaitGroup, turn int, f func()) {
 		group.Add(1)
 		t := sched.Task{Name: name, Func: func() {
 			defer group.Done()

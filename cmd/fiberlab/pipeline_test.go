@@ -17,7 +17,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // awkwardFiles holds what is easily miscounted: words over chunk borders, a word longer than many
@@ -186,8 +186,8 @@ func (endless) Close() error { return nil }
 // The next chunk comes only when the words that are held back have been handed on.
 func TestWordsAreNotHeldBackForEver(t *testing.T) {
 	for _, b := range fiber.Backends() {
-		p := &pipeline{batches: []*mixed.Channel[*batch]{mixed.NewChannel[*batch](1), mixed.NewChannel[*batch](1)}}
-		l := &lane{chunks: mixed.NewChannel[chunk](1)}
+		p := &pipeline{batches: []*fibersync.Channel[*batch]{fibersync.NewChannel[*batch](1), fibersync.NewChannel[*batch](1)}}
+		l := &lane{chunks: fibersync.NewChannel[chunk](1)}
 		words := &batch{text: []byte("words"), ends: []uint32{5}}
 		held := []*batch{nil, words}
 		var handedOn *batch

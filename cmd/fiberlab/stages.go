@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"fiberlab/sched"
-	"fiberlab/sched/mixed"
+	"fiberlab/sched/fibersync"
 )
 
 // readTask reads files, each time the next one that no lane has begun. It waits at the gate first, and after
@@ -89,7 +89,7 @@ func (p *pipeline) splitTask(ctx context.Context, l *lane) error {
 	held := make([]*batch, len(p.batches))
 	for {
 		c, err := p.nextChunk(ctx, l, held)
-		if errors.Is(err, mixed.ErrClosedChannel) {
+		if errors.Is(err, fibersync.ErrClosedChannel) {
 			return p.handOnAll(ctx, held)
 		}
 		if err != nil {

@@ -1,0 +1,4 @@
+// Package bitset has sets of small numbers that many threads change at once.
+package bitset
+
+import _ "fiberlab/internal/platform"

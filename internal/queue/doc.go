@@ -1,0 +1,4 @@
+// Package queue has a queue without a lock.
+package queue
+
+import _ "fiberlab/internal/platform"

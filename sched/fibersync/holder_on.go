@@ -1,0 +1,45 @@
+//go:build debug
+
+package fibersync
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"fiberlab/fiber"
+)
+
+// holder is who holds a lock: a fiber or a goroutine, by its number, or 0. Debug builds
+// have it; in others it is empty and its methods do nothing.
+type holder struct{ self atomic.Uintptr }
+
+func (h *holder) who() uintptr { return h.self.Load() }
+
+func (h *holder) here() bool { return h.self.Load() == fiber.Self() }
+
+// enter makes the caller the holder.
+func (h *holder) enter() { h.self.Store(fiber.Self()) }
+
+// leave makes nobody the holder. It panics unless the caller is.
+func (h *holder) leave() {
+	h.must("unlock")
+	h.self.Store(0)
+}
+
+// must panics unless the caller is the holder.
+func (h *holder) must(what string) {
+	switch {
+	case h.here():
+	case h.self.Load() == 0:
+		panic(fmt.Errorf("fibersync: %s: %w", what, ErrUnlocked))
+	default:
+		panic(fmt.Errorf("fibersync: %s: %w", what, ErrNotHolder))
+	}
+}
+
+// mustNot panics if the caller is the holder.
+func (h *holder) mustNot(what string) {
+	if h.here() {
+		panic(fmt.Errorf("fibersync: %s: %w", what, ErrHolder))
+	}
+}

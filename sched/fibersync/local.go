@@ -1,0 +1,105 @@
+package fibersync
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"fiberlab/sched/park"
+)
+
+// ErrNoFiber is the error of a caller that has no place for values of its own.
+var ErrNoFiber = errors.New("the caller is no fiber of a scheduler: run it as a task, or pass the value as an argument")
+
+// Local is a variable of which each task has its own: flare's FiberLocal. Make one for
+// each variable, such as a package's; the zero value is ready. It must not be copied.
+//
+// What is set belongs to the task, not to the fiber that the task happens to run on: a
+// task begins with nothing set, and what it has set is dropped when it ends. It is
+// not handed on to tasks that it starts. A goroutine that a scheduler is bound to counts
+// as one task from Bind to Unbind.
+//
+// A plain goroutine has no such place, since Go gives none that ends with it. There
+// nothing is ever set, and Set panics.
+//
+// No method blocks. All are for the calling task alone, so none needs a lock.
+type Local[T any] struct {
+	_ sync.Mutex // gives each its own address, and go vet something to find copies by
+}
+
+// local is one value of one task. All of a task's are in its place, as a locals.
+type local struct {
+	of    any // *Local[T]
+	value any // *T
+}
+
+// locals is short: a task that had dozens of variables would keep them in a struct.
+type locals []local
+
+// Get returns what the calling task has set, and true; or false if it has set nothing
+// or the caller is no task.
+func (l *Local[T]) Get() (T, bool) {
+	if list := ownLocals(); list != nil {
+		if v := l.find(*list); v != nil {
+			return *v, true
+		}
+	}
+	var none T
+	return none, false
+}
+
+// Set sets the calling task's value. It panics with an error that wraps ErrNoFiber if
+// the caller is no task.
+func (l *Local[T]) Set(v T) {
+	place := park.Place()
+	if place == nil {
+		panic(fmt.Errorf("fibersync: set a Local: %w", ErrNoFiber))
+	}
+	if *place == nil {
+		*place = new(locals)
+	}
+	list := (*place).(*locals)
+	if old := l.find(*list); old != nil {
+		*old = v
+		return
+	}
+	first := v
+	*list = append(*list, local{of: l, value: &first})
+}
+
+// Delete unsets the calling task's value. It does nothing if none is set.
+func (l *Local[T]) Delete() {
+	list := ownLocals()
+	if list == nil {
+		return
+	}
+	for i, one := range *list {
+		if one.of == any(l) {
+			last := len(*list) - 1
+			(*list)[i] = (*list)[last]
+			(*list)[last] = local{}
+			*list = (*list)[:last]
+			return
+		}
+	}
+}
+
+// find returns where the value is, or nil.
+func (l *Local[T]) find(list locals) *T {
+	for _, one := range list {
+		if one.of == any(l) {
+			return one.value.(*T)
+		}
+	}
+	return nil
+}
+
+// ownLocals returns what the calling task has set, or nil.
+func ownLocals() *locals {
+	place := park.Place()
+	if place == nil {
+		return nil
+	}
+	list, _ := (*place).(*locals)
+	return list
+}

@@ -1,0 +1,161 @@
+package fibersync
+
+import (
+	"reflect"
+	"sync"
+
+	"fiberlab/sched/park"
+)
+
+// offer is one side of an exchange that waits for the other one: a party in a line of
+// a channel, with the value that it sends or with room for the one that it receives. The
+// other side does the whole exchange and then grants the offer; so a value goes
+// from hand to hand with one lock taken.
+//
+// Whoever has taken an offer out of its line by claim owns it until the grant.
+type offer[T any] struct {
+	waiter
+	value T
+	ok    bool // that the exchange took place; else the channel was closed
+
+	choice *choice // which has other offers too; nil: there is only this one
+	index  int     // of the case in the choice
+}
+
+// offerPools has a *sync.Pool of *offer[T] for each T, by its reflect.Type.
+var offerPools sync.Map
+
+func offersOf[T any]() *sync.Pool {
+	key := reflect.TypeFor[T]()
+	if pool, ok := offerPools.Load(key); ok {
+		return pool.(*sync.Pool)
+	}
+	pool, _ := offerPools.LoadOrStore(key, &sync.Pool{New: func() any {
+		o := new(offer[T])
+		o.whole = o
+		return o
+	}})
+	return pool.(*sync.Pool)
+}
+
+// newOffer is the caller's, for one wait in a line of c. The guard must be held.
+func (c *Channel[T]) newOffer() *offer[T] {
+	if c.offers == nil {
+		c.offers = offersOf[T]()
+	}
+	p := park.Fiber()
+	o, ok := takeSpare[offer[T]](p)
+	if !ok {
+		o = c.offers.Get().(*offer[T])
+	}
+	o.beginAs(p)
+	return o
+}
+
+// free gives o back. It must be in no line.
+func (c *Channel[T]) free(o *offer[T]) {
+	var none T
+	o.value = none
+	if !o.leaveAsSpare(o) {
+		c.offers.Put(o)
+	}
+}
+
+// grant tells the owner of an offer that has been claimed that the exchange is over.
+// o must not be used afterwards. The guard is better not held.
+func (o *offer[T]) grant() {
+	if c := o.choice; c != nil {
+		c.fired = o.index
+		c.grant()
+		return
+	}
+	o.waiter.grant()
+}
+
+// claim takes the first offer out of l whose owner still waits, or returns nil. The
+// guard must be held.
+func claim[T any](l *line) *offer[T] {
+	for w := l.pop(); w != nil; w = l.pop() {
+		if o := w.whole.(*offer[T]); o.choice == nil || o.choice.claim() {
+			return o
+		}
+	}
+	return nil
+}
+
+// give sends v if that is possible at once, and returns whom to grant what, if anybody.
+// The guard must be held.
+func (c *Channel[T]) give(v T) (receiver *offer[T], sent bool, err error) {
+	if c.closed {
+		return nil, false, errSendOnClosed()
+	}
+	if !c.receivers.empty() {
+		if receiver = claim[T](&c.receivers); receiver != nil {
+			receiver.value, receiver.ok = v, true
+			return receiver, true, nil
+		}
+	}
+	if c.count < len(c.buffer) {
+		c.put(v)
+		return nil, true, nil
+	}
+	return nil, false, nil
+}
+
+// take receives a value if that is possible at once, and returns whom to grant, if
+// anybody. The guard must be held.
+func (c *Channel[T]) take() (v T, ok, ready bool, sender *offer[T]) {
+	if !c.senders.empty() {
+		sender = claim[T](&c.senders)
+	}
+	switch {
+	case c.count > 0:
+		v = c.get()
+		if sender != nil {
+			c.put(sender.value)
+		}
+	case sender != nil:
+		v = sender.value
+	default:
+		return v, false, c.closed, nil
+	}
+	if sender != nil {
+		sender.ok = true
+	}
+	return v, true, true, sender
+}
+
+// put adds v to the buffer, which must have room. The guard must be held.
+func (c *Channel[T]) put(v T) {
+	at := c.head + c.count
+	if at >= len(c.buffer) {
+		at -= len(c.buffer)
+	}
+	c.buffer[at] = v
+	c.count++
+}
+
+// get takes the oldest value from the buffer, which must hold one. The guard must be held.
+func (c *Channel[T]) get() T {
+	var none T
+	v := c.buffer[c.head]
+	c.buffer[c.head] = none
+	if c.head++; c.head == len(c.buffer) {
+		c.head = 0
+	}
+	c.count--
+	return v
+}
+
+// dismiss claims all offers, for an exchange that never takes place, and returns the
+// first of them, each of whom has the next. The guard must be held.
+func (c *Channel[T]) dismiss() *waiter {
+	var dismissed line
+	for _, l := range []*line{&c.receivers, &c.senders} {
+		for o := claim[T](l); o != nil; o = claim[T](l) {
+			o.ok = false
+			dismissed.push(&o.waiter)
+		}
+	}
+	return dismissed.takeAll()
+}

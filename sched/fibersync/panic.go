@@ -1,0 +1,57 @@
+package fibersync
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// ErrGoexit is the error of a function that somebody waits for, and that will not return.
+var ErrGoexit = errors.New("the function called runtime.Goexit (testing's FailNow and SkipNow do): return from it instead")
+
+// PanicError is the panic of a function that ran somewhere else than where it was called
+// for. The caller panics with it, or with an error that wraps it. It wraps Value if that is
+// an error.
+type PanicError struct {
+	Value any    // what the function panicked with
+	Stack []byte // the stack on which it did, as text
+}
+
+func (p *PanicError) Error() string {
+	return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack)
+}
+
+func (p *PanicError) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// watch calls f, and then ended, whether f returns or not: with nil if it does, with an
+// error that wraps a PanicError if it has panicked, with one that wraps ErrGoexit if it
+// has called Goexit. A panic ends here; a Goexit goes on when ended has returned.
+func watch(f func(), ended func(trouble error)) {
+	returned := false
+	defer func() {
+		switch value := recover(); {
+		case returned:
+			ended(nil)
+		case value == nil:
+			ended(fmt.Errorf("fibersync: %w", ErrGoexit))
+		default:
+			ended(panicError(value))
+		}
+	}()
+	f()
+	returned = true
+}
+
+// panicError is value as an error that has the stack with it. It is called while the
+// frames that panicked are still there. What has come from elsewhere has its stack already.
+func panicError(value any) error {
+	if err, ok := value.(error); ok {
+		if p := (*PanicError)(nil); errors.As(err, &p) {
+			return err
+		}
+	}
+	return &PanicError{Value: value, Stack: debug.Stack()}
+}

@@ -1,0 +1,157 @@
+package fibersync
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"fiberlab/internal/spinlock"
+)
+
+// RWMutex lets either one writer go on, or any number of readers; it is flare's
+// fiber::SharedMutex. The zero value is not locked. It must not be copied.
+//
+// A writer that wants it keeps new readers out, and waits only for those who are in. When it
+// is done, all readers who came meanwhile go in before the next writer. So neither keep the
+// others out. It follows that a reader must not wait for another reader, nor lock
+// it for reading once more: a writer may have come between them.
+type RWMutex struct {
+	writer Mutex // of who writes, or waits for the readers to leave
+	state  atomic.Uint32
+
+	guard   spinlock.Lock
+	waiting line // the writer, if it waits for readers
+	readers line
+}
+
+var _ sync.Locker = (*RWMutex)(nil)
+
+// The bits of the state of an RWMutex. Readers come while there is no writer, and leave at
+// any time; the rest changes under the guard, unless a writer finds nobody or leaves nobody.
+const (
+	rwWriter = 1 << iota // a writer is in, or waits for the readers to leave
+	rwQueued             // readers wait
+	rwReader             // from here up: how many readers are in
+)
+
+// RLock blocks the caller until it may read. In debug builds it panics with an error that
+// wraps ErrHolder if the caller holds the lock for writing.
+func (m *RWMutex) RLock() {
+	if !m.TryRLock() {
+		_ = m.rlock(until{})
+	}
+}
+
+// RLockContext is RLock that gives up when ctx is over, and returns its error then. If
+// no writer keeps the caller out it may read even so. Who is let in just as ctx ends may
+// read, and gets nil.
+func (m *RWMutex) RLockContext(ctx context.Context) error {
+	if m.TryRLock() {
+		return nil
+	}
+	return m.rlock(within(ctx))
+}
+
+// TryRLock lets the caller read if no writer is in or waits, and tells whether it did.
+// It does not block.
+func (m *RWMutex) TryRLock() bool {
+	for {
+		s := m.state.Load()
+		if s&rwWriter != 0 {
+			return false
+		}
+		if m.state.CompareAndSwap(s, s+rwReader) {
+			return true
+		}
+	}
+}
+
+// RUnlock ends what RLock began. It does not block. It panics with an error that wraps
+// ErrUnlocked if nobody reads.
+func (m *RWMutex) RUnlock() {
+	for {
+		s := m.state.Load()
+		if s < rwReader {
+			panic(fmt.Errorf("fibersync: unlock for reading: %w", ErrUnlocked))
+		}
+		if !m.state.CompareAndSwap(s, s-rwReader) {
+			continue
+		}
+		if s -= rwReader; s&rwWriter != 0 && s < rwReader {
+			m.lastReaderLeft()
+		}
+		return
+	}
+}
+
+// Lock blocks the caller until it may write. It must not hold the lock: it would wait
+// for ever, and panics in debug builds, with an error that wraps ErrHolder, if it holds
+// the lock for writing.
+func (m *RWMutex) Lock() {
+	m.writer.Lock()
+	if !m.state.CompareAndSwap(0, rwWriter) {
+		_ = m.awaitReaders(until{})
+	}
+}
+
+// LockContext is Lock that gives up when ctx is over, and returns its error then. A lock that
+// is free is taken even so. Who is let in just as ctx ends may write, and gets nil.
+func (m *RWMutex) LockContext(ctx context.Context) error {
+	u := within(ctx)
+	if err := m.writer.LockContext(ctx); err != nil {
+		return err
+	}
+	if m.state.CompareAndSwap(0, rwWriter) {
+		return nil
+	}
+	err := m.awaitReaders(u)
+	if err != nil {
+		m.writer.Unlock()
+	}
+	return err
+}
+
+// TryLock lets the caller write if nobody is in and no writer waits or tries, and tells
+// whether it did. It does not block.
+func (m *RWMutex) TryLock() bool {
+	if !m.writer.TryLock() {
+		return false
+	}
+	if !m.state.CompareAndSwap(0, rwWriter) {
+		m.writer.Unlock()
+		return false
+	}
+	return true
+}
+
+// Unlock ends what Lock began. It does not block. It panics with an error that wraps
+// ErrUnlocked if nobody writes; in debug builds the caller must be who locked it, and the
+// panic wraps ErrNotHolder if somebody else is.
+func (m *RWMutex) Unlock() {
+	m.MustHold()
+	if !m.state.CompareAndSwap(rwWriter, 0) {
+		if s := m.state.Load(); s&rwWriter == 0 || s >= rwReader {
+			panic(fmt.Errorf("fibersync: unlock: %w", ErrUnlocked))
+		}
+		m.guard.Lock()
+		m.admit()
+	}
+	m.writer.Unlock()
+}
+
+// MustHold panics in debug builds, with an error that wraps ErrUnlocked or ErrNotHolder,
+// unless the caller holds the lock for writing. It does nothing in others.
+func (m *RWMutex) MustHold() { m.writer.MustHold() }
+
+// MustNotHold panics in debug builds, with an error that wraps ErrHolder, if the caller
+// holds the lock for writing. It does nothing in others.
+func (m *RWMutex) MustNotHold() { m.writer.MustNotHold() }
+
+// RLocker is the lock as one for reading only: its Lock is RLock, its Unlock RUnlock.
+func (m *RWMutex) RLocker() sync.Locker { return (*rlocker)(m) }
+
+type rlocker RWMutex
+
+func (r *rlocker) Lock()   { (*RWMutex)(r).RLock() }
+func (r *rlocker) Unlock() { (*RWMutex)(r).RUnlock() }
