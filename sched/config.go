@@ -21,6 +21,7 @@ const DefaultPatience = time.Second
 type Config struct {
 	Name      string        // for reports, and "NAME-w0" and so on for the workers' threads; "scheduler" if empty
 	Workers   int           // multi-threaded workers, each a thread of its own; 0 is allowed
+	Policy    Policy        // where what is ready waits, and what runs next
 	Backend   fiber.Backend // what switches the fibers
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
@@ -75,6 +76,9 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.MaxCalls < 0 {
 		return cfg, fmt.Errorf("Config.MaxCalls is %d: %w", cfg.MaxCalls, ErrNegative)
+	}
+	if int(cfg.Policy) >= len(policyNames) {
+		return cfg, fmt.Errorf("Config.Policy: %w: %v", ErrPolicy, cfg.Policy)
 	}
 	backend, err := cfg.Backend.Resolve()
 	if err != nil {

@@ -8,6 +8,7 @@ import "errors"
 var (
 	ErrNegative     = errors.New("a negative count: give 0 or more")
 	ErrAffinity     = errors.New("bad CPU affinity")
+	ErrPolicy       = errors.New("no such policy")
 	ErrNilTask      = errors.New("the task has no function: set Task.Func")
 	ErrNoWorkers    = errors.New("the scheduler has no workers of its own: bind the calling goroutine first, or give Config.Workers")
 	ErrNoSuchWorker = errors.New("no worker has that number: they are numbered from 0")
