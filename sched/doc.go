@@ -19,7 +19,7 @@
 // worker.go has the life of a worker and stop.go its end, scheduler.go the life of a
 // scheduler and close.go its end, survey.go and inquiry.go what happens if that cannot come.
 //
-// Above it stands what tasks wait by: park.go makes a fiber a [park.Party], the only thing
+// Above it stands what tasks wait by: park.go makes a fiber a [park.Parker], the only thing
 // that the primitives of fiberlab/sched/fibersync know of a scheduler, and fiberlab/sched/ctask
 // has the same waits for C. docs/scheduler.md is about the whole.
 //

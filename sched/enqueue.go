@@ -150,7 +150,7 @@ func (s *Scheduler) host() *Worker {
 
 // calledFor is host for any scheduler.
 func calledFor() *Worker {
-	if f, ok := park.Host().(*Fiber); ok {
+	if f, ok := park.Caller().(*Fiber); ok {
 		return f.worker
 	}
 	return nil

@@ -7,14 +7,10 @@ import (
 	"fiberlab/sched/park"
 )
 
-var (
-	_ park.Keeper    = (*Fiber)(nil)
-	_ park.Scheduled = (*Fiber)(nil)
-	_ park.Teller    = (*Fiber)(nil)
-)
+var _ park.Scheduled = (*Fiber)(nil)
 
 // Park blocks the calling task, which must run on f, until f.Unpark has been called,
-// or until deadline if that is not the zero time; see [park.Party]. It is what the
+// or until deadline if that is not the zero time; see [park.Parker]. It is what the
 // primitives wait by: unlike Wait it asks for no lock, since an Unpark that comes first
 // is kept. It panics with an error that wraps ErrNotSelf or ErrNoFiber if f is not
 // the caller.
@@ -61,7 +57,7 @@ func (f *Fiber) Unpark() {
 	}
 }
 
-// Awaits says what f, which must be the caller, is going to park for; see [park.Teller].
+// Awaits says what f, which must be the caller, is going to park for; see [park.Scheduled].
 func (f *Fiber) Awaits(what park.Awaited) {
 	if f == nil {
 		panic(f.misuse("tell what it awaits"))
@@ -78,12 +74,12 @@ func (f *Fiber) Start(g func()) error {
 	return f.worker.scheduler.Enqueue(Task{Func: g})
 }
 
-// Place is where f keeps what belongs to its present task; see [park.Keeper]. The main fiber of
+// LocalSlot is where f keeps what belongs to its present task; see [park.Scheduled]. The main fiber of
 // a goroutine that is bound keeps it until Unbind.
-func (f *Fiber) Place() *any { return &f.place }
+func (f *Fiber) LocalSlot() *any { return &f.place }
 
-// Spare is where something lies from one wait of f to the next; see [park.Party].
-func (f *Fiber) Spare() *any { return &f.spare }
+// WaiterSlot is where something lies from one wait of f to the next; see [park.Parker].
+func (f *Fiber) WaiterSlot() *any { return &f.spare }
 
 // Shared is what all fibers of f's scheduler share; see [park.Scheduled].
 func (f *Fiber) Shared() *park.Shared {

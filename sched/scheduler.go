@@ -55,7 +55,7 @@ func New(cfg Config) (*Scheduler, error) {
 		news:     make(chan struct{}, 1),
 		over:     make(chan struct{}),
 	}
-	s.shared.MostCalls = cfg.MaxCalls
+	s.shared.MaxCalls = cfg.MaxCalls
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}

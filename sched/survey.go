@@ -84,7 +84,7 @@ func (s *Scheduler) pass(only *Worker) survey {
 		}
 		q.unlock()
 	}
-	v.quiet = v.quiet && !(thieves && loot) && s.shared.Away.Load() == 0
+	v.quiet = v.quiet && !(thieves && loot) && s.shared.BlockingCalls.Load() == 0
 	return v
 }
 

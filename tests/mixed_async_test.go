@@ -93,7 +93,7 @@ func TestMixedAsyncGoexitOnAGoroutine(t *testing.T) {
 }
 
 // helpless is a party whose scheduler starts nothing.
-type helpless struct{ park.Party }
+type helpless struct{ park.Parker }
 
 var errHelpless = errors.New("nobody is there")
 

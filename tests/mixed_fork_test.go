@@ -55,14 +55,14 @@ func TestMixedParallelizeGoexitWithoutAScheduler(t *testing.T) {
 
 // hoarder is a party that starts nothing before it parks.
 type hoarder struct {
-	park.Party
+	park.Parker
 	queue []func()
 	most  int
 	token bool
 	spare any
 }
 
-func (h *hoarder) Spare() *any { return &h.spare }
+func (h *hoarder) WaiterSlot() *any { return &h.spare }
 
 func (h *hoarder) Start(f func()) error {
 	h.queue = append(h.queue, f)

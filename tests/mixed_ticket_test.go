@@ -192,7 +192,7 @@ func TestMixedTicketOnCallWithoutAScheduler(t *testing.T) {
 }
 
 // atOnce is a party that starts a function by calling it.
-type atOnce struct{ park.Party }
+type atOnce struct{ park.Parker }
 
 func (atOnce) Start(f func()) error {
 	f()

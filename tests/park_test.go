@@ -14,8 +14,8 @@ import (
 )
 
 // party is the caller as one who can be parked.
-func party() park.Party {
-	if p := park.Fiber(); p != nil {
+func party() park.Parker {
+	if p := park.Current(); p != nil {
 		return p
 	}
 	return park.NewGoroutine()
@@ -43,7 +43,7 @@ func TestParkRingLosesNoUnpark(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const members = 5
 		rounds := int64(scaled(500, 50))
-		var ring [members]atomic.Pointer[park.Party]
+		var ring [members]atomic.Pointer[park.Parker]
 		var turn atomic.Int64
 		for i := range int64(members) {
 			c.start(func() {
@@ -72,7 +72,7 @@ func TestParkRingLosesNoUnpark(t *testing.T) {
 func TestParkSeesWhatWasStoredBeforeAnUnpark(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rounds := uint64(scaled(5000, 50))
-		var parties [3]park.Party
+		var parties [3]park.Parker
 		var stored [3]atomic.Uint64 // the third one's is the round that it has seen the others end
 		var here fibersync.WaitGroup
 		here.Add(len(parties))
@@ -149,7 +149,7 @@ func TestParkMisuse(t *testing.T) {
 		var none *sched.Fiber
 		panicsWith(t, sched.ErrNoFiber, func() { none.Park(time.Time{}) })
 		panicsWith(t, sched.ErrNoFiber, none.Unpark)
-		assert.Nil(t, park.Fiber())
+		assert.Nil(t, park.Current())
 		perform(t, s, func() {
 			other := sched.Current()
 			perform(t, s, func() {

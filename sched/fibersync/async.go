@@ -23,11 +23,11 @@ func begin(f func()) error {
 
 // owner is the party to whose scheduler the caller belongs: itself, if it is a fiber, or the one for
 // which it makes a blocking call; nil if there is none.
-func owner() park.Party {
-	if p := park.Fiber(); p != nil {
+func owner() park.Parker {
+	if p := park.Current(); p != nil {
 		return p
 	}
-	return park.Host()
+	return park.Caller()
 }
 
 // beginAnywhere is begin that takes a goroutine if the scheduler cannot start f.

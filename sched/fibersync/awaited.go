@@ -7,9 +7,9 @@ import (
 )
 
 // awaits tells the party of w, which must be the caller, what it is going to park for. The
-// party may be asked that while it is blocked; see [park.Teller].
+// party may be asked that while it is blocked; see [park.Scheduled].
 func (w *waiter) awaits(what park.Awaited) {
-	if t, ok := w.party.(park.Teller); ok {
+	if t, ok := w.party.(park.Scheduled); ok {
 		t.Awaits(what)
 	}
 }

@@ -23,7 +23,7 @@ const stint = time.Hour
 // has the stack of where it happened. If f calls Goexit there, the caller panics with
 // an error that wraps ErrGoexit.
 func BlockingCall(f func()) {
-	if park.Fiber() == nil {
+	if park.Current() == nil {
 		f()
 		return
 	}
@@ -46,7 +46,7 @@ func withoutResult(f func()) func() (struct{}, error) {
 
 // Call is BlockingCall for a function with a result.
 func Call[T any](f func() (T, error)) (T, error) {
-	if park.Fiber() == nil {
+	if park.Current() == nil {
 		return f()
 	}
 	return callElsewhere(context.Background(), f)
@@ -67,10 +67,10 @@ func CallContext[T any](ctx context.Context, f func() (T, error)) (T, error) {
 // distantCall is one call of a function on a goroutine elsewhere.
 type distantCall[T any] struct {
 	f        func() (T, error)
-	host     park.Party // to whose scheduler the call belongs; nil: none
-	gate     *Semaphore // has given the call a unit; nil: there is none
-	result   Promise[T] // settled by the call, or by a caller that waits no longer
-	panicked error      // why f has not returned; may be read when result is settled by the call
+	host     park.Parker // to whose scheduler the call belongs; nil: none
+	gate     *Semaphore  // has given the call a unit; nil: there is none
+	result   Promise[T]  // settled by the call, or by a caller that waits no longer
+	panicked error       // why f has not returned; may be read when result is settled by the call
 }
 
 func callElsewhere[T any](ctx context.Context, f func() (T, error)) (T, error) {
@@ -79,10 +79,10 @@ func callElsewhere[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		var none T
 		return none, err
 	}
-	if m, ok := park.Fiber().(park.Scheduled); ok {
+	if m, ok := park.Current().(park.Scheduled); ok {
 		shared := m.Shared()
-		shared.Away.Add(1)
-		defer shared.Away.Add(-1)
+		shared.BlockingCalls.Add(1)
+		defer shared.BlockingCalls.Add(-1)
 	}
 	c.begin()
 	if err := c.wait(ctx); err != nil && c.result.TryFail(err) {
@@ -98,19 +98,19 @@ func callElsewhere[T any](ctx context.Context, f func() (T, error)) (T, error) {
 // enter waits until the call may begin: Config.MaxCalls of a scheduler bounds those of its fibers. It
 // returns nil then, or ctx's error.
 func (c *distantCall[T]) enter(ctx context.Context) error {
-	m, ok := park.Fiber().(park.Scheduled)
-	if !ok || m.Shared().MostCalls == 0 {
+	m, ok := park.Current().(park.Scheduled)
+	if !ok || m.Shared().MaxCalls == 0 {
 		return nil
 	}
 	shared := m.Shared()
-	shared.Calls.Do(func() { shared.Gate = NewSemaphore(int64(shared.MostCalls)) })
+	shared.Calls.Do(func() { shared.Gate = NewSemaphore(int64(shared.MaxCalls)) })
 	c.gate = shared.Gate.(*Semaphore)
 	return byStints(ctx, func(u until) error { return c.gate.acquire(1, u) })
 }
 
 // byStints waits until ctx is over, a stint at a time if the caller is a fiber.
 func byStints(ctx context.Context, wait func(u until) error) error {
-	if park.Fiber() == nil {
+	if park.Current() == nil {
 		return wait(until{ctx: ctx})
 	}
 	for {
@@ -128,7 +128,7 @@ func byStints(ctx context.Context, wait func(u until) error) error {
 // runtime for some time yet, to run other fibers or to look for work, and other threads hesitate to
 // take the latest goroutine from such a place. A timer that is due they take at once.
 func (c *distantCall[T]) begin() {
-	if park.Fiber() == nil {
+	if park.Current() == nil {
 		go c.run()
 		return
 	}
@@ -141,7 +141,7 @@ func (c *distantCall[T]) run() {
 	var err error
 	call := func() { v, err = c.f() }
 	if c.host != nil {
-		call = func() { park.AsGuest(c.host, func() { v, err = c.f() }) }
+		call = func() { park.CallFor(c.host, func() { v, err = c.f() }) }
 	}
 	watch(call, func(trouble error) {
 		c.panicked = trouble

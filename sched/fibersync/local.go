@@ -51,7 +51,7 @@ func (l *Local[T]) Get() (T, bool) {
 // Set sets the calling task's value. It panics with an error that wraps ErrNoFiber if
 // the caller is no task.
 func (l *Local[T]) Set(v T) {
-	place := park.Place()
+	place := park.LocalSlot()
 	if place == nil {
 		panic(fmt.Errorf("fibersync: set a Local: %w", ErrNoFiber))
 	}
@@ -96,7 +96,7 @@ func (l *Local[T]) find(list locals) *T {
 
 // ownLocals returns what the calling task has set, or nil.
 func ownLocals() *locals {
-	place := park.Place()
+	place := park.LocalSlot()
 	if place == nil {
 		return nil
 	}

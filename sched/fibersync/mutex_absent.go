@@ -64,7 +64,7 @@ func (m *Mutex) chooses(w *waiter, handed bool) {
 // waiting. The guard must be held.
 func (m *Mutex) lookAfter() {
 	a := &m.absent
-	if a.timed || a.waiter == nil || m.line.empty() || park.IsAnyThread(a.on) {
+	if a.timed || a.waiter == nil || m.line.empty() || a.on == park.AnyThread() {
 		return
 	}
 	patience := mutexPatience
@@ -145,7 +145,7 @@ func (m *Mutex) letOutToo(w *waiter) bool {
 func (m *Mutex) elsewhere() (first *waiter) {
 	for w := m.line.first; w != nil; w = w.next {
 		thread := park.Thread(w.party)
-		if park.IsAnyThread(thread) {
+		if thread == park.AnyThread() {
 			return w
 		}
 		if first == nil && thread != m.absent.on {

@@ -43,7 +43,7 @@ func (c *Channel[T]) newOffer() *offer[T] {
 	if c.offers == nil {
 		c.offers = offersOf[T]()
 	}
-	p := park.Fiber()
+	p := park.Current()
 	o, ok := takeSpare[offer[T]](p)
 	if !ok {
 		o = c.offers.Get().(*offer[T])

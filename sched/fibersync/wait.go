@@ -13,7 +13,7 @@ import (
 
 // waiter is one stay in one line. Get one by newWaiter; line.wait gives it back.
 type waiter struct {
-	party   park.Party
+	party   park.Parker
 	granted atomic.Uint64 // 1 once it is, by whoever took it out of the line
 	note    uint64        // the primitive's own: what is waited for, or what was granted
 	missed  int           // how often it was handed a Mutex and did not come; its guard guards it
@@ -35,7 +35,7 @@ var waiters = sync.Pool{New: func() any { return new(waiter) }}
 // newWaiter is the caller's, for one wait. It is not freed by defer: if a context panics, its
 // waiter may still stand in line, and must not come to others.
 func newWaiter() *waiter {
-	p := park.Fiber()
+	p := park.Current()
 	w, ok := takeSpare[waiter](p)
 	if !ok {
 		w = waiters.Get().(*waiter)
@@ -45,11 +45,11 @@ func newWaiter() *waiter {
 }
 
 // takeSpare takes what p, which is nil or the caller, has left of its last wait, if that is a W.
-func takeSpare[W any](p park.Party) (w *W, ok bool) {
+func takeSpare[W any](p park.Parker) (w *W, ok bool) {
 	if p == nil {
 		return nil, false
 	}
-	spare := p.Spare()
+	spare := p.WaiterSlot()
 	if spare == nil {
 		return nil, false
 	}
@@ -62,7 +62,7 @@ func takeSpare[W any](p park.Party) (w *W, ok bool) {
 // leaveAsSpare makes w, which is in no line, nobody's, and leaves whole, that it is part of, to
 // the party whose it was. It returns false if that has something already, or no place for it.
 func (w *waiter) leaveAsSpare(whole any) bool {
-	spare := w.party.Spare()
+	spare := w.party.WaiterSlot()
 	w.party = nil
 	if spare == nil || *spare != nil {
 		return false
@@ -78,10 +78,10 @@ func (w *waiter) reset() {
 }
 
 // begin makes the waiter, which is in no line, the caller's.
-func (w *waiter) begin() { w.beginAs(park.Fiber()) }
+func (w *waiter) begin() { w.beginAs(park.Current()) }
 
 // beginAs is begin by a caller who knows itself to be p; nil: a plain goroutine.
-func (w *waiter) beginAs(p park.Party) {
+func (w *waiter) beginAs(p park.Parker) {
 	w.reset()
 	w.missed = 0
 	w.party, w.lent = p, p == nil

@@ -1,16 +1,9 @@
 package park
 
-// Awaited is a primitive that can say more of itself, when it is asked why its waiters do not
-// go on, than its type.
+// Awaited is a primitive that can describe itself in the report of a deadlock.
 type Awaited interface {
-	// Awaited names the primitive, and tells who holds it: by its number, see fiber.Self, or
-	// 0 if nobody does or it does not know. It may be called by anybody at any time, and
-	// must not block.
+	// Awaited names the primitive, and identifies its holder by fiber.Self: 0 if it has no
+	// holder or does not know it. It may be called from anywhere at any time, and must
+	// not block.
 	Awaited() (name string, holder uintptr)
-}
-
-// Teller is a Party that can be asked what it waits for. Before it parks, it may say so by
-// Awaits; it forgets that when Park returns. Only the party itself may call it.
-type Teller interface {
-	Awaits(what Awaited)
 }

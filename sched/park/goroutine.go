@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// Goroutine is a plain goroutine's Party. It belongs to one goroutine at a time. That one may
-// hand it to another when it has used all that is to come: as many Parks have returned as there
-// were calls of Unpark, and none had a deadline. Otherwise a late Unpark makes a Park of the other
-// one return for no reason; and if only one of the two is in a bubble of testing/synctest, the
-// runtime ends the program.
+// Goroutine is the Parker of a plain goroutine. It belongs to one goroutine at a time. That
+// one may pass it to another when no Unpark can still come: as many Parks have returned as there
+// were Unparks, and none had a deadline. Otherwise a late Unpark would make a Park of the
+// next goroutine return for no reason, and if only one of the two is in a bubble of
+// testing/synctest, the runtime would end the program.
 //
-// It blocks by a sync.Cond, which belongs to no bubble, as a channel or a timer does, and in
-// which a goroutine of a bubble counts as durably blocked.
+// It blocks on a sync.Cond. Unlike a channel or a timer, a sync.Cond belongs to no bubble, and a
+// goroutine of a bubble that waits for one counts as durably blocked.
 type Goroutine struct {
-	token atomic.Uint32 // one of the three below
+	token atomic.Uint32 // one of the constants below
 	woken sync.Cond     // its L is the Goroutine, see Unlock
 }
 
 const (
-	noToken  = iota // no Unpark is kept
-	awaited         // nor is one, and the goroutine is in the line of woken
-	unparked        // an Unpark has not been used
+	noToken  = iota // there is no token
+	awaited         // there is none, and the goroutine waits on woken
+	unparked        // there is a token
 )
 
-// NewGoroutine returns a Party for a goroutine.
+// NewGoroutine returns a Parker for a goroutine.
 func NewGoroutine() *Goroutine {
 	g := new(Goroutine)
 	g.woken.L = (*announcer)(g)
 	return g
 }
 
-// Park implements [Party].
+// Park implements [Parker].
 func (g *Goroutine) Park(deadline time.Time) {
 	if !deadline.IsZero() {
 		alarm := time.AfterFunc(time.Until(deadline), g.Unpark)
@@ -44,33 +44,33 @@ func (g *Goroutine) Park(deadline time.Time) {
 	g.token.Swap(noToken)
 }
 
-// Unpark implements [Party]. When it finds the goroutine in line and wakes it, nothing is left to be
-// done afterwards: the Goroutine may be another one's by then.
+// Unpark implements [Parker]. If it finds the goroutine waiting and wakes it, it does not touch g
+// afterwards: another goroutine may have it by then.
 func (g *Goroutine) Unpark() {
 	if g.token.Swap(unparked) == awaited {
 		g.woken.Signal()
 	}
 }
 
-// announcer is what woken has in the place of a lock. A condition releases its lock when the caller is in
-// line and every Signal from then on will wake it: the moment to tell that a Signal is wanted.
+// announcer is the lock of woken. A condition releases its lock when every later Signal will wake
+// the caller; that is the moment to announce that a Signal is needed.
 type announcer Goroutine
 
 // Lock does nothing.
 func (*announcer) Lock() {}
 
-// Unlock tells that the goroutine is in line, or wakes it if there has been an Unpark.
+// Unlock announces that the goroutine waits, or wakes it if there is a token.
 func (a *announcer) Unlock() {
 	if !a.token.CompareAndSwap(noToken, awaited) {
 		a.woken.Signal()
 	}
 }
 
-// Start implements [Party].
+// Start implements [Parker].
 func (g *Goroutine) Start(f func()) error {
 	go f()
 	return nil
 }
 
-// Spare implements [Party]. A goroutine has no place of its own: whoever waits brings the Goroutine.
-func (g *Goroutine) Spare() *any { return nil }
+// WaiterSlot implements [Parker]. A goroutine has no slot.
+func (g *Goroutine) WaiterSlot() *any { return nil }

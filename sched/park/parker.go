@@ -1,0 +1,109 @@
+package park
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fiberlab/fiber"
+)
+
+// Parker blocks and wakes one fiber or one goroutine. It holds a token: Unpark puts the
+// token there, and Park waits until it is there and takes it.
+type Parker interface {
+	// Park blocks the caller, which must be the parker itself, until there is a token, or
+	// until deadline if that is not the zero time. A token that is there already makes
+	// it return immediately. Park may also return for no reason: the caller checks what
+	// it waits for, and parks again.
+	//
+	// A fiber may go on on another worker and another thread afterwards.
+	Park(deadline time.Time)
+
+	// Unpark makes the token available; there is at most one. It may be called from any
+	// fiber or goroutine at any time, and blocks no longer than a queue operation takes.
+	// What its caller has stored before, even if by a release only, is visible to the
+	// parker when that Park has returned. That also holds for an Unpark that finds
+	// the token there already.
+	Unpark()
+
+	// Start has f called concurrently with the caller, which must be the parker: by another
+	// fiber of its scheduler, or on a goroutine. It does not wait for f. It returns the
+	// scheduler's error if the scheduler does not accept f.
+	Start(f func()) error
+
+	// WaiterSlot is where a primitive keeps one object from one wait to the next, to save
+	// an allocation. Only the parker itself may use it. It is nil if there is no such slot.
+	WaiterSlot() *any
+}
+
+// Scheduled is a Parker that has a scheduler: a fiber.
+type Scheduled interface {
+	Parker
+
+	// LocalSlot is the fiber-local slot: it holds one value of the present task. It is nil
+	// when a task begins, and is cleared when the task ends, in whatever way. Only the
+	// fiber itself may use it, so it needs no lock.
+	LocalSlot() *any
+
+	// Awaits says what the fiber, which must be the caller, is about to park for, so that
+	// reports of a deadlock can name it. The next Park forgets it when it returns.
+	Awaits(what Awaited)
+
+	// Shared returns the data that all fibers of one scheduler share.
+	Shared() *Shared
+
+	// Thread identifies the thread that runs the fiber. Fibers that share a thread
+	// have equal values: none of them can go on while another one computes. A
+	// fiber that may migrate returns AnyThread().
+	Thread() any
+}
+
+// Shared is the data that all fibers of one scheduler share. The zero value is ready.
+type Shared struct {
+	Late          atomic.Int64 // tasks that will find nothing left to do when they begin
+	Strict        atomic.Int64 // fibers that wait until all the tasks they have started have begun
+	BlockingCalls atomic.Int64 // fibers whose blocking call runs elsewhere: they will go on
+
+	MaxCalls int       // how many blocking calls may run at once; 0: any number. It never changes
+	Calls    sync.Once // makes Gate
+	Gate     any       // limits the blocking calls; it belongs to package fibersync
+}
+
+// Thread returns p's thread if p is Scheduled, and AnyThread() otherwise: the Go runtime
+// gives goroutines a thread when they need one.
+func Thread(p Parker) any {
+	if s, ok := p.(Scheduled); ok {
+		return s.Thread()
+	}
+	return anyThread
+}
+
+// AnyThread is the thread of a parker that can go on on more than one.
+func AnyThread() any { return anyThread }
+
+var anyThread any = new(byte)
+
+// Current returns the caller as a Parker if it runs on a fiber that has a scheduler, and
+// nil otherwise. It costs some nanoseconds and does not block.
+//
+// A fiber without a scheduler counts as a goroutine and blocks its thread, since no
+// other fiber could go on in its place.
+func Current() Parker {
+	if f := fiber.Current(); f != nil {
+		if p, ok := f.Value().(Parker); ok {
+			return p
+		}
+	}
+	return nil
+}
+
+// LocalSlot returns the caller's fiber-local slot if the caller is Scheduled, and nil
+// otherwise. It costs some nanoseconds and does not block.
+func LocalSlot() *any {
+	if f := fiber.Current(); f != nil {
+		if s, ok := f.Value().(Scheduled); ok {
+			return s.LocalSlot()
+		}
+	}
+	return nil
+}
