@@ -1,15 +1,19 @@
 package sched
 
-import "errors"
+import (
+	"errors"
+
+	"fiberlab/sched/park"
+)
 
 // What can be wrong with a call. Errors of this package wrap one of these and name
 // what they are about. Where a method of Fiber cannot return an error, because
 // waiting has none to report, misuse is a panic with such an error.
 var (
-	ErrNegative     = errors.New("a negative count: give 0 or more")
+	ErrNegative     = park.ErrNegative
 	ErrAffinity     = errors.New("bad CPU affinity")
 	ErrPolicy       = errors.New("no such policy")
-	ErrNilTask      = errors.New("the task has no function: set Task.Func")
+	ErrNilTask      = park.ErrNilFunc
 	ErrNoWorkers    = errors.New("the scheduler has no workers of its own: bind the calling goroutine first, or give Config.Workers")
 	ErrNoSuchWorker = errors.New("no worker has that number: they are numbered from 0")
 	ErrNotBound     = errors.New("no scheduler is bound to the calling goroutine: call Bind first, or run inside a task")
@@ -17,8 +21,8 @@ var (
 	ErrInTask       = errors.New("called from inside a task: call it on the goroutine that called Bind or New")
 	ErrClosed       = errors.New("the scheduler is closed: make a new one")
 	ErrDeadlock     = errors.New("blocked fibers are left, and nothing runs that could notify them")
-	ErrNoFiber      = errors.New("the caller is no fiber: run it as a task, or bind a scheduler to its goroutine")
-	ErrNotMade      = errors.New("it is no fiber of a scheduler: take it from sched.Current()")
+	ErrNoFiber      = park.ErrNoFiber
+	ErrNotMade      = park.ErrNotMade
 	ErrNotSelf      = errors.New("a fiber can only make itself wait: call it on sched.Current()")
-	ErrGoexit       = errors.New("a task or an initializer called runtime.Goexit (testing's FailNow and SkipNow do): return from it instead")
+	ErrGoexit       = park.ErrGoexit
 )

@@ -74,6 +74,14 @@ func (f *Fiber) Start(g func()) error {
 	return f.worker.scheduler.Enqueue(Task{Func: g})
 }
 
+// Yield lets the other fibers and a task of the worker go first; see [park.Scheduled].
+func (f *Fiber) Yield() {
+	if f == nil || !f.fiber.IsCurrent() {
+		panic(f.misuse("yield"))
+	}
+	f.worker.yield(f)
+}
+
 // LocalSlot is where f keeps what belongs to its present task; see [park.Scheduled]. The main fiber of
 // a goroutine that is bound keeps it until Unbind.
 func (f *Fiber) LocalSlot() *any { return &f.place }

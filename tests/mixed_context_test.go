@@ -137,7 +137,7 @@ func TestMixedContextThatIsNoneLeavesNobodyInLine(t *testing.T) {
 func TestMixedContextMustNotBeNil(t *testing.T) {
 	for name, prepare := range contextCases {
 		wait, _ := prepare()
-		t.Run(name, func(t *testing.T) { panicsWith(t, fibersync.ErrNoContext, func() { _ = wait(nil) }) })
+		t.Run(name, func(t *testing.T) { panicsWith(t, fibersync.ErrNilContext, func() { _ = wait(nil) }) })
 	}
 }
 

@@ -1,12 +1,18 @@
 package fibersync
 
-import "errors"
+import "fiberlab/sched/park"
 
-// What can be wrong with a call of several primitives; each has its own errors beside
-// it. All errors of this package wrap such a value and name what they are about. Where
-// a method has no error to return, misuse is a panic with one.
+// The errors that several primitives have in common; the others stand beside the primitive
+// that returns them. Each error of this package wraps one such value, for errors.Is, and
+// says which call went wrong. Where a method has no error to return, misuse is a
+// panic with such an error.
+//
+// Those that package sched has too are the same values there. A wait that ends because its
+// context is done returns context.Cause of the context.
 var (
-	ErrNegative  = errors.New("a negative count: give 0 or more")
-	ErrNoContext = errors.New("the context is nil: give context.Background() to wait for ever")
-	ErrNilFunc   = errors.New("there is no function: give one to be called")
+	ErrNegative   = park.ErrNegative
+	ErrNilFunc    = park.ErrNilFunc // sched.ErrNilTask
+	ErrNilContext = park.ErrNilContext
+	ErrNoFiber    = park.ErrNoFiber
+	ErrGoexit     = park.ErrGoexit
 )

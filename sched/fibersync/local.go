@@ -1,15 +1,11 @@
 package fibersync
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
 	"fiberlab/sched/park"
 )
-
-// ErrNoFiber is the error of a caller that has no place for values of its own.
-var ErrNoFiber = errors.New("the caller is no fiber of a scheduler: run it as a task, or pass the value as an argument")
 
 // Local is a variable of which each task has its own: flare's FiberLocal. Make one for
 // each variable, such as a package's; the zero value is ready. It must not be copied.

@@ -6,9 +6,6 @@ import (
 	"runtime/debug"
 )
 
-// ErrGoexit is the error of a function that somebody waits for, and that will not return.
-var ErrGoexit = errors.New("the function called runtime.Goexit (testing's FailNow and SkipNow do): return from it instead")
-
 // PanicError is the panic of a function that ran somewhere else than where it was called
 // for. The caller panics with it, or with an error that wraps it. It wraps Value if that is
 // an error.

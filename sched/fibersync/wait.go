@@ -151,7 +151,7 @@ type until struct {
 // if it is made of nil: before its caller stands in a line, where it could not stay.
 func within(ctx context.Context) until {
 	if ctx == nil {
-		panic(fmt.Errorf("fibersync: wait with a context: %w", ErrNoContext))
+		panic(fmt.Errorf("fibersync: wait with a context: %w", ErrNilContext))
 	}
 	_, _ = ctx.Deadline()
 	return until{ctx: ctx}

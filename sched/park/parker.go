@@ -40,6 +40,10 @@ type Parker interface {
 type Scheduled interface {
 	Parker
 
+	// Yield lets other fibers of the caller's thread, and a task that waits for it, go first.
+	// The caller must be the fiber itself. It returns at once if there are none.
+	Yield()
+
 	// LocalSlot is the fiber-local slot: it holds one value of the present task. It is nil
 	// when a task begins, and is cleared when the task ends, in whatever way. Only the
 	// fiber itself may use it, so it needs no lock.
