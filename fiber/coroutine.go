@@ -15,9 +15,12 @@ import (
 type coroutine struct {
 	g    atomic.Uintptr // that goroutine; 0 if there is none
 	host *host          // where it runs or ran last
-	pin  *host          // the only host that may resume it, if that is locked to its thread; a root's own
 	in   *seat          // where it sits, unless it runs; nil if there is no goroutine
 	own  seat           // the one that it brought; a root brings none
+
+	// pin is the only host that may resume it, if that is locked to its thread; a root's is its own. A
+	// party that comes too late to enter it may read this while it ends, hence the atomic.
+	pin atomic.Pointer[host]
 
 	errand *carrier // on whose behalf it was made to get up; nil if on its own
 	spent  bool     // it cannot run another body, and shall be ended by its root
@@ -106,10 +109,11 @@ func (co *coroutine) live(c *carrier) {
 		carriers.identities.Add(-1)
 		goroutines.remove(g)
 		co.g.Store(0)
-		if co.pin != nil {
-			co.pin.pinned--
+		if pin := co.pin.Load(); pin != nil {
+			pin.pinned--
+			co.pin.Store(nil)
 		}
-		co.pin, co.in, co.ending = nil, nil, false
+		co.in, co.ending = nil, false
 	}()
 	co.host.arrive()
 	for !co.ending {

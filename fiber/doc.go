@@ -25,6 +25,22 @@
 // with all fibers on it, as it would block any goroutine locked to its thread. On
 // the hand-switched backends a fiber's goroutine counts as locked to its thread.
 //
+// # Changing threads
+//
+// A suspended fiber may be entered from any root of its backend, one at a time. When SwitchTo returns, the thread, its root
+// and the addresses of thread-local variables may be others than before. What belongs to the fiber stays: what Self
+// returns, its Residue and its Task.
+//
+// A fiber can be entered once it has left its thread, which it has when what it switched to runs. Before that, SwitchTo
+// returns ErrRunning. A scheduler therefore queues a fiber on the far side of the switch. A body that returns
+// goes to the root of the thread on which it runs then.
+//
+// On the Goroutine backend, roots that exchange fibers must not be locked to their threads. A fiber that a locked root was the first to
+// enter stays with that root; elsewhere SwitchTo returns ErrPinned. A fiber that was never entered can go to either kind, whatever its carrier
+// did before. In a coroutine of iter.Pull that a fiber calls under an unlocked root, Current returns nil, so the coroutine cannot suspend the fiber.
+//
+// # Tools
+//
 // The runtime's tools see an identity as a thread, with these limits: a CPU profile
 // counts a thread's samples once for each identity that was made on it; go tool
 // trace refuses an execution trace during which fibers switched; and after

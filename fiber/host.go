@@ -33,7 +33,8 @@ func attachHost() *Fiber {
 	}
 	c := &carrier{kind: kind{backend: Goroutine}, state: new(atomic.Uint64), host: h}
 	h.root = &Fiber{name: "root goroutine", backend: Goroutine, carrier: c, g: identity.G()}
-	c.co = &coroutine{host: h, pin: h}
+	c.co = &coroutine{host: h}
+	c.co.pin.Store(h)
 	c.co.g.Store(h.root.g)
 	h.current = c
 	c.load(h.root, Running)
@@ -86,7 +87,10 @@ func lockedToThread() bool {
 // mayResume tells whether the goroutine of a coroutine, or of a root, may be resumed
 // on h. If the runtime found it on another thread than the one that it is tied to, or
 // on one that something else is tied to, it would end the program.
-func (h *host) mayResume(co *coroutine) bool { return co.pin == h || co.pin == nil && !h.locked }
+func (h *host) mayResume(co *coroutine) bool {
+	pin := co.pin.Load()
+	return pin == h || pin == nil && !h.locked
+}
 
 // enter claims to for h, and sees to it that it has a goroutine that h may resume.
 func (h *host) enter(to *Fiber) error {
@@ -124,6 +128,9 @@ func (h *host) claim(to *Fiber) error {
 		case Suspended, moving:
 			// It has been started, and its pin is settled.
 			if !h.mayResume(t.co) {
+				if t.state.Load() != word {
+					continue // it was another fiber's, or none
+				}
 				if t.host != nil {
 					return ErrForeignRoot
 				}

@@ -44,7 +44,7 @@ func (co *coroutine) sit(s *seat) {
 // with it. The runtime ties both to the thread of a host that is locked.
 func (co *coroutine) place(c *carrier) {
 	if co.host.locked {
-		co.pin = co.host
+		co.pin.Store(co.host)
 		co.host.pinned++
 	}
 	co.own = seat{}
@@ -85,7 +85,7 @@ func (co *coroutine) rest(c *carrier) {
 		runtime.Gosched()
 	}
 	as := Finished
-	if co.spent || co.pin != nil || carriers.full.Load() {
+	if co.spent || co.pin.Load() != nil || carriers.full.Load() {
 		root.co.errand, as = c, Running // till the root has ended it
 	}
 	h.departed, h.departedAs = c, c.state.Load()&^stateMask|uint64(as)
