@@ -62,7 +62,7 @@ func TestZeroFiberOfAScheduler(t *testing.T) {
 	eachScheduler(t, oneThread, func(t *testing.T, s *sched.Scheduler) {
 		all := func() {
 			callEach(t, new(sched.Fiber))
-			callEach(t, (*sched.Fiber)(nil), "Place", "Spare") // which are addresses in it
+			callEach(t, (*sched.Fiber)(nil), "LocalSlot", "WaiterSlot") // which are addresses in it
 		}
 		all()
 		perform(t, s, all)
