@@ -14,12 +14,13 @@ import (
 
 	"fiberlab/bench"
 	"fiberlab/fiber"
+	"fiberlab/sched"
 )
 
 // quickRounds is what --quick means: enough to see the order of the mechanisms, not to quote figures.
 const quickRounds = 5
 
-// mostWorkers is as many as a scheduler of the pipeline may have: each makes a few threads.
+// mostWorkers is how many workers may be asked for: each makes a few threads.
 const mostWorkers = 64
 
 // helpColumns is the longest line of a help text.
@@ -28,7 +29,7 @@ const helpColumns = 100
 // options are the flags and arguments of one command line.
 type options struct {
 	dir      string // empty: the Go standard library's sources
-	backends []fiber.Backend
+	settings []setting
 	workers  int
 	states   bool
 	traces   *traces
@@ -37,7 +38,7 @@ type options struct {
 	bench    bench.Options
 }
 
-// execute does what the command line args says. An error that is no failure is about args.
+// execute does what the command line args says. An error that is not a failure is about args.
 func (l *lab) execute(ctx context.Context, args []string) error {
 	root := &cobra.Command{
 		Use:           "fiberlab",
@@ -58,7 +59,7 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// knownCommand refuses words that are no command, and tells which is meant if one is like them.
+// knownCommand refuses a word that is no command, and names the commands that look like it.
 func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -85,21 +86,25 @@ func fitHelp(root *cobra.Command, s screen) {
 
 func (l *lab) runCommand() *cobra.Command {
 	var o options
-	var names []string
+	var backends, policies []string
 	var trace string
 	c := &cobra.Command{
 		Use:   "run [DIR]",
 		Short: "Count words by tasks on fibers, then show what a switch costs",
 		Long: `Counts the words of every text file below DIR (default: the Go standard library's sources) by tasks
-that read, split and count, on the fibers of a scheduler; on each backend in turn. The tasks hand over
-in bounded queues, there are more of them than workers, and they wait with and without deadlines.
+that read, split and count, on the fibers of a scheduler; on each backend in turn. The tasks pass words on
+through bounded channels, there are more of them than workers, and they wait with and without deadlines.
 Fails unless all backends agree with a plain sequential count, and unless on each of them fibers were
 Idle, Yielded, Waiting, Queued and Running. Then measures what a switch costs, for each mechanism.
 
+A policy decides where ready tasks and fibers wait, and which of them a worker runs next. If --policy
+names several, each backend counts under each of them.
+
 A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below DIR are not followed.
 
---trace writes what every fiber did and when, for https://ui.perfetto.dev or chrome://tracing. With several
-backends, FILE has the backend's name before its extension: trace.json becomes trace.asm.json and so on.
+--trace writes what every fiber did and when, for https://ui.perfetto.dev or chrome://tracing. If there is
+more than one count, each has a file, with the backend's name before the extension: trace.json becomes
+trace.asm.json and so on; and with the policy's name as well, if there are several.
 
 Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 interrupted.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -119,25 +124,31 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 				o.dir = args[0]
 			}
 			flags := c.Flags()
-			var err error
-			if o.backends = fiber.Backends(); flags.Changed("backend") {
-				if o.backends, err = parseBackends(flags.Lookup("backend"), names); err != nil {
+			chosen, err := parseNames(flags.Lookup("policy"), policies, sched.ParsePolicy)
+			if err != nil {
+				return err
+			}
+			on := fiber.Backends()
+			if flags.Changed("backend") {
+				if on, err = parseNames(flags.Lookup("backend"), backends, parseBackend); err != nil {
 					return err
 				}
 			}
+			o.settings = settings(on, chosen)
 			if o.workers < 0 || o.workers > mostWorkers {
 				return wrongValue(flags.Lookup("workers"), strconv.Itoa(o.workers))
 			}
 			if flags.Changed("trace") && trace == "" {
 				return wrongValue(flags.Lookup("trace"), trace)
 			}
-			if o.traces, err = createTraces(trace, o.backends); err != nil {
+			if o.traces, err = createTraces(trace, o.settings); err != nil {
 				return err
 			}
 			return errors.Join(l.run(c.Context(), o), o.traces.close())
 		},
 	}
-	c.Flags().StringSliceVar(&names, "backend", nil, "count on this backend only: asm, ucontext or goroutine (repeatable)")
+	c.Flags().StringSliceVar(&backends, "backend", nil, "count only on the backend `NAME`: "+anyOf(backendNames())+" (repeatable; default all)")
+	c.Flags().StringSliceVar(&policies, "policy", policyNames()[:1], "schedule by the policy `NAME`: "+anyOf(policyNames())+" (repeatable)")
 	c.Flags().IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler; with 0 the calling thread runs all tasks")
 	c.Flags().BoolVar(&o.states, "states", false, "print how often fibers went from one state to another")
 	c.Flags().StringVar(&trace, "trace", "", "write a trace of the fibers to `FILE`")
@@ -146,8 +157,18 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	c.MarkFlagsMutuallyExclusive("no-table", "quick")
 	c.MarkFlagsMutuallyExclusive("no-table", "rounds")
 	complete(c, "backend", backendNames()...)
+	complete(c, "policy", policyNames()...)
 	complete(c, "workers")
 	return c
+}
+
+// anyOf lists names as English does.
+func anyOf(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // complete says what a shell offers as values of the flag.
@@ -184,7 +205,7 @@ func addBenchFlags(c *cobra.Command, o *options) {
 	c.Flags().BoolVar(&quick, "quick", false, fmt.Sprintf("short for --rounds %d", quickRounds))
 	c.MarkFlagsMutuallyExclusive("quick", "rounds")
 	complete(c, "rounds")
-	// These come before cobra's check of the exclusive flags, which has words of its own.
+	// These checks come before cobra's, whose messages name no remedy.
 	c.PreRunE = func(*cobra.Command, []string) error {
 		const noTable = "without the table there is nothing to sample"
 		if err := cmp.Or(notBoth(c, "quick", "rounds", "both say how many samples to take"),

@@ -12,11 +12,12 @@ import (
 	"fiberlab/fiber"
 )
 
-// remedies tells for each flag with a value what it takes.
+// remedies says for each flag that takes a value which values there are.
 var remedies = map[string]string{
 	"workers": fmt.Sprintf("give a number from 0 to %d; with 0 the calling thread runs all tasks", mostWorkers),
 	"rounds":  "give a number from 1 up",
 	"backend": "choose one of " + strings.Join(backendNames(), ", "),
+	"policy":  "choose one of " + strings.Join(policyNames(), ", "),
 	"trace":   "name a file, or leave the flag out",
 }
 
@@ -66,34 +67,20 @@ func checkEnvironment() error {
 	return err
 }
 
-func backendNames() []string {
-	var names []string
-	for _, b := range fiber.Backends() {
-		names = append(names, b.String())
+// parseNames returns what parse makes of each of the flag's names, each value once.
+func parseNames[T comparable](flag *pflag.Flag, names []string, parse func(string) (T, error)) ([]T, error) {
+	if len(names) == 0 || slices.Contains(names, "") {
+		return nil, wrongValue(flag, "")
 	}
-	return names
-}
-
-// parseBackends returns the backends of those names, each once.
-func parseBackends(flag *pflag.Flag, names []string) ([]fiber.Backend, error) {
-	var backends []fiber.Backend
+	var values []T
 	for _, name := range names {
-		if name == "" {
-			return nil, wrongValue(flag, name)
-		}
-		b, err := fiber.ParseBackend(name)
-		if err == nil {
-			b, err = b.Resolve()
-		}
+		v, err := parse(name)
 		if err != nil {
 			return nil, fmt.Errorf("--%s: %w", flag.Name, err)
 		}
-		if !slices.Contains(backends, b) {
-			backends = append(backends, b)
+		if !slices.Contains(values, v) {
+			values = append(values, v)
 		}
 	}
-	if len(backends) == 0 {
-		return nil, wrongValue(flag, "")
-	}
-	return backends, nil
+	return values, nil
 }

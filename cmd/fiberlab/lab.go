@@ -5,28 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"time"
 
 	"fiberlab/bench"
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/wordcount"
 )
 
 // lab is what the commands work with.
 type lab struct {
 	stdout, stderr io.Writer
-	open           opener
-	// countOnFibers is the pipeline, except in tests that need it to be wrong.
-	countOnFibers func(context.Context, sched.Config, []textFile, opener, *atomic.Int64) (*tally, activity, error)
+	open           wordcount.Opener // nil, except in tests that need a file to fail
+	// countOnFibers is wordcount.Count, except in tests that need it to be wrong.
+	countOnFibers func(context.Context, []wordcount.File, wordcount.Options) (*wordcount.Result, error)
 }
 
 func newLab(stdout, stderr io.Writer) *lab {
-	return &lab{stdout: stdout, stderr: stderr, open: openFile, countOnFibers: countOnFibers}
+	return &lab{stdout: stdout, stderr: stderr, countOnFibers: wordcount.Count}
 }
 
-// run is the lab's main job: the pipeline on each backend against the plain count, then the switch-cost
-// table. It reports also when backends disagree, and then fails.
+// run is the lab's main job: it counts words on each backend under each policy and compares the counts with
+// a sequential one, then measures the switch-cost table. If counts disagree, it reports them and fails.
 func (l *lab) run(ctx context.Context, o options) error {
 	r := report{Machine: thisMachine()}
 	p := newProgress(l.stderr, o.json)
@@ -37,7 +37,7 @@ func (l *lab) run(ctx context.Context, o options) error {
 	return l.finish(o, r, err)
 }
 
-// bench measures the switch-cost table alone.
+// bench measures only the switch-cost table.
 func (l *lab) bench(ctx context.Context, o options) error {
 	r := report{Machine: thisMachine()}
 	rows, err := measure(ctx, o, newProgress(l.stderr, o.json))
@@ -45,8 +45,7 @@ func (l *lab) bench(ctx context.Context, o options) error {
 	return l.finish(o, r, err)
 }
 
-// finish releases what is pooled, makes sure that nothing is left, and reports unless err says that
-// there is nothing to report.
+// finish releases what is pooled and checks that nothing is left. Unless err is set, it writes the report.
 func (l *lab) finish(o options, r report, err error) error {
 	err = errors.Join(err, release())
 	if err == nil {
@@ -55,7 +54,7 @@ func (l *lab) finish(o options, r report, err error) error {
 	if err == nil {
 		err = errors.Join(r.disagreement(), r.absence())
 	}
-	var bad *badDirectory
+	var bad *wordcount.DirectoryError
 	if err == nil || errors.As(err, &bad) {
 		return err
 	}
@@ -71,54 +70,65 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 			return err
 		}
 	}
-	t, err := walk(ctx, dir, l.open)
+	tree, err := wordcount.Walk(ctx, dir, l.open)
 	if err != nil {
 		return err
 	}
-	if len(t.text) == 0 {
-		return fmt.Errorf("no text file below %s%s", t.root, t.firstUnreadable())
+	if len(tree.Files) == 0 {
+		return fmt.Errorf("no text file below %s%s: name another directory", tree.Root, unreadableRemark(tree.Unreadable))
 	}
-	p.say("%s: %s text files, %s", t.root, thousands(len(t.text)), megabytes(t.bytes))
+	p.say("%s: %s text files, %s", tree.Root, thousands(len(tree.Files)), megabytes(tree.Bytes))
 
-	stage := p.stage("plain", t.bytes)
+	phase := p.phase("plain", tree.Bytes)
 	start := time.Now()
-	plain, err := countPlainly(ctx, t.text, l.open, &stage.done)
-	stage.end()
+	plain, err := wordcount.CountSequentially(ctx, tree.Files, wordcount.Options{Open: l.open, Progress: &phase.done})
+	phase.end()
 	if err != nil {
 		return err
 	}
-	r.Pipeline = newPipelineReport(t, plain, time.Since(start))
-	p.say("plain: %s words in %s", thousands(plain.words()), seconds(r.Pipeline.Seconds))
+	r.Pipeline = newPipelineReport(tree, plain, time.Since(start))
+	p.say("plain: %s words in %s", thousands(plain.Words()), seconds(r.Pipeline.Seconds))
 
 	r.Pipeline.Workers = o.workers
-	for _, b := range o.backends {
-		recorder := o.traces.recorder(b)
-		stage := p.stage(b.String(), t.bytes)
+	for _, s := range o.settings {
+		recorder := o.traces.recorder()
+		phase := p.phase(s.label, tree.Bytes)
 		start := time.Now()
-		got, active, err := l.countOnFibers(ctx, sched.Config{Name: "pipeline", Workers: o.workers, Backend: b, Recorder: recorder},
-			t.text, l.open, &stage.done)
-		stage.end()
+		got, err := l.countOnFibers(ctx, tree.Files, wordcount.Options{
+			Scheduler: sched.Config{Name: "wordcount", Workers: o.workers, Policy: s.policy, Backend: s.backend, Recorder: recorder},
+			Open:      l.open,
+			Progress:  &phase.done,
+		})
+		phase.end()
 		if err != nil {
 			return err
 		}
-		br := r.Pipeline.add(b, got, plain, t.text, time.Since(start))
-		br.describe(active, recorder, o.states)
-		p.say("%s: %s words, %s switches in %s", br.Backend, thousands(br.Words), thousands(br.Switches), seconds(br.Seconds))
-		if err := o.traces.write(b, recorder); err != nil {
+		c := r.Pipeline.add(s, got, plain, time.Since(start))
+		c.describe(got, recorder, o.states)
+		p.say("%s: %s words, %s switches in %s", c.label, thousands(c.Words), thousands(c.Switches), seconds(c.Seconds))
+		if err := o.traces.write(s, recorder); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// measure makes the switch-cost table.
-func measure(ctx context.Context, o options, p *progress) ([]bench.Row, error) {
-	stage := p.stage("switch cost", int64(o.bench.Rounds*len(bench.Mechanisms())))
-	defer stage.end()
-	return bench.Measure(ctx, o.bench, func(done, _ int) { stage.done.Store(int64(done)) })
+// unreadableRemark says how many files could not be read, as the end of a message; it is empty if all could.
+func unreadableRemark(list []wordcount.Unreadable) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d could not be read, among them %v)", len(list), list[0])
 }
 
-// release empties the pool of fibers and checks that nothing is held any more.
+// measure makes the switch-cost table.
+func measure(ctx context.Context, o options, p *progress) ([]bench.Row, error) {
+	phase := p.phase("switch cost", int64(o.bench.Rounds*len(bench.Mechanisms())))
+	defer phase.end()
+	return bench.Measure(ctx, o.bench, func(done, _ int) { phase.done.Store(int64(done)) })
+}
+
+// release empties the pool of fibers and checks that nothing is left.
 func release() error {
 	if err := fiber.Drain(); err != nil {
 		return err

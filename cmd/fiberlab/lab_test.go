@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +16,7 @@ import (
 	"fiberlab/bench"
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/wordcount"
 )
 
 // decode reads the one JSON document that stdout must be.
@@ -46,7 +46,8 @@ func TestRunInAPipe(t *testing.T) {
 	require.NotContains(t, got.stdout+got.stderr, "\x1b", "an escape sequence")
 	require.NotContains(t, got.stdout+got.stderr, "\r")
 	require.NotContains(t, got.stdout, "│")
-	require.Contains(t, got.stdout, dir+"\n2 text files, 0.0 MB; 1 others left alone\n")
+	require.Contains(t, got.stdout, dir+"\n2 text files, 0.0 MB; 1 not text\n")
+	require.Contains(t, got.stdout, "; policy: stealing\n")
 	for _, name := range []string{"plain loop", "asm", "ucontext", "goroutine"} {
 		require.Regexp(t, `(?m)^`+name+` +2 +4 +3( +[-0-9]+){3} +\d+\.\d\d s$`, got.stdout)
 	}
@@ -73,8 +74,8 @@ func TestRunAsJSON(t *testing.T) {
 	require.Contains(t, got.stdout, `"unreadable": []`)
 	for i, b := range fiber.Backends() {
 		br := r.Pipeline.Backends[i]
-		tasks := 2 + 2*max(runtime.GOMAXPROCS(0), fewestLanes) + max(runtime.GOMAXPROCS(0), fewestCounts)
-		require.Equal(t, backendReport{Backend: b.String(), Files: 2, Words: 4, Distinct: 3, Tasks: tasks, Blocked: tasks - 1,
+		tasks := 2 + 2*max(runtime.GOMAXPROCS(0), wordcount.FewestLanes) + max(runtime.GOMAXPROCS(0), wordcount.FewestCountTasks)
+		require.Equal(t, countReport{Backend: b.String(), Policy: "stealing", Files: 2, Words: 4, Distinct: 3, Tasks: tasks, Blocked: tasks - 1,
 			Switches: br.Switches, Seconds: br.Seconds, Agrees: true, Workers: br.Workers, Stages: br.Stages}, br)
 		of := map[string]int{}
 		for _, s := range br.Stages {
@@ -82,7 +83,7 @@ func TestRunAsJSON(t *testing.T) {
 			require.Positive(t, s.Running, s.Name)
 			require.Positive(t, s.Blocked, s.Name)
 		}
-		lanes := max(runtime.GOMAXPROCS(0), fewestLanes)
+		lanes := max(runtime.GOMAXPROCS(0), wordcount.FewestLanes)
 		require.Equal(t, map[string]int{"read": lanes, "split": lanes, "count": tasks - 2 - 2*lanes, "clock": 1}, of)
 		require.Len(t, br.Workers, runtime.GOMAXPROCS(0)+1)
 		begun, switches := 0, 0
@@ -117,27 +118,32 @@ func TestBenchAlone(t *testing.T) {
 	require.Len(t, r.SwitchCost, len(bench.Mechanisms()))
 }
 
-// A pipeline that miscounts on one backend, by fault, must make the command fail and name the backend.
+// A count that is wrong on one backend, here because it reads other files, must make the command fail and
+// name the backend.
 func TestAWrongCountFails(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault func(*tally)
-		text  string
+		file, text string // what that file reads like
+		message    string
 	}{
-		"a word dropped":  {func(c *tally) { c.perFile[0]--; *c.word("two")-- }, "2 words in"},
-		"a word twice":    {func(c *tally) { c.perFile[1]++; *c.word("three")++ }, "2 words in"},
-		"a word mistaken": {func(c *tally) { *c.word("two")--; *c.word("one")++ }, `2 times the word "one", not 1`},
-		"a word cut":      {func(c *tally) { *c.word("thre")++; delete(c.shards[shardOf([]byte("three"), len(c.shards))], "three") }, `1 times the word "thre", not 0`},
+		"a word dropped":  {"a", "one two", "2 words in"},
+		"a word twice":    {"c", "three three", "2 words in"},
+		"a word mistaken": {"a", "one one two", `2 times the word "one", not 1`},
+		"a word cut":      {"c", "thre", `1 times the word "thre", not 0`},
+		"a file vanished": {"c", "", "0 words in"},
 	} {
 		for _, format := range []string{"text", "json"} {
 			t.Run(name+" "+format, func(t *testing.T) {
 				l := newLab(nil, nil)
-				l.countOnFibers = func(ctx context.Context, cfg sched.Config, files []textFile, open opener,
-					done *atomic.Int64) (*tally, activity, error) {
-					got, active, err := countOnFibers(ctx, cfg, files, open, done)
-					if cfg.Backend == fiber.Ucontext {
-						c.fault(got)
+				l.countOnFibers = func(ctx context.Context, files []wordcount.File, o wordcount.Options) (*wordcount.Result, error) {
+					if o.Scheduler.Backend == fiber.Ucontext {
+						o.Open = func(path string) (io.ReadCloser, error) {
+							if filepath.Base(path) == c.file {
+								return io.NopCloser(strings.NewReader(c.text)), nil
+							}
+							return os.Open(path)
+						}
 					}
-					return got, active, err
+					return wordcount.Count(ctx, files, o)
 				}
 				args := []string{"run", "--no-table", smallTree(t)}
 				if format == "json" {
@@ -145,7 +151,7 @@ func TestAWrongCountFails(t *testing.T) {
 				}
 				got := l.test(t, args...)
 				require.Equal(t, exitFailed, got.code)
-				require.Contains(t, got.stderr, "ucontext disagrees with the plain count: "+c.text)
+				require.Contains(t, got.stderr, "ucontext disagrees with the plain count: "+c.message)
 				require.NotContains(t, got.stderr, "asm disagrees")
 				if format == "json" {
 					r := decode(t, got.stdout)
@@ -158,6 +164,64 @@ func TestAWrongCountFails(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Every policy that exists counts on every backend in one run. Labels, JSON and trace files tell them apart.
+func TestAllPoliciesInOneRun(t *testing.T) {
+	dir, tree := t.TempDir(), smallTree(t)
+	var flags []string
+	for _, p := range sched.Policies() {
+		flags = append(flags, "--policy", p.String())
+	}
+	args := append([]string{"run", "--no-table", "--states", "--trace", dir + "/t.json"}, append(flags, tree)...)
+	got := newLab(nil, nil).test(t, append(args, "--json")...)
+	require.Zero(t, got.code, got.stderr)
+	r := decode(t, got.stdout)
+	require.Len(t, r.Pipeline.Backends, len(sched.Policies())*len(fiber.Backends()))
+	i := 0
+	for _, p := range sched.Policies() {
+		for _, b := range fiber.Backends() {
+			c := r.Pipeline.Backends[i]
+			require.Equal(t, []string{b.String(), p.String()}, []string{c.Backend, c.Policy})
+			require.True(t, c.Agrees)
+			i++
+		}
+	}
+	for _, s := range settings(fiber.Backends(), sched.Policies()) {
+		require.FileExists(t, filepath.Join(dir, "t"+s.fileInfix()+".json"))
+	}
+
+	got = newLab(nil, nil).test(t, args...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "; policy: "+strings.Join(policyNames(), ", ")+"\n")
+	for _, s := range settings(fiber.Backends(), sched.Policies()) {
+		require.Regexp(t, `(?m)^`+s.label+` +2 +4 +3 `, got.stdout)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	const other = sched.Policy(200)
+	one := settings([]fiber.Backend{fiber.Asm, fiber.Goroutine}, []sched.Policy{sched.Stealing})
+	require.Equal(t, []setting{{fiber.Asm, sched.Stealing, "asm"}, {fiber.Goroutine, sched.Stealing, "goroutine"}}, one)
+	two := settings([]fiber.Backend{fiber.Asm}, []sched.Policy{sched.Stealing, other})
+	require.Equal(t, []setting{{fiber.Asm, sched.Stealing, "asm stealing"}, {fiber.Asm, other, "asm Policy(200)"}}, two)
+	require.Equal(t, ".asm.stealing", two[0].fileInfix())
+}
+
+// What sched.New refuses is one line that names the count and the remedy.
+func TestASchedulerThatIsRefused(t *testing.T) {
+	l := newLab(nil, nil)
+	l.countOnFibers = func(ctx context.Context, files []wordcount.File, o wordcount.Options) (*wordcount.Result, error) {
+		o.Scheduler.MaxIdle = -1
+		return wordcount.Count(ctx, files, o)
+	}
+	got := l.test(t, "run", "--no-table", "--backend", "goroutine", smallTree(t))
+	require.Equal(t, exitFailed, got.code)
+	last := got.stderr[strings.LastIndex(strings.TrimSpace(got.stderr), "\n")+1:]
+	requireOneLine(t, last)
+	require.Contains(t, last, "word count on goroutine under stealing: ")
+	require.Contains(t, last, "Config.MaxIdle is -1: a negative count: give 0 or more")
+	require.Empty(t, got.stdout)
 }
 
 func TestUnreadableFilesAreNamed(t *testing.T) {
@@ -175,7 +239,7 @@ func TestUnreadableFilesAreNamed(t *testing.T) {
 			l.open = func(path string) (io.ReadCloser, error) {
 				if filepath.Base(path) == "a" {
 					if opened++; opened <= c.readable {
-						return openFile(path)
+						return os.Open(path)
 					}
 				}
 				return broken(path)

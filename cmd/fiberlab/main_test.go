@@ -3,14 +3,18 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/wordcount"
 )
 
 // asCommand names the environment variable that makes this test program the command itself.
@@ -83,13 +87,18 @@ func TestExitCodes(t *testing.T) {
 		"unknown command":    {[]string{"walk"}, exitUsage, `"walk" is no command: fiberlab --help lists the commands`},
 		"mistyped command":   {[]string{"rum"}, exitUsage, `"rum" is no command: is run meant?`},
 		"two directories":    {[]string{"run", dir, dir}, exitUsage, "2 directories: give one DIR"},
-		"no such directory":  {[]string{"run", dir + "/none"}, exitUsage, dir + "/none: no such file or directory"},
-		"a file":             {[]string{"run", dir + "/file"}, exitUsage, dir + "/file: not a directory"},
+		"no such directory":  {[]string{"run", dir + "/none"}, exitUsage, `/none": no such file or directory: name one`},
+		"a file":             {[]string{"run", dir + "/file"}, exitUsage, `/file": not a directory`},
 		"empty argument":     {[]string{"run", ""}, exitUsage, "DIR is empty"},
 		"empty directory":    {[]string{"run", dir + "/empty"}, exitFailed, "no text file below " + dir + "/empty"},
 		"unknown backend":    {[]string{"run", "--backend", "threads", dir}, exitUsage, `unknown backend "threads"`},
 		"empty backend":      {[]string{"run", "--backend", "", dir}, exitUsage, `--backend "": choose one of asm, ucontext, goroutine`},
 		"no backend":         {[]string{"run", dir, "--backend"}, exitUsage, "--backend has no value: choose one of asm"},
+		"unknown policy":     {[]string{"run", "--policy", "fair", dir}, exitUsage, `--policy: no such policy "fair": choose one of stealing`},
+		"empty policy":       {[]string{"run", "--policy", "", dir}, exitUsage, `--policy "": choose one of stealing`},
+		"empty and policy":   {[]string{"run", "--policy", "stealing,", dir}, exitUsage, `--policy "": choose one of stealing`},
+		"no policy":          {[]string{"run", dir, "--policy"}, exitUsage, "--policy has no value: choose one of stealing"},
+		"policy of bench":    {[]string{"bench", "--policy", "stealing"}, exitUsage, "unknown flag: --policy: fiberlab bench --help lists the flags"},
 		"workers, no number": {[]string{"run", "--workers", "abc", dir}, exitUsage, "--workers abc: give a number from 0 to 64"},
 		"json, no flag":      {[]string{"run", "--json=maybe", dir}, exitUsage, "--json maybe: it takes no value"},
 		"empty trace":        {[]string{"run", "--trace", "", dir}, exitUsage, `--trace "": name a file, or leave the flag out`},
@@ -145,6 +154,7 @@ func TestCompletions(t *testing.T) {
 	}{
 		{[]string{"r"}, []string{"run\tCount words by tasks on fibers, then show what a switch costs"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"run", "--backend", ""}, []string{"asm", "ucontext", "goroutine"}, "ShellCompDirectiveNoFileComp"},
+		{[]string{"run", "--policy", ""}, policyNames(), "ShellCompDirectiveNoFileComp"},
 		{[]string{"run", ""}, nil, "ShellCompDirectiveFilterDirs"},
 		{[]string{"run", "--trace", ""}, nil, "ShellCompDirectiveDefault"},
 		{[]string{"bench", ""}, nil, "ShellCompDirectiveNoFileComp"},
@@ -159,5 +169,35 @@ func TestCompletions(t *testing.T) {
 		got := run(t, "completion", shell)
 		require.Zero(t, got.code, got.stderr)
 		require.Contains(t, got.stdout, "fiberlab")
+	}
+}
+
+// writeFiles fills dir: a name that ends in a slash is a directory.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			require.NoError(t, os.MkdirAll(path, 0o777))
+			continue
+		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
+	}
+}
+
+var errBroken = errors.New("the disk is broken")
+
+// failingOpener opens files that fail after so many bytes if the last element of their path is name.
+func failingOpener(name string, after int64) wordcount.Opener {
+	return func(path string) (io.ReadCloser, error) {
+		f, err := os.Open(path)
+		if err != nil || filepath.Base(path) != name {
+			return f, err
+		}
+		return struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(io.LimitReader(f, after), iotest.ErrReader(errBroken)), f}, nil
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress tells how far the work is: by a bar on a terminal, by a line after each stage elsewhere.
+// progress shows how far the work is: by a bar on a terminal, by a line after each phase elsewhere.
 type progress struct {
 	w      io.Writer
 	screen screen
@@ -20,7 +20,7 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	return &progress{w: w, screen: screenOf(w), quiet: quiet}
 }
 
-// say writes a line, unless a bar told the same.
+// say writes a line, unless a bar has shown the same.
 func (p *progress) say(format string, args ...any) {
 	if !p.screen.terminal && !p.quiet {
 		fmt.Fprintf(p.w, format+"\n", args...)
@@ -28,33 +28,33 @@ func (p *progress) say(format string, args ...any) {
 }
 
 const (
-	nameWidth = 11 // of a stage
+	nameWidth = 11 // of a phase
 	mostBar   = 40
-	// barFrame is what a line of the library has beside the name and the bar: the percentage, the ends
-	// of the bar, spaces, and the last column, which stays empty for the cursor.
+	// barFrame is the width of a line without the name and the bar: the percentage, the ends of the bar,
+	// spaces, and the last column, which stays empty for the cursor.
 	barFrame = 11
 )
 
-// barWidth is the length of the bar for which the line fits the screen.
-func (p *progress) barWidth() int {
+// barWidth is the length of the bar with which the line fits the screen.
+func (p *progress) barWidth(name string) int {
 	if p.screen.columns == 0 {
 		return mostBar
 	}
-	return min(max(p.screen.columns-nameWidth-barFrame, 1), mostBar)
+	return min(max(p.screen.columns-max(nameWidth, len(name))-barFrame, 1), mostBar)
 }
 
-// stage is one part of the work. Whoever does the work counts up done; nothing else happens on its
-// thread, so that drawing does not disturb what is measured.
-type stage struct {
+// phase is one part of the work. The work counts up done and does nothing else for the display: drawing
+// happens on another thread, so that it does not disturb what is measured.
+type phase struct {
 	done atomic.Int64
 	stop func()
 }
 
-// stage begins a part of that size. It must be ended before the next one begins.
-func (p *progress) stage(name string, size int64) *stage {
-	s := &stage{stop: func() {}}
+// phase begins a part of that size. It must be ended before the next one begins.
+func (p *progress) phase(name string, size int64) *phase {
+	ph := &phase{stop: func() {}}
 	if !p.screen.terminal {
-		return s
+		return ph
 	}
 	size = max(size, 1)
 	theme := progressbar.ThemeDefault
@@ -64,7 +64,7 @@ func (p *progress) stage(name string, size int64) *stage {
 	bar := progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(p.w),
 		progressbar.OptionSetDescription(fmt.Sprintf("%-*s", nameWidth, name)),
-		progressbar.OptionSetWidth(p.barWidth()),
+		progressbar.OptionSetWidth(p.barWidth(name)),
 		progressbar.OptionSetTheme(theme),
 		progressbar.OptionSetRenderBlankState(true),
 		progressbar.OptionSetElapsedTime(false),
@@ -79,19 +79,19 @@ func (p *progress) stage(name string, size int64) *stage {
 		for {
 			select {
 			case <-tick.C:
-				_ = bar.Set64(min(s.done.Load(), size-1)) // at size the bar counts itself as finished
+				_ = bar.Set64(min(ph.done.Load(), size-1)) // at size the bar counts itself as finished
 			case <-ended:
 				_ = bar.Finish()
 				return
 			}
 		}
 	}()
-	s.stop = func() {
+	ph.stop = func() {
 		close(ended)
 		<-drawn
 	}
-	return s
+	return ph
 }
 
 // end removes the bar.
-func (s *stage) end() { s.stop() }
+func (ph *phase) end() { ph.stop() }

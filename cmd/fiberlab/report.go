@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 
 	"fiberlab/bench"
-	"fiberlab/fiber"
+	"fiberlab/wordcount"
 )
 
-// report is what a command found; with --json it is the document on standard output. Times are in the
-// units that the names say.
+// report is what a command found; with --json it is the document on standard output. The names of times
+// say their units.
 type report struct {
 	Machine    machine         `json:"machine"`
 	Pipeline   *pipelineReport `json:"pipeline,omitempty"`
@@ -27,23 +28,32 @@ type machine struct {
 	CPUs int    `json:"cpus"`
 }
 
-// pipelineReport is the plain count of one tree, and how each backend's count compares with it.
+// pipelineReport is the plain count of one tree, and how the counts on fibers compare with it.
 type pipelineReport struct {
-	Dir        string          `json:"dir"`
-	Files      int             `json:"files"` // read to their end
-	Bytes      int64           `json:"bytes"`
-	OtherFiles int             `json:"other_files"` // not text: left alone
-	Words      int             `json:"words"`
-	Distinct   int             `json:"distinct_words"`
-	Seconds    float64         `json:"seconds"`
-	Workers    int             `json:"workers"` // of each scheduler
-	Backends   []backendReport `json:"backends"`
-	Agree      bool            `json:"agree"`
-	Unreadable []unreadable    `json:"unreadable"`
+	Dir        string        `json:"dir"`
+	Files      int           `json:"files"` // read to their end
+	Bytes      int64         `json:"bytes"`
+	OtherFiles int           `json:"other_files"` // not text: left alone
+	Words      int           `json:"words"`
+	Distinct   int           `json:"distinct_words"`
+	Seconds    float64       `json:"seconds"`
+	Workers    int           `json:"workers"` // of each scheduler
+	Backends   []countReport `json:"backends"`
+	Agree      bool          `json:"agree"`
+	Unreadable []unreadable  `json:"unreadable"`
 }
 
-type backendReport struct {
+// unreadable is a file or directory that could not be read to its end.
+type unreadable struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
+}
+
+// countReport is one count on fibers: on one backend, under one policy.
+type countReport struct {
+	label       string         // of its setting
 	Backend     string         `json:"backend"`
+	Policy      string         `json:"policy"`
 	Files       int            `json:"files"`
 	Words       int            `json:"words"`
 	Distinct    int            `json:"distinct_words"`
@@ -53,7 +63,7 @@ type backendReport struct {
 	Seconds     float64        `json:"seconds"`
 	Agrees      bool           `json:"agrees"`
 	Difference  string         `json:"difference,omitempty"`    // the first one, if it does not agree
-	Absent      []string       `json:"absent_states,omitempty"` // states that no fiber was in
+	Absent      []string       `json:"absent_states,omitempty"` // in which no fiber ever was
 	Workers     []workerReport `json:"worker_activity"`
 	Stages      []stageReport  `json:"stages"`
 	Transitions []transition   `json:"transitions,omitempty"` // with --states
@@ -64,14 +74,14 @@ type stageReport struct {
 	Name    string  `json:"name"`
 	Tasks   int     `json:"tasks"`
 	Running float64 `json:"running_seconds"`
-	Queued  float64 `json:"queued_seconds"`  // they could have gone on, but others ran on their worker
-	Blocked float64 `json:"blocked_seconds"` // they waited for another task
+	Queued  float64 `json:"queued_seconds"`  // ready, while other tasks ran
+	Blocked float64 `json:"blocked_seconds"` // waiting for other tasks
 }
 
 // workerReport is what one worker of a scheduler did.
 type workerReport struct {
 	Worker   int     `json:"worker"`          // its number
-	Bound    bool    `json:"bound,omitempty"` // it is the goroutine that has begun the tasks
+	Bound    bool    `json:"bound,omitempty"` // the goroutine that started the tasks
 	Tasks    int     `json:"tasks"`           // begun
 	Switches int     `json:"switches"`        // to a fiber
 	Stolen   int     `json:"stolen"`          // tasks, from other workers
@@ -84,54 +94,69 @@ func thisMachine() machine {
 	return machine{runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()}
 }
 
-func newPipelineReport(t tree, plain *tally, took time.Duration) *pipelineReport {
+func newPipelineReport(t *wordcount.Tree, plain *wordcount.Tally, took time.Duration) *pipelineReport {
 	p := &pipelineReport{
-		Dir:        t.root,
-		Files:      len(t.text) - len(plain.failures),
-		Bytes:      t.bytes,
-		OtherFiles: t.other,
-		Words:      plain.words(),
-		Distinct:   plain.distinct(),
+		Dir:        t.Root,
+		Files:      len(t.Files) - len(plain.Failed()),
+		Bytes:      t.Bytes,
+		OtherFiles: t.Other,
+		Words:      plain.Words(),
+		Distinct:   plain.Distinct(),
 		Seconds:    took.Seconds(),
-		Backends:   []backendReport{},
+		Backends:   []countReport{},
 		Agree:      true,
-		Unreadable: append([]unreadable{}, t.unreadable...),
+		Unreadable: []unreadable{},
 	}
-	for i, file := range t.text {
-		if err := plain.failures[i]; err != nil {
-			p.Unreadable = append(p.Unreadable, newUnreadable(file.path, err))
-		}
+	list := t.Unreadable
+	for _, f := range plain.Failed() {
+		list = append(list, wordcount.Unreadable{Path: f.Path, Err: f.Err})
+	}
+	for _, u := range list {
+		p.Unreadable = append(p.Unreadable, unreadable{u.Path, u.Reason()})
 	}
 	return p
 }
 
-// add compares the count that backend b made with the plain one, appends the result and returns it. The
-// result is valid until the next one is added.
-func (p *pipelineReport) add(b fiber.Backend, got, plain *tally, files []textFile, took time.Duration) *backendReport {
-	br := backendReport{
-		Backend:    b.String(),
-		Files:      len(files) - len(got.failures),
-		Words:      got.words(),
-		Distinct:   got.distinct(),
+// add compares a count on fibers with the plain one, appends the result and returns it. The result is
+// valid until the next call of add.
+func (p *pipelineReport) add(s setting, got *wordcount.Result, plain *wordcount.Tally, took time.Duration) *countReport {
+	c := countReport{
+		label:      s.label,
+		Backend:    s.backend.String(),
+		Policy:     s.policy.String(),
+		Files:      len(got.Files) - len(got.Failed()),
+		Words:      got.Words(),
+		Distinct:   got.Distinct(),
 		Seconds:    took.Seconds(),
-		Difference: got.difference(plain, files),
+		Difference: got.Difference(plain),
 	}
-	br.Agrees = br.Difference == ""
-	p.Agree = p.Agree && br.Agrees
-	p.Backends = append(p.Backends, br)
+	c.Agrees = c.Difference == ""
+	p.Agree = p.Agree && c.Agrees
+	p.Backends = append(p.Backends, c)
 	return &p.Backends[len(p.Backends)-1]
 }
 
-// disagreement is an error that names each backend that departs from the plain count, or nil.
+// policies lists the policies of the counts, each once.
+func (p *pipelineReport) policies() []string {
+	var list []string
+	for _, c := range p.Backends {
+		if !slices.Contains(list, c.Policy) {
+			list = append(list, c.Policy)
+		}
+	}
+	return list
+}
+
+// disagreement is an error that names each count that departs from the plain one, or nil.
 func (r report) disagreement() error {
 	if r.Pipeline == nil {
 		return nil
 	}
 	var errs []error
-	for _, br := range r.Pipeline.Backends {
-		if !br.Agrees {
+	for _, c := range r.Pipeline.Backends {
+		if !c.Agrees {
 			errs = append(errs, fmt.Errorf("%s disagrees with the plain count: %s (did a file change meanwhile? run again)",
-				br.Backend, br.Difference))
+				c.label, c.Difference))
 		}
 	}
 	return errors.Join(errs...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fiberlab/sched"
+	"fiberlab/wordcount"
 )
 
 // transition is how often fibers went from one state to another.
@@ -15,30 +16,31 @@ type transition struct {
 	Count uint64 `json:"count"`
 }
 
-// describe adds to br what the scheduler did, as r has recorded it, and each transition if states is true.
-func (br *backendReport) describe(active activity, r *sched.Recorder, states bool) {
+// describe adds what the scheduler did, as r has recorded it, and each transition if states is true.
+func (c *countReport) describe(got *wordcount.Result, r *sched.Recorder, states bool) {
 	t, times := r.Transitions(), r.TaskTimes()
-	for _, name := range []string{"read", "split", "count", "clock"} {
+	for _, name := range wordcount.TaskNames() {
 		s := times[name]
-		br.Stages = append(br.Stages, stageReport{name, int(s.Tasks), s.Running.Seconds(), s.Queued.Seconds(), s.Blocked.Seconds()})
+		c.Stages = append(c.Stages, stageReport{name, int(s.Tasks), s.Running.Seconds(), s.Queued.Seconds(), s.Blocked.Seconds()})
 	}
-	br.Tasks, br.Blocked = active.tasks, active.blocked
-	for _, w := range active.stats.Workers {
-		br.Workers = append(br.Workers, workerReport{w.Worker, w.Worker >= active.workers, int(w.Tasks), int(w.Switches),
+	c.Tasks, c.Blocked = got.Tasks, got.Blocked
+	bound := len(got.Stats.Workers) - 1
+	for i, w := range got.Stats.Workers {
+		c.Workers = append(c.Workers, workerReport{w.Worker, i == bound, int(w.Tasks), int(w.Switches),
 			int(w.Stolen), int(w.Sleeps), w.Busy.Seconds(), w.Idle.Seconds()})
 	}
 	for s := sched.Idle; s <= sched.Running; s++ {
-		br.Switches += int(t.Of(s, sched.Running))
+		c.Switches += int(t.Of(s, sched.Running))
 		if !occurred(s, t) {
-			br.Absent = append(br.Absent, s.String())
+			c.Absent = append(c.Absent, s.String())
 		}
 	}
 	if states {
-		br.Transitions = madeTransitions(t)
+		c.Transitions = madeTransitions(t)
 	}
 }
 
-// occurred tells whether any fiber came into the state or left it.
+// occurred reports whether any fiber came into the state or left it.
 func occurred(state sched.State, t sched.Transitions) bool {
 	for s := sched.Idle; s <= sched.Running; s++ {
 		if t.Of(s, state)+t.Of(state, s) > 0 {
@@ -62,8 +64,8 @@ func madeTransitions(t sched.Transitions) []transition {
 }
 
 // count is how often fibers went from one state to the other.
-func (br backendReport) count(from, to string) uint64 {
-	for _, tr := range br.Transitions {
+func (c countReport) count(from, to string) uint64 {
+	for _, tr := range c.Transitions {
 		if tr.From == from && tr.To == to {
 			return tr.Count
 		}
@@ -71,16 +73,16 @@ func (br backendReport) count(from, to string) uint64 {
 	return 0
 }
 
-// absence is an error that names the states that did not occur on a backend, or nil.
+// absence is an error that names the states that did not occur in a count, or nil.
 func (r report) absence() error {
 	if r.Pipeline == nil {
 		return nil
 	}
 	var errs []error
-	for _, br := range r.Pipeline.Backends {
-		if len(br.Absent) > 0 {
-			errs = append(errs, fmt.Errorf("%s: no fiber was ever %s: the scheduler or the pipeline is at fault",
-				br.Backend, strings.Join(br.Absent, " nor ")))
+	for _, c := range r.Pipeline.Backends {
+		if len(c.Absent) > 0 {
+			errs = append(errs, fmt.Errorf("%s: no fiber was ever %s: the scheduler or the word count is at fault",
+				c.label, strings.Join(c.Absent, " nor ")))
 		}
 	}
 	return errors.Join(errs...)

@@ -2,18 +2,17 @@ package main
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/sched"
+	"fiberlab/wordcount"
 )
 
 func TestStates(t *testing.T) {
 	got := newLab(nil, nil).test(t, "run", "--no-table", "--states", "--workers", "0", smallTree(t))
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "workers of each scheduler: 0\n")
+	require.Contains(t, got.stdout, "workers of each scheduler: 0; policy: stealing\n")
 	for _, row := range []string{"Idle -> Running", "Running -> Idle", "Running -> Yielded", "Running -> Waiting",
 		"Running -> Queued", "Yielded -> Queued", "Waiting -> Queued", "Queued -> Running"} {
 		require.Regexp(t, `(?m)^`+row+`( +[1-9]\d*){3}$`, got.stdout)
@@ -35,10 +34,9 @@ func TestStates(t *testing.T) {
 // A run in which a state does not occur, here because nothing is recorded, must fail and name it.
 func TestAnAbsentStateFails(t *testing.T) {
 	l := newLab(nil, nil)
-	l.countOnFibers = func(ctx context.Context, cfg sched.Config, files []textFile, open opener,
-		done *atomic.Int64) (*tally, activity, error) {
-		cfg.Recorder = nil
-		return countOnFibers(ctx, cfg, files, open, done)
+	l.countOnFibers = func(ctx context.Context, files []wordcount.File, o wordcount.Options) (*wordcount.Result, error) {
+		o.Scheduler.Recorder = nil
+		return wordcount.Count(ctx, files, o)
 	}
 	got := l.test(t, "run", "--no-table", "--backend", "asm", smallTree(t))
 	require.Equal(t, exitFailed, got.code)

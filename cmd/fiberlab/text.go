@@ -52,13 +52,13 @@ func (p *page) table(g *grid, title string, args ...any) {
 
 func (r *pipelineReport) writeText(p *page) {
 	p.say("%s", r.Dir)
-	p.say("%s text files, %s; %s others left alone", thousands(r.Files), megabytes(r.Bytes), thousands(r.OtherFiles))
-	p.say("workers of each scheduler: %d", r.Workers)
+	p.say("%s text files, %s; %s not text", thousands(r.Files), megabytes(r.Bytes), thousands(r.OtherFiles))
+	p.say("workers of each scheduler: %d; policy: %s", r.Workers, strings.Join(r.policies(), ", "))
 	g := newGrid("counted by", "files", "words", "distinct", "tasks", "blocked", "switches", "time")
 	g.add("plain loop", thousands(r.Files), thousands(r.Words), thousands(r.Distinct), "-", "-", "-", seconds(r.Seconds))
-	for _, br := range r.Backends {
-		g.add(br.Backend, thousands(br.Files), thousands(br.Words), thousands(br.Distinct),
-			thousands(br.Tasks), thousands(br.Blocked), thousands(br.Switches), seconds(br.Seconds))
+	for _, c := range r.Backends {
+		g.add(c.label, thousands(c.Files), thousands(c.Words), thousands(c.Distinct),
+			thousands(c.Tasks), thousands(c.Blocked), thousands(c.Switches), seconds(c.Seconds))
 	}
 	p.table(g, "")
 	if r.Agree {
@@ -76,12 +76,12 @@ func (r *pipelineReport) writeText(p *page) {
 	}
 }
 
-// writeWorkers has a row for each worker of each backend's scheduler.
+// writeWorkers has a row for each worker of each scheduler.
 func (r *pipelineReport) writeWorkers(p *page) {
 	g := newGrid("worker", "tasks", "switches", "stolen", "sleeps", "busy", "idle")
-	for _, br := range r.Backends {
-		for _, w := range br.Workers {
-			name := fmt.Sprintf("%s %d", br.Backend, w.Worker)
+	for _, c := range r.Backends {
+		for _, w := range c.Workers {
+			name := fmt.Sprintf("%s %d", c.label, w.Worker)
 			if w.Bound {
 				name += " (bound)"
 			}
@@ -89,32 +89,32 @@ func (r *pipelineReport) writeWorkers(p *page) {
 				seconds(w.Busy), seconds(w.Idle))
 		}
 	}
-	p.table(g, "What each worker did; the bound one is the caller, which only begins the tasks if there are others")
+	p.table(g, "What each worker did; the bound one is the caller, which only starts the tasks if there are others")
 }
 
-// writeStages has a row for each kind of task on each backend.
+// writeStages has a row for each kind of task of each count.
 func (r *pipelineReport) writeStages(p *page) {
-	g := newGrid("task", "tasks", "ran", "could have run", "waited")
-	for _, br := range r.Backends {
-		for _, s := range br.Stages {
-			g.add(br.Backend+" "+s.Name, thousands(s.Tasks), seconds(s.Running), seconds(s.Queued), seconds(s.Blocked))
+	g := newGrid("task", "tasks", "ran", "ready", "waited")
+	for _, c := range r.Backends {
+		for _, s := range c.Stages {
+			g.add(c.label+" "+s.Name, thousands(s.Tasks), seconds(s.Running), seconds(s.Queued), seconds(s.Blocked))
 		}
 	}
-	p.table(g, "Where the time went: how long all tasks of a kind ran, could have run but for others, and waited")
+	p.table(g, "Where the time went: how long all tasks of a kind ran, were ready while others ran, and waited")
 }
 
-// writeTransitions has a row for each transition that was made and a column for each backend.
+// writeTransitions has a row for each transition that was made and a column for each count.
 func (r *pipelineReport) writeTransitions(p *page) {
 	head := []string{"transition"}
-	for _, br := range r.Backends {
-		head = append(head, br.Backend)
+	for _, c := range r.Backends {
+		head = append(head, c.label)
 	}
 	g := newGrid(head...)
 	for from := sched.Idle; from <= sched.Running; from++ {
 		for to := sched.Idle; to <= sched.Running; to++ {
 			row, any := []string{fmt.Sprintf("%v -> %v", from, to)}, false
-			for _, br := range r.Backends {
-				n := br.count(from.String(), to.String())
+			for _, c := range r.Backends {
+				n := c.count(from.String(), to.String())
 				row, any = append(row, thousands(int(n))), any || n > 0
 			}
 			if any {

@@ -7,63 +7,62 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 )
 
 // tracedEvents is how many transitions of each worker a trace holds: the latest ones.
 const tracedEvents = 1 << 17
 
-// traces are the files for the traces, one for each backend. A nil one is none.
+// traces are the files for the traces, one for each setting. A nil *traces has none.
 type traces struct {
-	files map[fiber.Backend]*os.File
+	files map[setting]*os.File
 }
 
-// createTraces makes the files, so that what is wrong with them is known before the work begins. An empty path
-// means none.
-func createTraces(path string, backends []fiber.Backend) (*traces, error) {
+// createTraces makes the files before the work begins, so that a wrong path is reported at once. An empty
+// path means no traces.
+func createTraces(path string, list []setting) (*traces, error) {
 	if path == "" {
 		return nil, nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("--trace: %s is a directory: name a file", path)
 	}
-	t := &traces{files: map[fiber.Backend]*os.File{}}
-	for _, b := range backends {
+	t := &traces{files: map[setting]*os.File{}}
+	for _, s := range list {
 		name := path
-		if len(backends) > 1 {
+		if len(list) > 1 {
 			ext := filepath.Ext(path)
-			name = strings.TrimSuffix(path, ext) + "." + b.String() + ext
+			name = strings.TrimSuffix(path, ext) + s.fileInfix() + ext
 		}
 		f, err := os.Create(name)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("--trace: %w", err), t.close())
 		}
-		t.files[b] = f
+		t.files[s] = f
 	}
 	return t, nil
 }
 
-// recorder returns what the scheduler shall record with: all if there is a trace to be written, else counts.
-func (t *traces) recorder(b fiber.Backend) *sched.Recorder {
+// recorder returns a recorder for one scheduler. It keeps events only if a trace is to be written.
+func (t *traces) recorder() *sched.Recorder {
 	if t == nil {
 		return sched.NewRecorder(0)
 	}
 	return sched.NewRecorder(tracedEvents)
 }
 
-// write writes the trace of one backend.
-func (t *traces) write(b fiber.Backend, r *sched.Recorder) error {
+// write writes the trace of one setting.
+func (t *traces) write(s setting, r *sched.Recorder) error {
 	if t == nil {
 		return nil
 	}
-	if err := r.WriteTrace(t.files[b]); err != nil {
-		return fmt.Errorf("--trace: %s: %w", t.files[b].Name(), err)
+	if err := r.WriteTrace(t.files[s]); err != nil {
+		return fmt.Errorf("--trace: %s: %w", t.files[s].Name(), err)
 	}
 	return nil
 }
 
-// close closes the files. Those of backends whose work was not done are left empty.
+// close closes the files. The file of a setting whose count was not made stays empty.
 func (t *traces) close() error {
 	if t == nil {
 		return nil

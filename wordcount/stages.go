@@ -1,4 +1,4 @@
-package main
+package wordcount
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// readTask reads files, each time the next one that no lane has begun. It waits at the gate first, and after
-// each file it lets the other fibers of its worker go first. The reading itself blocks the worker's thread.
+// readTask reads files, each time the next one that no lane has taken. It waits at the gate first. After
+// each file it lets the other fibers of its worker run. The reading itself blocks the worker's thread.
 func (p *pipeline) readTask(ctx context.Context, l *lane) error {
 	defer l.chunks.Close()
 	if err := p.gate.WaitContext(ctx); err != nil {
@@ -20,7 +20,7 @@ func (p *pipeline) readTask(ctx context.Context, l *lane) error {
 	var buffers chunkBuffers
 	for {
 		i := int(p.nextFile.Add(1)) - 1
-		if i >= len(p.files) {
+		if i >= len(p.result.Files) {
 			return nil
 		}
 		if err := p.readFile(ctx, l, i, &buffers); err != nil {
@@ -30,15 +30,16 @@ func (p *pipeline) readTask(ctx context.Context, l *lane) error {
 	}
 }
 
-// readFile hands on the file of index i. It returns ctx's error if that is over. An error of the file
-// ends the file, not the work.
+// readFile sends the chunks of file i. It returns an error only if ctx is done: an error of the file ends
+// the file, not the work.
 func (p *pipeline) readFile(ctx context.Context, l *lane, i int, buffers *chunkBuffers) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f, err := p.open(p.files[i].path)
+	file := &p.result.Files[i]
+	f, err := p.open(file.Path)
 	if err != nil {
-		p.failed(i, err)
+		file.Err = err
 		return nil
 	}
 	defer f.Close()
@@ -54,7 +55,7 @@ func (p *pipeline) readFile(ctx context.Context, l *lane, i int, buffers *chunkB
 		}
 		if end != nil {
 			if end != io.EOF {
-				p.failed(i, end)
+				file.Err = end
 			}
 			return l.chunks.SendContext(ctx, chunk{file: i, last: true})
 		}
@@ -62,14 +63,8 @@ func (p *pipeline) readFile(ctx context.Context, l *lane, i int, buffers *chunkB
 	return ctx.Err()
 }
 
-func (p *pipeline) failed(file int, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.tally.failures[file] = err
-}
-
-// chunkBuffers is what a lane's chunks lie in, in turn: as many as can be in the channel, one that is being
-// filled and one that is being split.
+// chunkBuffers are the buffers of a lane's chunks, used in turn: one for each chunk in the channel, one
+// that is being filled and one that is being split.
 type chunkBuffers struct {
 	buffers [chunksAhead + 2][]byte
 	turn    int
@@ -83,14 +78,14 @@ func (b *chunkBuffers) next() []byte {
 	return b.buffers[b.turn]
 }
 
-// splitTask cuts a lane's chunks into words, and hands each to the task that counts it.
+// splitTask cuts a lane's chunks into words, and sends each word to the task that counts it.
 func (p *pipeline) splitTask(ctx context.Context, l *lane) error {
 	var s splitter
 	held := make([]*batch, len(p.batches))
 	for {
 		c, err := p.nextChunk(ctx, l, held)
 		if errors.Is(err, fibersync.ErrClosedChannel) {
-			return p.handOnAll(ctx, held)
+			return p.sendAll(ctx, held)
 		}
 		if err != nil {
 			return err
@@ -108,26 +103,26 @@ func (p *pipeline) splitTask(ctx context.Context, l *lane) error {
 			b.text = append(b.text, word...)
 			b.ends = append(b.ends, uint32(len(b.text)))
 			if len(b.text) >= batchSize {
-				if err := p.handOn(ctx, held, shard); err != nil {
+				if err := p.send(ctx, held, shard); err != nil {
 					return err
 				}
 			}
 		}
-		p.tally.perFile[c.file] += words
+		p.result.Files[c.file].Words += words
 	}
 }
 
-// nextChunk receives a lane's next chunk. If it has to wait it does so with a deadline; if no chunk has come
-// by then, it hands on the words that are held back.
+// nextChunk receives a lane's next chunk. If words are held back, it waits with a deadline; when that has
+// passed, it sends them and waits without one.
 func (p *pipeline) nextChunk(ctx context.Context, l *lane, held []*batch) (chunk, error) {
 	if l.chunks.Len() == 0 && holdsAny(held) {
-		patience, cancel := context.WithTimeout(ctx, linger)
-		c, err := l.chunks.ReceiveContext(patience)
+		soon, cancel := context.WithTimeout(ctx, linger)
+		c, err := l.chunks.ReceiveContext(soon)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			return c, err
 		}
-		if err := p.handOnAll(ctx, held); err != nil {
+		if err := p.sendAll(ctx, held); err != nil {
 			return chunk{}, err
 		}
 	}
@@ -138,47 +133,69 @@ func holdsAny(held []*batch) bool {
 	return slices.ContainsFunc(held, func(b *batch) bool { return b != nil })
 }
 
-// handOn gives the words of one shard that are held back to the task that counts them.
-func (p *pipeline) handOn(ctx context.Context, held []*batch, shard int) error {
+// send sends the words of one shard that are held back to the task that counts them.
+func (p *pipeline) send(ctx context.Context, held []*batch, shard int) error {
 	full := held[shard]
 	held[shard] = nil
 	return p.batches[shard].SendContext(ctx, full)
 }
 
-// handOnAll is handOn of all shards of which words are held back.
-func (p *pipeline) handOnAll(ctx context.Context, held []*batch) error {
+// sendAll sends all words that are held back.
+func (p *pipeline) sendAll(ctx context.Context, held []*batch) error {
 	for shard, b := range held {
 		if b == nil {
 			continue
 		}
-		if err := p.handOn(ctx, held, shard); err != nil {
+		if err := p.send(ctx, held, shard); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// countTask counts the words of one shard. But first the task of the first shard opens the gate.
-func (p *pipeline) countTask(ctx context.Context, shard int) {
+// countTask counts the words of one shard. The task of the first shard opens the gate before that.
+func (p *pipeline) countTask(ctx context.Context, shard int) error {
 	if shard == 0 {
 		p.openGate(ctx)
 	}
 	for b := range p.batches[shard].All() {
 		start := uint32(0)
 		for _, end := range b.ends {
-			p.tally.shards[shard].add(b.text[start:end])
+			p.result.shards[shard].add(b.text[start:end])
 			start = end
 		}
 	}
+	return nil
 }
 
-// openGate opens the gate as soon as all other tasks are seen blocked at once: the read tasks at the gate,
-// the split tasks for chunks, the other count tasks for batches, the clock until its next tick.
+// openGate opens the gate as soon as all other tasks are blocked at once: the read tasks at the gate, the
+// split tasks for chunks, the other count tasks for batches, the clock until its next tick.
 func (p *pipeline) openGate(ctx context.Context) {
-	for p.activity.blocked < p.activity.tasks-1 && ctx.Err() == nil {
+	for p.result.Blocked < p.result.Tasks-1 && ctx.Err() == nil {
 		sched.Yield()
-		p.activity.blocked = p.sched.Stats().Blocked
+		p.result.Blocked = p.scheduler.Stats().Blocked
 	}
 	p.gate.CountDown()
 	sched.AddMark("all are blocked: the gate opens")
+}
+
+// clockTask adds up the progress, once each tick and once at the end.
+func (p *pipeline) clockTask() error {
+	for !p.counted.WaitFor(tick) {
+		p.addUp()
+	}
+	p.addUp()
+	return nil
+}
+
+// addUp stores the number of bytes that the lanes have read.
+func (p *pipeline) addUp() {
+	if p.progress == nil {
+		return
+	}
+	sum := int64(0)
+	for _, l := range p.lanes {
+		sum += l.bytes.Load()
+	}
+	p.progress.Store(sum)
 }

@@ -1,13 +1,16 @@
-package main
+package wordcount
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -27,11 +30,11 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func names(t *testing.T, tr tree) []string {
+func names(t *testing.T, tr *Tree) []string {
 	t.Helper()
 	var names []string
-	for _, file := range tr.text {
-		name, err := filepath.Rel(tr.root, file.path)
+	for _, file := range tr.Files {
+		name, err := filepath.Rel(tr.Root, file.Path)
 		require.NoError(t, err)
 		names = append(names, name)
 	}
@@ -48,12 +51,12 @@ func TestWalkSortsFiles(t *testing.T) {
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "dangling")))
 	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o666)) // to open it would block for ever
 
-	tr, err := walk(t.Context(), dir, openFile)
+	tr, err := Walk(t.Context(), dir, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.txt", "empty", "sub/deep/b.txt"}, names(t, tr))
-	require.Equal(t, int64(len("one two")+len("three")), tr.bytes)
-	require.Equal(t, 6, tr.other)
-	require.Empty(t, tr.unreadable)
+	require.Equal(t, int64(len("one two")+len("three")), tr.Bytes)
+	require.Equal(t, 6, tr.Other)
+	require.Empty(t, tr.Unreadable)
 }
 
 func TestWalkFollowsTheRootOnly(t *testing.T) {
@@ -61,7 +64,7 @@ func TestWalkFollowsTheRootOnly(t *testing.T) {
 	writeFiles(t, dir, map[string]string{"tree/a": "x"})
 	link := filepath.Join(dir, "link")
 	require.NoError(t, os.Symlink("tree", link))
-	tr, err := walk(t.Context(), link, openFile)
+	tr, err := Walk(t.Context(), link, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, names(t, tr))
 }
@@ -72,11 +75,11 @@ func TestWalkNamesWhatItCannotRead(t *testing.T) {
 	locked := filepath.Join(dir, "locked")
 	require.NoError(t, os.Chmod(locked, 0))
 	defer os.Chmod(locked, 0o777)
-	tr, err := walk(t.Context(), dir, failingOpener("bad", 0))
+	tr, err := Walk(t.Context(), dir, failingOpener("bad", 0))
 	require.NoError(t, err)
 	var unread []string
-	for _, u := range tr.unreadable {
-		unread = append(unread, filepath.Base(u.Path)+": "+u.Error)
+	for _, u := range tr.Unreadable {
+		unread = append(unread, filepath.Base(u.Path)+": "+u.Reason())
 	}
 	want := []string{"bad: " + errBroken.Error()}
 	if os.Geteuid() != 0 { // root may list any directory
@@ -90,8 +93,22 @@ func TestWalkStops(t *testing.T) {
 	writeFiles(t, dir, map[string]string{"a": "x"})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := walk(ctx, dir, openFile)
+	_, err := Walk(ctx, dir, nil)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestWalkNamesADirectoryThatCannotBeWalked(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"file": "x"})
+	for name, want := range map[string]error{"none": syscall.ENOENT, "file": syscall.ENOTDIR} {
+		name = filepath.Join(dir, name)
+		_, err := Walk(t.Context(), name, nil)
+		var bad *DirectoryError
+		require.ErrorAs(t, err, &bad)
+		require.Equal(t, name, bad.Dir)
+		require.ErrorIs(t, err, want)
+		require.Equal(t, fmt.Sprintf("directory %q: %v: name one that exists and may be listed", name, want), err.Error())
+	}
 }
 
 func TestIsText(t *testing.T) {
@@ -118,7 +135,7 @@ func TestIsText(t *testing.T) {
 var errBroken = errors.New("the disk is broken")
 
 // failingOpener opens files that fail after so many bytes if the last element of their path is name.
-func failingOpener(name string, after int64) opener {
+func failingOpener(name string, after int64) Opener {
 	return func(path string) (io.ReadCloser, error) {
 		f, err := os.Open(path)
 		if err != nil || filepath.Base(path) != name {
@@ -127,10 +144,6 @@ func failingOpener(name string, after int64) opener {
 		return struct {
 			io.Reader
 			io.Closer
-		}{io.MultiReader(io.LimitReader(f, after), brokenReader{}), f}, nil
+		}{io.MultiReader(io.LimitReader(f, after), iotest.ErrReader(errBroken)), f}, nil
 	}
 }
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, errBroken }
