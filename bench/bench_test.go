@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -47,7 +48,7 @@ func TestEveryMechanismSwitches(t *testing.T) {
 		"go-on-asm", "go-on-ucontext"}, names)
 }
 
-// A session must not depend on the thread that opened it.
+// A session does not depend on the thread that opened it.
 func TestSessionsMoveBetweenThreads(t *testing.T) {
 	for _, m := range Mechanisms() {
 		t.Run(m.Name, func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestLoopsMakeTwoSwitchesToATrip(t *testing.T) {
 	require.True(t, result.Passed(), "status %d: %s", result.Status, result.Output)
 }
 
-// The switches of threads the kernel counts.
+// The kernel counts the switches of threads.
 func TestThreadsSwitchAsOftenAsTheySay(t *testing.T) {
 	const n = 2000
 	s, err := openThreads()
@@ -160,6 +161,12 @@ func TestMeasureStops(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = Measure(ctx, Options{}, nil)
 	require.ErrorIs(t, err, context.Canceled)
+
+	enough := errors.New("that is enough")
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(enough)
+	_, err = Measure(stopped, Options{}, nil)
+	require.ErrorIs(t, err, enough)
 }
 
 func TestMeasureRefusesNegativeOptions(t *testing.T) {
@@ -170,7 +177,7 @@ func TestMeasureRefusesNegativeOptions(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	rows := summarise([]*lane{
+	rows := summarise([]*series{
 		{name: "asm", taken: []float64{5, 1, 4, 2, 3}, switches: 64},
 		{name: "slow", taken: []float64{60, 10, 50, 20, 40}, switches: 65},
 	})

@@ -2,8 +2,8 @@ package bench
 
 import "time"
 
-// channel switches between two goroutines by unbuffered channels, the runtime's scheduler in between. A
-// hand-over is one switch.
+// channel switches between two goroutines by unbuffered channels, through the runtime's scheduler. Each
+// send is one switch.
 type channel struct {
 	there, back chan struct{}
 }

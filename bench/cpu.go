@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// currentCPU is the number of the processor that the calling thread runs on now.
+// currentCPU returns the number of the processor that the calling thread runs on now.
 func currentCPU() int {
 	return int(C.sched_getcpu())
 }
 
-// onCPU calls f on a thread that may run on one processor only, and gives the thread its processors
-// back afterwards. f runs on the calling goroutine.
+// onCPU pins the calling thread to processor cpu, calls f on it, and restores the thread's processors. It
+// returns f's error, or that of a system call that failed; if cpu does not exist, f is not called.
 func onCPU(cpu int, f func() error) error {
 	runtime.LockOSThread()
 	var before, one unix.CPUSet
@@ -34,7 +34,7 @@ func onCPU(cpu int, f func() error) error {
 	}
 	err := f()
 	if restored := unix.SchedSetaffinity(0, &before); restored != nil {
-		// The thread stays locked, so that it dies with its goroutine and nobody else runs on it.
+		// The thread stays locked, so that it ends with its goroutine and runs no other.
 		return fmt.Errorf("unpinning the thread from processor %d: %w", cpu, restored)
 	}
 	runtime.UnlockOSThread()

@@ -11,11 +11,11 @@ func openGoOnAsm() (Session, error)      { return openGoOnFiber(fiber.Asm) }
 func openGoOnUcontext() (Session, error) { return openGoOnFiber(fiber.Ucontext) }
 
 func openGoOnFiber(b fiber.Backend) (Session, error) {
-	return openRooted(b, func(root *fiber.Fiber) (game, error) { return newGoPair(root, b) })
+	return openRooted(b, func(root *fiber.Fiber) (loop, error) { return newGoPair(root, b) })
 }
 
-// goPair switches between a root fiber and a Go function on a fiber that answers every switch with a
-// switch back: the public Go face, every error checked.
+// goPair switches between a root fiber and a Go function on a fiber, which answers every switch with a
+// switch back. It uses the public Go face and checks every error.
 type goPair struct {
 	root, away *fiber.Fiber
 	ending     bool

@@ -8,16 +8,16 @@ import (
 	"fiberlab/fiber"
 )
 
-// OpenGoRing makes a ring of n Go fibers of backend b and goes round it once. A Go fiber holds some
-// 17 KB, so 100,000 of them take 1.7 GB.
+// OpenGoRing makes a ring of n Go fibers of backend b and goes round it once. n must be at least 1. A Go
+// fiber holds some 17 KB, so 100,000 of them take 1.7 GB.
 func OpenGoRing(b fiber.Backend, n int) (Session, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("bench: a ring of %d fibers: it needs at least 1", n)
 	}
-	return openRooted(b, func(root *fiber.Fiber) (game, error) { return newGoRing(root, b, n) })
+	return openRooted(b, func(root *fiber.Fiber) (loop, error) { return newGoRing(root, b, n) })
 }
 
-// goRing hands the thread round n Go functions on fibers and the root.
+// goRing switches round n Go functions on fibers and the root.
 type goRing struct {
 	members []*fiber.Fiber // the root is the last
 	ending  bool
@@ -27,7 +27,7 @@ type goRing struct {
 func newGoRing(root *fiber.Fiber, b fiber.Backend, n int) (*goRing, error) {
 	r := &goRing{}
 	for i := range n {
-		f, err := fiber.New(fiber.Config{Name: "ring", Backend: b}, func() { r.handOn(i) })
+		f, err := fiber.New(fiber.Config{Name: "ring", Backend: b}, func() { r.switchToNext(i) })
 		if err != nil {
 			return nil, errors.Join(err, r.closeWith(root))
 		}
@@ -40,7 +40,7 @@ func newGoRing(root *fiber.Fiber, b fiber.Backend, n int) (*goRing, error) {
 	return r, nil
 }
 
-func (r *goRing) handOn(i int) {
+func (r *goRing) switchToNext(i int) {
 	for !r.ending && r.err == nil {
 		r.err = r.members[i].SwitchTo(r.members[i+1])
 	}

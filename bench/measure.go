@@ -10,17 +10,17 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// DefaultRounds is how often Measure samples each mechanism unless it is told otherwise.
+// DefaultRounds is how often Measure samples each mechanism unless Options say otherwise.
 const DefaultRounds = 51
 
-// Options say how Measure measures. The zero value is what the cost table uses.
+// Options say how Measure measures. The zero value is that of the cost table.
 type Options struct {
 	Rounds int           // how often each mechanism is sampled; 0 means DefaultRounds
-	Sample time.Duration // how long a sample takes, roughly; 0 means 3 ms
+	Sample time.Duration // roughly how long a sample takes; 0 means 3 ms
 }
 
-// Row is what Measure found for one mechanism. Times are nanoseconds a switch; each is that of one
-// sample, none is interpolated.
+// Row is what Measure found for one mechanism. Times are nanoseconds a switch. Each is the time of one
+// sample; none is interpolated.
 type Row struct {
 	Mechanism string  `json:"mechanism"`
 	Median    float64 `json:"median_ns"`
@@ -34,10 +34,10 @@ type Row struct {
 }
 
 // Measure samples every mechanism Rounds times and returns one row for each, in the order of
-// Mechanisms. The samples are interleaved: each round takes one of every mechanism, so that whatever
-// else the machine does hits all of them alike and the ratios hold. It calls progress, unless that is
-// nil, after every sample with the samples taken and the samples to take. It blocks until done, or
-// until ctx is done, whose error it then returns.
+// Mechanisms. The samples are interleaved: each round takes one of every mechanism, so that other load
+// affects all of them alike and the ratios hold. After every sample it calls progress, unless that is
+// nil, with the number of samples taken and the number to take. It blocks until the last sample, or until
+// ctx is done; then the error is ctx's cause.
 func Measure(ctx context.Context, o Options, progress func(done, total int)) (rows []Row, err error) {
 	if o.Rounds == 0 {
 		o.Rounds = DefaultRounds
@@ -46,98 +46,99 @@ func Measure(ctx context.Context, o Options, progress func(done, total int)) (ro
 		o.Sample = 3 * time.Millisecond
 	}
 	if o.Rounds < 0 || o.Sample < 0 {
-		return nil, fmt.Errorf("bench: %d rounds of %v: neither may be negative", o.Rounds, o.Sample)
+		return nil, fmt.Errorf("bench: %d rounds of %v: neither may be negative; 0 means the default", o.Rounds, o.Sample)
 	}
-	var lanes []*lane
+	var all []*series
 	defer func() {
-		for _, l := range lanes {
-			err = errors.Join(err, l.close())
+		for _, s := range all {
+			err = errors.Join(err, s.close())
 		}
 	}()
 	for _, m := range Mechanisms() {
-		l, err := openLane(ctx, m, o.Sample)
+		s, err := openSeries(ctx, m, o.Sample)
 		if err != nil {
 			return nil, err
 		}
-		lanes = append(lanes, l)
+		all = append(all, s)
 	}
 	for round := range o.Rounds {
-		for i, l := range lanes {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+		for i, s := range all {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
 			}
-			if err := l.sample(); err != nil {
+			if err := s.take(); err != nil {
 				return nil, err
 			}
 			if progress != nil {
-				progress(round*len(lanes)+i+1, o.Rounds*len(lanes))
+				progress(round*len(all)+i+1, o.Rounds*len(all))
 			}
 		}
 	}
-	return summarise(lanes), nil
+	return summarise(all), nil
 }
 
-// lane is one mechanism on its way through the rounds.
-type lane struct {
+// series is the samples of one mechanism.
+type series struct {
 	name     string
 	session  Session
 	switches int // a sample
 	taken    []float64
 }
 
-// steady is how many samples in a row must be long enough before a lane counts as calibrated. Mechanisms
-// warm up: a fiber's first switches may cost 50 times the later ones.
+// steady is how many samples in a row must be long enough before a series counts as calibrated. Mechanisms
+// warm up: a fiber's first switches may cost 50 times as much as later ones.
 const steady = 3
 
-// openLane opens m, warms it up and finds out how many switches take about as long as target.
-func openLane(ctx context.Context, m Mechanism, target time.Duration) (*lane, error) {
+// openSeries opens m, warms it up, and finds out how many switches take about as long as target.
+func openSeries(ctx context.Context, m Mechanism, target time.Duration) (*series, error) {
 	session, err := m.Open()
 	if err != nil {
 		return nil, fmt.Errorf("bench: %s: %w", m.Name, err)
 	}
-	l := &lane{name: m.Name, session: session, switches: 64}
+	s := &series{name: m.Name, session: session, switches: 64}
 	for long := 0; long < steady; {
-		s, err := session.Switch(l.switches)
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return nil, errors.Join(fmt.Errorf("bench: %s: %w", m.Name, err), l.close())
+		sample, err := session.Switch(s.switches)
+		if err = errors.Join(err, context.Cause(ctx)); err != nil {
+			return nil, errors.Join(fmt.Errorf("bench: %s: %w", m.Name, err), s.close())
 		}
-		if s.Elapsed >= target/2 {
+		if sample.Elapsed >= target/2 {
 			long++
 			continue
 		}
 		long = 0
-		short := float64(target) / float64(max(s.Elapsed, 1))
-		l.switches = int(float64(l.switches) * min(short, 16))
+		short := float64(target) / float64(max(sample.Elapsed, 1))
+		s.switches = int(float64(s.switches) * min(short, 16))
 	}
-	return l, nil
+	return s, nil
 }
 
-func (l *lane) sample() error {
-	s, err := l.session.Switch(l.switches)
+func (s *series) take() error {
+	sample, err := s.session.Switch(s.switches)
 	if err != nil {
-		return fmt.Errorf("bench: %s: %w", l.name, err)
+		return fmt.Errorf("bench: %s: %w", s.name, err)
 	}
-	l.taken = append(l.taken, s.PerSwitch())
+	s.taken = append(s.taken, sample.PerSwitch())
 	return nil
 }
 
-func (l *lane) close() error {
-	if err := l.session.Close(); err != nil {
-		return fmt.Errorf("bench: closing %s: %w", l.name, err)
+func (s *series) close() error {
+	if err := s.session.Close(); err != nil {
+		return fmt.Errorf("bench: closing %s: %w", s.name, err)
 	}
 	return nil
 }
 
-func summarise(lanes []*lane) []Row {
-	rows := make([]Row, len(lanes))
-	for i, l := range lanes {
-		sorted := slices.Sorted(slices.Values(l.taken))
+// summarise returns a row for each series; ratios are to the first one.
+func summarise(all []*series) []Row {
+	rows := make([]Row, len(all))
+	for i, s := range all {
+		sorted := slices.Sorted(slices.Values(s.taken))
 		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, sorted, nil) }
 		rows[i] = Row{
-			Mechanism: l.name,
+			Mechanism: s.name,
 			Median:    quantile(0.5), Q1: quantile(0.25), Q3: quantile(0.75),
 			Min: sorted[0], Max: sorted[len(sorted)-1],
-			Samples: len(sorted), Switches: l.switches,
+			Samples: len(sorted), Switches: s.switches,
 		}
 		rows[i].Ratio = rows[i].Median / rows[0].Median
 	}

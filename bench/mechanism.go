@@ -1,9 +1,8 @@
 // Package bench measures what one switch costs, mechanism by mechanism.
 //
-// Every mechanism plays the same game: two sides hand control back and forth and do nothing else, so
-// that a round trip is two switches. The loops of the C mechanisms are C, so that no call from Go lies
-// inside them. Measure lays the mechanisms side by side in one run; the benchmarks in tests use the
-// same sessions one at a time.
+// In every mechanism two sides switch to each other and do nothing else: a round trip is two switches.
+// The loops of the C mechanisms are in C, so that they contain no call from Go. Measure compares all
+// mechanisms in one run; the benchmarks in tests use the same sessions one at a time.
 package bench
 
 import "time"
@@ -11,19 +10,20 @@ import "time"
 // Mechanism is one way to switch.
 type Mechanism struct {
 	Name string
-	// Open makes the two sides ready. The session must be closed.
+	// Open starts the two sides. The caller must close the session.
 	Open func() (Session, error)
 }
 
 // Session is an opened mechanism. Any goroutine may use it, one at a time.
 type Session interface {
-	// Switch makes n switches, rounded up to whole trips, and blocks until they are done.
+	// Switch makes n switches, rounded up to whole round trips, and blocks until they are done. If n is 0 or
+	// less, it makes one round trip.
 	Switch(n int) (Sample, error)
 	// Close releases threads, stacks and goroutines. The session must not be used afterwards.
 	Close() error
 }
 
-// Sample is a number of switches and the time they took together.
+// Sample is a number of switches and how long they took together.
 type Sample struct {
 	Switches int
 	Elapsed  time.Duration

@@ -1,7 +1,8 @@
-/* Two contexts that hand one thread back and forth: what the C loops of the bench have in common.
+/* Two contexts that switch to each other: what the C loops have in common.
  *
- * A mechanism's file defines CONTEXT, SET_TARGET, SWAP and PINGPONG and includes this header, which
- * then defines PINGPONG. So the loops differ in nothing but the switch. */
+ * A mechanism's file sets the macros CONTEXT, SET_TARGET and SWAP, names its table of functions in
+ * PINGPONG, and includes this header, which defines that table. So the loops differ only in the
+ * switch. */
 #ifndef FIBERLAB_BENCH_PINGPONG_H
 #define FIBERLAB_BENCH_PINGPONG_H
 
@@ -10,11 +11,12 @@
 #include <time.h>
 
 struct pingpong {
-    /* Prepares a pair whose second half runs on [stack, stack + size). NULL: no memory. */
+    /* Makes a pair whose second half runs on [stack, stack + size). Returns NULL if there is no
+     * memory. */
     void *(*open)(void *stack, size_t size);
-    /* Switches there and back trips times and returns the nanoseconds that took. */
+    /* Switches there and back trips times and returns how many nanoseconds that took. */
     uint64_t (*run)(void *pair, uint64_t trips);
-    /* Frees what open allocated; the stack may go afterwards. */
+    /* Frees what open allocated. After that the stack may be freed. */
     void (*close)(void *pair);
 };
 
@@ -33,13 +35,11 @@ static inline uint64_t nanoseconds(void) {
 
 #include <stdlib.h>
 
-/* An instruction cache line of its own for each loop, so that the figures do not depend on what
- * happens to be linked before it. */
+/* Each loop begins a cache line, so that the figures do not depend on what is linked before it. */
 #define LOOP __attribute__((noinline, aligned(64)))
 
-/* Four switches to a turn of a loop, on either side. The jump that closes a turn costs the
- * processor as much as the cheapest of the switches: with one to a turn, the loop would be
- * measured, too. */
+/* Both sides make four switches in each turn of their loop. The jump that closes a turn costs as
+ * much as the cheapest switch: with one switch in a turn, the loop would be measured as well. */
 #define FOUR(swap)                                                                                 \
     do {                                                                                           \
         swap;                                                                                      \
@@ -48,7 +48,7 @@ static inline uint64_t nanoseconds(void) {
         swap;                                                                                      \
     } while (0)
 
-/* Cache lines of their own, as control blocks have. */
+/* The contexts do not share a cache line, and neither do those of two fibers. */
 struct pair {
     _Alignas(64) CONTEXT home;
     _Alignas(64) CONTEXT away;

@@ -1,4 +1,4 @@
-/* A ring of contexts, each of which hands the thread on to the next, by the default switch. */
+/* A ring of contexts, each of which switches to the next by the default switch. */
 #include "ring.h"
 
 #include <stdlib.h>
@@ -11,13 +11,13 @@ struct member {
     struct member *next;
 };
 
-/* members[0] is the caller of ring_run; it has no stack of its own. */
+/* members[0] is the caller of ring_run, on its thread's stack. */
 struct ring {
     size_t n;
     struct member members[];
 };
 
-static void hand_on(void *arg) {
+static void switch_to_next(void *arg) {
     struct member *self = arg;
     for (;;)
         marl_fiber_swap_fp(&self->context, &self->next->context);
@@ -33,9 +33,9 @@ struct ring *ring_open(size_t n) {
     return r;
 }
 
-void ring_place(struct ring *r, size_t i, uintptr_t lo, uintptr_t top) {
+void ring_set_stack(struct ring *r, size_t i, uintptr_t lo, uintptr_t top) {
     struct member *m = &r->members[i + 1];
-    marl_fiber_set_target(&m->context, (void *)lo, top - lo, hand_on, m);
+    marl_fiber_set_target(&m->context, (void *)lo, top - lo, switch_to_next, m);
 }
 
 uint64_t ring_run(struct ring *r, uint64_t laps) {

@@ -14,8 +14,8 @@ import (
 	"fiberlab/stack"
 )
 
-// ring hands the thread round n C fibers, so that every switch finds another context and another stack:
-// with many fibers, none of it in a cache.
+// ring switches round n C fibers, so that every switch finds another context and another stack. With many
+// fibers none of it is in a cache.
 type ring struct {
 	n      int
 	pool   *stack.Pool
@@ -23,8 +23,8 @@ type ring struct {
 	c      *C.struct_ring
 }
 
-// OpenRing makes a ring of n bare C contexts on stacks of the default size and goes round it once, so
-// that every stack has its memory. Their number is limited by memory, a page or two for each.
+// OpenRing makes a ring of n C contexts on stacks of the default size and goes round it once, so that
+// every stack has its memory: a page or two each. n must be at least 1.
 func OpenRing(n int) (Session, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("bench: a ring of %d fibers: it needs at least 1", n)
@@ -44,7 +44,7 @@ func OpenRing(n int) (Session, error) {
 			return nil, errors.Join(fmt.Errorf("bench: a ring of %d fibers: %w", n, err), r.Close())
 		}
 		r.stacks = append(r.stacks, st)
-		C.ring_place(r.c, C.size_t(i), C.uintptr_t(st.Lo()), C.uintptr_t(st.Top()))
+		C.ring_set_stack(r.c, C.size_t(i), C.uintptr_t(st.Lo()), C.uintptr_t(st.Top()))
 	}
 	C.ring_run(r.c, 1)
 	return r, nil
@@ -69,7 +69,7 @@ func (r *ring) Close() error {
 	return errors.Join(err, r.pool.Close())
 }
 
-// laps is how many times round a ring of the caller and n fibers make at least that many switches.
+// laps is how many laps of a ring of the caller and n fibers make at least so many switches.
 func laps(switches, n int) int {
 	return max(1, (switches+n)/(n+1))
 }

@@ -1,4 +1,4 @@
-/* A ring of contexts, each of which hands the thread on to the next: the face for Go. */
+/* A ring of contexts, each of which switches to the next: the face for Go. */
 #ifndef FIBERLAB_BENCH_RING_H
 #define FIBERLAB_BENCH_RING_H
 
@@ -7,16 +7,16 @@
 
 struct ring;
 
-/* A ring of the caller and of room for n members on stacks of their own. NULL: no memory. */
+/* Makes a ring of the caller and n members. Returns NULL if there is no memory. */
 struct ring *ring_open(size_t n);
 
-/* Puts member i, counted from 0, on the stack [lo, top). Every member needs one before ring_run. */
-void ring_place(struct ring *r, size_t i, uintptr_t lo, uintptr_t top);
+/* Gives member i, counted from 0, the stack [lo, top). Every member needs one before ring_run. */
+void ring_set_stack(struct ring *r, size_t i, uintptr_t lo, uintptr_t top);
 
-/* Goes round laps times, n + 1 switches each, and returns the nanoseconds that took. */
+/* Goes round laps times, with n + 1 switches each, and returns how many nanoseconds that took. */
 uint64_t ring_run(struct ring *r, uint64_t laps);
 
-/* Frees the ring; the stacks may go afterwards. */
+/* Frees the ring. After that the stacks may be freed. */
 void ring_close(struct ring *r);
 
 #endif

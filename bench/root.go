@@ -6,14 +6,14 @@ import (
 	"fiberlab/fiber"
 )
 
-// game is what a root fiber and its fibers play. Its methods are called on the root's goroutine.
-type game interface {
+// loop is what a root fiber does with its fibers. Its methods are called on the root's goroutine.
+type loop interface {
 	run(switches int) (Sample, error)
 	close() error
 }
 
-// rooted is the session of a game. A root fiber belongs to a goroutine, so the session has one of its
-// own that does the work, on one processor at a time.
+// rooted is the session of a loop. A root fiber belongs to a goroutine, so the session starts a goroutine
+// that does all of the work.
 type rooted struct {
 	requests chan int
 	replies  chan reply
@@ -24,9 +24,9 @@ type reply struct {
 	err    error
 }
 
-// openRooted makes a root fiber of backend b and calls start to set up the game. The root's thread is not
-// pinned: it is the fibers of the goroutine backend that forbid it.
-func openRooted(b fiber.Backend, start func(root *fiber.Fiber) (game, error)) (Session, error) {
+// openRooted makes a root fiber of backend b and calls start to set up the loop. The root's thread is not
+// pinned: that would lock the goroutine to it, which the goroutine backend forbids after Attach.
+func openRooted(b fiber.Backend, start func(root *fiber.Fiber) (loop, error)) (Session, error) {
 	s := &rooted{make(chan int), make(chan reply)}
 	go func() {
 		s.replies <- reply{err: s.serve(b, start)}
@@ -48,26 +48,26 @@ func (s *rooted) Close() error {
 	return (<-s.replies).err
 }
 
-// serve replies without an error once the game is set up, and once to each request. It returns when
-// there are no more requests, or when the game could not be set up.
-func (s *rooted) serve(b fiber.Backend, start func(root *fiber.Fiber) (game, error)) error {
+// serve replies without an error when the loop is set up, and then once to each request. It returns when
+// there are no more requests, or if the loop could not be set up.
+func (s *rooted) serve(b fiber.Backend, start func(root *fiber.Fiber) (loop, error)) error {
 	root, err := fiber.Attach(b)
 	if err != nil {
 		return err
 	}
-	g, err := start(root)
+	l, err := start(root)
 	if err != nil {
 		return errors.Join(err, root.Detach())
 	}
 	s.replies <- reply{}
 	for n := range s.requests {
-		sample, err := g.run(n)
+		sample, err := l.run(n)
 		s.replies <- reply{sample, err}
 	}
-	return errors.Join(g.close(), root.Detach())
+	return errors.Join(l.close(), root.Detach())
 }
 
-// end resumes f, which knows that it is to return, and closes it.
+// end resumes f, whose body then returns, and closes it.
 func end(root, f *fiber.Fiber) error {
 	if f.State() == fiber.Suspended {
 		if err := root.SwitchTo(f); err != nil {

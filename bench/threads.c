@@ -1,4 +1,4 @@
-/* Two threads of the operating system that hand a word back and forth by futex. */
+/* Two threads that pass a word to and fro by futex. */
 #define _GNU_SOURCE
 #include "threads.h"
 

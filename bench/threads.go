@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// threads switches between two threads on one processor: what a switch costs when the kernel makes it.
+// threads switches between two threads on one processor: this is what a switch by the kernel costs.
 type threads struct {
 	cpu int
 	c   *C.struct_threads

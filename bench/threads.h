@@ -1,4 +1,4 @@
-/* Two threads of the operating system that hand a word back and forth by futex: the face for Go. */
+/* Two threads that pass a word to and fro by futex: the face for Go. */
 #ifndef FIBERLAB_BENCH_THREADS_H
 #define FIBERLAB_BENCH_THREADS_H
 
@@ -6,12 +6,12 @@
 
 struct threads;
 
-/* Starts the second thread, bound to processor cpu; the caller's thread is the first. NULL: see
- * errno. */
+/* Starts the second thread, pinned to processor cpu; the caller's thread is the first. Returns NULL
+ * on failure; errno says why. */
 struct threads *threads_open(int cpu);
 
-/* Hands the word there and back trips times and returns the nanoseconds that took. Blocks; the
- * caller should be bound to the same processor. */
+/* Passes the word there and back trips times and returns how many nanoseconds that took. Blocks
+ * until then. The caller should be pinned to the same processor. */
 uint64_t threads_run(struct threads *t, uint64_t trips);
 
 /* Ends the second thread and waits for it. */

@@ -1,5 +1,5 @@
-/* Counts the switches that the loops of pingpong.h make, by one that counts. Prints where they are
- * not two to a trip, and exits with 1. */
+/* Counts the switches that the loops of pingpong.h make, by a switch that counts itself. If they
+ * are not two a round trip, it says so and exits with 1. */
 #include <stdio.h>
 #include <sys/mman.h>
 
