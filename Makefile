@@ -35,17 +35,18 @@ OLDEST      = go1.24.9
 NEWEST      = go1.27.4
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# The packages with C and assembly in them, and those that test it: branch guards change nothing in the others,
-# nor in the primitives.
-GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... ./tests/...
-GUARDED_SKIP = -skip '^TestMixed'
+# The suites that run C on fibers. The primitives ask nothing special of C, nor of the Go release.
+SUITES_WITH_C = ./tests/fiber ./tests/sched ./tests/ctask ./tests/cxx
 
-# What a newer Go does not change: the primitives, which ask nothing special of it, and which mutants of the switch
-# are caught.
-NEWEST_SKIP = -skip '^(TestMixed|TestMutants)'
+# The packages with C and assembly in them, and those that test it: branch guards change nothing in the others.
+GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... $(SUITES_WITH_C)
 
 # The packages whose tests run C on fibers. Those of asm and cgo_ucontext compile their programs themselves.
-ASAN_PKGS = ./fiber/... ./stack/... ./sched/ctask/... ./tests/...
+ASAN_PKGS = ./fiber/... ./stack/... ./sched/ctask/... $(SUITES_WITH_C)
+
+# What a newer Go may change: all but the primitives, and not which mutants of the switch are caught.
+NEWEST_PKGS = $$(go list $(PKGS) | grep -v /tests/fibersync$$)
+NEWEST_SKIP = -skip '^TestMutants'
 
 # UNDER is what starts a test program: nothing, a witness, an emulator or an old kernel, or several of them.
 UNDER     = $(WITNESS)
@@ -104,7 +105,7 @@ test-foreign-plain:
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
 	@scripts/need go certs cc cxx foreign foreign-cxx
-	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_SKIP) $(GUARDED_PKGS)
+	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_PKGS)
 
 race: ## run them, in short sizes, under the race detector
 	@scripts/need go certs cc cxx
@@ -113,7 +114,7 @@ race: ## run them, in short sizes, under the race detector
 
 asan: ## run those that see C, in short sizes, under AddressSanitizer
 	@scripts/need go certs cc cxx
-	$(RUN_TESTS) -asan -short $(GUARDED_SKIP) $(ASAN_PKGS)
+	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 
 test-oldest: ## run them, in short sizes, with the oldest Go that is supported, which Go fetches itself
 	@scripts/need go certs cc cxx
@@ -123,7 +124,7 @@ test-oldest: ## run them, in short sizes, with the oldest Go that is supported, 
 test-newest: ## run them, in short sizes and without primitives and mutants, with the newest Go that is known, which Go fetches itself
 	@scripts/need go certs cc cxx
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
-	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(NEWEST_SKIP) $(PKGS)
+	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(NEWEST_SKIP) $(NEWEST_PKGS)
 
 own-program: ## make the programs of README's "Your own program" from empty folders, and run them
 	@scripts/need go certs cc
@@ -131,7 +132,7 @@ own-program: ## make the programs of README's "Your own program" from empty fold
 
 bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them
 	@scripts/need go certs cc
-	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(TESTFLAGS) ./tests/
+	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(TESTFLAGS) ./tests/...
 
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
 	@scripts/need go certs cc cxx foreign foreign-cxx clang-format shellcheck

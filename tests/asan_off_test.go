@@ -1,6 +1,0 @@
-//go:build !asan
-
-package tests
-
-// addressSanitizer tells whether the tests run under it.
-const addressSanitizer = false

@@ -1,5 +1,0 @@
-//go:build asan
-
-package tests
-
-const addressSanitizer = true

@@ -1,0 +1,29 @@
+package ctask_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/taskbody"
+)
+
+// What a call from C to the scheduler costs: with a switch of fibers, and without.
+func BenchmarkCTaskCall(b *testing.B) {
+	for _, backend := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		calls := func(name string, fibers int, call func(n int)) {
+			b.Run(backend.String()+"/"+name, func(b *testing.B) {
+				asCTask(b, backend, 1, func() {
+					for range fibers - 1 {
+						assert.NoError(b, sched.Schedule(func() { call(b.N / fibers) }))
+					}
+					call(b.N / fibers)
+				})
+			})
+		}
+		calls("current", 1, taskbody.Currents)
+		calls("yield", 2, taskbody.Yields)
+	}
+}

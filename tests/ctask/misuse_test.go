@@ -1,0 +1,120 @@
+package ctask_test
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/suite"
+	"fiberlab/tests/internal/taskbody"
+)
+
+// A handle is one fiber's for ever, and does no harm when the fiber is gone.
+func TestStaleCHandle(t *testing.T) {
+	var stale []uint64
+	notify := func(t *testing.T) {
+		for _, handle := range stale {
+			assert.Equal(t, taskbody.OK, taskbody.Notify(handle))
+		}
+	}
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		own, code := taskbody.Current()
+		assert.Equal(t, taskbody.OK, code)
+		assert.NotContains(t, stale, own, "a handle was used again")
+		stale = append(stale, own)
+		notify(t)
+		again, _ := taskbody.Current()
+		assert.Equal(t, own, again)
+		assert.Equal(t, taskbody.NoHandle, taskbody.Notify(own+1_000_000))
+		assert.Equal(t, taskbody.TimedOut, func() taskbody.Code {
+			gate := taskbody.NewGate(false)
+			defer gate.Free()
+			return gate.Wait(1_000_000)
+		}(), "a notification that came too early was remembered")
+	})
+	notify(t)
+	runtime.GC()
+	runtime.GC()
+	notify(t)
+}
+
+// A wait with a mutex that is not locked tells so, if the mutex can tell.
+func TestCWaitWithoutTheMutex(t *testing.T) {
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		gate := taskbody.NewGate(true)
+		defer gate.Free()
+		assert.Equal(t, taskbody.Mutex, gate.WaitUnlocked())
+		assert.Equal(t, taskbody.TimedOut, gate.Try(), "the mutex was left locked")
+	})
+}
+
+func TestCTaskMisuse(t *testing.T) {
+	outside := taskbody.Codes{
+		Schedule: taskbody.NoScheduler, ScheduleNull: taskbody.Null,
+		Yield: taskbody.NoFiber, Wait: taskbody.NoFiber,
+		Current: taskbody.NoFiber, CurrentNull: taskbody.Null,
+		NotifyZero: taskbody.NoHandle, NotifyUnissued: taskbody.NoHandle,
+	}
+	inside := taskbody.Codes{
+		Schedule: taskbody.OK, ScheduleNull: taskbody.Null,
+		Yield: taskbody.OK, Wait: taskbody.TimedOut,
+		Current: taskbody.OK, CurrentNull: taskbody.Null,
+		NotifyZero: taskbody.NoHandle, NotifyUnissued: taskbody.NoHandle,
+	}
+	assert.Equal(t, outside, taskbody.Probe())
+	codes, err := taskbody.ProbeOnThread()
+	assert.NoError(t, err)
+	assert.Equal(t, outside, codes)
+	eachCScheduler(t, func(t *testing.T, workers int) {
+		assert.Equal(t, inside, taskbody.Probe())
+		codes, err := taskbody.ProbeOnThread()
+		assert.NoError(t, err)
+		assert.Equal(t, outside, codes, "a thread of C's is in no task")
+	})
+}
+
+// A coroutine with C frames cannot be left: on the Goroutine backend C may do all but
+// wait and yield.
+func TestCTaskOnGoroutineBackend(t *testing.T) {
+	suite.RunOn(t, []fiber.Backend{fiber.Goroutine}, func(t *testing.T, b fiber.Backend) {
+		for _, workers := range []int{0, 1, 2} {
+			asCTask(t, b, workers, func() {
+				assert.Equal(t, taskbody.Codes{
+					Schedule: taskbody.OK, ScheduleNull: taskbody.Null,
+					Yield: taskbody.Backend, Wait: taskbody.Backend,
+					Current: taskbody.OK, CurrentNull: taskbody.Null,
+					NotifyZero: taskbody.NoHandle, NotifyUnissued: taskbody.NoHandle,
+				}, taskbody.Probe())
+				gate := taskbody.NewGate(true)
+				defer gate.Free()
+				assert.Equal(t, taskbody.Backend, gate.Try(), "and the mutex is still held")
+				var woken atomic.Bool
+				own, _ := taskbody.Current()
+				self := sched.Current()
+				assert.NoError(t, sched.Schedule(func() {
+					for self.State() != sched.Yielded {
+						sched.Yield()
+					}
+					woken.Store(true)
+					assert.Equal(t, taskbody.OK, taskbody.Notify(own), "C wakes a task that waits in Go")
+				}))
+				self.Wait(nil, woken.Load)
+			})
+		}
+	})
+}
+
+func TestCTaskErrorTexts(t *testing.T) {
+	seen := make(map[string]taskbody.Code)
+	for code := taskbody.OK; code <= taskbody.NoHandle+1; code++ {
+		require.NotContains(t, seen, code.String())
+		seen[code.String()] = code
+	}
+	require.Equal(t, taskbody.NoHandle+1, seen["unknown error"])
+	require.Equal(t, "unknown error", taskbody.NotHeld.String())
+}

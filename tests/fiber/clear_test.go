@@ -1,0 +1,120 @@
+package fiber_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/tests/internal/cbody"
+	"fiberlab/tests/internal/fibertest"
+	"fiberlab/tests/internal/suite"
+	"fiberlab/tests/internal/trapbody"
+)
+
+// A stack is cleared if nothing lies on it that is still needed, and not otherwise.
+func TestClearAStack(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			refused := func(f *fiber.Fiber) {
+				t.Helper()
+				was := f.State()
+				requireError(t, f.Stack().Clear(), fiber.ErrStackInUse, "clear", f.Name())
+				require.Equal(t, was, f.State())
+			}
+			require.NoError(t, fiber.Drain())
+			for range 3 { // on a fresh carrier first, and then on the same one
+				var f *fiber.Fiber
+				f = fibertest.New(t, b, "in Go", func() {
+					assert.ErrorIs(t, f.Stack().Clear(), fiber.ErrStackInUse)
+					trapbody.Spill(1000, 1)
+					fibertest.Leave(t, root)
+				})
+				fibertest.Enter(t, root, f)
+				refused(f)
+				fibertest.Enter(t, root, f)
+				refused(f)
+				fibertest.Finish(t, f)
+			}
+			order := cbody.NewOrder(cbody.Task{Turns: 1})
+			defer order.Free()
+			order.SetPeer(root.Handle())
+			f := fibertest.NewC(t, b, "in C", cbody.Turns, order.Pointer())
+			require.NoError(t, f.Stack().Clear(), "never entered")
+			fibertest.Enter(t, root, f)
+			refused(f)
+			require.Positive(t, f.Stack().HighWater())
+			fibertest.Enter(t, root, f)
+			require.NoError(t, f.Stack().Clear(), "over")
+			require.Zero(t, f.Stack().HighWater())
+			fibertest.Finish(t, f)
+
+			ran := false
+			require.NoError(t, fiber.Drain())
+			fresh := fibertest.New(t, b, "fresh", func() { ran = true })
+			require.NoError(t, fresh.Stack().Clear(), "never entered")
+			fibertest.Enter(t, root, fresh)
+			require.True(t, ran)
+			fibertest.Finish(t, fresh)
+			require.NoError(t, fiber.Drain())
+		})
+	})
+}
+
+// left counts the words on the stack of f, which is not running, that are secret.
+func left(f *fiber.Fiber, secret uint64) int {
+	return trapbody.Count(f.Stack().Lo(), f.Stack().Size()/8, secret)
+}
+
+// With ClearStack, what C functions have left on a stack is not there for the next fiber that
+// gets it; without, it is.
+func TestClearedStacksTellNothing(t *testing.T) {
+	// Words on the stack that may stay, in the frames of what waits for the next Go body.
+	const gaps = 64
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		for _, size := range []int{0, 1 << 20} {
+			for _, words := range []int{200, 5000, 100_000} {
+				if max(size, 64<<10) < 8*words+fiber.MinGoStack/2 {
+					continue
+				}
+				for _, clear := range []bool{true, false} {
+					t.Run(fmt.Sprintf("%d/%d/%v", size, words, clear), func(t *testing.T) {
+						fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+							const secret = 0x5ec2e75ec2e75ec2
+							cfg := fiber.Config{Name: "secretive", Backend: b, StackSize: size, ClearStack: clear}
+							body, argument, free := trapbody.SpillBody(words, secret)
+							defer free()
+							bodies := map[string]func() (*fiber.Fiber, error){
+								"C":  func() (*fiber.Fiber, error) { return fiber.NewC(cfg, body, argument) },
+								"Go": func() (*fiber.Fiber, error) { return fiber.New(cfg, func() { trapbody.Spill(words, secret) }) },
+								"Goexit": func() (*fiber.Fiber, error) {
+									return fiber.New(cfg, func() { trapbody.Spill(words, secret); runtime.Goexit() })
+								},
+							}
+							for _, kind := range []string{"C", "Go", "Go", "Goexit", "Go"} {
+								f, err := bodies[kind]()
+								require.NoError(t, err)
+								st := f.Stack()
+								fibertest.Enter(t, root, f)
+								require.GreaterOrEqual(t, left(f, secret), words/2, "the test's own body has left nothing")
+								fibertest.Finish(t, f)
+								next, err := bodies[kind]()
+								require.NoError(t, err)
+								require.True(t, st == next.Stack(), "the next fiber has another stack")
+								if clear {
+									require.LessOrEqual(t, left(next, secret), gaps, "after a body in %s", kind)
+								} else {
+									require.Greater(t, left(next, secret), 0, "after a body in %s", kind)
+								}
+								require.NoError(t, next.Close())
+							}
+						})
+					})
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package fiber_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/tests/internal/cbody"
+)
+
+// held is how many fibers a fresh batch holds at once.
+const held = 10_000
+
+// fewestPooled is how many fibers a pooled sub-benchmark makes even if b.N asks for less.
+const fewestPooled = 1000
+
+// freshVariable names the environment variable that makes this program the process of a fresh batch
+// of the kind it names.
+const freshVariable = "FIBERLAB_FRESH_BATCH"
+
+// fiberKind is a backend and the language of the body.
+type fiberKind struct {
+	backend fiber.Backend
+	c       bool
+}
+
+func fiberKinds() []fiberKind {
+	return []fiberKind{
+		{fiber.Asm, true}, {fiber.Asm, false},
+		{fiber.Ucontext, true}, {fiber.Ucontext, false},
+		{fiber.Goroutine, false},
+	}
+}
+
+func (k fiberKind) String() string {
+	if k.c {
+		return k.backend.String() + "/c"
+	}
+	return k.backend.String() + "/go"
+}
+
+// make makes a fiber of kind k. If hold is true its body switches to root, once, before it ends.
+func (k fiberKind) make(root *fiber.Fiber, hold bool) (*fiber.Fiber, error) {
+	cfg := fiber.Config{Name: "bench", Backend: k.backend}
+	if k.c {
+		body, arg := cbody.Nothing, unsafe.Pointer(nil)
+		if hold {
+			body, arg = cbody.Hold, root.Handle()
+		}
+		return fiber.NewC(cfg, body, arg)
+	}
+	if !hold {
+		return fiber.New(cfg, func() {})
+	}
+	return fiber.New(cfg, func() {
+		if err := fiber.Current().SwitchTo(root); err != nil {
+			panic(err)
+		}
+	})
+}
+
+// BenchmarkCreate measures making fibers. An op is one fiber.
+//
+// pooled: a fiber is created, entered, ended and closed, then the next; the pool has what it needs.
+//
+// fresh: 10,000 fibers are created and entered and stay suspended, all at once, with nothing in the pool
+// before. What they need from the runtime and the kernel is fresh only once in a process, so every batch
+// has a process of its own. A batch is always whole: b.N is rounded up to multiples of 10,000, also when
+// it is 1. ns/op is the time from the first New until the last fiber is suspended, by 10,000; to end
+// them, to start the process and to look at its memory does not count. rss-B/fiber is what the resident
+// memory of the process grew by, by 10,000, the garbage collected before and after.
+func BenchmarkCreate(b *testing.B) {
+	for _, k := range fiberKinds() {
+		b.Run(k.String()+"/pooled", func(b *testing.B) { benchmarkPooled(b, k) })
+		b.Run(k.String()+"/fresh", func(b *testing.B) { benchmarkFresh(b, k) })
+	}
+}
+
+func benchmarkPooled(b *testing.B, k fiberKind) {
+	root, err := fiber.Attach(k.backend)
+	require.NoError(b, err)
+	one := func() {
+		f, err := k.make(root, false)
+		if err == nil {
+			err = root.SwitchTo(f)
+		}
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			b.Error(err)
+		}
+	}
+	one() // fills the pool
+	fibers := max(b.N, fewestPooled)
+	b.ResetTimer()
+	for range fibers {
+		one()
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(fibers), "ns/op")
+	require.NoError(b, root.Detach())
+	require.NoError(b, fiber.Drain())
+}
+
+func benchmarkFresh(b *testing.B, k fiberKind) {
+	batches := (b.N + held - 1) / held
+	var elapsed time.Duration
+	var resident float64
+	for range batches {
+		batch, err := startFreshBatch(k)
+		require.NoError(b, err)
+		elapsed += batch.Elapsed
+		resident += float64(batch.Resident)
+	}
+	fibers := float64(batches * held)
+	b.ReportMetric(float64(elapsed.Nanoseconds())/fibers, "ns/op")
+	b.ReportMetric(resident/fibers, "rss-B/fiber")
+}
+
+// batch is what one fresh batch took.
+type batch struct {
+	Elapsed  time.Duration
+	Resident int64 // bytes
+}
+
+// resultFile is where the process of a fresh batch writes what it took: the first of exec's ExtraFiles.
+const resultFile = 3
+
+// startFreshBatch runs TestFreshBatch in a process of its own, for the kind k alone.
+func startFreshBatch(k fiberKind) (batch, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return batch{}, err
+	}
+	defer read.Close()
+	command := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), os.Args[0], "-test.run=^TestFreshBatch$")
+	c := exec.Command(command[0], command[1:]...)
+	c.Env = append(os.Environ(), freshVariable+"="+k.String())
+	c.ExtraFiles = []*os.File{write}
+	out, err := c.CombinedOutput()
+	write.Close()
+	var result batch
+	if err == nil {
+		err = json.NewDecoder(read).Decode(&result)
+	}
+	if err != nil {
+		return batch{}, fmt.Errorf("fresh batch of %v: %w: %s", k, err, out)
+	}
+	return result, nil
+}
+
+// TestFreshBatch holds many fibers of each kind at once. As the process of a fresh batch it does so for
+// one kind, and reports what it took.
+func TestFreshBatch(t *testing.T) {
+	for _, k := range fiberKinds() {
+		switch os.Getenv(freshVariable) {
+		case "":
+			_, err := freshBatch(k, held/10)
+			require.NoError(t, err, k)
+			require.NoError(t, fiber.Drain())
+		case k.String():
+			result, err := freshBatch(k, held)
+			require.NoError(t, err)
+			require.NoError(t, json.NewEncoder(os.NewFile(resultFile, "result")).Encode(result))
+		}
+	}
+}
+
+// freshBatch makes n fibers of kind k, enters each, holds them all, then ends and closes them.
+func freshBatch(k fiberKind, n int) (batch, error) {
+	root, err := fiber.Attach(k.backend)
+	if err != nil {
+		return batch{}, err
+	}
+	fibers := make([]*fiber.Fiber, n)
+	clear(fibers) // touches the pages now
+	before, err := residentBytes()
+	if err != nil {
+		return batch{}, err
+	}
+	start := time.Now()
+	for i := range fibers {
+		f, err := k.make(root, true)
+		if err != nil {
+			return batch{}, err
+		}
+		if err := root.SwitchTo(f); err != nil {
+			return batch{}, err
+		}
+		fibers[i] = f
+	}
+	result := batch{Elapsed: time.Since(start)}
+	after, err := residentBytes()
+	if err != nil {
+		return batch{}, err
+	}
+	result.Resident = after - before
+	for _, f := range fibers {
+		if err := root.SwitchTo(f); err != nil {
+			return batch{}, err
+		}
+		if err := f.Close(); err != nil {
+			return batch{}, err
+		}
+	}
+	return result, root.Detach()
+}
+
+// residentBytes is the resident memory of this process after garbage is collected and given back.
+func residentBytes() (int64, error) {
+	runtime.GC()
+	debug.FreeOSMemory()
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(statm), &size, &resident); err != nil {
+		return 0, fmt.Errorf("/proc/self/statm: %w", err)
+	}
+	return resident * int64(os.Getpagesize()), nil
+}

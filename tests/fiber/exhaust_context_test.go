@@ -1,0 +1,75 @@
+package fiber_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/tests/internal/fibertest"
+	"fiberlab/tests/internal/suite"
+	"fiberlab/tests/internal/trapbody"
+)
+
+// attachElsewhere attaches and detaches a goroutine of its own.
+func attachElsewhere(b fiber.Backend) error {
+	done := make(chan error)
+	go func() {
+		root, err := fiber.Attach(b)
+		if err == nil {
+			err = root.Detach()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// C's memory for control blocks and contexts may be refused at each of its uses:
+// for a fiber, for a root, or for the context of a root that first leaves by ucontext.
+func TestNoMemoryForContext(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			defer trapbody.Ration(-1)
+			var held []*fiber.Fiber
+			create := func(b fiber.Backend) (*fiber.Fiber, error) {
+				return fiber.New(fiber.Config{Name: "refused", Backend: b}, func() {})
+			}
+			// Each time the calls get one step further.
+			for ration := range 4 {
+				require.NoError(t, fiber.Drain())
+				refusals := trapbody.Refusals()
+				trapbody.Ration(0)
+				f, err := create(fiber.Asm)
+				for ; err == nil; f, err = create(fiber.Asm) { // uses up the control blocks there are
+					held = append(held, f)
+				}
+				require.Nil(t, f)
+				require.ErrorIs(t, err, fiber.ErrNoMemory)
+				require.ErrorContains(t, err, "refused")
+				require.Greater(t, trapbody.Refusals(), refusals)
+				require.ErrorIs(t, attachElsewhere(b), fiber.ErrNoMemory)
+				stats := fiber.ReadStats()
+
+				trapbody.Ration(ration)
+				if f, err = create(b); err != nil {
+					require.ErrorIs(t, err, fiber.ErrNoMemory)
+					require.Equal(t, stats, fiber.ReadStats())
+				} else {
+					for err = root.SwitchTo(f); err != nil; err = root.SwitchTo(f) {
+						require.ErrorIs(t, err, fiber.ErrNoMemory)
+						require.Equal(t, fiber.Ready, f.State())
+						require.Equal(t, fiber.Running, root.State())
+						trapbody.Ration(1)
+					}
+					fibertest.Finish(t, f)
+				}
+				trapbody.Ration(-1)
+				require.NoError(t, attachElsewhere(b))
+			}
+			for _, f := range held {
+				fibertest.Enter(t, root, f)
+				fibertest.Finish(t, f)
+			}
+		})
+	})
+}

@@ -1,0 +1,235 @@
+package fiber_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/tests/internal/fibertest"
+	"fiberlab/tests/internal/leaks"
+	"fiberlab/tests/internal/suite"
+)
+
+// enteredFibers makes n fibers and lets them run to the end.
+func enteredFibers(t *testing.T, root *fiber.Fiber, n int) []*fiber.Fiber {
+	t.Helper()
+	fibers := make([]*fiber.Fiber, n)
+	for i := range fibers {
+		fibers[i] = fibertest.New(t, root.Backend(), "f", func() {})
+	}
+	for _, f := range fibers {
+		fibertest.Enter(t, root, f)
+	}
+	return fibers
+}
+
+// change is what happened to the counts since before.
+func change(before fiber.Stats) fiber.Stats {
+	now := fiber.ReadStats()
+	return fiber.Stats{
+		Fibers:     now.Fibers - before.Fibers,
+		Roots:      now.Roots - before.Roots,
+		Idle:       now.Idle - before.Idle,
+		Identities: now.Identities - before.Identities,
+		Stranded:   now.Stranded - before.Stranded,
+		Stacks:     now.Stacks - before.Stacks,
+	}
+}
+
+func TestStats(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		require.NoError(t, fiber.Drain())
+		require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, 100)) // so that none is stranded below
+		before := fiber.ReadStats()
+		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			require.Equal(t, fiber.Stats{Roots: 1}, change(before))
+			fibers := enteredFibers(t, root, 60)
+			require.Equal(t, fiber.Stats{Roots: 1, Fibers: 60, Idle: -60}, change(before))
+			more := make([]*fiber.Fiber, 50)
+			for i := range more {
+				more[i] = fibertest.New(t, b, "f", func() { fibertest.Leave(t, root) })
+			}
+			require.Equal(t, fiber.Stats{Roots: 1, Fibers: 110, Idle: -100, Stacks: 10}, change(before))
+			for range 2 {
+				for _, f := range more {
+					fibertest.Enter(t, root, f)
+				}
+				require.Equal(t, fiber.Stats{Roots: 1, Fibers: 110, Idle: -100, Identities: 10, Stacks: 10}, change(before))
+			}
+			fibertest.Finish(t, more...)
+			require.Equal(t, fiber.Stats{Roots: 1, Fibers: 60, Idle: -50, Identities: 10, Stacks: 10}, change(before))
+			fibertest.Finish(t, fibers...)
+			require.Equal(t, fiber.Stats{Roots: 1, Idle: 10, Identities: 10, Stacks: 10}, change(before))
+		})
+		require.Equal(t, fiber.Stats{Idle: 10, Identities: 10, Stacks: 10}, change(before))
+	})
+}
+
+func TestPrewarmAndDrain(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		require.NoError(t, fiber.Drain())
+		drained := fiber.ReadStats()
+		cfg := fiber.Config{Backend: b}
+		require.NoError(t, fiber.Prewarm(cfg, 0))
+		require.Equal(t, fiber.Stats{}, change(drained))
+
+		require.NoError(t, fiber.Prewarm(cfg, 50))
+		warm := fiber.ReadStats()
+		require.NoError(t, fiber.Prewarm(cfg, 80))
+		more := fiber.Stats{Idle: 30, Identities: 30, Stacks: 30}
+		require.Equal(t, more, change(warm))
+		require.NoError(t, fiber.Prewarm(cfg, 80))
+		require.NoError(t, fiber.Prewarm(cfg, 10))
+		require.Equal(t, more, change(warm), "there are enough")
+
+		require.NoError(t, fiber.Drain())
+		require.Equal(t, fiber.Stats{}, change(drained))
+		require.NoError(t, fiber.Drain())
+		require.Equal(t, fiber.Stats{}, change(drained))
+	})
+}
+
+func TestPrewarmErrors(t *testing.T) {
+	leaks.Check(t)
+	require.ErrorContains(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm}, -1), "-1")
+	require.ErrorIs(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm, StackSize: 4096}, 1), fiber.ErrStackSize)
+	require.Error(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm, StackSize: -4096}, 1))
+}
+
+// A coroutine counts from its first entry until it is drained; one that a locked root
+// has entered is of no use to others and ends with its body.
+func TestStatsOfCoroutines(t *testing.T) {
+	leaks.Check(t)
+	b := fiber.Goroutine
+	require.NoError(t, fiber.Drain())
+	before := fiber.ReadStats()
+	run := func(t *testing.T, root *fiber.Fiber, after fiber.Stats) {
+		fibers := make([]*fiber.Fiber, 10)
+		for i := range fibers {
+			fibers[i] = fibertest.New(t, b, "f", func() { fibertest.Leave(t, root) })
+		}
+		require.Equal(t, fiber.Stats{Roots: 1, Fibers: 10}, change(before))
+		for _, f := range fibers {
+			fibertest.Enter(t, root, f)
+		}
+		require.Equal(t, fiber.Stats{Roots: 1, Fibers: 10, Identities: 10}, change(before))
+		for _, f := range fibers {
+			fibertest.Enter(t, root, f)
+		}
+		require.Equal(t, fiber.Stats{Roots: 1, Fibers: 10, Identities: after.Identities}, change(before))
+		fibertest.Finish(t, fibers...)
+		require.Equal(t, after, change(before))
+	}
+	fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+		run(t, root, fiber.Stats{Roots: 1, Identities: 10, Idle: 10})
+	})
+	require.NoError(t, fiber.Drain())
+	require.Equal(t, fiber.Stats{}, change(before))
+
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) { run(t, root, fiber.Stats{Roots: 1}) })
+
+	require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, 10))
+	require.Equal(t, fiber.Stats{Identities: 10, Idle: 10}, change(before))
+	require.NoError(t, fiber.Drain())
+	require.Equal(t, fiber.Stats{}, change(before))
+}
+
+// The pool keeps so many carriers and no more, unless Prewarm asked for it.
+func TestPoolIsBounded(t *testing.T) {
+	if testing.Short() || suite.RaceDetector {
+		t.Skip("thousands of identities")
+	}
+	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			const over = 50
+			require.NoError(t, fiber.Drain())
+			stranded := fiber.ReadStats().Idle // some of them of this kind, so within its bound
+			idleAt := func(bound int, why string) {
+				idle := fiber.ReadStats().Idle
+				require.GreaterOrEqual(t, idle, bound, why)
+				require.LessOrEqual(t, idle, bound+stranded, why)
+			}
+			fibertest.Finish(t, enteredFibers(t, root, fiber.DefaultMaxIdle+over)...)
+			idleAt(fiber.DefaultMaxIdle, "the default")
+
+			const raised = fiber.DefaultMaxIdle + 200
+			require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, raised))
+			idleAt(raised, "what Prewarm was asked for")
+			fibertest.Finish(t, enteredFibers(t, root, raised+over)...)
+			idleAt(raised, "the raised bound holds")
+
+			require.NoError(t, fiber.Drain())
+			fibertest.Finish(t, enteredFibers(t, root, fiber.DefaultMaxIdle+over)...)
+			idleAt(fiber.DefaultMaxIdle, "Drain sets the bound back")
+		})
+	})
+}
+
+// The idle carriers of one kind leave those of another their places: fibers of another size, backend
+// or body are made from the pool although it is full of small ones.
+func TestPoolHasRoomForEachKind(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		require.NoError(t, fiber.Drain())
+		require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b, StackSize: fiber.MinGoStack}, fiber.DefaultMaxIdle))
+		full := fiber.ReadStats()
+		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			large := fiber.Config{Backend: b, StackSize: 4 * fiber.MinGoStack}
+			for range 3 {
+				f, err := fiber.New(large, func() {})
+				require.NoError(t, err)
+				fibertest.Enter(t, root, f)
+				fibertest.Finish(t, f)
+				require.Equal(t, fiber.Stats{Roots: 1, Idle: 1, Identities: 1, Stacks: 1}, change(full), "the larger one is kept")
+			}
+		})
+	})
+}
+
+// Round after round of fibers, roots and draining leaves the process as it was.
+func TestNothingGrows(t *testing.T) {
+	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+		round := func() leaks.Holdings {
+			done := make(chan struct{})
+			for range 4 {
+				go func() {
+					defer func() { done <- struct{}{} }()
+					fibertest.OnAnotherRoot(t, b, func(root *fiber.Fiber) {
+						for range 25 {
+							f, err := fiber.New(fiber.Config{Backend: b}, func() { fibertest.Leave(t, root) })
+							if err == nil {
+								err = root.SwitchTo(f)
+							}
+							if err == nil {
+								err = root.SwitchTo(f)
+							}
+							if err == nil {
+								err = f.Close()
+							}
+							if err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}()
+			}
+			for range 4 {
+				<-done
+			}
+			return leaks.Settle(t)
+		}
+		var early, late leaks.Holdings
+		for range 10 {
+			now := round()
+			early.Threads, early.Mappings = max(early.Threads, now.Threads), max(early.Mappings, now.Mappings)
+		}
+		for range suite.Scaled(40, 10) {
+			late = round()
+		}
+		require.LessOrEqual(t, late.Threads, early.Threads+4)
+		require.LessOrEqual(t, late.Mappings, early.Mappings+20)
+	})
+}

@@ -1,0 +1,122 @@
+//go:build go1.25
+
+package fibersync_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/fibersync"
+)
+
+// The primitives in bubbles, between goroutines. What one bubble has waited by comes to the next,
+// and to goroutines outside: each case is tried in several, one after the other and side by side.
+func TestInBubbles(t *testing.T) {
+	for name, prepare := range contextCases {
+		t.Run(name, func(t *testing.T) {
+			for range 4 {
+				inBubble(t, prepare)
+				grantWaiter(t, prepare, func(over chan error) error { return <-over })
+			}
+			for range 4 {
+				t.Run("side by side", func(t *testing.T) {
+					t.Parallel()
+					inBubble(t, prepare)
+				})
+			}
+		})
+	}
+}
+
+func inBubble(t *testing.T, prepare contextCase) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 3 {
+			grantWaiter(t, prepare, func(over chan error) error {
+				synctest.Wait()
+				return <-over
+			})
+		}
+		waitInVain(t, prepare)
+	})
+}
+
+// grantWaiter has one wait, and grants what it waits for when it stands in line.
+func grantWaiter(t *testing.T, prepare contextCase, await func(over chan error) error) {
+	wait, grant := prepare()
+	over := make(chan error, 1)
+	ctx := newStanding(context.Background())
+	go func() { over <- wait(ctx) }()
+	ctx.inLine.Wait()
+	grant()
+	assert.NoError(t, await(over))
+}
+
+// waitInVain has one wait some times in vain, by the clock of the bubble, which stands still until all
+// of it are blocked: so the wait is seen to block, and to end at its time and not later.
+func waitInVain(t *testing.T, prepare contextCase) {
+	wait, grant := prepare()
+	over := make(chan error, 1)
+	for i := range 3 {
+		begun, limit := time.Now(), time.Duration(i+1)*time.Hour
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		go func() { over <- wait(ctx) }()
+		assert.Equal(t, context.DeadlineExceeded, <-over)
+		assert.Equal(t, limit, time.Since(begun))
+		cancel()
+	}
+	ctx := newStanding(context.Background())
+	go func() { over <- wait(ctx) }()
+	ctx.inLine.Wait()
+	grant()
+	assert.NoError(t, <-over)
+}
+
+// Waits without an end, which are written out apart from those with a context.
+func TestInBubblesWithoutAContext(t *testing.T) {
+	for range 4 {
+		synctest.Test(t, func(*testing.T) {
+			var m fibersync.Mutex
+			var e fibersync.Event
+			ch := fibersync.NewChannel[int](0)
+			m.Lock()
+			var all fibersync.WaitGroup
+			all.Go(func() { m.Lock() })
+			all.Go(e.Wait)
+			all.Go(func() { ch.Send(1) })
+			all.Go(func() { fibersync.WaitAny(fibersync.NewEvent(fibersync.AutoReset, false), &e) })
+			synctest.Wait()
+			e.Signal()
+			e.Signal()
+			ch.Receive()
+			m.Unlock()
+			all.Wait()
+		})
+		var outside fibersync.WaitGroup
+		ch := fibersync.NewChannel[int](0)
+		outside.Go(func() { ch.Send(1) })
+		ch.Receive()
+		outside.Wait()
+	}
+}
+
+// A call that nobody ends is seen to be blocked for good by the bubble: its caller does not wait
+// hour by hour, as a fiber does.
+func TestInBubblesCallIsWaitedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		begun := time.Now()
+		go func() {
+			_, err := fibersync.CallContext(context.Background(), func() (int, error) { <-end; return 0, nil })
+			assert.NoError(t, err)
+		}()
+		synctest.Wait()
+		time.Sleep(10 * time.Hour)
+		close(end)
+		synctest.Wait()
+		assert.Equal(t, 10*time.Hour, time.Since(begun))
+	})
+}

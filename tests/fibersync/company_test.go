@@ -1,0 +1,143 @@
+package fibersync_test
+
+import (
+	"runtime"
+	"testing"
+
+	"fiberlab/sched"
+	"fiberlab/tests/internal/leaks"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// mixedWorkers are the numbers of workers that the tests of primitives run with. Under
+// -short and in an emulator fewer will do, but not for the race detector.
+func mixedWorkers() []int {
+	if (testing.Short() || suite.Slow()) && !suite.RaceDetector {
+		return []int{0, 2}
+	}
+	return []int{0, 1, 2, 8}
+}
+
+// company is who takes part in a test of primitives: tasks, goroutines, or each in turn.
+type company struct {
+	t     *testing.T
+	s     *sched.Scheduler // nil: goroutines only
+	mixed bool
+	count int // of those started by start
+	ended []*schedtest.Latch
+}
+
+// eachCompany runs test with fibers only and with fibers and goroutines mixed, for
+// every backend and number of workers, and with goroutines only. The test's own
+// goroutine is bound, and so a fiber, if there are no workers. Test starts the others
+// by start, task and goroutine; eachCompany waits for them and checks that nothing is left.
+func eachCompany(t *testing.T, test func(c *company)) {
+	t.Helper()
+	t.Run("goroutines", func(t *testing.T) {
+		leaks.Check(t)
+		meet(&company{t: t}, test)
+	})
+	suite.EachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
+		for _, mixed := range []bool{false, true} {
+			name := map[bool]string{false: "fibers", true: "mixed"}[mixed]
+			t.Run(name, func(t *testing.T) {
+				suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+					meet(&company{t: t, s: s, mixed: mixed}, test)
+				})
+			})
+		}
+	})
+}
+
+func meet(c *company, test func(c *company)) {
+	test(c)
+	c.wait()
+}
+
+// start calls f as one of the company, which of them depends on who came before.
+func (c *company) start(f func()) {
+	c.count++
+	if c.s == nil || c.mixed && c.count%2 == 0 {
+		c.goroutine(f)
+	} else {
+		c.task(f)
+	}
+}
+
+// goroutine calls f on a plain goroutine.
+func (c *company) goroutine(f func()) {
+	over := c.expect()
+	go func() {
+		defer over.Done()
+		f()
+	}()
+}
+
+// task calls f as a task, or on a goroutine if the company has no scheduler.
+func (c *company) task(f func()) {
+	if c.s == nil {
+		c.goroutine(f)
+		return
+	}
+	over := c.expect()
+	err := c.s.Enqueue(sched.Task{Func: func() {
+		defer over.Done()
+		f()
+	}})
+	if err != nil {
+		over.Done()
+		c.t.Error(err)
+	}
+}
+
+func (c *company) expect() *schedtest.Latch {
+	over := schedtest.NewLatch(1)
+	c.ended = append(c.ended, over)
+	return over
+}
+
+// wait returns when all who were started have ended. Whoever calls it must be the one
+// who runs the test.
+func (c *company) wait() {
+	for _, over := range c.ended {
+		over.Wait()
+	}
+	c.ended = nil
+}
+
+// pause lets others go first, whoever the caller is. It is no order of any kind.
+func pause() {
+	if sched.Current() != nil {
+		sched.Yield()
+		return
+	}
+	runtime.Gosched()
+}
+
+// benchCompany runs a sub-benchmark BACKEND/workers=1 for every backend. run is called on
+// a plain goroutine; together starts each of the given functions as a task of the one
+// worker and returns when all have returned.
+func benchCompany(b *testing.B, run func(b *testing.B, together func(bodies ...func()))) {
+	schedtest.BenchOn(b, []int{1}, func(b *testing.B, s *sched.Scheduler) {
+		run(b, func(bodies ...func()) { startTogether(bodies, func(f func()) { schedtest.Enqueue(b, s, f) }) })
+	})
+}
+
+// benchRival runs the sub-benchmark "go", the same with goroutines.
+func benchRival(b *testing.B, run func(b *testing.B, together func(bodies ...func()))) {
+	b.Run("go", func(b *testing.B) {
+		run(b, func(bodies ...func()) { startTogether(bodies, func(f func()) { go f() }) })
+	})
+}
+
+func startTogether(bodies []func(), start func(f func())) {
+	c := schedtest.NewCountdown(len(bodies))
+	for _, body := range bodies {
+		start(func() {
+			body()
+			c.Done()
+		})
+	}
+	c.Wait()
+}

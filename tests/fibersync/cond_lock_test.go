@@ -1,0 +1,93 @@
+package fibersync_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/internal/debug"
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/check"
+)
+
+// condLock is a lock whose owner says what happens when it is released.
+type condLock struct{ unlock func() }
+
+func (l *condLock) Lock() {}
+
+func (l *condLock) Unlock() { l.unlock() }
+
+// Whoever gets the lock as soon as the wait has released it may signal, and is heard.
+func TestCondHearsWhoComesAtTheRelease(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		lock := &condLock{}
+		cond := fibersync.NewCond(lock)
+		lock.unlock = cond.Signal
+		c.start(cond.Wait)
+		c.wait()
+	})
+}
+
+// What has become true without a signal counts when the time is over.
+func TestCondLooksOnceMoreAtTheEnd(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		c.start(func() {
+			ready := false
+			cond := fibersync.NewCond(&condLock{unlock: func() { ready = true }})
+			assert.True(c.t, cond.AwaitFor(0, func() bool { return ready }))
+			ready = false
+			over, cancel := context.WithCancel(context.Background())
+			cancel()
+			assert.NoError(c.t, cond.AwaitContext(over, func() bool { return ready }))
+			assert.ErrorIs(c.t, cond.AwaitContext(over, func() bool { return false }), context.Canceled)
+			assert.False(c.t, cond.AwaitUntil(time.Now(), func() bool { return false }))
+			assert.False(c.t, cond.AwaitUntil(time.Time{}, func() bool { return false }))
+		})
+	})
+}
+
+var errHeld = errors.New("the lock is not held")
+
+// A lock that panics because it is not held leaves nobody in line, and takes no signal.
+func TestCondSurvivesThePanicOfItsLock(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		lock := &condLock{unlock: func() { panic(errHeld) }}
+		cond := fibersync.NewCond(lock)
+		check.PanicsWith(c.t, errHeld, cond.Wait)
+
+		wait := func(_ int, ctx context.Context) { assert.NoError(c.t, condWait(cond, ctx)) }
+		lock.unlock = func() {
+			cond.L = &sync.Mutex{}
+			lineUp(c, 1, context.Background(), wait) // behind the one that is about to fail
+			cond.Signal()
+			panic(errHeld)
+		}
+		check.PanicsWith(c.t, errHeld, cond.Wait)
+		c.wait()
+	})
+}
+
+// toldLock can tell that it is not held.
+type toldLock struct{ sync.Mutex }
+
+func (*toldLock) MustHold() { panic(errHeld) }
+
+func TestCondMisuse(t *testing.T) {
+	always := func() bool { return true }
+	var zero fibersync.Cond
+	zero.Signal()
+	zero.Broadcast()
+	check.PanicsWith(t, fibersync.ErrNoLock, zero.Wait)
+	check.PanicsWith(t, fibersync.ErrNoLock, func() { zero.Await(always) })
+	if debug.On {
+		cond := fibersync.NewCond(&toldLock{})
+		check.PanicsWith(t, errHeld, cond.Wait)
+		check.PanicsWith(t, errHeld, func() { cond.Await(always) })
+	}
+	cond := fibersync.NewCond(&condLock{})
+	check.PanicsWith(t, errHeld, func() { cond.Await(func() bool { panic(errHeld) }) })
+}

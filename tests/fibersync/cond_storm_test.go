@@ -1,0 +1,56 @@
+package fibersync_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/suite"
+)
+
+// Some who want a value give up at any time, and put back what they got; the values are
+// just enough for the others, who wait for ever if a signal is lost.
+func TestCondStormOfCancelsAndSignals(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range suite.Scaled(50, 10) {
+			cond, values := fibersync.NewCond(&sync.Mutex{}), 0
+			put := func() {
+				locked(cond.L, func() { values++ })
+				cond.Signal()
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			for i := range 8 {
+				if i%4 == 0 {
+					c.start(func() {
+						locked(cond.L, func() {
+							cond.Await(func() bool { return values > 0 })
+							values--
+						})
+					})
+					c.start(put)
+					continue
+				}
+				c.start(func() {
+					var err error
+					locked(cond.L, func() {
+						for values == 0 && err == nil {
+							err = cond.WaitContext(ctx)
+						}
+						if err == nil {
+							values--
+						}
+					})
+					if err == nil {
+						put()
+					}
+				})
+			}
+			c.start(cancel)
+			c.wait()
+			assert.Zero(c.t, values)
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package fibersync_test
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/check"
+	"fiberlab/tests/internal/schedtest"
+)
+
+// contextCase makes something that has to be waited for. It returns a wait, and what makes it
+// possible for one who waits.
+type contextCase func() (wait func(ctx context.Context) error, grant func())
+
+var contextCases = map[string]contextCase{
+	"Latch": func() (func(context.Context) error, func()) {
+		l := fibersync.NewLatch(1)
+		return l.WaitContext, l.CountDown
+	},
+	"Mutex": func() (func(context.Context) error, func()) {
+		var m fibersync.Mutex
+		m.Lock()
+		return func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }, m.Unlock
+	},
+	"RWMutex, writer": func() (func(context.Context) error, func()) {
+		var m fibersync.RWMutex
+		m.RLock()
+		return func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }, m.RUnlock
+	},
+	"RWMutex, reader": func() (func(context.Context) error, func()) {
+		var m fibersync.RWMutex
+		m.Lock()
+		return m.RLockContext, m.Unlock
+	},
+	"Semaphore": func() (func(context.Context) error, func()) {
+		var s = fibersync.NewSemaphore(1)
+		s.Acquire(1)
+		return func(ctx context.Context) error { return s.AcquireContext(ctx, 1) }, func() { s.Release(1) }
+	},
+	"Event": func() (func(context.Context) error, func()) {
+		var e fibersync.Event
+		return e.WaitContext, e.Signal
+	},
+	"WaitAny": func() (func(context.Context) error, func()) {
+		var e fibersync.Event
+		return func(ctx context.Context) error {
+			_, err := fibersync.WaitAnyContext(ctx, &e)
+			return err
+		}, e.Signal
+	},
+	"WaitGroup": func() (func(context.Context) error, func()) {
+		var g fibersync.WaitGroup
+		g.Add(1)
+		return g.WaitContext, g.Done
+	},
+	"Once": func() (func(context.Context) error, func()) {
+		var once fibersync.Once
+		begun, finished := schedtest.NewLatch(1), schedtest.NewLatch(1)
+		go once.Do(func() {
+			begun.Done()
+			finished.Wait()
+		})
+		begun.Wait()
+		return func(ctx context.Context) error { return once.DoContext(ctx, nil) }, finished.Done
+	},
+	"Cond": func() (func(context.Context) error, func()) {
+		cond := fibersync.NewCond(&sync.Mutex{})
+		return func(ctx context.Context) error { return condWait(cond, ctx) }, cond.Signal
+	},
+	"Barrier": func() (func(context.Context) error, func()) {
+		b := fibersync.NewBarrier(2)
+		return func(ctx context.Context) error {
+			_, err := b.WaitContext(ctx)
+			return err
+		}, func() { b.Wait() }
+	},
+	"Channel, receiver": func() (func(context.Context) error, func()) {
+		ch := fibersync.NewChannel[int](0)
+		return func(ctx context.Context) error {
+			_, err := ch.ReceiveContext(ctx)
+			return err
+		}, func() { ch.Send(1) }
+	},
+	"Channel, sender": func() (func(context.Context) error, func()) {
+		ch := fibersync.NewChannel[int](0)
+		return func(ctx context.Context) error { return ch.SendContext(ctx, 1) }, func() { ch.Receive() }
+	},
+	"Select": func() (func(context.Context) error, func()) {
+		ch := fibersync.NewChannel[int](0)
+		return func(ctx context.Context) error {
+			_, err := fibersync.Select(ctx, ch.OnReceive(nil))
+			return err
+		}, func() { ch.Send(1) }
+	},
+	"Future": func() (func(context.Context) error, func()) {
+		var p fibersync.Promise[int]
+		return func(ctx context.Context) error {
+			_, err := p.Future().GetContext(ctx)
+			return err
+		}, func() { p.Set(1) }
+	},
+	"Ticket": func() (func(context.Context) error, func()) {
+		var q fibersync.TicketQueue
+		first, second := q.Take(), q.Take()
+		return second.WaitContext, first.Done
+	},
+	"BoundedPool": func() (func(context.Context) error, func()) {
+		p := fibersync.NewBoundedPool(1, fibersync.Items[int]{})
+		loan := p.Borrow()
+		return func(ctx context.Context) error {
+			_, err := p.BorrowContext(ctx)
+			return err
+		}, loan.Return
+	},
+}
+
+// A context that cannot be asked, for it is made of none, is found out before the caller stands
+// in line: nobody is left there whom others would hand something that nobody has.
+func TestContextThatIsNoneLeavesNobodyInLine(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for name, prepare := range contextCases {
+			wait, grant := prepare()
+			assert.Panics(c.t, func() { _ = wait(struct{ context.Context }{}) }, name)
+			s := newStanding(context.Background())
+			c.start(func() { assert.NoError(c.t, wait(s), name) })
+			s.inLine.Wait()
+			grant()
+			c.wait()
+		}
+	})
+}
+
+func TestContextMustNotBeNil(t *testing.T) {
+	for name, prepare := range contextCases {
+		wait, _ := prepare()
+		t.Run(name, func(t *testing.T) { check.PanicsWith(t, fibersync.ErrNilContext, func() { _ = wait(nil) }) })
+	}
+}
+
+// foreignContext is a context of somebody else's make. Package context needs a goroutine to watch
+// it, for as long as anybody wants to be told of its end.
+type foreignContext struct {
+	context.Context
+	done chan struct{}
+}
+
+func (f foreignContext) Done() <-chan struct{} { return f.done }
+
+// Who has been granted what it waited for is told of no end any more.
+func TestContextIsLetGoAfterTheWait(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for name, prepare := range contextCases {
+			wait, grant := prepare()
+			ctx := foreignContext{context.Background(), make(chan struct{})}
+			lineUp(c, 1, ctx, func(_ int, ctx context.Context) { assert.NoError(c.t, wait(ctx), name) })
+			grant()
+			c.wait()
+		}
+	})
+}
+
+// lateContext is a context that is not over when its deadline comes, since its timer is late.
+type lateContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (l lateContext) Deadline() (time.Time, bool) { return l.deadline, true }
+
+// A wait ends when its context is over, and not before: its caller finds the context so.
+func TestContextIsOverWhenTheWaitIs(t *testing.T) {
+	cases := maps.Clone(contextCases)
+	delete(cases, "Once") // which would have to be granted before the test ends
+	cases["BlockingCall"] = func() (func(context.Context) error, func()) {
+		end := make(chan struct{})
+		return func(ctx context.Context) error {
+			defer close(end)
+			return fibersync.BlockingCallContext(ctx, func() { <-end })
+		}, func() {}
+	}
+	eachCompany(t, func(c *company) {
+		parent, cancel := context.WithCancel(context.Background())
+		ctx := lateContext{parent, time.Now().Add(time.Millisecond)}
+		ended := make(map[string]*schedtest.Latch)
+		for name, prepare := range cases {
+			wait, _ := prepare()
+			over := schedtest.NewLatch(1)
+			ended[name] = over
+			c.start(func() {
+				defer over.Done()
+				err := wait(ctx)
+				assert.ErrorIs(c.t, err, context.Canceled, name)
+				assert.Equal(c.t, err, ctx.Err(), name)
+			})
+		}
+		for time.Since(ctx.deadline) < 2*time.Millisecond {
+			pause()
+		}
+		for name, over := range ended {
+			assert.False(c.t, over.IsOpen(), "%s: the wait has ended before its context", name)
+		}
+		cancel()
+	})
+}

@@ -1,0 +1,221 @@
+package fibersync_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/suite"
+)
+
+func newEvents(n int) []*fibersync.Event {
+	var events []*fibersync.Event
+	for range n {
+		events = append(events, fibersync.NewEvent(fibersync.AutoReset, false))
+	}
+	return events
+}
+
+func TestEventAnyOfFollowsAll(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const count = 4
+		events := newEvents(count)
+		any := fibersync.AnyOf(fibersync.AutoReset, events...)
+		all := fibersync.AnyOf(fibersync.ManualReset, any, fibersync.NewEvent(fibersync.AutoReset, false))
+		turn := newRoll(count)
+		c.start(func() {
+			for i := range count {
+				any.Wait()
+				turn.report(i)
+			}
+		})
+		assert.False(c.t, all.IsSignalled())
+		for i, e := range events {
+			e.Signal()
+			assert.Equal(c.t, i, turn.reported(i+1))
+			assert.True(c.t, e.IsSignalled(), "who waits for any of them takes none")
+			assert.True(c.t, all.IsSignalled())
+		}
+		events[0].Signal()
+		assert.False(c.t, any.Test(), "an event that is signalled cannot become so")
+		assert.True(c.t, fibersync.AnyOf(fibersync.AutoReset, events...).Test(), "one of them is signalled already")
+		assert.False(c.t, fibersync.AnyOf(fibersync.AutoReset).Test())
+	})
+}
+
+func TestEventWaitAnyTakesOne(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		events := newEvents(3)
+		events[1].Signal()
+		events[2].Signal()
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		c.start(func() {
+			assert.Equal(c.t, 1, fibersync.WaitAny(events...))
+			assert.Equal(c.t, 2, fibersync.WaitAny(events...))
+			i, err := fibersync.WaitAnyContext(over, events...)
+			assert.Equal(c.t, -1, i)
+			assert.ErrorIs(c.t, err, context.Canceled)
+		})
+		c.wait()
+		lineUp(c, 1, context.Background(), func(_ int, ctx context.Context) {
+			i, err := fibersync.WaitAnyContext(ctx, events...)
+			assert.Equal(c.t, 0, i)
+			assert.NoError(c.t, err)
+		})
+		events[0].Signal()
+		c.wait()
+		assert.False(c.t, events[0].IsSignalled())
+	})
+}
+
+// An event that kept those who have waited would need more for each who comes.
+func TestEventWaitAnyLeavesNoTrace(t *testing.T) {
+	const waits, most = 2000, 2 << 20
+	events := newEvents(2)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range waits {
+		_, err := fibersync.WaitAnyContext(over, events...)
+		assert.ErrorIs(t, err, context.Canceled)
+	}
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(most), "bytes for %d waits", waits)
+}
+
+// countedErr is a context that counts how often it has been asked whether it is over.
+type countedErr struct {
+	context.Context
+	count *atomic.Int64
+}
+
+func (c countedErr) Err() error {
+	c.count.Add(1)
+	return c.Context.Err()
+}
+
+// A signal wakes one of those who wait for any of several events, and not all of them to see who
+// is first: who is woken, rightly or not, asks its context.
+func TestEventWaitAnyIsWokenOnce(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const waiters = 40
+		shared := fibersync.NewEvent(fibersync.AutoReset, false)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		asked := countedErr{ctx, new(atomic.Int64)}
+		woken := newRoll(waiters)
+		lineUp(c, waiters, asked, func(i int, ctx context.Context) {
+			_, err := fibersync.WaitAnyContext(ctx, shared, fibersync.NewEvent(fibersync.AutoReset, false))
+			assert.NoError(c.t, err)
+			woken.report(i)
+		})
+		for i := range waiters {
+			shared.Signal()
+			assert.Equal(c.t, i, woken.reported(i+1), "in the order of their coming")
+		}
+		assert.LessOrEqual(c.t, asked.count.Load(), int64(3*waiters), "wake-ups of %d waiters", waiters)
+	})
+}
+
+// One signal of an event that is set by hand goes to all, and to each of them once.
+func TestEventWaitAnyByManualReset(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const waiters = 10
+		shared, other := fibersync.NewEvent(fibersync.ManualReset, false), fibersync.NewEvent(fibersync.AutoReset, false)
+		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+			if i%3 == 0 {
+				assert.NoError(c.t, shared.WaitContext(ctx))
+				return
+			}
+			which, err := fibersync.WaitAnyContext(ctx, other, shared, shared)
+			assert.NoError(c.t, err)
+			assert.Equal(c.t, 1, which)
+		})
+		shared.Signal()
+		shared.Clear()
+		c.wait()
+		other.Signal()
+		assert.True(c.t, other.Test(), "nobody waits for it any more")
+	})
+}
+
+// An event does not keep those that are signalled with it; but one that somebody has keeps those by
+// which it is signalled.
+func TestEventAnyOfIsNotKeptByOthers(t *testing.T) {
+	source := fibersync.NewEvent(fibersync.AutoReset, false)
+	dropped := func() weak.Pointer[fibersync.Event] { return weak.Make(fibersync.AnyOf(fibersync.AutoReset, source)) }()
+	kept := fibersync.AnyOf(fibersync.AutoReset, fibersync.AnyOf(fibersync.ManualReset, source))
+	for range 3 {
+		runtime.GC()
+	}
+	assert.Nil(t, dropped.Value(), "the garbage collector has not found it")
+	source.Signal()
+	assert.True(t, kept.Test())
+}
+
+func TestEventDetach(t *testing.T) {
+	events := newEvents(3)
+	var either []*fibersync.Event
+	for range 3 {
+		either = append(either, fibersync.AnyOf(fibersync.AutoReset, events...))
+	}
+	either[1].Detach()
+	either[1].Detach()
+	events[2].Detach()
+	events[2].Signal()
+	for i, e := range either {
+		assert.Equal(t, i != 1, e.Test(), "event %d", i)
+	}
+}
+
+// Each event is signalled again when its last signal has been taken; so many signals, so
+// many takers, whether they wait for one or for any, and give up or not.
+func TestEventAnyStorm(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const count = 3
+		each := suite.Scaled(100, 20)
+		rng := suite.NewRand(c.t)
+		events, taken := newEvents(count), newEvents(count)
+		var sum atomic.Int64
+		ctx, cancel := context.WithCancel(context.Background())
+		take := func(i int) {
+			taken[i].Signal()
+			if sum.Add(1) == int64(count*each) {
+				cancel()
+			}
+		}
+		for i, e := range events {
+			c.start(func() {
+				for range each {
+					e.Signal()
+					taken[i].Wait()
+				}
+			})
+		}
+		startParties(c, rng, 6, func(me int, rng *rand.Rand) {
+			for ctx.Err() == nil {
+				if i := me % count; me < 2 && events[i].WaitContext(ctx) == nil {
+					take(i)
+				}
+				short, stop := lapse(rng)
+				if i, err := fibersync.WaitAnyContext(short, events...); err == nil {
+					take(i)
+				}
+				stop()
+				if i, err := fibersync.WaitAnyContext(ctx, events...); err == nil {
+					take(i)
+				}
+			}
+		})
+		c.wait()
+		assert.EqualValues(c.t, count*each, sum.Load())
+	})
+}

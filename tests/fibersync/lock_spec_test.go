@@ -1,0 +1,55 @@
+package fibersync_test
+
+// lockDo is an operation on a lock, or on the register that it protects.
+type lockDo struct {
+	party int
+	what  string
+	value int // that is written
+}
+
+// lockHad is what came of it: whether the lock was had, or which value was read.
+type lockHad struct {
+	ok    bool
+	value int
+}
+
+// lockState is a register with its lock: who writes, as a bit by its number, and who reads.
+type lockState struct {
+	writer, readers uint
+	value           int
+}
+
+// lockSpec is that of a Mutex, if nobody reads, and of an RWMutex. An attempt at a mutex
+// may fail only if somebody has it; one at an RWMutex also if somebody waits or tries.
+func lockSpec(strict bool) spec[lockState, lockDo, lockHad] {
+	return spec[lockState, lockDo, lockHad]{step: func(s lockState, in lockDo, out lockHad) (bool, lockState) {
+		me := uint(1) << in.party
+		next := s
+		switch in.what {
+		case "lock", "lockContext", "tryLock":
+			next.writer |= me
+			if !out.ok {
+				return in.what == "lockContext" || !strict || s.writer != 0, s
+			}
+			return s.writer == 0 && s.readers == 0, next
+		case "rlock", "rlockContext", "tryRLock":
+			next.readers |= me
+			if !out.ok {
+				return true, s
+			}
+			return s.writer == 0, next
+		case "write":
+			next.value = in.value
+			return s.writer == me, next
+		case "read":
+			return (s.writer|s.readers)&me != 0 && s.value == out.value, s
+		case "unlock":
+			next.writer = 0
+			return s.writer == me, next
+		case "runlock":
+			next.readers &^= me
+			return s.readers&me != 0, next
+		}
+		return false, s
+	}}
+}

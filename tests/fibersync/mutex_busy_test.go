@@ -1,0 +1,122 @@
+package fibersync_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// lockContext is a Mutex, or an RWMutex for writing.
+type lockContext interface {
+	Lock()
+	Unlock()
+	LockContext(ctx context.Context) error
+}
+
+// A task gives a lock up and computes from then on. First in line is a fiber of the same worker, and cannot
+// run. The others have to get the lock even so: a goroutine, or a fiber of another worker.
+func TestLockIsNotKeptForABusyWorker(t *testing.T) {
+	locks := map[string]func() lockContext{
+		"Mutex":   func() lockContext { return new(fibersync.Mutex) },
+		"RWMutex": func() lockContext { return new(fibersync.RWMutex) },
+	}
+	for name, newLock := range locks {
+		t.Run(name, func(t *testing.T) {
+			suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+				other, err := sched.New(sched.Config{Workers: 1})
+				if !assert.NoError(t, err) {
+					return
+				}
+				for _, handed := range []bool{false, true} {
+					for _, on := range []*sched.Scheduler{nil, other} {
+						keepWorkerBusy(&company{t: t, s: s}, newLock(), handed, &company{t: t, s: on})
+					}
+				}
+				assert.NoError(t, other.Close())
+			})
+		})
+	}
+}
+
+// keepWorkerBusy does that once with a line of four, of whom the last is one of others. If handed is
+// true, the first has been let out in vain before, and is handed the lock now.
+func keepWorkerBusy(c *company, l lockContext, handed bool, others *company) {
+	var got atomic.Bool
+	schedtest.Perform(c.t, c.s, func() {
+		l.Lock()
+		lineUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
+			if assert.NoError(c.t, l.LockContext(ctx)) {
+				l.Unlock()
+			}
+		})
+		if handed {
+			l.Unlock()
+			l.Lock()
+			for range 10 {
+				sched.Yield() // the one who was let out comes too late, and goes back into the line
+			}
+		}
+		lineUp(others, 1, context.Background(), func(_ int, ctx context.Context) {
+			if assert.NoError(c.t, l.LockContext(ctx)) {
+				got.Store(true)
+				l.Unlock()
+			}
+		})
+		l.Unlock()
+		for begun := time.Now(); !got.Load(); {
+			if time.Since(begun) > 10*time.Second {
+				assert.Fail(c.t, "nobody has got the lock while the worker was busy")
+				return
+			}
+		}
+	})
+	c.wait()
+	others.wait()
+}
+
+// Parties on several threads take turns, some compute for longer than a mutex waits for them, some give
+// up. What is handed to one and taken back is never with two, and no turn is lost.
+func TestMutexStormOfBusyWorkers(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const parties = 8
+		turns := suite.Scaled(30, 8)
+		var m fibersync.Mutex
+		var inside, had atomic.Int64
+		startParties(c, suite.NewRand(c.t), parties, func(_ int, rng *rand.Rand) {
+			for left := turns; left > 0; {
+				if rng.IntN(3) == 0 {
+					ctx, cancel := lapse(rng)
+					err := m.LockContext(ctx)
+					cancel()
+					if err != nil {
+						continue
+					}
+				} else {
+					m.Lock()
+				}
+				left--
+				had.Add(1)
+				assert.EqualValues(c.t, 1, inside.Add(1), "parties that have the mutex")
+				pause()
+				inside.Add(-1)
+				m.Unlock()
+				if rng.IntN(4) == 0 {
+					for begun := time.Now(); time.Since(begun) < 3*time.Millisecond; {
+					}
+				}
+			}
+		})
+		c.wait()
+		assert.EqualValues(c.t, parties*turns, had.Load())
+		assert.True(c.t, m.TryLock(), "nobody has it any more")
+	})
+}

@@ -1,0 +1,209 @@
+package fibersync_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/internal/debug"
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/check"
+	"fiberlab/tests/internal/suite"
+)
+
+func TestMutexExcludesOthers(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const parties = 8
+		rounds := suite.Scaled(50, 20)
+		var m fibersync.Mutex
+		count := 0 // a lost update, or the race detector, tells of two who are in at once
+		for range parties {
+			c.start(func() {
+				for range rounds {
+					m.Lock()
+					before := count
+					pause()
+					count = before + 1
+					m.Unlock()
+				}
+			})
+		}
+		c.wait()
+		assert.Equal(c.t, parties*rounds, count)
+	})
+}
+
+func TestMutexTryLock(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m fibersync.Mutex
+		assert.True(c.t, m.TryLock())
+		assert.False(c.t, m.TryLock(), "somebody has it")
+		var got atomic.Int64
+		for range 4 {
+			c.start(func() {
+				if m.TryLock() {
+					got.Add(1)
+				}
+			})
+		}
+		c.wait()
+		assert.Zero(c.t, got.Load())
+		m.Unlock()
+		assert.True(c.t, m.TryLock(), "nobody has it")
+		m.Unlock()
+	})
+}
+
+func TestMutexLockContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m fibersync.Mutex
+		m.Lock()
+		over := inVain(c, m.LockContext)
+		m.Unlock()
+		assert.NoError(c.t, m.LockContext(over), "a free mutex is taken whatever the context says")
+		m.Unlock()
+	})
+}
+
+// Contexts end while the mutex goes round: who is told that it has the mutex has it, and
+// in the end it is free, and nobody waits for ever.
+func TestMutexStormOfCancelsAndUnlocks(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range suite.Scaled(30, 10) {
+			var m fibersync.Mutex
+			ctx, cancel := context.WithCancel(context.Background())
+			inside, wrong := 0, 0
+			turn := func(err error) {
+				if err != nil {
+					return
+				}
+				if inside++; inside != 1 {
+					wrong++
+				}
+				pause()
+				inside--
+				m.Unlock()
+			}
+			for i := range 8 {
+				c.start(func() {
+					for range 4 {
+						if i%2 == 0 {
+							turn(m.LockContext(ctx))
+						} else {
+							m.Lock()
+							turn(nil)
+						}
+					}
+				})
+			}
+			c.start(cancel)
+			c.wait()
+			assert.Zero(c.t, wrong)
+			assert.True(c.t, m.TryLock(), "nobody has it any more")
+		}
+	})
+}
+
+// Who has been let out of the line gives up, since somebody else was faster. The next in line goes
+// on all the same.
+func TestMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m fibersync.Mutex
+		var locked, doubt, taken, left, near fibersync.Event
+		var in atomic.Int64
+		c.start(func() {
+			m.Lock()
+			locked.Signal()
+			doubt.Wait()
+			m.Unlock() // lets the other out
+			m.Lock()
+			taken.Signal()
+			near.Wait()
+			pause()
+			m.Unlock()
+		})
+		locked.Wait()
+		c.start(func() {
+			ctx := &lastMoment{Context: context.Background(), do: func() {
+				doubt.Signal()
+				taken.Wait()
+			}}
+			assert.ErrorIs(c.t, m.LockContext(ctx), context.Canceled)
+			left.Signal()
+		})
+		left.Wait()
+		c.start(func() {
+			near.Signal()
+			m.Lock() // for ever if nobody is let out for this one
+			in.Add(1)
+			m.Unlock()
+		})
+		c.wait()
+		assert.EqualValues(c.t, 1, in.Load())
+		assert.True(c.t, m.TryLock(), "nobody has it any more")
+	})
+}
+
+func TestMutexMisuse(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m fibersync.Mutex
+		check.PanicsWith(c.t, fibersync.ErrUnlocked, m.Unlock)
+		m.Lock()
+		c.start(func() {
+			mutexContract(c.t, fibersync.ErrNotHolder, m.MustHold)
+			m.MustNotHold()
+		})
+		c.wait()
+		m.MustHold()
+		mutexContract(c.t, fibersync.ErrHolder, m.MustNotHold)
+		m.Unlock()
+		mutexContract(c.t, fibersync.ErrUnlocked, m.MustHold)
+		m.MustNotHold()
+		assert.True(c.t, m.TryLock(), "misuse has not changed it")
+		m.Unlock()
+	})
+}
+
+// mutexContract checks that f panics in debug builds, and does nothing in others.
+func mutexContract(t *testing.T, want error, f func()) {
+	if debug.On {
+		check.PanicsWith(t, want, f)
+		return
+	}
+	assert.NotPanics(t, f)
+}
+
+func TestMutexKnowsItsHolderInDebugBuilds(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m fibersync.Mutex
+		m.Lock()
+		if debug.On {
+			check.PanicsWith(c.t, fibersync.ErrHolder, m.Lock)
+			check.PanicsWith(c.t, fibersync.ErrHolder, func() { _ = m.LockContext(context.Background()) })
+		}
+		c.start(func() {
+			if debug.On {
+				check.PanicsWith(c.t, fibersync.ErrNotHolder, m.Unlock)
+				return
+			}
+			m.Unlock() // allowed, if not checked
+		})
+		c.wait()
+		if debug.On {
+			m.Unlock()
+		}
+		assert.True(c.t, m.TryLock())
+	})
+}
+
+func TestMutexAllocatesNothing(t *testing.T) {
+	var m fibersync.Mutex
+	count := 0
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		m.Lock()
+		count++
+		m.Unlock()
+	}))
+}

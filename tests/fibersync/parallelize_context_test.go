@@ -1,0 +1,90 @@
+package fibersync_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/crash"
+	"fiberlab/tests/internal/leaks"
+)
+
+// waitForContext returns ctx's error once it is over.
+func waitForContext(ctx context.Context) error {
+	var never fibersync.Promise[int]
+	_, err := never.Future().GetContext(ctx)
+	return err
+}
+
+func TestParallelizeContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		c.start(func() {
+			begun := fibersync.NewLatch(2)
+			wait := func(ctx context.Context) error {
+				begun.CountDown()
+				return waitForContext(ctx)
+			}
+			fail := func(context.Context) error {
+				begun.Wait()
+				return errFuture
+			}
+			assert.Equal(c.t, errFuture, fibersync.ParallelizeContext(context.Background(), wait, fail, wait))
+
+			short, stop := context.WithTimeout(context.Background(), time.Millisecond)
+			defer stop()
+			begun = fibersync.NewLatch(3)
+			err := fibersync.ParallelizeContext(short, wait, wait)
+			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
+			err = fibersync.ParallelizeContext(short, func(context.Context) error {
+				assert.Fail(c.t, "called after its context was over")
+				return nil
+			})
+			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
+			assert.NoError(c.t, fibersync.ParallelizeContext(context.Background(), func(context.Context) error { return nil }))
+		})
+	})
+}
+
+// Functions that wait for their context must not wait for ever when one of them ends by a panic.
+func TestParallelizeContextEndsWithAPanic(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range 3 {
+			c.start(func() {
+				fail := func(context.Context) error {
+					pause()
+					crash.PanicWith(errFuture)
+					return nil
+				}
+				value := recovered(func() { _ = fibersync.ParallelizeContext(context.Background(), waitForContext, fail, waitForContext) })
+				requirePanic(c.t, errFuture, value)
+			})
+		}
+	})
+}
+
+// Nor by a Goexit, be it the caller's own or one that it is told of.
+func TestParallelizeContextEndsWithAGoexit(t *testing.T) {
+	leaks.Check(t)
+	for range 20 {
+		returned, value := false, any(nil)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() { value = recover() }()
+			_ = fibersync.ParallelizeContext(context.Background(), waitForContext, func(context.Context) error {
+				runtime.Goexit()
+				return nil
+			})
+			returned = true
+		}()
+		<-ended
+		assert.False(t, returned, "ParallelizeContext has returned")
+		if value != nil {
+			assert.ErrorIs(t, value.(error), fibersync.ErrGoexit)
+		}
+	}
+}

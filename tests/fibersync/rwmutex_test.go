@@ -1,0 +1,188 @@
+package fibersync_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/internal/debug"
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/check"
+	"fiberlab/tests/internal/suite"
+)
+
+func TestRWMutexLetsReadersInTogether(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const readers = 6
+		var m fibersync.RWMutex
+		all := fibersync.NewLatch(readers)
+		for range readers {
+			c.start(func() {
+				m.RLock()
+				all.CountDown()
+				all.Wait() // for ever if it were one at a time
+				assert.False(c.t, m.TryLock(), "readers are in")
+				m.RUnlock()
+			})
+		}
+		c.wait()
+		assert.True(c.t, m.TryLock(), "nobody is in")
+		assert.False(c.t, m.TryRLock(), "a writer is in")
+		assert.False(c.t, m.TryLock(), "a writer is in")
+		m.Unlock()
+	})
+}
+
+func TestRWMutexExcludesWriters(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const parties = 8
+		rounds := suite.Scaled(20, 10)
+		var m fibersync.RWMutex
+		var torn atomic.Int64
+		a, b := 0, 0
+		for i := range parties {
+			c.start(func() {
+				for range rounds {
+					if i%2 == 0 {
+						m.Lock()
+						a++
+						pause()
+						b++
+						m.Unlock()
+						continue
+					}
+					m.RLock()
+					first := a
+					pause()
+					if first != b || first != a {
+						torn.Add(1)
+					}
+					m.RUnlock()
+				}
+			})
+		}
+		c.wait()
+		assert.Zero(c.t, torn.Load())
+		assert.Equal(c.t, parties/2*rounds, a)
+	})
+}
+
+// rwAwaitWriter returns when a writer waits for the readers to leave.
+func rwAwaitWriter(m *fibersync.RWMutex) {
+	for m.TryRLock() {
+		m.RUnlock()
+		pause()
+	}
+}
+
+func TestRWMutexWriterThatGivesUpLetsReadersIn(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m fibersync.RWMutex
+		m.RLock()
+		ctx, cancel := context.WithCancel(context.Background())
+		c.start(func() { assert.ErrorIs(c.t, m.LockContext(ctx), context.Canceled) })
+		rwAwaitWriter(&m)
+		in := fibersync.NewLatch(4)
+		for range 4 {
+			c.start(func() {
+				m.RLock()
+				in.CountDown()
+				m.RUnlock()
+			})
+		}
+		pause()
+		cancel()
+		in.Wait() // for ever if the writer still kept them out
+		c.wait()
+		m.RUnlock()
+		assert.NoError(c.t, m.LockContext(ctx), "a free lock is taken whatever the context says")
+		inVain(c, m.RLockContext)
+		m.Unlock()
+		assert.NoError(c.t, m.RLockContext(ctx), "a free lock is taken whatever the context says")
+		m.RUnlock()
+	})
+}
+
+func TestRWMutexStormOfCancels(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range suite.Scaled(30, 10) {
+			var m fibersync.RWMutex
+			ctx, cancel := context.WithCancel(context.Background())
+			var in, wrong atomic.Int64 // a writer counts 100
+			turn := func(weight, most int64, unlock func()) {
+				if in.Add(weight) > most {
+					wrong.Add(1)
+				}
+				pause()
+				in.Add(-weight)
+				unlock()
+			}
+			for i := range 8 {
+				c.start(func() {
+					for range 3 {
+						switch {
+						case i%4 == 0 && m.LockContext(ctx) == nil:
+							turn(100, 100, m.Unlock)
+						case i%4 == 1 && m.RLockContext(ctx) == nil:
+							turn(1, 8, m.RUnlock)
+						case i%4 == 2:
+							m.Lock()
+							turn(100, 100, m.Unlock)
+						default:
+							m.RLock()
+							turn(1, 8, m.RUnlock)
+						}
+					}
+				})
+			}
+			c.start(cancel)
+			c.wait()
+			assert.Zero(c.t, wrong.Load())
+			assert.True(c.t, m.TryLock(), "nobody is in any more")
+		}
+	})
+}
+
+func TestRWMutexMisuse(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var m fibersync.RWMutex
+		check.PanicsWith(c.t, fibersync.ErrUnlocked, m.Unlock)
+		check.PanicsWith(c.t, fibersync.ErrUnlocked, m.RUnlock)
+		m.RLock()
+		check.PanicsWith(c.t, fibersync.ErrUnlocked, m.Unlock)
+		m.RUnlock()
+		m.Lock()
+		check.PanicsWith(c.t, fibersync.ErrUnlocked, m.RUnlock)
+		c.start(func() {
+			mutexContract(c.t, fibersync.ErrNotHolder, m.MustHold)
+			m.MustNotHold()
+		})
+		c.wait()
+		m.MustHold()
+		mutexContract(c.t, fibersync.ErrHolder, m.MustNotHold)
+		if debug.On {
+			check.PanicsWith(c.t, fibersync.ErrHolder, m.Lock)
+			check.PanicsWith(c.t, fibersync.ErrHolder, m.RLock)
+			c.start(func() { check.PanicsWith(c.t, fibersync.ErrNotHolder, m.Unlock) })
+			c.wait()
+		}
+		m.Unlock()
+		assert.True(c.t, m.TryLock(), "misuse has not changed it")
+		m.Unlock()
+	})
+}
+
+func TestRWMutexAllocatesNothing(t *testing.T) {
+	var m fibersync.RWMutex
+	count, seen := 0, 0
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		m.Lock()
+		count++
+		m.Unlock()
+		m.RLock()
+		seen += count
+		m.RUnlock()
+	}))
+}

@@ -1,0 +1,170 @@
+package fibersync_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// station is a primitive under stress. Parties of all kinds walk from one to another.
+type station interface {
+	// enter uses the primitive in some way that rng chooses. Several enter at once. It
+	// returns although nobody else may ever come: whom it needs, it starts itself.
+	enter(rng *rand.Rand)
+
+	// check is called once, on a plain goroutine, when all visitors have left for good. It
+	// ends the station's residents, and tells whether anything was lost.
+	check(t *testing.T)
+}
+
+// campus is the stations, and who walks about in it: fibers of one scheduler, and goroutines.
+type campus struct {
+	t        *testing.T
+	s        *sched.Scheduler
+	stations []*place
+	over     atomic.Bool
+	progress atomic.Uint64
+	parts    sync.WaitGroup // visitors, and whom they start
+	starts   atomic.Uint64
+}
+
+// place is a station, and how many have entered and left it.
+type place struct {
+	station
+	entered, left atomic.Uint64
+}
+
+// settle makes the stations of a campus. Each is made by a function that may let residents in.
+func (x *campus) settle(makers []func(x *campus) station) {
+	for _, make := range makers {
+		x.stations = append(x.stations, &place{station: make(x)})
+	}
+}
+
+// visit walks from station to station until the test is over.
+func (x *campus) visit(seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for !x.over.Load() {
+		p := x.stations[rng.IntN(len(x.stations))]
+		p.entered.Add(1)
+		p.enter(rng)
+		p.left.Add(1)
+		x.progress.Add(1)
+		pause()
+	}
+}
+
+// fiber calls f as a task of the campus's scheduler, and goroutine on one.
+func (x *campus) fiber(part *sync.WaitGroup, f func()) {
+	part.Add(1)
+	err := x.s.Enqueue(sched.Task{Func: func() {
+		defer part.Done()
+		f()
+	}})
+	if !assert.NoError(x.t, err) {
+		part.Done()
+	}
+}
+
+func (x *campus) goroutine(part *sync.WaitGroup, f func()) {
+	part.Add(1)
+	go func() {
+		defer part.Done()
+		f()
+	}()
+}
+
+// beside calls f beside a visitor: as a task, or on a goroutine, in turn.
+func (x *campus) beside(f func()) {
+	if x.starts.Add(1)%2 == 0 {
+		x.fiber(&x.parts, f)
+	} else {
+		x.goroutine(&x.parts, f)
+	}
+}
+
+// reside has f called by residents of both kinds, each with its number. The station waits for
+// them during check.
+func (x *campus) reside(count int, f func(i int)) *sync.WaitGroup {
+	residents := new(sync.WaitGroup)
+	for i := range count {
+		if i%3 == 0 {
+			x.goroutine(residents, func() { f(i) })
+		} else {
+			x.fiber(residents, func() { f(i) })
+		}
+	}
+	return residents
+}
+
+// String tells who is where.
+func (x *campus) String() string {
+	var text strings.Builder
+	for _, p := range x.stations {
+		left := p.left.Load()
+		fmt.Fprintf(&text, "%s: left by %d, in it %d\n", p.name(), left, p.entered.Load()-left)
+	}
+	return text.String()
+}
+
+func (p *place) name() string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", p.station), "*fibersync_test.")
+}
+
+// hurry returns a context that ends soon, every fourth time, and otherwise never.
+func hurry(rng *rand.Rand) (context.Context, context.CancelFunc) {
+	if rng.IntN(4) > 0 {
+		return context.Background(), func() {}
+	}
+	return context.WithTimeout(context.Background(), time.Duration(rng.IntN(300))*time.Microsecond)
+}
+
+// dither lets others go first, often several times: long enough for a crowd to gather.
+func dither(rng *rand.Rand) {
+	for range rng.IntN(8) {
+		pause()
+	}
+}
+
+// Fibers and goroutines use all primitives for a while, each as it likes. Each station has something
+// that must be exact in the end, and a wake-up that is lost leaves somebody behind.
+func TestStress(t *testing.T) {
+	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+		rng := suite.NewRand(t)
+		s, err := sched.New(sched.Config{Backend: b, Workers: 4, MaxIdle: 200, Patience: -1})
+		require.NoError(t, err)
+		x := &campus{t: t, s: s}
+		x.settle(stations)
+		schedtest.Watchdog(t, s, nil, &x.progress, x.String)
+		for range suite.Scaled(1000, 150) {
+			seed := rng.Uint64()
+			x.fiber(&x.parts, func() { x.visit(seed) })
+		}
+		for range suite.Scaled(100, 20) {
+			seed := rng.Uint64()
+			x.goroutine(&x.parts, func() { x.visit(seed) })
+		}
+		time.Sleep(suite.StressTime(t, time.Duration(suite.Scaled(3, 1))*time.Second))
+		x.over.Store(true)
+		x.parts.Wait()
+		for _, p := range x.stations {
+			p.check(t)
+			assert.NotZero(t, p.left.Load(), "nobody has been to %s", p.name())
+		}
+		assert.NoError(t, s.Close())
+		t.Logf("%d visits\n%v", x.progress.Load(), x)
+	})
+}

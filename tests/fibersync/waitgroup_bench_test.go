@@ -1,0 +1,92 @@
+package fibersync_test
+
+import (
+	"sync"
+	"testing"
+
+	"fiberlab/sched/fibersync"
+)
+
+// mostStarted is how many are started before they are waited for.
+const mostStarted = 100
+
+// waitGroup is one of this lab's or Go's.
+type waitGroup interface {
+	Add(delta int)
+	Done()
+	Wait()
+}
+
+// BenchmarkWaitGroup measures what a fiber pays for counting: Add and Done by turns, which
+// is two ops; Wait where nothing is counted; and to start something that does nothing
+// but say Done, 100 before a Wait for them. The rival is sync.WaitGroup on goroutines.
+func BenchmarkWaitGroup(b *testing.B) {
+	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
+		b.Run("count", func(b *testing.B) {
+			together(func() {
+				var g fibersync.WaitGroup
+				b.ResetTimer()
+				for range (b.N + 1) / 2 {
+					g.Add(1)
+					g.Done()
+				}
+			})
+		})
+		b.Run("pass", func(b *testing.B) {
+			together(func() {
+				var g fibersync.WaitGroup
+				b.ResetTimer()
+				for range b.N {
+					g.Wait()
+				}
+			})
+		})
+		b.Run("start", func(b *testing.B) {
+			together(func() {
+				var g fibersync.WaitGroup
+				b.ResetTimer()
+				benchWaitGroupStart(b, &g, func() { g.Go(func() {}) })
+			})
+		})
+	})
+	benchRival(b, func(b *testing.B, together func(bodies ...func())) {
+		b.Run("count", func(b *testing.B) {
+			together(func() {
+				var g sync.WaitGroup
+				b.ResetTimer()
+				for range (b.N + 1) / 2 {
+					g.Add(1)
+					g.Done()
+				}
+			})
+		})
+		b.Run("pass", func(b *testing.B) {
+			together(func() {
+				var g sync.WaitGroup
+				b.ResetTimer()
+				for range b.N {
+					g.Wait()
+				}
+			})
+		})
+		b.Run("start", func(b *testing.B) {
+			together(func() {
+				var g sync.WaitGroup
+				b.ResetTimer()
+				benchWaitGroupStart(b, &g, func() {
+					g.Add(1)
+					go func() { defer g.Done() }()
+				})
+			})
+		})
+	})
+}
+
+func benchWaitGroupStart(b *testing.B, g waitGroup, start func()) {
+	for left := b.N; left > 0; left -= mostStarted {
+		for range min(left, mostStarted) {
+			start()
+		}
+		g.Wait()
+	}
+}

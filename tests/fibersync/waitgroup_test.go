@@ -1,0 +1,165 @@
+package fibersync_test
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/check"
+	"fiberlab/tests/internal/suite"
+)
+
+func TestWaitGroupOpensAtZeroForAll(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		const waiters, counts = 20, 10
+		var g fibersync.WaitGroup
+		var counted, early atomic.Int64
+		g.Add(counts)
+		for range waiters {
+			c.start(func() {
+				if g.Wait(); counted.Load() != counts {
+					early.Add(1)
+				}
+			})
+		}
+		for range counts {
+			c.start(func() {
+				pause()
+				counted.Add(1)
+				g.Done()
+			})
+		}
+		c.wait()
+		assert.Zero(c.t, early.Load(), "waiters that went on too early")
+		g.Wait()
+	})
+}
+
+// Go's functions run where the caller does, and may call Go themselves.
+func TestWaitGroupGo(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range 4 {
+			c.start(func() {
+				var g fibersync.WaitGroup
+				var ran, elsewhere atomic.Int64
+				here := sched.Get()
+				for range 10 {
+					g.Go(func() {
+						pause()
+						g.Go(func() { ran.Add(1) })
+						if ran.Add(1); sched.Get() != here {
+							elsewhere.Add(1)
+						}
+					})
+				}
+				g.Wait()
+				assert.EqualValues(c.t, 20, ran.Load())
+				assert.Zero(c.t, elsewhere.Load())
+			})
+		}
+	})
+}
+
+func TestWaitGroupGoCountsWhatEndsItsGoroutine(t *testing.T) {
+	var g fibersync.WaitGroup
+	g.Go(runtime.Goexit)
+	g.Wait()
+}
+
+// Those who have waited for one round have no part in the next, which may begin before they
+// have gone on.
+func TestWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var g fibersync.WaitGroup
+		for range suite.Scaled(20, 5) {
+			const waiters = 4
+			woken := newRoll(waiters)
+			g.Add(1)
+			lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+				assert.NoError(c.t, g.WaitContext(ctx))
+				woken.report(i)
+			})
+			g.Done()
+			g.Add(1)
+			woken.reported(waiters)
+			g.Done()
+		}
+	})
+}
+
+func TestWaitGroupWaitEndsWithItsContext(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		var g fibersync.WaitGroup
+		g.Add(1)
+		ctx, cancel := context.WithCancel(context.Background())
+		lineUp(c, 10, ctx, func(i int, ctx context.Context) {
+			if i%2 == 0 {
+				assert.ErrorIs(c.t, g.WaitContext(ctx), context.Canceled)
+				return
+			}
+			short, stop := context.WithTimeout(ctx, time.Millisecond)
+			defer stop()
+			assert.Error(c.t, g.WaitContext(short))
+		})
+		cancel()
+		c.wait()
+		g.Add(1) // nobody waits any longer
+		g.Add(-2)
+		assert.NoError(c.t, g.WaitContext(ctx), "at zero nobody waits")
+	})
+}
+
+// Cancelling and counting down race: nobody waits for ever, and who is told that the count
+// was zero is told the truth.
+func TestWaitGroupStormOfCancelsAndDones(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for range suite.Scaled(50, 10) {
+			var g fibersync.WaitGroup
+			var done, wrong atomic.Int64
+			g.Add(2)
+			ctx, cancel := context.WithCancel(context.Background())
+			for range 6 {
+				c.start(func() {
+					if err := g.WaitContext(ctx); err == nil && done.Load() < 2 || err != nil && ctx.Err() == nil {
+						wrong.Add(1)
+					}
+				})
+			}
+			c.start(g.Wait)
+			c.start(cancel)
+			for range 2 {
+				c.start(func() {
+					done.Add(1)
+					g.Done()
+				})
+			}
+			c.wait()
+			assert.Zero(c.t, wrong.Load())
+		}
+	})
+}
+
+// Misuse changes nothing: the count is what it was.
+func TestWaitGroupMisuse(t *testing.T) {
+	var g fibersync.WaitGroup
+	check.PanicsWith(t, fibersync.ErrNegative, g.Done)
+	check.PanicsWith(t, fibersync.ErrOverflow, func() { g.Add(math.MaxInt) })
+	g.Wait()
+	g.Add(2)
+	check.PanicsWith(t, fibersync.ErrNegative, func() { g.Add(-3) })
+	check.PanicsWith(t, fibersync.ErrOverflow, func() { g.Add(math.MaxInt) })
+	check.PanicsWith(t, fibersync.ErrNegative, func() { g.Add(math.MinInt) })
+	g.Add(-2)
+	g.Add(math.MaxInt / 2)
+	check.PanicsWith(t, fibersync.ErrOverflow, func() { g.Add(1) })
+	check.PanicsWith(t, fibersync.ErrOverflow, func() { g.Add(math.MaxInt) })
+	g.Add(-math.MaxInt / 2)
+	g.Wait()
+}

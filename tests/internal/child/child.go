@@ -1,0 +1,169 @@
+// Package child runs parts of tests in processes of their own, because they crash, run out of something, or must be
+// on the first thread. Such a process is the test binary again.
+package child
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/fiber"
+	"fiberlab/tests/internal/suite"
+)
+
+// envChild names the environment variable that makes the test binary one of the
+// children, and envBackend the one that names its backend.
+const (
+	envChild   = "FIBERLAB_CRASH"
+	envBackend = "FIBERLAB_CRASH_BACKEND"
+)
+
+// Limit bounds the life of a child that hangs.
+const Limit = 3 * time.Minute
+
+// skipStatus is the exit status of a child whose question does not arise here.
+const skipStatus = 77
+
+// Func is what a child does: it is told its backend, and ends the process, as a success, by returning.
+type Func func(t T, b fiber.Backend)
+
+var children = map[string]Func{}
+
+// New registers a child that runs off the process's first thread, under the
+// name that it returns.
+func New(name string, run Func) string {
+	return NewOnFirstThread(name, func(t T, b fiber.Backend) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			run(t, b)
+		}()
+		<-done
+	})
+}
+
+// NewOnFirstThread is New for one that runs on the process's first thread.
+func NewOnFirstThread(name string, run Func) string {
+	children[name] = run
+	return name
+}
+
+// flagChild starts the child when it is parsed: on the main goroutine, and after
+// all init functions, before which the runtime lets no fiber into Go. A goroutine
+// that is locked by an init function stays on the process's first thread.
+const flagChild = "fiberlab.child"
+
+func init() {
+	if os.Getenv(envChild) == "" {
+		return
+	}
+	runtime.LockOSThread()
+	flag.BoolFunc(flagChild, "be the child that "+envChild+" names", become)
+}
+
+func become(string) error {
+	name := os.Getenv(envChild)
+	run, ok := children[name]
+	b, err := fiber.ParseBackend(os.Getenv(envBackend))
+	if !ok || err != nil {
+		fmt.Println("no such child:", name, err)
+		os.Exit(1)
+	}
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	run(T{}, b)
+	fmt.Println("ok")
+	os.Exit(0)
+	return nil
+}
+
+// T is the require.TestingT of a child: a failure ends the process.
+type T struct{}
+
+// Errorf prints.
+func (T) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// FailNow ends the process as a failure.
+func (T) FailNow() { os.Exit(1) }
+
+// Skip ends the process. Its test is skipped, for the same reason.
+func (T) Skip(args ...any) {
+	fmt.Println(args...)
+	os.Exit(skipStatus)
+}
+
+// Command returns a command for a program of the architecture of this one.
+// FIBERLAB_EXEC, when set, is the command prefix that runs a foreign program.
+func Command(ctx context.Context, program ...string) *exec.Cmd {
+	argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), program...)
+	return exec.CommandContext(ctx, argv[0], argv[1:]...)
+}
+
+// Run runs a child and returns what it wrote and how it ended. env is added
+// to its environment.
+func Run(t *testing.T, name string, b fiber.Backend, env ...string) (output string, err error) {
+	t.Helper()
+	require.Contains(t, children, name)
+	ctx, cancel := context.WithTimeout(context.Background(), Limit)
+	defer cancel()
+	cmd := Command(ctx, os.Args[0], "-"+flagChild)
+	cmd.Env = append(os.Environ(), envChild+"="+name, envBackend+"="+b.String())
+	if suite.AddressSanitizer {
+		// Else it ends the process in its own way where Go would have made a report, and says that
+		// a child has not freed what its fibers were given.
+		cmd.Env = append(cmd.Env, "ASAN_OPTIONS="+os.Getenv("ASAN_OPTIONS")+":detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0")
+	}
+	cmd.Env = append(cmd.Env, env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("a foreign test binary: set FIBERLAB_EXEC to the command that runs it")
+	}
+	require.NoError(t, ctx.Err(), "child %s hangs:\n%s", name, out.String())
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == skipStatus {
+		t.Skip(strings.TrimSpace(out.String()))
+	}
+	return out.String(), err
+}
+
+// RunOK runs a child that has to end well.
+func RunOK(t *testing.T, name string, b fiber.Backend, env ...string) {
+	t.Helper()
+	out, err := Run(t, name, b, env...)
+	require.NoError(t, err, out)
+	require.True(t, strings.HasSuffix(out, "ok\n"), out)
+	t.Log(out)
+}
+
+// RunCrash runs a child that has to die by itself, and returns what it wrote.
+func RunCrash(t *testing.T, name string, b fiber.Backend, env ...string) string {
+	t.Helper()
+	out, err := Run(t, name, b, env...)
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, out)
+	require.NotEqual(t, 1, exit.ExitCode(), "a check in the child failed:\n%s", out)
+	require.NotContains(t, out, "ok\n")
+	t.Logf("%v\n%s", err, firstLines(out, 30))
+	return out
+}
+
+func firstLines(text string, n int) string {
+	lines := strings.SplitAfterN(text, "\n", n+1)
+	if len(lines) > n {
+		lines[n] = "...\n"
+	}
+	return strings.Join(lines, "")
+}

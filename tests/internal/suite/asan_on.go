@@ -1,0 +1,6 @@
+//go:build asan
+
+package suite
+
+// AddressSanitizer tells whether the tests are built with it.
+const AddressSanitizer = true

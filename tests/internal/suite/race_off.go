@@ -1,0 +1,6 @@
+//go:build !race
+
+package suite
+
+// RaceDetector tells whether the tests are built with it.
+const RaceDetector = false

@@ -1,0 +1,36 @@
+package suite
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/asm/ctest"
+)
+
+// envStress names the environment variable that says how long a stress test works on
+// each backend, such as 60s.
+const envStress = "FIBERLAB_STRESS"
+
+// StressTime is how long a stress test works on each backend: usual, unless the environment asks for more.
+func StressTime(t *testing.T, usual time.Duration) time.Duration {
+	if text := os.Getenv(envStress); text != "" {
+		d, err := time.ParseDuration(text)
+		require.NoError(t, err, envStress)
+		return d
+	}
+	return usual
+}
+
+// Slow tells whether this program runs many times slower than others do: in an emulator or under the race detector.
+func Slow() bool { return RaceDetector || ctest.Emulated() }
+
+// Scaled returns the size of a heavy test: short under -short and in a slow program, full otherwise.
+func Scaled(full, short int) int {
+	if testing.Short() || Slow() {
+		return short
+	}
+	return full
+}

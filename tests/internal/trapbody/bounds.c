@@ -1,0 +1,31 @@
+/* Who answers the runtime's question for the bounds of a stack. glibc's answer
+ * comes from pthread_getattr_np, so the program has one of its own that counts
+ * and passes on. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include "trapbody.h"
+#include "../../../fiber/core.h"
+
+static uint64_t glibc_answers;
+
+int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
+    static int (*next)(pthread_t, pthread_attr_t *);
+    int (*found)(pthread_t, pthread_attr_t *) = __atomic_load_n(&next, __ATOMIC_ACQUIRE);
+    if (!found) {
+        *(void **)&found = dlsym(RTLD_NEXT, "pthread_getattr_np");
+        __atomic_store_n(&next, found, __ATOMIC_RELEASE);
+    }
+    __atomic_fetch_add(&glibc_answers, 1, __ATOMIC_RELAXED);
+    return found ? found(thread, attributes) : ENOSYS;
+}
+
+uint64_t trap_glibc_answers(void) {
+    return __atomic_load_n(&glibc_answers, __ATOMIC_RELAXED);
+}
+
+uint64_t trap_fiber_answers(void) {
+    return __atomic_load_n(&fiberlab_stack_bound_answers, __ATOMIC_RELAXED);
+}

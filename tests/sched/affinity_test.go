@@ -1,0 +1,69 @@
+package sched_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// allowedCPUs are those that this process may run on.
+func allowedCPUs(t *testing.T) []int {
+	var set unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &set))
+	return cpusOf(&set)
+}
+
+func cpusOf(set *unix.CPUSet) (cpus []int) {
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus
+}
+
+// A thread has its CPUs before the initializer runs, and keeps them.
+func TestFlowStartAffinity(t *testing.T) {
+	cpus := allowedCPUs(t)
+	last := cpus[len(cpus)-1]
+	policies := map[string]struct {
+		policy sched.Affinity
+		want   func(worker int) []int
+	}{
+		"AnyOf all": {sched.AnyOf(cpus...), func(int) []int { return cpus }},
+		"AnyOf one": {sched.AnyOf(last), func(int) []int { return []int{last} }},
+		"OneOf all": {sched.OneOf(cpus...), func(worker int) []int { i := worker % len(cpus); return cpus[i : i+1] }},
+		"own":       {func(int) []int { return cpus[:1] }, func(int) []int { return cpus[:1] }},
+	}
+	for name, p := range policies {
+		t.Run(name, func(t *testing.T) {
+			suite.EachConfig(t, []int{1, 2, 4}, func(t *testing.T, cfg sched.Config) {
+				check := func(worker int) {
+					var set unix.CPUSet
+					assert.NoError(t, unix.SchedGetaffinity(0, &set))
+					assert.Equal(t, p.want(worker), cpusOf(&set), "worker %d", worker)
+				}
+				numbers := make(map[int]int)
+				var mu schedtest.Journal[[2]int]
+				cfg.Affinity = p.policy
+				cfg.Initializer = func(worker int) {
+					check(worker)
+					mu.Add([2]int{tid(), worker})
+				}
+				suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+					for _, pair := range mu.All() {
+						numbers[pair[0]] = pair[1]
+					}
+					schedtest.HoldWorkers(t, s, cfg.Workers, func(int) { check(numbers[tid()]) })
+				})
+			})
+		})
+	}
+	assert.Equal(t, cpus, allowedCPUs(t), "of the test's own thread")
+}

@@ -1,0 +1,65 @@
+package sched_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+	"fiberlab/tests/internal/trapbody"
+)
+
+// Tasks wait and yield in callbacks from C. On the goroutine backend their worker waits with them,
+// and says so.
+func TestTasksWaitInCallbacks(t *testing.T) {
+	suite.EachConfig(t, []int{1, 2, 4}, func(t *testing.T, cfg sched.Config) {
+		var told schedtest.Journal[error]
+		cfg.Exhausted = told.Add
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			n := suite.Scaled(40, 10)
+			over := schedtest.NewLatch(2 * n)
+			var mu sync.Mutex
+			for range n {
+				schedtest.Schedule(t, s, func() {
+					defer over.Done()
+					trapbody.Nest(2, func() {
+						sched.Yield()
+						sched.Sleep(100 * time.Microsecond)
+						mu.Lock()
+						defer mu.Unlock()
+						assert.False(t, sched.Current().WaitFor(&mu, time.Millisecond, func() bool { return false }))
+					})
+				})
+				schedtest.Schedule(t, s, func() {
+					defer over.Done()
+					sched.Yield()
+					trapbody.Nest(1, sched.Yield)
+					f := sched.Current()
+					woken := false
+					trapbody.Nest(1, func() {
+						go func() {
+							mu.Lock()
+							defer mu.Unlock()
+							woken = true
+							f.Notify()
+						}()
+						mu.Lock()
+						defer mu.Unlock()
+						f.Wait(&mu, func() bool { return woken })
+					})
+					assert.Same(t, f, sched.Current())
+				})
+			}
+			over.Wait()
+		})
+		for _, err := range told.All() {
+			assert.Equal(t, fiber.Goroutine, cfg.Backend)
+			assert.ErrorIs(t, err, fiber.ErrLocked)
+		}
+	})
+}

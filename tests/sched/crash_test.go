@@ -1,0 +1,94 @@
+package sched_test
+
+import (
+	"regexp"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/crash"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+	"fiberlab/tests/internal/trapbody"
+)
+
+var (
+	childTaskPanics      = crash.NewTask("task panics", crash.Panic)
+	childTaskPanicsLater = crash.NewTask("task panics after a wait", func() {
+		sched.Sleep(1)
+		crash.Panic()
+	})
+	childTaskGoexits = crash.NewTask("task calls Goexit", runtime.Goexit)
+	childTaskFails   = crash.NewTask("task calls FailNow", new(testing.T).FailNow)
+)
+
+// A panic of a task ends the program, and shows the frames that panicked.
+func TestTaskPanics(t *testing.T) {
+	crash.EachTask(t, []string{childTaskPanics, childTaskPanicsLater}, func(t *testing.T, out string) {
+		crash.RequirePanic(t, out)
+	})
+}
+
+var childTaskOverflows = crash.NewTask("task overflows", trapbody.Overflow)
+
+// A worker's first fiber has its thread's own stack. An overflow of that is reported like the others.
+func TestTaskOverflowsThread(t *testing.T) {
+	report := regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "scheduler worker \d fiber 0": ` +
+		`its C stack, the thread's own of some \d+ bytes, ran out at 0x[0-9a-f]+; raise the limit`)
+	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		t.Run(b.String(), func(t *testing.T) {
+			t.Parallel()
+			out := crash.RunTask(t, childTaskOverflows, b, 2)
+			require.Regexp(t, report, out)
+			crash.RequireGoReport(t, out)
+		})
+	}
+}
+
+// A task that calls Goexit is told what to do instead.
+func TestTaskCallsGoexit(t *testing.T) {
+	crash.EachTask(t, []string{childTaskGoexits, childTaskFails}, func(t *testing.T, out string) {
+		require.Contains(t, out, sched.ErrGoexit.Error())
+		require.Contains(t, out, "runtime.Goexit")
+	})
+}
+
+// A handler gets the value and the task's own stack, on the task's fiber, and the
+// worker goes on.
+func TestPanicked(t *testing.T) {
+	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
+		const tasks = 20
+		var values, wanted schedtest.Journal[any]
+		fibers := make([]*sched.Fiber, tasks)
+		deferred := make([]bool, tasks)
+		over := schedtest.NewLatch(tasks)
+		cfg.Panicked = func(value any, stack []byte) {
+			values.Add(value)
+			i := value.(int)
+			assert.True(t, deferred[i], "the task's deferred functions come first")
+			assert.Same(t, fibers[i], sched.Current())
+			assert.Contains(t, string(stack), "crash.PanicWith")
+			over.Done()
+		}
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			for i := range tasks {
+				wanted.Add(i)
+				schedtest.Schedule(t, s, func() {
+					defer func() { deferred[i] = true }()
+					if i%2 == 0 {
+						sched.Sleep(1)
+					}
+					fibers[i] = sched.Current()
+					crash.PanicWith(i)
+				})
+			}
+			over.Wait()
+			assert.ElementsMatch(t, wanted.All(), values.All())
+			schedtest.Perform(t, s, func() {})
+		})
+	})
+}

@@ -1,0 +1,151 @@
+package sched_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// impatient is the Standstill of tests that want a deadlock to be reported.
+const impatient = 20 * time.Millisecond
+
+// waitForGodot blocks its task until it is woken. It is the place that reports name.
+//
+//go:noinline
+func waitForGodot(p *schedtest.Sleeper) { p.Task() }
+
+// requireDeadlock checks that err is a report of so many fibers that wait for Godot.
+func requireDeadlock(t *testing.T, err error, fibers int) {
+	t.Helper()
+	require.ErrorIs(t, err, sched.ErrDeadlock)
+	var d *sched.Deadlock
+	require.ErrorAs(t, err, &d)
+	require.Equal(t, "the theatre", d.Scheduler)
+	require.Contains(t, err.Error(), "the theatre")
+	require.Len(t, d.Fibers, fibers, err)
+	for _, f := range d.Fibers {
+		require.Equal(t, sched.Yielded, f.State)
+		require.NotEmpty(t, f.Stack)
+		var names []string
+		for _, frame := range f.Stack {
+			names = append(names, frame.Function)
+		}
+		require.Contains(t, names, "fiberlab/tests/sched_test.waitForGodot")
+		require.Contains(t, err.Error(), f.String())
+		require.Contains(t, f.String(), "sleeper.go")
+	}
+}
+
+// Close reports what is blocked for ever, again and again, leaves it alone, and
+// succeeds once it has been notified.
+func TestCloseReportsDeadlock(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		cfg.Patience, cfg.Name = impatient, "the theatre"
+		for _, fibers := range []int{1, 10} {
+			s, err := sched.New(cfg)
+			require.NoError(t, err)
+			sleepers := make([]*schedtest.Sleeper, fibers)
+			for i := range sleepers {
+				sleepers[i] = schedtest.NewSleeper()
+				schedtest.Schedule(t, s, func() { waitForGodot(sleepers[i]) })
+			}
+			for _, p := range sleepers {
+				p.Blocked()
+			}
+			requireDeadlock(t, s.Close(), fibers)
+			schedtest.Perform(t, s, func() {}) // it can be used as before
+			requireDeadlock(t, s.Close(), fibers)
+			sleepers[0].Wake()
+			sleepers[0].Over.Wait()
+			if fibers > 1 {
+				requireDeadlock(t, s.Close(), fibers-1)
+			}
+			for _, p := range sleepers[1:] {
+				p.Wake()
+			}
+			require.NoError(t, s.Close())
+			for _, p := range sleepers {
+				assert.True(t, p.Over.IsOpen())
+			}
+		}
+	})
+}
+
+// Unbind does the same.
+func TestUnbindReportsDeadlock(t *testing.T) {
+	suite.EachConfig(t, []int{0, 1, 4}, func(t *testing.T, cfg sched.Config) {
+		cfg.Patience, cfg.Name = impatient, "the theatre"
+		for _, begun := range []bool{true, false} {
+			s, err := sched.New(cfg)
+			require.NoError(t, err)
+			require.NoError(t, s.Bind())
+			thread := tid()
+			sleepers := make([]*schedtest.Sleeper, 5)
+			for i := range sleepers {
+				sleepers[i] = schedtest.NewSleeper()
+				schedtest.ScheduleHere(t, s, func() {
+					waitForGodot(sleepers[i])
+					assert.Equal(t, thread, tid())
+				})
+				if begun {
+					sleepers[i].Blocked()
+				}
+			}
+			requireDeadlock(t, sched.Unbind(), len(sleepers))
+			assert.Same(t, s, sched.Get())
+			requireDeadlock(t, sched.Unbind(), len(sleepers))
+			for i, p := range sleepers {
+				p.Wake()
+				if i == 0 {
+					p.Over.Wait() // it is still a worker
+					requireDeadlock(t, sched.Unbind(), len(sleepers)-1)
+				}
+			}
+			require.NoError(t, sched.Unbind())
+			require.NoError(t, s.Close())
+		}
+	})
+}
+
+// A goroutine may notify while Close waits: nobody is reported then.
+func TestNotifyDuringClose(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		s, err := sched.New(cfg) // of the default patience
+		require.NoError(t, err)
+		var over sync.WaitGroup
+		for range 20 {
+			p := schedtest.NewSleeper()
+			schedtest.Schedule(t, s, func() { waitForGodot(p) })
+			over.Add(1)
+			go func() {
+				defer over.Done()
+				p.Wake()
+			}()
+		}
+		require.NoError(t, s.Close())
+		over.Wait()
+	})
+}
+
+// A deadline is no deadlock, however long it takes compared to the Standstill.
+func TestDeadlineIsNoDeadlock(t *testing.T) {
+	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
+		cfg.Patience = time.Microsecond
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			schedtest.Schedule(t, s, func() {
+				p := schedtest.NewSleeper()
+				schedtest.ScheduleHere(t, s, p.Task)
+				p.Begun.Wait()
+				sched.Sleep(5 * time.Millisecond)
+				p.Wake()
+			})
+		})
+	})
+}

@@ -1,0 +1,62 @@
+package sched_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/child"
+	"fiberlab/tests/internal/suite"
+)
+
+// dumpedTask waits for ever.
+func dumpedTask() { sched.Current().Wait(nil, func() bool { return false }) }
+
+// dumpingTask asks for a dump of the process and does not return.
+func dumpingTask() {
+	_ = unix.Kill(unix.Getpid(), unix.SIGQUIT)
+	select {}
+}
+
+var childDump = child.New("dump", func(t child.T, b fiber.Backend) {
+	s, err := sched.New(sched.Config{Name: "dumped", Workers: 1, Backend: b})
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, s.Enqueue(sched.Task{Func: sched.Yield}))
+		require.NoError(t, s.Enqueue(sched.Task{Func: dumpedTask}))
+	}
+	require.NoError(t, s.Enqueue(sched.Task{Func: dumpingTask}))
+	select {}
+})
+
+// The dump that SIGQUIT asks for tells which goroutines are fibers, and what they run.
+func TestDumpNamesFibersAndTasks(t *testing.T) {
+	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+		out := child.RunCrash(t, childDump, b)
+		table := regexp.MustCompile(`(?m)^fiberlab: goroutine (\d+) is fiber "dumped worker 0 fiber (\d+)", (\w+)(?:, task (\S+))?$`)
+		numbers := map[string]bool{}
+		tasks := map[string]int{}
+		for _, line := range table.FindAllStringSubmatch(out, -1) {
+			goroutine, state, task := line[1], line[3], line[4]
+			assert.False(t, numbers[goroutine], "goroutine %s is listed twice", goroutine)
+			numbers[goroutine] = true
+			_, stack, found := strings.Cut(out, "\ngoroutine "+goroutine+" ")
+			if !assert.True(t, found, "goroutine %s is not in the dump", goroutine) {
+				continue
+			}
+			stack, _, _ = strings.Cut(stack, "\n\n")
+			tasks[state+" "+task]++
+			assert.Contains(t, stack, task+"(")
+		}
+		assert.Equal(t, map[string]int{
+			"Suspended fiberlab/tests/sched_test.dumpedTask": 3,
+			"Running fiberlab/tests/sched_test.dumpingTask":  1,
+		}, tasks)
+	})
+}

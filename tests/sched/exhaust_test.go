@@ -1,0 +1,75 @@
+package sched_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/stack"
+	"fiberlab/tests/internal/child"
+	"fiberlab/tests/internal/exhaust"
+	"fiberlab/tests/internal/schedtest"
+)
+
+// A worker that has no memory for one more fiber tells so and waits: the tasks that are
+// blocked still go on when they are notified, those that are queued are run then, and
+// what they leave can be used again.
+var childNoFiberLeft = child.New("no fiber left", func(t child.T, b fiber.Backend) {
+	const room, size, tasks = 512 << 20, 8 << 20, 200
+	root := child.Root(t, b)
+	require.NoError(t, root.Detach())
+	var told sync.Once
+	exhausted := make(chan error, 1)
+	s, err := sched.New(sched.Config{
+		Workers: 1, Backend: b, StackSize: size, Name: "hungry",
+		Exhausted: func(err error) { told.Do(func() { exhausted <- err }) },
+	})
+	require.NoError(t, err)
+	exhaust.SpareThreads()
+	lift := exhaust.LimitAddresses(t, room)
+
+	var mu sync.Mutex
+	var open bool
+	var blocked []*sched.Fiber
+	over := schedtest.NewLatch(tasks)
+	for range tasks {
+		require.NoError(t, s.Enqueue(sched.Task{Func: func() {
+			defer over.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			blocked = append(blocked, sched.Current())
+			sched.Current().Wait(&mu, func() bool { return open })
+		}}))
+	}
+	err = <-exhausted
+	require.ErrorIs(t, err, stack.ErrExhausted)
+	require.ErrorContains(t, err, "hungry worker 0")
+	require.ErrorContains(t, err, "RLIMIT_AS")
+	mu.Lock()
+	held := len(blocked)
+	require.Greater(t, held, room/size/3)
+	require.Less(t, held, tasks)
+	open = true
+	for _, f := range blocked {
+		f.Notify()
+	}
+	mu.Unlock()
+	over.Wait()
+	lift()
+	stats := s.Stats()
+	require.NoError(t, s.Close())
+	require.EqualValues(t, tasks, stats.Tasks)
+	require.EqualValues(t, held-1, stats.Made, "one is the main fiber, and attempts that failed made none")
+	root, err = fiber.Attach(b)
+	require.NoError(t, err)
+	exhaust.RequireRecovered(t, root)
+})
+
+func TestExhaustedWorkerLosesNothing(t *testing.T) {
+	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		t.Run(b.String(), func(t *testing.T) { child.RunOK(t, childNoFiberLeft, b) })
+	}
+}

@@ -1,0 +1,148 @@
+package sched_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// busyPair keeps its worker busy with two fibers that wake one another until stop
+// holds. It must be called in a task; over is told when each has ended.
+func busyPair(t *testing.T, s *sched.Scheduler, stop func() bool, over *schedtest.Latch) {
+	var fibers [2]*sched.Fiber
+	for i := range fibers {
+		schedtest.ScheduleHere(t, s, func() {
+			defer over.Done()
+			fibers[i] = sched.Current()
+			for !stop() {
+				if other := fibers[1-i]; other != nil {
+					other.Notify()
+				}
+				if stop() {
+					break
+				}
+				if fibers[1-i] == nil {
+					sched.Yield()
+					continue
+				}
+				fibers[i].Wait(nil, nil)
+			}
+			fibers[1-i].Notify()
+		})
+	}
+}
+
+// Two fibers that wake one another for ever keep neither a task, pinned or not, nor a
+// deadline, nor a notification from outside from having its turn.
+func TestBusyPairStarvesNobody(t *testing.T) {
+	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+		stopped := false // on one thread
+		over := schedtest.NewLatch(3)
+		schedtest.Schedule(t, s, func() {
+			defer over.Done()
+			busyPair(t, s, func() bool { return stopped }, over)
+			others := schedtest.NewLatch(3)
+			sched.Sleep(time.Millisecond)
+			schedtest.Schedule(t, s, others.Done)
+			schedtest.ScheduleHere(t, s, others.Done)
+			p := schedtest.NewSleeper()
+			schedtest.ScheduleHere(t, s, func() {
+				p.Task()
+				others.Done()
+			})
+			go p.Wake()
+			others.Wait()
+			stopped = true
+		})
+		over.Wait()
+		assert.True(t, stopped)
+	})
+}
+
+// Fibers that only yield do not keep out tasks from outside, nor one another.
+func TestYieldersStarveNobody(t *testing.T) {
+	suite.EachScheduler(t, []int{1, 2}, func(t *testing.T, s *sched.Scheduler) {
+		const yielders = 5
+		begun, over := schedtest.NewLatch(yielders), schedtest.NewLatch(yielders)
+		stop := schedtest.NewLatch(1)
+		for range yielders {
+			schedtest.Schedule(t, s, func() {
+				begun.Done()
+				for !stop.IsOpen() {
+					sched.Yield()
+				}
+				over.Done()
+			})
+		}
+		begun.Wait()
+		schedtest.Perform(t, s, func() { sched.Sleep(time.Millisecond) })
+		stop.Done()
+		over.Wait()
+	})
+}
+
+// Tasks that schedule themselves again for ever keep neither tasks from outside nor
+// deadlines from having their turn.
+func TestEndlessTasksStarveNobody(t *testing.T) {
+	suite.EachScheduler(t, []int{1, 2, 4}, func(t *testing.T, s *sched.Scheduler) {
+		stop := schedtest.NewLatch(1)
+		chains := s.Stats().Fibers
+		over := schedtest.NewLatch(chains)
+		for range chains {
+			var again func()
+			again = func() {
+				if stop.IsOpen() {
+					over.Done()
+					return
+				}
+				schedtest.ScheduleHere(t, s, again)
+			}
+			schedtest.Schedule(t, s, again)
+		}
+		for range 5 {
+			schedtest.Perform(t, s, func() { sched.Sleep(100 * time.Microsecond) })
+		}
+		stop.Done()
+		over.Wait()
+	})
+}
+
+// Tasks that come from outside one by one, each before the last has ended, do not keep a
+// pinned one from its turn.
+func TestTrickleStarvesNoPinnedTask(t *testing.T) {
+	suite.EachScheduler(t, []int{1}, func(t *testing.T, s *sched.Scheduler) {
+		const most = 100
+		feed, fed := make(chan struct{}), make(chan struct{})
+		pinned, over := schedtest.NewLatch(1), schedtest.NewLatch(1)
+		begun := 0
+		trickle := func() {
+			begun++
+			if pinned.IsOpen() || begun == most {
+				assert.True(t, pinned.IsOpen(), "%d tasks have been begun before the pinned one", begun)
+				over.Done()
+				return
+			}
+			feed <- struct{}{}
+			<-fed
+		}
+		schedtest.Schedule(t, s, func() {
+			schedtest.ScheduleHere(t, s, pinned.Done)
+			feed <- struct{}{}
+			<-fed
+		})
+		for done := false; !done; {
+			select {
+			case <-feed:
+				schedtest.Schedule(t, s, trickle)
+				fed <- struct{}{}
+			case <-over.Opened():
+				done = true
+			}
+		}
+	})
+}

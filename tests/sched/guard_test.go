@@ -1,0 +1,39 @@
+package sched_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/suite"
+)
+
+// A scheduler's fibers have the guard that it was asked for.
+func TestGuardPagesOfAScheduler(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		s, err := sched.New(sched.Config{Workers: 1, Backend: b, GuardPages: 5})
+		require.NoError(t, err)
+		// The first of two tasks may run on the thread's own stack; while it waits, the other cannot.
+		sizes := make(chan uintptr, 2)
+		met := fibersync.NewBarrier(2)
+		for range 2 {
+			s.Enqueue(sched.Task{Func: func() {
+				met.Wait()
+				if st := fiber.Current().Stack(); st != nil {
+					lo, hi := st.Guard()
+					sizes <- hi - lo
+				}
+			}})
+		}
+		require.NoError(t, s.Close())
+		close(sizes)
+		require.NotEmpty(t, sizes)
+		for size := range sizes {
+			require.Equal(t, 5*uintptr(os.Getpagesize()), size)
+		}
+	})
+}

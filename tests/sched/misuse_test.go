@@ -1,0 +1,186 @@
+package sched_test
+
+import (
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/stack"
+	"fiberlab/tests/internal/check"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// A bad configuration makes no scheduler and leaves nothing, also if some workers
+// have begun.
+func TestNewRefuses(t *testing.T) {
+	cpus := allowedCPUs(t)
+	absent := cpus[len(cpus)-1] + 1
+	thirdGetsNone := func(worker int) []int {
+		if worker == 2 {
+			return nil
+		}
+		return cpus
+	}
+	bad := map[string]struct {
+		cfg  sched.Config
+		want error
+	}{
+		"workers":         {sched.Config{Workers: -1}, sched.ErrNegative},
+		"idle fibers":     {sched.Config{MaxIdle: -1}, sched.ErrNegative},
+		"blocking calls":  {sched.Config{MaxCalls: -1}, sched.ErrNegative},
+		"no stack":        {sched.Config{StackSize: -1}, stack.ErrSize},
+		"absurd stack":    {sched.Config{StackSize: math.MaxInt}, stack.ErrSize},
+		"too small stack": {sched.Config{StackSize: fiber.MinGoStack / 2}, fiber.ErrStackSize},
+		"no CPU, any of":  {sched.Config{Workers: 1, Affinity: sched.AnyOf()}, sched.ErrAffinity},
+		"no CPU, one of":  {sched.Config{Workers: 1, Affinity: sched.OneOf()}, sched.ErrAffinity},
+		"negative CPU":    {sched.Config{Workers: 1, Affinity: sched.AnyOf(0, -1)}, sched.ErrAffinity},
+		"huge CPU":        {sched.Config{Workers: 1, Affinity: sched.OneOf(math.MaxInt)}, sched.ErrAffinity},
+		"absent CPU":      {sched.Config{Workers: 4, Affinity: sched.OneOf(absent)}, sched.ErrAffinity},
+		"the third of 64": {sched.Config{Workers: 64, Affinity: thirdGetsNone}, sched.ErrAffinity},
+	}
+	for name, c := range bad {
+		t.Run(name, func(t *testing.T) {
+			suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+				if b == fiber.Goroutine && c.cfg.StackSize != 0 {
+					return // it has no meaning there
+				}
+				before := fiber.ReadStats()
+				c.cfg.Backend = b
+				s, err := sched.New(c.cfg)
+				require.ErrorIs(t, err, c.want)
+				assert.Nil(t, s)
+				assert.Equal(t, before.Roots, fiber.ReadStats().Roots)
+			})
+		})
+	}
+	s, err := sched.New(sched.Config{Backend: 99})
+	require.Error(t, err)
+	require.Nil(t, s)
+}
+
+// A task needs a function.
+func TestNilTask(t *testing.T) {
+	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		assert.ErrorIs(t, s.Enqueue(sched.Task{}), sched.ErrNilTask)
+		assert.ErrorIs(t, s.Enqueue(sched.Task{Flags: sched.SameThread}), sched.ErrNilTask)
+		schedtest.Perform(t, s, func() { assert.ErrorIs(t, sched.Schedule(nil), sched.ErrNilTask) })
+	})
+}
+
+// Outside of tasks and of goroutines that are bound there is nothing to wait with.
+func TestNotBound(t *testing.T) {
+	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		assert.ErrorIs(t, sched.Schedule(func() {}), sched.ErrNotBound)
+		assert.ErrorIs(t, sched.Unbind(), sched.ErrNotBound)
+		assert.ErrorIs(t, s.Enqueue(sched.Task{Func: func() {}, Flags: sched.SameThread}), sched.ErrNotBound)
+		if cfg.Workers == 0 {
+			assert.ErrorIs(t, s.Enqueue(sched.Task{Func: func() {}}), sched.ErrNoWorkers)
+		}
+		assert.Nil(t, sched.Current())
+		check.PanicsWith(t, sched.ErrNoFiber, sched.Yield)
+		check.PanicsWith(t, sched.ErrNoFiber, func() { sched.Sleep(0) })
+		check.PanicsWith(t, sched.ErrNoFiber, func() { sched.Sleep(time.Hour) })
+		check.PanicsWith(t, sched.ErrNoFiber, func() { sched.Current().Wait(nil, nil) })
+		check.PanicsWith(t, sched.ErrNoFiber, func() { sched.Current().WaitFor(nil, time.Second, nil) })
+		check.PanicsWith(t, sched.ErrNoFiber, func() { sched.Current().WaitUntil(nil, time.Now(), nil) })
+		check.PanicsWith(t, sched.ErrNoFiber, func() { sched.Current().Notify() })
+		require.NoError(t, s.Close())
+	})
+}
+
+// Only a fiber itself can wait; everything else than that is refused before anything
+// has been changed.
+func TestForeignFiber(t *testing.T) {
+	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		p := schedtest.NewSleeper()
+		schedtest.Schedule(t, s, p.Task)
+		f := p.Blocked()
+		refuse := func() {
+			check.PanicsWith(t, sched.ErrNotSelf, func() { f.Wait(nil, nil) })
+			check.PanicsWith(t, sched.ErrNotSelf, func() { f.WaitFor(new(sync.Mutex), time.Hour, nil) })
+			check.PanicsWith(t, sched.ErrNotSelf, func() { f.WaitUntil(nil, time.Now(), func() bool { return true }) })
+			assert.Equal(t, sched.Yielded, f.State())
+		}
+		refuse()
+		schedtest.Perform(t, s, refuse)
+		outside := make(chan struct{})
+		go func() {
+			defer close(outside)
+			refuse()
+		}()
+		<-outside
+		p.Wake()
+		p.Over.Wait()
+	})
+}
+
+// A goroutine binds one scheduler at a time, and a task's own cannot be bound.
+func TestBound(t *testing.T) {
+	suite.EachScheduler(t, []int{0, 1, 4}, func(t *testing.T, s *sched.Scheduler) {
+		schedtest.Perform(t, s, func() { assert.ErrorIs(t, s.Bind(), sched.ErrBound) })
+		bindHere := sched.Get() == nil
+		if bindHere {
+			require.NoError(t, s.Bind())
+		}
+		other, err := sched.New(sched.Config{})
+		require.NoError(t, err)
+		assert.ErrorIs(t, s.Bind(), sched.ErrBound)
+		assert.ErrorIs(t, other.Bind(), sched.ErrBound)
+		assert.Same(t, s, sched.Get())
+		assert.ErrorIs(t, s.Close(), sched.ErrBound)
+		assert.NoError(t, other.Close(), "another one may be closed")
+		schedtest.Perform(t, s, func() {}) // it still works
+		if bindHere {
+			require.NoError(t, sched.Unbind())
+		}
+	})
+}
+
+// A task can end neither the scheduler nor the binding, whichever fiber runs it.
+func TestInTask(t *testing.T) {
+	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		ofClose := sched.ErrInTask
+		if sched.Get() == s {
+			ofClose = sched.ErrBound
+		}
+		refuse := func() {
+			assert.ErrorIs(t, sched.Unbind(), sched.ErrInTask)
+			assert.ErrorIs(t, s.Close(), ofClose)
+		}
+		schedtest.Perform(t, s, refuse)
+		schedtest.Perform(t, s, func() {
+			sched.Sleep(time.Microsecond)
+			refuse()
+		})
+		schedtest.Perform(t, s, func() { sched.Yield(); refuse() })
+	})
+}
+
+// A scheduler that is closed stays closed.
+func TestClosed(t *testing.T) {
+	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		for range 2 {
+			assert.ErrorIs(t, s.Close(), sched.ErrClosed)
+			assert.ErrorIs(t, s.Enqueue(sched.Task{Func: func() {}}), sched.ErrClosed)
+			assert.ErrorIs(t, s.Enqueue(sched.Task{Func: func() {}, Flags: sched.SameThread}), sched.ErrNotBound)
+			assert.ErrorIs(t, s.Bind(), sched.ErrClosed)
+			assert.Nil(t, sched.Get())
+			assert.Zero(t, s.Stats().Pending)
+		}
+		suite.OnScheduler(t, cfg, func(t *testing.T, other *sched.Scheduler) {
+			schedtest.Perform(t, other, func() { assert.ErrorIs(t, s.Enqueue(sched.Task{Func: func() {}}), sched.ErrClosed) })
+		})
+	})
+}

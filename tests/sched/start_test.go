@@ -1,0 +1,110 @@
+package sched_test
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// newInTime is sched.New that fails the test if it does not return.
+func newInTime(t *testing.T, cfg sched.Config) (s *sched.Scheduler, err error) {
+	t.Helper()
+	made := make(chan struct{})
+	go func() {
+		defer close(made)
+		s, err = sched.New(cfg)
+	}()
+	select {
+	case <-made:
+	case <-time.After(schedtest.Standstill):
+		t.Fatalf("New has not returned for %v", schedtest.Standstill)
+	}
+	return s, err
+}
+
+// Initializers may wait for one another, as goroutines do.
+func TestInitializersMeet(t *testing.T) {
+	suite.EachConfig(t, suite.SeveralWorkers, func(t *testing.T, cfg sched.Config) {
+		var met sync.WaitGroup
+		met.Add(cfg.Workers)
+		cfg.Initializer = func(int) {
+			met.Done()
+			met.Wait()
+		}
+		s, err := newInTime(t, cfg)
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	})
+}
+
+// An initializer may schedule tasks, for its own worker and for any, and wait for them as
+// a task does.
+func TestInitializersSchedule(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		var here, anywhere atomic.Int64
+		cfg.Initializer = func(int) {
+			own := tid()
+			assert.NoError(t, sched.Schedule(func() { anywhere.Add(1) }))
+			ran := schedtest.NewLatch(1)
+			assert.NoError(t, sched.Get().Enqueue(sched.Task{Flags: sched.SameThread, Func: func() {
+				assert.Equal(t, own, tid())
+				here.Add(1)
+				ran.Done()
+			}}))
+			ran.Wait()
+			assert.Equal(t, own, tid())
+		}
+		s, err := newInTime(t, cfg)
+		require.NoError(t, err)
+		assert.EqualValues(t, cfg.Workers, here.Load())
+		require.NoError(t, s.Close())
+		assert.EqualValues(t, cfg.Workers, anywhere.Load())
+	})
+}
+
+// An initializer that ends its goroutine is an error of New, and leaves nothing behind, be
+// the others ready or waiting.
+func TestInitializerCallsGoexit(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		roots := fiber.ReadStats().Roots
+		cfg.Initializer = func(worker int) {
+			if worker == cfg.Workers-1 {
+				runtime.Goexit()
+			}
+		}
+		s, err := newInTime(t, cfg)
+		require.ErrorIs(t, err, sched.ErrGoexit)
+		assert.Nil(t, s)
+		assert.Equal(t, roots, fiber.ReadStats().Roots)
+		if cfg.Workers != 2 {
+			return // New waits a second for the one that waits
+		}
+
+		never, left := make(chan struct{}), schedtest.NewLatch(1)
+		cfg.Initializer = func(worker int) {
+			switch worker {
+			case 0:
+				<-never
+				left.Done()
+			case 1:
+				runtime.Goexit()
+			}
+		}
+		_, err = newInTime(t, cfg)
+		require.ErrorIs(t, err, sched.ErrGoexit)
+		assert.ErrorContains(t, err, "workers [0]")
+		close(never)
+		left.Wait()
+		assert.Eventually(t, func() bool { return fiber.ReadStats().Roots == roots }, schedtest.Standstill, time.Millisecond)
+	})
+}
