@@ -14,17 +14,17 @@ import (
 	"fiberlab/fiber/internal/identity"
 )
 
-// Attach makes the calling goroutine the root fiber of its thread, from which
-// other fibers can be entered and to which those return whose bodies end.
+// Attach makes the calling goroutine the root fiber of its thread. Other fibers are entered
+// from it, and the thread returns to it when the body of one ends.
 //
-// On Asm and Ucontext, whose fibers may switch to one another, the goroutine is
-// locked to its thread until Detach. On Goroutine it is not, and its fibers may be
-// entered from any root that is not locked either. A body or root that locks its thread
-// then, or is in a callback from C, switches by a goroutine that stands in for it, which costs some
-// microseconds; but if the root was locked before Attach it cannot, and SwitchTo returns ErrLocked.
+// On Asm and Ucontext, whose fibers may switch to one another, Attach locks the goroutine
+// to its thread until Detach. On Goroutine it does not, and the root's fibers may be
+// entered from any other root that is not locked. A body or root that then locks itself to its thread,
+// or is in a callback from C, switches through a stand-in goroutine, which costs some
+// microseconds. If the root was locked before Attach, SwitchTo returns ErrLocked there.
 //
-// Attach returns ErrAttached, ErrBackend, ErrUnsupported or ErrNoMemory. Whoever
-// attaches must detach before the goroutine ends, best by defer: otherwise a later
+// Attach returns ErrAttached, ErrBackend, ErrUnsupported or ErrNoMemory. The
+// goroutine must call Detach before it ends, best by defer: otherwise a later
 // goroutine may be taken for this one.
 func Attach(b Backend) (*Fiber, error) {
 	b, err := b.Resolve()
@@ -35,7 +35,7 @@ func Attach(b Backend) (*Fiber, error) {
 		return nil, &Error{"attach", f.name, ErrAttached}
 	}
 	if !b.handSwitched() {
-		return attachHost(), nil
+		return attachDriverRoot(), nil
 	}
 	if err := Supported(); err != nil {
 		return nil, &Error{"attach", "", err}
@@ -43,44 +43,44 @@ func Attach(b Backend) (*Fiber, error) {
 	return attachThread(b)
 }
 
-// attachThread is Attach for a hand-switched backend, by a goroutine that is no fiber.
+// attachThread is Attach for a hand-switched backend and a goroutine that is not a fiber.
 func attachThread(b Backend) (*Fiber, error) {
-	c, err := newBlock(kind{backend: b})
+	r, err := newBlock(kind{backend: b})
 	if err != nil {
 		return nil, &Error{"attach", "", err}
 	}
 	findLocks()
 	runtime.LockOSThread()
-	f := &Fiber{name: fmt.Sprintf("root of thread %d", unix.Gettid()), backend: b, carrier: c, g: identity.G()}
+	f := &Fiber{name: fmt.Sprintf("root of thread %d", unix.Gettid()), backend: b, runner: r, g: identity.G()}
 	if locksKnown.Load() {
 		f.lock = threadLockOf(f.g)
 	}
-	c.load(f, Running)
-	if code := C.fiberlab_attach(c.block); code != C.FIBERLAB_OK {
+	r.load(f, Running)
+	if code := C.fiberlab_attach(r.block); code != C.FIBERLAB_OK {
 		runtime.UnlockOSThread()
-		c.state.Store(f.generation | uint64(Closed))
-		c.unload()
-		freeBlock(c)
+		r.state.Store(f.generation | uint64(Closed))
+		r.fiber.Store(nil)
+		freeBlock(r)
 		if code == C.FIBERLAB_NO_MEMORY {
 			return nil, &Error{"attach", f.name, ErrNoMemory}
 		}
 		return nil, &Error{"attach", f.name, ErrAttached}
 	}
-	carriers.roots.Add(1)
-	c.enlist()
+	runners.roots.Add(1)
+	r.listForDump()
 	startTicking()
 	return f, nil
 }
 
 // Detach makes the root f a plain goroutine again. It must be called by f itself,
-// and returns ErrNotRoot, ErrNotCurrent or ErrClosed otherwise. Fibers that are
-// suspended stay as they are; another root may enter them. Where that is impossible
-// (ErrPinned), Detach returns ErrHolds and does nothing.
+// and returns ErrNotRoot, ErrNotCurrent or ErrClosed otherwise. Suspended
+// fibers stay as they are; another root may enter them. If some are pinned to f (ErrPinned),
+// Detach returns ErrHolds and does nothing.
 func (f *Fiber) Detach() error {
-	if f == nil || f.carrier == nil {
+	if f == nil || f.runner == nil {
 		return &Error{"detach", "", ErrNotMade}
 	}
-	c := f.carrier
+	r := f.runner
 	switch {
 	case f.State() == Closed:
 		return &Error{"detach", f.name, ErrClosed}
@@ -88,22 +88,22 @@ func (f *Fiber) Detach() error {
 		return &Error{"detach", f.name, ErrNotRoot}
 	case Current() != f:
 		return &Error{"detach", f.name, ErrNotCurrent}
-	case c.host != nil && c.host.pinned > 0:
+	case r.driver != nil && r.driver.pinned > 0:
 		return &Error{"detach", f.name, ErrHolds}
 	}
-	c.strike()
-	if c.host != nil {
-		c.host.detach()
+	r.unlistForDump()
+	if r.driver != nil {
+		r.driver.detach()
 	} else {
-		if code := C.fiberlab_detach(c.block); code != C.FIBERLAB_OK {
+		if code := C.fiberlab_detach(r.block); code != C.FIBERLAB_OK {
 			return &Error{"detach", f.name, switchErrors[code]}
 		}
-		c.state.Store(f.generation | uint64(Closed))
-		c.unload()
-		freeBlock(c)
+		r.state.Store(f.generation | uint64(Closed))
+		r.fiber.Store(nil)
+		freeBlock(r)
 		runtime.UnlockOSThread()
 		stopTicking()
 	}
-	carriers.roots.Add(-1)
+	runners.roots.Add(-1)
 	return nil
 }

@@ -5,7 +5,7 @@
 #include "../cgo_ucontext/context.h"
 #include "core.h"
 
-/* A closed block, on cache lines of its own; NULL when there is no memory. */
+/* Returns a closed block, which shares no cache line with others; NULL when there is no memory. */
 fiberlab_fiber *fiberlab_block_new(uint32_t index) {
     size_t size = (sizeof(fiberlab_fiber) + 63) & ~(size_t)63;
     fiberlab_fiber *block = aligned_alloc(64, size);
@@ -16,7 +16,7 @@ fiberlab_fiber *fiberlab_block_new(uint32_t index) {
     return block;
 }
 
-/* Makes sure that the block has what its own mechanism needs. Returns a
+/* Allocates what the block's own mechanism needs, unless it has it. Returns a
  * fiberlab_error. */
 int fiberlab_block_reserve(fiberlab_fiber *block) {
     if (block->own != FIBERLAB_BY_UCONTEXT || block->ucontext)
@@ -29,7 +29,7 @@ int fiberlab_block_reserve(fiberlab_fiber *block) {
     return FIBERLAB_OK;
 }
 
-/* Frees what a block that is at rest owns besides itself. */
+/* Frees what a block that is not running owns besides itself. */
 void fiberlab_block_free(fiberlab_fiber *block) {
     free(block->ucontext);
     block->ucontext = NULL;

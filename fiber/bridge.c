@@ -15,18 +15,18 @@ static void resume_ucontext(void *uc) {
     abort();
 }
 
-/* Saves by assembly and resumes by setcontext, which runs on the thread's own scrap of
+/* Saves by assembly and resumes by setcontext, which runs on the thread's own scratch
  * memory: the leaver may be near the end of its stack, and setcontext needs room for the
- * dynamic linker, which may have to find it first. Nobody comes back to it. */
+ * dynamic linker, which may have to find it first. That half is never resumed. */
 static void asm_to_ucontext(fiberlab_fiber *from, fiberlab_fiber *to) {
     struct marl_fiber_context half;
-    marl_fiber_set_target(&half, fiberlab_thread_self()->scrap, FIBERLAB_SCRAP, resume_ucontext,
+    marl_fiber_set_target(&half, fiberlab_thread_self()->scratch, FIBERLAB_SCRATCH, resume_ucontext,
                           &to->ucontext->uc);
     marl_fiber_swap_fp(&from->context, &half);
 }
 
 /* Saves by getcontext, which returns a second time when the leaver is resumed, and
- * resumes by assembly; what that saves is not wanted. */
+ * resumes by assembly; what that saves is not needed. */
 static void ucontext_to_asm(fiberlab_fiber *from, fiberlab_fiber *to) {
     volatile int resumed = 0;
     struct marl_fiber_context unwanted;

@@ -8,31 +8,31 @@ import (
 
 // MinGoStack is the least C stack, in bytes, that a Go body may be given: the
 // runtime's own code runs on it whenever the body grows its Go stack, allocates
-// or helps the collector, and counts on 32 KB; C functions that the body calls need
-// the rest.
+// or assists the collector, and relies on 32 KB; C functions that the body calls need
+// the remainder.
 const MinGoStack = 64 << 10
 
 // Config describes a fiber. The zero value is a fiber without a name on the
 // default backend with a stack of the default size.
 type Config struct {
 	Name    string  // for reports; its first 47 bytes appear in the overflow report
-	Backend Backend // what switches it
+	Backend Backend // the mechanism that switches it
 
 	// StackSize is the number of bytes of C stack, rounded up to whole pages; 0 means
 	// stack.DefaultSize. It has no meaning on Goroutine.
 	StackSize int
 	// GuardPages is the number of pages below the C stack that cannot be touched; 0 means 1.
-	// C functions with frames larger than that may step over them. It has no meaning on
+	// A C function with a larger frame may step over them. It has no meaning on
 	// Goroutine.
 	GuardPages int
-	// ClearStack has Close make the C stack's bytes zero, so that C functions on the next fiber do not
+	// ClearStack has Close zero the C stack, so that C functions on the next fiber do not
 	// see what those of this one left: all of it after a C body, and after a Go body all but
 	// the frames of this package and of the Go runtime that wait for the next. It costs
 	// some 1 to 2 us. It has no meaning on Goroutine, whose stacks Go clears itself.
 	ClearStack bool
 }
 
-// Check returns the error with which New would refuse cfg however much memory there
+// Check returns the error that New would return for cfg however much memory there
 // is, or nil.
 func (cfg Config) Check() error {
 	if _, err := cfg.kind(goBody); err != nil {

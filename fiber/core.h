@@ -28,8 +28,8 @@ enum fiberlab_state {
 
 enum fiberlab_mechanism { FIBERLAB_BY_ASM, FIBERLAB_BY_UCONTEXT };
 
-/* How Go asks for a switch. It lies in the control block, because memory that C
- * keeps using while the caller is suspended must not be a Go stack. */
+/* Go's request for a switch. It lies in the control block, because memory that C
+ * uses while the caller is suspended must not be a Go stack. */
 struct fiberlab_call {
     fiberlab_fiber *from, *to;
     uint64_t expect; /* the generation of to, shifted; checked */
@@ -37,10 +37,10 @@ struct fiberlab_call {
     int32_t error;   /* answer: a fiberlab_error */
 };
 
-/* What the C++ runtime knows of a thread's exceptions: __cxa_eh_globals in the C++ ABI. */
+/* The C++ runtime's record of a thread's exceptions: __cxa_eh_globals in the C++ ABI. */
 struct fiberlab_exceptions {
-    void *caught;      /* those that the catch clauses being run have caught, the latest first */
-    unsigned uncaught; /* how many have been thrown and not caught yet */
+    void *caught;      /* by catch clauses that have not ended, the latest first */
+    unsigned uncaught; /* number of exceptions thrown and not caught yet */
 };
 
 struct fiberlab_fiber {
@@ -49,16 +49,16 @@ struct fiberlab_fiber {
     uintptr_t g;          /* the g slot while the fiber is not running; 0: no identity yet */
     uint32_t index;       /* the Go side's number for this block; never 0 */
     uint32_t preemptions; /* fiberlab_preemptions when the fiber left */
-    int32_t tid;          /* the thread by which the runtime knows m */
-    uint64_t *m;          /* the word in which it does; NULL: not known, or a root's */
+    int32_t tid;          /* the number of its thread, as the lent M has it */
+    uint64_t *m;          /* the word in which the M has it; NULL: not known, or a root */
     uintptr_t lent_m;     /* a Go body's M; 0: none */
     uintptr_t lent_g;     /* and its goroutine */
-    uintptr_t *p;         /* the word in which m remembers its P; NULL: not known, or no m */
-    uint8_t own;          /* an enum fiberlab_mechanism: what saves the context; a root has none */
-    uint8_t saved;        /* what did save it last, so what must resume it */
-    uint8_t root;         /* the block stands for a thread's own stack */
+    uintptr_t *p;         /* the word in which the M remembers its P; NULL: not known, or no M */
+    uint8_t own;          /* the enum fiberlab_mechanism that saves the context; a root has none */
+    uint8_t saved;        /* the one that saved it last, so that must resume it */
+    uint8_t root;         /* the fiber is a root: its stack is the thread's */
     uint8_t gone;         /* the fiber leaves its stack for good */
-    void *fake_stack;     /* announce.h: where the sanitizer keeps variables while it is away */
+    void *fake_stack;     /* announce.h: the sanitizer's, while the fiber is not running */
     struct fiberlab_exceptions exceptions; /* while the fiber is not running */
     struct fiberlab_call call;
     struct ucontext_fiber_context *ucontext;
@@ -68,23 +68,23 @@ struct fiberlab_fiber {
     char name[48]; /* for the reports of overflow.c, which may not touch Go memory */
 };
 
-/* What a thread knows. current_index and root_index are read by Go assembly at
+/* A thread's record of its fibers. Go assembly reads current_index and root_index at
  * their offsets from the thread pointer. */
 struct fiberlab_thread {
     fiberlab_fiber *current, *root;
     uintptr_t current_index, root_index;
     fiberlab_fiber *departed; /* left by the last switch, not yet published */
-    uint64_t departed_state;  /* what to publish it as */
+    uint64_t departed_state;  /* the state's word to publish it with */
     uintptr_t p;              /* the P with which a fiber left last; 0: not known */
-    int32_t tid;              /* its number to the kernel */
-    void *bound;              /* the g that the runtime's thread key named before fibers came */
+    int32_t tid;              /* the kernel's number for it */
+    void *key_g;              /* the g that the runtime's thread key named at attach */
     struct fiberlab_exceptions *exceptions; /* the thread's; NULL without a C++ runtime */
-    void *scrap; /* FIBERLAB_SCRAP bytes on which bridge.c lets setcontext run */
+    void *scratch; /* FIBERLAB_SCRATCH bytes on which bridge.c runs setcontext */
 };
-enum { FIBERLAB_SCRAP = 16384 };
+enum { FIBERLAB_SCRATCH = 16384 };
 
-/* The record of the calling thread. Its address must be asked for anew after
- * every switch: the caller may have moved to another thread. */
+/* The record of the calling thread. Call it again after every switch: the caller may have
+ * moved to another thread. */
 struct fiberlab_thread *fiberlab_thread_self(void);
 
 /* thread.c */
@@ -111,9 +111,9 @@ int fiberlab_verify_slot(uintptr_t (*reader)(void));
 uintptr_t fiberlab_thread_pointer(void);
 
 /* identity.c */
-void fiberlab_identity_rebind(void *bound);
-void fiberlab_identity_drop(void *bound);
-void *fiberlab_identity_bound(void);
+void fiberlab_identity_set_key(void *g);
+void fiberlab_identity_drop(void *key_g);
+void *fiberlab_identity_key(void);
 void fiberlab_stack_bound(uintptr_t bounds[2]);
 extern uint64_t fiberlab_stack_bound_answers;
 
@@ -124,7 +124,7 @@ void fiberlab_pass_on(const struct sigaction *go, int sig, siginfo_t *info, void
 /* overflow.c */
 int fiberlab_watch_overflow(void);
 
-/* timers.c */
+/* profile_timers.c */
 void fiberlab_count_lent(int n);
 int64_t fiberlab_dropped(void);
 int fiberlab_profiling(void);
@@ -137,12 +137,12 @@ void fiberlab_pass_on_fatal(const struct sigaction *go, int sig, siginfo_t *info
 /* giveback.c */
 void fiberlab_give_back(uintptr_t m, uintptr_t g);
 
-/* dump.c: what the dump of goroutines is told of one that is a fiber. */
+/* dump.c: what the dump of goroutines says of one that is a fiber. */
 struct fiberlab_entry {
     struct fiberlab_entry *next; /* all that were ever made */
     const uint64_t *state;       /* the word of the fiber's state; NULL: no fiber */
     uint64_t goroutine;          /* its number; 0: not known */
-    const char *task;            /* what it runs; NULL: not known */
+    const char *task;            /* the name of its task; NULL: not known */
     char name[64];
 };
 struct fiberlab_entry *fiberlab_entry_new(void);
@@ -176,8 +176,8 @@ struct fiberlab_exceptions *fiberlab_thread_exceptions(void);
 void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to);
 uintptr_t fiberlab_block_sp(const fiberlab_fiber *block);
 
-/* marl_fiber_swap_fp for callers that have a long way to return: balance_amd64.S. Whether
- * other processors gain by the like has not been measured. */
+/* marl_fiber_swap_fp for callers that are deep in calls: balance_amd64.S. It has not been measured
+ * on other architectures. */
 #if defined(__x86_64__)
 void fiberlab_swap_balanced(struct marl_fiber_context *from, const struct marl_fiber_context *to);
 #else

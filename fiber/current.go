@@ -20,16 +20,16 @@ func Current() *Fiber {
 			if f == nil || f.isOwnGoroutine() {
 				return f
 			}
-			// The caller has taken over the thread of a root that unlocked itself.
+			// The caller runs on the thread of a root that has unlocked itself.
 		}
 	}
 	g := identity.G()
-	c := goroutines.lookup(g)
-	if c == nil {
-		c = behalf(g)
+	r := goroutines.lookup(g)
+	if r == nil {
+		r = onBehalfOf(g)
 	}
-	if c != nil {
-		return c.fiber.Load()
+	if r != nil {
+		return r.fiber.Load()
 	}
 	return nil
 }
@@ -37,20 +37,20 @@ func Current() *Fiber {
 // IsCurrent tells whether the caller runs on f: whether Current would return it. It costs half
 // as much, does not block, and may be called from anywhere.
 func (f *Fiber) IsCurrent() bool {
-	if f == nil || f.carrier == nil {
+	if f == nil || f.runner == nil {
 		return false
 	}
-	c := f.carrier
-	if c.co != nil {
+	r := f.runner
+	if r.co != nil {
 		g := identity.G()
-		return (c.co.g.Load() == g || behalf(g) == c) && c.fiber.Load() == f
+		return (r.co.g.Load() == g || onBehalfOf(g) == r) && r.fiber.Load() == f
 	}
-	onThisThread := identity.ThreadWord(currentOffset.Load()) == uintptr(c.block.index)
-	return onThisThread && c.fiber.Load() == f && f.isOwnGoroutine()
+	onThisThread := identity.ThreadWord(currentOffset.Load()) == uintptr(r.block.index)
+	return onThisThread && r.fiber.Load() == f && f.isOwnGoroutine()
 }
 
-// isOwnGoroutine tells whether the caller, on the thread that runs f, may be f: only one goroutine
-// is a root, or a coroutine of iter.Pull that this one has called.
+// isOwnGoroutine tells whether the caller, on the thread that runs f, may be f: a root is one
+// goroutine, or a coroutine of iter.Pull that this one has called.
 func (f *Fiber) isOwnGoroutine() bool {
 	if f.g == 0 {
 		return true
@@ -59,8 +59,8 @@ func (f *Fiber) isOwnGoroutine() bool {
 	return f.g == g || f.isOwnCoroutine(g)
 }
 
-// isOwnCoroutine tells whether the calling goroutine, whose g that is, is tied to the thread of the root
-// f just as that is itself. Others can be only if f has unlocked itself; whoever was locked already when
+// isOwnCoroutine tells whether the calling goroutine g is tied to the thread of the root f in the
+// same way as f is. Another goroutine can be only if f has unlocked itself; a root that was locked already when
 // it was attached would have to do that twice.
 func (f *Fiber) isOwnCoroutine(g uintptr) bool {
 	if !locksKnown.Load() || f.lock.counts[0] < 2 {
@@ -70,8 +70,8 @@ func (f *Fiber) isOwnCoroutine(g uintptr) bool {
 	return l.m == f.lock.m && l.counts[0] == f.lock.counts[0]
 }
 
-// Self returns a number that names the caller: the fiber, or the goroutine if it is
-// none. No two that live at the same time have the same. It costs about a nanosecond.
+// Self returns a number that identifies the caller: the fiber, or the goroutine if it is
+// none. No two that live at the same time have the same number. It costs about a nanosecond.
 func Self() uintptr { return identity.G() }
 
 // rootIndex returns the index of the calling thread's root, or 0.

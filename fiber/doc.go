@@ -4,19 +4,20 @@
 // A [Fiber] is a stack, a context (the registers that a switch must keep) and,
 // when its body is a Go function, an identity in the Go runtime. A goroutine
 // becomes its thread's root fiber with [Attach], makes further fibers with [New]
-// and [NewC], and runs them with [Fiber.SwitchTo], which returns when somebody
+// and [NewC], and runs them with [Fiber.SwitchTo], which returns when another fiber
 // switches back. A body that returns finishes its fiber and hands the thread to
 // the thread's root.
 //
 // # Reading it
 //
-// The mechanism, in C, from the bottom up: switch.c is the way of one switch,
-// thread.c what a thread knows, slot.c and identity.c how the Go runtime is made
-// to take a fiber for a thread, overflow.c the report on a guard page and other
-// faults. The policy, in Go: carrier.go is what a fiber runs on, pool.go keeps
-// carriers, switch.go and current.go are the face of the switch, processor.c and
-// preempt.c smooth over what the runtime makes of it, coroutine.go, seat.go and
-// host.go do the same on Go's own coroutines.
+// A fiber's life, in order: fiber.go makes and closes it, pool.go finds it a runner, switch.go
+// and switch.c enter it and leave it, runner.go runs its body, retire.go ends a runner that is not kept.
+//
+// Below that, in C: thread.c is what a thread knows, slot.c and identity.c how the Go runtime is made
+// to take a fiber for a thread, processor.c and preempt.c how it keeps its right to run Go code
+// and can be interrupted, overflow.c the report on a guard page and other faults.
+//
+// The backend on Go's own coroutines is in coroutine_*.go. The other files can be read without it.
 //
 // # What a Go body may do
 //
@@ -36,7 +37,7 @@
 // goes to the root of the thread on which it runs then.
 //
 // On the Goroutine backend, roots that exchange fibers must not be locked to their threads. A fiber that a locked root was the first to
-// enter stays with that root; elsewhere SwitchTo returns ErrPinned. A fiber that was never entered can go to either kind, whatever its carrier
+// enter stays with that root; elsewhere SwitchTo returns ErrPinned. A fiber that was never entered can go to either kind, whatever its runner
 // did before. In a coroutine of iter.Pull that a fiber calls under an unlocked root, Current returns nil, so the coroutine cannot suspend the fiber.
 //
 // # Tools

@@ -1,6 +1,6 @@
 /* Names for the goroutines in a dump. On SIGQUIT Go writes the stack of each goroutine, and ends
- * the program. Which of them are fibers, and of which name, it does not know: a table that is
- * written first tells. */
+ * the program. It does not know which of them are fibers, nor their names: a table that is
+ * written first shows them. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 static struct fiberlab_entry *all;
 static struct sigaction go_action;
 
-/* A free entry, or NULL when there is no memory. It is never given back to the system, since a
- * dump may come at any moment; its caller uses it again. */
+/* Returns a free entry, or NULL when there is no memory. It is never freed, since a
+ * dump may come at any moment; the Go side uses it again. */
 struct fiberlab_entry *fiberlab_entry_new(void) {
     struct fiberlab_entry *entry = calloc(1, sizeof *entry);
     if (!entry)

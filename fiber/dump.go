@@ -16,19 +16,19 @@ import (
 	"fiberlab/fiber/internal/identity"
 )
 
-// A dump of goroutines (SIGQUIT) does not know which of them are fibers. So each carrier has, while a
-// goroutine serves it, an entry in memory of C from which a signal handler can tell: see dump.c.
+// A dump of goroutines (SIGQUIT) does not know which of them are fibers. So each runner has, while a
+// goroutine serves it, an entry in memory of C from which a signal handler can tell: see dump.r.
 
 var entries struct {
 	mu   sync.Mutex
 	free []*C.struct_fiberlab_entry
 }
 
-// watchDump puts the table before Go's dump. Without it the dump has no names, and all else works.
+// watchDump has the table written before Go's dump. If that fails, the dump has no names, and all else works.
 var watchDump = sync.OnceFunc(func() { C.fiberlab_watch_dump() })
 
-// enlist gives c an entry, whose goroutine is the caller.
-func (c *carrier) enlist() {
+// listForDump gives r an entry. The caller is the goroutine that serves r.
+func (r *runner) listForDump() {
 	watchDump()
 	entries.mu.Lock()
 	var e *C.struct_fiberlab_entry
@@ -44,27 +44,27 @@ func (c *carrier) enlist() {
 		return
 	}
 	e.goroutine = C.uint64_t(goroutineNumber())
-	c.entry = e
-	c.describe(c.fiber.Load())
-	atomic.StoreUintptr((*uintptr)(unsafe.Pointer(&e.state)), uintptr(unsafe.Pointer(c.state)))
+	r.entry = e
+	r.describe(r.fiber.Load())
+	atomic.StoreUintptr((*uintptr)(unsafe.Pointer(&e.state)), uintptr(unsafe.Pointer(r.state)))
 }
 
-// strike takes the entry away.
-func (c *carrier) strike() {
-	e := c.entry
+// unlistForDump takes the entry away.
+func (r *runner) unlistForDump() {
+	e := r.entry
 	if e == nil {
 		return
 	}
 	atomic.StoreUintptr((*uintptr)(unsafe.Pointer(&e.state)), 0)
-	c.entry = nil
+	r.entry = nil
 	entries.mu.Lock()
 	entries.free = append(entries.free, e)
 	entries.mu.Unlock()
 }
 
-// describe writes the name of f, which c carries, into the entry.
-func (c *carrier) describe(f *Fiber) {
-	e := c.entry
+// describe writes the name of f, which r runs, into the entry.
+func (r *runner) describe(f *Fiber) {
+	e := r.entry
 	if e == nil || f == nil {
 		return
 	}
@@ -73,30 +73,29 @@ func (c *carrier) describe(f *Fiber) {
 	name[copy(name[:len(name)-1], f.name)] = 0
 }
 
-// Task is where a fiber says what it runs, for the dump of goroutines. The zero value says nothing to
-// anybody.
+// Task records what a fiber runs, for the dump of goroutines. The zero value records nothing.
 type Task struct {
-	code uintptr  // of the function that it has said last, 0 for none
+	code uintptr  // of the function recorded last, 0 for none
 	word *uintptr // where a dump looks for its name
 }
 
-// Task returns that of the fiber f, which must be the caller. Nobody else may use it.
+// Task returns the record of the fiber f, which must be the caller. Only f may use it, on whatever thread.
 func (f *Fiber) Task() Task {
-	if f == nil || f.carrier == nil || f.carrier.entry == nil {
+	if f == nil || f.runner == nil || f.runner.entry == nil {
 		return Task{}
 	}
-	return Task{word: (*uintptr)(unsafe.Pointer(&f.carrier.entry.task))}
+	return Task{word: (*uintptr)(unsafe.Pointer(&f.runner.entry.task))}
 }
 
-// Begin says that the fiber runs the function f from now on. If that is what it has said before it costs less
-// than a nanosecond, else some, and more when the program names that function for the first time.
+// Begin records that the fiber runs the function f from now on. It costs less
+// than a nanosecond if f is recorded already, else a few, and more when the program records that function for the first time.
 func (t *Task) Begin(f func()) {
 	if code := **(**uintptr)(unsafe.Pointer(&f)); code != t.code {
 		t.change(code)
 	}
 }
 
-// End says that the fiber runs none.
+// End records that the fiber runs none.
 func (t *Task) End() {
 	if t.code != 0 {
 		t.change(0)
@@ -119,13 +118,13 @@ func (t *Task) change(code uintptr) {
 	*t.word = name.text
 }
 
-// taskName is the name of a function, as C reads it. It is never freed: a program has so many functions.
+// taskName is the name of a function as a C string. It is never freed: the number of functions is limited.
 type taskName struct {
 	code, text uintptr
 }
 
 var (
-	taskNames   [1024]atomic.Pointer[taskName] // those that were used last
+	taskNames   [1024]atomic.Pointer[taskName] // a cache, by the function's address
 	allTasks    = map[uintptr]*taskName{}
 	allTasksMu  sync.Mutex
 	nameUnknown = "unknown"
@@ -155,7 +154,7 @@ func goroutineNumber() uint64 {
 	return readNumber()
 }
 
-// readNumber reads it at the head of a stack trace, "goroutine 7 [running]", where alone the runtime tells.
+// readNumber reads it at the head of a stack trace, "goroutine 7 [running]", the one place where the runtime tells it.
 func readNumber() uint64 {
 	var buf [64]byte
 	fields := strings.Fields(string(buf[:runtime.Stack(buf[:], false)]))
@@ -166,8 +165,8 @@ func readNumber() uint64 {
 	return n
 }
 
-// numberOffset is where a g has its number, in bytes, or 0 if that is not known. It is found by its
-// value, on several goroutines.
+// numberOffset is the offset of the goroutine's number in a g, in bytes, or 0 if unknown. It is found by the
+// number's value, on several goroutines.
 var numberOffset = sync.OnceValue(func() int {
 	const wordSize, goroutines = 8, 4
 	hits := make([]int, residueOffsets().labels/wordSize)

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a call. The errors that this package returns name the
-// fibers concerned and wrap one of these.
+// The errors of this package. What it returns is an *Error, which names the
+// fiber concerned, and wraps one of these or one of package stack.
 var (
 	ErrBackend     = errors.New("unknown backend")
 	ErrUnsupported = errors.New("unsupported Go runtime")
-	ErrNoFiber     = errors.New("the calling goroutine is no fiber: make it one with fiber.Attach")
+	ErrNoFiber     = errors.New("the calling goroutine is not a fiber: make it one with fiber.Attach")
 	ErrNotCurrent  = errors.New("the fiber that is to leave is not the one that is running here: call SwitchTo on fiber.Current()")
 	ErrSelf        = errors.New("a fiber cannot switch to itself")
 	ErrRunning     = errors.New("it is running on another thread, or has not quite left it yet")
 	ErrSuspended   = errors.New("it is suspended in mid-function: switch to it until its body returns")
 	ErrFinished    = errors.New("its body has returned")
 	ErrClosed      = errors.New("it was closed")
-	ErrNotMade     = errors.New("it is no fiber: make one with fiber.New or fiber.NewC")
+	ErrNotMade     = errors.New("it is not a fiber: make one with fiber.New or fiber.NewC")
 	ErrHolds       = errors.New("coroutines are suspended that only this goroutine can resume, because it is locked to its thread: let their bodies return first")
 	ErrForeignRoot = errors.New("it is the root fiber of another thread")
 	ErrMixed       = errors.New("goroutine fibers and hand-switched fibers cannot switch to one another: attach the root with the backend of its fibers")

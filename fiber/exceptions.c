@@ -3,7 +3,7 @@
  * The C++ runtime keeps for each thread which exceptions are being handled: `throw;`
  * and the end of a catch clause mean the latest. A fiber that switches inside a catch
  * clause must find its own when it comes back, so leave in switch.c exchanges the record
- * with the fibers. Where the record is, the C++ ABI lets everybody ask; a program
+ * with the fibers. The C++ ABI has a function that returns the record's address; a program
  * without C++ in it has none.
  */
 #define _GNU_SOURCE
@@ -14,11 +14,11 @@
 
 extern void *__cxa_get_globals(void) __attribute__((weak));
 
-/* The record of the calling thread, or NULL if the program has no C++ runtime so far. */
+/* Returns the record of the calling thread, or NULL if the program has no C++ runtime so far. */
 struct fiberlab_exceptions *fiberlab_thread_exceptions(void) {
     void *(*globals)(void) = __cxa_get_globals;
     if (!globals) {
-        /* Nobody links with it, but a library may have brought it. */
+        /* The program is not linked with it, but a library may have brought it. */
         void *found = dlsym(RTLD_DEFAULT, "__cxa_get_globals");
         memcpy(&globals, &found, sizeof globals);
     }

@@ -12,12 +12,12 @@ import (
 // Its methods may be called from any goroutine unless they say otherwise. The zero value
 // is Closed and cannot be switched to; those of New, NewC and Attach can. Such a Fiber
 // must be ended by Close or, if it is a root, by Detach; until then it keeps its
-// carrier.
+// runner.
 type Fiber struct {
 	name       string
 	backend    Backend
-	carrier    *carrier
-	generation uint64 // the carrier's while this fiber uses it, shifted
+	runner     *runner
+	generation uint64 // the runner's while this fiber uses it, shifted
 	body       func()
 	g          uintptr    // root: the goroutine that it is
 	lock       threadLock // hand-switched root: how that is tied to its thread
@@ -31,10 +31,10 @@ const (
 	Closed    State = iota // given back; nothing can be done with it
 	Ready                  // never entered
 	Running                // on a thread now
-	Suspended              // in mid-function, until somebody switches to it
+	Suspended              // in mid-function, until another fiber switches to it
 	Finished               // the body has returned; Close is due
 
-	moving // Suspended to all but this package: on the way from one seat to another
+	moving // Suspended to all but this package: on the way from one resume handle to another
 )
 
 var stateNames = [...]string{"Closed", "Ready", "Running", "Suspended", "Finished"}
@@ -48,8 +48,8 @@ func (s State) String() string {
 }
 
 // New makes a fiber that will run body when it is first switched to. The body
-// finds its own fiber by Current. It takes a carrier from the pool if one idles
-// there; otherwise the carrier gets its identity in the Go runtime at the first
+// finds its own fiber by Current. New takes a runner from the pool if one is idle
+// there; otherwise the runner gets its identity in the Go runtime at the first
 // switch, which then costs some 10 us.
 //
 // If the body panics, the program ends with the fiber's own stack, as it does for
@@ -68,22 +68,21 @@ func New(cfg Config, body func()) (*Fiber, error) {
 	if err != nil {
 		return nil, &Error{"new", cfg.Name, err}
 	}
-	c, err := carriers.take(k)
+	r, err := runners.take(k)
 	if err != nil {
 		return nil, &Error{"new", cfg.Name, err}
 	}
-	f := &Fiber{name: cfg.Name, backend: k.backend, carrier: c, body: body}
-	c.load(f, Ready)
+	f := &Fiber{name: cfg.Name, backend: k.backend, runner: r, body: body}
+	r.load(f, Ready)
 	return f, nil
 }
 
 // NewC makes a fiber that will call the C function fn, a void (*)(void *), with
-// arg when it is first switched to. fiberlab.h is the face that such a body has.
+// arg when it is first switched to. fiberlab.h is the interface for such a body.
 //
-// A C body that calls Go should be given MinGoStack at least. NewC returns the
-// errors of New. The Goroutine backend runs no C bodies: asked
-// for it, NewC returns ErrBackend. arg must not point to Go memory unless that is
-// pinned until the fiber is closed.
+// A C body that calls Go needs a stack of MinGoStack bytes or more. NewC returns the
+// errors of New, and ErrBackend on Goroutine, which runs no C bodies. arg must not point
+// to Go memory unless that is pinned until the fiber is closed.
 func NewC(cfg Config, fn, arg unsafe.Pointer) (*Fiber, error) {
 	if fn == nil {
 		return nil, &Error{"new", cfg.Name, ErrNoBody}
@@ -92,21 +91,21 @@ func NewC(cfg Config, fn, arg unsafe.Pointer) (*Fiber, error) {
 	if err != nil {
 		return nil, &Error{"new", cfg.Name, err}
 	}
-	c, err := carriers.take(k)
+	r, err := runners.take(k)
 	if err != nil {
 		return nil, &Error{"new", cfg.Name, err}
 	}
-	c.setBody(fn, arg)
-	f := &Fiber{name: cfg.Name, backend: k.backend, carrier: c}
-	c.load(f, Ready)
+	r.setBody(fn, arg)
+	f := &Fiber{name: cfg.Name, backend: k.backend, runner: r}
+	r.load(f, Ready)
 	return f, nil
 }
 
-// isRoot tells whether f is a goroutine that attached itself.
+// isRoot tells whether f was made by Attach.
 func (f *Fiber) isRoot() bool { return f.g != 0 }
 
-// SetValue hangs something of the caller's on the fiber, for Value to return. It is
-// not synchronized: set it before anybody else knows the fiber. It panics with an *Error
+// SetValue attaches a value of the caller's to the fiber, for Value to return. It is
+// not synchronized: set it before another goroutine knows the fiber. It panics with an *Error
 // that wraps ErrNotMade if f is nil.
 func (f *Fiber) SetValue(v any) {
 	if f == nil {
@@ -115,7 +114,7 @@ func (f *Fiber) SetValue(v any) {
 	f.value = v
 }
 
-// Value returns what SetValue was given last, or nil.
+// Value returns the value that SetValue was given last, or nil.
 func (f *Fiber) Value() any {
 	if f == nil {
 		return nil
@@ -123,7 +122,7 @@ func (f *Fiber) Value() any {
 	return f.value
 }
 
-// Name returns the name that the fiber was given.
+// Name returns the fiber's name.
 func (f *Fiber) Name() string {
 	if f == nil {
 		return ""
@@ -131,15 +130,15 @@ func (f *Fiber) Name() string {
 	return f.name
 }
 
-// SetName gives the root f a name in the place of the one that Attach has given it, for reports. It is not
-// synchronized: set it before anybody else knows the fiber. It does nothing to other fibers.
+// SetName replaces the name that Attach has given the root f, for reports. It is not
+// synchronized: set it before another goroutine knows the fiber. It does nothing to other fibers.
 func (f *Fiber) SetName(name string) {
 	if f == nil || !f.isRoot() || f.State() == Closed {
 		return
 	}
 	f.name = name
-	f.carrier.describe(f)
-	f.carrier.nameBlock(f)
+	f.runner.describe(f)
+	f.runner.nameBlock(f)
 }
 
 // Backend returns the backend that the fiber was made for.
@@ -152,10 +151,10 @@ func (f *Fiber) Backend() Backend {
 
 // State returns the fiber's state at some moment during the call.
 func (f *Fiber) State() State {
-	if f == nil || f.carrier == nil {
+	if f == nil || f.runner == nil {
 		return Closed
 	}
-	word := f.carrier.state.Load()
+	word := f.runner.state.Load()
 	if word&^stateMask != f.generation {
 		return Closed
 	}
@@ -166,31 +165,31 @@ func (f *Fiber) State() State {
 }
 
 // Close ends a fiber that was never entered or whose body has returned, and gives
-// its carrier back to the pool. For any other it returns ErrRunning, ErrSuspended,
+// its runner back to the pool. For any other it returns ErrRunning, ErrSuspended,
 // ErrClosed or ErrRoot and does nothing: the frames of a suspended function cannot
-// be thrown away, because what they hold would be lost. If the pool is full, Close
-// waits until the carrier's identity has been dropped.
+// be discarded, because what they hold would be lost. If the pool is full, Close
+// blocks until the runner's identity has been dropped.
 func (f *Fiber) Close() error {
-	c, err := f.leaveCarrier()
-	if err != nil || carriers.keep(c) {
+	r, err := f.leaveRunner()
+	if err != nil || runners.keep(r) {
 		return err
 	}
-	if err := retire([]*carrier{c}); err != nil {
+	if err := retire([]*runner{r}); err != nil {
 		return &Error{"close", f.name, err}
 	}
 	return nil
 }
 
-// CloseAll closes each of fibers as Close does, but waits only once for all whose
-// identities are dropped. It returns the errors of those that it could not close, joined.
+// CloseAll closes each of fibers as Close does, but blocks only once while identities
+// are dropped. It returns the joined errors of the fibers that it could not close.
 func CloseAll(fibers ...*Fiber) error {
 	var errs []error
-	var surplus []*carrier
+	var surplus []*runner
 	for _, f := range fibers {
-		if c, err := f.leaveCarrier(); err != nil {
+		if r, err := f.leaveRunner(); err != nil {
 			errs = append(errs, err)
-		} else if !carriers.keep(c) {
-			surplus = append(surplus, c)
+		} else if !runners.keep(r) {
+			surplus = append(surplus, r)
 		}
 	}
 	if len(surplus) > 0 {
@@ -201,14 +200,14 @@ func CloseAll(fibers ...*Fiber) error {
 	return errors.Join(errs...)
 }
 
-// leaveCarrier makes f Closed, if it may be, and returns its carrier, which is nobody's then.
-func (f *Fiber) leaveCarrier() (*carrier, error) {
-	if f == nil || f.carrier == nil {
+// leaveRunner makes f Closed, if it may be, and returns its runner, which no fiber uses then.
+func (f *Fiber) leaveRunner() (*runner, error) {
+	if f == nil || f.runner == nil {
 		return nil, &Error{"close", "", ErrNotMade}
 	}
-	c := f.carrier
+	r := f.runner
 	for {
-		word := c.state.Load()
+		word := r.state.Load()
 		if word&^stateMask != f.generation {
 			return nil, &Error{"close", f.name, ErrClosed}
 		}
@@ -223,9 +222,9 @@ func (f *Fiber) leaveCarrier() (*carrier, error) {
 		case Closed:
 			return nil, &Error{"close", f.name, ErrClosed}
 		}
-		if c.state.CompareAndSwap(word, f.generation|uint64(Closed)) {
-			c.unload()
-			return c, nil
+		if r.state.CompareAndSwap(word, f.generation|uint64(Closed)) {
+			r.fiber.Store(nil)
+			return r, nil
 		}
 	}
 }
@@ -233,19 +232,19 @@ func (f *Fiber) leaveCarrier() (*carrier, error) {
 // Handle returns the fiber's control block, a fiberlab_fiber * to C, or nil on the
 // Goroutine backend. It is good until the fiber is closed.
 func (f *Fiber) Handle() unsafe.Pointer {
-	if f == nil || f.carrier == nil {
+	if f == nil || f.runner == nil {
 		return nil
 	}
-	return unsafe.Pointer(f.carrier.block)
+	return unsafe.Pointer(f.runner.block)
 }
 
 // Stack returns the fiber's C stack, or nil for a root and on the Goroutine
-// backend. It must not be used after the fiber is closed, and not be put back. Its Clear
+// backend. The caller must not use it after the fiber is closed, nor put it back. Its Clear
 // works on a fiber that was never entered and on a finished C body, and returns ErrStackInUse
 // otherwise: after a Go body the goroutine that it ran on still has frames there.
 func (f *Fiber) Stack() *stack.Stack {
-	if f == nil || f.carrier == nil {
+	if f == nil || f.runner == nil {
 		return nil
 	}
-	return f.carrier.stack
+	return f.runner.stack
 }

@@ -1,9 +1,9 @@
-/* The face of fiberlab for C code that runs on fibers.
+/* The interface of fiberlab for C code that runs on fibers.
  *
  * A C body is a function void (*)(void *) handed to fiber.NewC. It runs on a
  * stack of its own and may switch away in mid-call, however deep its frames
- * are; the thread goes on with the fiber it switched to. It may call exported
- * Go functions: the first such call lends the fiber an identity of its own in
+ * are; the thread goes on with the fiber that it switched to. It may call exported
+ * Go functions: the first such call lends the fiber an identity in
  * the Go runtime, which it gives back when it ends.
  *
  * Such a Go function must not call runtime.Goexit, which the Go runtime treats as
@@ -38,17 +38,17 @@ enum fiberlab_error {
     FIBERLAB_NO_MEMORY,    /* the target's context could not be allocated */
 };
 
-/* The fiber that runs on the calling thread, or NULL when the thread has none.
+/* Returns the fiber that runs on the calling thread, or NULL when the thread has none.
  * Costs a thread-local load; never blocks. */
 fiberlab_fiber *fiberlab_current(void);
 
-/* Suspends the calling fiber and runs to. Returns FIBERLAB_OK when somebody
+/* Suspends the calling fiber and runs to. Returns FIBERLAB_OK when a fiber
  * switches back, possibly on another thread: do not keep the address of a
  * thread-local variable (errno is one) over this call. Returns another
  * fiberlab_error at once, with nothing changed, when to cannot be run. */
 int fiberlab_switch(fiberlab_fiber *to);
 
-/* One line of English for a fiberlab_error. */
+/* Returns a line of English for a fiberlab_error. */
 const char *fiberlab_error_text(int error);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
 
 #include "core.h"
 
-/* Puts the calling fiber's control words to the ABI's defaults. Looks first: the
- * load is dear, and hardly ever needed. */
+/* Sets the calling fiber's control words to the ABI's defaults. Compares first: the
+ * load is slow, and hardly ever needed. */
 void fiberlab_default_fp(void) {
 #if defined(__x86_64__)
     uint32_t mxcsr;

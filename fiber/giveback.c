@@ -1,14 +1,14 @@
-/* What a dropped identity gives back.
+/* Giving back the memory of a dropped identity.
  *
- * The runtime keeps every M that it has ever lent, to lend it again, with two stacks of
- * Go's: that of its goroutine, as large as it has grown, and one for signals, 32 KB, which
- * a fiber never uses, since its thread has one. What has been written on them stays in
- * memory. The Go frames of a fiber that ends are gone, so nothing on either is of use to
- * anybody: the pages are given back to the system, and come back as zeroes when they are
+ * The runtime keeps every M that it has ever lent, to lend it again, with two Go stacks:
+ * that of its goroutine, as large as it has grown, and one for signals, 32 KB, which
+ * a fiber never uses, since its thread has one. Pages that were written stay in
+ * memory. The Go frames of a fiber that ends are gone, so both stacks are free:
+ * their pages are given back to the system, and come back as zeroes when they are
  * next written. The addresses stay the runtime's.
  *
  * While an M is lent on a thread that has an alternate signal stack, it keeps the bounds
- * of its own one aside. They are found by their distance.
+ * of its own signal stack in two neighbouring words. They are found by their distance.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -18,8 +18,8 @@
 
 enum { SEARCHED = 64, SIGNAL_STACK = 32 << 10, PAGE = 4 << 10 };
 
-/* The words of m that hold the bounds of its own signal stack, or NULL if it is not certain: of all
- * neighbours one pair must be that far apart, and the same in each M. */
+/* Returns the words of m that hold the bounds of its own signal stack, or NULL if that is
+ * uncertain: exactly one pair of neighbours must be that far apart, and the same pair in each M. */
 static const uintptr_t *signal_stack(const uintptr_t *m) {
     static int known; /* 1 + the index of the first word */
     int found = 0;

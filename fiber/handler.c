@@ -5,7 +5,7 @@
 
 #include "core.h"
 
-/* Puts handler before the one that Go has for sig, and keeps Go's in go. Call it once
+/* Puts handler before Go's handler for sig, and stores Go's in go. Call it once
  * for each signal. Returns 0, or an errno. */
 int fiberlab_watch(int sig, void (*handler)(int, siginfo_t *, void *), struct sigaction *go) {
     if (sigaction(sig, NULL, go) != 0)
@@ -18,7 +18,7 @@ int fiberlab_watch(int sig, void (*handler)(int, siginfo_t *, void *), struct si
     return sigaction(sig, &ours, NULL) == 0 ? 0 : errno;
 }
 
-/* Goes on as the signal would have without us. */
+/* Does what the signal would have done without the handler above. */
 void fiberlab_pass_on(const struct sigaction *go, int sig, siginfo_t *info, void *context) {
     if (go->sa_flags & SA_SIGINFO)
         go->sa_sigaction(sig, info, context);

@@ -1,5 +1,5 @@
-/* The report on a C stack that ran into its guard page, and on faults in C bodies of
- * which Go would not say a word. */
+/* The reports on a C stack that ran into its guard page, and on faults in C bodies that
+ * Go would not report. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <ucontext.h>
@@ -75,17 +75,17 @@ static uintptr_t interrupted_sp(const ucontext_t *uc) {
 #endif
 }
 
-/* Whether f, a C body's fiber, was in C. Go functions that it calls run on a stack of
- * Go's, and a fault in one is a panic. C functions that those call in turn run on f's stack
+/* Whether f, a C body's fiber, was in C. Go functions that it calls run on a Go
+ * stack, and a fault in one is a panic. C functions that those call in turn run on f's stack
  * again, and cannot be told from the body. */
 static int in_c(const fiberlab_fiber *f, uintptr_t sp) {
     return f->body && sp >= f->stack_lo && sp < f->stack_hi;
 }
 
 /* A root's stack is the thread's. The g that the slot of a thread holds while C runs
- * begins with that stack's bounds; the runtime has estimated the lower one. But what lies
- * between the stack pointer and the upper one can fault only if the stack has run out. So can what
- * code may use below the stack pointer. */
+ * begins with that stack's bounds; the runtime has estimated the lower one. Memory
+ * between the stack pointer and the upper one can fault only if the stack has run out. The same
+ * holds for the bytes that code may use below the stack pointer. */
 enum {
     ESTIMATE = 256 << 10,
 #ifdef __x86_64__
@@ -114,13 +114,13 @@ static const fiberlab_fiber *culprit(const struct fiberlab_thread *thread, uintp
     return departed && !departed->root && in_guard(departed, address) ? departed : thread->current;
 }
 
-/* Whether the signal is the work of the code that it interrupts, not sent by another process. */
+/* Whether the code that the signal interrupts has caused it, not another process. */
 static int is_own(const siginfo_t *info) {
     return info->si_code > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
 }
 
-/* Reports what Go would not, or not understand. Tells whether Go would then die without a word,
- * because the signal has met a C body that is not in Go, be it for the first time or again. */
+/* Reports a fault that Go would not report, or misreport. Returns whether Go would then die in
+ * silence, because the signal has interrupted a C body outside of Go code. */
 static int report(const fiberlab_fiber *f, int fault, const siginfo_t *info, const void *context) {
     uintptr_t address = (uintptr_t)info->si_addr, sp = interrupted_sp(context), size;
     int segv = faults[fault].sig == SIGSEGV && is_own(info);
@@ -148,7 +148,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     const fiberlab_fiber *f = culprit(thread, (uintptr_t)info->si_addr);
     uintptr_t g = *fiberlab_slot();
-    /* For as long as Go reports, the fiber has the identity of the thread itself. */
+    /* While Go reports, the fiber has the root's identity. */
     if (f && report(f, fault, info, context))
         *fiberlab_slot() = thread->root->g;
     errno = saved;

@@ -13,89 +13,89 @@ import (
 	"fiberlab/stack"
 )
 
-// DefaultMaxIdle is how many carriers of one kind, which is a backend, a size of stack and Go
-// bodies or C bodies, idle in the pool at most, until Prewarm raises the bound.
+// DefaultMaxIdle is how many runners of one kind the pool keeps at most, until Prewarm raises the
+// limit. A kind is a backend, the options of the C stack, and whether bodies are Go or C.
 const DefaultMaxIdle = 1024
 
-// carriers is the process's pool of carriers. Idle ones are handed
-// out last in, first out: what ran last is warmest.
-var carriers pool
+// runners is the process's pool of runners. Idle ones are handed
+// out last in, first out: the one that ran last is most likely cached.
+var runners pool
 
 type pool struct {
 	mu     sync.Mutex
-	idle   map[kind]*idlers
+	idle   map[kind]*idleRunners
 	idling int         // of all kinds
-	full   atomic.Bool // of coroutines, as many idle as may
+	full   atomic.Bool // no more coroutines are kept
 	stacks map[stack.Options]*stack.Pool
 
 	inUse, identities, stranded, roots atomic.Int64
 }
 
-// idlers are the idle carriers of one kind.
-type idlers struct {
-	carriers []*carrier
-	most     int
+// idleRunners are the idle runners of one kind.
+type idleRunners struct {
+	runners []*runner
+	most    int
 }
 
-// of returns the idlers of kind k. The caller holds mu.
-func (p *pool) of(k kind) *idlers {
+// of returns the idleRunners of kind k. The caller holds mu.
+func (p *pool) of(k kind) *idleRunners {
 	idle := p.idle[k]
 	if idle == nil {
-		idle = &idlers{most: DefaultMaxIdle}
+		idle = &idleRunners{most: DefaultMaxIdle}
 		if p.idle == nil {
-			p.idle = make(map[kind]*idlers)
+			p.idle = make(map[kind]*idleRunners)
 		}
 		p.idle[k] = idle
 	}
 	return idle
 }
 
-// take returns a carrier of kind k that is at rest: an idle one, or a new one.
-func (p *pool) take(k kind) (*carrier, error) {
-	c := p.pop(k)
-	if c == nil {
+// take returns a runner of kind k on which nothing runs: an idle one, or a new one.
+func (p *pool) take(k kind) (*runner, error) {
+	r := p.pop(k)
+	if r == nil {
 		var err error
-		if c, err = p.make(k); err != nil {
+		if r, err = p.make(k); err != nil {
 			return nil, err
 		}
 	} else if k.body == cBody {
-		if err := c.aim(); err != nil {
-			return nil, errors.Join(err, c.scrap())
+		if err := r.aim(); err != nil {
+			return nil, errors.Join(err, r.free())
 		}
 	}
 	p.inUse.Add(1)
-	return c, nil
+	return r, nil
 }
 
-// pop returns an idle carrier of kind k, or nil.
-func (p *pool) pop(k kind) *carrier {
+// pop returns an idle runner of kind k, or nil.
+func (p *pool) pop(k kind) *runner {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	idle := p.idle[k]
-	if idle == nil || len(idle.carriers) == 0 {
+	if idle == nil || len(idle.runners) == 0 {
 		return nil
 	}
-	last := len(idle.carriers) - 1
-	c := idle.carriers[last]
-	idle.carriers = idle.carriers[:last]
+	last := len(idle.runners) - 1
+	r := idle.runners[last]
+	idle.runners = idle.runners[:last]
 	p.count(k, -1)
-	return c
+	return r
 }
 
-// count notes that n more carriers of kind k idle. The caller holds mu.
+// count records that n more runners of kind k are idle. The caller holds mu.
 func (p *pool) count(k kind, n int) {
 	p.idling += n
 	if k.backend != Goroutine {
 		return
 	}
 	idle := p.of(k)
-	if full := len(idle.carriers) >= idle.most; full != p.full.Load() {
+	if full := len(idle.runners) >= idle.most; full != p.full.Load() {
 		p.full.Store(full)
 	}
 }
 
-// make returns a new carrier of kind k, without an identity yet.
-func (p *pool) make(k kind) (*carrier, error) {
+// make returns a new runner of kind k, without an identity yet.
+func (p *pool) make(k kind) (*runner, error) {
 	if !k.backend.handSwitched() {
 		return newCoroutine(k), nil
 	}
@@ -103,32 +103,32 @@ func (p *pool) make(k kind) (*carrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := newBlock(k)
+	r, err := newBlock(k)
 	if err != nil {
 		return nil, errors.Join(err, stacks.Put(s))
 	}
-	c.stack, c.stacks = s, stacks
-	s.AskBeforeClear(c.whileVacant)
-	b := c.block
+	r.stack, r.stacks = s, stacks
+	s.AskBeforeClear(r.whileUnused)
+	b := r.block
 	lo, hi := s.Guard()
 	b.stack_lo, b.stack_hi = C.uintptr_t(s.Lo()), C.uintptr_t(s.Hi())
 	b.guard_lo, b.guard_hi = C.uintptr_t(lo), C.uintptr_t(hi)
 	if k.body == goBody {
-		c.setBody(nil, nil)
+		r.setBody(nil, nil)
 	}
-	if err := c.aim(); err != nil {
-		return nil, errors.Join(err, c.scrap())
+	if err := r.aim(); err != nil {
+		return nil, errors.Join(err, r.free())
 	}
-	return c, nil
+	return r, nil
 }
 
-// aim points c's context at its beginning.
-func (c *carrier) aim() error {
+// aim points r's context at its beginning.
+func (r *runner) aim() error {
 	mechanism := C.int(C.FIBERLAB_BY_ASM)
-	if c.kind.backend == Ucontext {
+	if r.kind.backend == Ucontext {
 		mechanism = C.FIBERLAB_BY_UCONTEXT
 	}
-	return switchErrors[C.fiberlab_block_aim(c.block, mechanism, C.uintptr_t(c.stack.Lo()), C.uintptr_t(c.stack.Top()))]
+	return switchErrors[C.fiberlab_block_aim(r.block, mechanism, C.uintptr_t(r.stack.Lo()), C.uintptr_t(r.stack.Top()))]
 }
 
 // getStack returns a stack with those options, and the pool it belongs to.
@@ -140,7 +140,7 @@ func (p *pool) getStack(o stack.Options) (*stack.Stack, *stack.Pool, error) {
 		}
 		s, err := stacks.Get()
 		if errors.Is(err, stack.ErrClosed) {
-			continue // by Drain, meanwhile
+			continue // Drain has closed it meanwhile
 		}
 		return s, stacks, err
 	}
@@ -163,36 +163,35 @@ func (p *pool) stackPool(o stack.Options) (*stack.Pool, error) {
 	return s, nil
 }
 
-// keep takes back a carrier whose fiber is closed, and tells whether that is all that is to be
-// done. It is not if the carrier can be ended, and the pool has no room for its kind:
-// the caller must retire it then, which blocks.
-func (p *pool) keep(c *carrier) bool {
+// keep takes back a runner whose fiber is closed. It returns false if the pool has no room for its
+// kind and the runner can be ended: the caller must retire it then, which blocks.
+func (p *pool) keep(r *runner) bool {
 	p.inUse.Add(-1)
-	if c.kind.stack.ClearOnPut {
-		c.stack.Zero(c.vacantBelow())
+	if r.kind.stack.ClearOnPut {
+		r.stack.Zero(r.unusedBelow())
 	}
-	if c.co != nil && c.co.in == nil {
+	if r.co != nil && r.co.in == nil {
 		return true // it has ended, or never begun
 	}
-	goexits := c.goexits.Load()
-	if goexits >= mostGoexits {
+	goexits := r.goexits.Load()
+	if goexits >= maxGoexits {
 		return true // neither can it be ended nor serve much longer
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	idle := p.of(c.kind)
-	if len(idle.carriers) >= idle.most && goexits == 0 {
+	idle := p.of(r.kind)
+	if len(idle.runners) >= idle.most && goexits == 0 {
 		return false
 	}
-	idle.carriers = append(idle.carriers, c)
-	p.count(c.kind, 1)
+	idle.runners = append(idle.runners, r)
+	p.count(r.kind, 1)
 	return true
 }
 
-// scrap gives back the stack and the control block of c, which is at rest and has
+// free gives back the stack and the control block of r, on which nothing runs and which has
 // no identity.
-func (c *carrier) scrap() error {
-	err := c.stacks.Put(c.stack)
-	freeBlock(c)
+func (r *runner) free() error {
+	err := r.stacks.Put(r.stack)
+	freeBlock(r)
 	return err
 }

@@ -1,14 +1,14 @@
-/* Keeping the runtime able to interrupt fibers.
+/* Keeping fibers interruptible by the runtime.
  *
- * To interrupt a goroutine that does not come to rest by itself, the runtime marks
+ * To interrupt a goroutine that does not stop by itself, the runtime marks
  * its M and sends SIGURG to the M's thread. The handler counts the request as met and
  * clears the mark of the M that it finds running there; until then no further signal
  * is sent to this M. Three things go wrong, and then a loop without calls holds up the
  * collector for as long as it runs:
  *
  * The fiber has left its thread before the signal comes, so that another M's mark is
- * cleared and its own stays for good. Hence whoever comes back to a thread after any
- * such signal does for its own M what the handler would have done.
+ * cleared and its own stays for good. Hence a fiber that comes back to a thread after any
+ * such signal does for its M what the handler would have done.
  *
  * The signal meets an M that was lent to C and is back in C, where the runtime's handler
  * ignores it, or one that was just dropped. Its mark outlives even the lending. Hence the
@@ -19,8 +19,8 @@
  * the signal goes astray. Hence the thread's number in the M is put right.
  *
  * Where in the M the words are is found as the g slot is, on two threads: the number by
- * its value, the count and the mark by what the handler does to them. Without the first,
- * fibers that have moved cannot be interrupted; without the others, whoever comes back
+ * its value, the count and the mark by what the handler does to them. Without the number,
+ * fibers that have moved cannot be interrupted; without the others, a fiber that comes back
  * sends itself one more signal, and C bodies stay exposed. All else works.
  */
 #define _GNU_SOURCE
@@ -28,7 +28,7 @@
 
 #include "core.h"
 
-/* Signals that have arrived, on any thread, but those that clear_mark sends. */
+/* Counts the signals that have arrived, on any thread, except those that clear_mark sends. */
 uint32_t fiberlab_preemptions;
 
 static struct sigaction go_action;
@@ -38,7 +38,7 @@ static int tid_word = -1;   /* of 64 bits */
 static int count_word = -1; /* of 32 bits, as the next */
 static int mark_word = -1;
 
-/* What the runtime's handler does for an M with a mark. */
+/* Does for an M with a mark what the runtime's handler does. */
 static void acknowledge(uintptr_t m) {
     uint32_t *words = (uint32_t *)m;
     if (mark_word < 0 || !m || !__atomic_load_n(words + mark_word, __ATOMIC_RELAXED))
@@ -47,7 +47,7 @@ static void acknowledge(uintptr_t m) {
     __atomic_store_n(words + mark_word, 0, __ATOMIC_SEQ_CST);
 }
 
-/* Where m counts the requests that have been met, or NULL if that is not known. */
+/* Returns the word in which m counts the requests that were met, or NULL if unknown. */
 const uint32_t *fiberlab_requests_met(uintptr_t m) {
     return mark_word >= 0 && m ? (const uint32_t *)m + count_word : NULL;
 }
@@ -66,7 +66,7 @@ int fiberlab_watch_preemption(void) {
     return fiberlab_watch(SIGURG, on_preemption, &go_action);
 }
 
-/* Clears the mark of the M that the calling fiber runs on, or makes the runtime do so. */
+/* Clears the mark of the M that the calling fiber runs on, or has the runtime do so. */
 static void clear_mark(fiberlab_fiber *f) {
     uintptr_t m = fiberlab_m();
     f->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED);
@@ -81,8 +81,8 @@ static void clear_mark(fiberlab_fiber *f) {
 /* How many words of an M are searched; it has more of both. */
 enum { SEARCHED = 32, SEARCHED_32 = 320, SIGNALS = 3 };
 
-/* The count is the one word that grows by 1 with each signal. A signal of the runtime's own
- * may come in between; then it is not found, and the caller tries again. */
+/* The count is the one word that grows by 1 with each signal. If the runtime sends a signal
+ * in between, the word is not found, and the caller tries again. */
 static int find_count(volatile uint32_t *words) {
     static uint32_t then[SEARCHED_32]; /* too much for the stack; this runs once */
     for (int i = 0; i < SEARCHED_32; i++)
@@ -108,7 +108,7 @@ static int is_mark(uint32_t *word) {
     return !__atomic_compare_exchange_n(word, &one, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* The two stand side by side. */
+/* Finds the count and the mark, which are neighbours. */
 static void find_mark(uintptr_t m) {
     uint32_t *words = (uint32_t *)m;
     int count = -1;
@@ -146,8 +146,8 @@ int fiberlab_verify_tid(uintptr_t m) {
     return tid_word >= 0;
 }
 
-/* Called on the way into Go by a thread that has just been lent m, for a fiber or for C
- * itself: f is NULL then. m may still have a mark from its last owner. */
+/* Called on the way into Go by a thread that has just been lent m, for the fiber f or, if that is
+ * NULL, for plain C. m may still have a mark from its last owner. */
 void fiberlab_lending(fiberlab_fiber *f, uintptr_t m) {
     acknowledge(m);
     if (f) {

@@ -18,8 +18,8 @@ import (
 	"fiberlab/stack"
 )
 
-// The names of what is tried out before the first fiber is made: by findWords the slot and
-// the P, by tryLife the others.
+// The names of the probes that run before the first fiber is made: findWords tries the slot and
+// the P, tryLife the others.
 const (
 	probeSlot      = "the g slot"
 	probeP         = "the remembered P"
@@ -28,29 +28,29 @@ const (
 	probeInterrupt = "interruption"
 )
 
-// planted is the name of a probe that shall fail; for the tests.
+// planted is the name of a probe that is made to fail; for the tests.
 var planted string
 
-// tryLife leads one fiber through all that fibers ask of the runtime: it is lent an M, leaves
+// tryLife leads one fiber through everything that fibers demand of the runtime: it is lent an M, leaves
 // it, comes back to it on another thread, runs there without a call until it is interrupted,
 // drops the M and is lent it again.
 func tryLife() error {
-	var own pool // so that nothing of it is in the pool of all
-	c, err := own.make(kind{backend: Asm, body: goBody, stack: stack.Options{GuardPages: 1}})
+	var own pool // so that nothing of it gets into the process's pool
+	r, err := own.make(kind{backend: Asm, body: goBody, stack: stack.Options{GuardPages: 1}})
 	if err != nil {
 		return err
 	}
-	life := &life{c: c}
-	err = onRootBy(attachThread, Asm, func(first *Fiber) error {
+	life := &life{r: r}
+	err = onRoot(attachThread, Asm, func(first *Fiber) error {
 		if err := life.begin(first); err != nil {
 			return err
 		}
-		return onRootBy(attachThread, Asm, func(second *Fiber) error { return life.end(second) })
+		return onRoot(attachThread, Asm, func(second *Fiber) error { return life.end(second) })
 	})
 	if err != nil {
-		return err // with the fiber where it failed: its frames cannot be thrown away
+		return err // with the fiber where it failed: its frames cannot be discarded
 	}
-	err = c.scrap()
+	err = r.free()
 	for _, stacks := range own.stacks {
 		err = errors.Join(err, stacks.Close())
 	}
@@ -59,22 +59,22 @@ func tryLife() error {
 
 // life is the fiber that tryLife makes, and what it finds out.
 type life struct {
-	c           *carrier
-	lent, again party
+	r           *runner
+	lent, again caller
 	interrupted bool
 }
 
-// party is whom the runtime takes the caller for.
-type party struct{ g, m uintptr }
+// caller is what the runtime takes the caller for.
+type caller struct{ g, m uintptr }
 
-func whoami() party { return party{identity.G(), identity.M()} }
+func whoami() caller { return caller{identity.G(), identity.M()} }
 
 func failed(probe, why string) error { return fmt.Errorf("%s: %s", probe, why) }
 
-// enter loads the carrier with a fiber and switches to it.
+// enter loads the runner with a fiber and switches to it.
 func (l *life) enter(root *Fiber, body func()) (*Fiber, error) {
-	f := &Fiber{name: "probe", backend: Asm, carrier: l.c, body: body}
-	l.c.load(f, Ready)
+	f := &Fiber{name: "probe", backend: Asm, runner: l.r, body: body}
+	l.r.load(f, Ready)
 	return f, root.SwitchTo(f)
 }
 
@@ -101,7 +101,7 @@ func (l *life) begin(root *Fiber) error {
 		return failed(probeLending, "a fiber's first call into Go came to its caller's goroutine or M")
 	case C.fiberlab_stack_bound_answers == answers:
 		return failed(probeLending, "the runtime did not ask for the bounds of the fiber's stack")
-	case l.c.block.g == 0:
+	case l.r.block.g == 0:
 		return failed(probeLending, "the g slot was empty after the fiber's first call into Go")
 	case !knowsThread:
 		return failed(probeInterrupt, "the number of its thread was not found in an M")
@@ -111,7 +111,7 @@ func (l *life) begin(root *Fiber) error {
 
 // end runs the second half, on another thread than the first, and then a second fiber.
 func (l *life) end(root *Fiber) error {
-	if err := root.SwitchTo(l.c.fiber.Load()); err != nil {
+	if err := root.SwitchTo(l.r.fiber.Load()); err != nil {
 		return failed(probeLending, err.Error())
 	}
 	if l.again != l.lent {
@@ -126,13 +126,13 @@ func (l *life) end(root *Fiber) error {
 		if _, err := l.enter(root, nil); err != nil {
 			return failed(probeDropping, err.Error())
 		}
-		if l.c.block.g != 0 {
+		if l.r.block.g != 0 {
 			return failed(probeDropping, "the g slot was not empty afterwards")
 		}
-		if err := l.c.aim(); err != nil {
+		if err := l.r.aim(); err != nil {
 			return err
 		}
-		l.c.entered.Store(false)
+		l.r.entered.Store(false)
 		if _, err := l.enter(root, func() { l.again = whoami() }); err != nil {
 			return failed(probeDropping, err.Error())
 		}

@@ -1,17 +1,17 @@
 /* Handing the right to run Go code from the fiber that leaves to the one that comes.
  *
- * That right is called a P. A goroutine in C leaves its P behind, within its reach
- * and everybody else's. When it comes back it tries the one that its M remembers
+ * That right is called a P. A goroutine in C leaves its P behind, where it and others can
+ * take it. When it comes back it tries the one that its M remembers
  * (m.oldp), which it had before. If that is taken it looks for an idle one, and if
- * there is none it waits until the runtime's monitor takes one from somebody who has
+ * there is none it waits until the runtime's monitor takes one from a goroutine that has
  * been in C for too long: 20 us at best, 10 ms at worst.
  *
  * What a fiber's M remembers may be out of date, since the fibers of a thread leave
  * one after the other, some of them on other threads; and a fresh M remembers
  * nothing. So the P with which the last fiber of a thread has left is written into
- * the M of the next. The word is a hint: the runtime takes the P only if somebody in C
+ * the M of the next. The word is a hint: the runtime takes the P only if a goroutine in C
  * has left it, and a wrong hint costs time, nothing else. It is written while the M
- * does not run, by the one who has claimed its fiber.
+ * does not run, by the thread that has claimed its fiber.
  *
  * Where an M keeps the word is found by its value, on two threads. If it is not
  * found, nothing is written: all works, but some fibers wait for the monitor.
@@ -41,7 +41,7 @@ static int search_g(uintptr_t m, int *at) {
 }
 
 /* A word that was empty while the goroutine ran Go, and holds now what another
- * word held then: the P. Small numbers are no addresses. */
+ * word held then: the P. Small numbers are not addresses. */
 static int search_m(const uintptr_t *now, const uintptr_t *then, int *at) {
     int hits = 0;
     for (int i = 0; i < SEARCHED_M; i++) {
@@ -58,10 +58,10 @@ static int search_m(const uintptr_t *now, const uintptr_t *then, int *at) {
     return hits;
 }
 
-/* Called from Go by a goroutine that is locked to its thread. m is its M, and then is
- * what that held a moment ago, while Go ran. Returns whether both words were found, each
- * once. The goroutine may have got another P in between: then m.oldp is not found, and the
- * caller should try again. */
+/* Called from Go by a goroutine that is locked to its thread. m is its M, and then holds the M's
+ * words as they were a moment ago, while Go ran. Returns whether both words were found, each once.
+ * The goroutine may have got another P in between: then m.oldp is not found, and the caller should
+ * try again. */
 int fiberlab_find_p(uintptr_t m, const uintptr_t then[SEARCHED_M]) {
     int in_m = -1, in_g = -1;
     if (search_m((const uintptr_t *)m, then, &in_m) != 1 || search_g(m, &in_g) != 1)
@@ -78,18 +78,18 @@ int fiberlab_verify_p(uintptr_t m, const uintptr_t then[SEARCHED_M]) {
            search_g(m, &in_g) == 1 && in_g == m_word;
 }
 
-/* Lets fiberlab_p know the word from now on, if use is not 0. */
+/* Has fiberlab_p and fiberlab_m answer from now on, if use is not 0. */
 void fiberlab_use_p(int use) {
     used = use;
 }
 
-/* The M that the calling thread runs on, or 0 if it has none or that is not known. Signal
+/* Returns the M that the calling thread runs on, or 0 if it has none or that is not known. Signal
  * handlers may call it. */
 uintptr_t fiberlab_m(void) {
     return used && current_g() ? current_g()[m_word] : 0;
 }
 
-/* The word in which that M remembers its P, or NULL if it is not known. */
+/* Returns the word in which that M remembers its P, or NULL if it is not known. */
 uintptr_t *fiberlab_p(void) {
     uintptr_t m = fiberlab_m();
     return m ? (uintptr_t *)m + p_word : NULL;

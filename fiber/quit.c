@@ -6,7 +6,7 @@
  * none that takes it, since each blocks it while it reports, and after 10 s the runtime gives
  * up and ends the program.
  *
- * So the last thread does not block it. When that one gets it a second time all have
+ * So the last thread does not block it. When that thread gets it a second time all have
  * reported, and the program ends at once, as it would have.
  */
 #define _GNU_SOURCE
@@ -20,12 +20,12 @@
 
 static struct sigaction go_action;
 
-/* Threads that are in Go's handler of a signal that may end the program. */
+/* Counts the threads that are in Go's handler of a signal that may end the program. */
 static uint32_t reporting;
 
 static __thread volatile sig_atomic_t last __attribute__((tls_model("initial-exec")));
 
-/* How many threads the process has; 0 if it cannot be told. */
+/* Returns the number of threads of the process, or 0 if unknown. */
 static uint32_t threads(void) {
     struct stat task; /* one link for each, and two as any directory */
     return stat("/proc/self/task", &task) == 0 ? (uint32_t)task.st_nlink - 2 : 0;

@@ -11,69 +11,69 @@ import (
 	"unsafe"
 )
 
-// registry numbers the control blocks, so that C and assembly can name a carrier
+// registry numbers the control blocks, so that C and assembly can name a runner
 // without holding a Go pointer. Numbers begin at 1; 0 stands for none.
 //
-// A block's memory is never freed: a Fiber that was closed long ago may still be
-// asked to switch, and must find a generation that is not its own. Blocks are
+// A block's memory is never freed: a switch to a Fiber that was closed long ago
+// must find a generation that is not the Fiber's. Blocks are
 // reused instead, so there are as many as there were fibers at once.
 var registry blocks
 
 const chunkSize = 1024
 
 type blocks struct {
-	chunks atomic.Pointer[[]*[chunkSize]atomic.Pointer[carrier]]
+	chunks atomic.Pointer[[]*[chunkSize]atomic.Pointer[runner]]
 
 	mu    sync.Mutex
 	count uintptr
-	free  []*C.struct_fiberlab_fiber // at rest and Closed
+	free  []*C.struct_fiberlab_fiber // Closed
 }
 
-// at returns the carrier of the block with that index, which must exist. Lock-free.
-func (r *blocks) at(index uintptr) *carrier {
-	return (*r.chunks.Load())[index/chunkSize][index%chunkSize].Load()
+// at returns the runner of the block with that index, which must exist. Lock-free.
+func (all *blocks) at(index uintptr) *runner {
+	return (*all.chunks.Load())[index/chunkSize][index%chunkSize].Load()
 }
 
-// newBlock returns a carrier of kind k that has a control block and nothing else.
-func newBlock(k kind) (*carrier, error) {
-	r := &registry
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// newBlock returns a runner of kind k that has a control block and nothing else.
+func newBlock(k kind) (*runner, error) {
+	all := &registry
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	var block *C.struct_fiberlab_fiber
-	if n := len(r.free); n > 0 {
-		block = r.free[n-1]
-		r.free = r.free[:n-1]
+	if n := len(all.free); n > 0 {
+		block = all.free[n-1]
+		all.free = all.free[:n-1]
 	} else {
-		block = C.fiberlab_block_new(C.uint32_t(r.count + 1))
+		block = C.fiberlab_block_new(C.uint32_t(all.count + 1))
 		if block == nil {
 			return nil, ErrNoMemory
 		}
-		r.count++
+		all.count++
 	}
-	c := &carrier{kind: k, block: block, state: (*atomic.Uint64)(unsafe.Pointer(&block.state))}
-	r.set(uintptr(block.index), c)
-	return c, nil
+	r := &runner{kind: k, block: block, state: (*atomic.Uint64)(unsafe.Pointer(&block.state))}
+	all.set(uintptr(block.index), r)
+	return r, nil
 }
 
-// set makes c the carrier of that index. The caller holds mu.
-func (r *blocks) set(index uintptr, c *carrier) {
-	var chunks []*[chunkSize]atomic.Pointer[carrier]
-	if p := r.chunks.Load(); p != nil {
+// set makes r the runner of that index. The caller holds mu.
+func (all *blocks) set(index uintptr, r *runner) {
+	var chunks []*[chunkSize]atomic.Pointer[runner]
+	if p := all.chunks.Load(); p != nil {
 		chunks = *p
 	}
 	if index/chunkSize >= uintptr(len(chunks)) {
-		grown := append(chunks[:len(chunks):len(chunks)], new([chunkSize]atomic.Pointer[carrier]))
-		r.chunks.Store(&grown)
+		grown := append(chunks[:len(chunks):len(chunks)], new([chunkSize]atomic.Pointer[runner]))
+		all.chunks.Store(&grown)
 		chunks = grown
 	}
-	chunks[index/chunkSize][index%chunkSize].Store(c)
+	chunks[index/chunkSize][index%chunkSize].Store(r)
 }
 
-// freeBlock takes back the control block of c, which is at rest and Closed.
-func freeBlock(c *carrier) {
-	C.fiberlab_block_free(c.block)
-	r := &registry
-	r.mu.Lock()
-	r.free = append(r.free, c.block)
-	r.mu.Unlock()
+// freeBlock takes back the control block of r, which is Closed and on which nothing runs.
+func freeBlock(r *runner) {
+	C.fiberlab_block_free(r.block)
+	all := &registry
+	all.mu.Lock()
+	all.free = append(all.free, r.block)
+	all.mu.Unlock()
 }

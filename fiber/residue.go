@@ -9,17 +9,17 @@ import (
 )
 
 // Residue is what a function can leave on its goroutine for the function that runs there next:
-// the labels of the profiler (pprof.SetGoroutineLabels) and debug.SetPanicOnFault. A goroutine of
-// its own would take both with it; a fiber's serves one function after the other.
+// the labels of the profiler (pprof.SetGoroutineLabels) and debug.SetPanicOnFault. A goroutine that runs one
+// function takes both with it when it ends; a fiber's goroutine runs one function after the other.
 //
-// The runtime keeps each in a field of the g. Where these are is found by what they hold, so
-// that Clear costs two loads if nothing was left. If they are not found, it costs two calls.
+// The runtime keeps each in a field of the g. Their offsets are found by their values, so
+// Clear costs two loads if nothing was left. If they are not found, it costs two calls.
 type Residue struct {
 	labels *unsafe.Pointer
 	fault  *bool
 }
 
-// ResidueHere returns that of the calling goroutine. Only this goroutine may use it.
+// ResidueHere returns the residue of the calling goroutine. Only this goroutine may use it, on whatever thread.
 func ResidueHere() Residue {
 	at := residueOffsets()
 	if !at.known {
@@ -29,14 +29,14 @@ func ResidueHere() Residue {
 	return Residue{(*unsafe.Pointer)(unsafe.Add(g, at.labels)), (*bool)(unsafe.Add(g, at.fault))}
 }
 
-// Clear takes it away: the goroutine is without labels, and a fault ends the program.
+// Clear removes it: afterwards the goroutine has no labels, and a fault ends the program.
 func (r *Residue) Clear() {
 	if r.labels == nil || *r.labels != nil || *r.fault {
 		clearResidue()
 	}
 }
 
-// clearResidue is Clear for the calling goroutine, wherever the runtime keeps it.
+// clearResidue is Clear for the calling goroutine, by the runtime's own functions.
 func clearResidue() {
 	if identity.ProfLabels() != nil {
 		identity.SetProfLabels(nil)
@@ -44,13 +44,13 @@ func clearResidue() {
 	debug.SetPanicOnFault(false)
 }
 
-// offsets are where a g has its residue, in bytes.
+// offsets are those of the residue in a g, in bytes.
 type offsets struct {
 	labels, fault int
 	known         bool
 }
 
-// residueOffsets finds them on one goroutine and makes sure of them on another.
+// residueOffsets finds them on one goroutine and verifies them on another.
 var residueOffsets = sync.OnceValue(func() offsets {
 	first := findResidue()
 	second := make(chan offsets)
@@ -61,15 +61,15 @@ var residueOffsets = sync.OnceValue(func() offsets {
 	return first
 })
 
-// mostOfG is how many bytes of a g are searched at most; no release has had a smaller one up to
-// the labels, and the search ends where it finds them.
-const mostOfG = 512
+// searchedG is how many bytes of a g are searched at most. The search ends at the labels, which every release
+// has had within that distance.
+const searchedG = 512
 
-// findResidue finds them in the calling goroutine's g, which comes out as it was.
+// findResidue finds them in the calling goroutine's g, which it leaves as it was.
 func findResidue() offsets {
 	g := pointer(identity.G())
 	before := identity.ProfLabels()
-	marks := new([2][8]uintptr) // an empty slice of labels, to a profiler that comes by
+	marks := new([2][8]uintptr) // a profiler that samples now reads an empty slice of labels
 	at := offsets{labels: findLabels(g, unsafe.Pointer(&marks[0]))}
 	at.known = at.labels >= 0 && at.labels == findLabels(g, unsafe.Pointer(&marks[1]))
 	identity.SetProfLabels(before)
@@ -86,7 +86,7 @@ func findResidue() offsets {
 func findLabels(g, labels unsafe.Pointer) int {
 	identity.SetProfLabels(labels)
 	defer identity.SetProfLabels(nil)
-	for at := 0; at < mostOfG; at += int(unsafe.Sizeof(g)) {
+	for at := 0; at < searchedG; at += int(unsafe.Sizeof(g)) {
 		if *(*unsafe.Pointer)(unsafe.Add(g, at)) == labels {
 			return at
 		}
@@ -94,8 +94,8 @@ func findLabels(g, labels unsafe.Pointer) int {
 	return -1
 }
 
-// findFault returns which byte of the g, before the given one, follows SetPanicOnFault: it is
-// changed to and fro, and all others hold something else at one of the times at least.
+// findFault returns which byte of the g, before the given one, follows SetPanicOnFault. The setting is
+// changed back and forth, and every other byte has another value at least once.
 func findFault(g unsafe.Pointer, end int) (at int, found bool) {
 	was := debug.SetPanicOnFault(false)
 	defer debug.SetPanicOnFault(was)
@@ -120,5 +120,5 @@ func findFault(g unsafe.Pointer, end int) (at int, found bool) {
 	return at, n == 1
 }
 
-// pointer makes a pointer of an address that the runtime has given as a number.
+// pointer converts an address that the runtime has given as a number.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }

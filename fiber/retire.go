@@ -2,52 +2,49 @@ package fiber
 
 import "errors"
 
-// retire ends carriers that are at rest and belong to nobody. To drop a lent identity
+// retire ends runners on which nothing runs and which no fiber uses. To drop a lent identity
 // its goroutine must return to where it began, so a root is needed to enter it.
-func retire(cs []*carrier) error {
-	var serving []*carrier
-	var resting []*coroutine
+func retire(rs []*runner) error {
+	var serving []*runner
+	var finished []*coroutine
 	var errs []error
-	for _, c := range cs {
-		if c.co != nil {
-			resting = append(resting, c.co)
-		} else if c.entered.Load() {
-			serving = append(serving, c)
+	for _, r := range rs {
+		if r.co != nil {
+			finished = append(finished, r.co)
+		} else if r.entered.Load() {
+			serving = append(serving, r)
 		} else {
-			errs = append(errs, c.scrap())
+			errs = append(errs, r.free())
 		}
 	}
-	if len(resting) > 0 {
-		endUnpinned(resting...)
+	if len(finished) > 0 {
+		endUnpinned(finished...)
 	}
 	if len(serving) > 0 {
-		errs = append(errs, onRoot(Asm, func(root *Fiber) error { return dismiss(root, serving) }))
+		errs = append(errs, onRoot(Attach, Asm, func(root *Fiber) error { return endServing(root, serving) }))
 	}
 	return errors.Join(errs...)
 }
 
-// dismiss lets each of cs return from serve.
-func dismiss(root *Fiber, cs []*carrier) error {
+// endServing has each of rs return from serve.
+func endServing(root *Fiber, rs []*runner) error {
 	var errs []error
-	for _, c := range cs {
-		f := &Fiber{name: "retiring", backend: c.kind.backend, carrier: c}
-		c.load(f, Ready)
+	for _, r := range rs {
+		f := &Fiber{name: "retiring", backend: r.kind.backend, runner: r}
+		r.load(f, Ready)
 		if err := root.SwitchTo(f); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		c.state.Store(f.generation | uint64(Closed))
-		c.unload()
-		errs = append(errs, c.scrap())
+		r.state.Store(f.generation | uint64(Closed))
+		r.fiber.Store(nil)
+		errs = append(errs, r.free())
 	}
 	return errors.Join(errs...)
 }
 
-// onRoot runs do on a goroutine of its own that is a root for as long, and waits.
-func onRoot(b Backend, do func(root *Fiber) error) error { return onRootBy(Attach, b, do) }
-
-// onRootBy is onRoot where attach makes the root.
-func onRootBy(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fiber) error) error {
+// onRoot runs do on a new goroutine, which attach makes a root of backend b, and waits.
+func onRoot(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fiber) error) error {
 	done := make(chan error, 1)
 	go func() {
 		root, err := attach(b)
@@ -61,15 +58,15 @@ func onRootBy(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fib
 	return <-done
 }
 
-// Drain empties the pool: it drops the identities of all idle carriers, deletes the timers that a CPU
-// profile which is over has left with any that were dropped, gives
-// their stacks back to the system and sets the pool's bounds back to
-// DefaultMaxIdle. Hand-switched carriers on which a body called runtime.Goexit stay.
+// Drain empties the pool. It drops the identities of all idle runners, gives
+// their stacks back to the system, deletes the timers that a finished CPU
+// profile has left with dropped identities, and sets the pool's limits back to
+// DefaultMaxIdle. Hand-switched runners on which a body called runtime.Goexit stay.
 // It blocks until all is done, some 10 us for each identity, a microsecond on Goroutine.
 func Drain() error {
-	p := &carriers
+	p := &runners
 	err := errors.Join(retire(p.takeIdle()), endTimers())
-	// The carrier that ended the timers is idle now, and has no identity.
+	// The runner on which endTimers ran is idle now, and has no identity.
 	err = errors.Join(err, retire(p.takeIdle()))
 
 	p.mu.Lock()
@@ -87,23 +84,23 @@ func Drain() error {
 	return err
 }
 
-// takeIdle takes all carriers out of the pool that can be ended.
-func (p *pool) takeIdle() []*carrier {
+// takeIdle takes all runners out of the pool that can be ended.
+func (p *pool) takeIdle() []*runner {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var cs []*carrier
+	var rs []*runner
 	p.idling = 0
 	for k, idle := range p.idle {
-		var stranded []*carrier
-		for _, c := range idle.carriers {
-			if c.goexits.Load() > 0 {
-				stranded = append(stranded, c)
+		var stranded []*runner
+		for _, r := range idle.runners {
+			if r.goexits.Load() > 0 {
+				stranded = append(stranded, r)
 			} else {
-				cs = append(cs, c)
+				rs = append(rs, r)
 			}
 		}
-		*idle = idlers{stranded, DefaultMaxIdle}
+		*idle = idleRunners{stranded, DefaultMaxIdle}
 		p.count(k, len(stranded))
 	}
-	return cs
+	return rs
 }

@@ -41,13 +41,13 @@ var runtimeVersion string
 // Supported returns nil if fibers can be switched by hand under the running Go
 // runtime, and an error that wraps ErrUnsupported if not.
 //
-// Fibers lean on things that a release of Go may change without notice, so they are tried
-// out: the g slot, the lending of an M, the dropping of an M, and interruption. The error names
-// the one that failed. Whether the remembered P was found decides about speed only: without
-// it a fiber's first entry waits for some 100 us and up to 10 ms, and a line on standard
-// error says so. So it does if the release is none of OldestGo to NewestGo.
+// Fibers rely on behaviour that a release of Go may change without notice, so Supported probes
+// it: the g slot, the lending of an M, the dropping of an M, and interruption. The error names
+// the probe that failed. The remembered P matters for speed alone: if it is not found,
+// a fiber's first entry takes some 100 us and up to 10 ms, and a line on standard
+// error says so. A line also says so if the release is outside OldestGo to NewestGo.
 //
-// The first call finds out. It takes some 0.3 ms, or 10 to 30 ms if GOMAXPROCS is 1, stops the
+// The first call runs the probes. It takes some 0.3 ms, or 10 to 30 ms if GOMAXPROCS is 1, stops the
 // world for a moment and starts threads. During package initialisation, when no C code can
 // call Go, Supported looks for the g slot and the remembered P only.
 func Supported() error {
@@ -62,7 +62,7 @@ func Supported() error {
 	return err
 }
 
-// known tells that Supported has found out everything, and that all is well.
+// known is set when every probe has passed.
 var known atomic.Bool
 
 var supportedWords = sync.OnceValue(func() error {
@@ -103,8 +103,8 @@ func goVersion() string {
 	return runtime.Version()
 }
 
-// doubts says what the user should know about Go release v, in which the remembered P was
-// found or not; it is empty if all is well.
+// doubts returns what the user should know about Go release v, in which the remembered P was
+// found or not; it is empty if nothing is wrong.
 func doubts(v string, foundP bool) string {
 	var all []string
 	if !tested(v) {
@@ -146,7 +146,7 @@ func initializing() bool {
 	return false
 }
 
-// findWords finds the g slot on one thread and makes sure of it on another, and
+// findWords finds the g slot on one thread and verifies it on another, and
 // likewise the words of the runtime's M that fibers can do without.
 func findWords() error {
 	reader := C.uintptr_t(identity.SlotReader())
@@ -191,7 +191,7 @@ func findWords() error {
 	return nil
 }
 
-// knowsThread tells whether it is known where an M has its thread's number: see preempt.c. It
+// knowsThread tells whether the word of an M that has its thread's number was found: see preempt.c. It
 // is set before Supported first returns.
 var knowsThread bool
 
@@ -199,9 +199,9 @@ var knowsThread bool
 // Supported first returns.
 var handsOnP bool
 
-// compareM lets look, a C function, compare the calling thread's M while C runs with
-// what it was while Go ran. The goroutine is locked to its thread, but may be given
-// another P between the two, and then look finds nothing: it is tried again.
+// compareM has look, a C function, compare the calling thread's M while C runs with
+// its words while Go ran. The goroutine is locked to its thread, but may be given
+// another P between the two, and then look finds nothing: compareM tries again.
 func compareM(look func(m C.uintptr_t, then *C.uintptr_t) C.int) bool {
 	for range 100 {
 		m := identity.M()

@@ -2,10 +2,10 @@
  * goroutine that the calling thread runs.
  *
  * The linker puts it somewhere into the thread-local storage of what it makes,
- * and no name for it can be used from C. But its value is known: Go assembly can
- * read it. So the blocks of thread-local storage are searched for the one word
- * that holds this value: that of the program, and of its libraries, one of which
- * may be Go's (-buildmode=c-shared). Go's linker asks for static storage, where the
+ * and C has no name for it. But its value is known: Go assembly can
+ * read it. So the blocks of thread-local storage, of the program and of its libraries, one of which
+ * may be Go's (-buildmode=c-shared), are searched for the one word
+ * that holds this value. Go's linker asks for static storage, where the
  * word's distance from the thread pointer is the same in every thread. */
 #define _GNU_SOURCE
 #include <link.h>
@@ -38,8 +38,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *p) {
     return 0; /* go on with the next one */
 }
 
-/* Called from Go. Returns how often the slot's value was found; the slot is known
- * if that is exactly once. */
+/* Called from Go. Returns how often the slot's value was found. If once, the slot is known. */
 int fiberlab_find_slot(uintptr_t (*reader)(void)) {
     struct search search = {.value = reader()};
     if (search.value != 0)
@@ -49,7 +48,7 @@ int fiberlab_find_slot(uintptr_t (*reader)(void)) {
     return search.hits;
 }
 
-/* Called from Go on another thread than fiberlab_find_slot. Tells whether the
+/* Called from Go on another thread than fiberlab_find_slot. Returns whether the
  * slot is where that function found it. */
 int fiberlab_verify_slot(uintptr_t (*reader)(void)) {
     uintptr_t value = reader();

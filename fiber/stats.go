@@ -9,16 +9,16 @@ import "C"
 type Stats struct {
 	Fibers     int // made and not closed; roots are not counted
 	Roots      int // attached and not detached
-	Idle       int // carriers in the pool
+	Idle       int // runners in the pool
 	Identities int // Ms that the runtime has lent to Go bodies, or coroutines
-	Stranded   int // carriers on which a body called runtime.Goexit: reused a thousand times, never dropped
-	Stacks     int // stacks in use, by fibers or by idle carriers
+	Stranded   int // runners on which a body called runtime.Goexit: reused up to a thousand times, never dropped
+	Stacks     int // stacks in use, by fibers or by idle runners
 }
 
-// ReadStats returns the current counts. They are exact when nothing is being made
+// ReadStats returns the current counts. They are exact if no fiber is made
 // or closed meanwhile.
 func ReadStats() Stats {
-	p := &carriers
+	p := &runners
 	s := Stats{
 		Fibers:     int(p.inUse.Load()),
 		Roots:      int(p.roots.Load()),

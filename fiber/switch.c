@@ -85,7 +85,7 @@ static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab
      * thread as well; at the thread's end it would be dropped a second time. */
     uint32_t lent = from->g == 0 && g != 0 && !from->root;
     if (lent)
-        fiberlab_identity_rebind(thread->bound);
+        fiberlab_identity_set_key(thread->key_g);
     from->g = g;
     /* A lent M may have been marked under its last owner: see preempt.c. */
     from->preemptions = __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED) - lent;
@@ -166,7 +166,7 @@ static void end(fiberlab_fiber *self) {
         fiberlab_give_back(self->lent_m, self->lent_g);
     self->lent_m = self->lent_g = 0;
     if (*fiberlab_slot() != 0)
-        fiberlab_identity_drop(thread->bound);
+        fiberlab_identity_drop(thread->key_g);
     self->g = 0;
     self->m = NULL;
     self->p = NULL;

@@ -14,40 +14,39 @@ import (
 var switchCall = unsafe.Pointer(C.fiberlab_switch_call)
 
 // SwitchTo suspends f, which must be the calling fiber, and runs to. It returns
-// nil when somebody switches back to f, or, if f is a root, when a fiber's body
+// nil when another fiber switches back to f, or, if f is a root, when a fiber's body
 // has returned on its thread. The thread may then be another one, except for a
 // root.
 //
 // If to cannot be run, SwitchTo returns at once with nothing changed, and an
 // *Error that wraps ErrNoFiber, ErrNotCurrent, ErrSelf, ErrRunning, ErrFinished,
 // ErrClosed, ErrForeignRoot, ErrMixed, ErrPinned, ErrLocked or ErrNoMemory. A switch to a
-// root, or to a fiber that is held by another root's goroutine, is an error; any
+// root of another thread, or to a fiber that is pinned to another root, is an error; any
 // other fiber may be entered from any thread, one at a time.
 //
-// A caller may hold locks over a switch only if nothing that runs meanwhile needs
+// A caller may hold locks over a switch only if no fiber that runs meanwhile needs
 // them.
 func (f *Fiber) SwitchTo(to *Fiber) error { return switches[f.Backend()](f, to) }
 
 // switches has the way to switch for each backend of the fiber that leaves. SwitchTo
 // is small enough to be inlined in its callers, so that a switch has one function
-// less to return from: after a switch, the processor predicts each return wrongly.
+// fewer to return from: after a switch, the processor predicts each return wrongly.
 var switches = [...]func(f, to *Fiber) error{
 	Default: switchByHand, Asm: switchByHand, Ucontext: switchByHand, Goroutine: switchCoroutine,
 }
 
-// switchByHand is SwitchTo for the hand-switched backends, and for fibers that were
-// never made.
+// switchByHand is SwitchTo for the hand-switched backends, and for zero Fibers.
 func switchByHand(f, to *Fiber) error {
-	if f == nil || f.carrier == nil {
+	if f == nil || f.runner == nil {
 		return &Error{"switch", "", ErrNoFiber}
 	}
-	if to == nil || to.carrier == nil {
+	if to == nil || to.runner == nil {
 		return &Error{"switch", "", ErrNotMade}
 	}
 	var err error
-	c, t := f.carrier, to.carrier
+	r, target := f.runner, to.runner
 	switch {
-	case t.block == nil:
+	case target.block == nil:
 		err = ErrMixed
 	case !f.IsCurrent():
 		err = ErrNotCurrent
@@ -55,7 +54,7 @@ func switchByHand(f, to *Fiber) error {
 			err = ErrNoFiber
 		}
 	default:
-		err = c.enter(t, to.generation, Suspended)
+		err = r.enter(target, to.generation, Suspended)
 	}
 	if err != nil {
 		return &Error{"switch", to.name, err}
@@ -63,11 +62,11 @@ func switchByHand(f, to *Fiber) error {
 	return nil
 }
 
-// enter switches from c, which runs here, to the given generation of t; c comes out
+// enter switches from r, which runs here, to the given generation of target; r comes out
 // as Suspended or Finished.
-func (c *carrier) enter(t *carrier, expect uint64, as State) error {
-	call := &c.block.call
-	call.from, call.to = c.block, t.block
+func (r *runner) enter(target *runner, expect uint64, as State) error {
+	call := &r.block.call
+	call.from, call.to = r.block, target.block
 	call.expect = C.uint64_t(expect)
 	call.ending = 0
 	if as == Finished {

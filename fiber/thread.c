@@ -1,4 +1,4 @@
-/* The record that each thread keeps of its fibers. */
+/* The record that each thread has of its fibers. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,29 +9,29 @@
  * that Go assembly can read it too. */
 static __thread struct fiberlab_thread self __attribute__((tls_model("initial-exec")));
 
-/* Not inlined, and opaque to the optimizer: a compiler that saw through it would
- * keep the address over a switch, after which it names another thread's record. */
+/* Not inlined, and opaque to the optimizer: otherwise the compiler could
+ * keep the address over a switch, after which it is that of another thread's record. */
 __attribute__((noinline)) struct fiberlab_thread *fiberlab_thread_self(void) {
     struct fiberlab_thread *thread = &self;
     __asm__ volatile("" : "+r"(thread) : : "memory");
     return thread;
 }
 
-/* Makes root stand for the calling thread's own stack. The caller is in a C call
- * made from Go and stays on this thread until it detaches. Returns FIBERLAB_RUNNING if the
- * thread has a root already, or FIBERLAB_NO_MEMORY. */
+/* Makes root the root fiber of the calling thread, with the thread's stack. The caller is in a C
+ * call made from Go and stays on this thread until it detaches. Returns FIBERLAB_OK,
+ * FIBERLAB_RUNNING if the thread has a root already, or FIBERLAB_NO_MEMORY. */
 int fiberlab_attach(fiberlab_fiber *root) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     if (thread->root)
         return FIBERLAB_RUNNING;
-    thread->scrap = malloc(FIBERLAB_SCRAP);
-    if (!thread->scrap)
+    thread->scratch = malloc(FIBERLAB_SCRATCH);
+    if (!thread->scratch)
         return FIBERLAB_NO_MEMORY;
     thread->exceptions = fiberlab_thread_exceptions();
     root->root = 1;
     root->gone = 0;
     root->g = *fiberlab_slot();
-    thread->bound = fiberlab_identity_bound();
+    thread->key_g = fiberlab_identity_key();
     thread->tid = gettid();
     root->m = NULL;
     root->p = fiberlab_p();
@@ -40,14 +40,14 @@ int fiberlab_attach(fiberlab_fiber *root) {
     return FIBERLAB_OK;
 }
 
-/* Takes the calling thread's root away. Only the root itself may call it. */
+/* Makes the calling thread one without a root. Only the root itself may call it. */
 int fiberlab_detach(fiberlab_fiber *root) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     if (thread->root != root)
         return thread->root ? FIBERLAB_FOREIGN_ROOT : FIBERLAB_NOT_FIBER;
     if (thread->current != root)
         return FIBERLAB_NOT_CURRENT;
-    free(thread->scrap);
+    free(thread->scratch);
     *thread = (struct fiberlab_thread){0};
     root->root = 0;
     return FIBERLAB_OK;

@@ -10,20 +10,20 @@ import (
 )
 
 // threadLock is how a goroutine is tied to its thread. The runtime compares it at each switch
-// between coroutines, and ends the program if it is not what it was when the coroutine was made.
+// between coroutines, and ends the program if it differs from what it was when the coroutine was made.
 type threadLock struct {
 	m      uintptr   // the M that it is tied to; 0: to none
 	counts [2]uint32 // the locks of that M: by runtime.LockOSThread, and by callbacks from C and the like
 }
 
-// lockWords are where a g has the M that it is tied to, and an M its counts, in bytes.
+// lockWords are offsets in bytes: of the M that a g is tied to, in the g, and of the counts, in an M.
 type lockWords struct {
 	m, counts int
 }
 
-// locks has them once a root of the Goroutine backend has been attached. They are found by
-// what they hold, on two goroutines. If they are not, a switch that the runtime does not allow
-// cannot be told beforehand.
+// locks has them once a root has been attached. They are found by the values
+// there, on two goroutines. If they are not found, a switch that the runtime forbids
+// cannot be predicted.
 var (
 	locks      lockWords
 	locksKnown atomic.Bool
@@ -40,7 +40,7 @@ var findLocks = sync.OnceFunc(func() {
 	}
 })
 
-// threadLockOf returns that of the calling goroutine, whose g that is. The words must be known.
+// threadLockOf returns the threadLock of the calling goroutine g. The offsets must be known.
 func threadLockOf(g uintptr) threadLock {
 	m := locks.tiedTo(g)
 	if m == 0 {
@@ -49,8 +49,8 @@ func threadLockOf(g uintptr) threadLock {
 	return threadLock{m, locks.countsOf(m)}
 }
 
-// holds tells whether l is still how the calling goroutine, whose g that is, is tied to its
-// thread. It costs about a nanosecond.
+// holds tells whether the calling goroutine g is still tied to its thread as l says.
+// It costs about a nanosecond.
 func (l *threadLock) holds(g uintptr) bool {
 	if !locksKnown.Load() {
 		return true
@@ -59,8 +59,8 @@ func (l *threadLock) holds(g uintptr) bool {
 	return m == l.m && (m == 0 || locks.countsOf(m) == l.counts)
 }
 
-// restore takes back the calls of runtime.LockOSThread that the calling goroutine has made since
-// l was how it is tied to its thread.
+// restore undoes the calls of runtime.LockOSThread that the calling goroutine g has made since
+// l was read.
 func (l *threadLock) restore(g uintptr) {
 	if l.holds(g) {
 		return
@@ -78,19 +78,19 @@ func (w *lockWords) countsOf(m uintptr) [2]uint32 {
 	return *(*[2]uint32)(pointer(m + uintptr(w.counts)))
 }
 
-// mostOfM is how many bytes of an M are searched. It has more.
-const mostOfM = 1024
+// searchedM is how many bytes of an M are searched. It has more.
+const searchedM = 1024
 
-// findLockWords finds them by the calling goroutine, which is not tied to its thread.
+// findLockWords finds the offsets. The calling goroutine must not be tied to its thread.
 func findLockWords() lockWords {
 	const wordSize = 8
-	end := residueOffsets().labels // which come behind the word in a g
+	end := residueOffsets().labels // they come after the word in a g
 	g := identity.G()
 	var tied, counts []int
 	for at := 0; at < end; at += wordSize {
 		tied = append(tied, at)
 	}
-	for at := 0; at < mostOfM; at += wordSize / 2 {
+	for at := 0; at < searchedM; at += wordSize / 2 {
 		counts = append(counts, at)
 	}
 	keep := func(from []int, base uintptr, is func(*[2]uint32, uintptr) bool) []int {

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ticking is a timer that is due every tick while a hand-switched root is attached.
-// It does nothing, but while it is there the runtime's monitor does not oversleep:
+// ticking is a timer that fires every tick while a hand-switched root is attached.
+// It does nothing, but while it runs the runtime's monitor does not oversleep:
 // Go 1.26 may fail to stop the world at
 // the first try if the monitor just looks at a goroutine that is in C, as all
 // suspended fibers are; it then counts on the monitor, which sleeps for up to a
 // minute when the world is about to stop and no timer is due.
 //
-// So a tick is the longest that a stop of the world can be held up. Each costs a thread's
-// wake-up, hence a program that does next to nothing, and seldom stops the world, has fewer.
+// So a tick is the longest delay of a stop of the world. Each tick costs a thread's
+// wake-up, so a program that is nearly idle, and seldom stops the world, has fewer.
 var ticking struct {
 	mu    sync.Mutex
 	timer *time.Timer
@@ -30,7 +30,7 @@ const (
 	busyShare    = 10 // a program is busy if it takes one in so many parts of a processor's time
 )
 
-// startTicking is called by each hand-switched root that is attached.
+// startTicking counts a hand-switched root that is attached.
 func startTicking() {
 	t := &ticking
 	t.mu.Lock()
@@ -47,7 +47,7 @@ func startTicking() {
 	}
 }
 
-// stopTicking is called by each that is detached.
+// stopTicking uncounts one that is detached.
 func stopTicking() {
 	t := &ticking
 	t.mu.Lock()
@@ -75,7 +75,7 @@ func tickAgain() {
 	t.timer.Reset(t.every)
 }
 
-// processorTime is what all threads of the program have used, in user and kernel mode.
+// processorTime is the processor time of all threads of the program, in user and kernel mode.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

@@ -46,7 +46,7 @@ void fiberlab_lend_all(void *count) {
     }
     while (got > 0) {
         *slot = gs[--got];
-        fiberlab_identity_drop(fiberlab_thread_self()->bound);
+        fiberlab_identity_drop(fiberlab_thread_self()->key_g);
     }
     free(gs);
 }

@@ -15,7 +15,7 @@ func TestGoroutineTableAgainstMap(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	var table goroutineTable
-	model := map[uintptr]*carrier{}
+	model := map[uintptr]*runner{}
 	keys := make([]uintptr, 500)
 	for i := range keys {
 		keys[i] = 0xc000000000 + uintptr(r.IntN(1<<16))*448
@@ -23,7 +23,7 @@ func TestGoroutineTableAgainstMap(t *testing.T) {
 	for range 50_000 {
 		g := keys[r.IntN(len(keys))]
 		if model[g] == nil {
-			model[g] = new(carrier)
+			model[g] = new(runner)
 			table.insert(g, model[g])
 		} else if r.IntN(3) > 0 {
 			delete(model, g)
@@ -38,15 +38,15 @@ func TestGoroutineTableAgainstMap(t *testing.T) {
 	}
 }
 
-// A goroutine that is in no table must not be taken for one that is half way into it.
-func TestGoroutineTableHidesWhoIsBeingInserted(t *testing.T) {
+// A goroutine that is not in the table is not taken for one that is being inserted.
+func TestGoroutineTableHidesHalfInserted(t *testing.T) {
 	var table goroutineTable
 	table.reserve()
-	half := place(*table.slots.Load(), 448)
-	half.c.Store(new(carrier)) // and its key comes next
+	half := slotOf(*table.slots.Load(), 448)
+	half.r.Store(new(runner)) // and its key comes next
 	strangers := 0
 	for g := uintptr(2 * 448); strangers < 10; g += 448 {
-		if place(*table.slots.Load(), g) == half {
+		if slotOf(*table.slots.Load(), g) == half {
 			strangers++
 			require.Nil(t, table.lookup(g))
 		}
@@ -62,9 +62,9 @@ func TestGoroutineTableConcurrently(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for i := range uintptr(2_000) {
-				g, c := (worker<<20|i+1)*448, new(carrier)
-				table.insert(g, c)
-				if table.lookup(g) != c {
+				g, r := (worker<<20|i+1)*448, new(runner)
+				table.insert(g, r)
+				if table.lookup(g) != r {
 					t.Errorf("goroutine %#x does not find itself", g)
 				}
 				if i%2 == 0 {

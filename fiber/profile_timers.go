@@ -13,17 +13,17 @@ import (
 	"unsafe"
 )
 
-// profileTimers are the timers of CPU profiles, as far as Drain has dealt with them.
+// profileTimers counts the timers of CPU profiles that Drain has dealt with.
 var profileTimers struct {
-	mu   sync.Mutex // held while Ms are lent for the timers' sake
-	kept int        // timers that outlived the last time: of Ms that are in use
+	mu   sync.Mutex // held while Ms are lent to delete their timers
+	kept int        // timers that were left the last time: of Ms that are in use
 }
 
 // endTimers deletes the timers that a CPU profile has left with dropped Ms. It blocks for a
 // microsecond or two for each M, if there are new timers, and does nothing while a profile is taken.
 //
-// Ms that are in use keep theirs. To look for these again at each call would be in vain; and two
-// callers at a time would each have all dropped Ms lent to it, and the runtime would have to make as many anew.
+// Ms that are in use keep theirs; to look for these again at each call would be in vain. Two
+// callers at a time would both have all dropped Ms lent to them, and the runtime would have to make as many again.
 func endTimers() error {
 	t := &profileTimers
 	t.mu.Lock()
@@ -51,7 +51,7 @@ func countTimers() int {
 
 // lendAll has n Ms lent, each of which deletes its timer then, and drops them.
 func lendAll(n C.int64_t) error {
-	return onRoot(Asm, func(root *Fiber) error {
+	return onRoot(Attach, Asm, func(root *Fiber) error {
 		count := (*C.int64_t)(C.malloc(C.size_t(unsafe.Sizeof(n))))
 		*count = n
 		defer C.free(unsafe.Pointer(count))

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// goroutines finds the carrier of a goroutine by the address of its g. Only the
+// goroutines finds the runner of a goroutine by the address of its g. Only the
 // Goroutine backend needs it: a hand-switched fiber is found by its thread.
 var goroutines goroutineTable
 
-// goroutineTable is a hash table with open addressing. Lookups take no lock; a
-// goroutine looks up itself, or one of which it has learnt after its insertion.
+// goroutineTable is a hash table with open addressing. Lookups take no lock: a
+// goroutine looks up itself, or one that it has learnt of after its insertion.
 type goroutineTable struct {
 	slots atomic.Pointer[[]goroutineSlot] // a power of two of them
 
@@ -20,16 +20,16 @@ type goroutineTable struct {
 }
 
 // goroutineSlot keeps its key when it is emptied, or later keys that collided
-// with it would be lost. The runtime reuses g's, so such slots are soon refilled.
+// with it would be lost. The runtime reuses the gs, so such slots are soon refilled.
 type goroutineSlot struct {
 	g atomic.Uintptr
-	c atomic.Pointer[carrier]
+	r atomic.Pointer[runner]
 }
 
 const smallestTable = 64
 
-// place returns the slot of key g, or the empty slot where it would go.
-func place(slots []goroutineSlot, g uintptr) *goroutineSlot {
+// slotOf returns the slot of key g, or the empty slot where it would go.
+func slotOf(slots []goroutineSlot, g uintptr) *goroutineSlot {
 	mask := uint64(len(slots) - 1)
 	for i := (uint64(g) * 0x9e3779b97f4a7c15) >> 32; ; i++ {
 		s := &slots[i&mask]
@@ -39,28 +39,28 @@ func place(slots []goroutineSlot, g uintptr) *goroutineSlot {
 	}
 }
 
-func (t *goroutineTable) lookup(g uintptr) *carrier {
+func (t *goroutineTable) lookup(g uintptr) *runner {
 	slots := t.slots.Load()
 	if slots == nil {
 		return nil
 	}
-	s := place(*slots, g)
+	s := slotOf(*slots, g)
 	if s.g.Load() != g {
-		return nil // if there is a value already, it is of another, who is just being inserted
+		return nil // a value that is there already belongs to another key, which is being inserted
 	}
-	return s.c.Load()
+	return s.r.Load()
 }
 
-func (t *goroutineTable) insert(g uintptr, c *carrier) {
+func (t *goroutineTable) insert(g uintptr, r *runner) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.reserve()
-	s := place(*t.slots.Load(), g)
+	s := slotOf(*t.slots.Load(), g)
 	if s.g.Load() == 0 {
 		t.used++
 	}
-	// The value first: who finds its key finds its value.
-	if s.c.Swap(c) == nil {
+	// The value first: a lookup that finds the key finds its value.
+	if s.r.Swap(r) == nil {
 		t.live++
 	}
 	s.g.Store(g)
@@ -69,7 +69,7 @@ func (t *goroutineTable) insert(g uintptr, c *carrier) {
 func (t *goroutineTable) remove(g uintptr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	place(*t.slots.Load(), g).c.Store(nil)
+	slotOf(*t.slots.Load(), g).r.Store(nil)
 	t.live--
 }
 
@@ -88,9 +88,9 @@ func (t *goroutineTable) reserve() {
 	if old != nil {
 		for i := range *old {
 			from := &(*old)[i]
-			if c := from.c.Load(); c != nil {
-				to := place(slots, from.g.Load())
-				to.c.Store(c)
+			if r := from.r.Load(); r != nil {
+				to := slotOf(slots, from.g.Load())
+				to.r.Store(r)
 				to.g.Store(from.g.Load())
 				t.used++
 			}
