@@ -15,10 +15,12 @@
 //	swap_arm64.S
 //	context.c         how a fresh fiber's context is filled, and where a body that returns ends
 //	inline.h          the switch for C callers, without a call
+//	check.h           what may resume what, and how debug builds check it
+//	check.c
 //
 // The tests compile the C programs in testdata with these very files and run them: first of all the checks of the switch,
 // which say in a few lines what is wrong and let nothing else run then (make test-switch runs them alone). They also delete
-// each save and each load of the assembly and of the inline switch in turn and count how often somebody notices.
+// each save and each load of the assembly and of the inline switch in turn, and count the faulty switches that the checks catch.
 package asm
 
 /*

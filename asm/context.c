@@ -15,6 +15,7 @@ void marl_fiber_set_target(struct marl_fiber_context *ctx, void *stack, size_t s
         .rsi = (uintptr_t)target,
         .mxcsr = MARL_MXCSR_DEFAULT,
         .x87cw = MARL_X87CW_DEFAULT,
+        .suspended_by = MARL_PREPARED,
     };
 #elif defined(__aarch64__)
     *ctx = (struct marl_fiber_context){
@@ -23,6 +24,7 @@ void marl_fiber_set_target(struct marl_fiber_context *ctx, void *stack, size_t s
         .x0 = (uintptr_t)arg,
         .x1 = (uintptr_t)target,
         .fpcr = MARL_FPCR_DEFAULT,
+        .suspended_by = MARL_PREPARED,
     };
 #endif
 }
@@ -32,6 +34,6 @@ void marl_fiber_returned(void) {
         "fiberlab: the body of a fiber returned: it must end by switching to another fiber\n";
     ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);
 
-    (void)written; /* nothing is left to tell anybody */
+    (void)written; /* there is no other place to report a failure */
     abort();
 }

@@ -2,8 +2,8 @@
  *
  * A context is what one fiber needs to go on: the registers that the C calling convention lets a
  * function keep across a call, a stack pointer and a resume address. To switch is to call a
- * function whose return happens on another stack. All other registers are dead at a call, so nobody
- * has to save them. */
+ * function whose return happens on another stack. All other registers are dead at a call, so they
+ * need not be saved. */
 #ifndef MARL_CONTEXT_H
 #define MARL_CONTEXT_H
 
@@ -30,9 +30,9 @@ void marl_fiber_set_target(struct marl_fiber_context *ctx, void *stack, size_t s
 
 /* Suspends the caller in from and resumes what is suspended in to, on this thread; returns when
  * some thread switches to from. from needs no preparation. to must have been prepared by
- * marl_fiber_set_target or been filled by a switch that left it, and is used up by this call: it
- * may be resumed again only after another switch has filled it. A fiber that moves to another
- * thread must be handed over with acquire and release ordering by whoever moves it.
+ * marl_fiber_set_target, or been filled by marl_fiber_swap or marl_fiber_swap_fp, and is used up by
+ * this call: it may be resumed again only after another switch has filled it. A fiber that moves to
+ * another thread must be handed over with acquire and release ordering by the one that moves it.
  *
  * The floating-point control state (rounding mode, exception masks, flush to zero) stays as it is,
  * so that a change of it by one fiber is seen by the next. This is the bare variant; its difference
@@ -40,14 +40,9 @@ void marl_fiber_set_target(struct marl_fiber_context *ctx, void *stack, size_t s
 void marl_fiber_swap(struct marl_fiber_context *from, const struct marl_fiber_context *to);
 
 /* As marl_fiber_swap, and the floating-point control state is each fiber's own. to must not have
- * been left by marl_fiber_swap or marl_fiber_swap_inline, which leave no such state in it. The
- * exception flags (fetestexcept) are not kept apart: as across any call, they are undefined after a
- * switch. */
+ * been filled by marl_fiber_swap, which leaves no such state in it. The exception flags
+ * (fetestexcept) are not kept apart: as across any call, they are undefined after a switch. */
 void marl_fiber_swap_fp(struct marl_fiber_context *from, const struct marl_fiber_context *to);
-
-/* The half of marl_fiber_swap that resumes: marl_fiber_swap_inline jumps here with its registers as
- * that half expects them. Nobody may call it. */
-void marl_fiber_resume_all(void);
 
 /* The bottom frame of every fiber. Only a switch may enter it; it is declared so that a debugger,
  * or a test, can recognise its address. */
@@ -55,6 +50,8 @@ void marl_fiber_trampoline(void);
 
 /* Where a target that returned ends: writes one line to standard error and aborts the process. */
 __attribute__((noreturn)) void marl_fiber_returned(void);
+
+#include "check.h"
 
 #endif
 #endif

@@ -13,10 +13,6 @@
 #define MARL_REG_RSP 0x30
 #define MARL_REG_RIP 0x38
 
-/* Bit 0 of the stored stack pointer, which is even without it: there, who suspends says what
- * whoever resumes has to load. Set: all registers above. Not set: rbp, rsp and rip, as the other
- * slots hold nothing of use. */
-#define MARL_ALL_SAVED 1
 /* The floating-point control words, for marl_fiber_swap_fp. */
 #define MARL_REG_MXCSR 0x40
 #define MARL_REG_X87CW 0x44
@@ -44,11 +40,11 @@ struct marl_fiber_context {
     uint64_t r13;
     uint64_t r14;
     uint64_t r15;
-    uint64_t rsp; /* as it is after the return from the switch; bit 0 is MARL_ALL_SAVED */
+    uint64_t rsp; /* as it is after the return from the switch */
     uint64_t rip; /* where the switch returns to */
     uint32_t mxcsr;
     uint16_t x87cw;
-    uint16_t unused;
+    uint16_t suspended_by; /* an enum marl_switch, for the checks of debug builds */
     uint64_t rdi;
     uint64_t rsi;
 };

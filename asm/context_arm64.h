@@ -26,11 +26,8 @@
 #define MARL_REG_D15 0x98
 #define MARL_REG_SP 0xa0
 
-/* Bit 0 of the stored stack pointer, which is even without it: there, who suspends says what
- * whoever resumes has to load. Set: all registers above. Not set: x29, lr and sp, as the other
- * slots hold nothing of use. */
-#define MARL_ALL_SAVED 1
-/* The floating-point control word, for marl_fiber_swap_fp. */
+/* The floating-point control word, for marl_fiber_swap_fp: 32 bits, the others of the register are
+ * 0. */
 #define MARL_REG_FPCR 0xa8
 /* The two argument registers of the first entry, read once by the trampoline: arg and target. */
 #define MARL_REG_X0 0xb0
@@ -56,8 +53,9 @@ struct marl_fiber_context {
     uint64_t d10, d11;
     uint64_t d12, d13;
     uint64_t d14, d15;
-    uint64_t sp; /* as it is after the return from the switch; bit 0 is MARL_ALL_SAVED */
-    uint64_t fpcr;
+    uint64_t sp; /* as it is after the return from the switch */
+    uint32_t fpcr;
+    uint32_t suspended_by; /* an enum marl_switch, for the checks of debug builds */
     uint64_t x0, x1;
 };
 

@@ -1,13 +1,14 @@
-/* The bare switch without a call, for C callers: marl_fiber_swap_inline(from, to) has the contract
- * of marl_fiber_swap, and the two may be mixed freely: either resumes what the other suspended, and
- * either enters a fresh fiber.
+/* The bare switch without a call, for C callers: marl_fiber_swap_inline(from, to).
+ *
+ * It is a world apart: what it suspends must be resumed by it, and it must resume nothing that
+ * marl_fiber_swap or marl_fiber_swap_fp has suspended. A fresh fiber may be entered by any of them,
+ * and belongs to the world of the switch by which it leaves. Debug builds check this (check.h). For
+ * the rest its contract is that of marl_fiber_swap.
  *
  * All callee-saved registers survive. The stack pointer, the frame pointer and the resume address
- * are stored in the context here. The others are clobbers, so that the compiler saves those it
- * uses, once in a function instead of once a switch: that is where the time of marl_fiber_swap is
- * saved. What was suspended here needs no more than those three to be resumed. What marl_fiber_swap
- * suspended needs all and has MARL_ALL_SAVED in its stack pointer: marl_fiber_resume_all, out of
- * line, loads them.
+ * are stored in the context; the slots of the others are not used. Those registers are clobbers, so
+ * that the compiler saves the ones it uses, once in a function instead of once a switch: that is
+ * where the time of marl_fiber_swap is saved, and why the two cannot be mixed.
  *
  * A compiler may keep the address of a thread-local variable across the switch. A function whose
  * fiber can come back on another thread must not touch thread-local variables (errno is one) on
@@ -19,7 +20,7 @@
 
 /* In a function whose frame has no fixed size, clang keeps a second frame pointer, the base
  * pointer, in rbx or x19, and does not save it when it is clobbered. gcc saves all that it uses.
- * Whoever resumes a context leaves its address in the register of `to`. */
+ * At the resume address, the register of `to` holds the context that was resumed. */
 #ifdef __clang__
 #define MARL_BASE_POINTER(move) move
 #define MARL_CLOBBER_BASE_POINTER(reg)
@@ -39,12 +40,12 @@
 #define MARL_CLOBBER_AVX512
 #endif
 
-/* `to` must be in rsi and the resume address in rcx: the trampoline and marl_fiber_resume_all look
- * for them there. The latter is reached by the global offset table, because the stub of a linkage
- * table may write below rsp, where the caller may have variables. The alignment, never executed,
- * lets the resumed side start with a full fetch. */
+/* `to` must be in rsi: the trampoline looks for it there. Nothing is pushed, because the caller may
+ * have variables below rsp. The alignment, never executed, lets the resumed side start with a full
+ * fetch. */
 static inline __attribute__((always_inline)) void
 marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_context *to) {
+    MARL_CHECK(from, to, MARL_BY_SWAP_INLINE);
     __asm__ volatile(
         /* clang-format off */
         "leaq    1f(%%rip), %%rcx\n\t"
@@ -53,20 +54,15 @@ marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_
         "movq    %%rsp, %c[rsp](%[from])\n\t"
         "movq    %%rcx, %c[rip](%[from])\n\t"
         "movq    %c[rbp](%[to]), %%rbp\n\t"
-        "movq    %c[rsp](%[to]), %%rax\n\t"
-        "testb   %[all_saved], %%al\n\t"
-        "jnz     2f\n\t"
-        "movq    %%rax, %%rsp\n\t"
-        "notrack jmp *%c[rip](%[to])\n"
-        "2:\n\t"
-        "notrack jmp *marl_fiber_resume_all@GOTPCREL(%%rip)\n\t"
+        "movq    %c[rsp](%[to]), %%rsp\n\t"
+        "notrack jmp *%c[rip](%[to])\n\t"
         ".p2align 6\n"
         "1:\n\t"
         MARL_BASE_POINTER("movq    %c[rbx](%[to]), %%rbx\n\t")
         /* clang-format on */
         : [from] "+D"(from), [to] "+S"(to)
         : [rbx] "i"(MARL_REG_RBX), [rbp] "i"(MARL_REG_RBP), [rsp] "i"(MARL_REG_RSP),
-          [rip] "i"(MARL_REG_RIP), [all_saved] "i"(MARL_ALL_SAVED)
+          [rip] "i"(MARL_REG_RIP)
         : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
           "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
           "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",
@@ -92,10 +88,10 @@ marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_
 #define MARL_RESUME "br"
 #endif
 
-/* `to` must be in x1 and the resume address in x30: the trampoline and marl_fiber_resume_all look
- * for them there. */
+/* `to` must be in x1: the trampoline looks for it there. */
 static inline __attribute__((always_inline)) void
 marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_context *to) {
+    MARL_CHECK(from, to, MARL_BY_SWAP_INLINE);
     register struct marl_fiber_context *x0 __asm__("x0") = from;
     register const struct marl_fiber_context *x1 __asm__("x1") = to;
 
@@ -107,18 +103,14 @@ marl_fiber_swap_inline(struct marl_fiber_context *from, const struct marl_fiber_
         "stp     x29, x30, [%[from], %c[x29]]\n\t"
         "str     x9, [%[from], %c[sp]]\n\t"
         "ldr     x9, [%[to], %c[sp]]\n\t"
-        "tbnz    x9, %[bit], 2f\n\t"
         "ldp     x29, x30, [%[to], %c[x29]]\n\t"
         "mov     sp, x9\n\t"
         MARL_RESUME "      x30\n"
-        "2:\n\t"
-        "b       marl_fiber_resume_all\n"
         "1:\n\t"
         MARL_BASE_POINTER("ldr     x19, [%[to], %c[x19]]\n\t")
         /* clang-format on */
         : [from] "+r"(x0), [to] "+r"(x1)
-        : [x19] "i"(MARL_REG_X19), [x29] "i"(MARL_REG_X29), [sp] "i"(MARL_REG_SP),
-          [bit] "i"(__builtin_ctz(MARL_ALL_SAVED))
+        : [x19] "i"(MARL_REG_X19), [x29] "i"(MARL_REG_X29), [sp] "i"(MARL_REG_SP)
         : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
           "x16", "x17", "x18", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30",
           "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",

@@ -19,7 +19,7 @@ const variantsSource = "testdata/variants.c"
 
 // proberSources are all files of the prober but the assembly under test.
 func proberSources() []string {
-	sources := []string{"testdata/probe_" + runtime.GOARCH + ".S", "context.c", variantsSource}
+	sources := []string{"testdata/probe_" + runtime.GOARCH + ".S", "context.c", "check.c", variantsSource}
 	for _, name := range []string{"entry", "locals", "prober", "registers", "unwind"} {
 		sources = append(sources, "testdata/"+name+".c")
 	}

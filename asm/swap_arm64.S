@@ -3,11 +3,10 @@
  *     void marl_fiber_swap(struct marl_fiber_context *from, const struct marl_fiber_context *to);
  *     void marl_fiber_swap_fp(...the same...);
  *
- * x0 = from, x1 = to. Everything is kept in the contexts, nothing is pushed; x1 still names `to`
- * when the other side goes on, which is how the trampoline of a fresh fiber finds its arguments.
- *
- * One switch is 25 instructions and two landing pads; with the control word, 5 and a landing pad
- * more.
+ * x0 = from, x1 = to. Saves in `from` the nineteen registers that a call must preserve, the return
+ * address and the stack pointer, loads the same from `to`, and jumps. Nothing is pushed. x1 still
+ * names `to` when the other side goes on, which is how the trampoline of a fresh fiber finds its
+ * arguments.
  *
  * The stack of a fiber, high addresses above:
  *
@@ -25,7 +24,7 @@
  *   |                  |        | free             |        | free             |
  *   +------------------+ stack  +------------------+        +------------------+ stack
  *
- *   sp = top                    sp + MARL_ALL_SAVED, lr,    the context holds what the last switch
+ *   sp = top                    sp, lr,                     the context holds what the last switch
  *   lr = marl_fiber_trampoline  x19-x29, d8-d15             from this fiber left there: of no use
  *   x29 = 0, x0 = arg,          in the context
  *   x1 = target
@@ -45,30 +44,13 @@
 
     .text
 
-/* The control word first, then the rest as the bare variant does it: execution falls through into
- * marl_fiber_swap. Storing the control word is cheap, loading it makes many cores wait, and it
- * hardly ever differs. */
-    .globl  marl_fiber_swap_fp
-    .type   marl_fiber_swap_fp, %function
-    .p2align 4
-marl_fiber_swap_fp:
-    .cfi_startproc
-    BTI_C
-    mrs     x9, fpcr
-    str     x9, [x0, #MARL_REG_FPCR]
-    ldr     x10, [x1, #MARL_REG_FPCR]
-    cmp     x9, x10
-    b.ne    load_control_word
-    .p2align 4                          /* the padding is run, so it belongs to this function */
-    .cfi_endproc
-    .size   marl_fiber_swap_fp, . - marl_fiber_swap_fp
-
     .globl  marl_fiber_swap
     .type   marl_fiber_swap, %function
+    .p2align 6
 marl_fiber_swap:
     .cfi_startproc
     BTI_C
-    add     x9, sp, #MARL_ALL_SAVED
+swap_registers:
     stp     x19, x20, [x0, #MARL_REG_X19]
     stp     x21, x22, [x0, #MARL_REG_X21]
     stp     x23, x24, [x0, #MARL_REG_X23]
@@ -79,20 +61,9 @@ marl_fiber_swap:
     stp     d10, d11, [x0, #MARL_REG_D10]
     stp     d12, d13, [x0, #MARL_REG_D12]
     stp     d14, d15, [x0, #MARL_REG_D14]
+    mov     x9, sp                      /* no instruction stores or loads sp itself */
     str     x9, [x0, #MARL_REG_SP]
-    .cfi_endproc
-    .size   marl_fiber_swap, . - marl_fiber_swap
 
-/* The second half of each switch: execution falls through into it. marl_fiber_swap_inline jumps
- * here if what it resumes has MARL_ALL_SAVED: x1 = to, x30 = where the caller goes on, sp = as it
- * is then. All registers are loaded, whatever the bit says: those that were not stored are dead.
- * The landing pad is for a linkage table, if the caller is in another shared object. */
-    .globl  marl_fiber_resume_all
-    .type   marl_fiber_resume_all, %function
-marl_fiber_resume_all:
-    .cfi_startproc
-    BTI_C
-    ldr     x9, [x1, #MARL_REG_SP]
     ldp     x19, x20, [x1, #MARL_REG_X19]
     ldp     x21, x22, [x1, #MARL_REG_X21]
     ldp     x23, x24, [x1, #MARL_REG_X23]
@@ -103,18 +74,29 @@ marl_fiber_resume_all:
     ldp     d12, d13, [x1, #MARL_REG_D12]
     ldp     d14, d15, [x1, #MARL_REG_D14]
     ldp     x29, x30, [x1, #MARL_REG_X29]
-    and     sp, x9, #~MARL_ALL_SAVED
+    ldr     x9, [x1, #MARL_REG_SP]
+    mov     sp, x9
     RESUME  x30
     .cfi_endproc
-    .size   marl_fiber_resume_all, . - marl_fiber_resume_all
+    .size   marl_fiber_swap, . - marl_fiber_swap
 
-    .type   load_control_word, %function
-load_control_word:
+/* The control word first, then the rest as the bare variant does it. Storing the control word is
+ * cheap, loading it makes many cores wait, and it hardly ever differs. */
+    .globl  marl_fiber_swap_fp
+    .type   marl_fiber_swap_fp, %function
+    .p2align 4
+marl_fiber_swap_fp:
     .cfi_startproc
+    BTI_C
+    mrs     x9, fpcr
+    str     w9, [x0, #MARL_REG_FPCR]
+    ldr     w10, [x1, #MARL_REG_FPCR]
+    cmp     w9, w10
+    b.eq    swap_registers
     msr     fpcr, x10
-    b       marl_fiber_swap
+    b       swap_registers
     .cfi_endproc
-    .size   load_control_word, . - load_control_word
+    .size   marl_fiber_swap_fp, . - marl_fiber_swap_fp
 
 /* The first entry: sp = top, x29 = 0, x1 = the context that was entered. An undefined return
  * address tells unwinders by CFI that no frame lies above, the zero x29 tells those that follow

@@ -38,10 +38,10 @@ func probe(t *testing.T, cpu, program, variant, check string) ctest.Result {
 }
 
 // variants are the ways to switch, the simplest first.
-var variants = []string{"swap", "swap_fp", "inline", "mixed"}
+var variants = []string{"swap", "swap_fp", "inline"}
 
 // keepsControl tells which variants keep the floating-point control state of fibers apart.
-var keepsControl = map[string]bool{"swap": false, "swap_fp": true, "inline": false, "mixed": false}
+var keepsControl = map[string]bool{"swap": false, "swap_fp": true, "inline": false}
 
 // probeAll runs all checks of all variants. The checks of what the bare variants leave out fail, which shows that they see
 // it; but a bare switch that does more than it must is not wrong.

@@ -2,6 +2,7 @@ package bench
 
 /*
 #cgo CFLAGS: -O2 -Wall -Wextra
+#cgo debug CFLAGS: -DMARL_DEBUG
 #include "pingpong.h"
 
 static void *open_pair(const struct pingpong *p, uintptr_t lo, uintptr_t top) {

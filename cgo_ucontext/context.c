@@ -9,7 +9,7 @@
 static _Noreturn void die(const char *line, size_t length) {
     ssize_t written = write(STDERR_FILENO, line, length);
 
-    (void)written; /* nothing is left to tell anybody */
+    (void)written; /* there is no other place to report a failure */
     abort();
 }
 
@@ -21,13 +21,13 @@ static void entry(unsigned int high, unsigned int low) {
     uintptr_t self = (uintptr_t)high << 32 | low;
     struct ucontext_fiber_context *ctx = (struct ucontext_fiber_context *)self;
 
-    /* getcontext took the environment of whoever prepared this fiber. */
+    /* getcontext took the environment of the caller that prepared this fiber. */
     fesetenv(FE_DFL_ENV);
     ctx->target(ctx->arg);
     DIE("the body of a fiber returned: it must end by switching to another fiber");
 }
 
-/* getcontext took the frame pointer of whoever prepared the fiber, too. Zero ends the stack for
+/* getcontext took the frame pointer of that caller, too. Zero ends the stack for
  * those that follow frame pointers. */
 static void clear_frame_pointer(ucontext_t *uc) {
 #if defined(__x86_64__)

@@ -41,10 +41,10 @@ static void ucontext_to_asm(fiberlab_fiber *from, fiberlab_fiber *to) {
 uintptr_t fiberlab_block_sp(const fiberlab_fiber *block) {
 #if defined(__x86_64__)
     return block->saved == FIBERLAB_BY_ASM
-               ? block->context.rsp & ~(uintptr_t)MARL_ALL_SAVED
+               ? block->context.rsp
                : (uintptr_t)block->ucontext->uc.uc_mcontext.gregs[REG_RSP];
 #elif defined(__aarch64__)
-    return block->saved == FIBERLAB_BY_ASM ? block->context.sp & ~(uintptr_t)MARL_ALL_SAVED
+    return block->saved == FIBERLAB_BY_ASM ? block->context.sp
                                            : (uintptr_t)block->ucontext->uc.uc_mcontext.sp;
 #endif
 }

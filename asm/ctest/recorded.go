@@ -12,9 +12,9 @@ import (
 // recorded are the fingerprints of the sources as this project has them. Of these it is known which faults the tests
 // notice, so there the tests demand it. Of any other source, which may be as right, they only report it.
 var recorded = map[string]string{
-	"swap_amd64.S": "3c95860eb1c80a8b",
-	"swap_arm64.S": "77c3f8dc08e8cfd6",
-	"inline.h":     "544842fa7044817d",
+	"swap_amd64.S": "b9e811d0535cbaa2",
+	"swap_arm64.S": "16e29ff8b8149bf3",
+	"inline.h":     "1c6db889f1ac4a84",
 }
 
 var commentOrSpace = regexp.MustCompile(`(?s)(?:/\*.*?\*/|\s)+`)

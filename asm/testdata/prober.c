@@ -35,7 +35,7 @@ void *new_context(const struct variant *v) {
 
     if (ctx == NULL)
         abort();
-    /* A slot that nobody fills must be found out. */
+    /* A slot that is never filled must show. */
     memset(ctx, 0xa5, v->context_size);
     return ctx;
 }

@@ -8,7 +8,6 @@
 #include <unwind.h>
 
 #include "../../asm/context.h"
-#include "../../asm/inline.h"
 
 extern void fiberlab_swap_balanced(struct marl_fiber_context *from,
                                    const struct marl_fiber_context *to);
@@ -32,20 +31,12 @@ __attribute__((noinline, noclone)) static void on_fiber(void *unused) {
         fiberlab_swap_balanced(&fiber, &thread);
 }
 
-/* Is resumed as one that left by an inline switch, and resumes one that did not. */
-__attribute__((noinline, noclone)) static void on_inline_fiber(void *unused) {
-    (void)unused;
-    for (;;)
-        marl_fiber_swap_inline(&fiber, &thread);
-}
-
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *unused) {
     char *address = (char *)_Unwind_GetIP(context);
     void *function = _Unwind_FindEnclosingFunction(address - 1);
 
     (void)unused;
-    found |= function == (void *)on_thread || function == (void *)on_fiber ||
-             function == (void *)on_inline_fiber;
+    found |= function == (void *)on_thread || function == (void *)on_fiber;
     return ++frames < MOST_FRAMES ? _URC_NO_REASON : _URC_NORMAL_STOP;
 }
 
@@ -69,11 +60,9 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
 
     sigaction(SIGTRAP, &action, NULL);
-    for (int i = 0; i < 2; i++) {
-        marl_fiber_set_target(&fiber, stack, sizeof stack, i ? on_inline_fiber : on_fiber, NULL);
-        fiberlab_swap_balanced(&thread, &fiber); /* the first entry has no caller to be found */
-        for (int lap = 0; lap < LAPS; lap++)
-            on_thread();
-    }
+    marl_fiber_set_target(&fiber, stack, sizeof stack, on_fiber, NULL);
+    fiberlab_swap_balanced(&thread, &fiber); /* the first entry has no caller to be found */
+    for (int lap = 0; lap < LAPS; lap++)
+        on_thread();
     return steps == 0 ? SKIPPED : lost > 0;
 }
