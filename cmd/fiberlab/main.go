@@ -1,5 +1,4 @@
-// Command fiberlab is the lab's command line. It counts words on fibers (package wordcount), measures what
-// a switch costs (package bench), and reports both on a terminal, in a pipe or as JSON.
+// Command fiberlab is the lab's command line: the main job on real input, and the switch-cost table.
 package main
 
 import (
@@ -12,10 +11,10 @@ import (
 	"syscall"
 )
 
-// The exit codes of the process.
+// What the process answers.
 const (
 	exitDone        = 0
-	exitFailed      = 1   // the work began and did not succeed
+	exitFailed      = 1   // the work was begun and did not succeed
 	exitUsage       = 2   // the command line asks for something that does not exist
 	exitInterrupted = 130 // as a shell reports SIGINT
 )
@@ -30,7 +29,7 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// failure is an error of the work itself. All other errors are about the command line.
+// failure is an error of the work itself; all others are about the command line.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }

@@ -5,17 +5,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/tests/internal/suite"
 	"fiberlab/tests/internal/taskbody"
 )
 
 // What a call from C to the scheduler costs: with a switch of fibers, and without.
 func BenchmarkCTaskCall(b *testing.B) {
-	for _, backend := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+	for _, cfg := range (suite.Over{Backends: suite.HandSwitched, Workers: []int{1}}).All() {
 		calls := func(name string, fibers int, call func(n int)) {
-			b.Run(backend.String()+"/"+name, func(b *testing.B) {
-				asCTask(b, backend, 1, func() {
+			b.Run(suite.Name(cfg)+"/"+name, func(b *testing.B) {
+				asCTask(b, cfg, func() {
 					for range fibers - 1 {
 						assert.NoError(b, sched.Schedule(func() { call(b.N / fibers) }))
 					}

@@ -81,31 +81,30 @@ func TestCTaskMisuse(t *testing.T) {
 // A coroutine with C frames cannot be left: on the Goroutine backend C may do all but
 // wait and yield.
 func TestCTaskOnGoroutineBackend(t *testing.T) {
-	suite.RunOn(t, []fiber.Backend{fiber.Goroutine}, func(t *testing.T, b fiber.Backend) {
-		for _, workers := range []int{0, 1, 2} {
-			asCTask(t, b, workers, func() {
-				assert.Equal(t, taskbody.Codes{
-					Schedule: taskbody.OK, ScheduleNull: taskbody.Null,
-					Yield: taskbody.Backend, Wait: taskbody.Backend,
-					Current: taskbody.OK, CurrentNull: taskbody.Null,
-					NotifyZero: taskbody.NoHandle, NotifyUnissued: taskbody.NoHandle,
-				}, taskbody.Probe())
-				gate := taskbody.NewGate(true)
-				defer gate.Free()
-				assert.Equal(t, taskbody.Backend, gate.Try(), "and the mutex is still held")
-				var woken atomic.Bool
-				own, _ := taskbody.Current()
-				self := sched.Current()
-				assert.NoError(t, sched.Schedule(func() {
-					for self.State() != sched.Yielded {
-						sched.Yield()
-					}
-					woken.Store(true)
-					assert.Equal(t, taskbody.OK, taskbody.Notify(own), "C wakes a task that waits in Go")
-				}))
-				self.Wait(nil, woken.Load)
-			})
-		}
+	over := suite.Over{Backends: []fiber.Backend{fiber.Goroutine}, Workers: []int{0, 1, 2}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		asCTask(t, cfg, func() {
+			assert.Equal(t, taskbody.Codes{
+				Schedule: taskbody.OK, ScheduleNull: taskbody.Null,
+				Yield: taskbody.Backend, Wait: taskbody.Backend,
+				Current: taskbody.OK, CurrentNull: taskbody.Null,
+				NotifyZero: taskbody.NoHandle, NotifyUnissued: taskbody.NoHandle,
+			}, taskbody.Probe())
+			gate := taskbody.NewGate(true)
+			defer gate.Free()
+			assert.Equal(t, taskbody.Backend, gate.Try(), "and the mutex is still held")
+			var woken atomic.Bool
+			own, _ := taskbody.Current()
+			self := sched.Current()
+			assert.NoError(t, sched.Schedule(func() {
+				for self.State() != sched.Yielded {
+					sched.Yield()
+				}
+				woken.Store(true)
+				assert.Equal(t, taskbody.OK, taskbody.Notify(own), "C wakes a task that waits in Go")
+			}))
+			self.Wait(nil, woken.Load)
+		})
 	})
 }
 

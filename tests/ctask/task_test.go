@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/suite"
 	"fiberlab/tests/internal/taskbody"
@@ -20,21 +19,19 @@ import (
 // unbinds. Inside body, the test must not be ended.
 func eachCScheduler(t *testing.T, body func(t *testing.T, workers int)) {
 	t.Helper()
-	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
-		for _, workers := range []int{0, 1, 2} {
-			t.Run(fmt.Sprintf("workers=%d", workers), func(t *testing.T) {
-				asCTask(t, b, workers, func() { body(t, workers) })
-			})
-		}
+	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{0, 1, 2}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		asCTask(t, cfg, func() { body(t, cfg.Workers) })
 	})
 }
 
 // asCTask runs body as a task of a new scheduler, which it closes.
-func asCTask(t testing.TB, b fiber.Backend, workers int, body func()) {
+func asCTask(t testing.TB, cfg sched.Config, body func()) {
 	t.Helper()
-	s, err := sched.New(sched.Config{Name: "C tasks", Backend: b, Workers: workers})
+	cfg.Name = "C tasks"
+	s, err := sched.New(cfg)
 	require.NoError(t, err)
-	if workers == 0 {
+	if cfg.Workers == 0 {
 		require.NoError(t, s.Bind())
 	}
 	done := make(chan struct{})
@@ -42,7 +39,7 @@ func asCTask(t testing.TB, b fiber.Backend, workers int, body func()) {
 		defer close(done)
 		body()
 	}}))
-	if workers == 0 {
+	if cfg.Workers == 0 {
 		assert.NoError(t, sched.Unbind())
 	}
 	<-done
@@ -78,8 +75,9 @@ func TestCTasksTakeTurns(t *testing.T) {
 
 // The goroutine that binds a scheduler may call such C as well.
 func TestBoundGoroutineWaitsInC(t *testing.T) {
-	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
-		s, err := sched.New(sched.Config{Backend: b})
+	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{0}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		require.NoError(t, s.Bind())
 		r := taskbody.NewRing(3, 100)

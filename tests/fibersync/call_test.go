@@ -96,8 +96,8 @@ func TestBlockingCallBelongsToTheScheduler(t *testing.T) {
 
 // Tasks of a scheduler that is closing may make calls, and these may start tasks.
 func TestBlockingCallStartsTasksWhileItsSchedulerCloses(t *testing.T) {
-	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
-		s, err := sched.New(sched.Config{Workers: 1, Backend: b})
+	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		release, ended := make(chan struct{}), schedtest.NewLatch(1)
 		begun := schedtest.NewLatch(1)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
@@ -142,9 +141,10 @@ func dither(rng *rand.Rand) {
 // Fibers and goroutines use all primitives for a while, each as it likes. Each station has something
 // that must be exact in the end, and a wake-up that is lost leaves somebody behind.
 func TestStress(t *testing.T) {
-	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
 		rng := suite.NewRand(t)
-		s, err := sched.New(sched.Config{Backend: b, Workers: 4, MaxIdle: 200, Patience: -1})
+		cfg.MaxIdle, cfg.Patience = 200, -1
+		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		x := &campus{t: t, s: s}
 		x.settle(stations)
@@ -157,7 +157,7 @@ func TestStress(t *testing.T) {
 			seed := rng.Uint64()
 			x.goroutine(&x.parts, func() { x.visit(seed) })
 		}
-		time.Sleep(suite.StressTime(t, time.Duration(suite.Scaled(3, 1))*time.Second))
+		time.Sleep(suite.StressTime(t, 3*time.Second, time.Second))
 		x.over.Store(true)
 		x.parts.Wait()
 		for _, p := range x.stations {

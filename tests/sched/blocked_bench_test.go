@@ -10,6 +10,7 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
 )
 
 // BenchmarkBlocked makes many tasks, all of which wait at once, and lets all go when the last one has
@@ -22,16 +23,17 @@ import (
 // sub-benchmark is skipped.
 func BenchmarkBlocked(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
-		for _, backend := range fiber.Backends() {
+		for _, cfg := range (suite.Over{Workers: []int{1}}).All() {
+			cfg.MaxIdle = 2 * n
 			// Made once: the function below is called with one b.N after the other.
 			var s *sched.Scheduler
-			b.Run(fmt.Sprintf("%v/workers=1/n=%d", backend, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/n=%d", suite.Name(cfg), n), func(b *testing.B) {
 				if s == nil {
-					if err := fiber.Prewarm(fiber.Config{Backend: backend}, n); err != nil {
+					if err := fiber.Prewarm(fiber.Config{Backend: cfg.Backend}, n); err != nil {
 						b.Skip(err)
 					}
 					var err error
-					s, err = sched.New(sched.Config{Workers: 1, Backend: backend, MaxIdle: 2 * n})
+					s, err = sched.New(cfg)
 					require.NoError(b, err)
 					blockTasks(b, s, n)
 				}

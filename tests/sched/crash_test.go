@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/crash"
 	"fiberlab/tests/internal/schedtest"
@@ -39,10 +38,11 @@ var childTaskOverflows = crash.NewTask("task overflows", trapbody.Overflow)
 func TestTaskOverflowsThread(t *testing.T) {
 	report := regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "scheduler worker \d fiber 0": ` +
 		`its C stack, the thread's own of some \d+ bytes, ran out at 0x[0-9a-f]+; raise the limit`)
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
-		t.Run(b.String(), func(t *testing.T) {
+	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{2}}
+	for _, cfg := range over.Configs(t.Name()) {
+		t.Run(suite.Name(cfg), func(t *testing.T) {
 			t.Parallel()
-			out := crash.RunTask(t, childTaskOverflows, b, 2)
+			out := crash.RunTask(t, childTaskOverflows, cfg)
 			require.Regexp(t, report, out)
 			crash.RequireGoReport(t, out)
 		})

@@ -25,7 +25,9 @@ func dumpingTask() {
 }
 
 var childDump = child.New("dump", func(t child.T, b fiber.Backend) {
-	s, err := sched.New(sched.Config{Name: "dumped", Workers: 1, Backend: b})
+	cfg := child.Config(t, b)
+	cfg.Name = "dumped"
+	s, err := sched.New(cfg)
 	require.NoError(t, err)
 	for range 3 {
 		require.NoError(t, s.Enqueue(sched.Task{Func: sched.Yield}))
@@ -37,8 +39,8 @@ var childDump = child.New("dump", func(t child.T, b fiber.Backend) {
 
 // The dump that SIGQUIT asks for tells which goroutines are fibers, and what they run.
 func TestDumpNamesFibersAndTasks(t *testing.T) {
-	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
-		out := child.RunCrash(t, childDump, b)
+	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+		out := child.RunCrash(t, childDump, cfg.Backend, child.Env(cfg))
 		table := regexp.MustCompile(`(?m)^fiberlab: goroutine (\d+) is fiber "dumped worker 0 fiber (\d+)", (\w+)(?:, task (\S+))?$`)
 		numbers := map[string]bool{}
 		tasks := map[string]int{}

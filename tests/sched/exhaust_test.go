@@ -12,6 +12,7 @@ import (
 	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/exhaust"
 	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
 )
 
 // A worker that has no memory for one more fiber tells so and waits: the tasks that are
@@ -23,10 +24,10 @@ var childNoFiberLeft = child.New("no fiber left", func(t child.T, b fiber.Backen
 	require.NoError(t, root.Detach())
 	var told sync.Once
 	exhausted := make(chan error, 1)
-	s, err := sched.New(sched.Config{
-		Workers: 1, Backend: b, StackSize: size, Name: "hungry",
-		Exhausted: func(err error) { told.Do(func() { exhausted <- err }) },
-	})
+	cfg := child.Config(t, b)
+	cfg.StackSize, cfg.Name = size, "hungry"
+	cfg.Exhausted = func(err error) { told.Do(func() { exhausted <- err }) }
+	s, err := sched.New(cfg)
 	require.NoError(t, err)
 	exhaust.SpareThreads()
 	lift := exhaust.LimitAddresses(t, room)
@@ -69,7 +70,6 @@ var childNoFiberLeft = child.New("no fiber left", func(t child.T, b fiber.Backen
 })
 
 func TestExhaustedWorkerLosesNothing(t *testing.T) {
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
-		t.Run(b.String(), func(t *testing.T) { child.RunOK(t, childNoFiberLeft, b) })
-	}
+	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{1}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) { child.RunOK(t, childNoFiberLeft, cfg.Backend, child.Env(cfg)) })
 }

@@ -14,8 +14,10 @@ import (
 
 // A scheduler's fibers have the guard that it was asked for.
 func TestGuardPagesOfAScheduler(t *testing.T) {
-	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
-		s, err := sched.New(sched.Config{Workers: 1, Backend: b, GuardPages: 5})
+	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{1}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.GuardPages = 5
+		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		// The first of two tasks may run on the thread's own stack; while it waits, the other cannot.
 		sizes := make(chan uintptr, 2)

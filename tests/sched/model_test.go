@@ -15,9 +15,10 @@ import (
 )
 
 // runProgram makes a program, runs it, and checks what came of it.
-func runProgram(t *testing.T, b fiber.Backend, rng *rand.Rand) {
+func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Rand) {
 	cfg := sched.Config{
 		Backend:  b,
+		Policy:   policy,
 		Workers:  []int{0, 1, 2, 3, 4, 8}[rng.IntN(6)],
 		MaxIdle:  []int{0, 1, 2, 5}[rng.IntN(4)],
 		Patience: -1, // the watchdog judges what is a deadlock
@@ -63,7 +64,8 @@ func TestSchedulerModel(t *testing.T) {
 	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
 		rng := suite.NewRand(t)
 		for i := range suite.Scaled(60, 12) {
-			t.Run(fmt.Sprint(i), func(t *testing.T) { runProgram(t, b, rng) })
+			policy := sched.Policies()[i%len(sched.Policies())]
+			t.Run(fmt.Sprintf("%d/%v", i, policy), func(t *testing.T) { runProgram(t, b, policy, rng) })
 		}
 	})
 }

@@ -7,23 +7,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
 )
 
 // BenchmarkNotify is a Notify by a goroutine while 20,000 fibers of the same worker end, more
 // than the worker and the pool keep. worst-us is the longest of all.
 func BenchmarkNotify(b *testing.B) {
-	for _, backend := range fiber.Backends() {
-		b.Run(backend.String(), func(b *testing.B) {
+	for _, cfg := range (suite.Over{Workers: []int{1}}).All() {
+		b.Run(suite.Name(cfg), func(b *testing.B) {
 			const fibers = 20_000
 			var worst time.Duration
 			notified := 0
 			b.ResetTimer()
 			for range b.N {
 				b.StopTimer()
-				s, err := sched.New(sched.Config{Workers: 1, Backend: backend})
+				s, err := sched.New(cfg)
 				require.NoError(b, err)
 				sleepers := make([]*schedtest.Sleeper, fibers)
 				for i := range sleepers {

@@ -81,11 +81,11 @@ func TestTasksLeaveNoResidue(t *testing.T) {
 
 // A goroutine that is bound keeps its own, and they do not reach its tasks.
 func TestBoundGoroutineKeepsItsLabels(t *testing.T) {
-	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+	suite.EachConfig(t, []int{0}, func(t *testing.T, cfg sched.Config) {
 		defer pprof.SetGoroutineLabels(context.Background())
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		label(t)
-		suite.OnScheduler(t, sched.Config{Backend: b}, func(t *testing.T, s *sched.Scheduler) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			for range 5 {
 				schedtest.Perform(t, s, func() {
 					assert.False(t, debug.SetPanicOnFault(false))

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
@@ -182,9 +181,10 @@ func (x *stress) String() string {
 }
 
 func TestSchedulerStress(t *testing.T) {
-	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
 		rec := sched.NewRecorder(10_000)
-		s, err := sched.New(sched.Config{Backend: b, Workers: 4, MaxIdle: 20, Patience: -1, Recorder: rec})
+		cfg.MaxIdle, cfg.Patience, cfg.Recorder = 20, -1, rec
+		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		x := &stress{t: t, s: s}
 		schedtest.Watchdog(t, s, rec, &x.progress, x.String)
@@ -200,7 +200,7 @@ func TestSchedulerStress(t *testing.T) {
 		}
 		x.storm(2, 6)
 		x.storm(30, 1)
-		time.Sleep(suite.StressTime(t, time.Duration(suite.Scaled(6, 2))*time.Second))
+		time.Sleep(suite.StressTime(t, 6*time.Second, 2*time.Second))
 		x.over.Store(true)
 		x.parts.Wait()
 		assert.NoError(t, s.Close())

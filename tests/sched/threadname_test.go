@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
@@ -78,9 +77,10 @@ func TestWorkersThreadsHaveNames(t *testing.T) {
 // A thread that the runtime makes while a task runs is none of the workers', nor is
 // one that is left when the scheduler is closed.
 func TestThreadNamesEndWithTheWorkers(t *testing.T) {
-	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
+		cfg.Name = "ends"
 		for range suite.Scaled(20, 5) {
-			s, err := sched.New(sched.Config{Name: "ends", Workers: 4, Backend: b})
+			s, err := sched.New(cfg)
 			require.NoError(t, err)
 			schedtest.Perform(t, s, func() {
 				done := make(chan struct{})

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fiberlab/fiber"
+	"fiberlab/sched"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -108,6 +110,24 @@ func (T) Skip(args ...any) {
 func Command(ctx context.Context, program ...string) *exec.Cmd {
 	argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), program...)
 	return exec.CommandContext(ctx, argv[0], argv[1:]...)
+}
+
+// envConfig tells a child the workers and the policy of its scheduler.
+const envConfig = "FIBERLAB_CRASH_SCHEDULER"
+
+// Env is what, in the environment of a child, makes its Config that of cfg. The backend it is told anyway.
+func Env(cfg sched.Config) string {
+	return fmt.Sprintf("%s=%d %v", envConfig, cfg.Workers, cfg.Policy)
+}
+
+// Config returns, in a child of backend b, the configuration that its test has passed by Env.
+func Config(t T, b fiber.Backend) sched.Config {
+	workers, policy, _ := strings.Cut(os.Getenv(envConfig), " ")
+	n, err := strconv.Atoi(workers)
+	require.NoError(t, err, envConfig)
+	p, err := sched.ParsePolicy(policy)
+	require.NoError(t, err, envConfig)
+	return sched.Config{Workers: n, Backend: b, Policy: p}
 }
 
 // Run runs a child and returns what it wrote and how it ended. env is added

@@ -1,34 +1,32 @@
 package schedtest
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/tests/internal/suite"
 )
 
-// BenchOn runs a sub-benchmark BACKEND/workers=N for every backend and each of the given numbers of
-// workers, each on a scheduler of its own. With 0 workers it runs on a goroutine that is bound.
+// BenchOn runs a sub-benchmark BACKEND/workers=N/POLICY for every backend, policy and given number of workers,
+// each on a scheduler of its own. With 0 workers it runs on a goroutine that is bound.
 func BenchOn(b *testing.B, workers []int, run func(b *testing.B, s *sched.Scheduler)) {
-	for _, backend := range fiber.Backends() {
-		for _, n := range workers {
-			b.Run(fmt.Sprintf("%v/workers=%d", backend, n), func(b *testing.B) {
-				s, err := sched.New(sched.Config{Workers: n, Backend: backend})
-				require.NoError(b, err)
-				if n == 0 {
-					require.NoError(b, s.Bind())
-				}
-				run(b, s)
-				if n == 0 {
-					require.NoError(b, sched.Unbind())
-				}
-				require.NoError(b, s.Close())
-				require.NoError(b, fiber.Drain())
-			})
-		}
+	for _, cfg := range (suite.Over{Workers: workers}).All() {
+		b.Run(suite.Name(cfg), func(b *testing.B) {
+			s, err := sched.New(cfg)
+			require.NoError(b, err)
+			if cfg.Workers == 0 {
+				require.NoError(b, s.Bind())
+			}
+			run(b, s)
+			if cfg.Workers == 0 {
+				require.NoError(b, sched.Unbind())
+			}
+			require.NoError(b, s.Close())
+			require.NoError(b, fiber.Drain())
+		})
 	}
 }
 

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,8 +11,8 @@ import (
 	"fiberlab/tests/internal/leaks"
 )
 
-// The numbers of workers that the scheduler's tests run with. Without workers the
-// test's own goroutine is bound and runs the tasks while it waits.
+// Numbers of workers that suites run with. Without workers the test's own goroutine is bound, and runs the tasks
+// while it waits.
 var (
 	AnyWorkers     = []int{0, 1, 2, 4, 8, 64}
 	SomeWorkers    = []int{1, 2, 4, 8, 64}
@@ -21,32 +20,21 @@ var (
 	OneThread      = []int{0, 1}
 )
 
-// EachScheduler runs test for every backend and each of the numbers of workers, with
-// a scheduler of its own, and checks that nothing is left of it. If it has no workers
-// it is bound to the test's goroutine.
+// EachScheduler is Over.Run for the given numbers of workers and a scheduler of each configuration, which it makes and
+// closes. If that has no workers it is bound to the test's goroutine.
 func EachScheduler(t *testing.T, workers []int, test func(t *testing.T, s *sched.Scheduler)) {
 	t.Helper()
 	EachConfig(t, workers, func(t *testing.T, cfg sched.Config) { OnScheduler(t, cfg, test) })
 }
 
-// EachConfig is EachScheduler for tests that make their schedulers themselves.
+// EachConfig is Over.Run for the given numbers of workers.
 func EachConfig(t *testing.T, workers []int, test func(t *testing.T, cfg sched.Config)) {
 	t.Helper()
-	EachBackend(t, func(t *testing.T, b fiber.Backend) {
-		for _, n := range workers {
-			t.Run(fmt.Sprintf("workers=%d", n), func(t *testing.T) {
-				before := fiber.ReadStats()
-				test(t, sched.Config{Workers: n, Backend: b})
-				after := fiber.ReadStats()
-				assert.Equal(t, before.Fibers, after.Fibers, "fibers that were not closed")
-				assert.Equal(t, before.Roots, after.Roots, "roots that were not detached")
-				assert.Nil(t, sched.Get(), "a scheduler that was not unbound")
-			})
-		}
-	})
+	Over{Workers: workers}.Run(t, test)
 }
 
-// OnScheduler makes a scheduler, runs test, and ends the scheduler.
+// OnScheduler makes a scheduler, runs test, and closes the scheduler. If it has no workers it is bound to the calling
+// goroutine for as long.
 func OnScheduler(t *testing.T, cfg sched.Config, test func(t *testing.T, s *sched.Scheduler)) {
 	t.Helper()
 	s, err := sched.New(cfg)
@@ -65,14 +53,16 @@ func EachBackend(t *testing.T, test func(t *testing.T, b fiber.Backend)) {
 	RunOn(t, fiber.Backends(), test)
 }
 
-// EachHandSwitched is EachBackend for tests of C bodies and of what only
-// hand-switched fibers have.
+// HandSwitched are the backends that switch stacks themselves. Only they run C bodies.
+var HandSwitched = []fiber.Backend{fiber.Asm, fiber.Ucontext}
+
+// EachHandSwitched is EachBackend for those.
 func EachHandSwitched(t *testing.T, test func(t *testing.T, b fiber.Backend)) {
 	t.Helper()
-	RunOn(t, []fiber.Backend{fiber.Asm, fiber.Ucontext}, test)
+	RunOn(t, HandSwitched, test)
 }
 
-// RunOn is EachBackend for some of the backends.
+// RunOn is EachBackend for the given backends.
 func RunOn(t *testing.T, backends []fiber.Backend, test func(t *testing.T, b fiber.Backend)) {
 	t.Helper()
 	for _, b := range backends {

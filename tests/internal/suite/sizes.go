@@ -8,20 +8,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/asm/ctest"
+	"fiberlab/sched"
 )
 
-// envStress names the environment variable that says how long a stress test works on
-// each backend, such as 60s.
+// envStress names the environment variable that says how long a stress test works on each backend and policy, such as
+// 60s.
 const envStress = "FIBERLAB_STRESS"
 
-// StressTime is how long a stress test works on each backend: usual, unless the environment asks for more.
-func StressTime(t *testing.T, usual time.Duration) time.Duration {
+// StressTime is how long a stress test works on each backend and policy: as FIBERLAB_STRESS says, or else full (short
+// under -short and in a slow program) divided among the policies.
+func StressTime(t *testing.T, full, short time.Duration) time.Duration {
 	if text := os.Getenv(envStress); text != "" {
 		d, err := time.ParseDuration(text)
 		require.NoError(t, err, envStress)
 		return d
 	}
-	return usual
+	return time.Duration(Scaled(int(full), int(short))) / time.Duration(len(sched.Policies()))
 }
 
 // Slow tells whether this program runs many times slower than others do: in an emulator or under the race detector.

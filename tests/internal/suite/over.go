@@ -1,0 +1,143 @@
+package suite
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+)
+
+// Over is what a suite runs over. What is left empty means all of it.
+type Over struct {
+	Backends []fiber.Backend
+	Policies []sched.Policy
+	Workers  []int // AnyWorkers, if empty
+}
+
+// Run calls test as sub-tests BACKEND/workers=N/POLICY, and checks that each leaves nothing behind. Each two of
+// the backends, policies and numbers of workers meet in one of them, but not each three: a second policy costs no
+// second round. Which policy meets which pair depends on the name of t alone, so different tests try
+// different threes, and each test the same ones every time.
+//
+// It is the one way by which the suites come to their configurations; EachConfig and EachScheduler are short
+// forms of it.
+func (o Over) Run(t *testing.T, test func(t *testing.T, cfg sched.Config)) {
+	t.Helper()
+	configs := o.Configs(t.Name())
+	for len(configs) > 0 {
+		b := configs[0].Backend
+		n := slices.IndexFunc(configs, func(cfg sched.Config) bool { return cfg.Backend != b })
+		if n < 0 {
+			n = len(configs)
+		}
+		RunOn(t, []fiber.Backend{b}, func(t *testing.T, _ fiber.Backend) {
+			for _, cfg := range configs[:n] {
+				t.Run(underBackend(cfg), func(t *testing.T) {
+					before := fiber.ReadStats()
+					test(t, cfg)
+					after := fiber.ReadStats()
+					assert.Equal(t, before.Fibers, after.Fibers, "fibers that were not closed")
+					assert.Equal(t, before.Roots, after.Roots, "roots that were not detached")
+					assert.Nil(t, sched.Get(), "a scheduler that was not unbound")
+				})
+			}
+		})
+		configs = configs[n:]
+	}
+}
+
+// Name is the name of the sub-test of that configuration.
+func Name(cfg sched.Config) string { return cfg.Backend.String() + "/" + underBackend(cfg) }
+
+func underBackend(cfg sched.Config) string {
+	return fmt.Sprintf("workers=%d/%v", cfg.Workers, cfg.Policy)
+}
+
+// All returns all configurations, each three of backend, workers and policy. Benchmarks go through them.
+func (o Over) All() []sched.Config {
+	o = o.filled()
+	var configs []sched.Config
+	for _, b := range o.Backends {
+		for _, n := range o.Workers {
+			for _, p := range o.Policies {
+				configs = append(configs, sched.Config{Backend: b, Workers: n, Policy: p})
+			}
+		}
+	}
+	return configs
+}
+
+func (o Over) filled() Over {
+	if o.Backends == nil {
+		o.Backends = fiber.Backends()
+	}
+	if o.Policies == nil {
+		o.Policies = sched.Policies()
+	}
+	if o.Workers == nil {
+		o.Workers = AnyWorkers
+	}
+	return o
+}
+
+// Configs returns the configurations that a test of that name runs with, ordered by backend. Run goes through them;
+// tests that start processes do so themselves.
+func (o Over) Configs(name string) []sched.Config {
+	o = o.filled()
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	chosen := allPairs([3]int{len(o.Backends), len(o.Workers), len(o.Policies)}, int(h.Sum32()>>1))
+	configs := make([]sched.Config, len(chosen))
+	for i, c := range chosen {
+		configs[i] = sched.Config{Backend: o.Backends[c[0]], Workers: o.Workers[c[1]], Policy: o.Policies[c[2]]}
+	}
+	return configs
+}
+
+// allPairs chooses some of the threes (i, j, k) below sizes, in their order, so that each two values of different
+// places occur together in one of them. Of several possible choices, turn selects one.
+func allPairs(sizes [3]int, turn int) (chosen [][3]int) {
+	var all [][3]int
+	for i := range sizes[0] {
+		for j := range sizes[1] {
+			for k := range sizes[2] {
+				all = append(all, [3]int{i, j, (k + turn) % sizes[2]})
+			}
+		}
+	}
+	type pair struct{ place, value, otherPlace, otherValue int }
+	met := make(map[pair]bool)
+	pairs := func(c [3]int) [3]pair {
+		return [3]pair{{0, c[0], 1, c[1]}, {0, c[0], 2, c[2]}, {1, c[1], 2, c[2]}}
+	}
+	for {
+		// The next one is that which brings the most pairs together that have not met.
+		var best [3]int
+		most := 0
+		for _, c := range all {
+			fresh := 0
+			for _, p := range pairs(c) {
+				if !met[p] {
+					fresh++
+				}
+			}
+			if fresh > most {
+				best, most = c, fresh
+			}
+		}
+		if most == 0 {
+			break
+		}
+		for _, p := range pairs(best) {
+			met[p] = true
+		}
+		chosen = append(chosen, best)
+	}
+	slices.SortFunc(chosen, func(a, b [3]int) int { return slices.Compare(a[:], b[:]) })
+	return chosen
+}

@@ -1,0 +1,66 @@
+package suite
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+)
+
+// All pairs meet, and what is chosen is no larger than the largest two of the three need, and little more.
+func TestAllPairsMeet(t *testing.T) {
+	for a := range 4 {
+		for b := range 7 {
+			for c := range 4 {
+				for turn := range 5 {
+					sizes := [3]int{a + 1, b + 1, c + 1}
+					chosen := allPairs(sizes, turn)
+					requireAllPairs(t, sizes, chosen)
+					largest := sizes[:]
+					slices.Sort(largest)
+					assert.LessOrEqual(t, len(chosen), largest[1]*largest[2]*5/4, "of %v", sizes)
+				}
+			}
+		}
+	}
+}
+
+func requireAllPairs(t *testing.T, sizes [3]int, chosen [][3]int) {
+	t.Helper()
+	for x := range 3 {
+		for y := range x {
+			for i := range sizes[x] {
+				for j := range sizes[y] {
+					require.True(t, slices.ContainsFunc(chosen, func(c [3]int) bool { return c[x] == i && c[y] == j }),
+						"%d at %d and %d at %d never meet, of %v", i, x, j, y, sizes)
+				}
+			}
+		}
+	}
+}
+
+// A second policy takes no more sub-tests than one alone, where there are as many workers to choose from.
+func TestSecondPolicyIsNotASecondRound(t *testing.T) {
+	for turn := range 4 {
+		assert.Len(t, allPairs([3]int{3, 6, 1}, turn), 18)
+		assert.Len(t, allPairs([3]int{3, 6, 2}, turn), 18)
+		assert.Len(t, allPairs([3]int{3, 2, 2}, turn), 6)
+	}
+}
+
+// One test always runs with the same configurations, and different ones try different threes.
+func TestConfigsDependOnTheName(t *testing.T) {
+	over := Over{Policies: []sched.Policy{0, 1}, Workers: []int{1, 2}}
+	assert.Equal(t, over.Configs("TestA"), over.Configs("TestA"))
+	seen := make(map[string]bool)
+	for _, name := range []string{"TestA", "TestB", "TestC", "TestD", "TestE", "TestF", "TestG", "TestH"} {
+		for _, cfg := range over.Configs(name) {
+			seen[Name(cfg)] = true
+		}
+	}
+	assert.Len(t, seen, len(fiber.Backends())*2*2)
+}
