@@ -26,6 +26,15 @@ func Call(f func()) {
 	C.trap_call(C.uintptr_t(h))
 }
 
+// Nest calls f through depth C functions, each of which calls Go.
+func Nest(depth int, f func()) {
+	if depth == 0 {
+		f()
+		return
+	}
+	Call(func() { Nest(depth-1, f) })
+}
+
 // CallDeep has a C function call f from a frame of that many bytes. It tells
 // whether the frame was intact when f had returned.
 func CallDeep(bytes int, f func()) bool {
