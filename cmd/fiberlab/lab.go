@@ -77,6 +77,9 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 	if len(tree.Files) == 0 {
 		return fmt.Errorf("no text file below %s%s: name another directory", tree.Root, unreadableRemark(tree.Unreadable))
 	}
+	for _, s := range o.settings {
+		p.expect(s.label)
+	}
 	p.say("%s: %s text files, %s", tree.Root, thousands(len(tree.Files)), megabytes(tree.Bytes))
 
 	phase := p.phase("plain", tree.Bytes)
@@ -123,7 +126,7 @@ func unreadableRemark(list []wordcount.Unreadable) string {
 
 // measure makes the switch-cost table.
 func measure(ctx context.Context, o options, p *progress) ([]bench.Row, error) {
-	phase := p.phase("switch cost", int64(o.bench.Rounds*len(bench.Mechanisms())))
+	phase := p.phase(switchCost, int64(o.bench.Rounds*len(bench.Mechanisms())))
 	defer phase.end()
 	return bench.Measure(ctx, o.bench, func(done, _ int) { phase.done.Store(int64(done)) })
 }

@@ -93,7 +93,8 @@ func TestRunAsJSON(t *testing.T) {
 			begun, switches = begun+w.Tasks, switches+w.Switches
 		}
 		require.Equal(t, tasks-1, begun, "the bound goroutine has begun them, and is one itself")
-		require.InDelta(t, br.Switches, switches, float64(len(br.Workers)), "the last ones come when the workers end")
+		require.LessOrEqual(t, switches, br.Switches, "some come when the workers end, and a fiber may be resumed without a switch")
+		require.Positive(t, switches)
 		require.Greater(t, br.Switches, tasks)
 	}
 	require.Len(t, r.SwitchCost, len(bench.Mechanisms()))

@@ -14,11 +14,15 @@ type progress struct {
 	w      io.Writer
 	screen screen
 	quiet  bool // no lines
+	names  int  // the width of the longest name of a phase
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	return &progress{w: w, screen: screenOf(w), quiet: quiet}
+	return &progress{w: w, screen: screenOf(w), quiet: quiet, names: len(switchCost)}
 }
+
+// expect makes room for the name of a phase to come.
+func (p *progress) expect(name string) { p.names = max(p.names, len(name)) }
 
 // say writes a line, unless a bar has shown the same.
 func (p *progress) say(format string, args ...any) {
@@ -28,19 +32,19 @@ func (p *progress) say(format string, args ...any) {
 }
 
 const (
-	nameWidth = 11 // of a phase
-	mostBar   = 40
+	switchCost = "switch cost" // the name of a phase
+	mostBar    = 40
 	// barFrame is the width of a line without the name and the bar: the percentage, the ends of the bar,
 	// spaces, and the last column, which stays empty for the cursor.
 	barFrame = 11
 )
 
 // barWidth is the length of the bar with which the line fits the screen.
-func (p *progress) barWidth(name string) int {
+func (p *progress) barWidth() int {
 	if p.screen.columns == 0 {
 		return mostBar
 	}
-	return min(max(p.screen.columns-max(nameWidth, len(name))-barFrame, 1), mostBar)
+	return min(max(p.screen.columns-p.names-barFrame, 1), mostBar)
 }
 
 // phase is one part of the work. The work counts up done and does nothing else for the display: drawing
@@ -63,8 +67,8 @@ func (p *progress) phase(name string, size int64) *phase {
 	}
 	bar := progressbar.NewOptions64(size,
 		progressbar.OptionSetWriter(p.w),
-		progressbar.OptionSetDescription(fmt.Sprintf("%-*s", nameWidth, name)),
-		progressbar.OptionSetWidth(p.barWidth(name)),
+		progressbar.OptionSetDescription(fmt.Sprintf("%-*s", p.names, name)),
+		progressbar.OptionSetWidth(p.barWidth()),
 		progressbar.OptionSetTheme(theme),
 		progressbar.OptionSetRenderBlankState(true),
 		progressbar.OptionSetElapsedTime(false),

@@ -59,7 +59,9 @@ func TestNarrowTerminals(t *testing.T) {
 	dir := smallTree(t)
 	t.Chdir(dir) // its name is short
 	for _, columns := range []int{40, 60, 80} {
-		for _, args := range [][]string{{"run", "--quick", "--states", "."}, {"run", "--help"}} {
+		for _, args := range [][]string{
+			{"run", "--quick", "--states", "--policy", strings.Join(policyNames(), ","), "."}, {"run", "--help"},
+		} {
 			shown := onTerminal(t, columns, nil, args...)
 			for _, line := range strings.FieldsFunc(shown, func(r rune) bool { return r == '\r' || r == '\n' }) {
 				if !strings.Contains(line, dir) { // a path is not broken by us

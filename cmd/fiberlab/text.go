@@ -83,7 +83,7 @@ func (r *pipelineReport) writeWorkers(p *page) {
 		for _, w := range c.Workers {
 			name := fmt.Sprintf("%s %d", c.label, w.Worker)
 			if w.Bound {
-				name += " (bound)"
+				name = c.label + " bound"
 			}
 			g.add(name, thousands(w.Tasks), thousands(w.Switches), thousands(w.Stolen), thousands(w.Sleeps),
 				seconds(w.Busy), seconds(w.Idle))
