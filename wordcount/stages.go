@@ -84,7 +84,7 @@ func (p *pipeline) splitTask(ctx context.Context, l *lane) error {
 	held := make([]*batch, len(p.batches))
 	for {
 		c, err := p.nextChunk(ctx, l, held)
-		if errors.Is(err, fibersync.ErrClosedChannel) {
+		if errors.Is(err, fibersync.ErrClosed) {
 			return p.sendAll(ctx, held)
 		}
 		if err != nil {

@@ -6,15 +6,15 @@ import (
 	"fiberlab/sched/park"
 )
 
-// awaits tells the party of w, which must be the caller, what it is going to park for. The
-// party may be asked that while it is blocked; see [park.Scheduled].
+// awaits tells w's parker, which must be the caller, what it is about to park for; see
+// [park.Scheduled].
 func (w *waiter) awaits(what park.Awaited) {
-	if t, ok := w.party.(park.Scheduled); ok {
+	if t, ok := w.parker.(park.Scheduled); ok {
 		t.Awaits(what)
 	}
 }
 
-// The primitives, as what is awaited.
+// The primitives as they describe themselves to a report of a deadlock.
 type (
 	awaitedMutex          Mutex
 	awaitedRWMutex        RWMutex
@@ -29,7 +29,7 @@ func (m *awaitedMutex) Awaited() (string, uintptr) {
 }
 
 func (m *awaitedRWMutex) Awaited() (string, uintptr) {
-	return fmt.Sprintf("the mutex %p, which a writer has or wants", m), m.writer.holder.who()
+	return fmt.Sprintf("the mutex %p, which a writer holds or wants", m), m.writer.holder.who()
 }
 
 func (m *awaitedReaders) Awaited() (string, uintptr) {

@@ -8,19 +8,19 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// ErrNoParties is the error of a barrier for less than one party.
+// ErrNoParties is the error of a barrier for fewer than one party.
 var ErrNoParties = errors.New("a barrier needs parties: make it by NewBarrier, with 1 or more")
 
-// Barrier holds up those who come until as many have come as it is for, and lets these
-// go on together. It begins a new phase then: whoever comes next waits for the others of
-// the next phase, even if some of the last one have not gone on yet. It must not be copied.
+// Barrier holds its callers up until as many have arrived as it has parties, and then lets them
+// go on together. That ends a phase: the next caller belongs to the next phase, even if some of
+// the last one have not gone on yet. It must not be copied.
 type Barrier struct {
-	guard   spinlock.Lock
+	mu      spinlock.Lock
 	parties int
-	line    line
+	waiters waitQueue
 }
 
-// NewBarrier makes a barrier for so many parties. It panics with an error that wraps
+// NewBarrier returns a barrier for so many parties. It panics with an error that wraps
 // ErrNoParties if that is less than 1.
 func NewBarrier(parties int) *Barrier {
 	if parties < 1 {
@@ -29,37 +29,37 @@ func NewBarrier(parties int) *Barrier {
 	return &Barrier{parties: parties}
 }
 
-// Wait blocks the caller until all parties of this phase have come. It returns which
-// of them it is, in the order of their coming: each number from 0, the first, to
-// parties-1, the last, who has not been held up, is returned to one of them. It
-// panics with an error that wraps ErrNoParties if NewBarrier has not made the barrier.
+// Wait blocks the caller until all parties of this phase have arrived. It returns the caller's
+// number in the order of arrival: 0 for the first, up to parties-1 for the last, which has not
+// been held up. It panics with an error that wraps ErrNoParties if the barrier was not made by
+// NewBarrier.
 func (b *Barrier) Wait() int {
 	i, _ := b.wait(until{})
 	return i
 }
 
-// WaitContext is Wait that gives up when ctx is over. It returns -1 and the context's
-// error then, and it is as if the caller had not come: the others wait for somebody else,
-// or for the same one again. If the last of the phase comes at the same moment, the
-// caller may have been counted, and goes on with the others and without an error.
+// WaitContext is Wait that gives up when ctx is done. Then it returns -1 and
+// context.Cause(ctx), and it is as if the caller had not arrived: the others wait for another
+// caller, or for the same one again. If the last party arrives at the same moment, the caller
+// may have been counted; then it goes on with the others and without an error.
 func (b *Barrier) WaitContext(ctx context.Context) (int, error) { return b.wait(within(ctx)) }
 
 func (b *Barrier) wait(u until) (int, error) {
-	b.guard.Lock()
+	b.mu.Lock()
 	if b.parties == 0 {
-		b.guard.Unlock()
+		b.mu.Unlock()
 		panic(fmt.Errorf("fibersync: wait at a barrier: %w", ErrNoParties))
 	}
-	if b.line.length == b.parties-1 {
-		first := b.line.takeAll()
-		b.guard.Unlock()
+	if b.waiters.length == b.parties-1 {
+		first := b.waiters.takeAll()
+		b.mu.Unlock()
 		number(first)
-		grantAll(first)
+		handOffAll(first)
 		return b.parties - 1, nil
 	}
 	w := newWaiter()
-	err := b.line.waitAs(w, &b.guard, u)
-	place := int(w.note)
+	err := b.waiters.waitAs(w, &b.mu, u)
+	place := int(w.tag)
 	w.free()
 	if err != nil {
 		return -1, err
@@ -67,11 +67,11 @@ func (b *Barrier) wait(u until) (int, error) {
 	return place, nil
 }
 
-// number notes the places, from 0, of those whom takeAll has returned.
+// number stores the order of arrival, from 0, in the tags of a list that takeAll has returned.
 func number(first *waiter) {
 	place := uint64(0)
 	for w := first; w != nil; w = w.next {
-		w.note = place
+		w.tag = place
 		place++
 	}
 }

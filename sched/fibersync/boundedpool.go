@@ -7,88 +7,87 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// BoundedPool lends a fixed number of items, marl's BoundedPool. Who finds none waits,
-// and whoever has waited longest gets the next one. Make one by NewBoundedPool. It must
-// not be copied.
+// BoundedPool lends a fixed number of items, marl's BoundedPool. A borrower that finds none
+// waits, and the one that has waited longest gets the next one. Make one by NewBoundedPool. It
+// must not be copied.
 type BoundedPool[T any] struct {
-	guard spinlock.Lock
-	lying stack[T]
-	spare int // of those lying, how many have not been granted to anybody
-	line  line
+	mu        spinlock.Lock
+	idle      stack[T]
+	available int // how many of the idle items are not handed off to a waiter
+	waiters   waitQueue
 }
 
-// NewBoundedPool makes a pool of n items, all of which it makes at once, on the caller. It
-// panics with an error that wraps ErrNegative if n is less than 0.
+// NewBoundedPool returns a pool of n items, which it makes at once, on the caller. It panics
+// with an error that wraps ErrNegative if n is less than 0.
 func NewBoundedPool[T any](n int, items Items[T]) *BoundedPool[T] {
 	if n < 0 {
 		panic(fmt.Errorf("fibersync: pool of %d items: %w", n, ErrNegative))
 	}
-	p := &BoundedPool[T]{spare: n}
+	p := &BoundedPool[T]{available: n}
 	for range n {
-		p.lying.push(&item[T]{value: items.fresh(), home: p, reset: items.Reset})
+		p.idle.push(&item[T]{value: items.fresh(), pool: p, reset: items.Reset})
 	}
 	return p
 }
 
-// Borrow takes an item, and blocks the caller until there is one. Waiters get theirs in
-// the order of their coming, and nobody overtakes them.
+// Borrow takes an item, and blocks the caller until there is one. Waiters get items in the
+// order of their arrival, and no caller overtakes them.
 func (p *BoundedPool[T]) Borrow() Loan[T] {
 	loan, _ := p.borrow(until{})
 	return loan
 }
 
-// BorrowContext is Borrow that gives up when ctx is over, and returns its error then. An
-// item that comes at the last moment is taken, and nil returned. An item that lies there
-// is lent even if ctx is over.
+// BorrowContext is Borrow that gives up when ctx is done, and returns context.Cause(ctx) then.
+// An item that comes at the last moment is taken, and the error is nil. A free item is lent
+// even if ctx is done.
 func (p *BoundedPool[T]) BorrowContext(ctx context.Context) (Loan[T], error) {
 	return p.borrow(within(ctx))
 }
 
-// TryBorrow takes an item if one lies there that nobody waits for, and tells whether it
-// did. It does not block.
+// TryBorrow takes an item if one is free, and tells whether it did. It does not block.
 func (p *BoundedPool[T]) TryBorrow() (Loan[T], bool) {
-	p.guard.Lock()
-	defer p.guard.Unlock()
-	if p.spare == 0 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.available == 0 {
 		return Loan[T]{}, false
 	}
-	p.spare--
-	return p.lying.pop().lend(), true
+	p.available--
+	return p.idle.pop().lend(), true
 }
 
-// Free returns how many items could be borrowed at some moment during the call.
+// Free returns how many items were free at some moment during the call.
 func (p *BoundedPool[T]) Free() int {
-	p.guard.Lock()
-	defer p.guard.Unlock()
-	return p.spare
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.available
 }
 
 func (p *BoundedPool[T]) borrow(u until) (Loan[T], error) {
-	p.guard.Lock()
-	if p.spare > 0 {
-		p.spare--
+	p.mu.Lock()
+	if p.available > 0 {
+		p.available--
 	} else {
-		if err := p.line.wait(&p.guard, u); err != nil {
+		if err := p.waiters.wait(&p.mu, u); err != nil {
 			return Loan[T]{}, err
 		}
-		p.guard.Lock() // one of those lying is the caller's
+		p.mu.Lock() // one of the idle items is the caller's
 	}
-	i := p.lying.pop()
-	p.guard.Unlock()
+	i := p.idle.pop()
+	p.mu.Unlock()
 	return i.lend(), nil
 }
 
-// takeBack grants the item to the first in line, who will find it lying there: which one
-// it takes is all the same, as long as there is one for each who has been granted one.
+// takeBack hands the item off to the first waiter, which finds it among the idle ones. Which
+// item a waiter takes does not matter, as long as there is one for each.
 func (p *BoundedPool[T]) takeBack(i *item[T]) {
-	p.guard.Lock()
-	p.lying.push(i)
-	w := p.line.pop()
+	p.mu.Lock()
+	p.idle.push(i)
+	w := p.waiters.pop()
 	if w == nil {
-		p.spare++
+		p.available++
 	}
-	p.guard.Unlock()
+	p.mu.Unlock()
 	if w != nil {
-		w.grant()
+		w.handOff()
 	}
 }

@@ -20,13 +20,13 @@ type Case interface {
 	begin(ch *choice, index int) bool
 
 	// rank is the place of the channel in the order of locking, 0 if there is no channel.
-	rank() uint64
+	lockRank() uint64
 	lock()
 	unlock()
 
 	try() bool // does the exchange if that is possible at once; the guard must be held
-	stand()    // offers it to whoever comes; the guard must be held
-	leave()    // takes the offer back, if it is there; the guard must not be held
+	enqueue()  // offers it to whoever comes; the guard must be held
+	dequeue()  // takes the offer back, if it is there; the guard must not be held
 
 	// release makes the case free for another Select. It must be in no line.
 	release()
@@ -45,7 +45,7 @@ func (c *Channel[T]) OnReceive(f func(v T, ok bool)) Case {
 
 // OnSend is the case of sending v. f is called by Select when v has been sent; it may be
 // nil. If c is nil, the case is never chosen. If c is closed it is: Select then returns
-// an error that wraps ErrClosedChannel, and does not call f.
+// an error that wraps ErrClosed, and does not call f.
 func (c *Channel[T]) OnSend(v T, f func()) Case {
 	s := &sendCase[T]{side: side[T]{channel: c}, then: f}
 	s.value = v
@@ -69,21 +69,21 @@ func (s *side[T]) begin(ch *choice, index int) bool {
 	return true
 }
 
-func (s *side[T]) rank() uint64 {
+func (s *side[T]) lockRank() uint64 {
 	if s.channel == nil {
 		return 0
 	}
-	return s.channel.place()
+	return s.channel.lockRank()
 }
 
-func (s *side[T]) lock()   { s.channel.guard.Lock() }
-func (s *side[T]) unlock() { s.channel.guard.Unlock() }
+func (s *side[T]) lock()   { s.channel.mu.Lock() }
+func (s *side[T]) unlock() { s.channel.mu.Unlock() }
 
 // leave removes the offer from l, a line of the channel.
-func (s *side[T]) leave(l *line) {
-	s.channel.guard.Lock()
+func (s *side[T]) dequeue(l *waitQueue) {
+	s.channel.mu.Lock()
 	l.remove(&s.waiter)
-	s.channel.guard.Unlock()
+	s.channel.mu.Unlock()
 }
 
 func (s *side[T]) release() {
@@ -92,12 +92,12 @@ func (s *side[T]) release() {
 }
 
 // settle grants the partner, if there is one, and releases the case.
-func (s *side[T]) settle() {
+func (s *side[T]) complete() {
 	partner := s.partner
 	s.partner = nil
 	s.release()
 	if partner != nil {
-		partner.grant()
+		partner.handOff()
 	}
 }
 
@@ -113,15 +113,15 @@ func (r *receiveCase[T]) try() (ready bool) {
 	return ready
 }
 
-func (r *receiveCase[T]) stand() {
+func (r *receiveCase[T]) enqueue() {
 	if r.channel != nil {
 		r.channel.receivers.push(&r.waiter)
 	}
 }
 
-func (r *receiveCase[T]) leave() {
+func (r *receiveCase[T]) dequeue() {
 	if r.channel != nil {
-		r.side.leave(&r.channel.receivers)
+		r.side.dequeue(&r.channel.receivers)
 	}
 }
 
@@ -129,7 +129,7 @@ func (r *receiveCase[T]) finish() error {
 	var none T
 	v, ok := r.value, r.ok
 	r.value = none
-	r.settle()
+	r.complete()
 	if r.then != nil {
 		r.then(v, ok)
 	}
@@ -150,21 +150,21 @@ func (s *sendCase[T]) try() (ready bool) {
 	return s.ok || err != nil
 }
 
-func (s *sendCase[T]) stand() {
+func (s *sendCase[T]) enqueue() {
 	if s.channel != nil {
 		s.channel.senders.push(&s.waiter)
 	}
 }
 
-func (s *sendCase[T]) leave() {
+func (s *sendCase[T]) dequeue() {
 	if s.channel != nil {
-		s.side.leave(&s.channel.senders)
+		s.side.dequeue(&s.channel.senders)
 	}
 }
 
 func (s *sendCase[T]) finish() error {
 	sent := s.ok
-	s.settle()
+	s.complete()
 	if !sent {
 		return errSendOnClosed()
 	}
@@ -179,9 +179,9 @@ var channels atomic.Uint64
 
 // place is the channel's place in the order in which a Select locks several: the earlier
 // a channel was first in a Select, the sooner.
-func (c *Channel[T]) place() uint64 {
-	if place := c.rank.Load(); place != 0 {
-		return place
+func (c *Channel[T]) lockRank() uint64 {
+	if rank := c.rank.Load(); rank != 0 {
+		return rank
 	}
 	c.rank.CompareAndSwap(0, channels.Add(1))
 	return c.rank.Load()

@@ -13,38 +13,38 @@ import (
 
 // What can be wrong with the use of a channel.
 var (
-	ErrClosedChannel = errors.New("the channel is closed: let only one of its users close it, once all values are sent")
-	ErrNilChannel    = errors.New("there is no channel: make one with NewChannel")
+	ErrClosed     = errors.New("the channel is closed: let one of its users close it, once all values are sent")
+	ErrNilChannel = errors.New("the channel is nil: make one with NewChannel")
 )
 
-// Channel passes values from those who send to those who receive, as Go's chan does: in
-// the order in which they were sent, each to one receiver. Those who wait on either
-// side are served in the order of their coming.
+// Channel passes values from senders to receivers, as Go's chan does: in the order in which
+// they were sent, each to one receiver. The waiters of either side are served in the order of
+// their arrival.
 //
-// A channel with a capacity keeps so many values that nobody has received yet. One
-// without has sender and receiver wait for each other, and a value goes from one to the
-// other directly. The zero value is such a channel.
+// A channel with a capacity buffers so many values that have not been received. Without one,
+// sender and receiver wait for each other, and the value goes from one to the other directly.
+// The zero value is such a channel.
 //
-// A method of a nil *Channel panics with an error that wraps ErrNilChannel, for nobody
-// could ever wake the caller. But a nil *Channel may have a case in a [Select], which is
-// never chosen. A Channel must not be copied.
+// A method of a nil *Channel panics with an error that wraps ErrNilChannel, since the caller
+// could never be woken. But a nil *Channel may have a case in a [Select], which is never
+// chosen. A Channel must not be copied.
 type Channel[T any] struct {
-	guard  spinlock.Lock
+	mu     spinlock.Lock
 	closed bool
 
-	buffer []T // a ring; its length is the capacity
-	head   int // where the oldest value lies
-	count  int // how many lie there
+	buffer []T // circular; its length is the capacity
+	head   int // the index of the oldest value
+	count  int // how many values are buffered
 
-	// Of offers. A sender waits only while the buffer is full, a receiver while it is empty.
-	senders, receivers line
+	// The queues hold offers. A sender waits only while the buffer is full, a receiver while it is empty.
+	senders, receivers waitQueue
 
-	offers *sync.Pool    // of *offer[T]; nil until somebody has waited
-	rank   atomic.Uint64 // where it stands in the order of locking; 0: nowhere yet
+	offers *sync.Pool    // of *offer[T]; nil until the first wait
+	rank   atomic.Uint64 // in the order of locking; 0: none yet, see lockRank
 }
 
-// NewChannel makes a channel that keeps up to capacity values. It panics with an
-// error that wraps ErrNegative if capacity is less than 0.
+// NewChannel returns a channel that buffers up to capacity values. It panics with an error that
+// wraps ErrNegative if capacity is less than 0.
 func NewChannel[T any](capacity int) *Channel[T] {
 	if capacity < 0 {
 		panic(fmt.Errorf("fibersync: channel of capacity %d: %w", capacity, ErrNegative))
@@ -52,18 +52,18 @@ func NewChannel[T any](capacity int) *Channel[T] {
 	return &Channel[T]{buffer: make([]T, capacity)}
 }
 
-// Send sends v. It blocks the caller until a receiver has it or the buffer has room for
-// it. It panics with an error that wraps ErrClosedChannel if the channel is closed
-// or is closed meanwhile; v has not been sent then.
+// Send sends v. It blocks the caller until a receiver has it or the buffer has room for it. It
+// panics with an error that wraps ErrClosed if the channel is closed or is closed meanwhile; v
+// has not been sent then.
 func (c *Channel[T]) Send(v T) {
 	if err := c.send(v, nil); err != nil {
 		panic(err)
 	}
 }
 
-// SendContext is Send that gives up when ctx is over, and returns its error then: v has
-// not been sent. A value that was received at the last moment has been sent, and
-// the error is nil. If the channel is closed the error wraps ErrClosedChannel.
+// SendContext is Send that gives up when ctx is done, and returns context.Cause(ctx) then: v
+// has not been sent. A value that is received at the last moment has been sent, and the error
+// is nil. If the channel is closed, the error wraps ErrClosed.
 func (c *Channel[T]) SendContext(ctx context.Context, v T) error {
 	u := within(ctx)
 	return c.send(v, &u)
@@ -75,14 +75,14 @@ func (c *Channel[T]) TrySend(v T) bool {
 	if c == nil {
 		noChannel("send")
 	}
-	c.guard.Lock()
+	c.mu.Lock()
 	receiver, sent, err := c.give(v)
-	c.guard.Unlock()
+	c.mu.Unlock()
 	if err != nil {
 		panic(err)
 	}
 	if receiver != nil {
-		receiver.grant()
+		receiver.handOff()
 	}
 	return sent
 }
@@ -95,14 +95,14 @@ func (c *Channel[T]) Receive() (v T, ok bool) {
 	return v, ok
 }
 
-// ReceiveContext is Receive that gives up when ctx is over, and returns its error then:
-// no value is lost. A value that arrives at the last moment has been received, and
-// the error is nil. If the channel is closed and empty the error wraps ErrClosedChannel.
+// ReceiveContext is Receive that gives up when ctx is done, and returns context.Cause(ctx)
+// then: no value is lost. A value that arrives at the last moment has been received, and the
+// error is nil. If the channel is closed and empty, the error wraps ErrClosed.
 func (c *Channel[T]) ReceiveContext(ctx context.Context) (v T, err error) {
 	u := within(ctx)
 	v, ok, err := c.receive(&u)
 	if err == nil && !ok {
-		err = fmt.Errorf("fibersync: receive: %w", ErrClosedChannel)
+		err = fmt.Errorf("fibersync: receive: %w", ErrClosed)
 	}
 	return v, err
 }
@@ -113,17 +113,17 @@ func (c *Channel[T]) TryReceive() (v T, ok, ready bool) {
 	if c == nil {
 		noChannel("receive")
 	}
-	c.guard.Lock()
+	c.mu.Lock()
 	v, ok, ready, sender := c.take()
-	c.guard.Unlock()
+	c.mu.Unlock()
 	if sender != nil {
-		sender.grant()
+		sender.handOff()
 	}
 	return v, ok, ready
 }
 
-// All is all values that are received until the channel is closed and empty, for use
-// with range.
+// All returns the values that are received until the channel is closed and empty, for use with
+// range.
 func (c *Channel[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for v, ok := c.Receive(); ok && yield(v); v, ok = c.Receive() {
@@ -131,36 +131,36 @@ func (c *Channel[T]) All() iter.Seq[T] {
 	}
 }
 
-// Close closes the channel: nothing can be sent from now on, what the buffer holds can
-// still be received. All who wait go on: receivers with ok false, senders as if they
-// had come later. It does not block. It panics with an error that wraps
-// ErrClosedChannel if the channel is closed.
+// Close closes the channel: nothing can be sent from now on, and what is buffered can still be
+// received. All waiters go on: receivers with ok false, senders as if they had come later. It
+// does not block. It panics with an error that wraps ErrClosed if the channel is closed
+// already.
 func (c *Channel[T]) Close() {
 	if c == nil {
 		noChannel("close")
 	}
-	c.guard.Lock()
+	c.mu.Lock()
 	if c.closed {
-		c.guard.Unlock()
-		panic(fmt.Errorf("fibersync: close: %w", ErrClosedChannel))
+		c.mu.Unlock()
+		panic(fmt.Errorf("fibersync: close: %w", ErrClosed))
 	}
 	c.closed = true
-	waiters := c.dismiss()
-	c.guard.Unlock()
+	waiters := c.claimAll()
+	c.mu.Unlock()
 	for w := waiters; w != nil; {
-		next := w.next // w may be in another line once it is granted
-		w.whole.(*offer[T]).grant()
+		next := w.next // w may be in another queue once it is handed off
+		w.whole.(*offer[T]).handOff()
 		w = next
 	}
 }
 
-// Len returns how many values the buffer holds. It does not block.
+// Len returns the number of buffered values. It does not block.
 func (c *Channel[T]) Len() int {
 	if c == nil {
 		noChannel("len")
 	}
-	c.guard.Lock()
-	defer c.guard.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.count
 }
 

@@ -58,7 +58,7 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 		panic(*failure)
 	}
 	if left > 0 {
-		return fmt.Errorf("fibersync: a run of a DAG, with %d of %d nodes not begun: %w", left, len(d.nodes), ctx.Err())
+		return fmt.Errorf("fibersync: a run of a DAG, with %d of %d nodes not begun: %w", left, len(d.nodes), contextError(ctx))
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (r *dagRun[T]) follow(id NodeID) {
 	caller := r.caller
 	defer func() {
 		if r.strands.Add(-1) == 0 {
-			caller.grant()
+			caller.handOff()
 		}
 	}()
 	r.walk(id)
@@ -105,7 +105,7 @@ func (r *dagRun[T]) walk(id NodeID) {
 
 // over tells whether no further nodes may begin.
 func (r *dagRun[T]) over() bool {
-	return r.failure.Load() != nil || r.ctx.Err() != nil
+	return r.failure.Load() != nil || contextError(r.ctx) != nil
 }
 
 // fork counts down what those nodes await. It returns one that is ready, and starts a
@@ -128,7 +128,7 @@ func (r *dagRun[T]) fork(nodes []NodeID) NodeID {
 // goes its way here and now.
 func (r *dagRun[T]) start(id NodeID) {
 	r.strands.Add(1)
-	if begin(func() { r.follow(id) }) != nil {
+	if start(func() { r.follow(id) }) != nil {
 		r.follow(id)
 	}
 }

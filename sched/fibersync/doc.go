@@ -1,24 +1,28 @@
-// Package fibersync has the primitives by which tasks and goroutines wait for one another,
-// in any mixture: a fiber that waits leaves its thread to other fibers, a goroutine
-// waits as goroutines do, and each may wake the other.
+// Package fibersync has the primitives by which tasks and goroutines wait for one another, in
+// any mixture: a fiber that waits leaves its thread to other fibers, a goroutine waits as
+// goroutines do, and each may wake the other.
 //
-// Where Go's sync has the same thing, it has the same name and shape here. What waits
-// takes a [context.Context] in its form with Context, and gives the context's error
-// when that is over first; the caller then has not got what it waited for, and
-// nobody else has lost it.
+// Where Go's sync has the same thing, it has the same name and shape here. Each wait has a form
+// that takes a [context.Context], with Context in its name. It returns context.Cause of the
+// context if that is done first; then the caller has not got what it waited for, and no other
+// waiter has lost it.
+//
+// Functions that start something, as [Async] and [Parallelize] do, start tasks of the caller's
+// scheduler. A caller without a scheduler gets goroutines, see [OnGoroutine]. [On], [AsyncOn]
+// and [WaitGroup.GoOn] name the scheduler.
 //
 // # How a wait works
 //
-// Each primitive is a few words under a lock of its own, its guard, and a line of those
-// who wait (line.go). A waiter stands in line until somebody grants it what it waits for,
-// which takes it out of the line and unparks it (wait.go). The guard is held for some
-// instructions, never while anybody is parked. Parking is the business of
-// fiberlab/sched/park; nothing here knows what a scheduler is.
+// Each primitive is a few words guarded by a spinlock, mu, and a wait queue (waitqueue.go). A
+// waiter is in the queue until the primitive hands off to it what it waits for, takes it out of
+// the queue and unparks it (wait.go). mu is held for some instructions, never while its holder
+// is parked. Parking is the business of fiberlab/sched/park; this package does not know what a
+// scheduler is.
 //
-// Who waits at a channel stands in line with an offer (offer.go): the other side takes
-// it out, does the exchange and grants it. Who waits at several channels at a time
-// has an offer in each line and is claimed once (select.go).
+// A waiter of a channel is in the queue with an offer (offer.go): the other side takes it out,
+// does the exchange and hands off. A waiter of several channels has an offer in each queue and
+// is claimed once (select.go).
 //
-// In debug builds (-tags debug) the contracts of locks are checked: what "must be held"
-// and "must not be held" by the caller.
+// Debug builds (-tags debug) check the contracts of locks: that the caller holds a lock, or
+// does not.
 package fibersync

@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// The two sides of an exchange. Who comes first waits with an offer (offer.go), who comes
+// The two sides of an exchange. The side that comes first waits with an offer (offer.go); the
 // second does the exchange.
 //
-// The usual ways are written out on both sides: through a buffer that is neither full nor
-// empty, and the wait that has no end of its own. On the goroutine backend the processor
-// predicts each return after a switch wrongly, so that a function less on the way back shows.
+// Two usual paths are written out on both sides: through a buffer that is neither full nor
+// empty, and the wait without a deadline. On the goroutine backend the processor mispredicts
+// each return after a switch, so each function call less on the way back counts;
+// docs/primitives.md has the figures.
 
-// send sends v, or returns why it has not been sent: the error of u, if that is not nil, or
-// one that wraps ErrClosedChannel.
+// send sends v, or returns why it has not been sent: the error of u, if u is not nil, or one
+// that wraps ErrClosed.
 func (c *Channel[T]) send(v T, u *until) (err error) {
 	if c == nil {
 		noChannel("send")
 	}
-	c.guard.Lock()
+	c.mu.Lock()
 	if c.receivers.empty() && c.count < len(c.buffer) && !c.closed {
 		c.put(v)
-		c.guard.Unlock()
+		c.mu.Unlock()
 		return nil
 	}
 	receiver, sent, err := c.give(v)
 	if sent || err != nil {
-		c.guard.Unlock()
+		c.mu.Unlock()
 		if receiver != nil {
-			receiver.grant()
+			receiver.handOff()
 		}
 		return err
 	}
@@ -37,12 +38,12 @@ func (c *Channel[T]) send(v T, u *until) (err error) {
 	o.value = v
 	if u == nil {
 		c.senders.push(&o.waiter)
-		c.guard.Unlock()
-		for first := o.lent; first || !o.isGranted(); first = false {
-			o.party.Park(time.Time{})
+		c.mu.Unlock()
+		for first := o.lent; first || !o.isHandedOff(); first = false {
+			o.parker.Park(time.Time{})
 		}
 	} else {
-		err = c.senders.waitAs(&o.waiter, &c.guard, *u)
+		err = c.senders.waitAs(&o.waiter, &c.mu, *u)
 	}
 	if err == nil && !o.ok {
 		err = errSendOnClosed()
@@ -51,23 +52,23 @@ func (c *Channel[T]) send(v T, u *until) (err error) {
 	return err
 }
 
-// receive receives a value, or returns why not: the error of u, if that is not nil. ok is
-// false if the channel is closed and empty.
+// receive receives a value, or returns why not: the error of u, if u is not nil. ok is false if
+// the channel is closed and empty.
 func (c *Channel[T]) receive(u *until) (v T, ok bool, err error) {
 	if c == nil {
 		noChannel("receive")
 	}
-	c.guard.Lock()
+	c.mu.Lock()
 	if c.senders.empty() && c.count > 0 {
 		v = c.get()
-		c.guard.Unlock()
+		c.mu.Unlock()
 		return v, true, nil
 	}
 	v, ok, ready, sender := c.take()
 	if ready {
-		c.guard.Unlock()
+		c.mu.Unlock()
 		if sender != nil {
-			sender.grant()
+			sender.handOff()
 		}
 		return v, ok, nil
 	}
@@ -75,12 +76,12 @@ func (c *Channel[T]) receive(u *until) (v T, ok bool, err error) {
 	o.awaits((*awaitedChannel[T])(c))
 	if u == nil {
 		c.receivers.push(&o.waiter)
-		c.guard.Unlock()
-		for first := o.lent; first || !o.isGranted(); first = false {
-			o.party.Park(time.Time{})
+		c.mu.Unlock()
+		for first := o.lent; first || !o.isHandedOff(); first = false {
+			o.parker.Park(time.Time{})
 		}
 	} else {
-		err = c.receivers.waitAs(&o.waiter, &c.guard, *u)
+		err = c.receivers.waitAs(&o.waiter, &c.mu, *u)
 	}
 	if err == nil {
 		v, ok = o.value, o.ok
@@ -89,7 +90,7 @@ func (c *Channel[T]) receive(u *until) (v T, ok bool, err error) {
 	return v, ok, err
 }
 
-// noChannel panics: op is a method of a nil *Channel.
+// noChannel panics: op is called on a nil *Channel.
 func noChannel(op string) { panic(fmt.Errorf("fibersync: %s: %w", op, ErrNilChannel)) }
 
-func errSendOnClosed() error { return fmt.Errorf("fibersync: send: %w", ErrClosedChannel) }
+func errSendOnClosed() error { return fmt.Errorf("fibersync: send: %w", ErrClosed) }

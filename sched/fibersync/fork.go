@@ -22,8 +22,8 @@ type forked struct {
 	shared *park.Shared // the caller's
 	strict bool         // the caller waits for all helpers to begin
 
-	guard    sync.Mutex
-	troubles []error // by function; nil if there are none
+	mu   sync.Mutex
+	errs []error // by function; nil if there are none
 }
 
 // forkOver is added to forked.next when all functions have returned.
@@ -39,7 +39,7 @@ const forkOver = 1 << 62
 var goroutines park.Shared
 
 func ownShared() *park.Shared {
-	if m, ok := owner().(park.Scheduled); ok {
+	if m, ok := callersFiber().(park.Scheduled); ok {
 		return m.Shared()
 	}
 	return &goroutines
@@ -61,15 +61,15 @@ func fork(count int, call func(i int)) {
 		f.left.left += count - 1
 	}
 	for range count - 1 {
-		beginAnywhere(f.help)
+		startAnywhere(f.help)
 	}
 	taken, last, goexit := int64(0), int64(0), true
 	defer func() {
 		f.join(taken)
-		if goexit && f.troubles != nil {
-			f.troubles[last] = nil // it goes on when this returns
+		if goexit && f.errs != nil {
+			f.errs[last] = nil // it goes on when this returns
 		}
-		if err := errors.Join(f.troubles...); err != nil {
+		if err := errors.Join(f.errs...); err != nil {
 			panic(err)
 		}
 	}()
@@ -111,14 +111,14 @@ func (f *forked) takeOne(i int64) bool {
 	if i >= f.count {
 		return false
 	}
-	watch(func() { f.call(int(i)) }, func(trouble error) {
-		if trouble != nil {
-			f.guard.Lock()
-			if f.troubles == nil {
-				f.troubles = make([]error, f.count)
+	watch(func() { f.call(int(i)) }, func(err error) {
+		if err != nil {
+			f.mu.Lock()
+			if f.errs == nil {
+				f.errs = make([]error, f.count)
 			}
-			f.troubles[i] = trouble
-			f.guard.Unlock()
+			f.errs[i] = err
+			f.mu.Unlock()
 		}
 		f.left.CountDown()
 	})

@@ -11,13 +11,13 @@ import (
 
 // What can be wrong with a promise.
 var (
-	ErrSettled = errors.New("the promise is settled: use TrySet or TryFail where several may settle it")
-	ErrNoError = errors.New("a failure without an error: use Set")
+	ErrSettled = errors.New("the promise is settled already: use TrySet or TryFail if several callers may settle it")
+	ErrNoError = errors.New("a failure needs an error: use Set to give a value")
 )
 
-// Promise is the side of a future that gives it its value; flare's Promise. It is settled
-// once, by anybody. Who waits for one that is never settled waits for ever. The zero value
-// is not settled. It must not be copied.
+// Promise is the side of a future that gives it its value; flare's Promise. It is settled once,
+// by any caller. If it never is, its waiters wait for ever. The zero value is not settled. It
+// must not be copied.
 type Promise[T any] struct{ future Future[T] }
 
 // Future returns the promise's future, always the same one.
@@ -34,8 +34,8 @@ func (p *Promise[T]) Set(v T) {
 // TrySet is Set that returns false if the promise is settled, and does nothing then.
 func (p *Promise[T]) TrySet(v T) bool { return p.future.settle(v, nil) }
 
-// Fail gives the future an error in the place of a value. It does not block. It panics
-// with an error that wraps ErrSettled if the promise is settled, or ErrNoError if err is nil.
+// Fail gives the future an error instead of a value. It does not block. It panics with an error
+// that wraps ErrSettled if the promise is settled, or ErrNoError if err is nil.
 func (p *Promise[T]) Fail(err error) {
 	if !p.TryFail(err) {
 		panic(fmt.Errorf("fibersync: fail a promise: %w", ErrSettled))
@@ -51,22 +51,31 @@ func (p *Promise[T]) TryFail(err error) bool {
 	return p.future.settle(none, err)
 }
 
-// Future is a value that will be there later, or the error why there is none; flare's
-// Future. Get one from a Promise or from Async. Any number may wait for it, and each gets
+// Future is a value that will be there later, or the error why there is none; flare's Future.
+// Get one from a Promise or from Async. Any number of callers may wait for it, and each gets
 // the same.
 type Future[T any] struct {
-	settled atomic.Bool // set with guard held, when value and err are there; they stay
+	settled atomic.Bool // set with mu held when value and err are final
 
 	value T
 	err   error
 
-	guard spinlock.Lock
-	line  line
-	calls []func() // to be made when it is settled
+	mu        spinlock.Lock
+	waiters   waitQueue
+	callbacks []func()      // to be called when it is settled
+	done      chan struct{} // see Done
 }
 
-// Done tells whether Get would return at once. It does not block.
-func (f *Future[T]) Done() bool { return f.settled.Load() }
+// Ready tells whether the future is settled, so that Get would return at once. It does not block.
+func (f *Future[T]) Ready() bool { return f.settled.Load() }
+
+// Done returns a channel that is closed when the future is settled, for goroutines that select. A
+// fiber calls Get: receiving from the channel would block its thread.
+func (f *Future[T]) Done() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return doneChannel(&f.done, f.settled.Load())
+}
 
 // Get blocks the caller until the future has its value or its error, and returns them.
 func (f *Future[T]) Get() (T, error) {
@@ -74,8 +83,8 @@ func (f *Future[T]) Get() (T, error) {
 	return f.value, f.err
 }
 
-// GetContext is Get that gives up when ctx is over, and returns its error then. A future
-// that is settled by then gives what it has, whatever ctx says.
+// GetContext is Get that gives up when ctx is done, and returns context.Cause(ctx) then. A
+// future that is settled by then returns its value or its error, even if ctx is done.
 func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 	if err := f.wait(within(ctx)); err != nil {
 		var none T
@@ -88,43 +97,44 @@ func (f *Future[T]) wait(u until) error {
 	if f.settled.Load() {
 		return nil
 	}
-	f.guard.Lock()
+	f.mu.Lock()
 	if f.settled.Load() {
-		f.guard.Unlock()
+		f.mu.Unlock()
 		return nil
 	}
-	return f.line.wait(&f.guard, u)
+	return f.waiters.wait(&f.mu, u)
 }
 
-// settle gives the future what it will keep, lets all who wait go on, and makes the calls
-// that are due. It returns false, and does nothing, if the future is settled.
+// settle gives the future its final value or error, ends all waits, and calls the callbacks. If
+// the future is settled, it does nothing and returns false.
 func (f *Future[T]) settle(v T, err error) bool {
-	f.guard.Lock()
+	f.mu.Lock()
 	if f.settled.Load() {
-		f.guard.Unlock()
+		f.mu.Unlock()
 		return false
 	}
 	f.value, f.err = v, err
 	f.settled.Store(true)
-	waiters, calls := f.line.takeAll(), f.calls
-	f.calls = nil
-	f.guard.Unlock()
-	grantAll(waiters)
-	for _, call := range calls {
+	waiters, callbacks, done := f.waiters.takeAll(), f.callbacks, f.done
+	f.callbacks = nil
+	f.mu.Unlock()
+	handOffAll(waiters)
+	closeDone(done)
+	for _, call := range callbacks {
 		call()
 	}
 	return true
 }
 
-// whenSettled makes a call once the future is settled: at once if it is, else whoever
-// settles it makes it. call must not block nor panic.
+// whenSettled has call called once the future is settled: at once if it is, else by the code
+// that settles it. call must not block nor panic.
 func (f *Future[T]) whenSettled(call func()) {
-	f.guard.Lock()
+	f.mu.Lock()
 	settled := f.settled.Load()
 	if !settled {
-		f.calls = append(f.calls, call)
+		f.callbacks = append(f.callbacks, call)
 	}
-	f.guard.Unlock()
+	f.mu.Unlock()
 	if settled {
 		call()
 	}

@@ -12,7 +12,7 @@ import (
 var onGoroutine atomic.Pointer[func(call string)]
 
 // told is whether the line has been written.
-var told atomic.Bool
+var warned atomic.Bool
 
 // OnGoroutine has f called each time that a function of this package which starts tasks, as Parallelize,
 // Async and WaitGroup.Go do, starts goroutines instead, for its caller has no scheduler or that accepts no
@@ -28,17 +28,17 @@ func OnGoroutine(f func(call string)) {
 }
 
 // tellOfGoroutine says that a goroutine takes the place of a task that the caller has asked for.
-func tellOfGoroutine() {
+func reportGoroutine() {
 	if f := onGoroutine.Load(); f != nil {
-		(*f)(callHere())
-	} else if !told.Load() && !told.Swap(true) {
+		(*f)(callSite())
+	} else if !warned.Load() && !warned.Swap(true) {
 		fmt.Fprintf(os.Stderr, "fiberlab: %s: no scheduler takes tasks of the caller, so goroutines run what it starts: "+
-			"call it in sched.Run or in a task, or call fibersync.OnGoroutine(nil) if goroutines are meant\n", callHere())
+			"call it in sched.Run or in a task, or call fibersync.OnGoroutine(nil) if goroutines are meant\n", callSite())
 	}
 }
 
 // callHere names the function of this package that has been called from outside, and the place of the call.
-func callHere() string {
+func callSite() string {
 	var pcs [32]uintptr
 	call := ""
 	for walk := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])]); ; {

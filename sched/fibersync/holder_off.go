@@ -2,8 +2,8 @@
 
 package fibersync
 
-// holder is who holds a lock: a fiber or a goroutine, by its number, or 0. Debug builds
-// have it; in others it is empty and its methods do nothing.
+// holder identifies the fiber or goroutine that holds a lock, by fiber.Self; 0: none. Only
+// debug builds have it; in others it is empty and its methods do nothing.
 type holder struct{}
 
 func (*holder) who() uintptr   { return 0 }

@@ -9,8 +9,8 @@ import (
 	"fiberlab/fiber"
 )
 
-// holder is who holds a lock: a fiber or a goroutine, by its number, or 0. Debug builds
-// have it; in others it is empty and its methods do nothing.
+// holder identifies the fiber or goroutine that holds a lock, by fiber.Self; 0: none. Only
+// debug builds have it; in others it is empty and its methods do nothing.
 type holder struct{ self atomic.Uintptr }
 
 func (h *holder) who() uintptr { return h.self.Load() }
@@ -20,7 +20,7 @@ func (h *holder) here() bool { return h.self.Load() == fiber.Self() }
 // enter makes the caller the holder.
 func (h *holder) enter() { h.self.Store(fiber.Self()) }
 
-// leave makes nobody the holder. It panics unless the caller is.
+// leave makes the lock unheld. It panics unless the caller is the holder.
 func (h *holder) leave() {
 	h.must("unlock")
 	h.self.Store(0)

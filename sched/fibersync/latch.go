@@ -8,18 +8,19 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// ErrOpen is the error of a latch that has been counted down too often.
+// ErrOpen is the error of a latch that is counted down too often.
 var ErrOpen = errors.New("the latch is open: make a new one")
 
-// Latch opens once, when it has been counted down to zero, and stays open. The zero
-// value is open. It must not be copied.
+// Latch opens when it has been counted down to zero, and stays open: flare's fiber::Latch. The
+// zero value is open. It must not be copied.
 type Latch struct {
-	guard spinlock.Lock
-	left  int
-	line  line
+	mu      spinlock.Lock
+	left    int
+	waiters waitQueue
+	done    chan struct{} // see Done
 }
 
-// NewLatch makes a latch that opens after n calls of CountDown. It panics with an
+// NewLatch returns a latch that opens after n calls of CountDown. It panics with an
 // error that wraps ErrNegative if n is less than 0.
 func NewLatch(n int) *Latch {
 	if n < 0 {
@@ -28,41 +29,51 @@ func NewLatch(n int) *Latch {
 	return &Latch{left: n}
 }
 
-// CountDown counts one down, and at zero lets all who wait go on. It does not block.
+// CountDown counts down by one, and opens the latch at zero. It does not block.
 // It panics with an error that wraps ErrOpen if the latch is open.
 func (l *Latch) CountDown() {
-	l.guard.Lock()
+	l.mu.Lock()
 	if l.left == 0 {
-		l.guard.Unlock()
+		l.mu.Unlock()
 		panic(fmt.Errorf("fibersync: count a latch down: %w", ErrOpen))
 	}
 	l.left--
 	var waiters *waiter
+	var done chan struct{}
 	if l.left == 0 {
-		waiters = l.line.takeAll()
+		waiters, done = l.waiters.takeAll(), l.done
 	}
-	l.guard.Unlock()
-	grantAll(waiters)
+	l.mu.Unlock()
+	handOffAll(waiters)
+	closeDone(done)
 }
 
 // Open tells whether the latch is open. It does not block.
 func (l *Latch) Open() bool {
-	l.guard.Lock()
-	defer l.guard.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.left == 0
+}
+
+// Done returns a channel that is closed when the latch opens, for goroutines that select. A fiber
+// calls Wait: receiving from the channel would block its thread.
+func (l *Latch) Done() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return doneChannel(&l.done, l.left == 0)
 }
 
 // Wait blocks the caller until the latch is open.
 func (l *Latch) Wait() { _ = l.wait(until{}) }
 
-// WaitContext is Wait that gives up when ctx is over, and returns its error then.
+// WaitContext is Wait that gives up when ctx is done, and returns context.Cause(ctx) then.
 func (l *Latch) WaitContext(ctx context.Context) error { return l.wait(within(ctx)) }
 
 func (l *Latch) wait(u until) error {
-	l.guard.Lock()
+	l.mu.Lock()
 	if l.left == 0 {
-		l.guard.Unlock()
+		l.mu.Unlock()
 		return nil
 	}
-	return l.line.wait(&l.guard, u)
+	return l.waiters.wait(&l.mu, u)
 }

@@ -7,33 +7,33 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Local is a variable of which each task has its own: flare's FiberLocal. Make one for
-// each variable, such as a package's; the zero value is ready. It must not be copied.
+// Local is a variable of which each task has a copy: flare's FiberLocal. Make one for each
+// variable, for instance as a package's variable; the zero value is ready. It must not be
+// copied.
 //
-// What is set belongs to the task, not to the fiber that the task happens to run on: a
-// task begins with nothing set, and what it has set is dropped when it ends. It is
-// not handed on to tasks that it starts. A goroutine that a scheduler is bound to counts
-// as one task from Bind to Unbind.
+// The value belongs to the task, not to the fiber that runs it: a task begins with no value,
+// and its value is dropped when it ends. The tasks that it starts do not inherit it. A
+// goroutine that a scheduler is bound to counts as one task from Bind to Unbind.
 //
-// A plain goroutine has no such place, since Go gives none that ends with it. There
-// nothing is ever set, and Set panics.
+// A plain goroutine has no value, since Go offers nothing that ends with a goroutine: Get finds
+// none, and Set panics.
 //
-// No method blocks. All are for the calling task alone, so none needs a lock.
+// No method blocks. Each concerns the calling task alone, so none needs a lock.
 type Local[T any] struct {
 	_ sync.Mutex // gives each its own address, and go vet something to find copies by
 }
 
-// local is one value of one task. All of a task's are in its place, as a locals.
+// local is one value of one task. A task's fiber-local slot holds all of them, as a locals.
 type local struct {
 	of    any // *Local[T]
 	value any // *T
 }
 
-// locals is short: a task that had dozens of variables would keep them in a struct.
+// locals is short: a task with dozens of variables would keep them in a struct.
 type locals []local
 
-// Get returns what the calling task has set, and true; or false if it has set nothing
-// or the caller is no task.
+// Get returns the calling task's value and true, or false if it has none or the caller is no
+// task.
 func (l *Local[T]) Get() (T, bool) {
 	if list := ownLocals(); list != nil {
 		if v := l.find(*list); v != nil {

@@ -13,45 +13,46 @@ import (
 // What can be wrong with a call of a lock.
 var (
 	ErrUnlocked  = errors.New("the lock is not held: lock it first")
-	ErrNotHolder = errors.New("somebody else holds the lock: who locks it unlocks it")
-	ErrHolder    = errors.New("the caller holds the lock: it would wait for itself for ever")
+	ErrNotHolder = errors.New("another fiber or goroutine holds the lock: the one that locked it must unlock it")
+	ErrHolder    = errors.New("the caller holds the lock already: it would wait for itself for ever")
 )
 
-// Mutex lets one at a time go on; it is flare's fiber::Mutex. The zero value is not
-// locked. It must not be copied.
+// Mutex is a mutual exclusion lock: flare's fiber::Mutex. The zero value is unlocked. It must
+// not be copied.
 //
-// Who comes while it is free takes it, whoever waits; so a lock that is wanted often
-// goes round without a switch. It is handed to those who wait when that has not paid, or
-// when one of them has tried for a millisecond (mutex_wait.go); so nobody waits for ever.
-// There is no order beyond that. If who could have it is a fiber whose worker is busy, another
-// one is let out before long (mutex_absent.go).
+// A caller that finds it free takes it, even if others wait (barging); so a lock that is in
+// demand changes hands without a switch. It is handed off to a waiter when barging has not
+// paid, or when the waiter has competed for a millisecond (mutex_wait.go); so no waiter
+// starves. It promises no order beyond that. If the chosen waiter is a fiber whose worker is
+// busy, another waiter is chosen before long (mutex_revoke.go).
 //
-// Its holder is a fiber or a goroutine. Debug builds know which, and panic if it locks the
-// mutex again or somebody else unlocks it; others do not notice.
+// The holder is a fiber or a goroutine. Debug builds know which one, and panic if it locks the
+// mutex again or if another one unlocks it. Other builds do not check.
 type Mutex struct {
 	state  atomic.Uint64
 	holder holder
 
-	guard  spinlock.Lock
-	line   line
-	absent absent // who was let out of the line, or handed the mutex, and may not have come
+	mu      spinlock.Lock
+	waiters waitQueue
+	chosen  chosenWaiter // the waiter that was woken or got the mutex, see mutex_revoke.go
 }
 
 var _ sync.Locker = (*Mutex)(nil)
 
-// The bits of a mutex's state. Held changes at any time, the others under the guard, but
-// for those of somebody woken: that one clears them, and who takes the mutex sets them.
+// The bits of a mutex's state. mutexHeld changes at any time. The others change with mu held,
+// except those about a waiter that was woken: that waiter clears them, and each caller that takes
+// the mutex sets them.
 const (
-	mutexHeld     = 1 << iota // somebody has the mutex
-	mutexQueued               // somebody stands in line
-	mutexWoken                // somebody was let out of the line to try, and has not tried yet
-	mutexTaken                // since then the mutex has been taken
-	mutexTwice                // and not only once
-	mutexHandover             // from here up: how often it still is to be handed over
+	mutexHeld    = 1 << iota // the mutex is held
+	mutexQueued              // waiters are in the queue
+	mutexWoken               // a waiter was woken to compete, and has not tried yet
+	mutexTaken               // the mutex was taken since
+	mutexTwice               // and more than once
+	mutexHandOff             // from here up: how many more times to hand the mutex off
 )
 
-// Lock blocks the caller until it has the mutex, which it must not hold: it would
-// wait for ever, and panics in debug builds with an error that wraps ErrHolder.
+// Lock blocks the caller until it has the mutex. The caller must not hold it already: it would
+// wait for ever. Debug builds panic then, with an error that wraps ErrHolder.
 func (m *Mutex) Lock() {
 	if !m.state.CompareAndSwap(0, mutexHeld) {
 		m.lockSlow()
@@ -59,9 +60,9 @@ func (m *Mutex) Lock() {
 	m.holder.enter()
 }
 
-// LockContext is Lock that gives up when ctx is over, and returns its error then. A
-// mutex that is free is taken even so. Who is let out of the line just as ctx ends takes
-// the mutex, if it is free, and returns nil; else the next in line is let out in its place.
+// LockContext is Lock that gives up when ctx is done, and returns context.Cause(ctx) then. It
+// takes a free mutex even if ctx is done. A waiter that is woken just as ctx ends takes the
+// mutex if it is free, and returns nil; otherwise the next waiter is woken in its place.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	if !m.state.CompareAndSwap(0, mutexHeld) {
 		if err := m.lockOrWait(within(ctx)); err != nil {
@@ -72,8 +73,8 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// TryLock takes the mutex if it is free, and tells whether it did. It does not block.
-// It fails only if somebody has the mutex.
+// TryLock takes the mutex if it is free, and tells whether it did. It does not block. It fails
+// only if the mutex is held.
 func (m *Mutex) TryLock() bool {
 	if !m.take() {
 		return false
@@ -82,9 +83,9 @@ func (m *Mutex) TryLock() bool {
 	return true
 }
 
-// Unlock gives the mutex up. It does not block. It panics with an error that wraps
-// ErrUnlocked if nobody holds it; in debug builds the caller must hold it,
-// and the panic wraps ErrNotHolder if somebody else does.
+// Unlock gives the mutex up. It does not block. It panics with an error that wraps ErrUnlocked
+// if the mutex is not held. In debug builds the caller must be the holder; the panic wraps
+// ErrNotHolder if it is not.
 func (m *Mutex) Unlock() {
 	m.holder.leave()
 	if !m.state.CompareAndSwap(mutexHeld, 0) {
@@ -100,8 +101,8 @@ func (m *Mutex) MustHold() { m.holder.must("must hold") }
 // holds the mutex. It does nothing in others.
 func (m *Mutex) MustNotHold() { m.holder.mustNot("must not hold") }
 
-// take takes the mutex if it is free, and tells whether it did. The caller has not
-// been woken.
+// take takes the mutex if it is free, and tells whether it did. It is not for a waiter that was
+// woken; see takeAwake.
 func (m *Mutex) take() bool {
 	for {
 		s := m.state.Load()
@@ -121,7 +122,7 @@ func (m *Mutex) take() bool {
 	}
 }
 
-// unlockSlow is Unlock where somebody waits, or where it is misuse.
+// unlockSlow is Unlock for a mutex with waiters, or one that is not held.
 func (m *Mutex) unlockSlow() {
 	for {
 		s := m.state.Load()
@@ -129,7 +130,7 @@ func (m *Mutex) unlockSlow() {
 			panic(fmt.Errorf("fibersync: unlock: %w", ErrUnlocked))
 		}
 		if s&mutexQueued != 0 && s&mutexWoken == 0 {
-			if m.release() {
+			if m.wakeOrHandOff() {
 				return
 			}
 			continue

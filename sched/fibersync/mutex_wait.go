@@ -6,13 +6,15 @@ import (
 	"fiberlab/internal/release"
 )
 
-// mutexPatience is how long one tries to get a mutex before it is handed over.
-const mutexPatience = time.Millisecond
+// mutexBargingLimit is how long a waiter competes for a mutex with callers that barge in; after
+// that the mutex is handed off.
+const mutexBargingLimit = time.Millisecond
 
-// mutexHandovers is how often a mutex is handed over before Unlock makes it free again.
-const mutexHandovers = 16
+// mutexHandOffs is how many times in a row a mutex is handed off before Unlock frees it again.
+const mutexHandOffs = 16
 
-// lockOrWait is LockContext where the mutex was not free at once; who holds it comes here, too.
+// lockOrWait is LockContext for a mutex that was not free at the first attempt. A caller that
+// holds the mutex also comes here.
 func (m *Mutex) lockOrWait(u until) error {
 	m.holder.mustNot("lock")
 	if m.take() {
@@ -27,8 +29,8 @@ func (m *Mutex) lockOrWait(u until) error {
 	return err
 }
 
-// lockSlow is lockOrWait for Lock. The usual way, by a hand-over, is written out in this one
-// function: after a switch the processor may predict each return wrongly.
+// lockSlow is lockOrWait for Lock. The usual path, by a hand-off, is written out in this one
+// function: after a switch the processor may mispredict each return (docs/primitives.md).
 func (m *Mutex) lockSlow() {
 	m.holder.mustNot("lock")
 	if m.take() {
@@ -37,25 +39,25 @@ func (m *Mutex) lockSlow() {
 	w := newWaiter()
 	if !m.takeOrQueue(w) {
 		w.awaits((*awaitedMutex)(m))
-		for first := w.lent; first || !w.isGranted(); first = false {
-			w.party.Park(time.Time{})
+		for first := w.lent; first || !w.isHandedOff(); first = false {
+			w.parker.Park(time.Time{})
 		}
-		if !m.comesIntoIt(w) && !m.takeAwake() && !m.takeOrRequeue(w, false) {
+		if !m.accept(w) && !m.takeAwake() && !m.takeOrRequeue(w, false) {
 			_ = m.awaitTurn(w, until{}, time.Now())
 		}
 	}
 	w.free()
 }
 
-// awaitTurn is the later part of lockOrWait, for a w that stands in line.
+// awaitTurn is the later part of lockOrWait, for a w that is in the queue.
 //
-// Who is let out of the line has to try like everybody else, and may find that others
-// were faster, for it takes a while to get going. Then it goes back to the line's head.
-// If the mutex has been taken many times meanwhile, that was good for all but one. If
-// only once, whoever has it keeps it for longer than a waiter needs to get going: it
-// might as well be handed over, which saves the waiters their attempts.
+// A waiter that is woken competes with all other callers. It takes a while to start, so others
+// may be faster; then it goes back to the front of the queue. If the mutex was taken several
+// times meanwhile, that barging paid: all but one went on without a switch. If it was taken
+// only once, its holder keeps it for longer than a waiter needs to start; then handing it off
+// costs nothing and saves the attempts.
 //
-// since is when w first tried in vain, or the zero time.
+// since is the time of w's first failed attempt, or the zero time.
 func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {
 	for {
 		w.awaits((*awaitedMutex)(m))
@@ -63,11 +65,11 @@ func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {
 		if err != nil && m.giveUp(w) {
 			return err
 		}
-		if m.comesIntoIt(w) || m.takeAwake() {
+		if m.accept(w) || m.takeAwake() {
 			return nil
 		}
 		if err != nil {
-			if m.passOn() {
+			if m.declineWake() {
 				return err
 			}
 			continue
@@ -76,7 +78,7 @@ func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {
 		if since.IsZero() {
 			since = time.Now()
 		} else {
-			late = time.Since(since) > mutexPatience
+			late = time.Since(since) > mutexBargingLimit
 		}
 		if m.takeOrRequeue(w, late) {
 			return nil
@@ -84,117 +86,119 @@ func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {
 	}
 }
 
-// takeOrQueue takes the mutex, if it is free, and returns true, or puts w in line.
+// takeOrQueue takes the mutex if it is free and returns true, or puts w in the queue.
 func (m *Mutex) takeOrQueue(w *waiter) bool {
-	m.guard.Lock()
+	m.mu.Lock()
 	for !m.take() {
 		s := m.state.Load()
 		if s&mutexHeld != 0 && (s&mutexQueued != 0 || m.state.CompareAndSwap(s, s|mutexQueued)) {
-			m.line.push(w)
-			m.joined(w, s)
-			m.guard.Unlock()
+			m.waiters.push(w)
+			m.noteQueued(w, s)
+			m.mu.Unlock()
 			return false
 		}
 	}
-	m.guard.Unlock()
+	m.mu.Unlock()
 	return true
 }
 
-// mutexAwake is the bits about somebody who was woken.
-const mutexAwake = mutexWoken | mutexTaken | mutexTwice
+// mutexWokenBits are the bits about a waiter that was woken.
+const mutexWokenBits = mutexWoken | mutexTaken | mutexTwice
 
-// takeAwake is take for who has been woken.
+// takeAwake is take for a waiter that was woken.
 func (m *Mutex) takeAwake() bool {
 	for {
 		s := m.state.Load()
 		if s&mutexHeld != 0 {
 			return false
 		}
-		if m.state.CompareAndSwap(s, s&^mutexAwake|mutexHeld) {
+		if m.state.CompareAndSwap(s, s&^mutexWokenBits|mutexHeld) {
 			return true
 		}
 	}
 }
 
-// takeOrRequeue is takeOrQueue for who has been woken. It goes to the head of the line,
-// and if it is late, or nobody gained by its being so, the mutex is handed over from now on.
+// takeOrRequeue is takeOrQueue for a waiter that was woken: it goes to the front of the queue.
+// If it is late, or barging did not pay, the mutex is handed off from now on.
 func (m *Mutex) takeOrRequeue(w *waiter, late bool) bool {
-	m.guard.Lock()
-	defer m.guard.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for !m.takeAwake() {
 		s := m.state.Load()
-		next := s&^mutexAwake | mutexQueued
+		next := s&^mutexWokenBits | mutexQueued
 		if late || s&mutexTwice == 0 {
-			next |= mutexHandovers * mutexHandover
+			next |= mutexHandOffs * mutexHandOff
 		}
 		if s&mutexHeld != 0 && m.state.CompareAndSwap(s, next) {
 			w.reset()
-			m.line.pushFront(w)
-			m.joined(w, next)
+			m.waiters.pushFront(w)
+			m.noteQueued(w, next)
 			return false
 		}
 	}
 	return true
 }
 
-// release makes the mutex free and lets the first in line out, or hands it over. It
-// does nothing and returns false if there is no need any more. The caller has the
-// mutex, and nobody was woken lately; so nobody changes the state without the guard.
-func (m *Mutex) release() bool {
-	m.guard.Lock()
+// wakeOrHandOff is Unlock with waiters: it frees the mutex and wakes the first of them, or
+// hands the mutex off to it. If that is no longer needed, it does nothing and returns false.
+// The caller holds the mutex and no waiter is awake, so the state does not change while mu is
+// held.
+func (m *Mutex) wakeOrHandOff() bool {
+	m.mu.Lock()
 	s := m.state.Load()
 	if s&mutexQueued == 0 || s&mutexWoken != 0 {
-		m.guard.Unlock()
+		m.mu.Unlock()
 		return false
 	}
-	w := m.line.pop()
-	if s >= mutexHandover {
-		s -= mutexHandover
-		m.chooses(w, true)
+	w := m.waiters.pop()
+	if s >= mutexHandOff {
+		s -= mutexHandOff
+		m.choose(w, true)
 	} else {
 		s = s&^mutexHeld | mutexWoken
-		m.chooses(w, false)
+		m.choose(w, false)
 	}
 	release.Store(&m.state, m.trim(s))
-	m.guard.Unlock()
-	w.grant()
+	m.mu.Unlock()
+	w.handOff()
 	return true
 }
 
-// trim is s without what is about a line, if there is none any more. The guard must be held.
+// trim returns s without the bits about waiters if the queue is empty. The caller holds mu.
 func (m *Mutex) trim(s uint64) uint64 {
-	if m.line.empty() {
-		s &= (mutexHandover - 1) &^ mutexQueued
+	if m.waiters.empty() {
+		s &= (mutexHandOff - 1) &^ mutexQueued
 	}
 	return s
 }
 
-// giveUp takes w out of the line, and tells whether it stood there. If it did not,
-// giveUp returns when w has been granted.
+// giveUp takes w out of the queue, and tells whether it was there. If it was not, giveUp
+// returns after w's hand-off.
 func (m *Mutex) giveUp(w *waiter) bool {
-	m.guard.Lock()
-	left := m.line.remove(w)
+	m.mu.Lock()
+	left := m.waiters.remove(w)
 	for left {
 		if s := m.state.Load(); m.state.CompareAndSwap(s, m.trim(s)) {
 			break
 		}
 	}
-	m.guard.Unlock()
+	m.mu.Unlock()
 	if !left {
 		_ = w.await(until{})
 	}
 	return left
 }
 
-// passOn has Unlock let out somebody else in the place of the caller, who was. It does
-// nothing and returns false if there will be no Unlock, since the mutex is free.
-func (m *Mutex) passOn() bool {
+// declineWake is for a waiter that was woken and leaves: the next Unlock wakes another one
+// instead. If the mutex is free, so that no Unlock will come, it does nothing and returns
+// false.
+func (m *Mutex) declineWake() bool {
 	for {
 		s := m.state.Load()
 		if s&mutexHeld == 0 {
 			return false
 		}
-		if m.state.CompareAndSwap(s, s&^mutexAwake) {
+		if m.state.CompareAndSwap(s, s&^mutexWokenBits) {
 			return true
 		}
 	}

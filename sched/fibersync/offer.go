@@ -7,18 +7,18 @@ import (
 	"fiberlab/sched/park"
 )
 
-// offer is one side of an exchange that waits for the other one: a party in a line of
-// a channel, with the value that it sends or with room for the one that it receives. The
-// other side does the whole exchange and then grants the offer; so a value goes
-// from hand to hand with one lock taken.
+// offer is one side of an exchange that waits for the other one: a waiter in a queue of a
+// channel, with the value that it sends or with room for the one that it receives. The other
+// side does the whole exchange and then hands off; so a value changes hands with one lock
+// taken.
 //
-// Whoever has taken an offer out of its line by claim owns it until the grant.
+// The side that has taken an offer out of its queue by claim owns it until the hand-off.
 type offer[T any] struct {
 	waiter
 	value T
-	ok    bool // that the exchange took place; else the channel was closed
+	ok    bool // the exchange took place; else the channel was closed
 
-	choice *choice // which has other offers too; nil: there is only this one
+	choice *choice // the Select that has this offer and others; nil: there is only this one
 	index  int     // of the case in the choice
 }
 
@@ -38,13 +38,13 @@ func offersOf[T any]() *sync.Pool {
 	return pool.(*sync.Pool)
 }
 
-// newOffer is the caller's, for one wait in a line of c. The guard must be held.
+// newOffer returns an offer of the caller, for one wait in a queue of c. The caller holds mu.
 func (c *Channel[T]) newOffer() *offer[T] {
 	if c.offers == nil {
 		c.offers = offersOf[T]()
 	}
 	p := park.Current()
-	o, ok := takeSpare[offer[T]](p)
+	o, ok := takeCached[offer[T]](p)
 	if !ok {
 		o = c.offers.Get().(*offer[T])
 	}
@@ -52,29 +52,29 @@ func (c *Channel[T]) newOffer() *offer[T] {
 	return o
 }
 
-// free gives o back. It must be in no line.
+// free gives o back. It must be in no queue.
 func (c *Channel[T]) free(o *offer[T]) {
 	var none T
 	o.value = none
-	if !o.leaveAsSpare(o) {
+	if !o.cache(o) {
 		c.offers.Put(o)
 	}
 }
 
-// grant tells the owner of an offer that has been claimed that the exchange is over.
-// o must not be used afterwards. The guard is better not held.
-func (o *offer[T]) grant() {
+// handOff tells the owner of an offer that has been claimed that the exchange is over. The
+// caller must not use o afterwards, and should hold no mu.
+func (o *offer[T]) handOff() {
 	if c := o.choice; c != nil {
 		c.fired = o.index
-		c.grant()
+		c.handOff()
 		return
 	}
-	o.waiter.grant()
+	o.waiter.handOff()
 }
 
-// claim takes the first offer out of l whose owner still waits, or returns nil. The
-// guard must be held.
-func claim[T any](l *line) *offer[T] {
+// claim takes the first offer out of l whose owner still waits, or returns nil. The caller
+// holds mu.
+func claim[T any](l *waitQueue) *offer[T] {
 	for w := l.pop(); w != nil; w = l.pop() {
 		if o := w.whole.(*offer[T]); o.choice == nil || o.choice.claim() {
 			return o
@@ -83,8 +83,8 @@ func claim[T any](l *line) *offer[T] {
 	return nil
 }
 
-// give sends v if that is possible at once, and returns whom to grant what, if anybody.
-// The guard must be held.
+// give sends v if that is possible at once. It returns the receiver to hand off to, or nil. The
+// caller holds mu.
 func (c *Channel[T]) give(v T) (receiver *offer[T], sent bool, err error) {
 	if c.closed {
 		return nil, false, errSendOnClosed()
@@ -102,8 +102,8 @@ func (c *Channel[T]) give(v T) (receiver *offer[T], sent bool, err error) {
 	return nil, false, nil
 }
 
-// take receives a value if that is possible at once, and returns whom to grant, if
-// anybody. The guard must be held.
+// take receives a value if that is possible at once. It returns the sender to hand off to, or
+// nil. The caller holds mu.
 func (c *Channel[T]) take() (v T, ok, ready bool, sender *offer[T]) {
 	if !c.senders.empty() {
 		sender = claim[T](&c.senders)
@@ -125,7 +125,7 @@ func (c *Channel[T]) take() (v T, ok, ready bool, sender *offer[T]) {
 	return v, true, true, sender
 }
 
-// put adds v to the buffer, which must have room. The guard must be held.
+// put adds v to the buffer, which has room. The caller holds mu.
 func (c *Channel[T]) put(v T) {
 	at := c.head + c.count
 	if at >= len(c.buffer) {
@@ -135,7 +135,7 @@ func (c *Channel[T]) put(v T) {
 	c.count++
 }
 
-// get takes the oldest value from the buffer, which must hold one. The guard must be held.
+// get takes the oldest value from the buffer, which is not empty. The caller holds mu.
 func (c *Channel[T]) get() T {
 	var none T
 	v := c.buffer[c.head]
@@ -147,15 +147,15 @@ func (c *Channel[T]) get() T {
 	return v
 }
 
-// dismiss claims all offers, for an exchange that never takes place, and returns the
-// first of them, each of whom has the next. The guard must be held.
-func (c *Channel[T]) dismiss() *waiter {
-	var dismissed line
-	for _, l := range []*line{&c.receivers, &c.senders} {
+// claimAll claims all offers, for an exchange that never takes place, and returns the first of
+// them, which links to the others by next. The caller holds mu.
+func (c *Channel[T]) claimAll() *waiter {
+	var claimed waitQueue
+	for _, l := range []*waitQueue{&c.receivers, &c.senders} {
 		for o := claim[T](l); o != nil; o = claim[T](l) {
 			o.ok = false
-			dismissed.push(&o.waiter)
+			claimed.push(&o.waiter)
 		}
 	}
-	return dismissed.takeAll()
+	return claimed.takeAll()
 }

@@ -12,33 +12,33 @@ import (
 )
 
 // ErrOnceInside is the error of a Do that would wait for itself.
-var ErrOnceInside = errors.New("Do inside of the function that Do calls: call it elsewhere")
+var ErrOnceInside = errors.New("Do was called by the function that it calls: call it elsewhere")
 
 // Once calls one function, once. The zero value has called none. It must not be copied.
 type Once struct {
 	done atomic.Bool
 
-	guard   spinlock.Lock
-	running bool    // the function has been called, and has not returned
-	by      uintptr // whoever calls it, see fiber.Self; in debug builds
-	line    line    // of those who wait for it to return
+	mu      spinlock.Lock
+	running bool      // the function has been called, and has not returned
+	by      uintptr   // the caller that runs it, by fiber.Self; in debug builds
+	waiters waitQueue // for it to return
 }
 
-// Do calls f if it is the first Do of o, and returns when f has. Others who call Do
-// meanwhile wait for that, and what they would have had called is not. If f panics or ends
-// its goroutine, it counts as called: no other Do calls anything, and those who wait
-// go on; the panic is the first caller's.
+// Do calls f if it is the first Do of o, and returns when f has returned. Other callers of Do
+// wait for that, and their functions are not called. If f panics or ends its goroutine, it
+// counts as called: the waiters go on, and no later Do calls anything; the panic is the first
+// caller's. Do panics with an error that wraps ErrNilFunc if it would call f and f is nil.
 //
-// Do of the same Once must not be called in f, where it would wait for ever. In debug
-// builds that panics with an error that wraps ErrOnceInside.
+// f must not call Do of the same Once, which would wait for ever. Debug builds panic, with an
+// error that wraps ErrOnceInside.
 func (o *Once) Do(f func()) {
 	if !o.done.Load() {
 		_ = o.do(until{}, f)
 	}
 }
 
-// DoContext is Do that, where it has to wait for another one's function, gives up when
-// ctx is over, and returns its error then. It does not interrupt f.
+// DoContext is Do that gives up when ctx is done while it waits for another caller's function;
+// it returns context.Cause(ctx) then. It does not interrupt f.
 func (o *Once) DoContext(ctx context.Context, f func()) error {
 	if o.done.Load() {
 		return nil
@@ -47,33 +47,37 @@ func (o *Once) DoContext(ctx context.Context, f func()) error {
 }
 
 func (o *Once) do(u until, f func()) error {
-	o.guard.Lock()
+	o.mu.Lock()
 	switch {
 	case o.done.Load():
-		o.guard.Unlock()
+		o.mu.Unlock()
 		return nil
 	case o.running:
 		if debug.On && o.by == fiber.Self() {
-			o.guard.Unlock()
+			o.mu.Unlock()
 			panic(fmt.Errorf("fibersync: once: %w", ErrOnceInside))
 		}
-		return o.line.wait(&o.guard, u)
+		return o.waiters.wait(&o.mu, u)
+	}
+	if f == nil {
+		o.mu.Unlock()
+		panic(fmt.Errorf("fibersync: once: %w", ErrNilFunc))
 	}
 	o.running = true
 	if debug.On {
 		o.by = fiber.Self()
 	}
-	o.guard.Unlock()
+	o.mu.Unlock()
 	defer o.finish()
 	f()
 	return nil
 }
 
-// finish lets all who wait go on, and no other wait.
+// finish ends all waits, and makes later calls return at once.
 func (o *Once) finish() {
-	o.guard.Lock()
+	o.mu.Lock()
 	o.done.Store(true)
-	waiters := o.line.takeAll()
-	o.guard.Unlock()
-	grantAll(waiters)
+	waiters := o.waiters.takeAll()
+	o.mu.Unlock()
+	handOffAll(waiters)
 }

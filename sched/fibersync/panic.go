@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// PanicError is the panic of a function that ran somewhere else than where it was called
-// for. The caller panics with it, or with an error that wraps it. It wraps Value if that is
-// an error.
+// PanicError is the panic of a function that ran on another fiber or goroutine than the caller
+// that waits for it. The caller panics with it, or with an error that wraps it. It wraps Value
+// if that is an error.
 type PanicError struct {
 	Value any    // what the function panicked with
 	Stack []byte // the stack on which it did, as text
@@ -23,10 +23,10 @@ func (p *PanicError) Unwrap() error {
 	return err
 }
 
-// watch calls f, and then ended, whether f returns or not: with nil if it does, with an
-// error that wraps a PanicError if it has panicked, with one that wraps ErrGoexit if it
-// has called Goexit. A panic ends here; a Goexit goes on when ended has returned.
-func watch(f func(), ended func(trouble error)) {
+// watch calls f, and then ended, whether f returns or not: with nil if it does, with a
+// PanicError if it has panicked, with an error that wraps ErrGoexit if it has called Goexit. A
+// panic ends here; a Goexit goes on when ended has returned.
+func watch(f func(), ended func(err error)) {
 	returned := false
 	defer func() {
 		switch value := recover(); {
@@ -42,8 +42,9 @@ func watch(f func(), ended func(trouble error)) {
 	returned = true
 }
 
-// panicError is value as an error that has the stack with it. It is called while the
-// frames that panicked are still there. What has come from elsewhere has its stack already.
+// panicError returns value as an error that has the stack with it. It must be called while the
+// frames that panicked are still there. A panic that comes from another fiber has its stack
+// already.
 func panicError(value any) error {
 	if err, ok := value.(error); ok {
 		if p := (*PanicError)(nil); errors.As(err, &p) {

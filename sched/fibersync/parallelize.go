@@ -2,39 +2,56 @@ package fibersync
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
 
-// Parallelize calls all the functions, beside one another as far as there are workers, and
-// returns when all have returned; marl's parallelize. The caller calls as many of them
-// itself as nobody else has begun, at least one, so forks may be nested to any depth. The
-// others are called by tasks of its scheduler, or by goroutines if the caller is
-// no fiber. They may wait for one another.
+// Parallelize calls all the functions, concurrently as far as there are workers, and returns when
+// all have returned; marl's parallelize. The caller calls those that no other worker has begun, at
+// least one, so calls may be nested to any depth. The others are called by tasks of
+// the caller's scheduler, or by goroutines if the caller has none; On chooses the scheduler. The functions
+// may wait for one another. Parallelize panics with an error that wraps ErrNilFunc, before it
+// calls any, if one is nil.
 //
 // If functions panic, Parallelize waits for the others and then panics with an error that wraps
 // the *PanicError of each, in the order of the functions. A function that calls Goexit in a
-// task ends the program as a task does; on a goroutine Parallelize panics with an error
-// that wraps ErrGoexit; in the caller it ends the caller, after the others.
+// task ends the program as any task does that calls it; on a goroutine, Parallelize panics with an error
+// that wraps ErrGoexit; in the caller, Goexit ends the caller after the others have returned.
 func Parallelize(fs ...func()) {
+	for i, f := range fs {
+		if f == nil {
+			noFunction(i)
+		}
+	}
 	fork(len(fs), func(i int) { fs[i]() })
 }
 
-// ParallelizeContext is Parallelize for functions that may fail. Each gets a context that
-// is over when ctx is, or when one of them has failed, panicked or called Goexit. A function that
-// nobody has begun by then is not called. ParallelizeContext returns when all that have been called
-// have returned, with the error of the one that failed first, or ctx's error if it was over before
-// that and some were not called. Panics and Goexit are treated as by Parallelize.
+// noFunction panics: function i is nil.
+func noFunction(i int) {
+	panic(fmt.Errorf("fibersync: parallelize: function %d: %w", i, ErrNilFunc))
+}
+
+// ParallelizeContext is Parallelize for functions that may fail. Each gets a context that is done when
+// ctx is, or when one of them has failed, panicked or called Goexit; its cause is that error. A
+// function that has not begun by then is not called. ParallelizeContext returns when all that were
+// called have returned. It returns the error of the one that failed first, or context.Cause(ctx) if
+// ctx was done before that and some were not called. Panics and Goexit are treated as by Parallelize.
 func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(within(ctx).ctx)
-	defer cancel()
+	for i, f := range fs {
+		if f == nil {
+			noFunction(i)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(within(ctx).ctx)
+	defer cancel(nil)
 	var first error
 	var once sync.Once
 	fork(len(fs), func(i int) {
-		err := ctx.Err()
+		err := contextError(ctx)
 		defer func() {
 			if err != nil {
 				once.Do(func() { first = err })
-				cancel()
+				cancel(err)
 			}
 		}()
 		if err == nil {

@@ -6,19 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// ErrReturned is the error of a loan that is used although it has been returned.
+// ErrReturned is the error of a loan that is used after it has been returned.
 var ErrReturned = errors.New("the loan has been returned: borrow again")
 
-// Items says how a pool comes by its items, of type T. The zero value is good for items
-// that are of use as the zero T.
+// Items says how a pool makes and resets its items, of type T. The zero value serves for items
+// whose zero value is ready.
 type Items[T any] struct {
 	// Make makes an item. Nil: it is the zero T.
 	Make func() T
 
-	// Reset makes an item that comes back good for the next one who borrows it. It runs
-	// on whoever returns the item, under no lock, and may block. If it panics, the item
+	// Reset prepares a returned item for its next borrower. It runs on the caller of Return
+	// with no lock held, and may block. If it panics, the item
 	// goes back as it is. Nil: items are lent as they were left, marl's
-	// PoolPolicy::Preserve; a Reset that makes the item anew is PoolPolicy::Reconstruct.
+	// PoolPolicy::Preserve. A Reset that makes the item anew is PoolPolicy::Reconstruct.
 	Reset func(*T)
 }
 
@@ -30,32 +30,32 @@ func (i *Items[T]) fresh() T {
 	return i.Make()
 }
 
-// Loan is an item that somebody has borrowed, until it is returned. It may be copied, and
-// handed to somebody else to return it; all copies are one loan. A loan that is lost is
-// an item that the pool has lost. The zero value is no loan, and counts as returned.
+// Loan is a borrowed item, until it is returned. A Loan may be copied, and any copy may return
+// it; all copies are one loan. A loan that is never returned is an item that the pool has lost.
+// The zero value is no loan, and counts as returned.
 type Loan[T any] struct {
 	item   *item[T]
 	number uint64 // of this loan of the item
 }
 
-// item is one that a pool lends.
+// item is an item of a pool.
 type item[T any] struct {
 	value    T
 	returned atomic.Uint64 // how many loans of it are over
-	home     interface{ takeBack(*item[T]) }
+	pool     interface{ takeBack(*item[T]) }
 	reset    func(*T)
-	next     *item[T] // in the pool's stack; its guard guards it
+	next     *item[T] // in the pool's stack; the pool's mu guards it
 }
 
-// lend begins a loan of the item, which must have been taken out of its pool.
+// lend begins a loan of the item, which has been taken out of its pool.
 func (i *item[T]) lend() Loan[T] { return Loan[T]{item: i, number: i.returned.Load()} }
 
-// Holds tells whether the loan has an item: whether it was borrowed and has not been
-// returned yet, by whomever. It does not block.
+// Holds tells whether the loan has an item: it was borrowed, and no copy of the loan has been
+// returned. It does not block.
 func (l Loan[T]) Holds() bool { return l.item != nil && l.item.returned.Load() == l.number }
 
-// Get returns the item, which is the borrower's until the loan is returned. It panics
-// with an error that wraps ErrReturned if that has been done.
+// Get returns the item, which belongs to the borrower until the loan is returned. It panics
+// with an error that wraps ErrReturned if it has been.
 func (l Loan[T]) Get() *T {
 	if !l.Holds() {
 		panic(fmt.Errorf("fibersync: get the item of a loan: %w", ErrReturned))
@@ -63,24 +63,24 @@ func (l Loan[T]) Get() *T {
 	return &l.item.value
 }
 
-// Return gives the item back, to whoever has waited longest for one. It blocks no longer
-// than Items.Reset does. It panics with an error that wraps ErrReturned if the loan has
-// been returned, by whomever; of several who do so at once, all but one panic.
+// Return gives the item back, to the caller that has waited longest for one. It blocks no
+// longer than Items.Reset does. It panics with an error that wraps ErrReturned if the loan has
+// been returned, by this copy or another; of several that do so at once, all but one panic.
 func (l Loan[T]) Return() {
 	i := l.item
 	if i == nil || !i.returned.CompareAndSwap(l.number, l.number+1) {
 		panic(fmt.Errorf("fibersync: return a loan: %w", ErrReturned))
 	}
 	if i.reset == nil {
-		i.home.takeBack(i)
+		i.pool.takeBack(i)
 		return
 	}
-	defer i.home.takeBack(i)
+	defer i.pool.takeBack(i)
 	i.reset(&i.value)
 }
 
-// stack is items of which the one that came last is taken first: it may still be in a
-// cache. The guard of its pool guards it.
+// stack holds free items. The last to come is the first to go, as it may still be in a cache.
+// The pool's mu guards it.
 type stack[T any] struct{ top *item[T] }
 
 func (s *stack[T]) push(i *item[T]) { s.top, i.next = i, s.top }

@@ -9,20 +9,20 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// RWMutex lets either one writer go on, or any number of readers; it is flare's
-// fiber::SharedMutex. The zero value is not locked. It must not be copied.
+// RWMutex is a reader/writer lock: flare's fiber::SharedMutex. The zero value is unlocked. It
+// must not be copied.
 //
-// A writer that wants it keeps new readers out, and waits only for those who are in. When it
-// is done, all readers who came meanwhile go in before the next writer. So neither keep the
-// others out. It follows that a reader must not wait for another reader, nor lock
-// it for reading once more: a writer may have come between them.
+// A writer keeps new readers out and waits for those that are in. When it is done, all readers
+// that came meanwhile go in before the next writer. So neither side starves the other. It
+// follows that a reader must not wait for another reader, nor lock it for reading once more: a
+// writer may have come between them.
 type RWMutex struct {
-	writer Mutex // of who writes, or waits for the readers to leave
+	writer Mutex // held by a writer that is in, or waits for the readers to leave
 	state  atomic.Uint32
 
-	guard   spinlock.Lock
-	waiting line // the writer, if it waits for readers
-	readers line
+	mu      spinlock.Lock
+	waiting waitQueue // the writer, if it waits for readers
+	readers waitQueue
 }
 
 var _ sync.Locker = (*RWMutex)(nil)
@@ -35,17 +35,17 @@ const (
 	rwReader             // from here up: how many readers are in
 )
 
-// RLock blocks the caller until it may read. In debug builds it panics with an error that
-// wraps ErrHolder if the caller holds the lock for writing.
+// RLock blocks the caller until it may read. In debug builds it panics with an error that wraps
+// ErrHolder if the caller holds the lock for writing.
 func (m *RWMutex) RLock() {
 	if !m.TryRLock() {
 		_ = m.rlock(until{})
 	}
 }
 
-// RLockContext is RLock that gives up when ctx is over, and returns its error then. If
-// no writer keeps the caller out it may read even so. Who is let in just as ctx ends may
-// read, and gets nil.
+// RLockContext is RLock that gives up when ctx is done, and returns context.Cause(ctx) then. If
+// no writer keeps the caller out, it succeeds even if ctx is done. A reader that is let in just
+// as ctx ends may read, and gets nil.
 func (m *RWMutex) RLockContext(ctx context.Context) error {
 	if m.TryRLock() {
 		return nil
@@ -53,8 +53,8 @@ func (m *RWMutex) RLockContext(ctx context.Context) error {
 	return m.rlock(within(ctx))
 }
 
-// TryRLock lets the caller read if no writer is in or waits, and tells whether it did.
-// It does not block.
+// TryRLock lets the caller read if no writer is in or waits, and tells whether it did. It does
+// not block.
 func (m *RWMutex) TryRLock() bool {
 	for {
 		s := m.state.Load()
@@ -68,7 +68,7 @@ func (m *RWMutex) TryRLock() bool {
 }
 
 // RUnlock ends what RLock began. It does not block. It panics with an error that wraps
-// ErrUnlocked if nobody reads.
+// ErrUnlocked if there are no readers.
 func (m *RWMutex) RUnlock() {
 	for {
 		s := m.state.Load()
@@ -85,8 +85,8 @@ func (m *RWMutex) RUnlock() {
 	}
 }
 
-// Lock blocks the caller until it may write. It must not hold the lock: it would wait
-// for ever, and panics in debug builds, with an error that wraps ErrHolder, if it holds
+// Lock blocks the caller until it may write. The caller must not hold the lock in either way:
+// it would wait for ever. Debug builds panic, with an error that wraps ErrHolder, if it holds
 // the lock for writing.
 func (m *RWMutex) Lock() {
 	m.writer.Lock()
@@ -95,8 +95,9 @@ func (m *RWMutex) Lock() {
 	}
 }
 
-// LockContext is Lock that gives up when ctx is over, and returns its error then. A lock that
-// is free is taken even so. Who is let in just as ctx ends may write, and gets nil.
+// LockContext is Lock that gives up when ctx is done, and returns context.Cause(ctx) then. It
+// takes a free lock even if ctx is done. A writer that is let in just as ctx ends may write,
+// and gets nil.
 func (m *RWMutex) LockContext(ctx context.Context) error {
 	u := within(ctx)
 	if err := m.writer.LockContext(ctx); err != nil {
@@ -112,8 +113,8 @@ func (m *RWMutex) LockContext(ctx context.Context) error {
 	return err
 }
 
-// TryLock lets the caller write if nobody is in and no writer waits or tries, and tells
-// whether it did. It does not block.
+// TryLock lets the caller write if there are no readers and no other writer is in or waits, and
+// tells whether it did. It does not block.
 func (m *RWMutex) TryLock() bool {
 	if !m.writer.TryLock() {
 		return false
@@ -126,15 +127,15 @@ func (m *RWMutex) TryLock() bool {
 }
 
 // Unlock ends what Lock began. It does not block. It panics with an error that wraps
-// ErrUnlocked if nobody writes; in debug builds the caller must be who locked it, and the
-// panic wraps ErrNotHolder if somebody else is.
+// ErrUnlocked if there is no writer. In debug builds the caller must be the one that locked it;
+// the panic wraps ErrNotHolder if it is not.
 func (m *RWMutex) Unlock() {
 	m.MustHold()
 	if !m.state.CompareAndSwap(rwWriter, 0) {
 		if s := m.state.Load(); s&rwWriter == 0 || s >= rwReader {
 			panic(fmt.Errorf("fibersync: unlock: %w", ErrUnlocked))
 		}
-		m.guard.Lock()
+		m.mu.Lock()
 		m.admit()
 	}
 	m.writer.Unlock()
@@ -148,7 +149,8 @@ func (m *RWMutex) MustHold() { m.writer.MustHold() }
 // holds the lock for writing. It does nothing in others.
 func (m *RWMutex) MustNotHold() { m.writer.MustNotHold() }
 
-// RLocker is the lock as one for reading only: its Lock is RLock, its Unlock RUnlock.
+// RLocker returns the lock in the shape of a Locker for reading: its Lock is RLock, its Unlock
+// RUnlock.
 func (m *RWMutex) RLocker() sync.Locker { return (*rlocker)(m) }
 
 type rlocker RWMutex

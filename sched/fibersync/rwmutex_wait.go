@@ -1,71 +1,71 @@
 package fibersync
 
-// rlock is RLockContext where a writer was in the way.
+// rlock is RLockContext when a writer is in the way.
 func (m *RWMutex) rlock(u until) error {
 	m.writer.MustNotHold()
-	m.guard.Lock()
+	m.mu.Lock()
 	for !m.TryRLock() {
 		s := m.state.Load()
 		if s&rwWriter != 0 && m.state.CompareAndSwap(s, s|rwQueued) {
 			w := newWaiter()
 			w.awaits((*awaitedRWMutex)(m))
-			err := m.readers.waitAs(w, &m.guard, u)
+			err := m.readers.waitAs(w, &m.mu, u)
 			w.free()
 			return err
 		}
 	}
-	m.guard.Unlock()
+	m.mu.Unlock()
 	return nil
 }
 
-// awaitReaders keeps new readers out and waits until those who are in have left. If
-// it returns an error the others may come again. The caller holds m.writer.
+// awaitReaders keeps new readers out and waits until the present ones have left. If it returns
+// an error, readers are let in again. The caller holds m.writer.
 func (m *RWMutex) awaitReaders(u until) error {
-	m.guard.Lock()
+	m.mu.Lock()
 	if m.state.Or(rwWriter) < rwReader {
-		m.guard.Unlock()
+		m.mu.Unlock()
 		return nil
 	}
 	w := newWaiter()
 	m.waiting.push(w)
-	m.guard.Unlock()
+	m.mu.Unlock()
 	w.awaits((*awaitedReaders)(m))
 	err := w.await(u)
 	if err != nil && !m.giveUp(w) {
-		err = w.await(until{}) // the last reader is about to grant it
+		err = w.await(until{}) // the last reader has taken it out, and its hand-off is under way
 	}
 	w.free()
 	return err
 }
 
-// giveUp takes w out of the line of the writer and lets the readers in, and tells whether it
-// stood there.
+// giveUp takes w out of the writer's queue and lets the readers in. It tells whether w was
+// there.
 func (m *RWMutex) giveUp(w *waiter) bool {
-	m.guard.Lock()
+	m.mu.Lock()
 	if !m.waiting.remove(w) {
-		m.guard.Unlock()
+		m.mu.Unlock()
 		return false
 	}
 	m.admit()
 	return true
 }
 
-// lastReaderLeft lets the writer in that waits for the readers to leave.
+// lastReaderLeft lets in the writer that waits for the readers to leave.
 func (m *RWMutex) lastReaderLeft() {
-	m.guard.Lock()
+	m.mu.Lock()
 	var w *waiter
-	// There may be a new writer by now, and new readers for whom that one waits.
+	// By now there may be another writer, which waits for new readers.
 	if m.state.Load() < rwReader {
 		w = m.waiting.pop()
 	}
-	m.guard.Unlock()
+	m.mu.Unlock()
 	if w != nil {
-		w.grant()
+		w.handOff()
 	}
 }
 
-// admit lets all readers in, those who wait and those who come; there is no writer any
-// more. The guard must be held; admit releases it.
+// admit lets all readers in, those in the queue and those that come; there is no writer any
+// more. The caller holds mu; admit releases it.
 func (m *RWMutex) admit() {
 	waiting := m.readers.takeAll()
 	n := uint32(0)
@@ -78,6 +78,6 @@ func (m *RWMutex) admit() {
 			break
 		}
 	}
-	m.guard.Unlock()
-	grantAll(waiting)
+	m.mu.Unlock()
+	handOffAll(waiting)
 }

@@ -20,13 +20,13 @@ import (
 //		counts.OnSend(n, func() { n = 0 }))
 //
 // When ctx is over before a case is possible, Select returns -1 and ctx's error.
-// If the case is a send and the channel is closed, the error wraps ErrClosedChannel.
+// If the case is a send and the channel is closed, the error wraps ErrClosed.
 // It panics with an error that wraps ErrCaseInUse if it cannot have one of the cases, or
 // ErrNilCase if one is nil.
 func Select(ctx context.Context, cases ...Case) (index int, err error) {
 	u := within(ctx)
 	return choose(cases, func(c *choice) (int, error) {
-		if i := c.tryOrStand(); i >= 0 {
+		if i := c.tryOrEnqueue(); i >= 0 {
 			return i, nil
 		}
 		return c.wait(u)
@@ -78,15 +78,15 @@ func newChoice(cases []Case) *choice {
 			panic(fmt.Errorf("fibersync: select: case %d: %w", i, err))
 		}
 		c.cases = append(c.cases, k)
-		if k.rank() != 0 {
+		if k.lockRank() != 0 {
 			c.locks = append(c.locks, k)
 		}
 		c.turns = append(c.turns, i)
 		j := rand.IntN(i + 1)
 		c.turns[i], c.turns[j] = c.turns[j], i
 	}
-	slices.SortFunc(c.locks, func(a, b Case) int { return cmp.Compare(a.rank(), b.rank()) })
-	c.locks = slices.CompactFunc(c.locks, func(a, b Case) bool { return a.rank() == b.rank() })
+	slices.SortFunc(c.locks, func(a, b Case) int { return cmp.Compare(a.lockRank(), b.lockRank()) })
+	c.locks = slices.CompactFunc(c.locks, func(a, b Case) bool { return a.lockRank() == b.lockRank() })
 	return c
 }
 
@@ -110,7 +110,7 @@ func (c *choice) free(index int) {
 	}
 	clear(c.cases)
 	clear(c.locks)
-	c.cases, c.locks, c.turns, c.party = c.cases[:0], c.locks[:0], c.turns[:0], nil
+	c.cases, c.locks, c.turns, c.parker = c.cases[:0], c.locks[:0], c.turns[:0], nil
 	choices.Put(c)
 }
 
@@ -138,14 +138,14 @@ func (c *choice) try() int {
 }
 
 // tryOrStand is try which, if no case is possible, puts an offer in each line.
-func (c *choice) tryOrStand() int {
+func (c *choice) tryOrEnqueue() int {
 	c.lock()
 	defer c.unlock()
 	i := c.first()
 	if i < 0 {
 		c.begin()
 		for _, k := range c.cases {
-			k.stand()
+			k.enqueue()
 		}
 	}
 	return i
@@ -174,7 +174,7 @@ func (c *choice) wait(u until) (index int, err error) {
 	}
 	for i, k := range c.cases {
 		if i != index {
-			k.leave()
+			k.dequeue()
 		}
 	}
 	return index, err

@@ -11,28 +11,28 @@ import (
 
 // What can be wrong with a call of a semaphore.
 var (
-	ErrTooMany  = errors.New("more than the semaphore has in all: it would be waited for in vain")
-	ErrReleased = errors.New("more than has been acquired: release each unit once")
+	ErrTooMany  = errors.New("more units than the semaphore has in all: the wait would never end")
+	ErrReleased = errors.New("more units than are acquired: release each unit once")
 )
 
-// Semaphore has some units, of which one acquires as many as one wants and releases
-// them later. They are given out strictly in the order of coming: who wants many is not passed
-// by those who want few. Flare's fiber::CountingSemaphore gives out one unit at a time and
-// promises no order. The zero value has no units. It must not be copied.
+// Semaphore has a number of units; a caller acquires as many as it wants and releases them
+// later. Units go to callers strictly in the order of their arrival: one that wants many is not
+// overtaken by those that want few. Flare's fiber::CountingSemaphore gives out one unit at a
+// time and promises no order. The zero value has no units. It must not be copied.
 type Semaphore struct {
 	state atomic.Uint64 // how many units are free, and semaphoreQueued
 	units uint64
 
-	guard spinlock.Lock
-	line  line // the note of each waiter is how much it wants
+	mu      spinlock.Lock
+	waiters waitQueue // the tag of each waiter is the number of units it wants
 }
 
-// semaphoreQueued is the bit of a semaphore's state that says that somebody waits. While
-// it is set the state changes under the guard only.
+// semaphoreQueued is the bit of a semaphore's state that says that there are waiters. While it
+// is set, the state changes only with mu held.
 const semaphoreQueued = 1 << 63
 
-// NewSemaphore makes a semaphore of n units. It panics with an error that wraps
-// ErrNegative if n is less than 0.
+// NewSemaphore returns a semaphore of n units. It panics with an error that wraps ErrNegative
+// if n is less than 0.
 func NewSemaphore(n int64) *Semaphore {
 	s := &Semaphore{units: semaphoreUnits("make a semaphore", n)}
 	s.state.Store(s.units)
@@ -40,28 +40,28 @@ func NewSemaphore(n int64) *Semaphore {
 }
 
 // Acquire blocks the caller until it has n units. It panics with an error that wraps
-// ErrNegative if n is less than 0, and ErrTooMany if the semaphore has less than n in all.
+// ErrNegative if n is less than 0, and ErrTooMany if the semaphore has fewer than n in all.
 func (s *Semaphore) Acquire(n int64) {
 	if err := s.acquire(n, until{}); err != nil {
 		panic(err)
 	}
 }
 
-// AcquireContext is Acquire that gives up when ctx is over, and returns its error then.
-// What is free is taken even so. Who is given its units just as ctx ends has them, and
-// gets nil. If there are less than n in all, the error wraps ErrTooMany, at once. It panics with an
-// error that wraps ErrNegative if n is less than 0.
+// AcquireContext is Acquire that gives up when ctx is done, and returns context.Cause(ctx)
+// then. It takes free units even if ctx is done. A waiter that gets its units just as ctx ends
+// has them, and gets nil. If there are fewer than n in all, the error wraps ErrTooMany, at
+// once. It panics with an error that wraps ErrNegative if n is less than 0.
 func (s *Semaphore) AcquireContext(ctx context.Context, n int64) error {
 	return s.acquire(n, within(ctx))
 }
 
-// TryAcquire takes n units if they are free and nobody waits, and tells whether it did. It
-// does not block. It panics with an error that wraps ErrNegative if n is less than 0.
+// TryAcquire takes n units if they are free and there are no waiters, and tells whether it did.
+// It does not block. It panics with an error that wraps ErrNegative if n is less than 0.
 func (s *Semaphore) TryAcquire(n int64) bool { return s.take(semaphoreUnits("acquire", n)) }
 
-// Release gives n units back, and lets those go on who now have what they wait for. It
-// does not block; who releases need not be who acquired. It panics with an error
-// that wraps ErrNegative if n is less than 0, and ErrReleased if less than n are acquired.
+// Release gives n units back, and hands them off to waiters. It does not block. The releaser
+// need not be the caller that acquired them. It panics with an error that wraps ErrNegative if
+// n is less than 0, and ErrReleased if fewer than n are acquired.
 func (s *Semaphore) Release(n int64) {
 	back := semaphoreUnits("release", n)
 	for {
@@ -93,7 +93,7 @@ func (s *Semaphore) take(n uint64) bool {
 	}
 }
 
-// semaphoreUnits is n, of which something is to be done. It panics if that is negative.
+// semaphoreUnits returns n as a number of units. It panics if n is negative.
 func semaphoreUnits(what string, n int64) uint64 {
 	if n < 0 {
 		panic(fmt.Errorf("fibersync: %s: %d units: %w", what, n, ErrNegative))

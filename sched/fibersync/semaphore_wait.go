@@ -12,73 +12,72 @@ func (s *Semaphore) acquire(n int64, u until) error {
 		return fmt.Errorf("fibersync: acquire %d units of %d: %w", n, s.units, ErrTooMany)
 	}
 	w := newWaiter()
-	w.note = want
+	w.tag = want
 	var err error
 	if !s.takeOrQueue(w) {
 		w.awaits((*awaitedSemaphore)(s))
 		err = w.await(u)
 		if err != nil && !s.giveUp(w) {
-			err = w.await(until{}) // somebody is about to grant it
+			err = w.await(until{}) // it has been taken out, and its hand-off is under way
 		}
 	}
 	w.free()
 	return err
 }
 
-// takeOrQueue takes what w wants and returns true, or puts w in line.
+// takeOrQueue takes what w wants and returns true, or puts w in the queue.
 func (s *Semaphore) takeOrQueue(w *waiter) bool {
-	s.guard.Lock()
-	defer s.guard.Unlock()
-	for !s.take(w.note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.take(w.tag) {
 		state := s.state.Load()
-		available := state&semaphoreQueued == 0 && state >= w.note
+		available := state&semaphoreQueued == 0 && state >= w.tag
 		if !available && s.state.CompareAndSwap(state, state|semaphoreQueued) {
-			s.line.push(w)
+			s.waiters.push(w)
 			return false
 		}
 	}
 	return true
 }
 
-// giveUp takes w out of the line, and tells whether it stood there. It may have kept
-// others from what is free: they go on.
+// giveUp takes w out of the queue, and tells whether it was there. w may have kept others from
+// free units: they get them now.
 func (s *Semaphore) giveUp(w *waiter) bool {
-	s.guard.Lock()
-	left := s.line.remove(w)
+	s.mu.Lock()
+	left := s.waiters.remove(w)
 	var served *waiter
 	if left {
 		served = s.serve(s.state.Load() &^ semaphoreQueued)
 	}
-	s.guard.Unlock()
-	grantAll(served)
+	s.mu.Unlock()
+	handOffAll(served)
 	return left
 }
 
-// releaseQueued gives n units to those who wait, unless the state, in which somebody
-// waited, has changed: it returns false then.
+// releaseQueued gives n units to waiters. If the state, in which there were waiters, has
+// changed, it does nothing and returns false.
 func (s *Semaphore) releaseQueued(state, n uint64) bool {
-	s.guard.Lock()
+	s.mu.Lock()
 	if s.state.Load() != state {
-		s.guard.Unlock()
+		s.mu.Unlock()
 		return false
 	}
 	served := s.serve(state&^semaphoreQueued + n)
-	s.guard.Unlock()
-	grantAll(served)
+	s.mu.Unlock()
+	handOffAll(served)
 	return true
 }
 
-// serve takes those out of the line who come first and have enough now, if so many
-// units are free, and returns the first of them; see grantAll. The guard must be held, and
-// semaphoreQueued set.
+// serve takes the waiters at the front out of the queue whose units are free, and returns the
+// first of them; see handOffAll. The caller holds mu, and semaphoreQueued is set.
 func (s *Semaphore) serve(free uint64) *waiter {
-	w := s.line.first
-	for ; w != nil && w.note <= free; w = w.next {
-		free -= w.note
+	w := s.waiters.first
+	for ; w != nil && w.tag <= free; w = w.next {
+		free -= w.tag
 	}
 	if w != nil {
 		free |= semaphoreQueued
 	}
 	s.state.Store(free)
-	return s.line.takeUntil(w)
+	return s.waiters.takeUntil(w)
 }

@@ -9,35 +9,36 @@ import (
 )
 
 // ErrDone is the error of a ticket that is given back twice.
-var ErrDone = errors.New("the ticket is done: take another one")
+var ErrDone = errors.New("the ticket was given back already: take another one")
 
-// TicketQueue hands out tickets, and calls them in the order in which they were taken, one
-// at a time: each when the one before it is done; marl's Ticket::Queue. The zero value is
-// a queue that has handed out none. It must not be copied.
+// TicketQueue hands out tickets and calls them one at a time, in the order in which they were taken:
+// each when the one before it is done; marl's Ticket::Queue. The zero value has handed out
+// none. It must not be copied.
 type TicketQueue struct {
-	guard       spinlock.Lock
-	first, last *Ticket // first has been called, the others have not
-	told        line    // whom Done is about to grant; empty while guard is not held
+	mu          spinlock.Lock
+	first, last *Ticket   // first has been called, the others have not
+	toHandOff   waitQueue // whose wait Done ends; empty while mu is not held
 }
 
-// Ticket is a place in a TicketQueue; marl's Ticket. Whoever has it must call Done some
-// day, called or not, for nobody behind it is called before.
+// Ticket is a position in a TicketQueue; marl's Ticket. Its owner must call Done in the end, whether the
+// ticket was called or not: until then no later ticket is called.
 type Ticket struct {
 	queue *TicketQueue
 
-	// Guarded by the queue's guard.
+	// The queue's mu guards these.
 	next         *Ticket
 	called, done bool
-	line         line     // those who wait for its call
-	calls        []func() // what is to be started when it is called
+	waiters      waitQueue
+	calls        []func()      // to be started when the ticket is called
+	calledC      chan struct{} // see Called
 }
 
-// Take returns the ticket behind all that have been taken. It does not block. The ticket
-// is called at once if all those are done.
+// Take returns a new ticket, behind all others. It does not block. The ticket is called
+// at once if all others are done.
 func (q *TicketQueue) Take() *Ticket {
 	t := &Ticket{queue: q}
-	q.guard.Lock()
-	defer q.guard.Unlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.first == nil {
 		q.first, t.called = t, true
 	} else {
@@ -47,69 +48,76 @@ func (q *TicketQueue) Take() *Ticket {
 	return t
 }
 
-// Wait blocks the caller until the ticket has been called. Any number may wait for it.
+// Wait blocks the caller until the ticket has been called. Any number of callers may wait.
 func (t *Ticket) Wait() { _ = t.wait(until{}) }
 
-// WaitContext is Wait that gives up when ctx is over, and returns its error then. The
-// ticket keeps its place: it will be called, and Done must still be called. A ticket that
-// has been called by then gives nil, whatever ctx says.
+// WaitContext is Wait that gives up when ctx is done, and returns context.Cause(ctx) then. The
+// ticket keeps its position: it will be called, and Done must still be called. If the ticket has
+// been called already, the error is nil even if ctx is done.
 func (t *Ticket) WaitContext(ctx context.Context) error { return t.wait(within(ctx)) }
 
 func (t *Ticket) wait(u until) error {
-	t.queue.guard.Lock()
+	t.queue.mu.Lock()
 	if t.called {
-		t.queue.guard.Unlock()
+		t.queue.mu.Unlock()
 		return nil
 	}
-	return t.line.wait(&t.queue.guard, u)
+	return t.waiters.wait(&t.queue.mu, u)
 }
 
-// OnCall has f started when the ticket is called, as a task or on a goroutine: beside
-// whoever calls Done of the one before it, or beside the caller if the ticket has been
-// called already. If that one's scheduler cannot start it, it runs on a goroutine. It does
-// not block. f, or somebody after it, calls Done. OnCall panics with an error that wraps
-// ErrNilFunc if f is nil.
+// Called returns a channel that is closed when the ticket is called, for goroutines that select. A
+// fiber calls Wait: receiving from the channel would block its thread.
+func (t *Ticket) Called() <-chan struct{} {
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	return doneChannel(&t.calledC, t.called)
+}
+
+// OnCall has f started when the ticket is called, by the caller of Done that calls it, or by the caller
+// of OnCall if the ticket has been called already. f is a task of that caller's scheduler, or a
+// goroutine if there is none or it accepts no task. OnCall does not block. f, or code that it
+// starts, calls Done. OnCall panics with an error that wraps ErrNilFunc if f is nil.
 func (t *Ticket) OnCall(f func()) {
 	if f == nil {
 		panic(fmt.Errorf("fibersync: on the call of a ticket: %w", ErrNilFunc))
 	}
-	t.queue.guard.Lock()
+	t.queue.mu.Lock()
 	called := t.called
 	if !called {
 		t.calls = append(t.calls, f)
 	}
-	t.queue.guard.Unlock()
+	t.queue.mu.Unlock()
 	if called {
-		beginAnywhere(f)
+		startAnywhere(f)
 	}
 }
 
-// Done gives the ticket back. If it has been called, the next one is called now, else the
-// queue will pass over it. It does not block. It may be called by anybody, once:
-// it panics with an error that wraps ErrDone the second time.
+// Done gives the ticket back. If it has been called, the next one is called now; if not, the
+// queue will skip it. It does not block. Any fiber or goroutine may call it, once: the second
+// time it panics with an error that wraps ErrDone.
 func (t *Ticket) Done() {
 	q := t.queue
-	q.guard.Lock()
+	q.mu.Lock()
 	if t.done {
-		q.guard.Unlock()
+		q.mu.Unlock()
 		panic(fmt.Errorf("fibersync: done with a ticket: %w", ErrDone))
 	}
 	t.done = true
-	for q.pass() {
-		q.guard.Lock()
+	for q.skipDone() {
+		q.mu.Lock()
 	}
 }
 
-// mostPassed is how many tickets are passed over at a time: others want the guard meanwhile.
-const mostPassed = 64
+// mostSkipped is how many tickets are skipped with mu held at a time.
+const mostSkipped = 64
 
-// pass takes tickets that are done out of the head of the queue and calls those behind
-// them, and tells whether there may be more to be taken out. The guard must be held; pass
-// releases it.
-func (q *TicketQueue) pass() (more bool) {
+// skipDone takes tickets that are done from the head of the queue and calls those behind
+// them. It tells whether there may be more. The caller holds mu; skipDone releases it.
+func (q *TicketQueue) skipDone() (more bool) {
 	var calls []func()
-	passed := 0
-	for ; passed < mostPassed && q.first != nil && q.first.done; passed++ {
+	var channels []chan struct{}
+	skipped := 0
+	for ; skipped < mostSkipped && q.first != nil && q.first.done; skipped++ {
 		next := q.first.next
 		q.first.next, q.first = nil, next
 		if next == nil {
@@ -117,17 +125,23 @@ func (q *TicketQueue) pass() (more bool) {
 			break
 		}
 		next.called = true
-		for w := next.line.pop(); w != nil; w = next.line.pop() {
-			q.told.push(w)
+		for w := next.waiters.pop(); w != nil; w = next.waiters.pop() {
+			q.toHandOff.push(w)
 		}
 		calls = append(calls, next.calls...)
+		if next.calledC != nil {
+			channels = append(channels, next.calledC)
+		}
 		next.calls = nil
 	}
-	waiters := q.told.takeAll()
-	q.guard.Unlock()
-	grantAll(waiters)
-	for _, f := range calls {
-		beginAnywhere(f)
+	waiters := q.toHandOff.takeAll()
+	q.mu.Unlock()
+	handOffAll(waiters)
+	for _, c := range channels {
+		close(c)
 	}
-	return passed == mostPassed
+	for _, f := range calls {
+		startAnywhere(f)
+	}
+	return skipped == mostSkipped
 }

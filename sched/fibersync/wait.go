@@ -2,6 +2,7 @@ package fibersync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,144 +12,152 @@ import (
 	"fiberlab/sched/park"
 )
 
-// waiter is one stay in one line. Get one by newWaiter; line.wait gives it back.
+// waiter is one fiber or goroutine in one wait queue. newWaiter makes one, free gives it back.
+//
+// A wait ends by a hand-off: the primitive takes the waiter out of its queue, stores in tag what the
+// waiter gets, marks it handed off, and unparks it.
 type waiter struct {
-	party   park.Parker
-	granted atomic.Uint64 // 1 once it is, by whoever took it out of the line
-	note    uint64        // the primitive's own: what is waited for, or what was granted
-	missed  int           // how often it was handed a Mutex and did not come; its guard guards it
+	parker    park.Parker
+	handedOff atomic.Uint64 // 1: the wait is over. The caller that took w out of the queue sets it
+	tag       uint64        // for the primitive: what the waiter wants, or what it has got
+	missed    int           // how many hand-offs of a Mutex it has missed; the mutex's mu guards it
 
-	// Guarded by the guard of the line.
-	line           *line // nil: in none
+	// The mu of the queue's primitive guards these.
+	in             *waitQueue // nil: in none
 	next, previous *waiter
 
-	whole any // the *offer[T] that this is part of, in a line of a channel
+	whole any // in a queue of a channel, the *offer[T] that embeds this; in that of an event, the *anyEntry
 
-	// A plain goroutine waits as self, which goes to the next one when the wait is over. Therefore it
-	// parks once even if it has been granted already: that uses the Unpark that comes with the grant.
+	// A plain goroutine parks by self, which the next user of the waiter inherits. Therefore a
+	// goroutine parks once even if it has been handed off already: that takes the token of the
+	// Unpark that comes with the hand-off.
 	self *park.Goroutine
-	lent bool // party is self
+	lent bool // parker is self
 }
 
-var waiters = sync.Pool{New: func() any { return new(waiter) }}
+var waiterPool = sync.Pool{New: func() any { return new(waiter) }}
 
-// newWaiter is the caller's, for one wait. It is not freed by defer: if a context panics, its
-// waiter may still stand in line, and must not come to others.
+// newWaiter returns a waiter of the caller, for one wait. Callers do not free it by defer: if
+// a context's method panics, the waiter may still be in a queue, and must not be reused.
 func newWaiter() *waiter {
 	p := park.Current()
-	w, ok := takeSpare[waiter](p)
+	w, ok := takeCached[waiter](p)
 	if !ok {
-		w = waiters.Get().(*waiter)
+		w = waiterPool.Get().(*waiter)
 	}
 	w.beginAs(p)
 	return w
 }
 
-// takeSpare takes what p, which is nil or the caller, has left of its last wait, if that is a W.
-func takeSpare[W any](p park.Parker) (w *W, ok bool) {
+// takeCached takes the object that p, which is nil or the caller, has kept from its last wait,
+// if that is a W.
+func takeCached[W any](p park.Parker) (w *W, ok bool) {
 	if p == nil {
 		return nil, false
 	}
-	spare := p.WaiterSlot()
-	if spare == nil {
+	slot := p.WaiterSlot()
+	if slot == nil {
 		return nil, false
 	}
-	if w, ok = (*spare).(*W); ok {
-		*spare = nil
+	if w, ok = (*slot).(*W); ok {
+		*slot = nil
 	}
 	return w, ok
 }
 
-// leaveAsSpare makes w, which is in no line, nobody's, and leaves whole, that it is part of, to
-// the party whose it was. It returns false if that has something already, or no place for it.
-func (w *waiter) leaveAsSpare(whole any) bool {
-	spare := w.party.WaiterSlot()
-	w.party = nil
-	if spare == nil || *spare != nil {
+// cache leaves whole, which embeds w or is w, in the slot of w's parker for its next wait. w must be in
+// no queue. It returns false if the parker has no slot or has something in it.
+func (w *waiter) cache(whole any) bool {
+	slot := w.parker.WaiterSlot()
+	w.parker = nil
+	if slot == nil || *slot != nil {
 		return false
 	}
-	*spare = whole
+	*slot = whole
 	return true
 }
 
-// reset makes w ready to stand in line, again or for the first time. It must be in none.
+// reset prepares w for a queue, the first one or another. It must be in none.
 func (w *waiter) reset() {
-	release.Store(&w.granted, 0)
-	w.note = 0
+	release.Store(&w.handedOff, 0)
+	w.tag = 0
 }
 
-// begin makes the waiter, which is in no line, the caller's.
+// begin makes the caller the parker of w, which is in no queue.
 func (w *waiter) begin() { w.beginAs(park.Current()) }
 
-// beginAs is begin by a caller who knows itself to be p; nil: a plain goroutine.
+// beginAs is begin for a caller that knows its own parker p; nil: a plain goroutine.
 func (w *waiter) beginAs(p park.Parker) {
 	w.reset()
 	w.missed = 0
-	w.party, w.lent = p, p == nil
+	w.parker, w.lent = p, p == nil
 	if !w.lent {
 		return
 	}
 	if w.self == nil {
 		w.self = park.NewGoroutine()
 	}
-	w.party = w.self
+	w.parker = w.self
 }
 
-// free gives the waiter back. It must be in no line.
+// free gives the waiter back. It must be in no queue.
 func (w *waiter) free() {
-	if !w.leaveAsSpare(w) {
-		waiters.Put(w)
+	if !w.cache(w) {
+		waiterPool.Put(w)
 	}
 }
 
-// grant tells the waiter, which has been taken out of its line, that it has what it
-// waits for. w must not be used afterwards: it may stand in another line by then. The
-// guard is better not held: who is granted something may want it at once.
-func (w *waiter) grant() {
-	party := w.party
-	release.Store(&w.granted, 1)
-	party.Unpark()
+// handOff ends the wait of w, which the caller has taken out of its queue. The caller must not use w
+// afterwards: it may be in another queue by then. Release the primitive's mu before, as
+// the waiter may want it at once.
+func (w *waiter) handOff() {
+	parker := w.parker
+	release.Store(&w.handedOff, 1)
+	parker.Unpark()
 }
 
-// await parks the caller, whose waiter w is, until w has been granted, or until u is
-// over, and returns u's error then. No guard must be held.
+// await parks the caller, which must be w's parker, until w is handed off, or until u has
+// ended: then it returns u's error. The caller holds no mu.
 func (w *waiter) await(u until) error {
 	if u.endless() {
-		for first := w.lent; first || !w.isGranted(); first = false {
-			w.party.Park(time.Time{})
+		for first := w.lent; first || !w.isHandedOff(); first = false {
+			w.parker.Park(time.Time{})
 		}
 		return nil
 	}
 	return w.awaitUntil(u)
 }
 
-func (w *waiter) isGranted() bool { return w.granted.Load() != 0 }
+func (w *waiter) isHandedOff() bool { return w.handedOff.Load() != 0 }
 
 // awaitUntil is await with a u that ends.
 func (w *waiter) awaitUntil(u until) error {
-	w.self, w.lent = nil, false // an Unpark may come when the wait is over
+	w.self, w.lent = nil, false // a late Unpark may come, so no other goroutine may get this parker
 	if u.ctx != nil && u.ctx.Done() != nil && u.ctx.Err() == nil {
-		stop := context.AfterFunc(u.ctx, w.party.Unpark)
+		stop := context.AfterFunc(u.ctx, w.parker.Unpark)
 		defer stop()
 	}
-	for alarm := u.earliest(); !w.isGranted(); alarm = u.alarmAfter(alarm) {
-		if err := u.over(); err != nil {
+	for alarm := u.earliest(); !w.isHandedOff(); alarm = u.alarmAfter(alarm) {
+		if err := u.ended(); err != nil {
 			return err
 		}
-		w.party.Park(alarm)
+		w.parker.Park(alarm)
 	}
 	return nil
 }
 
-// until says how long a wait may last, by a context or a deadline. The zero value is
-// for ever.
+// until bounds a wait by a context, by a deadline, or by both. The zero value never ends.
 type until struct {
 	ctx      context.Context
 	deadline time.Time
 }
 
-// within is until ctx is over. It panics if ctx is nil or, as it is asked something here,
-// if it is made of nil: before its caller stands in a line, where it could not stay.
+// errDeadline is the error of an until whose own deadline has passed. It never leaves the package.
+var errDeadline = errors.New("the deadline of the wait has passed")
+
+// within is until ctx is done. It panics with an error that wraps ErrNilContext if ctx is nil. If the
+// context embeds a nil one, its methods panic; within calls one of them so that this
+// happens before the caller is in a queue.
 func within(ctx context.Context) until {
 	if ctx == nil {
 		panic(fmt.Errorf("fibersync: wait with a context: %w", ErrNilContext))
@@ -165,7 +174,7 @@ func by(deadline time.Time) until {
 	return until{deadline: deadline}
 }
 
-// earliest is when u is likely to be over, or the zero time if it has no deadline.
+// earliest returns the earliest deadline of u, or the zero time if it has none.
 func (u until) earliest() time.Time {
 	if u.ctx != nil {
 		if d, ok := u.ctx.Deadline(); ok && (u.deadline.IsZero() || d.Before(u.deadline)) {
@@ -175,33 +184,46 @@ func (u until) earliest() time.Time {
 	return u.deadline
 }
 
-// overdue is how long one waits at a time for a context that is not over although its deadline has
-// passed. Its end is told by an Unpark; so this is for a context that tells nobody.
-const overdue = 10 * time.Millisecond
+// overdueInterval is how long a wait parks at a time when a context's deadline has passed and the
+// context is not done yet. Contexts announce their end by an Unpark; this serves those of foreign
+// types that do not.
+const overdueInterval = 10 * time.Millisecond
 
-// alarmAfter is when to look again whether u is over, after alarm.
+// alarmAfter returns when to check u again after alarm.
 func (u until) alarmAfter(alarm time.Time) time.Time {
 	if u.ctx == nil || alarm.IsZero() {
 		return alarm
 	}
 	if now := time.Now(); !now.Before(alarm) {
-		return now.Add(overdue)
+		return now.Add(overdueInterval)
 	}
 	return alarm
 }
 
-// over returns why the wait may last no longer, or nil. A context alone says that it is over,
-// which may be later than its deadline: callers who look at it find the same.
-func (u until) over() error {
+// ended returns why the wait must end, or nil. The deadline of a context does not end it
+// before the context itself is done: a caller that asks the context then gets the same answer.
+func (u until) ended() error {
 	if u.ctx != nil {
-		if err := u.ctx.Err(); err != nil {
+		if err := contextError(u.ctx); err != nil {
 			return err
 		}
 	}
 	if !u.deadline.IsZero() && !time.Now().Before(u.deadline) {
-		return context.DeadlineExceeded
+		return errDeadline
 	}
 	return nil
+}
+
+// contextError returns nil if ctx is not done, and context.Cause(ctx) if it is.
+func contextError(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
 }
 
 func (u until) endless() bool {

@@ -9,32 +9,32 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// ErrOverflow is the error of a wait group that cannot count so many.
-var ErrOverflow = errors.New("more than a wait group can count: the most is 2^62-1")
+// ErrOverflow is the error of a wait group whose count would become too large.
+var ErrOverflow = errors.New("the count of a wait group would exceed 2^62-1")
 
-// WaitGroup counts what has begun and has not ended, and lets others wait until it is
-// nothing: marl's WaitGroup. The zero value counts nothing. It must not be copied.
+// WaitGroup counts work that has begun and not ended, and lets callers wait until the count is
+// zero: marl's WaitGroup. The zero value counts zero. It must not be copied.
 //
-// It is a number, and Add, Done and Wait happen one after another, even at zero: an Add
-// at zero begins a new round, in which those who have waited for the last one
-// have no part. So it may be used again at once. Still, who adds from zero while
-// another calls Wait does not know which of them comes first; Add before what is
-// counted begins.
+// Add, Done and Wait happen one after another, even at zero: an Add at zero begins a new round,
+// and does not concern those that waited for the last one. So the group may be used again at
+// once. Still, if one caller adds from zero while another calls Wait, either may come first; so
+// Add before the work that is counted begins.
 type WaitGroup struct {
 	state atomic.Int64 // the count times two, plus waited
 
-	guard spinlock.Lock
-	line  line
+	mu      spinlock.Lock
+	waiters waitQueue
+	zero    chan struct{} // see Zero
 }
 
 const (
-	waited    = 1 // somebody may stand in the line. It is set and cleared under the guard
+	waited    = 1 // the next change to zero calls open. It is set and cleared with mu held
 	mostCount = 1<<62 - 1
 )
 
-// Add adds delta, which may be negative, to the count, and at zero lets all who wait go
-// on. It does not block. It panics, and leaves the count alone, if that would become
-// less than zero, with an error that wraps ErrNegative, or more than 2^62-1, with ErrOverflow.
+// Add adds delta, which may be negative, to the count, and at zero ends all waits. It does not
+// block. If the count would become less than zero, or more than 2^62-1, Add leaves it alone and
+// panics with an error that wraps ErrNegative or ErrOverflow.
 func (g *WaitGroup) Add(delta int) {
 	for {
 		s := g.state.Load()
@@ -54,43 +54,59 @@ func (g *WaitGroup) Add(delta int) {
 	}
 }
 
-// Done takes one from the count; see Add.
+// Done subtracts one from the count; see Add.
 func (g *WaitGroup) Done() { g.Add(-1) }
 
-// open changes the state from s, the last before zero, to zero, and lets all who wait
-// go on. It returns false if the state is no longer s.
+// open changes the state from s, with a count that is about to become zero, to zero, and ends
+// all waits. It returns false if the state is no longer s.
 func (g *WaitGroup) open(s int64) bool {
-	g.guard.Lock()
+	g.mu.Lock()
 	if !g.state.CompareAndSwap(s, 0) {
-		g.guard.Unlock()
+		g.mu.Unlock()
 		return false
 	}
-	waiters := g.line.takeAll()
-	g.guard.Unlock()
-	grantAll(waiters)
+	waiters, zero := g.waiters.takeAll(), g.zero
+	g.zero = nil
+	g.mu.Unlock()
+	handOffAll(waiters)
+	closeDone(zero)
 	return true
 }
 
-// Go counts one, and has f called: by another fiber of the caller's scheduler if the
-// caller is a fiber that has one, else on a goroutine. When f returns, panics or ends its
-// goroutine, it is counted down. Go does not wait for f. It panics with the scheduler's
-// error if that accepts no task.
-func (g *WaitGroup) Go(f func()) {
+// Go adds one to the count, has f called concurrently with the caller, and subtracts one when f
+// returns, panics or ends its goroutine. f is a task of the caller's scheduler, or a goroutine if the
+// caller has none; GoOn chooses the scheduler. Go does not wait for f. It panics with the
+// scheduler's error if that does not accept the task, and with one that wraps ErrNilFunc if f is nil.
+func (g *WaitGroup) Go(f func()) { g.start(start, f) }
+
+func (g *WaitGroup) start(start func(func()) error, f func()) {
+	if f == nil {
+		panic(fmt.Errorf("fibersync: a wait group's Go: %w", ErrNilFunc))
+	}
 	g.Add(1)
 	body := func() {
 		defer g.Done()
 		f()
 	}
-	if err := begin(body); err != nil {
+	if err := start(body); err != nil {
 		g.Done()
 		panic(fmt.Errorf("fibersync: a wait group's Go: %w", err))
 	}
 }
 
+// Zero returns a channel that is closed when the count is next zero; a closed one if it is zero
+// now. It is for goroutines that select. A fiber calls Wait: receiving from the channel would
+// block its thread.
+func (g *WaitGroup) Zero() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return doneChannel(&g.zero, !g.markWaited())
+}
+
 // Wait blocks the caller until the count is zero.
 func (g *WaitGroup) Wait() { _ = g.wait(until{}) }
 
-// WaitContext is Wait that gives up when ctx is over, and returns its error then. It
+// WaitContext is Wait that gives up when ctx is done, and returns context.Cause(ctx) then. It
 // returns nil if the count becomes zero at the same moment.
 func (g *WaitGroup) WaitContext(ctx context.Context) error { return g.wait(within(ctx)) }
 
@@ -98,15 +114,24 @@ func (g *WaitGroup) wait(u until) error {
 	if g.state.Load()>>1 == 0 {
 		return nil
 	}
-	g.guard.Lock()
+	g.mu.Lock()
+	if !g.markWaited() {
+		g.mu.Unlock()
+		return nil
+	}
+	return g.waiters.wait(&g.mu, u)
+}
+
+// markWaited has the next Add that reaches zero call open, and returns true; or false if the count is
+// zero. The caller holds mu.
+func (g *WaitGroup) markWaited() bool {
 	for {
 		s := g.state.Load()
 		if s>>1 == 0 {
-			g.guard.Unlock()
-			return nil
+			return false
 		}
 		if g.state.CompareAndSwap(s, s|waited) {
-			return g.line.wait(&g.guard, u)
+			return true
 		}
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// ErrNoFutures is the error of a wait for the first of none.
-var ErrNoFutures = errors.New("there are no futures to wait for: give one at least")
+// ErrNoFutures is the error of a wait for the first of no futures.
+var ErrNoFutures = errors.New("there are no futures to wait for: give at least one")
 
 // WhenAll returns a future that is settled when all the given ones are; flare's WhenAll. Its
-// value is theirs, in the same order. If some have failed it has failed too, with their
-// errors joined in that order, and its value has what the others got. It does not block, and
-// nobody is parked for it: the last who settles one of them settles it.
+// value is the list of their values, in the same order. If some have failed, it has failed too,
+// with their errors joined in that order, and its list has the values of the others. It does
+// not block, and occupies no fiber: the code that settles the last of them settles it.
 func WhenAll[T any](futures ...*Future[T]) *Future[[]T] {
 	futures = slices.Clone(futures)
 	all := new(Promise[[]T])
@@ -36,16 +36,16 @@ func WhenAll[T any](futures ...*Future[T]) *Future[[]T] {
 	return all.Future()
 }
 
-// First is which of several futures was settled first, and its value.
+// First tells which of several futures was settled first, and its value.
 type First[T any] struct {
 	Index int // in the list that WhenAny was given
 	Value T
 }
 
-// WhenAny returns a future that is settled as soon as one of the given ones is, by its value
-// or its error; flare's WhenAny. Of those that are settled already it takes the one that comes
-// first in the list. If none are given it fails with an error that wraps ErrNoFutures.
-// It does not block. Each of the others remembers the call until it is settled.
+// WhenAny returns a future that is settled as soon as one of the given ones is, by its value or
+// its error; flare's WhenAny. Of those that are settled already it takes the first in the list.
+// If none are given, it fails with an error that wraps ErrNoFutures. It does not block. Each of
+// the others keeps a reference to the new future until it is settled.
 func WhenAny[T any](futures ...*Future[T]) *Future[First[T]] {
 	first := new(Promise[First[T]])
 	if len(futures) == 0 {
@@ -53,7 +53,7 @@ func WhenAny[T any](futures ...*Future[T]) *Future[First[T]] {
 	}
 	for i, f := range futures {
 		f.whenSettled(func() { first.future.settle(First[T]{i, f.value}, f.err) })
-		if first.future.Done() {
+		if first.future.Ready() {
 			break
 		}
 	}

@@ -56,9 +56,11 @@ type Scheduled interface {
 	// Shared returns the data that all fibers of one scheduler share.
 	Shared() *Shared
 
-	// Thread identifies the thread that runs the fiber. Fibers that share a thread
-	// have equal values: none of them can go on while another one computes. A
-	// fiber that may migrate returns AnyThread().
+	// Thread identifies what the fiber needs in order to run. Fibers with equal values compete
+	// for it: if one of them computes on the only thread, the others cannot go on. A fiber
+	// that stays on its worker returns the worker; a fiber that may migrate returns what
+	// Shared returns, the same for all such fibers of its scheduler. The value never
+	// changes while the fiber runs a task, and any goroutine may ask for it.
 	Thread() any
 }
 
@@ -73,8 +75,7 @@ type Shared struct {
 	Gate     any       // limits the blocking calls; it belongs to package fibersync
 }
 
-// Thread returns p's thread if p is Scheduled, and AnyThread() otherwise: the Go runtime
-// gives goroutines a thread when they need one.
+// Thread returns p.Thread() if p is Scheduled, and AnyThread() otherwise.
 func Thread(p Parker) any {
 	if s, ok := p.(Scheduled); ok {
 		return s.Thread()
@@ -82,10 +83,16 @@ func Thread(p Parker) any {
 	return anyThread
 }
 
-// AnyThread is the thread of a parker that can go on on more than one.
+// AnyThread is the thread of a goroutine: the Go runtime finds one when the goroutine can run.
 func AnyThread() any { return anyThread }
 
 var anyThread any = new(byte)
+
+// Migrates tells whether thread, a result of Thread, is that of fibers that may migrate.
+func Migrates(thread any) bool {
+	_, ok := thread.(*Shared)
+	return ok
+}
 
 // Current returns the caller as a Parker if it runs on a fiber that has a scheduler, and
 // nil otherwise. It costs some nanoseconds and does not block.

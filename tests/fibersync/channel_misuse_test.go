@@ -47,10 +47,10 @@ func TestChannelMisuse(t *testing.T) {
 	check.PanicsWith(t, fibersync.ErrNegative, func() { fibersync.NewChannel[int](-1) })
 	ch := fibersync.NewChannel[int](1)
 	ch.Close()
-	check.PanicsWith(t, fibersync.ErrClosedChannel, ch.Close)
-	check.PanicsWith(t, fibersync.ErrClosedChannel, func() { ch.Send(1) })
-	check.PanicsWith(t, fibersync.ErrClosedChannel, func() { ch.TrySend(1) })
-	require.ErrorIs(t, ch.SendContext(context.Background(), 1), fibersync.ErrClosedChannel)
+	check.PanicsWith(t, fibersync.ErrClosed, ch.Close)
+	check.PanicsWith(t, fibersync.ErrClosed, func() { ch.Send(1) })
+	check.PanicsWith(t, fibersync.ErrClosed, func() { ch.TrySend(1) })
+	require.ErrorIs(t, ch.SendContext(context.Background(), 1), fibersync.ErrClosed)
 	var none *fibersync.Channel[int]
 	for _, f := range []func(){
 		func() { none.Send(1) }, func() { none.TrySend(1) }, func() { none.Receive() }, func() { none.TryReceive() },

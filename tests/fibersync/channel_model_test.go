@@ -152,7 +152,7 @@ func (op channelOp) do(channels [2]*fibersync.Channel[rune]) (out channelResult)
 		out.index, err = fibersync.TrySelect(cases...)
 	}
 	out.late = errors.Is(err, context.DeadlineExceeded)
-	out.closed = out.closed || errors.Is(err, fibersync.ErrClosedChannel)
+	out.closed = out.closed || errors.Is(err, fibersync.ErrClosed)
 	return out
 }
 
@@ -181,6 +181,6 @@ func (k channelCase) do(ctx context.Context, blocks bool, channels [2]*fibersync
 		}
 	}
 	out.late = errors.Is(err, context.DeadlineExceeded)
-	out.closed = out.closed || errors.Is(err, fibersync.ErrClosedChannel)
+	out.closed = out.closed || errors.Is(err, fibersync.ErrClosed)
 	return out
 }

@@ -22,7 +22,7 @@ type channelValue struct{ sender, number int }
 func channelSends(send func()) (sent bool, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			if err, _ = problem.(error); !errors.Is(err, fibersync.ErrClosedChannel) {
+			if err, _ = problem.(error); !errors.Is(err, fibersync.ErrClosed) {
 				panic(problem)
 			}
 		}
@@ -176,7 +176,7 @@ func TestChannelCloseWakesAll(t *testing.T) {
 				if _, ok := toReceive.Receive(); ok {
 					received.Add(1)
 				}
-				if _, err := toReceive.ReceiveContext(context.Background()); !errors.Is(err, fibersync.ErrClosedChannel) {
+				if _, err := toReceive.ReceiveContext(context.Background()); !errors.Is(err, fibersync.ErrClosed) {
 					received.Add(1)
 				}
 			})
@@ -184,7 +184,7 @@ func TestChannelCloseWakesAll(t *testing.T) {
 				if ok, _ := channelSends(func() { toSend.Send(2) }); ok {
 					sent.Add(1)
 				}
-				if err := toSend.SendContext(context.Background(), 2); !errors.Is(err, fibersync.ErrClosedChannel) {
+				if err := toSend.SendContext(context.Background(), 2); !errors.Is(err, fibersync.ErrClosed) {
 					sent.Add(1)
 				}
 			})

@@ -76,9 +76,11 @@ func dagPanic(f func()) (failure error) {
 
 func TestDAGNodeThatCallsGoexit(t *testing.T) {
 	caller := fiber.Self()
+	all := fibersync.NewBarrier(4)
 	var b fibersync.DAGBuilder[int]
 	for range 4 {
 		b.Node(func(int) {
+			all.Wait() // none begins after another has ended
 			if fiber.Self() != caller {
 				runtime.Goexit()
 			}

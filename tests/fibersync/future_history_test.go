@@ -73,7 +73,7 @@ func (op futureOp) on(p *fibersync.Promise[int], over context.Context) int {
 	case "set":
 		return answer[p.TrySet(op.value)]
 	case "done":
-		return answer[f.Done()]
+		return answer[f.Ready()]
 	case "try":
 		if v, err := f.GetContext(over); err == nil {
 			return v

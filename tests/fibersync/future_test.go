@@ -29,7 +29,7 @@ func TestFutureGivesAllTheSame(t *testing.T) {
 				assert.Zero(c.t, v)
 			})
 		}
-		assert.False(c.t, good.Future().Done())
+		assert.False(c.t, good.Future().Ready())
 		c.start(func() {
 			pause()
 			good.Set(42)
@@ -37,7 +37,7 @@ func TestFutureGivesAllTheSame(t *testing.T) {
 		c.start(func() { bad.Fail(errFuture) })
 		c.wait()
 		for _, f := range []*fibersync.Future[int]{good.Future(), bad.Future()} {
-			assert.True(c.t, f.Done())
+			assert.True(c.t, f.Ready())
 			v, err := f.Get()
 			again, errAgain := f.GetContext(context.Background())
 			assert.Equal(c.t, v, again)
@@ -54,7 +54,7 @@ func TestFutureGetEndsWithItsContext(t *testing.T) {
 			assert.Empty(c.t, v)
 			return err
 		})
-		assert.False(c.t, p.Future().Done())
+		assert.False(c.t, p.Future().Ready())
 		p.Set("here")
 		v, err := p.Future().GetContext(ctx)
 		assert.NoError(c.t, err, "a settled future gives what it has")
@@ -73,7 +73,7 @@ func TestFutureStormOfCancelsAndSets(t *testing.T) {
 					v, err := p.Future().GetContext(ctx)
 					if err == nil {
 						assert.Equal(c.t, 7, v)
-						assert.True(c.t, p.Future().Done())
+						assert.True(c.t, p.Future().Ready())
 					} else {
 						assert.Equal(c.t, context.Canceled, err)
 						assert.Zero(c.t, v)

@@ -46,7 +46,7 @@ func TestSelectOfClosedChannels(t *testing.T) {
 	assert.Equal(t, []any{1, nil, true}, []any{i, err, closed})
 	i, err = fibersync.TrySelect(ch.OnSend(1, func() { t.Error("a closed channel was sent to") }))
 	assert.Equal(t, 0, i)
-	require.ErrorIs(t, err, fibersync.ErrClosedChannel)
+	require.ErrorIs(t, err, fibersync.ErrClosed)
 }
 
 // A Select that waits goes on by the one case that another party makes possible.

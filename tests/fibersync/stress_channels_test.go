@@ -57,7 +57,7 @@ func (p *channelStation) receiveInAHurry(rng *rand.Rand, c *fibersync.Channel[ui
 		switch {
 		case err == nil:
 			p.received.add(v)
-		case errors.Is(err, fibersync.ErrClosedChannel):
+		case errors.Is(err, fibersync.ErrClosed):
 			return
 		}
 	}

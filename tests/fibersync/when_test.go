@@ -30,7 +30,7 @@ func TestWhenAllKeepsTheOrder(t *testing.T) {
 		for _, i := range random.Perm(n) {
 			if i != 3 {
 				c.start(func() {
-					assert.False(c.t, all.Done())
+					assert.False(c.t, all.Ready())
 					promises[i].Set(i)
 				})
 			}
@@ -50,7 +50,7 @@ func TestWhenAllJoinsErrors(t *testing.T) {
 		promises[3].Fail(errOther)
 		promises[1].Fail(errFuture)
 		promises[0].Set(10)
-		assert.False(c.t, all.Done())
+		assert.False(c.t, all.Ready())
 		c.start(func() { promises[2].Set(12) })
 		values, err := all.Get()
 		assert.Equal(c.t, []int{10, 0, 12, 0}, values)
@@ -72,11 +72,11 @@ func TestWhenAnyTakesTheFirst(t *testing.T) {
 		for range suite.Scaled(10, 3) {
 			promises, list := futures(n)
 			any := fibersync.WhenAny(list...)
-			assert.False(c.t, any.Done())
+			assert.False(c.t, any.Ready())
 			for i := range promises {
 				c.start(func() {
 					promises[i].Set(i * i)
-					assert.True(c.t, any.Done())
+					assert.True(c.t, any.Ready())
 				})
 			}
 			first, err := any.Get()

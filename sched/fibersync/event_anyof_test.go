@@ -13,8 +13,8 @@ func TestAnyOfLeavesNoTraceInALongLivedEvent(t *testing.T) {
 		AnyOf(AutoReset, &source, new(Event))
 	}
 	none := func() bool {
-		source.guard.Lock()
-		defer source.guard.Unlock()
+		source.mu.Lock()
+		defer source.mu.Unlock()
 		return source.followers == nil
 	}
 	for !none() { // for ever, if it keeps them

@@ -5,14 +5,15 @@ import (
 	"weak"
 )
 
-// AnyOf makes an event that is signalled whenever one of events becomes signalled, and at
-// once if one of them is: marl's Event::any. A Signal that finds its event not signalled
-// has reached the new one, too, when it returns. The events keep what signals they have,
-// whoever takes the new one's.
+// AnyOf returns an event that is signalled whenever one of events becomes signalled, and at
+// once if one of them is: marl's Event::any. A Signal that finds its event not signalled has
+// reached the new one, too, when it returns. Taking a signal of the new event takes none of
+// theirs.
 //
-// The new event keeps the others, but they do not keep it: when nobody has it any more, the
-// garbage collector takes it away from them. Until then each Signal of theirs signals it;
-// Detach ends that at once. To wait for one of several now and then, use WaitAny.
+// The new event keeps a reference to the others, but they keep only a weak one to it: when the
+// program has no other reference to the new event, the garbage collector removes it from their
+// lists. Until then each Signal of theirs signals it; Detach ends that at once. To wait for one
+// of several now and then, use WaitAny.
 func AnyOf(mode EventMode, events ...*Event) *Event {
 	either := NewEvent(mode, false)
 	for _, e := range events {
@@ -27,31 +28,31 @@ func AnyOf(mode EventMode, events ...*Event) *Event {
 	return either
 }
 
-// Detach ends what AnyOf has begun: the events that e was made of do not signal it any more.
-// A Signal of theirs that is under way may still come. Detach does nothing to an event
-// that AnyOf has not made. It does not block.
+// Detach undoes AnyOf: the events that e was made of do not signal it any more. A Signal of
+// theirs that is under way may still arrive. Detach does nothing to an event that AnyOf has not
+// made. It does not block.
 func (e *Event) Detach() {
-	e.guard.Lock()
+	e.mu.Lock()
 	follows := e.follows
 	e.follows = nil
-	e.guard.Unlock()
+	e.mu.Unlock()
 	leaveAll(follows)
 }
 
-// follower is the place of one event among those that are signalled with another one.
+// follower is the entry of one event in the list of those that are signalled with another one.
 type follower struct {
 	of  *Event
 	who weak.Pointer[Event]
 
-	// Guarded by of's guard.
+	// The mu of of guards these.
 	joined         bool
 	next, previous *follower
 }
 
 // join has who signalled with of from now on, and tells whether of is signalled already.
 func (f *follower) join() (signalled bool) {
-	f.of.guard.Lock()
-	defer f.of.guard.Unlock()
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
 	f.joined, f.next = true, f.of.followers
 	if f.next != nil {
 		f.next.previous = f
@@ -60,18 +61,18 @@ func (f *follower) join() (signalled bool) {
 	return f.of.signalled
 }
 
-// leaveAll takes join back for all that are still there.
+// leaveAll undoes join for all that are still in a list.
 func leaveAll(follows []*follower) {
 	for _, f := range follows {
-		f.of.guard.Lock()
+		f.of.mu.Lock()
 		if f.joined {
 			f.leave()
 		}
-		f.of.guard.Unlock()
+		f.of.mu.Unlock()
 	}
 }
 
-// leave takes f, which has joined, out of the list. The guard must be held.
+// leave takes f, which has joined, out of the list. The caller holds the mu of of.
 func (f *follower) leave() {
 	if f.previous != nil {
 		f.previous.next = f.next
@@ -84,7 +85,8 @@ func (f *follower) leave() {
 	f.joined, f.next, f.previous = false, nil, nil
 }
 
-// alive appends to list the followers of e that somebody still has. The guard must be held.
+// alive appends to list the followers of e that the garbage collector has not removed. The
+// caller holds mu.
 func (e *Event) alive(list []*Event) []*Event {
 	for f := e.followers; f != nil; f = f.next {
 		if who := f.who.Value(); who != nil {

@@ -1,0 +1,63 @@
+package fibersync
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNilScheduler is the error of a call that names a scheduler and gives none.
+var ErrNilScheduler = errors.New("the scheduler is nil: give one, or call the form without On")
+
+// Scheduler starts tasks: a *sched.Scheduler is one. Go has f called as a task, and does not wait for
+// it. It returns an error if it accepts no task.
+type Scheduler interface {
+	Go(f func()) error
+}
+
+// On calls f as a task of s, and blocks the caller until f has returned. What f starts by the functions
+// of this package are tasks of s too. So On chooses the scheduler for any of them:
+//
+//	err := fibersync.On(s, func() { fibersync.Parallelize(sort, index) })
+//
+// It returns the scheduler's error if that does not accept the task, without calling f. If f panics,
+// On panics with an error that wraps a *PanicError. If f calls Goexit, On panics with an error that wraps
+// ErrGoexit, unless the scheduler ends the program for it first. On panics with an error that
+// wraps ErrNilScheduler or ErrNilFunc if s or f is nil.
+func On(s Scheduler, f func()) error {
+	if f == nil {
+		panic(fmt.Errorf("fibersync: on a scheduler: %w", ErrNilFunc))
+	}
+	var failure error
+	done := NewLatch(1)
+	err := startOn(s)(func() {
+		watch(f, func(err error) {
+			failure = err
+			done.CountDown()
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("fibersync: on a scheduler: %w", err)
+	}
+	done.Wait()
+	if failure != nil {
+		panic(failure)
+	}
+	return nil
+}
+
+// startOn returns a function that has s call what it is given. It panics with an error that wraps
+// ErrNilScheduler if s is nil.
+func startOn(s Scheduler) func(f func()) error {
+	if s == nil {
+		panic(fmt.Errorf("fibersync: start on a scheduler: %w", ErrNilScheduler))
+	}
+	return s.Go
+}
+
+// AsyncOn is Async on the scheduler s, whatever the caller's is. It panics with an error that wraps
+// ErrNilScheduler or ErrNilFunc if s or f is nil.
+func AsyncOn[T any](s Scheduler, f func() (T, error)) *Future[T] { return async(startOn(s), f) }
+
+// GoOn is Go on the scheduler s, whatever the caller's is. It panics with an error that wraps
+// ErrNilScheduler if s is nil.
+func (g *WaitGroup) GoOn(s Scheduler, f func()) { g.start(startOn(s), f) }
