@@ -27,6 +27,15 @@ import (
 // goroutine must call Detach before it ends, best by defer: otherwise a later
 // goroutine may be taken for this one.
 func Attach(b Backend) (*Fiber, error) {
+	f, err := attach(b)
+	if err == nil {
+		runners.roots.Add(1)
+	}
+	return f, err
+}
+
+// attach is Attach for a root that is not counted.
+func attach(b Backend) (*Fiber, error) {
 	b, err := b.Resolve()
 	if err != nil {
 		return nil, &Error{"attach", "", err}
@@ -66,7 +75,6 @@ func attachThread(b Backend) (*Fiber, error) {
 		}
 		return nil, &Error{"attach", f.name, ErrAttached}
 	}
-	runners.roots.Add(1)
 	r.listForDump()
 	startTicking()
 	return f, nil
@@ -77,6 +85,15 @@ func attachThread(b Backend) (*Fiber, error) {
 // fibers stay as they are; another root may enter them. If some are pinned to f (ErrPinned),
 // Detach returns ErrHolds and does nothing.
 func (f *Fiber) Detach() error {
+	err := f.detach()
+	if err == nil {
+		runners.detached()
+	}
+	return err
+}
+
+// detach is Detach for a root that is not counted.
+func (f *Fiber) detach() error {
 	if f == nil || f.runner == nil {
 		return &Error{"detach", "", ErrNotMade}
 	}
@@ -104,6 +121,5 @@ func (f *Fiber) Detach() error {
 		runtime.UnlockOSThread()
 		stopTicking()
 	}
-	runners.roots.Add(-1)
 	return nil
 }

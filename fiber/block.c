@@ -1,20 +1,9 @@
-/* Memory of control blocks. */
+/* Control blocks: what they own, and what Go sets in them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cgo_ucontext/context.h"
 #include "core.h"
-
-/* Returns a closed block, which shares no cache line with others; NULL when there is no memory. */
-fiberlab_fiber *fiberlab_block_new(uint32_t index) {
-    size_t size = (sizeof(fiberlab_fiber) + 63) & ~(size_t)63;
-    fiberlab_fiber *block = aligned_alloc(64, size);
-    if (block) {
-        memset(block, 0, size);
-        block->index = index;
-    }
-    return block;
-}
 
 /* Allocates what the block's own mechanism needs, unless it has it. Returns a
  * fiberlab_error. */

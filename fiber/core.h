@@ -94,12 +94,16 @@ ptrdiff_t fiberlab_current_index_offset(void);
 ptrdiff_t fiberlab_root_index_offset(void);
 
 /* block.c */
-fiberlab_fiber *fiberlab_block_new(uint32_t index);
 void fiberlab_block_free(fiberlab_fiber *block);
 void fiberlab_block_name(fiberlab_fiber *block, const char *name, size_t length);
 void fiberlab_block_body(fiberlab_fiber *block, void *body, void *argument);
 int fiberlab_block_reserve(fiberlab_fiber *block);
 int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo, uintptr_t top);
+
+/* slab.c */
+void *fiberlab_slab_new(size_t size);
+void fiberlab_slab_release(void *slab, size_t size);
+void fiberlab_heap_release(void);
 
 /* switch.c */
 void fiberlab_switch_call(struct fiberlab_call *call);
@@ -139,13 +143,12 @@ void fiberlab_give_back(uintptr_t m, uintptr_t g);
 
 /* dump.c: what the dump of goroutines says of one that is a fiber. */
 struct fiberlab_entry {
-    struct fiberlab_entry *next; /* all that were ever made */
-    const uint64_t *state;       /* the word of the fiber's state; NULL: no fiber */
-    uint64_t goroutine;          /* its number; 0: not known */
-    const char *task;            /* the name of its task; NULL: not known */
+    const uint64_t *state; /* the word of the fiber's state; NULL: no fiber */
+    uint64_t goroutine;    /* its number; 0: not known */
+    const char *task;      /* the name of its task; NULL: not known */
     char name[64];
 };
-struct fiberlab_entry *fiberlab_entry_new(void);
+int fiberlab_add_entries(const struct fiberlab_entry *first, size_t count);
 int fiberlab_watch_dump(void);
 
 /* preempt.c */

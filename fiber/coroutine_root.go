@@ -42,7 +42,6 @@ func attachDriverRoot() *Fiber {
 	if d.lock.m != 0 {
 		goroutines.insert(d.lock.m, r)
 	}
-	runners.roots.Add(1)
 	r.listForDump()
 	return d.fiber
 }

@@ -73,19 +73,31 @@ func (t *goroutineTable) remove(g uintptr) {
 	t.live--
 }
 
-// reserve makes sure that at least half of the slots have no key.
+// reserve makes sure that at least half of the slots have no key. The caller holds mu.
 func (t *goroutineTable) reserve() {
-	old := t.slots.Load()
-	if old != nil && 2*(t.used+1) <= len(*old) {
-		return
+	if old := t.slots.Load(); old == nil || 2*(t.used+1) > len(*old) {
+		t.rebuild()
 	}
+}
+
+// release gives back slots that were needed once.
+func (t *goroutineTable) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.slots.Load(); old != nil && len(*old) > max(smallestTable, 16*t.live) {
+		t.rebuild()
+	}
+}
+
+// rebuild makes the table large enough for what is in it, and drops keys without values. The caller holds mu.
+func (t *goroutineTable) rebuild() {
 	size := smallestTable
 	for size < 4*(t.live+1) {
 		size *= 2
 	}
 	slots := make([]goroutineSlot, size)
 	t.used = 0
-	if old != nil {
+	if old := t.slots.Load(); old != nil {
 		for i := range *old {
 			from := &(*old)[i]
 			if r := from.r.Load(); r != nil {

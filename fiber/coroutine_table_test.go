@@ -28,11 +28,14 @@ func TestGoroutineTableAgainstMap(t *testing.T) {
 		} else if r.IntN(3) > 0 {
 			delete(model, g)
 			table.remove(g)
+		} else if r.IntN(1000) == 0 {
+			table.release()
 		}
 		g = keys[r.IntN(len(keys))]
 		require.Same(t, model[g], table.lookup(g))
 	}
 	require.Equal(t, len(model), table.live)
+	require.LessOrEqual(t, len(*table.slots.Load()), 8*len(keys))
 	for _, g := range keys {
 		require.Same(t, model[g], table.lookup(g))
 	}

@@ -7,20 +7,27 @@
 #include "core.h"
 #include "line.h"
 
-static struct fiberlab_entry *all;
+/* All entries there are, free or not, by arrays. */
+struct entries {
+    struct entries *next;
+    const struct fiberlab_entry *first;
+    size_t count;
+};
+static struct entries *all;
 static struct sigaction go_action;
 
-/* Returns a free entry, or NULL when there is no memory. It is never freed, since a
- * dump may come at any moment; the Go side uses it again. */
-struct fiberlab_entry *fiberlab_entry_new(void) {
-    struct fiberlab_entry *entry = calloc(1, sizeof *entry);
-    if (!entry)
-        return NULL;
-    entry->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&all, &entry->next, entry, 1, __ATOMIC_RELEASE,
+/* Has dumps look through an array of entries, for ever. Returns 0 when there is no memory. */
+int fiberlab_add_entries(const struct fiberlab_entry *first, size_t count) {
+    struct entries *entries = malloc(sizeof *entries);
+    if (!entries)
+        return 0;
+    entries->first = first;
+    entries->count = count;
+    entries->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&all, &entries->next, entries, 1, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
         continue;
-    return entry;
+    return 1;
 }
 
 static const char *state_name(uint64_t word) {
@@ -62,9 +69,9 @@ static void on_quit(int sig, siginfo_t *info, void *context) {
     /* A program that leaves a core dump sends the signal on to each of its threads. */
     int own = info->si_code == SI_USER && info->si_pid == getpid();
     int again = __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED) && own;
-    for (struct fiberlab_entry *e = __atomic_load_n(&all, __ATOMIC_ACQUIRE); e && !again;
-         e = e->next)
-        tell(e);
+    for (struct entries *e = __atomic_load_n(&all, __ATOMIC_ACQUIRE); e && !again; e = e->next)
+        for (size_t i = 0; i < e->count; i++)
+            tell(e->first + i);
     errno = saved;
     fiberlab_pass_on(&go_action, sig, info, context);
 }

@@ -19,10 +19,10 @@ import (
 // A dump of goroutines (SIGQUIT) does not know which of them are fibers. So each runner has, while a
 // goroutine serves it, an entry in memory of C from which a signal handler can tell: see dump.r.
 
-var entries struct {
-	mu   sync.Mutex
-	free []*C.struct_fiberlab_entry
-}
+var entries = struct {
+	mu sync.Mutex
+	slabs
+}{slabs: slabs{size: unsafe.Sizeof(C.struct_fiberlab_entry{})}}
 
 // watchDump has the table written before Go's dump. If that fails, the dump has no names, and all else works.
 var watchDump = sync.OnceFunc(func() { C.fiberlab_watch_dump() })
@@ -31,20 +31,17 @@ var watchDump = sync.OnceFunc(func() { C.fiberlab_watch_dump() })
 func (r *runner) listForDump() {
 	watchDump()
 	entries.mu.Lock()
-	var e *C.struct_fiberlab_entry
-	if n := len(entries.free); n > 0 {
-		e = entries.free[n-1]
-		entries.free = entries.free[:n-1]
+	memory, number, newSlab := entries.take()
+	e := (*C.struct_fiberlab_entry)(memory)
+	if newSlab && C.fiberlab_add_entries(e, C.size_t(entries.perSlab())) == 0 {
+		memory = nil // all entries of this slab remain unseen
 	}
 	entries.mu.Unlock()
-	if e == nil {
-		e = C.fiberlab_entry_new()
-	}
-	if e == nil {
+	if memory == nil {
 		return
 	}
 	e.goroutine = C.uint64_t(goroutineNumber())
-	r.entry = e
+	r.entry, r.entryNumber = e, number
 	r.describe(r.fiber.Load())
 	atomic.StoreUintptr((*uintptr)(unsafe.Pointer(&e.state)), uintptr(unsafe.Pointer(r.state)))
 }
@@ -58,8 +55,15 @@ func (r *runner) unlistForDump() {
 	atomic.StoreUintptr((*uintptr)(unsafe.Pointer(&e.state)), 0)
 	r.entry = nil
 	entries.mu.Lock()
-	entries.free = append(entries.free, e)
+	entries.put(r.entryNumber)
 	entries.mu.Unlock()
+}
+
+// releaseEntries gives back the pages of entries that are not in use.
+func releaseEntries() {
+	entries.mu.Lock()
+	defer entries.mu.Unlock()
+	entries.release(nil)
 }
 
 // describe writes the name of f, which r runs, into the entry.

@@ -29,12 +29,16 @@ type pool struct {
 	stacks map[stack.Options]*stack.Pool
 
 	inUse, identities, stranded, roots atomic.Int64
+
+	lastDetach atomic.Int64 // a clock.Instant: when there were no roots any more
+	draining   atomic.Bool  // a timer is set for drainIdle
 }
 
 // idleRunners are the idle runners of one kind.
 type idleRunners struct {
-	runners []*runner
-	most    int
+	runners   []*runner
+	most      int // as many are kept
+	prewarmed int // as many stay when the pool is drained because there are no roots
 }
 
 // of returns the idleRunners of kind k. The caller holds mu.

@@ -21,10 +21,10 @@ func Prewarm(cfg Config, n int) error {
 	p := &runners
 	p.mu.Lock()
 	idle := p.of(k)
-	idle.most = max(idle.most, n)
+	idle.most, idle.prewarmed = max(idle.most, n), max(idle.prewarmed, n)
 	p.count(k, 0)
 	p.mu.Unlock()
-	return onRoot(Attach, k.backend, func(root *Fiber) error {
+	return onRoot(attach, k.backend, func(root *Fiber) error {
 		var errs []error
 		fibers := make([]*Fiber, 0, n)
 		for range n {

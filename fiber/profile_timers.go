@@ -51,7 +51,7 @@ func countTimers() int {
 
 // lendAll has n Ms lent, each of which deletes its timer then, and drops them.
 func lendAll(n C.int64_t) error {
-	return onRoot(Attach, Asm, func(root *Fiber) error {
+	return onRoot(attach, Asm, func(root *Fiber) error {
 		count := (*C.int64_t)(C.malloc(C.size_t(unsafe.Sizeof(n))))
 		*count = n
 		defer C.free(unsafe.Pointer(count))

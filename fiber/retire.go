@@ -1,6 +1,16 @@
 package fiber
 
-import "errors"
+/*
+#include "core.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"time"
+
+	"fiberlab/internal/clock"
+)
 
 // retire ends runners on which nothing runs and which no fiber uses. To drop a lent identity
 // its goroutine must return to where it began, so a root is needed to enter it.
@@ -21,7 +31,7 @@ func retire(rs []*runner) error {
 		endUnpinned(finished...)
 	}
 	if len(serving) > 0 {
-		errs = append(errs, onRoot(Attach, Asm, func(root *Fiber) error { return endServing(root, serving) }))
+		errs = append(errs, onRoot(attach, Asm, func(root *Fiber) error { return endServing(root, serving) }))
 	}
 	return errors.Join(errs...)
 }
@@ -43,7 +53,7 @@ func endServing(root *Fiber, rs []*runner) error {
 	return errors.Join(errs...)
 }
 
-// onRoot runs do on a new goroutine, which attach makes a root of backend b, and waits.
+// onRoot runs do on a new goroutine, which attach makes a root of backend b, and waits. The root is not counted.
 func onRoot(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fiber) error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -53,21 +63,56 @@ func onRoot(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fiber
 			return
 		}
 		err = do(root)
-		done <- errors.Join(err, root.Detach())
+		done <- errors.Join(err, root.detach())
 	}()
 	return <-done
 }
 
 // Drain empties the pool. It drops the identities of all idle runners, gives
-// their stacks back to the system, deletes the timers that a finished CPU
+// their memory back to the system, deletes the timers that a finished CPU
 // profile has left with dropped identities, and sets the pool's limits back to
 // DefaultMaxIdle. Hand-switched runners on which a body called runtime.Goexit stay.
 // It blocks until all is done, some 10 us for each identity, a microsecond on Goroutine.
-func Drain() error {
-	p := &runners
-	err := errors.Join(retire(p.takeIdle()), endTimers())
+//
+// Half a second after the last root has been detached, the pool is drained by itself, except for
+// the runners that Prewarm was asked for.
+func Drain() error { return runners.drain(false) }
+
+// idleDelay is how long the pool stays as it is when there is no root.
+const idleDelay = 500 * time.Millisecond
+
+// detached uncounts a root. If it was the last, the pool is drained after idleDelay.
+func (p *pool) detached() {
+	if p.roots.Add(-1) > 0 {
+		return
+	}
+	p.lastDetach.Store(int64(clock.Now()))
+	if p.draining.CompareAndSwap(false, true) {
+		time.AfterFunc(idleDelay, p.drainIdle)
+	}
+}
+
+// drainIdle drains the pool if there has been no root for idleDelay, or comes again.
+func (p *pool) drainIdle() {
+	if rest := idleDelay - time.Duration(int64(clock.Now())-p.lastDetach.Load()); rest > 0 {
+		time.AfterFunc(rest, p.drainIdle)
+		return
+	}
+	p.draining.Store(false)
+	if p.roots.Load() == 0 {
+		_ = p.drain(true) // what could not be given back is in the pool still, for Drain
+	}
+}
+
+// drain is Drain. It may keep the runners that Prewarm was asked for.
+func (p *pool) drain(keepPrewarmed bool) error {
+	err := errors.Join(retire(p.takeIdle(keepPrewarmed)), endTimers())
 	// The runner on which endTimers ran is idle now, and has no identity.
-	err = errors.Join(err, retire(p.takeIdle()))
+	err = errors.Join(err, retire(p.takeIdle(keepPrewarmed)))
+	registry.release()
+	releaseEntries()
+	goroutines.release()
+	C.fiberlab_heap_release()
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,23 +129,27 @@ func Drain() error {
 	return err
 }
 
-// takeIdle takes all runners out of the pool that can be ended.
-func (p *pool) takeIdle() []*runner {
+// takeIdle takes all runners out of the pool that can be ended, except for as many as Prewarm was asked for
+// if these are to be kept.
+func (p *pool) takeIdle(keepPrewarmed bool) []*runner {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var rs []*runner
+	var taken []*runner
 	p.idling = 0
 	for k, idle := range p.idle {
-		var stranded []*runner
+		if !keepPrewarmed {
+			idle.most, idle.prewarmed = DefaultMaxIdle, 0
+		}
+		var kept []*runner
 		for _, r := range idle.runners {
-			if r.goexits.Load() > 0 {
-				stranded = append(stranded, r)
+			if r.goexits.Load() > 0 || len(kept) < idle.prewarmed {
+				kept = append(kept, r)
 			} else {
-				rs = append(rs, r)
+				taken = append(taken, r)
 			}
 		}
-		*idle = idleRunners{stranded, DefaultMaxIdle}
-		p.count(k, len(stranded))
+		idle.runners = kept
+		p.count(k, len(kept))
 	}
-	return rs
+	return taken
 }

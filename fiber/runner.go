@@ -49,7 +49,8 @@ type runner struct {
 	stack  *stack.Stack             // hand-switched only; nil for a root
 	stacks *stack.Pool              // where stack came from
 
-	entry *C.struct_fiberlab_entry // in the table of a dump; nil unless a goroutine serves
+	entry       *C.struct_fiberlab_entry // in the table of a dump; nil unless a goroutine serves
+	entryNumber uint32
 
 	co     *coroutine  // Goroutine only, its roots too
 	driver *driverRoot // a root of Goroutine only

@@ -3,6 +3,7 @@ package fiber_test
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -231,5 +232,26 @@ func TestNothingGrows(t *testing.T) {
 		}
 		require.LessOrEqual(t, late.Threads, early.Threads+4)
 		require.LessOrEqual(t, late.Mappings, early.Mappings+20)
+	})
+}
+
+// Soon after the last root is detached the pool gives back all but what Prewarm has asked for. While there is a
+// root it keeps what it has.
+func TestPoolDrainsItself(t *testing.T) {
+	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
+		const prewarmed, used = 5, 20
+		require.NoError(t, fiber.Drain())
+		drained := fiber.ReadStats()
+		require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, prewarmed))
+		warm := change(drained)
+		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			fibertest.OnAnotherRoot(t, b, func(*fiber.Fiber) {}) // which is not the last to be detached
+			fibertest.Finish(t, enteredFibers(t, root, used)...)
+			time.Sleep(time.Second)
+			require.Equal(t, used, change(drained).Idle, "while there is a root")
+		})
+		require.Eventually(t, func() bool { return change(drained) == warm }, 10*time.Second, 10*time.Millisecond)
+		require.NoError(t, fiber.Drain())
+		require.Equal(t, fiber.Stats{}, change(drained))
 	})
 }

@@ -1,0 +1,160 @@
+package sched_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/stack/stacktest"
+	"fiberlab/tests/internal/child"
+	"fiberlab/tests/internal/suite"
+)
+
+// resident is the process's memory that is not swapped or never touched, in KB.
+type resident struct {
+	all      int
+	goHeap   int // in Go's heap, where goroutines' stacks and the runtime's Ms are too
+	metadata int // the runtime's records of that heap, by its own count
+}
+
+// ours is all but what the Go runtime decides about.
+func (r resident) ours() int { return r.all - r.goHeap - r.metadata }
+
+func (r resident) String() string {
+	return fmt.Sprintf("%d KB: %d in Go's heap, %d of its records, %d others", r.all, r.goHeap, r.metadata, r.ours())
+}
+
+// heapObject is in Go's heap, which is one range of addresses.
+var heapObject = new([1 << 16]byte)
+
+func readResident(t require.TestingT) resident {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	r := resident{metadata: int((stats.MSpanSys + stats.MCacheSys + stats.BuckHashSys + stats.GCSys + stats.OtherSys) >> 10)}
+	smaps, err := os.Open("/proc/self/smaps")
+	require.NoError(t, err)
+	defer smaps.Close()
+	inHeap := false
+	for lines := bufio.NewScanner(smaps); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if from, _, ok := strings.Cut(fields[0], "-"); ok { // the head of a mapping
+			start, err := strconv.ParseUint(from, 16, 64)
+			require.NoError(t, err)
+			const sameRange = 40
+			inHeap = len(fields) == 5 && start>>sameRange == uint64(uintptr(unsafe.Pointer(heapObject)))>>sameRange
+		} else if fields[0] == "Rss:" {
+			kb, err := strconv.Atoi(fields[1])
+			require.NoError(t, err)
+			r.all += kb
+			if inHeap {
+				r.goHeap += kb
+			}
+		}
+	}
+	return r
+}
+
+// heldByProject returns how many bytes of Go's heap functions of this project have allocated and still hold.
+func heldByProject(t require.TestingT) (bytes int64) {
+	for range 2 { // the profile is as of the collection before the last
+		runtime.GC()
+	}
+	n, _ := runtime.MemProfile(nil, false)
+	records := make([]runtime.MemProfileRecord, n+1000)
+	n, ok := runtime.MemProfile(records, false)
+	require.True(t, ok)
+	for i := range records[:n] {
+		frames := runtime.CallersFrames(records[i].Stack())
+		for more := true; more; {
+			var frame runtime.Frame
+			frame, more = frames.Next()
+			if strings.HasPrefix(frame.Function, "fiberlab/fiber") || strings.HasPrefix(frame.Function, "fiberlab/stack") ||
+				strings.HasPrefix(frame.Function, "fiberlab/sched.") {
+				bytes += records[i].InUseBytes()
+				break
+			}
+		}
+	}
+	return bytes
+}
+
+// envTasks tells childGivesBack how many tasks to block.
+const envTasks = "FIBERLAB_CRASH_TASKS"
+
+// After many tasks were blocked at a time, all that this project has got for them is given back, soon after
+// the scheduler is closed, while the Go runtime may keep what is its own.
+var childGivesBack = child.New("gives back", func(t child.T, b fiber.Backend) {
+	runtime.MemProfileRate = 1
+	tasks, err := strconv.Atoi(os.Getenv(envTasks))
+	require.NoError(t, err)
+	s, err := sched.New(sched.Config{Backend: b, Workers: 2})
+	require.NoError(t, err)
+	before, held := readResident(t), heldByProject(t)
+	fibers := make([]*sched.Fiber, tasks)
+	var blocked, ended atomic.Int64
+	var open atomic.Bool
+	for i := range fibers {
+		require.NoError(t, s.Enqueue(sched.Task{Func: func() {
+			fibers[i] = sched.Current()
+			blocked.Add(1)
+			fibers[i].Wait(nil, open.Load)
+			ended.Add(1)
+		}}))
+	}
+	await := func(count *atomic.Int64) {
+		for count.Load() < int64(tasks) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	await(&blocked)
+	most := readResident(t)
+	open.Store(true)
+	for _, f := range fibers {
+		f.Notify()
+	}
+	await(&ended)
+	fibers = nil
+	require.NoError(t, s.Close())
+	s = nil
+
+	const heldAtMost = 2 << 20
+	var after resident
+	var heldAfter int64
+	gone := func() bool {
+		after = readResident(t)
+		heldAfter = heldByProject(t) - held
+		return fiber.ReadStats() == fiber.Stats{} && heldAfter <= heldAtMost && (suite.Slow() || after.ours() <= 3*before.ours())
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for !gone() && time.Now().Before(deadline) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	fmt.Printf("%d tasks; before %v; blocked %v; closed %v\n", tasks, before, most, after)
+	require.Equal(t, fiber.Stats{}, fiber.ReadStats())
+	require.LessOrEqual(t, heldAfter, int64(heldAtMost), "bytes of Go's heap that functions of the project hold")
+	if suite.Slow() {
+		return // the emulator's memory, or the race detector's, cannot be told from ours
+	}
+	require.Less(t, most.all/3, most.all-before.all, "the tasks took memory")
+	require.LessOrEqual(t, after.ours(), 3*before.ours(), "KB that are not the runtime's")
+})
+
+func TestMemoryIsGivenBack(t *testing.T) {
+	tasks := stacktest.Held(t, suite.Scaled(50_000, 2000))
+	for _, b := range fiber.Backends() {
+		t.Run(b.String(), func(t *testing.T) {
+			child.RunOK(t, childGivesBack, b, fmt.Sprintf("%s=%d", envTasks, tasks))
+		})
+	}
+}
