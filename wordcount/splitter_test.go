@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// split cuts text into chunks of the given lengths, and whatever is left, and returns the words that a
-// splitter finds in them.
+// split cuts text into chunks of the given lengths and a last chunk for the rest, and returns the words
+// that a splitter finds in them.
 func split(text string, lengths []int) []string {
 	words := []string{}
 	var s splitter

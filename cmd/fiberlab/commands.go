@@ -17,7 +17,7 @@ import (
 	"fiberlab/sched"
 )
 
-// quickRounds is what --quick means: enough to see the order of the mechanisms, not to quote figures.
+// quickRounds is the rounds of --quick: enough to see the order of the mechanisms, too few to quote figures.
 const quickRounds = 5
 
 // mostWorkers is how many workers may be asked for: each makes a few threads.
@@ -72,7 +72,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("%q is no command: %s", args[0], remedy)
 }
 
-// fitHelp has the help of all commands wrapped to the screen.
+// fitHelp wraps the help of all commands to the screen.
 func fitHelp(root *cobra.Command, s screen) {
 	columns := helpColumns
 	if s.columns > 0 {
@@ -171,7 +171,7 @@ func anyOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// complete says what a shell offers as values of the flag.
+// complete sets the values that a shell offers for the flag.
 func complete(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err)
@@ -234,7 +234,7 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// version is that of fiberlab, and what it was built with and for.
+// version names the version of fiberlab, the Go release it was built with, and the system it was built for.
 func version() string {
 	v := "(unknown)"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -21,7 +21,7 @@ var remedies = map[string]string{
 	"trace":   "name a file, or leave the flag out",
 }
 
-// remedy is what to do about a wrong value of the flag.
+// remedy says what to do about a wrong value of the flag.
 func remedy(flag *pflag.Flag) string {
 	if text, ok := remedies[flag.Name]; ok {
 		return text
@@ -61,7 +61,7 @@ func notBoth(c *cobra.Command, one, other, why string) error {
 	return nil
 }
 
-// checkEnvironment fails if a variable that chooses for the whole program has no meaning.
+// checkEnvironment fails if FIBERLAB_BACKEND names no backend.
 func checkEnvironment() error {
 	_, err := fiber.Default.Resolve()
 	return err

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// goSources returns the directory of the Go standard library's sources, as the go command on PATH
-// knows it.
+// goSources returns the directory of the Go standard library's sources, of which the go command on PATH
+// tells.
 func goSources(ctx context.Context) (string, error) {
 	const remedy = "install Go, or name a directory: fiberlab run DIR"
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()

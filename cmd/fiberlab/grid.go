@@ -7,8 +7,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// grid is a table whose first column is text, and whose others are numbers. A wide one is written on a
-// narrow screen as a list of records: each row by itself, a line for each of its cells.
+// grid is a table with text in its first column and numbers in the others. On a screen that is too narrow
+// for it, it becomes a list of records: a small table for each row, with a line for each cell.
 type grid struct {
 	head []string
 	rows [][]string
@@ -19,7 +19,7 @@ func newGrid(head ...string) *grid { return &grid{head: head} }
 // add adds a row, with as many cells as the head.
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
-// render returns the lines of the table, without a newline behind the last.
+// render returns the lines of the table, without a newline after the last one.
 func (g *grid) render(s screen) string {
 	lines := g.lines(s, g.head, g.rows)
 	if s.columns == 0 || text.LongestLineLen(lines) <= s.columns {
@@ -36,7 +36,7 @@ func (g *grid) render(s screen) string {
 	return strings.Join(records, "\n")
 }
 
-// lines draws a table: with lines and a bold head on a terminal, without them in a file or a pipe.
+// lines draws a table. On a terminal it has rules and a bold head, in a file or a pipe neither.
 func (g *grid) lines(s screen, head []string, rows [][]string) string {
 	t := table.NewWriter()
 	columns := make([]table.ColumnConfig, len(head))

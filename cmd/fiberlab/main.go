@@ -1,4 +1,5 @@
-// Command fiberlab is the lab's command line: the main job on real input, and the switch-cost table.
+// Command fiberlab is the lab's command line. It counts words on fibers (package wordcount), measures what
+// a switch costs (package bench), and reports both on a terminal, in a pipe or as JSON.
 package main
 
 import (
@@ -11,10 +12,10 @@ import (
 	"syscall"
 )
 
-// What the process answers.
+// The exit codes of the process.
 const (
 	exitDone        = 0
-	exitFailed      = 1   // the work was begun and did not succeed
+	exitFailed      = 1   // the work began and did not succeed
 	exitUsage       = 2   // the command line asks for something that does not exist
 	exitInterrupted = 130 // as a shell reports SIGINT
 )
@@ -29,7 +30,7 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// failure is an error of the work itself; all others are about the command line.
+// failure is an error of the work itself. All other errors are about the command line.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }

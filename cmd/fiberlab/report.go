@@ -33,7 +33,7 @@ type pipelineReport struct {
 	Dir        string        `json:"dir"`
 	Files      int           `json:"files"` // read to their end
 	Bytes      int64         `json:"bytes"`
-	OtherFiles int           `json:"other_files"` // not text: left alone
+	OtherFiles int           `json:"other_files"` // not text, not counted
 	Words      int           `json:"words"`
 	Distinct   int           `json:"distinct_words"`
 	Seconds    float64       `json:"seconds"`
@@ -58,7 +58,7 @@ type countReport struct {
 	Words       int            `json:"words"`
 	Distinct    int            `json:"distinct_words"`
 	Tasks       int            `json:"tasks"`
-	Blocked     int            `json:"blocked"`  // tasks at once, when the last of them had begun
+	Blocked     int            `json:"blocked"`  // tasks at once, before the first file was opened
 	Switches    int            `json:"switches"` // to a fiber
 	Seconds     float64        `json:"seconds"`
 	Agrees      bool           `json:"agrees"`
@@ -69,7 +69,7 @@ type countReport struct {
 	Transitions []transition   `json:"transitions,omitempty"` // with --states
 }
 
-// stageReport is where the time of all tasks of one kind went, in seconds, added up.
+// stageReport is where the time of all tasks of one kind went, in seconds.
 type stageReport struct {
 	Name    string  `json:"name"`
 	Tasks   int     `json:"tasks"`

@@ -12,9 +12,9 @@ import (
 // screen is what a writer can show.
 type screen struct {
 	terminal bool
-	columns  int  // characters in a line; 0: as many as there are
+	columns  int  // characters in a line; 0: no limit
 	bold     bool // by escape sequences
-	ascii    bool // nothing else
+	ascii    bool // no other characters
 }
 
 // screenOf asks the terminal, if w is one, and the environment.
@@ -30,8 +30,8 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-// localeHasUTF8 tells whether the locale's characters are written as UTF-8. The first variable that is set
-// counts, as in setlocale(3); if none is, the locale is C.
+// localeHasUTF8 reports whether the locale's encoding is UTF-8. The first variable that is set counts, as in
+// setlocale(3); if none is set, the locale is C.
 func localeHasUTF8() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := os.Getenv(name); value != "" {
@@ -42,7 +42,7 @@ func localeHasUTF8() bool {
 	return false
 }
 
-// fold breaks the lines of each paragraph between words so that none is longer than so many characters.
+// fold breaks lines between words, so that none is longer than so many columns.
 func fold(paragraphs string, columns int) string {
 	lines := strings.Split(text.WrapSoft(paragraphs, columns), "\n")
 	for i, line := range lines {

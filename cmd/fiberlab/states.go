@@ -9,7 +9,7 @@ import (
 	"fiberlab/wordcount"
 )
 
-// transition is how often fibers went from one state to another.
+// transition counts how often fibers went from one state to another.
 type transition struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
@@ -50,7 +50,7 @@ func occurred(state sched.State, t sched.Transitions) bool {
 	return false
 }
 
-// madeTransitions lists those that were made.
+// madeTransitions lists the transitions that occurred.
 func madeTransitions(t sched.Transitions) []transition {
 	var list []transition
 	for from := sched.Idle; from <= sched.Running; from++ {

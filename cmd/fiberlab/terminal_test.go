@@ -32,7 +32,7 @@ func onTerminal(t *testing.T, columns int, environment []string, args ...string)
 	c.Stdout, c.Stderr = slave, slave
 	require.NoError(t, c.Start())
 	require.NoError(t, slave.Close())
-	shown, _ := io.ReadAll(master) // ends in EIO once nobody has the other side open
+	shown, _ := io.ReadAll(master) // ends in EIO when the other side is closed
 	require.NoError(t, c.Wait(), string(shown))
 	return string(shown)
 }
@@ -54,7 +54,7 @@ func TestNoColor(t *testing.T) {
 	require.NotContains(t, shown, "\x1b")
 }
 
-// No line is longer than the screen is wide, whatever that is: tables become lists of records.
+// No line is longer than the screen is wide: tables become lists of records.
 func TestNarrowTerminals(t *testing.T) {
 	dir := smallTree(t)
 	t.Chdir(dir) // its name is short

@@ -10,7 +10,7 @@ import (
 	"fiberlab/sched"
 )
 
-// writeText writes the report for people, as the screen behind w can show it.
+// writeText writes the report as tables, as the screen behind w can show them.
 func (r report) writeText(w io.Writer) error {
 	p := &page{screen: screenOf(w)}
 	if r.Pipeline != nil {
@@ -29,7 +29,7 @@ type page struct {
 	text   strings.Builder
 }
 
-// say adds a line, which is broken between words where the screen needs it.
+// say adds a line, broken between words if the screen is narrower.
 func (p *page) say(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if p.screen.columns > 0 {
@@ -38,7 +38,7 @@ func (p *page) say(format string, args ...any) {
 	fmt.Fprintln(&p.text, line)
 }
 
-// table adds a table below its title, apart from what comes before.
+// table adds a table below its title, after an empty line.
 func (p *page) table(g *grid, title string, args ...any) {
 	if p.text.Len() > 0 {
 		p.text.WriteByte('\n')
@@ -103,7 +103,7 @@ func (r *pipelineReport) writeStages(p *page) {
 	p.table(g, "Where the time went: how long all tasks of a kind ran, were ready while others ran, and waited")
 }
 
-// writeTransitions has a row for each transition that was made and a column for each count.
+// writeTransitions has a row for each transition that occurred and a column for each count.
 func (r *pipelineReport) writeTransitions(p *page) {
 	head := []string{"transition"}
 	for _, c := range r.Backends {
@@ -146,7 +146,7 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 func seconds(s float64) string { return fmt.Sprintf("%.2f s", s) }
 
-// decimal is x with two digits after the point, or none if it is large.
+// decimal is x with two digits after the point; large numbers have none.
 func decimal(x float64) string {
 	if x >= 1000 {
 		return thousands(int(x + 0.5))

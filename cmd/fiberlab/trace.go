@@ -10,7 +10,7 @@ import (
 	"fiberlab/sched"
 )
 
-// tracedEvents is how many transitions of each worker a trace holds: the latest ones.
+// tracedEvents is how many transitions of each worker a trace holds. Older ones are dropped.
 const tracedEvents = 1 << 17
 
 // traces are the files for the traces, one for each setting. A nil *traces has none.
