@@ -51,7 +51,7 @@ func BenchmarkBlocked(b *testing.B) {
 	}
 }
 
-// inRounds times rounds of n operations until there were b.N, and reports the time of one operation.
+// inRounds times rounds of n operations until there were b.N, and reports the time of one operation and of a round.
 func inRounds(b *testing.B, n int, round func()) {
 	rounds := (b.N + n - 1) / n
 	b.ResetTimer()
@@ -60,6 +60,7 @@ func inRounds(b *testing.B, n int, round func()) {
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(rounds*n), "ns/op")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/1e3/float64(rounds), "ms/round")
 }
 
 // blockTasks is a round on a scheduler.

@@ -1,10 +1,12 @@
 package sched_test
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 
 	"fiberlab/sched"
+	"fiberlab/tests/internal/busy"
 	"fiberlab/tests/internal/schedtest"
 )
 
@@ -34,8 +36,8 @@ func (t *table) play(seat, times int) {
 
 // BenchmarkPingPong has two fibers that wait with a predicate and notify each other. An op is one time
 // that one of them has waited and goes on: with one worker it is a switch of fibers, with two, each of
-// which has one of the fibers, it is the waking of another thread. The rival is two goroutines with a
-// sync.Cond each.
+// which has one of the fibers, it is the waking of another thread. The rivals are two goroutines with a
+// sync.Cond each, which may run on one thread (goroutines), or are locked to a thread each (threads).
 func BenchmarkPingPong(b *testing.B) {
 	schedtest.BenchOn(b, []int{1}, func(b *testing.B, s *sched.Scheduler) {
 		var t table
@@ -47,35 +49,51 @@ func BenchmarkPingPong(b *testing.B) {
 		c.Wait()
 		b.StopTimer()
 	})
-	schedtest.BenchOn(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
-		var t table
-		times := (b.N + 1) / 2
-		b.ResetTimer()
-		onEachWorker(b, s, func() { t.play(0, times) }, func() { t.play(1, times) })
-		b.StopTimer()
-	})
-	b.Run("goroutines", func(b *testing.B) {
-		var mu sync.Mutex
-		turn := 0
-		conds := [2]*sync.Cond{sync.NewCond(&mu), sync.NewCond(&mu)}
-		c := schedtest.NewCountdown(2)
-		times := (b.N + 1) / 2
-		b.ResetTimer()
-		for seat := range conds {
-			go func() {
-				defer c.Done()
-				mu.Lock()
-				defer mu.Unlock()
-				for range times {
-					for turn != seat {
-						conds[seat].Wait()
-					}
-					turn = 1 - seat
-					conds[1-seat].Signal()
+	schedtest.BenchOn(b, []int{2}, playOnTwoWorkers)
+	b.Run("goroutines", func(b *testing.B) { playOnGoroutines(b, false) })
+	b.Run("threads", func(b *testing.B) { playOnGoroutines(b, true) })
+}
+
+// BenchmarkPingPongBusy is BenchmarkPingPong across two workers while another process keeps one processor busy.
+func BenchmarkPingPongBusy(b *testing.B) {
+	defer busy.Process(b)()
+	schedtest.BenchOn(b, []int{2}, playOnTwoWorkers)
+	b.Run("threads", func(b *testing.B) { playOnGoroutines(b, true) })
+}
+
+func playOnTwoWorkers(b *testing.B, s *sched.Scheduler) {
+	var t table
+	times := (b.N + 1) / 2
+	b.ResetTimer()
+	onEachWorker(b, s, func() { t.play(0, times) }, func() { t.play(1, times) })
+	b.StopTimer()
+}
+
+func playOnGoroutines(b *testing.B, locked bool) {
+	var mu sync.Mutex
+	turn := 0
+	conds := [2]*sync.Cond{sync.NewCond(&mu), sync.NewCond(&mu)}
+	c := schedtest.NewCountdown(2)
+	times := (b.N + 1) / 2
+	b.ResetTimer()
+	for seat := range conds {
+		go func() {
+			defer c.Done()
+			if locked {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for range times {
+				for turn != seat {
+					conds[seat].Wait()
 				}
-			}()
-		}
-		c.Wait()
-		b.StopTimer()
-	})
+				turn = 1 - seat
+				conds[1-seat].Signal()
+			}
+		}()
+	}
+	c.Wait()
+	b.StopTimer()
 }

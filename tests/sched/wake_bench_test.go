@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"fiberlab/sched"
+	"fiberlab/tests/internal/futexwake"
 	"fiberlab/tests/internal/schedtest"
 )
 
@@ -12,13 +15,19 @@ import (
 const quiet = 2 * time.Millisecond
 
 // BenchmarkWake measures the time from the call that queues a task, on a scheduler that has been idle
-// for 2 ms, until the task begins. The rival starts a goroutine.
+// for 2 ms, until the task begins. The rivals are a goroutine that is started, and, as the least that waking
+// a thread can cost, one C thread that wakes another by futex(2).
 func BenchmarkWake(b *testing.B) {
 	schedtest.BenchOn(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
 		measureWake(b, func(task func()) { schedtest.Enqueue(b, s, task) })
 	})
 	b.Run("goroutines", func(b *testing.B) {
 		measureWake(b, func(task func()) { go task() })
+	})
+	b.Run("futex", func(b *testing.B) {
+		samples, err := futexwake.Measure(quiet, max(b.N, fewestSamples))
+		require.NoError(b, err)
+		reportQuantiles(b, samples)
 	})
 }
 

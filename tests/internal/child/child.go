@@ -130,6 +130,14 @@ func Config(t T, b fiber.Backend) sched.Config {
 	return sched.Config{Workers: n, Backend: b, Policy: p}
 }
 
+// Prepare returns the command that is a child, for callers that start it themselves: benchmarks do. env is
+// added to its environment.
+func Prepare(ctx context.Context, name string, b fiber.Backend, env ...string) *exec.Cmd {
+	cmd := Command(ctx, os.Args[0], "-"+flagChild)
+	cmd.Env = append(append(os.Environ(), envChild+"="+name, envBackend+"="+b.String()), env...)
+	return cmd
+}
+
 // Run runs a child and returns what it wrote and how it ended. env is added
 // to its environment.
 func Run(t *testing.T, name string, b fiber.Backend, env ...string) (output string, err error) {
@@ -137,8 +145,7 @@ func Run(t *testing.T, name string, b fiber.Backend, env ...string) (output stri
 	require.Contains(t, children, name)
 	ctx, cancel := context.WithTimeout(context.Background(), Limit)
 	defer cancel()
-	cmd := Command(ctx, os.Args[0], "-"+flagChild)
-	cmd.Env = append(os.Environ(), envChild+"="+name, envBackend+"="+b.String())
+	cmd := Prepare(ctx, name, b)
 	if suite.AddressSanitizer {
 		// Else it ends the process in its own way where Go would have made a report, and says that
 		// a child has not freed what its fibers were given.
