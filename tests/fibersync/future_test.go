@@ -46,47 +46,6 @@ func TestFutureGivesAllTheSame(t *testing.T) {
 	})
 }
 
-func TestFutureGetEndsWithItsContext(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		var p fibersync.Promise[string]
-		ctx := inVain(c, func(ctx context.Context) error {
-			v, err := p.Future().GetContext(ctx)
-			assert.Empty(c.t, v)
-			return err
-		})
-		assert.False(c.t, p.Future().Ready())
-		p.Set("here")
-		v, err := p.Future().GetContext(ctx)
-		assert.NoError(c.t, err, "a settled future gives what it has")
-		assert.Equal(c.t, "here", v)
-	})
-}
-
-// Cancelling and settling race: each gets either its context's error or the value.
-func TestFutureStormOfCancelsAndSets(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		for range suite.Scaled(50, 10) {
-			var p fibersync.Promise[int]
-			ctx, cancel := context.WithCancel(context.Background())
-			for range 6 {
-				c.start(func() {
-					v, err := p.Future().GetContext(ctx)
-					if err == nil {
-						assert.Equal(c.t, 7, v)
-						assert.True(c.t, p.Future().Ready())
-					} else {
-						assert.Equal(c.t, context.Canceled, err)
-						assert.Zero(c.t, v)
-					}
-				})
-			}
-			c.start(cancel)
-			c.start(func() { p.Set(7) })
-			c.wait()
-		}
-	})
-}
-
 // Of several who settle a promise at once, one succeeds.
 func TestFutureIsSettledOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {

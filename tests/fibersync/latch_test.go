@@ -1,16 +1,13 @@
 package fibersync_test
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched/fibersync"
 	"fiberlab/tests/internal/check"
-	"fiberlab/tests/internal/suite"
 )
 
 func TestLatchOpensAtZeroForAll(t *testing.T) {
@@ -37,38 +34,6 @@ func TestLatchOpensAtZeroForAll(t *testing.T) {
 		assert.Zero(c.t, early.Load(), "waiters that went on too early")
 		assert.True(c.t, l.Open())
 		l.Wait()
-	})
-}
-
-func TestLatchWaitEndsWithItsContext(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		l := fibersync.NewLatch(1)
-		ctx := inVain(c, l.WaitContext)
-		l.CountDown()
-		require.NoError(c.t, l.WaitContext(ctx), "an open latch lets even those go on whose context is over")
-	})
-}
-
-// Cancelling and counting down race: whoever is told that the latch opened must find it open,
-// and nobody waits for ever.
-func TestLatchStormOfCancelsAndOpens(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		for range suite.Scaled(50, 10) {
-			l := fibersync.NewLatch(1)
-			ctx, cancel := context.WithCancel(context.Background())
-			var wrong atomic.Int64
-			for range 6 {
-				c.start(func() {
-					if err := l.WaitContext(ctx); err == nil && !l.Open() || err != nil && ctx.Err() == nil {
-						wrong.Add(1)
-					}
-				})
-			}
-			c.start(cancel)
-			c.start(l.CountDown)
-			c.wait()
-			assert.Zero(c.t, wrong.Load())
-		}
 	})
 }
 

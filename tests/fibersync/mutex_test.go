@@ -67,45 +67,6 @@ func TestMutexLockContext(t *testing.T) {
 	})
 }
 
-// Contexts end while the mutex goes round: who is told that it has the mutex has it, and
-// in the end it is free, and nobody waits for ever.
-func TestMutexStormOfCancelsAndUnlocks(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		for range suite.Scaled(30, 10) {
-			var m fibersync.Mutex
-			ctx, cancel := context.WithCancel(context.Background())
-			inside, wrong := 0, 0
-			turn := func(err error) {
-				if err != nil {
-					return
-				}
-				if inside++; inside != 1 {
-					wrong++
-				}
-				pause()
-				inside--
-				m.Unlock()
-			}
-			for i := range 8 {
-				c.start(func() {
-					for range 4 {
-						if i%2 == 0 {
-							turn(m.LockContext(ctx))
-						} else {
-							m.Lock()
-							turn(nil)
-						}
-					}
-				})
-			}
-			c.start(cancel)
-			c.wait()
-			assert.Zero(c.t, wrong)
-			assert.True(c.t, m.TryLock(), "nobody has it any more")
-		}
-	})
-}
-
 // Who has been let out of the line gives up, since somebody else was faster. The next in line goes
 // on all the same.
 func TestMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
@@ -196,14 +157,4 @@ func TestMutexKnowsItsHolderInDebugBuilds(t *testing.T) {
 		}
 		assert.True(c.t, m.TryLock())
 	})
-}
-
-func TestMutexAllocatesNothing(t *testing.T) {
-	var m fibersync.Mutex
-	count := 0
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		m.Lock()
-		count++
-		m.Unlock()
-	}))
 }

@@ -105,46 +105,6 @@ func TestRWMutexWriterThatGivesUpLetsReadersIn(t *testing.T) {
 	})
 }
 
-func TestRWMutexStormOfCancels(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		for range suite.Scaled(30, 10) {
-			var m fibersync.RWMutex
-			ctx, cancel := context.WithCancel(context.Background())
-			var in, wrong atomic.Int64 // a writer counts 100
-			turn := func(weight, most int64, unlock func()) {
-				if in.Add(weight) > most {
-					wrong.Add(1)
-				}
-				pause()
-				in.Add(-weight)
-				unlock()
-			}
-			for i := range 8 {
-				c.start(func() {
-					for range 3 {
-						switch {
-						case i%4 == 0 && m.LockContext(ctx) == nil:
-							turn(100, 100, m.Unlock)
-						case i%4 == 1 && m.RLockContext(ctx) == nil:
-							turn(1, 8, m.RUnlock)
-						case i%4 == 2:
-							m.Lock()
-							turn(100, 100, m.Unlock)
-						default:
-							m.RLock()
-							turn(1, 8, m.RUnlock)
-						}
-					}
-				})
-			}
-			c.start(cancel)
-			c.wait()
-			assert.Zero(c.t, wrong.Load())
-			assert.True(c.t, m.TryLock(), "nobody is in any more")
-		}
-	})
-}
-
 func TestRWMutexMisuse(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m fibersync.RWMutex
@@ -172,17 +132,4 @@ func TestRWMutexMisuse(t *testing.T) {
 		assert.True(c.t, m.TryLock(), "misuse has not changed it")
 		m.Unlock()
 	})
-}
-
-func TestRWMutexAllocatesNothing(t *testing.T) {
-	var m fibersync.RWMutex
-	count, seen := 0, 0
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		m.Lock()
-		count++
-		m.Unlock()
-		m.RLock()
-		seen += count
-		m.RUnlock()
-	}))
 }

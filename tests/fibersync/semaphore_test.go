@@ -136,42 +136,6 @@ func TestSemaphoreOneWhoGivesUpLetsOthersPass(t *testing.T) {
 	})
 }
 
-// Contexts end while units go round: no unit is lost, or given twice.
-func TestSemaphoreStormOfCancelsAndReleases(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		for range suite.Scaled(30, 10) {
-			const units = 3
-			s := fibersync.NewSemaphore(units)
-			ctx, cancel := context.WithCancel(context.Background())
-			var in, wrong atomic.Int64
-			for i := range int64(8) {
-				c.start(func() {
-					for n := range int64(4) {
-						n = (n+i)%units + 1
-						if i%2 == 0 {
-							if s.AcquireContext(ctx, n) != nil {
-								continue
-							}
-						} else {
-							s.Acquire(n)
-						}
-						if in.Add(n) > units {
-							wrong.Add(1)
-						}
-						pause()
-						in.Add(-n)
-						s.Release(n)
-					}
-				})
-			}
-			c.start(cancel)
-			c.wait()
-			assert.Zero(c.t, wrong.Load())
-			assert.True(c.t, s.TryAcquire(units), "all are back")
-		}
-	})
-}
-
 func TestSemaphoreMisuse(t *testing.T) {
 	check.PanicsWith(t, fibersync.ErrNegative, func() { fibersync.NewSemaphore(-1) })
 	s := fibersync.NewSemaphore(2)
@@ -192,12 +156,4 @@ func TestSemaphoreMisuse(t *testing.T) {
 	var zero fibersync.Semaphore
 	assert.False(t, zero.TryAcquire(1))
 	assert.True(t, fibersync.NewSemaphore(math.MaxInt64).TryAcquire(math.MaxInt64))
-}
-
-func TestSemaphoreAllocatesNothing(t *testing.T) {
-	s := fibersync.NewSemaphore(2)
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		s.Acquire(2)
-		s.Release(2)
-	}))
 }

@@ -127,21 +127,6 @@ func TestTicketOnCallRunsBesideTheCaller(t *testing.T) {
 	})
 }
 
-func TestTicketWaitEndsWithItsContext(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		var q fibersync.TicketQueue
-		first := q.Take()
-		one, other := q.Take(), q.Take()
-		inVain(c, one.WaitContext)
-		ctx := inVain(c, other.WaitContext)
-		first.Done()
-		for _, ticket := range []*fibersync.Ticket{one, other} {
-			assert.NoError(c.t, ticket.WaitContext(ctx), "it has kept its place, and is called")
-			ticket.Done()
-		}
-	})
-}
-
 // Each is told of its call or of its context, whatever comes first, and the queue
 // goes on all the same.
 func TestTicketStormOfCancelsAndCalls(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -90,58 +89,6 @@ func TestWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
 			g.Add(1)
 			woken.reported(waiters)
 			g.Done()
-		}
-	})
-}
-
-func TestWaitGroupWaitEndsWithItsContext(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		var g fibersync.WaitGroup
-		g.Add(1)
-		ctx, cancel := context.WithCancel(context.Background())
-		lineUp(c, 10, ctx, func(i int, ctx context.Context) {
-			if i%2 == 0 {
-				assert.ErrorIs(c.t, g.WaitContext(ctx), context.Canceled)
-				return
-			}
-			short, stop := context.WithTimeout(ctx, time.Millisecond)
-			defer stop()
-			assert.Error(c.t, g.WaitContext(short))
-		})
-		cancel()
-		c.wait()
-		g.Add(1) // nobody waits any longer
-		g.Add(-2)
-		assert.NoError(c.t, g.WaitContext(ctx), "at zero nobody waits")
-	})
-}
-
-// Cancelling and counting down race: nobody waits for ever, and who is told that the count
-// was zero is told the truth.
-func TestWaitGroupStormOfCancelsAndDones(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		for range suite.Scaled(50, 10) {
-			var g fibersync.WaitGroup
-			var done, wrong atomic.Int64
-			g.Add(2)
-			ctx, cancel := context.WithCancel(context.Background())
-			for range 6 {
-				c.start(func() {
-					if err := g.WaitContext(ctx); err == nil && done.Load() < 2 || err != nil && ctx.Err() == nil {
-						wrong.Add(1)
-					}
-				})
-			}
-			c.start(g.Wait)
-			c.start(cancel)
-			for range 2 {
-				c.start(func() {
-					done.Add(1)
-					g.Done()
-				})
-			}
-			c.wait()
-			assert.Zero(c.t, wrong.Load())
 		}
 	})
 }
