@@ -59,19 +59,19 @@ func (b *Barrier) wait(u until) (int, error) {
 	}
 	w := newWaiter()
 	err := b.waiters.waitAs(w, &b.mu, u)
-	place := int(w.tag)
+	number := int(w.tag)
 	w.free()
 	if err != nil {
 		return -1, err
 	}
-	return place, nil
+	return number, nil
 }
 
 // number stores the order of arrival, from 0, in the tags of a list that takeAll has returned.
 func number(first *waiter) {
-	place := uint64(0)
+	next := uint64(0)
 	for w := first; w != nil; w = w.next {
-		w.tag = place
-		place++
+		w.tag = next
+		next++
 	}
 }

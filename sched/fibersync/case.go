@@ -5,47 +5,47 @@ import (
 	"sync/atomic"
 )
 
-// What can be wrong with a case of a Select: it is given to two at a time, or twice to one; or
-// it is nil.
+// The errors of a case that is in two calls of Select at a time or twice in one, and of one that
+// is nil.
 var (
 	ErrCaseInUse = errors.New("the case is in use: make one for each Select, by OnSend or OnReceive")
-	ErrNilCase   = errors.New("there is no case: leave it out, or make it of a nil *Channel")
+	ErrNilCase   = errors.New("the case is nil: leave it out, or make it of a nil *Channel")
 )
 
-// Case is what a [Select] can do: a send or a receive of one channel. OnSend and
-// OnReceive make cases. A Case may serve again and again, in one Select at a time;
-// a loop that makes its cases before it begins allocates nothing later.
+// Case is one of the operations of a [Select]: a send or a receive of one channel. OnSend and
+// OnReceive make cases. A Case may be used again and again, in one Select at a time; a loop
+// that makes its cases before it begins allocates nothing later.
 type Case interface {
 	// begin makes the case part of ch, and tells whether it was free for that.
 	begin(ch *choice, index int) bool
 
-	// rank is the place of the channel in the order of locking, 0 if there is no channel.
+	// lockRank is the channel's rank in the order of locking; 0: there is no channel.
 	lockRank() uint64
 	lock()
 	unlock()
 
-	try() bool // does the exchange if that is possible at once; the guard must be held
-	enqueue()  // offers it to whoever comes; the guard must be held
-	dequeue()  // takes the offer back, if it is there; the guard must not be held
+	try() bool // does the exchange if that is possible at once; the caller holds mu
+	enqueue()  // puts the offer in the channel's queue; the caller holds mu
+	dequeue()  // removes the offer if it is there; the caller does not hold mu
 
-	// release makes the case free for another Select. It must be in no line.
+	// release makes the case free for another Select. It must be in no queue.
 	release()
-	// finish does so after the exchange, grants whom it took place with, and calls the
-	// function that the case was made with. No guard must be held.
+	// finish does so after the exchange, hands off to the other side, and calls the function of
+	// the case. The caller holds no mu.
 	finish() error
 }
 
-// OnReceive is the case of receiving a value. f is called by Select with what Receive
-// would return; it may be nil. If c is nil, the case is never chosen.
+// OnReceive is the case of receiving a value. Select calls f with what Receive would return; f
+// may be nil. If c is nil, the case is never chosen.
 func (c *Channel[T]) OnReceive(f func(v T, ok bool)) Case {
 	r := &receiveCase[T]{side: side[T]{channel: c}, then: f}
 	r.whole = &r.offer
 	return r
 }
 
-// OnSend is the case of sending v. f is called by Select when v has been sent; it may be
-// nil. If c is nil, the case is never chosen. If c is closed it is: Select then returns
-// an error that wraps ErrClosed, and does not call f.
+// OnSend is the case of sending v. Select calls f when v has been sent; f may be nil. If c is
+// nil, the case is never chosen. If c is closed it may be chosen: then Select returns an error
+// that wraps ErrClosed, and does not call f.
 func (c *Channel[T]) OnSend(v T, f func()) Case {
 	s := &sendCase[T]{side: side[T]{channel: c}, then: f}
 	s.value = v
@@ -57,7 +57,7 @@ func (c *Channel[T]) OnSend(v T, f func()) Case {
 type side[T any] struct {
 	offer[T]
 	channel *Channel[T]
-	partner *offer[T] // with whom the exchange took place, to be granted
+	partner *offer[T] // the other side of the exchange, to be handed off to
 	inUse   atomic.Bool
 }
 
@@ -79,7 +79,7 @@ func (s *side[T]) lockRank() uint64 {
 func (s *side[T]) lock()   { s.channel.mu.Lock() }
 func (s *side[T]) unlock() { s.channel.mu.Unlock() }
 
-// leave removes the offer from l, a line of the channel.
+// dequeue removes the offer from l, a queue of the channel.
 func (s *side[T]) dequeue(l *waitQueue) {
 	s.channel.mu.Lock()
 	l.remove(&s.waiter)
@@ -91,7 +91,7 @@ func (s *side[T]) release() {
 	s.inUse.Store(false)
 }
 
-// settle grants the partner, if there is one, and releases the case.
+// complete releases the case, and hands off to the partner, if there is one.
 func (s *side[T]) complete() {
 	partner := s.partner
 	s.partner = nil
@@ -174,11 +174,11 @@ func (s *sendCase[T]) finish() error {
 	return nil
 }
 
-// channels is how many have a place in the order of locking.
+// channels counts the channels that have a rank in the order of locking.
 var channels atomic.Uint64
 
-// place is the channel's place in the order in which a Select locks several: the earlier
-// a channel was first in a Select, the sooner.
+// lockRank returns the channel's rank in the order in which a Select locks several channels:
+// that of their first use in a Select.
 func (c *Channel[T]) lockRank() uint64 {
 	if rank := c.rank.Load(); rank != 0 {
 		return rank

@@ -143,7 +143,7 @@ func (c *Cond) wait(u until) error {
 func (c *Cond) release(w *waiter) {
 	released := false
 	defer func() {
-		if !released && c.waiters.awaitOrLeave(&c.mu, w, until{ctx: over}) == nil {
+		if !released && c.waiters.awaitOrLeave(&c.mu, w, until{ctx: cancelled}) == nil {
 			c.Signal()
 		}
 	}()
@@ -151,8 +151,8 @@ func (c *Cond) release(w *waiter) {
 	released = true
 }
 
-// over is a context that is done.
-var over = func() context.Context {
+// cancelled is a context that is done.
+var cancelled = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx

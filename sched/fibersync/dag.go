@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// What can be wrong with a graph of functions. The errors of Build name each node that it is wrong with.
+// The errors of a graph of functions. The errors of Build name each node that they concern.
 var (
 	ErrNoNodes     = errors.New("the graph has no nodes: add one with Node")
-	ErrUnknownNode = errors.New("it is to come after a node that the builder does not have")
-	ErrCycle       = errors.New("the node comes after itself: nothing in the cycle could ever begin")
+	ErrUnknownNode = errors.New("the builder has no such node: add nodes with Node")
+	ErrCycle       = errors.New("the node comes after itself: no node of the cycle could ever begin")
 )
 
-// NodeID names a node of one graph: how many nodes were declared before it.
+// NodeID names a node of one graph: it is the number of nodes declared before it.
 type NodeID int
 
 // DAGBuilder declares a directed acyclic graph of functions, marl's DAGBuilder. Fan-out is
@@ -32,24 +32,23 @@ type NodeID int
 //	...
 //	dag.Run(&page{name: "index"}) // again and again, with another page
 //
-// The zero value is empty. It is for one goroutine at a time.
+// The zero value is empty. Only one goroutine at a time may use it.
 type DAGBuilder[T any] struct {
 	funcs []func(T)
 	after [][]NodeID
 }
 
-// Node adds a node, which calls f once in each run, with the run's data, after all those
-// nodes have returned. A node that comes after none is a root, and begins with the run.
-// What is wrong with it is reported by Build.
+// Node adds a node, which calls f once in each run, with the run's data, after all the nodes in
+// after have returned. A node that comes after none is a root, and begins with the run. Build
+// reports errors.
 func (b *DAGBuilder[T]) Node(f func(T), after ...NodeID) NodeID {
 	b.funcs = append(b.funcs, f)
 	b.after = append(b.after, slices.Clone(after))
 	return NodeID(len(b.funcs) - 1)
 }
 
-// After has a node, which has been added, come after those nodes too. They may be
-// added later, up to Build. It panics with an error that wraps ErrUnknownNode if
-// there is no such node.
+// After has a node, which has been added, come after those nodes too. They may be added later,
+// before Build. It panics with an error that wraps ErrUnknownNode if there is no such node.
 func (b *DAGBuilder[T]) After(node NodeID, after ...NodeID) {
 	if !b.has(node) {
 		panic(fmt.Errorf("fibersync: order node %d after %v: %w", node, after, ErrUnknownNode))
@@ -57,8 +56,8 @@ func (b *DAGBuilder[T]) After(node NodeID, after ...NodeID) {
 	b.after[node] = append(b.after[node], after...)
 }
 
-// Build returns the graph, which later changes of the builder do not change. The error
-// wraps ErrNoNodes, ErrNilFunc, ErrUnknownNode or ErrCycle, or several of them.
+// Build returns the graph, which later changes of the builder do not affect. The error wraps
+// ErrNoNodes, ErrNilFunc, ErrUnknownNode or ErrCycle, or several of them.
 func (b *DAGBuilder[T]) Build() (*DAG[T], error) {
 	if len(b.funcs) == 0 {
 		return nil, fmt.Errorf("fibersync: build a DAG: %w", ErrNoNodes)
@@ -91,9 +90,9 @@ func (b *DAGBuilder[T]) Build() (*DAG[T], error) {
 }
 
 // cycle returns nodes of which each comes after the one before it, and the first after the
-// last, or nil if there are none such.
+// last; nil if there are none.
 func (b *DAGBuilder[T]) cycle(d *DAG[T]) []NodeID {
-	// Take away, again and again, what comes after nothing that is left.
+	// Repeatedly remove the nodes that come after none that is left.
 	awaits := make([]int32, len(d.nodes))
 	for i := range d.nodes {
 		awaits[i] = d.nodes[i].awaits
@@ -110,7 +109,7 @@ func (b *DAGBuilder[T]) cycle(d *DAG[T]) []NodeID {
 	if id < 0 {
 		return nil
 	}
-	// Each that is left comes after another one that is left: go back until one is met again.
+	// Each node that is left comes after another one that is left: go back until a node repeats.
 	var back []NodeID
 	for !slices.Contains(back, id) {
 		back = append(back, id)
@@ -147,9 +146,9 @@ func (d *DAG[T]) name(id NodeID) string {
 	return fmt.Sprintf("node %d", id)
 }
 
-// DAG is a graph of functions, each of which is called when all those before it have
-// returned; see dag_run.go. It never changes, and any number of runs may be under way at
-// once. Make one by DAGBuilder.Build. It must not be copied.
+// DAG is a graph of functions, each of which is called when all those before it have returned;
+// see dag_run.go. It never changes, and any number of runs may be under way at once. Make one
+// by DAGBuilder.Build. It must not be copied.
 type DAG[T any] struct {
 	nodes []node[T]
 	roots []NodeID

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// dagRun is one run. Strands go through the graph, each with one node at a time: the
-// caller is the first, and at a node that makes several ready, the strand goes on with
-// one of them and starts a strand beside it for each of the others. So what must be done
-// one after the other costs no switch, and nothing is in any queue that cannot begin.
+// dagRun is one run. Strands go through the graph, each with one node at a time. The caller is
+// the first. At a node that makes several nodes ready, the strand goes on with one of them and
+// starts a new strand for each of the others. So a sequence of nodes costs no switch, and no
+// queue holds a task that cannot begin.
 type dagRun[T any] struct {
 	dag     *DAG[T]
 	data    T
@@ -17,24 +17,23 @@ type dagRun[T any] struct {
 	awaits  []atomic.Int32        // of each node: the nodes before it that have not returned
 	left    atomic.Int64          // nodes that have not returned
 	strands atomic.Int64          // that have not ended
-	caller  *waiter               // granted by the last strand, unless that is the caller's own
+	caller  *waiter               // the last strand hands off to it, unless it is the caller's own
 	failure atomic.Pointer[error] // the first one
 }
 
-// Run calls each node with data, after those before it have returned, and blocks the
-// caller until all have returned. What a node does to what data points to is seen by the
-// nodes after it.
+// Run calls each node with data, after those before it have returned, and blocks the caller
+// until all have returned. What a node does to the data is visible to the nodes after it.
 //
-// Nodes that are ready run in parallel: one on the caller, others as tasks of its
-// scheduler, or on goroutines if the caller is a plain one. If a node panics, no further
-// ones begin; Run waits for those that run, and panics with an error that names the node
-// and wraps a *PanicError. A node that calls Goexit in a task ends the program as a task
-// does; on a goroutine Run panics with an error that wraps ErrGoexit; in the caller
-// it ends the caller, after the others.
+// Nodes that are ready run concurrently: one on the caller, others as tasks of the caller's
+// scheduler, or on goroutines if the caller has none; On chooses the scheduler. If a node
+// panics, no further ones begin; Run waits for those that run, and panics with an error that
+// names the node and wraps a *PanicError. A node that calls Goexit in a task ends the program
+// as any task does that calls it; on a goroutine, Run panics with an error that wraps
+// ErrGoexit; in the caller, Goexit ends the caller after the others have returned.
 func (d *DAG[T]) Run(data T) { _ = d.run(context.Background(), data) }
 
-// RunContext is Run that begins no further nodes once ctx is over. It waits for those
-// that run, and returns ctx's error if a node has not run; nil if all have.
+// RunContext is Run that begins no further nodes once ctx is done. It waits for those that run.
+// If a node has not run, it returns an error that wraps context.Cause(ctx); nil if all have.
 func (d *DAG[T]) RunContext(ctx context.Context, data T) error { return d.run(within(ctx).ctx, data) }
 
 func (d *DAG[T]) run(ctx context.Context, data T) error {
@@ -84,17 +83,17 @@ func (r *dagRun[T]) follow(id NodeID) {
 	r.walk(id)
 }
 
-// noNode is the number of none.
+// noNode is the ID of no node.
 const noNode NodeID = -1
 
-// walk calls the node, and one after the other of those that it makes ready.
+// walk calls the node, and then, one after the other, a node that the last one has made ready.
 func (r *dagRun[T]) walk(id NodeID) {
 	defer func() {
 		if id != noNode {
 			r.fail(id, recover())
 		}
 	}()
-	for id != noNode && !r.over() {
+	for id != noNode && !r.stopped() {
 		node := &r.dag.nodes[id]
 		node.call(r.data)
 		r.left.Add(-1)
@@ -103,13 +102,13 @@ func (r *dagRun[T]) walk(id NodeID) {
 	id = noNode
 }
 
-// over tells whether no further nodes may begin.
-func (r *dagRun[T]) over() bool {
+// stopped tells whether no further nodes may begin.
+func (r *dagRun[T]) stopped() bool {
 	return r.failure.Load() != nil || contextError(r.ctx) != nil
 }
 
-// fork counts down what those nodes await. It returns one that is ready, and starts a
-// strand for each other one that is.
+// fork counts down what those nodes wait for. It returns one that is ready, and starts a strand
+// for each other one that is.
 func (r *dagRun[T]) fork(nodes []NodeID) NodeID {
 	first := noNode
 	for _, id := range nodes {
@@ -124,8 +123,8 @@ func (r *dagRun[T]) fork(nodes []NodeID) NodeID {
 	return first
 }
 
-// start has a strand begin with the node. If the scheduler takes no task, the strand
-// goes its way here and now.
+// start has a new strand begin with the node. If the scheduler does not accept the task, the
+// strand runs here and now.
 func (r *dagRun[T]) start(id NodeID) {
 	r.strands.Add(1)
 	if start(func() { r.follow(id) }) != nil {
@@ -133,7 +132,8 @@ func (r *dagRun[T]) start(id NodeID) {
 	}
 }
 
-// fail keeps what the node panicked with, if it is the first. Nil means that it called Goexit.
+// fail stores the panic of the node if it is the first failure. A nil value means that the node
+// called Goexit.
 func (r *dagRun[T]) fail(id NodeID, value any) {
 	err := ErrGoexit
 	if value != nil {

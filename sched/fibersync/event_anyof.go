@@ -17,7 +17,7 @@ import (
 func AnyOf(mode EventMode, events ...*Event) *Event {
 	either := NewEvent(mode, false)
 	for _, e := range events {
-		either.follows = append(either.follows, &follower{of: e, who: weak.Make(either)})
+		either.follows = append(either.follows, &follower{of: e, event: weak.Make(either)})
 	}
 	runtime.AddCleanup(either, leaveAll, either.follows)
 	for _, f := range either.follows {
@@ -41,15 +41,15 @@ func (e *Event) Detach() {
 
 // follower is the entry of one event in the list of those that are signalled with another one.
 type follower struct {
-	of  *Event
-	who weak.Pointer[Event]
+	of    *Event
+	event weak.Pointer[Event]
 
-	// The mu of of guards these.
+	// f.of.mu guards these.
 	joined         bool
 	next, previous *follower
 }
 
-// join has who signalled with of from now on, and tells whether of is signalled already.
+// join adds f to the followers of f.of, and tells whether that is signalled already.
 func (f *follower) join() (signalled bool) {
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
@@ -72,7 +72,7 @@ func leaveAll(follows []*follower) {
 	}
 }
 
-// leave takes f, which has joined, out of the list. The caller holds the mu of of.
+// leave takes f, which has joined, out of the list. The caller holds f.of.mu.
 func (f *follower) leave() {
 	if f.previous != nil {
 		f.previous.next = f.next
@@ -89,8 +89,8 @@ func (f *follower) leave() {
 // caller holds mu.
 func (e *Event) alive(list []*Event) []*Event {
 	for f := e.followers; f != nil; f = f.next {
-		if who := f.who.Value(); who != nil {
-			list = append(list, who)
+		if e := f.event.Value(); e != nil {
+			list = append(list, e)
 		}
 	}
 	return list

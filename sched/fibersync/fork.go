@@ -8,34 +8,33 @@ import (
 	"fiberlab/sched/park"
 )
 
-// forked is some functions that one caller waits for. Beside the caller there is a helper
-// for each function but one: a task, or a goroutine if the caller has no scheduler or that
-// accepts no task. A helper calls the first function that nobody has taken, if any. The
-// caller takes one after the other, and may leave none to helpers that begin late. As it
-// takes one at least, there are always as many helpers to come as there are functions
-// that nobody has taken; so these may wait for one another, and the caller may end in one.
+// forked is some functions that one caller waits for. It has a helper for each function but
+// one: a task, or a goroutine if the caller has no scheduler or that does not accept the task.
+// A helper calls the first function that has not been taken, if there is one. The caller takes
+// one after the other, and may leave none to helpers that begin late. As it takes at least one,
+// there are always as many helpers to come as there are functions that have not been taken. So
+// the functions may wait for one another, and Goexit may end the caller in one.
 type forked struct {
 	call   func(i int)
 	count  int64
-	next   atomic.Int64 // the first function that is not taken; from forkOver on, the fork is over
-	left   Latch        // functions that have not returned; in a strict fork, helpers to begin too
+	next   atomic.Int64 // the first function that is not taken; from forkOver on, all have returned
+	left   Latch        // functions that have not returned; in a strict fork, also helpers that have not begun
 	shared *park.Shared // the caller's
 	strict bool         // the caller waits for all helpers to begin
 
 	mu   sync.Mutex
-	errs []error // by function; nil if there are none
+	errs []error // by function; nil: none
 }
 
 // forkOver is added to forked.next when all functions have returned.
 const forkOver = 1 << 62
 
-// A scheduler counts its late helpers, who will begin after their forks are over. They have nothing to
-// do, but lie in queues. When there are too many, a fork is strict: its caller, which does not go
-// on before its own helpers have begun, lets the queue come round. What it meets there may
-// fork in its turn, so each strict fork allows for as many late helpers again before
-// the next one is.
+// A scheduler counts its late helpers, which will begin after their forks have ended. They have nothing
+// to do, but they fill queues. When there are too many, a fork is strict: its caller waits until
+// its helpers have begun, and so lets the worker drain the queue. Tasks that run meanwhile may
+// fork too, so each strict fork permits as many late helpers again before the next fork is strict.
 
-// goroutines has the counts of all who have no scheduler.
+// goroutines has the counts of all callers without a scheduler.
 var goroutines park.Shared
 
 func ownShared() *park.Shared {
@@ -45,7 +44,7 @@ func ownShared() *park.Shared {
 	return &goroutines
 }
 
-// mostLate is how many late helpers there may be for each strict fork, and one more.
+// mostLate is how many late helpers are permitted, and again for each strict fork that waits.
 const mostLate = 1024
 
 // fork calls call(0) to call(count-1), and returns when all have returned.
@@ -81,11 +80,10 @@ func fork(count int, call func(i int)) {
 	goexit = false
 }
 
-// join waits until all functions have returned. taken is what the caller has added to
-// next.
+// join waits until all functions have returned. taken is what the caller has added to next.
 func (f *forked) join(taken int64) {
 	f.left.Wait()
-	f.call = nil // late helpers keep f
+	f.call = nil // late helpers keep f alive
 	begun := f.next.Add(forkOver) - forkOver - taken
 	f.shared.Late.Add(f.count - 1 - begun)
 	if f.strict {
@@ -93,7 +91,7 @@ func (f *forked) join(taken int64) {
 	}
 }
 
-// help is what a helper does.
+// help is the body of a helper.
 func (f *forked) help() {
 	if f.strict {
 		f.left.CountDown()
@@ -106,7 +104,7 @@ func (f *forked) help() {
 	f.takeOne(i)
 }
 
-// takeOne calls function i, and returns false if there is none of this number.
+// takeOne calls function i, and returns false if there is none of that number.
 func (f *forked) takeOne(i int64) bool {
 	if i >= f.count {
 		return false

@@ -8,18 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// onGoroutine is told of goroutines that take the place of tasks; nil: as described at OnGoroutine.
+// onGoroutine is called when a goroutine takes the place of a task; nil: write a line, once.
 var onGoroutine atomic.Pointer[func(call string)]
 
-// told is whether the line has been written.
+// warned is set when that line has been written.
 var warned atomic.Bool
 
-// OnGoroutine has f called each time that a function of this package which starts tasks, as Parallelize,
-// Async and WaitGroup.Go do, starts goroutines instead, for its caller has no scheduler or that accepts no
-// task. f is given the function and the place of its call; it runs on the caller and may not
-// block. A nil f says that goroutines are meant: nobody is told.
+// OnGoroutine has f called whenever a function of this package that starts tasks, such as
+// Parallelize, Async or WaitGroup.Go, starts goroutines instead, because its caller has no
+// scheduler or the scheduler does not accept the task. f gets the name of that function and the
+// place of its call; it runs on the caller and must not block. A nil f declares that goroutines
+// are intended: nothing is reported.
 //
-// As long as OnGoroutine has not been called, one line goes to stderr, the first time.
+// As long as OnGoroutine has not been called, the first such call writes one line to stderr.
 func OnGoroutine(f func(call string)) {
 	if f == nil {
 		f = func(string) {}
@@ -27,7 +28,7 @@ func OnGoroutine(f func(call string)) {
 	onGoroutine.Store(&f)
 }
 
-// tellOfGoroutine says that a goroutine takes the place of a task that the caller has asked for.
+// reportGoroutine reports that a goroutine takes the place of a task.
 func reportGoroutine() {
 	if f := onGoroutine.Load(); f != nil {
 		(*f)(callSite())
@@ -37,7 +38,8 @@ func reportGoroutine() {
 	}
 }
 
-// callHere names the function of this package that has been called from outside, and the place of the call.
+// callSite names the function of this package that was called from outside, and the place of
+// the call.
 func callSite() string {
 	var pcs [32]uintptr
 	call := ""

@@ -47,14 +47,14 @@ func (l *Local[T]) Get() (T, bool) {
 // Set sets the calling task's value. It panics with an error that wraps ErrNoFiber if
 // the caller is no task.
 func (l *Local[T]) Set(v T) {
-	place := park.LocalSlot()
-	if place == nil {
+	slot := park.LocalSlot()
+	if slot == nil {
 		panic(fmt.Errorf("fibersync: set a Local: %w", ErrNoFiber))
 	}
-	if *place == nil {
-		*place = new(locals)
+	if *slot == nil {
+		*slot = new(locals)
 	}
-	list := (*place).(*locals)
+	list := (*slot).(*locals)
 	if old := l.find(*list); old != nil {
 		*old = v
 		return
@@ -92,10 +92,10 @@ func (l *Local[T]) find(list locals) *T {
 
 // ownLocals returns what the calling task has set, or nil.
 func ownLocals() *locals {
-	place := park.LocalSlot()
-	if place == nil {
+	slot := park.LocalSlot()
+	if slot == nil {
 		return nil
 	}
-	list, _ := (*place).(*locals)
+	list, _ := (*slot).(*locals)
 	return list
 }

@@ -147,7 +147,7 @@ func (c *Channel[T]) get() T {
 	return v
 }
 
-// claimAll claims all offers, for an exchange that never takes place, and returns the first of
+// claimAll claims all offers, whose exchange will never take place, and returns the first of
 // them, which links to the others by next. The caller holds mu.
 func (c *Channel[T]) claimAll() *waiter {
 	var claimed waitQueue

@@ -41,7 +41,7 @@ type Loan[T any] struct {
 // item is an item of a pool.
 type item[T any] struct {
 	value    T
-	returned atomic.Uint64 // how many loans of it are over
+	returned atomic.Uint64 // how many loans of it have ended
 	pool     interface{ takeBack(*item[T]) }
 	reset    func(*T)
 	next     *item[T] // in the pool's stack; the pool's mu guards it

@@ -28,7 +28,7 @@ type RWMutex struct {
 var _ sync.Locker = (*RWMutex)(nil)
 
 // The bits of the state of an RWMutex. Readers come while there is no writer, and leave at
-// any time; the rest changes under the guard, unless a writer finds nobody or leaves nobody.
+// any time. The rest changes with mu held, except when there are no readers and no queue.
 const (
 	rwWriter = 1 << iota // a writer is in, or waits for the readers to leave
 	rwQueued             // readers wait

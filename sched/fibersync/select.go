@@ -10,19 +10,17 @@ import (
 	"sync/atomic"
 )
 
-// Select does one of several sends and receives, as Go's select does: it blocks the
-// caller until one of them is possible, and if several are, takes one at random. It
-// returns the index of the case after the case's function has returned. Exactly one
-// case takes place, or none:
+// Select does one of several sends and receives, as Go's select does: it blocks the caller
+// until one of them is possible, and if several are, takes one at random. It returns the index
+// of the case after the case's function has returned. Exactly one case takes place, or none:
 //
 //	fibersync.Select(ctx,
 //		words.OnReceive(func(word string, ok bool) { ... }),
 //		counts.OnSend(n, func() { n = 0 }))
 //
-// When ctx is over before a case is possible, Select returns -1 and ctx's error.
-// If the case is a send and the channel is closed, the error wraps ErrClosed.
-// It panics with an error that wraps ErrCaseInUse if it cannot have one of the cases, or
-// ErrNilCase if one is nil.
+// If ctx is done before a case is possible, Select returns -1 and context.Cause(ctx). If the
+// case is a send and the channel is closed, the error wraps ErrClosed. It panics with an error
+// that wraps ErrCaseInUse if one of the cases is in use, or ErrNilCase if one is nil.
 func Select(ctx context.Context, cases ...Case) (index int, err error) {
 	u := within(ctx)
 	return choose(cases, func(c *choice) (int, error) {
@@ -49,17 +47,17 @@ func choose(cases []Case, chosen func(c *choice) (int, error)) (index int, err e
 	return index, err
 }
 
-// choice is one Select: a party that has an offer in several lines at a time. Whoever is
-// the first to claim the choice has the one exchange with it; all other offers are
-// worth nothing from then on, and the party takes them back.
+// choice is one Select: a waiter with an offer in several queues. The first to claim the choice
+// has the one exchange with it. All other offers are void from then on, and the waiter removes
+// them.
 //
-// A Select holds all guards while it looks for a case that is possible. So nobody can claim
-// it before it has decided to wait, and it can claim others without
-// promising anything to two.
+// A Select holds the mu of all its channels while it looks for a case that is possible. So no
+// other side can claim it before it has decided to wait, and it can claim another waiter
+// without promising the same exchange twice.
 type choice struct {
 	waiter
 	claimed atomic.Bool
-	fired   int // the index of the case, once the choice is granted
+	fired   int // the index of the case, once the choice is handed off
 
 	cases []Case
 	locks []Case // one for each channel, in the order of locking
@@ -68,7 +66,8 @@ type choice struct {
 
 var choices = sync.Pool{New: func() any { return new(choice) }}
 
-// newChoice is the caller's, for one Select. It panics if a case is in use, or nil.
+// newChoice returns a choice of the caller, for one Select. It panics if a case is in use or
+// nil.
 func newChoice(cases []Case) *choice {
 	c := choices.Get().(*choice)
 	c.claimed.Store(false)
@@ -101,7 +100,7 @@ func (c *choice) adopt(k Case, i int) error {
 	return nil
 }
 
-// free gives the choice back, and releases all cases but the one that is still to finish.
+// free gives the choice back, and releases all cases except the one that is still to finish.
 func (c *choice) free(index int) {
 	for i, k := range c.cases {
 		if i != index {
@@ -114,8 +113,8 @@ func (c *choice) free(index int) {
 	choices.Put(c)
 }
 
-// claim tells whether the caller is the first to claim the choice. The guard of the
-// line in which it has found an offer must be held.
+// claim tells whether the caller is the first to claim the choice. The caller is the waiter
+// itself, or has found one of its offers and holds the mu of that channel.
 func (c *choice) claim() bool { return c.claimed.CompareAndSwap(false, true) }
 
 func (c *choice) lock() {
@@ -137,7 +136,7 @@ func (c *choice) try() int {
 	return c.first()
 }
 
-// tryOrStand is try which, if no case is possible, puts an offer in each line.
+// tryOrEnqueue is try which, if no case is possible, puts an offer in each queue.
 func (c *choice) tryOrEnqueue() int {
 	c.lock()
 	defer c.unlock()
@@ -151,7 +150,8 @@ func (c *choice) tryOrEnqueue() int {
 	return i
 }
 
-// first does the first case that is possible, in the order of turns. The guards must be held.
+// first does the first case that is possible, in the order of turns. The caller holds the mu of
+// all channels.
 func (c *choice) first() int {
 	for _, i := range c.turns {
 		if c.cases[i].try() {
@@ -161,12 +161,12 @@ func (c *choice) first() int {
 	return -1
 }
 
-// wait parks the caller until one of its offers has been granted, or until u is over, and
-// takes the others back. No guard must be held.
+// wait parks the caller until one of its offers is handed off, or until u has ended, and
+// removes the others. The caller holds no mu.
 func (c *choice) wait(u until) (index int, err error) {
 	err = c.await(u)
 	if err != nil && !c.claim() {
-		err = c.await(until{}) // somebody has claimed it
+		err = c.await(until{}) // it has been claimed, and the hand-off is under way
 	}
 	index = c.fired
 	if err != nil {

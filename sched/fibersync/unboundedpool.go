@@ -10,7 +10,7 @@ type UnboundedPool[T any] struct {
 
 	mu        spinlock.Lock
 	idle      stack[T]
-	idleCount int // of lying
+	idleCount int
 }
 
 // NewUnboundedPool returns a pool without items.
