@@ -53,7 +53,7 @@ func TestCWaitWithoutTheMutex(t *testing.T) {
 	})
 }
 
-func TestCTaskMisuse(t *testing.T) {
+func TestMisuse(t *testing.T) {
 	outside := taskbody.Codes{
 		Schedule: taskbody.NoScheduler, ScheduleNull: taskbody.Null,
 		Yield: taskbody.NoFiber, Wait: taskbody.NoFiber,
@@ -80,7 +80,7 @@ func TestCTaskMisuse(t *testing.T) {
 
 // A coroutine with C frames cannot be left: on the Goroutine backend C may do all but
 // wait and yield.
-func TestCTaskOnGoroutineBackend(t *testing.T) {
+func TestOnGoroutineBackend(t *testing.T) {
 	over := suite.Over{Backends: []fiber.Backend{fiber.Goroutine}, Workers: []int{0, 1, 2}}
 	over.Run(t, func(t *testing.T, cfg sched.Config) {
 		asCTask(t, cfg, func() {
@@ -108,7 +108,7 @@ func TestCTaskOnGoroutineBackend(t *testing.T) {
 	})
 }
 
-func TestCTaskErrorTexts(t *testing.T) {
+func TestErrorTexts(t *testing.T) {
 	seen := make(map[string]taskbody.Code)
 	for code := taskbody.OK; code <= taskbody.NoHandle+1; code++ {
 		require.NotContains(t, seen, code.String())

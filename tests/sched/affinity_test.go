@@ -29,7 +29,7 @@ func cpusOf(set *unix.CPUSet) (cpus []int) {
 }
 
 // A thread has its CPUs before the initializer runs, and keeps them.
-func TestFlowStartAffinity(t *testing.T) {
+func TestStartAffinity(t *testing.T) {
 	cpus := allowedCPUs(t)
 	last := cpus[len(cpus)-1]
 	policies := map[string]struct {

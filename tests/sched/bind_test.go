@@ -15,7 +15,7 @@ import (
 )
 
 // A bound goroutine is a fiber, on the thread that it had.
-func TestFlowBind(t *testing.T) {
+func TestBind(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestFlowBind(t *testing.T) {
 }
 
 // Many goroutines bind the same scheduler, and each runs its own tasks.
-func TestFlowBindMany(t *testing.T) {
+func TestBindMany(t *testing.T) {
 	suite.EachConfig(t, []int{0, 2}, func(t *testing.T, cfg sched.Config) {
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestFlowBindMany(t *testing.T) {
 
 // Without workers nothing runs until the bound goroutine waits; then all does, on
 // its thread.
-func TestFlowBindRunsWhileItWaits(t *testing.T) {
+func TestBindRunsWhileItWaits(t *testing.T) {
 	suite.EachScheduler(t, []int{0}, func(t *testing.T, s *sched.Scheduler) {
 		thread := tid()
 		var ran int // on this thread only: the race detector would tell
@@ -101,7 +101,7 @@ func TestFlowBindRunsWhileItWaits(t *testing.T) {
 }
 
 // Unbind runs the tasks that only the bound goroutine may run, and waits for fibers.
-func TestFlowUnbind(t *testing.T) {
+func TestUnbind(t *testing.T) {
 	suite.EachConfig(t, []int{0, 1, 4}, func(t *testing.T, cfg sched.Config) {
 		cfg.Patience = -1
 		s, err := sched.New(cfg)

@@ -14,7 +14,7 @@ import (
 
 // A worker that has run out of work is woken by each thing that brings some: a
 // task, a notification, a deadline.
-func TestFlowWaitForWork(t *testing.T) {
+func TestWaitForWork(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		for i := range 30 {
 			pause := func() {
@@ -37,7 +37,7 @@ func TestFlowWaitForWork(t *testing.T) {
 }
 
 // Tasks that lie with a worker whose thread is held are stolen, but not the pinned.
-func TestFlowSpinForWork(t *testing.T) {
+func TestSpinForWork(t *testing.T) {
 	suite.EachScheduler(t, suite.SeveralWorkers, func(t *testing.T, s *sched.Scheduler) {
 		const tasks, pinned = 200, 10
 		var thread int
@@ -80,7 +80,7 @@ func TestFlowSpinForWork(t *testing.T) {
 }
 
 // Fibers go on in the order of their deadlines, whatever order they began to wait in.
-func TestFlowEnqueueFiberTimeouts(t *testing.T) {
+func TestEnqueueFiberTimeouts(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		random := suite.NewRand(t)
 		const n = 20
@@ -110,7 +110,7 @@ func TestFlowEnqueueFiberTimeouts(t *testing.T) {
 }
 
 // Queued fibers go before tasks, and each in the order in which they came.
-func TestFlowRunUntilIdle(t *testing.T) {
+func TestRunUntilIdle(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		const n = 10
 		var order, want []int
@@ -147,7 +147,7 @@ func TestFlowRunUntilIdle(t *testing.T) {
 }
 
 // A task from outside goes to a worker that has nothing to do, while others are busy.
-func TestFlowEnqueue(t *testing.T) {
+func TestEnqueue(t *testing.T) {
 	suite.EachScheduler(t, suite.SeveralWorkers, func(t *testing.T, s *sched.Scheduler) {
 		busy := s.Stats().Fibers - 1
 		begun, over := schedtest.NewLatch(busy), schedtest.NewLatch(busy)
@@ -172,7 +172,7 @@ func TestFlowEnqueue(t *testing.T) {
 
 // Tasks may be queued by anybody: by tasks, by many goroutines, by one that is bound
 // and waits for none of them.
-func TestFlowEnqueueFromAnywhere(t *testing.T) {
+func TestEnqueueFromAnywhere(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		const tasks, nested = 50, 4
 		bound := s.Stats().Fibers == 1 && sched.Get() == s

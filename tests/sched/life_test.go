@@ -20,7 +20,7 @@ import (
 // construct, start, run, runUntilShutdown, stop, destruct.
 
 // Each worker is there when New returns; the caller is not bound.
-func TestFlowConstruct(t *testing.T) {
+func TestNew(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		roots := fiber.ReadStats().Roots
 		s, err := sched.New(cfg)
@@ -49,7 +49,7 @@ func TestAllCores(t *testing.T) {
 }
 
 // The initializer runs once on each worker's thread, before any task does.
-func TestFlowStart(t *testing.T) {
+func TestStart(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		threads := make([]int, cfg.Workers)
 		cfg.Initializer = func(worker int) {
@@ -72,7 +72,7 @@ func TestFlowStart(t *testing.T) {
 }
 
 // The fiber that a thread begins with runs its first task.
-func TestFlowRun(t *testing.T) {
+func TestRun(t *testing.T) {
 	suite.EachScheduler(t, suite.SomeWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {
 			f := sched.Current()
@@ -84,7 +84,7 @@ func TestFlowRun(t *testing.T) {
 }
 
 // A worker that shall end runs what its tasks still schedule, and what is blocked.
-func TestFlowRunUntilShutdown(t *testing.T) {
+func TestRunUntilShutdown(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		var ran, slept atomic.Int64
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
@@ -108,7 +108,7 @@ func TestFlowRunUntilShutdown(t *testing.T) {
 }
 
 // The threads that the scheduler made end with it.
-func TestFlowStop(t *testing.T) {
+func TestStop(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		var threads schedtest.Journal[int]
 		cfg.Initializer = func(int) { threads.Add(tid()) }
@@ -128,7 +128,7 @@ func TestFlowStop(t *testing.T) {
 }
 
 // Tasks that have not begun when the scheduler is closed are run.
-func TestFlowDestructPendingTasks(t *testing.T) {
+func TestClosePendingTasks(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		const tasks = 1000
 		var ran atomic.Int64
@@ -143,7 +143,7 @@ func TestFlowDestructPendingTasks(t *testing.T) {
 
 // Fibers that are blocked when the scheduler is closed are waited for, whoever
 // makes them go on: a deadline, another fiber, or a goroutine.
-func TestFlowDestructPendingFibers(t *testing.T) {
+func TestClosePendingFibers(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		cfg.Patience = -1
 		const fibers = 20
@@ -180,7 +180,7 @@ func TestFlowDestructPendingFibers(t *testing.T) {
 }
 
 // Close waits for goroutines that bind the scheduler.
-func TestFlowDestructWaitsForUnbind(t *testing.T) {
+func TestCloseWaitsForUnbind(t *testing.T) {
 	suite.EachConfig(t, []int{0, 2}, func(t *testing.T, cfg sched.Config) {
 		s, err := sched.New(cfg)
 		require.NoError(t, err)

@@ -60,7 +60,7 @@ func (p *program) bound(s *sched.Scheduler, waits bool) {
 	}
 }
 
-func TestSchedulerModel(t *testing.T) {
+func TestModel(t *testing.T) {
 	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
 		rng := suite.NewRand(t)
 		for i := range suite.Scaled(60, 12) {

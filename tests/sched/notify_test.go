@@ -12,7 +12,7 @@ import (
 )
 
 // Who notifies may be a fiber of the same worker.
-func TestFlowNotifyFromFiber(t *testing.T) {
+func TestNotifyFromFiber(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		over := schedtest.NewLatch(1)
 		schedtest.Schedule(t, s, func() {
@@ -29,7 +29,7 @@ func TestFlowNotifyFromFiber(t *testing.T) {
 }
 
 // Who notifies may run on another worker.
-func TestFlowNotifyFromAnotherWorker(t *testing.T) {
+func TestNotifyFromAnotherWorker(t *testing.T) {
 	suite.EachScheduler(t, suite.SeveralWorkers, func(t *testing.T, s *sched.Scheduler) {
 		// Each worker has a sleeper, and wakes the next one's.
 		n := s.Stats().Fibers
@@ -56,7 +56,7 @@ func TestFlowNotifyFromAnotherWorker(t *testing.T) {
 }
 
 // Who notifies may be a plain goroutine, or a goroutine bound to another scheduler.
-func TestFlowNotifyFromGoroutine(t *testing.T) {
+func TestNotifyFromGoroutine(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		var over sync.WaitGroup
 		for _, bind := range []bool{false, true} {
@@ -79,7 +79,7 @@ func TestFlowNotifyFromGoroutine(t *testing.T) {
 
 // Many notifications of one blocked fiber wake it once; those of a fiber that runs
 // or is idle do nothing, and none is remembered.
-func TestFlowNotifyTooOften(t *testing.T) {
+func TestNotifyTooOften(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		over := schedtest.NewLatch(1)
 		schedtest.Schedule(t, s, func() {

@@ -180,7 +180,7 @@ func (x *stress) String() string {
 	return fmt.Sprintf("over: %v, tasks that have not ended: %d", x.over.Load(), x.open.Load())
 }
 
-func TestSchedulerStress(t *testing.T) {
+func TestStress(t *testing.T) {
 	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
 		rec := sched.NewRecorder(10_000)
 		cfg.MaxIdle, cfg.Patience, cfg.Recorder = 20, -1, rec

@@ -13,7 +13,7 @@ import (
 
 // A task that waits keeps its fiber; the worker goes on with a new one, and later
 // with the one that is idle.
-func TestFlowSuspend(t *testing.T) {
+func TestSuspend(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		var order []string
 		over := schedtest.NewLatch(1)
@@ -48,7 +48,7 @@ func TestFlowSuspend(t *testing.T) {
 }
 
 // Many tasks block on few workers, each on a fiber of its own.
-func TestFlowSuspendMany(t *testing.T) {
+func TestSuspendMany(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		n := suite.Scaled(300, 60)
 		sleepers := make([]*schedtest.Sleeper, n)

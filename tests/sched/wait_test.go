@@ -14,7 +14,7 @@ import (
 )
 
 // A wait whose predicate holds does not block, with or without a deadline.
-func TestFlowWaitPredicateHolds(t *testing.T) {
+func TestWaitPredicateHolds(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {
 			f := sched.Current()
@@ -41,7 +41,7 @@ func TestFlowWaitPredicateHolds(t *testing.T) {
 
 // A wait goes on until its predicate holds: notifications that come too early only
 // make it look.
-func TestFlowWaitPredicate(t *testing.T) {
+func TestWaitPredicate(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		const early = 5
 		var mu sync.Mutex
@@ -88,7 +88,7 @@ func TestFlowWaitPredicate(t *testing.T) {
 }
 
 // Two take turns by a lock whose Unlock wakes other fibers, or may: a third one stands in its line.
-func TestFlowWaitWithALockThatWakesFibers(t *testing.T) {
+func TestWaitWithALockThatWakesFibers(t *testing.T) {
 	locks := map[string]func() (lock sync.Locker, other sync.Locker){
 		"mutex":   func() (sync.Locker, sync.Locker) { m := &fibersync.Mutex{}; return m, m },
 		"rwmutex": func() (sync.Locker, sync.Locker) { m := &fibersync.RWMutex{}; return m, m.RLocker() },
@@ -144,7 +144,7 @@ func (noLock) Lock() {}
 func (noLock) Unlock() {}
 
 // Without a predicate one notification ends the wait.
-func TestFlowWaitWithoutPredicate(t *testing.T) {
+func TestWaitWithoutPredicate(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		for _, deadline := range []bool{false, true} {
 			var mu sync.Mutex
@@ -173,7 +173,7 @@ func TestFlowWaitWithoutPredicate(t *testing.T) {
 }
 
 // A deadline that passes ends a wait, not before its time.
-func TestFlowWaitDeadline(t *testing.T) {
+func TestWaitDeadline(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {
 			f := sched.Current()
@@ -202,7 +202,7 @@ func TestFlowWaitDeadline(t *testing.T) {
 }
 
 // A predicate that has come true when the deadline passes counts.
-func TestFlowWaitPredicateAtDeadline(t *testing.T) {
+func TestWaitPredicateAtDeadline(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {
 			looks := 0
@@ -216,7 +216,7 @@ func TestFlowWaitPredicateAtDeadline(t *testing.T) {
 }
 
 // A notification in time makes a wait with a deadline succeed.
-func TestFlowWaitNotifiedBeforeDeadline(t *testing.T) {
+func TestWaitNotifiedBeforeDeadline(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		var mu sync.Mutex
 		var f *sched.Fiber

@@ -24,7 +24,7 @@ func (u *unlocking) Unlock() {
 }
 
 // A notification that comes during an Unlock which waits itself ends the wait that Unlock is part of.
-func TestFlowWaitWithALockWhoseUnlockWaits(t *testing.T) {
+func TestWaitWithALockWhoseUnlockWaits(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {
 			me := sched.Current()
