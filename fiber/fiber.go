@@ -8,7 +8,7 @@ import (
 	"fiberlab/stack"
 )
 
-// Fiber is a function with a stack of its own, or a thread's own stack (a root).
+// Fiber is a function on a separate stack, or what runs on a thread's stack (a root).
 // Its methods may be called from any goroutine unless they say otherwise. The zero value
 // is Closed and cannot be switched to; those of New, NewC and Attach can. Such a Fiber
 // must be ended by Close or, if it is a root, by Detach; until then it keeps its

@@ -1,7 +1,7 @@
 /* The interface of fiberlab for C code that runs on fibers.
  *
  * A C body is a function void (*)(void *) handed to fiber.NewC. It runs on a
- * stack of its own and may switch away in mid-call, however deep its frames
+ * separate stack and may switch away in mid-call, however deep its frames
  * are; the thread goes on with the fiber that it switched to. It may call exported
  * Go functions: the first such call lends the fiber an identity in
  * the Go runtime, which it gives back when it ends.

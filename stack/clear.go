@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Clear hands the pages of the stack to the kernel: its bytes are zero again and
-// HighWater starts anew. Nothing may be running on it. The error is ErrNotInUse,
-// the kernel's own when the memory is locked, or that of the function that the holder
+// Clear gives the pages of the stack back to the kernel: its bytes are zero again and
+// HighWater starts anew. Nothing may run on it. The error is ErrNotInUse,
+// the kernel's if the memory is locked, or that of the function that the holder
 // gave to AskBeforeClear.
 func (st *Stack) Clear() error {
 	if st.slab == nil {
@@ -37,9 +37,9 @@ func (st *Stack) clear() error {
 	return nil
 }
 
-// AskBeforeClear has Clear call ask in place of doing its work, until the stack is put
-// back. ask calls clear, or returns the reason why the stack must stay as it is. It is for the
-// holder of a stack that shows it to others, who cannot know when something runs on it.
+// AskBeforeClear has Clear call ask instead of doing its work, until the stack is put
+// back. ask calls clear, or returns the reason why the stack must stay as it is. It is for a
+// holder that shows the stack to callers who cannot know when something runs on it.
 func (st *Stack) AskBeforeClear(ask func(clear func() error) error) {
 	p := st.slab.pool
 	p.mu.Lock()
@@ -50,8 +50,8 @@ func (st *Stack) AskBeforeClear(ask func(clear func() error) error) {
 // warmPages is how many pages of a stack, from its Hi on, Zero leaves in memory.
 const warmPages = 16
 
-// Zero makes all bytes of the stack below limit zero, an address from Lo to Hi. The holder
-// must call it, and nothing may run on that part. It costs two system calls, some 1 to 2 us, and 0.1 us
+// Zero sets all bytes of the stack below limit, an address from Lo to Hi, to zero. Only the holder
+// may call it, and nothing may run on that part. It costs two system calls, some 1 to 2 us, and 0.1 us
 // for each page that was used, of which the highest 16 stay in memory.
 func (st *Stack) Zero(limit uintptr) {
 	low := st.lo
@@ -62,10 +62,10 @@ func (st *Stack) Zero(limit uintptr) {
 	if page, err := firstResident(low, (limit+pageSize-1)&^(pageSize-1)); err == nil {
 		low = min(page, limit)
 	}
-	// What lies below is not wanted in memory, or has never been there, or is in swap.
+	// What lies below is not needed in memory, was never touched, or is in swap.
 	below := (low &^ (pageSize - 1)) - st.lo
 	if below > 0 && madvise(st.lo, below, unix.MADV_DONTNEED) != nil {
-		low = st.lo // locked memory is given back by no means, and never in swap
+		low = st.lo // locked memory cannot be given back, and is never in swap
 	}
 	clear(st.bytes(low, limit-low))
 }

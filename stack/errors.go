@@ -2,8 +2,8 @@ package stack
 
 import "errors"
 
-// The errors of this package. What is returned wraps one of them, and where the
-// kernel refused something its errno as well; test with errors.Is.
+// The errors of this package. An error that it returns wraps one of them, and the kernel's errno if
+// a system call failed; test with errors.Is.
 var (
 	// ErrSize: Options.Size is negative or above MaxSize.
 	ErrSize = errors.New("stack: impossible stack size")

@@ -21,8 +21,8 @@ const (
 	// process (vm.max_map_count): there is room for about 32,000 stacks.
 	GuardMprotect
 	// GuardNone leaves the pages out: a stack begins where its neighbour ends, and a function that
-	// overflows it writes to the neighbour in silence. It is for memory that is no fiber's
-	// stack, and to show what a guard prevents; fibers always have guards.
+	// overflows it writes to the neighbour unnoticed. It is for memory other than fibers'
+	// stacks, and to show what a guard prevents; fibers always have guards.
 	GuardNone
 )
 
@@ -63,8 +63,8 @@ func (g Guard) resolve() (Guard, error) {
 	return g, fmt.Errorf("%w: %v is no kind of guard: use GuardAuto, GuardMadvise, GuardMprotect or GuardNone", ErrGuard, g)
 }
 
-// protect makes the guard of st, which is held by the caller alone. When it
-// fails there is none, and st must not be handed out.
+// protect makes the guard of st, which only the caller holds. If it
+// fails there is no guard, and st must not be handed out.
 func (p *Pool) protect(st *Stack) error {
 	at, end := st.Guard()
 	if p.guard == GuardMadvise {

@@ -55,8 +55,8 @@ func (st *Stack) deepest() uintptr {
 // firstNonZero returns the address of the first word from lo up to hi that is
 // not zero, or hi.
 //
-// It compares and does not load: AddressSanitizer has marked what lies between the variables
-// of C functions, and would take loads by Go code for theirs.
+// It compares strings instead of loading words: AddressSanitizer has marked the bytes between the variables
+// of C functions, and would report loads from there.
 func (st *Stack) firstNonZero(lo, hi uintptr) uintptr {
 	for lo < hi {
 		n := min(hi-lo, uintptr(len(zeros)))

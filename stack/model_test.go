@@ -154,7 +154,7 @@ func useAtRandom(t *testing.T, rnd *rand.Rand, p *stack.Pool, c *claims, touch t
 		st := mine[i]
 		mine = slices.Delete(mine, i, i+1)
 		for _, at := range []uintptr{st.Lo(), st.Top() - 8, st.Hi() - 8} {
-			assert.Equal(t, id, *word(at), "somebody else wrote to %v", st)
+			assert.Equal(t, id, *word(at), "another holder wrote to %v", st)
 		}
 		assert.Positive(t, st.HighWater())
 		c.remove(st)

@@ -9,7 +9,7 @@ const (
 	// DefaultSize is the size of a stack when Options.Size is 0, in bytes.
 	DefaultSize = 64 << 10
 	// MaxSize is the largest Options.Size, in bytes: 1 GiB, 128 times the
-	// default stack of a Linux thread. Anything larger is taken for a mistake.
+	// default stack of a Linux thread. A larger size is taken for a mistake.
 	MaxSize = 1 << 30
 	// DefaultMaxIdle is the number of idle stacks kept when Options.MaxIdle is 0.
 	DefaultMaxIdle = 1024
@@ -34,8 +34,8 @@ type Options struct {
 	// see what the last one left. See Zero for what that costs.
 	ClearOnPut bool
 	// MaxIdle is the number of idle stacks whose pages Put keeps for reuse;
-	// 0 means DefaultMaxIdle, and a negative number keeps none. Stacks put back
-	// beyond it give their pages to the kernel at once.
+	// 0 means DefaultMaxIdle, and a negative number keeps none. The pages of stacks beyond
+	// it go back to the kernel at once.
 	MaxIdle int
 }
 
@@ -73,7 +73,7 @@ func (o Options) guardSize() (uintptr, error) {
 	return uintptr(max(o.GuardPages, 1)) * pageSize, nil
 }
 
-// Check returns the error with which NewPool would refuse o, or nil.
+// Check returns the error that NewPool would return for o, or nil.
 func (o Options) Check() error {
 	if _, err := o.Usable(); err != nil {
 		return err

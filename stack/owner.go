@@ -15,9 +15,9 @@ var (
 	mappedMu sync.Mutex
 )
 
-// Owner returns the stack whose guard contains addr. A stack in a pool has its
-// guard like one in use, until its slab is unmapped. It takes no lock and does
-// not allocate: Go code may call it at any time.
+// Owner returns the stack whose guard contains addr. A stack in a pool keeps its
+// guard until its slab is unmapped. Owner takes no lock and does
+// not allocate, so Go code may call it at any time.
 func Owner(addr uintptr) (*Stack, bool) {
 	list := mapped.Load()
 	if list == nil {
@@ -53,7 +53,7 @@ func publish(s *slab) {
 }
 
 // retract undoes publish. It comes before the addresses of s are given back,
-// as they may be somebody else's at once.
+// as they may be mapped again at once.
 func retract(s *slab) {
 	replaceMapped(func(slabs []*slab) []*slab {
 		return slices.DeleteFunc(slabs, func(other *slab) bool { return other == s })

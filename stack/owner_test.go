@@ -60,7 +60,7 @@ func TestOwner(t *testing.T) {
 	})
 }
 
-// The place of a guard that was never made belongs to nobody.
+// The addresses of a guard that was never made have no owner.
 func TestOwnerOfNoGuard(t *testing.T) {
 	p := newPool(t, stack.Options{})
 	st := get(t, p)

@@ -19,7 +19,7 @@ type Pool struct {
 	mu     sync.Mutex
 	closed bool
 	inUse  int
-	idle   *Stack // the stack put back last comes first: its lines may still be cached
+	idle   *Stack // a list; the stack put back last comes first, since it may still be cached
 	idles  int
 	slabs  []*slab
 	room   []*slab // slabs with a free stack
@@ -77,7 +77,7 @@ func (p *Pool) Get() (*Stack, error) {
 	return st, nil
 }
 
-// Put takes back a stack that Get returned. Nothing may run on it any more.
+// Put takes back a stack that Get returned and that nothing runs on any more.
 // The error is ErrForeign, for a stack that is not of this pool, or
 // ErrNotInUse, for one that was put back before and not handed out since.
 func (p *Pool) Put(st *Stack) error {

@@ -7,8 +7,8 @@ import (
 )
 
 // madviseGuards reports whether a page marked by MADV_GUARD_INSTALL cannot be
-// touched. The return value of the call does not tell: emulators take advice
-// they do not know for a hint and answer success. So it is tried, once.
+// touched. The return value of the call is not enough: emulators take advice that
+// they do not know for a hint and answer success. So it is tried out, once.
 var madviseGuards = sync.OnceValue(func() bool {
 	mem, err := unix.MmapPtr(-1, 0, nil, 2*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -27,8 +27,8 @@ var madviseGuards = sync.OnceValue(func() bool {
 })
 
 // readErrno has the kernel read 8 bytes at addr: EFAULT means that they cannot
-// be read, EINVAL that they can. It asks rt_sigprocmask for a change that does
-// not exist, which is refused after the new mask was read, so nothing changes.
+// be read, EINVAL that they can. It calls rt_sigprocmask with an unknown operation,
+// which the kernel refuses after it has read the new mask, so nothing changes.
 func readErrno(addr uintptr) unix.Errno {
 	const noSuchChange, maskSize = 0x7fffffff, 8
 	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, noSuchChange, addr, 0, maskSize, 0, 0)

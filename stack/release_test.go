@@ -105,7 +105,7 @@ func TestCloseUnmaps(t *testing.T) {
 }
 
 // requireGone checks that no stack holds its mark: its Lo | 0x5a below Top. The
-// addresses may belong to somebody else by now.
+// addresses may have been mapped again by now.
 func requireGone(t *testing.T, stacks []*stack.Stack) {
 	t.Helper()
 	touch := newToucher(t)

@@ -12,8 +12,8 @@ import (
 )
 
 // A Go process that has no mappings or addresses left cannot grow its heap or
-// start a thread, and dies of it before it can handle an error. So a pool stops
-// short of both bounds.
+// start a thread, and dies before it can handle an error. So a pool stops
+// short of both limits.
 const (
 	// mappingReserve is the number of mappings left to the rest of the process.
 	mappingReserve = 1024
@@ -49,7 +49,7 @@ func checkAddresses(length uintptr) error {
 // its own and starts another one above it.
 var cuts atomic.Int64
 
-// maxMappings is the kernel's bound on the mappings of a process, 0 if unknown.
+// maxMappings is the kernel's limit on the mappings of a process, 0 if unknown.
 var maxMappings = sync.OnceValue(func() int64 {
 	text, err := os.ReadFile("/proc/sys/vm/max_map_count")
 	if err != nil {

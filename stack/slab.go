@@ -30,7 +30,7 @@ type slab struct {
 	roomAt int    // index in the pool's room list, -1 if full
 }
 
-// mapSlab maps a slab of n stacks, or of fewer if there is no room for n.
+// mapSlab maps a slab of n stacks, or of fewer if n do not fit.
 func mapSlab(p *Pool, n int) (*slab, error) {
 	stride := p.stride()
 	for {
@@ -77,8 +77,8 @@ func (s *slab) unmap() error {
 }
 
 // nextSlabStacks returns the number of stacks for the next slab of a pool that
-// has room for n: as many again, so that the number of slabs stays small, and a
-// pool for a few stacks maps little.
+// has room for n: as many again, so that there are few slabs, and a
+// pool of a few stacks maps little.
 func nextSlabStacks(n int, stride uintptr) int {
 	most := max(1, int(maxSlabBytes/stride))
 	return min(max(n, minSlabStacks), maxSlabStacks, most)
@@ -110,7 +110,7 @@ func (s *slab) give(st *Stack) {
 	s.free, st.next = st, s.free
 }
 
-// release hands the pages of a stack to the kernel; its guard stays. Locked
+// release gives the pages of a stack back to the kernel; its guard stays. Locked
 // memory cannot be released: the stack keeps its pages then.
 func (st *Stack) release() error {
 	return madvise(st.lo, st.hi-st.lo, unix.MADV_DONTNEED)

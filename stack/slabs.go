@@ -25,7 +25,7 @@ func (p *Pool) drop(s *slab) error {
 	return nil
 }
 
-// addRoom notes that s has a free stack.
+// addRoom records that s has a free stack.
 func (p *Pool) addRoom(s *slab) {
 	if s.roomAt < 0 {
 		s.roomAt = len(p.room)
@@ -33,7 +33,7 @@ func (p *Pool) addRoom(s *slab) {
 	}
 }
 
-// removeRoom notes that s has no free stack.
+// removeRoom records that s has no free stack.
 func (p *Pool) removeRoom(s *slab) {
 	if s.roomAt < 0 {
 		return

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// Stack is one stack. It belongs to whoever got it from Pool.Get until it is
-// put back; from then on the pool may hand the same *Stack to somebody else.
+// Stack is one stack. It belongs to the caller of Pool.Get, its holder, until it is
+// put back; from then on the pool may hand the same *Stack to another caller.
 //
-// Lo, Hi, Top, Size and Guard never change and may be called by anybody.
+// Lo, Hi, Top, Size and Guard never change, and any goroutine may call them.
 type Stack struct {
 	slab *slab
 	next *Stack // in the pool's idle list or in its slab's free list
@@ -21,11 +21,11 @@ type Stack struct {
 	guarded atomic.Bool
 }
 
-// state says who holds a stack.
+// state says where a stack is.
 type state uint8
 
 const (
-	stateFree    state = iota // in its slab, without pages of its own
+	stateFree    state = iota // in its slab, without pages
 	stateIdle                 // in the pool's idle list, with its pages
 	stateInUse                // handed out by Get
 	stateLeaving              // put back, its pages are being released

@@ -117,7 +117,7 @@ func TestManyCBodiesHeld(t *testing.T) {
 	})
 }
 
-// A C body that calls Go has an identity only while it lives: its carrier keeps
+// A C body that calls Go has an identity only while it lives: its runner keeps
 // none, so any number of them in turn costs no more than one.
 func TestCBodiesGiveTheirIdentitiesBack(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {

@@ -26,7 +26,7 @@ func TestClearAStack(t *testing.T) {
 				require.Equal(t, was, f.State())
 			}
 			require.NoError(t, fiber.Drain())
-			for range 3 { // on a fresh carrier first, and then on the same one
+			for range 3 { // on a fresh runner first, and then on the same one
 				var f *fiber.Fiber
 				f = fibertest.New(t, b, "in Go", func() {
 					assert.ErrorIs(t, f.Stack().Clear(), fiber.ErrStackInUse)

@@ -18,7 +18,7 @@ import (
 type arena struct {
 	fiber   *fiber.Fiber
 	roots   []*fiber.Fiber
-	entries int // not atomic: whoever is in the fiber is alone there
+	entries int // not atomic: one thread at a time is in the fiber
 }
 
 // goHome switches to the root of the thread that this runs on: the only one that

@@ -199,7 +199,7 @@ var (
 	})
 )
 
-// A panic that nobody recovers ends the process and shows the fiber's frames.
+// A panic that is not recovered ends the process and shows the fiber's frames.
 func TestUnrecoveredPanic(t *testing.T) {
 	for _, name := range []string{childPanic, childPanicUnderC} {
 		for _, b := range fiber.Backends() {

@@ -16,7 +16,7 @@ import (
 )
 
 // crowd is some fibers that several roots share. The model is one lock for each
-// fiber: whoever runs holds its own, and takes that of the fiber that it switches
+// fiber: the one that runs holds its lock, and takes that of the fiber that it switches
 // to. So every switch must work, and what a fiber finds must be what was left there
 // for it.
 type crowd struct {
@@ -153,7 +153,7 @@ func (w *crowd) enter(t *town, c *citizen) {
 	w.check(t.running == nil, "the root runs, and a fiber should")
 	w.check(fiber.Current() == t.root && t.root.State() == fiber.Running, "the root runs and is not itself")
 	if w.failed.Load() {
-		return // nobody knows who was left
+		return // it is not known which fiber was left
 	}
 	gone := t.left
 	if t.ended {

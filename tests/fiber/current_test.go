@@ -66,7 +66,7 @@ func TestCurrent(t *testing.T) {
 	})
 }
 
-// Goroutines are fibers only if they attach, whoever started them.
+// Goroutines are fibers only if they attach, even those that a fiber has started.
 func TestCurrentOfGoroutineStartedByFiber(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		inside := func() {

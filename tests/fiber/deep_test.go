@@ -88,7 +88,7 @@ func TestGoexitUnderC(t *testing.T) {
 			require.Equal(t, []string{"callback", "body"}, deferred)
 			fibertest.Finish(t, f)
 
-			// The carrier serves on, and can call C and leave from there.
+			// The runner serves on, and can call C and leave from there.
 			steps := 0
 			f = fibertest.New(t, b, "after", func() {
 				steps++
@@ -109,7 +109,7 @@ func TestGoexitUnderC(t *testing.T) {
 	})
 }
 
-// A panic passes through C to whoever recovers it further up on the same fiber.
+// A panic passes through C to a recover further up on the same fiber.
 func TestPanicThroughC(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		b := root.Backend()

@@ -86,7 +86,7 @@ func TestCloseRace(t *testing.T) {
 	})
 }
 
-// What a closed fiber's body held can be collected, although its carrier lives on
+// What a closed fiber's body held can be collected, although its runner lives on
 // in the pool.
 func TestClosedFiberLetsGoOfItsBody(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {

@@ -93,7 +93,7 @@ func TestRoundingModeOfGoBodies(t *testing.T) {
 }
 
 // A body that ends in a mode of its own leaves it neither to its root nor to the
-// next fiber on its carrier.
+// next fiber on its runner.
 func TestRoundingModeEndsWithTheFiber(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
@@ -116,9 +116,9 @@ func TestRoundingModeEndsWithTheFiber(t *testing.T) {
 				fibertest.Enter(t, root, f)
 				require.Equal(t, words, cbody.ControlWords())
 				fibertest.Finish(t, f)
-				assert.Equal(t, cbody.ToNearest, found, "a new fiber on a pooled carrier")
+				assert.Equal(t, cbody.ToNearest, found, "a new fiber on a pooled runner")
 			}
-			require.NoError(t, fiber.Drain()) // the carrier, and its odd mode
+			require.NoError(t, fiber.Drain()) // the runner, and its odd mode
 		})
 	})
 }

@@ -72,9 +72,9 @@ func TestGoexitOverCFrames(t *testing.T) {
 	})
 }
 
-// The carrier of a body that called Goexit serves later fibers, any number of
+// The runner of a body that called Goexit serves later fibers, any number of
 // times, and is counted once. A coroutine just ends by it, when its fiber is closed.
-func TestCarrierAfterGoexitIsReused(t *testing.T) {
+func TestRunnerAfterGoexitIsReused(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		require.NoError(t, fiber.Drain())
 		run := func(body func()) {
@@ -100,18 +100,18 @@ func TestCarrierAfterGoexitIsReused(t *testing.T) {
 			run(runtime.Goexit)
 			run(func() {})
 		}
-		require.Equal(t, once, fiber.ReadStats(), "one carrier, however often its bodies exit")
+		require.Equal(t, once, fiber.ReadStats(), "one runner, however often its bodies exit")
 	})
 }
 
-// Bodies that end by Goexit leave frames on the Go stack of their carrier, so a
-// carrier is given up after a thousand of them: the stack never overflows. The
+// Bodies that end by Goexit leave frames on the Go stack of their runner, so a
+// runner is given up after a thousand of them: the stack never overflows. The
 // goroutine backend keeps nothing of them.
 func TestManyGoexitsAreBounded(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
-		const carriers = 5
+		const runners = 5
 		before := fiber.ReadStats()
-		for range carriers * 1000 {
+		for range runners * 1000 {
 			f := fibertest.New(t, root.Backend(), "exits", runtime.Goexit)
 			fibertest.Enter(t, root, f)
 			fibertest.Finish(t, f)
@@ -121,9 +121,9 @@ func TestManyGoexitsAreBounded(t *testing.T) {
 			require.Equal(t, fiber.Stats{}, after)
 			return
 		}
-		require.InDelta(t, carriers, after.Stranded, 1, "carriers used up")
-		require.InDelta(t, carriers, after.Identities, 1)
-		require.InDelta(t, carriers, after.Stacks, 1)
+		require.InDelta(t, runners, after.Stranded, 1, "runners used up")
+		require.InDelta(t, runners, after.Identities, 1)
+		require.InDelta(t, runners, after.Stacks, 1)
 		require.LessOrEqual(t, after.Idle, 1, "those are not handed out again")
 	})
 }

@@ -51,7 +51,7 @@ type migrant struct {
 	done   int
 }
 
-// newMigrant makes a fiber, from a pooled carrier as a rule, and does not queue it.
+// newMigrant makes a fiber, from a pooled runner as a rule, and does not queue it.
 func (c *crew) newMigrant(seed uint64) (*migrant, error) {
 	m := &migrant{dice: rand.New(rand.NewPCG(suite.Seed(), seed))}
 	var err error
@@ -193,7 +193,7 @@ func (m *migrant) suspendTied(c *crew) {
 	assert.NoError(c.t, err)
 }
 
-// start lets the workers of the crew run a number of fibers, in batches that share carriers, and
+// start lets the workers of the crew run a number of fibers, in batches that share runners, and
 // returns a function that waits for their end.
 func (c *crew) start(workers, fibers int, salt uint64) (wait func()) {
 	c.queue = make(chan *migrant, fibers)
@@ -223,7 +223,7 @@ func (c *crew) start(workers, fibers int, salt uint64) (wait func()) {
 	return over.Wait
 }
 
-// Fibers that any worker may take from one queue finish, are closed and leave their carriers to the next ones, while
+// Fibers that any worker may take from one queue finish, are closed and leave their runners to the next ones, while
 // the pool is drained again and again. On the Goroutine backend the workers that share a queue are not
 // locked to their threads, and others, that are, work beside them with fibers from the same pool.
 func TestMigratingCrew(t *testing.T) {

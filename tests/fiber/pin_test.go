@@ -63,7 +63,7 @@ func TestPinnedCoroutines(t *testing.T) {
 	fibertest.Finish(t, pinned, free)
 }
 
-// A new fiber is nobody's, whoever it was that ran on its carrier before.
+// A new fiber is pinned to no root, even if the last fiber on its runner was.
 func TestNewFiberIsNotPinned(t *testing.T) {
 	leaks.Check(t)
 	b := fiber.Goroutine

@@ -139,7 +139,7 @@ func TestStatsOfCoroutines(t *testing.T) {
 	require.Equal(t, fiber.Stats{}, change(before))
 }
 
-// The pool keeps so many carriers and no more, unless Prewarm asked for it.
+// The pool keeps up to DefaultMaxIdle runners, or as many as Prewarm was asked for.
 func TestPoolIsBounded(t *testing.T) {
 	if testing.Short() || suite.RaceDetector {
 		t.Skip("thousands of identities")
@@ -170,7 +170,7 @@ func TestPoolIsBounded(t *testing.T) {
 	})
 }
 
-// The idle carriers of one kind leave those of another their places: fibers of another size, backend
+// The idle runners of one kind take no room from those of another: fibers of another size, backend
 // or body are made from the pool although it is full of small ones.
 func TestPoolHasRoomForEachKind(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {

@@ -29,7 +29,7 @@ func TestZeroFiber(t *testing.T) {
 	}
 }
 
-// The old name of a carrier that serves another fiber now does not reach that one.
+// The old name of a runner that serves another fiber now does not reach that one.
 func TestStaleFiber(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		old := fibertest.New(t, root.Backend(), "old", func() {})
@@ -43,7 +43,7 @@ func TestStaleFiber(t *testing.T) {
 			fibertest.Leave(t, root)
 		})
 		if root.Backend() != fiber.Goroutine {
-			require.Equal(t, old.Handle(), user.Handle(), "the carrier is the same")
+			require.Equal(t, old.Handle(), user.Handle(), "the runner is the same")
 		}
 		stale := func() {
 			t.Helper()

@@ -38,7 +38,7 @@ func TestPingPong(t *testing.T) {
 }
 
 // A fiber may enter any other one, not only its root, and the root comes back
-// only when somebody enters it.
+// only when it is entered.
 func TestRing(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		const members, laps = 100, 50
@@ -73,7 +73,7 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// When a body returns, its thread goes on with the root, whoever it was that
+// When a body returns, its thread goes on with the root, whichever fiber
 // entered the fiber.
 func TestBodyReturnsToRoot(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
@@ -188,7 +188,7 @@ func TestPooledFiberStartsClean(t *testing.T) {
 			}
 		}
 		stats := fiber.ReadStats()
-		require.LessOrEqual(t, stats.Idle, 1+stats.Stranded, "the same carrier did for all of them")
+		require.LessOrEqual(t, stats.Idle, 1+stats.Stranded, "the same runner did for all of them")
 	})
 }
 

@@ -1,10 +1,10 @@
 // Package identity is the Go runtime's side of a fiber: the few runtime entry
 // points and machine words that let a hand-switched stack pass for a thread.
 //
-// To the Go runtime a thread is whatever its per-thread g slot says it is. Go
-// assembly can name that slot and the current g; C cannot, and Go assembly may
-// not stand in a package that uses cgo. That is why this package exists, and
-// why nothing but package fiber may import it.
+// The Go runtime knows a thread by its per-thread g slot. Go
+// assembly can name that slot and the current g; C cannot, and a package that uses cgo may
+// not contain Go assembly. That is why this package exists, and
+// why only package fiber may import it.
 //
 // The runtime entry points used here are those that the runtime keeps stable
 // for other programs (its sources list them under go.dev/issue/67401).
@@ -22,13 +22,13 @@ import (
 func G() uintptr
 
 // M returns the address of the M, the runtime's thread, that the calling goroutine
-// runs on. It is of use only while the goroutine is locked to it.
+// runs on. The answer holds only while the goroutine is locked to it.
 //
 //go:linkname M runtime.getm
 func M() uintptr
 
-// Words returns the first words of the M at m, as they are while Go runs; of some of
-// them it is not certain that they belong together. m must be the caller's.
+// Words returns the first words of the M at m, as they are while Go runs. They are not read at one
+// moment. m must be the caller's.
 //
 //go:norace
 func Words(m uintptr) [WordsOfM]uintptr {
@@ -39,13 +39,13 @@ func Words(m uintptr) [WordsOfM]uintptr {
 const WordsOfM = 64
 
 // ThreadWord returns the word that lies offset bytes from the thread pointer of
-// the calling thread. The caller vouches that a word of static thread-local
-// storage lies there. It costs about a nanosecond and never blocks.
+// the calling thread. A word of static thread-local
+// storage must lie there. It costs about a nanosecond and never blocks.
 func ThreadWord(offset uintptr) uintptr
 
 // SlotReader returns the address of a C function, uintptr_t (*)(void), that
-// reads the calling thread's g slot through the toolchain's own notion of where
-// it is. Only a thread that is in a C call made from Go may call it.
+// reads the calling thread's g slot where the toolchain has placed
+// it. Only a thread that is in a C call made from Go may call it.
 func SlotReader() uintptr
 
 //go:linkname cgocall runtime.cgocall
@@ -54,7 +54,7 @@ func cgocall(fn, arg unsafe.Pointer) int32
 
 // Call runs the C function fn(arg) as an ordinary cgo call: the calling
 // goroutine keeps its P within reach for as long as fn runs, and takes it back
-// at almost no cost if nobody needed it meanwhile. arg must not point into the
+// at almost no cost if no other goroutine needed it meanwhile. arg must not point into the
 // Go heap or a Go stack. The race detector takes all cgo calls for ordered, so it
 // sees the order that a switch establishes.
 func Call(fn, arg unsafe.Pointer) { cgocall(fn, arg) }
@@ -66,17 +66,17 @@ func Call(fn, arg unsafe.Pointer) { cgocall(fn, arg) }
 var stackBound unsafe.Pointer
 
 // SetStackBound makes fn, a C function void (*)(uintptr_t bounds[2]), the one
-// that tells the runtime the lowest and highest address of the C stack it is
-// on. Call it once, before any thread of C enters Go through this package.
+// that tells the runtime the lowest and highest address of the C stack that it was called
+// on. Call it once, before any C thread enters Go through this package.
 func SetStackBound(fn unsafe.Pointer) { stackBound = fn }
 
-// SetProfLabels gives the calling goroutine the profiler labels at p, which is nil or what
-// the runtime took for a set of labels.
+// SetProfLabels gives the calling goroutine the profiler labels at p, which is nil or points to
+// the runtime's form of a set of labels.
 //
 //go:linkname SetProfLabels runtime/pprof.runtime_setProfLabel
 func SetProfLabels(p unsafe.Pointer)
 
-// ProfLabels returns the calling goroutine's.
+// ProfLabels returns the calling goroutine's profiler labels.
 //
 //go:linkname ProfLabels runtime/pprof.runtime_getProfLabel
 func ProfLabels() unsafe.Pointer

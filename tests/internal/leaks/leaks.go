@@ -99,7 +99,7 @@ func Check(t *testing.T) {
 		assert.Equal(t, was.Roots, is.Roots, "roots that were not detached")
 		assert.LessOrEqual(t, is.Identities, was.Identities+stranded, "identities after Drain")
 		assert.LessOrEqual(t, is.Stacks, was.Stacks+stranded, "stacks after Drain")
-		assert.LessOrEqual(t, is.Idle, was.Idle+stranded, "idle carriers after Drain")
+		assert.LessOrEqual(t, is.Idle, was.Idle+stranded, "idle runners after Drain")
 		if !assert.LessOrEqual(t, after.Goroutines, before.Goroutines+stranded, "goroutines") {
 			stacks := make([]byte, 1<<20)
 			t.Logf("%s", stacks[:runtime.Stack(stacks, true)])
