@@ -1,15 +1,15 @@
-// Package ctask is the scheduler's face for C code that runs inside tasks:
-// fiberlab_task.h, by which C schedules, yields, waits and notifies. C frames in
-// mid-call block their fiber and never their thread.
+// Package ctask is the scheduler's interface for C code that runs inside tasks:
+// fiberlab_task.h, with functions to schedule, yield, wait and notify. A C function that
+// waits blocks its fiber and never its thread.
 //
-// It has nothing for Go code to call: Go programs with such C in them import it to
+// It has nothing for Go code to call. A Go program that contains such C imports it to
 // be linked with it.
 //
-// A C function that waits has Go frames above its own, those of this package and
-// of sched, and below it those of the Go task that called it. Both are on the
-// goroutine of the fiber, which is why a hand-switched fiber can be left there. A
-// coroutine cannot: while C that it called is calling Go, the Go runtime ties it to
-// its thread. So on the Goroutine backend wait and yield refuse.
+// A C function that waits lies between Go frames: below it those of the Go task that called
+// it, above it those of this package and of sched. Both belong to the goroutine of the
+// fiber, so a hand-switched fiber can be left there. A coroutine cannot: while C code
+// that it called calls Go, the Go runtime locks it to its thread. So wait and yield
+// refuse on the goroutine backend.
 package ctask
 
 /*
@@ -29,8 +29,8 @@ import (
 	"fiberlab/sched"
 )
 
-// What C hands over as the function and its argument are numbers here: an argument
-// need not be an address, and Go looks at pointers more closely than C does.
+// The function and its argument come as numbers: the argument need not be an address, and
+// Go's garbage collector checks whatever has a pointer type.
 //
 //export fiberlabTaskSchedule
 func fiberlabTaskSchedule(fn, arg C.uintptr_t) C.int {
@@ -49,7 +49,7 @@ func fiberlabTaskSchedule(fn, arg C.uintptr_t) C.int {
 
 //export fiberlabTaskYield
 func fiberlabTaskYield() C.int {
-	if _, code := leaver(); code != C.FIBERLAB_TASK_OK {
+	if _, code := suspendable(); code != C.FIBERLAB_TASK_OK {
 		return code
 	}
 	sched.Yield()
@@ -67,7 +67,7 @@ func fiberlabTaskCurrent() C.uint64_t {
 
 //export fiberlabTaskWait
 func fiberlabTaskWait(mutex *C.pthread_mutex_t, timeout C.int64_t) C.int {
-	f, code := leaver()
+	f, code := suspendable()
 	if code != C.FIBERLAB_TASK_OK {
 		return code
 	}
@@ -103,9 +103,9 @@ func fiberlabTaskNotify(id C.uint64_t) C.int {
 	return C.FIBERLAB_TASK_OK
 }
 
-// leaver is the calling fiber, if it can be left while C frames are on it;
+// suspendable returns the calling fiber if it can be suspended while C frames are on it;
 // otherwise the code says why not.
-func leaver() (*sched.Fiber, C.int) {
+func suspendable() (*sched.Fiber, C.int) {
 	f := sched.Current()
 	switch {
 	case f == nil:

@@ -8,9 +8,9 @@ import (
 	"fiberlab/sched"
 )
 
-// handleTable has the handles of the fibers that C has asked for. It keeps no fiber
-// alive: when one that has ended is collected, its handle goes from the table.
-// Numbers are counted up and never used again.
+// handleTable maps the fibers that C has asked for to handles and back. It keeps no fiber
+// alive: when a fiber is garbage-collected, its entry is removed. A number is
+// never used twice.
 type handleTable struct {
 	mu     sync.Mutex
 	last   uint64
@@ -23,7 +23,7 @@ var handles = handleTable{
 	fibers: make(map[uint64]weak.Pointer[sched.Fiber]),
 }
 
-// of returns the handle of f, which is the same at every call.
+// of returns the handle of f, the same at every call.
 func (h *handleTable) of(f *sched.Fiber) uint64 {
 	key := weak.Make(f)
 	h.mu.Lock()
@@ -38,14 +38,15 @@ func (h *handleTable) of(f *sched.Fiber) uint64 {
 	return id
 }
 
-// fiber returns the fiber that has the handle id, or nil if that was collected.
-// issued is false if there has never been such a handle.
+// fiber returns the fiber with the handle id, or nil if it was garbage-collected.
+// issued is false if no fiber ever had that handle.
 func (h *handleTable) fiber(id uint64) (f *sched.Fiber, issued bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.fibers[id].Value(), id != 0 && id <= h.last
 }
 
+// forget removes the entry of a fiber that was garbage-collected.
 func (h *handleTable) forget(id uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

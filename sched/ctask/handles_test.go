@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched"
 )
 
-// The table of handles keeps no fiber, and nothing of one that has gone.
+// The table keeps no fiber alive, and has no entry of a fiber that was collected.
 func TestHandlesGoWithTheirFibers(t *testing.T) {
 	before := len(handles.fibers)
 	var issued []uint64
@@ -32,7 +32,7 @@ func TestHandlesGoWithTheirFibers(t *testing.T) {
 			runtime.GC()
 			for i, f := range blocked {
 				found, _ := handles.fiber(issued[i])
-				assert.Same(t, f, found, "the handle of a fiber that lives")
+				assert.Same(t, f, found, "the handle of a live fiber finds another fiber")
 				f.Notify()
 			}
 		}))

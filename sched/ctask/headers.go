@@ -2,9 +2,9 @@ package ctask
 
 import "embed"
 
-// Headers are the package's C headers. A package that includes one imports this
-// package as well, if only to be linked with it, and is rebuilt when a header
-// changes, because the text of the header is part of what it imports.
+// Headers holds the package's C headers. A package whose C code includes one imports this
+// package too, to be linked with it. Since the text of the headers is part of this
+// package, a change of a header rebuilds the packages that import it.
 //
 //go:embed *.h
 var Headers embed.FS

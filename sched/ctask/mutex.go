@@ -5,17 +5,18 @@ import "C"
 
 import "fiberlab/sched"
 
-// heldMutex is a mutex of C's as the lock of one wait. A fiber stays on its thread,
-// so the thread that locked the mutex is the one that unlocks it.
+// heldMutex is a pthread mutex as the lock of one wait. A pthread mutex belongs to a thread. The wait
+// unlocks it before it suspends the fiber, on the thread that has locked it. It locks it again on the
+// thread on which the fiber is resumed, which is the thread on which the C caller goes on.
 type heldMutex struct {
 	mutex  *C.pthread_mutex_t
 	waiter *sched.Fiber
-	failed bool // it was not held, or could not be locked again; it is not held now
+	failed bool // the mutex was not held, or could not be locked again; it is not held now
 }
 
-// Unlock is called when the waiter is about to be blocked, under its worker's lock. If
-// the mutex is not held by this thread the wait makes no sense; it cannot be taken
-// back any more, but it can be ended.
+// Unlock is called when the waiter is about to be suspended. If this thread does not hold
+// the mutex, the wait is an error; it is too late to refuse it, so Unlock ends it by a
+// notification.
 func (m *heldMutex) Unlock() {
 	if C.pthread_mutex_unlock(m.mutex) != 0 {
 		m.failed = true
@@ -23,7 +24,7 @@ func (m *heldMutex) Unlock() {
 	}
 }
 
-// Lock is called when the wait is over.
+// Lock is called after the wait.
 func (m *heldMutex) Lock() {
 	if !m.failed {
 		m.failed = C.pthread_mutex_lock(m.mutex) != 0

@@ -1,4 +1,7 @@
-/* The functions of fiberlab_task.h, each of which is one of the Go side. */
+/* The functions of fiberlab_task.h. Each calls its counterpart in ctask.go.
+ *
+ * None uses a thread-local variable, because a fiber may go on on another thread
+ * after a wait or a yield. */
 #include "fiberlab_task.h"
 
 #include "_cgo_export.h"
@@ -39,9 +42,9 @@ const char *fiberlab_task_error_text(int error) {
     case FIBERLAB_TASK_OK:
         return "no error";
     case FIBERLAB_TASK_TIMED_OUT:
-        return "nobody has notified the fiber in time";
+        return "the fiber was not notified in time";
     case FIBERLAB_TASK_NO_FIBER:
-        return "the caller runs on no fiber: call it from inside a task";
+        return "the caller does not run on a fiber: call it from inside a task";
     case FIBERLAB_TASK_NO_SCHEDULER:
         return "the caller belongs to no scheduler: call it from inside a task";
     case FIBERLAB_TASK_CLOSED:
@@ -50,11 +53,11 @@ const char *fiberlab_task_error_text(int error) {
         return "a fiber of the goroutine backend cannot leave a C frame: "
                "use the backend asm or ucontext";
     case FIBERLAB_TASK_MUTEX:
-        return "the mutex was not locked by the caller, or another fiber of its thread holds it";
+        return "the mutex was not locked by the caller, or could not be locked again";
     case FIBERLAB_TASK_NULL:
         return "an argument is a null pointer that must not be one";
     case FIBERLAB_TASK_NO_HANDLE:
-        return "no fiber has ever had this handle";
+        return "no fiber ever had this handle";
     }
     return "unknown error";
 }
