@@ -248,7 +248,7 @@ func TestPoolDrainsItself(t *testing.T) {
 			fibertest.OnAnotherRoot(t, b, func(*fiber.Fiber) {}) // which is not the last to be detached
 			fibertest.Finish(t, enteredFibers(t, root, used)...)
 			time.Sleep(time.Second)
-			require.Equal(t, used, change(drained).Idle, "while there is a root")
+			require.GreaterOrEqual(t, fiber.ReadStats().Idle, used, "while there is a root")
 		})
 		require.Eventually(t, func() bool { return change(drained) == warm }, 10*time.Second, 10*time.Millisecond)
 		require.NoError(t, fiber.Drain())
