@@ -13,6 +13,6 @@
 //
 // [Walk] finds the text files below a directory (tree.go). [Count] counts their words (count.go puts the
 // tasks together; stages.go and splitter.go do their work). [CountSequentially] counts them in one loop,
-// without fibers (sequential.go). Each returns a [Tally] (tally.go), and [Tally.Difference] says where two
-// of these disagree.
+// without fibers (sequential.go). Both make a [Tally] (tally.go), and [Tally.Difference] says where two of
+// these disagree.
 package wordcount

@@ -42,8 +42,9 @@ type Unreadable struct {
 func (u Unreadable) String() string { return u.Path + ": " + u.Reason() }
 
 // Reason is the text of the error without the operation and the path.
-func (u Unreadable) Reason() string { return reason(u.Err).Error() }
+func (u Unreadable) Reason() string { return fmt.Sprint(reason(u.Err)) }
 
+// reason is what an error of package os wraps, or any other error itself.
 func reason(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {

@@ -88,6 +88,13 @@ func TestWalkNamesWhatItCannotRead(t *testing.T) {
 	require.Equal(t, want, unread)
 }
 
+func TestUnreadable(t *testing.T) {
+	_, err := os.Open(filepath.Join(t.TempDir(), "none"))
+	require.Equal(t, "f: no such file or directory", Unreadable{"f", err}.String())
+	require.Equal(t, "f: the disk is broken", Unreadable{"f", errBroken}.String())
+	require.NotPanics(t, func() { _ = Unreadable{}.String() })
+}
+
 func TestWalkStops(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"a": "x"})
