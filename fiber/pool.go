@@ -192,6 +192,17 @@ func (p *pool) keep(r *runner) bool {
 	return true
 }
 
+// restore puts runners back that were taken out of the pool to be ended.
+func (p *pool) restore(rs []*runner) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range rs {
+		idle := p.of(r.kind)
+		idle.runners = append(idle.runners, r)
+		p.count(r.kind, 1)
+	}
+}
+
 // free gives back the stack and the control block of r, on which nothing runs and which has
 // no identity.
 func (r *runner) free() error {

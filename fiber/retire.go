@@ -13,7 +13,8 @@ import (
 )
 
 // retire ends runners on which nothing runs and which no fiber uses. To drop a lent identity
-// its goroutine must return to where it began, so a root is needed to enter it.
+// its goroutine must return to where it began, so a root is needed to enter it. If none can be made,
+// such runners go back to the pool.
 func retire(rs []*runner) error {
 	var serving []*runner
 	var finished []*coroutine
@@ -31,7 +32,12 @@ func retire(rs []*runner) error {
 		endUnpinned(finished...)
 	}
 	if len(serving) > 0 {
-		errs = append(errs, onRoot(attach, Asm, func(root *Fiber) error { return endServing(root, serving) }))
+		left := serving
+		errs = append(errs, onRoot(attach, Asm, func(root *Fiber) error {
+			left = nil
+			return endServing(root, serving)
+		}))
+		runners.restore(left)
 	}
 	return errors.Join(errs...)
 }
@@ -94,13 +100,13 @@ func (p *pool) detached() {
 
 // drainIdle drains the pool if there has been no root for idleDelay, or comes again.
 func (p *pool) drainIdle() {
-	if rest := idleDelay - time.Duration(int64(clock.Now())-p.lastDetach.Load()); rest > 0 {
-		time.AfterFunc(rest, p.drainIdle)
+	if early := idleDelay - time.Duration(int64(clock.Now())-p.lastDetach.Load()); early > 0 {
+		time.AfterFunc(early, p.drainIdle)
 		return
 	}
 	p.draining.Store(false)
 	if p.roots.Load() == 0 {
-		_ = p.drain(true) // what could not be given back is in the pool still, for Drain
+		_ = p.drain(true) // identities that could not be dropped are in the pool again
 	}
 }
 

@@ -24,6 +24,35 @@ func attachElsewhere(b fiber.Backend) error {
 	return <-done
 }
 
+// Identities that cannot be dropped, because there is no memory for a root to drop them, stay in the pool.
+func TestNoMemoryForDraining(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		const idle = 3
+		require.NoError(t, fiber.Drain())
+		drained := fiber.ReadStats()
+		require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, idle))
+		warm := change(drained)
+
+		defer trapbody.Ration(-1)
+		trapbody.Ration(0)
+		var held []*fiber.Fiber
+		for { // uses up the control blocks there are
+			f, err := fiber.New(fiber.Config{Backend: fiber.Asm, StackSize: 2 * fiber.MinGoStack}, func() {})
+			if err != nil {
+				require.ErrorIs(t, err, fiber.ErrNoMemory)
+				break
+			}
+			held = append(held, f)
+		}
+		require.ErrorIs(t, fiber.Drain(), fiber.ErrNoMemory)
+		require.Equal(t, warm.Idle, change(drained).Idle)
+		trapbody.Ration(-1)
+		require.NoError(t, fiber.CloseAll(held...))
+		require.NoError(t, fiber.Drain())
+		require.Equal(t, fiber.Stats{}, change(drained))
+	})
+}
+
 // C's memory for control blocks and contexts may be refused at each of its uses:
 // for a fiber, for a root, or for the context of a root that first leaves by ucontext.
 func TestNoMemoryForContext(t *testing.T) {
