@@ -65,7 +65,7 @@ func attachThread(b Backend) (*Fiber, error) {
 		f.lock = threadLockOf(f.g)
 	}
 	r.load(f, Running)
-	if code := C.fiberlab_attach(r.block); code != C.FIBERLAB_OK {
+	if code := C.fiberlab_attach(r.block, C.uintptr_t(identity.M()), C.uintptr_t(f.g)); code != C.FIBERLAB_OK {
 		runtime.UnlockOSThread()
 		r.state.Store(f.generation | uint64(Closed))
 		r.fiber.Store(nil)

@@ -51,8 +51,8 @@ struct fiberlab_fiber {
     uint32_t preemptions; /* fiberlab_preemptions when the fiber left */
     int32_t tid;          /* the number of its thread, as the lent M has it */
     uint64_t *m;          /* the word in which the M has it; NULL: not known, or a root */
-    uintptr_t lent_m;     /* a Go body's M; 0: none */
-    uintptr_t lent_g;     /* and its goroutine */
+    uintptr_t go_m;       /* the M of a Go body or of a root; 0: not known */
+    uintptr_t go_g;       /* and its goroutine */
     uintptr_t *p;         /* the word in which the M remembers its P; NULL: not known, or no M */
     uint8_t own;          /* the enum fiberlab_mechanism that saves the context; a root has none */
     uint8_t saved;        /* the one that saved it last, so that must resume it */
@@ -88,7 +88,7 @@ enum { FIBERLAB_SCRATCH = 16384 };
 struct fiberlab_thread *fiberlab_thread_self(void);
 
 /* thread.c */
-int fiberlab_attach(fiberlab_fiber *root);
+int fiberlab_attach(fiberlab_fiber *root, uintptr_t m, uintptr_t g);
 int fiberlab_detach(fiberlab_fiber *root);
 ptrdiff_t fiberlab_current_index_offset(void);
 ptrdiff_t fiberlab_root_index_offset(void);
@@ -162,12 +162,22 @@ void fiberlab_lent(fiberlab_fiber *f, uintptr_t m, uintptr_t g);
 void fiberlab_back(fiberlab_fiber *f);
 
 /* processor.c */
-enum { FIBERLAB_SEARCHED_M = 64 };
+enum { FIBERLAB_SEARCHED_M = 64, FIBERLAB_SEARCHED_G = 32, FIBERLAB_SEARCHED_P = 16 };
 int fiberlab_find_p(uintptr_t m, const uintptr_t then[FIBERLAB_SEARCHED_M]);
 int fiberlab_verify_p(uintptr_t m, const uintptr_t then[FIBERLAB_SEARCHED_M]);
 void fiberlab_use_p(int use);
 uintptr_t fiberlab_m(void);
 uintptr_t *fiberlab_p(void);
+
+/* handover.c: an M and the goroutine on it, and their first words as they were while Go ran. */
+struct fiberlab_words {
+    uintptr_t m, g;
+    uintptr_t of_m[FIBERLAB_SEARCHED_M], of_g[FIBERLAB_SEARCHED_G];
+};
+int fiberlab_find_handover(const struct fiberlab_words *then);
+int fiberlab_verify_handover(const struct fiberlab_words *then);
+void fiberlab_use_handover(int use);
+void fiberlab_hand_over(const fiberlab_fiber *from, const fiberlab_fiber *to);
 
 /* fpu.c */
 void fiberlab_default_fp(void);

@@ -159,8 +159,8 @@ void fiberlab_lending(fiberlab_fiber *f, uintptr_t m) {
 /* Called from Go by the running fiber f once it has been lent m with the goroutine g. Not all
  * of what fiberlab_lending does may have been possible. */
 void fiberlab_lent(fiberlab_fiber *f, uintptr_t m, uintptr_t g) {
-    f->lent_m = m;
-    f->lent_g = g;
+    f->go_m = m;
+    f->go_g = g;
     fiberlab_lending(f, m);
     clear_mark(f);
 }

@@ -79,6 +79,7 @@ var supportedWords = sync.OnceValue(func() error {
 	if errno := C.fiberlab_watch_preemption(); errno != 0 {
 		return unsupported(fmt.Errorf("sigaction: %w", unix.Errno(errno)))
 	}
+	findHandover()
 	currentOffset.Store(uintptr(C.fiberlab_current_index_offset()))
 	rootOffset.Store(uintptr(C.fiberlab_root_index_offset()))
 	return nil

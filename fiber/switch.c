@@ -94,6 +94,7 @@ static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab
         thread->p = *from->p;
     if (to->p)
         *to->p = thread->p;
+    fiberlab_hand_over(from, to);
     if (thread->exceptions) {
         from->exceptions = *thread->exceptions;
         *thread->exceptions = to->exceptions;
@@ -162,9 +163,9 @@ static void end(fiberlab_fiber *self) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     if (self->p)
         thread->p = *self->p;
-    if (self->lent_g)
-        fiberlab_give_back(self->lent_m, self->lent_g);
-    self->lent_m = self->lent_g = 0;
+    if (self->go_g)
+        fiberlab_give_back(self->go_m, self->go_g);
+    self->go_m = self->go_g = 0;
     if (*fiberlab_slot() != 0)
         fiberlab_identity_drop(thread->key_g);
     self->g = 0;

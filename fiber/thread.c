@@ -17,10 +17,10 @@ __attribute__((noinline)) struct fiberlab_thread *fiberlab_thread_self(void) {
     return thread;
 }
 
-/* Makes root the root fiber of the calling thread, with the thread's stack. The caller is in a C
- * call made from Go and stays on this thread until it detaches. Returns FIBERLAB_OK,
- * FIBERLAB_RUNNING if the thread has a root already, or FIBERLAB_NO_MEMORY. */
-int fiberlab_attach(fiberlab_fiber *root) {
+/* Makes root the root fiber of the calling thread, with the thread's stack, M m and
+ * goroutine g. The caller is in a C call made from Go and stays on this thread until it detaches.
+ * Returns FIBERLAB_OK, FIBERLAB_RUNNING if the thread has a root already, or FIBERLAB_NO_MEMORY. */
+int fiberlab_attach(fiberlab_fiber *root, uintptr_t m, uintptr_t g) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     if (thread->root)
         return FIBERLAB_RUNNING;
@@ -34,6 +34,8 @@ int fiberlab_attach(fiberlab_fiber *root) {
     thread->key_g = fiberlab_identity_key();
     thread->tid = gettid();
     root->m = NULL;
+    root->go_m = m;
+    root->go_g = g;
     root->p = fiberlab_p();
     thread->root = thread->current = root;
     thread->root_index = thread->current_index = root->index;
@@ -50,6 +52,7 @@ int fiberlab_detach(fiberlab_fiber *root) {
     free(thread->scratch);
     *thread = (struct fiberlab_thread){0};
     root->root = 0;
+    root->go_m = root->go_g = 0;
     return FIBERLAB_OK;
 }
 

@@ -35,6 +35,11 @@ func Words(m uintptr) [WordsOfM]uintptr {
 	return **(**[WordsOfM]uintptr)(unsafe.Pointer(&m))
 }
 
+// WordsOfG returns the first words of the g at g, which must be the caller's.
+//
+//go:norace
+func WordsOfG(g uintptr) [32]uintptr { return **(**[32]uintptr)(unsafe.Pointer(&g)) }
+
 // WordsOfM is how many words Words returns. An M has more.
 const WordsOfM = 64
 
