@@ -20,10 +20,10 @@ func Unbind() error {
 	switch {
 	case f == nil:
 		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
-	case f.worker.mode != singleThreaded || f != f.worker.main || f.worker.work.shutdown:
-		return fmt.Errorf("sched: unbind of %s: %w", f.worker.scheduler.cfg.Name, ErrInTask)
+	case f.maker.mode != singleThreaded || f != f.maker.own.main || f.maker.shutdown.Load():
+		return fmt.Errorf("sched: unbind of %s: %w", f.maker.scheduler.cfg.Name, ErrInTask)
 	}
-	w, s := f.worker, f.worker.scheduler
+	w, s := f.maker, f.maker.scheduler
 	if deadlock := w.stop(); deadlock != nil {
 		return deadlock
 	}
@@ -96,7 +96,7 @@ func (s *Scheduler) end() error {
 	for {
 		closing := s.closeIfUnbound()
 		v := s.survey(nil)
-		if closing && v.over() && s.closeInboxes(v) {
+		if closing && v.over() && s.closeQueues(v) {
 			break
 		}
 		deadlock, again := o.look(v)
@@ -127,18 +127,19 @@ func (s *Scheduler) closeIfUnbound() bool {
 	return s.closing.Load()
 }
 
-// closeInboxes makes a scheduler that v has found to be over stay so: a call of Enqueue that began
-// before Close finds all inboxes closed. It returns false, and has done nothing, if one was quicker.
-func (s *Scheduler) closeInboxes(v survey) bool {
+// closeQueues makes a scheduler that v has found to be over stay so: a call of Enqueue that began
+// before Close finds all queues closed. It returns false, and has done nothing, if one was quicker.
+func (s *Scheduler) closeQueues(v survey) bool {
 	closed := true
 	for _, w := range s.workers {
-		closed = closed && w.inbox.close()
+		closed = closed && s.policy.retire(w) && w.mailbox.close()
 	}
 	if closed && s.survey(nil) == v {
 		return true
 	}
 	for _, w := range s.workers {
-		w.inbox.reopen()
+		s.policy.reopen(w)
+		w.mailbox.reopen()
 	}
 	return false
 }

@@ -88,6 +88,9 @@ func (cfg Config) checked() (Config, error) {
 	if err := (fiber.Config{Backend: backend, StackSize: cfg.StackSize, GuardPages: cfg.GuardPages}).Check(); err != nil {
 		return cfg, err
 	}
+	if cfg.Affinity != nil && cfg.Policy.migrates() && backend == fiber.Goroutine {
+		return cfg, fmt.Errorf("Config.Affinity: %w: workers have no threads of their own on the goroutine backend under %v: leave it out, or choose another backend or policy", ErrAffinity, cfg.Policy)
+	}
 	if cfg.Name == "" {
 		cfg.Name = "scheduler"
 	}

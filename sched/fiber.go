@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fiberlab/fiber"
@@ -13,31 +14,31 @@ import (
 
 // Fiber is a stack on which a worker runs its tasks, one after the other. A task
 // keeps its fiber while it waits, so the fiber stands for the task as long as it runs;
-// later the same fiber stands for another one. It belongs to one worker for ever
-// and runs on that worker's thread only.
+// later the same fiber stands for another one. Whether it stays with one worker is for the policy to say: see
+// home.
 type Fiber struct {
-	fiber  *fiber.Fiber
-	worker *Worker
-	id     int
-	place  any          // what its present task keeps there; only the task itself uses it
-	spare  any          // left from its last wait for the next one
-	awaits park.Awaited // what it is about to park for, if it has said so
+	word   atomic.Uint64          // see word.go
+	worker atomic.Pointer[Worker] // on which it runs, or has run last
+	permit atomic.Uint32          // 1: it has been unparked before it parked
 
-	taskName nameNumber    // of its present task; only the task itself uses it
+	fiber  *fiber.Fiber
+	maker  *Worker // has made it; with id this names it
+	id     int
+	home   *Worker // the only worker that may run it; nil: any, as the policy says
+	record *ring   // where its transitions are recorded; nil: nowhere
+	index  int     // in the scheduler's registry
+	letter letter  // for its home's mailbox
+
+	// Only the fiber itself uses these.
+	timer    timer
+	place    any           // what its present task keeps there
+	spare    any           // left from its last wait for the next one
+	awaits   park.Awaited  // what it is about to park for, if it has said so
+	taskName nameNumber    // of its present task
 	residue  fiber.Residue // what tasks leave on its goroutine
 	task     fiber.Task    // where it says what it runs
-
-	// Guarded by the worker's lock.
-	state    State
-	timedOut bool          // its last wait ended by the deadline
-	leaving  bool          // it releases the caller's lock, and is not blocked yet: see unlockFirst
-	notified bool          // somebody has notified it meanwhile
-	parked   bool          // it is in Park
-	permit   bool          // it has been unparked before it parked
 	ending   bool          // it shall end when it has no task to go on with
-	deadline clock.Instant // while Waiting
-	position int           // in the heap of waiting fibers
-	index    int           // in the list of all fibers
+	outer    word          // its marks before a wait that happens in an Unlock; see unlockFirst
 }
 
 // Current returns the fiber that the caller runs on, or nil if that is none of a
@@ -50,15 +51,15 @@ func Current() *Fiber {
 	return nil
 }
 
-// Worker returns the worker that f belongs to, or nil if f is none of a scheduler's.
+// Worker returns the worker that runs f or has run it last, or nil if f is none of a scheduler's.
 func (f *Fiber) Worker() *Worker {
 	if f == nil {
 		return nil
 	}
-	return f.worker
+	return f.worker.Load()
 }
 
-// ID returns the fiber's number on its worker, 0 for the main fiber.
+// ID returns the fiber's number among those that one worker has made, 0 for the main fiber.
 func (f *Fiber) ID() int {
 	if f == nil {
 		return 0
@@ -67,22 +68,20 @@ func (f *Fiber) ID() int {
 }
 
 // State returns the fiber's state at some moment during the call, Idle if f is none of
-// a scheduler's. The worker's lock must not be held.
+// a scheduler's.
 func (f *Fiber) State() State {
-	if f == nil || f.worker == nil {
+	if f == nil || f.maker == nil {
 		return Idle
 	}
-	f.worker.work.lock()
-	defer f.worker.work.unlock()
-	return f.state
+	return f.load().state()
 }
 
-// String names the fiber and its worker.
+// String names the fiber and the worker that has made it.
 func (f *Fiber) String() string {
-	if f == nil || f.worker == nil {
+	if f == nil || f.maker == nil {
 		return "no fiber"
 	}
-	return f.worker.name + " fiber " + strconv.Itoa(f.id)
+	return f.maker.name + " fiber " + strconv.Itoa(f.id)
 }
 
 // Wait blocks the calling task, which must run on f, until pred holds. lock must
@@ -93,9 +92,9 @@ func (f *Fiber) String() string {
 // Without pred, Wait returns after one Notify; without lock, none is released. A Notify
 // is not remembered by a fiber that is not blocked.
 //
-// The thread is never blocked: other fibers of the worker go on with it. So lock is
-// to be held for moments only, and by nobody who waits for something else meanwhile;
-// unless it is one of package fibersync, which blocks no thread either.
+// The thread is never blocked: other fibers of the worker go on with it. So hold lock for moments
+// only, and do not wait for anything else meanwhile; unless it is a lock of package fibersync, which
+// blocks no thread either.
 func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, clock.Never, pred) }
 
 // WaitFor is Wait with a deadline that is d from now. It tells whether pred held
@@ -111,17 +110,16 @@ func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool
 }
 
 // Notify makes a blocked fiber go on when its turn comes. It does nothing to one
-// that runs, is to run or is idle. It may be called from anywhere, and blocks no
-// longer than a queue operation takes. No worker's lock must be held. It panics with an
+// that runs, is to run or is idle. It may be called from anywhere, and does not block. It panics with an
 // error that wraps ErrNoFiber or ErrNotMade if f is none of a scheduler's.
 func (f *Fiber) Notify() {
-	if f == nil || f.worker == nil {
+	if f == nil || f.maker == nil {
 		panic(f.misuse("notify"))
 	}
-	f.worker.enqueueFiber(f)
+	f.wake(0)
 }
 
-// Yield lets the other fibers and a task of the worker go first. It returns at once if there
+// Yield lets other fibers and a task go first. It returns at once if there
 // are none. It panics with an error that wraps ErrNoFiber unless the caller runs on a
 // scheduler's fiber.
 func Yield() {
@@ -129,7 +127,7 @@ func Yield() {
 	if f == nil {
 		panic(f.misuse("yield"))
 	}
-	f.worker.yield(f)
+	f.yield()
 }
 
 // Sleep blocks the calling task, not its thread, for d. It panics with an error that
@@ -139,20 +137,18 @@ func Sleep(d time.Duration) {
 	if f == nil {
 		panic(f.misuse("sleep"))
 	}
-	w, deadline := f.worker, clock.After(d)
-	w.work.lock()
-	for clock.Now() < deadline {
-		w.suspend(deadline)
+	for deadline := clock.After(d); clock.Now() < deadline; {
+		f.block(deadline, 0)
+		f.suspend()
 	}
-	w.work.unlock()
 }
 
-// misuse is the error of a call on f by somebody who may not make it.
+// misuse is the error of a call on f that its caller may not make.
 func (f *Fiber) misuse(op string) error {
 	switch {
 	case f == nil:
 		return fmt.Errorf("sched: %s: %w", op, ErrNoFiber)
-	case f.worker == nil:
+	case f.maker == nil:
 		return fmt.Errorf("sched: %s: %w", op, ErrNotMade)
 	}
 	return fmt.Errorf("sched: %s: %v, called on %v: %w", op, f, Current(), ErrNotSelf)

@@ -16,7 +16,7 @@ const (
 	futexPrivate = 128
 )
 
-// futexSleep blocks the calling thread while word holds value, until futexRouse is called
+// futexSleep blocks the calling thread while word holds value, until futexWakeOne is called
 // for it or limit has passed; a negative limit is none. It may also return for no reason.
 // brief says that it will not be for long.
 //
@@ -39,9 +39,9 @@ func futexSleep(word *atomic.Uint32, value uint32, limit time.Duration, brief bo
 		uintptr(unsafe.Pointer(timeout)), 0, 0)
 }
 
-// futexRouse wakes one thread that sleeps on word. It does not block, so the runtime need not
+// futexWakeOne wakes one thread that sleeps on word. It does not block, so the runtime need not
 // know of the system call.
-func futexRouse(word *atomic.Uint32) {
+func futexWakeOne(word *atomic.Uint32) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, 1, 0, 0, 0)
 }
 

@@ -6,101 +6,91 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// waitForWork returns when there is something to run, or when the worker is to end.
-// The lock must be held; it is released meanwhile. The calling fiber may be
-// a blocked one: whichever fiber found nothing left to run does the waiting.
-func (w *Worker) waitForWork() {
-	w.work.mustHold("waitForWork")
-	if w.hasWork() {
-		return
+// waitForWork returns when there is something to run, or when the worker is to end. f is the calling fiber, which may
+// be a blocked one: the fiber that found nothing left to run does the waiting. The worker then
+// waits as its driver does.
+//
+// Prevents lost wake-ups: the worker prepares its driver, then looks for work, and only then sleeps; others put work
+// where the worker looks, and then notify the driver.
+func (w *Worker) waitForWork(f *Fiber) {
+	w.mustOwn("waitForWork")
+	w.rests.add(1)
+	w.reap()
+	w.times.rest()
+	w.driver.prepare()
+	if !w.hasWork(f) && w.mayBegin() && w.scheduler.policy.beginSpin(w) {
+		w.driver.spin(w.deadline(), w.seek)
+		w.scheduler.policy.endSpin(w)
 	}
-	w.work.rests++
-	if len(w.ended) > 0 {
-		w.work.unlock()
-		w.reap()
-		w.work.lock()
-		if w.hasWork() {
-			return
+	for {
+		w.driver.prepare()
+		if w.hasWork(f) || w.finished() || w.givesUp() {
+			break
 		}
-	}
-	w.work.counts.rest()
-	defer w.work.counts.work()
-	if w.mayBegin() {
-		deadline := w.work.waiting.next()
-		w.bell.hush()
-		w.work.unlock()
-		w.spinForWork(deadline)
-		w.work.lock()
-	}
-	for !w.hasWork() && !w.finished() && w.work.stuck == nil {
-		if w.work.inquiry != nil {
-			w.answer()
+		if check := w.check.Load(); check != nil {
+			w.answer(f, check)
 		} else {
-			w.sleep()
+			w.sleep(f)
 		}
 	}
-	w.bell.busy()
-	w.passOn()
+	w.driver.work()
+	w.times.work()
+	if w.mode == multiThreaded {
+		w.scheduler.timers.leave(w)
+		w.scheduler.policy.found(w)
+	}
+}
+
+// hasWork tells whether there is anything to run in the place of f, the calling fiber, or whether f may go on.
+func (w *Worker) hasWork(f *Fiber) bool {
+	w.poll()
+	return w.hasOwn() || w.hasTask() || f.load()&notified != 0
 }
 
 // mayBegin tells whether the worker can begin tasks of others: it has a thread of its own, and
-// could make a fiber for them when it last had to. The lock must be held.
-func (w *Worker) mayBegin() bool {
-	w.work.mustHold("mayBegin")
-	return w.mode == multiThreaded && w.work.exhausted == nil
+// could make a fiber for them when it last had to.
+func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
+
+// deadline is when the worker has to look again although nothing has notified it.
+func (w *Worker) deadline() clock.Instant {
+	until := w.own.timers.next()
+	if w.mode == multiThreaded {
+		until = min(until, w.scheduler.timers.next())
+	}
+	return until
 }
 
-// passOn wakes another worker for what this one, who has just found work, was woken for and
-// will not do next. Who brought a task took this worker for idle, and has told no other; who
-// wanted a thief may have met it after its last look. The bell must be marked busy, so that
-// whoever comes later sees that it is; and the lock must be held.
-func (w *Worker) passOn() {
-	w.work.mustHold("passOn")
-	if w.mode != multiThreaded {
-		return
-	}
-	q := &w.work
-	if w.summoned.Load() || w.inbox.forThieves() > 0 || !q.fibers.Empty() && !q.tasks.Empty() {
-		w.scheduler.rouse()
-	}
-}
-
-// sleep blocks the thread until somebody brings work or the earliest deadline has come. It
-// may also return for no reason. The lock must be held; it is released meanwhile.
-func (w *Worker) sleep() {
-	w.work.mustHold("sleep")
-	if f := w.current; f.state == Running {
+// sleep blocks the thread until the driver is notified or the earliest deadline has come. It may also return for no
+// reason. The driver must be prepared.
+func (w *Worker) sleep(f *Fiber) {
+	if f.load().state() == Running {
 		f.task.End() // it is no task's that waits
 	}
+	policy, open := w.scheduler.policy, w.mayBegin()
+	if open {
+		policy.beginSleep(w)
+		defer policy.endSleep(w)
+	}
+	// The last look: for what others brought before the worker was among those that sleep.
+	if open && policy.seek(w, true) {
+		return
+	}
+	if w.mode == multiThreaded {
+		w.scheduler.timers.watch(w)
+	}
+	until := w.deadline()
+	if open {
+		until = min(until, policy.lookAgain(w))
+	}
+	w.nextDeadline.Store(int64(until))
+	if !w.driver.commit() {
+		return
+	}
+	w.scheduler.tell()
 	limit := time.Duration(-1) // none
-	if deadline := w.work.waiting.next(); deadline != clock.Never {
-		limit = max(time.Duration(deadline-clock.Now()), 0)
+	if until != clock.Never {
+		limit = max(time.Duration(until-clock.Now()), 0)
 	}
-	w.bell.hush()
-	s, slept := w.scheduler, uint64(0)
-	open := w.mayBegin()
-	if open {
-		w.summoned.Store(false)
-		s.asleep.Add(w.id)
-	}
-	w.work.unlock()
-	// The last look: what was brought before the bell was hushed, and what lies
-	// with busy workers since before this one could be seen to be asleep.
-	if w.inbox.waiting.Load() == 0 && !(open && w.steal(true)) {
-		if open && w.spared && (limit < 0 || limit > longestWake) {
-			limit = longestWake
-		}
-		began := clock.Now()
-		if w.bell.lieDown() {
-			s.tell()
-			w.bell.sleep(limit, w.spin.brief)
-		}
-		w.spin.slept(clock.Now() - began)
-		slept = 1
-	}
-	if open {
-		s.asleep.Remove(w.id)
-	}
-	w.work.lock()
-	w.work.counts.sleeps += slept
+	w.driver.sleep(limit)
+	w.sleeps.add(1)
 }

@@ -10,7 +10,8 @@ import (
 // Mark is something that happened within the task of a fiber.
 type Mark struct {
 	At     time.Duration // since the recorder was made
-	Worker int
+	Worker int           // on which the fiber ran
+	Maker  int           // with Fiber, names the fiber; see Event
 	Fiber  int
 	Task   string // the name of the task, if it has one
 	What   What
@@ -30,8 +31,8 @@ const (
 // calling task runs. It does nothing if there is no Recorder, or if the caller is no fiber of a
 // scheduler. It does not block.
 func AddMark(name string) {
-	if f := Current(); f != nil && f.worker.recording != nil {
-		f.worker.recording.mark(f.id, Said, name)
+	if f := Current(); f != nil && f.record != nil {
+		f.record.mark(f, Said, name)
 	}
 }
 
@@ -42,10 +43,10 @@ func NameTask(name string) {
 	if f == nil {
 		return
 	}
-	names := &f.worker.scheduler.names
+	names := &f.maker.scheduler.names
 	f.taskName = names.number(name)
-	if f.worker.recording != nil {
-		f.worker.recording.rename(f.id, names.of(f.taskName))
+	if f.record != nil {
+		f.record.rename(f, names.of(f.taskName))
 	}
 }
 
@@ -57,52 +58,52 @@ func (r *Recorder) Marks() []Mark {
 	return marks
 }
 
-func (r *ring) mark(fiber int, what What, name string) {
+func (r *ring) mark(f *Fiber, what What, name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keepMark(fiber, what, name, clock.Now())
+	r.keepMark(f, what, name, clock.Now())
 }
 
 // keepMark keeps a mark. The ring's lock must be held.
-func (r *ring) keepMark(fiber int, what What, name string, at clock.Instant) {
+func (r *ring) keepMark(f *Fiber, what What, name string, at clock.Instant) {
 	if r.recorder.capacity > 0 {
-		m := Mark{At: r.since(at), Worker: r.worker, Fiber: fiber, Task: r.stretch(fiber).task, What: what, Name: name}
+		m := Mark{At: r.since(at), Worker: f.worker.Load().id, Maker: r.worker, Fiber: f.id, Task: r.stretch(f.id).task, What: what, Name: name}
 		r.marks.keep(m, r.recorder.capacity)
 	}
 }
 
 // begin records that the fiber begins a task, which may have a name.
-func (r *ring) begin(fiber int, task string) {
+func (r *ring) begin(f *Fiber, task string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, at := r.stretch(fiber), clock.Now()
+	c, at := r.stretch(f.id), clock.Now()
 	r.charge(c, Running, at)
 	c.inTask, c.task = true, task
 	r.timesOf(task).Tasks++
-	r.keepMark(fiber, Began, "", at)
+	r.keepMark(f, Began, "", at)
 }
 
 // end records that the fiber's task has ended.
-func (r *ring) end(fiber int) {
+func (r *ring) end(f *Fiber) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, at := r.stretch(fiber), clock.Now()
+	c, at := r.stretch(f.id), clock.Now()
 	r.charge(c, Running, at)
-	r.keepMark(fiber, Ended, "", at)
+	r.keepMark(f, Ended, "", at)
 	c.inTask, c.task = false, ""
 }
 
 // rename records the name of the fiber's task. What it has done so far is counted by its earlier one.
-func (r *ring) rename(fiber int, task string) {
+func (r *ring) rename(f *Fiber, task string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, at := r.stretch(fiber), clock.Now()
+	c, at := r.stretch(f.id), clock.Now()
 	r.charge(c, Running, at)
 	if c.inTask {
 		r.timesOf(c.task).Tasks--
 		r.timesOf(task).Tasks++
-		r.keepMark(fiber, Ended, "", at)
+		r.keepMark(f, Ended, "", at)
 		c.task = task
-		r.keepMark(fiber, Began, "", at)
+		r.keepMark(f, Began, "", at)
 	}
 }

@@ -22,39 +22,32 @@ func (f *Fiber) Park(deadline time.Time) {
 	if !deadline.IsZero() {
 		until = clock.At(deadline)
 	}
-	w := f.worker
-	w.work.lock()
-	// What suspend does is written out here, for the same reason as in Fiber.wait.
-	if !f.permit {
-		f.parked = true
-		w.block(f, until)
-		for w.current = w.successor(); w.current != f; {
-			w.arrived(f, f.fiber.SwitchTo(w.current.fiber))
-		}
-		w.resume(f)
-		f.parked = false
+	if f.permit.Load() != 0 {
+		f.permit.Swap(0)
+		f.awaits = nil
+		return
 	}
-	f.permit = false
+	f.block(until, parked)
+	// An Unpark that found f not parked has left its permit; one that comes later finds it parked.
+	if f.permit.Swap(0) == 0 || !f.unblock() {
+		f.suspend()
+	}
 	f.awaits = nil
-	w.work.unlock()
 }
 
 // Unpark makes f's Park return, the present call or else the next one. It leaves a
 // fiber alone that is blocked in anything else. It may be called from anywhere, and
-// blocks no longer than a queue operation takes. No worker's lock must be held. It panics
-// with an error that wraps ErrNoFiber or ErrNotMade if f is none of a scheduler's.
+// does not block. It panics with an error that wraps ErrNoFiber or ErrNotMade if f is none of a scheduler's.
 func (f *Fiber) Unpark() {
-	if f == nil || f.worker == nil {
+	if f == nil || f.maker == nil {
 		panic(f.misuse("unpark"))
 	}
-	w := f.worker
-	w.work.lock()
-	woken := f.parked && w.wake(f)
-	f.permit = !f.parked
-	w.work.unlock()
-	if woken {
-		w.bell.ring()
+	if f.wake(parked) {
+		return
 	}
+	f.permit.Swap(1)
+	// f may have parked before it could see the permit.
+	f.wake(parked)
 }
 
 // Awaits says what f, which must be the caller, is going to park for; see [park.Scheduled].
@@ -68,10 +61,10 @@ func (f *Fiber) Awaits(what park.Awaited) {
 // Start queues g as a task of the scheduler of f; see [Scheduler.Enqueue]. It returns
 // ErrNoFiber or ErrNotMade if f has none.
 func (f *Fiber) Start(g func()) error {
-	if f == nil || f.worker == nil {
+	if f == nil || f.maker == nil {
 		return f.misuse("start")
 	}
-	return f.worker.scheduler.Enqueue(Task{Func: g})
+	return f.maker.scheduler.Enqueue(Task{Func: g})
 }
 
 // Yield lets the other fibers and a task of the worker go first; see [park.Scheduled].
@@ -79,7 +72,7 @@ func (f *Fiber) Yield() {
 	if f == nil || !f.fiber.IsCurrent() {
 		panic(f.misuse("yield"))
 	}
-	f.worker.yield(f)
+	f.yield()
 }
 
 // LocalSlot is where f keeps what belongs to its present task; see [park.Scheduled]. The main fiber of
@@ -91,16 +84,20 @@ func (f *Fiber) WaiterSlot() *any { return &f.spare }
 
 // Shared is what all fibers of f's scheduler share; see [park.Scheduled].
 func (f *Fiber) Shared() *park.Shared {
-	if f == nil || f.worker == nil {
+	if f == nil || f.maker == nil {
 		panic(f.misuse("share"))
 	}
-	return &f.worker.scheduler.shared
+	return &f.maker.scheduler.shared
 }
 
-// Thread is the same for all fibers of f's worker; see [park.Scheduled].
+// Thread is the same for all fibers that stay with f's worker; see [park.Scheduled]. A fiber that may migrate
+// can go on on any thread.
 func (f *Fiber) Thread() any {
-	if f == nil || f.worker == nil {
+	if f == nil || f.maker == nil {
 		panic(f.misuse("tell the thread"))
 	}
-	return f.worker
+	if f.home == nil {
+		return park.AnyThread()
+	}
+	return f.home
 }

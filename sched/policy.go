@@ -3,7 +3,53 @@ package sched
 import (
 	"fmt"
 	"strings"
+
+	"fiberlab/internal/clock"
 )
+
+// policy decides where what is ready to run waits, what a worker runs next, and whom to wake. It serves the multi-threaded
+// workers; what must run on one worker, and all that belongs to goroutines that are bound, goes past it. All
+// methods may be called by several workers at the same time.
+type policy interface {
+	// wakeOne wakes a worker that sleeps, if any does.
+	wakeOne()
+	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. own is the worker that the
+	// caller runs on, or nil. It returns false if no worker takes tasks any more.
+	submit(t job, own *Worker) bool
+	// has tells whether next would find something for w, if no other worker is quicker.
+	has(w *Worker) bool
+	// next takes what w runs next.
+	next(w *Worker) (runnable, bool)
+	// pending is how many things wait that w or others may run: in w's queues or, if w is nil, in those of no worker.
+	pending(w *Worker) int
+
+	// An idle worker waits in two steps, and each ends by the method beside it. beginSpin asks whether w shall wait awake. After beginSleep, others
+	// that bring work find that w sleeps.
+	beginSpin(w *Worker) bool
+	endSpin(w *Worker)
+	beginSleep(w *Worker)
+	endSleep(w *Worker)
+	// seek brings w work from where other workers have it, if there is any, and tells whether there was. Before w sleeps,
+	// last is true, and nothing must be overlooked.
+	seek(w *Worker, last bool) bool
+	// lookAgain is when w, which is about to sleep, has to seek anew.
+	lookAgain(w *Worker) clock.Instant
+	// found says that w has found work after it had none, and is busy for those that come later. A wake-up that w was not
+	// the only one to need passes on.
+	found(w *Worker)
+
+	// retire makes w take no more tasks, unless some wait for it. It tells whether it did. reopen takes that back.
+	retire(w *Worker) bool
+	reopen(w *Worker)
+}
+
+// migration is the part of a policy under which fibers may migrate: a fiber that is ready is queued by the policy
+// too. Under a policy without it, each fiber stays with the worker that has made it.
+type migration interface {
+	// ready queues a fiber that is Queued and published, and wakes a worker if one should be woken. There is always
+	// room for it.
+	ready(f *Fiber)
+}
 
 // Policy decides where what is ready to run waits, what a worker runs next, and whom to wake.
 type Policy uint8
@@ -12,12 +58,14 @@ const (
 	// Stealing gives each worker queues of its own. Idle workers steal tasks; fibers stay
 	// with the worker that has begun them. It is the default.
 	Stealing Policy = iota
+	// RoundRobin has one queue for all workers. Fibers go on wherever a worker is free.
+	RoundRobin
 )
 
-var policyNames = [...]string{"stealing"}
+var policyNames = [...]string{"stealing", "roundrobin"}
 
 // Policies lists the policies that can be chosen, the default one first.
-func Policies() []Policy { return []Policy{Stealing} }
+func Policies() []Policy { return []Policy{Stealing, RoundRobin} }
 
 // String returns the name by which ParsePolicy knows p.
 func (p Policy) String() string {
@@ -39,4 +87,15 @@ func ParsePolicy(name string) (Policy, error) {
 		}
 	}
 	return Stealing, fmt.Errorf("%w %q: choose one of %s", ErrPolicy, name, strings.Join(policyNames[:], ", "))
+}
+
+// migrates tells whether fibers may migrate.
+func (p Policy) migrates() bool { return p == RoundRobin }
+
+// make returns the policy itself for the workers of s.
+func (p Policy) make(s *Scheduler) policy {
+	if p == RoundRobin {
+		return newRoundRobin(s.workers)
+	}
+	return newStealing(s.workers)
 }

@@ -3,121 +3,164 @@ package sched
 import (
 	"fmt"
 	"slices"
-	"strconv"
+	"sync"
 	"time"
 
 	"fiberlab/fiber"
 )
 
 // takeIdle takes the idle fiber that ran last; there must be one.
-func (q *work) takeIdle() *Fiber {
-	last := len(q.idle) - 1
-	f := q.idle[last]
-	q.idle[last] = nil
-	q.idle = q.idle[:last]
+func (w *Worker) takeIdle() *Fiber {
+	o := &w.own
+	last := len(o.idle) - 1
+	f := o.idle[last]
+	o.idle[last] = nil
+	o.idle = o.idle[:last]
+	w.idling.add(^uint64(0))
 	return f
 }
 
 // removeIdle takes f out of the idle fibers, if it is among them.
-func (q *work) removeIdle(f *Fiber) {
-	if i := slices.Index(q.idle, f); i >= 0 {
-		q.idle = slices.Delete(q.idle, i, i+1)
+func (w *Worker) removeIdle(f *Fiber) {
+	if i := slices.Index(w.own.idle, f); i >= 0 {
+		w.own.idle = slices.Delete(w.own.idle, i, i+1)
+		w.idling.add(^uint64(0))
 	}
 }
 
-// rest is how long a worker waits before it tries once more to make a fiber.
-const rest = time.Millisecond
+// retryPause is how long a worker waits before it tries once more to make a fiber.
+const retryPause = time.Millisecond
 
 // newFiber is replaced by tests.
 var newFiber = fiber.New
 
 // makeIdle adds a new fiber to the idle ones. If that cannot be done it tells so, and waits
-// until it is time for the next attempt. The lock must be held; it is released meanwhile.
+// until it is time for the next attempt.
 func (w *Worker) makeIdle() {
-	q := &w.work
-	q.mustHold("makeIdle")
-	f := &Fiber{worker: w, state: Idle, id: int(q.counts.made) + 1}
-	q.unlock()
-	cfg := &w.scheduler.cfg
+	w.mustOwn("makeIdle")
+	s := w.scheduler
+	f := &Fiber{maker: w, record: w.recording, id: int(w.made.load()) + 1}
+	f.letter.fiber = f
+	f.worker.Store(w)
+	if s.migration == nil || w.mode == singleThreaded {
+		f.home = w
+	}
 	var err error
 	f.fiber, err = newFiber(fiber.Config{
-		Name: w.name + " fiber " + strconv.Itoa(f.id), Backend: cfg.Backend, StackSize: cfg.StackSize,
-		GuardPages: cfg.GuardPages,
+		Name: f.String(), Backend: s.cfg.Backend, StackSize: s.cfg.StackSize, GuardPages: s.cfg.GuardPages,
 	}, f.main)
 	if err != nil {
 		err = fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
-		cfg.Exhausted(err)
-		time.Sleep(rest)
-		q.lock()
+		s.cfg.Exhausted(err)
+		time.Sleep(retryPause)
 		w.exhaust(err)
 		return
 	}
 	f.fiber.SetValue(f)
-	q.lock()
-	q.exhausted = nil
-	q.counts.made++
-	f.index = len(q.all)
-	q.all = append(q.all, f)
-	q.idle = append(q.idle, f)
+	w.exhausted.Store(nil)
+	w.made.add(1)
+	s.fibers.add(f)
+	w.own.idle = append(w.own.idle, f)
+	w.idling.add(1)
 }
 
-// exhaust notes that the worker can make no fiber because of err. What others may begin is
-// left to them. The lock must be held.
+// exhaust notes that the worker can make no fiber because of err. Tasks that others may begin are
+// left to them.
 func (w *Worker) exhaust(err error) {
-	q := &w.work
-	q.mustHold("exhaust")
-	if q.exhausted == nil {
-		q.rests++
+	if w.exhausted.Swap(&err) == nil {
+		w.rests.add(1)
 		w.scheduler.tell()
 	}
-	q.exhausted = err
-	if q.inquiry != nil {
-		w.answer()
+	if check := w.check.Load(); check != nil {
+		w.answer(w.own.current, check)
 	}
-	if w.mode == multiThreaded && (!q.tasks.Empty() || w.inbox.forThieves() > 0) {
-		w.scheduler.rouse()
+	if w.mode == multiThreaded && w.scheduler.policy.has(w) {
+		w.scheduler.policy.wakeOne()
 	}
 }
 
-// main is the body of every fiber that a worker makes. It is entered with the
-// worker's lock held, and returns with it held: the main fiber gets the thread then,
-// and hands it on to the current one.
+// main is the body of every fiber that a worker makes. When it returns, the main fiber of the worker gets the
+// thread, and hands it on to the current one.
 func (f *Fiber) main() {
-	w := f.worker
 	f.residue = fiber.ResidueHere()
 	f.task = f.fiber.Task()
+	f.arrived(nil)
 	if !f.ending {
-		w.change(f, Running, WhyCarry)
-		w.run()
-		if f.state != Idle {
-			w.change(f, Idle, WhyEnd)
+		f.carryOn()
+		f.run()
+		if old := f.load(); old.state() != Idle {
+			f.store(old.in(Idle), WhyEnd)
 		}
 	}
-	q := &w.work
-	if w.current == f {
-		w.current = w.main
-		q.removeIdle(w.main)
+	w := f.worker.Load()
+	if o := &w.own; o.current == f {
+		o.current = o.main
+		w.removeIdle(o.main)
 	}
-	last := len(q.all) - 1
-	q.all[f.index], q.all[last].index = q.all[last], f.index
-	q.all = q.all[:last]
-	w.ended = append(w.ended, f.fiber)
+	w.scheduler.fibers.remove(f)
+	w.gone.add(1)
+	w.own.ended = append(w.own.ended, f.fiber)
 }
 
-// mostEnded is how many fibers that have ended a worker keeps, and ends in a row with its lock
-// held. To drop an identity is a round trip to another goroutine, once for all that are closed together.
+// registry lists the fibers of a scheduler that have not ended.
+type registry struct {
+	mu     sync.Mutex
+	fibers []*Fiber
+}
+
+func (r *registry) add(f *Fiber) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f.index = len(r.fibers)
+	r.fibers = append(r.fibers, f)
+}
+
+func (r *registry) remove(f *Fiber) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.fibers) - 1
+	r.fibers[f.index], r.fibers[last].index = r.fibers[last], f.index
+	r.fibers[last] = nil
+	r.fibers = r.fibers[:last]
+}
+
+// onWorker lists those that run on w, or have run there last.
+func (r *registry) onWorker(w *Worker) []*Fiber {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*Fiber
+	for _, f := range r.fibers {
+		if f.worker.Load() == w {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// mostEnded is how many fibers that have ended a worker keeps. To drop an identity
+// is a round trip to another goroutine, once for all that are closed together.
 const mostEnded = 128
 
 // closeFibers is replaced by tests.
 var closeFibers = fiber.CloseAll
 
+// reapMany is reap when enough have ended.
+func (w *Worker) reapMany() {
+	if len(w.own.ended) >= mostEnded {
+		w.reap()
+	}
+}
+
 // reap gives back the stacks of the fibers that have ended. It blocks while identities are
-// dropped. The worker's own thread must call it, and the lock must not be held.
+// dropped. The worker's thread must call it.
 func (w *Worker) reap() {
-	w.work.mustNotHold("reap")
-	if err := closeFibers(w.ended...); err != nil {
+	o := &w.own
+	if len(o.ended) == 0 {
+		return
+	}
+	if err := closeFibers(o.ended...); err != nil {
 		panic(err)
 	}
-	clear(w.ended)
-	w.ended = w.ended[:0]
+	clear(o.ended)
+	o.ended = o.ended[:0]
 }

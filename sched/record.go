@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"fiberlab/internal/clock"
-	"fiberlab/sched/park"
 )
 
 // Event is one transition of one fiber.
 type Event struct {
 	At     time.Duration // since the recorder was made
 	Worker int           // the worker's number: multi-threaded ones from 0, bound ones after them
-	Fiber  int           // the fiber's number on its worker; 0 is the one that its thread began with
+	Maker  int           // the number of the worker that has made the fiber
+	Fiber  int           // the fiber's number among those of its maker; 0 is the one that its thread began with
 	From   State
 	To     State
 	Why    Why
@@ -26,7 +26,7 @@ type Event struct {
 
 // Notifier is the fiber that has woken another one.
 type Notifier struct {
-	Worker int // less than 0: it was no fiber of the scheduler
+	Worker int // its maker; less than 0: it was no fiber of the scheduler
 	Fiber  int
 }
 
@@ -177,28 +177,38 @@ func (r *Recorder) forget(gone *ring) {
 	}
 }
 
-// add records a transition of the fiber of that number. by is of use for WhyNotify only; waits, which
-// may be nil, if the fiber waits.
-func (r *ring) add(fiber int, from, to State, why Why, by Notifier, waits park.Awaited) {
+// change swaps the word of f and records the transition, under the part's lock: so the transitions of a fiber, all of which its maker's
+// part keeps, are recorded in the order in which they happened. It returns false if the word is no longer old.
+func (r *ring) change(f *Fiber, old, next word, why Why) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !f.mark(old, next) {
+		return false
+	}
+	from, to := old.state(), next.state()
 	r.counts[from][to]++
-	c, at := r.stretch(fiber), clock.Now()
+	c, at := r.stretch(f.id), clock.Now()
 	r.charge(c, from, at)
 	if why == WhyEnd {
-		delete(r.stretches, fiber)
+		delete(r.stretches, f.id)
 	}
 	if r.recorder.capacity == 0 {
-		return
+		return true
 	}
-	e := Event{At: r.since(at), Worker: r.worker, Fiber: fiber, From: from, To: to, Why: why, Task: c.task, By: by}
+	e := Event{At: r.since(at), Worker: f.worker.Load().id, Maker: r.worker, Fiber: f.id, From: from, To: to, Why: why, Task: c.task, By: Notifier{-1, 0}}
+	if why == WhyNotify {
+		if by := Current(); by != nil && by.maker.scheduler == f.maker.scheduler {
+			e.By = Notifier{by.maker.id, by.id}
+		}
+	}
 	if to == Yielded || to == Waiting {
-		if e.For = waitingCall(); waits != nil {
-			what, _ := waits.Awaited()
+		if e.For = waitingCall(); f.awaits != nil {
+			what, _ := f.awaits.Awaited()
 			e.For += " of " + what
 		}
 	}
 	r.events.keep(e, r.recorder.capacity)
+	return true
 }
 
 // since is the time from the recorder's beginning to at.

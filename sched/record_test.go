@@ -9,13 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// transit records a transition of a fiber of that number.
+func transit(part *ring, number int, from, to State, why Why) {
+	w := &Worker{id: part.worker}
+	f := &Fiber{maker: w, id: number, record: part}
+	f.worker.Store(w)
+	f.word.Store(uint64(from))
+	f.store(word(to), why)
+}
+
 // The ring keeps the latest, in order; the counts keep all.
 func TestRecorderRing(t *testing.T) {
 	for _, written := range []int{0, 3, 4, 5, 8, 11} {
 		r := NewRecorder(4)
 		part := r.forWorker(2)
 		for i := range written {
-			part.add(i, Idle, Running, WhyCarry, Notifier{}, nil)
+			transit(part, i, Idle, Running, WhyCarryOn)
 		}
 		var fibers []int
 		for _, e := range r.Events() {
@@ -38,7 +47,7 @@ func TestRecorderMergesWorkersByTime(t *testing.T) {
 	r := NewRecorder(100)
 	parts := []*ring{r.forWorker(0), r.forWorker(1)}
 	for i := range 60 {
-		parts[i*7/3%2].add(i, Running, Queued, WhyYield, Notifier{}, nil)
+		transit(parts[i*7/3%2], i, Running, Queued, WhyYield)
 	}
 	events := r.Events()
 	require.Len(t, events, 60)
@@ -49,7 +58,7 @@ func TestRecorderMergesWorkersByTime(t *testing.T) {
 
 func TestRecorderThatOnlyCounts(t *testing.T) {
 	r := NewRecorder(-1)
-	r.forWorker(0).add(1, Running, Waiting, WhyWait, Notifier{}, nil)
+	transit(r.forWorker(0), 1, Running, Waiting, WhyWait)
 	require.Empty(t, r.Events())
 	counts := r.Transitions()
 	require.Equal(t, uint64(1), counts.Of(Running, Waiting))

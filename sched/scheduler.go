@@ -9,25 +9,25 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber"
-	"fiberlab/internal/bitset"
 	"fiberlab/sched/park"
 )
 
 // Scheduler runs tasks on the fibers of its workers. Make one with New; end it
 // with Close.
 type Scheduler struct {
-	names    names // of tasks
-	cfg      Config
-	workers  []*Worker // multi-threaded, by number
-	spinning spinning
-	asleep   bitset.Set
-	turn     atomic.Uint64 // of the workers, for tasks from outside
-	closing  atomic.Bool
-	shared   park.Shared
+	names     names // of tasks
+	cfg       Config
+	workers   []*Worker // multi-threaded, by number
+	policy    policy
+	migration migration    // the policy, if under it fibers may migrate; else nil
+	timers    sharedTimers // of fibers that may migrate
+	fibers    registry
+	closing   atomic.Bool
+	shared    park.Shared
 
 	listening atomic.Bool   // Close waits for news
 	news      chan struct{} // see tell
-	asking    sync.Mutex    // an inquiry is under way; taken before any worker's lock
+	asking    sync.Mutex    // a deadlock check is under way
 	over      chan struct{} // closed when Close has succeeded
 
 	mu      sync.Mutex
@@ -47,18 +47,19 @@ func New(cfg Config) (*Scheduler, error) {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
 	s := &Scheduler{
-		cfg:      cfg,
-		spinning: newSpinning(),
-		asleep:   bitset.New(cfg.Workers),
-		bound:    make(map[*Worker]struct{}),
-		numbers:  cfg.Workers,
-		news:     make(chan struct{}, 1),
-		over:     make(chan struct{}),
+		cfg:     cfg,
+		bound:   make(map[*Worker]struct{}),
+		numbers: cfg.Workers,
+		news:    make(chan struct{}, 1),
+		over:    make(chan struct{}),
 	}
 	s.shared.MaxCalls = cfg.MaxCalls
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
+	s.policy = cfg.Policy.make(s)
+	s.migration, _ = s.policy.(migration)
+	s.timers.init(s.policy.wakeOne)
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
@@ -66,6 +67,12 @@ func New(cfg Config) (*Scheduler, error) {
 		go s.watch()
 	}
 	return s, nil
+}
+
+// locksThreads tells whether workers are locked to their threads. On the goroutine backend, a coroutine and the goroutine
+// that enters it must agree on that: where a fiber may be entered by any worker, none is locked.
+func (s *Scheduler) locksThreads() bool {
+	return !s.cfg.Policy.migrates() || s.cfg.Backend != fiber.Goroutine
 }
 
 // start makes the threads of the workers, all at the same time, and returns once each is
@@ -139,7 +146,7 @@ func Run(cfg Config, f func()) (err error) {
 // has it make a blocking call, or that its goroutine has bound. It returns nil if there is none.
 func Get() *Scheduler {
 	if f := Current(); f != nil {
-		return f.worker.scheduler
+		return f.maker.scheduler
 	}
 	if host := calledFor(); host != nil {
 		return host.scheduler
@@ -155,7 +162,7 @@ func Get() *Scheduler {
 // Bind returns ErrBound, ErrClosed, or an error of fiber.Attach.
 func (s *Scheduler) Bind() error {
 	if f := Current(); f != nil {
-		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.worker.scheduler.cfg.Name, ErrBound)
+		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, ErrBound)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ func TestLegal(t *testing.T) {
 		why      Why
 	}
 	want := map[transition]bool{
-		{Idle, Running, WhyCarry}:     true,
-		{Running, Idle, WhyGiveWay}:   true,
+		{Idle, Running, WhyCarryOn}:   true,
+		{Running, Idle, WhyGoIdle}:    true,
 		{Running, Idle, WhyEnd}:       true,
 		{Running, Yielded, WhyWait}:   true,
 		{Running, Waiting, WhyWait}:   true,

@@ -2,9 +2,12 @@ package sched
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/release"
 )
 
 // Stats counts what a scheduler's workers have done, and what they hold.
@@ -32,70 +35,128 @@ type WorkerStats struct {
 	Idle     time.Duration // it looked for work or slept
 }
 
-// counts is what a worker counts. Its lock guards it, and only its own thread writes.
-type counts struct {
-	tasks, switches, stolen, sleeps uint64
-	made                            uint64 // fibers
+// counter counts what one thread does, and any thread may read it.
+type counter struct{ n atomic.Uint64 }
 
+func (c *counter) add(n uint64) { release.Store(&c.n, c.n.Load()+n) }
+func (c *counter) load() uint64 { return c.n.Load() }
+
+// counts is what a worker's thread counts. Blocked and waiting fibers may go on on another worker: only the sums over all
+// workers have a meaning then.
+type counts struct {
+	tasks, switches, stolen, sleeps counter
+
+	rests      counter // how often it has run out of what it could run
+	made, gone counter // fibers made, and ended, on this worker
+	idling     counter // fibers that are Idle
+	pinned     counter // its own tasks that have not begun
+	blocked    counter // fibers that are Yielded or Waiting, or Queued after that
+	waiting    counter // those of them that have a deadline
+
+	times times
+}
+
+// times is how long a worker has been busy and idle.
+type times struct {
+	mu         sync.Mutex
 	busy, idle time.Duration // before since
 	since      clock.Instant // the last change between busy and idle
 	resting    bool          // it is idle
+	ended      bool
+}
+
+// begin says that the worker begins, busy.
+func (t *times) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.since = clock.Now()
 }
 
 // rest says that the worker has run out of work.
-func (c *counts) rest() {
-	if t := clock.Now(); !c.resting {
-		c.busy += time.Duration(t - c.since)
-		c.since, c.resting = t, true
-	}
+func (t *times) rest() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.change(true)
 }
 
 // work says that the worker has found some, or ends.
-func (c *counts) work() {
-	if t := clock.Now(); c.resting {
-		c.idle += time.Duration(t - c.since)
-		c.since, c.resting = t, false
-	}
+func (t *times) work() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.change(false)
 }
 
-// Stats returns the sums over all workers, and each worker's own. They are exact when nothing runs
+// change makes the worker idle or busy from now on. The lock must be held.
+func (t *times) change(resting bool) {
+	now := clock.Now()
+	if t.resting {
+		t.idle += time.Duration(now - t.since)
+	} else {
+		t.busy += time.Duration(now - t.since)
+	}
+	t.since, t.resting = now, resting
+}
+
+// end says that the worker has ended: its times stand still.
+func (t *times) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.change(t.resting)
+	t.ended = true
+}
+
+// read returns both until now.
+func (t *times) read() (busy, idle time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ended {
+		t.change(t.resting)
+	}
+	return t.busy, t.idle
+}
+
+// Stats returns the sums over all workers, and each worker's counts. They are exact when nothing runs
 // meanwhile.
 func (s *Scheduler) Stats() Stats {
-	s.mu.Lock()
-	workers := append([]*Worker(nil), s.workers...)
-	for w := range s.bound {
-		workers = append(workers, w)
-	}
-	s.mu.Unlock()
+	workers := s.everyWorker()
 	slices.SortFunc(workers, func(a, b *Worker) int { return a.id - b.id })
-	sum := Stats{Workers: make([]WorkerStats, len(workers))}
+	sum := Stats{Workers: make([]WorkerStats, len(workers)), Pending: s.policy.pending(nil)}
+	var fibers, blocked uint64
 	for i, w := range workers {
-		q := &w.work
-		q.lock()
-		own := w.stats()
+		own := w.Stats()
 		sum.Workers[i] = own
 		sum.Tasks += own.Tasks
 		sum.Stolen += own.Stolen
-		sum.Made += q.counts.made
-		sum.Fibers += len(q.all)
-		sum.Idle += len(q.idle)
-		sum.Blocked += q.blocked
-		sum.Pending += q.tasks.Len() + q.pinned.Len() + int(w.inbox.waiting.Load())
-		q.unlock()
+		sum.Made += w.made.load()
+		sum.Idle += int(w.idling.load())
+		sum.Pending += w.pendingOwn() + w.pendingOpen()
+		fibers += 1 + w.made.load() - w.gone.load()
+		blocked += w.blocked.load()
 	}
+	sum.Fibers, sum.Blocked = int(fibers), int(blocked)
 	return sum
 }
 
-// stats is the worker's own part. The lock must be held.
-func (w *Worker) stats() WorkerStats {
-	c := w.work.counts
-	switch {
-	case w.isDone(): // its time stands still
-	case c.resting:
-		c.work()
-	default:
-		c.rest()
+// pendingOwn is how many of the worker's own tasks have not begun.
+func (w *Worker) pendingOwn() int {
+	n := int(w.pinned.load())
+	if !w.mailbox.empty() {
+		n++ // of how many letters, only the worker can tell
 	}
-	return WorkerStats{Worker: w.id, Tasks: c.tasks, Switches: c.switches, Stolen: c.stolen, Sleeps: c.sleeps,
-		Busy: c.busy, Idle: c.idle}
+	return n
+}
+
+// pendingOpen is how many tasks wait in the worker's queues that others may begin too.
+func (w *Worker) pendingOpen() int {
+	if w.mode != multiThreaded {
+		return 0
+	}
+	return w.scheduler.policy.pending(w)
+}
+
+// Stats counts what the worker has done; see [Scheduler.Stats] for all.
+func (w *Worker) Stats() WorkerStats {
+	busy, idle := w.times.read()
+	return WorkerStats{Worker: w.id, Tasks: w.tasks.load(), Switches: w.switches.load(), Stolen: w.stolen.load(),
+		Sleeps: w.sleeps.load(), Busy: busy, Idle: idle}
 }

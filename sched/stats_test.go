@@ -79,7 +79,7 @@ func TestBusyAndIdle(t *testing.T) {
 // asleepAll tells whether all workers sleep.
 func (s *Scheduler) asleepAll() bool {
 	for _, w := range s.workers {
-		if w.bell.word.Load() != slumber {
+		if !w.driver.asleep() {
 			return false
 		}
 	}

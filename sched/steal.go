@@ -3,27 +3,29 @@ package sched
 // mostStolen is how many tasks a thief takes at once, at most.
 const mostStolen = 128
 
-// steal takes half of the tasks that wait at another worker, but not those that are
-// pinned to it. It begins with a random one. patient makes it wait for locks that
-// are held at the moment; otherwise it passes by. The lock must not be held.
+// seek steals half of the tasks that wait at another worker, beginning with a random one. If it is the
+// last look before w sleeps, it waits for locks that are held at the moment; otherwise it passes by.
 //
 // What was brought to a worker that is just being woken is left to it: it takes longer to wake
 // than to begin a hundred tasks, and if these block at once, they are here for good.
-// Who has spared one and sleeps looks again soon, in case that one does not wake.
-func (w *Worker) steal(patient bool) bool {
-	workers := w.scheduler.workers
-	if len(workers) < 2 {
+// A worker that has skipped one and sleeps looks again soon, in case that one does not wake.
+func (p *stealing) seek(w *Worker, last bool) bool {
+	own := p.queues[w.id]
+	if own.injected.waiting.Load() > 0 {
+		return true
+	}
+	own.skipped = false
+	if len(p.workers) < 2 {
 		return false
 	}
-	w.spared = false
-	first := w.random.IntN(len(workers))
-	for i := range workers {
-		victim := workers[(first+i)%len(workers)]
+	first := own.random.IntN(len(p.workers))
+	for i := range p.workers {
+		victim := p.workers[(first+i)%len(p.workers)]
 		switch {
 		case victim == w:
-		case victim.bell.waking():
-			w.spared = w.spared || victim.inbox.forThieves() > 0
-		case w.stealFrom(victim, patient):
+		case victim.driver.waking():
+			own.skipped = own.skipped || p.queues[victim.id].injected.waiting.Load() > 0
+		case p.stealFrom(w, victim, last):
 			return true
 		}
 	}
@@ -32,33 +34,33 @@ func (w *Worker) steal(patient bool) bool {
 
 // stealFrom takes from one victim, first what it has not taken to itself yet. If more
 // tasks wait than w can begin at once, here or there, another worker is woken.
-func (w *Worker) stealFrom(victim *Worker, patient bool) bool {
-	loot, left := &w.loot, 0
-	if n := victim.inbox.forThieves(); n > 0 {
-		victim.inbox.take(loot, min((n+1)/2, mostStolen))
-		left = n - loot.Len()
+func (p *stealing) stealFrom(w, victim *Worker, wait bool) bool {
+	own, theirs := p.queues[w.id], p.queues[victim.id]
+	batch, left := &own.batch, 0
+	if n := int(theirs.injected.waiting.Load()); n > 0 {
+		theirs.injected.take(batch, min((n+1)/2, mostStolen))
+		left = n - batch.Len()
 	}
-	if loot.Empty() {
-		if patient {
-			victim.work.lock()
-		} else if !victim.work.tryLock() {
+	if batch.Empty() {
+		if wait {
+			theirs.mu.Lock()
+		} else if !theirs.mu.TryLock() {
 			return false
 		}
-		tasks := &victim.work.tasks
-		tasks.MoveTo(loot, min((tasks.Len()+1)/2, mostStolen))
-		left = tasks.Len()
-		victim.work.unlock()
+		theirs.tasks.MoveTo(batch, min((theirs.tasks.Len()+1)/2, mostStolen))
+		left = theirs.tasks.Len()
+		theirs.mu.Unlock()
 	}
-	if loot.Empty() {
+	if batch.Empty() {
 		return false
 	}
-	w.work.lock()
-	w.work.counts.stolen += uint64(loot.Len())
-	more := loot.Len() > 1 || left > 0
-	loot.MoveTo(&w.work.tasks, loot.Len())
-	w.work.unlock()
+	w.stolen.add(uint64(batch.Len()))
+	more := batch.Len() > 1 || left > 0
+	own.mu.Lock()
+	batch.MoveTo(&own.tasks, batch.Len())
+	own.mu.Unlock()
 	if more {
-		w.scheduler.rouse()
+		p.wakeOne()
 	}
 	return true
 }

@@ -1,25 +1,52 @@
 package sched
 
-// finished tells whether the worker has been told to shut down and nothing is left. The
-// lock must be held.
+// finished tells whether the worker has been told to shut down and nothing is left. From then on
+// it takes nothing more.
 func (w *Worker) finished() bool {
-	w.work.mustHold("finished")
-	q := &w.work
-	if !q.shutdown || q.blocked > 0 || !q.tasks.Empty() || !q.pinned.Empty() || !q.fibers.Empty() {
+	if !w.shutdown.Load() || w.hasOwn() || w.stillBlocked() {
 		return false
 	}
-	return w.inbox.close()
+	if w.mode == multiThreaded && !w.scheduler.policy.retire(w) {
+		return false
+	}
+	return w.mailbox.close()
+}
+
+// stillBlocked tells whether fibers are blocked that the worker may have to run.
+func (w *Worker) stillBlocked() bool {
+	if w.scheduler.migration == nil || w.mode == singleThreaded {
+		return w.blocked.load() > 0
+	}
+	return w.scheduler.blocked() > 0
+}
+
+// blocked is how many fibers the scheduler's workers have that are blocked, or ready after that.
+func (s *Scheduler) blocked() int {
+	var sum uint64 // one worker blocks a fiber, and another may resume it: only the sum has a meaning
+	for _, w := range s.everyWorker() {
+		sum += w.blocked.load()
+	}
+	return int(sum)
+}
+
+// wakeIfOver wakes the workers that have been told to shut down, and wait for the last blocked fiber.
+func (s *Scheduler) wakeIfOver() {
+	if !s.closing.Load() {
+		return
+	}
+	for _, w := range s.workers {
+		if w.shutdown.Load() {
+			w.driver.notify()
+		}
+	}
 }
 
 // stop makes the worker end when there is nothing left to do. A multi-threaded one
 // closes done then. A single-threaded one must be stopped on its main fiber, which
 // does what is left to do now; it returns what keeps it from ending, if anything does.
 func (w *Worker) stop() *Deadlock {
-	q := &w.work
-	q.lock()
-	defer q.unlock()
-	q.shutdown = true
-	w.bell.ring()
+	w.shutdown.Store(true)
+	w.driver.notify()
 	if w.mode == multiThreaded {
 		return nil
 	}
@@ -29,51 +56,47 @@ func (w *Worker) stop() *Deadlock {
 		go w.watchUnbind(unbound)
 	}
 	w.runOthers()
-	deadlock := q.stuck
+	deadlock := w.stuck.Load()
 	if deadlock == nil {
 		w.endFibers()
 	}
-	q.shutdown, q.stuck = false, nil
+	w.shutdown.Store(false)
+	w.stuck.Store(nil)
 	return deadlock
 }
 
-// runOthers has other fibers do what is left to do. The main fiber, which calls it
-// with the lock held, begins no task itself: if that blocked for ever, the main fiber
-// could not go on and tell.
+// runOthers has other fibers do what is left to do. The main fiber, which calls it,
+// begins no task itself: if that blocked for ever, the main fiber could not go on and tell.
 func (w *Worker) runOthers() {
-	w.work.mustHold("runOthers")
-	q := &w.work
-	for !w.finished() && q.stuck == nil {
-		to := w.next()
-		if to == nil {
-			w.makeIdle()
-			continue
+	main := w.own.main
+	for !w.finished() && !w.givesUp() {
+		if to := w.pickNext(main); to != main {
+			main.store(main.load().in(Idle), WhyGoIdle)
+			main.switchTo(to)
+			main.carryOn()
 		}
-		q.exhausted = nil
-		w.change(w.main, Idle, WhyGiveWay)
-		w.switchTo(to)
-		w.change(w.main, Running, WhyCarry)
 	}
 }
 
 // endFibers ends all fibers but the main one, on which it must be called when the
-// worker is finished, with the lock held. It releases the lock now and then.
+// worker is finished.
 func (w *Worker) endFibers() {
-	w.work.mustHold("endFibers")
-	if w.work.inquiry != nil {
-		w.answer()
+	o := &w.own
+	if check := w.check.Load(); check != nil {
+		w.answer(o.main, check)
 	}
-	for len(w.work.idle) > 0 || len(w.ended) > 0 {
-		for len(w.work.idle) > 0 && len(w.ended) < mostEnded {
-			f := w.work.takeIdle()
+	for len(o.idle) > 0 {
+		for len(o.idle) > 0 && len(o.ended) < mostEnded {
+			f := w.takeIdle()
 			f.ending = true
-			w.current = f
-			for w.current != w.main {
-				w.enter(w.main, w.current)
+			o.current = f
+			for o.current != o.main {
+				w.enter(o.main, o.current)
 			}
 		}
-		w.work.unlock()
 		w.reap()
-		w.work.lock()
 	}
+	w.reap()
+	w.scheduler.fibers.remove(o.main)
+	w.times.end()
 }

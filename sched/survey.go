@@ -34,8 +34,7 @@ func (v *survey) stuck(patience clock.Instant) bool {
 // survey looks at all workers twice. If all were quiet and none has run anything in between,
 // they were quiet at one and the same moment, and nobody inside can wake anybody.
 //
-// If only is not nil, what is blocked and pending is counted on that worker alone. No
-// worker's lock must be held; survey takes one after the other.
+// If only is not nil, what is blocked and pending is counted on that worker alone.
 func (s *Scheduler) survey(only *Worker) survey {
 	v := s.pass(only)
 	if v.quiet && s.pass(only) != v {
@@ -60,31 +59,34 @@ func (s *Scheduler) pass(only *Worker) survey {
 	s.mu.Lock()
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	s.mu.Unlock()
-	thieves, loot := false, false
+	shared := s.policy.pending(nil)
+	v.next = s.timers.next()
+	able, unable := false, false // workers that can begin tasks of others; tasks of others that their worker cannot begin
+	var blocked, waiting uint64
 	for _, w := range s.everyWorker() {
-		q := &w.work
-		q.lock()
-		v.rests += q.rests
-		v.next = min(v.next, q.waiting.next())
-		pending := q.tasks.Len() + q.pinned.Len() + int(w.inbox.waiting.Load())
+		v.rests += w.rests.load()
+		v.next = min(v.next, clock.Instant(w.nextDeadline.Load()))
+		others := w.pendingOpen()
+		pending := others + w.pendingOwn()
 		switch {
-		case !q.fibers.Empty():
-			v.quiet = false
-		case q.exhausted != nil:
-			loot = loot || pending > q.pinned.Len()
-		case w.bell.isAsleep() && pending == 0:
-			thieves = thieves || w.mode == multiThreaded
+		case w.exhausted.Load() != nil:
+			unable = unable || others+shared > 0
+		case w.driver.asleep() && pending == 0:
+			able = able || w.mode == multiThreaded
 		default:
 			v.quiet = false
 		}
 		if only == nil || only == w {
-			v.waiting += len(q.waiting.fibers)
-			v.yielded += q.blocked - len(q.waiting.fibers)
+			waiting += w.waiting.load()
+			blocked += w.blocked.load()
 			v.pending += pending
 		}
-		q.unlock()
 	}
-	v.quiet = v.quiet && !(thieves && loot) && s.shared.BlockingCalls.Load() == 0
+	if only == nil {
+		v.pending += shared
+	}
+	v.waiting, v.yielded = int(waiting), int(blocked-waiting)
+	v.quiet = v.quiet && !(able && unable) && s.shared.BlockingCalls.Load() == 0
 	return v
 }
 
@@ -122,15 +124,15 @@ func (o *lookout) look(v survey) (*Deadlock, time.Duration) {
 		return nil, time.Duration(left)
 	}
 	if o.found != nil {
-		return o.found, nothing // after the inquiry it was still the same
+		return o.found, nothing // after the check it was still the same
 	}
 	o.found = o.s.ask(o.only)
 	if o.found != nil {
 		o.found.Later = v.waiting
 		o.found.After = time.Duration(o.patience)
 	}
-	return nil, inquiryPause
+	return nil, checkPause
 }
 
-// inquiryPause is how long one waits until the workers that have been asked sleep again.
-const inquiryPause = 100 * time.Microsecond
+// checkPause is how long one waits until the workers that have been asked sleep again.
+const checkPause = 100 * time.Microsecond

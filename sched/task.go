@@ -47,42 +47,50 @@ func Schedule(f func(), flags ...Flags) error {
 	for _, flag := range flags {
 		t.Flags |= flag
 	}
-	return own.worker.scheduler.enqueue(t, own.worker)
+	return own.maker.scheduler.Enqueue(t)
 }
 
-// execute calls the function of a task, on f, the current fiber, which is a clean place
-// again afterwards. The worker's lock must not be held.
-func (w *Worker) execute(f *Fiber, task job) {
-	w.work.mustNotHold("execute")
-	if f.taskName = task.name; w.recording != nil {
-		w.recording.begin(f.id, w.scheduler.names.of(task.name))
+// execute calls the function of a task on f, the calling fiber. Afterwards nothing of the task is left on f, which
+// may have come to another worker.
+func (f *Fiber) execute(t job) {
+	w := f.worker.Load()
+	w.tasks.add(1)
+	migrates := f.home == nil
+	if migrates && t.Flags&SameThread != 0 {
+		f.home = w
+	}
+	if f.taskName = t.name; f.record != nil {
+		f.record.begin(f, w.scheduler.names.of(t.name))
 	}
 	returned := false
 	defer func() {
 		if !returned {
-			w.failed(recover())
+			f.failed(recover())
 		}
 		if f.place != nil {
 			f.place = nil
 		}
 		f.residue.Clear()
 		f.taskName = 0
-		if w.recording != nil {
-			w.recording.end(f.id)
+		if migrates {
+			f.home = nil
+		}
+		if f.record != nil {
+			f.record.end(f)
 		}
 	}()
-	f.task.Begin(task.Func)
-	task.Func()
+	f.task.Begin(t.Func)
+	t.Func()
 	returned = true
 }
 
 // failed deals with a task that did not return: it panicked with value, or called
 // Goexit if that is nil. It runs on top of the task's frames.
-func (w *Worker) failed(value any) {
+func (f *Fiber) failed(value any) {
 	if value == nil {
 		panic(ErrGoexit)
 	}
-	handler := w.scheduler.cfg.Panicked
+	handler := f.maker.scheduler.cfg.Panicked
 	if handler == nil {
 		panic(value)
 	}

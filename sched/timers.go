@@ -6,57 +6,82 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// waitingFibers holds the Waiting fibers of a worker, the earliest deadline first.
-// The worker's lock guards it.
-type waitingFibers struct {
-	fibers deadlineHeap
+// timer is the deadline of one wait of a fiber.
+type timer struct {
+	deadline clock.Instant
+	fiber    *Fiber
+	wait     word // which wait it ends
+	position int  // in the heap, plus one; 0 if it is in none
 }
 
-func (w *waitingFibers) empty() bool { return len(w.fibers) == 0 }
+// timers is a heap of timers, the earliest first. It has no lock.
+type timers struct {
+	heap timerHeap
+}
 
-// next is the earliest deadline, or never.
-func (w *waitingFibers) next() clock.Instant {
-	if len(w.fibers) == 0 {
+// next is the earliest deadline, or clock.Never.
+func (t *timers) next() clock.Instant {
+	if len(t.heap) == 0 {
 		return clock.Never
 	}
-	return w.fibers[0].deadline
+	return t.heap[0].deadline
 }
 
-func (w *waitingFibers) add(f *Fiber, deadline clock.Instant) {
-	f.deadline = deadline
-	heap.Push(&w.fibers, f)
-}
+func (t *timers) add(one *timer) { heap.Push(&t.heap, one) }
 
-func (w *waitingFibers) remove(f *Fiber) { heap.Remove(&w.fibers, f.position) }
+// remove takes one out, which must be in the heap.
+func (t *timers) remove(one *timer) { heap.Remove(&t.heap, one.position-1) }
 
-// take removes and returns a fiber whose deadline has come, or nil.
-func (w *waitingFibers) take(by clock.Instant) *Fiber {
-	if len(w.fibers) == 0 || w.fibers[0].deadline > by {
+// take removes and returns a timer whose deadline has come by that moment, or nil.
+func (t *timers) take(by clock.Instant) *timer {
+	if len(t.heap) == 0 || t.heap[0].deadline > by {
 		return nil
 	}
-	return heap.Pop(&w.fibers).(*Fiber)
+	return heap.Pop(&t.heap).(*timer)
 }
 
-// deadlineHeap implements heap.Interface; each fiber knows its position, so that it
-// can be removed.
-type deadlineHeap []*Fiber
+// expire ends the wait that t was made for, if nothing else has ended it. It tells whether f, which is
+// Queued then, has to be put where it will be run. A fiber that is unpublished is left to its worker,
+// which is woken.
+func (t *timer) expire() bool {
+	f := t.fiber
+	for {
+		old := f.load()
+		switch {
+		case old.wait() != t.wait || old.state() != Waiting || old&notified != 0:
+			return false
+		case old&unpublished != 0:
+			host := f.worker.Load()
+			if f.mark(old, old|notified|expired) {
+				host.driver.notify()
+				return false
+			}
+		case f.swap(old, old.in(Queued)|expired, WhyTimeout):
+			return true
+		}
+	}
+}
 
-func (h deadlineHeap) Len() int           { return len(h) }
-func (h deadlineHeap) Less(i, j int) bool { return h[i].deadline < h[j].deadline }
-func (h deadlineHeap) Swap(i, j int) {
+// timerHeap implements heap.Interface; each timer knows its position, so that it can be removed.
+type timerHeap []*timer
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return h[i].deadline < h[j].deadline }
+func (h timerHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].position, h[j].position = i, j
+	h[i].position, h[j].position = i+1, j+1
 }
 
-func (h *deadlineHeap) Push(f any) {
-	f.(*Fiber).position = len(*h)
-	*h = append(*h, f.(*Fiber))
+func (h *timerHeap) Push(t any) {
+	t.(*timer).position = len(*h) + 1
+	*h = append(*h, t.(*timer))
 }
 
-func (h *deadlineHeap) Pop() any {
+func (h *timerHeap) Pop() any {
 	last := len(*h) - 1
-	f := (*h)[last]
+	t := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	return f
+	t.position = 0
+	return t
 }

@@ -24,8 +24,8 @@ func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 	for {
 		v := o.s.survey(w)
 		deadlock, again := o.look(v)
-		if deadlock != nil && w.giveUp(deadlock, o.seen) {
-			return
+		if deadlock != nil {
+			w.giveUp(deadlock, o.seen)
 		}
 		if !pause(o.patience, again, unbound) {
 			return
@@ -33,19 +33,24 @@ func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 	}
 }
 
-// giveUp makes Unbind return deadlock, unless the scheduler is no longer as it was then.
-func (w *Worker) giveUp(deadlock *Deadlock, then survey) bool {
-	if w.scheduler.survey(w) != then {
+// giveUp makes Unbind return deadlock, unless the scheduler is no longer as it was then, or the worker
+// finds something to run.
+func (w *Worker) giveUp(deadlock *Deadlock, then survey) {
+	if w.scheduler.survey(w) == then && w.shutdown.Load() {
+		w.stuck.Store(deadlock)
+		w.driver.notify()
+	}
+}
+
+// givesUp tells whether Unbind shall return a deadlock.
+func (w *Worker) givesUp() bool {
+	if w.stuck.Load() == nil {
 		return false
 	}
-	q := &w.work
-	q.lock()
-	defer q.unlock()
-	if !q.shutdown || !q.fibers.Empty() {
+	if w.hasOwn() {
+		w.stuck.Store(nil)
 		return false
 	}
-	q.stuck = deadlock
-	w.bell.ring()
 	return true
 }
 

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
 
@@ -11,7 +10,6 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
-	"fiberlab/internal/queue"
 )
 
 // mode is how a worker comes by its thread.
@@ -33,34 +31,23 @@ type Worker struct {
 	mode      mode
 	scheduler *Scheduler
 	recording *ring // nil: off
+	driver    driver
+	seek      func() bool   // the policy's seek, while the worker spins
+	done      chan struct{} // closed when a multi-threaded worker's thread is through
 
-	// Others write the inbox and the bell whenever they bring a task: they must not
-	// take the cache lines of the rest from the worker's processor.
-	_     cpu.CacheLinePad
-	work  work
-	_     cpu.CacheLinePad
-	inbox inbox
-	bell  bell
-	// summoned says that the worker has been woken to steal, since it last began to look
-	// for something to steal: see passOn.
-	summoned atomic.Bool
-	_        cpu.CacheLinePad
-	spin     spinBudget
-	done     chan struct{} // closed when a multi-threaded worker's thread is through
+	_       cpu.CacheLinePad
+	mailbox mailbox // others write it
+	_       cpu.CacheLinePad
 
-	// Only the worker's own thread uses these.
-	loot   queue.Queue[job] // on its way from a victim: empty between two attempts to steal
-	spared bool             // the last attempt has left tasks to one who was just being woken
-	turn   int              // goes round the workers
-	ended  []*fiber.Fiber   // have ended, and wait to be closed; see reap
-	random *rand.Rand
+	own own // for the worker's thread alone
+	counts
 
-	// These, too, with the lock held.
-	main    *Fiber // the one that the thread began with
-	current *Fiber // the one that it runs
-	asked   *Fiber // deadlock inquiry: the one that shall say where it waits
-	asker   *Fiber // and the one that wants to know
-	told    answer // and what that has said
+	// Others may read these, and write the last four.
+	exhausted    atomic.Pointer[error] // why no fiber can be made, while that is so
+	nextDeadline atomic.Int64          // until when the worker sleeps at most, a clock.Instant
+	shutdown     atomic.Bool           // run until there is nothing left, then end
+	stuck        atomic.Pointer[Deadlock]
+	check        atomic.Pointer[check] // to be answered when there is nothing to run
 }
 
 // ID returns the worker's number: multi-threaded ones from 0, bound goroutines after them.
@@ -69,76 +56,51 @@ func (w *Worker) ID() int { return w.id }
 // String names the worker and its scheduler.
 func (w *Worker) String() string { return w.name }
 
-// Stats counts what the worker has done; see [Scheduler.Stats] for all. The worker's lock must not be held.
-func (w *Worker) Stats() WorkerStats {
-	w.work.lock()
-	defer w.work.unlock()
-	return w.stats()
-}
-
-// work is what a worker has to do. Its lock guards all of it, and the state of each
-// of the worker's fibers.
-type work struct {
-	workLock
-	tasks   queue.Queue[job]    // not begun; idle workers may steal these
-	pinned  queue.Queue[job]    // not begun, SameThread
-	fibers  queue.Queue[*Fiber] // Queued
-	waiting waitingFibers       // Waiting, by deadline
-	idle    []*Fiber            // Idle; the one that ran last is taken first
-	all     []*Fiber            // every one that is not ended
-	blocked int                 // how many are Yielded, Waiting or, after that, Queued
-
-	resumed  int       // fibers resumed since the last task was begun
-	begun    int       // tasks begun since some were last taken from the inbox
-	shutdown bool      // run until there is nothing left, then end
-	stuck    *Deadlock // single-threaded: why shutdown cannot be reached
-
-	rests     uint64   // how often it has run out of what it could run
-	exhausted error    // why no fiber can be made, while that is so
-	inquiry   *inquiry // to be answered when there is nothing to run
-
-	counts counts
-}
-
 // timerSlack is how much later than asked the kernel may wake a worker's thread, in
 // nanoseconds. Its default is 50 us.
 const timerSlack = 1000
 
 func newWorker(s *Scheduler, id int, mode mode) *Worker {
-	return &Worker{
+	w := &Worker{
 		id:        id,
 		name:      fmt.Sprintf("%s worker %d", s.cfg.Name, id),
 		mode:      mode,
 		scheduler: s,
 		recording: s.cfg.Recorder.forWorker(id),
+		driver:    newDriver(mode == singleThreaded || s.locksThreads()),
 		done:      make(chan struct{}),
-		random:    rand.New(rand.NewPCG(uint64(clock.Now()), uint64(id))),
 	}
+	w.seek = func() bool { return s.policy.seek(w, false) }
+	w.nextDeadline.Store(int64(clock.Never))
+	return w
 }
 
-// begin makes root, the calling goroutine, the main and current fiber. The lock must not be held.
+// begin makes root, the calling goroutine, the main and current fiber.
 func (w *Worker) begin(root *fiber.Fiber) {
-	w.main = &Fiber{fiber: root, worker: w, state: Running, residue: fiber.ResidueHere()}
-	w.main.task = root.Task()
-	root.SetName(w.main.String())
-	root.SetValue(w.main)
-	w.work.lock()
-	w.current = w.main
-	w.work.all = append(w.work.all, w.main)
-	w.work.counts.since = clock.Now()
-	w.work.unlock()
+	f := &Fiber{fiber: root, maker: w, home: w, record: w.recording, residue: fiber.ResidueHere()}
+	f.word.Store(uint64(Running))
+	f.worker.Store(w)
+	f.letter.fiber = f
+	f.task = root.Task()
+	root.SetName(f.String())
+	root.SetValue(f)
+	w.own.main, w.own.current = f, f
+	w.times.begin()
+	w.scheduler.fibers.add(f)
 }
 
 // thread is the life of a multi-threaded worker. It sends one error or nil to started, which
 // must have room for it, when the worker is ready to run tasks or cannot be. In the end
 // it closes done.
 func (w *Worker) thread(started chan<- error) {
-	// It stays locked: a thread that was changed for a worker ends with it. The process's
-	// first one cannot end, and its name is the process's.
-	runtime.LockOSThread()
-	if onFirstThread() {
-		elsewhere(func() { w.thread(started) })
-		return
+	if w.scheduler.locksThreads() {
+		// It stays locked: a thread that was changed for a worker ends with it. The process's
+		// first one cannot end, and its name is the process's.
+		runtime.LockOSThread()
+		if onFirstThread() {
+			elsewhere(func() { w.thread(started) })
+			return
+		}
 	}
 	root, err := w.prepare()
 	if err != nil {
@@ -149,10 +111,8 @@ func (w *Worker) thread(started chan<- error) {
 	w.begin(root)
 	w.initialize(func(err error) {
 		started <- err
-		w.work.lock()
-		w.run()
+		w.own.main.run()
 		w.endFibers()
-		w.work.unlock()
 		if err := root.Detach(); err != nil {
 			panic(err)
 		}
@@ -174,6 +134,9 @@ func (w *Worker) isDone() bool {
 // prepare makes the calling thread fit for the worker.
 func (w *Worker) prepare() (*fiber.Fiber, error) {
 	cfg := &w.scheduler.cfg
+	if !w.scheduler.locksThreads() {
+		return fiber.Attach(cfg.Backend)
+	}
 	nameThread(threadName(cfg.Name, w.id))
 	if cfg.Affinity != nil {
 		if err := cfg.Affinity.apply(w.id); err != nil {
@@ -202,27 +165,8 @@ func (w *Worker) initialize(proceed func(error)) {
 	if initializer := w.scheduler.cfg.Initializer; initializer != nil {
 		initializer(w.id)
 	}
-	w.main.place = nil
-	w.main.residue.Clear()
+	w.own.main.place = nil
+	w.own.main.residue.Clear()
 	returned = true
 	proceed(nil)
-}
-
-// run is what each fiber of the worker does while it has no task to go on with. It
-// returns when the fiber is not needed any more. The lock must be held; it is
-// released while tasks run and while the worker sleeps.
-func (w *Worker) run() {
-	w.work.mustHold("run")
-	w.runUntilShutdown()
-}
-
-// runUntilShutdown runs tasks and fibers until the worker has been told to shut
-// down and nothing is left to be done. The lock must be held.
-func (w *Worker) runUntilShutdown() {
-	w.work.mustHold("runUntilShutdown")
-	f := w.current
-	for !f.ending && !w.finished() && w.work.stuck == nil {
-		w.waitForWork()
-		w.runUntilIdle()
-	}
 }

@@ -8,8 +8,8 @@ import (
 
 // legal is the picture of the states in docs/scheduler.md: for each transition, its causes.
 var legal = map[[2]sched.State][]sched.Why{
-	{sched.Idle, sched.Running}:    {sched.WhyCarry},
-	{sched.Running, sched.Idle}:    {sched.WhyGiveWay, sched.WhyEnd},
+	{sched.Idle, sched.Running}:    {sched.WhyCarryOn},
+	{sched.Running, sched.Idle}:    {sched.WhyGoIdle, sched.WhyEnd},
 	{sched.Running, sched.Yielded}: {sched.WhyWait},
 	{sched.Running, sched.Waiting}: {sched.WhyWait},
 	{sched.Running, sched.Queued}:  {sched.WhyYield},

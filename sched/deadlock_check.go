@@ -12,9 +12,9 @@ import (
 	"fiberlab/sched/park"
 )
 
-// inquiry is the question to a worker where its blocked fibers wait. The worker answers
-// while it has nothing to run. Its lock guards what is in here until done is closed.
-type inquiry struct {
+// check is the question to a worker where its blocked fibers wait. The worker answers
+// while it has nothing to run. What is in here is the worker's until done is closed.
+type check struct {
 	done    chan struct{} // closed when the worker has answered
 	answers []answer
 }
@@ -28,16 +28,11 @@ type answer struct {
 	waits park.Awaited // may be nil
 }
 
-// mostAsked is how many fibers are asked while the worker's lock is held, which takes some
-// microseconds for each.
-const mostAsked = 16
-
-// inquiryLimit is how long one waits for the answer of a worker.
-const inquiryLimit = 10 * time.Second
+// checkLimit is how long one waits for the answer of a worker.
+const checkLimit = 10 * time.Second
 
 // ask has the workers, or the only one if that is not nil, list their blocked fibers. It
-// returns nil if one has not answered, since it has found something to run. No worker's lock
-// must be held; ask blocks.
+// returns nil if one has not answered, since it has found something to run. It blocks.
 func (s *Scheduler) ask(only *Worker) *Deadlock {
 	s.asking.Lock()
 	defer s.asking.Unlock()
@@ -48,30 +43,23 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 	}
 	d := &Deadlock{Scheduler: s.cfg.Name}
 	var answers []answer
-	limit := time.After(inquiryLimit)
+	limit := time.After(checkLimit)
 	for _, w := range workers {
-		q := &w.work
-		i := &inquiry{done: make(chan struct{})}
-		q.lock()
-		if q.exhausted != nil {
-			if n := q.tasks.Len() + q.pinned.Len() + int(w.inbox.waiting.Load()); n > 0 {
-				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, q.exhausted))
+		if why := w.exhausted.Load(); why != nil {
+			if n := w.pendingOwn() + w.pendingOpen() + s.policy.pending(nil); n > 0 {
+				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, *why))
 			}
 		}
-		if q.blocked > 0 {
-			q.inquiry = i
-		} else {
-			close(i.done)
-		}
-		q.unlock()
-		w.bell.ring()
+		c := &check{done: make(chan struct{})}
+		w.check.Store(c)
+		w.driver.notify()
 		select {
-		case <-i.done:
-			answers = append(answers, i.answers...)
+		case <-c.done:
+			answers = append(answers, c.answers...)
+		case <-w.done: // nothing was left
+			w.check.Store(nil)
 		case <-limit:
-			q.lock()
-			q.inquiry = nil
-			q.unlock()
+			w.check.Store(nil)
 			return nil
 		}
 	}
@@ -82,43 +70,44 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 	return d
 }
 
-// answer does what an inquiry wants. Each blocked fiber is entered, so that it can
-// say itself where it waits, and hands the thread back at once. The lock must be held; it is
-// released now and then. If something to run comes meanwhile, the answer is short.
-func (w *Worker) answer() {
-	w.work.mustHold("answer")
-	q := &w.work
-	i := q.inquiry
-	for n, f := range q.all { // only this thread changes it
-		if n%mostAsked == mostAsked-1 {
-			q.unlock()
-			q.lock()
-		}
-		if q.inquiry != i || !q.fibers.Empty() {
+// answer does what a deadlock check wants. f is the calling fiber. Each blocked fiber is entered, so that it can
+// say itself where it waits, and hands the thread back at once. If something to run comes meanwhile, the
+// answer is short.
+func (w *Worker) answer(f *Fiber, c *check) {
+	o := &w.own
+	for _, blocked := range w.scheduler.fibers.onWorker(w) {
+		if w.poll(); w.hasOwn() || w.check.Load() != c {
 			break
 		}
-		if f.state != Yielded {
+		old := blocked.load()
+		if old.state() != Yielded {
 			continue
 		}
-		if f == w.current {
+		switch {
+		case blocked == f:
 			f.tell()
-		} else {
-			w.asked, w.asker = f, w.current
-			w.enter(w.current, f)
+		case blocked.home != nil:
+			o.asked, o.asker = blocked, f
+			w.enter(f, blocked)
+		case old&unpublished != 0 || !blocked.mark(old, old|unpublished):
+			continue
+		default:
+			o.asked, o.asker = blocked, f
+			w.enter(f, blocked)
+			blocked.publish()
 		}
-		i.answers = append(i.answers, w.told)
+		c.answers = append(c.answers, o.told)
 	}
-	w.told = answer{}
-	if q.inquiry == i {
-		q.inquiry = nil
-		close(i.done)
+	o.told = answer{}
+	if w.check.CompareAndSwap(c, nil) {
+		close(c.done)
 	}
 }
 
 // tell leaves the answer of f, which must be the calling fiber.
 func (f *Fiber) tell() {
 	var pcs [64]uintptr
-	f.worker.told = answer{fiber: f, task: f.taskName, self: fiber.Self(), waits: f.awaits,
+	f.worker.Load().own.told = answer{fiber: f, task: f.taskName, self: fiber.Self(), waits: f.awaits,
 		where: append([]uintptr(nil), pcs[:runtime.Callers(3, pcs[:])]...)}
 }
 
@@ -131,7 +120,7 @@ func describe(answers []answer) []Blocked {
 	places := make(map[string]place)
 	names := make(map[uintptr]string)
 	for _, a := range answers {
-		names[a.self] = fmt.Sprintf("worker %d fiber %d", a.fiber.worker.id, a.fiber.id)
+		names[a.self] = fmt.Sprintf("worker %d fiber %d", a.fiber.maker.id, a.fiber.id)
 	}
 	var list []Blocked
 	var key []byte
@@ -145,14 +134,14 @@ func describe(answers []answer) []Blocked {
 			p.stack, p.call = frames(a.where)
 			places[string(key)] = p
 		}
-		b := Blocked{Worker: a.fiber.worker.id, Fiber: a.fiber.id, Task: a.fiber.worker.scheduler.names.of(a.task), State: Yielded, Stack: p.stack, Call: p.call}
+		b := Blocked{Worker: a.fiber.maker.id, Fiber: a.fiber.id, Task: a.fiber.maker.scheduler.names.of(a.task), State: Yielded, Stack: p.stack, Call: p.call}
 		if a.waits != nil {
 			what, holder := a.waits.Awaited()
 			b.For = what
 			if name := names[holder]; name != "" {
 				b.For += ", which " + name + " holds,"
 			} else if holder != 0 {
-				b.For += ", which one holds who is none of these,"
+				b.For += ", which none of these holds,"
 			}
 		}
 		list = append(list, b)

@@ -1,0 +1,51 @@
+package sched
+
+import (
+	"sync/atomic"
+	"time"
+
+	"fiberlab/internal/clock"
+	"fiberlab/sched/park"
+)
+
+// goroutineDriver is the driver of workers that are not locked to a thread: it parks the worker as any goroutine is
+// parked, so that its thread goes on with other goroutines.
+type goroutineDriver struct {
+	word   atomic.Uint32 // isNotified, prepared or asleep, as in an eventcount
+	parker *park.Goroutine
+}
+
+func newGoroutineDriver() *goroutineDriver {
+	return &goroutineDriver{parker: park.NewGoroutine()}
+}
+
+func (d *goroutineDriver) prepare()     { d.word.Store(prepared) }
+func (d *goroutineDriver) commit() bool { return d.word.CompareAndSwap(prepared, asleep) }
+func (d *goroutineDriver) work()        { d.word.Store(isNotified) }
+func (d *goroutineDriver) asleep() bool { return d.word.Load() == asleep }
+
+// waking is false: a goroutine that is woken is as good as awake.
+func (d *goroutineDriver) waking() bool { return false }
+
+// spin looks once: to wake a goroutine costs less than to spin.
+func (d *goroutineDriver) spin(_ clock.Instant, seek func() bool) { seek() }
+
+func (d *goroutineDriver) notify() bool {
+	switch d.word.Swap(isNotified) {
+	case prepared:
+		return true
+	case asleep:
+		d.parker.Unpark()
+		return true
+	}
+	return false
+}
+
+func (d *goroutineDriver) sleep(limit time.Duration) {
+	var deadline time.Time
+	if limit >= 0 {
+		deadline = time.Now().Add(limit)
+	}
+	d.parker.Park(deadline)
+	d.word.Store(isNotified)
+}

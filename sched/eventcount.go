@@ -1,0 +1,80 @@
+package sched
+
+import (
+	"sync/atomic"
+	"time"
+
+	"fiberlab/internal/clock"
+)
+
+// eventcount is how a worker that has run out of work is told that there is some. Its owner alone prepares it, commits
+// and sleeps; any thread may notify it.
+//
+// The order prevents lost wake-ups. A thread that brings work first puts it where the worker will find it, then
+// notifies. The worker first prepares, then looks for work once more, and only then sleeps. So either it sees the work,
+// or it has been notified since it prepared. While a worker is busy, to notify it costs a load.
+//
+// The thread sleeps on a futex, futex(2), and not on a lock of the Go runtime: a goroutine that is locked to its thread,
+// as a worker is, is woken by way of a second thread there, which takes several times as long.
+type eventcount struct {
+	word  atomic.Uint32
+	since atomic.Int64 // when it was notified while its owner slept, a clock.Instant
+}
+
+const (
+	isNotified = iota // there may be work: the zero value
+	prepared          // none was found; the owner is looking once more or spins
+	asleep            // the owner sleeps, or is about to
+	waking            // it did when it was notified, and it takes a while until it is awake
+)
+
+func (e *eventcount) prepare()         { e.word.Store(prepared) }
+func (e *eventcount) isNotified() bool { return e.word.Load() == isNotified }
+
+// work says that the owner has found work.
+func (e *eventcount) work() { e.word.Store(isNotified) }
+
+// longestWake is how long it may take a thread to wake before it counts as held up.
+const longestWake = time.Millisecond
+
+// isWaking tells whether the owner has slept and is just being woken.
+func (e *eventcount) isWaking() bool {
+	return e.word.Load() == waking && clock.Now()-clock.Instant(e.since.Load()) < clock.Instant(longestWake)
+}
+
+// notify tells the owner that there is work, and wakes it if it sleeps. It returns false
+// if the owner is busy, or has been told already.
+func (e *eventcount) notify() bool {
+	for {
+		switch e.word.Load() {
+		case prepared:
+			if e.word.CompareAndSwap(prepared, isNotified) {
+				return true
+			}
+		case asleep:
+			e.since.Store(int64(clock.Now()))
+			if e.word.CompareAndSwap(asleep, waking) {
+				futexWakeOne(&e.word)
+				return true
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// commit says that the owner is about to sleep, unless it has been notified since it prepared: it
+// returns false then.
+func (e *eventcount) commit() bool { return e.word.CompareAndSwap(prepared, asleep) }
+
+// isAsleep tells whether the owner sleeps, or is about to, and has not been notified.
+func (e *eventcount) isAsleep() bool { return e.word.Load() == asleep }
+
+// sleep blocks the thread, which has committed, until it is notified, or until limit
+// has passed; a negative limit is none. brief says that it is expected to be soon. It
+// leaves the count notified.
+func (e *eventcount) sleep(limit time.Duration, brief bool) {
+	// An early end, by a signal, is found by the caller, which looks for work anew.
+	futexSleep(&e.word, asleep, limit, brief)
+	e.word.Store(isNotified)
+}

@@ -1,0 +1,260 @@
+package sched
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"fiberlab/fiber"
+)
+
+// The loop of a worker. Each of its fibers runs it while it has no task: it takes what is next, which is a
+// task, to call it, or another fiber, to hand the thread to it. A task that waits hands the thread on
+// from where it waits; then another fiber carries the worker on.
+
+// runnable is what a worker runs next: a fiber that goes on, or a task to begin.
+type runnable struct {
+	fiber *Fiber // nil: the task
+	task  job
+}
+
+// mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
+// wake one another for ever must not keep a task from being begun.
+const mostResumed = 32
+
+// run is what each fiber does while it has no task to go on with. It returns when the fiber is not
+// needed any more.
+func (f *Fiber) run() {
+	for !f.ending {
+		w := f.worker.Load()
+		w.poll()
+		if r, ok := w.take(); !ok {
+			if w.finished() || w.givesUp() {
+				return
+			}
+			w.waitForWork(f)
+		} else if r.fiber == nil {
+			f.execute(r.task)
+			f.worker.Load().reapMany()
+		} else if !f.goIdle(w, r.fiber) {
+			return
+		}
+	}
+}
+
+// take takes what the worker runs next: the task that it has in hand; a fiber of its own that is ready; a task of its
+// own, in turn with what the policy has. Fibers come first, but not for ever.
+func (w *Worker) take() (runnable, bool) {
+	w.mustOwn("take")
+	o := &w.own
+	if t := o.inHand; t.Func != nil {
+		o.inHand = job{}
+		return runnable{task: t}, true
+	}
+	if w.fiberIsNext() {
+		o.resumed++
+		return runnable{fiber: o.ready.Pop()}, true
+	}
+	if o.turn = !o.turn; o.turn && !o.tasks.Empty() {
+		return w.takeOwn(), true
+	}
+	if w.mode == multiThreaded {
+		if r, ok := w.scheduler.policy.next(w); ok {
+			if r.fiber != nil {
+				r.fiber.worker.Store(w)
+			} else {
+				o.resumed = 0
+			}
+			return r, true
+		}
+	}
+	if !o.tasks.Empty() {
+		return w.takeOwn(), true
+	}
+	return runnable{}, false
+}
+
+// takeOwn takes a task that the worker alone may begin; there must be one.
+func (w *Worker) takeOwn() runnable {
+	w.own.resumed = 0
+	w.pinned.add(^uint64(0))
+	return runnable{task: w.own.tasks.Pop()}
+}
+
+// fiberIsNext decides between a fiber of the worker's own and tasks.
+func (w *Worker) fiberIsNext() bool {
+	o := &w.own
+	if o.ready.Empty() {
+		return false
+	}
+	if o.resumed >= mostResumed {
+		if w.hasTask() {
+			return false
+		}
+		o.resumed = 0
+	}
+	return true
+}
+
+// hasTask tells whether there is a task to begin, or a fiber that the policy has.
+func (w *Worker) hasTask() bool {
+	return !w.own.tasks.Empty() || w.mode == multiThreaded && w.scheduler.policy.has(w)
+}
+
+// pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: one that
+// is ready, which may be f; else, if a task is to begin, an idle fiber, or a new one if there is none. It waits
+// until there is something to run. For a main fiber that has no task it returns nil if the worker is finished.
+func (w *Worker) pickNext(f *Fiber) *Fiber {
+	w.mustOwn("pickNext")
+	o := &w.own
+	for {
+		w.poll()
+		switch {
+		case w.givesUp() && f != o.main:
+			w.removeIdle(o.main)
+			return o.main
+		case f.recalled():
+			return f
+		case w.fiberIsNext():
+			o.resumed++
+			w.exhausted.Store(nil)
+			return o.ready.Pop()
+		case !w.hasTask():
+			switch word := f.load(); {
+			case word.state() == Queued && word&unpublished != 0, word.state() == Running && (w.finished() || w.givesUp()):
+				return f
+			}
+			w.waitForWork(f)
+		case len(o.idle) == 0:
+			w.makeIdle()
+		default:
+			if r, ok := w.take(); ok && r.fiber != nil {
+				return r.fiber
+			} else if ok {
+				o.inHand = r.task
+				return w.takeIdle()
+			}
+		}
+	}
+}
+
+// goIdle makes f, the calling fiber, which has no task, Idle and runs to instead. It returns false
+// if f is to end: at once, because enough fibers are idle, or in the end.
+func (f *Fiber) goIdle(w *Worker, to *Fiber) bool {
+	o := &w.own
+	if len(o.idle) >= w.scheduler.cfg.MaxIdle && f != o.main {
+		f.ending = true
+		o.current = to
+		return false
+	}
+	f.store(f.load().in(Idle), WhyGoIdle)
+	f.task.End()
+	o.idle = append(o.idle, f)
+	w.idling.add(1)
+	f.switchTo(to)
+	if f.ending {
+		return false
+	}
+	f.carryOn()
+	return true
+}
+
+// carryOn makes f Running, the calling fiber, which was Idle and has been entered.
+func (f *Fiber) carryOn() {
+	f.store(f.load().in(Running), WhyCarryOn)
+	f.worker.Load().switches.add(1)
+}
+
+// switchTo hands the thread to another fiber, and returns when the calling fiber, f, is
+// current again. f is Idle: a fiber that is blocked calls suspend.
+//
+// The thread may come back earlier: when a fiber ends, it falls to the main fiber,
+// and a deadlock check enters each blocked fiber. A fiber that gets it by mistake hands it on.
+func (f *Fiber) switchTo(to *Fiber) {
+	w := f.worker.Load()
+	for w.own.current = to; w.own.current != f; {
+		w = f.arrived(f.fiber.SwitchTo(w.own.current.fiber))
+	}
+}
+
+// arrived is what f does first when it has got a thread, or has not been able to give one away because of err. It
+// returns the worker whose thread that is: the one that has picked f. It publishes the fiber that was left, and answers if f
+// was entered for a deadlock check.
+func (f *Fiber) arrived(err error) *Worker {
+	for {
+		w := f.worker.Load()
+		if err != nil {
+			w.stays(f, err)
+		}
+		if left := w.own.left; left != nil {
+			w.own.left = nil
+			left.publish()
+		}
+		if w.own.asked != f {
+			return w
+		}
+		w.own.asked = nil
+		f.tell()
+		err = f.fiber.SwitchTo(w.own.asker.fiber)
+	}
+}
+
+// stays is for f, which could not give the thread away because of err.
+func (w *Worker) stays(f *Fiber, err error) {
+	if !errors.Is(err, fiber.ErrLocked) {
+		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, w.own.current, err))
+	}
+	w.keepThread(f, err)
+}
+
+// enter switches from the fiber that runs to another one.
+func (w *Worker) enter(from, to *Fiber) {
+	if err := from.fiber.SwitchTo(to.fiber); err != nil {
+		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", from, to, err))
+	}
+}
+
+// keepThread is for f, which is blocked or has yielded, but cannot leave its thread because of err: on the
+// goroutine backend, a task in a callback from C. Its worker goes on with nothing else until
+// f is Queued. What was to run in its place is put back. The clock is looked at every millisecond, since
+// the worker would be woken for other things as well.
+func (w *Worker) keepThread(f *Fiber, err error) {
+	o := &w.own
+	o.left = nil
+	if to := o.current; to.load().state() == Idle {
+		o.idle = append(o.idle, to)
+		w.idling.add(1)
+	} else if to.home != nil {
+		o.ready.Push(to)
+	} else {
+		w.scheduler.migration.ready(to)
+	}
+	if t := o.inHand; t.Func != nil {
+		o.inHand = job{}
+		w.putBack(t)
+	}
+	o.current = f
+	for told := false; ; told = true {
+		w.poll()
+		if f.recalled() || f.load().state() == Queued {
+			break
+		}
+		if !told {
+			w.scheduler.cfg.Exhausted(fmt.Errorf("%s does nothing else while a task waits: %w", w.name, err))
+		}
+		time.Sleep(retryPause)
+	}
+	for range o.ready.Len() {
+		if g := o.ready.Pop(); g != f {
+			o.ready.Push(g)
+		}
+	}
+}
+
+// putBack queues a task anew that was to begin.
+func (w *Worker) putBack(t job) {
+	if t.Flags&SameThread != 0 || w.mode != multiThreaded || !w.scheduler.policy.submit(t, w) {
+		w.own.tasks.Push(t)
+		w.pinned.add(1)
+	}
+}

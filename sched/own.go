@@ -1,0 +1,75 @@
+package sched
+
+import (
+	"fiberlab/fiber"
+	"fiberlab/internal/clock"
+	"fiberlab/internal/debug"
+	"fiberlab/internal/queue"
+)
+
+// own is what belongs to a worker's thread: no other touches it, so it has no lock. Others leave word
+// in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
+// lets fibers migrate, main fibers and SameThread tasks; under one that does not, each fiber that began here.
+type own struct {
+	ready   queue.Queue[*Fiber] // Queued
+	tasks   queue.Queue[job]    // not begun
+	timers  timers              // of its fibers that are Waiting
+	idle    []*Fiber            // Idle; the one that ran last is taken first
+	ended   []*fiber.Fiber      // to be closed; see reap
+	resumed int                 // fibers resumed since a task was begun, or was found not to wait
+	turn    bool                // whether an own task is next, or one that the policy has
+
+	main    *Fiber // the one that the thread began with
+	current *Fiber // the one that it runs, or is to run next
+	left    *Fiber // has just been left, and is to be published by the fiber that was entered
+	inHand  job    // is to be begun by the fiber that was entered
+
+	asked *Fiber // deadlock check: the fiber that shall say where it waits
+	asker *Fiber // the fiber that wants to know
+	told  answer // what it has said
+}
+
+// mustOwn panics in a debug build unless w is the worker that the caller runs on.
+func (w *Worker) mustOwn(what string) {
+	if !debug.On {
+		return
+	}
+	if f := Current(); f == nil || f.worker.Load() != w {
+		panic("sched: " + what + " of " + w.name + " on another thread")
+	}
+}
+
+// poll brings what is due to the worker's queues: what others have left in the mailbox, and fibers whose
+// deadlines have passed.
+func (w *Worker) poll() {
+	w.mustOwn("poll")
+	for l := w.mailbox.take(); l != nil; {
+		next := l.next
+		l.next = nil
+		if l.fiber != nil {
+			w.own.ready.Push(l.fiber)
+		} else {
+			w.own.tasks.Push(l.task)
+			w.pinned.add(1)
+		}
+		l = next
+	}
+	shared := &w.scheduler.timers
+	if len(w.own.timers.heap) == 0 && shared.next() == clock.Never {
+		return
+	}
+	at := clock.Now()
+	for t := w.own.timers.take(at); t != nil; t = w.own.timers.take(at) {
+		if t.expire() {
+			w.own.ready.Push(t.fiber)
+		}
+	}
+	if shared.next() <= at && w.mode == multiThreaded {
+		shared.expire(at, w.scheduler.migration)
+	}
+}
+
+// hasOwn tells whether the worker has anything of its own to run.
+func (w *Worker) hasOwn() bool {
+	return !w.own.ready.Empty() || !w.own.tasks.Empty() || w.own.inHand.Func != nil
+}

@@ -1,0 +1,108 @@
+package sched
+
+import (
+	"sync"
+
+	"fiberlab/internal/bitset"
+	"fiberlab/internal/clock"
+	"fiberlab/internal/queue"
+)
+
+// roundRobin is the plainest policy: one queue for all workers, of tasks and of fibers that are ready, in the order in
+// which they came, and one lock. So fibers migrate. An idle worker sleeps at once.
+type roundRobin struct {
+	workers []*Worker
+	asleep  bitset.Set
+
+	mu      sync.Mutex
+	queue   queue.Queue[runnable]
+	retired []bool // workers that take no more
+	open    int    // workers that do
+}
+
+func newRoundRobin(workers []*Worker) *roundRobin {
+	n := len(workers)
+	return &roundRobin{workers: workers, asleep: bitset.New(n), retired: make([]bool, n), open: n}
+}
+
+func (p *roundRobin) submit(t job, _ *Worker) bool { return p.push(runnable{task: t}) }
+
+func (p *roundRobin) ready(f *Fiber) { p.push(runnable{fiber: f}) }
+
+// push queues r, unless no worker takes it. Then it wakes a worker.
+func (p *roundRobin) push(r runnable) bool {
+	p.mu.Lock()
+	open := p.open > 0
+	if open {
+		p.queue.Push(r)
+	}
+	p.mu.Unlock()
+	p.wakeOne()
+	return open
+}
+
+// wakeOne wakes a worker that sleeps, if any does.
+func (p *roundRobin) wakeOne() {
+	for i := p.asleep.Take(); i >= 0; i = p.asleep.Take() {
+		if p.workers[i].driver.notify() {
+			return
+		}
+	}
+}
+
+func (p *roundRobin) has(*Worker) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.queue.Empty()
+}
+
+func (p *roundRobin) next(*Worker) (r runnable, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.queue.Empty() {
+		return r, false
+	}
+	return p.queue.Pop(), true
+}
+
+func (p *roundRobin) pending(w *Worker) int {
+	if w != nil {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.queue.Len()
+}
+
+func (p *roundRobin) beginSpin(*Worker) bool          { return false }
+func (p *roundRobin) endSpin(*Worker)                 {}
+func (p *roundRobin) beginSleep(w *Worker)            { p.asleep.Add(w.id) }
+func (p *roundRobin) endSleep(w *Worker)              { p.asleep.Remove(w.id) }
+func (p *roundRobin) seek(w *Worker, _ bool) bool     { return p.has(w) }
+func (p *roundRobin) lookAgain(*Worker) clock.Instant { return clock.Never }
+
+// found passes a wake-up on for what is left: w takes one thing at a time.
+func (p *roundRobin) found(w *Worker) {
+	if p.pending(nil) > 1 || w.hasOwn() && p.has(w) {
+		p.wakeOne()
+	}
+}
+
+func (p *roundRobin) retire(w *Worker) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.queue.Empty() && !p.retired[w.id] {
+		p.retired[w.id] = true
+		p.open--
+	}
+	return p.queue.Empty()
+}
+
+func (p *roundRobin) reopen(w *Worker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.retired[w.id] {
+		p.retired[w.id] = false
+		p.open++
+	}
+}

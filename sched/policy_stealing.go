@@ -1,0 +1,208 @@
+package sched
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
+
+	"fiberlab/internal/bitset"
+	"fiberlab/internal/clock"
+	"fiberlab/internal/queue"
+	"fiberlab/internal/spinlock"
+)
+
+// stealing is the first policy, marl's: each worker has a queue of tasks, and those that are idle
+// steal from it. Fibers stay with their worker.
+type stealing struct {
+	workers  []*Worker
+	queues   []*taskQueues // by worker
+	spinning spinning
+	asleep   bitset.Set
+	turn     atomic.Uint64 // of the workers, for tasks from outside
+}
+
+// taskQueues are the tasks of one worker. Others write the injection queue whenever they bring a task: they must not
+// take the cache lines of the rest from the worker's processor.
+type taskQueues struct {
+	_     cpu.CacheLinePad
+	mu    spinlock.Lock
+	tasks queue.Queue[job] // idle workers may steal these
+	begun int              // tasks begun since some were last taken from the injection queue
+	_     cpu.CacheLinePad
+
+	injected injectionQueue
+	summoned atomic.Bool // the worker has been woken to steal, since it last began to look for something to steal
+	_        cpu.CacheLinePad
+
+	// Only the worker's own thread uses these.
+	batch   queue.Queue[job] // on its way from a victim: empty between two attempts to steal
+	skipped bool             // the last attempt has left tasks to a worker that was just being woken
+	turn    int              // goes round the workers
+	random  *rand.Rand
+}
+
+func newStealing(workers []*Worker) *stealing {
+	p := &stealing{workers: workers, spinning: newSpinning(), asleep: bitset.New(len(workers))}
+	for id := range workers {
+		p.queues = append(p.queues, &taskQueues{random: rand.New(rand.NewPCG(uint64(clock.Now()), uint64(id)))})
+	}
+	return p
+}
+
+// mostBegun is how many tasks are begun in a row while others lie in the injection queue:
+// tasks that schedule further ones on their own worker must not keep others out.
+const mostBegun = 64
+
+// mostTaken is how many tasks are then moved from the injection queue at once. It is much more than mostBegun,
+// so that the queue empties, and its blocks are used again while they are in the cache.
+const mostTaken = 16 * mostBegun
+
+// submit gives the task, in this order, to a worker that spins; to one that sleeps; to the caller's worker, in turn with one
+// that is just being woken; to each worker in turn.
+func (p *stealing) submit(t job, own *Worker) bool {
+	if w := p.claimIdle(); w != nil && w != own && p.give(w, t) {
+		return true
+	}
+	if own != nil && own.mode == multiThreaded {
+		if w := p.nextInTurn(own); w != own && w.driver.waking() && p.give(w, t) {
+			return true
+		}
+		q := p.queues[own.id]
+		q.mu.Lock()
+		q.tasks.Push(t)
+		q.mu.Unlock()
+		p.wakeOne()
+		return true
+	}
+	for range p.workers {
+		if p.give(p.workers[p.turn.Add(1)%uint64(len(p.workers))], t) {
+			return true
+		}
+	}
+	return false
+}
+
+// give puts a task into the injection queue of w, unless that takes no more. If w is busy after all, a worker that
+// sleeps is woken to steal the task.
+func (p *stealing) give(w *Worker, t job) bool {
+	if !p.queues[w.id].injected.put(t) {
+		return false
+	}
+	if !w.driver.notify() {
+		p.wakeOne()
+	}
+	return true
+}
+
+// claimIdle takes a worker that has nothing to do, so that others choose another one. It returns nil if all are busy.
+func (p *stealing) claimIdle() *Worker {
+	if i := p.spinning.take(); i >= 0 {
+		return p.workers[i]
+	}
+	if i := p.asleep.Take(); i >= 0 {
+		return p.workers[i]
+	}
+	return nil
+}
+
+// nextInTurn goes round the workers. own must be the one that the caller runs on.
+func (p *stealing) nextInTurn(own *Worker) *Worker {
+	q := p.queues[own.id]
+	if q.turn++; q.turn >= len(p.workers) {
+		q.turn = 0
+	}
+	return p.workers[q.turn]
+}
+
+// wakeOne wakes a worker that sleeps, if any does, to steal what has just been put
+// where a busy one will find it: it may have gone to sleep after a look there. A worker that
+// is being woken already will not do: it may find work of its own and never look.
+func (p *stealing) wakeOne() {
+	for i := p.asleep.Take(); i >= 0; i = p.asleep.Take() {
+		p.queues[i].summoned.Store(true)
+		if p.workers[i].driver.notify() {
+			return
+		}
+	}
+}
+
+func (p *stealing) has(w *Worker) bool {
+	q := p.queues[w.id]
+	if q.injected.waiting.Load() > 0 {
+		return true
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.tasks.Empty()
+}
+
+// next takes a task from w's queue, into which those of the injection queue come when it is empty, or some when it is
+// their turn.
+func (p *stealing) next(w *Worker) (runnable, bool) {
+	q := p.queues[w.id]
+	q.mu.Lock()
+	if (q.tasks.Empty() || q.begun >= mostBegun) && q.injected.waiting.Load() > 0 {
+		most := mostTaken
+		if q.tasks.Empty() {
+			most = math.MaxInt // all there are, which takes no longer than one
+		}
+		q.injected.take(&q.tasks, most)
+		q.begun = 0
+	}
+	if q.tasks.Empty() {
+		q.mu.Unlock()
+		return runnable{}, false
+	}
+	t := q.tasks.Pop()
+	q.begun++
+	more := !q.tasks.Empty()
+	q.mu.Unlock()
+	// A task that comes to this worker from now on finds it busy, and wakes another.
+	if more || q.injected.waiting.Load() > 0 {
+		p.wakeOne()
+	}
+	return runnable{task: t}, true
+}
+
+func (p *stealing) pending(w *Worker) int {
+	if w == nil {
+		return 0
+	}
+	q := p.queues[w.id]
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.tasks.Len() + int(q.injected.waiting.Load())
+}
+
+func (p *stealing) beginSpin(w *Worker) bool { return p.spinning.enter(w.id) }
+func (p *stealing) endSpin(w *Worker)        { p.spinning.leave(w.id) }
+
+func (p *stealing) beginSleep(w *Worker) {
+	p.queues[w.id].summoned.Store(false)
+	p.asleep.Add(w.id)
+}
+
+func (p *stealing) endSleep(w *Worker) { p.asleep.Remove(w.id) }
+
+func (p *stealing) lookAgain(w *Worker) clock.Instant {
+	if p.queues[w.id].skipped {
+		return clock.After(longestWake)
+	}
+	return clock.Never
+}
+
+// found wakes another worker for what w, which has just found work, was woken for and will not do next. The
+// thread that brought a task took w for idle, and has told no other; the one that wanted a thief may have met w after its last
+// look.
+func (p *stealing) found(w *Worker) {
+	q := p.queues[w.id]
+	if q.summoned.Load() || q.injected.waiting.Load() > 0 || !w.own.ready.Empty() && p.has(w) {
+		p.wakeOne()
+	}
+}
+
+func (p *stealing) retire(w *Worker) bool { return !p.has(w) && p.queues[w.id].injected.close() }
+
+func (p *stealing) reopen(w *Worker) { p.queues[w.id].injected.reopen() }

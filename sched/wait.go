@@ -1,0 +1,305 @@
+package sched
+
+import (
+	"sync"
+
+	"fiberlab/internal/clock"
+)
+
+// How a fiber waits, and how it goes on.
+//
+//	block    its word says so: from now on others may wake it
+//	suspend  its worker picks another fiber, switches to it, and comes back when f has been picked
+//	wake     another thread, or a timer, makes it Queued, once, and puts it where it will be run
+//	resume   it is Running again
+//
+// A fiber that blocks can be woken before its registers are saved: it is still running. If it has a home, that does no
+// harm, since only the thread that it runs on will pick it. If it may migrate, its word says that it is
+// unpublished until the switch has been made; who wakes it only leaves a mark, and the fiber that
+// arrives on the other side of the switch publishes it. Without that, another worker could
+// enter a stack that is in use.
+
+// wait blocks f, which must be the calling fiber, until pred holds or deadline has come.
+//
+// f is blocked before lock is released, if that is a sync.Mutex: the thread that makes pred true under the lock and
+// then notifies finds f blocked, and no notification is lost. For other locks see unlockFirst.
+func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
+	if f == nil || !f.fiber.IsCurrent() {
+		panic(f.misuse("wait"))
+	}
+	for pred == nil || !pred() {
+		timedOut := false
+		switch l := lock.(type) {
+		case nil:
+			f.block(deadline, 0)
+			timedOut = f.suspend()
+		case *sync.Mutex:
+			f.block(deadline, 0)
+			l.Unlock()
+			timedOut = f.suspend()
+		default:
+			if outer, blocked := f.unlockFirst(lock, deadline); blocked {
+				timedOut = f.suspend()
+				f.restore(outer, !timedOut)
+			}
+		}
+		if lock != nil {
+			lock.Lock()
+		}
+		switch {
+		case pred == nil:
+			return !timedOut
+		case timedOut:
+			return pred()
+		}
+	}
+	return true
+}
+
+// block makes f, the calling fiber, Yielded if deadline is clock.Never and Waiting otherwise. how is
+// parked or 0.
+func (f *Fiber) block(deadline clock.Instant, how word) {
+	old := f.load()
+	if old&unpublished != 0 { // in an Unlock, see unlockFirst
+		f.outer = f.takeMarks()
+		old = old.in(Running)
+	}
+	f.store(f.blockedWord(old, deadline)|how, WhyWait)
+	f.startWait(deadline)
+}
+
+// blockedWord is the word of f when it waits next, until deadline.
+func (f *Fiber) blockedWord(old word, deadline clock.Instant) word {
+	next := (old + oneWait).in(Yielded)
+	if deadline != clock.Never {
+		next = next.in(Waiting)
+	}
+	if f.home == nil {
+		next |= unpublished
+	}
+	return next
+}
+
+// startWait counts f, which has just been blocked, and starts the timer of its wait.
+func (f *Fiber) startWait(deadline clock.Instant) {
+	w := f.worker.Load()
+	w.blocked.add(1)
+	if deadline == clock.Never {
+		return
+	}
+	w.waiting.add(1)
+	f.timer.deadline, f.timer.fiber, f.timer.wait = deadline, f, f.load().wait()
+	if f.home != nil {
+		w.own.timers.add(&f.timer)
+	} else {
+		w.scheduler.timers.add(&f.timer)
+	}
+}
+
+// unlockFirst releases a lock whose Unlock may do anything, even wait, and then blocks f, unless
+// a notification has come since. It tells whether f is blocked. Until then f is Running and
+// unpublished, so that a notification leaves its mark. outer are the marks of an unlockFirst in whose Unlock
+// this one happens.
+func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer word, blocked bool) {
+	outer = f.takeMarks()
+	f.word.Store(uint64(f.load() | unpublished))
+	lock.Unlock()
+	old := f.load()
+	if old&notified == 0 && f.swap(old, f.blockedWord(old, deadline), WhyWait) {
+		f.startWait(deadline)
+		return outer, true
+	}
+	f.takeMarks()
+	f.restore(outer, true)
+	return outer, false
+}
+
+// takeMarks takes the marks out of the word of f, which is Running, and returns them.
+func (f *Fiber) takeMarks() word {
+	for {
+		old := f.load()
+		marks := old & (unpublished | notified)
+		if marks == 0 || f.mark(old, old&^marks) {
+			return marks
+		}
+	}
+}
+
+// restore puts marks back that takeMarks has taken. A notification that has come meanwhile counts for
+// the outer wait too.
+func (f *Fiber) restore(marks word, wasNotified bool) {
+	if marks == 0 {
+		return
+	}
+	if wasNotified {
+		marks |= notified
+	}
+	f.word.Store(uint64(f.load() | marks))
+}
+
+// suspend runs other fibers until f, the calling fiber, which is blocked, has been picked again. It tells whether
+// its deadline has ended the wait.
+//
+// What switchTo does is written out here: docs/scheduler.md has what that is worth.
+func (f *Fiber) suspend() (timedOut bool) {
+	w := f.worker.Load()
+	if w.own.current = w.pickNext(f); w.own.current != f && f.home == nil {
+		w.own.left = f
+	}
+	for w.own.current != f {
+		w = f.arrived(f.fiber.SwitchTo(w.own.current.fiber)) // another worker may have picked f
+	}
+	return f.resume()
+}
+
+// resume makes f Running, the calling fiber, which was Queued and has been picked. It tells whether
+// its deadline has ended the wait.
+func (f *Fiber) resume() (timedOut bool) {
+	w, old := f.worker.Load(), f.load()
+	timedOut = old&expired != 0
+	if f.timer.fiber != nil {
+		f.stopTimer(w)
+	}
+	f.store(old.in(Running), WhyResume)
+	w.switches.add(1)
+	w.blocked.add(^uint64(0))
+	if f.outer != 0 {
+		f.restore(f.outer, !timedOut)
+		f.outer = 0
+	}
+	if f.home == nil {
+		w.scheduler.wakeIfOver()
+	}
+	return timedOut
+}
+
+// stopTimer ends the timer of the wait that is over, which may have done its work already.
+func (f *Fiber) stopTimer(w *Worker) {
+	if f.home == nil {
+		w.scheduler.timers.remove(&f.timer)
+	} else if f.timer.position > 0 {
+		w.own.timers.remove(&f.timer)
+	}
+	f.timer.fiber = nil
+	w.waiting.add(^uint64(0))
+}
+
+// unblock ends the wait of f, the calling fiber, which has blocked but not been suspended yet, and tells whether it did. If
+// it did not, f has been woken already.
+func (f *Fiber) unblock() bool {
+	for {
+		old := f.load()
+		if old&notified != 0 || !old.blocked() {
+			return false
+		}
+		if f.swap(old, old.in(Queued), WhyNotify) {
+			f.resume()
+			return true
+		}
+	}
+}
+
+// wake ends the wait of f if it is blocked, and all bits of how are in its word: 0 for any wait. Otherwise it has
+// been woken already, or is not blocked. It may be called from anywhere, and does not block.
+func (f *Fiber) wake(how word) (woken bool) {
+	for {
+		old := f.load()
+		if old&how != how {
+			return false
+		}
+		switch {
+		case old&unpublished != 0:
+			if old&notified != 0 || old.state() == Queued {
+				return false
+			}
+			host := f.worker.Load()
+			if f.mark(old, old|notified) {
+				host.driver.notify()
+				return true
+			}
+		case !old.blocked():
+			return false
+		case f.swap(old, old.in(Queued), WhyNotify):
+			f.deliver()
+			return true
+		}
+	}
+}
+
+// deliver puts f, which the caller has made Queued, where it will be run.
+func (f *Fiber) deliver() {
+	home := f.home
+	if home == nil {
+		home = f.maker
+		home.scheduler.migration.ready(f)
+		return
+	}
+	if caller := Current(); caller != nil && caller.worker.Load() == home {
+		home.own.ready.Push(f)
+		return
+	}
+	home.mailbox.put(&f.letter)
+	home.driver.notify()
+}
+
+// publish lets other workers resume f, whose registers are saved now. If it has yielded, or has been
+// woken meanwhile, it is put where it will be run.
+func (f *Fiber) publish() {
+	for {
+		old := f.load()
+		next, why := old&^(unpublished|notified|expired), WhyNotify
+		switch {
+		case old&notified != 0:
+			next = old.in(Queued) | old&expired
+			if old&expired != 0 {
+				why = WhyTimeout
+			}
+			if f.swap(old, next, why) {
+				f.maker.scheduler.migration.ready(f)
+				return
+			}
+		case f.mark(old, next):
+			if next.state() == Queued {
+				f.maker.scheduler.migration.ready(f)
+			}
+			return
+		}
+	}
+}
+
+// recalled makes f Queued if it has been woken while it was unpublished, and tells whether it did. The worker that
+// runs f has not left it yet, so f can go on at once.
+func (f *Fiber) recalled() bool {
+	old := f.load()
+	if old&notified == 0 || !old.blocked() {
+		return false
+	}
+	why := WhyNotify
+	if old&expired != 0 {
+		why = WhyTimeout
+	}
+	// Only this thread changes a word that is marked.
+	f.store(old.in(Queued)|old&expired, why)
+	return true
+}
+
+// yield puts f, the calling fiber, behind the others that are to run, and lets a
+// task be begun if there is any. With nothing to run it returns at once, and f stays Running.
+func (f *Fiber) yield() {
+	w := f.worker.Load()
+	if !w.hasWork(f) {
+		return
+	}
+	next := f.load().in(Queued)
+	if f.home == nil {
+		f.store(next|unpublished, WhyYield)
+	} else {
+		f.store(next, WhyYield)
+		w.own.ready.Push(f)
+		if w.own.ready.Peek() == f {
+			w.own.resumed = mostResumed
+		}
+	}
+	w.blocked.add(1)
+	f.suspend()
+}
