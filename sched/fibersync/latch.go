@@ -38,11 +38,11 @@ func (l *Latch) CountDown() {
 		panic(fmt.Errorf("fibersync: count a latch down: %w", ErrOpen))
 	}
 	l.left--
-	var waiters *waiter
-	var done chan struct{}
-	if l.left == 0 {
-		waiters, done = l.waiters.takeAll(), l.done
+	if l.left > 0 {
+		l.mu.Unlock()
+		return
 	}
+	waiters, done := l.waiters.takeAll(), l.done
 	l.mu.Unlock()
 	handOffAll(waiters)
 	closeDone(done)

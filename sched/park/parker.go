@@ -56,11 +56,10 @@ type Scheduled interface {
 	// Shared returns the data that all fibers of one scheduler share.
 	Shared() *Shared
 
-	// Thread identifies what the fiber needs in order to run. Fibers with equal values compete
-	// for it: if one of them computes on the only thread, the others cannot go on. A fiber
-	// that stays on its worker returns the worker; a fiber that may migrate returns what
-	// Shared returns, the same for all such fibers of its scheduler. The value never
-	// changes while the fiber runs a task, and any goroutine may ask for it.
+	// Thread identifies the thread that the fiber needs in order to run: fibers with equal
+	// values cannot go on while one of them computes. A fiber that may migrate
+	// returns AnyThread(). The value does not change while the fiber runs a task, and any
+	// goroutine may ask for it at any time.
 	Thread() any
 }
 
@@ -75,20 +74,26 @@ type Shared struct {
 	Gate     any       // limits the blocking calls; it belongs to package fibersync
 }
 
-// Thread returns p.Thread() if p is Scheduled, and AnyThread() otherwise.
+// Thread identifies what p needs in order to run: for a fiber that stays on one thread p.Thread(); for a
+// fiber that may migrate p.Shared(), since the fibers of its scheduler compete for its workers; for
+// a goroutine AnyThread(), since the Go runtime finds a thread for it.
 func Thread(p Parker) any {
-	if s, ok := p.(Scheduled); ok {
-		return s.Thread()
+	s, ok := p.(Scheduled)
+	if !ok {
+		return anyThread
 	}
-	return anyThread
+	if thread := s.Thread(); thread != anyThread {
+		return thread
+	}
+	return s.Shared()
 }
 
-// AnyThread is the thread of a goroutine: the Go runtime finds one when the goroutine can run.
+// AnyThread is the thread of a parker that can run on more than one.
 func AnyThread() any { return anyThread }
 
 var anyThread any = new(byte)
 
-// Migrates tells whether thread, a result of Thread, is that of fibers that may migrate.
+// Migrates tells whether thread, a result of the function Thread, is that of fibers that may migrate.
 func Migrates(thread any) bool {
 	_, ok := thread.(*Shared)
 	return ok
