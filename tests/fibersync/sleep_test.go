@@ -102,8 +102,9 @@ func TestYieldOfAGoroutine(t *testing.T) {
 }
 
 func TestSleepAndYieldMisuse(t *testing.T) {
-	check.PanicsWith(t, fibersync.ErrNilContext, func() { _ = fibersync.Sleep(nil, 0) }) //nolint
-	check.PanicsWith(t, fibersync.ErrNilContext, func() { _ = fibersync.Yield(nil) })    //nolint
+	var none context.Context
+	check.PanicsWith(t, fibersync.ErrNilContext, func() { _ = fibersync.Sleep(none, 0) })
+	check.PanicsWith(t, fibersync.ErrNilContext, func() { _ = fibersync.Yield(none) })
 }
 
 // Whatever has to be waited for tells the cause of the end of its context.
