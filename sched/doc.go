@@ -1,5 +1,4 @@
-// Package sched is the room of policy: who runs next, on which worker, and how
-// long an idle worker waits.
+// Package sched decides what runs next, on which worker, and how an idle worker waits.
 //
 // A [Scheduler] has workers. A [Worker] is a thread that runs tasks, on one fiber
 // after the other: when a task waits, its [Fiber] keeps it, and another fiber, one that
@@ -7,26 +6,29 @@
 // one of five states, Idle, Yielded, Waiting, Queued and Running; the table of
 // the legal transitions is in state.go.
 //
-// # The way of one task
+// # A task's life, file by file
 //
-//	Enqueue       enqueue.go  puts it where a worker will find it, and wakes one
-//	waitForWork   idle.go     the worker spins (spin.go), steals (steal.go), sleeps (bell.go)
-//	runUntilIdle  run.go      the current fiber takes the task and calls it
-//	wait          suspend.go  the task waits: Yielded or Waiting, and another fiber goes on
-//	Notify        run.go      somebody makes it Queued; so does its deadline (timers.go)
-//	switchTo      suspend.go  its turn has come: it is Running, and its call returns
+//	enqueue.go        Enqueue gives it to the policy, or to the one worker that may begin it
+//	policy_*.go       the policy queues it, and wakes a worker
+//	idle.go           the worker that waited finds it; its driver (driver_*.go) has been notified
+//	loop.go           the worker's loop: take what is next; a fiber without a task calls the task
+//	task.go           the call itself
+//	wait.go           the task waits, and another fiber goes on; it is woken, and resumes
+//	own.go            where its fiber waited for its turn
 //
-// worker.go has the life of a worker and stop.go its end, scheduler.go the life of a
-// scheduler and close.go its end, survey.go and inquiry.go what happens if that cannot come.
+// word.go has the variable in which the state of a fiber changes. worker.go has the life of a worker and stop.go its end,
+// scheduler.go the life of a scheduler and close.go its end, survey.go and deadlock_check.go what happens if that cannot come.
+//
+// # What is locked
+//
+// What belongs to a worker's thread has no lock: other threads leave word in its mailbox. A fiber's state is changed by
+// compare-and-swap. Each queue that several threads use has one small lock, and no thread holds two. In
+// debug builds (-tags debug) an illegal transition ends the program, and so does a thread that touches what
+// belongs to another one.
 //
 // Above it stands what tasks wait by: park.go makes a fiber a [park.Parker], the only thing
 // that the primitives of fiberlab/sched/fibersync know of a scheduler, and fiberlab/sched/ctask
 // has the same waits for C. docs/scheduler.md is about the whole.
-//
-// # Locks
-//
-// Each worker has one lock, over its queues and its fibers' states, and a second one
-// over the inbox, in which others put tasks. Nobody holds two workers' locks at once.
-// In debug builds (-tags debug) an illegal transition ends the program. So does a call
-// that breaks what a comment says of the worker's lock: "must be held", "must not be held".
 package sched
+
+import _ "fiberlab/internal/platform"

@@ -16,18 +16,21 @@ type letter struct {
 	task  job     // to begin, if there is no fiber
 }
 
-// closed stands in a mailbox that takes no more letters.
+// closed stands in a mailbox that takes no more tasks.
 var closed = new(letter)
 
-// put leaves a letter, which the sender must not touch again, or tells that the mailbox is closed. The worker
-// has to be woken afterwards. It does not block.
+// put leaves a letter, which the sender must not touch again, or tells that the mailbox is closed for tasks. A fiber
+// that is ready always finds room. The worker has to be woken afterwards. It does not block.
 func (m *mailbox) put(l *letter) bool {
 	for {
 		head := m.head.Load()
-		if head == closed {
-			return false
-		}
 		l.next = head
+		if head == closed {
+			if l.fiber == nil {
+				return false
+			}
+			l.next = nil
+		}
 		if m.head.CompareAndSwap(head, l) {
 			return true
 		}
@@ -52,7 +55,7 @@ func (m *mailbox) take() *letter {
 	return oldest
 }
 
-// close makes put fail from now on, unless there are letters. It tells whether it did.
+// close makes put refuse tasks from now on, unless there are letters. It tells whether it did.
 func (m *mailbox) close() bool {
 	return m.head.CompareAndSwap(nil, closed) || m.head.Load() == closed
 }

@@ -60,7 +60,7 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 // parked or 0.
 func (f *Fiber) block(deadline clock.Instant, how word) {
 	old := f.load()
-	if old&unpublished != 0 { // in an Unlock, see unlockFirst
+	if old&unpublished != 0 { // in an Unlock, see wait_unlock.go
 		f.outer = f.takeMarks()
 		old = old.in(Running)
 	}
@@ -94,47 +94,6 @@ func (f *Fiber) startWait(deadline clock.Instant) {
 	} else {
 		w.scheduler.timers.add(&f.timer)
 	}
-}
-
-// unlockFirst releases a lock whose Unlock may do anything, even wait, and then blocks f, unless
-// a notification has come since. It tells whether f is blocked. Until then f is Running and
-// unpublished, so that a notification leaves its mark. outer are the marks of an unlockFirst in whose Unlock
-// this one happens.
-func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer word, blocked bool) {
-	outer = f.takeMarks()
-	f.word.Store(uint64(f.load() | unpublished))
-	lock.Unlock()
-	old := f.load()
-	if old&notified == 0 && f.swap(old, f.blockedWord(old, deadline), WhyWait) {
-		f.startWait(deadline)
-		return outer, true
-	}
-	f.takeMarks()
-	f.restore(outer, true)
-	return outer, false
-}
-
-// takeMarks takes the marks out of the word of f, which is Running, and returns them.
-func (f *Fiber) takeMarks() word {
-	for {
-		old := f.load()
-		marks := old & (unpublished | notified)
-		if marks == 0 || f.mark(old, old&^marks) {
-			return marks
-		}
-	}
-}
-
-// restore puts marks back that takeMarks has taken. A notification that has come meanwhile counts for
-// the outer wait too.
-func (f *Fiber) restore(marks word, wasNotified bool) {
-	if marks == 0 {
-		return
-	}
-	if wasNotified {
-		marks |= notified
-	}
-	f.word.Store(uint64(f.load() | marks))
 }
 
 // suspend runs other fibers until f, the calling fiber, which is blocked, has been picked again. It tells whether
@@ -242,47 +201,6 @@ func (f *Fiber) deliver() {
 	home.driver.notify()
 }
 
-// publish lets other workers resume f, whose registers are saved now. If it has yielded, or has been
-// woken meanwhile, it is put where it will be run.
-func (f *Fiber) publish() {
-	for {
-		old := f.load()
-		next, why := old&^(unpublished|notified|expired), WhyNotify
-		switch {
-		case old&notified != 0:
-			next = old.in(Queued) | old&expired
-			if old&expired != 0 {
-				why = WhyTimeout
-			}
-			if f.swap(old, next, why) {
-				f.maker.scheduler.migration.ready(f)
-				return
-			}
-		case f.mark(old, next):
-			if next.state() == Queued {
-				f.maker.scheduler.migration.ready(f)
-			}
-			return
-		}
-	}
-}
-
-// recalled makes f Queued if it has been woken while it was unpublished, and tells whether it did. The worker that
-// runs f has not left it yet, so f can go on at once.
-func (f *Fiber) recalled() bool {
-	old := f.load()
-	if old&notified == 0 || !old.blocked() {
-		return false
-	}
-	why := WhyNotify
-	if old&expired != 0 {
-		why = WhyTimeout
-	}
-	// Only this thread changes a word that is marked.
-	f.store(old.in(Queued)|old&expired, why)
-	return true
-}
-
 // yield puts f, the calling fiber, behind the others that are to run, and lets a
 // task be begun if there is any. With nothing to run it returns at once, and f stays Running.
 func (f *Fiber) yield() {
@@ -290,7 +208,11 @@ func (f *Fiber) yield() {
 	if !w.hasWork(f) {
 		return
 	}
-	next := f.load().in(Queued)
+	old := f.load()
+	if old&unpublished != 0 { // in an Unlock, see wait_unlock.go: what comes while f is Queued is not marked
+		f.outer = f.takeMarks() | notified
+	}
+	next := old.in(Queued)
 	if f.home == nil {
 		f.store(next|unpublished, WhyYield)
 	} else {
