@@ -26,7 +26,7 @@
 // debug builds (-tags debug) an illegal transition ends the program, and so does a thread that touches what
 // belongs to another one.
 //
-// Above it stands what tasks wait by: park.go makes a fiber a [park.Parker], the only thing
+// Above it stands what tasks wait by: park.go has the fiber as a [park.Parker], the only thing
 // that the primitives of fiberlab/sched/fibersync know of a scheduler, and fiberlab/sched/ctask
 // has the same waits for C. docs/scheduler.md is about the whole.
 package sched

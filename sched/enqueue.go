@@ -101,7 +101,7 @@ func (s *Scheduler) host() *Worker {
 
 // calledFor is host for any scheduler.
 func calledFor() *Worker {
-	if f, ok := park.Caller().(*Fiber); ok {
+	if f, ok := park.Caller().(*parker); ok {
 		return f.worker.Load()
 	}
 	return nil

@@ -45,8 +45,8 @@ type Fiber struct {
 // scheduler's. It costs single nanoseconds.
 func Current() *Fiber {
 	if f := fiber.Current(); f != nil {
-		s, _ := f.Value().(*Fiber)
-		return s
+		p, _ := f.Value().(*parker)
+		return (*Fiber)(p)
 	}
 	return nil
 }

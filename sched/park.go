@@ -7,15 +7,17 @@ import (
 	"fiberlab/sched/park"
 )
 
-var _ park.Scheduled = (*Fiber)(nil)
+// parker is a Fiber as package park sees it. What primitives wait by are no methods of Fiber, so that programs do not
+// call them: park.Current takes the parker from the fiber.Fiber that it belongs to. To convert one pointer into the other
+// costs nothing.
+type parker Fiber
 
-// Park blocks the calling task, which must run on f, until f.Unpark has been called,
-// or until deadline if that is not the zero time; see [park.Parker]. It is what the
-// primitives wait by: unlike Wait it asks for no lock, since an Unpark that comes first
-// is kept. It panics with an error that wraps ErrNotSelf or ErrNoFiber if f is not
-// the caller.
-func (f *Fiber) Park(deadline time.Time) {
-	if f == nil || !f.fiber.IsCurrent() {
+var _ park.Scheduled = (*parker)(nil)
+
+// Park implements [park.Parker]. It panics with an error that wraps ErrNotSelf if p is not the caller.
+func (p *parker) Park(deadline time.Time) {
+	f := (*Fiber)(p)
+	if !f.fiber.IsCurrent() {
 		panic(f.misuse("park"))
 	}
 	until := clock.Never
@@ -35,13 +37,9 @@ func (f *Fiber) Park(deadline time.Time) {
 	f.awaits = nil
 }
 
-// Unpark makes f's Park return, the present call or else the next one. It leaves a
-// fiber alone that is blocked in anything else. It may be called from anywhere, and
-// does not block. It panics with an error that wraps ErrNoFiber or ErrNotMade if f is none of a scheduler's.
-func (f *Fiber) Unpark() {
-	if f == nil || f.maker == nil {
-		panic(f.misuse("unpark"))
-	}
+// Unpark implements [park.Parker]. It leaves a fiber alone that is blocked in anything but Park.
+func (p *parker) Unpark() {
+	f := (*Fiber)(p)
 	if f.wake(parked) {
 		return
 	}
@@ -50,54 +48,34 @@ func (f *Fiber) Unpark() {
 	f.wake(parked)
 }
 
-// Awaits says what f, which must be the caller, is going to park for; see [park.Scheduled].
-func (f *Fiber) Awaits(what park.Awaited) {
-	if f == nil {
-		panic(f.misuse("tell what it awaits"))
-	}
-	f.awaits = what
-}
+// Start implements [park.Parker]: it queues f as a task of the fiber's scheduler.
+func (p *parker) Start(f func()) error { return p.maker.scheduler.Enqueue(Task{Func: f}) }
 
-// Start queues g as a task of the scheduler of f; see [Scheduler.Enqueue]. It returns
-// ErrNoFiber or ErrNotMade if f has none.
-func (f *Fiber) Start(g func()) error {
-	if f == nil || f.maker == nil {
-		return f.misuse("start")
-	}
-	return f.maker.scheduler.Enqueue(Task{Func: g})
-}
+// WaiterSlot implements [park.Parker].
+func (p *parker) WaiterSlot() *any { return &p.spare }
 
-// Yield lets the other fibers and a task of the worker go first; see [park.Scheduled].
-func (f *Fiber) Yield() {
-	if f == nil || !f.fiber.IsCurrent() {
+// Yield implements [park.Scheduled]. It panics with an error that wraps ErrNotSelf if p is not the caller.
+func (p *parker) Yield() {
+	f := (*Fiber)(p)
+	if !f.fiber.IsCurrent() {
 		panic(f.misuse("yield"))
 	}
 	f.yield()
 }
 
-// LocalSlot is where f keeps what belongs to its present task; see [park.Scheduled]. The main fiber of
-// a goroutine that is bound keeps it until Unbind.
-func (f *Fiber) LocalSlot() *any { return &f.place }
+// LocalSlot implements [park.Scheduled]. The main fiber of a goroutine that is bound keeps its value until Unbind.
+func (p *parker) LocalSlot() *any { return &p.place }
 
-// WaiterSlot is where something lies from one wait of f to the next; see [park.Parker].
-func (f *Fiber) WaiterSlot() *any { return &f.spare }
+// Awaits implements [park.Scheduled].
+func (p *parker) Awaits(what park.Awaited) { p.awaits = what }
 
-// Shared is what all fibers of f's scheduler share; see [park.Scheduled].
-func (f *Fiber) Shared() *park.Shared {
-	if f == nil || f.maker == nil {
-		panic(f.misuse("share"))
-	}
-	return &f.maker.scheduler.shared
-}
+// Shared implements [park.Scheduled].
+func (p *parker) Shared() *park.Shared { return &p.maker.scheduler.shared }
 
-// Thread is the same for all fibers that stay with f's worker; see [park.Scheduled]. A fiber that may migrate
-// can go on on any thread.
-func (f *Fiber) Thread() any {
-	if f == nil || f.maker == nil {
-		panic(f.misuse("tell the thread"))
-	}
-	if f.home == nil {
+// Thread implements [park.Scheduled]: the worker that a fiber stays with stands for its thread.
+func (p *parker) Thread() any {
+	if p.home == nil {
 		return park.AnyThread()
 	}
-	return f.home
+	return p.home
 }

@@ -56,7 +56,7 @@ func (w *Worker) makeIdle() {
 		w.exhaust(err)
 		return
 	}
-	f.fiber.SetValue(f)
+	f.fiber.SetValue((*parker)(f))
 	w.exhausted.Store(nil)
 	w.made.add(1)
 	s.fibers.add(f)

@@ -83,7 +83,7 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	f.letter.fiber = f
 	f.task = root.Task()
 	root.SetName(f.String())
-	root.SetValue(f)
+	root.SetValue((*parker)(f))
 	w.own.main, w.own.current = f, f
 	w.times.begin()
 	w.scheduler.fibers.add(f)

@@ -127,8 +127,9 @@ func TestParkAndUnparkLeaveOtherWaitsAlone(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		sleeper := schedtest.NewSleeper()
 		woken := false
+		var parker park.Parker
 		schedtest.Schedule(t, s, func() {
-			sleeper.Fiber = sched.Current()
+			sleeper.Fiber, parker = sched.Current(), park.Current()
 			sleeper.Begun.Done()
 			sleeper.Fiber.Wait(nil, nil) // returns after one Notify, whoever unparks
 			woken = true
@@ -136,7 +137,7 @@ func TestParkAndUnparkLeaveOtherWaitsAlone(t *testing.T) {
 		})
 		schedtest.Perform(t, s, func() {
 			sleeper.Begun.Wait()
-			sleeper.Fiber.Unpark()
+			parker.Unpark()
 			for range 10 {
 				sched.Yield()
 			}
@@ -149,14 +150,12 @@ func TestParkAndUnparkLeaveOtherWaitsAlone(t *testing.T) {
 
 func TestParkMisuse(t *testing.T) {
 	suite.EachScheduler(t, []int{1}, func(t *testing.T, s *sched.Scheduler) {
-		var none *sched.Fiber
-		check.PanicsWith(t, sched.ErrNoFiber, func() { none.Park(time.Time{}) })
-		check.PanicsWith(t, sched.ErrNoFiber, none.Unpark)
 		assert.Nil(t, park.Current())
 		schedtest.Perform(t, s, func() {
-			other := sched.Current()
+			other := park.Current().(park.Scheduled)
 			schedtest.Perform(t, s, func() {
 				check.PanicsWith(t, sched.ErrNotSelf, func() { other.Park(time.Time{}) })
+				check.PanicsWith(t, sched.ErrNotSelf, other.Yield)
 			})
 		})
 	})

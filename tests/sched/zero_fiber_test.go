@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,7 @@ func TestZeroFiberOfAScheduler(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		all := func() {
 			check.CallEachMethod(t, new(sched.Fiber))
-			check.CallEachMethod(t, (*sched.Fiber)(nil), "LocalSlot", "WaiterSlot") // which are addresses in it
+			check.CallEachMethod(t, (*sched.Fiber)(nil))
 		}
 		all()
 		schedtest.Perform(t, s, all)
@@ -24,8 +25,15 @@ func TestZeroFiberOfAScheduler(t *testing.T) {
 		assert.Nil(t, zero.Worker())
 		assert.Equal(t, "no fiber", zero.String())
 		check.PanicsWith(t, sched.ErrNotMade, zero.Notify)
-		check.PanicsWith(t, sched.ErrNotMade, zero.Unpark)
 		check.PanicsWith(t, sched.ErrNotMade, func() { zero.Wait(nil, nil) })
-		assert.ErrorIs(t, zero.Start(func() {}), sched.ErrNotMade)
 	})
+}
+
+// What primitives wait by is reached by park.Current alone.
+func TestFiberIsNoParker(t *testing.T) {
+	var methods []string
+	for fiber, i := reflect.TypeFor[*sched.Fiber](), 0; i < fiber.NumMethod(); i++ {
+		methods = append(methods, fiber.Method(i).Name)
+	}
+	assert.Equal(t, []string{"ID", "Notify", "State", "String", "Wait", "WaitFor", "WaitUntil", "Worker"}, methods)
 }
