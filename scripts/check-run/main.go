@@ -1,5 +1,5 @@
 // Command check-run reads what `fiberlab run --json` printed, on standard input, and fails unless it is one whole
-// report of a run in which every backend worked and agreed and every way of switching was timed.
+// report of a run in which every backend counted under every policy, all agreed, and every way of switching was timed.
 package main
 
 import (
@@ -17,6 +17,7 @@ type report struct {
 		Words    int
 		Backends []struct {
 			Backend  string
+			Policy   string
 			Words    int
 			Switches int
 			Agrees   bool
@@ -30,6 +31,7 @@ type report struct {
 
 var (
 	backends   = []string{"asm", "ucontext", "goroutine"}
+	policies   = []string{"stealing", "roundrobin"}
 	mechanisms = []string{"asm", "asm-inline", "asm-nofp", "ucontext", "goroutine", "channel", "threads"}
 )
 
@@ -57,11 +59,17 @@ func check(from io.Reader) error {
 	var worked []string
 	for _, b := range p.Backends {
 		if b.Words == p.Words && b.Switches > 0 && b.Agrees {
-			worked = append(worked, b.Backend)
+			worked = append(worked, b.Backend+" "+b.Policy)
 		}
 	}
-	if missing := without(backends, worked); len(missing) > 0 {
-		return fmt.Errorf("no sound pipeline on %v", missing)
+	var all []string
+	for _, policy := range policies {
+		for _, backend := range backends {
+			all = append(all, backend+" "+policy)
+		}
+	}
+	if missing := without(all, worked); len(missing) > 0 {
+		return fmt.Errorf("no sound count on %q", missing)
 	}
 
 	var timed []string
@@ -73,7 +81,7 @@ func check(from io.Reader) error {
 	if missing := without(mechanisms, timed); len(missing) > 0 {
 		return fmt.Errorf("no switch cost for %v", missing)
 	}
-	fmt.Printf("check-run: %d words in %d files, %d backends agree, %d switches timed\n",
+	fmt.Printf("check-run: %d words in %d files, %d counts agree, %d switches timed\n",
 		p.Words, p.Files, len(worked), len(timed))
 	return nil
 }
