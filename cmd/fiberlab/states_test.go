@@ -10,15 +10,19 @@ import (
 )
 
 func TestStates(t *testing.T) {
-	got := newLab(nil, nil).test(t, "run", "--no-table", "--states", "--workers", "0", smallTree(t))
-	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "workers of each scheduler: 0; policy: stealing\n")
-	for _, row := range []string{"Idle -> Running", "Running -> Idle", "Running -> Yielded", "Running -> Waiting",
-		"Running -> Queued", "Yielded -> Queued", "Waiting -> Queued", "Queued -> Running"} {
-		require.Regexp(t, `(?m)^`+row+`( +[1-9]\d*){3}$`, got.stdout)
+	for _, policy := range policyNames() {
+		for _, workers := range []string{"0", "2"} {
+			got := newLab(nil, nil).test(t, "run", "--no-table", "--states", "--workers", workers, "--policy", policy, smallTree(t))
+			require.Zero(t, got.code, got.stderr)
+			require.Contains(t, got.stdout, "workers of each scheduler: "+workers+"; policy: "+policy+"\n")
+			for _, row := range []string{"Idle -> Running", "Running -> Idle", "Running -> Yielded", "Running -> Waiting",
+				"Running -> Queued", "Yielded -> Queued", "Waiting -> Queued", "Queued -> Running"} {
+				require.Regexp(t, `(?m)^`+row+`( +[1-9]\d*){3}$`, got.stdout)
+			}
+		}
 	}
 
-	got = newLab(nil, nil).test(t, "run", "--no-table", "--states", "--json", "--backend", "ucontext", smallTree(t))
+	got := newLab(nil, nil).test(t, "run", "--no-table", "--states", "--json", "--backend", "ucontext", smallTree(t))
 	require.Zero(t, got.code, got.stderr)
 	br := decode(t, got.stdout).Pipeline.Backends[0]
 	require.Len(t, br.Transitions, 8)
