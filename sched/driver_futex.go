@@ -13,24 +13,17 @@ import (
 // futexDriver is the first driver: the worker spins as long as that pays, and then sleeps on a
 // futex.
 type futexDriver struct {
-	_      cpu.CacheLinePad // others write the count: they must not take the cache lines of the rest
-	count  eventcount
+	_ cpu.CacheLinePad // others write the eventcount: they must not take the cache lines of the rest
+	eventcount
 	_      cpu.CacheLinePad
 	budget spinBudget
 }
 
 func newFutexDriver() *futexDriver { return new(futexDriver) }
 
-func (d *futexDriver) prepare()     { d.count.prepare() }
-func (d *futexDriver) commit() bool { return d.count.commit() }
-func (d *futexDriver) work()        { d.count.work() }
-func (d *futexDriver) notify() bool { return d.count.notify() }
-func (d *futexDriver) asleep() bool { return d.count.isAsleep() }
-func (d *futexDriver) waking() bool { return d.count.isWaking() }
-
 func (d *futexDriver) sleep(limit time.Duration) {
 	began := clock.Now()
-	d.count.sleep(limit, d.budget.brief)
+	d.eventcount.sleep(limit, d.budget.brief)
 	d.budget.slept(clock.Now() - began)
 }
 
@@ -72,7 +65,7 @@ func (d *futexDriver) spin(until clock.Instant, seek func() bool) {
 	end := min(began+max(d.budget.limit, shortestSpin), until)
 	for {
 		for range looks {
-			if d.count.isNotified() {
+			if d.isNotified() {
 				d.budget.found(clock.Now() - began)
 				return
 			}

@@ -11,7 +11,7 @@ import (
 // goroutineDriver is the driver of workers that are not locked to a thread: it parks the worker as any goroutine is
 // parked, so that its thread goes on with other goroutines.
 type goroutineDriver struct {
-	word   atomic.Uint32 // isNotified, prepared or asleep, as in an eventcount
+	word   atomic.Uint32 // countNotified, countPrepared or countAsleep, as in an eventcount
 	parker *park.Goroutine
 }
 
@@ -19,10 +19,10 @@ func newGoroutineDriver() *goroutineDriver {
 	return &goroutineDriver{parker: park.NewGoroutine()}
 }
 
-func (d *goroutineDriver) prepare()     { d.word.Store(prepared) }
-func (d *goroutineDriver) commit() bool { return d.word.CompareAndSwap(prepared, asleep) }
-func (d *goroutineDriver) work()        { d.word.Store(isNotified) }
-func (d *goroutineDriver) asleep() bool { return d.word.Load() == asleep }
+func (d *goroutineDriver) prepare()     { d.word.Store(countPrepared) }
+func (d *goroutineDriver) commit() bool { return d.word.CompareAndSwap(countPrepared, countAsleep) }
+func (d *goroutineDriver) work()        { d.word.Store(countNotified) }
+func (d *goroutineDriver) asleep() bool { return d.word.Load() == countAsleep }
 
 // waking is false: a goroutine that is woken is as good as awake.
 func (d *goroutineDriver) waking() bool { return false }
@@ -31,10 +31,10 @@ func (d *goroutineDriver) waking() bool { return false }
 func (d *goroutineDriver) spin(_ clock.Instant, seek func() bool) { seek() }
 
 func (d *goroutineDriver) notify() bool {
-	switch d.word.Swap(isNotified) {
-	case prepared:
+	switch d.word.Swap(countNotified) {
+	case countPrepared:
 		return true
-	case asleep:
+	case countAsleep:
 		d.parker.Unpark()
 		return true
 	}
@@ -47,5 +47,5 @@ func (d *goroutineDriver) sleep(limit time.Duration) {
 		deadline = time.Now().Add(limit)
 	}
 	d.parker.Park(deadline)
-	d.word.Store(isNotified)
+	d.word.Store(countNotified)
 }

@@ -22,24 +22,24 @@ type eventcount struct {
 }
 
 const (
-	isNotified = iota // there may be work: the zero value
-	prepared          // none was found; the owner is looking once more or spins
-	asleep            // the owner sleeps, or is about to
-	waking            // it did when it was notified, and it takes a while until it is awake
+	countNotified = iota // there may be work: the zero value
+	countPrepared        // none was found; the owner is looking once more or spins
+	countAsleep          // the owner sleeps, or is about to
+	countWaking          // it did when it was notified, and it takes a while until it is awake
 )
 
-func (e *eventcount) prepare()         { e.word.Store(prepared) }
-func (e *eventcount) isNotified() bool { return e.word.Load() == isNotified }
+func (e *eventcount) prepare()         { e.word.Store(countPrepared) }
+func (e *eventcount) isNotified() bool { return e.word.Load() == countNotified }
 
 // work says that the owner has found work.
-func (e *eventcount) work() { e.word.Store(isNotified) }
+func (e *eventcount) work() { e.word.Store(countNotified) }
 
 // longestWake is how long it may take a thread to wake before it counts as held up.
 const longestWake = time.Millisecond
 
-// isWaking tells whether the owner has slept and is just being woken.
-func (e *eventcount) isWaking() bool {
-	return e.word.Load() == waking && clock.Now()-clock.Instant(e.since.Load()) < clock.Instant(longestWake)
+// waking tells whether the owner has slept and is just being woken.
+func (e *eventcount) waking() bool {
+	return e.word.Load() == countWaking && clock.Now()-clock.Instant(e.since.Load()) < clock.Instant(longestWake)
 }
 
 // notify tells the owner that there is work, and wakes it if it sleeps. It returns false
@@ -47,13 +47,13 @@ func (e *eventcount) isWaking() bool {
 func (e *eventcount) notify() bool {
 	for {
 		switch e.word.Load() {
-		case prepared:
-			if e.word.CompareAndSwap(prepared, isNotified) {
+		case countPrepared:
+			if e.word.CompareAndSwap(countPrepared, countNotified) {
 				return true
 			}
-		case asleep:
+		case countAsleep:
 			e.since.Store(int64(clock.Now()))
-			if e.word.CompareAndSwap(asleep, waking) {
+			if e.word.CompareAndSwap(countAsleep, countWaking) {
 				futexWakeOne(&e.word)
 				return true
 			}
@@ -65,16 +65,16 @@ func (e *eventcount) notify() bool {
 
 // commit says that the owner is about to sleep, unless it has been notified since it prepared: it
 // returns false then.
-func (e *eventcount) commit() bool { return e.word.CompareAndSwap(prepared, asleep) }
+func (e *eventcount) commit() bool { return e.word.CompareAndSwap(countPrepared, countAsleep) }
 
-// isAsleep tells whether the owner sleeps, or is about to, and has not been notified.
-func (e *eventcount) isAsleep() bool { return e.word.Load() == asleep }
+// asleep tells whether the owner sleeps, or is about to, and has not been notified.
+func (e *eventcount) asleep() bool { return e.word.Load() == countAsleep }
 
 // sleep blocks the thread, which has committed, until it is notified, or until limit
 // has passed; a negative limit is none. brief says that it is expected to be soon. It
 // leaves the count notified.
 func (e *eventcount) sleep(limit time.Duration, brief bool) {
 	// An early end, by a signal, is found by the caller, which looks for work anew.
-	futexSleep(&e.word, asleep, limit, brief)
-	e.word.Store(isNotified)
+	futexSleep(&e.word, countAsleep, limit, brief)
+	e.word.Store(countNotified)
 }
