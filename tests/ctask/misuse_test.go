@@ -22,7 +22,7 @@ func TestStaleCHandle(t *testing.T) {
 			assert.Equal(t, taskbody.OK, taskbody.Notify(handle))
 		}
 	}
-	eachCScheduler(t, func(t *testing.T, workers int) {
+	eachCScheduler(t, func(t *testing.T, cfg sched.Config) {
 		own, code := taskbody.Current()
 		assert.Equal(t, taskbody.OK, code)
 		assert.NotContains(t, stale, own, "a handle was used again")
@@ -45,7 +45,7 @@ func TestStaleCHandle(t *testing.T) {
 
 // A wait with a mutex that is not locked tells so, if the mutex can tell.
 func TestCWaitWithoutTheMutex(t *testing.T) {
-	eachCScheduler(t, func(t *testing.T, workers int) {
+	eachCScheduler(t, func(t *testing.T, cfg sched.Config) {
 		gate := taskbody.NewGate(true)
 		defer gate.Free()
 		assert.Equal(t, taskbody.Mutex, gate.WaitUnlocked())
@@ -70,7 +70,7 @@ func TestMisuse(t *testing.T) {
 	codes, err := taskbody.ProbeOnThread()
 	assert.NoError(t, err)
 	assert.Equal(t, outside, codes)
-	eachCScheduler(t, func(t *testing.T, workers int) {
+	eachCScheduler(t, func(t *testing.T, cfg sched.Config) {
 		assert.Equal(t, inside, taskbody.Probe())
 		codes, err := taskbody.ProbeOnThread()
 		assert.NoError(t, err)

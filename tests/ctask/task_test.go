@@ -17,11 +17,11 @@ import (
 // eachCScheduler runs body as a task of a scheduler with 0, 1 and 2 workers, on the
 // backends that let C wait. With 0 workers it runs while the test's goroutine
 // unbinds. Inside body, the test must not be ended.
-func eachCScheduler(t *testing.T, body func(t *testing.T, workers int)) {
+func eachCScheduler(t *testing.T, body func(t *testing.T, cfg sched.Config)) {
 	t.Helper()
 	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{0, 1, 2}}
 	over.Run(t, func(t *testing.T, cfg sched.Config) {
-		asCTask(t, cfg, func() { body(t, cfg.Workers) })
+		asCTask(t, cfg, func() { body(t, cfg) })
 	})
 }
 
@@ -51,7 +51,7 @@ func asCTask(t testing.TB, cfg sched.Config, body func()) {
 func TestCTasksTakeTurns(t *testing.T) {
 	for _, ring := range []struct{ players, laps int }{{2, suite.Scaled(500, 100)}, {40, suite.Scaled(100, 20)}} {
 		t.Run(fmt.Sprintf("players=%d", ring.players), func(t *testing.T) {
-			eachCScheduler(t, func(t *testing.T, workers int) {
+			eachCScheduler(t, func(t *testing.T, cfg sched.Config) {
 				r := taskbody.NewRing(ring.players, ring.laps)
 				defer r.Free()
 				var ended atomic.Bool
@@ -62,12 +62,15 @@ func TestCTasksTakeTurns(t *testing.T) {
 					}
 				}}))
 				r.Run()
-				if workers < 2 { // another worker may have run all players before this one had to wait
+				if cfg.Workers < 2 { // another worker may have run all players before this one had to wait
 					assert.Positive(t, laps, "the Go task did not go on while C tasks of its worker waited")
 				}
 				ended.Store(true)
 				assert.Equal(t, ring.players*ring.laps, r.Passes())
 				assert.Zero(t, r.Broken())
+				if cfg.Policy == sched.Stealing {
+					assert.Zero(t, r.Moves(), "laps that ended on another thread")
+				}
 			})
 		})
 	}
@@ -91,7 +94,7 @@ func TestBoundGoroutineWaitsInC(t *testing.T) {
 }
 
 func TestCTaskIsWokenByACTask(t *testing.T) {
-	eachCScheduler(t, func(t *testing.T, workers int) {
+	eachCScheduler(t, func(t *testing.T, cfg sched.Config) {
 		gate := taskbody.NewGate(false)
 		defer gate.Free()
 		assert.Equal(t, taskbody.OK, gate.OpenInTask())
@@ -100,7 +103,7 @@ func TestCTaskIsWokenByACTask(t *testing.T) {
 }
 
 func TestCTaskIsWokenByAThreadOfC(t *testing.T) {
-	eachCScheduler(t, func(t *testing.T, workers int) {
+	eachCScheduler(t, func(t *testing.T, cfg sched.Config) {
 		gate := taskbody.NewGate(false)
 		defer gate.Free()
 		opened := make(chan error)
@@ -116,7 +119,7 @@ func TestCTaskIsWokenByAThreadOfC(t *testing.T) {
 }
 
 func TestCWaitEndsAtItsDeadline(t *testing.T) {
-	eachCScheduler(t, func(t *testing.T, workers int) {
+	eachCScheduler(t, func(t *testing.T, cfg sched.Config) {
 		gate := taskbody.NewGate(true)
 		defer gate.Free()
 		for _, timeout := range []int64{0, 1, 1_000_000} {
@@ -130,7 +133,7 @@ func TestCWaitEndsAtItsDeadline(t *testing.T) {
 
 // While one task waits in C with a deadline, the thread serves others.
 func TestCWaitWithDeadlineLeavesTheThreadToOthers(t *testing.T) {
-	eachCScheduler(t, func(t *testing.T, workers int) {
+	eachCScheduler(t, func(t *testing.T, cfg sched.Config) {
 		gate := taskbody.NewGate(false)
 		defer gate.Free()
 		assert.NoError(t, sched.Get().Enqueue(sched.Task{Flags: sched.SameThread, Func: gate.Open}))

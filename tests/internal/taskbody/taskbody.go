@@ -53,10 +53,11 @@ func NewRing(players, laps int) Ring {
 // called on a fiber.
 func (r Ring) Run() { C.taskbody_ring_run(r.c) }
 
-// Passes is how many turns were taken, Broken how many words, threads and codes
-// were not as they should be. Call them when Run has returned.
+// Passes is how many turns were taken, Broken how many words, threads and codes were not as
+// they should be, Moves how often a player went on on another thread. Call them when Run has returned.
 func (r Ring) Passes() int { return int(r.c.passes) }
 func (r Ring) Broken() int { return int(r.c.broken) }
+func (r Ring) Moves() int  { return int(r.c.moves) }
 
 // Free gives back the ring's memory.
 func (r Ring) Free() { C.free(unsafe.Pointer(r.c)) }

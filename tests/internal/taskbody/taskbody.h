@@ -14,7 +14,9 @@ struct taskbody_ring {
     int64_t turn;     /* whose it is */
     int64_t finished; /* players that have made their laps */
     int64_t passes;   /* turns taken */
-    int64_t broken;   /* words that had changed, threads that had, and codes not expected */
+    int64_t
+        broken;    /* words that had changed, threads mistaken for others, and codes not expected */
+    int64_t moves; /* laps that ended on another thread than the one before */
     fiberlab_task_fiber owner;
     struct taskbody_player {
         struct taskbody_ring *ring;
