@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/tests/internal/check"
@@ -30,7 +31,7 @@ func eachCaller(t *testing.T, s *sched.Scheduler, test func()) {
 	schedtest.Perform(t, other, test)
 }
 
-// What is started on a scheduler runs there, whoever the caller is.
+// What is started on a scheduler runs there, whatever the scheduler of its caller.
 func TestOnChoosesTheScheduler(t *testing.T) {
 	suite.EachScheduler(t, []int{1, 2}, func(t *testing.T, s *sched.Scheduler) {
 		eachCaller(t, s, func() {
@@ -126,4 +127,6 @@ func TestErrorsAreOneSet(t *testing.T) {
 	assert.Equal(t, sched.ErrNilTask, fibersync.ErrNilFunc)
 	assert.Equal(t, sched.ErrNoFiber, fibersync.ErrNoFiber)
 	assert.Equal(t, sched.ErrGoexit, fibersync.ErrGoexit)
+	assert.ErrorIs(t, sched.ErrNoFiber, fiber.ErrNoFiber)
+	assert.ErrorIs(t, sched.ErrNotMade, fiber.ErrNotMade)
 }
