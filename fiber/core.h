@@ -103,7 +103,7 @@ int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo,
 /* slab.c */
 void *fiberlab_slab_new(size_t size);
 void fiberlab_slab_release(void *slab, size_t size);
-void fiberlab_heap_release(void);
+int fiberlab_heap_release(void);
 
 /* switch.c */
 void fiberlab_switch_call(struct fiberlab_call *call);

@@ -24,9 +24,11 @@ void fiberlab_slab_release(void *slab, size_t size) {
     madvise(slab, size, MADV_DONTNEED);
 }
 
-/* Gives the pages of C's heap that are free back to the system. */
-void fiberlab_heap_release(void) {
+/* Gives the pages of C's heap that are free back to the system. Returns 0 if there were none. */
+int fiberlab_heap_release(void) {
 #ifdef __GLIBC__
-    malloc_trim(0);
+    return malloc_trim(0);
+#else
+    return 0;
 #endif
 }
