@@ -30,8 +30,8 @@ type pool struct {
 
 	inUse, identities, stranded, roots atomic.Int64
 
-	lastDetach atomic.Int64 // a clock.Instant: when there were no roots any more
-	draining   atomic.Bool  // a timer is set for drainIdle
+	lastDetach atomic.Int64 // when the last root was detached, by monotonic
+	timerSet   atomic.Bool  // a timer is set for drainIdle
 }
 
 // idleRunners are the idle runners of one kind.

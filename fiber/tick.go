@@ -16,18 +16,22 @@ import (
 //
 // So a tick is the longest delay of a stop of the world. Each tick costs a thread's
 // wake-up, so a program that is nearly idle, and seldom stops the world, has fewer.
+//
+// No timer is ever stopped or reset: if it was set in a bubble of testing/synctest, only the bubble may do that, and the
+// bubble may have ended. Instead, each belongs to a series, and does nothing if that is not the present one.
 var ticking struct {
-	mu    sync.Mutex
-	timer *time.Timer
-	roots int
-	every time.Duration // the tick at the moment
-	used  time.Duration // the processor time at the last one
+	mu     sync.Mutex
+	series int // of timers, each of which sets the next
+	roots  int
+	every  time.Duration // the tick at the moment
+	used   time.Duration // the processor time at the last one
+	last   time.Duration // when that was, by monotonic
 }
 
 const (
 	shortestTick = 10 * time.Millisecond
 	longestTick  = 160 * time.Millisecond
-	busyShare    = 10 // a program is busy if it takes one in so many parts of a processor's time
+	busyShare    = 10 // a program is busy if it uses at least 1/busyShare of a processor
 )
 
 // startTicking counts a hand-switched root that is attached.
@@ -36,16 +40,16 @@ func startTicking() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.roots++
-	if t.roots > 1 {
-		return
-	}
-	t.every = shortestTick
-	if t.timer == nil {
-		t.timer = time.AfterFunc(t.every, tickAgain)
-	} else {
-		t.timer.Reset(t.every)
+	if now := monotonic(); t.roots == 1 || now-t.last > 4*longestTick {
+		t.series++
+		t.every = shortestTick
+		t.last = now
+		setTick(t.series)
 	}
 }
+
+// setTick sets the next timer of a series. The caller holds mu.
+func setTick(series int) { time.AfterFunc(ticking.every, func() { tick(series) }) }
 
 // stopTicking uncounts one that is detached.
 func stopTicking() {
@@ -53,16 +57,13 @@ func stopTicking() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.roots--
-	if t.roots == 0 {
-		t.timer.Stop()
-	}
 }
 
-func tickAgain() {
+func tick(series int) {
 	t := &ticking
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.roots == 0 {
+	if t.roots == 0 || t.series != series {
 		return
 	}
 	used := processorTime()
@@ -72,7 +73,26 @@ func tickAgain() {
 		t.every = min(2*t.every, longestTick)
 	}
 	t.used = used
-	t.timer.Reset(t.every)
+	t.last = monotonic()
+	setTick(series)
+}
+
+// inBubble tells whether the caller is in a bubble of testing/synctest: there, package time's clock is far from the kernel's.
+func inBubble() bool {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_REALTIME, &now) != nil {
+		return false
+	}
+	return time.Since(time.Unix(now.Unix())).Abs() > time.Hour
+}
+
+// monotonic is the kernel's monotonic clock. Unlike package time's it goes on in a bubble of testing/synctest.
+func monotonic() time.Duration {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+		return 0
+	}
+	return time.Duration(now.Nano())
 }
 
 // processorTime is the processor time of all threads of the program, in user and kernel mode.

@@ -19,7 +19,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// residueLabel is the test's own: a carrier at rest keeps the label of the last body it served in another test.
+// residueLabel is the test's own: an idle runner keeps the label of the last body it served in another test.
 func residueLabel(t *testing.T) string { return "left behind by " + t.Name() }
 
 // label gives the calling goroutine a label of the profiler that it does not take away.
@@ -98,7 +98,7 @@ func TestBoundGoroutineKeepsItsLabels(t *testing.T) {
 	})
 }
 
-// A body leaves none to the next fiber on its carrier.
+// A body leaves none to the next fiber on its runner.
 func TestBodiesLeaveNoResidue(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		for range 5 {

@@ -1,0 +1,40 @@
+//go:build go1.25
+
+package fiber_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/tests/internal/fibertest"
+	"fiberlab/tests/internal/suite"
+)
+
+// Roots come and go in bubbles, whose timers no goroutine outside may touch, and elsewhere.
+func TestRootsInBubbles(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		use := func(t *testing.T) {
+			fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+				f := fibertest.New(t, b, "f", func() { fibertest.Leave(t, root) })
+				fibertest.Enter(t, root, f)
+				time.Sleep(time.Millisecond)
+				fibertest.Enter(t, root, f)
+				fibertest.Finish(t, f)
+			})
+		}
+		for range 3 {
+			synctest.Test(t, func(t *testing.T) {
+				use(t)
+				time.Sleep(time.Hour) // which passes at once, with all timers of the bubble
+				use(t)
+			})
+			use(t)
+		}
+		require.Eventually(t, func() bool { return fiber.ReadStats().Idle == fiber.ReadStats().Stranded }, 10*time.Second, 10*time.Millisecond,
+			"the pool drains itself after the last root outside")
+	})
+}
