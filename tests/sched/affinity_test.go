@@ -43,7 +43,7 @@ func TestStartAffinity(t *testing.T) {
 	}
 	for name, p := range policies {
 		t.Run(name, func(t *testing.T) {
-			suite.EachConfig(t, []int{1, 2, 4}, func(t *testing.T, cfg sched.Config) {
+			suite.Over{Workers: []int{1, 2, 4}, Only: suite.HasThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
 				check := func(worker int) {
 					var set unix.CPUSet
 					assert.NoError(t, unix.SchedGetaffinity(0, &set))
@@ -66,4 +66,15 @@ func TestStartAffinity(t *testing.T) {
 		})
 	}
 	assert.Equal(t, cpus, allowedCPUs(t), "of the test's own thread")
+}
+
+// Workers without threads of their own have no affinity.
+func TestAffinityNeedsThreads(t *testing.T) {
+	noThreads := func(cfg sched.Config) bool { return !suite.HasThreads(cfg) }
+	suite.Over{Workers: suite.SomeWorkers, Only: noThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.Affinity = sched.AnyOf(allowedCPUs(t)...)
+		s, err := sched.New(cfg)
+		require.ErrorIs(t, err, sched.ErrAffinity)
+		require.Nil(t, s)
+	})
 }

@@ -36,46 +36,51 @@ func TestWaitForWork(t *testing.T) {
 	})
 }
 
-// Tasks that lie with a worker whose thread is held are stolen, but not the pinned.
+// Tasks that a worker has queued whose thread is held go to others, but not the pinned.
 func TestSpinForWork(t *testing.T) {
-	suite.EachScheduler(t, suite.SeveralWorkers, func(t *testing.T, s *sched.Scheduler) {
-		const tasks, pinned = 200, 10
-		var thread int
-		var here atomic.Int64
-		begun := schedtest.NewLatch(1)
-		over := schedtest.NewLatch(tasks + pinned)
-		schedtest.HoldWorkers(t, s, s.Stats().Fibers, func(i int) {
-			if i != 0 {
-				<-begun.Opened() // no worker is restless until all tasks are queued
-				return
+	over := suite.Over{Workers: suite.SeveralWorkers, Only: suite.HasThreads}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			const tasks, pinned = 200, 10
+			var thread int
+			var here atomic.Int64
+			begun := schedtest.NewLatch(1)
+			over := schedtest.NewLatch(tasks + pinned)
+			schedtest.HoldWorkers(t, s, s.Stats().Fibers, func(i int) {
+				if i != 0 {
+					<-begun.Opened() // no worker is idle until all tasks are queued
+					return
+				}
+				thread = tid()
+				var left atomic.Int64
+				left.Store(tasks)
+				for range tasks {
+					schedtest.Schedule(t, s, func() {
+						assert.NotEqual(t, thread, tid())
+						left.Add(-1)
+						over.Done()
+					})
+				}
+				for range pinned {
+					schedtest.ScheduleHere(t, s, func() {
+						assert.Zero(t, left.Load())
+						assert.Equal(t, thread, tid())
+						here.Add(1)
+						over.Done()
+					})
+				}
+				begun.Done()
+				for left.Load() > 0 {
+					time.Sleep(50 * time.Microsecond) // holds the thread
+				}
+				assert.Zero(t, here.Load())
+			})
+			over.Wait()
+			assert.EqualValues(t, pinned, here.Load())
+			if cfg.Policy == sched.Stealing {
+				assert.GreaterOrEqual(t, s.Stats().Stolen, uint64(tasks))
 			}
-			thread = tid()
-			var left atomic.Int64
-			left.Store(tasks)
-			for range tasks {
-				schedtest.Schedule(t, s, func() {
-					assert.NotEqual(t, thread, tid())
-					left.Add(-1)
-					over.Done()
-				})
-			}
-			for range pinned {
-				schedtest.ScheduleHere(t, s, func() {
-					assert.Zero(t, left.Load())
-					assert.Equal(t, thread, tid())
-					here.Add(1)
-					over.Done()
-				})
-			}
-			begun.Done()
-			for left.Load() > 0 {
-				time.Sleep(50 * time.Microsecond) // holds the thread
-			}
-			assert.Zero(t, here.Load())
 		})
-		over.Wait()
-		assert.EqualValues(t, pinned, here.Load())
-		assert.GreaterOrEqual(t, s.Stats().Stolen, uint64(tasks))
 	})
 }
 
@@ -148,25 +153,28 @@ func TestRunUntilIdle(t *testing.T) {
 
 // A task from outside goes to a worker that has nothing to do, while others are busy.
 func TestEnqueue(t *testing.T) {
-	suite.EachScheduler(t, suite.SeveralWorkers, func(t *testing.T, s *sched.Scheduler) {
-		busy := s.Stats().Fibers - 1
-		begun, over := schedtest.NewLatch(busy), schedtest.NewLatch(busy)
-		free := make(chan struct{})
-		var threads schedtest.Journal[int]
-		for range busy {
-			schedtest.Schedule(t, s, func() {
-				threads.Add(tid())
-				begun.Done()
-				<-free // holds the thread
-				over.Done()
-			})
-		}
-		begun.Wait()
-		for range 50 {
-			schedtest.Perform(t, s, func() { assert.NotContains(t, threads.All(), tid()) })
-		}
-		close(free)
-		over.Wait()
+	over := suite.Over{Workers: suite.SeveralWorkers, Only: suite.HasThreads}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			busy := s.Stats().Fibers - 1
+			begun, over := schedtest.NewLatch(busy), schedtest.NewLatch(busy)
+			free := make(chan struct{})
+			var threads schedtest.Journal[int]
+			for range busy {
+				schedtest.Schedule(t, s, func() {
+					threads.Add(tid())
+					begun.Done()
+					<-free // holds the thread
+					over.Done()
+				})
+			}
+			begun.Wait()
+			for range 50 {
+				schedtest.Perform(t, s, func() { assert.NotContains(t, threads.All(), tid()) })
+			}
+			close(free)
+			over.Wait()
+		})
 	})
 }
 

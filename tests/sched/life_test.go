@@ -50,7 +50,7 @@ func TestAllCores(t *testing.T) {
 
 // The initializer runs once on each worker's thread, before any task does.
 func TestStart(t *testing.T) {
-	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+	suite.Over{Workers: suite.SomeWorkers, Only: suite.HasThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
 		threads := make([]int, cfg.Workers)
 		cfg.Initializer = func(worker int) {
 			assert.Zero(t, threads[worker], "worker %d twice", worker)
@@ -109,7 +109,7 @@ func TestRunUntilShutdown(t *testing.T) {
 
 // The threads that the scheduler made end with it.
 func TestStop(t *testing.T) {
-	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+	suite.Over{Workers: suite.SomeWorkers, Only: suite.HasThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
 		var threads schedtest.Journal[int]
 		cfg.Initializer = func(int) { threads.Add(tid()) }
 		suite.OnScheduler(t, cfg, func(*testing.T, *sched.Scheduler) {

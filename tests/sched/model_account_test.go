@@ -25,12 +25,12 @@ func (p *program) finished() {
 // hang together, that each worker runs one fiber at a time, and that all
 // that began has ended. It returns how many there were.
 func accounted(t *testing.T, events []sched.Event) sched.Transitions {
-	type place struct{ worker, fiber int }
+	type place struct{ maker, fiber int }
 	var sum sched.Transitions
 	states := map[place]sched.State{}
 	running := map[int]int{} // fibers that run, by worker
 	for _, e := range events {
-		at := place{e.Worker, e.Fiber}
+		at := place{e.Maker, e.Fiber}
 		state, known := states[at]
 		if !known && e.Fiber == 0 {
 			state = sched.Running
@@ -51,9 +51,9 @@ func accounted(t *testing.T, events []sched.Event) sched.Transitions {
 	}
 	for at, state := range states {
 		if at.fiber == 0 {
-			assert.Equal(t, sched.Running, state, "main fiber of worker %d at the end", at.worker)
+			assert.Equal(t, sched.Running, state, "main fiber of worker %d at the end", at.maker)
 		} else {
-			assert.Equal(t, sched.Idle, state, "fiber %d of worker %d at the end", at.fiber, at.worker)
+			assert.Equal(t, sched.Idle, state, "fiber %d of worker %d at the end", at.fiber, at.maker)
 		}
 	}
 	return sum

@@ -17,15 +17,16 @@ import (
 // smaller numbers, in that task or before it was scheduled. So all waits for the first
 // cell come to their end, then those for the second, and so on.
 type program struct {
-	t        *testing.T
-	cells    []*cell
-	tasks    []*modelTask
-	roots    []*modelTask
-	progress atomic.Uint64
-	plain    sync.WaitGroup // goroutines that the tasks have started
-	threads  sync.Map       // of the workers
-	mu       sync.Mutex
-	known    []*sched.Fiber // that have run a task
+	t          *testing.T
+	cells      []*cell
+	tasks      []*modelTask
+	roots      []*modelTask
+	progress   atomic.Uint64
+	plain      sync.WaitGroup // goroutines that the tasks have started
+	hasThreads bool           // the workers have threads of their own
+	threads    sync.Map       // of the workers
+	mu         sync.Mutex
+	known      []*sched.Fiber // that have run a task
 }
 
 // modelTask is a list of steps, and how often it ran.

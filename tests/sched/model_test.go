@@ -25,6 +25,7 @@ func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Ra
 		Recorder: sched.NewRecorder(1 << 20),
 	}
 	p := newProgram(t, rng, 1+rng.IntN(suite.Scaled(150, 60)))
+	p.hasThreads = suite.HasThreads(cfg)
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
 	schedtest.Watchdog(t, s, cfg.Recorder, &p.progress, p.String)

@@ -37,9 +37,11 @@ func (p *program) live(task *modelTask) {
 		p.progress.Add(1)
 		p.check(sched.Current() == f, "a task has moved from %v to %v", f, sched.Current())
 		p.check(f.State() == sched.Running, "%v runs and is %v", f, f.State())
-		tid := unix.Gettid()
-		thread, _ := p.threads.LoadOrStore(f.Worker(), tid)
-		p.check(thread == tid, "%v runs on thread %d instead of %d", f, tid, thread)
+		if p.hasThreads {
+			tid := unix.Gettid()
+			thread, _ := p.threads.LoadOrStore(f.Worker(), tid)
+			p.check(thread == tid, "%v runs on thread %d instead of %d", f, tid, thread)
+		}
 	}
 }
 

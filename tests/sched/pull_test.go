@@ -16,7 +16,7 @@ import (
 // A coroutine of iter.Pull runs on behalf of the task that asks it for values: what it waits for, the
 // task waits for, on whichever fiber of the worker it runs.
 func TestTasksWaitInPull(t *testing.T) {
-	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
+	suite.Over{Only: suite.HasThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			n := suite.Scaled(30, 8)
 			const values = 4

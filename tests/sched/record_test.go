@@ -44,7 +44,7 @@ func TestRecorderIsConsistent(t *testing.T) {
 		counts := cfg.Recorder.Transitions()
 		assert.EqualValues(t, len(events), counts.Total())
 
-		type name struct{ worker, fiber int }
+		type name struct{ maker, fiber int }
 		at := make(map[name]sched.State)
 		var counted sched.Transitions
 		var seen [5]bool
@@ -53,7 +53,7 @@ func TestRecorderIsConsistent(t *testing.T) {
 			assert.True(t, isLegal(e.From, e.To, e.Why), "%+v", e)
 			assert.GreaterOrEqual(t, e.At, last)
 			last = e.At
-			n := name{e.Worker, e.Fiber}
+			n := name{e.Maker, e.Fiber}
 			was, known := at[n]
 			if !known {
 				was = sched.Idle

@@ -16,7 +16,8 @@ import (
 type Over struct {
 	Backends []fiber.Backend
 	Policies []sched.Policy
-	Workers  []int // AnyWorkers, if empty
+	Workers  []int                       // AnyWorkers, if empty
+	Only     func(cfg sched.Config) bool // if not nil, only the configurations of which it says so
 }
 
 // Run calls test as sub-tests BACKEND/workers=N/POLICY, and checks that each leaves nothing behind. Each two of
@@ -65,7 +66,9 @@ func (o Over) All() []sched.Config {
 	for _, b := range o.Backends {
 		for _, n := range o.Workers {
 			for _, p := range o.Policies {
-				configs = append(configs, sched.Config{Backend: b, Workers: n, Policy: p})
+				if cfg := (sched.Config{Backend: b, Workers: n, Policy: p}); o.Only == nil || o.Only(cfg) {
+					configs = append(configs, cfg)
+				}
 			}
 		}
 	}
@@ -91,22 +94,37 @@ func (o Over) Configs(name string) []sched.Config {
 	o = o.filled()
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
-	chosen := allPairs([3]int{len(o.Backends), len(o.Workers), len(o.Policies)}, int(h.Sum32()>>1))
+	config := func(c [3]int) sched.Config {
+		return sched.Config{Backend: o.Backends[c[0]], Workers: o.Workers[c[1]], Policy: o.Policies[c[2]]}
+	}
+	possible := func(c [3]int) bool { return o.Only == nil || o.Only(config(c)) }
+	chosen := allPairs([3]int{len(o.Backends), len(o.Workers), len(o.Policies)}, int(h.Sum32()>>1), possible)
 	configs := make([]sched.Config, len(chosen))
 	for i, c := range chosen {
-		configs[i] = sched.Config{Backend: o.Backends[c[0]], Workers: o.Workers[c[1]], Policy: o.Policies[c[2]]}
+		configs[i] = config(c)
 	}
 	return configs
 }
 
-// allPairs chooses some of the threes (i, j, k) below sizes, in their order, so that each two values of different
-// places occur together in one of them. Of several possible choices, turn selects one.
-func allPairs(sizes [3]int, turn int) (chosen [][3]int) {
+// Migrates tells whether fibers may migrate under p.
+func Migrates(p sched.Policy) bool { return p == sched.RoundRobin }
+
+// HasThreads tells whether the workers of that configuration have threads of their own. On the goroutine backend they
+// have none if fibers may migrate.
+func HasThreads(cfg sched.Config) bool {
+	return cfg.Backend != fiber.Goroutine || !Migrates(cfg.Policy)
+}
+
+// allPairs chooses some of the possible threes (i, j, k) below sizes, in their order, so that each two values of
+// different places that can occur together do so in one of them. Of several such choices, turn selects one.
+func allPairs(sizes [3]int, turn int, possible func([3]int) bool) (chosen [][3]int) {
 	var all [][3]int
 	for i := range sizes[0] {
 		for j := range sizes[1] {
 			for k := range sizes[2] {
-				all = append(all, [3]int{i, j, (k + turn) % sizes[2]})
+				if c := [3]int{i, j, (k + turn) % sizes[2]}; possible(c) {
+					all = append(all, c)
+				}
 			}
 		}
 	}

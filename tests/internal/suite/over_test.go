@@ -11,6 +11,8 @@ import (
 	"fiberlab/sched"
 )
 
+func always([3]int) bool { return true }
+
 // All pairs meet, and what is chosen is no larger than the largest two of the three need, and little more.
 func TestAllPairsMeet(t *testing.T) {
 	for a := range 4 {
@@ -18,7 +20,7 @@ func TestAllPairsMeet(t *testing.T) {
 			for c := range 4 {
 				for turn := range 5 {
 					sizes := [3]int{a + 1, b + 1, c + 1}
-					chosen := allPairs(sizes, turn)
+					chosen := allPairs(sizes, turn, always)
 					requireAllPairs(t, sizes, chosen)
 					largest := sizes[:]
 					slices.Sort(largest)
@@ -46,9 +48,9 @@ func requireAllPairs(t *testing.T, sizes [3]int, chosen [][3]int) {
 // A second policy takes no more sub-tests than one alone, where there are as many workers to choose from.
 func TestSecondPolicyIsNotASecondRound(t *testing.T) {
 	for turn := range 4 {
-		assert.Len(t, allPairs([3]int{3, 6, 1}, turn), 18)
-		assert.Len(t, allPairs([3]int{3, 6, 2}, turn), 18)
-		assert.Len(t, allPairs([3]int{3, 2, 2}, turn), 6)
+		assert.Len(t, allPairs([3]int{3, 6, 1}, turn, always), 18)
+		assert.Len(t, allPairs([3]int{3, 6, 2}, turn, always), 18)
+		assert.Len(t, allPairs([3]int{3, 2, 2}, turn, always), 6)
 	}
 }
 
@@ -63,4 +65,18 @@ func TestConfigsDependOnTheName(t *testing.T) {
 		}
 	}
 	assert.Len(t, seen, len(fiber.Backends())*2*2)
+}
+
+// What Only leaves out does not keep the rest from meeting.
+func TestOnlyLeavesOut(t *testing.T) {
+	over := Over{Workers: []int{1, 2}, Only: HasThreads}
+	met := make(map[string]bool)
+	for _, cfg := range over.Configs(t.Name()) {
+		assert.True(t, HasThreads(cfg), Name(cfg))
+		met[cfg.Backend.String()+cfg.Policy.String()] = true
+	}
+	for _, cfg := range over.All() {
+		assert.True(t, HasThreads(cfg), Name(cfg))
+		assert.True(t, met[cfg.Backend.String()+cfg.Policy.String()], Name(cfg))
+	}
 }
