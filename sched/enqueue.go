@@ -15,11 +15,14 @@ import (
 // block. It returns ErrNilTask, ErrNotBound for a
 // SameThread task from outside, ErrNoWorkers, or ErrClosed; tasks of a scheduler that is
 // closing may still enqueue more.
-func (s *Scheduler) Enqueue(task Task) error {
+func (s *Scheduler) Enqueue(t Task) error { return s.enqueue(t, s.worker()) }
+
+// enqueue is Enqueue by a caller that runs on own, or on no worker of s if that is nil.
+func (s *Scheduler) enqueue(task Task, own *Worker) error {
 	if task.Func == nil {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
 	}
-	t, own := s.job(task), s.worker()
+	t := s.job(task)
 	host := own
 	if own == nil {
 		host = s.host()
@@ -29,14 +32,14 @@ func (s *Scheduler) Enqueue(task Task) error {
 	case pinned && own == nil:
 		return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)
 	case pinned:
-		accepted = own.keep(t)
+		accepted = own.keep(t, own)
 	case host == nil && s.closing.Load():
 	case len(s.workers) > 0:
 		accepted = s.policy.submit(t, own)
 	case host == nil:
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNoWorkers)
 	default:
-		accepted = host.keep(t)
+		accepted = host.keep(t, own)
 	}
 	if !accepted {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
@@ -60,7 +63,7 @@ func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 	}
 	j := s.job(t)
 	j.Flags |= SameThread
-	if !s.workers[worker].keep(j) {
+	if !s.workers[worker].keep(j, s.worker()) {
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
 	}
 	return nil
@@ -69,9 +72,10 @@ func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 // Go is Enqueue of f, without flags.
 func (s *Scheduler) Go(f func()) error { return s.Enqueue(Task{Func: f}) }
 
-// keep queues a task that w alone may begin. Any thread may call it. It returns false if w takes no more.
-func (w *Worker) keep(t job) bool {
-	if caller := Current(); caller != nil && caller.worker.Load() == w {
+// keep queues a task that w alone may begin, for a caller that runs on own, or on no worker if that is nil. It returns
+// false if w takes no more.
+func (w *Worker) keep(t job, own *Worker) bool {
+	if own == w {
 		w.own.tasks.Push(t)
 		w.pinned.add(1)
 		return true

@@ -47,7 +47,7 @@ func Schedule(f func(), flags ...Flags) error {
 	for _, flag := range flags {
 		t.Flags |= flag
 	}
-	return own.maker.scheduler.Enqueue(t)
+	return own.maker.scheduler.enqueue(t, own.worker.Load())
 }
 
 // execute calls the function of a task on f, the calling fiber. Afterwards nothing of the task is left on f, which
