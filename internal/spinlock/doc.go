@@ -1,18 +1,18 @@
-// Package spinlock has a lock for a few instructions, which costs half of a sync.Mutex.
+// Package spinlock has a lock for a few instructions, which costs half as much as a sync.Mutex.
 //
-// Whoever takes a lock does so by an instruction that no other processor may come between. On
-// amd64 such an instruction waits until all that was stored before can be seen by everybody:
-// some twenty cycles, often more than what is done under the lock. A sync.Mutex needs a second
-// one to let it go, since it has to find out in the same moment whether somebody sleeps until
-// then. Here nobody does: who wants the lock looks again and again, so an ordinary store lets it go.
+// To take a lock needs an atomic instruction. On amd64 it waits until all earlier stores are visible to
+// other processors: some twenty cycles, often more than the work under the lock. A sync.Mutex needs a
+// second atomic instruction to unlock, because it must find out at that moment whether a waiter sleeps.
+// Waiters of a spinlock do not sleep until they are woken. They try again and again, with a back-off, so
+// an ordinary store unlocks.
 //
-// That keeps no order, but others make way for who has waited long; and it is a waste if the lock is held
-// for long. So nothing should be done under it that blocks or calls code of others, and nothing
-// lengthy; that wants a sync.Mutex.
+// The lock keeps no order, but callers let others run while a waiter is late. To hold it for long wastes
+// the waiters' processors. So under it do nothing that blocks, calls code of other packages, or takes
+// long; use a sync.Mutex for that.
 //
-// Nor is Unlock a fence: what the caller loads next may be loaded before others can see what it
-// has stored. Who stores under the lock, lets it go, and then looks whether anybody sleeps, misses
-// nobody if those say that they sleep before they take the same lock for their last look.
+// Unlock is not a fence: a load after it may happen before other processors see the stores before it. A
+// thread that stores under the lock, unlocks, and then looks whether another thread sleeps, still misses
+// none, if each thread says that it sleeps before it takes the same lock for its last look.
 package spinlock
 
 import _ "fiberlab/internal/platform"

@@ -9,48 +9,48 @@ import (
 	"fiberlab/internal/release"
 )
 
-// Lock is a lock for moments. The zero value is free. It must not be copied.
+// Lock is a lock to be held for a few instructions. The zero value is free. It must not be copied.
 type Lock struct {
 	held atomic.Uint64 // 1 or 0
-	late uint32        // atomic: how many wait who have rested in vain
+	late uint32        // atomic: how many waiters are late
 }
 
-// Lock takes the lock. While somebody else has it, the caller spins and then rests: it blocks its
-// goroutine or fiber together with the thread.
+// Lock takes the lock. While it is held, the caller spins and then backs off: that blocks its goroutine or
+// fiber together with the thread.
 func (l *Lock) Lock() {
 	if atomic.LoadUint32(&l.late) != 0 || !l.held.CompareAndSwap(0, 1) {
 		l.wait()
 	}
 }
 
-// TryLock takes the lock if it is free, and tells whether it did. It does not block.
+// TryLock takes the lock if it is free, and reports whether it did. It does not block.
 func (l *Lock) TryLock() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }
 
-// Unlock lets the lock go, which somebody must have taken: not necessarily the caller.
+// Unlock releases the lock. The lock must be held, not necessarily by the caller.
 func (l *Lock) Unlock() { release.Store(&l.held, 0) }
 
-// wait is Lock where the lock was not free at once, or somebody is late.
+// wait is Lock if the lock was not free at once, or a waiter is late.
 //
-// On one processor, somebody who takes the lock again and again may have it whenever another gets
-// to look. So a waiter counts itself as late before long, and those who come then let others run
-// at a moment when they do not have the lock.
+// On one processor, a thread that takes the lock again and again may hold it each time that a waiter gets
+// to look. So after a limit a waiter counts itself as late, and from then on callers let others run before
+// they take the lock.
 func (l *Lock) wait() {
 	if atomic.LoadUint32(&l.late) != 0 {
 		runtime.Gosched()
 	}
-	rests := 0
-	for ; !l.poll(); rests++ {
-		if rests == patience {
+	tries := 0
+	for ; !l.poll(); tries++ {
+		if tries == lateAfter {
 			atomic.AddUint32(&l.late, 1)
 		}
-		rest(rests)
+		backOff(tries)
 	}
-	if rests > patience {
+	if tries > lateAfter {
 		atomic.AddUint32(&l.late, ^uint32(0))
 	}
 }
 
-// poll looks for a moment whether the lock is free, and takes it then. It tells whether it did.
+// poll tries for a moment to take the lock, and reports whether it did.
 func (l *Lock) poll() bool {
 	for range polls {
 		if l.TryLock() {
