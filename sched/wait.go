@@ -44,7 +44,7 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 			}
 		}
 		if lock != nil {
-			lock.Lock()
+			relock(lock)
 		}
 		switch {
 		case pred == nil:
