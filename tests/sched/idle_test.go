@@ -89,12 +89,15 @@ func TestEnqueueFiberTimeouts(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		random := suite.NewRand(t)
 		const n = 20
-		first := time.Now().Add(30 * time.Millisecond)
+		first := schedtest.NewSleeper() // keeps busy the fiber that the thread began with, whose deadlines are the worker's
+		schedtest.Schedule(t, s, first.Task)
+		first.Begun.Wait()
+		start := time.Now().Add(30 * time.Millisecond)
 		begun, over := schedtest.NewLatch(n), schedtest.NewLatch(n)
 		var order []int
 		for _, rank := range random.Perm(n) {
 			schedtest.Schedule(t, s, func() {
-				deadline := first.Add(time.Duration(rank) * 500 * time.Microsecond)
+				deadline := start.Add(time.Duration(rank) * 500 * time.Microsecond)
 				begun.Done()
 				assert.False(t, sched.Current().WaitUntil(nil, deadline, nil))
 				assert.False(t, time.Now().Before(deadline))
@@ -103,8 +106,9 @@ func TestEnqueueFiberTimeouts(t *testing.T) {
 			})
 		}
 		begun.Wait()
-		inTime := time.Now().Before(first)
+		inTime := time.Now().Before(start)
 		over.Wait()
+		first.Wake()
 		assert.Len(t, order, n)
 		assert.Equal(t, n, schedtest.Distinct(order))
 		if !inTime {

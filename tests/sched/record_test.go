@@ -113,9 +113,9 @@ func TestRecorderIsBounded(t *testing.T) {
 			suite.OnScheduler(t, cfg, exercise)
 			events, counts := cfg.Recorder.Events(), cfg.Recorder.Transitions()
 			assert.Greater(t, counts.Total(), uint64(60))
-			perWorker := make(map[int]int)
+			perWorker := make(map[int]int) // that has made the fiber
 			for _, e := range events {
-				perWorker[e.Worker]++
+				perWorker[e.Maker]++
 				assert.True(t, isLegal(e.From, e.To, e.Why), "%+v", e)
 			}
 			for _, n := range perWorker {

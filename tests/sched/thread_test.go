@@ -17,7 +17,8 @@ import (
 // Tasks run on the workers' threads only, and each goes on after every wait on the
 // thread that it began on.
 func TestFibersKeepTheirThread(t *testing.T) {
-	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
+	configs := suite.Over{Workers: suite.AnyWorkers, Only: suite.Stay}
+	configs.Run(t, func(t *testing.T, cfg sched.Config) {
 		var workers schedtest.Journal[int]
 		cfg.Initializer = func(int) { workers.Add(tid()) }
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
@@ -56,48 +57,55 @@ func TestFibersKeepTheirThread(t *testing.T) {
 
 // A bound goroutine runs no task of a scheduler that has workers, but its own.
 func TestBoundGoroutineRunsItsOwnOnly(t *testing.T) {
-	suite.EachScheduler(t, suite.SomeWorkers, func(t *testing.T, s *sched.Scheduler) {
-		require.NoError(t, s.Bind())
-		thread := tid()
-		const tasks = 100
-		over := schedtest.NewLatch(2 * tasks)
-		for range tasks {
-			schedtest.Schedule(t, s, func() {
-				assert.NotEqual(t, thread, tid())
-				over.Done()
-			})
-			schedtest.ScheduleHere(t, s, func() {
-				assert.Equal(t, thread, tid())
-				over.Done()
-			})
-		}
-		over.Wait()
-		require.NoError(t, sched.Unbind())
+	configs := suite.Over{Workers: suite.SomeWorkers, Only: suite.HasThreads}
+	configs.Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			require.NoError(t, s.Bind())
+			thread := tid()
+			const tasks = 100
+			over := schedtest.NewLatch(2 * tasks)
+			for range tasks {
+				schedtest.Schedule(t, s, func() {
+					assert.NotEqual(t, thread, tid())
+					over.Done()
+				})
+				schedtest.ScheduleHere(t, s, func() {
+					assert.Equal(t, thread, tid())
+					over.Done()
+				})
+			}
+			over.Wait()
+			require.NoError(t, sched.Unbind())
+		})
 	})
 }
 
 // SameThread keeps a task on its worker, through generations.
 func TestSameThread(t *testing.T) {
-	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
-		const families, generations = 20, 10
-		over := schedtest.NewLatch(families)
-		for range families {
-			schedtest.Schedule(t, s, func() {
-				thread, worker := tid(), sched.Current().Worker()
-				var next func(left int)
-				next = func(left int) {
-					assert.Equal(t, thread, tid())
-					assert.Same(t, worker, sched.Current().Worker())
-					if left == 0 {
-						over.Done()
-						return
+	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			const families, generations = 20, 10
+			over := schedtest.NewLatch(families)
+			for range families {
+				schedtest.Schedule(t, s, func() {
+					thread, worker := tid(), sched.Current().Worker()
+					var next func(left int)
+					next = func(left int) {
+						if suite.HasThreads(cfg) {
+							assert.Equal(t, thread, tid())
+						}
+						assert.Same(t, worker, sched.Current().Worker())
+						if left == 0 {
+							over.Done()
+							return
+						}
+						assert.NoError(t, sched.Schedule(func() { next(left - 1) }, sched.SameThread))
 					}
-					assert.NoError(t, sched.Schedule(func() { next(left - 1) }, sched.SameThread))
-				}
-				next(generations)
-			})
-		}
-		over.Wait()
+					next(generations)
+				})
+			}
+			over.Wait()
+		})
 	})
 }
 
@@ -112,31 +120,34 @@ func timerSlack(t *testing.T) int {
 // The threads that the runtime makes because a task needs them are not made in the image of
 // the worker's, which may have been tied to a CPU, for example.
 func TestRuntimesThreadsAreNoWorkers(t *testing.T) {
-	suite.EachScheduler(t, []int{1}, func(t *testing.T, s *sched.Scheduler) {
-		slack := timerSlack(t)
-		first := schedtest.NewSleeper() // on the fiber that its thread began with
-		schedtest.Schedule(t, s, first.Task)
-		first.Begun.Wait()
-		var pipe [2]int
-		require.NoError(t, unix.Pipe(pipe[:]))
-		schedtest.Perform(t, s, func() {
-			assert.NotZero(t, sched.Current().ID())
-			assert.NotEqual(t, slack, timerSlack(t))
-			var blocked sync.WaitGroup
-			for range 10 {
-				blocked.Add(1)
-				go func() {
-					defer blocked.Done()
-					assert.Equal(t, slack, timerSlack(t), "of a thread that is no worker's")
-					_, err := unix.Read(pipe[0], make([]byte, 1)) // keeps its thread
-					assert.NoError(t, err)
-				}()
-				sched.Sleep(time.Millisecond)
-			}
-			assert.NoError(t, unix.Close(pipe[1]))
-			blocked.Wait()
+	configs := suite.Over{Workers: []int{1}, Only: suite.HasThreads}
+	configs.Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			slack := timerSlack(t)
+			first := schedtest.NewSleeper() // on the fiber that its thread began with
+			schedtest.Schedule(t, s, first.Task)
+			first.Begun.Wait()
+			var pipe [2]int
+			require.NoError(t, unix.Pipe(pipe[:]))
+			schedtest.Perform(t, s, func() {
+				assert.NotZero(t, sched.Current().ID())
+				assert.NotEqual(t, slack, timerSlack(t))
+				var blocked sync.WaitGroup
+				for range 10 {
+					blocked.Add(1)
+					go func() {
+						defer blocked.Done()
+						assert.Equal(t, slack, timerSlack(t), "of a thread that is no worker's")
+						_, err := unix.Read(pipe[0], make([]byte, 1)) // keeps its thread
+						assert.NoError(t, err)
+					}()
+					sched.Sleep(time.Millisecond)
+				}
+				assert.NoError(t, unix.Close(pipe[1]))
+				blocked.Wait()
+			})
+			require.NoError(t, unix.Close(pipe[0]))
+			first.Wake()
 		})
-		require.NoError(t, unix.Close(pipe[0]))
-		first.Wake()
 	})
 }

@@ -45,7 +45,8 @@ var named atomic.Int32
 // Each worker's thread has the scheduler's name and the worker's number, before an
 // initializer runs, in tasks and after waits. Other threads keep theirs.
 func TestWorkersThreadsHaveNames(t *testing.T) {
-	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
+	configs := suite.Over{Workers: suite.AnyWorkers, Only: suite.HasThreads}
+	configs.Run(t, func(t *testing.T, cfg sched.Config) {
 		runtime.LockOSThread() // to ask for the name of the bound thread
 		defer runtime.UnlockOSThread()
 		own := threadNameOf(tid())
