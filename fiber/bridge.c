@@ -49,17 +49,12 @@ uintptr_t fiberlab_block_sp(const fiberlab_fiber *block) {
 #endif
 }
 
-void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to) {
-    from->saved = from->own;
-    if (from->own == FIBERLAB_BY_ASM) {
-        if (to->saved == FIBERLAB_BY_ASM)
-            fiberlab_swap_balanced(&from->context, &to->context);
-        else
-            asm_to_ucontext(from, to);
-    } else {
-        if (to->saved == FIBERLAB_BY_UCONTEXT)
-            ucontext_fiber_swap(from->ucontext, to->ucontext);
-        else
-            ucontext_to_asm(from, to);
-    }
+/* Switches where the C library saves or resumes, or both. */
+void fiberlab_swap_by_library(fiberlab_fiber *from, fiberlab_fiber *to) {
+    if (from->own == FIBERLAB_BY_ASM)
+        asm_to_ucontext(from, to);
+    else if (to->saved == FIBERLAB_BY_UCONTEXT)
+        ucontext_fiber_swap(from->ucontext, to->ucontext);
+    else
+        ucontext_to_asm(from, to);
 }

@@ -83,9 +83,26 @@ struct fiberlab_thread {
 };
 enum { FIBERLAB_SCRATCH = 16384 };
 
-/* The record of the calling thread. Call it again after every switch: the caller may have
- * moved to another thread. */
-struct fiberlab_thread *fiberlab_thread_self(void);
+/* The thread pointer, from which static thread-local storage is addressed. */
+static inline char *fiberlab_tp(void) {
+    char *tp;
+#if defined(__x86_64__)
+    __asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
+#elif defined(__aarch64__)
+    __asm__ volatile("mrs %0, tpidr_el0" : "=r"(tp));
+#else
+#error "fiberlab knows amd64 and arm64"
+#endif
+    return tp;
+}
+
+/* The record of the calling thread. Call it again after every switch: the caller may have moved to
+ * another thread. It asks for the thread pointer each time, where a compiler would keep the address
+ * of a thread-local variable over a switch. */
+extern ptrdiff_t fiberlab_thread_offset;
+static inline struct fiberlab_thread *fiberlab_thread_self(void) {
+    return (struct fiberlab_thread *)(fiberlab_tp() + fiberlab_thread_offset);
+}
 
 /* thread.c */
 int fiberlab_attach(fiberlab_fiber *root, uintptr_t m, uintptr_t g);
@@ -186,7 +203,7 @@ void fiberlab_default_fp(void);
 struct fiberlab_exceptions *fiberlab_thread_exceptions(void);
 
 /* bridge.c */
-void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to);
+void fiberlab_swap_by_library(fiberlab_fiber *from, fiberlab_fiber *to);
 uintptr_t fiberlab_block_sp(const fiberlab_fiber *block);
 
 /* marl_fiber_swap_fp for callers that are deep in calls: balance_amd64.S. It has not been measured
@@ -196,19 +213,6 @@ void fiberlab_swap_balanced(struct marl_fiber_context *from, const struct marl_f
 #else
 #define fiberlab_swap_balanced marl_fiber_swap_fp
 #endif
-
-/* The thread pointer, from which static thread-local storage is addressed. */
-static inline char *fiberlab_tp(void) {
-    char *tp;
-#if defined(__x86_64__)
-    __asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
-#elif defined(__aarch64__)
-    __asm__ volatile("mrs %0, tpidr_el0" : "=r"(tp));
-#else
-#error "fiberlab knows amd64 and arm64"
-#endif
-    return tp;
-}
 
 /* The calling thread's g slot. */
 static inline volatile uintptr_t *fiberlab_slot(void) {

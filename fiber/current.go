@@ -45,16 +45,19 @@ func (f *Fiber) IsCurrent() bool {
 		g := identity.G()
 		return (r.co.g.Load() == g || onBehalfOf(g) == r) && r.fiber.Load() == f
 	}
-	onThisThread := identity.ThreadWord(currentOffset.Load()) == uintptr(r.block.index)
-	return onThisThread && r.fiber.Load() == f && f.isOwnGoroutine()
+	return r.runsHere() && r.fiber.Load() == f && f.isOwnGoroutine()
+}
+
+// runsHere tells whether r, which has a control block, is what the calling thread runs.
+func (r *runner) runsHere() bool {
+	return identity.ThreadWord(currentOffset.Load()) == uintptr(r.block.index)
 }
 
 // isOwnGoroutine tells whether the caller, on the thread that runs f, may be f: a root is one
 // goroutine, or a coroutine of iter.Pull that this one has called.
-func (f *Fiber) isOwnGoroutine() bool {
-	if f.g == 0 {
-		return true
-	}
+func (f *Fiber) isOwnGoroutine() bool { return !f.isRoot() || f.isOwnRoot() }
+
+func (f *Fiber) isOwnRoot() bool {
 	g := identity.G()
 	return f.g == g || f.isOwnCoroutine(g)
 }

@@ -21,6 +21,10 @@
 #include "../cgo_ucontext/context.h"
 #include "_cgo_export.h"
 
+/* Each function that is not called between the swap and its caller in Go is a return less that the
+ * processor has to predict. */
+#define INLINE static inline __attribute__((always_inline))
+
 static uint64_t load_state(fiberlab_fiber *f) {
     return __atomic_load_n(&f->state, __ATOMIC_ACQUIRE);
 }
@@ -75,9 +79,24 @@ static void begin(fiberlab_fiber *self) {
         *thread->exceptions = (struct fiberlab_exceptions){0};
 }
 
+/* Saves from's registers by its own mechanism, and resumes to by what saved it. */
+INLINE void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to) {
+    from->saved = from->own;
+    if (from->own == FIBERLAB_BY_ASM && to->saved == FIBERLAB_BY_ASM)
+        fiberlab_swap_balanced(&from->context, &to->context);
+    else
+        fiberlab_swap_by_library(from, to);
+}
+
+/* Whether fiberlab_back has something to do for f, which has come back to a thread. */
+static int has_missed(const fiberlab_fiber *f) {
+    return f->tid != fiberlab_thread_self()->tid ||
+           f->preemptions != __atomic_load_n(&fiberlab_preemptions, __ATOMIC_RELAXED);
+}
+
 /* Saves the calling context as from and resumes to, which the caller has claimed.
  * from comes out as Suspended or, when it is ending, as Finished. */
-static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab_fiber *to,
+INLINE void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab_fiber *to,
                   enum fiberlab_state as) {
     volatile uintptr_t *slot = fiberlab_slot();
     uintptr_t g = *slot;
@@ -110,11 +129,11 @@ static void leave(struct fiberlab_thread *thread, fiberlab_fiber *from, fiberlab
     arrive(from);
     if (as == FIBERLAB_STATE_FINISHED)
         begin(from); /* back as the stack of another fiber */
-    if (from->g != 0)
+    if (from->g != 0 && has_missed(from))
         fiberlab_back(from);
 }
 
-static int switch_from(fiberlab_fiber *from, fiberlab_fiber *to, int check, uint64_t expect,
+INLINE int switch_from(fiberlab_fiber *from, fiberlab_fiber *to, int check, uint64_t expect,
                        enum fiberlab_state as) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     uint64_t was;
@@ -130,7 +149,8 @@ static int switch_from(fiberlab_fiber *from, fiberlab_fiber *to, int check, uint
     /* A root has no mechanism of its own: it leaves by its target's. */
     if (from->root)
         from->own = to->saved;
-    error = fiberlab_block_reserve(from);
+    if (from->own != FIBERLAB_BY_ASM)
+        error = fiberlab_block_reserve(from);
     if (error != FIBERLAB_OK) {
         __atomic_store_n(&to->state, was, __ATOMIC_RELEASE);
         return error;

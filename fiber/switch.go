@@ -48,7 +48,7 @@ func switchByHand(f, to *Fiber) error {
 	switch {
 	case target.block == nil:
 		err = ErrMixed
-	case !f.IsCurrent():
+	case !r.runsHere() || r.fiber.Load() != f || !f.isOwnGoroutine():
 		err = ErrNotCurrent
 		if Current() == nil {
 			err = ErrNoFiber

@@ -9,12 +9,10 @@
  * that Go assembly can read it too. */
 static __thread struct fiberlab_thread self __attribute__((tls_model("initial-exec")));
 
-/* Not inlined, and opaque to the optimizer: otherwise the compiler could
- * keep the address over a switch, after which it is that of another thread's record. */
-__attribute__((noinline)) struct fiberlab_thread *fiberlab_thread_self(void) {
-    struct fiberlab_thread *thread = &self;
-    __asm__ volatile("" : "+r"(thread) : : "memory");
-    return thread;
+ptrdiff_t fiberlab_thread_offset;
+
+__attribute__((constructor)) static void find_self(void) {
+    fiberlab_thread_offset = (char *)&self - fiberlab_tp();
 }
 
 /* Makes root the root fiber of the calling thread, with the thread's stack, M m and
@@ -32,7 +30,7 @@ int fiberlab_attach(fiberlab_fiber *root, uintptr_t m, uintptr_t g) {
     root->gone = 0;
     root->g = *fiberlab_slot();
     thread->key_g = fiberlab_identity_key();
-    thread->tid = gettid();
+    root->tid = thread->tid = gettid();
     root->m = NULL;
     root->go_m = m;
     root->go_g = g;
