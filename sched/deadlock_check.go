@@ -50,14 +50,15 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, *why))
 			}
 		}
+		if !s.fibers.anyYielded(w) {
+			continue
+		}
 		c := &check{done: make(chan struct{})}
 		w.check.Store(c)
 		w.driver.notify()
 		select {
 		case <-c.done:
 			answers = append(answers, c.answers...)
-		case <-w.done: // nothing was left
-			w.check.Store(nil)
 		case <-limit:
 			w.check.Store(nil)
 			return nil

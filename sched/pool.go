@@ -137,6 +137,11 @@ func (r *registry) onWorker(w *Worker) []*Fiber {
 	return list
 }
 
+// anyYielded tells whether one of those is blocked without a deadline.
+func (r *registry) anyYielded(w *Worker) bool {
+	return slices.ContainsFunc(r.onWorker(w), func(f *Fiber) bool { return f.load().state() == Yielded })
+}
+
 // mostEnded is how many fibers that have ended a worker keeps. To drop an identity
 // is a round trip to another goroutine, once for all that are closed together.
 const mostEnded = 128
