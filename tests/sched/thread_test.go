@@ -55,6 +55,43 @@ func TestFibersKeepTheirThread(t *testing.T) {
 	})
 }
 
+// Where fibers may migrate, one that is ready goes on elsewhere while its worker's thread is held.
+func TestFibersMigrate(t *testing.T) {
+	configs := suite.Over{
+		Workers: suite.SeveralWorkers,
+		Only:    func(cfg sched.Config) bool { return suite.Migrates(cfg.Policy) },
+	}
+	configs.Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			held, moved := make(chan struct{}), make(chan struct{})
+			p, over := schedtest.NewSleeper(), schedtest.NewLatch(1)
+			var task func()
+			task = func() {
+				f := sched.Current()
+				if f.ID() == 0 { // the fiber that a thread began with stays there
+					schedtest.Schedule(t, s, task)
+					over.Wait()
+					return
+				}
+				before := f.Worker()
+				schedtest.ScheduleHere(t, s, func() {
+					close(held)
+					<-moved // holds the thread
+				})
+				p.Task()
+				assert.Same(t, f, sched.Current())
+				assert.NotSame(t, before, f.Worker())
+				close(moved)
+				over.Done()
+			}
+			schedtest.Schedule(t, s, task)
+			<-held
+			p.Wake()
+			over.Wait()
+		})
+	})
+}
+
 // A bound goroutine runs no task of a scheduler that has workers, but its own.
 func TestBoundGoroutineRunsItsOwnOnly(t *testing.T) {
 	configs := suite.Over{Workers: suite.SomeWorkers, Only: suite.HasThreads}
