@@ -87,10 +87,10 @@ func (w *Worker) answer(f *Fiber, c *check) {
 		switch {
 		case blocked == f:
 			f.tell()
-		case blocked.home != nil:
-			o.asked, o.asker = blocked, f
-			w.enter(f, blocked)
 		case old&unpublished != 0 || !blocked.mark(old, old|unpublished):
+			continue
+		case blocked.worker.Load() != w: // it has migrated since it was listed
+			blocked.publish()
 			continue
 		default:
 			o.asked, o.asker = blocked, f

@@ -113,7 +113,8 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 		case w.givesUp() && f != o.main:
 			w.removeIdle(o.main)
 			return o.main
-		case f.recalled():
+		case w.exhausted.Load() != nil && f.recalled():
+			w.exhausted.Store(nil)
 			return f
 		case w.fiberIsNext():
 			o.resumed++
@@ -121,11 +122,14 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 			return o.ready.Pop()
 		case !w.hasTask():
 			switch word := f.load(); {
-			case word.state() == Queued && word&unpublished != 0, word.state() == Running && (w.finished() || w.givesUp()):
+			case f.recalled(), word.state() == Queued && word&unpublished != 0, word.state() == Running && (w.finished() || w.givesUp()):
 				return f
 			}
 			w.waitForWork(f)
 		case len(o.idle) == 0:
+			if r := w.skipTasks(); r != nil {
+				return r
+			}
 			w.makeIdle()
 		default:
 			if r, ok := w.take(); ok && r.fiber != nil {
@@ -136,6 +140,27 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 			}
 		}
 	}
+}
+
+// skipTasks returns a fiber that the policy has, or nil, if the worker could make no fiber for tasks when it last
+// had to. Tasks that come first are put behind.
+func (w *Worker) skipTasks() *Fiber {
+	if w.exhausted.Load() == nil || w.scheduler.migration == nil || w.mode != multiThreaded {
+		return nil
+	}
+	for range w.scheduler.policy.pending(nil) {
+		r, ok := w.scheduler.policy.next(w)
+		switch {
+		case !ok:
+			return nil
+		case r.fiber != nil:
+			r.fiber.worker.Store(w)
+			w.exhausted.Store(nil)
+			return r.fiber
+		}
+		w.putBack(r.task)
+	}
+	return nil
 }
 
 // goIdle makes f, the calling fiber, which has no task, Idle and runs to instead. It returns false

@@ -15,12 +15,12 @@ func (f *Fiber) publish() {
 				why = WhyTimeout
 			}
 			if f.swap(old, next, why) {
-				f.maker.scheduler.migration.ready(f)
+				f.deliver()
 				return
 			}
 		case f.mark(old, next):
 			if next.state() == Queued {
-				f.maker.scheduler.migration.ready(f)
+				f.deliver()
 			}
 			return
 		}
@@ -28,7 +28,7 @@ func (f *Fiber) publish() {
 }
 
 // recalled makes f Queued if it has been woken while it was unpublished, and tells whether it did. The worker that
-// runs f has not left it yet, so f can go on at once.
+// runs f has not left it yet, so f can go on at once, if nothing else is to run.
 func (f *Fiber) recalled() bool {
 	old := f.load()
 	if old&notified == 0 || !old.blocked() {

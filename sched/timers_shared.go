@@ -13,7 +13,7 @@ type sharedTimers struct {
 	mu       sync.Mutex // held for moments, also while the word of a fiber changes
 	timers   timers
 	earliest atomic.Int64 // the next deadline, to be read without the lock
-	watcher  atomic.Int64 // the number plus one of a worker that sleeps until then; 0: none
+	watcher  atomic.Int64 // the number plus one of a worker that sleeps until then; 0: perhaps none
 	wakeOne  func()       // wakes a worker, to sleep until another deadline
 }
 
@@ -33,6 +33,7 @@ func (s *sharedTimers) add(t *timer) {
 	s.earliest.Store(int64(s.timers.next()))
 	s.mu.Unlock()
 	if earliest {
+		s.watcher.Store(0) // it would sleep too long
 		s.wakeOne()
 	}
 }
@@ -73,7 +74,11 @@ func (s *sharedTimers) watch(w *Worker) {
 
 // leave says that w has work. If no other worker may be watching, one is woken to do so.
 func (s *sharedTimers) leave(w *Worker) {
-	if s.watcher.Load() == int64(w.id+1) && s.watcher.CompareAndSwap(int64(w.id+1), 0) && s.next() != clock.Never {
+	if s.next() == clock.Never {
+		return
+	}
+	watcher := s.watcher.Load()
+	if watcher == 0 || watcher == int64(w.id+1) && s.watcher.CompareAndSwap(watcher, 0) {
 		s.wakeOne()
 	}
 }
