@@ -13,7 +13,7 @@ import (
 // until all have ended.
 //
 // It returns ErrNotBound, ErrInTask, or a *Deadlock if fibers of its worker are blocked, and
-// for Config.Patience nothing has happened in the whole scheduler; see [Scheduler.Close]. The
+// for Config.GiveUpAfter nothing has happened in the whole scheduler; see [Scheduler.Close]. The
 // scheduler is still bound then, and Unbind may be called again.
 func Unbind() error {
 	f := Current()
@@ -51,8 +51,8 @@ type ending struct {
 //
 // Close waits as long as something runs on a worker, even if that only computes, or will by a
 // deadline. If nothing does, only somebody outside of the scheduler can notify the fibers that are
-// blocked: Close gives them Config.Patience, and returns a *Deadlock then. A deadline that
-// lies more than a second ahead, and beyond the patience, does not keep it from that. All
+// blocked: Close gives them Config.GiveUpAfter, and returns a *Deadlock then. A deadline that
+// lies more than a second ahead, and beyond the give-up limit, does not keep it from that. All
 // stays as it was before Close: the fibers may still be notified, tasks enqueued, and
 // Close called again.
 //
@@ -92,7 +92,7 @@ func (s *Scheduler) Close() error {
 func (s *Scheduler) end() error {
 	s.listening.Store(true)
 	defer s.listening.Store(false)
-	o := lookout{s: s, patience: clock.Instant(s.cfg.Patience)}
+	o := lookout{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
 	for {
 		closing := s.closeIfUnbound()
 		v := s.survey(nil)

@@ -57,7 +57,7 @@ func (f *flag) isHeld() bool {
 func TestCloseWaitsForWhomTheLastTaskWoke(t *testing.T) {
 	for _, b := range fiber.Backends() {
 		for range 30 {
-			s, err := New(Config{Workers: 2, Backend: b, Patience: 500 * time.Microsecond})
+			s, err := New(Config{Workers: 2, Backend: b, GiveUpAfter: 500 * time.Microsecond})
 			require.NoError(t, err)
 			f := newFlag()
 			require.NoError(t, s.Enqueue(Task{Func: f.await}))
@@ -77,7 +77,7 @@ func TestCloseAgainWhileFibersAreWoken(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	for _, b := range fiber.Backends() {
 		for range 30 {
-			s, err := New(Config{Workers: 2, Backend: b, Patience: 50 * time.Microsecond})
+			s, err := New(Config{Workers: 2, Backend: b, GiveUpAfter: 50 * time.Microsecond})
 			require.NoError(t, err)
 			f, g := newFlag(), newFlag()
 			require.NoError(t, s.Enqueue(Task{Func: f.await}))
@@ -101,7 +101,7 @@ func TestCloseAgainWhileFibersAreWoken(t *testing.T) {
 // it but the goroutine that unbinds.
 func TestUnbindReportsTheTaskThatItBegan(t *testing.T) {
 	for _, b := range fiber.Backends() {
-		s, err := New(Config{Backend: b, Patience: time.Millisecond})
+		s, err := New(Config{Backend: b, GiveUpAfter: time.Millisecond})
 		require.NoError(t, err)
 		f := newFlag()
 		func() {

@@ -12,9 +12,9 @@ import (
 // DefaultMaxIdle is how many idle fibers a worker keeps unless Config says otherwise.
 const DefaultMaxIdle = 1024
 
-// DefaultPatience is how long Close and Unbind see nothing happen before they
+// DefaultGiveUpAfter is how long Close and Unbind see nothing happen before they
 // report a deadlock, unless Config says otherwise.
-const DefaultPatience = time.Second
+const DefaultGiveUpAfter = time.Second
 
 // Config describes a scheduler. The zero value is one without workers of its
 // own: it runs tasks on the goroutines that bind it.
@@ -46,10 +46,10 @@ type Config struct {
 	// every millisecond; nothing is lost. If it is nil, one line goes to stderr, once.
 	Exhausted func(error)
 
-	// Patience is how long Close and Unbind see nothing happen in the scheduler before they
-	// report a deadlock; 0 means DefaultPatience, less than 0 for ever. Choose it longer than
+	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they
+	// report a deadlock; 0 means DefaultGiveUpAfter, less than 0 for ever. Choose it longer than
 	// goroutines and devices need that are to notify fibers.
-	Patience time.Duration
+	GiveUpAfter time.Duration
 
 	// Watchdog, if more than 0, is after how long Deadlocked is told of a deadlock without
 	// Close: nothing runs, nor can be begun, and fibers are blocked that only somebody outside could
@@ -97,8 +97,8 @@ func (cfg Config) checked() (Config, error) {
 	if cfg.MaxIdle == 0 {
 		cfg.MaxIdle = DefaultMaxIdle
 	}
-	if cfg.Patience == 0 {
-		cfg.Patience = DefaultPatience
+	if cfg.GiveUpAfter == 0 {
+		cfg.GiveUpAfter = DefaultGiveUpAfter
 	}
 	if cfg.Deadlocked == nil {
 		cfg.Deadlocked = reportDeadlock

@@ -98,7 +98,7 @@ func (s *Scheduler) abandon(err error) error {
 	for _, w := range s.workers {
 		w.stop()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), DefaultPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), DefaultGiveUpAfter)
 	defer cancel()
 	var left []int
 	for _, w := range s.workers {

@@ -203,7 +203,7 @@ func TestRunReportsADeadlock(t *testing.T) {
 	for _, workers := range []int{0, 1} {
 		var s *Scheduler
 		f := newFlag()
-		err := Run(Config{Workers: workers, Patience: time.Millisecond}, func() {
+		err := Run(Config{Workers: workers, GiveUpAfter: time.Millisecond}, func() {
 			s = Get()
 			assert.NoError(t, s.Go(f.await))
 		})
@@ -218,7 +218,7 @@ func TestRunReportsADeadlock(t *testing.T) {
 
 // A deadlock report has the names of tasks, whoever gave them, and none of tasks before.
 func TestADeadlockNamesTasks(t *testing.T) {
-	s, err := New(Config{Workers: 1, Patience: time.Millisecond})
+	s, err := New(Config{Workers: 1, GiveUpAfter: time.Millisecond})
 	require.NoError(t, err)
 	f, g, h := newFlag(), newFlag(), newFlag()
 	require.NoError(t, s.Enqueue(Task{Name: "short", Func: func() {}}))

@@ -50,7 +50,7 @@ func (w *Worker) stop() *Deadlock {
 	if w.mode == multiThreaded {
 		return nil
 	}
-	if !w.finished() && w.scheduler.cfg.Patience >= 0 {
+	if !w.finished() && w.scheduler.cfg.GiveUpAfter >= 0 {
 		unbound := make(chan struct{})
 		defer close(unbound)
 		go w.watchUnbind(unbound)

@@ -22,13 +22,13 @@ type survey struct {
 // over tells whether nothing can happen any more, and nobody waits for anything.
 func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending == 0 }
 
-// nearDeadline is how far ahead a deadline may lie, or as far as the patience, so that
-// one waits for it before one calls the other fibers blocked for good.
+// nearDeadline bounds, together with the give-up limit, which deadlines put off a deadlock
+// report: one that lies further ahead than both does not.
 const nearDeadline = clock.Instant(time.Second)
 
 // stuck tells whether fibers or tasks have nobody to wait for but those outside.
-func (v *survey) stuck(patience clock.Instant) bool {
-	return v.quiet && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, patience)
+func (v *survey) stuck(limit clock.Instant) bool {
+	return v.quiet && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
 }
 
 // survey looks at all workers twice. If all were quiet and none has run anything in between,
@@ -100,27 +100,27 @@ func (s *Scheduler) tell() {
 	}
 }
 
-// lookout waits until the scheduler has been stuck for as long as its patience lasts.
+// lookout reports a deadlock once the scheduler has been stuck for as long as its limit.
 type lookout struct {
-	s        *Scheduler
-	only     *Worker       // nil: all
-	patience clock.Instant // less than 0: without end
-	seen     survey        // the last that was quiet
-	since    clock.Instant // when it was seen first
-	found    *Deadlock
+	s     *Scheduler
+	only  *Worker       // nil: all
+	limit clock.Instant // less than 0: without end
+	seen  survey        // the last that was quiet
+	since clock.Instant // when it was seen first
+	found *Deadlock
 }
 
 // look tells of a deadlock if v, which is what a survey has just seen, has been so for long
 // enough. Otherwise it says how soon to come back if nothing happens; less than 0 is never.
 func (o *lookout) look(v survey) (*Deadlock, time.Duration) {
 	const nothing = -1
-	if o.patience < 0 || !v.stuck(o.patience) {
+	if o.limit < 0 || !v.stuck(o.limit) {
 		return nil, nothing
 	}
 	if v != o.seen {
 		o.seen, o.since, o.found = v, clock.Now(), nil
 	}
-	if left := o.since + o.patience - clock.Now(); left > 0 {
+	if left := o.since + o.limit - clock.Now(); left > 0 {
 		return nil, time.Duration(left)
 	}
 	if o.found != nil {
@@ -129,7 +129,7 @@ func (o *lookout) look(v survey) (*Deadlock, time.Duration) {
 	o.found = o.s.ask(o.only)
 	if o.found != nil {
 		o.found.Later = v.waiting
-		o.found.After = time.Duration(o.patience)
+		o.found.After = time.Duration(o.limit)
 	}
 	return nil, checkPause
 }

@@ -8,10 +8,10 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// pollsByPatience is how often one looks within the patience, where no news come.
-const pollsByPatience = 4
+// pollsPerLimit is the number of surveys within one give-up limit, if no news comes earlier.
+const pollsPerLimit = 4
 
-// The bounds of the time between two looks.
+// The bounds of the time between two surveys.
 const (
 	shortestPoll = 50 * time.Microsecond
 	longestPoll  = 100 * time.Millisecond
@@ -20,14 +20,14 @@ const (
 // watchUnbind reports a deadlock to w, a single-threaded worker that shuts down, until
 // unbound is closed. A worker that has something to run after all is not disturbed.
 func (w *Worker) watchUnbind(unbound <-chan struct{}) {
-	o := lookout{s: w.scheduler, only: w, patience: clock.Instant(w.scheduler.cfg.Patience)}
+	o := lookout{s: w.scheduler, only: w, limit: clock.Instant(w.scheduler.cfg.GiveUpAfter)}
 	for {
 		v := o.s.survey(w)
 		deadlock, again := o.look(v)
 		if deadlock != nil {
 			w.giveUp(deadlock, o.seen)
 		}
-		if !pause(o.patience, again, unbound) {
+		if !pause(o.limit, again, unbound) {
 			return
 		}
 	}
@@ -56,7 +56,7 @@ func (w *Worker) givesUp() bool {
 
 // watch reports each deadlock to Config.Deadlocked until the scheduler is closed.
 func (s *Scheduler) watch() {
-	o := lookout{s: s, patience: clock.Instant(s.cfg.Watchdog)}
+	o := lookout{s: s, limit: clock.Instant(s.cfg.Watchdog)}
 	var told survey
 	for {
 		v := s.survey(nil)
@@ -68,7 +68,7 @@ func (s *Scheduler) watch() {
 				s.cfg.Deadlocked(deadlock)
 			}
 		}
-		if !pause(o.patience, again, s.over) {
+		if !pause(o.limit, again, s.over) {
 			return
 		}
 	}
@@ -77,12 +77,12 @@ func (s *Scheduler) watch() {
 // reportDeadlock writes a deadlock to stderr.
 func reportDeadlock(d *Deadlock) { fmt.Fprintln(os.Stderr, "fiberlab:", d) }
 
-// pause waits for a part of the patience, or for limit if that is less and not negative. It
-// returns false, at once, when over is closed.
-func pause(patience clock.Instant, limit time.Duration, over <-chan struct{}) bool {
-	d := min(max(time.Duration(patience)/pollsByPatience, shortestPoll), longestPoll)
-	if limit >= 0 {
-		d = min(d, limit)
+// pause waits for a part of limit, or for again if that is less and not negative. It returns
+// false, at once, when over is closed.
+func pause(limit clock.Instant, again time.Duration, over <-chan struct{}) bool {
+	d := min(max(time.Duration(limit)/pollsPerLimit, shortestPoll), longestPoll)
+	if again >= 0 {
+		d = min(d, again)
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -290,9 +290,9 @@ func TestCallStormOfCancelsAndReturns(t *testing.T) {
 // A scheduler that waits for a call to end is not stuck, however long that takes.
 func TestBlockingCallIsNoDeadlock(t *testing.T) {
 	suite.EachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
-		cfg.Patience = time.Millisecond
+		cfg.GiveUpAfter = time.Millisecond
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			schedtest.Schedule(t, s, func() { fibersync.BlockingCall(func() { time.Sleep(5 * cfg.Patience) }) })
+			schedtest.Schedule(t, s, func() { fibersync.BlockingCall(func() { time.Sleep(5 * cfg.GiveUpAfter) }) })
 		})
 	})
 }

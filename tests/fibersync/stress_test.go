@@ -143,7 +143,7 @@ func dither(rng *rand.Rand) {
 func TestStress(t *testing.T) {
 	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
 		rng := suite.NewRand(t)
-		cfg.MaxIdle, cfg.Patience = 200, -1
+		cfg.MaxIdle, cfg.GiveUpAfter = 200, -1
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		x := &campus{t: t, s: s}

@@ -62,7 +62,7 @@ func TestTicketHistories(t *testing.T) {
 			h := newHistory[ticketOp, bool](parties)
 			var q fibersync.TicketQueue
 			for party := range parties {
-				patience := random.Perm(rounds)
+				ends := random.Perm(rounds)
 				c.start(func() {
 					for round := range rounds {
 						number := party*rounds + round
@@ -71,7 +71,7 @@ func TestTicketHistories(t *testing.T) {
 							ticket = q.Take()
 							return true
 						})
-						if patience[round]%3 == 0 {
+						if ends[round]%3 == 0 {
 							h.do(party, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil })
 						} else {
 							h.do(party, ticketOp{"wait", number}, func() bool {
@@ -79,7 +79,7 @@ func TestTicketHistories(t *testing.T) {
 								return true
 							})
 						}
-						if patience[round]%2 == 0 {
+						if ends[round]%2 == 0 {
 							pause()
 						}
 						h.do(party, ticketOp{"done", number}, func() bool {

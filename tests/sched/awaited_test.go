@@ -24,7 +24,7 @@ func lockAndUnlock(l sync.Locker) {
 func TestReportNamesWhatIsAwaited(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		reports := make(chan *sched.Deadlock, 100)
-		cfg.Watchdog = impatient
+		cfg.Watchdog = shortLimit
 		cfg.Deadlocked = func(d *sched.Deadlock) { reports <- d }
 		var mutex fibersync.Mutex
 		var rw fibersync.RWMutex

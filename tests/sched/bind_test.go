@@ -103,7 +103,7 @@ func TestBindRunsWhileItWaits(t *testing.T) {
 // Unbind runs the tasks that only the bound goroutine may run, and waits for fibers.
 func TestUnbind(t *testing.T) {
 	suite.EachConfig(t, []int{0, 1, 4}, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience = -1
+		cfg.GiveUpAfter = -1
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		require.NoError(t, s.Bind())

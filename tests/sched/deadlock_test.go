@@ -13,8 +13,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// impatient is the Standstill of tests that want a deadlock to be reported.
-const impatient = 20 * time.Millisecond
+// shortLimit is the give-up limit of tests that expect a deadlock report.
+const shortLimit = 20 * time.Millisecond
 
 // waitForGodot blocks its task until it is woken. It is the place that reports name.
 //
@@ -47,7 +47,7 @@ func requireDeadlock(t *testing.T, err error, fibers int) {
 // succeeds once it has been notified.
 func TestCloseReportsDeadlock(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience, cfg.Name = impatient, "the theatre"
+		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"
 		for _, fibers := range []int{1, 10} {
 			s, err := sched.New(cfg)
 			require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestCloseReportsDeadlock(t *testing.T) {
 // Unbind does the same.
 func TestUnbindReportsDeadlock(t *testing.T) {
 	suite.EachConfig(t, []int{0, 1, 4}, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience, cfg.Name = impatient, "the theatre"
+		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"
 		for _, begun := range []bool{true, false} {
 			s, err := sched.New(cfg)
 			require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestUnbindReportsDeadlock(t *testing.T) {
 // A goroutine may notify while Close waits: nobody is reported then.
 func TestNotifyDuringClose(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		s, err := sched.New(cfg) // of the default patience
+		s, err := sched.New(cfg) // with the default give-up limit
 		require.NoError(t, err)
 		var over sync.WaitGroup
 		for range 20 {
@@ -137,7 +137,7 @@ func TestNotifyDuringClose(t *testing.T) {
 // A deadline is no deadlock, however long it takes compared to the Standstill.
 func TestDeadlineIsNoDeadlock(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience = time.Microsecond
+		cfg.GiveUpAfter = time.Microsecond
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			schedtest.Schedule(t, s, func() {
 				p := schedtest.NewSleeper()

@@ -145,7 +145,7 @@ func TestClosePendingTasks(t *testing.T) {
 // makes them go on: a deadline, another fiber, or a goroutine.
 func TestClosePendingFibers(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience = -1
+		cfg.GiveUpAfter = -1
 		const fibers = 20
 		var sleepers []*schedtest.Sleeper
 		var slept atomic.Int64

@@ -17,12 +17,12 @@ import (
 // runProgram makes a program, runs it, and checks what came of it.
 func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Rand) {
 	cfg := sched.Config{
-		Backend:  b,
-		Policy:   policy,
-		Workers:  []int{0, 1, 2, 3, 4, 8}[rng.IntN(6)],
-		MaxIdle:  []int{0, 1, 2, 5}[rng.IntN(4)],
-		Patience: -1, // the watchdog judges what is a deadlock
-		Recorder: sched.NewRecorder(1 << 20),
+		Backend:     b,
+		Policy:      policy,
+		Workers:     []int{0, 1, 2, 3, 4, 8}[rng.IntN(6)],
+		MaxIdle:     []int{0, 1, 2, 5}[rng.IntN(4)],
+		GiveUpAfter: -1, // the watchdog judges what is a deadlock
+		Recorder:    sched.NewRecorder(1 << 20),
 	}
 	p := newProgram(t, rng, 1+rng.IntN(suite.Scaled(150, 60)))
 	p.hasThreads = suite.HasThreads(cfg)

@@ -183,7 +183,7 @@ func (x *stress) String() string {
 func TestStress(t *testing.T) {
 	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
 		rec := sched.NewRecorder(10_000)
-		cfg.MaxIdle, cfg.Patience, cfg.Recorder = 20, -1, rec
+		cfg.MaxIdle, cfg.GiveUpAfter, cfg.Recorder = 20, -1, rec
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		x := &stress{t: t, s: s}

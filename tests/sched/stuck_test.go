@@ -32,7 +32,7 @@ func inTime(t *testing.T, what string, f func() error) error {
 // for good.
 func TestFarDeadlineHidesNoDeadlock(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience, cfg.Name = impatient, "the theatre"
+		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		p, late := schedtest.NewSleeper(), make(chan *sched.Fiber, 1)
@@ -59,7 +59,7 @@ func TestFarDeadlineHidesNoDeadlock(t *testing.T) {
 // through.
 func TestWhoComputesMayStillNotify(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience = impatient
+		cfg.GiveUpAfter = shortLimit
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		require.NoError(t, s.Bind())
@@ -67,14 +67,14 @@ func TestWhoComputesMayStillNotify(t *testing.T) {
 		schedtest.ScheduleHere(t, s, here.Task)
 		here.Blocked()
 		schedtest.Schedule(t, s, func() {
-			for end := time.Now().Add(5 * impatient); time.Now().Before(end); {
+			for end := time.Now().Add(5 * shortLimit); time.Now().Before(end); {
 			}
 			here.Wake()
 		})
 		assert.NoError(t, sched.Unbind())
 		schedtest.Schedule(t, s, there.Task)
 		schedtest.Schedule(t, s, func() {
-			for end := time.Now().Add(5 * impatient); time.Now().Before(end); {
+			for end := time.Now().Add(5 * shortLimit); time.Now().Before(end); {
 			}
 			there.Wake()
 		})
@@ -85,12 +85,12 @@ func TestWhoComputesMayStillNotify(t *testing.T) {
 // Nor while a task's blocking call runs elsewhere, however long that takes.
 func TestWhoseCallRunsMayStillNotify(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience = impatient
+		cfg.GiveUpAfter = shortLimit
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			p := schedtest.NewSleeper()
 			schedtest.Schedule(t, s, p.Task)
 			schedtest.Schedule(t, s, func() {
-				fibersync.BlockingCall(func() { time.Sleep(5 * impatient) })
+				fibersync.BlockingCall(func() { time.Sleep(5 * shortLimit) })
 				p.Wake()
 			})
 		})
@@ -101,7 +101,7 @@ func TestWhoseCallRunsMayStillNotify(t *testing.T) {
 // may still schedule others, on as many workers as before.
 func TestReportLosesNoTask(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience, cfg.Name = impatient, "the theatre"
+		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		p, after := schedtest.NewSleeper(), schedtest.NewLatch(1)
@@ -122,7 +122,7 @@ func TestReportLosesNoTask(t *testing.T) {
 // Close looks after those who wait on goroutines that bind the scheduler, too.
 func TestCloseReportsBoundGoroutinesThatAreBlocked(t *testing.T) {
 	suite.EachConfig(t, []int{0, 2}, func(t *testing.T, cfg sched.Config) {
-		cfg.Patience, cfg.Name = impatient, "the theatre"
+		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		p, unbound := schedtest.NewSleeper(), make(chan struct{})
@@ -144,7 +144,7 @@ func TestCloseReportsBoundGoroutinesThatAreBlocked(t *testing.T) {
 func TestReportIsBounded(t *testing.T) {
 	suite.EachConfig(t, []int{2}, func(t *testing.T, cfg sched.Config) {
 		const fibers = 3000
-		cfg.Patience, cfg.Name = impatient, "the theatre"
+		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		sleepers := make([]*schedtest.Sleeper, fibers)
@@ -177,7 +177,7 @@ func TestReportIsBounded(t *testing.T) {
 // The Watchdog reports a deadlock once, without Close, and again when there is another one.
 func TestWatchdog(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Name, cfg.Watchdog = "the theatre", impatient
+		cfg.Name, cfg.Watchdog = "the theatre", shortLimit
 		reports := make(chan *sched.Deadlock, 10)
 		cfg.Deadlocked = func(d *sched.Deadlock) { reports <- d }
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
@@ -190,7 +190,7 @@ func TestWatchdog(t *testing.T) {
 					d := <-reports
 					assert.Equal(t, "the theatre", d.Scheduler)
 					assert.Contains(t, d.Error(), "by sched.(*Fiber).Wait in fiberlab/tests/internal/schedtest.(*Sleeper).Task")
-					time.Sleep(3 * impatient)
+					time.Sleep(3 * shortLimit)
 					assert.Empty(t, reports, "reported twice")
 					p.Wake()
 				}()
