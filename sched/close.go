@@ -101,7 +101,7 @@ func (s *Scheduler) end() error {
 		}
 		deadlock, again := o.look(v)
 		if deadlock != nil {
-			s.closing.Store(false)
+			s.openOutside()
 			return deadlock
 		}
 		s.awaitNews(again)
@@ -122,9 +122,25 @@ func (s *Scheduler) closeIfUnbound() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.bound) == 0 {
-		s.closing.Store(true)
+		s.closeOutside()
 	}
 	return s.closing.Load()
+}
+
+// closeOutside lets only tasks of s enqueue tasks from now on.
+func (s *Scheduler) closeOutside() {
+	s.closing.Store(true)
+	if s.room != nil {
+		s.room.close()
+	}
+}
+
+// openOutside takes closeOutside back.
+func (s *Scheduler) openOutside() {
+	if s.room != nil {
+		s.room.reopen()
+	}
+	s.closing.Store(false)
 }
 
 // closeQueues makes a scheduler that v has found to be over stay so: a call of Enqueue that began

@@ -26,6 +26,7 @@ type Config struct {
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	MaxCalls  int           // blocking calls of tasks that run at once, each on a thread; 0: any number
+	MaxQueued int           // tasks that wait to begin, wherever they may begin; 0: any number. See Enqueue and TryEnqueue
 	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
@@ -79,6 +80,9 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if int(cfg.Policy) >= len(policyNames) {
 		return cfg, fmt.Errorf("Config.Policy: %w: %v", ErrPolicy, cfg.Policy)
+	}
+	if cfg.MaxQueued < 0 {
+		return cfg, fmt.Errorf("Config.MaxQueued is %d: %w", cfg.MaxQueued, ErrNegative)
 	}
 	backend, err := cfg.Backend.Resolve()
 	if err != nil {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"context"
 	"fmt"
 
 	"fiberlab/sched/park"
@@ -11,14 +12,33 @@ import (
 // that the caller's goroutine is bound to. A blocking call, which a task has made elsewhere, counts as
 // inside of that task, and as running on its worker if that is the only one; but no task can be SameThread to it.
 //
-// Enqueue may be called from anywhere, inside and outside of tasks. It does not
-// block. It returns ErrNilTask, ErrNotBound for a
+// Enqueue may be called from anywhere, inside and outside of tasks. If Config.MaxQueued tasks wait to begin, it
+// blocks the caller until there is room, a task not its thread; callers get room in the order in which they came. Otherwise it
+// does not block. It returns ErrNilTask, ErrNotBound for a
 // SameThread task from outside, ErrNoWorkers, or ErrClosed; tasks of a scheduler that is
-// closing may still enqueue more.
-func (s *Scheduler) Enqueue(t Task) error { return s.enqueue(t, s.worker()) }
+// closing may still enqueue more. A caller from outside that waits for room when Close begins gets ErrClosed.
+func (s *Scheduler) Enqueue(task Task) error {
+	return s.enqueue(context.Background(), task, s.worker())
+}
 
-// enqueue is Enqueue by a caller that runs on own, or on no worker of s if that is nil.
-func (s *Scheduler) enqueue(task Task, own *Worker) error {
+// EnqueueContext is Enqueue that gives up when ctx is done before there is room for the task, and returns
+// context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is nil.
+func (s *Scheduler) EnqueueContext(ctx context.Context, task Task) error {
+	if ctx == nil {
+		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilContext)
+	}
+	return s.enqueue(ctx, task, s.worker())
+}
+
+// TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
+func (s *Scheduler) TryEnqueue(task Task) error { return s.enqueue(noWait, task, s.worker()) }
+
+// noWait stands for a context whose waits end before they begin.
+var noWait context.Context
+
+// enqueue is EnqueueContext, or TryEnqueue if ctx is noWait.
+// The caller runs on own, or on no worker of s if that is nil.
+func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
 	if task.Func == nil {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
 	}
@@ -27,8 +47,17 @@ func (s *Scheduler) enqueue(task Task, own *Worker) error {
 	if own == nil {
 		host = s.host()
 	}
-	accepted := false
-	switch pinned := t.Flags&SameThread != 0; {
+	accepted, pinned := false, t.Flags&SameThread != 0
+	if s.room != nil && (own != nil || !pinned) && (host != nil || len(s.workers) > 0) {
+		if err := s.room.take(ctx, host != nil); err != nil {
+			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
+		}
+		t.Flags |= hasRoom
+		if own != nil {
+			own = s.worker() // the fiber may have migrated
+		}
+	}
+	switch {
 	case pinned && own == nil:
 		return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)
 	case pinned:
@@ -42,9 +71,17 @@ func (s *Scheduler) enqueue(task Task, own *Worker) error {
 		accepted = host.keep(t, own)
 	}
 	if !accepted {
+		s.release(t)
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
 	}
 	return nil
+}
+
+// release gives back the room of t, which begins, or has not been queued after all. It does not block.
+func (s *Scheduler) release(t job) {
+	if t.Flags&hasRoom != 0 {
+		s.room.give()
+	}
 }
 
 // EnqueueOn queues a task on the multi-threaded worker of that number, which alone may
@@ -53,17 +90,25 @@ func (s *Scheduler) enqueue(task Task, own *Worker) error {
 // error is ErrNoSuchWorker if there is none of that number. A scheduler that is closing ends
 // each worker as soon as that has nothing to do: then it is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
-	switch own := s.worker(); {
+	inside := s.worker() != nil || s.host() != nil
+	switch {
 	case t.Func == nil:
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilTask)
 	case worker < 0 || worker >= len(s.workers):
 		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker)
-	case own == nil && s.host() == nil && s.closing.Load():
+	case !inside && s.closing.Load():
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
 	}
 	j := s.job(t)
 	j.Flags |= SameThread
+	if s.room != nil {
+		if err := s.room.take(context.Background(), inside); err != nil {
+			return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, err)
+		}
+		j.Flags |= hasRoom
+	}
 	if !s.workers[worker].keep(j, s.worker()) {
+		s.release(j)
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
 	}
 	return nil

@@ -14,11 +14,13 @@ var (
 	ErrAffinity     = errors.New("bad CPU affinity")
 	ErrPolicy       = errors.New("no such policy")
 	ErrNilTask      = park.ErrNilFunc
+	ErrNilContext   = park.ErrNilContext
 	ErrNoWorkers    = errors.New("the scheduler has no workers of its own: bind the calling goroutine first, or give Config.Workers")
 	ErrNoSuchWorker = errors.New("no worker has that number: they are numbered from 0")
 	ErrNotBound     = errors.New("no scheduler is bound to the calling goroutine: call Bind first, or run inside a task")
 	ErrBound        = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")
 	ErrInTask       = errors.New("called from inside a task: call it on the goroutine that called Bind or New")
+	ErrFull         = errors.New("as many tasks wait to begin as Config.MaxQueued allows: try again later, or call Enqueue, which waits")
 	ErrClosed       = errors.New("the scheduler is closed: make a new one")
 	ErrDeadlock     = errors.New("blocked fibers are left, and nothing runs that could notify them")
 	ErrNoFiber      = park.ErrNoFiber

@@ -22,6 +22,7 @@ type Scheduler struct {
 	migration migration    // the policy, if under it fibers may migrate; else nil
 	timers    sharedTimers // of fibers that may migrate
 	fibers    registry
+	room      *room // for tasks that have not begun; nil: as much as they want
 	closing   atomic.Bool
 	shared    park.Shared
 
@@ -54,6 +55,9 @@ func New(cfg Config) (*Scheduler, error) {
 		over:    make(chan struct{}),
 	}
 	s.shared.MaxCalls = cfg.MaxCalls
+	if cfg.MaxQueued > 0 {
+		s.room = newRoom(cfg.MaxQueued)
+	}
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
@@ -94,7 +98,7 @@ func (s *Scheduler) start() error {
 // abandon ends the workers of a scheduler that has not come about because of err, and
 // returns err. It names those that it has not waited for any longer.
 func (s *Scheduler) abandon(err error) error {
-	s.closing.Store(true)
+	s.closeOutside()
 	for _, w := range s.workers {
 		w.stop()
 	}

@@ -21,6 +21,8 @@ type Stats struct {
 	Blocked int // in a wait, or just woken from one
 	Pending int // tasks that have not begun
 
+	Enqueuing int // callers that wait for room, see Config.MaxQueued
+
 	Workers []WorkerStats // the multi-threaded ones by number, then those that are bound
 }
 
@@ -134,6 +136,9 @@ func (s *Scheduler) Stats() Stats {
 		blocked += w.blocked.load()
 	}
 	sum.Fibers, sum.Blocked = int(fibers), int(blocked)
+	if s.room != nil {
+		sum.Enqueuing = int(s.room.waiting.Load())
+	}
 	return sum
 }
 

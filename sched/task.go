@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"context"
 	"fmt"
 	stackdump "runtime/debug"
 )
@@ -11,6 +12,9 @@ type Flags uint8
 // SameThread keeps a task on the worker that the caller runs on, or that EnqueueOn
 // names: it is never given to another one nor stolen.
 const SameThread Flags = 1 << 0
+
+// hasRoom is a flag of jobs alone: the task has a place in its scheduler's room, until it begins.
+const hasRoom Flags = 1 << 7
 
 // Task is a function that a worker will call once, on one of its fibers. It begins without
 // labels of the profiler (package pprof) and without debug.SetPanicOnFault, and leaves neither to others.
@@ -29,7 +33,7 @@ type job struct {
 
 // job is what the queues hold of t.
 func (s *Scheduler) job(t Task) job {
-	j := job{Func: t.Func, Flags: t.Flags}
+	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
 	if t.Name != "" {
 		j.name = s.names.number(t.Name)
 	}
@@ -47,7 +51,7 @@ func Schedule(f func(), flags ...Flags) error {
 	for _, flag := range flags {
 		t.Flags |= flag
 	}
-	return own.maker.scheduler.enqueue(t, own.worker.Load())
+	return own.maker.scheduler.enqueue(context.Background(), t, own.worker.Load())
 }
 
 // execute calls the function of a task on f, the calling fiber. Afterwards nothing of the task is left on f, which
@@ -55,6 +59,7 @@ func Schedule(f func(), flags ...Flags) error {
 func (f *Fiber) execute(t job) {
 	w := f.worker.Load()
 	w.tasks.add(1)
+	w.scheduler.release(t)
 	migrates := f.home == nil
 	if migrates && t.Flags&SameThread != 0 {
 		f.home = w

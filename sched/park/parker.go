@@ -27,7 +27,8 @@ type Parker interface {
 	Unpark()
 
 	// Start has f called concurrently with the caller, which must be the parker: by another
-	// fiber of its scheduler, or on a goroutine. It does not wait for f. It returns the
+	// fiber of its scheduler, or on a goroutine. It does not wait for f, but for room, if the scheduler
+	// limits how many tasks wait to begin. It returns the
 	// scheduler's error if the scheduler does not accept f.
 	Start(f func()) error
 

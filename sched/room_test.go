@@ -1,0 +1,124 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// modelCaller is a caller that waits for a place, as the model has it.
+type modelCaller struct {
+	inside bool
+	cancel context.CancelCauseFunc
+	result chan error
+}
+
+// modelLimit is how long a caller may take that has nothing to wait for.
+const modelLimit = 10 * time.Second
+
+var errLeft = errors.New("the caller has left")
+
+// TestRoomModel does random things to a room and to a model of it, a number and a list, and compares what comes of them.
+func TestRoomModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.IntRange(1, 3).Draw(t, "places")
+		r, taken, closed := newRoom(most), 0, false
+		var callers []modelCaller // first come, first served
+		settle := func() {
+			for end := time.Now().Add(modelLimit); r.waiting.Load() != int64(len(callers)); runtime.Gosched() {
+				if time.Now().After(end) {
+					t.Fatalf("%d callers wait instead of %d", r.waiting.Load(), len(callers))
+				}
+			}
+		}
+		end := func(i int, want error) {
+			c := callers[i]
+			callers = append(callers[:i:i], callers[i+1:]...)
+			select {
+			case err := <-c.result:
+				if !errors.Is(err, want) {
+					t.Fatalf("caller %d: %v instead of %v", i, err, want)
+				}
+			case <-time.After(modelLimit):
+				t.Fatalf("caller %d waits instead of getting %v", i, want)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"try": func(t *rapid.T) {
+				inside := rapid.Bool().Draw(t, "inside")
+				var want error
+				switch {
+				case closed && !inside:
+					want = ErrClosed
+				case taken == most:
+					want = ErrFull
+				default:
+					taken++
+				}
+				require.Equal(t, want, r.take(noWait, inside))
+			},
+			"take": func(t *rapid.T) {
+				ctx, cancel := context.WithCancelCause(context.Background())
+				c := modelCaller{rapid.Bool().Draw(t, "inside"), cancel, make(chan error, 1)}
+				go func() { c.result <- r.take(ctx, c.inside) }()
+				callers = append(callers, c)
+				switch {
+				case closed && !c.inside:
+					end(len(callers)-1, ErrClosed)
+				case taken < most:
+					taken++
+					end(len(callers)-1, nil)
+				}
+				settle()
+			},
+			"cancel": func(t *rapid.T) {
+				if len(callers) == 0 {
+					t.Skip("nobody waits")
+				}
+				i := rapid.IntRange(0, len(callers)-1).Draw(t, "caller")
+				callers[i].cancel(errLeft)
+				end(i, errLeft)
+			},
+			"give": func(t *rapid.T) {
+				if taken == 0 {
+					t.Skip("nothing is taken")
+				}
+				r.give()
+				if len(callers) > 0 {
+					end(0, nil)
+				} else {
+					taken--
+				}
+			},
+			"close": func(*rapid.T) {
+				r.close()
+				closed = true
+				for i := 0; i < len(callers); {
+					if callers[i].inside {
+						i++
+					} else {
+						end(i, ErrClosed)
+					}
+				}
+			},
+			"reopen": func(*rapid.T) {
+				r.reopen()
+				closed = false
+			},
+			"": func(t *rapid.T) {
+				require.EqualValues(t, len(callers), r.waiting.Load())
+				require.Equal(t, most-taken, r.free)
+				require.True(t, r.free == 0 || len(callers) == 0, "a place is free while a caller waits")
+			},
+		})
+		for len(callers) > 0 {
+			r.give()
+			end(0, nil)
+		}
+	})
+}
