@@ -1,8 +1,8 @@
 // Package sched decides what runs next, on which worker, and how an idle worker waits.
 //
 // A [Scheduler] has workers. A [Worker] is a thread that runs tasks, on one fiber
-// after the other: when a task waits, its [Fiber] keeps it, and another fiber, one that
-// is queued, else an idle one, else a new one, carries the worker on. Each fiber is in
+// after the other: when a task waits, its [Fiber] keeps it, and another fiber,
+// a queued one, else an idle one, else a new one, carries the worker on. Each fiber is in
 // one of five states, Idle, Yielded, Waiting, Queued and Running; the table of
 // the legal transitions is in state.go.
 //
@@ -21,14 +21,14 @@
 //
 // # What is locked
 //
-// What belongs to a worker's thread has no lock: other threads leave word in its mailbox. A fiber's state is changed by
+// What belongs to a worker's thread has no lock: other threads leave letters in its mailbox. A fiber's state is changed by
 // compare-and-swap. Each queue that several threads use has one small lock, and no thread holds two. In
 // debug builds (-tags debug) an illegal transition ends the program, and so does a thread that touches what
-// belongs to another one.
+// belongs to another.
 //
-// Above it stands what tasks wait by: park.go has the fiber as a [park.Parker], the only thing
-// that the primitives of fiberlab/sched/fibersync know of a scheduler, and fiberlab/sched/ctask
-// has the same waits for C. docs/scheduler.md is about the whole.
+// On top stand the primitives that tasks wait by. park.go has the fiber as a [park.Parker], the only thing
+// that the primitives of fiberlab/sched/fibersync know of a scheduler; fiberlab/sched/ctask
+// has the same waits for C. docs/scheduler.md describes the whole.
 package sched
 
 import _ "fiberlab/internal/platform"

@@ -6,10 +6,10 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// driver is how an idle worker waits and is woken. Each worker has one. Whom to wake is the policy's
-// decision; how, the driver's.
+// driver is how an idle worker waits and is woken. Each worker has one. The policy decides which worker to
+// wake; the driver, how.
 //
-// A worker that has found nothing to run calls prepare, looks once more, calls commit and then sleep. Another thread first puts work
+// A worker that has found nothing to run calls prepare, looks for work once more, calls commit and then sleep. Another thread first puts work
 // where the worker will look, and then calls notify. So either the worker sees the work, or
 // commit finds that it was notified.
 type driver interface {

@@ -54,8 +54,8 @@ func (b *spinBudget) slept(d clock.Instant) {
 	}
 }
 
-// looks is how often the eventcount is looked at between two looks at the clock and at what seek finds.
-const looks = 64
+// pollsPerSeek is how often a spinning worker polls its eventcount between two calls of seek and of the clock.
+const pollsPerSeek = 64
 
 func (d *futexDriver) spin(until clock.Instant, seek func() bool) {
 	if seek() {
@@ -64,7 +64,7 @@ func (d *futexDriver) spin(until clock.Instant, seek func() bool) {
 	began := clock.Now()
 	end := min(began+max(d.budget.limit, shortestSpin), until)
 	for {
-		for range looks {
+		for range pollsPerSeek {
 			if d.isNotified() {
 				d.budget.found(clock.Now() - began)
 				return

@@ -27,7 +27,7 @@ func (d *goroutineDriver) asleep() bool { return d.word.Load() == countAsleep }
 // waking is false: a goroutine that is woken is as good as awake.
 func (d *goroutineDriver) waking() bool { return false }
 
-// spin looks once: to wake a goroutine costs less than to spin.
+// spin seeks once: to wake a goroutine costs less than to spin.
 func (d *goroutineDriver) spin(_ clock.Instant, seek func() bool) { seek() }
 
 func (d *goroutineDriver) notify() bool {

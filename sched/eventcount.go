@@ -23,7 +23,7 @@ type eventcount struct {
 
 const (
 	countNotified = iota // there may be work: the zero value
-	countPrepared        // none was found; the owner is looking once more or spins
+	countPrepared        // none was found; the owner looks for work once more, or spins
 	countAsleep          // the owner sleeps, or is about to
 	countWaking          // it did when it was notified, and it takes a while until it is awake
 )

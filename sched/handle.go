@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Handle is the identity of a task. Exactly one party claims the task: the worker whose turn has come, or a caller that runs
-// it in place or takes it back. It is what a join needs that would rather do the work than wait for it.
+// Handle is the identity of a task. Exactly one thread claims the task: the worker whose turn has come, or a caller that runs
+// it in place or takes it back. A join needs it to do the work itself instead of waiting for it.
 // Its methods may be called from anywhere.
 type Handle struct {
 	task    func()
@@ -14,7 +14,7 @@ type Handle struct {
 }
 
 // EnqueueHandle is [Scheduler.Enqueue] of a task whose handle it returns. If a caller claims the task before a worker does, the
-// worker that comes to it does nothing; until then the task counts as one that has not begun.
+// worker that comes to it does nothing; until then the task counts as not begun.
 func (s *Scheduler) EnqueueHandle(t Task) (*Handle, error) {
 	if t.Func == nil {
 		return nil, fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)

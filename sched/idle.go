@@ -47,11 +47,11 @@ func (w *Worker) hasWork(f *Fiber) bool {
 	return w.hasOwn() || w.hasTask() || f.load()&notified != 0
 }
 
-// mayBegin tells whether the worker can begin tasks of others: it has a thread of its own, and
+// mayBegin tells whether the worker can begin tasks of others: it is multi-threaded, and
 // could make a fiber for them when it last had to.
 func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
 
-// deadline is when the worker has to look again although nothing has notified it.
+// deadline is when the worker has to poll again although nothing has notified it.
 func (w *Worker) deadline() clock.Instant {
 	until := w.own.timers.next()
 	if w.mode == multiThreaded {
@@ -64,14 +64,14 @@ func (w *Worker) deadline() clock.Instant {
 // reason. The driver must be prepared.
 func (w *Worker) sleep(f *Fiber) {
 	if f.load().state() == Running {
-		f.task.End() // it is no task's that waits
+		f.task.End() // no task waits on this fiber
 	}
 	policy, open := w.scheduler.policy, w.mayBegin()
 	if open {
 		policy.beginSleep(w)
 		defer policy.endSleep(w)
 	}
-	// The last look: for what others brought before the worker was among those that sleep.
+	// The last look: work may have come before other workers could see that this one sleeps.
 	if open && policy.seek(w, true) {
 		return
 	}

@@ -7,8 +7,8 @@ import (
 	"fiberlab/internal/queue"
 )
 
-// injectionQueue is where other threads put tasks for a worker. It has a lock of its own, so that
-// they do not meet the worker's at each task: the worker takes many at once.
+// injectionQueue is where other threads put tasks for a worker. It has its own lock, so that
+// they do not contend for the worker's at each task: the worker takes many at once.
 type injectionQueue struct {
 	waiting atomic.Int64 // how many tasks it holds, to be read without the lock
 	mu      sync.Mutex

@@ -7,20 +7,20 @@ import (
 	"fiberlab/internal/queue"
 )
 
-// own is what belongs to a worker's thread: no other touches it, so it has no lock. Others leave word
-// in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
+// own is what belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave
+// letters in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
 // lets fibers migrate, main fibers and SameThread tasks; under one that does not, each fiber that began here.
 type own struct {
 	ready   queue.Queue[*Fiber] // Queued
 	tasks   queue.Queue[job]    // not begun
 	timers  timers              // of its fibers that are Waiting
-	idle    []*Fiber            // Idle; the one that ran last is taken first
+	idle    []*Fiber            // Idle; used last in, first out
 	ended   []*fiber.Fiber      // to be closed; see reap
 	resumed int                 // fibers resumed since a task was begun, or was found not to wait
-	turn    bool                // whether an own task is next, or one that the policy has
+	turn    bool                // whether the next task comes from tasks, or from the policy
 
-	main    *Fiber // the one that the thread began with
-	current *Fiber // the one that it runs, or is to run next
+	main    *Fiber // the fiber that the thread began with
+	current *Fiber // the fiber that it runs, or is to run next
 	left    *Fiber // has just been left, and is to be published by the fiber that was entered
 	inHand  job    // is to be begun by the fiber that was entered
 
@@ -39,8 +39,8 @@ func (w *Worker) mustOwn(what string) {
 	}
 }
 
-// poll brings what is due to the worker's queues: what others have left in the mailbox, and fibers whose
-// deadlines have passed.
+// poll moves to the worker's queues what other threads have left in the mailbox, and fibers whose deadlines
+// have passed.
 func (w *Worker) poll() {
 	w.mustOwn("poll")
 	for l := w.mailbox.take(); l != nil; {
@@ -69,7 +69,7 @@ func (w *Worker) poll() {
 	}
 }
 
-// hasOwn tells whether the worker has anything of its own to run.
+// hasOwn tells whether own holds anything to run.
 func (w *Worker) hasOwn() bool {
 	return !w.own.ready.Empty() || !w.own.tasks.Empty() || w.own.inHand.Func != nil
 }

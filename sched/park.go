@@ -30,7 +30,7 @@ func (p *parker) Park(deadline time.Time) {
 		return
 	}
 	f.block(until, parked)
-	// An Unpark that found f not parked has left its permit; one that comes later finds it parked.
+	// An Unpark that found f not parked has left its permit; a later Unpark finds it parked.
 	if f.permit.Swap(0) == 0 || !f.unblock() {
 		f.suspend()
 	}

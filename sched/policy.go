@@ -7,7 +7,7 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// policy decides where what is ready to run waits, what a worker runs next, and whom to wake. It serves the multi-threaded
+// policy decides where ready fibers and tasks wait, what a worker runs next, and which worker to wake. It serves the multi-threaded
 // workers; what must run on one worker, and all that belongs to goroutines that are bound, goes past it. All
 // methods may be called by several workers at the same time.
 type policy interface {
@@ -34,8 +34,8 @@ type policy interface {
 	seek(w *Worker, last bool) bool
 	// lookAgain is when w, which is about to sleep, has to seek anew.
 	lookAgain(w *Worker) clock.Instant
-	// found says that w has found work after it had none, and is busy for those that come later. A wake-up that w was not
-	// the only one to need passes on.
+	// found says that w has found work after it had none, and counts as busy from then on. If w was woken for more than it
+	// will do, found wakes another worker.
 	found(w *Worker)
 
 	// retire makes w take no more tasks, unless some wait for it. It tells whether it did. reopen takes that back.
@@ -51,11 +51,11 @@ type migration interface {
 	ready(f *Fiber)
 }
 
-// Policy decides where what is ready to run waits, what a worker runs next, and whom to wake.
+// Policy decides where ready fibers and tasks wait, what a worker runs next, and which worker to wake.
 type Policy uint8
 
 const (
-	// Stealing gives each worker queues of its own. Idle workers steal tasks; fibers stay
+	// Stealing gives each worker its own queues. Idle workers steal tasks; fibers stay
 	// with the worker that has begun them. It is the default.
 	Stealing Policy = iota
 	// RoundRobin has one queue for all workers. Fibers go on wherever a worker is free.

@@ -13,7 +13,7 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// stealing is the first policy, marl's: each worker has a queue of tasks, and those that are idle
+// stealing is the first policy, marl's: each worker has a queue of tasks, and idle workers
 // steal from it. Fibers stay with their worker.
 type stealing struct {
 	workers  []*Worker
@@ -59,8 +59,8 @@ const mostBegun = 64
 // so that the queue empties, and its blocks are used again while they are in the cache.
 const mostTaken = 16 * mostBegun
 
-// submit gives the task, in this order, to a worker that spins; to one that sleeps; to the caller's worker, in turn with one
-// that is just being woken; to each worker in turn.
+// submit gives the task, in this order, to a worker that spins; to a worker that sleeps; to the caller's worker, in turn
+// with a worker that is just being woken; to each worker in turn.
 func (p *stealing) submit(t job, own *Worker) bool {
 	if w := p.claimIdle(); w != nil && w != own && p.give(w, t) {
 		return true
@@ -107,7 +107,7 @@ func (p *stealing) claimIdle() *Worker {
 	return nil
 }
 
-// nextInTurn goes round the workers. own must be the one that the caller runs on.
+// nextInTurn goes round the workers. own must be the worker that the caller runs on.
 func (p *stealing) nextInTurn(own *Worker) *Worker {
 	q := p.queues[own.id]
 	if q.turn++; q.turn >= len(p.workers) {
@@ -116,9 +116,9 @@ func (p *stealing) nextInTurn(own *Worker) *Worker {
 	return p.workers[q.turn]
 }
 
-// wakeOne wakes a worker that sleeps, if any does, to steal what has just been put
-// where a busy one will find it: it may have gone to sleep after a look there. A worker that
-// is being woken already will not do: it may find work of its own and never look.
+// wakeOne wakes a worker that sleeps, if any does, to steal what has just been put into the queue of a busy
+// worker. A worker that is being woken already would not do: it may find tasks in its own queue, and
+// then steals nothing.
 func (p *stealing) wakeOne() {
 	for i := p.asleep.Take(); i >= 0; i = p.asleep.Take() {
 		p.queues[i].summoned.Store(true)
@@ -138,8 +138,8 @@ func (p *stealing) has(w *Worker) bool {
 	return !q.tasks.Empty()
 }
 
-// next takes a task from w's queue, into which those of the injection queue come when it is empty, or some when it is
-// their turn.
+// next takes a task from w's queue. All tasks of the injection queue move there when it is empty; some, when it is their
+// turn.
 func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	q.mu.Lock()
@@ -194,8 +194,8 @@ func (p *stealing) lookAgain(w *Worker) clock.Instant {
 }
 
 // found wakes another worker for what w, which has just found work, was woken for and will not do next. The
-// thread that brought a task took w for idle, and has told no other; the one that wanted a thief may have met w after its last
-// look.
+// thread that brought a task took w for idle, and has woken no other worker; a thread that called wakeOne may have chosen w
+// after its last attempt to steal.
 func (p *stealing) found(w *Worker) {
 	q := p.queues[w.id]
 	if q.summoned.Load() || q.injected.waiting.Load() > 0 || !w.own.ready.Empty() && p.has(w) {

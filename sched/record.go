@@ -15,13 +15,13 @@ type Event struct {
 	At     time.Duration // since the recorder was made
 	Worker int           // the worker's number: multi-threaded ones from 0, bound ones after them
 	Maker  int           // the number of the worker that has made the fiber
-	Fiber  int           // the fiber's number among those of its maker; 0 is the one that its thread began with
+	Fiber  int           // the fiber's number among those of its maker; 0 is the fiber that its thread began with
 	From   State
 	To     State
 	Why    Why
 	Task   string   // the name of the task that the fiber runs, if it has one
 	For    string   // to Yielded or Waiting: the call that waits, as "fibersync.(*Mutex).Lock", and of what if that is known
-	By     Notifier // because of WhyNotify: who
+	By     Notifier // the notifier, if Why is WhyNotify
 }
 
 // Notifier is the fiber that has woken another one.
@@ -51,7 +51,7 @@ func NewRecorder(n int) *Recorder {
 // Transitions counts transitions by the states from and to which they went.
 type Transitions [states][states]uint64
 
-// Of is the count of those from one state to another.
+// Of is the number of transitions from one state to another.
 func (t *Transitions) Of(from, to State) uint64 { return t[from][to] }
 
 // Total is the count of all.
@@ -214,8 +214,8 @@ func (r *ring) change(f *Fiber, old, next word, why Why) bool {
 // since is the time from the recorder's beginning to at.
 func (r *ring) since(at clock.Instant) time.Duration { return time.Duration(at - r.recorder.began) }
 
-// waitingCall names the function by which the calling task waits: the one that it has called of
-// this package or of the primitives.
+// waitingCall names the function of this package or of the primitives that the calling task has called,
+// and in which it waits.
 func waitingCall() string {
 	var pcs [32]uintptr
 	_, call := frames(pcs[:runtime.Callers(2, pcs[:])])

@@ -35,7 +35,7 @@ const (
 	WhyGoIdle             // it has no task, and another fiber goes on
 	WhyWait               // its task waits
 	WhyYield              // its task lets others go first
-	WhyNotify             // somebody notified it
+	WhyNotify             // it was notified
 	WhyTimeout            // its deadline has passed
 	WhyEnd                // it is not needed any more
 	whys       = iota

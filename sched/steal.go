@@ -4,11 +4,11 @@ package sched
 const mostStolen = 128
 
 // seek steals half of the tasks that wait at another worker, beginning with a random one. If it is the
-// last look before w sleeps, it waits for locks that are held at the moment; otherwise it passes by.
+// last attempt before w sleeps, it waits for locks that are held; otherwise it passes over their queues.
 //
-// What was brought to a worker that is just being woken is left to it: it takes longer to wake
-// than to begin a hundred tasks, and if these block at once, they are here for good.
-// A worker that has skipped one and sleeps looks again soon, in case that one does not wake.
+// It skips a worker that is just being woken, and leaves it the tasks that were brought to it: a wake-up takes longer
+// than to begin a hundred tasks, and tasks that block at once stay on the worker that began them. After that
+// w seeks again soon, in case the skipped worker does not wake.
 func (p *stealing) seek(w *Worker, last bool) bool {
 	own := p.queues[w.id]
 	if own.injected.waiting.Load() > 0 {
@@ -32,7 +32,7 @@ func (p *stealing) seek(w *Worker, last bool) bool {
 	return false
 }
 
-// stealFrom takes from one victim, first what it has not taken to itself yet. If more
+// stealFrom takes from one victim: from its injection queue or, if that is empty, from its queue of tasks. If more
 // tasks wait than w can begin at once, here or there, another worker is woken.
 func (p *stealing) stealFrom(w, victim *Worker, wait bool) bool {
 	own, theirs := p.queues[w.id], p.queues[victim.id]

@@ -19,20 +19,20 @@ type survey struct {
 	pending int           // tasks that have not begun, where they cannot
 }
 
-// over tells whether nothing can happen any more, and nobody waits for anything.
+// over tells whether nothing can happen any more, and no fiber or task waits for anything.
 func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending == 0 }
 
 // nearDeadline bounds, together with the give-up limit, which deadlines put off a deadlock
 // report: one that lies further ahead than both does not.
 const nearDeadline = clock.Instant(time.Second)
 
-// stuck tells whether fibers or tasks have nobody to wait for but those outside.
+// stuck tells whether fibers or tasks wait that only a thread outside of the scheduler could help.
 func (v *survey) stuck(limit clock.Instant) bool {
 	return v.quiet && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
 }
 
-// survey looks at all workers twice. If all were quiet and none has run anything in between,
-// they were quiet at one and the same moment, and nobody inside can wake anybody.
+// survey visits all workers twice. If all were quiet and none has run anything in between,
+// they were quiet at one and the same moment, and no worker can wake another.
 //
 // If only is not nil, what is blocked and pending is counted on that worker alone.
 func (s *Scheduler) survey(only *Worker) survey {
@@ -54,7 +54,7 @@ func (s *Scheduler) everyWorker() []*Worker {
 	return list
 }
 
-// pass is one look at all workers, one after the other.
+// pass visits all workers, one after the other.
 func (s *Scheduler) pass(only *Worker) survey {
 	s.mu.Lock()
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
@@ -110,8 +110,8 @@ type lookout struct {
 	found *Deadlock
 }
 
-// look tells of a deadlock if v, which is what a survey has just seen, has been so for long
-// enough. Otherwise it says how soon to come back if nothing happens; less than 0 is never.
+// look returns a deadlock if v, the result of a survey just now, has stayed the same for long enough.
+// Otherwise it says how soon to come back if nothing happens; less than 0 is never.
 func (o *lookout) look(v survey) (*Deadlock, time.Duration) {
 	const nothing = -1
 	if o.limit < 0 || !v.stuck(o.limit) {
@@ -134,5 +134,5 @@ func (o *lookout) look(v survey) (*Deadlock, time.Duration) {
 	return nil, checkPause
 }
 
-// checkPause is how long one waits until the workers that have been asked sleep again.
+// checkPause gives the workers that have been asked the time to sleep again.
 const checkPause = 100 * time.Microsecond

@@ -12,8 +12,7 @@ import (
 // longestThreadName is how many bytes the kernel keeps of a thread's name.
 const longestThreadName = 15
 
-// threadName is the name of the thread of a worker: the scheduler's, of which so much is cut off
-// that the worker's number has room.
+// threadName is the name of a worker's thread: the scheduler's name, cut so that the worker's number fits.
 func threadName(scheduler string, worker int) string {
 	suffix := fmt.Sprintf("-w%d", worker)
 	most := min(len(scheduler), max(longestThreadName-len(suffix), 0))
@@ -21,7 +20,7 @@ func threadName(scheduler string, worker int) string {
 }
 
 // nameThread gives the calling thread a name, which debuggers, top and /proc show. If the kernel
-// refuses, the thread keeps the one that it has.
+// refuses, the thread keeps its present one.
 func nameThread(name string) {
 	var text [longestThreadName + 1]byte // ends with 0
 	copy(text[:longestThreadName], name)

@@ -51,9 +51,9 @@ func (t *timer) expire() bool {
 		case old.wait() != t.wait || old.state() != Waiting || old&notified != 0:
 			return false
 		case old&unpublished != 0:
-			host := f.worker.Load()
+			home := f.worker.Load()
 			if f.mark(old, old|notified|expired) {
-				host.driver.notify()
+				home.driver.notify()
 				return false
 			}
 		case f.swap(old, old.in(Queued)|expired, WhyTimeout):

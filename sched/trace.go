@@ -52,7 +52,7 @@ type stay struct {
 	task   string // the name of the task at its beginning
 	call   string // what the task waits by
 	by     Notifier
-	woken  time.Duration // when by woke the fiber, which has not run since; less than 0: nobody did
+	woken  time.Duration // when by woke the fiber, which has not run since; less than 0: it was not woken
 
 	// The tasks within a stay that is Running.
 	inTask bool
@@ -73,7 +73,7 @@ type run struct {
 // a fiber was notified to the one in which it went on, and an instant stands where AddMark was called.
 // Process 2 has a track for each fiber with all its states. A slice tells why it began
 // and why it ended, and for which call a task waits. Stays whose beginning is not kept are left
-// out; those that last end with the latest event.
+// out; stays that have not ended are drawn up to the latest event.
 //
 // It returns the error of w. It may be called while the scheduler runs, and then
 // writes what was there at its beginning.

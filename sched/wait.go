@@ -15,7 +15,7 @@ import (
 //
 // A fiber that blocks can be woken before its registers are saved: it is still running. If it has a home, that does no
 // harm, since only the thread that it runs on will pick it. If it may migrate, its word says that it is
-// unpublished until the switch has been made; who wakes it only leaves a mark, and the fiber that
+// unpublished until the switch has been made; a thread that wakes it only leaves a mark, and the fiber that
 // arrives on the other side of the switch publishes it. Without that, another worker could
 // enter a stack that is in use.
 
@@ -171,9 +171,9 @@ func (f *Fiber) wake(how word) (woken bool) {
 			if old&notified != 0 || old.state() == Queued {
 				return false
 			}
-			host := f.worker.Load()
+			home := f.worker.Load()
 			if f.mark(old, old|notified) {
-				host.driver.notify()
+				home.driver.notify()
 				return true
 			}
 		case !old.blocked():

@@ -16,7 +16,7 @@ import (
 type mode uint8
 
 const (
-	// multiThreaded workers have a thread of their own, made with the scheduler.
+	// multiThreaded workers have their own thread, made with the scheduler.
 	multiThreaded mode = iota
 	// singleThreaded workers borrow the thread of the goroutine that called Bind.
 	// They run tasks only while that goroutine waits or unbinds.
