@@ -195,10 +195,10 @@ func (p *stealing) lookAgain(w *Worker) clock.Instant {
 
 // found wakes another worker for what w, which has just found work, was woken for and will not do next. The
 // thread that brought a task took w for idle, and has woken no other worker; a thread that called wakeOne may have chosen w
-// after its last attempt to steal.
+// after its last attempt to steal. If w has nothing but tasks, it begins one now, and next
+// passes on what is left.
 func (p *stealing) found(w *Worker) {
-	q := p.queues[w.id]
-	if q.summoned.Load() || q.injected.waiting.Load() > 0 || !w.own.ready.Empty() && p.has(w) {
+	if p.queues[w.id].summoned.Load() || (w.hasOwn() || !w.mayBegin()) && p.has(w) {
 		p.wakeOne()
 	}
 }
