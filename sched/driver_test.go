@@ -1,0 +1,186 @@
+package sched
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/internal/clock"
+)
+
+// eachDriver runs test for each kind of driver.
+func eachDriver(t *testing.T, test func(t *testing.T, newOne func() driver)) {
+	for name, locked := range map[string]bool{"futex": true, "goroutine": false} {
+		t.Run(name, func(t *testing.T) { test(t, func() driver { return newDriver(locked) }) })
+	}
+}
+
+// listener waits for numbers by the protocol of driver: prepare, look once more, commit, sleep.
+type listener struct {
+	driver driver
+	heard  atomic.Int64
+}
+
+// tell brings a number.
+func (l *listener) tell(n int64) {
+	l.heard.Store(n)
+	l.driver.notify()
+}
+
+// listen blocks until n has been brought.
+func (l *listener) listen(n int64, r *rand.Rand) {
+	for l.driver.prepare(); l.heard.Load() < n; l.driver.prepare() {
+		if r.IntN(3) == 0 {
+			l.driver.spin(clock.After(time.Duration(r.IntN(20))*time.Microsecond), func() bool { return l.heard.Load() >= n })
+			continue
+		}
+		if l.driver.commit() {
+			l.driver.sleep(-1)
+		}
+	}
+	l.driver.work()
+}
+
+// rounds is how often the tests below notify: less in a short run.
+func rounds(full int64) int64 {
+	if testing.Short() {
+		return full / 10
+	}
+	return full
+}
+
+// awaitAll waits until n have told done. It fails if one sleeps for ever.
+func awaitAll(t *testing.T, done chan struct{}, n int) {
+	t.Helper()
+	timeout := time.After(hang)
+	for range n {
+		select {
+		case <-done:
+		case <-timeout:
+			t.Fatalf("no worker has been woken for %v: a notification was lost", hang)
+		}
+	}
+}
+
+// hang is how long a test waits for what should come at once.
+const hang = 2 * time.Minute
+
+// Two threads wake one another in turn. A notification that is lost leaves both asleep.
+func TestDriverLosesNoNotification(t *testing.T) {
+	eachDriver(t, func(t *testing.T, newOne func() driver) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		a, b := listener{driver: newOne()}, listener{driver: newOne()}
+		done := make(chan struct{}, 2)
+		play := func(mine, other *listener, first bool, salt uint64) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			r := rand.New(rand.NewPCG(seed, salt))
+			for n := int64(1); n <= rounds(20_000); n++ {
+				if first {
+					other.tell(n)
+				}
+				mine.listen(n, r)
+				if !first {
+					other.tell(n)
+				}
+			}
+			done <- struct{}{}
+		}
+		go play(&a, &b, false, 1)
+		go play(&b, &a, true, 2)
+		awaitAll(t, done, 2)
+	})
+}
+
+// Many notify at once, and without cause.
+func TestDriverWithManyNotifiers(t *testing.T) {
+	eachDriver(t, func(t *testing.T, newOne func() driver) {
+		const notifiers = 4
+		all := notifiers * rounds(3000)
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		d := newOne()
+		var brought atomic.Int64
+		for i := range notifiers {
+			go func() {
+				r := rand.New(rand.NewPCG(seed, uint64(i)))
+				for range all / notifiers {
+					brought.Add(1)
+					d.notify()
+					if r.IntN(4) == 0 {
+						time.Sleep(time.Duration(r.IntN(20)) * time.Microsecond)
+					}
+					if r.IntN(8) == 0 {
+						d.notify()
+					}
+				}
+			}()
+		}
+		done := make(chan struct{}, 1)
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for d.prepare(); brought.Load() < all; d.prepare() {
+				if d.commit() {
+					d.sleep(-1)
+				}
+			}
+			done <- struct{}{}
+		}()
+		awaitAll(t, done, 1)
+	})
+}
+
+// What a driver tells others, in each step of its worker.
+func TestDriverSteps(t *testing.T) {
+	eachDriver(t, func(t *testing.T, newOne func() driver) {
+		d := newOne()
+		require.False(t, d.notify(), "it is busy")
+		d.prepare()
+		require.False(t, d.asleep())
+		require.True(t, d.notify())
+		require.False(t, d.notify(), "it has been told")
+		require.False(t, d.commit(), "it was notified since it prepared")
+
+		d.prepare()
+		require.True(t, d.commit())
+		require.True(t, d.asleep(), "it is about to sleep")
+		require.True(t, d.notify())
+		require.False(t, d.asleep())
+		require.False(t, d.notify(), "it has been told")
+		d.sleep(-1) // returns at once
+
+		d.prepare()
+		d.work()
+		require.False(t, d.notify(), "it has found work")
+
+		d.prepare()
+		calls := 0
+		d.spin(clock.Never, func() bool { calls++; return true })
+		require.Equal(t, 1, calls, "to look is enough if there is something")
+		d.work()
+	})
+}
+
+func TestDriverSleepEndsByItsLimit(t *testing.T) {
+	eachDriver(t, func(t *testing.T, newOne func() driver) {
+		d := newOne()
+		for range 3 { // the first sleep is taken for long, the next ones for brief
+			for end := clock.After(2 * time.Millisecond); clock.Now() < end; { // signals may end a sleep early
+				d.prepare()
+				require.True(t, d.commit())
+				d.sleep(2 * time.Millisecond)
+				require.False(t, d.asleep())
+				require.False(t, d.notify(), "it is awake")
+			}
+			d.prepare()
+			require.True(t, d.commit())
+			d.sleep(0)
+		}
+	})
+}

@@ -1,0 +1,109 @@
+package sched
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// list has the letters of a mailbox, in the order in which its worker sees them.
+func (m *mailbox) list() (all []*letter) {
+	for l := m.take(); l != nil; l = l.next {
+		all = append(all, l)
+	}
+	return all
+}
+
+func TestMailboxKeepsTheOrder(t *testing.T) {
+	var m mailbox
+	require.True(t, m.empty())
+	require.Nil(t, m.take())
+	var want []*letter
+	for range 5 {
+		l := &letter{}
+		want = append(want, l)
+		require.True(t, m.put(l))
+		require.False(t, m.empty())
+	}
+	got := m.list()
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Same(t, want[i], got[i])
+	}
+	require.True(t, m.empty())
+}
+
+func TestMailboxClosesOnlyIfItIsEmpty(t *testing.T) {
+	var m mailbox
+	require.True(t, m.put(&letter{}))
+	require.False(t, m.close(), "a letter is in it")
+	require.True(t, m.put(&letter{}))
+	require.Len(t, m.list(), 2)
+	require.True(t, m.close())
+	require.True(t, m.close(), "it stays closed")
+	require.True(t, m.empty())
+	require.Nil(t, m.take(), "to take leaves it closed")
+	require.False(t, m.put(&letter{}))
+	m.reopen()
+	require.True(t, m.put(&letter{}))
+	m.reopen()
+	require.Len(t, m.list(), 1, "a mailbox that is open is left alone")
+}
+
+// Many put letters while the worker takes them, and closes the mailbox now and then: each letter that was
+// accepted is taken once, and those of one sender in their order.
+func TestMailboxLosesNothing(t *testing.T) {
+	const senders, letters = 4, 5000
+	type sent struct{ sender, number int }
+	var m mailbox
+	var sending sync.WaitGroup
+	contents := make(map[*letter]sent)
+	var mine [senders][letters]letter
+	for s := range senders {
+		for n := range letters {
+			contents[&mine[s][n]] = sent{s, n}
+		}
+	}
+	for s := range senders {
+		sending.Add(1)
+		go func() {
+			defer sending.Done()
+			for n := range letters {
+				for !m.put(&mine[s][n]) {
+					runtime.Gosched()
+				}
+			}
+		}()
+	}
+	over := make(chan struct{})
+	go func() { sending.Wait(); close(over) }()
+	var next [senders]int
+	read := func() {
+		for l := m.take(); l != nil; {
+			following := l.next
+			c := contents[l]
+			assert.Equal(t, next[c.sender], c.number, "of sender %d", c.sender)
+			next[c.sender] = c.number + 1
+			l = following
+		}
+	}
+	for turn := 0; ; turn++ {
+		select {
+		case <-over:
+			read()
+			for s := range senders {
+				require.Equal(t, letters, next[s], "letters of sender %d", s)
+			}
+			return
+		default:
+		}
+		read()
+		if turn%16 == 0 && m.close() {
+			runtime.Gosched()
+			m.reopen()
+		}
+	}
+}
