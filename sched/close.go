@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -39,7 +41,7 @@ func Unbind() error {
 	return nil
 }
 
-// ending is a call of Close, and what comes of it.
+// ending is a call of Close or CloseContext, and what comes of it.
 type ending struct {
 	done chan struct{} // closed when err is set
 	err  error
@@ -56,17 +58,48 @@ type ending struct {
 // stays as it was before Close: the fibers may still be notified, tasks enqueued, and
 // Close called again.
 //
-// Close blocks its caller, which must not be bound to s. It may be called by many at a
-// time, who all get the same result. It returns ErrBound, ErrInTask, a *Deadlock, or
+// Close blocks its caller, which must not be bound to s; see CloseContext for a limit, and for several calls at a time. It returns ErrBound, ErrInTask, a *Deadlock, or
 // ErrClosed if an earlier call has succeeded.
 func (s *Scheduler) Close() error {
-	if w := s.worker(); w != nil {
-		cause := ErrInTask
-		if w.mode == singleThreaded {
-			cause = ErrBound
-		}
-		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)
+	if err := s.mayClose(); err != nil {
+		return err
 	}
+	return s.close(context.Background())
+}
+
+// mayClose says why the caller must not close s, if it must not.
+func (s *Scheduler) mayClose() error {
+	w := s.worker()
+	if w == nil {
+		return nil
+	}
+	cause := ErrInTask
+	if w.mode == singleThreaded {
+		cause = ErrBound
+	}
+	return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)
+}
+
+// close is CloseContext without options. One caller at a time ends the scheduler; the others wait for it, and if it gives up
+// because its own context is done, one of them goes on in its place.
+func (s *Scheduler) close(ctx context.Context) error {
+	for {
+		err := s.closeOrWait(ctx)
+		if !errors.Is(err, errGaveUp) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return s.remaining(ctx)
+		}
+	}
+}
+
+// errGaveUp is the result of an ending whose context is done. It never leaves the package.
+var errGaveUp = errors.New("the context of the call that ends the scheduler is done")
+
+// closeOrWait ends the scheduler, or waits for the call that does. It returns errGaveUp if that call's context, or ctx, is
+// done first.
+func (s *Scheduler) closeOrWait(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -74,22 +107,32 @@ func (s *Scheduler) Close() error {
 	}
 	if e := s.ending; e != nil {
 		s.mu.Unlock()
-		<-e.done
-		return e.err
+		select {
+		case <-e.done:
+			return e.err
+		case <-ctx.Done():
+			return errGaveUp
+		}
 	}
 	e := &ending{done: make(chan struct{})}
 	s.ending = e
 	s.mu.Unlock()
-	e.err = s.end()
+	e.err = s.end(ctx)
 	s.mu.Lock()
 	s.ending, s.closed = nil, e.err == nil
 	s.mu.Unlock()
+	if e.err == nil {
+		close(s.over)
+	}
 	close(e.done)
 	return e.err
 }
 
-// end is Close by the only one who calls it at the time.
-func (s *Scheduler) end() error {
+// Done returns a channel that is closed when Close or CloseContext has succeeded: nothing of the scheduler runs any more.
+func (s *Scheduler) Done() <-chan struct{} { return s.over }
+
+// end is closeOrWait by the only one that ends the scheduler at the time.
+func (s *Scheduler) end(ctx context.Context) error {
 	s.listening.Store(true)
 	defer s.listening.Store(false)
 	o := lookout{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
@@ -104,7 +147,11 @@ func (s *Scheduler) end() error {
 			s.openOutside()
 			return deadlock
 		}
-		s.awaitNews(again)
+		if ctx.Err() != nil {
+			s.openOutside()
+			return errGaveUp
+		}
+		s.awaitNews(ctx, again)
 	}
 	for _, w := range s.workers {
 		w.stop()
@@ -112,7 +159,6 @@ func (s *Scheduler) end() error {
 	for _, w := range s.workers {
 		<-w.done
 	}
-	close(s.over)
 	return nil
 }
 
@@ -161,16 +207,17 @@ func (s *Scheduler) closeQueues(v survey) bool {
 }
 
 // awaitNews blocks until a worker has come to rest or been unbound, or until limit has
-// passed; less than 0 is none.
-func (s *Scheduler) awaitNews(limit time.Duration) {
-	if limit < 0 {
-		<-s.news
-		return
+// passed, less than 0 being none, or until ctx is done.
+func (s *Scheduler) awaitNews(ctx context.Context, limit time.Duration) {
+	var over <-chan time.Time
+	if limit >= 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		over = timer.C
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-s.news:
-	case <-timer.C:
+	case <-over:
+	case <-ctx.Done():
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Blocked is a fiber that is blocked without a deadline, where, and for what.
+// Blocked is a fiber that is blocked, where, and for what. In a Remaining, only Worker, Fiber, Task and State may be known.
 type Blocked struct {
 	Worker int             // its worker's number
 	Fiber  int             // its own number on that worker
 	Task   string          // the name of its task, if that has one
-	State  State           // Yielded
+	State  State           // Yielded; in a Remaining also Waiting
 	Stack  []runtime.Frame // from the function that waits outwards; fibers at one place share it
 	Call   string          // the method that blocks it, like "fibersync.(*Mutex).Lock"
 	For    string          // the lock or channel and its holder, as far as they are known; or empty
@@ -68,12 +68,7 @@ func (d *Deadlock) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sched: %s: %v: notify them, or give their waits a deadline; nothing has happened for %v",
 		d.Scheduler, ErrDeadlock, d.After)
-	for _, f := range d.Fibers[:min(mostListed, len(d.Fibers))] {
-		fmt.Fprintf(&b, "\n\t%v", f)
-	}
-	if len(d.Fibers) > mostListed {
-		d.summarize(&b, d.Fibers[mostListed:])
-	}
+	listBlocked(&b, d.Fibers)
 	if d.Later > 0 {
 		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)
 	}
@@ -83,8 +78,18 @@ func (d *Deadlock) Error() string {
 	return b.String()
 }
 
+// listBlocked writes a line for each fiber, or for most of them and a summary of the others.
+func listBlocked(b *strings.Builder, fibers []Blocked) {
+	for _, f := range fibers[:min(mostListed, len(fibers))] {
+		fmt.Fprintf(b, "\n\t%v", f)
+	}
+	if len(fibers) > mostListed {
+		summarize(b, fibers[mostListed:])
+	}
+}
+
 // summarize writes how many fibers there are, and at which places most of them are.
-func (d *Deadlock) summarize(b *strings.Builder, fibers []Blocked) {
+func summarize(b *strings.Builder, fibers []Blocked) {
 	count := make(map[string]int)
 	var places []string
 	for _, f := range fibers {

@@ -53,22 +53,32 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 		if !s.fibers.anyYielded(w) {
 			continue
 		}
-		c := &check{done: make(chan struct{})}
-		w.check.Store(c)
-		w.driver.notify()
-		select {
-		case <-c.done:
-			answers = append(answers, c.answers...)
-		case <-limit:
-			w.check.Store(nil)
+		some, inTime := w.listBlocked(limit)
+		if !inTime {
 			return nil
 		}
+		answers = append(answers, some...)
 	}
 	d.Fibers = describe(answers)
 	if len(d.Fibers)+len(d.Exhausted) == 0 {
 		return nil
 	}
 	return d
+}
+
+// listBlocked has the worker list its blocked fibers. It returns false if the worker has not answered
+// within the limit. The scheduler's asking must be held.
+func (w *Worker) listBlocked(limit <-chan time.Time) (answers []answer, inTime bool) {
+	c := &check{done: make(chan struct{})}
+	w.check.Store(c)
+	w.driver.notify()
+	select {
+	case <-c.done:
+		return c.answers, true
+	case <-limit:
+		w.check.Store(nil)
+		return nil, false
+	}
 }
 
 // answer does what a deadlock check wants. f is the calling fiber. Each blocked fiber is entered, so that it can
@@ -108,7 +118,8 @@ func (w *Worker) answer(f *Fiber, c *check) {
 // tell leaves the answer of f, which must be the calling fiber.
 func (f *Fiber) tell() {
 	var pcs [64]uintptr
-	f.worker.Load().own.told = answer{fiber: f, task: f.taskName, self: fiber.Self(), waits: f.awaits,
+	name, _ := f.taskName()
+	f.worker.Load().own.told = answer{fiber: f, task: name, self: fiber.Self(), waits: f.awaits,
 		where: append([]uintptr(nil), pcs[:runtime.Callers(3, pcs[:])]...)}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
+	"fiberlab/internal/release"
 	"fiberlab/sched/park"
 )
 
@@ -21,6 +22,8 @@ type Fiber struct {
 	worker atomic.Pointer[Worker] // on which it runs, or has run last
 	permit atomic.Uint32          // 1: it has been unparked before it parked
 
+	present atomic.Uint64 // the number of its present task's name, plus 1; 0: it has no task. Others may read it
+
 	fiber  *fiber.Fiber
 	maker  *Worker // has made it; with id this names it
 	id     int
@@ -30,15 +33,26 @@ type Fiber struct {
 	letter letter  // for its home's mailbox
 
 	// Only the fiber itself uses these.
-	timer    timer
-	place    any           // what its present task keeps there
-	spare    any           // left from its last wait for the next one
-	awaits   park.Awaited  // what it is about to park for, if it has said so
-	taskName nameNumber    // of its present task
-	residue  fiber.Residue // what tasks leave on its goroutine
-	task     fiber.Task    // where it says what it runs
-	ending   bool          // it shall end when it has no task to go on with
-	outer    word          // its marks before a wait that happens in an Unlock; see unlockFirst
+	timer   timer
+	place   any           // what its present task keeps there
+	spare   any           // left from its last wait for the next one
+	awaits  park.Awaited  // what it is about to park for, if it has said so
+	task    fiber.Task    // where it says what it runs
+	residue fiber.Residue // what tasks leave on its goroutine
+	ending  bool          // it shall end when it has no task to go on with
+	outer   word          // its marks before a wait that happens in an Unlock; see unlockFirst
+}
+
+// begins says that f, the calling fiber, has a task of that name from now on.
+func (f *Fiber) begins(name nameNumber) { release.Store(&f.present, uint64(name)+1) }
+
+// ends says that it has none.
+func (f *Fiber) ends() { release.Store(&f.present, 0) }
+
+// taskName is the name of the task that f has, if it has one, at some moment during the call.
+func (f *Fiber) taskName() (name nameNumber, any bool) {
+	n := f.present.Load()
+	return nameNumber(max(n, 1) - 1), n > 0
 }
 
 // Current returns the fiber that the caller runs on, or nil if that is none of a

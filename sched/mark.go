@@ -44,9 +44,10 @@ func NameTask(name string) {
 		return
 	}
 	names := &f.maker.scheduler.names
-	f.taskName = names.number(name)
+	number := names.number(name)
+	f.begins(number)
 	if f.record != nil {
-		f.record.rename(f, names.of(f.taskName))
+		f.record.rename(f, names.of(number))
 	}
 }
 

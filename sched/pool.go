@@ -124,6 +124,13 @@ func (r *registry) remove(f *Fiber) {
 	r.fibers = r.fibers[:last]
 }
 
+// all lists them.
+func (r *registry) all() []*Fiber {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.fibers)
+}
+
 // onWorker lists those that run on w, or have run there last.
 func (r *registry) onWorker(w *Worker) []*Fiber {
 	r.mu.Lock()

@@ -24,12 +24,14 @@ type Scheduler struct {
 	fibers    registry
 	room      *room // for tasks that have not begun; nil: as much as they want
 	closing   atomic.Bool
+	drops     atomic.Pointer[drops] // for tasks that are not to begin; nil: they begin
+	dropped   atomic.Uint64         // tasks
 	shared    park.Shared
 
 	listening atomic.Bool   // Close waits for news
 	news      chan struct{} // see tell
 	asking    sync.Mutex    // a deadlock check is under way
-	over      chan struct{} // closed when Close has succeeded
+	over      chan struct{} // closed when Close has succeeded; see Done
 
 	mu      sync.Mutex
 	bound   map[*Worker]struct{} // single-threaded workers

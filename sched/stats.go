@@ -20,6 +20,7 @@ type Stats struct {
 	Idle    int
 	Blocked int // in a wait, or just woken from one
 	Pending int // tasks that have not begun
+	Dropped int // tasks that CloseContext has dropped
 
 	Enqueuing int // callers that wait for room, see Config.MaxQueued
 
@@ -135,7 +136,7 @@ func (s *Scheduler) Stats() Stats {
 		fibers += 1 + w.made.load() - w.gone.load()
 		blocked += w.blocked.load()
 	}
-	sum.Fibers, sum.Blocked = int(fibers), int(blocked)
+	sum.Fibers, sum.Blocked, sum.Dropped = int(fibers), int(blocked), int(s.dropped.Load())
 	if s.room != nil {
 		sum.Enqueuing = int(s.room.waiting.Load())
 	}

@@ -58,13 +58,16 @@ func Schedule(f func(), flags ...Flags) error {
 // may have come to another worker.
 func (f *Fiber) execute(t job) {
 	w := f.worker.Load()
+	if d := w.scheduler.drops.Load(); d != nil && d.drop(w.scheduler, t) {
+		return
+	}
 	w.tasks.add(1)
 	w.scheduler.release(t)
 	migrates := f.home == nil
 	if migrates && t.Flags&SameThread != 0 {
 		f.home = w
 	}
-	if f.taskName = t.name; f.record != nil {
+	if f.begins(t.name); f.record != nil {
 		f.record.begin(f, w.scheduler.names.of(t.name))
 	}
 	returned := false
@@ -76,7 +79,7 @@ func (f *Fiber) execute(t job) {
 			f.place = nil
 		}
 		f.residue.Clear()
-		f.taskName = 0
+		f.ends()
 		if migrates {
 			f.home = nil
 		}

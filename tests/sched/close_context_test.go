@@ -1,0 +1,305 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+var errInterval = errors.New("the interval is over")
+
+// over is a context that is done, because of errInterval.
+func over() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errInterval)
+	return ctx
+}
+
+// isDone tells whether Done of s is closed.
+func isDone(s *sched.Scheduler) bool {
+	select {
+	case <-s.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// A CloseContext that gives up says what is left, and leaves it as it was.
+func TestCloseContextSaysWhatIsLeft(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		cfg.Name, cfg.GiveUpAfter = "the theatre", -1
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		p := schedtest.NewSleeper()
+		require.NoError(t, s.Enqueue(sched.Task{Func: p.Task, Name: "Vladimir"}))
+		waiting := p.Blocked()
+		for waiting.State() != sched.Yielded {
+			time.Sleep(time.Microsecond)
+		}
+		// All workers compute, and one task more waits for them.
+		var begun atomic.Int64
+		end := make(chan struct{})
+		for range cfg.Workers {
+			require.NoError(t, s.Enqueue(sched.Task{Name: "Pozzo", Func: func() { begun.Add(1); <-end }}))
+		}
+		for begun.Load() != int64(cfg.Workers) {
+			time.Sleep(time.Microsecond)
+		}
+		ran := schedtest.NewLatch(1)
+		schedtest.Schedule(t, s, ran.Done)
+		ctx, cancel := context.WithTimeoutCause(context.Background(), time.Millisecond, errInterval)
+		defer cancel()
+		for _, ctx := range []context.Context{ctx, over()} {
+			err = inTime(t, "CloseContext", func() error { return s.CloseContext(ctx) })
+			require.ErrorIs(t, err, errInterval)
+			var left *sched.Remaining
+			require.ErrorAs(t, err, &left)
+			assert.Equal(t, 1, left.Queued)
+			assert.Zero(t, left.Bound)
+			assert.Len(t, left.Running, cfg.Workers)
+			for _, f := range left.Running {
+				assert.Equal(t, "Pozzo", f.Task)
+				assert.Equal(t, sched.Running, f.State)
+			}
+			if assert.Len(t, left.Blocked, 1) {
+				assert.Equal(t, "Vladimir", left.Blocked[0].Task)
+				assert.Equal(t, sched.Yielded, left.Blocked[0].State)
+			}
+			assert.ErrorContains(t, err, fmt.Sprintf("close the theatre: the interval is over: left are 1 tasks that have not begun, %d fibers that run, 1 that are blocked, 0 bound goroutines", cfg.Workers))
+			assert.LessOrEqual(t, strings.Count(err.Error(), "\n"), 60)
+			assert.False(t, isDone(s))
+		}
+		schedtest.Schedule(t, s, func() {}) // it is open
+		close(end)
+		ran.Wait()
+		p.Wake()
+		require.NoError(t, s.CloseContext(context.Background()))
+		assert.True(t, isDone(s))
+		require.ErrorIs(t, s.CloseContext(over()), sched.ErrClosed)
+		require.ErrorIs(t, s.Close(), sched.ErrClosed)
+	})
+}
+
+// Workers that sleep say where their fibers wait. Fibers with a deadline are listed, too, and goroutines that are bound.
+func TestCloseContextSaysWhereFibersWait(t *testing.T) {
+	suite.EachConfig(t, []int{0, 2}, func(t *testing.T, cfg sched.Config) {
+		cfg.GiveUpAfter = -1
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		p, late, unbound := schedtest.NewSleeper(), make(chan *sched.Fiber, 1), make(chan struct{})
+		go func() {
+			defer close(unbound)
+			assert.NoError(t, s.Bind())
+			schedtest.ScheduleHere(t, s, func() {
+				late <- sched.Current()
+				assert.True(t, sched.Current().WaitFor(nil, time.Hour, nil))
+			})
+			waitForGodot(p)
+			assert.NoError(t, sched.Unbind())
+		}()
+		other := <-late
+		for other.State() != sched.Waiting {
+			time.Sleep(time.Microsecond)
+		}
+		p.Blocked()
+		var left *sched.Remaining
+		for n := 0; ; n++ { // the worker may not sleep yet
+			left = nil
+			require.ErrorAs(t, inTime(t, "CloseContext", func() error { return s.CloseContext(over()) }), &left)
+			require.Len(t, left.Blocked, 2)
+			if left.Blocked[0].Call != "" {
+				break
+			}
+			require.Less(t, n, 10_000, "the bound goroutine does not say where it waits")
+			time.Sleep(time.Millisecond)
+		}
+		assert.Equal(t, 1, left.Bound)
+		assert.Contains(t, left.Error(), "by sched.(*Fiber).Wait in ")
+		assert.Equal(t, sched.Waiting, left.Blocked[1].State)
+		other.Notify()
+		p.Wake()
+		<-unbound
+		require.NoError(t, s.Close())
+	})
+}
+
+// What is dropped does not run, and is all handed out.
+func TestCloseContextDropsWhatIsQueued(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		const queued = 100
+		cfg.MaxQueued = 2 * queued
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		var met, ran atomic.Int64
+		var nested atomic.Int64
+		end := make(chan struct{})
+		for range cfg.Workers {
+			schedtest.Schedule(t, s, func() {
+				met.Add(1)
+				<-end
+				// That what is enqueued now is dropped, too, while the call waits.
+				assert.NoError(t, s.Enqueue(sched.Task{Func: func() { ran.Add(1) }, Name: "nested"}))
+				nested.Add(1)
+			})
+		}
+		for met.Load() != int64(cfg.Workers) {
+			time.Sleep(time.Microsecond)
+		}
+		for i := range queued {
+			task := sched.Task{Func: func() { ran.Add(1) }, Name: "queued"}
+			if i%2 == 0 {
+				require.NoError(t, s.Enqueue(task))
+			} else {
+				require.NoError(t, s.EnqueueOn(i%cfg.Workers, task))
+			}
+		}
+		var dropped []sched.Task
+		var left *sched.Remaining
+		require.ErrorAs(t, s.CloseContext(over(), sched.DropQueued(&dropped)), &left)
+		require.Empty(t, dropped, "no worker has had time")
+		assert.LessOrEqual(t, queued/2, left.Queued)
+		result := make(chan error, 1)
+		go func() { result <- s.CloseContext(context.Background(), sched.DropQueued(&dropped)) }()
+		for s.Enqueue(sched.Task{Func: func() { ran.Add(1) }, Name: "late"}) == nil {
+			time.Sleep(time.Millisecond)
+		}
+		close(end)
+		require.NoError(t, <-result)
+		assert.Zero(t, ran.Load())
+		count := make(map[string]int)
+		for _, task := range dropped {
+			count[task.Name]++
+			task.Func()
+		}
+		assert.Equal(t, queued, count["queued"])
+		assert.EqualValues(t, nested.Load(), count["nested"])
+		assert.EqualValues(t, len(dropped), ran.Load())
+		assert.Equal(t, len(dropped), s.Stats().Dropped)
+	})
+}
+
+// After a call that drops and gives up, tasks begin again; and each task was either run or dropped.
+func TestDroppingEndsWithItsCall(t *testing.T) {
+	suite.EachConfig(t, []int{1, 4}, func(t *testing.T, cfg sched.Config) {
+		cfg.GiveUpAfter, cfg.MaxQueued = -1, 100
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		p := schedtest.NewSleeper()
+		schedtest.Schedule(t, s, p.Task)
+		p.Blocked()
+		var enqueued, ran atomic.Int64
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := s.Enqueue(sched.Task{Func: func() { ran.Add(1) }}); err == nil {
+					enqueued.Add(1)
+				} else if !errors.Is(err, sched.ErrClosed) {
+					t.Error(err)
+				}
+			}
+		}()
+		var dropped, others []sched.Task
+		for range suite.Scaled(20, 4) {
+			ctx, cancel := context.WithTimeoutCause(context.Background(), 100*time.Microsecond, errInterval)
+			also := make(chan error, 1)
+			go func() { also <- s.CloseContext(ctx, sched.DropQueued(&others)) }()
+			assert.ErrorIs(t, s.CloseContext(ctx, sched.DropQueued(&dropped)), errInterval)
+			assert.ErrorIs(t, <-also, errInterval)
+			cancel()
+		}
+		close(stop)
+		<-stopped
+		p.Wake()
+		require.NoError(t, s.Close())
+		assert.Equal(t, enqueued.Load(), ran.Load()+int64(len(dropped)+len(others)), "a task is lost")
+		assert.Equal(t, len(dropped)+len(others), s.Stats().Dropped)
+	})
+}
+
+// Several close at the same time, each with its own limit: those whose time is over give up, the others go on.
+func TestCloseAndCloseContextTogether(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		cfg.GiveUpAfter = -1
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		p := schedtest.NewSleeper()
+		schedtest.Schedule(t, s, p.Task)
+		p.Blocked()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		const each = 3
+		limited, endless := make(chan error, each), make(chan error, 2*each)
+		for range each {
+			go func() { limited <- s.CloseContext(ctx) }()
+			go func() { endless <- s.Close() }()
+			go func() { endless <- s.CloseContext(context.Background()) }()
+		}
+		for s.Enqueue(sched.Task{Func: func() {}}) == nil {
+			time.Sleep(10 * time.Microsecond)
+		}
+		cancel(errInterval)
+		for range each {
+			assert.ErrorIs(t, <-limited, errInterval)
+		}
+		assert.Empty(t, endless)
+		assert.False(t, isDone(s))
+		p.Wake()
+		succeeded := 0
+		for range 2 * each {
+			// One that comes when the others are through finds the scheduler closed.
+			if err := <-endless; err == nil {
+				succeeded++
+			} else {
+				assert.ErrorIs(t, err, sched.ErrClosed)
+			}
+		}
+		assert.NotZero(t, succeeded)
+		<-s.Done()
+	})
+}
+
+// A deadlock ends CloseContext before its context does.
+func TestCloseContextReportsDeadlock(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		p := schedtest.NewSleeper()
+		schedtest.Schedule(t, s, func() { waitForGodot(p) })
+		p.Blocked()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		requireDeadlock(t, inTime(t, "CloseContext", func() error { return s.CloseContext(ctx) }), 1)
+		p.Wake()
+		require.NoError(t, s.CloseContext(ctx))
+	})
+}
+
+func TestCloseContextMisuse(t *testing.T) {
+	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+		var absent context.Context
+		assert.ErrorIs(t, s.CloseContext(absent), sched.ErrNilContext)
+		schedtest.Perform(t, s, func() {
+			err := s.CloseContext(over(), sched.DropQueued(nil), sched.CloseOption{})
+			assert.True(t, errors.Is(err, sched.ErrInTask) || errors.Is(err, sched.ErrBound), "%v", err)
+		})
+		assert.False(t, isDone(s))
+	})
+}
