@@ -1,0 +1,155 @@
+package sched_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"fiberlab/sched"
+)
+
+func report(err error) {
+	if err != nil {
+		fmt.Println(err)
+	}
+}
+
+// New makes the workers, Enqueue queues a task, and Close waits until all tasks have returned.
+func Example() {
+	s, err := sched.New(sched.Config{Workers: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report(s.Enqueue(sched.Task{Func: func() { fmt.Println("a task runs") }}))
+	report(s.Close())
+	// Output: a task runs
+}
+
+// Run is the whole life of a scheduler.
+func ExampleRun() {
+	report(sched.Run(sched.Config{Workers: 1}, func() {
+		report(sched.Schedule(func() { fmt.Println("a task runs") }))
+	}))
+	fmt.Println("all tasks have returned")
+	// Output:
+	// a task runs
+	// all tasks have returned
+}
+
+// A goroutine that binds a scheduler runs tasks while it waits, and when it unbinds.
+func ExampleScheduler_Bind() {
+	s, err := sched.New(sched.Config{}) // no workers of its own
+	report(err)
+	report(s.Bind())
+	report(sched.Schedule(func() { fmt.Println("the goroutine runs the task") }))
+	fmt.Println("nothing has run yet")
+	report(sched.Unbind())
+	report(s.Close())
+	// Output:
+	// nothing has run yet
+	// the goroutine runs the task
+}
+
+// A task that waits gives its thread to others. The lock guards what it waits for.
+func ExampleFiber_Wait() {
+	report(sched.Run(sched.Config{Workers: 1}, func() {
+		var mu sync.Mutex
+		ready, me := false, sched.Current()
+		report(sched.Schedule(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			ready = true
+			me.Notify()
+		}))
+		mu.Lock()
+		defer mu.Unlock()
+		me.Wait(&mu, func() bool { return ready })
+		fmt.Println("ready")
+	}))
+	// Output: ready
+}
+
+// The same program runs under each policy.
+func ExamplePolicy() {
+	for _, policy := range sched.Policies() {
+		report(sched.Run(sched.Config{Workers: 2, Policy: policy}, func() {
+			report(sched.Schedule(func() { fmt.Println("a task under", policy) }))
+		}))
+	}
+	// Output:
+	// a task under stealing
+	// a task under roundrobin
+}
+
+// Stats counts what the workers have done, a Recorder keeps each transition of each fiber.
+func ExampleRecorder() {
+	r := sched.NewRecorder(100)
+	s, err := sched.New(sched.Config{Workers: 1, Recorder: r})
+	report(err)
+	for range 3 {
+		report(s.Enqueue(sched.Task{Func: sched.Yield}))
+	}
+	report(s.Close())
+	fmt.Println(s.Stats().Tasks, "tasks;", "recorded:", len(r.Events()) > 0)
+	// Output: 3 tasks; recorded: true
+}
+
+// CloseContext gives up when its context is done, and says what is left.
+func ExampleScheduler_CloseContext() {
+	s, err := sched.New(sched.Config{Workers: 1})
+	report(err)
+	begun, end := make(chan struct{}), make(chan struct{})
+	report(s.Go(func() { close(begun); <-end }))
+	<-begun
+	report(s.Go(func() { fmt.Println("hello") }))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var left *sched.Remaining
+	if err := s.CloseContext(ctx); errors.As(err, &left) {
+		fmt.Println(len(left.Running), "runs,", left.Queued, "is queued:", left.Cause)
+	}
+	close(end)
+	report(s.Close())
+	<-s.Done() // it is closed
+	// Output:
+	// 1 runs, 1 is queued: context canceled
+	// hello
+}
+
+// DropQueued has tasks dropped that have not begun, and hands them out.
+func ExampleDropQueued() {
+	s, err := sched.New(sched.Config{})
+	report(err)
+	var dropped []sched.Task
+	closed := make(chan error)
+	report(s.Bind())
+	report(s.Enqueue(sched.Task{Func: func() {}, Name: "greeting"}))
+	go func() { closed <- s.CloseContext(context.Background(), sched.DropQueued(&dropped)) }()
+	for s.Stats().Dropped == 0 {
+		sched.Sleep(time.Millisecond) // begins tasks that are not dropped yet
+		report(s.Enqueue(sched.Task{Func: func() {}, Name: "greeting"}))
+	}
+	report(sched.Unbind())
+	report(<-closed)
+	fmt.Println("dropped:", dropped[0].Name)
+	// Output: dropped: greeting
+}
+
+// With MaxQueued, TryEnqueue refuses a task for which there is no room. Enqueue waits for room.
+func ExampleScheduler_TryEnqueue() {
+	s, err := sched.New(sched.Config{Workers: 1, MaxQueued: 1})
+	report(err)
+	begun, end := make(chan struct{}), make(chan struct{})
+	report(s.Go(func() { close(begun); <-end }))
+	<-begun // now the only worker is busy
+	fmt.Println(s.TryEnqueue(sched.Task{Func: func() {}}))
+	fmt.Println(errors.Is(s.TryEnqueue(sched.Task{Func: func() {}}), sched.ErrFull))
+	close(end)
+	report(s.Close())
+	// Output:
+	// <nil>
+	// true
+}
