@@ -151,7 +151,7 @@ var childGivesBack = child.New("gives back", func(t child.T, b fiber.Backend) {
 })
 
 func TestMemoryIsGivenBack(t *testing.T) {
-	tasks := stacktest.Held(t, suite.Scaled(50_000, 500))
+	tasks := stacktest.Held(t, suite.Scaled(50_000, 5_000))
 	for _, b := range fiber.Backends() {
 		t.Run(b.String(), func(t *testing.T) {
 			child.RunOK(t, childGivesBack, b, fmt.Sprintf("%s=%d", envTasks, tasks))
