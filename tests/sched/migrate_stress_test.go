@@ -79,7 +79,7 @@ func TestStressMigration(t *testing.T) {
 					}
 				}
 			}()
-			meeting := meeting{rovers: rovers, pause: 3 * cfg.Watchdog}
+			meeting := meeting{rovers: rovers, pause: 3 * cfg.Watchdog, checks: &checks}
 			ended := schedtest.NewLatch(len(rovers))
 			begun := schedtest.NewLatch(len(rovers))
 			for i := range rovers {
@@ -109,7 +109,6 @@ func TestStressMigration(t *testing.T) {
 			helpers.Wait()
 			assert.EqualValues(t, len(rovers)*rounds, progress.Load())
 		})
-		assert.Positive(t, checks.Load())
 		t.Logf("%d steps, %d deadlocks reported on the way", len(rovers)*rounds, checks.Load())
 	})
 }
@@ -118,6 +117,7 @@ func TestStressMigration(t *testing.T) {
 type meeting struct {
 	rovers []rover
 	pause  time.Duration
+	checks *atomic.Int64 // deadlocks reported
 	mu     sync.Mutex
 	here   int
 	turn   int // how often all have met
@@ -136,7 +136,9 @@ func (m *meeting) attend(r *rover, asks chan<- func()) {
 
 // end notifies some while a deadlock check may enter them, and then lets all go on.
 func (m *meeting) end() {
-	time.Sleep(m.pause)
+	for before := m.checks.Load(); m.checks.Load() == before; {
+		time.Sleep(m.pause)
+	}
 	for i := range m.rovers {
 		m.rovers[i].fiber.Notify()
 		if i%8 == 0 {

@@ -1,0 +1,92 @@
+package sched
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Tasks and fibers come out in the order in which they came in, whichever worker asks.
+func TestRoundRobinKeepsTheOrder(t *testing.T) {
+	w, f := planted(t, RoundRobin)
+	p := w.scheduler.policy.(*roundRobin)
+	require.False(t, p.has(w))
+	_, ok := p.next(w)
+	require.False(t, ok)
+	require.True(t, p.submit(job{Func: func() {}, Flags: 1}, w))
+	p.ready(f)
+	require.True(t, p.submit(job{Func: func() {}, Flags: 2}, nil))
+	require.Equal(t, 3, p.pending(nil))
+	require.Zero(t, p.pending(w), "no worker has any to itself")
+	var got []any
+	for i := range 3 {
+		r, ok := p.next(w.scheduler.workers[i%2])
+		require.True(t, ok)
+		if r.fiber != nil {
+			got = append(got, r.fiber)
+		} else {
+			got = append(got, r.task.Flags)
+		}
+	}
+	require.Equal(t, []any{Flags(1), f, Flags(2)}, got)
+}
+
+// Whatever is queued wakes a worker that sleeps, one for each thing, and none that has been woken otherwise.
+func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
+	w, f := planted(t, RoundRobin)
+	s := w.scheduler
+	p, other := s.policy.(*roundRobin), s.workers[1]
+	other.fallAsleep()
+	p.submit(job{Func: func() {}}, w)
+	require.True(t, other.driver.waking(), "for a task")
+	p.endSleep(other)
+	other.fallAsleep()
+	p.ready(f)
+	require.True(t, other.driver.waking(), "for a fiber")
+	for _, sleeper := range s.workers {
+		sleeper.fallAsleep()
+	}
+	require.True(t, w.driver.notify(), "as a deadlock check does")
+	p.submit(job{Func: func() {}}, nil)
+	require.True(t, other.driver.waking(), "the first that sleeps has been woken for something else")
+}
+
+// A worker that takes one thing of several, or has found something of its own, wakes another for the rest.
+func TestRoundRobinPassesWakeUpsOn(t *testing.T) {
+	for _, c := range []struct {
+		queued int
+		own    bool
+		passes bool
+	}{{0, false, false}, {0, true, false}, {1, false, false}, {1, true, true}, {2, false, true}, {2, true, true}} {
+		w, f := planted(t, RoundRobin)
+		p, other := w.scheduler.policy.(*roundRobin), w.scheduler.workers[1]
+		for range c.queued {
+			p.submit(job{Func: func() {}}, w)
+		}
+		if c.own {
+			w.own.ready.Push(f)
+		}
+		other.fallAsleep()
+		p.found(w)
+		require.Equal(t, c.passes, other.driver.waking(), "%+v", c)
+	}
+}
+
+// Tasks are refused once all workers have retired, and none retires while something is queued.
+func TestRoundRobinRetires(t *testing.T) {
+	w, _ := planted(t, RoundRobin)
+	p, other := w.scheduler.policy.(*roundRobin), w.scheduler.workers[1]
+	require.True(t, p.submit(someTask, nil))
+	require.False(t, p.retire(w), "a task waits")
+	_, _ = p.next(w)
+	require.True(t, p.retire(w))
+	require.True(t, p.retire(w), "it stays retired")
+	require.True(t, p.submit(someTask, nil), "the other one takes it")
+	require.False(t, p.retire(other))
+	_, _ = p.next(other)
+	require.True(t, p.retire(other))
+	require.False(t, p.submit(someTask, nil))
+	p.reopen(w)
+	p.reopen(w)
+	require.True(t, p.submit(someTask, nil))
+}

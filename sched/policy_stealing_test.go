@@ -1,0 +1,297 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/internal/queue"
+)
+
+// idleStealing is a scheduler whose workers are about to look for work. They have no threads:
+// what they are given stays. Their drivers are futexDrivers.
+func idleStealing(t *testing.T, workers int) (*Scheduler, *stealing) {
+	t.Helper()
+	cfg, err := Config{Workers: workers}.checked()
+	require.NoError(t, err)
+	s := &Scheduler{cfg: cfg}
+	for id := range workers {
+		w := newWorker(s, id, multiThreaded)
+		w.driver.prepare()
+		s.workers = append(s.workers, w)
+	}
+	p := newStealing(s.workers)
+	s.policy = p
+	return s, p
+}
+
+// fallAsleep makes the worker look like one that sleeps.
+func (w *Worker) fallAsleep() {
+	w.driver.prepare()
+	w.scheduler.policy.beginSleep(w)
+	w.driver.commit()
+}
+
+// shiftWake shifts the moment at which a worker that is waking was notified.
+func (w *Worker) shiftWake(d time.Duration) { w.driver.(*futexDriver).since.Add(int64(d)) }
+
+// given is how many tasks each worker has.
+func given(s *Scheduler) []int {
+	var list []int
+	for _, w := range s.workers {
+		list = append(list, s.policy.pending(w))
+	}
+	return list
+}
+
+var someTask = job{Func: func() {}}
+
+// Tasks from outside go to a worker that spins, then to those that sleep, then to all in turn.
+func TestTasksGoToSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
+	const workers = 4
+	s, p := idleStealing(t, workers)
+	p.beginSleep(s.workers[0])
+	p.beginSleep(s.workers[3])
+	require.True(t, p.beginSpin(s.workers[2]))
+	submit := func() { require.True(t, p.submit(someTask, nil)) }
+	submit()
+	require.Equal(t, []int{0, 0, 1, 0}, given(s), "the one that spins")
+	submit()
+	submit()
+	require.Equal(t, []int{1, 0, 1, 1}, given(s), "those that sleep")
+	for range 2 * workers {
+		submit()
+	}
+	require.Equal(t, []int{3, 2, 3, 3}, given(s), "all in turn")
+}
+
+// Tasks from a task go to a worker that sleeps and, while it is being woken, to both in turn. A thief
+// leaves it what it has until it is awake.
+func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
+	s, p := idleStealing(t, 2)
+	own, other := s.workers[0], s.workers[1]
+	submit := func() { require.True(t, p.submit(someTask, own)) }
+	own.driver.work()
+	other.fallAsleep()
+	submit()
+	require.Equal(t, []int{0, 1}, given(s), "the one that sleeps")
+	other.shiftWake(time.Hour) // for this test it takes as long to wake
+	for range 8 {
+		submit()
+	}
+	require.Equal(t, []int{4, 5}, given(s), "both in turn")
+	batch := &p.queues[own.id].tasks
+	batch.Pop()
+	require.False(t, p.seek(own, true), "it is being woken")
+	require.True(t, p.queues[own.id].skipped)
+	require.Less(t, int64(p.lookAgain(own)), int64(1<<62), "to look again soon")
+	other.driver.work()
+	require.True(t, p.seek(own, true), "it is awake")
+	require.False(t, p.queues[own.id].skipped)
+	require.Equal(t, []int{6, 2}, given(s), "half of what waits, rounded up")
+	require.EqualValues(t, 3, own.stolen.load())
+}
+
+// A worker whose thread does not come to run keeps nothing from others.
+func TestWorkersThatDoNotWakeAreStolenFrom(t *testing.T) {
+	s, p := idleStealing(t, 2)
+	own, other := s.workers[0], s.workers[1]
+	other.fallAsleep()
+	require.True(t, p.submit(someTask, own))
+	other.shiftWake(time.Hour)
+	require.False(t, p.seek(own, true))
+	other.shiftWake(-time.Hour - longestWake)
+	require.True(t, p.seek(own, true))
+	require.Equal(t, []int{1, 0}, given(s))
+}
+
+// A worker that is woken for the sake of a fiber has nothing that a thief could come back for.
+func TestWorkersThatAreWokenWithoutTasksAreNotSkipped(t *testing.T) {
+	s, p := idleStealing(t, 2)
+	own, other := s.workers[0], s.workers[1]
+	other.fallAsleep()
+	require.True(t, other.driver.notify())
+	other.shiftWake(time.Hour)
+	require.False(t, p.seek(own, true))
+	require.False(t, p.queues[own.id].skipped)
+	require.True(t, p.give(other, someTask))
+	require.False(t, p.seek(own, true))
+	require.True(t, p.queues[own.id].skipped)
+}
+
+// What is put behind a busy worker wakes one that sleeps, and not one that others are waking: that
+// may have a fiber to run and leave the task where it is.
+func TestWakeOnePassesOverAWorkerThatIsBeingWoken(t *testing.T) {
+	s, p := idleStealing(t, 3)
+	for _, w := range s.workers[:2] {
+		w.fallAsleep()
+	}
+	require.True(t, s.workers[0].driver.notify(), "as Notify does")
+	p.wakeOne()
+	require.True(t, s.workers[1].driver.waking())
+	p.wakeOne() // none is left
+}
+
+// A thief that leaves something behind, or has more than it can begin, wakes another one for it.
+func TestThiefThatLeavesATaskWakesAnother(t *testing.T) {
+	for _, injected := range []bool{false, true} {
+		for tasks, wakes := range []bool{false, false, true, true} {
+			s, p := idleStealing(t, 3)
+			thief, victim, third := s.workers[0], s.workers[1], s.workers[2]
+			third.fallAsleep()
+			for range tasks {
+				if injected {
+					p.queues[victim.id].injected.put(someTask)
+				} else {
+					p.queues[victim.id].tasks.Push(someTask)
+				}
+			}
+			require.Equal(t, tasks > 0, p.seek(thief, true))
+			require.Equal(t, []int{(tasks + 1) / 2, tasks / 2, 0}, given(s))
+			require.Equal(t, wakes, third.driver.waking(), "%d tasks, injected: %v", tasks, injected)
+		}
+	}
+}
+
+// A worker that begins a task while others wait behind it wakes another for these.
+func TestWorkerThatLeavesATaskWakesAnother(t *testing.T) {
+	for _, injected := range []bool{false, true} {
+		for tasks := 1; tasks <= 2; tasks++ {
+			s, p := idleStealing(t, 2)
+			w, other := s.workers[0], s.workers[1]
+			w.driver.work()
+			for range tasks {
+				if injected {
+					p.queues[w.id].injected.put(someTask)
+				} else {
+					p.queues[w.id].tasks.Push(someTask)
+				}
+			}
+			other.fallAsleep()
+			_, ok := p.next(w)
+			require.True(t, ok)
+			require.Equal(t, tasks > 1, other.driver.waking(), "%d tasks, injected: %v", tasks, injected)
+		}
+	}
+}
+
+// A worker passes a wake-up on that was not for what it has found, or not for that alone.
+func TestWakeUpPassesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(w *Worker, p *stealing)
+		passes  bool
+	}{
+		"nothing else": {func(*Worker, *stealing) {}, false},
+		"it was to steal": {func(w *Worker, p *stealing) {
+			w.fallAsleep()
+			p.wakeOne()
+		}, true},
+		"a task was brought": {func(w *Worker, p *stealing) { p.queues[w.id].injected.put(someTask) }, false},
+		"a fiber is ready, and a task was brought": {func(w *Worker, p *stealing) {
+			w.own.ready.Push(&Fiber{})
+			p.queues[w.id].injected.put(someTask)
+		}, true},
+		"a task was brought to a worker that cannot begin it": {func(w *Worker, p *stealing) {
+			w.exhausted.Store(new(error))
+			p.queues[w.id].injected.put(someTask)
+		}, true},
+		"a fiber is ready": {func(w *Worker, _ *stealing) { w.own.ready.Push(&Fiber{}) }, false},
+		"a fiber and a task": {func(w *Worker, p *stealing) {
+			w.own.ready.Push(&Fiber{})
+			p.queues[w.id].tasks.Push(someTask)
+		}, true},
+	} {
+		s, p := idleStealing(t, 2)
+		w, other := s.workers[0], s.workers[1]
+		c.prepare(w, p)
+		p.endSleep(w)
+		w.driver.work()
+		other.fallAsleep()
+		p.found(w)
+		require.Equal(t, c.passes, other.driver.waking(), name)
+	}
+	s, p := idleStealing(t, 2)
+	w := s.workers[0]
+	w.fallAsleep()
+	p.wakeOne()
+	require.True(t, p.queues[w.id].summoned.Load())
+	p.beginSleep(w)
+	require.False(t, p.queues[w.id].summoned.Load(), "it has looked")
+}
+
+// A task from outside comes in after so many of the worker's own, however many these are.
+func TestInjectedTasksHaveTheirTurn(t *testing.T) {
+	s, p := idleStealing(t, 1)
+	w, q := s.workers[0], p.queues[0]
+	for range 3 * mostBegun {
+		q.tasks.Push(someTask)
+	}
+	q.injected.put(job{Func: func() {}, Flags: 1 << 7})
+	begun := 0
+	for {
+		r, ok := p.next(w)
+		require.True(t, ok)
+		if q.tasks.Push(someTask); r.task.Flags != 0 { // it never runs out of tasks
+			break
+		}
+		begun++
+		require.Less(t, begun, 10*mostBegun)
+	}
+	require.LessOrEqual(t, begun, 4*mostBegun)
+}
+
+func TestRetireLeavesNoTask(t *testing.T) {
+	s, p := idleStealing(t, 1)
+	w := s.workers[0]
+	require.True(t, p.submit(someTask, nil))
+	require.False(t, p.retire(w), "a task waits")
+	_, ok := p.next(w)
+	require.True(t, ok)
+	require.True(t, p.retire(w))
+	require.False(t, p.submit(someTask, nil), "no worker takes it")
+	p.reopen(w)
+	require.True(t, p.submit(someTask, nil))
+}
+
+func TestSpinningSlots(t *testing.T) {
+	s := newSpinning()
+	s.slots = s.slots[:0]
+	require.Equal(t, -1, s.take())
+	require.False(t, s.enter(1), "there is no slot")
+	s = newSpinning()
+	n := len(s.slots)
+	for worker := range n {
+		require.True(t, s.enter(worker))
+	}
+	require.False(t, s.enter(n), "all slots are taken")
+	s.leave(n) // it has none
+	seen := map[int]bool{}
+	for range n {
+		seen[s.take()] = true
+	}
+	require.Len(t, seen, n)
+	require.False(t, seen[-1])
+	require.Equal(t, -1, s.take())
+	require.True(t, s.enter(9))
+	s.leave(9)
+	require.Equal(t, -1, s.take())
+}
+
+func TestInjectionQueueCloses(t *testing.T) {
+	var q injectionQueue
+	require.True(t, q.put(someTask))
+	require.True(t, q.put(someTask))
+	require.False(t, q.close(), "tasks are waiting")
+	var to queue.Queue[job]
+	q.take(&to, 1)
+	require.EqualValues(t, 1, q.waiting.Load())
+	q.take(&to, 5)
+	require.Equal(t, 2, to.Len())
+	require.Zero(t, q.waiting.Load())
+	require.True(t, q.close())
+	require.False(t, q.put(someTask))
+	require.True(t, q.close(), "it stays closed")
+	q.reopen()
+	require.True(t, q.put(someTask))
+}
