@@ -2,6 +2,7 @@ package sched
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -24,7 +25,7 @@ type answer struct {
 	task  nameNumber
 	fiber *Fiber
 	where []uintptr    // its stack
-	self  uintptr      // see fiber.Self
+	self  uintptr      // see fiber.Self; 0: unknown
 	waits park.Awaited // may be nil
 }
 
@@ -103,8 +104,7 @@ func (w *Worker) answer(f *Fiber, c *check) {
 			blocked.publish()
 			continue
 		default:
-			o.asked, o.asker = blocked, f
-			w.enter(f, blocked)
+			w.askFiber(f, blocked)
 			blocked.publish()
 		}
 		c.answers = append(c.answers, o.told)
@@ -112,6 +112,21 @@ func (w *Worker) answer(f *Fiber, c *check) {
 	o.told = answer{}
 	if w.check.CompareAndSwap(c, nil) {
 		close(c.done)
+	}
+}
+
+// askFiber has blocked, which no other thread can resume, say where it waits. If f, the calling fiber, cannot leave its
+// thread, the answer has no place.
+func (w *Worker) askFiber(f, blocked *Fiber) {
+	o := &w.own
+	o.asked, o.asker = blocked, f
+	switch err := f.fiber.SwitchTo(blocked.fiber); {
+	case errors.Is(err, fiber.ErrLocked):
+		o.asked = nil
+		name, _ := blocked.taskName()
+		o.told = answer{fiber: blocked, task: name, waits: blocked.awaits}
+	case err != nil:
+		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", f, blocked, err))
 	}
 }
 
@@ -132,7 +147,9 @@ func describe(answers []answer) []Blocked {
 	places := make(map[string]place)
 	names := make(map[uintptr]string)
 	for _, a := range answers {
-		names[a.self] = fmt.Sprintf("worker %d fiber %d", a.fiber.maker.id, a.fiber.id)
+		if a.self != 0 {
+			names[a.self] = fmt.Sprintf("worker %d fiber %d", a.fiber.maker.id, a.fiber.id)
+		}
 	}
 	var list []Blocked
 	var key []byte

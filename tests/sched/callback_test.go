@@ -2,10 +2,12 @@ package sched_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
@@ -64,5 +66,38 @@ func TestTasksWaitInCallbacks(t *testing.T) {
 			assert.Equal(t, fiber.Goroutine, cfg.Backend)
 			assert.ErrorIs(t, err, fiber.ErrLocked)
 		}
+	})
+}
+
+// A task that is blocked in a callback from C on the goroutine backend cannot hand its thread to the fibers
+// that a deadlock check asks: they are listed without their places.
+func TestDeadlockCheckWhileATaskWaitsInACallback(t *testing.T) {
+	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+		cfg.GiveUpAfter = 10 * time.Millisecond
+		cfg.Exhausted = func(error) {}
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		blocked := schedtest.NewLatch(2)
+		var open atomic.Bool
+		fibers := make(chan *sched.Fiber, 2)
+		wait := func() {
+			var mu sync.Mutex
+			mu.Lock()
+			defer mu.Unlock()
+			fibers <- sched.Current()
+			blocked.Done()
+			sched.Current().Wait(&mu, open.Load)
+		}
+		require.NoError(t, s.Go(wait))
+		require.NoError(t, s.Go(func() { trapbody.Nest(1, wait) }))
+		blocked.Wait()
+		var deadlock *sched.Deadlock
+		assert.ErrorAs(t, s.Close(), &deadlock)
+		assert.Len(t, deadlock.Fibers, 2)
+		open.Store(true)
+		for range 2 {
+			(<-fibers).Notify()
+		}
+		require.NoError(t, s.Close())
 	})
 }
