@@ -48,7 +48,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-func TestWhoComesWhileItIsHeldWaits(t *testing.T) {
+func TestLockWaitsWhileHeld(t *testing.T) {
 	for _, processors := range []int{1, 2} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		var lock Lock
@@ -69,7 +69,7 @@ func TestWhoComesWhileItIsHeldWaits(t *testing.T) {
 }
 
 // One lets others run only while it has the lock, and takes it again at once.
-func TestWhoTakesItAgainAndAgainStarvesNobody(t *testing.T) {
+func TestRepeatedLockStarvesNoThread(t *testing.T) {
 	const most = 100_000
 	for _, thread := range []bool{false, true} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -70,7 +70,7 @@ func TestThenMayBlock(t *testing.T) {
 	})
 }
 
-// A panic is the task's, and those who wait do not wait for ever.
+// A panic is the task's, and its waiters do not wait for ever.
 func TestAsyncPanicsAsATask(t *testing.T) {
 	suite.EachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		var values schedtest.Journal[any]
@@ -96,14 +96,14 @@ func TestAsyncGoexitOnAGoroutine(t *testing.T) {
 	require.ErrorIs(t, err, fibersync.ErrUnfinished)
 }
 
-// helpless is a party whose scheduler starts nothing.
+// helpless is a client whose scheduler starts nothing.
 type helpless struct{ park.Parker }
 
-var errHelpless = errors.New("nobody is there")
+var errHelpless = errors.New("no scheduler here")
 
 func (helpless) Start(func()) error { return errHelpless }
 
-// asHelpless calls f as a party whose scheduler starts nothing.
+// asHelpless calls f as a client whose scheduler starts nothing.
 func asHelpless(t *testing.T, f func()) {
 	fibertest.EachRoot(t, func(_ *testing.T, root *fiber.Fiber) {
 		root.SetValue(helpless{park.NewGoroutine()})

@@ -31,7 +31,7 @@ func (b *condBarrier) Wait() int {
 	return place
 }
 
-// BenchmarkBarrier has four fibers on one thread meet again and again. An op is one that
+// BenchmarkBarrier has four fibers on one thread meet again and again. An op is one meeting that
 // has been let through. The rival is a barrier made with a sync.Cond, on goroutines.
 func BenchmarkBarrier(b *testing.B) {
 	const parties = 4

@@ -19,7 +19,7 @@ func TestBarrierGivesPlacesInTheOrderOfComing(t *testing.T) {
 		const parties = 6
 		b := fibersync.NewBarrier(parties)
 		for range 3 {
-			lineUp(c, parties-1, context.Background(), func(i int, ctx context.Context) {
+			queueUp(c, parties-1, context.Background(), func(i int, ctx context.Context) {
 				place, err := b.WaitContext(ctx)
 				assert.NoError(c.t, err)
 				assert.Equal(c.t, i, place)
@@ -30,13 +30,13 @@ func TestBarrierGivesPlacesInTheOrderOfComing(t *testing.T) {
 	})
 }
 
-// Who gives up has not come, and the others get the places of those who have.
-func TestBarrierDoesNotCountWhoGivesUp(t *testing.T) {
+// A client that gives up has not come, and the others get the places of the parties that have.
+func TestBarrierDoesNotCountAClientThatGivesUp(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties = 5
 		b, gone := fibersync.NewBarrier(parties), schedtest.NewLatch(1)
 		come := func(n, place int) {
-			lineUp(c, n, context.Background(), func(i int, ctx context.Context) {
+			queueUp(c, n, context.Background(), func(i int, ctx context.Context) {
 				got, err := b.WaitContext(ctx)
 				assert.NoError(c.t, err)
 				assert.Equal(c.t, place+i, got)
@@ -44,7 +44,7 @@ func TestBarrierDoesNotCountWhoGivesUp(t *testing.T) {
 		}
 		quitting, cancel := context.WithCancel(context.Background())
 		come(1, 0)
-		lineUp(c, 1, quitting, func(_ int, ctx context.Context) {
+		queueUp(c, 1, quitting, func(_ int, ctx context.Context) {
 			defer gone.Done()
 			place, err := b.WaitContext(ctx)
 			assert.Equal(c.t, -1, place)
@@ -58,13 +58,13 @@ func TestBarrierDoesNotCountWhoGivesUp(t *testing.T) {
 	})
 }
 
-// barrierVisit is one wait of one party, with the stamps of its last call and its return.
+// barrierVisit is one wait of one client, with the stamps of its last call and its return.
 type barrierVisit struct {
 	place     int
 	call, ret int64
 }
 
-// Parties that give up at random come again until they are let through. Then the history
+// Clients that give up at random come again until they are let through. Then the history
 // of each phase must be that of a barrier: all had come when the first one went on, and
 // their places are all there are.
 func TestBarrierModel(t *testing.T) {
@@ -75,7 +75,7 @@ func TestBarrierModel(t *testing.T) {
 			b := fibersync.NewBarrier(parties)
 			var clock atomic.Int64
 			var visits [parties][phases]barrierVisit
-			startParties(c, rng, parties, func(me int, rng *rand.Rand) {
+			startClients(c, rng, parties, func(me int, rng *rand.Rand) {
 				for phase := range phases {
 					v := barrierVisit{place: -1}
 					for v.place < 0 {

@@ -20,7 +20,7 @@ func TestInBubbles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for range 4 {
 				inBubble(t, prepare)
-				grantWaiter(t, prepare, func(over chan error) error { return <-over })
+				fulfilWaiter(t, prepare, func(over chan error) error { return <-over })
 			}
 			for range 4 {
 				t.Run("side by side", func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestInBubbles(t *testing.T) {
 func inBubble(t *testing.T, prepare contextCase) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 3 {
-			grantWaiter(t, prepare, func(over chan error) error {
+			fulfilWaiter(t, prepare, func(over chan error) error {
 				synctest.Wait()
 				return <-over
 			})
@@ -44,21 +44,21 @@ func inBubble(t *testing.T, prepare contextCase) {
 	})
 }
 
-// grantWaiter has one wait, and grants what it waits for when it stands in line.
-func grantWaiter(t *testing.T, prepare contextCase, await func(over chan error) error) {
-	wait, grant := prepare()
+// fulfilWaiter has one client wait, and fulfils the wait once it is queued.
+func fulfilWaiter(t *testing.T, prepare contextCase, await func(over chan error) error) {
+	wait, fulfil := prepare()
 	over := make(chan error, 1)
 	ctx := newStanding(context.Background())
 	go func() { over <- wait(ctx) }()
 	ctx.inLine.Wait()
-	grant()
+	fulfil()
 	assert.NoError(t, await(over))
 }
 
 // waitInVain has one wait some times in vain, by the clock of the bubble, which stands still until all
 // of it are blocked: so the wait is seen to block, and to end at its time and not later.
 func waitInVain(t *testing.T, prepare contextCase) {
-	wait, grant := prepare()
+	wait, fulfil := prepare()
 	over := make(chan error, 1)
 	for i := range 3 {
 		begun, limit := time.Now(), time.Duration(i+1)*time.Hour
@@ -71,7 +71,7 @@ func waitInVain(t *testing.T, prepare contextCase) {
 	ctx := newStanding(context.Background())
 	go func() { over <- wait(ctx) }()
 	ctx.inLine.Wait()
-	grant()
+	fulfil()
 	assert.NoError(t, <-over)
 }
 
@@ -103,7 +103,7 @@ func TestInBubblesWithoutAContext(t *testing.T) {
 	}
 }
 
-// A call that nobody ends is seen to be blocked for good by the bubble: its caller does not wait
+// A call that never ends is seen to be blocked for good by the bubble: its caller does not wait
 // hour by hour, as a fiber does.
 func TestInBubblesCallIsWaitedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 )
 
 // BenchmarkBlockingCall is a call of an empty function elsewhere. The rivals start a goroutine
-// for it, and wait for a channel: on a goroutine that has a thread of its own, as a
-// worker has, and on one that may share its thread with what it starts.
+// for it, and wait for a channel: on a goroutine that has its own thread, as a
+// worker has, and on a goroutine that may share its thread with what it starts.
 func BenchmarkBlockingCall(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.ReportAllocs()

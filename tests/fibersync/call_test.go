@@ -57,7 +57,7 @@ func TestCallReturnsWhatTheFunctionDoes(t *testing.T) {
 	})
 }
 
-// What a call starts are tasks of its caller's scheduler, by whatever means, and it may wait for them:
+// What a call starts are tasks of its caller's scheduler, however it starts them, and it may wait for them:
 // also on one worker, and on none, where the thread of the bound goroutine runs them.
 func TestBlockingCallBelongsToTheScheduler(t *testing.T) {
 	suite.EachScheduler(t, mixedWorkers(), func(t *testing.T, s *sched.Scheduler) {
@@ -138,7 +138,7 @@ func TestBlockingCallsAreBounded(t *testing.T) {
 							close(release)
 						}
 						<-release
-						fibersync.BlockingCall(func() {}) // inside of a call, it needs no turn of its own
+						fibersync.BlockingCall(func() {}) // inside of a call, it needs no further turn
 					})
 				})
 			}
@@ -297,7 +297,7 @@ func TestBlockingCallIsNoDeadlock(t *testing.T) {
 	})
 }
 
-// Nobody is left to be told of the panic of a call that has been given up.
+// The panic of a call that has been given up has no caller left to be told.
 var childCallPanics = crash.NewTask("abandoned call panics", func() {
 	ctx, cancel := context.WithCancel(context.Background())
 	abandoned := make(chan struct{})

@@ -7,7 +7,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkChannel has one party send to another one. An op is one value. Without a capacity it is a
+// BenchmarkChannel has one client send to another one. An op is one value. Without a capacity it is a
 // hand-over, and takes a switch; with one, many values are sent and received for each switch.
 // There and back, an op is a value that returns by a second channel, and takes two switches. The rival is
 // two goroutines with Go's channels.

@@ -27,7 +27,7 @@ func TestChannelTries(t *testing.T) {
 	assert.Equal(t, []any{"b", true, true}, []any{v, ok, ready})
 	v, ok, ready = ch.TryReceive()
 	assert.Equal(t, []any{"", false, true}, []any{v, ok, ready})
-	assert.False(t, new(fibersync.Channel[int]).TrySend(1), "nobody is there to receive it")
+	assert.False(t, new(fibersync.Channel[int]).TrySend(1), "there is no receiver")
 }
 
 func TestChannelRangeCanBeLeft(t *testing.T) {

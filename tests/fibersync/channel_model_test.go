@@ -86,24 +86,24 @@ var channelSpec = spec[channelState, channelOp, channelResult]{
 	},
 }
 
-// Channels with a capacity are queues: whatever is done to them, by one call or in a choice of
+// Channels with a capacity are queues under all operations, by one call or in a choice of
 // several, could have been done to all of them one at a time.
 func TestChannelHistoriesAreThoseOfQueues(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
-			const parties = 6
-			h := newHistory[channelOp, channelResult](parties)
+			const clients = 6
+			h := newHistory[channelOp, channelResult](clients)
 			var channels [2]*fibersync.Channel[rune]
 			for i, capacity := range channelCapacities {
 				channels[i] = fibersync.NewChannel[rune](capacity)
 			}
-			for party := range parties {
+			for client := range clients {
 				r := rand.New(rand.NewPCG(random.Uint64(), 0))
 				c.start(func() {
 					for n := range 25 {
-						op := randomChannelOp(r, rune(100*party+4*n+1))
-						h.do(party, op, func() channelResult { return op.do(channels) })
+						op := randomChannelOp(r, rune(100*client+4*n+1))
+						h.do(client, op, func() channelResult { return op.do(channels) })
 					}
 				})
 			}

@@ -14,7 +14,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// channelValue is a value that says who sent it, and as which of its values.
+// channelValue is a value with its sender's number, and its number among the sender's values.
 type channelValue struct{ sender, number int }
 
 // channelSends tells whether send did not panic, which it may do only because the channel
@@ -108,7 +108,7 @@ func TestChannelServesInTheOrderOfComing(t *testing.T) {
 }
 
 // A receive that makes room in the buffer gives it to the sender that has waited longest, not
-// to who comes next.
+// to the next client.
 func TestChannelReceiveMakesRoomForOneSender(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		c := &company{t: t, s: s}

@@ -19,7 +19,7 @@ func mixedWorkers() []int {
 	return []int{0, 1, 2, 8}
 }
 
-// company is who takes part in a test of primitives: tasks, goroutines, or each in turn.
+// company is the set of clients of a test of primitives: tasks, goroutines, or both in turn.
 type company struct {
 	t     *testing.T
 	s     *sched.Scheduler // nil: goroutines only
@@ -55,7 +55,7 @@ func meet(c *company, test func(c *company)) {
 	c.wait()
 }
 
-// start calls f as one of the company, which of them depends on who came before.
+// start calls f as the next client: a task or a goroutine, in turn if the company has both.
 func (c *company) start(f func()) {
 	c.count++
 	if c.s == nil || c.mixed && c.count%2 == 0 {
@@ -97,8 +97,8 @@ func (c *company) expect() *schedtest.Latch {
 	return over
 }
 
-// wait returns when all who were started have ended. Whoever calls it must be the one
-// who runs the test.
+// wait returns when all clients that were started have ended. The caller must be the goroutine
+// that runs the test.
 func (c *company) wait() {
 	for _, over := range c.ended {
 		over.Wait()
@@ -106,7 +106,7 @@ func (c *company) wait() {
 	c.ended = nil
 }
 
-// pause lets others go first, whoever the caller is. It is no order of any kind.
+// pause lets others run first; any client may call it. It orders nothing.
 func pause() {
 	if sched.Current() != nil {
 		sched.Yield()

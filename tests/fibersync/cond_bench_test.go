@@ -14,7 +14,7 @@ type condition interface {
 	Broadcast()
 }
 
-// BenchmarkCond measures a Signal that nobody waits for; two fibers on one thread that wake
+// BenchmarkCond measures a Signal without waiters; two fibers on one thread that wake
 // each other by turns, where an op is one wake-up; and a Broadcast to ten, where an op
 // is one of the ten. The rival is sync.Cond on goroutines.
 func BenchmarkCond(b *testing.B) {
@@ -27,7 +27,7 @@ func BenchmarkCond(b *testing.B) {
 }
 
 func benchCond(b *testing.B, together func(bodies ...func()), newCond func(l sync.Locker) condition) {
-	b.Run("signal nobody", func(b *testing.B) {
+	b.Run("signal without waiters", func(b *testing.B) {
 		together(func() {
 			cond := newCond(&sync.Mutex{})
 			b.ResetTimer()

@@ -21,8 +21,8 @@ func (l *condLock) Lock() {}
 
 func (l *condLock) Unlock() { l.unlock() }
 
-// Whoever gets the lock as soon as the wait has released it may signal, and is heard.
-func TestCondHearsWhoComesAtTheRelease(t *testing.T) {
+// A client that gets the lock as soon as the wait has released it may signal; the signal is not lost.
+func TestCondHearsSignalAtTheRelease(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		lock := &condLock{}
 		cond := fibersync.NewCond(lock)
@@ -52,7 +52,7 @@ func TestCondLooksOnceMoreAtTheEnd(t *testing.T) {
 
 var errHeld = errors.New("the lock is not held")
 
-// A lock that panics because it is not held leaves nobody in line, and takes no signal.
+// A lock that panics because it is not held leaves no waiter in the queue, and takes no signal.
 func TestCondSurvivesThePanicOfItsLock(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		lock := &condLock{unlock: func() { panic(errHeld) }}
@@ -62,7 +62,7 @@ func TestCondSurvivesThePanicOfItsLock(t *testing.T) {
 		wait := func(_ int, ctx context.Context) { assert.NoError(c.t, condWait(cond, ctx)) }
 		lock.unlock = func() {
 			cond.L = &sync.Mutex{}
-			lineUp(c, 1, context.Background(), wait) // behind the one that is about to fail
+			queueUp(c, 1, context.Background(), wait) // behind the waiter that is about to fail
 			cond.Signal()
 			panic(errHeld)
 		}

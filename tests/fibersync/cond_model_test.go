@@ -74,14 +74,14 @@ var condSpec = spec[string, byte, byte]{step: func(values string, put, got byte)
 	}
 }}
 
-// Half of the parties put and half of them get, as much in total; so all waits end.
+// Half of the clients put and half of them get, as much in total; so all waits end.
 func TestCondModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties, operations = 8, 30
+		const clients, operations = 8, 30
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
-			q, h := newCondQueue(), newHistory[byte, byte](parties)
-			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
+			q, h := newCondQueue(), newHistory[byte, byte](clients)
+			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				for left := operations; left > 0; {
 					if rng.IntN(3) == 0 {
 						pause()

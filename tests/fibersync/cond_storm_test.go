@@ -11,8 +11,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Some who want a value give up at any time, and put back what they got; the values are
-// just enough for the others, who wait for ever if a signal is lost.
+// Some consumers give up at any time, and put back what they got; the values are
+// just enough for the others, which wait for ever if a signal is lost.
 func TestCondStormOfCancelsAndSignals(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range suite.Scaled(50, 10) {

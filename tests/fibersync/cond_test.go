@@ -29,7 +29,7 @@ func TestCondSignalWakesInTheOrderOfComing(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
 		cond, woken := fibersync.NewCond(&sync.Mutex{}), newRoll(waiters)
-		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+		queueUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			assert.NoError(c.t, condWait(cond, ctx))
 			woken.report(i)
 		})
@@ -42,14 +42,14 @@ func TestCondSignalWakesInTheOrderOfComing(t *testing.T) {
 	})
 }
 
-// All who have not been woken by one of the signals give up.
+// All waiters that no signal has woken give up.
 func TestCondSignalWakesExactlyOne(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters, signals = 12, 5
 		cond, woken := fibersync.NewCond(&sync.Mutex{}), newRoll(waiters)
 		var gaveUp atomic.Int64
 		ctx, cancel := context.WithCancel(context.Background())
-		lineUp(c, waiters, ctx, func(i int, ctx context.Context) {
+		queueUp(c, waiters, ctx, func(i int, ctx context.Context) {
 			if condWait(cond, ctx) == nil {
 				woken.report(i)
 			} else {
@@ -67,11 +67,11 @@ func TestCondSignalWakesExactlyOne(t *testing.T) {
 	})
 }
 
-func TestCondBroadcastWakesAllWhoWait(t *testing.T) {
+func TestCondBroadcastWakesAllWaiters(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
 		cond, woken := fibersync.NewCond(&sync.Mutex{}), newRoll(waiters)
-		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+		queueUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			assert.NoError(c.t, condWait(cond, ctx))
 			woken.report(i)
 		})
@@ -80,7 +80,7 @@ func TestCondBroadcastWakesAllWhoWait(t *testing.T) {
 	})
 }
 
-// A condition keeps no signal: whoever waits afterwards waits for the next one. A
+// A condition keeps no signal: a later waiter waits for the next one. A
 // loop around the predicate does not wait at all.
 func TestCondSignalBeforeWaitIsLost(t *testing.T) {
 	eachCompany(t, func(c *company) {
@@ -107,7 +107,7 @@ func TestCondWaitWithoutLoopIsFooled(t *testing.T) {
 		const consumers = 6
 		cond, values := fibersync.NewCond(&sync.Mutex{}), 0
 		var fooled, served atomic.Int64
-		lineUp(c, consumers, context.Background(), func(_ int, ctx context.Context) {
+		queueUp(c, consumers, context.Background(), func(_ int, ctx context.Context) {
 			locked(cond.L, func() {
 				if assert.NoError(c.t, cond.WaitContext(ctx)); values == 0 {
 					fooled.Add(1)

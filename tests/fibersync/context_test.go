@@ -15,8 +15,8 @@ import (
 )
 
 // contextCase makes something that has to be waited for. It returns a wait, and what makes it
-// possible for one who waits.
-type contextCase func() (wait func(ctx context.Context) error, grant func())
+// possible for a waiter.
+type contextCase func() (wait func(ctx context.Context) error, fulfil func())
 
 var contextCases = map[string]contextCase{
 	"Latch": func() (func(context.Context) error, func()) {
@@ -121,16 +121,16 @@ var contextCases = map[string]contextCase{
 }
 
 // A context that cannot be asked, for it is made of none, is found out before the caller stands
-// in line: nobody is left there whom others would hand something that nobody has.
-func TestContextThatIsNoneLeavesNobodyInLine(t *testing.T) {
+// in the queue: otherwise others would hand something to a waiter that is gone.
+func TestContextThatIsNoneLeavesNoWaiter(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range contextCases {
-			wait, grant := prepare()
+			wait, fulfil := prepare()
 			assert.Panics(c.t, func() { _ = wait(struct{ context.Context }{}) }, name)
 			s := newStanding(context.Background())
 			c.start(func() { assert.NoError(c.t, wait(s), name) })
 			s.inLine.Wait()
-			grant()
+			fulfil()
 			c.wait()
 		}
 	})
@@ -143,8 +143,8 @@ func TestContextMustNotBeNil(t *testing.T) {
 	}
 }
 
-// foreignContext is a context of somebody else's make. Package context needs a goroutine to watch
-// it, for as long as anybody wants to be told of its end.
+// foreignContext is a context of another implementation. Package context needs a goroutine to watch
+// it, for as long as a client wants to be told of its end.
 type foreignContext struct {
 	context.Context
 	done chan struct{}
@@ -152,14 +152,14 @@ type foreignContext struct {
 
 func (f foreignContext) Done() <-chan struct{} { return f.done }
 
-// Who has been granted what it waited for is told of no end any more.
+// A wait that has been fulfilled does not report the end of its context.
 func TestContextIsLetGoAfterTheWait(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range contextCases {
-			wait, grant := prepare()
+			wait, fulfil := prepare()
 			ctx := foreignContext{context.Background(), make(chan struct{})}
-			lineUp(c, 1, ctx, func(_ int, ctx context.Context) { assert.NoError(c.t, wait(ctx), name) })
-			grant()
+			queueUp(c, 1, ctx, func(_ int, ctx context.Context) { assert.NoError(c.t, wait(ctx), name) })
+			fulfil()
 			c.wait()
 		}
 	})
@@ -176,7 +176,7 @@ func (l lateContext) Deadline() (time.Time, bool) { return l.deadline, true }
 // A wait ends when its context is over, and not before: its caller finds the context so.
 func TestContextIsOverWhenTheWaitIs(t *testing.T) {
 	cases := maps.Clone(contextCases)
-	delete(cases, "Once") // which would have to be granted before the test ends
+	delete(cases, "Once") // which would have to be fulfilled before the test ends
 	cases["BlockingCall"] = func() (func(context.Context) error, func()) {
 		end := make(chan struct{})
 		return func(ctx context.Context) error {

@@ -15,12 +15,12 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// dagVisits is the data of a run: what its nodes have done. Each knows who comes before it.
+// dagVisits is the data of a run: what its nodes have done. Each knows its predecessors.
 type dagVisits struct {
 	before  [][]int
 	begun   []atomic.Int32
 	ended   []atomic.Int32
-	early   atomic.Int32 // nodes that began before one that they come after had returned
+	early   atomic.Int32 // nodes that began before a predecessor had returned
 	failing int          // the node that panics, or -1
 	stop    context.CancelFunc
 	stopper int // the node that calls stop, or -1
@@ -65,7 +65,7 @@ func (v *dagVisits) check(t *testing.T) int {
 	return ran
 }
 
-// randomDAG is a graph of n nodes, declared partly forwards and partly backwards, and whom each comes
+// randomDAG is a graph of n nodes, declared partly forwards and partly backwards, and what each comes
 // after.
 func randomDAG(t *testing.T, rng *rand.Rand, n int) (*fibersync.DAG[*dagVisits], [][]int) {
 	var b fibersync.DAGBuilder[*dagVisits]
@@ -161,8 +161,8 @@ func TestDAGGoesAlongAChainOnTheCaller(t *testing.T) {
 			assert.Len(c.t, by, stopper)
 			d.Run(&by)
 			assert.Len(c.t, by, stopper+length)
-			for _, who := range by {
-				assert.Equal(c.t, fiber.Self(), who)
+			for _, fiberID := range by {
+				assert.Equal(c.t, fiber.Self(), fiberID)
 			}
 		})
 		c.wait()

@@ -39,7 +39,7 @@ func TestEventAnyOfFollowsAll(t *testing.T) {
 		for i, e := range events {
 			e.Signal()
 			assert.Equal(c.t, i, turn.reported(i+1))
-			assert.True(c.t, e.IsSignalled(), "who waits for any of them takes none")
+			assert.True(c.t, e.IsSignalled(), "a wait for any of them takes none")
 			assert.True(c.t, all.IsSignalled())
 		}
 		events[0].Signal()
@@ -64,7 +64,7 @@ func TestEventWaitAnyTakesOne(t *testing.T) {
 			assert.ErrorIs(c.t, err, context.Canceled)
 		})
 		c.wait()
-		lineUp(c, 1, context.Background(), func(_ int, ctx context.Context) {
+		queueUp(c, 1, context.Background(), func(_ int, ctx context.Context) {
 			i, err := fibersync.WaitAnyContext(ctx, events...)
 			assert.Equal(c.t, 0, i)
 			assert.NoError(c.t, err)
@@ -75,7 +75,7 @@ func TestEventWaitAnyTakesOne(t *testing.T) {
 	})
 }
 
-// An event that kept those who have waited would need more for each who comes.
+// An event that kept its former waiters would need more memory for each wait.
 func TestEventWaitAnyLeavesNoTrace(t *testing.T) {
 	const waits, most = 2000, 2 << 20
 	events := newEvents(2)
@@ -102,8 +102,8 @@ func (c countedErr) Err() error {
 	return c.Context.Err()
 }
 
-// A signal wakes one of those who wait for any of several events, and not all of them to see who
-// is first: who is woken, rightly or not, asks its context.
+// A signal wakes one of the clients that wait for any of several events, and not all of them to see which
+// is first: a client that is woken, rightly or not, asks its context.
 func TestEventWaitAnyIsWokenOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 40
@@ -112,7 +112,7 @@ func TestEventWaitAnyIsWokenOnce(t *testing.T) {
 		defer cancel()
 		asked := countedErr{ctx, new(atomic.Int64)}
 		woken := newRoll(waiters)
-		lineUp(c, waiters, asked, func(i int, ctx context.Context) {
+		queueUp(c, waiters, asked, func(i int, ctx context.Context) {
 			_, err := fibersync.WaitAnyContext(ctx, shared, fibersync.NewEvent(fibersync.AutoReset, false))
 			assert.NoError(c.t, err)
 			woken.report(i)
@@ -130,7 +130,7 @@ func TestEventWaitAnyByManualReset(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
 		shared, other := fibersync.NewEvent(fibersync.ManualReset, false), fibersync.NewEvent(fibersync.AutoReset, false)
-		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+		queueUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			if i%3 == 0 {
 				assert.NoError(c.t, shared.WaitContext(ctx))
 				return
@@ -143,11 +143,11 @@ func TestEventWaitAnyByManualReset(t *testing.T) {
 		shared.Clear()
 		c.wait()
 		other.Signal()
-		assert.True(c.t, other.Test(), "nobody waits for it any more")
+		assert.True(c.t, other.Test(), "it has no waiter any more")
 	})
 }
 
-// An event does not keep those that are signalled with it; but one that somebody has keeps those by
+// An event does not keep alive the events that are signalled with it; but an event in use keeps those by
 // which it is signalled.
 func TestEventAnyOfIsNotKeptByOthers(t *testing.T) {
 	source := fibersync.NewEvent(fibersync.AutoReset, false)
@@ -200,7 +200,7 @@ func TestEventAnyStorm(t *testing.T) {
 				}
 			})
 		}
-		startParties(c, rng, 6, func(me int, rng *rand.Rand) {
+		startClients(c, rng, 6, func(me int, rng *rand.Rand) {
 			for ctx.Err() == nil {
 				if i := me % count; me < 2 && events[i].WaitContext(ctx) == nil {
 					take(i)

@@ -27,12 +27,12 @@ func eventSpec(mode fibersync.EventMode) spec[bool, string, bool] {
 
 func TestEventModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties, operations = 8, 30
+		const clients, operations = 8, 30
 		rng := suite.NewRand(c.t)
 		for n := range suite.Scaled(4, 2) {
 			mode := fibersync.EventMode(n % 2)
-			e, h := fibersync.NewEvent(mode, false), newHistory[string, bool](parties)
-			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
+			e, h := fibersync.NewEvent(mode, false), newHistory[string, bool](clients)
+			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				for range operations {
 					switch rng.IntN(7) {
 					case 0, 1:

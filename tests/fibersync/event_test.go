@@ -20,7 +20,7 @@ func TestEventAutoResetServesOneASignal(t *testing.T) {
 		e, woken := fibersync.NewEvent(fibersync.AutoReset, false), newRoll(waiters)
 		var gaveUp atomic.Int64
 		ctx, cancel := context.WithCancel(context.Background())
-		lineUp(c, waiters, ctx, func(i int, ctx context.Context) {
+		queueUp(c, waiters, ctx, func(i int, ctx context.Context) {
 			if e.WaitContext(ctx) == nil {
 				woken.report(i)
 			} else {
@@ -29,8 +29,8 @@ func TestEventAutoResetServesOneASignal(t *testing.T) {
 		})
 		for i := range signals {
 			e.Signal()
-			assert.Equal(c.t, i, woken.reported(i+1), "the one who has waited longest")
-			assert.False(c.t, e.IsSignalled(), "a signal that somebody has taken")
+			assert.Equal(c.t, i, woken.reported(i+1), "the longest waiter")
+			assert.False(c.t, e.IsSignalled(), "a signal that a waiter has taken")
 		}
 		cancel()
 		c.wait()
@@ -62,12 +62,12 @@ func TestEventManualResetStaysForAll(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
 		e, woken := fibersync.NewEvent(fibersync.ManualReset, false), newRoll(waiters)
-		lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+		queueUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			assert.NoError(c.t, e.WaitContext(ctx))
 			woken.report(i)
 		})
 		e.Signal()
-		e.Clear() // comes too late for those who stood in line
+		e.Clear() // comes too late for the waiters
 		woken.reported(waiters)
 		assert.False(c.t, e.IsSignalled())
 		e.Signal()
@@ -109,7 +109,7 @@ func TestEventWaitsForAnyTime(t *testing.T) {
 	})
 }
 
-// Tokens go round by events, one for each way; who gives up must not take one along.
+// Tokens go round by events, one for each way; a client that gives up must not take one along.
 func TestEventStormOfCancelsAndSignals(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rounds := suite.Scaled(100, 20)

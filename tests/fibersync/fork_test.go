@@ -56,7 +56,7 @@ func TestParallelizeGoexitWithoutAScheduler(t *testing.T) {
 	assert.EqualValues(t, 3, calls.Load())
 }
 
-// hoarder is a party that starts nothing before it parks.
+// hoarder is a client that starts nothing before it parks.
 type hoarder struct {
 	park.Parker
 	queue []func()

@@ -6,7 +6,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkFuture makes a promise, sets it and gets it, which nobody waits for. The rival is
+// BenchmarkFuture makes a promise, sets it and gets it, without waiters. The rival is
 // a channel for one value.
 func BenchmarkFuture(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
@@ -31,12 +31,12 @@ func BenchmarkFuture(b *testing.B) {
 	})
 }
 
-// BenchmarkFutureRoundTrip has two parties, each of whom waits for a promise that the other
+// BenchmarkFutureRoundTrip has two clients; each waits for a promise that the other
 // one settles. An op is two promises and two waits. The rival has a new channel for each.
 func BenchmarkFutureRoundTrip(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.ReportAllocs()
-		// Who has got one makes a new one before it settles the other.
+		// A client that has got one makes a new one before it settles the other.
 		there, back := new(fibersync.Promise[int]), new(fibersync.Promise[int])
 		together(func() {
 			for i := range b.N {

@@ -18,7 +18,7 @@ type futureOp struct {
 const gaveUp = -1
 
 // A promise is a register that is written once. Everybody tries to, at some time; half of
-// the parties block for it, the others do not.
+// the clients block for it, the others do not.
 func TestFutureHistories(t *testing.T) {
 	once := spec[int, futureOp, int]{step: func(value int, in futureOp, out int) (bool, int) {
 		switch in.name {
@@ -37,23 +37,23 @@ func TestFutureHistories(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := suite.NewRand(c.t)
 		for range suite.Scaled(5, 1) {
-			const parties, operations = 8, 30
-			h := newHistory[futureOp, int](parties)
+			const clients, operations = 8, 30
+			h := newHistory[futureOp, int](clients)
 			var p fibersync.Promise[int]
-			for party := range parties {
+			for client := range clients {
 				plan := random.Perm(operations)
 				c.start(func() {
 					for _, step := range plan {
 						op := futureOp{name: "done"}
 						switch {
 						case step == 0:
-							op = futureOp{"set", party + 1}
+							op = futureOp{"set", client + 1}
 						case step < 10:
 							op.name = "try"
-						case step < 12 && party%2 == 0:
+						case step < 12 && client%2 == 0:
 							op.name = "get"
 						}
-						h.do(party, op, func() int { return op.on(&p, over) })
+						h.do(client, op, func() int { return op.on(&p, over) })
 						if step%4 == 0 {
 							pause()
 						}

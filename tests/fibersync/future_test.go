@@ -46,7 +46,7 @@ func TestFutureGivesAllTheSame(t *testing.T) {
 	})
 }
 
-// Of several who settle a promise at once, one succeeds.
+// If several clients settle a promise at once, one succeeds.
 func TestFutureIsSettledOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range suite.Scaled(20, 5) {

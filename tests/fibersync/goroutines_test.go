@@ -23,7 +23,7 @@ func startAll() {
 	group.Wait()
 }
 
-// Whoever asks is told of each function that starts goroutines for want of a scheduler, and of none in a task.
+// The callback is told of each function that starts goroutines for want of a scheduler, and of none in a task.
 func TestOnGoroutine(t *testing.T) {
 	var mu sync.Mutex
 	var calls []string
@@ -53,7 +53,7 @@ var childGoroutines = child.New("goroutines in the place of tasks", func(t child
 	startAll()
 })
 
-// Unless somebody asks to be told, one line says so.
+// Without a callback, one line says so.
 func TestSaysThatGoroutinesRun(t *testing.T) {
 	out, err := child.Run(t, childGoroutines, fiber.Asm)
 	require.NoError(t, err, out)

@@ -11,38 +11,38 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A history is what several parties did to one thing and when: each operation's input
+// A history is what several clients did to one thing and when: each operation's input
 // of type I, its output of type O, and the stamps of its call and its return. Whether
 // it is linearizable, which is to say whether the same could have come of doing the
 // operations one at a time, each between its stamps, is for a spec to tell.
 //
 //	h := newHistory[string, int](8)
-//	... party i: h.do(i, "add", func() int { return counter.add() })
+//	... client i: h.do(i, "add", func() int { return counter.add() })
 //	... when all have ended: spec[int, string, int]{step: ...}.check(t, h)
 type history[I, O any] struct {
 	clock   atomic.Int64
-	parties [][]porcupine.Operation
+	clients [][]porcupine.Operation
 }
 
-// newHistory is an empty history of so many parties.
-func newHistory[I, O any](parties int) *history[I, O] {
-	return &history[I, O]{parties: make([][]porcupine.Operation, parties)}
+// newHistory is an empty history of so many clients.
+func newHistory[I, O any](clients int) *history[I, O] {
+	return &history[I, O]{clients: make([][]porcupine.Operation, clients)}
 }
 
-// do calls op as the party of that number and enters it. A party does one thing at a
-// time; several parties may do things at once.
-func (h *history[I, O]) do(party int, in I, op func() O) O {
+// do calls op as the client of that number and enters it. A client does one thing at a
+// time; several clients may do things at once.
+func (h *history[I, O]) do(client int, in I, op func() O) O {
 	call := h.clock.Add(1)
 	out := op()
-	h.parties[party] = append(h.parties[party], porcupine.Operation{
-		ClientId: party, Input: in, Output: out, Call: call, Return: h.clock.Add(1),
+	h.clients[client] = append(h.clients[client], porcupine.Operation{
+		ClientId: client, Input: in, Output: out, Call: call, Return: h.clock.Add(1),
 	})
 	return out
 }
 
-// operations is all that was done, by the order of calls. All parties must have ended.
+// operations is all that was done, by the order of calls. All clients must have ended.
 func (h *history[I, O]) operations() []porcupine.Operation {
-	all := slices.Concat(h.parties...)
+	all := slices.Concat(h.clients...)
 	slices.SortFunc(all, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	return all
 }
@@ -68,7 +68,7 @@ func (s spec[S, I, O]) model() porcupine.Model {
 const undecided = time.Minute
 
 // check marks the test as failed unless the history is linearizable, and shows it then.
-// All parties must have ended.
+// All clients must have ended.
 func (s spec[S, I, O]) check(t testing.TB, h *history[I, O]) {
 	t.Helper()
 	all := h.operations()
@@ -81,7 +81,7 @@ func (s spec[S, I, O]) check(t testing.TB, h *history[I, O]) {
 func listing(all []porcupine.Operation) string {
 	var text strings.Builder
 	for _, op := range all {
-		fmt.Fprintf(&text, "%6d..%-6d party %d: %+v -> %+v\n", op.Call, op.Return, op.ClientId, op.Input, op.Output)
+		fmt.Fprintf(&text, "%6d..%-6d client %d: %+v -> %+v\n", op.Call, op.Return, op.ClientId, op.Input, op.Output)
 	}
 	return text.String()
 }
@@ -108,7 +108,7 @@ func TestHistoryJudgesRegisters(t *testing.T) {
 		"or the old one":                          {true, []porcupine.Operation{write(1, 4, 7), read(2, 3, 0)}},
 		"a read after it must see the new value":  {false, []porcupine.Operation{write(1, 2, 7), read(3, 4, 0)}},
 		"and a read before it cannot":             {false, []porcupine.Operation{read(1, 2, 7), write(3, 4, 7)}},
-		"nobody sees the old value after the new": {false, []porcupine.Operation{write(1, 9, 7), read(2, 3, 7), read(4, 5, 0)}},
+		"the old value is not read after the new": {false, []porcupine.Operation{write(1, 9, 7), read(2, 3, 7), read(4, 5, 0)}},
 	} {
 		if got := porcupine.CheckOperations(register.model(), c.operations); got != c.want {
 			t.Errorf("%s: linearizable: %v, want %v\n%s", name, got, c.want, listing(c.operations))

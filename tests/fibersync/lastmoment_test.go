@@ -11,7 +11,7 @@ import (
 	"fiberlab/tests/internal/schedtest"
 )
 
-// lastMoment is a context that is over, and at the moment when somebody who waits finds
+// lastMoment is a context that is over, and at the moment when a waiter finds
 // that out, does something else first.
 type lastMoment struct {
 	context.Context
@@ -25,8 +25,8 @@ func (l *lastMoment) Err() error {
 	return context.Canceled
 }
 
-// lastMomentCase makes something to wait for, and returns what grants it, and a wait.
-type lastMomentCase func(c *company) (grant func(), wait func(ctx context.Context) error)
+// lastMomentCase makes something to wait for, and returns what fulfils the wait, and the wait.
+type lastMomentCase func(c *company) (fulfil func(), wait func(ctx context.Context) error)
 
 var lastMomentCases = map[string]lastMomentCase{
 	"Latch": func(c *company) (func(), func(context.Context) error) {
@@ -73,7 +73,7 @@ var lastMomentCases = map[string]lastMomentCase{
 		s := fibersync.NewSemaphore(2)
 		s.Acquire(1)
 		return func() { s.Release(1) }, func(ctx context.Context) error {
-			defer func() { assert.False(c.t, s.TryAcquire(1), "the units that it was granted") }()
+			defer func() { assert.False(c.t, s.TryAcquire(1), "the units that it was given") }()
 			return s.AcquireContext(ctx, 2)
 		}
 	},
@@ -107,8 +107,8 @@ var lastMomentCases = map[string]lastMomentCase{
 			var got int
 			i, err := fibersync.Select(ctx, words.OnSend("", nil), numbers.OnReceive(func(v int, _ bool) { got = v }))
 			assert.Equal(c.t, []any{1, 5}, []any{i, got})
-			_, _, offered := words.TryReceive()
-			assert.False(c.t, offered, "an offer that has been left behind")
+			_, _, received := words.TryReceive()
+			assert.False(c.t, received, "a send that was given up has left its value behind")
 			return err
 		}
 	},
@@ -162,13 +162,13 @@ func freed(err error, unlock func()) error {
 	return err
 }
 
-// Each wait is granted when it has seen that its time is over, and has not left the line
-// yet: the grant has happened, and must not be reported as a failure.
+// Each wait is fulfilled when it has seen that its time is over, and has not left the queue
+// yet: it must not be reported as a failure.
 func TestGrantAtTheLastMomentIsTaken(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range lastMomentCases {
-			grant, wait := prepare(c)
-			ctx := &lastMoment{Context: context.Background(), do: grant}
+			fulfil, wait := prepare(c)
+			ctx := &lastMoment{Context: context.Background(), do: fulfil}
 			c.start(func() { assert.NoError(c.t, wait(ctx), name) })
 		}
 	})

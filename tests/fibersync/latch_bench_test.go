@@ -7,7 +7,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkLatch measures CountDown of a latch that nobody waits for; Wait for one that is open;
+// BenchmarkLatch measures CountDown of a latch without waiters; Wait for an open one;
 // and two fibers on one thread that open a latch for each other by turns, where an op is
 // one latch. The rivals, on goroutines, are sync.WaitGroup for the first and a channel
 // that is closed for the others.
@@ -68,7 +68,7 @@ func BenchmarkLatch(b *testing.B) {
 	})
 }
 
-// gate is a latch of 1, of whatever make.
+// gate is a latch of 1: a primitive's, or a rival's.
 type gate struct{ open, wait func() }
 
 // benchLatchByTurns has two wait for every other gate and open the one after it.

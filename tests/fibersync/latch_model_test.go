@@ -21,11 +21,11 @@ var latchSpec = func(n int) spec[int, string, bool] {
 
 func TestLatchModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties, counts, operations = 8, 10, 30
+		const clients, counts, operations = 8, 10, 30
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
-			l, h := fibersync.NewLatch(parties*counts), newHistory[string, bool](parties)
-			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
+			l, h := fibersync.NewLatch(clients*counts), newHistory[string, bool](clients)
+			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				left := counts
 				for n := range operations {
 					switch choice := rng.IntN(4); {
@@ -47,7 +47,7 @@ func TestLatchModel(t *testing.T) {
 				}
 			})
 			c.wait()
-			latchSpec(parties*counts).check(c.t, h)
+			latchSpec(clients*counts).check(c.t, h)
 		}
 	})
 }

@@ -32,10 +32,10 @@ func TestLocalIsEachTasksOwn(t *testing.T) {
 				}
 				_, set := text.Get()
 				assert.False(c.t, set, "left by another task")
-				text.Set("of its own type")
+				text.Set("its type")
 				localAgainstMap(c.t, rand.New(rand.NewPCG(seed, 0)), &vars)
 				v, _ := text.Get()
-				assert.Equal(c.t, "of its own type", v)
+				assert.Equal(c.t, "its type", v)
 			})
 		}
 	})
@@ -62,7 +62,7 @@ func localAgainstMap(t *testing.T, rng *rand.Rand, vars *[5]fibersync.Local[int]
 	}
 }
 
-// A task's values go when it ends, in whatever way, although its fiber lives on.
+// A task's values go when it ends, however it ends, although its fiber lives on.
 func TestLocalEndsWithItsTask(t *testing.T) {
 	suite.EachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		var panics atomic.Int64

@@ -10,22 +10,22 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// lockParties is how many parties make a history of a lock.
-const lockParties = 8
+// lockClients is how many clients make a history of a lock.
+const lockClients = 8
 
-// lockPlan is the random choices of one party, and the means to cancel what others do.
+// lockPlan is the random choices of one client, and the means to cancel what others do.
 type lockPlan struct {
 	rng     *rand.Rand
-	cancels *[lockParties]atomic.Pointer[context.CancelFunc]
-	party   int
+	cancels *[lockClients]atomic.Pointer[context.CancelFunc]
+	client  int
 }
 
-// lockPlans makes a plan for each party of a history.
+// lockPlans makes a plan for each client of a history.
 func lockPlans(rng *rand.Rand) []*lockPlan {
-	plans := make([]*lockPlan, lockParties)
-	cancels := new([lockParties]atomic.Pointer[context.CancelFunc])
+	plans := make([]*lockPlan, lockClients)
+	cancels := new([lockClients]atomic.Pointer[context.CancelFunc])
 	for i := range plans {
-		plans[i] = &lockPlan{rng: rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64())), cancels: cancels, party: i}
+		plans[i] = &lockPlan{rng: rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64())), cancels: cancels, client: i}
 	}
 	return plans
 }
@@ -37,21 +37,21 @@ func (p *lockPlan) maybePause() {
 	}
 }
 
-// context is one that somebody may cancel, and the function that ends it.
+// context is a context that another client may cancel, and the function that ends it.
 func (p *lockPlan) context() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p.cancels[p.party].Store(&cancel)
+	p.cancels[p.client].Store(&cancel)
 	return ctx, cancel
 }
 
-// cancelSomebody ends somebody's latest context.
-func (p *lockPlan) cancelSomebody() {
-	if cancel := p.cancels[p.rng.IntN(lockParties)].Load(); cancel != nil {
+// cancelAny ends a random client's latest context.
+func (p *lockPlan) cancelAny() {
+	if cancel := p.cancels[p.rng.IntN(lockClients)].Load(); cancel != nil {
 		(*cancel)()
 	}
 }
 
-// lockFace is what the locks have, as one sees it in a history.
+// lockFace is what the locks have, as a history sees it.
 type lockFace interface {
 	Lock()
 	LockContext(ctx context.Context) error
@@ -68,10 +68,10 @@ type lockRun[L lockFace] struct {
 }
 
 func (r *lockRun[L]) note(p *lockPlan, what string, value int, op func() lockHad) bool {
-	return r.do(p.party, lockDo{p.party, what, value}, op).ok
+	return r.do(p.client, lockDo{p.client, what, value}, op).ok
 }
 
-// write is one party's turn at the lock, for writing: it adds one to the register.
+// write is one client's turn at the lock, for writing: it adds one to the register.
 func (r *lockRun[L]) write(p *lockPlan) {
 	var had bool
 	switch p.rng.IntN(4) {
@@ -94,17 +94,17 @@ func (r *lockRun[L]) write(p *lockPlan) {
 	r.note(p, "unlock", 0, func() lockHad { r.lock.Unlock(); return lockHad{} })
 }
 
-// lockHistories has parties take turns with new locks, and judges what they did.
+// lockHistories has clients take turns with new locks, and judges what they did.
 func lockHistories[L lockFace](c *company, newLock func() L, strict bool, turn func(*lockRun[L], *lockPlan)) {
 	rng := suite.NewRand(c.t)
 	for range suite.Scaled(5, 2) {
-		r := &lockRun[L]{history: newHistory[lockDo, lockHad](lockParties), lock: newLock()}
+		r := &lockRun[L]{history: newHistory[lockDo, lockHad](lockClients), lock: newLock()}
 		for _, p := range lockPlans(rng) {
 			c.start(func() {
 				for range 8 {
 					turn(r, p)
 					p.maybePause()
-					p.cancelSomebody()
+					p.cancelAny()
 				}
 			})
 		}
@@ -132,7 +132,7 @@ func TestRWMutexIsLinearizable(t *testing.T) {
 	})
 }
 
-// lockRead is one party's turn at the lock for reading.
+// lockRead is one client's turn at the lock for reading.
 func lockRead(r *lockRun[*fibersync.RWMutex], p *lockPlan) {
 	var had bool
 	switch p.rng.IntN(4) {

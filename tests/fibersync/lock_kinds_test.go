@@ -12,7 +12,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// lockKind is a lock of one kind and the ways to hold it. Those who hold it at the same time have no more than limit of
+// lockKind is a lock of one kind and the ways to hold it. Its holders have, at any time, no more than limit of
 // it together; a way that has all of it excludes all others.
 type lockKind struct {
 	limit  int64
@@ -57,11 +57,11 @@ var lockKinds = map[string]func() *lockKind{
 	},
 }
 
-// lockCheck counts who is in.
+// lockCheck counts the holders.
 type lockCheck struct {
 	kind      *lockKind
 	in, wrong atomic.Int64
-	alone     int // is changed by those who exclude all others: the race detector sees if they do not
+	alone     int // is changed by exclusive holders: the race detector reports two at once
 }
 
 // turn has the caller, which holds the lock in that way, be in and go out again. It lets others go first inside if
@@ -83,11 +83,11 @@ func (x *lockCheck) turn(way lockWay, between func()) {
 func (x *lockCheck) over(t *testing.T) {
 	t.Helper()
 	assert.Zero(t, x.wrong.Load(), "times that more were in than may be")
-	assert.True(t, x.kind.isFree(), "nobody is in any more")
+	assert.True(t, x.kind.isFree(), "the lock is free again")
 }
 
 // Contexts end while a lock goes round: a caller that is told that it has the lock has it, and in the end
-// the lock is free and nobody waits for ever.
+// the lock is free and no client waits for ever.
 func TestLockStormOfCancels(t *testing.T) {
 	for name, kind := range lockKinds {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestLockStormOfCancels(t *testing.T) {
 				for range suite.Scaled(30, 10) {
 					x := &lockCheck{kind: kind()}
 					ctx, cancel := context.WithCancel(context.Background())
-					startParties(c, rng, 8, func(_ int, rng *rand.Rand) {
+					startClients(c, rng, 8, func(_ int, rng *rand.Rand) {
 						for range 4 {
 							if way := x.kind.anyWay(rng); rng.IntN(2) == 0 {
 								way.lock()
@@ -115,7 +115,7 @@ func TestLockStormOfCancels(t *testing.T) {
 	}
 }
 
-// Here nobody lets others go first, and contexts are over from the start. So what happens between two looks at a lock
+// Here no client lets others go first, and contexts are over from the start. So what happens between two looks at a lock
 // happens often where there are several threads: that a waiter is let out of the wait queue which is about to
 // leave it, and the like.
 func TestLockRushWithContextsThatAreOver(t *testing.T) {
@@ -127,7 +127,7 @@ func TestLockRushWithContextsThatAreOver(t *testing.T) {
 				rng := suite.NewRand(c.t)
 				rounds := suite.Scaled(3000, 300)
 				x := &lockCheck{kind: kind()}
-				startParties(c, rng, 4, func(_ int, rng *rand.Rand) {
+				startClients(c, rng, 4, func(_ int, rng *rand.Rand) {
 					for range rounds {
 						if way := x.kind.anyWay(rng); rng.IntN(2) == 0 {
 							way.lock()

@@ -2,9 +2,9 @@ package fibersync_test
 
 // lockDo is an operation on a lock, or on the register that it protects.
 type lockDo struct {
-	party int
-	what  string
-	value int // that is written
+	client int
+	what   string
+	value  int // that is written
 }
 
 // lockHad is what came of it: whether the lock was had, or which value was read.
@@ -13,17 +13,17 @@ type lockHad struct {
 	value int
 }
 
-// lockState is a register with its lock: who writes, as a bit by its number, and who reads.
+// lockState is a register with its lock: the writer and the readers, each as a bit by its number.
 type lockState struct {
 	writer, readers uint
 	value           int
 }
 
-// lockSpec is that of a Mutex, if nobody reads, and of an RWMutex. An attempt at a mutex
-// may fail only if somebody has it; one at an RWMutex also if somebody waits or tries.
+// lockSpec is that of a Mutex, if no client reads, and of an RWMutex. An attempt at a mutex
+// may fail only if it is held; an attempt at an RWMutex also if another client waits or tries.
 func lockSpec(strict bool) spec[lockState, lockDo, lockHad] {
 	return spec[lockState, lockDo, lockHad]{step: func(s lockState, in lockDo, out lockHad) (bool, lockState) {
-		me := uint(1) << in.party
+		me := uint(1) << in.client
 		next := s
 		switch in.what {
 		case "lock", "lockContext", "tryLock":

@@ -10,7 +10,7 @@ import (
 	"fiberlab/tests/internal/schedtest"
 )
 
-// BenchmarkMutex is one party that locks and unlocks a mutex that nobody else wants.
+// BenchmarkMutex is one client that locks and unlocks an uncontended mutex.
 func BenchmarkMutex(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		var m fibersync.Mutex
@@ -36,13 +36,13 @@ func BenchmarkMutex(b *testing.B) {
 	})
 }
 
-// contend is 8 parties who all do b.N / 8 turns with one lock.
+// contend is 8 clients that all do b.N / 8 turns with one lock.
 func contend(b *testing.B, together func(bodies ...func()), lock sync.Locker, inside func()) {
-	const parties = 8
-	bodies := make([]func(), parties)
+	const clients = 8
+	bodies := make([]func(), clients)
 	for i := range bodies {
 		bodies[i] = func() {
-			for range (b.N + i) / parties {
+			for range (b.N + i) / clients {
 				lock.Lock()
 				inside()
 				lock.Unlock()
@@ -52,8 +52,8 @@ func contend(b *testing.B, together func(bodies ...func()), lock sync.Locker, in
 	together(bodies...)
 }
 
-// BenchmarkMutexContended is 8 parties who want one mutex and give others a chance
-// while they hold it; BenchmarkMutexRush is without that. An operation is one turn of one party.
+// BenchmarkMutexContended is 8 clients that want one mutex and give others a chance
+// while they hold it; BenchmarkMutexRush is without that. An operation is one turn of one client.
 // The rival is measured with all processors and with one, which is what the fibers have.
 func BenchmarkMutexContended(b *testing.B) {
 	benchContended(b, sched.Yield, runtime.Gosched)

@@ -22,7 +22,7 @@ type lockContext interface {
 	LockContext(ctx context.Context) error
 }
 
-// A task gives a lock up and computes from then on. First in line is a fiber of the same worker, and cannot
+// A task gives a lock up and computes from then on. The first waiter is a fiber of the same worker, and cannot
 // run. The others have to get the lock even so: a goroutine, or a fiber of another worker.
 func TestLockIsNotKeptForABusyWorker(t *testing.T) {
 	locks := map[string]func() lockContext{
@@ -47,13 +47,13 @@ func TestLockIsNotKeptForABusyWorker(t *testing.T) {
 	}
 }
 
-// keepWorkerBusy does that once with a line of four, of whom the last is one of others. If handed is
+// keepWorkerBusy does that once with four waiters, the last of them from others. If handed is
 // true, the first has been let out in vain before, and is handed the lock now.
 func keepWorkerBusy(c *company, l lockContext, handed bool, others *company) {
 	var got atomic.Bool
 	schedtest.Perform(c.t, c.s, func() {
 		l.Lock()
-		lineUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
+		queueUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
 			if assert.NoError(c.t, l.LockContext(ctx)) {
 				l.Unlock()
 			}
@@ -62,10 +62,10 @@ func keepWorkerBusy(c *company, l lockContext, handed bool, others *company) {
 			l.Unlock()
 			l.Lock()
 			for range 10 {
-				sched.Yield() // the one who was let out comes too late, and goes back into the line
+				sched.Yield() // the woken waiter comes too late, and queues again
 			}
 		}
-		lineUp(others, 1, context.Background(), func(_ int, ctx context.Context) {
+		queueUp(others, 1, context.Background(), func(_ int, ctx context.Context) {
 			if assert.NoError(c.t, l.LockContext(ctx)) {
 				got.Store(true)
 				l.Unlock()
@@ -74,7 +74,7 @@ func keepWorkerBusy(c *company, l lockContext, handed bool, others *company) {
 		l.Unlock()
 		for begun := time.Now(); !got.Load(); {
 			if time.Since(begun) > 10*time.Second {
-				assert.Fail(c.t, "nobody has got the lock while the worker was busy")
+				assert.Fail(c.t, "no waiter has got the lock while the worker was busy")
 				return
 			}
 		}
@@ -83,15 +83,15 @@ func keepWorkerBusy(c *company, l lockContext, handed bool, others *company) {
 	others.wait()
 }
 
-// Parties on several threads take turns, some compute for longer than a mutex waits for them, some give
+// Clients on several threads take turns, some compute for longer than a mutex waits for them, some give
 // up. What is handed to one and taken back is never with two, and no turn is lost.
 func TestMutexStormOfBusyWorkers(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties = 8
+		const clients = 8
 		turns := suite.Scaled(30, 8)
 		var m fibersync.Mutex
 		var inside, had atomic.Int64
-		startParties(c, suite.NewRand(c.t), parties, func(_ int, rng *rand.Rand) {
+		startClients(c, suite.NewRand(c.t), clients, func(_ int, rng *rand.Rand) {
 			for left := turns; left > 0; {
 				if rng.IntN(3) == 0 {
 					ctx, cancel := lapse(rng)
@@ -105,7 +105,7 @@ func TestMutexStormOfBusyWorkers(t *testing.T) {
 				}
 				left--
 				had.Add(1)
-				assert.EqualValues(c.t, 1, inside.Add(1), "parties that have the mutex")
+				assert.EqualValues(c.t, 1, inside.Add(1), "clients that have the mutex")
 				pause()
 				inside.Add(-1)
 				m.Unlock()
@@ -116,7 +116,7 @@ func TestMutexStormOfBusyWorkers(t *testing.T) {
 			}
 		})
 		c.wait()
-		assert.EqualValues(c.t, parties*turns, had.Load())
-		assert.True(c.t, m.TryLock(), "nobody has it any more")
+		assert.EqualValues(c.t, clients*turns, had.Load())
+		assert.True(c.t, m.TryLock(), "the lock is free again")
 	})
 }

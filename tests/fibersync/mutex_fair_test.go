@@ -13,7 +13,7 @@ import (
 )
 
 // One takes the mutex again as soon as it has given it up, and lets others run only while it
-// holds it. On one thread it is known how often it can do that while somebody waits.
+// holds it. On one thread it is known how often it can do that while another client waits.
 func TestMutexIsHandedOverIfBargingDoesNotPay(t *testing.T) {
 	mutexEachThread(t, func(t *testing.T, s *sched.Scheduler) {
 		const wanted = 10
@@ -23,15 +23,15 @@ func TestMutexIsHandedOverIfBargingDoesNotPay(t *testing.T) {
 }
 
 // As before, but many turns are done for each time that others may run: that pays, until
-// somebody has waited for long. A million turns take longer than that. It begins anew when
-// nobody waits any more.
-func TestMutexIsHandedOverToWhoHasWaitedLong(t *testing.T) {
+// a client has waited for long. A million turns take longer than that. It begins anew when
+// no client waits any more.
+func TestMutexIsHandedOffToALongWaiter(t *testing.T) {
 	mutexEachThread(t, func(t *testing.T, s *sched.Scheduler) {
 		var m fibersync.Mutex
 		for range 2 {
 			const every = 5
 			turns := mutexBesideGreedy(t, s, &m, 1, every)
-			assert.Greater(t, turns, 3*every, "the first attempt of who waits is not its last")
+			assert.Greater(t, turns, 3*every, "the waiter's first attempt is not its last")
 			assert.Less(t, turns, mutexMostTurns, "turns of the greedy one")
 		}
 	})
@@ -76,8 +76,8 @@ func mutexBesideGreedy(t *testing.T, s *sched.Scheduler, m *fibersync.Mutex, wan
 	return turns
 }
 
-// The same with all kinds of parties, where nobody knows how many turns there may be. It ends.
-func TestMutexStarvesNobody(t *testing.T) {
+// The same with all kinds of clients, where the number of turns is not known. It ends.
+func TestMutexStarvesNoClient(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const victims = 3
 		var m fibersync.Mutex

@@ -15,11 +15,11 @@ import (
 
 func TestMutexExcludesOthers(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties = 8
+		const clients = 8
 		rounds := suite.Scaled(50, 20)
 		var m fibersync.Mutex
-		count := 0 // a lost update, or the race detector, tells of two who are in at once
-		for range parties {
+		count := 0 // a lost update, or the race detector, tells of two holders at once
+		for range clients {
 			c.start(func() {
 				for range rounds {
 					m.Lock()
@@ -31,7 +31,7 @@ func TestMutexExcludesOthers(t *testing.T) {
 			})
 		}
 		c.wait()
-		assert.Equal(c.t, parties*rounds, count)
+		assert.Equal(c.t, clients*rounds, count)
 	})
 }
 
@@ -39,7 +39,7 @@ func TestMutexTryLock(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m fibersync.Mutex
 		assert.True(c.t, m.TryLock())
-		assert.False(c.t, m.TryLock(), "somebody has it")
+		assert.False(c.t, m.TryLock(), "the mutex is held")
 		var got atomic.Int64
 		for range 4 {
 			c.start(func() {
@@ -51,7 +51,7 @@ func TestMutexTryLock(t *testing.T) {
 		c.wait()
 		assert.Zero(c.t, got.Load())
 		m.Unlock()
-		assert.True(c.t, m.TryLock(), "nobody has it")
+		assert.True(c.t, m.TryLock(), "the mutex is free")
 		m.Unlock()
 	})
 }
@@ -62,14 +62,14 @@ func TestMutexLockContext(t *testing.T) {
 		m.Lock()
 		over := inVain(c, m.LockContext)
 		m.Unlock()
-		assert.NoError(c.t, m.LockContext(over), "a free mutex is taken whatever the context says")
+		assert.NoError(c.t, m.LockContext(over), "a free mutex is taken even if the context is over")
 		m.Unlock()
 	})
 }
 
-// Who has been let out of the line gives up, since somebody else was faster. The next in line goes
+// A woken waiter gives up, since another client was faster. The next waiter goes
 // on all the same.
-func TestMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
+func TestMutexWaiterThatGivesUpPassesItsWakeUpOn(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m fibersync.Mutex
 		var locked, doubt, taken, left, near fibersync.Event
@@ -97,13 +97,13 @@ func TestMutexWhoGivesUpPassesItsWakeUpOn(t *testing.T) {
 		left.Wait()
 		c.start(func() {
 			near.Signal()
-			m.Lock() // for ever if nobody is let out for this one
+			m.Lock() // for ever if this Unlock wakes no waiter
 			in.Add(1)
 			m.Unlock()
 		})
 		c.wait()
 		assert.EqualValues(c.t, 1, in.Load())
-		assert.True(c.t, m.TryLock(), "nobody has it any more")
+		assert.True(c.t, m.TryLock(), "the mutex is free again")
 	})
 }
 

@@ -31,7 +31,7 @@ func eachCaller(t *testing.T, s *sched.Scheduler, test func()) {
 	schedtest.Perform(t, other, test)
 }
 
-// What is started on a scheduler runs there, whatever the scheduler of its caller.
+// What is started on a scheduler runs there, even if the caller has another one.
 func TestOnChoosesTheScheduler(t *testing.T) {
 	suite.EachScheduler(t, []int{1, 2}, func(t *testing.T, s *sched.Scheduler) {
 		eachCaller(t, s, func() {

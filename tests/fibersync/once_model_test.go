@@ -14,8 +14,8 @@ type onceState [6]bool
 // onceOutcome is what a Do did: whether it called the function, and whether it gave up.
 type onceOutcome struct{ called, gaveUp bool }
 
-// onceSpec says that a function is called by one who finds it not called, that others return
-// when it has been, and that who gives up does so before.
+// onceSpec says that the first client calls the function, that others return
+// when it has returned, and that a client gives up only before.
 var onceSpec = spec[onceState, int, onceOutcome]{step: func(s onceState, k int, out onceOutcome) (bool, onceState) {
 	was := s[k]
 	if out.called {
@@ -26,12 +26,12 @@ var onceSpec = spec[onceState, int, onceOutcome]{step: func(s onceState, k int, 
 
 func TestOnceModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties, operations = 8, 30
+		const clients, operations = 8, 30
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
 			var once [len(onceState{})]fibersync.Once
-			h := newHistory[int, onceOutcome](parties)
-			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
+			h := newHistory[int, onceOutcome](clients)
+			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				for n := range operations {
 					k := min(n*len(once)/operations, rng.IntN(len(once)))
 					h.do(i, k, func() (out onceOutcome) {

@@ -61,18 +61,18 @@ func TestOnceWaitEndsWithItsContext(t *testing.T) {
 		finish := onceBegun(c, &once, func() {})
 		ctx, cancel := context.WithCancel(context.Background())
 		gaveUp := newRoll(3)
-		lineUp(c, 3, ctx, func(i int, ctx context.Context) {
+		queueUp(c, 3, ctx, func(i int, ctx context.Context) {
 			assert.ErrorIs(c.t, once.DoContext(ctx, never), context.Canceled)
 			gaveUp.report(i)
 		})
 		cancel()
 		gaveUp.reported(3)
-		lineUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
+		queueUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
 			assert.NoError(c.t, once.DoContext(ctx, never))
 		})
 		finish()
 		c.wait()
-		assert.NoError(c.t, once.DoContext(ctx, never), "nobody waits for what has been called")
+		assert.NoError(c.t, once.DoContext(ctx, never), "a call that has returned is not waited for")
 	})
 }
 
@@ -81,7 +81,7 @@ func TestOnceCountsWhatPanics(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var once fibersync.Once
 		finish := onceBegun(c, &once, func() { panic("on purpose") })
-		lineUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
+		queueUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
 			assert.NoError(c.t, once.DoContext(ctx, nil))
 		})
 		finish()

@@ -11,7 +11,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// openKinds make things that open once, for all who wait. A wait that succeeds says so only if open has been
+// openKinds make things that open once, for all waiters. A wait that succeeds says so only if open has been
 // called; check is told what it returned.
 var openKinds = map[string]func(t *testing.T) (wait func(ctx context.Context) error, open func()){
 	"Latch": func(t *testing.T) (func(context.Context) error, func()) {
@@ -63,7 +63,7 @@ func TestWaitToOpenEndsWithItsContext(t *testing.T) {
 }
 
 // Cancelling and opening race: each is told either that its context is over or that the thing is open, which is
-// true, and nobody waits for ever.
+// true, and no client waits for ever.
 func TestStormOfCancelsAndOpenings(t *testing.T) {
 	for name, prepare := range openKinds {
 		t.Run(name, func(t *testing.T) {

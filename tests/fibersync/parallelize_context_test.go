@@ -66,7 +66,7 @@ func TestParallelizeContextEndsWithAPanic(t *testing.T) {
 	})
 }
 
-// Nor by a Goexit, be it the caller's own or one that it is told of.
+// Nor by a Goexit, be it the caller's or a task's that the caller is told of.
 func TestParallelizeContextEndsWithAGoexit(t *testing.T) {
 	leaks.Check(t)
 	for range 20 {

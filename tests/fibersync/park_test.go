@@ -16,8 +16,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// party is the caller as one who can be parked.
-func party() park.Parker {
+// parker is the caller as a park.Parker.
+func parker() park.Parker {
 	if p := park.Current(); p != nil {
 		return p
 	}
@@ -28,7 +28,7 @@ func TestParkKeepsOneUnpark(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 4 {
 			c.start(func() {
-				p := party()
+				p := parker()
 				p.Unpark()
 				p.Unpark()
 				p.Park(time.Time{}) // for ever if it were not kept
@@ -50,7 +50,7 @@ func TestParkRingLosesNoUnpark(t *testing.T) {
 		var turn atomic.Int64
 		for i := range int64(members) {
 			c.start(func() {
-				me := party()
+				me := parker()
 				ring[i].Store(&me)
 				for round := range rounds {
 					for turn.Load() != round*members+i {
@@ -75,20 +75,20 @@ func TestParkRingLosesNoUnpark(t *testing.T) {
 func TestParkSeesWhatWasStoredBeforeAnUnpark(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rounds := uint64(suite.Scaled(5000, 50))
-		var parties [3]park.Parker
+		var clients [3]park.Parker
 		var stored [3]atomic.Uint64 // the third one's is the round that it has seen the others end
 		var here fibersync.WaitGroup
-		here.Add(len(parties))
-		for i := range parties {
+		here.Add(len(clients))
+		for i := range clients {
 			c.start(func() {
-				me := party()
-				parties[i] = me
+				me := parker()
+				clients[i] = me
 				here.Done()
 				here.Wait()
 				for round := uint64(1); round <= rounds; round++ {
 					if i < 2 {
 						release.Store(&stored[i], round)
-						parties[2].Unpark()
+						clients[2].Unpark()
 						for stored[2].Load() < round {
 							me.Park(time.Time{})
 						}
@@ -98,8 +98,8 @@ func TestParkSeesWhatWasStoredBeforeAnUnpark(t *testing.T) {
 						me.Park(time.Time{})
 					}
 					release.Store(&stored[2], round)
-					parties[0].Unpark()
-					parties[1].Unpark()
+					clients[0].Unpark()
+					clients[1].Unpark()
 				}
 			})
 		}
@@ -111,7 +111,7 @@ func TestParkSeesWhatWasStoredBeforeAnUnpark(t *testing.T) {
 func TestParkStartsBesideTheCaller(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.task(func() {
-			p, over := party(), schedtest.NewLatch(1)
+			p, over := parker(), schedtest.NewLatch(1)
 			var on atomic.Pointer[sched.Scheduler]
 			assert.NoError(c.t, p.Start(func() {
 				on.Store(sched.Get())
@@ -131,7 +131,7 @@ func TestParkAndUnparkLeaveOtherWaitsAlone(t *testing.T) {
 		schedtest.Schedule(t, s, func() {
 			sleeper.Fiber, parker = sched.Current(), park.Current()
 			sleeper.Begun.Done()
-			sleeper.Fiber.Wait(nil, nil) // returns after one Notify, whoever unparks
+			sleeper.Fiber.Wait(nil, nil) // returns after one Notify; an Unpark does not count
 			woken = true
 			sleeper.Over.Done()
 		})

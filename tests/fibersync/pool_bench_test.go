@@ -6,15 +6,15 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkPool borrows an item and returns it, alone, and as eight parties who share two items and hold
+// BenchmarkPool borrows an item and returns it, alone, and as eight clients that share two items and hold
 // them while others run. The rival keeps the items in a channel.
 func BenchmarkPool(b *testing.B) {
-	parties := map[string]int{"alone": 1, "shared": 8}
+	clients := map[string]int{"alone": 1, "shared": 8}
 	for _, name := range []string{"alone", "shared"} {
 		b.Run(name, func(b *testing.B) {
 			benchCompany(b, func(b *testing.B, together func(...func())) {
 				pool := fibersync.NewBoundedPool(2, fibersync.Items[int]{})
-				benchPool(b, parties[name], together, func(use func(*int)) {
+				benchPool(b, clients[name], together, func(use func(*int)) {
 					loan := pool.Borrow()
 					use(loan.Get())
 					loan.Return()
@@ -24,7 +24,7 @@ func BenchmarkPool(b *testing.B) {
 				items := make(chan *int, 2)
 				items <- new(int)
 				items <- new(int)
-				benchPool(b, parties[name], together, func(use func(*int)) {
+				benchPool(b, clients[name], together, func(use func(*int)) {
 					i := <-items
 					use(i)
 					items <- i
@@ -34,15 +34,15 @@ func BenchmarkPool(b *testing.B) {
 	}
 }
 
-func benchPool(b *testing.B, parties int, together func(...func()), turn func(use func(*int))) {
+func benchPool(b *testing.B, clients int, together func(...func()), turn func(use func(*int))) {
 	b.ReportAllocs()
-	bodies := make([]func(), parties)
+	bodies := make([]func(), clients)
 	for i := range bodies {
 		bodies[i] = func() {
-			for range b.N / parties {
+			for range b.N / clients {
 				turn(func(item *int) {
 					*item++
-					if parties > 1 {
+					if clients > 1 {
 						pause()
 					}
 				})

@@ -12,22 +12,22 @@ import (
 // A pool of n items is n things to be had: histories of borrowing and returning.
 func TestPoolIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties, items = 6, 2
+		const clients, items = 6, 2
 		free := spec[int, string, bool]{start: items, step: func(free int, in string, ok bool) (bool, int) {
 			switch {
 			case in == "return":
 				return true, free + 1
 			case ok:
 				return free > 0, free - 1
-			default: // only those who try or give up go without
+			default: // only clients that try or give up go without
 				return in == "give up" || in == "try" && free == 0, free
 			}
 		}}
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
-			h := newHistory[string, bool](parties)
+			h := newHistory[string, bool](clients)
 			pool := fibersync.NewBoundedPool(items, fibersync.Items[int]{})
-			for i := range parties {
+			for i := range clients {
 				plan := make([]int, 10)
 				for j := range plan {
 					plan[j] = rng.IntN(4)
@@ -45,32 +45,32 @@ func TestPoolIsLinearizable(t *testing.T) {
 }
 
 // poolTurn borrows in one way or another, and returns what it has got.
-func poolTurn(h *history[string, bool], pool *fibersync.BoundedPool[int], party, choice int) {
+func poolTurn(h *history[string, bool], pool *fibersync.BoundedPool[int], client, choice int) {
 	var loan fibersync.Loan[int]
 	var got bool
 	switch choice {
 	case 0:
-		got = h.do(party, "try", func() (ok bool) {
+		got = h.do(client, "try", func() (ok bool) {
 			loan, ok = pool.TryBorrow()
 			return ok
 		})
 	case 1:
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Microsecond)
 		defer cancel()
-		got = h.do(party, "give up", func() bool {
+		got = h.do(client, "give up", func() bool {
 			var err error
 			loan, err = pool.BorrowContext(ctx)
 			return err == nil
 		})
 	default:
-		got = h.do(party, "borrow", func() bool {
+		got = h.do(client, "borrow", func() bool {
 			loan = pool.Borrow()
 			return true
 		})
 	}
 	if got {
 		pause()
-		h.do(party, "return", func() bool {
+		h.do(client, "return", func() bool {
 			loan.Return()
 			return true
 		})

@@ -29,7 +29,7 @@ func poolItems(made *atomic.Int32) fibersync.Items[*poolItem] {
 
 func TestPoolLendsAnItemToOneAtATime(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties, items = 12, 3
+		const clients, items = 12, 3
 		rounds := suite.Scaled(20, 5)
 		var made, extra, shared atomic.Int32
 		bounded := fibersync.NewBoundedPool(items, poolItems(&made))
@@ -43,7 +43,7 @@ func TestPoolLendsAnItemToOneAtATime(t *testing.T) {
 			item.holders.Add(-1)
 			loan.Return()
 		}
-		for range parties {
+		for range clients {
 			c.start(func() {
 				for range rounds {
 					hold(bounded.Borrow())
@@ -58,12 +58,12 @@ func TestPoolLendsAnItemToOneAtATime(t *testing.T) {
 		assert.Zero(c.t, shared.Load(), "items that several held")
 		assert.EqualValues(c.t, items, made.Load())
 		assert.Equal(c.t, items, bounded.Free())
-		assert.LessOrEqual(c.t, extra.Load(), int32(parties))
+		assert.LessOrEqual(c.t, extra.Load(), int32(clients))
 		assert.EqualValues(c.t, extra.Load(), unbounded.Free(), "of those made, how many are back")
 	})
 }
 
-// Those who wait come in a known order, for each begins when the one before it stands in line; nobody
+// Waiters come in a known order, for each begins when its predecessor is queued; none
 // may overtake them.
 func TestPoolServesInOrder(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
@@ -78,7 +78,7 @@ func TestPoolServesInOrder(t *testing.T) {
 				schedtest.Schedule(t, s, func() {
 					defer over.Done()
 					begun.Store(true)
-					own := pool.Borrow() // on the one thread, nobody runs before it waits
+					own := pool.Borrow() // on the one thread, no other client runs before it waits
 					order.Add(i)
 					sched.Yield()
 					own.Return()
@@ -91,7 +91,7 @@ func TestPoolServesInOrder(t *testing.T) {
 			assert.False(t, ok)
 			loan.Return()
 			_, ok = pool.TryBorrow()
-			assert.False(t, ok, "TryBorrow overtakes those who wait")
+			assert.False(t, ok, "TryBorrow overtakes waiters")
 		})
 		over.Wait()
 		assert.Equal(t, []int{0, 1, 2, 3, 4, 5}, order.All())

@@ -7,7 +7,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkRWMutex is one party with a lock that nobody else wants; reading, then writing.
+// BenchmarkRWMutex is one client with an uncontended lock; reading, then writing.
 func BenchmarkRWMutex(b *testing.B) {
 	rounds := func(lock sync.Locker) func(b *testing.B, together func(bodies ...func())) {
 		return func(b *testing.B, together func(bodies ...func())) {

@@ -13,7 +13,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-func TestRWMutexWriterGoesBeforeReadersWhoComeLater(t *testing.T) {
+func TestRWMutexWriterGoesBeforeLaterReaders(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var m fibersync.RWMutex
 		written := false
@@ -37,7 +37,7 @@ func TestRWMutexWriterGoesBeforeReadersWhoComeLater(t *testing.T) {
 	})
 }
 
-// On one thread it is known who has come when.
+// On one thread the order of arrival is known.
 func TestRWMutexReadersGoBeforeTheNextWriter(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		var m fibersync.RWMutex
@@ -68,9 +68,9 @@ func TestRWMutexReadersGoBeforeTheNextWriter(t *testing.T) {
 	})
 }
 
-// Readers who are never all out do not keep a writer out, nor writers who never stop a
+// Readers that overlap without end do not keep a writer out, nor do writers that never stop a
 // reader. It ends.
-func TestRWMutexStarvesNobody(t *testing.T) {
+func TestRWMutexStarvesNoClient(t *testing.T) {
 	t.Run("writer", func(t *testing.T) {
 		eachCompany(t, func(c *company) {
 			var m fibersync.RWMutex

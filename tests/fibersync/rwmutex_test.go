@@ -28,7 +28,7 @@ func TestRWMutexLetsReadersInTogether(t *testing.T) {
 			})
 		}
 		c.wait()
-		assert.True(c.t, m.TryLock(), "nobody is in")
+		assert.True(c.t, m.TryLock(), "the lock is free")
 		assert.False(c.t, m.TryRLock(), "a writer is in")
 		assert.False(c.t, m.TryLock(), "a writer is in")
 		m.Unlock()
@@ -37,12 +37,12 @@ func TestRWMutexLetsReadersInTogether(t *testing.T) {
 
 func TestRWMutexExcludesWriters(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties = 8
+		const clients = 8
 		rounds := suite.Scaled(20, 10)
 		var m fibersync.RWMutex
 		var torn atomic.Int64
 		a, b := 0, 0
-		for i := range parties {
+		for i := range clients {
 			c.start(func() {
 				for range rounds {
 					if i%2 == 0 {
@@ -65,7 +65,7 @@ func TestRWMutexExcludesWriters(t *testing.T) {
 		}
 		c.wait()
 		assert.Zero(c.t, torn.Load())
-		assert.Equal(c.t, parties/2*rounds, a)
+		assert.Equal(c.t, clients/2*rounds, a)
 	})
 }
 
@@ -97,10 +97,10 @@ func TestRWMutexWriterThatGivesUpLetsReadersIn(t *testing.T) {
 		in.Wait() // for ever if the writer still kept them out
 		c.wait()
 		m.RUnlock()
-		assert.NoError(c.t, m.LockContext(ctx), "a free lock is taken whatever the context says")
+		assert.NoError(c.t, m.LockContext(ctx), "a free lock is taken even if the context is over")
 		inVain(c, m.RLockContext)
 		m.Unlock()
-		assert.NoError(c.t, m.RLockContext(ctx), "a free lock is taken whatever the context says")
+		assert.NoError(c.t, m.RLockContext(ctx), "a free lock is taken even if the context is over")
 		m.RUnlock()
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkSelect has one party receive, by a choice of two channels, what another one sends to
+// BenchmarkSelect has one client receive, by a choice of two channels, what another one sends to
 // either in turn. An op is one value. The rival is two goroutines with Go's channels and select.
 func BenchmarkSelect(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {

@@ -13,16 +13,16 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Parties do selects at random over a few channels, sometimes cancelled: what was sent is
+// Clients do selects at random over a few channels, sometimes cancelled: what was sent is
 // received, once each, and nothing else.
 func TestSelectRandomPrograms(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := suite.NewRand(c.t)
 		for range 3 {
 			p := newSelectProgram(random)
-			for party := range 6 {
+			for client := range 6 {
 				seed := random.Uint64()
-				c.start(func() { p.play(c.t, party, suite.Scaled(60, 15), rand.New(rand.NewPCG(seed, 0))) })
+				c.start(func() { p.play(c.t, client, suite.Scaled(60, 15), rand.New(rand.NewPCG(seed, 0))) })
 			}
 			c.wait()
 			for _, ch := range p.channels {
@@ -51,14 +51,14 @@ func newSelectProgram(random *rand.Rand) *selectProgram {
 	return p
 }
 
-// play does so many selects. Their contexts bound the waits of those who have no partner left.
-func (p *selectProgram) play(t *testing.T, party, times int, random *rand.Rand) {
+// play does so many selects. Their contexts bound the waits of clients that have no partner left.
+func (p *selectProgram) play(t *testing.T, client, times int, random *rand.Rand) {
 	for n := range times {
 		var cases []fibersync.Case
 		fired := 0
 		for range 1 + random.IntN(4) {
 			ch := p.channels[random.IntN(len(p.channels))]
-			v := channelValue{party, n*4 + len(cases)}
+			v := channelValue{client, n*4 + len(cases)}
 			if random.IntN(2) == 0 {
 				cases = append(cases, ch.OnSend(v, func() {
 					fired++

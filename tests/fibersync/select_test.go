@@ -49,18 +49,18 @@ func TestSelectOfClosedChannels(t *testing.T) {
 	require.ErrorIs(t, err, fibersync.ErrClosed)
 }
 
-// A Select that waits goes on by the one case that another party makes possible.
+// A Select that waits goes on by the one case that another client makes possible.
 func TestSelectWaitsForOneOfSeveral(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		ctx := context.Background()
 		in, out, done := fibersync.NewChannel[int](0), fibersync.NewChannel[int](0), fibersync.NewChannel[int](0)
 		const rounds = 10
-		var sum, offered int // of the selecting party
+		var sum, sent int // of the selecting client
 		c.start(func() {
 			for open := true; open; {
 				_, err := fibersync.Select(ctx,
 					in.OnReceive(func(v int, ok bool) { sum += v }),
-					out.OnSend(sum, func() { offered++ }),
+					out.OnSend(sum, func() { sent++ }),
 					done.OnReceive(func(_ int, ok bool) { open = ok }))
 				assert.NoError(c.t, err)
 			}
@@ -76,25 +76,25 @@ func TestSelectWaitsForOneOfSeveral(t *testing.T) {
 			done.Close()
 		})
 		c.wait()
-		assert.Equal(c.t, rounds, offered)
+		assert.Equal(c.t, rounds, sent)
 		assert.Zero(c.t, in.Len()+out.Len())
 	})
 }
 
-// A Select never meets itself, but another one that waits for the same.
+// A Select never meets itself, but may meet another Select.
 func TestSelectMeetsAnother(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		ch := fibersync.NewChannel[int](0)
 		i, err := fibersync.TrySelect(ch.OnSend(1, nil), ch.OnReceive(nil))
 		assert.Equal(c.t, []any{-1, nil}, []any{i, err})
-		const parties = 6
+		const clients = 6
 		var sent, received atomic.Int64
-		for p := range parties {
+		for p := range clients {
 			c.start(func() {
 				_, err := fibersync.Select(context.Background(),
 					ch.OnSend(p, func() { sent.Add(1 << p) }),
 					ch.OnReceive(func(v int, ok bool) {
-						assert.True(c.t, ok && v != p, "party %d: %d %v", p, v, ok)
+						assert.True(c.t, ok && v != p, "client %d: %d %v", p, v, ok)
 						received.Add(1 << v)
 					}))
 				assert.NoError(c.t, err)
@@ -115,7 +115,7 @@ func TestSelectEndsWithItsContext(t *testing.T) {
 		})
 		inVain(c, func(ctx context.Context) error { _, err := fibersync.Select(ctx); return err })
 		_, _, ready := ch.TryReceive()
-		assert.False(c.t, ready, "an offer that has been left behind")
+		assert.False(c.t, ready, "a case that was not chosen has left its value behind")
 	})
 }
 

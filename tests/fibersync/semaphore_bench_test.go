@@ -24,7 +24,7 @@ func (s semaphoreRival) Lock() { _ = s.Acquire(context.Background(), 1) }
 
 func (s semaphoreRival) Unlock() { s.Release(1) }
 
-// BenchmarkSemaphore is one party who finds what it wants.
+// BenchmarkSemaphore is one client that finds free units.
 func BenchmarkSemaphore(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		s := fibersync.NewSemaphore(2)
@@ -46,8 +46,8 @@ func BenchmarkSemaphore(b *testing.B) {
 	})
 }
 
-// BenchmarkSemaphoreContended is 8 parties who want two units and give others a chance
-// while they have one. An operation is one turn of one party.
+// BenchmarkSemaphoreContended is 8 clients that want two units and give others a chance
+// while they have one. An operation is one turn of one client.
 func BenchmarkSemaphoreContended(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		contend(b, together, semaphoreLocker{fibersync.NewSemaphore(2)}, sched.Yield)

@@ -18,11 +18,11 @@ import (
 
 func TestSemaphoreGivesNoMoreThanItHas(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const units, parties = 5, 8
+		const units, clients = 5, 8
 		rounds := suite.Scaled(30, 10)
 		s := fibersync.NewSemaphore(units)
 		var in, wrong atomic.Int64
-		for i := range parties {
+		for i := range clients {
 			c.start(func() {
 				for round := range rounds {
 					n := int64(i+round) % (units + 1)
@@ -44,7 +44,7 @@ func TestSemaphoreGivesNoMoreThanItHas(t *testing.T) {
 	})
 }
 
-// semaphoreAwaitWaiter returns when somebody waits for more than the one unit that is free.
+// semaphoreAwaitWaiter returns when a client waits for more than the one unit that is free.
 func semaphoreAwaitWaiter(s *fibersync.Semaphore) {
 	for s.TryAcquire(1) {
 		s.Release(1)
@@ -52,7 +52,7 @@ func semaphoreAwaitWaiter(s *fibersync.Semaphore) {
 	}
 }
 
-func TestSemaphoreIsNotPassedByWhoWantsLess(t *testing.T) {
+func TestSemaphoreSmallRequestDoesNotOvertake(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		s := fibersync.NewSemaphore(3)
 		s.Acquire(2)
@@ -66,27 +66,27 @@ func TestSemaphoreIsNotPassedByWhoWantsLess(t *testing.T) {
 		for range 4 {
 			c.start(func() {
 				s.Acquire(1)
-				assert.True(c.t, big.Load(), "one unit was given to who came later")
+				assert.True(c.t, big.Load(), "one unit was given to a later client")
 				s.Release(1)
 			})
 		}
 		pause()
-		assert.False(c.t, s.TryAcquire(0), "somebody waits")
+		assert.False(c.t, s.TryAcquire(0), "a client waits")
 		s.Release(2)
 	})
 }
 
-// On one thread it is known who has come when.
+// On one thread the order of arrival is known.
 func TestSemaphoreServesInOrder(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
-		const units, parties = 7, 20
+		const units, clients = 7, 20
 		rng := suite.NewRand(t)
 		sem := fibersync.NewSemaphore(units)
 		var came, got schedtest.Journal[int]
-		over := schedtest.NewLatch(parties)
+		over := schedtest.NewLatch(clients)
 		schedtest.Perform(t, s, func() {
 			sem.Acquire(units)
-			for i := range parties {
+			for i := range clients {
 				n := 1 + rng.Int64N(units)
 				schedtest.Schedule(t, s, func() {
 					defer over.Done()
@@ -97,7 +97,7 @@ func TestSemaphoreServesInOrder(t *testing.T) {
 					sem.Release(n)
 				})
 			}
-			for len(came.All()) < parties {
+			for len(came.All()) < clients {
 				sched.Yield()
 			}
 			for range units {
@@ -110,7 +110,7 @@ func TestSemaphoreServesInOrder(t *testing.T) {
 	})
 }
 
-func TestSemaphoreOneWhoGivesUpLetsOthersPass(t *testing.T) {
+func TestSemaphoreWaiterThatGivesUpLetsOthersPass(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		s := fibersync.NewSemaphore(3)
 		s.Acquire(2)
@@ -129,10 +129,10 @@ func TestSemaphoreOneWhoGivesUpLetsOthersPass(t *testing.T) {
 		})
 		pause()
 		cancel()
-		got.Wait() // for ever if it still stood behind who gave up
+		got.Wait() // for ever if it still stood behind the client that gave up
 		c.wait()
 		s.Release(3)
-		assert.NoError(c.t, s.AcquireContext(ctx, 3), "what is free is taken whatever the context says")
+		assert.NoError(c.t, s.AcquireContext(ctx, 3), "free units are taken even if the context is over")
 	})
 }
 

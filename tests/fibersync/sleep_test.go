@@ -107,17 +107,17 @@ func TestSleepAndYieldMisuse(t *testing.T) {
 	check.PanicsWith(t, fibersync.ErrNilContext, func() { _ = fibersync.Yield(none) })
 }
 
-// Whatever has to be waited for tells the cause of the end of its context.
+// Each wait returns the cause of the end of its context.
 func TestContextCauseIsTheError(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range contextCases {
-			wait, grant := prepare()
+			wait, fulfil := prepare()
 			ctx, cancel := context.WithCancelCause(context.Background())
-			lineUp(c, 1, ctx, func(_ int, ctx context.Context) { assert.Equal(c.t, errCause, wait(ctx), name) })
+			queueUp(c, 1, ctx, func(_ int, ctx context.Context) { assert.Equal(c.t, errCause, wait(ctx), name) })
 			cancel(errCause)
 			c.wait()
 			if name == "Once" {
-				grant()
+				fulfil()
 			}
 		}
 		_, err := fibersync.CallContext(cancelled(), func() (int, error) { return 1, nil })

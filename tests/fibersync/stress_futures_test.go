@@ -49,7 +49,7 @@ type ticketStation struct {
 	queue  fibersync.TicketQueue
 	mu     sync.Mutex // of taking a ticket and its number
 	taken  int64
-	called int64 // whoever is called has it
+	called int64 // the callee has it
 }
 
 func (p *ticketStation) enter(rng *rand.Rand) {

@@ -10,7 +10,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// waitgroupStation: who waits for a group has seen the work of all in it.
+// waitgroupStation: a waiter of a group has seen the work of all in it.
 type waitgroupStation struct {
 	x     *campus
 	begun atomic.Int64
@@ -42,7 +42,7 @@ func (p *waitgroupStation) check(t *testing.T) {
 	assert.Equal(t, p.begun.Load(), p.seen.Load(), "work of groups")
 }
 
-// barrierStation: nobody leaves a phase before all have come, and each has a number of its own.
+// barrierStation: no visitor leaves a phase before all have come, and each has a different number.
 type barrierStation struct {
 	x     *campus
 	comes atomic.Int64
@@ -51,8 +51,8 @@ type barrierStation struct {
 
 func (p *barrierStation) enter(rng *rand.Rand) {
 	const phases = 2
-	parties := len(p.goes)
-	barrier := fibersync.NewBarrier(parties)
+	clients := len(p.goes)
+	barrier := fibersync.NewBarrier(clients)
 	var come [phases]atomic.Int64
 	walk := func(rng *rand.Rand) {
 		for phase := range phases {
@@ -64,11 +64,11 @@ func (p *barrierStation) enter(rng *rand.Rand) {
 			if err != nil {
 				i = barrier.Wait()
 			}
-			assert.EqualValues(p.x.t, parties, come[phase].Load(), "a phase ended too early")
+			assert.EqualValues(p.x.t, clients, come[phase].Load(), "a phase ended too early")
 			p.goes[i].Add(1)
 		}
 	}
-	for range parties - 1 {
+	for range clients - 1 {
 		seed := rng.Uint64()
 		p.x.beside(func() { walk(rand.New(rand.NewPCG(seed, 0))) })
 	}
@@ -77,11 +77,11 @@ func (p *barrierStation) enter(rng *rand.Rand) {
 
 func (p *barrierStation) check(t *testing.T) {
 	for i := range p.goes {
-		assert.Equal(t, p.comes.Load()/int64(len(p.goes)), p.goes[i].Load(), "parties with the number %d", i)
+		assert.Equal(t, p.comes.Load()/int64(len(p.goes)), p.goes[i].Load(), "clients with the number %d", i)
 	}
 }
 
-// onceStation: of all who do something once, each finds it done, and done once.
+// onceStation: each visitor that does something once finds it done, and done once.
 type onceStation struct {
 	x       *campus
 	current atomic.Pointer[onceDeed]

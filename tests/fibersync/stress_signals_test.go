@@ -74,7 +74,7 @@ func (p *condStation) check(t *testing.T) {
 	assert.Equal(t, p.put.Load(), p.taken.Load(), "sums of what was put and taken")
 }
 
-// eventStation: the signal of an event is a token, and whoever has it counts alone.
+// eventStation: the signal of an event is a token, and only its holder counts.
 type eventStation struct {
 	tokens [2]*fibersync.Event
 	counts [2]int64

@@ -34,7 +34,7 @@ var stations = []func(x *campus) station{
 	func(x *campus) station { return &localStation{x: x} },
 }
 
-// latchStation: who waits for a latch has seen all who opened it.
+// latchStation: a waiter of a latch has seen the work of all that opened it.
 type latchStation struct {
 	x            *campus
 	opened, seen atomic.Int64
@@ -184,5 +184,5 @@ func (p *localStation) enter(rng *rand.Rand) {
 }
 
 func (p *localStation) check(t *testing.T) {
-	assert.Equal(t, p.begun.Load(), p.ended.Load(), "tasks with values of their own")
+	assert.Equal(t, p.begun.Load(), p.ended.Load(), "tasks with values")
 }

@@ -18,10 +18,10 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// station is a primitive under stress. Parties of all kinds walk from one to another.
+// station is a primitive under stress. Clients of all kinds walk from one to another.
 type station interface {
 	// enter uses the primitive in some way that rng chooses. Several enter at once. It
-	// returns although nobody else may ever come: whom it needs, it starts itself.
+	// returns although no other visitor may ever come: it starts the partners that it needs.
 	enter(rng *rand.Rand)
 
 	// check is called once, on a plain goroutine, when all visitors have left for good. It
@@ -29,14 +29,14 @@ type station interface {
 	check(t *testing.T)
 }
 
-// campus is the stations, and who walks about in it: fibers of one scheduler, and goroutines.
+// campus is the stations and their visitors: fibers of one scheduler, and goroutines.
 type campus struct {
 	t        *testing.T
 	s        *sched.Scheduler
 	stations []*place
 	over     atomic.Bool
 	progress atomic.Uint64
-	parts    sync.WaitGroup // visitors, and whom they start
+	parts    sync.WaitGroup // visitors, and the partners that they start
 	starts   atomic.Uint64
 }
 
@@ -109,7 +109,7 @@ func (x *campus) reside(count int, f func(i int)) *sync.WaitGroup {
 	return residents
 }
 
-// String tells who is where.
+// String tells how many visitors are where.
 func (x *campus) String() string {
 	var text strings.Builder
 	for _, p := range x.stations {
@@ -139,7 +139,7 @@ func dither(rng *rand.Rand) {
 }
 
 // Fibers and goroutines use all primitives for a while, each as it likes. Each station has something
-// that must be exact in the end, and a wake-up that is lost leaves somebody behind.
+// that must be exact in the end, and a lost wake-up leaves a visitor behind.
 func TestStress(t *testing.T) {
 	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
 		rng := suite.NewRand(t)
@@ -162,7 +162,7 @@ func TestStress(t *testing.T) {
 		x.parts.Wait()
 		for _, p := range x.stations {
 			p.check(t)
-			assert.NotZero(t, p.left.Load(), "nobody has been to %s", p.name())
+			assert.NotZero(t, p.left.Load(), "no visitor has been to %s", p.name())
 		}
 		assert.NoError(t, s.Close())
 		t.Logf("%d visits\n%v", x.progress.Load(), x)

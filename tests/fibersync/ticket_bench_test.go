@@ -9,14 +9,14 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// takeTurns is 8 parties who do b.N turns together.
+// takeTurns is 8 clients that do b.N turns together.
 func takeTurns(b *testing.B, together func(bodies ...func()), turn func()) {
-	const parties = 8
+	const clients = 8
 	b.ReportAllocs()
-	bodies := make([]func(), parties)
+	bodies := make([]func(), clients)
 	for i := range bodies {
 		bodies[i] = func() {
-			for range (b.N + i) / parties {
+			for range (b.N + i) / clients {
 				turn()
 			}
 		}
@@ -39,7 +39,7 @@ func (q *channelQueue) take() (called, done chan struct{}) {
 	return called, done
 }
 
-// BenchmarkTicket is 8 parties, each of whom takes a ticket, waits for its call, lets others
+// BenchmarkTicket is 8 clients; each takes a ticket, waits for its call, lets others
 // run, and is done. An op is a ticket. The rival is a channel for each ticket.
 func BenchmarkTicket(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {

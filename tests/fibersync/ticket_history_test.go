@@ -16,7 +16,7 @@ type ticketOp struct {
 	number int
 }
 
-// ticketState is a queue: the numbers of its tickets in order, each in a word of its own, and
+// ticketState is a queue: the numbers of its tickets in order, each in one word, and
 // with a mark if it is done.
 type ticketState string
 
@@ -39,8 +39,8 @@ func (s ticketState) done(number int) ticketState {
 	return ticketState(marked)
 }
 
-// A queue is a list: who takes is added to it, who is done is dropped once it is first, and
-// who is told of its call is first.
+// A queue is a list: a ticket is added when taken, dropped when it is done and first, and
+// called only when it is first.
 func TestTicketHistories(t *testing.T) {
 	queue := spec[ticketState, ticketOp, bool]{step: func(s ticketState, in ticketOp, out bool) (bool, ticketState) {
 		switch in.name {
@@ -58,23 +58,23 @@ func TestTicketHistories(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := suite.NewRand(c.t)
 		for range suite.Scaled(8, 2) {
-			const parties, rounds = 4, 10
-			h := newHistory[ticketOp, bool](parties)
+			const clients, rounds = 4, 10
+			h := newHistory[ticketOp, bool](clients)
 			var q fibersync.TicketQueue
-			for party := range parties {
+			for client := range clients {
 				ends := random.Perm(rounds)
 				c.start(func() {
 					for round := range rounds {
-						number := party*rounds + round
+						number := client*rounds + round
 						var ticket *fibersync.Ticket
-						h.do(party, ticketOp{"take", number}, func() bool {
+						h.do(client, ticketOp{"take", number}, func() bool {
 							ticket = q.Take()
 							return true
 						})
 						if ends[round]%3 == 0 {
-							h.do(party, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil })
+							h.do(client, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil })
 						} else {
-							h.do(party, ticketOp{"wait", number}, func() bool {
+							h.do(client, ticketOp{"wait", number}, func() bool {
 								ticket.Wait()
 								return true
 							})
@@ -82,7 +82,7 @@ func TestTicketHistories(t *testing.T) {
 						if ends[round]%2 == 0 {
 							pause()
 						}
-						h.do(party, ticketOp{"done", number}, func() bool {
+						h.do(client, ticketOp{"done", number}, func() bool {
 							ticket.Done()
 							return true
 						})

@@ -17,7 +17,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Whatever the order in which they begin to wait, they are called in that of their
+// In whichever order they begin to wait, they are called in the order of their
 // tickets, and one at a time.
 func TestTicketsAreCalledInOrder(t *testing.T) {
 	eachCompany(t, func(c *company) {
@@ -89,7 +89,7 @@ func TestTicketDoneEarlyIsPassedOver(t *testing.T) {
 	})
 }
 
-func TestTicketCallsAllWhoWaitForIt(t *testing.T) {
+func TestTicketCallsAllItsWaiters(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var q fibersync.TicketQueue
 		first, second := q.Take(), q.Take()
@@ -104,7 +104,7 @@ func TestTicketCallsAllWhoWaitForIt(t *testing.T) {
 	})
 }
 
-// A call starts the function beside whoever made it.
+// A call starts the function beside its caller.
 func TestTicketOnCallRunsBesideTheCaller(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var q fibersync.TicketQueue
@@ -127,7 +127,7 @@ func TestTicketOnCallRunsBesideTheCaller(t *testing.T) {
 	})
 }
 
-// Each is told of its call or of its context, whatever comes first, and the queue
+// Each is told of its call or of its context, whichever comes first, and the queue
 // goes on all the same.
 func TestTicketStormOfCancelsAndCalls(t *testing.T) {
 	eachCompany(t, func(c *company) {
@@ -180,7 +180,7 @@ func TestTicketOnCallWithoutAScheduler(t *testing.T) {
 	})
 }
 
-// atOnce is a party that starts a function by calling it.
+// atOnce is a client that starts a function by calling it.
 type atOnce struct{ park.Parker }
 
 func (atOnce) Start(f func()) error {

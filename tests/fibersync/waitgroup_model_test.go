@@ -17,15 +17,15 @@ var waitGroupSpec = spec[int, int, bool]{step: func(count, delta int, out bool) 
 	return out == (count == 0), count
 }}
 
-// Who has added something does not wait without end before it is done; so all waits end.
+// A client that has added something does not wait without end before it is done; so all waits end.
 func TestWaitGroupModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		const parties, operations = 8, 30
+		const clients, operations = 8, 30
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
 			var g fibersync.WaitGroup
-			h := newHistory[int, bool](parties)
-			startParties(c, rng, parties, func(i int, rng *rand.Rand) {
+			h := newHistory[int, bool](clients)
+			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				mine := 0
 				add := func(delta int) {
 					mine += delta

@@ -72,7 +72,7 @@ func TestWaitGroupGoCountsWhatEndsItsGoroutine(t *testing.T) {
 	g.Wait()
 }
 
-// Those who have waited for one round have no part in the next, which may begin before they
+// Waiters of one round have no part in the next, which may begin before they
 // have gone on.
 func TestWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
@@ -81,7 +81,7 @@ func TestWaitGroupCanBeUsedAgainAtOnce(t *testing.T) {
 			const waiters = 4
 			woken := newRoll(waiters)
 			g.Add(1)
-			lineUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
+			queueUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 				assert.NoError(c.t, g.WaitContext(ctx))
 				woken.report(i)
 			})

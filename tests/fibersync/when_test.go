@@ -41,7 +41,7 @@ func TestWhenAllKeepsTheOrder(t *testing.T) {
 	})
 }
 
-// It waits for all, whatever has failed, and has all that there is.
+// It waits for all, even if some have failed, and has all their results.
 func TestWhenAllJoinsErrors(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		errOther := errors.New("nor such")

@@ -39,7 +39,7 @@ func busyPair(t *testing.T, s *sched.Scheduler, stop func() bool, over *schedtes
 
 // Two fibers that wake one another for ever keep neither a task, pinned or not, nor a
 // deadline, nor a notification from outside from having its turn.
-func TestBusyPairStarvesNobody(t *testing.T) {
+func TestBusyPairDoesNotStarveOthers(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		stopped := false // on one thread
 		over := schedtest.NewLatch(3)
@@ -65,7 +65,7 @@ func TestBusyPairStarvesNobody(t *testing.T) {
 }
 
 // Fibers that only yield do not keep out tasks from outside, nor one another.
-func TestYieldersStarveNobody(t *testing.T) {
+func TestYieldersDoNotStarveOthers(t *testing.T) {
 	suite.EachScheduler(t, []int{1, 2}, func(t *testing.T, s *sched.Scheduler) {
 		const yielders = 5
 		begun, over := schedtest.NewLatch(yielders), schedtest.NewLatch(yielders)
@@ -88,7 +88,7 @@ func TestYieldersStarveNobody(t *testing.T) {
 
 // Tasks that schedule themselves again for ever keep neither tasks from outside nor
 // deadlines from having their turn.
-func TestEndlessTasksStarveNobody(t *testing.T) {
+func TestEndlessTasksDoNotStarveOthers(t *testing.T) {
 	suite.EachScheduler(t, []int{1, 2, 4}, func(t *testing.T, s *sched.Scheduler) {
 		stop := schedtest.NewLatch(1)
 		chains := s.Stats().Fibers

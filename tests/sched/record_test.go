@@ -90,7 +90,7 @@ func TestRecorderIsConsistent(t *testing.T) {
 }
 
 // Who yields to nobody goes on as it was.
-func TestRecorderYieldToNobody(t *testing.T) {
+func TestRecorderYieldWithoutOthers(t *testing.T) {
 	suite.EachConfig(t, suite.OneThread, func(t *testing.T, cfg sched.Config) {
 		cfg.Recorder = sched.NewRecorder(0)
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {

@@ -57,7 +57,7 @@ func TestFarDeadlineHidesNoDeadlock(t *testing.T) {
 
 // Nobody is blocked for good while a worker computes: it may notify whom it likes when it is
 // through.
-func TestWhoComputesMayStillNotify(t *testing.T) {
+func TestBusyWorkerMayStillNotify(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		cfg.GiveUpAfter = shortLimit
 		s, err := sched.New(cfg)

@@ -11,7 +11,7 @@ import (
 
 // A fiber that waits again and again until a moment that has passed lets others go on in between: tasks that have not
 // begun, and fibers that are ready.
-func TestWaitsThatEndAtOnceKeepNobodyOut(t *testing.T) {
+func TestWaitsThatEndAtOnceKeepNothingOut(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		for _, wait := range []func(f *sched.Fiber){
 			func(f *sched.Fiber) { f.WaitFor(nil, 0, nil) },

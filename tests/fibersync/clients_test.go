@@ -11,12 +11,12 @@ import (
 	"fiberlab/tests/internal/schedtest"
 )
 
-// startParties starts n of the company. Each has a number, and a source of random numbers
-// of its own which depends on rng's.
-func startParties(c *company, rng *rand.Rand, n int, party func(i int, rng *rand.Rand)) {
+// startClients starts n of the company. Each has a number, and a source of random numbers
+// that depends on rng's.
+func startClients(c *company, rng *rand.Rand, n int, client func(i int, rng *rand.Rand)) {
 	for i := range n {
 		own := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
-		c.start(func() { party(i, own) })
+		c.start(func() { client(i, own) })
 	}
 }
 
@@ -51,8 +51,8 @@ func inVain(c *company, wait func(ctx context.Context) error) (over context.Cont
 	return over
 }
 
-// standing is a context that opens a latch when a wait with it has begun: who waits asks
-// for Done once he stands in line, and not before.
+// standing is a context that opens a latch when a wait with it has begun: a waiter asks
+// for Done once it is queued, and not before.
 type standing struct {
 	context.Context
 	once   sync.Once
@@ -69,9 +69,9 @@ func (s *standing) Done() <-chan struct{} {
 	return s.Context.Done()
 }
 
-// lineUp starts n of the company that wait, each when the one before stands in line, and
+// queueUp starts n clients that wait, each when its predecessor is queued, and
 // returns when all do.
-func lineUp(c *company, n int, ctx context.Context, wait func(i int, ctx context.Context)) {
+func queueUp(c *company, n int, ctx context.Context, wait func(i int, ctx context.Context)) {
 	for i := range n {
 		s := newStanding(ctx)
 		c.start(func() { wait(i, s) })
@@ -79,7 +79,7 @@ func lineUp(c *company, n int, ctx context.Context, wait func(i int, ctx context
 	}
 }
 
-// roll is the numbers of those who have gone on, in the order in which they report.
+// roll is the numbers of the clients that have gone on, in the order of their reports.
 type roll struct {
 	mu      sync.Mutex
 	numbers []int
@@ -101,7 +101,7 @@ func (r *roll) report(i int) {
 	r.steps[len(r.numbers)-1].Done()
 }
 
-// reported waits until so many have, and returns who was the last of these.
+// reported waits until so many have, and returns the number of the last of these.
 func (r *roll) reported(n int) int {
 	r.steps[n-1].Wait()
 	r.mu.Lock()
