@@ -32,6 +32,8 @@ type driver interface {
 	// notify tells the worker to look for work, and wakes it if it sleeps. It returns false if the worker is busy, or
 	// has been told already.
 	notify() bool
+	// notified tells whether the worker is busy, or has been told to look for work.
+	notified() bool
 	// asleep tells whether the worker sleeps, or is about to, and has not been notified.
 	asleep() bool
 	// waking tells whether the worker has slept and is just being woken.

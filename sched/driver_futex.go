@@ -65,7 +65,7 @@ func (d *futexDriver) spin(until clock.Instant, seek func() bool) {
 	end := min(began+max(d.budget.limit, shortestSpin), until)
 	for {
 		for range pollsPerSeek {
-			if d.isNotified() {
+			if d.notified() {
 				d.budget.found(clock.Now() - began)
 				return
 			}

@@ -19,10 +19,11 @@ func newGoroutineDriver() *goroutineDriver {
 	return &goroutineDriver{parker: park.NewGoroutine()}
 }
 
-func (d *goroutineDriver) prepare()     { d.word.Store(countPrepared) }
-func (d *goroutineDriver) commit() bool { return d.word.CompareAndSwap(countPrepared, countAsleep) }
-func (d *goroutineDriver) work()        { d.word.Store(countNotified) }
-func (d *goroutineDriver) asleep() bool { return d.word.Load() == countAsleep }
+func (d *goroutineDriver) prepare()       { d.word.Store(countPrepared) }
+func (d *goroutineDriver) commit() bool   { return d.word.CompareAndSwap(countPrepared, countAsleep) }
+func (d *goroutineDriver) work()          { d.word.Store(countNotified) }
+func (d *goroutineDriver) notified() bool { return d.word.Load() == countNotified }
+func (d *goroutineDriver) asleep() bool   { return d.word.Load() == countAsleep }
 
 // waking is false: a goroutine that is woken is as good as awake.
 func (d *goroutineDriver) waking() bool { return false }

@@ -28,8 +28,8 @@ const (
 	countWaking          // it did when it was notified, and it takes a while until it is awake
 )
 
-func (e *eventcount) prepare()         { e.word.Store(countPrepared) }
-func (e *eventcount) isNotified() bool { return e.word.Load() == countNotified }
+func (e *eventcount) prepare()       { e.word.Store(countPrepared) }
+func (e *eventcount) notified() bool { return e.word.Load() == countNotified }
 
 // work says that the owner has found work.
 func (e *eventcount) work() { e.word.Store(countNotified) }

@@ -176,8 +176,11 @@ func (p *stealing) pending(w *Worker) int {
 	return q.tasks.Len() + int(q.injected.waiting.Load())
 }
 
-func (p *stealing) beginSpin(w *Worker) bool { return p.spinning.enter(w.id) }
-func (p *stealing) endSpin(w *Worker)        { p.spinning.leave(w.id) }
+func (p *stealing) beginSpin(w *Worker) bool {
+	return p.spinning.enter(w.id, func(other int) bool { return p.workers[other].driver.notified() })
+}
+
+func (p *stealing) endSpin(w *Worker) { p.spinning.leave(w.id) }
 
 func (p *stealing) beginSleep(w *Worker) {
 	p.queues[w.id].summoned.Store(false)

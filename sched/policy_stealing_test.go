@@ -258,13 +258,14 @@ func TestSpinningSlots(t *testing.T) {
 	s := newSpinning()
 	s.slots = s.slots[:0]
 	require.Equal(t, -1, s.take())
-	require.False(t, s.enter(1), "there is no slot")
+	busy := func(int) bool { return false }
+	require.False(t, s.enter(1, busy), "there is no slot")
 	s = newSpinning()
 	n := len(s.slots)
 	for worker := range n {
-		require.True(t, s.enter(worker))
+		require.True(t, s.enter(worker, busy))
 	}
-	require.False(t, s.enter(n), "all slots are taken")
+	require.False(t, s.enter(n, busy), "all slots are taken")
 	s.leave(n) // it has none
 	seen := map[int]bool{}
 	for range n {
@@ -273,7 +274,7 @@ func TestSpinningSlots(t *testing.T) {
 	require.Len(t, seen, n)
 	require.False(t, seen[-1])
 	require.Equal(t, -1, s.take())
-	require.True(t, s.enter(9))
+	require.True(t, s.enter(9, busy))
 	s.leave(9)
 	require.Equal(t, -1, s.take())
 }

@@ -19,10 +19,12 @@ func newSpinning() spinning {
 	return spinning{slots: make([]atomic.Int64, min(max(runtime.GOMAXPROCS(0)/2, 1), mostSpinning))}
 }
 
-// enter puts a worker into a free slot, and tells whether there was one.
-func (s *spinning) enter(worker int) bool {
+// enter puts a worker into a slot that is free, or whose worker has been notified and is about to leave it. It
+// tells whether there was one. Two workers that wake each other in turn would otherwise find the slot taken each time.
+func (s *spinning) enter(worker int, notified func(worker int) bool) bool {
 	for i := range s.slots {
-		if s.slots[i].CompareAndSwap(0, int64(worker+1)) {
+		before := s.slots[i].Load()
+		if (before == 0 || notified(int(before-1))) && s.slots[i].CompareAndSwap(before, int64(worker+1)) {
 			return true
 		}
 	}
