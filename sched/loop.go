@@ -88,7 +88,7 @@ func (w *Worker) fiberIsNext() bool {
 		return false
 	}
 	if o.resumed >= mostResumed {
-		if w.hasTask() {
+		if w.hasTask() && w.exhausted.Load() == nil {
 			return false
 		}
 		o.resumed = 0
@@ -129,6 +129,10 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 		case len(o.idle) == 0:
 			if r := w.skipTasks(); r != nil {
 				return r
+			}
+			if word := f.load(); w.exhausted.Load() != nil && word.state() == Queued && word&unpublished != 0 {
+				w.exhausted.Store(nil)
+				return f
 			}
 			w.makeIdle()
 		default:

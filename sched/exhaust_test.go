@@ -1,0 +1,66 @@
+package sched
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+)
+
+// exhausted makes workers unable to make fibers while it is set.
+var exhausted atomic.Bool
+
+func init() {
+	make := newFiber
+	newFiber = func(cfg fiber.Config, f func()) (*fiber.Fiber, error) {
+		if exhausted.Load() {
+			return nil, errors.New("no fiber left")
+		}
+		return make(cfg, f)
+	}
+}
+
+// onExhausted calls test with a scheduler of one worker under each policy. Its first task can block, but no other task
+// can begin then.
+func onExhausted(t *testing.T, test func(t *testing.T, s *Scheduler)) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			s, err := New(Config{Workers: 1, Policy: p, Exhausted: func(error) {}})
+			require.NoError(t, err)
+			exhausted.Store(true)
+			defer exhausted.Store(false)
+			test(t, s)
+			exhausted.Store(false)
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// finishes fails the test if done is not closed.
+func finishes(t *testing.T, done <-chan struct{}, what string) {
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		exhausted.Store(false)
+		require.FailNow(t, what)
+	}
+}
+
+// A task that yields goes on if the task that it gave way to cannot begin.
+func TestYieldReturnsOnAnExhaustedWorker(t *testing.T) {
+	onExhausted(t, func(t *testing.T, s *Scheduler) {
+		done := make(chan struct{})
+		require.NoError(t, s.Go(func() {
+			_ = s.Go(func() {})
+			for range 2 * mostResumed {
+				Yield()
+			}
+			close(done)
+		}))
+		finishes(t, done, "a task has yielded, and never goes on")
+	})
+}
