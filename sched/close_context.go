@@ -87,15 +87,18 @@ func (s *Scheduler) endDropping(into *[]Task) {
 
 // drop drops t, which a worker is about to begin, if a call of CloseContext wants that. It tells whether it did.
 func (d *drops) drop(s *Scheduler, t job) bool {
+	task := Task{Func: t.Func, Flags: t.Flags &^ hasRoom, Name: s.names.of(t.name)}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.users == 0 {
-		return false // the last call has returned in the meantime
+	wanted := d.users > 0 // otherwise the last call has returned in the meantime
+	if wanted {
+		d.tasks = append(d.tasks, task)
+		s.dropped.Add(1)
 	}
-	d.tasks = append(d.tasks, Task{Func: t.Func, Flags: t.Flags &^ hasRoom, Name: s.names.of(t.name)})
-	s.dropped.Add(1)
-	s.release(t)
-	return true
+	d.mu.Unlock()
+	if wanted {
+		s.release(t)
+	}
+	return wanted
 }
 
 // Remaining is the error of a CloseContext whose context is done: what is left of the scheduler. It wraps
