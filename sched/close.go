@@ -11,7 +11,7 @@ import (
 )
 
 // Unbind makes the calling goroutine a plain one again. It first runs what its
-// worker has left to do: tasks that nobody else may run, and fibers that are blocked,
+// worker has left to do: tasks that no other worker may run, and fibers that are blocked,
 // until all have ended.
 //
 // It returns ErrNotBound, ErrInTask, or a *Deadlock if fibers of its worker are blocked, and
@@ -135,14 +135,14 @@ func (s *Scheduler) Done() <-chan struct{} { return s.over }
 func (s *Scheduler) end(ctx context.Context) error {
 	s.listening.Store(true)
 	defer s.listening.Store(false)
-	o := lookout{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
+	o := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
 	for {
 		closing := s.closeIfUnbound()
 		v := s.survey(nil)
 		if closing && v.over() && s.closeQueues(v) {
 			break
 		}
-		deadlock, again := o.look(v)
+		deadlock, again := o.judge(v)
 		if deadlock != nil {
 			s.openOutside()
 			return deadlock

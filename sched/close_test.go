@@ -14,10 +14,10 @@ import (
 
 // flag is something to wait for.
 type flag struct {
-	mu   sync.Mutex
-	up   bool
-	who  *Fiber
-	held chan struct{} // closed when somebody is about to wait
+	mu     sync.Mutex
+	up     bool
+	waiter *Fiber
+	held   chan struct{} // closed when the waiter is about to wait
 }
 
 func newFlag() *flag { return &flag{held: make(chan struct{})} }
@@ -25,12 +25,12 @@ func newFlag() *flag { return &flag{held: make(chan struct{})} }
 func (f *flag) await() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.who = Current()
+	f.waiter = Current()
 	close(f.held)
-	f.who.Wait(&f.mu, func() bool { return f.up })
+	f.waiter.Wait(&f.mu, func() bool { return f.up })
 }
 
-// raise may be called by a task, which must not keep its worker from whoever shall await:
+// raise may be called by a task, which must not keep its worker from the task that shall wait:
 // that may be queued behind it.
 func (f *flag) raise() {
 	for Current() != nil && !f.isHeld() {
@@ -40,7 +40,7 @@ func (f *flag) raise() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.up = true
-	f.who.Notify()
+	f.waiter.Notify()
 }
 
 func (f *flag) isHeld() bool {
@@ -52,7 +52,7 @@ func (f *flag) isHeld() bool {
 	}
 }
 
-// A worker that is stuck, and one whose last task wakes it and ends: whatever Close sees
+// A worker that is stuck, and another whose last task wakes it and ends: whatever Close sees
 // first, it is no deadlock.
 func TestCloseWaitsForWhomTheLastTaskWoke(t *testing.T) {
 	for _, b := range fiber.Backends() {
@@ -70,7 +70,7 @@ func TestCloseWaitsForWhomTheLastTaskWoke(t *testing.T) {
 	}
 }
 
-// Close is tried again and again while somebody wakes the fiber that it reports.
+// Close is tried again and again while a goroutine wakes the fiber that it reports.
 func TestCloseAgainWhileFibersAreWoken(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -97,7 +97,7 @@ func TestCloseAgainWhileFibersAreWoken(t *testing.T) {
 	}
 }
 
-// Unbind tells of a task that is blocked for ever, although the task has nobody to begin
+// Unbind tells of a task that is blocked for ever, although the task has no other fiber to begin
 // it but the goroutine that unbinds.
 func TestUnbindReportsTheTaskThatItBegan(t *testing.T) {
 	for _, b := range fiber.Backends() {

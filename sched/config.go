@@ -20,7 +20,7 @@ const DefaultGiveUpAfter = time.Second
 // own: it runs tasks on the goroutines that bind it.
 type Config struct {
 	Name      string        // for reports, and "NAME-w0" and so on for the workers' threads; "scheduler" if empty
-	Workers   int           // multi-threaded workers, each a thread of its own; 0 is allowed
+	Workers   int           // multi-threaded workers, each with its own thread; 0 is allowed
 	Policy    Policy        // where what is ready waits, and what runs next
 	Backend   fiber.Backend // what switches the fibers
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack
@@ -53,8 +53,8 @@ type Config struct {
 	GiveUpAfter time.Duration
 
 	// Watchdog, if more than 0, is after how long Deadlocked is told of a deadlock without
-	// Close: nothing runs, nor can be begun, and fibers are blocked that only somebody outside could
-	// notify. It is told once, until something happens again, on a goroutine of its own, and
+	// Close: nothing runs, nor can be begun, and fibers are blocked that only a thread outside could
+	// notify. It is told once, until something happens again, on a separate goroutine, and
 	// may do what a goroutine may. If it is nil, the report goes to stderr.
 	Watchdog   time.Duration
 	Deadlocked func(*Deadlock)

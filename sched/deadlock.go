@@ -44,9 +44,9 @@ func (b Blocked) place(what string) string {
 	return text
 }
 
-// Deadlock is the error of a scheduler of which nothing runs, nor can be begun, and of
-// which fibers are blocked without a deadline: only somebody outside of it could
-// still notify them. It wraps ErrDeadlock.
+// Deadlock is the error of a scheduler that runs nothing, can begin nothing, and has fibers
+// blocked without a deadline: only a thread outside of it could still notify them.
+// It wraps ErrDeadlock.
 type Deadlock struct {
 	Scheduler string
 	After     time.Duration // for how long nothing has happened
@@ -55,8 +55,8 @@ type Deadlock struct {
 	Exhausted []error       // why workers can make no fiber for tasks that have not begun
 }
 
-// mostListed and mostPlaces bound the text of a Deadlock: so many fibers have a line each,
-// and of the others so many places.
+// mostListed and mostPlaces bound the text of a Deadlock: how many fibers have a line each,
+// and how many places of the others are listed.
 const (
 	mostListed = 20
 	mostPlaces = 5

@@ -43,13 +43,13 @@ func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
 	}
 	t := s.job(task)
-	host := own
+	home := own
 	if own == nil {
-		host = s.host()
+		home = s.callingWorker()
 	}
 	accepted, pinned := false, t.Flags&SameThread != 0
-	if s.room != nil && (own != nil || !pinned) && (host != nil || len(s.workers) > 0) {
-		if err := s.room.take(ctx, host != nil); err != nil {
+	if s.room != nil && (own != nil || !pinned) && (home != nil || len(s.workers) > 0) {
+		if err := s.room.take(ctx, home != nil); err != nil {
 			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
 		}
 		t.Flags |= hasRoom
@@ -62,13 +62,13 @@ func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
 		return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)
 	case pinned:
 		accepted = own.keep(t, own)
-	case host == nil && s.closing.Load():
+	case home == nil && s.closing.Load():
 	case len(s.workers) > 0:
 		accepted = s.policy.submit(t, own)
-	case host == nil:
+	case home == nil:
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNoWorkers)
 	default:
-		accepted = host.keep(t, own)
+		accepted = home.keep(t, own)
 	}
 	if !accepted {
 		s.release(t)
@@ -90,7 +90,7 @@ func (s *Scheduler) release(t job) {
 // error is ErrNoSuchWorker if there is none of that number. A scheduler that is closing ends
 // each worker as soon as that has nothing to do: then it is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
-	inside := s.worker() != nil || s.host() != nil
+	inside := s.worker() != nil || s.callingWorker() != nil
 	switch {
 	case t.Func == nil:
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilTask)
@@ -140,15 +140,15 @@ func (s *Scheduler) worker() *Worker {
 	return nil
 }
 
-// host is the worker of s for whose task the caller, a goroutine elsewhere, makes a blocking call, or nil.
-func (s *Scheduler) host() *Worker {
+// callingWorker is the worker of s for whose task the caller, a goroutine elsewhere, makes a blocking call, or nil.
+func (s *Scheduler) callingWorker() *Worker {
 	if w := calledFor(); w != nil && w.scheduler == s {
 		return w
 	}
 	return nil
 }
 
-// calledFor is host for any scheduler.
+// calledFor is callingWorker for any scheduler.
 func calledFor() *Worker {
 	if f, ok := park.Caller().(*parker); ok {
 		return f.worker.Load()

@@ -73,7 +73,7 @@ func (f *Fiber) Worker() *Worker {
 	return f.worker.Load()
 }
 
-// ID returns the fiber's number among those that one worker has made, 0 for the main fiber.
+// ID returns the fiber's number among the fibers of the worker that made it, 0 for the main fiber.
 func (f *Fiber) ID() int {
 	if f == nil {
 		return 0

@@ -36,8 +36,8 @@ func AddMark(name string) {
 	}
 }
 
-// NameTask gives the calling task a name, as Task.Name does, from now on. It is for tasks that somebody else
-// has enqueued. It does nothing if the caller is no fiber of a scheduler. It does not block.
+// NameTask gives the calling task a name, as Task.Name does, from now on. It is for tasks that other code has
+// enqueued. It does nothing if the caller is no fiber of a scheduler. It does not block.
 func NameTask(name string) {
 	f := Current()
 	if f == nil {
@@ -51,7 +51,7 @@ func NameTask(name string) {
 	}
 }
 
-// Marks returns those that are kept, the earliest first: as many of each worker as transitions.
+// Marks returns the marks that are kept, the earliest first: as many of each worker as transitions.
 func (r *Recorder) Marks() []Mark {
 	var marks []Mark
 	r.each(func(part *ring) { marks = part.marks.appendTo(marks) })

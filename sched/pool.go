@@ -64,8 +64,8 @@ func (w *Worker) makeIdle() {
 	w.idling.add(1)
 }
 
-// exhaust notes that the worker can make no fiber because of err. Tasks that others may begin are
-// left to them.
+// exhaust records that the worker can make no fiber because of err. From then on it leaves to other workers the
+// tasks that these may begin.
 func (w *Worker) exhaust(err error) {
 	if w.exhausted.Swap(&err) == nil {
 		w.rests.add(1)
@@ -131,7 +131,7 @@ func (r *registry) all() []*Fiber {
 	return slices.Clone(r.fibers)
 }
 
-// onWorker lists those that run on w, or have run there last.
+// onWorker lists the fibers that run on w, or have run there last.
 func (r *registry) onWorker(w *Worker) []*Fiber {
 	r.mu.Lock()
 	defer r.mu.Unlock()

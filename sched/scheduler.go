@@ -154,8 +154,8 @@ func Get() *Scheduler {
 	if f := Current(); f != nil {
 		return f.maker.scheduler
 	}
-	if host := calledFor(); host != nil {
-		return host.scheduler
+	if w := calledFor(); w != nil {
+		return w.scheduler
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Stats struct {
 
 	Enqueuing int // callers that wait for room, see Config.MaxQueued
 
-	Workers []WorkerStats // the multi-threaded ones by number, then those that are bound
+	Workers []WorkerStats // the multi-threaded ones by number, then the bound ones
 }
 
 // WorkerStats counts what one worker has done.

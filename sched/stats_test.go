@@ -124,7 +124,7 @@ func TestEnqueueOn(t *testing.T) {
 			}
 		}
 		mu.Lock()
-		assert.Equal(t, [2]int{}, [2]int(ran[:2]), "those who are busy have begun none")
+		assert.Equal(t, [2]int{}, [2]int(ran[:2]), "busy workers have begun none")
 		mu.Unlock()
 		close(end)
 		last.Wait()
@@ -216,7 +216,7 @@ func TestRunReportsADeadlock(t *testing.T) {
 	}
 }
 
-// A deadlock report has the names of tasks, whoever gave them, and none of tasks before.
+// A deadlock report has the names of tasks, however they were given, and none of earlier tasks.
 func TestADeadlockNamesTasks(t *testing.T) {
 	s, err := New(Config{Workers: 1, GiveUpAfter: time.Millisecond})
 	require.NoError(t, err)

@@ -100,8 +100,8 @@ func (s *Scheduler) tell() {
 	}
 }
 
-// lookout reports a deadlock once the scheduler has been stuck for as long as its limit.
-type lookout struct {
+// deadlockJudge reports a deadlock once the scheduler has been stuck for as long as its limit.
+type deadlockJudge struct {
 	s     *Scheduler
 	only  *Worker       // nil: all
 	limit clock.Instant // less than 0: without end
@@ -110,9 +110,9 @@ type lookout struct {
 	found *Deadlock
 }
 
-// look returns a deadlock if v, the result of a survey just now, has stayed the same for long enough.
+// judge returns a deadlock if v, the result of a survey just now, has stayed the same for long enough.
 // Otherwise it says how soon to come back if nothing happens; less than 0 is never.
-func (o *lookout) look(v survey) (*Deadlock, time.Duration) {
+func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 	const nothing = -1
 	if o.limit < 0 || !v.stuck(o.limit) {
 		return nil, nothing

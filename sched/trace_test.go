@@ -194,7 +194,7 @@ func TestWriteTraceFails(t *testing.T) {
 	require.ErrorIs(t, sched.NewRecorder(0).WriteTrace(fullDisk{}), errFull)
 }
 
-// A trace names the tasks, says what they wait by, shows their marks, and leads from who notifies to who is notified.
+// A trace names the tasks, says what they wait by, shows their marks, and leads from the notifier to the notified fiber.
 func TestTraceOfNamedTasks(t *testing.T) {
 	for _, b := range fiber.Backends() {
 		r := sched.NewRecorder(1 << 10)

@@ -20,10 +20,10 @@ const (
 // watchUnbind reports a deadlock to w, a single-threaded worker that shuts down, until
 // unbound is closed. A worker that has something to run after all is not disturbed.
 func (w *Worker) watchUnbind(unbound <-chan struct{}) {
-	o := lookout{s: w.scheduler, only: w, limit: clock.Instant(w.scheduler.cfg.GiveUpAfter)}
+	o := deadlockJudge{s: w.scheduler, only: w, limit: clock.Instant(w.scheduler.cfg.GiveUpAfter)}
 	for {
 		v := o.s.survey(w)
-		deadlock, again := o.look(v)
+		deadlock, again := o.judge(v)
 		if deadlock != nil {
 			w.giveUp(deadlock, o.seen)
 		}
@@ -56,14 +56,14 @@ func (w *Worker) givesUp() bool {
 
 // watch reports each deadlock to Config.Deadlocked until the scheduler is closed.
 func (s *Scheduler) watch() {
-	o := lookout{s: s, limit: clock.Instant(s.cfg.Watchdog)}
+	o := deadlockJudge{s: s, limit: clock.Instant(s.cfg.Watchdog)}
 	var told survey
 	for {
 		v := s.survey(nil)
 		again := time.Duration(-1)
 		if v != told {
 			var deadlock *Deadlock
-			if deadlock, again = o.look(v); deadlock != nil {
+			if deadlock, again = o.judge(v); deadlock != nil {
 				told = v
 				s.cfg.Deadlocked(deadlock)
 			}

@@ -12,7 +12,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// allowedCPUs are those that this process may run on.
+// allowedCPUs are the CPUs that this process may run on.
 func allowedCPUs(t *testing.T) []int {
 	var set unix.CPUSet
 	require.NoError(t, unix.SchedGetaffinity(0, &set))
@@ -68,7 +68,7 @@ func TestStartAffinity(t *testing.T) {
 	assert.Equal(t, cpus, allowedCPUs(t), "of the test's own thread")
 }
 
-// Workers without threads of their own have no affinity.
+// Workers that are not locked to threads have no affinity.
 func TestAffinityNeedsThreads(t *testing.T) {
 	noThreads := func(cfg sched.Config) bool { return !suite.HasThreads(cfg) }
 	suite.Over{Workers: suite.SomeWorkers, Only: noThreads}.Run(t, func(t *testing.T, cfg sched.Config) {

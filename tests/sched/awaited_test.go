@@ -20,7 +20,7 @@ func lockAndUnlock(l sync.Locker) {
 	defer l.Unlock()
 }
 
-// A report names what each fiber waits for, and in debug builds who holds it.
+// A report names what each fiber waits for, and in debug builds the fiber that holds it.
 func TestReportNamesWhatIsAwaited(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		reports := make(chan *sched.Deadlock, 100)

@@ -19,7 +19,7 @@ import (
 // worker keeps them. The rival is as many goroutines, which wait with a sync.Cond.
 //
 // 100,000 fibers of the hand-switched backends take some 17 KB of memory each and, if guard pages cannot
-// be had without mappings of their own, more mappings than vm.max_map_count allows by default: then the
+// be had without separate mappings, more mappings than vm.max_map_count allows by default: then the
 // sub-benchmark is skipped.
 func BenchmarkBlocked(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {

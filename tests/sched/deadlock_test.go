@@ -114,7 +114,7 @@ func TestUnbindReportsDeadlock(t *testing.T) {
 	})
 }
 
-// A goroutine may notify while Close waits: nobody is reported then.
+// A goroutine may notify while Close waits: no fiber is reported then.
 func TestNotifyDuringClose(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		s, err := sched.New(cfg) // with the default give-up limit

@@ -16,7 +16,7 @@ import (
 )
 
 // A worker that has no memory for one more fiber tells so and waits: the tasks that are
-// blocked still go on when they are notified, those that are queued are run then, and
+// blocked still go on when they are notified, queued tasks are run then, and
 // what they leave can be used again.
 var childNoFiberLeft = child.New("no fiber left", func(t child.T, b fiber.Backend) {
 	const room, size, tasks = 512 << 20, 8 << 20, 200

@@ -84,7 +84,7 @@ func TestSpinForWork(t *testing.T) {
 	})
 }
 
-// Fibers go on in the order of their deadlines, whatever order they began to wait in. Of those whose
+// Fibers go on in the order of their deadlines, in whichever order they began to wait. Of those whose
 // deadlines a worker finds at one look, a fiber that may migrate comes last if the worker has idled on its stack.
 func TestEnqueueFiberTimeouts(t *testing.T) {
 	suite.EachConfig(t, suite.OneThread, func(t *testing.T, cfg sched.Config) {
@@ -187,7 +187,7 @@ func TestEnqueue(t *testing.T) {
 	})
 }
 
-// Tasks may be queued by anybody: by tasks, by many goroutines, by one that is bound
+// Tasks may be queued by tasks, by many goroutines, by a goroutine that is bound
 // and waits for none of them.
 func TestEnqueueFromAnywhere(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {

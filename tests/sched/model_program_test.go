@@ -23,7 +23,7 @@ type program struct {
 	roots      []*modelTask
 	progress   atomic.Uint64
 	plain      sync.WaitGroup // goroutines that the tasks have started
-	hasThreads bool           // the workers have threads of their own
+	hasThreads bool           // the workers are locked to threads
 	threads    sync.Map       // of the workers
 	mu         sync.Mutex
 	known      []*sched.Fiber // that have run a task
@@ -49,7 +49,7 @@ const (
 	doWaitFor // the same, or more than it will be, with a deadline
 	doWaitBare
 	doMeet // wait without a predicate, for a child that notifies
-	doPoke // notify somebody for no reason
+	doPoke // notify a random fiber for no reason
 	doCollect
 	actions = iota
 )
@@ -63,7 +63,7 @@ type step struct {
 	pick  int
 }
 
-// cell is a number that grows, and those who wait for it.
+// cell is a number that grows, and its waiters.
 type cell struct {
 	mu      sync.Mutex
 	value   int
@@ -110,7 +110,7 @@ func newProgram(t *testing.T, rng *rand.Rand, size int) *program {
 	return p
 }
 
-// newTask makes a task and those that it schedules. It may raise no cell before lowest.
+// newTask makes a task and the tasks that it schedules. It may raise no cell before lowest.
 func (p *program) newTask(rng *rand.Rand, size, lowest, depth int) *modelTask {
 	task := &modelTask{}
 	if rng.IntN(3) == 0 {

@@ -11,7 +11,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Who notifies may be a fiber of the same worker.
+// The notifier may be a fiber of the same worker.
 func TestNotifyFromFiber(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		over := schedtest.NewLatch(1)
@@ -28,7 +28,7 @@ func TestNotifyFromFiber(t *testing.T) {
 	})
 }
 
-// Who notifies may run on another worker.
+// The notifier may run on another worker.
 func TestNotifyFromAnotherWorker(t *testing.T) {
 	suite.EachScheduler(t, suite.SeveralWorkers, func(t *testing.T, s *sched.Scheduler) {
 		// Each worker has a sleeper, and wakes the next one's.
@@ -55,7 +55,7 @@ func TestNotifyFromAnotherWorker(t *testing.T) {
 	})
 }
 
-// Who notifies may be a plain goroutine, or a goroutine bound to another scheduler.
+// The notifier may be a plain goroutine, or a goroutine bound to another scheduler.
 func TestNotifyFromGoroutine(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		var over sync.WaitGroup

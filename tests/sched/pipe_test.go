@@ -6,7 +6,7 @@ import (
 	"fiberlab/sched"
 )
 
-// pipe is a bounded queue. Each change wakes one fiber, the one that has waited longest,
+// pipe is a bounded queue. Each change wakes one fiber, the longest waiter,
 // and no other.
 type pipe struct {
 	mu      sync.Mutex
@@ -40,7 +40,7 @@ func (p *pipe) await(waiting *[]*sched.Fiber, ready func() bool) {
 	})
 }
 
-// wake notifies the one that has waited longest. The lock must be held.
+// wake notifies the longest waiter. The lock must be held.
 func wake(waiting *[]*sched.Fiber) {
 	if len(*waiting) > 0 {
 		(*waiting)[0].Notify()
@@ -55,7 +55,7 @@ func (p *pipe) put(v uint64) {
 	p.add(v)
 }
 
-// add is put for whoever may not block: it ignores the limit.
+// add is put for callers that must not block: it ignores the limit.
 func (p *pipe) add(v uint64) {
 	p.items = append(p.items, v)
 	wake(&p.getters)

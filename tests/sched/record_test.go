@@ -22,7 +22,7 @@ func exercise(t *testing.T, s *sched.Scheduler) {
 			over.Done()
 		})
 		schedtest.Schedule(t, s, func() {
-			schedtest.ScheduleHere(t, s, func() {}) // somebody who goes first
+			schedtest.ScheduleHere(t, s, func() {}) // a task that goes first
 			sched.Yield()
 			p.Wake()
 			over.Done()
@@ -89,7 +89,7 @@ func TestRecorderIsConsistent(t *testing.T) {
 	})
 }
 
-// Who yields to nobody goes on as it was.
+// A fiber that yields while no other is ready goes on as it was.
 func TestRecorderYieldWithoutOthers(t *testing.T) {
 	suite.EachConfig(t, suite.OneThread, func(t *testing.T, cfg sched.Config) {
 		cfg.Recorder = sched.NewRecorder(0)

@@ -43,7 +43,7 @@ func leaveResidue(t *testing.T) {
 }
 
 // Labels of the profiler and SetPanicOnFault end with the task that has set them, however
-// it ends, on whatever fiber it ran and whoever made that.
+// it ends, whichever fiber it ran on and whichever worker made that.
 func TestTasksLeaveNoResidue(t *testing.T) {
 	suite.EachConfig(t, suite.OneThread, func(t *testing.T, cfg sched.Config) {
 		cfg.Panicked = func(any, []byte) {}
@@ -89,7 +89,7 @@ func TestBoundGoroutineKeepsItsLabels(t *testing.T) {
 			for range 5 {
 				schedtest.Perform(t, s, func() {
 					assert.False(t, debug.SetPanicOnFault(false))
-					assert.Equal(t, 1, labelled(t), "goroutines with labels: the one that is bound")
+					assert.Equal(t, 1, labelled(t), "goroutines with labels: the bound one")
 				})
 			}
 		})

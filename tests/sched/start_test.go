@@ -87,7 +87,7 @@ func TestInitializerCallsGoexit(t *testing.T) {
 		assert.Nil(t, s)
 		assert.Equal(t, roots, fiber.ReadStats().Roots)
 		if cfg.Workers != 2 {
-			return // New waits a second for the one that waits
+			return // New waits a second for the waiting one
 		}
 
 		never, left := make(chan struct{}), schedtest.NewLatch(1)

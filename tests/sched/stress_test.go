@@ -16,7 +16,7 @@ import (
 )
 
 // stress is a crowd of tasks that block on one another. Each part of it ends by its own
-// protocol, once over is set, and nobody is woken for the end who would not have been
+// protocol, once over is set, and no fiber is woken for the end that would not have been
 // woken otherwise: a wake-up that is lost once stops the scheduler for good.
 type stress struct {
 	t        *testing.T
@@ -44,7 +44,7 @@ func (x *stress) start(task func()) {
 	}
 }
 
-// stop is an item that ends whoever gets it.
+// stop is an item that ends its receiver.
 const stop = 0
 
 // flow is producers and consumers at one pipe. The last producer ends the consumers.

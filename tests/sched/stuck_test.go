@@ -28,7 +28,7 @@ func inTime(t *testing.T, what string, f func() error) error {
 	}
 }
 
-// A deadline that lies far ahead, on the same worker or on another, hides none who is blocked
+// A deadline that lies far ahead, on the same worker or on another, hides no fiber that is blocked
 // for good.
 func TestFarDeadlineHidesNoDeadlock(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
@@ -55,7 +55,7 @@ func TestFarDeadlineHidesNoDeadlock(t *testing.T) {
 	})
 }
 
-// Nobody is blocked for good while a worker computes: it may notify whom it likes when it is
+// No fiber is blocked for good while a worker computes: it may notify any of them when it is
 // through.
 func TestBusyWorkerMayStillNotify(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
@@ -119,7 +119,7 @@ func TestReportLosesNoTask(t *testing.T) {
 	})
 }
 
-// Close looks after those who wait on goroutines that bind the scheduler, too.
+// Close also reports fibers that wait on goroutines that bind the scheduler.
 func TestCloseReportsBoundGoroutinesThatAreBlocked(t *testing.T) {
 	suite.EachConfig(t, []int{0, 2}, func(t *testing.T, cfg sched.Config) {
 		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"

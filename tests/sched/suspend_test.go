@@ -12,7 +12,7 @@ import (
 )
 
 // A task that waits keeps its fiber; the worker goes on with a new one, and later
-// with the one that is idle.
+// with the idle one.
 func TestSuspend(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		var order []string
@@ -21,11 +21,11 @@ func TestSuspend(t *testing.T) {
 			defer over.Done()
 			a := sched.Current()
 			for range 5 {
-				var carrier *sched.Fiber
+				var runner *sched.Fiber
 				order = append(order, "wait")
 				schedtest.ScheduleHere(t, s, func() {
-					carrier = sched.Current()
-					assert.NotSame(t, a, carrier)
+					runner = sched.Current()
+					assert.NotSame(t, a, runner)
 					assert.Equal(t, sched.Yielded, a.State())
 					order = append(order, "task")
 					a.Notify()
@@ -35,7 +35,7 @@ func TestSuspend(t *testing.T) {
 				order = append(order, "resume")
 				assert.Same(t, a, sched.Current())
 				assert.Equal(t, sched.Running, a.State())
-				assert.Equal(t, sched.Idle, carrier.State())
+				assert.Equal(t, sched.Idle, runner.State())
 			}
 		})
 		over.Wait()
@@ -47,7 +47,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// Many tasks block on few workers, each on a fiber of its own.
+// Many tasks block on few workers, each on a separate fiber.
 func TestSuspendMany(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		n := suite.Scaled(300, 60)

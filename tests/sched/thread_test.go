@@ -55,7 +55,7 @@ func TestFibersKeepTheirThread(t *testing.T) {
 	})
 }
 
-// Where fibers may migrate, one that is ready goes on elsewhere while its worker's thread is held.
+// Where fibers may migrate, a ready fiber goes on elsewhere while its worker's thread is held.
 func TestFibersMigrate(t *testing.T) {
 	configs := suite.Over{
 		Workers: suite.SeveralWorkers,

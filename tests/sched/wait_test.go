@@ -87,7 +87,7 @@ func TestWaitPredicate(t *testing.T) {
 	})
 }
 
-// Two take turns by a lock whose Unlock wakes other fibers, or may: a third one stands in its line.
+// Two fibers take turns by a lock whose Unlock wakes other fibers, or may: a third one waits in its queue.
 func TestWaitWithALockThatWakesFibers(t *testing.T) {
 	locks := map[string]func() (lock sync.Locker, other sync.Locker){
 		"mutex":   func() (sync.Locker, sync.Locker) { m := &fibersync.Mutex{}; return m, m },

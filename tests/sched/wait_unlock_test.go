@@ -46,7 +46,7 @@ func TestWaitWithALockWhoseUnlockWaits(t *testing.T) {
 			}
 			lock := &unlocking{then: wait}
 			lock.Lock()
-			assert.False(t, me.WaitFor(lock, time.Millisecond, nil), "nobody has notified it")
+			assert.False(t, me.WaitFor(lock, time.Millisecond, nil), "it was not notified")
 			assert.False(t, me.WaitFor(lock, time.Millisecond, never))
 			lock.Mutex.Unlock()
 		})
