@@ -53,16 +53,16 @@ func TestInitializersSchedule(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		var here, anywhere atomic.Int64
 		cfg.Initializer = func(int) {
-			own := tid()
+			own := sched.Current().Worker()
 			assert.NoError(t, sched.Schedule(func() { anywhere.Add(1) }))
 			ran := schedtest.NewLatch(1)
 			assert.NoError(t, sched.Get().Enqueue(sched.Task{Flags: sched.SameThread, Func: func() {
-				assert.Equal(t, own, tid())
+				assert.Same(t, own, sched.Current().Worker())
 				here.Add(1)
 				ran.Done()
 			}}))
 			ran.Wait()
-			assert.Equal(t, own, tid())
+			assert.Same(t, own, sched.Current().Worker())
 		}
 		s, err := newInTime(t, cfg)
 		require.NoError(t, err)
