@@ -265,7 +265,7 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 	o.current = f
 	for told := false; ; told = true {
 		w.poll()
-		if f.recalled() || f.load().state() == Queued {
+		if w.removeReady(f) || f.home == nil && (f.recalled() || f.load().state() == Queued) {
 			break
 		}
 		if !told {
@@ -273,11 +273,20 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 		}
 		time.Sleep(retryPause)
 	}
+}
+
+// removeReady takes f out of the fibers that are ready, and tells whether it was among them. Its state does not tell: a
+// thread that has made it Queued puts it into the mailbox only then.
+func (w *Worker) removeReady(f *Fiber) (removed bool) {
+	o := &w.own
 	for range o.ready.Len() {
 		if g := o.ready.Pop(); g != f {
 			o.ready.Push(g)
+		} else {
+			removed = true
 		}
 	}
+	return removed
 }
 
 // putBack queues a task anew that was to begin.

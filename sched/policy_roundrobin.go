@@ -29,10 +29,10 @@ func (p *roundRobin) submit(t job, _ *Worker) bool { return p.push(runnable{task
 
 func (p *roundRobin) ready(f *Fiber) { p.push(runnable{fiber: f}) }
 
-// push queues r, unless no worker takes it. Then it wakes a worker.
+// push queues r, unless it is a task and no worker takes any. Then it wakes a worker.
 func (p *roundRobin) push(r runnable) bool {
 	p.mu.Lock()
-	open := p.open > 0
+	open := p.open > 0 || r.fiber != nil
 	if open {
 		p.queue.Push(r)
 	}
@@ -56,11 +56,16 @@ func (p *roundRobin) has(*Worker) bool {
 	return !p.queue.Empty()
 }
 
-func (p *roundRobin) next(*Worker) (r runnable, ok bool) {
+// next takes the first in the queue. A worker that has retired is open again then: what it runs may enqueue tasks.
+func (p *roundRobin) next(w *Worker) (r runnable, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.queue.Empty() {
 		return r, false
+	}
+	if p.retired[w.id] {
+		p.retired[w.id] = false
+		p.open++
 	}
 	return p.queue.Pop(), true
 }

@@ -90,3 +90,19 @@ func TestRoundRobinRetires(t *testing.T) {
 	p.reopen(w)
 	require.True(t, p.submit(someTask, nil))
 }
+
+// A fiber always finds room, and what a worker that has retired takes after all may enqueue tasks.
+func TestRoundRobinTakesFibersWhenAllHaveRetired(t *testing.T) {
+	w, f := planted(t, RoundRobin)
+	p := w.scheduler.policy.(*roundRobin)
+	for _, w := range w.scheduler.workers {
+		require.True(t, p.retire(w))
+	}
+	require.False(t, p.submit(job{Func: func() {}}, nil))
+	p.ready(f)
+	r, ok := p.next(w)
+	require.True(t, ok, "the fiber is lost")
+	require.Same(t, f, r.fiber)
+	require.True(t, p.submit(job{Func: func() {}}, w), "it is open again")
+	_, _ = p.next(w)
+}
