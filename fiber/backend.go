@@ -53,7 +53,7 @@ func ParseBackend(name string) (Backend, error) {
 }
 
 // Resolve returns the backend that b stands for: b itself, or for Default the
-// one that the environment names. It fails if that names none.
+// backend that the environment names. It fails if that names none.
 func (b Backend) Resolve() (Backend, error) {
 	switch b {
 	case Asm, Ucontext, Goroutine:

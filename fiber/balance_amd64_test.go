@@ -9,7 +9,7 @@ import (
 	"fiberlab/asm/ctest"
 )
 
-// A profiler or debugger that stops a thread anywhere in a switch finds who called it. A switch that does not tell them
+// A profiler or debugger that stops a thread anywhere in a switch finds its caller. A switch that does not tell them
 // where it keeps the return address, by .cfi directives, is none the less right: of another one than the project's own,
 // this is only reported.
 func TestUnwindAtEachInstructionOfASwitch(t *testing.T) {

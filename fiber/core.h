@@ -55,7 +55,7 @@ struct fiberlab_fiber {
     uintptr_t go_g;       /* and its goroutine */
     uintptr_t *p;         /* the word in which the M remembers its P; NULL: not known, or no M */
     uint8_t own;          /* the enum fiberlab_mechanism that saves the context; a root has none */
-    uint8_t saved;        /* the one that saved it last, so that must resume it */
+    uint8_t saved;        /* the mechanism that saved it last, and must resume it */
     uint8_t root;         /* the fiber is a root: its stack is the thread's */
     uint8_t gone;         /* the fiber leaves its stack for good */
     void *fake_stack;     /* announce.h: the sanitizer's, while the fiber is not running */

@@ -10,7 +10,7 @@ import (
 // resumeHandle is one iter.Pull, seen as a slot in which one suspended goroutine waits.
 //
 // Its two functions do the same to the runtime: the caller begins to wait in the handle, and the
-// goroutine that waited there goes on. Neither asks who calls. They only must be called in turn: first
+// goroutine that waited there goes on. Neither checks its caller. They only must be called in turn: first
 // resume, then yield, then resume. So n coroutines bring n handles for as many goroutines and their roots, of
 // which one for each root is running: every suspended goroutine waits in some handle, no matter whose, and a
 // switch to it is one call on that handle.

@@ -1,4 +1,4 @@
-// Package fiber runs functions of C and Go on stacks of their own and hands the
+// Package fiber runs functions of C and Go on separate stacks and hands the
 // processor from one to another.
 //
 // A [Fiber] is a stack, a context (the registers that a switch must keep) and,

@@ -83,7 +83,7 @@ type Task struct {
 	word *uintptr // where a dump looks for its name
 }
 
-// Task returns the record of the fiber f, which must be the caller. Only f may use it, on whatever thread.
+// Task returns the record of the fiber f, which must be the caller. Only f may use it, on any thread.
 func (f *Fiber) Task() Task {
 	if f == nil || f.runner == nil || f.runner.entry == nil {
 		return Task{}

@@ -18,7 +18,7 @@
 
 enum { SEARCHED = 64, SIGNAL_STACK = 32 << 10, PAGE = 4 << 10 };
 
-/* Returns the words of m that hold the bounds of its own signal stack, or NULL if that is
+/* Returns the words of m that hold the bounds of its signal stack, or NULL if that is
  * uncertain: exactly one pair of neighbours must be that far apart, and the same pair in each M. */
 static const uintptr_t *signal_stack(const uintptr_t *m) {
     static int known; /* 1 + the index of the first word */

@@ -18,7 +18,7 @@ import (
 const DefaultMaxIdle = 1024
 
 // runners is the process's pool of runners. Idle ones are handed
-// out last in, first out: the one that ran last is most likely cached.
+// out last in, first out: the runner that was used last is most likely cached.
 var runners pool
 
 type pool struct {

@@ -28,7 +28,7 @@
 
 #include "core.h"
 
-/* Counts the signals that have arrived, on any thread, except those that clear_mark sends. */
+/* Counts the signals that have arrived, on any thread, except clear_mark's. */
 uint32_t fiberlab_preemptions;
 
 static struct sigaction go_action;

@@ -17,7 +17,7 @@ import (
 // A block's addresses stay good for ever: a switch to a Fiber that was closed long ago
 // must find a generation that is not the Fiber's. Blocks are
 // reused instead, so there are as many as there were fibers at once; the pages of
-// those that are not in use can be given back.
+// unused blocks can be given back.
 var registry = blocks{slabs: slabs{size: (C.sizeof_struct_fiberlab_fiber + 63) &^ 63}}
 
 const chunkSize = 1024
@@ -80,7 +80,7 @@ func freeBlock(r *runner) {
 }
 
 // release gives back the pages of blocks that are not in use. With them goes the generation of each: later
-// fibers begin with one that none of these had.
+// fibers begin with a generation that none of these had.
 func (b *blocks) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

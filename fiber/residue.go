@@ -19,7 +19,7 @@ type Residue struct {
 	fault  *bool
 }
 
-// ResidueHere returns the residue of the calling goroutine. Only this goroutine may use it, on whatever thread.
+// ResidueHere returns the residue of the calling goroutine. Only this goroutine may use it, on any thread.
 func ResidueHere() Residue {
 	at := residueOffsets()
 	if !at.known {

@@ -9,8 +9,8 @@
  *               another thread may claim it
  *
  * The g slot is the word by which the Go runtime knows which thread it is on. It
- * is treated as one more callee-saved register: that is what makes each fiber a
- * thread of its own to the runtime, with a goroutine of its own for its Go frames.
+ * is treated as one more callee-saved register: so to the runtime each fiber
+ * is a separate thread, with a separate goroutine for its Go frames.
  */
 #include "announce.h"
 #include "core.h"

@@ -51,7 +51,7 @@ func startTicking() {
 // setTick sets the next timer of a series. The caller holds mu.
 func setTick(series int) { time.AfterFunc(ticking.every, func() { tick(series) }) }
 
-// stopTicking uncounts one that is detached.
+// stopTicking uncounts a root that is detached.
 func stopTicking() {
 	t := &ticking
 	t.mu.Lock()

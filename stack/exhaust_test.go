@@ -102,7 +102,7 @@ func init() {
 		if max > 1<<20 {
 			tb.Skip("vm.max_map_count is too large to be used up: ", max)
 		}
-		// Somebody else uses up the mappings, but for about 400.
+		// Other code uses up the mappings, but for about 400.
 		page := int(pageSize)
 		mem, err := unix.Mmap(-1, 0, page*2*max, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 		require.NoError(tb, err)

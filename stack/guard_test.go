@@ -84,7 +84,7 @@ func TestProbe(t *testing.T) {
 	require.Equal(t, want, newPool(t, stack.Options{}).Stats().Guard)
 	t.Log("found guards by", want)
 	if demanded := os.Getenv("FIBERLAB_GUARDS"); demanded != "" {
-		require.Equal(t, demanded, want.String(), "who started this demands other guards")
+		require.Equal(t, demanded, want.String(), "the environment of this test demands other guards")
 	}
 }
 

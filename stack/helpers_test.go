@@ -203,7 +203,7 @@ func newRand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// children are the programs that tests run in a process of their own.
+// children are the programs that tests run in separate processes.
 var children = map[string]func(arg string){}
 
 const childEnv = "FIBERLAB_STACK_CHILD"

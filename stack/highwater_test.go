@@ -59,7 +59,7 @@ func TestHighWaterAboveTop(t *testing.T) {
 	putAll(t, p, stacks)
 }
 
-// Asking touches no page: neither one that was used nor one that was not.
+// Asking touches no page, used or not.
 func TestHighWaterTouchesNothing(t *testing.T) {
 	p := newPool(t, stack.Options{Size: 8 << 20})
 	st := get(t, p)

@@ -76,7 +76,7 @@ func TestUnknownGuard(t *testing.T) {
 		stack.GuardMprotect, " ", stack.GuardNone, " ", stack.Guard(4)))
 }
 
-// Without guards stacks adjoin, nothing catches who writes below one, no mapping is cut, and no
+// Without guards stacks adjoin, nothing catches a write below one, no mapping is cut, and no
 // address counts as a guard. They come and go as others do.
 func TestGuardNone(t *testing.T) {
 	p := newPool(t, stack.Options{Guard: stack.GuardNone, Size: 2 * int(pageSize), MaxIdle: 3})

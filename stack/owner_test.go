@@ -105,7 +105,7 @@ func TestOwnerAgainstMapping(t *testing.T) {
 	require.NoError(t, steady.Put(st))
 }
 
-// mapAndUnmap has a pool of its own map a few slabs and unmap them.
+// mapAndUnmap has a new pool map a few slabs and unmap them.
 func mapAndUnmap(t *testing.T) bool {
 	p, err := stack.NewPool(stack.Options{MaxIdle: -1})
 	if !assert.NoError(t, err) {

@@ -47,7 +47,7 @@ func NewPool(o Options) (*Pool, error) {
 // stride is the number of bytes from one guard to the next.
 func (p *Pool) stride() uintptr { return p.guardSize + p.size }
 
-// Get returns a stack with a guard below it, unless the pool has GuardNone. Its bytes are whatever its last
+// Get returns a stack with a guard below it, unless the pool has GuardNone. Its bytes are what its last
 // user left, or zero; with ClearOnPut they are zero. The error is ErrExhausted, after which the pool is as
 // before, ErrClosed, or with GuardMadvise in locked memory ErrGuard.
 func (p *Pool) Get() (*Stack, error) {
@@ -79,7 +79,7 @@ func (p *Pool) Get() (*Stack, error) {
 
 // Put takes back a stack that Get returned and that nothing runs on any more.
 // The error is ErrForeign, for a stack that is not of this pool, or
-// ErrNotInUse, for one that was put back before and not handed out since.
+// ErrNotInUse, for a stack that was put back before and not handed out since.
 func (p *Pool) Put(st *Stack) error {
 	if st == nil || st.slab == nil {
 		return fmt.Errorf("%w: no stack at all: put back what Get returned", ErrForeign)

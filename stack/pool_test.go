@@ -121,7 +121,7 @@ func TestFewStacksMapLittle(t *testing.T) {
 	require.NoError(t, p.Put(st))
 }
 
-// A large stack has a slab of its own instead of reserving for many.
+// A large stack has its own slab instead of reserving for many.
 func TestLargeStacks(t *testing.T) {
 	p := newPool(t, stack.Options{Size: stack.MaxSize})
 	stacks := getAll(t, p, 5)

@@ -139,7 +139,7 @@ func TestNoMappingLeaks(t *testing.T) {
 		for range rounds {
 			round()
 		}
-		// The Go runtime maps a few things of its own meanwhile.
+		// The Go runtime maps a few things, too, meanwhile.
 		require.Less(t, len(maps(t)), before+rounds/2)
 	})
 }
@@ -176,7 +176,7 @@ func residentSet(t *testing.T) int {
 	return pages
 }
 
-// Slabs are closed to huge pages, whatever the machine's setting.
+// Slabs are closed to huge pages under every setting of the machine.
 func TestNoHugePages(t *testing.T) {
 	mem, err := unix.Mmap(-1, 0, int(pageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	require.NoError(t, err)

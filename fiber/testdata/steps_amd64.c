@@ -52,7 +52,7 @@ static void step(int sig, siginfo_t *info, void *context) {
     frames = found = 0;
     _Unwind_Backtrace(visit, NULL);
     if (!found && ++lost == 1)
-        printf("nobody is found at marl_fiber_swap_fp%+lld, in %d frames\n",
+        printf("no caller is found at marl_fiber_swap_fp%+lld, in %d frames\n",
                uc->uc_mcontext.gregs[REG_RIP] - (long long)marl_fiber_swap_fp, frames);
 }
 

@@ -44,7 +44,7 @@ func TestOtherBuildsEndWithOneLine(t *testing.T) {
 // buildsAnywhere are the packages that need no other of fiberlab.
 var buildsAnywhere = []string{"fiberlab/internal/platform", "fiberlab/asm/ctest", "fiberlab/scripts/check-run", "fiberlab/tests/internal/check"}
 
-// All other packages wait for that line, and then add no errors of their own.
+// All other packages wait for that line, and then add no errors.
 func TestAllRoomsStandOnThisOne(t *testing.T) {
 	for _, system := range [][3]string{{"linux", "amd64", "0"}, {"darwin", "arm64", "0"}} {
 		out, err := goCommand(system, "list", "-f", "{{if .GoFiles}}{{.ImportPath}}: {{join .Deps \" \"}}{{end}}", "fiberlab/...")

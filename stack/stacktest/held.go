@@ -11,10 +11,10 @@ import (
 	"fiberlab/stack"
 )
 
-// spare is how many of the kernel's mappings stay free for whatever else the process needs meanwhile.
+// spare is how many of the kernel's mappings stay free for what else the process needs meanwhile.
 const spare = 4096
 
-// Guard is the kind of guard that stacks have on this machine unless somebody asks for another one.
+// Guard is the kind of guard that stacks have on this machine unless the environment asks for another one.
 func Guard() (stack.Guard, error) {
 	pool, err := stack.NewPool(stack.Options{})
 	if err != nil {
@@ -23,7 +23,7 @@ func Guard() (stack.Guard, error) {
 	return pool.Stats().Guard, pool.Close()
 }
 
-// Held returns how many stacks a test may hold at once: want, or fewer where guards take mappings of their own and the
+// Held returns how many stacks a test may hold at once: want, or fewer where guards take separate mappings and the
 // kernel bounds these, which it then says in the test's log.
 func Held(tb testing.TB, want int) int {
 	tb.Helper()

@@ -14,8 +14,8 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// Go functions that C has called switch as others do: to fresh fibers, to ones that are in such a
-// function themselves, to ones that are not, and to the root, which may be in one too.
+// Go functions that C has called switch as others do: to fresh fibers, to fibers that are in such a
+// function themselves, to fibers that are not, and to the root, which may be in one too.
 func TestSwitchInCallbacks(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		random := suite.NewRand(t)

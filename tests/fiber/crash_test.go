@@ -98,7 +98,7 @@ var childFault = newCrash("fault in a C body", func(b fiber.Backend, _ *fiber.Fi
 	return fiber.NewC(crashConfig(b), trapbody.FaultBodies()[os.Getenv(envFault)], nil)
 })
 
-// Whatever signal ends a C body that has never been in Go, one line names the fiber, and Go's own
+// Whichever signal ends a C body that has never been in Go, one line names the fiber, and Go's own
 // report follows.
 func TestEachFaultIsReported(t *testing.T) {
 	for sig := range trapbody.FaultBodies() {

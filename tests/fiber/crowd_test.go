@@ -16,7 +16,7 @@ import (
 )
 
 // crowd is some fibers that several roots share. The model is one lock for each
-// fiber: the one that runs holds its lock, and takes that of the fiber that it switches
+// fiber: the running fiber holds its lock, and takes that of the fiber that it switches
 // to. So every switch must work, and what a fiber finds must be what was left there
 // for it.
 type crowd struct {
@@ -27,16 +27,16 @@ type crowd struct {
 	failed  atomic.Bool
 }
 
-// town is one root with those that run in its place.
+// town is one root with the fibers that run in its place.
 type town struct {
 	root    *fiber.Fiber
 	rng     *rand.Rand
 	running *citizen // nil: the root
-	left    *citizen // who was left for the one that runs; nil: the root
+	left    *citizen // the fiber that was left for the running one; nil: the root
 	ended   bool     // and that one's body has returned
 }
 
-// citizen is a fiber. All but the lock and the fiber belong to who holds the lock.
+// citizen is a fiber. All but the lock and the fiber belong to the holder of the lock.
 type citizen struct {
 	lock   sync.Mutex
 	fiber  *fiber.Fiber
@@ -124,7 +124,7 @@ func (w *crowd) home(c *citizen) {
 	w.arrived(c)
 }
 
-// arrived checks that c runs where it was sent, and lets go of the one that left.
+// arrived checks that c runs where it was sent, and unlocks the fiber that was left.
 func (w *crowd) arrived(c *citizen) {
 	c.visits++
 	t := c.town
@@ -195,7 +195,7 @@ func (w *crowd) leave(t *town) {
 	}
 }
 
-// abandon ends all fibers after a failure, by which their bodies return when they are entered. Nobody knows who has which
+// abandon ends all fibers after a failure, by which their bodies return when they are entered. It is not known which fiber has which
 // lock then.
 func (w *crowd) abandon(t *town) {
 	for i := range w.places {
@@ -224,7 +224,7 @@ func newCrowd(t *testing.T, b fiber.Backend, places int) *crowd {
 }
 
 // Fibers of several roots switch to one another and to their roots, move from root
-// to root, and end anywhere: with the root of another in their seat, or with none.
+// to root, and end anywhere: with another fiber's root, or with none.
 func TestCrowd(t *testing.T) {
 	for _, size := range []struct{ towns, places int }{{2, 2}, {2, 5}, {4, 5}, {4, 200}} {
 		t.Run(fmt.Sprint(size.towns, " roots, ", size.places, " fibers"), func(t *testing.T) {

@@ -66,7 +66,7 @@ func TestCurrent(t *testing.T) {
 	})
 }
 
-// Goroutines are fibers only if they attach, even those that a fiber has started.
+// Goroutines are fibers only if they attach, even if a fiber has started them.
 func TestCurrentOfGoroutineStartedByFiber(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		inside := func() {
@@ -110,10 +110,10 @@ func TestCurrentAfterDetach(t *testing.T) {
 	})
 }
 
-// A root that unlocks itself, as none should, loses its thread to others. They are who they are.
+// A root that unlocks itself, as none should, loses its thread to others. Current still tells the right fiber.
 func TestCurrentOnTheThreadOfARootThatUnlockedItself(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the thread goes to who is begun next
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the thread goes to the goroutine that is begun next
 		detached := make(chan struct{})
 		defer close(detached)
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {

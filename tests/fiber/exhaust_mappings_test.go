@@ -73,7 +73,7 @@ var childMappings = child.New("mappings", func(t child.T, b fiber.Backend) {
 	exhaust.RequireRecovered(t, root)
 })
 
-// Somebody else has used them up.
+// Other code has used them up.
 var childOthersMappings = child.New("others' mappings", func(t child.T, b fiber.Backend) {
 	most := maxMapCount(t)
 	debug.SetGCPercent(-1)

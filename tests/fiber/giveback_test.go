@@ -118,7 +118,7 @@ var childLeavesTimers = child.New("leaves no timers", func(t child.T, b fiber.Ba
 	require.NoError(t, err)
 	require.LessOrEqual(t, profileTimers(t), len(threads), "timers; a thread may have one until it next runs Go")
 
-	// Whoever drains the pool again, several at a time, finds the rest of them dealt with.
+	// Later calls of Drain, several at a time, find the rest of them dealt with.
 	ms := countMs()
 	for range 20 {
 		var all sync.WaitGroup

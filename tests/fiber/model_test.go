@@ -16,7 +16,7 @@ import (
 )
 
 // world is some fibers that switch to one another at random, and a model of what
-// state each must be in. Whoever runs decides what happens next.
+// state each must be in. The running fiber decides what happens next.
 type world struct {
 	t       *testing.T
 	rng     *rand.Rand

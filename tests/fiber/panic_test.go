@@ -58,7 +58,7 @@ func TestPanicAndRecoverAcrossSwitches(t *testing.T) {
 	})
 }
 
-// A panic in a deferred function of a panic, and one that is thrown again.
+// A panic in a deferred function of a panic, and a panic that is thrown again.
 func TestNestedPanics(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		var caught []any

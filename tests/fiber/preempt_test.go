@@ -16,7 +16,7 @@ import (
 )
 
 // The runtime interrupts a loop without calls by a signal to the thread that it
-// knows the fiber by: here, the one that it began and is. Each collection stops
+// knows the fiber by: here, the thread that it began as and is. Each collection stops
 // the world, so that without the signal this would not end.
 func TestPreemptionOfFibers(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
@@ -196,8 +196,8 @@ var (
 	})
 )
 
-// A loop without calls in a Go function that C calls can be interrupted, whatever the M that is lent
-// to it has been through: on a C body's fiber, on one that has moved, and on a plain thread of C.
+// A loop without calls in a Go function that C calls can be interrupted, whichever M is lent
+// to it: on a C body's fiber, on a fiber that has moved, and on a plain thread of C.
 func TestPreemptionOfCallbacks(t *testing.T) {
 	for _, name := range []string{childInterruptsBodies, childInterruptsThreads, childInterruptsMoved} {
 		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {

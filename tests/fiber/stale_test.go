@@ -39,7 +39,7 @@ func TestStaleFiber(t *testing.T) {
 		user := fibertest.New(t, root.Backend(), "user", func() {
 			entered++
 			assert.ErrorIs(t, old.SwitchTo(root), fiber.ErrNotCurrent)
-			assert.ErrorIs(t, fiber.Current().SwitchTo(old), fiber.ErrClosed, "it is not the one that runs here now")
+			assert.ErrorIs(t, fiber.Current().SwitchTo(old), fiber.ErrClosed, "another fiber runs here now")
 			fibertest.Leave(t, root)
 		})
 		if root.Backend() != fiber.Goroutine {

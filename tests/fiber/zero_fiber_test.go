@@ -10,7 +10,7 @@ import (
 	"fiberlab/tests/internal/fibertest"
 )
 
-// No call on a fiber that was never made ends in a nil dereference, on whatever goroutine.
+// No call on a fiber that was never made ends in a nil dereference, on any goroutine.
 func TestZeroFiberIsRefused(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		all := func() {

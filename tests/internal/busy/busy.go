@@ -9,7 +9,7 @@ import (
 )
 
 // Process starts a process that computes on one processor until the returned function is called, which ends it
-// and must be called once. Should nobody live to call it, the process ends after ten minutes of computing.
+// and must be called once. If it is never called, the process ends after ten minutes of computing.
 func Process(tb testing.TB) (stop func()) {
 	tb.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "ulimit -t 600; while :; do :; done")

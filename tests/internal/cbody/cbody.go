@@ -69,7 +69,7 @@ func NewOrder(task Task) Order {
 // Pointer is the order as a body's argument.
 func (o Order) Pointer() unsafe.Pointer { return unsafe.Pointer(o.c) }
 
-// SetPeer changes whom the body switches to next.
+// SetPeer changes the fiber that the body switches to next.
 func (o Order) SetPeer(handle unsafe.Pointer) { o.c.peer = (*C.fiberlab_fiber)(handle) }
 
 // Answer returns what the body has found so far.

@@ -11,7 +11,7 @@ enum { CBODY_FRAMES = 64, CBODY_UNWIND_DEPTH = 5 };
 
 /* What a body is told to do and what it answers. It lies in C memory. */
 struct cbody_order {
-    fiberlab_fiber *peer; /* whom to switch to */
+    fiberlab_fiber *peer; /* the fiber to switch to */
     int64_t turns;        /* how often */
     int64_t depth;        /* bytes of stack to fill, or that there are */
     int64_t mode;         /* a rounding mode of fenv.h */

@@ -1,4 +1,4 @@
-/* A body with a rounding mode of its own. */
+/* A body with another rounding mode than its caller. */
 #include <fenv.h>
 
 #include "cbody.h"

@@ -5,7 +5,7 @@ package cbody
 #include <stdint.h>
 
 // The words that hold the rounding modes and the exception masks. The exception
-// flags are left out: they belong to nobody.
+// flags are left out: they belong to no fiber.
 static uint64_t control_words(void) {
 #if defined(__x86_64__)
 	uint32_t mxcsr;

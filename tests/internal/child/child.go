@@ -1,4 +1,4 @@
-// Package child runs parts of tests in processes of their own, because they crash, run out of something, or must be
+// Package child runs parts of tests in separate processes, because they crash, run out of something, or must be
 // on the first thread. Such a process is the test binary again.
 package child
 
@@ -26,7 +26,7 @@ import (
 )
 
 // envChild names the environment variable that makes the test binary one of the
-// children, and envBackend the one that names its backend.
+// children, and envBackend the variable that names its backend.
 const (
 	envChild   = "FIBERLAB_CRASH"
 	envBackend = "FIBERLAB_CRASH_BACKEND"
@@ -56,7 +56,7 @@ func New(name string, run Func) string {
 	})
 }
 
-// NewOnFirstThread is New for one that runs on the process's first thread.
+// NewOnFirstThread is New for a child that runs on the process's first thread.
 func NewOnFirstThread(name string, run Func) string {
 	children[name] = run
 	return name

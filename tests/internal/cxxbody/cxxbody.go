@@ -31,7 +31,7 @@ func NewOrder(number, turns int) Order {
 	return Order{c}
 }
 
-// SetPeer changes whom the body switches to: the fiber with that Handle.
+// SetPeer changes the fiber that the body switches to: the fiber with that Handle.
 func (o Order) SetPeer(handle unsafe.Pointer) { o.c.peer = (*C.fiberlab_fiber)(handle) }
 
 // Pointer returns the body's argument.

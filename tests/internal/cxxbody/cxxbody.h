@@ -13,7 +13,7 @@ extern "C" {
 /* What a body is told to do and what it answers. It lies in C memory, and may be changed only
  * while the body does not run. */
 struct cxx_order {
-    fiberlab_fiber *peer; /* whom to switch to */
+    fiberlab_fiber *peer; /* the fiber to switch to */
     int64_t number;       /* what its exceptions are known by */
     int64_t turns;        /* switches in each place */
     int64_t done;         /* switches that came back */

@@ -16,7 +16,7 @@ import (
 	"fiberlab/fiber"
 )
 
-// What the process may gain over the whole run without anybody having leaked:
+// What the process may gain over the whole run without a leak:
 // threads that the runtime keeps for later, arenas of the Go heap and of malloc.
 const (
 	threadsToSpare  = 60
@@ -69,7 +69,7 @@ var atStart = sync.OnceValues(func() (Holdings, error) {
 // leftBehind is what tests that failed have left. Only they are to blame for it.
 var leftBehind struct{ threads, mappings int }
 
-// Check checks at the end of the test that what it made is gone. Carriers on
+// Check checks at the end of the test that what it made is gone. Runners on
 // which a body called runtime.Goexit are allowed for: they stay, by contract.
 func Check(t *testing.T) {
 	t.Helper()

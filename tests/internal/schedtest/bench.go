@@ -11,7 +11,7 @@ import (
 )
 
 // BenchOn runs a sub-benchmark BACKEND/workers=N/POLICY for every backend, policy and given number of workers,
-// each on a scheduler of its own. With 0 workers it runs on a goroutine that is bound.
+// each on a new scheduler. With 0 workers it runs on a goroutine that is bound.
 func BenchOn(b *testing.B, workers []int, run func(b *testing.B, s *sched.Scheduler)) {
 	for _, cfg := range (suite.Over{Workers: workers}).All() {
 		b.Run(suite.Name(cfg), func(b *testing.B) {

@@ -15,7 +15,7 @@ type Countdown struct {
 	waiter *sched.Fiber
 }
 
-// NewCountdown returns one that n calls of Done end.
+// NewCountdown returns a countdown that n calls of Done end.
 func NewCountdown(n int) *Countdown {
 	c := &Countdown{over: make(chan struct{})}
 	c.left.Store(int64(n))

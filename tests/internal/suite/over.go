@@ -112,7 +112,7 @@ func Migrates(p sched.Policy) bool { return p == sched.RoundRobin }
 // Stay tells whether fibers stay with the worker that has begun them under that configuration.
 func Stay(cfg sched.Config) bool { return !Migrates(cfg.Policy) }
 
-// HasThreads tells whether the workers of that configuration have threads of their own. On the goroutine backend they
+// HasThreads tells whether the workers of that configuration are locked to threads. On the goroutine backend they
 // have none if fibers may migrate.
 func HasThreads(cfg sched.Config) bool {
 	return cfg.Backend != fiber.Goroutine || !Migrates(cfg.Policy)

@@ -1,4 +1,4 @@
-/* A flag, its waiter, and those who set it. */
+/* A flag, its waiter, and its setters. */
 #include <stdlib.h>
 
 #include "taskbody.h"

@@ -27,7 +27,7 @@ static void expect(struct taskbody_ring *r, int code) {
     r->broken += code != FIBERLAB_TASK_OK;
 }
 
-/* The thread's own note of who it is. The compiler may keep the address of a thread-local variable,
+/* The thread's own identity. The compiler may keep the address of a thread-local variable,
  * or the result of pthread_self, over a wait, after which it is another thread's: so they are used
  * in functions that are not inlined. */
 static _Thread_local int64_t noted;

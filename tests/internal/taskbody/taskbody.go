@@ -41,7 +41,7 @@ func (c Code) String() string { return C.GoString(C.fiberlab_task_error_text(C.i
 // Forever is the timeout of a wait without deadline.
 const Forever = -1
 
-// Ring is a ring of players, each a C task, who pass a turn around.
+// Ring is a ring of players, each a C task, that pass a turn around.
 type Ring struct{ c *C.struct_taskbody_ring }
 
 // NewRing makes a ring of which each player takes that many turns. Free it.

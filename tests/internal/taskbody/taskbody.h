@@ -7,7 +7,7 @@
 
 #include "../../../sched/ctask/fiberlab_task.h"
 
-/* ring.c: players who pass a turn around, each a task in C. */
+/* ring.c: players that pass a turn around, each a task in C. */
 struct taskbody_ring {
     pthread_mutex_t mutex;
     int64_t players, laps;

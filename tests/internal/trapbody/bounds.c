@@ -1,5 +1,5 @@
-/* Who answers the runtime's question for the bounds of a stack. glibc's answer
- * comes from pthread_getattr_np, so the program has one of its own that counts
+/* Where the runtime learns the bounds of a stack. glibc's answer
+ * comes from pthread_getattr_np, so the program has a replacement that counts
  * and passes on. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* Memory that is refused. The program has an aligned_alloc of its own, by which
+/* Memory that is refused. The program has its own aligned_alloc, by which
  * control blocks and contexts are made: it passes on what it may. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

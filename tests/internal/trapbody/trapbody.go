@@ -83,7 +83,7 @@ func NewLaps(peer unsafe.Pointer, laps int) *Laps {
 	return l
 }
 
-// SetPeer changes whom the body switches to. Call it before the body begins.
+// SetPeer changes the fiber that the body switches to. Call it before the body begins.
 func (l *Laps) SetPeer(peer unsafe.Pointer) { l.peer = peer }
 
 // Argument returns l as the argument of the body.
@@ -133,7 +133,7 @@ func FaultBodies() map[string]unsafe.Pointer {
 	}
 }
 
-// NilAfterGoBody is NilBody for one that first calls Go, with the argument of a CallBody.
+// NilAfterGoBody is NilBody for a body that first calls Go, with the argument of a CallBody.
 func NilAfterGoBody() unsafe.Pointer { return unsafe.Pointer(C.trap_nil_after_go) }
 
 // Overflow recurses in C without end.

@@ -12,7 +12,7 @@ int trap_call_deep(size_t bytes, uintptr_t callback); /* 1 if the stack was left
 int trap_call_on_thread(uintptr_t callback);          /* an errno */
 void trap_call_body(void *callback);                  /* a body; points to the handle */
 
-/* bounds.c: how often anybody asked glibc for the bounds of a thread's stack. */
+/* bounds.c: how often the process asked glibc for the bounds of a thread's stack. */
 uint64_t trap_glibc_answers(void);
 uint64_t trap_fiber_answers(void);
 
