@@ -35,7 +35,9 @@ func (s *Scheduler) wakeIfOver() {
 		return
 	}
 	for _, w := range s.workers {
-		if w.shutdown.Load() {
+		// The swap changes nothing, but orders the count before the notification: counters are stored without
+		// waiting until other processors see them.
+		if w.shutdown.CompareAndSwap(true, true) {
 			w.driver.notify()
 		}
 	}
