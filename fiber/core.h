@@ -158,7 +158,7 @@ void fiberlab_pass_on_fatal(const struct sigaction *go, int sig, siginfo_t *info
 /* giveback.c */
 void fiberlab_give_back(uintptr_t m, uintptr_t g);
 
-/* dump.c: what the dump of goroutines says of one that is a fiber. */
+/* dump.c: what the dump of goroutines says of a fiber's goroutine. */
 struct fiberlab_entry {
     const uint64_t *state; /* the word of the fiber's state; NULL: no fiber */
     uint64_t goroutine;    /* its number; 0: not known */

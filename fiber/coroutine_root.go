@@ -84,7 +84,7 @@ func lockedToThread() bool {
 }
 
 // mayRun tells whether the goroutine of a coroutine, or of a root, may run
-// under d. If the runtime found it on another thread than the one that it is tied to, or
+// under d. If the runtime found it on another thread than its own, or
 // on one that another goroutine is tied to, it would end the program.
 func (d *driverRoot) mayRun(co *coroutine) bool {
 	pin := co.pin.Load()

@@ -29,7 +29,7 @@ typedef struct fiberlab_fiber fiberlab_fiber;
 enum fiberlab_error {
     FIBERLAB_OK = 0,
     FIBERLAB_NOT_FIBER,    /* the calling thread has no root fiber: attach it first */
-    FIBERLAB_NOT_CURRENT,  /* the fiber named as leaving is not the one that runs here */
+    FIBERLAB_NOT_CURRENT,  /* the fiber named as leaving does not run here */
     FIBERLAB_SELF,         /* a fiber cannot switch to itself */
     FIBERLAB_RUNNING,      /* the target runs on another thread */
     FIBERLAB_FINISHED,     /* the target's body has returned */

@@ -52,7 +52,7 @@ type ending struct {
 // goroutines, Bind and Enqueue still succeed; after that only tasks may enqueue tasks.
 //
 // Close waits as long as something runs on a worker, even if that only computes, or will by a
-// deadline. If nothing does, only somebody outside of the scheduler can notify the fibers that are
+// deadline. If nothing does, only a thread outside of the scheduler can notify the fibers that are
 // blocked: Close gives them Config.GiveUpAfter, and returns a *Deadlock then. A deadline that
 // lies more than a second ahead, and beyond the give-up limit, does not keep it from that. All
 // stays as it was before Close: the fibers may still be notified, tasks enqueued, and
@@ -131,7 +131,7 @@ func (s *Scheduler) closeOrWait(ctx context.Context) error {
 // Done returns a channel that is closed when Close or CloseContext has succeeded: nothing of the scheduler runs any more.
 func (s *Scheduler) Done() <-chan struct{} { return s.over }
 
-// end is closeOrWait by the only one that ends the scheduler at the time.
+// end is closeOrWait by the only caller that ends the scheduler at the time.
 func (s *Scheduler) end(ctx context.Context) error {
 	s.listening.Store(true)
 	defer s.listening.Store(false)
@@ -162,7 +162,7 @@ func (s *Scheduler) end(ctx context.Context) error {
 	return nil
 }
 
-// closeIfUnbound lets nobody bind the scheduler any more, nor enqueue tasks from outside, if no
+// closeIfUnbound lets no goroutine bind the scheduler any more, nor enqueue tasks from outside, if no
 // goroutine binds it now. It tells whether that is so.
 func (s *Scheduler) closeIfUnbound() bool {
 	s.mu.Lock()

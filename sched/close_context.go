@@ -39,11 +39,11 @@ type CloseOption struct {
 	into *[]Task
 }
 
-// DropQueued has CloseContext drop tasks instead of beginning them: those that are queued, and those that are
+// DropQueued has CloseContext drop tasks instead of beginning them: queued tasks, and tasks that are
 // enqueued while it waits. Tasks that have begun go on. A task is dropped when its turn comes: those that a worker alone may
 // begin, not before that worker has time, and those of a goroutine that is bound, when it waits or unbinds.
 //
-// No task is lost silently: CloseContext appends those that it has dropped to the slice into, in the order in which they were
+// No task is lost silently: CloseContext appends the dropped tasks to the slice into, in the order in which they were
 // dropped, also if it fails. If into is nil, they are only counted, in Stats.Dropped. If several calls drop at the same time,
 // each task is in one of their slices. A fiber that waits for what a dropped task would have done waits on.
 func DropQueued(into *[]Task) CloseOption { return CloseOption{drop: true, into: into} }

@@ -7,7 +7,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Enqueue queues a task. One that is SameThread goes to the worker that the caller
+// Enqueue queues a task. A SameThread task goes to the worker that the caller
 // runs on. Any other goes where the policy puts it. If the scheduler has no multi-threaded workers, it goes to the worker
 // that the caller's goroutine is bound to. A blocking call, which a task has made elsewhere, counts as
 // inside of that task, and as running on its worker if that is the only one; but no task can be SameThread to it.

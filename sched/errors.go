@@ -15,7 +15,7 @@ var (
 	ErrPolicy       = errors.New("no such policy")
 	ErrNilTask      = park.ErrNilFunc
 	ErrNilContext   = park.ErrNilContext
-	ErrNoWorkers    = errors.New("the scheduler has no workers of its own: bind the calling goroutine first, or give Config.Workers")
+	ErrNoWorkers    = errors.New("the scheduler has no multi-threaded workers: bind the calling goroutine first, or give Config.Workers")
 	ErrNoSuchWorker = errors.New("no worker has that number: they are numbered from 0")
 	ErrNotBound     = errors.New("no scheduler is bound to the calling goroutine: call Bind first, or run inside a task")
 	ErrBound        = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")

@@ -41,7 +41,7 @@ func ExampleRun() {
 
 // A goroutine that binds a scheduler runs tasks while it waits, and when it unbinds.
 func ExampleScheduler_Bind() {
-	s, err := sched.New(sched.Config{}) // no workers of its own
+	s, err := sched.New(sched.Config{}) // no multi-threaded workers
 	report(err)
 	report(s.Bind())
 	report(sched.Schedule(func() { fmt.Println("the goroutine runs the task") }))

@@ -42,7 +42,7 @@ func (f *Fiber) run() {
 	}
 }
 
-// take takes what the worker runs next: the task that it has in hand; a fiber of its own that is ready; a task of its
+// take takes what the worker runs next: the task that it has in hand; a fiber in own that is ready; a task in
 // own, in turn with what the policy has. Fibers come first, but not for ever.
 func (w *Worker) take() (runnable, bool) {
 	w.mustOwn("take")
@@ -207,7 +207,7 @@ func (f *Fiber) switchTo(to *Fiber) {
 }
 
 // arrived is what f does first when it has got a thread, or has not been able to give one away because of err. It
-// returns the worker whose thread that is: the one that has picked f. It publishes the fiber that was left, and answers if f
+// returns the worker whose thread that is: the worker that has picked f. It publishes the fiber that was left, and answers if f
 // was entered for a deadlock check.
 func (f *Fiber) arrived(err error) *Worker {
 	for {

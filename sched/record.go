@@ -106,7 +106,7 @@ func (r *Recorder) each(f func(part *ring)) {
 }
 
 // ring is one worker's part of a recorder. The lock is hardly ever contended: the
-// worker writes, and who reads the recorder reads.
+// worker writes, and callers of the recorder read.
 type ring struct {
 	recorder *Recorder
 	worker   int

@@ -160,7 +160,7 @@ func (r *room) reopen() {
 	r.mu.Unlock()
 }
 
-// push puts w behind those that wait. mu must be held.
+// push puts w behind the other waiters. mu must be held.
 func (r *room) push(w *roomWaiter) {
 	if w.previous = r.last; r.last == nil {
 		r.first = w
@@ -171,7 +171,7 @@ func (r *room) push(w *roomWaiter) {
 	r.waiting.Add(1)
 }
 
-// remove takes w out of those that wait. mu must be held.
+// remove takes w out of the waiters. mu must be held.
 func (r *room) remove(w *roomWaiter) {
 	if w.previous == nil {
 		r.first = w.next

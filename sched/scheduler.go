@@ -98,7 +98,7 @@ func (s *Scheduler) start() error {
 }
 
 // abandon ends the workers of a scheduler that has not come about because of err, and
-// returns err. It names those that it has not waited for any longer.
+// returns err. It names the workers that it has not waited for any longer.
 func (s *Scheduler) abandon(err error) error {
 	s.closeOutside()
 	for _, w := range s.workers {
@@ -126,7 +126,7 @@ func (s *Scheduler) abandon(err error) error {
 // it unbinds and closes it, which waits for all tasks. f finds the scheduler by Get.
 //
 // Run calls f on the calling goroutine, also if that panics or calls Goexit. Its errors are those of New, Bind,
-// Unbind and Close, or one that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and
+// Unbind and Close, or an error that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and
 // the scheduler stay as they are, and so does the binding if Unbind has reported it.
 func Run(cfg Config, f func()) (err error) {
 	if f == nil {
