@@ -3,6 +3,7 @@ package sched_test
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,10 +30,16 @@ var childDump = child.New("dump", func(t child.T, b fiber.Backend) {
 	cfg.Name = "dumped"
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
+	var yielded sync.WaitGroup
+	yielded.Add(3)
 	for range 3 {
-		require.NoError(t, s.Enqueue(sched.Task{Func: sched.Yield}))
+		require.NoError(t, s.Enqueue(sched.Task{Func: func() {
+			sched.Yield()
+			yielded.Done()
+		}}))
 		require.NoError(t, s.Enqueue(sched.Task{Func: dumpedTask}))
 	}
+	yielded.Wait() // the only worker has no fiber then that is ready
 	require.NoError(t, s.Enqueue(sched.Task{Func: dumpingTask}))
 	select {}
 })
