@@ -135,6 +135,12 @@ func TestDeadlines(t *testing.T) {
 		require.True(t, f.wake(0))
 		require.False(t, f.timer.expire(), "a notification was first")
 		require.False(t, f.resume(), "it was notified")
+
+		f.block(1, 0)
+		require.True(t, f.wake(0))
+		require.False(t, f.timer.expire(), "a notification was first, published or not")
+		f.publish()
+		require.False(t, f.resume(), "it was notified")
 	}
 }
 
