@@ -19,7 +19,8 @@
  *
  * A thread that takes the P at any moment finds either the scan bit set, or an M, a goroutine and a
  * P that name one another, or it finds that they do not and gives up, as it does when a goroutine
- * returns from C at the same time. p.m is written last, so that B is not found before it has the P.
+ * returns from C at the same time. The m.p of B is written last: a thread that holds an older p.m,
+ * which named B, must not find the P in B's name before p.m says so.
  *
  * The words are found by their values, on two threads. If they are not, as on Go 1.24 and 1.25, or
  * if Go is newer than the releases that were tested, the P is not moved, and processor.c has its

@@ -21,6 +21,7 @@ type Fiber struct {
 	word   atomic.Uint64          // see word.go
 	worker atomic.Pointer[Worker] // on which it runs, or has run last
 	permit atomic.Uint32          // 1: it has been unparked before it parked
+	nested atomic.Uint32          // see wait_unlock.go
 
 	present atomic.Uint64 // the number of its present task's name, plus 1; 0: it has no task. Others may read it
 

@@ -169,6 +169,9 @@ func (f *Fiber) wake(how word) (woken bool) {
 		switch {
 		case old&unpublished != 0:
 			if old&notified != 0 || old.state() == Queued {
+				if how == 0 && !f.hears(old) {
+					continue
+				}
 				return false
 			}
 			home := f.worker.Load()
@@ -177,6 +180,9 @@ func (f *Fiber) wake(how word) (woken bool) {
 				return true
 			}
 		case !old.blocked():
+			if how == 0 && !f.hears(old) {
+				continue
+			}
 			return false
 		case f.swap(old, old.in(Queued), WhyNotify):
 			f.deliver()
@@ -209,8 +215,8 @@ func (f *Fiber) yield() {
 		return
 	}
 	old := f.load()
-	if old&unpublished != 0 { // in an Unlock, see wait_unlock.go: what comes while f is Queued is not marked
-		f.outer = f.takeMarks() | notified
+	if old&unpublished != 0 { // in an Unlock, see wait_unlock.go
+		f.outer = f.takeMarks()
 	}
 	next := old.in(Queued)
 	if f.home == nil {

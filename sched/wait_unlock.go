@@ -17,6 +17,9 @@ func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer wor
 	outer = f.takeMarks()
 	f.word.Store(uint64(f.load() | unpublished))
 	lock.Unlock()
+	if outer != 0 {
+		f.nested.CompareAndSwap(notNested, nestedWait)
+	}
 	old := f.load()
 	if old&notified == 0 && f.swap(old, f.blockedWord(old, deadline), WhyWait) {
 		f.startWait(deadline)
@@ -27,12 +30,24 @@ func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer wor
 	return outer, false
 }
 
+// What f.nested holds. While a wait in an Unlock has taken the marks of the wait around it out of the word, a notification has
+// nowhere else to leave its mark for that one.
+const (
+	notNested   = iota
+	nestedWait  // the marks of a wait are taken
+	nestedHeard // and f was notified since
+)
+
 // takeMarks takes the marks out of the word of f, which is Running, and returns them.
 func (f *Fiber) takeMarks() word {
 	for {
 		old := f.load()
 		marks := old & (unpublished | notified)
-		if marks == 0 || f.mark(old, old&^marks) {
+		if marks == 0 {
+			return 0
+		}
+		f.nested.CompareAndSwap(notNested, nestedWait)
+		if f.mark(old, old&^marks) {
 			return marks
 		}
 	}
@@ -44,8 +59,21 @@ func (f *Fiber) restore(marks word, wasNotified bool) {
 	if marks == 0 {
 		return
 	}
-	if wasNotified {
-		marks |= notified
-	}
 	f.word.Store(uint64(f.load() | marks))
+	if f.nested.Swap(notNested) == nestedHeard || wasNotified {
+		for old := f.load(); !f.mark(old, old|notified); old = f.load() {
+		}
+	}
+}
+
+// hears notes a notification of f, whose word was old and not one of a wait that it can end, for a wait in whose
+// Unlock f is. It returns false if the word has changed meanwhile, and the notifier must look again.
+func (f *Fiber) hears(old word) bool {
+	switch f.nested.Load() {
+	case notNested:
+		return f.load() == old
+	case nestedWait:
+		return f.nested.CompareAndSwap(nestedWait, nestedHeard)
+	}
+	return true
 }
