@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"sync"
 
 	"fiberlab/internal/bitset"
@@ -14,15 +15,15 @@ type roundRobin struct {
 	workers []*Worker
 	asleep  bitset.Set
 
-	mu      sync.Mutex
-	queue   queue.Queue[runnable]
-	retired []bool // workers that take no more
-	open    int    // workers that do
+	mu    sync.Mutex
+	queue queue.Queue[runnable]
+	takes []bool // whether each worker takes tasks
+	open  int    // how many do
 }
 
 func newRoundRobin(workers []*Worker) *roundRobin {
 	n := len(workers)
-	return &roundRobin{workers: workers, asleep: bitset.New(n), retired: make([]bool, n), open: n}
+	return &roundRobin{workers: workers, asleep: bitset.New(n), takes: slices.Repeat([]bool{true}, n)}
 }
 
 func (p *roundRobin) submit(t job, _ *Worker) bool { return p.push(runnable{task: t}) }
@@ -32,7 +33,7 @@ func (p *roundRobin) ready(f *Fiber) { p.push(runnable{fiber: f}) }
 // push queues r, unless it is a task and no worker takes any. Then it wakes a worker.
 func (p *roundRobin) push(r runnable) bool {
 	p.mu.Lock()
-	open := p.open > 0 || r.fiber != nil
+	open := r.fiber != nil || slices.Contains(p.takes, true)
 	if open {
 		p.queue.Push(r)
 	}
@@ -50,24 +51,15 @@ func (p *roundRobin) wakeOne() {
 	}
 }
 
-func (p *roundRobin) has(*Worker) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.queue.Empty()
-}
-
-// next takes the first in the queue. A worker that has retired is open again then: what it runs may enqueue tasks.
+// next takes the first in the queue. A worker that has retired takes tasks again then: what it runs may enqueue some.
 func (p *roundRobin) next(w *Worker) (r runnable, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.queue.Empty() {
-		return r, false
+	if ok = !p.queue.Empty(); ok {
+		r = p.queue.Pop()
+		p.takes[w.id] = true
 	}
-	if p.retired[w.id] {
-		p.retired[w.id] = false
-		p.open++
-	}
-	return p.queue.Pop(), true
+	return r, ok
 }
 
 func (p *roundRobin) pending(w *Worker) int {
@@ -79,6 +71,7 @@ func (p *roundRobin) pending(w *Worker) int {
 	return p.queue.Len()
 }
 
+func (p *roundRobin) has(*Worker) bool                { return p.pending(nil) > 0 }
 func (p *roundRobin) beginSpin(*Worker) bool          { return false }
 func (p *roundRobin) endSpin(*Worker)                 {}
 func (p *roundRobin) beginSleep(w *Worker)            { p.asleep.Add(w.id) }
@@ -96,9 +89,8 @@ func (p *roundRobin) found(w *Worker) {
 func (p *roundRobin) retire(w *Worker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.queue.Empty() && !p.retired[w.id] {
-		p.retired[w.id] = true
-		p.open--
+	if p.queue.Empty() {
+		p.takes[w.id] = false
 	}
 	return p.queue.Empty()
 }
@@ -106,8 +98,5 @@ func (p *roundRobin) retire(w *Worker) bool {
 func (p *roundRobin) reopen(w *Worker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.retired[w.id] {
-		p.retired[w.id] = false
-		p.open++
-	}
+	p.takes[w.id] = true
 }
