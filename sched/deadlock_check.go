@@ -47,7 +47,7 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 	limit := time.After(checkLimit)
 	for _, w := range workers {
 		if why := w.exhausted.Load(); why != nil {
-			if n := w.pendingOwn() + w.pendingOpen() + s.policy.pending(nil); n > 0 {
+			if n := w.pendingOwn() + w.pendingOpen() + s.policy.shared(); n > 0 {
 				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, *why))
 			}
 		}

@@ -152,7 +152,7 @@ func (w *Worker) skipTasks() *Fiber {
 	if w.exhausted.Load() == nil || w.scheduler.migration == nil || w.mode != multiThreaded {
 		return nil
 	}
-	for range w.scheduler.policy.pending(nil) {
+	for range w.scheduler.policy.shared() {
 		r, ok := w.scheduler.policy.next(w)
 		switch {
 		case !ok:

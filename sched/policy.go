@@ -20,8 +20,10 @@ type policy interface {
 	has(w *Worker) bool
 	// next takes what w runs next.
 	next(w *Worker) (runnable, bool)
-	// pending is how many things wait that w or others may run: in w's queues or, if w is nil, in those of no worker.
+	// pending is how many tasks wait in w's queues that others may run too; shared is how many tasks and fibers wait in
+	// queues of no worker in particular.
 	pending(w *Worker) int
+	shared() int
 
 	// An idle worker waits in two steps, and each ends by the method beside it. beginSpin asks whether w shall wait awake. After beginSleep, others
 	// that bring work find that w sleeps.

@@ -22,8 +22,7 @@ type roundRobin struct {
 }
 
 func newRoundRobin(workers []*Worker) *roundRobin {
-	n := len(workers)
-	return &roundRobin{workers: workers, asleep: bitset.New(n), takes: slices.Repeat([]bool{true}, n)}
+	return &roundRobin{workers: workers, asleep: bitset.New(len(workers)), takes: slices.Repeat([]bool{true}, len(workers))}
 }
 
 func (p *roundRobin) submit(t job, _ *Worker) bool { return p.push(runnable{task: t}) }
@@ -33,13 +32,13 @@ func (p *roundRobin) ready(f *Fiber) { p.push(runnable{fiber: f}) }
 // push queues r, unless it is a task and no worker takes any. Then it wakes a worker.
 func (p *roundRobin) push(r runnable) bool {
 	p.mu.Lock()
-	open := r.fiber != nil || slices.Contains(p.takes, true)
-	if open {
+	taken := r.fiber != nil || slices.Contains(p.takes, true)
+	if taken {
 		p.queue.Push(r)
 	}
 	p.mu.Unlock()
 	p.wakeOne()
-	return open
+	return taken
 }
 
 // wakeOne wakes a worker that sleeps, if any does.
@@ -62,16 +61,14 @@ func (p *roundRobin) next(w *Worker) (r runnable, ok bool) {
 	return r, ok
 }
 
-func (p *roundRobin) pending(w *Worker) int {
-	if w != nil {
-		return 0
-	}
+func (p *roundRobin) shared() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.queue.Len()
 }
 
-func (p *roundRobin) has(*Worker) bool                { return p.pending(nil) > 0 }
+func (p *roundRobin) has(*Worker) bool                { return p.shared() > 0 }
+func (p *roundRobin) pending(*Worker) int             { return 0 }
 func (p *roundRobin) beginSpin(*Worker) bool          { return false }
 func (p *roundRobin) endSpin(*Worker)                 {}
 func (p *roundRobin) beginSleep(w *Worker)            { p.asleep.Add(w.id) }
@@ -81,7 +78,7 @@ func (p *roundRobin) lookAgain(*Worker) clock.Instant { return clock.Never }
 
 // found passes a wake-up on for what is left: w takes one thing at a time.
 func (p *roundRobin) found(w *Worker) {
-	if p.pending(nil) > 1 || w.hasOwn() && p.has(w) {
+	if p.shared() > 1 || w.hasOwn() && p.has(w) {
 		p.wakeOne()
 	}
 }

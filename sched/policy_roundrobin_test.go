@@ -16,7 +16,7 @@ func TestRoundRobinKeepsTheOrder(t *testing.T) {
 	require.True(t, p.submit(job{Func: func() {}, Flags: 1}, w))
 	p.ready(f)
 	require.True(t, p.submit(job{Func: func() {}, Flags: 2}, nil))
-	require.Equal(t, 3, p.pending(nil))
+	require.Equal(t, 3, p.shared())
 	require.Zero(t, p.pending(w), "no worker has any to itself")
 	var got []any
 	for i := range 3 {

@@ -166,10 +166,9 @@ func (p *stealing) next(w *Worker) (runnable, bool) {
 	return runnable{task: t}, true
 }
 
+func (p *stealing) shared() int { return 0 }
+
 func (p *stealing) pending(w *Worker) int {
-	if w == nil {
-		return 0
-	}
 	q := p.queues[w.id]
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -123,7 +123,7 @@ func (t *times) read() (busy, idle time.Duration) {
 func (s *Scheduler) Stats() Stats {
 	workers := s.everyWorker()
 	slices.SortFunc(workers, func(a, b *Worker) int { return a.id - b.id })
-	sum := Stats{Workers: make([]WorkerStats, len(workers)), Pending: s.policy.pending(nil)}
+	sum := Stats{Workers: make([]WorkerStats, len(workers)), Pending: s.policy.shared()}
 	var fibers, blocked uint64
 	for i, w := range workers {
 		own := w.Stats()

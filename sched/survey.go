@@ -59,7 +59,7 @@ func (s *Scheduler) pass(only *Worker) survey {
 	s.mu.Lock()
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	s.mu.Unlock()
-	shared := s.policy.pending(nil)
+	shared := s.policy.shared()
 	v.next = s.timers.next()
 	able, unable := false, false // workers that can begin tasks of others; tasks of others that their worker cannot begin
 	var blocked, waiting uint64

@@ -38,7 +38,7 @@ func planted(t *testing.T, p Policy) (*Worker, *Fiber) {
 func readied(w *Worker) int {
 	n := len(w.mailbox.list())
 	if w.scheduler.migration != nil {
-		n += w.scheduler.policy.pending(nil)
+		n += w.scheduler.policy.shared()
 	}
 	return n
 }
