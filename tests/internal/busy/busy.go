@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	_ "fiberlab/internal/platform"
 )
 
 // Process starts a process that computes on one processor until the returned function is called, which ends it
