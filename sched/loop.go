@@ -114,11 +114,11 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 			w.removeIdle(o.main)
 			return o.main
 		case w.exhausted.Load() != nil && f.recalled():
-			w.exhausted.Store(nil)
+			w.notExhausted()
 			return f
 		case w.fiberIsNext():
 			o.resumed++
-			w.exhausted.Store(nil)
+			w.notExhausted()
 			return o.ready.Pop()
 		case !w.hasTask():
 			switch word := f.load(); {
@@ -131,7 +131,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 				return r
 			}
 			if word := f.load(); w.exhausted.Load() != nil && word.state() == Queued && word&unpublished != 0 {
-				w.exhausted.Store(nil)
+				w.notExhausted()
 				return f
 			}
 			w.makeIdle()
@@ -159,7 +159,7 @@ func (w *Worker) skipTasks() *Fiber {
 			return nil
 		case r.fiber != nil:
 			r.fiber.worker.Store(w)
-			w.exhausted.Store(nil)
+			w.notExhausted()
 			return r.fiber
 		}
 		w.putBack(r.task)

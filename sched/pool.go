@@ -79,6 +79,13 @@ func (w *Worker) exhaust(err error) {
 	}
 }
 
+// notExhausted notes that the worker goes on, if it has been exhausted.
+func (w *Worker) notExhausted() {
+	if w.exhausted.Load() != nil {
+		w.exhausted.Store(nil)
+	}
+}
+
 // main is the body of every fiber that a worker makes. When it returns, the main fiber of the worker gets the
 // thread, and hands it on to the current one.
 func (f *Fiber) main() {
