@@ -42,7 +42,19 @@ func (w *Worker) mustOwn(what string) {
 // poll moves to the worker's queues what other threads have left in the mailbox, and fibers whose deadlines
 // have passed.
 func (w *Worker) poll() {
-	w.mustOwn("poll")
+	if debug.On {
+		w.mustOwn("poll")
+	}
+	if w.mailbox.head.Load() != nil {
+		w.takeLetters()
+	}
+	if len(w.own.timers.heap) > 0 || w.scheduler.timers.next() != clock.Never {
+		w.expire()
+	}
+}
+
+// takeLetters empties the mailbox.
+func (w *Worker) takeLetters() {
 	for l := w.mailbox.take(); l != nil; {
 		next := l.next
 		l.next = nil
@@ -54,17 +66,17 @@ func (w *Worker) poll() {
 		}
 		l = next
 	}
-	shared := &w.scheduler.timers
-	if len(w.own.timers.heap) == 0 && shared.next() == clock.Never {
-		return
-	}
+}
+
+// expire ends the waits whose deadlines have passed, those of fibers that may migrate included.
+func (w *Worker) expire() {
 	at := clock.Now()
 	for t := w.own.timers.take(at); t != nil; t = w.own.timers.take(at) {
 		if t.expire() {
 			w.own.ready.Push(t.fiber)
 		}
 	}
-	if shared.next() <= at && w.mode == multiThreaded {
+	if shared := &w.scheduler.timers; shared.next() <= at && w.mode == multiThreaded {
 		shared.expire(at, w.scheduler.migration)
 	}
 }

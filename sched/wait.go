@@ -23,25 +23,33 @@ import (
 //
 // f is blocked before lock is released, if that is a sync.Mutex: the thread that makes pred true under the lock and
 // then notifies finds f blocked, and no notification is lost. For other locks see unlockFirst.
+//
+// What suspend does is written out here: docs/scheduler.md has what that is worth.
 func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
 	if f == nil || !f.fiber.IsCurrent() {
 		panic(f.misuse("wait"))
 	}
 	for pred == nil || !pred() {
-		timedOut := false
+		timedOut, blocked, outer := false, true, word(0)
 		switch l := lock.(type) {
 		case nil:
 			f.block(deadline, 0)
-			timedOut = f.suspend()
 		case *sync.Mutex:
 			f.block(deadline, 0)
 			l.Unlock()
-			timedOut = f.suspend()
 		default:
-			if outer, blocked := f.unlockFirst(lock, deadline); blocked {
-				timedOut = f.suspend()
-				f.restore(outer, !timedOut)
+			outer, blocked = f.unlockFirst(lock, deadline)
+		}
+		if blocked {
+			w := f.worker.Load()
+			if w.own.current = w.pickNext(f); w.own.current != f && f.home == nil {
+				w.own.left = f
 			}
+			for w.own.current != f {
+				w = f.arrived(f.fiber.SwitchTo(w.own.current.fiber)) // another worker may have picked f
+			}
+			timedOut = f.resume()
+			f.restore(outer, !timedOut)
 		}
 		if lock != nil {
 			relock(lock)
@@ -65,7 +73,11 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 		old = old.in(Running)
 	}
 	f.store(f.blockedWord(old, deadline)|how, WhyWait)
-	f.startWait(deadline)
+	if w := f.worker.Load(); deadline == clock.Never {
+		w.blocked.add(1)
+	} else {
+		f.startWait(deadline)
+	}
 }
 
 // blockedWord is the word of f when it waits next, until deadline.

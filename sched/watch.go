@@ -43,10 +43,10 @@ func (w *Worker) giveUp(deadlock *Deadlock, then survey) {
 }
 
 // givesUp tells whether Unbind shall return a deadlock.
-func (w *Worker) givesUp() bool {
-	if w.stuck.Load() == nil {
-		return false
-	}
+func (w *Worker) givesUp() bool { return w.stuck.Load() != nil && w.staysStuck() }
+
+// staysStuck tells whether the worker has found nothing to run since it was told to give up. Otherwise it goes on.
+func (w *Worker) staysStuck() bool {
 	if w.hasOwn() {
 		w.stuck.Store(nil)
 		return false

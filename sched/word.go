@@ -39,10 +39,17 @@ func (f *Fiber) load() word { return word(f.word.Load()) }
 // store puts f into the state of next. Only the thread that runs f, or has taken it to
 // run it, may call it.
 func (f *Fiber) store(next word, why Why) {
-	old := f.load()
-	if debug.On {
-		f.check(old, next, why)
+	if debug.On || f.record != nil {
+		f.checkedStore(next, why)
+		return
 	}
+	release.Store(&f.word, uint64(next))
+}
+
+// checkedStore is store in debug builds and with a Recorder.
+func (f *Fiber) checkedStore(next word, why Why) {
+	old := f.load()
+	f.check(old, next, why)
 	if f.record != nil {
 		f.record.change(f, old, next, why)
 		return
@@ -53,9 +60,15 @@ func (f *Fiber) store(next word, why Why) {
 // swap puts f into the state of next, unless its word has changed since it was old. It tells
 // whether it did. Any thread may call it.
 func (f *Fiber) swap(old, next word, why Why) bool {
-	if debug.On {
-		f.check(old, next, why)
+	if debug.On || f.record != nil {
+		return f.checkedSwap(old, next, why)
 	}
+	return f.word.CompareAndSwap(uint64(old), uint64(next))
+}
+
+// checkedSwap is swap in debug builds and with a Recorder.
+func (f *Fiber) checkedSwap(old, next word, why Why) bool {
+	f.check(old, next, why)
 	if f.record != nil {
 		return f.record.change(f, old, next, why)
 	}
@@ -65,8 +78,11 @@ func (f *Fiber) swap(old, next word, why Why) bool {
 // mark is swap where the state stays the same.
 func (f *Fiber) mark(old, next word) bool { return f.word.CompareAndSwap(uint64(old), uint64(next)) }
 
-// check panics if a transition is illegal.
+// check panics in debug builds if a transition is illegal.
 func (f *Fiber) check(old, next word, why Why) {
+	if !debug.On {
+		return
+	}
 	if from, to := old.state(), next.state(); !mayGo(from, to, why) {
 		panic(fmt.Sprintf("sched: %v: illegal transition %v -> %v (%v)", f, from, to, why))
 	}
