@@ -19,13 +19,13 @@ type injectionQueue struct {
 // put adds a task, or tells that the worker takes no more.
 func (q *injectionQueue) put(t job) bool {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return false
+	open := !q.closed
+	if open {
+		q.tasks.Push(t)
+		q.waiting.Store(int64(q.tasks.Len()))
 	}
-	q.tasks.Push(t)
-	q.waiting.Store(int64(q.tasks.Len()))
-	return true
+	q.mu.Unlock()
+	return open
 }
 
 // take moves up to n tasks to the end of another queue.

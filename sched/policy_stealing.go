@@ -20,21 +20,24 @@ type stealing struct {
 	queues   []*taskQueues // by worker
 	spinning spinning
 	asleep   bitset.Set
-	turn     atomic.Uint64 // of the workers, for tasks from outside
+
+	_    [2]cpu.CacheLinePad // the next one is written at each task from outside
+	turn atomic.Uint64       // of the workers, for tasks from outside
+	_    [2]cpu.CacheLinePad
 }
 
 // taskQueues are the tasks of one worker. Others write the injection queue whenever they bring a task: they must not
 // take the cache lines of the rest from the worker's processor.
 type taskQueues struct {
-	_     cpu.CacheLinePad
+	_     [2]cpu.CacheLinePad
 	mu    spinlock.Lock
 	tasks queue.Queue[job] // idle workers may steal these
 	begun int              // tasks begun since some were last taken from the injection queue
-	_     cpu.CacheLinePad
+	_     [2]cpu.CacheLinePad
 
 	injected injectionQueue
 	summoned atomic.Bool // the worker has been woken to steal, since it last began to look for something to steal
-	_        cpu.CacheLinePad
+	_        [2]cpu.CacheLinePad
 
 	// Only the worker's own thread uses these.
 	batch   queue.Queue[job] // on its way from a victim: empty between two attempts to steal
