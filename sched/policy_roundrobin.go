@@ -18,7 +18,6 @@ type roundRobin struct {
 	mu    sync.Mutex
 	queue queue.Queue[runnable]
 	takes []bool // whether each worker takes tasks
-	open  int    // how many do
 }
 
 func newRoundRobin(workers []*Worker) *roundRobin {
