@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"fiberlab/wordcount/wordcounttest"
+
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
@@ -88,7 +90,7 @@ func (t *Tally) addAll(i int, text string) {
 func awkwardTree(t *testing.T) *Tree {
 	t.Helper()
 	dir := t.TempDir()
-	writeFiles(t, dir, awkwardFiles())
+	wordcounttest.WriteFiles(t, dir, awkwardFiles())
 	tr, err := Walk(t.Context(), dir, nil)
 	require.NoError(t, err)
 	require.Len(t, tr.Files, len(awkwardFiles()))
@@ -143,7 +145,7 @@ func TestNoFiles(t *testing.T) {
 
 func TestAFileThatFailsInMidRead(t *testing.T) {
 	tr := awkwardTree(t)
-	open := failingOpener("long", chunkSize+100)
+	open := wordcounttest.FailingOpener("long", chunkSize+100)
 	want, err := CountSequentially(t.Context(), tr.Files, Options{Open: open})
 	require.NoError(t, err)
 	require.Len(t, want.Failed(), 1)
@@ -153,7 +155,7 @@ func TestAFileThatFailsInMidRead(t *testing.T) {
 		require.Empty(t, got.Difference(want))
 		require.Len(t, got.Failed(), 1)
 		require.Equal(t, "long", filepath.Base(got.Failed()[0].Path))
-		require.ErrorIs(t, got.Failed()[0].Err, errBroken)
+		require.ErrorIs(t, got.Failed()[0].Err, wordcounttest.ErrBroken)
 	})
 }
 

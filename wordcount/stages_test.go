@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"fiberlab/wordcount/wordcounttest"
+
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
@@ -34,7 +36,7 @@ func TestReadsThatReturnNothing(t *testing.T) {
 		word := string(rune('a'+chunk)) + " "
 		text.WriteString(strings.Repeat(word, chunkSize/len(word)))
 	}
-	writeFiles(t, dir, map[string]string{"a": text.String()})
+	wordcounttest.WriteFiles(t, dir, map[string]string{"a": text.String()})
 	tr, err := Walk(t.Context(), dir, nil)
 	require.NoError(t, err)
 	want := expected(t, tr.Files)

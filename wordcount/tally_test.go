@@ -3,6 +3,8 @@ package wordcount
 import (
 	"testing"
 
+	"fiberlab/wordcount/wordcounttest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -21,7 +23,7 @@ func TestDifference(t *testing.T) {
 	require.Equal(t, `2 times the word "a", not 1`, count(3, "a a b", "c").Difference(want))
 	require.Equal(t, `0 times the word "c", not 1`, count(3, "a b b", "d").Difference(want))
 	failed := count(3, "a b b", "c")
-	failed.Files[1].Err = errBroken
+	failed.Files[1].Err = wordcounttest.ErrBroken
 	require.Equal(t, "g was read to its end in one count only", failed.Difference(want))
 	require.Equal(t, "0 files, not 2", new(Tally).Difference(want))
 	other := count(3, "a b b", "c")

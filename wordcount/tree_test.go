@@ -2,33 +2,17 @@ package wordcount
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
-	"testing/iotest"
+
+	"fiberlab/wordcount/wordcounttest"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
-
-// writeFiles fills dir: a name that ends in a slash is a directory.
-func writeFiles(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if strings.HasSuffix(name, "/") {
-			require.NoError(t, os.MkdirAll(path, 0o777))
-			continue
-		}
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
-	}
-}
 
 func names(t *testing.T, tr *Tree) []string {
 	t.Helper()
@@ -43,7 +27,7 @@ func names(t *testing.T, tr *Tree) []string {
 
 func TestWalkSortsFiles(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{
+	wordcounttest.WriteFiles(t, dir, map[string]string{
 		"a.txt": "one two", "empty": "", "sub/deep/b.txt": "three", "binary": "a\x00b", "latin1": "caf\xe9\n", "void/": "",
 	})
 	require.NoError(t, os.Symlink(".", filepath.Join(dir, "loop")))
@@ -61,7 +45,7 @@ func TestWalkSortsFiles(t *testing.T) {
 
 func TestWalkFollowsTheRootOnly(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"tree/a": "x"})
+	wordcounttest.WriteFiles(t, dir, map[string]string{"tree/a": "x"})
 	link := filepath.Join(dir, "link")
 	require.NoError(t, os.Symlink("tree", link))
 	tr, err := Walk(t.Context(), link, nil)
@@ -71,17 +55,17 @@ func TestWalkFollowsTheRootOnly(t *testing.T) {
 
 func TestWalkNamesWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"good": "x", "bad": "y", "locked/c": "z"})
+	wordcounttest.WriteFiles(t, dir, map[string]string{"good": "x", "bad": "y", "locked/c": "z"})
 	locked := filepath.Join(dir, "locked")
 	require.NoError(t, os.Chmod(locked, 0))
 	defer os.Chmod(locked, 0o777)
-	tr, err := Walk(t.Context(), dir, failingOpener("bad", 0))
+	tr, err := Walk(t.Context(), dir, wordcounttest.FailingOpener("bad", 0))
 	require.NoError(t, err)
 	var unread []string
 	for _, u := range tr.Unreadable {
 		unread = append(unread, filepath.Base(u.Path)+": "+u.Reason())
 	}
-	want := []string{"bad: " + errBroken.Error()}
+	want := []string{"bad: " + wordcounttest.ErrBroken.Error()}
 	if os.Geteuid() != 0 { // root may list any directory
 		want = append(want, "locked: permission denied")
 	}
@@ -91,13 +75,13 @@ func TestWalkNamesWhatItCannotRead(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	_, err := os.Open(filepath.Join(t.TempDir(), "none"))
 	require.Equal(t, "f: no such file or directory", Unreadable{"f", err}.String())
-	require.Equal(t, "f: the disk is broken", Unreadable{"f", errBroken}.String())
+	require.Equal(t, "f: the disk is broken", Unreadable{"f", wordcounttest.ErrBroken}.String())
 	require.NotPanics(t, func() { _ = Unreadable{}.String() })
 }
 
 func TestWalkStops(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"a": "x"})
+	wordcounttest.WriteFiles(t, dir, map[string]string{"a": "x"})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Walk(ctx, dir, nil)
@@ -106,7 +90,7 @@ func TestWalkStops(t *testing.T) {
 
 func TestWalkNamesADirectoryThatCannotBeWalked(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"file": "x"})
+	wordcounttest.WriteFiles(t, dir, map[string]string{"file": "x"})
 	for name, want := range map[string]error{"none": syscall.ENOENT, "file": syscall.ENOTDIR} {
 		name = filepath.Join(dir, name)
 		_, err := Walk(t.Context(), name, nil)
@@ -136,21 +120,5 @@ func TestIsText(t *testing.T) {
 		{"\x95\x95\x95\x95\x95", false, false},
 	} {
 		require.Equal(t, c.text, isText([]byte(c.head), c.whole), "%q, whole: %v", c.head, c.whole)
-	}
-}
-
-var errBroken = errors.New("the disk is broken")
-
-// failingOpener opens files that fail after so many bytes if the last element of their path is name.
-func failingOpener(name string, after int64) Opener {
-	return func(path string) (io.ReadCloser, error) {
-		f, err := os.Open(path)
-		if err != nil || filepath.Base(path) != name {
-			return f, err
-		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(io.LimitReader(f, after), iotest.ErrReader(errBroken)), f}, nil
 	}
 }

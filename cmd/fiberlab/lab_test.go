@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"fiberlab/wordcount/wordcounttest"
+
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/bench"
@@ -35,7 +37,7 @@ func smallTree(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	writeFiles(t, dir, map[string]string{"a": "one two two\n", "b/c": "three\n", "binary": "\x00"})
+	wordcounttest.WriteFiles(t, dir, map[string]string{"a": "one two two\n", "b/c": "three\n", "binary": "\x00"})
 	return dir
 }
 
@@ -235,7 +237,7 @@ func TestUnreadableFilesAreNamed(t *testing.T) {
 		{1, 4}, // its head, but not its end: "one two t" and the other file
 	} {
 		for _, format := range []string{"--json", "--json=false"} {
-			broken, opened := failingOpener("a", 9), 0
+			broken, opened := wordcounttest.FailingOpener("a", 9), 0
 			l := newLab(nil, nil)
 			l.open = func(path string) (io.ReadCloser, error) {
 				if filepath.Base(path) == "a" {
@@ -248,21 +250,21 @@ func TestUnreadableFilesAreNamed(t *testing.T) {
 			got := l.test(t, "run", "--no-table", dir, format)
 			require.Zero(t, got.code, got.stderr)
 			if format != "--json" {
-				require.Contains(t, got.stdout, "not read: "+dir+"/a: "+errBroken.Error()+"\n")
+				require.Contains(t, got.stdout, "not read: "+dir+"/a: "+wordcounttest.ErrBroken.Error()+"\n")
 				continue
 			}
 			r := decode(t, got.stdout)
 			require.True(t, r.Pipeline.Agree)
 			require.Equal(t, 1, r.Pipeline.Files)
 			require.Equal(t, c.words, r.Pipeline.Words)
-			require.Equal(t, []unreadable{{filepath.Join(dir, "a"), errBroken.Error()}}, r.Pipeline.Unreadable)
+			require.Equal(t, []unreadable{{filepath.Join(dir, "a"), wordcounttest.ErrBroken.Error()}}, r.Pipeline.Unreadable)
 		}
 	}
 }
 
 func TestNothingReadableFails(t *testing.T) {
 	l := newLab(nil, nil)
-	l.open = func(string) (io.ReadCloser, error) { return nil, errBroken }
+	l.open = func(string) (io.ReadCloser, error) { return nil, wordcounttest.ErrBroken }
 	got := l.test(t, "run", "--no-table", smallTree(t))
 	require.Equal(t, exitFailed, got.code)
 	requireOneLine(t, got.stderr)

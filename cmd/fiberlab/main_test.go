@@ -3,18 +3,16 @@ package main
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
+
+	"fiberlab/wordcount/wordcounttest"
 
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
-	"fiberlab/wordcount"
 )
 
 // asCommand names the environment variable that makes this test program the command itself.
@@ -77,7 +75,7 @@ func requireOneLine(t *testing.T, text string) {
 
 func TestExitCodes(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"file": "text\n", "empty/": ""})
+	wordcounttest.WriteFiles(t, dir, map[string]string{"file": "text\n", "empty/": ""})
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -169,35 +167,5 @@ func TestCompletions(t *testing.T) {
 		got := run(t, "completion", shell)
 		require.Zero(t, got.code, got.stderr)
 		require.Contains(t, got.stdout, "fiberlab")
-	}
-}
-
-// writeFiles fills dir: a name that ends in a slash is a directory.
-func writeFiles(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if strings.HasSuffix(name, "/") {
-			require.NoError(t, os.MkdirAll(path, 0o777))
-			continue
-		}
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
-	}
-}
-
-var errBroken = errors.New("the disk is broken")
-
-// failingOpener opens files that fail after so many bytes if the last element of their path is name.
-func failingOpener(name string, after int64) wordcount.Opener {
-	return func(path string) (io.ReadCloser, error) {
-		f, err := os.Open(path)
-		if err != nil || filepath.Base(path) != name {
-			return f, err
-		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(io.LimitReader(f, after), iotest.ErrReader(errBroken)), f}, nil
 	}
 }
