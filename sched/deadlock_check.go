@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +39,6 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 	workers := []*Worker{only}
 	if only == nil {
 		workers = s.everyWorker()
-		slices.SortFunc(workers, func(a, b *Worker) int { return a.id - b.id })
 	}
 	d := &Deadlock{Scheduler: s.cfg.Name}
 	var answers []answer

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"sync/atomic"
 	"time"
 
 	"fiberlab/internal/clock"
@@ -11,19 +10,13 @@ import (
 // goroutineDriver is the driver of workers that are not locked to a thread: it parks the worker as any goroutine is
 // parked, so that its thread goes on with other goroutines.
 type goroutineDriver struct {
-	word   atomic.Uint32 // countNotified, countPrepared or countAsleep, as in an eventcount
-	parker *park.Goroutine
+	countWord // never countWaking
+	parker    *park.Goroutine
 }
 
 func newGoroutineDriver() *goroutineDriver {
 	return &goroutineDriver{parker: park.NewGoroutine()}
 }
-
-func (d *goroutineDriver) prepare()       { d.word.Store(countPrepared) }
-func (d *goroutineDriver) commit() bool   { return d.word.CompareAndSwap(countPrepared, countAsleep) }
-func (d *goroutineDriver) work()          { d.word.Store(countNotified) }
-func (d *goroutineDriver) notified() bool { return d.word.Load() == countNotified }
-func (d *goroutineDriver) asleep() bool   { return d.word.Load() == countAsleep }
 
 // waking is false: a goroutine that is woken is as good as awake.
 func (d *goroutineDriver) waking() bool { return false }
@@ -48,5 +41,5 @@ func (d *goroutineDriver) sleep(limit time.Duration) {
 		deadline = time.Now().Add(limit)
 	}
 	d.parker.Park(deadline)
-	d.word.Store(countNotified)
+	d.work()
 }

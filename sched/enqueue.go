@@ -121,8 +121,7 @@ func (s *Scheduler) Go(f func()) error { return s.Enqueue(Task{Func: f}) }
 // false if w takes no more.
 func (w *Worker) keep(t job, own *Worker) bool {
 	if own == w {
-		w.own.tasks.Push(t)
-		w.pinned.add(1)
+		w.pushTask(t)
 		return true
 	}
 	if !w.mailbox.put(&letter{task: t}) {

@@ -17,9 +17,12 @@ import (
 // The thread sleeps on a futex, futex(2), and not on a lock of the Go runtime: a goroutine that is locked to its thread,
 // as a worker is, is woken by way of a second thread there, which takes several times as long.
 type eventcount struct {
-	word  atomic.Uint32
+	countWord
 	since atomic.Int64 // when it was notified while its owner slept, a clock.Instant
 }
+
+// countWord is what an eventcount holds: one of the constants below.
+type countWord struct{ word atomic.Uint32 }
 
 const (
 	countNotified = iota // there may be work: the zero value
@@ -28,11 +31,14 @@ const (
 	countWaking          // it did when it was notified, and it takes a while until it is awake
 )
 
-func (e *eventcount) prepare()       { e.word.Store(countPrepared) }
-func (e *eventcount) notified() bool { return e.word.Load() == countNotified }
+// Only the owner may call prepare, commit and work.
 
-// work says that the owner has found work.
-func (e *eventcount) work() { e.word.Store(countNotified) }
+func (c *countWord) prepare()     { c.word.Store(countPrepared) }
+func (c *countWord) commit() bool { return c.word.CompareAndSwap(countPrepared, countAsleep) }
+func (c *countWord) work()        { c.word.Store(countNotified) }
+
+func (c *countWord) notified() bool { return c.word.Load() == countNotified }
+func (c *countWord) asleep() bool   { return c.word.Load() == countAsleep }
 
 // longestWake is how long it may take a thread to wake before it counts as held up.
 const longestWake = time.Millisecond
@@ -63,18 +69,11 @@ func (e *eventcount) notify() bool {
 	}
 }
 
-// commit says that the owner is about to sleep, unless it has been notified since it prepared: it
-// returns false then.
-func (e *eventcount) commit() bool { return e.word.CompareAndSwap(countPrepared, countAsleep) }
-
-// asleep tells whether the owner sleeps, or is about to, and has not been notified.
-func (e *eventcount) asleep() bool { return e.word.Load() == countAsleep }
-
 // sleep blocks the thread, which has committed, until it is notified, or until limit
 // has passed; a negative limit is none. brief says that it is expected to be soon. It
 // leaves the count notified.
 func (e *eventcount) sleep(limit time.Duration, brief bool) {
 	// An early end, by a signal, is found by the caller, which looks for work anew.
 	futexSleep(&e.word, countAsleep, limit, brief)
-	e.word.Store(countNotified)
+	e.work()
 }

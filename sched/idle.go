@@ -17,17 +17,15 @@ func (w *Worker) waitForWork(f *Fiber) {
 	w.rests.add(1)
 	w.reap()
 	w.times.rest()
-	w.driver.prepare()
-	if !w.hasWork(f) && w.mayBegin() && w.scheduler.policy.beginSpin(w) {
-		w.driver.spin(w.deadline(), w.seek)
-		w.scheduler.policy.endSpin(w)
-	}
-	for {
+	for first := true; ; first = false {
 		w.driver.prepare()
 		if w.hasWork(f) || w.finished() || w.givesUp() {
 			break
 		}
-		if check := w.check.Load(); check != nil {
+		if first && w.mayBegin() && w.scheduler.policy.beginSpin(w) {
+			w.driver.spin(w.deadline(), w.seek)
+			w.scheduler.policy.endSpin(w)
+		} else if check := w.check.Load(); check != nil {
 			w.answer(f, check)
 		} else {
 			w.sleep(f)

@@ -103,7 +103,7 @@ func (w *Worker) hasTask() bool {
 
 // pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: one that
 // is ready, which may be f; else, if a task is to begin, an idle fiber, or a new one if there is none. It waits
-// until there is something to run. For a main fiber that has no task it returns nil if the worker is finished.
+// until there is something to run. For a main fiber that has no task it returns f if the worker is finished, or gives up.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustOwn("pickNext")
 	o := &w.own
@@ -121,8 +121,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 			w.notExhausted()
 			return o.ready.Pop()
 		case !w.hasTask():
-			switch word := f.load(); {
-			case f.recalled(), word.state() == Queued && word&unpublished != 0, word.state() == Running && (w.finished() || w.givesUp()):
+			if f.mayStay() || f.load().state() == Running && (w.finished() || w.givesUp()) {
 				return f
 			}
 			w.waitForWork(f)
@@ -130,7 +129,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 			if r := w.skipTasks(); r != nil {
 				return r
 			}
-			if word := f.load(); w.exhausted.Load() != nil && word.state() == Queued && word&unpublished != 0 {
+			if w.exhausted.Load() != nil && f.mayStay() {
 				w.notExhausted()
 				return f
 			}
@@ -178,8 +177,7 @@ func (f *Fiber) goIdle(w *Worker, to *Fiber) bool {
 	}
 	f.store(f.load().in(Idle), WhyGoIdle)
 	f.task.End()
-	o.idle = append(o.idle, f)
-	w.idling.add(1)
+	w.pushIdle(f)
 	f.switchTo(to)
 	if f.ending {
 		return false
@@ -251,8 +249,7 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 	o := &w.own
 	o.left = nil
 	if to := o.current; to.load().state() == Idle {
-		o.idle = append(o.idle, to)
-		w.idling.add(1)
+		w.pushIdle(to)
 	} else if to.home != nil {
 		o.ready.Push(to)
 	} else {
@@ -292,7 +289,6 @@ func (w *Worker) removeReady(f *Fiber) (removed bool) {
 // putBack queues a task anew that was to begin.
 func (w *Worker) putBack(t job) {
 	if t.Flags&SameThread != 0 || w.mode != multiThreaded || !w.scheduler.policy.submit(t, w) {
-		w.own.tasks.Push(t)
-		w.pinned.add(1)
+		w.pushTask(t)
 	}
 }

@@ -42,9 +42,7 @@ func (w *Worker) mustOwn(what string) {
 // poll moves to the worker's queues what other threads have left in the mailbox, and fibers whose deadlines
 // have passed.
 func (w *Worker) poll() {
-	if debug.On {
-		w.mustOwn("poll")
-	}
+	w.mustOwn("poll")
 	if w.mailbox.head.Load() != nil {
 		w.takeLetters()
 	}
@@ -61,8 +59,7 @@ func (w *Worker) takeLetters() {
 		if l.fiber != nil {
 			w.own.ready.Push(l.fiber)
 		} else {
-			w.own.tasks.Push(l.task)
-			w.pinned.add(1)
+			w.pushTask(l.task)
 		}
 		l = next
 	}
@@ -79,6 +76,12 @@ func (w *Worker) expire() {
 	if shared := &w.scheduler.timers; shared.next() <= at && w.mode == multiThreaded {
 		shared.expire(at, w.scheduler.migration)
 	}
+}
+
+// pushTask queues a task that the worker alone may begin.
+func (w *Worker) pushTask(t job) {
+	w.own.tasks.Push(t)
+	w.pinned.add(1)
 }
 
 // hasOwn tells whether own holds anything to run.

@@ -9,6 +9,12 @@ import (
 	"fiberlab/fiber"
 )
 
+// pushIdle adds f, which is Idle, to the idle fibers.
+func (w *Worker) pushIdle(f *Fiber) {
+	w.own.idle = append(w.own.idle, f)
+	w.idling.add(1)
+}
+
 // takeIdle takes the idle fiber that ran last; there must be one.
 func (w *Worker) takeIdle() *Fiber {
 	o := &w.own
@@ -57,11 +63,10 @@ func (w *Worker) makeIdle() {
 		return
 	}
 	f.fiber.SetValue((*parker)(f))
-	w.exhausted.Store(nil)
+	w.notExhausted()
 	w.made.add(1)
 	s.fibers.add(f)
-	w.own.idle = append(w.own.idle, f)
-	w.idling.add(1)
+	w.pushIdle(f)
 }
 
 // exhaust records that the worker can make no fiber because of err. From then on it leaves to other workers the

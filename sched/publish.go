@@ -7,19 +7,14 @@ package sched
 func (f *Fiber) publish() {
 	for {
 		old := f.load()
-		next, why := old&^(unpublished|notified|expired), WhyNotify
 		switch {
 		case old&notified != 0:
-			next = old.in(Queued) | old&expired
-			if old&expired != 0 {
-				why = WhyTimeout
-			}
-			if f.swap(old, next, why) {
+			if next, why := old.woken(); f.swap(old, next, why) {
 				f.deliver()
 				return
 			}
-		case f.mark(old, next):
-			if next.state() == Queued {
+		case f.mark(old, old&^(unpublished|expired)):
+			if old.state() == Queued {
 				f.deliver()
 			}
 			return
@@ -34,11 +29,25 @@ func (f *Fiber) recalled() bool {
 	if old&notified == 0 || !old.blocked() {
 		return false
 	}
-	why := WhyNotify
-	if old&expired != 0 {
-		why = WhyTimeout
-	}
-	// Only this thread changes a word that is marked.
-	f.store(old.in(Queued)|old&expired, why)
+	next, why := old.woken()
+	f.store(next, why) // only this thread changes a word that is marked
 	return true
+}
+
+// woken is the word that follows w, which was notified while it was unpublished, and why.
+func (w word) woken() (word, Why) {
+	if w&expired != 0 {
+		return w.in(Queued) | expired, WhyTimeout
+	}
+	return w.in(Queued), WhyNotify
+}
+
+// mayStay tells whether f, the calling fiber, which its worker has not left yet, may go on if nothing else is to run: it
+// has been woken, or has only yielded.
+func (f *Fiber) mayStay() bool {
+	if f.recalled() {
+		return true
+	}
+	old := f.load()
+	return old.state() == Queued && old&unpublished != 0
 }

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,7 +121,6 @@ func (t *times) read() (busy, idle time.Duration) {
 // meanwhile.
 func (s *Scheduler) Stats() Stats {
 	workers := s.everyWorker()
-	slices.SortFunc(workers, func(a, b *Worker) int { return a.id - b.id })
 	sum := Stats{Workers: make([]WorkerStats, len(workers)), Pending: s.policy.shared()}
 	var fibers, blocked uint64
 	for i, w := range workers {

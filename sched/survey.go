@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"time"
 
 	"fiberlab/internal/clock"
@@ -43,7 +44,7 @@ func (s *Scheduler) survey(only *Worker) survey {
 	return v
 }
 
-// everyWorker is a list of the workers, with the goroutines that are bound.
+// everyWorker lists the workers by number, those of the goroutines that are bound last.
 func (s *Scheduler) everyWorker() []*Worker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,16 +52,16 @@ func (s *Scheduler) everyWorker() []*Worker {
 	for w := range s.bound {
 		list = append(list, w)
 	}
+	slices.SortFunc(list[len(s.workers):], func(a, b *Worker) int { return a.id - b.id })
 	return list
 }
 
 // pass visits all workers, one after the other.
 func (s *Scheduler) pass(only *Worker) survey {
 	s.mu.Lock()
-	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
+	v := survey{quiet: true, next: s.timers.next(), workers: s.numbers, bound: len(s.bound)}
 	s.mu.Unlock()
 	shared := s.policy.shared()
-	v.next = s.timers.next()
 	able, unable := false, false // workers that can begin tasks of others; tasks of others that their worker cannot begin
 	var blocked, waiting uint64
 	for _, w := range s.everyWorker() {

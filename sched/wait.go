@@ -73,11 +73,7 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 		old = old.in(Running)
 	}
 	f.store(f.blockedWord(old, deadline)|how, WhyWait)
-	if w := f.worker.Load(); deadline == clock.Never {
-		w.blocked.add(1)
-	} else {
-		f.startWait(deadline)
-	}
+	f.startWait(deadline)
 }
 
 // blockedWord is the word of f when it waits next, until deadline.
@@ -96,9 +92,13 @@ func (f *Fiber) blockedWord(old word, deadline clock.Instant) word {
 func (f *Fiber) startWait(deadline clock.Instant) {
 	w := f.worker.Load()
 	w.blocked.add(1)
-	if deadline == clock.Never {
-		return
+	if deadline != clock.Never {
+		f.startTimer(w, deadline)
 	}
+}
+
+// startTimer starts the timer of a wait of f, which runs on w.
+func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
 	w.waiting.add(1)
 	f.timer.deadline, f.timer.fiber, f.timer.wait = deadline, f, f.load().wait()
 	if f.home != nil {
@@ -179,26 +179,19 @@ func (f *Fiber) wake(how word) (woken bool) {
 			return false
 		}
 		switch {
-		case old&unpublished != 0:
-			if old&notified != 0 || old.state() == Queued {
-				if how == 0 && !f.hears(old) {
-					continue
-				}
-				return false
-			}
+		case old&unpublished != 0 && old&notified == 0 && old.state() != Queued:
 			home := f.worker.Load()
 			if f.mark(old, old|notified) {
 				home.driver.notify()
 				return true
 			}
-		case !old.blocked():
-			if how == 0 && !f.hears(old) {
-				continue
+		case old&unpublished == 0 && old.blocked():
+			if f.swap(old, old.in(Queued), WhyNotify) {
+				f.deliver()
+				return true
 			}
+		case how != 0 || f.hears(old):
 			return false
-		case f.swap(old, old.in(Queued), WhyNotify):
-			f.deliver()
-			return true
 		}
 	}
 }
@@ -207,8 +200,7 @@ func (f *Fiber) wake(how word) (woken bool) {
 func (f *Fiber) deliver() {
 	home := f.home
 	if home == nil {
-		home = f.maker
-		home.scheduler.migration.ready(f)
+		f.maker.scheduler.migration.ready(f)
 		return
 	}
 	if caller := Current(); caller != nil && caller.worker.Load() == home {
