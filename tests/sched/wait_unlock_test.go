@@ -57,40 +57,38 @@ func TestWaitWithALockWhoseUnlockWaits(t *testing.T) {
 // A notification that comes when a wait in an Unlock has just ended by its deadline, and the fiber is ready but does not
 // run yet, ends the wait that Unlock is part of.
 func TestNotifyBetweenAWaitInAnUnlockAndItsReturn(t *testing.T) {
-	suite.Over{Workers: suite.OneThread, Only: suite.Stay}.Run(t, func(t *testing.T, cfg sched.Config) {
-		suite.OnScheduler(t, cfg, testNotifyBetween)
-	})
-}
-
-func testNotifyBetween(t *testing.T, s *sched.Scheduler) {
-	var waiter atomic.Pointer[sched.Fiber]
-	over := schedtest.NewLatch(4)
-	schedtest.Schedule(t, s, func() {
-		defer over.Done()
-		me := sched.Current()
-		var inner sync.RWMutex
-		lock := &unlocking{then: func() {
-			inner.Lock()
-			waiter.Store(me)
-			assert.False(t, me.WaitFor(&inner, time.Millisecond, nil))
-			inner.Unlock()
-		}}
-		lock.Lock()
-		assert.True(t, me.WaitFor(lock, 20*time.Second, nil), "it was notified")
-		lock.Mutex.Unlock()
-	})
-	var done atomic.Bool
-	for range 3 {
+	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+		var waiter atomic.Pointer[sched.Fiber]
+		var done atomic.Bool
+		over := schedtest.NewLatch(4)
 		schedtest.Schedule(t, s, func() {
 			defer over.Done()
-			for !done.Load() {
-				if f := waiter.Load(); f != nil && f.State() == sched.Queued {
-					f.Notify()
-					done.Store(true)
+			me := sched.Current()
+			var inner sync.RWMutex
+			lock := &unlocking{then: func() {
+				waiter.Store(me)
+				for !done.Load() { // the others may not have begun when the first of these waits ends
+					inner.Lock()
+					assert.False(t, me.WaitFor(&inner, time.Millisecond, nil))
+					inner.Unlock()
 				}
-				sched.Yield()
-			}
+			}}
+			lock.Lock()
+			assert.True(t, me.WaitFor(lock, 20*time.Second, nil), "it was notified")
+			lock.Mutex.Unlock()
 		})
-	}
-	over.Wait()
+		for range 3 {
+			schedtest.Schedule(t, s, func() {
+				defer over.Done()
+				for !done.Load() {
+					if f := waiter.Load(); f != nil && f.State() == sched.Queued {
+						f.Notify()
+						done.Store(true)
+					}
+					sched.Yield()
+				}
+			})
+		}
+		over.Wait()
+	})
 }
