@@ -22,11 +22,12 @@ type Config struct {
 	Name      string        // for reports, and "NAME-w0" and so on for the workers' threads; "scheduler" if empty
 	Workers   int           // multi-threaded workers, each with its own thread; 0 is allowed
 	Policy    Policy        // where what is ready waits, and what runs next
+	Groups    Groups        // how policy Group lays out the workers
 	Backend   fiber.Backend // what switches the fibers
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	MaxCalls  int           // blocking calls of tasks that run at once, each on a thread; 0: any number
-	MaxQueued int           // tasks that wait to begin, wherever they may begin; 0: any number. See Enqueue and TryEnqueue
+	MaxQueued int           // tasks that wait to begin, wherever they may begin; 0: any number, or DefaultRunQueue under policy Group. See Enqueue and TryEnqueue
 	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
@@ -83,6 +84,14 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.MaxQueued < 0 {
 		return cfg, fmt.Errorf("Config.MaxQueued is %d: %w", cfg.MaxQueued, ErrNegative)
+	}
+	groups, err := cfg.Groups.checked()
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Groups = groups
+	if cfg.MaxQueued == 0 && cfg.Policy == Group {
+		cfg.MaxQueued = DefaultRunQueue
 	}
 	backend, err := cfg.Backend.Resolve()
 	if err != nil {

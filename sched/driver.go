@@ -41,9 +41,12 @@ type driver interface {
 }
 
 // newDriver makes the driver of a worker that is locked to its thread, or is not.
-func newDriver(locked bool) driver {
-	if locked {
-		return newFutexDriver()
+func newDriver(p Policy, mode mode, locked bool) driver {
+	switch {
+	case !locked:
+		return newGoroutineDriver()
+	case p == Group && mode == multiThreaded:
+		return newSlotDriver()
 	}
-	return newGoroutineDriver()
+	return newFutexDriver()
 }

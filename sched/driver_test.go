@@ -14,8 +14,16 @@ import (
 
 // eachDriver runs test for each kind of driver.
 func eachDriver(t *testing.T, test func(t *testing.T, newOne func() driver)) {
-	for name, locked := range map[string]bool{"futex": true, "goroutine": false} {
-		t.Run(name, func(t *testing.T) { test(t, func() driver { return newDriver(locked) }) })
+	for name, newOne := range map[string]func() driver{
+		"futex":     func() driver { return newFutexDriver() },
+		"goroutine": func() driver { return newGoroutineDriver() },
+		"slot": func() driver {
+			d := newSlotDriver()
+			d.serve = func() {}
+			return d
+		},
+	} {
+		t.Run(name, func(t *testing.T) { test(t, newOne) })
 	}
 }
 

@@ -82,6 +82,7 @@ func ExamplePolicy() {
 	// Output:
 	// a task under stealing
 	// a task under roundrobin
+	// a task under group
 }
 
 // Stats counts what the workers have done, a Recorder keeps each transition of each fiber.

@@ -34,14 +34,15 @@ type Fiber struct {
 	letter letter  // for its home's mailbox
 
 	// Only the fiber itself uses these.
-	timer   timer
-	place   any           // what its present task keeps there
-	spare   any           // left from its last wait for the next one
-	awaits  park.Awaited  // what it is about to park for, if it has said so
-	task    fiber.Task    // where it says what it runs
-	residue fiber.Residue // what tasks leave on its goroutine
-	ending  bool          // it shall end when it has no task to go on with
-	outer   word          // its marks before a wait that happens in an Unlock; see unlockFirst
+	timer      timer
+	place      any           // what its present task keeps there
+	spare      any           // left from its last wait for the next one
+	awaits     park.Awaited  // what it is about to park for, if it has said so
+	task       fiber.Task    // where it says what it runs
+	residue    fiber.Residue // what tasks leave on its goroutine
+	groupLocal bool          // its present task is GroupLocal
+	ending     bool          // it shall end when it has no task to go on with
+	outer      word          // its marks before a wait that happens in an Unlock; see unlockFirst
 }
 
 // begins says that f, the calling fiber, has a task of that name from now on.

@@ -18,6 +18,14 @@ type runnable struct {
 	task  job
 }
 
+// groupLocal tells whether other scheduling groups must leave it where it is.
+func (r runnable) groupLocal() bool {
+	if r.fiber != nil {
+		return r.fiber.groupLocal
+	}
+	return r.task.Flags&GroupLocal != 0
+}
+
 // mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
 // wake one another for ever must not keep a task from being begun.
 const mostResumed = 32
@@ -151,7 +159,7 @@ func (w *Worker) skipTasks() *Fiber {
 	if w.exhausted.Load() == nil || w.scheduler.migration == nil || w.mode != multiThreaded {
 		return nil
 	}
-	for range w.scheduler.policy.shared() {
+	for range w.scheduler.policy.shared() + w.scheduler.policy.pending(w) {
 		r, ok := w.scheduler.policy.next(w)
 		switch {
 		case !ok:

@@ -62,12 +62,14 @@ const (
 	Stealing Policy = iota
 	// RoundRobin has one queue for all workers. Fibers go on wherever a worker is free.
 	RoundRobin
+	// Group divides the workers into scheduling groups. Those of a group share a queue, and fibers migrate between them. See Groups.
+	Group
 )
 
-var policyNames = [...]string{"stealing", "roundrobin"}
+var policyNames = [...]string{"stealing", "roundrobin", "group"}
 
 // Policies lists the policies that can be chosen, the default one first.
-func Policies() []Policy { return []Policy{Stealing, RoundRobin} }
+func Policies() []Policy { return []Policy{Stealing, RoundRobin, Group} }
 
 // String returns the name by which ParsePolicy knows p.
 func (p Policy) String() string {
@@ -92,12 +94,15 @@ func ParsePolicy(name string) (Policy, error) {
 }
 
 // migrates tells whether fibers may migrate.
-func (p Policy) migrates() bool { return p == RoundRobin }
+func (p Policy) migrates() bool { return p != Stealing }
 
 // make returns the policy itself for the workers of s.
 func (p Policy) make(s *Scheduler) policy {
-	if p == RoundRobin {
+	switch p {
+	case RoundRobin:
 		return newRoundRobin(s.workers)
+	case Group:
+		return newGroups(s.workers, s.cfg.Groups)
 	}
 	return newStealing(s.workers)
 }

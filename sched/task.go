@@ -13,6 +13,9 @@ type Flags uint8
 // names: it is never given to another one nor stolen.
 const SameThread Flags = 1 << 0
 
+// GroupLocal keeps a task, and the fiber that it runs on, in its scheduling group: other groups do not steal it. See Groups.
+const GroupLocal Flags = 1 << 1
+
 // hasRoom is a flag of jobs alone: the task has a place in its scheduler's room, until it begins.
 const hasRoom Flags = 1 << 7
 
@@ -63,6 +66,7 @@ func (f *Fiber) execute(t job) {
 	}
 	w.tasks.add(1)
 	w.scheduler.release(t)
+	f.groupLocal = t.Flags&GroupLocal != 0
 	migrates := f.home == nil
 	if migrates && t.Flags&SameThread != 0 {
 		f.home = w

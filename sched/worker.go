@@ -67,7 +67,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		mode:      mode,
 		scheduler: s,
 		recording: s.cfg.Recorder.forWorker(id),
-		driver:    newDriver(mode == singleThreaded || s.locksThreads()),
+		driver:    newDriver(s.cfg.Policy, mode, mode == singleThreaded || s.locksThreads()),
 		done:      make(chan struct{}),
 	}
 	w.seek = func() bool { return s.policy.seek(w, false) }

@@ -107,7 +107,7 @@ func (o Over) Configs(name string) []sched.Config {
 }
 
 // Migrates tells whether fibers may migrate under p.
-func Migrates(p sched.Policy) bool { return p == sched.RoundRobin }
+func Migrates(p sched.Policy) bool { return p != sched.Stealing }
 
 // Stay tells whether fibers stay with the worker that has begun them under that configuration.
 func Stay(cfg sched.Config) bool { return !Migrates(cfg.Policy) }

@@ -1,0 +1,109 @@
+package sched
+
+import (
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	"fiberlab/internal/clock"
+	"fiberlab/internal/spinlock"
+)
+
+// waitSlot is where one thread sleeps. It counts wakes, so none is lost: a wake that comes before the wait ends that
+// wait at once.
+type waitSlot struct {
+	count atomic.Uint32 // 1 at first; 0 while the owner sleeps; more: wakes that no wait has used up
+}
+
+func (s *waitSlot) init() { s.count.Store(1) }
+
+// wake ends the owner's wait, or the next one. Any thread may call it; it does not block.
+func (s *waitSlot) wake() {
+	if s.count.Add(1) == 1 {
+		futexWakeOne(&s.count)
+	}
+}
+
+// wait blocks the owner's thread until wake has been called once more than wait before, or until limit has passed; a negative limit is none.
+// brief says that it is expected to be soon.
+func (s *waitSlot) wait(limit time.Duration, brief bool) {
+	if s.count.Add(^uint32(0)) > 0 {
+		return
+	}
+	until := clock.Never
+	if limit >= 0 {
+		until = clock.After(limit)
+	}
+	for {
+		futexSleep(&s.count, 0, limit, brief)
+		if s.count.Load() > 0 {
+			return
+		}
+		// Nobody has woken it: a signal has, or the time has passed.
+		if until == clock.Never {
+			continue
+		}
+		limit = time.Duration(until - clock.Now())
+		// A wake may come at this very moment. Then the count is 1 already, and must not become 2.
+		if limit <= 0 && s.count.CompareAndSwap(0, 1) {
+			return
+		}
+		limit = max(limit, 0)
+	}
+}
+
+// slotDriver is the driver of the workers of scheduling groups: the worker spins for a fixed time, and then sleeps in a wait slot.
+type slotDriver struct {
+	_ cpu.CacheLinePad // others write the word and the slot: they must not take the cache lines of the rest
+	countWord
+	slot  waitSlot
+	_     cpu.CacheLinePad
+	brief bool   // the last sleep was short
+	serve func() // does what falls to a worker that spins, see group.serve
+}
+
+func newSlotDriver() *slotDriver {
+	d := new(slotDriver)
+	d.slot.init()
+	return d
+}
+
+// pausesPerPoll is how many pauses a spinning worker makes between two polls.
+const pausesPerPoll = 16
+
+func (d *slotDriver) spin(until clock.Instant, seek func() bool) {
+	now := clock.Now()
+	for end := min(now+clock.Instant(spinTime), until); !seek() && now < end; {
+		for next := now + clock.Instant(lookTime); now < next; now = clock.Now() {
+			if d.notified() {
+				return
+			}
+			d.serve()
+			for range pausesPerPoll {
+				spinlock.Pause()
+			}
+		}
+	}
+}
+
+func (d *slotDriver) sleep(limit time.Duration) {
+	began := clock.Now()
+	d.slot.wait(limit, d.brief)
+	d.brief = clock.Now()-began < longestSpin
+	d.work()
+}
+
+func (d *slotDriver) notify() bool {
+	switch d.word.Swap(countNotified) {
+	case countPrepared:
+		return true
+	case countAsleep:
+		d.slot.wake()
+		return true
+	}
+	return false
+}
+
+// waking is false: under scheduling groups nothing waits for a worker in particular.
+func (d *slotDriver) waking() bool { return false }

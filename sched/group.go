@@ -1,0 +1,159 @@
+package sched
+
+import "sync/atomic"
+
+// group is a scheduling group: up to 64 workers that share a run queue, and between which their fibers migrate.
+type group struct {
+	masks
+	shared  runQueue
+	workers []*Worker
+	members []*member // by worker
+	cfg     *Groups
+}
+
+// member is what a group has for each of its workers.
+type member struct {
+	private runQueue
+	retired atomic.Bool // it takes no tasks; changed with the lock of the shared queue held
+
+	// Only the worker's thread uses these.
+	looks     int  // taken from the queues so far, in rounds
+	spun      bool // it has spun since it last had work
+	foundLast bool // its last look before it would have slept found something
+	victims   victims
+}
+
+func newGroup(workers []*Worker, cfg *Groups) *group {
+	g := &group{workers: workers, cfg: cfg}
+	g.spinners = max(cfg.Spinners, 0)
+	g.wake = func(i int) bool { return workers[i].driver.notify() }
+	g.shared.takers = len(workers)
+	for _, w := range workers {
+		m := new(member)
+		m.private.takers = 1
+		g.members = append(g.members, m)
+		if d, ok := w.driver.(*slotDriver); ok {
+			d.serve = g.serve
+		}
+	}
+	return g
+}
+
+// submit queues a task and wakes a worker. from is the number in the group of the worker that the caller runs on, or -1. It
+// returns false if no worker of the group takes tasks any more.
+func (g *group) submit(r runnable, from int) bool {
+	if from >= 0 && g.cfg.Mode == AffinityMode {
+		g.pushPrivate(from, r)
+		return true
+	}
+	if !g.shared.push(r) {
+		return false
+	}
+	g.wakeOne()
+	return true
+}
+
+// ready queues a fiber that worker number last has run last.
+func (g *group) ready(f *Fiber, last int) { g.submit(runnable{fiber: f}, last) }
+
+// pushPrivate queues r for one worker, and wakes it; or, if that is busy, another one, which will take r from there.
+func (g *group) pushPrivate(to int, r runnable) {
+	g.members[to].private.push(r)
+	if !g.wake(to) {
+		g.wakeOne()
+	}
+}
+
+// next takes what worker i runs next: from the shared queue or from its private one, whichever the round says, and else from the other.
+func (g *group) next(i int) (r runnable, ok bool) {
+	m := g.members[i]
+	lastOfRound := m.looks == g.cfg.Round-1
+	if m.looks++; lastOfRound {
+		m.looks = 0
+	}
+	first, second := &g.shared, &m.private
+	if lastOfRound != (g.cfg.Mode == AffinityMode) {
+		first, second = second, first
+	}
+	if r, ok = first.pop(); !ok {
+		r, ok = second.pop()
+	}
+	if ok && m.retired.Load() {
+		g.reopen(i)
+	}
+	return r, ok
+}
+
+// has tells whether next would find something.
+func (g *group) has(i int) bool { return !g.shared.empty() || !g.members[i].private.empty() }
+
+// seek brings worker i something from where only other workers look: from a private queue of the group or, at times, from
+// another group. It tells whether there is anything to take now. Before the worker sleeps, last is true.
+func (g *group) seek(i int, last bool) bool {
+	m := g.members[i]
+	found := g.has(i) || g.takeOver(i) || m.victims.steal(m)
+	m.foundLast = found && last
+	return found
+}
+
+// takeOver moves the first of another worker's private queue to that of worker i.
+func (g *group) takeOver(i int) bool {
+	for n := 1; n < len(g.members); n++ {
+		if r, ok := g.members[(i+n)%len(g.members)].private.pop(); ok {
+			g.members[i].private.push(r)
+			g.workers[i].stolen.add(1)
+			return true
+		}
+	}
+	return false
+}
+
+// endSleep says that worker i sleeps no more. If its last look had found something, and it was claimed at the same time, perhaps for
+// something else, the wake is passed on.
+func (g *group) endSleep(i int) {
+	m := g.members[i]
+	if claimed := g.masks.endSleep(i); claimed && m.foundLast {
+		g.wakeOne()
+	}
+	m.foundLast = false
+}
+
+// found says that worker i has work after it had none.
+//
+// A worker that has spun may have been claimed for a second thing after it had seen the first one, and it will take only one.
+// Another spinner would see what is left; if none remains, a sleeper has to be woken now.
+func (g *group) found(i int) {
+	m, w := g.members[i], g.workers[i]
+	waiting := g.shared.waiting.Load() + m.private.waiting.Load()
+	switch {
+	case waiting > 0 && (w.hasOwn() || !w.mayBegin()), waiting > 1 && m.spun:
+		g.wakeOne()
+	case m.spun:
+		g.leaveWake()
+	}
+	m.spun = false
+}
+
+// retire makes worker i take no more tasks, unless some wait for it. It tells whether it did.
+func (g *group) retire(i int) bool {
+	q, m := &g.shared, g.members[i]
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.entries.Empty() || !m.private.empty() {
+		return false
+	}
+	if !m.retired.Swap(true) {
+		q.takers--
+	}
+	return true
+}
+
+// reopen takes retire back.
+func (g *group) reopen(i int) {
+	q, m := &g.shared, g.members[i]
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if m.retired.Swap(false) {
+		q.takers++
+	}
+}

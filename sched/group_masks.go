@@ -1,0 +1,111 @@
+package sched
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
+)
+
+// masks has a bit for each worker of a group in two masks: those that spin, and those that sleep. It decides which of
+// them is woken.
+//
+// A worker that is brought something to run is claimed: its bit is cleared, by an instruction that tells whether it was set, so
+// each worker is claimed for one thing at a time. The lowest bit comes first; under light load the
+// workers of higher numbers sleep on.
+//
+// Go's atomic operations are sequentially consistent, and that is needed. A submitter stores into a queue and then
+// loads the masks; a worker stores its bit and then loads the queue. With weaker orders both loads may come before the
+// stores are seen, so neither sees the other's, and the thing waits while the worker sleeps.
+type masks struct {
+	_        [2]cpu.CacheLinePad // 128 bytes between what different processors write: they fetch lines in pairs
+	spinning atomic.Uint64
+	_        [2]cpu.CacheLinePad
+	sleeping atomic.Uint64
+	_        [2]cpu.CacheLinePad
+	// A worker that spun has found work, so there is one spinner less: one that still spins shall wake another.
+	pending atomic.Bool
+	_       [2]cpu.CacheLinePad
+
+	spinners int                                            // that may spin at once
+	wake     func(int) bool                                 // notifies a worker, and tells whether it was idle
+	wakes    struct{ none, spinner, sleeper atomic.Uint64 } // see GroupStats
+	_        [2]cpu.CacheLinePad
+}
+
+// claim clears the lowest bit of a mask and returns its number, or -1 if there is none.
+func claim(mask *atomic.Uint64) int {
+	for m := mask.Load(); m != 0; m = mask.Load() {
+		i := bits.TrailingZeros64(m)
+		if take(mask, i) {
+			return i
+		}
+	}
+	return -1
+}
+
+// take clears one bit, and tells whether it was set.
+func take(mask *atomic.Uint64, i int) bool { return mask.And(^uint64(1<<i))&(1<<i) != 0 }
+
+// wakeOne wakes a worker for something that has just been queued: it claims one that spins, which costs no system call,
+// or one that sleeps. A worker that has been notified for something else is passed over. It tells whether
+// there was one.
+func (m *masks) wakeOne() bool {
+	for i := claim(&m.spinning); i >= 0; i = claim(&m.spinning) {
+		if m.wake(i) {
+			m.wakes.spinner.Add(1)
+			return true
+		}
+	}
+	return m.wakeSleeper()
+}
+
+// wakeSleeper is wakeOne without those that spin.
+func (m *masks) wakeSleeper() bool {
+	for i := claim(&m.sleeping); i >= 0; i = claim(&m.sleeping) {
+		if m.wake(i) {
+			m.wakes.sleeper.Add(1)
+			return true
+		}
+	}
+	m.wakes.none.Add(1)
+	return false
+}
+
+// beginSpin sets the bit of a worker that spins from now on, unless enough others do. It tells whether it did. With a
+// look at the mask and a later store, too many might.
+func (m *masks) beginSpin(i int) bool {
+	for {
+		old := m.spinning.Load()
+		if bits.OnesCount64(old) >= m.spinners {
+			return false
+		}
+		if m.spinning.CompareAndSwap(old, old|1<<i) {
+			return true
+		}
+	}
+}
+
+// endSpin clears the bit of a worker that leaves.
+func (m *masks) endSpin(i int) { take(&m.spinning, i) }
+
+// beginSleep sets the bit of a worker that is about to sleep; it has to look for work once more then.
+func (m *masks) beginSleep(i int) { m.sleeping.Or(1 << i) }
+
+// endSleep clears the bit of a worker that sleeps no more, and tells whether it had been claimed.
+func (m *masks) endSleep(i int) (claimed bool) { return !take(&m.sleeping, i) }
+
+// leaveWake says that a worker that spun has something to run. If others still spin, they have nothing better to do than to
+// wake a worker in its place.
+func (m *masks) leaveWake() {
+	if n := bits.OnesCount64(m.spinning.Load()); n > 0 && n < m.spinners {
+		m.pending.Store(true)
+	}
+}
+
+// serve wakes a worker if one that spun has left that to the others. A worker that spins calls it.
+func (m *masks) serve() {
+	if m.pending.Load() && m.pending.Swap(false) {
+		m.wakeSleeper()
+	}
+}

@@ -1,0 +1,134 @@
+package sched
+
+import (
+	"sync/atomic"
+
+	"fiberlab/internal/clock"
+)
+
+// groups is the policy of scheduling groups, flare's: it divides the workers into groups, each of which sees to itself. See
+// group.
+type groups struct {
+	size int
+	all  []*group
+	turn atomic.Uint64 // of the groups, for tasks from outside
+}
+
+func newGroups(workers []*Worker, cfg Groups) *groups {
+	p := &groups{size: cfg.Size}
+	for first := 0; first < len(workers); first += cfg.Size {
+		p.all = append(p.all, newGroup(workers[first:min(first+cfg.Size, len(workers))], &cfg))
+	}
+	if cfg.StealEvery == nil {
+		return p
+	}
+	for thief, g := range p.all {
+		for victim, from := range p.all {
+			if every := cfg.StealEvery(thief, victim); thief != victim && every > 0 {
+				for _, m := range g.members {
+					m.victims.add(from, every)
+				}
+			}
+		}
+	}
+	return p
+}
+
+// of returns the group of a multi-threaded worker, and the worker's number in it.
+func (p *groups) of(w *Worker) (*group, int) { return p.all[w.id/p.size], w.id % p.size }
+
+// submit queues a task in the caller's group; for a caller outside of all of them, in each group in turn.
+func (p *groups) submit(t job, own *Worker) bool {
+	r := runnable{task: t}
+	if own != nil && own.mode == multiThreaded {
+		g, i := p.of(own)
+		return g.submit(r, i)
+	}
+	for range p.all {
+		if p.all[p.turn.Add(1)%uint64(len(p.all))].submit(r, -1) {
+			return true
+		}
+	}
+	return false
+}
+
+// ready queues a fiber in the group whose worker has run it last.
+func (p *groups) ready(f *Fiber) {
+	g, i := p.of(f.worker.Load())
+	g.ready(f, i)
+}
+
+func (p *groups) wakeOne() {
+	for _, g := range p.all {
+		if g.wakeOne() {
+			return
+		}
+	}
+}
+
+func (p *groups) next(w *Worker) (runnable, bool) {
+	g, i := p.of(w)
+	return g.next(i)
+}
+
+func (p *groups) has(w *Worker) bool {
+	g, i := p.of(w)
+	return g.has(i)
+}
+
+func (p *groups) pending(w *Worker) int {
+	g, i := p.of(w)
+	return int(g.members[i].private.waiting.Load())
+}
+
+func (p *groups) shared() (n int) {
+	for _, g := range p.all {
+		n += int(g.shared.waiting.Load())
+	}
+	return n
+}
+
+func (p *groups) beginSpin(w *Worker) bool {
+	g, i := p.of(w)
+	spins := g.beginSpin(i)
+	g.members[i].spun = spins
+	return spins
+}
+
+func (p *groups) endSpin(w *Worker) {
+	g, i := p.of(w)
+	g.endSpin(i)
+}
+
+func (p *groups) seek(w *Worker, last bool) bool {
+	g, i := p.of(w)
+	return g.seek(i, last)
+}
+
+func (p *groups) beginSleep(w *Worker) {
+	g, i := p.of(w)
+	g.beginSleep(i)
+}
+
+func (p *groups) endSleep(w *Worker) {
+	g, i := p.of(w)
+	g.endSleep(i)
+}
+
+// lookAgain is never: whatever comes to a group wakes a worker of it.
+func (p *groups) lookAgain(*Worker) clock.Instant { return clock.Never }
+
+func (p *groups) found(w *Worker) {
+	g, i := p.of(w)
+	g.found(i)
+}
+
+func (p *groups) retire(w *Worker) bool {
+	g, i := p.of(w)
+	return g.retire(i)
+}
+
+func (p *groups) reopen(w *Worker) {
+	g, i := p.of(w)
+	g.reopen(i)
+}
