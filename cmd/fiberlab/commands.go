@@ -31,6 +31,7 @@ type options struct {
 	dir      string // empty: the Go standard library's sources
 	settings []setting
 	workers  int
+	groups   sched.Groups
 	states   bool
 	traces   *traces
 	json     bool
@@ -87,7 +88,7 @@ func fitHelp(root *cobra.Command, s screen) {
 func (l *lab) runCommand() *cobra.Command {
 	var o options
 	var backends, policies []string
-	var trace string
+	var trace, mode string
 	c := &cobra.Command{
 		Use:   "run [DIR]",
 		Short: "Count words by tasks on fibers, then show what a switch costs",
@@ -98,7 +99,8 @@ Fails unless all backends agree with a plain sequential count, and unless on eac
 Idle, Yielded, Waiting, Queued and Running. Then measures what a switch costs, for each mechanism.
 
 A policy decides where ready tasks and fibers wait, and which of them a worker runs next. If --policy
-names several, each backend counts under each of them.
+names several, each backend counts under each of them. --group-size, --mode and --spinners are about policy
+group: how it divides the workers, where what is ready waits, and how many idle workers spin.
 
 A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below DIR are not followed.
 
@@ -135,6 +137,9 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 				}
 			}
 			o.settings = settings(on, chosen)
+			if o.groups, err = groupFlags(flags, o.groups, mode, chosen); err != nil {
+				return err
+			}
 			if o.workers < 0 || o.workers > mostWorkers {
 				return wrongValue(flags.Lookup("workers"), strconv.Itoa(o.workers))
 			}
@@ -150,6 +155,7 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	c.Flags().StringSliceVar(&backends, "backend", nil, "count only on the backend `NAME`: "+anyOf(backendNames())+" (repeatable; default all)")
 	c.Flags().StringSliceVar(&policies, "policy", policyNames()[:1], "schedule by the policy `NAME`: "+anyOf(policyNames())+" (repeatable)")
 	c.Flags().IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler; with 0 the calling thread runs all tasks")
+	addGroupFlags(c, &o.groups, &mode)
 	c.Flags().BoolVar(&o.states, "states", false, "print how often fibers went from one state to another")
 	c.Flags().StringVar(&trace, "trace", "", "write a trace of the fibers to `FILE`")
 	c.Flags().BoolVar(&o.noTable, "no-table", false, "leave the switch-cost table out")
@@ -159,6 +165,9 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	complete(c, "backend", backendNames()...)
 	complete(c, "policy", policyNames()...)
 	complete(c, "workers")
+	complete(c, "mode", modeNames()...)
+	complete(c, "spinners")
+	complete(c, "group-size")
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fiberlab/fiber"
+	"fiberlab/sched"
 )
 
 // remedies says for each flag that takes a value which values there are.
@@ -19,6 +20,10 @@ var remedies = map[string]string{
 	"backend": "choose one of " + strings.Join(backendNames(), ", "),
 	"policy":  "choose one of " + strings.Join(policyNames(), ", "),
 	"trace":   "name a file, or leave the flag out",
+	"mode":    "choose one of " + strings.Join(modeNames(), ", "),
+
+	"spinners":   fmt.Sprintf("give a number from 0 to %d; with 0 an idle worker sleeps at once", mostWorkers),
+	"group-size": fmt.Sprintf("give a number from 1 to %d", sched.GroupSize),
 }
 
 // remedy says what to do about a wrong value of the flag.

@@ -98,7 +98,7 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 		phase := p.phase(s.label, tree.Bytes)
 		start := time.Now()
 		got, err := l.countOnFibers(ctx, tree.Files, wordcount.Options{
-			Scheduler: sched.Config{Name: "wordcount", Workers: o.workers, Policy: s.policy, Backend: s.backend, Recorder: recorder},
+			Scheduler: sched.Config{Name: "wordcount", Workers: o.workers, Policy: s.policy, Groups: o.groups, Backend: s.backend, Recorder: recorder},
 			Open:      l.open,
 			Progress:  &phase.done,
 		})

@@ -31,7 +31,7 @@ type report struct {
 
 var (
 	backends   = []string{"asm", "ucontext", "goroutine"}
-	policies   = []string{"stealing", "roundrobin"}
+	policies   = []string{"stealing", "roundrobin", "group"}
 	mechanisms = []string{"asm", "asm-inline", "asm-nofp", "ucontext", "goroutine", "channel", "threads"}
 )
 
