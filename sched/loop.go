@@ -70,6 +70,7 @@ func (w *Worker) take() (runnable, bool) {
 		if r, ok := w.scheduler.policy.next(w); ok {
 			if r.fiber != nil {
 				r.fiber.worker.Store(w)
+				o.resumed = min(o.resumed, mostResumed-1) // a fiber in own may follow, and then the policy's next
 			} else {
 				o.resumed = 0
 			}

@@ -16,7 +16,7 @@ type own struct {
 	timers  timers              // of its fibers that are Waiting
 	idle    []*Fiber            // Idle; used last in, first out
 	ended   []*fiber.Fiber      // to be closed; see reap
-	resumed int                 // fibers resumed since a task was begun, or was found not to wait
+	resumed int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
 	turn    bool                // whether the next task comes from tasks, or from the policy
 
 	main    *Fiber // the fiber that the thread began with

@@ -86,6 +86,36 @@ func TestYieldersDoNotStarveOthers(t *testing.T) {
 	})
 }
 
+// Fibers that only yield do not keep a pinned fiber, which yields as well, from going on.
+func TestYieldersDoNotStarvePinnedFiber(t *testing.T) {
+	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+		const yielders, pinnedTurns, most = 5, 100, 100_000
+		turns, stop := 0, false // on one thread
+		over := schedtest.NewLatch(yielders + 2)
+		schedtest.Schedule(t, s, func() {
+			defer over.Done()
+			for range yielders {
+				schedtest.Schedule(t, s, func() {
+					defer over.Done()
+					for turns < most && !stop {
+						turns++
+						sched.Yield()
+					}
+				})
+			}
+			schedtest.ScheduleHere(t, s, func() {
+				defer over.Done()
+				for range pinnedTurns {
+					sched.Yield()
+				}
+				stop = true
+			})
+		})
+		over.Wait()
+		assert.Less(t, turns, most, "turns of the others until the pinned fiber had %d", pinnedTurns)
+	})
+}
+
 // Tasks that schedule themselves again for ever keep neither tasks from outside nor
 // deadlines from having their turn.
 func TestEndlessTasksDoNotStarveOthers(t *testing.T) {
