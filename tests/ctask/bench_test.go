@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 	"fiberlab/tests/internal/taskbody"
 )
@@ -14,7 +15,7 @@ import (
 func BenchmarkCTaskCall(b *testing.B) {
 	for _, cfg := range (suite.Over{Backends: suite.HandSwitched, Workers: []int{1}}).All() {
 		calls := func(name string, fibers int, call func(n int)) {
-			b.Run(suite.Name(cfg)+"/"+name, func(b *testing.B) {
+			b.Run(schedtest.BenchName(cfg)+"/"+name, func(b *testing.B) {
 				asCTask(b, cfg, func() {
 					for range fibers - 1 {
 						assert.NoError(b, sched.Schedule(func() { call(b.N / fibers) }))

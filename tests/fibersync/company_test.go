@@ -115,7 +115,7 @@ func pause() {
 	runtime.Gosched()
 }
 
-// benchCompany runs a sub-benchmark BACKEND/workers=1 for every backend. run is called on
+// benchCompany is schedtest.BenchOn with one worker. run is called on
 // a plain goroutine; together starts each of the given functions as a task of the one
 // worker and returns when all have returned.
 func benchCompany(b *testing.B, run func(b *testing.B, together func(bodies ...func()))) {
@@ -124,9 +124,9 @@ func benchCompany(b *testing.B, run func(b *testing.B, together func(bodies ...f
 	})
 }
 
-// benchRival runs the sub-benchmark "go", the same with goroutines.
+// benchRival runs the sub-benchmark schedtest.Goroutines, the same with goroutines.
 func benchRival(b *testing.B, run func(b *testing.B, together func(bodies ...func()))) {
-	b.Run("go", func(b *testing.B) {
+	b.Run(schedtest.Goroutines, func(b *testing.B) {
 		run(b, func(bodies ...func()) { startTogether(bodies, func(f func()) { go f() }) })
 	})
 }

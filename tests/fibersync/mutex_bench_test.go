@@ -81,7 +81,7 @@ func benchContended(b *testing.B, inFiber, inGoroutine func()) {
 			contend(b, together, &sync.Mutex{}, inGoroutine)
 		})
 	})
-	b.Run("goroutines", func(b *testing.B) {
+	b.Run("fibersync", func(b *testing.B) {
 		benchRival(b, func(b *testing.B, together func(bodies ...func())) {
 			contend(b, together, &fibersync.Mutex{}, inGoroutine)
 		})

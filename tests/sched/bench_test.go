@@ -40,12 +40,32 @@ const fewestSamples = 200
 
 // reportQuantiles reports the median and the 99th percentile, in microseconds, in the place of ns/op.
 func reportQuantiles(b *testing.B, samples []time.Duration) {
+	us := inMicroseconds(samples)
+	b.ReportMetric(stat.Quantile(0.5, stat.Empirical, us, nil), "p50-us")
+	b.ReportMetric(stat.Quantile(0.99, stat.Empirical, us, nil), "p99-us")
+	b.ReportMetric(0, "ns/op")
+}
+
+// reportTail is reportQuantiles with the longest of all but one in a thousand, and the longest of all.
+func reportTail(b *testing.B, samples []time.Duration) {
+	reportQuantiles(b, samples)
+	us := inMicroseconds(samples)
+	b.ReportMetric(stat.Quantile(0.999, stat.Empirical, us, nil), "p99.9-us")
+	b.ReportMetric(us[len(us)-1], "worst-us")
+}
+
+// inMicroseconds returns the samples, shortest first.
+func inMicroseconds(samples []time.Duration) []float64 {
 	us := make([]float64, len(samples))
 	for i, d := range samples {
 		us[i] = float64(d.Nanoseconds()) / 1e3
 	}
 	slices.Sort(us)
-	b.ReportMetric(stat.Quantile(0.5, stat.Empirical, us, nil), "p50-us")
-	b.ReportMetric(stat.Quantile(0.99, stat.Empirical, us, nil), "p99-us")
-	b.ReportMetric(0, "ns/op")
+	return us
+}
+
+// compute keeps the calling thread busy for d.
+func compute(d time.Duration) {
+	for began := time.Now(); time.Since(began) < d; {
+	}
 }

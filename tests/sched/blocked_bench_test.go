@@ -27,7 +27,7 @@ func BenchmarkBlocked(b *testing.B) {
 			cfg.MaxIdle = 2 * n
 			// Made once: the function below is called with one b.N after the other.
 			var s *sched.Scheduler
-			b.Run(fmt.Sprintf("%s/n=%d", suite.Name(cfg), n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/n=%d", schedtest.BenchName(cfg), n), func(b *testing.B) {
 				if s == nil {
 					if err := fiber.Prewarm(fiber.Config{Backend: cfg.Backend}, n); err != nil {
 						b.Skip(err)
@@ -44,7 +44,7 @@ func BenchmarkBlocked(b *testing.B) {
 			}
 			require.NoError(b, fiber.Drain())
 		}
-		b.Run(fmt.Sprintf("goroutines/n=%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s/n=%d", schedtest.Goroutines, n), func(b *testing.B) {
 			blockGoroutines(n)
 			inRounds(b, n, func() { blockGoroutines(n) })
 		})

@@ -38,7 +38,7 @@ func BenchmarkHTTP(b *testing.B) {
 	schedtest.BenchOn(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		measureHTTP(b, func(task func()) { schedtest.Enqueue(b, s, task) })
 	})
-	b.Run("goroutines", func(b *testing.B) {
+	b.Run(schedtest.Goroutines, func(b *testing.B) {
 		measureHTTP(b, func(task func()) { go task() })
 	})
 }

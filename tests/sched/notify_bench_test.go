@@ -1,7 +1,6 @@
 package sched_test
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,7 +23,7 @@ const ending = 20_000
 // the kernel take from ours too.
 func BenchmarkNotify(b *testing.B) {
 	for _, cfg := range (suite.Over{Workers: []int{1}}).All() {
-		b.Run(suite.Name(cfg), func(b *testing.B) {
+		b.Run(schedtest.BenchName(cfg), func(b *testing.B) {
 			var took []time.Duration
 			for range b.N {
 				took = notifyWhileFibersEnd(b, cfg, took)
@@ -32,7 +31,7 @@ func BenchmarkNotify(b *testing.B) {
 			reportNotify(b, took)
 		})
 	}
-	b.Run("goroutines", func(b *testing.B) {
+	b.Run(schedtest.Goroutines, func(b *testing.B) {
 		var took []time.Duration
 		for range b.N {
 			took = signalWhileGoroutinesEnd(took)
@@ -120,12 +119,10 @@ func signalWhileGoroutinesEnd(took []time.Duration) []time.Duration {
 
 func reportNotify(b *testing.B, took []time.Duration) {
 	var sum time.Duration
-	us := make([]float64, len(took))
-	for i, d := range took {
+	for _, d := range took {
 		sum += d
-		us[i] = float64(d.Nanoseconds()) / 1e3
 	}
-	slices.Sort(us)
+	us := inMicroseconds(took)
 	b.ReportMetric(us[len(us)-1], "worst-us")
 	b.ReportMetric(stat.Quantile(0.999, stat.Empirical, us, nil), "p99.9-us")
 	b.ReportMetric(float64(sum.Nanoseconds())/float64(len(took)), "ns/notify")

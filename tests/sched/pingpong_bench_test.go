@@ -39,26 +39,35 @@ func (t *table) play(seat, times int) {
 // which has one of the fibers, it is the waking of another thread. The rivals are two goroutines with a
 // sync.Cond each, which may run on one thread (goroutines), or are locked to a thread each (threads).
 func BenchmarkPingPong(b *testing.B) {
-	schedtest.BenchOn(b, []int{1}, func(b *testing.B, s *sched.Scheduler) {
-		var t table
-		c := schedtest.NewCountdown(2)
-		times := (b.N + 1) / 2
-		b.ResetTimer()
-		schedtest.Enqueue(b, s, func() { t.play(0, times); c.Done() })
-		schedtest.Enqueue(b, s, func() { t.play(1, times); c.Done() })
-		c.Wait()
-		b.StopTimer()
-	})
+	schedtest.BenchOn(b, []int{1}, playAnywhere)
 	schedtest.BenchOn(b, []int{2}, playOnTwoWorkers)
-	b.Run("goroutines", func(b *testing.B) { playOnGoroutines(b, false) })
+	b.Run(schedtest.Goroutines, func(b *testing.B) { playOnGoroutines(b, false) })
 	b.Run("threads", func(b *testing.B) { playOnGoroutines(b, true) })
+}
+
+// BenchmarkPingPongAnywhere is BenchmarkPingPong on two workers, with the fibers where the policy has them: neither is pinned.
+func BenchmarkPingPongAnywhere(b *testing.B) {
+	schedtest.BenchOn(b, []int{2}, playAnywhere)
+	b.Run(schedtest.Goroutines, func(b *testing.B) { playOnGoroutines(b, false) })
 }
 
 // BenchmarkPingPongBusy is BenchmarkPingPong across two workers while another process keeps one processor busy.
 func BenchmarkPingPongBusy(b *testing.B) {
 	defer busy.Process(b)()
 	schedtest.BenchOn(b, []int{2}, playOnTwoWorkers)
+	b.Run(schedtest.Goroutines, func(b *testing.B) { playOnGoroutines(b, false) })
 	b.Run("threads", func(b *testing.B) { playOnGoroutines(b, true) })
+}
+
+func playAnywhere(b *testing.B, s *sched.Scheduler) {
+	var t table
+	c := schedtest.NewCountdown(2)
+	times := (b.N + 1) / 2
+	b.ResetTimer()
+	schedtest.Enqueue(b, s, func() { t.play(0, times); c.Done() })
+	schedtest.Enqueue(b, s, func() { t.play(1, times); c.Done() })
+	c.Wait()
+	b.StopTimer()
 }
 
 func playOnTwoWorkers(b *testing.B, s *sched.Scheduler) {

@@ -33,7 +33,7 @@ func BenchmarkEmptyTasks(b *testing.B) {
 			c.Wait()
 		})
 	})
-	b.Run("goroutines", func(b *testing.B) {
+	b.Run(schedtest.Goroutines, func(b *testing.B) {
 		inBatches(b, func(n int) {
 			c := schedtest.NewCountdown(n)
 			task := c.Done
@@ -61,7 +61,7 @@ func BenchmarkNestedTasks(b *testing.B) {
 			c.Wait()
 		})
 	})
-	b.Run("goroutines", func(b *testing.B) {
+	b.Run(schedtest.Goroutines, func(b *testing.B) {
 		inBatches(b, func(n int) {
 			c := schedtest.NewCountdown(n)
 			task := c.Done

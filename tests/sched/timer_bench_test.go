@@ -29,7 +29,7 @@ func BenchmarkTimer(b *testing.B) {
 		measureTimers(b, start, wait)
 		b.Run("queued", func(b *testing.B) { measureTimer(b, start, wait, loadTasks, true) })
 	})
-	b.Run("goroutines", func(b *testing.B) {
+	b.Run(schedtest.Goroutines, func(b *testing.B) {
 		measureTimers(b, func(task func()) { go task() }, func() { time.Sleep(timed) })
 	})
 }
@@ -61,8 +61,7 @@ func measureTimer(b *testing.B, start func(task func()), wait func(), load int, 
 			ended.Done()
 		})
 		task := func() {
-			for began := time.Now(); time.Since(began) < loadTask; {
-			}
+			compute(loadTask)
 			left.Add(-1)
 			ended.Done()
 		}

@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,11 +11,21 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// BenchOn runs a sub-benchmark BACKEND/workers=N/POLICY for every backend, policy and given number of workers,
+// BenchName is the name of the sub-benchmark of that configuration. Its parts are key=value, so that benchstat can set
+// the policies beside one another, as by -col /policy.
+func BenchName(cfg sched.Config) string {
+	return fmt.Sprintf("backend=%v/workers=%d/policy=%v", cfg.Backend, cfg.Workers, cfg.Policy)
+}
+
+// Goroutines is the name of the sub-benchmark in which goroutines do what fibers do in the others. It makes them one more
+// policy: that of Go.
+const Goroutines = "policy=goroutines"
+
+// BenchOn runs a sub-benchmark, called by BenchName, for every backend, policy and given number of workers,
 // each on a new scheduler. With 0 workers it runs on a goroutine that is bound.
 func BenchOn(b *testing.B, workers []int, run func(b *testing.B, s *sched.Scheduler)) {
 	for _, cfg := range (suite.Over{Workers: workers}).All() {
-		b.Run(suite.Name(cfg), func(b *testing.B) {
+		b.Run(BenchName(cfg), func(b *testing.B) {
 			s, err := sched.New(cfg)
 			require.NoError(b, err)
 			if cfg.Workers == 0 {
