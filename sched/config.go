@@ -30,6 +30,10 @@ type Config struct {
 	MaxQueued int           // tasks that wait to begin, wherever they may begin; 0: any number, or DefaultRunQueue under policy Group. See Enqueue and TryEnqueue
 	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
 
+	// OverloadAfter is how long a caller waits for room at most, as Config.MaxQueued has it, before it gets ErrOverload; 0: as
+	// long as it takes.
+	OverloadAfter time.Duration
+
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
 
 	// Initializer runs first on each multi-threaded worker's thread, given the worker's
@@ -47,6 +51,11 @@ type Config struct {
 	// callback from C. The blocked task then keeps its worker waiting, and a new attempt is made
 	// every millisecond; nothing is lost. If it is nil, one line goes to stderr, once.
 	Exhausted func(error)
+
+	// Overloaded is told when there has been no room for tasks for a second, and each second from then on, as long as callers wait
+	// for it: how many do, and how long that has been so. It is called on a separate goroutine, one call at a time, and may do
+	// what a goroutine may. If it is nil, a line goes to stderr each time.
+	Overloaded func(waiting int, since time.Duration)
 
 	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they
 	// report a deadlock; 0 means DefaultGiveUpAfter, less than 0 for ever. Choose it longer than
@@ -85,6 +94,9 @@ func (cfg Config) checked() (Config, error) {
 	if cfg.MaxQueued < 0 {
 		return cfg, fmt.Errorf("Config.MaxQueued is %d: %w", cfg.MaxQueued, ErrNegative)
 	}
+	if cfg.OverloadAfter < 0 {
+		return cfg, fmt.Errorf("Config.OverloadAfter is %v: %w", cfg.OverloadAfter, ErrNegative)
+	}
 	groups, err := cfg.Groups.checked()
 	if err != nil {
 		return cfg, err
@@ -118,6 +130,9 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.Exhausted == nil {
 		cfg.Exhausted = reportOnce()
+	}
+	if cfg.Overloaded == nil {
+		cfg.Overloaded = reportOverload(&cfg)
 	}
 	return cfg, nil
 }

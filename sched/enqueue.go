@@ -13,7 +13,8 @@ import (
 // inside of that task, and as running on its worker if that is the only one; but no task can be SameThread to it.
 //
 // Enqueue may be called from anywhere, inside and outside of tasks. If Config.MaxQueued tasks wait to begin, it
-// blocks the caller until there is room, a task not its thread; callers get room in the order in which they came. Otherwise it
+// blocks the caller until there is room, a task not its thread; callers get room in the order in which they came. If there is
+// none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task never runs. Otherwise Enqueue
 // does not block. It returns ErrNilTask, ErrNotBound for a
 // SameThread task from outside, ErrNoWorkers, or ErrClosed; tasks of a scheduler that is
 // closing may still enqueue more. A caller from outside that waits for room when Close begins gets ErrClosed.
@@ -21,7 +22,7 @@ func (s *Scheduler) Enqueue(task Task) error {
 	return s.enqueue(context.Background(), task, s.worker())
 }
 
-// EnqueueContext is Enqueue that gives up when ctx is done before there is room for the task, and returns
+// EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task, and returns
 // context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is nil.
 func (s *Scheduler) EnqueueContext(ctx context.Context, task Task) error {
 	if ctx == nil {

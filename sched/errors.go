@@ -21,6 +21,7 @@ var (
 	ErrBound        = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")
 	ErrInTask       = errors.New("called from inside a task: call it on the goroutine that called Bind or New")
 	ErrFull         = errors.New("as many tasks wait to begin as Config.MaxQueued allows: try again later, or call Enqueue, which waits")
+	ErrOverload     = errors.New("the scheduler is overloaded: enqueue fewer tasks at a time, or give it a larger Config.MaxQueued or more workers")
 	ErrClosed       = errors.New("the scheduler is closed: make a new one")
 	ErrDeadlock     = errors.New("blocked fibers are left, and nothing runs that could notify them")
 	ErrNoFiber      = park.ErrNoFiber

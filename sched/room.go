@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fiberlab/internal/clock"
 	"fiberlab/internal/spinlock"
 	"fiberlab/sched/park"
 )
@@ -15,10 +16,12 @@ import (
 // task, and the worker that begins the task gives the place back. If callers wait, the place is handed off to the first of
 // them; so there are free places only while none waits, and no later caller overtakes.
 type room struct {
-	most int // how many places there are
+	most  int           // how many places there are
+	limit time.Duration // how long a caller waits at most; 0: as long as it takes
 
 	mu          spinlock.Lock
 	free        int
+	overload    overload
 	closed      bool         // callers from outside get no place
 	first, last *roomWaiter  // in the order of their arrival
 	waiting     atomic.Int64 // how many they are, to be read without mu
@@ -28,6 +31,8 @@ type room struct {
 type roomWaiter struct {
 	parker         park.Parker
 	inside         bool          // it is a task of the scheduler, or a blocking call of one
+	began          time.Time     // when the wait did
+	watches        bool          // it is to set the timer of the room's overload
 	outcome        atomic.Uint32 // one of the constants below; changed with mu held
 	next, previous *roomWaiter
 }
@@ -39,22 +44,30 @@ const (
 	refused      // the scheduler is being closed
 )
 
-func newRoom(most int) *room { return &room{most: most, free: most} }
+// newRoom makes the room that cfg, which has its defaults, describes.
+func newRoom(cfg *Config) *room {
+	return &room{most: cfg.MaxQueued, free: cfg.MaxQueued, limit: cfg.OverloadAfter,
+		overload: overload{tell: cfg.Overloaded, every: overloadEvery}}
+}
 
-// take gets the caller a place. If there is none, it blocks the caller until there is, or until ctx is done; then it returns
-// context.Cause(ctx). With noWait it returns ErrFull at once instead. A free place is taken even if ctx is done. It
-// returns ErrClosed to a caller from outside once the room is closed.
+// take gets the caller a place. If there is none, it blocks the caller until there is. It gives up when ctx is done, and
+// returns context.Cause(ctx), or when the caller has waited for the room's limit, and returns an error that wraps ErrOverload. With
+// noWait it returns ErrFull at once instead. A free place is taken even if ctx is done. It returns ErrClosed to a caller from
+// outside once the room is closed.
 func (r *room) take(ctx context.Context, inside bool) error {
 	err := r.admit(inside, nil)
 	if ctx == noWait || !errors.Is(err, ErrFull) {
 		return err
 	}
-	w := &roomWaiter{parker: park.Current(), inside: inside}
+	w := &roomWaiter{parker: park.Current(), inside: inside, began: time.Now()}
 	if w.parker == nil {
 		w.parker = park.NewGoroutine()
 	}
 	if err := r.admit(inside, w); !errors.Is(err, ErrFull) {
 		return err
+	}
+	if w.watches {
+		time.AfterFunc(r.overload.every, r.look)
 	}
 	return r.await(ctx, w)
 }
@@ -71,17 +84,24 @@ func (r *room) admit(inside bool, w *roomWaiter) error {
 		return nil
 	case w != nil:
 		r.push(w)
+		w.watches = r.overload.begin(clock.At(w.began))
 	}
 	return ErrFull
 }
 
-// await blocks the caller, which is w, until its wait has an outcome or ctx is done.
+// await blocks the caller, which is w, until its wait has an outcome, or it gives up.
 func (r *room) await(ctx context.Context, w *roomWaiter) error {
-	var alarm time.Time
+	var end time.Time
+	if r.limit > 0 {
+		end = w.began.Add(r.limit)
+	}
+	alarm := end
 	if ctx.Done() != nil {
 		stop := context.AfterFunc(ctx, w.parker.Unpark)
 		defer stop()
-		alarm, _ = ctx.Deadline()
+		if d, ok := ctx.Deadline(); ok && (end.IsZero() || d.Before(end)) {
+			alarm = d
+		}
 	}
 	for {
 		switch w.outcome.Load() {
@@ -90,9 +110,9 @@ func (r *room) await(ctx context.Context, w *roomWaiter) error {
 		case refused:
 			return ErrClosed
 		}
-		if ctx.Err() != nil {
+		if err := r.givesUp(ctx, w, end); err != nil {
 			if r.leave(w) {
-				return context.Cause(ctx)
+				return err
 			}
 			continue
 		}
@@ -101,9 +121,21 @@ func (r *room) await(ctx context.Context, w *roomWaiter) error {
 		}
 		w.parker.Park(alarm)
 		if !alarm.IsZero() && !time.Now().Before(alarm) {
-			alarm = time.Time{} // ctx ends at any moment
+			alarm = end // ctx ends at any moment
 		}
 	}
+}
+
+// givesUp tells why w waits no longer, or returns nil. end is when it has waited for the limit, if there is one.
+func (r *room) givesUp(ctx context.Context, w *roomWaiter, end time.Time) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !end.IsZero() && !time.Now().Before(end):
+		return fmt.Errorf("waited %v for room, and %d still wait to begin (Config.MaxQueued): %w",
+			time.Since(w.began).Round(time.Microsecond), r.most, ErrOverload)
+	}
+	return nil
 }
 
 // leave ends the wait of w without a place. It returns false if the wait has an outcome already.
@@ -123,6 +155,7 @@ func (r *room) give() {
 	w := r.first
 	if w == nil {
 		r.free++
+		r.overload.full = false
 	} else {
 		r.remove(w)
 		w.outcome.Store(admitted)

@@ -27,7 +27,7 @@ var errLeft = errors.New("the caller has left")
 func TestRoomModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 3).Draw(t, "places")
-		r, taken, closed := newRoom(most), 0, false
+		r, taken, closed := newRoom(&Config{MaxQueued: most}), 0, false
 		var callers []modelCaller // first come, first served
 		settle := func() {
 			for end := time.Now().Add(modelLimit); r.waiting.Load() != int64(len(callers)); runtime.Gosched() {

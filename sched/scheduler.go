@@ -58,7 +58,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s.shared.MaxCalls = cfg.MaxCalls
 	if cfg.MaxQueued > 0 {
-		s.room = newRoom(cfg.MaxQueued)
+		s.room = newRoom(&cfg)
 	}
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))

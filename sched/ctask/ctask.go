@@ -43,6 +43,8 @@ func fiberlabTaskSchedule(fn, arg C.uintptr_t) C.int {
 		return C.FIBERLAB_TASK_OK
 	case errors.Is(err, sched.ErrClosed):
 		return C.FIBERLAB_TASK_CLOSED
+	case errors.Is(err, sched.ErrOverload):
+		return C.FIBERLAB_TASK_OVERLOADED
 	}
 	return C.FIBERLAB_TASK_NO_SCHEDULER
 }

@@ -66,14 +66,17 @@ enum fiberlab_task_error {
     FIBERLAB_TASK_MUTEX,        /* the mutex was not locked by the caller, or cannot be again */
     FIBERLAB_TASK_NULL,         /* an argument is a null pointer that must not be one */
     FIBERLAB_TASK_NO_HANDLE,    /* no fiber ever had this handle */
+    FIBERLAB_TASK_OVERLOADED,   /* too many tasks wait to begin, and have for too long */
 };
 
-/* Queues a call of fn(arg) as a task of the caller's scheduler, and returns at once.
- * Any worker may run it, on any thread. arg must not point to Go memory.
+/* Queues a call of fn(arg) as a task of the caller's scheduler. It does not wait for the
+ * task, but for room, if the scheduler limits how many tasks wait to begin. Any worker may
+ * run the task, on any thread. arg must not point to Go memory.
  *
  * The caller is inside a task, or on the goroutine that the scheduler is bound to.
  * Returns FIBERLAB_TASK_NULL if fn is null, FIBERLAB_TASK_NO_SCHEDULER,
- * FIBERLAB_TASK_CLOSED, or FIBERLAB_TASK_OK. */
+ * FIBERLAB_TASK_CLOSED, FIBERLAB_TASK_OVERLOADED, or FIBERLAB_TASK_OK; fn is called in
+ * the last case only. */
 int fiberlab_task_schedule(void (*fn)(void *), void *arg);
 
 /* Lets other fibers of the worker, and a task that waits for it, run first.

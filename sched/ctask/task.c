@@ -58,6 +58,9 @@ const char *fiberlab_task_error_text(int error) {
         return "an argument is a null pointer that must not be one";
     case FIBERLAB_TASK_NO_HANDLE:
         return "no fiber ever had this handle";
+    case FIBERLAB_TASK_OVERLOADED:
+        return "too many tasks wait to begin: schedule fewer at a time, or give the scheduler "
+               "more room or more workers";
     }
     return "unknown error";
 }

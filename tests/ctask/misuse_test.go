@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -108,12 +109,30 @@ func TestOnGoroutineBackend(t *testing.T) {
 	})
 }
 
+// A C task that schedules more than there is room for gets an error when it has waited for long enough.
+func TestCOverload(t *testing.T) {
+	suite.Over{Workers: []int{2}}.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.MaxQueued, cfg.OverloadAfter = 1, time.Millisecond
+		gate := taskbody.NewGate(true)
+		defer gate.Free()
+		asCTask(t, cfg, func() {
+			s, own := sched.Get(), sched.Current().Worker().ID()
+			held, end := make(chan struct{}), make(chan struct{})
+			assert.NoError(t, s.EnqueueOn(1-own, sched.Task{Func: func() { close(held); <-end }}))
+			<-held
+			assert.NoError(t, s.EnqueueOn(1-own, sched.Task{Func: func() {}}))
+			assert.Equal(t, taskbody.Overloaded, gate.OpenInTask())
+			close(end)
+		})
+	})
+}
+
 func TestErrorTexts(t *testing.T) {
 	seen := make(map[string]taskbody.Code)
-	for code := taskbody.OK; code <= taskbody.NoHandle+1; code++ {
+	for code := taskbody.OK; code <= taskbody.Overloaded+1; code++ {
 		require.NotContains(t, seen, code.String())
 		seen[code.String()] = code
 	}
-	require.Equal(t, taskbody.NoHandle+1, seen["unknown error"])
+	require.Equal(t, taskbody.Overloaded+1, seen["unknown error"])
 	require.Equal(t, "unknown error", taskbody.NotHeld.String())
 }

@@ -35,6 +35,8 @@ func TestNewRefuses(t *testing.T) {
 		"workers":         {sched.Config{Workers: -1}, sched.ErrNegative},
 		"idle fibers":     {sched.Config{MaxIdle: -1}, sched.ErrNegative},
 		"blocking calls":  {sched.Config{MaxCalls: -1}, sched.ErrNegative},
+		"queued tasks":    {sched.Config{MaxQueued: -1}, sched.ErrNegative},
+		"time of waiting": {sched.Config{MaxQueued: 1, OverloadAfter: -1}, sched.ErrNegative},
 		"no stack":        {sched.Config{StackSize: -1}, stack.ErrSize},
 		"absurd stack":    {sched.Config{StackSize: math.MaxInt}, stack.ErrSize},
 		"too small stack": {sched.Config{StackSize: fiber.MinGoStack / 2}, fiber.ErrStackSize},

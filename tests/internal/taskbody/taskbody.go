@@ -30,6 +30,7 @@ const (
 	Mutex       Code = C.FIBERLAB_TASK_MUTEX
 	Null        Code = C.FIBERLAB_TASK_NULL
 	NoHandle    Code = C.FIBERLAB_TASK_NO_HANDLE
+	Overloaded  Code = C.FIBERLAB_TASK_OVERLOADED
 )
 
 // NotHeld is what Gate.Try answers if it has lost its mutex.
