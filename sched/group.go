@@ -59,7 +59,7 @@ func (g *group) ready(f *Fiber, last int) { g.submit(runnable{fiber: f}, last) }
 // pushPrivate queues r for one worker, and wakes it; or, if that is busy, another one, which will take r from there.
 func (g *group) pushPrivate(to int, r runnable) {
 	g.members[to].private.push(r)
-	if !g.wake(to) {
+	if !g.wakeThat(to) {
 		g.wakeOne()
 	}
 }

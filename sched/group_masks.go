@@ -72,6 +72,12 @@ func (m *masks) wakeSleeper() bool {
 	return false
 }
 
+// wakeThat wakes one worker in particular, unless it is busy or has been claimed for something else: it
+// takes one thing at a time. It tells whether it did.
+func (m *masks) wakeThat(i int) bool {
+	return (take(&m.spinning, i) || take(&m.sleeping, i)) && m.wake(i)
+}
+
 // beginSpin sets the bit of a worker that spins from now on, unless enough others do. It tells whether it did. With a
 // look at the mask and a later store, too many might.
 func (m *masks) beginSpin(i int) bool {

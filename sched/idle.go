@@ -10,6 +10,9 @@ import (
 // be a blocked one: the fiber that found nothing left to run does the waiting. The worker then
 // waits as its driver does.
 //
+// The caller must not poll before it takes what was found: policy.found has to know all that the worker could run first, or
+// something else that it was woken for might wait while other workers sleep.
+//
 // Prevents lost wake-ups: the worker prepares its driver, then looks for work, and only then sleeps; others put work
 // where the worker looks, and then notify the driver.
 func (w *Worker) waitForWork(f *Fiber) {

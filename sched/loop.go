@@ -36,12 +36,14 @@ func (f *Fiber) run() {
 	for !f.ending {
 		w := f.worker.Load()
 		w.poll()
-		if r, ok := w.take(); !ok {
+		r, ok := w.take()
+		for ; !ok; r, ok = w.take() {
 			if w.finished() || w.givesUp() {
 				return
 			}
 			w.waitForWork(f)
-		} else if r.fiber == nil {
+		}
+		if r.fiber == nil {
 			f.execute(r.task)
 			f.worker.Load().reapMany()
 		} else if !f.goIdle(w, r.fiber) {
@@ -116,8 +118,8 @@ func (w *Worker) hasTask() bool {
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustOwn("pickNext")
 	o := &w.own
+	w.poll()
 	for {
-		w.poll()
 		switch {
 		case w.givesUp() && f != o.main:
 			w.removeIdle(o.main)
@@ -143,6 +145,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 				return f
 			}
 			w.makeIdle()
+			w.poll()
 		default:
 			if r, ok := w.take(); ok && r.fiber != nil {
 				return r.fiber

@@ -107,6 +107,7 @@ func (p *groups) seek(w *Worker, last bool) bool {
 
 func (p *groups) beginSleep(w *Worker) {
 	g, i := p.of(w)
+	g.members[i].spun = false
 	g.beginSleep(i)
 }
 
