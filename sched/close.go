@@ -36,7 +36,9 @@ func Unbind() error {
 	s.mu.Lock()
 	delete(s.bound, w)
 	s.mu.Unlock()
-	s.cfg.Recorder.forget(w.recording)
+	if w.record != nil {
+		w.record.Unbound()
+	}
 	s.tell()
 	return nil
 }

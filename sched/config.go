@@ -69,9 +69,9 @@ type Config struct {
 	Watchdog   time.Duration
 	Deadlocked func(*Deadlock)
 
-	// Recorder, if not nil, keeps every transition of every fiber. It may serve
+	// Recorder, if not nil, is told of every transition of every fiber; trace.NewRecorder makes one that keeps them. It may serve
 	// one scheduler only.
-	Recorder *Recorder
+	Recorder Recorder
 }
 
 // AllCores is a Config with as many workers as Go code may run on at once.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"fiberlab/fiber"
@@ -174,30 +173,4 @@ func describe(answers []answer) []Blocked {
 		list = append(list, b)
 	}
 	return list
-}
-
-// The packages whose functions are the wait itself, and not the place of it.
-const (
-	ownPackage        = "fiberlab/sched."
-	primitivesPackage = "fiberlab/sched/fibersync."
-)
-
-// frames names the places of a stack, without those of this package and of the primitives,
-// and the method of theirs that was called.
-func frames(pcs []uintptr) (list []runtime.Frame, call string) {
-	for walk := runtime.CallersFrames(pcs); ; {
-		f, more := walk.Next()
-		switch {
-		case strings.HasPrefix(f.Function, ownPackage), strings.HasPrefix(f.Function, primitivesPackage):
-			if len(list) == 0 {
-				call = strings.TrimPrefix(f.Function, "fiberlab/sched/")
-				call = strings.TrimPrefix(call, "fiberlab/")
-			}
-		case f.Function != "":
-			list = append(list, f)
-		}
-		if !more {
-			return list, call
-		}
-	}
 }

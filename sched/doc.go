@@ -28,7 +28,7 @@
 //
 // On top stand the primitives that tasks wait by. park.go has the fiber as a [park.Parker], the only thing
 // that the primitives of fiberlab/sched/fibersync know of a scheduler; fiberlab/sched/ctask
-// has the same waits for C. docs/scheduler.md describes the whole.
+// has the same waits for C. fiberlab/sched/trace keeps what record.go tells of each transition. docs/scheduler.md describes the whole.
 package sched
 
 import _ "fiberlab/internal/platform"

@@ -85,19 +85,6 @@ func ExamplePolicy() {
 	// a task under group
 }
 
-// Stats counts what the workers have done, a Recorder keeps each transition of each fiber.
-func ExampleRecorder() {
-	r := sched.NewRecorder(100)
-	s, err := sched.New(sched.Config{Workers: 1, Recorder: r})
-	report(err)
-	for range 3 {
-		report(s.Enqueue(sched.Task{Func: sched.Yield}))
-	}
-	report(s.Close())
-	fmt.Println(s.Stats().Tasks, "tasks;", "recorded:", len(r.Events()) > 0)
-	// Output: 3 tasks; recorded: true
-}
-
 // CloseContext gives up when its context is done, and says what is left.
 func ExampleScheduler_CloseContext() {
 	s, err := sched.New(sched.Config{Workers: 1})

@@ -28,10 +28,10 @@ type Fiber struct {
 	fiber  *fiber.Fiber
 	maker  *Worker // has made it; with id this names it
 	id     int
-	home   *Worker // the only worker that may run it; nil: any, as the policy says
-	record *ring   // where its transitions are recorded; nil: nowhere
-	index  int     // in the scheduler's registry
-	letter letter  // for its home's mailbox
+	home   *Worker    // the only worker that may run it; nil: any, as the policy says
+	record *recording // its maker's; nil: off
+	index  int        // in the scheduler's registry
+	letter letter     // for its home's mailbox
 
 	// Only the fiber itself uses these.
 	timer      timer

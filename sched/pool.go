@@ -45,7 +45,7 @@ var newFiber = fiber.New
 func (w *Worker) makeIdle() {
 	w.mustOwn("makeIdle")
 	s := w.scheduler
-	f := &Fiber{maker: w, record: w.recording, id: int(w.made.load()) + 1}
+	f := &Fiber{maker: w, record: w.record, id: int(w.made.load()) + 1}
 	f.letter.fiber = f
 	f.worker.Store(w)
 	if s.migration == nil || w.mode == singleThreaded {

@@ -43,6 +43,20 @@ func (s *Scheduler) job(t Task) job {
 	return j
 }
 
+// NameTask gives the calling task a name, as Task.Name does, from now on. It is for tasks that other code has
+// enqueued. It does nothing if the caller is no fiber of a scheduler. It does not block.
+func NameTask(name string) {
+	f := Current()
+	if f == nil {
+		return
+	}
+	names := &f.maker.scheduler.names
+	number := names.number(name)
+	if f.begins(number); f.record != nil {
+		f.record.rename(f, names.of(number))
+	}
+}
+
 // Schedule queues f on the scheduler that is bound to the caller, as a task with
 // these flags; see [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
 func Schedule(f func(), flags ...Flags) error {

@@ -30,7 +30,7 @@ type Worker struct {
 	name      string
 	mode      mode
 	scheduler *Scheduler
-	recording *ring // nil: off
+	record    *recording // of what its fibers do; nil: off
 	driver    driver
 	seek      func() bool   // the policy's seek, while the worker spins
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
@@ -66,7 +66,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		name:      fmt.Sprintf("%s worker %d", s.cfg.Name, id),
 		mode:      mode,
 		scheduler: s,
-		recording: s.cfg.Recorder.forWorker(id),
+		record:    recordWorker(s.cfg.Recorder, id),
 		driver:    newDriver(s.cfg.Policy, mode, mode == singleThreaded || s.locksThreads()),
 		done:      make(chan struct{}),
 	}
@@ -77,7 +77,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 
 // begin makes root, the calling goroutine, the main and current fiber.
 func (w *Worker) begin(root *fiber.Fiber) {
-	f := &Fiber{fiber: root, maker: w, home: w, record: w.recording, residue: fiber.ResidueHere()}
+	f := &Fiber{fiber: root, maker: w, home: w, record: w.record, residue: fiber.ResidueHere()}
 	f.word.Store(uint64(Running))
 	f.worker.Store(w)
 	f.letter.fiber = f

@@ -29,7 +29,7 @@ const (
 	linger = 5 * time.Millisecond
 )
 
-// TaskNames lists the names of the tasks that Count starts, by which a sched.Recorder tells them apart.
+// TaskNames lists the names of the tasks that Count starts, by which a trace.Recorder tells them apart.
 func TaskNames() []string { return []string{"read", "split", "count", "clock"} }
 
 // Options say how to count. The zero value counts on the calling goroutine.

@@ -21,6 +21,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/sched/trace"
 )
 
 // eachScheduler calls f with schedulers of every policy and backend, with each of those numbers of
@@ -112,7 +113,8 @@ func TestEverySchedulerCountsTheSame(t *testing.T) {
 	want := expected(t, tr.Files)
 	eachScheduler(t, []int{0, 1, 2, 7}, func(t *testing.T, cfg sched.Config) {
 		var done atomic.Int64
-		cfg.Recorder = sched.NewRecorder(0)
+		r := trace.NewRecorder(0)
+		cfg.Recorder = r
 		got, err := Count(t.Context(), tr.Files, Options{Scheduler: cfg, Progress: &done})
 		require.NoError(t, err)
 		require.Empty(t, got.Difference(want))
@@ -120,7 +122,7 @@ func TestEverySchedulerCountsTheSame(t *testing.T) {
 		require.Equal(t, got.Tasks-1, got.Blocked, "all but one count task wait")
 		require.Greater(t, got.Blocked, cfg.Workers)
 		require.Len(t, got.Stats.Workers, cfg.Workers+1)
-		made := cfg.Recorder.Transitions()
+		made := r.Transitions()
 		for s := sched.Idle; s <= sched.Running; s++ {
 			into := uint64(0)
 			for from := sched.Idle; from <= sched.Running; from++ {
@@ -129,7 +131,7 @@ func TestEverySchedulerCountsTheSame(t *testing.T) {
 			require.Positive(t, into, "no fiber was ever %v", s)
 		}
 		for _, name := range TaskNames() {
-			require.Positive(t, cfg.Recorder.TaskTimes()[name].Tasks, name)
+			require.Positive(t, r.TaskTimes()[name].Tasks, name)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fiberlab/sched"
+	"fiberlab/sched/trace"
 	"fiberlab/wordcount"
 )
 
@@ -17,7 +18,7 @@ type transition struct {
 }
 
 // describe adds what the scheduler did, as r has recorded it, and each transition if states is true.
-func (c *countReport) describe(got *wordcount.Result, r *sched.Recorder, states bool) {
+func (c *countReport) describe(got *wordcount.Result, r *trace.Recorder, states bool) {
 	t, times := r.Transitions(), r.TaskTimes()
 	for _, name := range wordcount.TaskNames() {
 		s := times[name]
@@ -41,7 +42,7 @@ func (c *countReport) describe(got *wordcount.Result, r *sched.Recorder, states 
 }
 
 // occurred reports whether any fiber came into the state or left it.
-func occurred(state sched.State, t sched.Transitions) bool {
+func occurred(state sched.State, t trace.Transitions) bool {
 	for s := sched.Idle; s <= sched.Running; s++ {
 		if t.Of(s, state)+t.Of(state, s) > 0 {
 			return true
@@ -51,7 +52,7 @@ func occurred(state sched.State, t sched.Transitions) bool {
 }
 
 // madeTransitions lists the transitions that occurred.
-func madeTransitions(t sched.Transitions) []transition {
+func madeTransitions(t trace.Transitions) []transition {
 	var list []transition
 	for from := sched.Idle; from <= sched.Running; from++ {
 		for to := sched.Idle; to <= sched.Running; to++ {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fiberlab/sched"
+	"fiberlab/sched/trace"
 )
 
 // tracedEvents is how many transitions of each worker a trace holds. Older ones are dropped.
@@ -44,15 +44,15 @@ func createTraces(path string, list []setting) (*traces, error) {
 }
 
 // recorder returns a recorder for one scheduler. It keeps events only if a trace is to be written.
-func (t *traces) recorder() *sched.Recorder {
+func (t *traces) recorder() *trace.Recorder {
 	if t == nil {
-		return sched.NewRecorder(0)
+		return trace.NewRecorder(0)
 	}
-	return sched.NewRecorder(tracedEvents)
+	return trace.NewRecorder(tracedEvents)
 }
 
 // write writes the trace of one setting.
-func (t *traces) write(s setting, r *sched.Recorder) error {
+func (t *traces) write(s setting, r *trace.Recorder) error {
 	if t == nil {
 		return nil
 	}

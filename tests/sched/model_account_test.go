@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
+	"fiberlab/sched/trace"
 )
 
 // finished checks that each task ran once, and each cell was raised as often as it
@@ -24,9 +25,9 @@ func (p *program) finished() {
 // accounted follows each fiber through its transitions, checks that they are legal and
 // hang together, that each worker runs one fiber at a time, and that all
 // that began has ended. It returns how many there were.
-func accounted(t *testing.T, events []sched.Event) sched.Transitions {
+func accounted(t *testing.T, events []trace.Event) trace.Transitions {
 	type place struct{ maker, fiber int }
-	var sum sched.Transitions
+	var sum trace.Transitions
 	states := map[place]sched.State{}
 	running := map[int]int{} // fibers that run, by worker
 	for _, e := range events {

@@ -10,25 +10,27 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/sched/trace"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
 
 // runProgram makes a program, runs it, and checks what came of it.
 func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Rand) {
+	rec := trace.NewRecorder(1 << 20)
 	cfg := sched.Config{
 		Backend:     b,
 		Policy:      policy,
 		Workers:     []int{0, 1, 2, 3, 4, 8}[rng.IntN(6)],
 		MaxIdle:     []int{0, 1, 2, 5}[rng.IntN(4)],
 		GiveUpAfter: -1, // the watchdog judges what is a deadlock
-		Recorder:    sched.NewRecorder(1 << 20),
+		Recorder:    rec,
 	}
 	p := newProgram(t, rng, 1+rng.IntN(suite.Scaled(150, 60)))
 	p.hasThreads = suite.HasThreads(cfg)
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
-	schedtest.Watchdog(t, s, cfg.Recorder, &p.progress, p.String)
+	schedtest.Watchdog(t, s, rec, &p.progress, p.String)
 	if cfg.Workers == 0 || rng.IntN(3) == 0 {
 		p.bound(s, rng.IntN(2) == 0)
 	} else {
@@ -42,7 +44,7 @@ func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Ra
 	stats := s.Stats()
 	assert.Equal(t, cfg.Workers, stats.Fibers, "fibers left beside the main ones")
 	assert.Zero(t, stats.Idle+stats.Blocked+stats.Pending)
-	assert.Equal(t, cfg.Recorder.Transitions(), accounted(t, cfg.Recorder.Events()))
+	assert.Equal(t, rec.Transitions(), accounted(t, rec.Events()))
 	require.False(t, t.Failed(), "%d workers, %d idle fibers at most, %d tasks", cfg.Workers, cfg.MaxIdle, len(p.tasks))
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
+	"fiberlab/sched/trace"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -38,15 +39,16 @@ func exercise(t *testing.T, s *sched.Scheduler) {
 // Every transition that is recorded is a legal one, and continues the one before it.
 func TestRecorderIsConsistent(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Recorder = sched.NewRecorder(1 << 16)
+		r := trace.NewRecorder(1 << 16)
+		cfg.Recorder = r
 		suite.OnScheduler(t, cfg, exercise)
-		events := cfg.Recorder.Events()
-		counts := cfg.Recorder.Transitions()
+		events := r.Events()
+		counts := r.Transitions()
 		assert.EqualValues(t, len(events), counts.Total())
 
 		type name struct{ maker, fiber int }
 		at := make(map[name]sched.State)
-		var counted sched.Transitions
+		var counted trace.Transitions
 		var seen [5]bool
 		var last time.Duration
 		for _, e := range events {
@@ -92,14 +94,15 @@ func TestRecorderIsConsistent(t *testing.T) {
 // A fiber that yields while no other is ready goes on as it was.
 func TestRecorderYieldWithoutOthers(t *testing.T) {
 	suite.EachConfig(t, suite.OneThread, func(t *testing.T, cfg sched.Config) {
-		cfg.Recorder = sched.NewRecorder(0)
+		r := trace.NewRecorder(0)
+		cfg.Recorder = r
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			schedtest.Perform(t, s, func() {
-				before := cfg.Recorder.Transitions()
+				before := r.Transitions()
 				for range 10 {
 					sched.Yield()
 				}
-				assert.Equal(t, before, cfg.Recorder.Transitions())
+				assert.Equal(t, before, r.Transitions())
 			})
 		})
 	})
@@ -109,9 +112,10 @@ func TestRecorderYieldWithoutOthers(t *testing.T) {
 func TestRecorderIsBounded(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		for _, capacity := range []int{-1, 0, 1, 7} {
-			cfg.Recorder = sched.NewRecorder(capacity)
+			r := trace.NewRecorder(capacity)
+			cfg.Recorder = r
 			suite.OnScheduler(t, cfg, exercise)
-			events, counts := cfg.Recorder.Events(), cfg.Recorder.Transitions()
+			events, counts := r.Events(), r.Transitions()
 			assert.Greater(t, counts.Total(), uint64(60))
 			perWorker := make(map[int]int) // that has made the fiber
 			for _, e := range events {
@@ -131,7 +135,8 @@ func TestRecorderIsBounded(t *testing.T) {
 // A recorder may be read while the scheduler runs.
 func TestRecorderReadWhileRunning(t *testing.T) {
 	suite.EachConfig(t, []int{0, 4}, func(t *testing.T, cfg sched.Config) {
-		cfg.Recorder = sched.NewRecorder(100)
+		r := trace.NewRecorder(100)
+		cfg.Recorder = r
 		stop, over := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(over)
@@ -142,10 +147,10 @@ func TestRecorderReadWhileRunning(t *testing.T) {
 					return
 				default:
 				}
-				counts := cfg.Recorder.Transitions()
+				counts := r.Transitions()
 				assert.GreaterOrEqual(t, counts.Total(), before)
 				before = counts.Total()
-				cfg.Recorder.Events()
+				r.Events()
 			}
 		}()
 		suite.OnScheduler(t, cfg, exercise)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
+	"fiberlab/sched/trace"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -182,7 +183,7 @@ func (x *stress) String() string {
 
 func TestStress(t *testing.T) {
 	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
-		rec := sched.NewRecorder(10_000)
+		rec := trace.NewRecorder(10_000)
 		cfg.MaxIdle, cfg.GiveUpAfter, cfg.Recorder = 20, -1, rec
 		s, err := sched.New(cfg)
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fiberlab/sched"
+	"fiberlab/sched/trace"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -18,7 +19,7 @@ const Standstill = 60 * time.Second
 
 // Watchdog ends the program, with what it knows of the scheduler, if progress stands
 // still although the test is not over: a wake-up was lost.
-func Watchdog(t *testing.T, s *sched.Scheduler, rec *sched.Recorder, progress *atomic.Uint64, state func() string) {
+func Watchdog(t *testing.T, s *sched.Scheduler, rec *trace.Recorder, progress *atomic.Uint64, state func() string) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -40,7 +41,7 @@ func Watchdog(t *testing.T, s *sched.Scheduler, rec *sched.Recorder, progress *a
 }
 
 // report writes what is known and ends the program, which hangs anyway.
-func report(t *testing.T, s *sched.Scheduler, rec *sched.Recorder, state func() string) {
+func report(t *testing.T, s *sched.Scheduler, rec *trace.Recorder, state func() string) {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	fmt.Fprintf(os.Stderr, "%s\n%s: nothing has happened for %v; %s\n", stacks, t.Name(), Standstill, suite.Repeat())

@@ -1,4 +1,4 @@
-package sched_test
+package trace_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
+	"fiberlab/sched/trace"
 )
 
 // slice is an event of a trace, with times in nanoseconds.
@@ -46,9 +47,9 @@ type track struct{ pid, tid int }
 func (s slice) isState() bool { return s.Ph == "X" && s.Cat != "task" }
 
 // parse reads a trace back and returns the slices of the states of each track, and the names of the tracks.
-func parse(t *testing.T, trace []byte) (map[track][]slice, map[track]string) {
+func parse(t *testing.T, text []byte) (map[track][]slice, map[track]string) {
 	t.Helper()
-	all, names := parseAll(t, trace)
+	all, names := parseAll(t, text)
 	for at := range all {
 		all[at] = slices.DeleteFunc(all[at], func(s slice) bool { return !s.isState() })
 	}
@@ -56,10 +57,10 @@ func parse(t *testing.T, trace []byte) (map[track][]slice, map[track]string) {
 }
 
 // parseAll reads a trace back and returns all events of each track, and the names of the tracks.
-func parseAll(t *testing.T, trace []byte) (map[track][]slice, map[track]string) {
+func parseAll(t *testing.T, text []byte) (map[track][]slice, map[track]string) {
 	t.Helper()
 	var document struct{ TraceEvents []slice }
-	require.NoError(t, json.Unmarshal(trace, &document), "%s", trace)
+	require.NoError(t, json.Unmarshal(text, &document), "%s", text)
 	events, names := map[track][]slice{}, map[track]string{}
 	processes := map[int]string{}
 	for _, e := range document.TraceEvents {
@@ -88,7 +89,7 @@ func parseAll(t *testing.T, trace []byte) (map[track][]slice, map[track]string) 
 }
 
 // recorded is the trace of tasks that wait for one another, sleep and yield.
-func recorded(t *testing.T, b fiber.Backend, r *sched.Recorder) []byte {
+func recorded(t *testing.T, b fiber.Backend, r *trace.Recorder) []byte {
 	t.Helper()
 	s, err := sched.New(sched.Config{Workers: 2, Backend: b, Recorder: r})
 	require.NoError(t, err)
@@ -116,15 +117,15 @@ func recorded(t *testing.T, b fiber.Backend, r *sched.Recorder) []byte {
 	}
 	require.NoError(t, s.Close())
 	require.NoError(t, fiber.Drain())
-	var trace bytes.Buffer
-	require.NoError(t, r.WriteTrace(&trace))
-	return trace.Bytes()
+	var text bytes.Buffer
+	require.NoError(t, r.WriteTrace(&text))
+	return text.Bytes()
 }
 
 func TestWriteTrace(t *testing.T) {
 	for _, b := range fiber.Backends() {
 		t.Run(b.String(), func(t *testing.T) {
-			r := sched.NewRecorder(1 << 16)
+			r := trace.NewRecorder(1 << 16)
 			slices, names := parse(t, recorded(t, b, r))
 			transitions := r.Transitions()
 			runs, stays := uint64(0), map[string]uint64{}
@@ -163,7 +164,7 @@ func TestWriteTrace(t *testing.T) {
 // Once the rings are full, the trace holds the latest stays, and none whose beginning was overwritten.
 func TestWriteTraceOfAFullRing(t *testing.T) {
 	const capacity = 16
-	r := sched.NewRecorder(capacity)
+	r := trace.NewRecorder(capacity)
 	slices, _ := parse(t, recorded(t, fiber.Goroutine, r))
 	transitions := r.Transitions()
 	require.Greater(t, transitions.Total(), uint64(2*capacity))
@@ -177,9 +178,9 @@ func TestWriteTraceOfAFullRing(t *testing.T) {
 }
 
 func TestWriteTraceOfNothing(t *testing.T) {
-	var trace bytes.Buffer
-	require.NoError(t, sched.NewRecorder(0).WriteTrace(&trace))
-	slices, names := parse(t, trace.Bytes())
+	var text bytes.Buffer
+	require.NoError(t, trace.NewRecorder(0).WriteTrace(&text))
+	slices, names := parse(t, text.Bytes())
 	require.Empty(t, slices)
 	require.Empty(t, names)
 }
@@ -191,13 +192,13 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteTraceFails(t *testing.T) {
-	require.ErrorIs(t, sched.NewRecorder(0).WriteTrace(fullDisk{}), errFull)
+	require.ErrorIs(t, trace.NewRecorder(0).WriteTrace(fullDisk{}), errFull)
 }
 
 // A trace names the tasks, says what they wait by, shows their marks, and leads from the notifier to the notified fiber.
 func TestTraceOfNamedTasks(t *testing.T) {
 	for _, b := range fiber.Backends() {
-		r := sched.NewRecorder(1 << 10)
+		r := trace.NewRecorder(1 << 10)
 		s, err := sched.New(sched.Config{Workers: 1, Backend: b, Recorder: r})
 		require.NoError(t, err)
 		c := fibersync.NewChannel[int](0)
@@ -215,9 +216,9 @@ func TestTraceOfNamedTasks(t *testing.T) {
 		require.NoError(t, s.Close())
 		sched.AddMark("from no fiber")
 		sched.NameTask("of no task")
-		var trace bytes.Buffer
-		require.NoError(t, r.WriteTrace(&trace))
-		events, _ := parseAll(t, trace.Bytes())
+		var text bytes.Buffer
+		require.NoError(t, r.WriteTrace(&text))
+		events, _ := parseAll(t, text.Bytes())
 
 		waits, ends := map[string]bool{}, map[int]slice{}
 		marks, arrows := 0, 0
@@ -275,7 +276,7 @@ func TestTraceOfNamedTasks(t *testing.T) {
 
 // Within a slice of a worker's track lie those of the tasks that ran then, and nothing else.
 func TestTraceOfTasksLiesWithinItsFiber(t *testing.T) {
-	r := sched.NewRecorder(1 << 16)
+	r := trace.NewRecorder(1 << 16)
 	events, _ := parseAll(t, recorded(t, fiber.Asm, r))
 	tasks := 0
 	for at, list := range events {
@@ -296,7 +297,7 @@ func TestTraceOfTasksLiesWithinItsFiber(t *testing.T) {
 // A recorder that meets ever new names keeps some, and counts the others' tasks as those without a name.
 func TestNamesAreBounded(t *testing.T) {
 	const tasks = 3000
-	r := sched.NewRecorder(0)
+	r := trace.NewRecorder(0)
 	s, err := sched.New(sched.Config{Workers: 1, Recorder: r})
 	require.NoError(t, err)
 	for i := range tasks {

@@ -1,4 +1,4 @@
-package sched
+package trace
 
 import (
 	"bufio"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"fiberlab/sched"
 )
 
 // The processes of a trace. Each has one thread, which viewers show as a track, for each
@@ -44,14 +46,14 @@ type fiberID struct{ worker, fiber int }
 
 // stay is the time that a fiber spends in one state.
 type stay struct {
-	state  State
+	state  sched.State
 	since  time.Duration
-	why    Why
+	why    sched.Why
 	thread int    // of the process traceFibers
 	begun  bool   // its beginning is recorded
 	task   string // the name of the task at its beginning
 	call   string // what the task waits by
-	by     Notifier
+	by     sched.Notifier
 	woken  time.Duration // when by woke the fiber, which has not run since; less than 0: it was not woken
 
 	// The tasks within a stay that is Running.
@@ -70,7 +72,7 @@ type run struct {
 // Perfetto and chrome://tracing open. Process 1 has a track for each worker with
 // what its fibers did on it: one slice for each time that a fiber was Running, and in it
 // one for each task that ran, by its name. An arrow leads from the slice in which
-// a fiber was notified to the one in which it went on, and an instant stands where AddMark was called.
+// a fiber was notified to the one in which it went on, and an instant stands where sched.AddMark was called.
 // Process 2 has a track for each fiber with all its states. A slice tells why it began
 // and why it ended, and for which call a task waits. Stays whose beginning is not kept are left
 // out; stays that have not ended are drawn up to the latest event.
@@ -101,7 +103,7 @@ func (r *Recorder) WriteTrace(w io.Writer) error {
 		t.err = t.to.Flush()
 	}
 	if t.err != nil {
-		return fmt.Errorf("sched: write a trace: %w", t.err)
+		return fmt.Errorf("trace: write: %w", t.err)
 	}
 	return nil
 }
@@ -145,9 +147,9 @@ func (t *traceWriter) transition(e Event) {
 	next := stay{state: e.To, since: e.At, why: e.Why, thread: s.thread, begun: true, task: e.Task, call: e.For,
 		by: s.by, woken: s.woken, inTask: s.inTask, name: s.name}
 	switch {
-	case e.Why == WhyNotify:
+	case e.Why == sched.WhyNotify:
 		next.by, next.woken = e.By, e.At
-	case e.To == Running:
+	case e.To == sched.Running:
 		if s.woken >= 0 && s.by.Worker >= 0 {
 			t.arrow(id.worker, s, e.At)
 		}
@@ -206,13 +208,13 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 		return
 	}
 	args := described(map[string]any{"began": s.why.String()}, "ended", cause, "task", s.task, "waits by", s.call)
-	if s.why == WhyNotify {
+	if s.why == sched.WhyNotify {
 		args["notified by"] = s.by.String()
 	}
 	e := slice(s.state.String(), "state", s.since, end)
 	e.PID, e.TID, e.Args = traceFibers, s.thread, args
 	t.event(e)
-	if s.state != Running {
+	if s.state != sched.Running {
 		return
 	}
 	e.Name, e.Class, e.PID, e.TID = fmt.Sprintf("fiber %d", id.fiber), "run", traceWorkers, id.worker
@@ -226,14 +228,6 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 		e.PID, e.TID = traceWorkers, id.worker
 		t.event(e)
 	}
-}
-
-// String names the fiber.
-func (n Notifier) String() string {
-	if n.Worker < 0 {
-		return "no fiber"
-	}
-	return fmt.Sprintf("worker %d fiber %d", n.Worker, n.Fiber)
 }
 
 // described adds pairs of a name and a text to args, but no text that is empty.

@@ -1,9 +1,9 @@
-package sched
+package trace
 
 import (
 	"time"
 
-	"fiberlab/internal/clock"
+	"fiberlab/sched"
 )
 
 // TaskTime is how many tasks of one name began, and for how long they were in which states.
@@ -23,7 +23,7 @@ func (t *TaskTime) add(more TaskTime) {
 
 // stretch is what a recorder knows of a fiber between two transitions.
 type stretch struct {
-	since  clock.Instant // of the last transition, or change of the task
+	since  time.Duration // of the last transition, or change of the task
 	inTask bool
 	task   string // its name
 }
@@ -43,13 +43,13 @@ func (r *Recorder) TaskTimes() map[string]TaskTime {
 }
 
 // stretch returns that of the fiber. The ring's lock must be held.
-func (r *ring) stretch(fiber int) *stretch {
-	c := r.stretches[fiber]
-	if c == nil {
-		c = &stretch{since: clock.Now()}
-		r.stretches[fiber] = c
+func (r *ring) stretch(m sched.Moment) *stretch {
+	s := r.stretches[m.Fiber]
+	if s == nil {
+		s = &stretch{since: m.At}
+		r.stretches[m.Fiber] = s
 	}
-	return c
+	return s
 }
 
 // timesOf returns the times of that name. The ring's lock must be held.
@@ -62,20 +62,22 @@ func (r *ring) timesOf(name string) *TaskTime {
 	return t
 }
 
-// charge adds the time since the last change to the task of the fiber, which was in that state until now.
-// The ring's lock must be held.
-func (r *ring) charge(c *stretch, state State, at clock.Instant) {
-	took := time.Duration(at - c.since)
-	c.since = at
-	if !c.inTask {
-		return
+// charge adds the time since the last change to the task of the fiber, which was in that state until m. It returns the
+// fiber's stretch, which begins anew. The ring's lock must be held.
+func (r *ring) charge(m sched.Moment, state sched.State) *stretch {
+	s := r.stretch(m)
+	took := m.At - s.since
+	s.since = m.At
+	if !s.inTask {
+		return s
 	}
-	switch t := r.timesOf(c.task); state {
-	case Running:
+	switch t := r.timesOf(s.task); state {
+	case sched.Running:
 		t.Running += took
-	case Queued:
+	case sched.Queued:
 		t.Queued += took
-	case Yielded, Waiting:
+	case sched.Yielded, sched.Waiting:
 		t.Blocked += took
 	}
+	return s
 }

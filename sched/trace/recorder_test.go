@@ -1,35 +1,37 @@
-package sched
+package trace
 
 import (
 	"bufio"
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"fiberlab/internal/clock"
+	"fiberlab/sched"
 )
 
 // transit records a transition of a fiber of that number.
-func transit(part *ring, number int, from, to State, why Why) {
-	w := &Worker{id: part.worker}
-	f := &Fiber{maker: w, id: number, record: part}
-	f.worker.Store(w)
-	f.word.Store(uint64(from))
-	f.store(word(to), why)
+func transit(part sched.WorkerRecorder, number int, from, to sched.State, why sched.Why) {
+	part.Lock()
+	defer part.Unlock()
+	part.Transition(sched.Moment{Fiber: number, At: time.Duration(clock.Now())}, sched.Transition{From: from, To: to, Why: why})
 }
 
 // The ring keeps the latest, in order; the counts keep all.
 func TestRecorderRing(t *testing.T) {
 	for _, written := range []int{0, 3, 4, 5, 8, 11} {
 		r := NewRecorder(4)
-		part := r.forWorker(2)
+		part := r.Worker(2)
 		for i := range written {
-			transit(part, i, Idle, Running, WhyCarryOn)
+			transit(part, i, sched.Idle, sched.Running, sched.WhyCarryOn)
 		}
 		var fibers []int
 		for _, e := range r.Events() {
-			require.Equal(t, 2, e.Worker)
-			require.True(t, mayGo(e.From, e.To, e.Why))
+			require.Equal(t, 2, e.Maker)
+			require.Equal(t, sched.Transition{From: sched.Idle, To: sched.Running, Why: sched.WhyCarryOn}, e.Transition)
 			fibers = append(fibers, e.Fiber)
 		}
 		var want []int
@@ -38,16 +40,16 @@ func TestRecorderRing(t *testing.T) {
 		}
 		require.Equal(t, want, fibers, "%d written", written)
 		counts := r.Transitions()
-		require.Equal(t, uint64(written), counts.Of(Idle, Running))
+		require.Equal(t, uint64(written), counts.Of(sched.Idle, sched.Running))
 		require.Equal(t, uint64(written), counts.Total())
 	}
 }
 
 func TestRecorderMergesWorkersByTime(t *testing.T) {
 	r := NewRecorder(100)
-	parts := []*ring{r.forWorker(0), r.forWorker(1)}
+	parts := []sched.WorkerRecorder{r.Worker(0), r.Worker(1)}
 	for i := range 60 {
-		transit(parts[i*7/3%2], i, Running, Queued, WhyYield)
+		transit(parts[i*7/3%2], i, sched.Running, sched.Queued, sched.WhyYield)
 	}
 	events := r.Events()
 	require.Len(t, events, 60)
@@ -58,31 +60,31 @@ func TestRecorderMergesWorkersByTime(t *testing.T) {
 
 func TestRecorderThatOnlyCounts(t *testing.T) {
 	r := NewRecorder(-1)
-	transit(r.forWorker(0), 1, Running, Waiting, WhyWait)
+	transit(r.Worker(0), 1, sched.Running, sched.Waiting, sched.WhyWait)
 	require.Empty(t, r.Events())
 	counts := r.Transitions()
-	require.Equal(t, uint64(1), counts.Of(Running, Waiting))
-	require.Nil(t, (*Recorder)(nil).forWorker(0))
+	require.Equal(t, uint64(1), counts.Of(sched.Running, sched.Waiting))
+	require.Nil(t, (*Recorder)(nil).Worker(0))
 }
 
 // Goroutines that come and go leave their counts, and no more than one ring.
 func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 	const rounds, capacity = 50, 4
 	r := NewRecorder(capacity)
-	s, err := New(Config{Workers: 1, Recorder: r})
+	s, err := sched.New(sched.Config{Workers: 1, Recorder: r})
 	require.NoError(t, err)
 	var yields uint64
 	for range rounds {
 		require.NoError(t, s.Bind())
-		require.NoError(t, s.Enqueue(Task{Func: func() {}, Flags: SameThread}))
-		Yield()
+		require.NoError(t, s.Enqueue(sched.Task{Func: func() {}, Flags: sched.SameThread}))
+		sched.Yield()
 		yields++
-		require.NoError(t, Unbind())
+		require.NoError(t, sched.Unbind())
 	}
 	require.Len(t, r.rings, 1, "the worker's own is left")
 	require.Len(t, r.past.events.kept, capacity)
 	counts := r.Transitions()
-	require.Equal(t, yields, counts.Of(Running, Queued), "what they did is counted")
+	require.Equal(t, yields, counts.Of(sched.Running, sched.Queued), "what they did is counted")
 	latest := 0
 	for _, e := range r.Events() {
 		latest = max(latest, e.Worker)
@@ -97,8 +99,8 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	var text bytes.Buffer
 	w := &traceWriter{to: bufio.NewWriter(&text), stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
-	w.transition(Event{At: 1, From: Yielded, To: Queued, Why: WhyNotify, By: Notifier{Worker: 7, Fiber: 3}})
-	w.transition(Event{At: 2, From: Queued, To: Running, Why: WhyResume})
+	w.transition(Event{At: 1, Transition: sched.Transition{From: sched.Yielded, To: sched.Queued, Why: sched.WhyNotify, By: sched.Notifier{Worker: 7, Fiber: 3}}})
+	w.transition(Event{At: 2, Transition: sched.Transition{From: sched.Queued, To: sched.Running, Why: sched.WhyResume}})
 	require.NoError(t, w.to.Flush())
 	name, arrow := strings.Index(text.String(), `"worker 7"`), strings.Index(text.String(), `"ph":"s"`)
 	require.GreaterOrEqual(t, name, 0, "%s", &text)
