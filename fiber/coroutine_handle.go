@@ -52,7 +52,7 @@ func (co *coroutine) finish(r *runner) {
 			// Another coroutine that finishes is moving it to another handle.
 		} else if g := co.own.occupant.Load(); g == uint64(d.fiber.g) {
 			break
-		} else if occupant := goroutines.lookup(uintptr(g)); occupant != nil && occupant.shift(Suspended, moving) {
+		} else if occupant := goroutines.lookup(uintptr(g)); occupant != nil && d.mayMove(occupant) {
 			if co.own.occupant.Load() == g {
 				occupant.co.deferred = r
 				break
@@ -76,6 +76,18 @@ func (co *coroutine) finish(r *runner) {
 	if !co.ending {
 		co.root.arrive()
 	}
+}
+
+// mayMove claims r, which seems to wait in a handle that a coroutine under d wants back, and tells whether it did. It leaves
+// a runner alone that is pinned to another root which is locked: only what runs under that one may change its state.
+func (d *driverRoot) mayMove(r *runner) bool {
+	word := r.state.Load()
+	if State(word&stateMask) != Suspended {
+		return false
+	}
+	// The pin is settled as long as the word stays.
+	pin := r.co.pin.Load()
+	return (pin == nil || pin == d || !pin.locked) && r.state.CompareAndSwap(word, word&^stateMask|uint64(moving))
 }
 
 // shift changes r's state if it is the one expected, and tells whether it was.

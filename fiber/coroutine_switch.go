@@ -54,7 +54,9 @@ func switchCoroutine(f, to *Fiber) error {
 		return switchLocked(f, to)
 	}
 	usual := to.generation | uint64(Suspended)
-	if target.state.Load() == usual && d.mayRun(next) && target.state.CompareAndSwap(usual, to.generation|uint64(Running)) {
+	if suspended := target.state.Load() == usual; suspended && d.locked && next.pin.Load() == d {
+		release.Store(target.state, to.generation|uint64(Running)) // only what runs under d may change it
+	} else if suspended && d.mayRun(next) && target.state.CompareAndSwap(usual, to.generation|uint64(Running)) {
 		next.root = d
 	} else if err := d.enter(to); err != nil {
 		return &Error{"switch", to.name, err}
