@@ -29,7 +29,7 @@ func Unbind() error {
 	if deadlock := w.stop(); deadlock != nil {
 		return deadlock
 	}
-	if err := f.fiber.Detach(); err != nil {
+	if err := w.detach(); err != nil {
 		return fmt.Errorf("sched: unbind of %s: %w", s.cfg.Name, err)
 	}
 	runtime.UnlockOSThread()

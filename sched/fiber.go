@@ -20,6 +20,7 @@ import (
 type Fiber struct {
 	word   atomic.Uint64          // see word.go
 	worker atomic.Pointer[Worker] // on which it runs, or has run last
+	self   atomic.Uint64          // its goroutine, by fiber.Self, from its first task to its end; else 0
 	permit atomic.Uint32          // 1: it has been unparked before it parked
 	nested atomic.Uint32          // see wait_unlock.go
 

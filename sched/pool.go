@@ -94,6 +94,7 @@ func (w *Worker) notExhausted() {
 // main is the body of every fiber that a worker makes. When it returns, the main fiber of the worker gets the
 // thread, and hands it on to the current one.
 func (f *Fiber) main() {
+	f.self.Store(uint64(fiber.Self()))
 	f.residue = fiber.ResidueHere()
 	f.task = f.fiber.Task()
 	f.arrived(nil)
@@ -109,6 +110,7 @@ func (f *Fiber) main() {
 		o.current = o.main
 		w.removeIdle(o.main)
 	}
+	f.self.Store(0)
 	w.scheduler.fibers.remove(f)
 	w.gone.add(1)
 	w.own.ended = append(w.own.ended, f.fiber)

@@ -3,6 +3,7 @@ package sched
 import (
 	"sync"
 
+	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 )
 
@@ -26,7 +27,7 @@ import (
 //
 // What suspend does is written out here: docs/scheduler.md has what that is worth.
 func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
-	if f == nil || !f.fiber.IsCurrent() {
+	if f == nil || f.self.Load() != uint64(fiber.Self()) && !f.fiber.IsCurrent() {
 		panic(f.misuse("wait"))
 	}
 	for pred == nil || !pred() {
@@ -51,7 +52,7 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 			timedOut = f.resume()
 			f.restore(outer, !timedOut)
 		}
-		if lock != nil {
+		if m, plain := lock.(*sync.Mutex); lock != nil && (!plain || !m.TryLock()) {
 			relock(lock)
 		}
 		switch {
@@ -203,12 +204,19 @@ func (f *Fiber) deliver() {
 		f.maker.scheduler.migration.ready(f)
 		return
 	}
-	if caller := Current(); caller != nil && caller.worker.Load() == home {
+	if home.running.Load() == uint64(fiber.Self()) || home.runsCaller() {
+		home.mustOwn("deliver")
 		home.own.ready.Push(f)
 		return
 	}
 	home.mailbox.put(&f.letter)
 	home.driver.notify()
+}
+
+// runsCaller tells whether the caller is a fiber that w runs, or runs on behalf of one.
+func (w *Worker) runsCaller() bool {
+	caller := Current()
+	return caller != nil && caller.worker.Load() == w
 }
 
 // yield puts f, the calling fiber, behind the others that are to run, and lets a

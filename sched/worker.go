@@ -36,7 +36,8 @@ type Worker struct {
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
 
 	_       cpu.CacheLinePad
-	mailbox mailbox // others write it
+	mailbox mailbox       // others write it
+	running atomic.Uint64 // Fiber.self of the fiber that has arrived last
 	_       cpu.CacheLinePad
 
 	own own // for the worker's thread alone
@@ -80,6 +81,7 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	f := &Fiber{fiber: root, maker: w, home: w, record: w.record, residue: fiber.ResidueHere()}
 	f.word.Store(uint64(Running))
 	f.worker.Store(w)
+	f.self.Store(uint64(fiber.Self()))
 	f.letter.fiber = f
 	f.task = root.Task()
 	root.SetName(f.String())
@@ -87,6 +89,17 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	w.own.main, w.own.current = f, f
 	w.times.begin()
 	w.scheduler.fibers.add(f)
+}
+
+// detach makes the calling goroutine, whose fiber is the main one, a plain one again.
+func (w *Worker) detach() error {
+	f := w.own.main
+	if err := f.fiber.Detach(); err != nil {
+		return err
+	}
+	f.self.Store(0)
+	w.running.Store(0)
+	return nil
 }
 
 // thread is the life of a multi-threaded worker. It sends one error or nil to started, which
@@ -113,7 +126,7 @@ func (w *Worker) thread(started chan<- error) {
 		started <- err
 		w.own.main.run()
 		w.endFibers()
-		if err := root.Detach(); err != nil {
+		if err := w.detach(); err != nil {
 			panic(err)
 		}
 		// Not deferred: a task's panic must not let Close return before it ends the program.

@@ -125,6 +125,73 @@ func TestForeignFiber(t *testing.T) {
 	})
 }
 
+// A goroutine that has been unbound is no fiber any more: what was its main fiber refuses it like any other goroutine.
+func TestUnboundFiber(t *testing.T) {
+	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		if sched.Get() != nil {
+			require.NoError(t, sched.Unbind())
+			defer func() { require.NoError(t, s.Bind()) }()
+		}
+		require.NoError(t, s.Bind())
+		f := sched.Current()
+		f.Wait(nil, func() bool { return true })
+		require.NoError(t, sched.Unbind())
+		holds := func() bool { return true }
+		check.PanicsWith(t, sched.ErrNotSelf, func() { f.Wait(nil, holds) })
+		check.PanicsWith(t, sched.ErrNotSelf, func() { f.WaitFor(nil, time.Hour, holds) })
+		require.NoError(t, s.Bind())
+		check.PanicsWith(t, sched.ErrNotSelf, func() { f.Wait(nil, holds) })
+		require.NoError(t, sched.Unbind())
+	})
+}
+
+// A fiber that has ended refuses the fibers that come to run on its stack later.
+func TestEndedFiber(t *testing.T) {
+	const fibers = 200
+	suite.Over{Workers: []int{1}}.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.MaxIdle = 1
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			block := func(begin func()) (blocked []*sched.Fiber, wakeAll func()) {
+				sleepers := make([]*schedtest.Sleeper, fibers)
+				for i := range sleepers {
+					sleepers[i] = schedtest.NewSleeper()
+					schedtest.Schedule(t, s, func() {
+						begin()
+						sleepers[i].Task()
+					})
+				}
+				for _, p := range sleepers {
+					blocked = append(blocked, p.Blocked())
+				}
+				return blocked, func() {
+					for _, p := range sleepers {
+						p.Wake()
+						p.Over.Wait()
+					}
+				}
+			}
+			ended, wakeAll := block(func() {})
+			wakeAll()
+			accepts := func(f *sched.Fiber) (accepts bool) {
+				defer func() { _ = recover() }()
+				f.Wait(nil, func() bool { return true })
+				return true
+			}
+			accepted := 0
+			_, wakeAll = block(func() {
+				me := sched.Current()
+				for _, f := range ended {
+					if f != me && accepts(f) {
+						accepted++
+					}
+				}
+			})
+			wakeAll()
+			assert.Zero(t, accepted, "fibers that took another one for themselves")
+		})
+	})
+}
+
 // A goroutine binds one scheduler at a time, and a task's own cannot be bound.
 func TestBound(t *testing.T) {
 	suite.EachScheduler(t, []int{0, 1, 4}, func(t *testing.T, s *sched.Scheduler) {
