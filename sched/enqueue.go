@@ -78,10 +78,28 @@ func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
 	return nil
 }
 
-// release gives back the room of t, which begins, or has not been queued after all. It does not block.
+// release gives back the room of t, which will not begin. It does not block.
 func (s *Scheduler) release(t job) {
 	if t.Flags&hasRoom != 0 {
-		s.room.give()
+		s.room.give(1)
+	}
+}
+
+// release gives back the room of t, which w begins, together with that of others. It does not block.
+func (w *Worker) release(t job) {
+	if t.Flags&hasRoom == 0 {
+		return
+	}
+	if w.own.freed++; w.own.freed >= w.scheduler.room.share {
+		w.giveRoom()
+	}
+}
+
+// giveRoom gives back the room of all tasks that w has begun.
+func (w *Worker) giveRoom() {
+	if n := w.own.freed; n > 0 {
+		w.own.freed = 0
+		w.scheduler.room.give(n)
 	}
 }
 

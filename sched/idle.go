@@ -18,6 +18,7 @@ import (
 func (w *Worker) waitForWork(f *Fiber) {
 	w.mustOwn("waitForWork")
 	w.rests.add(1)
+	w.giveRoom()
 	w.reap()
 	w.times.rest()
 	for first := true; ; first = false {

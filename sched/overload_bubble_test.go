@@ -50,11 +50,11 @@ func TestOverloadIsToldOnceASecond(t *testing.T) {
 			require.Equal(t, overloadReport{2, time.Duration(s+1) * time.Second}, <-reports)
 		}
 		require.Empty(t, reports, "reports after 3.5 s")
-		r.give()
+		r.give(1)
 		require.NoError(t, <-first)
 		time.Sleep(time.Second)
 		require.Equal(t, overloadReport{1, 4 * time.Second}, <-reports)
-		r.give()
+		r.give(1)
 		require.NoError(t, <-second)
 		for _, pause := range []time.Duration{time.Hour, 1100 * time.Millisecond} {
 			time.Sleep(pause)
@@ -63,7 +63,7 @@ func TestOverloadIsToldOnceASecond(t *testing.T) {
 			time.Sleep(time.Second + time.Millisecond)
 			require.Equal(t, 1, (<-reports).waiting)
 			require.Empty(t, reports)
-			r.give()
+			r.give(1)
 			require.NoError(t, <-result)
 		}
 	})
@@ -82,7 +82,7 @@ func TestOverloadIsToldWhileCallersCome(t *testing.T) {
 		time.Sleep(10 * time.Millisecond) // a spinlock sleeps for microseconds at a time
 		require.Len(t, reports, callers/10, "reports, one a second")
 		for _, result := range results {
-			r.give()
+			r.give(1)
 			require.NoError(t, <-result)
 		}
 	})
@@ -95,9 +95,9 @@ func TestShortWaitsAreNoOverload(t *testing.T) {
 		for range 10_000 {
 			result := waitsFor(t.Context(), r)
 			time.Sleep(time.Millisecond)
-			r.give()
+			r.give(1)
 			require.NoError(t, <-result)
-			r.give()
+			r.give(1)
 			require.NoError(t, r.take(noWait, false))
 		}
 		require.Empty(t, reports)
@@ -111,7 +111,7 @@ func TestAFullRoomIsOverload(t *testing.T) {
 		for range 5 {
 			result := waitsFor(t.Context(), r)
 			time.Sleep(time.Second - time.Millisecond)
-			r.give()
+			r.give(1)
 			require.NoError(t, <-result)
 		}
 		require.Len(t, reports, 4, "reports in 5 s")
@@ -138,7 +138,7 @@ func TestSlowReportOfOverload(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(t, 3, calls, "reports in 21 s, of which one takes 5 s")
 		for _, result := range results {
-			r.give()
+			r.give(1)
 			require.NoError(t, <-result)
 		}
 		time.Sleep(10 * time.Second)
@@ -177,7 +177,7 @@ func TestOverloadErrorComesInTime(t *testing.T) {
 		require.Equal(t, limit, time.Since(start))
 		admitted := waitsFor(late, r)
 		time.Sleep(limit - time.Nanosecond)
-		r.give()
+		r.give(1)
 		require.NoError(t, <-admitted, "there was room in the last moment")
 	})
 }

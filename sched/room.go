@@ -13,10 +13,12 @@ import (
 )
 
 // room limits how many tasks of a scheduler wait to begin; see Config.MaxQueued. A caller takes a place before it queues a
-// task, and the worker that begins the task gives the place back. If callers wait, the place is handed off to the first of
-// them; so there are free places only while none waits, and no later caller overtakes.
+// task, and the worker that begins the task gives the place back. If callers wait, free places are handed off to the first of
+// them, several at once where there are many; no later caller overtakes.
 type room struct {
 	most  int           // how many places there are
+	batch int           // how many must be free before callers that wait get any: to let one caller go on for each place costs a switch, or a wake-up, a task
+	share int           // how many a worker may keep to give them back at once
 	limit time.Duration // how long a caller waits at most; 0: as long as it takes
 
 	mu          spinlock.Lock
@@ -46,9 +48,18 @@ const (
 
 // newRoom makes the room that cfg, which has its defaults, describes.
 func newRoom(cfg *Config) *room {
-	return &room{most: cfg.MaxQueued, free: cfg.MaxQueued, limit: cfg.OverloadAfter,
+	most := cfg.MaxQueued
+	return &room{most: most, free: most, limit: cfg.OverloadAfter,
+		batch:    min(max(most/16, 1), largestBatch),
+		share:    min(max(most/64/max(cfg.Workers, 1), 1), largestShare),
 		overload: overload{tell: cfg.Overloaded, every: overloadEvery}}
 }
+
+// Bounds of room.batch and room.share.
+const (
+	largestBatch = 256
+	largestShare = 64
+)
 
 // take gets the caller a place. If there is none, it blocks the caller until there is. It gives up when ctx is done, and
 // returns context.Cause(ctx), or when the caller has waited for the room's limit, and returns an error that wraps ErrOverload. With
@@ -79,7 +90,7 @@ func (r *room) admit(inside bool, w *roomWaiter) error {
 	switch {
 	case r.closed && !inside:
 		return ErrClosed
-	case r.free > 0:
+	case r.free > 0 && r.first == nil:
 		r.free--
 		return nil
 	case w != nil:
@@ -149,19 +160,24 @@ func (r *room) leave(w *roomWaiter) bool {
 	return true
 }
 
-// give gives a place back. It does not block.
-func (r *room) give() {
+// give gives n places back. It does not block.
+func (r *room) give(n int) {
+	var out []*roomWaiter
 	r.mu.Lock()
-	w := r.first
-	if w == nil {
-		r.free++
+	r.free += n
+	if r.free >= r.batch {
+		for ; r.free > 0 && r.first != nil; r.free-- {
+			w := r.first
+			r.remove(w)
+			w.outcome.Store(admitted)
+			out = append(out, w)
+		}
+	}
+	if r.free > 0 && r.first == nil {
 		r.overload.full = false
-	} else {
-		r.remove(w)
-		w.outcome.Store(admitted)
 	}
 	r.mu.Unlock()
-	if w != nil {
+	for _, w := range out {
 		w.parker.Unpark()
 	}
 }

@@ -88,7 +88,7 @@ func TestRoomModel(t *testing.T) {
 				if taken == 0 {
 					t.Skip("nothing is taken")
 				}
-				r.give()
+				r.give(1)
 				if len(callers) > 0 {
 					end(0, nil)
 				} else {
@@ -117,7 +117,7 @@ func TestRoomModel(t *testing.T) {
 			},
 		})
 		for len(callers) > 0 {
-			r.give()
+			r.give(1)
 			end(0, nil)
 		}
 	})

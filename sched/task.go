@@ -79,7 +79,7 @@ func (f *Fiber) execute(t job) {
 		return
 	}
 	w.tasks.add(1)
-	w.scheduler.release(t)
+	w.release(t)
 	f.groupLocal = t.Flags&GroupLocal != 0
 	migrates := f.home == nil
 	if migrates && t.Flags&SameThread != 0 {
