@@ -4,50 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"fiberlab/internal/clock"
 )
-
-// Unbind makes the calling goroutine a plain one again. It first runs what its
-// worker has left to do: tasks that no other worker may run, and fibers that are blocked,
-// until all have ended.
-//
-// It returns ErrNotBound, ErrInTask, or a *Deadlock if fibers of its worker are blocked, and
-// for Config.GiveUpAfter nothing has happened in the whole scheduler; see [Scheduler.Close]. The
-// scheduler is still bound then, and Unbind may be called again.
-func Unbind() error {
-	f := Current()
-	switch {
-	case f == nil:
-		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
-	case f.maker.mode != singleThreaded || f != f.maker.own.main || f.maker.shutdown.Load():
-		return fmt.Errorf("sched: unbind of %s: %w", f.maker.scheduler.cfg.Name, ErrInTask)
-	}
-	w, s := f.maker, f.maker.scheduler
-	if deadlock := w.stop(); deadlock != nil {
-		return deadlock
-	}
-	if err := w.detach(); err != nil {
-		return fmt.Errorf("sched: unbind of %s: %w", s.cfg.Name, err)
-	}
-	runtime.UnlockOSThread()
-	s.mu.Lock()
-	delete(s.bound, w)
-	s.mu.Unlock()
-	if w.record != nil {
-		w.record.Unbound()
-	}
-	s.tell()
-	return nil
-}
-
-// ending is a call of Close or CloseContext, and what comes of it.
-type ending struct {
-	done chan struct{} // closed when err is set
-	err  error
-}
 
 // Close ends the scheduler: it waits until no goroutine binds it and nothing is left, neither
 // tasks nor blocked fibers, and ends its workers' threads. While it waits for bound
@@ -69,6 +29,30 @@ func (s *Scheduler) Close() error {
 	return s.close(context.Background())
 }
 
+// CloseContext is Close that gives up when ctx is done, with a *Remaining: it says what is left, and wraps
+// context.Cause(ctx). All is then as it was before, as after a *Deadlock, which CloseContext returns too; only what DropQueued
+// has dropped is gone. Close and CloseContext may be called again.
+//
+// Close and CloseContext may be called by many at a time. Each waits as long as its own context lets it, and while one of
+// them waits, the scheduler is being closed. If it succeeds, or there is a deadlock, all get that result.
+//
+// Besides the errors of Close, it returns ErrNilContext if ctx is nil.
+func (s *Scheduler) CloseContext(ctx context.Context, options ...CloseOption) error {
+	if ctx == nil {
+		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrNilContext)
+	}
+	if err := s.mayClose(); err != nil {
+		return err
+	}
+	for _, o := range options {
+		if o.drop {
+			s.beginDropping()
+			defer func() { s.endDropping(o.into) }()
+		}
+	}
+	return s.close(ctx)
+}
+
 // mayClose says why the caller must not close s, if it must not.
 func (s *Scheduler) mayClose() error {
 	w := s.worker()
@@ -80,6 +64,12 @@ func (s *Scheduler) mayClose() error {
 		cause = ErrBound
 	}
 	return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)
+}
+
+// ending is a call of Close or CloseContext, and what comes of it.
+type ending struct {
+	done chan struct{} // closed when err is set
+	err  error
 }
 
 // close is CloseContext without options. One caller at a time ends the scheduler; the others wait for it, and if it gives up

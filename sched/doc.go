@@ -12,12 +12,12 @@
 //	policy_*.go       the policy queues it, and wakes a worker
 //	idle.go           the worker that waited finds it; its driver (driver_*.go) has been notified
 //	loop.go           the worker's loop: take what is next; a fiber without a task calls the task
-//	task.go           the call itself
+//	execute.go        the call itself
 //	wait.go           the task waits, and another fiber goes on; it is woken, and resumes
 //	own.go            where its fiber waited for its turn
 //
 // word.go has the variable in which the state of a fiber changes. worker.go has the life of a worker and stop.go its end,
-// scheduler.go the life of a scheduler, close.go and close_context.go its end, room.go the limit of the tasks that wait, overload.go what is told if it is reached, survey.go and deadlock_check.go what happens if that cannot come.
+// scheduler.go the life of a scheduler, close.go, drops.go and remaining.go its end, bind.go how a goroutine becomes a worker for a time, room.go the limit of the tasks that wait, overload.go what is told if it is reached, survey.go and deadlock_check.go what happens if that cannot come.
 //
 // # What is locked
 //
@@ -26,7 +26,7 @@
 // debug builds (-tags debug) an illegal transition ends the program, and so does a thread that touches what
 // belongs to another.
 //
-// On top stand the primitives that tasks wait by. park.go has the fiber as a [park.Parker], the only thing
+// On top stand the primitives that tasks wait by. parker.go has the fiber as a [park.Parker], the only thing
 // that the primitives of fiberlab/sched/fibersync know of a scheduler; fiberlab/sched/ctask
 // has the same waits for C. fiberlab/sched/trace keeps what record.go tells of each transition. docs/scheduler.md describes the whole.
 package sched

@@ -3,8 +3,6 @@ package sched
 import (
 	"context"
 	"fmt"
-
-	"fiberlab/sched/park"
 )
 
 // Enqueue queues a task. A SameThread task goes to the worker that the caller
@@ -33,9 +31,6 @@ func (s *Scheduler) EnqueueContext(ctx context.Context, task Task) error {
 
 // TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
 func (s *Scheduler) TryEnqueue(task Task) error { return s.enqueue(noWait, task, s.worker()) }
-
-// noWait stands for a context whose waits end before they begin.
-var noWait context.Context
 
 // enqueue is EnqueueContext, or TryEnqueue if ctx is noWait.
 // The caller runs on own, or on no worker of s if that is nil.
@@ -76,6 +71,15 @@ func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
 	}
 	return nil
+}
+
+// job is what the queues hold of t.
+func (s *Scheduler) job(t Task) job {
+	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
+	if t.Name != "" {
+		j.name = s.names.number(t.Name)
+	}
+	return j
 }
 
 // release gives back the room of t, which will not begin. It does not block.
@@ -136,6 +140,20 @@ func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 // Go is Enqueue of f, without flags.
 func (s *Scheduler) Go(f func()) error { return s.Enqueue(Task{Func: f}) }
 
+// Schedule queues f on the scheduler that is bound to the caller, as a task with
+// these flags; see [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
+func Schedule(f func(), flags ...Flags) error {
+	own := Current()
+	if own == nil {
+		return fmt.Errorf("sched: schedule: %w", ErrNotBound)
+	}
+	t := Task{Func: f}
+	for _, flag := range flags {
+		t.Flags |= flag
+	}
+	return own.maker.scheduler.enqueue(context.Background(), t, own.worker.Load())
+}
+
 // keep queues a task that w alone may begin, for a caller that runs on own, or on no worker if that is nil. It returns
 // false if w takes no more.
 func (w *Worker) keep(t job, own *Worker) bool {
@@ -148,28 +166,4 @@ func (w *Worker) keep(t job, own *Worker) bool {
 	}
 	w.driver.notify()
 	return true
-}
-
-// worker is the one of s that the caller runs on, or nil.
-func (s *Scheduler) worker() *Worker {
-	if f := Current(); f != nil && f.maker.scheduler == s {
-		return f.worker.Load()
-	}
-	return nil
-}
-
-// callingWorker is the worker of s for whose task the caller, a goroutine elsewhere, makes a blocking call, or nil.
-func (s *Scheduler) callingWorker() *Worker {
-	if w := calledFor(); w != nil && w.scheduler == s {
-		return w
-	}
-	return nil
-}
-
-// calledFor is callingWorker for any scheduler.
-func calledFor() *Worker {
-	if f, ok := park.Caller().(*parker); ok {
-		return f.worker.Load()
-	}
-	return nil
 }

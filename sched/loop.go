@@ -14,20 +14,6 @@ import (
 // task, to call it, or another fiber, to hand the thread to it. A task that waits hands the thread on
 // from where it waits; then another fiber carries the worker on.
 
-// runnable is what a worker runs next: a fiber that goes on, or a task to begin.
-type runnable struct {
-	fiber *Fiber // nil: the task
-	task  job
-}
-
-// groupLocal tells whether other scheduling groups must leave it where it is.
-func (r runnable) groupLocal() bool {
-	if r.fiber != nil {
-		return r.fiber.groupLocal
-	}
-	return r.task.Flags&GroupLocal != 0
-}
-
 // mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
 // wake one another for ever must not keep a task from being begun.
 const mostResumed = 32

@@ -83,6 +83,9 @@ func (r *room) take(ctx context.Context, inside bool) error {
 	return r.await(ctx, w)
 }
 
+// noWait stands for a context whose waits end before they begin.
+var noWait context.Context
+
 // admit takes a place for the caller, or returns ErrClosed or ErrFull. In the last case w, unless it is nil, waits from now on.
 func (r *room) admit(inside bool, w *roomWaiter) error {
 	r.mu.Lock()

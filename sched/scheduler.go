@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -145,45 +144,5 @@ func Run(cfg Config, f func()) (err error) {
 		}
 	}()
 	f()
-	return nil
-}
-
-// Get returns the scheduler that is bound to the caller: the one whose task it is, whose task
-// has it make a blocking call, or that its goroutine has bound. It returns nil if there is none.
-func Get() *Scheduler {
-	if f := Current(); f != nil {
-		return f.maker.scheduler
-	}
-	if w := calledFor(); w != nil {
-		return w.scheduler
-	}
-	return nil
-}
-
-// Bind makes the calling goroutine a single-threaded worker of s: it may then wait
-// as a fiber does, and while it waits its thread runs other fibers, and those tasks that
-// are its own. The goroutine is locked to its thread until Unbind, which it must
-// call before it ends.
-//
-// Bind returns ErrBound, ErrClosed, or an error of fiber.Attach.
-func (s *Scheduler) Bind() error {
-	if f := Current(); f != nil {
-		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, ErrBound)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing.Load() {
-		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, ErrClosed)
-	}
-	runtime.LockOSThread()
-	root, err := fiber.Attach(s.cfg.Backend)
-	if err != nil {
-		runtime.UnlockOSThread()
-		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, err)
-	}
-	w := newWorker(s, s.numbers, singleThreaded)
-	s.numbers++
-	w.begin(root)
-	s.bound[w] = struct{}{}
 	return nil
 }

@@ -1,11 +1,5 @@
 package sched
 
-import (
-	"context"
-	"fmt"
-	stackdump "runtime/debug"
-)
-
 // Flags say how a task is to be run.
 type Flags uint8
 
@@ -34,91 +28,16 @@ type job struct {
 	name  nameNumber
 }
 
-// job is what the queues hold of t.
-func (s *Scheduler) job(t Task) job {
-	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
-	if t.Name != "" {
-		j.name = s.names.number(t.Name)
-	}
-	return j
+// runnable is what a worker runs next: a fiber that goes on, or a task to begin.
+type runnable struct {
+	fiber *Fiber // nil: the task
+	task  job
 }
 
-// NameTask gives the calling task a name, as Task.Name does, from now on. It is for tasks that other code has
-// enqueued. It does nothing if the caller is no fiber of a scheduler. It does not block.
-func NameTask(name string) {
-	f := Current()
-	if f == nil {
-		return
+// groupLocal tells whether other scheduling groups must leave it where it is.
+func (r runnable) groupLocal() bool {
+	if r.fiber != nil {
+		return r.fiber.groupLocal
 	}
-	names := &f.maker.scheduler.names
-	number := names.number(name)
-	if f.begins(number); f.record != nil {
-		f.record.rename(f, names.of(number))
-	}
-}
-
-// Schedule queues f on the scheduler that is bound to the caller, as a task with
-// these flags; see [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
-func Schedule(f func(), flags ...Flags) error {
-	own := Current()
-	if own == nil {
-		return fmt.Errorf("sched: schedule: %w", ErrNotBound)
-	}
-	t := Task{Func: f}
-	for _, flag := range flags {
-		t.Flags |= flag
-	}
-	return own.maker.scheduler.enqueue(context.Background(), t, own.worker.Load())
-}
-
-// execute calls the function of a task on f, the calling fiber. Afterwards nothing of the task is left on f, which
-// may have come to another worker.
-func (f *Fiber) execute(t job) {
-	w := f.worker.Load()
-	if d := w.scheduler.drops.Load(); d != nil && d.drop(w.scheduler, t) {
-		return
-	}
-	w.tasks.add(1)
-	w.release(t)
-	f.groupLocal = t.Flags&GroupLocal != 0
-	migrates := f.home == nil
-	if migrates && t.Flags&SameThread != 0 {
-		f.home = w
-	}
-	if f.begins(t.name); f.record != nil {
-		f.record.begin(f, w.scheduler.names.of(t.name))
-	}
-	returned := false
-	defer func() {
-		if !returned {
-			f.failed(recover())
-		}
-		if f.place != nil {
-			f.place = nil
-		}
-		f.residue.Clear()
-		f.ends()
-		if migrates {
-			f.home = nil
-		}
-		if f.record != nil {
-			f.record.end(f)
-		}
-	}()
-	f.task.Begin(t.Func)
-	t.Func()
-	returned = true
-}
-
-// failed deals with a task that did not return: it panicked with value, or called
-// Goexit if that is nil. It runs on top of the task's frames.
-func (f *Fiber) failed(value any) {
-	if value == nil {
-		panic(ErrGoexit)
-	}
-	handler := f.maker.scheduler.cfg.Panicked
-	if handler == nil {
-		panic(value)
-	}
-	handler(value, stackdump.Stack())
+	return r.task.Flags&GroupLocal != 0
 }
