@@ -2,7 +2,6 @@ package sched_test
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,11 +25,9 @@ const (
 // waits for it (by=notify). A sample is the time from that call until the short task runs. Fibers
 // that stay with their worker wait for the end of a long task whenever that worker has it.
 //
-// Two notified fibers have been begun at a time, one by each worker, so that both workers have half of them. The rivals are
-// goroutines. GOMAXPROCS is one more than there are workers, for all alike: the goroutine that brings the short tasks needs
-// a P when both workers compute.
+// The fibers that are notified have been begun two at a time, one by each worker, so that each worker has half of them. The
+// rivals are goroutines. They need no second thread: a new one runs where its maker ran, once that waits.
 func BenchmarkTail(b *testing.B) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	schedtest.BenchOn(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		measureTails(b, func(task func()) { schedtest.Enqueue(b, s, task) })
 	})
