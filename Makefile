@@ -3,7 +3,9 @@
 # What may be set, as in `make run ARGS="--json /usr/share/doc"`:
 #   ARGS       arguments of `fiberlab run`
 #   PKGS       the packages that are tested and checked
-#   BENCH      the benchmarks that `make bench` runs
+#   BENCH      the benchmarks that `make bench` and `make policies` run
+#   BACKEND    the backend on which `make policies` compares the policies
+#   COUNT      how often it runs each benchmark
 #   TESTFLAGS  more flags for `go test`, such as -short or -run
 #   GO_TEST    a command that takes the place of `go test`, such as `gotestsum --`
 #   WITNESS    a command, by its full path, put before every test program to record what ran
@@ -12,6 +14,8 @@
 ARGS      ?=
 PKGS      ?= ./...
 BENCH     ?= .
+BACKEND   ?= asm
+COUNT     ?= 6
 TESTFLAGS ?=
 GO_TEST   ?= go test
 WITNESS   ?=
@@ -34,6 +38,7 @@ FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC=$(FOREIGN_TRIPLE)-gcc CXX=
 OLDEST      = go1.24.9
 NEWEST      = go1.27.4
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 # The suites that run C on fibers. The primitives ask nothing special of C, nor of the Go release.
 SUITES_WITH_C = ./tests/fiber ./tests/sched ./tests/ctask ./tests/cxx
@@ -64,7 +69,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 export CGO_ENABLED = 1
 
 .PHONY: help run test test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
-        test-newest asan own-program bench lint clean
+        test-newest asan own-program bench policies lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -133,6 +138,17 @@ own-program: ## make the programs of README's "Your own program" from empty fold
 bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them
 	@scripts/need go certs cc
 	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(TESTFLAGS) ./tests/...
+
+# The rounds take the benchmarks in turn, so that drift of the machine affects all policies alike.
+policies: ## set the scheduler's benchmarks under each policy side by side: BENCH=Tail for one of them, COUNT=1 for a first look
+	@scripts/need go certs cc
+	@mkdir -p build
+	@GOBIN="$(CURDIR)/build/bin" go install $(BENCHSTAT)
+	go test -c -o build/sched.test ./tests/sched
+	@cd tests/sched && for round in $$(seq $(COUNT)); do \
+		../../build/sched.test -test.run '^$$' -test.bench '($(BENCH))/(backend=$(BACKEND)|policy=goroutines)' -test.timeout 1h || exit; \
+	done > ../../build/policies.txt || { cat ../../build/policies.txt; exit 1; }
+	@build/bin/benchstat -col /policy build/policies.txt
 
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
 	@scripts/need go certs cc cxx foreign foreign-cxx clang-format shellcheck
