@@ -28,6 +28,23 @@ func OneOf(cpus ...int) Affinity {
 	}
 }
 
+// PerGroup gives each scheduling group one of the policies, in turn, which is asked for the worker's number in the group.
+// AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many workers a group
+// has: set Groups.Size to the same.
+func PerGroup(size int, policies ...Affinity) Affinity {
+	policies = slices.Clone(policies)
+	return func(worker int) []int {
+		if size < 1 || len(policies) == 0 {
+			return nil
+		}
+		policy := policies[worker/size%len(policies)]
+		if policy == nil {
+			return nil
+		}
+		return policy(worker % size)
+	}
+}
+
 // maxCPUs is how many CPUs a unix.CPUSet can name.
 const maxCPUs = len(unix.CPUSet{}) * 64
 

@@ -17,6 +17,8 @@ var (
 	ErrNilContext   = park.ErrNilContext
 	ErrNoWorkers    = errors.New("the scheduler has no multi-threaded workers: bind the calling goroutine first, or give Config.Workers")
 	ErrNoSuchWorker = errors.New("no worker has that number: they are numbered from 0")
+	ErrNoSuchGroup  = errors.New("no scheduling group has that number: they are numbered from 0")
+	ErrOtherGroup   = errors.New("the caller of a SameThread task runs on no worker of that group: call it in a task of the group, or leave the flag out")
 	ErrNotBound     = errors.New("no scheduler is bound to the calling goroutine: call Bind first, or run inside a task")
 	ErrBound        = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")
 	ErrInTask       = errors.New("called from inside a task: call it on the goroutine that called Bind or New")

@@ -52,6 +52,17 @@ func (p *groups) submit(t job, own *Worker) bool {
 	return false
 }
 
+// submitTo is submit to the group of that number.
+func (p *groups) submitTo(number int, t job, own *Worker) bool {
+	to, from := p.all[number], -1
+	if own != nil && own.mode == multiThreaded {
+		if g, i := p.of(own); g == to {
+			from = i
+		}
+	}
+	return to.submit(runnable{task: t}, from)
+}
+
 // ready queues a fiber in the group whose worker has run it last.
 func (p *groups) ready(f *Fiber) {
 	g, i := p.of(f.worker.Load())
