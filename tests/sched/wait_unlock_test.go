@@ -61,7 +61,7 @@ func TestNotifyBetweenAWaitInAnUnlockAndItsReturn(t *testing.T) {
 		var waiter atomic.Pointer[sched.Fiber]
 		var done atomic.Bool
 		over := schedtest.NewLatch(4)
-		schedtest.Schedule(t, s, func() {
+		waits := func() {
 			defer over.Done()
 			me := sched.Current()
 			var inner sync.RWMutex
@@ -76,19 +76,24 @@ func TestNotifyBetweenAWaitInAnUnlockAndItsReturn(t *testing.T) {
 			lock.Lock()
 			assert.True(t, me.WaitFor(lock, 20*time.Second, nil), "it was notified")
 			lock.Mutex.Unlock()
-		})
-		for range 3 {
-			schedtest.Schedule(t, s, func() {
-				defer over.Done()
-				for !done.Load() {
-					if f := waiter.Load(); f != nil && f.State() == sched.Queued {
-						f.Notify()
-						done.Store(true)
-					}
-					sched.Yield()
-				}
-			})
 		}
-		over.Wait()
+		notifies := func() {
+			defer over.Done()
+			for !done.Load() {
+				if f := waiter.Load(); f != nil && f.State() == sched.Queued {
+					f.Notify()
+					done.Store(true)
+				}
+				sched.Yield()
+			}
+		}
+		// The main fiber, which waits here, stays with its worker and would go on before the others saw that it is ready.
+		schedtest.Perform(t, s, func() {
+			schedtest.Schedule(t, s, waits)
+			for range 3 {
+				schedtest.Schedule(t, s, notifies)
+			}
+			over.Wait()
+		})
 	})
 }
