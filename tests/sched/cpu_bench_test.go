@@ -17,29 +17,36 @@ const (
 )
 
 // BenchmarkIdleCPU measures how much of one processor's time the whole program takes while a scheduler
-// has nothing to do (idle), and while it is given an empty task every 500 us (task=500us). The rival starts
-// a goroutine every 500 us.
+// has nothing to do (idle), and while a waker of either kind queues an empty task every 500 us. The rivals are
+// a waker that starts a goroutine every 500 us, and one that only wakes (nothing): what a row has above it, the tasks cost.
 func BenchmarkIdleCPU(b *testing.B) {
 	schedtest.BenchOn(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
-		b.Run("idle", func(b *testing.B) { measureCPU(b, func() { time.Sleep(window) }) })
-		b.Run("task=500us", func(b *testing.B) {
-			measureCPU(b, func() { startSparsely(func(task func()) { schedtest.Enqueue(b, s, task) }) })
-		})
+		b.Run("idle", measureIdle)
+		measureSparse(b, func(task func()) { schedtest.Enqueue(b, s, task) })
 	})
-	b.Run("goroutines/idle", func(b *testing.B) { measureCPU(b, func() { time.Sleep(window) }) })
-	b.Run("goroutines/task=500us", func(b *testing.B) {
-		measureCPU(b, func() { startSparsely(func(task func()) { go task() }) })
+	b.Run("goroutines", func(b *testing.B) {
+		b.Run("idle", measureIdle)
+		measureSparse(b, func(task func()) { go task() })
 	})
+	b.Run("nothing", func(b *testing.B) { measureSparse(b, func(func()) {}) })
 }
 
-// startSparsely starts empty tasks for the time of a window.
-func startSparsely(start func(task func())) {
+func measureIdle(b *testing.B) {
+	measureCPU(b, func() { time.Sleep(window) })
+}
+
+// measureSparse starts empty tasks for the time of each window.
+func measureSparse(b *testing.B, start func(task func())) {
 	task := func() {}
-	began := time.Now()
-	for next := sparse; next < window; next += sparse {
-		time.Sleep(next - time.Since(began))
-		start(task)
-	}
+	eachWaker(b, func(b *testing.B, pause func(time.Duration)) {
+		measureCPU(b, func() {
+			began := time.Now()
+			for next := sparse; next < window; next += sparse {
+				pause(next - time.Since(began))
+				start(task)
+			}
+		})
+	})
 }
 
 // measureCPU runs b.N windows, and reports the processor time that they took in the place of ns/op.

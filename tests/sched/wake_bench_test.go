@@ -15,8 +15,8 @@ import (
 const quiet = 2 * time.Millisecond
 
 // BenchmarkWake measures the time from the call that queues a task, on a scheduler that has been idle
-// for 2 ms, until the task begins. The rivals are a goroutine that is started, and, as the least that waking
-// a thread can cost, one C thread that wakes another by futex(2).
+// for 2 ms, until the task begins, for both kinds of waker. The rivals are a goroutine that is started, and, as the least
+// that waking a thread can cost, one C thread that wakes another by futex(2): compare that with waker=thread.
 func BenchmarkWake(b *testing.B) {
 	schedtest.BenchOn(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
 		measureWake(b, func(task func()) { schedtest.Enqueue(b, s, task) })
@@ -32,14 +32,17 @@ func BenchmarkWake(b *testing.B) {
 }
 
 func measureWake(b *testing.B, start func(task func())) {
-	samples := make([]time.Duration, max(b.N, fewestSamples))
-	begun := make(chan time.Time)
-	task := func() { begun <- time.Now() }
-	for i := range samples {
-		time.Sleep(quiet)
-		called := time.Now()
-		start(task)
-		samples[i] = (<-begun).Sub(called)
-	}
-	reportQuantiles(b, samples)
+	eachWaker(b, func(b *testing.B, pause func(time.Duration)) {
+		samples := make([]time.Duration, max(b.N, fewestSamples))
+		begun := make(chan time.Time, 1) // has room: the task wakes no thread
+		task := func() { begun <- time.Now() }
+		pause(quiet)
+		for i := range samples {
+			called := time.Now()
+			start(task)
+			pause(quiet)
+			samples[i] = (<-begun).Sub(called)
+		}
+		reportQuantiles(b, samples)
+	})
 }
