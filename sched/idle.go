@@ -37,8 +37,8 @@ func (w *Worker) waitForWork(f *Fiber) {
 	}
 	w.driver.work()
 	w.times.work()
+	w.timers.leave(w)
 	if w.mode == multiThreaded {
-		w.scheduler.timers.leave(w)
 		w.scheduler.policy.found(w)
 	}
 }
@@ -54,13 +54,7 @@ func (w *Worker) hasWork(f *Fiber) bool {
 func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
 
 // deadline is when the worker has to poll again although nothing has notified it.
-func (w *Worker) deadline() clock.Instant {
-	until := w.own.timers.next()
-	if w.mode == multiThreaded {
-		until = min(until, w.scheduler.timers.next())
-	}
-	return until
-}
+func (w *Worker) deadline() clock.Instant { return min(w.own.timers.next(), w.timers.next()) }
 
 // sleep blocks the thread until the driver is notified or the earliest deadline has come. It may also return for no
 // reason. The driver must be prepared.
@@ -77,9 +71,7 @@ func (w *Worker) sleep(f *Fiber) {
 	if open && policy.seek(w, true) {
 		return
 	}
-	if w.mode == multiThreaded {
-		w.scheduler.timers.watch(w)
-	}
+	w.timers.watch(w)
 	until := w.deadline()
 	if open {
 		until = min(until, policy.lookAgain(w))

@@ -153,7 +153,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 // nothingDue tells whether a fiber that is ready can go on without more ado: there is no letter, no deadline, and
 // the worker neither gives up nor is exhausted.
 func (w *Worker) nothingDue() bool {
-	return w.mailbox.head.Load() == nil && len(w.own.timers.heap) == 0 && w.scheduler.timers.next() == clock.Never &&
+	return w.mailbox.head.Load() == nil && len(w.own.timers.heap) == 0 && w.timers.next() == clock.Never &&
 		w.stuck.Load() == nil && w.exhausted.Load() == nil
 }
 

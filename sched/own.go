@@ -47,7 +47,7 @@ func (w *Worker) poll() {
 	if w.mailbox.head.Load() != nil {
 		w.takeLetters()
 	}
-	if len(w.own.timers.heap) > 0 || w.scheduler.timers.next() != clock.Never {
+	if len(w.own.timers.heap) > 0 || w.timers.next() != clock.Never {
 		w.expire()
 	}
 }
@@ -74,8 +74,8 @@ func (w *Worker) expire() {
 			w.own.ready.Push(t.fiber)
 		}
 	}
-	if shared := &w.scheduler.timers; shared.next() <= at && w.mode == multiThreaded {
-		shared.expire(at, w.scheduler.migration)
+	if w.timers.next() <= at {
+		w.timers.expire(w, at)
 	}
 }
 

@@ -51,6 +51,9 @@ type migration interface {
 	// ready queues a fiber that is Queued and published, and wakes a worker if one should be woken. There is always
 	// room for it.
 	ready(f *Fiber)
+	// eachGroup calls f for each group of workers between which fibers migrate: their numbers follow one another, and
+	// wakeOne wakes one of them, if any sleeps.
+	eachGroup(f func(workers []*Worker, wakeOne func()))
 }
 
 // Policy decides where ready fibers and tasks wait, what a worker runs next, and which worker to wake.

@@ -69,6 +69,12 @@ func (p *groups) ready(f *Fiber) {
 	g.ready(f, i)
 }
 
+func (p *groups) eachGroup(f func([]*Worker, func())) {
+	for _, g := range p.all {
+		f(g.workers, func() { g.wakeOne() })
+	}
+}
+
 func (p *groups) wakeOne() {
 	for _, g := range p.all {
 		if g.wakeOne() {

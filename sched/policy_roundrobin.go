@@ -26,6 +26,8 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 
 func (p *roundRobin) submit(t job, _ *Worker) bool { return p.push(runnable{task: t}) }
 
+func (p *roundRobin) eachGroup(f func([]*Worker, func())) { f(p.workers, p.wakeOne) }
+
 func (p *roundRobin) ready(f *Fiber) { p.push(runnable{fiber: f}) }
 
 // push queues r, unless it is a task and no worker takes any. Then it wakes a worker.

@@ -18,8 +18,7 @@ type Scheduler struct {
 	cfg       Config
 	workers   []*Worker // multi-threaded, by number
 	policy    policy
-	migration migration    // the policy, if under it fibers may migrate; else nil
-	timers    sharedTimers // of fibers that may migrate
+	migration migration // the policy, if under it fibers may migrate; else nil
 	fibers    registry
 	room      *room // for tasks that have not begun; nil: as much as they want
 	closing   atomic.Bool
@@ -64,7 +63,9 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s.policy = cfg.Policy.make(s)
 	s.migration, _ = s.policy.(migration)
-	s.timers.init(s.policy.wakeOne)
+	if s.migration != nil {
+		s.migration.eachGroup(shareTimers)
+	}
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}

@@ -59,14 +59,14 @@ func (s *Scheduler) everyWorker() []*Worker {
 // pass visits all workers, one after the other.
 func (s *Scheduler) pass(only *Worker) survey {
 	s.mu.Lock()
-	v := survey{quiet: true, next: s.timers.next(), workers: s.numbers, bound: len(s.bound)}
+	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	s.mu.Unlock()
 	shared := s.policy.shared()
 	able, unable := false, false // workers that can begin tasks of others; tasks of others that their worker cannot begin
 	var blocked, waiting uint64
 	for _, w := range s.everyWorker() {
 		v.rests += w.rests.load()
-		v.next = min(v.next, clock.Instant(w.nextDeadline.Load()))
+		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
 		others := w.pendingOpen()
 		pending := others + w.pendingOwn()
 		switch {

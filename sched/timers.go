@@ -10,8 +10,9 @@ import (
 type timer struct {
 	deadline clock.Instant
 	fiber    *Fiber
-	wait     word // which wait it ends
-	position int  // in the heap, plus one; 0 if it is in none
+	wait     word          // which wait it ends
+	position int           // in the heap, plus one; 0 if it is in none
+	lies     *workerTimers // where it was put, if the fiber may migrate
 }
 
 // timers is a heap of timers, the earliest first. It has no lock.

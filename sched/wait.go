@@ -105,7 +105,7 @@ func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
 	if f.home != nil {
 		w.own.timers.add(&f.timer)
 	} else {
-		w.scheduler.timers.add(&f.timer)
+		w.timers.add(w, &f.timer)
 	}
 }
 
@@ -130,7 +130,7 @@ func (f *Fiber) resume() (timedOut bool) {
 	w, old := f.worker.Load(), f.load()
 	timedOut = old&expired != 0
 	if f.timer.fiber != nil {
-		f.stopTimer(w)
+		f.stopTimer(w, timedOut)
 	}
 	f.store(old.in(Running), WhyResume)
 	w.switches.add(1)
@@ -145,11 +145,13 @@ func (f *Fiber) resume() (timedOut bool) {
 	return timedOut
 }
 
-// stopTimer ends the timer of the wait that is over, which may have done its work already.
-func (f *Fiber) stopTimer(w *Worker) {
-	if f.home == nil {
-		w.scheduler.timers.remove(&f.timer)
-	} else if f.timer.position > 0 {
+// stopTimer ends the timer of the wait that is over. If it was the timer that has ended the wait, it is in no heap any more.
+func (f *Fiber) stopTimer(w *Worker, expired bool) {
+	switch {
+	case expired:
+	case f.home == nil:
+		f.timer.stop()
+	case f.timer.position > 0:
 		w.own.timers.remove(&f.timer)
 	}
 	f.timer.fiber = nil

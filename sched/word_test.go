@@ -14,15 +14,24 @@ import (
 // it has made and that runs.
 func planted(t *testing.T, p Policy) (*Worker, *Fiber) {
 	t.Helper()
-	cfg, err := Config{Name: "planted", Workers: 2, Policy: p}.checked()
+	return plantedWith(t, Config{Workers: 2, Policy: p})
+}
+
+// plantedWith is planted by a configuration.
+func plantedWith(t *testing.T, cfg Config) (*Worker, *Fiber) {
+	t.Helper()
+	cfg.Name = "planted"
+	cfg, err := cfg.checked()
 	require.NoError(t, err)
 	s := &Scheduler{cfg: cfg, bound: make(map[*Worker]struct{}), news: make(chan struct{}, 1)}
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
-	s.policy = p.make(s)
+	s.policy = cfg.Policy.make(s)
 	s.migration, _ = s.policy.(migration)
-	s.timers.init(s.policy.wakeOne)
+	if s.migration != nil {
+		s.migration.eachGroup(shareTimers)
+	}
 	w := s.workers[0]
 	f := &Fiber{maker: w, id: 5}
 	f.letter.fiber = f

@@ -32,6 +32,7 @@ type Worker struct {
 	scheduler *Scheduler
 	record    *recording // of what its fibers do; nil: off
 	driver    driver
+	timers    *groupTimers  // of fibers that it shares with other workers
 	seek      func() bool   // the policy's seek, while the worker spins
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
 
@@ -69,6 +70,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		scheduler: s,
 		record:    recordWorker(s.cfg.Recorder, id),
 		driver:    newDriver(s.cfg.Policy, mode, mode == singleThreaded || s.locksThreads()),
+		timers:    noTimers,
 		done:      make(chan struct{}),
 	}
 	w.seek = func() bool { return s.policy.seek(w, false) }
