@@ -66,8 +66,8 @@ func (s *Scheduler) mayClose() error {
 	return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)
 }
 
-// ending is a call of Close or CloseContext, and what comes of it.
-type ending struct {
+// closeCall is a call of Close or CloseContext, and what comes of it.
+type closeCall struct {
 	done chan struct{} // closed when err is set
 	err  error
 }
@@ -97,7 +97,7 @@ func (s *Scheduler) closeOrWait(ctx context.Context) error {
 		s.mu.Unlock()
 		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrClosed)
 	}
-	if e := s.ending; e != nil {
+	if e := s.closer; e != nil {
 		s.mu.Unlock()
 		select {
 		case <-e.done:
@@ -106,12 +106,12 @@ func (s *Scheduler) closeOrWait(ctx context.Context) error {
 			return errGaveUp
 		}
 	}
-	e := &ending{done: make(chan struct{})}
-	s.ending = e
+	e := &closeCall{done: make(chan struct{})}
+	s.closer = e
 	s.mu.Unlock()
 	e.err = s.end(ctx)
 	s.mu.Lock()
-	s.ending, s.closed = nil, e.err == nil
+	s.closer, s.closed = nil, e.err == nil
 	s.mu.Unlock()
 	if e.err == nil {
 		close(s.over)

@@ -35,7 +35,7 @@ type Scheduler struct {
 	bound   map[*Worker]struct{} // single-threaded workers
 	numbers int                  // of workers so far
 	closed  bool                 // Close has succeeded
-	ending  *ending              // the call of Close that is under way
+	closer  *closeCall           // the call of Close that is under way
 }
 
 // New makes a scheduler and starts its multi-threaded workers, side by side. It returns

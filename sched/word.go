@@ -49,7 +49,7 @@ func (f *Fiber) store(next word, why Why) {
 // checkedStore is store in debug builds and with a Recorder.
 func (f *Fiber) checkedStore(next word, why Why) {
 	old := f.load()
-	f.check(old, next, why)
+	f.mustBeLegal(old, next, why)
 	if f.record != nil {
 		f.record.change(f, old, next, why)
 		return
@@ -68,7 +68,7 @@ func (f *Fiber) swap(old, next word, why Why) bool {
 
 // checkedSwap is swap in debug builds and with a Recorder.
 func (f *Fiber) checkedSwap(old, next word, why Why) bool {
-	f.check(old, next, why)
+	f.mustBeLegal(old, next, why)
 	if f.record != nil {
 		return f.record.change(f, old, next, why)
 	}
@@ -78,8 +78,8 @@ func (f *Fiber) checkedSwap(old, next word, why Why) bool {
 // mark is swap where the state stays the same.
 func (f *Fiber) mark(old, next word) bool { return f.word.CompareAndSwap(uint64(old), uint64(next)) }
 
-// check panics in debug builds if a transition is illegal.
-func (f *Fiber) check(old, next word, why Why) {
+// mustBeLegal panics in debug builds if a transition is illegal.
+func (f *Fiber) mustBeLegal(old, next word, why Why) {
 	if !debug.On {
 		return
 	}
