@@ -5,6 +5,7 @@ package sched
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,13 +122,12 @@ func TestAFullRoomIsOverload(t *testing.T) {
 // A report that takes long delays the next one, and is not made twice at a time.
 func TestSlowReportOfOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls, atOnce := 0, 0
+		var calls, atOnce atomic.Int64
 		r := newRoom(&Config{MaxQueued: 1, Overloaded: func(int, time.Duration) {
-			atOnce++
-			assert.Equal(t, 1, atOnce)
+			assert.EqualValues(t, 1, atOnce.Add(1))
 			time.Sleep(5 * time.Second)
-			calls++
-			atOnce--
+			calls.Add(1)
+			atOnce.Add(-1)
 		}})
 		require.NoError(t, r.take(noWait, false))
 		var results []<-chan error
@@ -136,7 +136,7 @@ func TestSlowReportOfOverload(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		time.Sleep(time.Second)
-		require.Equal(t, 3, calls, "reports in 21 s, of which one takes 5 s")
+		require.EqualValues(t, 3, calls.Load(), "reports in 21 s, of which one takes 5 s")
 		for _, result := range results {
 			r.give(1)
 			require.NoError(t, <-result)
