@@ -8,7 +8,7 @@
 //
 // # A task's life, file by file
 //
-//	enqueue.go        Enqueue gives it to the policy, or to the one worker that may begin it
+//	enqueue.go        Enqueue gives it to the policy, or to the one worker that may begin it; batch.go gives many
 //	policy_*.go       the policy queues it, and wakes a worker
 //	idle.go           the worker that waited finds it; its driver (driver_*.go) has been notified
 //	loop.go           the worker's loop: take what is next; a fiber without a task calls the task

@@ -28,6 +28,20 @@ func (q *injectionQueue) put(t job) bool {
 	return open
 }
 
+// putAll is put of several tasks.
+func (q *injectionQueue) putAll(tasks []job) bool {
+	q.mu.Lock()
+	open := !q.closed
+	if open {
+		for _, t := range tasks {
+			q.tasks.Push(t)
+		}
+		q.waiting.Store(int64(q.tasks.Len()))
+	}
+	q.mu.Unlock()
+	return open
+}
+
 // take moves up to n tasks to the end of another queue.
 func (q *injectionQueue) take(to *queue.Queue[job], n int) {
 	q.mu.Lock()

@@ -87,6 +87,50 @@ func (p *stealing) submit(t job, own *Worker) bool {
 	return false
 }
 
+// submitAll gives workers that spin or sleep a share of the tasks each. The rest goes to the caller's worker, or by shares to the workers in turn.
+func (p *stealing) submitAll(tasks []job, own *Worker) int {
+	share, left := (len(tasks)+len(p.workers)-1)/len(p.workers), tasks
+	for len(left) > 0 {
+		w := p.claimIdle()
+		if w == nil {
+			break
+		}
+		if n := min(share, len(left)); w != own && p.giveAll(w, left[:n]) {
+			left = left[n:]
+		}
+	}
+	if len(left) > 0 && own != nil && own.mode == multiThreaded {
+		q := p.queues[own.id]
+		q.mu.Lock()
+		for _, t := range left {
+			q.tasks.Push(t)
+		}
+		q.mu.Unlock()
+		p.wakeOne()
+		return len(tasks)
+	}
+	for refused := 0; len(left) > 0 && refused < len(p.workers); {
+		n := min(share, len(left))
+		if p.giveAll(p.workers[p.turn.Add(1)%uint64(len(p.workers))], left[:n]) {
+			left, refused = left[n:], 0
+		} else {
+			refused++
+		}
+	}
+	return len(tasks) - len(left)
+}
+
+// giveAll is give of several tasks.
+func (p *stealing) giveAll(w *Worker, tasks []job) bool {
+	if !p.queues[w.id].injected.putAll(tasks) {
+		return false
+	}
+	if !w.driver.notify() {
+		p.wakeOne()
+	}
+	return true
+}
+
 // give puts a task into the injection queue of w, unless that takes no more. If w is busy after all, a worker that
 // sleeps is woken to steal the task.
 func (p *stealing) give(w *Worker, t job) bool {

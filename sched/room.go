@@ -66,41 +66,53 @@ const (
 // noWait it returns ErrFull at once instead. A free place is taken even if ctx is done. It returns ErrClosed to a caller from
 // outside once the room is closed.
 func (r *room) take(ctx context.Context, inside bool) error {
-	err := r.admit(inside, nil)
+	_, err := r.takeSome(ctx, inside, 1)
+	return err
+}
+
+// takeSome is take of up to n places: of as many as are free or, if none is, of one, for which the caller waits. It returns how many
+// the caller has got.
+func (r *room) takeSome(ctx context.Context, inside bool, n int) (int, error) {
+	got, err := r.admit(inside, n, nil)
 	if ctx == noWait || !errors.Is(err, ErrFull) {
-		return err
+		return got, err
 	}
 	w := &roomWaiter{parker: park.Current(), inside: inside, began: time.Now()}
 	if w.parker == nil {
 		w.parker = park.NewGoroutine()
 	}
-	if err := r.admit(inside, w); !errors.Is(err, ErrFull) {
-		return err
+	if got, err := r.admit(inside, n, w); !errors.Is(err, ErrFull) {
+		return got, err
 	}
 	if w.watches {
 		time.AfterFunc(r.overload.every, r.look)
 	}
-	return r.await(ctx, w)
+	if err := r.await(ctx, w); err != nil {
+		return 0, err
+	}
+	return 1, nil
 }
 
 // noWait stands for a context whose waits end before they begin.
 var noWait context.Context
 
-// admit takes a place for the caller, or returns ErrClosed or ErrFull. In the last case w, unless it is nil, waits from now on.
-func (r *room) admit(inside bool, w *roomWaiter) error {
+// admit takes up to n places for the caller, at least one, and returns how many; or it returns ErrClosed or ErrFull. In the
+// last case w, unless it is nil, waits for one from now on.
+func (r *room) admit(inside bool, n int, w *roomWaiter) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.closed && !inside:
-		return ErrClosed
+		return 0, ErrClosed
 	case r.free > 0 && r.first == nil:
-		r.free--
-		return nil
+		n = min(n, r.free)
+		r.free -= n
+		return n, nil
 	case w != nil:
 		r.push(w)
 		w.watches = r.overload.begin(clock.At(w.began))
 	}
-	return ErrFull
+	return 0, ErrFull
 }
 
 // await blocks the caller, which is w, until its wait has an outcome, or it gives up.
