@@ -113,26 +113,51 @@ func (w *Worker) giveRoom() {
 // error is ErrNoSuchWorker if there is none of that number. A scheduler that is closing ends
 // each worker as soon as that has nothing to do: then it is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
+	return s.enqueueOn(context.Background(), worker, t)
+}
+
+// EnqueueOnContext is EnqueueOn that gives up as EnqueueContext does.
+func (s *Scheduler) EnqueueOnContext(ctx context.Context, worker int, t Task) error {
+	if ctx == nil {
+		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilContext)
+	}
+	return s.enqueueOn(ctx, worker, t)
+}
+
+// TryEnqueueOn is EnqueueOn that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
+func (s *Scheduler) TryEnqueueOn(worker int, t Task) error { return s.enqueueOn(noWait, worker, t) }
+
+// enqueueOn is EnqueueOnContext, or TryEnqueueOn if ctx is noWait.
+func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t Task) error {
+	if worker < 0 || worker >= len(s.workers) {
+		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker)
+	}
+	if err := s.keepOn(ctx, s.workers[worker], t); err != nil {
+		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, err)
+	}
+	return nil
+}
+
+// keepOn queues a task that w alone may begin. It returns ErrNilTask, ErrClosed, or an error of room.take.
+func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
 	inside := s.worker() != nil || s.callingWorker() != nil
 	switch {
 	case t.Func == nil:
-		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilTask)
-	case worker < 0 || worker >= len(s.workers):
-		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker)
+		return ErrNilTask
 	case !inside && s.closing.Load():
-		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
+		return ErrClosed
 	}
 	j := s.job(t)
 	j.Flags |= SameThread
 	if s.room != nil {
-		if err := s.room.take(context.Background(), inside); err != nil {
-			return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, err)
+		if err := s.room.take(ctx, inside); err != nil {
+			return err
 		}
 		j.Flags |= hasRoom
 	}
-	if !s.workers[worker].keep(j, s.worker()) {
+	if !w.keep(j, s.worker()) {
 		s.release(j)
-		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrClosed)
+		return ErrClosed
 	}
 	return nil
 }

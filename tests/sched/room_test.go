@@ -47,6 +47,7 @@ func TestMaxQueued(t *testing.T) {
 			assert.NoError(t, s.TryEnqueue(count))
 			assert.NoError(t, s.Enqueue(count))
 			assert.ErrorIs(t, s.TryEnqueue(count), sched.ErrFull)
+			assert.ErrorIs(t, s.TryEnqueueOn(0, count), sched.ErrFull)
 			waited := make(chan error, 2)
 			go func() { waited <- s.Enqueue(count) }()
 			go func() { waited <- s.EnqueueOn(0, count) }()
@@ -121,29 +122,36 @@ func TestOthersWaitForRoom(t *testing.T) {
 func TestEnqueueContext(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
 		cfg.MaxQueued = 1
-		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			nothing := sched.Task{Func: func() {}}
-			cause := errors.New("the audience has left")
-			ctx, cancel := context.WithCancelCause(t.Context())
-			past, end := context.WithTimeout(t.Context(), time.Nanosecond)
-			defer end()
-			var absent context.Context
-			require.ErrorIs(t, s.EnqueueContext(absent, nothing), sched.ErrNilContext)
-			release := hold(t, s)
-			assert.NoError(t, s.EnqueueContext(ctx, nothing))
-			assert.ErrorIs(t, s.EnqueueContext(past, nothing), context.DeadlineExceeded)
-			result := make(chan error, 1)
-			go func() { result <- s.EnqueueContext(ctx, nothing) }()
-			enqueuing(t, s, 1)
-			cancel(cause)
-			assert.Same(t, cause, errors.Unwrap(<-result))
-			assert.ErrorIs(t, s.EnqueueContext(ctx, nothing), cause)
-			enqueuing(t, s, 0)
-			release()
-			schedtest.Perform(t, s, func() {
-				assert.NoError(t, s.EnqueueContext(ctx, nothing), "there is room")
-				assert.ErrorIs(t, s.EnqueueContext(ctx, nothing), cause, "in a task")
-			})
+		testEnqueueContext(t, cfg, (*sched.Scheduler).EnqueueContext)
+		testEnqueueContext(t, cfg, func(s *sched.Scheduler, ctx context.Context, task sched.Task) error {
+			return s.EnqueueOnContext(ctx, 0, task)
+		})
+	})
+}
+
+func testEnqueueContext(t *testing.T, cfg sched.Config, enqueue func(*sched.Scheduler, context.Context, sched.Task) error) {
+	suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+		nothing := sched.Task{Func: func() {}}
+		cause := errors.New("the audience has left")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		past, end := context.WithTimeout(t.Context(), time.Nanosecond)
+		defer end()
+		var absent context.Context
+		require.ErrorIs(t, enqueue(s, absent, nothing), sched.ErrNilContext)
+		release := hold(t, s)
+		assert.NoError(t, enqueue(s, ctx, nothing))
+		assert.ErrorIs(t, enqueue(s, past, nothing), context.DeadlineExceeded)
+		result := make(chan error, 1)
+		go func() { result <- enqueue(s, ctx, nothing) }()
+		enqueuing(t, s, 1)
+		cancel(cause)
+		assert.Same(t, cause, errors.Unwrap(<-result))
+		assert.ErrorIs(t, enqueue(s, ctx, nothing), cause)
+		enqueuing(t, s, 0)
+		release()
+		schedtest.Perform(t, s, func() {
+			assert.NoError(t, enqueue(s, ctx, nothing), "there is room")
+			assert.ErrorIs(t, enqueue(s, ctx, nothing), cause, "in a task")
 		})
 	})
 }
