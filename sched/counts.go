@@ -21,6 +21,7 @@ func (c *counter) load() uint64 { return c.n.Load() }
 type counts struct {
 	tasks, switches, stolen, sleeps counter
 
+	tasksDone  counter // tasks that have ended
 	rests      counter // how often it has run out of what it could run
 	made, gone counter // fibers made, and ended, on this worker
 	idling     counter // fibers that are Idle

@@ -29,6 +29,7 @@ func (f *Fiber) execute(t job) {
 		}
 		f.residue.Clear()
 		f.ends()
+		f.worker.Load().tasksDone.add(1)
 		if migrates {
 			f.home = nil
 		}

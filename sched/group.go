@@ -21,6 +21,8 @@ type member struct {
 	spun      bool // it has spun since it last had work
 	foundLast bool // its last look before it would have slept found something
 	victims   victims
+
+	within, across counter // taken over from other workers of the group, and stolen from other groups
 }
 
 func newGroup(workers []*Worker, cfg *Groups) *group {
@@ -91,7 +93,7 @@ func (g *group) has(i int) bool { return !g.shared.empty() || !g.members[i].priv
 // another group. It tells whether there is anything to take now. Before the worker sleeps, last is true.
 func (g *group) seek(i int, last bool) bool {
 	m := g.members[i]
-	found := g.has(i) || g.takeOver(i) || m.victims.steal(m)
+	found := g.has(i) || g.takeOver(i) || g.steal(i)
 	m.foundLast = found && last
 	return found
 }
@@ -101,11 +103,23 @@ func (g *group) takeOver(i int) bool {
 	for n := 1; n < len(g.members); n++ {
 		if r, ok := g.members[(i+n)%len(g.members)].private.pop(); ok {
 			g.members[i].private.push(r)
+			g.members[i].within.add(1)
 			g.workers[i].stolen.add(1)
 			return true
 		}
 	}
 	return false
+}
+
+// steal brings worker i something from another group, if it is time to look there.
+func (g *group) steal(i int) bool {
+	m := g.members[i]
+	stolen := m.victims.steal(m)
+	if stolen {
+		m.across.add(1)
+		g.workers[i].stolen.add(1)
+	}
+	return stolen
 }
 
 // endSleep says that worker i sleeps no more. If its last look had found something, and it was claimed at the same time, perhaps for

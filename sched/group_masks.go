@@ -3,8 +3,12 @@ package sched
 import (
 	"math/bits"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/cpu"
+
+	"fiberlab/internal/clock"
+	"fiberlab/internal/histogram"
 )
 
 // masks has a bit for each worker of a group in two masks: those that spin, and those that sleep. It decides which of
@@ -27,10 +31,18 @@ type masks struct {
 	pending atomic.Bool
 	_       [2]cpu.CacheLinePad
 
-	spinners int                                            // that may spin at once
-	wake     func(int) bool                                 // notifies a worker, and tells whether it was idle
-	wakes    struct{ none, spinner, sleeper atomic.Uint64 } // see GroupStats
+	spinners int            // that may spin at once
+	wake     func(int) bool // notifies a worker, and tells whether it was idle
 	_        [2]cpu.CacheLinePad
+	wakes    wakes
+	_        [2]cpu.CacheLinePad
+}
+
+// wakes counts the wake-ups of a group; see GroupStats.
+type wakes struct {
+	none, spinner, sleeper atomic.Uint64
+	claimed                [GroupSize]atomic.Int64 // when each worker was claimed that sleeps, a clock.Instant; 0: it was not
+	latency                histogram.Histogram
 }
 
 // claim clears the lowest bit of a mask and returns its number, or -1 if there is none.
@@ -52,8 +64,7 @@ func take(mask *atomic.Uint64, i int) bool { return mask.And(^uint64(1<<i))&(1<<
 // there was one.
 func (m *masks) wakeOne() bool {
 	for i := claim(&m.spinning); i >= 0; i = claim(&m.spinning) {
-		if m.wake(i) {
-			m.wakes.spinner.Add(1)
+		if m.wakeSpinning(i) {
 			return true
 		}
 	}
@@ -63,8 +74,7 @@ func (m *masks) wakeOne() bool {
 // wakeSleeper is wakeOne without those that spin.
 func (m *masks) wakeSleeper() bool {
 	for i := claim(&m.sleeping); i >= 0; i = claim(&m.sleeping) {
-		if m.wake(i) {
-			m.wakes.sleeper.Add(1)
+		if m.wakeAsleep(i) {
 			return true
 		}
 	}
@@ -75,7 +85,30 @@ func (m *masks) wakeSleeper() bool {
 // wakeThat wakes one worker in particular, unless it is busy or has been claimed for something else: it
 // takes one thing at a time. It tells whether it did.
 func (m *masks) wakeThat(i int) bool {
-	return (take(&m.spinning, i) || take(&m.sleeping, i)) && m.wake(i)
+	if take(&m.spinning, i) {
+		return m.wakeSpinning(i)
+	}
+	return take(&m.sleeping, i) && m.wakeAsleep(i)
+}
+
+// wakeSpinning wakes a worker that has been claimed while it spun. It returns false if that has been notified for something else.
+func (m *masks) wakeSpinning(i int) bool {
+	if !m.wake(i) {
+		return false
+	}
+	m.wakes.spinner.Add(1)
+	return true
+}
+
+// wakeAsleep is wakeSpinning for a worker that has been claimed while it slept. The time is taken before the worker is notified: so
+// what endSleep finds is the time of a claim that it sees, or of none.
+func (m *masks) wakeAsleep(i int) bool {
+	m.wakes.claimed[i].Store(int64(clock.Now()))
+	if !m.wake(i) {
+		return false
+	}
+	m.wakes.sleeper.Add(1)
+	return true
 }
 
 // beginSpin sets the bit of a worker that spins from now on, unless enough others do. It tells whether it did. With a
@@ -96,10 +129,19 @@ func (m *masks) beginSpin(i int) bool {
 func (m *masks) endSpin(i int) { take(&m.spinning, i) }
 
 // beginSleep sets the bit of a worker that is about to sleep; it has to look for work once more then.
-func (m *masks) beginSleep(i int) { m.sleeping.Or(1 << i) }
+func (m *masks) beginSleep(i int) {
+	m.wakes.claimed[i].Store(0)
+	m.sleeping.Or(1 << i)
+}
 
 // endSleep clears the bit of a worker that sleeps no more, and tells whether it had been claimed.
-func (m *masks) endSleep(i int) (claimed bool) { return !take(&m.sleeping, i) }
+func (m *masks) endSleep(i int) (claimed bool) {
+	claimed = !take(&m.sleeping, i)
+	if at := m.wakes.claimed[i].Load(); claimed && at != 0 {
+		m.wakes.latency.Add(time.Duration(int64(clock.Now()) - at))
+	}
+	return claimed
+}
 
 // leaveWake says that a worker that spun has something to run. If others still spin, they have nothing better to do than to
 // wake a worker in its place.

@@ -2,9 +2,12 @@ package sched
 
 import (
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/cpu"
 
+	"fiberlab/internal/clock"
+	"fiberlab/internal/histogram"
 	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
 	"fiberlab/internal/spinlock"
@@ -18,8 +21,17 @@ type runQueue struct {
 	mu      spinlock.Lock
 	entries queue.Queue[runnable]
 	takers  int // workers that take tasks from it: without any, it refuses them
-	_       [2]cpu.CacheLinePad
+
+	// What is counted; see GroupStats.
+	greatest       atomic.Uint64 // waiting at most
+	pushed, popped uint64
+	sampled        queue.Queue[clock.Instant] // when each 16th entry was pushed, of those that wait
+	_              [2]cpu.CacheLinePad
+	latency        histogram.Histogram // of the entries in sampled
 }
+
+// sampleEvery is one of how many entries has its time taken, which costs as much as to push it.
+const sampleEvery = 16
 
 // push puts one behind the others. It refuses a task if no worker takes any; a fiber always finds room. The store is
 // sequentially consistent: see masks.
@@ -28,7 +40,14 @@ func (q *runQueue) push(r runnable) bool {
 	accepted := r.fiber != nil || q.takers > 0
 	if accepted {
 		q.entries.Push(r)
-		q.waiting.Store(uint64(q.entries.Len()))
+		n := uint64(q.entries.Len())
+		q.waiting.Store(n)
+		if n > q.greatest.Load() {
+			release.Store(&q.greatest, n)
+		}
+		if q.pushed++; q.pushed%sampleEvery == 0 {
+			q.sampled.Push(clock.Now())
+		}
 	}
 	q.mu.Unlock()
 	return accepted
@@ -39,11 +58,13 @@ func (q *runQueue) pop() (r runnable, ok bool) {
 	if q.empty() {
 		return r, false
 	}
+	var since clock.Instant
 	q.mu.Lock()
 	if ok = !q.entries.Empty(); ok {
-		r = q.take()
+		r, since = q.take()
 	}
 	q.mu.Unlock()
+	q.sample(since)
 	return r, ok
 }
 
@@ -52,20 +73,32 @@ func (q *runQueue) steal() (r runnable, ok bool) {
 	if q.empty() {
 		return r, false
 	}
+	var since clock.Instant
 	q.mu.Lock()
 	if ok = !q.entries.Empty() && !q.entries.Peek().groupLocal(); ok {
-		r = q.take()
+		r, since = q.take()
 	}
 	q.mu.Unlock()
+	q.sample(since)
 	return r, ok
 }
 
 // take takes the first; there must be one, and the lock must be held. A worker that still sees the higher count
-// looks in vain, which does no harm.
-func (q *runQueue) take() runnable {
-	r := q.entries.Pop()
+// looks in vain, which does no harm. It returns when the entry was pushed, or 0 if that is not known.
+func (q *runQueue) take() (r runnable, since clock.Instant) {
+	r = q.entries.Pop()
 	release.Store(&q.waiting, uint64(q.entries.Len()))
-	return r
+	if q.popped++; q.popped%sampleEvery == 0 {
+		since = q.sampled.Pop()
+	}
+	return r, since
+}
+
+// sample counts how long an entry has waited that was pushed then, or none if that is 0. It is called without the lock.
+func (q *runQueue) sample(since clock.Instant) {
+	if since != 0 {
+		q.latency.Add(time.Duration(clock.Now() - since))
+	}
 }
 
 func (q *runQueue) empty() bool { return q.waiting.Load() == 0 }

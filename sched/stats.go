@@ -17,6 +17,7 @@ type Stats struct {
 	Enqueuing int // callers that wait for room, see Config.MaxQueued
 
 	Workers []WorkerStats // the multi-threaded ones by number, then the bound ones
+	Groups  []GroupStats  // the scheduling groups by number; none under other policies
 }
 
 // WorkerStats counts what one worker has done.
@@ -48,6 +49,11 @@ func (s *Scheduler) Stats() Stats {
 		blocked += w.blocked.load()
 	}
 	sum.Fibers, sum.Blocked, sum.Dropped = int(fibers), int(blocked), int(s.dropped.Load())
+	if p, ok := s.policy.(*groups); ok {
+		for number, g := range p.all {
+			sum.Groups = append(sum.Groups, g.stats(number))
+		}
+	}
 	if s.room != nil {
 		sum.Enqueuing = int(s.room.waiting.Load())
 	}

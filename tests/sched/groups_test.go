@@ -365,3 +365,97 @@ func TestCloseEndsEveryGroup(t *testing.T) {
 		})
 	}
 }
+
+// What the groups count adds up, and can be read while they work.
+func TestGroupStats(t *testing.T) {
+	steal := func(cfg *sched.Config) { cfg.Groups.StealEvery = func(int, int) int { return 2 } }
+	eachGrouping(t, steal, func(t *testing.T, s *sched.Scheduler, size int) {
+		stop, read := make(chan struct{}), make(chan uint64)
+		go func() {
+			var most uint64
+			defer func() { read <- most }()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				var done uint64
+				for _, g := range s.Stats().Groups {
+					done += g.Done
+				}
+				assert.GreaterOrEqual(t, done, most, "tasks that had ended")
+				most = done
+				runtime.Gosched()
+			}
+		}()
+		const each = 200
+		over := schedtest.NewLatch(each * s.Groups())
+		for i := range each * s.Groups() {
+			assert.NoError(t, s.EnqueueInGroup(i%s.Groups(), sched.Task{Func: func() {
+				sched.Yield()
+				over.Done()
+			}}))
+		}
+		over.Wait()
+		done := func() (n uint64) {
+			for _, g := range s.Stats().Groups {
+				n += g.Done
+			}
+			return n
+		}
+		eventually(t, func() bool { return done() == uint64(each*s.Groups()) }, nil, "the tasks that have ended are not all counted")
+		close(stop)
+		<-read
+		stats := s.Stats()
+		require.Len(t, stats.Groups, s.Groups())
+		workers, stolen, samples := 0, uint64(0), uint64(0)
+		for i, g := range stats.Groups {
+			assert.Equal(t, i, g.Group)
+			assert.LessOrEqual(t, g.Workers, size)
+			assert.Zero(t, g.Shared.Length+g.Private.Length, "entries that wait in group %d", i)
+			assert.Positive(t, g.Shared.Greatest, "entries that have waited in group %d", i)
+			assert.LessOrEqual(t, g.Ready.Median, g.Ready.Greatest)
+			assert.LessOrEqual(t, g.Wake.P99, g.Wake.Greatest)
+			workers, stolen, samples = workers+g.Workers, stolen+g.StolenWithin+g.StolenAcross, samples+g.Ready.Count
+		}
+		assert.Equal(t, len(stats.Workers), workers)
+		assert.Equal(t, stats.Stolen, stolen)
+		assert.Positive(t, samples, "entries whose time was taken")
+	})
+}
+
+// A steal is counted where the thief is, the greatest length of a queue where it was.
+func TestGroupStatsOfSteals(t *testing.T) {
+	eachGrouping(t, stealFromFirst(1), func(t *testing.T, s *sched.Scheduler, size int) {
+		release := holdGroup(t, s, 0, size)
+		defer release()
+		const tasks = 10
+		var away atomic.Int64
+		over := schedtest.NewLatch(tasks)
+		for range tasks {
+			assert.NoError(t, s.EnqueueInGroup(0, sched.Task{Func: func() {
+				if group() != 0 {
+					away.Add(1)
+				}
+				over.Done()
+			}}))
+		}
+		eventually(t, over.IsOpen, func() { runOut(t, s, s.Groups()-1) }, "the tasks were not all stolen")
+		stats := s.Stats().Groups
+		across := uint64(0)
+		for _, g := range stats {
+			across += g.StolenAcross
+		}
+		assert.EqualValues(t, tasks, away.Load(), "tasks that began in another group")
+		assert.EqualValues(t, tasks, across, "steals across groups")
+		assert.Zero(t, stats[0].StolenAcross, "by the group from which the others steal")
+	})
+}
+
+// Other policies have no groups to count.
+func TestNoGroupStats(t *testing.T) {
+	suite.Over{Policies: []sched.Policy{sched.Stealing, sched.RoundRobin}, Workers: []int{0, 2}}.Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) { assert.Nil(t, s.Stats().Groups) })
+	})
+}
