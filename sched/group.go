@@ -19,6 +19,7 @@ type member struct {
 	// Only the worker's thread uses these.
 	looks     int  // taken from the queues so far, in rounds
 	spun      bool // it has spun since it last had work
+	brought   bool // it has queued a fiber without waking another worker
 	foundLast bool // its last look before it would have slept found something
 	victims   victims
 
@@ -51,18 +52,23 @@ func (g *group) submit(r runnable, from int) bool {
 	if !g.shared.push(r) {
 		return false
 	}
-	g.wakeOne()
+	if !g.wakeOne() {
+		g.wakes.none.Add(1)
+	}
 	return true
 }
 
-// ready queues a fiber that worker number last has run last.
-func (g *group) ready(f *Fiber, last int) { g.submit(runnable{fiber: f}, last) }
+// readyFor queues a fiber for worker i, which looks for something to run.
+func (g *group) readyFor(f *Fiber, i int) {
+	g.shared.push(runnable{fiber: f})
+	g.members[i].brought = true
+}
 
 // pushPrivate queues r for one worker, and wakes it; or, if that is busy, another one, which will take r from there.
 func (g *group) pushPrivate(to int, r runnable) {
 	g.members[to].private.push(r)
-	if !g.wakeThat(to) {
-		g.wakeOne()
+	if !g.wakeThat(to) && !g.wakeOne() {
+		g.wakes.none.Add(1)
 	}
 }
 
@@ -135,17 +141,18 @@ func (g *group) endSleep(i int) {
 // found says that worker i has work after it had none.
 //
 // A worker that has spun may have been claimed for a second thing after it had seen the first one, and it will take only one.
-// Another spinner would see what is left; if none remains, a sleeper has to be woken now.
+// Another spinner would see what is left; if none remains, a sleeper has to be woken now. The same holds for a worker that was
+// claimed and has also queued something itself.
 func (g *group) found(i int) {
 	m, w := g.members[i], g.workers[i]
 	waiting := g.shared.waiting.Load() + m.private.waiting.Load()
 	switch {
-	case waiting > 0 && (w.hasOwn() || !w.mayBegin()), waiting > 1 && m.spun:
+	case waiting > 0 && (w.hasOwn() || !w.mayBegin()), waiting > 1 && (m.spun || m.brought):
 		g.wakeOne()
 	case m.spun:
 		g.leaveWake()
 	}
-	m.spun = false
+	m.spun, m.brought = false, false
 }
 
 // retire makes worker i take no more tasks, unless some wait for it. It tells whether it did.

@@ -78,7 +78,6 @@ func (m *masks) wakeSleeper() bool {
 			return true
 		}
 	}
-	m.wakes.none.Add(1)
 	return false
 }
 

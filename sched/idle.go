@@ -21,6 +21,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	w.giveRoom()
 	w.reap()
 	w.times.rest()
+	w.own.looking = true
 	for first := true; ; first = false {
 		w.driver.prepare()
 		if w.hasWork(f) || w.finished() || w.givesUp() {
@@ -35,9 +36,9 @@ func (w *Worker) waitForWork(f *Fiber) {
 			w.sleep(f)
 		}
 	}
+	w.own.looking = false
 	w.driver.work()
 	w.times.work()
-	w.timers.leave(w)
 	if w.mode == multiThreaded {
 		w.scheduler.policy.found(w)
 	}

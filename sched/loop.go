@@ -32,6 +32,7 @@ func (f *Fiber) run() {
 			}
 			w.waitForWork(f)
 		}
+		w.timers.leave(w)
 		if r.fiber == nil {
 			f.execute(r.task)
 			f.worker.Load().reapMany()
@@ -111,6 +112,14 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 		o.resumed++
 		return o.ready.Pop()
 	}
+	next := w.pick(f)
+	w.timers.leave(w)
+	return next
+}
+
+// pick is pickNext where there may be more to see to.
+func (w *Worker) pick(f *Fiber) *Fiber {
+	o := &w.own
 	w.poll()
 	for {
 		switch {
@@ -266,7 +275,7 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 	} else if to.home != nil {
 		o.ready.Push(to)
 	} else {
-		w.scheduler.migration.ready(to)
+		w.scheduler.migration.ready(to, nil)
 	}
 	if t := o.inHand; t.Func != nil {
 		o.inHand = job{}

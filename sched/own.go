@@ -17,6 +17,7 @@ type own struct {
 	idle    []*Fiber            // Idle; used last in, first out
 	ended   []*fiber.Fiber      // to be closed; see reap
 	resumed int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
+	looking bool                // the worker looks for something to run, and has found nothing
 	freed   int                 // tasks begun whose room has not been given back
 	turn    bool                // whether the next task comes from tasks, or from the policy
 

@@ -49,8 +49,9 @@ type policy interface {
 // too. Under a policy without it, each fiber stays with the worker that has made it.
 type migration interface {
 	// ready queues a fiber that is Queued and published, and wakes a worker if one should be woken. There is always
-	// room for it.
-	ready(f *Fiber)
+	// room for it. looking is nil, or the caller's worker if that has found nothing to run: since it will take one thing and then call
+	// found, no other worker need be woken.
+	ready(f *Fiber, looking *Worker)
 	// eachGroup calls f for each group of workers between which fibers migrate: their numbers follow one another, and
 	// wakeOne wakes one of them, if any sleeps.
 	eachGroup(f func(workers []*Worker, wakeOne func()))

@@ -64,9 +64,14 @@ func (p *groups) submitTo(number int, t job, own *Worker) bool {
 }
 
 // ready queues a fiber in the group whose worker has run it last.
-func (p *groups) ready(f *Fiber) {
+func (p *groups) ready(f *Fiber, looking *Worker) {
 	g, i := p.of(f.worker.Load())
-	g.ready(f, i)
+	if looking != nil {
+		_, i = p.of(looking)
+		g.readyFor(f, i)
+		return
+	}
+	g.submit(runnable{fiber: f}, i)
 }
 
 func (p *groups) eachGroup(f func([]*Worker, func())) {

@@ -28,7 +28,7 @@ func (p *roundRobin) submit(t job, _ *Worker) bool { return p.push(runnable{task
 
 func (p *roundRobin) eachGroup(f func([]*Worker, func())) { f(p.workers, p.wakeOne) }
 
-func (p *roundRobin) ready(f *Fiber) { p.push(runnable{fiber: f}) }
+func (p *roundRobin) ready(f *Fiber, _ *Worker) { p.push(runnable{fiber: f}) }
 
 // push queues r, unless it is a task and no worker takes any. Then it wakes a worker.
 func (p *roundRobin) push(r runnable) bool {

@@ -14,7 +14,7 @@ func TestRoundRobinKeepsTheOrder(t *testing.T) {
 	_, ok := p.next(w)
 	require.False(t, ok)
 	require.True(t, p.submit(job{Func: func() {}, Flags: 1}, w))
-	p.ready(f)
+	p.ready(f, nil)
 	require.True(t, p.submit(job{Func: func() {}, Flags: 2}, nil))
 	require.Equal(t, 3, p.shared())
 	require.Zero(t, p.pending(w), "no worker has any to itself")
@@ -41,7 +41,7 @@ func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 	require.True(t, other.driver.waking(), "for a task")
 	p.endSleep(other)
 	other.fallAsleep()
-	p.ready(f)
+	p.ready(f, nil)
 	require.True(t, other.driver.waking(), "for a fiber")
 	for _, sleeper := range s.workers {
 		sleeper.fallAsleep()
@@ -99,7 +99,7 @@ func TestRoundRobinTakesFibersWhenAllHaveRetired(t *testing.T) {
 		require.True(t, p.retire(w))
 	}
 	require.False(t, p.submit(job{Func: func() {}}, nil))
-	p.ready(f)
+	p.ready(f, nil)
 	r, ok := p.next(w)
 	require.True(t, ok, "the fiber is lost")
 	require.Same(t, f, r.fiber)

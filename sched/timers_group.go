@@ -75,7 +75,7 @@ func (g *groupTimers) add(w *Worker, t *timer) {
 	h.update()
 	h.mu.Unlock()
 	if first {
-		g.lower(int64(t.deadline))
+		g.lower(int64(t.deadline), w)
 	}
 }
 
@@ -109,7 +109,11 @@ func (w *Worker) endWaits(heaps []workerTimers, at clock.Instant) {
 	for i := range heaps {
 		for h := &heaps[i]; clock.Instant(h.next.Load()) <= at; {
 			if f := h.expireOne(at); f != nil {
-				w.scheduler.migration.ready(f)
+				var looking *Worker
+				if w.own.looking {
+					looking, w.own.looking = w, false // it takes one
+				}
+				w.scheduler.migration.ready(f, looking)
 			}
 		}
 	}
@@ -141,11 +145,12 @@ func (h *workerTimers) update() {
 // has passed; and add may still find the old value, which is early enough for it. So settle visits the heaps once more after each
 // change, until it finds no difference.
 
-// lower says that there is a timer with that deadline. Workers that sleep would sleep too long if it is the earliest.
-func (g *groupTimers) lower(deadline int64) {
+// lower says that there is a timer with that deadline. Workers that sleep would sleep too long if it is the earliest. But w, which
+// the caller runs on, is about to sleep itself, or to call leave.
+func (g *groupTimers) lower(deadline int64, w *Worker) {
 	for old := g.earliest.Load(); deadline < old; old = g.earliest.Load() {
 		if g.earliest.CompareAndSwap(old, deadline) {
-			g.rewatch()
+			g.watcher.Store(int64(w.id + 1))
 			return
 		}
 	}
@@ -181,7 +186,7 @@ func (g *groupTimers) watch(w *Worker) {
 	}
 }
 
-// leave says that w has work. If no other worker may be watching, one is woken to do so.
+// leave says that w runs something, and does not sleep. If no other worker may be watching, one is woken to do so.
 func (g *groupTimers) leave(w *Worker) {
 	if g.next() == clock.Never {
 		return

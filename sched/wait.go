@@ -203,7 +203,7 @@ func (f *Fiber) wake(how word) (woken bool) {
 func (f *Fiber) deliver() {
 	home := f.home
 	if home == nil {
-		f.maker.scheduler.migration.ready(f)
+		f.maker.scheduler.migration.ready(f, nil)
 		return
 	}
 	if home.running.Load() == uint64(fiber.Self()) || home.runsCaller() {
