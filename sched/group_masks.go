@@ -99,11 +99,13 @@ func (m *masks) wakeSpinning(i int) bool {
 	return true
 }
 
-// wakeAsleep is wakeSpinning for a worker that has been claimed while it slept. The time is taken before the worker is notified: so
-// what endSleep finds is the time of a claim that it sees, or of none.
+// wakeAsleep is wakeSpinning for a worker that has been claimed while it slept. The time is stored before the worker is notified, so
+// that it finds the time when it wakes.
 func (m *masks) wakeAsleep(i int) bool {
-	m.wakes.claimed[i].Store(int64(clock.Now()))
+	at := int64(clock.Now())
+	m.wakes.claimed[i].Store(at)
 	if !m.wake(i) {
+		m.wakes.claimed[i].CompareAndSwap(at, 0) // something else has woken it
 		return false
 	}
 	m.wakes.sleeper.Add(1)

@@ -163,7 +163,8 @@ func TestCountedWakes(t *testing.T) {
 	busy[5] = true // it has been notified for something else
 	assert.False(t, g.wakeOne())
 	assert.Equal(t, [3]uint64{2, 1, 1}, count(), "the only one has been notified already")
-	g.masks.endSleep(5)
+	assert.True(t, g.masks.endSleep(5))
+	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that another one made")
 	busy[5] = false
 	g.beginSleep(5)
 	assert.True(t, g.wakeThat(5))

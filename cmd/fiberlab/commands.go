@@ -32,6 +32,7 @@ type options struct {
 	settings []setting
 	workers  int
 	groups   sched.Groups
+	stats    bool
 	states   bool
 	traces   *traces
 	json     bool
@@ -99,8 +100,9 @@ Fails unless all backends agree with a plain sequential count, and unless on eac
 Idle, Yielded, Waiting, Queued and Running. Then measures what a switch costs, for each mechanism.
 
 A policy decides where ready tasks and fibers wait, and which of them a worker runs next. If --policy
-names several, each backend counts under each of them. --group-size, --mode and --spinners are about policy
-group: how it divides the workers, where what is ready waits, and how many idle workers spin.
+names several, each backend counts under each of them. --group-size, --mode, --spinners and --stats are about
+policy group: how it divides the workers, where what is ready waits, how many idle workers spin, and
+what each group did.
 
 A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below DIR are not followed.
 
@@ -156,6 +158,7 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	c.Flags().StringSliceVar(&policies, "policy", policyNames()[:1], "schedule by the policy `NAME`: "+anyOf(policyNames())+" (repeatable)")
 	c.Flags().IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler; with 0 the calling thread runs all tasks")
 	addGroupFlags(c, &o.groups, &mode)
+	c.Flags().BoolVar(&o.stats, "stats", false, "policy group: print what each scheduling group did")
 	c.Flags().BoolVar(&o.states, "states", false, "print how often fibers went from one state to another")
 	c.Flags().StringVar(&trace, "trace", "", "write a trace of the fibers to `FILE`")
 	c.Flags().BoolVar(&o.noTable, "no-table", false, "leave the switch-cost table out")

@@ -21,7 +21,7 @@ func addGroupFlags(c *cobra.Command, g *sched.Groups, mode *string) {
 
 // groupFlags returns g as the scheduler takes it. A flag about groups is an error if policy group is not among those chosen.
 func groupFlags(flags *pflag.FlagSet, g sched.Groups, mode string, chosen []sched.Policy) (sched.Groups, error) {
-	for _, name := range []string{"group-size", "mode", "spinners"} {
+	for _, name := range []string{"group-size", "mode", "spinners", "stats"} {
 		if flags.Changed(name) && !slices.Contains(chosen, sched.Group) {
 			return g, fmt.Errorf("--%s is about policy %v, which is not chosen: add --policy %[2]v, or leave it out", name, sched.Group)
 		}

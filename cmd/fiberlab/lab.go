@@ -108,6 +108,9 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 		}
 		c := r.Pipeline.add(s, got, plain, time.Since(start))
 		c.describe(got, recorder, o.states)
+		if o.stats {
+			c.addGroups(got.Stats.Groups)
+		}
 		p.say("%s: %s words, %s switches in %s", c.label, thousands(c.Words), thousands(c.Switches), seconds(c.Seconds))
 		if err := o.traces.write(s, recorder); err != nil {
 			return err

@@ -99,6 +99,7 @@ func TestExitCodes(t *testing.T) {
 		"mode, no group":     {[]string{"run", "--mode", "affinity", dir}, exitUsage, "--mode is about policy group, which is not chosen: add --policy group, or leave it out"},
 		"size, no group":     {[]string{"run", "--policy", "stealing,roundrobin", "--group-size", "2", dir}, exitUsage, "--group-size is about policy group"},
 		"spinners, no group": {[]string{"run", "--spinners", "1", dir}, exitUsage, "--spinners is about policy group"},
+		"stats, no group":    {[]string{"run", "--stats", dir}, exitUsage, "--stats is about policy group"},
 		"unknown mode":       {[]string{"run", "--policy", "group", "--mode", "fair", dir}, exitUsage, "--mode fair: choose one of balance, affinity"},
 		"empty mode":         {[]string{"run", "--policy", "group", "--mode", "", dir}, exitUsage, `--mode "": choose one of balance, affinity`},
 		"no mode":            {[]string{"run", dir, "--mode"}, exitUsage, "--mode has no value: choose one of balance, affinity"},

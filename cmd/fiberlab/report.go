@@ -67,6 +67,7 @@ type countReport struct {
 	Workers     []workerReport `json:"worker_activity"`
 	Stages      []stageReport  `json:"stages"`
 	Transitions []transition   `json:"transitions,omitempty"` // with --states
+	Groups      []groupReport  `json:"groups,omitempty"`      // with --stats, under policy group
 }
 
 // stageReport is where the time of all tasks of one kind went, in seconds.

@@ -71,6 +71,7 @@ func (r *pipelineReport) writeText(p *page) {
 	}
 	r.writeWorkers(p)
 	r.writeStages(p)
+	r.writeGroups(p)
 	if len(r.Backends) > 0 && r.Backends[0].Transitions != nil {
 		r.writeTransitions(p)
 	}
