@@ -5,7 +5,7 @@ import "time"
 // Stats counts what a scheduler's workers have done, and what they hold.
 type Stats struct {
 	Tasks  uint64 // begun
-	Stolen uint64 // taken over from another worker's queue
+	Stolen uint64 // taken over from another worker's queue, or from that of another scheduling group
 	Made   uint64 // fibers made
 
 	Fibers  int // that have not ended, with the main ones
@@ -25,7 +25,7 @@ type WorkerStats struct {
 	Worker   int           // its number
 	Tasks    uint64        // begun
 	Switches uint64        // of its thread to a fiber
-	Stolen   uint64        // tasks taken over from other workers' queues
+	Stolen   uint64        // taken over from other workers' queues, or from those of other scheduling groups: tasks, and fibers that migrate
 	Sleeps   uint64        // of its thread, since there was nothing to do
 	Busy     time.Duration // it had something to run; its thread may have had no processor then
 	Idle     time.Duration // it looked for work or slept

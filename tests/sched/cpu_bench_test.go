@@ -24,7 +24,7 @@ func BenchmarkIdleCPU(b *testing.B) {
 		b.Run("idle", measureIdle)
 		measureSparse(b, func(task func()) { schedtest.Enqueue(b, s, task) })
 	})
-	b.Run("goroutines", func(b *testing.B) {
+	b.Run(schedtest.Goroutines, func(b *testing.B) {
 		b.Run("idle", measureIdle)
 		measureSparse(b, func(task func()) { go task() })
 	})

@@ -21,7 +21,7 @@ func BenchmarkWake(b *testing.B) {
 	schedtest.BenchOn(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
 		measureWake(b, func(task func()) { schedtest.Enqueue(b, s, task) })
 	})
-	b.Run("goroutines", func(b *testing.B) {
+	b.Run(schedtest.Goroutines, func(b *testing.B) {
 		measureWake(b, func(task func()) { go task() })
 	})
 	b.Run("futex", func(b *testing.B) {
