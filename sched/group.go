@@ -140,19 +140,33 @@ func (g *group) endSleep(i int) {
 
 // found says that worker i has work after it had none.
 //
-// A worker that has spun may have been claimed for a second thing after it had seen the first one, and it will take only one.
-// Another spinner would see what is left; if none remains, a sleeper has to be woken now. The same holds for a worker that was
-// claimed and has also queued something itself.
+// It may have been claimed for something that it will not take: it has work of its own, it had seen something else
+// before, as it spun, or it has ended a wait itself. What it was
+// claimed for may wait in any queue of the group, and no other worker comes for it. So if more waits than
+// i takes, another worker is woken. If none is left over, spinners that remain see to what comes next.
 func (g *group) found(i int) {
 	m, w := g.members[i], g.workers[i]
-	waiting := g.shared.waiting.Load() + m.private.waiting.Load()
+	takes := 1
+	if !g.has(i) || w.hasOwn() || !w.mayBegin() {
+		takes = 0
+	}
 	switch {
-	case waiting > 0 && (w.hasOwn() || !w.mayBegin()), waiting > 1 && (m.spun || m.brought):
+	case (takes == 0 || m.spun || m.brought) && g.waiting(i) > takes:
 		g.wakeOne()
 	case m.spun:
 		g.leaveWake()
 	}
 	m.spun, m.brought = false, false
+}
+
+// waiting is how many things wait in the queues of the group, as far as worker i cares: whether there are more than one. It looks into its
+// private queue and the shared one first.
+func (g *group) waiting(i int) int {
+	n := int(g.shared.waiting.Load())
+	for k := 0; k < len(g.members) && n < 2; k++ {
+		n += int(g.members[(i+k)%len(g.members)].private.waiting.Load())
+	}
+	return n
 }
 
 // retire makes worker i take no more tasks, unless some wait for it. It tells whether it did.

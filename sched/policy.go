@@ -11,8 +11,8 @@ import (
 // workers; what must run on one worker, and all that belongs to goroutines that are bound, goes past it. All
 // methods may be called by several workers at the same time.
 type policy interface {
-	// wakeOne wakes a worker that sleeps, if any does.
-	wakeOne()
+	// wakeOther wakes a worker that sleeps and can take what w has found, if any does.
+	wakeOther(w *Worker)
 	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. own is the worker that the
 	// caller runs on, or nil. It returns false if no worker takes tasks any more.
 	submit(t job, own *Worker) bool

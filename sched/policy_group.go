@@ -80,12 +80,9 @@ func (p *groups) eachGroup(f func([]*Worker, func())) {
 	}
 }
 
-func (p *groups) wakeOne() {
-	for _, g := range p.all {
-		if g.wakeOne() {
-			return
-		}
-	}
+func (p *groups) wakeOther(w *Worker) {
+	g, _ := p.of(w)
+	g.wakeOne()
 }
 
 func (p *groups) next(w *Worker) (runnable, bool) {

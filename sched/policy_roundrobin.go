@@ -42,6 +42,8 @@ func (p *roundRobin) push(r runnable) bool {
 	return taken
 }
 
+func (p *roundRobin) wakeOther(*Worker) { p.wakeOne() }
+
 // wakeOne wakes a worker that sleeps, if any does.
 func (p *roundRobin) wakeOne() {
 	for i := p.asleep.Take(); i >= 0; i = p.asleep.Take() {

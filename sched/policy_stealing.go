@@ -163,6 +163,8 @@ func (p *stealing) nextInTurn(own *Worker) *Worker {
 	return p.workers[q.turn]
 }
 
+func (p *stealing) wakeOther(*Worker) { p.wakeOne() }
+
 // wakeOne wakes a worker that sleeps, if any does, to steal what has just been put into the queue of a busy
 // worker. A worker that is being woken already would not do: it may find tasks in its own queue, and
 // then steals nothing.

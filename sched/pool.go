@@ -80,7 +80,7 @@ func (w *Worker) exhaust(err error) {
 		w.answer(w.own.current, check)
 	}
 	if w.mode == multiThreaded && w.scheduler.policy.has(w) {
-		w.scheduler.policy.wakeOne()
+		w.scheduler.policy.wakeOther(w)
 	}
 }
 

@@ -69,6 +69,19 @@ func TestSomeWorkerWatchesTheEarliestDeadline(t *testing.T) {
 	expect(0, "there is no deadline left")
 }
 
+// A fiber that takes its wait back runs on: its worker does not see to the deadlines that are left.
+func TestUnblockedFiberWatchesNoDeadline(t *testing.T) {
+	w, f := planted(t, RoundRobin)
+	sleeper := w.scheduler.workers[1]
+	w.timers.add(sleeper, &timer{deadline: 300})
+	sleeper.fallAsleep()
+	f.block(100, parked)
+	require.True(t, f.unblock())
+	require.EqualValues(t, 300, w.timers.next())
+	require.Zero(t, w.timers.watcher.Load(), "the worker that runs the fiber does not watch")
+	require.True(t, sleeper.driver.waking(), "nor is another one known to")
+}
+
 // A timer lies in the heap of the worker on which its fiber has blocked, wherever that goes on.
 func TestTimersLieInTheHeapOfTheirWorker(t *testing.T) {
 	g, workers, _ := threeWorkers()

@@ -168,6 +168,8 @@ func (f *Fiber) unblock() bool {
 		}
 		if f.swap(old, old.in(Queued), WhyNotify) {
 			f.resume()
+			w := f.worker.Load()
+			w.timers.leave(w)
 			return true
 		}
 	}

@@ -1,0 +1,296 @@
+package sched
+
+import (
+	"errors"
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// plantedGroup is one group of workers whose threads have not been started.
+func plantedGroup(t *testing.T, workers int, cfg Groups) *group {
+	t.Helper()
+	w, _ := plantedWith(t, Config{Workers: workers, Policy: Group, Groups: cfg})
+	g, i := w.scheduler.policy.(*groups).of(w)
+	require.Zero(t, i)
+	return g
+}
+
+// spin makes worker i look like one that spins.
+func (g *group) spin(t *testing.T, i int) {
+	w := g.workers[i]
+	w.driver.prepare()
+	require.True(t, w.scheduler.policy.beginSpin(w), "worker %d may spin", i)
+}
+
+// leaveSpin is what a worker does that has spun.
+func (g *group) leaveSpin(i int) { g.workers[i].scheduler.policy.endSpin(g.workers[i]) }
+
+// leave is what a worker does that has found something to run.
+func (g *group) leave(i int) {
+	g.workers[i].driver.work()
+	g.found(i)
+}
+
+// requireWoken checks which of the workers that were idle have been woken, and that they are claimed no more.
+func requireWoken(t *testing.T, g *group, idle, woken []int, why string) {
+	t.Helper()
+	var got []int
+	claimable := g.spinning.Load() | g.sleeping.Load()
+	for _, i := range idle {
+		if g.workers[i].driver.notified() {
+			got = append(got, i)
+			require.Zero(t, claimable>>i&1, "%s: worker %d is woken but not claimed", why, i)
+		}
+	}
+	require.Equal(t, woken, got, why)
+}
+
+func (g *group) submitOne(t *testing.T, from int) {
+	t.Helper()
+	require.True(t, g.submit(runnable{task: someTask}, from))
+}
+
+// Spinner claimed: one that spins is woken, and none that sleeps; each for one thing.
+func TestGroupClaimsASpinner(t *testing.T) {
+	g := plantedGroup(t, 4, Groups{})
+	g.workers[0].fallAsleep()
+	g.spin(t, 1)
+	g.spin(t, 3)
+	g.submitOne(t, -1)
+	requireWoken(t, g, []int{0, 1, 3}, []int{1}, "the lowest that spins")
+	g.submitOne(t, -1)
+	requireWoken(t, g, []int{0, 1, 3}, []int{1, 3}, "the first has been claimed")
+	require.EqualValues(t, 2, g.wakes.spinner.Load())
+	g.submitOne(t, -1)
+	requireWoken(t, g, []int{0, 1, 3}, []int{0, 1, 3}, "none spins any more")
+	require.EqualValues(t, 1, g.wakes.sleeper.Load())
+}
+
+// A worker that has been notified for something else will look for work anyway; but it is not known to take this, so the next one is claimed.
+func TestGroupPassesOverWhatIsNotified(t *testing.T) {
+	g := plantedGroup(t, 4, Groups{})
+	g.spin(t, 0)
+	g.spin(t, 1)
+	require.True(t, g.workers[0].driver.notify(), "as a deadlock check does")
+	g.submitOne(t, -1)
+	requireWoken(t, g, []int{1}, []int{1}, "instead of the first")
+	g.workers[2].fallAsleep()
+	g.workers[3].fallAsleep()
+	require.True(t, g.workers[2].driver.notify())
+	g.submitOne(t, -1)
+	requireWoken(t, g, []int{3}, []int{3}, "instead of the first")
+	require.EqualValues(t, 1, g.wakes.spinner.Load())
+	require.EqualValues(t, 1, g.wakes.sleeper.Load())
+}
+
+// No more workers spin than may.
+func TestGroupSpinners(t *testing.T) {
+	for _, most := range []int{-1, 1, 2, 5} {
+		g := plantedGroup(t, 8, Groups{Spinners: most})
+		spun := 0
+		for _, w := range g.workers {
+			if w.scheduler.policy.beginSpin(w) {
+				spun++
+			}
+		}
+		require.Equal(t, max(most, 0), spun)
+		require.Equal(t, spun, bits.OnesCount64(g.spinning.Load()))
+	}
+}
+
+// Sleeper claimed: the lowest number, in a group of 64 too, and each for one thing.
+func TestGroupClaimsTheLowestSleeper(t *testing.T) {
+	g := plantedGroup(t, 64, Groups{})
+	idle := []int{5, 9, 63}
+	for _, i := range []int{63, 9, 5} {
+		g.workers[i].fallAsleep()
+	}
+	for n := range idle {
+		g.submitOne(t, -1)
+		requireWoken(t, g, idle, idle[:n+1], "one for each")
+	}
+	require.EqualValues(t, 3, g.wakes.sleeper.Load())
+	require.Zero(t, g.wakes.none.Load())
+}
+
+// Woken before sleeping: a worker that is claimed after it has said that it sleeps, and before it does, stays awake.
+func TestGroupWakesBeforeTheSleep(t *testing.T) {
+	g := plantedGroup(t, 1, Groups{})
+	w, p := g.workers[0], g.workers[0].scheduler.policy
+	w.driver.prepare()
+	require.False(t, w.hasTask())
+	p.beginSleep(w)
+	require.False(t, p.seek(w, true))
+	g.submitOne(t, -1)
+	require.False(t, w.driver.commit(), "it would sleep while a task waits")
+	p.endSleep(w)
+	require.Zero(t, g.wakes.none.Load(), "it has found nothing: the wake is for itself")
+}
+
+// Claim already taken: the last look has found something, and the worker was claimed at the same time, perhaps for
+// something else: then the wake is passed on. If it was not claimed, it is not.
+func TestGroupPassesTheWakeOn(t *testing.T) {
+	for _, claimed := range []bool{false, true} {
+		g := plantedGroup(t, 3, Groups{})
+		w, p := g.workers[0], g.workers[0].scheduler.policy
+		g.submitOne(t, -1) // all are busy
+		w.driver.prepare()
+		p.beginSleep(w)
+		require.True(t, p.seek(w, true))
+		want := []int(nil)
+		g.workers[2].fallAsleep()
+		if claimed {
+			g.submitOne(t, -1)
+			want = []int{2}
+		}
+		requireWoken(t, g, []int{2}, nil, "the lower one has been claimed")
+		p.endSleep(w)
+		requireWoken(t, g, []int{2}, want, "for what the other was claimed for")
+	}
+}
+
+// Pending wake-up: of two spinners one leaves with work; the other one wakes a sleeper in its place, once.
+func TestGroupPendingWakeUp(t *testing.T) {
+	g := plantedGroup(t, 4, Groups{})
+	g.workers[2].fallAsleep()
+	g.workers[3].fallAsleep()
+	g.spin(t, 0)
+	g.spin(t, 1)
+	g.submitOne(t, -1)
+	g.leaveSpin(0)
+	g.leave(0)
+	requireWoken(t, g, []int{2, 3}, nil, "the spinner that remains has nothing better to do")
+	g.serve()
+	g.serve()
+	requireWoken(t, g, []int{1, 2, 3}, []int{2}, "once")
+}
+
+// A lone spinner that takes one thing, and was claimed for a second one, wakes a sleeper for that.
+func TestGroupLoneSpinnerClaimedForASecondThing(t *testing.T) {
+	g := plantedGroup(t, 2, Groups{})
+	w := g.workers[0]
+	g.submitOne(t, -1) // all are busy
+	g.spin(t, 0)
+	require.True(t, w.seek(), "it has seen the first one")
+	g.workers[1].fallAsleep()
+	g.submitOne(t, -1)
+	requireWoken(t, g, []int{1}, nil, "the spinner has been claimed")
+	g.leaveSpin(0)
+	g.leave(0)
+	requireWoken(t, g, []int{1}, []int{1}, "the second one would wait while a worker sleeps")
+}
+
+// All busy: no worker is woken, which is counted, and a worker that becomes idle finds what waits.
+func TestGroupAllBusy(t *testing.T) {
+	g := plantedGroup(t, 2, Groups{})
+	for n := range 3 {
+		g.submitOne(t, -1)
+		require.EqualValues(t, n+1, g.wakes.none.Load())
+	}
+	for i, w := range g.workers {
+		w.driver.prepare()
+		require.True(t, w.hasTask(), "worker %d", i)
+	}
+}
+
+// What a worker was claimed for may wait in the private queue of a busy worker. If it has other things to run, it wakes
+// another one for that.
+func TestGroupWakesForAPrivateQueue(t *testing.T) {
+	const busy, claimed, other = 0, 1, 2
+	own := func(w *Worker) { w.pushTask(someTask) }
+	recalled := func(*Worker) {} // its fiber goes on, which found can only tell from what it does not find
+	for name, c := range map[string]struct {
+		spins bool
+		runs  func(w *Worker)
+		woken bool
+	}{
+		"a sleeper with a task of its own": {false, own, true},
+		"a sleeper whose fiber goes on":    {false, recalled, true},
+		"a spinner with a task of its own": {true, own, true},
+		"a spinner that has seen another thing": {true, func(w *Worker) {
+			w.scheduler.policy.(*groups).all[0].members[claimed].private.push(runnable{task: someTask})
+		}, true},
+		"a sleeper that has ended a wait": {false, func(w *Worker) {
+			_, f := plantedWith(t, Config{Workers: 1, Policy: Group})
+			f.worker.Store(w)
+			w.scheduler.migration.ready(f, w)
+		}, true},
+		"a sleeper that has taken it over": {false, func(w *Worker) { require.True(t, w.seek()) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := plantedGroup(t, 3, Groups{Mode: AffinityMode})
+			w := g.workers[claimed]
+			if c.spins {
+				g.spin(t, claimed)
+			} else {
+				w.fallAsleep()
+			}
+			g.workers[other].fallAsleep()
+			g.submitOne(t, busy)
+			requireWoken(t, g, []int{claimed, other}, []int{claimed}, "one is claimed")
+			if c.spins {
+				g.leaveSpin(claimed)
+			} else {
+				w.scheduler.policy.endSleep(w)
+			}
+			c.runs(w)
+			g.leave(claimed)
+			want := []int(nil)
+			if c.woken {
+				want = []int{other}
+			}
+			requireWoken(t, g, []int{other}, want, "for what waits behind the busy worker")
+		})
+	}
+}
+
+// A push to a private queue wakes its owner if that is idle, though others have lower numbers; and another one if it is busy, which takes it over.
+func TestGroupPrivateQueueWakesItsOwner(t *testing.T) {
+	g := plantedGroup(t, 3, Groups{Mode: AffinityMode})
+	g.workers[0].fallAsleep()
+	g.workers[2].fallAsleep()
+	g.submitOne(t, 2)
+	requireWoken(t, g, []int{0, 2}, []int{2}, "the owner")
+	g.submitOne(t, 1)
+	requireWoken(t, g, []int{0, 2}, []int{0, 2}, "the owner is busy")
+	require.True(t, g.workers[0].scheduler.policy.seek(g.workers[0], true))
+	require.EqualValues(t, 1, g.members[0].private.waiting.Load())
+}
+
+// A worker that can begin nothing wakes one of its group, not of another: only that can take what waits.
+func TestExhaustedWorkerWakesItsGroup(t *testing.T) {
+	for _, exhausted := range []int{0, 1} {
+		w, _ := plantedWith(t, Config{Workers: 4, Policy: Group, Groups: Groups{Size: 2}})
+		s := w.scheduler
+		p := s.policy.(*groups)
+		require.True(t, p.all[exhausted].submit(runnable{task: someTask}, -1))
+		s.workers[1].fallAsleep()
+		s.workers[3].fallAsleep()
+		s.workers[2*exhausted].exhaust(errors.New("no room for a stack"))
+		for group, g := range p.all {
+			want := []int(nil)
+			if group == exhausted {
+				want = []int{1}
+			}
+			requireWoken(t, g, []int{1}, want, "group by group")
+		}
+	}
+}
+
+// A stolen fiber or task of several groups wakes no worker by itself: a group sees to its own queue.
+func TestGroupsWakeTheirOwnWorkers(t *testing.T) {
+	w, f := plantedWith(t, Config{Workers: 4, Policy: Group, Groups: Groups{Size: 2}})
+	s := w.scheduler
+	p := s.policy.(*groups)
+	s.workers[1].fallAsleep()
+	s.workers[3].fallAsleep()
+	f.worker.Store(s.workers[2])
+	p.ready(f, nil)
+	requireWoken(t, p.all[0], []int{1}, nil, "another group's")
+	requireWoken(t, p.all[1], []int{1}, []int{1}, "the group that has run the fiber last")
+	r, ok := p.next(s.workers[3])
+	require.True(t, ok)
+	require.Same(t, f, r.fiber)
+}
