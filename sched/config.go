@@ -41,6 +41,12 @@ type Config struct {
 	// returns the scheduler, it may schedule tasks, and it may wait.
 	Initializer func(worker int)
 
+	// OutOfDuty is called on each worker's thread, given the worker's number, whenever the worker is about to choose what
+	// it runs next: after a task has ended, yielded or begun to wait, and before another one begins or goes on. It is not called
+	// while the worker sleeps. It counts as called from outside of all fibers and must not wait: TryEnqueue and Notify are
+	// allowed. A panic ends the program.
+	OutOfDuty func(worker int)
+
 	// Panicked is called on the fiber whose task has panicked, after the task's
 	// deferred functions, with the value and the task's stack; the worker then goes
 	// on. If it is nil, a panic ends the program with the task's own stack.

@@ -23,6 +23,9 @@ const mostResumed = 32
 func (f *Fiber) run() {
 	for !f.ending {
 		w := f.worker.Load()
+		if w.own.outOfDuty != nil && w.own.inHand.Func == nil {
+			w.offDuty(f)
+		}
 		w.poll()
 		r, ok := w.take()
 		for ; !ok; r, ok = w.take() {
@@ -108,6 +111,9 @@ func (w *Worker) hasTask() bool {
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustOwn("pickNext")
 	o := &w.own
+	if o.outOfDuty != nil {
+		w.offDuty(f)
+	}
 	if !o.ready.Empty() && o.resumed < mostResumed && w.nothingDue() { // what the loop comes to most often
 		o.resumed++
 		return o.ready.Pop()

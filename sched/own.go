@@ -21,6 +21,8 @@ type own struct {
 	freed   int                 // tasks begun whose room has not been given back
 	turn    bool                // whether the next task comes from tasks, or from the policy
 
+	outOfDuty func(worker int) // Config.OutOfDuty; see offDuty
+
 	main    *Fiber // the fiber that the thread began with
 	current *Fiber // the fiber that it runs, or is to run next
 	left    *Fiber // has just been left, and is to be published by the fiber that was entered

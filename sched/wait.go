@@ -27,7 +27,7 @@ import (
 //
 // What suspend does is written out here: docs/scheduler.md has what that is worth.
 func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
-	if f == nil || f.self.Load() != uint64(fiber.Self()) && !f.fiber.IsCurrent() {
+	if f == nil || f.self.Load() != uint64(fiber.Self()) && f != Current() {
 		panic(f.misuse("wait"))
 	}
 	for pred == nil || !pred() {
@@ -228,7 +228,12 @@ func (w *Worker) runsCaller() bool {
 func (f *Fiber) yield() {
 	w := f.worker.Load()
 	if !w.hasWork(f) {
-		return
+		if w.own.outOfDuty == nil {
+			return
+		}
+		if w.offDuty(f); !w.hasWork(f) {
+			return
+		}
 	}
 	old := f.load()
 	if old&unpublished != 0 { // in an Unlock, see wait_unlock.go

@@ -44,6 +44,8 @@ type Worker struct {
 	own own // for the worker's thread alone
 	counts
 
+	engine atomic.Pointer[any]
+
 	// Others may read these, and write the last four.
 	exhausted    atomic.Pointer[error] // why no fiber can be made, while that is so
 	nextDeadline atomic.Int64          // until when the worker sleeps at most, a clock.Instant
@@ -75,6 +77,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	}
 	w.seek = func() bool { return s.policy.seek(w, false) }
 	w.nextDeadline.Store(int64(clock.Never))
+	w.own.outOfDuty = s.cfg.OutOfDuty
 	return w
 }
 
