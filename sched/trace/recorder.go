@@ -64,6 +64,13 @@ func (r *Recorder) Transitions() Transitions {
 	return sum
 }
 
+// Migrations is how often a fiber has been resumed by another worker than before.
+func (r *Recorder) Migrations() uint64 {
+	var sum uint64
+	r.each(func(part *ring) { sum += part.migrations })
+	return sum
+}
+
 func (t *Transitions) add(counts *Transitions) {
 	for from, row := range counts {
 		for to, n := range row {
@@ -119,6 +126,7 @@ func (r *Recorder) forget(gone *ring) {
 	defer r.past.Unlock()
 	r.rings = slices.DeleteFunc(r.rings, func(part *ring) bool { return part == gone })
 	r.past.counts.add(&gone.counts)
+	r.past.migrations += gone.migrations
 	for _, e := range gone.events.appendTo(nil) {
 		r.past.events.keep(e, r.capacity)
 	}

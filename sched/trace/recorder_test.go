@@ -106,3 +106,38 @@ func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	require.GreaterOrEqual(t, name, 0, "%s", &text)
 	require.Greater(t, arrow, name, "%s", &text)
 }
+
+// A fiber that another worker resumes keeps its name, runs on that worker's track, and says where it came from.
+func TestMigration(t *testing.T) {
+	r := NewRecorder(10)
+	part := r.Worker(0).(*ring)
+	r.Worker(1)
+	for i, step := range []struct {
+		worker   int
+		from, to sched.State
+		why      sched.Why
+	}{
+		{0, sched.Idle, sched.Running, sched.WhyCarryOn},
+		{0, sched.Running, sched.Queued, sched.WhyYield},
+		{0, sched.Queued, sched.Running, sched.WhyResume},
+		{0, sched.Running, sched.Yielded, sched.WhyWait},
+		{0, sched.Yielded, sched.Queued, sched.WhyNotify},
+		{1, sched.Queued, sched.Running, sched.WhyResume},
+		{1, sched.Running, sched.Idle, sched.WhyGoIdle},
+	} {
+		m := sched.Moment{At: r.began + time.Duration(i+1), Worker: step.worker, Fiber: 3}
+		part.Transition(m, sched.Transition{From: step.from, To: step.to, Why: step.why, By: sched.Notifier{Worker: -1}})
+	}
+	require.EqualValues(t, 1, r.Migrations())
+	var text bytes.Buffer
+	require.NoError(t, r.WriteTrace(&text))
+	for _, want := range []string{
+		`"name":"fiber 3","ph":"X","cat":"run","ts":0.001,"dur":0.001,"pid":1,"tid":0`,
+		`"name":"fiber 3 of worker 0 migrates","ph":"i","cat":"migration","ts":0.006,"pid":1,"tid":1,"s":"t","args":{"from":"worker 0"}`,
+		`"name":"fiber 3 of worker 0","ph":"X","cat":"run","ts":0.006,"dur":0.001,"pid":1,"tid":1`,
+		`"args":{"began":"resume","came from":"worker 0","ended":"go idle","on":"worker 1"}`,
+	} {
+		require.Contains(t, text.String(), want)
+	}
+	require.Equal(t, 1, strings.Count(text.String(), `"thread_name","ph":"M","ts":0.000,"pid":2`), "one track for the fiber")
+}

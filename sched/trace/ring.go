@@ -14,11 +14,12 @@ type ring struct {
 	worker   int
 
 	sync.Mutex
-	counts    Transitions
-	events    latest[Event]
-	marks     latest[Mark]
-	stretches map[int]*stretch     // by fiber
-	times     map[string]*TaskTime // by name
+	counts     Transitions
+	migrations uint64
+	events     latest[Event]
+	marks      latest[Mark]
+	stretches  map[int]*stretch     // by fiber
+	times      map[string]*TaskTime // by name
 }
 
 // latest are the latest of some things, the earliest at next once there are as many as there may be.
@@ -49,6 +50,10 @@ func (r *ring) Detailed() bool { return r.recorder.capacity > 0 }
 func (r *ring) Transition(m sched.Moment, t sched.Transition) {
 	r.counts[t.From][t.To]++
 	s := r.charge(m, t.From)
+	if t.Why == sched.WhyResume && s.worker != m.Worker {
+		r.migrations++
+	}
+	s.worker = m.Worker
 	if t.Why == sched.WhyEnd {
 		delete(r.stretches, m.Fiber)
 	}

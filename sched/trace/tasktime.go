@@ -26,6 +26,7 @@ type stretch struct {
 	since  time.Duration // of the last transition, or change of the task
 	inTask bool
 	task   string // its name
+	worker int    // the number of the worker that has run the fiber last
 }
 
 // TaskTimes returns the time of all tasks, by their names, until the last transition of each; that of tasks
@@ -46,7 +47,7 @@ func (r *Recorder) TaskTimes() map[string]TaskTime {
 func (r *ring) stretch(m sched.Moment) *stretch {
 	s := r.stretches[m.Fiber]
 	if s == nil {
-		s = &stretch{since: m.At}
+		s = &stretch{since: m.At, worker: m.Worker}
 		r.stretches[m.Fiber] = s
 	}
 	return s

@@ -42,7 +42,7 @@ func (m microseconds) MarshalJSON() ([]byte, error) {
 }
 
 // fiberID names a fiber within a recorder.
-type fiberID struct{ worker, fiber int }
+type fiberID struct{ maker, fiber int }
 
 // stay is the time that a fiber spends in one state.
 type stay struct {
@@ -53,8 +53,12 @@ type stay struct {
 	begun  bool   // its beginning is recorded
 	task   string // the name of the task at its beginning
 	call   string // what the task waits by
-	by     sched.Notifier
-	woken  time.Duration // when by woke the fiber, which has not run since; less than 0: it was not woken
+	worker int    // the number of the worker that runs the fiber, or has run it last
+	from   int    // the worker that ran it before, if that was another one; else less than 0
+
+	by       sched.Notifier
+	byWorker int           // the worker that ran by
+	woken    time.Duration // when by woke the fiber, which has not run since; less than 0: it was not woken
 
 	// The tasks within a stay that is Running.
 	inTask bool
@@ -72,7 +76,8 @@ type run struct {
 // Perfetto and chrome://tracing open. Process 1 has a track for each worker with
 // what its fibers did on it: one slice for each time that a fiber was Running, and in it
 // one for each task that ran, by its name. An arrow leads from the slice in which
-// a fiber was notified to the one in which it went on, and an instant stands where sched.AddMark was called.
+// a fiber was notified to the one in which it went on, and an instant stands where sched.AddMark was called, where a fiber
+// has migrated to, and where a worker was woken; slices show when a worker spun.
 // Process 2 has a track for each fiber with all its states. A slice tells why it began
 // and why it ended, and for which call a task waits. Stays whose beginning is not kept are left
 // out; stays that have not ended are drawn up to the latest event.
@@ -123,11 +128,11 @@ type traceWriter struct {
 func (t *traceWriter) of(id fiberID) *stay {
 	s := t.stays[id]
 	if s == nil {
-		s = &stay{thread: len(t.stays) + 1, woken: -1}
+		s = &stay{thread: len(t.stays) + 1, worker: id.maker, from: -1, woken: -1}
 		t.stays[id] = s
 		t.order = append(t.order, id)
-		t.worker(id.worker)
-		t.name("thread_name", traceFibers, s.thread, fmt.Sprintf("worker %d fiber %d", id.worker, id.fiber))
+		t.worker(id.maker)
+		t.name("thread_name", traceFibers, s.thread, fmt.Sprintf("worker %d fiber %d", id.maker, id.fiber))
 	}
 	return s
 }
@@ -136,22 +141,27 @@ func (t *traceWriter) of(id fiberID) *stay {
 func (t *traceWriter) worker(id int) {
 	if !t.workers[id] {
 		t.workers[id] = true
-		t.name("thread_name", traceWorkers, id, fmt.Sprintf("worker %d", id))
+		t.name("thread_name", traceWorkers, id, workerName(id))
 	}
 }
 
 func (t *traceWriter) transition(e Event) {
-	id := fiberID{e.Worker, e.Fiber}
+	id := fiberID{e.Maker, e.Fiber}
 	s := t.of(id)
+	t.worker(e.Worker)
 	t.stay(id, s, e.At, e.Why.String())
 	next := stay{state: e.To, since: e.At, why: e.Why, thread: s.thread, begun: true, task: e.Task, call: e.For,
-		by: s.by, woken: s.woken, inTask: s.inTask, name: s.name}
+		worker: e.Worker, from: -1, by: s.by, byWorker: s.byWorker, woken: s.woken, inTask: s.inTask, name: s.name}
 	switch {
 	case e.Why == sched.WhyNotify:
-		next.by, next.woken = e.By, e.At
+		next.by, next.byWorker, next.woken = e.By, t.ranOn(e.By), e.At
 	case e.To == sched.Running:
+		if e.Why == sched.WhyResume && s.begun && s.worker != e.Worker {
+			next.from = s.worker
+			t.instant(e.Worker, id.on(e.Worker)+" migrates", "migration", e.At, map[string]any{"from": workerName(s.worker)})
+		}
 		if s.woken >= 0 && s.by.Worker >= 0 {
-			t.arrow(id.worker, s, e.At)
+			t.arrow(e.Worker, s, e.At)
 		}
 		next.woken = -1
 		if next.inTask {
@@ -164,16 +174,24 @@ func (t *traceWriter) transition(e Event) {
 // arrow leads from where the fiber was notified to where it goes on, on a worker, at some time.
 func (t *traceWriter) arrow(worker int, s *stay, at time.Duration) {
 	t.arrows++
-	t.worker(s.by.Worker) // of which no other event may be kept
+	t.worker(s.byWorker) // of which no other event may be kept
 	e := traceEvent{Name: "notify", Class: "notify", PID: traceWorkers, Arrow: t.arrows}
-	e.Phase, e.TID, e.Start = "s", s.by.Worker, microseconds(s.woken)
+	e.Phase, e.TID, e.Start = "s", s.byWorker, microseconds(s.woken)
 	t.event(e)
 	e.Phase, e.TID, e.Start, e.Into = "f", worker, microseconds(at), "e"
 	t.event(e)
 }
 
+// ranOn is the worker that runs the fiber, as far as that is known: else the one that has made it.
+func (t *traceWriter) ranOn(n sched.Notifier) int {
+	if s := t.stays[fiberID{n.Worker, n.Fiber}]; s != nil {
+		return s.worker
+	}
+	return n.Worker
+}
+
 func (t *traceWriter) mark(m Mark) {
-	id := fiberID{m.Worker, m.Fiber}
+	id := fiberID{m.Maker, m.Fiber}
 	s := t.of(id)
 	switch m.What {
 	case Began:
@@ -183,9 +201,24 @@ func (t *traceWriter) mark(m Mark) {
 		s.endTask(m.At)
 		s.inTask = false
 	case Said:
-		t.event(traceEvent{Name: m.Name, Phase: "i", Class: "mark", Start: microseconds(m.At), PID: traceWorkers, TID: m.Worker, Scope: "t",
-			Args: described(map[string]any{"fiber": fmt.Sprint(m.Fiber)}, "task", m.Task)})
+		t.instant(m.Worker, m.Name, "mark", m.At, described(map[string]any{"fiber": fmt.Sprint(m.Fiber)}, "task", m.Task))
 	}
+}
+
+// instant writes a moment on the track of a worker.
+func (t *traceWriter) instant(worker int, name, class string, at time.Duration, args map[string]any) {
+	t.worker(worker)
+	t.event(traceEvent{Name: name, Phase: "i", Class: class, Start: microseconds(at), PID: traceWorkers, TID: worker, Scope: "t", Args: args})
+}
+
+func workerName(number int) string { return fmt.Sprintf("worker %d", number) }
+
+// on names the fiber on the track of a worker.
+func (id fiberID) on(worker int) string {
+	if id.maker == worker {
+		return fmt.Sprintf("fiber %d", id.fiber)
+	}
+	return fmt.Sprintf("fiber %d of worker %d", id.fiber, id.maker)
 }
 
 // endTask ends the part of the task that lasts, if there is one.
@@ -211,13 +244,19 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 	if s.why == sched.WhyNotify {
 		args["notified by"] = s.by.String()
 	}
+	if s.state == sched.Running {
+		args["on"] = workerName(s.worker)
+	}
+	if s.from >= 0 {
+		args["came from"] = workerName(s.from)
+	}
 	e := slice(s.state.String(), "state", s.since, end)
 	e.PID, e.TID, e.Args = traceFibers, s.thread, args
 	t.event(e)
 	if s.state != sched.Running {
 		return
 	}
-	e.Name, e.Class, e.PID, e.TID = fmt.Sprintf("fiber %d", id.fiber), "run", traceWorkers, id.worker
+	e.Name, e.Class, e.PID, e.TID = id.on(s.worker), "run", traceWorkers, s.worker
 	t.event(e)
 	s.endTask(end)
 	for _, task := range s.tasks {
@@ -225,7 +264,7 @@ func (t *traceWriter) stay(id fiberID, s *stay, end time.Duration, cause string)
 		if e.Name == "" {
 			e.Name = "task"
 		}
-		e.PID, e.TID = traceWorkers, id.worker
+		e.PID, e.TID = traceWorkers, s.worker
 		t.event(e)
 	}
 }

@@ -44,7 +44,7 @@ func (s slice) end() int64   { return nanoseconds(s.Ts) + nanoseconds(*s.Dur) }
 type track struct{ pid, tid int }
 
 // isState tells whether the slice is one of a fiber's states, on either track.
-func (s slice) isState() bool { return s.Ph == "X" && s.Cat != "task" }
+func (s slice) isState() bool { return s.Cat == "state" || s.Cat == "run" }
 
 // parse reads a trace back and returns the slices of the states of each track, and the names of the tracks.
 func parse(t *testing.T, text []byte) (map[track][]slice, map[track]string) {
@@ -89,9 +89,9 @@ func parseAll(t *testing.T, text []byte) (map[track][]slice, map[track]string) {
 }
 
 // recorded is the trace of tasks that wait for one another, sleep and yield.
-func recorded(t *testing.T, b fiber.Backend, r *trace.Recorder) []byte {
+func recorded(t *testing.T, b fiber.Backend, p sched.Policy, r *trace.Recorder) []byte {
 	t.Helper()
-	s, err := sched.New(sched.Config{Workers: 2, Backend: b, Recorder: r})
+	s, err := sched.New(sched.Config{Workers: 2, Backend: b, Policy: p, Recorder: r})
 	require.NoError(t, err)
 	var mu sync.Mutex
 	var waiting []*sched.Fiber
@@ -122,50 +122,70 @@ func recorded(t *testing.T, b fiber.Backend, r *trace.Recorder) []byte {
 	return text.Bytes()
 }
 
-func TestWriteTrace(t *testing.T) {
+func eachBackendAndPolicy(t *testing.T, test func(t *testing.T, b fiber.Backend, p sched.Policy)) {
 	for _, b := range fiber.Backends() {
-		t.Run(b.String(), func(t *testing.T) {
-			r := trace.NewRecorder(1 << 16)
-			slices, names := parse(t, recorded(t, b, r))
-			transitions := r.Transitions()
-			runs, stays := uint64(0), map[string]uint64{}
-			for at, list := range slices {
-				for i, s := range list {
-					switch at.pid {
-					case 1:
-						require.Equal(t, fmt.Sprintf("worker %d", at.tid), names[at])
-						runs++
-						if i > 0 {
-							require.GreaterOrEqual(t, s.start(), list[i-1].end(), "two fibers ran at once on %s", names[at])
-						}
-					case 2:
-						stays[s.Name]++
-						if i > 0 {
-							require.Equal(t, list[i-1].end(), s.start(), "a gap on the track of %s", names[at])
-							require.Equal(t, list[i-1].Args["ended"], s.Args["began"])
-							require.NotEqual(t, list[i-1].Name, s.Name)
-						}
+		for _, p := range sched.Policies() {
+			t.Run(fmt.Sprintf("%v/%v", b, p), func(t *testing.T) { test(t, b, p) })
+		}
+	}
+}
+
+func TestWriteTrace(t *testing.T) {
+	eachBackendAndPolicy(t, func(t *testing.T, b fiber.Backend, p sched.Policy) {
+		r := trace.NewRecorder(1 << 16)
+		text := recorded(t, b, p, r)
+		slices, names := parse(t, text)
+		transitions := r.Transitions()
+		runs, stays := uint64(0), map[string]uint64{}
+		for at, list := range slices {
+			for i, s := range list {
+				switch at.pid {
+				case 1:
+					require.Equal(t, fmt.Sprintf("worker %d", at.tid), names[at])
+					runs++
+					if i > 0 {
+						require.GreaterOrEqual(t, s.start(), list[i-1].end(), "two fibers ran at once on %s", names[at])
+					}
+				case 2:
+					stays[s.Name]++
+					if i > 0 {
+						require.Equal(t, list[i-1].end(), s.start(), "a gap on the track of %s", names[at])
+						require.Equal(t, list[i-1].Args["ended"], s.Args["began"])
+						require.NotEqual(t, list[i-1].Name, s.Name)
 					}
 				}
 			}
-			for to := sched.Idle; to <= sched.Running; to++ {
-				into := uint64(0)
-				for from := sched.Idle; from <= sched.Running; from++ {
-					into += transitions.Of(from, to)
-				}
-				require.Positive(t, into, to)
-				require.Equal(t, into, stays[to.String()], to)
+		}
+		for to := sched.Idle; to <= sched.Running; to++ {
+			into := uint64(0)
+			for from := sched.Idle; from <= sched.Running; from++ {
+				into += transitions.Of(from, to)
 			}
-			require.Equal(t, stays["Running"], runs)
-		})
-	}
+			require.Positive(t, into, to)
+			require.Equal(t, into, stays[to.String()], to)
+		}
+		require.Equal(t, stays["Running"], runs)
+		all, _ := parseAll(t, text)
+		moved := uint64(0)
+		for _, list := range all {
+			for _, e := range list {
+				if e.Cat == "migration" {
+					moved++
+				}
+			}
+		}
+		require.Equal(t, r.Migrations(), moved, "migrations that are drawn")
+		if p == sched.Stealing {
+			require.Zero(t, moved, "fibers stay with their workers")
+		}
+	})
 }
 
 // Once the rings are full, the trace holds the latest stays, and none whose beginning was overwritten.
 func TestWriteTraceOfAFullRing(t *testing.T) {
 	const capacity = 16
 	r := trace.NewRecorder(capacity)
-	slices, _ := parse(t, recorded(t, fiber.Goroutine, r))
+	slices, _ := parse(t, recorded(t, fiber.Goroutine, sched.Stealing, r))
 	transitions := r.Transitions()
 	require.Greater(t, transitions.Total(), uint64(2*capacity))
 	stays := 0
@@ -276,22 +296,24 @@ func TestTraceOfNamedTasks(t *testing.T) {
 
 // Within a slice of a worker's track lie those of the tasks that ran then, and nothing else.
 func TestTraceOfTasksLiesWithinItsFiber(t *testing.T) {
-	r := trace.NewRecorder(1 << 16)
-	events, _ := parseAll(t, recorded(t, fiber.Asm, r))
-	tasks := 0
-	for at, list := range events {
-		for _, e := range list {
-			if e.Cat != "task" {
-				continue
+	for _, p := range sched.Policies() {
+		r := trace.NewRecorder(1 << 16)
+		events, _ := parseAll(t, recorded(t, fiber.Asm, p, r))
+		tasks := 0
+		for at, list := range events {
+			for _, e := range list {
+				if e.Cat != "task" {
+					continue
+				}
+				tasks++
+				require.Equal(t, 1, at.pid)
+				require.True(t, slices.ContainsFunc(list, func(around slice) bool {
+					return around.Cat == "run" && around.start() <= e.start() && e.end() <= around.end()
+				}), "%v: %+v lies in no fiber's slice", p, e)
 			}
-			tasks++
-			require.Equal(t, 1, at.pid)
-			require.True(t, slices.ContainsFunc(list, func(around slice) bool {
-				return around.Cat == "run" && around.start() <= e.start() && e.end() <= around.end()
-			}), "%+v lies in no fiber's slice", e)
 		}
+		require.Positive(t, tasks, p)
 	}
-	require.Positive(t, tasks)
 }
 
 // A recorder that meets ever new names keeps some, and counts the others' tasks as those without a name.
