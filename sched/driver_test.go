@@ -192,3 +192,26 @@ func TestDriverSleepEndsByItsLimit(t *testing.T) {
 		}
 	})
 }
+
+// A worker spins after two brief sleeps in a row, and stops once its spins have found nothing.
+func TestSpinIsEarned(t *testing.T) {
+	const brief, long = longestSpin / 5, 20 * longestSpin
+	d := newFutexDriver()
+	d.prepare()
+	looks := func() (n int) {
+		d.spin(clock.Never, func() bool { n++; return false })
+		return n
+	}
+	require.Equal(t, 1, looks(), "nothing is known of its sleeps: it looks once")
+	d.budget.slept(brief)
+	require.Equal(t, 1, looks(), "a single brief sleep tells nothing")
+	d.budget.slept(long)
+	d.budget.slept(brief)
+	require.Equal(t, 1, looks(), "a long sleep came between the two")
+	d.budget.slept(brief)
+	spins := 0
+	for ; looks() > 1; spins++ {
+		require.Less(t, spins, 10, "no spin finds anything, and it still spins")
+	}
+	require.Positive(t, spins, "two brief sleeps in a row: a spin would have found the work")
+}
