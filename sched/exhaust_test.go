@@ -64,3 +64,35 @@ func TestYieldReturnsOnAnExhaustedWorker(t *testing.T) {
 		finishes(t, done, "a task has yielded, and never goes on")
 	})
 }
+
+// A worker that goes on with a fiber that is ready is exhausted no more.
+func TestReadyFiberEndsExhaustion(t *testing.T) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			s, err := New(Config{Workers: 1, Policy: p})
+			require.NoError(t, err)
+			var other *Fiber
+			stays, done := false, make(chan struct{})
+			require.NoError(t, s.Go(func() {
+				defer close(done)
+				me := Current()
+				w := me.Worker()
+				_ = s.Enqueue(Task{Flags: SameThread, Func: func() {
+					other = Current()
+					other.Wait(nil, nil)
+					stays = w.exhausted.Load() != nil
+					me.Notify()
+				}})
+				for other == nil || other.State() != Yielded {
+					Yield()
+				}
+				other.Notify()
+				w.exhausted.Store(new(error))
+				me.Wait(nil, nil)
+			}))
+			finishes(t, done, "a fiber that was notified never goes on")
+			require.NoError(t, s.Close())
+			require.False(t, stays, "the worker counts as exhausted")
+		})
+	}
+}

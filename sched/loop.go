@@ -152,8 +152,9 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 				w.notExhausted()
 				return f
 			}
-			w.makeIdle()
-			w.poll()
+			if w.makeIdle(); w.exhausted.Load() != nil {
+				w.poll() // nothing else ends the wait for a fiber; with one, the task goes first, see waitForWork
+			}
 		default:
 			if r, ok := w.take(); ok && r.fiber != nil {
 				return r.fiber

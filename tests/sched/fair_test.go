@@ -64,6 +64,48 @@ func TestBusyPairDoesNotStarveOthers(t *testing.T) {
 	})
 }
 
+// A fiber that another thread has notified, or whose deadline has passed, goes on after few turns of two fibers that wake one
+// another.
+func TestBusyPairLetsOthersInSoon(t *testing.T) {
+	const before, most = 10, 8
+	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+		trial := func(wait func(guest *sched.Fiber), end func(guest *sched.Fiber)) (turns int) {
+			over := schedtest.NewLatch(3)
+			var guest *sched.Fiber
+			wentOn := false
+			schedtest.ScheduleHere(t, s, func() {
+				defer over.Done()
+				guest = sched.Current()
+				wait(guest)
+				wentOn = true
+			})
+			busyPair(t, s, func() bool {
+				if turns++; turns == before {
+					end(guest)
+				}
+				return wentOn
+			}, over)
+			over.Wait()
+			return turns - before
+		}
+		schedtest.Perform(t, s, func() {
+			for range 5 {
+				assert.LessOrEqual(t, trial(func(guest *sched.Fiber) { guest.Wait(nil, nil) }, func(guest *sched.Fiber) {
+					done := make(chan struct{})
+					go func() {
+						guest.Notify()
+						close(done)
+					}()
+					<-done
+				}), most, "turns after the notification")
+				assert.LessOrEqual(t, trial(func(guest *sched.Fiber) { guest.WaitFor(nil, time.Millisecond, nil) }, func(*sched.Fiber) {
+					time.Sleep(2 * time.Millisecond)
+				}), most, "turns after the deadline")
+			}
+		})
+	})
+}
+
 // Fibers that only yield do not keep out tasks from outside, nor one another.
 func TestYieldersDoNotStarveOthers(t *testing.T) {
 	suite.EachScheduler(t, []int{1, 2}, func(t *testing.T, s *sched.Scheduler) {
