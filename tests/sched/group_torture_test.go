@@ -1,0 +1,151 @@
+package sched_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// handOffs is what a torture has brought to the workers of a group, and what they have done of it.
+type handOffs struct {
+	t        *testing.T
+	s        *sched.Scheduler
+	progress atomic.Uint64 // tasks done
+}
+
+// submit brings so many tasks, a few at a time. Every other time it waits until its own are done, and then for a moment, so that workers stop
+// spinning, and go to sleep, just when the next task comes.
+func (h *handOffs) submit(total int, r *rand.Rand) {
+	var sent, done atomic.Int64
+	var task func()
+	task = func() {
+		defer h.progress.Add(1)
+		defer done.Add(1)
+		if sent.Load()%8 == 0 {
+			sched.Yield()
+		}
+	}
+	inside := func() {
+		schedtest.Schedule(h.t, h.s, task) // from a worker
+		task()
+	}
+	for sent.Load() < int64(total) {
+		for range 1 + r.IntN(16) {
+			body, n := task, int64(1)
+			if r.IntN(8) == 0 {
+				body, n = inside, 2
+			}
+			sent.Add(n)
+			schedtest.Schedule(h.t, h.s, body)
+		}
+		if r.IntN(2) == 0 {
+			continue
+		}
+		for done.Load() < sent.Load() {
+			runtime.Gosched()
+		}
+		for end := time.Now().Add(time.Duration(r.IntN(12_000))); time.Now().Before(end); {
+		}
+	}
+}
+
+// Tasks come from goroutines and from fibers while workers stop spinning, go to sleep, and are woken: nothing that has been submitted
+// waits for ever. There are more workers than processors, up to a full group, and both modes.
+func TestTortureSubmitAgainstSleep(t *testing.T) {
+	over := suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{2, 4, 64}}
+	const submitters, large, small = 2, 12, 1 // shares of the whole: to wake one of 64 threads costs several times as much
+	total := suite.Scaled(10_000_000, 60_000) / (len(fiber.Backends()) * (2*large + small))
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		total := total * large
+		if cfg.Workers == 64 {
+			total = total / large * small
+		}
+		random := suite.NewRand(t)
+		for mode := range sched.AffinityMode + 1 {
+			cfg.Groups.Mode = mode
+			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+				h := &handOffs{t: t, s: s}
+				schedtest.Watchdog(t, s, nil, &h.progress, func() string {
+					return fmt.Sprintf("%v mode, %d tasks done: what was submitted next waits", mode, h.progress.Load())
+				})
+				var all sync.WaitGroup
+				for range submitters {
+					r := rand.New(rand.NewPCG(random.Uint64(), 0))
+					all.Add(1)
+					go func() {
+						defer all.Done()
+						h.submit(total/submitters/2, r)
+					}()
+				}
+				all.Wait()
+				eventually(t, func() bool { return s.Stats().Pending == 0 }, nil, "tasks that were never begun")
+			})
+		}
+	})
+}
+
+// Fibers of a full group wake one another in a ring, with nothing else to wake a worker: each wake-up counts. Some of the
+// workers block their fibers, some sleep, and there are far fewer processors.
+func TestTortureRingOn64Workers(t *testing.T) {
+	suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{64}}.Run(t, func(t *testing.T, cfg sched.Config) {
+		for mode := range sched.AffinityMode + 1 {
+			cfg.Groups.Mode = mode
+			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+				const fibers, tokens = 100, 3
+				turns := suite.Scaled(100_000, 5_000)
+				var progress atomic.Uint64
+				schedtest.Watchdog(t, s, nil, &progress, func() string { return fmt.Sprint(mode, " mode, ", progress.Load(), " turns") })
+				ring := make([]struct {
+					mu     sync.Mutex
+					fiber  *sched.Fiber
+					tokens int
+				}, fibers)
+				var left atomic.Int64
+				left.Store(int64(turns))
+				begun, over := schedtest.NewLatch(fibers), schedtest.NewLatch(fibers)
+				for i := range ring {
+					schedtest.Schedule(t, s, func() {
+						defer over.Done()
+						mine, next := &ring[i], &ring[(i+1)%fibers]
+						mine.fiber = sched.Current()
+						begun.Done()
+						begun.Wait()
+						if i < tokens {
+							mine.tokens++
+						}
+						for {
+							mine.mu.Lock()
+							mine.fiber.Wait(&mine.mu, func() bool { return mine.tokens > 0 })
+							if left.Load() > 0 {
+								mine.tokens--
+							}
+							mine.mu.Unlock()
+							progress.Add(1)
+							ended := left.Add(-1) < 0
+							next.mu.Lock()
+							next.tokens++
+							next.fiber.Notify()
+							next.mu.Unlock()
+							if ended {
+								return
+							}
+						}
+					})
+				}
+				over.Wait()
+				assert.GreaterOrEqual(t, progress.Load(), uint64(turns))
+			})
+		}
+	})
+}
