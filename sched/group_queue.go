@@ -39,18 +39,27 @@ func (q *runQueue) push(r runnable) bool {
 	q.mu.Lock()
 	accepted := r.fiber != nil || q.takers > 0
 	if accepted {
-		q.entries.Push(r)
-		n := uint64(q.entries.Len())
-		q.waiting.Store(n)
-		if n > q.greatest.Load() {
-			release.Store(&q.greatest, n)
-		}
-		if q.pushed++; q.pushed%sampleEvery == 0 {
-			q.sampled.Push(clock.Now())
-		}
+		q.add(r)
+		q.grown()
 	}
 	q.mu.Unlock()
 	return accepted
+}
+
+// add puts one behind the others; grown then tells how many wait. The lock must be held.
+func (q *runQueue) add(r runnable) {
+	q.entries.Push(r)
+	if q.pushed++; q.pushed%sampleEvery == 0 {
+		q.sampled.Push(clock.Now())
+	}
+}
+
+func (q *runQueue) grown() {
+	n := uint64(q.entries.Len())
+	q.waiting.Store(n)
+	if n > q.greatest.Load() {
+		release.Store(&q.greatest, n)
+	}
 }
 
 // pop takes the first.

@@ -177,6 +177,52 @@ func ExampleAsync() {
 	// Output: 3 <nil>
 }
 
+// Start many tasks on a scheduler, and join them: Get blocks a goroutine, and parks a fiber. To detach a task, drop its future.
+func ExampleAsyncOn() {
+	s, err := sched.New(sched.Config{Workers: 2, Policy: sched.Group})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	squares := make([]*fibersync.Future[int], 10)
+	for i := range squares {
+		squares[i] = fibersync.AsyncOn(s, func() (int, error) { return i * i, nil })
+	}
+	sum := 0
+	for _, f := range squares {
+		n, err := f.Get()
+		if err != nil {
+			fmt.Println(err)
+		}
+		sum += n
+	}
+	fmt.Println(sum, s.Close())
+	// Output: 285 <nil>
+}
+
+// inGroup starts tasks in one scheduling group, for AsyncOn and On.
+type inGroup struct {
+	s     *sched.Scheduler
+	group int
+}
+
+func (g inGroup) Go(f func()) error { return g.s.EnqueueInGroup(g.group, sched.Task{Func: f}) }
+
+// What AsyncOn calls a scheduler is anything that starts tasks: here one scheduling group.
+func ExampleAsyncOn_group() {
+	s, err := sched.New(sched.Config{Workers: 2, Policy: sched.Group, Groups: sched.Groups{Size: 1}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	where := fibersync.AsyncOn(inGroup{s, 1}, func() (int, error) { return sched.Current().Worker().Group(), nil })
+	fmt.Println(where.Get())
+	fmt.Println(s.Close())
+	// Output:
+	// 1 <nil>
+	// <nil>
+}
+
 func ExampleFuture_Done() {
 	var answer fibersync.Promise[int]
 	go answer.Set(42)

@@ -85,6 +85,33 @@ func TestBatchWakesWorkers(t *testing.T) {
 	})
 }
 
+// From outside, each scheduling group gets a share of a batch: the tasks hold their threads until one runs in each group.
+func TestBatchSharedByGroups(t *testing.T) {
+	over := suite.Over{Workers: []int{4, 8}, Policies: []sched.Policy{sched.Group}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.Groups.Size = 2
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			for range suite.Scaled(30, 5) {
+				n := s.Groups()
+				var met sync.WaitGroup
+				met.Add(n)
+				groups := make([]int, n)
+				all := schedtest.NewLatch(n)
+				accepted, err := s.EnqueueBatch(batch(n, func(i int) {
+					defer all.Done()
+					groups[i] = sched.Current().Worker().Group()
+					met.Done()
+					met.Wait()
+				}))
+				assert.NoError(t, err)
+				assert.Equal(t, n, accepted)
+				all.Wait()
+				assert.Equal(t, n, schedtest.Distinct(groups), "groups that run a task: %v", groups)
+			}
+		})
+	})
+}
+
 // What cannot be accepted is named, and nothing behind it runs.
 func TestBatchRefused(t *testing.T) {
 	suite.EachConfig(t, []int{0, 1, 2}, func(t *testing.T, cfg sched.Config) {
