@@ -30,6 +30,9 @@ func newGroup(workers []*Worker, cfg *Groups) *group {
 	g := &group{workers: workers, cfg: cfg}
 	g.spinners = max(cfg.Spinners, 0)
 	g.wake = func(i int) bool { return workers[i].driver.notify() }
+	if workers[0].scheduler.cfg.Recorder != nil {
+		g.woken = func(i int, asleep bool) { workers[i].record.woken(workers[i], asleep) }
+	}
 	g.shared.takers = len(workers)
 	for _, w := range workers {
 		m := new(member)

@@ -31,8 +31,9 @@ type masks struct {
 	pending atomic.Bool
 	_       [2]cpu.CacheLinePad
 
-	spinners int            // that may spin at once
-	wake     func(int) bool // notifies a worker, and tells whether it was idle
+	spinners int                      // that may spin at once
+	wake     func(int) bool           // notifies a worker, and tells whether it was idle
+	woken    func(i int, asleep bool) // tells the recorder of a wake-up; nil: there is none
 	_        [2]cpu.CacheLinePad
 	wakes    wakes
 	_        [2]cpu.CacheLinePad
@@ -96,6 +97,9 @@ func (m *masks) wakeSpinning(i int) bool {
 		return false
 	}
 	m.wakes.spinner.Add(1)
+	if m.woken != nil {
+		m.woken(i, false)
+	}
 	return true
 }
 
@@ -109,6 +113,9 @@ func (m *masks) wakeAsleep(i int) bool {
 		return false
 	}
 	m.wakes.sleeper.Add(1)
+	if m.woken != nil {
+		m.woken(i, true)
+	}
 	return true
 }
 

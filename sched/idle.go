@@ -28,7 +28,9 @@ func (w *Worker) waitForWork(f *Fiber) {
 			break
 		}
 		if first && w.mayBegin() && w.scheduler.policy.beginSpin(w) {
+			w.record.spin(true)
 			w.driver.spin(w.deadline(), w.seek)
+			w.record.spin(false)
 			w.scheduler.policy.endSpin(w)
 		} else if check := w.check.Load(); check != nil {
 			w.answer(f, check)

@@ -73,13 +73,17 @@ func AddMark(name string) {
 }
 
 // recording is the way from the fibers of a worker to its WorkerRecorder. A nil one is none.
-type recording struct{ WorkerRecorder }
+type recording struct {
+	WorkerRecorder
+	idle IdleRecorder // the same, if it is one; else nil
+}
 
 // recordWorker asks for the recording of a worker of that number.
 func recordWorker(r Recorder, number int) *recording {
 	if r != nil {
 		if to := r.Worker(number); to != nil {
-			return &recording{to}
+			idle, _ := to.(IdleRecorder)
+			return &recording{to, idle}
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ type ring struct {
 	migrations uint64
 	events     latest[Event]
 	marks      latest[Mark]
+	idling     latest[Idling]
 	stretches  map[int]*stretch     // by fiber
 	times      map[string]*TaskTime // by name
 }

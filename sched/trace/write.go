@@ -103,6 +103,7 @@ func (r *Recorder) WriteTrace(w io.Writer) error {
 		}
 	}
 	t.end(last)
+	t.idling(r.Idling(), last)
 	t.text("\n]}\n")
 	if t.err == nil {
 		t.err = t.to.Flush()

@@ -1,0 +1,101 @@
+package trace
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"fiberlab/sched"
+)
+
+// Idling is something that a worker without work does, or that is done to it.
+type Idling struct {
+	At     time.Duration // since the recorder was made
+	Worker int           // its number
+	What   IdleWhat
+	By     int // of the two wake-ups: the number of the worker that woke it; less than 0: none did, but a thread outside
+}
+
+// IdleWhat is the kind of an Idling.
+type IdleWhat uint8
+
+const (
+	SpinBegan     IdleWhat = iota // it looks for work, awake
+	SpinEnded                     // it does so no longer
+	WokenSpinning                 // it was told of work while it spun. See sched.IdleRecorder for who tells
+	WokenAsleep                   // it was woken for work while it slept
+)
+
+// Idling returns what is kept of it, the earliest first: as much of each worker as transitions.
+func (r *Recorder) Idling() []Idling {
+	var list []Idling
+	r.each(func(part *ring) { list = part.idling.appendTo(list) })
+	slices.SortStableFunc(list, func(a, b Idling) int { return int(a.At - b.At) })
+	return list
+}
+
+var _ sched.IdleRecorder = (*ring)(nil)
+
+// Spin implements [sched.IdleRecorder].
+func (r *ring) Spin(at time.Duration, begins bool) {
+	what := SpinEnded
+	if begins {
+		what = SpinBegan
+	}
+	r.keepIdling(at, what, -1)
+}
+
+// Woken implements [sched.IdleRecorder].
+func (r *ring) Woken(at time.Duration, by int, asleep bool) {
+	what := WokenSpinning
+	if asleep {
+		what = WokenAsleep
+	}
+	r.keepIdling(at, what, by)
+}
+
+func (r *ring) keepIdling(at time.Duration, what IdleWhat, by int) {
+	if r.recorder.capacity > 0 {
+		r.idling.keep(Idling{At: at - r.recorder.began, Worker: r.worker, What: what, By: by}, r.recorder.capacity)
+	}
+}
+
+// idling writes a slice for each time that a worker spun, and an instant for each wake-up, on the tracks of both workers. A spin
+// whose beginning is not kept is left out; one that lasts is drawn up to last.
+func (t *traceWriter) idling(list []Idling, last time.Duration) {
+	began := make(map[int]time.Duration)
+	spin := func(worker int, until time.Duration) {
+		if since, ok := began[worker]; ok {
+			delete(began, worker)
+			t.worker(worker)
+			e := slice("spin", "spin", since, until)
+			e.PID, e.TID = traceWorkers, worker
+			t.event(e)
+		}
+	}
+	for _, i := range list {
+		switch i.What {
+		case SpinBegan:
+			began[i.Worker] = i.At
+		case SpinEnded:
+			spin(i.Worker, i.At)
+		case WokenSpinning:
+			t.wake(i, "spinning")
+		case WokenAsleep:
+			t.wake(i, "asleep")
+		}
+	}
+	for _, worker := range slices.Sorted(maps.Keys(began)) {
+		spin(worker, max(last, began[worker]))
+	}
+}
+
+// wake writes a wake-up of a worker that was in that state.
+func (t *traceWriter) wake(i Idling, state string) {
+	by := "no worker"
+	if i.By >= 0 {
+		by = workerName(i.By)
+		t.instant(i.By, "wakes "+workerName(i.Worker), "wake", i.At, map[string]any{"it was": state})
+	}
+	t.instant(i.Worker, "woken", "woken", i.At, map[string]any{"it was": state, "by": by})
+}
