@@ -277,6 +277,12 @@ func TestSpinningSlots(t *testing.T) {
 	require.True(t, s.enter(9, busy))
 	s.leave(9)
 	require.Equal(t, -1, s.take())
+
+	s.slots = s.slots[:1]
+	require.True(t, s.enter(1, busy))
+	require.True(t, s.enter(2, func(worker int) bool { return worker == 1 }), "the worker there is about to leave")
+	s.leave(1) // its slot is another's
+	require.Equal(t, 2, s.take())
 }
 
 func TestInjectionQueueCloses(t *testing.T) {
@@ -295,4 +301,37 @@ func TestInjectionQueueCloses(t *testing.T) {
 	require.True(t, q.close(), "it stays closed")
 	q.reopen()
 	require.True(t, q.put(someTask))
+}
+
+// A task that goes to a worker which was idle just now, and is busy after all, wakes one that sleeps to steal it.
+func TestTaskForAWorkerThatIsBusyAfterAllWakesASleeper(t *testing.T) {
+	for _, several := range []bool{false, true} {
+		s, p := idleStealing(t, 3)
+		sleeper, claimed := s.workers[0], s.workers[2]
+		claimed.driver.work()
+		sleeper.fallAsleep()
+		if several {
+			require.True(t, p.giveAll(claimed, []job{someTask}))
+		} else {
+			require.True(t, p.give(claimed, someTask))
+		}
+		require.Equal(t, []int{0, 0, 1}, given(s))
+		require.True(t, sleeper.driver.waking(), "no other worker is to begin the task; several: %v", several)
+	}
+}
+
+// A thief passes over a queue that is locked, but not at its last attempt before it sleeps.
+func TestLastAttemptToStealWaitsForLocks(t *testing.T) {
+	s, p := idleStealing(t, 2)
+	thief, victim := s.workers[0], s.workers[1]
+	q := p.queues[victim.id]
+	q.mu.Lock()
+	q.tasks.Push(someTask)
+	require.False(t, p.seek(thief, false))
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		q.mu.Unlock()
+	}()
+	require.True(t, p.seek(thief, true), "it sleeps, though the task was there before it looked")
+	require.Equal(t, []int{1, 0}, given(s))
 }
