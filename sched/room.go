@@ -35,7 +35,7 @@ type roomWaiter struct {
 	inside         bool          // it is a task of the scheduler, or a blocking call of one
 	began          time.Time     // when the wait did
 	watches        bool          // it is to set the timer of the room's overload
-	outcome        atomic.Uint32 // one of the constants below; changed with mu held
+	outcome        atomic.Uint64 // one of the constants below; changed with mu held
 	next, previous *roomWaiter
 }
 
@@ -117,49 +117,20 @@ func (r *room) admit(inside bool, n int, w *roomWaiter) (int, error) {
 
 // await blocks the caller, which is w, until its wait has an outcome, or it gives up.
 func (r *room) await(ctx context.Context, w *roomWaiter) error {
-	var end time.Time
+	u := park.Until{Context: ctx}
 	if r.limit > 0 {
-		end = w.began.Add(r.limit)
+		u.Deadline = w.began.Add(r.limit)
 	}
-	alarm := end
-	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, w.parker.Unpark)
-		defer stop()
-		if d, ok := ctx.Deadline(); ok && (end.IsZero() || d.Before(end)) {
-			alarm = d
-		}
-	}
-	for {
-		switch w.outcome.Load() {
-		case admitted:
-			return nil
-		case refused:
-			return ErrClosed
-		}
-		if err := r.givesUp(ctx, w, end); err != nil {
-			if r.leave(w) {
-				return err
-			}
-			continue
-		}
-		if f, ok := w.parker.(park.Scheduled); ok {
-			f.Awaits(r)
-		}
-		w.parker.Park(alarm)
-		if !alarm.IsZero() && !time.Now().Before(alarm) {
-			alarm = end // ctx ends at any moment
-		}
-	}
-}
-
-// givesUp tells why w waits no longer, or returns nil. end is when it has waited for the limit, if there is one.
-func (r *room) givesUp(ctx context.Context, w *roomWaiter, end time.Time) error {
+	err := u.Await(w.parker, &w.outcome, r)
 	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case !end.IsZero() && !time.Now().Before(end):
+	case err != nil && r.leave(w):
+		if err != park.ErrDeadline {
+			return err
+		}
 		return fmt.Errorf("waited %v for room, and %d still wait to begin (Config.MaxQueued): %w",
 			time.Since(w.began).Round(time.Microsecond), r.most, ErrOverload)
+	case w.outcome.Load() == refused:
+		return ErrClosed
 	}
 	return nil
 }

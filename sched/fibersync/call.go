@@ -60,7 +60,7 @@ func Call[T any](f func() (T, error)) (T, error) {
 // goroutine. If ctx is done before the call, f is not called.
 func CallContext[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	mustBeFunc(f == nil)
-	if err := within(ctx).ended(); err != nil {
+	if err := within(ctx).Ended(); err != nil {
 		var none T
 		return none, err
 	}
@@ -121,11 +121,11 @@ func (c *offloadedCall[T]) acquire(ctx context.Context) error {
 // a poll interval at most.
 func inIntervals(ctx context.Context, wait func(u until) error) error {
 	if park.Current() == nil {
-		return wait(until{ctx: ctx})
+		return wait(until{Context: ctx})
 	}
 	for {
-		err := wait(until{ctx: ctx, deadline: time.Now().Add(callPollInterval)})
-		if err != errDeadline {
+		err := wait(until{Context: ctx, Deadline: time.Now().Add(callPollInterval)})
+		if err != park.ErrDeadline {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ func (c *Cond) wait(u until) error {
 func (c *Cond) release(w *waiter) {
 	released := false
 	defer func() {
-		if !released && c.waiters.awaitOrLeave(&c.mu, w, until{ctx: cancelled}) == nil {
+		if !released && c.waiters.awaitOrLeave(&c.mu, w, until{Context: cancelled}) == nil {
 			c.Signal()
 		}
 	}()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+
+	"fiberlab/sched/park"
 )
 
 // dagRun is one run. Strands go through the graph, each with one node at a time. The caller is
@@ -34,7 +36,9 @@ func (d *DAG[T]) Run(data T) { _ = d.run(context.Background(), data) }
 
 // RunContext is Run that begins no further nodes once ctx is done. It waits for those that run.
 // If a node has not run, it returns an error that wraps context.Cause(ctx); nil if all have.
-func (d *DAG[T]) RunContext(ctx context.Context, data T) error { return d.run(within(ctx).ctx, data) }
+func (d *DAG[T]) RunContext(ctx context.Context, data T) error {
+	return d.run(within(ctx).Context, data)
+}
 
 func (d *DAG[T]) run(ctx context.Context, data T) error {
 	r, ok := d.runs.Get().(*dagRun[T])
@@ -57,7 +61,7 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 		panic(*failure)
 	}
 	if left > 0 {
-		return fmt.Errorf("fibersync: a run of a DAG, with %d of %d nodes not begun: %w", left, len(d.nodes), contextError(ctx))
+		return fmt.Errorf("fibersync: a run of a DAG, with %d of %d nodes not begun: %w", left, len(d.nodes), park.ContextError(ctx))
 	}
 	return nil
 }
@@ -104,7 +108,7 @@ func (r *dagRun[T]) walk(id NodeID) {
 
 // stopped tells whether no further nodes may begin.
 func (r *dagRun[T]) stopped() bool {
-	return r.failure.Load() != nil || contextError(r.ctx) != nil
+	return r.failure.Load() != nil || park.ContextError(r.ctx) != nil
 }
 
 // fork counts down what those nodes wait for. It returns one that is ready, and starts a strand

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"fiberlab/sched/park"
 )
 
 // Parallelize calls all the functions, concurrently as far as there are workers, and returns when
@@ -42,12 +44,12 @@ func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) 
 			noFunction(i)
 		}
 	}
-	ctx, cancel := context.WithCancelCause(within(ctx).ctx)
+	ctx, cancel := context.WithCancelCause(within(ctx).Context)
 	defer cancel(nil)
 	var first error
 	var once sync.Once
 	fork(len(fs), func(i int) {
-		err := contextError(ctx)
+		err := park.ContextError(ctx)
 		defer func() {
 			if err != nil {
 				once.Do(func() { first = err })

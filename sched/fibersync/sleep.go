@@ -13,17 +13,17 @@ import (
 // less, Sleep returns at once. It panics with an error that wraps ErrNilContext if ctx is nil.
 func Sleep(ctx context.Context, d time.Duration) error {
 	u := within(ctx)
-	if err := u.ended(); err != nil || d <= 0 {
+	if err := u.Ended(); err != nil || d <= 0 {
 		return err
 	}
 	if park.Current() == nil {
 		return sleepGoroutine(ctx, d)
 	}
-	u.deadline = time.Now().Add(d)
+	u.Deadline = time.Now().Add(d)
 	w := newWaiter()
 	err := w.awaitUntil(u) // nothing hands off w, which is in no queue
 	w.free()
-	if err == errDeadline {
+	if err == park.ErrDeadline {
 		return nil
 	}
 	return err
@@ -36,7 +36,7 @@ func sleepGoroutine(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return contextError(ctx)
+		return park.ContextError(ctx)
 	}
 }
 
@@ -45,7 +45,7 @@ func sleepGoroutine(ctx context.Context, d time.Duration) error {
 // are none. If ctx is done, it does not yield and returns context.Cause(ctx). It panics with an error
 // that wraps ErrNilContext if ctx is nil.
 func Yield(ctx context.Context) error {
-	if err := within(ctx).ended(); err != nil {
+	if err := within(ctx).Ended(); err != nil {
 		return err
 	}
 	if f, ok := park.Current().(park.Scheduled); ok {

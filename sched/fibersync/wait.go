@@ -2,7 +2,6 @@ package fibersync
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -119,7 +118,7 @@ func (w *waiter) handOff() {
 // await parks the caller, which must be w's parker, until w is handed off, or until u has
 // ended: then it returns u's error. The caller holds no mu.
 func (w *waiter) await(u until) error {
-	if u.endless() {
+	if u.Endless() {
 		for first := w.lent; first || !w.isHandedOff(); first = false {
 			w.parker.Park(time.Time{})
 		}
@@ -133,27 +132,11 @@ func (w *waiter) isHandedOff() bool { return w.handedOff.Load() != 0 }
 // awaitUntil is await with a u that ends.
 func (w *waiter) awaitUntil(u until) error {
 	w.self, w.lent = nil, false // a late Unpark may come, so no other goroutine may get this parker
-	if u.ctx != nil && u.ctx.Done() != nil && u.ctx.Err() == nil {
-		stop := context.AfterFunc(u.ctx, w.parker.Unpark)
-		defer stop()
-	}
-	for alarm := u.earliest(); !w.isHandedOff(); alarm = u.alarmAfter(alarm) {
-		if err := u.ended(); err != nil {
-			return err
-		}
-		w.parker.Park(alarm)
-	}
-	return nil
+	return u.Await(w.parker, &w.handedOff, nil)
 }
 
 // until bounds a wait by a context, by a deadline, or by both. The zero value never ends.
-type until struct {
-	ctx      context.Context
-	deadline time.Time
-}
-
-// errDeadline is the error of an until whose own deadline has passed. It never leaves the package.
-var errDeadline = errors.New("the deadline of the wait has passed")
+type until = park.Until
 
 // within is until ctx is done. It panics with an error that wraps ErrNilContext if ctx is nil. If the
 // context embeds a nil one, its methods panic; within calls one of them so that this
@@ -163,7 +146,7 @@ func within(ctx context.Context) until {
 		panic(fmt.Errorf("fibersync: wait with a context: %w", ErrNilContext))
 	}
 	_, _ = ctx.Deadline()
-	return until{ctx: ctx}
+	return until{Context: ctx}
 }
 
 // by is until deadline. The zero time is long past.
@@ -171,61 +154,5 @@ func by(deadline time.Time) until {
 	if deadline.IsZero() {
 		deadline = deadline.Add(1)
 	}
-	return until{deadline: deadline}
-}
-
-// earliest returns the earliest deadline of u, or the zero time if it has none.
-func (u until) earliest() time.Time {
-	if u.ctx != nil {
-		if d, ok := u.ctx.Deadline(); ok && (u.deadline.IsZero() || d.Before(u.deadline)) {
-			return d
-		}
-	}
-	return u.deadline
-}
-
-// overdueInterval is how long a wait parks at a time when a context's deadline has passed and the
-// context is not done yet. Contexts announce their end by an Unpark; this serves those of foreign
-// types that do not.
-const overdueInterval = 10 * time.Millisecond
-
-// alarmAfter returns when to check u again after alarm.
-func (u until) alarmAfter(alarm time.Time) time.Time {
-	if u.ctx == nil || alarm.IsZero() {
-		return alarm
-	}
-	if now := time.Now(); !now.Before(alarm) {
-		return now.Add(overdueInterval)
-	}
-	return alarm
-}
-
-// ended returns why the wait must end, or nil. The deadline of a context does not end it
-// before the context itself is done: a caller that asks the context then gets the same answer.
-func (u until) ended() error {
-	if u.ctx != nil {
-		if err := contextError(u.ctx); err != nil {
-			return err
-		}
-	}
-	if !u.deadline.IsZero() && !time.Now().Before(u.deadline) {
-		return errDeadline
-	}
-	return nil
-}
-
-// contextError returns nil if ctx is not done, and context.Cause(ctx) if it is.
-func contextError(ctx context.Context) error {
-	err := ctx.Err()
-	if err == nil {
-		return nil
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
-}
-
-func (u until) endless() bool {
-	return (u.ctx == nil || u.ctx == context.Background()) && u.deadline.IsZero()
+	return until{Deadline: deadline}
 }

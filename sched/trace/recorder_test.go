@@ -3,6 +3,8 @@ package trace
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"fiberlab/internal/clock"
 	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
 )
 
 // transit records a transition of a fiber of that number.
@@ -140,4 +143,23 @@ func TestMigration(t *testing.T) {
 		require.Contains(t, text.String(), want)
 	}
 	require.Equal(t, 1, strings.Count(text.String(), `"thread_name","ph":"M","ts":0.000,"pid":2`), "one track for the fiber")
+}
+
+// The call that waits is the one that the task has made, whether it waits for ever, until a deadline, or for a context.
+func TestEventsNameTheCallThatWaits(t *testing.T) {
+	r := NewRecorder(100)
+	require.NoError(t, sched.Run(sched.Config{Workers: 1, Recorder: r}, func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.Error(t, fibersync.NewLatch(1).WaitContext(ctx))
+		var opened fibersync.Event
+		require.False(t, opened.WaitUntil(time.Now().Add(time.Millisecond)))
+	}))
+	var calls []string
+	for _, e := range r.Events() {
+		if e.To == sched.Waiting {
+			calls = append(calls, e.For)
+		}
+	}
+	require.Equal(t, []string{"fibersync.(*Latch).WaitContext", "fibersync.(*Event).WaitUntil"}, slices.Compact(calls))
 }
