@@ -43,7 +43,7 @@ BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 # The suites that run C on fibers. The primitives ask nothing special of C, nor of the Go release.
 SUITES_WITH_C = ./tests/fiber ./tests/sched ./tests/ctask ./tests/cxx
 
-# The packages with C and assembly in them, and those that test it: branch guards change nothing in the others.
+# The packages with C and assembly in them, and the packages that test it: branch guards change nothing in the others.
 GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... $(SUITES_WITH_C)
 
 # The packages whose tests run C on fibers. Those of asm and cgo_ucontext compile their programs themselves.
@@ -117,7 +117,7 @@ race: ## run them, in short sizes, under the race detector
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -race $(PKGS)
 
-asan: ## run those that see C, in short sizes, under AddressSanitizer
+asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 	@scripts/need go certs cc cxx
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 

@@ -64,7 +64,7 @@ func TestDebugBuildsCatchTheWrongSwitch(t *testing.T) {
 	}
 }
 
-// And it says nothing of those that are right.
+// And it says nothing of the right ones.
 func TestSwitchInADebugBuild(t *testing.T) {
 	probeAll(t, "", buildProber(t, "-O2", framePointers, "-DMARL_DEBUG"), checks)
 }

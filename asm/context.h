@@ -32,7 +32,7 @@ void marl_fiber_set_target(struct marl_fiber_context *ctx, void *stack, size_t s
  * some thread switches to from. from needs no preparation. to must have been prepared by
  * marl_fiber_set_target, or been filled by marl_fiber_swap or marl_fiber_swap_fp, and is used up by
  * this call: it may be resumed again only after another switch has filled it. A fiber that moves to
- * another thread must be handed over with acquire and release ordering by the one that moves it.
+ * another thread must be handed over with acquire and release ordering by the thread that moves it.
  *
  * The floating-point control state (rounding mode, exception masks, flush to zero) stays as it is,
  * so that a change of it by one fiber is seen by the next. This is the bare variant; its difference

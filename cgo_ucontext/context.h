@@ -26,7 +26,8 @@ void ucontext_fiber_set_target(struct ucontext_fiber_context *ctx, void *stack, 
  * some thread switches to from. from needs no preparation. to must have been prepared by
  * ucontext_fiber_set_target or been filled by a switch that left it, and is used up by this call.
  * The floating-point control state and the signal mask are each fiber's own. A fiber that moves to
- * another thread must be handed over with acquire and release ordering by the one that moves it. */
+ * another thread must be handed over with acquire and release ordering by the thread that moves it.
+ */
 void ucontext_fiber_swap(struct ucontext_fiber_context *from,
                          const struct ucontext_fiber_context *to);
 

@@ -15,7 +15,7 @@ type driverRoot struct {
 	fiber      *Fiber // the root
 	locked     bool   // to its thread, when it was attached
 	lock       threadLock
-	current    *runner // the one that runs here, or that a coroutine runs on behalf of: see onBehalfOf
+	current    *runner // the runner that runs here, or that a coroutine runs on behalf of: see onBehalfOf
 	pinned     int     // coroutines that only this root can run
 	departed   *runner // left last; the next to arrive publishes it
 	departedAs uint64  // its state's word then

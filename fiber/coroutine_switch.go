@@ -16,7 +16,7 @@ type coroutine struct {
 	g    atomic.Uintptr // that goroutine; 0 if there is none
 	root *driverRoot    // under which it runs or ran last
 	in   *resumeHandle  // in which it waits, unless it runs; nil if there is no goroutine
-	own  resumeHandle   // the one that it brought; a root brings none
+	own  resumeHandle   // the handle that it brought; a root brings none
 
 	// pin is the only driver root under which it may run, if that is locked to its thread; a root's is its own.
 	// It is atomic because a root that comes too late to enter it reads this while it ends.

@@ -41,7 +41,7 @@ func TestGoroutineTableAgainstMap(t *testing.T) {
 	}
 }
 
-// A goroutine that is not in the table is not taken for one that is being inserted.
+// A goroutine that is not in the table is not taken for a goroutine that is being inserted.
 func TestGoroutineTableHidesHalfInserted(t *testing.T) {
 	var table goroutineTable
 	table.reserve()

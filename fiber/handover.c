@@ -1,4 +1,4 @@
-/* Moving the P itself from the fiber that leaves to the one that comes.
+/* Moving the P itself from the fiber that leaves to the fiber that comes.
  *
  * processor.c tells an M which P to take when it returns from C. Since Go 1.26 the M that is in C
  * keeps the P in its own name until another takes it, and the taking is dear: the taker claims the

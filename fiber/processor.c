@@ -1,4 +1,4 @@
-/* Handing the right to run Go code from the fiber that leaves to the one that comes.
+/* Handing the right to run Go code from the fiber that leaves to the fiber that comes.
  *
  * That right is called a P. A goroutine in C leaves its P behind, where it and others can
  * take it. When it comes back it tries the one that its M remembers

@@ -83,7 +83,7 @@ func fiberlabServe(index C.uint32_t) {
 	r := registry.at(uintptr(index))
 	C.fiberlab_lent(r.block, C.uintptr_t(identity.M()), C.uintptr_t(identity.G()))
 	// The thread may have been changed for its root, by an affinity for example. The runtime
-	// makes no threads in the image of one that is locked.
+	// makes no threads in the image of a locked thread.
 	runtime.LockOSThread()
 	r.serve()
 	runtime.UnlockOSThread()

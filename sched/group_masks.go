@@ -11,7 +11,7 @@ import (
 	"fiberlab/internal/histogram"
 )
 
-// masks has a bit for each worker of a group in two masks: those that spin, and those that sleep. It decides which of
+// masks has a bit for each worker of a group in two masks: the workers that spin, and the workers that sleep. It decides which of
 // them is woken.
 //
 // A worker that is brought something to run is claimed: its bit is cleared, by an instruction that tells whether it was set, so
@@ -27,7 +27,7 @@ type masks struct {
 	_        [2]cpu.CacheLinePad
 	sleeping atomic.Uint64
 	_        [2]cpu.CacheLinePad
-	// A worker that spun has found work, so there is one spinner less: one that still spins shall wake another.
+	// A worker that spun has found work, so there is one spinner less: a worker that still spins shall wake another.
 	pending atomic.Bool
 	_       [2]cpu.CacheLinePad
 
@@ -60,8 +60,8 @@ func claim(mask *atomic.Uint64) int {
 // take clears one bit, and tells whether it was set.
 func take(mask *atomic.Uint64, i int) bool { return mask.And(^uint64(1<<i))&(1<<i) != 0 }
 
-// wakeOne wakes a worker for something that has just been queued: it claims one that spins, which costs no system call,
-// or one that sleeps. A worker that has been notified for something else is passed over. It tells whether
+// wakeOne wakes a worker for something that has just been queued: it claims a spinning worker, which costs no system call,
+// or a sleeping one. A worker that has been notified for something else is passed over. It tells whether
 // there was one.
 func (m *masks) wakeOne() bool {
 	for i := claim(&m.spinning); i >= 0; i = claim(&m.spinning) {
@@ -72,7 +72,7 @@ func (m *masks) wakeOne() bool {
 	return m.wakeSleeper()
 }
 
-// wakeSleeper is wakeOne without those that spin.
+// wakeSleeper is wakeOne without the spinners.
 func (m *masks) wakeSleeper() bool {
 	for i := claim(&m.sleeping); i >= 0; i = claim(&m.sleeping) {
 		if m.wakeAsleep(i) {
@@ -159,7 +159,7 @@ func (m *masks) leaveWake() {
 	}
 }
 
-// serve wakes a worker if one that spun has left that to the others. A worker that spins calls it.
+// serve wakes a worker if a spinner has left that to the others. A worker that spins calls it.
 func (m *masks) serve() {
 	if m.pending.Load() && m.pending.Swap(false) {
 		m.wakeSleeper()

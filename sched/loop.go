@@ -105,7 +105,7 @@ func (w *Worker) hasTask() bool {
 	return !w.own.tasks.Empty() || w.mode == multiThreaded && w.scheduler.policy.has(w)
 }
 
-// pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: one that
+// pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: a fiber that
 // is ready, which may be f; else, if a task is to begin, an idle fiber, or a new one if there is none. It waits
 // until there is something to run. For a main fiber that has no task it returns f if the worker is finished, or gives up.
 func (w *Worker) pickNext(f *Fiber) *Fiber {

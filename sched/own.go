@@ -9,7 +9,7 @@ import (
 
 // own is what belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave
 // letters in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
-// lets fibers migrate, main fibers and SameThread tasks; under one that does not, each fiber that began here.
+// lets fibers migrate, main fibers and SameThread tasks; under other policies, each fiber that began here.
 type own struct {
 	ready   queue.Queue[*Fiber] // Queued
 	tasks   queue.Queue[job]    // not begun

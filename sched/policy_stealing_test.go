@@ -26,7 +26,7 @@ func idleStealing(t *testing.T, workers int) (*Scheduler, *stealing) {
 	return s, p
 }
 
-// fallAsleep makes the worker look like one that sleeps.
+// fallAsleep makes the worker look asleep.
 func (w *Worker) fallAsleep() {
 	w.driver.prepare()
 	w.scheduler.policy.beginSleep(w)
@@ -47,7 +47,7 @@ func given(s *Scheduler) []int {
 
 var someTask = job{Func: func() {}}
 
-// Tasks from outside go to a worker that spins, then to those that sleep, then to all in turn.
+// Tasks from outside go to a worker that spins, then to sleeping workers, then to all in turn.
 func TestTasksGoToSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
 	const workers = 4
 	s, p := idleStealing(t, workers)
@@ -56,10 +56,10 @@ func TestTasksGoToSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
 	require.True(t, p.beginSpin(s.workers[2]))
 	submit := func() { require.True(t, p.submit(someTask, nil)) }
 	submit()
-	require.Equal(t, []int{0, 0, 1, 0}, given(s), "the one that spins")
+	require.Equal(t, []int{0, 0, 1, 0}, given(s), "the worker that spins")
 	submit()
 	submit()
-	require.Equal(t, []int{1, 0, 1, 1}, given(s), "those that sleep")
+	require.Equal(t, []int{1, 0, 1, 1}, given(s), "the workers that sleep")
 	for range 2 * workers {
 		submit()
 	}
@@ -75,7 +75,7 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 	own.driver.work()
 	other.fallAsleep()
 	submit()
-	require.Equal(t, []int{0, 1}, given(s), "the one that sleeps")
+	require.Equal(t, []int{0, 1}, given(s), "the worker that sleeps")
 	other.shiftWake(time.Hour) // for this test it takes as long to wake
 	for range 8 {
 		submit()
@@ -120,7 +120,7 @@ func TestWorkersThatAreWokenWithoutTasksAreNotSkipped(t *testing.T) {
 	require.True(t, p.queues[own.id].skipped)
 }
 
-// What is put behind a busy worker wakes one that sleeps, and not one that others are waking: that
+// What is put behind a busy worker wakes a sleeping worker, and not a worker that others are waking: that
 // may have a fiber to run and leave the task where it is.
 func TestWakeOnePassesOverAWorkerThatIsBeingWoken(t *testing.T) {
 	s, p := idleStealing(t, 3)

@@ -172,7 +172,7 @@ func (g *groupTimers) settle() {
 	}
 }
 
-// rewatch wakes a worker to watch a deadline that has become the earliest: those that sleep would sleep too long.
+// rewatch wakes a worker to watch a deadline that has become the earliest: the others would sleep too long.
 func (g *groupTimers) rewatch() {
 	g.watcher.Store(0)
 	g.wakeOne()

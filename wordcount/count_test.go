@@ -180,7 +180,7 @@ func TestCountStops(t *testing.T) {
 	})
 }
 
-// If the context is done before the work begins, no file is opened, and no task waits for one that was.
+// If the context is done before the work begins, no file is opened, and no task waits for a file.
 func TestCountStopsBeforeItBegins(t *testing.T) {
 	tr := awkwardTree(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,7 +7,7 @@
 //
 // Each row on the left is a lane. When a lane's read task has read one file, it takes the next. On the
 // right each count task has a shard of the words: a split task sends each word to the task that counts
-// it. All arrows are bounded channels: a stage that is ahead waits for room, and one that is behind waits
+// it. All arrows are bounded channels: a stage that is ahead waits for room, and a stage that is behind waits
 // for work. There are more tasks than workers, and most of them are blocked at any time. So a run shows
 // fibers in all five states.
 //

@@ -10,7 +10,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// readTask reads files, each time the next one that no lane has taken. It waits at the gate first. After
+// readTask reads files, each time the next file that no lane has taken. It waits at the gate first. After
 // each file it lets the other fibers of its worker run. The reading itself blocks the worker's thread.
 func (p *pipeline) readTask(ctx context.Context, l *lane) error {
 	defer l.chunks.Close()

@@ -43,7 +43,7 @@ func startAnywhere(f func()) {
 // Async. It does not block. f is a task of the caller's scheduler, or a goroutine if the caller has none;
 // AsyncOn chooses the scheduler. If f cannot be started, the future has the scheduler's error.
 //
-// A panic of f is that of a task or a goroutine, and is not passed to those that wait. If the
+// A panic of f is that of a task or a goroutine, and is not passed to the callers that wait. If the
 // program survives it, they get an error that wraps ErrUnfinished. Async panics with
 // an error that wraps ErrNilFunc if f is nil.
 func Async[T any](f func() (T, error)) *Future[T] { return async(start, f) }

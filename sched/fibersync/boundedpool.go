@@ -8,7 +8,7 @@ import (
 )
 
 // BoundedPool lends a fixed number of items, marl's BoundedPool. A borrower that finds none
-// waits, and the one that has waited longest gets the next one. Make one by NewBoundedPool. It
+// waits, and the caller that has waited longest gets the next item. Make one by NewBoundedPool. It
 // must not be copied.
 type BoundedPool[T any] struct {
 	mu        spinlock.Lock

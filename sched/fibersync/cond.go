@@ -18,7 +18,7 @@ var ErrNoLock = errors.New("the condition has no lock: set L, or use NewCond")
 // Cond is a condition variable: callers wait until something that L guards has changed. It is
 // marl's and flare's ConditionVariable. It must not be copied.
 //
-// A condition does not remember signals: one that comes while no caller waits is lost. And
+// A condition does not remember signals: a signal that comes while no caller waits is lost. And
 // between the signal and the return of Wait another caller may lock L and change what it
 // guards. Therefore a wait is a loop around a predicate on what L guards:
 //

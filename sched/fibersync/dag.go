@@ -109,7 +109,7 @@ func (b *DAGBuilder[T]) cycle(d *DAG[T]) []NodeID {
 	if id < 0 {
 		return nil
 	}
-	// Each node that is left comes after another one that is left: go back until a node repeats.
+	// Each node that is left comes after another such node: go back until a node repeats.
 	var back []NodeID
 	for !slices.Contains(back, id) {
 		back = append(back, id)

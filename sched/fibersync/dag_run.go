@@ -28,13 +28,13 @@ type dagRun[T any] struct {
 //
 // Nodes that are ready run concurrently: one on the caller, others as tasks of the caller's
 // scheduler, or on goroutines if the caller has none; On chooses the scheduler. If a node
-// panics, no further ones begin; Run waits for those that run, and panics with an error that
+// panics, no further ones begin; Run waits for the nodes that run, and panics with an error that
 // names the node and wraps a *PanicError. A node that calls Goexit in a task ends the program
 // as any task does that calls it; on a goroutine, Run panics with an error that wraps
 // ErrGoexit; in the caller, Goexit ends the caller after the others have returned.
 func (d *DAG[T]) Run(data T) { _ = d.run(context.Background(), data) }
 
-// RunContext is Run that begins no further nodes once ctx is done. It waits for those that run.
+// RunContext is Run that begins no further nodes once ctx is done. It waits for the nodes that run.
 // If a node has not run, it returns an error that wraps context.Cause(ctx); nil if all have.
 func (d *DAG[T]) RunContext(ctx context.Context, data T) error {
 	return d.run(within(ctx).Context, data)
@@ -111,8 +111,8 @@ func (r *dagRun[T]) stopped() bool {
 	return r.failure.Load() != nil || park.ContextError(r.ctx) != nil
 }
 
-// fork counts down what those nodes wait for. It returns one that is ready, and starts a strand
-// for each other one that is.
+// fork counts down what those nodes wait for. It returns a node that is ready, and starts a strand
+// for each other ready node.
 func (r *dagRun[T]) fork(nodes []NodeID) NodeID {
 	first := noNode
 	for _, id := range nodes {

@@ -10,7 +10,7 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// doneChannel returns the channel in *c, made now if there is none; if done is set, one that is closed.
+// doneChannel returns the channel in *c, made now if there is none; if done is set, a closed one.
 // The mu of the primitive that *c belongs to must be held.
 func doneChannel(c *chan struct{}, done bool) <-chan struct{} {
 	if done {

@@ -7,7 +7,7 @@ import "fiberlab/sched/park"
 // says which call went wrong. Where a method has no error to return, misuse is a
 // panic with such an error.
 //
-// Those that package sched has too are the same values there. A wait that ends because its
+// Package sched has some of them too: these are the same values there. A wait that ends because its
 // context is done returns context.Cause of the context.
 var (
 	ErrNegative   = park.ErrNegative

@@ -45,7 +45,7 @@ func NewEvent(mode EventMode, signalled bool) *Event {
 	return &Event{mode: mode, signalled: signalled}
 }
 
-// Signal signals the event. If it is AutoReset and has waiters, the one that has waited longest
+// Signal signals the event. If it is AutoReset and has waiters, the caller that has waited longest
 // takes the signal at once, and the event stays as it is. If it is ManualReset, all waiters go
 // on, even if Clear follows immediately. If the event is signalled already, Signal does
 // nothing. It does not block.

@@ -39,7 +39,7 @@ func (e *Event) Detach() {
 	leaveAll(follows)
 }
 
-// follower is the entry of one event in the list of those that are signalled with another one.
+// follower is the entry of one event in the list of events that are signalled with another event.
 type follower struct {
 	of    *Event
 	event weak.Pointer[Event]

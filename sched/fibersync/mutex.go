@@ -13,7 +13,7 @@ import (
 // What can be wrong with a call of a lock.
 var (
 	ErrUnlocked  = errors.New("the lock is not held: lock it first")
-	ErrNotHolder = errors.New("another fiber or goroutine holds the lock: the one that locked it must unlock it")
+	ErrNotHolder = errors.New("another fiber or goroutine holds the lock: the caller that locked it must unlock it")
 	ErrHolder    = errors.New("the caller holds the lock already: it would wait for itself for ever")
 )
 
@@ -122,7 +122,7 @@ func (m *Mutex) take() bool {
 	}
 }
 
-// unlockSlow is Unlock for a mutex with waiters, or one that is not held.
+// unlockSlow is Unlock for a mutex that has waiters or is not held.
 func (m *Mutex) unlockSlow() {
 	for {
 		s := m.state.Load()

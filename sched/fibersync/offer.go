@@ -8,7 +8,7 @@ import (
 )
 
 // offer is one side of an exchange that waits for the other one: a waiter in a queue of a
-// channel, with the value that it sends or with room for the one that it receives. The other
+// channel, with the value that it sends or with room for the value that it receives. The other
 // side does the whole exchange and then hands off; so a value changes hands with one lock
 // taken.
 //

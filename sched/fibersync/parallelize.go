@@ -9,7 +9,7 @@ import (
 )
 
 // Parallelize calls all the functions, concurrently as far as there are workers, and returns when
-// all have returned; marl's parallelize. The caller calls those that no other worker has begun, at
+// all have returned; marl's parallelize. The caller calls the functions that no other worker has begun, at
 // least one, so calls may be nested to any depth. The others are called by tasks of
 // the caller's scheduler, or by goroutines if the caller has none; On chooses the scheduler. The functions
 // may wait for one another. Parallelize panics with an error that wraps ErrNilFunc, before it
@@ -36,7 +36,7 @@ func noFunction(i int) {
 // ParallelizeContext is Parallelize for functions that may fail. Each gets a context that is done when
 // ctx is, or when one of them has failed, panicked or called Goexit; its cause is that error. A
 // function that has not begun by then is not called. ParallelizeContext returns when all that were
-// called have returned. It returns the error of the one that failed first, or context.Cause(ctx) if
+// called have returned. It returns the error of the function that failed first, or context.Cause(ctx) if
 // ctx was done before that and some were not called. Panics and Goexit are treated as by Parallelize.
 func ParallelizeContext(ctx context.Context, fs ...func(context.Context) error) error {
 	for i, f := range fs {

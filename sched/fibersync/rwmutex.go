@@ -12,7 +12,7 @@ import (
 // RWMutex is a reader/writer lock: flare's fiber::SharedMutex. The zero value is unlocked. It
 // must not be copied.
 //
-// A writer keeps new readers out and waits for those that are in. When it is done, all readers
+// A writer keeps new readers out and waits for the readers that are in. When it is done, all readers
 // that came meanwhile go in before the next writer. So neither side starves the other. It
 // follows that a reader must not wait for another reader, nor lock it for reading once more: a
 // writer may have come between them.
@@ -127,7 +127,7 @@ func (m *RWMutex) TryLock() bool {
 }
 
 // Unlock ends what Lock began. It does not block. It panics with an error that wraps
-// ErrUnlocked if there is no writer. In debug builds the caller must be the one that locked it;
+// ErrUnlocked if there is no writer. In debug builds the caller must be the writer that locked it;
 // the panic wraps ErrNotHolder if it is not.
 func (m *RWMutex) Unlock() {
 	m.MustHold()

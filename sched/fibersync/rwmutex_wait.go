@@ -64,7 +64,7 @@ func (m *RWMutex) lastReaderLeft() {
 	}
 }
 
-// admit lets all readers in, those in the queue and those that come; there is no writer any
+// admit lets all readers in, from the queue and later ones; there is no writer any
 // more. The caller holds mu; admit releases it.
 func (m *RWMutex) admit() {
 	waiting := m.readers.takeAll()

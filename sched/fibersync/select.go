@@ -100,7 +100,7 @@ func (c *choice) adopt(k Case, i int) error {
 	return nil
 }
 
-// free gives the choice back, and releases all cases except the one that is still to finish.
+// free gives the choice back, and releases all cases except the case that is still to finish.
 func (c *choice) free(index int) {
 	for i, k := range c.cases {
 		if i != index {

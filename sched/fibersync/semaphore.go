@@ -16,8 +16,8 @@ var (
 )
 
 // Semaphore has a number of units; a caller acquires as many as it wants and releases them
-// later. Units go to callers strictly in the order of their arrival: one that wants many is not
-// overtaken by those that want few. Flare's fiber::CountingSemaphore gives out one unit at a
+// later. Units go to callers strictly in the order of their arrival: a caller that wants many is not
+// overtaken by callers that want few. Flare's fiber::CountingSemaphore gives out one unit at a
 // time and promises no order. The zero value has no units. It must not be copied.
 type Semaphore struct {
 	state atomic.Uint64 // how many units are free, and semaphoreQueued

@@ -18,7 +18,7 @@ func NewUnboundedPool[T any](items Items[T]) *UnboundedPool[T] {
 	return &UnboundedPool[T]{items: items}
 }
 
-// Borrow takes an item, the one that came back last, or makes one. It blocks no longer than
+// Borrow takes the item that came back last, or makes one. It blocks no longer than
 // Items.Make does, which runs on the caller with no lock held.
 func (p *UnboundedPool[T]) Borrow() Loan[T] {
 	loan, ok := p.TryBorrow()

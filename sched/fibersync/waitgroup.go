@@ -16,7 +16,7 @@ var ErrOverflow = errors.New("the count of a wait group would exceed 2^62-1")
 // zero: marl's WaitGroup. The zero value counts zero. It must not be copied.
 //
 // Add, Done and Wait happen one after another, even at zero: an Add at zero begins a new round,
-// and does not concern those that waited for the last one. So the group may be used again at
+// and does not concern the callers that waited for the last one. So the group may be used again at
 // once. Still, if one caller adds from zero while another calls Wait, either may come first; so
 // Add before the work that is counted begins.
 type WaitGroup struct {
@@ -76,7 +76,7 @@ func (g *WaitGroup) open(s int64) bool {
 // Go adds one to the count, has f called concurrently with the caller, and subtracts one when f
 // returns, panics or ends its goroutine. f is a task of the caller's scheduler, or a goroutine if the
 // caller has none; GoOn chooses the scheduler. Go does not wait for f. It panics with the
-// scheduler's error if that does not accept the task, and with one that wraps ErrNilFunc if f is nil.
+// scheduler's error if that does not accept the task, and with an error that wraps ErrNilFunc if f is nil.
 func (g *WaitGroup) Go(f func()) { g.start(start, f) }
 
 func (g *WaitGroup) start(start func(func()) error, f func()) {

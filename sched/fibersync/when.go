@@ -43,7 +43,7 @@ type First[T any] struct {
 }
 
 // WhenAny returns a future that is settled as soon as one of the given ones is, by its value or
-// its error; flare's WhenAny. Of those that are settled already it takes the first in the list.
+// its error; flare's WhenAny. Of several futures that are settled already it takes the first in the list.
 // If none are given, it fails with an error that wraps ErrNoFutures. It does not block. Each of
 // the others keeps a reference to the new future until it is settled.
 func WhenAny[T any](futures ...*Future[T]) *Future[First[T]] {

@@ -21,7 +21,7 @@ type arena struct {
 	entries int // not atomic: one thread at a time is in the fiber
 }
 
-// goHome switches to the root of the thread that this runs on: the only one that
+// goHome switches to the root of the thread that this runs on: the only root that
 // can be entered from here.
 func (a *arena) goHome(t *testing.T) {
 	me := fiber.Current()

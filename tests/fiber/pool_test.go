@@ -99,7 +99,7 @@ func TestPrewarmErrors(t *testing.T) {
 	require.Error(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm, StackSize: -4096}, 1))
 }
 
-// A coroutine counts from its first entry until it is drained; one that a locked root
+// A coroutine counts from its first entry until it is drained; a coroutine that a locked root
 // has entered is of no use to others and ends with its body.
 func TestStatsOfCoroutines(t *testing.T) {
 	leaks.Check(t)

@@ -7,7 +7,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkOnce measures a Do that is the first, on a new Once each, and one that is not. The
+// BenchmarkOnce measures a first Do, on a new Once each, and a later one. The
 // rival is sync.Once.
 func BenchmarkOnce(b *testing.B) {
 	nothing := func() {}

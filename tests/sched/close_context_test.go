@@ -263,7 +263,7 @@ func TestCloseAndCloseContextTogether(t *testing.T) {
 		p.Wake()
 		succeeded := 0
 		for range 2 * each {
-			// One that comes when the others are through finds the scheduler closed.
+			// A call that comes when the others are through finds the scheduler closed.
 			if err := <-endless; err == nil {
 				succeeded++
 			} else {

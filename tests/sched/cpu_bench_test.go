@@ -18,7 +18,7 @@ const (
 
 // BenchmarkIdleCPU measures how much of one processor's time the whole program takes while a scheduler
 // has nothing to do (idle), and while a waker of either kind queues an empty task every 500 us. The rivals are
-// a waker that starts a goroutine every 500 us, and one that only wakes (nothing): what a row has above it, the tasks cost.
+// a waker that starts a goroutine every 500 us, and a waker that only wakes (nothing): what a row has above it, the tasks cost.
 func BenchmarkIdleCPU(b *testing.B) {
 	schedtest.BenchOn(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		b.Run("idle", measureIdle)

@@ -73,7 +73,7 @@ func measureTurns(b *testing.B, start func(task func()), part func(i int, turn f
 	b.ReportMetric(us[len(us)-1]/us[len(us)/2], "worst/p50")
 }
 
-// yieldInTurn is the part of one that yields after each turn.
+// yieldInTurn is the part of a task that yields after each turn.
 func yieldInTurn(yield func()) func(int, func() bool) {
 	return func(_ int, turn func() bool) {
 		for turn() {

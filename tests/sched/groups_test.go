@@ -181,7 +181,7 @@ func TestTasksStayInTheirGroup(t *testing.T) {
 		}
 		for i, sleeper := range sleepers {
 			g := i % s.Groups()
-			// The one that wakes this fiber runs in the next group.
+			// The fiber that wakes this one runs in the next group.
 			other := sleepers[(i+1)%len(sleepers)]
 			assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Func: func() {
 				defer over.Done()

@@ -205,7 +205,7 @@ func TestRoomAfterDeadlock(t *testing.T) {
 }
 
 // A fiber that waits for room for good is reported with what it waits for. Its task is in another scheduler than
-// the one that is full, whose only worker is held by nothing that the first could see.
+// the full one, whose only worker is held by nothing that the first could see.
 func TestReportNamesRoom(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
 		full := cfg

@@ -147,7 +147,7 @@ func TestSameThread(t *testing.T) {
 }
 
 // timerSlack is what the calling thread has of it, in nanoseconds. A worker's thread has less
-// than others, and a thread gets that of the one that made it.
+// than others, and a thread gets that of its maker.
 func timerSlack(t *testing.T) int {
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	assert.NoError(t, err)

@@ -76,7 +76,7 @@ func TestWorkersThreadsHaveNames(t *testing.T) {
 }
 
 // A thread that the runtime makes while a task runs is none of the workers', nor is
-// one that is left when the scheduler is closed.
+// a thread that is left when the scheduler is closed.
 func TestThreadNamesEndWithTheWorkers(t *testing.T) {
 	suite.EachConfig(t, []int{4}, func(t *testing.T, cfg sched.Config) {
 		cfg.Name = "ends"

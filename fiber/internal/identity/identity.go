@@ -6,7 +6,7 @@
 // not contain Go assembly. That is why this package exists, and
 // why only package fiber may import it.
 //
-// The runtime entry points used here are those that the runtime keeps stable
+// The entry points used here are the ones the runtime keeps stable
 // for other programs (its sources list them under go.dev/issue/67401).
 package identity
 

@@ -21,7 +21,7 @@ struct cbody_order {
     int64_t broken;       /* words on the stack that had changed when they did */
     int64_t code;         /* the last fiberlab_error that was not FIBERLAB_OK */
     int64_t mode_before;  /* the rounding mode that the body began with */
-    int64_t mode_after;   /* and the one that it found when it came back */
+    int64_t mode_after;   /* and the mode that it found when it came back */
     fiberlab_fiber *self; /* what fiberlab_current said */
     void *frames[CBODY_FRAMES];
     int64_t frame_count; /* return addresses in frames, innermost first */

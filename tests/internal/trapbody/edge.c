@@ -1,4 +1,4 @@
-/* Uses of the stack: a body that comes close to its guard and switches there, one that steps
+/* Uses of the stack: a body that comes close to its guard and switches there, a body that steps
  * into it, and a function that leaves something behind. */
 #include <alloca.h>
 
