@@ -69,7 +69,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 export CGO_ENABLED = 1
 
 .PHONY: help run test test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
-        test-newest asan own-program bench policies lint clean
+        test-newest asan model own-program bench policies lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -130,6 +130,10 @@ test-newest: ## run them, in short sizes and without primitives and mutants, wit
 	@scripts/need go certs cc cxx
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(NEWEST_SKIP) $(NEWEST_PKGS)
+
+model: ## check the models of the wake-up protocols with SPIN, and that it finds the faults planted in them
+	@scripts/need go certs cc spin
+	@scripts/model
 
 own-program: ## make the programs of README's "Your own program" from empty folders, and run them
 	@scripts/need go certs cc

@@ -1,0 +1,288 @@
+/* eventcount.pml: the first policy's workers, and how they sleep on an eventcount and are woken (sched/eventcount.go,
+ * driver_futex.go, idle.go, loop.go, policy_stealing.go, steal.go, mailbox.go).
+ *
+ * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:
+ *
+ *   here          Go                         what
+ *   prepare       countWord.prepare          word.Store(prepared)
+ *   commit        countWord.commit           word.CompareAndSwap(prepared, asleep)
+ *   work          countWord.work             word.Store(notified)
+ *   notify        eventcount.notify          prepared -> notified, or asleep -> waking and FUTEX_WAKE, by CompareAndSwap
+ *   sleep         eventcount.sleep           FUTEX_WAIT while the word is asleep; then word.Store(notified)
+ *   submitter     stealing.submit, give      takes a worker out of asleep; injected.put, notify; wakeOne if it is busy after all
+ *   wakeOne       stealing.wakeOne           takes workers out of asleep until one is notified; summoned says for what
+ *   keeper        Worker.keep                mailbox.put, notify: a task that worker 0 alone may begin
+ *   poll          Worker.poll                empties the mailbox
+ *   seek          stealing.seek              takes half of what lies at another worker, unless that is just being woken
+ *   found         stealing.found             wakes another worker for what this one was woken for and will not do next
+ *   next          Worker.take, stealing.next own tasks first, then one of the queue; wakes another worker for the rest
+ *
+ * Queues are under locks, so an entry is there or it is not: there are no places that are reserved and not yet filled.
+ * The clock is a choice: a task may end, or compute for ever; a wake may take so long that others no longer wait for it
+ * (waking). Spinning is left out: a worker that spins is one that has prepared and not yet committed.
+ *
+ * What must hold: no queue gives more than was put in, and when nothing can move any more, no task waits that a worker
+ * could begin which sleeps.
+ *
+ * Planted faults:
+ *   LOOK_FIRST   the worker looks for work, and prepares only then
+ *   WEAK_PREPARE the store of prepare is delayed past the look, as by a store buffer
+ *   COMMIT_STORE commit stores without comparing: it undoes a notification
+ *   NO_LAST_LOOK the worker does not seek once more after it has entered asleep
+ *   NO_FOUND     found wakes nobody
+ *   LATE_POLL    the worker polls its mailbox once more after found
+ */
+
+#define BIT(i)   (1 << (i))
+#define OTHER    (1 - w) /* there are two workers */
+
+#define NOTIFIED 0
+#define PREPARED 1
+#define ASLEEP   2
+#define WAKING   3
+
+byte word[2];
+bool delayed[2];   /* WEAK_PREPARE: the store of prepare is still in the store buffer */
+bool inFutex[2];
+bool timed[2];     /* the sleep has a deadline */
+byte injected[2];  /* how many tasks */
+byte tasks[2];
+byte mailbox[2];
+byte own[2];       /* tasks that came in the mailbox, when the worker has polled it */
+bool summoned[2];
+byte asleep;       /* a set of workers */
+byte put, begun;   /* tasks so far */
+
+/* notify tells worker i that there is work, unless it knows: done says so. */
+inline notify() {
+    if
+    :: word[i] == PREPARED -> word[i] = NOTIFIED; done = true
+    :: word[i] == ASLEEP -> word[i] = WAKING; done = true; inFutex[i] = false
+    :: else -> done = false
+    fi
+}
+
+/* takeAsleep: i is the lowest of the set. */
+inline takeAsleep() {
+    i = (asleep & 1 -> 0 : 1);
+    asleep = asleep & (asleep - 1)
+}
+
+inline wakeOne() {
+    do
+    :: asleep == 0 -> break
+    :: atomic { asleep != 0 -> takeAsleep() }
+        summoned[i] = true;
+        atomic {
+            notify();
+            i = 0;
+            if
+            :: done -> done = false; break
+            :: else
+            fi
+        }
+    od
+}
+
+/* A thread brings a task that any worker may begin, or one for worker 0. */
+proctype submitter() {
+    byte i;
+    bool done;
+
+    if
+    :: true ->
+        d_step { mailbox[0]++; put++ }
+        atomic { notify(); goto end }
+    :: atomic { asleep != 0 -> takeAsleep() }
+    :: atomic { asleep == 0 -> i = 0 } /* all are busy: to each in turn */
+    :: atomic { asleep == 0 -> i = 1 }
+    fi;
+    d_step { injected[i]++; put++ }
+    atomic {
+        notify();
+        i = 0;
+        if
+        :: done -> goto end
+        :: else
+        fi
+    }
+    wakeOne();
+end:
+    skip
+}
+
+inline poll() { own[w] = own[w] + mailbox[w]; mailbox[w] = 0 }
+
+/* seek takes half of what lies at the other worker: more says that there is more than one can begin at once. */
+inline seek() {
+    if
+    :: atomic { injected[w] -> goto awake }
+    :: atomic { !injected[w] && word[OTHER] == WAKING -> /* for less than a millisecond */
+            timed[w] = injected[OTHER] > 0 }
+    :: atomic { !injected[w] -> /* it is not being woken, or that takes too long */
+            if
+            :: injected[OTHER] -> n = (injected[OTHER] + 1) / 2; injected[OTHER] = injected[OTHER] - n
+            :: else -> n = (tasks[OTHER] + 1) / 2; tasks[OTHER] = tasks[OTHER] - n
+            fi;
+            more = n > 1 || n > 0 && injected[OTHER] + tasks[OTHER] > 0;
+            if
+            :: n == 0 -> goto seen
+            :: else
+            fi
+        }
+        atomic {
+            tasks[w] = tasks[w] + n;
+            n = 0;
+            if
+            :: !more -> goto awake
+            :: else -> more = false
+            fi
+        }
+        wakeOne();
+        goto awake
+    fi;
+seen:
+    skip
+}
+
+proctype worker(byte w) {
+    byte i, n;
+    bool done, more;
+
+loop: /* (*Fiber).run */
+    atomic {
+        poll();
+        if
+        :: own[w] -> goto pinned
+        :: else -> goto next
+        fi
+    }
+pinned:
+    atomic { own[w]--; goto begin }
+next:
+    atomic { /* next */
+        if
+        :: !tasks[w] -> tasks[w] = injected[w]; injected[w] = 0
+        :: else
+        fi;
+        if
+        :: !tasks[w] -> goto wait
+        :: else -> tasks[w]--
+        fi;
+        if
+        :: tasks[w] -> goto rest
+        :: else
+        fi
+    }
+    if
+    :: injected[w] == 0 -> goto begin
+    :: injected[w] != 0
+    fi;
+rest:
+    wakeOne();
+begin:
+    atomic {
+        begun++;
+        if
+        :: goto loop
+        :: true
+        fi
+    }
+endBusy:
+    false; /* it computes for ever */
+
+wait: /* (*Worker).waitForWork */
+#ifndef LOOK_FIRST
+#ifdef WEAK_PREPARE
+    delayed[w] = true;
+#else
+    word[w] = PREPARED;
+#endif
+#endif
+    atomic {
+        poll();
+        if
+        :: own[w] -> goto work
+        :: else
+        fi
+    }
+    if
+    :: injected[w] || tasks[w] -> goto work
+    :: !injected[w] && !tasks[w]
+    fi;
+#ifdef LOOK_FIRST
+    word[w] = PREPARED;
+#endif
+
+    /* (*Worker).sleep */
+    summoned[w] = false;
+    asleep = asleep | BIT(w);
+#ifndef NO_LAST_LOOK
+    seek();
+#endif
+    atomic { /* commit */
+        if
+        :: delayed[w] -> word[w] = PREPARED; delayed[w] = false
+        :: else
+        fi;
+        if
+#ifdef COMMIT_STORE
+        :: word[w] = ASLEEP
+#else
+        :: word[w] == PREPARED -> word[w] = ASLEEP
+        :: else -> goto awake
+#endif
+        fi
+    }
+    inFutex[w] = word[w] == ASLEEP; /* FUTEX_WAIT */
+endAsleep:
+    if
+    :: !inFutex[w]
+    :: atomic { inFutex[w] && timed[w] -> inFutex[w] = false }
+    fi;
+    word[w] = NOTIFIED;
+awake:
+    atomic { timed[w] = false; asleep = asleep & ~BIT(w) } /* endSleep */
+    goto wait;
+
+work:
+    atomic { word[w] = NOTIFIED; delayed[w] = false }
+#ifndef NO_FOUND
+    if
+    :: summoned[w] || own[w] && (injected[w] || tasks[w]) -> wakeOne()
+    :: else
+    fi;
+#endif
+#ifdef LATE_POLL
+    goto loop
+#else
+    if
+    :: own[w] -> goto pinned
+    :: else -> goto next
+    fi
+#endif
+}
+
+#ifdef WEAK_PREPARE
+proctype storeBuffer() {
+endDrained:
+    do
+    :: d_step { delayed[0] -> delayed[0] = false; word[0] = PREPARED }
+    :: d_step { delayed[1] -> delayed[1] = false; word[1] = PREPARED }
+    od
+}
+#endif
+
+init {
+    atomic {
+        run worker(0); run worker(1);
+        run submitter(); run submitter();
+#ifdef WEAK_PREPARE
+        run storeBuffer();
+#endif
+    }
+    timeout;
+    assert(put == begun + injected[0] + injected[1] + tasks[0] + tasks[1] + mailbox[0] + own[0]);
+    assert(!inFutex[0] || mailbox[0] + own[0] == 0);
+    assert(!inFutex[0] && !inFutex[1] || injected[0] + injected[1] + tasks[0] + tasks[1] == 0)
+}
