@@ -61,7 +61,7 @@ func New(cfg Config) (*Scheduler, error) {
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
-	s.policy = cfg.Policy.make(s)
+	s.policy = cfg.Policy.make(s.workers, cfg.Groups)
 	s.migration, _ = s.policy.(migration)
 	if s.migration != nil {
 		s.migration.eachGroup(shareTimers)

@@ -3,6 +3,7 @@ package sched
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -41,4 +42,64 @@ func elsewhere(f func()) {
 	}()
 	<-locked
 	runtime.UnlockOSThread()
+}
+
+// Affinity is a policy that gives each multi-threaded worker, by its number, the
+// CPUs that its thread may run on.
+type Affinity func(worker int) []int
+
+// AnyOf lets every worker run on any of the CPUs.
+func AnyOf(cpus ...int) Affinity {
+	cpus = slices.Clone(cpus)
+	return func(int) []int { return cpus }
+}
+
+// OneOf ties each worker to one of the CPUs, in turn.
+func OneOf(cpus ...int) Affinity {
+	cpus = slices.Clone(cpus)
+	return func(worker int) []int {
+		if len(cpus) == 0 {
+			return nil
+		}
+		return cpus[worker%len(cpus) : worker%len(cpus)+1]
+	}
+}
+
+// PerGroup gives each scheduling group one of the policies, in turn, which is asked for the worker's number in the group.
+// AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many workers a group
+// has: set Groups.Size to the same.
+func PerGroup(size int, policies ...Affinity) Affinity {
+	policies = slices.Clone(policies)
+	return func(worker int) []int {
+		if size < 1 || len(policies) == 0 {
+			return nil
+		}
+		policy := policies[worker/size%len(policies)]
+		if policy == nil {
+			return nil
+		}
+		return policy(worker % size)
+	}
+}
+
+// maxCPUs is how many CPUs a unix.CPUSet can name.
+const maxCPUs = len(unix.CPUSet{}) * 64
+
+// apply restricts the calling thread to the CPUs of the worker.
+func (a Affinity) apply(worker int) error {
+	cpus := a(worker)
+	if len(cpus) == 0 {
+		return fmt.Errorf("%w: worker %d is given no CPU: name one at least", ErrAffinity, worker)
+	}
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		if cpu < 0 || cpu >= maxCPUs {
+			return fmt.Errorf("%w: worker %d is given CPU %d: the kernel numbers them from 0 to %d at most", ErrAffinity, worker, cpu, maxCPUs-1)
+		}
+		set.Set(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("%w: worker %d on CPUs %v: %w: use CPUs that are online and allowed to this process", ErrAffinity, worker, cpus, err)
+	}
+	return nil
 }

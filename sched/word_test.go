@@ -27,7 +27,7 @@ func plantedWith(t *testing.T, cfg Config) (*Worker, *Fiber) {
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
-	s.policy = cfg.Policy.make(s)
+	s.policy = cfg.Policy.make(s.workers, cfg.Groups)
 	s.migration, _ = s.policy.(migration)
 	if s.migration != nil {
 		s.migration.eachGroup(shareTimers)

@@ -28,7 +28,8 @@ func TestNew(t *testing.T) {
 		assert.Equal(t, roots+cfg.Workers, fiber.ReadStats().Roots)
 		stats := s.Stats()
 		assert.Len(t, stats.Workers, cfg.Workers)
-		stats.Workers = nil
+		assert.Equal(t, cfg.Policy == sched.Group && cfg.Workers > 0, len(stats.Groups) > 0)
+		stats.Workers, stats.Groups = nil, nil
 		assert.Equal(t, sched.Stats{Fibers: cfg.Workers}, stats)
 		assert.Nil(t, sched.Get())
 		assert.Nil(t, sched.Current())
