@@ -45,6 +45,39 @@ func (f *Fiber) run() {
 	}
 }
 
+// runThread is what the main fiber of a multi-threaded worker does. It returns when the worker is finished.
+//
+// A main fiber cannot leave its thread. So where fibers may migrate it leaves tasks to other fibers, as
+// long as these can be made: a task that waits can go on elsewhere then.
+func (w *Worker) runThread() {
+	main := w.own.main
+	if w.scheduler.migration == nil {
+		main.run()
+		return
+	}
+	for !w.finished() && !w.givesUp() {
+		if w.own.inHand.Func == nil {
+			if to := w.pickNext(main); to != main {
+				w.leaveMain(to)
+				continue
+			}
+		}
+		if r, ok := w.take(); ok && r.fiber != nil {
+			w.leaveMain(r.fiber)
+		} else if ok {
+			main.execute(r.task)
+		}
+	}
+}
+
+// leaveMain makes the main fiber, which calls it and has no task, Idle and runs to instead. It returns when the thread falls to the main fiber.
+func (w *Worker) leaveMain(to *Fiber) {
+	main := w.own.main
+	main.store(main.load().in(Idle), WhyGoIdle)
+	main.switchTo(to)
+	main.carryOn()
+}
+
 // take takes what the worker runs next: the task that it has in hand; a fiber in own that is ready; a task in
 // own, in turn with what the policy has. Fibers come first, but not for ever.
 func (w *Worker) take() (runnable, bool) {
@@ -148,11 +181,12 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 			if r := w.skipTasks(); r != nil {
 				return r
 			}
-			if w.exhausted.Load() != nil && f.mayStay() {
+			if w.exhausted.Load() != nil && (f.mayStay() || w.onlyMainIsLeft(f)) {
 				w.notExhausted()
 				return f
 			}
 			if w.makeIdle(); w.exhausted.Load() != nil {
+				w.offerMain()
 				w.poll() // nothing else ends the wait for a fiber; with one, the task goes first, see waitForWork
 			}
 		default:
@@ -164,6 +198,19 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 			}
 		}
 	}
+}
+
+// offerMain adds the main fiber to the idle ones, if it has left all tasks to others: no other fiber can be made.
+func (w *Worker) offerMain() {
+	if main := w.own.main; w.mode == multiThreaded && main.load().state() == Idle {
+		w.notExhausted()
+		w.pushIdle(main)
+	}
+}
+
+// onlyMainIsLeft tells whether f, which has no task, is the main fiber and may begin one.
+func (w *Worker) onlyMainIsLeft(f *Fiber) bool {
+	return f == w.own.main && w.mode == multiThreaded && f.load().state() == Running
 }
 
 // nothingDue tells whether a fiber that is ready can go on without more ado: there is no letter, no deadline, and

@@ -41,7 +41,7 @@ func TestReadyFibersPassTasksThatCannotBegin(t *testing.T) {
 		zeroth, first, second := newFlag(), newFlag(), newFlag()
 		ended := make(chan struct{})
 		require.NoError(t, s.Go(zeroth.await))
-		<-zeroth.held // the main fiber, which stays with its worker under each policy
+		<-zeroth.held // on the main fiber, unless fibers may migrate
 		require.NoError(t, s.Go(func() { first.await(); close(ended) }))
 		<-first.held
 		require.NoError(t, s.Go(second.await))

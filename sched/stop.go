@@ -73,9 +73,7 @@ func (w *Worker) runOthers() {
 	main := w.own.main
 	for !w.finished() && !w.givesUp() {
 		if to := w.pickNext(main); to != main {
-			main.store(main.load().in(Idle), WhyGoIdle)
-			main.switchTo(to)
-			main.carryOn()
+			w.leaveMain(to)
 		}
 	}
 }

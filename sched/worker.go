@@ -129,7 +129,7 @@ func (w *Worker) thread(started chan<- error) {
 	w.begin(root)
 	w.initialize(func(err error) {
 		started <- err
-		w.own.main.run()
+		w.runThread()
 		w.endFibers()
 		if err := w.detach(); err != nil {
 			panic(err)
