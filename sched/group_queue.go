@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -10,28 +11,28 @@ import (
 	"fiberlab/internal/histogram"
 	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
-	"fiberlab/internal/spinlock"
 )
 
 // runQueue has what is ready in a group: tasks that have not begun, which have no stack yet, and fibers that go on.
-// Its lock is held for a few instructions. What has been pushed can be taken at once: no slot is reserved first and filled later.
+// Its lock is held for a few instructions. It is a sync.Mutex: while tasks come and go as fast as they can, two processors that hand a spinlock
+// to and fro at each task take longer. What has been pushed can be taken at once: no slot is reserved first and filled later.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
 	waiting atomic.Uint64 // how many it holds, to be read without the lock
-	mu      spinlock.Lock
+	mu      sync.Mutex
 	entries queue.Queue[runnable]
 	takers  int // workers that take tasks from it: without any, it refuses them
 
 	// What is counted; see GroupStats.
 	greatest       atomic.Uint64 // waiting at most
 	pushed, popped uint64
-	sampled        queue.Queue[clock.Instant] // when each 16th entry was pushed, of those that wait
+	sampled        queue.Queue[clock.Instant] // when each 64th entry was pushed, of those that wait
 	_              [2]cpu.CacheLinePad
 	latency        histogram.Histogram // of the entries in sampled
 }
 
 // sampleEvery is one of how many entries has its time taken, which costs as much as to push it.
-const sampleEvery = 16
+const sampleEvery = 64
 
 // push puts one behind the others. It refuses a task if no worker takes any; a fiber always finds room. The store is
 // sequentially consistent: see masks.

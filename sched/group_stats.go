@@ -18,7 +18,7 @@ type GroupStats struct {
 	Sleepers uint64 // a worker that slept was woken
 
 	Wake  Latency // from the claim of a worker that sleeps until it runs
-	Ready Latency // how long what is ready waits in a queue, of each 16th entry
+	Ready Latency // how long what is ready waits in a queue, of each 64th entry
 
 	Shared  QueueStats // the queue that the group shares
 	Private QueueStats // the workers' private queues together; of Greatest, the longest one

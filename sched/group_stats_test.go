@@ -107,7 +107,7 @@ func TestStealEveryTwoGroups(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// Each 16th entry has its time taken, whichever way it leaves the queue.
+// Each 64th entry has its time taken, whichever way it leaves the queue.
 func TestQueueSamples(t *testing.T) {
 	g := filled(0)
 	for range 100 {

@@ -57,7 +57,7 @@ func newRoom(cfg *Config) *room {
 
 // Bounds of room.batch and room.share.
 const (
-	largestBatch = 256
+	largestBatch = 4096
 	largestShare = 64
 )
 

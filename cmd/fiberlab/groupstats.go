@@ -16,7 +16,7 @@ type groupReport struct {
 	Spinners int           `json:"spinner_wakes"`
 	Sleepers int           `json:"sleeper_wakes"`
 	Wake     latencyReport `json:"wake_latency"`  // from the claim of a worker that sleeps until it runs
-	Ready    latencyReport `json:"ready_latency"` // in a queue; one of 16 is measured
+	Ready    latencyReport `json:"ready_latency"` // in a queue; one of 64 is measured
 	Shared   queueReport   `json:"shared_queue"`
 	Private  queueReport   `json:"private_queues"`
 	Within   int           `json:"stolen_within"`
