@@ -146,7 +146,8 @@ func (s *Scheduler) end(ctx context.Context) error {
 		s.awaitNews(ctx, again)
 	}
 	for _, w := range s.workers {
-		w.stop()
+		w.shutdown.Store(true)
+		w.driver.stop()
 	}
 	for _, w := range s.workers {
 		<-w.done

@@ -32,6 +32,8 @@ type driver interface {
 	// notify tells the worker to look for work, and wakes it if it sleeps. It returns false if the worker is busy, or
 	// has been told already.
 	notify() bool
+	// stop is notify for the last time: everything has ended, and the worker need not sleep any more.
+	stop()
 	// notified tells whether the worker is busy, or has been told to look for work.
 	notified() bool
 	// asleep tells whether the worker sleeps, or is about to, and has not been notified.

@@ -35,6 +35,8 @@ func (d *goroutineDriver) notify() bool {
 	return false
 }
 
+func (d *goroutineDriver) stop() { d.notify() }
+
 func (d *goroutineDriver) sleep(limit time.Duration) {
 	var deadline time.Time
 	if limit >= 0 {

@@ -25,6 +25,15 @@ func (s *waitSlot) wake() {
 	}
 }
 
+// persistentWake ends the owner's wait, and all later ones at once. Any thread may call it; it does not block.
+func (s *waitSlot) persistentWake() {
+	s.count.Store(persistent)
+	futexWakeOne(&s.count)
+}
+
+// persistent is more than all waits of a slot use up.
+const persistent = 1 << 30
+
 // wait blocks the owner's thread until wake has been called once more than wait before, or until limit has passed; a negative limit is none.
 // brief says that it is expected to be soon.
 func (s *waitSlot) wait(limit time.Duration, brief bool) {
@@ -103,6 +112,11 @@ func (d *slotDriver) notify() bool {
 		return true
 	}
 	return false
+}
+
+func (d *slotDriver) stop() {
+	d.word.Store(countNotified)
+	d.slot.persistentWake()
 }
 
 // waking is false: under scheduling groups nothing waits for a worker in particular.

@@ -71,3 +71,25 @@ func TestWaitSlotWakesAgainstDeadlines(t *testing.T) {
 	require.GreaterOrEqual(t, s.count.Load(), uint32(1), "a wait has not given its count back")
 	require.LessOrEqual(t, int64(s.count.Load()), total+1)
 }
+
+// After a persistent wake no wait sleeps, neither one that is under way nor any later one.
+func TestPersistentWake(t *testing.T) {
+	var s waitSlot
+	s.init()
+	began, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		close(began)
+		for range 10 {
+			s.wait(-1, false)
+			s.wait(hang, false)
+		}
+	}()
+	<-began
+	s.persistentWake()
+	select {
+	case <-ended:
+	case <-time.After(hang):
+		t.Fatalf("a wait has not ended for %v", hang)
+	}
+}

@@ -69,6 +69,9 @@ func (e *eventcount) notify() bool {
 	}
 }
 
+// stop is an ordinary notify: the worker finds that it is finished, and does not sleep again.
+func (e *eventcount) stop() { e.notify() }
+
 // sleep blocks the thread, which has committed, until it is notified, or until limit
 // has passed; a negative limit is none. brief says that it is expected to be soon. It
 // leaves the count notified.
