@@ -55,7 +55,7 @@ func TestFibersKeepTheirThread(t *testing.T) {
 	})
 }
 
-// Where fibers may migrate, a ready fiber goes on elsewhere while its worker's thread is held.
+// Where fibers may migrate, a ready fiber goes on elsewhere while its worker's thread is held, and that of a worker's first task is no exception.
 func TestFibersMigrate(t *testing.T) {
 	configs := suite.Over{
 		Workers: suite.SeveralWorkers,
@@ -65,14 +65,8 @@ func TestFibersMigrate(t *testing.T) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			held, moved := make(chan struct{}), make(chan struct{})
 			p, over := schedtest.NewSleeper(), schedtest.NewLatch(1)
-			var task func()
-			task = func() {
+			schedtest.Schedule(t, s, func() {
 				f := sched.Current()
-				if f.ID() == 0 { // the fiber that a thread began with stays there
-					schedtest.Schedule(t, s, task)
-					over.Wait()
-					return
-				}
 				before := f.Worker()
 				schedtest.ScheduleHere(t, s, func() {
 					close(held)
@@ -83,8 +77,7 @@ func TestFibersMigrate(t *testing.T) {
 				assert.NotSame(t, before, f.Worker())
 				close(moved)
 				over.Done()
-			}
-			schedtest.Schedule(t, s, task)
+			})
 			<-held
 			p.Wake()
 			over.Wait()

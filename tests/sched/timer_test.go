@@ -26,7 +26,7 @@ func TestDeadlineWhileTheWorkerIsHeld(t *testing.T) {
 				func() { assert.False(t, sched.Current().WaitFor(nil, time.Millisecond, nil)) },
 				func() { sched.Sleep(time.Millisecond) },
 			} {
-				performOnARover(t, s, func() {
+				schedtest.Perform(t, s, func() {
 					blockedOn := sched.Current().Worker()
 					wentOn, released := make(chan struct{}), schedtest.NewLatch(1)
 					schedtest.ScheduleHere(t, s, func() {
@@ -44,17 +44,6 @@ func TestDeadlineWhileTheWorkerIsHeld(t *testing.T) {
 				})
 			}
 		})
-	})
-}
-
-// performOnARover runs f as a task of a fiber that may migrate: on no worker's main fiber.
-func performOnARover(t *testing.T, s *sched.Scheduler, f func()) {
-	schedtest.Perform(t, s, func() {
-		if sched.Current().ID() == 0 {
-			performOnARover(t, s, f)
-		} else {
-			f()
-		}
 	})
 }
 
