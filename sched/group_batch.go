@@ -14,7 +14,7 @@ func (p *groups) submitAll(tasks []job, own *Worker) int {
 	share, left := (len(tasks)+len(p.all)-1)/len(p.all), tasks
 	for refused := 0; len(left) > 0 && refused < len(p.all); {
 		n := min(share, len(left))
-		if p.all[p.turn.Add(1)%uint64(len(p.all))].submitAll(left[:n], -1) {
+		if p.nextInTurn().submitAll(left[:n], -1) {
 			left, refused = left[n:], 0
 		} else {
 			refused++

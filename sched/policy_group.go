@@ -3,21 +3,37 @@ package sched
 import (
 	"sync/atomic"
 
+	"golang.org/x/sys/cpu"
+
 	"fiberlab/internal/clock"
 )
 
 // groups is the policy of scheduling groups, flare's: it divides the workers into groups, each of which sees to itself. See
 // group.
 type groups struct {
-	size int
-	all  []*group
-	turn atomic.Uint64 // of the groups, for tasks from outside
+	size   int
+	all    []*group
+	places []place // by worker
+
+	_    [2]cpu.CacheLinePad // the next one is written at each task from outside
+	turn atomic.Uint64       // of the groups, for tasks from outside
+	_    [2]cpu.CacheLinePad
+}
+
+// place is where a worker belongs: its group, and its number in it.
+type place struct {
+	group  *group
+	number int
 }
 
 func newGroups(workers []*Worker, cfg Groups) *groups {
 	p := &groups{size: cfg.Size}
 	for first := 0; first < len(workers); first += cfg.Size {
-		p.all = append(p.all, newGroup(workers[first:min(first+cfg.Size, len(workers))], &cfg))
+		g := newGroup(workers[first:min(first+cfg.Size, len(workers))], &cfg)
+		p.all = append(p.all, g)
+		for i := range g.workers {
+			p.places = append(p.places, place{g, i})
+		}
 	}
 	if cfg.StealEvery == nil {
 		return p
@@ -35,7 +51,18 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 }
 
 // of returns the group of a multi-threaded worker, and the worker's number in it.
-func (p *groups) of(w *Worker) (*group, int) { return p.all[w.id/p.size], w.id % p.size }
+func (p *groups) of(w *Worker) (*group, int) {
+	at := &p.places[w.id]
+	return at.group, at.number
+}
+
+// nextInTurn goes round the groups.
+func (p *groups) nextInTurn() *group {
+	if len(p.all) == 1 {
+		return p.all[0]
+	}
+	return p.all[p.turn.Add(1)%uint64(len(p.all))]
+}
 
 // submit queues a task in the caller's group; for a caller outside of all of them, in each group in turn.
 func (p *groups) submit(t job, own *Worker) bool {
@@ -45,7 +72,7 @@ func (p *groups) submit(t job, own *Worker) bool {
 		return g.submit(r, i)
 	}
 	for range p.all {
-		if p.all[p.turn.Add(1)%uint64(len(p.all))].submit(r, -1) {
+		if p.nextInTurn().submit(r, -1) {
 			return true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/cpu"
+
 	"fiberlab/internal/clock"
 	"fiberlab/internal/spinlock"
 	"fiberlab/sched/park"
@@ -21,6 +23,7 @@ type room struct {
 	share int           // how many a worker may keep to give them back at once
 	limit time.Duration // how long a caller waits at most; 0: as long as it takes
 
+	_           [2]cpu.CacheLinePad // workers read what is above at each task, and callers write what is below
 	mu          spinlock.Lock
 	free        int
 	overload    overload
