@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 	"time"
+
+	_ "fiberlab/internal/platform"
 )
 
 // Each power of two has as many ranges of the same width: a duration is known to an eighth.
