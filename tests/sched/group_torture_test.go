@@ -28,8 +28,7 @@ type handOffs struct {
 // spinning, and go to sleep, just when the next task comes.
 func (h *handOffs) submit(total int, r *rand.Rand) {
 	var sent, done atomic.Int64
-	var task func()
-	task = func() {
+	task := func() {
 		defer h.progress.Add(1)
 		defer done.Add(1)
 		if sent.Load()%8 == 0 {
