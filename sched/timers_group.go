@@ -141,7 +141,7 @@ func (h *workerTimers) update() {
 
 // Any thread may read earliest at any time. If it stayed later than a timer's deadline, the deadline would be missed; if it stayed earlier,
 // workers would wake in vain. A thread that has changed the next of a heap looks at earliest afterwards: add lowers it for a new
-// timer, and stop and expire settle it once the earliest timer is gone. While settle visits the heaps, a timer may be added to one that it
+// timer, and settles it if another thread has taken that out meanwhile; stop and expire settle it once the earliest timer is gone. While settle visits the heaps, a timer may be added to one that it
 // has passed; and add may still find the old value, which is early enough for it. So settle visits the heaps once more after each
 // change, until it finds no difference.
 
@@ -151,6 +151,9 @@ func (g *groupTimers) lower(deadline int64, w *Worker) {
 	for old := g.earliest.Load(); deadline < old; old = g.earliest.Load() {
 		if g.earliest.CompareAndSwap(old, deadline) {
 			g.watcher.Store(int64(w.id + 1))
+			if g.heaps[w.id-g.first].next.Load() != deadline { // the timer has run out meanwhile
+				g.settle()
+			}
 			return
 		}
 	}
