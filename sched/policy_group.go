@@ -11,17 +11,17 @@ import (
 // groups is the policy of scheduling groups, flare's: it divides the workers into groups, each of which sees to itself. See
 // group.
 type groups struct {
-	size   int
-	all    []*group
-	places []place // by worker
+	size        int
+	all         []*group
+	memberships []membership // by worker
 
 	_    [2]cpu.CacheLinePad // the next one is written at each task from outside
 	turn atomic.Uint64       // of the groups, for tasks from outside
 	_    [2]cpu.CacheLinePad
 }
 
-// place is where a worker belongs: its group, and its number in it.
-type place struct {
+// membership is where a worker belongs: its group, and its number in it.
+type membership struct {
 	group  *group
 	number int
 }
@@ -32,7 +32,7 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 		g := newGroup(workers[first:min(first+cfg.Size, len(workers))], &cfg)
 		p.all = append(p.all, g)
 		for i := range g.workers {
-			p.places = append(p.places, place{g, i})
+			p.memberships = append(p.memberships, membership{g, i})
 		}
 	}
 	if cfg.StealEvery == nil {
@@ -52,7 +52,7 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 
 // of returns the group of a multi-threaded worker, and the worker's number in it.
 func (p *groups) of(w *Worker) (*group, int) {
-	at := &p.places[w.id]
+	at := &p.memberships[w.id]
 	return at.group, at.number
 }
 
