@@ -25,10 +25,7 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 }
 
 func (p *roundRobin) submit(t job, _ *Worker) bool { return p.push(runnable{task: t}) }
-
-func (p *roundRobin) eachGroup(f func([]*Worker, func())) { f(p.workers, p.wakeOne) }
-
-func (p *roundRobin) ready(f *Fiber, _ *Worker) { p.push(runnable{fiber: f}) }
+func (p *roundRobin) ready(f *Fiber, _ *Worker)    { p.push(runnable{fiber: f}) }
 
 // push queues r, unless it is a task and no worker takes any. Then it wakes a worker.
 func (p *roundRobin) push(r runnable) bool {
@@ -41,8 +38,6 @@ func (p *roundRobin) push(r runnable) bool {
 	p.wakeOne()
 	return taken
 }
-
-func (p *roundRobin) wakeOther(*Worker) { p.wakeOne() }
 
 // wakeOne wakes a worker that sleeps, if any does.
 func (p *roundRobin) wakeOne() {
@@ -70,14 +65,16 @@ func (p *roundRobin) shared() int {
 	return p.queue.Len()
 }
 
-func (p *roundRobin) has(*Worker) bool                { return p.shared() > 0 }
-func (p *roundRobin) pending(*Worker) int             { return 0 }
-func (p *roundRobin) beginSpin(*Worker) bool          { return false }
-func (p *roundRobin) endSpin(*Worker)                 {}
-func (p *roundRobin) beginSleep(w *Worker)            { p.asleep.Add(w.id) }
-func (p *roundRobin) endSleep(w *Worker)              { p.asleep.Remove(w.id) }
-func (p *roundRobin) seek(w *Worker, _ bool) bool     { return p.has(w) }
-func (p *roundRobin) lookAgain(*Worker) clock.Instant { return clock.Never }
+func (p *roundRobin) eachGroup(f func([]*Worker, func())) { f(p.workers, p.wakeOne) }
+func (p *roundRobin) wakeOther(*Worker)                   { p.wakeOne() }
+func (p *roundRobin) has(*Worker) bool                    { return p.shared() > 0 }
+func (p *roundRobin) pending(*Worker) int                 { return 0 }
+func (p *roundRobin) beginSpin(*Worker) bool              { return false }
+func (p *roundRobin) endSpin(*Worker)                     {}
+func (p *roundRobin) beginSleep(w *Worker)                { p.asleep.Add(w.id) }
+func (p *roundRobin) endSleep(w *Worker)                  { p.asleep.Remove(w.id) }
+func (p *roundRobin) seek(w *Worker, _ bool) bool         { return p.has(w) }
+func (p *roundRobin) lookAgain(*Worker) clock.Instant     { return clock.Never }
 
 // found passes a wake-up on for what is left: w takes one thing at a time.
 func (p *roundRobin) found(w *Worker) {
