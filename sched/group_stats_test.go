@@ -84,6 +84,7 @@ func TestNoStealEvery(t *testing.T) {
 func TestStealEveryTwoGroups(t *testing.T) {
 	s, err := New(Config{Workers: 5, Policy: Group, Groups: Groups{Size: 2, StealEvery: func(thief, victim int) int { return 10*thief + victim }}})
 	require.NoError(t, err)
+	require.NoError(t, s.Close()) // the queues of victims belong to the workers
 	all := s.policy.(*groups).all
 	for thief, g := range all {
 		for i, m := range g.members {
@@ -104,7 +105,6 @@ func TestStealEveryTwoGroups(t *testing.T) {
 			assert.Equal(t, want, got, "worker %d of group %d", i, thief)
 		}
 	}
-	require.NoError(t, s.Close())
 }
 
 // Each 64th entry has its time taken, whichever way it leaves the queue.
