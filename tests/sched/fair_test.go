@@ -32,7 +32,9 @@ func busyPair(t *testing.T, s *sched.Scheduler, stop func() bool, over *schedtes
 				}
 				fibers[i].Wait(nil, nil)
 			}
-			fibers[1-i].Notify()
+			if other := fibers[1-i]; other != nil { // nil: it has not begun, and will find that stop holds
+				other.Notify()
+			}
 		})
 	}
 }
