@@ -73,7 +73,7 @@ func (r *pipelineReport) writeGroups(p *page) {
 	}
 	p.table(did, "What each group did: tasks that ended, wake-ups that found no worker, one that spun or one that slept, "+
 		"entries in its queues (now/most), and steals within the group and from others")
-	p.table(took, "Microseconds from the claim of a sleeping worker until it runs (wake), and that what is ready waits in a queue (ready, one of 16)")
+	p.table(took, "Microseconds from the claim of a sleeping worker until it runs (wake), and that what is ready waits in a queue (ready, one of 64)")
 }
 
 func (g *grid) addLatency(name string, l latencyReport) {
