@@ -121,7 +121,9 @@ func TestTortureRingOn64Workers(t *testing.T) {
 						begun.Done()
 						begun.Wait()
 						if i < tokens {
+							mine.mu.Lock() // others have begun to hand tokens on
 							mine.tokens++
+							mine.mu.Unlock()
 						}
 						for {
 							mine.mu.Lock()
