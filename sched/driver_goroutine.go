@@ -25,14 +25,11 @@ func (d *goroutineDriver) waking() bool { return false }
 func (d *goroutineDriver) spin(_ clock.Instant, seek func() bool) { seek() }
 
 func (d *goroutineDriver) notify() bool {
-	switch d.word.Swap(countNotified) {
-	case countPrepared:
-		return true
-	case countAsleep:
+	idle, asleep := d.tell()
+	if asleep {
 		d.parker.Unpark()
-		return true
 	}
-	return false
+	return idle
 }
 
 func (d *goroutineDriver) stop() { d.notify() }

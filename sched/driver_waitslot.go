@@ -104,14 +104,11 @@ func (d *slotDriver) sleep(limit time.Duration) {
 }
 
 func (d *slotDriver) notify() bool {
-	switch d.word.Swap(countNotified) {
-	case countPrepared:
-		return true
-	case countAsleep:
+	idle, asleep := d.tell()
+	if asleep {
 		d.slot.wake()
-		return true
 	}
-	return false
+	return idle
 }
 
 func (d *slotDriver) stop() {

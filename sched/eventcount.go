@@ -37,6 +37,13 @@ func (c *countWord) prepare()     { c.word.Store(countPrepared) }
 func (c *countWord) commit() bool { return c.word.CompareAndSwap(countPrepared, countAsleep) }
 func (c *countWord) work()        { c.word.Store(countNotified) }
 
+// tell says that there is work, and tells whether the owner was idle, and whether it was asleep and has to be woken. It is for
+// drivers without countWaking; any thread may call it.
+func (c *countWord) tell() (idle, asleep bool) {
+	old := c.word.Swap(countNotified)
+	return old != countNotified, old == countAsleep
+}
+
 func (c *countWord) notified() bool { return c.word.Load() == countNotified }
 func (c *countWord) asleep() bool   { return c.word.Load() == countAsleep }
 

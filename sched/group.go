@@ -55,9 +55,7 @@ func (g *group) submit(r runnable, from int) bool {
 	if !g.shared.push(r) {
 		return false
 	}
-	if !g.wakeOne() {
-		g.wakes.none.Add(1)
-	}
+	g.wakeFor()
 	return true
 }
 
@@ -70,8 +68,8 @@ func (g *group) readyFor(f *Fiber, i int) {
 // pushPrivate queues r for one worker, and wakes it; or, if that is busy, another one, which will take r from there.
 func (g *group) pushPrivate(to int, r runnable) {
 	g.members[to].private.push(r)
-	if !g.wakeThat(to) && !g.wakeOne() {
-		g.wakes.none.Add(1)
+	if !g.wakeThat(to) {
+		g.wakeFor()
 	}
 }
 

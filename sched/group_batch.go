@@ -36,8 +36,7 @@ func (g *group) submitAll(tasks []job, from int) bool {
 		return false
 	}
 	for range tasks {
-		if !g.wakeOne() {
-			g.wakes.none.Add(1)
+		if !g.wakeFor() {
 			break
 		}
 	}

@@ -60,7 +60,16 @@ func claim(mask *atomic.Uint64) int {
 // take clears one bit, and tells whether it was set.
 func take(mask *atomic.Uint64, i int) bool { return mask.And(^uint64(1<<i))&(1<<i) != 0 }
 
-// wakeOne wakes a worker for something that has just been queued: it claims a spinning worker, which costs no system call,
+// wakeFor is wakeOne for something that has just been queued. It counts what finds all workers busy.
+func (m *masks) wakeFor() bool {
+	woken := m.wakeOne()
+	if !woken {
+		m.wakes.none.Add(1)
+	}
+	return woken
+}
+
+// wakeOne wakes a worker: it claims a spinning worker, which costs no system call,
 // or a sleeping one. A worker that has been notified for something else is passed over. It tells whether
 // there was one.
 func (m *masks) wakeOne() bool {

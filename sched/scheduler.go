@@ -47,6 +47,18 @@ func New(cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
+	s := newScheduler(cfg)
+	if err := s.start(); err != nil {
+		return nil, fmt.Errorf("sched: new: %w", err)
+	}
+	if cfg.Watchdog > 0 {
+		go s.watch()
+	}
+	return s, nil
+}
+
+// newScheduler makes a scheduler, and its multi-threaded workers, without their threads. cfg has its defaults.
+func newScheduler(cfg Config) *Scheduler {
 	s := &Scheduler{
 		cfg:     cfg,
 		bound:   make(map[*Worker]struct{}),
@@ -66,13 +78,7 @@ func New(cfg Config) (*Scheduler, error) {
 	if s.migration != nil {
 		s.migration.eachGroup(shareTimers)
 	}
-	if err := s.start(); err != nil {
-		return nil, fmt.Errorf("sched: new: %w", err)
-	}
-	if cfg.Watchdog > 0 {
-		go s.watch()
-	}
-	return s, nil
+	return s
 }
 
 // locksThreads tells whether workers are locked to their threads. On the goroutine backend, a coroutine and the goroutine

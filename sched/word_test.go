@@ -23,15 +23,7 @@ func plantedWith(t *testing.T, cfg Config) (*Worker, *Fiber) {
 	cfg.Name = "planted"
 	cfg, err := cfg.checked()
 	require.NoError(t, err)
-	s := &Scheduler{cfg: cfg, bound: make(map[*Worker]struct{}), news: make(chan struct{}, 1)}
-	for id := range cfg.Workers {
-		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
-	}
-	s.policy = cfg.Policy.make(s.workers, cfg.Groups)
-	s.migration, _ = s.policy.(migration)
-	if s.migration != nil {
-		s.migration.eachGroup(shareTimers)
-	}
+	s := newScheduler(cfg)
 	w := s.workers[0]
 	f := &Fiber{maker: w, id: 5}
 	f.letter.fiber = f
