@@ -149,11 +149,14 @@ func TestMigration(t *testing.T) {
 func TestEventsNameTheCallThatWaits(t *testing.T) {
 	r := NewRecorder(100)
 	require.NoError(t, sched.Run(sched.Config{Workers: 1, Recorder: r}, func() {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		// The caller's own worker begins the tasks that end the waits once the waits have begun.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
+		require.NoError(t, sched.Schedule(cancel, sched.SameThread))
 		require.Error(t, fibersync.NewLatch(1).WaitContext(ctx))
 		var opened fibersync.Event
-		require.False(t, opened.WaitUntil(time.Now().Add(time.Millisecond)))
+		require.NoError(t, sched.Schedule(opened.Signal, sched.SameThread))
+		require.True(t, opened.WaitUntil(time.Now().Add(time.Hour)))
 	}))
 	var calls []string
 	for _, e := range r.Events() {
