@@ -41,7 +41,8 @@ func startAnywhere(f func()) {
 
 // Async has f called concurrently with the caller, and returns the future of its results; flare's
 // Async. It does not block. f is a task of the caller's scheduler, or a goroutine if the caller has none;
-// AsyncOn chooses the scheduler. If f cannot be started, the future has the scheduler's error.
+// AsyncOn chooses the scheduler. If f cannot be started, the future has the scheduler's error. The
+// future is InProgress from the moment that f begins.
 //
 // A panic of f is that of a task or a goroutine, and is not passed to the callers that wait. If the
 // program survives it, they get an error that wraps ErrUnfinished. Async panics with
@@ -73,9 +74,10 @@ func Then[T, U any](f *Future[T], g func(T, error) (U, error)) *Future[U] {
 	return p.Future()
 }
 
-// run starts f, whose results settle the promise.
+// run starts f, whose results settle the promise. The promise is claimed when f begins.
 func (p *Promise[T]) run(start func(func()) error, f func() (T, error)) {
 	err := start(func() {
+		p.Claim()
 		returned := false
 		defer func() {
 			if !returned {

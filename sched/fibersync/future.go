@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"fiberlab/internal/spinlock"
 )
@@ -16,12 +15,18 @@ var (
 )
 
 // Promise is the side of a future that gives it its value; flare's Promise. It is settled once,
-// by any caller. If it never is, its waiters wait for ever. The zero value is not settled. It
-// must not be copied.
+// by any caller. If it never is, its waiters wait for ever. The zero value is not settled, and not
+// claimed. It must not be copied.
 type Promise[T any] struct{ future Future[T] }
 
 // Future returns the promise's future, always the same one.
 func (p *Promise[T]) Future() *Future[T] { return &p.future }
+
+// Claim makes the future InProgress if it is NotStarted, and returns whether it did. Several callers that
+// could compute the value call Claim first, and only the one that gets true computes it. Claim does
+// not block. A promise may be settled without a claim, and by another caller than the one that has
+// claimed it.
+func (p *Promise[T]) Claim() bool { return p.future.status.claim() }
 
 // Set gives the future its value. It does not block. It panics with an error that wraps
 // ErrSettled if the promise is settled.
@@ -55,26 +60,37 @@ func (p *Promise[T]) TryFail(err error) bool {
 // Get one from a Promise or from Async. Any number of callers may wait for it, and each gets
 // the same.
 type Future[T any] struct {
-	settled atomic.Bool // set with mu held when value and err are final
+	status status // Completed is stored with mu held when value and err are final
 
 	value T
 	err   error
 
-	mu        spinlock.Lock
-	waiters   waitQueue
-	callbacks []func()      // to be called when it is settled
+	mu      spinlock.Lock
+	waiters waitQueue
+	others  *settledHooks // nil: none yet
+}
+
+// settledHooks is what the end of a future reaches besides its waiters.
+type settledHooks struct {
+	callbacks []func()
 	done      chan struct{} // see Done
 }
 
 // Ready tells whether the future is settled, so that Get would return at once. It does not block.
-func (f *Future[T]) Ready() bool { return f.settled.Load() }
+func (f *Future[T]) Ready() bool { return f.status.get() == Completed }
+
+// Status tells how far the future has come. It does not block.
+func (f *Future[T]) Status() Status { return f.status.get() }
 
 // Done returns a channel that is closed when the future is settled, for goroutines that select. A
 // fiber calls Get: receiving from the channel would block its thread.
 func (f *Future[T]) Done() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return doneChannel(&f.done, f.settled.Load())
+	if f.Ready() {
+		return closed
+	}
+	return doneChannel(&f.hooks().done, false)
 }
 
 // Get blocks the caller until the future has its value or its error, and returns them.
@@ -94,11 +110,11 @@ func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 }
 
 func (f *Future[T]) wait(u until) error {
-	if f.settled.Load() {
+	if f.Ready() {
 		return nil
 	}
 	f.mu.Lock()
-	if f.settled.Load() {
+	if f.Ready() {
 		f.mu.Unlock()
 		return nil
 	}
@@ -109,19 +125,21 @@ func (f *Future[T]) wait(u until) error {
 // the future is settled, it does nothing and returns false.
 func (f *Future[T]) settle(v T, err error) bool {
 	f.mu.Lock()
-	if f.settled.Load() {
+	if f.Ready() {
 		f.mu.Unlock()
 		return false
 	}
 	f.value, f.err = v, err
-	f.settled.Store(true)
-	waiters, callbacks, done := f.waiters.takeAll(), f.callbacks, f.done
-	f.callbacks = nil
+	f.status.complete()
+	waiters, others := f.waiters.takeAll(), f.others
+	f.others = nil
 	f.mu.Unlock()
 	handOffAll(waiters)
-	closeDone(done)
-	for _, call := range callbacks {
-		call()
+	if others != nil {
+		closeDone(others.done)
+		for _, call := range others.callbacks {
+			call()
+		}
 	}
 	return true
 }
@@ -130,12 +148,21 @@ func (f *Future[T]) settle(v T, err error) bool {
 // that settles it. call must not block nor panic.
 func (f *Future[T]) whenSettled(call func()) {
 	f.mu.Lock()
-	settled := f.settled.Load()
+	settled := f.Ready()
 	if !settled {
-		f.callbacks = append(f.callbacks, call)
+		hooks := f.hooks()
+		hooks.callbacks = append(hooks.callbacks, call)
 	}
 	f.mu.Unlock()
 	if settled {
 		call()
 	}
+}
+
+// hooks returns f.others, made now if there are none. f.mu must be held.
+func (f *Future[T]) hooks() *settledHooks {
+	if f.others == nil {
+		f.others = new(settledHooks)
+	}
+	return f.others
 }
