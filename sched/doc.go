@@ -17,7 +17,7 @@
 //	own.go            where its fiber waited for its turn
 //
 // word.go has the variable in which the state of a fiber changes. worker.go has the life of a worker and stop.go its end,
-// scheduler.go the life of a scheduler, close.go, drops.go and remaining.go its end, bind.go how a goroutine becomes a worker for a time, room.go the limit of the tasks that wait, overload.go what is told if it is reached, duty.go what runs between two fibers, survey.go and deadlock_check.go what happens if that cannot come.
+// scheduler.go the life of a scheduler, close.go, drops.go and remaining.go its end, bind.go how a goroutine becomes a worker for a time, room.go the limit of the tasks that wait, overload.go what is told if it is reached, duty.go what runs between two fibers, block_hook.go how a task learns that it is about to block, survey.go and deadlock_check.go what happens if that cannot come.
 //
 // # What is locked
 //

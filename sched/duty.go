@@ -15,6 +15,15 @@ func (w *Worker) offDuty(f *Fiber) {
 	f.fiber.SetValue(nil)
 	f.self.Store(0)
 	w.running.Store(0)
+	mustReturn("Config.OutOfDuty", w, func() { w.own.outOfDuty(w.id) })
+	w.running.Store(running)
+	f.self.Store(self)
+	f.fiber.SetValue(value)
+}
+
+// mustReturn calls call, which the program has given and where calls it. If it panics, or calls Goexit, the program ends: the
+// frames below it must not be unwound.
+func mustReturn(name string, where fmt.Stringer, call func()) {
 	returned := false
 	defer func() {
 		if returned {
@@ -24,15 +33,12 @@ func (w *Worker) offDuty(f *Fiber) {
 		if cause == nil {
 			cause = ErrGoexit
 		}
-		text := fmt.Sprintf("Config.OutOfDuty on %s: %v\n\n%s", w.name, cause, stackdump.Stack())
+		text := fmt.Sprintf("%s on %v: %v\n\n%s", name, where, cause, stackdump.Stack())
 		go panic(text)
 		select {}
 	}()
-	w.own.outOfDuty(w.id)
+	call()
 	returned = true
-	w.running.Store(running)
-	f.self.Store(self)
-	f.fiber.SetValue(value)
 }
 
 // SetEngine gives w an engine, such as one for input and output, for Engine to return; nil takes it away. The place to call

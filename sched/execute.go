@@ -21,6 +21,9 @@ func (f *Fiber) execute(t job) {
 	}
 	returned := false
 	defer func() {
+		if f.hook != nil {
+			f.hook = nil
+		}
 		if !returned {
 			f.failed(recover())
 		}

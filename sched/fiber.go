@@ -31,6 +31,7 @@ type Fiber struct {
 	id     int
 	home   *Worker    // the only worker that may run it; nil: any, as the policy says
 	record *recording // its maker's; nil: off
+	hook   BlockHook  // its present task's; nil: none. See block_hook.go
 	index  int        // in the scheduler's registry
 	letter letter     // for its home's mailbox
 
@@ -43,6 +44,7 @@ type Fiber struct {
 	residue    fiber.Residue // what tasks leave on its goroutine
 	groupLocal bool          // its present task is GroupLocal
 	ending     bool          // it shall end when it has no task to go on with
+	told       bool          // a hook knows that it blocks, and has not been told that it goes on
 	outer      word          // its marks before a wait that happens in an Unlock; see unlockFirst
 }
 
@@ -154,10 +156,7 @@ func Sleep(d time.Duration) {
 	if f == nil {
 		panic(f.misuse("sleep"))
 	}
-	for deadline := clock.After(d); clock.Now() < deadline; {
-		f.block(deadline, 0)
-		f.suspend()
-	}
+	f.sleep(clock.After(d))
 }
 
 // misuse is the error of a call on f that its caller may not make.

@@ -29,6 +29,10 @@ func (p *parker) Park(deadline time.Time) {
 		f.awaits = nil
 		return
 	}
+	if f.hook != nil && !f.told {
+		f.parkTold(deadline)
+		return
+	}
 	f.block(until, parked)
 	// An Unpark that found f not parked has left its permit; a later Unpark finds it parked.
 	if f.permit.Swap(0) == 0 || !f.unblock() {

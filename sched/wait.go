@@ -31,6 +31,9 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 		panic(f.misuse("wait"))
 	}
 	for pred == nil || !pred() {
+		if f.hook != nil && !f.told {
+			return f.waitTold(lock, deadline, pred)
+		}
 		timedOut, blocked, outer := false, true, word(0)
 		switch l := lock.(type) {
 		case nil:
@@ -63,6 +66,18 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 		}
 	}
 	return true
+}
+
+// sleep blocks f, which must be the calling fiber, until deadline has come, whoever notifies it.
+func (f *Fiber) sleep(deadline clock.Instant) {
+	for clock.Now() < deadline {
+		if f.hook != nil && !f.told {
+			f.sleepTold(deadline)
+			return
+		}
+		f.block(deadline, 0)
+		f.suspend()
+	}
 }
 
 // block makes f, the calling fiber, Yielded if deadline is clock.Never and Waiting otherwise. how is
