@@ -153,3 +153,6 @@ func Run(cfg Config, f func()) (err error) {
 	f()
 	return nil
 }
+
+// Workers returns how many multi-threaded workers s has. The number never changes.
+func (s *Scheduler) Workers() int { return len(s.workers) }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
-	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -21,7 +20,7 @@ const gaveUp = -1
 // A promise is a register that is written once. Everybody tries to, at some time; half of
 // the clients block for it, the others do not.
 func TestFutureHistories(t *testing.T) {
-	once := history.Spec[int, futureOp, int]{Step: func(value int, in futureOp, out int) (bool, int) {
+	once := spec[int, futureOp, int]{step: func(value int, in futureOp, out int) (bool, int) {
 		switch in.name {
 		case "set":
 			if value == 0 {
@@ -39,7 +38,7 @@ func TestFutureHistories(t *testing.T) {
 		random := suite.NewRand(c.t)
 		for range suite.Scaled(5, 1) {
 			const clients, operations = 8, 30
-			h := history.New[futureOp, int](clients)
+			h := newHistory[futureOp, int](clients)
 			var p fibersync.Promise[int]
 			for client := range clients {
 				plan := random.Perm(operations)
@@ -54,7 +53,7 @@ func TestFutureHistories(t *testing.T) {
 						case step < 12 && client%2 == 0:
 							op.name = "get"
 						}
-						h.Do(client, op, func() int { return op.on(&p, over) })
+						h.do(client, op, func() int { return op.on(&p, over) })
 						if step%4 == 0 {
 							pause()
 						}
@@ -62,7 +61,7 @@ func TestFutureHistories(t *testing.T) {
 				})
 			}
 			c.wait()
-			once.Check(c.t, h)
+			once.check(c.t, h)
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
-	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -17,7 +16,7 @@ type onceOutcome struct{ called, gaveUp bool }
 
 // onceSpec says that the first client calls the function, that others return
 // when it has returned, and that a client gives up only before.
-var onceSpec = history.Spec[onceState, int, onceOutcome]{Step: func(s onceState, k int, out onceOutcome) (bool, onceState) {
+var onceSpec = spec[onceState, int, onceOutcome]{step: func(s onceState, k int, out onceOutcome) (bool, onceState) {
 	was := s[k]
 	if out.called {
 		s[k] = true
@@ -31,11 +30,11 @@ func TestOnceModel(t *testing.T) {
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
 			var once [len(onceState{})]fibersync.Once
-			h := history.New[int, onceOutcome](clients)
+			h := newHistory[int, onceOutcome](clients)
 			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				for n := range operations {
 					k := min(n*len(once)/operations, rng.IntN(len(once)))
-					h.Do(i, k, func() (out onceOutcome) {
+					h.do(i, k, func() (out onceOutcome) {
 						f := func() {
 							for range rng.IntN(5) {
 								pause()
@@ -54,7 +53,7 @@ func TestOnceModel(t *testing.T) {
 				}
 			})
 			c.wait()
-			onceSpec.Check(c.t, h)
+			onceSpec.check(c.t, h)
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
-	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -43,7 +42,7 @@ func (s ticketState) done(number int) ticketState {
 // A queue is a list: a ticket is added when taken, dropped when it is done and first, and
 // called only when it is first.
 func TestTicketHistories(t *testing.T) {
-	queue := history.Spec[ticketState, ticketOp, bool]{Step: func(s ticketState, in ticketOp, out bool) (bool, ticketState) {
+	queue := spec[ticketState, ticketOp, bool]{step: func(s ticketState, in ticketOp, out bool) (bool, ticketState) {
 		switch in.name {
 		case "take":
 			return out, s.take(in.number)
@@ -60,7 +59,7 @@ func TestTicketHistories(t *testing.T) {
 		random := suite.NewRand(c.t)
 		for range suite.Scaled(8, 2) {
 			const clients, rounds = 4, 10
-			h := history.New[ticketOp, bool](clients)
+			h := newHistory[ticketOp, bool](clients)
 			var q fibersync.TicketQueue
 			for client := range clients {
 				ends := random.Perm(rounds)
@@ -68,14 +67,14 @@ func TestTicketHistories(t *testing.T) {
 					for round := range rounds {
 						number := client*rounds + round
 						var ticket *fibersync.Ticket
-						h.Do(client, ticketOp{"take", number}, func() bool {
+						h.do(client, ticketOp{"take", number}, func() bool {
 							ticket = q.Take()
 							return true
 						})
 						if ends[round]%3 == 0 {
-							h.Do(client, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil })
+							h.do(client, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil })
 						} else {
-							h.Do(client, ticketOp{"wait", number}, func() bool {
+							h.do(client, ticketOp{"wait", number}, func() bool {
 								ticket.Wait()
 								return true
 							})
@@ -83,7 +82,7 @@ func TestTicketHistories(t *testing.T) {
 						if ends[round]%2 == 0 {
 							pause()
 						}
-						h.Do(client, ticketOp{"done", number}, func() bool {
+						h.do(client, ticketOp{"done", number}, func() bool {
 							ticket.Done()
 							return true
 						})
@@ -91,7 +90,7 @@ func TestTicketHistories(t *testing.T) {
 				})
 			}
 			c.wait()
-			queue.Check(c.t, h)
+			queue.check(c.t, h)
 		}
 	})
 }

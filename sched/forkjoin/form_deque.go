@@ -1,0 +1,150 @@
+package forkjoin
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+
+	"fiberlab/internal/spinlock"
+)
+
+// deques is the form in which each strand has a deque. It pushes what it forks, and pops it again, at one end. A strand that has nothing to do
+// steals from the other end, where the oldest job lies: under recursion that is the largest.
+//
+//	strand 0   oldest [ j1 | j4 | j7 ]  <- push, pop        steal from strand 0: j1
+//	strand 1   oldest [ j2 ]            <- push, pop
+//	injected   [ j3 | j5 ]              from outside, and from strands that have parked
+//
+// A caller that needs the result of a job that is not the newest claims the job where it lies. Who takes it out of the deque
+// later finds it claimed, and goes on to the next.
+type deques struct {
+	pool     *shared
+	injected jobQueue
+
+	mu      spinlock.Lock
+	strands []*strand // each knows its index
+	count   atomic.Int64
+}
+
+func newDeques(p *shared) *deques { return &deques{pool: p} }
+
+func (d *deques) submit(s *strand, j *job) {
+	if s == nil {
+		d.injected.push(j)
+	} else {
+		s.own.push(j)
+		s.fence.Store(0) // the job is seen by a runner that has ended before start looks at active
+	}
+	d.pool.start()
+}
+
+func (d *deques) hand(s *strand, j *job) { d.submit(s, j) }
+
+func (d *deques) takeBack(s *strand, j *job) bool {
+	if s != nil {
+		switch x := s.own.pop(); {
+		case x == j:
+			return j.private || j.work.claim()
+		case x != nil:
+			s.own.push(x)
+		}
+	}
+	if j.private {
+		j.stale = true
+	}
+	if !j.work.claim() {
+		return false
+	}
+	d.injected.remove(j)
+	return true
+}
+
+// stealRounds is how often a runner looks at all other strands before it ends.
+const stealRounds = 64
+
+func (d *deques) next(s *strand) *job {
+	for round := 0; round < stealRounds && !d.pool.surplus(); round++ {
+		for j := s.own.pop(); j != nil; j = s.own.pop() {
+			if j.work.claim() {
+				return j
+			}
+		}
+		if j := d.injected.next(); j != nil {
+			return j
+		}
+		if j := d.steal(s); j != nil {
+			return j
+		}
+		if round%8 == 7 {
+			runtime.Gosched()
+		} else {
+			spinlock.Pause()
+		}
+	}
+	return nil
+}
+
+// steal takes the oldest job of another strand, the first of which is chosen at random.
+func (d *deques) steal(s *strand) *job {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := len(d.strands)
+	for i, first := 0, rand.IntN(n+1); i < n; i++ {
+		victim := d.strands[(first+i)%n]
+		if victim == s {
+			continue
+		}
+		for again := true; again; {
+			var j *job
+			j, again = victim.own.steal()
+			if j != nil && j.work.claim() {
+				return j
+			}
+			again = again || j != nil
+		}
+	}
+	return nil
+}
+
+func (d *deques) waiting() bool {
+	if d.injected.length.Load() > 0 {
+		return true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.strands {
+		if !s.own.empty() {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *deques) enter(s *strand) {
+	d.mu.Lock()
+	s.index = len(d.strands)
+	d.strands = append(d.strands, s)
+	d.mu.Unlock()
+}
+
+// leave also moves the jobs of s to the injected ones: a deque whose strand does not run would only cost thieves time.
+func (d *deques) leave(s *strand) {
+	for again := true; again; {
+		var j *job
+		if j, again = s.own.steal(); j != nil {
+			again = true
+			j.stale = true
+			d.injected.push(j)
+		}
+	}
+	d.mu.Lock()
+	last := len(d.strands) - 1
+	d.strands[s.index] = d.strands[last]
+	d.strands[s.index].index = s.index
+	d.strands[last] = nil
+	d.strands = d.strands[:last]
+	d.mu.Unlock()
+}
+
+func (*deques) close() {}
+func (*deques) end()   {}

@@ -1,0 +1,94 @@
+package forkjoin
+
+import (
+	"sync/atomic"
+
+	"fiberlab/sched/fibersync"
+)
+
+// locked is the document's form: one lock, one list, and a condition that says that the list is not empty. Whoever changes the status of a
+// job from NOT_STARTED holds the lock, and takes the job off the list under the same lock. So the status of a job is NOT_STARTED
+// exactly as long as the job is in the list.
+//
+// The lock is never held while a task runs: the task may submit others, and then needs the lock itself.
+type locked struct {
+	pool *shared
+
+	mu     fibersync.Mutex
+	work   fibersync.Cond // the list is not empty, or the pool is closed
+	jobs   jobList
+	idle   int          // runners that wait for work and have not been signalled
+	length atomic.Int64 // of jobs
+	closed bool
+}
+
+func newLocked(p *shared) *locked {
+	l := &locked{pool: p}
+	l.work.L = &l.mu
+	return l
+}
+
+func (l *locked) submit(_ *strand, j *job) {
+	l.mu.Lock()
+	l.jobs.push(j)
+	l.length.Add(1)
+	signalled := l.idle > 0
+	if signalled {
+		l.idle--
+		l.work.Signal()
+	}
+	l.mu.Unlock()
+	if !signalled {
+		l.pool.start()
+	}
+}
+
+func (l *locked) hand(s *strand, j *job) { l.submit(s, j) }
+
+func (l *locked) takeBack(_ *strand, j *job) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.remove(j) && (j.private || j.work.claim())
+}
+
+// remove takes j off the list, and tells whether it was there. The caller holds the lock.
+func (l *locked) remove(j *job) bool {
+	if !l.jobs.remove(j) {
+		return false
+	}
+	l.length.Add(-1)
+	return true
+}
+
+func (l *locked) next(*strand) *job {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.pool.surplus() {
+		if j := l.jobs.first; j != nil {
+			l.remove(j)
+			j.work.claim()
+			return j
+		}
+		if l.closed {
+			break
+		}
+		l.idle++
+		l.work.Wait()
+	}
+	return nil
+}
+
+// waiting takes no lock: the caller may be about to block for that very lock.
+func (l *locked) waiting() bool { return l.length.Load() > 0 }
+
+func (l *locked) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.idle = 0
+	l.work.Broadcast()
+}
+
+func (*locked) enter(*strand) {}
+func (*locked) leave(*strand) {}
+func (*locked) end()          {}

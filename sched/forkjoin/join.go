@@ -1,0 +1,224 @@
+package forkjoin
+
+import (
+	"errors"
+	"fmt"
+
+	"fiberlab/sched/fibersync"
+)
+
+// Join calls a and b, and returns their results when both have returned. b is forked: another strand may take it while the caller runs a;
+// if none has, the caller runs it after a. a counts as a part of the caller. b is a task: it has fiber-local values of its
+// own.
+//
+// If a or b panics, Join waits for the other if that has begun, and panics with an error that wraps the *fibersync.PanicError of
+// each. If b has not begun when a panics, it does not run. Goexit in a or b ends the caller after the other has ended, as runtime.Goexit does
+// in any function that it calls; on a fiber it ends the program. Join panics with an error that wraps fibersync.ErrNilFunc if a
+// or b is nil.
+//
+// Called by a goroutine outside of the pool, Join runs a, and perhaps b, on that goroutine.
+func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
+	if a == nil || b == nil {
+		panic(fmt.Errorf("forkjoin: join: %w", fibersync.ErrNilFunc))
+	}
+	s, made := p.enter()
+	if made {
+		defer s.leave()
+	}
+	if s.pool.cfg.Form == Heartbeat {
+		return joinPrivate(s, a, b)
+	}
+	return joinQueued(s, a, b)
+}
+
+// branch is the forked half of a Join, as a job.
+type branch[T any] struct {
+	result[T]
+	call func(*Pool) T
+}
+
+// run implements work.
+func (b *branch[T]) run(s *strand) {
+	var v T
+	var err error
+	call, returned := b.call, false
+	b.call = nil
+	saved := s.hideLocals()
+	defer func() {
+		if !returned {
+			err = b.fail(recover())
+		}
+		s.restoreLocals(saved)
+		b.promise.TrySettle(v, err)
+	}()
+	s.pool.stolen.Add(1)
+	v = call(&s.view)
+	returned = true
+}
+
+// get returns the result of the branch, which another strand has taken. It blocks the caller until that is complete.
+func (b *branch[T]) get() T {
+	v, err := b.promise.Future().Get()
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// waiting is the forked half of a Join that has not been handed out.
+type waiting[T any] func(*Pool) T
+
+// hand implements fork.
+func (w waiting[T]) hand(s *strand) fork {
+	b := &branch[T]{call: w}
+	b.pool, b.job.work, b.job.inside = s.pool, b, true
+	s.pool.form.hand(s, &b.job)
+	return b
+}
+
+// hand implements fork.
+func (b *branch[T]) hand(*strand) fork { return b }
+
+// joinPrivate is Join under Heartbeat.
+func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B) {
+	f := &s.forks
+	level, returned := len(f.stack), false
+	var saved any
+	f.stack = append(f.stack, waiting[B](b))
+	if s.due() {
+		s.pulse()
+	}
+	defer func() {
+		if !returned {
+			s.unwind(level, saved, recover())
+		}
+	}()
+	ra = a(&s.view)
+	handed := level < f.handed
+	var taken fork
+	if handed {
+		taken = f.stack[level]
+	}
+	f.pop(level)
+	if handed && !s.pool.form.takeBack(s, &taken.(*branch[B]).job) {
+		rb = taken.(*branch[B]).get()
+	} else {
+		saved = s.hideLocals()
+		rb = b(&s.view)
+		s.restoreLocals(saved)
+	}
+	returned = true
+	return ra, rb
+}
+
+// pop removes the forks from level on, and clears what they leave, for the collector.
+func (f *forks) pop(level int) {
+	if level+1 < len(f.stack) {
+		clear(f.stack[level+1:])
+	}
+	if level < len(f.stack) {
+		f.stack[level] = nil
+		f.stack = f.stack[:level]
+	}
+	f.handed = min(f.handed, level)
+}
+
+// unwind removes the forks of a Join that does not return: the caller has panicked with value, or called Goexit if that is nil. It panics with the errors of
+// both halves.
+func (s *strand) unwind(level int, saved, value any) {
+	s.restoreLocals(saved)
+	errs := []error{nil}
+	if value != nil {
+		errs[0] = panicError(value)
+	}
+	f := &s.forks
+	for i := level; i < len(f.stack); i++ {
+		if b, handed := f.stack[i].(abandoned); handed {
+			errs = append(errs, b.abandon(s))
+		}
+	}
+	f.pop(level)
+	if err := errors.Join(errs...); value != nil {
+		panic(err)
+	}
+}
+
+// abandoned is a branch whose Join does not return.
+type abandoned interface {
+	// abandon takes the branch back if it has not begun, and else waits for it. It returns its panic.
+	abandon(s *strand) error
+}
+
+func (b *branch[T]) abandon(s *strand) error {
+	if s.pool.form.takeBack(s, &b.job) {
+		return nil
+	}
+	_, err := b.promise.Future().Get()
+	return err
+}
+
+// joinQueued is Join under the other forms.
+func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B) {
+	j := newBranch(s, b)
+	queued, returned := true, false
+	var saved any
+	defer func() {
+		if !returned {
+			s.unwindQueued(j, queued, saved, recover())
+		}
+	}()
+	s.pool.form.submit(s, &j.job)
+	ra = a(&s.view)
+	mine := s.pool.form.takeBack(s, &j.job)
+	queued = false
+	if mine {
+		j.reuse(s)
+		saved = s.hideLocals()
+		rb = b(&s.view)
+		s.restoreLocals(saved)
+	} else {
+		rb = j.get()
+	}
+	returned = true
+	return ra, rb
+}
+
+// unwindQueued is unwind for the other forms. queued says that nobody has taken j back yet.
+func (s *strand) unwindQueued(j abandoned, queued bool, saved, value any) {
+	s.restoreLocals(saved)
+	errs := []error{nil, nil}
+	if value != nil {
+		errs[0] = panicError(value)
+	}
+	if queued {
+		errs[1] = j.abandon(s)
+	}
+	if value != nil {
+		panic(errors.Join(errs...))
+	}
+}
+
+// mostSpare is how many branches a strand keeps to use them again.
+const mostSpare = 64
+
+// newBranch returns a branch that runs call.
+func newBranch[T any](s *strand, call func(*Pool) T) *branch[T] {
+	if n := len(s.spare); n > 0 {
+		if b, ok := s.spare[n-1].(*branch[T]); ok {
+			s.spare = s.spare[:n-1]
+			b.call = call
+			return b
+		}
+	}
+	b := &branch[T]{call: call}
+	b.pool, b.job.work, b.job.inside, b.job.private = s.pool, b, true, true
+	return b
+}
+
+// reuse keeps b, which has been taken back, for newBranch, unless it has been claimed, or may be met in a queue.
+func (b *branch[T]) reuse(s *strand) {
+	b.call = nil
+	if b.promise.Future().Status() == fibersync.NotStarted && !b.job.stale && len(s.spare) < mostSpare {
+		s.spare = append(s.spare, b)
+	}
+}

@@ -1,0 +1,131 @@
+package forkjoin
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
+)
+
+// The errors of this package. Each error that a call returns wraps one of these, or one of packages sched and fibersync.
+var (
+	ErrNoScheduler = errors.New("the scheduler is nil: give the one that shall run the tasks")
+	ErrNoForm      = errors.New("there is no such form: Forms lists them")
+	ErrClosed      = errors.New("the pool is closed: submit before Close")
+	ErrDropped     = errors.New("the future has been dropped: get it before Drop")
+	ErrLive        = errors.New("futures are live that were neither fetched nor dropped: call Get or Drop of each before Close")
+	ErrInTask      = errors.New("the caller is a task of the pool, which would wait for itself: close the pool outside of its tasks")
+)
+
+// Config says what a pool is like. The zero value is ready.
+type Config struct {
+	Form Form
+
+	// Beat is how often a strand hands out a fork under Heartbeat; 0: 100 microseconds.
+	Beat time.Duration
+
+	// Forgotten, if not nil, is called with a text for each future that the garbage collector finds although it was neither fetched nor
+	// dropped. It runs on a goroutine of the collector and must not block. It makes each Submit slower.
+	Forgotten func(what string)
+}
+
+// Pool is what tasks are submitted to. The Pool that New returns may be used from anywhere. A task gets a Pool of its own: the
+// same pool, seen from the stack on which the task runs, which is quicker there. Elsewhere, or when the task has returned, it
+// works like the one that New has returned.
+type Pool struct {
+	of     *shared
+	strand *strand // nil: that of the caller, if it has one
+}
+
+// shared is what all views of a pool share.
+type shared struct {
+	scheduler *sched.Scheduler
+	cfg       Config
+	form      form
+	root      Pool
+	limit     int64 // how many workers the scheduler has: so many strands can run at once on its fibers
+
+	active  atomic.Int64    // strands that run on the scheduler's workers, and runners that have been started; see start
+	strands sync.Map        // of *strand, by number of the fiber or goroutine
+	running atomic.Int64    // strands, and runners that have been started
+	live    atomic.Int64    // futures that have been neither fetched nor dropped
+	closed  atomic.Bool     // Close has begun
+	ended   fibersync.Event // once closed, whenever running may have become 0
+	unused  sync.Pool       // of *strand
+	counts
+
+	mu         sync.Mutex
+	disposable map[disposer]struct{} // futures that Close may have to dispose of
+}
+
+// New makes a pool on the workers of s. It starts nothing: the first Submit or Join does. Close the pool before s.
+// It returns ErrNoScheduler, ErrNoForm, sched.ErrNegative for a negative Beat, or the system's error if it has no thread for the beat.
+func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
+	switch {
+	case s == nil:
+		return nil, fmt.Errorf("forkjoin: new: %w", ErrNoScheduler)
+	case cfg.Form < 0 || int(cfg.Form) >= len(formNames):
+		return nil, fmt.Errorf("forkjoin: new: %v: %w", cfg.Form, ErrNoForm)
+	case cfg.Beat < 0:
+		return nil, fmt.Errorf("forkjoin: new: beat %v: %w", cfg.Beat, sched.ErrNegative)
+	}
+	if cfg.Beat == 0 {
+		cfg.Beat = 100 * time.Microsecond
+	}
+	p := &shared{scheduler: s, cfg: cfg, limit: int64(max(1, s.Workers()))}
+	p.root.of = p
+	switch cfg.Form {
+	case Locked:
+		p.form = newLocked(p)
+	case Deque:
+		p.form = newDeques(p)
+	case Heartbeat:
+		h, err := newHeartbeat(p)
+		if err != nil {
+			return nil, fmt.Errorf("forkjoin: new: %w", err)
+		}
+		p.form = h
+	}
+	return &p.root, nil
+}
+
+// Close ends the pool. From now on what is submitted from outside fails with ErrClosed. Close takes what has been submitted from outside and has not started off its
+// queue, unrun, and its Get returns ErrClosed. It waits for the tasks that are in progress, and for those that they have submitted. Then it disposes of results
+// that nobody has fetched; see Future.Discard. It blocks meanwhile, a fiber not its thread.
+//
+// The error wraps ErrLive if there are futures that were neither fetched nor dropped; the pool is closed nevertheless. It is ErrInTask,
+// and nothing has happened, if a task of the pool calls. A second Close returns ErrClosed.
+func (p *Pool) Close() error {
+	c := p.of
+	if _, inside := c.strands.Load(fiber.Self()); inside {
+		return fmt.Errorf("forkjoin: close: %w", ErrInTask)
+	}
+	if c.closed.Swap(true) {
+		return fmt.Errorf("forkjoin: close: %w", ErrClosed)
+	}
+	c.form.close()
+	for c.form.waiting() || c.running.Load() > 0 {
+		c.start()
+		if c.running.Load() > 0 {
+			c.ended.Wait()
+		}
+	}
+	c.mu.Lock()
+	left := c.disposable
+	c.disposable = nil
+	c.mu.Unlock()
+	n := c.live.Load()
+	for f := range left {
+		f.abandon()
+	}
+	c.form.end()
+	if n > 0 {
+		return fmt.Errorf("forkjoin: close a pool with %d live futures: %w", n, ErrLive)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package forkjoin
+
+import (
+	"sync/atomic"
+
+	"fiberlab/internal/spinlock"
+)
+
+// job is a task on its way from the caller that has submitted it to the strand that runs it. It is part of its future, as
+// the list element of the document is, so that a queue needs no memory of its own.
+type job struct {
+	previous, next *job
+	in             *jobList // nil: none
+
+	work    work // the future that the job is part of
+	inside  bool // it was submitted by a task of the pool
+	private bool // only the strand that has forked it will ask for it
+	stale   bool // it may still lie in a deque after it has been claimed
+}
+
+// work is what a job leads to.
+type work interface {
+	// claim makes the caller the only one that may run the task or drop it. It returns false if another has been quicker.
+	claim() bool
+	// run runs the task, which the caller has claimed, on s.
+	run(s *strand)
+	// drop settles the future without a result. The caller has claimed the task.
+	drop(reason error)
+}
+
+// jobList is an intrusive list: a job can be removed from anywhere in it in constant time. The zero value is empty. It has no
+// lock.
+type jobList struct {
+	first, last *job
+	length      int
+}
+
+// push appends j, which is in no list.
+func (l *jobList) push(j *job) {
+	l.length++
+	j.in, j.previous, j.next = l, l.last, nil
+	if l.last != nil {
+		l.last.next = j
+	} else {
+		l.first = j
+	}
+	l.last = j
+}
+
+// remove takes j out, and tells whether it was in this list.
+func (l *jobList) remove(j *job) bool {
+	if j.in != l {
+		return false
+	}
+	l.length--
+	if j.previous != nil {
+		j.previous.next = j.next
+	} else {
+		l.first = j.next
+	}
+	if j.next != nil {
+		j.next.previous = j.previous
+	} else {
+		l.last = j.previous
+	}
+	j.in, j.previous, j.next = nil, nil, nil
+	return true
+}
+
+// jobQueue is a jobList under a lock of its own, for forms in which few jobs pass through it. The zero value is empty.
+type jobQueue struct {
+	mu     spinlock.Lock
+	list   jobList
+	length atomic.Int64 // that of list
+}
+
+// push appends j, which is in no list.
+func (q *jobQueue) push(j *job) {
+	q.mu.Lock()
+	q.list.push(j)
+	q.length.Store(int64(q.list.length))
+	q.mu.Unlock()
+}
+
+// remove takes j out, if it is there.
+func (q *jobQueue) remove(j *job) {
+	q.mu.Lock()
+	q.list.remove(j)
+	q.length.Store(int64(q.list.length))
+	q.mu.Unlock()
+}
+
+// next takes out the oldest job that can be claimed, and claims it. It returns nil if there is none.
+func (q *jobQueue) next() *job {
+	for q.length.Load() > 0 {
+		q.mu.Lock()
+		j := q.list.first
+		if j != nil {
+			q.list.remove(j)
+		}
+		q.length.Store(int64(q.list.length))
+		q.mu.Unlock()
+		if j != nil && j.work.claim() {
+			return j
+		}
+	}
+	return nil
+}

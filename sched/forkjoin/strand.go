@@ -1,0 +1,154 @@
+package forkjoin
+
+import (
+	"sync/atomic"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/sched/park"
+)
+
+// strand is one stack that runs tasks of a pool: a fiber, or a goroutine. Nested tasks that are run in place share it.
+// Only the code on that stack uses it.
+type strand struct {
+	pool    *shared
+	view    Pool            // what its tasks get
+	self    atomic.Uintptr  // fiber.Self of its stack
+	counted bool            // it counts in shared.active
+	local   *any            // the fiber-local slot; nil: a goroutine has none
+	hooked  bool            // its fiber tells it when it blocks
+	outer   sched.BlockHook // that of another pool, whose strand is on the same stack
+	helped  int             // how many tasks it runs inside one another, because a caller needed their results
+
+	beat  *uint32 // the word that says when to hand out a fork
+	seen  uint32  // what beat was when that was last done
+	forks forks   // of Join, under Heartbeat
+	lists []list  // forks, and those of the typed strands on this stack, the outermost first
+
+	own   deque[job]    // under Deque
+	index int           // its place in deques.strands
+	fence atomic.Uint64 // see deques.submit
+
+	spare []work // branches of Join to be used again
+}
+
+// enter returns the strand of the caller's stack. If there is none, it makes one, and says so: then the caller calls leave when
+// it is through. The caller's stack stays the same meanwhile.
+func (p *Pool) enter() (s *strand, made bool) {
+	if s = p.strand; s != nil && s.self.Load() == fiber.Self() {
+		return s, false
+	}
+	return p.of.enter()
+}
+
+func (p *shared) enter() (s *strand, made bool) {
+	self := fiber.Self()
+	if s, ok := p.strands.Load(self); ok {
+		return s.(*strand), false
+	}
+	p.running.Add(1)
+	s = p.begin(self)
+	if s.counted {
+		p.active.Add(1)
+	}
+	return s, true
+}
+
+// begin makes the strand of the caller's stack.
+func (p *shared) begin(self uintptr) *strand {
+	s, ok := p.unused.Get().(*strand)
+	if !ok {
+		s = &strand{pool: p}
+		s.view = Pool{of: p, strand: s}
+		s.forks.strand = s
+		s.lists = append(s.lists, &s.forks)
+	}
+	s.beat = &always
+	s.self.Store(self)
+	s.local, s.counted = park.LocalSlot(), false
+	if f := sched.Current(); f != nil {
+		workers := p.scheduler.Workers()
+		s.counted = sched.Get() == p.scheduler && (workers == 0 || f.Worker().ID() < workers)
+		s.hooked, s.outer = true, f.OnBlock(s)
+	}
+	p.strands.Store(self, s)
+	p.form.enter(s)
+	return s
+}
+
+// leave ends the strand.
+func (s *strand) leave() {
+	p := s.pool
+	p.form.leave(s)
+	p.strands.Delete(s.self.Load())
+	s.self.Store(0)
+	if s.hooked {
+		sched.Current().OnBlock(s.outer)
+		s.hooked, s.outer = false, nil
+	}
+	counted := s.counted
+	p.unused.Put(s)
+	if counted {
+		p.deactivate()
+	}
+	p.gone()
+}
+
+// BeforeBlock implements sched.BlockHook. What the strand alone can reach must be within the reach of others meanwhile, and another
+// strand may take its place.
+func (s *strand) BeforeBlock() {
+	if s.outer != nil {
+		s.outer.BeforeBlock()
+	}
+	s.pool.form.leave(s)
+	if s.counted {
+		s.pool.deactivate()
+	}
+}
+
+// AfterBlock implements sched.BlockHook.
+func (s *strand) AfterBlock() {
+	if s.outer != nil {
+		s.outer.AfterBlock()
+	}
+	s.pool.form.enter(s)
+	if s.counted {
+		s.pool.active.Add(1)
+	}
+}
+
+// begin runs a job that the strand has claimed, unless the pool is closed and does not want it any more.
+func (s *strand) begin(j *job) {
+	if s.pool.closed.Load() && !j.inside {
+		j.work.drop(ErrClosed)
+		return
+	}
+	j.work.run(s)
+}
+
+// ownStrand returns the strand of the caller's stack, or nil if there is none.
+func (p *Pool) ownStrand() *strand {
+	self := fiber.Self()
+	if s := p.strand; s != nil && s.self.Load() == self {
+		return s
+	}
+	if s, ok := p.of.strands.Load(self); ok {
+		return s.(*strand)
+	}
+	return nil
+}
+
+// hideLocals takes the fiber-local values of the task that runs on the strand away, before another task runs in its place. restoreLocals
+// puts them back.
+func (s *strand) hideLocals() (saved any) {
+	if s.local != nil && *s.local != nil {
+		saved, *s.local = *s.local, nil
+	}
+	return saved
+}
+
+func (s *strand) restoreLocals(saved any) {
+	if s.local != nil && (saved != nil || *s.local != nil) {
+		*s.local = saved
+	}
+}

@@ -1,0 +1,281 @@
+package forkjoin
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"fiberlab/fiber"
+	"fiberlab/internal/debug"
+	"fiberlab/sched/fibersync"
+)
+
+// Func is a function that forks calls of itself. Since the pool knows the function, a fork keeps only the argument, by value, in a slot that was
+// made beforehand: it allocates nothing.
+type Func[A, R any] struct {
+	call   func(*Strand[A, R], A) R
+	unused sync.Pool // of *Strand[A, R]
+}
+
+// NewFunc returns f as a Func. f calls itself directly for the part that it goes on with, and forks the others:
+//
+//	func sum(s *forkjoin.Strand[*node, int], n *node) int {
+//		if n == nil {
+//			return 0
+//		}
+//		right := s.Fork(n.right)
+//		left := sum(s, n.left)
+//		return n.value + left + s.Join(right)
+//	}
+//
+// It panics with an error that wraps fibersync.ErrNilFunc if f is nil.
+func NewFunc[A, R any](f func(*Strand[A, R], A) R) *Func[A, R] {
+	if f == nil {
+		panic(fmt.Errorf("forkjoin: new function: %w", fibersync.ErrNilFunc))
+	}
+	return &Func[A, R]{call: f}
+}
+
+// Call calls the function on p, and returns its result when all that it has forked has ended. It runs on the caller, a goroutine
+// outside of the pool too. If the function panics, Call drops its forks that have not begun, waits for the others, and panics with an error that wraps a
+// *fibersync.PanicError; Goexit ends the caller after that.
+func (f *Func[A, R]) Call(p *Pool, arg A) R {
+	on, made := p.enter()
+	if made {
+		defer on.leave()
+	}
+	s := f.strand(on)
+	returned := false
+	defer func() {
+		if returned {
+			s.end()
+		} else {
+			s.unwind(recover())
+		}
+	}()
+	r := f.call(s, arg)
+	returned = true
+	return r
+}
+
+// Strand is the stack on which a Func runs, with its forks that have not been joined: a slot for each. Only the function may use it, on that
+// stack, while the call lasts; debug builds panic otherwise.
+//
+//	slots   [ a0 | a1 | a2 | a3 |    |    ]
+//	          handed out |    \ top
+//	          (handed[i])      the newest, which is joined first
+type Strand[A, R any] struct {
+	beat   *uint32
+	seen   uint32
+	handed int // how many slots have been handed out: they are the oldest
+	top    int // how many slots are in use
+	slots  []A
+	of     *Func[A, R]
+	local  *any
+
+	strand *strand
+	calls  []*call[A, R] // of the slots that have been handed out; nil: joined
+}
+
+// Ticket stands for one fork of a Strand.
+type Ticket int
+
+// Fork has the function called with arg, by the caller when it comes to Join, or by another strand before that. Each fork must be joined, on the
+// same strand, before the function that forked it returns. Joins in the opposite order of the forks are the quickest.
+func (s *Strand[A, R]) Fork(arg A) Ticket {
+	t := s.top
+	if t == len(s.slots) || atomic.LoadUint32(s.beat) != s.seen {
+		s.makeRoom()
+	}
+	s.slots[t] = arg
+	s.top = t + 1
+	return Ticket(t)
+}
+
+// Join returns the result of the fork. If no other strand has taken it, it calls the function; if one has, it blocks the caller until that has
+// returned, a fiber not its thread. It panics if the ticket is not that of a fork, or if that has been joined; and
+// if the function has panicked on another strand, with an error that wraps a *fibersync.PanicError.
+func (s *Strand[A, R]) Join(t Ticket) R {
+	top := s.top - 1
+	if int(t) != top || top < s.handed || *s.local != nil {
+		return s.joinSlow(int(t))
+	}
+	arg := s.slots[top]
+	var none A
+	s.slots[top] = none // for the collector
+	s.top = top
+	r := s.of.call(s, arg)
+	if *s.local != nil {
+		*s.local = nil
+	}
+	return r
+}
+
+// Pool returns the pool as a task on this strand sees it.
+func (s *Strand[A, R]) Pool() *Pool { return &s.strand.view }
+
+// noLocals is the fiber-local slot of goroutines, which have none. It stays nil.
+var noLocals any
+
+const firstSlots = 64
+
+// strand returns a Strand for a call on that stack.
+func (f *Func[A, R]) strand(on *strand) *Strand[A, R] {
+	s, ok := f.unused.Get().(*Strand[A, R])
+	if !ok {
+		s = &Strand[A, R]{of: f, slots: make([]A, firstSlots)}
+	}
+	s.strand, s.beat, s.seen, s.local = on, on.beat, on.seen, on.local
+	if s.local == nil {
+		s.local = &noLocals
+	}
+	on.lists = append(on.lists, s)
+	return s
+}
+
+// end gives s back, which has no forks any more.
+func (s *Strand[A, R]) end() {
+	if s.top > 0 {
+		s.abandon(0)
+	}
+	on := s.strand
+	on.lists[len(on.lists)-1] = nil
+	on.lists = on.lists[:len(on.lists)-1]
+	on.seen = s.seen
+	s.strand = nil
+	s.of.unused.Put(s)
+}
+
+// makeRoom is called by Fork if there is no slot left, or if the beat has changed.
+func (s *Strand[A, R]) makeRoom() {
+	s.mustBeCaller()
+	if s.top == len(s.slots) {
+		s.slots = append(s.slots, make([]A, len(s.slots))...)
+	}
+	if s.strand.due() {
+		s.strand.pulse()
+	}
+	s.seen = s.strand.seen
+}
+
+// mustBeCaller panics in debug builds if the caller is on another stack.
+func (s *Strand[A, R]) mustBeCaller() {
+	if debug.On && (s.strand == nil || s.strand.self.Load() != fiber.Self()) {
+		panic(errors.New("forkjoin: a Strand is used on another stack: each fork gets a Strand of its own"))
+	}
+}
+
+// call is a fork that has been handed out.
+type call[A, R any] struct {
+	result[R]
+	of  *Func[A, R]
+	arg A
+}
+
+// handOldest implements list.
+func (s *Strand[A, R]) handOldest() bool {
+	if s.handed == s.top {
+		return false
+	}
+	c := &call[A, R]{of: s.of, arg: s.slots[s.handed]}
+	c.pool, c.job.work, c.job.inside = s.strand.pool, c, true
+	var none A
+	s.slots[s.handed] = none
+	s.calls = append(s.calls, c)
+	s.handed++
+	s.strand.pool.form.hand(s.strand, &c.job)
+	return true
+}
+
+// run implements work.
+func (c *call[A, R]) run(on *strand) {
+	var r R
+	var err error
+	returned := false
+	saved := on.hideLocals()
+	s := c.of.strand(on)
+	defer func() {
+		if !returned {
+			err = c.fail(recover())
+			err = errors.Join(err, s.abandon(0))
+		}
+		s.end()
+		on.restoreLocals(saved)
+		c.promise.TrySettle(r, err)
+	}()
+	on.pool.stolen.Add(1)
+	r = c.of.call(s, c.arg)
+	returned = true
+}
+
+// ErrTicket is the error of a Join without a fork.
+var ErrTicket = errors.New("the ticket is of no fork that can be joined: join each fork once, on the Strand that forked it")
+
+// joinSlow is Join of a fork that has been handed out, or that is not the newest, or while the caller has fiber-local values.
+func (s *Strand[A, R]) joinSlow(t int) R {
+	s.mustBeCaller()
+	if t < 0 || t >= s.top || t < s.handed && s.calls[t] == nil {
+		panic(fmt.Errorf("forkjoin: join: %w", ErrTicket))
+	}
+	on := s.strand
+	if t != s.top-1 {
+		for s.handOldest() { // then each fork has an identity, and can be joined in any order
+		}
+	}
+	var c *call[A, R]
+	var arg A
+	if t < s.handed {
+		c, s.calls[t] = s.calls[t], nil
+		arg = c.arg
+	} else {
+		arg, s.slots[t] = s.slots[t], arg
+		s.top = t
+	}
+	for s.handed == s.top && s.handed > 0 && s.calls[s.handed-1] == nil {
+		s.handed--
+		s.top--
+		s.calls = s.calls[:s.handed]
+	}
+	if c != nil && !on.pool.form.takeBack(on, &c.job) {
+		r, err := c.promise.Future().Get()
+		if err != nil {
+			panic(err)
+		}
+		return r
+	}
+	saved := on.hideLocals()
+	r := s.of.call(s, arg)
+	on.restoreLocals(saved)
+	return r
+}
+
+// abandon removes the forks from slot t on, which will not be joined: it takes back those that have not begun, and waits for the
+// others. It returns their panics.
+func (s *Strand[A, R]) abandon(t int) error {
+	var errs []error
+	for i := t; i < s.handed; i++ {
+		if c := s.calls[i]; c != nil && !s.strand.pool.form.takeBack(s.strand, &c.job) {
+			_, err := c.promise.Future().Get()
+			errs = append(errs, err)
+		}
+	}
+	clear(s.slots[t:s.top])
+	s.handed = min(s.handed, t)
+	clear(s.calls[s.handed:])
+	s.calls, s.top = s.calls[:s.handed], t
+	return errors.Join(errs...)
+}
+
+// unwind ends a call that has panicked with value, or called Goexit if that is nil.
+func (s *Strand[A, R]) unwind(value any) {
+	var err error
+	if value != nil {
+		err = panicError(value)
+	}
+	err = errors.Join(err, s.abandon(0))
+	s.end()
+	if value != nil {
+		panic(err)
+	}
+}
