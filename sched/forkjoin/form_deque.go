@@ -3,7 +3,6 @@ package forkjoin
 import (
 	"math/rand/v2"
 	"runtime"
-	"sync/atomic"
 
 	"fiberlab/internal/spinlock"
 )
@@ -23,7 +22,6 @@ type deques struct {
 
 	mu      spinlock.Lock
 	strands []*strand // each knows its index
-	count   atomic.Int64
 }
 
 func newDeques(p *shared) *deques { return &deques{pool: p} }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -13,31 +14,31 @@ import (
 func TestChannelWithoutCapacityIsARendezvous(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const pairs = 3
-		h := newHistory[string, rune](2 * pairs)
+		h := history.New[string, rune](2 * pairs)
 		ch := fibersync.NewChannel[rune](0)
 		each := suite.Scaled(30, 10)
 		for p := range pairs {
 			c.start(func() {
 				for n := range each {
 					v := rune(each*p + n)
-					h.do(p, "send", func() rune { ch.Send(v); return v })
+					h.Do(p, "send", func() rune { ch.Send(v); return v })
 				}
 			})
 			c.start(func() {
 				for range each {
-					h.do(pairs+p, "receive", func() rune { v, _ := ch.Receive(); return v })
+					h.Do(pairs+p, "receive", func() rune { v, _ := ch.Receive(); return v })
 				}
 			})
 		}
 		c.wait()
 		type span struct{ call, ret int64 }
 		sends := make(map[rune]span)
-		for _, op := range h.operations() {
+		for _, op := range h.Operations() {
 			if op.Input == "send" {
 				sends[op.Output.(rune)] = span{op.Call, op.Return}
 			}
 		}
-		for _, op := range h.operations() {
+		for _, op := range h.Operations() {
 			if op.Input == "receive" {
 				v := op.Output.(rune)
 				send, found := sends[v]

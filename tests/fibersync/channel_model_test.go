@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -51,8 +52,8 @@ func (s channelState) possible(k channelCase) bool {
 	return s.closed[k.channel] || s.queues[k.channel] != ""
 }
 
-var channelSpec = spec[channelState, channelOp, channelResult]{
-	step: func(s channelState, op channelOp, out channelResult) (bool, channelState) {
+var channelSpec = history.Spec[channelState, channelOp, channelResult]{
+	Step: func(s channelState, op channelOp, out channelResult) (bool, channelState) {
 		switch {
 		case len(op.cases) == 0:
 			was := s.closed[op.close]
@@ -93,7 +94,7 @@ func TestChannelHistoriesAreThoseOfQueues(t *testing.T) {
 		random := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
 			const clients = 6
-			h := newHistory[channelOp, channelResult](clients)
+			h := history.New[channelOp, channelResult](clients)
 			var channels [2]*fibersync.Channel[rune]
 			for i, capacity := range channelCapacities {
 				channels[i] = fibersync.NewChannel[rune](capacity)
@@ -103,12 +104,12 @@ func TestChannelHistoriesAreThoseOfQueues(t *testing.T) {
 				c.start(func() {
 					for n := range 25 {
 						op := randomChannelOp(r, rune(100*client+4*n+1))
-						h.do(client, op, func() channelResult { return op.do(channels) })
+						h.Do(client, op, func() channelResult { return op.do(channels) })
 					}
 				})
 			}
 			c.wait()
-			channelSpec.check(c.t, h)
+			channelSpec.Check(c.t, h)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -63,7 +64,7 @@ func (q *condQueue) take() byte {
 }
 
 // condSpec is a queue of bounded length; what is put is not 0.
-var condSpec = spec[string, byte, byte]{step: func(values string, put, got byte) (bool, string) {
+var condSpec = history.Spec[string, byte, byte]{Step: func(values string, put, got byte) (bool, string) {
 	switch {
 	case put != 0:
 		return len(values) < condQueueSize, values + string(rune(put))
@@ -80,7 +81,7 @@ func TestCondModel(t *testing.T) {
 		const clients, operations = 8, 30
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
-			q, h := newCondQueue(), newHistory[byte, byte](clients)
+			q, h := newCondQueue(), history.New[byte, byte](clients)
 			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				for left := operations; left > 0; {
 					if rng.IntN(3) == 0 {
@@ -89,21 +90,21 @@ func TestCondModel(t *testing.T) {
 					switch {
 					case i%2 == 0:
 						v := byte(1 + rng.IntN(100))
-						h.do(i, v, func() byte { q.put(v); return 0 })
+						h.Do(i, v, func() byte { q.put(v); return 0 })
 						left--
 					case rng.IntN(8) > 0:
-						h.do(i, 0, q.get)
+						h.Do(i, 0, q.get)
 						left--
 					default:
 						d := time.Duration(rng.IntN(100)) * time.Microsecond
-						if h.do(i, 0, func() byte { return q.getWithin(d) }) != 0 {
+						if h.Do(i, 0, func() byte { return q.getWithin(d) }) != 0 {
 							left--
 						}
 					}
 				}
 			})
 			c.wait()
-			condSpec.check(c.t, h)
+			condSpec.Check(c.t, h)
 		}
 	})
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
 // eventSpec is a flag. A wait takes it as Test does, and may give up only as long as it
 // is not set.
-func eventSpec(mode fibersync.EventMode) spec[bool, string, bool] {
-	return spec[bool, string, bool]{step: func(signalled bool, in string, out bool) (bool, bool) {
+func eventSpec(mode fibersync.EventMode) history.Spec[bool, string, bool] {
+	return history.Spec[bool, string, bool]{Step: func(signalled bool, in string, out bool) (bool, bool) {
 		switch in {
 		case "signal":
 			return true, true
@@ -31,28 +32,28 @@ func TestEventModel(t *testing.T) {
 		rng := suite.NewRand(c.t)
 		for n := range suite.Scaled(4, 2) {
 			mode := fibersync.EventMode(n % 2)
-			e, h := fibersync.NewEvent(mode, false), newHistory[string, bool](clients)
+			e, h := fibersync.NewEvent(mode, false), history.New[string, bool](clients)
 			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				for range operations {
 					switch rng.IntN(7) {
 					case 0, 1:
-						h.do(i, "signal", func() bool { e.Signal(); return true })
+						h.Do(i, "signal", func() bool { e.Signal(); return true })
 					case 2:
-						h.do(i, "clear", func() bool { e.Clear(); return true })
+						h.Do(i, "clear", func() bool { e.Clear(); return true })
 					case 3:
-						h.do(i, "test", e.Test)
+						h.Do(i, "test", e.Test)
 					case 4:
-						h.do(i, "look", e.IsSignalled)
+						h.Do(i, "look", e.IsSignalled)
 						pause()
 					default:
 						ctx, cancel := lapse(rng)
-						h.do(i, "wait", func() bool { return e.WaitContext(ctx) == nil })
+						h.Do(i, "wait", func() bool { return e.WaitContext(ctx) == nil })
 						cancel()
 					}
 				}
 			})
 			c.wait()
-			eventSpec(mode).check(c.t, h)
+			eventSpec(mode).Check(c.t, h)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -20,7 +21,7 @@ const gaveUp = -1
 // A promise is a register that is written once. Everybody tries to, at some time; half of
 // the clients block for it, the others do not.
 func TestFutureHistories(t *testing.T) {
-	once := spec[int, futureOp, int]{step: func(value int, in futureOp, out int) (bool, int) {
+	once := history.Spec[int, futureOp, int]{Step: func(value int, in futureOp, out int) (bool, int) {
 		switch in.name {
 		case "set":
 			if value == 0 {
@@ -38,7 +39,7 @@ func TestFutureHistories(t *testing.T) {
 		random := suite.NewRand(c.t)
 		for range suite.Scaled(5, 1) {
 			const clients, operations = 8, 30
-			h := newHistory[futureOp, int](clients)
+			h := history.New[futureOp, int](clients)
 			var p fibersync.Promise[int]
 			for client := range clients {
 				plan := random.Perm(operations)
@@ -53,7 +54,7 @@ func TestFutureHistories(t *testing.T) {
 						case step < 12 && client%2 == 0:
 							op.name = "get"
 						}
-						h.do(client, op, func() int { return op.on(&p, over) })
+						h.Do(client, op, func() int { return op.on(&p, over) })
 						if step%4 == 0 {
 							pause()
 						}
@@ -61,7 +62,7 @@ func TestFutureHistories(t *testing.T) {
 				})
 			}
 			c.wait()
-			once.check(c.t, h)
+			once.Check(c.t, h)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -62,13 +63,13 @@ type lockFace interface {
 // lockRun is one history in the making. The register is a plain variable: the race
 // detector looks on, too.
 type lockRun[L lockFace] struct {
-	*history[lockDo, lockHad]
+	*history.History[lockDo, lockHad]
 	lock     L
 	register int
 }
 
 func (r *lockRun[L]) note(p *lockPlan, what string, value int, op func() lockHad) bool {
-	return r.do(p.client, lockDo{p.client, what, value}, op).ok
+	return r.Do(p.client, lockDo{p.client, what, value}, op).ok
 }
 
 // write is one client's turn at the lock, for writing: it adds one to the register.
@@ -98,7 +99,7 @@ func (r *lockRun[L]) write(p *lockPlan) {
 func lockHistories[L lockFace](c *company, newLock func() L, strict bool, turn func(*lockRun[L], *lockPlan)) {
 	rng := suite.NewRand(c.t)
 	for range suite.Scaled(5, 2) {
-		r := &lockRun[L]{history: newHistory[lockDo, lockHad](lockClients), lock: newLock()}
+		r := &lockRun[L]{History: history.New[lockDo, lockHad](lockClients), lock: newLock()}
 		for _, p := range lockPlans(rng) {
 			c.start(func() {
 				for range 8 {
@@ -109,7 +110,7 @@ func lockHistories[L lockFace](c *company, newLock func() L, strict bool, turn f
 			})
 		}
 		c.wait()
-		lockSpec(strict).check(c.t, r.history)
+		lockSpec(strict).Check(c.t, r.History)
 	}
 }
 

@@ -1,5 +1,7 @@
 package fibersync_test
 
+import "fiberlab/tests/internal/history"
+
 // lockDo is an operation on a lock, or on the register that it protects.
 type lockDo struct {
 	client int
@@ -21,8 +23,8 @@ type lockState struct {
 
 // lockSpec is that of a Mutex, if no client reads, and of an RWMutex. An attempt at a mutex
 // may fail only if it is held; an attempt at an RWMutex also if another client waits or tries.
-func lockSpec(strict bool) spec[lockState, lockDo, lockHad] {
-	return spec[lockState, lockDo, lockHad]{step: func(s lockState, in lockDo, out lockHad) (bool, lockState) {
+func lockSpec(strict bool) history.Spec[lockState, lockDo, lockHad] {
+	return history.Spec[lockState, lockDo, lockHad]{Step: func(s lockState, in lockDo, out lockHad) (bool, lockState) {
 		me := uint(1) << in.client
 		next := s
 		switch in.what {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -16,7 +17,7 @@ type onceOutcome struct{ called, gaveUp bool }
 
 // onceSpec says that the first client calls the function, that others return
 // when it has returned, and that a client gives up only before.
-var onceSpec = spec[onceState, int, onceOutcome]{step: func(s onceState, k int, out onceOutcome) (bool, onceState) {
+var onceSpec = history.Spec[onceState, int, onceOutcome]{Step: func(s onceState, k int, out onceOutcome) (bool, onceState) {
 	was := s[k]
 	if out.called {
 		s[k] = true
@@ -30,11 +31,11 @@ func TestOnceModel(t *testing.T) {
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
 			var once [len(onceState{})]fibersync.Once
-			h := newHistory[int, onceOutcome](clients)
+			h := history.New[int, onceOutcome](clients)
 			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				for n := range operations {
 					k := min(n*len(once)/operations, rng.IntN(len(once)))
-					h.do(i, k, func() (out onceOutcome) {
+					h.Do(i, k, func() (out onceOutcome) {
 						f := func() {
 							for range rng.IntN(5) {
 								pause()
@@ -53,7 +54,7 @@ func TestOnceModel(t *testing.T) {
 				}
 			})
 			c.wait()
-			onceSpec.check(c.t, h)
+			onceSpec.Check(c.t, h)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestPoolIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const clients, items = 6, 2
-		free := spec[int, string, bool]{start: items, step: func(free int, in string, ok bool) (bool, int) {
+		free := history.Spec[int, string, bool]{Start: items, Step: func(free int, in string, ok bool) (bool, int) {
 			switch {
 			case in == "return":
 				return true, free + 1
@@ -25,7 +26,7 @@ func TestPoolIsLinearizable(t *testing.T) {
 		}}
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
-			h := newHistory[string, bool](clients)
+			h := history.New[string, bool](clients)
 			pool := fibersync.NewBoundedPool(items, fibersync.Items[int]{})
 			for i := range clients {
 				plan := make([]int, 10)
@@ -39,38 +40,38 @@ func TestPoolIsLinearizable(t *testing.T) {
 				})
 			}
 			c.wait()
-			free.check(c.t, h)
+			free.Check(c.t, h)
 		}
 	})
 }
 
 // poolTurn borrows in one way or another, and returns what it has got.
-func poolTurn(h *history[string, bool], pool *fibersync.BoundedPool[int], client, choice int) {
+func poolTurn(h *history.History[string, bool], pool *fibersync.BoundedPool[int], client, choice int) {
 	var loan fibersync.Loan[int]
 	var got bool
 	switch choice {
 	case 0:
-		got = h.do(client, "try", func() (ok bool) {
+		got = h.Do(client, "try", func() (ok bool) {
 			loan, ok = pool.TryBorrow()
 			return ok
 		})
 	case 1:
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Microsecond)
 		defer cancel()
-		got = h.do(client, "give up", func() bool {
+		got = h.Do(client, "give up", func() bool {
 			var err error
 			loan, err = pool.BorrowContext(ctx)
 			return err == nil
 		})
 	default:
-		got = h.do(client, "borrow", func() bool {
+		got = h.Do(client, "borrow", func() bool {
 			loan = pool.Borrow()
 			return true
 		})
 	}
 	if got {
 		pause()
-		h.do(client, "return", func() bool {
+		h.Do(client, "return", func() bool {
 			loan.Return()
 			return true
 		})

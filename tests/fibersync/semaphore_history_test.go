@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -18,7 +19,7 @@ const semaphoreUnits = 4
 // semaphoreSpec is that of a semaphore of semaphoreUnits; the state is how many are
 // acquired. An attempt may fail if it is for more than is free, or while a client
 // waits; and a client can wait only while there are units that are not free.
-var semaphoreSpec = spec[int64, semaphoreDo, bool]{step: func(used int64, in semaphoreDo, ok bool) (bool, int64) {
+var semaphoreSpec = history.Spec[int64, semaphoreDo, bool]{Step: func(used int64, in semaphoreDo, ok bool) (bool, int64) {
 	switch in.what {
 	case "release":
 		return used >= in.units, used - in.units
@@ -34,7 +35,7 @@ func TestSemaphoreIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(5, 2) {
-			h := newHistory[semaphoreDo, bool](lockClients)
+			h := history.New[semaphoreDo, bool](lockClients)
 			s := fibersync.NewSemaphore(semaphoreUnits)
 			for _, p := range lockPlans(rng) {
 				c.start(func() {
@@ -45,30 +46,30 @@ func TestSemaphoreIsLinearizable(t *testing.T) {
 				})
 			}
 			c.wait()
-			semaphoreSpec.check(c.t, h)
+			semaphoreSpec.Check(c.t, h)
 		}
 	})
 }
 
 // semaphoreTurn is one client's turn: it acquires some units and gives them back, some at
 // a time.
-func semaphoreTurn(h *history[semaphoreDo, bool], s *fibersync.Semaphore, p *lockPlan) {
+func semaphoreTurn(h *history.History[semaphoreDo, bool], s *fibersync.Semaphore, p *lockPlan) {
 	n := 1 + p.rng.Int64N(semaphoreUnits)
 	var had bool
 	switch p.rng.IntN(3) {
 	case 0:
-		had = h.do(p.client, semaphoreDo{"tryAcquire", n}, func() bool { return s.TryAcquire(n) })
+		had = h.Do(p.client, semaphoreDo{"tryAcquire", n}, func() bool { return s.TryAcquire(n) })
 	case 1:
 		ctx, cancel := p.context()
 		defer cancel()
-		had = h.do(p.client, semaphoreDo{"acquireContext", n}, func() bool { return s.AcquireContext(ctx, n) == nil })
+		had = h.Do(p.client, semaphoreDo{"acquireContext", n}, func() bool { return s.AcquireContext(ctx, n) == nil })
 	default:
-		had = h.do(p.client, semaphoreDo{"acquire", n}, func() bool { s.Acquire(n); return true })
+		had = h.Do(p.client, semaphoreDo{"acquire", n}, func() bool { s.Acquire(n); return true })
 	}
 	p.maybePause()
 	for n > 0 && had {
 		part := 1 + p.rng.Int64N(n)
-		h.do(p.client, semaphoreDo{"release", part}, func() bool { s.Release(part); return true })
+		h.Do(p.client, semaphoreDo{"release", part}, func() bool { s.Release(part); return true })
 		n -= part
 		p.maybePause()
 	}

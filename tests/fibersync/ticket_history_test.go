@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -42,7 +43,7 @@ func (s ticketState) done(number int) ticketState {
 // A queue is a list: a ticket is added when taken, dropped when it is done and first, and
 // called only when it is first.
 func TestTicketHistories(t *testing.T) {
-	queue := spec[ticketState, ticketOp, bool]{step: func(s ticketState, in ticketOp, out bool) (bool, ticketState) {
+	queue := history.Spec[ticketState, ticketOp, bool]{Step: func(s ticketState, in ticketOp, out bool) (bool, ticketState) {
 		switch in.name {
 		case "take":
 			return out, s.take(in.number)
@@ -59,7 +60,7 @@ func TestTicketHistories(t *testing.T) {
 		random := suite.NewRand(c.t)
 		for range suite.Scaled(8, 2) {
 			const clients, rounds = 4, 10
-			h := newHistory[ticketOp, bool](clients)
+			h := history.New[ticketOp, bool](clients)
 			var q fibersync.TicketQueue
 			for client := range clients {
 				ends := random.Perm(rounds)
@@ -67,14 +68,14 @@ func TestTicketHistories(t *testing.T) {
 					for round := range rounds {
 						number := client*rounds + round
 						var ticket *fibersync.Ticket
-						h.do(client, ticketOp{"take", number}, func() bool {
+						h.Do(client, ticketOp{"take", number}, func() bool {
 							ticket = q.Take()
 							return true
 						})
 						if ends[round]%3 == 0 {
-							h.do(client, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil })
+							h.Do(client, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil })
 						} else {
-							h.do(client, ticketOp{"wait", number}, func() bool {
+							h.Do(client, ticketOp{"wait", number}, func() bool {
 								ticket.Wait()
 								return true
 							})
@@ -82,7 +83,7 @@ func TestTicketHistories(t *testing.T) {
 						if ends[round]%2 == 0 {
 							pause()
 						}
-						h.do(client, ticketOp{"done", number}, func() bool {
+						h.Do(client, ticketOp{"done", number}, func() bool {
 							ticket.Done()
 							return true
 						})
@@ -90,7 +91,7 @@ func TestTicketHistories(t *testing.T) {
 				})
 			}
 			c.wait()
-			queue.check(c.t, h)
+			queue.Check(c.t, h)
 		}
 	})
 }

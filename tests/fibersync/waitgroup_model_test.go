@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
 // waitGroupSpec is a number. A wait sees whether it is zero, and may give up only as long as
 // it is not.
-var waitGroupSpec = spec[int, int, bool]{step: func(count, delta int, out bool) (bool, int) {
+var waitGroupSpec = history.Spec[int, int, bool]{Step: func(count, delta int, out bool) (bool, int) {
 	if delta != 0 {
 		return count+delta >= 0, count + delta
 	}
@@ -24,12 +25,12 @@ func TestWaitGroupModel(t *testing.T) {
 		rng := suite.NewRand(c.t)
 		for range suite.Scaled(3, 1) {
 			var g fibersync.WaitGroup
-			h := newHistory[int, bool](clients)
+			h := history.New[int, bool](clients)
 			startClients(c, rng, clients, func(i int, rng *rand.Rand) {
 				mine := 0
 				add := func(delta int) {
 					mine += delta
-					h.do(i, delta, func() bool { g.Add(delta); return true })
+					h.Do(i, delta, func() bool { g.Add(delta); return true })
 				}
 				for range operations {
 					switch choice := rng.IntN(6); {
@@ -38,13 +39,13 @@ func TestWaitGroupModel(t *testing.T) {
 					case choice <= 3 && mine > 0:
 						add(-1 - rng.IntN(mine))
 					case choice == 4 && mine == 0:
-						h.do(i, 0, func() bool { g.Wait(); return true })
+						h.Do(i, 0, func() bool { g.Wait(); return true })
 					case choice == 5:
 						pause()
 						fallthrough
 					default:
 						ctx, cancel := lapse(rng)
-						h.do(i, 0, func() bool { return g.WaitContext(ctx) == nil })
+						h.Do(i, 0, func() bool { return g.WaitContext(ctx) == nil })
 						cancel()
 					}
 				}
@@ -53,7 +54,7 @@ func TestWaitGroupModel(t *testing.T) {
 				}
 			})
 			c.wait()
-			waitGroupSpec.check(c.t, h)
+			waitGroupSpec.Check(c.t, h)
 		}
 	})
 }
