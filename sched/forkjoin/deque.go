@@ -101,14 +101,16 @@ func (d *deque[T]) pop() *T {
 		return d.popLast(b)
 	}
 	d.bottom.Store(b) // before top is loaded again: from here on, a thief that comes sees that the item is gone
-	if t = d.top.Load(); int64(b-t) <= 0 {
-		release.Store(&d.bottom, b+1) // thieves have taken the others, and may have seen this item too
-		if t != b {
-			return nil
-		}
-		return d.popLast(b)
+	if t = d.top.Load(); int64(b-t) > 0 {
+		return d.clear(b)
 	}
-	return d.clear(b)
+	// Thieves have taken the others. One that has seen the old bottom may be about to take this item too.
+	var x *T
+	if t == b {
+		x = d.popLast(b)
+	}
+	release.Store(&d.bottom, b+1) // where top is now
+	return x
 }
 
 // popLast is pop where the item of index b was the only one when the owner looked. It takes the item as a thief does.

@@ -1,22 +1,26 @@
 package forkjoin
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"fiberlab/asm/ctest"
 )
 
 // One strand that does all against a slice.
 func TestDequeAgainstSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var d deque[int]
-		start := rapid.SampledFrom([]uint64{0, 31, ^uint64(0) - 40}).Draw(t, "first index")
-		d.bottom.Store(start)
-		d.top.Store(start)
+		d := new(deque[int])
+		if rapid.Bool().Draw(t, "any index") {
+			d = dequeOfSize[int](1<<rapid.IntRange(0, 6).Draw(t, "log of size"), rapid.Uint64().Draw(t, "index"))
+		}
 		var items []*int
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
@@ -49,10 +53,34 @@ func TestDequeAgainstSlice(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				require.Equal(t, len(items) == 0, d.empty())
-				require.Equal(t, len(items), occupied(&d), "a slot with no item is nil")
+				require.Equal(t, len(items), occupied(d), "a slot with no item is nil")
 			},
 		})
 	})
+}
+
+// newRand is a generator whose seed is logged.
+func newRand(t *testing.T) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// scaled is the size of a heavy test.
+func scaled(n int) int {
+	if testing.Short() || ctest.Emulated() {
+		return n / 10
+	}
+	return n
+}
+
+// dequeOfSize is an empty deque with an array of that size, whose first item will get the index.
+func dequeOfSize[T any](size int, index uint64) *deque[T] {
+	d := new(deque[T])
+	d.array.Store(newDequeArray[T](size))
+	d.bottom.Store(index)
+	d.top.Store(index)
+	return d
 }
 
 // occupied counts the slots that are not nil.
@@ -67,49 +95,98 @@ func occupied[T any](d *deque[T]) (n int) {
 	return n
 }
 
-// Each item comes out once, whoever takes it, and nothing is left in the slots.
+// stressItem is what the stress test pushes. It is on the heap, and large enough that one that was freed too early is
+// overwritten soon.
+type stressItem struct {
+	itself *stressItem
+	serial int
+	taken  atomic.Int32
+	_      [6]uint64
+}
+
+func (x *stressItem) take(t *testing.T, taken *atomic.Int64) {
+	if x.itself != x || x.taken.Add(1) != 1 {
+		t.Errorf("item %d: itself: %t, taken %d times", x.serial, x.itself == x, x.taken.Load())
+	}
+	taken.Add(1)
+}
+
+// Each item comes out once, whoever takes it, and nothing stays in the slots, while arrays grow and the collector
+// works.
 func TestDequeGivesEachItemOnce(t *testing.T) {
-	const thieves, rounds = 3, 3000
-	type item struct{ taken atomic.Int32 }
-	var d deque[item]
+	const thieves, itemsEach = 3, 64
+	random := newRand(t)
+	rounds := scaled(3000)
+	var current atomic.Pointer[deque[stressItem]]
 	var done atomic.Bool
-	var thievesEnd sync.WaitGroup
-	for range thieves {
-		thievesEnd.Add(1)
+	var others sync.WaitGroup
+	defer others.Wait()
+	defer done.Store(true)
+	var taken atomic.Int64
+	start := func(client func()) {
+		others.Add(1)
 		go func() {
-			defer thievesEnd.Done()
+			defer others.Done()
 			for !done.Load() {
-				if x, _ := d.steal(); x != nil {
-					x.taken.Add(1)
-				} else {
-					runtime.Gosched()
-				}
+				client()
+				runtime.Gosched()
 			}
 		}()
 	}
-	var items []*item
+	start(runtime.GC)
+	for range thieves {
+		var last *deque[stressItem]
+		serial := -1
+		start(func() {
+			d := current.Load()
+			if d != last {
+				last, serial = d, -1
+			}
+			for d != nil {
+				x, again := d.steal()
+				if x == nil && !again {
+					return
+				}
+				if x == nil {
+					continue
+				}
+				if x.serial <= serial {
+					t.Errorf("item %d is stolen after item %d", x.serial, serial)
+				}
+				serial = x.serial
+				x.take(t, &taken)
+			}
+		})
+	}
 	for round := range rounds {
-		for range round % 5 {
-			items = append(items, new(item))
-			d.push(items[len(items)-1])
-		}
-		for range round % 3 {
+		d := dequeOfSize[stressItem](1<<random.IntN(6), random.Uint64())
+		current.Store(d)
+		pop := func() {
 			if x := d.pop(); x != nil {
-				x.taken.Add(1)
+				x.take(t, &taken)
 			}
 		}
-	}
-	for !d.empty() {
-		if x := d.pop(); x != nil {
-			x.taken.Add(1)
+		taken.Store(0)
+		for serial := 0; serial < itemsEach; {
+			for range min(random.IntN(8), itemsEach-serial) {
+				x := &stressItem{serial: serial}
+				x.itself = x
+				d.push(x)
+				serial++
+			}
+			for range random.IntN(8) {
+				pop()
+			}
 		}
+		for !d.empty() {
+			pop()
+		}
+		for limit := time.Now().Add(time.Minute); taken.Load() < itemsEach; runtime.Gosched() { // a thief may be about to
+			require.True(t, time.Now().Before(limit), "round %d: %d of %d items came out", round, taken.Load(), itemsEach)
+		}
+		require.Zero(t, occupied(d), "round %d", round)
+		require.False(t, t.Failed())
 	}
-	done.Store(true)
-	thievesEnd.Wait()
-	for i, x := range items {
-		require.EqualValues(t, 1, x.taken.Load(), "item %d of %d", i, len(items))
-	}
-	require.Zero(t, occupied(&d))
 }
 
 func BenchmarkDeque(b *testing.B) {

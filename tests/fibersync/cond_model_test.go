@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"fiberlab/internal/history"
 	"fiberlab/sched/fibersync"
-	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 

@@ -1,6 +1,6 @@
 package fibersync_test
 
-import "fiberlab/tests/internal/history"
+import "fiberlab/internal/history"
 
 // lockDo is an operation on a lock, or on the register that it protects.
 type lockDo struct {

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"fiberlab/internal/history"
 	"fiberlab/sched/fibersync"
-	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 

@@ -3,8 +3,8 @@ package fibersync_test
 import (
 	"testing"
 
+	"fiberlab/internal/history"
 	"fiberlab/sched/fibersync"
-	"fiberlab/tests/internal/history"
 	"fiberlab/tests/internal/suite"
 )
 
