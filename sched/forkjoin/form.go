@@ -43,15 +43,15 @@ func ParseForm(name string) (Form, error) {
 
 // form is where the jobs of a pool wait. All methods may be called by several strands at the same time, with one strand each.
 type form interface {
-	// submit queues j, which has not started, for any runner. The caller's strand is s; nil: it has none. It does not block.
+	// submit queues j, which has not started, for any drainer. The caller's strand is s; nil: it has none. It does not block.
 	submit(s *strand, j *job)
 	// hand is submit of a fork of s that the pool has kept for s alone so far.
 	hand(s *strand, j *job)
 	// takeBack claims j and takes it off its queue, for a caller that will run j itself or drop it. It returns false if j
 	// has started or has been dropped.
 	takeBack(s *strand, j *job) bool
-	// next claims a job for s, which belongs to a runner, and takes it off its queue. It returns nil if the runner is to end. Only
-	// Locked lets the runner wait meanwhile.
+	// next claims a job for s, which belongs to a drainer, and takes it off its queue. It returns nil if the drainer is to end. Only
+	// Locked lets the drainer wait meanwhile.
 	next(s *strand) *job
 	// waiting tells whether next would find a job, if no other strand is quicker.
 	waiting() bool
@@ -59,7 +59,7 @@ type form interface {
 	enter(s *strand)
 	// leave says that s, the caller, is about to park or to end. What s alone can reach is put where others find it.
 	leave(s *strand)
-	// close ends runners that wait. When they have ended, end frees what the form has.
+	// close ends drainers that wait. When they have ended, end frees what the form has.
 	close()
 	end()
 }

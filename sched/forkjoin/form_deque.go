@@ -31,7 +31,7 @@ func (d *deques) submit(s *strand, j *job) {
 		d.injected.push(j)
 	} else {
 		s.own.push(j)
-		s.fence.Store(0) // the job is seen by a runner that has ended before start looks at active
+		s.fence.Store(0) // the job is seen by a drainer that has ended before start looks at active
 	}
 	d.pool.start()
 }
@@ -42,7 +42,7 @@ func (d *deques) takeBack(s *strand, j *job) bool {
 	if s != nil {
 		switch x := s.own.pop(); {
 		case x == j:
-			return j.private || j.work.claim()
+			return j.private || j.body.claim()
 		case x != nil:
 			s.own.push(x)
 		}
@@ -50,20 +50,20 @@ func (d *deques) takeBack(s *strand, j *job) bool {
 	if j.private {
 		j.stale = true
 	}
-	if !j.work.claim() {
+	if !j.body.claim() {
 		return false
 	}
 	d.injected.remove(j)
 	return true
 }
 
-// stealRounds is how often a runner looks at all other strands before it ends.
+// stealRounds is how often a drainer looks at all other strands before it ends.
 const stealRounds = 64
 
 func (d *deques) next(s *strand) *job {
 	for round := 0; round < stealRounds && !d.pool.surplus(); round++ {
 		for j := s.own.pop(); j != nil; j = s.own.pop() {
-			if j.work.claim() {
+			if j.body.claim() {
 				return j
 			}
 		}
@@ -95,7 +95,7 @@ func (d *deques) steal(s *strand) *job {
 		for again := true; again; {
 			var j *job
 			j, again = victim.own.steal()
-			if j != nil && j.work.claim() {
+			if j != nil && j.body.claim() {
 				return j
 			}
 			again = again || j != nil

@@ -36,7 +36,7 @@ func (h *heartbeat) hand(_ *strand, j *job) {
 }
 
 func (h *heartbeat) takeBack(_ *strand, j *job) bool {
-	if !j.work.claim() {
+	if !j.body.claim() {
 		return false
 	}
 	h.queue.remove(j)

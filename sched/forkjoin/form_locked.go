@@ -17,7 +17,7 @@ type locked struct {
 	mu     fibersync.Mutex
 	work   fibersync.Cond // the list is not empty, or the pool is closed
 	jobs   jobList
-	idle   int          // runners that wait for work and have not been signalled
+	idle   int          // drainers that wait for work and have not been signalled
 	length atomic.Int64 // of jobs
 	closed bool
 }
@@ -48,7 +48,7 @@ func (l *locked) hand(s *strand, j *job) { l.submit(s, j) }
 func (l *locked) takeBack(_ *strand, j *job) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.remove(j) && (j.private || j.work.claim())
+	return l.remove(j) && (j.private || j.body.claim())
 }
 
 // remove takes j off the list, and tells whether it was there. The caller holds the lock.
@@ -66,7 +66,7 @@ func (l *locked) next(*strand) *job {
 	for !l.pool.surplus() {
 		if j := l.jobs.first; j != nil {
 			l.remove(j)
-			j.work.claim()
+			j.body.claim()
 			return j
 		}
 		if l.closed {

@@ -28,6 +28,30 @@ func (r *result[T]) drop(reason error) {
 	r.promise.TrySettle(none, fmt.Errorf("forkjoin: %w", reason))
 }
 
+// fresh tells whether no trace of the job is left, though it was queued: it may be queued again.
+func (r *result[T]) fresh() bool {
+	return r.promise.Future().Status() == fibersync.NotStarted && !r.job.stale
+}
+
+// wait blocks s, which is the caller, until the task is complete, and returns its result.
+func (r *result[T]) wait(s *strand) (T, error) {
+	future := r.promise.Future()
+	if !s.hooked && !future.Ready() {
+		s.BeforeBlock() // a goroutine has no hook
+		defer s.AfterBlock()
+	}
+	return future.Get()
+}
+
+// await is wait for the result of a fork, which has no error but a panic: then the caller panics with it.
+func (r *result[T]) await(s *strand) T {
+	v, err := r.wait(s)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // fail returns the error of a task that has panicked with value, or has called Goexit if that is nil. It must be called while the
 // frames that panicked are still there.
 func (r *result[T]) fail(value any) error {
@@ -74,7 +98,7 @@ func Submit[T any](p *Pool, task func(*Pool) (T, error)) *Future[T] {
 		panic(fmt.Errorf("forkjoin: submit: %w", fibersync.ErrNilFunc))
 	}
 	f := &Future[T]{task: task}
-	f.pool, f.job.work = p.of, f
+	f.pool, f.job.body = p.of, f
 	s := p.ownStrand()
 	f.job.inside = s != nil
 	if s == nil && p.of.closed.Load() {
@@ -104,7 +128,7 @@ func (n *note) look() {
 	}
 }
 
-// run implements work.
+// run implements body.
 func (f *Future[T]) run(s *strand) {
 	var v T
 	var err error
@@ -140,6 +164,10 @@ func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 	if ctx == context.Background() || park.ContextError(ctx) == nil {
 		f.help()
 	}
+	if s := f.pool.root.ownStrand(); !future.Ready() && s != nil && !s.hooked {
+		s.BeforeBlock()
+		defer s.AfterBlock()
+	}
 	v, err := future.GetContext(ctx)
 	if !future.Ready() {
 		return v, err
@@ -161,7 +189,7 @@ func (f *Future[T]) Ready() bool { return f.promise.Future().Ready() }
 func (f *Future[T]) Status() fibersync.Status { return f.promise.Future().Status() }
 
 // Done returns a channel that is closed when the task is complete, for goroutines that select. It does not have the task run:
-// a runner will.
+// a drainer will.
 func (f *Future[T]) Done() <-chan struct{} { return f.promise.Future().Done() }
 
 // ErrSelf is the error of a task that waits for itself.
@@ -175,7 +203,7 @@ func (f *Future[T]) mustNotBeOwn(what string) {
 }
 
 // mostHelped is how many tasks a strand runs inside one another because callers needed their results. A caller that is deeper leaves the task
-// to a runner, with a stack of its own, and parks.
+// to a drainer, with a stack of its own, and parks.
 const mostHelped = 1000
 
 // help runs the task if it has not started.

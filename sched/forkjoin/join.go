@@ -37,7 +37,7 @@ type branch[T any] struct {
 	call func(*Pool) T
 }
 
-// run implements work.
+// run implements body.
 func (b *branch[T]) run(s *strand) {
 	var v T
 	var err error
@@ -56,22 +56,13 @@ func (b *branch[T]) run(s *strand) {
 	returned = true
 }
 
-// get returns the result of the branch, which another strand has taken. It blocks the caller until that is complete.
-func (b *branch[T]) get() T {
-	v, err := b.promise.Future().Get()
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // waiting is the forked half of a Join that has not been handed out.
 type waiting[T any] func(*Pool) T
 
 // hand implements fork.
 func (w waiting[T]) hand(s *strand) fork {
 	b := &branch[T]{call: w}
-	b.pool, b.job.work, b.job.inside = s.pool, b, true
+	b.pool, b.job.body, b.job.inside = s.pool, b, true
 	s.pool.form.hand(s, &b.job)
 	return b
 }
@@ -101,7 +92,7 @@ func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, r
 	}
 	f.pop(level)
 	if handed && !s.pool.form.takeBack(s, &taken.(*branch[B]).job) {
-		rb = taken.(*branch[B]).get()
+		rb = taken.(*branch[B]).await(s)
 	} else {
 		saved = s.hideLocals()
 		rb = b(&s.view)
@@ -153,7 +144,7 @@ func (b *branch[T]) abandon(s *strand) error {
 	if s.pool.form.takeBack(s, &b.job) {
 		return nil
 	}
-	_, err := b.promise.Future().Get()
+	_, err := b.wait(s)
 	return err
 }
 
@@ -177,7 +168,7 @@ func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb
 		rb = b(&s.view)
 		s.restoreLocals(saved)
 	} else {
-		rb = j.get()
+		rb = j.await(s)
 	}
 	returned = true
 	return ra, rb
@@ -211,14 +202,14 @@ func newBranch[T any](s *strand, call func(*Pool) T) *branch[T] {
 		}
 	}
 	b := &branch[T]{call: call}
-	b.pool, b.job.work, b.job.inside, b.job.private = s.pool, b, true, true
+	b.pool, b.job.body, b.job.inside, b.job.private = s.pool, b, true, true
 	return b
 }
 
 // reuse keeps b, which has been taken back, for newBranch, unless it has been claimed, or may be met in a queue.
 func (b *branch[T]) reuse(s *strand) {
 	b.call = nil
-	if b.promise.Future().Status() == fibersync.NotStarted && !b.job.stale && len(s.spare) < mostSpare {
+	if b.fresh() && len(s.spare) < mostSpare {
 		s.spare = append(s.spare, b)
 	}
 }

@@ -50,9 +50,9 @@ type shared struct {
 	root      Pool
 	limit     int64 // how many workers the scheduler has: so many strands can run at once on its fibers
 
-	active  atomic.Int64    // strands that run on the scheduler's workers, and runners that have been started; see start
+	active  atomic.Int64    // strands that run on the scheduler's workers, and drainers that have been started; see start
 	strands sync.Map        // of *strand, by number of the fiber or goroutine
-	running atomic.Int64    // strands, and runners that have been started
+	running atomic.Int64    // strands, and drainers that have been started
 	live    atomic.Int64    // futures that have been neither fetched nor dropped
 	closed  atomic.Bool     // Close has begun
 	ended   fibersync.Event // once closed, whenever running may have become 0

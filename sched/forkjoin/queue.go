@@ -12,14 +12,14 @@ type job struct {
 	previous, next *job
 	in             *jobList // nil: none
 
-	work    work // the future that the job is part of
+	body    body // the future that the job is part of
 	inside  bool // it was submitted by a task of the pool
 	private bool // only the strand that has forked it will ask for it
 	stale   bool // it may still lie in a deque after it has been claimed
 }
 
-// work is what a job leads to.
-type work interface {
+// body is what a job leads to.
+type body interface {
 	// claim makes the caller the only one that may run the task or drop it. It returns false if another has been quicker.
 	claim() bool
 	// run runs the task, which the caller has claimed, on s.
@@ -100,7 +100,7 @@ func (q *jobQueue) next() *job {
 		}
 		q.length.Store(int64(q.list.length))
 		q.mu.Unlock()
-		if j != nil && j.work.claim() {
+		if j != nil && j.body.claim() {
 			return j
 		}
 	}

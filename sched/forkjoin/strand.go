@@ -29,7 +29,7 @@ type strand struct {
 	index int           // its place in deques.strands
 	fence atomic.Uint64 // see deques.submit
 
-	spare []work // branches of Join to be used again
+	spare []body // branches of Join to be used again
 }
 
 // enter returns the strand of the caller's stack. If there is none, it makes one, and says so: then the caller calls leave when
@@ -120,10 +120,10 @@ func (s *strand) AfterBlock() {
 // begin runs a job that the strand has claimed, unless the pool is closed and does not want it any more.
 func (s *strand) begin(j *job) {
 	if s.pool.closed.Load() && !j.inside {
-		j.work.drop(ErrClosed)
+		j.body.drop(ErrClosed)
 		return
 	}
-	j.work.run(s)
+	j.body.run(s)
 }
 
 // ownStrand returns the strand of the caller's stack, or nil if there is none.

@@ -76,6 +76,7 @@ type Strand[A, R any] struct {
 
 	strand *strand
 	calls  []*call[A, R] // of the slots that have been handed out; nil: joined
+	spare  []*call[A, R] // to be used again
 }
 
 // Ticket stands for one fork of a Strand.
@@ -178,8 +179,8 @@ func (s *Strand[A, R]) handOldest() bool {
 	if s.handed == s.top {
 		return false
 	}
-	c := &call[A, R]{of: s.of, arg: s.slots[s.handed]}
-	c.pool, c.job.work, c.job.inside = s.strand.pool, c, true
+	c := s.newCall()
+	c.arg = s.slots[s.handed]
 	var none A
 	s.slots[s.handed] = none
 	s.calls = append(s.calls, c)
@@ -188,7 +189,20 @@ func (s *Strand[A, R]) handOldest() bool {
 	return true
 }
 
-// run implements work.
+// newCall returns a call for a fork of s.
+func (s *Strand[A, R]) newCall() *call[A, R] {
+	if n := len(s.spare); n > 0 {
+		c := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		c.pool = s.strand.pool
+		return c
+	}
+	c := &call[A, R]{of: s.of}
+	c.pool, c.job.body, c.job.inside, c.job.private = s.strand.pool, c, true, true
+	return c
+}
+
+// run implements body.
 func (c *call[A, R]) run(on *strand) {
 	var r R
 	var err error
@@ -237,17 +251,17 @@ func (s *Strand[A, R]) joinSlow(t int) R {
 		s.top--
 		s.calls = s.calls[:s.handed]
 	}
-	if c != nil && !on.pool.form.takeBack(on, &c.job) {
-		r, err := c.promise.Future().Get()
-		if err != nil {
-			panic(err)
+	if c != nil {
+		if !on.pool.form.takeBack(on, &c.job) {
+			return c.await(on)
 		}
-		return r
+		c.arg = *new(A)
+		if c.fresh() && len(s.spare) < mostSpare {
+			s.spare = append(s.spare, c)
+		}
 	}
-	saved := on.hideLocals()
-	r := s.of.call(s, arg)
-	on.restoreLocals(saved)
-	return r
+	defer on.restoreLocals(on.hideLocals())
+	return s.of.call(s, arg)
 }
 
 // abandon removes the forks from slot t on, which will not be joined: it takes back those that have not begun, and waits for the
@@ -256,7 +270,7 @@ func (s *Strand[A, R]) abandon(t int) error {
 	var errs []error
 	for i := t; i < s.handed; i++ {
 		if c := s.calls[i]; c != nil && !s.strand.pool.form.takeBack(s.strand, &c.job) {
-			_, err := c.promise.Future().Get()
+			_, err := c.wait(s.strand)
 			errs = append(errs, err)
 		}
 	}

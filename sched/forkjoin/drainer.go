@@ -7,18 +7,18 @@ import (
 	"fiberlab/sched"
 )
 
-// Who runs jobs that nobody has asked for yet. A runner is a task of the scheduler. It takes jobs from the pool until it finds
+// Who runs jobs that nobody has asked for yet. A drainer is a task of the scheduler. It takes jobs from the pool until it finds
 // none, and ends. There are as many as the scheduler has workers, less those that run tasks of the pool anyway.
 //
 // No job is left behind:
 //
-//	submit:  queue the job,        then look at active: below the limit, start a runner
-//	runner:  find no job, active--, then look whether a job waits: if one does, start a runner
+//	submit:  queue the job,        then look at active: below the limit, start a drainer
+//	drainer:  find no job, active--, then look whether a job waits: if one does, start a drainer
 //
 // Both first write and then read, so one of them sees what the other has written. A strand that parks or ends does the same as a
-// runner that ends.
+// drainer that ends.
 
-// start starts a runner if fewer strands are active than there are workers. It does not block.
+// start starts a drainer if fewer strands are active than there are workers. It does not block.
 func (p *shared) start() {
 	for {
 		n := p.active.Load()
@@ -43,18 +43,18 @@ func (p *shared) start() {
 	}
 }
 
-// run is what a runner does.
+// run is what a drainer does.
 func (p *shared) run() {
 	s := p.begin(fiber.Self())
 	s.counted = true
-	p.runners.Add(1)
+	p.drainers.Add(1)
 	defer s.leave()
 	for j := p.form.next(s); j != nil; j = p.form.next(s) {
 		s.begin(j)
 	}
 }
 
-// surplus tells whether more strands are active than there are workers, so that a runner should end. That is so when strands that had
+// surplus tells whether more strands are active than there are workers, so that a drainer should end. That is so when strands that had
 // parked go on.
 func (p *shared) surplus() bool { return p.active.Load() > p.limit }
 
