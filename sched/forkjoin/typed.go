@@ -85,12 +85,16 @@ type Ticket int
 // Fork has the function called with arg, by the caller when it comes to Join, or by another strand before that. Each fork must be joined, on the
 // same strand, before the function that forked it returns. Joins in the opposite order of the forks are the quickest.
 func (s *Strand[A, R]) Fork(arg A) Ticket {
+	s.mustBeCaller()
 	t := s.top
-	if t == len(s.slots) || atomic.LoadUint32(s.beat) != s.seen {
-		s.makeRoom()
+	if t == len(s.slots) {
+		s.slots = append(s.slots, make([]A, t)...)
 	}
 	s.slots[t] = arg
 	s.top = t + 1
+	if atomic.LoadUint32(s.beat) != s.seen {
+		s.pulse() // after the slot is filled: the newest fork may have to be handed out
+	}
 	return Ticket(t)
 }
 
@@ -98,6 +102,7 @@ func (s *Strand[A, R]) Fork(arg A) Ticket {
 // returned, a fiber not its thread. It panics if the ticket is not that of a fork, or if that has been joined; and
 // if the function has panicked on another strand, with an error that wraps a *fibersync.PanicError.
 func (s *Strand[A, R]) Join(t Ticket) R {
+	s.mustBeCaller()
 	top := s.top - 1
 	if int(t) != top || top < s.handed || *s.local != nil {
 		return s.joinSlow(int(t))
@@ -148,12 +153,8 @@ func (s *Strand[A, R]) end() {
 	s.of.unused.Put(s)
 }
 
-// makeRoom is called by Fork if there is no slot left, or if the beat has changed.
-func (s *Strand[A, R]) makeRoom() {
-	s.mustBeCaller()
-	if s.top == len(s.slots) {
-		s.slots = append(s.slots, make([]A, len(s.slots))...)
-	}
+// pulse is called by Fork if the beat has changed.
+func (s *Strand[A, R]) pulse() {
 	if s.strand.due() {
 		s.strand.pulse()
 	}
@@ -228,7 +229,6 @@ var ErrTicket = errors.New("the ticket is of no fork that can be joined: join ea
 
 // joinSlow is Join of a fork that has been handed out, or that is not the newest, or while the caller has fiber-local values.
 func (s *Strand[A, R]) joinSlow(t int) R {
-	s.mustBeCaller()
 	if t < 0 || t >= s.top || t < s.handed && s.calls[t] == nil {
 		panic(fmt.Errorf("forkjoin: join: %w", ErrTicket))
 	}
