@@ -29,6 +29,7 @@ func (s *Scheduler) Bind() error {
 		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, err)
 	}
 	w := newWorker(s, s.numbers, singleThreaded)
+	w.arena = s.arenaOf(w)
 	s.numbers++
 	w.begin(root)
 	s.bound[w] = struct{}{}

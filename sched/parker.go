@@ -76,6 +76,9 @@ func (p *parker) Awaits(what park.Awaited) { p.awaits = what }
 // Shared implements [park.Scheduled].
 func (p *parker) Shared() *park.Shared { return &p.maker.scheduler.shared }
 
+// Arena implements [park.Scheduled].
+func (p *parker) Arena() *park.Arena { return p.worker.Load().arena }
+
 // Thread implements [park.Scheduled]: the worker that a fiber stays with stands for its thread.
 func (p *parker) Thread() any {
 	if p.home == nil {

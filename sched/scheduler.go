@@ -25,6 +25,7 @@ type Scheduler struct {
 	drops     atomic.Pointer[drops] // for tasks that are not to begin; nil: they begin
 	dropped   atomic.Uint64         // tasks
 	shared    park.Shared
+	arena     *park.Arena // of workers that belong to no scheduling group
 
 	listening atomic.Bool   // Close waits for news
 	news      chan struct{} // see tell
@@ -74,6 +75,7 @@ func newScheduler(cfg Config) *Scheduler {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
 	s.policy = cfg.Policy.make(s.workers, cfg.Groups)
+	s.setArenas()
 	s.migration, _ = s.policy.(migration)
 	if s.migration != nil {
 		s.migration.eachGroup(shareTimers)

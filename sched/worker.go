@@ -10,6 +10,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
+	"fiberlab/sched/park"
 )
 
 // mode is how a worker comes by its thread.
@@ -33,6 +34,7 @@ type Worker struct {
 	record    *recording // of what its fibers do; nil: off
 	driver    driver
 	timers    *groupTimers  // of fibers that it shares with other workers
+	arena     *park.Arena   // where tasks of its fibers start others
 	seek      func() bool   // the policy's seek, while the worker spins
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
 

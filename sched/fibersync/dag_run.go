@@ -10,8 +10,8 @@ import (
 
 // dagRun is one run. Strands go through the graph, each with one node at a time. The caller is
 // the first. At a node that makes several nodes ready, the strand goes on with one of them and
-// starts a new strand for each of the others. So a sequence of nodes costs no switch, and no
-// queue holds a task that cannot begin.
+// opens a new strand for each of the others: helpers claim it or, when it has nothing else to do, the caller. So a
+// sequence of nodes costs no switch, and no queue holds a task that cannot begin.
 type dagRun[T any] struct {
 	dag     *DAG[T]
 	data    T
@@ -21,13 +21,27 @@ type dagRun[T any] struct {
 	strands atomic.Int64          // that have not ended
 	caller  *waiter               // the last strand hands off to it, unless it is the caller's own
 	failure atomic.Pointer[error] // the first one
+
+	list    *openCalls
+	byNode  []strand[T] // by the node with which the strand begins
+	opened  []NodeID    // the strands, in the order in which they were opened. The list's mu guards this and the next
+	claimed int         // how many of them the caller has looked at
+}
+
+// strand is a strand that has been opened.
+type strand[T any] struct {
+	open   openCall
+	status status
+	run    *dagRun[T]
+	id     NodeID
 }
 
 // Run calls each node with data, after those before it have returned, and blocks the caller
 // until all have returned. What a node does to the data is visible to the nodes after it.
 //
 // Nodes that are ready run concurrently: one on the caller, others as tasks of the caller's
-// scheduler, or on goroutines if the caller has none; On chooses the scheduler. If a node
+// scheduler, or on goroutines if the caller has none; On chooses the scheduler. When the caller has no node to go on with, it
+// runs those that no other worker has begun. If a node
 // panics, no further ones begin; Run waits for the nodes that run, and panics with an error that
 // names the node and wraps a *PanicError. A node that calls Goexit in a task ends the program
 // as any task does that calls it; on a goroutine, Run panics with an error that wraps
@@ -43,7 +57,10 @@ func (d *DAG[T]) RunContext(ctx context.Context, data T) error {
 func (d *DAG[T]) run(ctx context.Context, data T) error {
 	r, ok := d.runs.Get().(*dagRun[T])
 	if !ok {
-		r = &dagRun[T]{dag: d, awaits: make([]atomic.Int32, len(d.nodes))}
+		r = &dagRun[T]{dag: d, awaits: make([]atomic.Int32, len(d.nodes)), byNode: make([]strand[T], len(d.nodes))}
+	}
+	if r.list = callersList(); r.list == nil {
+		r.list = new(openCalls)
 	}
 	r.data, r.ctx, r.caller = data, ctx, newWaiter()
 	for i := range d.nodes {
@@ -55,7 +72,7 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 
 	left, failure := r.left.Load(), r.failure.Load()
 	r.caller.free()
-	*r = dagRun[T]{dag: d, awaits: r.awaits}
+	*r = dagRun[T]{dag: d, awaits: r.awaits, byNode: r.byNode, opened: r.opened[:0]}
 	d.runs.Put(r)
 	if failure != nil {
 		panic(*failure)
@@ -66,7 +83,7 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 	return nil
 }
 
-// lead is the caller's strand. It returns when all strands have ended.
+// lead is the caller's strand, and after it those that it can claim. It returns when all strands have ended.
 func (r *dagRun[T]) lead() {
 	defer func() {
 		if r.strands.Add(-1) > 0 {
@@ -74,17 +91,51 @@ func (r *dagRun[T]) lead() {
 		}
 	}()
 	r.walk(r.fork(r.dag.roots))
+	for s := r.claim(); s != nil; s = r.claim() {
+		r.strands.Add(-1) // it becomes part of the caller's
+		r.walk(s.id)
+	}
 }
 
-// follow is any other strand.
-func (r *dagRun[T]) follow(id NodeID) {
-	caller := r.caller
+// begin goes along a strand that a helper has claimed.
+func (s *strand[T]) begin() {
+	r, caller := s.run, s.run.caller
 	defer func() {
 		if r.strands.Add(-1) == 0 {
 			caller.handOff()
 		}
 	}()
-	r.walk(id)
+	r.walk(s.id)
+}
+
+// open opens a strand that begins with the node.
+func (r *dagRun[T]) open(id NodeID) {
+	r.strands.Add(1)
+	s, l := &r.byNode[id], r.list
+	s.run, s.id = r, id
+	s.status.reset()
+	s.open.status, s.open.call = &s.status, s
+	l.mu.Lock()
+	start := l.push(&s.open)
+	r.opened = append(r.opened, id)
+	l.mu.Unlock()
+	if start {
+		l.startHelper()
+	}
+}
+
+// claim claims a strand of the run that has not begun, or returns nil if there is none.
+func (r *dagRun[T]) claim() *strand[T] {
+	r.list.mu.Lock()
+	defer r.list.mu.Unlock()
+	for r.claimed < len(r.opened) {
+		s := &r.byNode[r.opened[r.claimed]]
+		r.claimed++
+		if r.list.claimLocked(&s.open) {
+			return s
+		}
+	}
+	return nil
 }
 
 // noNode is the ID of no node.
@@ -111,7 +162,7 @@ func (r *dagRun[T]) stopped() bool {
 	return r.failure.Load() != nil || park.ContextError(r.ctx) != nil
 }
 
-// fork counts down what those nodes wait for. It returns a node that is ready, and starts a strand
+// fork counts down what those nodes wait for. It returns a node that is ready, and opens a strand
 // for each other ready node.
 func (r *dagRun[T]) fork(nodes []NodeID) NodeID {
 	first := noNode
@@ -120,20 +171,11 @@ func (r *dagRun[T]) fork(nodes []NodeID) NodeID {
 			continue
 		}
 		if first != noNode {
-			r.start(first)
+			r.open(first)
 		}
 		first = id
 	}
 	return first
-}
-
-// start has a new strand begin with the node. If the scheduler does not accept the task, the
-// strand runs here and now.
-func (r *dagRun[T]) start(id NodeID) {
-	r.strands.Add(1)
-	if start(func() { r.follow(id) }) != nil {
-		r.follow(id)
-	}
 }
 
 // fail stores the panic of the node if it is the first failure. A nil value means that the node

@@ -2,123 +2,124 @@ package fibersync
 
 import (
 	"errors"
-	"sync"
-	"sync/atomic"
-
-	"fiberlab/sched/park"
+	"math/rand/v2"
+	"runtime"
 )
 
-// forked is some functions that one caller waits for. It has a helper for each function but
-// one: a task, or a goroutine if the caller has no scheduler or that does not accept the task.
-// A helper calls the first function that has not been taken, if there is one. The caller takes
-// one after the other, and may leave none to helpers that begin late. As it takes at least one,
-// there are always as many helpers to come as there are functions that have not been taken. So
-// the functions may wait for one another, and Goexit may end the caller in one.
+// forked is some functions that one caller waits for. The caller calls the first one. Each of the others is a future, which is
+// claimed by a helper or, when the caller comes to it, by the caller. As helpers come for all that the caller has not
+// claimed, the functions may wait for one another, and Goexit may end the caller in one.
 type forked struct {
-	call   func(i int)
-	count  int64
-	next   atomic.Int64 // the first function that is not taken; from forkOver on, all have returned
-	left   Latch        // functions that have not returned; in a strict fork, also helpers that have not begun
-	shared *park.Shared // the caller's
-	strict bool         // the caller waits for all helpers to begin
-
-	mu   sync.Mutex
-	errs []error // by function; nil: none
+	call     func(i int)
+	list     *openCalls
+	branches []branch // branches[i] is function i+1
 }
 
-// forkOver is added to forked.next when all functions have returned.
-const forkOver = 1 << 62
-
-// A scheduler counts its late helpers, which will begin after their forks have ended. They have nothing
-// to do, but they fill queues. When there are too many, a fork is strict: its caller waits until
-// its helpers have begun, and so lets the worker drain the queue. Tasks that run meanwhile may
-// fork too, so each strict fork permits as many late helpers again before the next fork is strict.
-
-// goroutines has the counts of all callers without a scheduler.
-var goroutines park.Shared
-
-func ownShared() *park.Shared {
-	if m, ok := callersFiber().(park.Scheduled); ok {
-		return m.Shared()
-	}
-	return &goroutines
+// branch is one function of a fork, and the future of its end. It fails if the function panics or calls Goexit.
+type branch struct {
+	Promise[struct{}]
+	open   openCall
+	fork   *forked
+	number int
 }
-
-// mostLate is how many late helpers are permitted, and again for each strict fork that waits.
-const mostLate = 1024
 
 // fork calls call(0) to call(count-1), and returns when all have returned.
 func fork(count int, call func(i int)) {
 	if count == 0 {
 		return
 	}
-	shared := ownShared()
-	f := &forked{call: call, count: int64(count), shared: shared, strict: shared.Late.Load() > mostLate*(shared.Strict.Load()+1)}
-	f.left.left = count
-	if f.strict {
-		shared.Strict.Add(1)
-		f.left.left += count - 1
-	}
-	for range count - 1 {
-		startAnywhere(f.help)
-	}
-	taken, last, goexit := int64(0), int64(0), true
+	f := newForked(count, call)
+	f.open()
+	last, goexit := 0, true // the function that the caller has called last, and whether it was by Goexit that it ended
+	var first error         // of function 0
 	defer func() {
-		f.join(taken)
-		if goexit && f.errs != nil {
-			f.errs[last] = nil // it goes on when this returns
+		if last == 0 && goexit {
+			first = nil // it goes on when this returns
 		}
-		if err := errors.Join(f.errs...); err != nil {
+		if err := f.join(first, last, goexit); err != nil {
 			panic(err)
 		}
 	}()
-	for more := true; more; {
-		last = f.next.Add(1) - 1
-		taken++
-		more = f.takeOne(last)
+	watch(func() { call(0) }, func(err error) { first = err })
+	for i := range f.branches {
+		if b := &f.branches[i]; f.list.claim(&b.open) {
+			last = b.number
+			b.begin()
+		}
 	}
 	goexit = false
 }
 
-// join waits until all functions have returned. taken is what the caller has added to next.
-func (f *forked) join(taken int64) {
-	f.left.Wait()
-	f.call = nil // late helpers keep f alive
-	begun := f.next.Add(forkOver) - forkOver - taken
-	f.shared.Late.Add(f.count - 1 - begun)
-	if f.strict {
-		f.shared.Strict.Add(-1)
+// newForked makes a fork. Most are forks in two.
+func newForked(count int, call func(i int)) *forked {
+	if count == 2 {
+		both := new(struct {
+			forked
+			branch [1]branch
+		})
+		f := &both.forked
+		f.call, f.branches = call, both.branch[:]
+		return f
 	}
+	return &forked{call: call, branches: make([]branch, count-1)}
 }
 
-// help is the body of a helper.
-func (f *forked) help() {
-	if f.strict {
-		f.left.CountDown()
-	}
-	i := f.next.Add(1) - 1
-	if i >= forkOver {
-		f.shared.Late.Add(-1)
+// open opens the calls of all branches.
+func (f *forked) open() {
+	if len(f.branches) == 0 {
 		return
 	}
-	f.takeOne(i)
+	if f.list = callersList(); f.list == nil {
+		f.list = new(openCalls)
+	}
+	start := false
+	f.list.mu.Lock()
+	for i := range f.branches {
+		b := &f.branches[i]
+		b.fork, b.number = f, i+1
+		b.open.status, b.open.call = &b.future.status, b
+		start = f.list.push(&b.open) || start
+	}
+	f.list.mu.Unlock()
+	if start {
+		f.list.startHelper()
+	}
 }
 
-// takeOne calls function i, and returns false if there is none of that number.
-func (f *forked) takeOne(i int64) bool {
-	if i >= f.count {
-		return false
+// begin calls the function of b, which the caller has claimed, and settles b.
+func (b *branch) begin() {
+	watch(func() { b.fork.call(b.number) }, func(err error) { b.future.settle(struct{}{}, err) })
+}
+
+// join waits for all branches, and returns first and their errors, joined in the order of the functions. If goexit is
+// set, the Goexit of function last is left out.
+func (f *forked) join(first error, last int, goexit bool) error {
+	// Helpers claim the first branches first. The last ones will most likely end last, so the caller waits once.
+	for i := len(f.branches) - 1; i >= 0; i-- {
+		_ = f.branches[i].future.wait(until{})
 	}
-	watch(func() { f.call(int(i)) }, func(err error) {
-		if err != nil {
-			f.mu.Lock()
-			if f.errs == nil {
-				f.errs = make([]error, f.count)
-			}
-			f.errs[i] = err
-			f.mu.Unlock()
+	f.call = nil // a helper that comes too late may keep f alive
+	f.letHelperBegin()
+	var errs []error
+	if first != nil {
+		errs = append(errs, first)
+	}
+	for i := range f.branches {
+		b := &f.branches[i]
+		if err := b.future.err; err != nil && !(goexit && b.number == last) {
+			errs = append(errs, err)
 		}
-		f.left.CountDown()
-	})
-	return true
+	}
+	return errors.Join(errs...)
+}
+
+// mostLate is how many forks without an arena leave a helper behind that has not begun, on average, before one lets
+// goroutines run.
+const mostLate = 64
+
+// letHelperBegin keeps a goroutine that forks again and again from filling the queues of its processor with helpers.
+func (f *forked) letHelperBegin() {
+	if f.list != nil && f.list.arena == nil && rand.Uint32()%mostLate == 0 && f.list.hasHelper() {
+		runtime.Gosched()
+	}
 }

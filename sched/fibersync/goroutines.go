@@ -16,7 +16,7 @@ var warned atomic.Bool
 
 // OnGoroutine has f called whenever a function of this package that starts tasks, such as
 // Parallelize, Async or WaitGroup.Go, starts goroutines instead, because its caller has no
-// scheduler or the scheduler does not accept the task. f gets the name of that function and the
+// scheduler or the scheduler does not accept the task. Without a scheduler that is once for each call. f gets the name of that function and the
 // place of its call; it runs on the caller and must not block. A nil f declares that goroutines
 // are intended: nothing is reported.
 //

@@ -44,3 +44,6 @@ func (s *status) claim() bool {
 
 // complete makes it Completed, whatever it is.
 func (s *status) complete() { s.word.Store(uint32(Completed)) }
+
+// reset makes it NotStarted, for a use that no other caller knows of yet.
+func (s *status) reset() { s.word.Store(uint32(NotStarted)) }

@@ -57,6 +57,10 @@ type Scheduled interface {
 	// Shared returns the data that all fibers of one scheduler share.
 	Shared() *Shared
 
+	// Arena returns the arena where Start puts tasks now. It changes only if the fiber migrates. Any goroutine may
+	// ask for it at any time.
+	Arena() *Arena
+
 	// Thread identifies the thread that the fiber needs in order to run: fibers with equal
 	// values cannot go on while one of them computes. A fiber that may migrate
 	// returns AnyThread(). The value does not change while the fiber runs a task, and any
@@ -66,8 +70,6 @@ type Scheduled interface {
 
 // Shared is the data that all fibers of one scheduler share. The zero value is ready.
 type Shared struct {
-	Late          atomic.Int64 // tasks that will find nothing left to do when they begin
-	Strict        atomic.Int64 // fibers that wait until all the tasks they have started have begun
 	BlockingCalls atomic.Int64 // fibers whose blocking call runs elsewhere: they will go on
 
 	MaxCalls int       // how many blocking calls may run at once; 0: any number. It never changes

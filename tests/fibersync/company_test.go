@@ -119,7 +119,12 @@ func pause() {
 // a plain goroutine; together starts each of the given functions as a task of the one
 // worker and returns when all have returned.
 func benchCompany(b *testing.B, run func(b *testing.B, together func(bodies ...func()))) {
-	schedtest.BenchOn(b, []int{1}, func(b *testing.B, s *sched.Scheduler) {
+	benchWorkers(b, []int{1}, run)
+}
+
+// benchWorkers is benchCompany with these numbers of workers.
+func benchWorkers(b *testing.B, workers []int, run func(b *testing.B, together func(bodies ...func()))) {
+	schedtest.BenchOn(b, workers, func(b *testing.B, s *sched.Scheduler) {
 		run(b, func(bodies ...func()) { startTogether(bodies, func(f func()) { schedtest.Enqueue(b, s, f) }) })
 	})
 }

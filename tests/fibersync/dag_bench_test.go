@@ -13,7 +13,7 @@ import (
 // The rival does the same by goroutines and a sync.WaitGroup.
 func BenchmarkDAG(b *testing.B) {
 	const width = 8
-	benchCompany(b, func(b *testing.B, together func(...func())) {
+	benchWorkers(b, []int{1, 2}, func(b *testing.B, together func(...func())) {
 		var declare fibersync.DAGBuilder[*[width]int]
 		root := declare.Node(func(*[width]int) {})
 		var fan []fibersync.NodeID
