@@ -29,10 +29,16 @@ func newDeques(p *shared) *deques { return &deques{pool: p} }
 func (d *deques) submit(s *strand, j *job) {
 	if s == nil {
 		d.injected.push(j)
+		d.pool.start()
 	} else {
-		s.own.push(j)
-		s.fence.Store(0) // the job is seen by a drainer that has ended before start looks at active
+		d.push(s, j)
 	}
+}
+
+// push adds j to the deque of s.
+func (d *deques) push(s *strand, j *job) {
+	s.own.push(j)
+	s.fence.Store(0) // the job is seen by a drainer that has ended before start looks at active
 	d.pool.start()
 }
 
@@ -44,7 +50,7 @@ func (d *deques) takeBack(s *strand, j *job) bool {
 		case x == j:
 			return j.private || j.body.claim()
 		case x != nil:
-			s.own.push(x)
+			d.push(s, x) // a drainer may have ended because it saw nothing
 		}
 	}
 	if j.private {
@@ -133,6 +139,7 @@ func (d *deques) leave(s *strand) {
 			again = true
 			j.stale = true
 			d.injected.push(j)
+			d.pool.start() // a drainer may have ended because it saw j in neither place
 		}
 	}
 	d.mu.Lock()
