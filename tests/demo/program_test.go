@@ -1,0 +1,214 @@
+package demo_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/demo"
+	"fiberlab/sched"
+	"fiberlab/tests/internal/suite"
+)
+
+// parsed makes a program of lines.
+func parsed(t *testing.T, lines ...string) *demo.Program {
+	t.Helper()
+	p, err := demo.Parse(strings.Join(lines, "\n"))
+	require.NoError(t, err)
+	return p
+}
+
+// lines lists the lines of all turns, by their numbers.
+func lines(v *demo.Interleaving) (list []int) {
+	for _, turn := range v.Turns {
+		list = append(list, turn.Line)
+	}
+	return list
+}
+
+func TestWhatIsNoProgram(t *testing.T) {
+	for name, c := range map[string]struct{ text, says string }{
+		"nothing":             {"\n", "it has no threads"},
+		"no colon":            {"a\n  lock\n", "the names of threads end with a colon"},
+		"no name":             {"a, :\n  lock\n", "each thread has a name of its own"},
+		"a name twice":        {"a:\n  lock\na:\n  lock\n", "each thread has a name of its own"},
+		"nobody's line":       {"  lock\n", "it belongs to no thread"},
+		"unknown":             {"a:\n  sleep\n", `line 2, "sleep": a little program that cannot be run: no such statement`},
+		"odd indentation":     {"a:\n   lock\n", "each block is two spaces further in"},
+		"too far in":          {"a:\n  lock\n    unlock\n", "it is indented too far"},
+		"first too far in":    {"a:\n    lock\n", "it is indented too far"},
+		"no block":            {"a:\n  if items == 0:\n  lock\n", "it is indented too far, or too little"},
+		"no block at the end": {"a:\n  if items == 0:\n", "its last block is empty"},
+		"no block, and more":  {"a:\n  if items == 0:\nb:\n  lock\n", "the block above it is empty"},
+		"no lines":            {"a:\nb:\n  lock\n", "the block above it is empty"},
+		"else without if":     {"a:\n  lock\n  else:\n    lock\n", "there is no if above"},
+		"else of a while":     {"a:\n  while items == 0:\n    lock\n  else:\n    lock\n", "there is no if above"},
+		"no task":             {"a:\n  result = task()\n", "there is no task"},
+		"no such task":        {"queue: one waits for two\na:\n  lock\n", "no task is called two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := demo.Parse(c.text)
+			require.ErrorIs(t, err, demo.ErrProgram)
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+}
+
+// A program's text is what it was made of.
+func TestProgramsAsText(t *testing.T) {
+	for _, trap := range demo.Traps() {
+		for _, p := range []*demo.Program{trap.Faulty, trap.Repaired} {
+			again, err := demo.Parse(p.String())
+			require.NoError(t, err)
+			require.Equal(t, p, again)
+			require.Equal(t, p.String(), again.String())
+		}
+	}
+}
+
+// Which line follows which, in blocks within blocks.
+func TestControlFlow(t *testing.T) {
+	p := parsed(t,
+		"a:",
+		"  if items == 0:", // 1
+		"    items = items + 1",
+		"    while items == 0:", // 3
+		"      lock",
+		"    if items == 0:", // 5
+		"      lock",
+		"    else:",
+		"      items = items - 1", // 8
+		"      while items == 0:",
+		"        if items == 0:", // 10
+		"          items = items + 1",
+		"        else:",
+		"          lock",
+		"  else:", // 14
+		"    lock",
+		"  if items == 0:", // 16
+		"    lock",
+		"  items = items + 1", // 18
+		"  while items == 0:",
+		"    lock",
+	)
+	suite.EachConfig(t, []int{0}, func(t *testing.T, cfg sched.Config) {
+		v, err := p.Replay(cfg, nil)
+		require.NoError(t, err)
+		require.Nil(t, v.Fault)
+		require.Equal(t, []int{1, 2, 3, 5, 8, 9, 10, 11, 9, 16, 18, 19}, lines(v))
+	})
+}
+
+// There are as many schedules as ways to shuffle the turns of the threads, and a thread that wants the lock has no turn while
+// another one holds it.
+func TestAllSchedulesAreTried(t *testing.T) {
+	put := "  items = items + 1"
+	for _, c := range []struct {
+		program   *demo.Program
+		schedules int
+	}{
+		{parsed(t, "a:", put), 1},
+		{parsed(t, "a:", put, put, put, "b:", put, put, put), 20},        // 6! / (3! 3!)
+		{parsed(t, "a, b, c:", put, put), 90},                            // 6! / (2! 2! 2!)
+		{parsed(t, "a, b, c:", "  lock", put, "  unlock"), 6},            // 3!
+		{parsed(t, "a:", put, put, "b:", "  lock", put, "  unlock"), 10}, // 5! / (2! 3!)
+	} {
+		x, err := c.program.Explore(t.Context(), sched.Config{})
+		require.NoError(t, err)
+		require.Equal(t, c.schedules, x.Schedules, "%v", c.program)
+		require.Zero(t, x.Wrong)
+	}
+}
+
+func TestTooManySchedules(t *testing.T) {
+	seven := strings.Repeat("  items = items + 1\n", 7)
+	x, err := parsed(t, "a, b:", seven).Explore(t.Context(), sched.Config{}) // 14! / (7! 7!) = 3,432
+	require.Equal(t, demo.MostSchedules, x.Schedules)
+	require.ErrorIs(t, err, demo.ErrManySchedules)
+}
+
+func TestExploringIsCancelled(t *testing.T) {
+	suite.EachConfig(t, []int{0}, func(t *testing.T, cfg sched.Config) {
+		why := errors.New("why")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(why)
+		_, err := demo.Traps()[0].Faulty.Explore(ctx, cfg)
+		require.ErrorIs(t, err, why)
+	})
+}
+
+func TestAScheduleOfUnknownThreads(t *testing.T) {
+	_, err := demo.Traps()[0].Faulty.Replay(sched.Config{}, []string{"worker", "nobody"})
+	require.ErrorIs(t, err, demo.ErrSchedule)
+	require.ErrorContains(t, err, `"nobody"`)
+}
+
+// A turn of a thread that cannot have the lock is noted once; those of threads that sleep or have ended are not.
+func TestTurnsThatPass(t *testing.T) {
+	p := parsed(t, "a:", "  lock", "  wait(done)", "  unlock", "b:", "  lock", "  signal(done)", "  unlock")
+	v, err := p.Replay(sched.Config{}, []string{"a", "b", "b", "a", "a", "b", "b", "a", "b", "b", "b"})
+	require.NoError(t, err)
+	require.Nil(t, v.Fault)
+	require.Equal(t, []string{"a", "b", "a", "b", "b", "a", "b", "a", "a"}, v.Schedule())
+	require.True(t, v.Turns[1].Waits)
+	require.Equal(t, []string{"waits: a holds it"}, v.Turns[1].Notes)
+	require.Equal(t, []string{"unlocks, sleeps"}, v.Turns[2].Notes)
+	require.Equal(t, []string{"a"}, v.Turns[4].Wakes)
+	require.True(t, v.Turns[5].Waits && v.Turns[5].Relocks, "woken, and b still has the lock")
+	require.True(t, v.Turns[7].Relocks)
+}
+
+// Every fault is found, and its text says what happened.
+func TestFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		program *demo.Program
+		kind    demo.FaultKind
+		says    string
+		cycle   []string
+	}{
+		"never woken, no signal": {parsed(t, "a:", "  lock", "  wait(done)"), demo.NeverWoken,
+			"a sleeps in line 2 until there is a signal. No thread is left that could wake it.", nil},
+		"never woken, another condition": {parsed(t, "a:", "  lock", "  wait(done)", "b:", "  lock", "  signal(not_empty)", "  unlock"),
+			demo.NeverWoken, "a sleeps in line 2 until there is a signal. No thread", nil},
+		"waits for itself": {parsed(t, "a:", "  lock", "  lock"), demo.WaitCycle,
+			"a wants the lock in line 2, and a holds it. So it waits for itself.", []string{"a"}},
+		"a lock that is kept": {parsed(t, "a:", "  lock", "b:", "  lock"), demo.Stuck, "b wants the lock in line 2, and a holds it.", nil},
+		"unlocked twice":      {parsed(t, "a:", "  unlock"), demo.Misuse, "a gives back a lock that it does not hold.", nil},
+		"waits unlocked":      {parsed(t, "a:", "  wait(done)"), demo.Misuse, "a waits for a signal without holding the lock.", nil},
+		"no task":             {parsed(t, "a:", "  task = pop_front()"), demo.Misuse, "a takes a task off an empty queue.", nil},
+		"no item":             {parsed(t, "a:", "  items = items - 1"), demo.NoItem, "items is now -1", nil},
+		"the parent first": {parsed(t, "queue: parent waits for child, child", "a:", "  task = pop_front()", "  result = task()"), demo.Stuck,
+			"a waits in line 2 for the result of the child. That is still in the queue", nil},
+		"each other's result": {parsed(t, "queue: one waits for two, two waits for one", "a, b:", "  task = pop_front()", "  result = task()"),
+			demo.WaitCycle, "a waits in line 2 for the result of the two, which b has taken.", []string{"a", "b"}},
+		"run twice": {parsed(t, "queue: task", "a:", "  result = task()", "  result = task()"), demo.RunTwice, "a has begun it in step 1, and a begins it again", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			suite.EachConfig(t, []int{0}, func(t *testing.T, cfg sched.Config) {
+				v, err := c.program.Replay(cfg, nil)
+				require.NoError(t, err)
+				require.NotNil(t, v.Fault)
+				require.Equal(t, c.kind, v.Fault.Kind)
+				require.Contains(t, v.Fault.Text, c.says)
+				require.Equal(t, c.cycle, v.Fault.Cycle)
+			})
+		})
+	}
+}
+
+func TestAProgramWithoutEnd(t *testing.T) {
+	v, err := parsed(t, "a:", "  while items == 0:", "    lock", "    unlock").Replay(sched.Config{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, demo.NoEnd, v.Fault.Kind)
+}
+
+// Whoever is a task cannot explore: that would need a thread of its own.
+func TestExploringWithinATask(t *testing.T) {
+	suite.EachScheduler(t, []int{0}, func(t *testing.T, _ *sched.Scheduler) {
+		_, err := demo.Traps()[0].Faulty.Explore(t.Context(), sched.Config{})
+		require.ErrorIs(t, err, sched.ErrBound)
+	})
+}
