@@ -53,7 +53,7 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(l.runCommand(), l.benchCommand(), versionCommand())
+	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(), versionCommand())
 	root.SetArgs(args)
 	root.SetOut(l.stdout)
 	root.SetErr(l.stderr)
@@ -81,8 +81,14 @@ func fitHelp(root *cobra.Command, s screen) {
 		columns = min(columns, s.columns)
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", columns)))
-	for _, c := range append(root.Commands(), root) {
-		c.Long = fold(c.Long, columns)
+	foldLong(root, columns)
+}
+
+// foldLong breaks the lines of the long help texts of c and the commands below it.
+func foldLong(c *cobra.Command, columns int) {
+	c.Long = fold(c.Long, columns)
+	for _, below := range c.Commands() {
+		foldLong(below, columns)
 	}
 }
 

@@ -28,6 +28,9 @@ var remedies = map[string]string{
 
 // remedy says what to do about a wrong value of the flag.
 func remedy(flag *pflag.Flag) string {
+	if own := flag.Annotations[remedyOf]; own != nil {
+		return own[0]
+	}
 	if text, ok := remedies[flag.Name]; ok {
 		return text
 	}

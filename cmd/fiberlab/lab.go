@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fiberlab/bench"
+	"fiberlab/demo"
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/wordcount"
@@ -19,10 +20,12 @@ type lab struct {
 	open           wordcount.Opener // nil, except in tests that need a file to fail
 	// countOnFibers is wordcount.Count, except in tests that need it to be wrong.
 	countOnFibers func(context.Context, []wordcount.File, wordcount.Options) (*wordcount.Result, error)
+	// traps is demo.Traps, except in tests that need others.
+	traps func() []demo.Trap
 }
 
 func newLab(stdout, stderr io.Writer) *lab {
-	return &lab{stdout: stdout, stderr: stderr, countOnFibers: wordcount.Count}
+	return &lab{stdout: stdout, stderr: stderr, countOnFibers: wordcount.Count, traps: demo.Traps}
 }
 
 // run is the lab's main job: it counts words on each backend under each policy and compares the counts with
@@ -52,7 +55,7 @@ func (l *lab) finish(o options, r report, err error) error {
 		err = r.write(l.stdout, o.json)
 	}
 	if err == nil {
-		err = errors.Join(r.disagreement(), r.absence())
+		err = errors.Join(r.disagreement(), r.absence(), r.notShown())
 	}
 	var bad *wordcount.DirectoryError
 	if err == nil || errors.As(err, &bad) {

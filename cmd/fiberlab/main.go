@@ -1,5 +1,6 @@
 // Command fiberlab is the lab's command line. It counts words on fibers (package wordcount), measures what
-// a switch costs (package bench), and reports both on a terminal, in a pipe or as JSON.
+// a switch costs (package bench), shows faults of concurrent programs (package demo), and reports all of it on a terminal, in a
+// pipe or as JSON.
 package main
 
 import (

@@ -120,6 +120,19 @@ func TestExitCodes(t *testing.T) {
 		"rounds, no number":  {[]string{"bench", "--rounds", "many"}, exitUsage, "--rounds many: give a number from 1 up"},
 		"quick and rounds":   {[]string{"bench", "--quick", "--rounds", "9"}, exitUsage, "--quick and --rounds: both say how many samples to take: leave one out"},
 		"table and no table": {[]string{"run", "--no-table", "--quick"}, exitUsage, "--no-table and --quick: without the table there is nothing to sample: leave one out"},
+		"unknown demo":       {[]string{"demo", "livelock"}, exitUsage, `"livelock" is no command: fiberlab demo --help lists the commands`},
+		"mistyped demo":      {[]string{"demo", "deadlok"}, exitUsage, `"deadlok" is no command: is deadlock meant?`},
+		"unknown trap":       {[]string{"demo", "lost-wakeup", "livelock"}, exitUsage, "lost-wakeup livelock: name one trap of signal-before-wait, if-for-while, "},
+		"two traps":          {[]string{"demo", "lost-wakeup", "if-for-while", "lock-while-running"}, exitUsage, "name one trap of"},
+		"deadlock of a tree": {[]string{"demo", "deadlock", dir}, exitUsage, "deadlock " + dir + ": it takes no arguments"},
+		"no threads":         {[]string{"demo", "deadlock", "--workers", "0"}, exitUsage, "--workers 0: give a number from 1 to 64"},
+		"demo, no number":    {[]string{"demo", "deadlock", "--workers", "few"}, exitUsage, "--workers few: give a number from 1 to 64"},
+		"no parents":         {[]string{"demo", "deadlock", "--parents", "0"}, exitUsage, "--parents 0: give a number from 1 to 64"},
+		"too many parents":   {[]string{"demo", "deadlock", "--parents", "65"}, exitUsage, "--parents 65: give a number from 1 to 64"},
+		"unknown form":       {[]string{"demo", "deadlock", "--form", "tree"}, exitUsage, `--form: forkjoin: no form "tree": choose one of heartbeat, deque, locked`},
+		"empty form":         {[]string{"demo", "deadlock", "--form", ""}, exitUsage, `--form "": choose one of heartbeat, deque, locked`},
+		"backend of a demo":  {[]string{"demo", "deadlock", "--backend", "threads"}, exitUsage, `unknown backend "threads"`},
+		"policy of a demo":   {[]string{"demo", "lost-wakeup", "--policy", "fair"}, exitUsage, `no such policy "fair"`},
 		"bench of a tree":    {[]string{"bench", dir}, exitUsage, "bench " + dir + ": it takes no arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +155,7 @@ func TestVersion(t *testing.T) {
 
 // A backend that does not exist is an error wherever it is named.
 func TestAWrongEnvironment(t *testing.T) {
-	for _, words := range [][]string{{"run", "--backend", "asm", smallTree(t)}, {"bench", "--quick"}} {
+	for _, words := range [][]string{{"run", "--backend", "asm", smallTree(t)}, {"bench", "--quick"}, {"demo", "deadlock"}} {
 		c := command(words...)
 		c.Env = append(c.Env, fiber.EnvBackend+"=foo")
 		var stdout, stderr bytes.Buffer
@@ -171,6 +184,11 @@ func TestCompletions(t *testing.T) {
 		{[]string{"run", ""}, nil, "ShellCompDirectiveFilterDirs"},
 		{[]string{"run", "--trace", ""}, nil, "ShellCompDirectiveDefault"},
 		{[]string{"bench", ""}, nil, "ShellCompDirectiveNoFileComp"},
+		{[]string{"demo", "d"}, []string{"deadlock\tShow a thread pool whose tasks wait for one another until nothing goes on"}, "ShellCompDirectiveNoFileComp"},
+		{[]string{"demo", "deadlock", ""}, nil, "ShellCompDirectiveNoFileComp"},
+		{[]string{"demo", "deadlock", "--form", ""}, []string{"heartbeat", "deque", "locked"}, "ShellCompDirectiveNoFileComp"},
+		{[]string{"demo", "deadlock", "--parents", ""}, nil, "ShellCompDirectiveNoFileComp"},
+		{[]string{"demo", "lost-wakeup", ""}, []string{"signal-before-wait", "if-for-while", "status-outside-lock", "lock-while-running"}, "ShellCompDirectiveNoFileComp"},
 	} {
 		got := run(t, append([]string{"__complete"}, c.words...)...)
 		require.Zero(t, got.code, got.stderr)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fiberlab/bench"
+	"fiberlab/demo"
 	"fiberlab/wordcount"
 )
 
@@ -19,6 +20,8 @@ type report struct {
 	Machine    machine         `json:"machine"`
 	Pipeline   *pipelineReport `json:"pipeline,omitempty"`
 	SwitchCost []bench.Row     `json:"switch_cost,omitempty"`
+	LostWakeup []*demo.Shown   `json:"lost_wakeup,omitempty"`
+	Deadlock   *demo.Joins     `json:"deadlock,omitempty"`
 }
 
 type machine struct {

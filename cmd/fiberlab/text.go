@@ -10,7 +10,7 @@ import (
 	"fiberlab/sched"
 )
 
-// writeText writes the report as tables, as the screen behind w can show them.
+// writeText writes the report as tables and drawings, as the screen behind w can show them.
 func (r report) writeText(w io.Writer) error {
 	p := &page{screen: screenOf(w)}
 	if r.Pipeline != nil {
@@ -18,6 +18,12 @@ func (r report) writeText(w io.Writer) error {
 	}
 	if r.SwitchCost != nil {
 		writeSwitchCost(p, r.SwitchCost)
+	}
+	for i, t := range r.LostWakeup {
+		writeTrap(p, i+1, len(r.LostWakeup), t)
+	}
+	if r.Deadlock != nil {
+		writeJoins(p, r.Deadlock)
 	}
 	_, err := io.WriteString(w, p.text.String())
 	return err
