@@ -73,7 +73,7 @@ func (b *branch[T]) hand(*strand) fork { return b }
 // joinPrivate is Join under Heartbeat.
 func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B) {
 	f := &s.forks
-	level, returned := len(f.stack), false
+	level, returned, hidden := len(f.stack), false, false
 	var saved any
 	f.stack = append(f.stack, waiting[B](b))
 	if s.due() {
@@ -81,7 +81,10 @@ func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, r
 	}
 	defer func() {
 		if !returned {
-			s.unwind(level, saved, recover())
+			if hidden {
+				s.restoreLocals(saved)
+			}
+			s.unwind(level, recover())
 		}
 	}()
 	ra = a(&s.view)
@@ -94,7 +97,7 @@ func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, r
 	if handed && !s.pool.form.takeBack(s, &taken.(*branch[B]).job) {
 		rb = taken.(*branch[B]).await(s)
 	} else {
-		saved = s.hideLocals()
+		saved, hidden = s.hideLocals(), true
 		rb = b(&s.view)
 		s.restoreLocals(saved)
 	}
@@ -116,22 +119,32 @@ func (f *forks) pop(level int) {
 
 // unwind removes the forks of a Join that does not return: the caller has panicked with value, or called Goexit if that is nil. It panics with the errors of
 // both halves.
-func (s *strand) unwind(level int, saved, value any) {
-	s.restoreLocals(saved)
-	errs := []error{nil}
+func (s *strand) unwind(level int, value any) {
+	var err error
 	if value != nil {
-		errs[0] = panicError(value)
+		err = panicError(value)
 	}
 	f := &s.forks
 	for i := level; i < len(f.stack); i++ {
 		if b, handed := f.stack[i].(abandoned); handed {
-			errs = append(errs, b.abandon(s))
+			err = both(err, b.abandon(s))
 		}
 	}
 	f.pop(level)
-	if err := errors.Join(errs...); value != nil {
+	if value != nil {
 		panic(err)
 	}
+}
+
+// both returns one error for two, each of which may be nil. An error that stands alone is not wrapped: it may pass through thousands of joins.
+func both(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return errors.Join(a, b)
 }
 
 // abandoned is a branch whose Join does not return.
@@ -151,11 +164,14 @@ func (b *branch[T]) abandon(s *strand) error {
 // joinQueued is Join under the other forms.
 func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B) {
 	j := newBranch(s, b)
-	queued, returned := true, false
+	queued, returned, hidden := true, false, false
 	var saved any
 	defer func() {
 		if !returned {
-			s.unwindQueued(j, queued, saved, recover())
+			if hidden {
+				s.restoreLocals(saved)
+			}
+			s.unwindQueued(j, queued, recover())
 		}
 	}()
 	s.pool.form.submit(s, &j.job)
@@ -164,7 +180,7 @@ func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb
 	queued = false
 	if mine {
 		j.reuse(s)
-		saved = s.hideLocals()
+		saved, hidden = s.hideLocals(), true
 		rb = b(&s.view)
 		s.restoreLocals(saved)
 	} else {
@@ -175,17 +191,16 @@ func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb
 }
 
 // unwindQueued is unwind for the other forms. queued says that nobody has taken j back yet.
-func (s *strand) unwindQueued(j abandoned, queued bool, saved, value any) {
-	s.restoreLocals(saved)
-	errs := []error{nil, nil}
+func (s *strand) unwindQueued(j abandoned, queued bool, value any) {
+	var err error
 	if value != nil {
-		errs[0] = panicError(value)
+		err = panicError(value)
 	}
 	if queued {
-		errs[1] = j.abandon(s)
+		err = both(err, j.abandon(s))
 	}
 	if value != nil {
-		panic(errors.Join(errs...))
+		panic(err)
 	}
 }
 
