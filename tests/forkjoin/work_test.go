@@ -33,7 +33,7 @@ func smallWorks(t *testing.T) []forkwork.Work {
 		forkwork.Sum(100, 0, 0), forkwork.Sum(100, 0, 3),
 		forkwork.Sum(100, 4, 0), forkwork.Sum(100, 4, 3),
 		forkwork.Queens(5, 0), forkwork.Queens(6, 2),
-		forkwork.Mergesort(1000, 0), forkwork.Mergesort(1000, 100),
+		forkwork.Mergesort(10_000, 0), forkwork.Mergesort(10_000, 5000),
 		forkwork.Matmul(70, 0), forkwork.Matmul(70, 50),
 		forkwork.Search(3, 5, 0), forkwork.Search(3, 5, 2),
 		forkwork.Words(files, 0), forkwork.Words(files, 10_000),
@@ -66,7 +66,7 @@ func TestWorksForkUpToTheCut(t *testing.T) {
 	forks(1000, forkwork.Sum(1000, 0, 0))
 	forks(7, forkwork.Sum(1000, 0, 3))
 	forks(3, forkwork.Queens(4, 1))
-	forks(15, forkwork.Mergesort(16_000, 1000))
+	forks(15+1+2+2, forkwork.Mergesort(16_000, 1000)) // to sort, and for merges of 16,000 and 8,000
 	forks(3, forkwork.Matmul(70, 50))
 	forks(3, forkwork.Search(3, 5, 1))
 }

@@ -14,10 +14,31 @@ func TestMain(m *testing.M) { suite.Main(m) }
 func TestMergesortSorts(t *testing.T) {
 	for _, n := range []int{0, 1, shortRun, shortRun + 1, 1000} {
 		s := newSorting(n)
-		s.run(mergesort)
+		s.run(unsorted.sort)
 		want := slices.Clone(s.input)
 		slices.Sort(want)
 		assert.Equal(t, want, s.data, "of %d numbers", n)
+	}
+}
+
+// A merge in two parts makes the same as in one, wherever the elements of the two sequences lie.
+func TestMergeInHalves(t *testing.T) {
+	for _, m := range []merging{
+		{left: []int{1, 2, 3, 4}, right: []int{5, 6, 7}},
+		{left: []int{5, 6, 7}, right: []int{1, 2, 3, 4}},
+		{left: []int{1, 3, 5}, right: []int{2, 4, 6, 8}},
+		{left: []int{2, 2, 2}, right: []int{2, 2, 2, 2}},
+		{left: []int{1, 2, 2, 9}, right: []int{2, 2, 3}},
+	} {
+		want := slices.Concat(m.left, m.right)
+		slices.Sort(want)
+		m.into = make([]int, len(want))
+		first, second := m.halves()
+		assert.NotEmpty(t, first.into, "of %v and %v", m.left, m.right)
+		assert.NotEmpty(t, second.into, "of %v and %v", m.left, m.right)
+		second.merge()
+		first.merge()
+		assert.Equal(t, want, m.into, "of %v and %v", m.left, m.right)
 	}
 }
 
