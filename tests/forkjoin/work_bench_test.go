@@ -22,7 +22,7 @@ import (
 //
 // benchstat sets the ways side by side by -col /form.
 func BenchmarkWork(b *testing.B) {
-	files := sources(b, "net")
+	files := sources(b, "runtime")
 	const rivals, poolsOnly = true, false
 	for _, of := range []struct {
 		rivals bool
@@ -46,7 +46,7 @@ func BenchmarkWork(b *testing.B) {
 		{rivals, func() forkwork.Work { return forkwork.Search(4, 10, 0) }},
 		{rivals, func() forkwork.Work { return forkwork.Search(4, 10, 5) }},
 		{rivals, func() forkwork.Work { return forkwork.Words(files, 0) }},
-		{rivals, func() forkwork.Work { return forkwork.Words(files, 256<<10) }},
+		{rivals, func() forkwork.Work { return forkwork.Words(files, 2<<20) }},
 	} {
 		w := of.work()
 		for _, workers := range []int{1, 2} {

@@ -81,20 +81,30 @@ func CountWords(files []wordcount.File) Counts {
 	return c
 }
 
-// small tells whether files are not forked for.
-func small(files []wordcount.File, cut int64) bool {
-	size := int64(0)
+// size is how many bytes the files have.
+func size(files []wordcount.File) (bytes int64) {
 	for _, file := range files {
-		size += file.Size
+		bytes += file.Size
 	}
-	return len(files) <= 1 || size <= cut
+	return bytes
+}
+
+// middle returns how many of the files, of which there are several, have half of the bytes; one at least, and not all.
+func middle(files []wordcount.File) int {
+	before, all := files[0].Size, size(files)
+	i := 1
+	for i < len(files)-1 && before+files[i].Size/2 < all/2 {
+		before += files[i].Size
+		i++
+	}
+	return i
 }
 
 func wordsForked(r Rival, files []wordcount.File, cut int64) Counts {
-	if small(files, cut) {
+	if len(files) <= 1 || size(files) <= cut {
 		return CountWords(files)
 	}
-	half := len(files) / 2
+	half := middle(files)
 	var first, second Counts
 	r.fork(
 		func() int { first = wordsForked(r, files[:half], cut); return 0 },
@@ -103,10 +113,10 @@ func wordsForked(r Rival, files []wordcount.File, cut int64) Counts {
 }
 
 func wordsJoin(p *forkjoin.Pool, files []wordcount.File, cut int64) Counts {
-	if small(files, cut) {
+	if len(files) <= 1 || size(files) <= cut {
 		return CountWords(files)
 	}
-	half := len(files) / 2
+	half := middle(files)
 	return merged(forkjoin.Join(p,
 		func(p *forkjoin.Pool) Counts { return wordsJoin(p, files[:half], cut) },
 		func(p *forkjoin.Pool) Counts { return wordsJoin(p, files[half:], cut) }))
@@ -116,7 +126,7 @@ func wordsTyped(s *forkjoin.Strand[[]wordcount.File, Counts], files []wordcount.
 	if len(files) <= 1 {
 		return CountWords(files)
 	}
-	half := len(files) / 2
+	half := middle(files)
 	t := s.Fork(files[half:])
 	first := wordsTyped(s, files[:half])
 	return merged(first, s.Join(t))
