@@ -1,0 +1,61 @@
+package forkjoin
+
+import (
+	"sync/atomic"
+	"time"
+
+	"fiberlab/internal/clock"
+)
+
+// A range is halved by Join until a share is no larger than a grain. So all that has not begun lies where the pool keeps forks: the
+// largest shares are taken first, and if a body parks, others go on with the rest. The forks also see the beat, from which a loop
+// without forks would hide. What they cost is little if the body of a grain takes much longer than a fork, and a grain
+// must be much shorter than a beat.
+
+// grain is the size of a share that is not halved. All strands of one call use the same one.
+type grain struct {
+	given uint          // by the caller; 0: the size is found by trial
+	found atomic.Uint64 // so many elements take about grainTime, as far as is known
+}
+
+const (
+	grainTime  = 20 * time.Microsecond // what a grain takes, within a factor of two
+	mostGrowth = 4                     // shares double in size from left to right, so this is enough
+	mostGrain  = 1 << 40               // no overflow
+)
+
+// length is the number of integers from begin to end, which may be more than an int can count.
+func length(begin, end int) uint { return uint(end) - uint(begin) }
+
+// middle is the first integer of the upper half of that range.
+func middle(begin, end int) int { return begin + int(length(begin, end)/2) }
+
+// halves tells whether a share of n elements is to be halved.
+func (g *grain) halves(n uint) bool {
+	if g.given > 0 {
+		return n > g.given
+	}
+	return n > max(1, uint(g.found.Load()))
+}
+
+// start returns when a share that is not halved begins.
+func (g *grain) start() clock.Instant {
+	if g.given > 0 {
+		return 0
+	}
+	return clock.Now()
+}
+
+// learn takes note of how long n elements took. If several strands do so at the same time, one is as good as the other.
+func (g *grain) learn(n uint, start clock.Instant) {
+	if g.given > 0 {
+		return
+	}
+	found := uint(g.found.Load())
+	switch took := time.Duration(clock.Now() - start); {
+	case took < grainTime/2 && found < n*mostGrowth && n < mostGrain:
+		g.found.Store(uint64(n * mostGrowth))
+	case took > 2*grainTime && found > n/2:
+		g.found.Store(uint64(n / 2))
+	}
+}

@@ -1,0 +1,149 @@
+package forkjoin_test
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"fiberlab/sched"
+	"fiberlab/sched/forkjoin"
+	"fiberlab/tests/internal/forktest"
+	"fiberlab/tests/internal/suite"
+)
+
+// card has a key to sort by, and the place where it lay before.
+type card struct {
+	key   int
+	place int
+	name  string
+}
+
+func byKey(a, b card) int { return cmp.Compare(a.key, b.key) }
+
+// cards returns n cards in an order of one of some kinds.
+func cards(random *rand.Rand, n int) []card {
+	kind, keys := random.IntN(5), 1+random.IntN(2*n+1)
+	list := make([]card, n)
+	for i := range list {
+		key := i
+		switch kind {
+		case 1:
+			key = n - i
+		case 2:
+			key = i / 100 % 7
+		case 3, 4:
+			key = random.IntN(keys)
+		}
+		list[i] = card{key, i, strconv.Itoa(i)}
+	}
+	return list
+}
+
+// sortSizes returns lengths below, at and above those by which SortFunc decides.
+func sortSizes(random *rand.Rand) []int {
+	most := suite.Scaled(20000, 9000)
+	return []int{0, 1, 2, 3, 12, 13, 25, 2048, 2049, 4097, random.IntN(3000), random.IntN(most)}
+}
+
+func TestSortIsStable(t *testing.T) {
+	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		random := suite.NewRand(t)
+		for _, n := range sortSizes(random) {
+			list := cards(random, n)
+			want := slices.Clone(list)
+			slices.SortStableFunc(want, byKey)
+			forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
+				got := slices.Clone(list)
+				forkjoin.SortFunc(p, got, byKey)
+				assert.True(t, slices.Equal(want, got), "%d cards", n)
+			})
+		}
+	})
+}
+
+// requireSame checks that got has the same elements as cards returned, in any order.
+func requireSame(t *testing.T, got []card) {
+	t.Helper()
+	seen := make([]bool, len(got))
+	for i, c := range got {
+		if !assert.False(t, seen[c.place], "of %d cards, number %d is there twice, the second time at %d", len(got), c.place, i) {
+			return
+		}
+		seen[c.place] = true
+		assert.Equal(t, strconv.Itoa(c.place), c.name)
+	}
+}
+
+// A comparison that contradicts itself cannot make elements vanish, nor the program end.
+func TestSortByNoOrder(t *testing.T) {
+	forktest.EachPool(t, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
+		random := suite.NewRand(t)
+		for name, cmp := range map[string]func(a, b card) int{
+			"random":  func(_, _ card) int { return rand.IntN(3) - 1 },
+			"less":    func(_, _ card) int { return -1 },
+			"greater": func(_, _ card) int { return 1 },
+			"circle":  func(a, b card) int { return (b.key-a.key+3)%3 - 1 },
+		} {
+			for _, n := range []int{13, 3000, suite.Scaled(12000, 9000)} {
+				list := cards(random, n)
+				forkjoin.SortFunc(p, list, cmp)
+				requireSame(t, list)
+				if t.Failed() {
+					t.Logf("%s, %d cards", name, n)
+					return
+				}
+			}
+		}
+	})
+}
+
+// A panic of the comparison, at any moment, comes to the caller, and all elements are there.
+func TestSortSurvivesPanics(t *testing.T) {
+	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		random := suite.NewRand(t)
+		for _, n := range []int{5, 13, 3000, 10000} {
+			for range 1 + 20/n {
+				list := cards(random, n)
+				var total atomic.Int64
+				forkjoin.SortFunc(p, slices.Clone(list), func(a, b card) int {
+					total.Add(1)
+					return byKey(a, b)
+				})
+				last := random.Int64N(total.Load())
+				forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
+					list := slices.Clone(list)
+					var calls atomic.Int64
+					value := recovered(func() {
+						forkjoin.SortFunc(p, list, func(a, b card) int {
+							if calls.Add(1) > last {
+								panic(errBad)
+							}
+							return byKey(a, b)
+						})
+					})
+					requirePanic(t, value)
+					requireSame(t, list)
+				})
+			}
+		}
+	})
+}
+
+func TestSortStrings(t *testing.T) {
+	forktest.EachPool(t, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
+		random := suite.NewRand(t)
+		list := make([]string, suite.Scaled(20000, 5000))
+		for i := range list {
+			list[i] = strconv.Itoa(random.IntN(1 << 20))
+		}
+		want := slices.Sorted(slices.Values(list))
+		forkjoin.SortFunc(p, list, strings.Compare)
+		assert.True(t, slices.Equal(want, list))
+	})
+}
