@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/demo"
+	"fiberlab/fiber"
 	"fiberlab/sched/forkjoin"
 )
 
@@ -39,6 +43,16 @@ func TestLostWakeup(t *testing.T) {
 			require.Equal(t, 4, strings.Count(got.stdout, "\nAll threads come to their end.\n"))
 		}
 	}
+}
+
+func TestAnInterruptEndsADemo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout bytes.Buffer
+	err := newLab(&stdout, io.Discard).execute(ctx, []string{"demo", "lost-wakeup"})
+	require.Equal(t, exitInterrupted, exitCode(err), "%v", err)
+	require.Empty(t, stdout.String())
+	require.Equal(t, fiber.Stats{}, fiber.ReadStats(), "something is still held")
 }
 
 func TestOneTrap(t *testing.T) {

@@ -159,6 +159,8 @@ func TestTurnsThatPass(t *testing.T) {
 	require.Equal(t, []string{"a"}, v.Turns[4].Wakes)
 	require.True(t, v.Turns[5].Waits && v.Turns[5].Relocks, "woken, and b still has the lock")
 	require.True(t, v.Turns[7].Relocks)
+	require.Contains(t, v.Words, "Step 6: a cannot take the lock (line 2; waits: b holds it).")
+	require.Contains(t, v.Words, "Steps 8 to 9: a takes the lock again (line 2) and gives the lock back (line 3).")
 }
 
 // Every fault is found, and its text says what happened.
@@ -173,6 +175,8 @@ func TestFaults(t *testing.T) {
 			"a sleeps in line 2 until there is a signal. No thread is left that could wake it.", nil},
 		"never woken, another condition": {parsed(t, "a:", "  lock", "  wait(done)", "b:", "  lock", "  signal(not_empty)", "  unlock"),
 			demo.NeverWoken, "a sleeps in line 2 until there is a signal. No thread", nil},
+		"one signal for two": {parsed(t, "a, b:", "  lock", "  wait(done)", "  unlock", "c:", "  lock", "  signal(done)", "  unlock"),
+			demo.NeverWoken, "b sleeps in line 2 until there is a signal. No thread", nil},
 		"waits for itself": {parsed(t, "a:", "  lock", "  lock"), demo.WaitCycle,
 			"a wants the lock in line 2, and a holds it. So it waits for itself.", []string{"a"}},
 		"a lock that is kept": {parsed(t, "a:", "  lock", "b:", "  lock"), demo.Stuck, "b wants the lock in line 2, and a holds it.", nil},

@@ -2,6 +2,7 @@ package demo_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,6 +19,29 @@ var kinds = map[string]demo.FaultKind{
 	"if-for-while":        demo.NoItem,
 	"status-outside-lock": demo.RunTwice,
 	"lock-while-running":  demo.WaitCycle,
+}
+
+// shortest is the last turns of the shortest schedule of each faulty program, with their numbers.
+var shortest = map[string][]string{
+	"signal-before-wait":  {"11 worker: signal(done) [no thread waits]", "12 get: wait(done) [unlocks, sleeps]"},
+	"if-for-while":        {"12 consumer A: wait(not_empty) [locks again]", "13 consumer A: items = items - 1 []"},
+	"status-outside-lock": {"11 worker: status = IN_PROGRESS []", "12 worker: result = task() []"},
+	"lock-while-running":  {"4 worker 1: result = task() [waits for the child]", "5 worker 2: lock [waits: worker 1 holds it]"},
+}
+
+func TestTheShortestSchedules(t *testing.T) {
+	for _, trap := range demo.Traps() {
+		x, err := trap.Faulty.Explore(t.Context(), sched.Config{})
+		require.NoError(t, err)
+		var all []string
+		for i, turn := range x.Shortest.Turns {
+			all = append(all, fmt.Sprintf("%d %s: %s %v", i+1, turn.Thread, turn.Text, turn.Notes))
+		}
+		require.Equal(t, shortest[trap.Name], all[len(all)-2:], trap.Name)
+		if trap.Name == "status-outside-lock" {
+			require.Contains(t, all, "7 get: remove() [it is not there: worker has it]")
+		}
+	}
 }
 
 // Each trap is shown, and on all fibers alike.
