@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// onGoroutine is called when a goroutine takes the place of a task; nil: write a line, once.
+// onGoroutine is called when a goroutine takes the place of a task, unless the function is nil; nil: write a line, once.
 var onGoroutine atomic.Pointer[func(call string)]
 
 // warned is set when that line has been written.
@@ -22,16 +22,15 @@ var warned atomic.Bool
 //
 // As long as OnGoroutine has not been called, the first such call writes one line to stderr.
 func OnGoroutine(f func(call string)) {
-	if f == nil {
-		f = func(string) {}
-	}
 	onGoroutine.Store(&f)
 }
 
 // reportGoroutine reports that a goroutine takes the place of a task.
 func reportGoroutine() {
 	if f := onGoroutine.Load(); f != nil {
-		(*f)(callSite())
+		if *f != nil {
+			(*f)(callSite())
+		}
 	} else if !warned.Load() && !warned.Swap(true) {
 		fmt.Fprintf(os.Stderr, "fiberlab: %s: no scheduler takes tasks of the caller, so goroutines run what it starts: "+
 			"call it in sched.Run or in a task, or call fibersync.OnGoroutine(nil) if goroutines are meant\n", callSite())

@@ -120,3 +120,48 @@ func TestInBubblesCallIsWaitedForOnce(t *testing.T) {
 		assert.Equal(t, 10*time.Hour, time.Since(begun))
 	})
 }
+
+// The functions of a fork, and the nodes of a graph, run in the bubble of their caller, whatever goroutines fork in
+// other bubbles and outside at the same time: else the bubble's clock would go on although some of its work is under way.
+func TestForksStayInTheirBubble(t *testing.T) {
+	begun, stop, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		fibersync.Parallelize(func() {}, func() {})
+		for close(begun); ; {
+			select {
+			case <-stop:
+				return
+			default:
+				fibersync.Parallelize(func() {}, func() {}, func() {})
+			}
+		}
+	}()
+	defer func() { close(stop); <-stopped }()
+	<-begun
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 4
+			met := make(chan struct{})
+			meet := func() { // the functions meet in pairs, by a channel of the bubble
+				select {
+				case met <- struct{}{}:
+				case <-met:
+				}
+				time.Sleep(time.Second)
+			}
+			begun := time.Now()
+			fibersync.Parallelize(meet, meet, meet, meet)
+			assert.Equal(t, time.Second, time.Since(begun))
+			var b fibersync.DAGBuilder[struct{}]
+			for range n {
+				b.Node(func(struct{}) { meet() })
+			}
+			d, err := b.Build()
+			if assert.NoError(t, err) {
+				d.Run(struct{}{})
+			}
+			assert.Equal(t, 2*time.Second, time.Since(begun))
+		})
+	}
+}
