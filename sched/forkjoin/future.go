@@ -172,6 +172,7 @@ func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 	if !future.Ready() {
 		return v, err
 	}
+	v, err = future.Get() // the task may have become complete after the wait had ended
 	if f.end(fetched) == dropped {
 		var none T
 		return none, fmt.Errorf("forkjoin: get: %w", ErrDropped)
@@ -319,9 +320,10 @@ func (f *Future[T]) Discard(dispose func(T)) {
 	}
 }
 
-// abandon implements disposer: the pool is closed, and nobody has fetched the result.
+// abandon implements disposer: the pool is closed, and nobody has fetched the result. If there is only an error, Get may still
+// tell which.
 func (f *Future[T]) abandon() {
-	if f.fate.CompareAndSwap(live, dropped) {
+	if _, err := f.promise.Future().Get(); err == nil && f.fate.CompareAndSwap(live, dropped) {
 		f.over()
 		f.dispose()
 	}

@@ -1,0 +1,182 @@
+package forkjoin_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
+	"fiberlab/sched/forkjoin"
+	"fiberlab/tests/internal/forktest"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// overSome is for tests that need workers of their own.
+var overSome = suite.Over{Workers: []int{1, 2, 8}}
+
+// onClosed makes a scheduler and a pool that test closes.
+func onClosed(t *testing.T, test func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool)) {
+	forktest.EachConfig(t, suite.Over{Workers: forktest.Workers}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			p, err := forkjoin.New(s, forkjoin.Config{Form: form})
+			require.NoError(t, err)
+			test(t, s, p)
+		})
+	})
+}
+
+// Close tells how many futures are live, disposes of results that nobody has fetched, and what is submitted later fails.
+func TestCloseWithLiveFutures(t *testing.T) {
+	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		var disposed atomic.Int32
+		var futures []*forkjoin.Future[int]
+		for i := range 10 {
+			f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { return i, nil })
+			f.Discard(func(v int) { assert.Equal(t, i, v); disposed.Add(1) })
+			switch {
+			case i < 3:
+				_, err := f.Get()
+				assert.NoError(t, err)
+			case i < 6:
+				waitUntilReady(t, s, f)
+			case i < 8:
+				f.Drop()
+			}
+			futures = append(futures, f)
+		}
+		before := disposed.Load()
+		err := p.Close()
+		assert.ErrorIs(t, err, forkjoin.ErrLive)
+		assert.ErrorContains(t, err, "5 live futures")
+		disposed.Add(-before)
+		ran := 0
+		for _, f := range futures[8:] { // they may have begun
+			assert.Equal(t, fibersync.Completed, f.Status())
+			v, err := f.Get()
+			assert.Zero(t, v)
+			if assert.Error(t, err) && !errors.Is(err, forkjoin.ErrClosed) {
+				assert.ErrorIs(t, err, forkjoin.ErrDropped)
+				ran++
+			}
+		}
+		assert.EqualValues(t, 3+ran, disposed.Load())
+		for _, f := range futures[3:6] {
+			_, err := f.Get()
+			assert.ErrorIs(t, err, forkjoin.ErrDropped)
+			f.Drop()
+		}
+		for i, f := range futures[:3] {
+			v, err := f.Get()
+			assert.Equal(t, i, v)
+			assert.NoError(t, err)
+		}
+		assert.ErrorIs(t, p.Close(), forkjoin.ErrClosed)
+		f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { t.Error("a task runs after Close"); return 1, nil })
+		assert.True(t, f.Ready())
+		_, err = f.Get()
+		assert.ErrorIs(t, err, forkjoin.ErrClosed)
+		f.Drop()
+		_, err = f.Get()
+		assert.ErrorIs(t, err, forkjoin.ErrClosed)
+		assert.Zero(t, p.Stats().Live)
+	})
+}
+
+// A task of the pool cannot close it, at whatever depth.
+func TestCloseInATask(t *testing.T) {
+	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		root := p
+		forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
+			closeIt := func(p *forkjoin.Pool) (int, error) { return 1, p.Close() }
+			_, err := forkjoin.Submit(p, closeIt).Get()
+			assert.ErrorIs(t, err, forkjoin.ErrInTask)
+			e1, e2 := forkjoin.Join(p, func(*forkjoin.Pool) error { return root.Close() }, func(p *forkjoin.Pool) error { return p.Close() })
+			assert.ErrorIs(t, e1, forkjoin.ErrInTask)
+			assert.ErrorIs(t, e2, forkjoin.ErrInTask)
+		})
+	})
+}
+
+// Close waits for a task in progress and for what it submits meanwhile, and for what that submits.
+func TestCloseWhileTasksSubmit(t *testing.T) {
+	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		var ran atomic.Int32
+		h := newHeld()
+		var submit func(p *forkjoin.Pool, depth int)
+		submit = func(p *forkjoin.Pool, depth int) {
+			for range 2 {
+				f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
+					if ran.Add(1); depth > 0 {
+						submit(p, depth-1)
+					}
+					return 0, nil
+				})
+				if depth%2 == 0 {
+					_, err := f.Get()
+					assert.NoError(t, err)
+				}
+			}
+		}
+		f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
+			_, _ = h.task(p)
+			submit(p, 5)
+			return 42, nil
+		})
+		h.begun.Wait()
+		over := schedtest.NewLatch(1)
+		go func() {
+			defer over.Done()
+			assert.ErrorIs(t, p.Close(), forkjoin.ErrLive)
+			assert.EqualValues(t, 2+4+8+16+32+64, ran.Load(), "Close has returned before tasks that tasks submitted")
+		}()
+		for rejected := false; !rejected; { // until Close has begun
+			probe := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { return 0, nil })
+			_, err := probe.Get()
+			rejected = errors.Is(err, forkjoin.ErrClosed)
+			yield()
+		}
+		h.goOn.Signal()
+		over.Wait()
+		v, err := f.Get()
+		assert.Equal(t, 42, v)
+		assert.NoError(t, err)
+	})
+}
+
+// A pool that is closed after its scheduler works until then.
+func TestSchedulerIsClosedFirst(t *testing.T) {
+	forktest.EachConfig(t, overSome, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		p, err := forkjoin.New(s, forkjoin.Config{Form: form})
+		require.NoError(t, err)
+		f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) { return fib(p, 10), nil })
+		closed := make(chan error)
+		go func() { closed <- s.Close() }()
+		v, err := f.Get()
+		assert.Equal(t, 55, v)
+		assert.NoError(t, err)
+		if form == forkjoin.Locked { // its drainers wait on the scheduler until the pool is closed
+			assert.NoError(t, p.Close())
+			if <-closed != nil { // it may have found them
+				assert.NoError(t, s.Close())
+			}
+			return
+		}
+		assert.NoError(t, <-closed)
+		v, err = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
+			f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) { return fib(p, 10), nil })
+			<-f.Done() // a drainer runs it
+			return f.Get()
+		}).Get()
+		assert.Equal(t, 55, v)
+		assert.NoError(t, err)
+		assert.Equal(t, 55, fib(p, 10))
+		assert.NoError(t, p.Close())
+	})
+}
