@@ -14,10 +14,13 @@ var always uint32 = 1
 // pulse is called at a fork, if beat has changed. It hands out the oldest fork of the strand, if a worker would take it at once. Under the
 // forms without a beat it hands out each fork.
 func (s *strand) pulse() {
-	if h, private := s.pool.form.(*heartbeat); !private {
-		s.handOne()
-	} else if s.seen = atomic.LoadUint32(s.beat); h.wanted() {
-		s.handOne()
+	h, private := s.pool.form.(*heartbeat)
+	if !private {
+		s.handOne() // and does not count it: strands that write to the same word at each fork would slow each other down
+		return
+	}
+	if s.seen = atomic.LoadUint32(s.beat); h.wanted() && s.handOne() {
+		h.pool.handed.Add(1)
 	}
 }
 
@@ -28,7 +31,6 @@ func (s *strand) due() bool { return atomic.LoadUint32(s.beat) != s.seen }
 func (s *strand) handOne() bool {
 	for _, l := range s.lists {
 		if l.handOldest() {
-			s.pool.handed.Add(1)
 			return true
 		}
 	}

@@ -60,6 +60,7 @@ func (h *heartbeat) wanted() bool {
 // publish hands out all forks of s.
 func (h *heartbeat) publish(s *strand) {
 	for s.handOne() {
+		h.pool.handed.Add(1)
 	}
 }
 
