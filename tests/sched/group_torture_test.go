@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
@@ -53,6 +54,7 @@ func (h *handOffs) submit(total int, r *rand.Rand) {
 		}
 		for done.Load() < sent.Load() {
 			runtime.Gosched()
+			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // a worker's thread may wait for this processor
 		}
 		for end := time.Now().Add(time.Duration(r.IntN(12_000))); time.Now().Before(end); {
 		}
