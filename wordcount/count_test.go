@@ -29,13 +29,19 @@ import (
 func eachScheduler(t *testing.T, workers []int, f func(t *testing.T, cfg sched.Config)) {
 	t.Helper()
 	for _, policy := range sched.Policies() {
-		for _, backend := range fiber.Backends() {
-			for _, n := range workers {
-				t.Run(fmt.Sprintf("%v/%v/workers=%d", policy, backend, n), func(t *testing.T) {
-					f(t, sched.Config{Workers: n, Policy: policy, Backend: backend})
-					requireReleased(t)
-				})
-			}
+		eachSchedulerOf(t, policy, workers, f)
+	}
+}
+
+// eachSchedulerOf is eachScheduler for one policy.
+func eachSchedulerOf(t *testing.T, policy sched.Policy, workers []int, f func(t *testing.T, cfg sched.Config)) {
+	t.Helper()
+	for _, backend := range fiber.Backends() {
+		for _, n := range workers {
+			t.Run(fmt.Sprintf("%v/%v/workers=%d", policy, backend, n), func(t *testing.T) {
+				f(t, sched.Config{Workers: n, Policy: policy, Backend: backend})
+				requireReleased(t)
+			})
 		}
 	}
 }
@@ -263,12 +269,9 @@ func TestEachWorkerBeginsItsShare(t *testing.T) {
 	}
 	defer load.Wait()
 	defer stop.Store(true)
-	eachScheduler(t, []int{0, 2, 3}, func(t *testing.T, cfg sched.Config) {
+	eachSchedulerOf(t, sched.Stealing, []int{0, 2, 3}, func(t *testing.T, cfg sched.Config) {
 		got, err := Count(t.Context(), tr.Files, Options{Scheduler: cfg})
 		require.NoError(t, err)
-		if cfg.Policy != sched.Stealing {
-			return
-		}
 		var begun []int
 		for _, w := range got.Stats.Workers[:max(cfg.Workers, 1)] {
 			begun = append(begun, int(w.Tasks))
