@@ -1,7 +1,6 @@
 package sched_test
 
 import (
-	"regexp"
 	"runtime"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	"fiberlab/tests/internal/crash"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
-	"fiberlab/tests/internal/trapbody"
 )
 
 var (
@@ -30,24 +28,6 @@ func TestTaskPanics(t *testing.T) {
 	crash.EachTask(t, []string{childTaskPanics, childTaskPanicsLater}, func(t *testing.T, out string) {
 		crash.RequirePanic(t, out)
 	})
-}
-
-var childTaskOverflows = crash.NewTask("task overflows", trapbody.Overflow)
-
-// A worker's first fiber has its thread's own stack. An overflow of that is reported like the others. Where fibers may migrate
-// it begins no task.
-func TestTaskOverflowsThread(t *testing.T) {
-	report := regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "scheduler worker \d fiber 0": ` +
-		`its C stack, the thread's own of some \d+ bytes, ran out at 0x[0-9a-f]+; raise the limit`)
-	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{2}, Only: suite.Stay}
-	for _, cfg := range over.Configs(t.Name()) {
-		t.Run(suite.Name(cfg), func(t *testing.T) {
-			t.Parallel()
-			out := crash.RunTask(t, childTaskOverflows, cfg)
-			require.Regexp(t, report, out)
-			crash.RequireGoReport(t, out)
-		})
-	}
 }
 
 // A task that calls Goexit is told what to do instead.
