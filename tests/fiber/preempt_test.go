@@ -120,7 +120,7 @@ func interruptions() int {
 	if suite.Slow() {
 		return 210
 	}
-	return 1200
+	return suite.Scaled(1200, 600)
 }
 
 // waitForStops runs do, which calls its argument again and again. That waits in a loop without calls
