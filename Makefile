@@ -11,8 +11,11 @@
 #   WITNESS    a command, by its full path, put before every test program to record what ran
 # CC, GOFLAGS and Go's other variables have their usual meaning.
 
+# The packages whose tests take longest, longest first. They begin first, so that the others run beside them and not before.
+LONGEST = ./tests/sched ./tests/fiber ./tests/fibersync
+
 ARGS      ?=
-PKGS      ?= ./...
+PKGS      ?= $(LONGEST) ./...
 BENCH     ?= .
 BACKEND   ?= asm
 COUNT     ?= 6
@@ -41,13 +44,14 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 # The suites that run C on fibers. The primitives ask nothing special of C, nor of the Go release.
-SUITES_WITH_C = ./tests/fiber ./tests/sched ./tests/ctask ./tests/cxx
+SUITES_WITH_C = ./tests/fiber ./tests/ctask ./tests/cxx
 
 # The packages with C and assembly in them, and the packages that test it: branch guards change nothing in the others.
-GUARDED_PKGS = ./asm/... ./cgo_ucontext/... ./fiber/... $(SUITES_WITH_C)
+GUARDED_PKGS = $(SUITES_WITH_C) ./asm/... ./cgo_ucontext/... ./fiber/...
 
-# The packages whose tests run C on fibers. Those of asm and cgo_ucontext compile their programs themselves.
-ASAN_PKGS = ./fiber/... ./stack/... ./sched/ctask/... $(SUITES_WITH_C)
+# The packages whose tests run C on fibers, and the suite that makes and frees the most fibers. Those of asm and cgo_ucontext compile
+# their programs themselves.
+ASAN_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./stack/... ./sched/ctask/...
 
 # What a newer Go may change: all but the primitives, and not which mutants of the switch are caught.
 NEWEST_PKGS = $$(go list $(PKGS) | grep -v /tests/fibersync$$)
@@ -89,12 +93,12 @@ test-switch: ## run only the checks of the switch in assembly, which takes secon
 	$(SWITCH_TESTS)
 
 test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
-test-old-kernel: ## run the tests as on a kernel before 6.13, which has no guards by madvise
+test-old-kernel: ## run them, in short sizes, as on a kernel before 6.13, which has no guards by madvise
 	@scripts/need go certs cc cxx
 	@mkdir -p build
 	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
 	$(SWITCH_TESTS)
-	$(RUN_TESTS) $(PKGS)
+	$(RUN_TESTS) -short $(PKGS)
 
 test-foreign: ## run them on the other architecture, by qemu-user, without and with branch guards
 	@$(MAKE) --no-print-directory test-foreign-plain
@@ -112,6 +116,8 @@ test-foreign-guarded:
 	@scripts/need go certs cc cxx foreign foreign-cxx
 	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_PKGS)
 
+# A program under the race detector sleeps for a second before it exits, unless it is told not to. The tests start hundreds.
+race: export GORACE := $(strip atexit_sleep_ms=0 $(GORACE))
 race: ## run them, in short sizes, under the race detector
 	@scripts/need go certs cc cxx
 	$(SWITCH_TESTS)
