@@ -47,6 +47,9 @@ func BenchmarkWork(b *testing.B) {
 		{rivals, func() forkwork.Work { return forkwork.Search(4, 10, 5) }},
 		{rivals, func() forkwork.Work { return forkwork.Words(files, 0) }},
 		{rivals, func() forkwork.Work { return forkwork.Words(files, 2<<20) }},
+		{rivals, func() forkwork.Work { return forkwork.Roots(1_000_000) }},
+		{rivals, func() forkwork.Work { return forkwork.Total(1_000_000) }},
+		{rivals, func() forkwork.Work { return forkwork.Sort(1_000_000) }},
 	} {
 		w := of.work()
 		for _, workers := range []int{1, 2} {
@@ -78,9 +81,13 @@ func benchRivals(b *testing.B, w *forkwork.Work, workers int) {
 
 func benchForms(b *testing.B, w *forkwork.Work, workers int) {
 	for _, f := range forkjoin.Forms() {
-		b.Run(fmt.Sprintf("form=%v-join", f), func(b *testing.B) { benchPool(b, w, workers, f, w.Join) })
-		if w.Typed != nil {
-			b.Run(fmt.Sprintf("form=%v-typed", f), func(b *testing.B) { benchPool(b, w, workers, f, w.Typed) })
+		for _, by := range []struct {
+			name string
+			run  func(p *forkjoin.Pool) int
+		}{{"join", w.Join}, {"typed", w.Typed}, {"loop", w.Loop}} {
+			if by.run != nil {
+				b.Run(fmt.Sprintf("form=%v-%s", f, by.name), func(b *testing.B) { benchPool(b, w, workers, f, by.run) })
+			}
 		}
 	}
 }

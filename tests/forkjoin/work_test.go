@@ -37,6 +37,7 @@ func smallWorks(t *testing.T) []forkwork.Work {
 		forkwork.Matmul(70, 0), forkwork.Matmul(70, 50),
 		forkwork.Search(3, 5, 0), forkwork.Search(3, 5, 2),
 		forkwork.Words(files, 0), forkwork.Words(files, 10_000),
+		forkwork.Roots(5000), forkwork.Total(5000), forkwork.Sort(10_000),
 	}
 }
 
@@ -96,9 +97,11 @@ func TestFormsComputeTheSame(t *testing.T) {
 	works := smallWorks(t)
 	forktest.EachPool(t, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
 		for _, w := range works {
-			assert.Equal(t, w.Serial(), w.Join(p), "%s by Join", w.Name)
-			if w.Typed != nil {
-				assert.Equal(t, w.Serial(), w.Typed(p), "%s by a Func", w.Name)
+			want := w.Serial()
+			for how, run := range map[string]func(*forkjoin.Pool) int{"Join": w.Join, "a Func": w.Typed, "a loop": w.Loop} {
+				if run != nil {
+					assert.Equal(t, want, run(p), "%s by %s", w.Name, how)
+				}
 			}
 		}
 	})

@@ -16,8 +16,9 @@ type Work struct {
 
 	Serial func() int                 // recursion without forks; the result tells whether it was right
 	Forked func(r Rival) int          // the same, with forks by r
-	Join   func(p *forkjoin.Pool) int // by forkjoin.Join
-	Typed  func(p *forkjoin.Pool) int // by a forkjoin.Func; nil if there is a cut
+	Join   func(p *forkjoin.Pool) int // by forkjoin.Join; nil if the program is a loop
+	Typed  func(p *forkjoin.Pool) int // by a forkjoin.Func; nil if the program is a loop, or has a cut
+	Loop   func(p *forkjoin.Pool) int // by forkjoin.For, Reduce or SortFunc, which need no cut; nil if the program is no loop
 }
 
 // Forks returns how many forks a run makes, by any way. It takes as long as a run without forks.
