@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/sched/fibersync"
+	"fiberlab/sched/park"
 )
 
 // locked is the document's form: one lock, one list, and a condition that says that the list is not empty. Whoever changes the status of a
@@ -69,13 +70,20 @@ func (l *locked) next(*strand) *job {
 			j.body.claim()
 			return j
 		}
-		if l.closed {
+		if l.closed || l.staysPut() {
 			break
 		}
 		l.idle++
 		l.work.Wait()
 	}
 	return nil
+}
+
+// staysPut tells whether the calling drainer needs one of several workers to go on. Then it ends instead of waiting: a signal would
+// not help while that worker computes and another sleeps, but any worker begins a new drainer.
+func (l *locked) staysPut() bool {
+	fiber, ok := park.Current().(park.Scheduled)
+	return ok && l.pool.limit > 1 && fiber.Thread() != park.AnyThread()
 }
 
 // waiting takes no lock: the caller may be about to block for that very lock.

@@ -25,10 +25,18 @@ func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if made {
 		defer s.leave()
 	}
+	var ra A
+	var rb B
+	var err error
 	if s.pool.cfg.Form == Heartbeat {
-		return joinPrivate(s, a, b)
+		ra, rb, err = joinPrivate(s, a, b)
+	} else {
+		ra, rb, err = joinQueued(s, a, b)
 	}
-	return joinQueued(s, a, b)
+	if err != nil {
+		panic(err) // here, since a deferred function that panics would keep the frames above it: thousands of joins would search all of them
+	}
+	return ra, rb
 }
 
 // branch is the forked half of a Join, as a job.
@@ -70,8 +78,8 @@ func (w waiting[T]) hand(s *strand) fork {
 // hand implements fork.
 func (b *branch[T]) hand(*strand) fork { return b }
 
-// joinPrivate is Join under Heartbeat.
-func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B) {
+// joinPrivate is Join under Heartbeat. It returns the panic of a or b as an error.
+func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B, err error) {
 	f := &s.forks
 	level, returned, hidden := len(f.stack), false, false
 	var saved any
@@ -84,7 +92,7 @@ func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, r
 			if hidden {
 				s.restoreLocals(saved)
 			}
-			s.unwind(level, recover())
+			err = s.unwind(level, recover())
 		}
 	}()
 	ra = a(&s.view)
@@ -102,7 +110,7 @@ func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, r
 		s.restoreLocals(saved)
 	}
 	returned = true
-	return ra, rb
+	return ra, rb, nil
 }
 
 // pop removes the forks from level on, and clears what they leave, for the collector.
@@ -117,10 +125,9 @@ func (f *forks) pop(level int) {
 	f.handed = min(f.handed, level)
 }
 
-// unwind removes the forks of a Join that does not return: the caller has panicked with value, or called Goexit if that is nil. It panics with the errors of
+// unwind removes the forks of a Join that does not return: the caller has panicked with value, or called Goexit if that is nil. It returns the errors of
 // both halves.
-func (s *strand) unwind(level int, value any) {
-	var err error
+func (s *strand) unwind(level int, value any) (err error) {
 	if value != nil {
 		err = panicError(value)
 	}
@@ -131,9 +138,7 @@ func (s *strand) unwind(level int, value any) {
 		}
 	}
 	f.pop(level)
-	if value != nil {
-		panic(err)
-	}
+	return err
 }
 
 // both returns one error for two, each of which may be nil. An error that stands alone is not wrapped: it may pass through thousands of joins.
@@ -161,8 +166,8 @@ func (b *branch[T]) abandon(s *strand) error {
 	return err
 }
 
-// joinQueued is Join under the other forms.
-func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B) {
+// joinQueued is Join under the other forms. It returns the panic of a or b as an error.
+func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B, err error) {
 	j := newBranch(s, b)
 	queued, returned, hidden := true, false, false
 	var saved any
@@ -171,7 +176,7 @@ func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb
 			if hidden {
 				s.restoreLocals(saved)
 			}
-			s.unwindQueued(j, queued, recover())
+			err = s.unwindQueued(j, queued, recover())
 		}
 	}()
 	s.pool.form.submit(s, &j.job)
@@ -187,21 +192,18 @@ func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb
 		rb = j.await(s)
 	}
 	returned = true
-	return ra, rb
+	return ra, rb, nil
 }
 
 // unwindQueued is unwind for the other forms. queued says that nobody has taken j back yet.
-func (s *strand) unwindQueued(j abandoned, queued bool, value any) {
-	var err error
+func (s *strand) unwindQueued(j abandoned, queued bool, value any) (err error) {
 	if value != nil {
 		err = panicError(value)
 	}
 	if queued {
 		err = both(err, j.abandon(s))
 	}
-	if value != nil {
-		panic(err)
-	}
+	return err
 }
 
 // mostSpare is how many branches a strand keeps to use them again.
