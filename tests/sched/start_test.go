@@ -12,6 +12,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -72,8 +73,7 @@ func TestInitializersSchedule(t *testing.T) {
 	})
 }
 
-// An initializer that ends its goroutine is an error of New, and leaves nothing behind, be
-// the others ready or waiting.
+// An initializer that ends its goroutine is an error of New, and leaves nothing behind.
 func TestInitializerCallsGoexit(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		roots := fiber.ReadStats().Roots
@@ -86,25 +86,44 @@ func TestInitializerCallsGoexit(t *testing.T) {
 		require.ErrorIs(t, err, sched.ErrGoexit)
 		assert.Nil(t, s)
 		assert.Equal(t, roots, fiber.ReadStats().Roots)
-		if cfg.Workers != 2 {
-			return // New waits a second for the waiting one
-		}
+	})
+}
 
-		never, left := make(chan struct{}), schedtest.NewLatch(1)
+// New waits a second for an initializer that still waits when another one has called Goexit, and names its worker. All
+// configurations wait at the same time.
+func TestInitializerCallsGoexitWhileAnotherWaits(t *testing.T) {
+	leaks.Check(t)
+	roots := fiber.ReadStats().Roots
+	over := suite.Over{Workers: []int{2}}
+	var made, left sync.WaitGroup
+	never := make(chan struct{})
+	for _, cfg := range over.Configs(t.Name()) {
+		left.Add(1)
 		cfg.Initializer = func(worker int) {
-			switch worker {
-			case 0:
-				<-never
-				left.Done()
-			case 1:
+			if worker == 1 {
 				runtime.Goexit()
 			}
+			<-never
+			left.Done()
 		}
-		_, err = newInTime(t, cfg)
-		require.ErrorIs(t, err, sched.ErrGoexit)
-		assert.ErrorContains(t, err, "workers [0]")
-		close(never)
-		left.Wait()
-		assert.Eventually(t, func() bool { return fiber.ReadStats().Roots == roots }, schedtest.Standstill, time.Millisecond)
-	})
+		made.Add(1)
+		go func() {
+			defer made.Done()
+			s, err := sched.New(cfg)
+			assert.Nil(t, s, suite.Name(cfg))
+			assert.ErrorIs(t, err, sched.ErrGoexit, suite.Name(cfg))
+			assert.ErrorContains(t, err, "workers [0]", suite.Name(cfg))
+		}()
+	}
+	all := make(chan struct{})
+	go func() { made.Wait(); close(all) }()
+	select {
+	case <-all:
+	case <-time.After(schedtest.Standstill):
+		t.Errorf("New has not returned for %v", schedtest.Standstill)
+	}
+	close(never)
+	<-all
+	left.Wait()
+	assert.Eventually(t, func() bool { return fiber.ReadStats().Roots == roots }, schedtest.Standstill, time.Millisecond)
 }

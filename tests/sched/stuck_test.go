@@ -59,7 +59,7 @@ func TestFarDeadlineHidesNoDeadlock(t *testing.T) {
 // through.
 func TestBusyWorkerMayStillNotify(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.GiveUpAfter = shortLimit
+		cfg.GiveUpAfter = shorterLimit
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		require.NoError(t, s.Bind())
@@ -67,14 +67,14 @@ func TestBusyWorkerMayStillNotify(t *testing.T) {
 		schedtest.ScheduleHere(t, s, here.Task)
 		here.Blocked()
 		schedtest.Schedule(t, s, func() {
-			for end := time.Now().Add(5 * shortLimit); time.Now().Before(end); {
+			for end := time.Now().Add(5 * shorterLimit); time.Now().Before(end); {
 			}
 			here.Wake()
 		})
 		assert.NoError(t, sched.Unbind())
 		schedtest.Schedule(t, s, there.Task)
 		schedtest.Schedule(t, s, func() {
-			for end := time.Now().Add(5 * shortLimit); time.Now().Before(end); {
+			for end := time.Now().Add(5 * shorterLimit); time.Now().Before(end); {
 			}
 			there.Wake()
 		})
@@ -85,12 +85,12 @@ func TestBusyWorkerMayStillNotify(t *testing.T) {
 // Nor while a task's blocking call runs elsewhere, however long that takes.
 func TestWhoseCallRunsMayStillNotify(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.GiveUpAfter = shortLimit
+		cfg.GiveUpAfter = shorterLimit
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			p := schedtest.NewSleeper()
 			schedtest.Schedule(t, s, p.Task)
 			schedtest.Schedule(t, s, func() {
-				fibersync.BlockingCall(func() { time.Sleep(5 * shortLimit) })
+				fibersync.BlockingCall(func() { time.Sleep(5 * shorterLimit) })
 				p.Wake()
 			})
 		})
@@ -177,7 +177,7 @@ func TestReportIsBounded(t *testing.T) {
 // The Watchdog reports a deadlock once, without Close, and again when there is another one.
 func TestWatchdog(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
-		cfg.Name, cfg.Watchdog = "the theatre", shortLimit
+		cfg.Name, cfg.Watchdog = "the theatre", shorterLimit
 		reports := make(chan *sched.Deadlock, 10)
 		cfg.Deadlocked = func(d *sched.Deadlock) { reports <- d }
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
@@ -190,7 +190,7 @@ func TestWatchdog(t *testing.T) {
 					d := <-reports
 					assert.Equal(t, "the theatre", d.Scheduler)
 					assert.Contains(t, d.Error(), "by sched.(*Fiber).Wait in fiberlab/tests/internal/schedtest.(*Sleeper).Task")
-					time.Sleep(3 * shortLimit)
+					time.Sleep(3 * shorterLimit)
 					assert.Empty(t, reports, "reported twice")
 					p.Wake()
 				}()
