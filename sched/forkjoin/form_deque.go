@@ -31,7 +31,26 @@ func (d *deques) submit(s *strand, j *job) {
 		d.injected.push(j)
 		d.pool.start()
 	} else {
+		if s.behind > 0 {
+			d.prune(s)
+		}
 		d.push(s, j)
+	}
+}
+
+// prune takes the newest jobs out of the deque of s that have been claimed where they lay. If nobody steals they would stay, and a task
+// that goes on submitting would fill the memory with them.
+func (d *deques) prune(s *strand) {
+	for s.behind > 0 {
+		j := s.own.pop()
+		if j == nil {
+			s.behind = 0 // others have stolen them
+		} else if j.body.started() {
+			s.behind--
+		} else {
+			d.push(s, j)
+			return
+		}
 	}
 }
 
@@ -58,6 +77,9 @@ func (d *deques) takeBack(s *strand, j *job) bool {
 	}
 	if !j.body.claim() {
 		return false
+	}
+	if s != nil {
+		s.behind++
 	}
 	d.injected.remove(j)
 	return true
@@ -137,11 +159,14 @@ func (d *deques) leave(s *strand) {
 		var j *job
 		if j, again = s.own.steal(); j != nil {
 			again = true
-			j.stale = true
-			d.injected.push(j)
-			d.pool.start() // a drainer may have ended because it saw j in neither place
+			if !j.body.started() {
+				j.stale = true
+				d.injected.push(j)
+				d.pool.start() // a drainer may have ended because it saw j in neither place
+			}
 		}
 	}
+	s.behind = 0
 	d.mu.Lock()
 	last := len(d.strands) - 1
 	d.strands[s.index] = d.strands[last]

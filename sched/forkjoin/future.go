@@ -23,6 +23,8 @@ type result[T any] struct {
 
 func (r *result[T]) claim() bool { return r.promise.Claim() }
 
+func (r *result[T]) started() bool { return r.promise.Future().Status() != fibersync.NotStarted }
+
 func (r *result[T]) drop(reason error) {
 	var none T
 	r.promise.TrySettle(none, fmt.Errorf("forkjoin: %w", reason))
@@ -30,7 +32,7 @@ func (r *result[T]) drop(reason error) {
 
 // fresh tells whether no trace of the job is left, though it was queued: it may be queued again.
 func (r *result[T]) fresh() bool {
-	return r.promise.Future().Status() == fibersync.NotStarted && !r.job.stale
+	return !r.started() && !r.job.stale
 }
 
 // wait blocks s, which is the caller, until the task is complete, and returns its result.
@@ -97,9 +99,9 @@ func Submit[T any](p *Pool, task func(*Pool) (T, error)) *Future[T] {
 	if task == nil {
 		panic(fmt.Errorf("forkjoin: submit: %w", fibersync.ErrNilFunc))
 	}
+	s := p.ownStrand()
 	f := &Future[T]{task: task}
 	f.pool, f.job.body = p.of, f
-	s := p.ownStrand()
 	f.job.inside = s != nil
 	if s == nil && p.of.closed.Load() {
 		f.fate.Store(fetched)
@@ -184,20 +186,37 @@ func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 }
 
 // Ready tells whether the task is complete, so that Get returns at once. It does not block.
-func (f *Future[T]) Ready() bool { return f.promise.Future().Ready() }
+func (f *Future[T]) Ready() bool {
+	f.mustBeMade()
+	return f.promise.Future().Ready()
+}
 
 // Status returns the task's status at some moment during the call. It does not block.
-func (f *Future[T]) Status() fibersync.Status { return f.promise.Future().Status() }
+func (f *Future[T]) Status() fibersync.Status {
+	f.mustBeMade()
+	return f.promise.Future().Status()
+}
 
 // Done returns a channel that is closed when the task is complete, for goroutines that select. It does not have the task run:
 // a drainer will.
-func (f *Future[T]) Done() <-chan struct{} { return f.promise.Future().Done() }
+func (f *Future[T]) Done() <-chan struct{} {
+	f.mustBeMade()
+	return f.promise.Future().Done()
+}
 
 // ErrSelf is the error of a task that waits for itself.
 var ErrSelf = errors.New("a task waits for its own future: return the result instead")
 
-// mustNotBeOwn panics if the caller runs on the stack on which the task is in progress.
+// mustBeMade panics if f does not come from Submit.
+func (f *Future[T]) mustBeMade() {
+	if f == nil || f.pool == nil {
+		panic(notMade("Future"))
+	}
+}
+
+// mustNotBeOwn panics if the caller runs on the stack on which the task is in progress, or if there is no task.
 func (f *Future[T]) mustNotBeOwn(what string) {
+	f.mustBeMade()
 	if by := f.by.Load(); by != 0 && by == fiber.Self() {
 		panic(fmt.Errorf("forkjoin: %s: %w", what, ErrSelf))
 	}
@@ -239,7 +258,7 @@ func (f *Future[T]) help() {
 // helpOnGoroutine runs the task on a goroutine of its own: if the task calls Goexit, as testing's FailNow does, that must not unwind
 // the caller.
 func (f *Future[T]) helpOnGoroutine() {
-	if !f.pool.form.takeBack(nil, &f.job) {
+	if !f.pool.form.takeBack(f.pool.root.ownStrand(), &f.job) {
 		return
 	}
 	f.pool.helped.Add(1)
@@ -264,11 +283,12 @@ func endProgram() {
 // blocks the caller until it is complete, since it may use what the caller is about to free. A result that nobody has fetched
 // goes to the function that Discard has set. After Get, Drop does nothing.
 func (f *Future[T]) Drop() {
+	f.mustBeMade()
 	if f.fate.Load() != live {
 		return
 	}
 	f.mustNotBeOwn("drop")
-	if f.Status() == fibersync.NotStarted && f.pool.form.takeBack(nil, &f.job) {
+	if f.Status() == fibersync.NotStarted && f.pool.form.takeBack(f.pool.root.ownStrand(), &f.job) {
 		f.task = nil
 		f.drop(ErrDropped)
 	}
@@ -309,6 +329,7 @@ func (f *Future[T]) Discard(dispose func(T)) {
 	if dispose == nil {
 		panic(fmt.Errorf("forkjoin: discard: %w", fibersync.ErrNilFunc))
 	}
+	f.mustBeMade()
 	f.pool.mu.Lock()
 	defer f.pool.mu.Unlock()
 	f.discard.Store(&dispose)

@@ -59,7 +59,6 @@ func (b *branch[T]) run(s *strand) {
 		s.restoreLocals(saved)
 		b.promise.TrySettle(v, err)
 	}()
-	s.pool.stolen.Add(1)
 	v = call(&s.view)
 	returned = true
 }

@@ -16,11 +16,15 @@ import (
 var (
 	ErrNoScheduler = errors.New("the scheduler is nil: give the one that shall run the tasks")
 	ErrNoForm      = errors.New("there is no such form: Forms lists them")
+	ErrNotMade     = errors.New("it is a zero value: use one that New, Submit or NewFunc has returned, or that a task has got")
 	ErrClosed      = errors.New("the pool is closed: submit before Close")
 	ErrDropped     = errors.New("the future has been dropped: get it before Drop")
 	ErrLive        = errors.New("futures are live that were neither fetched nor dropped: call Get or Drop of each before Close")
 	ErrInTask      = errors.New("the caller is a task of the pool, which would wait for itself: close the pool outside of its tasks")
 )
+
+// notMade is the error of a call on a zero value of that type.
+func notMade(what string) error { return fmt.Errorf("forkjoin: a %s: %w", what, ErrNotMade) }
 
 // Config says what a pool is like. The zero value is ready.
 type Config struct {
@@ -101,6 +105,9 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 // The error wraps ErrLive if there are futures that were neither fetched nor dropped; the pool is closed nevertheless. It is ErrInTask,
 // and nothing has happened, if a task of the pool calls. A second Close returns ErrClosed.
 func (p *Pool) Close() error {
+	if p == nil || p.of == nil {
+		return notMade("Pool")
+	}
 	c := p.of
 	if _, inside := c.strands.Load(fiber.Self()); inside {
 		return fmt.Errorf("forkjoin: close: %w", ErrInTask)

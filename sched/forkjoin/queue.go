@@ -22,6 +22,8 @@ type job struct {
 type body interface {
 	// claim makes the caller the only one that may run the task or drop it. It returns false if another has been quicker.
 	claim() bool
+	// started tells whether it has been claimed.
+	started() bool
 	// run runs the task, which the caller has claimed, on s.
 	run(s *strand)
 	// drop settles the future without a result. The caller has claimed the task.

@@ -13,8 +13,11 @@ type Stats struct {
 
 type counts struct{ stolen, helped, handed, drainers atomic.Uint64 }
 
-// Stats returns the pool's counts, at any time. They are exact when nothing runs meanwhile.
+// Stats returns the pool's counts, at any time; of the zero Pool, none. They are exact when nothing runs meanwhile.
 func (p *Pool) Stats() Stats {
+	if p == nil || p.of == nil {
+		return Stats{}
+	}
 	c := p.of
 	return Stats{
 		Stolen: c.stolen.Load(), Helped: c.helped.Load(), Handed: c.handed.Load(), Drainers: c.drainers.Load(), Live: int(c.live.Load()),

@@ -25,9 +25,10 @@ type strand struct {
 	forks forks   // of Join, under Heartbeat
 	lists []list  // forks, and those of the typed strands on this stack, the outermost first
 
-	own   deque[job]    // under Deque
-	index int           // its place in deques.strands
-	fence atomic.Uint64 // see deques.submit
+	own    deque[job]    // under Deque
+	behind int           // how many jobs may lie in own that the strand has claimed there
+	index  int           // its place in deques.strands
+	fence  atomic.Uint64 // see deques.push
 
 	spare []body // branches of Join to be used again
 }
@@ -35,6 +36,9 @@ type strand struct {
 // enter returns the strand of the caller's stack. If there is none, it makes one, and says so: then the caller calls leave when
 // it is through. The caller's stack stays the same meanwhile.
 func (p *Pool) enter() (s *strand, made bool) {
+	if p == nil || p.of == nil {
+		panic(notMade("Pool"))
+	}
 	if s = p.strand; s != nil && s.self.Load() == fiber.Self() {
 		return s, false
 	}
@@ -123,11 +127,15 @@ func (s *strand) begin(j *job) {
 		j.body.drop(ErrClosed)
 		return
 	}
+	s.pool.stolen.Add(1)
 	j.body.run(s)
 }
 
 // ownStrand returns the strand of the caller's stack, or nil if there is none.
 func (p *Pool) ownStrand() *strand {
+	if p == nil || p.of == nil {
+		panic(notMade("Pool"))
+	}
 	self := fiber.Self()
 	if s := p.strand; s != nil && s.self.Load() == self {
 		return s

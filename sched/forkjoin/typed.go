@@ -41,6 +41,9 @@ func NewFunc[A, R any](f func(*Strand[A, R], A) R) *Func[A, R] {
 // outside of the pool too. If the function panics, Call drops its forks that have not begun, waits for the others, and panics with an error that wraps a
 // *fibersync.PanicError; Goexit ends the caller after that.
 func (f *Func[A, R]) Call(p *Pool, arg A) R {
+	if f == nil || f.call == nil {
+		panic(notMade("Func"))
+	}
 	on, made := p.enter()
 	if made {
 		defer on.leave()
@@ -88,6 +91,7 @@ func (s *Strand[A, R]) Fork(arg A) Ticket {
 	s.mustBeCaller()
 	t := s.top
 	if t == len(s.slots) {
+		s.mustBeMade()
 		s.slots = append(s.slots, make([]A, t)...)
 	}
 	s.slots[t] = arg
@@ -122,7 +126,10 @@ func (s *Strand[A, R]) Join(t Ticket) R {
 }
 
 // Pool returns the pool as a task on this strand sees it.
-func (s *Strand[A, R]) Pool() *Pool { return &s.strand.view }
+func (s *Strand[A, R]) Pool() *Pool {
+	s.mustBeMade()
+	return &s.strand.view
+}
 
 // noLocals is the fiber-local slot of goroutines, which have none. It stays nil.
 var noLocals any
@@ -162,6 +169,13 @@ func (s *Strand[A, R]) pulse() {
 		s.strand.pulse()
 	}
 	s.seen = s.strand.seen
+}
+
+// mustBeMade panics if no call runs on s.
+func (s *Strand[A, R]) mustBeMade() {
+	if s.strand == nil {
+		panic(notMade("Strand"))
+	}
 }
 
 // mustBeCaller panics in debug builds if the caller is on another stack.
@@ -221,7 +235,6 @@ func (c *call[A, R]) run(on *strand) {
 		on.restoreLocals(saved)
 		c.promise.TrySettle(r, err)
 	}()
-	on.pool.stolen.Add(1)
 	r = c.of.call(s, c.arg)
 	returned = true
 }
@@ -231,6 +244,7 @@ var ErrTicket = errors.New("the ticket is of no fork that can be joined: join ea
 
 // joinSlow is Join of a fork that has been handed out, or that is not the newest, or while the caller has fiber-local values.
 func (s *Strand[A, R]) joinSlow(t int) R {
+	s.mustBeMade()
 	if t < 0 || t >= s.top || t < s.handed && s.calls[t] == nil {
 		panic(fmt.Errorf("forkjoin: join: %w", ErrTicket))
 	}
