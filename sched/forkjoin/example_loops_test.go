@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"fiberlab/sched"
 	"fiberlab/sched/forkjoin"
@@ -88,11 +89,20 @@ func ExampleScan() {
 	// Output: [3 4 8 9 14]
 }
 
-// Equal elements keep their order.
 func ExampleSortFunc() {
 	withPool(func(p *forkjoin.Pool) {
+		words := []string{"pear", "fig", "plum", "apple"}
+		forkjoin.SortFunc(p, words, strings.Compare)
+		fmt.Println(words)
+	})
+	// Output: [apple fig pear plum]
+}
+
+// Equal elements keep their order.
+func ExampleSortStableFunc() {
+	withPool(func(p *forkjoin.Pool) {
 		words := []string{"pear", "fig", "plum", "kiwi", "date", "apple"}
-		forkjoin.SortFunc(p, words, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+		forkjoin.SortStableFunc(p, words, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 		fmt.Println(words)
 	})
 	// Output: [fig pear plum kiwi date apple]

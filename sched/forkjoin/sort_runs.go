@@ -1,36 +1,36 @@
 package forkjoin
 
-// sortRuns is sort for one strand. It sorts runs of a few elements by insertion, then merges runs to runs twice as long until there is
-// one.
-func (s *sorter[E]) sortRuns(begin, end int, toBuffer bool) (done bool) {
-	if !s.goesOn() {
-		return false
+// sortedRuns is how many elements are sorted by insertion.
+const sortedRuns = 12
+
+// sortRuns sorts list by one strand, keeps the order of equal elements, and leaves the result in buffer or in list. It sorts runs of a few
+// elements by insertion, then merges runs to runs twice as long until there is one, from list to buffer or back. Buffer is as long as list, or nil
+// if one run is enough. If cmp panics, list has the same elements as before.
+func sortRuns[E any](list, buffer []E, toBuffer bool, cmp func(a, b E) int) {
+	for i := 0; i < len(list); i += sortedRuns {
+		insertionSort(list[i:min(i+sortedRuns, len(list))], cmp)
 	}
-	from := s.list[begin:end]
-	defer s.unless(&done)
-	for i := 0; i < len(from); i += sortedRuns {
-		insertionSort(from[i:min(i+sortedRuns, len(from))], s.cmp)
+	if buffer == nil {
+		return
 	}
-	if len(s.buffer) == 0 {
-		return true
-	}
-	to, inBuffer := s.buffer[begin:end], false // from is in buffer
+	from, to, inBuffer := list, buffer, false // from is the buffer
+	done := false
 	defer func() {
 		if !done && inBuffer {
-			copy(to, from)
+			copy(list, buffer)
 		}
 	}()
-	for width := sortedRuns; width < len(from); width *= 2 {
-		for i := 0; i < len(from); i += 2 * width {
-			mid, stop := min(i+width, len(from)), min(i+2*width, len(from))
-			merge(from[i:mid], from[mid:stop], to[i:stop], s.cmp)
+	for width := sortedRuns; width < len(list); width *= 2 {
+		for i := 0; i < len(list); i += 2 * width {
+			mid, stop := min(i+width, len(list)), min(i+2*width, len(list))
+			merge(from[i:mid], from[mid:stop], to[i:stop], cmp)
 		}
 		from, to, inBuffer = to, from, !inBuffer
 	}
 	if inBuffer != toBuffer {
 		copy(to, from)
 	}
-	return true
+	done = true
 }
 
 // insertionSort sorts s. If cmp panics, s has the same elements as before.

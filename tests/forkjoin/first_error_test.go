@@ -220,13 +220,14 @@ func TestNoError(t *testing.T) {
 func TestSortGivesUp(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		random := suite.NewRand(t)
-		for _, n := range []int{2, 3000, 10000} {
+		for _, n := range []int{2, 5000, 10000} {
+			by := sorting[random.IntN(2)]
 			list := cards(random, n)
 			forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				var calls atomic.Int64
 				last := 1 + rand.Int64N(int64(5*n))
-				err := forkjoin.SortFuncContext(ctx, p, list, func(a, b card) int {
+				err := by.context(ctx, p, list, func(a, b card) int {
 					if calls.Add(1) == last {
 						cancel(errCause)
 					}
@@ -237,7 +238,7 @@ func TestSortGivesUp(t *testing.T) {
 				}
 				requireSame(t, list)
 				cancel(errCause)
-				assert.ErrorIs(t, forkjoin.SortFuncContext(ctx, p, list, func(a, b card) int {
+				assert.ErrorIs(t, by.context(ctx, p, list, func(a, b card) int {
 					t.Error("a comparison after the context was done")
 					return byKey(a, b)
 				}), errCause)

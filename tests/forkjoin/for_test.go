@@ -163,6 +163,8 @@ func TestMisuseOfLoops(t *testing.T) {
 				func() { _, _ = forkjoin.ScanContext[int](ctx, p, nil, nil) },
 				func() { forkjoin.SortFunc[[]int](p, nil, nil) },
 				func() { _ = forkjoin.SortFuncContext[[]int](ctx, p, nil, nil) },
+				func() { forkjoin.SortStableFunc[[]int](p, nil, nil) },
+				func() { _ = forkjoin.SortStableFuncContext[[]int](ctx, p, nil, nil) },
 				func() { _, _, _ = forkjoin.JoinContext[int, int](ctx, p, nil, nil) },
 			} {
 				check.PanicsWith(t, fibersync.ErrNilFunc, f)

@@ -2,6 +2,7 @@ package forkjoin_test
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -48,10 +49,21 @@ func cards(random *rand.Rand, n int) []card {
 // sortSizes returns lengths below, at and above those by which SortFunc decides.
 func sortSizes(random *rand.Rand) []int {
 	most := suite.Scaled(20000, 9000)
-	return []int{0, 1, 2, 3, 12, 13, 25, 2048, 2049, 4097, random.IntN(3000), random.IntN(most)}
+	return []int{0, 1, 2, 3, 12, 13, 25, 4096, 4097, 8193, random.IntN(3000), random.IntN(most)}
 }
 
-func TestSortIsStable(t *testing.T) {
+// sorting are the functions that sort.
+var sorting = []struct {
+	name    string
+	stable  bool
+	call    func(p *forkjoin.Pool, s []card, cmp func(a, b card) int)
+	context func(ctx context.Context, p *forkjoin.Pool, s []card, cmp func(a, b card) int) error
+}{
+	{"SortFunc", false, forkjoin.SortFunc[[]card], forkjoin.SortFuncContext[[]card]},
+	{"SortStableFunc", true, forkjoin.SortStableFunc[[]card], forkjoin.SortStableFuncContext[[]card]},
+}
+
+func TestSorts(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		random := suite.NewRand(t)
 		for _, n := range sortSizes(random) {
@@ -59,9 +71,16 @@ func TestSortIsStable(t *testing.T) {
 			want := slices.Clone(list)
 			slices.SortStableFunc(want, byKey)
 			forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
-				got := slices.Clone(list)
-				forkjoin.SortFunc(p, got, byKey)
-				assert.True(t, slices.Equal(want, got), "%d cards", n)
+				for _, by := range sorting {
+					got := slices.Clone(list)
+					by.call(p, got, byKey)
+					if by.stable {
+						assert.True(t, slices.Equal(want, got), "%s of %d cards", by.name, n)
+					} else {
+						assert.True(t, slices.IsSortedFunc(got, byKey), "%s of %d cards", by.name, n)
+						requireSame(t, got)
+					}
+				}
 			})
 		}
 	})
@@ -90,12 +109,13 @@ func TestSortByNoOrder(t *testing.T) {
 			"greater": func(_, _ card) int { return 1 },
 			"circle":  func(a, b card) int { return (b.key-a.key+3)%3 - 1 },
 		} {
-			for _, n := range []int{13, 3000, suite.Scaled(12000, 9000)} {
+			for _, n := range []int{13, 5000, suite.Scaled(12000, 9000)} {
+				by := sorting[random.IntN(2)]
 				list := cards(random, n)
-				forkjoin.SortFunc(p, list, cmp)
+				by.call(p, list, cmp)
 				requireSame(t, list)
 				if t.Failed() {
-					t.Logf("%s, %d cards", name, n)
+					t.Logf("%s, %s, %d cards", by.name, name, n)
 					return
 				}
 			}
@@ -107,11 +127,12 @@ func TestSortByNoOrder(t *testing.T) {
 func TestSortSurvivesPanics(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		random := suite.NewRand(t)
-		for _, n := range []int{5, 13, 3000, 10000} {
+		for _, n := range []int{5, 13, 5000, 10000} {
 			for range 1 + 20/n {
+				by := sorting[random.IntN(2)]
 				list := cards(random, n)
 				var total atomic.Int64
-				forkjoin.SortFunc(p, slices.Clone(list), func(a, b card) int {
+				by.call(p, slices.Clone(list), func(a, b card) int {
 					total.Add(1)
 					return byKey(a, b)
 				})
@@ -120,7 +141,7 @@ func TestSortSurvivesPanics(t *testing.T) {
 					list := slices.Clone(list)
 					var calls atomic.Int64
 					value := recovered(func() {
-						forkjoin.SortFunc(p, list, func(a, b card) int {
+						by.call(p, list, func(a, b card) int {
 							if calls.Add(1) > last {
 								panic(errBad)
 							}
