@@ -38,7 +38,8 @@ func SortStableFuncContext[S ~[]E, E any](ctx context.Context, p *Pool, s S, cmp
 }
 
 const (
-	sortLeast  = 4096 // a part of so many elements, or less, is sorted by one strand
+	sortLeast  = 4096 // fewer elements are not divided
+	sortParts  = 64   // SortFunc has so many parts at most: slices.SortFunc is a little quicker than merges are
 	mergeLeast = 8192 // a merge of so many elements, or less, is done by one strand
 )
 
@@ -50,6 +51,7 @@ type sorter[E any] struct {
 	*outcome
 	list, buffer []E
 	cmp          func(a, b E) int
+	least        int // a part of so many elements, or less, is sorted by one strand
 	stable       bool
 }
 
@@ -58,9 +60,12 @@ func sortList[E any](o *outcome, p *Pool, s []E, cmp func(a, b E) int, stable bo
 	if len(s) < 2 {
 		return
 	}
-	sorter := sorter[E]{outcome: o, list: s, cmp: cmp, stable: stable}
+	sorter := sorter[E]{outcome: o, list: s, cmp: cmp, least: sortLeast, stable: stable}
+	if !stable {
+		sorter.least = max(sortLeast, len(s)/sortParts)
+	}
 	onStrand(p, func(p *Pool) bool {
-		if len(s) > sortLeast || stable && len(s) > sortedRuns {
+		if len(s) > sorter.least || stable && len(s) > sortedRuns {
 			sorter.buffer = make([]E, len(s))
 		}
 		return sorter.sort(p, 0, len(s), false)
@@ -70,7 +75,7 @@ func sortList[E any](o *outcome, p *Pool, s []E, cmp func(a, b E) int, stable bo
 // sort sorts the elements from begin to end, which are in list, into buffer or into list. If it does not return true they
 // are in list.
 func (s *sorter[E]) sort(p *Pool, begin, end int, toBuffer bool) (done bool) {
-	if end-begin <= sortLeast {
+	if end-begin <= s.least {
 		return s.sortPart(begin, end, toBuffer)
 	}
 	mid := middle(begin, end)
