@@ -58,11 +58,11 @@ var deep = map[string]func(p *forkjoin.Pool, depth int, bottom func() int) int{
 
 func TestNestedToDepth10000(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		bottom := func() int { return 0 }
 		for name, f := range deep {
-			forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
-				assert.Equal(t, 10000, f(p, 10000, func() int { return 0 }), name)
-			})
+			schedtest.Perform(t, s, func() { assert.Equal(t, 10000, f(p, 10000, bottom), name) })
 		}
+		outside(func() { assert.Equal(t, 10000, submitDeep(p, 10000, bottom), "on goroutines") })
 	})
 }
 
