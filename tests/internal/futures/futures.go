@@ -6,6 +6,8 @@ package futures
 import (
 	"sync"
 	"sync/atomic"
+
+	_ "fiberlab/internal/platform"
 )
 
 const (
