@@ -38,9 +38,10 @@ static int wait_for_change(uint32_t seen, int64_t due) {
 
 /* Waits until a strand may be busy. The order prevents lost wake-ups: the thread says that it
  * sleeps, and then looks whether a strand is busy. A strand says that it is busy, and then looks
- * whether the thread sleeps. */
+ * whether the thread sleeps. An exchange keeps that order in emulators, too, where a store does
+ * not: see pop in deque.go. */
 static void sleep_until_busy(uint32_t seen) {
-    __atomic_store_n(&fiberlab_beat.asleep, 1, __ATOMIC_SEQ_CST);
+    (void)__atomic_exchange_n(&fiberlab_beat.asleep, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&fiberlab_beat.busy, __ATOMIC_SEQ_CST) == 0)
         wait_for_change(seen, 0);
     __atomic_store_n(&fiberlab_beat.asleep, 0, __ATOMIC_SEQ_CST);

@@ -82,7 +82,7 @@ func (d *deque[T]) grow(a *dequeArray[T], t, b uint64) *dequeArray[T] {
 	for i := t; i != b; i++ {
 		larger.slot(i).Store(a.slot(i).Load())
 	}
-	d.array.Store(larger)
+	d.array.Swap(larger) // before the load of top, as in pop
 	// Items that were stolen since t was loaded have been copied too. A thief that has incremented top by now may
 	// have seen only the old array. All others will see the new one, and clear their slots in it themselves.
 	for end := d.top.Load(); t != end; t++ {
@@ -100,7 +100,9 @@ func (d *deque[T]) pop() *T {
 	if t == b {
 		return d.popLast(b)
 	}
-	d.bottom.Store(b) // before top is loaded again: from here on, a thief that comes sees that the item is gone
+	// Before top is loaded again: from here on, a thief that comes sees that the item is gone. A Swap is the same instruction as a Store on
+	// amd64, and on arm64 it keeps the order even in an emulator, qemu, which lets a load pass a Store.
+	d.bottom.Swap(b)
 	if t = d.top.Load(); int64(b-t) > 0 {
 		return d.clear(b)
 	}

@@ -57,7 +57,7 @@ func (d *deques) prune(s *strand) {
 // push adds j to the deque of s.
 func (d *deques) push(s *strand, j *job) {
 	s.own.push(j)
-	s.fence.Store(0) // the job is seen by a drainer that has ended before start looks at active
+	s.fence.Swap(0) // the job is seen by a drainer that has ended before start looks at active
 	d.pool.start()
 }
 

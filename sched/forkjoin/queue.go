@@ -80,7 +80,7 @@ type jobQueue struct {
 func (q *jobQueue) push(j *job) {
 	q.mu.Lock()
 	q.list.push(j)
-	q.length.Store(int64(q.list.length))
+	q.length.Swap(int64(q.list.length)) // as in deque.pop: the caller loads shared.active next
 	q.mu.Unlock()
 }
 
