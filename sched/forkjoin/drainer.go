@@ -50,8 +50,22 @@ func (p *shared) run() {
 	p.drainers.Add(1)
 	defer s.leave()
 	for j := p.form.next(s); j != nil; j = p.form.next(s) {
-		s.begin(j)
+		if s.hooked {
+			s.begin(j)
+		} else {
+			s.beginUncounted(j)
+		}
 	}
+}
+
+// beginUncounted is begin on a goroutine. It does not count meanwhile, as nothing tells when a goroutine waits: another one may be
+// needed to run what it waits for.
+func (s *strand) beginUncounted(j *job) {
+	s.counted = false // before j runs: it may call Goexit
+	s.pool.deactivate()
+	s.begin(j)
+	s.pool.active.Add(1)
+	s.counted = true
 }
 
 // surplus tells whether more strands are active than there are workers, so that a drainer should end. That is so when strands that had

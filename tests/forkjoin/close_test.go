@@ -169,11 +169,14 @@ func TestSchedulerIsClosedFirst(t *testing.T) {
 			return
 		}
 		assert.NoError(t, <-closed)
-		v, err = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
+		// Goroutines run the tasks now. One that waits does not keep others from running.
+		f = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
 			f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) { return fib(p, 10), nil })
-			<-f.Done() // a drainer runs it
+			<-f.Done()
 			return f.Get()
-		}).Get()
+		})
+		<-f.Done()
+		v, err = f.Get()
 		assert.Equal(t, 55, v)
 		assert.NoError(t, err)
 		assert.Equal(t, 55, fib(p, 10))
