@@ -14,6 +14,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/forkjoin"
 	"fiberlab/tests/internal/forktest"
+	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -100,17 +101,15 @@ func TestScanKeepsTheOrder(t *testing.T) {
 // Without another worker nothing is passed twice.
 func TestScanByOneTakesOnePass(t *testing.T) {
 	forktest.EachConfig(t, suite.Over{Workers: suite.OneThread}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
+		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 			const n = 1000
 			var calls atomic.Int64
-			_, err := forkjoin.Submit(p, func(p *forkjoin.Pool) (struct{}, error) {
+			schedtest.Perform(t, s, func() {
 				forkjoin.Scan(p, make([]int, n), func(a, b int) int {
 					calls.Add(1)
 					return a + b
 				})
-				return struct{}{}, nil
-			}).Get()
-			assert.NoError(t, err)
+			})
 			assert.EqualValues(t, n-1, calls.Load())
 		})
 	})

@@ -49,7 +49,7 @@ func cards(random *rand.Rand, n int) []card {
 // sortSizes returns lengths below, at and above those by which SortFunc decides.
 func sortSizes(random *rand.Rand) []int {
 	most := suite.Scaled(12000, 9000)
-	return []int{0, 1, 2, 3, 12, 13, 25, 4096, 4097, 8193, random.IntN(3000), random.IntN(most)}
+	return []int{0, 1, 2, 3, 12, 13, 25, 4096, 4097, 8193, 9000, random.IntN(3000), random.IntN(most)}
 }
 
 // sorting are the functions that sort.
