@@ -435,3 +435,21 @@ func TestOthersTakeForks(t *testing.T) {
 		})
 	})
 }
+
+// A future makes all older forks of its stack known: its task may need them, and nothing sees its caller wait.
+func TestSubmitOffersOlderForks(t *testing.T) {
+	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		outside(func() {
+			var e fibersync.Event
+			a, b := forkjoin.Join(p,
+				func(p *forkjoin.Pool) int {
+					f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { e.Wait(); return 1, nil })
+					<-f.Done()
+					v, _ := f.Get()
+					return v
+				},
+				func(*forkjoin.Pool) int { e.Signal(); return 1 })
+			assert.Equal(t, 2, a+b)
+		})
+	})
+}
