@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber"
+	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
@@ -58,6 +59,9 @@ func (r *result[T]) await(s *strand) T {
 // frames that panicked are still there.
 func (r *result[T]) fail(value any) error {
 	if value == nil {
+		if sched.Current() != nil {
+			endProgram() // before anybody gets the error, and goes on for a moment
+		}
 		return fmt.Errorf("forkjoin: %w", fibersync.ErrGoexit)
 	}
 	r.panicked = true
@@ -244,15 +248,8 @@ func (f *Future[T]) help() {
 	}
 	f.pool.helped.Add(1)
 	s.helped++
-	returned := false
-	defer func() {
-		s.helped--
-		if !returned {
-			endProgram()
-		}
-	}()
 	f.run(s)
-	returned = true
+	s.helped--
 }
 
 // helpOnGoroutine runs the task on a goroutine of its own: if the task calls Goexit, as testing's FailNow does, that must not unwind
@@ -271,8 +268,8 @@ func (f *Future[T]) helpOnGoroutine() {
 	}()
 }
 
-// endProgram is for a task that has called Goexit on a fiber, in the place of a caller that needs its result. Goexit would unwind the caller as well, and nothing can
-// stop it, but the scheduler ends the program for it anyway.
+// endProgram is for a task that has called Goexit on a fiber. Goexit would unwind the frames below the task as well, perhaps those of a caller that needs
+// its result, and nothing can stop it; the scheduler would end the program for it in the end.
 func endProgram() {
 	text := fmt.Sprintf("forkjoin: a task on a fiber: %v\n\n%s", fibersync.ErrGoexit, debug.Stack())
 	go panic(text)
