@@ -220,7 +220,7 @@ func TestNoError(t *testing.T) {
 func TestSortGivesUp(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		random := suite.NewRand(t)
-		for _, n := range []int{2, 5000, 10000} {
+		for _, n := range []int{2, suite.Scaled(10000, 5000)} {
 			by := sorting[random.IntN(2)]
 			list := cards(random, n)
 			forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {

@@ -48,8 +48,10 @@ func cards(random *rand.Rand, n int) []card {
 
 // sortSizes returns lengths below, at and above those by which SortFunc decides.
 func sortSizes(random *rand.Rand) []int {
-	most := suite.Scaled(12000, 9000)
-	return []int{0, 1, 2, 3, 12, 13, 25, 4096, 4097, 8193, 9000, random.IntN(3000), random.IntN(most)}
+	if suite.Slow() {
+		return []int{0, 1, 2, 13, random.IntN(4096), 9000}
+	}
+	return []int{0, 1, 2, 3, 12, 13, 25, 4096, 4097, 8193, 9000, random.IntN(3000), random.IntN(12000)}
 }
 
 // sorting are the functions that sort.
@@ -109,7 +111,7 @@ func TestSortByNoOrder(t *testing.T) {
 			"greater": func(_, _ card) int { return 1 },
 			"circle":  func(a, b card) int { return (b.key-a.key+3)%3 - 1 },
 		} {
-			for _, n := range []int{13, 5000, suite.Scaled(12000, 9000)} {
+			for _, n := range []int{13, 5000, suite.Scaled(10000, 5000)} {
 				by := sorting[random.IntN(2)]
 				list := cards(random, n)
 				by.call(p, list, cmp)
@@ -127,7 +129,7 @@ func TestSortByNoOrder(t *testing.T) {
 func TestSortSurvivesPanics(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		random := suite.NewRand(t)
-		for _, n := range []int{5, 13, 5000, 10000} {
+		for _, n := range []int{5, 13, suite.Scaled(10000, 5000)} {
 			for range 1 + 20/n {
 				by := sorting[random.IntN(2)]
 				list := cards(random, n)
