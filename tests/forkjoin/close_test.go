@@ -2,6 +2,7 @@ package forkjoin_test
 
 import (
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -181,5 +182,42 @@ func TestSchedulerIsClosedFirst(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Equal(t, 55, fib(p, 10))
 		assert.NoError(t, p.Close())
+	})
+}
+
+// What was submitted from outside and has not begun when Close is called never runs.
+func TestCloseDropsWhatHasNotBegun(t *testing.T) {
+	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		submit := func() *forkjoin.Future[int] {
+			return forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { t.Error("a task runs after Close"); return 1, nil })
+		}
+		closed := func() bool {
+			f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { return 1, nil })
+			if f.Ready() {
+				_, err := f.Get()
+				return errors.Is(err, forkjoin.ErrClosed)
+			}
+			f.Drop()
+			return false
+		}
+		release := func() {}
+		if s.Workers() > 0 {
+			release = holdWorkers(t, s)
+		}
+		f, g := submit(), submit()
+		over := schedtest.NewLatch(1)
+		go func() {
+			defer over.Done()
+			assert.ErrorContains(t, p.Close(), "2 live futures")
+		}()
+		for !closed() {
+			runtime.Gosched()
+		}
+		release()
+		over.Wait()
+		for _, f := range []*forkjoin.Future[int]{f, g} {
+			_, err := f.Get()
+			assert.ErrorIs(t, err, forkjoin.ErrClosed)
+		}
 	})
 }
