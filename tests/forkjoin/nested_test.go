@@ -60,7 +60,11 @@ func TestNestedToDepth10000(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		bottom := func() int { return 0 }
 		for name, f := range deep {
+			before := p.Stats().Stolen
 			schedtest.Perform(t, s, func() { assert.Equal(t, 10000, f(p, 10000, bottom), name) })
+			if name == "Submit" { // a stack takes 1000 tasks
+				assert.GreaterOrEqual(t, p.Stats().Stolen-before, uint64(9), "stacks")
+			}
 		}
 		outside(func() { assert.Equal(t, 10000, submitDeep(p, 10000, bottom), "on goroutines") })
 	})
