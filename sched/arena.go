@@ -19,7 +19,7 @@ func (s *Scheduler) setArenas() {
 	}
 	for number, g := range p.all {
 		a := &park.Arena{Start: func(f func()) error {
-			return s.EnqueueInGroup(number, Task{Func: f, Flags: helps})
+			return s.EnqueueInGroup(number, Task{Func: f, Flags: Helper})
 		}}
 		for _, w := range g.workers {
 			w.arena = a
@@ -28,7 +28,7 @@ func (s *Scheduler) setArenas() {
 }
 
 // startHelper is the Start of the scheduler's own arena.
-func (s *Scheduler) startHelper(f func()) error { return s.Enqueue(Task{Func: f, Flags: helps}) }
+func (s *Scheduler) startHelper(f func()) error { return s.Enqueue(Task{Func: f, Flags: Helper}) }
 
 // arenaOf returns the arena of w, which is single-threaded. If there are no multi-threaded workers, only w begins what is
 // started there.
@@ -37,6 +37,6 @@ func (s *Scheduler) arenaOf(w *Worker) *park.Arena {
 		return s.arena
 	}
 	return &park.Arena{Start: func(f func()) error {
-		return s.keepOn(context.Background(), w, Task{Func: f, Flags: helps})
+		return s.keepOn(context.Background(), w, Task{Func: f, Flags: Helper})
 	}}
 }

@@ -31,13 +31,23 @@ func (w *Worker) Group() int {
 // of that number, and ErrOtherGroup for a SameThread task whose caller runs on no worker of the group. A scheduler that is
 // closing ends each group as soon as that has nothing to do: then it is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
-	if err := s.enqueueInGroup(group, t); err != nil {
+	return s.enqueueInGroup(context.Background(), group, t)
+}
+
+// TryEnqueueInGroup is EnqueueInGroup that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
+func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
+	return s.enqueueInGroup(noWait, group, t)
+}
+
+// enqueueInGroup is EnqueueInGroup, or TryEnqueueInGroup if ctx is noWait.
+func (s *Scheduler) enqueueInGroup(ctx context.Context, group int, t Task) error {
+	if err := s.giveToGroup(ctx, group, t); err != nil {
 		return fmt.Errorf("sched: enqueue in group %d of %s: %w", group, s.cfg.Name, err)
 	}
 	return nil
 }
 
-func (s *Scheduler) enqueueInGroup(group int, t Task) error {
+func (s *Scheduler) giveToGroup(ctx context.Context, group int, t Task) error {
 	own := s.worker()
 	inside, pinned := own != nil || s.callingWorker() != nil, t.Flags&SameThread != 0
 	switch {
@@ -52,7 +62,7 @@ func (s *Scheduler) enqueueInGroup(group int, t Task) error {
 	}
 	j := s.job(t)
 	if s.room != nil {
-		if err := s.room.take(context.Background(), inside); err != nil {
+		if err := s.room.take(ctx, inside); err != nil {
 			return err
 		}
 		j.Flags |= hasRoom

@@ -6,7 +6,7 @@ import stackdump "runtime/debug"
 // may have come to another worker.
 func (f *Fiber) execute(t job) {
 	w := f.worker.Load()
-	if d := w.scheduler.drops.Load(); d != nil && t.Flags&helps == 0 && d.drop(w.scheduler, t) {
+	if d := w.scheduler.drops.Load(); d != nil && t.Flags&Helper == 0 && d.drop(w.scheduler, t) {
 		return
 	}
 	w.tasks.add(1)

@@ -12,8 +12,8 @@ const SameThread Flags = 1 << 0
 // GroupLocal keeps a task, and the fiber that it runs on, in its scheduling group: other groups do not steal it. See Groups.
 const GroupLocal Flags = 1 << 1
 
-// helps is a flag of tasks that do what begun tasks wait for. They are not dropped; see DropQueued.
-const helps Flags = 1 << 6
+// Helper marks a task that does what tasks wait for that have begun. It is not dropped; see DropQueued.
+const Helper Flags = 1 << 6
 
 // hasRoom is a flag of jobs alone: the task has a place in its scheduler's room, until it begins.
 const hasRoom Flags = 1 << 7

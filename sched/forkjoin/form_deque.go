@@ -89,7 +89,7 @@ func (d *deques) takeBack(s *strand, j *job) bool {
 const stealRounds = 64
 
 func (d *deques) next(s *strand) *job {
-	for round := 0; round < stealRounds && !d.pool.surplus(); round++ {
+	for round := 0; round < stealRounds && !s.surplus(); round++ {
 		for j := s.own.pop(); j != nil; j = s.own.pop() {
 			if j.body.claim() {
 				return j

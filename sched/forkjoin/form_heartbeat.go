@@ -43,8 +43,8 @@ func (h *heartbeat) takeBack(_ *strand, j *job) bool {
 	return true
 }
 
-func (h *heartbeat) next(*strand) *job {
-	if h.pool.surplus() {
+func (h *heartbeat) next(s *strand) *job {
+	if s.surplus() {
 		return nil
 	}
 	return h.queue.next()
@@ -54,7 +54,7 @@ func (h *heartbeat) waiting() bool { return h.queue.length.Load() > 0 }
 
 // wanted tells whether a worker would take a fork at once: there is one with nothing to do, and nothing that it could take already.
 func (h *heartbeat) wanted() bool {
-	return h.queue.length.Load() == 0 && h.pool.active.Load() < h.pool.limit
+	return h.queue.length.Load() == 0 && h.pool.wanted()
 }
 
 // publish hands out all forks of s.

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"fiberlab/sched/fibersync"
-	"fiberlab/sched/park"
 )
 
 // locked is the document's form: one lock, one list, and a condition that says that the list is not empty. Whoever changes the status of a
@@ -33,15 +32,12 @@ func (l *locked) submit(_ *strand, j *job) {
 	l.mu.Lock()
 	l.jobs.push(j)
 	l.length.Add(1)
-	signalled := l.idle > 0
-	if signalled {
+	if l.idle > 0 {
 		l.idle--
 		l.work.Signal()
 	}
 	l.mu.Unlock()
-	if !signalled {
-		l.pool.start()
-	}
+	l.pool.start() // too: the drainer that was signalled may be waiting for a worker that computes, while another has nothing to do
 }
 
 func (l *locked) hand(s *strand, j *job) { l.submit(s, j) }
@@ -61,29 +57,25 @@ func (l *locked) remove(j *job) bool {
 	return true
 }
 
-func (l *locked) next(*strand) *job {
+// mostIdle is how many drainers wait for work at most. Others end.
+const mostIdle = 8
+
+func (l *locked) next(s *strand) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.pool.surplus() {
+	for !s.surplus() {
 		if j := l.jobs.first; j != nil {
 			l.remove(j)
 			j.body.claim()
 			return j
 		}
-		if l.closed || l.staysPut() {
+		if l.closed || l.idle == mostIdle {
 			break
 		}
 		l.idle++
 		l.work.Wait()
 	}
 	return nil
-}
-
-// staysPut tells whether the calling drainer needs one of several workers to go on. Then it ends instead of waiting: a signal would
-// not help while that worker computes and another sleeps, but any worker begins a new drainer.
-func (l *locked) staysPut() bool {
-	fiber, ok := park.Current().(park.Scheduled)
-	return ok && l.pool.limit > 1 && fiber.Thread() != park.AnyThread()
 }
 
 // waiting takes no lock: the caller may be about to block for that very lock.

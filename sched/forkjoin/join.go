@@ -12,14 +12,19 @@ import (
 // own.
 //
 // If a or b panics, Join waits for the other if that has begun, and panics with an error that wraps the *fibersync.PanicError of
-// each. If b has not begun when a panics, it does not run. Goexit in a or b ends the caller after the other has ended, as runtime.Goexit does
-// in any function that it calls; on a fiber it ends the program. Join panics with an error that wraps fibersync.ErrNilFunc if a
+// each. If b has not begun when a panics, it does not run. Goexit in a or b ends the program, as in any task on a fiber; on a goroutine
+// it ends the caller after the other has ended, or, if another goroutine has taken b, Join panics with an error that wraps fibersync.ErrGoexit. Join panics with an error that wraps fibersync.ErrNilFunc if a
 // or b is nil.
 //
-// Called by a goroutine outside of the pool, Join runs a, and perhaps b, on that goroutine.
+// Called by a goroutine that is no task, Join blocks it, and runs as a task of the pool's scheduler. Only if that accepts no task, or has no
+// workers, a and perhaps b run on the goroutine; then a must not wait for what b does.
 func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if a == nil || b == nil {
 		panic(fmt.Errorf("forkjoin: join: %w", fibersync.ErrNilFunc))
+	}
+	p.mustBeMade()
+	if p.comesFromOutside() {
+		return joinFromOutside(p, a, b)
 	}
 	s, made := p.enter()
 	if made {
@@ -36,6 +41,11 @@ func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if err != nil {
 		panic(err) // here, since a deferred function that panics would keep the frames above it: thousands of joins would search all of them
 	}
+	return ra, rb
+}
+
+func joinFromOutside[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (ra A, rb B) {
+	p.of.asTask(func() { ra, rb = Join(p, a, b) })
 	return ra, rb
 }
 

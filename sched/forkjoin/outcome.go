@@ -69,6 +69,12 @@ func (o *outcome) unless(returned *bool) {
 
 // onStrand calls f with the pool as the caller's strand sees it. It panics as Join does if f panics, in a Join or outside of any.
 func onStrand[T any](p *Pool, f func(p *Pool) T) T {
+	p.mustBeMade()
+	if p.comesFromOutside() {
+		var v T
+		p.of.asTask(func() { v = onStrand(p, f) })
+		return v
+	}
 	s, made := p.enter()
 	if made {
 		defer s.leave()

@@ -52,9 +52,8 @@ type shared struct {
 	cfg       Config
 	form      form
 	root      Pool
-	limit     int64 // how many workers the scheduler has: so many strands can run at once on its fibers
+	loads     []*load // of the scheduling groups by number; without workers one, of the goroutines that are bound
 
-	active  atomic.Int64    // strands that run on the scheduler's workers, and drainers that have been started; see start
 	strands sync.Map        // of *strand, by number of the fiber or goroutine
 	running atomic.Int64    // strands, and drainers that have been started
 	live    atomic.Int64    // futures that have been neither fetched nor dropped
@@ -81,7 +80,8 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 	if cfg.Beat == 0 {
 		cfg.Beat = 100 * time.Microsecond
 	}
-	p := &shared{scheduler: s, cfg: cfg, limit: int64(max(1, s.Workers()))}
+	p := &shared{scheduler: s, cfg: cfg}
+	p.setLoads()
 	p.root.of = p
 	switch cfg.Form {
 	case Locked:

@@ -5,20 +5,21 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
 
 // strand is one stack that runs tasks of a pool: a fiber, or a goroutine. Nested tasks that are run in place share it.
 // Only the code on that stack uses it.
 type strand struct {
-	pool    *shared
-	view    Pool            // what its tasks get
-	self    atomic.Uintptr  // fiber.Self of its stack
-	counted bool            // it counts in shared.active
-	local   *any            // the fiber-local slot; nil: a goroutine has none
-	hooked  bool            // its fiber tells it when it blocks
-	outer   sched.BlockHook // that of another pool, whose strand is on the same stack
-	helped  int             // how many tasks it runs inside one another, because a caller needed their results
+	pool   *shared
+	view   Pool            // what its tasks get
+	self   atomic.Uintptr  // fiber.Self of its stack
+	load   *load           // where it counts; nil: nowhere
+	local  *any            // the fiber-local slot; nil: a goroutine has none
+	hooked bool            // its fiber tells it when it blocks
+	outer  sched.BlockHook // that of another pool, whose strand is on the same stack
+	helped int             // how many tasks it runs inside one another, because a caller needed their results
 
 	beat  *uint32 // the word that says when to hand out a fork
 	seen  uint32  // what beat was when that was last done
@@ -36,13 +37,42 @@ type strand struct {
 // enter returns the strand of the caller's stack. If there is none, it makes one, and says so: then the caller calls leave when
 // it is through. The caller's stack stays the same meanwhile.
 func (p *Pool) enter() (s *strand, made bool) {
-	if p == nil || p.of == nil {
-		panic(notMade("Pool"))
-	}
 	if s = p.strand; s != nil && s.self.Load() == fiber.Self() {
 		return s, false
 	}
 	return p.of.enter()
+}
+
+// mustBeMade panics unless p comes from New, or is a task's.
+func (p *Pool) mustBeMade() {
+	if p == nil || p.of == nil {
+		panic(notMade("Pool"))
+	}
+}
+
+// comesFromOutside tells whether the caller is a goroutine that runs no task of the pool, though the pool has workers. What it calls had better run as a task: there
+// it can wait for what it forks, and leaves the processors to the workers.
+func (p *Pool) comesFromOutside() bool {
+	if s := p.strand; s != nil && s.self.Load() == fiber.Self() {
+		return false
+	}
+	if p.of.scheduler.Workers() == 0 || park.Current() != nil {
+		return false
+	}
+	_, inside := p.of.strands.Load(fiber.Self())
+	return !inside
+}
+
+// asTask calls f as a task of the scheduler, and blocks the caller until f has returned. If the scheduler accepts no task, it calls f on the caller.
+func (p *shared) asTask(f func()) {
+	if fibersync.On(p.scheduler, f) == nil {
+		return
+	}
+	s, made := p.enter()
+	if made {
+		defer s.leave()
+	}
+	f()
 }
 
 func (p *shared) enter() (s *strand, made bool) {
@@ -52,9 +82,8 @@ func (p *shared) enter() (s *strand, made bool) {
 	}
 	p.running.Add(1)
 	s = p.begin(self)
-	if s.counted {
-		p.active.Add(1)
-	}
+	s.load = p.loadOf(sched.Current())
+	s.load.add()
 	return s, true
 }
 
@@ -69,10 +98,8 @@ func (p *shared) begin(self uintptr) *strand {
 	}
 	s.beat = &always
 	s.self.Store(self)
-	s.local, s.counted = park.LocalSlot(), false
+	s.local = park.LocalSlot()
 	if f := sched.Current(); f != nil {
-		workers := p.scheduler.Workers()
-		s.counted = sched.Get() == p.scheduler && (workers == 0 || f.Worker().ID() < workers)
 		s.hooked, s.outer = true, f.OnBlock(s)
 	}
 	p.strands.Store(self, s)
@@ -90,11 +117,10 @@ func (s *strand) leave() {
 		sched.Current().OnBlock(s.outer)
 		s.hooked, s.outer = false, nil
 	}
-	counted := s.counted
+	l := s.load
+	s.load = nil
 	p.unused.Put(s)
-	if counted {
-		p.deactivate()
-	}
+	p.deactivate(l)
 	p.gone()
 }
 
@@ -105,9 +131,7 @@ func (s *strand) BeforeBlock() {
 		s.outer.BeforeBlock()
 	}
 	s.pool.form.leave(s)
-	if s.counted {
-		s.pool.deactivate()
-	}
+	s.pool.deactivate(s.load)
 }
 
 // AfterBlock implements sched.BlockHook.
@@ -116,8 +140,9 @@ func (s *strand) AfterBlock() {
 		s.outer.AfterBlock()
 	}
 	s.pool.form.enter(s)
-	if s.counted {
-		s.pool.active.Add(1)
+	if s.load != nil {
+		s.load = s.pool.loadOf(sched.Current()) // it may have come to another group
+		s.load.add()
 	}
 }
 

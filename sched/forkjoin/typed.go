@@ -37,12 +37,16 @@ func NewFunc[A, R any](f func(*Strand[A, R], A) R) *Func[A, R] {
 	return &Func[A, R]{call: f}
 }
 
-// Call calls the function on p, and returns its result when all that it has forked has ended. It runs on the caller, a goroutine
-// outside of the pool too. If the function panics, Call drops its forks that have not begun, waits for the others, and panics with an error that wraps a
+// Call calls the function on p, and returns its result when all that it has forked has ended. Called by a goroutine that is no task, it blocks that, and
+// runs as a task of the pool's scheduler; see Join. If the function panics, Call drops its forks that have not begun, waits for the others, and panics with an error that wraps a
 // *fibersync.PanicError; Goexit ends the caller after that.
 func (f *Func[A, R]) Call(p *Pool, arg A) R {
 	if f == nil || f.call == nil {
 		panic(notMade("Func"))
+	}
+	p.mustBeMade()
+	if p.comesFromOutside() {
+		return f.callFromOutside(p, arg)
 	}
 	on, made := p.enter()
 	if made {
@@ -59,6 +63,11 @@ func (f *Func[A, R]) Call(p *Pool, arg A) R {
 	}()
 	r := f.call(s, arg)
 	returned = true
+	return r
+}
+
+func (f *Func[A, R]) callFromOutside(p *Pool, arg A) (r R) {
+	p.of.asTask(func() { r = f.Call(p, arg) })
 	return r
 }
 

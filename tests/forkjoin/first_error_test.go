@@ -248,28 +248,26 @@ func TestSortGivesUp(t *testing.T) {
 	})
 }
 
-// Goexit in a part ends the goroutine that has called, after the parts that have begun.
+// Where there are no workers, Goexit in a part ends the goroutine that has called, after the parts that have begun.
 func TestGoexitInALoop(t *testing.T) {
-	forktest.EachConfig(t, suite.Over{Workers: []int{1, 2}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
-			var running atomic.Int64
-			var returned bool
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				forkjoin.For(p, forkjoin.Range{End: steps, Grain: 1}, func(_ *forkjoin.Pool, begin, _ int) {
-					running.Add(1)
-					defer running.Add(-1)
-					if begin == 0 {
-						runtime.Goexit()
-					}
-					pause()
-				})
-				returned = true
-			}()
-			<-ended
-			assert.False(t, returned)
-			assert.Zero(t, running.Load(), "parts that were not waited for")
-		})
+	onGoroutines(t, func(t *testing.T, p *forkjoin.Pool) {
+		var running atomic.Int64
+		var returned bool
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			forkjoin.For(p, forkjoin.Range{End: steps, Grain: 1}, func(_ *forkjoin.Pool, begin, _ int) {
+				running.Add(1)
+				defer running.Add(-1)
+				if begin == 0 {
+					runtime.Goexit()
+				}
+				pause()
+			})
+			returned = true
+		}()
+		<-ended
+		assert.False(t, returned)
+		assert.Zero(t, running.Load(), "parts that were not waited for")
 	})
 }

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/forkjoin"
 	"fiberlab/tests/internal/crash"
 	"fiberlab/tests/internal/forktest"
+	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -101,10 +103,23 @@ func TestGoexitOnAGoroutine(t *testing.T) {
 		_, err := f.Get()
 		assert.ErrorIs(t, err, fibersync.ErrGoexit)
 		assert.Equal(t, fibersync.Completed, f.Status())
+		release()
+		assert.Equal(t, 55, fib(p, 10))
+	})
+}
+
+// Where there are no workers, a goroutine runs what it forks itself. Goexit ends it; if another goroutine has run the fork, it panics.
+func TestGoexitWithoutWorkers(t *testing.T) {
+	onGoroutines(t, func(t *testing.T, p *forkjoin.Pool) {
 		leaves := func(f func()) {
 			left := make(chan struct{})
 			go func() {
 				defer close(left)
+				defer func() {
+					if value := recover(); value != nil {
+						assert.ErrorIs(t, value.(error), fibersync.ErrGoexit)
+					}
+				}()
 				f()
 				t.Error("the caller of what calls Goexit goes on")
 			}()
@@ -125,9 +140,24 @@ func TestGoexitOnAGoroutine(t *testing.T) {
 				return s.Join(s.Fork(n - 1))
 			}).Call(p, 3)
 		})
-		release()
 		assert.Equal(t, 55, fib(p, 10))
 	})
+}
+
+// onGoroutines calls test with pools of each form on a scheduler that has no workers, and to which no goroutine is bound.
+func onGoroutines(t *testing.T, test func(t *testing.T, p *forkjoin.Pool)) {
+	for _, form := range forkjoin.Forms() {
+		t.Run(form.String(), func(t *testing.T) {
+			leaks.Check(t)
+			s, err := sched.New(sched.Config{})
+			require.NoError(t, err)
+			p, err := forkjoin.New(s, forkjoin.Config{Form: form})
+			require.NoError(t, err)
+			test(t, p)
+			assert.NoError(t, p.Close())
+			assert.NoError(t, s.Close())
+		})
+	}
 }
 
 // holdWorkers occupies all workers until the returned function is called.

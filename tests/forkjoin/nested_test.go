@@ -442,8 +442,9 @@ func TestOthersTakeForks(t *testing.T) {
 
 // A future makes all older forks of its stack known: its task may need them, and nothing sees its caller wait.
 func TestSubmitOffersOlderForks(t *testing.T) {
-	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-		outside(func() {
+	// The first half blocks a worker, so there is another.
+	forktest.EachConfig(t, suite.Over{Workers: []int{2, 8}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
 			var e fibersync.Event
 			a, b := forkjoin.Join(p,
 				func(p *forkjoin.Pool) int {

@@ -61,8 +61,7 @@ func onFiber[T any](task func(*forkjoin.Pool) (T, error), s *sched.Scheduler) fu
 // Joins come in any order; each ticket serves once.
 func TestTypedTickets(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-		var f *forkjoin.Func[int, int]
-		f = forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
+		f := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
 			if n <= 0 {
 				return 1
 			}
