@@ -5,7 +5,6 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
-	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
 
@@ -48,31 +47,6 @@ func (p *Pool) mustBeMade() {
 	if p == nil || p.of == nil {
 		panic(notMade("Pool"))
 	}
-}
-
-// comesFromOutside tells whether the caller is a goroutine that runs no task of the pool, though the pool has workers. What it calls had better run as a task: there
-// it can wait for what it forks, and leaves the processors to the workers.
-func (p *Pool) comesFromOutside() bool {
-	if s := p.strand; s != nil && s.self.Load() == fiber.Self() {
-		return false
-	}
-	if p.of.scheduler.Workers() == 0 || park.Current() != nil {
-		return false
-	}
-	_, inside := p.of.strands.Load(fiber.Self())
-	return !inside
-}
-
-// asTask calls f as a task of the scheduler, and blocks the caller until f has returned. If the scheduler accepts no task, it calls f on the caller.
-func (p *shared) asTask(f func()) {
-	if fibersync.On(p.scheduler, f) == nil {
-		return
-	}
-	s, made := p.enter()
-	if made {
-		defer s.leave()
-	}
-	f()
 }
 
 func (p *shared) enter() (s *strand, made bool) {

@@ -1,0 +1,99 @@
+package forkjoin
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"fiberlab/sched/fibersync"
+)
+
+// note outlives a future, to tell whether it has been forgotten.
+type note struct {
+	report func(string)
+	over   atomic.Bool // the future has been fetched or dropped
+}
+
+func (n *note) look() {
+	if !n.over.Load() {
+		n.report("forkjoin: a future was neither fetched nor dropped: call Get or Drop of each")
+	}
+}
+
+// Drop says that nobody will fetch the result. A task that has not started is taken off its queue and never runs. If it is in progress, Drop
+// blocks the caller until it is complete, since it may use what the caller is about to free. A result that nobody has fetched
+// goes to the function that Discard has set. After Get, Drop does nothing.
+func (f *Future[T]) Drop() {
+	f.mustBeMade()
+	if f.fate.Load() != live {
+		return
+	}
+	f.mustNotBeOwn("drop")
+	if f.Status() == fibersync.NotStarted && f.pool.form.takeBack(f.pool.root.ownStrand(), &f.job) {
+		f.task = nil
+		f.drop(ErrDropped)
+	}
+	_, _ = f.promise.Future().Get()
+	if f.fate.CompareAndSwap(live, dropped) {
+		f.over()
+		f.dispose()
+	}
+}
+
+// end makes a live future's fate this one, and returns what its fate is.
+func (f *Future[T]) end(fate uint32) uint32 {
+	if f.fate.Load() == live && f.fate.CompareAndSwap(live, fate) {
+		f.over()
+	}
+	return f.fate.Load()
+}
+
+// over counts a future that is live no more.
+func (f *Future[T]) over() {
+	f.pool.live.Add(-1)
+	if f.note != nil {
+		f.note.over.Store(true)
+	}
+	if f.discard.Load() != nil {
+		f.pool.mu.Lock()
+		delete(f.pool.disposable, f)
+		f.pool.mu.Unlock()
+	}
+}
+
+// disposer is a future whose result may have to be disposed of.
+type disposer interface{ abandon() }
+
+// Discard has dispose called with the task's result, such as an open file, if nobody fetches it: by Drop, or by the pool's Close. It is not called if the task
+// fails or does not run. Call Discard right after Submit. It panics with an error that wraps fibersync.ErrNilFunc if dispose is nil.
+func (f *Future[T]) Discard(dispose func(T)) {
+	if dispose == nil {
+		panic(fmt.Errorf("forkjoin: discard: %w", fibersync.ErrNilFunc))
+	}
+	f.mustBeMade()
+	f.pool.mu.Lock()
+	defer f.pool.mu.Unlock()
+	f.discard.Store(&dispose)
+	if f.fate.Load() == live {
+		if f.pool.disposable == nil {
+			f.pool.disposable = make(map[disposer]struct{})
+		}
+		f.pool.disposable[f] = struct{}{}
+	}
+}
+
+// abandon implements disposer: the pool is closed, and nobody has fetched the result. If there is only an error, Get may still
+// tell which.
+func (f *Future[T]) abandon() {
+	if _, err := f.promise.Future().Get(); err == nil && f.fate.CompareAndSwap(live, dropped) {
+		f.over()
+		f.dispose()
+	}
+}
+
+// dispose gives the result to the function that Discard has set.
+func (f *Future[T]) dispose() {
+	v, err := f.promise.Future().Get()
+	if dispose := f.discard.Load(); dispose != nil && err == nil {
+		(*dispose)(v)
+	}
+}
