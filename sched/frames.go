@@ -2,22 +2,19 @@ package sched
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 )
 
 // The packages whose functions are the wait itself, and not the place of it.
-const (
-	ownPackage        = "fiberlab/sched."
-	parkPackage       = "fiberlab/sched/park."
-	primitivesPackage = "fiberlab/sched/fibersync."
-)
+var waitPackages = []string{"fiberlab/sched.", "fiberlab/sched/park.", "fiberlab/sched/fibersync.", "fiberlab/sched/forkjoin."}
 
 // frames names the places of a stack, without those of these packages, and the function of theirs that was called.
 func frames(pcs []uintptr) (list []runtime.Frame, call string) {
 	for walk := runtime.CallersFrames(pcs); ; {
 		f, more := walk.Next()
 		switch {
-		case strings.HasPrefix(f.Function, ownPackage), strings.HasPrefix(f.Function, parkPackage), strings.HasPrefix(f.Function, primitivesPackage):
+		case slices.ContainsFunc(waitPackages, func(p string) bool { return strings.HasPrefix(f.Function, p) }):
 			if len(list) == 0 {
 				call = strings.TrimPrefix(f.Function, "fiberlab/sched/")
 				call = strings.TrimPrefix(call, "fiberlab/")

@@ -303,3 +303,34 @@ func TestRandomTrees(t *testing.T) {
 		}
 	})
 }
+
+// The same, by four tasks at once, while the collector is busy: it must find what waits in queues, slots and deques, and clear what has gone.
+func TestRandomTreesBesideTheCollector(t *testing.T) {
+	forktest.EachConfig(t, suite.Over{Workers: []int{2, 4}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
+			suite.KeepCollecting(t)
+			r := suite.NewRand(t)
+			for range suite.Scaled(3, 1) {
+				var futures []*forkjoin.Future[uint64]
+				var want []uint64
+				for range 4 {
+					from := r.Uint64()
+					n := randomTree(rand.New(rand.NewPCG(from, 1)), 200)
+					n.forked = false
+					want = append(want, n.want())
+					run := newTreeRun(t)
+					futures = append(futures, forkjoin.Submit(p, func(p *forkjoin.Pool) (uint64, error) {
+						v := run.run(p, nil, n)
+						run.check(n)
+						return v, nil
+					}))
+				}
+				for i, f := range futures {
+					v, err := f.Get()
+					assert.NoError(t, err)
+					assert.Equal(t, want[i], v)
+				}
+			}
+		})
+	})
+}
