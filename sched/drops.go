@@ -9,7 +9,7 @@ type CloseOption struct {
 }
 
 // DropQueued has CloseContext drop tasks instead of beginning them: queued tasks, and tasks that are
-// enqueued while it waits. Tasks that have begun go on, and so do the helpers of their fibersync.Parallelize and DAG. A task is dropped when its turn comes: those that a worker alone may
+// enqueued while it waits. Tasks that have begun go on, and tasks with the flag Helper begin, such as those of fibersync.Parallelize and of package forkjoin. A task is dropped when its turn comes: those that a worker alone may
 // begin, not before that worker has time, and those of a goroutine that is bound, when it waits or unbinds.
 //
 // No task is lost silently: CloseContext appends the dropped tasks to the slice into, in the order in which they were

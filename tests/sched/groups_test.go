@@ -63,7 +63,11 @@ func TestEnqueueInGroup(t *testing.T) {
 		var began schedtest.Journal[[2]int]
 		for g := range s.Groups() {
 			for range 20 {
-				assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Func: func() {
+				enqueue := s.EnqueueInGroup
+				if g%2 == 1 {
+					enqueue = s.TryEnqueueInGroup
+				}
+				assert.NoError(t, enqueue(g, sched.Task{Func: func() {
 					began.Add([2]int{g, group()})
 					if worker := sched.Current().Worker().ID(); cfg.Policy == sched.Group {
 						assert.Equal(t, worker/2, group(), "worker %d", worker)
@@ -91,6 +95,7 @@ func TestEnqueueInGroupRefuses(t *testing.T) {
 			for range cfg.MaxQueued + 1 {
 				assert.ErrorIs(t, s.EnqueueInGroup(-1, never), sched.ErrNoSuchGroup)
 				assert.ErrorIs(t, s.EnqueueInGroup(s.Groups(), never), sched.ErrNoSuchGroup)
+				assert.ErrorIs(t, s.TryEnqueueInGroup(s.Groups(), never), sched.ErrNoSuchGroup)
 				if cfg.Workers == 0 {
 					continue // there is no group
 				}

@@ -48,6 +48,7 @@ func TestMaxQueued(t *testing.T) {
 			assert.NoError(t, s.Enqueue(count))
 			assert.ErrorIs(t, s.TryEnqueue(count), sched.ErrFull)
 			assert.ErrorIs(t, s.TryEnqueueOn(0, count), sched.ErrFull)
+			assert.ErrorIs(t, s.TryEnqueueInGroup(0, count), sched.ErrFull)
 			waited := make(chan error, 2)
 			go func() { waited <- s.Enqueue(count) }()
 			go func() { waited <- s.EnqueueOn(0, count) }()
