@@ -27,7 +27,7 @@ import (
 //   - pop stores bottom, then loads top; steal loads top, then bottom. All four are sequentially consistent: either
 //     the thief sees that the item is gone, or the owner sees that a thief has come as far as the last item. Otherwise
 //     both could take it.
-//   - Who takes an item that the other may take too increments top by compare-and-swap. One of them succeeds.
+//   - To take an item that the other may take too, each increments top by compare-and-swap. One of them succeeds.
 //
 // A full array is replaced by one of twice the size, which keeps the indices. Thieves may go on with the old one:
 // the owner no longer writes to it, and the items that it had are still in it.
@@ -60,7 +60,7 @@ func (a *dequeArray[T]) slot(index uint64) *atomic.Pointer[T] {
 // push adds x, which must not be nil, as the newest item. Only the owner may call it.
 //
 // Thieves see the item once the processor has written bottom to memory. push does not wait until then: a caller that
-// then looks whether anybody has to be woken must put a full fence between the two.
+// then looks whether a worker has to be woken must put a full fence between the two.
 func (d *deque[T]) push(x *T) {
 	b, t, a := d.bottom.Load(), d.top.Load(), d.array.Load()
 	if a == nil || b-t >= uint64(len(a.slots)) {
@@ -131,7 +131,7 @@ func (d *deque[T]) clear(index uint64) *T {
 	return x
 }
 
-// steal takes the oldest item, or returns nil if there is none. again says that somebody else was quicker to take it, and
+// steal takes the oldest item, or returns nil if there is none. again says that another thief or the owner was quicker, and
 // that there may be more. Any thread may call it.
 func (d *deque[T]) steal() (x *T, again bool) {
 	t := d.top.Load()

@@ -19,8 +19,8 @@ func (n *note) look() {
 	}
 }
 
-// Drop says that nobody will fetch the result. A task that has not started is taken off its queue and never runs. If it is in progress, Drop
-// blocks the caller until it is complete, since it may use what the caller is about to free. A result that nobody has fetched
+// Drop says that no caller will fetch the result. A task that has not started is taken off its queue and never runs. If it is in progress, Drop
+// blocks the caller until it is complete, since it may use what the caller is about to free. A result that has not been fetched
 // goes to the function that Discard has set. After Get, Drop does nothing.
 func (f *Future[T]) Drop() {
 	f.mustBeMade()
@@ -63,7 +63,7 @@ func (f *Future[T]) over() {
 // disposer is a future whose result may have to be disposed of.
 type disposer interface{ abandon() }
 
-// Discard has dispose called with the task's result, such as an open file, if nobody fetches it: by Drop, or by the pool's Close. It is not called if the task
+// Discard has dispose called with the task's result, such as an open file, if it is not fetched: by Drop, or by the pool's Close. It is not called if the task
 // fails or does not run. Call Discard right after Submit. It panics with an error that wraps fibersync.ErrNilFunc if dispose is nil.
 func (f *Future[T]) Discard(dispose func(T)) {
 	if dispose == nil {
@@ -81,7 +81,7 @@ func (f *Future[T]) Discard(dispose func(T)) {
 	}
 }
 
-// abandon implements disposer: the pool is closed, and nobody has fetched the result. If there is only an error, Get may still
+// abandon implements disposer: the pool is closed, and the result has not been fetched. If there is only an error, Get may still
 // tell which.
 func (f *Future[T]) abandon() {
 	if _, err := f.promise.Future().Get(); err == nil && f.fate.CompareAndSwap(live, dropped) {

@@ -2,7 +2,7 @@ package forkjoin
 
 import "sync/atomic"
 
-// list has forks of one strand that nobody else can touch, the oldest first.
+// list has forks of one strand that no other strand can touch, the oldest first.
 type list interface {
 	// handOldest puts the oldest fork that has not been handed out where others find it. It returns false if there is none.
 	handOldest() bool

@@ -14,7 +14,7 @@ import (
 //	strand 1   oldest [ j2 ]            <- push, pop
 //	injected   [ j3 | j5 ]              from outside, and from strands that have parked
 //
-// A caller that needs the result of a job that is not the newest claims the job where it lies. Who takes it out of the deque
+// A caller that needs the result of a job that is not the newest claims the job where it lies. The strand that takes it out of the deque
 // later finds it claimed, and goes on to the next.
 type deques struct {
 	pool     *shared
@@ -38,7 +38,7 @@ func (d *deques) submit(s *strand, j *job) {
 	}
 }
 
-// prune takes the newest jobs out of the deque of s that have been claimed where they lay. If nobody steals they would stay, and a task
+// prune takes the newest jobs out of the deque of s that have been claimed where they lay. Without thieves they would stay, and a task
 // that goes on submitting would fill the memory with them.
 func (d *deques) prune(s *strand) {
 	for s.behind > 0 {

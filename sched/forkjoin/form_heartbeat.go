@@ -7,7 +7,7 @@ import "unsafe"
 //
 //	strand 0   forks  [ j1 | j4 | j7 ]  only strand 0      at the beat: j1 -> queue
 //	strand 1   forks  [ j2 ]            only strand 1
-//	queue      [ ... ]                  what has been handed out or submitted, for everybody
+//	queue      [ ... ]                  what has been handed out or submitted, for all strands
 //
 // All cost of sharing comes once a beat, however small the tasks are. What a future leads to is in the queue from the beginning, since others may
 // ask for it; and so are all forks of a strand that parks.

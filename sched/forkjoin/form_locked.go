@@ -6,7 +6,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// locked is the document's form: one lock, one list, and a condition that says that the list is not empty. Whoever changes the status of a
+// locked is the document's form: one lock, one list, and a condition that says that the list is not empty. A strand that changes the status of a
 // job from NOT_STARTED holds the lock, and takes the job off the list under the same lock. So the status of a job is NOT_STARTED
 // exactly as long as the job is in the list.
 //

@@ -29,7 +29,7 @@ const (
 	dropped
 )
 
-// Submit queues a task and returns its future. Get runs the task if nobody else has begun it. The task gets its pool, so that it can
+// Submit queues a task and returns its future. Get runs the task if it has not begun. The task gets its pool, so that it can
 // submit others. If the pool is closed and the caller is none of its tasks, the task never runs, and Get returns ErrClosed.
 // Submit does not block. It panics with an error that wraps fibersync.ErrNilFunc if task is nil.
 func Submit[T any](p *Pool, task func(*Pool) (T, error)) *Future[T] {
@@ -75,7 +75,7 @@ func (f *Future[T]) run(s *strand) {
 	returned = true
 }
 
-// Get returns the task's result and error. If nobody has begun the task, the caller takes it off its queue and runs it. If it is in progress, Get blocks the caller
+// Get returns the task's result and error. If the task has not begun, the caller takes it off its queue and runs it. If it is in progress, Get blocks the caller
 // until it is complete, a fiber not its thread. Any number of callers may get the same result, again and again.
 //
 // If the task has panicked, Get panics with an error that wraps a *fibersync.PanicError. If it has called Goexit on a

@@ -29,7 +29,7 @@ func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb
 	return ra, rb, nil
 }
 
-// unwindQueued is unwind for the other forms. queued says that nobody has taken j back yet.
+// unwindQueued is unwind for the other forms. queued says that j has not been taken back yet.
 func (s *strand) unwindQueued(j abandoned, queued bool, value any) (err error) {
 	if value != nil {
 		err = panicError(value)

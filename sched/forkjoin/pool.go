@@ -100,7 +100,7 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 
 // Close ends the pool. From now on what is submitted from outside fails with ErrClosed. Close takes what has been submitted from outside and has not started off its
 // queue, unrun, and its Get returns ErrClosed. It waits for the tasks that are in progress, and for those that they have submitted. Then it disposes of results
-// that nobody has fetched; see Future.Discard. It blocks meanwhile, a fiber not its thread.
+// that have not been fetched; see Future.Discard. It blocks meanwhile, a fiber not its thread.
 //
 // The error wraps ErrLive if there are futures that were neither fetched nor dropped; the pool is closed nevertheless. It is ErrInTask,
 // and nothing has happened, if a task of the pool calls. A second Close returns ErrClosed.

@@ -55,7 +55,7 @@ func (r *result[T]) await(s *strand) T {
 func (r *result[T]) fail(value any) error {
 	if value == nil {
 		if sched.Current() != nil {
-			endProgram() // before anybody gets the error, and goes on for a moment
+			endProgram() // before a caller gets the error, and goes on for a moment
 		}
 		return fmt.Errorf("forkjoin: %w", fibersync.ErrGoexit)
 	}
