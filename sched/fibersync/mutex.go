@@ -74,7 +74,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 }
 
 // TryLock takes the mutex if it is free, and tells whether it did. It does not block. It fails
-// only if the mutex is held.
+// only if the mutex is held, or has been handed off to a caller of Lock that waits.
 func (m *Mutex) TryLock() bool {
 	if !m.take() {
 		return false

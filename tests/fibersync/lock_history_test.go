@@ -66,6 +66,25 @@ type lockRun[L lockFace] struct {
 	*history.History[lockDo, lockHad]
 	lock     L
 	register int
+
+	waiting, waits atomic.Int64 // clients in a call that may wait, and such calls so far
+}
+
+// wait notes a call that may wait for the lock.
+func (r *lockRun[L]) wait(p *lockPlan, what string, lock func() bool) bool {
+	r.waits.Add(1)
+	r.waiting.Add(1)
+	defer r.waiting.Add(-1)
+	return r.note(p, what, 0, func() lockHad { return lockHad{ok: lock()} })
+}
+
+// tryLock notes a TryLock, and whether another client may have waited meanwhile.
+func (r *lockRun[L]) tryLock(p *lockPlan) bool {
+	return r.note(p, "tryLock", 0, func() lockHad {
+		before, waited := r.waits.Load(), r.waiting.Load() > 0
+		ok := r.lock.TryLock()
+		return lockHad{ok: ok, contended: waited || r.waits.Load() != before}
+	})
 }
 
 func (r *lockRun[L]) note(p *lockPlan, what string, value int, op func() lockHad) bool {
@@ -77,13 +96,13 @@ func (r *lockRun[L]) write(p *lockPlan) {
 	var had bool
 	switch p.rng.IntN(4) {
 	case 0:
-		had = r.note(p, "tryLock", 0, func() lockHad { return lockHad{ok: r.lock.TryLock()} })
+		had = r.tryLock(p)
 	case 1:
 		ctx, cancel := p.context()
 		defer cancel()
-		had = r.note(p, "lockContext", 0, func() lockHad { return lockHad{ok: r.lock.LockContext(ctx) == nil} })
+		had = r.wait(p, "lockContext", func() bool { return r.lock.LockContext(ctx) == nil })
 	default:
-		had = r.note(p, "lock", 0, func() lockHad { r.lock.Lock(); return lockHad{ok: true} })
+		had = r.wait(p, "lock", func() bool { r.lock.Lock(); return true })
 	}
 	if !had {
 		return

@@ -11,8 +11,9 @@ type lockDo struct {
 
 // lockHad is what came of it: whether the lock was had, or which value was read.
 type lockHad struct {
-	ok    bool
-	value int
+	ok        bool
+	value     int
+	contended bool // of tryLock: another client may have waited for the lock meanwhile
 }
 
 // lockState is a register with its lock: the writer and the readers, each as a bit by its number.
@@ -22,7 +23,8 @@ type lockState struct {
 }
 
 // lockSpec is that of a Mutex, if no client reads, and of an RWMutex. An attempt at a mutex
-// may fail only if it is held; an attempt at an RWMutex also if another client waits or tries.
+// may fail only if it is held, or if another client waits, to which it may have been handed off: before that client
+// accepts it, the hand-off may be revoked. An attempt at an RWMutex may also fail if another client tries.
 func lockSpec(strict bool) history.Spec[lockState, lockDo, lockHad] {
 	return history.Spec[lockState, lockDo, lockHad]{Step: func(s lockState, in lockDo, out lockHad) (bool, lockState) {
 		me := uint(1) << in.client
@@ -31,7 +33,7 @@ func lockSpec(strict bool) history.Spec[lockState, lockDo, lockHad] {
 		case "lock", "lockContext", "tryLock":
 			next.writer |= me
 			if !out.ok {
-				return in.what == "lockContext" || !strict || s.writer != 0, s
+				return in.what == "lockContext" || !strict || s.writer != 0 || out.contended, s
 			}
 			return s.writer == 0 && s.readers == 0, next
 		case "rlock", "rlockContext", "tryRLock":
