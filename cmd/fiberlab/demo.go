@@ -94,9 +94,12 @@ Exit status: 0 the plain pool was stuck and the others finished; 1 otherwise; 2 
 			if !c.Flags().Changed("parents") {
 				o.Parents = o.Scheduler.Workers
 			}
-			for name, n := range map[string]int{"workers": o.Scheduler.Workers, "parents": o.Parents} {
-				if n < 1 || n > mostWorkers {
-					return wrongValue(c.Flags().Lookup(name), strconv.Itoa(n))
+			for _, given := range []struct {
+				flag string
+				n    int
+			}{{"workers", o.Scheduler.Workers}, {"parents", o.Parents}} {
+				if given.n < 1 || given.n > mostWorkers {
+					return wrongValue(c.Flags().Lookup(given.flag), strconv.Itoa(given.n))
 				}
 			}
 			forms, err := parseNames(c.Flags().Lookup("form"), []string{form}, forkjoin.ParseForm)
