@@ -8,19 +8,19 @@ type list interface {
 	handOldest() bool
 }
 
-// always is the beat of the forms that hand out each fork: no strand has seen it.
+// always is the beat of a strand that hands out each fork: it has never seen this beat. Such are all strands of the forms without a
+// beat, and goroutines, which nothing tells when they block.
 var always uint32 = 1
 
-// pulse is called at a fork, if beat has changed. It hands out the oldest fork of the strand, if a worker would take it at once. Under the
-// forms without a beat it hands out each fork.
+// pulse is called at a fork, if beat has changed. It hands out the oldest fork of the strand, if a worker would take it at once. If the
+// beat is always, it hands out each fork.
 func (s *strand) pulse() {
-	h, private := s.pool.form.(*heartbeat)
-	if !private {
+	if s.beat == &always {
 		s.handOne() // and does not count it: strands that write to the same word at each fork would slow each other down
 		return
 	}
-	if s.seen = atomic.LoadUint32(s.beat); h.wanted() && s.handOne() {
-		h.pool.handed.Add(1)
+	if s.seen = atomic.LoadUint32(s.beat); s.pool.form.(*heartbeat).wanted() && s.handOne() {
+		s.pool.handed.Add(1)
 	}
 }
 

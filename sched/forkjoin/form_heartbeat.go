@@ -65,13 +65,18 @@ func (h *heartbeat) publish(s *strand) {
 }
 
 func (h *heartbeat) enter(s *strand) {
+	if !s.hooked {
+		return // what a goroutine forks is handed out at once
+	}
 	s.beat, s.seen = (*uint32)(unsafe.Pointer(beats)), beats.Load()
 	busy()
 }
 
 func (h *heartbeat) leave(s *strand) {
 	h.publish(s)
-	idle()
+	if s.hooked {
+		idle()
+	}
 }
 
 func (*heartbeat) close() {}

@@ -16,16 +16,13 @@ import (
 // it ends the caller after the other has ended, or, if another goroutine has taken b, Join panics with an error that wraps fibersync.ErrGoexit. Join panics with an error that wraps fibersync.ErrNilFunc if a
 // or b is nil.
 //
-// Called by a goroutine that is no task, Join blocks it, and runs as a task of the pool's scheduler. Only if that accepts no task, or has no
-// workers, a and perhaps b run on the goroutine; then a must not wait for what b does.
+// Called by a goroutine that is no task, Join runs a on that goroutine. What is forked there is handed out at once, which takes longer than on
+// a fiber: start deep recursion in a task.
 func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if a == nil || b == nil {
 		panic(fmt.Errorf("forkjoin: join: %w", fibersync.ErrNilFunc))
 	}
 	p.mustBeMade()
-	if p.comesFromOutside() {
-		return joinFromOutside(p, a, b)
-	}
 	s, made := p.enter()
 	if made {
 		defer s.leave()
@@ -41,11 +38,6 @@ func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if err != nil {
 		panic(err) // here, since a deferred function that panics would keep the frames above it: thousands of joins would search all of them
 	}
-	return ra, rb
-}
-
-func joinFromOutside[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (ra A, rb B) {
-	p.of.asTask(func() { ra, rb = Join(p, a, b) })
 	return ra, rb
 }
 

@@ -70,7 +70,7 @@ func (p *shared) begin(self uintptr) *strand {
 		s.forks.strand = s
 		s.lists = append(s.lists, &s.forks)
 	}
-	s.beat = &always
+	s.beat, s.seen = &always, 0
 	s.self.Store(self)
 	s.local = park.LocalSlot()
 	if f := sched.Current(); f != nil {

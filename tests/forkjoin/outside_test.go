@@ -15,18 +15,18 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// What a goroutine calls that is no task runs as a task, so its first half may wait for what it forks.
+// What a goroutine forks that is no task is handed out at once, or it runs as a task: so it may wait for what it forks.
 func TestJoinFromOutsideMayWaitForItsFork(t *testing.T) {
 	over := suite.Over{Workers: []int{1, 2}}
 	forktest.EachConfig(t, over, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
 		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
 			outside(func() {
 				var begun fibersync.Event
-				onFiber, _ := forkjoin.Join(p, func(*forkjoin.Pool) bool {
-					begun.Wait()
-					return sched.Current() != nil
-				}, func(*forkjoin.Pool) bool { begun.Signal(); return true })
-				assert.True(t, onFiber)
+				forkjoin.Join(p, func(*forkjoin.Pool) int { begun.Wait(); return 0 }, func(*forkjoin.Pool) int { begun.Signal(); return 0 })
+			})
+			outside(func() {
+				begun := make(chan struct{}) // no wait of the pool's own
+				forkjoin.Join(p, func(*forkjoin.Pool) int { <-begun; return 0 }, func(*forkjoin.Pool) int { close(begun); return 0 })
 			})
 			outside(func() {
 				var begun fibersync.Event
