@@ -183,7 +183,7 @@ func (r *dagRun[T]) fork(nodes []NodeID) NodeID {
 func (r *dagRun[T]) fail(id NodeID, value any) {
 	err := ErrGoexit
 	if value != nil {
-		err = panicError(value)
+		err = AsPanicError(value)
 	}
 	err = fmt.Errorf("fibersync: a run of a DAG: %s: %w", r.dag.name(id), err)
 	r.failure.CompareAndSwap(nil, &err)

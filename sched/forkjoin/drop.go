@@ -1,7 +1,6 @@
 package forkjoin
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"fiberlab/sched/fibersync"
@@ -33,22 +32,16 @@ func (f *Future[T]) Drop() {
 		f.drop(ErrDropped)
 	}
 	_, _ = f.promise.Future().Get()
-	if f.fate.CompareAndSwap(live, dropped) {
-		f.over()
+	if f.end(dropped) {
 		f.dispose()
 	}
 }
 
-// end makes a live future's fate this one, and returns what its fate is.
-func (f *Future[T]) end(fate uint32) uint32 {
-	if f.fate.Load() == live && f.fate.CompareAndSwap(live, fate) {
-		f.over()
+// end makes a live future's fate this one. It returns false if the future is live no more.
+func (f *Future[T]) end(fate uint32) bool {
+	if f.fate.Load() != live || !f.fate.CompareAndSwap(live, fate) {
+		return false
 	}
-	return f.fate.Load()
-}
-
-// over counts a future that is live no more.
-func (f *Future[T]) over() {
 	f.pool.live.Add(-1)
 	if f.note != nil {
 		f.note.over.Store(true)
@@ -58,6 +51,7 @@ func (f *Future[T]) over() {
 		delete(f.pool.disposable, f)
 		f.pool.mu.Unlock()
 	}
+	return true
 }
 
 // disposer is a future whose result may have to be disposed of.
@@ -66,9 +60,7 @@ type disposer interface{ abandon() }
 // Discard has dispose called with the task's result, such as an open file, if it is not fetched: by Drop, or by the pool's Close. It is not called if the task
 // fails or does not run. Call Discard right after Submit. It panics with an error that wraps fibersync.ErrNilFunc if dispose is nil.
 func (f *Future[T]) Discard(dispose func(T)) {
-	if dispose == nil {
-		panic(fmt.Errorf("forkjoin: discard: %w", fibersync.ErrNilFunc))
-	}
+	mustBeFunc("discard", dispose == nil)
 	f.mustBeMade()
 	f.pool.mu.Lock()
 	defer f.pool.mu.Unlock()
@@ -84,8 +76,7 @@ func (f *Future[T]) Discard(dispose func(T)) {
 // abandon implements disposer: the pool is closed, and the result has not been fetched. If there is only an error, Get may still
 // tell which.
 func (f *Future[T]) abandon() {
-	if _, err := f.promise.Future().Get(); err == nil && f.fate.CompareAndSwap(live, dropped) {
-		f.over()
+	if _, err := f.promise.Future().Get(); err == nil && f.end(dropped) {
 		f.dispose()
 	}
 }

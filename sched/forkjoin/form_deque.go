@@ -133,7 +133,7 @@ func (d *deques) steal(s *strand) *job {
 }
 
 func (d *deques) waiting() bool {
-	if d.injected.length.Load() > 0 {
+	if !d.injected.empty() {
 		return true
 	}
 	d.mu.Lock()

@@ -50,11 +50,11 @@ func (h *heartbeat) next(s *strand) *job {
 	return h.queue.next()
 }
 
-func (h *heartbeat) waiting() bool { return h.queue.length.Load() > 0 }
+func (h *heartbeat) waiting() bool { return !h.queue.empty() }
 
 // wanted tells whether a worker would take a fork at once: there is one with nothing to do, and nothing that it could take already.
 func (h *heartbeat) wanted() bool {
-	return h.queue.length.Load() == 0 && h.pool.wanted()
+	return h.queue.empty() && h.pool.wanted()
 }
 
 // publish hands out all forks of s.

@@ -1,10 +1,6 @@
 package forkjoin
 
-import (
-	"sync/atomic"
-
-	"fiberlab/sched/fibersync"
-)
+import "fiberlab/sched/fibersync"
 
 // locked is the document's form: one lock, one list, and a condition that says that the list is not empty. A strand that changes the status of a
 // job from NOT_STARTED holds the lock, and takes the job off the list under the same lock. So the status of a job is NOT_STARTED
@@ -17,8 +13,7 @@ type locked struct {
 	mu     fibersync.Mutex
 	work   fibersync.Cond // the list is not empty, or the pool is closed
 	jobs   jobList
-	idle   int          // drainers that wait for work and have not been signalled
-	length atomic.Int64 // of jobs
+	idle   int // drainers that wait for work and have not been signalled
 	closed bool
 }
 
@@ -31,7 +26,6 @@ func newLocked(p *shared) *locked {
 func (l *locked) submit(_ *strand, j *job) {
 	l.mu.Lock()
 	l.jobs.push(j)
-	l.length.Add(1)
 	if l.idle > 0 {
 		l.idle--
 		l.work.Signal()
@@ -45,16 +39,7 @@ func (l *locked) hand(s *strand, j *job) { l.submit(s, j) }
 func (l *locked) takeBack(_ *strand, j *job) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.remove(j) && (j.private || j.body.claim())
-}
-
-// remove takes j off the list, and tells whether it was there. The caller holds the lock.
-func (l *locked) remove(j *job) bool {
-	if !l.jobs.remove(j) {
-		return false
-	}
-	l.length.Add(-1)
-	return true
+	return l.jobs.remove(j) && (j.private || j.body.claim())
 }
 
 // mostIdle is how many drainers wait for work at most. Others end.
@@ -65,7 +50,7 @@ func (l *locked) next(s *strand) *job {
 	defer l.mu.Unlock()
 	for !s.surplus() {
 		if j := l.jobs.first; j != nil {
-			l.remove(j)
+			l.jobs.remove(j)
 			j.body.claim()
 			return j
 		}
@@ -79,7 +64,7 @@ func (l *locked) next(s *strand) *job {
 }
 
 // waiting takes no lock: the caller may be about to block for that very lock.
-func (l *locked) waiting() bool { return l.length.Load() > 0 }
+func (l *locked) waiting() bool { return l.jobs.length.Load() > 0 }
 
 func (l *locked) close() {
 	l.mu.Lock()

@@ -16,6 +16,7 @@ import (
 // runs, and COMPLETED when it has returned, or has been dropped. The first strand that claims it runs it, and no other can.
 type Future[T any] struct {
 	result[T]
+	pool    *shared
 	task    func(*Pool) (T, error) // nil once it has begun
 	by      atomic.Uintptr         // the strand's number that runs it
 	fate    atomic.Uint32          // live, fetched or dropped
@@ -33,13 +34,10 @@ const (
 // submit others. If the pool is closed and the caller is none of its tasks, the task never runs, and Get returns ErrClosed.
 // Submit does not block. It panics with an error that wraps fibersync.ErrNilFunc if task is nil.
 func Submit[T any](p *Pool, task func(*Pool) (T, error)) *Future[T] {
-	if task == nil {
-		panic(fmt.Errorf("forkjoin: submit: %w", fibersync.ErrNilFunc))
-	}
+	mustBeFunc("submit", task == nil)
 	s := p.ownStrand()
-	f := &Future[T]{task: task}
-	f.pool, f.job.body = p.of, f
-	f.job.inside = s != nil
+	f := &Future[T]{pool: p.of, task: task}
+	f.job.body, f.job.inside = f, s != nil
 	if s == nil && p.of.closed.Load() {
 		f.fate.Store(fetched)
 		f.claim()
@@ -57,22 +55,13 @@ func Submit[T any](p *Pool, task func(*Pool) (T, error)) *Future[T] {
 
 // run implements body.
 func (f *Future[T]) run(s *strand) {
-	var v T
-	var err error
-	task, returned := f.task, false
+	task := f.task
 	f.task = nil
 	f.by.Store(s.self.Load())
-	saved := s.hideLocals()
-	defer func() {
-		if !returned {
-			err = f.fail(recover())
-		}
-		s.restoreLocals(saved)
-		f.by.Store(0)
-		f.promise.TrySettle(v, err)
-	}()
-	v, err = task(&s.view)
-	returned = true
+	f.perform(s, func() (T, error) {
+		defer f.by.Store(0)
+		return task(&s.view)
+	})
 }
 
 // Get returns the task's result and error. If the task has not begun, the caller takes it off its queue and runs it. If it is in progress, Get blocks the caller
@@ -91,16 +80,18 @@ func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 	if ctx == context.Background() || park.ContextError(ctx) == nil {
 		f.help()
 	}
-	if s := f.pool.root.ownStrand(); !future.Ready() && s != nil && !s.hooked {
-		s.BeforeBlock()
-		defer s.AfterBlock()
+	if !future.Ready() {
+		if s := f.pool.root.ownStrand(); s != nil && !s.hooked {
+			s.BeforeBlock()
+			defer s.AfterBlock()
+		}
 	}
 	v, err := future.GetContext(ctx)
 	if !future.Ready() {
 		return v, err
 	}
 	v, err = future.Get() // the task may have become complete after the wait had ended
-	if f.end(fetched) == dropped {
+	if !f.end(fetched) && f.fate.Load() == dropped {
 		var none T
 		return none, fmt.Errorf("forkjoin: get: %w", ErrDropped)
 	}

@@ -21,7 +21,7 @@ func (f *Future[T]) help() {
 		f.helpOnGoroutine()
 		return
 	}
-	s, made := f.pool.enter()
+	s, made := f.pool.root.enter()
 	if made {
 		defer s.leave()
 	}
@@ -44,7 +44,7 @@ func (f *Future[T]) helpOnGoroutine() {
 	f.pool.running.Add(1)
 	go func() {
 		defer f.pool.gone()
-		s, _ := f.pool.enter()
+		s := f.pool.newStrand()
 		defer s.leave()
 		f.run(s)
 	}()

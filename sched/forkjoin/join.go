@@ -22,7 +22,6 @@ func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if a == nil || b == nil {
 		panic(fmt.Errorf("forkjoin: join: %w", fibersync.ErrNilFunc))
 	}
-	p.mustBeMade()
 	s, made := p.enter()
 	if made {
 		defer s.leave()
@@ -49,20 +48,9 @@ type branch[T any] struct {
 
 // run implements body.
 func (b *branch[T]) run(s *strand) {
-	var v T
-	var err error
-	call, returned := b.call, false
+	call := b.call
 	b.call = nil
-	saved := s.hideLocals()
-	defer func() {
-		if !returned {
-			err = b.fail(recover())
-		}
-		s.restoreLocals(saved)
-		b.promise.TrySettle(v, err)
-	}()
-	v = call(&s.view)
-	returned = true
+	b.perform(s, func() (T, error) { return call(&s.view), nil })
 }
 
 // both returns one error for two, each of which may be nil. An error that stands alone is not wrapped: it may pass through thousands of joins.

@@ -1,12 +1,14 @@
 package forkjoin
 
+import "fiberlab/sched/fibersync"
+
 // waiting is the forked half of a Join that has not been handed out.
 type waiting[T any] func(*Pool) T
 
 // hand implements fork.
 func (w waiting[T]) hand(s *strand) fork {
 	b := &branch[T]{call: w}
-	b.pool, b.job.body, b.job.inside = s.pool, b, true
+	b.job.body, b.job.inside = b, true
 	s.pool.form.hand(s, &b.job)
 	return b
 }
@@ -65,7 +67,7 @@ func (f *forks) pop(level int) {
 // both halves.
 func (s *strand) unwind(level int, value any) (err error) {
 	if value != nil {
-		err = panicError(value)
+		err = fibersync.AsPanicError(value)
 	}
 	f := &s.forks
 	for i := level; i < len(f.stack); i++ {

@@ -1,5 +1,7 @@
 package forkjoin
 
+import "fiberlab/sched/fibersync"
+
 // joinQueued is Join under the other forms. It returns the panic of a or b as an error.
 func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B, err error) {
 	j := newBranch(s, b)
@@ -32,7 +34,7 @@ func joinQueued[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb
 // unwindQueued is unwind for the other forms. queued says that j has not been taken back yet.
 func (s *strand) unwindQueued(j abandoned, queued bool, value any) (err error) {
 	if value != nil {
-		err = panicError(value)
+		err = fibersync.AsPanicError(value)
 	}
 	if queued {
 		err = both(err, j.abandon(s))
@@ -53,7 +55,7 @@ func newBranch[T any](s *strand, call func(*Pool) T) *branch[T] {
 		}
 	}
 	b := &branch[T]{call: call}
-	b.pool, b.job.body, b.job.inside, b.job.private = s.pool, b, true, true
+	b.job.body, b.job.inside, b.job.private = b, true, true
 	return b
 }
 

@@ -69,7 +69,6 @@ func (o *outcome) unless(returned *bool) {
 
 // onStrand calls f with the pool as the caller's strand sees it. It panics as Join does if f panics, in a Join or outside of any.
 func onStrand[T any](p *Pool, f func(p *Pool) T) T {
-	p.mustBeMade()
 	if p.comesFromOutside() {
 		var v T
 		p.of.asTask(func() { v = onStrand(p, f) })
@@ -83,7 +82,7 @@ func onStrand[T any](p *Pool, f func(p *Pool) T) T {
 	defer func() {
 		if !returned {
 			if value := recover(); value != nil {
-				panic(panicError(value))
+				panic(fibersync.AsPanicError(value))
 			}
 		}
 	}()

@@ -1,7 +1,6 @@
 package forkjoin
 
 import (
-	"fiberlab/fiber"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
@@ -9,14 +8,7 @@ import (
 // comesFromOutside tells whether the caller is a goroutine that runs no task of the pool, though the pool has workers. What it calls had better run as a task: there
 // it can wait for what it forks, and leaves the processors to the workers.
 func (p *Pool) comesFromOutside() bool {
-	if s := p.strand; s != nil && s.self.Load() == fiber.Self() {
-		return false
-	}
-	if p.of.scheduler.Workers() == 0 || park.Current() != nil {
-		return false
-	}
-	_, inside := p.of.strands.Load(fiber.Self())
-	return !inside
+	return p.ownStrand() == nil && p.of.scheduler.Workers() > 0 && park.Current() == nil
 }
 
 // asTask calls f as a task of the scheduler, and blocks the caller until f has returned. If the scheduler accepts no task, it calls f on the caller.
@@ -24,7 +16,7 @@ func (p *shared) asTask(f func()) {
 	if fibersync.On(p.scheduler, f) == nil {
 		return
 	}
-	s, made := p.enter()
+	s, made := p.root.enter()
 	if made {
 		defer s.leave()
 	}

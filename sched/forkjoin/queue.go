@@ -31,15 +31,14 @@ type body interface {
 }
 
 // jobList is an intrusive list: a job can be removed from anywhere in it in constant time. The zero value is empty. It has no
-// lock.
+// lock, but its length may be read by a caller that does not hold the lock under which it is used.
 type jobList struct {
 	first, last *job
-	length      int
+	length      atomic.Int64
 }
 
 // push appends j, which is in no list.
 func (l *jobList) push(j *job) {
-	l.length++
 	j.in, j.previous, j.next = l, l.last, nil
 	if l.last != nil {
 		l.last.next = j
@@ -47,6 +46,7 @@ func (l *jobList) push(j *job) {
 		l.first = j
 	}
 	l.last = j
+	l.length.Add(1) // a full fence, as in deque.pop: the caller loads load.active next
 }
 
 // remove takes j out, and tells whether it was in this list.
@@ -54,7 +54,6 @@ func (l *jobList) remove(j *job) bool {
 	if j.in != l {
 		return false
 	}
-	l.length--
 	if j.previous != nil {
 		j.previous.next = j.next
 	} else {
@@ -66,21 +65,20 @@ func (l *jobList) remove(j *job) bool {
 		l.last = j.previous
 	}
 	j.in, j.previous, j.next = nil, nil, nil
+	l.length.Add(-1)
 	return true
 }
 
 // jobQueue is a jobList under a lock of its own, for forms in which few jobs pass through it. The zero value is empty.
 type jobQueue struct {
-	mu     spinlock.Lock
-	list   jobList
-	length atomic.Int64 // that of list
+	mu   spinlock.Lock
+	list jobList
 }
 
 // push appends j, which is in no list.
 func (q *jobQueue) push(j *job) {
 	q.mu.Lock()
 	q.list.push(j)
-	q.length.Swap(int64(q.list.length)) // as in deque.pop: the caller loads shared.active next
 	q.mu.Unlock()
 }
 
@@ -88,19 +86,20 @@ func (q *jobQueue) push(j *job) {
 func (q *jobQueue) remove(j *job) {
 	q.mu.Lock()
 	q.list.remove(j)
-	q.length.Store(int64(q.list.length))
 	q.mu.Unlock()
 }
 
+// empty tells whether there is nothing in it just now. It takes no lock.
+func (q *jobQueue) empty() bool { return q.list.length.Load() == 0 }
+
 // next takes out the oldest job that can be claimed, and claims it. It returns nil if there is none.
 func (q *jobQueue) next() *job {
-	for q.length.Load() > 0 {
+	for !q.empty() {
 		q.mu.Lock()
 		j := q.list.first
 		if j != nil {
 			q.list.remove(j)
 		}
-		q.length.Store(int64(q.list.length))
 		q.mu.Unlock()
 		if j != nil && j.body.claim() {
 			return j

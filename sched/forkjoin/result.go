@@ -1,9 +1,7 @@
 package forkjoin
 
 import (
-	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
@@ -13,7 +11,6 @@ import (
 type result[T any] struct {
 	promise  fibersync.Promise[T]
 	job      job
-	pool     *shared
 	panicked bool // the future's error is a panic of the task; written before it is settled
 }
 
@@ -50,6 +47,23 @@ func (r *result[T]) await(s *strand) T {
 	return v
 }
 
+// perform calls the task, which s has claimed, with fiber-local values of its own, and settles the future with what comes of it.
+func (r *result[T]) perform(s *strand, task func() (T, error)) {
+	var v T
+	var err error
+	returned := false
+	saved := s.hideLocals()
+	defer func() {
+		if !returned {
+			err = r.fail(recover())
+		}
+		s.restoreLocals(saved)
+		r.promise.TrySettle(v, err)
+	}()
+	v, err = task()
+	returned = true
+}
+
 // fail returns the error of a task that has panicked with value, or has called Goexit if that is nil. It must be called while the
 // frames that panicked are still there.
 func (r *result[T]) fail(value any) error {
@@ -60,16 +74,5 @@ func (r *result[T]) fail(value any) error {
 		return fmt.Errorf("forkjoin: %w", fibersync.ErrGoexit)
 	}
 	r.panicked = true
-	return panicError(value)
-}
-
-// panicError returns the value of a panic as an error that has the stack with it. A panic that comes from another strand has its own
-// stack already.
-func panicError(value any) error {
-	if err, ok := value.(error); ok {
-		if p := (*fibersync.PanicError)(nil); errors.As(err, &p) {
-			return err
-		}
-	}
-	return &fibersync.PanicError{Value: value, Stack: debug.Stack()}
+	return fibersync.AsPanicError(value)
 }

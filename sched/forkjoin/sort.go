@@ -3,6 +3,7 @@ package forkjoin
 import (
 	"context"
 	"slices"
+	"sort"
 )
 
 // SortFunc sorts s by cmp, as slices.SortFunc does. It is a merge sort of parts that are sorted by that, and allocates one list
@@ -158,24 +159,11 @@ func (s *sorter[E]) cutBoth(a, b []E) (i, j int) {
 	defer s.unless(&returned)
 	if len(a) >= len(b) {
 		i = len(a) / 2
-		j = search(len(b), func(k int) bool { return s.cmp(b[k], a[i]) >= 0 })
+		j = sort.Search(len(b), func(k int) bool { return s.cmp(b[k], a[i]) >= 0 })
 	} else {
 		j = len(b) / 2
-		i = search(len(a), func(k int) bool { return s.cmp(a[k], b[j]) > 0 })
+		i = sort.Search(len(a), func(k int) bool { return s.cmp(a[k], b[j]) > 0 })
 	}
 	returned = true
 	return i, j
-}
-
-// search returns the first of n places that is beyond what is looked for, or n, if the places before it are not.
-func search(n int, beyond func(k int) bool) int {
-	low, high := 0, n
-	for low < high {
-		if mid := middle(low, high); beyond(mid) {
-			high = mid
-		} else {
-			low = mid + 1
-		}
-	}
-	return low
 }

@@ -36,10 +36,10 @@ type strand struct {
 // enter returns the strand of the caller's stack. If there is none, it makes one, and says so: then the caller calls leave when
 // it is through. The caller's stack stays the same meanwhile.
 func (p *Pool) enter() (s *strand, made bool) {
-	if s = p.strand; s != nil && s.self.Load() == fiber.Self() {
+	if s = p.ownStrand(); s != nil {
 		return s, false
 	}
-	return p.of.enter()
+	return p.of.newStrand(), true
 }
 
 // mustBeMade panics unless p comes from New, or is a task's.
@@ -49,16 +49,13 @@ func (p *Pool) mustBeMade() {
 	}
 }
 
-func (p *shared) enter() (s *strand, made bool) {
-	self := fiber.Self()
-	if s, ok := p.strands.Load(self); ok {
-		return s.(*strand), false
-	}
+// newStrand makes and counts the strand of the caller's stack, which has none.
+func (p *shared) newStrand() *strand {
 	p.running.Add(1)
-	s = p.begin(self)
+	s := p.begin(fiber.Self())
 	s.load = p.loadOf(sched.Current())
 	s.load.add()
-	return s, true
+	return s
 }
 
 // begin makes the strand of the caller's stack.
@@ -132,9 +129,7 @@ func (s *strand) begin(j *job) {
 
 // ownStrand returns the strand of the caller's stack, or nil if there is none.
 func (p *Pool) ownStrand() *strand {
-	if p == nil || p.of == nil {
-		panic(notMade("Pool"))
-	}
+	p.mustBeMade()
 	self := fiber.Self()
 	if s := p.strand; s != nil && s.self.Load() == self {
 		return s

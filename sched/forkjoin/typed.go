@@ -1,10 +1,7 @@
 package forkjoin
 
 import (
-	"fmt"
 	"sync"
-
-	"fiberlab/sched/fibersync"
 )
 
 // Func is a function that forks calls of itself. Since the pool knows the function, a fork keeps only the argument, by value, in a slot that was
@@ -27,9 +24,7 @@ type Func[A, R any] struct {
 //
 // It panics with an error that wraps fibersync.ErrNilFunc if f is nil.
 func NewFunc[A, R any](f func(*Strand[A, R], A) R) *Func[A, R] {
-	if f == nil {
-		panic(fmt.Errorf("forkjoin: new function: %w", fibersync.ErrNilFunc))
-	}
+	mustBeFunc("new function", f == nil)
 	return &Func[A, R]{call: f}
 }
 
@@ -40,7 +35,6 @@ func (f *Func[A, R]) Call(p *Pool, arg A) R {
 	if f == nil || f.call == nil {
 		panic(notMade("Func"))
 	}
-	p.mustBeMade()
 	if p.comesFromOutside() {
 		return f.callFromOutside(p, arg)
 	}

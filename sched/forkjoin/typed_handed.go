@@ -2,6 +2,7 @@ package forkjoin
 
 import (
 	"errors"
+	"fiberlab/sched/fibersync"
 	"fmt"
 )
 
@@ -32,11 +33,10 @@ func (s *Strand[A, R]) newCall() *call[A, R] {
 	if n := len(s.spare); n > 0 {
 		c := s.spare[n-1]
 		s.spare = s.spare[:n-1]
-		c.pool = s.strand.pool
 		return c
 	}
 	c := &call[A, R]{of: s.of}
-	c.pool, c.job.body, c.job.inside, c.job.private = s.strand.pool, c, true, true
+	c.job.body, c.job.inside, c.job.private = c, true, true
 	return c
 }
 
@@ -121,7 +121,7 @@ func (s *Strand[A, R]) abandon(t int) error {
 func (s *Strand[A, R]) unwind(value any) {
 	var err error
 	if value != nil {
-		err = panicError(value)
+		err = fibersync.AsPanicError(value)
 	}
 	err = both(err, s.abandon(0))
 	s.end()

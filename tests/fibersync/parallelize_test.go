@@ -50,18 +50,7 @@ func TestParallelizeCallsEachOnce(t *testing.T) {
 func TestParallelizedMayWaitForOneAnother(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 3 {
-			c.start(func() {
-				const n = 10
-				all := fibersync.NewLatch(n)
-				fs := make([]func(), n)
-				for i := range fs {
-					fs[i] = func() {
-						all.CountDown()
-						all.Wait()
-					}
-				}
-				fibersync.Parallelize(fs...)
-			})
+			c.start(func() { meetInFork(10) })
 		}
 	})
 }
