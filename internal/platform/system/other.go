@@ -1,5 +1,5 @@
 //go:build !linux || !(amd64 || arm64)
 
-package platform
+package system
 
 const _ int = "fiberlab runs on Linux, on amd64 or arm64: README, Which systems"
