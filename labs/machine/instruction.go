@@ -1,0 +1,138 @@
+package machine
+
+import (
+	"encoding/binary"
+	"regexp"
+	"strconv"
+)
+
+// fetch returns the bytes from pc on that an instruction can have, or fewer where memory ends.
+func fetch(m Machine, pc uint64) []byte {
+	const page = 4096
+	longest := uint64(15)
+	if m.Arch() == ARM64 {
+		longest = 4
+	}
+	code := make([]byte, longest)
+	if m.Read(pc, code) == nil {
+		return code
+	}
+	code = code[:min(longest, page-pc%page)]
+	if uint64(len(code)) < longest && m.Read(pc, code) == nil {
+		return code
+	}
+	return nil
+}
+
+// word returns an instruction of arm64.
+func word(code []byte) (instruction uint32, whole bool) {
+	if len(code) < 4 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint32(code), true
+}
+
+// withoutPrefixes returns an instruction of amd64 from its opcode on, and whether one of the prefixes before it is rep or repne. Any
+// instruction may have prefixes, also where they mean nothing.
+func withoutPrefixes(code []byte) (rest []byte, repeated bool) {
+	for i, b := range code {
+		switch {
+		case b == 0xf2 || b == 0xf3:
+			repeated = true
+		case b == 0x66 || b == 0x67 || b == 0xf0 || b&0xf0 == 0x40: // other sizes, lock, and the prefix rex
+		case b == 0x26 || b == 0x2e || b == 0x36 || b == 0x3e || b == 0x64 || b == 0x65: // segments
+		default:
+			return code[i:], repeated
+		}
+	}
+	return nil, repeated
+}
+
+// IsSystemCall tells whether the instruction that begins code is a system call: syscall on amd64, svc on arm64.
+func IsSystemCall(a *Arch, code []byte) bool {
+	if a == AMD64 {
+		code, _ = withoutPrefixes(code)
+		return len(code) >= 2 && code[0] == 0x0f && code[1] == 0x05
+	}
+	w, whole := word(code)
+	return whole && w&0xffe0001f == 0xd4000001
+}
+
+// IsSystemCallAt tells whether the instruction at pc in a program's memory is a system call.
+func IsSystemCallAt(m Machine, pc uint64) bool { return IsSystemCall(m.Arch(), fetch(m, pc)) }
+
+// isTrap tells whether an instruction is a breakpoint: int3 on amd64, brk on arm64.
+func isTrap(a *Arch, code []byte) bool {
+	if a == AMD64 {
+		return len(code) >= 1 && code[0] == 0xcc
+	}
+	w, whole := word(code)
+	return whole && w&0xffe0001f == 0xd4200000
+}
+
+// trapLength is how far the program counter has gone on when a breakpoint instruction raises SIGTRAP.
+func trapLength(a *Arch) uint64 {
+	if a == AMD64 {
+		return 1
+	}
+	return 0
+}
+
+// isRepeated tells whether an instruction is a string instruction with a rep prefix.
+func isRepeated(a *Arch, code []byte) bool {
+	if a != AMD64 {
+		return false
+	}
+	code, repeated := withoutPrefixes(code)
+	return repeated && len(code) > 0 && (code[0] >= 0xa4 && code[0] <= 0xa7 || code[0] >= 0xaa && code[0] <= 0xaf)
+}
+
+// pushesFlags tells whether an instruction is pushf.
+func pushesFlags(a *Arch, code []byte) bool {
+	if a != AMD64 {
+		return false
+	}
+	code, _ = withoutPrefixes(code)
+	return len(code) > 0 && code[0] == 0x9c
+}
+
+// touchesVectors tells whether an instruction of arm64 may change registers v0 to v31 or fpcr.
+func touchesVectors(code []byte) bool {
+	w, whole := word(code)
+	if !whole {
+		return true
+	}
+	switch group := w >> 25 & 0xf; {
+	case group == 0b0000 || group == 0b0010: // vectors of other lengths
+		return true
+	case group&0b0111 == 0b0111: // floating point and vectors
+		return true
+	case group&0b0101 == 0b0100: // loads and stores
+		return w>>26&1 == 1
+	}
+	return w>>24 == 0xd5 // system registers
+}
+
+// armOperand is an operand of arm64 in memory: a base, and an offset or an index with its shift. What stands behind the bracket is added
+// afterwards.
+var armOperand = regexp.MustCompile(`\[(\w+)(?:, #(-?\d+)|, (x\d+)(?:, lsl #(\d))?)?\]`)
+
+// addressOperand returns the address of the memory that an instruction of arm64 uses, before it runs, or 0 if that is not known.
+func addressOperand(r Registers, code []byte) uint64 {
+	text, _ := Disassemble(r.arch, code, r.PC())
+	found := armOperand.FindStringSubmatch(text)
+	if found == nil {
+		return 0
+	}
+	base, index := r.arch.Canonical(found[1]), r.arch.Canonical(found[3])
+	if base == "" {
+		return 0
+	}
+	offset, _ := strconv.ParseInt(found[2], 10, 64)
+	address := r.Get(base) + uint64(offset)
+	if index != "" {
+		shift, _ := strconv.Atoi(found[4])
+		address += r.Get(index) << shift
+	}
+	return address
+}

@@ -1,0 +1,107 @@
+package machine
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// command returns what is executed in the place of argv.
+func command(argv []string, o Options) []string {
+	if o.Wrap != nil {
+		return o.Wrap(argv)
+	}
+	return argv
+}
+
+// spawn starts a process in a group of its own, with its stack and mappings at the same addresses every time if the system permits
+// that. It is killed when the calling thread ends.
+func spawn(argv []string, o Options, out *output, trace bool) (*os.Process, error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, err
+	}
+	none, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer none.Close()
+	if before, _, errno := unix.RawSyscall(unix.SYS_PERSONALITY, keepPersonality, 0, 0); errno == 0 {
+		_, _, _ = unix.RawSyscall(unix.SYS_PERSONALITY, before|sameAddresses, 0, 0)
+		defer func() { _, _, _ = unix.RawSyscall(unix.SYS_PERSONALITY, before, 0, 0) }()
+	}
+	env := o.Env
+	if env == nil {
+		env = []string{}
+	}
+	return os.StartProcess(path, argv, &os.ProcAttr{
+		Dir: o.Dir, Env: env, Files: []*os.File{none, out.write, out.write},
+		Sys: &syscall.SysProcAttr{Ptrace: trace, Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+}
+
+const (
+	keepPersonality = 0xffffffff // asks for the personality and does not change it
+	sameAddresses   = 0x0040000  // ADDR_NO_RANDOMIZE
+)
+
+// output takes what a program prints.
+type output struct {
+	write *os.File // the program's end, until it has started
+	read  *os.File
+	done  chan struct{} // closed when there is no more
+	once  sync.Once
+	tail  []byte // what came last
+}
+
+// newOutput copies what the program prints to into, up to OutputLimit bytes. What follows is read and dropped, so that the program does
+// not wait.
+func newOutput(into io.Writer) (*output, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out := &output{write: w, read: r, done: make(chan struct{})}
+	go func() {
+		defer close(out.done)
+		buffer := make([]byte, 4096)
+		for kept := 0; ; {
+			n, err := r.Read(buffer)
+			out.tail = append(out.tail, buffer[:n]...)
+			out.tail = out.tail[max(0, len(out.tail)-512):]
+			if keep := min(n, OutputLimit-kept); keep > 0 && into != nil {
+				_, _ = into.Write(buffer[:keep])
+				kept += keep
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+// started closes this process's copy of the program's end.
+func (o *output) started() { _ = o.write.Close() }
+
+// close waits for the last of the output. A process that the program left behind does not hold it up.
+func (o *output) close() {
+	o.once.Do(func() {
+		_ = o.write.Close()
+		_ = o.read.SetReadDeadline(time.Now().Add(time.Second))
+		<-o.done
+		_ = o.read.Close()
+	})
+}
+
+// lastLine returns the last line that was printed, after close.
+func (o *output) lastLine() string {
+	lines := strings.Split(strings.TrimSpace(string(o.tail)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

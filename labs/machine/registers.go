@@ -1,0 +1,45 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Registers are the values of a processor's registers at one moment. Get one from Machine.Registers: the zero value belongs to no
+// architecture.
+type Registers struct {
+	arch   *Arch
+	values []uint64 // in the order of arch.Registers
+}
+
+// NewRegisters returns registers that are all zero.
+func NewRegisters(a *Arch) Registers {
+	return Registers{a, make([]uint64, len(a.Registers))}
+}
+
+// Arch returns the architecture whose registers these are.
+func (r Registers) Arch() *Arch { return r.arch }
+
+// Get returns the value of a register by its name in Arch.Registers. It panics for another name.
+func (r Registers) Get(name string) uint64 { return r.values[r.index(name)] }
+
+// Set changes the value of a register, by its name in Arch.Registers. Copies made by assignment share the change; Clone makes
+// copies that do not. It panics for another name.
+func (r Registers) Set(name string, value uint64) { r.values[r.index(name)] = value }
+
+// PC returns the program counter.
+func (r Registers) PC() uint64 { return r.Get(r.arch.PC) }
+
+// SP returns the stack pointer.
+func (r Registers) SP() uint64 { return r.Get(r.arch.SP) }
+
+// Clone returns a copy that shares nothing.
+func (r Registers) Clone() Registers { return Registers{r.arch, slices.Clone(r.values)} }
+
+func (r Registers) index(name string) int {
+	i := slices.Index(r.arch.Registers, name)
+	if i < 0 {
+		panic(fmt.Sprintf("machine: %s has no register %q", r.arch.Name, name))
+	}
+	return i
+}
