@@ -1,4 +1,4 @@
-/* The C library's swapcontext: two system calls a switch, for the signal mask. */
+/* The C library's swapcontext: a system call a switch for the signal mask, on arm64 two. */
 #include "../cgo_ucontext/context.h"
 
 #define PINGPONG pingpong_ucontext

@@ -54,16 +54,20 @@ static void complain(const char *reg, int side, uint64_t want, uint64_t got) {
     wrong = 1;
 }
 
+/* Every other time the lowest byte stays, so that a switch which compares no more is caught. */
 static void change_control(int word) {
     uint64_t old = others[word];
+    uint64_t kept = next_random() % 2 ? 0xff : 0;
 
     do
-        others[word] = random_control(word);
+        others[word] = (random_control(word) & ~kept) | (old & kept);
     while (others[word] == old);
 }
 
 /* Leaves side with random registers; on the way back they must be what they were. */
 static void visit_other(int side, int with_control) {
+    const uint64_t theirs = others[0];
+    const int decoy = with_control ? next_random() % 4 : 0;
     struct registers in, out;
     int i;
 
@@ -77,6 +81,10 @@ static void visit_other(int side, int with_control) {
             change_control(i);
         in.control[i] = others[i];
     }
+    /* A switch that compares the wrong register with a control word takes the two for equal. */
+    for (i = 0; i < CALLEE_SAVED && decoy < 2; i++)
+        if (with_control)
+            in.saved[i] = decoy == 0 ? in.control[0] : theirs;
     visits++;
     probe_call(&in, &out, variant->swap, context[side], context[!side]);
     for (i = 0; i < CALLEE_SAVED; i++)
