@@ -76,6 +76,7 @@ var childMappings = child.New("mappings", func(t child.T, b fiber.Backend) {
 // Other code has used them up.
 var childOthersMappings = child.New("others' mappings", func(t child.T, b fiber.Backend) {
 	most := maxMapCount(t)
+	exhaust.SpareHeap()
 	debug.SetGCPercent(-1)
 	child.ForceMprotectGuards(t)
 	root := child.Root(t, b)

@@ -11,7 +11,7 @@ import (
 )
 
 // mixedWorkers are the numbers of workers that the tests of primitives run with. Under
-// -short and in an emulator fewer will do, but not for the race detector.
+// -short and in an emulator two will do, but the race detector has what suite.Over leaves of all.
 func mixedWorkers() []int {
 	if (testing.Short() || suite.Slow()) && !suite.RaceDetector {
 		return []int{0, 2}

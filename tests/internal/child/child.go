@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -134,7 +135,13 @@ func Config(t T, b fiber.Backend) sched.Config {
 // added to its environment.
 func Prepare(ctx context.Context, name string, b fiber.Backend, env ...string) *exec.Cmd {
 	cmd := Command(ctx, os.Args[0], "-"+flagChild)
-	cmd.Env = append(append(os.Environ(), envChild+"="+name, envBackend+"="+b.String()), env...)
+	cmd.Env = append(os.Environ(), envChild+"="+name, envBackend+"="+b.String())
+	if suite.AddressSanitizer {
+		// Else it ends the process in its own way where Go would have made a report, and says that
+		// a child has not freed what its fibers were given.
+		cmd.Env = append(cmd.Env, "ASAN_OPTIONS="+os.Getenv("ASAN_OPTIONS")+":detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0")
+	}
+	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
 
@@ -145,16 +152,10 @@ func Run(t *testing.T, name string, b fiber.Backend, env ...string) (output stri
 	require.Contains(t, children, name)
 	ctx, cancel := context.WithTimeout(context.Background(), Limit)
 	defer cancel()
-	cmd := Prepare(ctx, name, b)
-	if suite.AddressSanitizer {
-		// Else it ends the process in its own way where Go would have made a report, and says that
-		// a child has not freed what its fibers were given.
-		cmd.Env = append(cmd.Env, "ASAN_OPTIONS="+os.Getenv("ASAN_OPTIONS")+":detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0")
-	}
-	cmd.Env = append(cmd.Env, env...)
+	cmd := Prepare(ctx, name, b, env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
+	err = runOne(cmd)
 	if errors.Is(err, syscall.ENOEXEC) {
 		t.Skip("a foreign test binary: set FIBERLAB_EXEC to the command that runs it")
 	}
@@ -164,6 +165,21 @@ func Run(t *testing.T, name string, b fiber.Backend, env ...string) (output stri
 		t.Skip(strings.TrimSpace(out.String()))
 	}
 	return out.String(), err
+}
+
+// starting is held while a child starts.
+var starting sync.Mutex
+
+// runOne is cmd.Run that starts after all others have. Go forks without a copy of the memory, and of several forks at once one may end the
+// state that keeps another one from C functions: under AddressSanitizer that one calls them on a thread of its parent.
+func runOne(cmd *exec.Cmd) error {
+	starting.Lock()
+	err := cmd.Start()
+	starting.Unlock()
+	if err != nil {
+		return err
+	}
+	return cmd.Wait()
 }
 
 // RunOK runs a child that has to end well.
@@ -180,7 +196,7 @@ func RunCrash(t *testing.T, name string, b fiber.Backend, env ...string) string 
 	t.Helper()
 	out, err := Run(t, name, b, env...)
 	var exit *exec.ExitError
-	require.ErrorAs(t, err, &exit, out)
+	require.ErrorAs(t, err, &exit, "child %s was to crash, and said:\n%s", name, out)
 	require.NotEqual(t, 1, exit.ExitCode(), "a check in the child failed:\n%s", out)
 	require.NotContains(t, out, "ok\n")
 	t.Logf("%v\n%s", err, firstLines(out, 30))

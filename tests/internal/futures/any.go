@@ -13,7 +13,7 @@ func NewAny(task func(argument any) any, argument any) *Any {
 	return &Any{task: task, argument: argument}
 }
 
-// Get returns the result of the task. It runs the task if nobody has begun it, and waits for it otherwise.
+// Get returns the result of the task. It runs the task if that has not begun, and waits for it otherwise.
 func (f *Any) Get() any {
 	if f.claim() {
 		f.result = f.task(f.argument)

@@ -29,10 +29,10 @@ func (s *state) claim() bool { return s.status.CompareAndSwap(notStarted, inProg
 func (s *state) complete() {
 	s.mu.Lock()
 	s.status.Store(completed)
-	s.mu.Unlock()
 	if s.done.L != nil {
 		s.done.Broadcast()
 	}
+	s.mu.Unlock()
 }
 
 // wait blocks until another has completed the task.

@@ -13,7 +13,7 @@ func NewTyped[A, R any](task func(argument A) R, argument A) *Typed[A, R] {
 	return &Typed[A, R]{task: task, argument: argument}
 }
 
-// Get returns the result of the task. It runs the task if nobody has begun it, and waits for it otherwise.
+// Get returns the result of the task. It runs the task if that has not begun, and waits for it otherwise.
 func (f *Typed[A, R]) Get() R {
 	if f.claim() {
 		f.result = f.task(f.argument)

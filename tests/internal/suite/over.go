@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,7 +25,8 @@ type Over struct {
 // Run calls test as sub-tests BACKEND/workers=N/POLICY, and checks that each leaves nothing behind. Each two of
 // the backends, policies and numbers of workers meet in one of them, but not each three: a second policy costs no
 // second round. Which policy meets which pair depends on the name of t alone, so different tests try
-// different threes, and each test the same ones every time.
+// different threes, and each test the same ones every time. In short sizes, one number stands for all numbers of
+// several workers; which one depends on the name, too.
 //
 // It is the one way by which the suites come to their configurations; EachConfig and EachScheduler are short
 // forms of it.
@@ -97,13 +100,42 @@ func (o Over) Configs(name string) []sched.Config {
 	config := func(c [3]int) sched.Config {
 		return sched.Config{Backend: o.Backends[c[0]], Workers: o.Workers[c[1]], Policy: o.Policies[c[2]]}
 	}
+	turn := int(h.Sum32() >> 1)
+	if small() {
+		o.Workers = o.fewerWorkers(turn / len(o.Policies))
+	}
 	possible := func(c [3]int) bool { return o.Only == nil || o.Only(config(c)) }
-	chosen := allPairs([3]int{len(o.Backends), len(o.Workers), len(o.Policies)}, int(h.Sum32()>>1), possible)
+	chosen := allPairs([3]int{len(o.Backends), len(o.Workers), len(o.Policies)}, turn, possible)
 	configs := make([]sched.Config, len(chosen))
 	for i, c := range chosen {
 		configs[i] = config(c)
 	}
 	return configs
+}
+
+// fewerWorkers returns the numbers of workers without those that another one stands for: of all above one which
+// occur with the same backends and policies, one is left, which turn selects.
+func (o Over) fewerWorkers(turn int) []int {
+	alike := make(map[string][]int)
+	for _, n := range o.Workers {
+		var with strings.Builder
+		for _, b := range o.Backends {
+			for _, p := range o.Policies {
+				fmt.Fprint(&with, o.Only == nil || o.Only(sched.Config{Backend: b, Workers: n, Policy: p}), " ")
+			}
+		}
+		key := with.String()
+		if n <= 1 {
+			key = strconv.Itoa(n)
+		}
+		alike[key] = append(alike[key], n)
+	}
+	var left []int
+	for _, numbers := range alike {
+		left = append(left, numbers[turn%len(numbers)])
+	}
+	slices.Sort(left)
+	return left
 }
 
 // Migrates tells whether fibers may migrate under p.

@@ -80,3 +80,30 @@ func TestOnlyLeavesOut(t *testing.T) {
 		assert.True(t, met[cfg.Backend.String()+cfg.Policy.String()], Name(cfg))
 	}
 }
+
+// In short sizes one number of workers stands for those above one, a different one in different tests. Each backend
+// and policy meets it.
+func TestOneNumberStandsForSeveral(t *testing.T) {
+	over := Over{Workers: AnyWorkers}.filled()
+	seen := make(map[int]bool)
+	for turn := range 8 {
+		numbers := over.fewerWorkers(turn)
+		require.Len(t, numbers, 3)
+		require.Equal(t, []int{0, 1}, numbers[:2])
+		seen[numbers[2]] = true
+	}
+	require.Len(t, seen, 4)
+}
+
+// Not for those that occur with other backends and policies than it.
+func TestNoNumberStandsForWhatItLacks(t *testing.T) {
+	over := Over{Workers: AnyWorkers, Only: func(cfg sched.Config) bool {
+		return cfg.Workers < 8 && cfg.Workers != 1 || cfg.Policy == sched.Group
+	}}.filled()
+	for turn := range 8 {
+		numbers := over.fewerWorkers(turn)
+		require.Len(t, numbers, 4, "%v", numbers)
+		require.Contains(t, []int{2, 4}, numbers[2])
+		require.Contains(t, []int{8, 64}, numbers[3])
+	}
+}

@@ -29,9 +29,12 @@ func StressTime(t *testing.T, full, short time.Duration) time.Duration {
 // Slow tells whether this program runs many times slower than others do: in an emulator or under the race detector.
 func Slow() bool { return RaceDetector || ctest.Emulated() }
 
+// small tells whether tests take their short sizes: under -short and in a slow program.
+func small() bool { return testing.Short() || Slow() }
+
 // Scaled returns the size of a heavy test: short under -short and in a slow program, full otherwise.
 func Scaled(full, short int) int {
-	if testing.Short() || Slow() {
+	if small() {
 		return short
 	}
 	return full
