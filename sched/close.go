@@ -125,7 +125,7 @@ func (s *Scheduler) Done() <-chan struct{} { return s.over }
 
 // end is closeOrWait by the only caller that ends the scheduler at the time.
 func (s *Scheduler) end(ctx context.Context) error {
-	s.listening.Store(true)
+	s.listening.Swap(true) // before the first survey, as in eventcount
 	defer s.listening.Store(false)
 	o := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
 	for {
@@ -146,7 +146,7 @@ func (s *Scheduler) end(ctx context.Context) error {
 		s.awaitNews(ctx, again)
 	}
 	for _, w := range s.workers {
-		w.shutdown.Store(true)
+		w.shutdown.Swap(true) // see eventcount
 		w.driver.stop()
 	}
 	for _, w := range s.workers {

@@ -47,6 +47,11 @@ type Config struct {
 	// allowed. A panic ends the program.
 	OutOfDuty func(worker int)
 
+	// Device makes what a multi-threaded worker sleeps in, and polls, beside its driver; a nil Device is none. It is called on the worker's
+	// thread before Initializer, and must not wait as a fiber does. If it returns an error, New does. It is not called for workers that are not locked
+	// to a thread: under the policies that let fibers migrate, on the goroutine backend.
+	Device func(w *Worker) (Device, error)
+
 	// Panicked is called on the fiber whose task has panicked, after the task's
 	// deferred functions, with the value and the task's stack; the worker then goes
 	// on. If it is nil, a panic ends the program with the task's own stack.

@@ -23,10 +23,14 @@ type futexDriver struct {
 
 func newFutexDriver() *futexDriver { return new(futexDriver) }
 
+// sleepIn implements sleeper.
+func (d *futexDriver) sleepIn(device Device) { d.device = device }
+
 func (d *futexDriver) sleep(limit time.Duration) {
 	began := clock.Now()
-	d.eventcount.sleep(limit, d.budget.brief)
-	d.budget.slept(clock.Now() - began)
+	if woken := d.eventcount.sleep(limit, d.budget.brief); woken || d.device == nil {
+		d.budget.slept(clock.Now() - began)
+	}
 }
 
 // A spin saves the worker that brings work a system call, and this one many microseconds until it is awake. But a spin
@@ -70,7 +74,7 @@ const pollsPerSeek = 64
 const shortestGap = clock.Instant(time.Microsecond)
 
 // spin yields the processor now and then: the thread that is to bring work may wait for it. Where that was so the last
-// time, it yields after a single poll.
+// time, it yields after a single poll. What a device brings ends a spin, but does not make spins pay: a device is best left to gather more.
 func (d *futexDriver) spin(until clock.Instant, seek func() bool) {
 	if seek() || d.budget.limit == 0 {
 		return
@@ -84,6 +88,10 @@ func (d *futexDriver) spin(until clock.Instant, seek func() bool) {
 	d.yieldFirst = false
 	for yielded := clock.Never; ; { // when it last yielded
 		for i := range polls {
+			if d.device != nil && d.device.Ready() {
+				d.budget.wasted()
+				return
+			}
 			if d.notified() {
 				now := clock.Now()
 				d.yieldFirst = i == 0 && now-yielded >= shortestGap

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/spinlock"
 )
 
 // eachDriver runs test for each kind of driver.
@@ -22,10 +24,51 @@ func eachDriver(t *testing.T, test func(t *testing.T, newOne func() driver)) {
 			d.serve = func() {}
 			return d
 		},
+		"futex driver in a device": func() driver {
+			d := newFutexDriver()
+			d.sleepIn(newNap())
+			return d
+		},
+		"slot driver in a device": func() driver {
+			d := newSlotDriver()
+			d.serve = func() {}
+			d.sleepIn(newNap())
+			return d
+		},
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newOne) })
 	}
 }
+
+// nap is a device that nothing but Wake wakes.
+type nap struct{ woken chan struct{} }
+
+func newNap() nap { return nap{make(chan struct{}, 1)} }
+
+func (n nap) Wake() {
+	select {
+	case n.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (n nap) Wait(limit time.Duration, _ bool) {
+	var over <-chan time.Time
+	if limit >= 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-n.woken:
+	case <-over:
+	}
+}
+
+func (nap) Ready() bool  { return false }
+func (nap) Poll()        {}
+func (nap) Pending() int { return 0 }
+func (nap) Close() error { return nil }
 
 // listener waits for numbers by the protocol of driver: prepare, look once more, commit, sleep.
 type listener struct {
@@ -33,9 +76,9 @@ type listener struct {
 	heard  atomic.Int64
 }
 
-// tell brings a number.
+// tell brings a number, by a Swap: see eventcount.
 func (l *listener) tell(n int64) {
-	l.heard.Store(n)
+	l.heard.Swap(n)
 	l.driver.notify()
 }
 
@@ -61,21 +104,75 @@ func rounds(full int64) int64 {
 	return full
 }
 
-// awaitAll waits until n have told done. It fails if one sleeps for ever.
-func awaitAll(t *testing.T, done chan struct{}, n int) {
+// awaitAll waits until n have told done. It fails if progress, a count that grows with each notification that has arrived, does not grow: one
+// sleeps for ever then.
+func awaitAll(t *testing.T, done chan struct{}, n int, progress func() int64) {
 	t.Helper()
-	timeout := time.After(hang)
-	for range n {
+	look := time.NewTicker(hang)
+	defer look.Stop()
+	for before := progress(); n > 0; {
 		select {
 		case <-done:
-		case <-timeout:
-			t.Fatalf("no worker has been woken for %v: a notification was lost", hang)
+			n--
+		case <-look.C:
+			now := progress()
+			require.Greater(t, now, before, "no worker has been woken for %v: a notification was lost", hang)
+			before = now
 		}
 	}
 }
 
 // hang is how long a test waits for what should come at once.
 const hang = 2 * time.Minute
+
+// A worker that prepares and finds nothing, while a thread brings work and finds it busy, would sleep for ever. The two meet in each round.
+func TestWorkerSeesTheWorkOrIsNotified(t *testing.T) {
+	eachDriver(t, func(t *testing.T, newOne func() driver) {
+		l := listener{driver: newOne()}
+		var begun, ended [2]atomic.Int64 // the round that each of the two has begun, and ended
+		meet := func(at *[2]atomic.Int64, me int, n int64) {
+			at[me].Swap(n)
+			for looks := 1; at[1-me].Load() < n; looks++ {
+				if looks%200 == 0 { // the other one may wait for this processor
+					runtime.Gosched()
+					_, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+				}
+			}
+		}
+		meetings := rounds(20_000)
+		// Each of the two takes a while, so that they do not always meet at the same place.
+		pause := func(r *rand.Rand) {
+			for range r.IntN(40) {
+				spinlock.Pause()
+			}
+		}
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		go func() {
+			r := rand.New(rand.NewPCG(seed, 1))
+			for n := int64(1); n <= meetings; n++ {
+				meet(&begun, 1, n)
+				pause(r)
+				l.tell(n)
+				meet(&ended, 1, n)
+			}
+		}()
+		missed := 0
+		r := rand.New(rand.NewPCG(seed, 0))
+		for n := int64(1); n <= meetings; n++ {
+			l.driver.work()
+			meet(&begun, 0, n)
+			pause(r)
+			l.driver.prepare()
+			seen := l.heard.Load() == n
+			meet(&ended, 0, n)
+			if !seen && !l.driver.notified() {
+				missed++
+			}
+		}
+		require.Zero(t, missed, "of %d rounds: the worker has not seen the work, and has not been notified", meetings)
+	})
+}
 
 // Two threads wake one another in turn. A notification that is lost leaves both asleep.
 func TestDriverLosesNoNotification(t *testing.T) {
@@ -101,7 +198,7 @@ func TestDriverLosesNoNotification(t *testing.T) {
 		}
 		go play(&a, &b, false, 1)
 		go play(&b, &a, true, 2)
-		awaitAll(t, done, 2)
+		awaitAll(t, done, 2, b.heard.Load)
 	})
 }
 
@@ -113,7 +210,7 @@ func TestDriverWithManyNotifiers(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		d := newOne()
-		var brought atomic.Int64
+		var brought, woken atomic.Int64
 		for i := range notifiers {
 			go func() {
 				r := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -137,10 +234,11 @@ func TestDriverWithManyNotifiers(t *testing.T) {
 				if d.commit() {
 					d.sleep(-1)
 				}
+				woken.Add(1)
 			}
 			done <- struct{}{}
 		}()
-		awaitAll(t, done, 1)
+		awaitAll(t, done, 1, func() int64 { return brought.Load() + woken.Load() })
 	})
 }
 

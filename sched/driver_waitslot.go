@@ -14,6 +14,8 @@ import (
 // wait at once.
 type waitSlot struct {
 	count atomic.Uint32 // 1 at first; 0 while the owner sleeps; more: wakes that no wait has used up
+
+	device Device // the owner sleeps in it; nil: on a futex
 }
 
 func (s *waitSlot) init() { s.count.Store(1) }
@@ -21,6 +23,14 @@ func (s *waitSlot) init() { s.count.Store(1) }
 // wake ends the owner's wait, or the next one. Any thread may call it; it does not block.
 func (s *waitSlot) wake() {
 	if s.count.Add(1) == 1 {
+		s.wakeOwner()
+	}
+}
+
+func (s *waitSlot) wakeOwner() {
+	if s.device != nil {
+		s.device.Wake()
+	} else {
 		futexWakeOne(&s.count)
 	}
 }
@@ -28,7 +38,7 @@ func (s *waitSlot) wake() {
 // persistentWake ends the owner's wait, and all later ones at once. Any thread may call it; it does not block.
 func (s *waitSlot) persistentWake() {
 	s.count.Store(persistent)
-	futexWakeOne(&s.count)
+	s.wakeOwner()
 }
 
 // persistent is more than all waits of a slot use up.
@@ -38,6 +48,11 @@ const persistent = 1 << 30
 // brief says that it is expected to be soon.
 func (s *waitSlot) wait(limit time.Duration, brief bool) {
 	if s.count.Add(^uint32(0)) > 0 {
+		return
+	}
+	if s.device != nil {
+		s.device.Wait(limit, brief)
+		s.count.CompareAndSwap(0, 1) // it may be that nobody has woken it
 		return
 	}
 	until := clock.Never
@@ -72,6 +87,9 @@ type slotDriver struct {
 	serve func() // does what falls to a worker that spins, see group.serve
 }
 
+// sleepIn implements sleeper.
+func (d *slotDriver) sleepIn(device Device) { d.slot.device = device }
+
 func newSlotDriver() *slotDriver {
 	d := new(slotDriver)
 	d.slot.init()
@@ -85,7 +103,7 @@ func (d *slotDriver) spin(until clock.Instant, seek func() bool) {
 	now := clock.Now()
 	for end := min(now+clock.Instant(spinTime), until); !seek() && now < end; {
 		for next := now + clock.Instant(lookTime); now < next; now = clock.Now() {
-			if d.notified() {
+			if d.notified() || d.slot.device != nil && d.slot.device.Ready() {
 				return
 			}
 			d.serve()

@@ -67,7 +67,7 @@ func TestWaitSlotWakesAgainstDeadlines(t *testing.T) {
 		}
 		done <- struct{}{}
 	}()
-	awaitAll(t, done, 2)
+	awaitAll(t, done, 2, heard.Load)
 	require.GreaterOrEqual(t, s.count.Load(), uint32(1), "a wait has not given its count back")
 	require.LessOrEqual(t, int64(s.count.Load()), total+1)
 }

@@ -14,11 +14,16 @@ import (
 // notifies. The worker first prepares, then looks for work once more, and only then sleeps. So either it sees the work,
 // or it has been notified since it prepared. While a worker is busy, to notify it costs a load.
 //
+// The worker prepares with a Swap, and a thread that stores what the worker looks for does so with one. On amd64 that is the instruction of a
+// Store. On arm64 it keeps the order even in an emulator, qemu, which lets the load that follows pass a Store.
+//
 // The thread sleeps on a futex, futex(2), and not on a lock of the Go runtime: a goroutine that is locked to its thread,
 // as a worker is, is woken by way of a second thread there, which takes several times as long.
 type eventcount struct {
 	countWord
 	since atomic.Int64 // when it was notified while its owner slept, a clock.Instant
+
+	device Device // its owner sleeps in it; nil: on a futex
 }
 
 // countWord is what an eventcount holds: one of the constants below.
@@ -33,7 +38,7 @@ const (
 
 // Only the owner may call prepare, commit and work.
 
-func (c *countWord) prepare()     { c.word.Store(countPrepared) }
+func (c *countWord) prepare()     { c.word.Swap(countPrepared) }
 func (c *countWord) commit() bool { return c.word.CompareAndSwap(countPrepared, countAsleep) }
 func (c *countWord) work()        { c.word.Store(countNotified) }
 
@@ -67,7 +72,11 @@ func (e *eventcount) notify() bool {
 		case countAsleep:
 			e.since.Store(int64(clock.Now()))
 			if e.word.CompareAndSwap(countAsleep, countWaking) {
-				futexWakeOne(&e.word)
+				if e.device != nil {
+					e.device.Wake()
+				} else {
+					futexWakeOne(&e.word)
+				}
 				return true
 			}
 		default:
@@ -81,9 +90,15 @@ func (e *eventcount) stop() { e.notify() }
 
 // sleep blocks the thread, which has committed, until it is notified, or until limit
 // has passed; a negative limit is none. brief says that it is expected to be soon. It
-// leaves the count notified.
-func (e *eventcount) sleep(limit time.Duration, brief bool) {
+// leaves the count notified, and tells whether it was before.
+func (e *eventcount) sleep(limit time.Duration, brief bool) (woken bool) {
 	// An early end, by a signal, is found by the caller, which looks for work anew.
-	futexSleep(&e.word, countAsleep, limit, brief)
+	if e.device != nil {
+		e.device.Wait(limit, brief)
+	} else {
+		futexSleep(&e.word, countAsleep, limit, brief)
+	}
+	woken = e.word.Load() != countAsleep
 	e.work()
+	return woken
 }

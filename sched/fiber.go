@@ -149,6 +149,16 @@ func Yield() {
 	f.yield()
 }
 
+// Alone tells whether the caller's worker has nothing else to run just now, so that Yield would return at once. It does not block. It panics with an
+// error that wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
+func Alone() bool {
+	f := Current()
+	if f == nil {
+		panic(f.misuse("alone"))
+	}
+	return !f.worker.Load().hasWork(f)
+}
+
 // Sleep blocks the calling task, not its thread, for d. It panics with an error that
 // wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
 func Sleep(d time.Duration) {

@@ -37,6 +37,7 @@ func (f *Fiber) run() {
 		}
 		w.timers.leave(w)
 		if r.fiber == nil {
+			w.prepareWaiter()
 			f.execute(r.task)
 			f.worker.Load().reapMany()
 		} else if !f.goIdle(w, r.fiber) {
@@ -175,6 +176,9 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 		case !w.hasTask():
 			if f.mayStay() || f.load().state() == Running && (w.finished() || w.givesUp()) {
 				return f
+			}
+			if waiter := w.waiter(); waiter != nil {
+				return waiter
 			}
 			w.waitForWork(f)
 		case len(o.idle) == 0:

@@ -31,6 +31,10 @@ type own struct {
 	asked *Fiber // deadlock check: the fiber that shall say where it waits
 	asker *Fiber // the fiber that wants to know
 	told  answer // what it has said
+
+	device   Device // nil: none
+	round    int    // choices until it is polled; see pollDevice
+	noWaiter bool   // no fiber could be made for waiter
 }
 
 // mustOwn panics in a debug build unless w is the worker that the caller runs on.
@@ -52,6 +56,9 @@ func (w *Worker) poll() {
 	}
 	if len(w.own.timers.heap) > 0 || w.timers.next() != clock.Never {
 		w.expire()
+	}
+	if w.own.device != nil {
+		w.pollDevice()
 	}
 }
 

@@ -44,6 +44,18 @@ var newFiber = fiber.New
 // until it is time for the next attempt.
 func (w *Worker) makeIdle() {
 	w.mustOwn("makeIdle")
+	if err := w.addIdle(); err != nil {
+		err = fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
+		w.scheduler.cfg.Exhausted(err)
+		time.Sleep(retryPause)
+		w.exhaust(err)
+		return
+	}
+	w.notExhausted()
+}
+
+// addIdle adds a new fiber to the idle ones, or returns why none can be made.
+func (w *Worker) addIdle() error {
 	s := w.scheduler
 	f := &Fiber{maker: w, record: w.record, id: int(w.made.load()) + 1}
 	f.letter.fiber = f
@@ -56,17 +68,13 @@ func (w *Worker) makeIdle() {
 		Name: f.String(), Backend: s.cfg.Backend, StackSize: s.cfg.StackSize, GuardPages: s.cfg.GuardPages,
 	}, f.main)
 	if err != nil {
-		err = fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
-		s.cfg.Exhausted(err)
-		time.Sleep(retryPause)
-		w.exhaust(err)
-		return
+		return err
 	}
 	f.fiber.SetValue((*parker)(f))
-	w.notExhausted()
 	w.made.add(1)
 	s.fibers.add(f)
 	w.pushIdle(f)
+	return nil
 }
 
 // exhaust records that the worker can make no fiber because of err. From then on it leaves to other workers the

@@ -47,7 +47,7 @@ func (s *Scheduler) wakeIfOver() {
 // closes done then. A single-threaded one must be stopped on its main fiber, which
 // does what is left to do now; it returns what keeps it from ending, if anything does.
 func (w *Worker) stop() *Deadlock {
-	w.shutdown.Store(true)
+	w.shutdown.Swap(true) // see eventcount
 	w.driver.notify()
 	if w.mode == multiThreaded {
 		return nil

@@ -27,7 +27,7 @@ func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending =
 // report: a deadline that lies further ahead than both does not.
 const nearDeadline = clock.Instant(time.Second)
 
-// stuck tells whether fibers or tasks wait that only a thread outside of the scheduler could help.
+// stuck tells whether fibers or tasks wait that only a device, or a thread outside of the scheduler, could help.
 func (v *survey) stuck(limit clock.Instant) bool {
 	return v.quiet && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
 }
@@ -115,7 +115,7 @@ type deadlockJudge struct {
 // Otherwise it says how soon to come back if nothing happens; less than 0 is never.
 func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 	const nothing = -1
-	if o.limit < 0 || !v.stuck(o.limit) {
+	if o.limit < 0 || !v.stuck(o.limit) || o.s.waitForDevices() {
 		return nil, nothing
 	}
 	if v != o.seen {

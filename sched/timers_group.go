@@ -135,7 +135,7 @@ func (h *workerTimers) expireOne(at clock.Instant) (ready *Fiber) {
 // update notes the earliest deadline. The lock must be held.
 func (h *workerTimers) update() {
 	if next := int64(h.timers.next()); next != h.next.Load() {
-		h.next.Store(next)
+		h.next.Swap(next) // before a look at earliest, as in eventcount
 	}
 }
 

@@ -37,7 +37,7 @@ func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 // finds something to run.
 func (w *Worker) giveUp(deadlock *Deadlock, then survey) {
 	if w.scheduler.survey(w) == then && w.shutdown.Load() {
-		w.stuck.Store(deadlock)
+		w.stuck.Swap(deadlock) // see eventcount
 		w.driver.notify()
 	}
 }

@@ -47,6 +47,7 @@ type Worker struct {
 	counts
 
 	engine atomic.Pointer[any]
+	device atomic.Pointer[Device] // own.device, for others
 
 	// Others may read these, and write the last four.
 	exhausted    atomic.Pointer[error] // why no fiber can be made, while that is so
@@ -133,6 +134,9 @@ func (w *Worker) thread(started chan<- error) {
 		started <- err
 		w.runThread()
 		w.endFibers()
+		if err := w.closeDevice(); err != nil {
+			panic(err)
+		}
 		if err := w.detach(); err != nil {
 			panic(err)
 		}
@@ -169,10 +173,10 @@ func (w *Worker) prepare() (*fiber.Fiber, error) {
 	return fiber.Attach(cfg.Backend)
 }
 
-// initialize calls the initializer, and then proceed: with an error if the initializer has
+// initialize opens the device, calls the initializer, and then proceed: with an error if the device could not be opened, or one of the two has
 // called Goexit, which cannot be stopped, and does what is left to do on its way out.
 func (w *Worker) initialize(proceed func(error)) {
-	returned := false
+	what, returned := "device", false
 	defer func() {
 		if returned {
 			return
@@ -180,8 +184,14 @@ func (w *Worker) initialize(proceed func(error)) {
 		if value := recover(); value != nil {
 			panic(value)
 		}
-		proceed(fmt.Errorf("the initializer of %s: %w", w.name, ErrGoexit))
+		proceed(fmt.Errorf("the %s of %s: %w", what, w.name, ErrGoexit))
 	}()
+	if err := w.openDevice(); err != nil {
+		returned = true
+		proceed(err)
+		return
+	}
+	what = "initializer"
 	if initializer := w.scheduler.cfg.Initializer; initializer != nil {
 		initializer(w.id)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"golang.org/x/sys/unix"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
@@ -65,13 +64,27 @@ func (h *handOffs) submit(total int, r *rand.Rand) {
 // waits for ever. There are more workers than processors, up to a full group, and both modes.
 func TestTortureSubmitAgainstSleep(t *testing.T) {
 	over := suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{2, 4, 64}}
-	const submitters, large, small = 2, 12, 1 // shares of the whole: to wake one of 64 threads costs several times as much
-	total := suite.Scaled(10_000_000, 60_000) / (len(fiber.Backends()) * (2*large + small))
-	over.Run(t, func(t *testing.T, cfg sched.Config) {
-		total := total * large
+	const submitters = 2
+	// Shares of the whole. To wake one of 64 threads costs several times as much as one of a few, and a hand-off to a thread ten times as much
+	// as one to a goroutine.
+	const large, small, goroutines = 12, 1, 10
+	whole := suite.Scaled(10_000_000, 60_000)
+	share := func(cfg sched.Config) int {
+		n := large
 		if cfg.Workers == 64 {
-			total = total / large * small
+			n = small
 		}
+		if !suite.HasThreads(cfg) {
+			n *= goroutines
+		}
+		return n
+	}
+	shares := 0
+	for _, cfg := range over.Configs(t.Name()) {
+		shares += share(cfg)
+	}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
+		total := whole / shares * share(cfg)
 		random := suite.NewRand(t)
 		for mode := range sched.AffinityMode + 1 {
 			cfg.Groups.Mode = mode

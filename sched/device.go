@@ -1,0 +1,132 @@
+package sched
+
+import (
+	"fmt"
+	"time"
+)
+
+// Device is what a worker waits for beside tasks and notifications, such as a ring of input and output. While the worker has things to run it polls the
+// device now and then; when it has none it sleeps in the device and not on a futex. So whichever comes first, a completion or a task, goes on at once.
+//
+// Ready, Poll, Wait and Close are called on the worker's thread. They run on the stack of a fiber that may be blocked: they must not wait as a fiber does, but
+// may notify fibers and enqueue tasks by TryEnqueue. A panic ends the program, since it must not unwind the task of that fiber.
+type Device interface {
+	// Ready tells whether Poll has something to do. It is called often, and between two calls of Poll and Wait it need not see what has come meanwhile.
+	Ready() bool
+	// Poll submits and collects what it can without blocking. It is called while the worker has things to run.
+	Poll()
+	// Wait submits, and blocks the thread until something can be collected, which it collects, until Wake, or until limit has passed; below
+	// 0 is no limit. It may also return for no reason. brief says that the wait is expected to be short. It is called when the worker has nothing to run.
+	Wait(limit time.Duration, brief bool)
+	// Wake ends the Wait that is under way; if none is, the next one. Any thread may call it, even several at once and after Close, when it does nothing. It
+	// does not block.
+	Wake()
+	// Pending is how many operations are under way that fibers or goroutines wait for: as long as there are any, there is no deadlock. Any thread may
+	// call it, even after Close.
+	Pending() int
+	// Close is called last, when no fiber of the worker is left but its main fiber. Goroutines may have operations under way, which it ends: they do not keep
+	// Scheduler.Close from returning. An error ends the program, since operations may then go on writing to memory of their callers.
+	Close() error
+}
+
+// leastBetweenPolls is how many tasks a worker runs at least, or times mostResumed fibers, before it polls its device, while it has some that can
+// run. The requests that they make go to the device in one batch.
+const leastBetweenPolls = 4
+
+// pollDevice polls the worker's device, if it has one, at the end of a round. A worker that has nothing to run does not poll: it goes on to Wait, which
+// submits and collects in one step.
+func (w *Worker) pollDevice() {
+	o := &w.own
+	if o.round--; o.round > 0 || o.ready.Empty() && !w.hasTask() || !o.device.Ready() {
+		return
+	}
+	o.round = max(leastBetweenPolls, o.ready.Len())
+	o.device.Poll()
+}
+
+// waiter returns an idle fiber that is to wait in the place of the calling one, which is blocked, if the worker has a device, and nil otherwise. What a device does
+// when it is polled goes deep: only a few stacks should have to hold that, not those of all fibers whose operations are under way.
+func (w *Worker) waiter() *Fiber {
+	o := &w.own
+	if o.device == nil {
+		return nil
+	}
+	if len(o.idle) == 0 && w.exhausted.Load() == nil && !o.noWaiter {
+		w.makeIdle()
+		o.noWaiter = len(o.idle) == 0 // then it is not tried again
+	}
+	if len(o.idle) == 0 {
+		return nil
+	}
+	return w.takeIdle()
+}
+
+// prepareWaiter makes a fiber for waiter to return, if the worker has a device and no fiber is idle. It is called when a task is about to begin: to make
+// a fiber goes deep, too, and where the task waits, its own frames are on the stack already. If there can be none, the worker does without.
+func (w *Worker) prepareWaiter() {
+	o := &w.own
+	if o.device != nil && len(o.idle) == 0 && w.exhausted.Load() == nil && !o.noWaiter {
+		o.noWaiter = w.addIdle() != nil
+	}
+}
+
+// sleeper is a driver whose thread can sleep in a device.
+type sleeper interface{ sleepIn(d Device) }
+
+// openDevice makes the device of a worker, on its thread.
+func (w *Worker) openDevice() error {
+	open := w.scheduler.cfg.Device
+	in, can := w.driver.(sleeper)
+	if open == nil || !can {
+		return nil
+	}
+	d, err := open(w)
+	if err != nil {
+		return fmt.Errorf("the device of %s: %w", w.name, err)
+	}
+	if d != nil {
+		d = guardedDevice{d, w}
+		in.sleepIn(d)
+		w.own.device = d
+		w.device.Store(&d)
+	}
+	return nil
+}
+
+// closeDevice ends the device of a worker that has ended its fibers.
+func (w *Worker) closeDevice() error {
+	d := w.own.device
+	if d == nil {
+		return nil
+	}
+	w.own.device = nil
+	w.device.Store(nil)
+	return d.Close()
+}
+
+// guardedDevice is a device whose panics end the program.
+type guardedDevice struct {
+	Device
+	worker *Worker
+}
+
+func (d guardedDevice) Ready() (ready bool) {
+	mustReturn("Device.Ready", d.worker, func() { ready = d.Device.Ready() })
+	return ready
+}
+
+func (d guardedDevice) Poll() { mustReturn("Device.Poll", d.worker, d.Device.Poll) }
+
+func (d guardedDevice) Wait(limit time.Duration, brief bool) {
+	mustReturn("Device.Wait", d.worker, func() { d.Device.Wait(limit, brief) })
+}
+
+// waitForDevices tells whether a device has operations under way.
+func (s *Scheduler) waitForDevices() bool {
+	for _, w := range s.workers {
+		if d := w.device.Load(); d != nil && (*d).Pending() > 0 {
+			return true
+		}
+	}
+	return false
+}
