@@ -7,13 +7,13 @@
  *   strand   busy, idle          busy++, then wakes the thread if it sleeps; busy--
  *   stopper  fiberlab_beat_set   period 0, changes++, FUTEX_WAKE
  *
- * A period ends whenever it likes. Two strands become busy and idle in any order, and one may stay busy for ever.
+ * A period ends whenever it likes. Two strands make their pools busy and idle in any order, and one may stay busy for ever.
  *
- * What must hold: when nothing can move any more, the thread does not sleep while a strand is busy, and when it was told to
+ * What must hold: when nothing can move any more, the thread does not sleep while a pool is busy, and when it was told to
  * stop it has ended.
  *
  * Planted faults:
- *   NO_LOOK      the thread does not look for busy strands once more after it has said that it sleeps
+ *   NO_LOOK      the thread does not look for busy pools once more after it has said that it sleeps
  *   WEAK_ASLEEP  its store of asleep is delayed past that look, as by a store buffer
  *   LATE_SEEN    it loads changes after it has looked whether to stop
  *   NO_CHANGE    a strand wakes the thread without a change of the futex

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* After so many periods without a busy strand the thread sleeps. Until then, to become busy costs
+/* After so many periods without a busy pool the thread sleeps. Until then, to become busy costs
  * no system call. */
 #define QUIET_PERIODS 10
 
@@ -36,10 +36,10 @@ static int wait_for_change(uint32_t seen, int64_t due) {
            errno == ETIMEDOUT;
 }
 
-/* Waits until a strand may be busy. The order prevents lost wake-ups: the thread says that it
- * sleeps, and then looks whether a strand is busy. A strand says that it is busy, and then looks
- * whether the thread sleeps. An exchange keeps that order in emulators, too, where a store does
- * not: see pop in deque.go. */
+/* Waits until a pool may be busy. The order prevents lost wake-ups: the thread says that it
+ * sleeps, and then looks whether a pool is busy. A strand says that its pool is busy, and then
+ * looks whether the thread sleeps. An exchange keeps that order in emulators, too, where a store
+ * does not: see pop in deque.go. */
 static void sleep_until_busy(uint32_t seen) {
     (void)__atomic_exchange_n(&fiberlab_beat.asleep, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&fiberlab_beat.busy, __ATOMIC_SEQ_CST) == 0)

@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beats grows by one each period while a strand is busy, and wraps around. It lies in memory of C: one thread, that of beat.c,
-// beats for all pools.
+// beats grows by one each period while a pool is busy, and wraps around. It lies in memory of C: one thread, that of beat.c,
+// beats for all pools. Drainers that linger increment it too.
 var beats = (*atomic.Uint32)(unsafe.Pointer(&C.fiberlab_beat.beats))
 
 var (
-	strandsBusy = (*atomic.Int32)(unsafe.Pointer(&C.fiberlab_beat.busy))
+	poolsBusy   = (*atomic.Int32)(unsafe.Pointer(&C.fiberlab_beat.busy))
 	beatAsleep  = (*atomic.Uint32)(unsafe.Pointer(&C.fiberlab_beat.asleep))
 	beatChanges = (*atomic.Uint32)(unsafe.Pointer(&C.fiberlab_beat.changes))
 )
@@ -50,7 +50,7 @@ func beatStart(period time.Duration) error {
 }
 
 // beatStop takes back one call of beatStart with that period. The last one returns when the thread is gone. The
-// caller's strands must be idle.
+// caller's pool must not be busy.
 func beatStop(period time.Duration) {
 	p := &beatPeriods
 	p.Lock()
@@ -64,9 +64,9 @@ func beatStop(period time.Duration) {
 	}
 }
 
-// busy says that a strand has begun to run tasks. It makes a system call only if the thread of the beat sleeps.
+// busy says that a pool needs beats: a strand runs its tasks, and another worker has nothing to do; see heartbeat.listen. It makes a system call only if the thread of the beat sleeps.
 func busy() {
-	strandsBusy.Add(1) // before the load: see sleep_until_busy
+	poolsBusy.Add(1) // before the load: see sleep_until_busy
 	if beatAsleep.Load() != 0 && beatAsleep.CompareAndSwap(1, 0) {
 		beatChanges.Add(1)
 		// It does not block, so the runtime need not know of it.
@@ -76,5 +76,5 @@ func busy() {
 
 const futexWakePrivate = 1 | 128 // of futex(2)
 
-// idle says that a strand that was busy has no more to run.
-func idle() { strandsBusy.Add(-1) }
+// idle says that a pool that was busy needs no more beats.
+func idle() { poolsBusy.Add(-1) }

@@ -6,9 +6,9 @@
 /* What the thread of beat.c shares with the strands of all pools. All accesses are atomic. Each
  * part has its own cache lines: strands load beats at each fork. */
 struct fiberlab_beat {
-    _Alignas(128) uint32_t beats; /* one more each period while a strand is busy */
+    _Alignas(128) uint32_t beats; /* one more each period while a pool is busy */
 
-    _Alignas(128) uint32_t busy; /* how many strands are */
+    _Alignas(128) uint32_t busy; /* how many pools need beats */
     uint32_t asleep;             /* 1 when the thread has found none, and waits for changes */
     uint32_t changes;            /* the futex: one more each time that it has to look anew */
 

@@ -50,7 +50,7 @@ const beatWait = 3 * time.Second // for what comes within a millisecond on an id
 func requireBeats(t *testing.T, n uint32) {
 	seen, limit := beats.Load(), time.Now().Add(beatWait)
 	for beats.Load()-seen < n {
-		require.True(t, time.Now().Before(limit), "%d beats in %v; busy strands: %d", beats.Load()-seen, beatWait, strandsBusy.Load())
+		require.True(t, time.Now().Before(limit), "%d beats in %v; busy pools: %d", beats.Load()-seen, beatWait, poolsBusy.Load())
 	}
 }
 
@@ -59,14 +59,14 @@ func requireSleep(t *testing.T) {
 	require.Eventually(t, func() bool { return beatAsleep.Load() == 1 }, beatWait, testPeriod, "the thread does not sleep")
 }
 
-// Beats come while a strand is busy. When none is the thread sleeps, until one is.
+// Beats come while a pool is busy. When none is the thread sleeps, until one is.
 func TestBeatsComeWhileBusy(t *testing.T) {
 	startBeat(t, testPeriod)
 	for range 5 {
 		requireSleep(t)
 		seen := beats.Load()
 		time.Sleep(20 * testPeriod)
-		require.Equal(t, seen, beats.Load(), "a beat without a busy strand")
+		require.Equal(t, seen, beats.Load(), "a beat without a busy pool")
 		busy()
 		busy()
 		requireBeats(t, 3)
@@ -97,7 +97,7 @@ func TestBeatsComeBesideBusyProcessors(t *testing.T) {
 	requireBeats(t, 3)
 }
 
-// A strand becomes busy about when the thread falls asleep. A beat comes all the same.
+// A pool becomes busy about when the thread falls asleep. A beat comes all the same.
 func TestNoWakeOfTheBeatIsLost(t *testing.T) {
 	startBeat(t, 10*time.Microsecond)
 	for range 100 {

@@ -156,6 +156,7 @@ func (p *shared) wanted() bool {
 func (p *shared) deactivate(l *load) {
 	if l != nil {
 		l.active.Add(-1)
+		p.form.fewer()
 	}
 	if p.form.waiting() {
 		p.start()

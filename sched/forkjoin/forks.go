@@ -19,7 +19,11 @@ func (s *strand) pulse() {
 		s.handOne() // and does not count it: strands that write to the same word at each fork would slow each other down
 		return
 	}
-	if s.seen = atomic.LoadUint32(s.beat); s.pool.form.(*heartbeat).wanted() && s.handOne() {
+	s.seen = atomic.LoadUint32(s.beat)
+	h := s.pool.form.(*heartbeat)
+	if !h.wanted() {
+		h.listen() // it may be that no beat is needed any more
+	} else if s.handOne() {
 		s.pool.handed.Add(1)
 	}
 }

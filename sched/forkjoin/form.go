@@ -59,6 +59,10 @@ type form interface {
 	enter(s *strand)
 	// leave says that s, the caller, is about to park or to end. What s alone can reach is put where others find it.
 	leave(s *strand)
+	// fewer says that a strand is active no more: perhaps there is a worker now that has nothing to do.
+	fewer()
+	// replace is called where a strand waits for what another strand runs, and is active no more.
+	replace()
 	// close ends drainers that wait. When they have ended, end frees what the form has.
 	close()
 	end()

@@ -176,5 +176,7 @@ func (d *deques) leave(s *strand) {
 	d.mu.Unlock()
 }
 
-func (*deques) close() {}
-func (*deques) end()   {}
+func (*deques) close()   {}
+func (*deques) fewer()   {}
+func (*deques) replace() {}
+func (*deques) end()     {}

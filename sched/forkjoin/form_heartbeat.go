@@ -1,6 +1,9 @@
 package forkjoin
 
-import "unsafe"
+import (
+	"runtime"
+	"unsafe"
+)
 
 // heartbeat is the form in which a strand keeps its forks where no other thread may touch them, so that a fork costs no atomic operation. Now and
 // then, at the beat, it hands out its oldest fork, if a worker has nothing to do.
@@ -9,18 +12,19 @@ import "unsafe"
 //	strand 1   forks  [ j2 ]            only strand 1
 //	queue      [ ... ]                  what has been handed out or submitted, for all strands
 //
-// All cost of sharing comes once a beat, however small the tasks are. What a future leads to is in the queue from the beginning, since others may
+// All cost of sharing comes once a beat, however small the tasks are; see lingering for who beats. What a future leads to is in the queue from the beginning, since others may
 // ask for it; and so are all forks of a strand that parks.
 type heartbeat struct {
 	pool  *shared
 	queue jobQueue
+	lingering
 }
 
 func newHeartbeat(p *shared) (*heartbeat, error) {
 	if err := beatStart(p.cfg.Beat); err != nil {
 		return nil, err
 	}
-	return &heartbeat{pool: p}, nil
+	return &heartbeat{pool: p, lingering: lingering{most: int64(runtime.GOMAXPROCS(0) / 2)}}, nil
 }
 
 func (h *heartbeat) submit(s *strand, j *job) {
@@ -47,14 +51,17 @@ func (h *heartbeat) next(s *strand) *job {
 	if s.surplus() {
 		return nil
 	}
-	return h.queue.next()
+	if j := h.queue.next(); j != nil {
+		return j
+	}
+	return h.linger(s)
 }
 
 func (h *heartbeat) waiting() bool { return !h.queue.empty() }
 
 // wanted tells whether a worker would take a fork at once: there is one with nothing to do, and nothing that it could take already.
 func (h *heartbeat) wanted() bool {
-	return h.queue.empty() && h.pool.wanted()
+	return h.queue.empty() && (h.lingerers.Load() > 0 || h.pool.wanted())
 }
 
 // publish hands out all forks of s.
@@ -69,15 +76,20 @@ func (h *heartbeat) enter(s *strand) {
 		return // what a goroutine forks is handed out at once
 	}
 	s.beat, s.seen = (*uint32)(unsafe.Pointer(beats)), beats.Load()
-	busy()
+	h.strands.Add(1)
+	h.listen()
 }
 
 func (h *heartbeat) leave(s *strand) {
 	h.publish(s)
 	if s.hooked {
-		idle()
+		h.strands.Add(-1)
+		h.listen()
 	}
 }
+
+// fewer implements form.
+func (h *heartbeat) fewer() { h.listen() }
 
 func (*heartbeat) close() {}
 

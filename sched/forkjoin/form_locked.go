@@ -76,4 +76,6 @@ func (l *locked) close() {
 
 func (*locked) enter(*strand) {}
 func (*locked) leave(*strand) {}
+func (*locked) fewer()        {}
+func (*locked) replace()      {}
 func (*locked) end()          {}

@@ -35,7 +35,10 @@ func (r *result[T]) wait(s *strand) (T, error) {
 		s.BeforeBlock() // a goroutine has no hook
 		defer s.AfterBlock()
 	}
-	return future.Get()
+	s.waits = true
+	v, err := future.Get()
+	s.waits = false
+	return v, err
 }
 
 // await is wait for the result of a fork, which has no error but a panic: then the caller panics with it.

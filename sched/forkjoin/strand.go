@@ -18,6 +18,7 @@ type strand struct {
 	local  *any            // the fiber-local slot; nil: a goroutine has none
 	hooked bool            // its fiber tells it when it blocks
 	outer  sched.BlockHook // that of another pool, whose strand is on the same stack
+	waits  bool            // it waits, or is about to, for what another strand runs
 	helped int             // how many tasks it runs inside one another, because a caller needed their results
 
 	beat  *uint32 // the word that says when to hand out a fork
@@ -103,6 +104,9 @@ func (s *strand) BeforeBlock() {
 	}
 	s.pool.form.leave(s)
 	s.pool.deactivate(s.load)
+	if s.waits {
+		s.pool.form.replace()
+	}
 }
 
 // AfterBlock implements sched.BlockHook.
