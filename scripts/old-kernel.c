@@ -1,9 +1,10 @@
 /* old-kernel COMMAND...: runs COMMAND as on a kernel that has no MADV_GUARD_INSTALL, as Linux had
- * none before 6.13.
+ * none before 6.13, and no io_uring, as it had none before 5.1.
  *
- * A seccomp filter answers MADV_GUARD_INSTALL and MADV_GUARD_REMOVE with EINVAL, as such a kernel
- * does. Whatever COMMAND starts inherits the filter, and no process can take it off again.
- * FIBERLAB_GUARDS=mprotect tells the tests which guards they must find. */
+ * A seccomp filter answers MADV_GUARD_INSTALL and MADV_GUARD_REMOVE with EINVAL, and the system
+ * calls of io_uring with ENOSYS, as such a kernel does. Whatever COMMAND starts inherits the
+ * filter, and no process can take it off again. FIBERLAB_GUARDS=mprotect and FIBERLAB_DRIVER=epoll
+ * tell the tests what they must find. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -36,14 +37,18 @@ static int install_filter(void) {
     struct sock_filter program[] = {
         /* A jump passes over so many instructions. */
         LOAD(offsetof(struct seccomp_data, arch)),
-        IF_EQUAL(ARCHITECTURE, 0, 5),
+        IF_EQUAL(ARCHITECTURE, 0, 8),
         LOAD(offsetof(struct seccomp_data, nr)),
+        IF_EQUAL(__NR_io_uring_setup, 8, 0),
+        IF_EQUAL(__NR_io_uring_enter, 7, 0),
+        IF_EQUAL(__NR_io_uring_register, 6, 0),
         IF_EQUAL(__NR_madvise, 0, 3),
         LOAD(ARGUMENT(2)),
         IF_EQUAL(GUARD_INSTALL, 2, 0),
         IF_EQUAL(GUARD_REMOVE, 1, 0),
         RETURN(SECCOMP_RET_ALLOW),
         RETURN(SECCOMP_RET_ERRNO | EINVAL),
+        RETURN(SECCOMP_RET_ERRNO | ENOSYS),
     };
     struct sock_fprog filter = {.len = sizeof program / sizeof program[0], .filter = program};
 
@@ -64,6 +69,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     setenv("FIBERLAB_GUARDS", "mprotect", 1);
+    setenv("FIBERLAB_DRIVER", "epoll", 1);
     execvp(argv[1], argv + 1);
     fprintf(stderr, "old-kernel: %s: %s\n", argv[1], strerror(errno));
     return 127;

@@ -1,0 +1,161 @@
+package uring
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched/fibersync"
+)
+
+// endpoint is where a socket is bound or connected to.
+type endpoint struct {
+	family int // AF_INET, AF_INET6 or AF_UNIX
+	to     unix.Sockaddr
+	addr   net.Addr
+	dual   bool // AF_INET6 that serves IPv4, too
+}
+
+// resolve returns the endpoints that address may mean, those to be tried first in front. Names are looked up by the resolver of package net; a fiber's thread does other
+// things meanwhile. An empty host is this machine, on all its addresses to listen.
+func resolve(ctx context.Context, network, address string, listen bool) ([]endpoint, error) {
+	switch network {
+	case "unix":
+		return []endpoint{{family: unix.AF_UNIX, to: &unix.SockaddrUnix{Name: address}, addr: &net.UnixAddr{Name: address, Net: "unix"}}}, nil
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return nil, net.UnknownNetworkError(network)
+	}
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	port, err := lookupPort(ctx, network, service)
+	if err != nil {
+		return nil, err
+	}
+	ips, err := lookupHost(ctx, network, host, listen)
+	if err != nil {
+		return nil, err
+	}
+	var list []endpoint
+	for _, ip := range ips {
+		ip = ip.Unmap()
+		if network == "tcp4" && !ip.Is4() || network == "tcp6" && ip.Is4() {
+			continue
+		}
+		e := tcpEndpoint(ip, port)
+		e.dual = listen && network == "tcp" && ip == netip.IPv6Unspecified()
+		list = append(list, e)
+	}
+	if len(list) == 0 {
+		return nil, &net.AddrError{Err: "no suitable address found", Addr: host}
+	}
+	return list, nil
+}
+
+func tcpEndpoint(ip netip.Addr, port int) endpoint {
+	addr := &net.TCPAddr{IP: ip.AsSlice(), Port: port, Zone: ip.Zone()}
+	if ip.Is4() {
+		return endpoint{family: unix.AF_INET, to: &unix.SockaddrInet4{Port: port, Addr: ip.As4()}, addr: addr}
+	}
+	return endpoint{family: unix.AF_INET6, to: &unix.SockaddrInet6{Port: port, Addr: ip.As16(), ZoneId: zone(ip.Zone())}, addr: addr}
+}
+
+// zone is the number of a zone of IPv6 addresses.
+func zone(name string) uint32 {
+	if name == "" {
+		return 0
+	}
+	if i, err := net.InterfaceByName(name); err == nil {
+		return uint32(i.Index)
+	}
+	n, _ := strconv.ParseUint(name, 10, 32)
+	return uint32(n)
+}
+
+func zoneName(id uint32) string {
+	if id == 0 {
+		return ""
+	}
+	if i, err := net.InterfaceByIndex(int(id)); err == nil {
+		return i.Name
+	}
+	return strconv.FormatUint(uint64(id), 10)
+}
+
+func lookupPort(ctx context.Context, network, service string) (int, error) {
+	if service == "" {
+		return 0, nil
+	}
+	if port, err := strconv.ParseUint(service, 10, 16); err == nil {
+		return int(port), nil
+	}
+	return fibersync.CallContext(ctx, func() (int, error) { return net.DefaultResolver.LookupPort(ctx, network, service) })
+}
+
+func lookupHost(ctx context.Context, network, host string, listen bool) ([]netip.Addr, error) {
+	if host == "" {
+		four, six := netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()
+		if !listen {
+			return []netip.Addr{four, six}, nil
+		}
+		return []netip.Addr{netip.IPv6Unspecified(), netip.IPv4Unspecified()}, nil
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{ip}, nil
+	}
+	family := map[string]string{"tcp": "ip", "tcp4": "ip4", "tcp6": "ip6"}[network]
+	return fibersync.CallContext(ctx, func() ([]netip.Addr, error) { return net.DefaultResolver.LookupNetIP(ctx, family, host) })
+}
+
+// netAddr is a socket's address as package net has it, or nil if there is none.
+func netAddr(sa unix.Sockaddr, err error) net.Addr {
+	if err != nil {
+		return nil
+	}
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return &net.TCPAddr{IP: sa.Addr[:], Port: sa.Port}
+	case *unix.SockaddrInet6:
+		if ip := netip.AddrFrom16(sa.Addr); ip.Is4In6() {
+			return &net.TCPAddr{IP: ip.Unmap().AsSlice(), Port: sa.Port}
+		}
+		return &net.TCPAddr{IP: sa.Addr[:], Port: sa.Port, Zone: zoneName(sa.ZoneId)}
+	case *unix.SockaddrUnix:
+		return &net.UnixAddr{Name: sa.Name, Net: "unix"}
+	}
+	return nil
+}
+
+// raw returns the address as the kernel has it.
+func (e *endpoint) raw() ([]byte, error) {
+	b := binary.NativeEndian.AppendUint16(nil, uint16(e.family))
+	switch to := e.to.(type) {
+	case *unix.SockaddrInet4:
+		b = binary.BigEndian.AppendUint16(b, uint16(to.Port))
+		b = append(b, to.Addr[:]...)
+		return append(b, make([]byte, 8)...), nil
+	case *unix.SockaddrInet6:
+		b = binary.BigEndian.AppendUint16(b, uint16(to.Port))
+		b = append(b, 0, 0, 0, 0)
+		b = append(b, to.Addr[:]...)
+		return binary.NativeEndian.AppendUint32(b, to.ZoneId), nil
+	case *unix.SockaddrUnix:
+		if len(to.Name) >= unix.SizeofSockaddrUnix-len(b) {
+			return nil, unix.EINVAL
+		}
+		b = append(b, to.Name...)
+		if strings.HasPrefix(to.Name, "@") { // a name that is in no directory
+			b[2] = 0
+			return b, nil
+		}
+		return append(b, 0), nil
+	}
+	return nil, unix.EAFNOSUPPORT
+}

@@ -1,0 +1,266 @@
+package uring
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched"
+)
+
+// eachCaller runs test with engines of each driver; run calls functions concurrently, on goroutines or on fibers, and waits for them.
+func eachCaller(t *testing.T, options Options, test func(t *testing.T, engines *Engines, run func(...func()))) {
+	for _, driver := range Drivers() {
+		options.Driver = driver
+		t.Run(driver.String()+"/goroutines", func(t *testing.T) {
+			engines := New(options)
+			if _, err := engines.Here(); driver == Uring && err != nil {
+				noRing(t, err)
+				return
+			}
+			test(t, engines, func(fs ...func()) {
+				var all sync.WaitGroup
+				for _, f := range fs {
+					all.Add(1)
+					go func() {
+						defer all.Done()
+						f()
+					}()
+				}
+				all.Wait()
+			})
+			require.NoError(t, engines.Close())
+		})
+		t.Run(driver.String()+"/fibers", func(t *testing.T) {
+			engines := New(options)
+			cfg := sched.Config{Workers: 2}
+			engines.Attach(&cfg)
+			s, err := sched.New(cfg)
+			if driver == Uring && err != nil {
+				noRing(t, err)
+				return
+			}
+			require.NoError(t, err)
+			test(t, engines, func(fs ...func()) {
+				var all sync.WaitGroup
+				for _, f := range fs {
+					all.Add(1)
+					require.NoError(t, s.Go(func() {
+						defer all.Done()
+						f()
+					}))
+				}
+				all.Wait()
+			})
+			require.NoError(t, s.Close())
+			require.NoError(t, engines.Close())
+		})
+	}
+}
+
+// receiveByte is an operation that reads one byte into b when there is one.
+func receiveByte(fd int, b *byte) entry {
+	return entry{op: opReceive, fd: int32(fd), addr: uintptr(unsafe.Pointer(b)), length: 1}
+}
+
+// sockets returns both ends of a connection.
+func sockets(t *testing.T) (a, b int) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = unix.Close(ends[0])
+		_ = unix.Close(ends[1])
+	})
+	return ends[0], ends[1]
+}
+
+// A context ends a wait, with its cause; the bytes that come afterwards are for the next operation.
+func TestWaitEndsByContext(t *testing.T) {
+	eachCaller(t, Options{}, func(t *testing.T, engines *Engines, run func(...func())) {
+		in, out := sockets(t)
+		b := new(byte)
+		var pin runtime.Pinner
+		pin.Pin(b)
+		defer pin.Unpin()
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(5*time.Millisecond, func() { cancel(cause) })
+		var errs []error
+		var late completion
+		run(func() {
+			e, err := engines.Here()
+			errs = append(errs, err)
+			for range 2 { // the second time, it is done before
+				_, err = e.doContext(ctx, receiveByte(in, b))
+				errs = append(errs, err)
+			}
+			_, err = unix.Write(out, []byte{7})
+			errs = append(errs, err)
+			late, err = e.doContext(context.Background(), receiveByte(in, b))
+			errs = append(errs, err)
+		})
+		require.Equal(t, []error{nil, cause, cause, nil, nil}, errs)
+		require.EqualValues(t, 1, late.result)
+		require.EqualValues(t, 7, *b)
+	})
+}
+
+// Bytes that come together with the end of the wait are not lost.
+func TestCancelledOperationsLoseNothing(t *testing.T) {
+	eachCaller(t, Options{}, func(t *testing.T, engines *Engines, run func(...func())) {
+		in, out := sockets(t)
+		b := new(byte)
+		var pin runtime.Pinner
+		pin.Pin(b)
+		defer pin.Unpin()
+		const bytes = 200
+		var got []byte
+		var failed error
+		run(func() {
+			e, err := engines.Here()
+			for failed = err; len(got) < bytes && failed == nil; {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(60))*time.Microsecond)
+				c, err := e.doContext(ctx, receiveByte(in, b))
+				cancel()
+				switch {
+				case err == nil && c.result == 1:
+					got = append(got, *b)
+				case !errors.Is(err, context.DeadlineExceeded):
+					failed = errors.Join(err, c.err(), errors.New("neither a byte nor the end of the context"))
+				}
+			}
+		}, func() {
+			for i := range bytes {
+				_, _ = unix.Write(out, []byte{byte(i)})
+				if i%8 == 0 {
+					time.Sleep(time.Duration(rand.IntN(60)) * time.Microsecond)
+				}
+			}
+		})
+		require.NoError(t, failed)
+		for i, b := range got {
+			require.Equal(t, byte(i), b)
+		}
+	})
+}
+
+// Operations end that the kernel has not seen yet, for there was no room; their engine serves others afterwards.
+func TestWaitsEndBeforeTheyBegin(t *testing.T) {
+	eachCaller(t, Options{Requests: 2}, func(t *testing.T, engines *Engines, run func(...func())) {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(5*time.Millisecond, cancel)
+		const callers = 40
+		var fs []func()
+		errs := make([]error, callers)
+		memory := new([callers]byte)
+		var pin runtime.Pinner
+		pin.Pin(memory)
+		defer pin.Unpin()
+		for i := range callers {
+			in, _ := sockets(t)
+			fs = append(fs, func() {
+				e, err := engines.Here()
+				if err == nil {
+					_, err = e.doContext(ctx, receiveByte(in, &memory[i]))
+				}
+				errs[i] = err
+			})
+		}
+		run(fs...)
+		for _, err := range errs {
+			require.Equal(t, context.Canceled, err)
+		}
+	})
+}
+
+// A request to cancel finds the other one wherever that is: in the mailbox, among those without room, with the proxy, or nowhere.
+func TestCancelFindsItsRequest(t *testing.T) {
+	for _, driver := range Drivers() {
+		t.Run(driver.String(), func(t *testing.T) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			e := &engine{tasks: newTaskQueue(0)}
+			if err := e.init(Options{Driver: driver, Requests: 2}); driver == Uring && err != nil {
+				noRing(t, err)
+				return
+			}
+			in, _ := sockets(t)
+			memory := new([8]byte)
+			var pin runtime.Pinner
+			pin.Pin(memory)
+			defer pin.Unpin()
+			results := map[string]int32{}
+			target := func(name string, i int) *request {
+				return &request{entry: receiveByte(in, &memory[i]), completed: func(c completion) { results[name] = c.result }}
+			}
+			canceller := func(of *request) *request {
+				return &request{entry: entry{op: opCancel}, internal: true, cancels: of, completed: func(completion) { results["cancels"]++ }}
+			}
+			settle := func() {
+				for e.table.underWay() > 0 {
+					require.NoError(t, e.pollSubmit(-1, true, never))
+				}
+			}
+			mailed := target("mailed", 0)
+			require.True(t, e.beginElsewhere(mailed))
+			e.begin(canceller(mailed))
+			settle()
+			var many []*request
+			for i, name := range []string{"a", "b", "c", "d", "e"} {
+				many = append(many, target(name, i))
+				e.begin(many[i])
+			}
+			for _, r := range many {
+				e.begin(canceller(r))
+			}
+			settle()
+			e.begin(canceller(many[4])) // it is over
+			settle()
+			canceled := -int32(unix.ECANCELED)
+			require.Equal(t, map[string]int32{"mailed": canceled, "a": canceled, "b": canceled, "c": canceled, "d": canceled, "e": canceled, "cancels": 7}, results)
+			require.True(t, e.emptyIO())
+			e.countRunning()
+			require.True(t, e.emptyIO())
+			e.deinit()
+		})
+	}
+}
+
+// Closing engines ends the waits of goroutines.
+func TestWaitsEndWithTheEngine(t *testing.T) {
+	for _, driver := range Drivers() {
+		t.Run(driver.String(), func(t *testing.T) {
+			engines := New(Options{Driver: driver})
+			e, err := engines.Here()
+			if driver == Uring && err != nil {
+				noRing(t, err)
+				return
+			}
+			require.NoError(t, err)
+			in, _ := sockets(t)
+			b := new(byte)
+			var pin runtime.Pinner
+			pin.Pin(b)
+			defer pin.Unpin()
+			ended := make(chan error, 1)
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				_, err := e.doContext(ctx, receiveByte(in, b))
+				ended <- err
+			}()
+			require.NoError(t, engines.Close())
+			require.ErrorIs(t, <-ended, ErrClosed)
+			_, err = e.do(receiveByte(in, b))
+			require.ErrorIs(t, err, ErrClosed)
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package uring
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/internal/clock"
+)
+
+func TestBatch(t *testing.T) {
+	var now clock.Instant
+	// after returns what the batch plans when n completions have come after each gap, for some requests in turn.
+	after := func(b *batch, gap time.Duration, n, requests int) (int, time.Duration) {
+		next := 0
+		for end := now + 3*activeInterval + clock.Instant(10*gap); now < end; {
+			now += clock.Instant(gap)
+			var done []completion
+			for range n {
+				done = append(done, completion{id: 7<<32 | uint64(next%requests)})
+				next++
+			}
+			b.came(append(done, completion{}, completion{}), 2, now) // two were sends
+		}
+		return b.plan()
+	}
+	var b batch
+	more, _ := b.plan()
+	require.Zero(t, more, "nothing is known yet")
+	more, _ = after(&b, 10*shortPatience, 1, 50)
+	require.Zero(t, more, "they are far apart")
+	more, patience := after(&b, shortPatience/2, 4, 50)
+	require.InDelta(t, 8, more, 1)
+	require.InDelta(t, shortPatience, patience, float64(shortPatience)/10)
+	more, _ = after(&b, shortPatience/2, 4, 1)
+	require.Zero(t, more, "all are for one request: its receiver waits for nothing else")
+	more, patience = after(&b, shortPatience/2, 4, 200)
+	require.InDelta(t, 32, more, 4)
+	require.InDelta(t, 4*shortPatience, patience, float64(shortPatience)/10)
+	more, patience = after(&b, shortPatience/2, 100, 10_000)
+	require.Equal(t, largestBatch, more)
+	require.Equal(t, longPatience, patience)
+	more, _ = after(&b, 100*shortPatience, 1, 10_000)
+	require.Zero(t, more, "they have become rare")
+}
+
+// A wait for many ends with fewer when patience is over, and then with the first one that comes; so does one that a limit ends.
+func TestWaitForManyEnds(t *testing.T) {
+	eachSetup(t, 8, func(t *testing.T, r *ring) {
+		expectMany := func() { r.batch = batch{rate: 100 * rateUnit, active: 100} }
+		expectMany()
+		must(t, r, entry{id: 1, op: opNop})
+		require.Len(t, await(t, r, 1), 1)
+
+		expectMany()
+		began := clock.Now()
+		done, err := r.turn(20 * time.Millisecond)
+		require.NoError(t, err)
+		require.Empty(t, done)
+		require.GreaterOrEqual(t, time.Duration(clock.Now()-began), 19*time.Millisecond, "the limit holds, not only patience")
+
+		var ends [2]int
+		require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+		defer func() { _, _ = unix.Close(ends[0]), unix.Close(ends[1]) }()
+		must(t, r, entry{id: 2, op: opPoll, fd: int32(ends[0]), flags: unix.POLLIN})
+		expectMany()
+		go func() {
+			time.Sleep(5 * time.Millisecond)
+			_, _ = unix.Write(ends[1], []byte{1})
+		}()
+		require.Len(t, await(t, r, 1), 1)
+
+		expectMany()
+		go r.wake()
+		woken := r.counts().Wakes
+		for end := clock.After(hang); r.counts().Wakes == woken; {
+			require.Less(t, clock.Now(), end)
+			_, err := r.turn(-1)
+			require.NoError(t, err)
+		}
+		runtime.KeepAlive(r)
+	})
+}

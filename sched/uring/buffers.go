@@ -1,0 +1,114 @@
+package uring
+
+// #include "ring.h"
+import "C"
+
+import (
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// buffers is what the kernel receives into: memory of C, in pieces of the same size. A completion with the flag BUFFER names the piece that it
+// has filled, and the piece is the program's until it is given back. It belongs to a ring; the memory is freed when the ring has been closed and all
+// pieces have been given back.
+type buffers struct {
+	c      *C.struct_fiberlab_buffers // only for the ring's thread, while the ring is open
+	memory []byte
+	given  []uint16 // a stack, for that thread, too
+	size   int
+
+	next   []atomic.Int32 // the piece after this one in a list; none: the last
+	filled []int32        // how many bytes the kernel has put into it
+
+	back atomic.Int32 // list of those that were given back by other threads
+	free atomic.Int32 // pieces that the kernel has, or may have at the next turn
+	held atomic.Int32 // pieces that the program has, and one more for the ring
+}
+
+// none ends a list of pieces.
+const none = -1
+
+// provide gives the ring that many buffers, rounded up to a power of two, of size bytes each. It may be called once. The error is the kernel's.
+func (r *ring) provide(count, size int) (*buffers, error) {
+	count = 1 << bits.Len(uint(max(count, 1)-1))
+	if result := C.fiberlab_ring_provide(r.c, C.unsigned(count), C.unsigned(size)); result < 0 {
+		return nil, fmt.Errorf("sched/uring: %d buffers of %d bytes: %w", count, size, syscall.Errno(-result))
+	}
+	c := &r.c.buffers
+	b := &buffers{
+		c:      c,
+		memory: unsafe.Slice((*byte)(unsafe.Pointer(c.memory)), count*size),
+		given:  unsafe.Slice((*uint16)(unsafe.Pointer(c.given)), count),
+		size:   size,
+		next:   make([]atomic.Int32, count),
+		filled: make([]int32, count),
+	}
+	b.back.Store(none)
+	b.free.Store(int32(count))
+	b.held.Store(1)
+	r.buffers = b
+	return b, nil
+}
+
+// buffer is the number of the buffer that the completion has filled, if there is one.
+func (c completion) buffer() (number int32, ok bool) {
+	return int32(c.flags >> C.IORING_CQE_BUFFER_SHIFT), c.flags&C.IORING_CQE_F_BUFFER != 0
+}
+
+// take says that the kernel has filled a piece with n bytes: it is the program's now. For the ring's thread.
+func (b *buffers) take(number int32, n int) {
+	b.free.Add(-1)
+	b.held.Add(1)
+	b.filled[number] = int32(n)
+	b.next[number].Store(none)
+}
+
+// bytes are those that the kernel has put into the piece. They are valid until it is given back.
+func (b *buffers) bytes(number int32) []byte {
+	at := int(number) * b.size
+	return b.memory[at : at+int(b.filled[number]) : at+b.size]
+}
+
+// give returns a piece, which a later turn hands to the kernel. For the ring's thread, while the ring is open.
+func (b *buffers) give(number int32) {
+	b.given[b.c.given_count] = uint16(number)
+	b.c.given_count++
+	b.free.Add(1)
+	b.held.Add(-1) // the ring's own is left
+}
+
+// giveElsewhere is give for any thread at any time.
+func (b *buffers) giveElsewhere(number int32) {
+	for {
+		first := b.back.Load()
+		b.next[number].Store(first)
+		if b.back.CompareAndSwap(first, number) {
+			break
+		}
+	}
+	b.letGo()
+}
+
+// collect gives the kernel what other threads have given back. For the ring's thread.
+func (b *buffers) collect() {
+	if b.back.Load() == none {
+		return
+	}
+	for number := b.back.Swap(none); number != none; {
+		following := b.next[number].Load()
+		b.held.Add(1) // give undoes it
+		b.give(number)
+		number = following
+	}
+}
+
+// letGo counts a piece, or the ring, that has gone. The last one frees the memory.
+func (b *buffers) letGo() {
+	if b.held.Add(-1) == 0 {
+		C.fiberlab_buffers_unmap(unsafe.Pointer(&b.memory[0]), C.size_t(len(b.memory)))
+		b.memory = nil
+	}
+}

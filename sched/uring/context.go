@@ -1,0 +1,200 @@
+package uring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
+)
+
+var (
+	// ErrStarted is returned by Start while the context runs, and by Loop while the scheduler does.
+	ErrStarted = errors.New("sched/uring: the context runs already: Join waits until it has stopped")
+	// ErrNilTask is returned for a task without Run.
+	ErrNilTask = errors.New("sched/uring: no task was given: set Run")
+	// ErrFull is returned by TrySubmit if as many tasks wait to begin as Options.Tasks allows.
+	ErrFull = errors.New("sched/uring: the task queue is full: try again later, or call Submit, which waits")
+	// ErrNoThread is returned by Start if the fibers of Options.Fibers have no thread of their own.
+	ErrNoThread = errors.New("sched/uring: under this policy the backend goroutine has no thread of its own, and an engine needs one: choose another backend, or sched.Stealing")
+)
+
+// Context is an engine with a thread, and with fibers that run its tasks. A task that waits, for input and output or for anything else, is suspended, and the
+// thread does other things. A task stays with its context, and what it asks for comes back to the ring that it was submitted to.
+//
+// A context that is used alone stops itself when there is nothing left: no task is queued, none is suspended, neither a task nor what it has started, and
+// no input or output is under way. Then it can be started again.
+type Context struct {
+	options Options
+	engines *Engines
+	tasks   *taskQueue
+	tryStop func(*contextRun) // what the loop does when nothing is left
+
+	mu  sync.Mutex
+	run atomic.Pointer[contextRun] // the last one; nil before the first Start
+}
+
+// contextRun is what a context has from Start until it has stopped.
+type contextRun struct {
+	scheduler *sched.Scheduler // with one worker
+	device    *contextDevice   // and its device
+	stop      *fibersync.Latch // open: it is to stop
+	over      *fibersync.Latch // open: it has, and err is set
+	err       error
+}
+
+// NewContext returns a context that has not been started.
+func NewContext(options Options) *Context { return newContext(options, newContextEngines(options)) }
+
+// newContext is NewContext with an engine that belongs to engines.
+func newContext(options Options, engines *Engines) *Context {
+	if options.Tasks <= 0 {
+		options.Tasks = 65536
+	}
+	if options.Panicked == nil {
+		options.Panicked = toStderr
+	}
+	return &Context{options: options, engines: engines, tasks: newTaskQueue(options.Tasks), tryStop: (*contextRun).notifyStop}
+}
+
+// Engines are what tasks of the context open files and connections by. They have the context's engine while it runs, and no other: between two runs, what is
+// opened or used by them returns ErrClosed.
+func (c *Context) Engines() *Engines { return c.engines }
+
+// Submit queues a task, before or after Start; one that is queued when the context has stopped, or just stops, begins after the next Start. It may be
+// called from anywhere. If the queue is full, it blocks its caller until a task has begun: a fiber not its thread, so tasks may submit to their own context. It
+// returns ErrNilTask.
+func (c *Context) Submit(t TopLevel) error { return c.submit(context.Background(), t, func() {}) }
+
+// SubmitContext is Submit that gives up when ctx is done before there is room, and returns context.Cause(ctx). If there is room, it queues the task even if ctx is
+// done. It returns sched.ErrNilContext if ctx is nil.
+func (c *Context) SubmitContext(ctx context.Context, t TopLevel) error {
+	if ctx == nil {
+		return fmt.Errorf("sched/uring: submit: %w", sched.ErrNilContext)
+	}
+	return c.submit(ctx, t, func() {})
+}
+
+// TrySubmit is Submit that never blocks: it returns ErrFull if the queue is full.
+func (c *Context) TrySubmit(t TopLevel) error { return c.submit(atOnce, t, func() {}) }
+
+// Pending is how many tasks are queued. It may be called from anywhere.
+func (c *Context) Pending() int { return c.tasks.len() }
+
+// submit is SubmitContext, or TrySubmit if ctx is atOnce. ended is called last, on the fiber of the task.
+func (c *Context) submit(ctx context.Context, t TopLevel, ended func()) error {
+	if t.Run == nil {
+		return ErrNilTask
+	}
+	if err := c.tasks.put(ctx, t.wrap(c.options.Panicked, ended)); err != nil {
+		return err
+	}
+	c.wakeup()
+	return nil
+}
+
+// wakeup has the context look for tasks, and at the stop rule, if it runs.
+func (c *Context) wakeup() {
+	if r := c.run.Load(); r != nil {
+		r.device.engine.kick()
+	}
+}
+
+// Start runs the context on a thread of its own, and returns when it runs; it does not wait for tasks. It returns ErrStarted, ErrNoThread, an error of sched.New, or
+// an error that wraps ErrUnavailable.
+func (c *Context) Start() error {
+	if err := c.begin(); err != nil {
+		return err
+	}
+	c.openQueue()
+	return nil
+}
+
+// begin is Start of a context whose tasks wait for openQueue.
+func (c *Context) begin() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.run.Load(); r != nil && !r.over.Open() {
+		return ErrStarted
+	}
+	r := &contextRun{stop: fibersync.NewLatch(1), over: fibersync.NewLatch(1)}
+	cfg := c.options.Fibers
+	cfg.Workers = 1
+	cfg.MaxQueued = math.MaxInt32
+	cfg.GiveUpAfter = -1
+	if cfg.Name == "" {
+		cfg.Name = "context"
+	}
+	if cfg.Panicked == nil {
+		cfg.Panicked = c.options.Panicked
+	}
+	cfg.Device = func(w *sched.Worker) (sched.Device, error) {
+		e, err := c.engines.open(w, c.tasks)
+		if err != nil {
+			return nil, err
+		}
+		r.device = &contextDevice{Engine: e, context: c, run: r}
+		return r.device, nil
+	}
+	s, err := sched.New(cfg)
+	if err != nil {
+		return fmt.Errorf("sched/uring: start of a context: %w", err)
+	}
+	if r.device == nil {
+		return errors.Join(ErrNoThread, s.Close())
+	}
+	r.scheduler = s
+	c.run.Store(r)
+	go c.end(r)
+	return nil
+}
+
+// openQueue lets tasks begin.
+func (c *Context) openQueue() {
+	c.tasks.open.Store(true)
+	c.wakeup()
+}
+
+// end ends a run that is to stop.
+func (c *Context) end(r *contextRun) {
+	r.stop.Wait()
+	r.err = r.scheduler.Close()
+	r.over.CountDown()
+}
+
+// notifyStop has the context stop. Tasks that are queued stay there; those that have begun, and what they have started, come to their ends first. It may be called from
+// anywhere, more than once.
+func (c *Context) notifyStop() { c.run.Load().notifyStop() }
+
+func (r *contextRun) notifyStop() {
+	r.device.engine.tasks.open.Store(false)
+	if !r.stop.Open() {
+		r.stop.CountDown()
+	}
+}
+
+// Join blocks its caller until the context has stopped, a fiber not its thread. A context that was never started has. It returns an error that wraps
+// sched.ErrInTask to a task of the context itself, which would wait for its own end.
+func (c *Context) Join() error { return c.JoinContext(context.Background()) }
+
+// JoinContext is Join that gives up when ctx is done, and returns context.Cause(ctx): the context goes on. It returns sched.ErrNilContext if ctx is nil.
+func (c *Context) JoinContext(ctx context.Context) error {
+	r := c.run.Load()
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("sched/uring: join of a context: %w", sched.ErrNilContext)
+	case r == nil:
+		return nil
+	case sched.Get() == r.scheduler:
+		return fmt.Errorf("sched/uring: join of a context: %w", sched.ErrInTask)
+	}
+	var err error
+	if unseen(func() { err = r.over.WaitContext(ctx) }); err != nil {
+		return err
+	}
+	return r.err
+}

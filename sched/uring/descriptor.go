@@ -1,0 +1,225 @@
+package uring
+
+import (
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched/fibersync"
+	"fiberlab/sched/park"
+)
+
+// descriptor is a socket's file descriptor, from the moment when it is opened until nobody uses it any more. It has two sides that do not wait for each other,
+// one to read and one to write. Fibers and goroutines may use it at the same time. It must not be copied.
+type descriptor struct {
+	fd      int
+	engines *Engines
+	engine  atomic.Pointer[Engine] // carries out all operations: that of the caller of the first one
+	uses    atomic.Int64           // calls that have begun, and the bit closing
+
+	reading, writing side
+
+	connected bool             // Close tells the peer at once
+	aborts    atomic.Bool      // but not now: it is to send a reset
+	gone      *fibersync.Event // fd is closed, and err tells how; made by the first Close
+	err       error            // of close(2)
+	closes    func()           // if not nil, what close calls first
+	closed    func()           // if not nil, what is called when nobody uses it any more
+}
+
+// closing is set in uses by the first Close.
+const closing = 1 << 62
+
+// init makes d the owner of fd, which does not block.
+func (d *descriptor) init(engines *Engines, fd int) {
+	d.fd, d.engines = fd, engines
+	d.reading.of, d.reading.events = d, unix.POLLIN
+	d.writing.of, d.writing.events = d, unix.POLLOUT
+}
+
+// acquire keeps fd open until release. It returns false once Close has been called, and for the zero value.
+func (d *descriptor) acquire() bool {
+	for d.engines != nil {
+		n := d.uses.Load()
+		if n&closing != 0 {
+			return false
+		}
+		if d.uses.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// release undoes acquire. The last one after Close closes fd.
+func (d *descriptor) release() {
+	if d.uses.Add(-1) == closing {
+		if d.closed != nil {
+			d.closed()
+		}
+		d.err = unix.Close(d.fd)
+		d.gone.Signal()
+	}
+}
+
+// isClosing tells whether Close has been called.
+func (d *descriptor) isClosing() bool { return d.uses.Load()&closing != 0 }
+
+// close ends the operations that are under way with net.ErrClosed, and closes the descriptor when the kernel is done with them. It blocks its caller until then. Once
+// it has been called it returns net.ErrClosed.
+func (d *descriptor) close() error {
+	if !d.acquire() {
+		return net.ErrClosed
+	}
+	if d.uses.Or(closing)&closing != 0 { // another one was quicker
+		d.release()
+		return net.ErrClosed
+	}
+	d.gone = new(fibersync.Event) // before its own release, so that the last one finds it
+	if d.closes != nil {
+		d.closes()
+	}
+	d.reading.nudge()
+	d.writing.nudge()
+	if d.connected && !d.aborts.Load() && d.uses.Load() > closing+1 { // their end may take a while
+		_ = unix.Shutdown(d.fd, unix.SHUT_RDWR)
+	}
+	d.release()
+	unseen(d.gone.Wait)
+	if d.err != nil {
+		return os.NewSyscallError("close", d.err)
+	}
+	return nil
+}
+
+// home is the engine of the descriptor.
+func (d *descriptor) home() (*Engine, error) {
+	if e := d.engine.Load(); e != nil {
+		return e, nil
+	}
+	e, err := d.engines.Here()
+	if err != nil {
+		return nil, err
+	}
+	if !d.engine.CompareAndSwap(nil, e) {
+		e = d.engine.Load()
+	}
+	return e, nil
+}
+
+// move gives a descriptor whose engine has ended another one, if there is one.
+func (d *descriptor) move(from *Engine) bool {
+	to, err := d.engines.Here()
+	return err == nil && to != from && (d.engine.CompareAndSwap(from, to) || d.engine.Load() != from)
+}
+
+// side is one direction of a descriptor. One caller at a time uses it, between lock and unlock.
+type side struct {
+	awaited
+	of       *descriptor
+	events   uint32 // of poll(2): it would not block
+	use      fibersync.Mutex
+	pin      runtime.Pinner // of the memory of the present operation
+	deadline deadline
+	calls    int // that its users have made themselves
+}
+
+// lock makes the caller the user of the side, for which it waits. The error is net.ErrClosed, or os.ErrDeadlineExceeded.
+func (s *side) lock() error {
+	if s.of == nil || !s.of.acquire() {
+		return net.ErrClosed
+	}
+	if !s.use.TryLock() {
+		unseen(s.use.Lock)
+	}
+	if _, err := s.ended(); err != nil {
+		s.unlock()
+		return err
+	}
+	return nil
+}
+
+func (s *side) unlock() {
+	s.use.Unlock()
+	s.of.release()
+}
+
+// ended implements ending.
+func (s *side) ended() (time.Time, error) {
+	if s.of.isClosing() {
+		return time.Time{}, net.ErrClosed
+	}
+	return s.deadline.ended()
+}
+
+// operate carries out op on the descriptor for the user of the side, who waits for it. It returns the result of the system call; the error is that of the kernel, that
+// of the side's end, or ErrClosed.
+func (s *side) operate(op entry) (int, error) {
+	d := s.of
+	op.fd = int32(d.fd)
+	for {
+		e, err := d.home()
+		if err != nil {
+			return 0, err
+		}
+		c, err := s.await(e, op, s)
+		if err != nil {
+			if errors.Is(err, ErrClosed) && d.move(e) {
+				continue
+			}
+			return 0, err
+		}
+		switch {
+		case c.result >= 0:
+			return int(c.result), nil
+		case c.result == -int32(unix.EAGAIN) && op.op != opPoll: // old kernels do not wait for all descriptors that do not block
+			if _, err := s.operate(entry{op: opPoll, flags: s.events}); err != nil {
+				return 0, err
+			}
+		case c.result != -int32(unix.EINTR):
+			return 0, c.err()
+		}
+	}
+}
+
+// transfer is operate for an operation on p, which is not empty.
+func (s *side) transfer(op op, p []byte) (int, error) {
+	s.pin.Pin(&p[0])
+	defer s.pin.Unpin()
+	return s.operate(entry{op: op, flags: unix.MSG_NOSIGNAL, addr: uintptr(unsafe.Pointer(&p[0])), length: uint32(len(p))})
+}
+
+// mostDirect is how many system calls in a row a fiber makes itself before others have a turn.
+const mostDirect = 16
+
+// direct tells whether the user of the side should first try a system call that does not block, since it is not a fiber of the engine's thread: for others it is quicker than
+// to ask the engine. Such calls do not park a fiber, so now and then it yields.
+func (s *side) direct() bool {
+	e, err := s.of.home()
+	if err != nil || e.mine() {
+		return false
+	}
+	if s.calls++; s.calls%mostDirect == 0 {
+		if fiber, ok := park.Current().(park.Scheduled); ok {
+			fiber.Yield()
+		}
+	}
+	return true
+}
+
+// unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber does not see what these wait for, so it
+// must not take that for a deadlock.
+func unseen(wait func()) {
+	if fiber, ok := park.Current().(park.Scheduled); ok {
+		elsewhere := &fiber.Shared().BlockingCalls
+		elsewhere.Add(1)
+		defer elsewhere.Add(-1)
+	}
+	wait()
+}

@@ -1,0 +1,45 @@
+package uring
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// directory lists a File that is one. The kernel reads directories only by a system call of its own, which no driver makes.
+type directory struct {
+	mu     sync.Mutex
+	listed *os.File // another descriptor of the same open directory
+}
+
+// ReadDir implements fs.ReadDirFile. A fiber leaves the system calls to a goroutine.
+func (f *File) ReadDir(n int) (entries []fs.DirEntry, err error) {
+	if err := f.use(); err != nil {
+		return nil, f.failed("readdir", err)
+	}
+	defer f.unuse()
+	err = blocking(func() (err error) {
+		d := &f.directory
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.listed == nil {
+			fd, err := unix.FcntlInt(uintptr(f.fd), unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				return f.failed("readdir", err)
+			}
+			d.listed = os.NewFile(uintptr(fd), f.name)
+		}
+		entries, err = d.listed.ReadDir(n)
+		return err
+	})
+	return entries, err
+}
+
+// close is called when no call of ReadDir is under way.
+func (d *directory) close() {
+	if d.listed != nil {
+		_ = d.listed.Close()
+	}
+}

@@ -1,0 +1,174 @@
+package uring
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"fiberlab/sched"
+)
+
+// ErrClosed is returned for operations of an engine that has ended.
+var ErrClosed = errors.New("sched/uring: the engine has ended")
+
+// Engines do the input and output of a program: one engine for each worker of the schedulers that they are attached to, and one with a thread of its own if
+// there is no such worker. Files, connections and listeners are opened by them, and may be used by fibers and goroutines alike.
+type Engines struct {
+	options  Options
+	contexts bool // they belong to contexts: no engine has a thread of its own
+
+	mu     sync.Mutex
+	closed bool
+	alone  []*Engine // with threads of their own
+
+	list atomic.Pointer[[]*Engine] // never changed in place
+	next atomic.Uint32
+
+	openedStdin sync.Once
+	stdin       *File
+}
+
+// New returns engines that have not begun: see Attach. Close must be called at the end.
+func New(options Options) *Engines { return &Engines{options: options} }
+
+// newContextEngines returns engines that begin and end with contexts. They need no Close.
+func newContextEngines(options Options) *Engines { return &Engines{options: options, contexts: true} }
+
+// Attach gives each worker of schedulers that are made of cfg an engine, which begins and ends with the worker. Workers without a thread of
+// their own, see sched.Config.Device, have none: their fibers use an engine with a thread of its own, as goroutines do.
+func (s *Engines) Attach(cfg *sched.Config) {
+	cfg.Device = func(w *sched.Worker) (sched.Device, error) {
+		e, err := s.open(w, newTaskQueue(0))
+		if err != nil {
+			return nil, err // not a nil *Engine
+		}
+		return e, nil
+	}
+}
+
+// open makes the engine of a worker, on its thread.
+func (s *Engines) open(w *sched.Worker, tasks *taskQueue) (*Engine, error) {
+	e := &Engine{set: s, worker: w, engine: engine{tasks: tasks}}
+	if err := e.engine.init(s.options); err != nil {
+		return nil, err
+	}
+	if err := s.add(e); err != nil {
+		e.engine.deinit()
+		return nil, err
+	}
+	w.SetEngine(e)
+	return e, nil
+}
+
+// Close ends the engines that have threads of their own, and waits for these threads. Operations that are under way end with ErrClosed. The schedulers
+// that the engines are attached to should have been closed before. It may be called more than once.
+func (s *Engines) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	alone := s.alone
+	s.alone = nil
+	s.mu.Unlock()
+	for _, e := range alone {
+		e.endAlone()
+	}
+	return nil
+}
+
+// add makes an engine known to goroutines.
+func (s *Engines) add(e *Engine) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("%w: its Engines are closed", ErrClosed)
+	}
+	var list []*Engine
+	if old := s.list.Load(); old != nil {
+		list = append(list, *old...)
+	}
+	list = append(list, e)
+	s.list.Store(&list)
+	return nil
+}
+
+// remove undoes add.
+func (s *Engines) remove(e *Engine) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*Engine
+	for _, other := range *s.list.Load() {
+		if other != e {
+			list = append(list, other)
+		}
+	}
+	s.list.Store(&list)
+}
+
+// Here is the engine for the caller: that of its worker, if it is a fiber and its worker has one of s; else that whose turn it is. If there is none,
+// it starts one with a thread of its own. The error is that of the driver, or ErrClosed.
+func (s *Engines) Here() (*Engine, error) {
+	if f := sched.Current(); f != nil {
+		if e, ok := f.Worker().Engine().(*Engine); ok && e.set == s {
+			return e, nil
+		}
+	}
+	if list := s.list.Load(); list != nil && len(*list) > 0 {
+		return (*list)[int(s.next.Add(1))%len(*list)], nil
+	}
+	return s.startAlone()
+}
+
+// startAlone starts an engine with a thread of its own, unless there is one by now.
+func (s *Engines) startAlone() (*Engine, error) {
+	started := make(chan error, 1)
+	e := &Engine{set: s, engine: engine{tasks: newTaskQueue(0)}, ended: make(chan struct{})}
+	s.mu.Lock()
+	if s.contexts {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("%w: no context of these Engines runs", ErrClosed)
+	}
+	if s.closed {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("%w: its Engines are closed", ErrClosed)
+	}
+	if len(s.alone) > 0 {
+		e = s.alone[0]
+		s.mu.Unlock()
+		return e, nil
+	}
+	go e.runAlone(started)
+	if err := <-started; err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	s.alone = append(s.alone, e)
+	s.mu.Unlock()
+	return e, s.add(e)
+}
+
+// runAlone is the loop of an engine with a thread of its own.
+func (e *Engine) runAlone(started chan<- error) {
+	defer close(e.ended)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := e.engine.init(e.set.options)
+	started <- err
+	if err != nil {
+		return
+	}
+	for !e.stopping.Load() {
+		e.engine.kicked.Store(false)
+		e.must(e.engine.pollSubmit(-1, false, e.stopping.Load))
+	}
+	e.must(e.engine.drain())
+	e.engine.deinit()
+}
+
+// endAlone ends that loop, and waits for it.
+func (e *Engine) endAlone() {
+	e.set.remove(e)
+	e.stopping.Store(true)
+	e.engine.kick()
+	<-e.ended
+}

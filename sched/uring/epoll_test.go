@@ -1,0 +1,327 @@
+package uring
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// withEpoll runs test with an epoll proxy, on its thread.
+func withEpoll(t *testing.T, test func(e *epoll)) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	e, err := openEpoll(8)
+	require.NoError(t, err)
+	defer e.close()
+	test(e)
+}
+
+// descriptors returns both ends of a pipe, which the test closes.
+func descriptors(t *testing.T, flags int) (in, out int) {
+	var ends [2]int
+	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC|flags))
+	return ends[0], ends[1]
+}
+
+// turns makes turns that do not wait, and demands that nothing completes.
+func turns(t *testing.T, e *epoll) {
+	t.Helper()
+	for range 3 {
+		done, err := e.turn(0)
+		require.NoError(t, err)
+		require.Empty(t, done)
+	}
+}
+
+// A descriptor that is closed takes its requests along: they are ended by their numbers. A new file of the same number has nothing of it.
+func TestEpollNumberUsedAgain(t *testing.T) {
+	withEpoll(t, func(e *epoll) {
+		b := make([]byte, 8)
+		in, out := descriptors(t, 0)
+		must(t, e, entry{id: 1, op: opRead, fd: int32(in), addr: pinned(t, b), length: 8})
+		turns(t, e)
+		require.NoError(t, unix.Close(in))
+		require.NoError(t, unix.Close(out))
+
+		again, out := descriptors(t, 0)
+		defer unix.Close(again)
+		defer unix.Close(out)
+		require.Equal(t, in, again, "the number is used again")
+		must(t, e, entry{id: 2, op: opRead, fd: int32(again), addr: pinned(t, b), length: 8})
+		turns(t, e)
+		_, err := unix.Write(out, []byte("new"))
+		require.NoError(t, err)
+		done := await(t, e, 1)[0]
+		require.EqualValues(t, 2, done.id, "the request for the old file has read from the new one")
+		require.EqualValues(t, 3, done.result)
+		must(t, e, entry{id: 3, op: opCancel, offset: 1})
+		by := byID(t, await(t, e, 2))
+		require.ErrorIs(t, by[1].err(), syscall.ECANCELED)
+		require.NoError(t, by[3].err())
+		require.Empty(t, e.waiting)
+	})
+}
+
+// Cancelling all of a descriptor forgets it, also where another number of the same file stays open.
+func TestEpollForgetsADescriptor(t *testing.T) {
+	withEpoll(t, func(e *epoll) {
+		b := make([]byte, 8)
+		in, out := descriptors(t, 0)
+		defer unix.Close(out)
+		other, err := unix.FcntlInt(uintptr(in), unix.F_DUPFD_CLOEXEC, 0)
+		require.NoError(t, err)
+		defer unix.Close(other)
+		must(t, e, entry{id: 1, op: opRead, fd: int32(in), addr: pinned(t, b), length: 8})
+		turns(t, e)
+		must(t, e, entry{id: 2, op: opCancelAll, fd: int32(in)})
+		by := byID(t, await(t, e, 2))
+		require.ErrorIs(t, by[1].err(), syscall.ECANCELED)
+		require.EqualValues(t, 1, by[2].result)
+		require.NoError(t, unix.Close(in))
+		_, err = unix.Write(out, []byte("x"))
+		require.NoError(t, err)
+		require.NoError(t, e.wait(0, false))
+		require.Zero(t, e.found, "events of the number come on")
+	})
+}
+
+// What ready has found is for the next turn.
+func TestEpollReady(t *testing.T) {
+	withEpoll(t, func(e *epoll) {
+		b := make([]byte, 8)
+		in, out := descriptors(t, 0)
+		defer unix.Close(in)
+		defer unix.Close(out)
+		require.False(t, e.ready())
+		must(t, e, entry{id: 1, op: opRead, fd: int32(in), addr: pinned(t, b), length: 8})
+		require.True(t, e.ready())
+		turns(t, e)
+		e.looked = 0 // long ago
+		require.False(t, e.ready())
+		_, err := unix.Write(out, []byte("x"))
+		require.NoError(t, err)
+		e.looked = 0
+		require.True(t, e.ready())
+		require.True(t, e.ready())
+		done, err := e.turn(0)
+		require.NoError(t, err)
+		require.Len(t, done, 1)
+		require.False(t, e.ready())
+	})
+}
+
+// Each system call counts as an enter: those that try a request, and those that wait.
+func TestEpollCounts(t *testing.T) {
+	withEpoll(t, func(e *epoll) {
+		one, other := pair(t)
+		b := make([]byte, 1)
+		receive := entry{id: 1, op: opReceive, fd: one, addr: pinned(t, b), length: 1}
+		before := uint64(0)
+		calls := func(completed int) uint64 {
+			done, err := e.turn(0)
+			require.NoError(t, err)
+			require.Len(t, done, completed)
+			n := e.counts().Enters - before
+			before += n
+			return n
+		}
+		must(t, e, entry{id: 2, op: opNop})
+		require.EqualValues(t, 0, calls(1))
+		_, err := unix.Write(int(other), []byte("x"))
+		require.NoError(t, err)
+		must(t, e, receive)
+		require.EqualValues(t, 1, calls(1), "it is there: recvfrom")
+		must(t, e, receive)
+		require.EqualValues(t, 3, calls(0), "recvfrom, epoll_ctl, epoll_pwait")
+		_, err = unix.Write(int(other), []byte("x"))
+		require.NoError(t, err)
+		require.EqualValues(t, 2, calls(1), "epoll_pwait, recvfrom")
+		require.Equal(t, Stats{Enters: before, Submitted: 3, Collected: 3}, e.counts())
+	})
+}
+
+// What is in blocking mode blocks nobody: neither an empty nor a full pipe, nor a listener. Its mode stays as it was.
+func TestEpollBlockingModes(t *testing.T) {
+	withEpoll(t, func(e *epoll) {
+		in, out := descriptors(t, 0)
+		defer unix.Close(in)
+		defer unix.Close(out)
+		big := bytes.Repeat([]byte("0123456789"), 50_000) // more than a pipe has room for
+		back := make([]byte, len(big))
+		sent, received := 0, 0
+		write := func() {
+			must(t, e, entry{id: 1, op: opWrite, fd: int32(out), addr: pinned(t, big[sent:]), length: uint32(len(big) - sent), offset: ^uint64(0)})
+		}
+		read := func() {
+			must(t, e, entry{id: 2, op: opRead, fd: int32(in), addr: pinned(t, back[received:]), length: uint32(min(7000, len(big)-received)), offset: ^uint64(0)})
+		}
+		write()
+		for full := false; !full; {
+			done, err := e.turn(0)
+			require.NoError(t, err)
+			if full = len(done) == 0; !full {
+				sent += int(done[0].result)
+				write()
+			}
+		}
+		require.Less(t, sent, len(big))
+		for read(); received < len(big); {
+			done, err := e.turn(time.Second)
+			require.NoError(t, err)
+			for _, c := range done {
+				require.NoError(t, c.err())
+				switch c.id {
+				case 1:
+					if sent += int(c.result); sent < len(big) {
+						write()
+					}
+				case 2:
+					if received += int(c.result); received < len(big) {
+						read()
+					}
+				}
+			}
+		}
+		require.Equal(t, big, back)
+
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		file, err := l.(*net.TCPListener).File()
+		require.NoError(t, err)
+		defer file.Close()
+		listener := int(file.Fd()) // in blocking mode from now on
+		must(t, e, entry{id: 3, op: opAccept, fd: int32(listener), flags: unix.SOCK_CLOEXEC})
+		turns(t, e)
+		flags, err := unix.FcntlInt(uintptr(listener), unix.F_GETFL, 0)
+		require.NoError(t, err)
+		require.Zero(t, flags&unix.O_NONBLOCK)
+		c, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		accepted := await(t, e, 1)[0]
+		require.NoError(t, accepted.err())
+		require.NoError(t, unix.Close(int(accepted.result)))
+	})
+}
+
+// Epoll watches no regular files: a request that would have to wait for one is answered.
+func TestEpollRefusesRegularFiles(t *testing.T) {
+	eachProxy(t, 8, func(t *testing.T, p staging) {
+		fd, err := unix.Open(filepath.Join(t.TempDir(), "file"), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		require.NoError(t, err)
+		defer unix.Close(fd)
+		must(t, p, entry{id: 1, op: opPoll, fd: int32(fd), flags: unix.POLLPRI})
+		require.ErrorIs(t, await(t, p, 1)[0].err(), syscall.EINVAL)
+		must(t, p, entry{id: 2, op: opPoll, fd: int32(fd), flags: unix.POLLIN})
+		require.EqualValues(t, unix.POLLIN, await(t, p, 1)[0].result)
+	})
+}
+
+// connected connects a socket to an address, and returns how that ends.
+func connected(t *testing.T, p proxy, to unix.RawSockaddrInet4) error {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer unix.Close(fd)
+	var pin runtime.Pinner
+	address := &to
+	pin.Pin(address)
+	defer pin.Unpin()
+	must(t, p, entry{id: 1, op: opConnect, fd: int32(fd), addr: uintptr(unsafe.Pointer(address)), length: uint32(unsafe.Sizeof(to))})
+	return await(t, p, 1)[0].err()
+}
+
+func TestConnect(t *testing.T) {
+	eachProxy(t, 8, func(t *testing.T, p staging) {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		require.NoError(t, err)
+		port := uint16(l.Addr().(*net.TCPAddr).Port)
+		to := unix.RawSockaddrInet4{Family: unix.AF_INET, Port: port>>8 | port<<8, Addr: [4]byte{127, 0, 0, 1}}
+		require.NoError(t, connected(t, p, to))
+		require.NoError(t, l.Close())
+		require.ErrorIs(t, connected(t, p, to), syscall.ECONNREFUSED)
+	})
+}
+
+// A request that is linked to another begins when that has completed, and not at all if it has failed, or done less than it should.
+func TestChains(t *testing.T) {
+	eachProxy(t, 8, func(t *testing.T, p staging) {
+		one, other := pair(t)
+		text, back := []byte("chain"), make([]byte, 8)
+		receive := entry{id: 1, op: opReceive, how: linked, fd: one, addr: pinned(t, back), length: 8}
+		answer := entry{id: 2, op: opSend, how: linked, fd: one, addr: pinned(t, text), length: 5}
+		last := entry{id: 3, op: opNop}
+		must(t, p, receive)
+		must(t, p, answer)
+		must(t, p, last)
+		done, err := p.turn(0)
+		require.NoError(t, err)
+		require.Empty(t, done)
+		_, err = unix.Write(int(other), []byte("go"))
+		require.NoError(t, err)
+		by := byID(t, await(t, p, 3))
+		require.EqualValues(t, 2, by[1].result)
+		require.EqualValues(t, 5, by[2].result)
+		require.EqualValues(t, 0, by[3].result)
+
+		must(t, p, receive)
+		must(t, p, answer)
+		must(t, p, last)
+		must(t, p, entry{id: 4, op: opCancel, offset: 1})
+		by = byID(t, await(t, p, 4))
+		require.NoError(t, by[4].err())
+		for id := uint64(1); id <= 3; id++ {
+			require.ErrorIs(t, by[id].err(), syscall.ECANCELED, "request %d", id)
+		}
+
+		// A limit that is not reached ends with its request, and what follows goes on.
+		must(t, p, receive)
+		must(t, p, entry{id: 5, op: opLimit, how: linked, offset: uint64(time.Hour)})
+		must(t, p, last)
+		_, err = unix.Write(int(other), []byte("go"))
+		require.NoError(t, err)
+		by = byID(t, await(t, p, 3))
+		require.EqualValues(t, 2, by[1].result)
+		require.ErrorIs(t, by[5].err(), syscall.ECANCELED)
+		require.NoError(t, by[3].err())
+	})
+}
+
+// A read of a terminal waits for a line, and blocks no thread meanwhile.
+func TestTerminal(t *testing.T) {
+	eachProxy(t, 8, func(t *testing.T, p staging) {
+		user, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		require.NoError(t, err)
+		defer unix.Close(user)
+		require.NoError(t, unix.IoctlSetPointerInt(user, unix.TIOCSPTLCK, 0))
+		number, err := unix.IoctlGetInt(user, unix.TIOCGPTN)
+		require.NoError(t, err)
+		terminal, err := unix.Open(fmt.Sprintf("/dev/pts/%d", number), unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		require.NoError(t, err)
+		defer unix.Close(terminal)
+		b := make([]byte, 16)
+		must(t, p, entry{id: 1, op: opRead, fd: int32(terminal), addr: pinned(t, b), length: 16, offset: ^uint64(0)})
+		_, err = unix.Write(user, []byte("half a "))
+		require.NoError(t, err)
+		done, err := p.turn(0)
+		require.NoError(t, err)
+		require.Empty(t, done)
+		must(t, p, entry{id: 2, op: opCancel, offset: 99})
+		require.EqualValues(t, 2, await(t, p, 1)[0].id, "the thread is not blocked")
+		_, err = unix.Write(user, []byte("line\n"))
+		require.NoError(t, err)
+		read := await(t, p, 1)[0]
+		require.NoError(t, read.err())
+		require.Equal(t, "half a line\n", string(b[:read.result]))
+	})
+}

@@ -1,0 +1,251 @@
+//go:build iofaults
+
+package uring
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// faulty is a proxy that does to its engine whatever a kernel may do, and far more often. It stands before another proxy, which does the work. Build with the tag
+// iofaults, and all engines have one: so every test of connections and files is one of these faults as well.
+//
+//	short     reads and writes transfer less than they could
+//	again     an operation ends with EAGAIN, before it has begun
+//	signal    or with EINTR
+//	end       a multishot request ends although more is to come; one that receives, with ENOBUFS as well
+//	late      completions come some turns later, and in another order; those of one request, or of one chain, stay in theirs
+//	full      stage has no room
+//	nothing   a turn does not wait, and has nothing
+//	unable    the proxy lacks abilities
+//
+// FIBERLAB_IO_FAULTS chooses some of them by name, and FIBERLAB_SEED repeats a run.
+type faulty struct {
+	proxy
+	random *rand.Rand
+	able   [directFiles + 1]bool
+
+	chained bool              // the last request that was staged is linked to the next one
+	chain   uint64            // the first request of the chain that was staged last
+	chains  map[uint64]uint64 // the first request of the chain, by number, of those that are linked
+	late    []completion      // in the order in which they came
+	out     []completion      // what the last turn has returned
+	many    map[uint64]*multishotState
+	own     uint64 // numbers of its own requests
+}
+
+// ownIDs is the first of the numbers whose completions a ring does not return: FIBERLAB_OWN_IDS in ring.h, the number of its own request.
+const ownIDs = 1 << 63
+
+// multishotState is what a faulty proxy knows of a multishot request.
+type multishotState struct {
+	receives bool
+	ending   bool         // it has been cancelled
+	kept     []completion // since then
+}
+
+// faultKinds are the kinds of faults that are made.
+var faultKinds = sync.OnceValue(func() map[string]bool {
+	text := os.Getenv("FIBERLAB_IO_FAULTS")
+	if text == "" {
+		text = "short,again,signal,end,late,full,nothing,unable"
+	}
+	kinds := make(map[string]bool)
+	for _, kind := range strings.Split(text, ",") {
+		kinds[kind] = true
+	}
+	return kinds
+})
+
+// faultSeed is the seed of this run, which it prints if it was not given.
+var faultSeed = sync.OnceValue(func() uint64 {
+	seed, err := strconv.ParseUint(os.Getenv("FIBERLAB_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+		fmt.Fprintf(os.Stderr, "faulty proxies: FIBERLAB_SEED=%d\n", seed)
+	}
+	return seed
+})
+
+var faultyProxies atomic.Uint64
+
+// withFaults returns a proxy that makes mistakes, and leaves the work to p.
+func withFaults(p proxy) proxy {
+	f := &faulty{proxy: p, random: rand.New(rand.NewPCG(faultSeed(), faultyProxies.Add(1))), many: make(map[uint64]*multishotState), chains: make(map[uint64]uint64)}
+	for i := range f.able {
+		f.able[i] = ability(i) == regularFiles || !f.rolls("unable", 3)
+	}
+	return f
+}
+
+// rolls tells whether a fault of that kind is to be made now, once in n times.
+func (f *faulty) rolls(kind string, n int) bool {
+	return f.random.IntN(n) == 0 && faultKinds()[kind]
+}
+
+func (f *faulty) can(a ability) bool { return f.able[a] && f.proxy.can(a) }
+
+func (f *faulty) stage(e entry) bool {
+	inChain := f.chained || e.how&linked != 0
+	if !inChain && f.rolls("full", 8) {
+		return false
+	}
+	data := e.op == opRead || e.op == opWrite || e.op == opSend || e.op == opReceive
+	if !inChain && e.how == 0 {
+		switch {
+		case (data && mayTransfer(e) || e.op == opAccept) && f.rolls("again", 12):
+			f.late = append(f.late, completion{id: e.id, result: -int32(syscall.EAGAIN)})
+			return true
+		case (data || e.op == opAccept || e.op == opSync) && f.rolls("signal", 12):
+			f.late = append(f.late, completion{id: e.id, result: -int32(syscall.EINTR)})
+			return true
+		case data && e.length > 1 && f.rolls("short", 3):
+			e.length = 1 + uint32(f.random.Int64N(int64(e.length)))
+		}
+	}
+	if !f.proxy.stage(e) {
+		return false
+	}
+	if inChain {
+		if !f.chained {
+			f.chain = e.id
+		}
+		f.chains[e.id] = f.chain
+	}
+	f.chained = e.how&linked != 0
+	if e.how&multishot != 0 {
+		f.many[e.id] = &multishotState{receives: e.op == opReceive}
+	}
+	return true
+}
+
+// mayTransfer tells whether the descriptor is open for the operation: if it is not, no kernel says EAGAIN.
+func mayTransfer(e entry) bool {
+	flags, err := unix.FcntlInt(uintptr(e.fd), unix.F_GETFL, 0)
+	unfit := unix.O_WRONLY
+	if e.op == opWrite || e.op == opSend {
+		unfit = unix.O_RDONLY
+	}
+	return err == nil && flags&unix.O_ACCMODE != unfit
+}
+
+// order is the same number for completions that must stay in their order.
+func (f *faulty) order(c completion) uint64 {
+	if first, linked := f.chains[c.id]; linked {
+		return first
+	}
+	return c.id
+}
+
+func (f *faulty) ready() bool { return len(f.late) > 0 || f.proxy.ready() }
+
+func (f *faulty) turn(limit time.Duration) ([]completion, error) {
+	return f.collect(limit, f.proxy.turn)
+}
+
+func (f *faulty) idle(limit time.Duration) ([]completion, error) {
+	return f.collect(limit, f.proxy.idle)
+}
+
+// collect is a turn. What it returns now and what is late is chosen anew each time.
+func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]completion, error)) ([]completion, error) {
+	if len(f.late) > 0 || limit != 0 && f.rolls("nothing", 8) {
+		turn, limit = f.proxy.turn, 0
+	}
+	done, err := turn(limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range done {
+		f.came(c)
+	}
+	f.out = f.out[:0]
+	held := make(map[uint64]bool) // later completions wait for earlier ones
+	waiting := f.late[:0:0]
+	for _, c := range f.late {
+		if held[f.order(c)] || f.rolls("late", 3) {
+			held[f.order(c)] = true
+			waiting = append(waiting, c)
+		} else {
+			f.out = append(f.out, c)
+		}
+	}
+	f.late = waiting
+	if faultKinds()["late"] {
+		f.shuffle()
+	}
+	for _, c := range f.out {
+		delete(f.chains, c.id)
+	}
+	return f.out, nil
+}
+
+// shuffle changes the order of f.out, as far as it may.
+func (f *faulty) shuffle() {
+	queues := make(map[uint64][]completion)
+	for _, c := range f.out {
+		queues[f.order(c)] = append(queues[f.order(c)], c)
+	}
+	f.random.Shuffle(len(f.out), func(i, j int) { f.out[i], f.out[j] = f.out[j], f.out[i] })
+	for i, c := range f.out {
+		first := f.order(c)
+		f.out[i] = queues[first][0]
+		queues[first] = queues[first][1:]
+	}
+}
+
+// came takes a completion of the other proxy.
+func (f *faulty) came(c completion) {
+	m := f.many[c.id]
+	if m == nil {
+		f.late = append(f.late, c)
+		return
+	}
+	if m.ending {
+		m.kept = append(m.kept, c)
+	} else {
+		f.late = append(f.late, c)
+	}
+	switch {
+	case !c.more():
+		delete(f.many, c.id)
+		f.late = append(f.late, m.rest(f.random)...)
+	case !m.ending && c.result >= 0 && f.rolls("end", 6):
+		f.own++
+		m.ending = f.proxy.stage(entry{id: ownIDs | f.own, op: opCancel, offset: c.id})
+	}
+}
+
+// rest returns what was kept of a request that has ended. If its cancellation has ended it, the last completion before that looks like its last one, or it is
+// out of buffers.
+func (m *multishotState) rest(r *rand.Rand) []completion {
+	n := len(m.kept)
+	if n == 0 || m.kept[n-1].result != -int32(syscall.ECANCELED) {
+		return m.kept
+	}
+	switch {
+	case n > 1 && r.IntN(2) == 0:
+		m.kept = m.kept[:n-1]
+		m.kept[n-2].flags &^= moreToCome
+	case m.receives:
+		m.kept[n-1].result = -int32(syscall.ENOBUFS)
+	default:
+		m.kept[n-1].result = -int32(syscall.EAGAIN)
+	}
+	return slices.Clip(m.kept)
+}
+
+// openSlots is that of a ring.
+func (f *faulty) openSlots(count int) error {
+	return f.proxy.(interface{ openSlots(count int) error }).openSlots(count)
+}

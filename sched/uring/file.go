@@ -1,0 +1,326 @@
+package uring
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched/fibersync"
+)
+
+// File is an open file, or whatever else a name stands for: a directory, a pipe, a terminal. It is what *os.File is to package os: any number of fibers and
+// goroutines may use it at once, its reads and writes wait for all that is asked of them, and its errors are *fs.PathError. A fiber that waits
+// blocks no thread. Files belong to no engine: each operation goes by that of its caller.
+type File struct {
+	engines *Engines
+	name    string
+	appends bool
+	keep    bool // Close leaves the descriptor open, which is not the File's
+
+	reading, writing fibersync.Mutex // a caller at a time; a file that has a position has one for both, and uses reading
+
+	kind atomic.Int32 // a fileKind
+	fd   int
+
+	mu       sync.Mutex
+	closed   bool
+	underWay []*awaited       // operations that Close ends
+	users    int              // operations that use the descriptor
+	unused   *fibersync.Event // set when Close waits for them
+
+	directory directory
+}
+
+// Open opens a file for reading. See OpenFile.
+func (s *Engines) Open(ctx context.Context, name string) (*File, error) {
+	return s.OpenFile(ctx, name, os.O_RDONLY, 0)
+}
+
+// Create opens a file for reading and writing, makes it if there is none, and empties it. See OpenFile.
+func (s *Engines) Create(ctx context.Context, name string) (*File, error) {
+	return s.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, perhaps for long if name is that of a named pipe; if ctx is done before, it
+// returns context.Cause(ctx). A named pipe may be open for reading before a writer comes: then its first read waits for one. The caller must close the file. Close
+// of the Engines does not, but ends its operations.
+func (s *Engines) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (*File, error) {
+	fd, err := s.openDescriptor(ctx, name, flag, perm)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return &File{engines: s, name: name, fd: fd, appends: flag&os.O_APPEND != 0}, nil
+}
+
+// ok is false for nil and for the zero value, whose methods return os.ErrInvalid as those of package os do.
+func (f *File) ok() bool { return f != nil && f.engines != nil }
+
+// Name is the name by which the file was opened.
+func (f *File) Name() string { return f.name }
+
+// Close ends the operations that are under way, which return fs.ErrClosed, and closes the descriptor when they have ended. It blocks its caller until then.
+func (f *File) Close() error {
+	if !f.ok() {
+		return os.ErrInvalid
+	}
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return f.failed("close", fs.ErrClosed)
+	}
+	f.closed = true
+	for _, a := range f.underWay {
+		a.nudge()
+	}
+	var unused *fibersync.Event
+	if f.users > 0 {
+		unused = fibersync.NewEvent(fibersync.ManualReset, false)
+		f.unused = unused
+	}
+	f.mu.Unlock()
+	if unused != nil {
+		unused.Wait()
+	}
+	f.directory.close()
+	if f.keep {
+		return nil
+	}
+	return f.failed("close", f.engines.closeDescriptor(f.fd))
+}
+
+// use keeps the descriptor open until unuse. It returns fs.ErrClosed when it is closed.
+func (f *File) use() error {
+	if !f.ok() {
+		return os.ErrInvalid
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return fs.ErrClosed
+	}
+	f.users++
+	return nil
+}
+
+func (f *File) unuse() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.users--; f.users == 0 && f.unused != nil {
+		f.unused.Signal()
+	}
+}
+
+// ended implements ending for the operations of a file.
+func (f *File) ended() (time.Time, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return time.Time{}, fs.ErrClosed
+	}
+	return time.Time{}, nil
+}
+
+// failed is err as the file reports it. The end of a file is io.EOF alone.
+func (f *File) failed(operation string, err error) error {
+	if err == nil || err == io.EOF || !f.ok() {
+		return err
+	}
+	return &fs.PathError{Op: operation, Path: f.name, Err: err}
+}
+
+// Read implements io.Reader: from the file's own position, or whatever has come if it has none.
+func (f *File) Read(p []byte) (int, error) {
+	if err := f.use(); err != nil {
+		return 0, f.failed("read", err)
+	}
+	defer f.unuse()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	n, err := f.transfer(opRead, p, ownPosition)
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return n, f.failed("read", err)
+}
+
+// ReadAt implements io.ReaderAt. Things without a position, as pipes, refuse it.
+func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
+	if offset < 0 {
+		return 0, f.failed("readat", errNegativeOffset)
+	}
+	if err := f.useAt(); err != nil {
+		return 0, f.failed("read", err)
+	}
+	defer f.unuse()
+	for n < len(p) {
+		m, err := f.transfer(opRead, p[n:], offset+int64(n))
+		n += m
+		if m == 0 && err == nil {
+			err = io.EOF
+		}
+		if err != nil {
+			return n, f.failed("read", err)
+		}
+	}
+	return n, nil
+}
+
+// Write implements io.Writer: at the file's own position, or at its end if it was opened with O_APPEND.
+func (f *File) Write(p []byte) (int, error) {
+	if err := f.use(); err != nil {
+		return 0, f.failed("write", err)
+	}
+	defer f.unuse()
+	turn := &f.writing
+	if f.hasPosition() {
+		turn = &f.reading
+	}
+	turn.Lock()
+	defer turn.Unlock()
+	n, err := f.writeAll(p, ownPosition)
+	return n, f.failed("write", err)
+}
+
+// WriteAt implements io.WriterAt. Files that were opened with O_APPEND, and things without a position, refuse it.
+func (f *File) WriteAt(p []byte, offset int64) (int, error) {
+	if f.ok() && f.appends {
+		return 0, errAppends
+	}
+	if offset < 0 {
+		return 0, f.failed("writeat", errNegativeOffset)
+	}
+	if err := f.useAt(); err != nil {
+		return 0, f.failed("write", err)
+	}
+	defer f.unuse()
+	n, err := f.writeAll(p, offset)
+	return n, f.failed("write", err)
+}
+
+// writeAll writes all of p, or returns why not.
+func (f *File) writeAll(p []byte, offset int64) (n int, err error) {
+	for n < len(p) {
+		at := offset
+		if at != ownPosition {
+			at += int64(n)
+		}
+		m, err := f.transfer(opWrite, p[n:], at)
+		n += m
+		if m == 0 && err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Seek implements io.Seeker.
+func (f *File) Seek(offset int64, whence int) (int64, error) {
+	if err := f.use(); err != nil {
+		return 0, f.failed("seek", err)
+	}
+	defer f.unuse()
+	if !f.hasPosition() {
+		return 0, f.failed("seek", syscall.ESPIPE)
+	}
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	at, err := unix.Seek(f.fd, offset, whence)
+	return at, f.failed("seek", err)
+}
+
+// Sync returns when all that has been written is on the disk.
+func (f *File) Sync() error {
+	if err := f.use(); err != nil {
+		return f.failed("sync", err)
+	}
+	defer f.unuse()
+	for {
+		c, err := f.operate(entry{op: opSync, fd: int32(f.fd)})
+		if err == nil {
+			err = c.err()
+		}
+		switch err {
+		case syscall.EINTR, syscall.EAGAIN:
+			continue
+		case errNotByEngine:
+			err = blocking(func() error { return ignoringEINTR(func() error { return unix.Fsync(f.fd) }) })
+		}
+		return f.failed("sync", err)
+	}
+}
+
+// Stat describes the file.
+func (f *File) Stat() (fs.FileInfo, error) {
+	if err := f.use(); err != nil {
+		return nil, f.failed("stat", err)
+	}
+	defer f.unuse()
+	info, err := describe(f.fd, f.name)
+	if err != nil {
+		return nil, f.failed("stat", err)
+	}
+	return info, nil
+}
+
+var (
+	errNegativeOffset = errors.New("a negative offset: give 0 or more")
+	errAppends        = errors.New("sched/uring: WriteAt of a file that was opened with O_APPEND: open it without, or call Write")
+)
+
+// useAt is use for an operation at an offset.
+func (f *File) useAt() error {
+	if err := f.use(); err != nil {
+		return err
+	}
+	if f.hasPosition() {
+		return nil
+	}
+	f.unuse()
+	return syscall.ESPIPE
+}
+
+// fileKind is how a file is read and written.
+type fileKind int32
+
+const (
+	kindUnknown  fileKind = iota
+	kindDisk              // regular files, directories, disks: they never wait for another process
+	kindSeekable          // other things that have a position, as /dev/zero
+	kindStream            // pipes, terminals, sockets
+)
+
+// kindOf asks the kernel for the kind, once. The descriptor must be in use.
+func (f *File) kindOf() fileKind {
+	if k := fileKind(f.kind.Load()); k != kindUnknown {
+		return k
+	}
+	k := kindSeekable
+	var stat unix.Stat_t
+	if err := ignoringEINTR(func() error { return unix.Fstat(f.fd, &stat) }); err == nil {
+		switch stat.Mode & unix.S_IFMT {
+		case unix.S_IFREG, unix.S_IFDIR, unix.S_IFBLK:
+			k = kindDisk
+		}
+	}
+	if _, err := unix.Seek(f.fd, 0, io.SeekCurrent); k != kindDisk && err != nil {
+		k = kindStream
+	}
+	f.kind.Store(int32(k))
+	return k
+}
+
+func (f *File) hasPosition() bool { return f.kindOf() != kindStream }

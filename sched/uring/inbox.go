@@ -1,0 +1,262 @@
+package uring
+
+import (
+	"io"
+	"sync"
+	"syscall"
+)
+
+// inbox is what has come on a connection and has not been read. One request receives all that comes, into pieces that the kernel takes from the engine's buffers: so
+// a connection on which nothing comes holds no memory, and a reader need not ask the kernel for bytes that are there already.
+//
+// The request ends for many reasons: the peer has shut down, the engine has no buffer left, there is too much that nobody reads, the connection is closed. As long as it is
+// under way nothing else may receive on the connection, or bytes would change places.
+type inbox struct {
+	conn    *Conn
+	buffers *buffers // of the engine that the request was made of
+	engine  *Engine
+
+	request request
+	stop    *request // ends it; nil until it is needed
+
+	// For the reader.
+	read pieces
+	at   int // how much of the first piece it has read
+
+	mu       sync.Mutex // for what follows. Nothing waits meanwhile
+	arrived  pieces
+	open     bool  // the request is under way
+	stopping bool  // and so is stop
+	off      bool  // it must not begin any more
+	end      error // no more will come: io.EOF, or the kernel's error
+}
+
+const (
+	// mostUnread is how many pieces may arrive before the request is stopped. The peer has to wait then, as soon as the socket is full.
+	mostUnread = 16
+	// largeRead is how much a reader must have room for to be served by a request of its own, without a copy.
+	largeRead = 16 << 10
+)
+
+// pieces is a list of pieces of the engine's buffers.
+type pieces struct{ first, last, count int32 }
+
+var noPieces = pieces{none, none, 0}
+
+// newInbox makes the inbox of a connection.
+func newInbox(c *Conn) *inbox {
+	in := &inbox{conn: c, read: noPieces, arrived: noPieces}
+	in.request.completed = in.came
+	return in
+}
+
+// receive waits for bytes to come, if there are none, and puts them into p. See await for the rest.
+func (in *inbox) receive(p []byte) (n int, err error, ok bool) {
+	err, ok = in.await(len(p) >= largeRead)
+	if err != nil || !ok {
+		return 0, err, ok
+	}
+	return in.take(p), nil, true
+}
+
+// await waits until the reader has a piece. The caller is the user of the side that reads. It returns false if the caller should receive by itself: no request
+// is under way, and there can be none, or alone says that there should be none.
+func (in *inbox) await(alone bool) (err error, ok bool) {
+	for in.read.count == 0 {
+		in.mu.Lock()
+		in.read, in.arrived = in.arrived, noPieces
+		end, idle := in.end, !in.open && !in.stopping
+		in.mu.Unlock()
+		switch {
+		case in.read.count > 0:
+			return nil, true
+		case end != nil:
+			return end, true
+		case idle && (alone || !in.begin()):
+			return nil, false
+		}
+		if err := in.conn.d.reading.waitFor(in.engine, in.hasNews, &in.conn.d.reading); err != nil {
+			return err, true
+		}
+	}
+	return nil, true
+}
+
+// hasNews tells whether the reader has something to do.
+func (in *inbox) hasNews() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.arrived.count > 0 || in.end != nil || !in.open && !in.stopping
+}
+
+// take moves bytes that the reader has to p, and gives the pieces back that are empty then.
+func (in *inbox) take(p []byte) (n int) {
+	for n < len(p) && in.read.count > 0 {
+		b := in.buffers.bytes(in.read.first)[in.at:]
+		moved := copy(p[n:], b)
+		n += moved
+		in.at += moved
+		if moved == len(b) {
+			in.giveFirst()
+		}
+	}
+	return n
+}
+
+// giveFirst gives the reader's first piece back.
+func (in *inbox) giveFirst() {
+	p := in.takeFirst()
+	p.give()
+}
+
+// takeFirst takes the reader's first piece, of which there must be one.
+func (in *inbox) takeFirst() piece {
+	p := piece{in.engine, in.buffers, in.read.first, in.at}
+	in.read.first = in.buffers.next[p.number].Load()
+	in.read.count--
+	in.at = 0
+	return p
+}
+
+// piece is one that is in no inbox.
+type piece struct {
+	engine  *Engine
+	buffers *buffers
+	number  int32
+	at      int // what is before that has been read
+}
+
+// bytes are those that have not been read. They are valid until give.
+func (p *piece) bytes() []byte { return p.buffers.bytes(p.number)[p.at:] }
+
+// give gives the piece back to its engine.
+func (p *piece) give() {
+	if p.engine.mine() {
+		p.buffers.give(p.number)
+	} else {
+		p.buffers.giveElsewhere(p.number)
+	}
+}
+
+// begin makes the request. The inbox must be empty, and no request be under way. It returns false if there cannot be one.
+func (in *inbox) begin() bool {
+	e, err := in.conn.d.home()
+	if err != nil {
+		return false
+	}
+	b := e.engine.receiving.Load()
+	if b == nil || b.free.Load() == 0 || !in.conn.d.acquire() {
+		return false
+	}
+	in.mu.Lock() // halt comes before all of what follows, or after it
+	defer in.mu.Unlock()
+	if !in.off {
+		in.engine, in.buffers = e, b
+		in.request.entry = entry{op: opReceive, how: multishot | provided, fd: int32(in.conn.d.fd)}
+		in.request.internal, in.request.cancelled = true, false
+		if in.open = e.submit(&in.request) == nil; in.open {
+			return true
+		}
+	}
+	in.conn.d.release()
+	return false
+}
+
+// came takes what a completion of the request brings. It is called on the engine's thread.
+func (in *inbox) came(c completion) {
+	number, filled := c.buffer()
+	if filled {
+		in.buffers.take(number, max(0, int(c.result)))
+	}
+	in.mu.Lock()
+	switch {
+	case filled && c.result > 0:
+		in.arrived.add(in.buffers, number)
+	case filled:
+		in.buffers.give(number)
+	}
+	if !c.more() {
+		in.open = false
+		switch errno := syscall.Errno(-min(c.result, 0)); errno {
+		case 0:
+			if c.result == 0 {
+				in.end = io.EOF
+			}
+		case syscall.ENOBUFS, syscall.ECANCELED, syscall.EINTR, syscall.EAGAIN: // the reader makes another one
+		default:
+			in.end = errno
+		}
+	}
+	full := in.arrived.count >= mostUnread
+	in.mu.Unlock()
+	if full {
+		in.halt(false)
+	}
+	in.conn.d.reading.nudge()
+	if !c.more() {
+		in.conn.d.release()
+	}
+}
+
+// add puts a piece behind the others.
+func (l *pieces) add(b *buffers, number int32) {
+	if l.count == 0 {
+		l.first = number
+	} else {
+		b.next[l.last].Store(number)
+	}
+	l.last = number
+	l.count++
+}
+
+// halt has the request end, if it is under way; off is for ever. It may be called from anywhere, and does not wait.
+func (in *inbox) halt(off bool) {
+	in.mu.Lock()
+	in.off = in.off || off
+	begin := in.open && !in.stopping
+	in.stopping = in.stopping || begin
+	in.mu.Unlock()
+	if !begin {
+		return
+	}
+	if in.stop == nil {
+		in.stop = &request{internal: true, cancels: &in.request, completed: in.stopped}
+	}
+	in.stop.entry, in.stop.cancelled = entry{op: opCancel}, true
+	if in.engine.submit(in.stop) != nil { // the engine has ended, and the request with it
+		in.stopped(completion{})
+	}
+}
+
+// turnOff ends the request for ever, and waits for its end. The caller is the user of the side that reads.
+func (in *inbox) turnOff() error {
+	in.halt(true)
+	if in.engine == nil {
+		return nil // there never was one
+	}
+	return in.conn.d.reading.waitFor(in.engine, func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return !in.open && !in.stopping
+	}, &in.conn.d.reading)
+}
+
+// stopped is called when halt has been carried out.
+func (in *inbox) stopped(completion) {
+	in.mu.Lock()
+	in.stopping = false
+	in.mu.Unlock()
+	in.conn.d.reading.nudge()
+}
+
+// empty gives all pieces back. The connection is closed, and nobody uses the inbox.
+func (in *inbox) empty() {
+	for _, l := range []pieces{in.read, in.arrived} {
+		for number := l.first; number != none; {
+			following := in.buffers.next[number].Load()
+			in.buffers.giveElsewhere(number)
+			number = following
+		}
+	}
+	in.read, in.arrived = noPieces, noPieces
+}

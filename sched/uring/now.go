@@ -1,0 +1,31 @@
+package uring
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// tryNow makes the system call recvfrom or sendto, with p, which is not empty. It does not block: then the error is EAGAIN.
+func tryNow(trap uintptr, socket int, p []byte) (int, error) {
+	for {
+		n, _, errno := syscall.Syscall6(trap, uintptr(socket), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EINTR:
+		default:
+			return 0, errno
+		}
+	}
+}
+
+// systemCall adds the name of a system call to its error; other errors it leaves alone.
+func systemCall(name string, err error) error {
+	if errno, ok := err.(syscall.Errno); ok {
+		return os.NewSyscallError(name, errno)
+	}
+	return err
+}

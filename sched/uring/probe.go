@@ -1,0 +1,97 @@
+package uring
+
+// #include "ring.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+)
+
+// ErrUnavailable is wrapped by errors that say why there is no io_uring.
+var ErrUnavailable = errors.New("no io_uring")
+
+// Feature is a part of io_uring that package uring uses where it is present.
+type Feature struct {
+	Name    string
+	Present bool
+	Why     string // what it is good for, or why it is missing
+}
+
+// Report says by what the engines of this process do input and output, and why.
+type Report struct {
+	Driver   Driver    // what Auto takes: Uring or Epoll
+	Reason   error     // why that is not Uring: it wraps ErrUnavailable; nil if it is
+	Features []Feature // of io_uring, the missing ones included
+}
+
+// String names the driver, and says why it is that one.
+func (r Report) String() string {
+	if r.Reason != nil {
+		return fmt.Sprintf("driver %v: %v", r.Driver, r.Reason)
+	}
+	return fmt.Sprintf("driver %v", r.Driver)
+}
+
+// Probe opens a ring, asks the kernel what it has, and closes it. If there is none to be had, the report says why: an old kernel, a container's filter,
+// the administrator, an emulator.
+func Probe() Report {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	report := Report{Driver: Uring}
+	var setup, has uint32
+	r, err := openRing(8, 0)
+	if err == nil {
+		setup, has = r.setup(), r.has
+		r.close()
+	} else {
+		report.Driver, report.Reason = Epoll, err
+	}
+	for _, f := range []struct {
+		name    string
+		present bool
+		since   string
+		use     string
+	}{
+		{"SINGLE_ISSUER", setup&setupSingleIssuer != 0, "6.0", "one thread submits: the kernel needs fewer locks"},
+		{"DEFER_TASKRUN", setup&setupDeferTaskrun != 0, "6.1", "completions are worked on in batches, when they are asked for"},
+		{"COOP_TASKRUN", setup&(setupCoopTaskrun|setupDeferTaskrun) != 0, "5.19", "completions do not interrupt the thread"},
+		{"operations", has&C.FIBERLAB_HAS_OPS != 0, "5.11", "each one that is used"},
+		{"multishot accept", has&C.FIBERLAB_HAS_MULTISHOT_ACCEPT != 0, "5.19", "one request accepts all connections"},
+		{"multishot receive", has&C.FIBERLAB_HAS_MULTISHOT_RECEIVE != 0, "6.0", "one request receives all that comes"},
+		{"provided buffer rings", has&C.FIBERLAB_HAS_BUFFER_RING != 0, "5.19", "a buffer is taken when bytes are there, not before"},
+		{"cancel by descriptor", has&C.FIBERLAB_HAS_CANCEL_FD != 0, "5.19", "one request ends all of a descriptor"},
+		{"direct descriptors", has&C.FIBERLAB_HAS_DIRECT != 0, "5.19", "descriptors in a table of the ring"},
+		{"MSG_RING", has&C.FIBERLAB_HAS_MESSAGES != 0, "5.18", "messages from ring to ring"},
+	} {
+		why := f.use
+		switch {
+		case report.Reason != nil:
+			why = "there is no ring to have it"
+		case !f.present:
+			why = "this kernel has none: it came with Linux " + f.since
+		}
+		report.Features = append(report.Features, Feature{f.name, f.present, why})
+	}
+	return report
+}
+
+// explain returns an error that says why no ring could be opened, and what helps.
+func explain(errno syscall.Errno) error {
+	why := "the kernel refuses it"
+	switch errno {
+	case syscall.ENOSYS:
+		why = "this kernel, or the emulator or filter that stands for it, does not know io_uring_setup; it came with Linux 5.1"
+	case syscall.EPERM, syscall.EACCES:
+		why = "forbidden: see sysctl kernel.io_uring_disabled and the container's seccomp profile"
+	case syscall.EOPNOTSUPP:
+		why = "this kernel's io_uring is too old: Linux 5.13 is needed"
+	case syscall.ENOMEM:
+		why = "no memory that may be locked: raise ulimit -l"
+	case syscall.EMFILE, syscall.ENFILE:
+		why = "no descriptor is left: raise ulimit -n"
+	}
+	return fmt.Errorf("sched/uring: %w: %s: %w", ErrUnavailable, why, errno)
+}

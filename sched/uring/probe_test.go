@@ -1,0 +1,98 @@
+package uring
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// envDriver names the environment variable that says which driver Auto must take here.
+const envDriver = "FIBERLAB_DRIVER"
+
+func TestProbe(t *testing.T) {
+	report := Probe()
+	t.Log("probe:", report)
+	if demanded := os.Getenv(envDriver); demanded != "" {
+		require.Equal(t, demanded, report.Driver.String(), "the environment of this test demands another driver")
+	}
+	require.NotEmpty(t, report.Features)
+	for _, f := range report.Features {
+		t.Log(f.Name, f.Present, f.Why)
+		require.NotEmpty(t, f.Why)
+		require.False(t, f.Present && report.Driver == Epoll)
+	}
+	if report.Reason != nil {
+		noRing(t, report.Reason)
+		require.Equal(t, Epoll, report.Driver)
+		return
+	}
+	require.Equal(t, Uring, report.Driver)
+}
+
+// refuseRings has io_uring_setup(2) fail with errno, on the calling thread, and on those that it starts, from now on. It returns false if this system has no filters for that.
+func refuseRings(t *testing.T, errno syscall.Errno) bool {
+	program := []unix.SockFilter{ // a number of a system call is looked at without its architecture: only this test's own are made
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_IO_URING_SETUP, Jt: 0, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	require.NoError(t, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&filter)), 0, 0)
+	runtime.KeepAlive(program)
+	return err == nil
+}
+
+// Where the kernel refuses rings, Auto takes epoll, and the report says why. A program that demands the ring is told the same.
+func TestKernelRefusesRings(t *testing.T) {
+	for errno, words := range map[syscall.Errno]string{
+		syscall.ENOSYS: "does not know io_uring_setup",
+		syscall.EPERM:  "forbidden: see sysctl kernel.io_uring_disabled",
+		syscall.ENOMEM: "raise ulimit -l",
+	} {
+		t.Run(errno.Error(), func(t *testing.T) {
+			none := Probe().Reason != nil
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				runtime.LockOSThread() // and it ends with the goroutine
+				if !refuseRings(t, errno) {
+					require.True(t, none, "there are rings, and no way to refuse them")
+					return
+				}
+				report := Probe()
+				require.Equal(t, Epoll, report.Driver)
+				require.ErrorIs(t, report.Reason, ErrUnavailable)
+				if !none {
+					require.ErrorIs(t, report.Reason, errno)
+					require.ErrorContains(t, report.Reason, words)
+				}
+				p, err := openProxy(Auto, 8)
+				require.NoError(t, err)
+				defer p.close()
+				require.False(t, isRing(p))
+				_, err = openProxy(Uring, 8)
+				require.Equal(t, report.Reason, err)
+			}()
+			<-ended
+		})
+	}
+}
+
+// Each refusal of the kernel has words that help.
+func TestExplain(t *testing.T) {
+	seen := make(map[string]syscall.Errno)
+	for _, errno := range []syscall.Errno{syscall.ENOSYS, syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOMEM, syscall.EMFILE, syscall.EINVAL} {
+		err := explain(errno)
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.ErrorIs(t, err, errno)
+		require.NotContains(t, seen, err.Error())
+		seen[err.Error()] = errno
+	}
+}

@@ -1,0 +1,76 @@
+package uring
+
+// request is one operation, from the moment when it is handed to an engine until its last completion. Its maker keeps what it points to alive, and
+// in its place, for that long.
+type request struct {
+	entry
+
+	// completed is called on the engine's thread for each completion, and must not block. The request is over if the completion has not more.
+	completed func(completion)
+
+	// internal requests, as those that cancel others, do not keep a context from stopping.
+	internal bool
+
+	cancelled bool // it is to end, or has nothing to be ended
+
+	cancels *request // opCancel: what it is to end. That must not begin anew before this request is over
+
+	next *request // in the mailbox of the engine
+}
+
+// counted is 1 if the engine must not stop before the request is over, and 0 if it may.
+func (r *request) counted() int64 {
+	if r.internal {
+		return 0
+	}
+	return 1
+}
+
+// table has the requests that are under way. A completion finds its request by a number that is not used again soon: so one that comes
+// for a request that is over finds none. For the engine's thread only.
+type table struct {
+	slots []slot
+	free  []uint32
+	begun bool // a request has been added that is to be cancelled when the engine ends
+}
+
+type slot struct {
+	request *request
+	uses    uint32 // part of the request's number
+}
+
+const usesMask = 1<<31 - 1 // the proxy has numbers with the highest bit set for itself
+
+// add gives r its number.
+func (t *table) add(r *request) {
+	if len(t.free) == 0 {
+		t.free = append(t.free, uint32(len(t.slots)))
+		t.slots = append(t.slots, slot{})
+	}
+	i := t.free[len(t.free)-1]
+	t.free = t.free[:len(t.free)-1]
+	s := &t.slots[i]
+	s.request = r
+	t.begun = t.begun || !r.cancelled
+	s.uses = (s.uses + 1) & usesMask
+	r.id = uint64(s.uses)<<32 | uint64(i)
+}
+
+// find returns the request of that number, or nil if it is over.
+func (t *table) find(id uint64) *request {
+	i := uint32(id)
+	if int(i) >= len(t.slots) || t.slots[i].uses != uint32(id>>32) {
+		return nil
+	}
+	return t.slots[i].request
+}
+
+// remove forgets a request that is over.
+func (t *table) remove(r *request) {
+	i := uint32(r.id)
+	t.slots[i].request = nil
+	t.free = append(t.free, i)
+}
+
+// underWay is how many requests there are.
+func (t *table) underWay() int { return len(t.slots) - len(t.free) }

@@ -1,0 +1,172 @@
+/* ring.h - the ring proxy: one io_uring, and the calls by which an engine drives it.
+ *
+ * An engine stages requests in an array and makes a turn. One turn hands all staged requests to the
+ * kernel, waits if it is asked to, and copies what has been completed into a second array. So one
+ * call from Go, and one system call, serve a batch:
+ *
+ *     Go        staged[0..n)  ──┐                                   ┌──►  done[0..m)
+ *     C            turn         ├─► submission ring ─ enter ─ completion ring
+ *     kernel                    └─────────────► carries them out ───┘
+ *
+ * A ring belongs to the thread that has opened it. Another thread may only end its wait, by a write
+ * to event_fd. When the thread exits, the kernel cancels its requests.
+ *
+ * Both arrays and all that requests point to must stay where they are until the requests are
+ * completed: it is memory of C, or Go memory that is pinned. The kernel copies addresses of
+ * sockets, names and times when a request is submitted.
+ */
+#ifndef FIBERLAB_URING_RING_H
+#define FIBERLAB_URING_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <liburing.h>
+
+/* What a request does. */
+enum fiberlab_op {
+    FIBERLAB_NOP,
+    FIBERLAB_READ,    /* length bytes from fd into addr, at offset; -1 is the file's own position */
+    FIBERLAB_WRITE,   /* and out of it */
+    FIBERLAB_OPEN,    /* the name at addr, from the directory fd, with flags and the mode offset */
+    FIBERLAB_CLOSE,   /* fd */
+    FIBERLAB_SYNC,    /* fd: its data are on the disk */
+    FIBERLAB_ACCEPT,  /* a connection on fd, with flags of accept4(2) */
+    FIBERLAB_CONNECT, /* fd to the address at addr, of length bytes */
+    FIBERLAB_SEND,    /* length bytes at addr on fd, with flags of send(2) */
+    FIBERLAB_RECEIVE, /* up to length bytes into addr, with flags of recv(2) */
+    FIBERLAB_SHUTDOWN, /* fd, flags as shutdown(2) has them */
+    FIBERLAB_POLL,     /* until fd has one of the events of flags */
+    FIBERLAB_TIMEOUT,  /* until offset nanoseconds have passed: -ETIME */
+    FIBERLAB_LIMIT,    /* bounds the request before it, which has FIBERLAB_LINKED, to offset
+                          nanoseconds */
+    FIBERLAB_CANCEL,   /* the request whose id is offset */
+    FIBERLAB_CANCEL_FD /* all requests for fd */
+};
+
+/* How it does it; bits of fiberlab_request.how. */
+enum fiberlab_how {
+    FIBERLAB_MULTISHOT =
+        1,               /* completes again and again, until a completion lacks IORING_CQE_F_MORE */
+    FIBERLAB_LINKED = 2, /* the next request begins when this one has completed */
+    FIBERLAB_QUIET = 4,  /* success is not reported; needs IORING_FEAT_CQE_SKIP */
+    FIBERLAB_PROVIDED = 8, /* the kernel takes a buffer from a group; addr is 0 */
+    FIBERLAB_DIRECT = 16,  /* fd is a slot of the ring's table of files, see fiberlab_ring_slots;
+                              FIBERLAB_OPEN puts the file into the slot `group` */
+    FIBERLAB_ALWAYS = 32,  /* with FIBERLAB_LINKED: the next one begins though this one has failed,
+                              or has transferred less than length; else that cancels the rest */
+    FIBERLAB_WAITING = 64  /* by a thread of the kernel, which may wait: FIBERLAB_OPEN is else tried
+                              first as with O_NONBLOCK, which named pipes see */
+};
+
+/* Ids from here on are the proxy's. */
+#define FIBERLAB_OWN_IDS (UINT64_C(1) << 63)
+
+struct fiberlab_request {
+    uint64_t id; /* comes back with each completion */
+    uint64_t offset;
+    uint64_t addr;
+    uint32_t length;
+    int32_t fd;
+    uint32_t flags;
+    uint16_t group;
+    uint8_t op;  /* enum fiberlab_op */
+    uint8_t how; /* bits of enum fiberlab_how */
+};
+
+struct fiberlab_done {
+    uint64_t id;
+    int32_t result; /* what the system call would have returned, or -errno */
+    uint32_t flags; /* IORING_CQE_F_*; the buffer's number in the upper half */
+};
+
+/* Buffers that the kernel takes itself, when bytes have come for a request with FIBERLAB_PROVIDED.
+ * A completion tells which it has taken; the engine gives it back when it has read it.
+ *
+ * The kernel takes the buffers of its ring in turn. It has no more of them than it may need for a
+ * turn, and the rest is a stack: so a few buffers are used again and again, those that processors
+ * have in their caches, and the others take no memory. */
+struct fiberlab_buffers {
+    struct io_uring_buf_ring *uring; /* the kernel takes from its head */
+    char *memory;                    /* count buffers of size bytes */
+    uint32_t count, size;
+    uint16_t *given; /* the stack: numbers of buffers that neither the kernel nor the engine uses */
+    uint32_t given_count;
+    uint32_t provided; /* buffers that the kernel has, or has filled without being asked yet */
+    uint32_t ahead;    /* as many it shall have */
+    uint32_t few;      /* it has had too few of them */
+};
+
+struct fiberlab_ring {
+    struct io_uring uring;
+
+    struct fiberlab_request *staged; /* the engine fills staged[staged_count] and counts up */
+    uint32_t staged_count, staged_size;
+    struct __kernel_timespec *times; /* of the entries of the submission ring */
+    uint32_t refused; /* entries that the last turn has not submitted: the kernel had no memory */
+
+    struct fiberlab_done *done; /* what the last turn has collected */
+    uint32_t done_count, done_size;
+
+    struct fiberlab_buffers buffers; /* of group 0, or none: see fiberlab_ring_provide */
+
+    int event_fd;   /* a write to it ends a wait */
+    int event_seen; /* the request that watches it is under way */
+    int registered; /* the thread enters the ring by number, not by descriptor */
+
+    struct io_uring_getevents_arg
+        wait_arg; /* for a wait outside of turn, see fiberlab_ring_limit */
+    struct __kernel_timespec wait_limit;
+
+    unsigned prompt; /* requests of the last turn that were to complete as they were submitted */
+
+    uint64_t enters, submitted, collected, wakes; /* since the ring was opened */
+};
+
+/* Opens a ring for that many staged requests, a power of two, with as many as possible of the
+ * set-up flags SINGLE_ISSUER, DEFER_TASKRUN, COOP_TASKRUN, TASKRUN_FLAG and SUBMIT_ALL, without
+ * those in `without`. uring.flags says which it has. Returns 0 or -errno; then there is nothing to
+ * close. */
+int fiberlab_ring_open(struct fiberlab_ring **ring, unsigned entries, unsigned without);
+
+/* Ends the ring. The kernel cancels what is under way, but may do so after the call: whoever owns
+ * memory that requests point to must have seen their completions first. */
+void fiberlab_ring_close(struct fiberlab_ring *ring);
+
+/* Submits what is staged, and collects what has been completed, as much as done has room for. If
+ * nothing has, it waits for the first completion, a wake-up, a signal, or until limit nanoseconds
+ * have passed; 0 does not wait, less than 0 is no limit. If more is not 0, it first waits for that
+ * many completions beside those of the sends that it submits, for patience nanoseconds at most.
+ * Returns 0, or -errno if the kernel has refused the call itself. Requests for which the kernel has
+ * no room now stay staged. */
+int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more, int64_t patience);
+
+/* Makes group 0: that many buffers, a power of two, at most 32,768, each of that many bytes.
+ * Returns 0 or -errno. */
+int fiberlab_ring_provide(struct fiberlab_ring *ring, unsigned count, unsigned size);
+
+/* Frees the memory of buffers, which outlives the ring: the program may still read what came. Any
+ * thread may call it. */
+void fiberlab_buffers_unmap(void *memory, size_t size);
+
+/* Makes a table of that many slots for open files, which are empty. It may be called once, and on
+ * Linux 5.19 and newer. Returns 0 or -errno. */
+int fiberlab_ring_slots(struct fiberlab_ring *ring, unsigned count);
+
+/* Fills wait_arg for a wait of that many nanoseconds, less than 0 for no limit. Then
+ * io_uring_enter(2) may be called with it, by the thread of the ring, to wait only. */
+void fiberlab_ring_limit(struct fiberlab_ring *ring, int64_t limit);
+
+/* What the kernel has that no set-up flag tells, as bits. */
+enum fiberlab_feature {
+    FIBERLAB_HAS_OPS = 1, /* each operation of enum fiberlab_op */
+    FIBERLAB_HAS_MULTISHOT_ACCEPT = 2,
+    FIBERLAB_HAS_BUFFER_RING = 4,
+    FIBERLAB_HAS_CANCEL_FD = 8,
+    FIBERLAB_HAS_MULTISHOT_RECEIVE = 16,
+    FIBERLAB_HAS_MESSAGES = 32, /* from ring to ring */
+    FIBERLAB_HAS_DIRECT =
+        64 /* descriptors in a table of the ring's, the kernel chooses the place */
+};
+unsigned fiberlab_ring_features(struct fiberlab_ring *ring);
+
+#endif

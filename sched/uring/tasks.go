@@ -1,0 +1,108 @@
+package uring
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"fiberlab/internal/queue"
+	"fiberlab/sched/park"
+)
+
+// taskQueue holds top-level tasks that have not begun, in the order of their submission. It has bounds. Any thread may put tasks into it; the thread
+// of the engine takes them, a round at a time.
+type taskQueue struct {
+	mu      sync.Mutex // held for moments, and no fiber parks meanwhile
+	tasks   queue.Queue[func()]
+	waiting queue.Queue[*submitter]
+	bound   int
+	length  atomic.Int64
+
+	open    atomic.Bool // rounds may begin
+	unbegun int         // tasks of the present round that have not begun; for the thread of the engine
+}
+
+// submitter waits for room.
+type submitter struct {
+	task   func()
+	parker park.Parker
+	state  atomic.Uint64 // one of the constants below
+}
+
+const (
+	submitterWaits = iota
+	submitterQueued
+	submitterGone // its context is done
+)
+
+func newTaskQueue(bound int) *taskQueue { return &taskQueue{bound: bound} }
+
+// atOnce stands for a context whose waits end before they begin.
+var atOnce context.Context
+
+// put queues a task. If the queue is full, it blocks its caller until there is room, a fiber not its thread; callers get room in the order in which
+// they came. If ctx is done before, it returns context.Cause(ctx). With atOnce it returns ErrFull at once instead.
+func (q *taskQueue) put(ctx context.Context, task func()) error {
+	q.mu.Lock()
+	if q.tasks.Len() < q.bound {
+		q.tasks.Push(task)
+		q.length.Add(1)
+		q.mu.Unlock()
+		return nil
+	}
+	if ctx == atOnce {
+		q.mu.Unlock()
+		return ErrFull
+	}
+	s := &submitter{task: task, parker: park.Current()}
+	if s.parker == nil {
+		s.parker = park.NewGoroutine()
+	}
+	q.waiting.Push(s)
+	q.mu.Unlock()
+	var err error
+	unseen(func() { err = park.Until{Context: ctx}.Await(s.parker, &s.state, nil) })
+	if err != nil && s.state.CompareAndSwap(submitterWaits, submitterGone) {
+		return err
+	}
+	return nil
+}
+
+// take takes the task that has waited longest; there must be one. The task of the first caller that waits gets its place.
+func (q *taskQueue) take() func() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	task := q.tasks.Pop()
+	for !q.waiting.Empty() {
+		s := q.waiting.Pop()
+		next, parker := s.task, s.parker
+		if s.state.CompareAndSwap(submitterWaits, submitterQueued) {
+			q.tasks.Push(next)
+			parker.Unpark()
+			return task
+		}
+	}
+	q.length.Add(-1)
+	return task
+}
+
+// len is how many tasks there are.
+func (q *taskQueue) len() int { return int(q.length.Load()) }
+
+// ready tells whether a round can begin: there are tasks, and those of the round before have begun. For the thread of the engine.
+func (q *taskQueue) ready() bool { return q.unbegun == 0 && q.open.Load() && q.len() > 0 }
+
+// round hands the tasks that are queued now to begin, if a round can begin. Tasks that are submitted meanwhile are for the next round: so
+// input and output have their turn, however many tasks there are. Each task must call begun first. For the thread of the engine.
+func (q *taskQueue) round(begin func(task func())) {
+	if !q.ready() {
+		return
+	}
+	q.unbegun = q.len()
+	for range q.unbegun {
+		begin(q.take())
+	}
+}
+
+// begun counts a task of the round that has begun.
+func (q *taskQueue) begun() { q.unbegun-- }
