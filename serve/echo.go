@@ -1,0 +1,173 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"fiberlab/sched/fibersync"
+)
+
+// Echo is the server that sends back what comes. Its requests are reads: what one read has brought is sent back by one write.
+func Echo() Program { return echoProgram{} }
+
+type echoProgram struct{}
+
+func (echoProgram) name() string { return "echo" }
+
+func (echoProgram) begin(s *site, l net.Listener) (session, error) {
+	e := &echoing{site: s, listener: l, over: make(chan error, 1), conns: map[net.Conn]bool{}, idle: make(chan struct{})}
+	return e, s.run(e.accept)
+}
+
+// echoing is an echo server at work.
+type echoing struct {
+	*site
+	listener net.Listener
+	over     chan error
+
+	mu       fibersync.Mutex
+	conns    map[net.Conn]bool // false: all that was read is answered, and nothing more is read
+	last     time.Time         // not zero: the server stops, and this is when it cuts connections
+	idle     chan struct{}     // closed when it stops and there is no connection
+	accepted bool              // no further connection comes
+}
+
+func (e *echoing) ended() <-chan error { return e.over }
+
+// How long the server accepts nothing when it has run out of descriptors or memory: twice as long each time.
+const (
+	shortestPause = 5 * time.Millisecond
+	longestPause  = 500 * time.Millisecond
+)
+
+// accept has each connection served on a fiber or goroutine of its own, until the listener is closed.
+func (e *echoing) accept() {
+	pause := shortestPause
+	for {
+		c, err := e.listener.Accept()
+		switch {
+		case err == nil:
+			pause = shortestPause
+			e.start(c)
+		case exhausted(err):
+			e.refuse(err)
+			e.sleep(pause)
+			pause = min(2*pause, longestPause)
+		case gone(err):
+		default:
+			if errors.Is(err, net.ErrClosed) {
+				err = nil
+			}
+			e.finish(func() { e.accepted = true })
+			e.over <- err
+			return
+		}
+	}
+}
+
+// start serves c.
+func (e *echoing) start(c net.Conn) {
+	e.mu.Lock()
+	e.conns[c] = true
+	if !e.last.IsZero() { // too late to be served
+		_ = c.SetReadDeadline(longAgo)
+	}
+	e.mu.Unlock()
+	e.connections.Add(1)
+	if err := e.run(func() { e.serve(c) }); err != nil {
+		e.drop(c)
+	}
+}
+
+// longAgo is a deadline that ends what waits.
+var longAgo = time.Unix(1, 0)
+
+// serve sends back what comes on c until the client has closed its side. io.Copy has the connection keep the buffer, if it can: then it has one only while there
+// are bytes to be sent back.
+func (e *echoing) serve(c net.Conn) {
+	defer e.drop(c)
+	_, err := io.Copy(&reply{to: c, tally: e.tally()}, c)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	// The server stops. What has been read is answered. A client that gets to know so before the connection is closed loses no
+	// answer: to close while its bytes are still coming in would reset the connection.
+	e.mu.Lock()
+	e.conns[c] = false
+	_ = c.SetReadDeadline(e.last)
+	e.mu.Unlock()
+	if closeWrite(c) == nil {
+		discard(c)
+	}
+}
+
+// reply is a writer that sends back what one read has brought.
+type reply struct {
+	to    net.Conn
+	tally *tally
+}
+
+func (r *reply) Write(p []byte) (int, error) {
+	start := time.Now()
+	n, err := r.to.Write(p)
+	r.tally.in.Add(int64(len(p)))
+	r.tally.out.Add(int64(n))
+	if err == nil {
+		r.tally.request(time.Since(start))
+	}
+	return n, err
+}
+
+func (e *echoing) drop(c net.Conn) {
+	_ = c.Close()
+	e.finish(func() { delete(e.conns, c) })
+}
+
+// finish does what may have the server be idle.
+func (e *echoing) finish(change func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change()
+	if e.accepted && len(e.conns) == 0 {
+		close(e.idle)
+	}
+}
+
+func (e *echoing) open() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.conns)
+}
+
+func (e *echoing) stop(ctx context.Context) (cut int) {
+	_ = e.listener.Close()
+	e.mu.Lock()
+	e.last, _ = ctx.Deadline()
+	for c := range e.conns {
+		_ = c.SetReadDeadline(longAgo)
+	}
+	e.mu.Unlock()
+	select {
+	case <-e.idle:
+		return 0
+	case <-ctx.Done():
+	}
+	e.mu.Lock()
+	var list []net.Conn
+	for c, unfinished := range e.conns {
+		list = append(list, c)
+		if unfinished {
+			cut++
+		}
+	}
+	e.mu.Unlock()
+	for _, c := range list {
+		_ = c.Close()
+	}
+	<-e.idle
+	return cut
+}
