@@ -1,0 +1,102 @@
+package serve_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// dial connects by Go's own net. The connection is closed at the end of the test.
+func dial(t *testing.T, address string) *net.TCPConn {
+	t.Helper()
+	c, err := connect(address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func connect(address string) (*net.TCPConn, error) {
+	c, err := net.DialTimeout("tcp", address, patience)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.TCPConn), c.SetDeadline(time.Now().Add(patience))
+}
+
+// stream is a sequence of random bytes that depends on its seed alone.
+func stream(seed uint64) *rand.ChaCha8 {
+	var key [32]byte
+	for i := range 8 {
+		key[i] = byte(seed >> (8 * i))
+	}
+	return rand.NewChaCha8(key)
+}
+
+// sends has pieces of random sizes sent, n bytes altogether, and then says that nothing follows.
+func sends(c net.Conn, seed uint64, n, most int) error {
+	from := stream(seed)
+	sizes := rand.New(rand.NewPCG(seed, 1))
+	b := make([]byte, most)
+	for n > 0 {
+		piece := b[:min(n, 1+sizes.IntN(most))]
+		_, _ = from.Read(piece)
+		if _, err := c.Write(piece); err != nil {
+			return err
+		}
+		n -= len(piece)
+	}
+	return c.(interface{ CloseWrite() error }).CloseWrite()
+}
+
+// returns checks that these n bytes come back, by their checksum, and then the end.
+func returns(c io.Reader, seed uint64, n int) error {
+	got, want := sha256.New(), sha256.New()
+	came, err := io.Copy(got, c)
+	_, _ = io.CopyN(want, stream(seed), int64(n))
+	switch {
+	case err != nil:
+		return fmt.Errorf("after %d of %d bytes: %w", came, n, err)
+	case came != int64(n):
+		return fmt.Errorf("%d bytes came back of %d", came, n)
+	case !bytes.Equal(got.Sum(nil), want.Sum(nil)):
+		return errors.New("the bytes that came back are others")
+	}
+	return nil
+}
+
+// converse sends n bytes of that seed in pieces of at most so many bytes, while it reads what comes back.
+func converse(address string, seed uint64, n, most int) error {
+	c, err := connect(address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	var both errgroup.Group
+	both.Go(func() error { return sends(c, seed, n, most) })
+	both.Go(func() error { return returns(c, seed, n) })
+	return both.Wait()
+}
+
+// exchange sends b, and checks that it comes back.
+func exchange(c net.Conn, b []byte) error {
+	if _, err := c.Write(b); err != nil {
+		return err
+	}
+	got := make([]byte, len(b))
+	if n, err := io.ReadFull(c, got); err != nil {
+		return fmt.Errorf("%d of %d bytes came back: %w", n, len(b), err)
+	}
+	if !bytes.Equal(b, got) {
+		return fmt.Errorf("sent %q, got %q", b, got)
+	}
+	return nil
+}

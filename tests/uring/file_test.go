@@ -1,0 +1,586 @@
+package uring_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched"
+	"fiberlab/sched/uring"
+	"fiberlab/tests/internal/leaks"
+	"fiberlab/tests/internal/suite"
+)
+
+// fileUser is somebody who uses files.
+type fileUser struct {
+	engines *uring.Engines
+	// begin calls f on another goroutine, or on a fiber, and returns what waits for its end.
+	begin func(f func()) (wait func())
+}
+
+// run calls f and waits for its end.
+func (u fileUser) run(f func()) { u.begin(f)() }
+
+// eachFileUser runs test for fibers of schedulers of each kind and for goroutines, with each driver.
+func eachFileUser(t *testing.T, test func(t *testing.T, u fileUser)) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		suite.EachConfig(t, []int{1, 2}, func(t *testing.T, cfg sched.Config) {
+			engines := uring.New(uring.Options{Driver: driver})
+			engines.Attach(&cfg)
+			s, err := sched.New(cfg)
+			require.NoError(t, err)
+			test(t, fileUser{engines, func(f func()) func() {
+				ended := make(chan struct{})
+				require.NoError(t, s.Go(func() {
+					defer close(ended)
+					f()
+				}))
+				return func() { <-ended }
+			}})
+			require.NoError(t, s.Close())
+			require.NoError(t, engines.Close())
+		})
+		t.Run("goroutines", func(t *testing.T) {
+			leaks.Check(t)
+			engines := uring.New(uring.Options{Driver: driver})
+			test(t, fileUser{engines, func(f func()) func() {
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					f()
+				}()
+				return func() { <-ended }
+			}})
+			require.NoError(t, engines.Close())
+		})
+	})
+}
+
+// assertPathError checks that err is a *fs.PathError of that operation and name, because of cause.
+func assertPathError(t *testing.T, err error, op, name string, cause error) {
+	t.Helper()
+	var p *fs.PathError
+	if assert.ErrorAs(t, err, &p) {
+		assert.Equal(t, op, p.Op)
+		assert.Equal(t, name, p.Path)
+		if cause != nil {
+			assert.ErrorIs(t, err, cause)
+		}
+	}
+}
+
+// randomBytes are the same ones for each seed.
+func randomBytes(seed uint64, n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}).Read(b)
+	return b
+}
+
+func TestFileReadsWhatItWrote(t *testing.T) {
+	data := randomBytes(1, 300_000)
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := filepath.Join(t.TempDir(), "file")
+		u.run(func() {
+			ctx := context.Background()
+			f, err := u.engines.Create(ctx, name)
+			if !assert.NoError(t, err) {
+				return
+			}
+			n, err := f.Write(data)
+			assert.NoError(t, err)
+			assert.Equal(t, len(data), n)
+			assert.NoError(t, f.Sync())
+			n, err = f.WriteAt([]byte("middle"), 1000)
+			assert.NoError(t, err)
+			assert.Equal(t, 6, n)
+			info, err := f.Stat()
+			assert.NoError(t, err)
+			assert.Equal(t, int64(len(data)), info.Size())
+			assert.Equal(t, "file", info.Name())
+			at, err := f.Seek(0, io.SeekStart)
+			assert.NoError(t, err)
+			assert.Zero(t, at)
+			got, err := io.ReadAll(f)
+			assert.NoError(t, err)
+			want := bytes.Clone(data)
+			copy(want[1000:], "middle")
+			assert.Equal(t, sha256.Sum256(want), sha256.Sum256(got))
+			b := make([]byte, 1000)
+			n, err = f.ReadAt(b, int64(len(data)-10))
+			assert.Equal(t, 10, n)
+			assert.Equal(t, io.EOF, err, "io.ReaderAt says why it reads less")
+			assert.Equal(t, data[len(data)-10:], b[:10])
+			n, err = f.Read(b)
+			assert.Zero(t, n)
+			assert.Equal(t, io.EOF, err)
+			n, err = f.Read(nil)
+			assert.Zero(t, n)
+			assert.NoError(t, err, "a read of nothing")
+			n, err = f.ReadAt(nil, 5)
+			assert.Zero(t, n)
+			assert.NoError(t, err)
+			n, err = f.Write(nil)
+			assert.Zero(t, n)
+			assert.NoError(t, err)
+			assert.NoError(t, f.Close())
+			again, err := os.ReadFile(name)
+			assert.NoError(t, err)
+			assert.True(t, bytes.Equal(want, again))
+		})
+	})
+}
+
+// A reader keeps the contract that testing/iotest checks.
+func TestFileIsAReader(t *testing.T) {
+	data := randomBytes(2, 500)
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(name, data, 0o600))
+		u.run(func() {
+			f, err := u.engines.Open(context.Background(), name)
+			if assert.NoError(t, err) {
+				assert.NoError(t, iotest.TestReader(f, data))
+				assert.NoError(t, f.Close())
+			}
+		})
+	})
+}
+
+func TestFileErrors(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "file")
+		require.NoError(t, os.WriteFile(name, []byte("text"), 0o600))
+		ctx := context.Background()
+		u.run(func() {
+			_, err := u.engines.Open(ctx, dir+"/none")
+			assertPathError(t, err, "open", dir+"/none", fs.ErrNotExist)
+			_, err = u.engines.Open(ctx, "a\x00b")
+			assertPathError(t, err, "open", "a\x00b", syscall.EINVAL)
+			_, err = u.engines.OpenFile(ctx, name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			assertPathError(t, err, "open", name, fs.ErrExist)
+
+			d, err := u.engines.Open(ctx, dir)
+			if assert.NoError(t, err) {
+				b := make([]byte, 10)
+				_, err = d.Read(b)
+				assertPathError(t, err, "read", dir, syscall.EISDIR)
+				entries, err := d.ReadDir(-1)
+				assert.NoError(t, err)
+				assert.Len(t, entries, 1)
+				assert.NoError(t, d.Close())
+			}
+
+			f, err := u.engines.Open(ctx, name)
+			if !assert.NoError(t, err) {
+				return
+			}
+			b := make([]byte, 10)
+			_, err = f.Write(b)
+			assertPathError(t, err, "write", name, syscall.EBADF)
+			_, err = f.ReadAt(b, -1)
+			assertPathError(t, err, "readat", name, nil)
+			_, err = f.WriteAt(b, -1)
+			assertPathError(t, err, "writeat", name, nil)
+			assert.NoError(t, f.Close())
+
+			assertPathError(t, f.Close(), "close", name, fs.ErrClosed)
+			_, err = f.Read(b)
+			assertPathError(t, err, "read", name, fs.ErrClosed)
+			_, err = f.ReadAt(b, 0)
+			assertPathError(t, err, "read", name, fs.ErrClosed)
+			_, err = f.Write(b)
+			assertPathError(t, err, "write", name, fs.ErrClosed)
+			_, err = f.WriteAt(b, 0)
+			assertPathError(t, err, "write", name, fs.ErrClosed)
+			_, err = f.Seek(0, io.SeekStart)
+			assertPathError(t, err, "seek", name, fs.ErrClosed)
+			_, err = f.Stat()
+			assertPathError(t, err, "stat", name, fs.ErrClosed)
+			_, err = f.ReadDir(1)
+			assertPathError(t, err, "readdir", name, fs.ErrClosed)
+			assertPathError(t, f.Sync(), "sync", name, fs.ErrClosed)
+
+			full, err := u.engines.OpenFile(ctx, "/dev/full", os.O_WRONLY, 0)
+			if assert.NoError(t, err) {
+				n, err := full.Write(make([]byte, 100))
+				assert.Zero(t, n)
+				assertPathError(t, err, "write", "/dev/full", syscall.ENOSPC)
+				assert.NoError(t, full.Close())
+			}
+			zero, err := u.engines.Open(ctx, "/dev/zero")
+			if assert.NoError(t, err) {
+				n, err := zero.Read(b)
+				assert.NoError(t, err)
+				assert.Positive(t, n)
+				assert.NoError(t, zero.Close())
+			}
+		})
+	})
+}
+
+// The offset has 64 bits on all ways.
+func TestFilePastTwoGigabytes(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := filepath.Join(t.TempDir(), "holes")
+		u.run(func() {
+			f, err := u.engines.Create(context.Background(), name)
+			if !assert.NoError(t, err) {
+				return
+			}
+			for _, at := range []int64{1<<31 - 2, 1<<32 - 2, 1 << 40} {
+				_, err = f.WriteAt([]byte("here"), at)
+				assert.NoError(t, err)
+				b := make([]byte, 6)
+				n, err := f.ReadAt(b[:4], at)
+				assert.NoError(t, err)
+				assert.Equal(t, "here", string(b[:n]))
+			}
+			at, err := f.Seek(-2, io.SeekEnd)
+			assert.NoError(t, err)
+			assert.Equal(t, int64(1<<40+2), at)
+			b, err := io.ReadAll(f)
+			assert.NoError(t, err)
+			assert.Equal(t, "re", string(b))
+			assert.NoError(t, f.Close())
+		})
+	})
+}
+
+func TestFileAppends(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := filepath.Join(t.TempDir(), "log")
+		u.run(func() {
+			var both [2]*uring.File
+			for i := range both {
+				var err error
+				both[i], err = u.engines.OpenFile(context.Background(), name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
+				if !assert.NoError(t, err) {
+					return
+				}
+			}
+			for i := range 6 {
+				_, err := fmt.Fprintln(both[i%2], i)
+				assert.NoError(t, err)
+			}
+			_, err := both[0].WriteAt([]byte("x"), 0)
+			assert.ErrorContains(t, err, "O_APPEND")
+			for _, f := range both {
+				assert.NoError(t, f.Close())
+			}
+			got, err := os.ReadFile(name)
+			assert.NoError(t, err)
+			assert.Equal(t, "0\n1\n2\n3\n4\n5\n", string(got))
+			info, err := os.Stat(name)
+			assert.NoError(t, err)
+			assert.Equal(t, fs.FileMode(0o640), info.Mode())
+		})
+	})
+}
+
+// The file's own position passes each byte to one reader.
+func TestReadersShareAFile(t *testing.T) {
+	const blocks, block = 100, 512
+	data := randomBytes(3, blocks*block)
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(name, data, 0o600))
+		var f *uring.File
+		u.run(func() {
+			var err error
+			f, err = u.engines.Open(context.Background(), name)
+			assert.NoError(t, err)
+		})
+		require.NotNil(t, f)
+		var seen [256]atomic.Int64
+		var waits []func()
+		for range 4 {
+			waits = append(waits, u.begin(func() {
+				b := make([]byte, block)
+				for {
+					n, err := f.Read(b)
+					if err == io.EOF {
+						return
+					}
+					if !assert.NoError(t, err) {
+						return
+					}
+					for _, c := range b[:n] {
+						seen[c].Add(1)
+					}
+				}
+			}))
+		}
+		for _, wait := range waits {
+			wait()
+		}
+		for c := range seen {
+			require.EqualValues(t, bytes.Count(data, []byte{byte(c)}), seen[c].Load(), "bytes %d", c)
+		}
+		u.run(func() { assert.NoError(t, f.Close()) })
+	})
+}
+
+// fifo makes a named pipe.
+func fifo(t *testing.T) string {
+	name := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, unix.Mkfifo(name, 0o600))
+	return name
+}
+
+// Close of a pipe ends the read of it that waits, and those that wait for their turn.
+func TestCloseEndsReads(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := fifo(t)
+		var f *uring.File
+		u.run(func() {
+			var err error
+			f, err = u.engines.OpenFile(context.Background(), name, os.O_RDWR, 0) // does not wait for the other end
+			assert.NoError(t, err)
+			_, err = f.Write([]byte("1"))
+			assert.NoError(t, err)
+			b := make([]byte, 10)
+			n, err := f.Read(b)
+			assert.NoError(t, err)
+			assert.Equal(t, "1", string(b[:n]), "a short read")
+			_, err = f.ReadAt(b, 0)
+			assertPathError(t, err, "read", name, syscall.ESPIPE)
+			_, err = f.Seek(0, io.SeekStart)
+			assertPathError(t, err, "seek", name, syscall.ESPIPE)
+		})
+		var waits []func()
+		for range 3 {
+			begun := make(chan struct{})
+			waits = append(waits, u.begin(func() {
+				close(begun)
+				_, err := f.Read(make([]byte, 10))
+				assertPathError(t, err, "read", name, fs.ErrClosed)
+			}))
+			<-begun
+		}
+		time.Sleep(time.Millisecond) // most likely they wait by now; if not, they find the file closed
+		u.run(func() { assert.NoError(t, f.Close()) })
+		for _, wait := range waits {
+			wait()
+		}
+	})
+}
+
+// A write of more than a pipe holds waits until all is written.
+func TestWriteToAPipe(t *testing.T) {
+	data := randomBytes(4, 300_000)
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := fifo(t)
+		got := make(chan []byte)
+		go func() {
+			b, err := os.ReadFile(name)
+			assert.NoError(t, err)
+			got <- b
+		}()
+		u.run(func() {
+			f, err := u.engines.OpenFile(context.Background(), name, os.O_WRONLY, 0)
+			if assert.NoError(t, err) {
+				n, err := f.Write(data)
+				assert.NoError(t, err)
+				assert.Equal(t, len(data), n)
+				assert.NoError(t, f.Close())
+			}
+		})
+		require.True(t, bytes.Equal(data, <-got))
+	})
+}
+
+// A pipe waits for the other end, until the context is done.
+func TestContextEndsOpenAndReadFile(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		cause := errors.New("no more time")
+		for _, begin := range []func(ctx context.Context, name string) error{
+			func(ctx context.Context, name string) error {
+				_, err := u.engines.OpenFile(ctx, name, os.O_WRONLY, 0)
+				return err
+			},
+			func(ctx context.Context, name string) error {
+				_, err := u.engines.ReadFile(ctx, name)
+				return err
+			},
+		} {
+			name := fifo(t)
+			ctx, cancel := context.WithCancelCause(context.Background())
+			begun := make(chan struct{})
+			wait := u.begin(func() {
+				close(begun)
+				assert.ErrorIs(t, begin(ctx, name), cause)
+				assertPathError(t, begin(ctx, name), "open", name, cause)
+			})
+			<-begun
+			time.Sleep(time.Millisecond)
+			cancel(cause)
+			wait()
+			// Where a system call opens it, that goes on. It ends with the other end, and leaves no descriptor behind.
+			f, err := os.OpenFile(name, os.O_RDWR, 0)
+			require.NoError(t, err)
+			stacks := make([]byte, 1<<20)
+			for bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("uring.openElsewhere")) {
+				time.Sleep(time.Millisecond)
+			}
+			require.NoError(t, f.Close())
+		}
+	})
+}
+
+func TestReadFile(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		dir := t.TempDir()
+		ctx := context.Background()
+		u.run(func() {
+			for _, size := range []int{0, 1, 4095, 4096, 28<<10 - 1, 28 << 10, 28<<10 + 1, 32 << 10, 32<<10 + 1, 1 << 20} {
+				name := filepath.Join(dir, fmt.Sprint(size))
+				want := randomBytes(uint64(size), size)
+				assert.NoError(t, os.WriteFile(name, want, 0o600))
+				got, err := u.engines.ReadFile(ctx, name)
+				assert.NoError(t, err)
+				assert.NotNil(t, got)
+				assert.True(t, bytes.Equal(want, got), "%d bytes", size)
+			}
+			_, err := u.engines.ReadFile(ctx, dir+"/none")
+			assertPathError(t, err, "open", dir+"/none", fs.ErrNotExist)
+			_, err = u.engines.ReadFile(ctx, "")
+			assertPathError(t, err, "open", "", fs.ErrNotExist)
+			_, err = u.engines.ReadFile(ctx, "a\x00b")
+			assertPathError(t, err, "open", "a\x00b", syscall.EINVAL)
+			_, err = u.engines.ReadFile(ctx, dir)
+			assertPathError(t, err, "read", dir, syscall.EISDIR)
+			long := "/" + string(bytes.Repeat([]byte("x"), 50_000))
+			_, err = u.engines.ReadFile(ctx, long)
+			assertPathError(t, err, "open", long, syscall.ENAMETOOLONG)
+			want, err := os.ReadFile("/proc/version")
+			assert.NoError(t, err)
+			got, err := u.engines.ReadFile(ctx, "/proc/version")
+			assert.NoError(t, err, "a file whose size is 0, but which has text")
+			assert.Equal(t, string(want), string(got))
+		})
+	})
+}
+
+// ReadFile of a pipe reads until the other end is closed, however slowly it comes.
+func TestReadFileOfAPipe(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := fifo(t)
+		wait := u.begin(func() {
+			got, err := u.engines.ReadFile(context.Background(), name)
+			assert.NoError(t, err)
+			assert.Equal(t, "one two three ", string(got))
+		})
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		require.NoError(t, err)
+		for _, word := range []string{"one ", "two ", "three "} {
+			_, err := f.WriteString(word)
+			require.NoError(t, err)
+			time.Sleep(200 * time.Microsecond)
+		}
+		require.NoError(t, f.Close())
+		wait()
+	})
+}
+
+// More readers than an engine reads files at a time.
+func TestManyReadFiles(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		dir := t.TempDir()
+		const files = 20
+		var sums [files][sha256.Size]byte
+		for i := range files {
+			data := randomBytes(uint64(i), 100+i*997)
+			sums[i] = sha256.Sum256(data)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), data, 0o600))
+		}
+		var waits []func()
+		for i := range suite.Scaled(400, 100) {
+			waits = append(waits, u.begin(func() {
+				for j := range 3 {
+					k := (i + j) % files
+					data, err := u.engines.ReadFile(context.Background(), filepath.Join(dir, fmt.Sprint(k)))
+					assert.NoError(t, err)
+					assert.Equal(t, sums[k], sha256.Sum256(data), "file %d", k)
+				}
+			}))
+		}
+		for _, wait := range waits {
+			wait()
+		}
+	})
+}
+
+func TestFS(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"a": "one", "d/b": "two", "d/e/c": ""} {
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		u.run(func() {
+			files := u.engines.FS(dir)
+			assert.NoError(t, fstest.TestFS(files, "a", "d/b", "d/e/c"))
+			for _, name := range []string{"../x", "/etc/passwd", "d/../a", "./a", "", "d/"} {
+				_, err := files.Open(name)
+				assertPathError(t, err, "open", name, fs.ErrInvalid)
+				_, err = fs.ReadFile(files, name)
+				assertPathError(t, err, "readfile", name, fs.ErrInvalid)
+				_, err = fs.Stat(files, name)
+				assertPathError(t, err, "stat", name, fs.ErrInvalid)
+				_, err = fs.ReadDir(files, name)
+				assertPathError(t, err, "readdir", name, fs.ErrInvalid)
+				_, err = fs.Sub(files, name)
+				assertPathError(t, err, "sub", name, fs.ErrInvalid)
+			}
+			_, err := files.Open("none")
+			assertPathError(t, err, "open", "none", fs.ErrNotExist)
+			_, err = u.engines.FS("").Open("a")
+			assert.Error(t, err, "an empty directory name is not the working directory")
+			below, err := fs.Sub(files, "d")
+			assert.NoError(t, err)
+			text, err := fs.ReadFile(below, "b")
+			assert.NoError(t, err)
+			assert.Equal(t, "two", string(text))
+		})
+	})
+}
+
+// A ring that has room for one chain at a time carries them out one after the other, and no part of one without the rest.
+func TestReadFilesWithLittleRoom(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		leaks.Check(t)
+		dir := t.TempDir()
+		for i := range 10 {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), randomBytes(uint64(i), i*1000), 0o600))
+		}
+		engines, s := attach(t, uring.Options{Driver: driver, Requests: 1}, sched.Config{Workers: 1})
+		for i := range 100 {
+			require.NoError(t, s.Go(func() {
+				data, err := engines.ReadFile(context.Background(), filepath.Join(dir, fmt.Sprint(i%10)))
+				assert.NoError(t, err)
+				assert.True(t, bytes.Equal(randomBytes(uint64(i%10), i%10*1000), data), "file %d", i%10)
+			}))
+		}
+		require.NoError(t, s.Close())
+		require.NoError(t, engines.Close())
+	})
+}

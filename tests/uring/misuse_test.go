@@ -1,0 +1,271 @@
+package uring_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched"
+	"fiberlab/sched/uring"
+	"fiberlab/tests/internal/leaks"
+)
+
+// Zero values and nil pointers answer as those of package net do: with errors.
+func TestNoConnAndNoListener(t *testing.T) {
+	b := make([]byte, 4)
+	for name, c := range map[string]*uring.Conn{"nil": nil, "zero": {}} {
+		for op, f := range map[string]func() error{
+			"Read":             func() error { _, err := c.Read(b); return err },
+			"Write":            func() error { _, err := c.Write(b); return err },
+			"ReadFrom":         func() error { _, err := c.ReadFrom(strings.NewReader("x")); return err },
+			"WriteTo":          func() error { _, err := c.WriteTo(io.Discard); return err },
+			"CloseRead":        c.CloseRead,
+			"CloseWrite":       c.CloseWrite,
+			"SetDeadline":      func() error { return c.SetDeadline(time.Now()) },
+			"SetReadDeadline":  func() error { return c.SetReadDeadline(time.Now()) },
+			"SetWriteDeadline": func() error { return c.SetWriteDeadline(time.Now()) },
+			"SetNoDelay":       func() error { return c.SetNoDelay(true) },
+			"SetLinger":        func() error { return c.SetLinger(0) },
+			"SyscallConn": func() error {
+				raw, err := c.SyscallConn()
+				if err != nil {
+					return err
+				}
+				return raw.Control(func(uintptr) {})
+			},
+			"Close": c.Close,
+		} {
+			require.NotPanics(t, func() { require.Error(t, f(), "%s of a %s Conn", op, name) }, "%s of a %s Conn", op, name)
+		}
+		require.Nil(t, c.LocalAddr())
+		require.Nil(t, c.RemoteAddr())
+	}
+	for name, l := range map[string]*uring.Listener{"nil": nil, "zero": {}} {
+		for op, f := range map[string]func() error{
+			"Accept":      func() error { _, err := l.Accept(); return err },
+			"SetDeadline": func() error { return l.SetDeadline(time.Now()) },
+			"SyscallConn": func() error {
+				raw, err := l.SyscallConn()
+				if err != nil {
+					return err
+				}
+				return raw.Control(func(uintptr) {})
+			},
+			"Close": l.Close,
+		} {
+			require.NotPanics(t, func() { require.Error(t, f(), "%s of a %s Listener", op, name) }, "%s of a %s Listener", op, name)
+		}
+		require.Nil(t, l.Addr())
+	}
+}
+
+// The same holds for files, as those of package os do.
+func TestNoFile(t *testing.T) {
+	b := make([]byte, 4)
+	for name, f := range map[string]*uring.File{"nil": nil, "zero": {}} {
+		for op, call := range map[string]func() error{
+			"Read":    func() error { _, err := f.Read(b); return err },
+			"ReadAt":  func() error { _, err := f.ReadAt(b, 0); return err },
+			"Write":   func() error { _, err := f.Write(b); return err },
+			"WriteAt": func() error { _, err := f.WriteAt(b, 0); return err },
+			"Seek":    func() error { _, err := f.Seek(0, io.SeekStart); return err },
+			"Stat":    func() error { _, err := f.Stat(); return err },
+			"ReadDir": func() error { _, err := f.ReadDir(1); return err },
+			"Sync":    f.Sync,
+			"Close":   f.Close,
+		} {
+			require.NotPanics(t, func() { require.ErrorIs(t, call(), os.ErrInvalid, "%s of a %s File", op, name) }, "%s of a %s File", op, name)
+		}
+	}
+}
+
+// The zero value of Engines is as good as New of zero options, and is closed like any other.
+func TestZeroEngines(t *testing.T) {
+	leaks.Check(t)
+	var engines uring.Engines
+	in, out := pipe(t)
+	_, err := here(&engines).Write(out, []byte("x"), -1)
+	require.NoError(t, err)
+	n, err := here(&engines).Read(in, make([]byte, 2), -1)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.NoError(t, engines.Close())
+	require.NoError(t, new(uring.Engines).Close(), "they have never begun")
+}
+
+// Descriptors, slices and offsets of all kinds: what the kernel refuses comes back as its error.
+func TestStrangeArguments(t *testing.T) {
+	eachSide(t, uring.Options{}, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
+		in, out := pipe(t)
+		file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+		require.NoError(t, err)
+		defer file.Close()
+		huge, err := unix.Mmap(-1, 0, 3<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+		require.NoError(t, err)
+		defer unix.Munmap(huge)
+		crowd(t, s, 1, func(int) {
+			e := here(engines)
+			one := make([]byte, 1)
+			for _, fd := range []int{-1, 1 << 20, 1 << 40, -1 << 40} {
+				_, err := e.Read(fd, one, -1)
+				check(t, errors.Is(err, unix.EBADF), "read of descriptor %d: %v", fd, err)
+				_, err = e.Write(fd, one, 0)
+				check(t, errors.Is(err, unix.EBADF), "write to descriptor %d: %v", fd, err)
+			}
+			for _, p := range [][]byte{nil, {}, one[:0]} {
+				n, err := e.Read(in, p, -1)
+				check(t, n == 0 && err == nil, "an empty read: %d, %v", n, err)
+				n, err = e.Write(out, p, -1)
+				check(t, n == 0 && err == nil, "an empty write: %d, %v", n, err)
+			}
+			_, err := e.Write(in, one, -1)
+			check(t, errors.Is(err, unix.EBADF), "write to the end that is read: %v", err)
+			_, err = e.Read(int(file.Fd()), one, 1<<62)
+			check(t, err == io.EOF, "read far behind the end: %v", err)
+			_, err = e.Write(int(file.Fd()), one, 1<<62)
+			check(t, errors.Is(err, unix.EFBIG), "write far behind the end: %v", err)
+			n, err := e.Write(int(file.Fd()), []byte("a"), -5)
+			check(t, n == 1 && err == nil, "write at the file's own position: %d, %v", n, err)
+			n, err = e.Read(int(file.Fd()), huge, 0)
+			check(t, n == 1 && err == nil, "read into 3 GB: %d, %v", n, err)
+		})()
+	})
+}
+
+// check reports an error unless what holds. It is for other goroutines and fibers than the test's own.
+func check(t *testing.T, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
+// Descriptors that are not to block, and pipes that others close: reads and writes wait, and end as they do anywhere else.
+func TestDescriptorsOfOthers(t *testing.T) {
+	eachSide(t, uring.Options{}, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
+		in, out := pipe(t)
+		require.NoError(t, unix.SetNonblock(in, true))
+		require.NoError(t, unix.SetNonblock(out, true))
+		began := make(chan struct{})
+		wait := crowd(t, s, 1, func(int) {
+			close(began)
+			n, err := here(engines).Read(in, make([]byte, 8), -1)
+			check(t, n == 1 && err == nil, "a read that has to wait: %d, %v", n, err)
+		})
+		<-began
+		time.Sleep(time.Millisecond)
+		_, err := unix.Write(out, []byte("a"))
+		require.NoError(t, err)
+		wait()
+		full := make([]byte, 1<<20)
+		wait = crowd(t, s, 1, func(int) {
+			for sent := 0; sent < len(full); {
+				n, err := here(engines).Write(out, full[sent:], -1)
+				check(t, n > 0 && err == nil, "a write that has to wait: %d, %v", n, err)
+				if err != nil {
+					return
+				}
+				sent += n
+			}
+		})
+		require.NoError(t, unix.SetNonblock(in, false))
+		b := make([]byte, 1<<16)
+		for received := 0; received < len(full); {
+			n, err := unix.Read(in, b)
+			require.NoError(t, err)
+			received += n
+		}
+		wait()
+	})
+}
+
+// A connection whose descriptor is closed behind its back harms nobody else: its operations end with errors.
+func TestClosedBehindTheConn(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		engines := uring.New(uring.Options{Driver: driver})
+		l := listen(t, engines, "tcp")
+		client, server, err := connect(engines, l)
+		require.NoError(t, err)
+		waits := make(chan error, 1)
+		go func() {
+			_, err := server.Read(make([]byte, 1))
+			waits <- err
+		}()
+		e := here(engines)
+		for e.Pending() == 0 {
+			time.Sleep(50 * time.Microsecond)
+		}
+		raw, err := server.SyscallConn()
+		require.NoError(t, err)
+		require.NoError(t, raw.Control(func(fd uintptr) { _ = unix.Close(int(fd)) }))
+		_, err = server.Write([]byte("x"))
+		require.ErrorIs(t, err, unix.EBADF)
+		require.ErrorIs(t, server.Close(), unix.EBADF)
+		if err := <-waits; !errors.Is(err, unix.EBADF) { // Pending counts a read that the kernel has not seen yet, too
+			require.ErrorIs(t, err, net.ErrClosed)
+		}
+		_ = client.Close()
+		require.NoError(t, l.Close())
+		require.NoError(t, engines.Close())
+	})
+}
+
+// Programs that this one starts inherit none of its descriptors.
+func TestNoDescriptorIsInherited(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		engines := uring.New(uring.Options{Driver: driver})
+		l := listen(t, engines, "tcp")
+		client, server, err := connect(engines, l)
+		require.NoError(t, err)
+		cmd := exec.Command("sh", "-c", "ls -l /proc/$$/fd")
+		cmd.Stdin = nil
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		for _, what := range []string{"socket:", "io_uring", "eventfd", "eventpoll"} {
+			require.NotContains(t, string(out), what)
+		}
+		require.NoError(t, client.Close())
+		require.NoError(t, server.Close())
+		require.NoError(t, l.Close())
+		require.NoError(t, engines.Close())
+	})
+}
+
+// Networks and addresses that there are not.
+func TestStrangeAddresses(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		leaks.Check(t)
+		engines := uring.New(uring.Options{Driver: driver})
+		ctx := context.Background()
+		for _, a := range [][2]string{
+			{"", "127.0.0.1:0"}, {"udp", "127.0.0.1:0"}, {"tcp", ""}, {"tcp", "127.0.0.1"}, {"tcp", "127.0.0.1:99999"}, {"tcp", "127.0.0.1:-1"},
+			{"tcp4", "[::1]:0"}, {"tcp6", "127.0.0.1:0"}, {"unix", strings.Repeat("x", 200)}, {"unix", "/nowhere/at/all"},
+		} {
+			_, err := engines.Dial(ctx, a[0], a[1])
+			var failed *net.OpError
+			require.ErrorAs(t, err, &failed, "dial %q", a)
+			_, err = engines.Listen(ctx, a[0], a[1])
+			require.ErrorAs(t, err, &failed, "listen on %q", a)
+		}
+		_, err := engines.Dial(ctx, "tcp", "127.0.0.1:1")
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		done, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err = engines.Dial(done, "tcp", "127.0.0.1:1")
+		require.ErrorIs(t, err, context.Canceled)
+		require.NoError(t, engines.Close())
+		_, err = engines.Dial(ctx, "tcp", "127.0.0.1:1")
+		require.ErrorIs(t, err, uring.ErrClosed)
+	})
+}
