@@ -1,0 +1,314 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fiberlab/labs/machine"
+)
+
+// What one run of the compiler may take: time on the clock, on a machine that is busy, and time of a processor.
+const (
+	BuildTimeout = 60 * time.Second
+	BuildCPU     = 3 * time.Second
+)
+
+// mostSaid is how much of a compiler's output is kept, in bytes.
+const mostSaid = 64 << 10
+
+// BuildOptions say what is built, and where.
+type BuildOptions struct {
+	Arch    *machine.Arch
+	Dir     string            // the folder of the sources, copied by Collect; the compiler runs there
+	Sources []string          // names in Dir; .c and .S are compiled, the others are there to be included
+	Harness map[string]string // the grader's own sources, by name: harness.c
+	Work    string            // a folder for objects and the program
+	Flags   []string          // more flags for the compiler
+	Link    []string          // more flags for the linker, as the compiler takes them
+	Calls   []string          // the submission's symbols that the harness uses; what else it uses is the C library's
+	May     []string          // the symbols of the C library that the submission may use; nil: all
+}
+
+// Built is a program that has been built.
+type Built struct {
+	Path     string   // of the program
+	Objects  []string // the paths of the submission's objects
+	Warnings []string // lines of the compiler about the submission, the first few
+}
+
+// BuildError says what is wrong with the sources.
+type BuildError struct {
+	File string // the source, as it was handed in; empty if it is not known
+	Line int    // 0 if it is not known
+	Text string // what is wrong, in the compiler's own words
+	More string // the next few lines of the compiler
+}
+
+// Error names the place and what is wrong there.
+func (e *BuildError) Error() string {
+	switch {
+	case e.File == "":
+		return e.Text
+	case e.Line == 0:
+		return e.File + ": " + e.Text
+	default:
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
+	}
+}
+
+// Build compiles and links a static program at fixed addresses. The compiler runs confined: it reads its own folders, the system's
+// headers and Dir, and writes Work. A *BuildError says that the sources are at fault; other errors say that it could not be tried.
+func Build(ctx context.Context, o BuildOptions) (*Built, error) {
+	cc, err := compilerFor(o.Arch)
+	if err != nil {
+		return nil, err
+	}
+	b := &build{BuildOptions: o, compiler: cc, flags: slices.Concat([]string{"-std=gnu11", "-O2", "-g", "-fno-pie", "-Wall", "-Wextra"}, o.Flags)}
+	for _, folder := range []*string{&b.Dir, &b.Work} {
+		if *folder, err = filepath.Abs(*folder); err != nil {
+			return nil, err
+		}
+	}
+	var sources []string
+	for _, name := range o.Sources {
+		if ext := filepath.Ext(name); ext == ".c" || ext == ".S" {
+			sources = append(sources, name)
+		}
+	}
+	objects, said := make([]string, len(sources)), make([]string, len(sources))
+	var own []string
+	group, limited := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.NumCPU())
+	group.Go(func() (err error) {
+		own, err = b.harness(limited)
+		return err
+	})
+	failures := make([]error, len(sources))
+	for i, name := range sources {
+		group.Go(func() error {
+			objects[i], said[i], failures[i] = b.source(limited, name)
+			return nil // another source may be wrong too: what is told is the first in order
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, err := range failures {
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := Symbols(objects, own, o.Calls, o.May); err != nil {
+		return nil, err
+	}
+	built := &Built{Path: filepath.Join(b.Work, "program"), Objects: objects}
+	for _, s := range said {
+		built.Warnings = append(built.Warnings, warnings(s)...)
+	}
+	return built, b.link(ctx, built.Path, slices.Concat(objects, own))
+}
+
+// build is one call of Build.
+type build struct {
+	BuildOptions
+	compiler *compiler
+	flags    []string
+	made     atomic.Int64 // bytes of the submission's objects
+}
+
+// mostMade is how large the submission's objects may be, all together, in bytes.
+const mostMade = 32 << 20
+
+var errTooMuch = &BuildError{Text: fmt.Sprintf("its objects have more than %d MB, all together", mostMade>>20)}
+
+// source compiles a source of the submission.
+func (b *build) source(ctx context.Context, name string) (object, said string, err error) {
+	object = filepath.Join(b.Work, name+".o")
+	if b.made.Load() > mostMade {
+		return "", "", errTooMuch
+	}
+	defer func() {
+		if info, missing := os.Stat(object); missing == nil && b.made.Add(info.Size()) > mostMade {
+			os.Remove(object)
+			err = errTooMuch
+		}
+	}()
+	flags := append(slices.Clone(b.flags), "-MD", "-MF", object+".c.d")
+	if b.compiler.clang {
+		if text, err := os.ReadFile(filepath.Join(b.Dir, name)); err != nil || incbin.Match(text) {
+			return "", "", errors.Join(err, &BuildError{File: name, Text: "uses .incbin: not allowed here"})
+		}
+	} else {
+		flags = append(flags, "-Wa,--MD,"+object+".s.d", "-fmax-errors=20")
+	}
+	said, err = b.run(ctx, append(flags, "-c", "-o", object, name))
+	if errors.Is(err, errCompiler) {
+		for _, u := range unreadable {
+			if m := u.FindStringSubmatch(said); m != nil && b.compiler.foreignFile(b.Dir, b.Work, m[1:]) != "" {
+				return "", "", includes(name, lineOf(said, m[0]), m[1])
+			}
+		}
+	}
+	used := append(dependencies(object+".c.d"), dependencies(object+".s.d")...)
+	if foreign := b.compiler.foreignFile(b.Dir, b.Work, used); foreign != "" {
+		return "", "", includes(name, 0, foreign)
+	}
+	return object, said, failed(err, said, name)
+}
+
+// lineOf returns the line number that the compiler told along with what.
+func lineOf(said, what string) int {
+	before, _, _ := strings.Cut(said, what)
+	m := regexp.MustCompile(`:(\d+):(?:\d+:)? $`).FindStringSubmatch(before)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// harnesses are the objects of the grader's own sources: each is compiled once.
+var harnesses sync.Map // from the command, the name and the text to the bytes of the object
+
+// harness puts the objects of the grader's own sources into the work folder.
+func (b *build) harness(ctx context.Context) (objects []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(b.Harness)) {
+		source := filepath.Join(b.Work, ".harness-"+name) // no source of a submission begins with a dot
+		object := source + ".o"
+		objects = append(objects, object)
+		key := strings.Join(slices.Concat(b.compiler.words, b.flags, []string{name, b.Harness[name]}), "\x00")
+		if made, ok := harnesses.Load(key); ok {
+			if err := os.WriteFile(object, made.([]byte), 0o600); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := os.WriteFile(source, []byte(b.Harness[name]), 0o600); err != nil {
+			return nil, err
+		}
+		said, err := b.run(ctx, slices.Concat(b.flags, []string{"-fdebug-prefix-map=" + b.Work + "=/", "-c", "-o", object, source}))
+		if err != nil {
+			return nil, fmt.Errorf("the harness: %w", failed(err, said, ""))
+		}
+		made, err := os.ReadFile(object)
+		if err != nil {
+			return nil, err
+		}
+		harnesses.Store(key, made)
+	}
+	return objects, nil
+}
+
+func (b *build) link(ctx context.Context, path string, objects []string) error {
+	said, err := b.run(ctx, slices.Concat([]string{"-static", "-no-pie", "-g", "-Wl,-z,noexecstack", "-o", path}, b.Link, objects))
+	if errors.Is(err, errCompiler) {
+		if libc, _ := b.compiler.ask("-print-file-name=libc.a"); strings.TrimSpace(libc) == "libc.a" {
+			return fmt.Errorf("the static C library (libc.a) for %s is missing: install libc6-dev, glibc-static or the like", b.Arch.Name)
+		}
+	}
+	return failed(err, said, "")
+}
+
+var errCompiler = errors.New("the compiler failed")
+
+// run runs the compiler in the folder of the submission, confined, and returns what it said.
+func (b *build) run(ctx context.Context, args []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, BuildTimeout)
+	defer cancel()
+	folders := &compilerFolders{Read: append(slices.Clone(b.compiler.folders), b.Dir), Write: []string{b.Work}}
+	argv := wrap(slices.Concat(b.compiler.words, args), confinement{Limits: Limits{CPU: BuildCPU}, Compiler: folders})
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	c.Dir = b.Dir
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TMPDIR=" + b.Work, "CCACHE_DISABLE=1"}
+	c.Cancel = func() error { // with all that it has started
+		return errors.Join(c.Process.Kill(), syscall.Kill(-c.Process.Pid, syscall.SIGKILL))
+	}
+	c.WaitDelay = 2 * time.Second
+	out := &output{}
+	c.Stdout, c.Stderr = out, out
+	// The child ends with the thread that starts it, which is to live until then.
+	runtime.LockOSThread()
+	err := c.Run()
+	runtime.UnlockOSThread()
+	said := out.kept.String()
+	switch exit := new(exec.ExitError); {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && context.Cause(ctx) == context.DeadlineExceeded && err != nil:
+		return "", &BuildError{Text: fmt.Sprintf("the compiler does not end within %v", BuildTimeout)}
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.As(err, &exit) && exit.ExitCode() == childStatus && strings.HasPrefix(said, "sandbox: "):
+		return "", errors.New(strings.TrimSpace(said))
+	case errors.As(err, &exit):
+		return said, errCompiler
+	}
+	return said, err
+}
+
+// output keeps the beginning of what is written to it.
+type output struct{ kept bytes.Buffer }
+
+// Write takes all and keeps what there is room for.
+func (o *output) Write(text []byte) (int, error) {
+	o.kept.Write(text[:min(len(text), mostSaid-o.kept.Len())])
+	return len(text), nil
+}
+
+var (
+	diagnostic = regexp.MustCompile(`^(?:[^ :]*ld: )?([^ :]+):(?:(\d+):)?(?:\d+:)? (.*)$`)
+	temporary  = regexp.MustCompile(`^cc[A-Za-z0-9]{6}\.[so]$`)
+	complaint  = regexp.MustCompile(`(?i)\berror\b|undefined reference|multiple definition|out of memory|memory exhausted|Killed`)
+)
+
+// failed turns what the compiler said of a source, or of all ("") into a BuildError.
+func failed(err error, said, source string) error {
+	if !errors.Is(err, errCompiler) {
+		return err
+	}
+	if strings.Contains(said, "CPU time limit exceeded") || strings.Contains(said, "Killed signal") {
+		return &BuildError{File: source, Text: fmt.Sprintf("the compiler needs more than %v", BuildCPU)}
+	}
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for i, line := range lines {
+		m := diagnostic.FindStringSubmatch(line)
+		if m == nil || !complaint.MatchString(m[3]) {
+			continue
+		}
+		n, _ := strconv.Atoi(m[2])
+		file := filepath.Base(m[1])
+		if temporary.MatchString(file) { // what the compiler has made of a C source
+			file, n = source, 0
+		}
+		return &BuildError{File: file, Line: n, Text: clip(m[3]), More: clip(strings.Join(lines[i+1:min(len(lines), i+4)], "\n"))}
+	}
+	return &BuildError{File: source, Text: clip(strings.Join(lines[:min(len(lines), 4)], "\n"))}
+}
+
+// clip keeps the beginning of what may be very long.
+func clip(text string) string { return machine.Clip(text, 600, " ...") }
+
+func warnings(said string) []string {
+	var w []string
+	for line := range strings.Lines(said) {
+		if strings.Contains(strings.ToLower(line), "warning:") && len(w) < 10 {
+			w = append(w, clip(strings.TrimSpace(line)))
+		}
+	}
+	return w
+}

@@ -1,0 +1,85 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
+)
+
+// Limits bound what a confined program may use. The zero value has the defaults.
+type Limits struct {
+	CPU    time.Duration // of processor time, rounded up to seconds; 0: 20 s
+	Memory uint64        // bytes that it may map, besides what an emulator needs; 0: 512 MiB
+}
+
+const (
+	defaultCPU    = 20 * time.Second
+	defaultMemory = 512 << 20
+)
+
+// childWord is the first argument of a process that is to confine itself.
+const childWord = "fiberlab-confined"
+
+// childStatus is the exit status of a child that could not confine itself or execute its command.
+const childStatus = 126
+
+// confinement is what a child is told: all that it needs to know.
+type confinement struct {
+	Limits   Limits
+	Compiler *compilerFolders `json:",omitempty"` // the command is a compiler; nil: a submission
+}
+
+var initialised bool
+
+func isChild() bool { return len(os.Args) > 3 && os.Args[1] == childWord }
+
+// The limits of a child hold for the thread that takes them. The main goroutine stays on the main thread if it is locked here.
+func init() {
+	if isChild() {
+		runtime.LockOSThread()
+	}
+}
+
+// Init makes this process a confined child if it was started as one: then it executes its command and does not return. It is called
+// first in main, and in TestMain, of each program that uses Wrap or Build.
+func Init() {
+	initialised = true
+	if !isChild() {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "sandbox:", confine(os.Args[2], os.Args[3:]))
+	os.Exit(childStatus)
+}
+
+// Wrap returns the command that confines itself within l and then executes argv: a program that Build has made, or a qemu-user with
+// such a program. It panics if Init has not been called.
+func Wrap(argv []string, l Limits) []string { return wrap(argv, confinement{Limits: l}) }
+
+func wrap(argv []string, c confinement) []string {
+	if !initialised {
+		panic("sandbox: call Init first in main")
+	}
+	told, err := json.Marshal(c)
+	if err != nil {
+		panic(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	argv = slices.Clone(argv)
+	if path, err := exec.LookPath(argv[0]); err == nil {
+		if path, err = filepath.Abs(path); err == nil {
+			argv[0] = path // the child may have another working directory, and no PATH
+		}
+	}
+	return slices.Concat(strings.Fields(os.Getenv("FIBERLAB_EXEC")), []string{self, childWord, string(told)}, argv)
+}
