@@ -1,0 +1,23 @@
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"fiberlab/labs/machine"
+)
+
+// disassemble reads the instruction at pc. Its length is 0 if it cannot be told.
+func disassemble(m machine.Machine, pc uint64) (text string, length int) {
+	return machine.DisassembleAt(m, pc)
+}
+
+// readers are the instructions of arm64 that a swap consists of, besides stores. They write no memory.
+var readers = []string{"ldp", "ldr", "ldur", "mov", "add", "sub", "ret", "br", "blr", "bl", "mrs", "msr", "fmov"}
+
+// mayWrite tells whether an instruction may write memory. On arm64 only stores do; to look at memory after each other instruction would
+// take most of the time of a recording by a stub.
+func mayWrite(a *machine.Arch, instruction string) bool {
+	name, _, _ := strings.Cut(instruction, " ")
+	return a != machine.ARM64 || !slices.Contains(readers, name)
+}

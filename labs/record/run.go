@@ -1,0 +1,207 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fiberlab/labs/machine"
+)
+
+// Watch says what Run records.
+type Watch struct {
+	Title   string
+	Regions []Region // Address, Name, Stack and Size are given; Initial is read
+	Labels  []Label
+	Until   []uint64 // the program counters at which the recording ends, before the instruction there
+	Limit   int      // how many steps at most; 0 is DefaultLimit
+	Dir     string   // where the sources are: no others are read
+}
+
+// DefaultLimit is far more than any switch needs.
+const DefaultLimit = 2000
+
+// TooLongError says that a program took Limit steps and had reached no end.
+type TooLongError struct{ Limit int }
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("no end after %d instructions", e.Limit)
+}
+
+// Run steps m until it reaches one of w.Until, and records each step. It returns what was recorded also with an error, and when
+// the program failed: then the stop is not Reached, and the last step has a Fault. Errors are those of m, ctx.Err() and
+// *TooLongError.
+func Run(ctx context.Context, m machine.Machine, p *machine.Program, w Watch) (*Recording, machine.Stop, error) {
+	r := &Recording{Title: w.Title, Arch: m.Arch().Name, Names: m.Arch().Registers, Labels: w.Labels,
+		Registers: map[string]Word{}, Sources: map[string][]string{}}
+	before, err := m.Registers()
+	if err != nil {
+		return r, machine.Stop{}, err
+	}
+	for _, name := range r.Names {
+		r.Registers[name] = Word(before.Get(name))
+	}
+	images := make([][]byte, len(w.Regions))
+	for i, region := range w.Regions {
+		if err := m.Read(uint64(region.Address), region.Initial); err != nil {
+			return r, machine.Stop{}, err
+		}
+		images[i] = slices.Clone(region.Initial)
+	}
+	r.Regions = w.Regions
+	limit := w.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	for range limit {
+		step := Step{PC: Word(before.PC())}
+		step.Place, _ = p.Place(before.PC())
+		step.Source = r.line(step.Place, w.Dir)
+		length := 0
+		step.Instruction, length = disassemble(m, before.PC())
+		step.System = machine.IsSystemCallAt(m, before.PC())
+		stop, err := m.Step(ctx)
+		if err != nil {
+			return r, stop, err
+		}
+		if stop.Kind == machine.Exited || stop.Kind == machine.Killed {
+			step.Fault = stop.String()
+			r.Steps = append(r.Steps, step)
+			return r, stop, nil
+		}
+		after, err := m.Registers()
+		if stop.Kind == machine.Refused && errors.Is(err, machine.ErrEnded) { // the refusal has ended the emulator along with it
+			step.Fault = stop.String()
+			r.Steps = append(r.Steps, step)
+			return r, stop, nil
+		}
+		if err != nil {
+			return r, stop, err
+		}
+		step.Next = Word(after.PC())
+		for _, name := range r.Names {
+			was, is := before.Get(name), after.Get(name)
+			if was == is || name == m.Arch().PC && is == was+uint64(length) {
+				continue
+			}
+			step.Registers = append(step.Registers, Change{name, Word(was), Word(is)})
+		}
+		if mayWrite(m.Arch(), step.Instruction) {
+			if step.Memory, err = changes(m, w.Regions, images); err != nil {
+				return r, stop, err
+			}
+		}
+		if stop.Kind != machine.Stepped {
+			step.Fault = stop.String()
+		}
+		r.Steps = append(r.Steps, step)
+		if stop.Kind != machine.Stepped {
+			return r, stop, nil
+		}
+		if slices.Contains(w.Until, after.PC()) {
+			return r, machine.Stop{Kind: machine.Reached}, nil
+		}
+		before = after
+	}
+	return r, machine.Stop{}, &TooLongError{limit}
+}
+
+// changes compares the regions with their images, which it brings up to date.
+func changes(m machine.Machine, regions []Region, images [][]byte) ([]Write, error) {
+	var writes []Write
+	for i, region := range regions {
+		now := make([]byte, len(images[i]))
+		if err := m.Read(uint64(region.Address), now); err != nil {
+			return nil, err
+		}
+		if bytes.Equal(now, images[i]) {
+			continue
+		}
+		for first := 0; first < len(now); first++ {
+			if now[first] == images[i][first] {
+				continue
+			}
+			last := first
+			for k := first; k < len(now) && k <= last+8; k++ {
+				if now[k] != images[i][k] {
+					last = k
+				}
+			}
+			writes = append(writes, Write{i, first, slices.Clone(images[i][first : last+1]), slices.Clone(now[first : last+1])})
+			first = last
+		}
+		images[i] = now
+	}
+	return writes, nil
+}
+
+// line returns the text of a place's line, and keeps the source for the reader.
+func (r *Recording) line(place machine.Place, dir string) string {
+	if place.File == "" {
+		return ""
+	}
+	lines, known := r.Sources[place.File]
+	if !known {
+		lines = sourceIn(dir, place.File)
+		r.Sources[place.File] = lines
+	}
+	if place.Line < 1 || place.Line > len(lines) {
+		return ""
+	}
+	return strings.TrimSpace(lines[place.Line-1])
+}
+
+// longestLine is how much of a line is kept, in bytes: each step repeats its line.
+const longestLine = 500
+
+// mostSource is the size of the largest source that is read, in bytes.
+const mostSource = 1 << 20
+
+// sourceIn returns the lines of a source in the folder dir. What a program says of its sources may be wrong: a name that leads out of
+// dir, and what is not a plain file of usual size, has no lines.
+func sourceIn(dir, name string) []string {
+	if !filepath.IsLocal(name) {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > mostSource {
+		return nil
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostSource))
+	if err != nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = machine.Clip(line, longestLine, " ...")
+	}
+	return lines
+}
+
+// Image returns the bytes of a region after so many steps.
+func (r *Recording) Image(region, steps int) []byte {
+	image := slices.Clone(r.Regions[region].Initial)
+	for _, step := range r.Steps[:steps] {
+		for _, w := range step.Memory {
+			if w.Region == region {
+				copy(image[w.Offset:], w.After)
+			}
+		}
+	}
+	return image
+}

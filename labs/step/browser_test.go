@@ -1,0 +1,303 @@
+//go:build browser
+
+package step
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/record"
+)
+
+// writePage writes the page of a recording to a file and returns its address.
+func writePage(t *testing.T, r *record.Recording) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "step.html")
+	require.NoError(t, os.WriteFile(file, []byte(pageOf(t, r)), 0o644))
+	return "file://" + file
+}
+
+// One browser looks at all pages: it takes its time to start.
+func TestBrowser(t *testing.T) {
+	b := openBrowser(t)
+	for _, look := range []struct {
+		name string
+		test func(*testing.T, *chromium)
+	}{
+		{"Keys", browserKeys},
+		{"DeepLinks", browserDeepLinks},
+		{"DrawsTheRecording", browserDrawsTheRecording},
+		{"Widths", browserWidths},
+		{"LightAndDark", browserLightAndDark},
+		{"PrintAndNoScript", browserPrintAndNoScript},
+		{"HostileText", browserHostileText},
+	} {
+		t.Run(look.name, func(t *testing.T) {
+			b.t = t
+			b.call(nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": false})
+			b.size(1400, 900, false)
+			b.media("screen", "light")
+			look.test(t, b)
+		})
+	}
+}
+
+const counter = `document.getElementById("counter").textContent`
+
+func browserKeys(t *testing.T, b *chromium) {
+	address := writePage(t, sampleAMD64(t, true))
+	b.load(address)
+	require.Equal(t, "step 0 of 37", b.run(counter))
+	for _, key := range []struct{ key, want string }{
+		{"ArrowRight", "1"}, {"n", "2"}, {"ArrowRight", "3"}, {"ArrowLeft", "2"}, {"p", "1"}, {"Home", "0"}, {"ArrowLeft", "0"}, {"End", "37"},
+		{"ArrowRight", "37"}, {"Home", "0"}, {"f", "12"}, {"f", "12"},
+	} {
+		b.press(key.key)
+		require.Equal(t, "step "+key.want+" of 37", b.run(counter), key.key)
+		require.Equal(t, "#step="+key.want, b.run("location.hash"), key.key)
+	}
+	// Buttons and the slider, by the keyboard too.
+	b.run(`document.querySelector("[data-go=forward]").focus()`)
+	b.press("Enter")
+	require.Equal(t, "step 13 of 37", b.run(counter))
+	b.run(`document.getElementById("slider").focus()`)
+	b.press("ArrowRight")
+	require.Equal(t, "step 14 of 37", b.run(counter))
+	b.press("Home")
+	require.Equal(t, "step 0 of 37", b.run(counter))
+	b.run(`document.querySelector("[data-go=wrong]").click()`)
+	require.Equal(t, "step 12 of 37", b.run(counter))
+	require.Contains(t, b.run(`document.body.innerText`), "step forward", "the keys are listed")
+	// The first stops of the tabulator are the theme, the finding, and the buttons in their order.
+	b.run(`document.activeElement.blur()`)
+	b.load(address)
+	var stops []string
+	for range 7 {
+		b.press("Tab")
+		stops = append(stops, b.run(`document.activeElement.textContent || document.activeElement.id`).(string))
+	}
+	require.Equal(t, []string{"dark", "Step 12", "|<", "< back", "forward >", ">|", "slider"}, stops)
+	b.quiet(address)
+}
+
+func browserDeepLinks(t *testing.T, b *chromium) {
+	address := writePage(t, sampleAMD64(t, true))
+	b.load(address + "#step=12")
+	require.Equal(t, "step 12 of 37", b.run(counter))
+	b.run(`location.hash = "#step=20"`)
+	b.run(`new Promise(r => setTimeout(r, 0))`)
+	require.Equal(t, "step 20 of 37", b.run(counter))
+	b.run(`document.querySelector(".findings a").click()`)
+	b.run(`new Promise(r => setTimeout(r, 0))`)
+	require.Equal(t, "step 12 of 37", b.run(counter))
+	for fragment, want := range map[string]string{"#step=999": "37", "#step=-1": "0", "#step=x": "0", "#now": "0"} {
+		b.load(address + fragment)
+		require.Equal(t, "step "+want+" of 37", b.run(counter), fragment)
+	}
+}
+
+// What the page draws at each step is what the player has.
+func browserDrawsTheRecording(t *testing.T, b *chromium) {
+	r := sampleAMD64(t, true)
+	address := writePage(t, r)
+	b.load(address)
+	p := at(t, r, 0)
+	for position := range p.Last() + 1 {
+		p.Go(position)
+		var want []string
+		for _, name := range p.Registers() {
+			mark := " "
+			if p.ChangedRegister(name) && name != "rip" {
+				mark = "*"
+			}
+			want = append(want, mark+name+" "+digits(p.Register(name))+" "+p.Meaning(p.Register(name)))
+		}
+		got := b.run(`[...document.querySelectorAll("#registers div")].map(d => [...d.children].map(c => c.textContent).join(" "))`)
+		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got), "step %d", position)
+
+		want = nil
+		for _, region := range p.stacksFirst() {
+			pointers := p.Pointers(region)
+			for word := range p.Words(region) {
+				class := ""
+				if p.ChangedWord(region, word) {
+					class = "changed"
+				} else if p.ReadWord(region, word) {
+					class = "read"
+				}
+				if p.free(region, word) {
+					class = strings.TrimSpace(class + " free")
+				}
+				pointer := ""
+				if r.Regions[region].Stack && len(pointers[word]) > 0 {
+					pointer = "saved >"
+					if pointers[word][0] == "rsp" {
+						pointer, class = "rsp >", strings.TrimSpace(class+" top")
+					}
+				}
+				want = append(want, fmt.Sprintf("%s|%s|+%#x|%s %s", class, pointer, word*8, digits(p.Word(region, word)), p.Meaning(p.Word(region, word))))
+			}
+		}
+		got = b.run(`[...document.querySelectorAll("#memory table")].flatMap(t => {
+			const rows = [...t.rows].filter(r => !r.classList.contains("end"));
+			if (t.classList.contains("stack")) rows.reverse();
+			return rows.map(r => [r.className, r.cells[0].textContent, r.cells[2].textContent, r.cells[3].textContent].join("|"));
+		})`)
+		for i, g := range got.([]any) {
+			require.Equal(t, want[i], g, "step %d", position)
+		}
+		require.Len(t, got, len(want))
+
+		now := b.run(`document.getElementById("now").textContent`)
+		for _, e := range p.Effects() {
+			require.Contains(t, now, e.String())
+		}
+		for _, f := range p.Findings() {
+			if position > 0 {
+				require.Contains(t, now, f.Text)
+			}
+		}
+		if step, ok := p.Step(); ok && step.Note == "" {
+			require.Contains(t, b.run(`document.querySelector("#source .here").textContent`), r.Sources[sampleFile][step.Place.Line-1])
+		}
+		b.press("ArrowRight")
+	}
+	b.quiet(address)
+}
+
+// A page fits phones, windows and screens: nothing is wider than it, at any step.
+func browserWidths(t *testing.T, b *chromium) {
+	long := sampleAMD64(t, true)
+	long.Title = strings.Repeat("a_very_long_title", 10)
+	long.Findings[0].Text = strings.Repeat("0123456789abcdef", 20)
+	long.Sources[sampleFile][5] = strings.Repeat("x", 400)
+	long.Steps[2].Source = strings.Repeat("x", 400)
+	long.Labels[0].Text = strings.Repeat("y", 200)
+	for name, r := range map[string]*record.Recording{"sample": sampleAMD64(t, true), "long": long} {
+		address := writePage(t, r)
+		for _, width := range []int{320, 360, 800, 1120, 1400} {
+			b.size(width, 800, width < 600)
+			b.load(address)
+			for _, step := range []int{0, 12, 19} {
+				b.run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
+				b.run(`new Promise(r => setTimeout(r, 0))`)
+				require.Equal(t, float64(width), b.run(`document.documentElement.scrollWidth`), "%s, step %d, %d points wide", name, step, width)
+			}
+			if width == 360 {
+				small := b.run(`Math.min(...[...document.querySelectorAll("button")].map(e => Math.min(e.offsetHeight, e.offsetWidth)))`)
+				require.GreaterOrEqual(t, small, 36.0, "buttons that a finger hits")
+			}
+		}
+		b.quiet(address)
+	}
+}
+
+// contrasts returns the least contrast of text to what is behind it, and where.
+const contrasts = `(() => {
+	const parse = c => (c.match(/[\d.]+/g) || []).map(Number);
+	const light = ([r, g, b]) => [r, g, b].map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+	let least = [99, ""];
+	for (const e of document.querySelectorAll("body *")) {
+		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || !e.offsetParent || e.closest("script, style")) continue;
+		let behind = e, color;
+		for (; behind; behind = behind.parentElement) {
+			color = parse(getComputedStyle(behind).backgroundColor);
+			if (color.length === 3 || color[3] > 0) break;
+		}
+		const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind ? color : [255, 255, 255])].sort((x, y) => y - x);
+		const contrast = (a + .05) / (b + .05);
+		if (contrast < least[0]) least = [contrast, e.tagName + "." + e.className + ": " + e.textContent.slice(0, 40)];
+	}
+	return least;
+})()`
+
+func browserLightAndDark(t *testing.T, b *chromium) {
+	address := writePage(t, sampleAMD64(t, true))
+	paper := func() any { return b.run(`getComputedStyle(document.body).backgroundColor`) }
+	const white, black = "rgb(255, 255, 255)", "rgb(20, 23, 27)"
+	readable := func() {
+		t.Helper()
+		for _, step := range []int{0, 1, 4, 12, 16} {
+			b.run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
+			b.run(`new Promise(r => setTimeout(r, 0))`)
+			least := b.run(contrasts).([]any)
+			require.GreaterOrEqual(t, least[0], 4.5, "%v, at step %d", least[1], step)
+		}
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		want, other := white, black
+		if scheme == "dark" {
+			want, other = black, white
+		}
+		b.media("screen", scheme)
+		for _, width := range []int{360, 800, 1400} {
+			b.size(width, 800, width < 600)
+			b.load(address + "#step=12")
+			require.Equal(t, want, paper(), scheme)
+			b.picture(fmt.Sprintf("%s-%d", scheme, width), false)
+			b.picture(fmt.Sprintf("%s-%d-whole", scheme, width), true)
+		}
+		readable()
+		b.press("t")
+		require.Equal(t, other, paper(), "after t")
+		require.Equal(t, scheme, b.run(`document.getElementById("theme").textContent`), "the button names what it leads to")
+		readable()
+		b.press("t")
+		require.Equal(t, want, paper(), "after t again")
+		b.run(`localStorage.clear()`)
+	}
+	b.quiet(address)
+}
+
+// On paper, and without JavaScript, all steps stand one below the other.
+func browserPrintAndNoScript(t *testing.T, b *chromium) {
+	address := writePage(t, sampleAMD64(t, true))
+	visible := func(selector string) any {
+		return b.run(fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.offsetParent).length`, selector))
+	}
+	b.size(800, 1000, false)
+	b.media("print", "dark")
+	b.load(address + "#step=12")
+	require.Equal(t, "rgb(255, 255, 255)", b.run(`getComputedStyle(document.body).backgroundColor`), "paper is white")
+	require.Equal(t, 0.0, visible("#explorer"))
+	require.Equal(t, 38.0, visible("#all .drawing"))
+	b.picture("print", false)
+	if dir := os.Getenv("FIBERLAB_PICTURES"); dir != "" {
+		var result struct{ Data string }
+		b.call(&result, "Page.printToPDF", map[string]any{"printBackground": false})
+		b.keep(filepath.Join(dir, "print.pdf"), result.Data)
+	}
+
+	b.media("screen", "light")
+	b.call(nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	for _, width := range []int{360, 1400} {
+		b.size(width, 1000, width < 600)
+		b.load(address + "#step=12")
+		require.Equal(t, 0.0, visible("#explorer"))
+		require.Equal(t, 38.0, visible("#all .drawing"))
+		require.Equal(t, float64(width), b.run(`document.documentElement.scrollWidth`))
+		require.InDelta(t, 0, b.run(`document.getElementById("step=12").getBoundingClientRect().top`), 2, "the address leads to the step")
+		b.picture(fmt.Sprintf("noscript-%d", width), false)
+	}
+	b.quiet(address)
+}
+
+// What a student has written is text in the page, and nothing else.
+func browserHostileText(t *testing.T, b *chromium) {
+	const evil = `</script><script>document.title="taken"</script><img src=x onerror='document.title="taken"'>`
+	r := sampleAMD64(t, true)
+	r.Sources[sampleFile][4], r.Steps[1].Source, r.Steps[1].Instruction, r.Regions[0].Name, r.Findings[0].Text = evil, evil, evil, evil, evil
+	address := writePage(t, r)
+	b.load(address + "#step=2")
+	for range 12 {
+		b.press("ArrowRight")
+	}
+	require.Equal(t, r.Title, b.run(`document.title`))
+	require.Equal(t, 0.0, b.run(`document.querySelectorAll("img").length`))
+	b.quiet(address)
+}
