@@ -1,0 +1,119 @@
+package stacks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"syscall"
+
+	"fiberlab/labs/grade"
+)
+
+// impossible checks the sizes for which there is no stack.
+func impossible(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
+	return in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
+		if _, faults, err := w.mapStacks(ctx, w.page); err != nil || faults != nil {
+			return faults, err
+		}
+		for _, c := range []struct {
+			size uint64
+			name string
+			want syscall.Errno
+			why  string
+		}{
+			{0, "0", syscall.EINVAL, "a stack of no bytes is a mistake of the caller"},
+			{1 << 60, "1 << 60", syscall.ENOMEM, "no address space has so many bytes"},
+			{math.MaxUint64, "SIZE_MAX", syscall.ENOMEM, "rounded up it would be 0"},
+			{math.MaxUint64 - w.page, "SIZE_MAX - page", syscall.ENOMEM, "with the guard page it would be 0"},
+			{math.MaxUint64 - w.page + 1, "SIZE_MAX - page + 1", syscall.ENOMEM, "with the guard page it would be 0"},
+			{math.MaxUint64 - 2*w.page + 2, "SIZE_MAX - 2 * page + 2", syscall.ENOMEM, "with the guard page it would be 0"},
+			{math.MaxUint64 - w.bench.Random.Uint64N(2*w.page), "nearly SIZE_MAX", syscall.ENOMEM, "rounded up, or with the guard page, it would be small"},
+		} {
+			call := "stack_map(&s, " + c.name + ")"
+			if faults, err := w.refused(ctx, call, c.size, c.want, c.why); err != nil || faults != nil {
+				return faults, err
+			}
+		}
+		return nil, nil
+	})
+}
+
+// refused checks that there is no stack of that size.
+func (w *world) refused(ctx context.Context, call string, size uint64, want syscall.Errno, why string) ([]grade.Fault, error) {
+	at, err := w.newStruct()
+	if err != nil {
+		return nil, err
+	}
+	was := make([]byte, 16)
+	if err := w.Read(at, was); err != nil {
+		return nil, err
+	}
+	before := w.pages.clone()
+	result, calls, err := w.follow(ctx, mapName, -1, 0, at, size)
+	if err != nil {
+		return nil, err
+	}
+	if result != uint64(want) {
+		return []grade.Fault{{Text: fmt.Sprintf("%s returns %s: it must return %s, since %s", call, errno(result), errno(uint64(want)), why), Place: calledAt(calls, "mmap")}}, nil
+	}
+	return w.unchanged(call+" returns an error", at, was, before, calls)
+}
+
+// unchanged checks that a stack_map that failed has left nothing behind.
+func (w *world) unchanged(what string, at uint64, was []byte, before pages, calls []call) ([]grade.Fault, error) {
+	if left := w.pages.except(before); len(left) > 0 {
+		return []grade.Fault{{Text: fmt.Sprintf("%s and leaves %s mapped", what, w.bytes(len(left))), Place: calledAt(calls, "mmap")}}, nil
+	}
+	now := make([]byte, 16)
+	if err := w.Read(at, now); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(was, now) {
+		return []grade.Fault{fault("%s and has changed s", what)}, nil
+	}
+	return nil, nil
+}
+
+// refusals checks what comes of errors of the kernel: each system call of stack_map and stack_unmap that concerns memory fails once.
+func refusals(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
+	return in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
+		stacks, faults, err := w.mapStacks(ctx, w.page)
+		if err != nil || faults != nil {
+			return faults, err
+		}
+		for refused, made := range stacks[0].calls {
+			for _, why := range []syscall.Errno{syscall.ENOMEM, syscall.EAGAIN} {
+				at, err := w.newStruct()
+				if err != nil {
+					return nil, err
+				}
+				was := make([]byte, 16)
+				if err := w.Read(at, was); err != nil {
+					return nil, err
+				}
+				before := w.pages.clone()
+				result, calls, err := w.follow(ctx, mapName, refused, why, at, 3*w.page)
+				if err != nil {
+					return nil, err
+				}
+				if result != uint64(why) {
+					return []grade.Fault{{Text: fmt.Sprintf("%s fails with %s, and stack_map returns %s", made.name, errno(uint64(why)), errno(result)), Place: made.place}}, nil
+				}
+				if faults, err := w.unchanged(fmt.Sprintf("%s fails, and stack_map returns an error", made.name), at, was, before, calls); err != nil || faults != nil {
+					return faults, err
+				}
+			}
+		}
+		for _, why := range []syscall.Errno{syscall.ENOMEM, syscall.EAGAIN} {
+			result, calls, err := w.follow(ctx, unmapName, 0, why, stacks[0].at)
+			if err != nil {
+				return nil, err
+			}
+			if len(calls) > 0 && result != uint64(why) {
+				return []grade.Fault{{Text: fmt.Sprintf("%s fails with %s, and stack_unmap returns %s", calls[0].name, errno(uint64(why)), errno(result)), Place: calls[0].place}}, nil
+			}
+		}
+		return nil, nil
+	})
+}

@@ -1,0 +1,120 @@
+package stacks_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/check/stacks"
+	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	os.Exit(m.Run())
+}
+
+const lab = "../../04"
+
+// few tells whether tests take some of what they would grade: under -short, and in an emulator, which takes ten times as long.
+func few() bool { return testing.Short() || os.Getenv("FIBERLAB_EXEC") != "" }
+
+// examine grades the submission in dir.
+func examine(t *testing.T, a *machine.Arch, dir string) *grade.Report {
+	t.Helper()
+	const seed = 1
+	r, err := stacks.Labs()[0].Grade(t.Context(), grade.Options{Arch: a, Dir: dir, Seed: seed, Emulator: strings.Fields(os.Getenv("FIBERLAB_EXEC"))})
+	require.NoError(t, err)
+	if r.Build != nil {
+		require.False(t, r.Build.Failed, r.Build.Said)
+	}
+	return r
+}
+
+// faults returns the sentences of a report, one a line.
+func faults(r *grade.Report) string {
+	var lines []string
+	for _, i := range r.Items {
+		for _, f := range i.Faults {
+			lines = append(lines, i.Name+": "+f.Text+" ("+f.Place.File+")")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// The reference and solutions that are written differently get full marks. In short sizes one such solution takes part.
+func TestSolutions(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(lab, "solutions", "*"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(dirs), 4)
+	if few() {
+		dirs = dirs[:1]
+	}
+	for _, dir := range append(dirs, filepath.Join(lab, "reference")) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			r := examine(t, machine.Native(), dir)
+			require.True(t, r.Full(), faults(r))
+		})
+	}
+}
+
+// What is handed out builds, and gets no points.
+func TestSkeleton(t *testing.T) {
+	r := examine(t, machine.Native(), lab)
+	require.Zero(t, r.Points, faults(r))
+	require.Equal(t, 100, r.Of)
+	require.Contains(t, faults(r), "stack_map(&s, 1) returns ENOSYS (38): it must map a stack and return 0")
+}
+
+// A fault is named by its step, and by its place. In short sizes there is one in C and one in assembly.
+func TestDiagnoses(t *testing.T) {
+	undefined, call := ".cfi_undefined %rip", "    call    *%r12\n"
+	if machine.Native() == machine.ARM64 {
+		undefined, call = ".cfi_undefined x30", "    blr     x19\n"
+	}
+	trampoline := "trampoline_" + machine.Native().Name + ".S"
+	for name, c := range map[string]struct{ file, old, new, want string }{
+		"guard":     {"stack.c", "memory, page, PROT_NONE", "memory, page, PROT_READ | PROT_WRITE", "a guard page lies below it: the byte 1 below s.lo can be touched"},
+		"unmap":     {"stack.c", "munmap(s->lo - page, page + s->size)", "munmap(s->lo, s->size)", "stack_unmap leaves the guard page mapped: it begins a page below s.lo (stack.c)"},
+		"alignment": {"context.c", "~(uintptr_t)15", "~(uintptr_t)7", "alignment: it must be a multiple of 16 there, and is 8 more"},
+		"backtrace": {trampoline, undefined, "", "nothing has called it, which " + undefined + " says"},
+		"endless": {trampoline, undefined, undefined + "\n.cfi_escape 0x0f,0xf5,0xff,0xff,0xff,0xff,0xff,0xff,0xff,0xff,0x01\n", // a block of -11 bytes
+			"the call frame information of marl_fiber_trampoline cannot be read"},
+		"large":   {trampoline, "    .text\n", "    .section .eh_frame, \"a\"\n    .zero 1 << 20\n    .text\n", "the call frame information cannot be read"},
+		"body":    {trampoline, call, "", "the first entry comes to marl_fiber_returned, and target, the body, has not been called"},
+		"handler": {"overflow.c", "SA_SIGINFO | SA_ONSTACK", "SA_SIGINFO", "the handler has no stack to run on: SA_ONSTACK is missing in sa_flags (overflow.c)"},
+	} {
+		if few() && name != "unmap" && name != "backtrace" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(lab, "reference"))))
+			text, err := os.ReadFile(filepath.Join(dir, c.file))
+			require.NoError(t, err)
+			require.Contains(t, string(text), c.old)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, c.file), []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o600))
+			r := examine(t, machine.Native(), dir)
+			require.Less(t, r.Points, 100)
+			require.Contains(t, faults(r), c.want)
+		})
+	}
+}
+
+// The files that are given are the same everywhere, except where a solution has another context.
+func TestGivenFiles(t *testing.T) {
+	for _, name := range []string{"stack.h", "context.h", "swap_amd64.S", "swap_arm64.S"} {
+		want, err := os.ReadFile(filepath.Join(lab, name))
+		require.NoError(t, err)
+		for _, dir := range []string{"reference", "solutions/pieces", "solutions/pushes"} {
+			got, err := os.ReadFile(filepath.Join(lab, dir, name))
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(got), "%s/%s", dir, name)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// Package grade builds what a student has written, examines it from outside, and gives points.
+//
+// A submission is linked with a harness that does nothing but stand still (harness.c), and runs confined. The grader holds the
+// program by package machine: it fills registers and memory with values that it has drawn for this run, calls the submission's
+// functions one instruction at a time, and reads registers and memory afterwards. So there is no report that a submission could
+// forge: what it prints, and how it exits, counts nothing.
+package grade
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"fiberlab/labs/machine"
+	"fiberlab/labs/record"
+)
+
+// Lab is a lab as the grader knows it.
+type Lab struct {
+	Number string // "02": the name of its folder in labs
+	Title  string
+	Arches []*machine.Arch   // on which it is done
+	Needs  []string          // the symbols that a submission must define
+	May    []string          // the symbols of the C library that a submission may use; others are refused by name
+	Items  []Item            // the same on all architectures, or nil
+	ByArch map[string][]Item // else those of each architecture, by its name
+	// Show records what the lab is about for a reader, one recording after the other. Nil: there is nothing to step through.
+	Show    func(context.Context, *Bench) ([]*record.Recording, error)
+	Harness map[string]string // sources of the grader that are linked along with harness.c: their text by their name
+	Flags   []string          // more flags for the compiler
+	Handout string            // the file with the sections, in the lab's folder
+	Sources []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
+	Beside  []string          // files that match Sources and are not handed in: programs to measure with
+}
+
+// Item is what gets points: all of them, or none.
+type Item struct {
+	Name    string
+	Points  int
+	Section string // of the handout: "2.3"
+	// Check examines the submission. Faults are what is wrong with the submission; an error means that the check itself could not be made.
+	Check func(context.Context, *Bench) ([]Fault, error)
+}
+
+// Fault is one thing that is wrong with a submission.
+type Fault struct {
+	Text    string        `json:"text"`    // "r12 comes back changed: saved at offset 16, loaded from 24"
+	Section string        `json:"section"` // of the handout
+	Place   machine.Place `json:"place"`   // the instruction at fault, if it is known
+}
+
+// Bench is what a check works with: the submission, built, and the values drawn for this run.
+type Bench struct {
+	Program  *machine.Program
+	Dir      string          // where the copy of what was handed in is
+	Seed     uint64          // of what is drawn
+	Random   *rand.Rand      // drawn from Seed, anew for each item
+	Options  machine.Options // how the program is started
+	shared   map[string]any
+	figures  []Figure
+	itemTime time.Duration
+	last     *Trouble // the last that there was
+}
+
+// Measure has a figure appear in the report.
+func (b *Bench) Measure(name string, value float64, unit string) {
+	b.figures = append(b.figures, Figure{name, value, unit})
+}

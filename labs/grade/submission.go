@@ -1,0 +1,135 @@
+package grade
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+//go:embed harness/harness.c
+var harness embed.FS
+
+// Link returns flags by which the linker places the harness's memory and places above 4 GB, so that a register that keeps only the lower
+// half of an address is noticed. On arm64 the rest of the program lies next to them: qemu keeps books of each page between a program's
+// lowest and its highest, and goes through them at each step. On amd64 code and data have addresses of 32 bits.
+func Link(a *machine.Arch) []string {
+	if a == machine.ARM64 {
+		return []string{"-Wl,-Ttext-segment=0x300000000,--section-start=.lab_places=0x301000000,--section-start=.lab_memory=0x301100000"}
+	}
+	return []string{"-Wl,--section-start=.lab_places=0x100000000,--section-start=.lab_memory=0x101000000"}
+}
+
+// Options say what is graded, and how.
+type Options struct {
+	Arch     *machine.Arch
+	Dir      string         // the folder with what is handed in
+	Seed     uint64         // of what is drawn
+	Emulator []string       // as in machine.Options
+	Progress func(done int) // told how many items are done; may be nil
+	ItemTime time.Duration  // how long the examination of one item may take; 0: ItemTime
+}
+
+// Grade builds what lies in o.Dir, examines it and returns the report. A submission that does not build, or cannot be taken, gets a
+// report without points. The error is for what is not the submission's fault: a missing compiler, emulator or permission. It makes
+// a temporary folder, which it removes.
+func (l *Lab) Grade(ctx context.Context, o Options) (*Report, error) {
+	r, err := l.With(ctx, o, func(b *Bench) (*Report, error) { return l.Examine(ctx, b, o.Progress) })
+	var failed *sandbox.BuildError
+	switch {
+	case errors.As(err, &failed):
+		return l.unbuilt(o.Arch, o.Seed, strings.Split(strings.TrimSpace(failed.Error()+"\n"+failed.More), "\n")), nil
+	case errors.Is(err, sandbox.ErrSubmission):
+		return l.unbuilt(o.Arch, o.Seed, []string{err.Error()}), nil
+	}
+	return r, err
+}
+
+// With builds what lies in o.Dir and calls use with a bench for it. Errors are those of use, *sandbox.BuildError, errors that wrap
+// sandbox.ErrSubmission, and what is not the submission's fault.
+func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, error)) (r *Report, err error) {
+	if err := l.On(o.Arch); err != nil {
+		return nil, err
+	}
+	if _, err := os.ReadDir(o.Dir); err != nil {
+		return nil, fmt.Errorf("the folder of the submission: %w", err)
+	}
+	work, err := os.MkdirTemp("", "fiberlab-grade-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	dir, objects := filepath.Join(work, "submission"), filepath.Join(work, "objects")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(objects, 0o700)); err != nil {
+		return nil, err
+	}
+	names, err := sandbox.Collect(o.Dir, l.Sources, dir)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !l.Takes(o.Arch, name) })
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no file for lab %s on %s: it needs some of %s", o.Dir, l.Number, o.Arch.Name, strings.Join(l.Sources, ", "))
+	}
+	sources := maps.Clone(l.Harness)
+	if sources == nil {
+		sources = map[string]string{}
+	}
+	sources["harness.c"] = harnessText()
+	built, err := sandbox.Build(ctx, sandbox.BuildOptions{Arch: o.Arch, Dir: dir, Sources: names, Harness: sources, Work: objects, Flags: l.Flags, Link: Link(o.Arch), May: l.May})
+	if err != nil {
+		return nil, err
+	}
+	program, err := machine.Open(built.Path)
+	if file := new(fs.PathError); err != nil && !errors.As(err, &file) {
+		return nil, &sandbox.BuildError{Text: "what it makes cannot be read: " + strings.ReplaceAll(err.Error(), built.Path, "the program")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range l.Needs {
+		if _, err := program.Symbol(name); err != nil {
+			return nil, &sandbox.BuildError{Text: fmt.Sprintf("nothing defines %s: the lab needs it (%s)", name, l.Handout)}
+		}
+	}
+	b := &Bench{Program: program, Dir: dir, Seed: o.Seed, itemTime: o.ItemTime, Options: machine.Options{
+		Emulator: o.Emulator,
+		Wrap:     func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) },
+	}}
+	r, err = use(b)
+	if missing := sandbox.Missing(); r != nil && missing != "" {
+		r.Remarks = append(r.Remarks, "this machine confines submissions in part: "+missing)
+	}
+	if r != nil && len(built.Warnings) > 0 {
+		r.Build = &BuildReport{Said: built.Warnings}
+	}
+	return r, err
+}
+
+// Takes tells whether a file that matches l.Sources is built on a. The part of a name before the first dot may say that it is for
+// another architecture, as swap_arm64.S does.
+func (l *Lab) Takes(a *machine.Arch, file string) bool {
+	stem, _, _ := strings.Cut(file, ".")
+	return !slices.Contains(l.Beside, file) && !slices.ContainsFunc([]*machine.Arch{machine.AMD64, machine.ARM64}, func(other *machine.Arch) bool {
+		return other != a && strings.HasSuffix(stem, "_"+other.Name)
+	})
+}
+
+// harnessText is the text of harness.c.
+func harnessText() string {
+	text, err := harness.ReadFile("harness/harness.c")
+	if err != nil {
+		panic(err) // it is part of this program
+	}
+	return string(text)
+}
