@@ -1,0 +1,52 @@
+// Command labs grades and shows what was written for the labs. It is the part of fiberlab that needs no C library to be built;
+// labs/lab.mk builds it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"fiberlab/labs/command"
+	"fiberlab/labs/sandbox"
+)
+
+func main() {
+	sandbox.Init()
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := execute(ctx, os.Stdout, os.Stderr, os.Args[1:])
+	fmt.Fprint(os.Stderr, command.Message("labs", err))
+	os.Exit(command.ExitCode(err))
+}
+
+// execute does what the command line args says.
+func execute(ctx context.Context, stdout, stderr io.Writer, args []string) error {
+	root := &cobra.Command{
+		Use:           "labs",
+		Short:         "The labs of fiberlab: grade what was written, and step through it",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%q is no command: %s --help lists the commands", args[0], c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.AddCommand(command.Grade(stdout, stderr), command.Step(os.Stdin, stdout, stderr))
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return root.ExecuteContext(ctx)
+}

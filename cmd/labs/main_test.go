@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+// TestMain is the program itself if it was started as one.
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	if os.Getenv("LABS_IS_MAIN") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// Each signal by which users and terminals end a program leaves nothing behind.
+func TestSignalsLeaveNothing(t *testing.T) {
+	lab := "02"
+	if machine.Native() == machine.ARM64 {
+		lab = "03"
+	}
+	dir := t.TempDir()
+	const endless = `#include <stddef.h>
+const size_t marl_fiber_context_size = 64;
+void marl_fiber_swap(void) { for (;;) __asm__ volatile(""); }
+void marl_fiber_set_target(void) { marl_fiber_swap(); }
+`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "endless.c"), []byte(endless), 0o600))
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		scratch := t.TempDir()
+		self, err := os.Executable()
+		require.NoError(t, err)
+		argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), self, "grade", lab, dir)
+		c := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+		c.Env = append(os.Environ(), "LABS_IS_MAIN=1", "TMPDIR="+scratch)
+		var said bytes.Buffer
+		c.Stderr = &said
+		require.NoError(t, c.Start())
+		require.Eventually(t, func() bool { // the examination begins
+			made, _ := filepath.Glob(filepath.Join(scratch, "*", "objects", "program"))
+			return len(made) > 0
+		}, time.Minute, 10*time.Millisecond)
+		require.NoError(t, c.Process.Signal(sig))
+		require.Error(t, c.Wait())
+		if strings.Contains(said.String(), machine.ErrNoPtrace.Error()) {
+			t.Skip(said.String())
+		}
+		require.Equal(t, 130, c.ProcessState.ExitCode(), "%v: %s", sig, said.String())
+		left, err := os.ReadDir(scratch)
+		require.NoError(t, err)
+		require.Empty(t, left, sig.String())
+	}
+}

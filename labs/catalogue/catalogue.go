@@ -1,0 +1,33 @@
+// Package catalogue lists the labs that there are.
+package catalogue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fiberlab/labs/check/conventions"
+	"fiberlab/labs/check/stacks"
+	"fiberlab/labs/check/swap"
+	"fiberlab/labs/check/ucontext"
+	"fiberlab/labs/grade"
+)
+
+// All returns the labs in the order of their numbers.
+func All() []*grade.Lab {
+	all := slices.Concat(conventions.Labs(), swap.Labs(), stacks.Labs(), ucontext.Labs())
+	slices.SortFunc(all, func(a, b *grade.Lab) int { return strings.Compare(a.Number, b.Number) })
+	return all
+}
+
+// Find returns the lab of that number: 02, or 2. The error names those that there are.
+func Find(number string) (*grade.Lab, error) {
+	var numbers []string
+	for _, l := range All() {
+		if l.Number == number || l.Number == "0"+number {
+			return l, nil
+		}
+		numbers = append(numbers, l.Number)
+	}
+	return nil, fmt.Errorf("lab %q: there are %s", number, strings.Join(numbers, ", "))
+}

@@ -1,0 +1,128 @@
+package command_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/command"
+	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	os.Exit(m.Run())
+}
+
+// outcome is what a command left behind.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// run runs grade with args in this process.
+func run(ctx context.Context, args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	c := command.Grade(&stdout, &stderr)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	c.SetOut(&stdout)
+	err := c.ExecuteContext(ctx)
+	return outcome{command.ExitCode(err), stdout.String(), stderr.String() + command.Message("labs", err)}
+}
+
+const folder = "../01"
+
+func TestGradeFull(t *testing.T) {
+	o := run(t.Context(), "1", folder+"/reference", "--seed", "42")
+	require.Equal(t, 0, o.code, o.stderr+o.stdout)
+	require.Contains(t, o.stdout, " 10 of 10  lab_tenth finds an argument on the stack\n")
+	require.Contains(t, o.stdout, "\n100 of 100 points. Sections are those of handout.md in labs/01. Seed: 42.\n")
+	require.Empty(t, o.stderr)
+}
+
+func TestGradeLost(t *testing.T) {
+	o := run(t.Context(), "01", folder, "--json", "--seed", "7")
+	require.Equal(t, 1, o.code, o.stderr)
+	var r grade.Report
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &r))
+	require.Equal(t, "01", r.Lab)
+	require.Equal(t, machine.Native().Name, r.Arch)
+	require.Equal(t, uint64(7), r.Seed)
+	require.Equal(t, 0, r.Points)
+	require.Equal(t, 100, r.Of)
+	require.NotEmpty(t, r.Items[0].Faults[0].Text)
+	require.Equal(t, "1.2", r.Items[0].Faults[0].Section)
+}
+
+// A file that does not build costs all points, and the report says what the compiler says, whatever it is made of.
+func TestGradeUnbuilt(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "convention.c"), []byte("int \x1b[31mx;\n"), 0o600))
+	o := run(t.Context(), "1", dir)
+	require.Equal(t, 3, o.code, o.stderr)
+	require.Contains(t, o.stdout, "It does not build:\n    convention.c:1: ")
+	require.NotContains(t, o.stdout, "\x1b")
+	require.Contains(t, o.stdout, "0 of 100 points")
+}
+
+func TestGradeUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		"labs: grade needs the number of a lab: one of 01, ":                                  {},
+		"labs: lab \"77\": there are 01, ":                                                    {"77"},
+		"labs: grade 1 a b: give a lab and one folder\n":                                      {"1", "a", "b"},
+		"labs: DIR is empty: leave it out":                                                    {"1", ""},
+		"labs: --seed -3: give a number from 0 up, such as the one that a report names\n":     {"1", "--seed", "-3"},
+		"labs: --arch mips: choose one of amd64 and arm64\n":                                  {"1", "--arch", "mips"},
+		"labs: --arch has no value: choose one of amd64 and arm64\n":                          {"1", "--arch"},
+		"labs: unknown flag: --points: grade --help lists the flags\n":                        {"1", "--points"},
+		"labs: the folder of the submission: open missing: no such file or directory\n":       {"1", "missing"},
+		"labs: . has no file for lab 01 on " + machine.Native().Name + ": it needs some of c": {"1", "."},
+	} {
+		o := run(t.Context(), args...)
+		require.Equal(t, 2, o.code, want)
+		require.Contains(t, o.stderr, want)
+		require.Empty(t, o.stdout)
+	}
+}
+
+func TestGradeInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := run(ctx, "1", folder)
+	require.Equal(t, 130, o.code)
+	require.Equal(t, "labs: interrupted\n", o.stderr)
+}
+
+// Each lab has a Makefile, which finds the rest of fiberlab or says how to.
+func TestMakefiles(t *testing.T) {
+	labs, err := filepath.Glob("../[0-9][0-9]")
+	require.NoError(t, err)
+	require.NotEmpty(t, labs)
+	here, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for _, lab := range labs {
+		text, err := os.ReadFile(filepath.Join(lab, "Makefile"))
+		require.NoError(t, err)
+		require.Contains(t, string(text), "LAB = "+filepath.Base(lab)+"\n")
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "Makefile"), text, 0o600))
+		out, err := exec.Command("make", "-C", dir).CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "say where fiberlab is: make FIBERLAB=/path/to/fiberlab")
+		out, err = exec.Command("make", "-n", "-C", dir, "FIBERLAB="+here, "SEED=5").CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Contains(t, string(out), here+"/build/labs\" grade "+filepath.Base(lab)+" --arch ")
+		out, err = exec.Command("make", "-n", "-C", lab, "ARCH=mips").CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "ARCH=mips: choose one of amd64 and arm64")
+	}
+}

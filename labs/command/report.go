@@ -1,0 +1,93 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"fiberlab/labs/grade"
+)
+
+// widest is how wide text is at most, on a terminal.
+const widest = 100
+
+// reportText is a report for people: the points of each item and, below, what is wrong. columns is the width of the terminal; with 0
+// lines are not broken.
+func reportText(r *grade.Report, lab *grade.Lab, columns int) string {
+	var b strings.Builder
+	say := func(indent int, format string, args ...any) {
+		for line := range strings.SplitSeq(fit(clean(fmt.Sprintf(format, args...)), columns-indent), "\n") {
+			b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+line, " ") + "\n")
+		}
+	}
+	say(0, "Lab %s: %s (%s)", r.Lab, r.Title, r.Arch)
+	b.WriteByte('\n')
+	if r.Build != nil {
+		if r.Build.Failed {
+			say(0, "It does not build:")
+		} else {
+			say(0, "The compiler warns, which costs no points:")
+		}
+		for _, line := range r.Build.Said {
+			say(4, "%s", line)
+		}
+		b.WriteByte('\n')
+	}
+	if r.Build == nil || !r.Build.Failed {
+		for _, item := range r.Items {
+			say(0, "%3d of %2d  %s", item.Points, item.Of, item.Name)
+			for _, f := range item.Faults {
+				say(11, "%s%s (section %s)", f.Text, place(f), f.Section)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for _, f := range r.Measured {
+		unit := f.Unit
+		if f.Value == 1 {
+			unit = strings.TrimSuffix(unit, "s")
+		}
+		say(0, "%s: %s %s", f.Name, strconv.FormatFloat(f.Value, 'f', -1, 64), unit)
+	}
+	for _, remark := range r.Remarks {
+		say(0, "Note: %s.", remark)
+	}
+	say(0, "%d of %d points. Sections are those of %s in labs/%s. Seed: %d.", r.Points, r.Of, lab.Handout, r.Lab, r.Seed)
+	return b.String()
+}
+
+// place is where a fault is, unless its text says so.
+func place(f grade.Fault) string {
+	if f.Place.File == "" {
+		return ""
+	}
+	where := f.Place.File[strings.LastIndexByte(f.Place.File, '/')+1:]
+	if f.Place.Line > 0 {
+		where += fmt.Sprintf(":%d", f.Place.Line)
+	}
+	if strings.Contains(f.Text, where) {
+		return ""
+	}
+	return " (" + where + ")"
+}
+
+// clean makes text harmless for a terminal: what somebody else has written may be in it.
+func clean(line string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, line)
+}
+
+// fit breaks a line between words, for a terminal.
+func fit(line string, columns int) string {
+	if columns < 20 {
+		return line
+	}
+	return text.WrapSoft(line, min(columns, widest))
+}

@@ -1,0 +1,137 @@
+package hostile_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/check/swap"
+	"fiberlab/labs/grade"
+	"fiberlab/labs/hostile"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	os.Exit(m.Run())
+}
+
+// state is the sum of all files below the folders, by their paths.
+func state(t *testing.T, dirs ...string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, dir := range dirs {
+		require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || !e.Type().IsRegular() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			found[path] = fmt.Sprintf("%x", sha256.Sum256(text))
+			return err
+		}))
+	}
+	return found
+}
+
+// changed are the paths whose files differ.
+func changed(before, after map[string]string) []string {
+	var paths []string
+	for path, sum := range before {
+		if after[path] != sum {
+			paths = append(paths, path)
+		}
+	}
+	for path := range after {
+		if _, known := before[path]; !known {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// processes are the processes whose command names the folder.
+func processes(dir string) []string {
+	var found []string
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range commands {
+		if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), dir) {
+			found = append(found, filepath.Dir(path))
+		}
+	}
+	return found
+}
+
+// said is all that a report says.
+func said(r *grade.Report) string {
+	var lines []string
+	if r.Build != nil {
+		lines = append(lines, r.Build.Said...)
+	}
+	for _, i := range r.Items {
+		for _, f := range i.Faults {
+			lines = append(lines, i.Name+": "+f.Text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// itemTime is enough for what ends by itself.
+const itemTime = 2 * time.Second
+
+// Hostile submissions get no points, are told for what they are, and leave nothing behind. Those that are slow take part if
+// FIBERLAB_SELFTEST is set. Under -short each is handed in to one of the labs, in turn.
+func TestHostile(t *testing.T) {
+	if sandbox.Missing() != "" {
+		t.Skip(sandbox.Missing())
+	}
+	labs, err := filepath.Abs("..")
+	require.NoError(t, err)
+	folders := []string{filepath.Join(labs, "02"), filepath.Join(labs, "03"), filepath.Join(labs, "hostile")}
+	before := state(t, folders...)
+	all := swap.Labs()
+	for k, l := range all {
+		a, graded := l.Arches[0], 0
+		for i, s := range hostile.Set() {
+			if testing.Short() && i%len(all) != k {
+				continue
+			}
+			if s.Slow && os.Getenv("FIBERLAB_SELFTEST") == "" {
+				continue
+			}
+			t.Run(s.Name+"/"+a.Name, func(t *testing.T) {
+				require.NotEmpty(t, s.Tries)
+				dir, scratch := t.TempDir(), t.TempDir()
+				t.Setenv("TMPDIR", scratch)
+				require.NoError(t, s.Write(dir, labs))
+				handedIn := state(t, dir)
+				began := time.Now()
+				r, err := l.Grade(t.Context(), grade.Options{Arch: a, Dir: dir, Seed: 1, ItemTime: itemTime})
+				if errors.Is(err, machine.ErrNoPtrace) || errors.Is(err, machine.ErrNoEmulator) {
+					t.Skip(err)
+				}
+				require.NoError(t, err)
+				t.Logf("%v: %s", time.Since(began).Round(time.Millisecond), said(r))
+				require.Zero(t, r.Points, said(r))
+				require.Regexp(t, regexp.MustCompile(s.Said(a != machine.Native())), said(r))
+				require.Empty(t, processes(scratch), "it left processes")
+				require.Empty(t, state(t, scratch), "it left files")
+				require.Empty(t, changed(handedIn, state(t, dir)), "it changed what was handed in")
+				graded++
+			})
+		}
+		if os.Getenv("FIBERLAB_SELFTEST") != "" && !t.Failed() {
+			fmt.Printf("labs-selftest: hostile %s: %d submissions, none of which got points or left anything behind\n", a.Name, graded)
+		}
+	}
+	require.Empty(t, changed(before, state(t, folders...)), "files of the labs have changed")
+}

@@ -1,0 +1,63 @@
+# What may be typed in the folder of a lab. The Makefile of each lab sets LAB, its number, and includes this file.
+#
+#   make                 grade what lies in this folder
+#   make reference       grade the reference
+#   make json            grade this folder, and print one JSON document (from elsewhere: make -s -C labs/01 json)
+#   make clean           remove what was built
+#
+# What may be set, as in `make ARCH=arm64`:
+#   ARCH      amd64 or arm64: the architecture to build for and run on (default: this machine's, or the one that the lab is about)
+#   SEED      from what the values of the examination are drawn: the number that a report names
+#   FIBERLAB  where fiberlab is, for a copy of this folder elsewhere (default: two folders up)
+# CC and Go's variables have their usual meaning.
+
+FIBERLAB ?= $(abspath $(dir $(lastword $(MAKEFILE_LIST)))..)
+ifneq ($(words $(FIBERLAB)),1)
+$(error $(FIBERLAB) has a blank in it: move the folder to a path without blanks)
+endif
+override FIBERLAB := $(abspath $(FIBERLAB))
+BUILD    ?= $(FIBERLAB)/build
+ARCH     ?=
+SEED     ?=
+
+ifeq ($(filter undefine,$(.FEATURES)),)
+$(error this is make $(MAKE_VERSION): the labs need GNU make 3.82 or newer)
+endif
+ifneq ($(filter-out amd64 arm64,$(ARCH)),)
+$(error ARCH=$(ARCH): choose one of amd64 and arm64)
+endif
+
+# Lab 2 is about amd64 alone, lab 3 about arm64.
+HOST   := $(if $(filter aarch64 arm64,$(shell uname -m)),arm64,amd64)
+TARGET := $(or $(ARCH),$(if $(filter 02,$(LAB)),amd64),$(if $(filter 03,$(LAB)),arm64),$(HOST))
+NEEDS  := go certs cc
+ifneq ($(TARGET),$(HOST))
+NEEDS  += foreign
+COMPILER = $(if $(filter arm64,$(TARGET)),aarch64,x86_64)-linux-gnu-gcc
+EMULATOR = qemu-$(if $(filter arm64,$(TARGET)),aarch64,x86_64)
+else
+COMPILER = $$(go env CC)
+endif
+
+GRADE = "$(BUILD)/labs" grade $(LAB) --arch $(TARGET) $(if $(SEED),--seed $(SEED))
+
+.DEFAULT_GOAL := grade
+
+.PHONY: grade reference json clean tool
+
+grade: tool
+	@$(GRADE) .
+
+reference: tool
+	@$(GRADE) "$(FIBERLAB)/labs/$(LAB)/reference"
+
+json: tool
+	@$(GRADE) --json .
+
+# Go knows best whether it is up to date.
+tool:
+	@"$(FIBERLAB)/scripts/need" $(NEEDS)
+	@cd "$(FIBERLAB)" && CGO_ENABLED=0 go build -buildvcs=false -o "$(BUILD)/labs" ./cmd/labs
+
+clean:
+	rm -f "$(BUILD)/labs" "$(BUILD)"/lab-*

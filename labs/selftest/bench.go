@@ -1,0 +1,211 @@
+package selftest
+
+import (
+	"context"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/mutate"
+	"fiberlab/labs/sandbox"
+)
+
+// workshop makes programs of mutants: only the file that differs is compiled, and linked with the objects of the reference. The
+// sources are the project's own, so the compiler need not be confined.
+type workshop struct {
+	subject   Subject
+	compiler  []string
+	reference *grade.Bench // built, with its sources in Dir and its objects beside the program
+	objects   []string
+	joining   sync.Mutex
+	joined    map[string]string // by the source that is left out: one object of all others and of what they use of the C library
+	habits    habits
+}
+
+func newWorkshop(s Subject, reference *grade.Bench) (*workshop, error) {
+	compiler, err := sandbox.Compiler(s.Arch)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := filepath.Glob(filepath.Join(filepath.Dir(reference.Program.Path), "*.o"))
+	w := &workshop{subject: s, compiler: compiler, reference: reference, objects: objects, joined: map[string]string{}}
+	if err == nil && len(objects) == 0 {
+		err = fmt.Errorf("%s: the build of the reference left no objects beside %s", s, reference.Program.Path)
+	}
+	return w, err
+}
+
+// object is where the build of the reference has left the object of a source.
+func (w *workshop) object(source string) string {
+	return filepath.Join(filepath.Dir(w.reference.Program.Path), source+".o")
+}
+
+// examine grades a mutant until named says of a fault that it is the one, which saves the items that follow. A mutant that does not build gets a report that says so. One that compiles to the same code as the reference
+// is not graded: it gets no report.
+func (w *workshop) examine(ctx context.Context, m mutate.Mutant, named func(grade.Fault) bool) (report *grade.Report, err error) {
+	work, err := os.MkdirTemp("", "fiberlab-mutant-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	if err := os.CopyFS(filepath.Join(work, "sources"), os.DirFS(w.reference.Dir)); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(work, "sources")
+	if err := os.WriteFile(filepath.Join(dir, m.File), []byte(m.Text), 0o600); err != nil {
+		return nil, err
+	}
+	object, program := filepath.Join(work, "mutant.o"), filepath.Join(work, "program")
+	flags := append([]string{"-std=gnu11", "-O2", "-g", "-fno-pie", "-w"}, w.subject.Lab.Flags...)
+	if _, err := os.Stat(w.object(m.File)); err != nil {
+		return nil, fmt.Errorf("the build of the reference left no object of %s: %w", m.File, err)
+	}
+	if said, err := w.run(ctx, dir, append(flags, "-c", "-o", object, m.File)); err != nil {
+		return unbuilt(said), ctx.Err()
+	}
+	if filepath.Ext(m.File) == ".c" {
+		if same, err := sameCode(object, w.object(m.File)); same || err != nil {
+			return nil, err
+		}
+	}
+	rest, err := w.rest(ctx, m.File)
+	if err != nil {
+		return nil, err
+	}
+	link := append([]string{"-static", "-no-pie", "-nostdlib", "-g", "-fno-use-linker-plugin", "-Wl,-z,noexecstack", "-o", program, object, rest}, grade.Link(w.subject.Arch)...)
+	if said, err := w.run(ctx, dir, link); err != nil {
+		return unbuilt(said), ctx.Err()
+	}
+	opened, err := machine.Open(program)
+	if err != nil {
+		return nil, err
+	}
+	bench := &grade.Bench{Program: opened, Dir: dir, Seed: w.reference.Seed, Options: w.reference.Options}
+	items, found := w.habits.order(m, w.subject.Lab.ItemsOn(w.subject.Arch)), ""
+	report, err = w.subject.until(items, named, &found).Lab.Examine(ctx, bench, nil)
+	if found != "" {
+		w.habits.found(m, found)
+	}
+	return report, err
+}
+
+// rest returns one object of all of the reference's objects but that of source, linked with the C library. Most of a link is the search
+// in the library, and that is made once so.
+func (w *workshop) rest(ctx context.Context, source string) (string, error) {
+	w.joining.Lock()
+	defer w.joining.Unlock()
+	if object, made := w.joined[source]; made {
+		return object, nil
+	}
+	object := w.object("rest-without-" + source)
+	link := []string{"-r", "-nostdlib", "-o", object}
+	file, err := elf.Open(w.object(source))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	symbols, err := file.Symbols()
+	if err != nil {
+		return "", err
+	}
+	for _, s := range symbols { // what only this source uses of the library
+		if s.Section == elf.SHN_UNDEF && s.Name != "" {
+			link = append(link, "-Wl,-u,"+s.Name)
+		}
+	}
+	for _, other := range w.objects {
+		if other != w.object(source) {
+			link = append(link, other)
+		}
+	}
+	for _, part := range []string{"crt1.o", "crti.o", "crtbeginT.o", "-Wl,--start-group", "libgcc.a", "libgcc_eh.a", "libc.a", "-Wl,--end-group", "crtend.o", "crtn.o"} {
+		if !strings.HasPrefix(part, "-") {
+			path, err := w.run(ctx, "", []string{"-print-file-name=" + part})
+			if err != nil {
+				return "", fmt.Errorf("find %s: %w: %s", part, err, path)
+			}
+			part = strings.TrimSpace(path)
+		}
+		link = append(link, part)
+	}
+	if said, err := w.run(ctx, "", link); err != nil {
+		return "", fmt.Errorf("link the reference without %s: %w: %s", source, err, said)
+	}
+	w.joined[source] = object
+	return object, nil
+}
+
+func (w *workshop) run(ctx context.Context, dir string, args []string) (string, error) {
+	c := exec.CommandContext(ctx, w.compiler[0], append(w.compiler[1:len(w.compiler):len(w.compiler)], args...)...)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+func unbuilt(said string) *grade.Report {
+	return &grade.Report{Build: &grade.BuildReport{Failed: true, Said: strings.Split(strings.TrimSpace(said), "\n")}}
+}
+
+// until returns the subject with a lab whose items, in the order given, are examined until there is a fault of that kind. by gets the
+// name of the item that finds it.
+func (s Subject) until(items []grade.Item, wanted func(grade.Fault) bool, by *string) Subject {
+	lab := *s.Lab
+	lab.Items, lab.ByArch = nil, nil
+	for _, item := range items {
+		check := item.Check
+		item.Check = func(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
+			if *by != "" {
+				return nil, nil
+			}
+			faults, err := check(ctx, b)
+			if slices.ContainsFunc(faults, wanted) {
+				*by = item.Name
+			}
+			return faults, err
+		}
+		lab.Items = append(lab.Items, item)
+	}
+	s.Lab = &lab
+	return s
+}
+
+// habits are, for each function of the reference, the items that found its mutants, the last one first: they are likely to find the next.
+type habits struct {
+	mu    sync.Mutex
+	items map[string][]string
+}
+
+// order returns the items with those first that found earlier mutants of the same function.
+func (h *habits) order(m mutate.Mutant, items []grade.Item) []grade.Item {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	names := h.items[m.File+": "+m.Function]
+	rank := func(item grade.Item) int {
+		if i := slices.Index(names, item.Name); i >= 0 {
+			return i
+		}
+		return len(names)
+	}
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b grade.Item) int { return rank(a) - rank(b) })
+	return items
+}
+
+// found keeps which item has found a mutant.
+func (h *habits) found(m mutate.Mutant, item string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.items == nil {
+		h.items = map[string][]string{}
+	}
+	function := m.File + ": " + m.Function
+	others := slices.DeleteFunc(slices.Clone(h.items[function]), func(name string) bool { return name == item })
+	h.items[function] = append([]string{item}, others...)
+}

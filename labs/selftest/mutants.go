@@ -1,0 +1,105 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"fiberlab/labs/grade"
+	"fiberlab/labs/mutate"
+)
+
+// mutants returns all mutants of the reference, without those of files that the list excludes.
+func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
+	var all []mutate.Mutant
+	entries, err := os.ReadDir(filepath.Join(s.Folder, "reference"))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !s.Lab.Takes(s.Arch, name) || list.Excludes(s.Arch.Name, name) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(s.Folder, "reference", name))
+		if err != nil {
+			return nil, err
+		}
+		switch filepath.Ext(name) {
+		case ".S":
+			all = append(all, mutate.Assembly(s.Arch, name, string(text))...)
+		case ".c":
+			all = append(all, mutate.C(name, string(text))...)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: the reference has nothing in which there could be a fault", s)
+	}
+	return all, nil
+}
+
+// Mutants examines the mutants of the reference.
+func (s Subject) Mutants(ctx context.Context, o Options) (Result, error) {
+	var r Result
+	equivalents, err := mutate.ReadEquivalents(filepath.Join(s.Folder, "equivalents.txt"))
+	if err != nil {
+		return r, err
+	}
+	all, err := s.mutants(equivalents)
+	if err != nil {
+		return r, err
+	}
+	reasons := make([]string, len(all))
+	for i, m := range all {
+		reasons[i] = equivalents.Reason(s.Arch.Name, m)
+	}
+	for _, name := range equivalents.Unknown(s.Arch.Name, "") {
+		r.Misses = append(r.Misses, Miss{What: name, Why: "there is no such mutant"})
+	}
+	options := grade.Options{Arch: s.Arch, Dir: filepath.Join(s.Folder, "reference"), Seed: o.Seed, Emulator: o.Emulator}
+	_, err = s.Lab.With(ctx, options, func(reference *grade.Bench) (*grade.Report, error) {
+		w, err := newWorkshop(s, reference)
+		if err != nil {
+			return nil, err
+		}
+		reports, examined := make([]*grade.Report, len(all)), make([]bool, len(all))
+		errs := make([]error, len(all))
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(max(o.AtOnce, 1))
+		var progress sync.Mutex
+		every := max(o.Every, 1)
+		done, chosen := 0, (len(all)+every-1)/every
+		for i, m := range all {
+			if i%every != 0 {
+				continue
+			}
+			group.Go(func() error {
+				reports[i], errs[i] = w.examine(ctx, m, func(f grade.Fault) bool { return names(f, m) })
+				examined[i] = true
+				progress.Lock()
+				defer progress.Unlock()
+				if done++; o.Progress != nil {
+					o.Progress(done, chosen)
+				}
+				return ctx.Err()
+			})
+		}
+		err = group.Wait()
+		for i, report := range reports {
+			switch {
+			case errs[i] != nil: // a submission, whatever is wrong with it, must not keep the grader from its work
+				r.Misses = append(r.Misses, Miss{What: all[i].Name(), Why: "the grader fails: " + errs[i].Error()})
+			case report != nil:
+				r.judge(all[i], reasons[i], report)
+			case examined[i]:
+				r.SameCode++
+			}
+		}
+		return nil, err
+	})
+	return r, err
+}

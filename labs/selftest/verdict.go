@@ -1,0 +1,49 @@
+package selftest
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"fiberlab/labs/grade"
+	"fiberlab/labs/mutate"
+)
+
+// judge adds the report of a mutant to the result. reason is why the mutant is as right as the reference, or "".
+func (r *Result) judge(m mutate.Mutant, reason string, report *grade.Report) {
+	if report.Build != nil && report.Build.Failed {
+		r.Unbuilt++
+		return
+	}
+	r.Mutants++
+	what := fmt.Sprintf("%s (line %d)", m.Name(), m.Line)
+	all := faults(report)
+	switch {
+	case reason != "" && report.Full():
+		r.Equivalent++
+	case reason != "":
+		r.miss(what, fmt.Sprintf("it is listed as right (%s), but got %d points of %d", reason, report.Points, report.Of), report)
+	case report.Full():
+		r.miss(what, "it got full marks", report)
+	case !slices.ContainsFunc(all, func(f grade.Fault) bool { return names(f, m) }):
+		r.miss(what, "no fault names the line or one of: "+strings.Join(m.Names, ", "), report)
+	default:
+		r.Caught++
+		if slices.ContainsFunc(report.Items, func(i grade.ItemReport) bool { return len(i.Faults) > 0 && names(i.Faults[0], m) }) {
+			r.First++
+		}
+	}
+}
+
+// names tells whether a fault names what is wrong with the mutant, by a word or by the line.
+func names(f grade.Fault, m mutate.Mutant) bool {
+	if filepath.Base(f.Place.File) == m.File && f.Place.Line == m.Line {
+		return true
+	}
+	line := regexp.MustCompile(regexp.QuoteMeta(fmt.Sprintf("%s:%d", m.File, m.Line)) + `\b`)
+	return line.MatchString(f.Text) || slices.ContainsFunc(m.Names, func(name string) bool {
+		return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(name) + `\b`).MatchString(f.Text)
+	})
+}
