@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -14,7 +15,9 @@ import (
 
 	"fiberlab/bench"
 	"fiberlab/fiber"
+	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
+	"fiberlab/sched/uring"
 )
 
 // quickRounds is the rounds of --quick: enough to see the order of the mechanisms, too few to quote figures.
@@ -35,6 +38,7 @@ type options struct {
 	stats    bool
 	states   bool
 	traces   *traces
+	io       *uring.Options // nil: package os reads the files
 	json     bool
 	noTable  bool
 	bench    bench.Options
@@ -53,7 +57,8 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(), versionCommand())
+	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(), l.serveCommand(), l.copyCommand(), l.grepCommand(), l.doctorCommand(),
+		labcommand.Grade(l.stdout, l.stderr), labcommand.Step(os.Stdin, l.stdout, l.stderr), versionCommand())
 	root.SetArgs(args)
 	root.SetOut(l.stdout)
 	root.SetErr(l.stderr)
@@ -95,7 +100,7 @@ func foldLong(c *cobra.Command, columns int) {
 func (l *lab) runCommand() *cobra.Command {
 	var o options
 	var backends, policies []string
-	var trace, mode string
+	var trace, mode, io string
 	c := &cobra.Command{
 		Use:   "run [DIR]",
 		Short: "Count words by tasks on fibers, then show what a switch costs",
@@ -109,6 +114,9 @@ A policy decides where ready tasks and fibers wait, and which of them a worker r
 names several, each backend counts under each of them. --group-size, --mode, --spinners and --stats are about
 policy group: how it divides the workers, where what is ready waits, how many idle workers spin, and
 what each group did.
+
+--io says by what the tasks on fibers read the files: by package os, which blocks their thread, or by an engine on
+io_uring or epoll, which blocks the fiber alone.
 
 A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below DIR are not followed.
 
@@ -151,6 +159,9 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 			if o.workers < 0 || o.workers > mostWorkers {
 				return wrongValue(flags.Lookup("workers"), strconv.Itoa(o.workers))
 			}
+			if o.io, err = enginesBy(flags.Lookup("io"), io); err != nil {
+				return err
+			}
 			if flags.Changed("trace") && trace == "" {
 				return wrongValue(flags.Lookup("trace"), trace)
 			}
@@ -164,6 +175,8 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	c.Flags().StringSliceVar(&policies, "policy", policyNames()[:1], "schedule by the policy `NAME`: "+anyOf(policyNames())+" (repeatable)")
 	c.Flags().IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler; with 0 the calling thread runs all tasks")
 	addGroupFlags(c, &o.groups, &mode)
+	c.Flags().StringVar(&io, "io", goDriver, "read the files by `NAME`: "+anyOf(driverNames()))
+	setRemedy(c.Flags().Lookup("io"), "choose one of "+anyOf(driverNames()))
 	c.Flags().BoolVar(&o.stats, "stats", false, "policy group: print what each scheduling group did")
 	c.Flags().BoolVar(&o.states, "states", false, "print how often fibers went from one state to another")
 	c.Flags().StringVar(&trace, "trace", "", "write a trace of the fibers to `FILE`")
@@ -173,6 +186,7 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	c.MarkFlagsMutuallyExclusive("no-table", "rounds")
 	complete(c, "backend", backendNames()...)
 	complete(c, "policy", policyNames()...)
+	complete(c, "io", driverNames()...)
 	complete(c, "workers")
 	complete(c, "mode", modeNames()...)
 	complete(c, "spinners")

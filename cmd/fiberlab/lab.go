@@ -11,6 +11,7 @@ import (
 	"fiberlab/demo"
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/sched/uring"
 	"fiberlab/wordcount"
 )
 
@@ -100,11 +101,14 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 		recorder := o.traces.recorder()
 		phase := p.phase(s.label, tree.Bytes)
 		start := time.Now()
-		got, err := l.countOnFibers(ctx, tree.Files, wordcount.Options{
+		counting := wordcount.Options{
 			Scheduler: sched.Config{Name: "wordcount", Workers: o.workers, Policy: s.policy, Groups: o.groups, Backend: s.backend, Recorder: recorder},
 			Open:      l.open,
 			Progress:  &phase.done,
-		})
+		}
+		end := readBy(ctx, o.io, &counting)
+		got, err := l.countOnFibers(ctx, tree.Files, counting)
+		err = errors.Join(err, end())
 		phase.end()
 		if err != nil {
 			return err
@@ -120,6 +124,25 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 		}
 	}
 	return nil
+}
+
+// readBy has the files read by engines, if there are options for some, which end ends.
+func readBy(ctx context.Context, engines *uring.Options, counting *wordcount.Options) (end func() error) {
+	if engines == nil {
+		return func() error { return nil }
+	}
+	e := uring.New(*engines)
+	e.Attach(&counting.Scheduler)
+	if counting.Open == nil {
+		counting.Open = func(path string) (io.ReadCloser, error) {
+			f, err := e.Open(ctx, path)
+			if err != nil {
+				return nil, err // not a nil *uring.File
+			}
+			return f, nil
+		}
+	}
+	return e.Close
 }
 
 // unreadableRemark says how many files could not be read, as the end of a message; it is empty if all could.

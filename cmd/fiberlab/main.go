@@ -1,5 +1,5 @@
 // Command fiberlab is the lab's command line. It counts words on fibers (package wordcount), measures what
-// a switch costs (package bench), shows faults of concurrent programs (package demo), and reports all of it on a terminal, in a
+// a switch costs (package bench), shows faults of concurrent programs (package demo), runs servers (package serve), and reports all of it on a terminal, in a
 // pipe or as JSON.
 package main
 
@@ -11,6 +11,9 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	labcommand "fiberlab/labs/command"
+	"fiberlab/labs/sandbox"
 )
 
 // The exit codes of the process.
@@ -22,14 +25,30 @@ const (
 )
 
 func main() {
+	sandbox.Init()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := newLab(os.Stdout, os.Stderr).execute(ctx, os.Args[1:])
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "fiberlab:", oneLine(err))
+	if text := message(err); text != "" {
+		fmt.Fprint(os.Stderr, text)
 	}
 	os.Exit(exitCode(err))
 }
+
+// message is what is said of err.
+func message(err error) string {
+	var s status
+	var graded labcommand.Status
+	if err == nil || errors.As(err, &s) || errors.As(err, &graded) {
+		return ""
+	}
+	return "fiberlab: " + oneLine(err) + "\n"
+}
+
+// status is an exit code of which all has been said.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // failure is an error of the work itself. All other errors are about the command line.
 type failure struct{ error }
@@ -38,11 +57,17 @@ func (f failure) Unwrap() error { return f.error }
 
 func exitCode(err error) int {
 	var failed failure
+	var s status
+	var graded labcommand.Status
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &s):
+		return int(s)
+	case errors.As(err, &graded):
+		return int(graded)
 	case errors.As(err, &failed):
 		return exitFailed
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,13 +14,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/asm/ctest"
 	"fiberlab/fiber"
+	"fiberlab/labs/sandbox"
 )
 
 // asCommand names the environment variable that makes this test program the command itself.
 const asCommand = "FIBERLAB_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
+	sandbox.Init()
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
@@ -46,9 +51,7 @@ func (l *lab) test(t *testing.T, args ...string) outcome {
 	var stdout, stderr bytes.Buffer
 	l.stdout, l.stderr = &stdout, &stderr
 	err := l.execute(t.Context(), args)
-	if err != nil {
-		stderr.WriteString("fiberlab: " + oneLine(err) + "\n")
-	}
+	stderr.WriteString(message(err))
 	require.Equal(t, fiber.Stats{}, fiber.ReadStats(), "something is still held")
 	return outcome{exitCode(err), stdout.String(), stderr.String()}
 }
@@ -73,14 +76,17 @@ func requireOneLine(t *testing.T, text string) {
 	require.True(t, strings.HasPrefix(text, "fiberlab: "), text)
 }
 
+// In an emulator a start takes ten times as long, and which line a mistake is answered by does not depend on the architecture: one case of
+// six takes part.
 func TestExitCodes(t *testing.T) {
 	dir := t.TempDir()
 	wordcounttest.WriteFiles(t, dir, map[string]string{"file": "text\n", "empty/": ""})
-	for name, c := range map[string]struct {
+	type mistake struct {
 		args []string
 		code int
 		text string
-	}{
+	}
+	cases := map[string]mistake{
 		"unknown flag":       {[]string{"run", "--speed"}, exitUsage, "unknown flag: --speed: fiberlab run --help lists the flags"},
 		"unknown command":    {[]string{"walk"}, exitUsage, `"walk" is no command: fiberlab --help lists the commands`},
 		"mistyped command":   {[]string{"rum"}, exitUsage, `"rum" is no command: is run meant?`},
@@ -133,8 +139,30 @@ func TestExitCodes(t *testing.T) {
 		"empty form":         {[]string{"demo", "deadlock", "--form", ""}, exitUsage, `--form "": choose one of heartbeat, deque, locked`},
 		"backend of a demo":  {[]string{"demo", "deadlock", "--backend", "threads"}, exitUsage, `unknown backend "threads"`},
 		"policy of a demo":   {[]string{"demo", "lost-wakeup", "--policy", "fair"}, exitUsage, `no such policy "fair"`},
+		"unknown server":     {[]string{"serve", "gopher"}, exitUsage, `"gopher" is no command: fiberlab serve --help lists the commands`},
+		"mistyped server":    {[]string{"serve", "ech"}, exitUsage, `"ech" is no command: is echo meant?`},
+		"echo of a tree":     {[]string{"serve", "echo", dir}, exitUsage, "echo " + dir + ": it takes no arguments: --addr says where it listens"},
+		"files of two":       {[]string{"serve", "files", dir, dir}, exitUsage, "2 directories: give one DIR, or none"},
+		"files of none":      {[]string{"serve", "files", "--driver", "go", "--addr", "127.0.0.1:0", dir + "/none"}, exitUsage, `/none": no such file or directory: name a directory`},
+		"files of a file":    {[]string{"serve", "files", "--driver", "go", "--addr", "127.0.0.1:0", dir + "/file"}, exitUsage, `/file": not a directory: name a directory`},
+		"address, no port":   {[]string{"serve", "echo", "--addr", "127.0.0.1"}, exitUsage, `cannot serve on "127.0.0.1": missing port in address: give HOST:PORT`},
+		"port, no number":    {[]string{"serve", "echo", "--addr", "127.0.0.1:http!"}, exitUsage, `cannot serve on "127.0.0.1:http!": "http!" is no port: give HOST:PORT`},
+		"large port":         {[]string{"serve", "echo", "--addr", ":65536"}, exitUsage, `"65536" is no port: give HOST:PORT`},
+		"address elsewhere":  {[]string{"serve", "echo", "--driver", "go", "--addr", "203.0.113.1:0"}, exitUsage, "cannot assign requested address: name an address of this machine"},
+		"empty address":      {[]string{"serve", "echo", "--addr", ""}, exitUsage, `--addr "": give HOST:PORT`},
+		"unknown driver":     {[]string{"serve", "echo", "--driver", "kqueue"}, exitUsage, "--driver kqueue: choose one of auto, uring, epoll or go"},
+		"driver, no fibers":  {[]string{"serve", "http", "--driver", "go", "--policy", "group"}, exitUsage, "--policy is about fibers, and driver go has none: choose another --driver, or leave it out"},
+		"negative grace":     {[]string{"serve", "echo", "--grace", "-1s"}, exitUsage, "--grace -1s: give a time from 0 up"},
+		"grace, no time":     {[]string{"serve", "echo", "--grace", "soon"}, exitUsage, "--grace soon: give a time from 0 up"},
+		"server, no workers": {[]string{"serve", "echo", "--workers", "0"}, exitUsage, "--workers 0: give a number from 1 to 64"},
+		"server's backend":   {[]string{"serve", "echo", "--backend", "threads"}, exitUsage, `unknown backend "threads"`},
 		"bench of a tree":    {[]string{"bench", dir}, exitUsage, "bench " + dir + ": it takes no arguments"},
-	} {
+	}
+	for i, name := range slices.Sorted(maps.Keys(cases)) {
+		if ctest.Emulated() && i%6 != 0 {
+			continue
+		}
+		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			got := run(t, c.args...)
 			require.Equal(t, c.code, got.code, got.stderr)
@@ -155,7 +183,7 @@ func TestVersion(t *testing.T) {
 
 // A backend that does not exist is an error wherever it is named.
 func TestAWrongEnvironment(t *testing.T) {
-	for _, words := range [][]string{{"run", "--backend", "asm", smallTree(t)}, {"bench", "--quick"}, {"demo", "deadlock"}} {
+	for _, words := range [][]string{{"run", "--backend", "asm", smallTree(t)}, {"bench", "--quick"}, {"demo", "deadlock"}, {"serve", "echo"}} {
 		c := command(words...)
 		c.Env = append(c.Env, fiber.EnvBackend+"=foo")
 		var stdout, stderr bytes.Buffer
@@ -168,9 +196,9 @@ func TestAWrongEnvironment(t *testing.T) {
 	}
 }
 
-// What a shell offers behind these words.
+// What a shell offers behind these words: behind one of five of them in an emulator, as above.
 func TestCompletions(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		words   []string
 		offered []string
 		left    string // what a shell may offer beside
@@ -188,8 +216,16 @@ func TestCompletions(t *testing.T) {
 		{[]string{"demo", "deadlock", ""}, nil, "ShellCompDirectiveNoFileComp"},
 		{[]string{"demo", "deadlock", "--form", ""}, []string{"heartbeat", "deque", "locked"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"demo", "deadlock", "--parents", ""}, nil, "ShellCompDirectiveNoFileComp"},
+		{[]string{"serve", "f"}, []string{"files\tHave the files of a folder for HTTP"}, "ShellCompDirectiveNoFileComp"},
+		{[]string{"serve", "files", ""}, nil, "ShellCompDirectiveFilterDirs"},
+		{[]string{"serve", "echo", ""}, nil, "ShellCompDirectiveNoFileComp"},
+		{[]string{"serve", "echo", "--driver", ""}, []string{"auto", "uring", "epoll", "go"}, "ShellCompDirectiveNoFileComp"},
+		{[]string{"serve", "http", "--addr", ""}, nil, "ShellCompDirectiveNoFileComp"},
 		{[]string{"demo", "lost-wakeup", ""}, []string{"signal-before-wait", "if-for-while", "status-outside-lock", "lock-while-running"}, "ShellCompDirectiveNoFileComp"},
 	} {
+		if ctest.Emulated() && i%5 != 0 {
+			continue
+		}
 		got := run(t, append([]string{"__complete"}, c.words...)...)
 		require.Zero(t, got.code, got.stderr)
 		lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
@@ -201,4 +237,15 @@ func TestCompletions(t *testing.T) {
 		require.Zero(t, got.code, got.stderr)
 		require.Contains(t, got.stdout, "fiberlab")
 	}
+}
+
+// The exit codes of grade are its own: points that are lost are no failure of the command.
+func TestGrade(t *testing.T) {
+	lost := newLab(nil, nil).test(t, "grade", "1", "../../labs/01", "--seed", "1")
+	require.Equal(t, 1, lost.code, lost.stderr)
+	require.Empty(t, lost.stderr)
+	require.Contains(t, lost.stdout, "0 of 100 points")
+	wrong := newLab(nil, nil).test(t, "grade", "99")
+	require.Equal(t, 2, wrong.code)
+	require.Contains(t, wrong.stderr, "fiberlab: lab \"99\": there are 01")
 }

@@ -11,6 +11,8 @@ import (
 
 	"fiberlab/bench"
 	"fiberlab/demo"
+	"fiberlab/files"
+	"fiberlab/serve"
 	"fiberlab/wordcount"
 )
 
@@ -22,6 +24,10 @@ type report struct {
 	SwitchCost []bench.Row     `json:"switch_cost,omitempty"`
 	LostWakeup []*demo.Shown   `json:"lost_wakeup,omitempty"`
 	Deadlock   *demo.Joins     `json:"deadlock,omitempty"`
+	Served     *serve.Figures  `json:"served,omitempty"`
+	Copied     *files.Copied   `json:"copied,omitempty"`
+	Found      *files.Found    `json:"found,omitempty"`
+	Doctor     *diagnosis      `json:"doctor,omitempty"`
 }
 
 type machine struct {

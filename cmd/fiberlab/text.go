@@ -25,6 +25,15 @@ func (r report) writeText(w io.Writer) error {
 	if r.Deadlock != nil {
 		writeJoins(p, r.Deadlock)
 	}
+	if r.Copied != nil {
+		writeCopied(p, r.Copied)
+	}
+	if r.Served != nil {
+		writeServed(p, r.Served)
+	}
+	if r.Doctor != nil {
+		r.Doctor.writeText(p, r.Machine)
+	}
 	_, err := io.WriteString(w, p.text.String())
 	return err
 }
