@@ -1,0 +1,87 @@
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// answers are the files that students must not get.
+var answers = regexp.MustCompile(`labs/.*(?:/solutions/|/notes\.md$|/equivalents\.txt$|/reference/[^R/])|labs/(?:hostile|selftest|mutate)/|/teachers\.md$`)
+
+// What `make -C labs handout` writes has all that a lab needs, and no answers.
+func TestHandout(t *testing.T) {
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "labs.tar.gz")
+	hand := func(args ...string) string {
+		said, err := command("make", append([]string{"-s", "-C", filepath.Join(root, "labs"), "handout", "OUT=" + archive}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		list, err := command("tar", "-t", "-z", "-f", archive).CombinedOutput()
+		require.NoError(t, err, "%s", list)
+		for _, name := range strings.Fields(string(list)) {
+			require.False(t, answers.MatchString(name), "%v: %s is handed out", args, name)
+		}
+		return string(list)
+	}
+	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
+		said, err := command("make", "-s", "-C", filepath.Join(root, "labs"), "handout", "OUT="+archive).CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(said), "hand out from a clone by git")
+		return
+	}
+	require.Contains(t, hand("SOURCE=yes"), "fiberlab/asm/swap_amd64.S\n")
+
+	few := hand("LABS=01 02")
+	require.Contains(t, few, "fiberlab/labs/01/handout.md\n")
+	require.NotContains(t, few, "fiberlab/labs/04/swap_amd64.S")
+	require.NotContains(t, few, "fiberlab/asm/")
+
+	all := hand()
+	for _, lab := range []string{"01", "02", "03", "04", "05"} {
+		require.Contains(t, all, "fiberlab/labs/"+lab+"/handout.md\n")
+		require.Contains(t, all, "fiberlab/labs/"+lab+"/Makefile\n")
+	}
+	said, err := command("tar", "-x", "-z", "-f", archive, "-C", dir).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	// All that is imported and embedded is there.
+	program := filepath.Join(dir, "labs")
+	build := command("go", "build", "-buildvcs=false", "-o", program, "./cmd/labs")
+	build.Dir, build.Env = filepath.Join(dir, "fiberlab"), append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	said, err = build.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+
+	argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), program, "step")
+	said, err = command(argv[0], argv[1:]...).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(said), "this copy of fiberlab has no references: name a lab and a folder, such as 0")
+}
+
+// Make splits words at blanks. So where the path has one, make says that and no more.
+func TestBlankInThePath(t *testing.T) {
+	labs := filepath.Join(t.TempDir(), "my labs", "labs")
+	require.NoError(t, os.MkdirAll(filepath.Join(labs, "02"), 0o700))
+	for _, file := range []string{"Makefile", "lab.mk", "02/Makefile"} {
+		text, err := os.ReadFile(filepath.Join(root, "labs", file))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(labs, file), text, 0o600))
+	}
+	for _, args := range [][]string{{"-C", labs, "handout"}, {"-C", filepath.Join(labs, "02")}} {
+		said, err := command("make", args...).CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(said), "has a blank in it: move the folder to a path without blanks", "%v", args)
+		require.NotContains(t, string(said), "not found")
+	}
+}
+
+// command is a command to which git's owner of the folder does not matter.
+func command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(name, args...)
+	c.Env = append(os.Environ(), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "MAKEFLAGS=")
+	return c
+}
