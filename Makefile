@@ -5,7 +5,7 @@
 #   PKGS       the packages that are tested and checked
 #   BENCH      the benchmarks that `make bench` and `make policies` run
 #   BACKEND    the backend on which `make policies` compares the policies
-#   COUNT      how often it runs each benchmark
+#   COUNT      how often it and `make io` run each benchmark
 #   TESTFLAGS  more flags for `go test`, such as -short or -run
 #   GO_TEST    a command that takes the place of `go test`, such as `gotestsum --`
 #   WITNESS    a command, by its full path, put before every test program to record what ran
@@ -35,8 +35,9 @@ FOREIGN_TRIPLE = aarch64-linux-gnu
 FOREIGN_QEMU   = qemu-aarch64
 BRANCH_GUARDS  = -mbranch-protection=standard
 endif
+FOREIGN_CC     = $(FOREIGN_TRIPLE)-gcc -idirafter $(CURDIR)/build/foreign/usr/include -L$(CURDIR)/build/foreign/usr/lib/$(FOREIGN_TRIPLE)
 FOREIGN_EXEC   = $(strip $(FOREIGN_QEMU) $(FOREIGN_CPU) -L /usr/$(FOREIGN_TRIPLE))
-FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC=$(FOREIGN_TRIPLE)-gcc CXX=$(FOREIGN_TRIPLE)-g++ FIBERLAB_EXEC="$(FOREIGN_EXEC)"
+FOREIGN        = GOOS=linux GOARCH=$(FOREIGN_ARCH) CC="$(FOREIGN_CC)" CXX=$(FOREIGN_TRIPLE)-g++ FIBERLAB_EXEC="$(FOREIGN_EXEC)"
 
 OLDEST      = go1.24.9
 NEWEST      = go1.27.4
@@ -49,18 +50,34 @@ SUITES_WITH_C = ./tests/fiber ./tests/ctask ./tests/cxx
 # The packages with C and assembly in them, and the packages that test it: branch guards change nothing in the others.
 GUARDED_PKGS = $(SUITES_WITH_C) ./asm/... ./cgo_ucontext/... ./fiber/...
 
-# The packages whose tests run C on fibers, and the suite that makes and frees the most fibers. Those of asm and cgo_ucontext compile
-# their programs themselves.
-ASAN_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./stack/... ./sched/ctask/...
+# The packages whose tests run C on fibers, those whose memory the kernel writes, and the suite that makes and frees the most fibers. Those of asm and
+# cgo_ucontext compile their programs themselves.
+ASAN_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./stack/... ./sched/ctask/... ./sched/uring/... ./tests/uring
 
-# What a newer Go may change: all but the primitives, and not which mutants of the switch are caught.
+# The packages whose Go is not the same on each architecture: those with files that are left out, and those with C.
+BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{end}}' $(PKGS))
+
+# What may do otherwise on an older kernel: all but the labs, which ask it for nothing new.
+OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -v /labs)
+
+# What a newer Go may change: all but the primitives.
 NEWEST_PKGS = $$(go list $(PKGS) | grep -v /tests/fibersync$$)
-NEWEST_SKIP = -skip '^TestMutants'
+
+# Neither Go's release nor branch guards change which mutants of the switch are caught.
+SKIP_MUTANTS = -skip '^TestMutants'
+
+# How many packages are tested at once. Many tests wait for what comes later or does not come, so half as many again as there are processors.
+AT_ONCE := $(shell expr $$(nproc) \* 3 / 2)
 
 # UNDER is what starts a test program: nothing, a witness, an emulator or an old kernel, or several of them.
 UNDER     = $(WITNESS)
-GO_TESTS  = $(GO_TEST) -tags debug -count=1 -timeout 15m $(if $(UNDER),-exec "$(UNDER)")
+
+# Vet belongs to lint: with each test run it would be paid again.
+GO_TESTS  = $(GO_TEST) -p $(AT_ONCE) -tags debug -vet=off -count=1 -timeout 15m $(if $(UNDER),-exec "$(UNDER)")
 RUN_TESTS = $(GO_TESTS) $(TESTFLAGS)
+
+FAULT_SEED  := $(or $(FIBERLAB_SEED),$(shell date +%s%N))
+FAULT_TESTS = FIBERLAB_SEED=$(FAULT_SEED) $(GO_TEST) -tags debug,iofaults -vet=off -count=1 -short -timeout 15m $(TESTFLAGS)
 
 # The checks of the switch. They run first and alone: with a switch that is wrong, all else fails too, and says less.
 SWITCH_TESTS = $(GO_TESTS) -run '^(TestSwitch|TestReturnedBodyAborts|TestStackIsNotExecutable)$$' ./asm/
@@ -72,33 +89,41 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 
 export CGO_ENABLED = 1
 
-.PHONY: help run test test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
-        test-newest asan model own-program bench policies lint clean
+.PHONY: help run test test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
+        test-newest asan model own-program bench policies io labs-selftest labs-pages lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
 
 run: ## build fiberlab and run its main job: fiberlab run $(ARGS)
-	@scripts/need go certs cc
+	@scripts/need go certs cc uring
 	@go build -buildvcs=false -o build/fiberlab ./cmd/fiberlab
 	@build/fiberlab run $(ARGS)
 
 test: ## run the tests on this machine's architecture
-	@scripts/need go certs cc cxx
+	@scripts/need go certs cc cxx uring clients
 	$(SWITCH_TESTS)
+	@$(MAKE) --no-print-directory test-faults
 	$(RUN_TESTS) $(PKGS)
+
+# Tests of package uring itself look at single completions, so only their order and their time may be wrong there. A request that a signal ends does not
+# keep a context from stopping before it is made again.
+test-faults: ## run the tests of input and output, in short sizes, on drivers that do all that a kernel may do wrong (sched/uring/faulty.go)
+	@scripts/need go certs cc uring
+	FIBERLAB_IO_FAULTS=late,full,nothing $(FAULT_TESTS) ./sched/uring
+	$(FAULT_TESTS) -skip '^(TestRequestsKeepTheContext|TestContextStopsAfterTheLastWait)$$' ./tests/uring
 
 test-switch: ## run only the checks of the switch in assembly, which takes seconds
 	@scripts/need go certs cc
 	$(SWITCH_TESTS)
 
 test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
-test-old-kernel: ## run them, in short sizes, as on a kernel before 6.13, which has no guards by madvise
-	@scripts/need go certs cc cxx
+test-old-kernel: ## run them, in short sizes and without the labs, as on a kernel without guards by madvise (before 6.13) and io_uring
+	@scripts/need go certs cc cxx uring clients
 	@mkdir -p build
 	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
 	$(SWITCH_TESTS)
-	$(RUN_TESTS) -short $(PKGS)
+	$(RUN_TESTS) -short $(OLD_KERNEL_PKGS)
 
 test-foreign: ## run them on the other architecture, by qemu-user, without and with branch guards
 	@$(MAKE) --no-print-directory test-foreign-plain
@@ -107,51 +132,51 @@ test-foreign: ## run them on the other architecture, by qemu-user, without and w
 test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EXEC))
 
 test-foreign-plain:
-	@scripts/need go certs cc cxx foreign foreign-cxx
+	@scripts/need go certs cc cxx uring foreign foreign-cxx foreign-uring clients
 	$(FOREIGN) $(SWITCH_TESTS)
 	$(FOREIGN) $(RUN_TESTS) $(PKGS)
 
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
-	@scripts/need go certs cc cxx foreign foreign-cxx
-	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(GUARDED_PKGS)
+	@scripts/need go certs cc cxx uring foreign foreign-cxx foreign-uring
+	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(SKIP_MUTANTS) $(GUARDED_PKGS)
 
 # A program under the race detector sleeps for a second before it exits, unless it is told not to. The tests start hundreds.
 race: export GORACE := $(strip atexit_sleep_ms=0 $(GORACE))
 race: ## run them, in short sizes, under the race detector
-	@scripts/need go certs cc cxx
+	@scripts/need go certs cc cxx uring clients
 	$(SWITCH_TESTS)
-	$(RUN_TESTS) -race $(PKGS)
+	$(RUN_TESTS) -race -short $(PKGS)
 
 asan: ## run the packages that see C, in short sizes, under AddressSanitizer
-	@scripts/need go certs cc cxx
+	@scripts/need go certs cc cxx uring
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 
 test-oldest: ## run them, in short sizes, with the oldest Go that is supported, which Go fetches itself
-	@scripts/need go certs cc cxx
-	$(SWITCH_TESTS)
+	@scripts/need go certs cc cxx uring clients
+	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(PKGS)
 
 test-newest: ## run them, in short sizes and without primitives and mutants, with the newest Go that is known, which Go fetches itself
-	@scripts/need go certs cc cxx
+	@scripts/need go certs cc cxx uring clients
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
-	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(NEWEST_SKIP) $(NEWEST_PKGS)
+	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
 
 model: ## check the models of the wake-up protocols with SPIN, and that it finds the faults planted in them
 	@scripts/need go certs cc spin
 	@scripts/model
 
 own-program: ## make the programs of README's "Your own program" from empty folders, and run them
-	@scripts/need go certs cc
+	@scripts/need go certs cc uring
 	@scripts/own-program
 
 bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them
-	@scripts/need go certs cc
+	@scripts/need go certs cc uring
 	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(TESTFLAGS) ./tests/...
 
 # The rounds take the benchmarks in turn, so that drift of the machine affects all policies alike.
 policies: ## set the scheduler's benchmarks under each policy side by side: BENCH=Tail for one of them, COUNT=1 for a first look
-	@scripts/need go certs cc
+	@scripts/need go certs cc uring
 	@mkdir -p build
 	@GOBIN="$(CURDIR)/build/bin" go install $(BENCHSTAT)
 	go test -c -o build/sched.test ./tests/sched
@@ -160,14 +185,46 @@ policies: ## set the scheduler's benchmarks under each policy side by side: BENC
 	done > ../../build/policies.txt || { cat ../../build/policies.txt; exit 1; }
 	@build/bin/benchstat -col /policy build/policies.txt
 
+# As above: all drivers alike.
+io: ## set the echo server on each driver beside the one on Go's net: COUNT=1 for a first look
+	@scripts/need go certs cc uring clients
+	@mkdir -p build
+	@GOBIN="$(CURDIR)/build/bin" go install $(BENCHSTAT)
+	go test -c -o build/serve.test ./tests/serve
+	@cd tests/serve && for round in $$(seq $(COUNT)); do \
+		../../build/serve.test -test.run '^$$' -test.bench '^BenchmarkEcho$$' -test.timeout 1h || exit; \
+	done > ../../build/io.txt || { cat ../../build/io.txt; exit 1; }
+	@build/bin/benchstat -col /driver build/io.txt
+
+# The tests run from their own binary, so that a terminal shows how far they are. LABS=02,03 chooses labs. Hostile submissions mostly
+# wait for the end of their time, so they are graded meanwhile.
+labs-selftest: ## grade the graders of all labs: each faulty program must lose points and be told why, each right one get full marks
+	@scripts/need go certs cc foreign
+	@mkdir -p build
+	go test -c -o build/hostile.test ./labs/hostile
+	go test -c -o build/selftest.test ./labs/selftest
+	@export FIBERLAB_SELFTEST=$(or $(LABS),all); ok=true; \
+	(cd labs/hostile && exec ../../build/hostile.test -test.timeout 15m) > build/hostile.txt 2>&1 & \
+	(cd labs/selftest && exec ../../build/selftest.test -test.run '^TestTheGraderInFull$$' -test.timeout 30m) || ok=false; \
+	wait $$! || ok=false; \
+	cat build/hostile.txt; \
+	$$ok
+
+# FIBERLAB_PICTURES names a folder that gets pictures of the pages.
+labs-pages: ## look at the pages of fiberlab step in a browser: widths, keys, light and dark, print, no network
+	@scripts/need go certs cc browser
+	go test -tags browser -count=1 -timeout 15m $(TESTFLAGS) -run '^TestBrowser$$' ./labs/step
+
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
-	@scripts/need go certs cc cxx foreign foreign-cxx clang-format shellcheck
+	@scripts/need go certs cc cxx uring foreign foreign-cxx foreign-uring clang-format shellcheck
 	go vet $(PKGS)
 	go vet -tags debug $(PKGS)
-	$(FOREIGN) go vet $(PKGS)
+	go vet -tags iofaults ./sched/uring
+	go vet -tags browser ./labs/step
+	$(FOREIGN) go vet $(BOUND_PKGS)
 	@GOBIN="$(CURDIR)/build/bin" go install $(STATICCHECK)
 	build/bin/staticcheck $(PKGS)
-	$(FOREIGN) build/bin/staticcheck $(PKGS)
+	$(FOREIGN) build/bin/staticcheck $(BOUND_PKGS)
 	scripts/c-warnings
 	$(FOREIGN) scripts/c-warnings
 	gofmt -l $(GO_SOURCES) | { ! grep .; }
