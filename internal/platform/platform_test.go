@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,19 @@ func TestOtherBuildsEndWithOneLine(t *testing.T) {
 }
 
 // buildsAnywhere are the packages that need no other of fiberlab.
-var buildsAnywhere = []string{"fiberlab/internal/platform", "fiberlab/asm/ctest", "fiberlab/scripts/check-run", "fiberlab/tests/internal/check"}
+var buildsAnywhere = []string{"fiberlab/internal/platform/system", "fiberlab/asm/ctest", "fiberlab/scripts/check-run", "fiberlab/tests/internal/check"}
+
+// needsNoC tells whether a package belongs to the labs: students build them with the Go command alone.
+func needsNoC(name string) bool {
+	return name == "fiberlab/labs" || strings.HasPrefix(name, "fiberlab/labs/") || name == "fiberlab/cmd/labs"
+}
+
+func TestLabsNeedNoCgo(t *testing.T) {
+	for _, arch := range []string{"amd64", "arm64"} {
+		out, err := goCommand([3]string{"linux", arch, "0"}, "build", "-o", t.TempDir()+"/labs", "fiberlab/cmd/labs")
+		require.NoError(t, err, out)
+	}
+}
 
 // All other packages wait for that line, and then add no errors.
 func TestAllRoomsStandOnThisOne(t *testing.T) {
@@ -53,11 +66,33 @@ func TestAllRoomsStandOnThisOne(t *testing.T) {
 		require.Greater(t, len(packages), 10)
 		for _, p := range packages {
 			name, deps, _ := strings.Cut(p, ": ")
+			wanted := "fiberlab/internal/platform"
+			if name == wanted || needsNoC(name) {
+				wanted += "/system"
+				require.NotContains(t, strings.Fields(deps), "fiberlab/internal/platform", name)
+			}
 			if !slices.Contains(buildsAnywhere, name) {
-				require.Contains(t, strings.Fields(deps), "fiberlab/internal/platform", name)
+				require.Contains(t, strings.Fields(deps), wanted, name)
 			}
 		}
 	}
+}
+
+// Only programs that do input and output by package uring need liburing.
+func TestOnlyOneRoomNeedsLiburing(t *testing.T) {
+	out, err := goCommand([3]string{"linux", runtime.GOARCH, "1"}, "list", "-f", "{{.ImportPath}}: {{.CgoLDFLAGS}}", "fiberlab/...")
+	require.NoError(t, err, out)
+	var rooms []string
+	for line := range strings.Lines(out) {
+		if room, flags, _ := strings.Cut(line, ": "); strings.Contains(flags, "uring") {
+			rooms = append(rooms, room)
+		}
+	}
+	require.Equal(t, []string{"fiberlab/sched/uring"}, rooms)
+	out, err = goCommand([3]string{"linux", runtime.GOARCH, "1"}, "list", "-deps",
+		"fiberlab/fiber", "fiberlab/sched", "fiberlab/sched/fibersync", "fiberlab/sched/forkjoin", "fiberlab/sched/ctask", "fiberlab/sched/trace")
+	require.NoError(t, err, out)
+	require.NotContains(t, strings.Fields(out), "fiberlab/sched/uring")
 }
 
 // The dev container has a Go that is new enough, and installs what scripts/need knows.
