@@ -100,8 +100,9 @@ run: ## build fiberlab and run its main job: fiberlab run $(ARGS)
 	@go build -buildvcs=false -o build/fiberlab ./cmd/fiberlab
 	@build/fiberlab run $(ARGS)
 
+# Each lab is for both architectures or for one of them, so that their tests need the other one's compiler and emulator.
 test: ## run the tests on this machine's architecture
-	@scripts/need go certs cc cxx uring clients
+	@scripts/need go certs cc cxx uring foreign clients
 	$(SWITCH_TESTS)
 	@$(MAKE) --no-print-directory test-faults
 	$(RUN_TESTS) $(PKGS)
@@ -144,7 +145,7 @@ test-foreign-guarded:
 # A program under the race detector sleeps for a second before it exits, unless it is told not to. The tests start hundreds.
 race: export GORACE := $(strip atexit_sleep_ms=0 $(GORACE))
 race: ## run them, in short sizes, under the race detector
-	@scripts/need go certs cc cxx uring clients
+	@scripts/need go certs cc cxx uring foreign clients
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -race -short $(PKGS)
 
@@ -153,12 +154,12 @@ asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 
 test-oldest: ## run them, in short sizes, with the oldest Go that is supported, which Go fetches itself
-	@scripts/need go certs cc cxx uring clients
+	@scripts/need go certs cc cxx uring foreign clients
 	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(PKGS)
 
 test-newest: ## run them, in short sizes and without primitives and mutants, with the newest Go that is known, which Go fetches itself
-	@scripts/need go certs cc cxx uring clients
+	@scripts/need go certs cc cxx uring foreign clients
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
 
