@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -38,6 +39,10 @@ void marl_fiber_swap(void) { for (;;) __asm__ volatile(""); }
 void marl_fiber_set_target(void) { marl_fiber_swap(); }
 `
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "endless.c"), []byte(endless), 0o600))
+	// A signal that this process ignores, as nohup has it, its children would ignore too.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		scratch := t.TempDir()
 		self, err := os.Executable()
