@@ -63,8 +63,9 @@ BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{
 # What may do otherwise on an older kernel: all but the labs, which ask it for nothing new.
 OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -v /labs)
 
-# What a newer Go may change: all but the primitives.
-NEWEST_PKGS = $$(go list $(PKGS) | grep -v /tests/fibersync$$)
+# What another Go may change: all but what the labs' examinations find in C and assembly. A newer one: all but the primitives, too.
+OLDEST_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|selftest)')
+NEWEST_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|selftest)|/tests/fibersync$$')
 
 # Neither Go's release nor branch guards change which mutants of the switch are caught.
 SKIP_MUTANTS = -skip '^TestMutants'
@@ -156,12 +157,12 @@ asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 	@scripts/need go certs cc cxx uring
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 
-test-oldest: ## run them, in short sizes, with the oldest Go that is supported, which Go fetches itself
+test-oldest: ## run them, in short sizes and without examinations and mutants, with the oldest Go that is supported, which Go fetches itself
 	@scripts/need go certs cc cxx uring foreign clients
 	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
-	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(PKGS)
+	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(OLDEST_PKGS)
 
-test-newest: ## run them, in short sizes and without primitives and mutants, with the newest Go that is known, which Go fetches itself
+test-newest: ## run them, in short sizes and without primitives, examinations and mutants, with the newest Go that is known, which Go fetches itself
 	@scripts/need go certs cc cxx uring foreign clients
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
