@@ -63,9 +63,12 @@ BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{
 # What may do otherwise on an older kernel: all but the labs, which ask it for nothing new.
 OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -v /labs)
 
-# What another Go may change: all but what the labs' examinations find in C and assembly. A newer one: all but the primitives, too.
-OLDEST_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|selftest)')
-NEWEST_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|selftest)|/tests/fibersync$$')
+# The labs' examinations are the same Go on each architecture; labs-selftest makes all of them, for both.
+FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)')
+
+# What another Go may change: of the labs, only whether they can be built. A newer one: what stands on its runtime, without the primitives.
+OLDEST_PKGS = $$(go list $(PKGS) | grep -v '/labs/')
+NEWEST_PKGS = $$(go list $(PKGS) | grep -vE '/labs/|/(serve|files|wordcount|demo|docs|platform)$$|/tests/fibersync$$')
 
 # Neither Go's release nor branch guards change which mutants of the switch are caught.
 SKIP_MUTANTS = -skip '^TestMutants'
@@ -139,7 +142,7 @@ test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EX
 test-foreign-plain:
 	@scripts/need go certs cc cxx uring foreign foreign-cxx foreign-uring clients
 	$(FOREIGN) $(SWITCH_TESTS)
-	$(FOREIGN) $(RUN_TESTS) $(PKGS)
+	$(FOREIGN) $(RUN_TESTS) $(FOREIGN_PKGS)
 
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
@@ -157,12 +160,12 @@ asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 	@scripts/need go certs cc cxx uring
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 
-test-oldest: ## run them, in short sizes and without examinations and mutants, with the oldest Go that is supported, which Go fetches itself
+test-oldest: ## run them, in short sizes and without the labs and mutants, with the oldest Go that is supported, which Go fetches itself
 	@scripts/need go certs cc cxx uring foreign clients
 	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(OLDEST_PKGS)
 
-test-newest: ## run them, in short sizes and without primitives, examinations and mutants, with the newest Go that is known, which Go fetches itself
+test-newest: ## run them, in short sizes, where they stand on Go's runtime, with the newest Go that is known, which Go fetches itself
 	@scripts/need go certs cc cxx uring foreign clients
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
