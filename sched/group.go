@@ -5,7 +5,7 @@ import "sync/atomic"
 // group is a scheduling group: up to 64 workers that share a run queue, and between which their fibers migrate.
 type group struct {
 	masks
-	shared  runQueue
+	shared  *runQueue
 	workers []*Worker
 	members []*member // by worker
 	cfg     *Groups
@@ -13,8 +13,8 @@ type group struct {
 
 // member is what a group has for each of its workers.
 type member struct {
-	private runQueue
-	retired atomic.Bool // it takes no tasks; changed with the lock of the shared queue held
+	private *runQueue
+	retired atomic.Bool // it takes no tasks; changed with the lock of the shared queue's pushes held
 
 	// Only the worker's thread uses these.
 	looks     int  // taken from the queues so far, in rounds
@@ -33,10 +33,9 @@ func newGroup(workers []*Worker, cfg *Groups) *group {
 	if workers[0].scheduler.cfg.Recorder != nil {
 		g.woken = func(i int, asleep bool) { workers[i].record.woken(workers[i], asleep) }
 	}
-	g.shared.takers = len(workers)
+	g.shared = newRunQueue(len(workers))
 	for _, w := range workers {
-		m := new(member)
-		m.private.takers = 1
+		m := &member{private: newRunQueue(1)}
 		g.members = append(g.members, m)
 		if d, ok := w.driver.(*slotDriver); ok {
 			d.serve = g.serve
@@ -80,7 +79,7 @@ func (g *group) next(i int) (r runnable, ok bool) {
 	if m.looks++; lastOfRound {
 		m.looks = 0
 	}
-	first, second := &g.shared, &m.private
+	first, second := g.shared, m.private
 	if lastOfRound != (g.cfg.Mode == AffinityMode) {
 		first, second = second, first
 	}
@@ -163,19 +162,19 @@ func (g *group) found(i int) {
 // waiting is how many things wait in the queues of the group, as far as worker i cares: whether there are more than one. It looks into its
 // private queue and the shared one first.
 func (g *group) waiting(i int) int {
-	n := int(g.shared.waiting.Load())
+	n := g.shared.waiting()
 	for k := 0; k < len(g.members) && n < 2; k++ {
-		n += int(g.members[(i+k)%len(g.members)].private.waiting.Load())
+		n += g.members[(i+k)%len(g.members)].private.waiting()
 	}
 	return n
 }
 
 // retire makes worker i take no more tasks, unless some wait for it. It tells whether it did.
 func (g *group) retire(i int) bool {
-	q, m := &g.shared, g.members[i]
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.entries.Empty() || !m.private.empty() {
+	q, m := g.shared, g.members[i]
+	q.pushing.Lock()
+	defer q.pushing.Unlock()
+	if q.waiting() > 0 || !m.private.empty() {
 		return false
 	}
 	if !m.retired.Swap(true) {
@@ -186,9 +185,9 @@ func (g *group) retire(i int) bool {
 
 // reopen takes retire back.
 func (g *group) reopen(i int) {
-	q, m := &g.shared, g.members[i]
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q, m := g.shared, g.members[i]
+	q.pushing.Lock()
+	defer q.pushing.Unlock()
 	if m.retired.Swap(false) {
 		q.takers++
 	}

@@ -45,14 +45,14 @@ func (g *group) submitAll(tasks []job, from int) bool {
 
 // pushAll is push of several tasks.
 func (q *runQueue) pushAll(tasks []job) bool {
-	q.mu.Lock()
+	q.pushing.Lock()
 	accepted := q.takers > 0
 	if accepted {
 		for _, t := range tasks {
 			q.add(runnable{task: t})
 		}
-		q.grown()
+		q.publish(uint64(len(tasks)))
 	}
-	q.mu.Unlock()
+	q.pushing.Unlock()
 	return accepted
 }

@@ -5,110 +5,192 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/cpu"
-
 	"fiberlab/internal/clock"
 	"fiberlab/internal/histogram"
-	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
 )
 
 // runQueue has what is ready in a group: tasks that have not begun, which have no stack yet, and fibers that go on.
-// Its lock is held for a few instructions. It is a sync.Mutex: while tasks come and go as fast as they can, two processors that hand a spinlock
-// to and fro at each task take longer. What has been pushed can be taken at once: no slot is reserved first and filled later.
+//
+// It has two locks, as a queue of Michael and Scott's: one of them is for those that push, the other one for those that pop, so that they do not wait
+// for each other. Two counts tell what lies between. What has been pushed can be taken at once: no slot is reserved first and
+// filled later.
+//
+// Each lock is held for a few instructions. They are sync.Mutexes: while tasks come and go as fast as they can, two processors that hand
+// a spinlock to and fro at each task take longer.
+//
+// Processors fetch a cache line from one another that both of them write, and the next one along with it. So what is pushed with, what is
+// popped with and the rest are 128 bytes apart, and each side keeps what it has last seen of the other's count.
 type runQueue struct {
-	_       [2]cpu.CacheLinePad
-	waiting atomic.Uint64 // how many it holds, to be read without the lock
-	mu      sync.Mutex
-	entries queue.Queue[runnable]
-	takers  int // workers that take tasks from it: without any, it refuses them
+	pushing sync.Mutex
+	pushed  atomic.Uint64 // how many have been pushed
+	back    *runBlock
+	filled  int           // how many slots of back are
+	first   *runBlock     // the first of all blocks
+	gone    uint64        // popped, when a push has last looked
+	longest atomic.Uint64 // how many have waited at most; see GroupStats
+	takers  int           // workers that take tasks: without any, it refuses them
+	_       [128 - 64]byte
 
-	// What is counted; see GroupStats.
-	greatest       atomic.Uint64 // waiting at most
-	pushed, popped uint64
-	sampled        queue.Queue[clock.Instant] // when each 64th entry was pushed, of those that wait
-	_              [2]cpu.CacheLinePad
-	latency        histogram.Histogram // of the entries in sampled
+	popping sync.Mutex
+	popped  atomic.Uint64 // how many have been popped
+	seen    atomic.Uint64 // pushed, when a pop has last looked
+	front   *runBlock
+	taken   int // how many slots of front are empty again
+	_       [128 - 40]byte
+
+	spare   atomic.Pointer[runBlock] // those that are empty: pops add to them, and pushes take them
+	latency *histogram.Histogram     // of each 64th entry
+	_       [128 - 16]byte
 }
+
+// runBlock is a piece of a run queue.
+type runBlock struct {
+	slots [runBlockSize]runnable
+	since [runBlockSize / sampleEvery]clock.Instant // when each 64th was pushed
+	next  *runBlock
+}
+
+const runBlockSize = 2 * sampleEvery
 
 // sampleEvery is one of how many entries has its time taken, which costs as much as to push it.
 const sampleEvery = 64
 
-// push puts one behind the others. It refuses a task if no worker takes any; a fiber always finds room. The store is
-// sequentially consistent: see masks.
+// newRunQueue makes an empty queue from which so many workers take tasks. It is a piece of memory of its own: that
+// begins with a cache line.
+func newRunQueue(takers int) *runQueue {
+	return &runQueue{takers: takers, filled: runBlockSize, latency: new(histogram.Histogram)}
+}
+
+// push puts one behind the others. It refuses a task if no worker takes any; a fiber always finds room.
 func (q *runQueue) push(r runnable) bool {
-	q.mu.Lock()
+	q.pushing.Lock()
 	accepted := r.fiber != nil || q.takers > 0
 	if accepted {
 		q.add(r)
-		q.grown()
+		q.publish(1)
 	}
-	q.mu.Unlock()
+	q.pushing.Unlock()
 	return accepted
 }
 
-// add puts one behind the others; grown then tells how many wait. The lock must be held.
+// add puts one behind the others; publish then tells of it. The lock of pushes must be held.
 func (q *runQueue) add(r runnable) {
-	q.entries.Push(r)
-	if q.pushed++; q.pushed%sampleEvery == 0 {
-		q.sampled.Push(clock.Now())
+	if q.filled == runBlockSize {
+		q.addBlock()
 	}
+	if q.filled%sampleEvery == sampleEvery-1 {
+		q.back.since[q.filled/sampleEvery] = clock.Now()
+	}
+	q.back.slots[q.filled] = r
+	q.filled++
 }
 
-func (q *runQueue) grown() {
-	n := uint64(q.entries.Len())
-	q.waiting.Store(n)
-	if n > q.greatest.Load() {
-		release.Store(&q.greatest, n)
+// addBlock puts a block behind the last one, which is full.
+func (q *runQueue) addBlock() {
+	b := q.spare.Load()
+	for b != nil && !q.spare.CompareAndSwap(b, b.next) {
+		b = q.spare.Load()
+	}
+	if b == nil {
+		b = new(runBlock)
+	}
+	b.next = nil
+	if q.back == nil {
+		q.first = b
+	} else {
+		q.back.next = b
+	}
+	q.back, q.filled = b, 0
+}
+
+// publish tells of n that have been added. The caller releases the lock of pushes next, which is an atomic read and write: so whatever loads it does
+// then come after this store; see masks.
+func (q *runQueue) publish(n uint64) {
+	n += q.pushed.Load()
+	release.Store(&q.pushed, n)
+	if n-q.gone > q.longest.Load() {
+		if q.gone = q.popped.Load(); n-q.gone > q.longest.Load() {
+			release.Store(&q.longest, n-q.gone)
+		}
 	}
 }
 
 // pop takes the first.
-func (q *runQueue) pop() (r runnable, ok bool) {
-	if q.empty() {
-		return r, false
-	}
-	var since clock.Instant
-	q.mu.Lock()
-	if ok = !q.entries.Empty(); ok {
-		r, since = q.take()
-	}
-	q.mu.Unlock()
-	q.sample(since)
-	return r, ok
-}
+func (q *runQueue) pop() (runnable, bool) { return q.take(false) }
 
 // steal is pop for a worker of another group: what is local to the group stays.
-func (q *runQueue) steal() (r runnable, ok bool) {
+func (q *runQueue) steal() (runnable, bool) { return q.take(true) }
+
+// take takes the first, unless it is local to the group and the caller belongs to another one.
+func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	if q.empty() {
 		return r, false
 	}
 	var since clock.Instant
-	q.mu.Lock()
-	if ok = !q.entries.Empty() && !q.entries.Peek().groupLocal(); ok {
-		r, since = q.take()
+	q.popping.Lock()
+	if ok = q.look(); ok && !(steals && q.front.slots[q.taken].groupLocal()) {
+		r, since = q.takeFirst()
+	} else {
+		ok = false
 	}
-	q.mu.Unlock()
-	q.sample(since)
-	return r, ok
-}
-
-// take takes the first; there must be one, and the lock must be held. A worker that still sees the higher count
-// looks in vain, which does no harm. It returns when the entry was pushed, or 0 if that is not known.
-func (q *runQueue) take() (r runnable, since clock.Instant) {
-	r = q.entries.Pop()
-	release.Store(&q.waiting, uint64(q.entries.Len()))
-	if q.popped++; q.popped%sampleEvery == 0 {
-		since = q.sampled.Pop()
-	}
-	return r, since
-}
-
-// sample counts how long an entry has waited that was pushed then, or none if that is 0. It is called without the lock.
-func (q *runQueue) sample(since clock.Instant) {
+	q.popping.Unlock()
 	if since != 0 {
 		q.latency.Add(time.Duration(clock.Now() - since))
 	}
+	return r, ok
 }
 
-func (q *runQueue) empty() bool { return q.waiting.Load() == 0 }
+// look makes the first the one at front, and tells whether there is one. The lock of pops must be held.
+func (q *runQueue) look() bool {
+	n := q.popped.Load()
+	if n == q.seen.Load() {
+		release.Store(&q.seen, q.pushed.Load())
+		if n == q.seen.Load() {
+			return false
+		}
+	}
+	switch {
+	case q.front == nil:
+		q.front = q.first
+	case q.taken == runBlockSize:
+		q.removeBlock()
+	}
+	return true
+}
+
+// removeBlock takes the first block away, which is empty; there must be another one.
+func (q *runQueue) removeBlock() {
+	b := q.front
+	q.front, q.taken = b.next, 0
+	for {
+		b.next = q.spare.Load()
+		if q.spare.CompareAndSwap(b.next, b) {
+			return
+		}
+	}
+}
+
+// takeFirst takes the first, after look. It returns when that was pushed, or 0 if that is not known. A worker that still sees the lower count looks in vain,
+// which does no harm.
+func (q *runQueue) takeFirst() (r runnable, since clock.Instant) {
+	if q.taken%sampleEvery == sampleEvery-1 {
+		since = q.front.since[q.taken/sampleEvery]
+	}
+	r, q.front.slots[q.taken] = q.front.slots[q.taken], runnable{}
+	q.taken++
+	release.Store(&q.popped, q.popped.Load()+1)
+	return r, since
+}
+
+// empty tells whether nothing waits. It never says so if something has been pushed before that nobody has taken.
+func (q *runQueue) empty() bool {
+	n := q.popped.Load()
+	return n == q.seen.Load() && n == q.pushed.Load()
+}
+
+// waiting is how many wait.
+func (q *runQueue) waiting() int {
+	n := q.popped.Load() // first: it never overtakes the other
+	return int(q.pushed.Load() - n)
+}

@@ -46,9 +46,9 @@ func (g *group) stats(number int) GroupStats {
 	}
 	var wake, ready histogram.Sum
 	wake.Add(&g.wakes.latency)
-	s.Shared.add(&g.shared, &ready)
+	s.Shared.add(g.shared, &ready)
 	for i, m := range g.members {
-		s.Private.add(&m.private, &ready)
+		s.Private.add(m.private, &ready)
 		s.StolenWithin += m.within.load()
 		s.StolenAcross += m.across.load()
 		s.Done += g.workers[i].tasksDone.load()
@@ -59,9 +59,9 @@ func (g *group) stats(number int) GroupStats {
 
 // add adds the entries of one more queue, and how long they have waited.
 func (s *QueueStats) add(q *runQueue, ready *histogram.Sum) {
-	s.Length += int(q.waiting.Load())
-	s.Greatest = max(s.Greatest, int(q.greatest.Load()))
-	ready.Add(&q.latency)
+	s.Length += q.waiting()
+	s.Greatest = max(s.Greatest, int(q.longest.Load()))
+	ready.Add(q.latency)
 }
 
 func latencyOf(s *histogram.Sum) Latency {

@@ -256,7 +256,7 @@ func TestGroupPrivateQueueWakesItsOwner(t *testing.T) {
 	g.submitOne(t, 1)
 	requireWoken(t, g, []int{0, 2}, []int{0, 2}, "the owner is busy")
 	require.True(t, g.workers[0].scheduler.policy.seek(g.workers[0], true))
-	require.EqualValues(t, 1, g.members[0].private.waiting.Load())
+	require.EqualValues(t, 1, g.members[0].private.waiting())
 }
 
 // A worker that can begin nothing wakes one of its group, not of another: only that can take what waits.

@@ -124,12 +124,12 @@ func (p *groups) has(w *Worker) bool {
 
 func (p *groups) pending(w *Worker) int {
 	g, i := p.of(w)
-	return int(g.members[i].private.waiting.Load())
+	return g.members[i].private.waiting()
 }
 
 func (p *groups) shared() (n int) {
 	for _, g := range p.all {
-		n += int(g.shared.waiting.Load())
+		n += g.shared.waiting()
 	}
 	return n
 }
