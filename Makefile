@@ -133,7 +133,7 @@ test-old-kernel: ## run them, in short sizes and without the labs, as on a kerne
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -short $(OLD_KERNEL_PKGS)
 
-test-foreign: ## run them on the other architecture, by qemu-user, without and with branch guards
+test-foreign: ## run them, without the labs' examinations, on the other architecture, by qemu-user, without and with branch guards
 	@$(MAKE) --no-print-directory test-foreign-plain
 	@$(MAKE) --no-print-directory test-foreign-guarded
 
