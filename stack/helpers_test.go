@@ -226,8 +226,9 @@ func runChild(t *testing.T, name, arg string) (output string, err error) {
 	require.Contains(t, children, name)
 	argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), os.Args[0])
 	cmd := exec.Command(argv[0], argv[1:]...)
-	// Where addresses run short, glibc would take 64 MB of them for each thread.
-	cmd.Env = append(os.Environ(), childEnv+"="+name+":"+arg, "MALLOC_ARENA_MAX=1")
+	// Where addresses run short, glibc would take 64 MB of them for each thread. Where mappings do, the Go runtime
+	// would end the process if it needed one to save the registers of a goroutine that it interrupts.
+	cmd.Env = append(os.Environ(), childEnv+"="+name+":"+arg, "MALLOC_ARENA_MAX=1", "GODEBUG=asyncpreemptoff=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
