@@ -66,9 +66,9 @@ OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -v /labs)
 # The labs' examinations are the same Go on each architecture; labs-selftest makes all of them, for both.
 FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)')
 
-# What another Go may change: of the labs, only whether they can be built. A newer one: what stands on its runtime, without the primitives.
+# What another Go may change: of the labs, only whether they can be built. A newer one: what stands on its runtime.
 OLDEST_PKGS = $$(go list $(PKGS) | grep -v '/labs/')
-NEWEST_PKGS = $$(go list $(PKGS) | grep -vE '/labs/|/(serve|files|wordcount|demo|docs|platform)$$|/tests/fibersync$$')
+NEWEST_PKGS = ./tests/sched $(SUITES_WITH_C) ./asm/... ./cgo_ucontext/... ./stack/... ./fiber/... ./sched/...
 
 # Neither Go's release nor branch guards change which mutants of the switch are caught.
 SKIP_MUTANTS = -skip '^TestMutants'
