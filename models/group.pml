@@ -24,7 +24,8 @@
  *   beginSleep  masks.beginSleep         sets a bit
  *   endSleep    group.endSleep           clears it; passes the wake on if it was cleared already
  *
- * Queues are under locks, so an entry is there or it is not: there are no places that are reserved and not yet filled.
+ * A queue has a lock for pushes and one for pops, and a count of each. So an entry is there or it is not, from the store of the first count to that
+ * of the other: there are no places that are reserved and not yet filled. That the release of the lock comes before the load of the masks is WEAK_PUSH's matter.
  * The clock is a choice: a task may end, or compute for ever; a spin may end at any time. Which queue is first is
  * a choice too, so both modes and all rounds are in it.
  *

@@ -18,8 +18,9 @@ import (
 // each worker is claimed for one thing at a time. The lowest bit comes first; under light load the
 // workers of higher numbers sleep on.
 //
-// Go's atomic operations are sequentially consistent, and that is needed. A submitter stores into a queue and then
-// loads the masks; a worker stores its bit and then loads the queue. With weaker orders both loads may come before the
+// A submitter stores into a queue and then loads the masks; a worker sets its bit and then loads the queue's counts. Between the two
+// each of them has an atomic read and write, which is sequentially consistent in Go: the submitter releases the queue's lock of pushes, and the
+// worker's is the one that sets the bit. With less, both loads may come before the
 // stores are seen, so neither sees the other's, and the thing waits while the worker sleeps.
 type masks struct {
 	_        [2]cpu.CacheLinePad // 128 bytes between what different processors write: they fetch lines in pairs

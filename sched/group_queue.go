@@ -16,7 +16,7 @@ import (
 // for each other. Two counts tell what lies between. What has been pushed can be taken at once: no slot is reserved first and
 // filled later.
 //
-// Each lock is held for a few instructions. They are sync.Mutexes: while tasks come and go as fast as they can, two processors that hand
+// Each lock is held for a few instructions an entry. They are sync.Mutexes: while tasks come and go as fast as they can, two processors that hand
 // a spinlock to and fro at each task take longer.
 //
 // Processors fetch a cache line from one another that both of them write, and the next one along with it. So what is pushed with, what is
@@ -104,8 +104,8 @@ func (q *runQueue) addBlock() {
 	q.back, q.filled = b, 0
 }
 
-// publish tells of n that have been added. The caller releases the lock of pushes next, which is an atomic read and write: so whatever loads it does
-// then come after this store; see masks.
+// publish tells of n that have been added. The caller releases the lock of pushes next, which is an atomic read and write: so whatever it loads
+// after that, it loads when all can see this store; see masks.
 func (q *runQueue) publish(n uint64) {
 	n += q.pushed.Load()
 	release.Store(&q.pushed, n)
@@ -183,14 +183,21 @@ func (q *runQueue) takeFirst() (r runnable, since clock.Instant) {
 	return r, since
 }
 
-// empty tells whether nothing waits. It never says so if something has been pushed before that nobody has taken.
+// empty tells whether nothing waits. It never says so if something has been pushed before that nobody has taken: popped is loaded first, and
+// never overtakes the other two.
 func (q *runQueue) empty() bool {
 	n := q.popped.Load()
 	return n == q.seen.Load() && n == q.pushed.Load()
 }
 
-// waiting is how many wait.
+// waiting is how many wait. It looks once more if one has been popped meanwhile: else a caller whose thread has stood still between
+// the two loads would count all that was pushed in that time.
 func (q *runQueue) waiting() int {
-	n := q.popped.Load() // first: it never overtakes the other
-	return int(q.pushed.Load() - n)
+	for {
+		popped := q.popped.Load()
+		pushed := q.pushed.Load()
+		if q.popped.Load() == popped {
+			return int(pushed - popped)
+		}
+	}
 }

@@ -1,15 +1,20 @@
 package sched
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"fiberlab/internal/clock"
+	"fiberlab/internal/histogram"
 )
 
 // numbered is a task that is known by its number.
@@ -73,19 +78,26 @@ func TestRunQueueModel(t *testing.T) {
 	})
 }
 
-// Several push and several pop. Each entry comes out once, and what one has pushed comes out in order.
+// Several push, one by one and many at a time, and several pop and steal. Each entry comes out once, and what one has pushed comes out in order.
 func TestRunQueueLosesNothing(t *testing.T) {
 	const pushers, poppers, each = 3, 3, 20_000
 	q := newRunQueue(poppers)
 	var pushing, popping sync.WaitGroup
-	var left atomic.Int64
-	left.Store(pushers * each)
+	var pushed atomic.Bool // all
 	for p := range pushers {
 		pushing.Add(1)
 		go func() {
 			defer pushing.Done()
-			for i := range each {
-				q.push(numbered(p*each+i, 0))
+			for i := 0; i < each; {
+				all := []job{numbered(p*each+i, 0).task}
+				for n := i % 7; len(all) <= n && i+len(all) < each; {
+					all = append(all, numbered(p*each+i+len(all), 0).task)
+				}
+				if i += len(all); len(all) > 1 {
+					q.pushAll(all)
+				} else {
+					q.push(runnable{task: all[0]})
+				}
 			}
 		}()
 	}
@@ -94,15 +106,21 @@ func TestRunQueueLosesNothing(t *testing.T) {
 		popping.Add(1)
 		go func() {
 			defer popping.Done()
-			for left.Load() > 0 {
-				if r, ok := q.pop(); ok {
+			for {
+				take, last := q.pop, pushed.Load()
+				if len(got[k])%2 == 1 {
+					take = q.steal
+				}
+				if r, ok := take(); ok {
 					got[k] = append(got[k], int(r.task.name))
-					left.Add(-1)
+				} else if last {
+					return
 				}
 			}
 		}()
 	}
 	pushing.Wait()
+	pushed.Store(true)
 	popping.Wait()
 	require.True(t, q.empty())
 	var all []int
@@ -115,7 +133,94 @@ func TestRunQueueLosesNothing(t *testing.T) {
 		all = append(all, numbers...)
 	}
 	slices.Sort(all)
+	require.Len(t, all, pushers*each)
 	require.Len(t, slices.Compact(all), pushers*each)
+}
+
+// One pushes and then looks at the mask of the workers that sleep; another sets its bit and then looks at the queue. One of them at least
+// sees the other's.
+func TestRunQueueAgainstSleep(t *testing.T) {
+	const rounds = 50_000
+	var m masks
+	q := newRunQueue(1)
+	var round, over atomic.Uint64
+	seen := make([]bool, rounds) // entries, by the one that sleeps
+	await := func(a *atomic.Uint64, n int) {
+		for spins := 1; a.Load() != uint64(n); spins++ {
+			if spins%1000 == 0 {
+				runtime.Gosched() // there may be one processor
+			}
+		}
+	}
+	go func() {
+		for n := range rounds {
+			await(&round, n+1)
+			m.beginSleep(0)
+			seen[n] = !q.empty()
+			over.Store(uint64(n + 1))
+		}
+	}()
+	for n := range rounds {
+		round.Store(uint64(n + 1))
+		q.push(numbered(n, 0))
+		woken := claim(&m.sleeping) == 0
+		await(&over, n+1)
+		require.True(t, woken || seen[n], "round %d: an entry waits, and the worker sleeps", n)
+		m.endSleep(0)
+		_, ok := q.pop()
+		require.True(t, ok)
+	}
+}
+
+// One pushes and pops in turn, so at most one entry waits. Others see none or one, whenever they look.
+func TestRunQueueWaiting(t *testing.T) {
+	q := newRunQueue(1)
+	var over atomic.Bool
+	var looking sync.WaitGroup
+	least, most := make([]int, 2), make([]int, 2)
+	for k := range least {
+		looking.Add(1)
+		go func() {
+			defer looking.Done()
+			for !over.Load() {
+				n := q.waiting()
+				least[k], most[k] = min(least[k], n), max(most[k], n)
+			}
+		}()
+	}
+	for n := range 100_000 {
+		q.push(numbered(n, 0))
+		q.pop()
+	}
+	over.Store(true)
+	looking.Wait()
+	require.Zero(t, slices.Min(least))
+	require.LessOrEqual(t, slices.Max(most), 1)
+	require.EqualValues(t, 1, q.longest.Load())
+}
+
+// Blocks are used again: while no more than one entry waits, two are enough. An entry in such a block has waited since it was pushed, not since
+// another one was in its place.
+func TestRunQueueUsesBlocksAgain(t *testing.T) {
+	q := newRunQueue(1)
+	blocks := map[*runBlock]bool{}
+	var longest time.Duration
+	for round := range 4 {
+		time.Sleep(5 * time.Millisecond) // longer than a round
+		began := clock.Now()
+		for n := range 2 * runBlockSize {
+			q.push(numbered(n, 0))
+			blocks[q.back] = true
+			_, ok := q.pop()
+			require.True(t, ok, "round %d", round)
+		}
+		longest = max(longest, time.Duration(clock.Now()-began))
+	}
+	require.Len(t, blocks, 2)
+	var latency histogram.Sum
+	latency.Add(q.latency)
+	require.EqualValues(t, 4*2*runBlockSize/sampleEvery, latency.Count())
+	require.LessOrEqual(t, latency.Longest(), longest)
 }
 
 // What is pushed with and what is popped with are 128 bytes apart, wherever the queue lies.

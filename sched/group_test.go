@@ -294,3 +294,46 @@ func TestGroupsWakeTheirOwnWorkers(t *testing.T) {
 	require.True(t, ok)
 	require.Same(t, f, r.fiber)
 }
+
+// Tasks are refused once all workers have retired, one by one and many at a time, and none retires while something waits for it.
+func TestGroupRetires(t *testing.T) {
+	g := plantedGroup(t, 2, Groups{})
+	one, two := runnable{task: someTask}, []job{someTask, someTask}
+	g.submitOne(t, -1)
+	require.False(t, g.retire(0), "a task waits")
+	_, ok := g.next(0)
+	require.True(t, ok)
+	g.members[0].private.push(one)
+	require.False(t, g.retire(0), "a task waits in its private queue")
+	_, ok = g.next(0)
+	require.True(t, ok)
+	for range 2 {
+		require.True(t, g.retire(0), "and it stays retired")
+	}
+	require.True(t, g.submit(one, -1), "the other one takes tasks")
+	require.False(t, g.retire(1))
+	_, ok = g.next(1)
+	require.True(t, ok)
+	require.True(t, g.retire(1))
+	require.False(t, g.submit(one, -1))
+	require.False(t, g.submitAll(two, -1))
+	require.Zero(t, g.shared.waiting(), "refused, and queued")
+
+	f := &Fiber{}
+	require.True(t, g.submit(runnable{fiber: f}, -1), "a fiber always finds room")
+	r, ok := g.next(1)
+	require.True(t, ok)
+	require.Same(t, f, r.fiber)
+	require.True(t, g.submitAll(two, 1), "what a retired worker has taken after all may enqueue tasks")
+	for range two {
+		_, ok = g.next(1)
+		require.True(t, ok)
+	}
+	require.True(t, g.retire(1), "it counts once")
+	require.False(t, g.submit(one, -1))
+	for range 2 {
+		g.reopen(0)
+	}
+	require.True(t, g.retire(0))
+	require.False(t, g.submit(one, -1), "it was counted once")
+}
