@@ -45,13 +45,14 @@ func newGroup(workers []*Worker, cfg *Groups) *group {
 }
 
 // submit queues a task and wakes a worker. from is the number in the group of the worker that the caller runs on, or -1. It
-// returns false if no worker of the group takes tasks any more.
+// returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it retire just after it had taken
+// what it runs, and is about to find that out.
 func (g *group) submit(r runnable, from int) bool {
 	if from >= 0 && g.cfg.Mode == AffinityMode {
 		g.pushPrivate(from, r)
 		return true
 	}
-	if !g.shared.push(r) {
+	if !g.shared.put(r, from >= 0 || r.fiber != nil) {
 		return false
 	}
 	g.wakeFor()

@@ -32,7 +32,7 @@ func (g *group) submitAll(tasks []job, from int) bool {
 		}
 		return true
 	}
-	if !g.shared.pushAll(tasks) {
+	if !g.shared.pushAll(tasks, from >= 0) {
 		return false
 	}
 	for range tasks {
@@ -43,10 +43,10 @@ func (g *group) submitAll(tasks []job, from int) bool {
 	return true
 }
 
-// pushAll is push of several tasks.
-func (q *runQueue) pushAll(tasks []job) bool {
+// pushAll is put of several tasks.
+func (q *runQueue) pushAll(tasks []job, always bool) bool {
 	q.pushing.Lock()
-	accepted := q.takers > 0
+	accepted := always || q.takers > 0
 	if accepted {
 		for _, t := range tasks {
 			q.add(runnable{task: t})

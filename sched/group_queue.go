@@ -63,9 +63,12 @@ func newRunQueue(takers int) *runQueue {
 }
 
 // push puts one behind the others. It refuses a task if no worker takes any; a fiber always finds room.
-func (q *runQueue) push(r runnable) bool {
+func (q *runQueue) push(r runnable) bool { return q.put(r, r.fiber != nil) }
+
+// put is push that refuses nothing if always is true.
+func (q *runQueue) put(r runnable, always bool) bool {
 	q.pushing.Lock()
-	accepted := r.fiber != nil || q.takers > 0
+	accepted := always || q.takers > 0
 	if accepted {
 		q.add(r)
 		q.publish(1)

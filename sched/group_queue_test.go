@@ -53,7 +53,7 @@ func TestRunQueueModel(t *testing.T) {
 				for range rapid.IntRange(1, 2*runBlockSize).Draw(t, "count") {
 					all = append(all, add(0).task)
 				}
-				require.True(t, q.pushAll(all))
+				require.True(t, q.pushAll(all, false))
 			},
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 2*runBlockSize).Draw(t, "count") {
@@ -66,7 +66,7 @@ func TestRunQueueModel(t *testing.T) {
 			"refuse": func(t *rapid.T) {
 				q.takers = 0
 				require.False(t, q.push(numbered(0, 0)))
-				require.False(t, q.pushAll([]job{numbered(0, 0).task}))
+				require.False(t, q.pushAll([]job{numbered(0, 0).task}, false))
 				q.takers = 1
 			},
 			"": func(t *rapid.T) {
@@ -94,7 +94,7 @@ func TestRunQueueLosesNothing(t *testing.T) {
 					all = append(all, numbered(p*each+i+len(all), 0).task)
 				}
 				if i += len(all); len(all) > 1 {
-					q.pushAll(all)
+					q.pushAll(all, false)
 				} else {
 					q.push(runnable{task: all[0]})
 				}
@@ -172,12 +172,13 @@ func TestRunQueueAgainstSleep(t *testing.T) {
 	}
 }
 
-// One pushes and pops in turn, so at most one entry waits. Others see none or one, whenever they look.
+// One pushes and pops in turn, and never takes the last: one entry or two wait. Others see no more and no less, whenever they look.
 func TestRunQueueWaiting(t *testing.T) {
 	q := newRunQueue(1)
 	var over atomic.Bool
 	var looking sync.WaitGroup
-	least, most := make([]int, 2), make([]int, 2)
+	q.push(numbered(0, 0))
+	least, most, empty := []int{1, 1}, make([]int, 2), make([]bool, 2)
 	for k := range least {
 		looking.Add(1)
 		go func() {
@@ -185,6 +186,7 @@ func TestRunQueueWaiting(t *testing.T) {
 			for !over.Load() {
 				n := q.waiting()
 				least[k], most[k] = min(least[k], n), max(most[k], n)
+				empty[k] = empty[k] || q.empty()
 			}
 		}()
 	}
@@ -194,13 +196,14 @@ func TestRunQueueWaiting(t *testing.T) {
 	}
 	over.Store(true)
 	looking.Wait()
-	require.Zero(t, slices.Min(least))
-	require.LessOrEqual(t, slices.Max(most), 1)
-	require.EqualValues(t, 1, q.longest.Load())
+	require.Equal(t, []int{1, 1}, least)
+	require.LessOrEqual(t, slices.Max(most), 2)
+	require.Equal(t, []bool{false, false}, empty)
+	require.EqualValues(t, 2, q.longest.Load())
 }
 
-// Blocks are used again: while no more than one entry waits, two are enough. An entry in such a block has waited since it was pushed, not since
-// another one was in its place.
+// Blocks are used again, and hold nothing that has been popped: while no more than one entry waits, two are enough. An entry in such a block has
+// waited since it was pushed, not since another one was in its place.
 func TestRunQueueUsesBlocksAgain(t *testing.T) {
 	q := newRunQueue(1)
 	blocks := map[*runBlock]bool{}
@@ -217,10 +220,33 @@ func TestRunQueueUsesBlocksAgain(t *testing.T) {
 		longest = max(longest, time.Duration(clock.Now()-began))
 	}
 	require.Len(t, blocks, 2)
+	for b := range blocks {
+		for _, r := range b.slots {
+			require.Nil(t, r.task.Func, "popped, and still there")
+		}
+	}
 	var latency histogram.Sum
 	latency.Add(q.latency)
 	require.EqualValues(t, 4*2*runBlockSize/sampleEvery, latency.Count())
 	require.LessOrEqual(t, latency.Longest(), longest)
+}
+
+// After many entries have waited, all of their blocks are used again.
+func TestRunQueueKeepsItsBlocks(t *testing.T) {
+	const most = 10
+	q := newRunQueue(1)
+	blocks := map[*runBlock]bool{}
+	for range 3 {
+		for n := range most * runBlockSize {
+			q.push(numbered(n, 0))
+			blocks[q.back] = true
+		}
+		for range most * runBlockSize {
+			_, ok := q.pop()
+			require.True(t, ok)
+		}
+	}
+	require.Len(t, blocks, most+1, "one is emptied only by the next pop")
 }
 
 // What is pushed with and what is popped with are 128 bytes apart, wherever the queue lies.

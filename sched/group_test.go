@@ -318,13 +318,22 @@ func TestGroupRetires(t *testing.T) {
 	require.False(t, g.submit(one, -1))
 	require.False(t, g.submitAll(two, -1))
 	require.Zero(t, g.shared.waiting(), "refused, and queued")
+	require.True(t, g.submit(one, 0), "from what its worker had taken before")
+	require.True(t, g.submitAll(two, 1))
+	for range 3 {
+		require.False(t, g.retire(1))
+		_, ok = g.next(0)
+		require.True(t, ok)
+	}
+	require.True(t, g.retire(0))
+	require.False(t, g.submit(one, -1))
 
 	f := &Fiber{}
 	require.True(t, g.submit(runnable{fiber: f}, -1), "a fiber always finds room")
 	r, ok := g.next(1)
 	require.True(t, ok)
 	require.Same(t, f, r.fiber)
-	require.True(t, g.submitAll(two, 1), "what a retired worker has taken after all may enqueue tasks")
+	require.True(t, g.submitAll(two, -1), "a blocking call of what a retired worker has taken after all may enqueue tasks")
 	for range two {
 		_, ok = g.next(1)
 		require.True(t, ok)

@@ -24,13 +24,17 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 	return &roundRobin{workers: workers, asleep: bitset.New(len(workers)), takes: slices.Repeat([]bool{true}, len(workers))}
 }
 
-func (p *roundRobin) submit(t job, _ *Worker) bool { return p.push(runnable{task: t}) }
-func (p *roundRobin) ready(f *Fiber, _ *Worker)    { p.push(runnable{fiber: f}) }
+// submit takes all from a worker of its own: Close may have made that retire just after it had taken what it runs, and is about to find that out.
+func (p *roundRobin) submit(t job, own *Worker) bool {
+	return p.push(runnable{task: t}, own != nil && own.mode == multiThreaded)
+}
 
-// push queues r, unless it is a task and no worker takes any. Then it wakes a worker.
-func (p *roundRobin) push(r runnable) bool {
+func (p *roundRobin) ready(f *Fiber, _ *Worker) { p.push(runnable{fiber: f}, true) }
+
+// push queues r, unless no worker takes tasks, and always is false. Then it wakes a worker.
+func (p *roundRobin) push(r runnable, always bool) bool {
 	p.mu.Lock()
-	taken := r.fiber != nil || slices.Contains(p.takes, true)
+	taken := always || slices.Contains(p.takes, true)
 	if taken {
 		p.queue.Push(r)
 	}
