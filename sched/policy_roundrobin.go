@@ -24,17 +24,13 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 	return &roundRobin{workers: workers, asleep: bitset.New(len(workers)), takes: slices.Repeat([]bool{true}, len(workers))}
 }
 
-// submit takes all from a worker of its own: Close may have made that retire just after it had taken what it runs, and is about to find that out.
-func (p *roundRobin) submit(t job, own *Worker) bool {
-	return p.push(runnable{task: t}, own != nil && own.mode == multiThreaded)
-}
+func (p *roundRobin) submit(t job, own *Worker) bool { return p.push(runnable{task: t}, own) }
+func (p *roundRobin) ready(f *Fiber, _ *Worker)      { p.push(runnable{fiber: f}, nil) }
 
-func (p *roundRobin) ready(f *Fiber, _ *Worker) { p.push(runnable{fiber: f}, true) }
-
-// push queues r, unless no worker takes tasks, and always is false. Then it wakes a worker.
-func (p *roundRobin) push(r runnable, always bool) bool {
+// push queues r, and wakes a worker. It refuses a task if no worker takes any; but the caller's own does, see group.submit.
+func (p *roundRobin) push(r runnable, own *Worker) bool {
 	p.mu.Lock()
-	taken := always || slices.Contains(p.takes, true)
+	taken := r.fiber != nil || own != nil && own.mode == multiThreaded || slices.Contains(p.takes, true)
 	if taken {
 		p.queue.Push(r)
 	}
