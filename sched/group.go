@@ -105,28 +105,30 @@ func (g *group) seek(i int, last bool) bool {
 	return found
 }
 
-// takeOver moves the first of another worker's private queue to that of worker i.
+// takeOver moves the first of another worker's private queue to that of worker i. It counts that first: once it lies there, another worker may
+// take it over and run it to its end.
 func (g *group) takeOver(i int) bool {
 	for n := 1; n < len(g.members); n++ {
 		if r, ok := g.members[(i+n)%len(g.members)].private.pop(); ok {
-			g.members[i].private.push(r)
 			g.members[i].within.add(1)
 			g.workers[i].stolen.add(1)
+			g.members[i].private.push(r)
 			return true
 		}
 	}
 	return false
 }
 
-// steal brings worker i something from another group, if it is time to look there.
+// steal brings worker i something from another group, if it is time to look there. It counts that first, as takeOver does.
 func (g *group) steal(i int) bool {
 	m := g.members[i]
-	stolen := m.victims.steal(m)
-	if stolen {
+	r, ok := m.victims.steal()
+	if ok {
 		m.across.add(1)
 		g.workers[i].stolen.add(1)
+		m.private.push(r)
 	}
-	return stolen
+	return ok
 }
 
 // endSleep says that worker i sleeps no more. If its last look had found something, and it was claimed at the same time, perhaps for

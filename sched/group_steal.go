@@ -19,22 +19,21 @@ func (v *victims) add(from *group, every int) {
 	heap.Push(&v.queue, victim{from: from, every: every, next: every})
 }
 
-// steal takes one thing from a group whose turn has come, and puts it into the private queue of m. It tells whether it did.
-// A group that had something stays where it is: perhaps it has more.
-func (v *victims) steal(m *member) bool {
+// steal takes one thing from a group whose turn has come, and tells whether it did. A group that had something stays where it
+// is: perhaps it has more.
+func (v *victims) steal() (r runnable, ok bool) {
 	if len(v.queue) == 0 {
-		return false
+		return r, false
 	}
 	for v.looks++; v.queue[0].next <= v.looks; {
 		top := &v.queue[0]
-		if r, ok := top.from.shared.steal(); ok {
-			m.private.push(r)
-			return true
+		if r, ok = top.from.shared.steal(); ok {
+			return r, true
 		}
 		top.next += top.every
 		heap.Fix(&v.queue, 0)
 	}
-	return false
+	return r, false
 }
 
 // victimQueue implements heap.Interface.
