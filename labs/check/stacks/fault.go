@@ -40,14 +40,9 @@ func otherFaults(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			return stop, err
 		}},
 	} {
-		for _, blind := range []bool{true, false} {
-			faults, err := otherFault(ctx, b, blind, c.name, c.hit)
-			if err == nil && len(faults) == 0 {
-				break
-			}
-			if err != nil || !blind {
-				return faults, err
-			}
+		faults, err := blindFirst(func(blind bool) ([]grade.Fault, error) { return otherFault(ctx, b, blind, c.name, c.hit) })
+		if err != nil || len(faults) > 0 {
+			return faults, err
 		}
 	}
 	return nil, nil
@@ -63,17 +58,8 @@ func (w *watched) jump(ctx context.Context, addr uint64) (machine.Stop, error) {
 
 // otherFault checks one fault that is no overflow.
 func otherFault(ctx context.Context, b *grade.Bench, blind bool, name string, hit hit) ([]grade.Fault, error) {
-	var w *watched
 	judged := true
-	faults, err := in(ctx, b, func(ctx context.Context, plain *world) (faults []grade.Fault, err error) {
-		plain.blind = blind
-		if w, faults, err = plain.watch(ctx); err != nil || faults != nil {
-			return faults, err
-		}
-		stop, err := hit(ctx, w)
-		if err != nil {
-			return nil, err
-		}
+	w, faults, err := afterHit(ctx, b, blind, hit, func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
 		if stop.Kind != machine.Signalled {
 			judged = false // memory of somebody else lies there
 			return nil, nil

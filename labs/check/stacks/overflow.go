@@ -22,25 +22,27 @@ func overflows(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			{2, "a store to the last byte of its guard page", storeBelow(2, func(uint64) uint64 { return 1 })},
 			{1, "a store to the first byte of its guard page", storeBelow(1, func(page uint64) uint64 { return page })},
 		} {
-			// The system calls are of interest when something is wrong.
-			for _, blind := range []bool{true, false} {
-				faults, err := overflow(ctx, b, blind, c.fiber, c.name, c.hit)
-				if err == nil && len(faults) == 0 {
-					break
-				}
-				if err != nil || !blind {
-					return faults, err
-				}
+			faults, err := blindFirst(func(blind bool) ([]grade.Fault, error) { return overflow(ctx, b, blind, c.fiber, c.name, c.hit) })
+			if err != nil || len(faults) > 0 {
+				return faults, err
 			}
 		}
 		return nil, nil
 	})
 }
 
-// overflow checks one overflow.
-func overflow(ctx context.Context, b *grade.Bench, blind bool, fiber int, name string, hit hit) ([]grade.Fault, error) {
-	var w *watched
-	faults, err := in(ctx, b, func(ctx context.Context, plain *world) (faults []grade.Fault, err error) {
+// blindFirst calls check, and once more where it has found faults: the system calls, which cost time to follow, are of interest only then.
+func blindFirst(check func(blind bool) ([]grade.Fault, error)) ([]grade.Fault, error) {
+	if faults, err := check(true); err != nil || len(faults) == 0 {
+		return faults, err
+	}
+	return check(false)
+}
+
+// afterHit watches a program, has hit do something in it, and has use look at how the program stopped.
+func afterHit(ctx context.Context, b *grade.Bench, blind bool, hit hit,
+	use func(context.Context, *watched, machine.Stop) ([]grade.Fault, error)) (w *watched, faults []grade.Fault, err error) {
+	faults, err = in(ctx, b, func(ctx context.Context, plain *world) (faults []grade.Fault, err error) {
 		plain.blind = blind
 		if w, faults, err = plain.watch(ctx); err != nil || faults != nil {
 			return faults, err
@@ -49,6 +51,14 @@ func overflow(ctx context.Context, b *grade.Bench, blind bool, fiber int, name s
 		if err != nil {
 			return nil, err
 		}
+		return use(ctx, w, stop)
+	})
+	return w, faults, err
+}
+
+// overflow checks one overflow.
+func overflow(ctx context.Context, b *grade.Bench, blind bool, fiber int, name string, hit hit) ([]grade.Fault, error) {
+	w, faults, err := afterHit(ctx, b, blind, hit, func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
 		if stop.Kind != machine.Signalled {
 			return []grade.Fault{fault("%s is not noticed by the guard page", name)}, nil
 		}
