@@ -52,7 +52,7 @@ func (g *group) submit(r runnable, from int) bool {
 		g.pushPrivate(from, r)
 		return true
 	}
-	if !g.shared.put(r, from >= 0 || r.fiber != nil) {
+	if !g.shared.put(r, from >= 0) {
 		return false
 	}
 	g.wakeFor()

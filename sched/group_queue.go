@@ -63,12 +63,12 @@ func newRunQueue(takers int) *runQueue {
 }
 
 // push puts one behind the others. It refuses a task if no worker takes any; a fiber always finds room.
-func (q *runQueue) push(r runnable) bool { return q.put(r, r.fiber != nil) }
+func (q *runQueue) push(r runnable) bool { return q.put(r, false) }
 
 // put is push that refuses nothing if always is true.
 func (q *runQueue) put(r runnable, always bool) bool {
 	q.pushing.Lock()
-	accepted := always || q.takers > 0
+	accepted := always || r.fiber != nil || q.takers > 0
 	if accepted {
 		q.add(r)
 		q.publish(1)
@@ -132,10 +132,8 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	}
 	var since clock.Instant
 	q.popping.Lock()
-	if ok = q.look(); ok && !(steals && q.front.slots[q.taken].groupLocal()) {
+	if ok = q.look() && !(steals && q.front.slots[q.taken].groupLocal()); ok {
 		r, since = q.takeFirst()
-	} else {
-		ok = false
 	}
 	q.popping.Unlock()
 	if since != 0 {
