@@ -161,12 +161,12 @@ asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 
 test-oldest: ## run them, in short sizes and without the labs and mutants, with the oldest Go that is supported, which Go fetches itself
-	@scripts/need go certs cc cxx uring foreign clients
+	@scripts/need go certs cc cxx uring clients
 	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(OLDEST_PKGS)
 
 test-newest: ## run them, in short sizes, where they stand on Go's runtime, with the newest Go that is known, which Go fetches itself
-	@scripts/need go certs cc cxx uring foreign clients
+	@scripts/need go certs cc cxx uring
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
 
