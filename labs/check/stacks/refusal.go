@@ -41,35 +41,49 @@ func impossible(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 
 // refused checks that there is no stack of that size.
 func (w *world) refused(ctx context.Context, call string, size uint64, want syscall.Errno, why string) ([]grade.Fault, error) {
+	a, err := w.attempt(ctx, -1, 0, size)
+	if err != nil {
+		return nil, err
+	}
+	if a.result != uint64(want) {
+		return []grade.Fault{{Text: fmt.Sprintf("%s returns %s: it must return %s, since %s", call, errno(a.result), errno(uint64(want)), why), Place: calledAt(a.calls, "mmap")}}, nil
+	}
+	return w.unchanged(call+" returns an error", a)
+}
+
+// attempt is a call of stack_map that is to fail, and what was there before.
+type attempt struct {
+	at     uint64 // of the struct stack
+	was    []byte // what it held
+	before pages
+	result uint64
+	calls  []call
+}
+
+// attempt calls stack_map for a struct stack of its own; the arguments are those of follow.
+func (w *world) attempt(ctx context.Context, refused int, why syscall.Errno, size uint64) (*attempt, error) {
 	at, err := w.newStruct()
 	if err != nil {
 		return nil, err
 	}
-	was := make([]byte, 16)
-	if err := w.Read(at, was); err != nil {
+	a := &attempt{at: at, was: make([]byte, 16), before: w.pages.clone()}
+	if err := w.Read(at, a.was); err != nil {
 		return nil, err
 	}
-	before := w.pages.clone()
-	result, calls, err := w.follow(ctx, mapName, -1, 0, at, size)
-	if err != nil {
-		return nil, err
-	}
-	if result != uint64(want) {
-		return []grade.Fault{{Text: fmt.Sprintf("%s returns %s: it must return %s, since %s", call, errno(result), errno(uint64(want)), why), Place: calledAt(calls, "mmap")}}, nil
-	}
-	return w.unchanged(call+" returns an error", at, was, before, calls)
+	a.result, a.calls, err = w.follow(ctx, mapName, refused, why, at, size)
+	return a, err
 }
 
 // unchanged checks that a stack_map that failed has left nothing behind.
-func (w *world) unchanged(what string, at uint64, was []byte, before pages, calls []call) ([]grade.Fault, error) {
-	if left := w.pages.except(before); len(left) > 0 {
-		return []grade.Fault{{Text: fmt.Sprintf("%s and leaves %s mapped", what, w.bytes(len(left))), Place: calledAt(calls, "mmap")}}, nil
+func (w *world) unchanged(what string, a *attempt) ([]grade.Fault, error) {
+	if left := w.pages.except(a.before); len(left) > 0 {
+		return []grade.Fault{{Text: fmt.Sprintf("%s and leaves %s mapped", what, w.bytes(len(left))), Place: calledAt(a.calls, "mmap")}}, nil
 	}
 	now := make([]byte, 16)
-	if err := w.Read(at, now); err != nil {
+	if err := w.Read(a.at, now); err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(was, now) {
+	if !bytes.Equal(a.was, now) {
 		return []grade.Fault{fault("%s and has changed s", what)}, nil
 	}
 	return nil, nil
@@ -84,23 +98,14 @@ func refusals(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		}
 		for refused, made := range stacks[0].calls {
 			for _, why := range []syscall.Errno{syscall.ENOMEM, syscall.EAGAIN} {
-				at, err := w.newStruct()
+				a, err := w.attempt(ctx, refused, why, 3*w.page)
 				if err != nil {
 					return nil, err
 				}
-				was := make([]byte, 16)
-				if err := w.Read(at, was); err != nil {
-					return nil, err
+				if a.result != uint64(why) {
+					return []grade.Fault{{Text: fmt.Sprintf("%s fails with %s, and stack_map returns %s", made.name, errno(uint64(why)), errno(a.result)), Place: made.place}}, nil
 				}
-				before := w.pages.clone()
-				result, calls, err := w.follow(ctx, mapName, refused, why, at, 3*w.page)
-				if err != nil {
-					return nil, err
-				}
-				if result != uint64(why) {
-					return []grade.Fault{{Text: fmt.Sprintf("%s fails with %s, and stack_map returns %s", made.name, errno(uint64(why)), errno(result)), Place: made.place}}, nil
-				}
-				if faults, err := w.unchanged(fmt.Sprintf("%s fails, and stack_map returns an error", made.name), at, was, before, calls); err != nil || faults != nil {
+				if faults, err := w.unchanged(fmt.Sprintf("%s fails, and stack_map returns an error", made.name), a); err != nil || faults != nil {
 					return faults, err
 				}
 			}
