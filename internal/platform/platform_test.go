@@ -76,7 +76,7 @@ func TestAllRoomsStandOnThisOne(t *testing.T) {
 	}
 }
 
-// Only programs that do input and output by package uring need liburing.
+// Only programs that do input and output by package uring need liburing; and its rival, a server in C.
 func TestOnlyOneRoomNeedsLiburing(t *testing.T) {
 	out, err := goCommand([3]string{"linux", runtime.GOARCH, "1"}, "list", "-f", "{{.ImportPath}}: {{.CgoLDFLAGS}}", "fiberlab/...")
 	require.NoError(t, err, out)
@@ -86,7 +86,7 @@ func TestOnlyOneRoomNeedsLiburing(t *testing.T) {
 			rooms = append(rooms, room)
 		}
 	}
-	require.Equal(t, []string{"fiberlab/sched/uring"}, rooms)
+	require.Equal(t, []string{"fiberlab/sched/uring", "fiberlab/tests/internal/bareecho"}, rooms)
 	out, err = goCommand([3]string{"linux", runtime.GOARCH, "1"}, "list", "-deps",
 		"fiberlab/fiber", "fiberlab/sched", "fiberlab/sched/fibersync", "fiberlab/sched/forkjoin", "fiberlab/sched/ctask", "fiberlab/sched/trace")
 	require.NoError(t, err, out)

@@ -24,13 +24,14 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
 	"fiberlab/serve"
+	"fiberlab/tests/internal/bareecho"
 	"fiberlab/tests/internal/child"
 )
 
 // order is what a server in a process of its own is told.
 type order struct {
 	Program     string // echo or http
-	Driver      string // go, or what uring.ParseDriver takes
+	Driver      string // go, bare, or what uring.ParseDriver takes
 	Scheduler   config // drivers but go
 	Requests    int    // of uring.Options
 	Descriptors uint64 // RLIMIT_NOFILE; 0 leaves it as it is
@@ -82,6 +83,10 @@ var childServer = child.New("server", func(t child.T, _ fiber.Backend) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(1)
 	}()
+	if o.Driver == bare {
+		runBare(ctx, t)
+		return
+	}
 	setup := o.setup()
 	setup.Grace = patience / 2
 	setup.Listening = func(at serve.At) { fmt.Println(at.Address, at.Driver) }
@@ -93,6 +98,29 @@ var childServer = child.New("server", func(t child.T, _ fiber.Backend) {
 	require.NoError(t, err)
 	fmt.Println(string(text))
 })
+
+// bare is the driver of an echo server in C, which has no other part of a server.
+const bare = "bare"
+
+func runBare(ctx context.Context, t child.T) {
+	var before, after unix.Rusage
+	f, err := bareecho.Serve(ctx, func(address string) {
+		require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &before))
+		fmt.Println(address, bare)
+	})
+	require.NoError(t, err)
+	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &after))
+	each := func(now, then unix.Timeval) float64 {
+		return float64(now.Nano()-then.Nano()) / 1000 / max(float64(f.Requests), 1)
+	}
+	text, err := json.Marshal(serve.Figures{
+		Connections: f.Connections, Requests: f.Requests,
+		UserPerRequest: each(after.Utime, before.Utime), SystemPerRequest: each(after.Stime, before.Stime),
+		Engines: &serve.EngineFigures{Enters: f.Enters, EntersPerRequest: float64(f.Enters) / max(float64(f.Requests), 1)},
+	})
+	require.NoError(t, err)
+	fmt.Println(string(text))
+}
 
 // setup is what the server runs on.
 func (o order) setup() serve.Setup {
