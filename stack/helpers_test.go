@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -174,6 +175,23 @@ func maps(tb testing.TB) []string {
 	text, err := os.ReadFile("/proc/self/maps")
 	require.NoError(tb, err)
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+// mappingsOf counts the mappings in which stacks and their guards lie.
+func mappingsOf(t *testing.T, stacks []*stack.Stack) int {
+	t.Helper()
+	n := 0
+	for _, line := range maps(t) {
+		from, to, _ := strings.Cut(strings.Fields(line)[0], "-")
+		lo, hi := hexAddr(t, from), hexAddr(t, to)
+		if slices.ContainsFunc(stacks, func(st *stack.Stack) bool {
+			guard, _ := st.Guard()
+			return guard < hi && lo < st.Hi()
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // residentPages counts the pages from lo up to hi that are in memory.
