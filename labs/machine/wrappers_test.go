@@ -58,8 +58,8 @@ func fromAnotherThread(argv []string) error {
 	var all sync.WaitGroup
 	first := unix.Gettid()
 	failed := make(chan error, 8)
+	all.Add(8)
 	for range 8 {
-		all.Add(1)
 		go func() {
 			runtime.LockOSThread()
 			all.Done()
@@ -76,8 +76,8 @@ func fromAnotherThread(argv []string) error {
 // withThreadsThatWait has threads and executes nothing. It says on its output that they are there.
 func withThreadsThatWait([]string) error {
 	var all sync.WaitGroup
+	all.Add(4)
 	for range 4 {
-		all.Add(1)
 		go func() {
 			runtime.LockOSThread()
 			all.Done()
