@@ -161,6 +161,9 @@ func (m *emulated) greet(ctx context.Context) error {
 		m.bank, err = newBank(m.program.Arch, described)
 		return err
 	}()
+	if err != nil && !quiet() {
+		return fmt.Errorf("the program does not begin: %w", ctx.Err())
+	}
 	if err != nil {
 		return m.explain("begin", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -258,10 +260,12 @@ func (b *bench) pid() int {
 func TestKilledFromOutside(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
 		killed := Stop{Kind: Killed, Signal: syscall.SIGKILL}
-		b := begin(t, w, Options{})
-		pid := b.pid()
-		timer := time.AfterFunc(20*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-		defer timer.Stop()
+		var pid atomic.Int64
+		var once sync.Once
+		printed := &limited{want: 1, full: func() { once.Do(func() { _ = syscall.Kill(int(pid.Load()), syscall.SIGKILL) }) }}
+		b := begin(t, w, Options{Output: printed}) // while it runs, as it shows by what it prints
+		pid.Store(int64(b.pid()))
+		b.jump("print")
 		require.Equal(t, killed, b.run())
 		b.ended()
 
@@ -340,14 +344,21 @@ func TestEndlessLoopWithoutSignals(t *testing.T) {
 		b := begin(t, w, Options{})
 		b.jump("deaf")
 		b.run("still")
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		_, err := b.Run(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		if w.ptrace {
+		for tries := 0; ; tries++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			_, err := b.Run(ctx)
+			cancel()
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			if _, err := b.Registers(); err != nil {
+				require.False(t, w.ptrace, "it was killed")
+				b.ended()
+				return
+			}
 			b.stands("still")
-		} else {
-			b.ended()
+			if w.ptrace {
+				return
+			}
+			require.Less(t, tries, 100, "it stands still each time, though it blocks all signals") // it does so if the time is over before it runs
 		}
 	})
 }
@@ -373,6 +384,32 @@ func TestEndlessContinuing(t *testing.T) {
 			b.ended()
 			b = nil
 		}
+	}
+}
+
+// A program that is killed because it takes too long to stop has ended when that is told, also if it stops at that moment.
+func TestEndlessStopsTooLate(t *testing.T) {
+	patience := stopPatience
+	defer func() { stopPatience = patience }()
+	stopPatience = 0
+	needPtrace(t)
+	w := way{Native().Name + " by ptrace", Native(), startTraced, true}
+	for killed := 0; killed < 30; {
+		b := begin(t, w, Options{})
+		b.run("still")
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			_, err := b.Run(ctx)
+			cancel()
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			if _, err := b.Registers(); err != nil {
+				break
+			}
+			b.stands("still")
+			require.Equal(t, Stop{Kind: Stepped}, b.step())
+		}
+		b.ended()
+		killed++
 	}
 }
 

@@ -321,14 +321,15 @@ func (m *traced) resume(ctx context.Context, request int) (status unix.WaitStatu
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	sent := make(chan bool, 1)
-	stopped, patience := make(chan struct{}), stopPatience
+	var sent, killed bool // after over is closed
+	stopped, over, patience := make(chan struct{}), make(chan struct{}), stopPatience
 	quiet := context.AfterFunc(ctx, func() {
-		sent <- m.process.Signal(unix.SIGSTOP) == nil
+		defer close(over)
+		sent = m.process.Signal(unix.SIGSTOP) == nil
 		select {
 		case <-stopped:
 		case <-time.After(patience):
-			_ = m.process.Kill()
+			killed = m.process.Kill() == nil
 		}
 	})
 	m.thread.do(func() {
@@ -366,17 +367,23 @@ func (m *traced) resume(ctx context.Context, request int) (status unix.WaitStatu
 	})
 	close(stopped)
 	m.processor = nil
-	interrupted := !quiet() && <-sent
+	if !quiet() {
+		<-over
+	}
 	switch {
 	case err != nil:
 		return 0, m.gone("resume", err)
-	case interrupted && status.Stopped() && status.StopSignal() == unix.SIGSTOP:
+	case killed && status.Stopped(): // at the last moment, and it ends all the same
+		m.kill()
+		m.output.close()
 		return 0, ctx.Err()
-	case interrupted && status.Signaled() && status.Signal() == unix.SIGKILL:
+	case sent && status.Stopped() && status.StopSignal() == unix.SIGSTOP:
+		return 0, ctx.Err()
+	case sent && status.Signaled() && status.Signal() == unix.SIGKILL:
 		m.ended = true
 		m.output.close()
 		return 0, ctx.Err()
-	case interrupted:
+	case sent:
 		m.stray = true
 	}
 	return status, nil
