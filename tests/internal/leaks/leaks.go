@@ -88,10 +88,13 @@ func Check(t *testing.T) {
 			return // what it left behind would only hide why
 		}
 		most := start.Threads + threadsToSpare + leftBehind.threads
+		mostMappings := func(now Holdings) int {
+			return start.Mappings + mappingsToSpare + leftBehind.mappings + 4*now.Stats.Stranded
+		}
 		after := settled(t, func(now Holdings) bool {
 			stranded := now.Stats.Stranded - before.Stats.Stranded
 			return now.Goroutines <= before.Goroutines+stranded && now.Descriptors <= before.Descriptors &&
-				now.Threads <= most
+				now.Threads <= most && now.Mappings <= mostMappings(now)
 		})
 		was, is := before.Stats, after.Stats
 		stranded := is.Stranded - was.Stranded
@@ -106,7 +109,7 @@ func Check(t *testing.T) {
 		}
 		assert.LessOrEqual(t, after.Descriptors, before.Descriptors, "open files")
 		assert.LessOrEqual(t, after.Threads, most, "threads")
-		assert.LessOrEqual(t, after.Mappings, start.Mappings+mappingsToSpare+leftBehind.mappings+4*is.Stranded, "mappings")
+		assert.LessOrEqual(t, after.Mappings, mostMappings(after), "mappings")
 	})
 }
 
@@ -118,7 +121,7 @@ func Settle(t *testing.T) Holdings {
 
 // settled drains the pool and waits, for a bounded time, until what the process
 // holds satisfies enough: goroutines and threads that have been told to end need
-// a moment for it.
+// a moment for it, and so does a thread that unmaps stacks.
 func settled(t *testing.T, enough func(Holdings) bool) Holdings {
 	t.Helper()
 	require.NoError(t, fiber.Drain())
