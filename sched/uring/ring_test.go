@@ -466,6 +466,7 @@ func TestWake(t *testing.T) {
 						require.NoError(t, wait.wait(r))
 					}
 					answered.Add(1)
+					watchdog.Reset(hang) // it is for one round: a slow machine may take long for all
 				}
 				wakers.Wait()
 			})
