@@ -8,6 +8,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +33,41 @@ func connect(address string) (*net.TCPConn, error) {
 	}
 	return c.(*net.TCPConn), c.SetDeadline(time.Now().Add(patience))
 }
+
+// patient is a connection whose calls wait as long as bytes move on any of its kind: a server that is slow, for it has very many of them, is not one that hangs.
+type patient struct{ net.Conn }
+
+// moved is how many bytes have been sent and received by connections that are patient.
+var moved atomic.Int64
+
+func (c patient) Read(p []byte) (int, error) {
+	return c.wait(c.SetReadDeadline, func() (int, error) { return c.Conn.Read(p) })
+}
+
+func (c patient) Write(p []byte) (sent int, err error) {
+	_, err = c.wait(c.SetWriteDeadline, func() (int, error) {
+		n, err := c.Conn.Write(p[sent:])
+		sent += n
+		return n, err
+	})
+	return sent, err
+}
+
+// wait makes a call again that has ended by its deadline, unless nothing has moved meanwhile.
+func (c patient) wait(setDeadline func(time.Time) error, call func() (int, error)) (int, error) {
+	for {
+		before := moved.Load()
+		if err := setDeadline(time.Now().Add(patience)); err != nil {
+			return 0, err
+		}
+		n, err := call()
+		if now := moved.Add(int64(n)); now == before || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+	}
+}
+
+func (c patient) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
 // stream is a sequence of random bytes that depends on its seed alone.
 func stream(seed uint64) *rand.ChaCha8 {
@@ -75,10 +112,11 @@ func returns(c io.Reader, seed uint64, n int) error {
 
 // converse sends n bytes of that seed in pieces of at most so many bytes, while it reads what comes back.
 func converse(address string, seed uint64, n, most int) error {
-	c, err := connect(address)
+	conn, err := connect(address)
 	if err != nil {
 		return err
 	}
+	c := patient{conn}
 	defer func() { _ = c.Close() }()
 	var both errgroup.Group
 	both.Go(func() error { return sends(c, seed, n, most) })

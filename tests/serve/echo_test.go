@@ -70,7 +70,8 @@ func TestManyConnections(t *testing.T) {
 				seed := suite.NewRand(t).Uint64()
 				for i := range n {
 					all.Go(func() error {
-						c, err := connect(s.Address)
+						conn, err := connect(s.Address)
+						c := patient{conn}
 						if err == nil {
 							defer func() { _ = c.Close() }()
 							err = exchange(c, fmt.Append(nil, "hello, I am number ", i))
