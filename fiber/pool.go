@@ -30,6 +30,8 @@ type pool struct {
 
 	inUse, identities, stranded, roots atomic.Int64
 
+	draining sync.Mutex // held by drain: none comes back while another one has runners in hand
+
 	lastDetach atomic.Int64 // when the last root was detached, by monotonic
 	timerSet   atomic.Bool  // a timer is set for drainIdle
 }

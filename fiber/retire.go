@@ -108,8 +108,10 @@ func (p *pool) drainIdle() {
 	}
 }
 
-// drain is Drain. It may keep the runners that Prewarm was asked for.
+// drain is Drain. It may keep the runners that Prewarm was asked for, and all while there is a root.
 func (p *pool) drain(keepPrewarmed bool) error {
+	p.draining.Lock()
+	defer p.draining.Unlock()
 	err := errors.Join(retire(p.takeIdle(keepPrewarmed)), endTimers())
 	// The runner on which endTimers ran is idle now, and has no identity.
 	err = errors.Join(err, retire(p.takeIdle(keepPrewarmed)))
@@ -134,10 +136,13 @@ func (p *pool) drain(keepPrewarmed bool) error {
 }
 
 // takeIdle takes all runners out of the pool that can be ended, except for as many as Prewarm was asked for
-// if these are to be kept.
+// if these are to be kept. Then it takes none while there is a root: that may have come since the drain began.
 func (p *pool) takeIdle(keepPrewarmed bool) []*runner {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if keepPrewarmed && p.roots.Load() > 0 {
+		return nil
+	}
 	var taken []*runner
 	p.idling = 0
 	for k, idle := range p.idle {
