@@ -27,7 +27,7 @@ static struct m ms[2];
 static struct g gs[2];
 static fiberlab_fiber fibers[2];
 static uint32_t p_is_idle, done, faults;
-static uint64_t moved, taken;
+static uint64_t moved, taken; /* taken by one at a time */
 
 /* handover.c needs it for its search, which is tried elsewhere. */
 uintptr_t *fiberlab_p(void) {
@@ -68,7 +68,7 @@ static void *take(void *unused) {
             fault("a P names another M than the one that names it");
         the_p.words[M_OF_P] = 0;
         m->words[P_OF_M] = 0;
-        taken++;
+        __atomic_store_n(&taken, taken + 1, __ATOMIC_RELAXED);
         __atomic_store_n(status_of(m->curg), GO_IN_C, __ATOMIC_RELEASE);
         for (int i = 0; i < 100; i++)
             if (__atomic_load_n(&the_p.words[M_OF_P], __ATOMIC_RELAXED))
@@ -101,6 +101,12 @@ static void run(int to) {
     __atomic_store_n(status, GO_IN_C, __ATOMIC_SEQ_CST);
 }
 
+/* Until end, or longer on a slow machine: until both have occurred. */
+static int goes_on(time_t end) {
+    int both = moved && __atomic_load_n(&taken, __ATOMIC_RELAXED);
+    return time(NULL) <= end + (both ? 0 : 15);
+}
+
 int main(int argc, char **argv) {
     pthread_t takers[TAKERS];
     time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 1);
@@ -117,7 +123,7 @@ int main(int argc, char **argv) {
     p_is_idle = 1;
     for (int i = 0; i < TAKERS; i++)
         pthread_create(&takers[i], NULL, take, NULL);
-    for (uint64_t n = 0; !faults && (n % 1024 != 0 || time(NULL) <= end); n++) {
+    for (uint64_t n = 0; !faults && (n % 1024 != 0 || goes_on(end)); n++) {
         run(n % 2);
         fiberlab_hand_over(&fibers[n % 2], &fibers[(n + 1) % 2]);
     }

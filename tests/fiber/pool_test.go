@@ -44,6 +44,7 @@ func TestStats(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		require.NoError(t, fiber.Drain())
 		require.NoError(t, fiber.Prewarm(fiber.Config{Backend: b}, 100)) // so that none is stranded below
+		fibertest.KeepPool(t)
 		before := fiber.ReadStats()
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			require.Equal(t, fiber.Stats{Roots: 1}, change(before))

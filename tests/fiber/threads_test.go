@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/tests/internal/fibertest"
 	"fiberlab/tests/internal/suite"
 	"fiberlab/tests/internal/trapbody"
 )
@@ -150,6 +151,7 @@ func TestDropOnAnotherThread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 				require.NoError(t, threadLives(4, b, start))
+				fibertest.KeepPool(t)
 				ms, kept := countMs(), fiber.ReadStats().Identities
 				for range suite.Scaled(16, 8) {
 					alive := 0

@@ -27,6 +27,26 @@ func EachRoot(t *testing.T, test func(t *testing.T, root *fiber.Fiber)) {
 	})
 }
 
+// KeepPool keeps a root attached, on a goroutine of its own, until the test ends: while there is one the pool does not drain
+// itself, however slowly the test goes on.
+func KeepPool(t *testing.T) {
+	t.Helper()
+	attached, over, detached := make(chan error), make(chan struct{}), make(chan error)
+	go func() {
+		root, err := fiber.Attach(fiber.Goroutine)
+		attached <- err
+		if err == nil {
+			<-over
+			detached <- root.Detach()
+		}
+	}()
+	require.NoError(t, <-attached)
+	t.Cleanup(func() {
+		close(over)
+		assert.NoError(t, <-detached)
+	})
+}
+
 // OnAnotherRoot runs do on a new goroutine, which is a root of backend b for as long, and returns when do has.
 func OnAnotherRoot(t *testing.T, b fiber.Backend, do func(root *fiber.Fiber)) {
 	t.Helper()
