@@ -33,7 +33,7 @@ func run(ctx context.Context, args ...string) outcome {
 	var stdout, stderr bytes.Buffer
 	c := command.Grade(&stdout, &stderr)
 	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs(args)
+	c.SetArgs(append([]string{}, args...)) // of none, too: nil stands for those of this process
 	c.SetOut(&stdout)
 	err := c.ExecuteContext(ctx)
 	return outcome{command.ExitCode(err), stdout.String(), stderr.String() + command.Message("labs", err)}
