@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -439,6 +440,27 @@ func TestOutputBeforeExit(t *testing.T) {
 		require.Equal(t, Exited, b.run().Kind)
 		require.Equal(t, "hello\n", printed.String())
 	})
+}
+
+// slow is a writer that takes longer over the first piece than the last of the output is waited for.
+type slow struct{ bytes.Buffer }
+
+func (s *slow) Write(p []byte) (int, error) {
+	if s.Len() == 0 {
+		time.Sleep(1200 * time.Millisecond)
+	}
+	return s.Buffer.Write(p)
+}
+
+// What a program has printed is not lost if it is read late.
+func TestOutputIsReadLate(t *testing.T) {
+	var got slow
+	out, err := newOutput(&got)
+	require.NoError(t, err)
+	_, err = out.write.Write(make([]byte, 20_000))
+	require.NoError(t, err)
+	out.close()
+	require.Equal(t, 20_000, got.Len())
 }
 
 // Every register keeps what is written to it.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -71,13 +72,17 @@ func newOutput(into io.Writer) (*output, error) {
 	go func() {
 		defer close(out.done)
 		buffer := make([]byte, 4096)
+		read := r.Read
 		for kept := 0; ; {
-			n, err := r.Read(buffer)
+			n, err := read(buffer)
 			out.tail = append(out.tail, buffer[:n]...)
 			out.tail = out.tail[max(0, len(out.tail)-512):]
 			if keep := min(n, OutputLimit-kept); keep > 0 && into != nil {
 				_, _ = into.Write(buffer[:keep])
 				kept += keep
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				read, err = readWithoutWaiting(r), nil
 			}
 			if err != nil {
 				return
@@ -87,10 +92,36 @@ func newOutput(into io.Writer) (*output, error) {
 	return out, nil
 }
 
+// pipeSize is how much a pipe holds.
+const pipeSize = 64 << 10
+
+// readWithoutWaiting reads from a pipe what it holds, and does not wait for more.
+func readWithoutWaiting(r *os.File) func([]byte) (int, error) {
+	_ = r.SetReadDeadline(time.Time{})
+	taken := 0
+	return func(into []byte) (n int, err error) {
+		pipe, err := r.SyscallConn()
+		if err != nil || taken >= pipeSize {
+			return 0, io.EOF
+		}
+		err = pipe.Read(func(fd uintptr) bool {
+			n, _ = unix.Read(int(fd), into)
+			return true
+		})
+		n = max(n, 0)
+		if n == 0 || err != nil {
+			return 0, io.EOF
+		}
+		taken += n
+		return n, nil
+	}
+}
+
 // started closes this process's copy of the program's end.
 func (o *output) started() { _ = o.write.Close() }
 
-// close waits for the last of the output. A process that the program left behind does not hold it up.
+// close waits for the last of the output. A process that the program left behind does not hold it up: after a second there is only what
+// has been printed by then.
 func (o *output) close() {
 	o.once.Do(func() {
 		_ = o.write.Close()
