@@ -129,14 +129,16 @@ func (m *meeting) attend(r *rover, asks chan<- func()) {
 	turn := m.turn
 	if m.here++; m.here == len(m.rovers) {
 		m.here = 0
-		asks <- m.end
+		before := m.checks.Load() // r still runs: nobody can have reported this meeting
+		asks <- func() { m.end(before) }
 	}
 	r.fiber.Wait(&m.mu, func() bool { return m.turn > turn })
 }
 
-// end notifies some while a deadlock check may enter them, and then lets all go on.
-func (m *meeting) end() {
-	for before := m.checks.Load(); m.checks.Load() == before; {
+// end waits until more deadlocks have been reported than before the meeting. Then it notifies some rovers while a deadlock check
+// may enter them, and lets all go on.
+func (m *meeting) end(before int64) {
+	for m.checks.Load() == before {
 		time.Sleep(m.pause)
 	}
 	for i := range m.rovers {
