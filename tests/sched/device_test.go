@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -264,10 +265,12 @@ func TestDeviceIsWoken(t *testing.T) {
 				o, d, over := blocked()
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
-				var left *sched.Remaining
-				require.ErrorAs(t, s.CloseContext(ctx), &left)
-				require.Len(t, left.Blocked, 1)
-				require.Contains(t, left.Blocked[0].String(), "device_test.go", "the worker was woken, and has told")
+				eventually(t, func() bool { // a worker may take longer to wake than one call waits for its answer
+					var left *sched.Remaining
+					require.ErrorAs(t, s.CloseContext(ctx), &left)
+					require.Len(t, left.Blocked, 1)
+					return strings.Contains(left.Blocked[0].String(), "device_test.go")
+				}, nil, "the worker was not woken, or has not told where its fiber waits")
 				d.complete(o)
 				comesInTime(t, over, "a completion")
 			},
@@ -466,12 +469,17 @@ func TestDeviceThatCannotBeMade(t *testing.T) {
 	over := suite.Over{Workers: []int{1, 3}, Only: suite.HasThreads}
 	over.Run(t, func(t *testing.T, cfg sched.Config) {
 		for _, last := range []error{cause, sched.ErrGoexit} {
+			roots := fiber.ReadStats().Roots
 			all := newTrays(&cfg)
 			open := cfg.Device
+			var opened sync.WaitGroup
+			opened.Add(cfg.Workers - 1)
 			cfg.Device = func(w *sched.Worker) (sched.Device, error) {
 				if w.ID() < cfg.Workers-1 {
+					defer opened.Done()
 					return open(w)
 				}
+				opened.Wait()
 				if last == sched.ErrGoexit {
 					runtime.Goexit()
 				}
@@ -480,8 +488,9 @@ func TestDeviceThatCannotBeMade(t *testing.T) {
 			_, err := sched.New(cfg)
 			require.ErrorIs(t, err, last)
 			require.ErrorContains(t, err, fmt.Sprintf("the device of scheduler worker %d", cfg.Workers-1))
-			for _, d := range all[:cfg.Workers-1] {
-				require.True(t, d.closed.Load() || d.worker == nil)
+			requireRoots(t, roots, err)
+			for i, d := range all[:cfg.Workers-1] {
+				require.True(t, d.closed.Load(), "the device of worker %d", i)
 			}
 		}
 	})
