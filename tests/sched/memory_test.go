@@ -18,6 +18,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/stack/stacktest"
 	"fiberlab/tests/internal/child"
+	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -145,7 +146,7 @@ var childGivesBack = child.New("gives back", func(t child.T, b fiber.Backend) {
 		heldAfter = heldByProject(t) - held
 		return heldAfter <= heldAtMost && after.ours() <= 3*before.ours()
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(schedtest.Standstill)
 	for !gone() && time.Now().Before(deadline) {
 		time.Sleep(100 * time.Millisecond)
 	}

@@ -93,6 +93,6 @@ func TestThreadNamesEndWithTheWorkers(t *testing.T) {
 			})
 			require.NoError(t, s.Close())
 		}
-		require.Eventually(t, func() bool { return threadsNamed(t, "ends-w") == 0 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return threadsNamed(t, "ends-w") == 0 }, schedtest.Standstill, time.Millisecond)
 	})
 }
