@@ -18,7 +18,7 @@ import (
 )
 
 // dial connects by Go's own net. The connection is closed at the end of the test.
-func dial(t *testing.T, address string) *net.TCPConn {
+func dial(t *testing.T, address string) patient {
 	t.Helper()
 	c, err := connect(address)
 	require.NoError(t, err)
@@ -26,27 +26,27 @@ func dial(t *testing.T, address string) *net.TCPConn {
 	return c
 }
 
-func connect(address string) (*net.TCPConn, error) {
+func connect(address string) (patient, error) {
 	c, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
-		return nil, err
+		return patient{}, err
 	}
-	return c.(*net.TCPConn), c.SetDeadline(time.Now().Add(patience))
+	return patient{c.(*net.TCPConn)}, nil
 }
 
 // patient is a connection whose calls wait as long as bytes move on any of its kind: a server that is slow, for it has very many of them, is not one that hangs.
-type patient struct{ net.Conn }
+type patient struct{ *net.TCPConn }
 
 // moved is how many bytes have been sent and received by connections that are patient.
 var moved atomic.Int64
 
 func (c patient) Read(p []byte) (int, error) {
-	return c.wait(c.SetReadDeadline, func() (int, error) { return c.Conn.Read(p) })
+	return c.wait(c.SetReadDeadline, func() (int, error) { return c.TCPConn.Read(p) })
 }
 
 func (c patient) Write(p []byte) (sent int, err error) {
 	_, err = c.wait(c.SetWriteDeadline, func() (int, error) {
-		n, err := c.Conn.Write(p[sent:])
+		n, err := c.TCPConn.Write(p[sent:])
 		sent += n
 		return n, err
 	})
@@ -67,7 +67,8 @@ func (c patient) wait(setDeadline func(time.Time) error, call func() (int, error
 	}
 }
 
-func (c patient) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
+// WriteTo is what io.Copy would call instead of Read.
+func (c patient) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, struct{ io.Reader }{c}) }
 
 // stream is a sequence of random bytes that depends on its seed alone.
 func stream(seed uint64) *rand.ChaCha8 {
@@ -112,11 +113,10 @@ func returns(c io.Reader, seed uint64, n int) error {
 
 // converse sends n bytes of that seed in pieces of at most so many bytes, while it reads what comes back.
 func converse(address string, seed uint64, n, most int) error {
-	conn, err := connect(address)
+	c, err := connect(address)
 	if err != nil {
 		return err
 	}
-	c := patient{conn}
 	defer func() { _ = c.Close() }()
 	var both errgroup.Group
 	both.Go(func() error { return sends(c, seed, n, most) })

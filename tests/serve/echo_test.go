@@ -70,8 +70,7 @@ func TestManyConnections(t *testing.T) {
 				seed := suite.NewRand(t).Uint64()
 				for i := range n {
 					all.Go(func() error {
-						conn, err := connect(s.Address)
-						c := patient{conn}
+						c, err := connect(s.Address)
 						if err == nil {
 							defer func() { _ = c.Close() }()
 							err = exchange(c, fmt.Append(nil, "hello, I am number ", i))
@@ -127,7 +126,7 @@ func TestOddClients(t *testing.T) {
 		for b, from := make([]byte, 1<<16), stream(seed); ; sent += len(b) {
 			_, _ = from.Read(b)
 			require.NoError(t, greedy.SetWriteDeadline(time.Now().Add(200*time.Millisecond)))
-			if n, err := greedy.Write(b); err != nil {
+			if n, err := greedy.TCPConn.Write(b); err != nil {
 				require.ErrorContains(t, err, "timeout")
 				sent += n
 				break
