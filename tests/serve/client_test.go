@@ -95,6 +95,21 @@ func sends(c net.Conn, seed uint64, n, most int) error {
 	return c.(interface{ CloseWrite() error }).CloseWrite()
 }
 
+// fill sends what from has until the kernel takes nothing more for that long, and returns how many bytes it has taken.
+func fill(t *testing.T, c patient, from io.Reader, still time.Duration) (sent int) {
+	t.Helper()
+	for b := make([]byte, 1<<16); ; {
+		_, _ = from.Read(b)
+		require.NoError(t, c.SetWriteDeadline(time.Now().Add(still)))
+		n, err := c.TCPConn.Write(b)
+		sent += n
+		if err != nil {
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			return sent
+		}
+	}
+}
+
 // returns checks that these n bytes come back, by their checksum, and then the end.
 func returns(c io.Reader, seed uint64, n int) error {
 	got, want := sha256.New(), sha256.New()
