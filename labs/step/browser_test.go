@@ -90,11 +90,9 @@ func browserDeepLinks(t *testing.T, b *chromium) {
 	b.load(address + "#step=12")
 	require.Equal(t, "step 12 of 37", b.run(counter))
 	b.run(`location.hash = "#step=20"`)
-	b.run(`new Promise(r => setTimeout(r, 0))`)
-	require.Equal(t, "step 20 of 37", b.run(counter))
+	b.until("step 20 of 37", counter)
 	b.run(`document.querySelector(".findings a").click()`)
-	b.run(`new Promise(r => setTimeout(r, 0))`)
-	require.Equal(t, "step 12 of 37", b.run(counter))
+	b.until("step 12 of 37", counter)
 	for fragment, want := range map[string]string{"#step=999": "37", "#step=-1": "0", "#step=x": "0", "#now": "0"} {
 		b.load(address + fragment)
 		require.Equal(t, "step "+want+" of 37", b.run(counter), fragment)
@@ -185,7 +183,7 @@ func browserWidths(t *testing.T, b *chromium) {
 			b.load(address)
 			for _, step := range []int{0, 12, 19} {
 				b.run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
-				b.run(`new Promise(r => setTimeout(r, 0))`)
+				b.until(fmt.Sprintf("step %d of 37", step), counter)
 				require.Equal(t, float64(width), b.run(`document.documentElement.scrollWidth`), "%s, step %d, %d points wide", name, step, width)
 			}
 			if width == 360 {
@@ -224,7 +222,7 @@ func browserLightAndDark(t *testing.T, b *chromium) {
 		t.Helper()
 		for _, step := range []int{0, 1, 4, 12, 16} {
 			b.run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
-			b.run(`new Promise(r => setTimeout(r, 0))`)
+			b.until(fmt.Sprintf("step %d of 37", step), counter)
 			least := b.run(contrasts).([]any)
 			require.GreaterOrEqual(t, least[0], 4.5, "%v, at step %d", least[1], step)
 		}
@@ -281,7 +279,7 @@ func browserPrintAndNoScript(t *testing.T, b *chromium) {
 		require.Equal(t, 0.0, visible("#explorer"))
 		require.Equal(t, 38.0, visible("#all .drawing"))
 		require.Equal(t, float64(width), b.run(`document.documentElement.scrollWidth`))
-		require.InDelta(t, 0, b.run(`document.getElementById("step=12").getBoundingClientRect().top`), 2, "the address leads to the step")
+		b.until(true, `Math.abs(document.getElementById("step=12").getBoundingClientRect().top) <= 2`, "the address leads to the step")
 		b.picture(fmt.Sprintf("noscript-%d", width), false)
 	}
 	b.quiet(address)

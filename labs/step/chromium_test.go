@@ -28,9 +28,9 @@ type chromium struct {
 
 	lock     sync.Mutex
 	answers  map[int]chan answer
-	loaded   chan struct{}
-	requests []string // the addresses of all that the page asked for
-	errors   []string // what it wrote to the console, and exceptions
+	loaded   chan string // what has loaded, by the browser's own names
+	requests []string    // the addresses of all that the page asked for
+	errors   []string    // what it wrote to the console, and exceptions
 }
 
 type answer struct {
@@ -60,7 +60,7 @@ func openBrowser(t *testing.T) *chromium {
 	require.NoError(t, c.Start(), "scripts/need browser installs it")
 	commandsR.Close()
 	answersW.Close()
-	b := &chromium{t: t, commands: commandsW, answers: map[int]chan answer{}, loaded: make(chan struct{}, 1)}
+	b := &chromium{t: t, commands: commandsW, answers: map[int]chan answer{}, loaded: make(chan string, 100)}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -85,6 +85,7 @@ func openBrowser(t *testing.T) *chromium {
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		b.call(nil, domain+".enable", nil)
 	}
+	b.call(nil, "Page.setLifecycleEventsEnabled", map[string]any{"enabled": true})
 	return b
 }
 
@@ -111,10 +112,14 @@ func (b *chromium) read(from *os.File) {
 		case a.ID != 0:
 			b.answers[a.ID] <- a
 			delete(b.answers, a.ID)
-		case a.Method == "Page.loadEventFired":
-			select {
-			case b.loaded <- struct{}{}:
-			default:
+		case a.Method == "Page.lifecycleEvent":
+			var params struct{ LoaderID, Name string }
+			json.Unmarshal(a.Params, &params)
+			if params.Name == "load" {
+				select {
+				case b.loaded <- params.LoaderID:
+				default:
+				}
 			}
 		case a.Method == "Network.requestWillBeSent":
 			var params struct{ Request struct{ URL string } }
@@ -167,21 +172,39 @@ func (b *chromium) call(result any, method string, params map[string]any) {
 // load shows an address and waits until it is loaded. It forgets what earlier pages did.
 func (b *chromium) load(address string) {
 	b.t.Helper()
-	b.call(nil, "Page.navigate", map[string]any{"url": "about:blank"}) // so that an address that differs by its fragment is loaded
-	b.waitForLoad()
+	b.navigate("about:blank") // so that an address that differs by its fragment is loaded
 	b.lock.Lock()
 	b.requests, b.errors = nil, nil
 	b.lock.Unlock()
-	b.call(nil, "Page.navigate", map[string]any{"url": address})
-	b.waitForLoad()
+	b.navigate(address)
 }
 
-func (b *chromium) waitForLoad() {
+// navigate goes to another page and waits until it is loaded, and not one that was on its way before.
+func (b *chromium) navigate(address string) {
 	b.t.Helper()
-	select {
-	case <-b.loaded:
-	case <-time.After(2 * time.Minute):
-		require.FailNow(b.t, "the page does not load")
+	var page struct{ LoaderID string }
+	b.call(&page, "Page.navigate", map[string]any{"url": address})
+	late := time.After(2 * time.Minute)
+	for {
+		select {
+		case loaded := <-b.loaded:
+			if loaded == page.LoaderID {
+				return
+			}
+		case <-late:
+			require.FailNow(b.t, "the page does not load")
+		}
+	}
+}
+
+// until waits until an expression in the page has that value: what the page does by itself, it may do later.
+func (b *chromium) until(want any, expression string, about ...any) {
+	b.t.Helper()
+	for began := time.Now(); b.run(expression) != want; time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			require.Equal(b.t, want, b.run(expression), about...)
+			return
+		}
 	}
 }
 
