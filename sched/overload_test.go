@@ -58,23 +58,23 @@ func eventually(t *testing.T, what string, cond func() bool) {
 // A scheduler that stays full says so again and again while callers wait, one call at a time, and not when they have room.
 func TestOverloadIsReported(t *testing.T) {
 	const callers = 3
-	var reports, atOnce, waiting atomic.Int64
-	var since atomic.Int64
+	type told struct{ reports, atOnce, waiting, since atomic.Int64 }
+	var of *told // what this scheduler has said: the last report of another one may still be under way
 	configure := func(cfg *Config) {
-		reports.Store(0)
-		since.Store(0)
+		mine := new(told)
+		of = mine
 		cfg.Overloaded = func(n int, full time.Duration) {
-			assert.EqualValues(t, 1, atOnce.Add(1), "calls at a time")
-			assert.Greater(t, int64(full), since.Swap(int64(full)), "the scheduler has been full for less time than before")
-			waiting.Store(int64(n))
-			reports.Add(1)
-			atOnce.Add(-1)
+			assert.EqualValues(t, 1, mine.atOnce.Add(1), "calls at a time")
+			assert.Greater(t, int64(full), mine.since.Swap(int64(full)), "the scheduler has been full for less time than before")
+			mine.waiting.Store(int64(n))
+			mine.reports.Add(1)
+			mine.atOnce.Add(-1)
 		}
 	}
 	onFullScheduler(t, callers, configure, func(t *testing.T, s *Scheduler) {
-		before := reports.Load()
-		eventually(t, "a full scheduler does not say so", func() bool { return reports.Load() >= before+3 })
-		require.EqualValues(t, callers, waiting.Load(), "callers that wait")
+		before := of.reports.Load()
+		eventually(t, "a full scheduler does not say so", func() bool { return of.reports.Load() >= before+3 })
+		require.EqualValues(t, callers, of.waiting.Load(), "callers that wait")
 	})
 }
 
