@@ -24,7 +24,8 @@ func eachConfig(t *testing.T, test func(t *testing.T, cfg Config)) {
 // A worker that can make no fiber for a task goes on with fibers that are ready, though the task came first; and the
 // task begins when there is memory again.
 func TestReadyFibersPassTasksThatCannotBegin(t *testing.T) {
-	defer func() { newFiber = fiber.New }()
+	previous := newFiber
+	defer func() { newFiber = previous }()
 	eachConfig(t, func(t *testing.T, cfg Config) {
 		var made, most atomic.Int64
 		most.Store(2)
@@ -32,7 +33,7 @@ func TestReadyFibersPassTasksThatCannotBegin(t *testing.T) {
 			if made.Add(1) > most.Load() {
 				return nil, errors.New("no memory")
 			}
-			return fiber.New(cfg, body)
+			return previous(cfg, body)
 		}
 		var exhausted atomic.Int64
 		cfg.Workers, cfg.Exhausted, cfg.MaxIdle = 1, func(error) { exhausted.Add(1) }, 10
