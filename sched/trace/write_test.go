@@ -229,7 +229,10 @@ func TestTraceOfNamedTasks(t *testing.T) {
 		}}))
 		require.NoError(t, s.Enqueue(sched.Task{Name: "someone", Func: func() {
 			sched.NameTask("giver")
-			sched.Sleep(time.Millisecond)
+			// A sleep may be over before the task could block, or soon after.
+			for end := time.Now().Add(time.Minute); r.TaskTimes()["giver"].Blocked < time.Millisecond && time.Now().Before(end); {
+				sched.Sleep(time.Millisecond)
+			}
 			c.Send(1)
 			c.Send(2)
 		}}))
