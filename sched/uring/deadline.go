@@ -20,8 +20,9 @@ func (d *deadline) set(t time.Time) {
 		d.at.Swap(0)
 		return
 	}
-	at := int64(time.Since(epoch))
-	if left := int64(time.Until(t)); left < math.MaxInt64-at {
+	now := time.Now()
+	at := int64(now.Sub(epoch))
+	if left := int64(t.Sub(now)); left < math.MaxInt64-at {
 		at += left
 	} else {
 		at = math.MaxInt64
@@ -34,15 +35,19 @@ func (d *deadline) set(t time.Time) {
 
 // ended returns os.ErrDeadlineExceeded if the deadline has passed, or else when it will; the zero time is never.
 func (d *deadline) ended() (time.Time, error) {
-	at := d.at.Load()
-	if at == 0 {
-		return time.Time{}, nil
+	for {
+		at := d.at.Load()
+		if at == 0 {
+			return time.Time{}, nil
+		}
+		t := epoch.Add(time.Duration(at))
+		if time.Now().Before(t) {
+			return t, nil
+		}
+		if d.at.Load() == at { // it was not put off while it was yet to come
+			return time.Time{}, os.ErrDeadlineExceeded
+		}
 	}
-	t := epoch.Add(time.Duration(at))
-	if !time.Now().Before(t) {
-		return time.Time{}, os.ErrDeadlineExceeded
-	}
-	return t, nil
 }
 
 // setDeadline sets the deadlines of sides, and tells those who wait there.
