@@ -32,7 +32,8 @@ var plain = map[string]func(p *forkjoin.Pool, n int, step func()){
 }
 
 // A panic also halts the strands that have taken other parts. The first step panics when another strand has begun one. The others
-// take a while, so that they have not done all of them before they can know.
+// take a while, and the longer the more have begun: nine strands do all of them in ten seconds, and so long the one that panics may need
+// until it has halted them.
 func TestPanicHaltsOtherStrands(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		const n = 3000
@@ -54,7 +55,7 @@ func TestPanicHaltsOtherStrands(t *testing.T) {
 						for !panicked.Load() {
 							pause()
 						}
-						_ = fibersync.Sleep(t.Context(), time.Millisecond)
+						time.Sleep(time.Duration(begun.Load()) * 20 * time.Microsecond) // with its thread
 					})
 				})
 				requirePanic(t, value)
