@@ -15,7 +15,17 @@ import (
 	"golang.org/x/term"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	left := goleak.Find()
+	for began := time.Now(); left != nil && time.Since(began) < time.Minute; left = goleak.Find() {
+	} // what is about to end does end
+	if left != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, left)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // openTerminal returns both sides of a new terminal.
 func openTerminal(t *testing.T, columns, rows int) (master, slave *os.File) {
