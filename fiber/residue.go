@@ -69,9 +69,11 @@ const searchedG = 512
 func findResidue() offsets {
 	g := pointer(identity.G())
 	before := identity.ProfLabels()
-	marks := new([2][8]uintptr) // a profiler that samples now reads an empty slice of labels
-	at := offsets{labels: findLabels(g, unsafe.Pointer(&marks[0]))}
-	at.known = at.labels >= 0 && at.labels == findLabels(g, unsafe.Pointer(&marks[1]))
+	// A profiler that samples now reads an empty slice of labels. The first mark is not used: it may lie where the goroutine's
+	// stack ends, and that address is in the g, too.
+	marks := new([3][8]uintptr)
+	at := offsets{labels: findLabels(g, unsafe.Pointer(&marks[1]))}
+	at.known = at.labels >= 0 && at.labels == findLabels(g, unsafe.Pointer(&marks[2]))
 	identity.SetProfLabels(before)
 	if at.known {
 		at.fault, at.known = findFault(g, at.labels)
