@@ -240,7 +240,7 @@ func (b *build) run(ctx context.Context, args []string) (string, error) {
 	c.Cancel = func() error { // with all that it has started
 		return errors.Join(c.Process.Kill(), syscall.Kill(-c.Process.Pid, syscall.SIGKILL))
 	}
-	c.WaitDelay = 2 * time.Second
+	c.WaitDelay = 20 * time.Second // for what has left the group and keeps the output; it begins when the compiler ends, too
 	out := &output{}
 	c.Stdout, c.Stderr = out, out
 	// The child ends with the thread that starts it, which is to live until then.
