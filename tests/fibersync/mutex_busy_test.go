@@ -73,7 +73,7 @@ func keepWorkerBusy(c *company, l lockContext, handed bool, others *company) {
 		})
 		l.Unlock()
 		for begun := time.Now(); !got.Load(); {
-			if time.Since(begun) > 10*time.Second {
+			if time.Since(begun) > schedtest.Standstill {
 				assert.Fail(c.t, "no waiter has got the lock while the worker was busy")
 				return
 			}
