@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 	"fiberlab/tests/internal/taskbody"
 )
@@ -29,6 +30,7 @@ func eachCScheduler(t *testing.T, body func(t *testing.T, cfg sched.Config)) {
 func asCTask(t testing.TB, cfg sched.Config, body func()) {
 	t.Helper()
 	cfg.Name = "C tasks"
+	cfg.GiveUpAfter = schedtest.Standstill // threads of C and goroutines that wake a task may stall
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
 	if cfg.Workers == 0 {

@@ -34,7 +34,7 @@ func TestRootsInBubbles(t *testing.T) {
 			})
 			use(t)
 		}
-		require.Eventually(t, func() bool { return fiber.ReadStats().Idle == fiber.ReadStats().Stranded }, 10*time.Second, 10*time.Millisecond,
+		require.Eventually(t, func() bool { return fiber.ReadStats().Idle == fiber.ReadStats().Stranded }, time.Minute, 10*time.Millisecond,
 			"the pool drains itself after the last root outside")
 	})
 }

@@ -31,6 +31,7 @@ type Holdings struct {
 }
 
 func read() (Holdings, error) {
+	goroutines := runtime.NumGoroutine() // first: what those that have ended gave back before is seen below
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return Holdings{}, err
@@ -45,7 +46,7 @@ func read() (Holdings, error) {
 	}
 	return Holdings{
 		Stats:       fiber.ReadStats(),
-		Goroutines:  runtime.NumGoroutine(),
+		Goroutines:  goroutines,
 		Threads:     len(tasks),
 		Mappings:    bytes.Count(maps, []byte("\n")),
 		Descriptors: len(files),
@@ -125,7 +126,7 @@ func Settle(t *testing.T) Holdings {
 func settled(t *testing.T, enough func(Holdings) bool) Holdings {
 	t.Helper()
 	require.NoError(t, fiber.Drain())
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		now, err := read()
 		require.NoError(t, err)
 		if enough(now) || time.Now().After(deadline) {
