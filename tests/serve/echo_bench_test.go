@@ -23,6 +23,9 @@ func rivals(program string) map[string]order {
 		list["driver=bare"] = order{Program: program, Driver: bare}
 	}
 	for _, d := range uring.Drivers() {
+		if d == uring.Uring && uring.Probe().Reason != nil {
+			continue
+		}
 		for _, b := range []fiber.Backend{fiber.Asm, fiber.Goroutine} {
 			list[fmt.Sprintf("driver=%v-%v", d, b)] = order{Program: program, Driver: d.String(), Scheduler: config{Workers: 2, Backend: b, Policy: sched.Stealing}}
 		}
