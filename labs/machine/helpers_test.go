@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"fiberlab/internal/leaktest"
 )
 
 // scratch is a folder for the programs that the tests build.
@@ -32,10 +33,7 @@ func TestMain(m *testing.M) {
 	interruptPatience = time.Minute // an emulator that the system does not let run is not to be killed
 	code := m.Run()
 	_ = os.RemoveAll(folder)
-	err = goleak.Find()
-	for began := time.Now(); err != nil && time.Since(began) < time.Minute; err = goleak.Find() {
-	} // what is about to end does end
-	if err != nil && code == 0 {
+	if err := leaktest.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}

@@ -10,18 +10,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"fiberlab/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	left := goleak.Find()
-	for began := time.Now(); left != nil && time.Since(began) < time.Minute; left = goleak.Find() {
-	} // what is about to end does end
-	if left != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, left)
+	if err := leaktest.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
 	os.Exit(code)
