@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/labs/command"
@@ -29,9 +31,12 @@ type outcome struct {
 }
 
 // run runs grade with args in this process.
-func run(ctx context.Context, args ...string) outcome {
+func run(ctx context.Context, args ...string) outcome { return execute(ctx, command.Grade, args) }
+
+// execute runs the command that build makes, with args, in this process.
+func execute(ctx context.Context, build func(stdout, stderr io.Writer) *cobra.Command, args []string) outcome {
 	var stdout, stderr bytes.Buffer
-	c := command.Grade(&stdout, &stderr)
+	c := build(&stdout, &stderr)
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(append([]string{}, args...)) // of none, too: nil stands for those of this process
 	c.SetOut(&stdout)

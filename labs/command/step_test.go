@@ -1,9 +1,9 @@
 package command_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/labs/command"
@@ -21,13 +22,8 @@ import (
 
 // stepThrough runs step with args in this process.
 func stepThrough(ctx context.Context, args ...string) outcome {
-	var stdout, stderr bytes.Buffer
-	c := command.Step(os.Stdin, &stdout, &stderr)
-	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs(append([]string{}, args...)) // of none, too: nil stands for those of this process
-	c.SetOut(&stdout)
-	err := c.ExecuteContext(ctx)
-	return outcome{command.ExitCode(err), stdout.String(), stderr.String() + command.Message("labs", err)}
+	step := func(stdout, stderr io.Writer) *cobra.Command { return command.Step(os.Stdin, stdout, stderr) }
+	return execute(ctx, step, args)
 }
 
 // Without arguments the reference for this machine is shown, and nothing is wrong with it.
