@@ -31,20 +31,23 @@ func EachRoot(t *testing.T, test func(t *testing.T, root *fiber.Fiber)) {
 // itself, however slowly the test goes on.
 func KeepPool(t *testing.T) {
 	t.Helper()
-	attached, over, detached := make(chan error), make(chan struct{}), make(chan error)
+	attached, over, detached := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
-		root, err := fiber.Attach(fiber.Goroutine)
-		attached <- err
-		if err == nil {
+		defer close(detached)
+		OnAnotherRoot(t, fiber.Goroutine, func(*fiber.Fiber) {
+			close(attached)
 			<-over
-			detached <- root.Detach()
-		}
+		})
 	}()
-	require.NoError(t, <-attached)
 	t.Cleanup(func() {
 		close(over)
-		assert.NoError(t, <-detached)
+		<-detached
 	})
+	select {
+	case <-attached:
+	case <-detached:
+		t.FailNow() // and why has been said
+	}
 }
 
 // OnAnotherRoot runs do on a new goroutine, which is a root of backend b for as long, and returns when do has.
