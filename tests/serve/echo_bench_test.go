@@ -16,31 +16,35 @@ import (
 	"fiberlab/tests/internal/bareecho"
 )
 
-// rivals are the servers that benchmarks compare, by a name that says what they run on. Where the kernel lacks io_uring, those that need it are not among them.
-func rivals(program string) map[string]order {
-	list := map[string]order{"driver=go": {Program: program, Driver: "go"}}
-	if program == "echo" && bareecho.Supported() {
-		list["driver=bare"] = order{Program: program, Driver: bare}
+// rival is a server that benchmarks compare with others. Its name says what it runs on.
+type rival struct {
+	name string
+	order
+}
+
+// rivals are the echo servers, in the order in which they take turns. Where the kernel lacks io_uring, those that need it are not among them.
+func rivals() []rival {
+	list := []rival{{"driver=go", order{Program: "echo", Driver: "go"}}}
+	if bareecho.Supported() {
+		list = append(list, rival{"driver=bare", order{Program: "echo", Driver: bare}})
 	}
 	for _, d := range uring.Drivers() {
 		if d == uring.Uring && uring.Probe().Reason != nil {
 			continue
 		}
 		for _, b := range []fiber.Backend{fiber.Asm, fiber.Goroutine} {
-			list[fmt.Sprintf("driver=%v-%v", d, b)] = order{Program: program, Driver: d.String(), Scheduler: config{Workers: 2, Backend: b, Policy: sched.Stealing}}
+			list = append(list, rival{fmt.Sprintf("driver=%v-%v", d, b),
+				order{Program: "echo", Driver: d.String(), Scheduler: config{Workers: 2, Backend: b, Policy: sched.Stealing}}})
 		}
 	}
 	return list
 }
 
-// rivalNames are the keys that rivals may have, in the order in which they take turns.
-var rivalNames = []string{"driver=go", "driver=bare", "driver=uring-asm", "driver=uring-goroutine", "driver=epoll-asm", "driver=epoll-goroutine"}
-
 // Each server of the benchmarks sends back what comes, and counts it.
 func TestRivals(t *testing.T) {
-	for name, o := range rivals("echo") {
-		t.Run(name, func(t *testing.T) {
-			p := startProcess(t, o)
+	for _, of := range rivals() {
+		t.Run(of.name, func(t *testing.T) {
+			p := startProcess(t, of.order)
 			const conns, requests = 3, 10
 			for i := range conns {
 				c := dial(t, p.address)
@@ -60,14 +64,10 @@ func TestRivals(t *testing.T) {
 // sees, cpu-us/req is the server's processor time a request, and enters/req the system calls of its engines.
 func BenchmarkEcho(b *testing.B) {
 	for _, at := range []struct{ conns, requests int }{{1, 20_000}, {50, 100_000}, {1000, 100_000}} {
-		for _, name := range rivalNames {
-			o, ok := rivals("echo")[name]
-			if !ok {
-				continue
-			}
-			b.Run(fmt.Sprintf("conns=%d/%s", at.conns, name), func(b *testing.B) {
+		for _, of := range rivals() {
+			b.Run(fmt.Sprintf("conns=%d/%s", at.conns, of.name), func(b *testing.B) {
 				for range b.N {
-					benchmarkEcho(b, o, at.conns, at.requests)
+					benchmarkEcho(b, of.order, at.conns, at.requests)
 				}
 				b.ReportMetric(0, "ns/op") // how long the client runs says nothing
 			})

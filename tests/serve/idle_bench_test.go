@@ -18,14 +18,10 @@ func BenchmarkIdleConns(b *testing.B) {
 	var limit unix.Rlimit
 	require.NoError(b, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
 	conns := min(10_000, int(limit.Cur)-500)
-	for _, name := range rivalNames {
-		o, ok := rivals("echo")[name]
-		if !ok {
-			continue
-		}
-		b.Run(fmt.Sprintf("conns=%d/%s", conns, name), func(b *testing.B) {
+	for _, of := range rivals() {
+		b.Run(fmt.Sprintf("conns=%d/%s", conns, of.name), func(b *testing.B) {
 			for range b.N {
-				p := startProcess(b, o)
+				p := startProcess(b, of.order)
 				before := p.memory(b)
 				list := make([]net.Conn, conns)
 				for i := range list {

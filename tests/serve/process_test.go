@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -83,16 +84,11 @@ var childServer = child.New("server", func(t child.T, _ fiber.Backend) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(1)
 	}()
+	run := o.run
 	if o.Driver == bare {
-		runBare(ctx, t)
-		return
+		run = runBare
 	}
-	setup := o.setup()
-	setup.Grace = patience / 2
-	setup.Listening = func(at serve.At) { fmt.Println(at.Address, at.Driver) }
-	var once sync.Once
-	setup.Exhausted = func(err error) { once.Do(func() { fmt.Println(exhausted, err) }) }
-	figures, err := serve.Run(ctx, programs[o.Program], setup)
+	figures, err := run(ctx)
 	require.NoError(t, err)
 	text, err := json.Marshal(figures)
 	require.NoError(t, err)
@@ -102,24 +98,30 @@ var childServer = child.New("server", func(t child.T, _ fiber.Backend) {
 // bare is the driver of an echo server in C, which has no other part of a server.
 const bare = "bare"
 
-func runBare(ctx context.Context, t child.T) {
+func runBare(ctx context.Context) (*serve.Figures, error) {
 	var before, after unix.Rusage
+	var first error
 	f, err := bareecho.Serve(ctx, func(address string) {
-		require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &before))
+		first = unix.Getrusage(unix.RUSAGE_SELF, &before)
 		fmt.Println(address, bare)
 	})
-	require.NoError(t, err)
-	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &after))
-	each := func(now, then unix.Timeval) float64 {
-		return float64(now.Nano()-then.Nano()) / 1000 / max(float64(f.Requests), 1)
-	}
-	text, err := json.Marshal(serve.Figures{
+	err = errors.Join(err, first, unix.Getrusage(unix.RUSAGE_SELF, &after))
+	n := max(float64(f.Requests), 1)
+	each := func(now, then unix.Timeval) float64 { return float64(now.Nano()-then.Nano()) / 1000 / n }
+	return &serve.Figures{
 		Connections: f.Connections, Requests: f.Requests,
 		UserPerRequest: each(after.Utime, before.Utime), SystemPerRequest: each(after.Stime, before.Stime),
-		Engines: &serve.EngineFigures{Enters: f.Enters, EntersPerRequest: float64(f.Enters) / max(float64(f.Requests), 1)},
-	})
-	require.NoError(t, err)
-	fmt.Println(string(text))
+		Engines: &serve.EngineFigures{Enters: f.Enters, EntersPerRequest: float64(f.Enters) / n},
+	}, err
+}
+
+func (o order) run(ctx context.Context) (*serve.Figures, error) {
+	setup := o.setup()
+	setup.Grace = patience / 2
+	setup.Listening = func(at serve.At) { fmt.Println(at.Address, at.Driver) }
+	var once sync.Once
+	setup.Exhausted = func(err error) { once.Do(func() { fmt.Println(exhausted, err) }) }
+	return serve.Run(ctx, programs[o.Program], setup)
 }
 
 // setup is what the server runs on.
