@@ -60,7 +60,7 @@ func attachThread(b Backend) (*Fiber, error) {
 	}
 	findLocks()
 	runtime.LockOSThread()
-	f := &Fiber{name: fmt.Sprintf("root of thread %d", unix.Gettid()), backend: b, runner: r, g: identity.G()}
+	f := &Fiber{name: fmt.Sprintf("root of thread %d", unix.Gettid()), backend: b, runner: r, g: identity.G(), ticks: true}
 	if locksKnown.Load() {
 		f.lock = threadLockOf(f.g)
 	}
@@ -76,7 +76,7 @@ func attachThread(b Backend) (*Fiber, error) {
 		return nil, &Error{"attach", f.name, ErrAttached}
 	}
 	r.listForDump()
-	startTicking()
+	tickFor(demand{roots: 1})
 	return f, nil
 }
 
@@ -119,7 +119,9 @@ func (f *Fiber) detach() error {
 		r.fiber.Store(nil)
 		freeBlock(r)
 		runtime.UnlockOSThread()
-		stopTicking()
+		if f.ticks {
+			tickFor(demand{roots: -1})
+		}
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ static void resume_ucontext(void *uc) {
  * dynamic linker, which may have to find it first. That half is never resumed. */
 static void asm_to_ucontext(fiberlab_fiber *from, fiberlab_fiber *to) {
     struct marl_fiber_context half;
-    marl_fiber_set_target(&half, fiberlab_thread_self()->scratch, FIBERLAB_SCRATCH, resume_ucontext,
-                          &to->ucontext->uc);
+    marl_fiber_set_target(&half, fiberlab_thread_self()->root->scratch, FIBERLAB_SCRATCH,
+                          resume_ucontext, &to->ucontext->uc);
     marl_fiber_swap_fp(&from->context, &half);
 }
 

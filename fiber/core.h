@@ -62,6 +62,7 @@ struct fiberlab_fiber {
     struct fiberlab_exceptions exceptions; /* while the fiber is not running */
     struct fiberlab_call call;
     struct ucontext_fiber_context *ucontext;
+    void *scratch;        /* a root's: FIBERLAB_SCRATCH bytes on which bridge.c runs setcontext */
     void (*body)(void *); /* NULL: a Go body */
     void *argument;
     uintptr_t stack_lo, stack_hi, guard_lo, guard_hi;
@@ -79,7 +80,6 @@ struct fiberlab_thread {
     int32_t tid;              /* the kernel's number for it */
     void *key_g;              /* the g that the runtime's thread key named at attach */
     struct fiberlab_exceptions *exceptions; /* the thread's; NULL without a C++ runtime */
-    void *scratch; /* FIBERLAB_SCRATCH bytes on which bridge.c runs setcontext */
 };
 enum { FIBERLAB_SCRATCH = 16384 };
 
@@ -107,6 +107,8 @@ static inline struct fiberlab_thread *fiberlab_thread_self(void) {
 /* thread.c */
 int fiberlab_attach(fiberlab_fiber *root, uintptr_t m, uintptr_t g);
 int fiberlab_detach(fiberlab_fiber *root);
+int fiberlab_untie(fiberlab_fiber *root);
+int fiberlab_tie(fiberlab_fiber *root, uintptr_t m);
 ptrdiff_t fiberlab_current_index_offset(void);
 ptrdiff_t fiberlab_root_index_offset(void);
 
@@ -200,6 +202,7 @@ void fiberlab_hand_over(const fiberlab_fiber *from, const fiberlab_fiber *to);
 void fiberlab_default_fp(void);
 
 /* exceptions.c */
+void fiberlab_find_exceptions(void);
 struct fiberlab_exceptions *fiberlab_thread_exceptions(void);
 
 /* bridge.c */

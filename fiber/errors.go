@@ -23,6 +23,7 @@ var (
 	ErrMixed       = errors.New("goroutine fibers and hand-switched fibers cannot switch to one another: attach the root with the backend of its fibers")
 	ErrPinned      = errors.New("its coroutine belongs to a goroutine that is locked to its thread: switch to it from there, or do not lock the roots")
 	ErrLocked      = errors.New("the caller is not locked to its thread as its root was when it was attached: return from the callback of C first, undo runtime.LockOSThread, or use another backend than goroutine")
+	ErrTied        = errors.New("its thread was made by C, and it is in a callback there: attach a goroutine that Go code has started")
 	ErrAttached    = errors.New("the calling goroutine is a fiber already: detach it first")
 	ErrNotRoot     = errors.New("it is not the root fiber: only a root is detached")
 	ErrRoot        = errors.New("it is a root fiber: end it with Detach")
@@ -34,7 +35,7 @@ var (
 
 // Error tells which operation failed on which fiber, and why.
 type Error struct {
-	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check", "clear"
+	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check", "clear", "untie", "tie"
 	Fiber string // the name of the fiber concerned
 	Err   error  // one of the errors of this package, or of package stack
 }

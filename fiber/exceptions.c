@@ -14,13 +14,24 @@
 
 extern void *__cxa_get_globals(void) __attribute__((weak));
 
-/* Returns the record of the calling thread, or NULL if the program has no C++ runtime so far. */
-struct fiberlab_exceptions *fiberlab_thread_exceptions(void) {
-    void *(*globals)(void) = __cxa_get_globals;
-    if (!globals) {
+static void *(*globals)(void); /* NULL: not found so far */
+
+/* Looks for the C++ runtime, if none was found before. */
+void fiberlab_find_exceptions(void) {
+    if (__atomic_load_n(&globals, __ATOMIC_RELAXED))
+        return;
+    void *(*function)(void) = __cxa_get_globals;
+    if (!function) {
         /* The program is not linked with it, but a library may have brought it. */
         void *found = dlsym(RTLD_DEFAULT, "__cxa_get_globals");
-        memcpy(&globals, &found, sizeof globals);
+        memcpy(&function, &found, sizeof function);
     }
-    return globals ? globals() : NULL;
+    __atomic_store_n(&globals, function, __ATOMIC_RELAXED);
+}
+
+/* Returns the record of the calling thread, or NULL if the program had no C++ runtime when a root
+ * was last attached. */
+struct fiberlab_exceptions *fiberlab_thread_exceptions(void) {
+    void *(*function)(void) = __atomic_load_n(&globals, __ATOMIC_RELAXED);
+    return function ? function() : NULL;
 }

@@ -21,6 +21,7 @@ type Fiber struct {
 	body       func()
 	g          uintptr    // root: the goroutine that it is
 	lock       threadLock // hand-switched root: how that is tied to its thread
+	ticks      bool       // hand-switched root: it wants the tick; see tickFor
 	value      any
 }
 
@@ -96,6 +97,7 @@ func NewC(cfg Config, fn, arg unsafe.Pointer) (*Fiber, error) {
 		return nil, &Error{"new", cfg.Name, err}
 	}
 	r.setBody(fn, arg)
+	tickFor(demand{bodies: 1})
 	f := &Fiber{name: cfg.Name, backend: k.backend, runner: r}
 	r.load(f, Ready)
 	return f, nil
@@ -224,6 +226,9 @@ func (f *Fiber) leaveRunner() (*runner, error) {
 		}
 		if r.state.CompareAndSwap(word, f.generation|uint64(Closed)) {
 			r.fiber.Store(nil)
+			if r.kind.body == cBody {
+				tickFor(demand{bodies: -1})
+			}
 			return r, nil
 		}
 	}

@@ -7,26 +7,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ticking is a timer that fires every tick while a hand-switched root is attached.
+// ticking is a timer that fires every tick while there is a demand for it.
 // It does nothing, but while it runs the runtime's monitor does not oversleep:
 // Go 1.26 may fail to stop the world at
-// the first try if the monitor just looks at a goroutine that is in C, as all
-// suspended fibers are; it then counts on the monitor, which sleeps for up to a
+// the first try if the monitor just looks at a goroutine that is in C with its P; it
+// then counts on the monitor, which sleeps for up to a
 // minute when the world is about to stop and no timer is due.
 //
 // So a tick is the longest delay of a stop of the world. Each tick costs a thread's
-// wake-up, so a program that is nearly idle, and seldom stops the world, has fewer.
+// wake-up, so a program that is nearly idle, and seldom stops the world, has fewer. And while any timer is pending, each of
+// the runtime's threads that runs out of work waits in its poller for it, and has to be called off from there.
 //
 // No timer is ever stopped or reset: if it was set in a bubble of testing/synctest, only the bubble may do that, and the
 // bubble may have ended. Instead, each belongs to a series, and does nothing if that is not the present one.
 var ticking struct {
 	mu     sync.Mutex
 	series int // of timers, each of which sets the next
-	roots  int
+	wanted demand
 	every  time.Duration // the tick at the moment
 	used   time.Duration // the processor time at the last one
 	last   time.Duration // when that was, by monotonic
 }
+
+// demand counts what may be in C with a P for long.
+type demand struct {
+	roots  int // hand-switched roots that may block their thread without giving up the P: those that never untied themselves
+	bodies int // C bodies, which may do so while a root runs them
+}
+
+func (d demand) none() bool { return d.roots == 0 && d.bodies == 0 }
 
 const (
 	shortestTick = 10 * time.Millisecond
@@ -34,13 +43,18 @@ const (
 	busyShare    = 10 // a program is busy if it uses at least 1/busyShare of a processor
 )
 
-// startTicking counts a hand-switched root that is attached.
-func startTicking() {
+// tickFor adds more to the demand.
+func tickFor(more demand) {
 	t := &ticking
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.roots++
-	if now := monotonic(); t.roots == 1 || now-t.last > 4*longestTick {
+	before := t.wanted
+	t.wanted.roots += more.roots
+	t.wanted.bodies += more.bodies
+	if more.roots < 0 || more.bodies < 0 {
+		return
+	}
+	if now := monotonic(); before.none() || now-t.last > 4*longestTick {
 		t.series++
 		t.every = shortestTick
 		t.last = now
@@ -51,19 +65,11 @@ func startTicking() {
 // setTick sets the next timer of a series. The caller holds mu.
 func setTick(series int) { time.AfterFunc(ticking.every, func() { tick(series) }) }
 
-// stopTicking uncounts a root that is detached.
-func stopTicking() {
-	t := &ticking
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.roots--
-}
-
 func tick(series int) {
 	t := &ticking
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.roots == 0 || t.series != series {
+	if t.wanted.none() || t.series != series {
 		return
 	}
 	used := processorTime()
