@@ -19,8 +19,8 @@ const DefaultGiveUpAfter = time.Second
 // Config describes a scheduler. The zero value is one without workers of its
 // own: it runs tasks on the goroutines that bind it.
 type Config struct {
-	Name      string        // for reports, and "NAME-w0" and so on for the workers' threads; "scheduler" if empty
-	Workers   int           // multi-threaded workers, each with its own thread; 0 is allowed
+	Name      string        // for reports, and "NAME-w0" and so on for the threads of workers that keep theirs; "scheduler" if empty
+	Workers   int           // multi-threaded workers, each with a thread; see KeepThreads. 0 is allowed
 	Policy    Policy        // where what is ready waits, and what runs next
 	Groups    Groups        // how policy Group lays out the workers
 	Backend   fiber.Backend // what switches the fibers
@@ -33,6 +33,12 @@ type Config struct {
 	// OverloadAfter is how long a caller waits for room at most, as Config.MaxQueued has it, before it gets ErrOverload; 0: as
 	// long as it takes.
 	OverloadAfter time.Duration
+
+	// KeepThreads has each multi-threaded worker keep its thread for all its life. Where fibers stay with their worker, under Stealing, it always
+	// does. Under the other policies an idle worker unties itself from its thread, so that goroutines wake it sooner, and goes on on another one,
+	// unless Affinity, Initializer or Device is set, or it has had a SameThread task. A thread of C wakes a worker sooner that keeps its
+	// thread. On the goroutine backend, under these policies, no worker has a thread, and KeepThreads means nothing.
+	KeepThreads bool
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
 

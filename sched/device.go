@@ -44,12 +44,12 @@ func (w *Worker) pollDevice() {
 	o.device.Poll()
 }
 
-// waiter returns an idle fiber that is to wait in the place of the calling one, which is blocked, if the worker has a device, and nil otherwise. What a device does
+// waiter returns an idle fiber that is to wait in the place of f, the calling one, which is blocked, if the worker has a device or can be untied, and nil otherwise. What a device does
 // when it is polled goes deep: only a few stacks should have to hold that, not those of all fibers whose operations are under way.
-func (w *Worker) waiter() *Fiber {
+func (w *Worker) waiter(f *Fiber) *Fiber {
 	o := &w.own
 	if o.device == nil {
-		return nil
+		return w.mainWaits(f)
 	}
 	if len(o.idle) == 0 && w.exhausted.Load() == nil && !o.noWaiter {
 		w.makeIdle()
@@ -70,8 +70,16 @@ func (w *Worker) prepareWaiter() {
 	}
 }
 
-// sleeper is a driver whose thread can sleep in a device.
-type sleeper interface{ sleepIn(d Device) }
+// sleeper is a driver whose thread can sleep in a blocker.
+type sleeper interface{ sleepIn(b blocker) }
+
+// blocker is where the thread of an idle worker blocks in the place of its driver's futex: a Device, which has the contracts of the
+// methods, or an untiedSleep.
+type blocker interface {
+	Ready() bool
+	Wait(limit time.Duration, brief bool)
+	Wake()
+}
 
 // openDevice makes the device of a worker, on its thread.
 func (w *Worker) openDevice() error {

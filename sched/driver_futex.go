@@ -24,11 +24,11 @@ type futexDriver struct {
 func newFutexDriver() *futexDriver { return new(futexDriver) }
 
 // sleepIn implements sleeper.
-func (d *futexDriver) sleepIn(device Device) { d.device = device }
+func (d *futexDriver) sleepIn(b blocker) { d.blocker = b }
 
 func (d *futexDriver) sleep(limit time.Duration) {
 	began := clock.Now()
-	if woken := d.eventcount.sleep(limit, d.budget.brief); woken || d.device == nil {
+	if woken := d.eventcount.sleep(limit, d.budget.brief); woken || d.blocker == nil {
 		d.budget.slept(clock.Now() - began)
 	}
 }
@@ -88,7 +88,7 @@ func (d *futexDriver) spin(until clock.Instant, seek func() bool) {
 	d.yieldFirst = false
 	for yielded := clock.Never; ; { // when it last yielded
 		for i := range polls {
-			if d.device != nil && d.device.Ready() {
+			if d.blocker != nil && d.blocker.Ready() {
 				d.budget.wasted()
 				return
 			}

@@ -15,7 +15,7 @@ import (
 type waitSlot struct {
 	count atomic.Uint32 // 1 at first; 0 while the owner sleeps; more: wakes that no wait has used up
 
-	device Device // the owner sleeps in it; nil: on a futex
+	blocker blocker // the owner sleeps in it; nil: on a futex
 }
 
 func (s *waitSlot) init() { s.count.Store(1) }
@@ -28,8 +28,8 @@ func (s *waitSlot) wake() {
 }
 
 func (s *waitSlot) wakeOwner() {
-	if s.device != nil {
-		s.device.Wake()
+	if s.blocker != nil {
+		s.blocker.Wake()
 	} else {
 		futexWakeOne(&s.count)
 	}
@@ -50,8 +50,8 @@ func (s *waitSlot) wait(limit time.Duration, brief bool) {
 	if s.count.Add(^uint32(0)) > 0 {
 		return
 	}
-	if s.device != nil {
-		s.device.Wait(limit, brief)
+	if s.blocker != nil {
+		s.blocker.Wait(limit, brief)
 		s.count.CompareAndSwap(0, 1) // it may be that nobody has woken it
 		return
 	}
@@ -88,7 +88,7 @@ type slotDriver struct {
 }
 
 // sleepIn implements sleeper.
-func (d *slotDriver) sleepIn(device Device) { d.slot.device = device }
+func (d *slotDriver) sleepIn(b blocker) { d.slot.blocker = b }
 
 func newSlotDriver() *slotDriver {
 	d := new(slotDriver)
@@ -103,7 +103,7 @@ func (d *slotDriver) spin(until clock.Instant, seek func() bool) {
 	now := clock.Now()
 	for end := min(now+clock.Instant(spinTime), until); !seek() && now < end; {
 		for next := now + clock.Instant(lookTime); now < next; now = clock.Now() {
-			if d.notified() || d.slot.device != nil && d.slot.device.Ready() {
+			if d.notified() || d.slot.blocker != nil && d.slot.blocker.Ready() {
 				return
 			}
 			d.serve()

@@ -23,7 +23,7 @@ type eventcount struct {
 	countWord
 	since atomic.Int64 // when it was notified while its owner slept, a clock.Instant
 
-	device Device // its owner sleeps in it; nil: on a futex
+	blocker blocker // its owner sleeps in it; nil: on a futex
 }
 
 // countWord is what an eventcount holds: one of the constants below.
@@ -72,8 +72,8 @@ func (e *eventcount) notify() bool {
 		case countAsleep:
 			e.since.Store(int64(clock.Now()))
 			if e.word.CompareAndSwap(countAsleep, countWaking) {
-				if e.device != nil {
-					e.device.Wake()
+				if e.blocker != nil {
+					e.blocker.Wake()
 				} else {
 					futexWakeOne(&e.word)
 				}
@@ -93,8 +93,8 @@ func (e *eventcount) stop() { e.notify() }
 // leaves the count notified, and tells whether it was before.
 func (e *eventcount) sleep(limit time.Duration, brief bool) (woken bool) {
 	// An early end, by a signal, is found by the caller, which looks for work anew.
-	if e.device != nil {
-		e.device.Wait(limit, brief)
+	if e.blocker != nil {
+		e.blocker.Wait(limit, brief)
 	} else {
 		futexSleep(&e.word, countAsleep, limit, brief)
 	}

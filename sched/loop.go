@@ -33,6 +33,10 @@ func (f *Fiber) run() {
 			if w.finished() || w.givesUp() {
 				return
 			}
+			if main := w.mainWaits(f); main != nil {
+				r.fiber = main
+				break
+			}
 			w.waitForWork(f)
 		}
 		w.timers.leave(w)
@@ -177,7 +181,7 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 			if f.mayStay() || f.load().state() == Running && (w.finished() || w.givesUp()) {
 				return f
 			}
-			if waiter := w.waiter(); waiter != nil {
+			if waiter := w.waiter(f); waiter != nil {
 				return waiter
 			}
 			w.waitForWork(f)

@@ -35,6 +35,8 @@ type own struct {
 	device   Device // nil: none
 	round    int    // choices until it is polled; see pollDevice
 	noWaiter bool   // no fiber could be made for waiter
+
+	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
 }
 
 // mustOwn panics in a debug build unless w is the worker that the caller runs on.
@@ -91,6 +93,9 @@ func (w *Worker) expire() {
 
 // pushTask queues a task that the worker alone may begin.
 func (w *Worker) pushTask(t job) {
+	if t.Flags&SameThread != 0 {
+		w.own.needsThread = true
+	}
 	w.own.tasks.Push(t)
 	w.pinned.add(1)
 }

@@ -33,6 +33,7 @@ type Worker struct {
 	scheduler *Scheduler
 	record    *recording // of what its fibers do; nil: off
 	driver    driver
+	untied    *untiedSleep  // where it sleeps without a thread; nil: it keeps its thread
 	timers    *groupTimers  // of fibers that it shares with other workers
 	arena     *park.Arena   // where tasks of its fibers start others
 	seek      func() bool   // the policy's seek, while the worker spins
@@ -67,6 +68,9 @@ func (w *Worker) String() string { return w.name }
 // nanoseconds. Its default is 50 us.
 const timerSlack = 1000
 
+// defaultSlack stands for the slack that a thread began with.
+const defaultSlack = 0
+
 func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	w := &Worker{
 		id:        id,
@@ -77,6 +81,9 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		driver:    newDriver(s.cfg.Policy, mode, mode == singleThreaded || s.locksThreads()),
 		timers:    noTimers,
 		done:      make(chan struct{}),
+	}
+	if mode == multiThreaded && s.untiesIdle() {
+		w.untied = newUntiedSleep(w)
 	}
 	w.seek = func() bool { return s.policy.seek(w, false) }
 	w.nextDeadline.Store(int64(clock.Never))
@@ -114,7 +121,7 @@ func (w *Worker) detach() error {
 // must have room for it, when the worker is ready to run tasks or cannot be. In the end
 // it closes done.
 func (w *Worker) thread(started chan<- error) {
-	if w.scheduler.locksThreads() {
+	if w.keepsThread() {
 		// It stays locked: a thread that was changed for a worker ends with it. The process's
 		// first one cannot end, and its name is the process's.
 		runtime.LockOSThread()
@@ -145,6 +152,9 @@ func (w *Worker) thread(started chan<- error) {
 	})
 }
 
+// keepsThread tells whether a multi-threaded worker has one thread for all its life.
+func (w *Worker) keepsThread() bool { return w.scheduler.locksThreads() && w.untied == nil }
+
 // isDone tells whether the thread of a multi-threaded worker is through.
 func (w *Worker) isDone() bool {
 	select {
@@ -158,7 +168,7 @@ func (w *Worker) isDone() bool {
 // prepare makes the calling thread fit for the worker.
 func (w *Worker) prepare() (*fiber.Fiber, error) {
 	cfg := &w.scheduler.cfg
-	if !w.scheduler.locksThreads() {
+	if !w.keepsThread() {
 		return fiber.Attach(cfg.Backend)
 	}
 	nameThread(threadName(cfg.Name, w.id))
