@@ -29,6 +29,12 @@ func eachDriver(t *testing.T, test func(t *testing.T, newOne func() driver)) {
 			d.sleepIn(newNap())
 			return d
 		},
+		"futex driver untied": func() driver { return untiedDriver(newFutexDriver()) },
+		"slot driver untied": func() driver {
+			d := newSlotDriver()
+			d.serve = func() {}
+			return untiedDriver(d)
+		},
 		"slot driver in a device": func() driver {
 			d := newSlotDriver()
 			d.serve = func() {}
@@ -38,6 +44,13 @@ func eachDriver(t *testing.T, test func(t *testing.T, newOne func() driver)) {
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newOne) })
 	}
+}
+
+// untiedDriver has d sleep as that of a worker that needs its thread: what the tests run on is no main fiber. How a worker sleeps without
+// a thread, the suites of the scheduler show.
+func untiedDriver(d driver) driver {
+	newUntiedSleep(&Worker{driver: d, own: own{needsThread: true}})
+	return d
 }
 
 // nap is a device that nothing but Wake wakes.

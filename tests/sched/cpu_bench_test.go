@@ -20,7 +20,7 @@ const (
 // has nothing to do (idle), and while a waker of either kind queues an empty task every 500 us. The rivals are
 // a waker that starts a goroutine every 500 us, and a waker that only wakes (nothing): what a row has above it, the tasks cost.
 func BenchmarkIdleCPU(b *testing.B) {
-	schedtest.BenchOn(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
+	schedtest.BenchThreads(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		b.Run("idle", measureIdle)
 		measureSparse(b, func(task func()) { schedtest.Enqueue(b, s, task) })
 	})

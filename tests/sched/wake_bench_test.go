@@ -18,7 +18,7 @@ const quiet = 2 * time.Millisecond
 // for 2 ms, until the task begins, for both kinds of waker. The rivals are a goroutine that is started, and, as the least
 // that waking a thread can cost, one C thread that wakes another by futex(2): compare that with waker=thread.
 func BenchmarkWake(b *testing.B) {
-	schedtest.BenchOn(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
+	schedtest.BenchThreads(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
 		measureWake(b, func(task func()) { schedtest.Enqueue(b, s, task) })
 	})
 	b.Run(schedtest.Goroutines, func(b *testing.B) {

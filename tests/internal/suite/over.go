@@ -25,7 +25,7 @@ type Over struct {
 // Run calls test as sub-tests BACKEND/workers=N/POLICY, and checks that each leaves nothing behind. Each two of
 // the backends, policies and numbers of workers meet in one of them, but not each three: a second policy costs no
 // second round. Which policy meets which pair depends on the name of t alone, so different tests try
-// different threes, and each test the same ones every time. In short sizes, one number stands for all numbers of
+// different threes, and each test the same ones every time. So does whether workers keep their threads where they need not. In short sizes, one number stands for all numbers of
 // several workers; which one depends on the name, too.
 //
 // It is the one way by which the suites come to their configurations; EachConfig and EachScheduler are short
@@ -59,6 +59,9 @@ func (o Over) Run(t *testing.T, test func(t *testing.T, cfg sched.Config)) {
 func Name(cfg sched.Config) string { return cfg.Backend.String() + "/" + underBackend(cfg) }
 
 func underBackend(cfg sched.Config) string {
+	if cfg.KeepThreads {
+		return fmt.Sprintf("workers=%d/%v/threads=kept", cfg.Workers, cfg.Policy)
+	}
 	return fmt.Sprintf("workers=%d/%v", cfg.Workers, cfg.Policy)
 }
 
@@ -109,6 +112,11 @@ func (o Over) Configs(name string) []sched.Config {
 	configs := make([]sched.Config, len(chosen))
 	for i, c := range chosen {
 		configs[i] = config(c)
+		kept := configs[i]
+		kept.KeepThreads = true
+		if GivesThreadsUp(configs[i]) && (turn/2+i)%2 == 0 && (o.Only == nil || o.Only(kept)) {
+			configs[i] = kept
+		}
 	}
 	return configs
 }
@@ -148,6 +156,12 @@ func Stay(cfg sched.Config) bool { return !Migrates(cfg.Policy) }
 // have none if fibers may migrate.
 func HasThreads(cfg sched.Config) bool {
 	return cfg.Backend != fiber.Goroutine || !Migrates(cfg.Policy)
+}
+
+// GivesThreadsUp tells whether the workers of that configuration give their threads up while they are idle. What else is set, such as
+// Config.Affinity, may keep them from it.
+func GivesThreadsUp(cfg sched.Config) bool {
+	return Migrates(cfg.Policy) && cfg.Backend != fiber.Goroutine && cfg.Workers > 0 && !cfg.KeepThreads
 }
 
 // allPairs chooses some of the possible threes (i, j, k) below sizes, in their order, so that each two values of

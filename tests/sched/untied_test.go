@@ -1,0 +1,156 @@
+package sched_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// givesUp is what the tests of workers that give their threads up run over.
+func givesUp(workers ...int) suite.Over {
+	return suite.Over{Workers: workers, Only: suite.GivesThreadsUp}
+}
+
+// threadOfTask is the thread that the next task of s runs on.
+func threadOfTask(t *testing.T, s *sched.Scheduler) (thread int) {
+	t.Helper()
+	schedtest.Perform(t, s, func() { thread = tid() })
+	return thread
+}
+
+// whileHeld calls f while a goroutine is locked to that thread, so that no worker can be tied to it. It returns false
+// if no goroutine came to that thread: a worker may still have it.
+func whileHeld(thread int, f func()) (held bool) {
+	const most = 8 // goroutines that hold other threads meanwhile
+	release := make(chan struct{})
+	threads := make(chan int)
+	n := 0
+	for ; n < most && !held; n++ {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			threads <- tid()
+			<-release
+			threads <- 0
+		}()
+		held = <-threads == thread
+	}
+	if held {
+		f()
+	}
+	close(release)
+	for range n {
+		<-threads
+	}
+	return held
+}
+
+// whileAway is whileHeld, and tries again until the worker of s, which has run a task on that thread, has left it.
+func whileAway(t *testing.T, thread int, f func()) {
+	t.Helper()
+	for range 10_000 {
+		if whileHeld(thread, f) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	require.Fail(t, "an idle worker has kept its thread")
+}
+
+// A worker that has nothing to do leaves its thread to others, and goes on on another one: with new tasks, and with fibers
+// that wait.
+func TestIdleWorkerGivesItsThreadUp(t *testing.T) {
+	givesUp(1).Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			for range suite.Scaled(20, 4) {
+				waiter := schedtest.NewSleeper()
+				var before, after int
+				schedtest.Schedule(t, s, func() {
+					before = tid()
+					waiter.Task()
+					after = tid()
+				})
+				waiter.Begun.Wait()
+				whileAway(t, before, func() {
+					require.NotEqual(t, before, threadOfTask(t, s))
+					waiter.Wake()
+					waiter.Over.Wait()
+				})
+				schedtest.Perform(t, s, func() {}) // the waiter's task has ended before
+				require.NotEqual(t, before, after)
+			}
+		})
+	})
+}
+
+// What may count on a worker's thread keeps the worker there.
+func TestWorkersThatKeepTheirThreads(t *testing.T) {
+	for name, keep := range map[string]struct {
+		config func(cfg *sched.Config)
+		begin  func(t *testing.T, s *sched.Scheduler)
+	}{
+		"KeepThreads": {config: func(cfg *sched.Config) { cfg.KeepThreads = true }},
+		"Affinity":    {config: func(cfg *sched.Config) { cfg.Affinity = sched.AnyOf(allowedCPUs(t)...) }},
+		"Initializer": {config: func(cfg *sched.Config) { cfg.Initializer = func(int) {} }},
+		"SameThread": {begin: func(t *testing.T, s *sched.Scheduler) {
+			done := make(chan struct{})
+			require.NoError(t, s.EnqueueOn(0, sched.Task{Func: func() { close(done) }}))
+			<-done
+		}},
+		"SameThread inside of a task": {begin: func(t *testing.T, s *sched.Scheduler) {
+			schedtest.Perform(t, s, func() {
+				done := make(chan struct{})
+				require.NoError(t, s.Enqueue(sched.Task{Flags: sched.SameThread, Func: func() { close(done) }}))
+				sched.Yield()
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			givesUp(1).Run(t, func(t *testing.T, cfg sched.Config) {
+						if keep.config != nil {
+					keep.config(&cfg)
+				}
+				suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+					if keep.begin != nil {
+						keep.begin(t, s)
+					}
+					thread := threadOfTask(t, s)
+					for range suite.Scaled(20, 5) {
+						require.False(t, whileHeld(thread, func() {}), "the worker has left its thread")
+						require.Equal(t, thread, threadOfTask(t, s))
+						time.Sleep(time.Millisecond)
+					}
+				})
+			})
+		})
+	}
+}
+
+// Threads go back to the runtime as they were: with their names, and with the slack of their timers.
+func TestThreadsComeBackAsTheyWere(t *testing.T) {
+	slack := func() int {
+		n, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+		assert.NoError(t, err)
+		return n
+	}
+	name, before := threadNameOf(tid()), slack()
+	givesUp(1, 2).Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			schedtest.HoldWorkers(t, s, cfg.Workers, func(int) {
+				for range 5 {
+					sched.Sleep(time.Millisecond)
+					assert.Equal(t, before, slack())
+					assert.Equal(t, name, threadNameOf(tid()))
+				}
+			})
+		})
+	})
+}
