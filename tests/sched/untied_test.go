@@ -115,7 +115,7 @@ func TestWorkersThatKeepTheirThreads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			givesUp(1).Run(t, func(t *testing.T, cfg sched.Config) {
-						if keep.config != nil {
+				if keep.config != nil {
 					keep.config(&cfg)
 				}
 				suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
