@@ -34,7 +34,7 @@ type own struct {
 
 	device   Device // nil: none
 	round    int    // choices until it is polled; see pollDevice
-	noWaiter bool   // no fiber could be made for waiter
+	noWaiter bool   // no fiber could be made for waiter, or for keepsIdle
 
 	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
 }

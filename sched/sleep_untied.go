@@ -49,11 +49,24 @@ func newUntiedSleep(w *Worker) *untiedSleep {
 	return s
 }
 
+// keepsIdle tells whether a fiber is idle, or can be made and kept, for what begins next. While the main fiber waits in the place of a blocked one, a
+// fiber that is ready again is found by a worker that may have no idle one: it would make one first, in vain.
+func (w *Worker) keepsIdle() bool {
+	o := &w.own
+	if len(o.idle) == 0 && w.scheduler.cfg.MaxIdle > 1 && w.exhausted.Load() == nil && !o.noWaiter {
+		o.noWaiter = w.addIdle() != nil // then it is not tried again
+	}
+	return len(o.idle) > 0 && o.idle[0] != o.main // that is among them if no other can be made
+}
+
 // mainWaits returns the main fiber if that is to wait for work in the place of f, the calling fiber: it alone can be untied. Otherwise
 // it returns nil.
 func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	o := &w.own
 	if w.untied == nil || o.needsThread || f == o.main || o.main.load().state() != Idle || w.deadline() != clock.Never {
+		return nil
+	}
+	if f.load().state() != Running && !w.keepsIdle() {
 		return nil
 	}
 	w.removeIdle(o.main)
@@ -63,10 +76,11 @@ func (w *Worker) mainWaits(f *Fiber) *Fiber {
 // Ready implements blocker.
 func (s *untiedSleep) Ready() bool { return false }
 
-// Wait implements blocker.
+// Wait implements blocker. The main fiber keeps its thread if it waits inside of a task, which it has when no fiber could be made for that: the task may
+// have tied something to its goroutine and thread, such as a coroutine of iter.Pull.
 func (s *untiedSleep) Wait(limit time.Duration, _ bool) {
 	o := &s.worker.own
-	if limit < 0 && o.current == o.main && !o.needsThread {
+	if limit < 0 && !o.needsThread && o.current == o.main && o.main.load().state() == Running {
 		s.park()
 	} else {
 		s.block(limit)

@@ -1,0 +1,105 @@
+package sched
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// eachUntied calls test with a scheduler of one worker that may give its thread up, under each policy, and with what Config.Exhausted
+// is told.
+func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler, told <-chan error)) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			told := make(chan error, 1)
+			s, err := New(Config{Workers: 1, Policy: p, MaxIdle: maxIdle, Exhausted: func(err error) {
+				select {
+				case told <- err:
+				default:
+				}
+			}})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
+			if s.workers[0].untied == nil {
+				t.Skip("workers keep their threads")
+			}
+			test(t, s, told)
+		})
+	}
+}
+
+// sleepsBeside waits until the only worker of s sleeps while f is blocked, and returns how it does: untiedParked or untiedAsleep.
+func sleepsBeside(t *testing.T, s *Scheduler, f *Fiber) uint32 {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Microsecond) {
+		how := s.workers[0].untied.word.Load()
+		if f.State() == Yielded && (how == untiedParked || how == untiedAsleep) {
+			return how
+		}
+	}
+	require.FailNow(t, "a worker has nothing to run, and does not sleep")
+	return 0
+}
+
+// waitOften returns a task that waits times times, each time for a Notify, and tells its fiber before.
+func waitOften(times int) (task func(), fibers <-chan *Fiber) {
+	tell := make(chan *Fiber)
+	return func() {
+		defer close(tell)
+		for range times {
+			tell <- Current()
+			Current().Wait(nil, nil)
+		}
+	}, tell
+}
+
+// A task that the main fiber has begun, since no other fiber could be made, waits on its thread.
+func TestTaskOnTheMainFiberKeepsItsThread(t *testing.T) {
+	eachUntied(t, 0, func(t *testing.T, s *Scheduler, _ <-chan error) {
+		exhausted.Store(true)
+		defer exhausted.Store(false)
+		task, fibers := waitOften(1)
+		require.NoError(t, s.Go(task))
+		f := <-fibers
+		require.Zero(t, f.ID(), "a task has begun on another fiber than the main one")
+		how := sleepsBeside(t, s, f)
+		f.Notify()
+		<-fibers
+		require.EqualValues(t, untiedAsleep, how, "the worker has left the thread of a task")
+	})
+}
+
+// A worker needs no further fiber to go on with the only one that was blocked.
+func TestBlockedFiberGoesOnWithoutAnother(t *testing.T) {
+	eachUntied(t, 0, func(t *testing.T, s *Scheduler, told <-chan error) {
+		task, fibers := waitOften(3)
+		require.NoError(t, s.Go(func() {
+			exhausted.Store(true)
+			task()
+		}))
+		for f := range fibers {
+			sleepsBeside(t, s, f)
+			f.Notify()
+		}
+		exhausted.Store(false)
+		require.Empty(t, told, "the worker has told that it cannot make a fiber")
+	})
+}
+
+// Fibers are not made and ended in turn, however few may be idle.
+func TestFewIdleFibersAreEnough(t *testing.T) {
+	for _, maxIdle := range []int{1, 2} {
+		eachUntied(t, maxIdle, func(t *testing.T, s *Scheduler, _ <-chan error) {
+			for range 20 {
+				task, fibers := waitOften(1)
+				require.NoError(t, s.Go(task))
+				for f := range fibers {
+					sleepsBeside(t, s, f)
+					f.Notify()
+				}
+			}
+			require.LessOrEqual(t, s.Stats().Made, uint64(2), "fibers made for tasks that run one after the other, with MaxIdle %d", maxIdle)
+		})
+	}
+}
