@@ -17,24 +17,26 @@ import (
 // smaller numbers, in that task or before it was scheduled. So all waits for the first
 // cell come to their end, then those for the second, and so on.
 type program struct {
-	t          *testing.T
-	cells      []*cell
-	tasks      []*modelTask
-	roots      []*modelTask
-	progress   atomic.Uint64
-	plain      sync.WaitGroup // goroutines that the tasks have started
-	hasThreads bool           // the workers are locked to threads
-	threads    sync.Map       // of the workers
-	mu         sync.Mutex
-	known      []*sched.Fiber // that have run a task
+	t           *testing.T
+	cells       []*cell
+	tasks       []*modelTask
+	roots       []*modelTask
+	progress    atomic.Uint64
+	plain       sync.WaitGroup // goroutines that the tasks have started
+	hasThreads  bool           // the workers are locked to threads, while they run tasks at least
+	keepThreads bool           // they keep them
+	threads     sync.Map       // of the workers
+	mu          sync.Mutex
+	known       []*sched.Fiber // that have run a task
 }
 
 // modelTask is a list of steps, and how often it ran.
 type modelTask struct {
-	steps []step
-	flags sched.Flags
-	by    *sched.Worker // that scheduled it, if it is SameThread
-	ran   atomic.Int32
+	steps  []step
+	flags  sched.Flags
+	by     *sched.Worker // that scheduled it, if it is SameThread
+	thread int           // on which it was scheduled, if it is SameThread
+	ran    atomic.Int32
 }
 
 type action uint8

@@ -23,11 +23,13 @@ func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Ra
 		Policy:      policy,
 		Workers:     []int{0, 1, 2, 3, 4, 8}[rng.IntN(6)],
 		MaxIdle:     []int{0, 1, 2, 5}[rng.IntN(4)],
+		KeepThreads: rng.IntN(2) == 0,
 		GiveUpAfter: -1, // the watchdog judges what is a deadlock
 		Recorder:    rec,
 	}
 	p := newProgram(t, rng, 1+rng.IntN(suite.Scaled(150, 60)))
 	p.hasThreads = suite.HasThreads(cfg)
+	p.keepThreads = p.hasThreads && !suite.GivesThreadsUp(cfg)
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
 	schedtest.Watchdog(t, s, rec, &p.progress, p.String)

@@ -18,7 +18,7 @@ func (p *program) check(ok bool, format string, args ...any) {
 
 func (p *program) schedule(task *modelTask) {
 	if f := sched.Current(); f != nil && task.flags&sched.SameThread != 0 {
-		task.by = f.Worker()
+		task.by, task.thread = f.Worker(), unix.Gettid()
 	}
 	err := sched.Get().Enqueue(sched.Task{Func: func() { p.live(task) }, Flags: task.flags})
 	p.check(err == nil, "schedule: %v", err)
@@ -29,6 +29,7 @@ func (p *program) live(task *modelTask) {
 	f := sched.Current()
 	p.check(task.ran.Add(1) == 1, "a task runs for the second time")
 	p.check(task.by == nil || task.by == f.Worker(), "a SameThread task runs on another worker")
+	p.check(task.by == nil || !p.hasThreads || task.thread == unix.Gettid(), "a SameThread task runs on another thread")
 	p.mu.Lock()
 	p.known = append(p.known, f)
 	p.mu.Unlock()
@@ -37,7 +38,7 @@ func (p *program) live(task *modelTask) {
 		p.progress.Add(1)
 		p.check(sched.Current() == f, "a task has moved from %v to %v", f, sched.Current())
 		p.check(f.State() == sched.Running, "%v runs and is %v", f, f.State())
-		if p.hasThreads {
+		if p.keepThreads {
 			tid := unix.Gettid()
 			thread, _ := p.threads.LoadOrStore(f.Worker(), tid)
 			p.check(thread == tid, "%v runs on thread %d instead of %d", f, tid, thread)

@@ -152,6 +152,7 @@ func timerSlack(t *testing.T) int {
 func TestRuntimesThreadsAreNoWorkers(t *testing.T) {
 	configs := suite.Over{Workers: []int{1}, Only: suite.HasThreads}
 	configs.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.KeepThreads = true
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			slack := timerSlack(t)
 			first := schedtest.NewSleeper() // on the fiber that its thread began with
