@@ -36,7 +36,7 @@ type Config struct {
 
 	// KeepThreads has each multi-threaded worker keep its thread for all its life. Where fibers stay with their worker, under Stealing, it always
 	// does. Under the other policies an idle worker unties itself from its thread, so that goroutines wake it sooner, and goes on on another one,
-	// unless Affinity, Initializer or Device is set, or it has had a SameThread task. A thread of C wakes a worker sooner that keeps its
+	// unless Affinity, Initializer, OutOfDuty or Device is set, or it has had a SameThread task. A thread of C wakes a worker sooner that keeps its
 	// thread. On the goroutine backend, under these policies, no worker has a thread, and KeepThreads means nothing.
 	KeepThreads bool
 

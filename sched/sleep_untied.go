@@ -39,7 +39,7 @@ const (
 func (s *Scheduler) untiesIdle() bool {
 	cfg := &s.cfg
 	return cfg.Policy.migrates() && cfg.Backend != fiber.Goroutine &&
-		!cfg.KeepThreads && cfg.Affinity == nil && cfg.Initializer == nil && cfg.Device == nil
+		!cfg.KeepThreads && cfg.Affinity == nil && cfg.Initializer == nil && cfg.OutOfDuty == nil && cfg.Device == nil
 }
 
 // newUntiedSleep has the driver of w sleep untied.
