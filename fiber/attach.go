@@ -103,7 +103,7 @@ func (f *Fiber) detach() error {
 		return &Error{"detach", f.name, ErrClosed}
 	case !f.isRoot():
 		return &Error{"detach", f.name, ErrNotRoot}
-	case Current() != f:
+	case Current() != f || f.g != identity.G(): // or a coroutine of iter.Pull calls it
 		return &Error{"detach", f.name, ErrNotCurrent}
 	case r.driver != nil && r.driver.pinned > 0:
 		return &Error{"detach", f.name, ErrHolds}

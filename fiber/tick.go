@@ -21,12 +21,13 @@ import (
 // No timer is ever stopped or reset: if it was set in a bubble of testing/synctest, only the bubble may do that, and the
 // bubble may have ended. Instead, each belongs to a series, and does nothing if that is not the present one.
 var ticking struct {
-	mu     sync.Mutex
-	series int // of timers, each of which sets the next
-	wanted demand
-	every  time.Duration // the tick at the moment
-	used   time.Duration // the processor time at the last one
-	last   time.Duration // when that was, by monotonic
+	mu      sync.Mutex
+	series  int  // of timers, each of which sets the next
+	pending bool // the series has a timer that will fire; false if only a bubble knows whether
+	wanted  demand
+	every   time.Duration // the tick at the moment
+	used    time.Duration // the processor time at the last one
+	last    time.Duration // when that was, by monotonic
 }
 
 // demand counts what may be in C with a P for long.
@@ -43,19 +44,24 @@ const (
 	busyShare    = 10 // a program is busy if it uses at least 1/busyShare of a processor
 )
 
-// tickFor adds more to the demand.
+// tickFor adds more to the demand. If that is the first again, a timer that is still pending goes on: bodies
+// may come and go much faster than ticks.
 func tickFor(more demand) {
 	t := &ticking
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := t.wanted
+	first := t.wanted.none()
 	t.wanted.roots += more.roots
 	t.wanted.bodies += more.bodies
-	if more.roots < 0 || more.bodies < 0 {
+	if more.roots <= 0 && !(first && more.bodies > 0) {
 		return
 	}
-	if now := monotonic(); before.none() || now-t.last > 4*longestTick {
+	if first {
+		t.every = shortestTick
+	}
+	if now := monotonic(); first && !t.pending || now-t.last > 4*longestTick {
 		t.series++
+		t.pending = !inBubble()
 		t.every = shortestTick
 		t.last = now
 		setTick(t.series)
@@ -69,7 +75,11 @@ func tick(series int) {
 	t := &ticking
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.wanted.none() || t.series != series {
+	if t.series != series {
+		return
+	}
+	if t.wanted.none() {
+		t.pending = false
 		return
 	}
 	used := processorTime()

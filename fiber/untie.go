@@ -18,6 +18,9 @@ import (
 // A goroutine that is woken by another one runs next on that one's thread, without a call to the kernel. A goroutine
 // that is locked to its thread, as a root is, has to be woken by way of that thread.
 //
+// A coroutine of iter.Pull that the caller made before must not be asked for values until Tie, and after Tie only if
+// the thread is the same: the runtime would end the program.
+//
 // On Goroutine, whose roots are not tied, Untie does nothing. It returns ErrNotMade, ErrClosed, ErrNotRoot,
 // ErrNotCurrent, or ErrTied if C made the thread. If the goroutine has locked itself to the thread besides, it stays there.
 func (f *Fiber) Untie() error {
@@ -28,7 +31,7 @@ func (f *Fiber) Untie() error {
 		return &Error{"untie", f.name, ErrClosed}
 	case !f.isRoot():
 		return &Error{"untie", f.name, ErrNotRoot}
-	case Current() != f:
+	case Current() != f || f.g != identity.G(): // or a coroutine of iter.Pull calls it
 		return &Error{"untie", f.name, ErrNotCurrent}
 	case f.runner.driver != nil:
 		return nil
@@ -45,7 +48,7 @@ func (f *Fiber) Untie() error {
 }
 
 // Tie makes the calling goroutine, which must be that of the root f, the root fiber of the thread that it is on now, and locks it to
-// that. It may be called again after each Untie. It takes some 100 ns and does not block.
+// that. It may be called again after each Untie. It takes some 100 ns and does not block. f keeps the name that it has.
 //
 // It returns ErrNotMade, ErrClosed, ErrNotRoot, ErrNotCurrent if another goroutine calls it, or ErrAttached if the caller is a fiber.
 func (f *Fiber) Tie() error {
@@ -56,10 +59,10 @@ func (f *Fiber) Tie() error {
 		return &Error{"tie", f.name, ErrClosed}
 	case !f.isRoot():
 		return &Error{"tie", f.name, ErrNotRoot}
-	case f.runner.driver != nil:
-		return nil
 	case f.g != identity.G():
 		return &Error{"tie", f.name, ErrNotCurrent}
+	case f.runner.driver != nil:
+		return nil
 	case Current() != nil:
 		return &Error{"tie", f.name, ErrAttached}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/threadtest"
 	"fiberlab/tests/internal/cxxbody"
 	"fiberlab/tests/internal/fibertest"
 	"fiberlab/tests/internal/suite"
@@ -53,5 +54,37 @@ func TestExceptionsAreTheFibersOwn(t *testing.T) {
 			orders[i].Free()
 		}
 		require.Zero(t, wrong, "exceptions of %d fibers were not those of the body that looked", n)
+	})
+}
+
+// A fiber that is inside a catch clause, or on its way to one, finds its exceptions again after its root has gone
+// to another thread; another body that handles exceptions meanwhile does not disturb it.
+func TestExceptionsUnderRootThatMoves(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
+		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
+			const turns, n = 2, 3
+			var orders [n]cxxbody.Order
+			var fibers [n]*fiber.Fiber
+			for i := range fibers {
+				orders[i] = cxxbody.NewOrder(i, turns)
+				defer orders[i].Free()
+				orders[i].SetPeer(root.Handle())
+				fibers[i] = fibertest.NewC(t, b, fmt.Sprint("catches ", i), cxxbody.Catch, orders[i].Pointer())
+			}
+			for range cxxbody.Switches(turns) {
+				for _, f := range fibers {
+					fibertest.Enter(t, root, f)
+				}
+				release, err := threadtest.Move(root.Untie, root.Tie)
+				require.NoError(t, err)
+				defer release()
+			}
+			for i, f := range fibers {
+				fibertest.Enter(t, root, f)
+				assert.Equal(t, cxxbody.Switches(turns), orders[i].Done())
+				assert.Zero(t, orders[i].Wrong(), "exceptions were not those of the body that looked")
+				fibertest.Finish(t, f)
+			}
+		})
 	})
 }
