@@ -77,13 +77,15 @@ func (s *waitSlot) wait(limit time.Duration, brief bool) {
 	}
 }
 
-// slotDriver is the driver of the workers of scheduling groups: the worker spins for a fixed time, and then sleeps in a wait slot.
+// slotDriver is the driver of the workers of scheduling groups: the worker spins for a fixed time, and then sleeps in a wait slot. After a long sleep it
+// only looks: what came late is likely to come late again, and with a task twice a millisecond spins would take a percent of a processor.
 type slotDriver struct {
 	_ cpu.CacheLinePad // others write the word and the slot: they must not take the cache lines of the rest
 	countWord
 	slot  waitSlot
 	_     cpu.CacheLinePad
 	brief bool   // the last sleep was short
+	long  bool   // it was long; false at first
 	serve func() // does what falls to a worker that spins, see group.serve
 }
 
@@ -100,6 +102,10 @@ func newSlotDriver() *slotDriver {
 const pausesPerPoll = 16
 
 func (d *slotDriver) spin(until clock.Instant, seek func() bool) {
+	if d.long {
+		seek()
+		return
+	}
 	now := clock.Now()
 	for end := min(now+clock.Instant(spinTime), until); !seek() && now < end; {
 		for next := now + clock.Instant(lookTime); now < next; now = clock.Now() {
@@ -118,6 +124,7 @@ func (d *slotDriver) sleep(limit time.Duration) {
 	began := clock.Now()
 	d.slot.wait(limit, d.brief)
 	d.brief = clock.Now()-began < longestSpin
+	d.long = !d.brief
 	d.work()
 }
 
