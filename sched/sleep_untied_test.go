@@ -5,15 +5,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
 )
 
-// eachUntied calls test with a scheduler of one worker that may give its thread up, under each policy, and with what Config.Exhausted
+// eachUntied calls test with a scheduler of one worker that may give its thread up, under each policy with migration, and with what Config.Exhausted
 // is told.
 func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler, told <-chan error)) {
 	for _, p := range Policies() {
+		if !p.migrates() {
+			continue
+		}
 		t.Run(p.String(), func(t *testing.T) {
 			told := make(chan error, 1)
-			s, err := New(Config{Workers: 1, Policy: p, MaxIdle: maxIdle, Exhausted: func(err error) {
+			s, err := New(Config{Workers: 1, Policy: p, Backend: fiber.Asm, MaxIdle: maxIdle, Exhausted: func(err error) {
 				select {
 				case told <- err:
 				default:
@@ -21,9 +26,7 @@ func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler,
 			}})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
-			if s.workers[0].untied == nil {
-				t.Skip("workers keep their threads")
-			}
+			require.NotNil(t, s.workers[0].untied, "the worker keeps its thread")
 			test(t, s, told)
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	_ "fiberlab/internal/platform"
 )
 
 // attempts bounds how often Move tries.
