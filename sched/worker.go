@@ -25,7 +25,8 @@ const (
 )
 
 // Worker runs tasks on one thread, on one fiber after the other: when a task
-// blocks, its fiber keeps it, and another fiber carries the worker on.
+// blocks, its fiber keeps it, and another fiber carries the worker on. While it is idle it may give the thread up; see
+// Config.KeepThreads.
 type Worker struct {
 	id        int
 	name      string
