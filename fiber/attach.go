@@ -94,16 +94,12 @@ func (f *Fiber) Detach() error {
 
 // detach is Detach for a root that is not counted.
 func (f *Fiber) detach() error {
-	if f == nil || f.runner == nil {
-		return &Error{"detach", "", ErrNotMade}
+	if err := f.checkCaller("detach"); err != nil {
+		return err
 	}
 	r := f.runner
 	switch {
-	case f.State() == Closed:
-		return &Error{"detach", f.name, ErrClosed}
-	case !f.isRoot():
-		return &Error{"detach", f.name, ErrNotRoot}
-	case Current() != f || f.g != identity.G(): // or a coroutine of iter.Pull calls it
+	case Current() != f:
 		return &Error{"detach", f.name, ErrNotCurrent}
 	case r.driver != nil && r.driver.pinned > 0:
 		return &Error{"detach", f.name, ErrHolds}
@@ -119,9 +115,23 @@ func (f *Fiber) detach() error {
 		r.fiber.Store(nil)
 		freeBlock(r)
 		runtime.UnlockOSThread()
-		if f.ticks {
-			tickFor(demand{roots: -1})
-		}
+		f.stopTicking()
+	}
+	return nil
+}
+
+// checkCaller says why the caller must not do op to the root f, or returns nil: f has to be a root that is attached, and
+// the caller its goroutine, and not a coroutine of iter.Pull that runs on its behalf.
+func (f *Fiber) checkCaller(op string) error {
+	switch {
+	case f == nil || f.runner == nil:
+		return &Error{op, "", ErrNotMade}
+	case f.State() == Closed:
+		return &Error{op, f.name, ErrClosed}
+	case !f.isRoot():
+		return &Error{op, f.name, ErrNotRoot}
+	case f.g != identity.G():
+		return &Error{op, f.name, ErrNotCurrent}
 	}
 	return nil
 }

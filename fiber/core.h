@@ -77,7 +77,7 @@ struct fiberlab_thread {
     fiberlab_fiber *departed; /* left by the last switch, not yet published */
     uint64_t departed_state;  /* the state's word to publish it with */
     uintptr_t p;              /* the P with which a fiber left last; 0: not known */
-    int32_t tid;              /* the kernel's number for it */
+    int32_t tid;              /* the kernel's number for it; 0: not asked for so far */
     void *key_g;              /* the g that the runtime's thread key named at attach */
     struct fiberlab_exceptions *exceptions; /* the thread's; NULL without a C++ runtime */
 };

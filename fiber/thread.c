@@ -15,30 +15,29 @@ __attribute__((constructor)) static void find_self(void) {
     fiberlab_thread_offset = (char *)&self - fiberlab_tp();
 }
 
-static __thread int32_t number; /* the kernel's, of this thread; 0: not asked for so far */
-
 /* Enters root, which has its scratch, in the record of the calling thread, which has no root. */
 static void enter(fiberlab_fiber *root, uintptr_t m) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
-    if (number == 0)
-        number = gettid();
+    if (thread->tid == 0)
+        thread->tid = gettid();
     thread->exceptions = fiberlab_thread_exceptions();
     root->g = *fiberlab_slot();
-    root->tid = thread->tid = number;
+    root->tid = thread->tid;
     root->go_m = m;
     root->p = fiberlab_p();
     thread->root = thread->current = root;
     thread->root_index = thread->current_index = root->index;
 }
 
-/* Clears the record of the calling thread, if root is its root and runs. */
+/* Clears the record of the calling thread but for the thread's number, if root is its root and
+ * runs. */
 static int clear(const fiberlab_fiber *root) {
     struct fiberlab_thread *thread = fiberlab_thread_self();
     if (thread->root != root)
         return thread->root ? FIBERLAB_FOREIGN_ROOT : FIBERLAB_NOT_FIBER;
     if (thread->current != root)
         return FIBERLAB_NOT_CURRENT;
-    *thread = (struct fiberlab_thread){0};
+    *thread = (struct fiberlab_thread){.tid = thread->tid};
     return FIBERLAB_OK;
 }
 

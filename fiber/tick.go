@@ -68,6 +68,14 @@ func tickFor(more demand) {
 	}
 }
 
+// stopTicking takes back what the root f has wanted since it was attached, if it still does.
+func (f *Fiber) stopTicking() {
+	if f.ticks {
+		f.ticks = false
+		tickFor(demand{roots: -1})
+	}
+}
+
 // setTick sets the next timer of a series. The caller holds mu.
 func setTick(series int) { time.AfterFunc(ticking.every, func() { tick(series) }) }
 

@@ -24,14 +24,11 @@ import (
 // On Goroutine, whose roots are not tied, Untie does nothing. It returns ErrNotMade, ErrClosed, ErrNotRoot,
 // ErrNotCurrent, or ErrTied if C made the thread. If the goroutine has locked itself to the thread besides, it stays there.
 func (f *Fiber) Untie() error {
+	if err := f.checkCaller("untie"); err != nil {
+		return err
+	}
 	switch {
-	case f == nil || f.runner == nil:
-		return &Error{"untie", "", ErrNotMade}
-	case f.State() == Closed:
-		return &Error{"untie", f.name, ErrClosed}
-	case !f.isRoot():
-		return &Error{"untie", f.name, ErrNotRoot}
-	case Current() != f || f.g != identity.G(): // or a coroutine of iter.Pull calls it
+	case Current() != f:
 		return &Error{"untie", f.name, ErrNotCurrent}
 	case f.runner.driver != nil:
 		return nil
@@ -39,10 +36,7 @@ func (f *Fiber) Untie() error {
 	if C.fiberlab_untie(f.runner.block) != C.FIBERLAB_OK {
 		return &Error{"untie", f.name, ErrTied}
 	}
-	if f.ticks {
-		f.ticks = false
-		tickFor(demand{roots: -1})
-	}
+	f.stopTicking()
 	runtime.UnlockOSThread()
 	return nil
 }
@@ -52,15 +46,10 @@ func (f *Fiber) Untie() error {
 //
 // It returns ErrNotMade, ErrClosed, ErrNotRoot, ErrNotCurrent if another goroutine calls it, or ErrAttached if the caller is a fiber.
 func (f *Fiber) Tie() error {
+	if err := f.checkCaller("tie"); err != nil {
+		return err
+	}
 	switch {
-	case f == nil || f.runner == nil:
-		return &Error{"tie", "", ErrNotMade}
-	case f.State() == Closed:
-		return &Error{"tie", f.name, ErrClosed}
-	case !f.isRoot():
-		return &Error{"tie", f.name, ErrNotRoot}
-	case f.g != identity.G():
-		return &Error{"tie", f.name, ErrNotCurrent}
 	case f.runner.driver != nil:
 		return nil
 	case Current() != nil:

@@ -64,8 +64,15 @@ func (w *Worker) waiter(f *Fiber) *Fiber {
 // prepareWaiter makes a fiber for waiter to return, if the worker has a device and no fiber is idle. It is called when a task is about to begin: to make
 // a fiber goes deep, too, and where the task waits, its own frames are on the stack already. If there can be none, the worker does without.
 func (w *Worker) prepareWaiter() {
+	if w.own.device != nil {
+		w.makeAhead()
+	}
+}
+
+// makeAhead makes a fiber if none is idle. If there can be none, it is not tried again.
+func (w *Worker) makeAhead() {
 	o := &w.own
-	if o.device != nil && len(o.idle) == 0 && w.exhausted.Load() == nil && !o.noWaiter {
+	if len(o.idle) == 0 && w.exhausted.Load() == nil && !o.noWaiter {
 		o.noWaiter = w.addIdle() != nil
 	}
 }

@@ -84,9 +84,8 @@ type slotDriver struct {
 	countWord
 	slot  waitSlot
 	_     cpu.CacheLinePad
-	brief bool   // the last sleep was short
-	long  bool   // it was long; false at first
-	serve func() // does what falls to a worker that spins, see group.serve
+	slept clock.Instant // for how long it slept last; 0: it has not
+	serve func()        // does what falls to a worker that spins, see group.serve
 }
 
 // sleepIn implements sleeper.
@@ -102,7 +101,7 @@ func newSlotDriver() *slotDriver {
 const pausesPerPoll = 16
 
 func (d *slotDriver) spin(until clock.Instant, seek func() bool) {
-	if d.long {
+	if d.slept >= longestSpin {
 		seek()
 		return
 	}
@@ -122,9 +121,8 @@ func (d *slotDriver) spin(until clock.Instant, seek func() bool) {
 
 func (d *slotDriver) sleep(limit time.Duration) {
 	began := clock.Now()
-	d.slot.wait(limit, d.brief)
-	d.brief = clock.Now()-began < longestSpin
-	d.long = !d.brief
+	d.slot.wait(limit, d.slept > 0 && d.slept < longestSpin)
+	d.slept = clock.Now() - began
 	d.work()
 }
 

@@ -53,8 +53,8 @@ func newUntiedSleep(w *Worker) *untiedSleep {
 // fiber that is ready again is found by a worker that may have no idle one: it would make one first, in vain.
 func (w *Worker) keepsIdle() bool {
 	o := &w.own
-	if len(o.idle) == 0 && w.scheduler.cfg.MaxIdle > 1 && w.exhausted.Load() == nil && !o.noWaiter {
-		o.noWaiter = w.addIdle() != nil // then it is not tried again
+	if w.scheduler.cfg.MaxIdle > 1 {
+		w.makeAhead()
 	}
 	return len(o.idle) > 0 && o.idle[0] != o.main // that is among them if no other can be made
 }

@@ -1,14 +1,13 @@
 package sched_test
 
 import (
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
+	"fiberlab/internal/threadtest"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
@@ -30,27 +29,15 @@ func threadOfTask(t *testing.T, s *sched.Scheduler) (thread int) {
 // if no goroutine came to that thread: a worker may still have it.
 func whileHeld(thread int, f func()) (held bool) {
 	const most = 8 // goroutines that hold other threads meanwhile
-	release := make(chan struct{})
-	threads := make(chan int)
-	n := 0
-	for ; n < most && !held; n++ {
-		go func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			threads <- tid()
-			<-release
-			threads <- 0
-		}()
-		held = <-threads == thread
+	for range most {
+		release, held := threadtest.Hold(thread)
+		defer release()
+		if held {
+			f()
+			return true
+		}
 	}
-	if held {
-		f()
-	}
-	close(release)
-	for range n {
-		<-threads
-	}
-	return held
+	return false
 }
 
 // whileAway is whileHeld, and tries again until the worker of s, which has run a task on that thread, has left it.
@@ -108,8 +95,7 @@ func TestWorkersThatKeepTheirThreads(t *testing.T) {
 		}},
 		"SameThread inside of a task": {begin: func(t *testing.T, s *sched.Scheduler) {
 			schedtest.Perform(t, s, func() {
-				done := make(chan struct{})
-				require.NoError(t, s.Enqueue(sched.Task{Flags: sched.SameThread, Func: func() { close(done) }}))
+				require.NoError(t, s.Enqueue(sched.Task{Flags: sched.SameThread, Func: func() {}}))
 				sched.Yield()
 			})
 		}},
@@ -137,18 +123,13 @@ func TestWorkersThatKeepTheirThreads(t *testing.T) {
 
 // Threads go back to the runtime as they were: with their names, and with the slack of their timers.
 func TestThreadsComeBackAsTheyWere(t *testing.T) {
-	slack := func() int {
-		n, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-		assert.NoError(t, err)
-		return n
-	}
-	name, before := threadNameOf(tid()), slack()
+	name, slack := threadNameOf(tid()), timerSlack(t)
 	givesUp(1, 2).Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			schedtest.HoldWorkers(t, s, cfg.Workers, func(int) {
 				for range 5 {
 					sched.Sleep(time.Millisecond)
-					assert.Equal(t, before, slack())
+					assert.Equal(t, slack, timerSlack(t))
 					assert.Equal(t, name, threadNameOf(tid()))
 				}
 			})
