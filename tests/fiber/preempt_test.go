@@ -15,6 +15,23 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
+// countCollections runs the garbage collector again and again, and adds each run to collections, until stop is called. Each stops the world.
+func countCollections(collections *atomic.Int64) (stop func()) {
+	var over atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for !over.Load() {
+			runtime.GC()
+			collections.Add(1)
+		}
+	}()
+	return func() {
+		over.Store(true)
+		<-done
+	}
+}
+
 // The runtime interrupts a loop without calls by a signal to the thread that it
 // knows the fiber by: here, the thread that it began as and is. Each collection stops
 // the world, so that without the signal this would not end.
@@ -24,15 +41,7 @@ func TestPreemptionOfFibers(t *testing.T) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			const n = 4
 			var collections atomic.Int64
-			var over atomic.Bool
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				for !over.Load() {
-					runtime.GC()
-					collections.Add(1)
-				}
-			}()
+			stop := countCollections(&collections)
 			fibers := make([]*fiber.Fiber, n)
 			sums := make([]uint64, n)
 			rounds := suite.Scaled(4, 2)
@@ -54,8 +63,7 @@ func TestPreemptionOfFibers(t *testing.T) {
 					fibertest.Enter(t, root, f)
 				}
 			}
-			over.Store(true)
-			<-done
+			stop()
 			for i := range sums {
 				require.NotZero(t, sums[i])
 			}
@@ -71,8 +79,6 @@ func TestPreemptionAfterAMove(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 		var collections atomic.Int64
-		var over atomic.Bool
-		done := make(chan struct{})
 		var mover *fiber.Fiber
 		var here *fiber.Fiber // the root to go back to
 		rounds := 0
@@ -88,13 +94,7 @@ func TestPreemptionAfterAMove(t *testing.T) {
 			here = root
 			fibertest.Enter(t, root, mover)
 		})
-		go func() {
-			defer close(done)
-			for !over.Load() {
-				runtime.GC()
-				collections.Add(1)
-			}
-		}()
+		stop := countCollections(&collections)
 		// The test's goroutine keeps its thread, so each of these has another one.
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			for mover.State() == fiber.Suspended {
@@ -106,8 +106,7 @@ func TestPreemptionAfterAMove(t *testing.T) {
 				})
 			}
 		})
-		over.Store(true)
-		<-done
+		stop()
 		require.Equal(t, suite.Scaled(8, 5), rounds)
 		fibertest.Finish(t, mover)
 	})

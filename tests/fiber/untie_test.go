@@ -358,15 +358,7 @@ func TestPreemptionUnderRootThatMoves(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 		var collections atomic.Int64
-		var over atomic.Bool
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for !over.Load() {
-				runtime.GC()
-				collections.Add(1)
-			}
-		}()
+		stop := countCollections(&collections)
 		loop := func() bool {
 			loops := 0
 			for until := collections.Load() + 3; collections.Load() < until && loops < mostLoops; loops++ {
@@ -397,8 +389,7 @@ func TestPreemptionUnderRootThatMoves(t *testing.T) {
 			for _, f := range fibers {
 				fibertest.Enter(t, root, f)
 			}
-			over.Store(true)
-			<-done
+			stop()
 			fibertest.Finish(t, fibers...)
 		})
 	})

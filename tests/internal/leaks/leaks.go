@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,9 +18,9 @@ import (
 )
 
 // What the process may gain over the whole run without a leak:
-// threads that the runtime keeps for later, such as those that 64 idle workers have given up, arenas of the Go heap and of malloc. For mappings see also race_on.go.
+// threads that the runtime keeps for later, arenas of the Go heap and of malloc. For mappings see also race_on.go.
 const (
-	threadsToSpare  = 64 + 60
+	threadsToSpare  = 60
 	mappingsToSpare = 300 + mappingsOfRaceDetector
 )
 
@@ -70,6 +71,15 @@ var atStart = sync.OnceValues(func() (Holdings, error) {
 // leftBehind is what tests that failed have left. Only they are to blame for it.
 var leftBehind struct{ threads, mappings int }
 
+// givenUp is how many threads workers have given up at a time, at most.
+var givenUp atomic.Int64
+
+// GivesUp tells that a test has n workers which give their threads up while they are idle. The runtime keeps these threads for later.
+func GivesUp(n int) {
+	for most := givenUp.Load(); int64(n) > most && !givenUp.CompareAndSwap(most, int64(n)); most = givenUp.Load() {
+	}
+}
+
 // Check checks at the end of the test that what it made is gone. Runners on
 // which a body called runtime.Goexit are allowed for: they stay, by contract.
 func Check(t *testing.T) {
@@ -88,7 +98,7 @@ func Check(t *testing.T) {
 		if t.Failed() {
 			return // what it left behind would only hide why
 		}
-		most := start.Threads + threadsToSpare + leftBehind.threads
+		most := start.Threads + threadsToSpare + int(givenUp.Load()) + leftBehind.threads
 		mostMappings := func(now Holdings) int {
 			return start.Mappings + mappingsToSpare + leftBehind.mappings + 4*now.Stats.Stranded
 		}

@@ -37,6 +37,9 @@ func EachConfig(t *testing.T, workers []int, test func(t *testing.T, cfg sched.C
 // goroutine for as long.
 func OnScheduler(t *testing.T, cfg sched.Config, test func(t *testing.T, s *sched.Scheduler)) {
 	t.Helper()
+	if GivesThreadsUp(cfg) {
+		leaks.GivesUp(cfg.Workers)
+	}
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, s.Close()) }()
