@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -44,4 +45,27 @@ func sleepInKernel(d time.Duration) {
 			return
 		}
 	}
+}
+
+// kernelFlag is what a thread waits for in the kernel, and keeps its P. The zero value is down.
+type kernelFlag struct{ word atomic.Uint32 }
+
+// The operations of futex(2), on words that only this process uses.
+const (
+	futexWait = 128
+	futexWake = 129
+)
+
+// raise ends the wait.
+func (f *kernelFlag) raise() {
+	f.word.Store(1)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&f.word)), futexWake, 1, 0, 0, 0)
+}
+
+// wait blocks the calling thread until the flag is raised, and takes it down. One thread alone may call it.
+func (f *kernelFlag) wait() {
+	for f.word.Load() == 0 {
+		_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&f.word)), futexWait, 0, 0, 0, 0)
+	}
+	f.word.Store(0)
 }
