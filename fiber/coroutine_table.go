@@ -39,6 +39,9 @@ func slotOf(slots []goroutineSlot, g uintptr) *goroutineSlot {
 	}
 }
 
+// unused tells whether nothing was ever inserted.
+func (t *goroutineTable) unused() bool { return t.slots.Load() == nil }
+
 func (t *goroutineTable) lookup(g uintptr) *runner {
 	slots := t.slots.Load()
 	if slots == nil {

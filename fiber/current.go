@@ -23,6 +23,9 @@ func Current() *Fiber {
 			// The caller runs on the thread of a root that has unlocked itself.
 		}
 	}
+	if goroutines.unused() {
+		return nil
+	}
 	g := identity.G()
 	r := goroutines.lookup(g)
 	if r == nil {
