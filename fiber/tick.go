@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fiberlab/internal/clock"
 )
 
 // ticking is a timer that fires every tick while there is a demand for it.
@@ -61,7 +63,7 @@ func tickFor(more demand) {
 	}
 	if now := monotonic(); first && !t.pending || now-t.last > 4*longestTick {
 		t.series++
-		t.pending = !inBubble()
+		t.pending = !clock.InBubble()
 		t.every = shortestTick
 		t.last = now
 		setTick(t.series)
@@ -99,15 +101,6 @@ func tick(series int) {
 	t.used = used
 	t.last = monotonic()
 	setTick(series)
-}
-
-// inBubble tells whether the caller is in a bubble of testing/synctest: there, package time's clock is far from the kernel's.
-func inBubble() bool {
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_REALTIME, &now) != nil {
-		return false
-	}
-	return time.Since(time.Unix(now.Unix())).Abs() > time.Hour
 }
 
 // monotonic is the kernel's monotonic clock. Unlike package time's it goes on in a bubble of testing/synctest.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 	"fiberlab/sched/park"
 )
 
@@ -41,9 +42,15 @@ type Scheduler struct {
 
 // New makes a scheduler and starts its multi-threaded workers, side by side. It returns
 // when all of them run, and their initializers have returned. If one cannot run, the
-// others are stopped, and New returns why: ErrNegative, ErrAffinity, ErrGoexit, or an error
+// others are stopped, and New returns why: ErrNegative, ErrAffinity, ErrPolicy, ErrGoexit, or an error
 // of package fiber. It waits a second, and no longer, for initializers that keep it from that.
+//
+// In a bubble of testing/synctest it returns ErrBubble. A scheduler that was made outside may be used there, but to the bubble its tasks are outside too:
+// a task that uses a channel or a timer of the bubble ends the program.
 func New(cfg Config) (*Scheduler, error) {
+	if clock.InBubble() {
+		return nil, fmt.Errorf("sched: new: %w", ErrBubble)
+	}
 	cfg, err := cfg.checked()
 	if err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
