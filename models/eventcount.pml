@@ -4,7 +4,7 @@
  * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:
  *
  *   here          Go                         what
- *   prepare       countWord.prepare          word.Store(prepared)
+ *   prepare       countWord.prepare          word.Swap(prepared)
  *   commit        countWord.commit           word.CompareAndSwap(prepared, asleep)
  *   work          countWord.work             word.Store(notified)
  *   notify        eventcount.notify          prepared -> notified, or asleep -> waking and FUTEX_WAKE, by CompareAndSwap

@@ -4,7 +4,7 @@
  * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:
  *
  *   here        Go                       what
- *   prepare     countWord.prepare        word.Store(prepared)
+ *   prepare     countWord.prepare        word.Swap(prepared)
  *   commit      countWord.commit         word.CompareAndSwap(prepared, asleep)
  *   work        countWord.work           word.Store(notified)
  *   notify      slotDriver.notify        word.Swap(notified); if it was asleep, slot.wake
