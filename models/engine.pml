@@ -9,7 +9,7 @@
  *   wakeup     engine.wakeup            if asleep: waking.Add(1), asleep.Swap(false), perhaps wake, waking.Add(-1)
  *   wake       ring.wake                write(2) to the eventfd
  *   openMail   engine.openMail          mail.Swap(nil), and all is staged
- *   look       engine.turn              asleep.Store(true), then ready, hasRequests, kicked, one after the other
+ *   look       engine.turn              asleep.Swap(true), then ready, hasRequests, kicked, one after the other
  *   enter      fiberlab_ring_turn       watches the eventfd unless that is under way, and submits what is staged
  *   wait       io_uring_enter           until there is a completion
  *   collect    collect                  takes completions; those of the eventfd are counted
@@ -44,7 +44,7 @@ byte inKernel, done;    /* requests that are carried out, and completions */
 byte accepted, over;    /* requests so far */
 byte waking;
 bool asleep, kicked, stop;
-bool delayed;           /* WEAK_ASLEEP: asleep.Store(true) is still in the store buffer */
+bool delayed;           /* WEAK_ASLEEP: the new value of asleep is still in the store buffer */
 bool noMore, closed, ended;
 bool written;           /* the eventfd has a count */
 bool watched;           /* the proxy's view: the request is under way */
