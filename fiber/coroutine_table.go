@@ -39,7 +39,7 @@ func slotOf(slots []goroutineSlot, g uintptr) *goroutineSlot {
 	}
 }
 
-// unused tells whether nothing was ever inserted.
+// unused tells whether nothing has been inserted since the last release that found the table empty.
 func (t *goroutineTable) unused() bool { return t.slots.Load() == nil }
 
 func (t *goroutineTable) lookup(g uintptr) *runner {
@@ -87,7 +87,12 @@ func (t *goroutineTable) reserve() {
 func (t *goroutineTable) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if old := t.slots.Load(); old != nil && len(*old) > max(smallestTable, 16*t.live) {
+	switch old := t.slots.Load(); {
+	case old == nil:
+	case t.live == 0:
+		t.slots.Store(nil)
+		t.used = 0
+	case len(*old) > max(smallestTable, 16*t.live):
 		t.rebuild()
 	}
 }

@@ -39,6 +39,16 @@ func TestGoroutineTableAgainstMap(t *testing.T) {
 	for _, g := range keys {
 		require.Same(t, model[g], table.lookup(g))
 	}
+	for g, r := range model {
+		if r != nil {
+			table.remove(g)
+		}
+	}
+	table.release()
+	require.True(t, table.unused())
+	require.Nil(t, table.lookup(keys[0]))
+	table.insert(keys[0], new(runner))
+	require.NotNil(t, table.lookup(keys[0]))
 }
 
 // A goroutine that is not in the table is not taken for a goroutine that is being inserted.
