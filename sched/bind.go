@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 )
 
 // Bind makes the calling goroutine a single-threaded worker of s: it may then wait
@@ -12,10 +13,13 @@ import (
 // are its own. The goroutine is locked to its thread until Unbind, which it must
 // call before it ends.
 //
-// Bind returns ErrBound, ErrClosed, or an error of fiber.Attach.
+// Bind returns ErrBound, ErrClosed, ErrBubble in a bubble of testing/synctest, or an error of fiber.Attach.
 func (s *Scheduler) Bind() error {
 	if f := Current(); f != nil {
 		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, ErrBound)
+	}
+	if clock.InBubble() {
+		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, ErrBubble)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

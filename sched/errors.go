@@ -12,7 +12,7 @@ import (
 var (
 	ErrNegative     = park.ErrNegative
 	ErrAffinity     = errors.New("bad CPU affinity")
-	ErrBubble       = errors.New("a bubble of testing/synctest cannot hold a scheduler, whose workers wait in the kernel: make it outside, before synctest.Test")
+	ErrBubble       = errors.New("a bubble of testing/synctest cannot hold a worker, which waits in the kernel: make and bind the scheduler outside, before synctest.Test")
 	ErrPolicy       = errors.New("no such policy")
 	ErrNilTask      = park.ErrNilFunc
 	ErrNilContext   = park.ErrNilContext

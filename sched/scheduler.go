@@ -45,8 +45,9 @@ type Scheduler struct {
 // others are stopped, and New returns why: ErrNegative, ErrAffinity, ErrPolicy, ErrGoexit, or an error
 // of package fiber. It waits a second, and no longer, for initializers that keep it from that.
 //
-// In a bubble of testing/synctest it returns ErrBubble. A scheduler that was made outside may be used there, but to the bubble its tasks are outside too:
-// a task that uses a channel or a timer of the bubble ends the program.
+// In a bubble of testing/synctest it returns ErrBubble. A scheduler that was made outside may be given tasks there, but to the bubble these are outside too: the
+// runtime ends the program if such a task uses a channel or a timer of the bubble, or if all goroutines of the bubble wait for such tasks by
+// primitives of fibersync or a pool of forkjoin. A goroutine of the bubble may wait for them on a channel that was made outside.
 func New(cfg Config) (*Scheduler, error) {
 	if clock.InBubble() {
 		return nil, fmt.Errorf("sched: new: %w", ErrBubble)

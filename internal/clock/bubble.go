@@ -1,16 +1,26 @@
 package clock
 
 import (
+	"bytes"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// InBubble tells whether the caller is in a bubble of testing/synctest: there, package time's clock is far from the kernel's.
+// InBubble tells whether the caller is in a bubble of testing/synctest. It takes a microsecond, and does not block.
+//
+// In a bubble package time's clock is far from the kernel's. They may also differ because one of them has been set between the
+// two readings, or belongs to a tool; so the head of the caller's stack trace, where the runtime names the bubble, has to agree.
 func InBubble() bool {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME, &now) != nil {
 		return false
 	}
-	return time.Since(time.Unix(now.Unix())).Abs() > time.Hour
+	if time.Since(time.Unix(now.Unix())).Abs() < time.Hour {
+		return false
+	}
+	var buf [128]byte
+	head, _, _ := bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte("\n"))
+	return bytes.Contains(head, []byte("synctest"))
 }
