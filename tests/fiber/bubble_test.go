@@ -19,7 +19,9 @@ func TestRootsInBubbles(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		use := func(t *testing.T) {
 			fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
-				f := fibertest.New(t, b, "f", func() { fibertest.Leave(t, root) })
+				// Of this size: no runner can serve on which the body of another test called Goexit.
+				f, err := fiber.New(fiber.Config{Backend: b, Name: "f", StackSize: 5 * fiber.MinGoStack}, func() { fibertest.Leave(t, root) })
+				require.NoError(t, err)
 				fibertest.Enter(t, root, f)
 				time.Sleep(time.Millisecond)
 				fibertest.Enter(t, root, f)
