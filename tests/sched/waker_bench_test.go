@@ -40,8 +40,8 @@ func eachWaker(b *testing.B, run func(b *testing.B, pause func(time.Duration))) 
 // sleepInKernel blocks the calling thread, and its P, for d.
 func sleepInKernel(d time.Duration) {
 	for left := unix.NsecToTimespec(int64(max(d, 0))); ; {
-		at := uintptr(unsafe.Pointer(&left))
-		if _, _, err := syscall.RawSyscall(unix.SYS_NANOSLEEP, at, at, 0); err != syscall.EINTR {
+		_, _, err := syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&left)), uintptr(unsafe.Pointer(&left)), 0)
+		if err != syscall.EINTR {
 			return
 		}
 	}
@@ -62,10 +62,19 @@ func (f *kernelFlag) raise() {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&f.word)), futexWake, 1, 0, 0, 0)
 }
 
-// wait blocks the calling thread until the flag is raised, and takes it down. One thread alone may call it.
+// longestWait is how long the flag may keep others from the P. It is longer than a tick of the kernel, which is due anyway: a
+// timer that is due first would have to be set in the processor, too.
+const longestWait = 20 * time.Millisecond
+
+// wait blocks the calling thread until the flag is raised, and takes it down. One goroutine alone may call it. At times it lets others have the P, in case
+// the one that is to raise the flag waits for that, or the collector has to stop the world.
 func (f *kernelFlag) wait() {
-	for f.word.Load() == 0 {
-		_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&f.word)), futexWait, 0, 0, 0, 0)
+	for {
+		limit := unix.NsecToTimespec(int64(longestWait))
+		_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&f.word)), futexWait, 0, uintptr(unsafe.Pointer(&limit)), 0, 0)
+		if f.word.Swap(0) != 0 {
+			return
+		}
+		runtime.Gosched()
 	}
-	f.word.Store(0)
 }
