@@ -15,11 +15,16 @@ import (
 )
 
 // goCommand runs the go command as for that system, which it is given as GOOS GOARCH CGO_ENABLED, and returns
-// what it printed.
+// what it printed: its warnings only if it failed.
 func goCommand(system [3]string, args ...string) (string, error) {
 	c := exec.Command("go", args...)
 	c.Env = append(os.Environ(), "GOFLAGS=", "GOOS="+system[0], "GOARCH="+system[1], "CGO_ENABLED="+system[2])
-	out, err := c.CombinedOutput()
+	var warnings strings.Builder
+	c.Stderr = &warnings
+	out, err := c.Output()
+	if err != nil {
+		out = append(out, warnings.String()...)
+	}
 	return strings.TrimSpace(string(out)), err
 }
 
