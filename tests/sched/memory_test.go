@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -109,24 +109,34 @@ var childGivesBack = child.New("gives back", func(t child.T, b fiber.Backend) {
 	}
 	before, held := look(), heldByProject(t)
 	fibers := make([]*sched.Fiber, tasks)
-	var blocked, ended atomic.Int64
-	var open atomic.Bool
+	var mu sync.Mutex
+	var blocked, ended int
+	open := false
 	for i := range fibers {
 		require.NoError(t, s.Enqueue(sched.Task{Func: func() {
 			fibers[i] = sched.Current()
-			blocked.Add(1)
-			fibers[i].Wait(nil, open.Load)
-			ended.Add(1)
+			mu.Lock()
+			defer mu.Unlock()
+			blocked++
+			fibers[i].Wait(&mu, func() bool { return open })
+			ended++
 		}}))
 	}
-	await := func(count *atomic.Int64) {
-		for count.Load() < int64(tasks) {
+	await := func(count *int) {
+		all := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return *count == tasks
+		}
+		for !all() {
 			time.Sleep(time.Millisecond)
 		}
 	}
 	await(&blocked)
 	most := look()
-	open.Store(true)
+	mu.Lock()
+	open = true
+	mu.Unlock()
 	for _, f := range fibers {
 		f.Notify()
 	}
