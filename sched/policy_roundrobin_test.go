@@ -38,17 +38,17 @@ func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 	p, other := s.policy.(*roundRobin), s.workers[1]
 	other.fallAsleep()
 	p.submit(job{Func: func() {}}, w)
-	require.True(t, other.driver.waking(), "for a task")
+	require.True(t, other.isWoken(), "for a task")
 	p.endSleep(other)
 	other.fallAsleep()
 	p.ready(f, nil)
-	require.True(t, other.driver.waking(), "for a fiber")
+	require.True(t, other.isWoken(), "for a fiber")
 	for _, sleeper := range s.workers {
 		sleeper.fallAsleep()
 	}
 	require.True(t, w.driver.notify(), "as a deadlock check does")
 	p.submit(job{Func: func() {}}, nil)
-	require.True(t, other.driver.waking(), "the first that sleeps has been woken for something else")
+	require.True(t, other.isWoken(), "the first that sleeps has been woken for something else")
 }
 
 // A worker that takes one thing of several, or has found something of its own, wakes another for the rest.
@@ -68,7 +68,7 @@ func TestRoundRobinPassesWakeUpsOn(t *testing.T) {
 		}
 		other.fallAsleep()
 		p.found(w)
-		require.Equal(t, c.passes, other.driver.waking(), "%+v", c)
+		require.Equal(t, c.passes, other.isWoken(), "%+v", c)
 	}
 }
 

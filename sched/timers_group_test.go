@@ -79,7 +79,7 @@ func TestUnblockedFiberWatchesNoDeadline(t *testing.T) {
 	require.True(t, f.unblock())
 	require.EqualValues(t, 300, w.timers.next())
 	require.Zero(t, w.timers.watcher.Load(), "the worker that runs the fiber does not watch")
-	require.True(t, sleeper.driver.waking(), "nor is another one known to")
+	require.True(t, sleeper.isWoken(), "nor is another one known to")
 }
 
 // A timer lies in the heap of the worker on which its fiber has blocked, wherever that goes on.
