@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -108,40 +107,18 @@ var childGivesBack = child.New("gives back", func(t child.T, b fiber.Backend) {
 		return r
 	}
 	before, held := look(), heldByProject(t)
-	fibers := make([]*sched.Fiber, tasks)
-	var mu sync.Mutex
-	var blocked, ended int
-	open := false
-	for i := range fibers {
+	blocked, release, ended := schedtest.NewLatch(tasks), schedtest.NewLatch(1), schedtest.NewLatch(tasks)
+	for range tasks {
 		require.NoError(t, s.Enqueue(sched.Task{Func: func() {
-			fibers[i] = sched.Current()
-			mu.Lock()
-			defer mu.Unlock()
-			blocked++
-			fibers[i].Wait(&mu, func() bool { return open })
-			ended++
+			blocked.Done()
+			release.Wait()
+			ended.Done()
 		}}))
 	}
-	await := func(count *int) {
-		all := func() bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return *count == tasks
-		}
-		for !all() {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	await(&blocked)
+	blocked.Wait()
 	most := look()
-	mu.Lock()
-	open = true
-	mu.Unlock()
-	for _, f := range fibers {
-		f.Notify()
-	}
-	await(&ended)
-	fibers = nil
+	release.Done()
+	ended.Wait()
 	require.NoError(t, s.Close())
 	s = nil
 
