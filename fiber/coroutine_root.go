@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber/internal/identity"
+	"fiberlab/internal/goroutine"
 	"fiberlab/internal/release"
 )
 
@@ -75,13 +76,8 @@ func onBehalfOf(g uintptr) *runner {
 	return nil
 }
 
-// lockedToThread tells whether the calling goroutine is locked to its thread. The
-// runtime says so only at the head of a stack trace.
-func lockedToThread() bool {
-	var buf [128]byte
-	head, _, _ := strings.Cut(string(buf[:runtime.Stack(buf[:], false)]), "\n")
-	return strings.Contains(head, "locked to thread")
-}
+// lockedToThread tells whether the calling goroutine is locked to its thread.
+func lockedToThread() bool { return strings.Contains(goroutine.Head(), "locked to thread") }
 
 // mayRun tells whether the goroutine of a coroutine, or of a root, may run
 // under d. If the runtime found it on another thread than its own, or

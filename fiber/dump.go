@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"fiberlab/fiber/internal/identity"
+	"fiberlab/internal/goroutine"
 )
 
 // A dump of goroutines (SIGQUIT) does not know which of them are fibers. So each runner has, while a
@@ -160,8 +161,7 @@ func goroutineNumber() uint64 {
 
 // readNumber reads it at the head of a stack trace, "goroutine 7 [running]", the one place where the runtime tells it.
 func readNumber() uint64 {
-	var buf [64]byte
-	fields := strings.Fields(string(buf[:runtime.Stack(buf[:], false)]))
+	fields := strings.Fields(goroutine.Head())
 	if len(fields) < 2 {
 		return 0
 	}

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"time"
 
-	"fiberlab/internal/clock"
+	"fiberlab/internal/goroutine"
 )
 
 // retire ends runners on which nothing runs and which no fiber uses. To drop a lent identity
@@ -89,7 +89,7 @@ const idleDelay = 500 * time.Millisecond
 
 // detached uncounts a root. If it was the last, the pool is drained after idleDelay.
 func (p *pool) detached() {
-	if p.roots.Add(-1) > 0 || clock.InBubble() { // whose timers may never fire
+	if p.roots.Add(-1) > 0 || goroutine.InBubble() { // whose timers may never fire
 		return
 	}
 	p.lastDetach.Store(int64(monotonic()))

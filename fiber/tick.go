@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fiberlab/internal/clock"
+	"fiberlab/internal/goroutine"
 )
 
 // ticking is a timer that fires every tick while there is a demand for it.
@@ -63,7 +63,7 @@ func tickFor(more demand) {
 	}
 	if now := monotonic(); first && !t.pending || now-t.last > 4*longestTick {
 		t.series++
-		t.pending = !clock.InBubble()
+		t.pending = !goroutine.InBubble()
 		t.every = shortestTick
 		t.last = now
 		setTick(t.series)

@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"fiberlab/fiber"
-	"fiberlab/internal/clock"
+	"fiberlab/internal/goroutine"
 )
 
 // Bind makes the calling goroutine a single-threaded worker of s: it may then wait
@@ -18,7 +18,7 @@ func (s *Scheduler) Bind() error {
 	if f := Current(); f != nil {
 		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, ErrBound)
 	}
-	if clock.InBubble() {
+	if goroutine.InBubble() {
 		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, ErrBubble)
 	}
 	s.mu.Lock()

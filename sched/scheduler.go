@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber"
-	"fiberlab/internal/clock"
+	"fiberlab/internal/goroutine"
 	"fiberlab/sched/park"
 )
 
@@ -49,7 +49,7 @@ type Scheduler struct {
 // runtime ends the program if such a task uses a channel or a timer of the bubble, or if all goroutines of the bubble wait for such tasks by
 // primitives of fibersync or a pool of forkjoin. A goroutine of the bubble may wait for them on a channel that was made outside.
 func New(cfg Config) (*Scheduler, error) {
-	if clock.InBubble() {
+	if goroutine.InBubble() {
 		return nil, fmt.Errorf("sched: new: %w", ErrBubble)
 	}
 	cfg, err := cfg.checked()

@@ -1,8 +1,7 @@
-package clock
+package goroutine
 
 import (
-	"bytes"
-	"runtime"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +19,5 @@ func InBubble() bool {
 	if time.Since(time.Unix(now.Unix())).Abs() < time.Hour {
 		return false
 	}
-	var buf [128]byte
-	head, _, _ := bytes.Cut(buf[:runtime.Stack(buf[:], false)], []byte("\n"))
-	return bytes.Contains(head, []byte("synctest"))
+	return strings.Contains(Head(), "synctest")
 }
