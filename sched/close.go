@@ -20,8 +20,9 @@ import (
 // stays as it was before Close: the fibers may still be notified, tasks enqueued, and
 // Close called again.
 //
-// Close blocks its caller, which must not be bound to s; see CloseContext for a limit, and for several calls at a time. It returns ErrBound, ErrInTask, a *Deadlock, or
-// ErrClosed if an earlier call has succeeded.
+// Close blocks its caller; see CloseContext for a limit, and for several calls at a time. Where it would wait for its own caller, it returns an error at
+// once: ErrBound on a goroutine that is bound to s, and in that goroutine's tasks, and ErrInTask in any other task of s. A blocking call counts as
+// inside of its task. The other errors are a *Deadlock, and ErrClosed if an earlier call has succeeded.
 func (s *Scheduler) Close() error {
 	if err := s.mayClose(); err != nil {
 		return err
@@ -56,6 +57,9 @@ func (s *Scheduler) CloseContext(ctx context.Context, options ...CloseOption) er
 // mayClose says why the caller must not close s, if it must not.
 func (s *Scheduler) mayClose() error {
 	w := s.worker()
+	if w == nil {
+		w = s.callingWorker()
+	}
 	if w == nil {
 		return nil
 	}
