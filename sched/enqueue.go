@@ -165,18 +165,20 @@ func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
 // Go is Enqueue of f, without flags.
 func (s *Scheduler) Go(f func()) error { return s.Enqueue(Task{Func: f}) }
 
-// Schedule queues f on the scheduler that is bound to the caller, as a task with
+// Schedule queues f on the scheduler that is bound to the caller, which is the one that Get returns, as a task with
 // these flags; see [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
 func Schedule(f func(), flags ...Flags) error {
-	own := Current()
-	if own == nil {
-		return fmt.Errorf("sched: schedule: %w", ErrNotBound)
-	}
 	t := Task{Func: f}
 	for _, flag := range flags {
 		t.Flags |= flag
 	}
-	return own.maker.scheduler.enqueue(context.Background(), t, own.worker.Load())
+	if own := Current(); own != nil {
+		return own.maker.scheduler.enqueue(context.Background(), t, own.worker.Load())
+	}
+	if w := calledFor(); w != nil {
+		return w.scheduler.enqueue(context.Background(), t, nil)
+	}
+	return fmt.Errorf("sched: schedule: %w", ErrNotBound)
 }
 
 // keep queues a task that w alone may begin, for a caller that runs on own, or on no worker if that is nil. It returns

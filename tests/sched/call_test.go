@@ -44,3 +44,23 @@ func TestBlockingCallMayBind(t *testing.T) {
 		})
 	})
 }
+
+// Schedule in a blocking call queues a task on the scheduler of its task, as Enqueue does.
+func TestBlockingCallSchedules(t *testing.T) {
+	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
+		ran := make(chan *sched.Scheduler, 1)
+		schedtest.Perform(t, s, func() {
+			fibersync.BlockingCall(func() {
+				assert.ErrorIs(t, sched.Schedule(nil), sched.ErrNilTask)
+				assert.ErrorIs(t, sched.Schedule(func() {}, sched.SameThread), sched.ErrNotBound)
+				assert.NoError(t, sched.Schedule(func() { ran <- sched.Get() }))
+			})
+			if s.Workers() == 0 {
+				sched.Yield()
+			}
+		})
+		if !t.Failed() {
+			assert.Same(t, s, <-ran)
+		}
+	})
+}
