@@ -61,7 +61,7 @@ func TestLabsNeedNoCgo(t *testing.T) {
 }
 
 // All other packages wait for that line, and then add no errors.
-func TestAllRoomsStandOnThisOne(t *testing.T) {
+func TestAllPackagesStandOnThisOne(t *testing.T) {
 	for _, system := range [][3]string{{"linux", "amd64", "0"}, {"darwin", "arm64", "0"}} {
 		out, err := goCommand(system, "list", "-f", "{{if .GoFiles}}{{.ImportPath}}: {{join .Deps \" \"}}{{end}}", "fiberlab/...")
 		require.NoError(t, err, out)
@@ -82,16 +82,16 @@ func TestAllRoomsStandOnThisOne(t *testing.T) {
 }
 
 // Only programs that do input and output by package uring need liburing; and its rival, a server in C.
-func TestOnlyOneRoomNeedsLiburing(t *testing.T) {
+func TestOnlyOnePackageNeedsLiburing(t *testing.T) {
 	out, err := goCommand([3]string{"linux", runtime.GOARCH, "1"}, "list", "-f", "{{.ImportPath}}: {{.CgoLDFLAGS}}", "fiberlab/...")
 	require.NoError(t, err, out)
-	var rooms []string
+	var packages []string
 	for line := range strings.Lines(out) {
-		if room, flags, _ := strings.Cut(line, ": "); strings.Contains(flags, "uring") {
-			rooms = append(rooms, room)
+		if name, flags, _ := strings.Cut(line, ": "); strings.Contains(flags, "uring") {
+			packages = append(packages, name)
 		}
 	}
-	require.Equal(t, []string{"fiberlab/sched/uring", "fiberlab/tests/internal/bareecho"}, rooms)
+	require.Equal(t, []string{"fiberlab/sched/uring", "fiberlab/tests/internal/bareecho"}, packages)
 	out, err = goCommand([3]string{"linux", runtime.GOARCH, "1"}, "list", "-deps",
 		"fiberlab/fiber", "fiberlab/sched", "fiberlab/sched/fibersync", "fiberlab/sched/forkjoin", "fiberlab/sched/ctask", "fiberlab/sched/trace")
 	require.NoError(t, err, out)

@@ -1,4 +1,4 @@
-// Package check has checks that several rooms need.
+// Package check has checks that several packages need.
 package check
 
 import (

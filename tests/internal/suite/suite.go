@@ -1,4 +1,4 @@
-// Package suite runs the tests of each room: over backends and numbers of workers, in sizes that fit the
+// Package suite runs the tests of each package: over backends and numbers of workers, in sizes that fit the
 // program's speed, with random numbers that can be repeated.
 package suite
 
