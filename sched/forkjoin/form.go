@@ -3,6 +3,8 @@ package forkjoin
 import (
 	"fmt"
 	"strings"
+
+	"fiberlab/internal/fault"
 )
 
 // Form is how a pool keeps the tasks that have been forked and not begun.
@@ -31,14 +33,14 @@ func (f Form) String() string {
 	return formNames[f]
 }
 
-// ParseForm returns the form that has the name. The error names them all.
+// ParseForm returns the form that has the name, or an error that wraps ErrNoForm and names them all.
 func ParseForm(name string) (Form, error) {
 	for f, n := range formNames {
 		if n == name {
 			return Form(f), nil
 		}
 	}
-	return 0, fmt.Errorf("forkjoin: no form %q: choose one of %s", name, strings.Join(formNames[:], ", "))
+	return 0, fault.Of(ErrNoForm, fmt.Sprintf("forkjoin: no form %q: choose one of %s", name, strings.Join(formNames[:], ", ")))
 }
 
 // form is where the jobs of a pool wait. All methods may be called by several strands at the same time, with one strand each.

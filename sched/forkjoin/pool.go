@@ -8,19 +8,21 @@ import (
 	"time"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/fault"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 )
 
-// The errors of this package. Each error that a call returns wraps one of these, or one of packages sched and fibersync.
+// The errors of this package. Each error that a call returns wraps one of these, or one of packages sched and fibersync. ErrNoScheduler wraps
+// fibersync.ErrNilScheduler; ErrNotMade and ErrInTask wrap those of package sched.
 var (
-	ErrNoScheduler = errors.New("the scheduler is nil: give the one that shall run the tasks")
+	ErrNoScheduler = fault.Of(fibersync.ErrNilScheduler, "the scheduler is nil: give the one that shall run the tasks")
 	ErrNoForm      = errors.New("there is no such form: Forms lists them")
-	ErrNotMade     = errors.New("it is a zero value: use one that New, Submit or NewFunc has returned, or that a task has got")
+	ErrNotMade     = fault.Of(sched.ErrNotMade, "it is a zero value: use one that New, Submit or NewFunc has returned, or that a task has got")
 	ErrClosed      = errors.New("the pool is closed: submit before Close")
 	ErrDropped     = errors.New("the future has been dropped: get it before Drop")
 	ErrLive        = errors.New("futures are live that were neither fetched nor dropped: call Get or Drop of each before Close")
-	ErrInTask      = errors.New("the caller is a task of the pool, which would wait for itself: close the pool outside of its tasks")
+	ErrInTask      = fault.Of(sched.ErrInTask, "the caller is a task of the pool, which would wait for itself: close the pool outside of its tasks")
 )
 
 // notMade is the error of a call on a zero value of that type.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"fiberlab/internal/fault"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 )
@@ -15,10 +16,12 @@ import (
 var (
 	// ErrStarted is returned by Start while the context runs, and by Loop while the scheduler does.
 	ErrStarted = errors.New("sched/uring: the context runs already: Join waits until it has stopped")
-	// ErrNilTask is returned for a task without Run.
-	ErrNilTask = errors.New("sched/uring: no task was given: set Run")
-	// ErrFull is returned by TrySubmit if as many tasks wait to begin as Options.Tasks allows.
-	ErrFull = errors.New("sched/uring: the task queue is full: try again later, or call Submit, which waits")
+	// ErrNilTask is returned for a task without Run. It wraps sched.ErrNilTask.
+	ErrNilTask = fault.Of(sched.ErrNilTask, "sched/uring: no task was given: set Run")
+	// ErrFull is returned by TrySubmit if as many tasks wait to begin as Options.Tasks allows. It wraps sched.ErrFull.
+	ErrFull = fault.Of(sched.ErrFull, "sched/uring: the task queue is full: try again later, or call Submit, which waits")
+	// ErrNoContexts is returned by NewScheduler for fewer contexts than one. It wraps sched.ErrNoWorkers.
+	ErrNoContexts = fault.Of(sched.ErrNoWorkers, "there is no context to run tasks: ask for 1 or more")
 	// ErrNoThread is returned by Start if the fibers of Options.Fibers have no thread of their own.
 	ErrNoThread = errors.New("sched/uring: under this policy the backend goroutine has no thread of its own, and an engine needs one: choose another backend, or sched.Stealing")
 )

@@ -23,10 +23,10 @@ type Scheduler struct {
 	live int            // tasks that have been submitted and have not ended
 }
 
-// NewScheduler makes a scheduler of n contexts.
+// NewScheduler makes a scheduler of n contexts, which Loop will start. It returns an error that wraps ErrNoContexts if n is less than 1.
 func NewScheduler(n int, options Options) (*Scheduler, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("sched/uring: %d contexts: there must be one at least", n)
+		return nil, fmt.Errorf("sched/uring: a scheduler of %d contexts: %w", n, ErrNoContexts)
 	}
 	s := &Scheduler{engines: newContextEngines(options)}
 	s.none.L = &s.mu

@@ -3,6 +3,7 @@ package uring
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -28,14 +29,17 @@ func (d Driver) String() string {
 // Drivers returns the drivers that are not Auto.
 func Drivers() []Driver { return []Driver{Uring, Epoll} }
 
-// ParseDriver returns the driver of that name.
+// ErrDriver is wrapped by the errors about a driver that there is not.
+var ErrDriver = errors.New("no such driver")
+
+// ParseDriver returns the driver of that name, or an error that wraps ErrDriver and names them all.
 func ParseDriver(name string) (Driver, error) {
 	for d, n := range driverNames {
 		if n == name {
 			return Driver(d), nil
 		}
 	}
-	return 0, fmt.Errorf("sched/uring: there is no driver %q: use one of %q", name, driverNames)
+	return 0, fmt.Errorf("sched/uring: %w %q: choose one of %s", ErrDriver, name, strings.Join(driverNames[:], ", "))
 }
 
 // proxy carries out the requests of one engine. All but wake is for the thread that has opened it: the caller is locked to that.
@@ -107,5 +111,5 @@ func openProxy(driver Driver, requests int) (proxy, error) {
 		}
 		return e, nil
 	}
-	return nil, fmt.Errorf("sched/uring: %v: use Auto, Uring or Epoll", driver)
+	return nil, fmt.Errorf("sched/uring: %w: %v: use Auto, Uring or Epoll", ErrDriver, driver)
 }

@@ -2,16 +2,21 @@ package uring
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"fiberlab/internal/fault"
 	"fiberlab/sched"
 )
 
 // ErrClosed is returned for operations of an engine that has ended.
-var ErrClosed = errors.New("sched/uring: the engine has ended")
+var ErrClosed = errors.New("sched/uring: the engine has ended: end what uses it before its scheduler and its Engines are closed")
+
+var (
+	errEnginesClosed = fault.Of(ErrClosed, "sched/uring: the Engines are closed: make others with New")
+	errNoContextRuns = fault.Of(ErrClosed, "sched/uring: no context of these Engines runs: start one first, and use them in its tasks")
+)
 
 // Engines do the input and output of a program: one engine for each worker of the schedulers that they are attached to, and one with a thread of its own if
 // there is no such worker. Files, connections and listeners are opened by them, and may be used by fibers and goroutines alike.
@@ -36,8 +41,10 @@ func New(options Options) *Engines { return &Engines{options: options} }
 // newContextEngines returns engines that begin and end with contexts. They need no Close.
 func newContextEngines(options Options) *Engines { return &Engines{options: options, contexts: true} }
 
-// Attach gives each worker of schedulers that are made of cfg an engine, which begins and ends with the worker. Workers without a thread of
-// their own, see sched.Config.Device, have none: their fibers use an engine with a thread of its own, as goroutines do.
+// Attach gives each worker of schedulers that are made of cfg afterwards an engine, which begins and ends with the worker. It replaces cfg.Device, so it must
+// be called before sched.New, and schedulers that exist already get nothing. Workers without a thread of
+// their own, see sched.Config.Device, have none: their fibers use an engine with a thread of its own, as goroutines do. If an
+// engine cannot be had, sched.New returns the error: one that wraps ErrUnavailable, ErrDriver or ErrClosed, or the kernel's.
 func (s *Engines) Attach(cfg *sched.Config) {
 	cfg.Device = func(w *sched.Worker) (sched.Device, error) {
 		e, err := s.open(w, newTaskQueue(0))
@@ -81,7 +88,7 @@ func (s *Engines) add(e *Engine) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return fmt.Errorf("%w: its Engines are closed", ErrClosed)
+		return errEnginesClosed
 	}
 	var list []*Engine
 	if old := s.list.Load(); old != nil {
@@ -126,11 +133,11 @@ func (s *Engines) startAlone() (*Engine, error) {
 	s.mu.Lock()
 	if s.contexts {
 		s.mu.Unlock()
-		return nil, fmt.Errorf("%w: no context of these Engines runs", ErrClosed)
+		return nil, errNoContextRuns
 	}
 	if s.closed {
 		s.mu.Unlock()
-		return nil, fmt.Errorf("%w: its Engines are closed", ErrClosed)
+		return nil, errEnginesClosed
 	}
 	if len(s.alone) > 0 {
 		e = s.alone[0]

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fiberlab/internal/fault"
+	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 )
 
@@ -277,7 +279,7 @@ func (f *File) Stat() (fs.FileInfo, error) {
 }
 
 var (
-	errNegativeOffset = errors.New("a negative offset: give 0 or more")
+	errNegativeOffset = fault.Of(sched.ErrNegative, "a negative offset: give 0 or more")
 	errAppends        = errors.New("sched/uring: WriteAt of a file that was opened with O_APPEND: open it without, or call Write")
 )
 

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/tests/internal/check"
@@ -119,14 +118,4 @@ func TestNoFunctionIsFoundBeforeAnyIsCalled(t *testing.T) {
 	done := false
 	once.Do(func() { done = true })
 	assert.True(t, done, "the Once that was given no function counts as called")
-}
-
-// Errors of both packages for the same thing are one.
-func TestErrorsAreOneSet(t *testing.T) {
-	assert.Equal(t, sched.ErrNegative, fibersync.ErrNegative)
-	assert.Equal(t, sched.ErrNilTask, fibersync.ErrNilFunc)
-	assert.Equal(t, sched.ErrNoFiber, fibersync.ErrNoFiber)
-	assert.Equal(t, sched.ErrGoexit, fibersync.ErrGoexit)
-	assert.ErrorIs(t, sched.ErrNoFiber, fiber.ErrNoFiber)
-	assert.ErrorIs(t, sched.ErrNotMade, fiber.ErrNotMade)
 }

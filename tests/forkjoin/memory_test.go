@@ -91,6 +91,7 @@ func TestZeroValues(t *testing.T) {
 		assert.Equal(t, form, parsed)
 	}
 	_, err = forkjoin.ParseForm("Form(3)")
+	assert.ErrorIs(t, err, forkjoin.ErrNoForm)
 	assert.ErrorContains(t, err, "heartbeat, deque, locked")
 	assert.Equal(t, "Form(3)", forkjoin.Form(3).String())
 }

@@ -346,8 +346,10 @@ func TestMisuse(t *testing.T) {
 		join(t, c)
 		require.True(t, ran)
 	})
-	_, err := uring.NewScheduler(0, uring.Options{})
-	require.Error(t, err)
+	for _, n := range []int{0, -1} {
+		_, err := uring.NewScheduler(n, uring.Options{})
+		require.ErrorIs(t, err, uring.ErrNoContexts)
+	}
 	c := uring.NewContext(uring.Options{Fibers: sched.Config{Backend: fiber.Goroutine, Policy: sched.RoundRobin}})
 	require.ErrorIs(t, c.Start(), uring.ErrNoThread)
 	c = uring.NewContext(uring.Options{Fibers: sched.Config{Policy: 99}})

@@ -33,3 +33,23 @@ func attach(t require.TestingT, options uring.Options, cfg sched.Config) (*uring
 	require.NoError(t, err)
 	return engines, s
 }
+
+// A driver that there is not is named, with those that there are.
+func TestNoSuchDriver(t *testing.T) {
+	_, err := uring.ParseDriver("aio")
+	require.ErrorIs(t, err, uring.ErrDriver)
+	require.ErrorContains(t, err, `"aio": choose one of auto, uring, epoll`)
+
+	cfg := sched.Config{Workers: 1}
+	engines := uring.New(uring.Options{Driver: 7})
+	engines.Attach(&cfg)
+	_, err = sched.New(cfg)
+	require.ErrorIs(t, err, uring.ErrDriver)
+	_, err = engines.Here()
+	require.ErrorIs(t, err, uring.ErrDriver)
+	require.NoError(t, engines.Close())
+
+	_, err = engines.Here()
+	require.ErrorIs(t, err, uring.ErrClosed)
+	require.ErrorContains(t, err, "make others")
+}
