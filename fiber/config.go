@@ -49,7 +49,7 @@ func (cfg Config) kind(body bodyKind) (kind, error) {
 	}
 	if b == Goroutine {
 		if body == cBody {
-			return kind{}, fmt.Errorf("%w for a C body: goroutine fibers run Go functions only", ErrBackend)
+			return kind{}, fmt.Errorf("%w for a C body: goroutine fibers run Go functions only: use asm or ucontext", ErrBackend)
 		}
 		return kind{backend: b}, nil
 	}

@@ -95,7 +95,9 @@ var supportedLife = sync.OnceValue(func() error {
 	return nil
 })
 
-func unsupported(err error) error { return fmt.Errorf("%w: %s: %w", ErrUnsupported, goVersion(), err) }
+func unsupported(err error) error {
+	return fmt.Errorf("%w: %s: %w: build with %s to %s, or use the backend goroutine", ErrUnsupported, goVersion(), err, OldestGo, NewestGo)
+}
 
 func goVersion() string {
 	if runtimeVersion != "" {

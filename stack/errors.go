@@ -14,7 +14,7 @@ var (
 	// another stack. The pool stays usable.
 	ErrExhausted = errors.New("stack: no room for another stack")
 	// ErrClosed: the pool is closed.
-	ErrClosed = errors.New("stack: pool is closed")
+	ErrClosed = errors.New("stack: the pool is closed: make another one")
 	// ErrForeign: the stack does not come from this pool.
 	ErrForeign = errors.New("stack: not a stack of this pool")
 	// ErrNotInUse: the stack was put back already.

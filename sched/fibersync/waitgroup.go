@@ -10,7 +10,7 @@ import (
 )
 
 // ErrOverflow is the error of a wait group whose count would become too large.
-var ErrOverflow = errors.New("the count of a wait group would exceed 2^62-1")
+var ErrOverflow = errors.New("the count of a wait group would exceed 2^62-1: add less")
 
 // WaitGroup counts work that has begun and not ended, and lets callers wait until the count is
 // zero: marl's WaitGroup. The zero value counts zero. It must not be copied.
