@@ -16,16 +16,24 @@ import (
 func TestTaskWakesOneWorker(t *testing.T) {
 	suite.Over{Workers: []int{2, 4}}.Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			const tasks = 200
-			before := sleeps(s)
-			for range tasks {
-				time.Sleep(time.Millisecond) // all fall asleep, or the worker is not woken at all
-				done := make(chan struct{})
-				require.NoError(t, s.Go(func() { close(done) }))
-				<-done
+			const tasks, most = 200, 300
+			round := func() uint64 {
+				before := sleeps(s)
+				for range tasks {
+					time.Sleep(time.Millisecond) // all fall asleep, or the worker is not woken at all
+					done := make(chan struct{})
+					require.NoError(t, s.Go(func() { close(done) }))
+					<-done
+				}
+				return sleeps(s) - before
 			}
-			slept := sleeps(s) - before
-			assert.Less(t, slept, uint64(tasks*3/2), "sleeps of the workers, which began %d tasks one by one", tasks)
+			// While a worker that has been woken does not get its processor, others may look again and again whether it has gone to work, and each
+			// look is a sleep. A second worker that every task wakes would sleep anew in every round.
+			fewest := round()
+			for end := time.Now().Add(schedtest.Standstill / 6); fewest >= most && time.Now().Before(end); {
+				fewest = min(fewest, round())
+			}
+			assert.Less(t, fewest, uint64(most), "fewest sleeps of the workers in a round, in which they began %d tasks one by one", tasks)
 		})
 	})
 }
