@@ -27,7 +27,7 @@ type Config struct {
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	MaxCalls  int           // blocking calls of tasks that run at once, each on a thread; 0: any number
-	MaxQueued int           // tasks that wait to begin, wherever they may begin; 0: any number, or DefaultRunQueue under policy Group. See Enqueue and TryEnqueue
+	MaxQueued int           // tasks that wait to begin, wherever they may begin; 0: any number, or DefaultRunQueue under policy Group. See Enqueue and TryEnqueue. Callbacks of fibersync are queued beyond it
 	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
 
 	// OverloadAfter is how long a caller waits for room at most, as Config.MaxQueued has it, before it gets ErrOverload; 0: as

@@ -32,7 +32,10 @@ func (s *Scheduler) EnqueueContext(ctx context.Context, task Task) error {
 // TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
 func (s *Scheduler) TryEnqueue(task Task) error { return s.enqueue(noWait, task, s.worker()) }
 
-// enqueue is EnqueueContext, or TryEnqueue if ctx is noWait.
+// enqueueNow is Enqueue that queues the task even if there is no room for it: the task has no place then.
+func (s *Scheduler) enqueueNow(task Task) error { return s.enqueue(noRoom, task, s.worker()) }
+
+// enqueue is EnqueueContext, TryEnqueue if ctx is noWait, or enqueueNow if ctx is noRoom.
 // The caller runs on own, or on no worker of s if that is nil.
 func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
 	if task.Func == nil {
@@ -45,10 +48,11 @@ func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
 	}
 	accepted, pinned := false, t.Flags&SameThread != 0
 	if s.room != nil && (own != nil || !pinned) && (home != nil || len(s.workers) > 0) {
-		if err := s.room.take(ctx, home != nil); err != nil {
+		place, err := s.room.place(ctx, home != nil)
+		if err != nil {
 			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
 		}
-		t.Flags |= hasRoom
+		t.Flags |= place
 		if own != nil {
 			own = s.worker() // the fiber may have migrated
 		}
@@ -150,10 +154,11 @@ func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
 	j := s.job(t)
 	j.Flags |= SameThread
 	if s.room != nil {
-		if err := s.room.take(ctx, inside); err != nil {
+		place, err := s.room.place(ctx, inside)
+		if err != nil {
 			return err
 		}
-		j.Flags |= hasRoom
+		j.Flags |= place
 	}
 	if !w.keep(j, s.worker()) {
 		s.release(j)

@@ -62,10 +62,11 @@ func (s *Scheduler) giveToGroup(ctx context.Context, group int, t Task) error {
 	}
 	j := s.job(t)
 	if s.room != nil {
-		if err := s.room.take(ctx, inside); err != nil {
+		place, err := s.room.place(ctx, inside)
+		if err != nil {
 			return err
 		}
-		j.Flags |= hasRoom
+		j.Flags |= place
 		own = s.worker() // the fiber may have migrated
 		if pinned && own.Group() != group {
 			s.release(j)

@@ -55,6 +55,9 @@ func (p *parker) Unpark() {
 // Start implements [park.Parker]: it queues f as a task of the fiber's scheduler.
 func (p *parker) Start(f func()) error { return p.maker.scheduler.Enqueue(Task{Func: f}) }
 
+// StartNow implements [park.Parker].
+func (p *parker) StartNow(f func()) error { return p.maker.scheduler.enqueueNow(Task{Func: f}) }
+
 // WaiterSlot implements [park.Parker].
 func (p *parker) WaiterSlot() *any { return &p.spare }
 

@@ -64,9 +64,22 @@ const (
 	largestShare = 64
 )
 
+// place is take for a task, and returns hasRoom, the flag of a task that has a place. With noRoom it returns no flag in the place
+// of ErrFull.
+func (r *room) place(ctx context.Context, inside bool) (Flags, error) {
+	switch err := r.take(ctx, inside); {
+	case err == nil:
+		return hasRoom, nil
+	case ctx == noRoom && errors.Is(err, ErrFull):
+		return 0, nil
+	default:
+		return 0, err
+	}
+}
+
 // take gets the caller a place. If there is none, it blocks the caller until there is. It gives up when ctx is done, and
 // returns context.Cause(ctx), or when the caller has waited for the room's limit, and returns an error that wraps ErrOverload. With
-// noWait it returns ErrFull at once instead. A free place is taken even if ctx is done. It returns ErrClosed to a caller from
+// noWait or noRoom it returns ErrFull at once instead. A free place is taken even if ctx is done. It returns ErrClosed to a caller from
 // outside once the room is closed.
 func (r *room) take(ctx context.Context, inside bool) error {
 	_, err := r.takeSome(ctx, inside, 1)
@@ -77,7 +90,7 @@ func (r *room) take(ctx context.Context, inside bool) error {
 // the caller has got.
 func (r *room) takeSome(ctx context.Context, inside bool, n int) (int, error) {
 	got, err := r.admit(inside, n, nil)
-	if ctx == noWait || !errors.Is(err, ErrFull) {
+	if ctx == noWait || ctx == noRoom || !errors.Is(err, ErrFull) {
 		return got, err
 	}
 	w := &roomWaiter{parker: park.Current(), inside: inside, began: time.Now()}
@@ -96,8 +109,14 @@ func (r *room) takeSome(ctx context.Context, inside bool, n int) (int, error) {
 	return 1, nil
 }
 
-// noWait stands for a context whose waits end before they begin.
-var noWait context.Context
+// noWait stands for a context whose waits end before they begin. noRoom does so too, and its caller needs no place.
+var (
+	noWait context.Context
+	noRoom context.Context = withoutRoom{}
+)
+
+// withoutRoom is the type of noRoom.
+type withoutRoom struct{ context.Context }
 
 // admit takes up to n places for the caller, at least one, and returns how many; or it returns ErrClosed or ErrFull. In the
 // last case w, unless it is nil, waits for one from now on.

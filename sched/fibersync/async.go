@@ -11,12 +11,25 @@ import (
 var ErrUnfinished = errors.New("the function has panicked or called runtime.Goexit")
 
 // start has f called concurrently with the caller: as a task of the caller's scheduler, or on a
-// goroutine if the caller has none; that is reported, see OnGoroutine. It does not wait for f. It
-// returns the scheduler's error if that does not accept the task.
+// goroutine if the caller has none; that is reported, see OnGoroutine. It does not wait for f, but for room, if the scheduler
+// limits how many tasks wait to begin. It returns the scheduler's error if that does not accept the task.
 func start(f func()) error {
 	if p := callersFiber(); p != nil {
 		return p.Start(f)
 	}
+	return startGoroutine(f)
+}
+
+// startCallback is start that does not wait for room: its caller settles a future, or gives a ticket back, and may hold a lock.
+func startCallback(f func()) error {
+	if p := callersFiber(); p != nil {
+		return p.StartNow(f)
+	}
+	return startGoroutine(f)
+}
+
+// startGoroutine is start for a caller without a scheduler.
+func startGoroutine(f func()) error {
 	reportGoroutine()
 	go f()
 	return nil
@@ -31,17 +44,17 @@ func callersFiber() park.Parker {
 	return park.Caller()
 }
 
-// startAnywhere is start that takes a goroutine if the scheduler does not accept f.
+// startAnywhere is startCallback that takes a goroutine if the scheduler does not accept f.
 func startAnywhere(f func()) {
-	if start(f) != nil {
-		reportGoroutine()
-		go f()
+	if startCallback(f) != nil {
+		_ = startGoroutine(f) // it has no error
 	}
 }
 
 // Async has f called concurrently with the caller, and returns the future of its results; flare's
-// Async. It does not block. f is a task of the caller's scheduler, or a goroutine if the caller has none;
-// AsyncOn chooses the scheduler. If f cannot be started, the future has the scheduler's error. The
+// Async. It does not wait for f. f is a task of the caller's scheduler, or a goroutine if the caller has none;
+// AsyncOn chooses the scheduler. Async blocks its caller only until there is room for the task, if the scheduler limits that
+// (sched.Config.MaxQueued). If f cannot be started, the future has the scheduler's error. The
 // future is InProgress from the moment that f begins.
 //
 // A panic of f is that of a task or a goroutine, and is not passed to the callers that wait. If the
@@ -61,7 +74,7 @@ func async[T any](start func(func()) error, f func() (T, error)) *Future[T] {
 // Then has g called with the results of f once f is settled, and returns the future of g's
 // results. g runs concurrently with the code that settles f, as a task of its scheduler, or on a
 // goroutine if it has none; if f is settled already, the same goes for the caller of Then. So g may
-// block. It is called even if f has failed. A panic of g has the consequences of one in Async.
+// block. Neither that code nor Then waits for room: the task is queued even if sched.Config.MaxQueued tasks wait to begin. g is called even if f has failed. A panic of g has the consequences of one in Async.
 // Then panics with an error that wraps ErrNilFunc if g is nil.
 func Then[T, U any](f *Future[T], g func(T, error) (U, error)) *Future[U] {
 	if g == nil {
@@ -69,7 +82,7 @@ func Then[T, U any](f *Future[T], g func(T, error) (U, error)) *Future[U] {
 	}
 	p := new(Promise[U])
 	f.whenSettled(func() {
-		p.run(start, func() (U, error) { return g(f.value, f.err) })
+		p.run(startCallback, func() (U, error) { return g(f.value, f.err) })
 	})
 	return p.Future()
 }

@@ -75,7 +75,8 @@ func (t *Ticket) Called() <-chan struct{} {
 
 // OnCall has f started when the ticket is called, by the caller of Done that calls it, or by the caller
 // of OnCall if the ticket has been called already. f is a task of that caller's scheduler, or a
-// goroutine if there is none or it accepts no task. OnCall does not block. f, or code that it
+// goroutine if there is none or it accepts no task. Neither OnCall nor Done blocks for it: the task is queued even if
+// sched.Config.MaxQueued tasks wait to begin. f, or code that it
 // starts, calls Done. OnCall panics with an error that wraps ErrNilFunc if f is nil.
 func (t *Ticket) OnCall(f func()) {
 	if f == nil {

@@ -75,7 +75,8 @@ func (g *WaitGroup) open(s int64) bool {
 
 // Go adds one to the count, has f called concurrently with the caller, and subtracts one when f
 // returns, panics or ends its goroutine. f is a task of the caller's scheduler, or a goroutine if the
-// caller has none; GoOn chooses the scheduler. Go does not wait for f. It panics with the
+// caller has none; GoOn chooses the scheduler. Go does not wait for f, but for room for the task, if the scheduler limits
+// that (sched.Config.MaxQueued). It panics with the
 // scheduler's error if that does not accept the task, and with an error that wraps ErrNilFunc if f is nil.
 func (g *WaitGroup) Go(f func()) { g.start(start, f) }
 

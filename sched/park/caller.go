@@ -28,7 +28,7 @@ func CallFor(caller Parker, f func()) {
 }
 
 // Caller returns the fiber on whose behalf the calling goroutine runs a blocking call, or nil. The
-// goroutine may use its Start, Shared, Arena and Thread, and nothing else. It costs a nanosecond while there
+// goroutine may use its Start, StartNow, Shared, Arena and Thread, and nothing else. It costs a nanosecond while there
 // are no blocking calls, and some tens otherwise. It does not block.
 func Caller() Parker {
 	if calls.Load() == 0 {

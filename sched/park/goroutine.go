@@ -72,5 +72,8 @@ func (g *Goroutine) Start(f func()) error {
 	return nil
 }
 
+// StartNow implements [Parker].
+func (g *Goroutine) StartNow(f func()) error { return g.Start(f) }
+
 // WaiterSlot implements [Parker]. A goroutine has no slot.
 func (g *Goroutine) WaiterSlot() *any { return nil }

@@ -101,7 +101,8 @@ type helpless struct{ park.Parker }
 
 var errHelpless = errors.New("no scheduler here")
 
-func (helpless) Start(func()) error { return errHelpless }
+func (helpless) Start(func()) error    { return errHelpless }
+func (helpless) StartNow(func()) error { return errHelpless }
 
 // asHelpless calls f as a client whose scheduler starts nothing.
 func asHelpless(t *testing.T, f func()) {

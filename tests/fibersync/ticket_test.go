@@ -183,7 +183,7 @@ func TestTicketOnCallWithoutAScheduler(t *testing.T) {
 // atOnce is a client that starts a function by calling it.
 type atOnce struct{ park.Parker }
 
-func (atOnce) Start(f func()) error {
+func (atOnce) StartNow(f func()) error {
 	f()
 	return nil
 }
