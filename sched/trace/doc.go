@@ -5,7 +5,7 @@
 // writes what is kept as a file for trace viewers.
 //
 //	recorder.go  the recorder, of all workers
-//	ring.go      one worker's part, which the scheduler calls
+//	buffer.go    one worker's part, which the scheduler calls
 //	mark.go      the tasks' beginnings, ends and marks
 //	tasktime.go  the sums by the names of tasks
 //	write.go     the file

@@ -29,34 +29,34 @@ const (
 // Idling returns what is kept of it, the earliest first: as much of each worker as transitions.
 func (r *Recorder) Idling() []Idling {
 	var list []Idling
-	r.each(func(part *ring) { list = part.idling.appendTo(list) })
+	r.each(func(part *buffer) { list = part.idling.appendTo(list) })
 	slices.SortStableFunc(list, func(a, b Idling) int { return int(a.At - b.At) })
 	return list
 }
 
-var _ sched.IdleRecorder = (*ring)(nil)
+var _ sched.IdleRecorder = (*buffer)(nil)
 
 // Spin implements [sched.IdleRecorder].
-func (r *ring) Spin(at time.Duration, begins bool) {
+func (b *buffer) Spin(at time.Duration, begins bool) {
 	what := SpinEnded
 	if begins {
 		what = SpinBegan
 	}
-	r.keepIdling(at, what, -1)
+	b.keepIdling(at, what, -1)
 }
 
 // Woken implements [sched.IdleRecorder].
-func (r *ring) Woken(at time.Duration, by int, asleep bool) {
+func (b *buffer) Woken(at time.Duration, by int, asleep bool) {
 	what := WokenSpinning
 	if asleep {
 		what = WokenAsleep
 	}
-	r.keepIdling(at, what, by)
+	b.keepIdling(at, what, by)
 }
 
-func (r *ring) keepIdling(at time.Duration, what IdleWhat, by int) {
-	if r.recorder.capacity > 0 {
-		r.idling.keep(Idling{At: at - r.recorder.began, Worker: r.worker, What: what, By: by}, r.recorder.capacity)
+func (b *buffer) keepIdling(at time.Duration, what IdleWhat, by int) {
+	if b.recorder.capacity > 0 {
+		b.idling.keep(Idling{At: at - b.recorder.began, Worker: b.worker, What: what, By: by}, b.recorder.capacity)
 	}
 }
 

@@ -30,45 +30,45 @@ const (
 // Marks returns the marks that are kept, the earliest first: as many of each worker as transitions.
 func (r *Recorder) Marks() []Mark {
 	var marks []Mark
-	r.each(func(part *ring) { marks = part.marks.appendTo(marks) })
+	r.each(func(part *buffer) { marks = part.marks.appendTo(marks) })
 	slices.SortStableFunc(marks, func(a, b Mark) int { return int(a.At - b.At) })
 	return marks
 }
 
 // Mark implements [sched.WorkerRecorder].
-func (r *ring) Mark(m sched.Moment, name string) { r.keepMark(m, Said, name) }
+func (b *buffer) Mark(m sched.Moment, name string) { b.keepMark(m, Said, name) }
 
 // Begin implements [sched.WorkerRecorder].
-func (r *ring) Begin(m sched.Moment, task string) {
-	s := r.charge(m, sched.Running)
+func (b *buffer) Begin(m sched.Moment, task string) {
+	s := b.charge(m, sched.Running)
 	s.inTask, s.task = true, task
-	r.timesOf(task).Tasks++
-	r.keepMark(m, Began, "")
+	b.timesOf(task).Tasks++
+	b.keepMark(m, Began, "")
 }
 
 // End implements [sched.WorkerRecorder].
-func (r *ring) End(m sched.Moment) {
-	s := r.charge(m, sched.Running)
-	r.keepMark(m, Ended, "")
+func (b *buffer) End(m sched.Moment) {
+	s := b.charge(m, sched.Running)
+	b.keepMark(m, Ended, "")
 	s.inTask, s.task = false, ""
 }
 
 // Rename implements [sched.WorkerRecorder]. What the task has done so far is counted by its earlier name.
-func (r *ring) Rename(m sched.Moment, task string) {
-	s := r.charge(m, sched.Running)
+func (b *buffer) Rename(m sched.Moment, task string) {
+	s := b.charge(m, sched.Running)
 	if s.inTask {
-		r.timesOf(s.task).Tasks--
-		r.timesOf(task).Tasks++
-		r.keepMark(m, Ended, "")
+		b.timesOf(s.task).Tasks--
+		b.timesOf(task).Tasks++
+		b.keepMark(m, Ended, "")
 		s.task = task
-		r.keepMark(m, Began, "")
+		b.keepMark(m, Began, "")
 	}
 }
 
 // keepMark keeps a mark of the fiber's task.
-func (r *ring) keepMark(m sched.Moment, what What, name string) {
-	if r.recorder.capacity > 0 {
-		task := r.stretch(m).task
-		r.marks.keep(Mark{At: r.since(m), Worker: m.Worker, Maker: r.worker, Fiber: m.Fiber, Task: task, What: what, Name: name}, r.recorder.capacity)
+func (b *buffer) keepMark(m sched.Moment, what What, name string) {
+	if b.recorder.capacity > 0 {
+		task := b.stretch(m).task
+		b.marks.keep(Mark{At: b.since(m), Worker: m.Worker, Maker: b.worker, Fiber: m.Fiber, Task: task, What: what, Name: name}, b.recorder.capacity)
 	}
 }

@@ -29,15 +29,15 @@ type Recorder struct {
 	capacity int
 	began    time.Duration // since the program did, as in a sched.Moment
 
-	mu    sync.Mutex
-	rings []*ring
-	past  ring // of the goroutines that have unbound
+	mu      sync.Mutex
+	buffers []*buffer
+	past    buffer // of the goroutines that have unbound
 }
 
 // NewRecorder returns a recorder that keeps the latest n transitions of each worker, and
 // n in all of the goroutines that have unbound; if n is not positive it only counts.
 func NewRecorder(n int) *Recorder {
-	return &Recorder{capacity: max(n, 0), began: time.Duration(clock.Now()), past: ring{times: make(map[string]*TaskTime)}}
+	return &Recorder{capacity: max(n, 0), began: time.Duration(clock.Now()), past: buffer{times: make(map[string]*TaskTime)}}
 }
 
 // Transitions counts transitions by the states from and to which they went.
@@ -60,14 +60,14 @@ func (t *Transitions) Total() uint64 {
 // Transitions returns the counts of all workers together.
 func (r *Recorder) Transitions() Transitions {
 	var sum Transitions
-	r.each(func(part *ring) { sum.add(&part.counts) })
+	r.each(func(part *buffer) { sum.add(&part.counts) })
 	return sum
 }
 
 // Migrations is how often a fiber has been resumed by another worker than before.
 func (r *Recorder) Migrations() uint64 {
 	var sum uint64
-	r.each(func(part *ring) { sum += part.migrations })
+	r.each(func(part *buffer) { sum += part.migrations })
 	return sum
 }
 
@@ -82,7 +82,7 @@ func (t *Transitions) add(counts *Transitions) {
 // Events returns what is kept, the earliest first.
 func (r *Recorder) Events() []Event {
 	var events []Event
-	r.each(func(part *ring) {
+	r.each(func(part *buffer) {
 		events = part.events.appendTo(events)
 	})
 	slices.SortStableFunc(events, func(a, b Event) int { return int(a.At - b.At) })
@@ -90,15 +90,15 @@ func (r *Recorder) Events() []Event {
 }
 
 // each calls f for each part, and with its lock held.
-func (r *Recorder) each(f func(part *ring)) {
-	visit := func(part *ring) {
+func (r *Recorder) each(f func(part *buffer)) {
+	visit := func(part *buffer) {
 		part.Lock()
 		defer part.Unlock()
 		f(part)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, part := range r.rings {
+	for _, part := range r.buffers {
 		visit(part)
 	}
 	visit(&r.past)
@@ -109,22 +109,22 @@ func (r *Recorder) Worker(number int) sched.WorkerRecorder {
 	if r == nil {
 		return nil
 	}
-	part := &ring{recorder: r, worker: number, stretches: make(map[int]*stretch), times: make(map[string]*TaskTime)}
+	part := &buffer{recorder: r, worker: number, stretches: make(map[int]*stretch), times: make(map[string]*TaskTime)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rings = append(r.rings, part)
+	r.buffers = append(r.buffers, part)
 	return part
 }
 
 // forget moves what gone holds, the part of a worker that has ended, to the past. It holds both locks of the recorder's meanwhile.
-func (r *Recorder) forget(gone *ring) {
+func (r *Recorder) forget(gone *buffer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	gone.Lock()
 	defer gone.Unlock()
 	r.past.Lock()
 	defer r.past.Unlock()
-	r.rings = slices.DeleteFunc(r.rings, func(part *ring) bool { return part == gone })
+	r.buffers = slices.DeleteFunc(r.buffers, func(part *buffer) bool { return part == gone })
 	r.past.counts.add(&gone.counts)
 	r.past.migrations += gone.migrations
 	for _, e := range gone.events.appendTo(nil) {

@@ -23,7 +23,7 @@ func transit(part sched.WorkerRecorder, number int, from, to sched.State, why sc
 	part.Transition(sched.Moment{Fiber: number, At: time.Duration(clock.Now())}, sched.Transition{From: from, To: to, Why: why})
 }
 
-// The ring keeps the latest, in order; the counts keep all.
+// The buffer keeps the latest, in order; the counts keep all.
 func TestRecorderRing(t *testing.T) {
 	for _, written := range []int{0, 3, 4, 5, 8, 11} {
 		r := NewRecorder(4)
@@ -70,7 +70,7 @@ func TestRecorderThatOnlyCounts(t *testing.T) {
 	require.Nil(t, (*Recorder)(nil).Worker(0))
 }
 
-// Goroutines that come and go leave their counts, and no more than one ring.
+// Goroutines that come and go leave their counts, and no more than one buffer.
 func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 	const rounds, capacity = 50, 4
 	r := NewRecorder(capacity)
@@ -84,7 +84,7 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 		yields++
 		require.NoError(t, sched.Unbind())
 	}
-	require.Len(t, r.rings, 1, "the worker's own is left")
+	require.Len(t, r.buffers, 1, "the worker's own is left")
 	require.Len(t, r.past.events.kept, capacity)
 	counts := r.Transitions()
 	require.Equal(t, yields, counts.Of(sched.Running, sched.Queued), "what they did is counted")
@@ -113,7 +113,7 @@ func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 // A fiber that another worker resumes keeps its name, runs on that worker's track, and says where it came from.
 func TestMigration(t *testing.T) {
 	r := NewRecorder(10)
-	part := r.Worker(0).(*ring)
+	part := r.Worker(0).(*buffer)
 	r.Worker(1)
 	for i, step := range []struct {
 		worker   int

@@ -33,7 +33,7 @@ type stretch struct {
 // without a name, and of further ones when there are too many names, is that of the empty name.
 func (r *Recorder) TaskTimes() map[string]TaskTime {
 	sum := make(map[string]TaskTime)
-	r.each(func(part *ring) {
+	r.each(func(part *buffer) {
 		for name, t := range part.times {
 			s := sum[name]
 			s.add(*t)
@@ -43,36 +43,36 @@ func (r *Recorder) TaskTimes() map[string]TaskTime {
 	return sum
 }
 
-// stretch returns that of the fiber. The ring's lock must be held.
-func (r *ring) stretch(m sched.Moment) *stretch {
-	s := r.stretches[m.Fiber]
+// stretch returns that of the fiber. The buffer's lock must be held.
+func (b *buffer) stretch(m sched.Moment) *stretch {
+	s := b.stretches[m.Fiber]
 	if s == nil {
 		s = &stretch{since: m.At, worker: m.Worker}
-		r.stretches[m.Fiber] = s
+		b.stretches[m.Fiber] = s
 	}
 	return s
 }
 
-// timesOf returns the times of that name. The ring's lock must be held.
-func (r *ring) timesOf(name string) *TaskTime {
-	t := r.times[name]
+// timesOf returns the times of that name. The buffer's lock must be held.
+func (b *buffer) timesOf(name string) *TaskTime {
+	t := b.times[name]
 	if t == nil {
 		t = &TaskTime{}
-		r.times[name] = t
+		b.times[name] = t
 	}
 	return t
 }
 
 // charge adds the time since the last change to the task of the fiber, which was in that state until m. It returns the
-// fiber's stretch, which begins anew. The ring's lock must be held.
-func (r *ring) charge(m sched.Moment, state sched.State) *stretch {
-	s := r.stretch(m)
+// fiber's stretch, which begins anew. The buffer's lock must be held.
+func (b *buffer) charge(m sched.Moment, state sched.State) *stretch {
+	s := b.stretch(m)
 	took := m.At - s.since
 	s.since = m.At
 	if !s.inTask {
 		return s
 	}
-	switch t := r.timesOf(s.task); state {
+	switch t := b.timesOf(s.task); state {
 	case sched.Running:
 		t.Running += took
 	case sched.Queued:

@@ -181,7 +181,7 @@ func TestWriteTrace(t *testing.T) {
 	})
 }
 
-// Once the rings are full, the trace holds the latest stays, and none whose beginning was overwritten.
+// Once the buffers are full, the trace holds the latest stays, and none whose beginning was overwritten.
 func TestWriteTraceOfAFullRing(t *testing.T) {
 	const capacity = 16
 	r := trace.NewRecorder(capacity)

@@ -7,9 +7,9 @@ import (
 	"fiberlab/sched"
 )
 
-// ring is one worker's part of a recorder, and implements [sched.WorkerRecorder]. The lock is hardly ever contended: the
+// buffer is one worker's part of a recorder, and implements [sched.WorkerRecorder]. The lock is hardly ever contended: the
 // worker holds it to write, and callers of the recorder to read.
-type ring struct {
+type buffer struct {
 	recorder *Recorder
 	worker   int
 
@@ -45,27 +45,27 @@ func (l *latest[T]) appendTo(list []T) []T {
 }
 
 // Detailed implements [sched.WorkerRecorder]: only what keeps events needs more than counts.
-func (r *ring) Detailed() bool { return r.recorder.capacity > 0 }
+func (b *buffer) Detailed() bool { return b.recorder.capacity > 0 }
 
 // Transition implements [sched.WorkerRecorder].
-func (r *ring) Transition(m sched.Moment, t sched.Transition) {
-	r.counts[t.From][t.To]++
-	s := r.charge(m, t.From)
+func (b *buffer) Transition(m sched.Moment, t sched.Transition) {
+	b.counts[t.From][t.To]++
+	s := b.charge(m, t.From)
 	if t.Why == sched.WhyResume && s.worker != m.Worker {
-		r.migrations++
+		b.migrations++
 	}
 	s.worker = m.Worker
 	if t.Why == sched.WhyEnd {
-		delete(r.stretches, m.Fiber)
+		delete(b.stretches, m.Fiber)
 	}
-	if r.recorder.capacity > 0 {
-		e := Event{Transition: t, At: r.since(m), Worker: m.Worker, Maker: r.worker, Fiber: m.Fiber, Task: s.task}
-		r.events.keep(e, r.recorder.capacity)
+	if b.recorder.capacity > 0 {
+		e := Event{Transition: t, At: b.since(m), Worker: m.Worker, Maker: b.worker, Fiber: m.Fiber, Task: s.task}
+		b.events.keep(e, b.recorder.capacity)
 	}
 }
 
 // Unbound implements [sched.WorkerRecorder].
-func (r *ring) Unbound() { r.recorder.forget(r) }
+func (b *buffer) Unbound() { b.recorder.forget(b) }
 
 // since is the time from the recorder's beginning to m.
-func (r *ring) since(m sched.Moment) time.Duration { return m.At - r.recorder.began }
+func (b *buffer) since(m sched.Moment) time.Duration { return m.At - b.recorder.began }
