@@ -13,7 +13,7 @@ import (
 // So the batch watches how quickly they come and how many requests they are for. Those who wait for answers are as many, so a wait for a small part of them makes
 // each of them wait a little longer than it does anyway. The zero value asks for none.
 type batch struct {
-	rate int // completions in shortPatience, times rateUnit: a moving average
+	rate int // completions in shortLimit, times rateUnit: a moving average
 	last clock.Instant
 
 	active  int // requests that had completions in the last interval
@@ -23,10 +23,10 @@ type batch struct {
 }
 
 const (
-	// shortPatience is how long a wait for more than one completion takes at most if fewRequests are active, or less; where more are it may be longer.
-	shortPatience = 60 * time.Microsecond
-	fewRequests   = 50
-	longPatience  = 8 * shortPatience
+	// shortLimit is how long a wait for more than one completion takes at most if fewRequests are active, or less; where more are it may be longer.
+	shortLimit  = 60 * time.Microsecond
+	fewRequests = 50
+	longLimit   = 8 * shortLimit
 
 	largestBatch   = 64
 	rateUnit       = 256
@@ -35,17 +35,17 @@ const (
 
 // plan returns how many completions to wait for beside those that the requests which are submitted bring at once, and for how long at most. 0 is to wait
 // for any. A wake-up by another thread may wait for that long as well.
-func (b *batch) plan() (more int, patience time.Duration) {
-	patience = min(max(shortPatience, shortPatience*time.Duration(b.active)/fewRequests), longPatience)
-	more = b.rate * int(patience/shortPatience) / rateUnit
-	return min(more, b.active/4, largestBatch), patience
+func (b *batch) plan() (more int, limit time.Duration) {
+	limit = min(max(shortLimit, shortLimit*time.Duration(b.active)/fewRequests), longLimit)
+	more = b.rate * int(limit/shortLimit) / rateUnit
+	return min(more, b.active/4, largestBatch), limit
 }
 
 // came says that a wait has ended now with these completions, and how many of them were to come at once.
 func (b *batch) came(done []completion, prompt int, now clock.Instant) {
-	since := max(now-b.last, clock.Instant(shortPatience/rateUnit))
+	since := max(now-b.last, clock.Instant(shortLimit/rateUnit))
 	b.last = now
-	b.rate += (max(0, len(done)-prompt)*rateUnit*int(shortPatience)/int(since) - b.rate) / 4
+	b.rate += (max(0, len(done)-prompt)*rateUnit*int(shortLimit)/int(since) - b.rate) / 4
 	b.count(done)
 	if now-b.began > activeInterval {
 		b.active, b.counted, b.began = b.counted, 0, now

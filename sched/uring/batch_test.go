@@ -30,20 +30,20 @@ func TestBatch(t *testing.T) {
 	var b batch
 	more, _ := b.plan()
 	require.Zero(t, more, "nothing is known yet")
-	more, _ = after(&b, 10*shortPatience, 1, 50)
+	more, _ = after(&b, 10*shortLimit, 1, 50)
 	require.Zero(t, more, "they are far apart")
-	more, patience := after(&b, shortPatience/2, 4, 50)
+	more, limit := after(&b, shortLimit/2, 4, 50)
 	require.InDelta(t, 8, more, 1)
-	require.InDelta(t, shortPatience, patience, float64(shortPatience)/10)
-	more, _ = after(&b, shortPatience/2, 4, 1)
+	require.InDelta(t, shortLimit, limit, float64(shortLimit)/10)
+	more, _ = after(&b, shortLimit/2, 4, 1)
 	require.Zero(t, more, "all are for one request: its receiver waits for nothing else")
-	more, patience = after(&b, shortPatience/2, 4, 200)
+	more, limit = after(&b, shortLimit/2, 4, 200)
 	require.InDelta(t, 32, more, 4)
-	require.InDelta(t, 4*shortPatience, patience, float64(shortPatience)/10)
-	more, patience = after(&b, shortPatience/2, 100, 10_000)
+	require.InDelta(t, 4*shortLimit, limit, float64(shortLimit)/10)
+	more, limit = after(&b, shortLimit/2, 100, 10_000)
 	require.Equal(t, largestBatch, more)
-	require.Equal(t, longPatience, patience)
-	more, _ = after(&b, 100*shortPatience, 1, 10_000)
+	require.Equal(t, longLimit, limit)
+	more, _ = after(&b, 100*shortLimit, 1, 10_000)
 	require.Zero(t, more, "they have become rare")
 }
 
@@ -58,7 +58,8 @@ func withoutSignals(t *testing.T, f func()) {
 	f()
 }
 
-// A wait for many ends with fewer when patience is over, and then with the first one that comes; so does one that a limit ends.
+// A wait for many ends with fewer when the limit of its batch has passed, and then with the first completion that comes; so does a wait that the limit of its
+// turn ends.
 func TestWaitForManyEnds(t *testing.T) {
 	eachSetup(t, 8, func(t *testing.T, r *ring) {
 		expectMany := func() { r.batch = batch{rate: 100 * rateUnit, active: 100} }
@@ -72,7 +73,7 @@ func TestWaitForManyEnds(t *testing.T) {
 			done, err := r.turn(20 * time.Millisecond)
 			require.NoError(t, err)
 			require.Empty(t, done)
-			require.GreaterOrEqual(t, time.Duration(clock.Now()-began), 19*time.Millisecond, "the limit holds, not only patience")
+			require.GreaterOrEqual(t, time.Duration(clock.Now()-began), 19*time.Millisecond, "the limit of the turn holds, not only that of the batch")
 		})
 
 		var ends [2]int

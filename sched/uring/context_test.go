@@ -54,7 +54,7 @@ func TestRoundEnds(t *testing.T) {
 	})
 }
 
-// The queue gives a round only what was there at its start, and the next round waits until all of that has begun: so the bound is one.
+// The queue gives a round only what was there at its start, and the next round waits until all of that has begun: so the limit holds.
 func TestRounds(t *testing.T) {
 	q := newTaskQueue(3)
 	var order []int

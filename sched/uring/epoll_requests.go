@@ -16,11 +16,11 @@ type epollRequest struct {
 	prev, next *epollRequest
 	inList     bool
 
-	limited bool // limit bounds it
+	limited bool // by limit
 	limit   entry
 	chain   []entry // what follows when it has completed
 
-	own, bound epollTimer // of opTimeout, and of limit
+	own, limitTimer epollTimer // of opTimeout, and of limit
 }
 
 // epollFile has the requests that wait for one descriptor, in the order in which they came.
@@ -103,7 +103,7 @@ func (e *epoll) park(op entry, events uint32, limit, chain []entry) {
 	e.waiting[r.id] = r
 	if len(limit) > 0 {
 		r.limited, r.limit = true, limit[0]
-		e.timers.start(&r.bound, r, after(r.limit))
+		e.timers.start(&r.limitTimer, r, after(r.limit))
 	}
 	if op.op == opTimeout {
 		e.timers.start(&r.own, r, after(op))
@@ -183,7 +183,7 @@ func (e *epoll) finish(r *epollRequest, result int32) {
 	e.timers.stop(&r.own)
 	e.complete(r.entry, result)
 	if r.limited {
-		e.timers.stop(&r.bound)
+		e.timers.stop(&r.limitTimer)
 		e.complete(r.limit, -int32(syscall.ECANCELED))
 	}
 	if breaksChain(r.entry, result) {
@@ -238,7 +238,7 @@ func (e *epoll) expire() {
 			e.finish(r, -int32(syscall.ETIME))
 			continue
 		}
-		e.timers.stop(&r.bound)
+		e.timers.stop(&r.limitTimer)
 		r.limited = false
 		e.complete(r.limit, -int32(syscall.ETIME))
 		e.finish(r, -int32(syscall.ECANCELED))

@@ -271,7 +271,8 @@ static int submit_and_wait(struct fiberlab_ring *ring, unsigned count, int64_t l
                                             NULL);
 }
 
-int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more, int64_t patience) {
+int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more,
+                       int64_t more_limit) {
     struct io_uring *uring = &ring->uring;
     int result = 0;
     ring->done_count = 0;
@@ -281,11 +282,11 @@ int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more,
     unsigned before = io_uring_sq_ready(uring);
     /* What is still staged must not wait for what is submitted. */
     if (limit != 0 && ring->staged_count == 0 && io_uring_cq_ready(uring) == 0) {
-        int for_more = more > 0 && (limit < 0 || limit > patience);
+        int for_more = more > 0 && (limit < 0 || limit > more_limit);
         if (for_more)
-            result = submit_and_wait(ring, ring->prompt + more, patience);
+            result = submit_and_wait(ring, ring->prompt + more, more_limit);
         if (for_more && limit > 0)
-            limit -= patience;
+            limit -= more_limit;
         if (!for_more || (result == -ETIME && io_uring_cq_ready(uring) == 0))
             result = submit_and_wait(ring, 1, limit);
     } else if (before > 0 || has_task_work(uring)) {

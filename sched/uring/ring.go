@@ -193,11 +193,11 @@ func (r *ring) openSlots(count int) error {
 }
 
 func (r *ring) turn(limit time.Duration) ([]completion, error) {
-	more, patience := 0, time.Duration(0)
+	more, moreLimit := 0, time.Duration(0)
 	if limit != 0 {
-		more, patience = r.batch.plan()
+		more, moreLimit = r.batch.plan()
 	}
-	if result := C.fiberlab_ring_turn(r.c, C.int64_t(limit), C.unsigned(more), C.int64_t(patience)); result < 0 {
+	if result := C.fiberlab_ring_turn(r.c, C.int64_t(limit), C.unsigned(more), C.int64_t(moreLimit)); result < 0 {
 		return nil, syscall.Errno(-result)
 	}
 	done := r.done[:r.c.done_count]

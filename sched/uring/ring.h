@@ -135,10 +135,11 @@ void fiberlab_ring_close(struct fiberlab_ring *ring);
 /* Submits what is staged, and collects what has been completed, as much as done has room for. If
  * nothing has, it waits for the first completion, a wake-up, a signal, or until limit nanoseconds
  * have passed; 0 does not wait, less than 0 is no limit. If more is not 0, it first waits for that
- * many completions beside those of the sends that it submits, for patience nanoseconds at most.
+ * many completions beside those of the sends that it submits, for more_limit nanoseconds at most.
  * Returns 0, or -errno if the kernel has refused the call itself. Requests for which the kernel has
  * no room now stay staged. */
-int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more, int64_t patience);
+int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more,
+                       int64_t more_limit);
 
 /* Makes group 0: that many buffers, a power of two, at most 32,768, each of that many bytes.
  * Returns 0 or -errno. */

@@ -9,13 +9,13 @@ import (
 	"fiberlab/sched/park"
 )
 
-// taskQueue holds top-level tasks that have not begun, in the order of their submission. It has bounds. Any thread may put tasks into it; the thread
+// taskQueue holds top-level tasks that have not begun, in the order of their submission. It has a limit. Any thread may put tasks into it; the thread
 // of the engine takes them, a round at a time.
 type taskQueue struct {
 	mu      sync.Mutex // held for moments, and no fiber parks meanwhile
 	tasks   queue.Queue[func()]
 	waiting queue.Queue[*submitter]
-	bound   int
+	limit   int
 	length  atomic.Int64
 
 	open    atomic.Bool // rounds may begin
@@ -35,7 +35,7 @@ const (
 	submitterGone // its context is done
 )
 
-func newTaskQueue(bound int) *taskQueue { return &taskQueue{bound: bound} }
+func newTaskQueue(limit int) *taskQueue { return &taskQueue{limit: limit} }
 
 // atOnce stands for a context whose waits end before they begin.
 var atOnce context.Context
@@ -44,7 +44,7 @@ var atOnce context.Context
 // they came. If ctx is done before, it returns context.Cause(ctx). With atOnce it returns ErrFull at once instead.
 func (q *taskQueue) put(ctx context.Context, task func()) error {
 	q.mu.Lock()
-	if q.tasks.Len() < q.bound {
+	if q.tasks.Len() < q.limit {
 		q.tasks.Push(task)
 		q.length.Add(1)
 		q.mu.Unlock()
