@@ -60,7 +60,7 @@ inline run_(x) {
     assert(runs[x] == 1)
 }
 
-/* take runs x, if nobody has claimed it. */
+/* take runs x, unless it has been claimed. */
 inline take(x) {
     d_step {
         assert(x);

@@ -1,4 +1,4 @@
-/* drainers.pml: who runs jobs that nobody has asked for yet: drainers are started, find no job, and end
+/* drainers.pml: who runs jobs whose results no caller has asked for yet: drainers are started, find no job, and end
  * (sched/forkjoin/drainer.go, form_deque.go).
  *
  * Each step here is one atomic operation, or one short section under a lock, of the Go code. A deque gives each item once
@@ -12,8 +12,8 @@
  *   strand     deques.push, takeBack,     a strand that forks two jobs, pops one and pushes it again since it wants the
  *              leave                      other, parks, goes on, forks once more, and ends
  *
- * The strand may be one that counts in active, on a worker of the scheduler (COUNTED), or a goroutine, which does not. It,
- * and each job, may compute for ever, so nobody can rely on what it will do next.
+ * The strand counts in active if it is on a worker of the scheduler (COUNTED); a goroutine does not. It, and each job, may
+ * compute for ever, so no other can rely on what it will do next.
  *
  * What must hold: when nothing can move any more, no job waits if there are fewer active strands than the limit.
  *

@@ -16,8 +16,8 @@
  *   idle       ring.idle                a turn that does not wait; if it has collected nothing, it waits, and collects
  *   deinit     engine.deinit            mail.Swap(noMore), late requests are over, waits for waking to be 0, closes the ring
  *
- * The eventfd is watched by a poll request. It completes for each write, or once for several; now and then it is over with that, and the next turn makes it anew. Nobody reads the
- * eventfd, so the new request completes at once if anything was ever written.
+ * The eventfd is watched by a poll request. It completes for each write, or once for several; it may end at any time, and then the next turn makes it anew. No
+ * thread reads the eventfd, so the new request completes at once if anything was ever written.
  *
  * The engine is a worker's device (Engine.Wait): what has been kicked for is looked at after kicked has been reset. With ALONE it has its own thread (runAlone): kicked is reset
  * first, and what has changed is looked at last before the wait.

@@ -10,8 +10,8 @@
  *   notify        eventcount.notify          prepared -> notified, or asleep -> waking and FUTEX_WAKE, by CompareAndSwap
  *   sleep         eventcount.sleep           FUTEX_WAIT while the word is asleep; then word.Store(notified)
  *   submitter     stealing.submit, give      takes a worker out of asleep; injected.put, notify; wakeOne if it is busy after all
+ *                 Worker.keep                or mailbox.put, notify: a task that worker 0 alone may begin
  *   wakeOne       stealing.wakeOne           takes workers out of asleep until one is notified; summoned says for what
- *   keeper        Worker.keep                mailbox.put, notify: a task that worker 0 alone may begin
  *   poll          Worker.poll                empties the mailbox
  *   seek          stealing.seek              takes half of what lies at another worker, unless that is just being woken
  *   found         stealing.found             wakes another worker for what this one was woken for and will not do next
@@ -19,7 +19,7 @@
  *
  * Queues are under locks, so an entry is there or it is not: there are no places that are reserved and not yet filled.
  * The clock is a choice: a task may end, or compute for ever; a wake may take so long that others no longer wait for it
- * (waking). Spinning is left out: a worker that spins is one that has prepared and not yet committed.
+ * (waking). Spinning is left out: a worker that spins has prepared and not yet committed.
  *
  * What must hold: no queue gives more than was put in, and when nothing can move any more, no task waits that a worker
  * could begin which sleeps.
@@ -29,7 +29,7 @@
  *   WEAK_PREPARE the store of prepare is delayed past the look, as by a store buffer
  *   COMMIT_STORE commit stores without comparing: it undoes a notification
  *   NO_LAST_LOOK the worker does not seek once more after it has entered asleep
- *   NO_FOUND     found wakes nobody
+ *   NO_FOUND     found wakes no worker
  *   LATE_POLL    the worker polls its mailbox once more after found
  */
 

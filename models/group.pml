@@ -10,7 +10,7 @@
  *   notify      slotDriver.notify        word.Swap(notified); if it was asleep, slot.wake
  *   wake, wait  waitSlot                 the count; see waitslot.pml for FUTEX_WAKE as a step by itself
  *   claim       claim                    clears the lowest bit of a mask
- *   wakeOne     masks.wakeOne            claims one that spins, else one that sleeps, until one is notified that was idle
+ *   wakeOne     masks.wakeOne            claims a spinning worker, else a sleeping one, until one is notified that was idle
  *   submit      group.submit             runQueue.push, wakeOne
  *   submit      group.pushPrivate        runQueue.push to a private queue; notifies its worker, or else wakeOne
  *   submit      Worker.keep              mailbox.put, notify: a task that one worker alone may begin

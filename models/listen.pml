@@ -6,7 +6,7 @@
  *   listen   heartbeat.listen                    loads strands and active, and makes beating what they ask for
  *   strand   enter, pulse, leave, deactivate     changes a count, and then calls listen
  *
- * Three strands, for two workers, begin, see a beat that nobody wants, and end or compute for ever.
+ * Three strands, for two workers, begin, see a beat that no worker needs, and end or compute for ever.
  *
  * What must hold, when nothing can move any more: the pool counts once or not at all, and it counts when, and only when, a strand is at work and
  * another worker has nothing to do.

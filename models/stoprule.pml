@@ -4,7 +4,7 @@
  *
  *   here          Go                           what
  *   put           taskQueue.put                a task is queued
- *   round         taskQueue.round              the tasks that are queued now begin
+ *   round         taskQueue.round              the tasks that are queued at that moment begin
  *   begin         engine.begin                 a task asks for input or output: submitted.Add(1), and the request is staged
  *   elsewhere     engine.beginElsewhere        a goroutine does: submitted.Add(1), and then the request comes into the mailbox
  *   helper        primitives                   a task that waits for another thread is suspended until this one has come

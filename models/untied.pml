@@ -65,7 +65,7 @@ bool inFutex;
 byte token;
 bool listed;       /* the worker is in the condition's list */
 byte early = 2;    /* how often FUTEX_WAIT may still return because of a deadline, or for no reason */
-byte stale;        /* how many sleeps may still end although nobody has told the driver */
+byte stale;        /* how many sleeps may still end although the driver has not been told */
 
 inline unpark() {
     d_step { was = token; token = UNPARKED }
@@ -224,7 +224,7 @@ inline wait() {
 #endif
 }
 
-/* ended: the wait is over, and told says whether anybody has told the driver. */
+/* ended: the wait is over, and told says whether the driver has been told. */
 inline ended(told) {
     assert(told || passed || stale > 0);
     stale = stale - !(told || passed);

@@ -164,7 +164,7 @@ func freed(err error, unlock func()) error {
 
 // Each wait is fulfilled when it has seen that its time is over, and has not left the queue
 // yet: it must not be reported as a failure.
-func TestGrantAtTheLastMomentIsTaken(t *testing.T) {
+func TestHandOffAtTheLastMomentIsTaken(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range lastMomentCases {
 			fulfil, wait := prepare(c)
