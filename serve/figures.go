@@ -34,7 +34,7 @@ type Figures struct {
 	UserPerRequest   float64 `json:"user_us_per_request"`
 	SystemPerRequest float64 `json:"system_us_per_request"`
 
-	Engines *EngineFigures `json:"engines,omitempty"` // nil under driver go, whose system calls nobody counts: see strace -fc
+	Engines *EngineFigures `json:"engines,omitempty"` // nil under driver go, whose system calls are not counted here: see strace -fc
 }
 
 // EngineFigures are what the engines have done.

@@ -74,7 +74,7 @@ func place(f grade.Fault) string {
 	return " (" + where + ")"
 }
 
-// clean makes text harmless for a terminal: what somebody else has written may be in it.
+// clean makes text harmless for a terminal: a submission's text may be in it.
 func clean(line string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -91,7 +91,7 @@ func Set() []Submission {
 		{Name: "library", Native: `uses swapcontext: not allowed in this lab`},
 		{Name: "link", Tries: "Is a link to the reference.", make: func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "hostile.c")) },
 			Native: `hostile\.c cannot be handed in: it is a symbolic link, not a plain file`},
-		{Name: "pipe", Tries: "Is a pipe that nobody writes to.", make: func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "hostile.c"), 0o600) },
+		{Name: "pipe", Tries: "Is a pipe without a writer.", make: func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "hostile.c"), 0o600) },
 			Native: `hostile\.c cannot be handed in: it is a pipe, not a plain file`},
 		{Name: "large", Tries: "Has ten megabytes.", make: func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "hostile.c"), []byte(strings.Repeat("int a;\n", 10<<20/7)), 0o600)

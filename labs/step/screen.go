@@ -45,7 +45,7 @@ func localeHasUTF8() bool {
 // tabWidth is how far apart the stops of the tabulator are in sources.
 const tabWidth = 8
 
-// clean makes text harmless that somebody else has written: tabs become blanks, and what might move the cursor becomes a
+// clean makes a submission's text harmless for the terminal: tabs become blanks, and what might move the cursor becomes a
 // question mark. So does, for an ASCII screen, what it cannot show.
 func (s Screen) clean(line string) string {
 	var b strings.Builder

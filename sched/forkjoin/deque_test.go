@@ -111,7 +111,7 @@ func (x *stressItem) take(t *testing.T, taken *atomic.Int64) {
 	taken.Add(1)
 }
 
-// Each item comes out once, whoever takes it, and nothing stays in the slots, while arrays grow and the collector
+// Each item comes out once, to its strand or to a thief, and nothing stays in the slots, while arrays grow and the collector
 // works.
 func TestDequeGivesEachItemOnce(t *testing.T) {
 	const thieves, itemsEach = 3, 64

@@ -124,7 +124,7 @@ func (a *accepting) stopped(completion) {
 	a.of.d.reading.nudge()
 }
 
-// close ends the request, and closes the connections that nobody has taken.
+// close ends the request, and closes the connections that Accept has not returned.
 func (a *accepting) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

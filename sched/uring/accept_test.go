@@ -52,7 +52,7 @@ func TestAcceptsAhead(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	begin := func() { // by a call that ends before anybody dials
+	begin := func() { // by a call that ends before a client dials
 		t.Helper()
 		for d := time.Millisecond; ; d *= 4 {
 			require.NoError(t, l.SetDeadline(time.Now().Add(d)))
@@ -65,7 +65,7 @@ func TestAcceptsAhead(t *testing.T) {
 		require.NoError(t, l.SetDeadline(time.Time{}))
 	}
 	begin()
-	for i := range mostAccepted { // nobody has called Accept since
+	for i := range mostAccepted { // without a call of Accept since
 		dial()
 		until(func(waiting, _ int) bool { return waiting == i+1 })
 	}

@@ -15,7 +15,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-// descriptor is a socket's file descriptor, from the moment when it is opened until nobody uses it any more. It has two sides that do not wait for each other,
+// descriptor is a socket's file descriptor, from the moment when it is opened until its last use has ended after close. It has two sides that do not wait for each other,
 // one to read and one to write. Fibers and goroutines may use it at the same time. It must not be copied.
 type descriptor struct {
 	fd      int
@@ -30,7 +30,7 @@ type descriptor struct {
 	gone      *fibersync.Event // fd is closed, and err tells how; made by the first Close
 	err       error            // of close(2)
 	closes    func()           // if not nil, what close calls first
-	closed    func()           // if not nil, what is called when nobody uses it any more
+	closed    func()           // if not nil, what is called when its last use has ended after close
 }
 
 // closing is set in uses by the first Close.

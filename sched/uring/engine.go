@@ -127,7 +127,7 @@ func (e *engine) hasMail() bool {
 	return r != nil && r != noMore
 }
 
-// emptyIO tells whether no request is under way that somebody waits for.
+// emptyIO tells whether no request is under way, internal ones apart.
 func (e *engine) emptyIO() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
 
 // begin submits a request with the next batch. For the engine's thread: it runs nothing, so a completion may begin the next request.

@@ -70,7 +70,7 @@ func openEpoll(requests int) (*epoll, error) {
 		timeout: new(unix.Timespec),
 		answers: new(answers),
 	}
-	// Nobody reads it, and each write to it is a new edge: none is lost.
+	// It is never read, and each write to it is a new edge: none is lost.
 	if err := unix.EpollCtl(set, unix.EPOLL_CTL_ADD, event, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(event)}); err != nil {
 		e.close()
 		return nil, fmt.Errorf("sched/uring: no event in the epoll instance: %w", err)

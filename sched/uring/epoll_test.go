@@ -149,7 +149,7 @@ func TestEpollCounts(t *testing.T) {
 	})
 }
 
-// What is in blocking mode blocks nobody: neither an empty nor a full pipe, nor a listener. Its mode stays as it was.
+// A descriptor in blocking mode blocks no thread: neither an empty nor a full pipe, nor a listener. Its mode stays as it was.
 func TestEpollBlockingModes(t *testing.T) {
 	withEpoll(t, func(e *epoll) {
 		in, out := descriptors(t, 0)

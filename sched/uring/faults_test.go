@@ -15,7 +15,7 @@ import (
 // What goes wrong in an engine, a context and a scheduler as they are easily written. Each test first shows the fault in a model of a few lines, where the
 // test chooses the order of the steps, and then that the package does not have it.
 
-// The queue says whether there was room. Taken the wrong way round, a task that is queued wakes nobody, and one for which there was no room is lost.
+// The queue says whether there was room. Taken the wrong way round, a task that is queued wakes no thread, and a task for which there was no room is lost.
 func TestFaultInvertedPush(t *testing.T) {
 	var queued []int
 	wakes := 0
@@ -265,7 +265,7 @@ func TestFaultSwallowedPanic(t *testing.T) {
 		defer func() { kept = recover() }()
 		panic("lost")
 	}()
-	require.Equal(t, "lost", kept, "and nobody reads it")
+	require.Equal(t, "lost", kept, "and it is never read")
 
 	eachDriver(t, func(t *testing.T, options Options) {
 		var told any

@@ -112,7 +112,7 @@ func openElsewhere(ctx context.Context, name string, flag int, mode uint32) (int
 	return opened, err
 }
 
-// closeDescriptor closes a descriptor that nobody uses. A fiber leaves it to its engine, with the next batch: the call may block.
+// closeDescriptor closes a descriptor that is not in use. A fiber leaves it to its engine, with the next batch: the call may block.
 func (s *Engines) closeDescriptor(fd int) error {
 	if park.Current() != nil {
 		if e, err := s.Here(); err == nil && e.engine.can(regularFiles) {

@@ -28,7 +28,7 @@ func (c *soonDone) Err() error {
 	return context.Canceled
 }
 
-// The goroutine that is to open a file may get to run only after its caller has given up. Then it opens nothing: it might wait for ever, in a pipe that nobody uses any more.
+// The goroutine that is to open a file may get to run only after its caller has given up. Then it opens nothing: it might wait for ever, for a pipe without another end.
 func TestOpenThatWasGivenUpDoesNotBegin(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the goroutine begins after the caller has returned, unless that is interrupted
 	stacks := make([]byte, 1<<20)

@@ -55,7 +55,7 @@ func (f *File) transfer(op op, p []byte, offset int64) (int, error) {
 		switch err {
 		case syscall.EINTR:
 			continue
-		case syscall.EAGAIN: // somebody has made the descriptor non-blocking
+		case syscall.EAGAIN: // the descriptor has been made non-blocking
 			if _, err := f.operate(entry{op: opPoll, fd: int32(f.fd), flags: pollFor(op)}); err != nil {
 				return 0, err
 			}

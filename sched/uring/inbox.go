@@ -9,7 +9,7 @@ import (
 // inbox is what has come on a connection and has not been read. One request receives all that comes, into pieces that the kernel takes from the engine's buffers: so
 // a connection on which nothing comes holds no memory, and a reader need not ask the kernel for bytes that are there already.
 //
-// The request ends for many reasons: the peer has shut down, the engine has no buffer left, there is too much that nobody reads, the connection is closed. As long as it is
+// The request ends for many reasons: the peer has shut down, the engine has no buffer left, too much is unread, the connection is closed. As long as it is
 // under way nothing else may receive on the connection, or bytes would change places.
 type inbox struct {
 	conn    *Conn
@@ -249,7 +249,7 @@ func (in *inbox) stopped(completion) {
 	in.conn.d.reading.nudge()
 }
 
-// empty gives all pieces back. The connection is closed, and nobody uses the inbox.
+// empty gives all pieces back. The connection is closed, and the inbox is not in use.
 func (in *inbox) empty() {
 	for _, l := range []pieces{in.read, in.arrived} {
 		for number := l.first; number != none; {

@@ -106,7 +106,7 @@ func TestInboxKeepsStreams(t *testing.T) {
 	}
 }
 
-// What nobody reads does not take all buffers, and where it has taken them a reader gets its bytes nevertheless.
+// Unread bytes do not take all buffers, and where they have taken them a reader gets its bytes nevertheless.
 func TestUnreadConnections(t *testing.T) {
 	eachCaller(t, Options{Buffers: 8}, func(t *testing.T, engines *Engines, run func(...func())) {
 		var silent, peers [5]net.Conn

@@ -17,7 +17,7 @@ func wrote(p []byte) {
 	}
 }
 
-// received is wrote for bytes that somebody has sent: what it did before happened before.
+// received is wrote for bytes from a connection: what their sender did before it sent them happened before.
 func received(p []byte) {
 	runtime.RaceAcquire(unsafe.Pointer(&order))
 	wrote(p)

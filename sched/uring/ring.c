@@ -211,8 +211,8 @@ static unsigned move_staged(struct fiberlab_ring *ring) {
     return prompt;
 }
 
-/* Has event_fd watched. Nobody reads it, so its count is never 0 again: a request that is made anew
- * completes at once, and a wake-up that came while there was none is not lost. */
+/* Has event_fd watched. It is never read, so its count is never 0 again: a request that is made
+ * anew completes at once, and a wake-up that came while there was none is not lost. */
 static void watch_event(struct fiberlab_ring *ring) {
     struct io_uring_sqe *sqe = ring->event_seen ? NULL : io_uring_get_sqe(&ring->uring);
     if (!sqe)

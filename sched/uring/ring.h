@@ -128,8 +128,8 @@ struct fiberlab_ring {
  * close. */
 int fiberlab_ring_open(struct fiberlab_ring **ring, unsigned entries, unsigned without);
 
-/* Ends the ring. The kernel cancels what is under way, but may do so after the call: whoever owns
- * memory that requests point to must have seen their completions first. */
+/* Ends the ring. The kernel cancels what is under way, but may do so after the call: memory that a
+ * request points to must not be freed before its completion has been seen. */
 void fiberlab_ring_close(struct fiberlab_ring *ring);
 
 /* Submits what is staged, and collects what has been completed, as much as done has room for. If

@@ -72,7 +72,7 @@ func TestTurnServesABatch(t *testing.T) {
 	})
 }
 
-// What is completed while the ring is full of completions, and of those that nobody has collected, is not lost.
+// What is completed while the ring is full of completions that have not been collected is not lost.
 func TestMoreCompletionsThanRoom(t *testing.T) {
 	eachProxy(t, 8, func(t *testing.T, r staging) {
 		const all = 8 * 12 // the kernel's ring has room for 32

@@ -30,7 +30,7 @@ type stream struct {
 	in, out  int
 	sent     byte // the next byte to be written
 	received byte // the next byte to be read
-	held     int  // bytes that nobody has read
+	held     int  // bytes that have not been read
 	ended    bool // nothing more will be written
 
 	reader *scriptRead // that waits for bytes

@@ -35,7 +35,7 @@ func TestWhatIsNoProgram(t *testing.T) {
 		"no colon":            {"a\n  lock\n", "the names of threads end with a colon"},
 		"no name":             {"a, :\n  lock\n", "each thread has a name of its own"},
 		"a name twice":        {"a:\n  lock\na:\n  lock\n", "each thread has a name of its own"},
-		"nobody's line":       {"  lock\n", "it belongs to no thread"},
+		"a line of no thread": {"  lock\n", "it belongs to no thread"},
 		"unknown":             {"a:\n  sleep\n", `line 2, "sleep": a little program that cannot be run: no such statement`},
 		"odd indentation":     {"a:\n   lock\n", "each block is two spaces further in"},
 		"too far in":          {"a:\n  lock\n    unlock\n", "it is indented too far"},
@@ -141,9 +141,9 @@ func TestExploringIsCancelled(t *testing.T) {
 }
 
 func TestAScheduleOfUnknownThreads(t *testing.T) {
-	_, err := demo.Traps()[0].Faulty.Replay(sched.Config{}, []string{"worker", "nobody"})
+	_, err := demo.Traps()[0].Faulty.Replay(sched.Config{}, []string{"worker", "stranger"})
 	require.ErrorIs(t, err, demo.ErrSchedule)
-	require.ErrorContains(t, err, `"nobody"`)
+	require.ErrorContains(t, err, `"stranger"`)
 }
 
 // A turn of a thread that cannot have the lock is noted once; those of threads that sleep or have ended are not.
@@ -209,7 +209,7 @@ func TestAProgramWithoutEnd(t *testing.T) {
 	require.Equal(t, demo.NoEnd, v.Fault.Kind)
 }
 
-// Whoever is a task cannot explore: that would need a thread of its own.
+// A task cannot explore: that would need another thread.
 func TestExploringWithinATask(t *testing.T) {
 	suite.EachScheduler(t, []int{0}, func(t *testing.T, _ *sched.Scheduler) {
 		_, err := demo.Traps()[0].Faulty.Explore(t.Context(), sched.Config{})

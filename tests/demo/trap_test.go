@@ -69,7 +69,7 @@ func TestTraps(t *testing.T) {
 	require.Len(t, first, len(kinds))
 }
 
-// The shortest schedule is one that anybody can replay, and no other that goes wrong has fewer turns.
+// The shortest schedule can be replayed, and no other that goes wrong has fewer turns.
 func TestTheShortestScheduleIsReplayed(t *testing.T) {
 	suite.EachConfig(t, []int{0}, func(t *testing.T, cfg sched.Config) {
 		for _, trap := range demo.Traps() {

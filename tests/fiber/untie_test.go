@@ -118,7 +118,7 @@ func TestCBodiesUnderRootThatMoves(t *testing.T) {
 	})
 }
 
-// While it is untied a root is a goroutine that is no fiber, and nobody can enter it. Its fibers can be entered by others.
+// While it is untied a root is a goroutine that is no fiber, and cannot be entered. Other roots can enter its fibers.
 func TestUntiedRoot(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
@@ -328,7 +328,7 @@ func TestTiedRootIsFoundInPull(t *testing.T) {
 	})
 }
 
-// Under a root that is not locked besides it runs on nobody's, before and after a move.
+// Under a root that is not locked besides it runs on no fiber's, before and after a move.
 func TestUntiedRootInPull(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		pull := func() {

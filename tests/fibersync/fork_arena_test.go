@@ -29,7 +29,7 @@ func meetInFork(n int) {
 	fibersync.Parallelize(fs...)
 }
 
-// leaveAHelper makes a fork of which the caller does everything itself. If nobody else has time, its helper does not begin.
+// leaveAHelper makes a fork of which the caller does everything itself. If no other worker has time, its helper does not begin.
 func leaveAHelper() { fibersync.Parallelize(func() {}, func() {}) }
 
 // A helper that waits in the queue of a group that is busy does not count as one for another group: groups do not steal.

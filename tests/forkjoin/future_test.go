@@ -267,7 +267,7 @@ func TestDrop(t *testing.T) {
 	})
 }
 
-// waitUntilReady waits until a drainer has run the task, which nobody asks for.
+// waitUntilReady waits until a drainer has run the task, whose result no caller asks for.
 func waitUntilReady[T any](t *testing.T, s *sched.Scheduler, f *forkjoin.Future[T]) {
 	t.Helper()
 	if sched.Current() != nil {
@@ -422,7 +422,7 @@ func TestGetContextAtTheLastMoment(t *testing.T) {
 	})
 }
 
-// Config.Forgotten is told of a future that nobody can ask for any more, and of no other.
+// Config.Forgotten is told of a future that has gone out of reach before its result was fetched or dropped, and of no other.
 func TestForgotten(t *testing.T) {
 	forktest.EachConfig(t, overSome, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
 		var told atomic.Int32

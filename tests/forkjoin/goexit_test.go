@@ -69,7 +69,7 @@ func newChildExits() (names []string) {
 	return names
 }
 
-// Goexit in a task on a fiber ends the program, which says why. Nobody can recover from it.
+// Goexit in a task on a fiber ends the program, which says why. No deferred function can recover from it.
 func TestGoexitOnAFiber(t *testing.T) {
 	configs := (suite.Over{Workers: []int{0, 2}}).Configs(t.Name())
 	for i, name := range childExits {

@@ -175,7 +175,7 @@ func TestGroupSizes(t *testing.T) {
 	}
 }
 
-// Tasks and fibers stay in their group, whoever wakes them, as long as no group steals: what they enqueue, too.
+// Tasks and fibers stay in their group, wherever they are woken from, as long as no group steals: what they enqueue, too.
 func TestTasksStayInTheirGroup(t *testing.T) {
 	eachGrouping(t, nil, func(t *testing.T, s *sched.Scheduler, _ int) {
 		const each = 30
@@ -283,7 +283,7 @@ func TestStolenByAnotherGroup(t *testing.T) {
 }
 
 // A fiber that waits in the shared queue of its group is stolen as a task is, and from then on belongs to the other group: there it
-// goes on, whoever wakes it, also when its own group is idle.
+// goes on, wherever it is woken from, also when its first group is idle.
 func TestStolenFiber(t *testing.T) {
 	change := func(cfg *sched.Config) {
 		stealFromFirst(1)(cfg)

@@ -149,8 +149,8 @@ func TestClosePendingTasks(t *testing.T) {
 	})
 }
 
-// Fibers that are blocked when the scheduler is closed are waited for, whoever
-// makes them go on: a deadline, another fiber, or a goroutine.
+// Fibers that are blocked when the scheduler is closed are waited for, whether a
+// deadline, another fiber, or a goroutine makes them go on.
 func TestClosePendingFibers(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		cfg.GiveUpAfter = -1

@@ -129,7 +129,7 @@ func (m *meeting) attend(r *rover, asks chan<- func()) {
 	turn := m.turn
 	if m.here++; m.here == len(m.rovers) {
 		m.here = 0
-		before := m.checks.Load() // r still runs: nobody can have reported this meeting
+		before := m.checks.Load() // r still runs: this meeting cannot have been reported
 		asks <- func() { m.end(before) }
 	}
 	r.fiber.Wait(&m.mu, func() bool { return m.turn > turn })

@@ -18,7 +18,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Whoever waits for room longer than Config.OverloadAfter gets an error that says what is the matter, and what it
+// A caller that waits for room longer than Config.OverloadAfter gets an error that says what is the matter, and what it
 // wanted to enqueue never runs: goroutines, fibers of other schedulers, and blocking calls.
 func TestOverloadError(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {

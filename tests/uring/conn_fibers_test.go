@@ -329,7 +329,7 @@ func missing(err error) error {
 	return nil
 }
 
-// Reads, writes and closing race. Nobody waits for ever, and no error is unexpected.
+// Reads, writes and closing race. No fiber waits for ever, and no error is unexpected.
 func TestFibersRaceWithClose(t *testing.T) {
 	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
 		for range suite.Scaled(20, 4) {

@@ -29,7 +29,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// fileUser is somebody who uses files.
+// fileUser calls functions that use files, on goroutines or on fibers.
 type fileUser struct {
 	engines *uring.Engines
 	// begin calls f on another goroutine, or on a fiber, and returns what waits for its end.

@@ -190,7 +190,7 @@ func TestDescriptorsOfOthers(t *testing.T) {
 	})
 }
 
-// A connection whose descriptor is closed behind its back harms nobody else: its operations end with errors.
+// A connection whose descriptor is closed behind its back harms no other connection: its operations end with errors.
 func TestClosedBehindTheConn(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		engines := uring.New(uring.Options{Driver: driver})

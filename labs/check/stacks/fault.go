@@ -61,7 +61,7 @@ func otherFault(ctx context.Context, b *grade.Bench, blind bool, name string, hi
 	judged := true
 	w, faults, err := afterHit(ctx, b, blind, hit, func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
 		if stop.Kind != machine.Signalled {
-			judged = false // memory of somebody else lies there
+			judged = false // there lies memory of another part of the program
 			return nil, nil
 		}
 		end, _, err := w.end(ctx, stop)

@@ -78,7 +78,7 @@ func (w *world) guard(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 		}
 		return []grade.Fault{{Text: text, Place: calledAt(m.calls, "mmap", "mprotect", "madvise")}}, nil
 	}
-	// A byte that nobody has mapped cannot be touched either, until somebody maps it.
+	// A byte that is not mapped cannot be touched either, until a later call maps it.
 	if prot, there := w.pages[m.lo-w.page]; !w.blind && (!there || prot == gone) {
 		return []grade.Fault{{Text: "the page below the stack is not mapped: nothing keeps the kernel from placing the next mapping there, so it is no guard page",
 			Place: calledAt(m.calls, "mmap")}}, nil
