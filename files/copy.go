@@ -18,7 +18,7 @@ type CopyOptions struct {
 	Setup
 	Recursive bool // a folder is copied with all that is below it
 
-	// Sized is called once, before the first byte is copied, with the size of all that is to be copied.
+	// Sized, if not nil, is called once by Copy itself, before the first byte is copied, with the size of all that is to be copied.
 	Sized func(bytes int64)
 	// Counted, if not nil, is called with how many bytes have been copied since the last call. The tasks call it, several at once.
 	Counted func(bytes int64)
@@ -27,13 +27,13 @@ type CopyOptions struct {
 // Copied is what has been copied.
 type Copied struct {
 	Figures
-	Files       int64 `json:"files"`
-	Directories int   `json:"directories"`
+	Files       int64 `json:"files"`       // that are complete
+	Directories int   `json:"directories"` // that were made, or were there
 	Links       int   `json:"links"`
-	Bytes       int64 `json:"bytes"`
+	Bytes       int64 `json:"bytes"` // those of files that have failed included
 }
 
-// PlanError is the error of a copy that cannot begin.
+// PlanError is the error of a copy or a search that cannot begin, because a path is not fit for it. It wraps Err, if that is not nil.
 type PlanError struct {
 	Path, Why string
 	Err       error // or nil
@@ -47,8 +47,9 @@ const copyChunk = 256 << 10
 
 // Copy copies from to to, or into it if it is a folder, with its permissions. With Recursive it copies what is below a folder as well; links are copied as
 // links. Each file has its name when all of it is there: until then it has another one beside it, and that is removed if the copy fails or ctx is done. Copy blocks its
-// caller. It returns a *PlanError, and has done nothing, if from or to are not fit for it. Other errors do not keep it from copying the
-// other files, but the end of ctx does; then the error is context.Cause(ctx).
+// caller, which should be a goroutine: a fiber would block its thread. It returns a *PlanError, and has done nothing, if from or to are not fit for it; and no
+// figures with the error of sched.New if there can be no engines. Other errors do not keep it from copying the
+// other files, but the end of ctx does, and the lack of workers (sched.ErrNoWorkers). All errors are joined, context.Cause(ctx) among them if ctx was done, and stand beside the figures.
 func Copy(ctx context.Context, from, to string, o CopyOptions) (*Copied, error) {
 	plan, err := planCopy(ctx, from, to, o.Recursive)
 	if err != nil {

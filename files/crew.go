@@ -19,7 +19,7 @@ type Setup struct {
 	Engines   *uring.Options
 	Scheduler sched.Config
 
-	Tasks int // fibers or goroutines; 0: 64
+	Tasks int // fibers or goroutines that work at the same time, each on one file; 0 or less: 64
 }
 
 // mostTasks is how many fibers or goroutines work, unless Setup says otherwise.
@@ -27,19 +27,19 @@ const mostTasks = 64
 
 // Figures are what the work has cost.
 type Figures struct {
-	Driver  string         `json:"driver"` // go, or what uring.ParseDriver takes
-	Workers int            `json:"workers,omitempty"`
+	Driver  string         `json:"driver"`            // go, or what uring.ParseDriver takes
+	Workers int            `json:"workers,omitempty"` // Setup.Scheduler.Workers; 0: driver go
 	Tasks   int            `json:"tasks"`
-	Seconds float64        `json:"seconds"`
-	Engines *EngineFigures `json:"engines,omitempty"`
+	Seconds float64        `json:"seconds"`           // from when it is known what is to be done
+	Engines *EngineFigures `json:"engines,omitempty"` // nil: driver go
 }
 
 // EngineFigures are what the engines did, see uring.Stats.
 type EngineFigures struct {
-	Enters    uint64 `json:"enters"`
-	Submitted uint64 `json:"submitted"`
-	Completed uint64 `json:"completed"`
-	Wakes     uint64 `json:"wakes"`
+	Enters    uint64 `json:"enters"`    // system calls by which they submit, wait and collect
+	Submitted uint64 `json:"submitted"` // requests that were handed to the kernel
+	Completed uint64 `json:"completed"` // Stats.Collected: completions that came back
+	Wakes     uint64 `json:"wakes"`     // waits that other threads have ended
 }
 
 // file is what *os.File and *uring.File have in common, of what is used here.

@@ -19,8 +19,8 @@ import (
 type GrepOptions struct {
 	Setup
 
-	// Lines is called with the lines that one file has, each as "path:number:line\n", or with "path: binary file matches\n"; the files in lexical order of their
-	// paths, one after the other. If it returns an error, the search ends with that.
+	// Lines, if not nil, is called with the lines that one file has, each as "path:number:line\n", or with "path: binary file matches\n"; the files in lexical order of their
+	// paths, one after the other, by a goroutine of Grep. It may keep text. If it returns an error, the search ends with that. Without Lines the matches are only counted.
 	Lines func(text []byte) error
 }
 
@@ -38,9 +38,10 @@ type Found struct {
 // ahead is how many files may have been searched whose lines have not been passed on.
 const ahead = 1024
 
-// Grep finds the lines that match pattern in the file root, or in all regular files below the directory root. Links below it are not followed. A file with a
-// NUL in its first 8 KB is binary. Grep blocks its caller. It returns a *PlanError if there is no such root, the error of Lines, or context.Cause(ctx). Files that
-// cannot be read are told in Found.
+// Grep finds the lines that match pattern, as package regexp reads it, in the file root, or in all regular files below the directory root. Links below it are not followed. A file with a
+// NUL in its first 8 KB is binary. Grep blocks its caller, which should be a goroutine: a fiber would block its thread. Without figures it returns
+// a *syntax.Error of the pattern, a *PlanError if there is no such root, or the error of sched.New if there can be no engines; with them the error of Lines, sched.ErrNoWorkers, or
+// context.Cause(ctx). Files that cannot be read are no error: Found tells which.
 func Grep(ctx context.Context, pattern, root string, o GrepOptions) (*Found, error) {
 	m, err := newMatcher(pattern)
 	if err != nil {

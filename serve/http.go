@@ -18,7 +18,8 @@ import (
 // HTTP is a server of net/http with three resources: / is a line of text, /bytes/N is N bytes, and /echo is the body of the request.
 func HTTP() Program { return httpProgram{"http", handlers} }
 
-// Files is a server of net/http that has the files below dir. Links that lead out of dir are followed.
+// Files is a server of net/http that has the files below dir. Links that lead out of dir are followed. If dir is no folder, Run returns
+// a *SetupError.
 func Files(dir string) Program {
 	return httpProgram{"files", func(s *site) (http.Handler, error) {
 		info, err := os.Stat(dir)

@@ -107,7 +107,8 @@ func (e *CutError) Error() string {
 
 // Run serves until ctx is done. Then it accepts no further connections, finishes what is under way, as long as Setup.Grace allows, and returns what it has done. It
 // blocks its caller, which must be a goroutine. The error is a *SetupError if the address or the folder is wrong; a *CutError, with the figures, if it had
-// to cut connections; or that of the driver.
+// to cut connections; or that of the driver, of the scheduler (sched.ErrNoWorkers), or of accepting connections.
+// Figures come with any error that is met later than the first moment that clients could connect.
 func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
