@@ -19,7 +19,8 @@ func (n *note) look() {
 }
 
 // Drop says that no caller will fetch the result. A task that has not started is taken off its queue and never runs. If it is in progress, Drop
-// blocks the caller until it is complete, since it may use what the caller is about to free. A result that has not been fetched
+// blocks the caller until it is complete, a fiber not its thread, since it may use what the caller is about to free. A task that drops its own future panics with
+// an error that wraps ErrSelf. A result that has not been fetched
 // goes to the function that Discard has set. After Get, Drop does nothing.
 func (f *Future[T]) Drop() {
 	f.mustBeMade()

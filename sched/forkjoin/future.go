@@ -13,7 +13,8 @@ import (
 )
 
 // Future is a task that has been submitted, and its result. Its status is NOT_STARTED as long as it waits in the pool, IN_PROGRESS while it
-// runs, and COMPLETED when it has returned, or has been dropped. The first strand that claims it runs it, and no other can.
+// runs, and COMPLETED when it has returned, or has been dropped. The first strand that claims it runs it, and no other can. It may be used from anywhere, by several at
+// the same time. The methods of a nil or zero Future panic with an error that wraps ErrNotMade.
 type Future[T any] struct {
 	result[T]
 	pool    *shared
@@ -73,9 +74,12 @@ func (f *Future[T]) run(s *strand) {
 func (f *Future[T]) Get() (T, error) { return f.GetContext(context.Background()) }
 
 // GetContext is Get that waits no longer when ctx is done: it returns context.Cause(ctx) then, and the task goes on. A task that
-// the caller runs itself is not stopped. If ctx is done before the call, the caller runs nothing.
+// the caller runs itself is not stopped. If ctx is done before the call, the caller runs nothing. It panics with an error that wraps fibersync.ErrNilContext if ctx is nil.
 func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 	f.mustNotBeOwn("get")
+	if ctx == nil {
+		panic(fmt.Errorf("forkjoin: get: %w", fibersync.ErrNilContext))
+	}
 	future := f.promise.Future()
 	if ctx == context.Background() || park.ContextError(ctx) == nil {
 		f.help()

@@ -42,7 +42,8 @@ type Config struct {
 
 // Pool is what tasks are submitted to. The Pool that New returns may be used from anywhere. A task gets a Pool of its own: the
 // same pool, seen from the stack on which the task runs, which is quicker there. Elsewhere, or when the task has returned, it
-// works like the one that New has returned.
+// works like the one that New has returned. A function that gets a nil or zero Pool, and something to do by it,
+// panics with an error that wraps ErrNotMade; Close returns that.
 type Pool struct {
 	of     *shared
 	strand *strand // nil: that of the caller, if it has one

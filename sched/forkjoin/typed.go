@@ -29,7 +29,7 @@ func NewFunc[A, R any](f func(*Strand[A, R], A) R) *Func[A, R] {
 }
 
 // Call calls the function on p, and returns its result when all that it has forked has ended. Called by a goroutine that is no task, it blocks that, and
-// runs as a task of the pool's scheduler; see For. If the function panics, Call drops its forks that have not begun, waits for the others, and panics with an error that wraps a
+// the function runs as a task of the pool's scheduler; see For. If the function panics, Call drops its forks that have not begun, waits for the others, and panics with an error that wraps a
 // *fibersync.PanicError; Goexit ends the caller after that.
 func (f *Func[A, R]) Call(p *Pool, arg A) R {
 	if f == nil || f.call == nil {

@@ -49,7 +49,7 @@ func (s *Strand[A, R]) Fork(arg A) Ticket {
 }
 
 // Join returns the result of the fork. If no other strand has taken it, it calls the function; if one has, it blocks the caller until that has
-// returned, a fiber not its thread. It panics if the ticket is not that of a fork, or if that has been joined; and
+// returned, a fiber not its thread. It panics with an error that wraps ErrTicket if the ticket is not that of a fork, or if that has been joined; and
 // if the function has panicked on another strand, with an error that wraps a *fibersync.PanicError.
 //
 // The function finds no fiber-local value, and those that it sets go when it returns. When it panics, they stay with a caller that has none

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 )
 
@@ -24,6 +25,9 @@ type endpoint struct {
 // resolve returns the endpoints that address may mean, those to be tried first in front. Names are looked up by the resolver of package net; a fiber's thread does other
 // things meanwhile. An empty host is this machine, on all its addresses to listen.
 func resolve(ctx context.Context, network, address string, listen bool) ([]endpoint, error) {
+	if ctx == nil {
+		return nil, sched.ErrNilContext
+	}
 	switch network {
 	case "unix":
 		return []endpoint{{family: unix.AF_UNIX, to: &unix.SockaddrUnix{Name: address}, addr: &net.UnixAddr{Name: address, Net: "unix"}}}, nil

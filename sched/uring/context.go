@@ -82,7 +82,7 @@ func (c *Context) SubmitContext(ctx context.Context, t TopLevel) error {
 	return c.submit(ctx, t, func() {})
 }
 
-// TrySubmit is Submit that never blocks: it returns ErrFull if the queue is full.
+// TrySubmit is Submit that never blocks: it returns ErrFull if the queue is full, and ErrNilTask.
 func (c *Context) TrySubmit(t TopLevel) error { return c.submit(atOnce, t, func() {}) }
 
 // Pending is how many tasks are queued. It may be called from anywhere.

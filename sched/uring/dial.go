@@ -12,7 +12,8 @@ import (
 )
 
 // Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does. If a name has several addresses, they are tried one after the other. Nagle's
-// algorithm is off. ctx bounds the call, and no more: the error wraps context.Cause(ctx) if it is done before. It blocks its caller, a fiber not its thread.
+// algorithm is off. ctx bounds the call, and no more. The error is a *net.OpError: it wraps that of the system or of the look-up of names,
+// context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or what Here returns. It blocks its caller, a fiber not its thread.
 func (s *Engines) Dial(ctx context.Context, network, address string) (*Conn, error) {
 	endpoints, err := resolve(ctx, network, address, false)
 	if err != nil {

@@ -41,11 +41,11 @@ func NewScheduler(n int, options Options) (*Scheduler, error) {
 // Engines are what tasks open files and connections by, each by the engine of its own context. They have no other engines. See [Context.Engines].
 func (s *Scheduler) Engines() *Engines { return s.engines }
 
-// Submit gives a task to the context whose turn it is, before or during Loop. If the queue of that one is full, it blocks its caller as [Context.Submit] does. It
+// Submit gives a task to the context whose turn it is, before or during Loop. It may be called from anywhere. If the queue of that one is full, it blocks its caller as [Context.Submit] does. It
 // returns ErrNilTask.
 func (s *Scheduler) Submit(t TopLevel) error { return s.SubmitContext(context.Background(), t) }
 
-// SubmitContext is Submit that gives up as [Context.SubmitContext] does.
+// SubmitContext is Submit that gives up as [Context.SubmitContext] does, with its errors.
 func (s *Scheduler) SubmitContext(ctx context.Context, t TopLevel) error {
 	if ctx == nil {
 		return fmt.Errorf("sched/uring: submit: %w", sched.ErrNilContext)
@@ -71,7 +71,8 @@ func (s *Scheduler) taskEnded() {
 }
 
 // Loop starts the contexts, waits until all tasks have ended, those included that tasks submit, and stops the contexts, which wait for what the tasks have started. What goroutines
-// have under way by the engines ends with ErrClosed then. Afterwards tasks can be submitted and Loop be called again. It blocks its caller, a fiber not its thread. If a
+// have under way by the engines ends with ErrClosed then. Afterwards tasks can be submitted and Loop be called again. It blocks its caller, a fiber not its thread; a task of the
+// scheduler must not call it. If a
 // context cannot start, no task begins, and all stay queued. Loop returns the errors of [Context.Start].
 func (s *Scheduler) Loop() error {
 	for i, c := range s.contexts {

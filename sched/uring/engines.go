@@ -70,7 +70,8 @@ func (s *Engines) open(w *sched.Worker, tasks *taskQueue) (*Engine, error) {
 }
 
 // Close ends the engines that have threads of their own, and waits for these threads. Operations that are under way end with ErrClosed. The schedulers
-// that the engines are attached to should have been closed before. It may be called more than once.
+// that the engines are attached to should have been closed before. It may be called more than once. It blocks
+// its caller, a fiber its thread too. The error is always nil.
 func (s *Engines) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -113,7 +114,7 @@ func (s *Engines) remove(e *Engine) {
 }
 
 // Here is the engine for the caller: that of its worker, if it is a fiber and its worker has one of s; else that whose turn it is. If there is none,
-// it starts one with a thread of its own. The error is that of the driver, or ErrClosed.
+// it starts one with a thread of its own. It may be called from anywhere. The error is ErrClosed when there can be no engine any more, ErrUnavailable, ErrDriver, or the kernel's.
 func (s *Engines) Here() (*Engine, error) {
 	if f := sched.Current(); f != nil {
 		if e, ok := f.Worker().Engine().(*Engine); ok && e.set == s {

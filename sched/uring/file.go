@@ -51,8 +51,8 @@ func (s *Engines) Create(ctx context.Context, name string) (*File, error) {
 	return s.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, perhaps for long if name is that of a named pipe; if ctx is done before, it
-// returns context.Cause(ctx). A named pipe may be open for reading before a writer comes: then its first read waits for one. The caller must close the file. Close
+// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, a fiber not its thread, perhaps for long if name is that of a named pipe. The error is a *fs.PathError: it
+// wraps the error of the system call, context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or what Here returns. A named pipe may be open for reading before a writer comes: then its first read waits for one. The caller must close the file. Close
 // of the Engines does not, but ends its operations.
 func (s *Engines) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (*File, error) {
 	fd, err := s.openDescriptor(ctx, name, flag, perm)
@@ -68,7 +68,8 @@ func (f *File) ok() bool { return f != nil && f.engines != nil }
 // Name is the name by which the file was opened.
 func (f *File) Name() string { return f.name }
 
-// Close ends the operations that are under way, which return fs.ErrClosed, and closes the descriptor when they have ended. It blocks its caller until then.
+// Close ends the operations that are under way, which return fs.ErrClosed, and closes the descriptor when they have ended. It blocks its caller until then, a fiber not its thread. A second call
+// returns fs.ErrClosed.
 func (f *File) Close() error {
 	if !f.ok() {
 		return os.ErrInvalid

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/park"
 )
@@ -28,8 +29,11 @@ func openMode(perm fs.FileMode) uint32 {
 	return mode
 }
 
-// openDescriptor opens name, and returns the kernel's error, context.Cause(ctx), or ErrClosed.
+// openDescriptor opens name, and returns the kernel's error, context.Cause(ctx), sched.ErrNilContext, or what Here returns.
 func (s *Engines) openDescriptor(ctx context.Context, name string, flag int, perm fs.FileMode) (int, error) {
+	if ctx == nil {
+		return -1, sched.ErrNilContext
+	}
 	if ctx.Err() != nil {
 		return -1, context.Cause(ctx)
 	}

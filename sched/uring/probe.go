@@ -36,7 +36,7 @@ func (r Report) String() string {
 }
 
 // Probe opens a ring, asks the kernel what it has, and closes it. If there is none to be had, the report says why: an old kernel, a container's filter,
-// the administrator, an emulator.
+// the administrator, an emulator. It may be called from anywhere, and does not wait.
 func Probe() Report {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

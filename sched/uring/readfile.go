@@ -12,12 +12,16 @@ import (
 	"syscall"
 	"time"
 
+	"fiberlab/sched"
 	"fiberlab/sched/park"
 )
 
-// ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller; if ctx is done before, it returns context.Cause(ctx). A fiber
+// ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller, a fiber not its thread. Its errors are those of OpenFile. A fiber
 // waits once for a file of moderate size: a chain of requests opens the file and reads it. The file is closed with the next batch of requests.
 func (s *Engines) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	if ctx == nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: sched.ErrNilContext}
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: context.Cause(ctx)}
 	}

@@ -333,6 +333,8 @@ func TestGetContext(t *testing.T) {
 		notStarted(t, s, p, func(p *forkjoin.Pool) {
 			var ran atomic.Bool
 			f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { ran.Store(true); return 42, nil })
+			var none context.Context
+			check.PanicsWith(t, fibersync.ErrNilContext, func() { _, _ = f.GetContext(none) })
 			_, err := f.GetContext(done)
 			assert.ErrorIs(t, err, errDeliberate)
 			assert.False(t, ran.Load())

@@ -1,6 +1,7 @@
 package forkjoin_test
 
 import (
+	"cmp"
 	"runtime"
 	"testing"
 	"weak"
@@ -69,6 +70,15 @@ func TestZeroValues(t *testing.T) {
 		check.PanicsWith(t, forkjoin.ErrNotMade, func() {
 			forkjoin.NewFunc(func(*forkjoin.Strand[int, int], int) int { return 0 }).Call(p, 0)
 		})
+		many := make([]int, 10000)
+		for name, f := range map[string]func(){
+			"For":      func() { forkjoin.For(p, forkjoin.Range{End: 1}, func(*forkjoin.Pool, int, int) {}) },
+			"Map":      func() { forkjoin.Map(p, many, func(_ *forkjoin.Pool, n int) int { return n }) },
+			"Scan":     func() { forkjoin.Scan(p, many, func(a, b int) int { return a + b }) },
+			"SortFunc": func() { forkjoin.SortFunc(p, many, cmp.Compare[int]) },
+		} {
+			t.Run(name, func(t *testing.T) { check.PanicsWith(t, forkjoin.ErrNotMade, f) })
+		}
 		assert.ErrorIs(t, p.Close(), forkjoin.ErrNotMade)
 	}
 	check.PanicsWith(t, forkjoin.ErrNotMade, func() { _, _ = new(forkjoin.Future[int]).Get() })
