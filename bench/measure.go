@@ -37,7 +37,8 @@ type Row struct {
 // Mechanisms. The samples are interleaved: each round takes one of every mechanism, so that other load
 // affects all of them alike and the ratios hold. After every sample it calls progress, unless that is
 // nil, with the number of samples taken and the number to take. It blocks until the last sample, or until
-// ctx is done; then the error is ctx's cause.
+// ctx is done; then the error wraps ctx's cause. Other errors are those of a mechanism that cannot be opened or run, and that of
+// an option below 0.
 func Measure(ctx context.Context, o Options, progress func(done, total int)) (rows []Row, err error) {
 	if o.Rounds == 0 {
 		o.Rounds = DefaultRounds

@@ -10,14 +10,14 @@ import "time"
 // Mechanism is one way to switch.
 type Mechanism struct {
 	Name string
-	// Open starts the two sides. The caller must close the session.
+	// Open makes the two sides, or says why there cannot be two. The caller must close the session.
 	Open func() (Session, error)
 }
 
 // Session is an opened mechanism. Any goroutine may use it, one at a time.
 type Session interface {
 	// Switch makes n switches, rounded up to whole round trips, and blocks until they are done. If n is 0 or
-	// less, it makes one round trip.
+	// less, it makes one round trip. The error is that of the system if a thread cannot be kept on its processor.
 	Switch(n int) (Sample, error)
 	// Close releases threads, stacks and goroutines. The session must not be used afterwards.
 	Close() error

@@ -39,7 +39,8 @@ func (b Backend) String() string {
 }
 
 // ParseBackend returns the backend of that name: asm, ucontext or goroutine;
-// default or the empty string mean Default.
+// default or the empty string mean Default. For others the error wraps ErrBackend, and
+// names them all.
 func ParseBackend(name string) (Backend, error) {
 	if name == "" {
 		return Default, nil
@@ -53,7 +54,8 @@ func ParseBackend(name string) (Backend, error) {
 }
 
 // Resolve returns the backend that b stands for: b itself, or for Default the
-// backend that the environment names. It fails if that names none.
+// backend that the environment names. It fails with an error that wraps ErrBackend if that
+// names none.
 func (b Backend) Resolve() (Backend, error) {
 	switch b {
 	case Asm, Ucontext, Goroutine:

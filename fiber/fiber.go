@@ -57,7 +57,7 @@ func (s State) String() string {
 // a goroutine. If it calls runtime.Goexit, the fiber finishes as if the body had
 // returned.
 //
-// New returns ErrNoBody, ErrBackend, ErrUnsupported, ErrStackSize or an error of
+// New returns ErrNoBody, ErrBackend, ErrUnsupported, ErrStackSize, ErrNoMemory or an error of
 // package stack. It may be called from any goroutine and does not block. Package
 // initialisation may make fibers but not enter them: until main begins, the
 // runtime lets no C code call Go, and that is how a Go body starts.

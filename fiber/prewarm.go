@@ -9,7 +9,7 @@ import (
 // with its identity, and raises the pool's limit for them to n. A fiber that New
 // then makes costs about a microsecond. Prewarm blocks some 15 us for
 // each runner that is missing, a microsecond on Goroutine.
-// It returns the errors of New.
+// It returns the errors of New, or one about n if n is negative, and may be called from any goroutine.
 func Prewarm(cfg Config, n int) error {
 	if n < 0 {
 		return &Error{"prewarm", cfg.Name, fmt.Errorf("%d runners: give a number that is not negative", n)}

@@ -125,7 +125,8 @@ func (p *Pool) Trim() {
 }
 
 // Close unmaps everything. With stacks still out it changes nothing and returns
-// ErrInUse. Closing a closed pool does nothing.
+// ErrInUse. If the kernel cannot unmap a slab the error is ErrExhausted, the pool stays open, and Close may be
+// called again. Closing a closed pool does nothing.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
