@@ -6,7 +6,7 @@
 #   make clean           remove what was built
 #
 # What may be set, as in `make ARCH=arm64`:
-#   ARCH      amd64 or arm64: the architecture to build for and run on (default: this machine's, or the one that the lab is about)
+#   ARCH      amd64 or arm64: the architecture to build for and run on (default: this machine's, or the lab's)
 #   SEED      from what the values of the examination are drawn: the number that a report names
 #   FIBERLAB  where fiberlab is, for a copy of this folder elsewhere (default: two folders up)
 # CC and Go's variables have their usual meaning.

@@ -20,7 +20,7 @@ func All() []*grade.Lab {
 	return all
 }
 
-// Find returns the lab of that number: 02, or 2. The error names those that there are.
+// Find returns the lab of that number: 02, or 2. The error names the labs that there are.
 func Find(number string) (*grade.Lab, error) {
 	var numbers []string
 	for _, l := range All() {

@@ -82,7 +82,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// nativeEnvironment is the environment without what makes Go build for another system than the one that runs its programs.
+// nativeEnvironment is the environment without what makes Go build for another system than its programs run on.
 func nativeEnvironment() []string {
 	var env []string
 	for _, v := range os.Environ() {

@@ -94,7 +94,7 @@ func itemTime(s hostile.Submission) time.Duration {
 }
 
 // Hostile submissions get no points, are told for what they are, and leave nothing behind. Each is handed in to one of
-// the labs, in turn; if FIBERLAB_SELFTEST is set, to all of them, and those that are slow take part.
+// the labs, in turn; if FIBERLAB_SELFTEST is set, to all of them, and slow programs take part.
 func TestHostile(t *testing.T) {
 	if sandbox.Missing() != "" {
 		t.Skip(sandbox.Missing())

@@ -44,7 +44,7 @@ var ARM64 = &Arch{
 	Link:      "x30",
 }
 
-// ByName returns the architecture of that name. The error names those that there are.
+// ByName returns the architecture of that name. The error names the architectures that there are.
 func ByName(name string) (*Arch, error) {
 	for _, a := range []*Arch{AMD64, ARM64} {
 		if a.Name == name {

@@ -317,7 +317,7 @@ func (m *emulated) Deliver(s syscall.Signal) error {
 	return nil
 }
 
-// interruptPatience is how long a program that is to be interrupted may take to stop. One that blocks all signals does not stop, and is killed.
+// interruptPatience is how long a program that is to be interrupted may take to stop. A program that blocks all signals does not stop, and is killed.
 var interruptPatience = 3 * time.Second
 
 // resume lets the program run on, by one step or until it stops. If ctx ends first, the program is stopped, and the error is ctx.Err().

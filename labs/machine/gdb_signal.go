@@ -14,7 +14,7 @@ var stubSignals = []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.
 	unix.SIGTSTP, unix.SIGCONT, unix.SIGCHLD, unix.SIGTTIN, unix.SIGTTOU, unix.SIGIO, unix.SIGXCPU, unix.SIGXFSZ, unix.SIGVTALRM,
 	unix.SIGPROF, unix.SIGWINCH, 0, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPWR}
 
-// Real-time signals have numbers of their own: 33 to 63 in a row, 32 and 64 apart.
+// Real-time signals have other numbers: 33 to 63 in a row, 32 and 64 apart.
 const stubSignal33, stubSignal32, stubSignal64 = 45, 77, 78
 
 // fromStub returns Linux's number of a signal, or 0.

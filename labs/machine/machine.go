@@ -30,7 +30,7 @@ type Machine interface {
 	// Run runs until the program counter is at one of until (before the instruction there), or a signal arrives, or the program
 	// ends, or ctx is over: then the program stands still somewhere, and the error is ctx.Err(). If the program counter stands
 	// at one of until when Run begins, it goes on from there. A jump to one of until is an arrival also where no memory is mapped. A program
-	// that does not stop when ctx is over is killed: in qemu one that blocks all signals, else one that sends itself SIGCONT.
+	// that does not stop when ctx is over is killed: in qemu a program that blocks all signals, else a program that sends itself SIGCONT.
 	Run(ctx context.Context, until ...uint64) (Stop, error)
 	// Deliver has the next Step or Run begin with that signal: a Step runs the first instruction of its handler.
 	Deliver(syscall.Signal) error

@@ -519,7 +519,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// A page that is not mapped is named also behind one that is.
+// A page that is not mapped is named also behind a page that is.
 func TestMemoryEnds(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
 		b := begin(t, w, Options{})

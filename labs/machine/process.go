@@ -21,7 +21,7 @@ func command(argv []string, o Options) []string {
 	return argv
 }
 
-// spawn starts a process in a group of its own, with its stack and mappings at the same addresses every time if the system permits
+// spawn starts a process in a new process group, with its stack and mappings at the same addresses every time if the system permits
 // that. It is killed when the calling thread ends.
 func spawn(argv []string, o Options, out *output, trace bool) (*os.Process, error) {
 	path, err := exec.LookPath(argv[0])

@@ -77,7 +77,7 @@ func (m *traced) start(ctx context.Context, o Options) error {
 	return err
 }
 
-// canTrace is an error if the system has no ptrace(2) or refuses every request. It asks without a child: one that is refused must end,
+// canTrace is an error if the system has no ptrace(2) or refuses every request. It asks without a child: a child that is refused must end,
 // which it may not do in an emulator, where it is a copy of a process with threads.
 func canTrace() error {
 	err := ptrace(unix.PTRACE_CONT, os.Getpid(), 0) // ESRCH where there is ptrace: a process does not trace itself
@@ -279,7 +279,7 @@ func (m *traced) SetRegisters(r Registers) error {
 	return m.store(&changed)
 }
 
-// store writes the registers that differ from those that were read.
+// store writes the registers that differ from what was read.
 func (m *traced) store(p *processor) error {
 	var err error
 	m.thread.do(func() { err = p.write(m.pid, m.processor) })
@@ -312,7 +312,7 @@ func (m *traced) Deliver(s syscall.Signal) error {
 	return nil
 }
 
-// stopPatience is how long a program that is to be interrupted may take to stop. One that sends itself SIGCONT may not stop, and is killed.
+// stopPatience is how long a program that is to be interrupted may take to stop. A program that sends itself SIGCONT may not stop, and is killed.
 var stopPatience = 10 * time.Second
 
 // resume lets the program run by a request, PTRACE_SINGLESTEP or PTRACE_CONT, until it stops. If ctx ends first, the program is
@@ -509,7 +509,7 @@ func (m *traced) hideTrapFlag(code []byte) error {
 	return m.Write(r.SP(), flags[:])
 }
 
-// executed makes a Stop of an execve: another program runs now, with memory of its own.
+// executed makes a Stop of an execve: another program runs, in new memory.
 func (m *traced) executed() (Stop, error) {
 	_ = m.memory.Close()
 	var err error

@@ -20,7 +20,7 @@ func TestNoPtrace(t *testing.T) {
 	if os.Getenv(inside) != "" {
 		p, err := Open(os.Getenv(inside))
 		require.NoError(t, err)
-		// It is known without a child: in an emulator one that is refused may not end.
+		// It is known without a child: in an emulator a child that is refused may not end.
 		_, err = startTraced(t.Context(), p, Options{Wrap: func([]string) []string { panic("there is to be a child") }})
 		require.ErrorIs(t, err, ErrNoPtrace)
 		require.ErrorContains(t, err, os.Getenv(remedy))
@@ -219,7 +219,7 @@ func count(t *testing.T, folder string) int {
 	return len(entries)
 }
 
-// descendants are the children of this process, also those that have ended and have not been waited for.
+// descendants are the children of this process, also children that have ended and have not been waited for.
 func descendants(t *testing.T) []string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -49,7 +49,7 @@ func operandAMD64(text string) operand {
 	return operand{text: text}
 }
 
-// partAMD64 returns the register as written in another of its widths, and at which of them it is. It returns "" for one that has none.
+// partAMD64 returns the register as written in another of its widths, and at which of them it is. It returns "" for a register that has none.
 func partAMD64(reg string, narrower int) string {
 	name := strings.TrimLeft(reg, "%")
 	widths := widthsAMD64[machine.AMD64.Canonical(name)]
@@ -88,7 +88,7 @@ func next(text, a, b string) string {
 }
 
 // confused returns the registers that are taken by mistake for a general register, by their canonical names: its neighbour among
-// those that survive a call, the argument beside it; and for one that does not survive, also one that does.
+// those that survive a call, the argument beside it; and for a register that does not survive, also one that does.
 func confused(a *machine.Arch, canonical string) []string {
 	kept := slices.DeleteFunc(slices.Clone(a.Saved), func(name string) bool { return name[0] == 'd' })
 	if at := slices.Index(kept, canonical); at >= 0 {

@@ -35,7 +35,7 @@ type Mutant struct {
 	Text     string   // the whole source
 	Names    []string // registers (machine.Arch.Canonical), steps and functions: a right diagnosis names one of them, or the line
 	Same     string   // why the mutant is as right as its source, if that is plain from the instructions alone; else empty
-	nth      int      // among those that have the same name otherwise, from 1
+	nth      int      // among mutants of the same name, from 1
 }
 
 // Kind is a kind of fault.
@@ -45,7 +45,7 @@ type Kind string
 const (
 	Dropped    Kind = "dropped"    // the instruction or the statement is missing
 	Register   Kind = "register"   // another register
-	Direction  Kind = "direction"  // the other context: saved to the one that is loaded, loaded from the one that is saved
+	Direction  Kind = "direction"  // the other context: saved to the loaded one, loaded from the saved one
 	Offset     Kind = "offset"     // the next or the previous slot
 	Half       Kind = "half"       // half a slot further
 	Width      Kind = "width"      // only a part of the register
@@ -89,7 +89,7 @@ func Assembly(a *machine.Arch, file, text string) []Mutant {
 	return mutants(a, file, text, instructions(a, text))
 }
 
-// Inline returns every such mutant of the assembly in a C source, each instruction of which is a string on a line of its own,
+// Inline returns every such mutant of the assembly in a C source, each instruction of which is a string on a separate line,
 // with its line end: "movq %%rbx, %c[rbx](%[from])\n\t".
 func Inline(a *machine.Arch, file, text string) []Mutant {
 	return mutants(a, file, text, quoted(a, text))
@@ -132,7 +132,7 @@ func mutants(a *machine.Arch, file, text string, code []instruction) []Mutant {
 	return numbered(all)
 }
 
-// numbered tells mutants of the same name apart, and leaves out those that are the same altogether.
+// numbered tells mutants of the same name apart, and leaves out mutants that are the same altogether.
 func numbered(all []Mutant) []Mutant {
 	seen, texts := map[string]int{}, map[string]bool{}
 	var kept []Mutant

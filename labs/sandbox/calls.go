@@ -6,8 +6,8 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// systemCalls are the numbers of system calls on amd64 and on arm64: those that a confined program may make, and those that are
-// told by name when they are refused. -1 is none.
+// systemCalls are the numbers of system calls on amd64 and on arm64: the calls that a confined program may make, and the
+// calls that are told by name when they are refused. -1 is none.
 var systemCalls = map[string][2]int{
 	// Memory.
 	"brk": {12, 214}, "mmap": {9, 222}, "munmap": {11, 215}, "mprotect": {10, 226}, "mremap": {25, 216}, "madvise": {28, 233},

@@ -13,7 +13,7 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// Compiler returns the command of the C compiler for that architecture: for the native one $CC, else the one that Go uses, and for the
+// Compiler returns the command of the C compiler for that architecture: for the native one $CC, else Go's, and for the
 // other one its GNU compiler, such as aarch64-linux-gnu-gcc. The error says what to install.
 func Compiler(a *machine.Arch) ([]string, error) {
 	c, err := compilerFor(a)

@@ -138,7 +138,7 @@ func (c confinement) grants(argv []string, emulator bool) (grants []grant, port 
 	return grants, port
 }
 
-// command is what is to be executed, as the kernel wants it. It lies in memory at an address of its own.
+// command is what is to be executed, as the kernel wants it. It lies at a fixed address of the memory, where nothing else does.
 type command struct {
 	path, argv, env uintptr
 	emulator        bool

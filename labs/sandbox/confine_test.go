@@ -143,7 +143,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Natively a program has less: no files at all, no code of its own making, no descriptors but those that it has.
+// Natively a program has less: no files at all, no code that it has made itself, no descriptors but what it was given.
 func TestRefusedNatively(t *testing.T) {
 	if sandbox.Missing() != "" {
 		t.Skip(sandbox.Missing())

@@ -47,8 +47,8 @@ func (w *workshop) object(source string) string {
 	return filepath.Join(filepath.Dir(w.reference.Program.Path), source+".o")
 }
 
-// examine grades a mutant until named says of a fault that it is the one, which saves the items that follow. A mutant that does not build gets a report that says so. One that compiles to the same code as the reference
-// is not graded: it gets no report.
+// examine grades a mutant until named says that a fault is the planted one, which saves the items that follow. A mutant that does not
+// build gets a report that says so. A mutant that compiles to the same code as the reference is not graded: it gets no report.
 func (w *workshop) examine(ctx context.Context, m mutate.Mutant, named func(grade.Fault) bool) (report *grade.Report, err error) {
 	work, err := os.MkdirTemp("", "fiberlab-mutant-")
 	if err != nil {

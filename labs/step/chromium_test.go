@@ -179,7 +179,7 @@ func (b *chromium) load(address string) {
 	b.navigate(address)
 }
 
-// navigate goes to another page and waits until it is loaded, and not one that was on its way before.
+// navigate goes to another page and waits until that page is loaded, and no page that was on its way before.
 func (b *chromium) navigate(address string) {
 	b.t.Helper()
 	var page struct{ LoaderID string }

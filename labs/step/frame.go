@@ -129,7 +129,7 @@ const (
 	narrowRegister = 25 // with one of them
 )
 
-// drawRegisters shows registers in columns, top down, in at most so many rows. If there is no room for all, those that changed are seen.
+// drawRegisters shows registers in columns, top down, in at most so many rows. If there is no room for all, it shows the registers that changed.
 func (p *Player) drawRegisters(s Screen, v view, rows int) []string {
 	names := p.Registers()
 	rows = max(1, rows-1)

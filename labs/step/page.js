@@ -30,7 +30,7 @@
     return address >= first && address <= first + 8n * BigInt(region.words.length);
   };
 
-  // pointers returns what points to the words of a stack, by word: the stack pointer, or one that a context holds.
+  // pointers returns what points to the words of a stack, by word: the stack pointer, or a pointer that a context holds.
   function pointers(region, now) {
     const found = new Map();
     const point = (digits, name) => {

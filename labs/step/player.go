@@ -220,7 +220,7 @@ func wordsOf(step record.Step, region int) []int {
 	return words
 }
 
-// Registers lists the registers that are shown: those that some step changes, and those that make clear why they are not.
+// Registers lists the registers that are shown: what some step changes, and what makes clear why others are not.
 func (p *Player) Registers() []string {
 	var names []string
 	for _, name := range p.recording.Names {

@@ -12,7 +12,7 @@ import (
 
 // call is a system call that a function of the submission has made.
 type call struct {
-	name    string // "mmap"; empty for those that do not matter here
+	name    string // "mmap"; empty for a call that does not matter here
 	args    [6]uint64
 	result  uint64
 	handler uint64        // of rt_sigaction: the address of the handler
@@ -42,7 +42,7 @@ var conventions = map[*machine.Arch]struct {
 // mostCalls is far more system calls than a function of this lab needs.
 const mostCalls = 100
 
-// follow calls a function of the submission and returns its result, an int, and the system calls that it made, of those that matter
+// follow calls a function of the submission and returns its result, an int, and the system calls that it made, if they matter
 // here. The call number refused, counted from 0, is not made and fails with that error; -1 refuses none. The pages that the
 // calls map and unmap are kept in w.pages. If w is blind, no calls are seen, and none can be refused.
 func (w *world) follow(ctx context.Context, name string, refused int, why syscall.Errno, args ...uint64) (result uint64, calls []call, err error) {

@@ -10,7 +10,7 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// overflows checks that the fiber is named and the status is the one that was given.
+// overflows checks that the fiber is named and that the status is as it was given.
 func overflows(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return grade.Shared(ctx, b, "overflows", func(ctx context.Context) ([]grade.Fault, error) {
 		for _, c := range []struct {

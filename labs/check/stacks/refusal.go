@@ -60,7 +60,7 @@ type attempt struct {
 	calls  []call
 }
 
-// attempt calls stack_map for a struct stack of its own; the arguments are those of follow.
+// attempt calls stack_map for a new struct stack; the arguments are those of follow.
 func (w *world) attempt(ctx context.Context, refused int, why syscall.Errno, size uint64) (*attempt, error) {
 	at, err := w.newStruct()
 	if err != nil {

@@ -71,7 +71,7 @@ func (t *frameTable) run(c common, d decoder, first, pc uint64) row {
 	return r
 }
 
-// execute is one list of instructions, DW_CFA. Those that restore go back to start.
+// execute is one list of instructions, DW_CFA. Instructions that restore go back to start.
 func (t *frameTable) execute(c common, d decoder, r *row, start row, location *uint64, pc uint64) {
 	var remembered []row
 	set := func(register uint64, to rule) {

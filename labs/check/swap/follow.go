@@ -97,7 +97,7 @@ func (l *leg) loaded(value uint64) (step int, register string, found bool) {
 	return 0, "", false
 }
 
-// pointer returns the register that was changed last to a value by which an instruction may reach an address: one that is not far below.
+// pointer returns the register that was changed last to a value not far below an address, by which an instruction may reach it.
 func (l *leg) pointer(address uint64) (register string, step int, found bool) {
 	if address == 0 {
 		return "", 0, false

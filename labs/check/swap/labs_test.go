@@ -62,7 +62,7 @@ func gradeWith(t *testing.T, l *grade.Lab, name string, change func(text string)
 	return r
 }
 
-// A stack pointer of which half is saved is not called one that is not saved.
+// A stack pointer of which half is saved is not called unsaved.
 func TestHalfOfTheStackPointer(t *testing.T) {
 	for number, change := range map[string][2]string{
 		"02": {"movq    %rdx, REG_RSP(%rdi)", "movl    %edx, REG_RSP(%rdi)"},

@@ -9,7 +9,7 @@ import (
 	"fiberlab/labs/check/swap"
 )
 
-// A swap without its last instruction never comes to another one that returns, even if nothing of the submission follows it.
+// A swap without its last instruction never comes to another instruction that returns, even if nothing of the submission follows it.
 func TestSwapWithoutItsEnd(t *testing.T) {
 	for _, l := range swap.Labs() {
 		r := gradeWith(t, l, "z.S", func(text string) string { // the last of its sources

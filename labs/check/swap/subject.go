@@ -15,7 +15,7 @@ type Subject struct {
 	// arg is what the function gets, or, with several Arguments, the address of so many words that it gets.
 	Prepare   string
 	Arguments int      // of the function that a fresh context enters
-	Control   []string // the control registers that each fiber has of its own; see control
+	Control   []string // the control registers that a switch keeps for each fiber; see control
 	Returns   bool     // whether Swap is an int function that returns 0
 	Library   []string // functions of the C library that do the same: Swap may not run them
 }

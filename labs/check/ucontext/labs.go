@@ -1,4 +1,4 @@
-// Package ucontext examines what students write in lab 5: a swapcontext that makes no system call, and the number of those that the C
+// Package ucontext examines what students write in lab 5: a swapcontext that makes no system call, and the number of the calls that the C
 // library's makes.
 package ucontext
 

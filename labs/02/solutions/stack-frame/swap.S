@@ -1,4 +1,4 @@
-/* Makes room for six words in a frame of its own, and leaves the return address where call put it.
+/* Makes room for six words in a frame, and leaves the return address where call put it.
  * r12 lies lowest, then r13, r14, r15, rbx, rbp. */
     .text
     .globl  marl_fiber_swap

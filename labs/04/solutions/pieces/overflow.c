@@ -1,4 +1,4 @@
-/* The signal stack is a mapped one, with a guard page of its own, and the line is written at once.
+/* The signal stack is a mapped one, with a guard page, and the line is written at once.
  */
 #include "stack.h"
 
