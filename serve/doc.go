@@ -1,4 +1,4 @@
-// Package serve has three servers: one that sends back what comes, one that answers HTTP, and one that has files for HTTP. They are what
+// Package serve has three servers: one sends back what comes, one answers HTTP, and one serves files by HTTP. They are what
 // fiberlab serve runs. Each is one program over net.Listener and net.Conn, whatever carries its bytes:
 //
 //   - Go's package net, and a goroutine for each connection; or

@@ -44,7 +44,7 @@ const (
 	longestPause  = 500 * time.Millisecond
 )
 
-// accept has each connection served on a fiber or goroutine of its own, until the listener is closed.
+// accept has each connection served on a new fiber or goroutine, until the listener is closed.
 func (e *echoing) accept() {
 	pause := shortestPause
 	for {

@@ -19,7 +19,7 @@ type Figures struct {
 
 	Seconds     float64 `json:"seconds"`
 	Connections int64   `json:"connections"` // accepted
-	Refused     int64   `json:"refused"`     // attempts to accept one that failed for want of descriptors or memory
+	Refused     int64   `json:"refused"`     // attempts to accept a connection that failed for want of descriptors or memory
 	Cut         int     `json:"cut"`         // connections that were not finished in time
 	Requests    int64   `json:"requests"`    // that were answered
 	BytesIn     int64   `json:"bytes_in"`

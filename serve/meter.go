@@ -13,7 +13,7 @@ import (
 // the same moment.
 type meter struct {
 	connections atomic.Int64
-	refused     atomic.Int64 // attempts to accept one that failed for want of descriptors or memory
+	refused     atomic.Int64 // attempts to accept a connection that failed for want of descriptors or memory
 	tallies     [16]tally
 }
 
@@ -27,7 +27,7 @@ type tally struct {
 // tally is for the connection that has been counted last.
 func (m *meter) tally() *tally { return &m.tallies[int(m.connections.Load())%len(m.tallies)] }
 
-// request counts one that took so long.
+// request counts a request that took so long.
 func (t *tally) request(took time.Duration) {
 	t.requests.Add(1)
 	t.service.Add(took)

@@ -59,7 +59,7 @@ type session interface {
 	// open is how many connections there are.
 	open() int
 	// stop closes the listener, and ends the connections when what is under way on them is finished, or when ctx is done. It returns when there is no connection
-	// left, with the number of those that ctx has ended.
+	// left, with the number of connections that ctx has ended.
 	stop(ctx context.Context) (cut int)
 }
 

@@ -152,7 +152,7 @@ func isText(head []byte, whole bool) bool {
 // DirectoryError is the error of a directory that cannot be walked.
 type DirectoryError struct {
 	Dir string
-	Err error // why; one that errors.Is compares with fs.ErrNotExist and the like
+	Err error // why; errors.Is compares it with fs.ErrNotExist and the like
 }
 
 func (e *DirectoryError) Error() string {

@@ -44,7 +44,7 @@ func requireNoBeat(t *testing.T) {
 	require.Eventually(t, func() bool { return len(beatThreads(t)) == 0 }, time.Minute, time.Millisecond, "threads that beat")
 }
 
-// requireOneBeat returns the folder of the only thread that beats. It waits until the kernel has forgotten those that have ended: it
+// requireOneBeat returns the folder of the only thread that beats. It waits until the kernel has forgotten threads that have ended: it
 // says that a thread is over, and lists it for a while yet.
 func requireOneBeat(t *testing.T) (folder string) {
 	var threads []string

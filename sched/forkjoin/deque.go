@@ -106,7 +106,7 @@ func (d *deque[T]) pop() *T {
 	if t = d.top.Load(); int64(b-t) > 0 {
 		return d.clear(b)
 	}
-	// Thieves have taken the others. One that has seen the old bottom may be about to take this item too.
+	// Thieves have taken the others. A thief that has seen the old bottom may be about to take this item too.
 	var x *T
 	if t == b {
 		x = d.popLast(b)

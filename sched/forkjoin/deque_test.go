@@ -95,7 +95,7 @@ func occupied[T any](d *deque[T]) (n int) {
 	return n
 }
 
-// stressItem is what the stress test pushes. It is on the heap, and large enough that one that was freed too early is
+// stressItem is what the stress test pushes. It is on the heap, and large enough that an item that was freed too early is
 // overwritten soon.
 type stressItem struct {
 	itself *stressItem

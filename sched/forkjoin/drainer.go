@@ -11,7 +11,7 @@ import (
 )
 
 // Drainers run the jobs whose results no caller has asked for yet. A drainer is a task of the scheduler. It takes jobs from the pool until it finds
-// none, and ends. There are as many as the scheduler has workers, less those that run tasks of the pool anyway.
+// none, and ends. There are as many as the scheduler has workers, less the workers that run tasks of the pool anyway.
 //
 // No job is left behind:
 //

@@ -9,7 +9,7 @@ import (
 )
 
 // mostHelped is how many tasks a strand runs inside one another because callers needed their results. A caller that is deeper leaves the task
-// to a drainer, with a stack of its own, and parks.
+// to a drainer, which has another stack, and parks.
 const mostHelped = 1000
 
 // help runs the task if it has not started.
@@ -34,7 +34,7 @@ func (f *Future[T]) help() {
 	s.helped--
 }
 
-// helpOnGoroutine runs the task on a goroutine of its own: if the task calls Goexit, as testing's FailNow does, that must not unwind
+// helpOnGoroutine runs the task on another goroutine: if the task calls Goexit, as testing's FailNow does, that must not unwind
 // the caller.
 func (f *Future[T]) helpOnGoroutine() {
 	if !f.pool.form.takeBack(f.pool.root.ownStrand(), &f.job) {

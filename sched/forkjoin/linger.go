@@ -37,7 +37,7 @@ const longestLinger = clock.Instant(200 * time.Microsecond)
 const pollsPerLook = 64
 
 // listen has the thread beat for the pool if a strand is at work and another worker would take a fork, and otherwise not. Call it after each
-// change of that. If several calls meet, the one that changes beating looks again, and sees what the others' callers have changed.
+// change of that. If several calls meet, the call that changes beating looks again, and sees what the others' callers have changed.
 func (h *heartbeat) listen() {
 	for {
 		need := h.strands.Load() > 0 && h.pool.wanted()

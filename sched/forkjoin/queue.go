@@ -7,7 +7,7 @@ import (
 )
 
 // job is a task on its way from the caller that has submitted it to the strand that runs it. It is part of its future, as
-// the list element of the document is, so that a queue needs no memory of its own.
+// the list element of the document is, so that a queue allocates nothing.
 type job struct {
 	previous, next *job
 	in             *jobList // nil: none
@@ -20,7 +20,7 @@ type job struct {
 
 // body is what a job leads to.
 type body interface {
-	// claim makes the caller the only one that may run the task or drop it. It returns false if another has been quicker.
+	// claim gives the caller alone the right to run the task or drop it. It returns false if another has been quicker.
 	claim() bool
 	// started tells whether it has been claimed.
 	started() bool
@@ -69,7 +69,7 @@ func (l *jobList) remove(j *job) bool {
 	return true
 }
 
-// jobQueue is a jobList under a lock of its own, for forms in which few jobs pass through it. The zero value is empty.
+// jobQueue is a jobList under a lock, for forms in which few jobs pass through it. The zero value is empty.
 type jobQueue struct {
 	mu   spinlock.Lock
 	list jobList

@@ -61,7 +61,7 @@ func (b *buffer) keepIdling(at time.Duration, what IdleWhat, by int) {
 }
 
 // idling writes a slice for each time that a worker spun, and an instant for each wake-up, on the tracks of both workers. A spin
-// whose beginning is not kept is left out; one that lasts is drawn up to last.
+// whose beginning is not kept is left out; a time that lasts is drawn up to last.
 func (t *traceWriter) idling(list []Idling, last time.Duration) {
 	began := make(map[int]time.Duration)
 	spin := func(worker int, until time.Duration) {

@@ -145,7 +145,7 @@ func TestMigration(t *testing.T) {
 	require.Equal(t, 1, strings.Count(text.String(), `"thread_name","ph":"M","ts":0.000,"pid":2`), "one track for the fiber")
 }
 
-// The call that waits is the one that the task has made, whether it waits for ever, until a deadline, or for a context.
+// The call that waits is the task's, whether it waits for ever, until a deadline, or for a context.
 func TestEventsNameTheCallThatWaits(t *testing.T) {
 	r := NewRecorder(100)
 	require.NoError(t, sched.Run(sched.Config{Workers: 1, Recorder: r}, func() {

@@ -183,7 +183,7 @@ func (t *traceWriter) arrow(worker int, s *stay, at time.Duration) {
 	t.event(e)
 }
 
-// ranOn is the worker that runs the fiber, as far as that is known: else the one that has made it.
+// ranOn is the worker that runs the fiber, as far as that is known: else the worker that has made it.
 func (t *traceWriter) ranOn(n sched.Notifier) int {
 	if s := t.stays[fiberID{n.Worker, n.Fiber}]; s != nil {
 		return s.worker

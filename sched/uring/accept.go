@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostAccepted is how many connections may wait for Accept before their listener accepts no more. Those that came at the same time are accepted together, so it may be
+// mostAccepted is how many connections may wait for Accept before their listener accepts no more. Connections that came at the same time are accepted together, so it may be
 // exceeded by as many as the kernel's backlog has.
 const mostAccepted = 64
 

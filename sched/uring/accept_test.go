@@ -113,7 +113,7 @@ func TestAcceptsAhead(t *testing.T) {
 }
 
 // A kernel accepts a connection ahead, and says that it can accept no more, just after a caller on another thread has found none. The caller gets that connection: a
-// request of its own would wait for a second one.
+// separate request would wait for a second one.
 func TestAcceptFindsWhatCameLast(t *testing.T) {
 	for _, driver := range Drivers() {
 		t.Run(driver.String(), func(t *testing.T) {

@@ -23,7 +23,7 @@ type buffers struct {
 	next   []atomic.Int32 // the piece after this one in a list; none: the last
 	filled []int32        // how many bytes the kernel has put into it
 
-	back atomic.Int32 // list of those that were given back by other threads
+	back atomic.Int32 // list of pieces that other threads have given back
 	free atomic.Int32 // pieces that the kernel has, or may have at the next turn
 	held atomic.Int32 // pieces that the program has, and one more for the ring
 }
@@ -66,7 +66,7 @@ func (b *buffers) take(number int32, n int) {
 	b.next[number].Store(none)
 }
 
-// bytes are those that the kernel has put into the piece. They are valid until it is given back.
+// bytes returns what the kernel has put into the piece. The bytes are valid until it is given back.
 func (b *buffers) bytes(number int32) []byte {
 	at := int(number) * b.size
 	return b.memory[at : at+int(b.filled[number]) : at+b.size]

@@ -15,7 +15,7 @@ var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
 // ReadFrom implements io.ReaderFrom: it writes what it reads from r, until r ends.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) { return copyBuffered(writeOnly{c}, r) }
 
-// WriteTo implements io.WriterTo: it writes to w what it reads, until the peer has sent all. Where it can it has no buffer of its own while it waits.
+// WriteTo implements io.WriterTo: it writes to w what it reads, until the peer has sent all. Where it can it holds no buffer while it waits.
 func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	if !c.ok() {
 		return 0, syscall.EINVAL

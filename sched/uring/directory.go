@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directory lists a File that is one. The kernel reads directories only by a system call of its own, which no driver makes.
+// directory lists a File that is one. The kernel reads directories only by getdents64(2), which no driver makes.
 type directory struct {
 	mu     sync.Mutex
 	listed *os.File // another descriptor of the same open directory

@@ -56,7 +56,7 @@ func (e *engine) init(options Options) (err error) {
 // can tells what the engine's proxy can. Any thread may call it once the engine has begun.
 func (e *engine) can(a ability) bool { return e.able[a] }
 
-// drain ends all requests that are under way, and those that completions begin meanwhile, and returns when each has completed. Requests of other
+// drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has completed. Requests of other
 // threads are refused from now on.
 func (e *engine) drain() error {
 	e.closeMail()
@@ -91,7 +91,7 @@ func (e *engine) cancelFrom(next int) int {
 
 func never() bool { return false }
 
-// closeMail refuses the requests of other threads from now on. Those that are in the mailbox are over.
+// closeMail refuses the requests of other threads from now on. Requests that are in the mailbox are over.
 func (e *engine) closeMail() {
 	for r := e.mail.Swap(noMore); r != nil && r != noMore; {
 		late := r
@@ -102,7 +102,7 @@ func (e *engine) closeMail() {
 }
 
 // deinit ends the engine's ring. No request may be under way, but tasks may be queued: they wait for the next init. Requests that come
-// from now on are refused, and those that are in the mailbox are over.
+// from now on are refused, and requests that are in the mailbox are over.
 func (e *engine) deinit() {
 	e.closeMail()
 	for e.waking.Load() != 0 { // it holds the ring's event for a moment
@@ -213,7 +213,7 @@ func (e *engine) kick() {
 	e.wakeup()
 }
 
-// pollSubmit submits the requests that have been begun, and serves those that have been completed. If it finds neither them nor tasks, it waits until there are
+// pollSubmit submits the requests that have been begun, and serves the completions that have come. If it finds neither them nor tasks, it waits until there are
 // some, for wakeup, or until limit has passed: 0 does not wait, below 0 is no limit. brief says that it is expected to be soon. stop is asked
 // last before it waits, and keeps it from that.
 //

@@ -53,7 +53,7 @@ func (e *epoll) goOn() {
 	}
 }
 
-// begin carries out a chain of linked requests, up to the first one that has to wait.
+// begin carries out a chain of linked requests, up to the first request that has to wait.
 func (e *epoll) begin(chain []entry) {
 	for len(chain) > 0 {
 		op, rest := chain[0], chain[1:]

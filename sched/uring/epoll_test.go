@@ -119,7 +119,7 @@ func TestEpollReady(t *testing.T) {
 	})
 }
 
-// Each system call counts as an enter: those that try a request, and those that wait.
+// Each system call counts as an enter: calls that try a request, and calls that wait.
 func TestEpollCounts(t *testing.T) {
 	withEpoll(t, func(e *epoll) {
 		one, other := pair(t)

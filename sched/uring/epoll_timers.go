@@ -14,7 +14,7 @@ type epollTimer struct {
 	place   int
 }
 
-// epollTimers are those that run, as a heap.
+// epollTimers are the timers that run, as a heap.
 type epollTimers []*epollTimer
 
 // after is when the time of op, a timeout or limit, has passed.

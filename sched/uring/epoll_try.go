@@ -142,7 +142,7 @@ func (e *epoll) connect(op *entry, again bool) (int32, uint32) {
 	return result, 0
 }
 
-// poll returns which of the events, or of those that are always told, the descriptor has; or -EAGAIN.
+// poll returns which of the events, or of the events that are always told, the descriptor has; or -EAGAIN.
 func (e *epoll) poll(fd int32, events uint32) int32 {
 	a := e.answers
 	a.poll, a.now = unix.PollFd{Fd: fd, Events: int16(events)}, unix.Timespec{}
@@ -208,7 +208,7 @@ func (e *epoll) transfer(op *entry, length uint32, own, at uintptr) int32 {
 // like, if some program takes what poll(2) has seen.
 const mayBlock = unix.S_IFIFO
 
-// kindOf returns how a descriptor is to be read and written: as S_IFSOCK, mayBlock, or just so (0); or -errno. One that was opened for
+// kindOf returns how a descriptor is to be read and written: as S_IFSOCK, mayBlock, or just so (0); or -errno. A descriptor that was opened for
 // unfit alone, O_RDONLY or O_WRONLY, would never be ready.
 func (e *epoll) kindOf(fd int32, unfit int32) int32 {
 	flags := e.call(unix.SYS_FCNTL, uintptr(fd), unix.F_GETFL, 0, 0, 0, 0)

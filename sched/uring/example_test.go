@@ -51,7 +51,7 @@ func Example() {
 	// Output: hello
 }
 
-// A context runs the tasks that it was given, and those that they submit, and stops.
+// A context runs the tasks that it was given, and what they submit, and stops.
 func ExampleContext() {
 	c := uring.NewContext(uring.Options{})
 	must(c.Submit(uring.TopLevel{

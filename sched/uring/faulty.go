@@ -37,11 +37,11 @@ type faulty struct {
 
 	chained bool              // the last request that was staged is linked to the next one
 	chain   uint64            // the first request of the chain that was staged last
-	chains  map[uint64]uint64 // the first request of the chain, by number, of those that are linked
+	chains  map[uint64]uint64 // the first request of the chain, by number, of each linked request
 	late    []completion      // in the order in which they came
 	out     []completion      // what the last turn has returned
 	many    map[uint64]*multishotState
-	own     uint64 // numbers of its own requests
+	own     uint64 // numbers of the ring's requests
 }
 
 // ownIDs is the first of the numbers whose completions a ring does not return: FIBERLAB_OWN_IDS in ring.h, the number of its own request.

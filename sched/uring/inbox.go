@@ -34,7 +34,7 @@ type inbox struct {
 const (
 	// mostUnread is how many pieces may arrive before the request is stopped. The peer has to wait then, as soon as the socket is full.
 	mostUnread = 16
-	// largeRead is how much a reader must have room for to be served by a request of its own, without a copy.
+	// largeRead is how much a reader must have room for to be served by a separate request, without a copy.
 	largeRead = 16 << 10
 )
 
@@ -118,7 +118,7 @@ func (in *inbox) takeFirst() piece {
 	return p
 }
 
-// piece is one that is in no inbox.
+// piece is an engine's piece that is in no inbox.
 type piece struct {
 	engine  *Engine
 	buffers *buffers
@@ -126,7 +126,7 @@ type piece struct {
 	at      int // what is before that has been read
 }
 
-// bytes are those that have not been read. They are valid until give.
+// bytes returns what has not been read. The bytes are valid until give.
 func (p *piece) bytes() []byte { return p.buffers.bytes(p.number)[p.at:] }
 
 // give gives the piece back to its engine.

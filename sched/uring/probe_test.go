@@ -34,7 +34,7 @@ func TestProbe(t *testing.T) {
 	require.Equal(t, Uring, report.Driver)
 }
 
-// refuseRings has io_uring_setup(2) fail with errno, on the calling thread, and on those that it starts, from now on. It returns false if this system has no filters for that.
+// refuseRings has io_uring_setup(2) fail with errno, on the calling thread, and on threads that it starts, from now on. It returns false if this system has no filters for that.
 func refuseRings(t *testing.T, errno syscall.Errno) bool {
 	program := []unix.SockFilter{ // a number of a system call is looked at without its architecture: only this test's own are made
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},

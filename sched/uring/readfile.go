@@ -77,7 +77,7 @@ type wholeRead struct {
 	data       []byte
 	head, tail int  // bytes that the two reads have read
 	more       bool // the file has perhaps not ended, and the slot is the call's
-	part       int  // of the chain: the first one that has failed
+	part       int  // of the chain: the first part that has failed
 	errno      syscall.Errno
 }
 

@@ -36,7 +36,7 @@ func (c *Conn) receivePiece() (p piece, err error, ok bool) {
 	return p, nil, true
 }
 
-// receiveOnce is receive by an operation of its own. None of the inbox must be under way.
+// receiveOnce is receive by a separate operation. None of the inbox must be under way.
 func (c *Conn) receiveOnce(p []byte) (int, error) {
 	n, err := 0, error(unix.EAGAIN)
 	if c.d.reading.direct() {

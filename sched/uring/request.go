@@ -8,7 +8,7 @@ type request struct {
 	// completed is called on the engine's thread for each completion, and must not block. The request is over if the completion has not more.
 	completed func(completion)
 
-	// internal requests, as those that cancel others, do not keep a context from stopping.
+	// internal requests, such as requests to cancel others, do not keep a context from stopping.
 	internal bool
 
 	cancelled bool // it is to end, or has nothing to be ended

@@ -431,7 +431,7 @@ func TestBuffersAreUsedAgain(t *testing.T) {
 	})
 }
 
-// A wake-up that comes before a wait ends it, and one that comes during it does, too; so a wait that a wake-up follows always ends.
+// A wake-up that comes before a wait ends it, and a wake-up that comes during it does, too; so a wait that a wake-up follows always ends.
 func TestWake(t *testing.T) {
 	for _, wait := range []struct {
 		name string

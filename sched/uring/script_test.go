@@ -210,7 +210,7 @@ func (s *script) cancelled(st *stream) (n int32) {
 	return n
 }
 
-// cancel stages what ends the request that waits for a stream, or one that there is not.
+// cancel stages what ends the request that waits for a stream, or a request that there is not.
 func (s *script) cancel(st *stream) {
 	op, result := entry{op: opCancel, offset: s.next + 1000}, -int32(syscall.ENOENT)
 	switch {
