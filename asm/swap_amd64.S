@@ -95,7 +95,7 @@ load_control_words:
     .size   marl_fiber_swap_fp, . - marl_fiber_swap_fp
 
 /* The first entry: rsp = top, rbp = 0, rsi = the context that was entered. An undefined return
- * address tells unwinders by CFI that no frame lies above, the zero rbp tells those that follow
+ * address tells unwinders by CFI that no frame lies above, the zero rbp tells unwinders that follow
  * frame pointers. There is no landing pad: only a switch leads here. */
     .globl  marl_fiber_trampoline
     .type   marl_fiber_trampoline, @function

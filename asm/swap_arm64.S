@@ -99,7 +99,7 @@ marl_fiber_swap_fp:
     .size   marl_fiber_swap_fp, . - marl_fiber_swap_fp
 
 /* The first entry: sp = top, x29 = 0, x1 = the context that was entered. An undefined return
- * address tells unwinders by CFI that no frame lies above, the zero x29 tells those that follow
+ * address tells unwinders by CFI that no frame lies above, the zero x29 tells unwinders that follow
  * frame pointers. There is no landing pad: only a switch leads here, by ret where pads matter. */
     .globl  marl_fiber_trampoline
     .type   marl_fiber_trampoline, %function

@@ -28,7 +28,7 @@ static void entry(unsigned int high, unsigned int low) {
 }
 
 /* getcontext took the frame pointer of that caller, too. Zero ends the stack for
- * those that follow frame pointers. */
+ * unwinders that follow frame pointers. */
 static void clear_frame_pointer(ucontext_t *uc) {
 #if defined(__x86_64__)
     uc->uc_mcontext.gregs[REG_RBP] = 0;

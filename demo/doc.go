@@ -1,4 +1,4 @@
-// Package demo makes faults of concurrent programs visible: those that come once in a million runs, and that no test
+// Package demo makes faults of concurrent programs visible: faults that come once in a million runs, and that no test
 // finds twice. It is what fiberlab demo runs. It stands beside package wordcount since it uses the scheduler and the primitives as any program
 // would, and below no command, so that tests and your own programs can use it.
 //

@@ -67,7 +67,7 @@ func (p *Program) Explore(ctx context.Context, cfg sched.Config) (Exploration, e
 	return x, err
 }
 
-// choice is a moment at which several threads could go on, and the one that did.
+// choice is a moment at which several threads could go on, and which of them did.
 type choice struct{ taken, of int }
 
 func (x *Exploration) add(v *Interleaving) {
@@ -83,8 +83,8 @@ func (x *Exploration) add(v *Interleaving) {
 }
 
 // Replay runs the program once, under the schedule: the names of threads in the order of their turns. The turn of a
-// thread that wants the lock while another one holds it passes without effect; so does the turn of one that sleeps or has
-// ended. When the schedule is used up, the first thread that can go on always does. For cfg, the caller and the
+// thread that wants the lock while another one holds it passes without effect; so does the turn of a thread that sleeps
+// or has ended. When the schedule is used up, the first thread that can go on always does. For cfg, the caller and the
 // other errors see Explore.
 func (p *Program) Replay(cfg sched.Config, schedule []string) (*Interleaving, error) {
 	for _, name := range schedule {

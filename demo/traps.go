@@ -14,7 +14,7 @@ func must(text string) *Program {
 	return p
 }
 
-// get is a future's get: it runs a task that has not begun, and waits for one that has.
+// get is a future's get: it runs a task that has not begun, and waits for a task that has.
 const get = `
 get:
   lock

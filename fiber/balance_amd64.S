@@ -8,7 +8,7 @@
  * A processor predicts a ret by a list that it keeps to itself: a call adds its return
  * address, a ret takes off the latest. A switch changes the stack and not this list.
  * That does no harm if all fibers leave by the same chain of calls, since the addresses
- * that one of them has put on the list are those that the other is going to return to. But
+ * that one of them has put on the list are the other's return addresses. But
  * marl_fiber_swap_fp is called and ends by a jump, so its own return address stays on
  * the list, and each ret after it, through all of C and Go, is predicted as the one
  * before should have been: some twenty cycles lost, time after time.

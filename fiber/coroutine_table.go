@@ -10,7 +10,7 @@ import (
 var goroutines goroutineTable
 
 // goroutineTable is a hash table with open addressing. Lookups take no lock: a
-// goroutine looks up itself, or one that it has learnt of after its insertion.
+// goroutine looks up itself, or another one of which it has learnt after its insertion.
 type goroutineTable struct {
 	slots atomic.Pointer[[]goroutineSlot] // a power of two of them
 

@@ -107,7 +107,7 @@ static int in_guard(const fiberlab_fiber *f, uintptr_t address) {
     return address >= f->guard_lo && address < f->guard_hi;
 }
 
-/* The fiber that runs on the thread, or in the middle of a switch the one that is leaving
+/* The fiber that runs on the thread, or in the middle of a switch the fiber that is leaving
  * if it is that one's stack that has come to its end. */
 static const fiberlab_fiber *culprit(const struct fiberlab_thread *thread, uintptr_t address) {
     const fiberlab_fiber *departed = thread->departed;

@@ -11,11 +11,11 @@
  * such signal does for its M what the handler would have done.
  *
  * The signal meets an M that was lent to C and is back in C, where the runtime's handler
- * ignores it, or one that was just dropped. Its mark outlives even the lending. Hence the
+ * ignores it, or an M that was just dropped. Its mark outlives even the lending. Hence the
  * handler's part is done for the one, here, and for the other when it is lent again. Plain
  * threads of C have the same trouble, and the same remedy.
  *
- * The fiber has come to another thread than the one that its M was lent on, so that
+ * The fiber has come to another thread than its M was lent on, so that
  * the signal goes astray. Hence the thread's number in the M is put right.
  *
  * Where in the M the words are is found as the g slot is, on two threads: the number by

@@ -1,7 +1,7 @@
 /* Handing the right to run Go code from the fiber that leaves to the fiber that comes.
  *
  * That right is called a P. A goroutine in C leaves its P behind, where it and others can
- * take it. When it comes back it tries the one that its M remembers
+ * take it. When it comes back it tries the P that its M remembers
  * (m.oldp), which it had before. If that is taken it looks for an idle one, and if
  * there is none it waits until the runtime's monitor takes one from a goroutine that has
  * been in C for too long: 20 us at best, 10 ms at worst.

@@ -146,7 +146,7 @@ INLINE int switch_from(fiberlab_fiber *from, fiberlab_fiber *to, int check, uint
         return FIBERLAB_SELF;
     if (error != FIBERLAB_OK)
         return error;
-    /* A root has no mechanism of its own: it leaves by its target's. */
+    /* A root has no mechanism: it leaves by its target's. */
     if (from->root)
         from->own = to->saved;
     if (from->own != FIBERLAB_BY_ASM)

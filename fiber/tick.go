@@ -34,7 +34,7 @@ var ticking struct {
 
 // demand counts what may be in C with a P for long.
 type demand struct {
-	roots  int // hand-switched roots that may block their thread without giving up the P: those that never untied themselves
+	roots  int // hand-switched roots that may block their thread without giving up the P: they never untied themselves
 	bodies int // C bodies, which may do so while a root runs them
 }
 

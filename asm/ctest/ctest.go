@@ -1,6 +1,6 @@
 // Package ctest compiles C and assembly programs and runs them, for tests.
 //
-// The compiler is $CC, else the one that cgo uses. If $FIBERLAB_EXEC is set, it is the command, with its arguments, that
+// The compiler is $CC, else cgo's. If $FIBERLAB_EXEC is set, it is the command, with its arguments, that
 // runs a program of the architecture under test, so that the same tests run on a foreign one by emulation.
 package ctest
 

@@ -64,7 +64,7 @@ int check_entry(const struct variant *v) {
     variant = v;
     here = new_context(v);
     there = new_context(v);
-    /* Tops at every multiple of 16 over two cache lines, and those that are none. */
+    /* Tops at every multiple of 16 over two cache lines, and addresses that are none. */
     for (less = 0; less <= 128; less++)
         if (enter(stack, size - less))
             return 1;

@@ -160,7 +160,7 @@ func contents(t *testing.T, name string) string {
 	return string(data)
 }
 
-// A copy that is ended in its middle leaves no file of that name; one that is interrupted leaves nothing at all.
+// A copy that is ended in its middle leaves no file of that name; an interrupted copy leaves nothing at all.
 func TestCopyEndsInTheMiddle(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
 		t.Run(signal.String(), func(t *testing.T) {

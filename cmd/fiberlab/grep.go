@@ -12,7 +12,7 @@ import (
 	"fiberlab/files"
 )
 
-// The exit codes of grep, which are those that people know.
+// The exit codes of grep(1).
 const (
 	grepNone   = 1 // no line matches
 	grepFailed = 2 // something could not be read, whatever has been found

@@ -42,7 +42,7 @@ out of DIR are followed.`, nil),
 	return c
 }
 
-// serverCommand is the command that runs one server. A nil program is the one that takes a folder.
+// serverCommand is the command that runs one server. A nil program stands for the server that takes a folder.
 func (l *lab) serverCommand(name, short, long string, program serve.Program) *cobra.Command {
 	var o serveOptions
 	use := name

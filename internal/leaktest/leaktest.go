@@ -11,7 +11,7 @@ import (
 const patience = time.Minute
 
 // Find returns an error that names the goroutines of this process besides the caller's, if there are any that options do not allow. It waits
-// for those that are about to end, up to a minute.
+// up to a minute for goroutines that are about to end.
 func Find(options ...goleak.Option) error {
 	left := goleak.Find(options...)
 	for began := time.Now(); left != nil && time.Since(began) < patience; {
