@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,12 +34,16 @@ func EachConfig(t *testing.T, workers []int, test func(t *testing.T, cfg sched.C
 	Over{Workers: workers}.Run(t, test)
 }
 
+// untied is how many workers that give their threads up the schedulers of OnScheduler have.
+var untied atomic.Int64
+
 // OnScheduler makes a scheduler, runs test, and closes the scheduler. If it has no workers it is bound to the calling
 // goroutine for as long.
 func OnScheduler(t *testing.T, cfg sched.Config, test func(t *testing.T, s *sched.Scheduler)) {
 	t.Helper()
 	if GivesThreadsUp(cfg) {
-		leaks.GivesUp(cfg.Workers)
+		leaks.GivesUp(int(untied.Add(int64(cfg.Workers))))
+		defer untied.Add(-int64(cfg.Workers))
 	}
 	s, err := sched.New(cfg)
 	require.NoError(t, err)

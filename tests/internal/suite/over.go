@@ -12,6 +12,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/tests/internal/leaks"
 )
 
 // Over is what a suite runs over. What is left empty means all of it.
@@ -42,6 +43,9 @@ func (o Over) Run(t *testing.T, test func(t *testing.T, cfg sched.Config)) {
 		RunOn(t, []fiber.Backend{b}, func(t *testing.T, _ fiber.Backend) {
 			for _, cfg := range configs[:n] {
 				t.Run(underBackend(cfg), func(t *testing.T) {
+					if GivesThreadsUp(cfg) {
+						leaks.GivesUp(cfg.Workers) // to tests that make their scheduler themselves OnScheduler does not see
+					}
 					before := fiber.ReadStats()
 					test(t, cfg)
 					after := fiber.ReadStats()
