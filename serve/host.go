@@ -11,7 +11,7 @@ import (
 // host is where connections come from, and what runs on them.
 type host interface {
 	listen(ctx context.Context, network, address string) (net.Listener, error)
-	// run has f run on a fiber or goroutine of its own.
+	// run has f run on a new fiber or goroutine.
 	run(f func()) error
 	// sleep is for functions that run has started.
 	sleep(d time.Duration)

@@ -91,7 +91,7 @@ func edited(t *testing.T, p *demo.Program, old, replacement string) *demo.Progra
 	return e
 }
 
-// A repair that is planted in the faulty program takes the fault away; one that is taken out of the repaired program brings it back. The
+// A repair that is planted in the faulty program takes the fault away; a repair that is taken out of the repaired program brings it back. The
 // verdict follows.
 func TestPlantedRepairs(t *testing.T) {
 	traps := map[string]demo.Trap{}

@@ -78,7 +78,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// The lines of a swap that README.md quotes a report about are those that save and load r12 in the reference.
+// The lines of a swap that README.md quotes a report about save and load r12 in the reference.
 func TestQuotedReport(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "labs", "02", "reference", "swap.S"))
 	require.NoError(t, err)

@@ -127,7 +127,7 @@ func TestPaths(t *testing.T) {
 	require.Greater(t, paths, 40)
 }
 
-// What the documents name by a file's name alone is a file of the project, or one that the reader is told to write.
+// What the documents name by a file's name alone is a file of the project, or the reader is told to write it.
 func TestBareNames(t *testing.T) {
 	there := map[string]bool{}
 	for _, file := range files(t) {

@@ -131,7 +131,7 @@ var childQuits = child.New("quits over suspended fibers", func(t child.T, b fibe
 })
 
 // Where each M is to report before the program ends, for the sake of a core dump, those of suspended
-// fibers are not waited for. An emulator has threads of its own, which do not report, so that the runtime
+// fibers are not waited for. An emulator has more threads, which do not report, so that the runtime
 // waits in vain for seconds: there no M is asked to report.
 func TestCrashOverSuspendedFibers(t *testing.T) {
 	emulated := ctest.Emulated()

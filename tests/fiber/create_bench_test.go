@@ -137,7 +137,7 @@ type batch struct {
 // resultFile is where the process of a fresh batch writes what it took: the first of exec's ExtraFiles.
 const resultFile = 3
 
-// startFreshBatch runs TestFreshBatch in a process of its own, for the kind k alone.
+// startFreshBatch runs TestFreshBatch in a child process, for the kind k alone.
 func startFreshBatch(k fiberKind) (batch, error) {
 	read, write, err := os.Pipe()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// attachElsewhere attaches and detaches a goroutine of its own.
+// attachElsewhere attaches and detaches a new goroutine.
 func attachElsewhere(b fiber.Backend) error {
 	done := make(chan error)
 	go func() {

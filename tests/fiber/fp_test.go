@@ -92,7 +92,7 @@ func TestRoundingModeOfGoBodies(t *testing.T) {
 	})
 }
 
-// A body that ends in a mode of its own leaves it neither to its root nor to the
+// A body that ends in a mode that it has set leaves it neither to its root nor to the
 // next fiber on its runner.
 func TestRoundingModeEndsWithTheFiber(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {

@@ -136,7 +136,7 @@ func TestSwitchFromAnotherThanTheCurrent(t *testing.T) {
 func TestSwitchToForeignRoot(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		b := root.Backend()
-		// A foreign root that runs is running elsewhere; one that is suspended is
+		// A foreign root that runs is running elsewhere; a foreign root that is suspended is
 		// another thread's.
 		fibertest.OnAnotherRoot(t, b, func(other *fiber.Fiber) {
 			assert.ErrorIs(t, other.SwitchTo(root), fiber.ErrRunning)

@@ -143,7 +143,7 @@ func (w *world) enteredC(m *member) {
 	w.current, w.root.state = w.root, fiber.Running
 }
 
-// tidy closes a member that has finished, or now and then one that was never
+// tidy closes a member that has finished, or sometimes a member that was never
 // entered, and makes a new one in its place.
 func (w *world) tidy() {
 	i := w.rng.IntN(len(w.members))

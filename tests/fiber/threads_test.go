@@ -121,12 +121,12 @@ func countThreads(t *testing.T) int {
 	return len(tasks)
 }
 
-// countMs counts the runtime's Ms, those that it has lent or can lend included.
+// countMs counts the runtime's Ms, what it has lent or can lend included.
 func countMs() int { return pprof.Lookup("threadcreate").Count() }
 
 func TestThreadsComeAndGo(t *testing.T) {
 	// What the runtime may keep: an M for each identity that there was at once,
-	// and threads of its own.
+	// and threads without one.
 	const msToSpare, threadsToSpare = 60, 20
 	for name, start := range threadMakers {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestThreadsComeAndGo(t *testing.T) {
 	}
 }
 
-// The pool drops identities on a thread of its own, while the thread that they
+// The pool drops identities on another thread, while the thread that they
 // were made on lives, and after it has ended. New ones are then made of the same Ms.
 func TestDropOnAnotherThread(t *testing.T) {
 	for name, start := range threadMakers {

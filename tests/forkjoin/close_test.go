@@ -17,7 +17,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// overSome is for tests that need workers of their own.
+// overSome is for tests that need multi-threaded workers.
 var overSome = suite.Over{Workers: []int{1, 2, 8}}
 
 // onClosed makes a scheduler and a pool that test closes.
@@ -170,7 +170,7 @@ func TestSchedulerIsClosedFirst(t *testing.T) {
 			return
 		}
 		assert.NoError(t, <-closed)
-		// Goroutines run the tasks now. One that waits does not keep others from running.
+		// Goroutines run the tasks. A task that waits does not keep others from running.
 		f = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
 			f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) { return fib(p, 10), nil })
 			<-f.Done()

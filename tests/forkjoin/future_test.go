@@ -304,7 +304,7 @@ func TestDropAgainstGet(t *testing.T) {
 	})
 }
 
-// A task that asks for its own future, or one that runs in its place, would wait for ever.
+// A task that asks for its own future would wait for ever.
 func TestSelf(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {

@@ -32,7 +32,7 @@ var plain = map[string]func(p *forkjoin.Pool, n int, step func()){
 }
 
 // A panic also halts the strands that have taken other parts. The first step panics when another strand has begun one. The others
-// take a while, and the longer the more have begun: nine strands do all of them in three seconds, and so long the one that panics may need
+// take a while, and the longer the more have begun: nine strands do all of them in three seconds, and so long the strand that panics may need
 // until it has halted them.
 func TestPanicHaltsOtherStrands(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {

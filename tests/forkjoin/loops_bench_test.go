@@ -47,7 +47,7 @@ func compareLoop(b *testing.B, p *forkjoin.Pool, l loop) {
 	b.ReportMetric(slices.Min(serial)/slices.Min(own), "x-least")
 }
 
-// BenchmarkLoops compares loops with those that a program without a pool would run: For with a body of a nanosecond and of some
+// BenchmarkLoops compares loops with what a program without a pool would run: For with a body of a nanosecond and of some
 // microseconds, by the automatic grain and by grains that a user might choose, and the functions on lists. x is how many times
 // quicker the pool is; x-least is the same for the least disturbed turn of each.
 func BenchmarkLoops(b *testing.B) {

@@ -54,7 +54,7 @@ func TestBothHalvesPanic(t *testing.T) {
 	})
 }
 
-// When a function panics, its forks that have begun end first, and those that have not do not run. The panics of all are told.
+// When a function panics, its forks that have begun end first, and the others do not run. The panics of all are told.
 func TestFuncPanicsBesideItsForks(t *testing.T) {
 	other := errors.New("of a fork")
 	const root, taken, late = 0, 1, 2
@@ -87,7 +87,7 @@ func TestFuncPanicsBesideItsForks(t *testing.T) {
 	})
 }
 
-// A fork on another stack panics beside forks of its own: those have ended when the Join that asks for it panics.
+// A fork on another stack panics when it has forked itself: its forks have ended when the Join that asks for it panics.
 func TestTakenForkPanicsBesideItsForks(t *testing.T) {
 	other := errors.New("of a fork of the fork")
 	const root, taken, inner = 0, 1, 2

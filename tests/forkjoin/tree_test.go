@@ -40,7 +40,7 @@ type node struct {
 	yields bool
 	sleeps bool
 	sets   bool // it has a fiber-local value, if it is forked
-	forked bool // it is a task of its own: it begins without fiber-local values
+	forked bool // it is another task than its parent: it begins without fiber-local values
 
 	dropped bool // its future is dropped
 	maybe   bool // it need not run, since what is around it panics or is dropped

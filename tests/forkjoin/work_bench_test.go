@@ -17,7 +17,7 @@ import (
 // BenchmarkWork runs all programs by all ways, with one worker and with two, on the default backend under policy stealing. The
 // rivals are goroutines with a wait group or an errgroup, of which GOMAXPROCS is the number of workers, and tasks
 // of the scheduler with a wait group. Where the name has cut=none, a way forks as deep as the program goes; the rivals
-// leave out those that would take them many seconds. Otherwise it has the cut that a user might choose who knows that forks are
+// leave out inputs that would take them many seconds. Otherwise it has the cut that a user might choose who knows that forks are
 // dear: some hundred forks in all. See compare for what is reported; steals/op is how many forks other strands have run.
 //
 // benchstat sets the ways side by side by -col /form.
@@ -97,7 +97,7 @@ func benchPool(b *testing.B, w *forkwork.Work, workers int, form forkjoin.Form, 
 	onScheduler(b, workers, func(s *sched.Scheduler) {
 		pool, err := forkjoin.New(s, forkjoin.Config{Form: form})
 		require.NoError(b, err)
-		// The task asks for the result itself: a goroutine would run the root on a thread of its own.
+		// The task asks for the result itself: a goroutine would run the root on another thread.
 		require.NoError(b, fibersync.On(s, func() {
 			_, err = forkjoin.Submit(pool, func(p *forkjoin.Pool) (int, error) {
 				runs := 0

@@ -23,7 +23,7 @@ func batch(n int, f func(i int)) []sched.Task {
 	return tasks
 }
 
-// A batch of any size runs, each task once, from inside and from outside; those that must stay with the caller's worker do.
+// A batch of any size runs, each task once, from inside and from outside; tasks that must stay with the caller's worker do.
 func TestBatch(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		for _, n := range []int{0, 1, 2, 3, 100, 1000} {

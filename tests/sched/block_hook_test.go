@@ -65,7 +65,7 @@ func newHook(t *testing.T) *hook {
 	return h
 }
 
-// A wayToBlock returns a call that blocks the fiber of h, and one that makes it go on, if nothing else does.
+// A wayToBlock returns a call that blocks the fiber of h, and a call that makes it go on, if nothing else does.
 type wayToBlock func(h *hook) (block, wake func())
 
 // withLock is Wait with such a lock, which unlock unlocks.
@@ -146,7 +146,7 @@ func waysToBlock() map[string]wayToBlock {
 	}
 }
 
-// endsByItself are those that a deadline ends.
+// endsByItself are the ways that a deadline ends.
 var endsByItself = map[string]bool{"Wait that ends by its deadline": true, "Sleep": true, "Park that ends by its deadline": true}
 
 // A hook is told once of each call that blocks. It is told before the fiber is blocked: what it enqueues may be all that

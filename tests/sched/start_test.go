@@ -91,7 +91,7 @@ func TestInitializerCallsGoexit(t *testing.T) {
 }
 
 // requireRoots checks that New, which has failed with err, has ended its workers: there are as many roots as before. It waits for
-// those that err names because they have taken longer to end than New waits.
+// workers that err names because they have taken longer to end than New waits.
 func requireRoots(t *testing.T, before int, err error) {
 	t.Helper()
 	gone := func() bool { return fiber.ReadStats().Roots == before }

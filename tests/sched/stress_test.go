@@ -181,7 +181,7 @@ func (x *stress) String() string {
 	return fmt.Sprintf("over: %v, tasks that have not ended: %d", x.over.Load(), x.open.Load())
 }
 
-// awaitTransitions waits until each transition of the picture has occurred, and returns those that do not. On a slow
+// awaitTransitions waits until each transition of the picture has occurred, and returns the transitions that do not. On a slow
 // machine tasks may take longer to begin than the stress lasts.
 func awaitTransitions(rec *trace.Recorder) (missing [][2]sched.State) {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {

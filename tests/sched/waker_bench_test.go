@@ -67,7 +67,7 @@ func (f *kernelFlag) raise() {
 const longestWait = 20 * time.Millisecond
 
 // wait blocks the calling thread until the flag is raised, and takes it down. One goroutine alone may call it. At times it lets others have the P, in case
-// the one that is to raise the flag waits for that, or the collector has to stop the world.
+// the thread that is to raise the flag waits for that, or the collector has to stop the world.
 func (f *kernelFlag) wait() {
 	for {
 		limit := unix.NsecToTimespec(int64(longestWait))

@@ -13,7 +13,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A server that has no descriptor left for a client goes on serving those that it has, and accepts the client when another one has gone.
+// A server that has no descriptor left for a client goes on serving the clients that it has, and accepts the client when another one has gone.
 func TestDescriptorsExhausted(t *testing.T) {
 	someSetups(t, func(t *testing.T, o serve.Setup) {
 		for _, program := range []string{"echo", "http"} {
@@ -35,7 +35,7 @@ func TestDescriptorsExhausted(t *testing.T) {
 			}
 			all := make([]net.Conn, clients)
 			for i := range all {
-				all[i] = dial(t, p.address) // the kernel has room for those that are not accepted
+				all[i] = dial(t, p.address) // the kernel has room for connections that are not accepted
 				if i < limit/2 {
 					require.NoError(t, ask(all[i], i), "before the limit")
 				}

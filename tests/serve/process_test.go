@@ -29,7 +29,7 @@ import (
 	"fiberlab/tests/internal/child"
 )
 
-// order is what a server in a process of its own is told.
+// order is what a server in a child process is told.
 type order struct {
 	Program     string // echo or http
 	Driver      string // go, bare, or what uring.ParseDriver takes
@@ -146,7 +146,7 @@ func orderOf(program string, o serve.Setup) order {
 		Scheduler: config{cfg.Workers, cfg.Backend, cfg.Policy}}
 }
 
-// process is a server in a process of its own.
+// process is a server in a child process.
 type process struct {
 	*exec.Cmd
 	address string

@@ -21,7 +21,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// program returns a command of this machine, by which people talk to servers. scripts/need clients installs those that are used here.
+// program returns a command of this machine, by which people talk to servers. scripts/need clients installs the programs that are used here.
 func program(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name)

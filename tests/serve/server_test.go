@@ -60,7 +60,7 @@ func setups(t *testing.T, choose func([]sched.Config) []sched.Config, test func(
 	}
 }
 
-// server is one that runs in this process.
+// server is a server that runs in this process.
 type server struct {
 	serve.At
 	t        *testing.T

@@ -30,7 +30,7 @@ func TestWaves(t *testing.T) {
 		_, port, err := net.SplitHostPort(s.Address)
 		require.NoError(t, err)
 		wave := func(number int) {
-			// Each wave has an address of its own for the server: the kernel keeps the ports of connections that have ended for a minute.
+			// The server has another address in each wave: the kernel keeps the ports of connections that have ended for a minute.
 			address := fmt.Sprintf("127.0.%d.%d:%s", number/250%250, 1+number%250, port)
 			var all errgroup.Group
 			for i := range clients {

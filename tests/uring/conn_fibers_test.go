@@ -246,7 +246,7 @@ func TestFibersDeadlines(t *testing.T) {
 	})
 }
 
-// Closing ends fibers that read, write, accept, and those that wait for their turn, and the peer is told.
+// Closing ends fibers that read, write, accept, or wait for their turn, and the peer is told.
 func TestFibersClose(t *testing.T) {
 	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
 		client, server := pair(t, s, engines, l)

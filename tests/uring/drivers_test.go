@@ -34,7 +34,7 @@ func attach(t require.TestingT, options uring.Options, cfg sched.Config) (*uring
 	return engines, s
 }
 
-// A driver that there is not is named, with those that there are.
+// A driver that there is not is named, with the drivers that there are.
 func TestNoSuchDriver(t *testing.T) {
 	_, err := uring.ParseDriver("aio")
 	require.ErrorIs(t, err, uring.ErrDriver)

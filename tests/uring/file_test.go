@@ -346,7 +346,7 @@ func fifo(t *testing.T) string {
 	return name
 }
 
-// Close of a pipe ends the read of it that waits, and those that wait for their turn.
+// Close of a pipe ends the read of it that waits, and reads that wait for their turn.
 func TestCloseEndsReads(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		name := fifo(t)

@@ -36,7 +36,7 @@ func crowd(t *testing.T, s *sched.Scheduler, n int, f func(i int)) (wait func())
 	return all.Wait
 }
 
-// eachSide runs test with the engines of each driver, for callers that are goroutines, when s is nil, and for those that are fibers of s. It checks that nothing is left.
+// eachSide runs test with the engines of each driver, for callers that are goroutines, when s is nil, and for callers that are fibers of s. It checks that nothing is left.
 func eachSide(t *testing.T, options uring.Options, test func(t *testing.T, s *sched.Scheduler, engines *uring.Engines)) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		options.Driver = driver

@@ -97,7 +97,7 @@ func TestHTTP(t *testing.T) {
 		}
 		all.Wait()
 		require.Empty(t, failed)
-		client.CloseIdleConnections() // the server would wait for those that have not been used
+		client.CloseIdleConnections() // the server would wait for connections that have not been used
 		require.NoError(t, server.Shutdown(context.Background()))
 		require.ErrorIs(t, <-served, http.ErrServerClosed)
 		_, err := client.Get("http://" + l.Addr().String())

@@ -76,7 +76,7 @@ func TestStdin(t *testing.T) {
 				return program, func() {
 					_, _ = io.WriteString(user, "one\ntwo\n")
 					time.Sleep(time.Millisecond)
-					_, _ = io.WriteString(user, "\x04") // the end, on a line of its own
+					_, _ = io.WriteString(user, "\x04") // the end, on a new line
 				}
 			}, "one\ntwo\n"},
 		} {

@@ -16,7 +16,7 @@ void cbody_backtrace(void *order) {
     __asm__ volatile("" ::: "memory");
 }
 
-/* The walk ends where a frame names no caller, or is broken off where it names one that is not
+/* The walk ends where a frame names no caller, or is broken off where it names a caller that is not
  * within depth bytes above. A frame begins with the caller's frame pointer and the return address,
  * on both architectures. */
 struct frame {

@@ -27,7 +27,7 @@ func EachRoot(t *testing.T, test func(t *testing.T, root *fiber.Fiber)) {
 	})
 }
 
-// KeepPool keeps a root attached, on a goroutine of its own, until the test ends: while there is one the pool does not drain
+// KeepPool keeps a root attached, on another goroutine, until the test ends: while there is one the pool does not drain
 // itself, however slowly the test goes on.
 func KeepPool(t *testing.T) {
 	t.Helper()

@@ -32,7 +32,7 @@ type Holdings struct {
 }
 
 func read() (Holdings, error) {
-	goroutines := runtime.NumGoroutine() // first: what those that have ended gave back before is seen below
+	goroutines := runtime.NumGoroutine() // first: what goroutines that have ended gave back is seen below
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return Holdings{}, err

@@ -96,7 +96,7 @@ func TestOneNumberStandsForSeveral(t *testing.T) {
 	require.Len(t, seen, 4)
 }
 
-// Not for those that occur with other backends and policies than it.
+// Not for numbers that occur with other backends and policies than it.
 func TestNoNumberStandsForWhatItLacks(t *testing.T) {
 	over := Over{Workers: AnyWorkers, Only: func(cfg sched.Config) bool {
 		return cfg.Workers < 8 && cfg.Workers != 1 || cfg.Policy == sched.Group
