@@ -317,8 +317,8 @@ func (m *emulated) Deliver(s syscall.Signal) error {
 	return nil
 }
 
-// interruptPatience is how long a program that is to be interrupted may take to stop. A program that blocks all signals does not stop, and is killed.
-var interruptPatience = 3 * time.Second
+// interruptTimeout is how long a program that is to be interrupted may take to stop. A program that blocks all signals does not stop, and is killed.
+var interruptTimeout = 3 * time.Second
 
 // resume lets the program run on, by one step or until it stops. If ctx ends first, the program is stopped, and the error is ctx.Err().
 func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
@@ -331,7 +331,7 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 	m.deliver = 0
 	sent, taken := make(chan bool, 1), make(chan struct{})
 	quiet := context.AfterFunc(ctx, func() {
-		_ = m.stub.connection.SetReadDeadline(time.Now().Add(interruptPatience))
+		_ = m.stub.connection.SetReadDeadline(time.Now().Add(interruptTimeout))
 		<-taken // an interrupt that reaches qemu while it waits for packets ends it
 		sent <- m.process.Signal(interruptSignal) == nil
 	})

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	scratch = folder
-	interruptPatience = time.Minute // an emulator that the system does not let run is not to be killed
+	interruptTimeout = time.Minute // an emulator that the system does not let run is not to be killed
 	code := m.Run()
 	_ = os.RemoveAll(folder)
 	if err := leaktest.Find(); err != nil && code == 0 {

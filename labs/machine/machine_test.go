@@ -338,9 +338,9 @@ func TestEndlessCall(t *testing.T) {
 
 // A program that blocks all signals is stopped natively. A qemu cannot stop it, and is killed.
 func TestEndlessLoopWithoutSignals(t *testing.T) {
-	patience := interruptPatience
-	defer func() { interruptPatience = patience }()
-	interruptPatience = 200 * time.Millisecond
+	timeout := interruptTimeout
+	defer func() { interruptTimeout = timeout }()
+	interruptTimeout = 200 * time.Millisecond
 	ways(t, func(t *testing.T, w way) {
 		b := begin(t, w, Options{})
 		b.jump("deaf")
@@ -366,9 +366,9 @@ func TestEndlessLoopWithoutSignals(t *testing.T) {
 
 // A SIGCONT takes back a SIGSTOP that has not arrived.
 func TestEndlessContinuing(t *testing.T) {
-	patience := stopPatience
-	defer func() { stopPatience = patience }()
-	stopPatience = 50 * time.Millisecond
+	timeout := stopTimeout
+	defer func() { stopTimeout = timeout }()
+	stopTimeout = 50 * time.Millisecond
 	needPtrace(t)
 	w := way{Native().Name + " by ptrace", Native(), startTraced, true}
 	var b *bench
@@ -390,9 +390,9 @@ func TestEndlessContinuing(t *testing.T) {
 
 // A program that is killed because it takes too long to stop has ended when that is told, also if it stops at that moment.
 func TestEndlessStopsTooLate(t *testing.T) {
-	patience := stopPatience
-	defer func() { stopPatience = patience }()
-	stopPatience = 0
+	timeout := stopTimeout
+	defer func() { stopTimeout = timeout }()
+	stopTimeout = 0
 	needPtrace(t)
 	w := way{Native().Name + " by ptrace", Native(), startTraced, true}
 	for killed := 0; killed < 30; {

@@ -312,8 +312,8 @@ func (m *traced) Deliver(s syscall.Signal) error {
 	return nil
 }
 
-// stopPatience is how long a program that is to be interrupted may take to stop. A program that sends itself SIGCONT may not stop, and is killed.
-var stopPatience = 10 * time.Second
+// stopTimeout is how long a program that is to be interrupted may take to stop. A program that sends itself SIGCONT may not stop, and is killed.
+var stopTimeout = 10 * time.Second
 
 // resume lets the program run by a request, PTRACE_SINGLESTEP or PTRACE_CONT, until it stops. If ctx ends first, the program is
 // stopped, and the error is ctx.Err().
@@ -322,13 +322,13 @@ func (m *traced) resume(ctx context.Context, request int) (status unix.WaitStatu
 		return 0, err
 	}
 	var sent, killed bool // after over is closed
-	stopped, over, patience := make(chan struct{}), make(chan struct{}), stopPatience
+	stopped, over, timeout := make(chan struct{}), make(chan struct{}), stopTimeout
 	quiet := context.AfterFunc(ctx, func() {
 		defer close(over)
 		sent = m.process.Signal(unix.SIGSTOP) == nil
 		select {
 		case <-stopped:
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			killed = m.process.Kill() == nil
 		}
 	})

@@ -91,14 +91,14 @@ func TestBrokenEmulator(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "qemu-broken")
 	for _, c := range []struct {
 		does, says string
-		patience   time.Duration
+		timeout    time.Duration
 	}{
 		{"echo cannot begin >&2; exit 3", "cannot begin", StartTimeout},
 		{"exec sleep 1000", "no stub answers", time.Second},
 		{"kill -9 $$", "killed", StartTimeout},
 	} {
 		require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"+c.does+"\n"), 0o755))
-		ctx, cancel := context.WithTimeout(t.Context(), c.patience)
+		ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
 		_, err := Start(ctx, p, Options{Emulator: []string{script}, Env: os.Environ()})
 		cancel()
 		require.ErrorContains(t, err, "qemu-broken")

@@ -126,7 +126,7 @@ func countMs() int { return pprof.Lookup("threadcreate").Count() }
 
 func TestThreadsComeAndGo(t *testing.T) {
 	// What the runtime may keep: an M for each identity that there was at once,
-	// and threads without one.
+	// and the runtime's threads.
 	const msToSpare, threadsToSpare = 60, 20
 	for name, start := range threadMakers {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func dial(t *testing.T, address string) patient {
 }
 
 func connect(address string) (patient, error) {
-	c, err := net.DialTimeout("tcp", address, patience)
+	c, err := net.DialTimeout("tcp", address, timeout)
 	if err != nil {
 		return patient{}, err
 	}
@@ -57,7 +57,7 @@ func (c patient) Write(p []byte) (sent int, err error) {
 func (c patient) wait(setDeadline func(time.Time) error, call func() (int, error)) (int, error) {
 	for {
 		before := moved.Load()
-		if err := setDeadline(time.Now().Add(patience)); err != nil {
+		if err := setDeadline(time.Now().Add(timeout)); err != nil {
 			return 0, err
 		}
 		n, err := call()

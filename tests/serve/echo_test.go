@@ -142,7 +142,7 @@ func TestOddClients(t *testing.T) {
 // A server that is told to stop closes its side of connections that rest, and waits for the client to close the other one. It accepts nothing more.
 func TestStopsAtRest(t *testing.T) {
 	eachSetup(t, func(t *testing.T, o serve.Setup) {
-		o.Grace = patience
+		o.Grace = timeout
 		s := start(t, serve.Echo(), o)
 		c := dial(t, s.Address)
 		require.NoError(t, exchange(c, []byte("hello")))
@@ -173,7 +173,7 @@ func TestClientThatStays(t *testing.T) {
 			require.NoError(t, returns(c, 0, 0), "the end of a connection at rest")
 			inTime := time.Since(told) < o.Grace
 			f, err := s.wait()
-			if inTime || o.Grace >= patience/4 {
+			if inTime || o.Grace >= timeout/4 {
 				require.NoError(t, err)
 				require.Zero(t, f.Cut)
 				return
@@ -199,7 +199,7 @@ func TestCutsOff(t *testing.T) {
 				require.Equal(t, 1, f.Cut)
 				return
 			}
-			require.Less(t, still, patience/4, "the server sends back all that it reads, to a client that does not read")
+			require.Less(t, still, timeout/4, "the server sends back all that it reads, to a client that does not read")
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestCutsOff(t *testing.T) {
 // A server that stops under load answers what it has read, to the last byte, and then closes its side.
 func TestStopsUnderLoad(t *testing.T) {
 	eachSetup(t, func(t *testing.T, o serve.Setup) {
-		o.Grace = patience
+		o.Grace = timeout
 		s := start(t, serve.Echo(), o)
 		var answered, served atomic.Int64
 		enough := make(chan struct{})

@@ -26,7 +26,7 @@ import (
 func browser(t *testing.T) *http.Client {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 100}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: patience}
+	return &http.Client{Transport: transport, Timeout: timeout}
 }
 
 // get returns the answer to a request, and its body.
@@ -107,7 +107,7 @@ func TestHTTP(t *testing.T) {
 // A server that is told to stop finishes the request that is under way.
 func TestHTTPStops(t *testing.T) {
 	eachSetup(t, func(t *testing.T, o serve.Setup) {
-		o.Grace = patience
+		o.Grace = timeout
 		s := start(t, serve.HTTP(), o)
 		first, last := make([]byte, 100_000), []byte("and good-bye")
 		_, _ = stream(suite.NewRand(t).Uint64()).Read(first)
@@ -230,7 +230,7 @@ func TestTLS(t *testing.T) {
 		var all errgroup.Group
 		for i := range uint64(10) {
 			all.Go(func() error {
-				c, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", s.Address, &tls.Config{InsecureSkipVerify: true})
+				c, err := tls.DialWithDialer(&net.Dialer{Timeout: timeout}, "tcp", s.Address, &tls.Config{InsecureSkipVerify: true})
 				if err != nil {
 					return err
 				}

@@ -117,7 +117,7 @@ func runBare(ctx context.Context) (*serve.Figures, error) {
 
 func (o order) run(ctx context.Context) (*serve.Figures, error) {
 	setup := o.setup()
-	setup.Grace = patience / 2
+	setup.Grace = timeout / 2
 	setup.Listening = func(at serve.At) { fmt.Println(at.Address, at.Driver) }
 	var once sync.Once
 	setup.Exhausted = func(err error) { once.Do(func() { fmt.Println(exhausted, err) }) }
@@ -185,7 +185,7 @@ func startProcess(t testing.TB, o order) *process {
 // line returns the next line that the server prints, which should say what.
 func (p *process) line(t testing.TB, what string) string {
 	t.Helper()
-	require.NoError(t, p.out.SetReadDeadline(time.Now().Add(patience)))
+	require.NoError(t, p.out.SetReadDeadline(time.Now().Add(timeout)))
 	line, err := p.lines.ReadString('\n')
 	if err != nil {
 		p.fails(t, what, line)
@@ -197,7 +197,7 @@ func (p *process) line(t testing.TB, what string) string {
 func (p *process) fails(t testing.TB, what, said string) {
 	t.Helper()
 	_ = p.Process.Kill()
-	_ = p.out.SetReadDeadline(time.Now().Add(patience))
+	_ = p.out.SetReadDeadline(time.Now().Add(timeout))
 	rest, _ := io.ReadAll(p.lines)
 	t.Fatalf("the server does not say %s, but this, and its end is '%v':\n%s%s", what, p.Wait(), said, rest)
 }

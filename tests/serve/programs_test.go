@@ -32,7 +32,7 @@ func program(t testing.TB, name string, args ...string) *exec.Cmd {
 		}
 		t.Skipf(remedy, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	t.Cleanup(cancel)
 	c := exec.CommandContext(ctx, path, args...)
 	c.Env = append(os.Environ(), "LC_ALL=C", "no_proxy=*")

@@ -14,8 +14,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// patience is how long a test waits for what has to come.
-const patience = time.Minute
+// timeout is how long a test waits for what has to come.
+const timeout = time.Minute
 
 // eachSetup runs test over what a server runs on: Go's net, and each driver of package uring with schedulers of several kinds.
 func eachSetup(t *testing.T, test func(t *testing.T, o serve.Setup)) {
@@ -75,7 +75,7 @@ type server struct {
 func start(t *testing.T, p serve.Program, o serve.Setup) *server {
 	t.Helper()
 	if o.Grace == 0 {
-		o.Grace = patience / 2
+		o.Grace = timeout / 2
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &server{t: t, stop: stop, stopping: make(chan int, 1), over: make(chan struct{})}
@@ -105,7 +105,7 @@ func (s *server) wait() (*serve.Figures, error) {
 	s.stop()
 	select {
 	case <-s.over:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.Fail(s.t, "the server does not stop")
 	}
 	return s.figures, s.err

@@ -91,7 +91,7 @@ func settled(t *testing.T, want holdings) (now holdings) {
 		require.NoError(t, err)
 		return len(list)
 	}
-	end := time.Now().Add(patience)
+	end := time.Now().Add(timeout)
 	for fewer := 0; fewer < 100 || want.descriptors > 0 && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		was := now.descriptors
 		now = holdings{count("/proc/self/fd"), count("/proc/self/task"), fiber.ReadStats().Fibers}
