@@ -81,7 +81,7 @@ func lockedToThread() bool { return strings.Contains(goroutine.Head(), "locked t
 
 // mayRun tells whether the goroutine of a coroutine, or of a root, may run
 // under d. If the runtime found it on another thread than its own, or
-// on one that another goroutine is tied to, it would end the program.
+// on a thread that another goroutine is tied to, it would end the program.
 func (d *driverRoot) mayRun(co *coroutine) bool {
 	pin := co.pin.Load()
 	return pin == d || pin == nil && !d.locked

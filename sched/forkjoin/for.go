@@ -30,7 +30,7 @@ func (r Range) check(call string) {
 // empty. Body gets the pool as its strand sees it, and may fork there, with another For too.
 // While its fiber is parked, others go on with what has not begun. Integers must not wait for one another: they may be in one part.
 //
-// If a call panics, no other call begins, and For panics as [Join] does when those that have begun have returned. For
+// If a call panics, no other call begins, and For panics as [Join] does when the calls that have begun have returned. For
 // panics with an error that wraps fibersync.ErrNilFunc if body is nil, or fibersync.ErrNegative if r.Grain is negative.
 func For(p *Pool, r Range, body func(p *Pool, begin, end int)) {
 	mustBeFunc("For", body == nil)

@@ -3,7 +3,7 @@ package forkjoin
 import "context"
 
 // JoinContext is [Join] for functions that may fail. Each gets a context that is done when ctx is, or when the other has failed, panicked
-// or called Goexit; its cause is that error. A function that has not begun by then is not called. JoinContext returns when those that
+// or called Goexit; its cause is that error. A function that has not begun by then is not called. JoinContext returns when the functions that
 // were called have returned. It returns the error of the function that failed first, or context.Cause(ctx) if ctx was done
 // before that and one was not called. Each of the other two results is what its function has returned, the zero value if that
 // was not called. A panic goes before an error. JoinContext panics with an error that wraps fibersync.ErrNilFunc or

@@ -5,7 +5,7 @@ import "context"
 // Map returns the results of f for each element of s, in the same order. Calls of f are concurrent as far as there are workers. F
 // gets the pool as its strand sees it, and may fork there. The list of the results is allocated once, and is not nil.
 //
-// If a call panics, no other call begins, and Map panics as [Join] does when those that have begun have returned. Map panics with an
+// If a call panics, no other call begins, and Map panics as [Join] does when the calls that have begun have returned. Map panics with an
 // error that wraps fibersync.ErrNilFunc if f is nil.
 func Map[T, R any](p *Pool, s []T, f func(p *Pool, v T) R) []R {
 	mustBeFunc("Map", f == nil)

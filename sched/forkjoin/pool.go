@@ -40,9 +40,9 @@ type Config struct {
 	Forgotten func(what string)
 }
 
-// Pool is what tasks are submitted to. The Pool that New returns may be used from anywhere. A task gets a Pool of its own: the
+// Pool is what tasks are submitted to. The Pool that New returns may be used from anywhere. A task gets another Pool: the
 // same pool, seen from the stack on which the task runs, which is quicker there. Elsewhere, or when the task has returned, it
-// works like the one that New has returned. A function that gets a nil or zero Pool, and something to do by it,
+// works like New's. A function that gets a nil or zero Pool, and something to do by it,
 // panics with an error that wraps ErrNotMade; Close returns that.
 type Pool struct {
 	of     *shared
@@ -102,7 +102,7 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 }
 
 // Close ends the pool. From now on what is submitted from outside fails with ErrClosed. Close takes what has been submitted from outside and has not started off its
-// queue, unrun, and its Get returns ErrClosed. It waits for the tasks that are in progress, and for those that they have submitted. Then it disposes of results
+// queue, unrun, and its Get returns ErrClosed. It waits for the tasks that are in progress, and for tasks that they have submitted. Then it disposes of results
 // that have not been fetched; see Future.Discard. It blocks meanwhile, a fiber not its thread.
 //
 // The error wraps ErrLive if there are futures that were neither fetched nor dropped; the pool is closed nevertheless. It is ErrInTask,

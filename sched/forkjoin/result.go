@@ -50,7 +50,7 @@ func (r *result[T]) await(s *strand) T {
 	return v
 }
 
-// perform calls the task, which s has claimed, with fiber-local values of its own, and settles the future with what comes of it.
+// perform calls the task, which s has claimed, without the caller's fiber-local values, and settles the future with what comes of it.
 func (r *result[T]) perform(s *strand, task func() (T, error)) {
 	var v T
 	var err error

@@ -100,7 +100,7 @@ func (s *Strand[A, R]) joinSlow(t int) R {
 	return s.of.call(s, arg)
 }
 
-// abandon removes the forks from slot t on, which will not be joined: it takes back those that have not begun, and waits for the
+// abandon removes the forks from slot t on, which will not be joined: it takes back the forks that have not begun, and waits for the
 // others. It returns their panics.
 func (s *Strand[A, R]) abandon(t int) error {
 	var errs error

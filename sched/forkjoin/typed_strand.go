@@ -52,7 +52,7 @@ func (s *Strand[A, R]) Fork(arg A) Ticket {
 // returned, a fiber not its thread. It panics with an error that wraps ErrTicket if the ticket is not that of a fork, or if that has been joined; and
 // if the function has panicked on another strand, with an error that wraps a *fibersync.PanicError.
 //
-// The function finds no fiber-local value, and those that it sets go when it returns. When it panics, they stay with a caller that has none
+// The function finds no fiber-local value, and the values that it sets go when it returns. When it panics, they stay with a caller that has none
 // and recovers: to take them away then too would cost each Join some nanoseconds.
 func (s *Strand[A, R]) Join(t Ticket) R {
 	s.mustBeCaller()

@@ -33,7 +33,7 @@ const (
 	activeInterval = clock.Instant(10 * time.Millisecond)
 )
 
-// plan returns how many completions to wait for beside those that the requests which are submitted bring at once, and for how long at most. 0 is to wait
+// plan returns how many completions to wait for beside what the submitted requests bring at once, and for how long at most. 0 is to wait
 // for any. A wake-up by another thread may wait for that long as well.
 func (b *batch) plan() (more int, limit time.Duration) {
 	limit = min(max(shortLimit, shortLimit*time.Duration(b.active)/fewRequests), longLimit)

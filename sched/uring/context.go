@@ -68,7 +68,7 @@ func newContext(options Options, engines *Engines) *Context {
 // opened or used by them returns ErrClosed.
 func (c *Context) Engines() *Engines { return c.engines }
 
-// Submit queues a task, before or after Start; one that is queued when the context has stopped, or just stops, begins after the next Start. It may be
+// Submit queues a task, before or after Start; a task that is queued when the context has stopped, or just stops, begins after the next Start. It may be
 // called from anywhere. If the queue is full, it blocks its caller until a task has begun: a fiber not its thread, so tasks may submit to their own context. It
 // returns ErrNilTask.
 func (c *Context) Submit(t TopLevel) error { return c.submit(context.Background(), t, func() {}) }
@@ -107,7 +107,7 @@ func (c *Context) wakeup() {
 	}
 }
 
-// Start runs the context on a thread of its own, and returns when it runs; it does not wait for tasks. It returns ErrStarted, ErrNoThread, an error of sched.New, or
+// Start runs the context on a new thread, and returns when it runs; it does not wait for tasks. It returns ErrStarted, ErrNoThread, an error of sched.New, or
 // an error that wraps ErrUnavailable.
 func (c *Context) Start() error {
 	if err := c.begin(); err != nil {
@@ -169,7 +169,7 @@ func (c *Context) end(r *contextRun) {
 	r.over.CountDown()
 }
 
-// notifyStop has the context stop. Tasks that are queued stay there; those that have begun, and what they have started, come to their ends first. It may be called from
+// notifyStop has the context stop. Tasks that are queued stay there; tasks that have begun, and what they have started, come to their ends first. It may be called from
 // anywhere, more than once.
 func (c *Context) notifyStop() { c.run.Load().notifyStop() }
 

@@ -9,13 +9,13 @@ import (
 	"fiberlab/sched"
 )
 
-// Engine does input and output on one thread, that of a worker or one of its own. The requests that a fiber of the worker makes of it complete on that worker.
+// Engine does input and output on one thread, that of a worker or another. The requests that a fiber of the worker makes of it complete on that worker.
 // All others leave their requests in its mailbox.
 type Engine struct {
 	engine engine
 	slots  fileSlots
 	set    *Engines
-	worker *sched.Worker // nil: it has a thread of its own
+	worker *sched.Worker // nil: its thread is no worker's
 
 	brief bool // its last wait was
 	slice slice

@@ -12,7 +12,7 @@ import (
 )
 
 // Scheduler runs tasks on several contexts. A task stays with the context that it was given to. A scheduler's contexts do not stop themselves, since
-// one that has nothing to do may get another task at any time: the scheduler stops them all when the last task has ended.
+// a context that has nothing to do may get another task at any time: the scheduler stops them all when the last task has ended.
 type Scheduler struct {
 	contexts []*Context
 	engines  *Engines
@@ -38,7 +38,7 @@ func NewScheduler(n int, options Options) (*Scheduler, error) {
 	return s, nil
 }
 
-// Engines are what tasks open files and connections by, each by the engine of its own context. They have no other engines. See [Context.Engines].
+// Engines are what tasks open files and connections by, each by the engine of its context. They have no other engines. See [Context.Engines].
 func (s *Scheduler) Engines() *Engines { return s.engines }
 
 // Submit gives a task to the context whose turn it is, before or during Loop. It may be called from anywhere. If the queue of that one is full, it blocks its caller as [Context.Submit] does. It

@@ -1,7 +1,7 @@
 // Package uring does input and output by engines. An engine hands requests to the kernel in batches, and collects what the kernel has completed, on one thread; no
 // thread waits for a single request. Code that uses it looks as if it blocked: its fiber, or its goroutine, parks.
 //
-// [Engines] give each worker of a scheduler an engine of its own:
+// [Engines] give each worker of a scheduler an engine:
 //
 //	engines := uring.New(uring.Options{})
 //	defer engines.Close()

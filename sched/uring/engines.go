@@ -18,15 +18,15 @@ var (
 	errNoContextRuns = fault.Of(ErrClosed, "sched/uring: no context of these Engines runs: start one first, and use them in its tasks")
 )
 
-// Engines do the input and output of a program: one engine for each worker of the schedulers that they are attached to, and one with a thread of its own if
+// Engines do the input and output of a program: one engine for each worker of the schedulers that they are attached to, and one on a separate thread if
 // there is no such worker. Files, connections and listeners are opened by them, and may be used by fibers and goroutines alike.
 type Engines struct {
 	options  Options
-	contexts bool // they belong to contexts: no engine has a thread of its own
+	contexts bool // they belong to contexts: no engine has a separate thread
 
 	mu     sync.Mutex
 	closed bool
-	alone  []*Engine // with threads of their own
+	alone  []*Engine // on separate threads
 
 	list atomic.Pointer[[]*Engine] // never changed in place
 	next atomic.Uint32
@@ -43,8 +43,8 @@ func newContextEngines(options Options) *Engines { return &Engines{options: opti
 
 // Attach gives each worker of schedulers that are made of cfg afterwards an engine, which begins and ends with the worker. It replaces cfg.Device, so it must
 // be called before sched.New, and schedulers that exist already get nothing. Workers without a thread of
-// their own, see sched.Config.Device, have none: their fibers use an engine with a thread of its own, as goroutines do. If an
-// engine cannot be had, sched.New returns the error: one that wraps ErrUnavailable, ErrDriver or ErrClosed, or the kernel's.
+// their own, see sched.Config.Device, have none: their fibers use an engine on a separate thread, as goroutines do. If an
+// engine cannot be had, sched.New returns the error, which wraps ErrUnavailable, ErrDriver or ErrClosed, or is the kernel's.
 func (s *Engines) Attach(cfg *sched.Config) {
 	cfg.Device = func(w *sched.Worker) (sched.Device, error) {
 		e, err := s.open(w, newTaskQueue(0))
@@ -69,7 +69,7 @@ func (s *Engines) open(w *sched.Worker, tasks *taskQueue) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the engines that have threads of their own, and waits for these threads. Operations that are under way end with ErrClosed. The schedulers
+// Close ends the engines that have separate threads, and waits for these threads. Operations that are under way end with ErrClosed. The schedulers
 // that the engines are attached to should have been closed before. It may be called more than once. It blocks
 // its caller, a fiber its thread too. The error is always nil.
 func (s *Engines) Close() error {
@@ -114,7 +114,7 @@ func (s *Engines) remove(e *Engine) {
 }
 
 // Here is the engine for the caller: that of its worker, if it is a fiber and its worker has one of s; else that whose turn it is. If there is none,
-// it starts one with a thread of its own. It may be called from anywhere. The error is ErrClosed when there can be no engine any more, ErrUnavailable, ErrDriver, or the kernel's.
+// it starts one on a separate thread. It may be called from anywhere. The error is ErrClosed when there can be no engine any more, ErrUnavailable, ErrDriver, or the kernel's.
 func (s *Engines) Here() (*Engine, error) {
 	if f := sched.Current(); f != nil {
 		if e, ok := f.Worker().Engine().(*Engine); ok && e.set == s {
@@ -127,7 +127,7 @@ func (s *Engines) Here() (*Engine, error) {
 	return s.startAlone()
 }
 
-// startAlone starts an engine with a thread of its own, unless there is one by now.
+// startAlone starts an engine on a separate thread, unless there is one by now.
 func (s *Engines) startAlone() (*Engine, error) {
 	started := make(chan error, 1)
 	e := &Engine{set: s, engine: engine{tasks: newTaskQueue(0)}, ended: make(chan struct{})}
@@ -155,7 +155,7 @@ func (s *Engines) startAlone() (*Engine, error) {
 	return e, s.add(e)
 }
 
-// runAlone is the loop of an engine with a thread of its own.
+// runAlone is the loop of an engine on a separate thread.
 func (e *Engine) runAlone(started chan<- error) {
 	defer close(e.ended)
 	runtime.LockOSThread()

@@ -23,7 +23,7 @@ import (
 //	short     reads and writes transfer less than they could
 //	again     an operation ends with EAGAIN, before it has begun
 //	signal    or with EINTR
-//	end       a multishot request ends although more is to come; one that receives, with ENOBUFS as well
+//	end       a multishot request ends although more is to come; a receive, with ENOBUFS as well
 //	late      completions come some turns later, and in another order; those of one request, or of one chain, stay in theirs
 //	full      stage has no room
 //	nothing   a turn does not wait, and has nothing
@@ -44,7 +44,7 @@ type faulty struct {
 	own     uint64 // numbers of the ring's requests
 }
 
-// ownIDs is the first of the numbers whose completions a ring does not return: FIBERLAB_OWN_IDS in ring.h, the number of its own request.
+// ownIDs is the first of the numbers whose completions a ring does not return: FIBERLAB_OWN_IDS in ring.h, the number of the ring's own request.
 const ownIDs = 1 << 63
 
 // multishotState is what a faulty proxy knows of a multishot request.

@@ -26,7 +26,7 @@ func (r *request) counted() int64 {
 	return 1
 }
 
-// table has the requests that are under way. A completion finds its request by a number that is not used again soon: so one that comes
+// table has the requests that are under way. A completion finds its request by a number that is not used again soon: so a completion that comes
 // for a request that is over finds none. For the engine's thread only.
 type table struct {
 	slots []slot

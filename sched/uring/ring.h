@@ -83,8 +83,8 @@ struct fiberlab_done {
  * A completion tells which it has taken; the engine gives it back when it has read it.
  *
  * The kernel takes the buffers of its ring in turn. It has no more of them than it may need for a
- * turn, and the rest is a stack: so a few buffers are used again and again, those that processors
- * have in their caches, and the others take no memory. */
+ * turn, and the rest is a stack: so a few buffers, which processors have in their caches, are used
+ * again and again, and the others take no memory. */
 struct fiberlab_buffers {
     struct io_uring_buf_ring *uring; /* the kernel takes from its head */
     char *memory;                    /* count buffers of size bytes */
