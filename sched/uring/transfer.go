@@ -12,7 +12,7 @@ import (
 const ownPosition = -1
 
 // Read reads from a descriptor into p, at offset, or at the file's own position if that is below 0, as read(2) does: perhaps less than p has room for. It returns io.EOF at
-// the end, or the error of the kernel. It blocks its caller, a fiber not its thread.
+// the end, the error of the kernel, or ErrClosed. It blocks its caller, a fiber not its thread.
 func (e *Engine) Read(fd int, p []byte, offset int64) (int, error) {
 	n, err := e.transfer(opRead, fd, p, offset)
 	if n == 0 && err == nil && len(p) > 0 {
