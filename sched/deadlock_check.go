@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/release"
 	"fiberlab/sched/park"
 )
 
@@ -125,6 +126,7 @@ func (w *Worker) askFiber(f, blocked *Fiber) {
 	case err != nil:
 		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", f, blocked, err))
 	}
+	release.Store(&w.running, f.self.Load()) // blocked, which may go on elsewhere soon, has put itself there
 }
 
 // tell leaves the answer of f, which must be the calling fiber.

@@ -42,7 +42,7 @@ type Worker struct {
 
 	_       cpu.CacheLinePad
 	mailbox mailbox       // others write it
-	running atomic.Uint64 // Fiber.self of the fiber that has arrived last
+	running atomic.Uint64 // Fiber.self of the fiber that the worker runs; deliver must not find a fiber there that may run elsewhere
 	_       cpu.CacheLinePad
 
 	own own // for the worker's thread alone

@@ -1,0 +1,71 @@
+package sched_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
+)
+
+// A deadlock check has entered a fiber that may migrate. Notified after that, the fiber goes on on another worker, and
+// wakes from there a fiber that the worker of the check alone may run.
+func TestFiberMigratesAfterDeadlockCheck(t *testing.T) {
+	suite.Over{Workers: []int{2}, Only: func(cfg sched.Config) bool { return suite.Migrates(cfg.Policy) }}.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.GiveUpAfter = time.Millisecond
+		for end := time.Now().Add(schedtest.Standstill / 4); ; {
+			require.True(t, time.Now().Before(end), "the fiber has never gone on on worker 0")
+			if wakesFromElsewhere(t, cfg) {
+				return
+			}
+		}
+	})
+}
+
+// wakesFromElsewhere tells whether the fiber has gone on on worker 0, and not on worker 1, where it has been asked.
+func wakesFromElsewhere(t *testing.T, cfg sched.Config) bool {
+	s, err := sched.New(cfg)
+	require.NoError(t, err)
+	occupy := func(worker int) (free func()) { // has a worker compute
+		var begun, over atomic.Bool
+		require.NoError(t, s.EnqueueOn(worker, sched.Task{Func: func() {
+			for begun.Store(true); !over.Load(); {
+				time.Sleep(time.Millisecond)
+			}
+		}}))
+		for !begun.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		return func() { over.Store(true) }
+	}
+
+	first, pinned, migrant := schedtest.NewSleeper(), schedtest.NewSleeper(), schedtest.NewSleeper()
+	require.NoError(t, s.EnqueueOn(1, sched.Task{Func: func() { first.Task(); pinned.Task() }}))
+	first.Blocked()
+	free := occupy(0)
+	var worker int
+	schedtest.Schedule(t, s, func() {
+		migrant.Task()
+		worker = sched.Current().Worker().ID()
+		pinned.Wake()
+	})
+	require.Equal(t, 1, migrant.Blocked().Worker().ID())
+	first.Wake()
+	pinned.Blocked() // last, so worker 1 waits on its stack
+	free()
+
+	require.ErrorIs(t, s.Close(), sched.ErrDeadlock)
+	migrant.Wake()
+	migrant.Over.Wait()
+	select {
+	case <-pinned.Over.Opened():
+	case <-time.After(schedtest.Standstill):
+		t.Fatalf("woken from worker %d, the fiber of worker 1 does not go on", worker)
+	}
+	require.NoError(t, s.Close())
+	return worker == 0
+}
