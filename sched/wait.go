@@ -250,9 +250,9 @@ func (f *Fiber) yield() {
 			return
 		}
 	}
-	old := f.load()
+	old, outer := f.load(), word(0)
 	if old&unpublished != 0 { // in an Unlock, see wait_unlock.go
-		f.outer = f.takeMarks()
+		outer = f.takeMarks()
 	}
 	next := old.in(Queued)
 	if f.home == nil {
@@ -266,4 +266,5 @@ func (f *Fiber) yield() {
 	}
 	w.blocked.add(1)
 	f.suspend()
+	f.restore(outer, false)
 }

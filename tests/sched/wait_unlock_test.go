@@ -54,6 +54,39 @@ func TestWaitWithALockWhoseUnlockWaits(t *testing.T) {
 	})
 }
 
+// A fiber that yields in the Unlock of its wait, and goes on when others have run, has not been notified by that.
+func TestWaitWithALockWhoseUnlockYields(t *testing.T) {
+	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
+		var stop atomic.Bool
+		other := schedtest.NewLatch(1)
+		schedtest.Perform(t, s, func() {
+			me := sched.Current()
+			turns := 0
+			schedtest.Schedule(t, s, func() {
+				defer other.Done()
+				for ; !stop.Load(); turns++ {
+					sched.Yield()
+				}
+			})
+			yield := func() {
+				for before := turns; turns < before+2; {
+					sched.Yield()
+				}
+			}
+			lock := &unlocking{then: yield}
+			lock.Lock()
+			assert.False(t, me.WaitFor(lock, time.Millisecond, nil), "it was not notified")
+			lock.Mutex.Unlock()
+			lock.then = func() { yield(); me.Notify(); yield() }
+			lock.Lock()
+			assert.True(t, me.WaitFor(lock, 10*time.Second, nil), "it was notified")
+			lock.Mutex.Unlock()
+			stop.Store(true)
+		})
+		other.Wait()
+	})
+}
+
 // A notification that comes when a wait in an Unlock has just ended by its deadline, and the fiber is ready but does not
 // run yet, ends the wait that Unlock is part of.
 func TestNotifyBetweenAWaitInAnUnlockAndItsReturn(t *testing.T) {
