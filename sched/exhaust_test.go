@@ -96,3 +96,43 @@ func TestReadyFiberEndsExhaustion(t *testing.T) {
 		})
 	}
 }
+
+// A worker that has slept until a deadline, and then cannot begin a task for want of a fiber, has no deadline any more
+// that would put off the report of the deadlock.
+func TestExhaustedWorkerHasNoOldDeadline(t *testing.T) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			s, err := New(Config{Workers: 1, Policy: p, Exhausted: func(error) {}, GiveUpAfter: time.Millisecond})
+			require.NoError(t, err)
+			defer exhausted.Store(false)
+			blocked, second := newFlag(), newFlag()
+			require.NoError(t, s.Go(func() {
+				Sleep(time.Millisecond)
+				exhausted.Store(true)
+				_ = s.Go(second.await) // on the main fiber, where fibers may migrate
+				_ = s.Go(func() {})
+				blocked.await()
+			}))
+			<-blocked.held
+			report := make(chan error, 1)
+			go func() { report <- s.Close() }()
+			select {
+			case err = <-report:
+				require.ErrorIs(t, err, ErrDeadlock)
+				require.ErrorContains(t, err, "no fiber left")
+			case <-time.After(hang):
+				t.Error("the deadlock is not reported")
+				err = nil
+			}
+			exhausted.Store(false)
+			blocked.raise()
+			second.raise()
+			if err == nil {
+				err = <-report
+			} else {
+				err = s.Close()
+			}
+			require.NoError(t, err)
+		})
+	}
+}

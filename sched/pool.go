@@ -80,6 +80,7 @@ func (w *Worker) addIdle() error {
 // exhaust records that the worker can make no fiber because of err. From then on it leaves to other workers the
 // tasks that these may begin.
 func (w *Worker) exhaust(err error) {
+	w.nextDeadline.Store(int64(w.deadline()))
 	if w.exhausted.Swap(&err) == nil {
 		w.rests.add(1)
 		w.scheduler.tell()

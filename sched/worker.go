@@ -51,9 +51,9 @@ type Worker struct {
 	engine atomic.Pointer[any]
 	device atomic.Pointer[Device] // own.device, for others
 
-	// Others may read these, and write the last four.
+	// Others may read these, and write the last three.
 	exhausted    atomic.Pointer[error] // why no fiber can be made, while that is so
-	nextDeadline atomic.Int64          // until when the worker sleeps at most, a clock.Instant
+	nextDeadline atomic.Int64          // deadline when the worker last slept, or could make no fiber; a clock.Instant
 	shutdown     atomic.Bool           // run until there is nothing left, then end
 	stuck        atomic.Pointer[Deadlock]
 	check        atomic.Pointer[check] // to be answered when there is nothing to run
