@@ -136,3 +136,60 @@ func TestExhaustedWorkerHasNoOldDeadline(t *testing.T) {
 		})
 	}
 }
+
+// A worker could make no fiber for a task, and another worker has begun that task. A fiber that is ready then goes on at once
+// on the first worker, where it needs no other fiber, while the second one computes.
+func TestWorkerWithoutTasksIsNotExhausted(t *testing.T) {
+	for _, p := range []Policy{RoundRobin, Group} {
+		t.Run(p.String(), func(t *testing.T) {
+			var tried atomic.Bool
+			s, err := New(Config{Workers: 2, Policy: p, Exhausted: func(error) { tried.Store(true) }})
+			require.NoError(t, err)
+			defer exhausted.Store(false)
+			first, second := newComputation(), newComputation()
+			require.NoError(t, s.EnqueueOn(1, Task{Func: first.run}))
+			<-first.begun
+			ready, ended := newFlag(), make(chan struct{})
+			require.NoError(t, s.Go(func() { ready.await(); close(ended) }))
+			<-ready.held
+			exhausted.Store(true)
+			var blocked []*flag
+			for !tried.Load() { // until the main fiber is blocked too
+				f := newFlag()
+				require.NoError(t, s.EnqueueOn(0, Task{Func: f.await}))
+				<-f.held
+				blocked = append(blocked, f)
+			}
+			tried.Store(false)
+			require.NoError(t, s.Go(second.run))
+			for !tried.Load() {
+				time.Sleep(time.Millisecond)
+			}
+			close(first.over)
+			<-second.begun
+			for !s.workers[0].driver.asleep() {
+				time.Sleep(time.Millisecond)
+			}
+			ready.raise()
+			finishes(t, ended, "a fiber that is ready waits, and a worker sleeps")
+			close(second.over)
+			for _, f := range blocked {
+				f.raise()
+			}
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// computation is a task that does not wait.
+type computation struct{ begun, over chan struct{} }
+
+func newComputation() *computation {
+	return &computation{begun: make(chan struct{}), over: make(chan struct{})}
+}
+
+// run keeps its worker's thread until over is closed.
+func (c *computation) run() {
+	close(c.begun)
+	<-c.over
+}

@@ -56,6 +56,22 @@ func (w *Worker) hasWork(f *Fiber) bool {
 // could make a fiber for them when it last had to.
 func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
 
+// recovers ends the exhaustion of a worker that shares fibers, if no task is left that it could not begin: it has to be
+// woken for fibers that are ready. It tells whether it did.
+func (w *Worker) recovers() bool {
+	s := w.scheduler
+	if !w.sharesFibers() || s.policy.shared() > 0 {
+		return false
+	}
+	for _, other := range s.workers {
+		if s.policy.pending(other) > 0 {
+			return false
+		}
+	}
+	w.notExhausted()
+	return true
+}
+
 // deadline is when the worker has to poll again although nothing has notified it.
 func (w *Worker) deadline() clock.Instant { return min(w.own.timers.next(), w.timers.next()) }
 
@@ -65,7 +81,7 @@ func (w *Worker) sleep(f *Fiber) {
 	if f.load().state() == Running {
 		f.task.End() // no task waits on this fiber
 	}
-	policy, open := w.scheduler.policy, w.mayBegin()
+	policy, open := w.scheduler.policy, w.mayBegin() || w.recovers()
 	if open {
 		policy.beginSleep(w)
 		defer policy.endSleep(w)
@@ -80,6 +96,9 @@ func (w *Worker) sleep(f *Fiber) {
 		until = min(until, policy.lookAgain(w))
 	}
 	w.nextDeadline.Store(int64(until))
+	if !open && w.sharesFibers() {
+		until = min(until, clock.After(retryPause)) // no thread wakes it for a fiber that is ready
+	}
 	if !w.driver.commit() {
 		return
 	}

@@ -231,7 +231,7 @@ func (w *Worker) nothingDue() bool {
 // skipTasks returns a fiber that the policy has, or nil, if the worker could make no fiber for tasks when it last
 // had to. Tasks that come first are put behind.
 func (w *Worker) skipTasks() *Fiber {
-	if w.exhausted.Load() == nil || w.scheduler.migration == nil || w.mode != multiThreaded {
+	if w.exhausted.Load() == nil || !w.sharesFibers() {
 		return nil
 	}
 	for range w.scheduler.policy.shared() + w.scheduler.policy.pending(w) {

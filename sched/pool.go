@@ -60,7 +60,7 @@ func (w *Worker) addIdle() error {
 	f := &Fiber{maker: w, record: w.record, id: int(w.made.load()) + 1}
 	f.letter.fiber = f
 	f.worker.Store(w)
-	if s.migration == nil || w.mode == singleThreaded {
+	if !w.sharesFibers() {
 		f.home = w
 	}
 	var err error

@@ -14,7 +14,7 @@ func (w *Worker) finished() bool {
 
 // stillBlocked tells whether fibers are blocked that the worker may have to run.
 func (w *Worker) stillBlocked() bool {
-	if w.scheduler.migration == nil || w.mode == singleThreaded {
+	if !w.sharesFibers() {
 		return w.blocked.load() > 0
 	}
 	return w.scheduler.blocked() > 0

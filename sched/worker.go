@@ -153,6 +153,11 @@ func (w *Worker) thread(started chan<- error) {
 	})
 }
 
+// sharesFibers tells whether the worker runs fibers that may migrate.
+func (w *Worker) sharesFibers() bool {
+	return w.mode == multiThreaded && w.scheduler.migration != nil
+}
+
 // keepsThread tells whether a multi-threaded worker has one thread for all its life.
 func (w *Worker) keepsThread() bool { return w.scheduler.locksThreads() && w.untied == nil }
 
