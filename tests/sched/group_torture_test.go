@@ -109,7 +109,7 @@ func TestTortureSubmitAgainstSleep(t *testing.T) {
 	})
 }
 
-// Fibers of a full group wake one another in a ring, with nothing else to wake a worker: each wake-up counts. Some of the
+// Fibers of a full group wake one another in a circle, with nothing else to wake a worker: each wake-up counts. Some of the
 // workers block their fibers, some sleep, and there are far fewer processors.
 func TestTortureRingOn64Workers(t *testing.T) {
 	suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{64}}.Run(t, func(t *testing.T, cfg sched.Config) {
@@ -120,7 +120,7 @@ func TestTortureRingOn64Workers(t *testing.T) {
 				turns := suite.Scaled(100_000, 5_000)
 				var progress atomic.Uint64
 				schedtest.Watchdog(t, s, nil, &progress, func() string { return fmt.Sprint(mode, " mode, ", progress.Load(), " turns") })
-				ring := make([]struct {
+				circle := make([]struct {
 					mu     sync.Mutex
 					fiber  *sched.Fiber
 					tokens int
@@ -128,10 +128,10 @@ func TestTortureRingOn64Workers(t *testing.T) {
 				var left atomic.Int64
 				left.Store(int64(turns))
 				begun, over := schedtest.NewLatch(fibers), schedtest.NewLatch(fibers)
-				for i := range ring {
+				for i := range circle {
 					schedtest.Schedule(t, s, func() {
 						defer over.Done()
-						mine, next := &ring[i], &ring[(i+1)%fibers]
+						mine, next := &circle[i], &circle[(i+1)%fibers]
 						mine.fiber = sched.Current()
 						begun.Done()
 						begun.Wait()
