@@ -144,7 +144,8 @@ func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t Task) error {
 
 // keepOn queues a task that w alone may begin. It returns ErrNilTask, ErrClosed, or an error of room.take.
 func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
-	inside := s.worker() != nil || s.callingWorker() != nil
+	own := s.worker()
+	inside := own != nil || s.callingWorker() != nil
 	switch {
 	case t.Func == nil:
 		return ErrNilTask
@@ -159,8 +160,9 @@ func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
 			return err
 		}
 		j.Flags |= place
+		own = s.worker() // the fiber may have migrated
 	}
-	if !w.keep(j, s.worker()) {
+	if !w.keep(j, own) {
 		s.release(j)
 		return ErrClosed
 	}
@@ -193,7 +195,7 @@ func (w *Worker) keep(t job, own *Worker) bool {
 		w.pushTask(t)
 		return true
 	}
-	if !w.mailbox.put(&letter{task: t}) {
+	if !w.mailbox.putTask(t) {
 		return false
 	}
 	w.driver.notify()

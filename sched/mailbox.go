@@ -6,7 +6,8 @@ import "sync/atomic"
 // it alone may begin. It is a lock-free list. Any thread may put a letter in front of it, and the worker
 // takes the whole list; so no letter is ever taken out of the middle, and none is lost.
 type mailbox struct {
-	head atomic.Pointer[letter] // the latest
+	head  atomic.Pointer[letter] // the latest
+	tasks atomic.Int64           // how many letters have tasks, and a moment longer: those that are about to be put, and those that are being read
 }
 
 // letter is one entry of a mailbox.
@@ -18,6 +19,16 @@ type letter struct {
 
 // closed stands in a mailbox that takes no more tasks.
 var closed = new(letter)
+
+// putTask is put of a task.
+func (m *mailbox) putTask(t job) bool {
+	m.tasks.Add(1)
+	if m.put(&letter{task: t}) {
+		return true
+	}
+	m.tasks.Add(-1)
+	return false
+}
 
 // put leaves a letter, which the sender must not touch again, or tells that the mailbox is closed for tasks. A fiber
 // that is ready always finds room. The worker has to be woken afterwards. It does not block.

@@ -66,6 +66,7 @@ func (w *Worker) poll() {
 
 // takeLetters empties the mailbox.
 func (w *Worker) takeLetters() {
+	tasks := int64(0)
 	for l := w.mailbox.take(); l != nil; {
 		next := l.next
 		l.next = nil
@@ -73,8 +74,12 @@ func (w *Worker) takeLetters() {
 			w.own.ready.Push(l.fiber)
 		} else {
 			w.pushTask(l.task)
+			tasks++
 		}
 		l = next
+	}
+	if tasks > 0 {
+		w.mailbox.tasks.Add(-tasks) // after pinned, so that Stats overlooks none
 	}
 }
 

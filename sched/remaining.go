@@ -13,7 +13,7 @@ import (
 type Remaining struct {
 	Scheduler string
 	Cause     error     // context.Cause
-	Queued    int       // tasks that have not begun
+	Queued    int       // tasks that have not begun; see Stats.Pending
 	Bound     int       // goroutines that have not been unbound
 	Running   []Busy    // fibers that run a task, or are ready to go on
 	Blocked   []Blocked // fibers that wait, with a deadline or without

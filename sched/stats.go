@@ -11,7 +11,7 @@ type Stats struct {
 	Fibers  int // that have not ended, with the main ones
 	Idle    int
 	Blocked int // in a wait, or just woken from one
-	Pending int // tasks that have not begun
+	Pending int // tasks that have not begun; where fibers migrate, also fibers that are ready and wait in the queues of these tasks
 	Dropped int // tasks that CloseContext has dropped
 
 	Enqueuing int // callers that wait for room, see Config.MaxQueued
@@ -62,11 +62,8 @@ func (s *Scheduler) Stats() Stats {
 
 // pendingOwn is how many of the worker's own tasks have not begun.
 func (w *Worker) pendingOwn() int {
-	n := int(w.pinned.load())
-	if !w.mailbox.empty() {
-		n++ // of how many letters, only the worker can tell
-	}
-	return n
+	n := w.mailbox.tasks.Load() // before pinned, see takeLetters
+	return int(n) + int(w.pinned.load())
 }
 
 // pendingOpen is how many tasks wait in the worker's queues that others may begin too.

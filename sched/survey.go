@@ -68,7 +68,10 @@ func (s *Scheduler) pass(only *Worker) survey {
 		v.rests += w.rests.load()
 		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
 		others := w.pendingOpen()
-		pending := others + w.pendingOwn()
+		pending := others + int(w.pinned.load())
+		if !w.mailbox.empty() {
+			pending++ // mailbox.tasks would also count a letter that a closed mailbox is about to refuse
+		}
 		switch {
 		case w.exhausted.Load() != nil:
 			unable = unable || others+shared > 0

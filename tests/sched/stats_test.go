@@ -10,6 +10,8 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/trace"
+	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
 )
 
 // The workers' own counts make up the sums, their time all that has passed.
@@ -47,4 +49,41 @@ func TestStatsOfWorkers(t *testing.T) {
 		assert.Positive(t, sum.Sleeps, "all have slept, or Close would still wait")
 		assert.Equal(t, stats.Workers, s.Stats().Workers, "a worker that has ended does nothing more")
 	}
+}
+
+// A worker that computes has letters that it has not read: Stats and CloseContext count the tasks among them, and no fibers.
+func TestPendingCountsLetters(t *testing.T) {
+	suite.EachConfig(t, []int{1, 2}, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			const tasks, sleepers = 1000, 5
+			asleep, ran := schedtest.NewLatch(sleepers), schedtest.NewLatch(sleepers+tasks)
+			var fibers [sleepers]*sched.Fiber
+			for i := range fibers {
+				require.NoError(t, s.EnqueueOn(0, sched.Task{Func: func() {
+					fibers[i] = sched.Current()
+					asleep.Done()
+					sched.Current().Wait(nil, nil)
+					ran.Done()
+				}}))
+			}
+			asleep.Wait()
+			computes, end := make(chan struct{}), make(chan struct{})
+			require.NoError(t, s.EnqueueOn(0, sched.Task{Func: func() { close(computes); <-end }}))
+			<-computes
+			for i := range tasks {
+				if i < sleepers {
+					fibers[i].Notify()
+				}
+				require.NoError(t, s.EnqueueOn(0, sched.Task{Func: ran.Done}))
+			}
+			assert.Equal(t, tasks, s.Stats().Pending, "Stats.Pending")
+			var left *sched.Remaining
+			if assert.ErrorAs(t, s.CloseContext(over()), &left) {
+				assert.Equal(t, tasks, left.Queued, "Remaining.Queued")
+			}
+			close(end)
+			ran.Wait()
+			assert.Zero(t, s.Stats().Pending, "Stats.Pending at the end")
+		})
+	})
 }

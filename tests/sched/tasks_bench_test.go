@@ -45,6 +45,22 @@ func BenchmarkEmptyTasks(b *testing.B) {
 	})
 }
 
+// BenchmarkEnqueueOn is BenchmarkEmptyTasks with tasks for one given worker: each is a letter in the worker's mailbox.
+func BenchmarkEnqueueOn(b *testing.B) {
+	schedtest.BenchOn(b, []int{1}, func(b *testing.B, s *sched.Scheduler) {
+		inBatches(b, func(n int) {
+			c := schedtest.NewCountdown(n)
+			t := sched.Task{Func: c.Done}
+			for range n {
+				if err := s.EnqueueOn(0, t); err != nil {
+					b.Fatal(err)
+				}
+			}
+			c.Wait()
+		})
+	})
+}
+
 // BenchmarkNestedTasks is BenchmarkEmptyTasks with one task that queues all others.
 func BenchmarkNestedTasks(b *testing.B) {
 	schedtest.BenchOn(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
