@@ -97,7 +97,7 @@ inline grow() {
     drain();
     i = t;
     do
-    :: i < b -> SLOT(own + 1, i) = SLOT(own, i); i++ /* each slot is atomic to those who clear it */
+    :: i < b -> SLOT(own + 1, i) = SLOT(own, i); i++ /* each slot is atomic to threads that clear it */
     :: else -> break
     od;
     own++;

@@ -1,4 +1,4 @@
-/* drainers.pml: who runs jobs whose results no caller has asked for yet: drainers are started, find no job, and end
+/* drainers.pml: which strand runs jobs whose results no caller has asked for yet: drainers are started, find no job, and end
  * (sched/forkjoin/drainer.go, form_deque.go).
  *
  * Each step here is one atomic operation, or one short section under a lock, of the Go code. A deque gives each item once

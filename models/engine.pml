@@ -33,7 +33,7 @@
  *   EARLY_RESET    kicked is reset between the look at what has changed and the wait
  *   NO_REARM       the eventfd is not watched anew
  *   USED_UP        idle waits although its first turn has collected a wake-up
- *   NO_WAKING      deinit does not wait for those who are about to wake
+ *   NO_WAKING      deinit does not wait for threads that are about to wake
  *   LATE_LOST      deinit stores noMore without a look at what is there
  *   NO_REFUSAL     an engine that has ended takes requests
  */

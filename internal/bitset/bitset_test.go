@@ -21,7 +21,7 @@ func TestBitset(t *testing.T) {
 	}
 }
 
-// Each that was added is taken once, by whomever.
+// Each member that was added is taken once, by one of the takers.
 func TestBitsetSharesOut(t *testing.T) {
 	const members, rounds, takers = 100, 200, 4
 	b := New(members)

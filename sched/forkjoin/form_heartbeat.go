@@ -12,7 +12,7 @@ import (
 //	strand 1   forks  [ j2 ]            only strand 1
 //	queue      [ ... ]                  what has been handed out or submitted, for all strands
 //
-// All cost of sharing comes once a beat, however small the tasks are; see lingering for who beats. What a future leads to is in the queue from the beginning, since others may
+// All cost of sharing comes once a beat, however small the tasks are; see lingering for what beats. What a future leads to is in the queue from the beginning, since others may
 // ask for it; and so are all forks of a strand that parks.
 type heartbeat struct {
 	pool  *shared

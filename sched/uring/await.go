@@ -82,7 +82,7 @@ func (a *awaited) await(e *Engine, op entry, end ending) (completion, error) {
 }
 
 // waitFor blocks its caller until arrived returns true, or until end says so: then it returns why. It is for what comes by a request of e that is internal and completes
-// again and again: who makes arrived true calls nudge afterwards. While the caller waits, e counts one more operation.
+// again and again: what makes arrived true calls nudge afterwards. While the caller waits, e counts one more operation.
 func (a *awaited) waitFor(e *Engine, arrived func() bool, end ending) error {
 	fiber := a.attend()
 	if fiber != nil && !e.mine() {

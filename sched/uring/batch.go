@@ -10,7 +10,7 @@ import (
 // batch tells how many completions a wait is worth waiting for. Where they come quickly, a thread that is woken for each of them pays for a sleep and a wake-up
 // each time, and hands the kernel one request at a time. Where they come slowly, a wait for more than one would only make the first one late.
 //
-// So the batch watches how quickly they come and how many requests they are for. Those who wait for answers are as many, so a wait for a small part of them makes
+// So the batch watches how quickly they come and how many requests they are for. As many callers wait for answers, so a wait for a small part of them makes
 // each of them wait a little longer than it does anyway. The zero value asks for none.
 type batch struct {
 	rate int // completions in shortLimit, times rateUnit: a moving average

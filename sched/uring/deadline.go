@@ -50,7 +50,7 @@ func (d *deadline) ended() (time.Time, error) {
 	}
 }
 
-// setDeadline sets the deadlines of sides, and tells those who wait there.
+// setDeadline sets the deadlines of sides, and tells the callers that wait there.
 func (d *descriptor) setDeadline(t time.Time, sides ...*side) error {
 	if !d.acquire() {
 		return net.ErrClosed

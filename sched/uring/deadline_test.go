@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A deadline that is put off before it has passed has never passed, also for one who is just looking at it.
+// A deadline that is put off before it has passed has never passed, also for a caller that is just looking at it.
 func TestDeadlineThatIsPutOff(t *testing.T) {
 	rounds := 100_000
 	if testing.Short() {

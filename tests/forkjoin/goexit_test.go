@@ -84,7 +84,7 @@ func TestGoexitOnAFiber(t *testing.T) {
 	}
 }
 
-// On a goroutine Goexit ends the task alone: its future has an error, and who asks for it goes on.
+// On a goroutine Goexit ends the task alone: its future has an error, and a caller that asks for it goes on.
 func TestGoexitOnAGoroutine(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		if s.Workers() == 0 {

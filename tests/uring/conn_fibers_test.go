@@ -280,7 +280,7 @@ func TestFibersClose(t *testing.T) {
 // A context ends a fiber that dials, and nothing is left of the connection.
 func TestFibersDial(t *testing.T) {
 	eachAttached(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
-		// A socket whose backlog is full takes no more connections: who dials, waits.
+		// A socket whose backlog is full takes no more connections: a client that dials waits.
 		full, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 		require.NoError(t, err)
 		defer syscall.Close(full)

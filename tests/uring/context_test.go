@@ -229,7 +229,7 @@ func TestContextStopsAfterTheLastWait(t *testing.T) {
 	})
 }
 
-// A full queue makes those wait who submit: goroutines, fibers of another scheduler, and tasks of the context, which block their fibers and not its thread. Nothing is
+// A full queue makes submitters wait: goroutines, fibers of another scheduler, and tasks of the context, which block their fibers and not its thread. Nothing is
 // lost, and nothing runs inside of Submit.
 func TestFullQueueMakesSubmittersWait(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
