@@ -87,7 +87,7 @@ func (w *Worker) takeLetters() {
 func (w *Worker) expire() {
 	at := clock.Now()
 	for t := w.own.timers.take(at); t != nil; t = w.own.timers.take(at) {
-		if t.expire() {
+		if ready, _ := t.expire(); ready { // a fiber in this heap is published when it waits
 			w.own.ready.Push(t.fiber)
 		}
 	}

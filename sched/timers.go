@@ -41,24 +41,23 @@ func (t *timers) take(by clock.Instant) *timer {
 	return heap.Pop(&t.heap).(*timer)
 }
 
-// expire ends the wait that t was made for, if nothing else has ended it. It tells whether f, which is
-// Queued then, has to be put where it will be run. A fiber that is unpublished is left to its worker,
-// which is woken.
-func (t *timer) expire() bool {
+// expire ends the wait that t was made for, if nothing else has ended it. It tells whether the fiber, which is
+// Queued then, has to be put where it will be run. A fiber that is unpublished is left to its worker: expire returns that, and
+// the caller wakes it.
+func (t *timer) expire() (ready bool, wake *Worker) {
 	f := t.fiber
 	for {
 		old := f.load()
 		switch {
 		case old.wait() != t.wait || old.state() != Waiting || old&notified != 0:
-			return false
+			return false, nil
 		case old&unpublished != 0:
 			home := f.worker.Load()
 			if f.mark(old, old|notified|expired) {
-				home.driver.notify()
-				return false
+				return false, home
 			}
 		case f.swap(old, old.in(Queued)|expired, WhyTimeout):
-			return true
+			return true, nil
 		}
 	}
 }

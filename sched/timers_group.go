@@ -108,28 +108,37 @@ func (g *groupTimers) expire(w *Worker, at clock.Instant) {
 func (w *Worker) endWaits(heaps []workerTimers, at clock.Instant) {
 	for i := range heaps {
 		for h := &heaps[i]; clock.Instant(h.next.Load()) <= at; {
-			if f := h.expireOne(at); f != nil {
-				var looking *Worker
-				if w.own.looking {
-					looking, w.own.looking = w, false // it takes one
-				}
-				w.scheduler.migration.ready(f, looking)
+			f, sleeper := h.expireOne(at)
+			if sleeper != nil {
+				sleeper.driver.notify()
 			}
+			if f == nil {
+				continue
+			}
+			var looking *Worker
+			if w.own.looking {
+				looking, w.own.looking = w, false // it takes one
+			}
+			w.scheduler.migration.ready(f, looking)
 		}
 	}
 }
 
 // expireOne takes a timer out whose deadline has passed, if there is one, and ends its wait. It returns the fiber if
-// the caller has to queue it.
-func (h *workerTimers) expireOne(at clock.Instant) (ready *Fiber) {
+// the caller has to queue it, or its worker if the caller has to wake that.
+func (h *workerTimers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.timers.take(at)
 	h.update()
-	if t != nil && t.expire() {
+	if t == nil {
+		return nil, nil
+	}
+	over, wake := t.expire()
+	if over {
 		ready = t.fiber
 	}
-	return ready
+	return ready, wake
 }
 
 // update notes the earliest deadline. The lock must be held.
