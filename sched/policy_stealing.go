@@ -40,7 +40,7 @@ type taskQueues struct {
 	_        [2]cpu.CacheLinePad
 
 	// Only the worker's own thread uses these.
-	batch   queue.Queue[job] // on its way from a victim: empty between two attempts to steal
+	batch   queue.Queue[job] // on its way to tasks from the injection queue or from a victim; empty at other times
 	skipped bool             // the last attempt has left tasks to a worker that was just being woken
 	turn    int              // goes round the workers
 	random  *rand.Rand
@@ -188,7 +188,7 @@ func (p *stealing) has(w *Worker) bool {
 }
 
 // next takes a task from w's queue. All tasks of the injection queue move there when it is empty; some, when it is their
-// turn.
+// turn. They go by batch, since a thread that has one of the two locks does not wait for the other.
 func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	q.mu.Lock()
@@ -197,7 +197,10 @@ func (p *stealing) next(w *Worker) (runnable, bool) {
 		if q.tasks.Empty() {
 			most = math.MaxInt // all there are, which takes no longer than one
 		}
-		q.injected.take(&q.tasks, most)
+		q.mu.Unlock()
+		q.injected.take(&q.batch, most)
+		q.mu.Lock()
+		q.batch.MoveTo(&q.tasks, q.batch.Len())
 		q.begun = 0
 	}
 	if q.tasks.Empty() {
