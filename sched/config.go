@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"fiberlab/fiber"
@@ -86,7 +87,7 @@ type Config struct {
 	Watchdog   time.Duration
 	Deadlocked func(*Deadlock)
 
-	// Recorder, if not nil, is told of every transition of every fiber; trace.NewRecorder makes one that keeps them. It may serve
+	// Recorder, if not nil, is told of every transition of every fiber; that of trace.NewRecorder keeps them. It may serve
 	// one scheduler only.
 	Recorder Recorder
 }
@@ -106,7 +107,7 @@ func (cfg Config) checked() (Config, error) {
 		return cfg, fmt.Errorf("Config.MaxCalls is %d: %w", cfg.MaxCalls, ErrNegative)
 	}
 	if int(cfg.Policy) >= len(policyNames) {
-		return cfg, fmt.Errorf("Config.Policy: %w: %v", ErrPolicy, cfg.Policy)
+		return cfg, fmt.Errorf("Config.Policy is %v: %w: choose one of %s", cfg.Policy, ErrPolicy, strings.Join(policyNames[:], ", "))
 	}
 	if cfg.MaxQueued < 0 {
 		return cfg, fmt.Errorf("Config.MaxQueued is %d: %w", cfg.MaxQueued, ErrNegative)
@@ -131,7 +132,7 @@ func (cfg Config) checked() (Config, error) {
 		return cfg, err
 	}
 	if cfg.Affinity != nil && cfg.Policy.migrates() && backend == fiber.Goroutine {
-		return cfg, fmt.Errorf("Config.Affinity: %w: workers have no threads of their own on the goroutine backend under %v: leave it out, or choose another backend or policy", ErrAffinity, cfg.Policy)
+		return cfg, fmt.Errorf("Config.Affinity: %w: workers keep no threads on the goroutine backend under %v: leave it out, or choose another backend or policy", ErrAffinity, cfg.Policy)
 	}
 	if cfg.Name == "" {
 		cfg.Name = "scheduler"

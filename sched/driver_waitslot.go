@@ -52,7 +52,7 @@ func (s *waitSlot) wait(limit time.Duration, brief bool) {
 	}
 	if s.blocker != nil {
 		s.blocker.Wait(limit, brief)
-		s.count.CompareAndSwap(0, 1) // it may be that nobody has woken it
+		s.count.CompareAndSwap(0, 1) // it may be that no thread has woken it
 		return
 	}
 	until := clock.Never
@@ -64,7 +64,7 @@ func (s *waitSlot) wait(limit time.Duration, brief bool) {
 		if s.count.Load() > 0 {
 			return
 		}
-		// Nobody has woken it: a signal has, or the time has passed.
+		// No thread has woken it: a signal has, or the time has passed.
 		if until == clock.Never {
 			continue
 		}

@@ -113,7 +113,7 @@ func (w *Worker) giveRoom() {
 
 // EnqueueOn queues a task on the multi-threaded worker of that number, which alone may
 // begin it. So tasks that will wait for most of their time can be spread over
-// the workers: a fiber stays on the worker that has begun its task. See Enqueue for the rest; the
+// the workers: under every policy, such a task stays on that worker. See Enqueue for the rest; the
 // error is ErrNoSuchWorker if there is none of that number. A scheduler that is closing ends
 // each worker as soon as that has nothing to do: then it is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {

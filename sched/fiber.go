@@ -15,8 +15,7 @@ import (
 
 // Fiber is a stack on which a worker runs its tasks, one after the other. A task
 // keeps its fiber while it waits, so the fiber stands for the task as long as it runs;
-// later the same fiber stands for another one. Whether it stays with one worker is for the policy to say: see
-// home.
+// later the same fiber stands for another one. The policy decides whether it stays with one worker.
 type Fiber struct {
 	word   atomic.Uint64          // see word.go
 	worker atomic.Pointer[Worker] // on which it runs, or has run last
@@ -114,16 +113,18 @@ func (f *Fiber) String() string {
 // The thread is never blocked: other fibers of the worker go on with it. So hold lock for moments
 // only, and do not wait for anything else meanwhile; unless it is a lock of package fibersync, which
 // blocks no thread either.
+//
+// Wait panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run on f.
 func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, clock.Never, pred) }
 
 // WaitFor is Wait with a deadline that is d from now. It tells whether pred held
-// or, without pred, whether it was notified; false means that the deadline passed.
+// or, without pred, whether it was notified; false means that the deadline passed. It panics as Wait does.
 func (f *Fiber) WaitFor(lock sync.Locker, d time.Duration, pred func() bool) bool {
 	return f.wait(lock, clock.After(d), pred)
 }
 
 // WaitUntil is WaitFor with the deadline itself. It is taken by the monotonic clock if
-// deadline has a reading of it, as what comes from time.Now has.
+// deadline has a reading of it, as what comes from time.Now has. It panics as Wait does.
 func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool) bool {
 	return f.wait(lock, clock.At(deadline), pred)
 }
@@ -140,7 +141,7 @@ func (f *Fiber) Notify() {
 
 // Yield lets other fibers and a task go first. It returns at once if there
 // are none. It panics with an error that wraps ErrNoFiber unless the caller runs on a
-// scheduler's fiber.
+// scheduler's fiber. For goroutines and contexts there is fibersync.Yield.
 func Yield() {
 	f := Current()
 	if f == nil {
@@ -160,7 +161,7 @@ func Alone() bool {
 }
 
 // Sleep blocks the calling task, not its thread, for d. It panics with an error that
-// wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
+// wraps ErrNoFiber unless the caller runs on a scheduler's fiber. For goroutines and contexts there is fibersync.Sleep.
 func Sleep(d time.Duration) {
 	f := Current()
 	if f == nil {

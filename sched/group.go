@@ -143,7 +143,7 @@ func (g *group) endSleep(i int) {
 
 // found says that worker i has work after it had none.
 //
-// It may have been claimed for something that it will not take: it has work of its own, it had seen something else
+// It may have been claimed for something that it will not take: it has other work, it had seen something else
 // before, as it spun, or it has ended a wait itself. What it was
 // claimed for may wait in any queue of the group, and no other worker comes for it. So if more waits than
 // i takes, another worker is woken. If none is left over, spinners that remain see to what comes next.

@@ -12,7 +12,7 @@ import (
 
 // runQueue has what is ready in a group: tasks that have not begun, which have no stack yet, and fibers that go on.
 //
-// It has two locks, as a queue of Michael and Scott's: one of them is for those that push, the other one for those that pop, so that they do not wait
+// It has two locks, as a queue of Michael and Scott's: one of them is for pushes, the other one for pops, so that these do not wait
 // for each other. Two counts tell what lies between. What has been pushed can be taken at once: no slot is reserved first and
 // filled later.
 //
@@ -39,7 +39,7 @@ type runQueue struct {
 	taken   int // how many slots of front are empty again
 	_       [128 - 40]byte
 
-	spare   atomic.Pointer[runBlock] // those that are empty: pops add to them, and pushes take them
+	spare   atomic.Pointer[runBlock] // empty blocks: pops add to them, and pushes take them
 	latency *histogram.Histogram     // of each 64th entry
 	_       [128 - 16]byte
 }
@@ -56,7 +56,7 @@ const runBlockSize = 2 * sampleEvery
 // sampleEvery is one of how many entries has its time taken, which costs as much as to push it.
 const sampleEvery = 64
 
-// newRunQueue makes an empty queue from which so many workers take tasks. It is a piece of memory of its own: that
+// newRunQueue makes an empty queue from which so many workers take tasks. It is a separate piece of memory: that
 // begins with a cache line.
 func newRunQueue(takers int) *runQueue {
 	return &runQueue{takers: takers, filled: runBlockSize, latency: new(histogram.Histogram)}
@@ -184,7 +184,7 @@ func (q *runQueue) takeFirst() (r runnable, since clock.Instant) {
 	return r, since
 }
 
-// empty tells whether nothing waits. It never says so if something has been pushed before that nobody has taken: popped is loaded first, and
+// empty tells whether nothing waits. It never says so if something has been pushed before that no worker has taken: popped is loaded first, and
 // never overtakes the other two.
 func (q *runQueue) empty() bool {
 	n := q.popped.Load()

@@ -154,7 +154,7 @@ func TestCountedWakes(t *testing.T) {
 
 	g.beginSleep(5)
 	assert.False(t, g.masks.endSleep(5), "it woke by itself")
-	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that nobody asked for")
+	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that no task asked for")
 
 	g.beginSleep(5)
 	busy[5] = true // it has been notified for something else

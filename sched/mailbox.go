@@ -7,7 +7,7 @@ import "sync/atomic"
 // takes the whole list; so no letter is ever taken out of the middle, and none is lost.
 type mailbox struct {
 	head  atomic.Pointer[letter] // the latest
-	tasks atomic.Int64           // how many letters have tasks, and a moment longer: those that are about to be put, and those that are being read
+	tasks atomic.Int64           // how many letters have tasks, and a moment longer: letters that are about to be put or are being read count too
 }
 
 // letter is one entry of a mailbox.

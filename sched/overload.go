@@ -31,7 +31,7 @@ func (o *overload) begin(now clock.Instant) (set bool) {
 	if !o.full {
 		o.full, o.since = true, now
 	}
-	// A timer that is far from due may never look: it was set in a bubble of testing/synctest, which had a clock of its own.
+	// A timer that is far from due may never look: it was set in a bubble of testing/synctest, which has another clock.
 	every := clock.Instant(o.every)
 	if o.set && o.due-every <= now && now <= o.due+every {
 		return false

@@ -59,7 +59,7 @@ func TestOverloadIsToldOnceASecond(t *testing.T) {
 		require.NoError(t, <-second)
 		for _, pause := range []time.Duration{time.Hour, 1100 * time.Millisecond} {
 			time.Sleep(pause)
-			require.Empty(t, reports, "nobody waits any more")
+			require.Empty(t, reports, "no caller waits any more")
 			result := waitsFor(ctx, r)
 			time.Sleep(time.Second + time.Millisecond)
 			require.Equal(t, 1, (<-reports).waiting)

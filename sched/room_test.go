@@ -78,7 +78,7 @@ func TestRoomModel(t *testing.T) {
 			},
 			"cancel": func(t *rapid.T) {
 				if len(callers) == 0 {
-					t.Skip("nobody waits")
+					t.Skip("no caller waits")
 				}
 				i := rapid.IntRange(0, len(callers)-1).Draw(t, "caller")
 				callers[i].cancel(errLeft)

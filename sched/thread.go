@@ -44,7 +44,7 @@ func elsewhere(f func()) {
 	runtime.UnlockOSThread()
 }
 
-// Affinity is a policy that gives each multi-threaded worker, by its number, the
+// Affinity gives each multi-threaded worker, by its number, the
 // CPUs that its thread may run on.
 type Affinity func(worker int) []int
 
@@ -65,20 +65,20 @@ func OneOf(cpus ...int) Affinity {
 	}
 }
 
-// PerGroup gives each scheduling group one of the policies, in turn, which is asked for the worker's number in the group.
+// PerGroup gives each scheduling group one of the affinities, in turn, which is asked for the worker's number in the group.
 // AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many workers a group
 // has: set Groups.Size to the same.
-func PerGroup(size int, policies ...Affinity) Affinity {
-	policies = slices.Clone(policies)
+func PerGroup(size int, affinities ...Affinity) Affinity {
+	affinities = slices.Clone(affinities)
 	return func(worker int) []int {
-		if size < 1 || len(policies) == 0 {
+		if size < 1 || len(affinities) == 0 {
 			return nil
 		}
-		policy := policies[worker/size%len(policies)]
-		if policy == nil {
+		affinity := affinities[worker/size%len(affinities)]
+		if affinity == nil {
 			return nil
 		}
-		return policy(worker % size)
+		return affinity(worker % size)
 	}
 }
 

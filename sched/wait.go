@@ -68,7 +68,7 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 	return true
 }
 
-// sleep blocks f, which must be the calling fiber, until deadline has come, whoever notifies it.
+// sleep blocks f, which must be the calling fiber, until deadline has come. Notifications do not end it.
 func (f *Fiber) sleep(deadline clock.Instant) {
 	for clock.Now() < deadline {
 		if f.hook != nil && !f.told {

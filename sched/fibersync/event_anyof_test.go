@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What nobody has any more is in no list either, after a collection or two.
+// An event that no variable refers to any more is in no list either, after a collection or two.
 func TestAnyOfLeavesNoTraceInALongLivedEvent(t *testing.T) {
 	var source Event
 	for range 1000 {

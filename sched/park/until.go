@@ -16,7 +16,7 @@ type Until struct {
 // ErrDeadline is the error of an Until whose Deadline has passed. It is for primitives, which say something better to their callers.
 var ErrDeadline = errors.New("the deadline of the wait has passed")
 
-// Await parks p, which must be the caller, until over is not 0, or until u has ended: then it returns u's error. Whoever makes over
+// Await parks p, which must be the caller, until over is not 0, or until u has ended: then it returns u's error. The code that makes over
 // something else than 0 calls p.Unpark afterwards. Reports of a deadlock say that p waits for what, unless that is nil.
 //
 // If u ends, a late Unpark of p may still come.

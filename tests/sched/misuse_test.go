@@ -70,6 +70,25 @@ func TestNewRefuses(t *testing.T) {
 	require.Nil(t, s)
 }
 
+// A refusal of a policy, or of a layout of its workers, names what was given and what can be chosen.
+func TestPolicyErrorsNameTheChoices(t *testing.T) {
+	for want, groups := range map[string]sched.Groups{
+		"sched: new: Config.Groups.Size is 65: a scheduling group has at most 64 workers: make more groups": {Size: 65},
+		"sched: new: Config.Groups.Mode is GroupMode(2): no such mode: choose one of balance, affinity":     {Mode: 2},
+		"sched: new: Config.Groups.Profile is 3: no such profile: choose one of Compute, Neutral, IO":       {Profile: 3},
+	} {
+		_, err := sched.New(sched.Config{Policy: sched.Group, Groups: groups})
+		assert.ErrorIs(t, err, sched.ErrPolicy)
+		assert.EqualError(t, err, want)
+	}
+	_, err := sched.New(sched.Config{Policy: 9})
+	assert.ErrorIs(t, err, sched.ErrPolicy)
+	assert.EqualError(t, err, "sched: new: Config.Policy is Policy(9): no such policy: choose one of stealing, roundrobin, group")
+	_, err = sched.ParseGroupMode("fair")
+	assert.ErrorIs(t, err, sched.ErrPolicy)
+	assert.EqualError(t, err, `no such mode "fair" of scheduling groups: choose one of balance, affinity`)
+}
+
 // A task needs a function.
 func TestNilTask(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
