@@ -51,7 +51,8 @@ type Config struct {
 	// OutOfDuty is called on each worker's thread, given the worker's number, whenever the worker is about to choose what
 	// it runs next: after a task has ended, yielded or begun to wait, and before another one begins or goes on. It is not called
 	// while the worker sleeps. It counts as called from outside of all fibers and must not wait: TryEnqueue and Notify are
-	// allowed. A panic ends the program.
+	// allowed. Wait, Sleep and Yield of this package panic there. Anything else that waits, such as a lock or a channel of fibersync, or
+	// Enqueue for room, blocks the worker's thread, for ever if only this worker could end the wait. A panic ends the program.
 	OutOfDuty func(worker int)
 
 	// Device makes what a multi-threaded worker sleeps in, and polls, beside its driver; a nil Device is none. It is called on the worker's

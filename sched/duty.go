@@ -9,7 +9,7 @@ import (
 // runs next; so what the function makes ready may be next.
 //
 // The function runs on the stack of f and must not wait, since f may be blocked already. As long as it runs, its caller counts
-// as no fiber, so that a wait panics. A panic ends the program, since it must not unwind the task of f.
+// as no fiber: Wait, Sleep and Yield panic, and primitives take their caller for a goroutine and block the thread. A panic ends the program, since it must not unwind the task of f.
 func (w *Worker) offDuty(f *Fiber) {
 	value, self, running := f.fiber.Value(), f.self.Load(), w.running.Load()
 	f.fiber.SetValue(nil)
