@@ -37,8 +37,8 @@ func newCoroutine(k kind) *runner {
 	return &all.runner
 }
 
-// switchCoroutine is SwitchTo for a fiber of the Goroutine backend. The usual path is in this one function, because
-// after a switch each return from a further one is predicted wrongly.
+// switchCoroutine is SwitchTo for a fiber of the Goroutine backend. The usual path, with what waitIn does, is written out in
+// this one function, because after a switch each return from a further one is predicted wrongly: docs/scheduler.md has what that is worth.
 func switchCoroutine(f, to *Fiber) error {
 	if to == nil || to.runner == nil {
 		return &Error{"switch", "", ErrNotMade}
@@ -64,7 +64,7 @@ func switchCoroutine(f, to *Fiber) error {
 	d.departed, d.departedAs = r, f.generation|uint64(Suspended)
 	d.current = target
 
-	h := next.in // from here to the first else: waitIn
+	h := next.in // from here to the next else: waitIn
 	co.in = h
 	release.Store(&h.occupant, uint64(co.g.Load()))
 	if h.yieldDue {

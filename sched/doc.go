@@ -14,10 +14,19 @@
 //	loop.go           the worker's loop: take what is next; a fiber without a task calls the task
 //	execute.go        the call itself
 //	wait.go           the task waits, and another fiber goes on; it is woken, and resumes
-//	own.go            where its fiber waited for its turn
+//	publish.go        where fibers may migrate: how other workers get at the fiber that waits
+//	word.go           the variable in which the state of that fiber changes
+//	own.go            where a fiber that stays waited for its turn
 //
-// word.go has the variable in which the state of a fiber changes. worker.go has the life of a worker and stop.go its end,
-// scheduler.go the life of a scheduler, close.go, drops.go and remaining.go its end, bind.go how a goroutine becomes a worker for a time, room.go the limit of the tasks that wait, overload.go what is told if it is reached, duty.go what runs between two fibers, block_hook.go how a task learns that it is about to block, survey.go and deadlock_check.go what happens if that cannot come.
+// # What is beside that
+//
+//	scheduler.go      the life of a scheduler; close.go, drops.go and remaining.go: its end
+//	worker.go         the life of a worker; stop.go: its end; bind.go: a goroutine that is a worker for a time
+//	injection.go      where other threads put tasks for a worker; mailbox.go: and ready fibers, and tasks that no other worker may begin
+//	pool.go           the fibers of a worker: idle ones, new ones, those that have ended
+//	room.go           the limit of the tasks that wait; overload.go: what is told if it is reached
+//	survey.go         whether anything can still happen; deadlock_check.go: where fibers wait for what cannot come
+//	duty.go           what runs between two fibers; block_hook.go: how a task learns that it is about to block
 //
 // # What is locked
 //

@@ -8,7 +8,7 @@ import (
 type State uint8
 
 const (
-	Idle    State = iota // without a task: in its worker's pool, or the main fiber during Unbind
+	Idle    State = iota // without a task: in its worker's pool, or a main fiber whose thread runs another one
 	Yielded              // blocked in a wait without a deadline
 	Waiting              // blocked in a wait with a deadline
 	Queued               // ready: it waits for its turn
