@@ -90,12 +90,12 @@ func connect(t *testing.T, address string) net.Conn {
 func TestServeUntilASignal(t *testing.T) {
 	for _, driver := range driversHere(t) {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-			s := serveProcess(t, "echo", "--driver", driver, "--addr", "127.0.0.1:0", "--json")
+			s := serveProcess(t, "echo", "--driver", driver, "--addr", "127.0.0.1:0", "--grace", "1m", "--json")
 			c := connect(t, s.address)
 			echoes(t, c, "hello")
 			echoes(t, c, "again")
 			s.signal(sig)
-			require.Regexp(t, "^fiberlab: stopping: 1 connection to be finished within 5s; another signal ends it at once$", s.line())
+			require.Regexp(t, "^fiberlab: stopping: 1 connection to be finished within 1m0s; another signal ends it at once$", s.line())
 			_, err := c.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)
 			require.NoError(t, c.Close())
