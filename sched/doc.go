@@ -24,6 +24,7 @@
 //	worker.go         the life of a worker; stop.go: its end; bind.go: a goroutine that is a worker for a time
 //	injection.go      where other threads put tasks for a worker; mailbox.go: and ready fibers, and tasks that no other worker may begin
 //	pool.go           the fibers of a worker: idle ones, new ones, those that have ended
+//	exhausted.go      a worker that can make no fiber; keep_thread.go: a fiber that cannot leave its thread
 //	room.go           the limit of the tasks that wait; overload.go: what is told if it is reached
 //	survey.go         whether anything can still happen; deadlock_check.go: where fibers wait for what cannot come
 //	duty.go           what runs between two fibers; block_hook.go: how a task learns that it is about to block

@@ -52,26 +52,6 @@ func (w *Worker) hasWork(f *Fiber) bool {
 	return w.hasOwn() || w.hasTask() || f.load()&notified != 0
 }
 
-// mayBegin tells whether the worker can begin tasks of others: it is multi-threaded, and
-// could make a fiber for them when it last had to.
-func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
-
-// recovers ends the exhaustion of a worker that shares fibers, if no task is left that it could not begin: it has to be
-// woken for fibers that are ready. It tells whether it did.
-func (w *Worker) recovers() bool {
-	s := w.scheduler
-	if !w.sharesFibers() || s.policy.shared() > 0 {
-		return false
-	}
-	for _, other := range s.workers {
-		if s.policy.pending(other) > 0 {
-			return false
-		}
-	}
-	w.notExhausted()
-	return true
-}
-
 // deadline is when the worker has to poll again although nothing has notified it.
 func (w *Worker) deadline() clock.Instant { return min(w.own.timers.next(), w.timers.next()) }
 

@@ -1,11 +1,8 @@
 package sched
 
 import (
-	"errors"
 	"fmt"
-	"time"
 
-	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/release"
 )
@@ -208,45 +205,11 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 	}
 }
 
-// offerMain adds the main fiber to the idle ones, if it has left all tasks to others: no other fiber can be made.
-func (w *Worker) offerMain() {
-	if main := w.own.main; w.mode == multiThreaded && main.load().state() == Idle {
-		w.notExhausted()
-		w.pushIdle(main)
-	}
-}
-
-// onlyMainIsLeft tells whether f, which has no task, is the main fiber and may begin one.
-func (w *Worker) onlyMainIsLeft(f *Fiber) bool {
-	return f == w.own.main && w.mode == multiThreaded && f.load().state() == Running
-}
-
 // nothingDue tells whether a fiber that is ready can go on without more ado: there is no letter, no deadline, and
 // the worker neither gives up nor is exhausted.
 func (w *Worker) nothingDue() bool {
 	return w.mailbox.head.Load() == nil && len(w.own.timers.heap) == 0 && w.timers.next() == clock.Never &&
 		w.stuck.Load() == nil && w.exhausted.Load() == nil
-}
-
-// skipTasks returns a fiber that the policy has, or nil, if the worker could make no fiber for tasks when it last
-// had to. Tasks that come first are put behind.
-func (w *Worker) skipTasks() *Fiber {
-	if w.exhausted.Load() == nil || !w.sharesFibers() {
-		return nil
-	}
-	for range w.scheduler.policy.shared() + w.scheduler.policy.pending(w) {
-		r, ok := w.scheduler.policy.next(w)
-		switch {
-		case !ok:
-			return nil
-		case r.fiber != nil:
-			r.fiber.worker.Store(w)
-			w.notExhausted()
-			return r.fiber
-		}
-		w.putBack(r.task)
-	}
-	return nil
 }
 
 // goIdle makes f, the calling fiber, which has no task, Idle and runs to instead. It returns false
@@ -310,64 +273,11 @@ func (f *Fiber) arrived(err error) *Worker {
 	}
 }
 
-// stays is for f, which could not give the thread away because of err.
-func (w *Worker) stays(f *Fiber, err error) {
-	if !errors.Is(err, fiber.ErrLocked) {
-		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, w.own.current, err))
-	}
-	w.keepThread(f, err)
-}
-
 // enter switches from the fiber that runs to another one.
 func (w *Worker) enter(from, to *Fiber) {
 	if err := from.fiber.SwitchTo(to.fiber); err != nil {
 		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", from, to, err))
 	}
-}
-
-// keepThread is for f, which is blocked or has yielded, but cannot leave its thread because of err: on the
-// goroutine backend, a task in a callback from C. Its worker goes on with nothing else until
-// f is Queued. What was to run in its place is put back. The clock is looked at every millisecond, since
-// the worker would be woken for other things as well.
-func (w *Worker) keepThread(f *Fiber, err error) {
-	o := &w.own
-	o.left = nil
-	if to := o.current; to.load().state() == Idle {
-		w.pushIdle(to)
-	} else if to.home != nil {
-		o.ready.Push(to)
-	} else {
-		w.scheduler.migration.ready(to, nil)
-	}
-	if t := o.inHand; t.Func != nil {
-		o.inHand = job{}
-		w.putBack(t)
-	}
-	o.current = f
-	for told := false; ; told = true {
-		w.poll()
-		if w.removeReady(f) || f.home == nil && (f.recalled() || f.load().state() == Queued) {
-			break
-		}
-		if !told {
-			w.scheduler.cfg.Exhausted(fmt.Errorf("%s does nothing else while a task waits: %w", w.name, err))
-		}
-		time.Sleep(retryPause)
-	}
-}
-
-// removeReady takes f out of the fibers that are ready, and tells whether it was among them. Its state does not tell: a
-// thread that has made it Queued puts it into the mailbox only then.
-func (w *Worker) removeReady(f *Fiber) (removed bool) {
-	o := &w.own
-	for range o.ready.Len() {
-		if g := o.ready.Pop(); g != f {
-			o.ready.Push(g)
-		} else {
-			removed = true
-		}
-	}
-	return removed
 }
 
 // putBack queues a task anew that was to begin.

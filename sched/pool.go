@@ -34,9 +34,6 @@ func (w *Worker) removeIdle(f *Fiber) {
 	}
 }
 
-// retryPause is how long a worker waits before it tries once more to make a fiber.
-const retryPause = time.Millisecond
-
 // newFiber is replaced by tests.
 var newFiber = fiber.New
 
@@ -75,29 +72,6 @@ func (w *Worker) addIdle() error {
 	s.fibers.add(f)
 	w.pushIdle(f)
 	return nil
-}
-
-// exhaust records that the worker can make no fiber because of err. From then on it leaves to other workers the
-// tasks that these may begin.
-func (w *Worker) exhaust(err error) {
-	w.nextDeadline.Store(int64(w.deadline()))
-	if w.exhausted.Swap(&err) == nil {
-		w.rests.add(1)
-		w.scheduler.tell()
-	}
-	if check := w.check.Load(); check != nil {
-		w.answer(w.own.current, check)
-	}
-	if w.mode == multiThreaded && w.scheduler.policy.has(w) {
-		w.scheduler.policy.wakeOther(w)
-	}
-}
-
-// notExhausted notes that the worker goes on, if it has been exhausted.
-func (w *Worker) notExhausted() {
-	if w.exhausted.Load() != nil {
-		w.exhausted.Store(nil)
-	}
 }
 
 // main is the body of every fiber that a worker makes. When it returns, the main fiber of the worker gets the
