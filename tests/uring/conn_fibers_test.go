@@ -17,10 +17,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/uring"
+	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -292,6 +294,7 @@ func TestFibersDial(t *testing.T) {
 		first, err := net.Dial("tcp", name)
 		require.NoError(t, err)
 		defer first.Close()
+		awaitConnection(t, full)
 		none := fmt.Sprintf("@fiberlab-%d-none", os.Getpid())
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -319,6 +322,22 @@ func TestFibersDial(t *testing.T) {
 			func() error { _, err := engines.Dial(context.Background(), "tcp", "127.0.0.1"); return missing(err) },
 		))
 	})
+}
+
+// awaitConnection waits until a socket that listens has a connection to accept: the kernel has it a moment later than who dials.
+func awaitConnection(t *testing.T, fd int) {
+	t.Helper()
+	has := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for end := time.Now().Add(schedtest.Standstill); ; {
+		require.True(t, time.Now().Before(end), "the connection has not come")
+		n, err := unix.Poll(has, 100)
+		if n > 0 {
+			return
+		}
+		if err != nil {
+			require.ErrorIs(t, err, unix.EINTR)
+		}
+	}
 }
 
 func missing(err error) error {
