@@ -118,17 +118,20 @@ const envConfig = "FIBERLAB_CRASH_SCHEDULER"
 
 // Env is what, in the environment of a child, makes its Config that of cfg. The backend it is told anyway.
 func Env(cfg sched.Config) string {
-	return fmt.Sprintf("%s=%d %v", envConfig, cfg.Workers, cfg.Policy)
+	return fmt.Sprintf("%s=%d %v %v", envConfig, cfg.Workers, cfg.Policy, cfg.KeepThreads)
 }
 
 // Config returns, in a child of backend b, the configuration that its test has passed by Env.
 func Config(t T, b fiber.Backend) sched.Config {
-	workers, policy, _ := strings.Cut(os.Getenv(envConfig), " ")
-	n, err := strconv.Atoi(workers)
+	fields := strings.Fields(os.Getenv(envConfig))
+	require.Len(t, fields, 3, envConfig)
+	workers, err := strconv.Atoi(fields[0])
 	require.NoError(t, err, envConfig)
-	p, err := sched.ParsePolicy(policy)
+	policy, err := sched.ParsePolicy(fields[1])
 	require.NoError(t, err, envConfig)
-	return sched.Config{Workers: n, Backend: b, Policy: p}
+	keep, err := strconv.ParseBool(fields[2])
+	require.NoError(t, err, envConfig)
+	return sched.Config{Workers: workers, Backend: b, Policy: policy, KeepThreads: keep}
 }
 
 // Prepare returns the command that is a child, for callers that start it themselves: benchmarks do. env is
