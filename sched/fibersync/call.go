@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"fiberlab/fiber"
 	"fiberlab/sched/park"
 )
 
@@ -77,13 +78,17 @@ func mustBeFunc(isNil bool) {
 type offloadedCall[T any] struct {
 	f        func() (T, error)
 	caller   park.Parker // the fiber on whose behalf the call runs; nil: none
+	self     uintptr     // fiber.Self of that
 	gate     *Semaphore  // has given the call a unit; nil: there is none
 	result   Promise[T]  // settled by the call, or by a caller that waits no longer
 	panicked error       // why f has not returned; set before the call settles result
 }
 
 func offload[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	c := &offloadedCall[T]{f: f, caller: callersFiber()}
+	c := &offloadedCall[T]{f: f, caller: callersFiber(), self: park.CallerSelf()}
+	if park.Current() != nil {
+		c.self = fiber.Self()
+	}
 	if err := c.acquire(ctx); err != nil {
 		var none T
 		return none, err
@@ -148,7 +153,7 @@ func (c *offloadedCall[T]) run() {
 	var err error
 	call := func() { v, err = c.f() }
 	if c.caller != nil {
-		call = func() { park.CallFor(c.caller, func() { v, err = c.f() }) }
+		call = func() { park.CallFor(c.caller, c.self, func() { v, err = c.f() }) }
 	}
 	watch(call, func(failure error) {
 		c.panicked = failure

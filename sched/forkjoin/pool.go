@@ -11,6 +11,7 @@ import (
 	"fiberlab/internal/fault"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
+	"fiberlab/sched/park"
 )
 
 // The errors of this package. Each error that a call returns wraps one of these, or one of packages sched and fibersync. ErrNoScheduler wraps
@@ -106,14 +107,16 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 // that have not been fetched; see Future.Discard. It blocks meanwhile, a fiber not its thread.
 //
 // The error wraps ErrLive if there are futures that were neither fetched nor dropped; the pool is closed nevertheless. It is ErrInTask,
-// and nothing has happened, if a task of the pool calls. A second Close returns ErrClosed.
+// and nothing has happened, if a task of the pool calls, itself or in a blocking call. A second Close returns ErrClosed.
 func (p *Pool) Close() error {
 	if p == nil || p.of == nil {
 		return notMade("Pool")
 	}
 	c := p.of
-	if _, inside := c.strands.Load(fiber.Self()); inside {
-		return fmt.Errorf("forkjoin: close: %w", ErrInTask)
+	for _, self := range []uintptr{fiber.Self(), park.CallerSelf()} {
+		if _, inside := c.strands.Load(self); inside {
+			return fmt.Errorf("forkjoin: close: %w", ErrInTask)
+		}
 	}
 	if c.closed.Swap(true) {
 		return fmt.Errorf("forkjoin: close: %w", ErrClosed)

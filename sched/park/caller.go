@@ -7,19 +7,25 @@ import (
 	"fiberlab/fiber"
 )
 
-// callers maps a goroutine that runs a blocking call, by its fiber.Self, to the Parker that made the
-// call. calls counts the entries.
+// callers maps a goroutine that runs a blocking call, by its fiber.Self, to the fiber that made the
+// call, a caller. calls counts the entries.
 var (
 	callers sync.Map
 	calls   atomic.Int64
 )
 
-// CallFor calls f on the calling goroutine, on behalf of caller, a fiber: until f has returned, Caller
-// returns caller here. The goroutine itself still parks as a goroutine.
-func CallFor(caller Parker, f func()) {
+// caller is a fiber, and its fiber.Self.
+type caller struct {
+	parker Parker
+	self   uintptr
+}
+
+// CallFor calls f on the calling goroutine, on behalf of a fiber: until f has returned, Caller returns the fiber's parker here, and
+// CallerSelf its fiber.Self. The goroutine itself still parks as a goroutine.
+func CallFor(parker Parker, fiberSelf uintptr, f func()) {
 	self := fiber.Self()
 	calls.Add(1)
-	callers.Store(self, caller)
+	callers.Store(self, caller{parker, fiberSelf})
 	defer func() {
 		callers.Delete(self)
 		calls.Add(-1)
@@ -30,12 +36,18 @@ func CallFor(caller Parker, f func()) {
 // Caller returns the fiber on whose behalf the calling goroutine runs a blocking call, or nil. The
 // goroutine may use its Start, StartNow, Shared, Arena and Thread, and nothing else. It costs a nanosecond while there
 // are no blocking calls, and some tens otherwise. It does not block.
-func Caller() Parker {
+func Caller() Parker { return calledFor().parker }
+
+// CallerSelf is fiber.Self of the fiber that Caller returns, or 0.
+func CallerSelf() uintptr { return calledFor().self }
+
+// calledFor is the caller of the blocking call that the calling goroutine runs; the zero value if it runs none.
+func calledFor() caller {
 	if calls.Load() == 0 {
-		return nil
+		return caller{}
 	}
-	if caller, ok := callers.Load(fiber.Self()); ok {
-		return caller.(Parker)
+	if c, ok := callers.Load(fiber.Self()); ok {
+		return c.(caller)
 	}
-	return nil
+	return caller{}
 }

@@ -99,6 +99,10 @@ func TestCloseInATask(t *testing.T) {
 			e1, e2 := forkjoin.Join(p, func(*forkjoin.Pool) error { return root.Close() }, func(p *forkjoin.Pool) error { return p.Close() })
 			assert.ErrorIs(t, e1, forkjoin.ErrInTask)
 			assert.ErrorIs(t, e2, forkjoin.ErrInTask)
+			_, err = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
+				return fibersync.Call(func() (int, error) { return 1, p.Close() })
+			}).Get()
+			assert.ErrorIs(t, err, forkjoin.ErrInTask)
 		})
 	})
 }
