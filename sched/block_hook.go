@@ -60,7 +60,7 @@ func (f *Fiber) parkTold(deadline time.Time) {
 	f.awaits = inHook{}
 	hook := f.tellBefore()
 	if f.awaits != (inHook{}) { // Park forgets what it was for
-		f.permit.Swap(1)
+		f.token.Swap(1)
 	}
 	f.awaits = what
 	(*parker)(f).Park(deadline)
@@ -70,7 +70,7 @@ func (f *Fiber) parkTold(deadline time.Time) {
 // tellBefore tells the hook of f that f is about to block, and returns it.
 func (f *Fiber) tellBefore() BlockHook {
 	hook := f.hook
-	f.told = true
+	f.hookTold = true
 	mustReturn("BeforeBlock", f, hook.BeforeBlock)
 	return hook
 }
@@ -78,7 +78,7 @@ func (f *Fiber) tellBefore() BlockHook {
 // tellAfter tells the hook that f goes on.
 func (f *Fiber) tellAfter(hook BlockHook) {
 	mustReturn("AfterBlock", f, hook.AfterBlock)
-	f.told = false
+	f.hookTold = false
 }
 
 // inHook is what a fiber waits for that parks in its hook, unless the primitive says more.

@@ -105,9 +105,9 @@ func (w *Worker) answer(f *Fiber, c *check) {
 			w.askFiber(f, blocked)
 			blocked.publish()
 		}
-		c.answers = append(c.answers, o.told)
+		c.answers = append(c.answers, o.answered)
 	}
-	o.told = answer{}
+	o.answered = answer{}
 	if w.check.CompareAndSwap(c, nil) {
 		close(c.done)
 	}
@@ -122,7 +122,7 @@ func (w *Worker) askFiber(f, blocked *Fiber) {
 	case errors.Is(err, fiber.ErrLocked):
 		o.asked = nil
 		name, _ := blocked.taskName()
-		o.told = answer{fiber: blocked, task: name, waits: blocked.awaits}
+		o.answered = answer{fiber: blocked, task: name, waits: blocked.awaits}
 	case err != nil:
 		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", f, blocked, err))
 	}
@@ -133,7 +133,7 @@ func (w *Worker) askFiber(f, blocked *Fiber) {
 func (f *Fiber) tell() {
 	var pcs [64]uintptr
 	name, _ := f.taskName()
-	f.worker.Load().own.told = answer{fiber: f, task: name, self: fiber.Self(), waits: f.awaits,
+	f.worker.Load().own.answered = answer{fiber: f, task: name, self: fiber.Self(), waits: f.awaits,
 		where: append([]uintptr(nil), pcs[:runtime.Callers(3, pcs[:])]...)}
 }
 

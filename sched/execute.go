@@ -27,8 +27,8 @@ func (f *Fiber) execute(t job) {
 		if !returned {
 			f.failed(recover())
 		}
-		if f.place != nil {
-			f.place = nil
+		if f.local != nil {
+			f.local = nil
 		}
 		f.residue.Clear()
 		f.ends()

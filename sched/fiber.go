@@ -20,7 +20,7 @@ type Fiber struct {
 	word   atomic.Uint64          // see word.go
 	worker atomic.Pointer[Worker] // on which it runs, or has run last
 	self   atomic.Uint64          // its goroutine, by fiber.Self, from its first task to its end; else 0
-	permit atomic.Uint32          // 1: it has been unparked before it parked
+	token  atomic.Uint32          // 1: it has been unparked before it parked
 	nested atomic.Uint32          // see wait_unlock.go
 
 	present atomic.Uint64 // the number of its present task's name, plus 1; 0: it has no task. Others may read it
@@ -36,14 +36,14 @@ type Fiber struct {
 
 	// Only the fiber itself uses these.
 	timer      timer
-	place      any           // what its present task keeps there
+	local      any           // the fiber-local slot: what its present task keeps there
 	spare      any           // left from its last wait for the next one
 	awaits     park.Awaited  // what it is about to park for, if it has said so
 	task       fiber.Task    // where it says what it runs
 	residue    fiber.Residue // what tasks leave on its goroutine
 	groupLocal bool          // its present task is GroupLocal
 	ending     bool          // it shall end when it has no task to go on with
-	told       bool          // a hook knows that it blocks, and has not been told that it goes on
+	hookTold   bool          // a hook knows that it blocks, and has not been told that it goes on
 	outer      word          // its marks before a wait that happens in an Unlock; see unlockFirst
 }
 

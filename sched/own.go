@@ -28,9 +28,9 @@ type own struct {
 	left    *Fiber // has just been left, and is to be published by the fiber that was entered
 	inHand  job    // is to be begun by the fiber that was entered
 
-	asked *Fiber // deadlock check: the fiber that shall say where it waits
-	asker *Fiber // the fiber that wants to know
-	told  answer // what it has said
+	asked    *Fiber // deadlock check: the fiber that shall say where it waits
+	asker    *Fiber // the fiber that wants to know
+	answered answer // what it has said
 
 	device   Device // nil: none
 	round    int    // choices until it is polled; see pollDevice

@@ -24,18 +24,18 @@ func (p *parker) Park(deadline time.Time) {
 	if !deadline.IsZero() {
 		until = clock.At(deadline)
 	}
-	if f.permit.Load() != 0 {
-		f.permit.Swap(0)
+	if f.token.Load() != 0 {
+		f.token.Swap(0)
 		f.awaits = nil
 		return
 	}
-	if f.hook != nil && !f.told {
+	if f.hook != nil && !f.hookTold {
 		f.parkTold(deadline)
 		return
 	}
 	f.block(until, parked)
-	// An Unpark that found f not parked has left its permit; a later Unpark finds it parked.
-	if f.permit.Swap(0) == 0 || !f.unblock() {
+	// An Unpark that found f not parked has left its token; a later Unpark finds it parked.
+	if f.token.Swap(0) == 0 || !f.unblock() {
 		f.suspend()
 	}
 	f.awaits = nil
@@ -47,8 +47,8 @@ func (p *parker) Unpark() {
 	if f.wake(parked) {
 		return
 	}
-	f.permit.Swap(1)
-	// f may have parked before it could see the permit.
+	f.token.Swap(1)
+	// f may have parked before it could see the token.
 	f.wake(parked)
 }
 
@@ -71,7 +71,7 @@ func (p *parker) Yield() {
 }
 
 // LocalSlot implements [park.Scheduled]. The main fiber of a goroutine that is bound keeps its value until Unbind.
-func (p *parker) LocalSlot() *any { return &p.place }
+func (p *parker) LocalSlot() *any { return &p.local }
 
 // Awaits implements [park.Scheduled].
 func (p *parker) Awaits(what park.Awaited) { p.awaits = what }

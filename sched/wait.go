@@ -31,7 +31,7 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 		panic(f.misuse("wait"))
 	}
 	for pred == nil || !pred() {
-		if f.hook != nil && !f.told {
+		if f.hook != nil && !f.hookTold {
 			return f.waitTold(lock, deadline, pred)
 		}
 		timedOut, blocked, outer := false, true, word(0)
@@ -71,7 +71,7 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 // sleep blocks f, which must be the calling fiber, until deadline has come. Notifications do not end it.
 func (f *Fiber) sleep(deadline clock.Instant) {
 	for clock.Now() < deadline {
-		if f.hook != nil && !f.told {
+		if f.hook != nil && !f.hookTold {
 			f.sleepTold(deadline)
 			return
 		}

@@ -211,7 +211,7 @@ func (w *Worker) initialize(proceed func(error)) {
 	if initializer := w.scheduler.cfg.Initializer; initializer != nil {
 		initializer(w.id)
 	}
-	w.own.main.place, w.own.main.hook = nil, nil
+	w.own.main.local, w.own.main.hook = nil, nil
 	w.own.main.residue.Clear()
 	returned = true
 	proceed(nil)
