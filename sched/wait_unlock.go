@@ -30,7 +30,7 @@ func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer wor
 	return outer, false
 }
 
-// What f.nested holds. While a wait in an Unlock has taken the marks of the wait around it out of the word, a notification has
+// What f.nested holds. While a wait or a Yield in an Unlock has taken the marks of the wait around it out of the word, a notification has
 // nowhere else to leave its mark for that one.
 const (
 	notNested   = iota
@@ -59,7 +59,7 @@ func (f *Fiber) restore(marks word, wasNotified bool) {
 	if marks == 0 {
 		return
 	}
-	f.word.Store(uint64(f.load() | marks))
+	f.word.Store(uint64((f.load() + oneWait) | marks)) // a thread in hears shall see that the word is another one
 	if f.nested.Swap(notNested) == nestedHeard || wasNotified {
 		for old := f.load(); !f.mark(old, old|notified); old = f.load() {
 		}
