@@ -2,10 +2,13 @@ package sched
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
@@ -192,4 +195,80 @@ func newComputation() *computation {
 func (c *computation) run() {
 	close(c.begun)
 	<-c.over
+}
+
+// The deadlock is reported where many tasks cannot begin, and where one cannot on many workers: that they try again and again
+// does not count as if something ran.
+func TestDeadlockOfExhaustedWorkersIsReported(t *testing.T) {
+	for _, size := range []struct{ workers, tasks int }{{1, 5000}, {32, 1}} {
+		for _, p := range Policies() {
+			t.Run(fmt.Sprintf("workers=%d/tasks=%d/%v", size.workers, size.tasks, p), func(t *testing.T) {
+				s, err := New(Config{Workers: size.workers, Policy: p, Exhausted: func(error) {}, GiveUpAfter: time.Second / 2})
+				require.NoError(t, err)
+				exhausted.Store(true)
+				defer exhausted.Store(false)
+				blocked := make([]*flag, size.workers)
+				for worker := range blocked {
+					blocked[worker] = newFlag()
+					require.NoError(t, s.EnqueueOn(worker, Task{Func: blocked[worker].await}))
+					<-blocked[worker].held
+				}
+				for range size.tasks {
+					require.NoError(t, s.Go(func() {}))
+				}
+				report := make(chan error, 1)
+				go func() { report <- s.Close() }()
+				select {
+				case err = <-report:
+					assert.ErrorIs(t, err, ErrDeadlock)
+				case <-time.After(hang):
+					t.Error("the deadlock is not reported")
+					err = nil
+				}
+				exhausted.Store(false)
+				for _, f := range blocked {
+					f.raise()
+				}
+				if err == nil {
+					err = <-report
+				} else {
+					err = s.Close()
+				}
+				require.NoError(t, err)
+			})
+		}
+	}
+}
+
+// A worker could make no fiber for a task, and another worker has stolen that task. When there is memory again, the first worker
+// steals what the second has queued and does not come to.
+func TestExhaustedWorkerStealsLater(t *testing.T) {
+	tried := make(chan struct{})
+	var once sync.Once
+	s, err := New(Config{Workers: 2, Exhausted: func(error) { once.Do(func() { close(tried) }) }})
+	require.NoError(t, err)
+	defer exhausted.Store(false)
+	first, blocked := newComputation(), newFlag()
+	require.NoError(t, s.EnqueueOn(1, Task{Func: first.run}))
+	<-first.begun
+	exhausted.Store(true)
+	require.NoError(t, s.EnqueueOn(0, Task{Func: blocked.await}))
+	<-blocked.held
+	begun := make(chan struct{})
+	require.NoError(t, s.Go(func() { close(begun) }))
+	finishes(t, tried, "the task has not come to the worker that sleeps")
+	close(first.over)
+	finishes(t, begun, "the task has not begun on the other worker")
+	for s.workers[0].exhausted.Load() != nil && !s.workers[0].driver.asleep() {
+		time.Sleep(time.Millisecond)
+	}
+	exhausted.Store(false)
+	helped := make(chan struct{})
+	require.NoError(t, s.EnqueueOn(1, Task{Func: func() {
+		_ = s.Go(func() { close(helped) })
+		<-helped
+	}}))
+	finishes(t, helped, "a task waits for a worker that computes, and the other one sleeps")
+	blocked.raise()
+	require.NoError(t, s.Close())
 }

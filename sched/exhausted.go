@@ -1,6 +1,9 @@
 package sched
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A worker is exhausted while it can make no fiber that a task needs: no memory is left, say. It goes on with what needs no new fiber, leaves
 // tasks to other workers, and tries again after a pause.
@@ -35,20 +38,22 @@ func (w *Worker) notExhausted() {
 // could make a fiber for them when it last had to.
 func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
 
-// recovers ends the exhaustion of a worker that shares fibers, if no task is left that it could not begin: it has to be
-// woken for fibers that are ready. It tells whether it did.
+// recovers ends the exhaustion of a worker that is about to sleep: if no task is left that it could not begin, since it has to be woken
+// again for fibers that are ready, and for tasks that come later; or if it can make a fiber now. It tells whether it did.
 func (w *Worker) recovers() bool {
-	s := w.scheduler
-	if !w.sharesFibers() || s.policy.shared() > 0 {
+	if w.mode != multiThreaded || w.anyPending() && w.addIdle() != nil {
 		return false
-	}
-	for _, other := range s.workers {
-		if s.policy.pending(other) > 0 {
-			return false
-		}
 	}
 	w.notExhausted()
 	return true
+}
+
+// anyPending tells whether the policy has anything, for whichever worker.
+func (w *Worker) anyPending() bool {
+	s := w.scheduler
+	s.skipping.Lock()
+	defer s.skipping.Unlock()
+	return s.policy.shared() > 0 || slices.ContainsFunc(s.workers, func(w *Worker) bool { return s.policy.pending(w) > 0 })
 }
 
 // skipTasks returns a fiber that the policy has, or nil, if the worker could make no fiber for tasks when it last
@@ -58,18 +63,40 @@ func (w *Worker) skipTasks() *Fiber {
 		return nil
 	}
 	for range w.scheduler.policy.shared() + w.scheduler.policy.pending(w) {
-		r, ok := w.scheduler.policy.next(w)
-		switch {
-		case !ok:
-			return nil
-		case r.fiber != nil:
-			r.fiber.worker.Store(w)
-			w.notExhausted()
-			return r.fiber
+		if f, more := w.skipTask(); f != nil || !more {
+			return f
 		}
-		w.putBack(r.task)
 	}
 	return nil
+}
+
+// skipTask is skipTasks for what comes first. It tells whether it has put a task behind.
+//
+// The task is in no queue for a moment. Threads that must not take a queue for empty then hold the same lock: without it, a worker
+// that finds no task goes to sleep and is woken for the task again, and no survey finds that nothing happens.
+func (w *Worker) skipTask() (f *Fiber, skipped bool) {
+	s := w.scheduler
+	s.skipping.Lock()
+	defer s.skipping.Unlock()
+	r, ok := s.policy.next(w)
+	switch {
+	case !ok:
+		return nil, false
+	case r.fiber != nil:
+		r.fiber.worker.Store(w)
+		w.notExhausted()
+		return r.fiber, false
+	}
+	w.putBack(r.task)
+	return nil, true
+}
+
+// hasTaskToSkip is hasTask for an exhausted worker that has found none: another one may just be putting a task back.
+func (w *Worker) hasTaskToSkip() bool {
+	s := w.scheduler
+	s.skipping.Lock()
+	defer s.skipping.Unlock()
+	return s.policy.has(w)
 }
 
 // offerMain adds the main fiber to the idle ones, if it has left all tasks to others: no other fiber can be made.

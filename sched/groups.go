@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Groups lays out the workers of policy [Group]. The zero value is as few groups as possible, of 64 workers each.
+// Groups lays out the workers of policy [Group]. The zero value is as few groups as possible, of up to 64 workers each.
 type Groups struct {
 	Size     int       // workers a group, 64 at most; 0: as many as Profile says. The last group has what is left
 	Profile  Profile   // how large groups are, if Size is 0

@@ -76,8 +76,8 @@ func (w *Worker) sleep(f *Fiber) {
 		until = min(until, policy.lookAgain(w))
 	}
 	w.nextDeadline.Store(int64(until))
-	if !open && w.sharesFibers() {
-		until = min(until, clock.After(retryPause)) // no thread wakes it for a fiber that is ready
+	if !open && w.mode == multiThreaded {
+		until = min(until, clock.After(retryPause)) // no thread wakes it for what the policy has
 	}
 	if !w.driver.commit() {
 		return

@@ -137,7 +137,7 @@ func (w *Worker) fiberIsNext() bool {
 
 // hasTask tells whether there is a task to begin, or a fiber that the policy has.
 func (w *Worker) hasTask() bool {
-	return !w.own.tasks.Empty() || w.mode == multiThreaded && w.scheduler.policy.has(w)
+	return !w.own.tasks.Empty() || w.mode == multiThreaded && (w.scheduler.policy.has(w) || w.exhausted.Load() != nil && w.hasTaskToSkip())
 }
 
 // pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: a fiber that

@@ -58,6 +58,8 @@ func (s *Scheduler) everyWorker() []*Worker {
 
 // pass visits all workers, one after the other.
 func (s *Scheduler) pass(only *Worker) survey {
+	s.skipping.Lock()
+	defer s.skipping.Unlock()
 	s.mu.Lock()
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	s.mu.Unlock()
