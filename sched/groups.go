@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"fiberlab/internal/fault"
 )
 
 // Groups lays out the workers of policy [Group]. The zero value is as few groups as possible, of up to 64 workers each.
@@ -68,19 +70,11 @@ func ParseGroupMode(name string) (GroupMode, error) {
 			return GroupMode(m), nil
 		}
 	}
-	return BalanceMode, badGroups(fmt.Sprintf("no such mode %q of scheduling groups: choose one of %s", name, modes()))
+	return BalanceMode, fault.Of(ErrPolicy, fmt.Sprintf("no such mode %q of scheduling groups: choose one of %s", name, modes()))
 }
 
 // modes lists the names of the modes.
 func modes() string { return strings.Join(modeNames[:], ", ") }
-
-// badGroups is what is wrong with a layout of workers.
-type badGroups string
-
-func (b badGroups) Error() string { return string(b) }
-
-// Unwrap makes it one of the errors of policies.
-func (b badGroups) Unwrap() error { return ErrPolicy }
 
 // Profile is what the tasks of a scheduler do for most of their time. A group's workers share one queue: the shorter the
 // tasks, the more they contend for it, and the smaller a group should be.
@@ -112,13 +106,13 @@ func (g Groups) checked() (Groups, error) {
 	case g.Size < 0:
 		return g, fmt.Errorf("Config.Groups.Size is %d: %w", g.Size, ErrNegative)
 	case g.Size > GroupSize:
-		return g, badGroups(fmt.Sprintf("Config.Groups.Size is %d: a scheduling group has at most %d workers: make more groups", g.Size, GroupSize))
+		return g, fault.Of(ErrPolicy, fmt.Sprintf("Config.Groups.Size is %d: a scheduling group has at most %d workers: make more groups", g.Size, GroupSize))
 	case g.Round < 0:
 		return g, fmt.Errorf("Config.Groups.Round is %d: %w", g.Round, ErrNegative)
 	case int(g.Mode) >= len(modeNames):
-		return g, badGroups(fmt.Sprintf("Config.Groups.Mode is %v: no such mode: choose one of %s", g.Mode, modes()))
+		return g, fault.Of(ErrPolicy, fmt.Sprintf("Config.Groups.Mode is %v: no such mode: choose one of %s", g.Mode, modes()))
 	case g.Profile > IO:
-		return g, badGroups(fmt.Sprintf("Config.Groups.Profile is %d: no such profile: choose one of Compute, Neutral, IO", g.Profile))
+		return g, fault.Of(ErrPolicy, fmt.Sprintf("Config.Groups.Profile is %d: no such profile: choose one of Compute, Neutral, IO", g.Profile))
 	}
 	if g.Size == 0 {
 		g.Size = g.Profile.size()
