@@ -67,19 +67,23 @@ const (
 // place is take for a task, and returns hasRoom, the flag of a task that has a place. With noRoom it returns no flag in the place
 // of ErrFull.
 func (r *room) place(ctx context.Context, inside bool) (Flags, error) {
-	switch err := r.take(ctx, inside); {
+	beyond := ctx == noRoom
+	if beyond {
+		ctx = noWait
+	}
+	err := r.take(ctx, inside)
+	switch {
 	case err == nil:
 		return hasRoom, nil
-	case ctx == noRoom && errors.Is(err, ErrFull):
+	case beyond && errors.Is(err, ErrFull):
 		return 0, nil
-	default:
-		return 0, err
 	}
+	return 0, err
 }
 
 // take gets the caller a place. If there is none, it blocks the caller until there is. It gives up when ctx is done, and
 // returns context.Cause(ctx), or when the caller has waited for the room's limit, and returns an error that wraps ErrOverload. With
-// noWait or noRoom it returns ErrFull at once instead. A free place is taken even if ctx is done. It returns ErrClosed to a caller from
+// noWait it returns ErrFull at once instead. A free place is taken even if ctx is done. It returns ErrClosed to a caller from
 // outside once the room is closed.
 func (r *room) take(ctx context.Context, inside bool) error {
 	_, err := r.takeSome(ctx, inside, 1)
@@ -90,7 +94,7 @@ func (r *room) take(ctx context.Context, inside bool) error {
 // the caller has got.
 func (r *room) takeSome(ctx context.Context, inside bool, n int) (int, error) {
 	got, err := r.admit(inside, n, nil)
-	if ctx == noWait || ctx == noRoom || !errors.Is(err, ErrFull) {
+	if ctx == noWait || !errors.Is(err, ErrFull) {
 		return got, err
 	}
 	w := &roomWaiter{parker: park.Current(), inside: inside, began: time.Now()}
