@@ -17,7 +17,8 @@ func start(f func()) error {
 	if p := callersFiber(); p != nil {
 		return p.Start(f)
 	}
-	return startGoroutine(f)
+	startGoroutine(f)
+	return nil
 }
 
 // startCallback is start that does not wait for room: its caller settles a future, or gives a ticket back, and may hold a lock.
@@ -25,14 +26,14 @@ func startCallback(f func()) error {
 	if p := callersFiber(); p != nil {
 		return p.StartNow(f)
 	}
-	return startGoroutine(f)
+	startGoroutine(f)
+	return nil
 }
 
 // startGoroutine is start for a caller without a scheduler.
-func startGoroutine(f func()) error {
+func startGoroutine(f func()) {
 	reportGoroutine()
 	go f()
-	return nil
 }
 
 // callersFiber returns the fiber by which the caller belongs to a scheduler: the caller itself, or the
@@ -47,7 +48,7 @@ func callersFiber() park.Parker {
 // startAnywhere is startCallback that takes a goroutine if the scheduler does not accept f.
 func startAnywhere(f func()) {
 	if startCallback(f) != nil {
-		_ = startGoroutine(f) // it has no error
+		startGoroutine(f)
 	}
 }
 

@@ -85,9 +85,9 @@ type offloadedCall[T any] struct {
 }
 
 func offload[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	c := &offloadedCall[T]{f: f, caller: callersFiber(), self: park.CallerSelf()}
-	if park.Current() != nil {
-		c.self = fiber.Self()
+	c := &offloadedCall[T]{f: f, caller: park.Current(), self: fiber.Self()}
+	if c.caller == nil {
+		c.caller, c.self = park.Caller(), park.CallerSelf()
 	}
 	if err := c.acquire(ctx); err != nil {
 		var none T
