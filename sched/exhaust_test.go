@@ -100,6 +100,30 @@ func TestReadyFiberEndsExhaustion(t *testing.T) {
 	}
 }
 
+// closesLater closes s, whose workers are exhausted, and returns the deadlock that must be reported. Then there is memory again, the blocked
+// tasks go on, and s is closed.
+func closesLater(t *testing.T, s *Scheduler, blocked ...*flag) (deadlock error) {
+	report := make(chan error, 1)
+	go func() { report <- s.Close() }()
+	reported := false
+	select {
+	case deadlock = <-report:
+		reported = true
+		assert.ErrorIs(t, deadlock, ErrDeadlock)
+	case <-time.After(hang):
+		t.Error("the deadlock is not reported")
+	}
+	exhausted.Store(false)
+	for _, f := range blocked {
+		f.raise()
+	}
+	if reported {
+		go func() { report <- s.Close() }()
+	}
+	require.NoError(t, <-report)
+	return deadlock
+}
+
 // A worker that has slept until a deadline, and then cannot begin a task for want of a fiber, has no deadline any more
 // that would put off the report of the deadlock.
 func TestExhaustedWorkerHasNoOldDeadline(t *testing.T) {
@@ -117,25 +141,7 @@ func TestExhaustedWorkerHasNoOldDeadline(t *testing.T) {
 				blocked.await()
 			}))
 			<-blocked.held
-			report := make(chan error, 1)
-			go func() { report <- s.Close() }()
-			select {
-			case err = <-report:
-				require.ErrorIs(t, err, ErrDeadlock)
-				require.ErrorContains(t, err, "no fiber left")
-			case <-time.After(hang):
-				t.Error("the deadlock is not reported")
-				err = nil
-			}
-			exhausted.Store(false)
-			blocked.raise()
-			second.raise()
-			if err == nil {
-				err = <-report
-			} else {
-				err = s.Close()
-			}
-			require.NoError(t, err)
+			require.ErrorContains(t, closesLater(t, s, blocked, second), "no fiber left")
 		})
 	}
 }
@@ -216,25 +222,7 @@ func TestDeadlockOfExhaustedWorkersIsReported(t *testing.T) {
 				for range size.tasks {
 					require.NoError(t, s.Go(func() {}))
 				}
-				report := make(chan error, 1)
-				go func() { report <- s.Close() }()
-				select {
-				case err = <-report:
-					assert.ErrorIs(t, err, ErrDeadlock)
-				case <-time.After(hang):
-					t.Error("the deadlock is not reported")
-					err = nil
-				}
-				exhausted.Store(false)
-				for _, f := range blocked {
-					f.raise()
-				}
-				if err == nil {
-					err = <-report
-				} else {
-					err = s.Close()
-				}
-				require.NoError(t, err)
+				closesLater(t, s, blocked...)
 			})
 		}
 	}

@@ -1,7 +1,6 @@
 package sched_test
 
 import (
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,23 +29,10 @@ func TestFiberMigratesAfterDeadlockCheck(t *testing.T) {
 func wakesFromElsewhere(t *testing.T, cfg sched.Config) bool {
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
-	occupy := func(worker int) (free func()) { // has a worker compute
-		var begun, over atomic.Bool
-		require.NoError(t, s.EnqueueOn(worker, sched.Task{Func: func() {
-			for begun.Store(true); !over.Load(); {
-				time.Sleep(time.Millisecond)
-			}
-		}}))
-		for !begun.Load() {
-			time.Sleep(time.Millisecond)
-		}
-		return func() { over.Store(true) }
-	}
-
 	first, pinned, migrant := schedtest.NewSleeper(), schedtest.NewSleeper(), schedtest.NewSleeper()
 	require.NoError(t, s.EnqueueOn(1, sched.Task{Func: func() { first.Task(); pinned.Task() }}))
 	first.Blocked()
-	free := occupy(0)
+	free := holdBy(t, func(f func()) error { return s.EnqueueOn(0, sched.Task{Func: f}) })
 	var worker int
 	schedtest.Schedule(t, s, func() {
 		migrant.Task()

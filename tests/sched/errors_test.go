@@ -20,11 +20,7 @@ func TestErrorsAreOneSet(t *testing.T) {
 	}{
 		{"sched.ErrNoFiber", sched.ErrNoFiber, fiber.ErrNoFiber},
 		{"sched.ErrNotMade", sched.ErrNotMade, fiber.ErrNotMade},
-		{"fibersync.ErrNegative", fibersync.ErrNegative, sched.ErrNegative},
-		{"fibersync.ErrNilFunc", fibersync.ErrNilFunc, sched.ErrNilTask},
 		{"fibersync.ErrNilContext", fibersync.ErrNilContext, sched.ErrNilContext},
-		{"fibersync.ErrNoFiber", fibersync.ErrNoFiber, sched.ErrNoFiber},
-		{"fibersync.ErrGoexit", fibersync.ErrGoexit, sched.ErrGoexit},
 		{"forkjoin.ErrNoScheduler", forkjoin.ErrNoScheduler, fibersync.ErrNilScheduler},
 		{"forkjoin.ErrNotMade", forkjoin.ErrNotMade, sched.ErrNotMade},
 		{"forkjoin.ErrInTask", forkjoin.ErrInTask, sched.ErrInTask},
@@ -34,5 +30,9 @@ func TestErrorsAreOneSet(t *testing.T) {
 	} {
 		assert.ErrorIs(t, one.value, one.general, one.name)
 	}
+	assert.Equal(t, sched.ErrNegative, fibersync.ErrNegative)
+	assert.Equal(t, sched.ErrNilTask, fibersync.ErrNilFunc)
+	assert.Equal(t, sched.ErrNoFiber, fibersync.ErrNoFiber)
+	assert.Equal(t, sched.ErrGoexit, fibersync.ErrGoexit)
 	assert.NotErrorIs(t, sched.ErrFull, uring.ErrFull, "the general case is not the special one")
 }

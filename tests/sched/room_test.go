@@ -21,8 +21,14 @@ import (
 // hold has a task keep the only worker of s until release is called.
 func hold(t *testing.T, s *sched.Scheduler) (release func()) {
 	t.Helper()
+	return holdBy(t, s.Go)
+}
+
+// holdBy is hold of the worker on which enqueue has its task begun.
+func holdBy(t *testing.T, enqueue func(f func()) error) (release func()) {
+	t.Helper()
 	begun, end := make(chan struct{}), make(chan struct{})
-	schedtest.Schedule(t, s, func() { close(begun); <-end })
+	require.NoError(t, enqueue(func() { close(begun); <-end }))
 	<-begun
 	return func() { close(end) }
 }
