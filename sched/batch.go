@@ -15,6 +15,9 @@ const mostAtOnce = 256
 // If there is no room for all, it enqueues as many as there is room for, and blocks the caller as Enqueue does until there is more;
 // callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
 func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
+	if !s.exists() {
+		return 0, fmt.Errorf("sched: enqueue %d tasks: %w", len(tasks), ErrNotBound)
+	}
 	for i, t := range tasks {
 		if t.Func == nil {
 			return 0, fmt.Errorf("sched: enqueue %d tasks on %s: task %d: %w", len(tasks), s.cfg.Name, i, ErrNilTask)

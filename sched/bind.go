@@ -13,8 +13,11 @@ import (
 // are its own. The goroutine is locked to its thread until Unbind, which it must
 // call before it ends.
 //
-// Bind returns ErrBound, ErrClosed, ErrBubble in a bubble of testing/synctest, or an error of fiber.Attach.
+// Bind returns ErrBound, ErrClosed, ErrNotBound if New has not made s, ErrBubble in a bubble of testing/synctest, or an error of fiber.Attach.
 func (s *Scheduler) Bind() error {
+	if !s.exists() {
+		return fmt.Errorf("sched: bind: %w", ErrNotBound)
+	}
 	if f := Current(); f != nil {
 		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, ErrBound)
 	}

@@ -24,10 +24,7 @@ import (
 // once: ErrBound on a goroutine that is bound to s, and in that goroutine's tasks, and ErrInTask in any other task of s. A blocking call counts as
 // inside of its task. The other errors are a *Deadlock, and ErrClosed if an earlier call has succeeded.
 func (s *Scheduler) Close() error {
-	if err := s.mayClose(); err != nil {
-		return err
-	}
-	return s.close(context.Background())
+	return s.CloseContext(context.Background())
 }
 
 // CloseContext is Close that gives up when ctx is done, with a *Remaining: it says what is left, and wraps
@@ -39,7 +36,10 @@ func (s *Scheduler) Close() error {
 //
 // Besides the errors of Close, it returns ErrNilContext if ctx is nil.
 func (s *Scheduler) CloseContext(ctx context.Context, options ...CloseOption) error {
-	if ctx == nil {
+	switch {
+	case !s.exists():
+		return fmt.Errorf("sched: close: %w", ErrNotBound)
+	case ctx == nil:
 		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrNilContext)
 	}
 	if err := s.mayClose(); err != nil {
@@ -118,6 +118,7 @@ func (s *Scheduler) closeOrWait(ctx context.Context) error {
 	s.closer, s.closed = nil, e.err == nil
 	s.mu.Unlock()
 	if e.err == nil {
+		workersTaken.Add(-int64(len(s.workers)))
 		close(s.over)
 	}
 	close(e.done)
@@ -125,7 +126,15 @@ func (s *Scheduler) closeOrWait(ctx context.Context) error {
 }
 
 // Done returns a channel that is closed when Close or CloseContext has succeeded: nothing of the scheduler runs any more.
-func (s *Scheduler) Done() <-chan struct{} { return s.over }
+// For a scheduler that New has not made it is closed.
+func (s *Scheduler) Done() <-chan struct{} {
+	if !s.exists() {
+		closed := make(chan struct{})
+		close(closed)
+		return closed
+	}
+	return s.over
+}
 
 // end is closeOrWait by the only caller that ends the scheduler at the time.
 func (s *Scheduler) end(ctx context.Context) error {

@@ -42,8 +42,14 @@ func mustReturn(name string, where fmt.Stringer, call func()) {
 }
 
 // SetEngine gives w an engine, such as one for input and output, for Engine to return; nil takes it away. The place to call
-// it is Config.Initializer, on Current().Worker(), but it may be called from anywhere.
-func (w *Worker) SetEngine(engine any) { w.engine.Store(&engine) }
+// it is Config.Initializer, on Current().Worker(), but it may be called from anywhere. It panics with an error that wraps
+// ErrNoFiber if w is none of a scheduler's.
+func (w *Worker) SetEngine(engine any) {
+	if !w.exists() {
+		panic(fmt.Errorf("sched: set the engine of no worker: %w", ErrNoFiber))
+	}
+	w.engine.Store(&engine)
+}
 
 // Engine returns what SetEngine was given last, or nil. A fiber finds the engine of the worker that runs it now by
 // Current().Worker().Engine(). Where fibers migrate it may be another one after each wait. It may be called from anywhere.

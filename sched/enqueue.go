@@ -14,7 +14,7 @@ import (
 // blocks the caller until there is room, a task not its thread; callers get room in the order in which they came. If there is
 // none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task never runs. Otherwise Enqueue
 // does not block. It returns ErrNilTask, ErrNotBound for a
-// SameThread task from outside, ErrNoWorkers, or ErrClosed; tasks of a scheduler that is
+// SameThread task from outside, or if New has not made s, ErrNoWorkers, or ErrClosed; tasks of a scheduler that is
 // closing may still enqueue more. A caller from outside that waits for room when Close begins gets ErrClosed.
 func (s *Scheduler) Enqueue(task Task) error {
 	return s.enqueue(context.Background(), task, s.worker())
@@ -23,7 +23,7 @@ func (s *Scheduler) Enqueue(task Task) error {
 // EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task, and returns
 // context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is nil.
 func (s *Scheduler) EnqueueContext(ctx context.Context, task Task) error {
-	if ctx == nil {
+	if s.exists() && ctx == nil {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilContext)
 	}
 	return s.enqueue(ctx, task, s.worker())
@@ -38,7 +38,10 @@ func (s *Scheduler) enqueueNow(task Task) error { return s.enqueue(noRoom, task,
 // enqueue is EnqueueContext, TryEnqueue if ctx is noWait, or enqueueNow if ctx is noRoom.
 // The caller runs on own, or on no worker of s if that is nil.
 func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
-	if task.Func == nil {
+	switch {
+	case !s.exists():
+		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
+	case task.Func == nil:
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
 	}
 	t := s.job(task)
@@ -122,7 +125,7 @@ func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 
 // EnqueueOnContext is EnqueueOn that gives up as EnqueueContext does.
 func (s *Scheduler) EnqueueOnContext(ctx context.Context, worker int, t Task) error {
-	if ctx == nil {
+	if s.exists() && ctx == nil {
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilContext)
 	}
 	return s.enqueueOn(ctx, worker, t)
@@ -133,6 +136,9 @@ func (s *Scheduler) TryEnqueueOn(worker int, t Task) error { return s.enqueueOn(
 
 // enqueueOn is EnqueueOnContext, or TryEnqueueOn if ctx is noWait.
 func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t Task) error {
+	if !s.exists() {
+		return fmt.Errorf("sched: enqueue on worker %d: %w", worker, ErrNotBound)
+	}
 	if worker < 0 || worker >= len(s.workers) {
 		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker)
 	}

@@ -8,6 +8,9 @@ import (
 // Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are one
 // group; without such workers there is none.
 func (s *Scheduler) Groups() int {
+	if !s.exists() {
+		return 0
+	}
 	if p, ok := s.policy.(*groups); ok {
 		return len(p.all)
 	}
@@ -15,9 +18,9 @@ func (s *Scheduler) Groups() int {
 }
 
 // Group returns the number of the worker's scheduling group: from 0, in the order of the workers; -1 if a goroutine is bound as
-// the worker, which is in none.
+// the worker, which is in none, and for a worker that belongs to no scheduler.
 func (w *Worker) Group() int {
-	if w.mode != multiThreaded {
+	if !w.exists() || w.mode != multiThreaded {
 		return -1
 	}
 	if p, ok := w.scheduler.policy.(*groups); ok {
@@ -41,6 +44,9 @@ func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
 
 // enqueueInGroup is EnqueueInGroup, or TryEnqueueInGroup if ctx is noWait.
 func (s *Scheduler) enqueueInGroup(ctx context.Context, group int, t Task) error {
+	if !s.exists() {
+		return fmt.Errorf("sched: enqueue in group %d: %w", group, ErrNotBound)
+	}
 	if err := s.giveToGroup(ctx, group, t); err != nil {
 		return fmt.Errorf("sched: enqueue in group %d of %s: %w", group, s.cfg.Name, err)
 	}

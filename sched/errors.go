@@ -11,6 +11,7 @@ import (
 // waiting has none to report, misuse is a panic with such an error.
 var (
 	ErrNegative     = park.ErrNegative
+	ErrWorkers      = errors.New("a program can have 8000 workers at a time, each with a thread, and Go ends it at 10000 threads: give fewer")
 	ErrAffinity     = errors.New("bad CPU affinity")
 	ErrBubble       = errors.New("a bubble of testing/synctest cannot hold a worker, which waits in the kernel: make and bind the scheduler outside, before synctest.Test")
 	ErrPolicy       = errors.New("no such policy")
@@ -20,7 +21,7 @@ var (
 	ErrNoSuchWorker = errors.New("no worker has that number: they are numbered from 0")
 	ErrNoSuchGroup  = errors.New("no scheduling group has that number: they are numbered from 0")
 	ErrOtherGroup   = errors.New("the caller of a SameThread task runs on no worker of that group: call it in a task of the group, or leave the flag out")
-	ErrNotBound     = errors.New("no scheduler is bound to the calling goroutine: call Bind first, or run inside a task")
+	ErrNotBound     = errors.New("no scheduler is bound to the calling goroutine: call Bind first, run inside a task, or keep what sched.Get returns there for other goroutines")
 	ErrBound        = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")
 	ErrInTask       = errors.New("called from inside a task: call it on the goroutine that called Bind or New")
 	ErrFull         = errors.New("as many tasks wait to begin as Config.MaxQueued allows: try again later, or call Enqueue, which waits")

@@ -13,7 +13,8 @@ import (
 )
 
 // Scheduler runs tasks on the fibers of its workers. Make one with New; end it
-// with Close.
+// with Close. A nil Scheduler, which Get returns outside of tasks, and a zero one accept nothing: their methods return an
+// error that wraps ErrNotBound where they return one, and zero values else.
 type Scheduler struct {
 	names     names // of tasks
 	cfg       Config
@@ -43,7 +44,7 @@ type Scheduler struct {
 
 // New makes a scheduler and starts its multi-threaded workers, side by side. It returns
 // when all of them run, and their initializers have returned. If one cannot run, the
-// others are stopped, and New returns why: ErrNegative, ErrAffinity, ErrPolicy, ErrGoexit, or an error
+// others are stopped, and New returns why: ErrNegative, ErrWorkers, ErrAffinity, ErrPolicy, ErrGoexit, or an error
 // of package fiber. It waits a second, and no longer, for initializers that keep it from that.
 //
 // In a bubble of testing/synctest it returns ErrBubble. A scheduler that was made outside may be given tasks there, but to the bubble these are outside too: the
@@ -57,6 +58,9 @@ func New(cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
+	if err := takeWorkers(cfg.Workers); err != nil {
+		return nil, fmt.Errorf("sched: new: %w", err)
+	}
 	s := newScheduler(cfg)
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
@@ -66,6 +70,25 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	return s, nil
 }
+
+// MaxWorkers is how many multi-threaded workers a program can have at a time, in all its schedulers together. Each needs a
+// thread. Go ends a program that has 10,000 threads (debug.SetMaxThreads), and blocking calls need some as well.
+const MaxWorkers = 8000
+
+// workersTaken is how many multi-threaded workers the program has, by takeWorkers.
+var workersTaken atomic.Int64
+
+// takeWorkers counts n more workers of the program, or returns ErrWorkers if these are too many.
+func takeWorkers(n int) error {
+	if others := workersTaken.Add(int64(n)) - int64(n); n > MaxWorkers-int(others) {
+		workersTaken.Add(-int64(n))
+		return fmt.Errorf("Config.Workers is %d, and other schedulers have %d: %w", n, others, ErrWorkers)
+	}
+	return nil
+}
+
+// exists reports whether New has made s.
+func (s *Scheduler) exists() bool { return s != nil && s.over != nil }
 
 // newScheduler makes a scheduler, and its multi-threaded workers, without their threads. cfg has its defaults.
 func newScheduler(cfg Config) *Scheduler {
@@ -118,6 +141,7 @@ func (s *Scheduler) start() error {
 // returns err. It names the workers that it has not waited for any longer.
 func (s *Scheduler) abandon(err error) error {
 	s.closeOutside()
+	defer workersTaken.Add(-int64(len(s.workers)))
 	for _, w := range s.workers {
 		w.stop()
 	}
@@ -166,4 +190,9 @@ func Run(cfg Config, f func()) (err error) {
 }
 
 // Workers returns how many multi-threaded workers s has. The number never changes.
-func (s *Scheduler) Workers() int { return len(s.workers) }
+func (s *Scheduler) Workers() int {
+	if !s.exists() {
+		return 0
+	}
+	return len(s.workers)
+}

@@ -34,6 +34,9 @@ type WorkerStats struct {
 // Stats returns the sums over all workers, and each worker's counts. They are exact when nothing runs
 // meanwhile.
 func (s *Scheduler) Stats() Stats {
+	if !s.exists() {
+		return Stats{}
+	}
 	workers := s.everyWorker()
 	sum := Stats{Workers: make([]WorkerStats, len(workers)), Pending: s.policy.shared()}
 	var fibers, blocked uint64
@@ -76,6 +79,9 @@ func (w *Worker) pendingOpen() int {
 
 // Stats counts what the worker has done; see [Scheduler.Stats] for all.
 func (w *Worker) Stats() WorkerStats {
+	if !w.exists() {
+		return WorkerStats{Worker: w.ID()}
+	}
 	busy, idle := w.times.read()
 	return WorkerStats{Worker: w.id, Tasks: w.tasks.load(), Switches: w.switches.load(), Stolen: w.stolen.load(),
 		Sleeps: w.sleeps.load(), Busy: busy, Idle: idle}

@@ -59,11 +59,24 @@ type Worker struct {
 	check        atomic.Pointer[check] // to be answered when there is nothing to run
 }
 
-// ID returns the worker's number: multi-threaded ones from 0, bound goroutines after them.
-func (w *Worker) ID() int { return w.id }
+// exists reports whether the worker is a scheduler's.
+func (w *Worker) exists() bool { return w != nil && w.scheduler != nil }
+
+// ID returns the worker's number: multi-threaded ones from 0, bound goroutines after them; -1 if w is none of a scheduler's.
+func (w *Worker) ID() int {
+	if !w.exists() {
+		return -1
+	}
+	return w.id
+}
 
 // String names the worker and its scheduler.
-func (w *Worker) String() string { return w.name }
+func (w *Worker) String() string {
+	if !w.exists() {
+		return "no worker"
+	}
+	return w.name
+}
 
 // timerSlack is how much later than asked the kernel may wake a worker's thread, in
 // nanoseconds. Its default is 50 us.
