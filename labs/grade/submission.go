@@ -17,7 +17,7 @@ import (
 	"fiberlab/labs/sandbox"
 )
 
-//go:embed harness/harness.c
+//go:embed harness/harness.c harness/between.S
 var harness embed.FS
 
 // Link returns flags by which the linker places the harness's memory and places above 4 GB, so that a register that keeps only the lower
@@ -85,8 +85,10 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 	if sources == nil {
 		sources = map[string]string{}
 	}
-	sources["harness.c"] = harnessText()
-	built, err := sandbox.Build(ctx, sandbox.BuildOptions{Arch: o.Arch, Dir: dir, Sources: names, Harness: sources, Work: objects, Flags: l.Flags, Link: Link(o.Arch), May: l.May})
+	for _, name := range []string{"harness.c", Between} {
+		sources[name] = harnessText(name)
+	}
+	built, err := sandbox.Build(ctx, sandbox.BuildOptions{Arch: o.Arch, Dir: dir, Sources: names, Harness: sources, Between: Between, Work: objects, Flags: l.Flags, Link: Link(o.Arch), May: l.May})
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +127,12 @@ func (l *Lab) Takes(a *machine.Arch, file string) bool {
 	})
 }
 
-// harnessText is the text of harness.c.
-func harnessText() string {
-	text, err := harness.ReadFile("harness/harness.c")
+// Between is the harness's source that keeps the submission's objects apart.
+const Between = "between.S"
+
+// harnessText is the text of a source of the harness.
+func harnessText(name string) string {
+	text, err := harness.ReadFile("harness/" + name)
 	if err != nil {
 		panic(err) // it is part of this program
 	}

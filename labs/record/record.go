@@ -4,6 +4,7 @@ package record
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,14 @@ type Step struct {
 	Next        Word          `json:"next"`            // the program counter afterwards
 	Fault       string        `json:"fault,omitempty"` // why the program stood still here, for the last step of a program that failed
 	Note        string        `json:"note,omitempty"`  // "B calls marl_fiber_swap": who changed all this from outside, for a step that is no instruction
+}
+
+// jumps are the instructions of both architectures that may set the program counter to another one than the next.
+var jumps = regexp.MustCompile(`^((rep|repn?[ez]|bnd|notrack) )*(call|ret|j|(b|bl|blr|br|cbn?z|tbn?z)( |$)|b\.)`)
+
+// Jumps reports whether the step's instruction may go elsewhere than to the next one: a jump, a branch, a call or a return.
+func (s Step) Jumps() bool {
+	return jumps.MatchString(s.Instruction)
 }
 
 // Recording is a run of steps.

@@ -39,6 +39,7 @@ type BuildOptions struct {
 	Dir     string            // the folder of the sources, copied by Collect; the compiler runs there
 	Sources []string          // names in Dir; .c and .S are compiled, the others are there to be included
 	Harness map[string]string // the grader's own sources, by name: harness.c
+	Between string            // a name in Harness: this source's object is linked behind each of the submission's; may be empty
 	Work    string            // a folder for objects and the program
 	Flags   []string          // more flags for the compiler
 	Link    []string          // more flags for the linker, as the compiler takes them
@@ -122,7 +123,15 @@ func Build(ctx context.Context, o BuildOptions) (*Built, error) {
 	for _, s := range said {
 		built.Warnings = append(built.Warnings, warnings(s)...)
 	}
-	return built, b.link(ctx, built.Path, slices.Concat(objects, own))
+	var linked []string
+	for _, object := range objects {
+		linked = append(linked, object)
+		if o.Between != "" {
+			linked = append(linked, b.own(o.Between))
+		}
+	}
+	linked = append(linked, own...)
+	return built, b.link(ctx, built.Path, linked)
 }
 
 // build is one call of Build.
@@ -187,11 +196,14 @@ func lineOf(said, what string) int {
 // harnesses are the objects of the grader's own sources: each is compiled once.
 var harnesses sync.Map // from the command, the name and the text to the bytes of the object
 
+// own is where the object of a source of the harness lies. No source of a submission begins with a dot.
+func (b *build) own(name string) string { return filepath.Join(b.Work, ".harness-"+name+".o") }
+
 // harness puts the objects of the grader's own sources into the work folder.
 func (b *build) harness(ctx context.Context) (objects []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(b.Harness)) {
-		source := filepath.Join(b.Work, ".harness-"+name) // no source of a submission begins with a dot
-		object := source + ".o"
+		object := b.own(name)
+		source := strings.TrimSuffix(object, ".o")
 		objects = append(objects, object)
 		key := strings.Join(slices.Concat(b.compiler.words, b.flags, []string{name, b.Harness[name]}), "\x00")
 		if made, ok := harnesses.Load(key); ok {

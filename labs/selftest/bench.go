@@ -23,7 +23,8 @@ type workshop struct {
 	subject   Subject
 	compiler  []string
 	reference *grade.Bench // built, with its sources in Dir and its objects beside the program
-	objects   []string
+	objects   []string     // of the reference and of the harness, without between
+	between   string       // the object that is linked behind each of a submission's
 	joining   sync.Mutex
 	joined    map[string]string // by the source that is left out: one object of all others and of what they use of the C library
 	habits    habits
@@ -35,8 +36,10 @@ func newWorkshop(s Subject, reference *grade.Bench) (*workshop, error) {
 		return nil, err
 	}
 	objects, err := filepath.Glob(filepath.Join(filepath.Dir(reference.Program.Path), "*.o"))
-	w := &workshop{subject: s, compiler: compiler, reference: reference, objects: objects, joined: map[string]string{}}
-	if err == nil && len(objects) == 0 {
+	w := &workshop{subject: s, compiler: compiler, reference: reference, joined: map[string]string{}}
+	w.between = w.object(".harness-" + grade.Between)
+	w.objects = slices.DeleteFunc(objects, func(object string) bool { return object == w.between })
+	if err == nil && len(w.objects) == len(objects) {
 		err = fmt.Errorf("%s: the build of the reference left no objects beside %s", s, reference.Program.Path)
 	}
 	return w, err
@@ -79,7 +82,7 @@ func (w *workshop) examine(ctx context.Context, m mutate.Mutant, named func(grad
 	if err != nil {
 		return nil, err
 	}
-	link := append([]string{"-static", "-no-pie", "-nostdlib", "-g", "-fno-use-linker-plugin", "-Wl,-z,noexecstack", "-o", program, object, rest}, grade.Link(w.subject.Arch)...)
+	link := append([]string{"-static", "-no-pie", "-nostdlib", "-g", "-fno-use-linker-plugin", "-Wl,-z,noexecstack", "-o", program, object, w.between, rest}, grade.Link(w.subject.Arch)...)
 	if said, err := w.run(ctx, dir, link); err != nil {
 		return unbuilt(said), ctx.Err()
 	}

@@ -27,6 +27,8 @@ func (r *Result) judge(m mutate.Mutant, reason string, report *grade.Report) {
 		r.miss(what, fmt.Sprintf("it is listed as right (%s), but got %d points of %d", reason, report.Points, report.Of), report)
 	case report.Full():
 		r.miss(what, "it got full marks", report)
+	case slices.ContainsFunc(all, func(f grade.Fault) bool { return misplaced(f, m) }):
+		r.miss(what, "a function of another file is said to run on past its end", report)
 	case !slices.ContainsFunc(all, func(f grade.Fault) bool { return names(f, m) }):
 		r.miss(what, "no fault names the line or one of: "+strings.Join(m.Names, ", "), report)
 	default:
@@ -35,6 +37,14 @@ func (r *Result) judge(m mutate.Mutant, reason string, report *grade.Report) {
 			r.First++
 		}
 	}
+}
+
+var pastEnd = regexp.MustCompile(`runs on (?:past its end|behind its last instruction)[^(]*\((\S+\.\w+):\d+\)`)
+
+// misplaced reports whether a fault says that a function runs on past its end, though the mutant differs in another file.
+func misplaced(f grade.Fault, m mutate.Mutant) bool {
+	found := pastEnd.FindStringSubmatch(f.Text)
+	return found != nil && found[1] != m.File
 }
 
 // names tells whether a fault names what is wrong with the mutant, by a word or by the line.

@@ -106,7 +106,7 @@ func (v *visit) verdict(j judge) []grade.Fault {
 func (v *visit) astray() (grade.Fault, bool) {
 	for i := 1; i < len(v.steps); i++ {
 		s, was := v.steps[i], v.steps[i-1]
-		if was.leaves() || was.Place.File == "" || v.within(uint64(s.PC)) || !v.within(uint64(was.PC)) {
+		if was.Jumps() || was.Place.File == "" || v.within(uint64(s.PC)) || !v.within(uint64(was.PC)) {
 			continue
 		}
 		return grade.Fault{
@@ -122,12 +122,6 @@ func (v *visit) astray() (grade.Fault, bool) {
 func (v *visit) within(pc uint64) bool {
 	s, err := v.Program.Symbol(v.function)
 	return err == nil && (s.Size == 0 || pc-s.Address < s.Size)
-}
-
-// leaves tells whether the step goes elsewhere on purpose.
-func (s step) leaves() bool {
-	name, _, _ := strings.Cut(s.text(), " ")
-	return strings.HasPrefix(name, "call") || strings.HasPrefix(name, "j") || strings.HasPrefix(name, "b") || s.returns() || strings.HasPrefix(name, "cb") || strings.HasPrefix(name, "tb")
 }
 
 // failed says why a visit came to no end.

@@ -51,12 +51,29 @@ func TestSolutionsGetFullMarks(t *testing.T) {
 // gradeWith grades the reference of a lab whose swap.S is another text, in a file of that name.
 func gradeWith(t *testing.T, l *grade.Lab, name string, change func(text string) string) *grade.Report {
 	t.Helper()
+	return gradeChanged(t, l, func(dir string) {
+		text, err := os.ReadFile(filepath.Join(dir, "swap.S"))
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(filepath.Join(dir, "swap.S")))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(change(string(text))), 0o600))
+	})
+}
+
+// replace replaces the only occurrence of some text in a file.
+func replace(t *testing.T, file, old, text string) {
+	t.Helper()
+	was, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(was), old), file)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(was), old, text, 1)), 0o600))
+}
+
+// gradeChanged grades the reference of a lab after a change in its folder.
+func gradeChanged(t *testing.T, l *grade.Lab, change func(dir string)) *grade.Report {
+	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", l.Number, "reference"))))
-	text, err := os.ReadFile(filepath.Join(dir, "swap.S"))
-	require.NoError(t, err)
-	require.NoError(t, os.Remove(filepath.Join(dir, "swap.S")))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(change(string(text))), 0o600))
+	change(dir)
 	r, err := l.Grade(t.Context(), grade.Options{Arch: l.Arches[0], Dir: dir, Seed: 1})
 	require.NoError(t, err)
 	return r

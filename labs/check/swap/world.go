@@ -192,7 +192,7 @@ type leg struct {
 // arrived tells whether the switch has led to that address.
 func (l *leg) arrived(at uint64) bool { return l.trouble == nil && l.after.PC() == at }
 
-// followEnd looks whether the swap has run on past its last instruction.
+// followEnd looks whether the swap has run on past its last instruction. A jump to what lies behind the swap is none.
 func (w *world) followEnd(l *leg) {
 	swap, err := w.Program.Symbol(w.subject.Swap)
 	if err != nil || swap.Size == 0 {
@@ -200,7 +200,7 @@ func (w *world) followEnd(l *leg) {
 	}
 	end := swap.Address + swap.Size
 	for _, step := range l.recording.Steps {
-		if pc := uint64(step.PC); pc >= swap.Address && pc < end && uint64(step.Next) == end {
+		if pc := uint64(step.PC); pc >= swap.Address && pc < end && uint64(step.Next) == end && !step.Jumps() {
 			l.past = fmt.Sprintf("no instruction jumps to the return address, so that the swap runs on past its end%s", in(step.Place))
 			return
 		}

@@ -34,10 +34,6 @@ __asm__(".section .lab_places, \"ax\", %progbits\n"
         ".size lab_places, . - lab_places\n"
         ".text\n");
 
-/* The linker puts these functions behind the submission's. A submission that runs on past its end
- * must not come by chance to instructions that return. */
-__asm__(TRAP);
-
 /* Here the grader takes over: libc has been set up. */
 __attribute__((noinline)) void lab_ready(void) {
     __asm__ volatile("" ::: "memory");
