@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -66,5 +67,26 @@ void marl_fiber_set_target(void) { marl_fiber_swap(); }
 		left, err := os.ReadDir(scratch)
 		require.NoError(t, err)
 		require.Empty(t, left, sig.String())
+	}
+}
+
+// A terminal sends an interrupt to the whole group of the grader, at any time: while the grader asks the compiler what it is, too.
+func TestInterruptAmongTheCompilersQuestions(t *testing.T) {
+	for _, question := range []string{"-dumpmachine", "--version", "-E", "-print-search-dirs"} {
+		dir := t.TempDir()
+		compiler := filepath.Join(dir, "cc")
+		script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' %s '*)\n  kill -INT -$PPID\n  sleep 1;;\nesac\nexec gcc \"$@\"\n", question)
+		require.NoError(t, os.WriteFile(compiler, []byte(script), 0o700))
+		self, err := os.Executable()
+		require.NoError(t, err)
+		argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), self, "grade", "1", "../../labs/01")
+		c := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+		c.Env = append(os.Environ(), "LABS_IS_MAIN=1", "CC="+compiler)
+		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var said bytes.Buffer
+		c.Stderr = &said
+		require.Error(t, c.Run())
+		require.Equal(t, 130, c.ProcessState.ExitCode(), "%s: %s", question, said.String())
+		require.Equal(t, "labs: interrupted\n", said.String(), question)
 	}
 }

@@ -248,6 +248,7 @@ func (b *build) run(ctx context.Context, args []string) (string, error) {
 	argv := wrap(slices.Concat(b.compiler.words, args), confinement{Limits: Limits{CPU: BuildCPU}, Compiler: folders})
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Dir = b.Dir
+	c.SysProcAttr = separate()
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TMPDIR=" + b.Work, "CCACHE_DISABLE=1"}
 	c.Cancel = func() error { // with all that it has started
 		return errors.Join(c.Process.Kill(), syscall.Kill(-c.Process.Pid, syscall.SIGKILL))

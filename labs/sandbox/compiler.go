@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"fiberlab/labs/machine"
 )
@@ -77,6 +78,7 @@ func compilerFor(a *machine.Arch) (*compiler, error) {
 func (c *compiler) ask(words ...string) (string, error) {
 	command := exec.Command(c.words[0], slices.Concat(c.words[1:], words)...)
 	command.Env = append(os.Environ(), "LC_ALL=C")
+	command.SysProcAttr = separate()
 	out, err := command.CombinedOutput()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		said, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
@@ -87,6 +89,9 @@ func (c *compiler) ask(words ...string) (string, error) {
 	}
 	return string(out), nil
 }
+
+// separate puts a compiler into a process group of its own: an interrupt that a terminal sends to the grader's group does not end it.
+func separate() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // explore finds the folders of the compiler that lies at path.
 func (c *compiler) explore(path string, a *machine.Arch) error {
@@ -137,7 +142,9 @@ func realPath(path string) string {
 func nativeCompiler() []string {
 	words := strings.Fields(os.Getenv("CC"))
 	if len(words) == 0 {
-		out, _ := exec.Command("go", "env", "CC").Output()
+		ask := exec.Command("go", "env", "CC")
+		ask.SysProcAttr = separate()
+		out, _ := ask.Output()
 		words = strings.Fields(string(out))
 	}
 	if len(words) == 0 {
