@@ -9,13 +9,11 @@
 #   ARCH      amd64 or arm64: the architecture to build for and run on (default: this machine's, or the lab's)
 #   SEED      from what the values of the examination are drawn: the number that a report names
 #   FIBERLAB  where fiberlab is, for a copy of this folder elsewhere (default: two folders up)
+#   BUILD     a folder for the programs that are built, for a checkout that cannot be written (default: build in FIBERLAB)
 # CC and Go's variables have their usual meaning.
 
-FIBERLAB ?= $(abspath $(dir $(lastword $(MAKEFILE_LIST)))..)
-ifneq ($(words $(FIBERLAB)),1)
-$(error $(FIBERLAB) has a blank in it: move the folder to a path without blanks)
-endif
-override FIBERLAB := $(abspath $(FIBERLAB))
+# Make splits words at blanks, so paths are relative, or stand in quotation marks.
+FIBERLAB ?= ../..
 BUILD    ?= $(FIBERLAB)/build
 ARCH     ?=
 SEED     ?=
@@ -43,7 +41,7 @@ GRADE = "$(BUILD)/labs" grade $(LAB) --arch $(TARGET) $(if $(SEED),--seed $(SEED
 
 .DEFAULT_GOAL := grade
 
-.PHONY: grade reference json clean tool
+.PHONY: grade reference json clean tool build
 
 grade: tool
 	@$(GRADE) .
@@ -54,10 +52,14 @@ reference: tool
 json: tool
 	@$(GRADE) --json .
 
-# Go knows best whether it is up to date.
-tool:
+# Go knows best whether the grader is up to date.
+tool: build
 	@"$(FIBERLAB)/scripts/need" $(NEEDS)
-	@cd "$(FIBERLAB)" && CGO_ENABLED=0 go build -buildvcs=false -o "$(BUILD)/labs" ./cmd/labs
+	@build=$$(cd "$(BUILD)" && pwd) && cd "$(FIBERLAB)" && CGO_ENABLED=0 go build -buildvcs=false -o "$$build/labs" ./cmd/labs
+
+build:
+	@mkdir -p "$(BUILD)" 2>/dev/null && [ -w "$(BUILD)" ] || \
+		{ echo 'fiberlab: $(BUILD) cannot be written: name another folder for what is built: make BUILD=/tmp/labs' >&2; exit 1; }
 
 clean:
 	rm -f "$(BUILD)/labs" "$(BUILD)"/lab-*

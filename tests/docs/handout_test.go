@@ -42,8 +42,12 @@ func TestHandout(t *testing.T) {
 	require.NotContains(t, few, "fiberlab/labs/04/swap_amd64.S")
 	require.NotContains(t, few, "fiberlab/asm/")
 
+	require.Contains(t, hand("LABS=04"), "fiberlab/labs/04/swap_amd64.S\n")
+
+	// Lab 4 gives the swaps that labs 2 and 3 ask for.
 	all := hand()
-	for _, lab := range []string{"01", "02", "03", "04", "05"} {
+	require.NotContains(t, all, "fiberlab/labs/04/swap_amd64.S")
+	for _, lab := range []string{"01", "02", "03", "05"} {
 		require.Contains(t, all, "fiberlab/labs/"+lab+"/handout.md\n")
 		require.Contains(t, all, "fiberlab/labs/"+lab+"/Makefile\n")
 	}
@@ -62,7 +66,7 @@ func TestHandout(t *testing.T) {
 	require.Contains(t, string(said), "this copy of fiberlab has no references: name a lab and a folder, such as 0")
 }
 
-// Make splits words at blanks. So where the path has one, make says that and no more.
+// A path may have blanks, though make splits words there, and what is built may go elsewhere.
 func TestBlankInThePath(t *testing.T) {
 	labs := filepath.Join(t.TempDir(), "my labs", "labs")
 	require.NoError(t, os.MkdirAll(filepath.Join(labs, "02"), 0o700))
@@ -71,12 +75,19 @@ func TestBlankInThePath(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(labs, file), text, 0o600))
 	}
-	for _, args := range [][]string{{"-C", labs, "handout"}, {"-C", filepath.Join(labs, "02")}} {
+	scripts := filepath.Join(labs, "..", "scripts")
+	require.NoError(t, os.Mkdir(scripts, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(scripts, "need"), []byte("#!/bin/sh\necho needs: $*\nexit 1\n"), 0o700))
+	elsewhere := filepath.Join(t.TempDir(), "a copy")
+	require.NoError(t, os.CopyFS(elsewhere, os.DirFS(filepath.Join(labs, "02"))))
+	for _, args := range [][]string{{"-C", labs, "handout"}, {"-C", filepath.Join(labs, "02")}, {"-C", elsewhere, "FIBERLAB=" + filepath.Dir(labs)}} {
 		said, err := command("make", args...).CombinedOutput()
 		require.Error(t, err)
-		require.Contains(t, string(said), "has a blank in it: move the folder to a path without blanks", "%v", args)
-		require.NotContains(t, string(said), "not found")
+		require.Contains(t, string(said), "needs: go certs", "%v", args)
 	}
+	said, err := command("make", "-C", filepath.Join(labs, "02"), "BUILD=/proc/none").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(said), "fiberlab: /proc/none cannot be written: name another folder for what is built: make BUILD=/tmp/labs")
 }
 
 // command is a command to which git's owner of the folder does not matter.
