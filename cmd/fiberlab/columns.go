@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	labcommand "fiberlab/labs/command"
 )
 
 // plainColumns is how wide text is on what is no terminal.
@@ -18,7 +20,7 @@ func (s screen) width() int {
 	if s.columns == 0 {
 		return plainColumns
 	}
-	return min(s.columns, helpColumns)
+	return min(s.columns, labcommand.Widest)
 }
 
 // columns are texts side by side, a column for each thread.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -26,9 +27,6 @@ const quickRounds = 5
 // mostWorkers is how many workers may be asked for: each makes a few threads.
 const mostWorkers = 64
 
-// helpColumns is the longest line of a help text.
-const helpColumns = 100
-
 // options are the flags and arguments of one command line.
 type options struct {
 	dir      string // empty: the Go standard library's sources
@@ -47,54 +45,19 @@ type options struct {
 // execute does what the command line args says. An error that is not a failure is about args.
 func (l *lab) execute(ctx context.Context, args []string) error {
 	root := &cobra.Command{
-		Use:           "fiberlab",
-		Short:         "Fibers switched by hand-written assembly, measured against their rivals",
-		Version:       version(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          knownCommand,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:     "fiberlab",
+		Short:   "Fibers switched by hand-written assembly, measured against their rivals",
+		Version: version(),
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(), l.serveCommand(), l.copyCommand(), l.grepCommand(), l.doctorCommand(),
 		labcommand.Grade(l.stdout, l.stderr), labcommand.Step(os.Stdin, l.stdout, l.stderr), versionCommand())
-	root.SetArgs(args)
-	root.SetOut(l.stdout)
-	root.SetErr(l.stderr)
-	fitHelp(root, screenOf(l.stdout))
-	return root.ExecuteContext(ctx)
-}
-
-// knownCommand refuses a word that is no command, and names the commands that look like it.
-func knownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+	err := labcommand.Execute(ctx, root, l.stdout, l.stderr, args)
+	if lost := new(fs.PathError); errors.As(err, &lost) && lost.Op == "write" && lost.Path == os.Stdout.Name() {
+		return failure{err}
 	}
-	remedy := c.CommandPath() + " --help lists the commands"
-	c.SuggestionsMinimumDistance = 2
-	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-		remedy = "is " + strings.Join(like, " or ") + " meant?"
-	}
-	return fmt.Errorf("%q is no command: %s", args[0], remedy)
-}
-
-// fitHelp wraps the help of all commands to the screen.
-func fitHelp(root *cobra.Command, s screen) {
-	columns := helpColumns
-	if s.columns > 0 {
-		columns = min(columns, s.columns)
-	}
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", columns)))
-	foldLong(root, columns)
-}
-
-// foldLong breaks the lines of the long help texts of c and the commands below it.
-func foldLong(c *cobra.Command, columns int) {
-	c.Long = fold(c.Long, columns)
-	for _, below := range c.Commands() {
-		foldLong(below, columns)
-	}
+	return err
 }
 
 func (l *lab) runCommand() *cobra.Command {

@@ -27,8 +27,6 @@ func (l *lab) demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show how programs of several threads go wrong, and why",
-		Args:  knownCommand,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(l.deadlockCommand(), l.lostWakeupCommand())
 	return c

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"fiberlab/demo"
+	labcommand "fiberlab/labs/command"
 )
 
 // tell adds a paragraph.
 func (p *page) tell(format string, args ...any) {
-	fmt.Fprintln(&p.text, fold(fmt.Sprintf(format, args...), p.screen.width()))
+	fmt.Fprintln(&p.text, labcommand.Fold(fmt.Sprintf(format, args...), p.screen.width()))
 }
 
 // space adds an empty line, unless there is one, or the page is empty.
@@ -30,7 +31,7 @@ func (p *page) draw(c *columns) {
 // heading adds a title, bold where that is possible.
 func (p *page) heading(title string) {
 	p.space()
-	title = fold(title, p.screen.width())
+	title = labcommand.Fold(title, p.screen.width())
 	if p.screen.bold {
 		title = "\x1b[1m" + title + "\x1b[0m"
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 )
 
@@ -40,13 +39,4 @@ func localeHasUTF8() bool {
 		}
 	}
 	return false
-}
-
-// fold breaks lines between words, so that none is longer than so many columns.
-func fold(paragraphs string, columns int) string {
-	lines := strings.Split(text.WrapSoft(paragraphs, columns), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ") // which the library adds
-	}
-	return strings.Join(lines, "\n")
 }

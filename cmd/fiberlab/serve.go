@@ -28,8 +28,6 @@ func (l *lab) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a server on fibers and io_uring, or its twin on Go's own net",
-		Args:  knownCommand,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
 		l.serverCommand("echo", "Send back what comes", `Sends back what comes on each connection. Each read is answered by one write. With driver uring or epoll each

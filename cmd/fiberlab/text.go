@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fiberlab/bench"
+	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 )
 
@@ -48,7 +49,7 @@ type page struct {
 func (p *page) say(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if p.screen.columns > 0 {
-		line = fold(line, p.screen.columns)
+		line = labcommand.Fold(line, p.screen.columns)
 	}
 	fmt.Fprintln(&p.text, line)
 }

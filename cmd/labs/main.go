@@ -32,21 +32,9 @@ func main() {
 // execute does what the command line args says.
 func execute(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	root := &cobra.Command{
-		Use:           "labs",
-		Short:         "The labs of fiberlab: grade what was written, and step through it",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%q is no command: %s --help lists the commands", args[0], c.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "labs",
+		Short: "The labs of fiberlab: grade what was written, and step through it",
 	}
 	root.AddCommand(command.Grade(stdout, stderr), command.Step(os.Stdin, stdout, stderr))
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	return root.ExecuteContext(ctx)
+	return command.Execute(ctx, root, stdout, stderr, args)
 }

@@ -11,8 +11,8 @@ import (
 	"fiberlab/labs/grade"
 )
 
-// widest is how wide text is at most, on a terminal.
-const widest = 100
+// Widest is how many columns a line of text has at most, on a terminal.
+const Widest = 100
 
 // reportText is a report for people: the points of each item and, below, what is wrong. columns is the width of the terminal; with 0
 // lines are not broken.
@@ -89,5 +89,5 @@ func fit(line string, columns int) string {
 	if columns < 20 {
 		return line
 	}
-	return text.WrapSoft(line, min(columns, widest))
+	return text.WrapSoft(line, min(columns, Widest))
 }

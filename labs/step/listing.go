@@ -14,7 +14,7 @@ func (p *Player) Listing(w io.Writer, s Screen) error {
 	defer p.Go(p.at)
 	var b strings.Builder
 	say := func(format string, args ...any) {
-		b.WriteString(strings.TrimRight(s.clean(fmt.Sprintf(format, args...)), " ") + "\n")
+		b.WriteString(s.fold(strings.TrimRight(s.clean(fmt.Sprintf(format, args...)), " ")) + "\n")
 	}
 	p.Go(0)
 	say("%s (%s, %s)", p.recording.Title, p.recording.Arch, count(p.Last(), "step"))

@@ -66,6 +66,20 @@ func (s Screen) clean(line string) string {
 	return b.String()
 }
 
+// fold breaks a line between words where a terminal ends. What follows has the line's indentation.
+func (s Screen) fold(line string) string {
+	if !s.Terminal || text.RuneWidthWithoutEscSequences(line) <= s.Columns {
+		return line
+	}
+	words := strings.TrimLeft(line, " ")
+	indent := line[:min(len(line)-len(words), s.Columns/2)]
+	lines := strings.Split(text.WrapSoft(words, s.Columns-len(indent)), "\n")
+	for i, part := range lines {
+		lines[i] = indent + strings.TrimRight(part, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
 // fit cuts or fills a line so that it takes that many columns.
 func fit(line string, columns int) string {
 	taken := 0
