@@ -89,7 +89,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 }
 
 // Close implements net.Conn. Calls that wait, and later ones, end with net.ErrClosed. It shuts the connection down, also for processes to which its descriptor has been given.
-// It waits until the kernel is done with the descriptor. A second call returns net.ErrClosed.
+// It waits until the kernel is done with the descriptor, see SetLinger. A second call returns net.ErrClosed.
 func (c *Conn) Close() error {
 	if !c.ok() {
 		return syscall.EINVAL

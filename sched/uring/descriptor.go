@@ -26,7 +26,6 @@ type descriptor struct {
 	reading, writing side
 
 	connected bool             // Close tells the peer at once
-	aborts    atomic.Bool      // but not now: it is to send a reset
 	gone      *fibersync.Event // fd is closed, and err tells how; made by the first Close
 	err       error            // of close(2)
 	closes    func()           // if not nil, what close calls first
@@ -57,15 +56,24 @@ func (d *descriptor) acquire() bool {
 	return false
 }
 
-// release undoes acquire. The last one after Close closes fd.
+// release undoes acquire. The last one after Close closes fd. It blocks neither a fiber nor the thread of an engine: where close(2) waits for the peer, that call is a goroutine's.
 func (d *descriptor) release() {
-	if d.uses.Add(-1) == closing {
-		if d.closed != nil {
-			d.closed()
-		}
-		d.err = unix.Close(d.fd)
-		d.gone.Signal()
+	if d.uses.Add(-1) != closing {
+		return
 	}
+	if d.closed != nil {
+		d.closed()
+	}
+	if d.connected && linger(d.fd) > 0 {
+		go d.closeNow()
+		return
+	}
+	d.closeNow()
+}
+
+func (d *descriptor) closeNow() {
+	d.err = unix.Close(d.fd)
+	d.gone.Signal()
 }
 
 // isClosing tells whether Close has been called.
@@ -87,7 +95,7 @@ func (d *descriptor) close() error {
 	}
 	d.reading.nudge()
 	d.writing.nudge()
-	if d.connected && !d.aborts.Load() && d.uses.Load() > closing+1 { // their end may take a while
+	if d.connected && d.uses.Load() > closing+1 && linger(d.fd) != 0 { // their end may take a while; with 0, the peer is to get a reset
 		_ = unix.Shutdown(d.fd, unix.SHUT_RDWR)
 	}
 	d.release()

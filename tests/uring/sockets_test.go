@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -60,6 +62,76 @@ func TestSocketOptions(t *testing.T) {
 		require.ErrorIs(t, client.SetNoDelay(true), net.ErrClosed)
 		require.NoError(t, server.Close())
 		require.NoError(t, l.Close())
+	})
+}
+
+// fill sends until neither end of a connection has room.
+func fill(c *uring.Conn) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	failed := raw.Control(func(fd uintptr) {
+		for b := make([]byte, 1<<16); err == nil; {
+			_, err = unix.Write(int(fd), b)
+		}
+	})
+	return errors.Join(failed, expect(unix.EAGAIN, err))
+}
+
+// setLinger sets SO_LINGER in the ways that a program has.
+var setLinger = map[string]func(c *uring.Conn, seconds int) error{
+	"SetLinger": (*uring.Conn).SetLinger,
+	"SyscallConn": func(c *uring.Conn, seconds int) error {
+		raw, err := c.SyscallConn()
+		if err != nil {
+			return err
+		}
+		failed := raw.Control(func(fd uintptr) {
+			err = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: int32(seconds)})
+		})
+		return errors.Join(failed, err)
+	},
+}
+
+// A Close that waits until the peer has got everything blocks its fiber alone: others of the worker go on, one of them being the peer.
+func TestCloseThatLingersBlocksNoThread(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		for way, set := range setLinger {
+			for _, reads := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/reads=%v", way, reads), func(t *testing.T) {
+					leaks.Check(t)
+					engines, s := attach(t, uring.Options{Driver: driver}, sched.Config{Workers: 1})
+					l := listen(t, engines, "tcp")
+					client, server := pair(t, s, engines, l)
+					var closing, closed atomic.Bool
+					require.NoError(t, onFibers(t, s, func() error { // the fibers run in this order, each until it waits
+						if !reads {
+							return nil
+						}
+						_, err := client.Read(make([]byte, 1))
+						return expect(net.ErrClosed, err)
+					}, func() error {
+						if err := errors.Join(fill(client), set(client, 20)); err != nil {
+							return err
+						}
+						closing.Store(true)
+						defer closed.Store(true)
+						return client.Close()
+					}, func() error {
+						for !closing.Load() {
+							sched.Yield()
+						}
+						if closed.Load() {
+							return errors.New("the worker's thread waited in Close")
+						}
+						_, err := io.Copy(io.Discard, server)
+						return errors.Join(err, server.Close())
+					}))
+					require.NoError(t, errors.Join(l.Close(), s.Close(), engines.Close()))
+				})
+			}
+		}
 	})
 }
 
