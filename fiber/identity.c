@@ -34,17 +34,36 @@ void *fiberlab_identity_key(void) {
     return NULL;
 }
 
+/* Whether the calling thread blocks all signals until it has dropped an identity, and what it
+ * blocked before. */
+static __thread volatile sig_atomic_t blocks __attribute__((tls_model("initial-exec")));
+static __thread sigset_t blocked_before;
+
+/* Blocks all signals until the identity in the slot is dropped, by fiberlab_identity_drop on the
+ * same thread. While an M that was lent to C is between C and Go, the runtime takes its scheduler's
+ * lock: to enter C while the world is being stopped, and to drop the M while it writes a trace. A
+ * signal that Go handles is then taken for one of a thread without an M: it is lent another one,
+ * dropping which takes that lock again, and the whole process freezes. */
+void fiberlab_identity_block_signals(void) {
+    sigset_t all;
+    if (blocks)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &blocked_before);
+    blocks = 1;
+}
+
 /* Drops the identity in the slot by the call that the key's destructor would make, sets
  * the key back to key_g and empties the slot. No Go frame of the identity may be alive. The thread
  * may be another one than the identity was lent on; it keeps its signal mask, where the runtime
  * would give it that of the first. */
 void fiberlab_identity_drop(void *key_g) {
-    sigset_t mask;
+    fiberlab_identity_block_signals();
     fiberlab_count_lent(-1);
     fiberlab_identity_set_key(key_g);
-    pthread_sigmask(SIG_SETMASK, NULL, &mask);
     crosscall2(NULL, (void *)*fiberlab_slot(), 0, 0);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    blocks = 0;
+    pthread_sigmask(SIG_SETMASK, &blocked_before, NULL);
 }
 
 /* Counts the answers that were a fiber's bounds; for the tests. */

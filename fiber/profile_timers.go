@@ -67,4 +67,4 @@ func lendAll(n C.int64_t) error {
 }
 
 //export fiberlabEnterGo
-func fiberlabEnterGo() {}
+func fiberlabEnterGo() { C.fiberlab_identity_block_signals() } // the M is dropped next

@@ -87,6 +87,7 @@ func fiberlabServe(index C.uint32_t) {
 	runtime.LockOSThread()
 	r.serve()
 	runtime.UnlockOSThread()
+	C.fiberlab_identity_block_signals()
 }
 
 // serve runs one fiber's body after the other, until it is given a fiber without
