@@ -174,8 +174,9 @@ int fiberlab_watch_dump(void);
 /* preempt.c */
 extern uint32_t fiberlab_preemptions;
 int fiberlab_watch_preemption(void);
-int fiberlab_find_tid(uintptr_t m);
-int fiberlab_verify_tid(uintptr_t m);
+int fiberlab_narrow_tid(uintptr_t m);
+void fiberlab_find_mark(uintptr_t m);
+void fiberlab_verify_mark(uintptr_t m);
 const uint32_t *fiberlab_requests_met(uintptr_t m);
 void fiberlab_lending(fiberlab_fiber *f, uintptr_t m);
 void fiberlab_lent(fiberlab_fiber *f, uintptr_t m, uintptr_t g);

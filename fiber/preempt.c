@@ -19,9 +19,12 @@
  * the signal goes astray. Hence the thread's number in the M is put right.
  *
  * Where in the M the words are is found as the g slot is, on two threads: the number by
- * its value, the count and the mark by what the handler does to them. Without the number,
- * fibers that have moved cannot be interrupted; without the others, a fiber that comes back
- * sends itself one more signal, and C bodies stay exposed. All else works.
+ * its value, the count and the mark by what the handler does to them. The first thread of a
+ * container has number 1, which other words of its M hold too; on a second thread they differ
+ * from its number. The M's own number may keep step with the thread's, but a fiber's M and that
+ * of its root are two on one thread. Without the number, fibers that have moved cannot be
+ * interrupted; without the others, a fiber that comes back sends itself one more signal, and
+ * C bodies stay exposed. All else works.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -34,8 +37,9 @@ uint32_t fiberlab_preemptions;
 static struct sigaction go_action;
 static __thread volatile sig_atomic_t again __attribute__((tls_model("initial-exec")));
 
-static int tid_word = -1;   /* of 64 bits */
-static int count_word = -1; /* of 32 bits, as the next */
+static uint32_t tid_words = ~(uint32_t)0; /* a bit for each word of 64 bits that it may be */
+static int tid_word = -1;                 /* the last of them */
+static int count_word = -1;               /* of 32 bits, as the next */
 static int mark_word = -1;
 
 /* Does for an M with a mark what the runtime's handler does. */
@@ -108,8 +112,9 @@ static int is_mark(uint32_t *word) {
     return !__atomic_compare_exchange_n(word, &one, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* Finds the count and the mark, which are neighbours. */
-static void find_mark(uintptr_t m) {
+/* Finds the count and the mark, which are neighbours. Called from Go by a goroutine that is locked
+ * to its thread; m is its M. */
+void fiberlab_find_mark(uintptr_t m) {
     uint32_t *words = (uint32_t *)m;
     int count = -1;
     for (int attempts = 0; count < 1 && attempts < 10; attempts++)
@@ -123,27 +128,22 @@ static void find_mark(uintptr_t m) {
         mark_word = count - 1;
 }
 
-/* Called from Go on a thread that the runtime has made; m is its M. Returns how often
- * the thread's number was found; the word is known if that is exactly once. */
-int fiberlab_find_tid(uintptr_t m) {
-    int hits = 0, at = 0;
-    for (int i = 0; i < SEARCHED; i++)
-        if (((uint64_t *)m)[i] == (uint64_t)gettid()) {
-            hits++;
-            at = i;
-        }
-    tid_word = hits == 1 ? at : -1;
-    find_mark(m);
-    return hits;
-}
-
 /* The same on another thread. Forgets the words if they are not the right ones. */
-int fiberlab_verify_tid(uintptr_t m) {
-    if (tid_word >= 0 && ((uint64_t *)m)[tid_word] != (uint64_t)gettid())
-        tid_word = -1;
+void fiberlab_verify_mark(uintptr_t m) {
     if (mark_word >= 0 && !is_mark((uint32_t *)m + mark_word))
         mark_word = -1;
-    return tid_word >= 0;
+}
+
+/* Called from Go on a thread whose M, or whose fiber's M, is m. Rules out the words that do not
+ * hold the thread's number. Returns how many words may still be the one; if it is one, it is known.
+ */
+int fiberlab_narrow_tid(uintptr_t m) {
+    for (int i = 0; i < SEARCHED; i++)
+        if (((uint64_t *)m)[i] != (uint64_t)gettid())
+            tid_words &= ~((uint32_t)1 << i);
+    int left = __builtin_popcount(tid_words);
+    tid_word = left == 1 ? __builtin_ctz(tid_words) : -1;
+    return left;
 }
 
 /* Called on the way into Go by a thread that has just been lent m, for the fiber f or, if that is

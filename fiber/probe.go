@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -41,16 +40,17 @@ func tryLife() error {
 		return err
 	}
 	life := &life{r: r}
-	err = onRoot(attachThread, Asm, func(first *Fiber) error {
-		if err := life.begin(first); err != nil {
+	// Both roots are there before the fiber begins: what it has begun could not be discarded if memory were short then.
+	err = onRoot(attachThread, Asm, func(second *Fiber) error {
+		if err := onRoot(attachThread, Asm, life.begin); err != nil {
 			return err
 		}
-		return onRoot(attachThread, Asm, func(second *Fiber) error { return life.end(second) })
+		return life.end(second)
 	})
-	if err != nil {
+	if life.begun && err != nil {
 		return err // with the fiber where it failed: its frames cannot be discarded
 	}
-	err = r.free()
+	err = errors.Join(err, r.free())
 	for _, stacks := range own.stacks {
 		err = errors.Join(err, stacks.Close())
 	}
@@ -61,6 +61,7 @@ func tryLife() error {
 type life struct {
 	r           *runner
 	lent, again caller
+	begun       bool
 	interrupted bool
 }
 
@@ -69,7 +70,12 @@ type caller struct{ g, m uintptr }
 
 func whoami() caller { return caller{identity.G(), identity.M()} }
 
-func failed(probe, why string) error { return fmt.Errorf("%s: %s", probe, why) }
+// verdict says what the runtime does otherwise than fibers demand.
+type verdict string
+
+func (v verdict) Error() string { return string(v) }
+
+func failed(probe, why string) error { return verdict(probe + ": " + why) }
 
 // enter loads the runner with a fiber and switches to it.
 func (l *life) enter(root *Fiber, body func()) (*Fiber, error) {
@@ -80,9 +86,14 @@ func (l *life) enter(root *Fiber, body func()) (*Fiber, error) {
 
 // begin runs the fiber's first half.
 func (l *life) begin(root *Fiber) error {
+	l.begun = true
 	caller, answers := whoami(), C.fiberlab_stack_bound_answers
+	C.fiberlab_narrow_tid(C.uintptr_t(caller.m))
+	knowsThread := false
 	_, err := l.enter(root, func() {
 		l.lent = whoami()
+		knowsThread = C.fiberlab_narrow_tid(C.uintptr_t(l.lent.m)) == 1
+		C.fiberlab_lent(l.r.block, C.uintptr_t(l.lent.m), C.uintptr_t(l.lent.g)) // once more, as for one that knows it
 		f := Current()
 		if f.SwitchTo(root) == nil {
 			l.again = whoami()

@@ -10,6 +10,7 @@ static int verify_slot(uintptr_t reader) { return fiberlab_verify_slot((slot_rea
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"go/version"
 	"os"
@@ -49,7 +50,8 @@ var runtimeVersion string
 //
 // The first call runs the probes. It takes some 0.3 ms, or 10 to 30 ms if GOMAXPROCS is 1, stops the
 // world for a moment and starts threads. During package initialisation, when no C code can
-// call Go, Supported looks for the g slot and the remembered P only.
+// call Go, Supported looks for the g slot and the remembered P only. If memory is short, the error does not
+// wrap ErrUnsupported, and the next call runs the probes again.
 func Supported() error {
 	if known.Load() {
 		return nil
@@ -57,13 +59,22 @@ func Supported() error {
 	if err := supportedWords(); err != nil || initializing() {
 		return err
 	}
-	err := supportedLife()
-	known.Store(err == nil)
-	return err
+	probing.Lock()
+	defer probing.Unlock()
+	if refusal == nil && !known.Load() {
+		return supportedLife()
+	}
+	return refusal
 }
 
 // known is set when every probe has passed.
 var known atomic.Bool
+
+// probing is held while a fiber's life is tried out.
+var probing sync.Mutex
+
+// refusal says which probe of a fiber's life has failed. probing protects it.
+var refusal error
 
 var supportedWords = sync.OnceValue(func() error {
 	if err := findWords(); err != nil {
@@ -85,15 +96,22 @@ var supportedWords = sync.OnceValue(func() error {
 	return nil
 })
 
-var supportedLife = sync.OnceValue(func() error {
-	if err := tryLife(); err != nil {
-		return unsupported(err)
+// supportedLife tries out a fiber's life, and keeps the verdict. A shortage is none. The caller holds probing.
+func supportedLife() error {
+	err := tryLife()
+	if errors.As(err, new(verdict)) {
+		refusal = unsupported(err)
+		return refusal
 	}
+	if err != nil {
+		return fmt.Errorf("this Go runtime could not be tried out: %w", err)
+	}
+	known.Store(true)
 	if doubts := doubts(goVersion(), handsOnP); doubts != "" && os.Getenv(EnvRuntime) != "try" {
 		fmt.Fprintf(os.Stderr, "fiberlab: %s (%s=try silences this line)\n", doubts, EnvRuntime)
 	}
 	return nil
-})
+}
 
 func unsupported(err error) error {
 	return fmt.Errorf("%w: %s: %w: build with %s to %s, or use the backend goroutine", ErrUnsupported, goVersion(), err, OldestGo, NewestGo)
@@ -165,7 +183,8 @@ func findWords() error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		C.fiberlab_find_tid(C.uintptr_t(identity.M()))
+		C.fiberlab_narrow_tid(C.uintptr_t(identity.M()))
+		C.fiberlab_find_mark(C.uintptr_t(identity.M()))
 		hits := int(C.find_slot(reader))
 		handsOnP = hits == 1 && compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_find_p(m, then) })
 		found <- answer{hits, uintptr(C.fiberlab_thread_pointer())}
@@ -179,7 +198,8 @@ func findWords() error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		knowsThread = C.fiberlab_verify_tid(C.uintptr_t(identity.M())) != 0
+		C.fiberlab_narrow_tid(C.uintptr_t(identity.M()))
+		C.fiberlab_verify_mark(C.uintptr_t(identity.M()))
 		hits := int(C.verify_slot(reader))
 		if hits == 1 && handsOnP && compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_verify_p(m, then) }) {
 			C.fiberlab_use_p(1)
@@ -193,10 +213,6 @@ func findWords() error {
 	}
 	return nil
 }
-
-// knowsThread tells whether the word of an M that has its thread's number was found: see preempt.c. It
-// is set before Supported first returns.
-var knowsThread bool
 
 // handsOnP tells whether switches hand on the P: see processor.c. It is set before
 // Supported first returns.
