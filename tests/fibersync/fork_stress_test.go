@@ -59,7 +59,7 @@ func TestStressForks(t *testing.T) {
 		suite.KeepCollecting(t)
 		rng := suite.NewRand(t)
 		var progress atomic.Uint64
-		schedtest.Watchdog(t, s, nil, &progress, func() string { return "a fork does not end" })
+		state := func() string { return "a fork does not end" }
 		rounds, visitors := suite.Scaled(60, 6), 4
 		over := schedtest.NewLatch(visitors)
 		for range visitors {
@@ -72,7 +72,7 @@ func TestStressForks(t *testing.T) {
 				}
 			})
 		}
-		over.Wait()
+		schedtest.Watch(t, schedtest.Watched{Scheduler: s, Progress: &progress, State: state}, over.Wait)
 		assert.EqualValues(t, rounds*visitors, progress.Load())
 	})
 }

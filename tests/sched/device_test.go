@@ -309,7 +309,6 @@ func TestDeviceLosesNoWakeUp(t *testing.T) {
 		}
 		var over sync.WaitGroup
 		progress := new(atomic.Uint64)
-		schedtest.Watchdog(t, s, nil, progress, func() string { return "fibers wait for their devices" })
 		for range lanes {
 			r := rand.New(rand.NewPCG(r.Uint64(), 1))
 			over.Add(1)
@@ -344,7 +343,8 @@ func TestDeviceLosesNoWakeUp(t *testing.T) {
 				}
 			}()
 		}
-		over.Wait()
+		state := func() string { return "fibers wait for their devices" }
+		schedtest.Watch(t, schedtest.Watched{Scheduler: s, Progress: progress, State: state}, over.Wait)
 	})
 }
 

@@ -90,19 +90,21 @@ func TestTortureSubmitAgainstSleep(t *testing.T) {
 			cfg.Groups.Mode = mode
 			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 				h := &handOffs{t: t, s: s}
-				schedtest.Watchdog(t, s, nil, &h.progress, func() string {
+				state := func() string {
 					return fmt.Sprintf("%v mode, %d tasks done: what was submitted next waits", mode, h.progress.Load())
-				})
-				var all sync.WaitGroup
-				for range submitters {
-					r := rand.New(rand.NewPCG(random.Uint64(), 0))
-					all.Add(1)
-					go func() {
-						defer all.Done()
-						h.submit(total/submitters/2, r)
-					}()
 				}
-				all.Wait()
+				schedtest.Watch(t, schedtest.Watched{Scheduler: s, Progress: &h.progress, State: state}, func() {
+					var all sync.WaitGroup
+					for range submitters {
+						r := rand.New(rand.NewPCG(random.Uint64(), 0))
+						all.Add(1)
+						go func() {
+							defer all.Done()
+							h.submit(total/submitters/2, r)
+						}()
+					}
+					all.Wait()
+				})
 				eventually(t, func() bool { return s.Stats().Pending == 0 }, nil, "tasks that were never begun")
 			})
 		}
@@ -119,7 +121,7 @@ func TestTortureRingOn64Workers(t *testing.T) {
 				const fibers, tokens = 100, 3
 				turns := suite.Scaled(100_000, 5_000)
 				var progress atomic.Uint64
-				schedtest.Watchdog(t, s, nil, &progress, func() string { return fmt.Sprint(mode, " mode, ", progress.Load(), " turns") })
+				state := func() string { return fmt.Sprint(mode, " mode, ", progress.Load(), " turns") }
 				circle := make([]struct {
 					mu     sync.Mutex
 					fiber  *sched.Fiber
@@ -159,7 +161,7 @@ func TestTortureRingOn64Workers(t *testing.T) {
 						}
 					})
 				}
-				over.Wait()
+				schedtest.Watch(t, schedtest.Watched{Scheduler: s, Progress: &progress, State: state}, over.Wait)
 				assert.GreaterOrEqual(t, progress.Load(), uint64(turns))
 			})
 		}

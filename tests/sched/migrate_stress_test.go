@@ -52,7 +52,7 @@ func TestStressMigration(t *testing.T) {
 		}
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			var progress atomic.Uint64
-			schedtest.Watchdog(t, s, nil, &progress, func() string { return fmt.Sprint(progress.Load()) })
+			state := func() string { return fmt.Sprint(progress.Load()) }
 			asks := make(chan func(), len(rovers))
 			var helpers sync.WaitGroup
 			for range 3 {
@@ -103,7 +103,7 @@ func TestStressMigration(t *testing.T) {
 					}
 				})
 			}
-			ended.Wait()
+			schedtest.Watch(t, schedtest.Watched{Scheduler: s, Progress: &progress, State: state}, ended.Wait)
 			close(asks)
 			close(over)
 			helpers.Wait()

@@ -32,16 +32,17 @@ func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Ra
 	p.keepThreads = p.hasThreads && !suite.GivesThreadsUp(cfg)
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
-	schedtest.Watchdog(t, s, rec, &p.progress, p.String)
-	if cfg.Workers == 0 || rng.IntN(3) == 0 {
-		p.bound(s, rng.IntN(2) == 0)
-	} else {
-		for _, task := range p.roots {
-			err := s.Enqueue(sched.Task{Func: func() { p.live(task) }})
-			p.check(err == nil, "enqueue: %v", err)
+	schedtest.Watch(t, schedtest.Watched{Scheduler: s, Recorder: rec, Progress: &p.progress, State: p.String}, func() {
+		if cfg.Workers == 0 || rng.IntN(3) == 0 {
+			p.bound(s, rng.IntN(2) == 0)
+		} else {
+			for _, task := range p.roots {
+				err := s.Enqueue(sched.Task{Func: func() { p.live(task) }})
+				p.check(err == nil, "enqueue: %v", err)
+			}
 		}
-	}
-	assert.NoError(t, s.Close())
+		assert.NoError(t, s.Close())
+	})
 	p.finished()
 	stats := s.Stats()
 	assert.Equal(t, cfg.Workers, stats.Fibers, "fibers left beside the main ones")

@@ -205,23 +205,25 @@ func TestStress(t *testing.T) {
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		x := &stress{t: t, s: s}
-		schedtest.Watchdog(t, s, rec, &x.progress, x.String)
 		suite.KeepCollecting(t)
-		x.flow(1, 1, 1)
-		x.flow(10, 3, 4)
-		x.flow(3, 30, 2)
-		x.circle(2)
-		x.circle(5)
-		x.circle(100)
-		for i := range 20 {
-			x.race(time.Duration(i*i) * 20 * time.Microsecond)
-		}
-		x.storm(2, 6)
-		x.storm(30, 1)
-		time.Sleep(suite.StressTime(t, 6*time.Second, 2*time.Second))
-		missing := awaitTransitions(rec)
-		x.over.Store(true)
-		x.parts.Wait()
+		var missing [][2]sched.State
+		schedtest.Watch(t, schedtest.Watched{Scheduler: s, Recorder: rec, Progress: &x.progress, State: x.String}, func() {
+			x.flow(1, 1, 1)
+			x.flow(10, 3, 4)
+			x.flow(3, 30, 2)
+			x.circle(2)
+			x.circle(5)
+			x.circle(100)
+			for i := range 20 {
+				x.race(time.Duration(i*i) * 20 * time.Microsecond)
+			}
+			x.storm(2, 6)
+			x.storm(30, 1)
+			time.Sleep(suite.StressTime(t, 6*time.Second, 2*time.Second))
+			missing = awaitTransitions(rec)
+			x.over.Store(true)
+			x.parts.Wait()
+		})
 		assert.NoError(t, s.Close())
 		assert.Equal(t, x.sent.Load(), x.received.Load(), "sum of what was sent, and of what was received")
 		assert.Zero(t, x.open.Load())

@@ -61,7 +61,7 @@ func TestDeadlineWhileTheWorkerIsHeld(t *testing.T) {
 func TestDeadlinesAloneWakeSleepingWorkers(t *testing.T) {
 	suite.EachScheduler(t, suite.SomeWorkers, func(t *testing.T, s *sched.Scheduler) {
 		var progress atomic.Uint64
-		schedtest.Watchdog(t, s, nil, &progress, func() string { return fmt.Sprint(progress.Load(), " waits are over") })
+		state := func() string { return fmt.Sprint(progress.Load(), " waits are over") }
 		random := suite.NewRand(t)
 		const fibers = 3
 		over := schedtest.NewLatch(fibers)
@@ -75,7 +75,7 @@ func TestDeadlinesAloneWakeSleepingWorkers(t *testing.T) {
 				}
 			})
 		}
-		over.Wait()
+		schedtest.Watch(t, schedtest.Watched{Scheduler: s, Progress: &progress, State: state}, over.Wait)
 	})
 }
 
@@ -107,7 +107,7 @@ func TestTimedWaitsAgainstModel(t *testing.T) {
 		rounds := suite.Scaled(200, 40)
 		random := suite.NewRand(t)
 		var progress atomic.Uint64
-		schedtest.Watchdog(t, s, nil, &progress, func() string { return fmt.Sprint(progress.Load(), " waits are over") })
+		state := func() string { return fmt.Sprint(progress.Load(), " waits are over") }
 		errEnded := errors.New("another fiber has cancelled it")
 		var left atomic.Int64
 		left.Store(int64(len(waiters)))
@@ -143,7 +143,7 @@ func TestTimedWaitsAgainstModel(t *testing.T) {
 				sched.Sleep(100 * time.Microsecond)
 			}
 		})
-		over.Wait()
+		schedtest.Watch(t, schedtest.Watched{Scheduler: s, Progress: &progress, State: state}, over.Wait)
 		assert.EqualValues(t, len(waiters)*rounds, progress.Load())
 	})
 }

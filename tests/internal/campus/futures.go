@@ -1,20 +1,20 @@
-package fibersync_test
+package campus
 
 import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched/fibersync"
 )
 
 // futureStation: a future gives what was promised, alone and among others.
 type futureStation struct {
-	x             *campus
+	x             *Campus
 	promised, got atomic.Uint64
 }
 
@@ -39,13 +39,13 @@ func (p *futureStation) enter(rng *rand.Rand) {
 	}
 }
 
-func (p *futureStation) check(t *testing.T) {
+func (p *futureStation) check(t require.TestingT) {
 	assert.Equal(t, p.promised.Load(), p.got.Load(), "sum of the futures' values")
 }
 
 // ticketStation: tickets are called in the order in which they were taken, one at a time.
 type ticketStation struct {
-	x      *campus
+	x      *Campus
 	queue  fibersync.TicketQueue
 	mu     sync.Mutex // of taking a ticket and its number
 	taken  int64
@@ -79,7 +79,7 @@ func (p *ticketStation) enter(rng *rand.Rand) {
 	turn()
 }
 
-func (p *ticketStation) check(t *testing.T) {
+func (p *ticketStation) check(t require.TestingT) {
 	last := p.queue.Take()
 	last.Wait()
 	assert.Equal(t, p.taken, p.called, "tickets")
@@ -88,7 +88,7 @@ func (p *ticketStation) check(t *testing.T) {
 
 // callStation: a call that blocks its thread returns what the function did.
 type callStation struct {
-	x             *campus
+	x             *Campus
 	asked, called atomic.Int64
 }
 
@@ -111,13 +111,13 @@ func (p *callStation) enter(rng *rand.Rand) {
 	assert.Equal(p.x.t, v, got)
 }
 
-func (p *callStation) check(t *testing.T) {
+func (p *callStation) check(t require.TestingT) {
 	assert.GreaterOrEqual(t, p.called.Load(), p.asked.Load(), "calls")
 }
 
 // parallelStation: all branches of a fork have been done when it returns.
 type parallelStation struct {
-	x          *campus
+	x          *Campus
 	done, seen atomic.Int64
 }
 
@@ -138,6 +138,6 @@ func (p *parallelStation) enter(rng *rand.Rand) {
 	dither(rng)
 }
 
-func (p *parallelStation) check(t *testing.T) {
+func (p *parallelStation) check(t require.TestingT) {
 	assert.Equal(t, p.done.Load(), p.seen.Load(), "branches")
 }

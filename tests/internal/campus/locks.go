@@ -1,11 +1,11 @@
-package fibersync_test
+package campus
 
 import (
 	"math/rand/v2"
 	"sync/atomic"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched/fibersync"
 )
@@ -39,14 +39,14 @@ func (p *mutexStation) enter(rng *rand.Rand) {
 	p.entries.Add(1)
 }
 
-func (p *mutexStation) check(t *testing.T) {
+func (p *mutexStation) check(t require.TestingT) {
 	assert.True(t, p.mu.TryLock(), "the mutex is held")
 	assert.Equal(t, p.entries.Load(), p.counter, "times that the mutex was held")
 }
 
 // rwmutexStation: readers find two counters equal, which writers count one after the other.
 type rwmutexStation struct {
-	x           *campus
+	x           *Campus
 	mu          fibersync.RWMutex
 	first, last int64
 	writes      atomic.Int64
@@ -75,7 +75,7 @@ func (p *rwmutexStation) enter(rng *rand.Rand) {
 	p.writes.Add(1)
 }
 
-func (p *rwmutexStation) check(t *testing.T) {
+func (p *rwmutexStation) check(t require.TestingT) {
 	assert.True(t, p.mu.TryLock(), "the lock is held")
 	assert.Equal(t, p.writes.Load(), p.first, "times that the lock was held for writing")
 	assert.Equal(t, p.writes.Load(), p.last)
@@ -85,12 +85,12 @@ const semaphoreStationUnits = 5
 
 // semaphoreStation: no more units are out than there are, and in the end none.
 type semaphoreStation struct {
-	x         *campus
+	x         *Campus
 	semaphore *fibersync.Semaphore
 	out       atomic.Int64
 }
 
-func newSemaphoreStation(x *campus) station {
+func newSemaphoreStation(x *Campus) station {
 	return &semaphoreStation{x: x, semaphore: fibersync.NewSemaphore(semaphoreStationUnits)}
 }
 
@@ -111,6 +111,6 @@ func (p *semaphoreStation) enter(rng *rand.Rand) {
 	p.semaphore.Release(n)
 }
 
-func (p *semaphoreStation) check(t *testing.T) {
+func (p *semaphoreStation) check(t require.TestingT) {
 	assert.True(t, p.semaphore.TryAcquire(semaphoreStationUnits), "units are not back")
 }

@@ -1,18 +1,18 @@
-package fibersync_test
+package campus
 
 import (
 	"math/rand/v2"
 	"sync/atomic"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched/fibersync"
 )
 
 // waitgroupStation: a waiter of a group has seen the work of all in it.
 type waitgroupStation struct {
-	x     *campus
+	x     *Campus
 	begun atomic.Int64
 	seen  atomic.Int64
 }
@@ -38,13 +38,13 @@ func (p *waitgroupStation) enter(rng *rand.Rand) {
 	p.seen.Add(int64(n))
 }
 
-func (p *waitgroupStation) check(t *testing.T) {
+func (p *waitgroupStation) check(t require.TestingT) {
 	assert.Equal(t, p.begun.Load(), p.seen.Load(), "work of groups")
 }
 
 // barrierStation: no visitor leaves a phase before all have come, and each has a different number.
 type barrierStation struct {
-	x     *campus
+	x     *Campus
 	comes atomic.Int64
 	goes  [3]atomic.Int64 // by number
 }
@@ -75,7 +75,7 @@ func (p *barrierStation) enter(rng *rand.Rand) {
 	walk(rng)
 }
 
-func (p *barrierStation) check(t *testing.T) {
+func (p *barrierStation) check(t require.TestingT) {
 	for i := range p.goes {
 		assert.Equal(t, p.comes.Load()/int64(len(p.goes)), p.goes[i].Load(), "clients with the number %d", i)
 	}
@@ -83,7 +83,7 @@ func (p *barrierStation) check(t *testing.T) {
 
 // onceStation: each visitor that does something once finds it done, and done once.
 type onceStation struct {
-	x       *campus
+	x       *Campus
 	current atomic.Pointer[onceDeed]
 }
 
@@ -92,7 +92,7 @@ type onceDeed struct {
 	done int
 }
 
-func newOnceStation(x *campus) station {
+func newOnceStation(x *Campus) station {
 	p := &onceStation{x: x}
 	p.current.Store(new(onceDeed))
 	return p
@@ -114,7 +114,7 @@ func (p *onceStation) enter(rng *rand.Rand) {
 	}
 }
 
-func (p *onceStation) check(t *testing.T) {
+func (p *onceStation) check(t require.TestingT) {
 	deed := p.current.Load()
 	deed.once.Do(func() { deed.done++ })
 	assert.Equal(t, 1, deed.done)

@@ -1,9 +1,8 @@
-package fibersync_test
+package campus
 
 import (
 	"math/rand/v2"
 	"sync/atomic"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,31 +11,31 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// stations is all that a campus has.
-var stations = []func(x *campus) station{
-	func(*campus) station { return new(mutexStation) },
-	func(x *campus) station { return &rwmutexStation{x: x} },
+// stations makes each station of a campus.
+var stations = []func(x *Campus) station{
+	func(*Campus) station { return new(mutexStation) },
+	func(x *Campus) station { return &rwmutexStation{x: x} },
 	newSemaphoreStation,
 	newCondStation,
 	newEventStation,
-	func(x *campus) station { return &latchStation{x: x} },
-	func(x *campus) station { return &waitgroupStation{x: x} },
-	func(x *campus) station { return &barrierStation{x: x} },
+	func(x *Campus) station { return &latchStation{x: x} },
+	func(x *Campus) station { return &waitgroupStation{x: x} },
+	func(x *Campus) station { return &barrierStation{x: x} },
 	newOnceStation,
 	newChannelStation,
-	func(x *campus) station { return &futureStation{x: x} },
-	func(x *campus) station { return &ticketStation{x: x} },
-	func(x *campus) station { return &callStation{x: x} },
-	func(x *campus) station { return &parallelStation{x: x} },
+	func(x *Campus) station { return &futureStation{x: x} },
+	func(x *Campus) station { return &ticketStation{x: x} },
+	func(x *Campus) station { return &callStation{x: x} },
+	func(x *Campus) station { return &parallelStation{x: x} },
 	newPoolStation,
 	newHeapStation,
 	newDAGStation,
-	func(x *campus) station { return &localStation{x: x} },
+	func(x *Campus) station { return &localStation{x: x} },
 }
 
 // latchStation: a waiter of a latch has seen the work of all that opened it.
 type latchStation struct {
-	x            *campus
+	x            *Campus
 	opened, seen atomic.Int64
 }
 
@@ -58,7 +57,7 @@ func (p *latchStation) enter(rng *rand.Rand) {
 	p.seen.Add(int64(n))
 }
 
-func (p *latchStation) check(t *testing.T) {
+func (p *latchStation) check(t require.TestingT) {
 	assert.Equal(t, p.opened.Load(), p.seen.Load(), "latches: counted down, and waited for")
 }
 
@@ -71,7 +70,7 @@ type poolStation struct {
 	uses atomic.Int64
 }
 
-func newPoolStation(*campus) station {
+func newPoolStation(*Campus) station {
 	return &poolStation{pool: fibersync.NewBoundedPool(poolStationItems, fibersync.Items[int64]{})}
 }
 
@@ -89,7 +88,7 @@ func (p *poolStation) enter(rng *rand.Rand) {
 	loan.Return()
 }
 
-func (p *poolStation) check(t *testing.T) {
+func (p *poolStation) check(t require.TestingT) {
 	assert.Equal(t, poolStationItems, p.pool.Free(), "items that are back")
 	sum := int64(0)
 	for range poolStationItems {
@@ -106,7 +105,7 @@ type heapStation struct {
 	uses atomic.Int64
 }
 
-func newHeapStation(*campus) station {
+func newHeapStation(*Campus) station {
 	return &heapStation{pool: fibersync.NewUnboundedPool(fibersync.Items[atomic.Int64]{})}
 }
 
@@ -118,7 +117,7 @@ func (p *heapStation) enter(rng *rand.Rand) {
 	loan.Return()
 }
 
-func (p *heapStation) check(t *testing.T) {
+func (p *heapStation) check(t require.TestingT) {
 	sum := int64(0)
 	for range p.pool.Free() {
 		loan, ok := p.pool.TryBorrow()
@@ -131,10 +130,10 @@ func (p *heapStation) check(t *testing.T) {
 // dagStation: many run one graph at the same time, and each run computes the same.
 type dagStation struct {
 	dag *fibersync.DAG[*[4]int]
-	x   *campus
+	x   *Campus
 }
 
-func newDAGStation(x *campus) station {
+func newDAGStation(x *Campus) station {
 	var b fibersync.DAGBuilder[*[4]int]
 	root := b.Node(func(v *[4]int) { v[0] = 1 })
 	left := b.Node(func(v *[4]int) { pause(); v[1] = v[0] + 1 }, root)
@@ -156,7 +155,7 @@ func (p *dagStation) enter(rng *rand.Rand) {
 	}
 }
 
-func (p *dagStation) check(t *testing.T) {
+func (p *dagStation) check(t require.TestingT) {
 	var v [4]int
 	p.dag.Run(&v)
 	assert.Equal(t, [4]int{1, 2, 3, 5}, v)
@@ -164,7 +163,7 @@ func (p *dagStation) check(t *testing.T) {
 
 // localStation: a task finds what it has set, and never what another has.
 type localStation struct {
-	x            *campus
+	x            *Campus
 	own          fibersync.Local[uint64]
 	begun, ended atomic.Int64
 }
@@ -183,6 +182,6 @@ func (p *localStation) enter(rng *rand.Rand) {
 	})
 }
 
-func (p *localStation) check(t *testing.T) {
+func (p *localStation) check(t require.TestingT) {
 	assert.Equal(t, p.begun.Load(), p.ended.Load(), "tasks with values")
 }

@@ -1,4 +1,4 @@
-package fibersync_test
+package campus
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched/fibersync"
 )
@@ -16,7 +16,7 @@ import (
 // channelStation: what visitors send through two channels, one of them with a buffer, is what residents
 // receive. Both sides use one channel at a time, or whichever is ready.
 type channelStation struct {
-	x              *campus
+	x              *Campus
 	channels       [2]*fibersync.Channel[uint64]
 	sent, received tally
 	residents      *sync.WaitGroup
@@ -30,7 +30,7 @@ func (l *tally) add(v uint64) {
 	l.sum.Add(v)
 }
 
-func newChannelStation(x *campus) station {
+func newChannelStation(x *Campus) station {
 	p := &channelStation{x: x}
 	p.channels[0], p.channels[1] = fibersync.NewChannel[uint64](0), fibersync.NewChannel[uint64](8)
 	seed := rand.Uint64()
@@ -106,7 +106,7 @@ func (p *channelStation) enter(rng *rand.Rand) {
 	}
 }
 
-func (p *channelStation) check(t *testing.T) {
+func (p *channelStation) check(t require.TestingT) {
 	for _, c := range p.channels {
 		c.Close()
 	}

@@ -1,12 +1,12 @@
-package fibersync_test
+package campus
 
 import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched/fibersync"
 )
@@ -15,7 +15,7 @@ const condStationRoom = 4
 
 // condStation: what visitors put into a small buffer, waiting for room, is what residents take out of it.
 type condStation struct {
-	x          *campus
+	x          *Campus
 	mu         fibersync.Mutex
 	filled     *fibersync.Cond
 	emptied    *fibersync.Cond
@@ -25,7 +25,7 @@ type condStation struct {
 	residents  *sync.WaitGroup
 }
 
-func newCondStation(x *campus) station {
+func newCondStation(x *Campus) station {
 	p := &condStation{x: x}
 	p.filled, p.emptied = fibersync.NewCond(&p.mu), fibersync.NewCond(&p.mu)
 	p.residents = x.reside(9, func(int) {
@@ -65,7 +65,7 @@ func (p *condStation) take() bool {
 	return true
 }
 
-func (p *condStation) check(t *testing.T) {
+func (p *condStation) check(t require.TestingT) {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
@@ -81,7 +81,7 @@ type eventStation struct {
 	uses   atomic.Int64
 }
 
-func newEventStation(*campus) station {
+func newEventStation(*Campus) station {
 	p := new(eventStation)
 	for i := range p.tokens {
 		p.tokens[i] = fibersync.NewEvent(fibersync.AutoReset, true)
@@ -114,7 +114,7 @@ func (p *eventStation) enter(rng *rand.Rand) {
 	p.tokens[i].Signal()
 }
 
-func (p *eventStation) check(t *testing.T) {
+func (p *eventStation) check(t require.TestingT) {
 	for _, token := range p.tokens {
 		assert.True(t, token.IsSignalled(), "the signal is lost")
 	}
