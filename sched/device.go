@@ -44,6 +44,17 @@ func (w *Worker) pollDevice() {
 	o.device.Poll()
 }
 
+// pollAlone polls the device for f, the calling fiber, which yields while nothing else is to run: as long as it does, the worker does not come to Wait. It reports whether there is something
+// to run now.
+func (w *Worker) pollAlone(f *Fiber) bool {
+	d := w.own.device
+	if d == nil || !d.Ready() {
+		return false
+	}
+	d.Poll()
+	return w.hasWork(f)
+}
+
 // waiter returns an idle fiber that is to wait in the place of f, the calling one, which is blocked, if the worker has a device or can be untied, and nil otherwise. What a device does
 // when it is polled goes deep: only a few stacks should have to hold that, not those of all fibers whose operations are under way.
 func (w *Worker) waiter(f *Fiber) *Fiber {

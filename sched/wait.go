@@ -242,7 +242,7 @@ func (w *Worker) runsCaller() bool {
 // task be begun if there is any. With nothing to run it returns at once, and f stays Running.
 func (f *Fiber) yield() {
 	w := f.worker.Load()
-	if !w.hasWork(f) {
+	if !w.hasWork(f) && !w.pollAlone(f) {
 		if w.own.outOfDuty == nil {
 			return
 		}

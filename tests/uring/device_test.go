@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -51,6 +52,36 @@ func here(engines *uring.Engines) *uring.Engine {
 		panic(err)
 	}
 	return e
+}
+
+// A fiber that yields until another one has read lets that read complete, also where the two are all that the worker has.
+func TestReadBesideAFiberThatYields(t *testing.T) {
+	eachAttached(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
+		in, out := pipe(t)
+		var read, yields atomic.Bool
+		fs := []func() error{func() error {
+			defer read.Store(true)
+			_, err := here(engines).Read(in, make([]byte, 1), -1)
+			return err
+		}}
+		for range 2 { // one for each worker
+			fs = append(fs, func() error {
+				for !read.Load() {
+					yields.Store(true)
+					sched.Yield()
+				}
+				return nil
+			})
+		}
+		go func() {
+			for !yields.Load() {
+				time.Sleep(100 * time.Microsecond)
+			}
+			_, err := unix.Write(out, []byte("x"))
+			assert.NoError(t, err)
+		}()
+		require.NoError(t, onFibers(t, s, fs...))
+	})
 }
 
 // A worker that sleeps in its ring is woken by tasks as well as by completions. Waiting for input is no deadlock.
