@@ -20,27 +20,38 @@ type Engine struct {
 	brief bool // its last wait was
 	slice slice
 
-	stopping atomic.Bool   // its own thread is to end
+	stopping atomic.Bool   // the Engines are closed: it refuses requests, and its own thread is to end
 	ended    chan struct{} // it has
 }
 
 var _ sched.Device = (*Engine)(nil)
 
 // Ready implements sched.Device.
-func (e *Engine) Ready() bool { return e.engine.ring.ready() || e.engine.hasRequests() }
+func (e *Engine) Ready() bool {
+	return e.engine.ring.ready() || e.engine.hasRequests() || e.stopping.Load() && !e.engine.refuses
+}
 
 // Poll implements sched.Device.
 func (e *Engine) Poll() {
+	e.refuseIfClosed()
 	e.must(e.engine.pollSubmit(0, true, never))
 	e.slice.mayEnd(clock.Now())
 }
 
 // Wait implements sched.Device.
 func (e *Engine) Wait(limit time.Duration, brief bool) {
+	e.refuseIfClosed()
 	began := e.slice.mayEnd(clock.Now()) // before the wait, when nothing is late by it
 	e.must(e.engine.pollSubmit(limit, brief || e.brief, never))
 	e.engine.kicked.Store(false) // the worker is awake: whatever woke it, it looks for work next
 	e.brief = clock.Now()-began < briefWait
+}
+
+// refuseIfClosed ends what is under way if the Engines have been closed. From then on the worker has its device to sleep in, and no input and output.
+func (e *Engine) refuseIfClosed() {
+	if e.stopping.Load() {
+		e.engine.refuse()
+	}
 }
 
 // briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package runtime's monitor then has to be woken; and
@@ -76,9 +87,12 @@ func (e *Engine) mine() bool {
 	return f != nil && e.worker != nil && f.Worker() == e.worker
 }
 
-// submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the engine has ended.
+// submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the engine has ended or refuses requests.
 func (e *Engine) submit(r *request) error {
 	if e.mine() {
+		if e.engine.refuses {
+			return ErrClosed
+		}
 		e.engine.begin(r)
 		return nil
 	}

@@ -22,6 +22,9 @@ type engine struct {
 
 	dropped []completion // of requests that are over without the proxy
 
+	refuses   bool // refuse has been called
+	cancelled int  // up to this slot of the table it has cancelled what was under way
+
 	kicked atomic.Bool  // the engine has to look at what others have changed before it waits
 	asleep atomic.Bool  // the engine waits, or is about to: others wake it
 	waking atomic.Int32 // threads that are about to wake it
@@ -49,6 +52,7 @@ func (e *engine) init(options Options) (err error) {
 			e.receiving.Store(b)
 		}
 	}
+	e.refuses, e.cancelled = false, 0
 	e.mail.Store(nil)
 	return nil
 }
@@ -59,19 +63,27 @@ func (e *engine) can(a ability) bool { return e.able[a] }
 // drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has completed. Requests of other
 // threads are refused from now on.
 func (e *engine) drain() error {
-	e.closeMail()
-	for _, r := range e.unstaged { // the proxy has never seen them
-		e.dropped = append(e.dropped, completion{id: r.id, result: -int32(syscall.ECANCELED)})
-	}
-	e.unstaged = nil
-	for next := 0; e.table.underWay() > 0; {
+	for e.refuse(); e.table.underWay() > 0; e.refuse() {
 		e.kicked.Store(false)
-		next = e.cancelFrom(next)
 		if err := e.pollSubmit(-1, true, never); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// refuse refuses the requests of other threads from now on, and has those end that are under way, as many as there is room for. Call it before each turn, until none is
+// under way.
+func (e *engine) refuse() {
+	if !e.refuses {
+		e.refuses = true
+		e.closeMail()
+		for _, r := range e.unstaged { // the proxy has never seen them
+			e.dropped = append(e.dropped, completion{id: r.id, result: -int32(syscall.ECANCELED)})
+		}
+		e.unstaged = nil
+	}
+	e.cancelled = e.cancelFrom(e.cancelled)
 }
 
 // cancelFrom cancels the requests from that slot of the table on, as many as there is room for, and returns where it goes on.

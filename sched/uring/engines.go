@@ -3,6 +3,7 @@ package uring
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,10 +26,10 @@ type Engines struct {
 	contexts bool // they belong to contexts: no engine has a separate thread
 
 	mu     sync.Mutex
-	closed bool
-	alone  []*Engine // on separate threads
+	closed atomic.Bool // set with mu held: no engine is added afterwards
+	alone  *Engine     // the one on a separate thread; nil: it has not begun
 
-	list atomic.Pointer[[]*Engine] // never changed in place
+	list atomic.Pointer[[]*Engine] // never changed in place; replaced with mu held
 	next atomic.Uint32
 
 	openedStdin sync.Once
@@ -61,98 +62,96 @@ func (s *Engines) open(w *sched.Worker, tasks *taskQueue) (*Engine, error) {
 	if err := e.engine.init(s.options); err != nil {
 		return nil, err
 	}
-	if err := s.add(e); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed.Load() {
 		e.engine.deinit()
-		return nil, err
+		return nil, errEnginesClosed
 	}
+	s.add(e)
 	w.SetEngine(e)
 	return e, nil
 }
 
-// Close ends the engines that have separate threads, and waits for these threads. Operations that are under way end with ErrClosed. The schedulers
-// that the engines are attached to should have been closed before. It may be called more than once. It blocks
+// Close ends all operations that are under way with ErrClosed, and the engine that has a separate thread, for which it waits. Later operations that would have to wait return ErrClosed. Engines of
+// workers end with their workers; their operations end as soon as the worker, between two tasks, looks for completions. It may be called more than once, and by several at once. It blocks
 // its caller, a fiber its thread too. The error is always nil.
 func (s *Engines) Close() error {
 	s.mu.Lock()
-	s.closed = true
+	s.closed.Store(true)
 	alone := s.alone
-	s.alone = nil
+	for _, e := range s.engines() {
+		e.stopping.Store(true)
+		e.engine.kick()
+	}
 	s.mu.Unlock()
-	for _, e := range alone {
-		e.endAlone()
+	if alone != nil {
+		<-alone.ended
 	}
 	return nil
 }
 
-// add makes an engine known to goroutines.
-func (s *Engines) add(e *Engine) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return errEnginesClosed
+// engines are those that have begun and not ended.
+func (s *Engines) engines() []*Engine {
+	if list := s.list.Load(); list != nil {
+		return *list
 	}
-	var list []*Engine
-	if old := s.list.Load(); old != nil {
-		list = append(list, *old...)
-	}
-	list = append(list, e)
-	s.list.Store(&list)
 	return nil
+}
+
+// add makes an engine known to goroutines. The caller holds mu, and the Engines are not closed.
+func (s *Engines) add(e *Engine) {
+	list := append(slices.Clone(s.engines()), e)
+	s.list.Store(&list)
 }
 
 // remove undoes add.
 func (s *Engines) remove(e *Engine) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []*Engine
-	for _, other := range *s.list.Load() {
-		if other != e {
-			list = append(list, other)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(s.engines()), func(other *Engine) bool { return other == e })
 	s.list.Store(&list)
 }
 
 // Here is the engine for the caller: that of its worker, if it is a fiber and its worker has one of s; else that whose turn it is. If there is none,
 // it starts one on a separate thread. It may be called from anywhere. The error is ErrClosed when there can be no engine any more, ErrUnavailable, ErrDriver, or the kernel's.
 func (s *Engines) Here() (*Engine, error) {
+	if s.closed.Load() {
+		return nil, errEnginesClosed
+	}
 	if f := sched.Current(); f != nil {
 		if e, ok := f.Worker().Engine().(*Engine); ok && e.set == s {
 			return e, nil
 		}
 	}
-	if list := s.list.Load(); list != nil && len(*list) > 0 {
-		return (*list)[int(s.next.Add(1))%len(*list)], nil
+	if list := s.engines(); len(list) > 0 {
+		return list[int(s.next.Add(1))%len(list)], nil
 	}
 	return s.startAlone()
 }
 
 // startAlone starts an engine on a separate thread, unless there is one by now.
 func (s *Engines) startAlone() (*Engine, error) {
-	started := make(chan error, 1)
-	e := &Engine{set: s, engine: engine{tasks: newTaskQueue(0)}, ended: make(chan struct{})}
-	s.mu.Lock()
 	if s.contexts {
-		s.mu.Unlock()
 		return nil, errNoContextRuns
 	}
-	if s.closed {
-		s.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed.Load():
 		return nil, errEnginesClosed
+	case s.alone != nil:
+		return s.alone, nil
 	}
-	if len(s.alone) > 0 {
-		e = s.alone[0]
-		s.mu.Unlock()
-		return e, nil
-	}
+	e := &Engine{set: s, engine: engine{tasks: newTaskQueue(0)}, ended: make(chan struct{})}
+	started := make(chan error, 1)
 	go e.runAlone(started)
 	if err := <-started; err != nil {
-		s.mu.Unlock()
 		return nil, err
 	}
-	s.alone = append(s.alone, e)
-	s.mu.Unlock()
-	return e, s.add(e)
+	s.alone = e
+	s.add(e)
+	return e, nil
 }
 
 // runAlone is the loop of an engine on a separate thread.
@@ -169,14 +168,7 @@ func (e *Engine) runAlone(started chan<- error) {
 		e.engine.kicked.Store(false)
 		e.must(e.engine.pollSubmit(-1, false, e.stopping.Load))
 	}
+	e.set.remove(e)
 	e.must(e.engine.drain())
 	e.engine.deinit()
-}
-
-// endAlone ends that loop, and waits for it.
-func (e *Engine) endAlone() {
-	e.set.remove(e)
-	e.stopping.Store(true)
-	e.engine.kick()
-	<-e.ended
 }

@@ -15,14 +15,12 @@ func (e *Engine) Stats() Stats { return e.engine.counts.load() }
 
 // Stats is the sum over all engines that there are now.
 func (s *Engines) Stats() (sum Stats) {
-	if list := s.list.Load(); list != nil {
-		for _, e := range *list {
-			n := e.Stats()
-			sum.Enters += n.Enters
-			sum.Submitted += n.Submitted
-			sum.Collected += n.Collected
-			sum.Wakes += n.Wakes
-		}
+	for _, e := range s.engines() {
+		n := e.Stats()
+		sum.Enters += n.Enters
+		sum.Submitted += n.Submitted
+		sum.Collected += n.Collected
+		sum.Wakes += n.Wakes
 	}
 	return sum
 }

@@ -1,8 +1,10 @@
 package uring_test
 
 import (
+	"context"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -206,28 +208,127 @@ func TestSchedulerClosedUnderGoroutines(t *testing.T) {
 	})
 }
 
-// Engines closed before their scheduler: its fibers go on with the engines of their workers until it ends.
+// Engines that are closed before their scheduler end what its fibers have under way, and refuse more. The workers go on.
 func TestEnginesClosedBeforeTheirScheduler(t *testing.T) {
+	leaks.Check(t)
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+		client, server := pair(t, s, engines, l)
+		in, out := pipe(t)
+		var waiting atomic.Int32
+		var closed atomic.Bool
+		waits := func(f func() error) func() error {
+			return func() error {
+				waiting.Add(1)
+				defer waiting.Add(-1)
+				return expect(uring.ErrClosed, f())
+			}
+		}
+		busy := func() error {
+			for !closed.Load() || waiting.Load() > 0 {
+				sched.Yield()
+			}
+			return nil
+		}
+		require.NoError(t, onFibers(t, s,
+			waits(func() error { _, err := l.Accept(); return err }),
+			waits(func() error { _, err := io.Copy(io.Discard, client); return err }),
+			waits(func() error { _, err := io.Copy(client, &endless{}); return err }),
+			waits(func() error { _, err := here(engines).Read(in, make([]byte, 1), -1); return err }),
+			busy, busy, // a worker that is never idle
+			func() error {
+				for waiting.Load() < 4 {
+					sched.Yield()
+				}
+				defer closed.Store(true)
+				return engines.Close()
+			},
+		))
+		require.NoError(t, onFibers(t, s, func() error {
+			_, err := engines.Here()
+			return expect(uring.ErrClosed, err)
+		}, func() error {
+			_, err := engines.Dial(context.Background(), l.Addr().Network(), l.Addr().String())
+			return expect(uring.ErrClosed, err)
+		}, func() error {
+			_, err := server.Read(make([]byte, 1))
+			return expect(uring.ErrClosed, err)
+		}, func() error {
+			sched.Sleep(time.Millisecond)
+			return errors.Join(client.Close(), server.Close(), l.Close())
+		}))
+		_, err := unix.Write(out, []byte("x"))
+		require.NoError(t, err)
+	})
+}
+
+// endless is a reader without an end.
+type endless struct{}
+
+func (*endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// A program whose Run function closes the engines comes to its end, although a task accepts connections.
+func TestEnginesClosedInRun(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		leaks.Check(t)
 		engines := uring.New(uring.Options{Driver: driver})
-		cfg := sched.Config{Workers: 2}
+		cfg := sched.Config{Workers: 1}
 		engines.Attach(&cfg)
-		s, err := sched.New(cfg)
-		require.NoError(t, err)
-		in, out := pipe(t)
-		read := make(chan error, 1)
-		require.NoError(t, s.Go(func() {
-			_, err := here(engines).Read(in, make([]byte, 1), -1)
-			read <- err
-		}))
-		require.NoError(t, engines.Close())
-		_, err = unix.Write(out, []byte("x"))
-		require.NoError(t, err)
-		require.NoError(t, <-read)
-		require.NoError(t, s.Close())
-		_, err = sched.New(cfg)
+		accepted := make(chan error, 1)
+		inTime(t, "Run", func() error {
+			return sched.Run(cfg, func() {
+				l := listen(t, engines, "tcp")
+				must(sched.Schedule(func() {
+					_, err := l.Accept()
+					accepted <- errors.Join(expect(uring.ErrClosed, err), l.Close())
+				}))
+				sched.Yield()
+				must(engines.Close())
+			})
+		})
+		require.NoError(t, <-accepted)
+		_, err := sched.New(cfg)
 		require.ErrorIs(t, err, uring.ErrClosed)
+	})
+}
+
+// Engines that are closed before they are used say so, wherever they are used first.
+func TestClosedEngines(t *testing.T) {
+	engines := uring.New(uring.Options{})
+	require.NoError(t, engines.Close())
+	dir := t.TempDir()
+	for op, f := range map[string]func() error{
+		"Here":     func() error { _, err := engines.Here(); return err },
+		"Listen":   func() error { _, err := engines.Listen(context.Background(), "tcp", "127.0.0.1:0"); return err },
+		"Dial":     func() error { _, err := engines.Dial(context.Background(), "tcp", "127.0.0.1:1"); return err },
+		"Open":     func() error { _, err := engines.Open(context.Background(), dir); return err },
+		"ReadFile": func() error { _, err := engines.ReadFile(context.Background(), dir+"/none"); return err },
+		"FS":       func() error { _, err := engines.FS(dir).Open("none"); return err },
+	} {
+		require.ErrorIs(t, f(), uring.ErrClosed, op)
+	}
+}
+
+// Engines may be closed while callers begin the first one: each caller has an engine, or is told that there is none.
+func TestEnginesClosedWhileTheFirstBegins(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		leaks.Check(t)
+		for round := range suite.Scaled(400, 50) {
+			engines := uring.New(uring.Options{Driver: driver})
+			wait := crowd(t, nil, 6, func(i int) {
+				if i%2 == 0 {
+					if _, err := engines.Here(); err != nil {
+						assert.ErrorIs(t, err, uring.ErrClosed)
+					}
+					return
+				}
+				for range round % 8 {
+					runtime.Gosched()
+				}
+				assert.NoError(t, engines.Close())
+			})
+			wait()
+			require.Zero(t, engines.Stats(), "an engine has not ended")
+		}
 	})
 }
 
