@@ -18,19 +18,20 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// File is an open file, or whatever else a name stands for: a directory, a pipe, a terminal. It is what *os.File is to package os: any number of fibers and
-// goroutines may use it at once, its reads and writes wait for all that is asked of them, and its errors are *fs.PathError. A fiber that waits
-// blocks no thread. Files belong to no engine: each operation goes by that of its caller.
+// File is an open file, or whatever else a name stands for: a directory, a pipe, a terminal. It is what *os.File is to
+// package os. Any number of fibers and goroutines may use it at once, its reads and writes wait as in package os, and
+// its errors are *fs.PathError. A fiber that waits blocks no thread. Files belong to no engine: each operation goes by
+// the engine of its caller.
 type File struct {
 	engines *Engines
 	name    string
 	appends bool
-	keep    bool // Close leaves the descriptor open, which is not the File's
+	shared  bool // others have the descriptor, too, and its position: Close leaves it open
+	fd      int
+	kind    atomic.Int32 // a fileKind
 
 	reading, writing fibersync.Mutex // a caller at a time; a file that has a position has one for both, and uses reading
-
-	kind atomic.Int32 // a fileKind
-	fd   int
+	position         int64           // under reading: where the next Read or Write begins, if the File holds that
 
 	mu       sync.Mutex
 	closed   bool
@@ -51,9 +52,11 @@ func (s *Engines) Create(ctx context.Context, name string) (*File, error) {
 	return s.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, a fiber not its thread, perhaps for long if name is that of a named pipe. The error is a *fs.PathError: it
-// wraps the error of the system call, context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or what Here returns. A named pipe may be open for reading before a writer comes: then its first read waits for one. The caller must close the file. Close
-// of the Engines does not, but ends its operations.
+// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, a fiber not its thread,
+// perhaps for long if name stands for a named pipe. The error is a *fs.PathError: it wraps the error of the system
+// call, context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or what Here returns. A named pipe
+// may be open for reading before a writer comes: then its first read waits for one. The caller must close the file.
+// Close of the Engines does not, but ends its operations.
 func (s *Engines) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (*File, error) {
 	fd, err := s.openDescriptor(ctx, name, flag, perm)
 	if err != nil {
@@ -62,14 +65,14 @@ func (s *Engines) OpenFile(ctx context.Context, name string, flag int, perm fs.F
 	return &File{engines: s, name: name, fd: fd, appends: flag&os.O_APPEND != 0}, nil
 }
 
-// ok is false for nil and for the zero value, whose methods return os.ErrInvalid as those of package os do.
+// ok is false for nil and for the zero value, whose methods return os.ErrInvalid, as in package os.
 func (f *File) ok() bool { return f != nil && f.engines != nil }
 
 // Name is the name by which the file was opened.
 func (f *File) Name() string { return f.name }
 
-// Close ends the operations that are under way, which return fs.ErrClosed, and closes the descriptor when they have ended. It blocks its caller until then, a fiber not its thread. A second call
-// returns fs.ErrClosed.
+// Close ends the operations that are under way, which return fs.ErrClosed, and closes the descriptor when they have
+// ended. It blocks its caller until then, a fiber not its thread. A second call returns fs.ErrClosed.
 func (f *File) Close() error {
 	if !f.ok() {
 		return os.ErrInvalid
@@ -90,10 +93,10 @@ func (f *File) Close() error {
 	}
 	f.mu.Unlock()
 	if unused != nil {
-		unused.Wait()
+		unseen(unused.Wait)
 	}
 	f.directory.close()
-	if f.keep {
+	if f.shared {
 		return nil
 	}
 	return f.failed("close", f.engines.closeDescriptor(f.fd))
@@ -148,9 +151,11 @@ func (f *File) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	f.reading.Lock()
+	lock(&f.reading)
 	defer f.reading.Unlock()
-	n, err := f.transfer(opRead, p, ownPosition)
+	at := f.next()
+	n, err := f.transfer(opRead, p, at)
+	f.moved(at, n)
 	if n == 0 && err == nil {
 		err = io.EOF
 	}
@@ -189,9 +194,15 @@ func (f *File) Write(p []byte) (int, error) {
 	if f.hasPosition() {
 		turn = &f.reading
 	}
-	turn.Lock()
+	lock(turn)
 	defer turn.Unlock()
-	n, err := f.writeAll(p, ownPosition)
+	at := f.next()
+	if f.appends && at != ownPosition {
+		n, err := f.append(p)
+		return n, f.failed("write", err)
+	}
+	n, err := f.writeAll(p, at)
+	f.moved(at, n)
 	return n, f.failed("write", err)
 }
 
@@ -230,21 +241,6 @@ func (f *File) writeAll(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-// Seek implements io.Seeker.
-func (f *File) Seek(offset int64, whence int) (int64, error) {
-	if err := f.use(); err != nil {
-		return 0, f.failed("seek", err)
-	}
-	defer f.unuse()
-	if !f.hasPosition() {
-		return 0, f.failed("seek", syscall.ESPIPE)
-	}
-	f.reading.Lock()
-	defer f.reading.Unlock()
-	at, err := unix.Seek(f.fd, offset, whence)
-	return at, f.failed("seek", err)
-}
-
 // Sync returns when all that has been written is on the disk.
 func (f *File) Sync() error {
 	if err := f.use(); err != nil {
@@ -281,7 +277,8 @@ func (f *File) Stat() (fs.FileInfo, error) {
 
 var (
 	errNegativeOffset = fault.Of(sched.ErrNegative, "a negative offset: give 0 or more")
-	errAppends        = errors.New("sched/uring: WriteAt of a file that was opened with O_APPEND: open it without, or call Write")
+	errAppends        = errors.New("sched/uring: WriteAt of a file that was opened with O_APPEND: " +
+		"open it without, or call Write")
 )
 
 // useAt is use for an operation at an offset.
@@ -295,35 +292,3 @@ func (f *File) useAt() error {
 	f.unuse()
 	return syscall.ESPIPE
 }
-
-// fileKind is how a file is read and written.
-type fileKind int32
-
-const (
-	kindUnknown  fileKind = iota
-	kindDisk              // regular files, directories, disks: they never wait for another process
-	kindSeekable          // other things that have a position, as /dev/zero
-	kindStream            // pipes, terminals, sockets
-)
-
-// kindOf asks the kernel for the kind, once. The descriptor must be in use.
-func (f *File) kindOf() fileKind {
-	if k := fileKind(f.kind.Load()); k != kindUnknown {
-		return k
-	}
-	k := kindSeekable
-	var stat unix.Stat_t
-	if err := ignoringEINTR(func() error { return unix.Fstat(f.fd, &stat) }); err == nil {
-		switch stat.Mode & unix.S_IFMT {
-		case unix.S_IFREG, unix.S_IFDIR, unix.S_IFBLK:
-			k = kindDisk
-		}
-	}
-	if _, err := unix.Seek(f.fd, 0, io.SeekCurrent); k != kindDisk && err != nil {
-		k = kindStream
-	}
-	f.kind.Store(int32(k))
-	return k
-}
-
-func (f *File) hasPosition() bool { return f.kindOf() != kindStream }

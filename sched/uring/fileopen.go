@@ -29,7 +29,8 @@ func openMode(perm fs.FileMode) uint32 {
 	return mode
 }
 
-// openDescriptor opens name, and returns the kernel's error, context.Cause(ctx), sched.ErrNilContext, or what Here returns.
+// openDescriptor opens name, and returns the kernel's error, context.Cause(ctx), sched.ErrNilContext, or what Here
+// returns.
 func (s *Engines) openDescriptor(ctx context.Context, name string, flag int, perm fs.FileMode) (int, error) {
 	if ctx == nil {
 		return -1, sched.ErrNilContext
@@ -71,8 +72,8 @@ func (s *Engines) openDescriptor(ctx context.Context, name string, flag int, per
 	}
 }
 
-// openElsewhere opens a file without an engine. If ctx can end, that may be while the call is still blocked: then what it opens later is closed. A call that has not
-// begun by then does not begin.
+// openElsewhere opens a file without an engine. If ctx can end, that may be while the call is still blocked: then what
+// it opens later is closed. A call that has not begun by then does not begin.
 func openElsewhere(ctx context.Context, name string, flag int, mode uint32) (int, error) {
 	open := func() (fd int, err error) {
 		err = ignoringEINTR(func() (err error) {
@@ -116,7 +117,8 @@ func openElsewhere(ctx context.Context, name string, flag int, mode uint32) (int
 	return opened, err
 }
 
-// closeDescriptor closes a descriptor that is not in use. A fiber leaves it to its engine, with the next batch: the call may block.
+// closeDescriptor closes a descriptor that is not in use. A fiber leaves it to its engine, with the next batch: the
+// call may block.
 func (s *Engines) closeDescriptor(fd int) error {
 	if park.Current() != nil {
 		if e, err := s.Here(); err == nil && e.engine.can(regularFiles) {

@@ -16,8 +16,8 @@ import (
 // errNotByEngine is returned by operate for what the driver does not carry out.
 var errNotByEngine = errors.New("the driver does not do this")
 
-// operate carries out one operation by the caller's engine. If that has ended meanwhile, and the operation has not been carried out, another one is
-// found.
+// operate carries out one operation by the caller's engine. If that has ended, and the operation has not been carried
+// out, another engine is found.
 func (f *File) operate(op entry) (completion, error) {
 	for {
 		e, err := f.engines.Here()
@@ -43,8 +43,8 @@ func (f *File) operate(op entry) (completion, error) {
 	}
 }
 
-// transfer reads or writes once, at offset or at ownPosition, and returns as soon as a byte has been transferred; nothing has at the end of a file. The descriptor
-// must be in use.
+// transfer reads or writes once, at offset or at ownPosition, and returns as soon as a byte has been transferred;
+// nothing has at the end of a file. The descriptor must be in use.
 func (f *File) transfer(op op, p []byte, offset int64) (int, error) {
 	p = p[:min(len(p), mostAtOnce)]
 	for {
@@ -72,8 +72,9 @@ func pollFor(op op) uint32 {
 	return unix.POLLOUT
 }
 
-// transferNow transfers what can be transferred without waiting, by a system call, and returns EAGAIN if there is nothing. That saves a goroutine
-// the way to an engine and back. Fibers go by their engine, which makes one system call for many of them, unless the driver leaves files to others.
+// transferNow transfers what can be transferred without waiting, by a system call, and returns EAGAIN if there is
+// nothing. That saves a goroutine the way to an engine and back. Fibers go by their engine, which makes one system call
+// for many of them, unless the driver leaves files to others.
 func (f *File) transferNow(op op, p []byte, offset int64) (int, error) {
 	if _, err := f.ended(); err != nil {
 		return 0, err
@@ -118,12 +119,17 @@ func byCall(fd int, op op, p []byte, offset int64) (n int, err error) {
 	return max(n, 0), err
 }
 
-// transferByEngine waits for the transfer. Under a driver that leaves files to others it only waits, for streams, until the transfer need not.
+// transferByEngine waits for the transfer. Under a driver that leaves files to others it only waits, for streams, until
+// the transfer need not.
 func (f *File) transferByEngine(op op, p []byte, offset int64) (int, error) {
+	if f.shared && f.kindOf() == kindDisk { // the kernel holds its position, and moves it as it should by a system call
+		return f.transferElsewhere(op, p, offset)
+	}
 	var pin runtime.Pinner
 	pin.Pin(&p[0])
 	defer pin.Unpin()
-	c, err := f.operate(entry{op: op, fd: int32(f.fd), addr: address(p), length: uint32(len(p)), offset: uint64(offset)})
+	e := entry{op: op, fd: int32(f.fd), addr: address(p), length: uint32(len(p)), offset: uint64(offset)}
+	c, err := f.operate(e)
 	if err == errNotByEngine {
 		return f.transferElsewhere(op, p, offset)
 	}

@@ -12,12 +12,16 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"fiberlab/sched"
 	"fiberlab/sched/park"
 )
 
-// ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller, a fiber not its thread. Its errors are those of OpenFile. A fiber
-// waits once for a file of moderate size: a chain of requests opens the file and reads it. The file is closed with the next batch of requests.
+// ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller, a fiber not its thread. It
+// returns the errors of OpenFile. A fiber waits once for a small file: a chain of requests opens the file and reads it.
+// The file is closed with the next batch of requests. A larger file on a disk is then opened anew, and read into memory
+// of its size.
 func (s *Engines) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	if ctx == nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: sched.ErrNilContext}
@@ -25,11 +29,17 @@ func (s *Engines) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: context.Cause(ctx)}
 	}
-	if e, err := s.Here(); err == nil && e.mine() && len(name) < slotBytes-slotTail && strings.IndexByte(name, 0) < 0 && e.slots.open(e) {
+	fits := len(name) < slotBytes-slotTail && strings.IndexByte(name, 0) < 0
+	if e, err := s.Here(); err == nil && fits && e.mine() && e.slots.open(e) {
 		if r := e.slots.take(); r != nil {
 			return r.read(ctx, name)
 		}
 	}
+	return s.readOpened(ctx, name)
+}
+
+// readOpened is ReadFile by a File.
+func (s *Engines) readOpened(ctx context.Context, name string) ([]byte, error) {
 	f, err := s.Open(ctx, name)
 	if err != nil {
 		return nil, err
@@ -45,13 +55,14 @@ func (s *Engines) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return data, err
 }
 
-// readAll reads the file to its end.
+// readAll reads the file to its end, into memory of the file's size if that is known. It does not believe a size beyond
+// mostAtOnce before it has found half of that.
 func (f *File) readAll() ([]byte, error) {
-	size := 512
+	size := int64(0) // not known
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		size = int(min(max(info.Size()+1, int64(size)), 1<<30)) // one more byte finds the end
+		size = info.Size()
 	}
-	data := make([]byte, 0, size)
+	data := make([]byte, 0, max(512, min(size, mostAtOnce)+1)) // one more byte finds the end
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
@@ -62,9 +73,20 @@ func (f *File) readAll() ([]byte, error) {
 			return data, err
 		}
 		if len(data) == cap(data) {
-			data = slices.Grow(data, len(data))
+			more := len(data)
+			if left := size + 1 - int64(len(data)); left > 0 {
+				more = int(min(left, int64(more)))
+			}
+			data = slices.Grow(data, more)
 		}
 	}
+}
+
+// onDisk reports whether name stands for a file on a disk: it can be read twice, and its size is known.
+func onDisk(name string) bool {
+	var stat unix.Stat_t
+	err := blocking(func() error { return ignoringEINTR(func() error { return unix.Stat(name, &stat) }) })
+	return err == nil && stat.Mode&unix.S_IFMT == unix.S_IFREG && stat.Size > 0
 }
 
 // wholeRead is a call of ReadFile that waits for the chain of a slot.
@@ -108,6 +130,9 @@ func (r *slotReader) read(ctx context.Context, name string) ([]byte, error) {
 	}
 	var err error
 	switch {
+	case w.more && onDisk(name):
+		r.close()
+		return r.engine.set.readOpened(ctx, name)
 	case w.more:
 		w.data, err = r.readOn(ctx, w.data)
 		r.close()
@@ -129,13 +154,15 @@ func (r *slotReader) read(ctx context.Context, name string) ([]byte, error) {
 	return w.data, &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// readOn reads the rest of the file in the slot, and appends it to data.
+// readOn reads the rest of the file in the slot, a pipe or a device or a file whose size only its reader finds, and
+// appends it to data.
 func (r *slotReader) readOn(ctx context.Context, data []byte) ([]byte, error) {
 	for {
 		if len(data) == cap(data) {
 			data = slices.Grow(data, max(len(data), slotBytes))
 		}
-		c, err := r.engine.readInto(ctx, entry{how: direct, fd: int32(r.slot), offset: atOwnPosition}, data[len(data):cap(data)])
+		op := entry{how: direct, fd: int32(r.slot), offset: atOwnPosition}
+		c, err := r.engine.readInto(ctx, op, data[len(data):cap(data)])
 		if err == nil {
 			err = c.err()
 		}

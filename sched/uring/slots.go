@@ -16,7 +16,8 @@ const (
 	slotTail  = 4 << 10  // the last of them, for what a file has when the rest is full
 )
 
-// fileSlots are the slots of an engine's ring in which files are opened that are read whole. Each has a buffer. For the engine's thread.
+// fileSlots are the slots of an engine's ring in which files are opened that are read whole. Each has a buffer. For the
+// engine's thread.
 type fileSlots struct {
 	opened  bool
 	memory  []byte // the buffers, outside of Go's heap; pages come when bytes do
@@ -24,8 +25,8 @@ type fileSlots struct {
 	free    []uint16
 }
 
-// slotReader reads one file after the other into the slot's buffer, each by a chain: open, read, read again. A file that ends within the buffer needs no
-// second chain: the second read has found its end.
+// slotReader reads one file after the other into the slot's buffer, each by a chain: open, read, read again. A file
+// that ends within the buffer needs no second chain: the second read has found its end.
 type slotReader struct {
 	engine  *Engine
 	slot    uint16
@@ -98,9 +99,12 @@ func (r *slotReader) begin(call *wholeRead) {
 	copy(r.buffer, call.name)
 	r.buffer[len(call.name)] = 0
 	addr, slot, rest := address(r.buffer), int32(r.slot), len(r.buffer)-slotTail
+	read := entry{op: opRead, how: direct, fd: slot, offset: atOwnPosition}
+	head, tail := read, read
+	head.how, head.addr, head.length = direct|linked|always, addr, uint32(rest)
+	tail.addr, tail.length = addr+uintptr(rest), slotTail
 	r.chain[chainOpen].entry = entry{op: opOpen, how: direct | linked, fd: unix.AT_FDCWD, addr: addr, group: r.slot}
-	r.chain[chainHead].entry = entry{op: opRead, how: direct | linked | always, fd: slot, addr: addr, length: uint32(rest), offset: atOwnPosition}
-	r.chain[chainTail].entry = entry{op: opRead, how: direct, fd: slot, addr: addr + uintptr(rest), length: slotTail, offset: atOwnPosition}
+	r.chain[chainHead].entry, r.chain[chainTail].entry = head, tail
 	for i := range r.chain {
 		r.engine.engine.begin(&r.chain[i])
 	}
@@ -129,8 +133,8 @@ func (r *slotReader) completed(part int, c completion) {
 	call.finish()
 }
 
-// settle gives the call its bytes when the chain has ended. If the file has ended with them, or cannot be read, the slot is emptied with the next batch; else the
-// call does it when it has read on.
+// settle gives the call its bytes when the chain has ended. If the file has ended with them, or cannot be read, the
+// slot is emptied with the next batch; else the call does it when it has read on.
 func (r *slotReader) settle(call *wholeRead) {
 	if call.errno != 0 && call.part == chainOpen {
 		r.free()
@@ -158,11 +162,13 @@ func (r *slotReader) cancel(call *wholeRead) {
 // cancelNext cancels the request of the chain that is under way. The next one of the chain begins for all that.
 func (r *slotReader) cancelNext() {
 	call, part := r.call, slices.Index(r.ended[:], false)
-	r.engine.engine.begin(&request{entry: entry{op: opCancel, offset: r.chain[part].id}, internal: true, cancelled: true, completed: func(c completion) {
+	cancel := &request{entry: entry{op: opCancel, offset: r.chain[part].id}, internal: true, cancelled: true}
+	cancel.completed = func(c completion) {
 		if c.err() == syscall.ENOENT && r.call == call && !r.ended[part] { // it is just beginning
 			r.cancelNext()
 		}
-	}})
+	}
+	r.engine.engine.begin(cancel)
 }
 
 // close empties the slot. It may be called from anywhere.

@@ -3,16 +3,16 @@ package uring
 import (
 	"io"
 	"runtime"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// ownPosition is the file's own position, as an offset.
-const ownPosition = -1
-
-// Read reads from a descriptor into p, at offset, or at the file's own position if that is below 0, as read(2) does: perhaps less than p has room for. It returns io.EOF at
-// the end, the error of the kernel, or ErrClosed. It blocks its caller, a fiber not its thread.
+// Read reads from a descriptor into p, at offset, or at the position that the kernel holds if that is below 0: perhaps
+// less than p has room for. It returns io.EOF at the end, the error of the kernel, or ErrClosed. It blocks its caller,
+// a fiber not its thread.
+//
+// For files on disks give an offset, or use a [File]: io_uring leaves the kernel's position where it was if it
+// transfers a part, and the rest fails.
 func (e *Engine) Read(fd int, p []byte, offset int64) (int, error) {
 	n, err := e.transfer(opRead, fd, p, offset)
 	if n == 0 && err == nil && len(p) > 0 {
@@ -37,7 +37,8 @@ func (e *Engine) transfer(op op, fd int, p []byte, offset int64) (int, error) {
 	var pin runtime.Pinner
 	pin.Pin(&p[0])
 	defer pin.Unpin()
-	c, err := e.doUntilReady(entry{op: op, fd: int32(fd), addr: uintptr(unsafe.Pointer(&p[0])), length: uint32(len(p)), offset: uint64(max(offset, ownPosition))})
+	at := uint64(max(offset, ownPosition))
+	c, err := e.doUntilReady(entry{op: op, fd: int32(fd), addr: address(p), length: uint32(len(p)), offset: at})
 	return c.transferred(op, p, err)
 }
 
@@ -55,7 +56,8 @@ func (c completion) transferred(op op, p []byte, err error) (int, error) {
 	return int(c.result), nil
 }
 
-// doUntilReady is do for a read or a write, which begins anew after a signal. Where the descriptor does not wait because it is not to block, doUntilReady does.
+// doUntilReady is do for a read or a write, which begins anew after a signal. Where the descriptor does not wait
+// because it is not to block, doUntilReady does.
 func (e *Engine) doUntilReady(op entry) (completion, error) {
 	for {
 		c, err := e.do(op)

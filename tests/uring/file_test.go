@@ -564,7 +564,8 @@ func TestFS(t *testing.T) {
 	})
 }
 
-// A ring that has room for one chain at a time carries them out one after the other, and no part of one without the rest.
+// A ring that has room for one chain at a time carries them out one after the other, and no part of one without the
+// rest.
 func TestReadFilesWithLittleRoom(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		leaks.Check(t)
@@ -581,6 +582,74 @@ func TestReadFilesWithLittleRoom(t *testing.T) {
 			}))
 		}
 		require.NoError(t, s.Close())
+		require.NoError(t, engines.Close())
+	})
+}
+
+// ReadFile of a large file needs memory for its bytes, and not for the way there.
+func TestReadFileNeedsNoMoreThanTheFile(t *testing.T) {
+	const size = 48 << 20
+	name := filepath.Join(t.TempDir(), "large")
+	require.NoError(t, os.WriteFile(name, nil, 0o600))
+	require.NoError(t, os.Truncate(name, size))
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		u.run(func() { // whatever is made once
+			_, err := u.engines.ReadFile(context.Background(), os.DevNull)
+			assert.NoError(t, err)
+		})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		u.run(func() {
+			data, err := u.engines.ReadFile(context.Background(), name)
+			assert.NoError(t, err)
+			assert.Len(t, data, size)
+		})
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size+size/8))
+	})
+}
+
+// A fiber that waits until another reader has had its turn waits for what its scheduler does not see. So Close waits,
+// and reports no deadlock.
+func TestReaderThatWaitsForItsTurnIsNoDeadlock(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		leaks.Check(t)
+		engines := uring.New(uring.Options{Driver: driver}) // not the scheduler's
+		f, err := engines.OpenFile(context.Background(), fifo(t), os.O_RDWR, 0)
+		require.NoError(t, err)
+		s, err := sched.New(sched.Config{Workers: 1, GiveUpAfter: time.Millisecond})
+		require.NoError(t, err)
+		read := func() {
+			_, err := f.Read(make([]byte, 1))
+			assert.NoError(t, err)
+		}
+		first := make(chan struct{})
+		go func() {
+			defer close(first)
+			read()
+		}()
+		for here(engines).Pending() == 0 {
+			time.Sleep(50 * time.Microsecond)
+		}
+		require.NoError(t, s.Go(read))
+		for s.Stats().Blocked == 0 {
+			time.Sleep(50 * time.Microsecond)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
+		select {
+		case err := <-closed:
+			t.Error("Close has returned before the reader has read: ", err)
+			closed <- err
+		case <-time.After(50 * time.Millisecond): // most likely it has looked many times by now
+		}
+		for range 2 {
+			_, err = f.Write([]byte("x"))
+			require.NoError(t, err)
+		}
+		<-first
+		require.NoError(t, <-closed)
+		require.NoError(t, f.Close())
 		require.NoError(t, engines.Close())
 	})
 }
