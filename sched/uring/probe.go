@@ -35,7 +35,7 @@ func (r Report) String() string {
 	return fmt.Sprintf("driver %v", r.Driver)
 }
 
-// Probe opens a ring, asks the kernel what it has, and closes it. If there is none to be had, the report says why: an old kernel, a container's filter,
+// Probe opens a ring, enters it, asks the kernel what it has, and closes it. If there is none to be had, the report says why: an old kernel, a container's filter,
 // the administrator, an emulator. It may be called from anywhere, and does not wait.
 func Probe() Report {
 	runtime.LockOSThread()
@@ -78,19 +78,21 @@ func Probe() Report {
 	return report
 }
 
-// explain returns an error that says why no ring could be opened, and what helps.
-func explain(errno syscall.Errno) error {
+// explain returns an error that says why no ring can be used, and what helps. call is the system call that has failed.
+func explain(call string, errno syscall.Errno) error {
 	why := "the kernel refuses it"
-	switch errno {
-	case syscall.ENOSYS:
+	switch {
+	case call != "io_uring_setup":
+		why = call + " is forbidden, though io_uring_setup is not: see the container's seccomp profile"
+	case errno == syscall.ENOSYS:
 		why = "this kernel, or the emulator or filter that stands for it, does not know io_uring_setup; it came with Linux 5.1"
-	case syscall.EPERM, syscall.EACCES:
+	case errno == syscall.EPERM, errno == syscall.EACCES:
 		why = "forbidden: see sysctl kernel.io_uring_disabled and the container's seccomp profile"
-	case syscall.EOPNOTSUPP:
+	case errno == syscall.EOPNOTSUPP:
 		why = "this kernel's io_uring is too old: Linux 5.13 is needed"
-	case syscall.ENOMEM:
+	case errno == syscall.ENOMEM:
 		why = "no memory that may be locked: raise ulimit -l"
-	case syscall.EMFILE, syscall.ENFILE:
+	case errno == syscall.EMFILE, errno == syscall.ENFILE:
 		why = "no descriptor is left: raise ulimit -n"
 	}
 	return fmt.Errorf("sched/uring: %w: %s: %w", ErrUnavailable, why, errno)

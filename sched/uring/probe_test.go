@@ -1,6 +1,7 @@
 package uring
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"syscall"
@@ -34,11 +35,11 @@ func TestProbe(t *testing.T) {
 	require.Equal(t, Uring, report.Driver)
 }
 
-// refuseRings has io_uring_setup(2) fail with errno, on the calling thread, and on threads that it starts, from now on. It returns false if this system has no filters for that.
-func refuseRings(t *testing.T, errno syscall.Errno) bool {
+// refuse has a system call fail with errno, on the calling thread, and on threads that it starts, from now on. It returns false if this system has no filters for that.
+func refuse(t *testing.T, call uint32, errno syscall.Errno) bool {
 	program := []unix.SockFilter{ // a number of a system call is looked at without its architecture: only this test's own are made
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_IO_URING_SETUP, Jt: 0, Jf: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jt: 0, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
@@ -49,20 +50,29 @@ func refuseRings(t *testing.T, errno syscall.Errno) bool {
 	return err == nil
 }
 
-// Where the kernel refuses rings, Auto takes epoll, and the report says why. A program that demands the ring is told the same.
+// Where the kernel refuses rings, or one of the calls that they need, Auto takes epoll, and the report says why. A program that demands the ring is told the same.
 func TestKernelRefusesRings(t *testing.T) {
-	for errno, words := range map[syscall.Errno]string{
-		syscall.ENOSYS: "does not know io_uring_setup",
-		syscall.EPERM:  "forbidden: see sysctl kernel.io_uring_disabled",
-		syscall.ENOMEM: "raise ulimit -l",
+	for _, c := range []struct {
+		name  string
+		call  uint32
+		errno syscall.Errno
+		words string
+	}{
+		{"setup", unix.SYS_IO_URING_SETUP, syscall.ENOSYS, "does not know io_uring_setup"},
+		{"setup", unix.SYS_IO_URING_SETUP, syscall.EPERM, "forbidden: see sysctl kernel.io_uring_disabled"},
+		{"setup", unix.SYS_IO_URING_SETUP, syscall.ENOMEM, "raise ulimit -l"},
+		{"enter", unix.SYS_IO_URING_ENTER, syscall.EPERM, "io_uring_enter is forbidden, though io_uring_setup is not"},
+		{"enter", unix.SYS_IO_URING_ENTER, syscall.ENOSYS, "io_uring_enter is forbidden, though io_uring_setup is not"},
+		{"register", unix.SYS_IO_URING_REGISTER, syscall.EPERM, "io_uring_register is forbidden, though io_uring_setup is not"},
 	} {
-		t.Run(errno.Error(), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%v", c.name, c.errno), func(t *testing.T) {
 			none := Probe().Reason != nil
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
 				runtime.LockOSThread() // and it ends with the goroutine
-				if !refuseRings(t, errno) {
+				before := openDescriptors(t)
+				if !refuse(t, c.call, c.errno) {
 					require.True(t, none, "there are rings, and no way to refuse them")
 					return
 				}
@@ -70,26 +80,34 @@ func TestKernelRefusesRings(t *testing.T) {
 				require.Equal(t, Epoll, report.Driver)
 				require.ErrorIs(t, report.Reason, ErrUnavailable)
 				if !none {
-					require.ErrorIs(t, report.Reason, errno)
-					require.ErrorContains(t, report.Reason, words)
+					require.ErrorIs(t, report.Reason, c.errno)
+					require.ErrorContains(t, report.Reason, c.words)
 				}
 				p, err := openProxy(Auto, 8)
 				require.NoError(t, err)
-				defer p.close()
 				require.False(t, isRing(p))
+				p.close()
 				_, err = openProxy(Uring, 8)
 				require.Equal(t, report.Reason, err)
+				require.Equal(t, before, openDescriptors(t), "descriptors that were left open")
 			}()
 			<-ended
 		})
 	}
 }
 
+// openDescriptors is how many descriptors the process has.
+func openDescriptors(t *testing.T) int {
+	open, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(open)
+}
+
 // Each refusal of the kernel has words that help.
 func TestExplain(t *testing.T) {
 	seen := make(map[string]syscall.Errno)
 	for _, errno := range []syscall.Errno{syscall.ENOSYS, syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOMEM, syscall.EMFILE, syscall.EINVAL} {
-		err := explain(errno)
+		err := explain("io_uring_setup", errno)
 		require.ErrorIs(t, err, ErrUnavailable)
 		require.ErrorIs(t, err, errno)
 		require.NotContains(t, seen, err.Error())

@@ -306,6 +306,11 @@ int fiberlab_ring_turn(struct fiberlab_ring *ring, int64_t limit, unsigned more,
     return result < 0 ? result : 0;
 }
 
+int fiberlab_ring_try(struct fiberlab_ring *ring) {
+    int result = io_uring_get_events(&ring->uring);
+    return result < 0 ? result : 0;
+}
+
 int fiberlab_ring_slots(struct fiberlab_ring *ring, unsigned count) {
     return io_uring_register_files_sparse(&ring->uring, count);
 }

@@ -124,11 +124,20 @@ func openRing(requests int, without uint32) (*ring, error) {
 	entries := uint(1) << bits.Len(uint(max(requests, longestChain)-1))
 	var c *C.struct_fiberlab_ring
 	if result := C.fiberlab_ring_open(&c, C.unsigned(entries), C.unsigned(without)); result < 0 {
-		return nil, explain(syscall.Errno(-result))
+		return nil, explain("io_uring_setup", syscall.Errno(-result))
+	}
+	if result := C.fiberlab_ring_try(c); result < 0 {
+		C.fiberlab_ring_close(c)
+		return nil, explain("io_uring_enter", syscall.Errno(-result))
+	}
+	has := uint32(C.fiberlab_ring_features(c))
+	if has&C.FIBERLAB_HAS_OPS == 0 {
+		C.fiberlab_ring_close(c)
+		return nil, explain("io_uring_register", syscall.EPERM)
 	}
 	return &ring{
 		c:         c,
-		has:       uint32(C.fiberlab_ring_features(c)),
+		has:       has,
 		staged:    unsafe.Slice((*entry)(unsafe.Pointer(c.staged)), int(c.staged_size)),
 		done:      unsafe.Slice((*completion)(unsafe.Pointer(c.done)), int(c.done_size)),
 		event:     int(c.event_fd),

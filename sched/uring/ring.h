@@ -149,6 +149,10 @@ int fiberlab_ring_provide(struct fiberlab_ring *ring, unsigned count, unsigned s
  * thread may call it. */
 void fiberlab_buffers_unmap(void *memory, size_t size);
 
+/* Enters the kernel once, without a request: a filter may refuse io_uring_enter(2) alone. Returns 0
+ * or -errno. */
+int fiberlab_ring_try(struct fiberlab_ring *ring);
+
 /* Makes a table of that many slots for open files, which are empty. It may be called once, and on
  * Linux 5.19 and newer. Returns 0 or -errno. */
 int fiberlab_ring_slots(struct fiberlab_ring *ring, unsigned count);
