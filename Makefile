@@ -6,6 +6,7 @@
 #   BENCH      the benchmarks that `make bench` and `make policies` run
 #   BACKEND    the backend on which `make policies` compares the policies
 #   COUNT      how often it and `make io` run each benchmark
+#   DURATION   how long `make soak` runs
 #   TESTFLAGS  more flags for `go test`, such as -short or -run
 #   GO_TEST    a command that takes the place of `go test`, such as `gotestsum --`
 #   WITNESS    a command, by its full path, put before every test program to record what ran
@@ -19,6 +20,7 @@ PKGS      ?= $(LONGEST) ./...
 BENCH     ?= .
 BACKEND   ?= asm
 COUNT     ?= 6
+DURATION  ?= 30m
 TESTFLAGS ?=
 GO_TEST   ?= go test
 WITNESS   ?=
@@ -97,7 +99,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 export CGO_ENABLED = 1
 
 .PHONY: help run test test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
-        test-newest asan model own-program bench policies io labs-selftest labs-pages lint clean
+        test-newest asan soak model own-program bench policies io labs-selftest labs-pages lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -169,6 +171,12 @@ test-newest: ## run them, in short sizes, where they stand on Go's runtime, with
 	@scripts/need go certs cc cxx uring
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
+
+soak: ## run everything at once for DURATION, and fail if something is lost, stands still or is left: DURATION=10s for a first look
+	@scripts/need go certs cc uring
+	@mkdir -p build
+	go test -c -tags debug -vet=off -o build/soak.test ./tests/soak
+	@cd tests/soak && ../../build/soak.test -test.v -test.run '^TestSoak$$' -test.timeout 0 -duration $(DURATION)
 
 model: ## check the models of the wake-up protocols with SPIN, and that it finds the faults planted in them
 	@scripts/need go certs cc spin

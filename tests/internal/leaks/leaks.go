@@ -31,7 +31,8 @@ type Holdings struct {
 	Threads, Mappings, Descriptors int
 }
 
-func read() (Holdings, error) {
+// Read returns what the process holds now.
+func Read() (Holdings, error) {
 	goroutines := runtime.NumGoroutine() // first: what goroutines that have ended gave back is seen below
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -65,7 +66,7 @@ var atStart = sync.OnceValues(func() (Holdings, error) {
 	if err := fiber.Drain(); err != nil {
 		return Holdings{}, err
 	}
-	return read()
+	return Read()
 })
 
 // leftBehind is what tests that failed have left. Only they are to blame for it.
@@ -137,7 +138,7 @@ func settled(t *testing.T, enough func(Holdings) bool) Holdings {
 	t.Helper()
 	require.NoError(t, fiber.Drain())
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		now, err := read()
+		now, err := Read()
 		require.NoError(t, err)
 		if enough(now) || time.Now().After(deadline) {
 			return now
