@@ -17,6 +17,9 @@ const DefaultMaxIdle = 1024
 // report a deadlock, unless Config says otherwise.
 const DefaultGiveUpAfter = time.Second
 
+// DefaultWatchdog is how long the watchdog of Run sees nothing happen before it reports a deadlock, unless Config says otherwise.
+const DefaultWatchdog = 5 * time.Second
+
 // Config describes a scheduler. The zero value is one without workers of its
 // own: it runs tasks on the goroutines that bind it.
 type Config struct {
@@ -81,12 +84,20 @@ type Config struct {
 	// goroutines and devices need that are to notify fibers.
 	GiveUpAfter time.Duration
 
-	// Watchdog, if more than 0, is after how long Deadlocked is told of a deadlock without
+	// Watchdog, if more than 0, is after how long Deadlocked is called for a deadlock without
 	// Close: nothing runs, nor can be begun, and fibers are blocked that only a thread outside could
-	// notify. It is told once, until something happens again, on a separate goroutine, and
+	// notify. It is called once, until something happens again, on a separate goroutine, and
 	// may do what a goroutine may. If it is nil, the report goes to stderr.
+	//
+	// If Watchdog is 0, Run watches its function, and reports after DefaultWatchdog. It reports no deadlock as long as a fiber
+	// has a deadline, or a goroutine of the program could still wake one. It does not see timers of package time
+	// (time.AfterFunc) and threads of C. If only these wake fibers, set Watchdog to less than 0: there is no watchdog then.
 	Watchdog   time.Duration
 	Deadlocked func(*Deadlock)
+
+	// Stalled is called by the same watchdog, in the same way, for workers that have been in one task for as long, and a
+	// second at least, while fibers or tasks wait for them. The task has made a call of Go that blocks its thread.
+	Stalled func(*Stall)
 
 	// Recorder, if not nil, is told of every transition of every fiber; that of trace.NewRecorder keeps them. It may serve
 	// one scheduler only.
@@ -146,6 +157,9 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.Deadlocked == nil {
 		cfg.Deadlocked = reportDeadlock
+	}
+	if cfg.Stalled == nil {
+		cfg.Stalled = reportStall
 	}
 	if cfg.Exhausted == nil {
 		cfg.Exhausted = reportOnce()

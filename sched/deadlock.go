@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fiberlab/internal/debug"
 )
 
 // Blocked is a fiber that is blocked, where, and for what. In a Remaining, only Worker, Fiber, Task and State may be known.
@@ -19,13 +21,53 @@ type Blocked struct {
 	For    string          // the lock or channel and its holder, as far as they are known; or empty
 }
 
-// String is one line: the fiber, its state, and the place of the wait.
+// String is one line: the fiber, its state, the place of the wait, and what would end it.
 func (b Blocked) String() string {
 	task := b.Task
 	if task != "" {
 		task = fmt.Sprintf(" (%s)", task)
 	}
-	return fmt.Sprintf("worker %d fiber %d%s: %s", b.Worker, b.Fiber, task, b.place(b.For))
+	text := fmt.Sprintf("worker %d fiber %d%s: %s", b.Worker, b.Fiber, task, b.place(b.For))
+	if remedy := b.remedy(); remedy != "" {
+		text += ": " + remedy
+	}
+	return text
+}
+
+// remedies are what ends a wait, by a part of Blocked.Call.
+var remedies = []struct{ call, remedy string }{
+	{"sched.(*Fiber).Wait", "make the predicate true, and notify the fiber"},
+	{"fibersync.(*Mutex).", lockRemedy},
+	{"fibersync.(*RWMutex).", lockRemedy},
+	{"fibersync.(*Channel[...]).Send", "receive from the channel, or give it capacity"},
+	{"fibersync.(*Channel[...])", "send to the channel, or close it"},
+	{"fibersync.Select", "make one of the cases possible, or call TrySelect"},
+	{"fibersync.(*Cond).", "change what the condition is about, and signal it after that"},
+	{"fibersync.(*Event).", "signal the event"},
+	{"fibersync.WaitAny", "signal one of the events"},
+	{"fibersync.(*WaitGroup).", "call Done as often as Add has counted"},
+	{"fibersync.(*Latch).", "count the latch down to 0"},
+	{"fibersync.(*Barrier).", "let as many parties arrive as the barrier has"},
+	{"fibersync.(*Once).", "let the function of the first Do return; it must not call Do of the same Once"},
+	{"fibersync.(*Semaphore).", "release as many units as are waited for"},
+	{"fibersync.(*Future[...])", "settle the promise"},
+	{"fibersync.(*Ticket).", "call Done on the ticket before it"},
+	{"fibersync.(*BoundedPool[...])", "put an item back"},
+}
+
+const lockRemedy = "unlock it before its holder waits"
+
+// remedy is what would end the wait, if that is known.
+func (b Blocked) remedy() string {
+	for _, r := range remedies {
+		if strings.HasPrefix(b.Call, r.call) {
+			if r.remedy == lockRemedy && !debug.On {
+				return lockRemedy + "; a build with -tags debug names the holder"
+			}
+			return r.remedy
+		}
+	}
+	return ""
 }
 
 // place is the state, what for, and where.
@@ -66,8 +108,8 @@ const (
 // are blocked; Fibers has them all.
 func (d *Deadlock) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sched: %s: %v: notify them, or give their waits a deadline; nothing has happened for %v",
-		d.Scheduler, ErrDeadlock, d.After)
+	fmt.Fprintf(&b, "%v: %s: %d fibers are blocked, and nothing runs that could wake one: wake them, or give their waits a deadline; "+
+		"nothing has happened for %v", ErrDeadlock, d.Scheduler, len(d.Fibers), d.After)
 	listBlocked(&b, d.Fibers)
 	if d.Later > 0 {
 		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)

@@ -166,7 +166,9 @@ func describe(answers []answer) []Blocked {
 		if a.waits != nil {
 			what, holder := a.waits.Awaited()
 			b.For = what
-			if name := names[holder]; name != "" {
+			if holder != 0 && holder == a.self {
+				b.For += ", which it holds itself,"
+			} else if name := names[holder]; name != "" {
 				b.For += ", which " + name + " holds,"
 			} else if holder != 0 {
 				b.For += ", which none of these holds,"

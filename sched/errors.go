@@ -27,7 +27,8 @@ var (
 	ErrFull         = errors.New("as many tasks wait to begin as Config.MaxQueued allows: try again later, or call Enqueue, which waits")
 	ErrOverload     = errors.New("the scheduler is overloaded: enqueue fewer tasks at a time, or give it a larger Config.MaxQueued or more workers")
 	ErrClosed       = errors.New("the scheduler is closed: make a new one")
-	ErrDeadlock     = errors.New("blocked fibers are left, and nothing runs that could notify them")
+	ErrDeadlock     = errors.New("deadlock")
+	ErrStalled      = errors.New("stalled")
 	ErrNoFiber      = park.ErrNoFiber
 	ErrNotMade      = park.ErrNotMade
 	ErrNotSelf      = errors.New("a fiber can only make itself wait: call it on sched.Current()")

@@ -66,7 +66,7 @@ func New(cfg Config) (*Scheduler, error) {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
 	if cfg.Watchdog > 0 {
-		go s.watch()
+		go s.watch(cfg.Watchdog, false, s.over)
 	}
 	return s, nil
 }
@@ -166,6 +166,9 @@ func (s *Scheduler) abandon(err error) error {
 // Run is the whole life of a scheduler: it makes one, binds it, calls f, and when f has returned
 // it unbinds and closes it, which waits for all tasks. f finds the scheduler by Get.
 //
+// While f runs, and Config.Watchdog is 0, a watchdog reports deadlocks and stalls to stderr, or as Config.Deadlocked and Config.Stalled say. It
+// does not end them.
+//
 // Run calls f on the calling goroutine, also if that panics or calls Goexit. Its errors are those of New, Bind,
 // Unbind and Close, or an error that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and
 // the scheduler stay as they are, and so does the binding if Unbind has reported it.
@@ -185,6 +188,11 @@ func Run(cfg Config, f func()) (err error) {
 			err = s.Close()
 		}
 	}()
+	if cfg.Watchdog == 0 {
+		over := make(chan struct{})
+		defer close(over)
+		go s.watch(DefaultWatchdog, true, over)
+	}
 	f()
 	return nil
 }

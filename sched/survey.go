@@ -107,30 +107,45 @@ func (s *Scheduler) tell() {
 }
 
 // deadlockJudge reports a deadlock once the scheduler has been stuck for as long as its limit.
+//
+// It counts looks and not the clock: between two looks no more than a step counts, however late the second one comes.
+// So a program that was stopped, or had no processor, has not been quiet for that time. A thread that is about to
+// notify a fiber gets as many chances as the judge itself.
 type deadlockJudge struct {
-	s     *Scheduler
-	only  *Worker       // nil: all
-	limit clock.Instant // less than 0: without end
-	seen  survey        // the last that was quiet
-	since clock.Instant // when it was seen first
-	found *Deadlock
+	s       *Scheduler
+	only    *Worker       // nil: all
+	certain bool          // there is no deadlock if a deadline, or a goroutine outside, may end it
+	limit   clock.Instant // less than 0: without end
+	seen    survey        // the last that was stuck
+	looked  clock.Instant // when that was
+	quiet   clock.Instant // for how long it has been so
+	more    clock.Instant // how much longer than the limit it must be so
+	found   *Deadlock
 }
 
 // judge returns a deadlock if v, the result of a survey just now, has stayed the same for long enough.
 // Otherwise it says how soon to come back if nothing happens; less than 0 is never.
 func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 	const nothing = -1
-	if o.limit < 0 || !v.stuck(o.limit) || o.s.waitForDevices() {
+	if o.limit < 0 || !v.stuck(o.limit) || o.s.waitForDevices() || o.certain && v.waiting > 0 {
 		return nil, nothing
 	}
+	now, step := clock.Now(), stepOf(o.limit)
 	if v != o.seen {
-		o.seen, o.since, o.found = v, clock.Now(), nil
+		o.seen, o.quiet, o.more, o.found = v, 0, 0, nil
+	} else {
+		o.quiet += min(now-o.looked, step)
 	}
-	if left := o.since + o.limit - clock.Now(); left > 0 {
-		return nil, time.Duration(left)
+	o.looked = now
+	if left := o.limit + o.more - o.quiet; left > 0 {
+		return nil, time.Duration(min(left, step))
 	}
 	if o.found != nil {
 		return o.found, nothing // after the check it was still the same
+	}
+	if o.certain && o.s.outsideMayWake() {
+		o.more += o.more + o.limit // to ask costs more than to look
+		return nil, nothing
 	}
 	o.found = o.s.ask(o.only)
 	if o.found != nil {
@@ -138,6 +153,20 @@ func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 		o.found.After = time.Duration(o.limit)
 	}
 	return nil, checkPause
+}
+
+// looksPerLimit is the number of looks within one limit, at least.
+const looksPerLimit = 4
+
+// The bounds of the time between two looks.
+const (
+	shortestStep = clock.Instant(50 * time.Microsecond)
+	longestStep  = clock.Instant(500 * time.Millisecond)
+)
+
+// stepOf is the time between two looks of a judge with that limit.
+func stepOf(limit clock.Instant) clock.Instant {
+	return min(max(limit/looksPerLimit, shortestStep), longestStep)
 }
 
 // checkPause gives the workers that have been asked the time to sleep again.

@@ -8,14 +8,35 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// pollsPerLimit is the number of surveys within one give-up limit, if no news comes earlier.
-const pollsPerLimit = 4
+// watch reports deadlocks to Config.Deadlocked, and stalls to Config.Stalled, until over is closed. After limit
+// nothing has happened for long enough. If certain is set, only deadlocks count that nothing else can end, as far as
+// the watchdog sees.
+func (s *Scheduler) watch(limit time.Duration, certain bool, over <-chan struct{}) {
+	o := deadlockJudge{s: s, limit: clock.Instant(limit), certain: certain}
+	stalls := stallJudge{s: s, limit: max(clock.Instant(limit), shortestStall)}
+	var told survey
+	for {
+		v := s.survey(nil)
+		again := time.Duration(-1)
+		if v != told {
+			var deadlock *Deadlock
+			if deadlock, again = o.judge(v); deadlock != nil {
+				told = v
+				s.cfg.Deadlocked(deadlock)
+			}
+		}
+		if stall := stalls.judge(); stall != nil {
+			s.cfg.Stalled(stall)
+		}
+		if !pause(o.limit, again, over) {
+			return
+		}
+	}
+}
 
-// The bounds of the time between two surveys.
-const (
-	shortestPoll = 50 * time.Microsecond
-	longestPoll  = 100 * time.Millisecond
-)
+// reportDeadlock and reportStall write to stderr.
+func reportDeadlock(d *Deadlock) { fmt.Fprintln(os.Stderr, d) }
+func reportStall(s *Stall)       { fmt.Fprintln(os.Stderr, s) }
 
 // watchUnbind reports a deadlock to w, a single-threaded worker that shuts down, until
 // unbound is closed. A worker that has something to run after all is not disturbed.
@@ -54,33 +75,10 @@ func (w *Worker) staysStuck() bool {
 	return true
 }
 
-// watch reports each deadlock to Config.Deadlocked until the scheduler is closed.
-func (s *Scheduler) watch() {
-	o := deadlockJudge{s: s, limit: clock.Instant(s.cfg.Watchdog)}
-	var told survey
-	for {
-		v := s.survey(nil)
-		again := time.Duration(-1)
-		if v != told {
-			var deadlock *Deadlock
-			if deadlock, again = o.judge(v); deadlock != nil {
-				told = v
-				s.cfg.Deadlocked(deadlock)
-			}
-		}
-		if !pause(o.limit, again, s.over) {
-			return
-		}
-	}
-}
-
-// reportDeadlock writes a deadlock to stderr.
-func reportDeadlock(d *Deadlock) { fmt.Fprintln(os.Stderr, "fiberlab:", d) }
-
-// pause waits for a part of limit, or for again if that is less and not negative. It returns
+// pause waits for a step of a judge with that limit, or for again if that is less and not negative. It returns
 // false, at once, when over is closed.
 func pause(limit clock.Instant, again time.Duration, over <-chan struct{}) bool {
-	d := min(max(time.Duration(limit)/pollsPerLimit, shortestPoll), longestPoll)
+	d := time.Duration(stepOf(limit))
 	if again >= 0 {
 		d = min(d, again)
 	}
