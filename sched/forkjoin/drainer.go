@@ -103,7 +103,11 @@ func (p *shared) startDrainer(l *load) {
 	switch err := try(l.drain); {
 	case errors.Is(err, sched.ErrFull):
 		go func() {
-			if enqueue(l.drain) != nil {
+			err := enqueue(l.drain)
+			for errors.Is(err, sched.ErrOverload) { // a drainer waits for room as long as that takes
+				err = enqueue(l.drain)
+			}
+			if err != nil {
 				p.drain(l)
 			}
 		}()
@@ -120,7 +124,7 @@ func (p *shared) drain(l *load) {
 	defer s.leave()
 	for j := p.form.next(s); j != nil; j = p.form.next(s) {
 		if s.hooked {
-			s.begin(j)
+			s.begin(j, &p.stolen)
 		} else {
 			s.beginUncounted(j)
 		}
@@ -133,7 +137,7 @@ func (s *strand) beginUncounted(j *job) {
 	l := s.load
 	s.load = nil // before j runs: it may call Goexit
 	s.pool.deactivate(l)
-	s.begin(j)
+	s.begin(j, &s.pool.stolen)
 	l.add()
 	s.load = l
 }

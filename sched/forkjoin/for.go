@@ -13,8 +13,8 @@ import (
 type Range struct {
 	Begin, End int
 
-	// Grain is how many integers a body gets at a time at most. 0: as many as take some microseconds, found by trial, so that
-	// there is nothing to tune.
+	// Grain is how many integers a body gets at a time at most. 0: as many as take some microseconds, found by trial,
+	// so that there is nothing to tune.
 	Grain int
 }
 
@@ -25,24 +25,27 @@ func (r Range) check(call string) {
 	}
 }
 
-// For calls body for parts of r which together are r, concurrently as far as there are workers, and returns when all calls have
-// returned. The loop over the integers of a part, from begin to end without end, is in body, so that it can be tight. No part is
-// empty. Body gets the pool as its strand sees it, and may fork there, with another For too.
-// While its fiber is parked, others go on with what has not begun. Integers must not wait for one another: they may be in one part.
+// For calls body for parts of r which together are r, concurrently as far as there are workers, and returns when all
+// calls have returned. The loop over the integers of a part, from begin to end without end, is in body, so that it can
+// be tight. No part is empty. Body gets the pool as its strand sees it, and may fork there, with another For too. While
+// its fiber is parked, others go on with what has not begun. Integers must not wait for one another: they may be in one
+// part.
 //
-// If a call panics, no other call begins, and For panics as [Join] does when the calls that have begun have returned. For
-// panics with an error that wraps fibersync.ErrNilFunc if body is nil, or fibersync.ErrNegative if r.Grain is negative.
+// If a call panics, no other call begins, and For panics as [Join] does when the calls that have begun have returned.
+// It also panics as Join does if the pool is closed. For panics with an error that wraps fibersync.ErrNilFunc if body
+// is nil, or fibersync.ErrNegative if r.Grain is negative.
 func For(p *Pool, r Range, body func(p *Pool, begin, end int)) {
 	mustBeFunc("For", body == nil)
 	r.check("For")
 	new(outcome).each(p, r, body)
 }
 
-// ForContext is For for a body that may fail. Each call gets a context that is done when ctx is, or when a call has failed, panicked or
-// called Goexit; its cause is that error. No call begins after that. ForContext returns when all that have begun have
-// returned. It returns the error of the call that failed first, or context.Cause(ctx) if ctx was done before that and
-// something was left to do. A panic goes before an error. ForContext panics with an error that wraps
-// fibersync.ErrNilContext if ctx is nil, and like For.
+// ForContext is For for a body that may fail. Each call gets a context that is done when ctx is, or when a call has
+// failed, panicked or called Goexit; its cause is that error. No call begins after that. ForContext returns when all
+// that have begun have returned. It returns the error of the call that failed first, or context.Cause(ctx) if ctx was
+// done before that and something was left to do, also if no worker was free for a call from a goroutine until then. It
+// returns an error that wraps ErrClosed if the pool is closed. A panic goes before an error. ForContext panics with an
+// error that wraps fibersync.ErrNilContext if ctx is nil, and like For.
 func ForContext(ctx context.Context, p *Pool, r Range, body func(ctx context.Context, p *Pool, begin, end int) error) error {
 	mustBeFunc("ForContext", body == nil)
 	r.check("ForContext")

@@ -12,9 +12,10 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Future is a task that has been submitted, and its result. Its status is NOT_STARTED as long as it waits in the pool, IN_PROGRESS while it
-// runs, and COMPLETED when it has returned, or has been dropped. The first strand that claims it runs it, and no other can. It may be used from anywhere, by several at
-// the same time. The methods of a nil or zero Future panic with an error that wraps ErrNotMade.
+// Future is a task that has been submitted, and its result. Its status is NOT_STARTED as long as it waits in the pool,
+// IN_PROGRESS while it runs, and COMPLETED when it has returned, or has been dropped. The first strand that claims it
+// runs it, and no other can. It may be used from anywhere, by several at the same time. The methods of a nil or zero
+// Future panic with an error that wraps ErrNotMade.
 type Future[T any] struct {
 	result[T]
 	pool    *shared
@@ -31,19 +32,23 @@ const (
 	dropped
 )
 
-// Submit queues a task and returns its future. Get runs the task if it has not begun. The task gets its pool, so that it can
-// submit others. If the pool is closed and the caller is none of its tasks, the task never runs, and Get returns ErrClosed.
-// Submit does not block. It panics with an error that wraps fibersync.ErrNilFunc if task is nil.
+// Submit queues a task and returns its future. Get, on a fiber, runs the task if it has not begun. The task gets its
+// pool, so that it can submit others. If the pool is closed and the caller is none of its tasks, the task never runs,
+// and Get returns ErrClosed. Submit does not block. It panics with an error that wraps fibersync.ErrNilFunc if task is
+// nil.
 func Submit[T any](p *Pool, task func(*Pool) (T, error)) *Future[T] {
 	mustBeFunc("submit", task == nil)
 	s := p.ownStrand()
 	f := &Future[T]{pool: p.of, task: task}
-	f.job.body, f.job.inside = f, s != nil
-	if s == nil && p.of.closed.Load() {
-		f.fate.Store(fetched)
-		f.claim()
-		f.drop(ErrClosed)
-		return f
+	f.job.body, f.job.inside = f, s != nil || p.of.isCalled()
+	if s == nil {
+		if p.of.admit() != nil {
+			f.fate.Store(fetched)
+			f.claim()
+			f.drop(ErrClosed)
+			return f
+		}
+		defer p.of.gone()
 	}
 	p.of.live.Add(1)
 	if forgotten := p.of.cfg.Forgotten; forgotten != nil {
@@ -65,16 +70,19 @@ func (f *Future[T]) run(s *strand) {
 	})
 }
 
-// Get returns the task's result and error. If the task has not begun, the caller takes it off its queue and runs it. If it is in progress, Get blocks the caller
-// until it is complete, a fiber not its thread. Any number of callers may get the same result, again and again.
+// Get returns the task's result and error. If the task has not begun, and the caller is a fiber, the caller takes it
+// off its queue and runs it. Otherwise Get blocks the caller until the task is complete, a fiber not its thread. Any
+// number of callers may get the same result, again and again.
 //
 // If the task has panicked, Get panics with an error that wraps a *fibersync.PanicError. If it has called Goexit on a
-// goroutine, the error wraps fibersync.ErrGoexit; on a fiber that ends the program, as it does in any task of the scheduler. Get returns ErrDropped after
-// Drop, and ErrClosed if the pool was closed before the task began. A task that gets its own future panics with an error that wraps ErrSelf.
+// goroutine, the error wraps fibersync.ErrGoexit; on a fiber that ends the program, as it does in any task of the
+// scheduler. Get returns ErrDropped after Drop, and ErrClosed if the pool was closed before the task began. A task that
+// gets its own future panics with an error that wraps ErrSelf.
 func (f *Future[T]) Get() (T, error) { return f.GetContext(context.Background()) }
 
-// GetContext is Get that waits no longer when ctx is done: it returns context.Cause(ctx) then, and the task goes on. A task that
-// the caller runs itself is not stopped. If ctx is done before the call, the caller runs nothing. It panics with an error that wraps fibersync.ErrNilContext if ctx is nil.
+// GetContext is Get that waits no longer when ctx is done: it returns context.Cause(ctx) then, and the task goes on. A
+// task that the caller runs itself is not stopped. If ctx is done before the call, the caller runs nothing. It panics
+// with an error that wraps fibersync.ErrNilContext if ctx is nil.
 func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 	f.mustNotBeOwn("get")
 	if ctx == nil {
@@ -105,7 +113,7 @@ func (f *Future[T]) GetContext(ctx context.Context) (T, error) {
 	return v, err
 }
 
-// Ready tells whether the task is complete, so that Get returns at once. It does not block.
+// Ready reports whether the task is complete, so that Get returns at once. It does not block.
 func (f *Future[T]) Ready() bool {
 	f.mustBeMade()
 	return f.promise.Future().Ready()
@@ -117,8 +125,8 @@ func (f *Future[T]) Status() fibersync.Status {
 	return f.promise.Future().Status()
 }
 
-// Done returns a channel that is closed when the task is complete, for goroutines that select. It does not have the task run:
-// a drainer will.
+// Done returns a channel that is closed when the task is complete, for goroutines that select. It does not have the
+// task run: a drainer will.
 func (f *Future[T]) Done() <-chan struct{} {
 	f.mustBeMade()
 	return f.promise.Future().Done()

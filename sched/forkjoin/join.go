@@ -7,17 +7,18 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// Join calls a and b, and returns their results when both have returned. b is forked: another strand may take it while the caller runs a;
-// if none has, the caller runs it after a. a counts as a part of the caller. b is a task: it has fiber-local values of its
-// own.
+// Join calls a and b, and returns their results when both have returned. b is forked: another strand may take it while
+// the caller runs a; if none has, the caller runs it after a. a counts as a part of the caller. b is a task: it has
+// fiber-local values of its own.
 //
-// If a or b panics, Join waits for the other if that has begun, and panics with an error that wraps the *fibersync.PanicError of
-// each. If b has not begun when a panics, it does not run. Goexit in a or b ends the program, as in any task on a fiber; on a goroutine
-// it ends the caller after the other has ended, or, if another goroutine has taken b, Join panics with an error that wraps fibersync.ErrGoexit. Join panics with an error that wraps fibersync.ErrNilFunc if a
-// or b is nil.
+// Called by a goroutine that is no task, Join runs a on that goroutine, and a worker runs b. If the pool is closed, and
+// the caller is none of its tasks, Join panics with an error that wraps ErrClosed.
 //
-// Called by a goroutine that is no task, Join runs a on that goroutine. What is forked there is handed out at once, which takes longer than on
-// a fiber: start deep recursion in a task.
+// If a or b panics, Join waits for the other if that has begun, and panics with an error that wraps the
+// *fibersync.PanicError of each. If b has not begun when a panics, it does not run. Goexit in a or b ends the program,
+// as in any task on a fiber. In a on a goroutine it ends the caller after b has ended. Where goroutines run tasks, Join
+// panics with an error that wraps fibersync.ErrGoexit if another one has taken b. Join panics with an error that wraps
+// fibersync.ErrNilFunc if a or b is nil.
 func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if a == nil || b == nil {
 		panic(fmt.Errorf("forkjoin: join: %w", fibersync.ErrNilFunc))
@@ -29,9 +30,12 @@ func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	var ra A
 	var rb B
 	var err error
-	if s.pool.cfg.Form == Heartbeat {
+	switch {
+	case s.guest:
+		ra, rb, err = joinOutside(s, a, b)
+	case s.pool.cfg.Form == Heartbeat:
 		ra, rb, err = joinPrivate(s, a, b)
-	} else {
+	default:
 		ra, rb, err = joinQueued(s, a, b)
 	}
 	if err != nil {
@@ -53,7 +57,8 @@ func (b *branch[T]) run(s *strand) {
 	b.perform(s, func() (T, error) { return call(&s.view), nil })
 }
 
-// both returns one error for two, each of which may be nil. An error that stands alone is not wrapped: it may pass through thousands of joins.
+// both returns one error for two, each of which may be nil. An error that stands alone is not wrapped: it may pass
+// through thousands of joins.
 func both(a, b error) error {
 	switch {
 	case a == nil:

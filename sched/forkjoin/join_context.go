@@ -2,20 +2,26 @@ package forkjoin
 
 import "context"
 
-// JoinContext is [Join] for functions that may fail. Each gets a context that is done when ctx is, or when the other has failed, panicked
-// or called Goexit; its cause is that error. A function that has not begun by then is not called. JoinContext returns when the functions that
-// were called have returned. It returns the error of the function that failed first, or context.Cause(ctx) if ctx was done
-// before that and one was not called. Each of the other two results is what its function has returned, the zero value if that
-// was not called. A panic goes before an error. JoinContext panics with an error that wraps fibersync.ErrNilFunc or
-// fibersync.ErrNilContext if an argument is nil.
+// JoinContext is [Join] for functions that may fail. Each gets a context that is done when ctx is, or when the other
+// has failed, panicked or called Goexit; its cause is that error. A function that has not begun by then is not called.
+// JoinContext returns when the functions that were called have returned. It returns the error of the function that
+// failed first, or context.Cause(ctx) if ctx was done before that and one was not called, or an error that wraps
+// ErrClosed if the pool is closed. A goroutine that calls it runs neither: both are tasks. Each of the other two
+// results is what its function has returned, the zero value if that was not called. A panic goes before an error.
+// JoinContext panics with an error that wraps fibersync.ErrNilFunc or fibersync.ErrNilContext if an argument is nil.
 func JoinContext[A, B any](ctx context.Context, p *Pool,
 	a func(ctx context.Context, p *Pool) (A, error), b func(ctx context.Context, p *Pool) (B, error)) (A, B, error) {
 	mustBeFunc("JoinContext", a == nil || b == nil)
 	o := within(ctx)
 	defer o.end()
-	first, second := Join(p,
-		func(p *Pool) A { return guarded(o, p, a) },
-		func(p *Pool) B { return guarded(o, p, b) })
+	var first A
+	var second B
+	onStrand(o, p, func(p *Pool) struct{} {
+		first, second = Join(p,
+			func(p *Pool) A { return guarded(o, p, a) },
+			func(p *Pool) B { return guarded(o, p, b) })
+		return struct{}{}
+	})
 	return first, second, o.first
 }
 

@@ -10,8 +10,8 @@ import (
 	"fiberlab/sched/park"
 )
 
-// outcome is what the parts of one call share. After a part has failed, panicked or called Goexit, and after the context of
-// the call is done, no other part begins.
+// outcome is what the parts of one call share. After a part has failed, panicked or called Goexit, and after the
+// context of the call is done, no other part begins.
 type outcome struct {
 	halted atomic.Bool
 
@@ -35,7 +35,7 @@ func within(ctx context.Context) *outcome {
 // end releases the context. All parts have returned.
 func (o *outcome) end() { o.cancel(nil) }
 
-// goesOn tells whether another part may begin.
+// goesOn reports whether another part may begin.
 func (o *outcome) goesOn() bool {
 	if o.halted.Load() {
 		return false
@@ -60,22 +60,30 @@ func (o *outcome) fail(err error) {
 	})
 }
 
-// unless halts the call unless *returned is set. A part defers it, so that its panic or Goexit, which goes on, stops the others.
+// unless halts the call unless *returned is set. A part defers it, so that its panic or Goexit, which goes on, stops
+// the others.
 func (o *outcome) unless(returned *bool) {
 	if !*returned {
 		o.fail(fmt.Errorf("forkjoin: a part of the call: %w", fibersync.ErrUnfinished))
 	}
 }
 
-// onStrand calls f with the pool as the caller's strand sees it. It panics as Join does if f panics, in a Join or outside of any.
-func onStrand[T any](p *Pool, f func(p *Pool) T) T {
+// onStrand calls f, which does the work of the call, with the pool as the caller's strand sees it. It panics as Join
+// does if f panics, in a Join or outside of any. If the pool is closed, it does not call f, and fails the call; if that
+// has no context, it panics. So it does if the context of the call is done before a worker is free.
+func onStrand[T any](o *outcome, p *Pool, f func(p *Pool) T) (v T) {
 	if p.comesFromOutside() {
-		var v T
-		p.of.asTask(func() { v = onStrand(p, f) })
+		v, err := asTask(o.ctx, p, func(p *Pool) T { return onStrand(o, p, f) })
+		o.mustRun(err)
 		return v
 	}
-	s, made := p.enter()
-	if made {
+	s := p.ownStrand()
+	if s == nil {
+		if err := p.of.admit(); err != nil {
+			o.mustRun(err)
+			return v
+		}
+		s = p.of.newStrand()
 		defer s.leave()
 	}
 	returned := false
@@ -86,9 +94,21 @@ func onStrand[T any](p *Pool, f func(p *Pool) T) T {
 			}
 		}
 	}()
-	v := f(&s.view)
+	v = f(&s.view)
 	returned = true
 	return v
+}
+
+// mustRun fails the call if err, which has kept it from beginning, is not nil. If the call has no context, it returns
+// no errors: then mustRun panics.
+func (o *outcome) mustRun(err error) {
+	if err == nil {
+		return
+	}
+	if o.ctx == nil {
+		panic(err)
+	}
+	o.fail(err)
 }
 
 // mustBeFunc panics if a function that the caller has given is nil.

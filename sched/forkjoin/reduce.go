@@ -59,12 +59,13 @@ type folded[T any] struct {
 
 // over walks over r. What it returns means nothing if the call was halted.
 func (f *fold[T]) over(p *Pool, r Range) T {
-	if r.End <= r.Begin {
-		var none T
-		return none
-	}
 	f.grain.given = uint(r.Grain)
-	return onStrand(p, func(p *Pool) folded[T] { return f.walk(p, r.Begin, r.End) }).value
+	return onStrand(f.outcome, p, func(p *Pool) (result folded[T]) {
+		if r.Begin < r.End {
+			result = f.walk(p, r.Begin, r.End)
+		}
+		return result
+	}).value
 }
 
 // walk walks from begin to end.

@@ -50,7 +50,8 @@ func (r *result[T]) await(s *strand) T {
 	return v
 }
 
-// perform calls the task, which s has claimed, without the caller's fiber-local values, and settles the future with what comes of it.
+// perform calls the task, which s has claimed, without the caller's fiber-local values, and settles the future with
+// what comes of it.
 func (r *result[T]) perform(s *strand, task func() (T, error)) {
 	var v T
 	var err error
@@ -67,8 +68,8 @@ func (r *result[T]) perform(s *strand, task func() (T, error)) {
 	returned = true
 }
 
-// fail returns the error of a task that has panicked with value, or has called Goexit if that is nil. It must be called while the
-// frames that panicked are still there.
+// fail returns the error of a task that has panicked with value, or has called Goexit if that is nil. It must be called
+// while the frames that panicked are still there.
 func (r *result[T]) fail(value any) error {
 	if value == nil {
 		if sched.Current() != nil {

@@ -88,11 +88,10 @@ type scan struct {
 }
 
 func (s *scan) over(p *Pool, n int) {
-	if n == 0 {
-		return
-	}
-	onStrand(p, func(p *Pool) struct{} {
-		s.walk(p, 0, n, false)
+	onStrand(s.outcome, p, func(p *Pool) struct{} {
+		if n > 0 {
+			s.walk(p, 0, n, false)
+		}
 		return struct{}{}
 	})
 }

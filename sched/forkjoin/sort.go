@@ -58,14 +58,11 @@ type sorter[E any] struct {
 
 func sortList[E any](o *outcome, p *Pool, s []E, cmp func(a, b E) int, stable bool) {
 	mustBeFunc("SortFunc", cmp == nil)
-	if len(s) < 2 {
-		return
-	}
 	sorter := sorter[E]{outcome: o, list: s, cmp: cmp, least: sortLeast, stable: stable}
 	if !stable {
 		sorter.least = max(sortLeast, len(s)/sortParts)
 	}
-	onStrand(p, func(p *Pool) bool {
+	onStrand(o, p, func(p *Pool) bool {
 		if len(s) > sorter.least || stable && len(s) > sortedRuns {
 			sorter.buffer = make([]E, len(s))
 		}

@@ -17,6 +17,7 @@ type strand struct {
 	load   *load           // where it counts; nil: nowhere
 	local  *any            // the fiber-local slot; nil: a goroutine has none
 	hooked bool            // its fiber tells it when it blocks
+	guest  bool            // its stack is a goroutine that runs no task of the pool, but the first half of a Join
 	outer  sched.BlockHook // that of another pool, whose strand is on the same stack
 	waits  bool            // it waits, or is about to, for what another strand runs
 	helped int             // how many tasks it runs inside one another, because a caller needed their results
@@ -35,10 +36,14 @@ type strand struct {
 }
 
 // enter returns the strand of the caller's stack. If there is none, it makes one, and says so: then the caller calls leave when
-// it is through. The caller's stack stays the same meanwhile.
+// it is through. The caller's stack stays the same meanwhile. enter panics with an error that wraps ErrClosed if the pool is closed and the
+// caller is none of its tasks.
 func (p *Pool) enter() (s *strand, made bool) {
 	if s = p.ownStrand(); s != nil {
 		return s, false
+	}
+	if err := p.of.admit(); err != nil {
+		panic(err)
 	}
 	return p.of.newStrand(), true
 }
@@ -50,10 +55,10 @@ func (p *Pool) mustBeMade() {
 	}
 }
 
-// newStrand makes and counts the strand of the caller's stack, which has none.
+// newStrand makes the strand of the caller's stack, which has none. The caller has been admitted.
 func (p *shared) newStrand() *strand {
-	p.running.Add(1)
 	s := p.begin(fiber.Self())
+	s.guest = p.isOutside()
 	s.load = p.loadOf(sched.Current())
 	s.load.add()
 	return s
@@ -90,7 +95,7 @@ func (s *strand) leave() {
 		s.hooked, s.outer = false, nil
 	}
 	l := s.load
-	s.load = nil
+	s.load, s.guest = nil, false
 	p.unused.Put(s)
 	p.deactivate(l)
 	p.gone()
@@ -121,13 +126,13 @@ func (s *strand) AfterBlock() {
 	}
 }
 
-// begin runs a job that the strand has claimed, unless the pool is closed and does not want it any more.
-func (s *strand) begin(j *job) {
+// begin runs a job that the strand has claimed, and counts that, unless the pool is closed and does not want it any more.
+func (s *strand) begin(j *job, count *atomic.Uint64) {
 	if s.pool.closed.Load() && !j.inside {
 		j.body.drop(ErrClosed)
 		return
 	}
-	s.pool.stolen.Add(1)
+	count.Add(1)
 	j.body.run(s)
 }
 

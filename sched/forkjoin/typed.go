@@ -1,11 +1,12 @@
 package forkjoin
 
 import (
+	"context"
 	"sync"
 )
 
-// Func is a function that forks calls of itself. Since the pool knows the function, a fork keeps only the argument, by value, in a slot that was
-// made beforehand: it allocates nothing.
+// Func is a function that forks calls of itself. Since the pool knows the function, a fork keeps only the argument, by
+// value, in a slot that was made beforehand: it allocates nothing.
 type Func[A, R any] struct {
 	call   func(*Strand[A, R], A) R
 	unused sync.Pool // of *Strand[A, R]
@@ -28,15 +29,21 @@ func NewFunc[A, R any](f func(*Strand[A, R], A) R) *Func[A, R] {
 	return &Func[A, R]{call: f}
 }
 
-// Call calls the function on p, and returns its result when all that it has forked has ended. Called by a goroutine that is no task, it blocks that, and
-// the function runs as a task of the pool's scheduler; see For. If the function panics, Call drops its forks that have not begun, waits for the others, and panics with an error that wraps a
-// *fibersync.PanicError; Goexit ends the caller after that.
+// Call calls the function on p, and returns its result when all that it has forked has ended. Called by a goroutine
+// that is no task, it blocks that, and the function runs as a task of the pool. It panics with an error that wraps
+// ErrClosed if the pool is closed and the caller is none of its tasks. If the function panics, Call drops its forks
+// that have not begun, waits for the others, and panics with an error that wraps a *fibersync.PanicError; Goexit ends
+// the caller after that.
 func (f *Func[A, R]) Call(p *Pool, arg A) R {
 	if f == nil || f.call == nil {
 		panic(notMade("Func"))
 	}
 	if p.comesFromOutside() {
-		return f.callFromOutside(p, arg)
+		r, err := asTask(context.Background(), p, func(p *Pool) R { return f.Call(p, arg) })
+		if err != nil {
+			panic(err)
+		}
+		return r
 	}
 	on, made := p.enter()
 	if made {
@@ -53,10 +60,5 @@ func (f *Func[A, R]) Call(p *Pool, arg A) R {
 	}()
 	r := f.call(s, arg)
 	returned = true
-	return r
-}
-
-func (f *Func[A, R]) callFromOutside(p *Pool, arg A) (r R) {
-	p.of.asTask(func() { r = f.Call(p, arg) })
 	return r
 }

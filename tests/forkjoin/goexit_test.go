@@ -13,7 +13,6 @@ import (
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/forkjoin"
 	"fiberlab/tests/internal/crash"
-	"fiberlab/tests/internal/forktest"
 	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
@@ -86,11 +85,7 @@ func TestGoexitOnAFiber(t *testing.T) {
 
 // On a goroutine Goexit ends the task alone: its future has an error, and a caller that asks for it goes on.
 func TestGoexitOnAGoroutine(t *testing.T) {
-	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-		if s.Workers() == 0 {
-			return // the caller is bound
-		}
-		release := holdWorkers(t, s)
+	onGoroutines(t, func(t *testing.T, p *forkjoin.Pool) {
 		f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
 			g := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { runtime.Goexit(); return 0, nil })
 			_, err := g.Get()
@@ -103,7 +98,6 @@ func TestGoexitOnAGoroutine(t *testing.T) {
 		_, err := f.Get()
 		assert.ErrorIs(t, err, fibersync.ErrGoexit)
 		assert.Equal(t, fibersync.Completed, f.Status())
-		release()
 		assert.Equal(t, 55, fib(p, 10))
 	})
 }
