@@ -29,8 +29,8 @@ func (w *Worker) Group() int {
 	return 0
 }
 
-// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless another group
-// steals it before, which GroupLocal forbids. See Enqueue for the rest, and for room; the error is ErrNoSuchGroup if there is no group
+// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are busy and
+// another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room; the error is ErrNoSuchGroup if there is no group
 // of that number, and ErrOtherGroup for a SameThread task whose caller runs on no worker of the group. A scheduler that is
 // closing ends each group as soon as that has nothing to do: then it is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {

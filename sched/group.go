@@ -9,6 +9,8 @@ type group struct {
 	workers []*Worker
 	members []*member // by worker
 	cfg     *Groups
+	number  int
+	thieves []*group // the groups that steal from this one
 }
 
 // member is what a group has for each of its workers.
@@ -52,10 +54,11 @@ func (g *group) submit(r runnable, from int) bool {
 		g.pushPrivate(from, r)
 		return true
 	}
+	local := r.groupLocal() // a fiber that is queued may run at once, and end
 	if !g.shared.put(r, from >= 0) {
 		return false
 	}
-	g.wakeFor()
+	g.wakeFor(local)
 	return true
 }
 
@@ -69,7 +72,7 @@ func (g *group) readyFor(f *Fiber, i int) {
 func (g *group) pushPrivate(to int, r runnable) {
 	g.members[to].private.push(r)
 	if !g.wakeThat(to) {
-		g.wakeFor()
+		g.wakeFor(true)
 	}
 }
 
@@ -90,17 +93,20 @@ func (g *group) next(i int) (r runnable, ok bool) {
 	if ok && m.retired.Load() {
 		g.reopen(i)
 	}
+	if ok && r.groupLocal() {
+		g.uncover()
+	}
 	return r, ok
 }
 
-// has tells whether next would find something.
+// has reports whether next would find something.
 func (g *group) has(i int) bool { return !g.shared.empty() || !g.members[i].private.empty() }
 
 // seek brings worker i something from where only other workers look: from a private queue of the group or, at times, from
-// another group. It tells whether there is anything to take now. Before the worker sleeps, last is true.
+// another group. It reports whether there is anything to take now. Before the worker sleeps, last is true.
 func (g *group) seek(i int, last bool) bool {
 	m := g.members[i]
-	found := g.has(i) || g.takeOver(i) || g.steal(i)
+	found := g.has(i) || g.takeOver(i) || g.steal(i, last)
 	m.foundLast = found && last
 	return found
 }
@@ -119,24 +125,12 @@ func (g *group) takeOver(i int) bool {
 	return false
 }
 
-// steal brings worker i something from another group, if it is time to look there. It counts that first, as takeOver does.
-func (g *group) steal(i int) bool {
-	m := g.members[i]
-	r, ok := m.victims.steal()
-	if ok {
-		m.across.add(1)
-		g.workers[i].stolen.add(1)
-		m.private.push(r)
-	}
-	return ok
-}
-
 // endSleep says that worker i sleeps no more. If its last look had found something, and it was claimed at the same time, perhaps for
 // something else, the wake is passed on.
 func (g *group) endSleep(i int) {
 	m := g.members[i]
 	if claimed := g.masks.endSleep(i); claimed && m.foundLast {
-		g.wakeOne()
+		g.wakeAny()
 	}
 	m.foundLast = false
 }
@@ -146,7 +140,8 @@ func (g *group) endSleep(i int) {
 // It may have been claimed for something that it will not take: it has other work, it had seen something else
 // before, as it spun, or it has ended a wait itself. What it was
 // claimed for may wait in any queue of the group, and no other worker comes for it. So if more waits than
-// i takes, another worker is woken. If none is left over, spinners that remain see to what comes next.
+// i takes, another worker is woken. If none is left over, spinners that remain see to what comes next. A worker that was claimed for
+// what waits in another group passes that on too.
 func (g *group) found(i int) {
 	m, w := g.members[i], g.workers[i]
 	takes := 1
@@ -155,11 +150,14 @@ func (g *group) found(i int) {
 	}
 	switch {
 	case (takes == 0 || m.spun || m.brought) && g.waiting(i) > takes:
-		g.wakeOne()
+		g.wakeAny()
 	case m.spun:
 		g.leaveWake()
 	}
 	m.spun, m.brought = false, false
+	if g.called.Load() && g.called.Swap(false) {
+		m.victims.wake()
+	}
 }
 
 // waiting is how many things wait in the queues of the group, as far as worker i cares: whether there are more than one. It looks into its

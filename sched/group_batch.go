@@ -2,7 +2,7 @@ package sched
 
 var _ batching = (*groups)(nil)
 
-// submitAll queues tasks in the caller's group; for a caller outside of all of them, a share in each group.
+// submitAll queues tasks in the caller's group; for a caller outside of all of them, a share in each group by its size.
 func (p *groups) submitAll(tasks []job, own *Worker) int {
 	if own != nil && own.mode == multiThreaded {
 		g, i := p.of(own)
@@ -11,10 +11,11 @@ func (p *groups) submitAll(tasks []job, own *Worker) int {
 		}
 		return len(tasks)
 	}
-	share, left := (len(tasks)+len(p.all)-1)/len(p.all), tasks
-	for refused := 0; len(left) > 0 && refused < len(p.all); {
-		n := min(share, len(left))
-		if p.nextInTurn().submitAll(left[:n], -1) {
+	left, workers := tasks, len(p.memberships)
+	for next, refused := p.nextInTurn(), 0; len(left) > 0 && refused < len(p.all); next++ {
+		g := p.all[next%len(p.all)]
+		n := min((len(tasks)*len(g.workers)+workers-1)/workers, len(left))
+		if g.submitAll(left[:n], -1) {
 			left, refused = left[n:], 0
 		} else {
 			refused++
@@ -35,8 +36,8 @@ func (g *group) submitAll(tasks []job, from int) bool {
 	if !g.shared.pushAll(tasks, from >= 0) {
 		return false
 	}
-	for range tasks {
-		if !g.wakeFor() {
+	for _, t := range tasks {
+		if local := t.Flags&GroupLocal != 0; !g.wakeFor(local) && !local {
 			break
 		}
 	}

@@ -31,6 +31,9 @@ type masks struct {
 	// A worker that spun has found work, so there is one spinner less: a worker that still spins shall wake another.
 	pending atomic.Bool
 	_       [2]cpu.CacheLinePad
+	// A worker has been claimed for what waits in another group, see wakeThief.
+	called atomic.Bool
+	_      [2]cpu.CacheLinePad
 
 	spinners int                      // that may spin at once
 	wake     func(int) bool           // notifies a worker, and tells whether it was idle
@@ -58,17 +61,11 @@ func claim(mask *atomic.Uint64) int {
 	return -1
 }
 
+// anyIdle reports whether a worker spins or sleeps.
+func (m *masks) anyIdle() bool { return m.spinning.Load()|m.sleeping.Load() != 0 }
+
 // take clears one bit, and tells whether it was set.
 func take(mask *atomic.Uint64, i int) bool { return mask.And(^uint64(1<<i))&(1<<i) != 0 }
-
-// wakeFor is wakeOne for something that has just been queued. It counts what finds all workers busy.
-func (m *masks) wakeFor() bool {
-	woken := m.wakeOne()
-	if !woken {
-		m.wakes.none.Add(1)
-	}
-	return woken
-}
 
 // wakeOne wakes a worker: it claims a spinning worker, which costs no system call,
 // or a sleeping one. A worker that has been notified for something else is passed over. It tells whether

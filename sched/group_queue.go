@@ -125,6 +125,16 @@ func (q *runQueue) pop() (runnable, bool) { return q.take(false) }
 // steal is pop for a worker of another group: what is local to the group stays.
 func (q *runQueue) steal() (runnable, bool) { return q.take(true) }
 
+// offers reports whether steal would find something.
+func (q *runQueue) offers() bool {
+	if q.empty() {
+		return false
+	}
+	q.popping.Lock()
+	defer q.popping.Unlock()
+	return q.look() && !q.front.slots[q.taken].groupLocal()
+}
+
 // take takes the first, unless it is local to the group and the caller belongs to another one.
 func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	if q.empty() {

@@ -65,15 +65,29 @@ func TestStealRatios(t *testing.T) {
 	}
 }
 
-// Without StealEvery, or where it says 0 or less, no group steals.
+// Where StealEvery says 0 or less, no group steals.
 func TestNoStealEvery(t *testing.T) {
-	for name, every := range map[string]func(int, int) int{"nil": nil, "0": func(int, int) int { return 0 }, "-1": func(int, int) int { return -1 }} {
+	for name, every := range map[string]func(int, int) int{"0": func(int, int) int { return 0 }, "-1": func(int, int) int { return -1 }} {
 		s, err := New(Config{Workers: 3, Policy: Group, Groups: Groups{Size: 1, StealEvery: every}})
 		require.NoError(t, err)
 		for i, g := range s.policy.(*groups).all {
 			assert.Empty(t, g.members[0].victims.queue, "%s: group %d", name, i)
 		}
 		require.NoError(t, s.Close())
+	}
+}
+
+// Without StealEvery each group steals from each other one at the default rate.
+func TestDefaultStealEvery(t *testing.T) {
+	s, err := New(Config{Workers: 3, Policy: Group, Groups: Groups{Size: 1}})
+	require.NoError(t, err)
+	require.NoError(t, s.Close()) // the queues of victims belong to the workers
+	for i, g := range s.policy.(*groups).all {
+		assert.Len(t, g.members[0].victims.queue, 2, "group %d", i)
+		for _, v := range g.members[0].victims.queue {
+			assert.Equal(t, DefaultStealEvery, v.every, "group %d", i)
+		}
+		assert.Len(t, g.thieves, 2, "group %d", i)
 	}
 }
 

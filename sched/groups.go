@@ -11,14 +11,15 @@ import (
 
 // Groups lays out the workers of policy [Group]. The zero value is as few groups as possible, of up to 64 workers each.
 type Groups struct {
-	Size     int       // workers a group, 64 at most; 0: as many as Profile says. The last group has what is left
+	Size     int       // workers a group, 64 at most; 0: as many as Profile says. The last group has the rest
 	Profile  Profile   // how large groups are, if Size is 0
 	Spinners int       // workers of a group that may spin at once; 0 means DefaultSpinners, less than 0 none
 	Mode     GroupMode // which queue a worker looks at first
 	Round    int       // one of so many looks goes to the other queue first; 0 means DefaultRound
 
-	// StealEvery says how often a worker of one group that finds nothing in it looks for something in another group: each
-	// nth time. 0 is never; so is a nil StealEvery. It is called once for each two groups, when the scheduler is made.
+	// StealEvery says how often a worker of one group that spins, and finds nothing in it, looks for something in another group: each
+	// nth time. Before it sleeps it looks at each of them. 0 is never; a nil StealEvery is DefaultStealEvery for all. It is called once for
+	// each two groups, when the scheduler is made.
 	StealEvery func(thief, victim int) int
 }
 
@@ -27,9 +28,10 @@ const GroupSize = 64
 
 // Defaults of Groups, and of Config.MaxQueued under policy Group.
 const (
-	DefaultSpinners = 2
-	DefaultRound    = 8
-	DefaultRunQueue = 1 << 16 // tasks that wait to begin
+	DefaultSpinners   = 2
+	DefaultRound      = 8
+	DefaultStealEvery = 16      // flare's
+	DefaultRunQueue   = 1 << 16 // tasks that wait to begin
 )
 
 // spinTime is how long a worker of a group spins, and lookTime the time between two looks: 10,000 and

@@ -16,7 +16,7 @@ type groups struct {
 	memberships []membership // by worker
 
 	_    [2]cpu.CacheLinePad // the next one is written at each task from outside
-	turn atomic.Uint64       // of the groups, for tasks from outside
+	turn atomic.Uint64       // how many tasks, or batches, have come from outside
 	_    [2]cpu.CacheLinePad
 }
 
@@ -30,20 +30,23 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 	p := &groups{size: cfg.Size}
 	for first := 0; first < len(workers); first += cfg.Size {
 		g := newGroup(workers[first:min(first+cfg.Size, len(workers))], &cfg)
+		g.number = len(p.all)
 		p.all = append(p.all, g)
 		for i := range g.workers {
 			p.memberships = append(p.memberships, membership{g, i})
 		}
 	}
-	if cfg.StealEvery == nil {
-		return p
+	stealEvery := cfg.StealEvery
+	if stealEvery == nil {
+		stealEvery = func(int, int) int { return DefaultStealEvery }
 	}
 	for thief, g := range p.all {
 		for victim, from := range p.all {
-			if every := cfg.StealEvery(thief, victim); thief != victim && every > 0 {
-				for _, m := range g.members {
-					m.victims.add(from, every)
-				}
+			if thief == victim {
+				continue
+			}
+			if every := stealEvery(thief, victim); every > 0 {
+				g.addVictim(from, every)
 			}
 		}
 	}
@@ -56,23 +59,25 @@ func (p *groups) of(w *Worker) (*group, int) {
 	return at.group, at.number
 }
 
-// nextInTurn goes round the groups.
-func (p *groups) nextInTurn() *group {
+// nextInTurn is the number of the group that gets the next task from outside. It goes round the workers, so that each group gets a share
+// by its size.
+func (p *groups) nextInTurn() int {
 	if len(p.all) == 1 {
-		return p.all[0]
+		return 0
 	}
-	return p.all[p.turn.Add(1)%uint64(len(p.all))]
+	return p.memberships[p.turn.Add(1)%uint64(len(p.memberships))].group.number
 }
 
-// submit queues a task in the caller's group; for a caller outside of all of them, in each group in turn.
+// submit queues a task in the caller's group; for a caller outside of all of them, in the groups by their sizes.
 func (p *groups) submit(t job, own *Worker) bool {
 	r := runnable{task: t}
 	if own != nil && own.mode == multiThreaded {
 		g, i := p.of(own)
 		return g.submit(r, i)
 	}
-	for range p.all {
-		if p.nextInTurn().submit(r, -1) {
+	first := p.nextInTurn()
+	for i := range p.all {
+		if p.all[(first+i)%len(p.all)].submit(r, -1) {
 			return true
 		}
 	}
@@ -109,7 +114,7 @@ func (p *groups) eachGroup(f func([]*Worker, func())) {
 
 func (p *groups) wakeOther(w *Worker) {
 	g, _ := p.of(w)
-	g.wakeOne()
+	g.wakeAny()
 }
 
 func (p *groups) next(w *Worker) (runnable, bool) {

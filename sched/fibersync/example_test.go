@@ -206,7 +206,9 @@ type inGroup struct {
 	group int
 }
 
-func (g inGroup) Go(f func()) error { return g.s.EnqueueInGroup(g.group, sched.Task{Func: f}) }
+func (g inGroup) Go(f func()) error {
+	return g.s.EnqueueInGroup(g.group, sched.Task{Func: f, Flags: sched.GroupLocal})
+}
 
 // What AsyncOn calls a scheduler is anything that starts tasks: here one scheduling group.
 func ExampleAsyncOn_group() {

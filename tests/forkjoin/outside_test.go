@@ -49,7 +49,7 @@ func TestJoinFromOutsideMayWaitForItsFork(t *testing.T) {
 func TestGroupsShareAPool(t *testing.T) {
 	for _, form := range forkjoin.Forms() {
 		t.Run(form.String(), func(t *testing.T) {
-			cfg := sched.Config{Workers: 3, Policy: sched.Group, Groups: sched.Groups{Size: 1}}
+			cfg := sched.Config{Workers: 3, Policy: sched.Group, Groups: sched.Groups{Size: 1, StealEvery: func(int, int) int { return 0 }}}
 			forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 				for group := range s.Groups() {
 					ended := schedtest.NewLatch(1)

@@ -35,6 +35,9 @@ func eachGrouping(t *testing.T, change func(cfg *sched.Config), test func(t *tes
 	}
 }
 
+// noSteal has no group steal from another one.
+func noSteal(cfg *sched.Config) { cfg.Groups.StealEvery = func(int, int) int { return 0 } }
+
 // group is the number of the group that the calling task runs in.
 func group() int { return sched.Current().Worker().Group() }
 
@@ -52,6 +55,7 @@ func eventually(t *testing.T, done func() bool, again func(), what string) {
 // A task that is given to a group begins there, under every policy: those without groups are one group.
 func TestEnqueueInGroup(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		noSteal(&cfg)
 		cfg.Groups.Size = 2
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
@@ -116,7 +120,7 @@ func TestEnqueueInGroupRefuses(t *testing.T) {
 
 // A SameThread task that a task gives to its group stays on the worker.
 func TestSameThreadInGroup(t *testing.T) {
-	eachGrouping(t, nil, func(t *testing.T, s *sched.Scheduler, _ int) {
+	eachGrouping(t, noSteal, func(t *testing.T, s *sched.Scheduler, _ int) {
 		over := schedtest.NewLatch(s.Groups())
 		for g := range s.Groups() {
 			assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Func: func() {
@@ -158,6 +162,7 @@ func TestGroupSizes(t *testing.T) {
 		sched.Compute: sched.GroupSize, sched.Neutral: min(max(cpus/2, 1), 16), sched.IO: min(max(cpus/4, 1), 8),
 	} {
 		suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{1, 4, 7}}.Run(t, func(t *testing.T, cfg sched.Config) {
+			noSteal(&cfg)
 			cfg.Groups.Profile = profile
 			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 				require.Equal(t, (cfg.Workers+size-1)/size, s.Groups(), "profile %d", profile)
@@ -177,7 +182,7 @@ func TestGroupSizes(t *testing.T) {
 
 // Tasks and fibers stay in their group, wherever they are woken from, as long as no group steals: what they enqueue, too.
 func TestTasksStayInTheirGroup(t *testing.T) {
-	eachGrouping(t, nil, func(t *testing.T, s *sched.Scheduler, _ int) {
+	eachGrouping(t, noSteal, func(t *testing.T, s *sched.Scheduler, _ int) {
 		const each = 30
 		over := schedtest.NewLatch(2 * each * s.Groups())
 		sleepers := make([]*schedtest.Sleeper, each*s.Groups())
@@ -354,6 +359,7 @@ func TestCloseEndsEveryGroup(t *testing.T) {
 			for _, size := range []int{1, 2, 3} {
 				suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{4, 8}}.Run(t, func(t *testing.T, cfg sched.Config) {
 					cfg.Groups.Size = size
+					noSteal(&cfg)
 					if steal {
 						cfg.Groups.StealEvery = func(int, int) int { return 2 }
 					}

@@ -1,0 +1,111 @@
+package sched
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// twoGroups are the groups of four workers whose threads have not been started: 0 and 1, 2 and 3.
+func twoGroups(t *testing.T, stealEvery func(thief, victim int) int) (first, second *group) {
+	t.Helper()
+	w, _ := plantedWith(t, Config{Workers: 4, Policy: Group, Groups: Groups{Size: 2, StealEvery: stealEvery}})
+	all := w.scheduler.policy.(*groups).all
+	require.Len(t, all, 2)
+	return all[0], all[1]
+}
+
+func (g *group) submitFlags(t *testing.T, flags Flags) {
+	t.Helper()
+	task := someTask
+	task.Flags |= flags
+	require.True(t, g.submit(runnable{task: task}, -1))
+}
+
+// What finds the workers of its group busy wakes one of another group, which takes it before it would sleep again.
+func TestBusyGroupWakesAThief(t *testing.T) {
+	busy, idle := twoGroups(t, nil)
+	idle.workers[1].fallAsleep()
+	busy.submitFlags(t, 0)
+	requireWoken(t, idle, []int{1}, []int{1}, "a worker of the group that steals")
+	require.Zero(t, busy.wakes.none.Load())
+	require.True(t, idle.seek(1, true), "the last look")
+	require.EqualValues(t, 1, idle.members[1].private.waiting())
+	require.EqualValues(t, 1, idle.members[1].across.load())
+}
+
+// A worker of its own group comes first.
+func TestIdleGroupWakesNoThief(t *testing.T) {
+	first, second := twoGroups(t, nil)
+	first.workers[1].fallAsleep()
+	second.workers[0].fallAsleep()
+	first.submitFlags(t, 0)
+	requireWoken(t, first, []int{1}, []int{1}, "of its own group")
+	requireWoken(t, second, []int{0}, nil, "none is needed")
+}
+
+// No thief is woken for what it must leave: what is local to the group, and what StealEvery keeps it from.
+func TestNoThiefIsWokenInVain(t *testing.T) {
+	for name, c := range map[string]struct {
+		every func(int, int) int
+		flags Flags
+	}{"local": {nil, GroupLocal}, "never": {func(int, int) int { return 0 }, 0}} {
+		busy, idle := twoGroups(t, c.every)
+		idle.workers[0].fallAsleep()
+		busy.submitFlags(t, c.flags)
+		requireWoken(t, idle, []int{0}, nil, name)
+		require.EqualValues(t, 1, busy.wakes.none.Load(), name)
+		require.False(t, idle.seek(0, true), name)
+	}
+}
+
+// A worker that spins looks at another group each nth time only; in its last look it does in any case.
+func TestLastLookIsAtEveryGroup(t *testing.T) {
+	busy, idle := twoGroups(t, nil)
+	busy.submitFlags(t, 0)
+	for range DefaultStealEvery - 1 {
+		require.False(t, idle.seek(0, false))
+	}
+	require.True(t, idle.seek(1, true), "at the first look")
+	busy.submitFlags(t, 0)
+	require.True(t, idle.seek(0, false), "at the 16th look")
+}
+
+// A worker that was woken for another group and has work of its own wakes the next one.
+func TestThiefPassesTheWakeOn(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		busy, idle := twoGroups(t, nil)
+		idle.workers[0].fallAsleep()
+		busy.submitFlags(t, 0)
+		w, p := idle.workers[0], idle.workers[0].scheduler.policy
+		p.endSleep(w)
+		idle.workers[1].fallAsleep()
+		want := []int(nil)
+		if own {
+			idle.submitFlags(t, GroupLocal)
+			idle.workers[1].scheduler.policy.endSleep(idle.workers[1]) // it was claimed for that
+			idle.workers[1].fallAsleep()
+			want = []int{1}
+		} else {
+			require.True(t, idle.seek(0, true))
+		}
+		idle.leave(0)
+		requireWoken(t, idle, []int{1}, want, "what the busy group has")
+		require.Equal(t, own, idle.called.Load(), "the one that is woken has been called too")
+	}
+}
+
+// What is behind a local entry is kept from thieves. The worker that takes the entry wakes one.
+func TestLocalEntryUncoversWhatIsBehind(t *testing.T) {
+	busy, idle := twoGroups(t, nil)
+	busy.submitFlags(t, GroupLocal)
+	busy.submitFlags(t, 0)
+	require.False(t, idle.seek(0, true), "behind a local entry")
+	idle.workers[0].fallAsleep()
+	_, ok := busy.next(0)
+	require.True(t, ok)
+	requireWoken(t, idle, []int{0}, []int{0}, "the first is one that can be stolen")
+	require.True(t, idle.seek(0, true))
+	_, ok = busy.next(0)
+	require.False(t, ok)
+}
