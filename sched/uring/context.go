@@ -20,18 +20,21 @@ var (
 	ErrNilTask = fault.Of(sched.ErrNilTask, "sched/uring: no task was given: set Run")
 	// ErrFull is returned by TrySubmit if as many tasks wait to begin as Options.Tasks allows. It wraps sched.ErrFull.
 	ErrFull = fault.Of(sched.ErrFull, "sched/uring: the task queue is full: try again later, or call Submit, which waits")
-	// ErrNoContexts is returned by NewScheduler for fewer contexts than one. It wraps sched.ErrNoWorkers.
-	ErrNoContexts = fault.Of(sched.ErrNoWorkers, "there is no context to run tasks: ask for 1 or more")
+	// ErrNoContexts is returned by NewScheduler for a negative number of contexts. It wraps sched.ErrNoWorkers.
+	ErrNoContexts = fault.Of(sched.ErrNoWorkers, "there is no context to run tasks: "+
+		"ask for 1 or more, or for 0, which is one for each processor")
 	// ErrNoThread is returned by Start if the fibers of Options.Fibers have no thread of their own.
-	ErrNoThread = errors.New("sched/uring: under this policy the backend goroutine has no thread of its own, and an engine needs one: choose another backend, or sched.Stealing")
+	ErrNoThread = errors.New("sched/uring: under this policy the backend goroutine has no thread of its own, " +
+		"and an engine needs one: choose another backend, or sched.Stealing")
 )
 
-// Context is an engine with a thread, and with fibers that run its tasks. A task that waits, for input and output or for anything else, is suspended, and the
-// thread does other things. A task stays with its context, and what it asks for comes back to the ring that it was submitted to.
-//
-// A context that is used alone stops itself when there is nothing left: no task is queued, none is suspended, neither a task nor what it has started, and
-// no input or output is under way. Then it can be started again.
+// Context is an engine with a thread, and with fibers that run its tasks. A task that waits, for input and output or
+// for anything else, is suspended, and the thread does other things. A task stays with its context, and what it asks
+// for comes back to the ring that it was submitted to.
+// A context that is used alone stops itself when there is nothing left: no task is queued, neither a task nor what
+// it has started is suspended, and no input or output is under way. Then it can be started again.
 type Context struct {
+	id      int
 	options Options
 	engines *Engines
 	tasks   *taskQueue
@@ -51,30 +54,45 @@ type contextRun struct {
 }
 
 // NewContext returns a context that has not been started.
-func NewContext(options Options) *Context { return newContext(options, newContextEngines(options)) }
+func NewContext(options Options) *Context {
+	return newContext(int(contextsMade.Add(1)-1), options, newContextEngines(options))
+}
 
-// newContext is NewContext with an engine that belongs to engines.
-func newContext(options Options, engines *Engines) *Context {
+// contextsMade counts the contexts of the process.
+var contextsMade atomic.Int64
+
+// newContext is NewContext with a number, and with an engine that belongs to engines.
+func newContext(id int, options Options, engines *Engines) *Context {
 	if options.Tasks <= 0 {
 		options.Tasks = 65536
 	}
 	if options.Panicked == nil {
 		options.Panicked = toStderr
 	}
-	return &Context{options: options, engines: engines, tasks: newTaskQueue(options.Tasks), tryStop: (*contextRun).notifyStop}
+	return &Context{
+		id:      id,
+		options: options,
+		engines: engines,
+		tasks:   newTaskQueue(options.Tasks),
+		tryStop: (*contextRun).notifyStop,
+	}
 }
 
-// Engines are what tasks of the context open files and connections by. They have the context's engine while it runs, and no other: between two runs, what is
-// opened or used by them returns ErrClosed.
+// ID is the context's number, which no other context of the process has. The contexts of one scheduler have consecutive
+// numbers. Reports and the name of the context's thread have it behind Options.Fibers.Name.
+func (c *Context) ID() int { return c.id }
+
+// Engines are what tasks of the context open files and connections by. They have the context's engine while it runs,
+// and no other: between two runs, what is opened or used by them returns ErrClosed.
 func (c *Context) Engines() *Engines { return c.engines }
 
-// Submit queues a task, before or after Start; a task that is queued when the context has stopped, or just stops, begins after the next Start. It may be
-// called from anywhere. If the queue is full, it blocks its caller until a task has begun: a fiber not its thread, so tasks may submit to their own context. It
-// returns ErrNilTask.
+// Submit queues a task, before or after Start; a task that is queued when the context has stopped, or just stops,
+// begins after the next Start. It may be called from anywhere. If the queue is full, it blocks its caller until a task
+// has begun: a fiber not its thread, so tasks may submit to their own context. It returns ErrNilTask.
 func (c *Context) Submit(t TopLevel) error { return c.submit(context.Background(), t, func() {}) }
 
-// SubmitContext is Submit that gives up when ctx is done before there is room, and returns context.Cause(ctx). If there is room, it queues the task even if ctx is
-// done. It returns sched.ErrNilContext if ctx is nil.
+// SubmitContext is Submit that gives up when ctx is done before there is room, and returns context.Cause(ctx). If there
+// is room, it queues the task even if ctx is done. It returns sched.ErrNilContext if ctx is nil.
 func (c *Context) SubmitContext(ctx context.Context, t TopLevel) error {
 	if ctx == nil {
 		return fmt.Errorf("sched/uring: submit: %w", sched.ErrNilContext)
@@ -107,8 +125,8 @@ func (c *Context) wakeup() {
 	}
 }
 
-// Start runs the context on a new thread, and returns when it runs; it does not wait for tasks. It returns ErrStarted, ErrNoThread, an error of sched.New, or
-// an error that wraps ErrUnavailable.
+// Start runs the context on a new thread, and returns when it runs; it does not wait for tasks. It returns ErrStarted,
+// ErrNoThread, an error of sched.New, or an error that wraps ErrUnavailable.
 func (c *Context) Start() error {
 	if err := c.begin(); err != nil {
 		return err
@@ -132,6 +150,7 @@ func (c *Context) begin() error {
 	if cfg.Name == "" {
 		cfg.Name = "context"
 	}
+	cfg.Name = fmt.Sprintf("%s-%d", cfg.Name, c.id)
 	if cfg.Panicked == nil {
 		cfg.Panicked = c.options.Panicked
 	}
@@ -169,8 +188,8 @@ func (c *Context) end(r *contextRun) {
 	r.over.CountDown()
 }
 
-// notifyStop has the context stop. Tasks that are queued stay there; tasks that have begun, and what they have started, come to their ends first. It may be called from
-// anywhere, more than once.
+// notifyStop has the context stop. Tasks that are queued stay there; tasks that have begun, and what they have started,
+// come to their ends first. It may be called from anywhere, more than once.
 func (c *Context) notifyStop() { c.run.Load().notifyStop() }
 
 func (r *contextRun) notifyStop() {
@@ -180,11 +199,12 @@ func (r *contextRun) notifyStop() {
 	}
 }
 
-// Join blocks its caller until the context has stopped, a fiber not its thread. A context that was never started has. It returns an error that wraps
-// sched.ErrInTask to a task of the context itself, which would wait for its own end.
+// Join blocks its caller until the context has stopped, a fiber not its thread. A context that was never started has.
+// It returns an error that wraps sched.ErrInTask to a task of the context itself, which would wait for its own end.
 func (c *Context) Join() error { return c.JoinContext(context.Background()) }
 
-// JoinContext is Join that gives up when ctx is done, and returns context.Cause(ctx): the context goes on. It returns sched.ErrNilContext if ctx is nil.
+// JoinContext is Join that gives up when ctx is done, and returns context.Cause(ctx): the context goes on. It returns
+// sched.ErrNilContext if ctx is nil.
 func (c *Context) JoinContext(ctx context.Context) error {
 	r := c.run.Load()
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -11,8 +12,9 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// Scheduler runs tasks on several contexts. A task stays with the context that it was given to. A scheduler's contexts do not stop themselves, since
-// a context that has nothing to do may get another task at any time: the scheduler stops them all when the last task has ended.
+// Scheduler runs tasks on several contexts. A task stays with the context that it was given to. A scheduler's contexts
+// do not stop themselves: one that has nothing to do may get another task at any time. The scheduler stops them all
+// when the last task has ended.
 type Scheduler struct {
 	contexts []*Context
 	engines  *Engines
@@ -23,26 +25,32 @@ type Scheduler struct {
 	live int            // tasks that have been submitted and have not ended
 }
 
-// NewScheduler makes a scheduler of n contexts, which Loop will start. It returns an error that wraps ErrNoContexts if n is less than 1.
+// NewScheduler makes a scheduler of n contexts, which Loop will start; 0 means one for each processor, as
+// runtime.GOMAXPROCS has them. It returns an error that wraps ErrNoContexts if n is less than 0.
 func NewScheduler(n int, options Options) (*Scheduler, error) {
-	if n < 1 {
+	if n < 0 {
 		return nil, fmt.Errorf("sched/uring: a scheduler of %d contexts: %w", n, ErrNoContexts)
+	}
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
 	}
 	s := &Scheduler{engines: newContextEngines(options)}
 	s.none.L = &s.mu
-	for range n {
-		c := newContext(options, s.engines)
+	first := contextsMade.Add(int64(n)) - int64(n)
+	for i := range n {
+		c := newContext(int(first)+i, options, s.engines)
 		c.tryStop = func(*contextRun) {}
 		s.contexts = append(s.contexts, c)
 	}
 	return s, nil
 }
 
-// Engines are what tasks open files and connections by, each by the engine of its context. They have no other engines. See [Context.Engines].
+// Engines are what tasks open files and connections by, each by the engine of its context. They have no other engines.
+// See [Context.Engines].
 func (s *Scheduler) Engines() *Engines { return s.engines }
 
-// Submit gives a task to the context whose turn it is, before or during Loop. It may be called from anywhere. If the queue of that one is full, it blocks its caller as [Context.Submit] does. It
-// returns ErrNilTask.
+// Submit gives a task to the context whose turn it is, before or during Loop. It may be called from anywhere. If the
+// queue of that one is full, it blocks its caller as [Context.Submit] does. It returns ErrNilTask.
 func (s *Scheduler) Submit(t TopLevel) error { return s.SubmitContext(context.Background(), t) }
 
 // SubmitContext is Submit that gives up as [Context.SubmitContext] does, with its errors.
@@ -61,7 +69,8 @@ func (s *Scheduler) SubmitContext(ctx context.Context, t TopLevel) error {
 	return err
 }
 
-// taskEnded counts a task that has ended. The lock is held until Loop has been told: it cannot miss that between its look at the count and its wait.
+// taskEnded counts a task that has ended. The lock is held until Loop has been told: it cannot miss that between its
+// look at the count and its wait.
 func (s *Scheduler) taskEnded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,10 +79,11 @@ func (s *Scheduler) taskEnded() {
 	}
 }
 
-// Loop starts the contexts, waits until all tasks have ended, those included that tasks submit, and stops the contexts, which wait for what the tasks have started. What goroutines
-// have under way by the engines ends with ErrClosed then. Afterwards tasks can be submitted and Loop be called again. It blocks its caller, a fiber not its thread; a task of the
-// scheduler must not call it. If a
-// context cannot start, no task begins, and all stay queued. Loop returns the errors of [Context.Start].
+// Loop starts the contexts, waits until all tasks have ended, those included that tasks submit, and stops the contexts,
+// which wait for what the tasks have started. What goroutines have under way by the engines ends with ErrClosed then.
+// Afterwards tasks can be submitted and Loop be called again. It blocks its caller, a fiber not its thread; a task of
+// the scheduler must not call it. If a context cannot start, no task begins, and all stay queued. Loop returns the
+// errors of [Context.Start].
 func (s *Scheduler) Loop() error {
 	for i, c := range s.contexts {
 		if err := c.begin(); err != nil {

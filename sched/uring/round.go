@@ -6,8 +6,9 @@ import (
 	"fiberlab/sched"
 )
 
-// contextDevice is the engine of a context as its worker sees it. The worker's loop is the context's: it runs tasks, polls the engine now and then, and waits in it when
-// there is nothing to run. What is here adds the rounds of the task queue, and the stop rule.
+// contextDevice is the engine of a context as its worker sees it. The worker's loop is the context's: it runs tasks,
+// polls the engine now and then, and waits in it when there is nothing to run. What is here adds the rounds of the task
+// queue, and the stop rule.
 type contextDevice struct {
 	*Engine
 	context *Context
@@ -39,7 +40,8 @@ func (d *contextDevice) begin(task func()) {
 	}
 }
 
-// Wait implements sched.Device: it begins a round, or waits if there is none to begin. The stop rule is tested before: the wait would be for ever.
+// Wait implements sched.Device: it begins a round, or waits if there is none to begin. The stop rule is tested before:
+// the wait would not end.
 func (d *contextDevice) Wait(limit time.Duration, brief bool) {
 	if d.engine.ready() {
 		d.Poll()
@@ -51,13 +53,14 @@ func (d *contextDevice) Wait(limit time.Duration, brief bool) {
 	d.Engine.Wait(limit, brief)
 }
 
-// nothingLeft is the stop rule: no task is queued, none is suspended, no input or output is under way. No task runs: the worker is about to wait.
+// nothingLeft is the stop rule: no task is queued, none is suspended, no input or output is under way. No task runs:
+// the worker is about to wait.
 func (d *contextDevice) nothingLeft() bool {
 	tasks := d.engine.tasks
 	return tasks.open.Load() && tasks.len() == 0 && !d.anySuspended() && d.engine.emptyIO()
 }
 
-// anySuspended tells whether a top-level task is suspended, or anything that such tasks have started.
+// anySuspended reports whether a top-level task is suspended, or anything that such tasks have started.
 func (d *contextDevice) anySuspended() bool {
 	if d.alive > 0 {
 		return true

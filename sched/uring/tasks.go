@@ -1,6 +1,7 @@
 package uring
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -9,12 +10,12 @@ import (
 	"fiberlab/sched/park"
 )
 
-// taskQueue holds top-level tasks that have not begun, in the order of their submission. It has a limit. Any thread may put tasks into it; the thread
-// of the engine takes them, a round at a time.
+// taskQueue holds top-level tasks that have not begun, in the order of their submission. It has a limit. Any thread may
+// put tasks into it; the thread of the engine takes them, a round at a time.
 type taskQueue struct {
 	mu      sync.Mutex // held for moments, and no fiber parks meanwhile
 	tasks   queue.Queue[func()]
-	waiting queue.Queue[*submitter]
+	waiting list.List // of *submitter
 	limit   int
 	length  atomic.Int64
 
@@ -26,22 +27,17 @@ type taskQueue struct {
 type submitter struct {
 	task   func()
 	parker park.Parker
-	state  atomic.Uint64 // one of the constants below
+	queued atomic.Uint64 // 1: its task is; changed under the queue's lock
 }
-
-const (
-	submitterWaits = iota
-	submitterQueued
-	submitterGone // its context is done
-)
 
 func newTaskQueue(limit int) *taskQueue { return &taskQueue{limit: limit} }
 
 // atOnce stands for a context whose waits end before they begin.
 var atOnce context.Context
 
-// put queues a task. If the queue is full, it blocks its caller until there is room, a fiber not its thread; callers get room in the order in which
-// they came. If ctx is done before, it returns context.Cause(ctx). With atOnce it returns ErrFull at once instead.
+// put queues a task. If the queue is full, it blocks its caller until there is room, a fiber not its thread; callers
+// get room in the order in which they came. If ctx is done before, it returns context.Cause(ctx). With atOnce it
+// returns ErrFull at once instead.
 func (q *taskQueue) put(ctx context.Context, task func()) error {
 	q.mu.Lock()
 	if q.tasks.Len() < q.limit {
@@ -58,42 +54,50 @@ func (q *taskQueue) put(ctx context.Context, task func()) error {
 	if s.parker == nil {
 		s.parker = park.NewGoroutine()
 	}
-	q.waiting.Push(s)
+	place := q.waiting.PushBack(s)
 	q.mu.Unlock()
 	var err error
-	unseen(func() { err = park.Until{Context: ctx}.Await(s.parker, &s.state, nil) })
-	if err != nil && s.state.CompareAndSwap(submitterWaits, submitterGone) {
-		return err
+	unseen(func() { err = park.Until{Context: ctx}.Await(s.parker, &s.queued, nil) })
+	if err == nil {
+		return nil
 	}
-	return nil
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if s.queued.Load() != 0 { // just before
+		return nil
+	}
+	q.waiting.Remove(place)
+	return err
 }
 
-// take takes the task that has waited longest; there must be one. The task of the first caller that waits gets its place.
+// take takes the task that has waited longest; there must be one. The task of the first caller that waits gets its
+// place.
 func (q *taskQueue) take() func() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	task := q.tasks.Pop()
-	for !q.waiting.Empty() {
-		s := q.waiting.Pop()
-		next, parker := s.task, s.parker
-		if s.state.CompareAndSwap(submitterWaits, submitterQueued) {
-			q.tasks.Push(next)
-			parker.Unpark()
-			return task
-		}
+	first := q.waiting.Front()
+	if first == nil {
+		q.length.Add(-1)
+		return task
 	}
-	q.length.Add(-1)
+	s := q.waiting.Remove(first).(*submitter)
+	q.tasks.Push(s.task)
+	s.queued.Store(1)
+	s.parker.Unpark()
 	return task
 }
 
 // len is how many tasks there are.
 func (q *taskQueue) len() int { return int(q.length.Load()) }
 
-// ready tells whether a round can begin: there are tasks, and those of the round before have begun. For the thread of the engine.
+// ready reports whether a round can begin: there are tasks, and all tasks of the round before have begun. For the
+// thread of the engine.
 func (q *taskQueue) ready() bool { return q.unbegun == 0 && q.open.Load() && q.len() > 0 }
 
-// round hands the tasks that are queued now to begin, if a round can begin. Tasks that are submitted meanwhile are for the next round: so
-// input and output have their turn, however many tasks there are. Each task must call begun first. For the thread of the engine.
+// round hands the tasks that are queued now to begin, if a round can begin. Tasks that are submitted from then on are
+// for the next round: so input and output have their turn, however many tasks there are. Each task must call begun
+// first. For the thread of the engine.
 func (q *taskQueue) round(begin func(task func())) {
 	if !q.ready() {
 		return

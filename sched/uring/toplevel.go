@@ -6,15 +6,15 @@ import (
 	"runtime/debug"
 )
 
-// TopLevel is a task as a program submits it. It returns nothing: what is to be known of it, it says itself. It may wait, and is suspended then. If it calls
-// Goexit, the program ends, as any task's Goexit ends it.
+// TopLevel is a task as a program submits it. It returns nothing: it passes its results on itself. It may
+// wait, and is suspended then. If it calls Goexit, the program ends, as any task's Goexit ends it.
 type TopLevel struct {
 	Run       func()
 	BeforeEnd func() // runs when Run has returned, panicked or called Goexit, on the same fiber; may be nil
 }
 
-// wrap returns what a fiber runs for t. It reports a panic of either function, and in each case calls ended last, once. Nothing refers
-// to t afterwards.
+// wrap returns what a fiber runs for t. It reports a panic of either function, and in each case calls ended last, once.
+// Nothing refers to t afterwards.
 func (t TopLevel) wrap(panicked func(value any, stack []byte), ended func()) func() {
 	return func() {
 		defer ended()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -320,6 +321,36 @@ func TestSubmittersGiveUp(t *testing.T) {
 	})
 }
 
+// A submission that was refused leaves nothing behind: neither the task nor who has waited for its room.
+func TestRefusedSubmissionsAreForgotten(t *testing.T) {
+	c := uring.NewContext(uring.Options{Tasks: 1})
+	submit(c, func() {})
+	s, err := uring.NewScheduler(1, uring.Options{Tasks: 1})
+	require.NoError(t, err)
+	submit(s, func() {})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	memory := func() uint64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := memory()
+	for range 10_000 {
+		large := make([]byte, 1<<10)
+		task := uring.TopLevel{Run: func() { large[0]++ }}
+		require.ErrorIs(t, c.SubmitContext(ctx, task), context.Canceled)
+		require.ErrorIs(t, c.TrySubmit(task), uring.ErrFull)
+		require.ErrorIs(t, s.SubmitContext(ctx, task), context.Canceled)
+	}
+	after := memory()
+	require.Less(t, after, before+4<<20)
+	start(t, c)
+	join(t, c)
+	loop(t, s)
+}
+
 func TestMisuse(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		c := uring.NewContext(options)
@@ -346,14 +377,52 @@ func TestMisuse(t *testing.T) {
 		join(t, c)
 		require.True(t, ran)
 	})
-	for _, n := range []int{0, -1} {
-		_, err := uring.NewScheduler(n, uring.Options{})
-		require.ErrorIs(t, err, uring.ErrNoContexts)
-	}
+	_, err := uring.NewScheduler(-1, uring.Options{})
+	require.ErrorIs(t, err, uring.ErrNoContexts)
 	c := uring.NewContext(uring.Options{Fibers: sched.Config{Backend: fiber.Goroutine, Policy: sched.RoundRobin}})
 	require.ErrorIs(t, c.Start(), uring.ErrNoThread)
 	c = uring.NewContext(uring.Options{Fibers: sched.Config{Policy: 99}})
 	require.ErrorIs(t, c.Start(), sched.ErrPolicy)
+}
+
+// threadName is the name of the calling thread.
+func threadName() string {
+	name, err := os.ReadFile("/proc/thread-self/comm")
+	must(err)
+	return strings.TrimSpace(string(name))
+}
+
+// A scheduler of no number of contexts has one for each processor. Each has its number, which its thread and the reports tell.
+func TestContextsHaveNumbers(t *testing.T) {
+	var ids []int
+	for range 3 {
+		c := uring.NewContext(uring.Options{})
+		ids = append(ids, c.ID())
+		names := make(chan string, 1)
+		submit(c, func() { names <- threadName() })
+		start(t, c)
+		require.Equal(t, fmt.Sprintf("context-%d-w0", c.ID()), receive(t, names))
+		join(t, c)
+	}
+	require.NotEqual(t, ids[0], ids[1])
+	require.Less(t, ids[1], ids[2])
+
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	s, err := uring.NewScheduler(0, uring.Options{Fibers: sched.Config{Name: "s"}})
+	require.NoError(t, err)
+	names := make(chan string, 6)
+	for range cap(names) {
+		submit(s, func() { names <- threadName() })
+	}
+	loop(t, s)
+	count := map[string]int{}
+	for range cap(names) {
+		count[receive(t, names)]++
+	}
+	next := ids[2] + 1
+	require.Equal(t, map[string]int{
+		fmt.Sprintf("s-%d-w0", next): 2, fmt.Sprintf("s-%d-w0", next+1): 2, fmt.Sprintf("s-%d-w0", next+2): 2,
+	}, count)
 }
 
 // A panic is reported, and neither ends the context nor keeps BeforeEnd from running.
