@@ -17,7 +17,8 @@ type diagnosis struct {
 	Kernel   string     `json:"kernel"`
 	Backends []string   `json:"backends"`
 	Backend  string     `json:"default_backend"`
-	Guards   string     `json:"guards"` // of stacks
+	Refused  string     `json:"refused,omitempty"` // why backends asm and ucontext do not work in this process
+	Guards   string     `json:"guards"`            // of stacks
 	IO       ioFindings `json:"io"`
 }
 
@@ -40,7 +41,8 @@ func (l *lab) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine has, what fiberlab uses of it, and why",
-		Long: `Says which Go, kernel and architecture this is, which backends fibers have, how stacks are guarded, and by
+		Long: `Says which Go, kernel and architecture this is, which backends fibers have and whether they
+work, how stacks are guarded, and by
 which driver input and output is done: uring, where the kernel lets this process have an io_uring, or epoll.
 For epoll it says why. Then come the parts of io_uring that fiberlab uses, and what each is good for, or why it
 is missing.`,
@@ -79,10 +81,15 @@ func diagnose() (*diagnosis, error) {
 	if err != nil {
 		return nil, err
 	}
+	refused := ""
+	if err := fiber.Supported(); err != nil {
+		refused = err.Error()
+	}
 	d := &diagnosis{
 		Kernel:   unix.ByteSliceToString(name.Release[:]),
 		Backends: backendNames(),
 		Backend:  backend.String(),
+		Refused:  refused,
 		Guards:   pool.Stats().Guard.String(),
 		IO:       findIO(uring.Probe()),
 	}
@@ -104,6 +111,9 @@ func (d *diagnosis) writeText(p *page, on machine) {
 	p.say("fiberlab %s", version())
 	p.say("kernel: %s; %s", d.Kernel, counted(on.CPUs, "processor"))
 	p.say("backends of fibers: %s; the default is %s", strings.Join(d.Backends, ", "), d.Backend)
+	if d.Refused != "" {
+		p.say("  asm and ucontext do not work here: %s", d.Refused)
+	}
 	p.say("guards of stacks: by %s", d.Guards)
 	p.say("input and output: driver %s", d.IO.Driver)
 	if d.IO.Reason != "" {

@@ -25,6 +25,7 @@ func TestDoctor(t *testing.T) {
 	require.Equal(t, thisMachine(), r.Machine)
 	require.Equal(t, "asm", r.Doctor.Backend)
 	require.Equal(t, backendNames(), r.Doctor.Backends)
+	require.Empty(t, r.Doctor.Refused)
 	require.Contains(t, []string{"madvise", "mprotect"}, r.Doctor.Guards)
 	require.NotEmpty(t, r.Doctor.Kernel)
 	require.Equal(t, findIO(found), r.Doctor.IO)
@@ -53,4 +54,9 @@ func TestDoctorFindsWhatIsMissing(t *testing.T) {
 	d.writeText(p, machine{CPUs: 1})
 	require.Contains(t, p.text.String(), "kernel: 6.0; 1 processor\nbackends of fibers: asm; the default is asm\nguards of stacks: by mprotect\n"+
 		"input and output: driver epoll\n  no io_uring: forbidden\n  lacks PARTS: none\n  has OTHERS: good\n")
+
+	p = &page{}
+	d.Refused = "it is of glass"
+	d.writeText(p, machine{CPUs: 1})
+	require.Contains(t, p.text.String(), "; the default is asm\n  asm and ucontext do not work here: it is of glass\nguards")
 }

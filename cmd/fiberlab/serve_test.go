@@ -32,7 +32,13 @@ var listening = regexp.MustCompile(`^fiberlab: listening on (\S+), by driver (\S
 // serveProcess starts a server, which is killed at the end of the test if it is there still.
 func serveProcess(t *testing.T, args ...string) *serving {
 	t.Helper()
-	s := &serving{Cmd: command(append([]string{"serve"}, args...)...), t: t}
+	return startServing(t, command(append([]string{"serve"}, args...)...))
+}
+
+// startServing is serveProcess for that command.
+func startServing(t *testing.T, c *exec.Cmd) *serving {
+	t.Helper()
+	s := &serving{Cmd: c, t: t}
 	s.Stdout = &s.stdout
 	stderr, err := s.StderrPipe()
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"fiberlab/stack"
 	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/exhaust"
+	"fiberlab/tests/internal/suite"
 )
 
 // keptFiber is a fiber that was made before something ran out, with the laps that
@@ -164,4 +165,25 @@ func TestExhaustion(t *testing.T) {
 			child.RunOK(t, childOthersMappings, b, "GODEBUG=asyncpreemptoff=1")
 		})
 	}
+}
+
+var childShortAtFirst = child.New("short of memory at first", func(t child.T, b fiber.Backend) {
+	exhaust.SpareThreads()
+	exhaust.SpareHeap()
+	lift := exhaust.LimitAddresses(t, 0)
+	_, err := fiber.Attach(b)
+	fmt.Println(err)
+	require.ErrorIs(t, err, stack.ErrExhausted)
+	require.ErrorIs(t, err, unix.ENOMEM)
+	require.NotErrorIs(t, err, fiber.ErrUnsupported)
+	require.Equal(t, fiber.Stats{}, fiber.ReadStats())
+	lift()
+	root, err := fiber.Attach(b)
+	require.NoError(t, err)
+	exhaust.RequireRecovered(t, root)
+})
+
+// A process that is short of memory when it makes its first fiber says so, and makes fibers when there is memory again.
+func TestShortOfMemoryAtFirst(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) { child.RunOK(t, childShortAtFirst, b) })
 }

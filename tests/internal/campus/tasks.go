@@ -169,6 +169,9 @@ type localStation struct {
 }
 
 func (p *localStation) enter(rng *rand.Rand) {
+	for p.begun.Load()-p.ended.Load() > 100 { // or a goroutine would start more than the workers end
+		pause()
+	}
 	v := rng.Uint64()
 	p.begun.Add(1)
 	p.x.fiber(&p.x.parts, func() {

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/internal/firstprocess"
+	"fiberlab/wordcount/wordcounttest"
+)
+
+// asFirst returns the command fiberlab with args, to be run as process 1 of a namespace.
+func asFirst(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	plain := command(args...)
+	c := firstprocess.Command(t, plain.Args...)
+	c.Env = plain.Env
+	return c
+}
+
+// In a container, fiberlab is process 1 if it is the container's command. Each command works there.
+func TestEachCommandAsFirstProcess(t *testing.T) {
+	dir := t.TempDir()
+	wordcounttest.WriteFiles(t, dir, map[string]string{"a": "one two\n", "b/c": "three\n"})
+	cases := map[string]struct {
+		args []string
+		says string
+	}{
+		"run":              {[]string{"run", "--quick", dir}, "asm"},
+		"bench":            {[]string{"bench", "--quick"}, "asm"},
+		"demo deadlock":    {[]string{"demo", "deadlock"}, "The pool is stuck."},
+		"demo lost-wakeup": {[]string{"demo", "lost-wakeup"}, "signal-before-wait"},
+		"doctor":           {[]string{"doctor"}, "backends of fibers: asm"},
+		"version":          {[]string{"version"}, "fiberlab"},
+		"grade":            {[]string{"grade", "1", "../../labs/01/reference", "--seed", "1"}, "100 of 100 points"},
+		"step":             {[]string{"step", "2", "../../labs/02/reference", "--seed", "1"}, "B swaps to A"},
+		"serve echo":       {},
+		"serve http":       {},
+		"serve files":      {},
+		"cp":               {[]string{"cp", dir + "/a", dir + "/copied"}, ""},
+		"grep":             {[]string{"grep", "two", dir}, "one two"},
+	}
+	for _, name := range eachCommand(t) {
+		c, known := cases[name]
+		require.True(t, known, "%s is not tried as process 1: add how", name)
+		if c.args == nil {
+			continue // TestServeAsFirstProcess
+		}
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			p := asFirst(t, c.args...)
+			p.Stdout, p.Stderr = &stdout, &stderr
+			err := p.Run()
+			require.NoError(t, err, "%s%s", &stdout, &stderr)
+			require.Contains(t, stdout.String(), c.says)
+			require.NotContains(t, stdout.String(), "do not work here")
+		})
+	}
+}
+
+// eachCommand returns the names of all commands that do something, of those below the named one if there are words.
+func eachCommand(t *testing.T, words ...string) (names []string) {
+	help := run(t, append(words, "--help")...)
+	require.Zero(t, help.code, help.stderr)
+	_, list, some := strings.Cut(help.stdout, "Available Commands:\n")
+	if !some {
+		return []string{strings.Join(words, " ")}
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, line := range strings.Split(list, "\n") {
+		if name := strings.Fields(line)[0]; name != "help" && name != "completion" {
+			names = append(names, eachCommand(t, append(slices.Clone(words), name)...)...)
+		}
+	}
+	return names
+}
+
+// A server that is process 1 stops by a signal, as `docker stop` sends one, and by a second one at once.
+func TestServeAsFirstProcess(t *testing.T) {
+	for _, driver := range driversHere(t) {
+		s := startServing(t, asFirst(t, "serve", "echo", "--driver", driver, "--addr", "127.0.0.1:0", "--grace", "1h"))
+		c := connect(t, s.address)
+		echoes(t, c, "hello")
+		s.signal(syscall.SIGTERM)
+		require.Contains(t, s.line(), "1 connection to be finished within 1h0m0s")
+		require.NoError(t, c.Close())
+		require.Zero(t, s.end().code)
+	}
+}
