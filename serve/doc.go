@@ -8,7 +8,9 @@
 //
 //	server.go   what all servers do: listen, serve until they are told to stop, finish what is under way
 //	echo.go     bytes sent back
-//	http.go     net/http on any listener: the small handlers, and files
+//	http.go     net/http on any listener, and the small handlers
+//	files.go    the handler that serves files, and which files it opens
+//	idle.go     connections on which nothing moves
 //	tls.go      the same over TLS, with a certificate made for the run
 //	host.go     where connections come from and what runs on them: Go's net, and the engines
 //	meter.go    what is counted while a server runs

@@ -19,7 +19,8 @@ type echoProgram struct{}
 func (echoProgram) name() string { return "echo" }
 
 func (echoProgram) begin(s *site, l net.Listener) (session, error) {
-	e := &echoing{site: s, listener: l, over: make(chan error, 1), conns: map[net.Conn]bool{}, idle: make(chan struct{})}
+	e := &echoing{site: s, listener: l, over: make(chan error, 1), none: make(chan struct{})}
+	e.conns = map[*replying]*moves{}
 	return e, s.run(e.accept)
 }
 
@@ -30,10 +31,10 @@ type echoing struct {
 	over     chan error
 
 	mu       fibersync.Mutex
-	conns    map[net.Conn]bool // false: all that was read is answered, and nothing more is read
-	last     time.Time         // not zero: the server stops, and this is when it cuts connections
-	idle     chan struct{}     // closed when it stops and there is no connection
-	accepted bool              // no further connection comes
+	conns    map[*replying]*moves
+	last     time.Time     // not zero: the server stops, and this is when it cuts connections
+	none     chan struct{} // closed when it stops and there is no connection
+	accepted bool          // no further connection comes
 }
 
 func (e *echoing) ended() <-chan error { return e.over }
@@ -71,60 +72,68 @@ func (e *echoing) accept() {
 
 // start serves c.
 func (e *echoing) start(c net.Conn) {
+	e.connections.Add(1)
+	r := &replying{Conn: c, tally: e.tally()}
+	r.moved.at(time.Now())
 	e.mu.Lock()
-	e.conns[c] = true
+	e.conns[r] = &r.moved
 	if !e.last.IsZero() { // too late to be served
 		_ = c.SetReadDeadline(longAgo)
 	}
 	e.mu.Unlock()
-	e.connections.Add(1)
-	if err := e.run(func() { e.serve(c) }); err != nil {
-		e.drop(c)
+	if err := e.run(func() { e.serve(r) }); err != nil {
+		e.drop(r)
 	}
 }
 
 // longAgo is a deadline that ends what waits.
 var longAgo = time.Unix(1, 0)
 
-// serve sends back what comes on c until the client has closed its side. io.Copy has the connection keep the buffer, if it can: then it has one only while there
-// are bytes to be sent back.
-func (e *echoing) serve(c net.Conn) {
-	defer e.drop(c)
-	_, err := io.Copy(&reply{to: c, tally: e.tally()}, c)
+// serve sends back what comes on r until the client has closed its side. io.Copy has the connection keep the buffer, if
+// it can: then it has one only while there are bytes to be sent back.
+func (e *echoing) serve(r *replying) {
+	defer e.drop(r)
+	_, err := io.Copy(reply{r}, r.Conn)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return
 	}
 	// The server stops. What has been read is answered. A client that gets to know so before the connection is closed loses no
 	// answer: to close while its bytes are still coming in would reset the connection.
 	e.mu.Lock()
-	e.conns[c] = false
-	_ = c.SetReadDeadline(e.last)
+	r.answered = true
+	_ = r.SetReadDeadline(e.last)
 	e.mu.Unlock()
-	if closeWrite(c) == nil {
-		discard(c)
+	if closeWrite(r.Conn) == nil {
+		discard(r.Conn)
 	}
 }
 
-// reply is a writer that sends back what one read has brought.
-type reply struct {
-	to    net.Conn
-	tally *tally
+// replying is a connection on which what comes is sent back.
+type replying struct {
+	net.Conn
+	tally    *tally
+	moved    moves
+	answered bool // all that was read is answered, and nothing more is read
 }
 
-func (r *reply) Write(p []byte) (int, error) {
+// reply is the writer that sends back what one read has brought.
+type reply struct{ to *replying }
+
+func (r reply) Write(p []byte) (int, error) {
 	start := time.Now()
-	n, err := r.to.Write(p)
-	r.tally.in.Add(int64(len(p)))
-	r.tally.out.Add(int64(n))
+	r.to.moved.at(start)
+	n, err := r.to.Conn.Write(p)
+	r.to.tally.in.Add(int64(len(p)))
+	r.to.tally.out.Add(int64(n))
 	if err == nil {
-		r.tally.request(time.Since(start))
+		r.to.tally.request(time.Since(start))
 	}
 	return n, err
 }
 
-func (e *echoing) drop(c net.Conn) {
-	_ = c.Close()
-	e.finish(func() { delete(e.conns, c) })
+func (e *echoing) drop(r *replying) {
+	_ = r.Close()
+	e.finish(func() { delete(e.conns, r) })
 }
 
 // finish does what may have the server be idle.
@@ -133,7 +142,7 @@ func (e *echoing) finish(change func()) {
 	defer e.mu.Unlock()
 	change()
 	if e.accepted && len(e.conns) == 0 {
-		close(e.idle)
+		close(e.none)
 	}
 }
 
@@ -143,24 +152,30 @@ func (e *echoing) open() int {
 	return len(e.conns)
 }
 
-func (e *echoing) stop(ctx context.Context) (cut int) {
+func (e *echoing) idle(then time.Time) []net.Conn {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return idleOf(e.conns, then)
+}
+
+func (e *echoing) stop(ctx context.Context) (cut int, left []string) {
 	_ = e.listener.Close()
 	e.mu.Lock()
 	e.last, _ = ctx.Deadline()
-	for c := range e.conns {
-		_ = c.SetReadDeadline(longAgo)
+	for r := range e.conns {
+		_ = r.SetReadDeadline(longAgo)
 	}
 	e.mu.Unlock()
 	select {
-	case <-e.idle:
-		return 0
+	case <-e.none:
+		return 0, nil
 	case <-ctx.Done():
 	}
 	e.mu.Lock()
 	var list []net.Conn
-	for c, unfinished := range e.conns {
-		list = append(list, c)
-		if unfinished {
+	for r := range e.conns {
+		list = append(list, r)
+		if !r.answered {
 			cut++
 		}
 	}
@@ -168,6 +183,6 @@ func (e *echoing) stop(ctx context.Context) (cut int) {
 	for _, c := range list {
 		_ = c.Close()
 	}
-	<-e.idle
-	return cut
+	<-e.none // what a connection waits for ends with it
+	return cut, nil
 }

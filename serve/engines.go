@@ -57,10 +57,17 @@ func (h *enginesHost) listen(ctx context.Context, network, address string) (net.
 	return l, nil
 }
 
-func (h *enginesHost) run(f func()) error               { return h.scheduler.Go(f) }
-func (h *enginesHost) sleep(d time.Duration)            { sched.Sleep(d) }
-func (h *enginesHost) folder(dir string) (fs.FS, error) { return h.engines.FS(dir), nil }
-func (h *enginesHost) driver() (name, why string)       { return h.by.String(), h.why }
+func (h *enginesHost) open(path string, flags int) (fs.File, error) {
+	f, err := h.engines.OpenFile(context.Background(), path, flags, 0)
+	if err != nil {
+		return nil, err // not a nil *uring.File
+	}
+	return f, nil
+}
+
+func (h *enginesHost) run(f func()) error         { return h.scheduler.Go(f) }
+func (h *enginesHost) sleep(d time.Duration)      { sched.Sleep(d) }
+func (h *enginesHost) driver() (name, why string) { return h.by.String(), h.why }
 
 func (h *enginesHost) describe(f *Figures) {
 	backend, err := h.cfg.Backend.Resolve()

@@ -20,6 +20,7 @@ type Figures struct {
 	Seconds     float64 `json:"seconds"`
 	Connections int64   `json:"connections"` // accepted
 	Refused     int64   `json:"refused"`     // attempts to accept a connection that failed for want of descriptors or memory
+	Idle        int64   `json:"idle"`        // connections that were closed because no byte moved on them
 	Cut         int     `json:"cut"`         // connections that were not finished in time
 	Requests    int64   `json:"requests"`    // that were answered
 	BytesIn     int64   `json:"bytes_in"`
@@ -49,7 +50,7 @@ type EngineFigures struct {
 // fill adds what was counted.
 func (f *Figures) fill(s *site, took time.Duration, cpu usage) {
 	f.Seconds = took.Seconds()
-	f.Connections, f.Refused = s.connections.Load(), s.refused.Load()
+	f.Connections, f.Refused, f.Idle = s.connections.Load(), s.refused.Load(), s.idled.Load()
 	var service histogram.Sum
 	for i := range s.tallies {
 		t := &s.tallies[i]

@@ -15,8 +15,8 @@ type host interface {
 	run(f func()) error
 	// sleep is for functions that run has started.
 	sleep(d time.Duration)
-	// folder is what files are read from.
-	folder(dir string) (fs.FS, error)
+	// open opens the file of that path with the flags of open(2).
+	open(path string, flags int) (fs.File, error)
 	// driver is the name of what carries the bytes, and why it is that.
 	driver() (name, why string)
 	// describe adds what the host is, and what it has done.
@@ -41,9 +41,16 @@ func (goHost) listen(ctx context.Context, network, address string) (net.Listener
 	return c.Listen(ctx, network, address)
 }
 
-func (goHost) run(f func()) error               { go f(); return nil }
-func (goHost) sleep(d time.Duration)            { time.Sleep(d) }
-func (goHost) folder(dir string) (fs.FS, error) { return os.DirFS(dir), nil }
-func (goHost) driver() (name, why string)       { return "go", "asked for: Go's own net and os" }
-func (goHost) describe(*Figures)                {}
-func (goHost) close() error                     { return nil }
+func (goHost) open(path string, flags int) (fs.File, error) {
+	f, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		return nil, err // not a nil *os.File
+	}
+	return f, nil
+}
+
+func (goHost) run(f func()) error         { go f(); return nil }
+func (goHost) sleep(d time.Duration)      { time.Sleep(d) }
+func (goHost) driver() (name, why string) { return "go", "asked for: Go's own net and os" }
+func (goHost) describe(*Figures)          {}
+func (goHost) close() error               { return nil }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net"
 	"net/http"
-	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,29 +18,6 @@ import (
 
 // HTTP is a server of net/http with three resources: / is a line of text, /bytes/N is N bytes, and /echo is the body of the request.
 func HTTP() Program { return httpProgram{"http", handlers} }
-
-// Files is a server of net/http that has the files below dir. Links that lead out of dir are followed. If dir is no folder, Run returns
-// a *SetupError.
-func Files(dir string) Program {
-	return httpProgram{"files", func(s *site) (http.Handler, error) {
-		info, err := os.Stat(dir)
-		switch {
-		case err != nil:
-			return nil, wrongFolder(dir, innermost(err))
-		case !info.IsDir():
-			return nil, wrongFolder(dir, errors.New("not a directory"))
-		}
-		folder, err := s.folder(dir)
-		if err != nil {
-			return nil, err
-		}
-		return http.FileServerFS(folder), nil
-	}}
-}
-
-func wrongFolder(dir string, err error) error {
-	return &SetupError{strconv.Quote(dir), err, "name a directory"}
-}
 
 // MostBytes is the largest N of /bytes/N.
 const MostBytes = 1 << 30
@@ -92,10 +70,14 @@ func (p httpProgram) begin(s *site, l net.Listener) (session, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httping{site: s, over: make(chan error, 1), fresh: map[net.Conn]struct{}{}}
+	h := &httping{site: s, over: make(chan error, 1), conns: map[*metered]*moves{}}
 	h.server = &http.Server{
-		Handler:   handler,
-		ConnState: h.changed,
+		Handler:           noted(handler),
+		ReadHeaderTimeout: max(s.header, 0),
+		ConnState:         h.changed,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, meteredKey{}, c)
+		},
 		// What it logs are attempts to accept that failed, which meteredListener counts, and faults of clients.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
@@ -109,21 +91,44 @@ func (p httpProgram) begin(s *site, l net.Listener) (session, error) {
 	return h, nil
 }
 
+// meteredKey is the key of a request's connection in its context.
+type meteredKey struct{}
+
+// noted has each connection know the request that is under way.
+func noted(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := r.Context().Value(meteredKey{}).(*metered)
+		c.request.Store(r)
+		defer c.request.Store(nil)
+		handler.ServeHTTP(w, r)
+	})
+}
+
 // httping is such a server at work.
 type httping struct {
 	*site
 	server *http.Server
 	over   chan error
-	conns  atomic.Int64
-	busy   atomic.Int64 // those with a request under way
+	busy   atomic.Int64 // connections with a request under way
 
 	mu       sync.Mutex
-	fresh    map[net.Conn]struct{} // those on which no request has been read yet
+	conns    map[*metered]*moves
 	stopping bool
 }
 
 func (h *httping) ended() <-chan error { return h.over }
-func (h *httping) open() int           { return int(h.conns.Load()) }
+
+func (h *httping) open() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.conns)
+}
+
+func (h *httping) idle(then time.Time) []net.Conn {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return idleOf(h.conns, then)
+}
 
 // changed counts requests: a connection is active from the moment that a request has been read until its answer has been sent. It is called on the connection's
 // goroutine.
@@ -131,16 +136,16 @@ func (h *httping) changed(c net.Conn, state http.ConnState) {
 	m := c.(*metered)
 	switch state {
 	case http.StateNew:
-		h.conns.Add(1)
-		h.keep(m)
+		h.add(m)
 	case http.StateActive:
 		m.began = time.Now()
-		h.forget(m)
+		m.used.Store(true)
 		h.busy.Add(1)
 		return
 	case http.StateClosed, http.StateHijacked:
-		h.conns.Add(-1)
-		h.forget(m)
+		h.mu.Lock()
+		delete(h.conns, m)
+		h.mu.Unlock()
 	}
 	if !m.began.IsZero() {
 		m.tally.request(time.Since(m.began))
@@ -149,41 +154,46 @@ func (h *httping) changed(c net.Conn, state http.ConnState) {
 	}
 }
 
-// keep remembers a connection on which no request has been read. If the server stops, it is closed.
-func (h *httping) keep(m *metered) {
+// add remembers a connection. If the server stops, it is closed: no request has been read.
+func (h *httping) add(m *metered) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.fresh[m] = struct{}{}
+	h.conns[m] = &m.moved
 	if h.stopping {
 		_ = m.Close()
 	}
 }
 
-func (h *httping) forget(m *metered) {
-	if !m.used {
-		m.used = true
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.fresh, m)
-	}
-}
+// afterCut is how long handlers may take to end whose connections have been closed.
+const afterCut = 2 * time.Second
 
-// stop has net/http shut the server down. It would give connections that have sent nothing five seconds, so those are closed first.
-func (h *httping) stop(ctx context.Context) (cut int) {
+// stop has net/http shut the server down. It would give connections that have sent nothing five seconds, so those are
+// closed first. A handler that waits for something else than its connection may never end: stop leaves it behind.
+func (h *httping) stop(ctx context.Context) (cut int, left []string) {
 	h.mu.Lock()
 	h.stopping = true
-	for c := range h.fresh {
-		_ = c.Close()
+	for c := range h.conns {
+		if !c.used.Load() {
+			_ = c.Close()
+		}
 	}
 	h.mu.Unlock()
 	if h.server.Shutdown(ctx) != nil {
 		cut = int(h.busy.Load())
-		_ = h.server.Close()
+		go func() { _ = h.server.Close() }() // with TLS it may wait for clients
 	}
-	for h.open() > 0 { // the goroutines of connections that have been closed need a moment
+	for late := time.Now().Add(afterCut); h.open() > 0 && time.Now().Before(late); { // their goroutines need a moment
 		time.Sleep(time.Millisecond)
 	}
-	return cut
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.conns {
+		if r := c.request.Load(); r != nil {
+			left = append(left, r.Method+" "+r.URL.Path)
+		}
+	}
+	slices.Sort(left)
+	return cut, left
 }
 
 // meteredListener gives connections that count their bytes.
@@ -201,36 +211,64 @@ func (l *meteredListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	l.site.connections.Add(1)
-	return &metered{Conn: c, tally: l.site.tally()}, nil
+	m := &metered{Conn: c, tally: l.site.tally()}
+	m.moved.at(time.Now())
+	return m, nil
 }
 
-// metered is a connection that counts its bytes.
+// metered is a connection that counts its bytes, and notes when they move.
 type metered struct {
 	net.Conn
-	tally *tally
-	began time.Time // when the request that is under way was read; zero: there is none
-	used  bool      // a request has been read
+	tally   *tally
+	moved   moves
+	began   time.Time                    // when the request that is under way was read; zero: there is none
+	used    atomic.Bool                  // a request has been read
+	request atomic.Pointer[http.Request] // that a handler answers
 }
 
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Conn.Read(p)
-	m.tally.in.Add(int64(n))
+	m.count(&m.tally.in, int64(n))
 	return n, err
 }
 
 func (m *metered) Write(p []byte) (int, error) {
 	n, err := m.Conn.Write(p)
-	m.tally.out.Add(int64(n))
+	m.count(&m.tally.out, int64(n))
 	return n, err
 }
 
-// ReadFrom leaves a file to the connection, which may know a shorter way than by reading it.
-func (m *metered) ReadFrom(r io.Reader) (n int64, err error) {
-	if to, ok := m.Conn.(io.ReaderFrom); ok {
-		n, err = to.ReadFrom(r)
-	} else {
-		n, err = io.Copy(struct{ io.Writer }{m.Conn}, r)
+// count counts bytes that have moved.
+func (m *metered) count(sum *atomic.Int64, n int64) {
+	if n > 0 {
+		sum.Add(n)
+		m.moved.at(time.Now())
 	}
-	m.tally.out.Add(n)
-	return n, err
+}
+
+// pieceSize is how much of a file is handed to a connection at a time: then it is known that bytes move.
+const pieceSize = 256 << 10
+
+// ReadFrom leaves a file to the connection, which may know a shorter way than by reading it.
+func (m *metered) ReadFrom(r io.Reader) (sum int64, err error) {
+	to, ok := m.Conn.(io.ReaderFrom)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{m}, r)
+	}
+	whole, ok := r.(*io.LimitedReader) // net/http has one around a file; package net does not see through two of them
+	if !ok {
+		whole = &io.LimitedReader{R: r, N: math.MaxInt64}
+	}
+	for err == nil && whole.N > 0 {
+		piece := io.LimitedReader{R: whole.R, N: min(whole.N, pieceSize)}
+		var n int64
+		n, err = to.ReadFrom(&piece)
+		m.count(&m.tally.out, n)
+		whole.N -= n
+		sum += n
+		if piece.N > 0 { // the end of r
+			break
+		}
+	}
+	return sum, err
 }

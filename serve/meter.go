@@ -14,6 +14,7 @@ import (
 type meter struct {
 	connections atomic.Int64
 	refused     atomic.Int64 // attempts to accept a connection that failed for want of descriptors or memory
+	idled       atomic.Int64 // connections that were closed because no byte moved
 	tallies     [16]tally
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +23,8 @@ const DefaultGrace = 5 * time.Second
 type Setup struct {
 	Address string        // HOST:PORT; with port 0, or an empty Address, any free port. A Unix socket is unix:PATH
 	Grace   time.Duration // for what is under way when the server is told to stop; 0: DefaultGrace, below 0: none
+	Idle    time.Duration // closes connections on which no byte has moved for so long; 0: DefaultIdle, below 0: none
+	Header  time.Duration // for the header of a request of HTTP; 0: DefaultHeader, below 0: none
 	TLS     bool          // with a certificate that is made for the run, and that no client has reason to trust
 
 	// Engines, if not nil, are the engines that carry the bytes, and Scheduler, which must have workers, runs the fibers of the connections.
@@ -58,16 +61,20 @@ type session interface {
 	ended() <-chan error
 	// open is how many connections there are.
 	open() int
-	// stop closes the listener, and ends the connections when what is under way on them is finished, or when ctx is done. It returns when there is no connection
-	// left, with the number of connections that ctx has ended.
-	stop(ctx context.Context) (cut int)
+	// idle returns the connections on which no byte has moved since then.
+	idle(then time.Time) []net.Conn
+	// stop closes the listener, and ends the connections when what is under way on them is finished, or when ctx is
+	// done. It returns when there is no connection left, with the number of connections that ctx has ended; or soon
+	// after ctx is done, with the requests whose handlers go on nevertheless.
+	stop(ctx context.Context) (cut int, left []string)
 }
 
 // site is what a program works with.
 type site struct {
 	host
 	meter
-	onExhausted func(error) // may be nil
+	header      time.Duration // see Setup
+	onExhausted func(error)   // may be nil
 }
 
 // refuse counts an attempt to accept a connection that failed by err, of which exhausted has said so.
@@ -95,6 +102,7 @@ func (e *SetupError) Unwrap() error { return e.Err }
 type CutError struct {
 	Connections int
 	Grace       time.Duration
+	Left        []string // requests, such as "GET /a", whose handlers go on, for they wait for something else
 }
 
 func (e *CutError) Error() string {
@@ -102,16 +110,38 @@ func (e *CutError) Error() string {
 	if e.Connections != 1 {
 		which = fmt.Sprintf("%d connections were", e.Connections)
 	}
-	return fmt.Sprintf("%s cut before all was finished, %v after the order to stop: allow more time", which, e.Grace)
+	left := ""
+	if len(e.Left) > 0 {
+		left = fmt.Sprintf(", and the handlers of %s go on", listed(e.Left))
+	}
+	const text = "%s cut before all was finished, %v after the order to stop%s: allow more time"
+	return fmt.Sprintf(text, which, e.Grace, left)
 }
 
-// Run serves until ctx is done. Then it accepts no further connections, finishes what is under way, as long as Setup.Grace allows, and returns what it has done. It
-// blocks its caller, which must be a goroutine. The error is a *SetupError if the address or the folder is wrong; a *CutError, with the figures, if it had
-// to cut connections; or that of the driver, of the scheduler (sched.ErrNoWorkers), or of accepting connections.
-// Figures come with any error that is met later than the first moment that clients could connect.
+// listed is a list of requests, the first few by name.
+func listed(requests []string) string {
+	const most = 5
+	if more := len(requests) - most; more > 0 {
+		return fmt.Sprintf("%s and %d others", strings.Join(requests[:most], ", "), more)
+	}
+	return strings.Join(requests, ", ")
+}
+
+// Run serves until ctx is done. Then it accepts no further connections, finishes what is under way, as long as
+// Setup.Grace allows, and returns what it has done. It blocks its caller, which must be a goroutine. Connections on
+// which no byte moves are closed meanwhile, see Setup.Idle. The error is a *SetupError if the address or the folder is
+// wrong; a *CutError, with the figures, if it had to cut connections; or that of the driver, of the scheduler
+// (sched.ErrNoWorkers), or of accepting connections. Figures come with any error that is met later than the first
+// moment that clients could connect.
 func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
+	}
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
+	}
+	if o.Header == 0 {
+		o.Header = DefaultHeader
 	}
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
@@ -125,7 +155,7 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &site{host: h, onExhausted: o.Exhausted}
+	s := &site{host: h, header: o.Header, onExhausted: o.Exhausted}
 	defer func() { err = errors.Join(err, h.close()) }()
 	l, err := h.listen(ctx, network, address)
 	if err != nil {
@@ -144,6 +174,13 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	watching, endWatch := context.WithCancel(context.WithoutCancel(ctx))
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.closeIdle(watching, running, o.Idle)
+	}()
+	defer func() { endWatch(); <-watched }()
 	before := readUsage()
 	start := time.Now()
 	if o.Listening != nil {
@@ -158,9 +195,9 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(o.Grace, 0))
 	defer cancel()
-	if cut := running.stop(grace); cut > 0 {
+	if cut, left := running.stop(grace); cut > 0 || len(left) > 0 {
 		figures.Cut = cut
-		err = errors.Join(err, &CutError{cut, max(o.Grace, 0)})
+		err = errors.Join(err, &CutError{cut, max(o.Grace, 0), left})
 	}
 	figures.fill(s, time.Since(start), readUsage().minus(before))
 	return figures, err

@@ -1,13 +1,20 @@
 package serve
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched"
+	"fiberlab/sched/uring"
 )
 
 // Why a server cannot listen is told without the names of system calls, and with what helps.
@@ -28,4 +35,70 @@ func TestExplain(t *testing.T) {
 	}
 	odd := errors.New("odd")
 	require.ErrorIs(t, explain("x:80", odd), odd)
+}
+
+// A handler that never ends, whatever becomes of its connection, does not keep the server from stopping. Its request is
+// named.
+func TestHandlerThatNeverEnds(t *testing.T) {
+	for name, engines := range map[string]*uring.Options{"go": nil, "epoll": {Driver: uring.Epoll}} {
+		t.Run(name, func(t *testing.T) {
+			begun, release := make(chan bool, 2), make(chan struct{})
+			stuck := httpProgram{"stuck", func(*site) (http.Handler, error) {
+				return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+					begun <- true
+					<-release
+				}), nil
+			}}
+			ctx, stop := context.WithCancel(context.Background())
+			defer stop()
+			listening := make(chan At, 1)
+			over := make(chan error, 1)
+			go func() {
+				_, err := Run(ctx, stuck, Setup{
+					Grace:     time.Millisecond,
+					Engines:   engines,
+					Scheduler: sched.Config{Workers: 1},
+					Listening: func(at At) { listening <- at },
+				})
+				over <- err
+			}()
+			at := <-listening
+			for i := range 2 {
+				c, err := net.Dial("tcp", at.Address)
+				require.NoError(t, err)
+				defer func() { require.NoError(t, c.Close()) }()
+				_, err = fmt.Fprintf(c, "GET /%d HTTP/1.1\r\nHost: x\r\n\r\n", i)
+				require.NoError(t, err)
+				<-begun
+			}
+			stop()
+			err := <-over
+			var cut *CutError
+			require.ErrorAs(t, err, &cut)
+			require.Equal(t, CutError{2, time.Millisecond, []string{"GET /0", "GET /1"}}, *cut)
+			require.Equal(t, "2 connections were cut before all was finished, 1ms after the order to stop, "+
+				"and the handlers of GET /0, GET /1 go on: allow more time", err.Error())
+			close(release)
+		})
+	}
+}
+
+// The names of a few requests are enough.
+func TestListed(t *testing.T) {
+	require.Equal(t, "a", listed([]string{"a"}))
+	require.Equal(t, "a, b, c, d, e", listed([]string{"a", "b", "c", "d", "e"}))
+	require.Equal(t, "a, b, c, d, e and 2 others", listed([]string{"a", "b", "c", "d", "e", "f", "g"}))
+}
+
+// A connection is idle from the moment on when no byte has moved for the limit.
+func TestIdleOf(t *testing.T) {
+	a, b := &metered{}, &metered{}
+	now := time.Now()
+	a.moved.at(now)
+	b.moved.at(now.Add(time.Second))
+	conns := map[*metered]*moves{a: &a.moved, b: &b.moved}
+	require.Empty(t, idleOf(conns, now.Add(-1)))
+	require.Equal(t, []net.Conn{a}, idleOf(conns, now))
+	require.Equal(t, []net.Conn{a}, idleOf(conns, now.Add(time.Second-1)))
+	require.Len(t, idleOf(conns, now.Add(time.Second)), 2)
 }

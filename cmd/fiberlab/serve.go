@@ -35,7 +35,7 @@ connection has a fiber, with driver go a goroutine.`, serve.Echo()),
 		l.serverCommand("http", "Answer HTTP: /, /bytes/N and /echo", `Answers HTTP by the server of net/http: / is a line of text, /bytes/N is N bytes, and /echo sends the body of
 the request back. net/http starts a goroutine for each connection, whatever the driver.`, serve.HTTP()),
 		l.serverCommand("files", "Have the files of a folder for HTTP", `Has the files below DIR (default: the current folder) for HTTP, by the file server of net/http. Links that lead
-out of DIR are followed.`, nil),
+out of DIR are followed. Pipes, sockets and devices are forbidden: their answer is 403.`, nil),
 	)
 	return c
 }
@@ -53,7 +53,8 @@ func (l *lab) serverCommand(name, short, long string, program serve.Program) *co
 		Long: long + `
 
 A line on standard error says where the server listens. SIGINT or SIGTERM stops it: it accepts nothing more,
-finishes what is under way, and says what it has done. A second signal ends it at once.
+finishes what is under way, and says what it has done. A second signal ends it at once. Connections on which no
+byte moves for --idle-timeout are closed.
 
 Exit status: 0 stopped, and all was finished; 1 the work failed, or connections had to be cut; 2 the command
 line is wrong, or the address or DIR cannot be had.`,
@@ -93,6 +94,14 @@ func addServeFlags(c *cobra.Command, o *serveOptions) {
 	flags.StringVar(&driver, "driver", uring.Auto.String(), "carry the bytes by `NAME`: "+anyOf(driverNames()))
 	flags.StringVar(&o.Address, "addr", "127.0.0.1:8080", "listen on `HOST:PORT`; port 0 is any free one")
 	flags.DurationVar(&o.Grace, "grace", serve.DefaultGrace, "how long what is under way may take after the signal to stop")
+	flags.DurationVar(&o.Idle, "idle-timeout", serve.DefaultIdle,
+		"close connections on which no byte moves for `TIME`; 0 closes none")
+	if c.Name() != "echo" {
+		flags.DurationVar(&o.Header, "header-timeout", serve.DefaultHeader,
+			"wait `TIME` for the header of a request; 0 waits without end")
+		setRemedy(flags.Lookup("header-timeout"), aTime)
+		complete(c, "header-timeout")
+	}
 	flags.BoolVar(&o.TLS, "tls", false, "speak TLS, with a certificate made for this run")
 	flags.IntVar(&o.Scheduler.Workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler")
 	flags.StringVar(&backend, "backend", "", "run on fibers of the backend `NAME`: "+anyOf(backendNames()))
@@ -100,12 +109,14 @@ func addServeFlags(c *cobra.Command, o *serveOptions) {
 	flags.BoolVar(&o.json, "json", false, "print one JSON document at the end")
 	setRemedy(flags.Lookup("driver"), "choose one of "+anyOf(driverNames()))
 	setRemedy(flags.Lookup("addr"), "give HOST:PORT, such as 127.0.0.1:8080; port 0 is any free one")
-	setRemedy(flags.Lookup("grace"), "give a time from 0 up, such as 500ms or 10s")
+	for _, name := range []string{"grace", "idle-timeout"} {
+		setRemedy(flags.Lookup(name), aTime)
+	}
 	setRemedy(flags.Lookup("workers"), fmt.Sprintf("give a number from 1 to %d", mostWorkers))
 	complete(c, "driver", driverNames()...)
 	complete(c, "backend", backendNames()...)
 	complete(c, "policy", policyNames()...)
-	for _, name := range []string{"addr", "grace", "workers"} {
+	for _, name := range []string{"addr", "grace", "idle-timeout", "workers"} {
 		complete(c, name)
 	}
 	c.PreRunE = func(*cobra.Command, []string) error {
@@ -114,11 +125,17 @@ func addServeFlags(c *cobra.Command, o *serveOptions) {
 			return wrongValue(flags.Lookup("addr"), "")
 		case o.Grace < 0:
 			return wrongValue(flags.Lookup("grace"), o.Grace.String())
+		case o.Idle < 0:
+			return wrongValue(flags.Lookup("idle-timeout"), o.Idle.String())
+		case o.Header < 0:
+			return wrongValue(flags.Lookup("header-timeout"), o.Header.String())
 		case o.Scheduler.Workers < 1 || o.Scheduler.Workers > mostWorkers:
 			return wrongValue(flags.Lookup("workers"), strconv.Itoa(o.Scheduler.Workers))
 		}
-		if o.Grace == 0 {
-			o.Grace = -1 // for serve.Setup, 0 is the default
+		for _, d := range []*time.Duration{&o.Grace, &o.Idle, &o.Header} {
+			if *d == 0 {
+				*d = -1 // for serve.Setup, 0 is the default
+			}
 		}
 		policies, err := parseNames(flags.Lookup("policy"), []string{policy}, sched.ParsePolicy)
 		if err != nil {
@@ -147,6 +164,9 @@ func addServeFlags(c *cobra.Command, o *serveOptions) {
 		return checkEnvironment()
 	}
 }
+
+// aTime is the remedy for a flag that is a time.
+const aTime = "give a time from 0 up, such as 500ms or 10s"
 
 // driverNames lists the drivers of servers, the default one first.
 func driverNames() []string {
@@ -193,6 +213,9 @@ func writeServed(p *page, f *serve.Figures) {
 	g := newGrid("connections", "requests", "bytes in", "bytes out", "refused", "cut")
 	g.add(thousands(int(f.Connections)), thousands(int(f.Requests)), thousands(int(f.BytesIn)), thousands(int(f.BytesOut)), thousands(int(f.Refused)), thousands(f.Cut))
 	p.table(g, "")
+	if f.Idle > 0 {
+		p.say("closed because no byte moved: %s", counted(int(f.Idle), "connection"))
+	}
 	if f.Requests == 0 {
 		return
 	}

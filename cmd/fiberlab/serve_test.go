@@ -158,6 +158,24 @@ func TestServeCutsOff(t *testing.T) {
 	require.Equal(t, 1, decode(t, got.stdout).Served.Cut)
 }
 
+// Connections of clients that send nothing are closed, and counted.
+func TestServeClosesIdleConnections(t *testing.T) {
+	for _, program := range []string{"echo", "http"} {
+		s := serveProcess(t, program, "--addr", "127.0.0.1:0", "--idle-timeout", "50ms")
+		_, err := io.ReadAll(connect(t, s.address))
+		require.NoError(t, err)
+		s.signal(syscall.SIGTERM)
+		got := s.end()
+		require.Zero(t, got.code, got.stderr)
+		require.Contains(t, got.stdout, "closed because no byte moved: 1 connection\n")
+	}
+	for _, name := range []string{"--grace", "--idle-timeout", "--header-timeout"} {
+		got := run(t, "serve", "http", name, "-1s")
+		require.Equal(t, exitUsage, got.code)
+		require.Equal(t, "fiberlab: "+name+" -1s: give a time from 0 up, such as 500ms or 10s\n", got.stderr)
+	}
+}
+
 func TestServeAsText(t *testing.T) {
 	for _, driver := range driversHere(t) {
 		s := serveProcess(t, "files", smallTree(t), "--driver", driver, "--addr", "127.0.0.1:0")

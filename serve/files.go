@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Files is a server of net/http that has the regular files and folders below dir. Links that lead out of dir are followed.
+// Pipes, sockets and devices are forbidden to clients. If dir is no folder, Run returns a *SetupError.
+func Files(dir string) Program {
+	return httpProgram{"files", func(s *site) (http.Handler, error) {
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil:
+			return nil, wrongFolder(dir, innermost(err))
+		case !info.IsDir():
+			return nil, wrongFolder(dir, errors.New("not a directory"))
+		}
+		return http.FileServerFS(folder{s, dir}), nil
+	}}
+}
+
+func wrongFolder(dir string, err error) error {
+	return &SetupError{strconv.Quote(dir), err, "name a directory"}
+}
+
+// folder is the tree of files that a host opens below dir. It opens neither a pipe, which may wait for its other end
+// until the server is killed, nor a device, which may do more than to be read. net/http answers 403 for fs.ErrPermission.
+type folder struct {
+	host
+	dir string
+}
+
+// Open implements fs.FS.
+func (f folder) Open(name string) (fs.File, error) {
+	file, err := f.openServed(name)
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return file, nil
+}
+
+// openServed is Open, with any error. What name stands for may change between the look at it and open: so open does not
+// wait, whatever it meets, and the open file is looked at again.
+func (f folder) openServed(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, fs.ErrInvalid
+	}
+	path := filepath.Join(f.dir, filepath.FromSlash(name))
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !isServed(info) {
+		return nil, fs.ErrPermission
+	}
+	file, err := f.open(path, os.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = file.Stat(); err == nil && !isServed(info) {
+		err = fs.ErrPermission
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func isServed(info fs.FileInfo) bool { return info.Mode().IsRegular() || info.IsDir() }
