@@ -1,6 +1,7 @@
 package forkjoin_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -71,4 +72,68 @@ func ExampleNewFunc() {
 	t := &tree{value: 1, left: &tree{value: 2}, right: &tree{value: 3, left: &tree{value: 4}}}
 	withPool(func(pool *forkjoin.Pool) { fmt.Println(forkjoin.NewFunc(sum).Call(pool, t)) })
 	// Output: 10
+}
+
+// A scope joins any number of forks.
+func ExampleInScope() {
+	withPool(func(pool *forkjoin.Pool) {
+		lengths := make([]int, 3)
+		forkjoin.InScope(pool, func(_ *forkjoin.Pool, s *forkjoin.Scope) {
+			for i, word := range []string{"one", "two", "three"} {
+				s.Fork(func(*forkjoin.Pool) { lengths[i] = len(word) })
+			}
+		})
+		fmt.Println(lengths)
+	})
+	// Output: [3 3 5]
+}
+
+// The first error ends the scope: the context of the other tasks is done, and no task begins after that.
+func ExampleInScopeContext() {
+	withPool(func(pool *forkjoin.Pool) {
+		err := forkjoin.InScopeContext(context.Background(), pool,
+			func(_ context.Context, _ *forkjoin.Pool, s *forkjoin.ScopeContext) error {
+				for _, name := range []string{"a", "", "c"} {
+					s.Fork(func(context.Context, *forkjoin.Pool) error {
+						if name == "" {
+							return errors.New("no name")
+						}
+						return nil
+					})
+				}
+				return nil
+			})
+		fmt.Println(err)
+	})
+	// Output: no name
+}
+
+// total is sum for values that may be wrong.
+func total(ctx context.Context, s forkjoin.StrandContext[*tree, int], t *tree) (int, error) {
+	if t == nil {
+		return 0, nil
+	}
+	if t.value < 0 {
+		return 0, fmt.Errorf("a value is %d", t.value)
+	}
+	right := s.Fork(t.right)
+	left, err := total(ctx, s, t.left)
+	if err != nil {
+		return 0, err
+	}
+	more, err := s.Join(right)
+	return t.value + left + more, err
+}
+
+func ExampleNewFuncContext() {
+	good := &tree{value: 1, left: &tree{value: 2}}
+	bad := &tree{value: 1, left: &tree{value: 2}, right: &tree{value: 3, left: &tree{value: -4}}}
+	withPool(func(pool *forkjoin.Pool) {
+		f := forkjoin.NewFuncContext(total)
+		fmt.Println(f.Call(context.Background(), pool, good))
+		fmt.Println(f.Call(context.Background(), pool, bad))
+	})
+	// Output:
+	// 3 <nil>
+	// 0 a value is -4
 }

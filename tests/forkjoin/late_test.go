@@ -45,6 +45,14 @@ var bodies = map[string]func(p *forkjoin.Pool, body func()){
 	"SortStableFunc": func(p *forkjoin.Pool, body func()) {
 		forkjoin.SortStableFunc(p, make([]int, 100), func(_, _ int) int { body(); return 0 })
 	},
+	"InScope": func(p *forkjoin.Pool, body func()) {
+		forkjoin.InScope(p, func(_ *forkjoin.Pool, s *forkjoin.Scope) {
+			body()
+			for range 5 {
+				s.Fork(func(*forkjoin.Pool) { body() })
+			}
+		})
+	},
 	"Func.Call": func(p *forkjoin.Pool, body func()) {
 		forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
 			if body(); n == 0 {
@@ -90,6 +98,14 @@ var withContext = map[string]func(ctx context.Context, p *forkjoin.Pool, n int, 
 		_, _, err := forkjoin.JoinContext(ctx, p, half, half)
 		return err
 	},
+	"InScopeContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
+		return forkjoin.InScopeContext(ctx, p, func(context.Context, *forkjoin.Pool, *forkjoin.ScopeContext) error { body(); return nil })
+	},
+	"FuncContext.Call": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
+		f := forkjoin.NewFuncContext(func(context.Context, forkjoin.StrandContext[int, int], int) (int, error) { body(); return 0, nil })
+		_, err := f.Call(ctx, p, n)
+		return err
+	},
 	"ForContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
 		return forkjoin.ForContext(ctx, p, forkjoin.Range{End: n}, func(context.Context, *forkjoin.Pool, int, int) error { body(); return nil })
 	},
@@ -113,6 +129,24 @@ var withContext = map[string]func(ctx context.Context, p *forkjoin.Pool, n int, 
 	"SortStableFuncContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
 		return forkjoin.SortStableFuncContext(ctx, p, make([]int, n), func(_, _ int) int { body(); return 0 })
 	},
+}
+
+// A future that meets Close has its result, or the error, and nothing else; its task does not begin later.
+func TestFuturesThatMeetClose(t *testing.T) {
+	forktest.EachConfig(t, suite.Over{Workers: forktest.Workers}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			for range suite.Scaled(200, 30) {
+				meetClose(t, s, form, "Submit", func(p *forkjoin.Pool, body func()) {
+					f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { body(); return 1, nil })
+					if v, err := f.Get(); err != nil {
+						panic(err)
+					} else if v != 1 {
+						t.Errorf("the result is %d", v)
+					}
+				})
+			}
+		})
+	})
 }
 
 // A call that meets Close runs all bodies before Close returns, or says that the pool is closed and runs no more.
@@ -164,7 +198,9 @@ func meetClose(t *testing.T, s *sched.Scheduler, form forkjoin.Form, name string
 	for range 3 {
 		yield()
 	}
-	assert.NoError(t, p.Close())
+	if err := p.Close(); err != nil {
+		assert.ErrorIs(t, err, forkjoin.ErrLive) // it has come before a Get
+	}
 	closed.Store(true)
 	over.Wait()
 }
