@@ -13,9 +13,9 @@ import (
 // futexDriver is the first driver: the worker spins as long as that pays, and then sleeps on a
 // futex.
 type futexDriver struct {
-	_ cpu.CacheLinePad // others write the eventcount: they must not take the cache lines of the rest
+	_ [2]cpu.CacheLinePad // others write the eventcount: 128 bytes from the rest, see masks
 	eventcount
-	_      cpu.CacheLinePad
+	_      [2]cpu.CacheLinePad
 	budget spinBudget
 
 	yieldFirst bool // the last spin found work as soon as it had yielded, to another thread

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // waitSlot is where one thread sleeps. It counts wakes, so none is lost: a wake that comes before the wait ends that
-// wait at once.
+// wait at once. A count below 0 can only come of a second thread that waits; wake and wait panic then.
 type waitSlot struct {
 	count atomic.Uint32 // 1 at first; 0 while the owner sleeps; more: wakes that no wait has used up
 
@@ -22,9 +23,17 @@ func (s *waitSlot) init() { s.count.Store(1) }
 
 // wake ends the owner's wait, or the next one. Any thread may call it; it does not block.
 func (s *waitSlot) wake() {
-	if s.count.Add(1) == 1 {
+	switch count := int32(s.count.Add(1)); {
+	case count == 1:
 		s.wakeOwner()
+	case count < 1:
+		s.misused(count)
 	}
+}
+
+// misused reports that the count is wrong: wakes would be lost from now on.
+func (s *waitSlot) misused(count int32) {
+	panic(fmt.Sprintf("sched: the count of a wait slot is %d: more than one thread waits in it", count))
 }
 
 func (s *waitSlot) wakeOwner() {
@@ -47,8 +56,11 @@ const persistent = 1 << 30
 // wait blocks the owner's thread until wake has been called once more than wait before, or until limit has passed; a negative limit is none.
 // brief says that it is expected to be soon.
 func (s *waitSlot) wait(limit time.Duration, brief bool) {
-	if s.count.Add(^uint32(0)) > 0 {
+	switch count := int32(s.count.Add(^uint32(0))); {
+	case count > 0:
 		return
+	case count < 0:
+		s.misused(count)
 	}
 	if s.blocker != nil {
 		s.blocker.Wait(limit, brief)
@@ -80,10 +92,10 @@ func (s *waitSlot) wait(limit time.Duration, brief bool) {
 // slotDriver is the driver of the workers of scheduling groups: the worker spins for a fixed time, and then sleeps in a wait slot. After a long sleep it
 // only looks: what came late is likely to come late again, and with a task twice a millisecond spins would take a percent of a processor.
 type slotDriver struct {
-	_ cpu.CacheLinePad // others write the word and the slot: they must not take the cache lines of the rest
+	_ [2]cpu.CacheLinePad // others write the word and the slot: 128 bytes from the rest, see masks
 	countWord
 	slot  waitSlot
-	_     cpu.CacheLinePad
+	_     [2]cpu.CacheLinePad
 	slept clock.Instant // for how long it slept last; 0: it has not
 	serve func()        // does what falls to a worker that spins, see group.serve
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,6 +71,34 @@ func TestWaitSlotWakesAgainstDeadlines(t *testing.T) {
 	awaitAll(t, done, 2, heard.Load)
 	require.GreaterOrEqual(t, s.count.Load(), uint32(1), "a wait has not given its count back")
 	require.LessOrEqual(t, int64(s.count.Load()), total+1)
+}
+
+// A second thread that waits would make the count negative, and wakes would be lost.
+func TestWaitSlotPanicsAtANegativeCount(t *testing.T) {
+	for name, f := range map[string]func(*waitSlot){
+		"wait": func(s *waitSlot) { s.wait(0, false) },
+		"wake": func(s *waitSlot) { s.count.Store(^uint32(1)); s.wake() },
+	} {
+		s := new(waitSlot) // the owner sleeps
+		require.PanicsWithValue(t, "sched: the count of a wait slot is -1: more than one thread waits in it", func() { f(s) }, name)
+	}
+}
+
+// What other threads write has no cache line, nor the neighbour of one, together with what the worker uses.
+func TestWordsOfOthersLieApart(t *testing.T) {
+	const apart = 128
+	var slot slotDriver
+	require.GreaterOrEqual(t, unsafe.Offsetof(slot.countWord), uintptr(apart))
+	require.GreaterOrEqual(t, unsafe.Offsetof(slot.slept)-unsafe.Offsetof(slot.slot)-unsafe.Sizeof(slot.slot), uintptr(apart))
+	var futex futexDriver
+	require.GreaterOrEqual(t, unsafe.Offsetof(futex.eventcount), uintptr(apart))
+	require.GreaterOrEqual(t, unsafe.Offsetof(futex.budget)-unsafe.Offsetof(futex.eventcount)-unsafe.Sizeof(futex.eventcount), uintptr(apart))
+	var untied untiedSleep
+	require.GreaterOrEqual(t, unsafe.Offsetof(untied.word)-unsafe.Offsetof(untied.parker)-unsafe.Sizeof(untied.parker), uintptr(apart))
+	require.GreaterOrEqual(t, unsafe.Sizeof(untied)-unsafe.Offsetof(untied.word)-unsafe.Sizeof(untied.word), uintptr(apart))
+	var w Worker
+	require.GreaterOrEqual(t, unsafe.Offsetof(w.mailbox)-unsafe.Offsetof(w.done)-unsafe.Sizeof(w.done), uintptr(apart))
+	require.GreaterOrEqual(t, unsafe.Offsetof(w.own)-unsafe.Offsetof(w.running)-unsafe.Sizeof(w.running), uintptr(apart))
 }
 
 // After a persistent wake no wait sleeps, neither one that is under way nor any later one.

@@ -9,6 +9,7 @@ import (
 
 	"fiberlab/internal/clock"
 	"fiberlab/internal/histogram"
+	"fiberlab/internal/spinlock"
 )
 
 // masks has a bit for each worker of a group in two masks: the workers that spin, and the workers that sleep. It decides which of
@@ -57,6 +58,7 @@ func claim(mask *atomic.Uint64) int {
 		if take(mask, i) {
 			return i
 		}
+		spinlock.Pause() // another submitter was quicker, and may be at the next bit too
 	}
 	return -1
 }

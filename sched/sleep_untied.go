@@ -22,9 +22,9 @@ type untiedSleep struct {
 	worker *Worker
 	parker *park.Goroutine
 
-	_    cpu.CacheLinePad // others write it
-	word atomic.Uint32    // one of the constants below
-	_    cpu.CacheLinePad
+	_    [2]cpu.CacheLinePad // others write it
+	word atomic.Uint32       // one of the constants below
+	_    [2]cpu.CacheLinePad
 }
 
 const (

@@ -13,9 +13,13 @@ import (
 // longestThreadName is how many bytes the kernel keeps of a thread's name.
 const longestThreadName = 15
 
-// threadName is the name of a worker's thread: the scheduler's name, cut so that the worker's number fits.
-func threadName(scheduler string, worker int) string {
+// threadName is the name of a worker's thread: the scheduler's name, cut so that the numbers of its scheduling group and of the worker
+// fit. A group below 0 is left out.
+func threadName(scheduler string, group, worker int) string {
 	suffix := fmt.Sprintf("-w%d", worker)
+	if group >= 0 {
+		suffix = fmt.Sprintf("-g%dw%d", group, worker)
+	}
 	most := min(len(scheduler), max(longestThreadName-len(suffix), 0))
 	return strings.ToValidUTF8(scheduler[:most], "") + suffix
 }

@@ -40,10 +40,10 @@ type Worker struct {
 	seek      func() bool   // the policy's seek, while the worker spins
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
 
-	_       cpu.CacheLinePad
+	_       [2]cpu.CacheLinePad
 	mailbox mailbox       // others write it
 	running atomic.Uint64 // Fiber.self of the fiber that the worker runs; deliver must not find a fiber there that may run elsewhere
-	_       cpu.CacheLinePad
+	_       [2]cpu.CacheLinePad
 
 	own own // for the worker's thread alone
 	counts
@@ -190,7 +190,11 @@ func (w *Worker) prepare() (*fiber.Fiber, error) {
 	if !w.keepsThread() {
 		return fiber.Attach(cfg.Backend)
 	}
-	nameThread(threadName(cfg.Name, w.id))
+	group := -1
+	if w.scheduler.Groups() > 1 {
+		group = w.Group()
+	}
+	nameThread(threadName(cfg.Name, group, w.id))
 	if cfg.Affinity != nil {
 		if err := cfg.Affinity.apply(w.id); err != nil {
 			return nil, err

@@ -75,6 +75,19 @@ func TestWorkersThreadsHaveNames(t *testing.T) {
 	})
 }
 
+// With several scheduling groups the name has the group as well.
+func TestThreadNamesHaveTheGroup(t *testing.T) {
+	configs := suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{3}, Only: suite.HasThreads}
+	configs.Run(t, func(t *testing.T, cfg sched.Config) {
+		cfg.Name, cfg.Groups.Size = fmt.Sprint("named", named.Add(1)), 2
+		names := make([]string, cfg.Workers)
+		cfg.Initializer = func(worker int) { names[worker] = threadNameOf(tid()) }
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			assert.Equal(t, []string{cfg.Name + "-g0w0", cfg.Name + "-g0w1", cfg.Name + "-g1w2"}, names)
+		})
+	})
+}
+
 // A thread that the runtime makes while a task runs is none of the workers', nor is
 // a thread that is left when the scheduler is closed.
 func TestThreadNamesEndWithTheWorkers(t *testing.T) {
