@@ -2,9 +2,13 @@ package sched
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
+	"time"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 	"fiberlab/internal/goroutine"
 )
 
@@ -13,12 +17,15 @@ import (
 // are its own. The goroutine is locked to its thread until Unbind, which it must
 // call before it ends.
 //
-// Bind returns ErrBound, ErrClosed, ErrNotBound if New has not made s, ErrBubble in a bubble of testing/synctest, or an error of fiber.Attach.
+// Bind returns ErrBound, ErrClosed, ErrNotBound if New has not made s, ErrBubble in a bubble of testing/synctest, or
+// an error of fiber.Attach.
 func (s *Scheduler) Bind() error {
 	if !s.exists() {
 		return fmt.Errorf("sched: bind: %w", ErrNotBound)
 	}
-	if f := Current(); f != nil {
+	if f := Current(); f != nil && !f.isBoundGoroutine() {
+		return fmt.Errorf("sched: bind %s in a task of %s: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, errBindInTask)
+	} else if f != nil {
 		return fmt.Errorf("sched: bind %s, where %s is: %w", s.cfg.Name, f.maker.scheduler.cfg.Name, ErrBound)
 	}
 	if goroutine.InBubble() {
@@ -37,10 +44,61 @@ func (s *Scheduler) Bind() error {
 	}
 	w := newWorker(s, s.numbers, singleThreaded)
 	w.arena = s.arenaOf(w)
+	w.goroutine = goroutine.Name()
 	s.numbers++
 	w.begin(root)
 	s.bound[w] = struct{}{}
 	return nil
+}
+
+// isBoundGoroutine reports whether f is a goroutine that is bound, and not a fiber that runs tasks.
+func (f *Fiber) isBoundGoroutine() bool {
+	return f.maker.mode == singleThreaded && f == f.maker.own.main
+}
+
+// boundJudge finds goroutines that have ended while they were bound. To ask costs time, so it asks ever more seldom.
+type boundJudge struct {
+	s     *Scheduler
+	asked clock.Instant // the last time
+	again time.Duration // how long after that it asks next; 0: it has not been called with a goroutine that is bound
+}
+
+// judge returns ErrNotUnbound if a goroutine that is bound does not exist any more.
+func (o *boundJudge) judge() error {
+	o.s.mu.Lock()
+	bound := slices.Collect(maps.Keys(o.s.bound))
+	o.s.mu.Unlock()
+	now := clock.Now()
+	switch {
+	case len(bound) == 0:
+		o.again = 0
+		return nil
+	case o.again == 0:
+		o.asked, o.again = now, DefaultGiveUpAfter
+		return nil
+	case time.Duration(now-o.asked) < o.again:
+		return nil
+	}
+	o.asked, o.again = now, 2*o.again
+	names, ok := goroutine.All(mostAsked)
+	for _, w := range bound {
+		if ok && !names[w.goroutine] && o.s.isBound(w) {
+			return fmt.Errorf("sched: close %s: %s, which was %s: %w", o.s.cfg.Name, w.goroutine, w.name, ErrNotUnbound)
+		}
+	}
+	return nil
+}
+
+// mostAsked is in how many goroutines a boundJudge looks for one. The runtime stops the program for as long as it
+// writes their stacks.
+const mostAsked = 1000
+
+// isBound reports whether w is the worker of a goroutine that is bound.
+func (s *Scheduler) isBound(w *Worker) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, bound := s.bound[w]
+	return bound
 }
 
 // Unbind makes the calling goroutine a plain one again. It first runs what its
@@ -55,7 +113,7 @@ func Unbind() error {
 	switch {
 	case f == nil:
 		return fmt.Errorf("sched: unbind: %w", ErrNotBound)
-	case f.maker.mode != singleThreaded || f != f.maker.own.main || f.maker.shutdown.Load():
+	case !f.isBoundGoroutine() || f.maker.shutdown.Load():
 		return fmt.Errorf("sched: unbind of %s: %w", f.maker.scheduler.cfg.Name, ErrInTask)
 	}
 	w, s := f.maker, f.maker.scheduler

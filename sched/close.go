@@ -22,7 +22,8 @@ import (
 //
 // Close blocks its caller; see CloseContext for a limit, and for several calls at a time. Where it would wait for its own caller, it returns an error at
 // once: ErrBound on a goroutine that is bound to s, and in that goroutine's tasks, and ErrInTask in any other task of s. A blocking call counts as
-// inside of its task. The other errors are a *Deadlock, and ErrClosed if an earlier call has succeeded.
+// inside of its task. The other errors are a *Deadlock, ErrNotUnbound if a goroutine has ended that s was bound to, and
+// ErrClosed if an earlier call has succeeded.
 func (s *Scheduler) Close() error {
 	return s.CloseContext(context.Background())
 }
@@ -99,7 +100,7 @@ func (s *Scheduler) closeOrWait(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrClosed)
+		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, errClosedBefore)
 	}
 	if e := s.closer; e != nil {
 		s.mu.Unlock()
@@ -140,7 +141,7 @@ func (s *Scheduler) Done() <-chan struct{} {
 func (s *Scheduler) end(ctx context.Context) error {
 	s.listening.Swap(true) // before the first survey, as in eventcount
 	defer s.listening.Store(false)
-	o := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
+	o, bound := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}, boundJudge{s: s}
 	for {
 		closing := s.closeIfUnbound()
 		v := s.survey(nil)
@@ -155,6 +156,13 @@ func (s *Scheduler) end(ctx context.Context) error {
 		if ctx.Err() != nil {
 			s.openOutside()
 			return errGaveUp
+		}
+		if err := bound.judge(); err != nil {
+			s.openOutside()
+			return err
+		}
+		if bound.again > 0 && (again < 0 || bound.again < again) {
+			again = bound.again
 		}
 		s.awaitNews(ctx, again)
 	}

@@ -3,6 +3,7 @@ package sched
 import (
 	"errors"
 
+	"fiberlab/internal/fault"
 	"fiberlab/sched/park"
 )
 
@@ -23,6 +24,7 @@ var (
 	ErrOtherGroup   = errors.New("the caller of a SameThread task runs on no worker of that group: call it in a task of the group, or leave the flag out")
 	ErrNotBound     = errors.New("no scheduler is bound to the calling goroutine: call Bind first, run inside a task, or keep what sched.Get returns there for other goroutines")
 	ErrBound        = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")
+	ErrNotUnbound   = errors.New("a goroutine that was bound has ended: call Unbind before it ends, by defer")
 	ErrInTask       = errors.New("called from inside a task: call it on the goroutine that called Bind or New")
 	ErrFull         = errors.New("as many tasks wait to begin as Config.MaxQueued allows: try again later, or call Enqueue, which waits")
 	ErrOverload     = errors.New("the scheduler is overloaded: enqueue fewer tasks at a time, or give it a larger Config.MaxQueued or more workers")
@@ -33,4 +35,10 @@ var (
 	ErrNotMade      = park.ErrNotMade
 	ErrNotSelf      = errors.New("a fiber can only make itself wait: call it on sched.Current()")
 	ErrGoexit       = park.ErrGoexit
+)
+
+// Special cases of these, with the remedies that fit them.
+var (
+	errClosedBefore = fault.Of(ErrClosed, "an earlier call has closed the scheduler: close it once")
+	errBindInTask   = fault.Of(ErrBound, "a task has its scheduler already: use what sched.Get returns, or bind a goroutine of its own")
 )

@@ -31,6 +31,7 @@ type Worker struct {
 	id        int
 	name      string
 	mode      mode
+	goroutine string // that is bound as the worker, as dumps name it
 	scheduler *Scheduler
 	record    *recording // of what its fibers do; nil: off
 	driver    driver

@@ -8,12 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"fiberlab/internal/fault"
 	"fiberlab/internal/spinlock"
 )
 
 // What can be wrong with the use of a channel.
 var (
 	ErrClosed     = errors.New("the channel is closed: let one of its users close it, once all values are sent")
+	ErrNoMore     = fault.Of(ErrClosed, "the channel is closed and empty: receive no more")
 	ErrNilChannel = errors.New("the channel is nil: make one with NewChannel")
 )
 
@@ -97,12 +99,12 @@ func (c *Channel[T]) Receive() (v T, ok bool) {
 
 // ReceiveContext is Receive that gives up when ctx is done, and returns context.Cause(ctx)
 // then: no value is lost. A value that arrives at the last moment has been received, and the
-// error is nil. If the channel is closed and empty, the error wraps ErrClosed.
+// error is nil. If the channel is closed and empty, the error wraps ErrNoMore, which wraps ErrClosed.
 func (c *Channel[T]) ReceiveContext(ctx context.Context) (v T, err error) {
 	u := within(ctx)
 	v, ok, err := c.receive(&u)
 	if err == nil && !ok {
-		err = fmt.Errorf("fibersync: receive: %w", ErrClosed)
+		err = fmt.Errorf("fibersync: receive: %w", ErrNoMore)
 	}
 	return v, err
 }

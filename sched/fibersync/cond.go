@@ -9,11 +9,15 @@ import (
 	"time"
 
 	"fiberlab/internal/debug"
+	"fiberlab/internal/fault"
 	"fiberlab/internal/spinlock"
 )
 
-// ErrNoLock is the error of a wait on a condition that has no lock.
-var ErrNoLock = errors.New("the condition has no lock: set L, or use NewCond")
+// What can be wrong with the lock of a condition.
+var (
+	ErrNoLock    = errors.New("the condition has no lock: set L, or use NewCond")
+	ErrNotLocked = fault.Of(ErrUnlocked, "the caller does not hold the condition's lock: lock L before the wait")
+)
 
 // Cond is a condition variable: callers wait until something that L guards has changed. It is
 // marl's and flare's ConditionVariable. It must not be copied.
@@ -81,7 +85,8 @@ func (c *Cond) Waiting() int {
 
 // Wait releases L, blocks the caller until a Signal or Broadcast has woken it, and locks L
 // again. The caller holds L. Signals go to waiters in the order of their arrival; Wait returns
-// for no other reason. It panics with an error that wraps ErrNoLock if L is nil.
+// for no other reason. It panics with an error that wraps ErrNoLock if L is nil, or ErrNotLocked if L is not locked and
+// is a Mutex or an RWMutex of this package or a sync.Mutex.
 func (c *Cond) Wait() { _ = c.wait(until{}) }
 
 // WaitContext is Wait that gives up when ctx is done, and returns context.Cause(ctx) then. It
@@ -158,15 +163,27 @@ var cancelled = func() context.Context {
 	return ctx
 }()
 
-// mustHold panics if there is no L or, in debug builds, if L can tell that the caller does not
+// mustHold panics if there is no L, if nothing holds L, or, in debug builds, if L can say that the caller does not
 // hold it.
 func (c *Cond) mustHold() {
-	if c.L == nil {
+	held := true
+	switch l := c.L.(type) {
+	case nil:
 		panic(fmt.Errorf("fibersync: wait on a condition: %w", ErrNoLock))
-	}
-	if debug.On {
-		if l, ok := c.L.(interface{ MustHold() }); ok {
+	case *sync.Mutex:
+		if held = !l.TryLock(); !held { // its Unlock would end the program
+			l.Unlock()
+		}
+	case *Mutex:
+		held = l.held() && l.holder.mayBeHere()
+	case *RWMutex:
+		held = l.writer.held() && l.writer.holder.mayBeHere()
+	case interface{ MustHold() }:
+		if debug.On {
 			l.MustHold()
 		}
+	}
+	if !held {
+		panic(fmt.Errorf("fibersync: wait on a condition: %w", ErrNotLocked))
 	}
 }

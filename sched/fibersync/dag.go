@@ -14,7 +14,7 @@ import (
 var (
 	ErrNoNodes     = errors.New("the graph has no nodes: add one with Node")
 	ErrUnknownNode = errors.New("the builder has no such node: add nodes with Node")
-	ErrCycle       = errors.New("the node comes after itself: no node of the cycle could ever begin")
+	ErrCycle       = errors.New("the node comes after itself, and no node of the cycle could begin: leave out one of its edges")
 )
 
 // NodeID names a node of one graph: it is the number of nodes declared before it.

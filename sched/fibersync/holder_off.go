@@ -6,8 +6,9 @@ package fibersync
 // debug builds have it; in others it is empty and its methods do nothing.
 type holder struct{}
 
-func (*holder) who() uintptr   { return 0 }
-func (*holder) enter()         {}
-func (*holder) leave()         {}
-func (*holder) must(string)    {}
-func (*holder) mustNot(string) {}
+func (*holder) who() uintptr    { return 0 }
+func (*holder) mayBeHere() bool { return true }
+func (*holder) enter()          {}
+func (*holder) leave()          {}
+func (*holder) must(string)     {}
+func (*holder) mustNot(string)  {}

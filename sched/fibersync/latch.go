@@ -9,7 +9,7 @@ import (
 )
 
 // ErrOpen is the error of a latch that is counted down too often.
-var ErrOpen = errors.New("the latch is open: make a new one")
+var ErrOpen = errors.New("the latch is open: count it down as often as NewLatch says, or make a new one")
 
 // Latch opens when it has been counted down to zero, and stays open: flare's fiber::Latch. The
 // zero value is open. It must not be copied.

@@ -13,8 +13,8 @@ import (
 // What can be wrong with a call of a lock.
 var (
 	ErrUnlocked  = errors.New("the lock is not held: lock it first")
-	ErrNotHolder = errors.New("another fiber or goroutine holds the lock: the caller that locked it must unlock it")
-	ErrHolder    = errors.New("the caller holds the lock already: it would wait for itself for ever")
+	ErrNotHolder = errors.New("another fiber or goroutine holds the lock: lock it here, and unlock it where it was locked")
+	ErrHolder    = errors.New("the caller holds the lock already, and would wait for itself: unlock it first")
 )
 
 // Mutex is a mutual exclusion lock: flare's fiber::Mutex. The zero value is unlocked. It must
@@ -100,6 +100,9 @@ func (m *Mutex) MustHold() { m.holder.must("must hold") }
 // MustNotHold panics in debug builds, with an error that wraps ErrHolder, if the caller
 // holds the mutex. It does nothing in others.
 func (m *Mutex) MustNotHold() { m.holder.mustNot("must not hold") }
+
+// held reports whether any caller holds the mutex.
+func (m *Mutex) held() bool { return m.state.Load()&mutexHeld != 0 }
 
 // take takes the mutex if it is free, and tells whether it did. It is not for a waiter that was
 // woken; see takeAwake.

@@ -11,7 +11,7 @@ import (
 
 // What can be wrong with a call of a semaphore.
 var (
-	ErrTooMany  = errors.New("more units than the semaphore has in all: the wait would never end")
+	ErrTooMany  = errors.New("more units than the semaphore has in all, and the wait would never end: acquire fewer")
 	ErrReleased = errors.New("more units than are acquired: release each unit once")
 )
 

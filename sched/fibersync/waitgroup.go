@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"fiberlab/internal/fault"
 	"fiberlab/internal/spinlock"
 )
 
-// ErrOverflow is the error of a wait group whose count would become too large.
-var ErrOverflow = errors.New("the count of a wait group would exceed 2^62-1: add less")
+// What can be wrong with the count of a wait group.
+var (
+	ErrOverflow     = errors.New("the count of a wait group would exceed 2^62-1: add less")
+	ErrDoneTooOften = fault.Of(ErrNegative, "the count would be less than 0: call Add before the work begins, and Done once for each")
+)
 
 // WaitGroup counts work that has begun and not ended, and lets callers wait until the count is
 // zero: marl's WaitGroup. The zero value counts zero. It must not be copied.
@@ -34,7 +38,7 @@ const (
 
 // Add adds delta, which may be negative, to the count, and at zero ends all waits. It does not
 // block. If the count would become less than zero, or more than 2^62-1, Add leaves it alone and
-// panics with an error that wraps ErrNegative or ErrOverflow.
+// panics with an error that wraps ErrDoneTooOften, which wraps ErrNegative, or ErrOverflow.
 func (g *WaitGroup) Add(delta int) {
 	for {
 		s := g.state.Load()
@@ -42,7 +46,7 @@ func (g *WaitGroup) Add(delta int) {
 		if delta > 0 && (n > mostCount || n < 0) { // n < 0: not even an int64 can
 			panic(fmt.Errorf("fibersync: add %d to a wait group of %d: %w", delta, s>>1, ErrOverflow))
 		} else if n < 0 {
-			panic(fmt.Errorf("fibersync: add %d to a wait group of %d: %w", delta, s>>1, ErrNegative))
+			panic(fmt.Errorf("fibersync: add %d to a wait group of %d: %w", delta, s>>1, ErrDoneTooOften))
 		}
 		if n == 0 && s&waited != 0 {
 			if g.open(s) {

@@ -91,3 +91,35 @@ func TestCondMisuse(t *testing.T) {
 	cond := fibersync.NewCond(&condLock{})
 	check.PanicsWith(t, errHeld, func() { cond.Await(func() bool { panic(errHeld) }) })
 }
+
+// A wait without the lock speaks of the wait, and changes nothing: the lock can be locked, and the condition used.
+func TestCondWaitWithoutTheLock(t *testing.T) {
+	eachCompany(t, func(c *company) {
+		for _, lock := range []sync.Locker{new(fibersync.Mutex), new(fibersync.RWMutex), new(sync.Mutex)} {
+			cond := fibersync.NewCond(lock)
+			wait := func() { check.PanicsWith(c.t, fibersync.ErrNotLocked, cond.Wait) }
+			wait()
+			check.PanicsWith(c.t, fibersync.ErrUnlocked, func() { cond.Await(func() bool { return false }) })
+			c.start(wait)
+			c.wait()
+			if _, foreign := lock.(*sync.Mutex); debug.On && !foreign { // another one holds it
+				lock.Lock()
+				c.start(wait)
+				c.wait()
+				lock.Unlock()
+			}
+			lock.Lock()
+			assert.False(c.t, cond.AwaitFor(0, func() bool { return false }))
+			lock.Unlock()
+			assert.Zero(c.t, cond.Waiting())
+		}
+	})
+}
+
+func TestCondWaitWithoutTheLockNamesTheRemedy(t *testing.T) {
+	defer func() {
+		err, _ := recover().(error)
+		assert.EqualError(t, err, "fibersync: wait on a condition: the caller does not hold the condition's lock: lock L before the wait")
+	}()
+	fibersync.NewCond(new(sync.Mutex)).Wait()
+}
