@@ -92,3 +92,16 @@ func TestServeAsFirstProcess(t *testing.T) {
 		require.Zero(t, s.end().code)
 	}
 }
+
+// Where /proc shows other processes, a lab's program is not looked for among them: it is emulated, or the remedy is named.
+func TestLabsWithoutTheirOwnProc(t *testing.T) {
+	for _, args := range [][]string{{"step", "2", "../../labs/02/reference"}, {"grade", "1", "../../labs/01/reference"}} {
+		plain := command(args...)
+		c := firstprocess.WithoutProc(t, plain.Args...)
+		c.Env = plain.Env
+		out, err := c.CombinedOutput()
+		if err != nil {
+			require.Contains(t, string(out), "unshare --mount-proc")
+		}
+	}
+}

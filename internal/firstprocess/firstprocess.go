@@ -16,16 +16,25 @@ import (
 // make namespaces, the test is skipped and says why.
 func Command(t testing.TB, program ...string) *exec.Cmd {
 	t.Helper()
-	if out, err := command("true").CombinedOutput(); err != nil {
-		t.Skipf("not tried as process 1: no namespace can be made here: %v %s", err, strings.TrimSpace(string(out)))
-	}
-	return command(program...)
+	return command(t, `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`, program) // the others must not see that /proc
 }
 
-// script gives the new namespace its own /proc, which the others must not see, and becomes the program.
-const script = `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`
+// WithoutProc is Command with a /proc that shows another namespace, as with `unshare --pid --fork` alone.
+func WithoutProc(t testing.TB, program ...string) *exec.Cmd {
+	t.Helper()
+	return command(t, `exec "$@"`, program)
+}
 
-func command(program ...string) *exec.Cmd {
+func command(t testing.TB, script string, program []string) *exec.Cmd {
+	t.Helper()
+	if out, err := shell(script, "true").CombinedOutput(); err != nil {
+		t.Skipf("not tried as process 1: no namespace can be made here: %v %s", err, strings.TrimSpace(string(out)))
+	}
+	return shell(script, program...)
+}
+
+// shell returns the command that runs script, which becomes program, as process 1.
+func shell(script string, program ...string) *exec.Cmd {
 	c := exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, program...)...)
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	if uid := os.Getuid(); uid != 0 {

@@ -51,6 +51,9 @@ func (m *traced) start(ctx context.Context, o Options) error {
 	if err := canTrace(); err != nil {
 		return noPtrace(err)
 	}
+	if err := seesItself(); err != nil {
+		return err
+	}
 	path, err := filepath.Abs(m.program.Path)
 	if err != nil {
 		return err
@@ -75,6 +78,14 @@ func (m *traced) start(ctx context.Context, o Options) error {
 	}
 	m.memory, err = openMemory(m.pid)
 	return err
+}
+
+// seesItself is an error if /proc shows other processes than those that this one knows by the same numbers.
+func seesItself() error {
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("%w: /proc does not show the processes of this namespace: mount one that does (unshare --mount-proc), or install qemu-user", ErrNoPtrace)
+	}
+	return nil
 }
 
 // canTrace is an error if the system has no ptrace(2) or refuses every request. It asks without a child: a child that is refused must end,
