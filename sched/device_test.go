@@ -65,7 +65,7 @@ func TestFibersAreMadeBeforeTasksBegin(t *testing.T) {
 			next := func() (w park.Parker) {
 				select {
 				case w = <-waiting:
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					require.FailNow(t, "a task does not begin")
 				}
 				return w
@@ -115,7 +115,7 @@ func TestDeviceWithoutAnotherFiber(t *testing.T) {
 				select {
 				case w := <-waiting:
 					w.Unpark()
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					exhausted.Store(false)
 					require.FailNow(t, "a task does not begin")
 				}

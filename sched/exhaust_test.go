@@ -47,7 +47,7 @@ func onExhausted(t *testing.T, test func(t *testing.T, s *Scheduler)) {
 func finishes(t *testing.T, done <-chan struct{}, what string) {
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		exhausted.Store(false)
 		require.FailNow(t, what)
 	}

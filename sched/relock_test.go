@@ -34,7 +34,7 @@ func notifyWithTheLock(t *testing.T, yielded func(mu *sync.Mutex, times int)) (t
 	f.Notify()
 	select {
 	case <-over:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		mu.Unlock()
 		t.Error("the worker has blocked on the lock at once")
 	}

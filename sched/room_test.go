@@ -19,7 +19,7 @@ type modelCaller struct {
 }
 
 // modelLimit is how long a caller may take that has nothing to wait for.
-const modelLimit = 10 * time.Second
+const modelLimit = time.Minute
 
 var errLeft = errors.New("the caller has left")
 

@@ -35,7 +35,7 @@ func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler,
 // sleepsBeside waits until the only worker of s sleeps while f is blocked, and returns how it does: untiedParked or untiedAsleep.
 func sleepsBeside(t *testing.T, s *Scheduler, f *Fiber) uint32 {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Microsecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Microsecond) {
 		how := s.workers[0].untied.word.Load()
 		if f.State() == Yielded && (how == untiedParked || how == untiedAsleep) {
 			return how

@@ -42,7 +42,7 @@ func TestWaitWithALockWhoseUnlockWaits(t *testing.T) {
 			} {
 				lock := &unlocking{then: then}
 				lock.Lock()
-				assert.True(t, me.WaitFor(lock, 10*time.Second, nil), name)
+				assert.True(t, me.WaitFor(lock, schedtest.Standstill, nil), name)
 				lock.Mutex.Unlock()
 			}
 			lock := &unlocking{then: wait}
@@ -79,7 +79,7 @@ func TestWaitWithALockWhoseUnlockYields(t *testing.T) {
 			lock.Mutex.Unlock()
 			lock.then = func() { yield(); me.Notify(); yield() }
 			lock.Lock()
-			assert.True(t, me.WaitFor(lock, 10*time.Second, nil), "it was notified")
+			assert.True(t, me.WaitFor(lock, schedtest.Standstill, nil), "it was notified")
 			lock.Mutex.Unlock()
 			stop.Store(true)
 		})
@@ -107,7 +107,7 @@ func TestNotifyBetweenAWaitInAnUnlockAndItsReturn(t *testing.T) {
 				}
 			}}
 			lock.Lock()
-			assert.True(t, me.WaitFor(lock, 20*time.Second, nil), "it was notified")
+			assert.True(t, me.WaitFor(lock, schedtest.Standstill, nil), "it was notified")
 			lock.Mutex.Unlock()
 		}
 		notifies := func() {

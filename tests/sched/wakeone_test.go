@@ -59,7 +59,7 @@ func TestTaskDoesNotWaitBehindAFiberThatComesWithIt(t *testing.T) {
 				p.Task()
 				select {
 				case <-began:
-				case <-time.After(20 * time.Second):
+				case <-time.After(schedtest.Standstill):
 					t.Error("the task waits for the fiber that keeps the thread")
 				}
 			}}))
@@ -111,7 +111,7 @@ func TestDeadlineComesWhileItsWatchersWork(t *testing.T) {
 						defer over.Done()
 						select {
 						case <-came:
-						case <-time.After(20 * time.Second):
+						case <-time.After(schedtest.Standstill):
 							t.Error("the deadline has not come")
 						}
 					})
