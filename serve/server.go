@@ -63,9 +63,9 @@ type session interface {
 	open() int
 	// idle returns the connections on which no byte has moved since then.
 	idle(then time.Time) []net.Conn
-	// stop closes the listener, and ends the connections when what is under way on them is finished, or when ctx is
-	// done. It returns when there is no connection left, with the number of connections that ctx has ended; or soon
-	// after ctx is done, with the requests whose handlers go on nevertheless.
+	// stop closes the listener, and ends the connections when what is under way on them is finished, or when ctx is done.
+	// It returns when there is no connection left, or soon after ctx is done: with the number of connections that ctx has
+	// ended, and the requests whose handlers go on nevertheless.
 	stop(ctx context.Context) (cut int, left []string)
 }
 

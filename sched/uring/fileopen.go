@@ -2,10 +2,12 @@ package uring
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -47,13 +49,38 @@ func (s *Engines) openDescriptor(ctx context.Context, name string, flag int, per
 	if err != nil {
 		return -1, err
 	}
-	if !e.engine.can(regularFiles) {
-		return openElsewhere(ctx, name, flag, openMode(perm))
+	fd := -1
+	if e.engine.can(regularFiles) {
+		fd, err = e.open(ctx, cname, flag, openMode(perm))
+	} else {
+		fd, err = e.openByCall(ctx, name, flag, openMode(perm))
 	}
+	if err == nil && flag&unix.O_NONBLOCK != 0 {
+		waitForDisk(fd, flag)
+	}
+	return fd, err
+}
+
+// waitForDisk has reads of a regular file wait for the disk that was opened with O_NONBLOCK, as read(2) does. An
+// io_uring would let them fail on some file systems.
+func waitForDisk(fd, flag int) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err == nil && stat.Mode&unix.S_IFMT == unix.S_IFREG {
+		clearNonBlock(fd, flag)
+	}
+}
+
+// clearNonBlock removes O_NONBLOCK from a descriptor that was opened with the flags of flag.
+func clearNonBlock(fd, flag int) {
+	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flag&^unix.O_NONBLOCK) // it cannot fail
+}
+
+// open opens a file by the engine.
+func (e *Engine) open(ctx context.Context, name []byte, flag int, mode uint32) (int, error) {
 	var pin runtime.Pinner
-	pin.Pin(&cname[0])
+	pin.Pin(&name[0])
 	defer pin.Unpin()
-	op := entry{op: opOpen, fd: unix.AT_FDCWD, addr: address(cname), flags: uint32(flag), offset: uint64(openMode(perm))}
+	op := entry{op: opOpen, fd: unix.AT_FDCWD, addr: address(name), flags: uint32(flag), offset: uint64(mode)}
 	for {
 		c, err := e.doContext(ctx, op)
 		if err == nil {
@@ -72,10 +99,49 @@ func (s *Engines) openDescriptor(ctx context.Context, name string, flag int, per
 	}
 }
 
-// openElsewhere opens a file without an engine. If ctx can end, that may be while the call is still blocked: then what
-// it opens later is closed. A call that has not begun by then does not begin.
+// errNoReader is returned by openPipe: an open for writing would wait.
+var errNoReader = errors.New("the pipe has no reader")
+
+// pipeLooksApart is how long openByCall waits before it looks again whether a pipe has a reader.
+const pipeLooksApart = 5 * time.Millisecond
+
+// openByCall opens a file without an engine. A system call that waits for the other end of a named pipe could not be
+// ended: so there is none. A pipe is opened for reading at once, as by an io_uring, and the first read waits for a
+// writer. To be opened for writing, it must have a reader: for that only repeated looks can wait.
+func (e *Engine) openByCall(ctx context.Context, name string, flag int, mode uint32) (int, error) {
+	for {
+		fd, err := openElsewhere(ctx, name, flag, mode)
+		if err != errNoReader {
+			return fd, err
+		}
+		if _, err := e.doContext(ctx, entry{op: opTimeout, offset: uint64(pipeLooksApart)}); err != nil {
+			return -1, err
+		}
+	}
+}
+
+// openPipe opens name if that is a named pipe now, without waiting for its other end. It reports whether it is.
+func openPipe(name string, flag int, mode uint32) (fd int, err error, is bool) {
+	var stat unix.Stat_t
+	if flag&unix.O_NONBLOCK != 0 || unix.Stat(name, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return -1, nil, false
+	}
+	switch fd, err = unix.Open(name, flag|unix.O_NONBLOCK, mode); err {
+	case nil:
+		clearNonBlock(fd, flag)
+	case unix.ENXIO:
+		err = errNoReader
+	}
+	return fd, err, true
+}
+
+// openElsewhere opens a file without an engine, or returns errNoReader. If ctx can end, that may be while the call is
+// still blocked, by a slow disk: then what it opens later is closed. A call that has not begun by then does not begin.
 func openElsewhere(ctx context.Context, name string, flag int, mode uint32) (int, error) {
 	open := func() (fd int, err error) {
+		if fd, err, is := openPipe(name, flag, mode); is {
+			return fd, err
+		}
 		err = ignoringEINTR(func() (err error) {
 			fd, err = unix.Open(name, flag, mode)
 			return err

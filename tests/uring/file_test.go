@@ -446,6 +446,100 @@ func TestContextEndsOpenAndReadFile(t *testing.T) {
 	})
 }
 
+// Opens of pipes that are given up leave nothing behind, in particular no thread that waits for the other end.
+func TestOpenThatIsGivenUpKeepsNoThread(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		const opens = 60
+		toWrite, toRead := fifo(t), fifo(t) // what has read may close its pipe a moment later
+		before := threads(t)
+		for i := range opens {
+			ctx, cancel := context.WithCancel(context.Background())
+			begun := make(chan struct{})
+			wait := u.begin(func() {
+				close(begun)
+				if i%2 == 0 {
+					_, err := u.engines.OpenFile(ctx, toWrite, os.O_WRONLY, 0)
+					assert.ErrorIs(t, err, context.Canceled)
+				} else {
+					_, err := u.engines.ReadFile(ctx, toRead)
+					assert.ErrorIs(t, err, context.Canceled)
+				}
+			})
+			<-begun
+			time.Sleep(100 * time.Microsecond)
+			cancel()
+			wait()
+		}
+		require.Less(t, threads(t), before+opens/3, "threads that wait for the other end of a pipe")
+	})
+}
+
+// threads is how many threads the process has.
+func threads(t *testing.T) int {
+	list, err := os.ReadDir("/proc/self/task")
+	require.NoError(t, err)
+	return len(list)
+}
+
+// A pipe is opened for writing when a reader comes. It may be opened for reading before a writer comes: then the read
+// waits for one.
+func TestPipeWaitsForItsOtherEnd(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := fifo(t)
+		over := make(chan error, 1)
+		u.begin(func() {
+			f, err := u.engines.OpenFile(context.Background(), name, os.O_WRONLY, 0)
+			if err == nil {
+				_, err = f.Write([]byte("hello"))
+				err = errors.Join(err, f.Close())
+			}
+			over <- err
+		})
+		time.Sleep(time.Millisecond) // most likely it waits by now
+		got, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, <-over)
+		require.Equal(t, "hello", string(got))
+
+		u.begin(func() {
+			f, err := u.engines.Open(context.Background(), name)
+			if err == nil {
+				b := make([]byte, 5)
+				_, err = io.ReadFull(f, b)
+				assert.Equal(t, "again", string(b))
+				err = errors.Join(err, f.Close())
+			}
+			over <- err
+		})
+		time.Sleep(time.Millisecond)
+		require.NoError(t, os.WriteFile(name, []byte("again"), 0))
+		require.NoError(t, <-over)
+	})
+}
+
+// A regular file that is opened with O_NONBLOCK waits for its disk as any other. A pipe keeps the flag.
+func TestOpenWithoutBlocking(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(name, []byte("content"), 0o600))
+		u.run(func() {
+			f, err := u.engines.OpenFile(context.Background(), name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+			if assert.NoError(t, err) {
+				got, err := io.ReadAll(f)
+				assert.NoError(t, err)
+				assert.Equal(t, "content", string(got))
+				assert.NoError(t, f.Close())
+			}
+			_, err = u.engines.OpenFile(context.Background(), fifo(t), os.O_WRONLY|unix.O_NONBLOCK, 0)
+			assert.ErrorIs(t, err, syscall.ENXIO, "it has no reader")
+			f, err = u.engines.OpenFile(context.Background(), fifo(t), os.O_RDONLY|unix.O_NONBLOCK, 0)
+			if assert.NoError(t, err) {
+				assert.NoError(t, f.Close())
+			}
+		})
+	})
+}
+
 func TestReadFile(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		dir := t.TempDir()
