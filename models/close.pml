@@ -6,7 +6,7 @@
  *   here       Go                          what
  *   admit      shared.admit                running++, then a load of closed; if that is set, gone
  *   gone       shared.gone                 running--; if that is 0, and closed is set, a signal to Close
- *   submitter  Submit, asTask              admit, the job is queued, start, gone
+ *   submitter  Submit, asTask              admit, the job is queued, call, gone
  *   helper     Future.help                 admit, takes a job off the queue and runs it, gone
  *   drainer    shared.drain, strand.leave  takes jobs, and runs or drops them; with none left, it counts down, looks once more, gone
  *   closer     Pool.Close, quiesce         closed, then waits until running is 0

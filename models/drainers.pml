@@ -1,69 +1,90 @@
-/* drainers.pml: which strand runs jobs whose results no caller has asked for yet: drainers are started, find no job, and end
- * (sched/forkjoin/drainer.go, form_deque.go).
+/* drainers.pml: which strand runs jobs whose results no caller has asked for yet: drainers are started, look for a job, and end
+ * (sched/forkjoin/drainer.go, form_deque.go, form_heartbeat.go).
  *
- * Each step here is one atomic operation, or one short section under a lock, of the Go code. A deque gives each item once
- * (deque.pml), so it is a number here, and so is the queue of injected jobs.
+ * Each step here is one atomic operation, or one short section under a lock, of the Go code. A deque or a list of forks gives each item once
+ * (deque.pml, forks.pml), so it is a number here, and so is the queue of injected jobs.
  *
  *   here       Go                         what
- *   start      shared.start               active below the limit: active++, by CompareAndSwap, and one drainer more
- *   look       deques.waiting, deactivate after active--: the injected jobs, then the deques of the strands in the list
- *   drainer    shared.run, deques.next    takes an injected job, or one of a strand; with neither it ends
- *   submitter  deques.submit              from outside: an injected job, then start
- *   strand     deques.push, takeBack,     a strand that forks two jobs, pops one and pushes it again since it wants the
- *              leave                      other, parks, goes on, forks once more, and ends
+ *   call       shared.call, load.claim    active below the limit, and no drainer is looking: one drainer more, which counts in both
+ *   look       form.waiting               the injected jobs, then the jobs of the strands in the set
+ *   drainer    shared.drain, strand.look  takes an injected job, or one of a strand, and looks no more; if it was the last one
+ *                                         that looked, it sees to what is left; without a job it ends
+ *   submitter  submit                     from outside: an injected job, then call
+ *   strand     push, takeBack, publish    a strand that forks two jobs, pops one and pushes it again since it wants the
+ *                                         other, parks, goes on, forks once more, and ends
  *
  * The strand counts in active if it is on a worker of the scheduler (COUNTED); a goroutine does not. It, and each job, may
- * compute for ever, so no other can rely on what it will do next.
+ * compute for ever, so no other can rely on what it will do next. A drainer may end after any job, since other tasks need its worker.
+ *
+ * PRIVATE is the heartbeat: the strand's push is without a fence, so it is in a store buffer for a while. Who looks for the
+ * jobs of strands executes a barrier before, which empties that.
  *
  * What must hold: when nothing can move any more, no job waits if there are fewer active strands than the limit.
  *
  * Planted faults:
  *   NO_LOOK      a drainer or strand that ends does not look again
  *   LOOK_FIRST   it looks before active--
- *   WEAK_PUSH    the push is still in the store buffer when start loads active
- *   QUIET_PUSH   takeBack pushes what it has popped without start
- *   QUIET_MOVE   leave injects the jobs of the deque without start
- *   START_STORE  start stores active without comparing
+ *   NO_PASS_ON   a drainer that has found a job does not see to what is left
+ *   WEAK_PUSH    the push is still in the store buffer when call loads active
+ *   NO_BARRIER   the same under PRIVATE: no barrier before the look
+ *   QUIET_PUSH   takeBack pushes what it has popped without call
+ *   CLAIM_STORE  claim stores active without comparing
  */
 
 #ifndef LIMIT
 #define LIMIT 1
 #endif
 
-byte activated; /* shared.active: strands that count, and drainers */
+byte activated; /* strands that count, and drainers */
+byte looking;   /* drainers that look for a job, or will */
 byte injected;  /* how many jobs */
-byte own;       /* in the deque of the strand */
-byte delayed;   /* WEAK_PUSH: in the store buffer */
-bool listed;    /* the strand is in the list */
+byte own;       /* in the deque or the list of the strand */
+byte delayed;   /* WEAK_PUSH, PRIVATE: in the store buffer */
+bool listed;    /* the strand is in the set */
 byte started;   /* drainers that have not begun */
 byte put, begun;
 
-inline start() {
-#ifdef START_STORE
+#define WANTED (activated < LIMIT && looking == 0)
+
+inline call() {
+#ifdef CLAIM_STORE
     n = activated;
     if
-    :: n < LIMIT -> activated = n + 1; started++
+    :: n < LIMIT && looking == 0 -> activated = n + 1; looking++; started++
     :: else
     fi;
     n = 0
 #else
     atomic {
         if
-        :: activated < LIMIT -> activated++; started++
+        :: WANTED -> activated++; looking++; started++
         :: else
         fi
     }
 #endif
 }
 
+inline barrier() {
+#if defined(PRIVATE) && !defined(NO_BARRIER)
+    d_step { own = own + delayed; delayed = 0 }
+#else
+    skip
+#endif
+}
+
 inline look() {
     if
-    :: injected -> start()
-    :: !injected ->
+    :: WANTED ->
         if
-        :: listed && own -> start()
-        :: !listed || !own
+        :: injected -> call()
+        :: !injected ->
+            barrier();
+            if
+            :: listed && own -> call()
+            :: !listed || !own
+            fi
         fi
+    :: else
     fi
 }
 
@@ -86,28 +107,34 @@ endNone:
     atomic { started -> started-- }
 next:
     if
-    :: activated > LIMIT -> goto leave
+    :: activated > LIMIT -> goto none
     :: activated <= LIMIT
     fi;
     if
-    :: atomic { injected -> injected--; goto run_ }
+    :: atomic { injected -> injected--; goto found }
     :: !injected
     fi;
     if
-    :: atomic { listed && own -> own--; goto run_ }
+    :: atomic { listed && own -> own--; goto found }
     :: !listed || !own
+    fi;
+none:
+    looking--;
+    goto leave;
+found:
+    begun++;
+    looking--;
+#ifndef NO_PASS_ON
+    look();
+#endif
+    if
+    :: looking++; goto next
+    :: goto leave
+    :: goto endBusy
     fi;
 leave:
     deactivate();
     goto endNone;
-run_:
-    atomic {
-        begun++;
-        if
-        :: goto next
-        :: true
-        fi
-    }
 endBusy:
     false /* it computes for ever */
 }
@@ -116,16 +143,16 @@ proctype submitter() {
     byte n;
 
     atomic { injected++; put++ }
-    start()
+    call()
 }
 
 inline push() {
-#ifdef WEAK_PUSH
+#if defined(WEAK_PUSH) || defined(PRIVATE)
     delayed++;
 #else
     own++;
 #endif
-    start()
+    call()
 }
 
 inline enter() {
@@ -137,16 +164,16 @@ inline enter() {
 
 inline leave() {
     do
-    :: atomic { own -> own-- }
-        injected++;
-#ifndef QUIET_MOVE
-        start()
-#endif
-    :: !own && !delayed -> break
+    :: atomic { own + delayed -> /* the strand sees what it has pushed, and takes its lock */
+        own = own + delayed - 1; delayed = 0 }
+        injected++
+    :: own + delayed == 0 -> break
     od;
     listed = false;
 #ifdef COUNTED
     deactivate()
+#else
+    look()
 #endif
 }
 
@@ -157,7 +184,7 @@ proctype strand() {
     put++; push();
     put++; push();
     if /* takeBack */
-    :: atomic { own -> own-- }
+    :: atomic { own + delayed -> own = own + delayed - 1; delayed = 0 }
 #ifdef QUIET_PUSH
         own++
 #else
@@ -184,7 +211,7 @@ end:
     skip
 }
 
-#ifdef WEAK_PUSH
+#if defined(WEAK_PUSH) || defined(PRIVATE)
 proctype storeBuffer() {
 endDrained:
     do
@@ -198,7 +225,7 @@ init {
     atomic {
         for (i : 0 .. LIMIT) { run drainer() } /* one may be about to end when the next begins */
         run submitter(); run strand();
-#ifdef WEAK_PUSH
+#if defined(WEAK_PUSH) || defined(PRIVATE)
         run storeBuffer();
 #endif
     }

@@ -2,35 +2,54 @@ package forkjoin
 
 import (
 	"errors"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/cpu"
+	"golang.org/x/sys/unix"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
+	"fiberlab/internal/spinlock"
 	"fiberlab/sched"
 )
 
-// Drainers run the jobs whose results no caller has asked for yet. A drainer is a task of the scheduler. It takes jobs from the pool until it finds
-// none, and ends. There are as many as the scheduler has workers, less the workers that run tasks of the pool anyway.
+// Drainers run the jobs whose results no caller has asked for yet. A drainer is a task of the scheduler. It looks
+// for a job, runs it, looks for the next one, and ends when it finds none, or when other tasks need its worker.
 //
-// No job is left behind:
+// A job makes one drainer begin if a worker may have nothing to do and no drainer is looking yet. A drainer that
+// has found a job, and was the last one that was looking, does the same for what is left. So there is no crowd,
+// and no job is left behind:
 //
-//	submit:   queue the job,        then look at active: below the limit, start a drainer
-//	drainer:  find no job, active--, then look whether a job waits: if one does, start a drainer
+//	fork:     make the job known,        then load wanting:     a drainer is wanted, start one
+//	drainer:  look no more, active--,    then look for a job:   there is one, start a drainer
 //
-// Both first write and then read, so one of them sees what the other has written. A strand that parks or ends does the same as a
-// drainer that ends.
+// Both first write and then read, so one of them sees what the other has written. A strand that parks or ends does
+// the same as a drainer that ends.
 
-// load counts the strands that run on the workers of one scheduling group, and the drainers that have been started there. There may be
-// workers in one group that have nothing to do while those of another group are busy, and groups need not steal from one another.
+// load counts the strands that run on the workers of one scheduling group, and the drainers that have been started
+// there. Workers of one group may have nothing to do while the workers of another group are busy, and groups need
+// not steal from one another.
 type load struct {
-	group  int   // its number; -1: the goroutines that are bound
-	limit  int64 // how many workers there are
-	drain  sched.Task
-	_      cpu.CacheLinePad
-	active atomic.Int64
-	_      cpu.CacheLinePad
+	pool  *shared
+	group int   // its number; -1: the goroutines that are bound
+	limit int64 // how many workers there are
+	most  int64 // how many drainers may go on looking at once
+	drain sched.Task
+
+	_     cpu.CacheLinePad
+	state atomic.Int64 // strands, and drainers that have been started; and oneLooks for each that looks, or will
+	_     cpu.CacheLinePad
 }
+
+const oneLooks = 1 << 32
+
+func active(state int64) int64  { return state & (oneLooks - 1) }
+func looking(state int64) int64 { return state >> 32 }
+
+// wants reports whether a new job needs a drainer: a worker may have nothing to do, and no drainer is looking.
+func (l *load) wants(state int64) bool { return state < l.limit }
 
 func (p *shared) setLoads() {
 	for _, g := range p.scheduler.Stats().Groups {
@@ -43,11 +62,15 @@ func (p *shared) setLoads() {
 		p.loads = []*load{{limit: int64(workers)}}
 	}
 	for _, l := range p.loads {
+		l.pool = p
+		l.most = min(l.limit, int64(runtime.GOMAXPROCS(0))) / 2 // the other strands need some processors
 		l.drain = sched.Task{Func: func() { p.drain(l) }, Flags: sched.Helper, Name: "forkjoin"}
 	}
+	p.wanting.Store(uint64(len(p.loads)))
 }
 
-// loadOf returns where a strand on f counts: nil if f runs on no worker of the scheduler, or is bound although there are others.
+// loadOf returns where a strand on f counts: nil if f runs on no worker of the scheduler, or is bound although
+// there are others.
 func (p *shared) loadOf(f *sched.Fiber) *load {
 	if f == nil || sched.Get() != p.scheduler {
 		return nil
@@ -62,32 +85,48 @@ func (p *shared) loadOf(f *sched.Fiber) *load {
 	return p.loads[group]
 }
 
-// add counts a strand, unless l is nil.
-func (l *load) add() {
+// add changes the state, unless l is nil, and wanting with it. It returns the new state.
+func (l *load) add(n int64) (state int64) {
 	if l != nil {
-		l.active.Add(1)
+		state = l.state.Add(n)
+		l.changed(state-n, state)
+	}
+	return state
+}
+
+// changed is called after each change of the state.
+func (l *load) changed(before, after int64) {
+	switch was, is := l.wants(before), l.wants(after); {
+	case is && !was:
+		l.pool.wanting.Add(1)
+	case was && !is:
+		l.pool.wanting.Add(^uint64(0))
 	}
 }
 
-// claim counts one more, unless there are as many as workers.
+// claim counts a drainer that looks, if one is wanted.
 func (l *load) claim() bool {
 	for {
-		n := l.active.Load()
-		if n >= l.limit {
+		before := l.state.Load()
+		if !l.wants(before) {
 			return false
 		}
-		if l.active.CompareAndSwap(n, n+1) {
+		if after := before + 1 + oneLooks; l.state.CompareAndSwap(before, after) {
+			l.changed(before, after)
 			return true
 		}
 	}
 }
 
-// start starts a drainer if there are fewer active strands than workers. It does not block.
-func (p *shared) start() {
+// call starts a drainer in each group that wants one: the first worker that comes to it has the job. The caller
+// has made a job known. It does not block.
+func (p *shared) call() {
+	if p.wanting.Load() == 0 {
+		return
+	}
 	for _, l := range p.loads {
 		if l.claim() {
 			p.startDrainer(l)
-			return
 		}
 	}
 }
@@ -122,48 +161,106 @@ func (p *shared) drain(l *load) {
 	s.load = l
 	p.drainers.Add(1)
 	defer s.leave()
-	for j := p.form.next(s); j != nil; j = p.form.next(s) {
+	for j := s.look(); j != nil; j = s.look() {
+		began := clock.Now()
 		if s.hooked {
 			s.begin(j, &p.stolen)
 		} else {
 			s.beginUncounted(j)
 		}
+		now := clock.Now()
+		if s.stole {
+			s.stole, s.rests = false, now+clock.Instant(p.cfg.Beat)-3*(now-began)
+		}
+		if now-s.turn >= turnTime && s.hooked && !sched.Alone() {
+			return // and a new drainer begins behind the tasks that need the worker
+		}
+		s.load.add(oneLooks)
 	}
 }
 
-// beginUncounted is begin on a goroutine. It does not count meanwhile, as nothing tells when a goroutine waits: another one may be
-// needed to run what it waits for.
-func (s *strand) beginUncounted(j *job) {
-	l := s.load
-	s.load = nil // before j runs: it may call Goexit
-	s.pool.deactivate(l)
-	s.begin(j, &s.pool.stolen)
-	l.add()
-	s.load = l
+// look returns a job for s, a drainer that counts as looking, or nil when it is to end.
+func (s *strand) look() *job {
+	p, l := s.pool, s.load
+	j := s.search()
+	if l.add(-oneLooks); j != nil && p.wanting.Load() > 0 && p.form.waiting() {
+		p.call()
+	}
+	return j
 }
 
-// surplus tells whether more strands are active than there are workers, so that a drainer should end. That is so when strands that had
-// parked go on.
-func (s *strand) surplus() bool { return s.load != nil && s.load.active.Load() > s.load.limit }
+// longestSearch is how long a drainer looks for a job that another strand may bring.
+const longestSearch = clock.Instant(200 * time.Microsecond)
 
-// wanted tells whether there are fewer active strands than workers.
-func (p *shared) wanted() bool {
+// polls is how often it looks whether one has been submitted between two looks at everything else.
+const polls = 64
+
+// search claims a job for s, which looks, now or soon. It returns nil if none comes; at once if s may not go on
+// looking, if no other strand could bring one, or if other tasks need the worker.
+func (s *strand) search() *job {
+	p, l := s.pool, s.load
+	for began := clock.Now(); ; {
+		if active(l.state.Load()) > l.limit {
+			return nil // strands that had parked have gone on
+		}
+		if j := p.form.next(s); j != nil {
+			return j
+		}
+		if !s.hooked || looking(l.state.Load()) > l.most || p.searching() || p.closed.Load() {
+			return nil
+		}
+		if clock.Now()-began > longestSearch || !sched.Alone() {
+			return nil
+		}
+		for range polls {
+			if p.form.submitted() {
+				break
+			}
+			spinlock.Pause()
+		}
+		_, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // to a thread that may have to bring the job
+	}
+}
+
+// searching reports whether all strands at work are looking for jobs, so that none will bring one.
+func (p *shared) searching() bool {
+	n := int64(0)
 	for _, l := range p.loads {
-		if l.active.Load() < l.limit {
+		n += looking(l.state.Load())
+	}
+	return int64(p.atWork.len()) <= n
+}
+
+// idle reports whether a worker may have nothing to do, at some moment during the call.
+func (p *shared) idle() bool {
+	for _, l := range p.loads {
+		if state := l.state.Load(); l.wants(state) || looking(state) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// deactivate says that a strand is active no more, which was counted in l, unless that is nil.
-func (p *shared) deactivate(l *load) {
-	if l != nil {
-		l.active.Add(-1)
-		p.form.fewer()
-	}
-	if p.form.waiting() {
-		p.start()
+// beginUncounted is begin on a goroutine. It does not count while j runs, since nothing reports that a goroutine
+// waits: another one may be needed to run what it waits for.
+func (s *strand) beginUncounted(j *job) {
+	l := s.load
+	s.load = nil // before j runs: it may call Goexit
+	s.pool.deactivate(l, false)
+	s.begin(j, &s.pool.stolen)
+	l.add(1)
+	s.load = l
+}
+
+// deactivate says that a strand is active no more, which was counted in l, unless that is nil. If a job waits for
+// which no drainer looks, it starts one. So it does if the strand waits for what another one runs: the drainer
+// keeps the worker awake, which then goes on at once.
+func (p *shared) deactivate(l *load, waits bool) {
+	l.add(-1)
+	if waits && l != nil && l.most > 0 && l.claim() {
+		p.startDrainer(l)
+	} else if p.wanting.Load() > 0 && p.form.waiting() {
+		p.call()
 	}
 }
 

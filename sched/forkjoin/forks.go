@@ -1,61 +1,210 @@
 package forkjoin
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
 
-// list has forks of one strand that no other strand can touch, the oldest first.
+	"golang.org/x/sys/unix"
+
+	"fiberlab/internal/release"
+)
+
+// A list has the forks of one strand, the oldest first. The strand pushes and pops the newest, without a lock and
+// without a fence. A thief, which is another strand, takes the oldest under the lock of the strand.
+//
+//	index   0    1    2    3    4
+//	      ┌────┬────┬────┬────┬────┐
+//	      │ j0 │ j1 │ a2 │ a3 │    │     j: has been taken, and is a job; a: no other strand knows of it
+//	      └────┴────┴────┴────┴────┘
+//	                  ↑         ↑
+//	                taken      top
+//
+// Both must not take the last fork:
+//
+//	strand:  top = i           then load taken:  greater than i?  a thief may have fork i: look under the lock
+//	thief:   taken = i+1       then load top:    not above i?     the strand may have fork i: take it back
+//
+// Each first writes and then reads, so one of them sees what the other has written, if no processor lets its load
+// pass its store. That needs a fence on both sides. But a fence costs a strand more than the rest of a fork, and
+// thieves are rare. So the thief has all processors that run threads of the process execute one (barrier), which
+// takes it some microseconds. If the kernel has no such call, a strand pops under its lock.
 type list interface {
-	// handOldest puts the oldest fork that has not been handed out where others find it. It returns false if there is none.
-	handOldest() bool
+	// ends returns where the list begins and ends.
+	ends() *listEnds
+	// job makes fork i, which the caller has taken, a job. The caller holds the lock of the strand.
+	job(i int) *job
 }
 
-// always is the beat of a strand that hands out each fork: it has never seen this beat. Such are all strands of the forms without a
-// beat, and goroutines, which nothing tells when they block.
-var always uint32 = 1
+// listEnds are the ends of a list. Only the strand writes top, and only the holder of its lock writes taken.
+type listEnds struct {
+	top   atomic.Uint64 // how many forks are in the list
+	taken atomic.Uint64 // how many of them have been taken: the oldest
+}
 
-// pulse is called at a fork, if beat has changed. It hands out the oldest fork of the strand, if a worker would take it at once. If the
-// beat is always, it hands out each fork.
-func (s *strand) pulse() {
-	if s.beat == &always {
-		s.handOne() // and does not count it: strands that write to the same word at each fork would slow each other down
-		return
+func (e *listEnds) ends() *listEnds { return e }
+
+// set makes n the number of forks.
+func (e *listEnds) set(n int) { release.Store(&e.top, uint64(n)) }
+
+// pop removes the newest fork, of index i. It returns false if a thief may have taken it: then the strand looks
+// under the lock.
+func (e *listEnds) pop(i int) bool {
+	e.set(i)
+	return int(e.taken.Load()) <= i
+}
+
+// empty reports whether all forks have been taken, at some moment during the call.
+func (e *listEnds) empty() bool { return e.taken.Load() >= e.top.Load() }
+
+// takeOldest takes the oldest fork of l, for the strand itself, or, if thief is set, for another one. It returns
+// nil if there is none. The caller holds the lock of the strand.
+func takeOldest(l list, thief bool) *job {
+	e := l.ends()
+	i := e.taken.Load()
+	if i >= e.top.Load() {
+		return nil
 	}
-	s.seen = atomic.LoadUint32(s.beat)
-	h := s.pool.form.(*heartbeat)
-	if !h.wanted() {
-		h.listen() // it may be that no beat is needed any more
-	} else if s.handOne() {
-		s.pool.handed.Add(1)
+	e.taken.Swap(i + 1)
+	if thief && !(barrier() && i < e.top.Load()) {
+		e.taken.Store(i)
+		return nil
+	}
+	return l.job(int(i))
+}
+
+const (
+	privateExpedited         = 8 // of membarrier(2)
+	registerPrivateExpedited = 16
+)
+
+// hasBarrier reports whether barrier does without fences in the strands.
+var hasBarrier = sync.OnceValue(func() bool {
+	_, _, e := unix.RawSyscall(unix.SYS_MEMBARRIER, registerPrivateExpedited, 0, 0)
+	return e == 0
+})
+
+// barrier is a fence on each processor that runs a thread of this process. It returns false if the kernel refuses
+// the call, which it did not when it was asked first.
+func barrier() bool {
+	if !hasBarrier() {
+		return true // strands have fences
+	}
+	_, _, e := unix.RawSyscall(unix.SYS_MEMBARRIER, privateExpedited, 0, 0)
+	return e == 0
+}
+
+// forks is the list of Join, under Heartbeat.
+type forks struct {
+	listEnds
+	strand *strand
+	stack  []fork
+}
+
+// fork is the forked half of a Join: a waiting, or a *branch once it has been taken.
+type fork interface{ branch() (fork, *job) }
+
+// job implements list.
+func (f *forks) job(i int) (j *job) {
+	f.stack[i], j = f.stack[i].branch()
+	return j
+}
+
+// push adds x as fork i, the newest. The caller then looks whether a drainer is wanted.
+func (f *forks) push(i int, x fork) {
+	if i == len(f.stack) {
+		f.strand.mu.Lock()
+		f.stack = append(f.stack, make([]fork, max(i, firstSlots))...)
+		f.strand.mu.Unlock()
+	}
+	f.stack[i] = x
+	f.set(i + 1)
+	if f.strand.fenced {
+		f.strand.fence.Swap(0)
 	}
 }
 
-// due tells whether the strand has to call pulse.
-func (s *strand) due() bool { return atomic.LoadUint32(s.beat) != s.seen }
+// pop removes the newest fork, of index i. It returns the fork if it has been taken, and else nil.
+func (f *forks) pop(i int) (taken fork) {
+	if f.strand.fenced || !f.listEnds.pop(i) {
+		taken = f.popLocked(i)
+	}
+	f.stack[i] = nil // for the collector
+	return taken
+}
 
-// handOne hands out the oldest fork of the strand. It returns false if all have been handed out.
-func (s *strand) handOne() bool {
+func (f *forks) popLocked(i int) (taken fork) {
+	f.strand.mu.Lock()
+	defer f.strand.mu.Unlock()
+	f.set(i)
+	if int(f.taken.Load()) > i {
+		taken = f.stack[i]
+		f.taken.Store(uint64(i))
+	}
+	return taken
+}
+
+// cut removes the forks from i on, and returns them.
+func (f *forks) cut(i int) (left []fork) {
+	f.strand.mu.Lock()
+	defer f.strand.mu.Unlock()
+	for n := i; n < int(f.top.Load()); n++ {
+		left = append(left, f.stack[n])
+		f.stack[n] = nil
+	}
+	f.set(i)
+	f.taken.Store(min(f.taken.Load(), uint64(i)))
+	return left
+}
+
+// takeOwn takes the oldest fork of s, for s, which is the caller.
+func (s *strand) takeOwn() *job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, l := range s.lists {
-		if l.handOldest() {
+		if j := takeOldest(l, false); j != nil {
+			return j
+		}
+	}
+	return nil
+}
+
+// steal takes and claims the oldest fork of s, for the caller, which is another strand. It returns nil if there is
+// none.
+func (s *strand) steal() *job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lists {
+		if j := takeOldest(l, true); j != nil {
+			j.body.claim()
+			return j
+		}
+	}
+	return nil
+}
+
+// hasForks reports whether there is a fork of s that has not been taken, at some moment during the call.
+func (s *strand) hasForks() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lists {
+		if !l.ends().empty() {
 			return true
 		}
 	}
 	return false
 }
 
-// forks are those of Join that have not been joined, the oldest first. Under recursion the newest is joined first, so they are a stack.
-type forks struct {
-	strand *strand
-	stack  []fork
-	handed int // how many have been handed out: they are the oldest
+// addList and dropList begin and end a list, which is the newest.
+func (s *strand) addList(l list) {
+	s.mu.Lock()
+	s.lists = append(s.lists, l)
+	s.mu.Unlock()
 }
 
-// fork is the forked half of a Join: a waiting, or a *branch once it has been handed out.
-type fork interface{ hand(s *strand) fork }
-
-func (f *forks) handOldest() bool {
-	if f.handed == len(f.stack) {
-		return false
-	}
-	f.stack[f.handed] = f.stack[f.handed].hand(f.strand)
-	f.handed++
-	return true
+func (s *strand) dropList() {
+	s.mu.Lock()
+	last := len(s.lists) - 1
+	s.lists[last] = nil
+	s.lists = s.lists[:last]
+	s.mu.Unlock()
 }

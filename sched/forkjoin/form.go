@@ -11,8 +11,8 @@ import (
 type Form int
 
 const (
-	// Heartbeat keeps them where only the stack that forked them can touch them, and hands out the oldest one each Config.Beat
-	// if a worker has nothing to do. A fork costs a few nanoseconds.
+	// Heartbeat keeps them in a list for each stack, whose fork costs a few nanoseconds. Other workers take the
+	// oldest one, and pay for both: if it is short, they take one each Config.Beat.
 	Heartbeat Form = iota
 	// Deque keeps them in a double-ended queue for each stack. Other workers steal the oldest one.
 	Deque
@@ -43,29 +43,21 @@ func ParseForm(name string) (Form, error) {
 	return 0, fault.Of(ErrNoForm, fmt.Sprintf("forkjoin: no form %q: choose one of %s", name, strings.Join(formNames[:], ", ")))
 }
 
-// form is where the jobs of a pool wait. All methods may be called by several strands at the same time, with one strand each.
+// form is where the jobs of a pool wait. All methods may be called by several strands at the same time, with one
+// strand each. None blocks.
 type form interface {
-	// submit queues j, which has not started, for any drainer. The caller's strand is s; nil: it has none. It does not block.
+	// submit queues j, which has not started, for any drainer. The caller's strand is s; nil: it has none.
 	submit(s *strand, j *job)
-	// hand is submit of a fork of s that the pool has kept for s alone so far.
-	hand(s *strand, j *job)
-	// takeBack claims j and takes it off its queue, for a caller that will run j itself or drop it. It returns false if j
-	// has started or has been dropped.
+	// takeBack claims j and takes it off its queue, for a caller that will run j itself or drop it. It returns
+	// false if j has started or has been dropped.
 	takeBack(s *strand, j *job) bool
-	// next claims a job for s, which belongs to a drainer, and takes it off its queue. It returns nil if the drainer is to end. Only
-	// Locked lets the drainer wait meanwhile.
+	// next claims a job for s, which belongs to a drainer, and takes it off its queue. It returns nil if it finds none.
 	next(s *strand) *job
-	// waiting tells whether next would find a job, if no other strand is quicker.
+	// submitted reports whether a job waits in a queue of no strand in particular. It takes no lock.
+	submitted() bool
+	// waiting reports whether next would find a job, if no other strand is quicker. The caller has made known
+	// before that it is looking no more.
 	waiting() bool
-	// enter says that s, the caller, begins or goes on.
-	enter(s *strand)
-	// leave says that s, the caller, is about to park or to end. What s alone can reach is put where others find it.
-	leave(s *strand)
-	// fewer says that a strand is active no more: perhaps there is a worker now that has nothing to do.
-	fewer()
-	// replace is called where a strand waits for what another strand runs, and is active no more.
-	replace()
-	// close ends drainers that wait. When they have ended, end frees what the form has.
-	close()
-	end()
+	// publish puts the forks of s, the caller, where others find them: s is about to park or to end.
+	publish(s *strand)
 }

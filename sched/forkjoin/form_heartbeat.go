@@ -1,42 +1,31 @@
 package forkjoin
 
 import (
-	"runtime"
-	"unsafe"
+	"math/rand/v2"
+
+	"fiberlab/internal/clock"
 )
 
-// heartbeat is the form in which a strand keeps its forks where no other thread may touch them, so that a fork costs no atomic operation. Now and
-// then, at the beat, it hands out its oldest fork, if a worker has nothing to do.
+// heartbeat is the form in which each strand has lists of its forks, which it pushes and pops without an atomic
+// read-modify-write and without a fence; see list. A drainer that has nothing to do takes the oldest fork of
+// another strand.
 //
-//	strand 0   forks  [ j1 | j4 | j7 ]  only strand 0      at the beat: j1 -> queue
-//	strand 1   forks  [ j2 ]            only strand 1
-//	queue      [ ... ]                  what has been handed out or submitted, for all strands
+//	strand 0   forks  [ j1 | j4 | j7 ]  push and pop at the right      drainer: takes j1
+//	strand 1   forks  [ j2 ]
+//	queue      [ ... ]                  what has been submitted, and the forks of strands that have parked
 //
-// All cost of sharing comes once a beat, however small the tasks are; see lingering for what beats. What a future leads to is in the queue from the beginning, since others may
-// ask for it; and so are all forks of a strand that parks.
+// To take a fork costs some microseconds, also to the strand that has lost it and waits for the result. That is
+// much for a short fork. So a drainer has a pulse: it takes at most one fork each beat, and the next one at once
+// after a fork that took a third of a beat. All cost of sharing comes once a beat, however small the tasks are.
+// While forks take longer than that, there is no pause.
 type heartbeat struct {
 	pool  *shared
 	queue jobQueue
-	lingering
 }
 
-func newHeartbeat(p *shared) (*heartbeat, error) {
-	if err := beatStart(p.cfg.Beat); err != nil {
-		return nil, err
-	}
-	return &heartbeat{pool: p, lingering: lingering{most: int64(runtime.GOMAXPROCS(0) / 2)}}, nil
-}
-
-func (h *heartbeat) submit(s *strand, j *job) {
-	if s != nil {
-		h.publish(s)
-	}
-	h.hand(s, j)
-}
-
-func (h *heartbeat) hand(_ *strand, j *job) {
+func (h *heartbeat) submit(_ *strand, j *job) {
 	h.queue.push(j)
-	h.pool.start()
+	h.pool.call()
 }
 
 func (h *heartbeat) takeBack(_ *strand, j *job) bool {
@@ -47,50 +36,35 @@ func (h *heartbeat) takeBack(_ *strand, j *job) bool {
 	return true
 }
 
-func (h *heartbeat) next(s *strand) *job {
-	if s.surplus() {
-		return nil
-	}
-	if j := h.queue.next(); j != nil {
+func (h *heartbeat) next(s *strand) (j *job) {
+	if j = h.queue.next(); j != nil {
 		return j
 	}
-	return h.linger(s)
+	if s.rests > 0 && clock.Now() < s.rests {
+		return nil
+	}
+	h.pool.atWork.others(s, rand.Uint(), func(victim *strand) bool {
+		j = victim.steal()
+		return j != nil
+	})
+	if j != nil {
+		h.pool.handed.Add(1)
+		s.stole = true
+	}
+	return j
 }
 
-func (h *heartbeat) waiting() bool { return !h.queue.empty() }
+func (h *heartbeat) submitted() bool { return !h.queue.empty() }
 
-// wanted tells whether a worker would take a fork at once: there is one with nothing to do, and nothing that it could take already.
-func (h *heartbeat) wanted() bool {
-	return h.queue.empty() && (h.lingerers.Load() > 0 || h.pool.wanted())
+func (h *heartbeat) waiting() bool {
+	has := func() bool { return h.pool.atWork.others(nil, 0, (*strand).hasForks) }
+	return h.submitted() || has() || h.pool.atWork.len() > 0 && barrier() && has()
 }
 
 // publish hands out all forks of s.
 func (h *heartbeat) publish(s *strand) {
-	for s.handOne() {
+	for j := s.takeOwn(); j != nil; j = s.takeOwn() {
 		h.pool.handed.Add(1)
+		h.queue.push(j)
 	}
 }
-
-func (h *heartbeat) enter(s *strand) {
-	if !s.hooked {
-		return // what a goroutine forks is handed out at once
-	}
-	s.beat, s.seen = (*uint32)(unsafe.Pointer(beats)), beats.Load()
-	h.strands.Add(1)
-	h.listen()
-}
-
-func (h *heartbeat) leave(s *strand) {
-	h.publish(s)
-	if s.hooked {
-		h.strands.Add(-1)
-		h.listen()
-	}
-}
-
-// fewer implements form.
-func (h *heartbeat) fewer() { h.listen() }
-
-func (*heartbeat) close() {}
-
-func (h *heartbeat) end() { beatStop(h.pool.cfg.Beat) }

@@ -7,20 +7,29 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// A range is halved by Join until a share is no larger than a grain. So all that has not begun lies where the pool keeps forks: the
-// largest shares are taken first, and if a body parks, others go on with the rest. The forks also see the beat, from which a loop
-// without forks would hide. What they cost is little if the body of a grain takes much longer than a fork, and a grain
-// must be much shorter than a beat.
+// A range is halved by Join until a share is no larger than a grain. So all that has not begun lies where the pool
+// keeps forks: the largest shares are taken first, and if a body parks, others go on with the rest. What the forks
+// cost is little if the body of a grain takes much longer than a fork.
 
 // grain is the size of a share that is not halved. All strands of one call use the same one.
 type grain struct {
+	pool  *shared
 	given uint          // by the caller; 0: the size is found by trial
+	most  uint          // what is found by trial is no larger: later elements may take longer than those before
 	found atomic.Uint64 // so many elements take about grainTime, as far as is known
+}
+
+// begin prepares a grain for n elements on p.
+func (g *grain) begin(p *Pool, n, given uint) {
+	g.pool, g.given = p.of, given
+	g.most = n / uint(sharesEach*max(1, p.of.scheduler.Workers()))
 }
 
 const (
 	grainTime  = 20 * time.Microsecond // what a grain takes, within a factor of two
 	mostGrowth = 4                     // shares double in size from left to right, so this is enough
+	sharesEach = 4                     // there are at least so many shares for each worker
+	idleCuts   = 16                    // how many times smaller a grain is while a worker has nothing to do
 	mostGrain  = 1 << 40               // no overflow
 )
 
@@ -30,12 +39,16 @@ func length(begin, end int) uint { return uint(end) - uint(begin) }
 // middle is the first integer of the upper half of that range.
 func middle(begin, end int) int { return begin + int(length(begin, end)/2) }
 
-// halves tells whether a share of n elements is to be halved.
+// halves reports whether a share of n elements must be halved.
 func (g *grain) halves(n uint) bool {
 	if g.given > 0 {
 		return n > g.given
 	}
-	return n > max(1, uint(g.found.Load()))
+	size := min(uint(g.found.Load()), g.most)
+	if n > size/idleCuts && g.pool.idle() {
+		size /= idleCuts
+	}
+	return n > max(1, size)
 }
 
 // start returns when a share that is not halved begins.

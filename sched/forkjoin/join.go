@@ -27,6 +27,9 @@ func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 	if made {
 		defer s.leave()
 	}
+	if s.left--; s.left <= 0 {
+		s.spendTurn()
+	}
 	var ra A
 	var rb B
 	var err error

@@ -2,28 +2,27 @@ package forkjoin
 
 import "fiberlab/sched/fibersync"
 
-// waiting is the forked half of a Join that has not been handed out.
+// waiting is the forked half of a Join that no other strand has taken.
 type waiting[T any] func(*Pool) T
 
-// hand implements fork.
-func (w waiting[T]) hand(s *strand) fork {
+// branch implements fork.
+func (w waiting[T]) branch() (fork, *job) {
 	b := &branch[T]{call: w}
 	b.job.body, b.job.inside = b, true
-	s.pool.form.hand(s, &b.job)
-	return b
+	return b, &b.job
 }
 
-// hand implements fork.
-func (b *branch[T]) hand(*strand) fork { return b }
+// branch implements fork.
+func (b *branch[T]) branch() (fork, *job) { return b, &b.job }
 
 // joinPrivate is Join under Heartbeat. It returns the panic of a or b as an error.
 func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, rb B, err error) {
 	f := &s.forks
-	level, returned, hidden := len(f.stack), false, false
+	level, returned, hidden := int(f.top.Load()), false, false
 	var saved any
-	f.stack = append(f.stack, waiting[B](b))
-	if s.due() {
-		s.pulse()
+	f.push(level, waiting[B](b))
+	if s.pool.wanting.Load() > 0 {
+		s.pool.call()
 	}
 	defer func() {
 		if !returned {
@@ -34,13 +33,8 @@ func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, r
 		}
 	}()
 	ra = a(&s.view)
-	handed := level < f.handed
-	var taken fork
-	if handed {
-		taken = f.stack[level]
-	}
-	f.pop(level)
-	if handed && !s.pool.form.takeBack(s, &taken.(*branch[B]).job) {
+	taken := f.pop(level)
+	if taken != nil && !s.pool.form.takeBack(s, &taken.(*branch[B]).job) {
 		rb = taken.(*branch[B]).await(s)
 	} else {
 		saved, hidden = s.hideLocals(), true
@@ -51,30 +45,16 @@ func joinPrivate[A, B any](s *strand, a func(*Pool) A, b func(*Pool) B) (ra A, r
 	return ra, rb, nil
 }
 
-// pop removes the forks from level on, and clears what they leave, for the collector.
-func (f *forks) pop(level int) {
-	if level+1 < len(f.stack) {
-		clear(f.stack[level+1:])
-	}
-	if level < len(f.stack) {
-		f.stack[level] = nil
-		f.stack = f.stack[:level]
-	}
-	f.handed = min(f.handed, level)
-}
-
-// unwind removes the forks of a Join that does not return: the caller has panicked with value, or called Goexit if that is nil. It returns the errors of
-// both halves.
+// unwind removes the forks of a Join that does not return: the caller has panicked with value, or called Goexit if
+// that is nil. It returns the errors of both halves.
 func (s *strand) unwind(level int, value any) (err error) {
 	if value != nil {
 		err = fibersync.AsPanicError(value)
 	}
-	f := &s.forks
-	for i := level; i < len(f.stack); i++ {
-		if b, handed := f.stack[i].(abandoned); handed {
+	for _, x := range s.forks.cut(level) {
+		if b, taken := x.(abandoned); taken {
 			err = both(err, b.abandon(s))
 		}
 	}
-	f.pop(level)
 	return err
 }

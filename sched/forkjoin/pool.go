@@ -37,7 +37,8 @@ func notMade(what string) error { return fmt.Errorf("forkjoin: a %s: %w", what, 
 type Config struct {
 	Form Form
 
-	// Beat is how often a strand hands out a fork under Heartbeat; 0: 100 microseconds.
+	// Beat is how often an idle worker takes a fork of another one under Heartbeat, at most, while forks are
+	// short. Forks that take longer than a third of it are taken at once. 0: 100 microseconds.
 	Beat time.Duration
 
 	// Forgotten, if not nil, is called with a text for each future that the garbage collector finds although it was
@@ -68,6 +69,8 @@ type shared struct {
 	loads     []*load // of the scheduling groups by number; without workers one, of the goroutines that are bound
 
 	strands sync.Map        // of *strand, by number of the fiber or goroutine
+	atWork  strandSet       // those that are not parked
+	wanting atomic.Uint64   // how many of loads want a drainer
 	running atomic.Int64    // strands, and drainers that have been started
 	live    atomic.Int64    // futures that have been neither fetched nor dropped
 	closed  atomic.Bool     // Close has begun
@@ -80,8 +83,7 @@ type shared struct {
 }
 
 // New makes a pool on the workers of s. It starts nothing: the first Submit or Join does. Close the pool before s. It
-// returns ErrNoScheduler, ErrNoForm, sched.ErrNegative for a negative Beat, or the system's error if it has no thread
-// for the beat.
+// returns ErrNoScheduler, ErrNoForm, or sched.ErrNegative for a negative Beat.
 func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 	switch {
 	case s == nil:
@@ -99,15 +101,11 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 	p.root.of = p
 	switch cfg.Form {
 	case Locked:
-		p.form = newLocked(p)
+		p.form = &locked{pool: p}
 	case Deque:
-		p.form = newDeques(p)
+		p.form = &deques{pool: p}
 	case Heartbeat:
-		h, err := newHeartbeat(p)
-		if err != nil {
-			return nil, fmt.Errorf("forkjoin: new: %w", err)
-		}
-		p.form = h
+		p.form = &heartbeat{pool: p}
 	}
 	return &p.root, nil
 }
@@ -136,8 +134,6 @@ func (p *Pool) Close() error {
 	if c.closed.Swap(true) {
 		return fmt.Errorf("forkjoin: close: %w", errClosedBefore)
 	}
-	c.form.close()
-	defer c.form.end()
 	c.quiesce()
 	c.mu.Lock()
 	left := slices.Collect(maps.Keys(c.disposable))
@@ -158,9 +154,9 @@ func (p *Pool) Close() error {
 //	caller:  running++           then load closed:   set?    running--, and bring nothing
 //	Close:   closed = true       then load running:  not 0?  wait until it may be
 //
-// Each first writes and then reads, so Close waits for each caller that it does not turn away. For each job that waits there is a drainer that
-// will come, or a strand after which one will, and running counts these: see drainer.go. They drop the job, or run it if a task of
-// the pool has submitted it.
+// Each first writes and then reads, so Close waits for each caller that it does not turn away. For each job that
+// waits there is a drainer that will come, or a strand after which one will, and running counts these: see
+// drainer.go. They drop the job, or run it if a task of the pool has submitted it.
 func (p *shared) quiesce() {
 	for p.running.Load() > 0 {
 		p.ended.Wait()

@@ -59,7 +59,8 @@ type folded[T any] struct {
 
 // over walks over r. What it returns means nothing if the call was halted.
 func (f *fold[T]) over(p *Pool, r Range) T {
-	f.grain.given = uint(r.Grain)
+	p.mustBeMade()
+	f.grain.begin(p, length(r.Begin, max(r.Begin, r.End)), uint(r.Grain))
 	return onStrand(f.outcome, p, func(p *Pool) (result folded[T]) {
 		if r.Begin < r.End {
 			result = f.walk(p, r.Begin, r.End)

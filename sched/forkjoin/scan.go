@@ -88,6 +88,8 @@ type scan struct {
 }
 
 func (s *scan) over(p *Pool, n int) {
+	p.mustBeMade()
+	s.grain.begin(p, uint(n), 0)
 	onStrand(s.outcome, p, func(p *Pool) struct{} {
 		if n > 0 {
 			s.walk(p, 0, n, false)

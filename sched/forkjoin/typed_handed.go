@@ -2,42 +2,32 @@ package forkjoin
 
 import (
 	"errors"
-	"fiberlab/sched/fibersync"
 	"fmt"
+
+	"fiberlab/internal/release"
+	"fiberlab/sched/fibersync"
 )
 
-// call is a fork that has been handed out.
+// call is a fork that has been taken.
 type call[A, R any] struct {
 	result[R]
 	of  *Func[A, R]
 	arg A
 }
 
-// handOldest implements list.
-func (s *Strand[A, R]) handOldest() bool {
-	if s.handed == s.top {
-		return false
-	}
-	c := s.newCall()
-	c.arg = s.slots[s.handed]
-	var none A
-	s.slots[s.handed] = none
-	s.calls = append(s.calls, c)
-	s.handed++
-	s.strand.pool.form.hand(s.strand, &c.job)
-	return true
-}
-
-// newCall returns a call for a fork of s.
-func (s *Strand[A, R]) newCall() *call[A, R] {
+// job implements list.
+func (s *Strand[A, R]) job(i int) *job {
+	var c *call[A, R]
 	if n := len(s.spare); n > 0 {
-		c := s.spare[n-1]
+		c = s.spare[n-1]
 		s.spare = s.spare[:n-1]
-		return c
+	} else {
+		c = &call[A, R]{of: s.of}
+		c.job.body, c.job.inside, c.job.private = c, true, true
 	}
-	c := &call[A, R]{of: s.of}
-	c.job.body, c.job.inside, c.job.private = c, true, true
-	return c
+	c.arg = s.slots[i]
+	s.calls = append(s.calls, c)
+	return &c.job
 }
 
 // run implements body.
@@ -49,7 +39,7 @@ func (c *call[A, R]) run(on *strand) {
 	s := c.of.strand(on)
 	defer func() {
 		if !returned {
-			err = both(c.fail(recover()), s.abandon(0))
+			err = both(c.fail(recover()), s.abandon())
 		}
 		s.end()
 		on.restoreLocals(saved)
@@ -62,58 +52,95 @@ func (c *call[A, R]) run(on *strand) {
 // ErrTicket is the error of a Join without a fork.
 var ErrTicket = errors.New("the ticket is of no fork that can be joined: join each fork once, on the Strand that forked it")
 
-// joinSlow is Join of a fork that has been handed out, or that is not the newest, or while the caller has fiber-local values.
-func (s *Strand[A, R]) joinSlow(t int) R {
+// joinSlow is Join of a fork that has been taken, or that is not the newest, or while the caller has fiber-local
+// values. If pop has returned false for t, newest is t.
+func (s *Strand[A, R]) joinSlow(t, newest int) R {
 	s.mustBeMade()
-	if t < 0 || t >= s.top || t < s.handed && s.calls[t] == nil {
-		panic(fmt.Errorf("forkjoin: join: %w", ErrTicket))
-	}
 	on := s.strand
-	if t != s.top-1 {
-		for s.handOldest() { // then each fork has an identity, and can be joined in any order
+	if t != newest && t >= 0 { // then each fork becomes a job, and can be joined in any order
+		for j := on.takeOwn(); j != nil; j = on.takeOwn() {
+			on.pool.form.submit(on, j)
 		}
 	}
-	var c *call[A, R]
-	var arg A
-	if t < s.handed {
-		c, s.calls[t] = s.calls[t], nil
-		arg = c.arg
-	} else {
-		arg, s.slots[t] = s.slots[t], arg
-		s.top = t
-	}
-	for s.handed == s.top && s.handed > 0 && s.calls[s.handed-1] == nil {
-		s.handed--
-		s.top--
-		s.calls = s.calls[:s.handed]
-	}
+	c, arg := s.remove(t, newest)
 	if c != nil {
 		if !on.pool.form.takeBack(on, &c.job) {
 			return c.await(on)
 		}
-		c.arg = *new(A)
-		if c.fresh() && len(s.spare) < mostSpare {
-			s.spare = append(s.spare, c)
+		arg = c.arg
+		if c.fresh() {
+			s.keep(c)
 		}
 	}
 	defer on.restoreLocals(on.hideLocals())
-	return s.of.call(s, arg)
+	return s.call(s, arg)
 }
 
-// abandon removes the forks from slot t on, which will not be joined: it takes back the forks that have not begun, and waits for the
+// remove removes fork t. It returns the call that it has become, if it has been taken, or its argument.
+func (s *Strand[A, R]) remove(t, newest int) (c *call[A, R], arg A) {
+	s.lock()
+	defer s.unlock()
+	top, taken := newest+1, int(s.taken.Load())
+	if t < 0 || t >= top || t < taken && s.calls[t] == nil {
+		s.set(top)
+		panic(fmt.Errorf("forkjoin: join: %w", ErrTicket))
+	}
+	if t < taken {
+		c, s.calls[t] = s.calls[t], nil
+	} else {
+		top = t
+	}
+	arg, s.slots[t] = s.slots[t], arg
+	for taken == top && taken > 0 && s.calls[taken-1] == nil {
+		taken--
+		top--
+		s.calls = s.calls[:taken]
+	}
+	s.set(top)
+	release.Store(&s.taken, uint64(taken))
+	return c, arg
+}
+
+// lock takes the lock of the strand, if there are thieves. unlock releases it.
+func (s *Strand[A, R]) lock() {
+	if s.strand.pool.cfg.Form == Heartbeat {
+		s.strand.mu.Lock()
+	}
+}
+
+func (s *Strand[A, R]) unlock() {
+	if s.strand.pool.cfg.Form == Heartbeat {
+		s.strand.mu.Unlock()
+	}
+}
+
+// keep keeps c, which no other strand knows, to be used again.
+func (s *Strand[A, R]) keep(c *call[A, R]) {
+	c.arg = *new(A)
+	s.lock()
+	if len(s.spare) < mostSpare {
+		s.spare = append(s.spare, c)
+	}
+	s.unlock()
+}
+
+// abandon removes the forks, which will not be joined: it takes back those that have not begun, and waits for the
 // others. It returns their panics.
-func (s *Strand[A, R]) abandon(t int) error {
+func (s *Strand[A, R]) abandon() error {
+	s.lock()
+	calls := s.calls
+	clear(s.slots[:s.top.Load()])
+	s.calls = nil
+	s.set(0)
+	s.taken.Store(0)
+	s.unlock()
 	var errs error
-	for i := t; i < s.handed; i++ {
-		if c := s.calls[i]; c != nil && !s.strand.pool.form.takeBack(s.strand, &c.job) {
+	for _, c := range calls {
+		if c != nil && !s.strand.pool.form.takeBack(s.strand, &c.job) {
 			_, err := c.wait(s.strand)
 			errs = both(errs, err)
 		}
 	}
-	clear(s.slots[t:s.top])
-	s.handed = min(s.handed, t)
-	clear(s.calls[s.handed:])
-	s.calls, s.top = s.calls[:s.handed], t
 	return errs
 }
 
@@ -123,7 +150,7 @@ func (s *Strand[A, R]) unwind(value any) {
 	if value != nil {
 		err = fibersync.AsPanicError(value)
 	}
-	err = both(err, s.abandon(0))
+	err = both(err, s.abandon())
 	s.end()
 	if value != nil {
 		panic(err)

@@ -6,65 +6,69 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/internal/debug"
+	"fiberlab/internal/release"
 )
 
-// Strand is the stack on which a Func runs, with its forks that have not been joined: a slot for each. Only the function may use it, on that
-// stack, while the call lasts; debug builds panic otherwise.
+// Strand is the stack on which a Func runs, with its forks that have not been joined: a slot for each. Only the
+// function may use it, on that stack, while the call lasts; debug builds panic otherwise.
 //
 //	slots   [ a0 | a1 | a2 | a3 |    |    ]
-//	          handed out |    \ top
-//	          (handed[i])      the newest, which is joined first
+//	              taken       top: a3 is the newest, which is joined first
 type Strand[A, R any] struct {
-	beat   *uint32
-	seen   uint32
-	handed int // how many slots have been handed out: they are the oldest
-	top    int // how many slots are in use
-	slots  []A
-	of     *Func[A, R]
-	local  *any
+	listEnds
+	wanting *atomic.Uint64           // of the pool, or always
+	left    int                      // see strand.left
+	slots   []A                      // thieves read them, and the strand grows them under its lock
+	call    func(*Strand[A, R], A) R // of's
+	of      *Func[A, R]
+	local   *any
 
 	strand *strand
-	calls  []*call[A, R] // of the slots that have been handed out; nil: joined
+	calls  []*call[A, R] // of the slots that have been taken; nil: joined
 	spare  []*call[A, R] // to be used again
 }
 
 // Ticket stands for one fork of a Strand.
 type Ticket int
 
-// Fork has the function called with arg, by the caller when it comes to Join, or by another strand before that. Each fork must be joined, on the
-// same strand, before the function that forked it returns. Joins in the opposite order of the forks are the quickest.
+// Fork has the function called with arg, by the caller when it comes to Join, or by another strand before that.
+// Each fork must be joined, on the same strand, before the function that forked it returns. Joins in the opposite
+// order of the forks are the quickest.
 func (s *Strand[A, R]) Fork(arg A) Ticket {
 	s.mustBeCaller()
-	t := s.top
+	t := int(s.top.Load())
 	if t == len(s.slots) {
-		s.mustBeMade()
-		s.slots = append(s.slots, make([]A, t)...)
+		s.grow()
 	}
 	s.slots[t] = arg
-	s.top = t + 1
-	if atomic.LoadUint32(s.beat) != s.seen {
-		s.pulse() // after the slot is filled: the newest fork may have to be handed out
+	s.set(t + 1)
+	if s.left--; s.left <= 0 || s.wanting.Load() > 0 {
+		s.forked()
 	}
 	return Ticket(t)
 }
 
-// Join returns the result of the fork. If no other strand has taken it, it calls the function; if one has, it blocks the caller until that has
-// returned, a fiber not its thread. It panics with an error that wraps ErrTicket if the ticket is not that of a fork, or if that has been joined; and
-// if the function has panicked on another strand, with an error that wraps a *fibersync.PanicError.
+// Join returns the result of the fork. If no other strand has taken it, it calls the function; if one has, it
+// blocks the caller until that has returned, a fiber not its thread. It panics with an error that wraps ErrTicket
+// if the ticket is not that of a fork, or if that has been joined; and if the function has panicked on another
+// strand, with an error that wraps a *fibersync.PanicError.
 //
-// The function finds no fiber-local value, and the values that it sets go when it returns. When it panics, they stay with a caller that has none
-// and recovers: to take them away then too would cost each Join some nanoseconds.
+// The function finds no fiber-local value, and the values that it sets go when it returns. When it panics, they
+// stay with a caller that has none and recovers: to take them away then too would cost each Join some nanoseconds.
 func (s *Strand[A, R]) Join(t Ticket) R {
 	s.mustBeCaller()
-	top := s.top - 1
-	if int(t) != top || top < s.handed || *s.local != nil {
-		return s.joinSlow(int(t))
+	top := int(s.top.Load()) - 1
+	if int(t) != top || top < 0 || *s.local != nil {
+		return s.joinSlow(int(t), top)
 	}
-	arg := s.slots[top]
+	slot := &s.slots[top]
+	if !s.pop(top) {
+		return s.joinSlow(int(t), top)
+	}
+	arg := *slot
 	var none A
-	s.slots[top] = none // for the collector
-	s.top = top
-	r := s.of.call(s, arg)
+	*slot = none // for the collector
+	r := s.call(s, arg)
 	if *s.local != nil {
 		*s.local = nil
 	}
@@ -77,44 +81,77 @@ func (s *Strand[A, R]) Pool() *Pool {
 	return &s.strand.view
 }
 
-// noLocals is the fiber-local slot of goroutines, which have none. It stays nil.
-var noLocals any
-
 const firstSlots = 64
+
+// always is for strands whose Fork always calls forked.
+var always atomic.Uint64
+
+func init() { always.Store(1) }
+
+// noLocals and someLocals are fiber-local slots of strands that have none: goroutines, and strands whose Join
+// always calls joinSlow. Their values never change.
+var (
+	noLocals   any
+	someLocals any = "always"
+)
 
 // strand returns a Strand for a call on that stack.
 func (f *Func[A, R]) strand(on *strand) *Strand[A, R] {
 	s, ok := f.unused.Get().(*Strand[A, R])
 	if !ok {
-		s = &Strand[A, R]{of: f, slots: make([]A, firstSlots)}
+		s = &Strand[A, R]{of: f, call: f.call, slots: make([]A, firstSlots)}
 	}
-	s.strand, s.beat, s.seen, s.local = on, on.beat, on.seen, on.local
+	s.strand, s.wanting, s.left, s.local = on, &on.pool.wanting, on.left, on.local
 	if s.local == nil {
 		s.local = &noLocals
 	}
-	on.lists = append(on.lists, s)
+	if on.fenced {
+		s.wanting, s.local = &always, &someLocals
+	}
+	if on.pool.cfg.Form != Heartbeat {
+		s.wanting = &always
+	}
+	on.addList(s)
 	return s
 }
 
 // end gives s back, which has no forks any more.
 func (s *Strand[A, R]) end() {
-	if s.top > 0 {
-		s.abandon(0)
+	if s.top.Load() > 0 {
+		s.abandon()
 	}
 	on := s.strand
-	on.lists[len(on.lists)-1] = nil
-	on.lists = on.lists[:len(on.lists)-1]
-	on.seen = s.seen
+	on.dropList()
+	on.left = s.left
 	s.strand = nil
 	s.of.unused.Put(s)
 }
 
-// pulse is called by Fork if the beat has changed.
-func (s *Strand[A, R]) pulse() {
-	if s.strand.due() {
-		s.strand.pulse()
+// grow makes room for more forks.
+func (s *Strand[A, R]) grow() {
+	s.mustBeMade()
+	s.strand.mu.Lock()
+	s.slots = append(s.slots, make([]A, len(s.slots))...)
+	s.strand.mu.Unlock()
+}
+
+// forked is called by Fork when it is time to look at the clock, or when a drainer is wanted.
+func (s *Strand[A, R]) forked() {
+	on := s.strand
+	if s.left <= 0 {
+		on.spendTurn()
+		s.left = on.left
 	}
-	s.seen = s.strand.seen
+	if on.pool.cfg.Form != Heartbeat {
+		i := s.taken.Load()
+		release.Store(&s.taken, i+1)
+		on.pool.form.submit(on, s.job(int(i)))
+		return
+	}
+	if on.fenced {
+		on.fence.Swap(0)
+	}
+	on.pool.call()
 }
 
 // mustBeMade panics if no call runs on s.

@@ -1,0 +1,153 @@
+package forkjoin
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
+)
+
+// eachBarrier runs test with the kernel's barrier, if it has one, and then with fences in the strands.
+func eachBarrier(t *testing.T, test func(t *testing.T)) {
+	has := hasBarrier
+	defer func() { hasBarrier = has }()
+	if has() {
+		t.Run("barrier", test)
+	}
+	hasBarrier = func() bool { return false }
+	t.Run("fences", test)
+}
+
+// inTask calls f, which must not call FailNow, in a task of a new heartbeat pool with so many workers.
+func inTask(t *testing.T, workers int, f func(p *Pool)) {
+	s, err := sched.New(sched.Config{Workers: workers})
+	require.NoError(t, err)
+	p, err := New(s, Config{})
+	require.NoError(t, err)
+	require.NoError(t, fibersync.On(s, func() {
+		_, err := Submit(p, func(p *Pool) (int, error) { f(p); return 0, nil }).Get()
+		assert.NoError(t, err)
+	}))
+	require.NoError(t, p.Close())
+	require.NoError(t, s.Close())
+	require.NoError(t, fiber.Drain())
+}
+
+// steal steals from each strand at work, all the time, until stop is called, and runs what it has stolen; stolen
+// counts that.
+func steal(p *Pool, thieves int, stolen *atomic.Int64) (stop func()) {
+	var over atomic.Bool
+	var ended sync.WaitGroup
+	for range thieves {
+		ended.Add(1)
+		go func() {
+			defer ended.Done()
+			p.of.running.Add(1)
+			own := p.of.newStrand()
+			defer own.leave()
+			for !over.Load() {
+				var j *job
+				p.of.atWork.others(own, rand.Uint(), func(s *strand) bool {
+					j = s.steal()
+					return j != nil
+				})
+				if j != nil {
+					stolen.Add(1)
+					own.begin(j, &p.of.stolen)
+				}
+				runtime.Gosched()
+			}
+		}()
+	}
+	return func() {
+		over.Store(true)
+		ended.Wait()
+	}
+}
+
+// Thieves that never rest take forks from strands that join them: each fork runs once, and the strand gets what it
+// has returned.
+func TestEachForkRunsOnce(t *testing.T) {
+	rounds := 300
+	if testing.Short() {
+		rounds = 30
+	}
+	eachBarrier(t, func(t *testing.T) {
+		inTask(t, 2, func(p *Pool) {
+			var stolen atomic.Int64
+			defer steal(p, 2, &stolen)()
+			const deep = 5
+			var ran [1 << deep]atomic.Int32
+			check := func(how string) {
+				for i := range ran[1:] {
+					assert.EqualValues(t, 1, ran[i+1].Swap(0), "%s: times that fork %d has run", how, i+1)
+				}
+			}
+			visit := func(n int) {
+				ran[n].Add(1)
+				if rand.IntN(8) == 0 {
+					runtime.Gosched()
+				}
+			}
+			typed := NewFunc(func(s *Strand[int, int], n int) int { // n is the number of a node, whose children are 2n and 2n+1
+				if n >= 1<<deep {
+					return 0
+				}
+				visit(n)
+				a, b := s.Fork(2*n), s.Fork(2*n+1)
+				if n%3 == 0 { // the other order
+					return n + s.Join(a) + s.Join(b)
+				}
+				return n + s.Join(b) + s.Join(a)
+			})
+			var join func(p *Pool, n int) int
+			join = func(p *Pool, n int) int {
+				if n >= 1<<deep {
+					return 0
+				}
+				visit(n)
+				a, b := Join(p, func(p *Pool) int { return join(p, 2*n) }, func(p *Pool) int { return join(p, 2*n+1) })
+				return n + a + b
+			}
+			const sum = (1 << deep) * (1<<deep - 1) / 2
+			for i := 0; i < rounds || stolen.Load() < int64(rounds); i++ {
+				assert.Equal(t, sum, typed.Call(p, 1))
+				check("Func")
+				assert.Equal(t, sum, join(p, 1))
+				check("Join")
+			}
+		})
+	})
+}
+
+// A fork that is made just when the last drainer ends is not left behind.
+func TestNoForkIsLeftBehind(t *testing.T) {
+	rounds := 2000
+	if testing.Short() {
+		rounds = 200
+	}
+	eachBarrier(t, func(t *testing.T) {
+		inTask(t, 2, func(p *Pool) {
+			for i := range rounds {
+				for range rand.IntN(2000) * (i % 2) { // a drainer that has nothing to do ends meanwhile
+					p.of.idle()
+				}
+				var taken atomic.Bool
+				Join(p, func(*Pool) int {
+					for !taken.Load() {
+						runtime.Gosched()
+					}
+					return 0
+				}, func(*Pool) int { taken.Store(true); return 0 })
+			}
+		})
+	})
+}
