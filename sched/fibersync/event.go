@@ -85,15 +85,15 @@ func (e *Event) Clear() {
 	e.mu.Unlock()
 }
 
-// Test takes the signal as Wait does, if there is one, and tells whether there was. It
-// does not block.
+// Test takes the signal as Wait does, if there is one, and reports whether there was. A signal that has been
+// handed off to a waiter is not there, even if the waiter has not run yet. It does not block.
 func (e *Event) Test() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.take()
 }
 
-// IsSignalled tells whether the event is signalled, and leaves it so. It does not block.
+// IsSignalled reports whether the event is signalled, and leaves it so. It does not block.
 func (e *Event) IsSignalled() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,8 +10,11 @@ import (
 // WaitAny blocks the caller until one of events is signalled, takes the signal as that event's
 // Wait would, and returns the index of the event. If several are signalled at the time of the
 // call, it takes the first of them. An event's signals go to its waiters in the order of their
-// arrival, whether they wait for it alone or for any of several. Without events it blocks for
-// ever.
+// arrival, whether they wait for it alone or for any of several. Without events it never returns.
+//
+// A caller that needs two signals waits for one event after the other, in an order that is the same for all callers. To
+// take any one, Test the other and Signal the first anew may go on without end: while others wait, each
+// signal is handed off, and Test does not find it.
 func WaitAny(events ...*Event) int {
 	i, _ := waitAny(until{}, events)
 	return i
