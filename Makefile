@@ -202,13 +202,13 @@ policies: ## set the scheduler's benchmarks under each policy side by side: BENC
 	@build/bin/benchstat -col /policy build/policies.txt
 
 # As above: all drivers alike.
-io: ## set the echo server on each driver beside the one on Go's net: COUNT=1 for a first look
+io: ## set echoes of requests and of streams on each driver beside those on Go's net: COUNT=1 for a first look
 	@scripts/need go certs cc uring clients
 	@mkdir -p build
 	@GOBIN="$(CURDIR)/build/bin" go install $(BENCHSTAT)
 	go test -c -o build/serve.test ./tests/serve
 	@cd tests/serve && for round in $$(seq $(COUNT)); do \
-		../../build/serve.test -test.run '^$$' -test.bench '^BenchmarkEcho$$' -test.timeout 1h || exit; \
+		../../build/serve.test -test.run '^$$' -test.bench '^Benchmark(Echo|Stream)$$' -test.timeout 1h || exit; \
 	done > ../../build/io.txt || { cat ../../build/io.txt; exit 1; }
 	@build/bin/benchstat -col /driver build/io.txt
 

@@ -31,7 +31,9 @@ import (
 
 // order is what a server in a child process is told.
 type order struct {
-	Program     string // echo or http
+	Program     string // echo, http, or one of streamServers
+	TLS         bool
+	Size        int    // of the pieces that streamServers receive
 	Driver      string // go, bare, or what uring.ParseDriver takes
 	Scheduler   config // drivers but go
 	Requests    int    // of uring.Options
@@ -85,8 +87,11 @@ var childServer = child.New("server", func(t child.T, _ fiber.Backend) {
 		os.Exit(1)
 	}()
 	run := o.run
-	if o.Driver == bare {
+	switch {
+	case o.Driver == bare:
 		run = runBare
+	case streamServers[o.Program] != nil:
+		run = o.runStreams
 	}
 	figures, err := run(ctx)
 	require.NoError(t, err)
@@ -118,6 +123,7 @@ func runBare(ctx context.Context) (*serve.Figures, error) {
 func (o order) run(ctx context.Context) (*serve.Figures, error) {
 	setup := o.setup()
 	setup.Grace = timeout / 2
+	setup.TLS = o.TLS
 	setup.Listening = func(at serve.At) { fmt.Println(at.Address, at.Driver) }
 	var once sync.Once
 	setup.Exhausted = func(err error) { once.Do(func() { fmt.Println(exhausted, err) }) }
