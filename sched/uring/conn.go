@@ -82,10 +82,15 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 	defer c.d.writing.unlock()
 	n, err := c.send(p)
+	return n, c.writeError(err)
+}
+
+// writeError is why not all has been written, as Write returns it; nil stays nil.
+func (c *Conn) writeError(err error) error {
 	if err != nil && c.d.isClosing() { // it may be why
 		err = net.ErrClosed
 	}
-	return n, c.failed("write", err)
+	return c.failed("write", systemCall("write", err))
 }
 
 // Close implements net.Conn. Calls that wait, and later ones, end with net.ErrClosed. It shuts the connection down, also for processes to which its descriptor has been given.

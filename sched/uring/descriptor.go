@@ -136,6 +136,7 @@ type side struct {
 	pin      runtime.Pinner // of the memory of the present operation
 	deadline deadline
 	calls    int // that its users have made themselves
+	moved    int // bytes that they have transferred so since the engine's last turn: at least leastMoved a call
 }
 
 // lock makes the caller the user of the side, for which it waits. The error is net.ErrClosed, or os.ErrDeadlineExceeded.
@@ -200,7 +201,11 @@ func (s *side) operate(op entry) (int, error) {
 func (s *side) transfer(op op, p []byte) (int, error) {
 	s.pin.Pin(&p[0])
 	defer s.pin.Unpin()
-	return s.operate(entry{op: op, flags: unix.MSG_NOSIGNAL, addr: uintptr(unsafe.Pointer(&p[0])), length: uint32(len(p))})
+	flags := uint32(unix.MSG_NOSIGNAL)
+	if op == opSend {
+		flags |= unix.MSG_WAITALL // a ring completes when all is sent
+	}
+	return s.operate(entry{op: op, flags: flags, addr: uintptr(unsafe.Pointer(&p[0])), length: uint32(len(p))})
 }
 
 // mostDirect is how many system calls in a row a fiber makes itself before others have a turn.
@@ -219,6 +224,34 @@ func (s *side) direct() bool {
 		}
 	}
 	return true
+}
+
+// mostMoved is how many bytes of a stream a fiber of the engine's thread transfers itself before the engine has a turn.
+const mostMoved = 512 << 10
+
+// leastMoved is as many bytes as take as long to copy as a system call takes otherwise, and more.
+const leastMoved = 8 << 10
+
+// try makes the system call recvfrom or sendto with p, which is not empty, without blocking. It does so only where that
+// is quicker than a request: for the callers of direct, and for streams, whose bytes take longer to copy than a batch
+// saves. Otherwise, and if nothing can be transferred now, the error is EAGAIN. The caller makes a request then, which
+// gives other fibers a turn.
+func (s *side) try(trap uintptr, p []byte, streams bool) (int, error) {
+	if !s.now(streams) {
+		return 0, unix.EAGAIN
+	}
+	n, err := tryNow(trap, s.of.fd, p[:min(len(p), mostMoved)])
+	s.moved += max(n, leastMoved)
+	return n, err
+}
+
+// now reports whether try makes a system call.
+func (s *side) now(streams bool) bool {
+	if s.direct() || streams && s.moved < mostMoved {
+		return true
+	}
+	s.moved = 0
+	return false
 }
 
 // unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber does not see what these wait for, so it

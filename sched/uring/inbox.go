@@ -3,14 +3,20 @@ package uring
 import (
 	"io"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
-// inbox is what has come on a connection and has not been read. One request receives all that comes, into pieces that the kernel takes from the engine's buffers: so
-// a connection on which nothing comes holds no memory, and a reader need not ask the kernel for bytes that are there already.
+// inbox is what has come on a connection and has not been read. One request receives all that comes, into pieces that
+// the kernel takes from the engine's buffers: so a connection on which nothing comes holds no memory, and a reader need
+// not ask the kernel for bytes that are there already.
 //
-// The request ends for many reasons: the peer has shut down, the engine has no buffer left, too much is unread, the connection is closed. As long as it is
-// under way nothing else may receive on the connection, or bytes would change places.
+// The request ends for many reasons: the peer has shut down, the engine has no buffer left, the connection streams, or
+// is closed. As long as it is under way nothing else may receive on the connection, or bytes would change places.
+//
+// A connection streams when more comes at a time than a piece holds. Pieces, and a copy of each, would then cost more
+// than they save. So the request ends, and the reader receives into its own memory, by one operation after another,
+// until one of them brings less than a piece.
 type inbox struct {
 	conn    *Conn
 	buffers *buffers // of the engine that the request was made of
@@ -23,6 +29,8 @@ type inbox struct {
 	read pieces
 	at   int // how much of the first piece it has read
 
+	streams atomic.Bool // any thread may look at it
+
 	mu       sync.Mutex // for what follows. Nothing waits meanwhile
 	arrived  pieces
 	open     bool  // the request is under way
@@ -31,12 +39,9 @@ type inbox struct {
 	end      error // no more will come: io.EOF, or the kernel's error
 }
 
-const (
-	// mostUnread is how many pieces may arrive before the request is stopped. The peer has to wait then, as soon as the socket is full.
-	mostUnread = 16
-	// largeRead is how much a reader must have room for to be served by a separate request, without a copy.
-	largeRead = 16 << 10
-)
+// mostUnread is how many pieces that are not full may be unread. When there are more, the request ends as for a stream:
+// the peer has to wait as soon as the socket is full.
+const mostUnread = 16
 
 // pieces is a list of pieces of the engine's buffers.
 type pieces struct{ first, last, count int32 }
@@ -52,16 +57,17 @@ func newInbox(c *Conn) *inbox {
 
 // receive waits for bytes to come, if there are none, and puts them into p. See await for the rest.
 func (in *inbox) receive(p []byte) (n int, err error, ok bool) {
-	err, ok = in.await(len(p) >= largeRead)
+	err, ok = in.await(len(p))
 	if err != nil || !ok {
 		return 0, err, ok
 	}
 	return in.take(p), nil, true
 }
 
-// await waits until the reader has a piece. The caller is the user of the side that reads. It returns false if the caller should receive by itself: no request
-// is under way, and there can be none, or alone says that there should be none.
-func (in *inbox) await(alone bool) (err error, ok bool) {
+// await waits until the reader, who has room for that many bytes, has a piece. The caller is the user of the side that
+// reads. It returns false if the caller should receive by itself: no request is under way, and there can be none, or
+// the connection streams and there is room for more than a piece.
+func (in *inbox) await(room int) (err error, ok bool) {
 	for in.read.count == 0 {
 		in.mu.Lock()
 		in.read, in.arrived = in.arrived, noPieces
@@ -72,7 +78,7 @@ func (in *inbox) await(alone bool) (err error, ok bool) {
 			return nil, true
 		case end != nil:
 			return end, true
-		case idle && (alone || !in.begin()):
+		case idle && (in.streams.Load() && room >= bufferSize || !in.begin()):
 			return nil, false
 		}
 		if err := in.conn.d.reading.waitFor(in.engine, in.hasNews, &in.conn.d.reading); err != nil {
@@ -80,6 +86,15 @@ func (in *inbox) await(alone bool) (err error, ok bool) {
 		}
 	}
 	return nil, true
+}
+
+// receivedOnce is told that a separate operation has received n bytes, where there was room for so many. A stream ends
+// when that is less than a piece, and all that had come.
+func (in *inbox) receivedOnce(n, room int) {
+	streams := in.streams.Load()
+	if now := n >= bufferSize || streams && n == room; now != streams {
+		in.streams.Store(now)
+	}
 }
 
 // hasNews tells whether the reader has something to do.
@@ -138,7 +153,8 @@ func (p *piece) give() {
 	}
 }
 
-// begin makes the request. The inbox must be empty, and no request be under way. It returns false if there cannot be one.
+// begin makes the request. The inbox must be empty, and no request be under way. It returns false if there cannot be
+// one.
 func (in *inbox) begin() bool {
 	e, err := in.conn.d.home()
 	if err != nil {
@@ -154,6 +170,7 @@ func (in *inbox) begin() bool {
 		in.engine, in.buffers = e, b
 		in.request.entry = entry{op: opReceive, how: multishot | provided, fd: int32(in.conn.d.fd)}
 		in.request.internal, in.request.cancelled = true, false
+		in.streams.Store(false) // until it brings much
 		if in.open = e.submit(&in.request) == nil; in.open {
 			return true
 		}
@@ -187,9 +204,12 @@ func (in *inbox) came(c completion) {
 			in.end = errno
 		}
 	}
-	full := in.arrived.count >= mostUnread
+	much := filled && int(c.result) == in.buffers.size || in.arrived.count >= mostUnread
+	if much {
+		in.streams.Store(true)
+	}
 	in.mu.Unlock()
-	if full {
+	if much {
 		in.halt(false)
 	}
 	in.conn.d.reading.nudge()

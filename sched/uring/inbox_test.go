@@ -79,7 +79,7 @@ func TestInboxKeepsStreams(t *testing.T) {
 				}()
 				fs = append(fs, func() {
 					sum, n := crc32.NewIEEE(), 0
-					p := make([]byte, 2*largeRead)
+					p := make([]byte, 32<<10)
 					for {
 						size := 1 + r.IntN(3000)
 						if r.IntN(20) == 0 {

@@ -8,10 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryNow makes the system call recvfrom or sendto, with p, which is not empty. It does not block: then the error is EAGAIN.
+// tryNow makes the system call recvfrom or sendto, with p, which is not empty. It does not block: then the error is
+// EAGAIN. The thread keeps its P, so p should not be so long that other goroutines miss that.
 func tryNow(trap uintptr, socket int, p []byte) (int, error) {
 	for {
-		n, _, errno := syscall.Syscall6(trap, uintptr(socket), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+		at, length := uintptr(unsafe.Pointer(&p[0])), uintptr(len(p))
+		n, _, errno := syscall.RawSyscall6(trap, uintptr(socket), at, length, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 		switch errno {
 		case 0:
 			return int(n), nil

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// receive waits for bytes to come and puts them into p, which has room for at least one. The caller is the user of the side that reads. The error is io.EOF, that of the
-// side's end, or that of the kernel.
+// receive waits for bytes to come and puts them into p, which has room for at least one. The caller is the user of the
+// side that reads. The error is io.EOF, that of the side's end, or that of the kernel.
 func (c *Conn) receive(p []byte) (int, error) {
 	p = p[:min(len(p), mostAtOnce)]
 	n, err, ok := c.inbox.receive(p)
@@ -21,32 +21,32 @@ func (c *Conn) receive(p []byte) (int, error) {
 	return n, nil
 }
 
-// receivePiece is receive that returns a piece of the inbox, which the caller has to give back. It returns false if there is none and the caller should receive by itself. It
-// becomes the user of the side that reads, for so long as it takes.
-func (c *Conn) receivePiece() (p piece, err error, ok bool) {
-	if err := c.d.reading.lock(); err != nil {
-		return piece{}, err, true
-	}
-	defer c.d.reading.unlock()
-	if err, ok := c.inbox.await(false); err != nil || !ok {
-		return piece{}, err, ok
-	}
-	p = c.inbox.takeFirst()
-	received(p.bytes())
-	return p, nil, true
-}
-
 // receiveOnce is receive by a separate operation. None of the inbox must be under way.
 func (c *Conn) receiveOnce(p []byte) (int, error) {
-	n, err := 0, error(unix.EAGAIN)
-	if c.d.reading.direct() {
-		n, err = tryNow(unix.SYS_RECVFROM, c.d.fd, p)
-	}
+	n, err := c.d.reading.try(unix.SYS_RECVFROM, p, c.inbox.streams.Load())
 	if err == unix.EAGAIN {
 		n, err = c.d.reading.transfer(opReceive, p)
 	}
-	if err == nil && n == 0 {
-		err = io.EOF
+	return c.receivedOnce(n, err, p)
+}
+
+// receivedOnce is what receiveOnce returns that has put n bytes into p.
+func (c *Conn) receivedOnce(n int, err error, p []byte) (int, error) {
+	if err != nil {
+		return 0, err
 	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	c.inbox.receivedOnce(n, len(p))
+	return n, nil
+}
+
+// receiveNow is receiveOnce for a connection that streams. The error is EAGAIN if nothing has come, or others have to
+// have their turn first.
+func (c *Conn) receiveNow(p []byte) (int, error) {
+	n, err := c.d.reading.try(unix.SYS_RECVFROM, p, true)
+	n, err = c.receivedOnce(n, err, p)
+	received(p[:n])
 	return n, err
 }

@@ -1,0 +1,126 @@
+package uring
+
+import (
+	"io"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipe is what splice(2) moves bytes through: from one socket to another one the kernel moves the pages that hold them,
+// and copies nothing. The zero value is closed.
+type pipe struct {
+	out, in int
+	opened  bool
+}
+
+// pipeSize is how many bytes a pipe has room for.
+const pipeSize = 1 << 20
+
+// open opens the pipe, if it is closed. The error is the kernel's.
+func (p *pipe) open() error {
+	if p.opened {
+		return nil
+	}
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return err
+	}
+	*p = pipe{ends[0], ends[1], true}
+	_, _ = unix.FcntlInt(uintptr(p.in), unix.F_SETPIPE_SZ, pipeSize) // else it has less room, and takes more calls
+	return nil
+}
+
+func (p *pipe) close() {
+	if p.opened {
+		p.opened = false
+		_ = unix.Close(p.out)
+		_ = unix.Close(p.in)
+	}
+}
+
+// splice moves up to n bytes from one descriptor to another one, of which one is a pipe's. It does not block: then the
+// error is EAGAIN.
+func splice(from, to, n int) (int, error) {
+	for {
+		moved, err := unix.Splice(from, nil, to, nil, n, unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+		if err != unix.EINTR {
+			return int(max(moved, 0)), err
+		}
+	}
+}
+
+// cannotSplice reports whether there is no pipe, or no splice for this socket. Nothing has been moved then.
+func cannotSplice(err error) bool {
+	return err == unix.EINVAL || err == unix.ENOSYS || err == unix.EPERM || err == unix.EMFILE || err == unix.ENFILE
+}
+
+// spliceTo moves to another connection, or to itself, what one read of c brings, which streams. It returns false if
+// that has to be copied.
+func (c *Conn) spliceTo(to *Conn, p *pipe) (n int64, err error, ok bool) {
+	held, err := c.receivePipe(p)
+	switch {
+	case cannotSplice(err):
+		return 0, nil, false
+	case err != nil:
+		return 0, c.readError(err), true
+	}
+	sent, err := to.sendPipe(p, held)
+	return int64(sent), err, true
+}
+
+// receivePipe is receive into a pipe, which is empty: it is closed while nothing comes. The error is EINVAL if c does
+// not stream.
+func (c *Conn) receivePipe(p *pipe) (n int, err error) {
+	s := &c.d.reading
+	if err := s.lock(); err != nil {
+		return 0, err
+	}
+	defer s.unlock()
+	if err, ok := c.inbox.await(pipeSize); err != nil || ok || !c.inbox.streams.Load() { // the copy finds the same
+		return 0, syscall.EINVAL
+	}
+	for {
+		if !s.now(true) { // the engine has a turn
+			if _, err := s.operate(entry{op: opNop}); err != nil {
+				return 0, err
+			}
+		}
+		if err := p.open(); err != nil {
+			return 0, err
+		}
+		switch n, err := splice(c.d.fd, p.in, pipeSize); {
+		case n > 0:
+			s.moved += n
+			c.inbox.receivedOnce(n, pipeSize)
+			received(nil)
+			return n, nil
+		case err == nil:
+			return 0, io.EOF
+		case err != unix.EAGAIN:
+			return 0, err
+		}
+		p.close()
+		if _, err := s.operate(entry{op: opPoll, flags: s.events}); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// sendPipe is Write of the n bytes that are in a pipe.
+func (c *Conn) sendPipe(p *pipe, n int) (sent int, err error) {
+	s := &c.d.writing
+	if err := s.lock(); err != nil {
+		return 0, c.failed("write", err)
+	}
+	defer s.unlock()
+	sending(nil)
+	for sent < n && err == nil {
+		moved := 0
+		if moved, err = splice(p.out, c.d.fd, n-sent); err == unix.EAGAIN {
+			_, err = s.operate(entry{op: opPoll, flags: s.events})
+		}
+		sent += moved
+	}
+	return sent, c.writeError(err)
+}
