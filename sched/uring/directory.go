@@ -37,9 +37,18 @@ func (f *File) ReadDir(n int) (entries []fs.DirEntry, err error) {
 	return entries, err
 }
 
+// seek moves the position of the directory, and forgets entries that have been read ahead.
+func (d *directory) seek(fd int, offset int64, whence int) (int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.close()
+	return unix.Seek(fd, offset, whence)
+}
+
 // close is called when no call of ReadDir is under way.
 func (d *directory) close() {
 	if d.listed != nil {
 		_ = d.listed.Close()
+		d.listed = nil
 	}
 }

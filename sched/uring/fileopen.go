@@ -45,20 +45,25 @@ func (s *Engines) openDescriptor(ctx context.Context, name string, flag int, per
 	if err != nil {
 		return -1, err
 	}
-	e, err := s.Here()
-	if err != nil {
-		return -1, err
+	for {
+		e, err := s.Here()
+		if err != nil {
+			return -1, err
+		}
+		fd := -1
+		if e.engine.can(regularFiles) {
+			fd, err = e.open(ctx, cname, flag, openMode(perm))
+		} else {
+			fd, err = e.openByCall(ctx, name, flag, openMode(perm))
+		}
+		if errors.Is(err, ErrClosed) && ctx.Err() == nil { // the engine has ended, and has opened nothing
+			continue
+		}
+		if err == nil && flag&unix.O_NONBLOCK != 0 {
+			waitForDisk(fd, flag)
+		}
+		return fd, err
 	}
-	fd := -1
-	if e.engine.can(regularFiles) {
-		fd, err = e.open(ctx, cname, flag, openMode(perm))
-	} else {
-		fd, err = e.openByCall(ctx, name, flag, openMode(perm))
-	}
-	if err == nil && flag&unix.O_NONBLOCK != 0 {
-		waitForDisk(fd, flag)
-	}
-	return fd, err
 }
 
 // waitForDisk has reads of a regular file wait for the disk that was opened with O_NONBLOCK, as read(2) does. An

@@ -14,8 +14,8 @@ const ownPosition = -1
 
 // fileKind is how a file is read and written, and who holds its position.
 //
-// The File holds that of a file on a disk, and names an offset to the kernel each time. It has to: where a part of a
-// request has been transferred and the rest fails, as on a full disk, io_uring returns the part and leaves the kernel's
+// The File holds the position of a file on a disk, and names an offset to the kernel each time. It has to: on a full
+// disk a part of a request is transferred, and the rest fails. io_uring returns the part then, and leaves the kernel's
 // position where it was. The next request there would transfer the same part again.
 type fileKind int32
 
@@ -114,6 +114,13 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 // seek has the kernel find the new position: it knows where the file, its data and its holes end. The caller holds
 // reading.
 func (f *File) seek(offset int64, whence int) (at int64, err error) {
+	if f.kindOf() == kindOther {
+		err = blocking(func() error {
+			at, err = f.directory.seek(f.fd, offset, whence)
+			return err
+		})
+		return at, err
+	}
 	held := f.next() != ownPosition
 	if held && whence == io.SeekCurrent {
 		if _, err := unix.Seek(f.fd, f.position, io.SeekStart); err != nil {

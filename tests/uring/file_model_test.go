@@ -23,7 +23,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// randomSteps makes random steps on a new file. Those of one seed are the same for all files.
+// randomSteps makes random steps on a new file: the same ones for all files, if the seed is the same.
 func randomSteps(t *testing.T, open opener, name string, flag int, seed uint64, steps int) (all account) {
 	random := rand.New(rand.NewPCG(seed, uint64(flag)))
 	f, err := open(name, flag|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -115,6 +115,35 @@ func TestOpenLikePackageOS(t *testing.T) {
 	})
 }
 
+// A directory is listed from its position, as by package os.
+func TestDirectoryIsListedAnew(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 10 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
+	}
+	run := func(open opener) (all account) {
+		f, err := open(dir, os.O_RDONLY, 0)
+		if err != nil {
+			return account{err.Error()}
+		}
+		for _, n := range []int{3, 2, -1, 4, -1} {
+			entries, err := f.(fs.ReadDirFile).ReadDir(n)
+			all.step(fmt.Sprint("list ", n), int64(len(entries)), err)
+			if n != 3 {
+				all.seek(f, 0, io.SeekStart)
+			}
+		}
+		all.step("close", 0, f.Close())
+		return all
+	}
+	want := run(byOS)
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		var got account
+		u.run(func() { got = run(byEngines(u.engines)) })
+		requireSame(t, want, got)
+	})
+}
+
 // Writers that share a file's position write each record once, and whole; so do writers that append.
 func TestWritersShareAFile(t *testing.T) {
 	const writers, records = 4, 50
@@ -159,7 +188,7 @@ func TestWritersShareAFile(t *testing.T) {
 	})
 }
 
-// The position of the standard input is that of all processes that have it: each goes on where another one has stopped.
+// All processes that have a standard input share its position: each goes on where another one has stopped.
 func TestStdinLeavesThePosition(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		name := t.TempDir() + "/input"

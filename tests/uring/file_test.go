@@ -703,6 +703,32 @@ func TestReadFileNeedsNoMoreThanTheFile(t *testing.T) {
 	})
 }
 
+// An open that waits when its engine ends goes on by another one, as the operations of files do.
+func TestOpenOutlivesItsEngine(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		leaks.Check(t)
+		engines, s := attach(t, uring.Options{Driver: driver}, sched.Config{Workers: 1})
+		name := fifo(t)
+		e, opened := here(engines), make(chan error, 1)
+		go func() {
+			f, err := engines.OpenFile(context.Background(), name, os.O_WRONLY, 0)
+			if err == nil {
+				err = f.Close()
+			}
+			opened <- err
+		}()
+		for e.Pending() == 0 {
+			time.Sleep(50 * time.Microsecond)
+		}
+		require.NoError(t, s.Close())
+		other, err := os.OpenFile(name, os.O_RDWR, 0)
+		require.NoError(t, err)
+		require.NoError(t, <-opened)
+		require.NoError(t, other.Close())
+		require.NoError(t, engines.Close())
+	})
+}
+
 // A fiber that waits until another reader has had its turn waits for what its scheduler does not see. So Close waits,
 // and reports no deadlock.
 func TestReaderThatWaitsForItsTurnIsNoDeadlock(t *testing.T) {
