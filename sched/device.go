@@ -44,8 +44,8 @@ func (w *Worker) pollDevice() {
 	o.device.Poll()
 }
 
-// pollAlone polls the device for f, the calling fiber, which yields while nothing else is to run: as long as it does, the worker does not come to Wait. It reports whether there is something
-// to run now.
+// pollAlone polls the device for f, the calling fiber, which yields while nothing else is to run: as long as it does,
+// the worker does not come to Wait. It reports whether there is something to run now.
 func (w *Worker) pollAlone(f *Fiber) bool {
 	d := w.own.device
 	if d == nil || !d.Ready() {

@@ -156,7 +156,14 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 		return nil, err
 	}
 	s := &site{host: h, header: o.Header, onExhausted: o.Exhausted}
-	defer func() { err = errors.Join(err, h.close()) }()
+	var left []string
+	defer func() {
+		if len(left) > 0 { // they may be in an operation of the host that does not end either
+			go func() { _ = h.close() }()
+			return
+		}
+		err = errors.Join(err, h.close())
+	}()
 	l, err := h.listen(ctx, network, address)
 	if err != nil {
 		return nil, explain(o.Address, err)
@@ -195,9 +202,8 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(o.Grace, 0))
 	defer cancel()
-	if cut, left := running.stop(grace); cut > 0 || len(left) > 0 {
-		figures.Cut = cut
-		err = errors.Join(err, &CutError{cut, max(o.Grace, 0), left})
+	if figures.Cut, left = running.stop(grace); figures.Cut > 0 || len(left) > 0 {
+		err = errors.Join(err, &CutError{figures.Cut, max(o.Grace, 0), left})
 	}
 	figures.fill(s, time.Since(start), readUsage().minus(before))
 	return figures, err

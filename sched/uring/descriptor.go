@@ -56,7 +56,8 @@ func (d *descriptor) acquire() bool {
 	return false
 }
 
-// release undoes acquire. The last one after Close closes fd. It blocks neither a fiber nor the thread of an engine: where close(2) waits for the peer, that call is a goroutine's.
+// release undoes acquire. The last one after Close closes fd. It blocks neither a fiber nor the thread of an engine:
+// where close(2) waits for the peer, that call is a goroutine's.
 func (d *descriptor) release() {
 	if d.uses.Add(-1) != closing {
 		return
@@ -95,7 +96,8 @@ func (d *descriptor) close() error {
 	}
 	d.reading.nudge()
 	d.writing.nudge()
-	if d.connected && d.uses.Load() > closing+1 && linger(d.fd) != 0 { // their end may take a while; with 0, the peer is to get a reset
+	// Their end may take a while. With a linger of 0, the peer is to get a reset.
+	if d.connected && d.uses.Load() > closing+1 && linger(d.fd) != 0 {
 		_ = unix.Shutdown(d.fd, unix.SHUT_RDWR)
 	}
 	d.release()

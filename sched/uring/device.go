@@ -47,7 +47,8 @@ func (e *Engine) Wait(limit time.Duration, brief bool) {
 	e.brief = clock.Now()-began < briefWait
 }
 
-// refuseIfClosed ends what is under way if the Engines have been closed. From then on the worker has its device to sleep in, and no input and output.
+// refuseIfClosed ends what is under way if the Engines have been closed. From then on the worker has its device to
+// sleep in, and no input and output.
 func (e *Engine) refuseIfClosed() {
 	if e.stopping.Load() {
 		e.engine.refuse()
@@ -87,7 +88,8 @@ func (e *Engine) mine() bool {
 	return f != nil && e.worker != nil && f.Worker() == e.worker
 }
 
-// submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the engine has ended or refuses requests.
+// submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the
+// engine has ended or refuses requests.
 func (e *Engine) submit(r *request) error {
 	if e.mine() {
 		if e.engine.refuses {

@@ -72,8 +72,8 @@ func (e *engine) drain() error {
 	return nil
 }
 
-// refuse refuses the requests of other threads from now on, and has those end that are under way, as many as there is room for. Call it before each turn, until none is
-// under way.
+// refuse refuses the requests of other threads from now on, and has those end that are under way, as many as there is
+// room for. Call it before each turn, until none is under way.
 func (e *engine) refuse() {
 	if !e.refuses {
 		e.refuses = true

@@ -73,9 +73,10 @@ func (s *Engines) open(w *sched.Worker, tasks *taskQueue) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends all operations that are under way with ErrClosed, and the engine that has a separate thread, for which it waits. Later operations that would have to wait return ErrClosed. Engines of
-// workers end with their workers; their operations end as soon as the worker, between two tasks, looks for completions. It may be called more than once, and by several at once. It blocks
-// its caller, a fiber its thread too. The error is always nil.
+// Close ends all operations that are under way with ErrClosed, and the engine that has a separate thread, for which it
+// waits. Later operations that would have to wait return ErrClosed. Engines of workers end with their workers; their
+// operations end as soon as the worker, between two tasks, looks for completions. It may be called more than once, and
+// by several at once. It blocks its caller, a fiber its thread too. The error is always nil.
 func (s *Engines) Close() error {
 	s.mu.Lock()
 	s.closed.Store(true)

@@ -35,8 +35,9 @@ func (r Report) String() string {
 	return fmt.Sprintf("driver %v", r.Driver)
 }
 
-// Probe opens a ring, enters it, asks the kernel what it has, and closes it. If there is none to be had, the report says why: an old kernel, a container's filter,
-// the administrator, an emulator. It may be called from anywhere, and does not wait.
+// Probe opens a ring, enters it, asks the kernel what it has, and closes it. If there is none to be had, the report
+// says why: an old kernel, a container's filter, the administrator, an emulator. It may be called from anywhere, and
+// does not wait.
 func Probe() Report {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -35,7 +35,8 @@ func TestProbe(t *testing.T) {
 	require.Equal(t, Uring, report.Driver)
 }
 
-// refuse has a system call fail with errno, on the calling thread, and on threads that it starts, from now on. It returns false if this system has no filters for that.
+// refuse has a system call fail with errno, on the calling thread, and on threads that it starts, from now on. It
+// returns false if this system has no filters for that.
 func refuse(t *testing.T, call uint32, errno syscall.Errno) bool {
 	program := []unix.SockFilter{ // a number of a system call is looked at without its architecture: only this test's own are made
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
@@ -50,7 +51,8 @@ func refuse(t *testing.T, call uint32, errno syscall.Errno) bool {
 	return err == nil
 }
 
-// Where the kernel refuses rings, or one of the calls that they need, Auto takes epoll, and the report says why. A program that demands the ring is told the same.
+// Where the kernel refuses rings, or one of the calls that they need, Auto takes epoll, and the report says why. A
+// program that demands the ring is told the same.
 func TestKernelRefusesRings(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -63,7 +65,8 @@ func TestKernelRefusesRings(t *testing.T) {
 		{"setup", unix.SYS_IO_URING_SETUP, syscall.ENOMEM, "raise ulimit -l"},
 		{"enter", unix.SYS_IO_URING_ENTER, syscall.EPERM, "io_uring_enter is forbidden, though io_uring_setup is not"},
 		{"enter", unix.SYS_IO_URING_ENTER, syscall.ENOSYS, "io_uring_enter is forbidden, though io_uring_setup is not"},
-		{"register", unix.SYS_IO_URING_REGISTER, syscall.EPERM, "io_uring_register is forbidden, though io_uring_setup is not"},
+		{"register", unix.SYS_IO_URING_REGISTER, syscall.EPERM,
+			"io_uring_register is forbidden, though io_uring_setup is not"},
 	} {
 		t.Run(fmt.Sprintf("%s/%v", c.name, c.errno), func(t *testing.T) {
 			none := Probe().Reason != nil

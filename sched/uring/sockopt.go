@@ -25,15 +25,17 @@ func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
 	return c.setOption(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, seconds)
 }
 
-// SetLinger sets what becomes of bytes at Close that the peer has not acknowledged. Less than 0: the kernel sends them later, as at first. 0: they are dropped, and the peer's
-// calls fail. More: Close waits for the peer, for up to so many seconds. It blocks its caller, a fiber not its thread.
+// SetLinger sets what becomes of bytes at Close that the peer has not acknowledged. Less than 0: the kernel sends them
+// later, as at first. 0: they are dropped, and the peer's calls fail. More: Close waits for the peer, for up to so many
+// seconds. It blocks its caller, a fiber not its thread.
 func (c *Conn) SetLinger(seconds int) error {
 	return c.control("set", "setsockopt", func(fd int) error {
 		return unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: int32(number(seconds >= 0)), Linger: int32(max(seconds, 0))})
 	})
 }
 
-// linger asks the kernel for what SetLinger sets: a listener's connections inherit it, and programs may set it by SyscallConn. Less than 0 also stands for an error.
+// linger asks the kernel for what SetLinger sets: a listener's connections inherit it, and programs may set it by
+// SyscallConn. Less than 0 also stands for an error.
 func linger(fd int) int {
 	l, err := unix.GetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER)
 	if err != nil || l.Onoff == 0 {

@@ -54,7 +54,8 @@ func here(engines *uring.Engines) *uring.Engine {
 	return e
 }
 
-// A fiber that yields until another one has read lets that read complete, also where the two are all that the worker has.
+// A fiber that yields until another one has read lets that read complete, also where the two are all that the worker
+// has.
 func TestReadBesideAFiberThatYields(t *testing.T) {
 	eachAttached(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
 		in, out := pipe(t)

@@ -208,7 +208,8 @@ func TestSchedulerClosedUnderGoroutines(t *testing.T) {
 	})
 }
 
-// Engines that are closed before their scheduler end what its fibers have under way, and refuse more. The workers go on.
+// Engines that are closed before their scheduler end what its fibers have under way, and refuse more. The workers go
+// on.
 func TestEnginesClosedBeforeTheirScheduler(t *testing.T) {
 	leaks.Check(t)
 	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
@@ -288,6 +289,26 @@ func TestEnginesClosedInRun(t *testing.T) {
 		require.NoError(t, <-accepted)
 		_, err := sched.New(cfg)
 		require.ErrorIs(t, err, uring.ErrClosed)
+	})
+}
+
+// The engines of a context may be closed, too: its tasks are told, and it comes to its end.
+func TestEnginesOfAContextClosed(t *testing.T) {
+	eachContext(t, func(t *testing.T, options uring.Options) {
+		c := uring.NewContext(options)
+		waiting, accepted := make(chan struct{}), make(chan error, 1)
+		submit(c, func() {
+			l := listen(t, c.Engines(), "tcp")
+			close(waiting)
+			_, err := l.Accept()
+			accepted <- errors.Join(expect(uring.ErrClosed, err), l.Close())
+		})
+		start(t, c)
+		<-waiting
+		require.NoError(t, c.Engines().Close())
+		require.NoError(t, receive(t, accepted))
+		join(t, c)
+		require.ErrorIs(t, c.Start(), uring.ErrClosed)
 	})
 }
 

@@ -88,13 +88,15 @@ var setLinger = map[string]func(c *uring.Conn, seconds int) error{
 			return err
 		}
 		failed := raw.Control(func(fd uintptr) {
-			err = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: int32(seconds)})
+			l := unix.Linger{Onoff: 1, Linger: int32(seconds)}
+			err = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &l)
 		})
 		return errors.Join(failed, err)
 	},
 }
 
-// A Close that waits until the peer has got everything blocks its fiber alone: others of the worker go on, one of them being the peer.
+// A Close that waits until the peer has got everything blocks its fiber alone: others of the worker go on, one of them
+// being the peer.
 func TestCloseThatLingersBlocksNoThread(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		for way, set := range setLinger {
