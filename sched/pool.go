@@ -93,6 +93,7 @@ func (f *Fiber) main() {
 		o.current = o.main
 		w.removeIdle(o.main)
 	}
+	w.running.Store(0) // on the goroutine backend another goroutine may get this one's g before the main fiber has arrived
 	f.self.Store(0)
 	w.scheduler.fibers.remove(f)
 	w.gone.add(1)
