@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef __GLIBC__
+#error                                                                                             \
+    "fiberlab needs glibc: build and run it where that is the C library, in a container if need be"
+#endif
+
 #include "../asm/context.h"
 #include "fiberlab.h"
 

@@ -1,6 +1,7 @@
 package fiber_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/tests/internal/suite"
 )
 
 // build runs a compiler, for the architecture of this program.
@@ -36,4 +38,30 @@ func TestLibraryForCPrograms(t *testing.T) {
 		require.NoError(t, err, "%v: %s", b, out)
 		require.Equal(t, "ok\n", out)
 	}
+}
+
+// A plugin runs fibers in a host that runs them too: both take the threads for the same ones.
+func TestPluginInAHostWithFibers(t *testing.T) {
+	if suite.Scaled(1, 0) == 0 {
+		t.Skip("in full sizes only: the standard library is compiled anew for plugins")
+	}
+	dir := t.TempDir()
+	loaded, host := filepath.Join(dir, "loaded.so"), filepath.Join(dir, "host")
+	build(t, "go", "build", "-buildvcs=false", "-buildmode=plugin", "-o", loaded, "../internal/trapbody/testdata/plugin/loaded")
+	build(t, "go", "build", "-buildvcs=false", "-o", host, "../internal/trapbody/testdata/plugin/host")
+	out, err := runBuilt(t, []string{host, loaded})
+	require.NoError(t, err, out)
+	require.Equal(t, "100 tasks\n", out)
+}
+
+// With another C library, such as musl, a build ends with one error, and not in the linker. This one is glibc, without its name.
+func TestOtherLibrariesEndWithOneError(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "features.h"), []byte("#include_next <features.h>\n#undef __GLIBC__\n"), 0o600))
+	c := exec.Command("go", "build", "fiberlab/fiber")
+	c.Env = append(os.Environ(), "CGO_CFLAGS=-I"+dir)
+	out, err := c.CombinedOutput()
+	require.Error(t, err, string(out))
+	require.Equal(t, 1, strings.Count(string(out), "error:"), string(out))
+	require.Contains(t, string(out), "fiberlab needs glibc: ")
 }
