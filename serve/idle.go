@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"math"
 	"net"
 	"sync/atomic"
 	"time"
@@ -49,13 +50,14 @@ func (s *site) closeIdle(ctx context.Context, running session, limit time.Durati
 	}
 }
 
-// idleOf returns those connections on which no byte has moved since then.
+// idleOf returns those connections on which no byte has moved since then. Each is returned once.
 func idleOf[C interface {
 	comparable
 	net.Conn
 }](conns map[C]*moves, then time.Time) (idle []net.Conn) {
 	for c, m := range conns {
 		if m.before(then) {
+			m.last.Store(math.MaxInt64) // its server may take a while to forget it
 			idle = append(idle, c)
 		}
 	}

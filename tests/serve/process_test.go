@@ -123,6 +123,7 @@ func runBare(ctx context.Context) (*serve.Figures, error) {
 func (o order) run(ctx context.Context) (*serve.Figures, error) {
 	setup := o.setup()
 	setup.Grace = timeout / 2
+	setup.Idle = -1 // connections of benchmarks rest
 	setup.TLS = o.TLS
 	setup.Listening = func(at serve.At) { fmt.Println(at.Address, at.Driver) }
 	var once sync.Once
