@@ -21,11 +21,12 @@ var (
 	// ErrFull is returned by TrySubmit if as many tasks wait to begin as Options.Tasks allows. It wraps sched.ErrFull.
 	ErrFull = fault.Of(sched.ErrFull, "sched/uring: the task queue is full: try again later, or call Submit, which waits")
 	// ErrNoContexts is returned by NewScheduler for a negative number of contexts. It wraps sched.ErrNoWorkers.
-	ErrNoContexts = fault.Of(sched.ErrNoWorkers, "there is no context to run tasks: "+
-		"ask for 1 or more, or for 0, which is one for each processor")
+	ErrNoContexts = fault.Of(sched.ErrNoWorkers, "a negative number: ask for 1 or more, or for 0, one for each processor")
 	// ErrNoThread is returned by Start if the fibers of Options.Fibers have no thread of their own.
-	ErrNoThread = errors.New("sched/uring: under this policy the backend goroutine has no thread of its own, " +
-		"and an engine needs one: choose another backend, or sched.Stealing")
+	ErrNoThread = errors.New(
+		"sched/uring: no thread for an engine: choose sched.Stealing, or another backend than goroutine")
+	// ErrNotMade is returned by methods of a Context or a Scheduler that is the zero value, or nil.
+	ErrNotMade = errors.New("sched/uring: no Context or Scheduler was made: call NewContext or NewScheduler")
 )
 
 // Context is an engine with a thread, and with fibers that run its tasks. A task that waits, for input and output or
@@ -104,10 +105,20 @@ func (c *Context) SubmitContext(ctx context.Context, t TopLevel) error {
 func (c *Context) TrySubmit(t TopLevel) error { return c.submit(atOnce, t, func() {}) }
 
 // Pending is how many tasks are queued. It may be called from anywhere.
-func (c *Context) Pending() int { return c.tasks.len() }
+func (c *Context) Pending() int {
+	if !c.made() {
+		return 0
+	}
+	return c.tasks.len()
+}
+
+func (c *Context) made() bool { return c != nil && c.tasks != nil }
 
 // submit is SubmitContext, or TrySubmit if ctx is atOnce. ended is called last, on the fiber of the task.
 func (c *Context) submit(ctx context.Context, t TopLevel, ended func()) error {
+	if !c.made() {
+		return ErrNotMade
+	}
 	if t.Run == nil {
 		return ErrNilTask
 	}
@@ -137,6 +148,9 @@ func (c *Context) Start() error {
 
 // begin is Start of a context whose tasks wait for openQueue.
 func (c *Context) begin() error {
+	if !c.made() {
+		return ErrNotMade
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.run.Load(); r != nil && !r.over.Open() {
@@ -206,6 +220,9 @@ func (c *Context) Join() error { return c.JoinContext(context.Background()) }
 // JoinContext is Join that gives up when ctx is done, and returns context.Cause(ctx): the context goes on. It returns
 // sched.ErrNilContext if ctx is nil.
 func (c *Context) JoinContext(ctx context.Context) error {
+	if !c.made() {
+		return ErrNotMade
+	}
 	r := c.run.Load()
 	switch {
 	case ctx == nil:

@@ -58,6 +58,9 @@ func (s *Scheduler) SubmitContext(ctx context.Context, t TopLevel) error {
 	if ctx == nil {
 		return fmt.Errorf("sched/uring: submit: %w", sched.ErrNilContext)
 	}
+	if !s.made() {
+		return ErrNotMade
+	}
 	s.mu.Lock()
 	s.live++
 	s.mu.Unlock()
@@ -68,6 +71,8 @@ func (s *Scheduler) SubmitContext(ctx context.Context, t TopLevel) error {
 	}
 	return err
 }
+
+func (s *Scheduler) made() bool { return s != nil && len(s.contexts) > 0 }
 
 // taskEnded counts a task that has ended. The lock is held until Loop has been told: it cannot miss that between its
 // look at the count and its wait.
@@ -85,6 +90,9 @@ func (s *Scheduler) taskEnded() {
 // the scheduler must not call it. If a context cannot start, no task begins, and all stay queued. Loop returns the
 // errors of [Context.Start].
 func (s *Scheduler) Loop() error {
+	if !s.made() {
+		return ErrNotMade
+	}
 	for i, c := range s.contexts {
 		if err := c.begin(); err != nil {
 			return errors.Join(err, stop(s.contexts[:i]))

@@ -377,6 +377,18 @@ func TestMisuse(t *testing.T) {
 		join(t, c)
 		require.True(t, ran)
 	})
+	for _, c := range []*uring.Context{nil, {}} {
+		task := uring.TopLevel{Run: func() {}}
+		require.ErrorIs(t, c.Submit(task), uring.ErrNotMade)
+		require.ErrorIs(t, c.TrySubmit(task), uring.ErrNotMade)
+		require.ErrorIs(t, c.Start(), uring.ErrNotMade)
+		require.ErrorIs(t, c.Join(), uring.ErrNotMade)
+		require.Zero(t, c.Pending())
+	}
+	for _, s := range []*uring.Scheduler{nil, {}} {
+		require.ErrorIs(t, s.Submit(uring.TopLevel{Run: func() {}}), uring.ErrNotMade)
+		require.ErrorIs(t, s.Loop(), uring.ErrNotMade)
+	}
 	_, err := uring.NewScheduler(-1, uring.Options{})
 	require.ErrorIs(t, err, uring.ErrNoContexts)
 	c := uring.NewContext(uring.Options{Fibers: sched.Config{Backend: fiber.Goroutine, Policy: sched.RoundRobin}})
