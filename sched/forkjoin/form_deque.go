@@ -8,29 +8,30 @@ import "math/rand/v2"
 //
 //	strand 0   oldest [ j1 | j4 | j7 ]  <- push, pop        steal from strand 0: j1
 //	strand 1   oldest [ j2 ]            <- push, pop
-//	injected   [ j3 | j5 ]              from outside, and from strands that have parked
+//	injected   [ j3 | j5 ]              futures, and forks of strands that have parked
 //
-// A caller that needs the result of a job that is not the newest claims the job where it lies. The strand that
-// takes it out of the deque later finds it claimed, and goes on to the next.
+// What Submit returns is among the injected jobs from the beginning, out of which it can be taken from anywhere. A strand
+// that joins a fork which is not its newest claims it where it lies. The strand that takes it out of the deque later
+// finds it claimed, and goes on to the next.
 type deques struct {
 	pool     *shared
 	injected jobQueue
 }
 
 func (d *deques) submit(s *strand, j *job) {
-	if s == nil {
+	if s == nil || !j.private {
 		d.injected.push(j)
 		d.pool.call()
-	} else {
-		if s.behind > 0 {
-			d.prune(s)
-		}
-		d.push(s, j)
+		return
 	}
+	if s.behind > 0 {
+		d.prune(s)
+	}
+	d.push(s, j)
 }
 
 // prune takes the newest jobs out of the deque of s that have been claimed where they lay. Without thieves they
-// would stay, and a task that goes on submitting would fill the memory with them.
+// would stay, and a task that goes on forking would fill the memory with them.
 func (d *deques) prune(s *strand) {
 	for s.behind > 0 {
 		j := s.own.pop()
@@ -53,21 +54,19 @@ func (d *deques) push(s *strand, j *job) {
 }
 
 func (d *deques) takeBack(s *strand, j *job) bool {
-	if s != nil {
+	if j.private {
 		switch x := s.own.pop(); {
 		case x == j:
-			return j.private || j.body.claim()
+			return true
 		case x != nil:
 			d.push(s, x) // a drainer may have ended because it saw nothing
 		}
-	}
-	if j.private {
 		j.stale = true
 	}
 	if !j.body.claim() {
 		return false
 	}
-	if s != nil {
+	if j.private {
 		s.behind++
 	}
 	d.injected.remove(j)

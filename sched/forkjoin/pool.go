@@ -42,8 +42,8 @@ type Config struct {
 	Beat time.Duration
 
 	// Forgotten, if not nil, is called with a text for each future that the garbage collector finds although it was
-	// neither fetched nor dropped. It runs on a goroutine of the collector and must not block. It makes each Submit
-	// slower.
+	// neither fetched nor dropped, on a goroutine of the collector, and for each call of a Func that has returned without
+	// joining its forks, by the strand that ran it. It must not block. It makes each Submit slower.
 	Forgotten func(what string)
 }
 

@@ -4,14 +4,15 @@ import "sync/atomic"
 
 // Stats counts what a pool has done.
 type Stats struct {
-	Stolen   uint64 // tasks that another strand has run than the strand that forked or submitted them
-	Helped   uint64 // tasks that a caller of Get has run itself
-	Handed   uint64 // forks that a beat has handed out, or that were published before their strand parked
-	Drainers uint64 // drainers that have begun
-	Live     int    // futures that have been neither fetched nor dropped
+	Stolen    uint64 // tasks that another strand has run than the strand that forked or submitted them
+	Helped    uint64 // tasks that a caller of Get has run itself
+	Handed    uint64 // forks that a beat has handed out, or that were published before their strand parked
+	Drainers  uint64 // drainers that have begun
+	NotJoined uint64 // forks of a Func that were dropped, since its call has returned without joining them
+	Live      int    // futures that have been neither fetched nor dropped
 }
 
-type counts struct{ stolen, helped, handed, drainers atomic.Uint64 }
+type counts struct{ stolen, helped, handed, drainers, notJoined atomic.Uint64 }
 
 // Stats returns the pool's counts, at any time; of the zero Pool, none. They are exact when nothing runs meanwhile.
 func (p *Pool) Stats() Stats {
@@ -20,6 +21,7 @@ func (p *Pool) Stats() Stats {
 	}
 	c := p.of
 	return Stats{
-		Stolen: c.stolen.Load(), Helped: c.helped.Load(), Handed: c.handed.Load(), Drainers: c.drainers.Load(), Live: int(c.live.Load()),
+		Stolen: c.stolen.Load(), Helped: c.helped.Load(), Handed: c.handed.Load(), Drainers: c.drainers.Load(),
+		NotJoined: c.notJoined.Load(), Live: int(c.live.Load()),
 	}
 }

@@ -59,6 +59,7 @@ func (f *Func[A, R]) Call(p *Pool, arg A) R {
 		}
 	}()
 	r := f.call(s, arg)
+	s.forget()
 	returned = true
 	return r
 }

@@ -3,6 +3,7 @@ package forkjoin
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"fiberlab/internal/release"
 	"fiberlab/sched/fibersync"
@@ -25,7 +26,7 @@ func (s *Strand[A, R]) job(i int) *job {
 		c = &call[A, R]{of: s.of}
 		c.job.body, c.job.inside, c.job.private = c, true, true
 	}
-	c.arg = s.slots[i]
+	c.arg = s.slots[i].arg
 	s.calls = append(s.calls, c)
 	return &c.job
 }
@@ -39,13 +40,14 @@ func (c *call[A, R]) run(on *strand) {
 	s := c.of.strand(on)
 	defer func() {
 		if !returned {
-			err = both(c.fail(recover()), s.abandon())
+			err = both(c.fail(recover()), s.abandon(0))
 		}
 		s.end()
 		on.restoreLocals(saved)
 		c.promise.TrySettle(r, err)
 	}()
 	r = c.of.call(s, c.arg)
+	s.forget()
 	returned = true
 }
 
@@ -54,10 +56,14 @@ var ErrTicket = errors.New("the ticket is of no fork that can be joined: join ea
 
 // joinSlow is Join of a fork that has been taken, or that is not the newest, or while the caller has fiber-local
 // values. If pop has returned false for t, newest is t.
-func (s *Strand[A, R]) joinSlow(t, newest int) R {
+func (s *Strand[A, R]) joinSlow(ticket Ticket, newest int) R {
 	s.mustBeMade()
+	t, found := slices.BinarySearchFunc(s.slots[:newest+1], ticket, func(x slot[A], t Ticket) int { return int(x.ticket - t) })
+	if !found {
+		panic(fmt.Errorf("forkjoin: join: %w", ErrTicket))
+	}
 	on := s.strand
-	if t != newest && t >= 0 { // then each fork becomes a job, and can be joined in any order
+	if t != newest { // then each fork becomes a job, and can be joined in any order
 		for j := on.takeOwn(); j != nil; j = on.takeOwn() {
 			on.pool.form.submit(on, j)
 		}
@@ -81,7 +87,7 @@ func (s *Strand[A, R]) remove(t, newest int) (c *call[A, R], arg A) {
 	s.lock()
 	defer s.unlock()
 	top, taken := newest+1, int(s.taken.Load())
-	if t < 0 || t >= top || t < taken && s.calls[t] == nil {
+	if t < taken && s.calls[t] == nil {
 		s.set(top)
 		panic(fmt.Errorf("forkjoin: join: %w", ErrTicket))
 	}
@@ -90,7 +96,7 @@ func (s *Strand[A, R]) remove(t, newest int) (c *call[A, R], arg A) {
 	} else {
 		top = t
 	}
-	arg, s.slots[t] = s.slots[t], arg
+	arg, s.slots[t].arg = s.slots[t].arg, arg
 	for taken == top && taken > 0 && s.calls[taken-1] == nil {
 		taken--
 		top--
@@ -124,15 +130,19 @@ func (s *Strand[A, R]) keep(c *call[A, R]) {
 	s.unlock()
 }
 
-// abandon removes the forks, which will not be joined: it takes back those that have not begun, and waits for the
-// others. It returns their panics.
-func (s *Strand[A, R]) abandon() error {
+// abandon removes the forks from slot level on, which will not be joined: it takes back those that have not begun, and
+// waits for the others. It returns their panics.
+func (s *Strand[A, R]) abandon(level int) error {
 	s.lock()
-	calls := s.calls
-	clear(s.slots[:s.top.Load()])
-	s.calls = nil
-	s.set(0)
-	s.taken.Store(0)
+	top := int(s.top.Load())
+	level = min(level, top)
+	kept := min(level, len(s.calls))
+	calls := slices.Clone(s.calls[kept:])
+	clear(s.calls[kept:])
+	s.calls = s.calls[:kept]
+	clear(s.slots[level:top])
+	s.set(level)
+	s.taken.Store(uint64(kept))
 	s.unlock()
 	var errs error
 	for _, c := range calls {
@@ -144,13 +154,39 @@ func (s *Strand[A, R]) abandon() error {
 	return errs
 }
 
+// forget abandons what a call that has returned has not joined, and counts and reports it.
+func (s *Strand[A, R]) forget() {
+	if s.top.Load() == 0 {
+		return
+	}
+	s.lock()
+	n := uint64(s.top.Load())
+	for _, c := range s.calls {
+		if c == nil {
+			n-- // it has been joined
+		}
+	}
+	s.unlock()
+	p := s.strand.pool
+	p.notJoined.Add(n)
+	err := s.abandon(0)
+	report := p.cfg.Forgotten
+	switch {
+	case report == nil || n == 0:
+	case err == nil:
+		report(fmt.Sprintf("forkjoin: %d forks of a call of a Func were not joined: join each", n))
+	default:
+		report(fmt.Sprintf("forkjoin: %d forks of a call of a Func were not joined: join each; one has panicked: %v", n, err))
+	}
+}
+
 // unwind ends a call that has panicked with value, or called Goexit if that is nil.
 func (s *Strand[A, R]) unwind(value any) {
 	var err error
 	if value != nil {
 		err = fibersync.AsPanicError(value)
 	}
-	err = both(err, s.abandon())
+	err = both(err, s.abandon(0))
 	s.end()
 	if value != nil {
 		panic(err)

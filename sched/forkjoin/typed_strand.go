@@ -18,7 +18,8 @@ type Strand[A, R any] struct {
 	listEnds
 	wanting *atomic.Uint64           // of the pool, or always
 	left    int                      // see strand.left
-	slots   []A                      // thieves read them, and the strand grows them under its lock
+	slots   []slot[A]                // thieves read the arguments, and the strand grows the list under its lock
+	last    Ticket                   // that of the last fork
 	call    func(*Strand[A, R], A) R // of's
 	of      *Func[A, R]
 	local   *any
@@ -28,46 +29,62 @@ type Strand[A, R any] struct {
 	spare  []*call[A, R] // to be used again
 }
 
-// Ticket stands for one fork of a Strand.
+// slot is a fork. The tickets grow from slot to slot.
+type slot[A any] struct {
+	arg    A
+	ticket Ticket
+}
+
+// Ticket stands for one fork of a Strand. The zero value stands for none.
 type Ticket int
 
-// Fork has the function called with arg, by the caller when it comes to Join, or by another strand before that.
-// Each fork must be joined, on the same strand, before the function that forked it returns. Joins in the opposite
-// order of the forks are the quickest.
+// strandsMade counts the Strands that have been made. Each begins with another ticket, so that none takes a ticket of
+// another one for its own.
+var strandsMade atomic.Uint32
+
+const ticketBits = 40 // a Strand has so many before it comes to those of the next one
+
+// Fork has the function called with arg, by the caller when it comes to Join, or by another strand before that. Each
+// fork must be joined, on the same strand, before the function that forked it returns. If one is not joined when the
+// whole call ends, as when a panic has left it behind, it is dropped unless it has begun. Stats counts it, and
+// Config.Forgotten gets a text. Joins in the opposite order of the forks are the quickest.
 func (s *Strand[A, R]) Fork(arg A) Ticket {
 	s.mustBeCaller()
 	t := int(s.top.Load())
 	if t == len(s.slots) {
 		s.grow()
 	}
-	s.slots[t] = arg
+	ticket := s.last + 1
+	s.last = ticket
+	slot := &s.slots[t]
+	slot.arg, slot.ticket = arg, ticket
 	s.set(t + 1)
 	if s.left--; s.left <= 0 || s.wanting.Load() > 0 {
 		s.forked()
 	}
-	return Ticket(t)
+	return ticket
 }
 
 // Join returns the result of the fork. If no other strand has taken it, it calls the function; if one has, it
 // blocks the caller until that has returned, a fiber not its thread. It panics with an error that wraps ErrTicket
-// if the ticket is not that of a fork, or if that has been joined; and if the function has panicked on another
-// strand, with an error that wraps a *fibersync.PanicError.
+// if the ticket is not of a fork, or if that has been joined. If the function has panicked on another strand, the
+// error wraps a *fibersync.PanicError.
 //
 // The function finds no fiber-local value, and the values that it sets go when it returns. When it panics, they
 // stay with a caller that has none and recovers: to take them away then too would cost each Join some nanoseconds.
 func (s *Strand[A, R]) Join(t Ticket) R {
 	s.mustBeCaller()
 	top := int(s.top.Load()) - 1
-	if int(t) != top || top < 0 || *s.local != nil {
-		return s.joinSlow(int(t), top)
+	if top < 0 {
+		return s.joinSlow(t, top)
 	}
 	slot := &s.slots[top]
-	if !s.pop(top) {
-		return s.joinSlow(int(t), top)
+	if slot.ticket != t || *s.local != nil || !s.pop(top) {
+		return s.joinSlow(t, top)
 	}
-	arg := *slot
+	arg := slot.arg
 	var none A
-	*slot = none // for the collector
+	slot.arg = none // for the collector
 	r := s.call(s, arg)
 	if *s.local != nil {
 		*s.local = nil
@@ -99,7 +116,8 @@ var (
 func (f *Func[A, R]) strand(on *strand) *Strand[A, R] {
 	s, ok := f.unused.Get().(*Strand[A, R])
 	if !ok {
-		s = &Strand[A, R]{of: f, call: f.call, slots: make([]A, firstSlots)}
+		s = &Strand[A, R]{of: f, call: f.call, slots: make([]slot[A], firstSlots)}
+		s.last = Ticket(strandsMade.Add(1)%(1<<(63-ticketBits))) << ticketBits
 	}
 	s.strand, s.wanting, s.left, s.local = on, &on.pool.wanting, on.left, on.local
 	if s.local == nil {
@@ -117,9 +135,6 @@ func (f *Func[A, R]) strand(on *strand) *Strand[A, R] {
 
 // end gives s back, which has no forks any more.
 func (s *Strand[A, R]) end() {
-	if s.top.Load() > 0 {
-		s.abandon()
-	}
 	on := s.strand
 	on.dropList()
 	on.left = s.left
@@ -131,7 +146,7 @@ func (s *Strand[A, R]) end() {
 func (s *Strand[A, R]) grow() {
 	s.mustBeMade()
 	s.strand.mu.Lock()
-	s.slots = append(s.slots, make([]A, len(s.slots))...)
+	s.slots = append(s.slots, make([]slot[A], len(s.slots))...)
 	s.strand.mu.Unlock()
 }
 

@@ -18,7 +18,8 @@ import (
 	"fiberlab/tests/internal/schedtest"
 )
 
-// A task that goes on submitting holds no memory for the futures that are over, in whatever order it has asked for them.
+// A task that goes on submitting holds no memory for the futures that are over, in whatever order it has asked for
+// them.
 func TestFuturesAreFreed(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		orders := map[string]func(a, b *forkjoin.Future[int]){
@@ -128,5 +129,46 @@ func TestStrandElsewhere(t *testing.T) {
 			assert.ErrorContains(t, panicOf(t, func() { kept.Fork(0) }), "another stack")
 		}
 		check.PanicsWith(t, forkjoin.ErrNotMade, func() { kept.Pool() })
+	})
+}
+
+// Futures that have been fetched hold no memory, although the task that has submitted them goes on and many others
+// wait, and whoever has fetched them.
+func TestManyFuturesAreFreed(t *testing.T) {
+	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		here := func(p *forkjoin.Pool, f func()) { f() }
+		elsewhere := func(p *forkjoin.Pool, f func()) {
+			_, _ = forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { f(); return 0, nil }).Get()
+		}
+		for where, fetch := range map[string]func(p *forkjoin.Pool, f func()){"by their maker": here, "by another task": elsewhere} {
+			use := func(p *forkjoin.Pool) (int, error) {
+				const n = 1000
+				futures := make([]*forkjoin.Future[int], n)
+				held := make([]weak.Pointer[forkjoin.Future[int]], n)
+				for i := range futures {
+					futures[i] = forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { return i, nil })
+					held[i] = weak.Make(futures[i])
+				}
+				last := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { return n, nil })
+				fetch(p, func() {
+					for i, f := range futures {
+						_, _ = f.Get()
+						futures[i] = nil
+					}
+				})
+				runtime.GC()
+				left := 0
+				for _, f := range held {
+					if f.Value() != nil {
+						left++
+					}
+				}
+				assert.Less(t, left, n/4, "futures left that were fetched %s", where)
+				_, _ = last.Get()
+				return 0, nil
+			}
+			schedtest.Perform(t, s, func() { _, _ = use(p) })
+			_, _ = forkjoin.Submit(p, use).Get()
+		}
 	})
 }

@@ -1,6 +1,8 @@
 package forkjoin_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +12,7 @@ import (
 	"fiberlab/sched/forkjoin"
 	"fiberlab/tests/internal/check"
 	"fiberlab/tests/internal/forktest"
+	"fiberlab/tests/internal/suite"
 )
 
 // A typed function that waits for what its newest fork does: the fork is where others find it by then.
@@ -96,5 +99,103 @@ func TestTypedTickets(t *testing.T) {
 		for n := range 14 {
 			forktest.FromEach(t, s, p, func(p *forkjoin.Pool) { assert.Equal(t, want(n), f.Call(p, n), "%d", n) })
 		}
+	})
+}
+
+// A ticket serves once: neither a later fork in the same place nor a fork of another Strand is taken for it.
+func TestTicketsAreOfOneFork(t *testing.T) {
+	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+		var others []forkjoin.Ticket
+		f := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
+			if n > 0 {
+				return n
+			}
+			check.PanicsWith(t, forkjoin.ErrTicket, func() { s.Join(0) })
+			for _, ticket := range others {
+				mine := s.Fork(1)
+				check.PanicsWith(t, forkjoin.ErrTicket, func() { s.Join(ticket) })
+				assert.Equal(t, 1, s.Join(mine))
+			}
+			for range 3 {
+				first := s.Fork(1)
+				assert.Equal(t, 1, s.Join(first))
+				second := s.Fork(2)
+				check.PanicsWith(t, forkjoin.ErrTicket, func() { s.Join(first) })
+				third := s.Fork(3)
+				check.PanicsWith(t, forkjoin.ErrTicket, func() { s.Join(first) })
+				assert.Equal(t, 2, s.Join(second))
+				check.PanicsWith(t, forkjoin.ErrTicket, func() { s.Join(second) })
+				assert.Equal(t, 3, s.Join(third))
+				others = append(others, first, second, third)
+			}
+			return 0
+		})
+		forktest.FromEach(t, s, p, func(p *forkjoin.Pool) { assert.Zero(t, f.Call(p, 0)) })
+		others = others[:3]
+		again := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
+			if n > 0 {
+				return n
+			}
+			sum := 0
+			for range 10 {
+				mine := s.Fork(1)
+				for _, ticket := range others {
+					check.PanicsWith(t, forkjoin.ErrTicket, func() { s.Join(ticket) })
+				}
+				sum += s.Join(mine)
+			}
+			return sum
+		})
+		forktest.FromEach(t, s, p, func(p *forkjoin.Pool) { assert.Equal(t, 10, again.Call(p, 0)) })
+	})
+}
+
+// Forks that a call has not joined are counted and reported, and those that have begun are waited for. A
+// FuncContext that returns an error need not join them.
+func TestForksThatAreNotJoined(t *testing.T) {
+	forktest.EachConfig(t, suite.Over{Workers: forktest.Workers}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+		var texts atomic.Int64
+		pool := forkjoin.Config{Form: form, Forgotten: func(text string) {
+			assert.Contains(t, text, "join each")
+			texts.Add(1)
+		}}
+		forktest.OnPool(t, cfg, pool, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+			f := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
+				if n > 0 {
+					one := s.Fork(n - 1)
+					s.Fork(0)
+					return 1 + s.Join(one)
+				}
+				return 1
+			})
+			panics := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
+				if n == 0 {
+					panic(errBad)
+				}
+				s.Fork(0)
+				pause()
+				return 1
+			})
+			c := forkjoin.NewFuncContext(func(_ context.Context, s forkjoin.StrandContext[int, int], n int) (int, error) {
+				if n == 0 {
+					s.Fork(-1)
+					return 0, errBad
+				}
+				return s.Join(s.Fork(n - 1))
+			})
+			forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
+				before := p.Stats().NotJoined
+				assert.Equal(t, 6, f.Call(p, 5))
+				assert.EqualValues(t, 5, p.Stats().NotJoined-before)
+				assert.Positive(t, texts.Swap(0))
+				_, err := c.Call(t.Context(), p, 3)
+				assert.Equal(t, errBad, err)
+				assert.EqualValues(t, 5, p.Stats().NotJoined-before)
+				assert.Zero(t, texts.Load())
+				assert.Equal(t, 1, panics.Call(p, 1))
+				assert.EqualValues(t, 6, p.Stats().NotJoined-before)
+				assert.Positive(t, texts.Swap(0))
+			})
+		})
 	})
 }
