@@ -17,7 +17,8 @@ const DefaultMaxIdle = 1024
 // report a deadlock, unless Config says otherwise.
 const DefaultGiveUpAfter = time.Second
 
-// DefaultWatchdog is how long the watchdog of Run sees nothing happen before it reports a deadlock, unless Config says otherwise.
+// DefaultWatchdog is how long the watchdog of Run sees nothing happen before it reports a deadlock, unless Config says
+// otherwise.
 const DefaultWatchdog = 5 * time.Second
 
 // Config describes a scheduler. The zero value is one without workers of its

@@ -108,8 +108,9 @@ const (
 // are blocked; Fibers has them all.
 func (d *Deadlock) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s: %d fibers are blocked, and nothing runs that could wake one: wake them, or give their waits a deadline; "+
-		"nothing has happened for %v", ErrDeadlock, d.Scheduler, len(d.Fibers), d.After)
+	fmt.Fprintf(&b, "%v: %s: %d fibers are blocked, and nothing runs that could wake one: "+
+		"wake them, or give their waits a deadline; nothing has happened for %v",
+		ErrDeadlock, d.Scheduler, len(d.Fibers), d.After)
 	listBlocked(&b, d.Fibers)
 	if d.Later > 0 {
 		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)

@@ -27,6 +27,7 @@
 //	exhausted.go      a worker that can make no fiber; keep_thread.go: a fiber that cannot leave its thread
 //	room.go           the limit of the tasks that wait; overload.go: what is told if it is reached
 //	survey.go         whether anything can still happen; deadlock_check.go: where fibers wait for what cannot come
+//	watch.go          the watchdog; stall.go: tasks that block their thread; goroutines.go: the stacks of goroutines
 //	duty.go           what runs between two fibers; block_hook.go: how a task learns that it is about to block
 //
 // # What is locked

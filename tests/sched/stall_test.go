@@ -77,7 +77,10 @@ func TestStallIsReported(t *testing.T) {
 		childGoSleep:   "use fibersync.Sleep, or make the call by fibersync.BlockingCall",
 		childRunBlocks: "use a fibersync.Channel, or make the call by fibersync.BlockingCall",
 	}
-	for workers, names := range [][]string{{childRunBlocks}, {childGoChannel, childGoMutex, childGoNet, childGoPipe, childGoSleep}} {
+	for workers, names := range [][]string{
+		{childRunBlocks},
+		{childGoChannel, childGoMutex, childGoNet, childGoPipe, childGoSleep},
+	} {
 		runWatched(t, workers, names, func(t *testing.T, name string, cfg sched.Config) {
 			out := child.RunCrash(t, name, cfg.Backend, child.Env(cfg), envShortWatchdog+"=1")
 			assert.Contains(t, out, "stalled: scheduler: worker 0 has been in one task for 1s, in a call that blocks the thread")

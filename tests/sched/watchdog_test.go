@@ -49,7 +49,8 @@ func watched(name string, f func(cfg sched.Config)) string {
 // envShortWatchdog names the variable that has a child of watched set a watchdog of its own.
 const envShortWatchdog = "FIBERLAB_SHORT_WATCHDOG"
 
-// runWatched runs children of watched side by side, each in one configuration, which depends on its name: they wait for seconds.
+// runWatched runs children of watched side by side, each in one configuration, which depends on its name: they wait
+// for seconds.
 func runWatched(t *testing.T, workers int, names []string, check func(t *testing.T, name string, cfg sched.Config)) {
 	for i, name := range names {
 		configs := (suite.Over{Workers: []int{workers}}).Configs(t.Name() + name)
@@ -125,11 +126,24 @@ func TestRunReportsDeadlock(t *testing.T) {
 		text  []string
 		panic string // in place of a report
 	}{
-		childLockTwice:       {[]string{"1 fibers are blocked", "by fibersync.(*Mutex).Lock of the mutex 0x", ": unlock it before its holder waits"}, inDebug(fibersync.ErrHolder.Error())},
-		childLocksCross:      {[]string{"2 fibers are blocked", "by fibersync.(*Mutex).Lock of the mutex 0x", ": unlock it before its holder waits", inDebug("which worker ")}, ""},
-		childReceive:         {[]string{"by fibersync.(*Channel[...]).Receive of the channel 0x", ": send to the channel, or close it"}, ""},
-		childOnceInside:      {[]string{"by fibersync.(*Once).Do in ", "it must not call Do of the same Once"}, inDebug(fibersync.ErrOnceInside.Error())},
-		childNeverDone:       {[]string{"by fibersync.(*WaitGroup).Wait in ", ": call Done as often as Add has counted"}, ""},
+		childLockTwice: {
+			[]string{"1 fibers are blocked", "by fibersync.(*Mutex).Lock of the mutex 0x", ": unlock it before its holder waits"},
+			inDebug(fibersync.ErrHolder.Error()),
+		},
+		childLocksCross: {
+			[]string{"2 fibers are blocked", "by fibersync.(*Mutex).Lock of the mutex 0x", inDebug("which worker "),
+				": unlock it before its holder waits"}, "",
+		},
+		childReceive: {
+			[]string{"by fibersync.(*Channel[...]).Receive of the channel 0x", ": send to the channel, or close it"}, "",
+		},
+		childOnceInside: {
+			[]string{"by fibersync.(*Once).Do in ", "it must not call Do of the same Once"},
+			inDebug(fibersync.ErrOnceInside.Error()),
+		},
+		childNeverDone: {
+			[]string{"by fibersync.(*WaitGroup).Wait in ", ": call Done as often as Add has counted"}, "",
+		},
 		childLockOfGoroutine: {[]string{"1 fibers are blocked", "by fibersync.(*WaitGroup).Wait in "}, ""},
 	}
 	runWatched(t, 2, slices.Sorted(maps.Keys(wants)), func(t *testing.T, name string, cfg sched.Config) {
@@ -253,5 +267,7 @@ func TestRunDoesNotReportWhatWaitsForTheOutside(t *testing.T) {
 	if testing.Short() {
 		names = names[:2]
 	}
-	runWatched(t, 1, names, func(t *testing.T, name string, cfg sched.Config) { child.RunOK(t, name, cfg.Backend, child.Env(cfg)) })
+	runWatched(t, 1, names, func(t *testing.T, name string, cfg sched.Config) {
+		child.RunOK(t, name, cfg.Backend, child.Env(cfg))
+	})
 }
