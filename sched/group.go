@@ -54,7 +54,7 @@ func (g *group) submit(r runnable, from int) bool {
 		g.pushPrivate(from, r)
 		return true
 	}
-	local := r.groupLocal() // a fiber that is queued may run at once, and end
+	local := len(g.thieves) == 0 || r.groupLocal() // a fiber that is queued may run at once, and end
 	if !g.shared.put(r, from >= 0) {
 		return false
 	}
@@ -93,7 +93,7 @@ func (g *group) next(i int) (r runnable, ok bool) {
 	if ok && m.retired.Load() {
 		g.reopen(i)
 	}
-	if ok && r.groupLocal() {
+	if len(g.thieves) > 0 && ok && r.groupLocal() {
 		g.uncover()
 	}
 	return r, ok

@@ -70,9 +70,12 @@ func (m *masks) anyIdle() bool { return m.spinning.Load()|m.sleeping.Load() != 0
 func take(mask *atomic.Uint64, i int) bool { return mask.And(^uint64(1<<i))&(1<<i) != 0 }
 
 // wakeOne wakes a worker: it claims a spinning worker, which costs no system call,
-// or a sleeping one. A worker that has been notified for something else is passed over. It tells whether
+// or a sleeping one. A worker that has been notified for something else is passed over. It reports whether
 // there was one.
 func (m *masks) wakeOne() bool {
+	if !m.anyIdle() {
+		return false
+	}
 	for i := claim(&m.spinning); i >= 0; i = claim(&m.spinning) {
 		if m.wakeSpinning(i) {
 			return true

@@ -117,7 +117,7 @@ func (g *group) wakeThief() bool {
 
 // uncover wakes a thief for what waited behind an entry that is local to the group: it has been refused to thieves until now.
 func (g *group) uncover() {
-	if len(g.thieves) > 0 && g.shared.offers() {
+	if g.shared.offers() {
 		g.wakeThief()
 	}
 }
