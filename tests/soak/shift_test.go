@@ -47,7 +47,7 @@ func (k *soak) shift(rng *rand.Rand) {
 		Workers:     []int{1, 2, 3, 4, 8}[rng.IntN(5)],
 		Policy:      sched.Policies()[rng.IntN(len(sched.Policies()))],
 		Backend:     fiber.Backends()[rng.IntN(len(fiber.Backends()))],
-		MaxIdle:     []int{1, 10, 100, 0}[rng.IntN(4)],
+		MaxIdle:     []int{1, 10, 100}[rng.IntN(3)],
 		KeepThreads: rng.IntN(2) == 0,
 		GiveUpAfter: -1, // the monitor judges what stands still
 		Groups:      sched.Groups{Size: []int{0, 1, 2}[rng.IntN(3)], Mode: sched.GroupMode(rng.IntN(2))},
