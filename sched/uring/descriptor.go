@@ -77,7 +77,7 @@ func (d *descriptor) closeNow() {
 	d.gone.Signal()
 }
 
-// isClosing tells whether Close has been called.
+// isClosing reports whether Close has been called.
 func (d *descriptor) isClosing() bool { return d.uses.Load()&closing != 0 }
 
 // close ends the operations that are under way with net.ErrClosed, and closes the descriptor when the kernel is done with them. It blocks its caller until then. Once

@@ -97,7 +97,7 @@ func (in *inbox) receivedOnce(n, room int) {
 	}
 }
 
-// hasNews tells whether the reader has something to do.
+// hasNews reports whether the reader has something to do.
 func (in *inbox) hasNews() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -229,7 +229,7 @@ func (l *pieces) add(b *buffers, number int32) {
 	l.count++
 }
 
-// halt has the request end, if it is under way; off is for ever. It may be called from anywhere, and does not wait.
+// halt has the request end, if it is under way; off keeps it from beginning again. It may be called from anywhere, and does not wait.
 func (in *inbox) halt(off bool) {
 	in.mu.Lock()
 	in.off = in.off || off
@@ -248,7 +248,7 @@ func (in *inbox) halt(off bool) {
 	}
 }
 
-// turnOff ends the request for ever, and waits for its end. The caller is the user of the side that reads.
+// turnOff ends the request, which does not begin again, and waits for its end. The caller is the user of the side that reads.
 func (in *inbox) turnOff() error {
 	in.halt(true)
 	if in.engine == nil {
