@@ -37,6 +37,7 @@ type load struct {
 	limit int64 // how many workers there are
 	most  int64 // how many drainers may go on looking at once
 	drain sched.Task
+	help  sched.Task // the same, in the place of a strand that waits for what another one runs
 
 	_     cpu.CacheLinePad
 	state atomic.Int64 // strands, and drainers that have been started; and oneLooks for each that looks, or will
@@ -64,7 +65,8 @@ func (p *shared) setLoads() {
 	for _, l := range p.loads {
 		l.pool = p
 		l.most = min(l.limit, int64(runtime.GOMAXPROCS(0))) / 2 // the other strands need some processors
-		l.drain = sched.Task{Func: func() { p.drain(l) }, Flags: sched.Helper, Name: "forkjoin"}
+		l.drain = sched.Task{Func: func() { p.drain(l, false) }, Flags: sched.Helper, Name: "forkjoin"}
+		l.help = sched.Task{Func: func() { p.drain(l, true) }, Flags: sched.Helper, Name: "forkjoin"}
 	}
 	p.wanting.Store(uint64(len(p.loads)))
 }
@@ -126,37 +128,38 @@ func (p *shared) call() {
 	}
 	for _, l := range p.loads {
 		if l.claim() {
-			p.startDrainer(l)
+			p.startDrainer(l, l.drain)
 		}
 	}
 }
 
 // startDrainer has a drainer begin that has been counted. If the scheduler does not accept it, it runs on a goroutine.
-func (p *shared) startDrainer(l *load) {
+func (p *shared) startDrainer(l *load, drain sched.Task) {
 	p.running.Add(1)
 	enqueue, try := p.scheduler.Enqueue, p.scheduler.TryEnqueue
 	if len(p.loads) > 1 {
 		enqueue = func(t sched.Task) error { return p.scheduler.EnqueueInGroup(l.group, t) }
 		try = func(t sched.Task) error { return p.scheduler.TryEnqueueInGroup(l.group, t) }
 	}
-	switch err := try(l.drain); {
+	switch err := try(drain); {
 	case errors.Is(err, sched.ErrFull):
 		go func() {
-			err := enqueue(l.drain)
+			err := enqueue(drain)
 			for errors.Is(err, sched.ErrOverload) { // a drainer waits for room as long as that takes
-				err = enqueue(l.drain)
+				err = enqueue(drain)
 			}
 			if err != nil {
-				p.drain(l)
+				drain.Func()
 			}
 		}()
 	case err != nil: // it is closed, or has no workers and the caller is not bound to it
-		go p.drain(l)
+		go drain.Func()
 	}
 }
 
-// drain is what a drainer does, which is counted in l.
-func (p *shared) drain(l *load) {
+// drain is what a drainer does, which is counted in l. If it helps, it runs in the place of a strand that waits, and
+// gives the worker back as soon as that goes on.
+func (p *shared) drain(l *load, helps bool) {
 	s := p.begin(fiber.Self())
 	s.load = l
 	p.drainers.Add(1)
@@ -172,7 +175,7 @@ func (p *shared) drain(l *load) {
 		if s.stole {
 			s.stole, s.rests = false, now+clock.Instant(p.cfg.Beat)-3*(now-began)
 		}
-		if now-s.turn >= turnTime && s.hooked && !sched.Alone() {
+		if s.hooked && (helps || now-s.turn >= turnTime) && !sched.Alone() {
 			return // and a new drainer begins behind the tasks that need the worker
 		}
 		s.load.add(oneLooks)
@@ -199,6 +202,9 @@ const polls = 64
 // looking, if no other strand could bring one, or if other tasks need the worker.
 func (s *strand) search() *job {
 	p, l := s.pool, s.load
+	if s.takesTurn() {
+		return nil
+	}
 	for began := clock.Now(); ; {
 		if active(l.state.Load()) > l.limit {
 			return nil // strands that had parked have gone on
@@ -220,6 +226,16 @@ func (s *strand) search() *job {
 		}
 		_, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // to a thread that may have to bring the job
 	}
+}
+
+// takesTurn reports whether a strand has let other tasks of s's worker go first, which must not be for a drainer: its
+// forks are for other workers, and the job might hold the worker until the strand brings something.
+func (s *strand) takesTurn() bool {
+	if !s.hooked {
+		return false
+	}
+	w := sched.Current().Worker()
+	return s.pool.atWork.others(s, 0, func(other *strand) bool { return other.yields.Load() == w })
 }
 
 // searching reports whether all strands at work are looking for jobs, so that none will bring one.
@@ -258,7 +274,7 @@ func (s *strand) beginUncounted(j *job) {
 func (p *shared) deactivate(l *load, waits bool) {
 	l.add(-1)
 	if waits && l != nil && l.most > 0 && l.claim() {
-		p.startDrainer(l)
+		p.startDrainer(l, l.help)
 	} else if p.wanting.Load() > 0 && p.form.waiting() {
 		p.call()
 	}

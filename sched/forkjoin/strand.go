@@ -27,10 +27,11 @@ type strand struct {
 	waits  bool            // it waits, or is about to, for what another strand runs
 	helped int             // how many tasks it runs inside one another, because a caller needed their results
 
-	turn  clock.Instant // when it last got its worker, or found that no other task needs that
-	asked clock.Instant // when it last looked at the clock
-	left  int           // how many forks until it looks again
-	every int           // how many forks there are between two looks
+	turn   clock.Instant                // when it last got its worker, or found that no other task needs that
+	asked  clock.Instant                // when it last looked at the clock
+	left   int                          // how many forks until it looks again
+	yields atomic.Pointer[sched.Worker] // others go first on that worker; read by drainers
+	every  int                          // how many forks there are between two looks
 
 	fence  atomic.Uint64 // what the strand writes where it needs a fence
 	fenced bool          // barrier needs fences in the strands
@@ -163,7 +164,9 @@ func (s *strand) spendTurn() {
 	if !s.hooked || now-s.turn < turnTime || sched.Current() == nil {
 		return
 	}
-	sched.Yield() // others can take the forks of the strand meanwhile
+	s.yields.Store(sched.Current().Worker())
+	sched.Yield() // other workers can take the forks of the strand
+	s.yields.Store(nil)
 	s.turn = clock.Now()
 	s.asked = s.turn
 }
