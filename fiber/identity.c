@@ -40,10 +40,10 @@ static __thread volatile sig_atomic_t blocks __attribute__((tls_model("initial-e
 static __thread sigset_t blocked_before;
 
 /* Blocks all signals until the identity in the slot is dropped, by fiberlab_identity_drop on the
- * same thread. While an M that was lent to C is between C and Go, the runtime takes its scheduler's
- * lock: to enter C while the world is being stopped, and to drop the M while it writes a trace. A
- * signal that Go handles is then taken for one of a thread without an M: it is lent another one,
- * dropping which takes that lock again, and the whole process freezes. */
+ * same thread. While an M that was lent to C is between C and Go, the runtime may take its
+ * scheduler's lock: to enter C while the world is being stopped, or to drop the M while it writes a
+ * trace. It then takes the thread for one without an M if a signal comes that Go handles. It lends
+ * another M; to drop that takes the lock again, and the whole process freezes. */
 void fiberlab_identity_block_signals(void) {
     sigset_t all;
     if (blocks)

@@ -18,11 +18,11 @@
  * The fiber has come to another thread than its M was lent on, so that
  * the signal goes astray. Hence the thread's number in the M is put right.
  *
- * Where in the M the words are is found as the g slot is, on two threads: the number by
+ * Where in the M the words are is found as the g slot is, on two threads. The number is found by
  * its value, the count and the mark by what the handler does to them. The first thread of a
  * container has number 1, which other words of its M hold too; on a second thread they differ
- * from its number. The M's own number may keep step with the thread's, but a fiber's M and that
- * of its root are two on one thread. Without the number, fibers that have moved cannot be
+ * from its number. The M's own number may keep step with the thread's, but a fiber and its root
+ * have two Ms on one thread. Without the number, fibers that have moved cannot be
  * interrupted; without the others, a fiber that comes back sends itself one more signal, and
  * C bodies stay exposed. All else works.
  */

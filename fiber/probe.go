@@ -40,7 +40,8 @@ func tryLife() error {
 		return err
 	}
 	life := &life{r: r}
-	// Both roots are there before the fiber begins: what it has begun could not be discarded if memory were short then.
+	// Both roots are there before the fiber begins: if memory were short after that, a fiber that has begun could not
+	// be discarded.
 	err = onRoot(attachThread, Asm, func(second *Fiber) error {
 		if err := onRoot(attachThread, Asm, life.begin); err != nil {
 			return err
@@ -70,7 +71,7 @@ type caller struct{ g, m uintptr }
 
 func whoami() caller { return caller{identity.G(), identity.M()} }
 
-// verdict says what the runtime does otherwise than fibers demand.
+// verdict says how the runtime differs from what fibers demand.
 type verdict string
 
 func (v verdict) Error() string { return string(v) }

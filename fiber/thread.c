@@ -11,8 +11,9 @@ static __thread struct fiberlab_thread self __attribute__((tls_model("initial-ex
 
 ptrdiff_t fiberlab_thread_offset;
 
-/* In a plugin of a host that has this package too, the linker takes the host's functions and variables
- * for the plugin's: only self and this function are there twice, and the host's record counts. */
+/* In a plugin of a host that has this package too, the linker takes the host's functions and
+ * variables for the plugin's. Only self and this function are there twice; the host's record
+ * counts. */
 __attribute__((constructor)) static void find_self(void) {
     if (!fiberlab_thread_offset)
         fiberlab_thread_offset = (char *)&self - fiberlab_tp();

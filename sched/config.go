@@ -85,19 +85,20 @@ type Config struct {
 	// goroutines and devices need that are to notify fibers.
 	GiveUpAfter time.Duration
 
-	// Watchdog, if more than 0, is after how long Deadlocked is called for a deadlock without
-	// Close: nothing runs, nor can be begun, and fibers are blocked that only a thread outside could
-	// notify. It is called once, until something happens again, on a separate goroutine, and
-	// may do what a goroutine may. If it is nil, the report goes to stderr.
+	// Watchdog, if more than 0, is how long a deadlock lasts before Deadlocked is called, without Close. Nothing runs,
+	// nor can be begun, and fibers are blocked that only a thread outside could notify. Deadlocked is called once,
+	// until something happens again, on a separate goroutine, and may do what a goroutine may. If it is nil, the report
+	// goes to stderr.
 	//
-	// If Watchdog is 0, Run watches its function, and reports after DefaultWatchdog. It reports no deadlock as long as a fiber
-	// has a deadline, or a goroutine of the program could still wake one. It does not see timers of package time
-	// (time.AfterFunc) and threads of C. If only these wake fibers, set Watchdog to less than 0: there is no watchdog then.
+	// If Watchdog is 0, Run watches its function, and reports after DefaultWatchdog. It reports no deadlock as long as
+	// a fiber has a deadline, or a goroutine of the program could still wake one. It does not see timers of package
+	// time (time.AfterFunc) and threads of C. If only these wake fibers, set Watchdog to -1: there is no watchdog then.
 	Watchdog   time.Duration
 	Deadlocked func(*Deadlock)
 
-	// Stalled is called by the same watchdog, in the same way, for workers that have been in one task for as long, and a
-	// second at least, while fibers or tasks wait for them. The task has made a call of Go that blocks its thread.
+	// Stalled is called by the same watchdog, in the same way, for workers that are stalled. Such a worker has been in
+	// one task for as long, and a second at least, while fibers or tasks wait for it. The task has made a call of Go
+	// that blocks its thread.
 	Stalled func(*Stall)
 
 	// Recorder, if not nil, is told of every transition of every fiber; that of trace.NewRecorder keeps them. It may serve

@@ -42,8 +42,8 @@ func mustReturn(name string, where fmt.Stringer, call func()) {
 }
 
 // SetEngine gives w an engine, such as one for input and output, for Engine to return; nil takes it away. The place to call
-// it is Config.Initializer, on Current().Worker(), but it may be called from anywhere. It panics with an error that wraps
-// ErrNoFiber if w is none of a scheduler's.
+// it is Config.Initializer, on Current().Worker(), but it may be called from anywhere. It panics with an error that
+// wraps ErrNoFiber if w is none of a scheduler's.
 func (w *Worker) SetEngine(engine any) {
 	if !w.exists() {
 		panic(fmt.Errorf("sched: set the engine of no worker: %w", ErrNoFiber))

@@ -13,9 +13,9 @@ import (
 // Enqueue may be called from anywhere, inside and outside of tasks. If Config.MaxQueued tasks wait to begin, it
 // blocks the caller until there is room, a task not its thread; callers get room in the order in which they came. If there is
 // none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task never runs. Otherwise Enqueue
-// does not block. It returns ErrNilTask, ErrNotBound for a
-// SameThread task from outside, or if New has not made s, ErrNoWorkers, or ErrClosed; tasks of a scheduler that is
-// closing may still enqueue more. A caller from outside that waits for room when Close begins gets ErrClosed.
+// does not block. It returns ErrNilTask, ErrNoWorkers, ErrClosed, or ErrNotBound: for a SameThread task from outside,
+// or if New has not made s. Tasks of a scheduler that is closing may still enqueue more. A caller from outside that
+// waits for room when Close begins gets ErrClosed.
 func (s *Scheduler) Enqueue(task Task) error {
 	return s.enqueue(context.Background(), task, s.worker())
 }

@@ -17,8 +17,8 @@ func (s *Scheduler) Groups() int {
 	return min(len(s.workers), 1)
 }
 
-// Group returns the number of the worker's scheduling group: from 0, in the order of the workers; -1 if a goroutine is bound as
-// the worker, which is in none, and for a worker that belongs to no scheduler.
+// Group returns the number of the worker's scheduling group: from 0, in the order of the workers. It is -1 if a
+// goroutine is bound as the worker, and for a worker that belongs to no scheduler.
 func (w *Worker) Group() int {
 	if !w.exists() || w.mode != multiThreaded {
 		return -1
@@ -29,10 +29,11 @@ func (w *Worker) Group() int {
 	return 0
 }
 
-// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are busy and
-// another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room; the error is ErrNoSuchGroup if there is no group
-// of that number, and ErrOtherGroup for a SameThread task whose caller runs on no worker of the group. A scheduler that is
-// closing ends each group as soon as that has nothing to do: then it is ErrClosed, for tasks too.
+// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
+// busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
+// ErrNoSuchGroup if there is no group of that number. It is ErrOtherGroup for a SameThread task whose caller runs on no
+// worker of the group. A scheduler that is closing ends each group as soon as that has nothing to do: then it is
+// ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
 	return s.enqueueInGroup(context.Background(), group, t)
 }

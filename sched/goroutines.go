@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The watchdog asks two things of the program's goroutines: whether one of them may still wake a fiber, and which of
-// them are tasks in a call that blocks their thread. The runtime lists no reasons, but it shows stacks:
+// The watchdog asks two questions about the program's goroutines: may one of them still wake a fiber, and which are
+// tasks in a call that blocks their thread? The runtime lists no reasons, but it shows stacks:
 //
 //	runtime.gopark                 the goroutine waits,
 //	runtime.chanrecv               for a value from a channel,

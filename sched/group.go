@@ -140,8 +140,8 @@ func (g *group) endSleep(i int) {
 // It may have been claimed for something that it will not take: it has other work, it had seen something else
 // before, as it spun, or it has ended a wait itself. What it was
 // claimed for may wait in any queue of the group, and no other worker comes for it. So if more waits than
-// i takes, another worker is woken. If none is left over, spinners that remain see to what comes next. A worker that was claimed for
-// what waits in another group passes that on too.
+// i takes, another worker is woken. If none is left over, spinners that remain see to what comes next. A worker that
+// was claimed for what waits in another group passes that on too.
 func (g *group) found(i int) {
 	m, w := g.members[i], g.workers[i]
 	takes := 1

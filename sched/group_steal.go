@@ -2,12 +2,12 @@ package sched
 
 import "container/heap"
 
-// Workers of a group that have nothing to do steal from the shared queues of other groups. A worker that spins looks at each of them as
-// often as Groups.StealEvery says, and before it sleeps it looks at all.
+// Workers of a group that have nothing to do steal from the shared queues of other groups. A worker that spins looks at
+// each of them as often as Groups.StealEvery says, and before it sleeps it looks at all.
 //
-// So what waits in a group whose workers are busy must wake a worker of another group if one sleeps there. The order is as in masks: the
-// submitter queues it, and then loads the masks of its own group and of the thieves. A thief sets its bit, and then looks at the
-// queues of its own group and of the victims.
+// So what waits in a group whose workers are busy must wake a worker of another group if one sleeps there. The order is
+// as in masks: the submitter queues it, and then loads the masks of its own group and of the thieves. A thief sets its
+// bit, and then looks at the queues of its own group and of the victims.
 
 // victims are the other groups that a worker steals from, ordered by when it looks there next.
 type victims struct {
@@ -34,8 +34,8 @@ func (v *victims) add(from *group, every int) {
 	heap.Push(&v.queue, victim{from: from, every: every, next: every})
 }
 
-// steal takes one thing from a group whose turn has come, and reports whether it did. A group that had something stays where it
-// is: perhaps it has more.
+// steal takes one thing from a group whose turn has come, and reports whether it did. A group that had something stays
+// where it is: perhaps it has more.
 func (v *victims) steal() (r runnable, ok bool) {
 	if len(v.queue) == 0 {
 		return r, false
@@ -68,8 +68,8 @@ func (v *victims) wake() {
 	}
 }
 
-// steal brings worker i something from another group: if it is time to look there, or in the last look before it sleeps. It counts that
-// first, as takeOver does.
+// steal brings worker i something from another group: if it is time to look there, or in the last look before it
+// sleeps. It counts that first, as takeOver does.
 func (g *group) steal(i int, last bool) bool {
 	m := g.members[i]
 	r, ok := m.victims.steal()
@@ -84,8 +84,8 @@ func (g *group) steal(i int, last bool) bool {
 	return ok
 }
 
-// wakeFor wakes a worker for something that has just been queued: one of the group, or of a group that steals from it, unless that is
-// local to the group. It reports whether there was one, and counts what finds all workers busy.
+// wakeFor wakes a worker for something that has just been queued: one of the group, or of a group that steals from it,
+// unless that is local to the group. It reports whether there was one, and counts what finds all workers busy.
 func (g *group) wakeFor(local bool) bool {
 	woken := g.wakeOne() || !local && g.wakeThief()
 	if !woken {
@@ -94,15 +94,16 @@ func (g *group) wakeFor(local bool) bool {
 	return woken
 }
 
-// wakeAny wakes a worker of the group. If none is idle, and the shared queue has something to steal, it wakes one of a group that steals.
+// wakeAny wakes a worker of the group. If none is idle, and the shared queue has something to steal, it wakes one of a
+// group that steals.
 func (g *group) wakeAny() {
 	if !g.wakeOne() && len(g.thieves) > 0 && g.shared.offers() {
 		g.wakeThief()
 	}
 }
 
-// wakeThief wakes a worker of a group that steals from g, and reports whether one was idle. The worker may find something in
-// its own group first. So it learns before that it was called: see group.found.
+// wakeThief wakes a worker of a group that steals from g, and reports whether one was idle. The worker may find
+// something in its own group first. So it learns before that it was called: see group.found.
 func (g *group) wakeThief() bool {
 	for _, thief := range g.thieves {
 		if thief.anyIdle() {
@@ -115,7 +116,8 @@ func (g *group) wakeThief() bool {
 	return false
 }
 
-// uncover wakes a thief for what waited behind an entry that is local to the group: it has been refused to thieves until now.
+// uncover wakes a thief for what waited behind an entry that is local to the group: it has been refused to thieves
+// until now.
 func (g *group) uncover() {
 	if g.shared.offers() {
 		g.wakeThief()

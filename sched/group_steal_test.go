@@ -22,7 +22,7 @@ func (g *group) submitFlags(t *testing.T, flags Flags) {
 	require.True(t, g.submit(runnable{task: task}, -1))
 }
 
-// What finds the workers of its group busy wakes one of another group, which takes it before it would sleep again.
+// A task that finds the workers of its group busy wakes one of another group, which takes it before it sleeps again.
 func TestBusyGroupWakesAThief(t *testing.T) {
 	busy, idle := twoGroups(t, nil)
 	idle.workers[1].fallAsleep()
@@ -44,7 +44,7 @@ func TestIdleGroupWakesNoThief(t *testing.T) {
 	requireWoken(t, second, []int{0}, nil, "none is needed")
 }
 
-// No thief is woken for what it must leave: what is local to the group, and what StealEvery keeps it from.
+// No thief is woken for an entry that it must leave: one that is local to the group, or that StealEvery keeps it from.
 func TestNoThiefIsWokenInVain(t *testing.T) {
 	for name, c := range map[string]struct {
 		every func(int, int) int
@@ -95,7 +95,7 @@ func TestThiefPassesTheWakeOn(t *testing.T) {
 	}
 }
 
-// What is behind a local entry is kept from thieves. The worker that takes the entry wakes one.
+// A local entry hides what is behind it from thieves. The worker that takes the entry wakes one.
 func TestLocalEntryUncoversWhatIsBehind(t *testing.T) {
 	busy, idle := twoGroups(t, nil)
 	busy.submitFlags(t, GroupLocal)

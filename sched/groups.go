@@ -17,9 +17,9 @@ type Groups struct {
 	Mode     GroupMode // which queue a worker looks at first
 	Round    int       // one of so many looks goes to the other queue first; 0 means DefaultRound
 
-	// StealEvery says how often a worker of one group that spins, and finds nothing in it, looks for something in another group: each
-	// nth time. Before it sleeps it looks at each of them. 0 is never; a nil StealEvery is DefaultStealEvery for all. It is called once for
-	// each two groups, when the scheduler is made.
+	// StealEvery says how often a worker of one group that spins, and finds nothing in it, looks for something in
+	// another group: each nth time. Before it sleeps it looks at each of them. 0 is never; a nil StealEvery is
+	// DefaultStealEvery for all. It is called once for each two groups, when the scheduler is made.
 	StealEvery func(thief, victim int) int
 }
 

@@ -59,8 +59,8 @@ func (p *groups) of(w *Worker) (*group, int) {
 	return at.group, at.number
 }
 
-// nextInTurn is the number of the group that gets the next task from outside. It goes round the workers, so that each group gets a share
-// by its size.
+// nextInTurn is the number of the group that gets the next task from outside. It goes round the workers, so that each
+// group gets a share by its size.
 func (p *groups) nextInTurn() int {
 	if len(p.all) == 1 {
 		return 0

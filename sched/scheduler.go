@@ -74,7 +74,8 @@ func New(cfg Config) (*Scheduler, error) {
 }
 
 // MaxWorkers is how many multi-threaded workers a program can have at a time, in all its schedulers together. Each
-// needs a thread. Go ends a program that has 10,000 threads (debug.SetMaxThreads), and blocking calls need some as well.
+// needs a thread. Go ends a program that has 10,000 threads (debug.SetMaxThreads), and blocking calls need some as
+// well.
 const MaxWorkers = 8000
 
 // workersTaken is how many multi-threaded workers the program has, by takeWorkers.
@@ -168,8 +169,8 @@ func (s *Scheduler) abandon(err error) error {
 // Run is the whole life of a scheduler: it makes one, binds it, calls f, and when f has returned
 // it unbinds and closes it, which waits for all tasks. f finds the scheduler by Get.
 //
-// While f runs, and Config.Watchdog is 0, a watchdog reports deadlocks and stalls to stderr, or as Config.Deadlocked and
-// Config.Stalled say. It does not end them.
+// While f runs, and Config.Watchdog is 0, a watchdog reports deadlocks and stalls to stderr, or as Config.Deadlocked
+// and Config.Stalled say. It does not end them.
 //
 // Run calls f on the calling goroutine, also if that panics or calls Goexit. Its errors are those of New, Bind,
 // Unbind and Close, or an error that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and

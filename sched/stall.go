@@ -9,8 +9,8 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// Stall is the error of workers that have been in one task for long, while others wait for them: the task is in a
-// call that blocks the thread, such as a receive from a Go channel. It wraps ErrStalled.
+// Stall is the error of workers that have been in one task for long, while fibers or tasks wait for them. The task is
+// in a call that blocks the thread, such as a receive from a Go channel. It wraps ErrStalled.
 type Stall struct {
 	Scheduler string
 	Workers   []int           // their numbers
@@ -53,8 +53,8 @@ const shortestStall = clock.Instant(time.Second)
 
 // stallJudge reports workers that are stalled. Like deadlockJudge it counts looks.
 //
-// A worker that computes for long is not stalled. So in the last part of the limit each look compares the stacks of
-// all tasks that block their threads: what has been there at each look has blocked all the time.
+// A worker that computes for long is not stalled. So in the last part of the limit each look compares the stacks of all
+// tasks that block their threads. A stack that was there at each look has blocked all the time.
 type stallJudge struct {
 	s        *Scheduler
 	limit    clock.Instant
@@ -148,8 +148,8 @@ func (o *stallJudge) look(passed clock.Instant) *Stall {
 	return stall
 }
 
-// waitFor is how many fibers and tasks wait for w: what only w can run, and, if no worker has done anything since the
-// last look, what any of them could run.
+// waitFor is how many fibers and tasks wait for w: those that only w can run. If no worker has done anything since the
+// last look, those that any of them could run count too.
 func (o *stallJudge) waitFor(w *Worker) (fibers, tasks int) {
 	tasks = w.pendingOwn()
 	if !w.sharesFibers() {

@@ -13,8 +13,8 @@ import (
 // longestThreadName is how many bytes the kernel keeps of a thread's name.
 const longestThreadName = 15
 
-// threadName is the name of a worker's thread: the scheduler's name, cut so that the numbers of its scheduling group and of the worker
-// fit. A group below 0 is left out.
+// threadName is the name of a worker's thread: the scheduler's name, cut so that the numbers of its scheduling group
+// and of the worker fit. A group below 0 is left out.
 func threadName(scheduler string, group, worker int) string {
 	suffix := fmt.Sprintf("-w%d", worker)
 	if group >= 0 {

@@ -63,7 +63,8 @@ type Worker struct {
 // exists reports whether the worker is a scheduler's.
 func (w *Worker) exists() bool { return w != nil && w.scheduler != nil }
 
-// ID returns the worker's number: multi-threaded ones from 0, bound goroutines after them; -1 if w is none of a scheduler's.
+// ID returns the worker's number: multi-threaded ones from 0, bound goroutines after them; -1 if w is none of a
+// scheduler's.
 func (w *Worker) ID() int {
 	if !w.exists() {
 		return -1

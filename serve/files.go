@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files is a server of net/http that has the regular files and folders below dir. Links that lead out of dir are followed.
-// Pipes, sockets and devices are forbidden to clients. If dir is no folder, Run returns a *SetupError.
+// Files is a server of net/http that has the regular files and folders below dir. Links that lead out of dir are
+// followed. Pipes, sockets and devices are forbidden to clients. If dir is no folder, Run returns a *SetupError.
 func Files(dir string) Program {
 	return httpProgram{"files", func(s *site) (http.Handler, error) {
 		info, err := os.Stat(dir)
@@ -31,7 +31,8 @@ func wrongFolder(dir string, err error) error {
 }
 
 // folder is the tree of files that a host opens below dir. It opens neither a pipe, which may wait for its other end
-// until the server is killed, nor a device, which may do more than to be read. net/http answers 403 for fs.ErrPermission.
+// until the server is killed, nor a device, which may do more than to be read. net/http answers 403 for
+// fs.ErrPermission.
 type folder struct {
 	host
 	dir string

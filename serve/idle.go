@@ -29,8 +29,8 @@ func (m *moves) at(now time.Time) { m.last.Store(int64(now.Sub(began))) }
 // before reports whether no byte has moved since then.
 func (m *moves) before(then time.Time) bool { return m.last.Load() <= int64(then.Sub(began)) }
 
-// closeIdle closes the connections of running on which no byte has moved for limit, until ctx is done. They are found up to a
-// quarter of limit later. A limit of 0 or less is none.
+// closeIdle closes the connections of running on which no byte has moved for limit, until ctx is done. They are found
+// up to a quarter of limit later. A limit of 0 or less is none.
 func (s *site) closeIdle(ctx context.Context, running session, limit time.Duration) {
 	if limit <= 0 {
 		return

@@ -64,8 +64,8 @@ type session interface {
 	// idle returns the connections on which no byte has moved since then.
 	idle(then time.Time) []net.Conn
 	// stop closes the listener, and ends the connections when what is under way on them is finished, or when ctx is done.
-	// It returns when there is no connection left, or soon after ctx is done: with the number of connections that ctx has
-	// ended, and the requests whose handlers go on nevertheless.
+	// It returns when there is no connection left, or soon after ctx is done. It returns the number of connections that
+	// ctx has ended, and the requests whose handlers go on nevertheless.
 	stop(ctx context.Context) (cut int, left []string)
 }
 
@@ -128,11 +128,11 @@ func listed(requests []string) string {
 }
 
 // Run serves until ctx is done. Then it accepts no further connections, finishes what is under way, as long as
-// Setup.Grace allows, and returns what it has done. It blocks its caller, which must be a goroutine. Connections on
-// which no byte moves are closed meanwhile, see Setup.Idle. The error is a *SetupError if the address or the folder is
-// wrong; a *CutError, with the figures, if it had to cut connections; or that of the driver, of the scheduler
-// (sched.ErrNoWorkers), or of accepting connections. Figures come with any error that is met later than the first
-// moment that clients could connect.
+// Setup.Grace allows, and returns what it has done. It blocks its caller, which must be a goroutine. As long as it
+// serves, it closes connections on which no byte moves, see Setup.Idle. The error is a *SetupError if the address or
+// the folder is wrong, and a *CutError, with the figures, if it had to cut connections. Otherwise it comes from the
+// driver, from the scheduler (sched.ErrNoWorkers), or from accepting connections. Figures come with any error that is
+// met later than the first moment that clients could connect.
 func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace

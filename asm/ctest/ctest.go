@@ -84,13 +84,15 @@ func Run(cpu, program string, args ...string) (Result, error) {
 	return result, nil
 }
 
-// Emulated reports whether programs run under qemu: by FIBERLAB_EXEC, or because the whole system does, this program too.
+// Emulated reports whether programs run under qemu: by FIBERLAB_EXEC, or because the whole system does, this program
+// too.
 func Emulated() bool {
 	words := strings.Fields(os.Getenv("FIBERLAB_EXEC"))
 	return len(words) > 0 && strings.Contains(filepath.Base(words[0]), "qemu") || takesAnyAdvice()
 }
 
-// takesAnyAdvice reports whether madvise(2) takes an advice that there is not for a hint, as qemu does and Linux does not.
+// takesAnyAdvice reports whether madvise(2) takes an advice that there is not for a hint, as qemu does and Linux does
+// not.
 var takesAnyAdvice = sync.OnceValue(func() bool {
 	const none = 12345
 	mem, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_ANON|unix.MAP_PRIVATE)

@@ -93,7 +93,8 @@ func TestServeAsFirstProcess(t *testing.T) {
 	}
 }
 
-// Where /proc shows other processes, a lab's program is not looked for among them: it is emulated, or the remedy is named.
+// Where /proc shows other processes, a lab's program is not looked for among them: it is emulated, or the remedy is
+// named.
 func TestLabsWithoutTheirOwnProc(t *testing.T) {
 	for _, args := range [][]string{{"step", "2", "../../labs/02/reference"}, {"grade", "1", "../../labs/01/reference"}} {
 		plain := command(args...)

@@ -70,7 +70,8 @@ void marl_fiber_set_target(void) { marl_fiber_swap(); }
 	}
 }
 
-// A terminal sends an interrupt to the whole group of the grader, at any time: while the grader asks the compiler what it is, too.
+// A terminal sends an interrupt to the whole group of the grader, at any time: while the grader asks the compiler what
+// it is, too.
 func TestInterruptAmongTheCompilersQuestions(t *testing.T) {
 	for _, question := range []string{"-dumpmachine", "--version", "-E", "-print-search-dirs"} {
 		dir := t.TempDir()

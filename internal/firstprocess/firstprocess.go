@@ -1,5 +1,6 @@
-// Package firstprocess runs programs as process 1 of a new namespace of process numbers, as the command of a container is. There the first thread
-// has number 1, numbers grow by one, the program is the parent of all orphans, and a signal whose action is the default one does nothing to it.
+// Package firstprocess runs programs as process 1 of a new namespace of process numbers, as the command of a container
+// is. There the first thread has number 1, numbers grow by one, and the program is the parent of all orphans. A signal
+// whose action is the default one does nothing to it.
 package firstprocess
 
 import (
@@ -12,11 +13,12 @@ import (
 	_ "fiberlab/internal/platform"
 )
 
-// Command returns the command that runs program as such a process, with a /proc that shows its namespace. If this process may not
-// make namespaces, the test is skipped and says why.
+// Command returns the command that runs program as such a process, with a /proc that shows its namespace. If this
+// process may not make namespaces, the test is skipped and says why.
 func Command(t testing.TB, program ...string) *exec.Cmd {
 	t.Helper()
-	return command(t, `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`, program) // the others must not see that /proc
+	// The others must not see that /proc.
+	return command(t, `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`, program)
 }
 
 // WithoutProc is Command with a /proc that shows another namespace, as with `unshare --pid --fork` alone.

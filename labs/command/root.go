@@ -12,8 +12,9 @@ import (
 	"fiberlab/labs/step"
 )
 
-// Execute does what args say by root, the command of a program with other commands below it. A word that is no command is an error, after
-// `help` and `completion` too, and so is output that cannot be written. Help is folded to the terminal's width, or to 100 columns.
+// Execute does what args say by root, the command of a program with other commands below it. A word that is no command
+// is an error, after `help` and `completion` too, and so is output that cannot be written. Help is folded to the
+// terminal's width, or to 100 columns.
 func Execute(ctx context.Context, root *cobra.Command, stdout, stderr io.Writer, args []string) error {
 	out := &output{Writer: stdout}
 	root.SilenceErrors, root.SilenceUsage = true, true

@@ -72,7 +72,8 @@ type Step struct {
 // jumps are the instructions of both architectures that may set the program counter to another one than the next.
 var jumps = regexp.MustCompile(`^((rep|repn?[ez]|bnd|notrack) )*(call|ret|j|(b|bl|blr|br|cbn?z|tbn?z)( |$)|b\.)`)
 
-// Jumps reports whether the step's instruction may go elsewhere than to the next one: a jump, a branch, a call or a return.
+// Jumps reports whether the step's instruction may go elsewhere than to the next one: a jump, a branch, a call or a
+// return.
 func (s Step) Jumps() bool {
 	return jumps.MatchString(s.Instruction)
 }

@@ -39,7 +39,7 @@ type BuildOptions struct {
 	Dir     string            // the folder of the sources, copied by Collect; the compiler runs there
 	Sources []string          // names in Dir; .c and .S are compiled, the others are there to be included
 	Harness map[string]string // the grader's own sources, by name: harness.c
-	Between string            // a name in Harness: this source's object is linked behind each of the submission's; may be empty
+	Between string            // a name in Harness, or empty: its object is linked behind each of the submission's
 	Work    string            // a folder for objects and the program
 	Flags   []string          // more flags for the compiler
 	Link    []string          // more flags for the linker, as the compiler takes them

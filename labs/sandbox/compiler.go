@@ -90,7 +90,8 @@ func (c *compiler) ask(words ...string) (string, error) {
 	return string(out), nil
 }
 
-// separate puts a compiler into a process group of its own: an interrupt that a terminal sends to the grader's group does not end it.
+// separate puts a compiler into a process group of its own: an interrupt that a terminal sends to the grader's group
+// does not end it.
 func separate() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // explore finds the folders of the compiler that lies at path.

@@ -41,7 +41,8 @@ func (r *Result) judge(m mutate.Mutant, reason string, report *grade.Report) {
 
 var pastEnd = regexp.MustCompile(`runs on (?:past its end|behind its last instruction)[^(]*\((\S+\.\w+):\d+\)`)
 
-// misplaced reports whether a fault says that a function runs on past its end, though the mutant differs in another file.
+// misplaced reports whether a fault says that a function runs on past its end, though the mutant differs in another
+// file.
 func misplaced(f grade.Fault, m mutate.Mutant) bool {
 	found := pastEnd.FindStringSubmatch(f.Text)
 	return found != nil && found[1] != m.File

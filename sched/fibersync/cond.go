@@ -85,8 +85,8 @@ func (c *Cond) Waiting() int {
 
 // Wait releases L, blocks the caller until a Signal or Broadcast has woken it, and locks L
 // again. The caller holds L. Signals go to waiters in the order of their arrival; Wait returns
-// for no other reason. It panics with an error that wraps ErrNoLock if L is nil, or ErrNotLocked if L is not locked and
-// is a Mutex or an RWMutex of this package or a sync.Mutex.
+// for no other reason. It panics with an error that wraps ErrNoLock if L is nil, or ErrNotLocked if L is not locked. It
+// notices the latter of a Mutex or an RWMutex of this package and of a sync.Mutex.
 func (c *Cond) Wait() { _ = c.wait(until{}) }
 
 // WaitContext is Wait that gives up when ctx is done, and returns context.Cause(ctx) then. It

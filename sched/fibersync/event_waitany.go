@@ -12,8 +12,8 @@ import (
 // call, it takes the first of them. An event's signals go to its waiters in the order of their
 // arrival, whether they wait for it alone or for any of several. Without events it never returns.
 //
-// A caller that needs two signals waits for one event after the other, in an order that is the same for all callers. To
-// take any one, Test the other and Signal the first anew may go on without end: while others wait, each
+// A caller that needs two signals waits for one event after the other, in an order that is the same for all callers. A
+// loop that takes any one, calls Test on the other and Signal on the first anew may never end. While others wait, each
 // signal is handed off, and Test does not find it.
 func WaitAny(events ...*Event) int {
 	i, _ := waitAny(until{}, events)

@@ -8,10 +8,11 @@
 //
 //	form_locked.go     one list under one lock
 //	form_deque.go      a double-ended queue for each stack that forks, from whose other end others steal
-//	form_heartbeat.go  a list that no other thread may touch; now and then its oldest entry is handed out
+//	form_heartbeat.go  a list whose owner needs neither lock nor fence (forks.go); idle workers take its oldest entry
 //
-// Read them in this order, after future.go, which says what a future is, and before join.go and typed.go. docs/forkjoin.md has drawings,
-// and what each costs.
+// Read them in this order, after future.go, which says what a future is. Then come the ways to fork: join.go; scope.go,
+// for any number of forks with one join; typed.go, and typed_context.go for functions that may fail. docs/forkjoin.md
+// has drawings, and says what each costs.
 package forkjoin
 
 import _ "fiberlab/internal/platform"

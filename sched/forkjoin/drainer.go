@@ -157,8 +157,8 @@ func (p *shared) startDrainer(l *load, drain sched.Task) {
 	}
 }
 
-// drain is what a drainer does, which is counted in l. If it helps, it runs in the place of a strand that waits, and
-// gives the worker back as soon as that goes on.
+// drain is what a drainer does, which is counted in l. If helps is set, it runs while another strand of the worker
+// waits, and gives the worker back as soon as that goes on.
 func (p *shared) drain(l *load, helps bool) {
 	s := p.begin(fiber.Self())
 	s.load = l
@@ -228,8 +228,8 @@ func (s *strand) search() *job {
 	}
 }
 
-// takesTurn reports whether a strand has let other tasks of s's worker go first, which must not be for a drainer: its
-// forks are for other workers, and the job might hold the worker until the strand brings something.
+// takesTurn reports whether a strand has let other tasks of s's worker go first. A drainer must not use that turn: the
+// strand's forks are for other workers, and the job might hold the worker until the strand brings something.
 func (s *strand) takesTurn() bool {
 	if !s.hooked {
 		return false

@@ -43,7 +43,7 @@ func For(p *Pool, r Range, body func(p *Pool, begin, end int)) {
 // ForContext is For for a body that may fail. Each call gets a context that is done when ctx is, or when a call has
 // failed, panicked or called Goexit; its cause is that error. No call begins after that. ForContext returns when all
 // that have begun have returned. It returns the error of the call that failed first, or context.Cause(ctx) if ctx was
-// done before that and something was left to do, also if no worker was free for a call from a goroutine until then. It
+// done before that and something was left to do. So it does for a goroutine if no worker was free until then. It
 // returns an error that wraps ErrClosed if the pool is closed. A panic goes before an error. ForContext panics with an
 // error that wraps fibersync.ErrNilContext if ctx is nil, and like For.
 func ForContext(ctx context.Context, p *Pool, r Range, body func(ctx context.Context, p *Pool, begin, end int) error) error {

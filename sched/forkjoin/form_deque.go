@@ -10,9 +10,9 @@ import "math/rand/v2"
 //	strand 1   oldest [ j2 ]            <- push, pop
 //	injected   [ j3 | j5 ]              futures, and forks of strands that have parked
 //
-// What Submit returns is among the injected jobs from the beginning, out of which it can be taken from anywhere. A strand
-// that joins a fork which is not its newest claims it where it lies. The strand that takes it out of the deque later
-// finds it claimed, and goes on to the next.
+// What Submit returns is among the injected jobs from the beginning, out of which it can be taken from anywhere. A
+// strand that joins a fork which is not its newest claims it where it lies. The strand that takes it out of the deque
+// later finds it claimed, and goes on to the next.
 type deques struct {
 	pool     *shared
 	injected jobQueue

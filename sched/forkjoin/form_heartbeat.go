@@ -61,7 +61,7 @@ func (h *heartbeat) waiting() bool {
 	return h.submitted() || has() || h.pool.atWork.len() > 0 && barrier() && has()
 }
 
-// publish hands out all forks of s.
+// publish moves all forks of s to the queue.
 func (h *heartbeat) publish(s *strand) {
 	for j := s.takeOwn(); j != nil; j = s.takeOwn() {
 		h.pool.handed.Add(1)

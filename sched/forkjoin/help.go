@@ -35,8 +35,8 @@ func (f *Future[T]) help() {
 }
 
 // endProgram is for a task that has called Goexit on a fiber. Goexit would unwind the frames below the task as well,
-// perhaps those of a caller that needs its result, and nothing can stop it; the scheduler would end the program for it
-// in the end.
+// perhaps frames of a caller that needs its result, and nothing can stop it. At the end the scheduler would end the
+// program in any case.
 func endProgram() {
 	text := fmt.Sprintf("forkjoin: a task on a fiber: %v\n\n%s", fibersync.ErrGoexit, debug.Stack())
 	go panic(text)

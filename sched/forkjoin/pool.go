@@ -17,7 +17,8 @@ import (
 )
 
 // The errors of this package. Each error that a call returns wraps one of these, or one of packages sched and
-// fibersync. ErrNoScheduler wraps fibersync.ErrNilScheduler; ErrNotMade and ErrInTask wrap those of package sched.
+// fibersync. ErrNoScheduler wraps fibersync.ErrNilScheduler; ErrNotMade and ErrInTask wrap the errors of these names of
+// package sched.
 var (
 	ErrNoScheduler = fault.Of(fibersync.ErrNilScheduler, "the scheduler is nil: give the one that shall run the tasks")
 	ErrNoForm      = errors.New("there is no such form: Forms lists them")
@@ -42,8 +43,8 @@ type Config struct {
 	Beat time.Duration
 
 	// Forgotten, if not nil, is called with a text for each future that the garbage collector finds although it was
-	// neither fetched nor dropped, on a goroutine of the collector, and for each call of a Func that has returned without
-	// joining its forks, by the strand that ran it. It must not block. It makes each Submit slower.
+	// neither fetched nor dropped, on a goroutine of the collector. It is also called for each call of a Func that has
+	// returned without joining its forks, by the strand that ran it. It must not block. It makes each Submit slower.
 	Forgotten func(what string)
 }
 

@@ -6,7 +6,7 @@ import "sync/atomic"
 type Stats struct {
 	Stolen    uint64 // tasks that another strand has run than the strand that forked or submitted them
 	Helped    uint64 // tasks that a caller of Get has run itself
-	Handed    uint64 // forks that a beat has handed out, or that were published before their strand parked
+	Handed    uint64 // forks that a thief has taken under Heartbeat, or that were published before their strand parked
 	Drainers  uint64 // drainers that have begun
 	NotJoined uint64 // forks of a Func that were dropped, since its call has returned without joining them
 	Live      int    // futures that have been neither fetched nor dropped

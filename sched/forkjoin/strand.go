@@ -171,7 +171,8 @@ func (s *strand) spendTurn() {
 	s.asked = s.turn
 }
 
-// begin runs a job that the strand has claimed, and counts that, unless the pool is closed and does not want it any more.
+// begin runs a job that the strand has claimed, and counts that, unless the pool is closed and does not want it any
+// more.
 func (s *strand) begin(j *job, count *atomic.Uint64) {
 	if s.pool.closed.Load() && !j.inside {
 		j.body.drop(ErrClosed)

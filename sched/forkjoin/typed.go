@@ -32,8 +32,8 @@ func NewFunc[A, R any](f func(*Strand[A, R], A) R) *Func[A, R] {
 // Call calls the function on p, and returns its result when all that it has forked has ended. Called by a goroutine
 // that is no task, it blocks that, and the function runs as a task of the pool. It panics with an error that wraps
 // ErrClosed if the pool is closed and the caller is none of its tasks. If the function panics, Call drops its forks
-// that have not begun, waits for the others, and panics with an error that wraps a *fibersync.PanicError; Goexit ends
-// the caller after that.
+// that have not begun, waits for the others, and panics with an error that wraps a *fibersync.PanicError. Goexit ends
+// the caller after the same steps.
 func (f *Func[A, R]) Call(p *Pool, arg A) R {
 	if f == nil || f.call == nil {
 		panic(notMade("Func"))

@@ -52,11 +52,11 @@ func NewFuncContext[A, R any](f func(ctx context.Context, s StrandContext[A, R],
 }
 
 // Call calls the function on p, and returns its result when all that it has forked has ended. Each call of the function
-// gets a context that is done when ctx is, or when another has failed, panicked or called Goexit; its cause is that error.
-// No fork begins after that. Then Call returns the zero value and the first error: that error, or context.Cause(ctx) if
-// ctx was done before and something was left to do. It returns an error that wraps ErrClosed if the pool is closed. A
-// panic goes before an error. Call panics with an error that wraps fibersync.ErrNilContext if ctx is nil, and as
-// [Func.Call] does.
+// gets a context that is done when ctx is, or when another has failed, panicked or called Goexit; its cause is that
+// error. No fork begins after that. Then Call returns the zero value and the first error: that error, or
+// context.Cause(ctx) if ctx was done before and something was left to do. It returns an error that wraps ErrClosed if
+// the pool is closed. A panic goes before an error. Call panics with an error that wraps fibersync.ErrNilContext if ctx
+// is nil, and as [Func.Call] does.
 func (f *FuncContext[A, R]) Call(ctx context.Context, p *Pool, arg A) (R, error) {
 	if f == nil || f.of == nil {
 		panic(notMade("FuncContext"))
@@ -78,7 +78,8 @@ type StrandContext[A, R any] struct {
 // dropped.
 func (s StrandContext[A, R]) Fork(arg A) Ticket { return s.made().Fork(part[A]{s.call, arg}) }
 
-// Join is [Strand.Join]. If the call that the fork is a part of has failed, here or elsewhere, it returns the first error.
+// Join is [Strand.Join]. If the call that the fork is a part of has failed, here or elsewhere, it returns the first
+// error.
 func (s StrandContext[A, R]) Join(t Ticket) (R, error) {
 	r := s.made().Join(t)
 	return resultOf(s.call, r)

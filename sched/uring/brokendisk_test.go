@@ -34,7 +34,7 @@ type brokenDisk struct {
 
 func (d *brokenDisk) can(a ability) bool { return a == regularFiles || d.proxy.can(a) }
 
-// openSlots is that of a ring.
+// openSlots opens the slots of the ring below.
 func (d *brokenDisk) openSlots(count int) error {
 	return d.proxy.(interface{ openSlots(count int) error }).openSlots(count)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // inbox is what has come on a connection and has not been read. One request receives all that comes, into pieces that
-// the kernel takes from the engine's buffers: so a connection on which nothing comes holds no memory, and a reader need
+// the kernel takes from the engine's buffers. So a connection on which nothing comes holds no memory, and a reader need
 // not ask the kernel for bytes that are there already.
 //
 // The request ends for many reasons: the peer has shut down, the engine has no buffer left, the connection streams, or
@@ -65,8 +65,8 @@ func (in *inbox) receive(p []byte) (n int, err error, ok bool) {
 }
 
 // await waits until the reader, who has room for that many bytes, has a piece. The caller is the user of the side that
-// reads. It returns false if the caller should receive by itself: no request is under way, and there can be none, or
-// the connection streams and there is room for more than a piece.
+// reads. It returns false if the caller should receive by itself. Then no request is under way, and either there can be
+// none, or the connection streams and there is room for more than a piece.
 func (in *inbox) await(room int) (err error, ok bool) {
 	for in.read.count == 0 {
 		in.mu.Lock()
@@ -229,7 +229,8 @@ func (l *pieces) add(b *buffers, number int32) {
 	l.count++
 }
 
-// halt has the request end, if it is under way; off keeps it from beginning again. It may be called from anywhere, and does not wait.
+// halt has the request end, if it is under way; off keeps it from beginning again. It may be called from anywhere, and
+// does not wait.
 func (in *inbox) halt(off bool) {
 	in.mu.Lock()
 	in.off = in.off || off
@@ -248,7 +249,8 @@ func (in *inbox) halt(off bool) {
 	}
 }
 
-// turnOff ends the request, which does not begin again, and waits for its end. The caller is the user of the side that reads.
+// turnOff ends the request, which does not begin again, and waits for its end. The caller is the user of the side that
+// reads.
 func (in *inbox) turnOff() error {
 	in.halt(true)
 	if in.engine == nil {

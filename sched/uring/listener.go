@@ -25,11 +25,11 @@ var (
 	_ syscall.Conn = (*Listener)(nil)
 )
 
-// Listen listens on a network, "tcp", "tcp4", "tcp6" or "unix", at address, as net.Listen does: port 0 is a free one,
-// an empty host is all addresses of this machine, by IPv4 and IPv6. ctx bounds the time that it takes to look names up,
-// for which it may block its caller, a fiber not its thread. The error is a *net.OpError: it wraps that of the system
-// or of the look-up, context.Cause(ctx), sched.ErrNilContext, or ErrClosed after Close of the Engines. The caller must
-// close the listener.
+// Listen listens on a network, "tcp", "tcp4", "tcp6" or "unix", at address, as net.Listen does. Port 0 is a free one,
+// and an empty host is all addresses of this machine, by IPv4 and IPv6. ctx bounds the time that it takes to look names
+// up, for which it may block its caller, a fiber not its thread. The error is a *net.OpError: it wraps the error of the
+// system or of the look-up, context.Cause(ctx), sched.ErrNilContext, or ErrClosed after Close of the Engines. The
+// caller must close the listener.
 func (s *Engines) Listen(ctx context.Context, network, address string) (*Listener, error) {
 	endpoints, err := resolve(ctx, network, address, true)
 	if err == nil && s.closed.Load() {

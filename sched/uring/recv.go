@@ -7,7 +7,7 @@ import (
 )
 
 // receive waits for bytes to come and puts them into p, which has room for at least one. The caller is the user of the
-// side that reads. The error is io.EOF, that of the side's end, or that of the kernel.
+// side that reads. The error is io.EOF, the error with which the side has ended, or the kernel's.
 func (c *Conn) receive(p []byte) (int, error) {
 	p = p[:min(len(p), mostAtOnce)]
 	n, err, ok := c.inbox.receive(p)

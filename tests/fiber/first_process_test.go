@@ -22,7 +22,8 @@ func runAsFirst(t *testing.T, name string, b fiber.Backend, env ...string) (stri
 	return string(out), err
 }
 
-// In a container the first thread may have number 1, and so have many words. The runtime finds the threads of fibers all the same.
+// In a container the first thread may have number 1, and so have many words. The runtime finds the threads of fibers
+// all the same.
 func TestInterruptionInFirstProcess(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		for _, name := range []string{childInterruptsMoved, childInterruptsBodies} {
@@ -33,7 +34,8 @@ func TestInterruptionInFirstProcess(t *testing.T) {
 	})
 }
 
-// A program that is process 1 ends by a crash although the default actions of signals do nothing to it, and reports as others do.
+// A program that is process 1 ends by a crash although the default actions of signals do nothing to it, and reports as
+// others do.
 func TestCrashOfFirstProcess(t *testing.T) {
 	for _, b := range suite.HandSwitched {
 		out, err := runAsFirst(t, childFault, b, envFault+"=SIGSEGV")

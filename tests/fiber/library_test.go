@@ -54,7 +54,8 @@ func TestPluginInAHostWithFibers(t *testing.T) {
 	require.Equal(t, "100 tasks\n", out)
 }
 
-// With another C library, such as musl, a build ends with one error, and not in the linker. This one is glibc, without its name.
+// With another C library, such as musl, a build ends with one error, and not in the linker. This one is glibc, without
+// its name.
 func TestOtherLibrariesEndWithOneError(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "features.h"), []byte("#include_next <features.h>\n#undef __GLIBC__\n"), 0o600))

@@ -32,7 +32,8 @@ func meetInFork(n int) {
 // leaveAHelper makes a fork of which the caller does everything itself. If no other worker has time, its helper does not begin.
 func leaveAHelper() { fibersync.Parallelize(func() {}, func() {}) }
 
-// A helper that waits in the queue of a group that is busy does not count as one for another group, if groups do not steal.
+// A helper that waits in the queue of a group that is busy does not count as one for another group, if groups do not
+// steal.
 func TestForkIsHelpedInItsGroup(t *testing.T) {
 	only := suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{2, 4}}
 	only.Run(t, func(t *testing.T, cfg sched.Config) {

@@ -9,8 +9,8 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// What is given back while a caller waits is that caller's at once, whether it has run or not, under every policy. A caller that tries
-// does not find it.
+// A unit that is given back while a caller waits belongs to that caller at once, whether it has run or not, under every
+// policy. A caller that only tries does not get it.
 func TestHandOffLeavesNothingToTry(t *testing.T) {
 	const waiters = 4 // one more than are served
 	for name, begin := range map[string]func() handOff{
@@ -102,8 +102,8 @@ func channelHandOff() handOff {
 	}
 }
 
-// Callers that need two signals at a time wait for them in one order, the same for all: so each gets both, under every policy. To take whichever
-// comes first, test the other and give the first back may go on without end.
+// Callers that need two signals wait for them in one order, the same for all. So each gets both, under every policy. A
+// loop that takes either, tests the other and gives the first back may never end.
 func TestTwoSignalsInOneOrder(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		a, b := fibersync.NewEvent(fibersync.AutoReset, true), fibersync.NewEvent(fibersync.AutoReset, true)

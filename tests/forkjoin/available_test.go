@@ -38,8 +38,8 @@ var heldBy = map[string]func(){
 	"Sleep":      func() { sched.Sleep(50 * time.Microsecond) },
 }
 
-// A fork is available to a worker that has nothing to do from the moment on in which it is made: the first half,
-// which begins at once, may wait for the second half, by whatever means, and does not fork any more.
+// A fork is available to an idle worker as soon as it is made. So the first half, which begins at once, may wait for
+// the second half, by any means, and forks nothing more.
 func TestSecondHalfBeginsWhileFirstWaits(t *testing.T) {
 	forktest.EachConfig(t, overSeveral, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
 		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
@@ -158,8 +158,8 @@ func TestFlatForksMeet(t *testing.T) {
 	})
 }
 
-// A plain task begins, and a Get whose result is there returns, though the pool has always more to do: jobs that
-// submit jobs, a tree of forks without end, a loop without end.
+// A plain task begins, and a Get whose result is there returns, though the pool always has more to do. It has jobs that
+// submit jobs, an endless tree of forks, or an endless loop.
 func TestPoolGivesItsWorkersBack(t *testing.T) {
 	forktest.EachConfig(t, suite.Over{Workers: []int{1, 2}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
 		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {

@@ -27,8 +27,8 @@ func compute(i int) {
 }
 
 // BenchmarkCoarse compares how a few long bodies, which do not fork themselves, are spread over two workers: Join
-// of two, forks side by side, and a loop. The rival is a goroutine for each. ideal-x is the time as a multiple of
-// half of what one worker takes for all bodies, measured in turn: 1 is the ideal, and 2 is one after the other.
+// of two, forks side by side, and a loop. The rival is a goroutine for each. ideal-x is the time as a multiple of half
+// of what one worker takes for all bodies, measured in turn. 1 is the ideal, and 2 is one after the other.
 //
 // benchstat sets the ways side by side by -col /form.
 func BenchmarkCoarse(b *testing.B) {

@@ -132,8 +132,8 @@ func TestStrandElsewhere(t *testing.T) {
 	})
 }
 
-// Futures that have been fetched hold no memory, although the task that has submitted them goes on and many others
-// wait, and whoever has fetched them.
+// Futures that have been fetched, by their maker or another task, hold no memory, although their maker goes on and many
+// others wait.
 func TestManyFuturesAreFreed(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		here := func(p *forkjoin.Pool, f func()) { f() }

@@ -14,8 +14,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// As many tasks as there are workers may wait for one another, each of them on its thread: groups of different sizes use all workers, wherever the
-// tasks come from.
+// As many tasks as there are workers may wait for one another, each of them on its thread: groups of different sizes
+// use all workers, wherever the tasks come from.
 func TestGroupsUseEveryWorker(t *testing.T) {
 	sizes := []struct{ workers, size int }{{4, 1}, {4, 3}, {7, 2}, {65, sched.GroupSize}, {suite.Scaled(300, 70), sched.GroupSize}}
 	for name, bring := range map[string]func(t *testing.T, s *sched.Scheduler, n int, task func()){
@@ -92,7 +92,7 @@ func TestGroupsShareBySize(t *testing.T) {
 	}
 }
 
-// What becomes ready in a group whose workers are busy goes on in another one: a task, and a fiber that is notified.
+// A task or a fiber that becomes ready in a group whose workers are busy runs in another group.
 func TestReadyBesideABusyGroup(t *testing.T) {
 	balance := func(cfg *sched.Config) { cfg.Groups.Mode = sched.BalanceMode }
 	eachGrouping(t, balance, func(t *testing.T, s *sched.Scheduler, size int) {
@@ -135,8 +135,8 @@ func TestBehindALocalTask(t *testing.T) {
 	})
 }
 
-// While the workers of one group are busy, those of the others go to sleep and wake for tasks of their own. Each task of the busy group
-// finds one of them: no wake-up is lost between the groups.
+// While the workers of one group are busy, workers of the others go to sleep and wake for tasks of their own. Each task
+// of the busy group finds one of them: no wake-up is lost between the groups.
 func TestNoWakeIsLostBetweenGroups(t *testing.T) {
 	seed := suite.Seed()
 	eachGrouping(t, nil, func(t *testing.T, s *sched.Scheduler, size int) {

@@ -62,7 +62,7 @@ func runWatched(t *testing.T, workers int, names []string, check func(t *testing
 	}
 }
 
-// What waits for ever, in the function of Run or in its tasks.
+// Waits that never end, in the function of Run or in its tasks.
 var (
 	childLockTwice = watched("lock twice", func(sched.Config) {
 		var m fibersync.Mutex

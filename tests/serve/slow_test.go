@@ -22,7 +22,8 @@ import (
 // short is the time that servers give clients in tests of those that are slow.
 const short = 200 * time.Millisecond
 
-// drained reads what the server sends until it has closed its side, or reset the connection, and returns how much that was.
+// drained reads what the server sends until it has closed its side, or reset the connection, and returns how much that
+// was.
 func drained(c net.Conn) (int64, error) {
 	n, err := io.Copy(io.Discard, c)
 	if errors.Is(err, syscall.ECONNRESET) {
@@ -104,8 +105,8 @@ func TestSlowClientsOfEcho(t *testing.T) {
 	})
 }
 
-// A client that never reads loses its connection, and not what it was sent before. When it reads in time, for the server is slow to find that nothing moves, it gets everything:
-// then it waits longer.
+// A client that never reads loses its connection, and not what it was sent before. When it reads in time, for the
+// server is slow to find that nothing moves, it gets everything: then it waits longer.
 func TestClientThatDoesNotRead(t *testing.T) {
 	const size = 100_000_000
 	someSetups(t, func(t *testing.T, o serve.Setup) {
@@ -132,7 +133,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// A server of files opens neither pipes nor sockets nor devices, which may never let go of who opens them.
+// A server of files opens neither pipes nor sockets nor devices: to open or read one may never end.
 func TestFilesServesFilesAlone(t *testing.T) {
 	oneSetup(t, func(t *testing.T, o serve.Setup) {
 		dir := t.TempDir()

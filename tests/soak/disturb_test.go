@@ -19,8 +19,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// disturb does what makes everything harder until the function that it returns is called: signals come, the collector is busy, the runtime
-// traces and takes profiles, and the number of processors changes. If it is not to last, it does each once.
+// disturb makes everything harder until the function that it returns is called. Signals come, the collector is busy,
+// the runtime traces and takes profiles, and the number of processors changes. If it is not to last, it does each once.
 func disturb(k *soak, rng *rand.Rand, last bool) (calm func()) {
 	var over atomic.Bool
 	var all sync.WaitGroup

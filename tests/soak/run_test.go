@@ -208,7 +208,8 @@ func (k *soak) checkLeaks(before leaks.Holdings, ms int) {
 	k.checkMs(after.Threads)
 }
 
-// checkMs checks that nearly all Ms but those of threads can be lent again: then the runtime makes none for as many fibers.
+// checkMs checks that nearly all Ms that no thread has can be lent again: then the runtime makes none for as many
+// fibers.
 func (k *soak) checkMs(threads int) {
 	const most = 10_000
 	had := countMs()

@@ -1,9 +1,9 @@
-// Package soak_test runs everything at once for as long as one likes: schedulers of all policies are made and closed, on which fibers and
-// goroutines use all primitives, fork, make blocking calls, and talk by engines, while the runtime traces and takes profiles, signals come
-// and the collector is busy. Nothing may be lost, and nothing may stand still.
+// Package soak_test runs everything at once for as long as one likes. Schedulers of all policies are made and closed.
+// On them fibers and goroutines use all primitives, fork, make blocking calls, and talk by engines. The runtime traces
+// and takes profiles, signals come, and the collector is busy. Nothing may be lost, and nothing may stand still.
 //
-// TestSoak runs it for some seconds, `make soak DURATION=30m` for longer. The run is a child of the test, which sees it stand still even if
-// the Go runtime does.
+// TestSoak runs it for some seconds, `make soak DURATION=30m` for longer. The run is a child of the test, which sees it
+// stand still even if the Go runtime does.
 package soak_test
 
 import (
@@ -44,7 +44,8 @@ var childSoaks = child.New("soaks", func(t child.T, _ fiber.Backend) {
 	run(d, seed)
 })
 
-// Everything goes on at once, and the child says every now and then how far it is. If it says nothing for long, the whole process stands still.
+// Everything goes on at once, and the child says every now and then how far it is. If it says nothing for long, the
+// whole process stands still.
 func TestSoak(t *testing.T) {
 	d := *duration
 	if d == 0 {

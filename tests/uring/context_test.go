@@ -404,7 +404,8 @@ func threadName() string {
 	return strings.TrimSpace(string(name))
 }
 
-// A scheduler of no number of contexts has one for each processor. Each has its number, which its thread and the reports tell.
+// A scheduler of no number of contexts has one for each processor. Each has its number, which its thread and the
+// reports tell.
 func TestContextsHaveNumbers(t *testing.T) {
 	var ids []int
 	for range 3 {

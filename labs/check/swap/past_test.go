@@ -30,7 +30,8 @@ func TestSwapWithoutItsEnd(t *testing.T) {
 	}
 }
 
-// A right swap is not blamed for code around it: the linker puts the trampoline right behind the swap, and a jump there is no fall.
+// A right swap is not blamed for code around it: the linker puts the trampoline right behind the swap, and a jump there
+// is no fall.
 func TestRightSwapInAWrongWorld(t *testing.T) {
 	for _, l := range swap.Labs() {
 		ending := map[string]string{"02": "ud2", "03": "udf     #0"}[l.Number]

@@ -1,5 +1,5 @@
-/* What the linker puts behind each object of a submission: code that runs on past its end traps here, and does not come by chance into
- * the next function. */
+/* The linker puts this behind each object of a submission. Code that runs on past its end traps here,
+ * and does not come by chance into the next function. */
     .text
     .rept   16
 #if defined(__x86_64__)

@@ -25,7 +25,7 @@ type station interface {
 	enter(rng *rand.Rand)
 
 	// check is called once, on a plain goroutine, when all visitors have left for good. It
-	// ends the station's residents, and tells whether anything was lost.
+	// ends the station's residents, and reports whether anything was lost.
 	check(t require.TestingT)
 }
 
@@ -134,7 +134,7 @@ func (x *Campus) reside(count int, f func(i int)) *sync.WaitGroup {
 	return residents
 }
 
-// String tells how many visitors are where.
+// String says how many visitors are where.
 func (x *Campus) String() string {
 	var text strings.Builder
 	for _, p := range x.stations {
