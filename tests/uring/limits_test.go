@@ -253,8 +253,8 @@ func TestEnginesClosedBeforeTheirScheduler(t *testing.T) {
 		}, func() error {
 			_, err := server.Read(make([]byte, 1))
 			return expect(uring.ErrClosed, err)
-		}, func() error {
-			sched.Sleep(time.Millisecond)
+		}))
+		require.NoError(t, onFibers(t, s, func() error {
 			return errors.Join(client.Close(), server.Close(), l.Close())
 		}))
 		_, err := unix.Write(out, []byte("x"))

@@ -101,7 +101,8 @@ func Check(t *testing.T) {
 		}
 		most := start.Threads + threadsToSpare + int(givenUp.Load()) + leftBehind.threads
 		mostMappings := func(now Holdings) int {
-			return start.Mappings + mappingsToSpare + leftBehind.mappings + 4*now.Stats.Stranded
+			ofThreads := 2 * max(0, now.Threads-start.Threads) // a stack and its guard page
+			return start.Mappings + mappingsToSpare + ofThreads + leftBehind.mappings + 4*now.Stats.Stranded
 		}
 		after := settled(t, func(now Holdings) bool {
 			stranded := now.Stats.Stranded - before.Stats.Stranded
