@@ -37,7 +37,7 @@ type load struct {
 	limit int64 // how many workers there are
 	most  int64 // how many drainers may go on looking at once
 	drain sched.Task
-	help  sched.Task // the same, in the place of a strand that waits for what another one runs
+	help  sched.Task // the same, while a strand of its worker waits for what another one runs
 
 	_     cpu.CacheLinePad
 	state atomic.Int64 // strands, and drainers that have been started; and oneLooks for each that looks, or will

@@ -105,8 +105,8 @@ func TestSlowClientsOfEcho(t *testing.T) {
 	})
 }
 
-// A client that never reads loses its connection, and not what it was sent before. When it reads in time, for the
-// server is slow to find that nothing moves, it gets everything: then it waits longer.
+// A client that does not read loses its connection, but gets what was sent before. If it reads before the server finds
+// that nothing moves, it gets everything; then the test has another one wait longer.
 func TestClientThatDoesNotRead(t *testing.T) {
 	const size = 100_000_000
 	someSetups(t, func(t *testing.T, o serve.Setup) {

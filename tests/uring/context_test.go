@@ -321,7 +321,7 @@ func TestSubmittersGiveUp(t *testing.T) {
 	})
 }
 
-// A submission that was refused leaves nothing behind: neither the task nor who has waited for its room.
+// A submission that was refused leaves nothing behind: neither the task nor an entry of the caller that waited for room.
 func TestRefusedSubmissionsAreForgotten(t *testing.T) {
 	c := uring.NewContext(uring.Options{Tasks: 1})
 	submit(c, func() {})
@@ -404,8 +404,8 @@ func threadName() string {
 	return strings.TrimSpace(string(name))
 }
 
-// A scheduler of no number of contexts has one for each processor. Each has its number, which its thread and the
-// reports tell.
+// NewScheduler(0, ...) makes one context for each processor. Each has its number, which is in its thread's name and in
+// reports.
 func TestContextsHaveNumbers(t *testing.T) {
 	var ids []int
 	for range 3 {
