@@ -14,7 +14,7 @@
  *                                         other, parks, goes on, forks once more, and ends
  *
  * The strand counts in active if it is on a worker of the scheduler (COUNTED); a goroutine does not. It, and each job, may
- * compute for ever, so no other can rely on what it will do next. A drainer may end after any job, since other tasks need its worker.
+ * compute without end, so no other can rely on what it will do next. A drainer may end after any job, since other tasks need its worker.
  *
  * PRIVATE is the heartbeat: the strand's push is without a fence, so it is in a store buffer for a while. Who looks for the
  * jobs of strands executes a barrier before, which empties that.

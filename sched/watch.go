@@ -8,9 +8,9 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// watch reports deadlocks to Config.Deadlocked, and stalls to Config.Stalled, until over is closed. After limit
-// nothing has happened for long enough. If certain is set, only deadlocks count that nothing else can end, as far as
-// the watchdog sees.
+// watch reports deadlocks to Config.Deadlocked, and stalls to Config.Stalled, until over is closed. Limit is how
+// long nothing must happen. If certain is set, only deadlocks count that nothing else can end, as far as the watchdog
+// sees.
 func (s *Scheduler) watch(limit time.Duration, certain bool, over <-chan struct{}) {
 	o := deadlockJudge{s: s, limit: clock.Instant(limit), certain: certain}
 	stalls := stallJudge{s: s, limit: max(clock.Instant(limit), shortestStall)}

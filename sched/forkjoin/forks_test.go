@@ -137,7 +137,7 @@ func TestNoForkIsLeftBehind(t *testing.T) {
 	eachBarrier(t, func(t *testing.T) {
 		inTask(t, 2, func(p *Pool) {
 			for i := range rounds {
-				for range rand.IntN(2000) * (i % 2) { // a drainer that has nothing to do ends meanwhile
+				for range rand.IntN(2000) * (i % 2) { // a drainer that has nothing to do ends in that time
 					p.of.idle()
 				}
 				var taken atomic.Bool

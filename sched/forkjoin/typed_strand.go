@@ -19,7 +19,7 @@ type Strand[A, R any] struct {
 	wanting *atomic.Uint64           // of the pool, or always
 	left    int                      // see strand.left
 	slots   []slot[A]                // thieves read the arguments, and the strand grows the list under its lock
-	last    Ticket                   // that of the last fork
+	last    Ticket                   // of the last fork
 	call    func(*Strand[A, R], A) R // of's
 	of      *Func[A, R]
 	local   *any

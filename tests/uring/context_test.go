@@ -321,7 +321,7 @@ func TestSubmittersGiveUp(t *testing.T) {
 	})
 }
 
-// A submission that was refused leaves nothing behind: neither the task nor an entry of the caller that waited for room.
+// A submission that was refused leaves nothing behind: neither the task nor the caller's place in the line for room.
 func TestRefusedSubmissionsAreForgotten(t *testing.T) {
 	c := uring.NewContext(uring.Options{Tasks: 1})
 	submit(c, func() {})
