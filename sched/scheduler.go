@@ -63,10 +63,17 @@ func New(cfg Config) (*Scheduler, error) {
 	if err := takeWorkers(cfg.Workers); err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
+	made := false
+	defer func() {
+		if !made { // also by a panic in a function of cfg
+			workersTaken.Add(-int64(cfg.Workers))
+		}
+	}()
 	s := newScheduler(cfg)
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
+	made = true
 	if cfg.Watchdog > 0 {
 		go s.watch(cfg.Watchdog, false, s.over)
 	}
@@ -83,11 +90,15 @@ var workersTaken atomic.Int64
 
 // takeWorkers counts n more workers of the program, or returns ErrWorkers if these are too many.
 func takeWorkers(n int) error {
-	if others := workersTaken.Add(int64(n)) - int64(n); n > MaxWorkers-int(others) {
-		workersTaken.Add(-int64(n))
-		return fmt.Errorf("Config.Workers is %d, and other schedulers have %d: %w", n, others, ErrWorkers)
+	for {
+		others := workersTaken.Load()
+		if n > MaxWorkers-int(others) {
+			return fmt.Errorf("Config.Workers is %d, and other schedulers have %d: %w", n, others, ErrWorkers)
+		}
+		if workersTaken.CompareAndSwap(others, others+int64(n)) {
+			return nil
+		}
 	}
-	return nil
 }
 
 // exists reports whether New has made s.
@@ -144,7 +155,6 @@ func (s *Scheduler) start() error {
 // returns err. It names the workers that it has not waited for any longer.
 func (s *Scheduler) abandon(err error) error {
 	s.closeOutside()
-	defer workersTaken.Add(-int64(len(s.workers)))
 	for _, w := range s.workers {
 		w.stop()
 	}

@@ -3,6 +3,8 @@ package sched_test
 import (
 	"context"
 	"reflect"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -92,4 +94,34 @@ func TestTooManyWorkers(t *testing.T) {
 	several, err := sched.New(sched.Config{Workers: 3}) // what was closed is not counted either
 	require.NoError(t, err)
 	require.NoError(t, several.Close())
+}
+
+// A New that ends by a panic of the program's own function leaves no workers counted, and one that is refused does not
+// keep others from theirs.
+func TestWorkersAreCountedOnce(t *testing.T) {
+	for range 2 {
+		assert.PanicsWithValue(t, "no", func() {
+			_, _ = sched.New(sched.Config{Workers: sched.MaxWorkers / 2, Policy: sched.Group, Groups: sched.Groups{
+				StealEvery: func(int, int) int { panic("no") }}})
+		})
+	}
+	var over atomic.Bool
+	var refused sync.WaitGroup
+	refused.Add(1)
+	go func() {
+		defer refused.Done()
+		for !over.Load() {
+			_, err := sched.New(sched.Config{Workers: sched.MaxWorkers + 1})
+			assert.ErrorIs(t, err, sched.ErrWorkers)
+		}
+	}()
+	for range 1000 {
+		s, err := sched.New(sched.Config{Workers: 1})
+		if !assert.NoError(t, err) {
+			break
+		}
+		assert.NoError(t, s.Close())
+	}
+	over.Store(true)
+	refused.Wait()
 }
