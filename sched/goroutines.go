@@ -133,13 +133,13 @@ func (s *Scheduler) outsideMayWake() bool {
 	return sleeping > len(s.everyWorker()) // another scheduler's fibers may have deadlines
 }
 
-// blocksThread reports whether the goroutine is a task, or the function of Run, that is in a call which blocks its
-// thread. A call of C may compute: it does not count.
-func (w goroutineWait) blocksThread() bool {
+// blocksThread reports whether the goroutine is a task, or, if bound is true, the function of Run, that is in a call which
+// blocks its thread. A call of C may compute: it does not count.
+func (w goroutineWait) blocksThread(bound bool) bool {
 	if len(w.program) == 0 || hasPrefix(w.program[0].Function, ownPackages) {
 		return false
 	}
-	if !w.in("fiberlab/sched.(*Fiber).execute") && !w.in("fiberlab/sched.Run") {
+	if !w.in("fiberlab/sched.(*Fiber).execute") && !(bound && w.in("fiberlab/sched.Run")) {
 		return false
 	}
 	return w.parked() || w.by("syscall.", "internal/runtime/syscall.")

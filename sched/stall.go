@@ -54,7 +54,9 @@ const shortestStall = clock.Instant(time.Second)
 // stallJudge reports workers that are stalled. Like deadlockJudge it counts looks.
 //
 // A worker that computes for long is not stalled. So in the last part of the limit each look compares the stacks of all
-// tasks that block their threads. A stack that was there at each look has blocked all the time.
+// tasks that block their threads. A stack that was there at each look has blocked all the time. A stack does not say
+// which worker it is on. So there must be one for each worker that has been in one task as long, or another one of them
+// may be the one that computes.
 type stallJudge struct {
 	s        *Scheduler
 	limit    clock.Instant
@@ -62,7 +64,9 @@ type stallJudge struct {
 	busy     map[*Worker]*busySpell
 	progress uint64                 // of all workers
 	stuck    bool                   // there has been none since the last look
-	stacks   map[goroutineStack]int // which tasks have had at each look; nil: none has been compared
+	long     map[mode]int           // how many workers have been in one task for half of the limit and more
+	bound    bool                   // others wait for one of these that is a bound goroutine
+	stacks   map[goroutineStack]int // how many tasks have had each at every look; nil: none has been compared
 	told     bool                   // about these stacks
 }
 
@@ -125,16 +129,19 @@ func (o *stallJudge) look(passed clock.Instant) *Stall {
 		o.busy[w] = spell
 	}
 	o.stuck, o.progress = o.progress == all, all
+	o.long, o.bound = make(map[mode]int), false
 	stall := &Stall{Scheduler: o.s.cfg.Name}
 	for _, w := range workers {
 		spell := o.busy[w]
 		if spell == nil || spell.lasts < o.limit/2 {
 			continue
 		}
+		o.long[w.mode]++
 		fibers, tasks := o.waitFor(w)
 		if fibers+tasks == 0 {
 			continue
 		}
+		o.bound = o.bound || w.mode == singleThreaded
 		stall.Workers = append(stall.Workers, w.id)
 		stall.Fibers += fibers
 		stall.Tasks += tasks
@@ -165,16 +172,27 @@ func (o *stallJudge) waitFor(w *Worker) (fibers, tasks int) {
 }
 
 // compare keeps those stacks that tasks in a blocking call have had at each look since the first. It returns false,
-// and has the workers begin anew, if there are none.
+// and has the workers begin anew, if there are fewer than workers that may be in such a call. If no bound goroutine is
+// waited for, what the function of Run does is left out.
 func (o *stallJudge) compare() bool {
 	stacks, ok := goroutineStacks()
-	for g := range stacks {
-		if !g.wait().blocksThread() || o.stacks != nil && o.stacks[g] == 0 {
-			delete(stacks, g)
+	blocked, workers := 0, o.long[multiThreaded]
+	if o.bound {
+		workers += o.long[singleThreaded]
+	}
+	for g, n := range stacks {
+		if o.stacks != nil {
+			n = min(n, o.stacks[g])
 		}
+		if n == 0 || !g.wait().blocksThread(o.bound) {
+			delete(stacks, g)
+			continue
+		}
+		stacks[g] = n
+		blocked += n
 	}
 	o.stacks = stacks
-	if !ok || len(stacks) == 0 {
+	if !ok || blocked < workers {
 		o.busy, o.stacks = nil, nil
 		return false
 	}

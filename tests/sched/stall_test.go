@@ -110,6 +110,20 @@ var (
 		}
 		over.Wait()
 	})
+	childComputesForRun = watched("a task computes, and the function of Run waits by Go", func(sched.Config) {
+		over, done := fibersync.NewLatch(1), make(chan int)
+		_ = sched.Schedule(func() {
+			over.Wait()
+			close(done)
+		})
+		_ = sched.Schedule(func() {
+			for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+			}
+			over.CountDown()
+		})
+		_ = sched.Schedule(func() {}) // waits for the worker
+		<-done
+	})
 	childRunWaits = watched("the function of Run waits for goroutines", func(sched.Config) {
 		done := make(chan int)
 		go func() {
@@ -124,7 +138,7 @@ func TestWhatIsNoStall(t *testing.T) {
 	runOK := func(t *testing.T, name string, cfg sched.Config) {
 		child.RunOK(t, name, cfg.Backend, child.Env(cfg), envShortWatchdog+"=1")
 	}
-	runWatched(t, 1, []string{childComputes, childRunWaits}, runOK)
+	runWatched(t, 1, []string{childComputes, childComputesForRun, childRunWaits}, runOK)
 	for _, policy := range []sched.Policy{sched.RoundRobin, sched.Group} { // where others serve what such a worker leaves
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()
