@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"fiberlab/fiber"
@@ -48,8 +49,12 @@ func (s *Scheduler) Bind() error {
 	s.numbers++
 	w.begin(root)
 	s.bound[w] = struct{}{}
+	workersBound.Add(1)
 	return nil
 }
+
+// workersBound is how many goroutines of the program are bound, to all schedulers.
+var workersBound atomic.Int64
 
 // isBoundGoroutine reports whether f is a goroutine that is bound, and not a fiber that runs tasks.
 func (f *Fiber) isBoundGoroutine() bool {
@@ -126,6 +131,7 @@ func Unbind() error {
 	runtime.UnlockOSThread()
 	s.mu.Lock()
 	delete(s.bound, w)
+	workersBound.Add(-1)
 	s.mu.Unlock()
 	if w.record != nil {
 		w.record.Unbound()

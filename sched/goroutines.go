@@ -114,23 +114,23 @@ func (w goroutineWait) mayWake() bool {
 	return !w.parked() && !w.by("runtime.cgocall", "runtime.coroswitch") // a fiber that is suspended is in one of these
 }
 
-// outsideMayWake reports whether a goroutine that is none of the sleeping workers may come to wake a fiber of s. All
-// workers of s sleep.
+// outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a fiber
+// of s. All workers of s sleep. Another scheduler's fibers may have deadlines, and while they switch, the one that runs
+// looks like one that is suspended.
 func (s *Scheduler) outsideMayWake() bool {
+	if workersTaken.Load()+workersBound.Load() > int64(len(s.everyWorker())) {
+		return true
+	}
 	stacks, ok := goroutineStacks()
 	if !ok {
 		return true
 	}
-	sleeping := 0
-	for g, n := range stacks {
-		w := g.wait()
-		if w.in("fiberlab/sched.(*Worker).waitForWork") {
-			sleeping += n
-		} else if w.mayWake() {
+	for g := range stacks {
+		if w := g.wait(); !w.in("fiberlab/sched.(*Worker).waitForWork") && w.mayWake() {
 			return true
 		}
 	}
-	return sleeping > len(s.everyWorker()) // another scheduler's fibers may have deadlines
+	return false
 }
 
 // blocksThread reports whether the goroutine is a task, or, if bound is true, the function of Run, that is in a call which

@@ -241,6 +241,22 @@ var childrenWithOutside = func() (names []string) {
 				wake()
 			})
 		},
+		"another scheduler that is busy": func(wake func()) {
+			s, err := sched.New(sched.Config{Workers: 1})
+			if err == nil {
+				end := time.Now().Add(outside)
+				for i := range 2 {
+					_ = s.Go(func() {
+						for time.Now().Before(end) {
+							sched.Yield()
+						}
+						if i == 0 {
+							wake()
+						}
+					})
+				}
+			}
+		},
 		"another scheduler": func(wake func()) {
 			s, err := sched.New(sched.Config{Workers: 1})
 			if err == nil {
