@@ -69,7 +69,8 @@ func (v *victims) wake() {
 }
 
 // steal brings worker i something from another group: if it is time to look there, or in the last look before it
-// sleeps. It counts that first, as takeOver does.
+// sleeps. It counts that first, as takeOver does. Worker i may take something else, and be busy with that for long. So
+// what it brings goes to the shared queue, from where workers of all groups take it.
 func (g *group) steal(i int, last bool) bool {
 	m := g.members[i]
 	r, ok := m.victims.steal()
@@ -79,7 +80,7 @@ func (g *group) steal(i int, last bool) bool {
 	if ok {
 		m.across.add(1)
 		g.workers[i].stolen.add(1)
-		m.private.push(r)
+		g.shared.put(r, true)
 	}
 	return ok
 }

@@ -30,8 +30,20 @@ func TestBusyGroupWakesAThief(t *testing.T) {
 	requireWoken(t, idle, []int{1}, []int{1}, "a worker of the group that steals")
 	require.Zero(t, busy.wakes.none.Load())
 	require.True(t, idle.seek(1, true), "the last look")
-	require.EqualValues(t, 1, idle.members[1].private.waiting())
+	require.EqualValues(t, 1, idle.shared.waiting())
 	require.EqualValues(t, 1, idle.members[1].across.load())
+}
+
+// What a worker has stolen can be stolen from it: the worker takes what has come to its own group at the same time, say, and
+// does not end.
+func TestStolenTaskStaysInReach(t *testing.T) {
+	first, second := twoGroups(t, nil)
+	first.submitFlags(t, 0)
+	require.True(t, second.seek(0, true))
+	second.submitFlags(t, 0)
+	_, ok := second.next(0)
+	require.True(t, ok)
+	require.True(t, first.seek(0, true), "one of two is left")
 }
 
 // A worker of its own group comes first.
