@@ -73,10 +73,12 @@ void marl_fiber_set_target(void) { marl_fiber_swap(); }
 // A terminal sends an interrupt to the whole group of the grader, at any time: while the grader asks the compiler what
 // it is, too.
 func TestInterruptAmongTheCompilersQuestions(t *testing.T) {
+	words, err := sandbox.Compiler(machine.Native())
+	require.NoError(t, err)
 	for _, question := range []string{"-dumpmachine", "--version", "-E", "-print-search-dirs"} {
 		dir := t.TempDir()
 		compiler := filepath.Join(dir, "cc")
-		script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' %s '*)\n  kill -INT -$PPID\n  sleep 1;;\nesac\nexec gcc \"$@\"\n", question)
+		script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' %s '*)\n  kill -INT -$PPID\n  sleep 1;;\nesac\nexec %s \"$@\"\n", question, strings.Join(words, " "))
 		require.NoError(t, os.WriteFile(compiler, []byte(script), 0o700))
 		self, err := os.Executable()
 		require.NoError(t, err)

@@ -169,13 +169,16 @@ func TestPoolGivesItsWorkersBack(t *testing.T) {
 					more = func(p *forkjoin.Pool, left *atomic.Int32) {
 						left.Add(1)
 						f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
-							defer left.Add(-1)
 							if !over() {
 								more(p, left)
 							}
 							return 0, nil
 						})
-						go func() { <-f.Done(); f.Drop() }()
+						go func() {
+							defer left.Add(-1)
+							<-f.Done()
+							f.Drop()
+						}()
 					}
 					var left atomic.Int32
 					for range 4 {
