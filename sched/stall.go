@@ -67,6 +67,7 @@ type stallJudge struct {
 	long     map[mode]int           // how many workers have been in one task for half of the limit and more
 	bound    bool                   // others wait for one of these that is a bound goroutine
 	stacks   map[goroutineStack]int // how many tasks have had each at every look; nil: none has been compared
+	lasts    clock.Instant          // how long these have been the same, and others have waited
 	told     bool                   // about these stacks
 }
 
@@ -88,15 +89,15 @@ func (o *stallJudge) judge() *Stall {
 	if passed < step {
 		return nil
 	}
-	o.looked = now
-	stall := o.look(min(passed, step))
+	o.looked, passed = now, min(passed, step)
+	stall := o.look(passed)
 	switch {
 	case stall == nil:
 		o.stacks, o.told = nil, false
 		return nil
-	case o.told || !o.compare():
+	case o.told || !o.compare(passed):
 		return nil
-	case stall.After < time.Duration(o.limit):
+	case stall.After < time.Duration(o.limit) || o.lasts < o.limit/2:
 		return nil
 	}
 	for g := range o.stacks {
@@ -173,12 +174,15 @@ func (o *stallJudge) waitFor(w *Worker) (fibers, tasks int) {
 
 // compare keeps those stacks that tasks in a blocking call have had at each look since the first. It returns false,
 // and has the workers begin anew, if there are fewer than workers that may be in such a call. If no bound goroutine is
-// waited for, what the function of Run does is left out.
-func (o *stallJudge) compare() bool {
+// waited for, what the function of Run does is left out. The time since the last look counts as passed.
+func (o *stallJudge) compare(passed clock.Instant) bool {
 	stacks, ok := goroutineStacks()
 	blocked, workers := 0, o.long[multiThreaded]
 	if o.bound {
 		workers += o.long[singleThreaded]
+	}
+	if o.lasts += passed; o.stacks == nil {
+		o.lasts = 0
 	}
 	for g, n := range stacks {
 		if o.stacks != nil {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"net"
 	"testing"
 	"time"
 
@@ -58,4 +59,34 @@ func TestStallJudgeCountsLooks(t *testing.T) {
 	assert.LessOrEqual(t, o.busy[w].lasts, 9*longestStep)
 	close(release)
 	require.NoError(t, s.Close())
+}
+
+// A task that has blocked its thread for long is no stall until others wait for its worker. From then on it is looked at
+// for half of the limit.
+func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
+	s, err := New(Config{Workers: 1})
+	require.NoError(t, err)
+	here, there := net.Pipe()
+	require.NoError(t, s.Go(func() { _, _ = here.Read(make([]byte, 1)) })) // the place of a wait is in no package of sched
+	for s.workers[0].tasks.load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	const limit = clock.Instant(time.Second)
+	o := stallJudge{s: s, limit: limit}
+	look := func() *Stall {
+		o.looked = clock.Now() - stepOf(limit)
+		return o.judge()
+	}
+	for range 2 * looksPerLimit {
+		assert.Nil(t, look(), "no task waits")
+	}
+	require.NoError(t, s.Go(func() {}))
+	for range looksPerLimit / 2 {
+		assert.Nil(t, look(), "the task has not waited for long")
+	}
+	stall := look()
+	require.NoError(t, there.Close())
+	require.NoError(t, s.Close())
+	require.NotNil(t, stall)
+	assert.Equal(t, 1, stall.Tasks)
 }
