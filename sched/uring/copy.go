@@ -16,6 +16,9 @@ var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
 
 // ReadFrom implements io.ReaderFrom: it writes what it reads from r, until r ends.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
 	if from, is := r.(*Conn); is {
 		return from.WriteTo(c)
 	}

@@ -123,7 +123,7 @@ func (r *slotReader) completed(part int, c completion) {
 	}
 	r.ended[part] = true
 	if slices.Contains(r.ended[:], false) {
-		if r.cancelled {
+		if r.cancelled || r.engine.engine.refuses { // the next one has only begun now
 			r.cancelNext()
 		}
 		return

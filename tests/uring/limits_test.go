@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -266,6 +267,33 @@ func TestEnginesClosedBeforeTheirScheduler(t *testing.T) {
 type endless struct{}
 
 func (*endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// Engines that are closed while fibers read whole files that have not ended, such as pipes, end that as well.
+func TestEnginesClosedUnderReadFile(t *testing.T) {
+	eachDriver(t, func(t *testing.T, driver uring.Driver) {
+		leaks.Check(t)
+		engines, s := attach(t, uring.Options{Driver: driver}, sched.Config{Workers: 1})
+		name := fifo(t)
+		writer, err := os.OpenFile(name, os.O_RDWR, 0)
+		require.NoError(t, err)
+		e, read := here(engines), make(chan error, 2)
+		for range cap(read) {
+			require.NoError(t, s.Go(func() {
+				_, err := engines.ReadFile(context.Background(), name)
+				read <- err
+			}))
+		}
+		for s.Stats().Blocked < cap(read) || e.Pending() == 0 {
+			time.Sleep(50 * time.Microsecond)
+		}
+		require.NoError(t, engines.Close())
+		for range cap(read) {
+			require.ErrorIs(t, receive(t, read), uring.ErrClosed)
+		}
+		require.NoError(t, s.Close())
+		require.NoError(t, writer.Close())
+	})
+}
 
 // A program whose Run function closes the engines comes to its end, although a task accepts connections.
 func TestEnginesClosedInRun(t *testing.T) {

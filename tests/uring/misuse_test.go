@@ -25,10 +25,11 @@ import (
 func TestNoConnAndNoListener(t *testing.T) {
 	b := make([]byte, 4)
 	for name, c := range map[string]*uring.Conn{"nil": nil, "zero": {}} {
+		unread := &io.LimitedReader{R: strings.NewReader("x"), N: 1}
 		for op, f := range map[string]func() error{
 			"Read":             func() error { _, err := c.Read(b); return err },
 			"Write":            func() error { _, err := c.Write(b); return err },
-			"ReadFrom":         func() error { _, err := c.ReadFrom(strings.NewReader("x")); return err },
+			"ReadFrom":         func() error { _, err := c.ReadFrom(unread); return err },
 			"WriteTo":          func() error { _, err := c.WriteTo(io.Discard); return err },
 			"CloseRead":        c.CloseRead,
 			"CloseWrite":       c.CloseWrite,
@@ -48,6 +49,7 @@ func TestNoConnAndNoListener(t *testing.T) {
 		} {
 			require.NotPanics(t, func() { require.Error(t, f(), "%s of a %s Conn", op, name) }, "%s of a %s Conn", op, name)
 		}
+		require.EqualValues(t, 1, unread.N, "ReadFrom of a %s Conn has read", name)
 		require.Nil(t, c.LocalAddr())
 		require.Nil(t, c.RemoteAddr())
 	}
