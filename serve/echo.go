@@ -123,10 +123,14 @@ func (r reply) Write(p []byte) (int, error) {
 	start := time.Now()
 	r.to.moved.at(start)
 	n, err := r.to.Conn.Write(p)
+	end := time.Now()
+	if n > 0 { // perhaps the client was slow to take them
+		r.to.moved.at(end)
+	}
 	r.to.tally.in.Add(int64(len(p)))
 	r.to.tally.out.Add(int64(n))
 	if err == nil {
-		r.to.tally.request(time.Since(start))
+		r.to.tally.request(end.Sub(start))
 	}
 	return n, err
 }

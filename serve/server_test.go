@@ -102,3 +102,25 @@ func TestIdleOf(t *testing.T) {
 	require.Empty(t, idleOf(conns, now.Add(time.Second-1)), "each is returned once")
 	require.Equal(t, []net.Conn{b}, idleOf(conns, now.Add(time.Second)))
 }
+
+// slowConn takes its time to write.
+type slowConn struct {
+	net.Conn
+	wrote time.Time // when the last write was over
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	time.Sleep(time.Millisecond)
+	c.wrote = time.Now()
+	return len(p), nil
+}
+
+// An echo connection whose client takes bytes slowly is not idle before the last ones have been taken.
+func TestSlowWriteMoves(t *testing.T) {
+	slow := &slowConn{}
+	r := &replying{Conn: slow, tally: &tally{}}
+	n, err := reply{r}.Write([]byte("hello"))
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	require.False(t, r.moved.before(slow.wrote.Add(-1)))
+}
