@@ -134,8 +134,9 @@ func onBrokenDisk(t *testing.T, name string, test func(engines *Engines, d *brok
 	require.NoError(t, engines.Close())
 }
 
-// refusals are why a disk may refuse a request.
-var refusals = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO}
+// refusals are why a disk may refuse a request. The last one is also how a request ends that is cancelled; file systems
+// of users return what they like.
+var refusals = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO, syscall.ECANCELED}
 
 const twelve = "twelve bytes"
 

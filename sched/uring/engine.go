@@ -133,6 +133,10 @@ func (e *engine) hasRequests() bool {
 	return len(e.unstaged) > 0 || len(e.dropped) > 0 || e.hasMail()
 }
 
+// takesNone reports whether the engine takes no requests, and so cancels those that are under way. Any thread may call
+// it.
+func (e *engine) takesNone() bool { return e.mail.Load() == noMore }
+
 // hasMail tells whether there are requests of other threads.
 func (e *engine) hasMail() bool {
 	r := e.mail.Load()

@@ -144,7 +144,7 @@ func (r *slotReader) read(ctx context.Context, name string) ([]byte, error) {
 		return w.data, nil
 	case (err == syscall.ECANCELED || err == syscall.EINTR) && ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case err == syscall.ECANCELED:
+	case err == syscall.ECANCELED && r.engine.engine.takesNone():
 		err = ErrClosed
 	}
 	op := "read"
