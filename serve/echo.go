@@ -73,7 +73,7 @@ func (e *echoing) accept() {
 // start serves c.
 func (e *echoing) start(c net.Conn) {
 	e.connections.Add(1)
-	r := &replying{Conn: c, tally: e.tally()}
+	r := &replying{Conn: c, tally: e.tally(), moved: moves{of: c}}
 	r.moved.at(time.Now())
 	e.mu.Lock()
 	e.conns[r] = &r.moved

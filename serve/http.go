@@ -211,7 +211,7 @@ func (l *meteredListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	l.site.connections.Add(1)
-	m := &metered{Conn: c, tally: l.site.tally()}
+	m := &metered{Conn: c, tally: l.site.tally(), moved: moves{of: c}}
 	m.moved.at(time.Now())
 	return m, nil
 }

@@ -2,10 +2,13 @@ package serve
 
 import (
 	"context"
-	"math"
+	"crypto/tls"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A client may connect and send nothing, or half a request, or never read its answer. Its connection would hold a
@@ -18,8 +21,16 @@ const (
 	DefaultHeader = 10 * time.Second
 )
 
-// moves is when bytes have moved on a connection last. The zero value is when the process began.
-type moves struct{ last atomic.Int64 } // since began
+// moves is when bytes have moved on a connection last: a call has read or written some, or the client has taken some of
+// those that were written before. It may take a slow client long to make room for another write.
+type moves struct {
+	last atomic.Int64 // since began
+
+	// For closeIdle.
+	of     net.Conn
+	queued int  // bytes that have been written and that the client had not taken at the last look
+	closed bool // it has been found idle
+}
 
 var began = time.Now()
 
@@ -29,8 +40,32 @@ func (m *moves) at(now time.Time) { m.last.Store(int64(now.Sub(began))) }
 // before reports whether no byte has moved since then.
 func (m *moves) before(then time.Time) bool { return m.last.Load() <= int64(then.Sub(began)) }
 
+// look notes that bytes have moved if the client has taken some since the last look.
+func (m *moves) look() (moved bool) {
+	queued := queuedOn(m.of)
+	if moved = queued != m.queued; moved {
+		m.queued = queued
+		m.at(time.Now())
+	}
+	return moved
+}
+
+// queuedOn asks the kernel for the bytes that have been written to c and that the client has not taken. It is 0 for
+// what is no socket.
+func queuedOn(c net.Conn) (n int) {
+	if secret, ok := c.(*tls.Conn); ok {
+		c = secret.NetConn()
+	}
+	if socket, ok := c.(syscall.Conn); ok {
+		if raw, err := socket.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
+		}
+	}
+	return n
+}
+
 // closeIdle closes the connections of running on which no byte has moved for limit, until ctx is done. They are found
-// up to a quarter of limit later. A limit of 0 or less is none.
+// up to half of limit later. A limit of 0 or less is none.
 func (s *site) closeIdle(ctx context.Context, running session, limit time.Duration) {
 	if limit <= 0 {
 		return
@@ -56,8 +91,8 @@ func idleOf[C interface {
 	net.Conn
 }](conns map[C]*moves, then time.Time) (idle []net.Conn) {
 	for c, m := range conns {
-		if m.before(then) {
-			m.last.Store(math.MaxInt64) // its server may take a while to forget it
+		if !m.closed && !m.look() && m.before(then) {
+			m.closed = true // its server may take a while to forget it
 			idle = append(idle, c)
 		}
 	}

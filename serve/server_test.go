@@ -124,3 +124,36 @@ func TestSlowWriteMoves(t *testing.T) {
 	require.Equal(t, 5, n)
 	require.False(t, r.moved.before(slow.wrote.Add(-1)))
 }
+
+// A client that takes bytes that were written before keeps its connection, though there is no room to write more.
+func TestSlowClientIsNotIdle(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	client, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	c, err := l.Accept()
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	for err == nil || queuedOn(c) == 0 {
+		require.NoError(t, c.SetWriteDeadline(time.Now().Add(10*time.Millisecond)))
+		_, err = c.Write(make([]byte, 1<<20))
+	}
+	m := &moves{of: c}
+	conns, later := map[net.Conn]*moves{c: m}, time.Now().Add(time.Hour)
+	require.Empty(t, idleOf(conns, later))
+	before := m.queued
+	require.Positive(t, before)
+	for queuedOn(c) == before {
+		_, err = client.Read(make([]byte, 1<<16))
+		require.NoError(t, err)
+	}
+	require.Empty(t, idleOf(conns, later))
+	for m.look() { // what the client's kernel had room for
+		time.Sleep(time.Millisecond)
+	}
+	require.Equal(t, []net.Conn{c}, idleOf(conns, later))
+	require.Empty(t, idleOf(conns, later), "each is returned once")
+	require.NoError(t, client.Close())
+	require.NoError(t, c.Close())
+	require.Zero(t, queuedOn(c))
+}
