@@ -38,8 +38,9 @@ func notMade(what string) error { return fmt.Errorf("forkjoin: a %s: %w", what, 
 type Config struct {
 	Form Form
 
-	// Beat is how often an idle worker takes a fork of another one under Heartbeat, at most, while forks are
-	// short. Forks that take longer than a third of it are taken at once. 0: 100 microseconds.
+	// Beat is how long an idle worker under Heartbeat takes no fork of another one, after a fork that was short. After
+	// one that took longer than a third of Beat it takes the next at once. 0: 100 microseconds. More than 200
+	// microseconds has no effect: by then the drainer that has to wait has ended, and the next one takes a fork at once.
 	Beat time.Duration
 
 	// Forgotten, if not nil, is called with a text for each future that the garbage collector finds although it was

@@ -46,7 +46,7 @@ func (l *jobList) push(j *job) {
 		l.first = j
 	}
 	l.last = j
-	l.length.Add(1) // a full fence, as in deque.pop: the caller loads load.active next
+	l.length.Add(1) // a full fence, as in deque.pop: the caller loads shared.wanting next
 }
 
 // remove takes j out, and tells whether it was in this list.

@@ -114,6 +114,7 @@ func (f *scopeForks) add(scope string, task func(*Pool)) {
 		return none
 	}}
 	b.job.body, b.job.inside = b, true
+	s := f.pool.root.ownStrand()
 	f.mu.Lock()
 	if f.over {
 		f.mu.Unlock()
@@ -123,8 +124,12 @@ func (f *scopeForks) add(scope string, task func(*Pool)) {
 		f.look()
 	}
 	f.open = append(f.open, b)
+	if s == nil { // Close waits for the caller from now on, and for the scope before
+		f.pool.running.Add(1)
+		defer f.pool.gone()
+	}
 	f.mu.Unlock()
-	f.pool.form.submit(f.pool.root.ownStrand(), &b.job)
+	f.pool.form.submit(s, &b.job)
 }
 
 // look removes the forks that are complete, so that a scope that goes on forking keeps no more than twice what is open.

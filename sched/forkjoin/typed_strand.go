@@ -119,6 +119,7 @@ func (f *Func[A, R]) strand(on *strand) *Strand[A, R] {
 		s = &Strand[A, R]{of: f, call: f.call, slots: make([]slot[A], firstSlots)}
 		s.last = Ticket(strandsMade.Add(1)%(1<<(63-ticketBits))) << ticketBits
 	}
+	s.slots = s.slots[:cap(s.slots)]
 	s.strand, s.wanting, s.left, s.local = on, &on.pool.wanting, on.left, on.local
 	if s.local == nil {
 		s.local = &noLocals
@@ -133,12 +134,12 @@ func (f *Func[A, R]) strand(on *strand) *Strand[A, R] {
 	return s
 }
 
-// end gives s back, which has no forks any more.
+// end gives s back, which has no forks any more. Fork finds no slot after that, as in the zero Strand, and panics.
 func (s *Strand[A, R]) end() {
 	on := s.strand
 	on.dropList()
 	on.left = s.left
-	s.strand = nil
+	s.strand, s.slots = nil, s.slots[:0]
 	s.of.unused.Put(s)
 }
 

@@ -127,6 +127,9 @@ func TestStrandElsewhere(t *testing.T) {
 		assert.Equal(t, 1, f.Call(p, 1))
 		if debug.On {
 			assert.ErrorContains(t, panicOf(t, func() { kept.Fork(0) }), "another stack")
+		} else {
+			check.PanicsWith(t, forkjoin.ErrNotMade, func() { kept.Fork(0) })
+			check.PanicsWith(t, forkjoin.ErrNotMade, func() { kept.Join(1) })
 		}
 		check.PanicsWith(t, forkjoin.ErrNotMade, func() { kept.Pool() })
 	})
