@@ -15,6 +15,7 @@
  *
  * The strand counts in active if it is on a worker of the scheduler (COUNTED); a goroutine does not. It, and each job, may
  * compute without end, so no other can rely on what it will do next. A drainer may end after any job, since other tasks need its worker.
+ * It may also end although there is a job, since it has to wait a beat, or since a strand lets other tasks go first.
  *
  * PRIVATE is the heartbeat: the strand's push is without a fence, so it is in a store buffer for a while. Who looks for the
  * jobs of strands executes a barrier before, which empties that.
@@ -107,7 +108,7 @@ endNone:
     atomic { started -> started-- }
 next:
     if
-    :: activated > LIMIT -> goto none
+    :: goto none
     :: activated <= LIMIT
     fi;
     if
