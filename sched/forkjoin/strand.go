@@ -146,8 +146,8 @@ func (s *strand) AfterBlock() {
 // turnTime is how long a strand keeps its worker while other tasks need that.
 const turnTime = clock.Instant(100 * time.Microsecond)
 
-// mostForks is how many forks there are at most between two looks at the clock.
-const mostForks = 1024
+// mostForks is how many forks there are at most between two looks at the clock: they may become longer at any time.
+const mostForks = 128
 
 // spendTurn is called at a fork when s.left has come down to 0. If the strand has had its worker for turnTime, and
 // other tasks need that, these go first. It sets s.left so that turnTime passes until the next call, if forks take

@@ -242,6 +242,41 @@ func TestPoolGivesItsWorkersBack(t *testing.T) {
 	})
 }
 
+// After many short forks come long ones: a plain task waits for few of these, whenever the first of them comes.
+func TestForksThatBecomeLongGiveTheWorkerBack(t *testing.T) {
+	forktest.EachConfig(t, suite.Over{Workers: []int{1}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+			for short := 0; short <= 2500; short += suite.Scaled(100, 500) {
+				long := 0
+				var begun atomic.Bool
+				fork := func(i int) {
+					if i < short || begun.Load() {
+						return
+					}
+					if long++; long == 1 {
+						schedtest.Schedule(t, s, func() { begun.Store(true) })
+					}
+					for began := time.Now(); time.Since(began) < 50*time.Microsecond; {
+					}
+				}
+				schedtest.Perform(t, s, func() {
+					forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], i int) int {
+						if i >= 0 {
+							fork(i)
+							return 0
+						}
+						for i := range short + 2000 {
+							s.Join(s.Fork(i))
+						}
+						return 0
+					}).Call(p, -1)
+				})
+				assert.LessOrEqual(t, long, 140, "long forks before the plain task, after %d short ones", short)
+			}
+		})
+	})
+}
+
 // A job does not wait for a plain task of one group while the worker of another group has nothing to do.
 func TestJobGoesToTheIdleGroup(t *testing.T) {
 	for _, form := range forkjoin.Forms() {
