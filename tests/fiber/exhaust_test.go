@@ -170,7 +170,7 @@ func TestExhaustion(t *testing.T) {
 var childShortAtFirst = child.New("short of memory at first", func(t child.T, b fiber.Backend) {
 	exhaust.SpareThreads()
 	exhaust.SpareHeap()
-	lift := exhaust.LimitAddresses(t, 0)
+	lift := exhaust.LimitAddresses(t, 4<<20) // less than the stacks need; the race detector needs some, too
 	_, err := fiber.Attach(b)
 	fmt.Println(err)
 	require.ErrorIs(t, err, stack.ErrExhausted)
