@@ -32,8 +32,9 @@ var (
 // Context is an engine with a thread, and with fibers that run its tasks. A task that waits, for input and output or
 // for anything else, is suspended, and the thread does other things. A task stays with its context, and what it asks
 // for comes back to the ring that it was submitted to.
-// A context that is used alone stops itself when there is nothing left: no task is queued, neither a task nor what
-// it has started is suspended, and no input or output is under way. Then it can be started again.
+//
+// A context that is used alone stops itself when nothing is left. Then no task is queued, neither a task nor what it
+// has started is suspended, and no input or output is under way. It can be started again.
 type Context struct {
 	id      int
 	options Options

@@ -65,9 +65,15 @@ func (a *account) step(what string, n int64, err error) {
 // hash stands for the bytes of p.
 func hash(p []byte) uint32 { return crc32.ChecksumIEEE(p) }
 
+// read reads until it has size bytes, or an error: one call may bring less than there is.
 func (a *account) read(f openFile, size int) {
 	p := make([]byte, size)
-	n, err := f.Read(p)
+	n, err := 0, error(nil)
+	for n < size && err == nil {
+		var m int
+		m, err = f.Read(p[n:])
+		n += m
+	}
 	a.step(fmt.Sprintf("read %d: %08x", size, hash(p)), int64(n), err)
 }
 
