@@ -140,7 +140,7 @@ uintptr_t fiberlab_thread_pointer(void);
 
 /* identity.c */
 void fiberlab_identity_set_key(void *g);
-void fiberlab_identity_block_signals(void);
+int fiberlab_identity_block_signals(void);
 void fiberlab_identity_drop(void *key_g);
 void *fiberlab_identity_key(void);
 void fiberlab_stack_bound(uintptr_t bounds[2]);

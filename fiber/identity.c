@@ -43,14 +43,17 @@ static __thread sigset_t blocked_before;
  * same thread. While an M that was lent to C is between C and Go, the runtime may take its
  * scheduler's lock: to enter C while the world is being stopped, or to drop the M while it writes a
  * trace. It then takes the thread for one without an M if a signal comes that Go handles. It lends
- * another M; to drop that takes the lock again, and the whole process freezes. */
-void fiberlab_identity_block_signals(void) {
-    sigset_t all;
-    if (blocks)
-        return;
+ * another M; to drop that takes the lock again, and the whole process freezes. Returns 0, or the
+ * error of pthread_sigmask. */
+int fiberlab_identity_block_signals(void) {
+    sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &blocked_before);
+    /* Also if they are blocked: an M that was lent since has undone that. */
+    int error = pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!blocks)
+        blocked_before = before;
     blocks = 1;
+    return error;
 }
 
 /* Drops the identity in the slot by the call that the key's destructor would make, sets
