@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"fiberlab/labs/grade"
 )
 
@@ -89,5 +87,5 @@ func fit(line string, columns int) string {
 	if columns < 20 {
 		return line
 	}
-	return text.WrapSoft(line, min(columns, Widest))
+	return Fold(line, min(columns, Widest))
 }
