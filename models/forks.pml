@@ -7,7 +7,7 @@
  *   here     Go                                   what
  *   push     Strand.Fork, forks.push              stores the slot, then top
  *   pop      Strand.Join, listEnds.pop, remove    stores top, then loads taken: if a thief may have the fork, looks under the lock
- *   thief    strand.steal, takeOldest             under the lock: stores taken, executes the barrier, loads top: takes the fork, or takes taken back
+ *   thief    strand.take, takeOldest              under the lock: stores taken, executes the barrier, loads top: takes the fork, or takes taken back
  *
  * The strand makes ITEMS forks, as many at a time as it likes, and pops all of them. Two thieves try TRIES times each.
  *

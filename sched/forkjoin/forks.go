@@ -156,26 +156,16 @@ func (f *forks) cut(i int) (left []fork) {
 	return left
 }
 
-// takeOwn takes the oldest fork of s, for s, which is the caller.
-func (s *strand) takeOwn() *job {
+// take takes the oldest fork of s: for s, which is the caller, or, if thief is set, for the caller, which is another
+// strand and claims it. It returns nil if there is none.
+func (s *strand) take(thief bool) *job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.lists {
-		if j := takeOldest(l, false); j != nil {
-			return j
-		}
-	}
-	return nil
-}
-
-// steal takes and claims the oldest fork of s, for the caller, which is another strand. It returns nil if there is
-// none.
-func (s *strand) steal() *job {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.lists {
-		if j := takeOldest(l, true); j != nil {
-			j.body.claim()
+		if j := takeOldest(l, thief); j != nil {
+			if thief {
+				j.body.claim()
+			}
 			return j
 		}
 	}

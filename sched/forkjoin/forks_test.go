@@ -56,7 +56,7 @@ func steal(p *Pool, thieves int, stolen *atomic.Int64) (stop func()) {
 			for !over.Load() {
 				var j *job
 				p.of.atWork.others(own, rand.Uint(), func(s *strand) bool {
-					j = s.steal()
+					j = s.take(true)
 					return j != nil
 				})
 				if j != nil {

@@ -44,7 +44,7 @@ func (h *heartbeat) next(s *strand) (j *job) {
 		return nil
 	}
 	h.pool.atWork.others(s, rand.Uint(), func(victim *strand) bool {
-		j = victim.steal()
+		j = victim.take(true)
 		return j != nil
 	})
 	if j != nil {
@@ -63,7 +63,7 @@ func (h *heartbeat) waiting() bool {
 
 // publish moves all forks of s to the queue.
 func (h *heartbeat) publish(s *strand) {
-	for j := s.takeOwn(); j != nil; j = s.takeOwn() {
+	for j := s.take(false); j != nil; j = s.take(false) {
 		h.pool.handed.Add(1)
 		h.queue.push(j)
 	}

@@ -64,7 +64,7 @@ func (s *Strand[A, R]) joinSlow(ticket Ticket, newest int) R {
 	}
 	on := s.strand
 	if t != newest { // then each fork becomes a job, and can be joined in any order
-		for j := on.takeOwn(); j != nil; j = on.takeOwn() {
+		for j := on.take(false); j != nil; j = on.take(false) {
 			on.pool.form.submit(on, j)
 		}
 	}
