@@ -197,6 +197,10 @@ func (f *File) Write(p []byte) (int, error) {
 	lock(turn)
 	defer turn.Unlock()
 	at := f.next()
+	if len(p) == 0 { // does not block; the kernel refuses a file that is not open for writing
+		_, err := unix.Write(f.fd, nil)
+		return 0, f.failed("write", err)
+	}
 	if f.appends && at != ownPosition {
 		n, err := f.append(p)
 		return n, f.failed("write", err)
