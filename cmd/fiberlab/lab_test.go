@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"fiberlab/bench"
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/sched/uring"
 	"fiberlab/wordcount"
 )
 
@@ -308,4 +310,24 @@ func TestTheDefaultIsTheStandardLibrary(t *testing.T) {
 	require.Equal(t, exitFailed, got.code)
 	requireOneLine(t, got.stderr)
 	require.Contains(t, got.stderr, "no go command on PATH; install Go, or name a directory")
+}
+
+// Whatever reads the files, the same words are counted.
+func TestRunReadsByEachDriver(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 20 {
+		wordcounttest.WriteFiles(t, dir, map[string]string{fmt.Sprint(i): strings.Repeat("some words here\n", i*100)})
+	}
+	for _, driver := range driverNames() {
+		t.Run(driver, func(t *testing.T) {
+			got := newLab(nil, nil).test(t, "run", "--no-table", "--backend", "asm,goroutine", "--io", driver, dir)
+			if why := uring.Probe().Reason; driver == uring.Uring.String() && why != nil {
+				require.Equal(t, exitFailed, got.code)
+				require.Contains(t, got.stderr, "no io_uring")
+				t.Log(why)
+				return
+			}
+			require.Zero(t, got.code, got.stderr)
+		})
+	}
 }

@@ -37,18 +37,12 @@ func main() {
 
 // message is what is said of err.
 func message(err error) string {
-	var s status
 	var graded labcommand.Status
-	if err == nil || errors.As(err, &s) || errors.As(err, &graded) {
+	if err == nil || errors.As(err, &graded) {
 		return ""
 	}
 	return "fiberlab: " + oneLine(err) + "\n"
 }
-
-// status is an exit code of which all has been said.
-type status int
-
-func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // failure is an error of the work itself. All other errors are about the command line.
 type failure struct{ error }
@@ -57,15 +51,12 @@ func (f failure) Unwrap() error { return f.error }
 
 func exitCode(err error) int {
 	var failed failure
-	var s status
 	var graded labcommand.Status
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &s):
-		return int(s)
 	case errors.As(err, &graded):
 		return int(graded)
 	case errors.As(err, &failed):

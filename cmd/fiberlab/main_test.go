@@ -151,6 +151,8 @@ func TestExitCodes(t *testing.T) {
 		"address elsewhere":  {[]string{"serve", "echo", "--driver", "go", "--addr", "203.0.113.1:0"}, exitUsage, "cannot assign requested address: name an address of this machine"},
 		"empty address":      {[]string{"serve", "echo", "--addr", ""}, exitUsage, `--addr "": give HOST:PORT`},
 		"unknown driver":     {[]string{"serve", "echo", "--driver", "kqueue"}, exitUsage, "--driver kqueue: choose one of auto, uring, epoll or go"},
+		"unknown reader":     {[]string{"run", "--io", "aio", dir}, exitUsage, "--io aio: choose one of auto, uring, epoll or go"},
+		"driver, no workers": {[]string{"serve", "echo", "--driver", "go", "--workers", "2"}, exitUsage, "--workers is about fibers, and driver go has none"},
 		"driver, no fibers":  {[]string{"serve", "http", "--driver", "go", "--policy", "group"}, exitUsage, "--policy is about fibers, and driver go has none: choose another --driver, or leave it out"},
 		"negative grace":     {[]string{"serve", "echo", "--grace", "-1s"}, exitUsage, "--grace -1s: give a time from 0 up"},
 		"grace, no time":     {[]string{"serve", "echo", "--grace", "soon"}, exitUsage, "--grace soon: give a time from 0 up"},

@@ -11,7 +11,6 @@ import (
 
 	"fiberlab/bench"
 	"fiberlab/demo"
-	"fiberlab/files"
 	"fiberlab/serve"
 	"fiberlab/wordcount"
 )
@@ -25,8 +24,6 @@ type report struct {
 	LostWakeup []*demo.Shown   `json:"lost_wakeup,omitempty"`
 	Deadlock   *demo.Joins     `json:"deadlock,omitempty"`
 	Served     *serve.Figures  `json:"served,omitempty"`
-	Copied     *files.Copied   `json:"copied,omitempty"`
-	Found      *files.Found    `json:"found,omitempty"`
 	Doctor     *diagnosis      `json:"doctor,omitempty"`
 }
 

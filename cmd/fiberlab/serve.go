@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
@@ -177,6 +179,21 @@ func driverNames() []string {
 	return append(names, goDriver)
 }
 
+// enginesBy returns the engines that the flag chooses by the name of a driver: nil for driver go.
+func enginesBy(flag *pflag.Flag, name string) (*uring.Options, error) {
+	if !slices.Contains(driverNames(), name) {
+		return nil, wrongValue(flag, name)
+	}
+	if name == goDriver {
+		return nil, nil
+	}
+	driver, err := uring.ParseDriver(name)
+	if err != nil {
+		return nil, err
+	}
+	return &uring.Options{Driver: driver}, nil
+}
+
 // serve runs a server until ctx is done, and reports what it has done.
 func (l *lab) serve(ctx context.Context, p serve.Program, o serveOptions) error {
 	say := func(format string, args ...any) {
@@ -204,7 +221,7 @@ func (l *lab) serve(ctx context.Context, p serve.Program, o serveOptions) error 
 	return l.finish(options{json: o.json}, r, err)
 }
 
-// writeServed tells what a server has done.
+// writeServed writes the figures of a server.
 func writeServed(p *page, f *serve.Figures) {
 	p.say("%s on %s, by driver %s, for %s", f.Program, f.Address, f.Driver, seconds(f.Seconds))
 	if f.Backend != "" {

@@ -26,9 +26,6 @@ func (r report) writeText(w io.Writer) error {
 	if r.Deadlock != nil {
 		writeJoins(p, r.Deadlock)
 	}
-	if r.Copied != nil {
-		writeCopied(p, r.Copied)
-	}
 	if r.Served != nil {
 		writeServed(p, r.Served)
 	}
