@@ -4,14 +4,14 @@
 //
 // # Traps of condition variables
 //
-// A [Program] is a text: some threads, and the lines that each of them runs. Each thread is a fiber, and the lock and the
-// condition variables are those of package fibersync. But a thread runs a line only when a schedule gives it a
-// turn, and one runs at a time. So a schedule is a list of threads, and the same schedule always leads to the same end.
+// A [Program] is a text: some threads, and the lines that each of them runs. [Grammar] says how it is written. Each thread is a
+// fiber, and the lock and the condition variables are those of package fibersync. But a thread runs a line only when a
+// schedule gives it a turn, and one runs at a time. So a schedule is a list of threads, and the same schedule always leads to the same end.
 // [Program.Explore] runs a program under all schedules that there are and tells how many lead to a fault;
 // [Program.Replay] runs it under one. [Traps] has programs with a mistake each, and the same ones repaired.
 //
 //	program.go       a program as text: parsing, and which line follows which
-//	statement.go     the lines that a program may have, and what each does
+//	statement.go     the grammar: the lines that a program may have, and what each does
 //	execution.go     one execution: fibers that wait for their turn
 //	schedules.go     all schedules, and a given one
 //	fault.go         what went wrong: a thread that is never woken, a cycle of waits

@@ -9,7 +9,7 @@ import (
 )
 
 // mostTurns is after how many turns an execution is ended that does not end by itself.
-const mostTurns = 500
+const mostTurns = 200
 
 // execution runs a program once. Its threads are fibers of one worker; a thread runs a line when it is given a
 // turn, and the controller, which gives the turns, waits until all threads are blocked again. So one line runs at a
@@ -26,7 +26,7 @@ type execution struct {
 	conditions map[string]*fibersync.Cond
 	queue      []*littleTask
 	tasks      []*littleTask
-	items      int
+	numbers    map[string]int
 }
 
 // littleTask is a task of a little program.
@@ -60,7 +60,7 @@ type thread struct {
 
 // newExecution starts the program on s. Each thread stands before its first line. The caller runs on the only worker of s.
 func newExecution(p *Program, s *sched.Scheduler) (*execution, error) {
-	e := &execution{scheduler: s, conditions: make(map[string]*fibersync.Cond)}
+	e := &execution{scheduler: s, conditions: make(map[string]*fibersync.Cond), numbers: make(map[string]int)}
 	byName := make(map[string]*littleTask)
 	for _, name := range p.Queue {
 		task := &littleTask{name: name, status: fibersync.NotStarted}
@@ -99,7 +99,7 @@ func (t *thread) body() {
 			return
 		}
 		line := t.at
-		s := statements[t.section.Lines[line].Text]
+		s, _ := statementOf(t.section.Lines[line].Text)
 		switch {
 		case s.do != nil:
 			if s.do(t); t.at == line { // otherwise it was a return
@@ -140,7 +140,7 @@ func (t *thread) ready() bool {
 	if t.relocks {
 		return t.lockIsFree()
 	}
-	s := statements[t.section.Lines[t.at].Text]
+	s, _ := statementOf(t.section.Lines[t.at].Text)
 	return s.ready == nil || s.ready(t)
 }
 

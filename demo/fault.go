@@ -13,7 +13,7 @@ type FaultKind string
 // that is not held.
 const (
 	NeverWoken FaultKind = "never woken"
-	NoItem     FaultKind = "an item that is not there"
+	Negative   FaultKind = "a number below 0"
 	RunTwice   FaultKind = "run twice"
 	WaitCycle  FaultKind = "cycle of waits"
 	Stuck      FaultKind = "stuck"
@@ -120,7 +120,7 @@ func (e *execution) whoRuns(t *thread, task *littleTask) string {
 // lostSignal is a sentence about the last signal of that condition that woke no thread, if there was one.
 func (e *execution) lostSignal(condition string) string {
 	for i, turn := range slices.Backward(e.result.Turns) {
-		if turn.Text == "signal("+condition+")" && len(turn.Wakes) == 0 {
+		if len(turn.Wakes) == 0 && (turn.Text == "signal("+condition+")" || turn.Text == "broadcast("+condition+")") {
 			return fmt.Sprintf("The signal of step %d came while no thread slept. A condition keeps nothing, so it was lost.", i+1)
 		}
 	}

@@ -38,17 +38,11 @@ func (l Line) String() string {
 	return fmt.Sprintf("%2d %s%s", l.Number, strings.Repeat("  ", l.Depth), l.Text)
 }
 
-// Parse makes a program of its text:
-//
-//	queue: parent waits for child, child
-//	worker 1, worker 2:
-//	  lock
-//	  if queue is empty:
-//	    unlock
-//
-// The first line is for programs with tasks. A line without indentation names threads; the lines below are
-// what each of them runs, and two spaces more begin a block. statement.go has the lines that may be used. The error
-// wraps ErrProgram and names the line.
+// mostThreads is how many threads a program may have: more have too many schedules in any case.
+const mostThreads = 16
+
+// Parse makes a program of its text, as Grammar describes it. The error wraps ErrProgram, and says which line is wrong and what
+// to do.
 func Parse(text string) (*Program, error) {
 	p := &Program{waitsFor: make(map[string]string)}
 	number := 0
@@ -58,46 +52,52 @@ func Parse(text string) (*Program, error) {
 		wrong := func(what string) error {
 			return fmt.Errorf("demo: line %d, %q: %w: %s", i+1, content, ErrProgram, what)
 		}
+		s, known := statementOf(content)
 		tasks, isQueue := strings.CutPrefix(content, "queue:")
 		switch {
-		case content == "":
+		case content == "" || content[0] == '#':
+		case line[indent] == '\t':
+			return nil, wrong("it is indented by a tab: use spaces, two for each block")
 		case indent == 0 && isQueue:
-			if unknown := p.addTasks(tasks); unknown != "" {
-				return nil, wrong("no task is called " + unknown)
+			if what := p.addTasks(tasks); what != "" {
+				return nil, wrong(what)
 			}
 		case indent == 0:
 			names, found := strings.CutSuffix(content, ":")
 			if !found {
-				return nil, wrong("the names of threads end with a colon")
+				return nil, wrong("the names of threads end with a colon, and a line of a thread is indented by two spaces")
 			}
 			for _, name := range split(names) {
 				if name == "" || slices.Contains(p.Threads(), name) {
-					return nil, wrong("each thread has a name of its own")
+					return nil, wrong("each thread has a name of its own, and commas stand between names")
 				}
 			}
 			if !p.complete() {
-				return nil, wrong("the block above it is empty")
+				return nil, wrong("the block above it is empty: give it a line")
 			}
 			p.Sections = append(p.Sections, Section{Names: split(names)})
+			if len(p.Threads()) > mostThreads {
+				return nil, wrong(fmt.Sprintf("more than %d threads: take some out", mostThreads))
+			}
 		case indent%2 != 0:
-			return nil, wrong("each block is two spaces further in")
+			return nil, wrong("each block is two spaces further in: indent by 2, 4 or 6")
 		case len(p.Sections) == 0:
-			return nil, wrong("it belongs to no thread")
-		case content != otherwise && statements[content].words == "":
-			return nil, wrong("no such statement")
-		case statements[content].ofTask && len(p.Queue) == 0:
+			return nil, wrong("it belongs to no thread: name one in a line above it, without indentation")
+		case content != otherwise && !known:
+			return nil, wrong("no such statement: " + remedy(content))
+		case s.ofTask && len(p.Queue) == 0:
 			return nil, wrong("there is no task: name one in the first line, after queue:")
 		default:
 			number++
-			s := &p.Sections[len(p.Sections)-1]
-			s.Lines = append(s.Lines, Line{Number: number, Depth: indent/2 - 1, Text: content})
-			if !s.mayStand(len(s.Lines) - 1) {
-				return nil, wrong("it is indented too far, or too little, or there is no if above")
+			section := &p.Sections[len(p.Sections)-1]
+			section.Lines = append(section.Lines, Line{Number: number, Depth: indent/2 - 1, Text: content})
+			if !section.mayStand(len(section.Lines) - 1) {
+				return nil, wrong("it is indented too far, or too little, or there is no if above: a block is two spaces further in than its first line")
 			}
 		}
 	}
 	if len(p.Sections) == 0 || !p.complete() {
-		return nil, fmt.Errorf("demo: %w: it has no threads, or its last block is empty", ErrProgram)
+		return nil, fmt.Errorf("demo: %w: it has no threads, or its last block is empty: name a thread, and give each block a line", ErrProgram)
 	}
 	return p, nil
 }
@@ -136,11 +136,13 @@ func (p *Program) String() string {
 // waiting stands between a task and the task whose result it waits for.
 const waiting = " waits for "
 
-// addTasks reads the tasks that are queued at first. It returns the name of a task that another one waits for and that
-// does not exist, or nothing.
-func (p *Program) addTasks(list string) (unknown string) {
+// addTasks reads the tasks that are queued at first. It returns what is wrong with them, or nothing.
+func (p *Program) addTasks(list string) (wrong string) {
 	for _, text := range split(list) {
 		name, other, waits := strings.Cut(text, waiting)
+		if name == "" || slices.Contains(p.Queue, name) {
+			return "each task has a name of its own, and commas stand between names"
+		}
 		p.Queue = append(p.Queue, name)
 		if waits {
 			p.waitsFor[name] = other
@@ -148,10 +150,18 @@ func (p *Program) addTasks(list string) (unknown string) {
 	}
 	for _, other := range p.waitsFor {
 		if !slices.Contains(p.Queue, other) {
-			unknown = other
+			wrong = "no task is called " + other + ": add it to the line"
 		}
 	}
-	return unknown
+	return wrong
+}
+
+// remedy says what to do about a line that is no statement.
+func remedy(line string) string {
+	if _, known := statementOf(line + ":"); known || line+":" == otherwise {
+		return "a line that begins a block ends with a colon"
+	}
+	return "fiberlab demo --help lists the statements"
 }
 
 func split(names string) []string {

@@ -10,10 +10,10 @@ import (
 )
 
 // MostSchedules is how many schedules of a program Explore tries at most.
-const MostSchedules = 2_000
+const MostSchedules = 5_000
 
 // ErrManySchedules is the error of a program with more schedules than MostSchedules.
-var ErrManySchedules = fmt.Errorf("more than %d schedules: the program is too long, or has too many threads", MostSchedules)
+var ErrManySchedules = fmt.Errorf("more than %d schedules: take lines or threads out of the program", MostSchedules)
 
 // ErrSchedule is the error of a schedule with a thread that the program does not have.
 var ErrSchedule = errors.New("the program has no such thread")

@@ -3,9 +3,59 @@ package demo
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"fiberlab/sched/fibersync"
 )
+
+// Grammar says for users how a little program is written: Parse reads what it describes. The first indented block is a
+// program; the others list lines, each with what it does.
+const Grammar = `A program is a text. A line without indentation names threads, and the lines below it are what each of
+them runs. Two spaces more begin a block. A line that begins with # is a remark.
+
+    # The signal may come between the look at the number and the wait.
+    waiter:
+      lock
+      if done == 0:
+        wait(changed)
+      unlock
+    signaller:
+      done = done + 1
+      signal(changed)
+
+The threads share one lock, numbers and conditions. A number or a condition has any name of letters, digits and
+underscores. A number is 0 at first; a program that takes it below 0 goes wrong.
+
+    lock                take the lock; wait while another thread holds it
+    unlock              give the lock back
+    wait(changed)       give the lock back, sleep until a signal, take it again
+    signal(changed)     wake one thread that sleeps on the condition
+    broadcast(changed)  wake all of them
+    done = done + 1     add 1 to the number
+    done = done - 1     take 1 from the number
+    if done == 0:       run the block if this holds; also with != < > and
+                        other numbers
+    else:               run the other block of the if
+    while done == 0:    run the block as long as this holds
+    return              end the thread
+
+A program with tasks names them in its first line, the front of the queue first:
+
+    queue: parent waits for child, child
+
+Each thread has the first task until it takes another one. These lines are about tasks:
+
+    if queue is empty:          run the block if the queue has no task
+    task = pop_front()          take the first task off the queue
+    remove()                    take the task off the queue, if it is there
+    result = task()             run the task, which may wait for another one
+    status = IN_PROGRESS        set the status of the task
+    status = COMPLETED          set it, and hand the result to those that wait
+    if status == NOT_STARTED:   run the block if the task has that status
+    while status != COMPLETED:  run the block until the task has that status
+`
 
 // statement is what a line of a little program means. do or asks runs on the fiber of the thread, when the
 // schedule gives it a turn.
@@ -20,8 +70,68 @@ type statement struct {
 	asks func(t *thread) (holds bool, found string)
 }
 
-// statements are all lines that a little program may have. They are filled in by init since they refer to executions,
-// which look lines up here.
+// statementOf returns what a line means; ok is false if it means nothing.
+func statementOf(line string) (s statement, ok bool) {
+	if s, ok = statements[line]; ok {
+		return s, true
+	}
+	switch words := strings.Fields(line); len(words) {
+	case 1: // wait(done)
+		what, rest, _ := strings.Cut(line, "(")
+		name, closed := strings.CutSuffix(rest, ")")
+		return ofCondition(what, name), closed && isName(name) && slices.Contains([]string{"wait", "signal", "broadcast"}, what)
+	case 4: // while items == 0:
+		last, begins := strings.CutSuffix(words[3], ":")
+		limit, err := strconv.Atoi(last)
+		holds := comparisons[words[2]]
+		return ofComparison(words[1], holds, limit),
+			begins && err == nil && holds != nil && isName(words[1]) && slices.Contains([]string{"if", "while"}, words[0])
+	case 5: // items = items + 1
+		return ofSum(words[0], words[3]), words[1] == "=" && words[2] == words[0] && isName(words[0]) &&
+			slices.Contains([]string{"+", "-"}, words[3]) && words[4] == "1"
+	}
+	return statement{}, false
+}
+
+// isName reports whether a condition or a number may have that name.
+func isName(word string) bool {
+	return word != "" && !strings.ContainsFunc(word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// comparisons are the signs between a number of the program and a constant.
+var comparisons = map[string]func(n, limit int) bool{
+	"==": func(n, limit int) bool { return n == limit },
+	"!=": func(n, limit int) bool { return n != limit },
+	"<":  func(n, limit int) bool { return n < limit },
+	">":  func(n, limit int) bool { return n > limit },
+}
+
+func ofCondition(what, name string) statement {
+	switch what {
+	case "wait":
+		return statement{words: "gives the lock back and sleeps", do: func(t *thread) { t.wait(name) }}
+	case "signal":
+		return statement{words: "signals", do: func(t *thread) { t.signal(name) }}
+	}
+	return statement{words: "wakes all sleepers", do: func(t *thread) { t.broadcast(name) }}
+}
+
+func ofSum(name, sign string) statement {
+	if sign == "+" {
+		return statement{words: "adds 1 to " + name, do: func(t *thread) { t.run.numbers[name]++ }}
+	}
+	return statement{words: "takes 1 from " + name, do: func(t *thread) { t.takeOne(name) }}
+}
+
+func ofComparison(name string, holds func(n, limit int) bool, limit int) statement {
+	return statement{words: "looks at " + name, asks: func(t *thread) (bool, string) {
+		n := t.run.numbers[name]
+		return holds(n, limit), fmt.Sprintf("%s = %d", name, n)
+	}}
+}
+
+// statements are the lines without a name to choose. They are filled in by init since they refer to executions,
+// which look lines up by statementOf.
 var statements map[string]statement
 
 func init() {
@@ -29,16 +139,6 @@ func init() {
 		"lock":   {words: "takes the lock", ready: (*thread).lockIsFree, do: (*thread).lock},
 		"unlock": {words: "gives the lock back", do: (*thread).unlock},
 		"return": {words: "returns", do: (*thread).exit},
-
-		"wait(done)":        {words: "gives the lock back and sleeps", do: func(t *thread) { t.wait("done") }},
-		"wait(not_empty)":   {words: "gives the lock back and sleeps", do: func(t *thread) { t.wait("not_empty") }},
-		"signal(done)":      {words: "signals", do: func(t *thread) { t.signal("done") }},
-		"signal(not_empty)": {words: "signals", do: func(t *thread) { t.signal("not_empty") }},
-
-		"items = items + 1": {words: "puts an item there", do: func(t *thread) { t.run.items++ }},
-		"items = items - 1": {words: "takes an item", do: (*thread).takeItem},
-		"if items == 0:":    {words: "looks for items", asks: (*thread).noItem},
-		"while items == 0:": {words: "looks for items", asks: (*thread).noItem},
 
 		"if queue is empty:":         {words: "looks at the queue", asks: (*thread).noTask},
 		"task = pop_front()":         {words: "takes the first task off the queue", do: (*thread).popFront},
@@ -85,6 +185,14 @@ func (t *thread) signal(condition string) {
 	c.Signal()
 }
 
+func (t *thread) broadcast(condition string) {
+	c := t.run.condition(condition)
+	if c.Waiting() == 0 {
+		t.run.note("no thread waits")
+	}
+	c.Broadcast()
+}
+
 func (t *thread) exit() { t.at = len(t.section.Lines) }
 
 func (t *thread) status() string { return "the status " + t.task.status.String() }
@@ -96,16 +204,9 @@ func (t *thread) noTask() (bool, string) {
 	return false, "a task in the queue"
 }
 
-func (t *thread) noItem() (bool, string) {
-	if t.run.items == 0 {
-		return true, "no item"
-	}
-	return false, "an item"
-}
-
-func (t *thread) takeItem() {
-	if t.run.items--; t.run.items < 0 {
-		t.run.fail(NoItem, t.name+" takes an item, but there is none: items is now -1.")
+func (t *thread) takeOne(name string) {
+	if t.run.numbers[name]--; t.run.numbers[name] < 0 {
+		t.run.fail(Negative, fmt.Sprintf("%s takes 1 from %s, which was 0: %s is now -1.", t.name, name, name))
 	}
 }
 

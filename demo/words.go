@@ -27,7 +27,8 @@ func (v *Interleaving) words() []string {
 
 // words tells what the thread does in its turn, and by which line.
 func (t Turn) words() string {
-	text, notes := statements[t.Text].words, t.Notes
+	s, _ := statementOf(t.Text)
+	text, notes := s.words, t.Notes
 	switch {
 	case t.Waits:
 		text = "cannot take the lock"

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"fiberlab/demo"
+	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 	"fiberlab/sched/forkjoin"
 )
@@ -19,17 +24,111 @@ import (
 // demoOptions are the flags and arguments of a demonstration.
 type demoOptions struct {
 	demo.JoinOptions
+	file  string // with a program of the user
 	traps []demo.Trap
 	json  bool
 }
 
 func (l *lab) demoCommand() *cobra.Command {
+	var o demoOptions
 	c := &cobra.Command{
-		Use:   "demo",
+		Use:   "demo FILE",
 		Short: "Show how programs of several threads go wrong, and why",
+		Long: `Runs the little program in FILE under every schedule that it has, and shows the shortest one by which it
+goes wrong, line by line and in words. Each thread is a fiber, and runs a line when the schedule gives it a turn: a fault that
+comes once in a million runs is found every time. Two commands show programs that fiberlab has: lost-wakeup and deadlock.
+
+` + demo.Grammar + `
+Exit status: 0 no schedule goes wrong; 1 some do, or there are too many to try; 2 the command line or the program is wrong;
+130 interrupted.`,
+		Args: func(c *cobra.Command, args []string) (err error) {
+			o.file, err = programFile(c, args)
+			return err
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.file == "" {
+				return c.Help()
+			}
+			return l.explore(c.Context(), o)
+		},
 	}
+	addDemoFlags(c, &o)
 	c.AddCommand(l.deadlockCommand(), l.lostWakeupCommand())
 	return c
+}
+
+// programFile returns the file that args name, or nothing if there are no args. A word that is no file may have been meant as
+// a command.
+func programFile(c *cobra.Command, args []string) (string, error) {
+	switch {
+	case len(args) == 0:
+		return "", nil
+	case args[0] == "":
+		return "", errors.New("FILE is empty: name a file with a little program")
+	case len(args) > 1:
+		return "", fmt.Errorf("demo %s: give one FILE", strings.Join(args, " "))
+	}
+	if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(args[0], "./") {
+		return "", labcommand.KnownCommand(c, args)
+	}
+	return args[0], nil
+}
+
+// mostText is how long a little program may be, in bytes.
+const mostText = 64 << 10
+
+// readProgram reads and parses a little program.
+func readProgram(name string) (*demo.Program, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: name a file with a little program", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostText+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: name a file with a little program", err)
+	case len(text) > mostText || !utf8.Valid(text):
+		return nil, fmt.Errorf("%s is not a text of at most %d KB: name a file with a little program", name, mostText>>10)
+	}
+	p, err := demo.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}
+
+// explored is a program of the user, and what its schedules lead to.
+type explored struct {
+	File    string           `json:"file"`
+	Program *demo.Program    `json:"program"`
+	Found   demo.Exploration `json:"found"`
+	All     bool             `json:"all_schedules"` // false: there are more than were tried
+}
+
+// explore tries the schedules of the program in a file. It fails if one of them goes wrong.
+func (l *lab) explore(ctx context.Context, o demoOptions) error {
+	p, err := readProgram(o.file)
+	if err != nil {
+		return err
+	}
+	r := report{Machine: thisMachine(), Explored: &explored{File: o.file, Program: p}}
+	r.Explored.Found, err = p.Explore(ctx, o.Scheduler)
+	r.Explored.All = err == nil
+	many := errors.Is(err, demo.ErrManySchedules)
+	if many {
+		err = nil
+	}
+	err = l.finish(options{json: o.json}, r, err)
+	switch {
+	case err != nil:
+		return err
+	case r.Explored.Found.Wrong > 0:
+		return labcommand.Status(exitFailed)
+	case many:
+		return failure{fmt.Errorf("%s: %w", o.file, demo.ErrManySchedules)}
+	}
+	return nil
 }
 
 func (l *lab) lostWakeupCommand() *cobra.Command {

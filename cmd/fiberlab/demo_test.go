@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,6 +44,48 @@ func TestLostWakeup(t *testing.T) {
 			require.Equal(t, 4, strings.Count(got.stdout, "\nAll threads come to their end.\n"))
 		}
 	}
+}
+
+// A program of the user: one that goes wrong, one that does not, and one with too many schedules to try all.
+func TestAProgramOfTheUser(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "my program.txt")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	_, example, _ := strings.Cut(demo.Grammar, "\n\n")
+	example, _, _ = strings.Cut(example, "\n\n")
+
+	write(strings.ReplaceAll("\n"+example, "\n    ", "\r\n"))
+	for i, b := range backendNames() {
+		got := newLab(nil, nil).test(t, "demo", "--policy", policyNames()[i%len(policyNames())], file, "--backend", b)
+		require.Equal(t, exitFailed, got.code, got.stderr)
+		require.Empty(t, got.stderr)
+		requireColumns(t, max(plainColumns, len(file)+1), got.stdout)
+		require.Contains(t, got.stdout, file+":\n")
+		require.Contains(t, got.stdout, "\nSchedules that go wrong: 1 of 10. The shortest of them, step by step:\n")
+		require.Regexp(t, `(?m)^   4 +6 signal\(changed\): no thread waits\n   5   3 wait\(changed\): unlocks, sleeps$`, got.stdout)
+		require.Contains(t, got.stdout, "\nStep 5: waiter gives the lock back and sleeps (line 3).\n")
+	}
+	got := newLab(nil, nil).test(t, "demo", file, "--json")
+	require.Equal(t, exitFailed, got.code, got.stderr)
+	e := decode(t, got.stdout).Explored
+	require.Equal(t, []any{file, true, 10, 1, 5}, []any{e.File, e.All, e.Found.Schedules, e.Found.Wrong, len(e.Found.Shortest.Turns)})
+
+	write("a, b:\n  lock\n  unlock\n")
+	got = newLab(nil, nil).test(t, "demo", file)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "\nSchedules that go wrong: none of 2.\n")
+
+	write("a:\n  while n == 0:\n    lock\n    unlock\n")
+	got = newLab(nil, nil).test(t, "demo", file)
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.stdout, "The program has not ended after 200 turns.\n")
+	require.Contains(t, got.stdout, "\n140 more steps follow.\n")
+
+	write("a, b:\n" + strings.Repeat("  n = n + 1\n", 8))
+	got = newLab(nil, nil).test(t, "demo", file)
+	require.Equal(t, exitFailed, got.code)
+	requireOneLine(t, got.stderr)
+	require.Contains(t, got.stderr, "more than 5000 schedules: take lines or threads out of the program")
+	require.Contains(t, got.stdout, "\nSchedules that go wrong: none of the first 5,000 (there are more).\n")
 }
 
 func TestAnInterruptEndsADemo(t *testing.T) {

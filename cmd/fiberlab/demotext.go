@@ -74,6 +74,39 @@ func writeTrap(p *page, number, of int, t *demo.Shown) {
 	}
 }
 
+// mostShown is how many turns of a schedule are drawn. A program that does not end has many.
+const mostShown = 60
+
+func writeExplored(p *page, e *explored) {
+	p.tell("%s%s:", e.File, startsWith(e.Program))
+	p.draw(listing(e.Program, " "))
+	of := thousands(e.Found.Schedules)
+	if !e.All {
+		of = "the first " + of + " (there are more)"
+	}
+	worst := e.Found.Shortest
+	if worst == nil {
+		p.tell("Schedules that go wrong: none of %s.", of)
+		return
+	}
+	p.tell("Schedules that go wrong: %s of %s. The shortest of them, step by step:", thousands(e.Found.Wrong), of)
+	shown := *worst
+	shown.Turns = worst.Turns[:min(len(worst.Turns), mostShown)]
+	p.draw(drawing(e.Program, &shown))
+	if left := len(worst.Turns) - len(shown.Turns); left > 0 {
+		p.tell("%d more steps follow.", left)
+	}
+	p.tell("%s", worst.Fault.Text)
+	if len(shown.Turns) < len(worst.Turns) {
+		return
+	}
+	p.space()
+	p.tell("In words:")
+	for _, sentence := range worst.Words {
+		p.tell("%s", sentence)
+	}
+}
+
 // startsWith says what is in the queue of a program at first.
 func startsWith(prog *demo.Program) string {
 	if len(prog.Queue) == 0 {

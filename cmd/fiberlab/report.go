@@ -21,6 +21,7 @@ type report struct {
 	Machine    machine         `json:"machine"`
 	Pipeline   *pipelineReport `json:"pipeline,omitempty"`
 	SwitchCost []bench.Row     `json:"switch_cost,omitempty"`
+	Explored   *explored       `json:"explored,omitempty"`
 	LostWakeup []*demo.Shown   `json:"lost_wakeup,omitempty"`
 	Deadlock   *demo.Joins     `json:"deadlock,omitempty"`
 	Served     *serve.Figures  `json:"served,omitempty"`

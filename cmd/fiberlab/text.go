@@ -20,6 +20,9 @@ func (r report) writeText(w io.Writer) error {
 	if r.SwitchCost != nil {
 		writeSwitchCost(p, r.SwitchCost)
 	}
+	if r.Explored != nil {
+		writeExplored(p, r.Explored)
+	}
 	for i, t := range r.LostWakeup {
 		writeTrap(p, i+1, len(r.LostWakeup), t)
 	}

@@ -31,7 +31,7 @@ func Execute(ctx context.Context, root *cobra.Command, stdout, stderr io.Writer,
 	each(root, func(c *cobra.Command) {
 		c.Long = Fold(c.Long, columns)
 		if c.HasSubCommands() && !c.Runnable() { // it only holds others: alone it prints its help
-			c.Args = knownCommand
+			c.Args = KnownCommand
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	})
@@ -41,8 +41,8 @@ func Execute(ctx context.Context, root *cobra.Command, stdout, stderr io.Writer,
 	return out.err
 }
 
-// knownCommand refuses a word that is no command, and names the commands that look like it.
-func knownCommand(c *cobra.Command, args []string) error {
+// KnownCommand refuses a word that is no command of c, and names the commands that look like it. It is nil if there is no word.
+func KnownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			about, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return knownCommand(about, rest)
+				return KnownCommand(about, rest)
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -87,9 +87,17 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// Fold breaks lines between words, so that none is longer than so many columns.
+// Fold breaks lines between words, so that none is longer than so many columns. A paragraph that begins with four
+// spaces stays as it is, as in a comment of Go.
 func Fold(paragraphs string, columns int) string {
-	lines := strings.Split(text.WrapSoft(paragraphs, columns), "\n")
+	var folded []string
+	for _, paragraph := range strings.Split(paragraphs, "\n\n") {
+		if !strings.HasPrefix(paragraph, "    ") {
+			paragraph = text.WrapSoft(paragraph, columns)
+		}
+		folded = append(folded, paragraph)
+	}
+	lines := strings.Split(strings.Join(folded, "\n\n"), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ") // which the library adds
 	}

@@ -47,7 +47,17 @@ func TestWhatIsNoProgram(t *testing.T) {
 		"else without if":     {"a:\n  lock\n  else:\n    lock\n", "there is no if above"},
 		"else of a while":     {"a:\n  while items == 0:\n    lock\n  else:\n    lock\n", "there is no if above"},
 		"no task":             {"a:\n  result = task()\n", "there is no task"},
-		"no such task":        {"queue: one waits for two\na:\n  lock\n", "no task is called two"},
+		"no such task":        {"queue: one waits for two\na:\n  lock\n", "no task is called two: add it to the line"},
+		"a task twice":        {"queue: one, one\na:\n  lock\n", "each task has a name of its own"},
+		"a tab":               {"a:\n\tlock\n", "it is indented by a tab: use spaces, two for each block"},
+		"not indented":        {"# remark\n\na:\nlock\n", `line 4, "lock": a little program that cannot be run: the names of threads end with a colon, and a line`},
+		"a block's colon":     {"a:\n  if items == 0\n    lock\n", "no such statement: a line that begins a block ends with a colon"},
+		"a colon too many":    {"a:\n  lock:\n", "no such statement: fiberlab demo --help lists the statements"},
+		"another number":      {"a:\n  items = parts + 1\n", "no such statement"},
+		"a number, no name":   {"a:\n  while a-b == 0:\n    lock\n", "no such statement"},
+		"a sign":              {"a:\n  while items >= 0:\n    lock\n", "no such statement"},
+		"a limit":             {"a:\n  while items == many:\n    lock\n", "no such statement"},
+		"many threads":        {strings.Join(strings.Split("abcdefghijklmnopq", ""), ",") + ":\n  lock\n", "more than 16 threads: take some out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := demo.Parse(c.text)
@@ -55,6 +65,73 @@ func TestWhatIsNoProgram(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 		})
 	}
+}
+
+// What the grammar shows is so: its program goes wrong by the schedule that its remark names, each line that it lists
+// can be used, and it lists each line of the traps.
+func TestGrammar(t *testing.T) {
+	var blocks []string
+	for _, paragraph := range strings.Split(demo.Grammar, "\n\n") {
+		if strings.HasPrefix(paragraph, "    ") {
+			blocks = append(blocks, strings.ReplaceAll("\n"+paragraph, "\n    ", "\n"))
+		}
+	}
+	x, err := parsed(t, blocks[0]).Explore(t.Context(), sched.Config{})
+	require.NoError(t, err)
+	require.Equal(t, map[demo.FaultKind]int{demo.NeverWoken: 1}, x.Kinds)
+	require.Equal(t, 10, x.Schedules)
+
+	listed := map[string]bool{}
+	for _, line := range strings.Split(strings.Join(blocks[1:], "\n"), "\n") {
+		require.Less(t, len(line)+len("    "), 80, "%q", line)
+		line, _, _ = strings.Cut(line, "  ")
+		listed[line] = true
+		program := []string{"queue: task", "a:", "  " + line}
+		switch {
+		case line == "" || strings.HasPrefix(line, "queue:"):
+			continue
+		case line == "else:":
+			program = []string{"a:", "  if done == 0:", "    lock", "  " + line, "    lock"}
+		case strings.HasSuffix(line, ":"):
+			program = append(program, "    lock")
+		}
+		parsed(t, program...)
+	}
+	names := strings.NewReplacer("items", "done", "(done)", "(changed)", "not_empty", "changed")
+	for _, trap := range demo.Traps() {
+		for _, s := range append(trap.Faulty.Sections, trap.Repaired.Sections...) {
+			for _, line := range s.Lines {
+				require.True(t, listed[names.Replace(line.Text)], "%q", line.Text)
+			}
+		}
+	}
+}
+
+// Numbers and conditions have any names, and a number is compared with a constant by each of four signs.
+func TestNumbersAndConditions(t *testing.T) {
+	p := parsed(t,
+		"a, b:",
+		"  lock",
+		"  while free_1 < 2:", // 2
+		"    wait(größer)",
+		"  unlock",
+		"c:",
+		"  lock", // 5
+		"  free_1 = free_1 + 1",
+		"  if free_1 != 0:",
+		"    free_1 = free_1 + 1", // 8
+		"  if free_1 > 1:",
+		"    broadcast(größer)", // 10
+		"  if free_1 == 1:",
+		"    return",
+		"  unlock", // 13
+	)
+	v, err := p.Replay(sched.Config{}, []string{"a", "a", "a", "b", "b", "b"})
+	require.NoError(t, err)
+	require.Nil(t, v.Fault)
+	require.Equal(t, []int{1, 2, 3, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 13, 3, 2, 4, 3, 2, 4}, lines(v))
+	require.Equal(t, []string{"a", "b"}, v.Turns[11].Wakes)
+	require.Contains(t, strings.Join(v.Words, " "), "finds free_1 = 1 (line 7), adds 1 to free_1 (line 8)")
 }
 
 // A program's text is what it was made of.
@@ -124,8 +201,8 @@ func TestAllSchedulesAreTried(t *testing.T) {
 }
 
 func TestTooManySchedules(t *testing.T) {
-	seven := strings.Repeat("  items = items + 1\n", 7)
-	x, err := parsed(t, "a, b:", seven).Explore(t.Context(), sched.Config{}) // 14! / (7! 7!) = 3,432
+	eight := strings.Repeat("  items = items + 1\n", 8)
+	x, err := parsed(t, "a, b:", eight).Explore(t.Context(), sched.Config{}) // 16! / (8! 8!) = 12,870
 	require.Equal(t, demo.MostSchedules, x.Schedules)
 	require.ErrorIs(t, err, demo.ErrManySchedules)
 }
@@ -183,7 +260,7 @@ func TestFaults(t *testing.T) {
 		"unlocked twice":      {parsed(t, "a:", "  unlock"), demo.Misuse, "a gives back a lock that it does not hold.", nil},
 		"waits unlocked":      {parsed(t, "a:", "  wait(done)"), demo.Misuse, "a waits for a signal without holding the lock.", nil},
 		"no task":             {parsed(t, "a:", "  task = pop_front()"), demo.Misuse, "a takes a task off an empty queue.", nil},
-		"no item":             {parsed(t, "a:", "  items = items - 1"), demo.NoItem, "items is now -1", nil},
+		"no item":             {parsed(t, "a:", "  items = items - 1"), demo.Negative, "items is now -1", nil},
 		"the parent first": {parsed(t, "queue: parent waits for child, child", "a:", "  task = pop_front()", "  result = task()"), demo.Stuck,
 			"a waits in line 2 for the result of the child. That is still in the queue", nil},
 		"each other's result": {parsed(t, "queue: one waits for two, two waits for one", "a, b:", "  task = pop_front()", "  result = task()"),

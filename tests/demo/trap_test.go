@@ -16,7 +16,7 @@ import (
 // kinds is what the faulty program of each trap leads to.
 var kinds = map[string]demo.FaultKind{
 	"signal-before-wait":  demo.NeverWoken,
-	"if-for-while":        demo.NoItem,
+	"if-for-while":        demo.Negative,
 	"status-outside-lock": demo.RunTwice,
 	"lock-while-running":  demo.WaitCycle,
 }
