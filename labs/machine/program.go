@@ -215,6 +215,8 @@ func (p *Program) readLines(f *elf.File) error {
 				for len(p.lines) > 0 && p.lines[len(p.lines)-1].address == at.address { // of a last line without instructions
 					p.lines = p.lines[:len(p.lines)-1]
 				}
+			} else if row.Line == 0 {
+				continue // the compiler knows no line of its own for these instructions: they count to the line before
 			} else if row.File != nil {
 				at.place = Place{File: clipName(toldName(row.File.Name, name, dir)), Line: row.Line}
 			}

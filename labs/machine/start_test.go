@@ -175,6 +175,23 @@ func TestOpen(t *testing.T) {
 	require.ErrorContains(t, err, "-no-pie")
 }
 
+// What a compiler gives line 0, since it belongs to several lines or to none, counts to the line before.
+func TestLineZero(t *testing.T) {
+	path := filepath.Join(scratch, "lines")
+	build(t, Native(), path, "-g0", "-nostdlib", "testdata/lines.S")
+	p, err := Open(path)
+	require.NoError(t, err)
+	start, err := p.Symbol("_start")
+	require.NoError(t, err)
+	for offset, line := range map[uint64]int{0: 7, 3: 7, 4: 7, 7: 7, 8: 9, 11: 9} {
+		place, known := p.Place(start.Address + offset)
+		require.True(t, known)
+		require.Equal(t, Place{"written.c", line, "_start"}, place)
+	}
+	_, known := p.Place(start.Address + 12)
+	require.False(t, known)
+}
+
 // Many programs, one after the other, ended in different ways, leave no process, descriptor or thread behind.
 func TestManyStarts(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {

@@ -154,6 +154,17 @@ func TestInstructionWithoutText(t *testing.T) {
 	require.Equal(t, 100, graded(t, machine.AMD64, dir).Points)
 }
 
+// Solutions in C get full marks with clang as well, which gives line 0 to an instruction that belongs to several lines.
+func TestClang(t *testing.T) {
+	if _, err := exec.LookPath("clang"); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("CC", "clang")
+	for _, dir := range []string{"files", "c"} {
+		require.Equal(t, 100, graded(t, machine.Native(), folder+"/solutions/"+dir).Points, dir)
+	}
+}
+
 // A table that an editor has saved with a byte order mark and its own ends of lines has the same answers.
 func TestTableOfAnotherEditor(t *testing.T) {
 	dir := t.TempDir()
