@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
 	"fiberlab/internal/firstprocess"
-	"fiberlab/wordcount/wordcounttest"
 )
 
 // asFirst returns the command fiberlab with args, to be run as process 1 of a namespace.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/sched"
-	"fiberlab/wordcount"
 )
 
 // What the flags say about groups is what the schedulers are made with, and the counts agree.

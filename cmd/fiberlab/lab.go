@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"fiberlab/bench"
+	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/demo"
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
-	"fiberlab/wordcount"
 )
 
 // lab is what the commands work with.

@@ -12,15 +12,15 @@ import (
 	"strings"
 	"testing"
 
-	"fiberlab/wordcount/wordcounttest"
+	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
 
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/bench"
+	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
-	"fiberlab/wordcount"
 )
 
 // decode reads the one JSON document that stdout must be.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"fiberlab/wordcount/wordcounttest"
+	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
 
 	"github.com/stretchr/testify/require"
 

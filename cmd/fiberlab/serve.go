@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
-	"fiberlab/serve"
 )
 
 // goDriver is the driver that is none of package uring.

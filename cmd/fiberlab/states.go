@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/sched"
 	"fiberlab/sched/trace"
-	"fiberlab/wordcount"
 )
 
 // transition counts how often fibers went from one state to another.

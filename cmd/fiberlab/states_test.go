@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/wordcount"
+	"fiberlab/cmd/fiberlab/wordcount"
 )
 
 func TestStates(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/forkjoin"
@@ -14,7 +15,6 @@ import (
 	"fiberlab/tests/internal/forkwork"
 	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/suite"
-	"fiberlab/wordcount"
 )
 
 // sources returns the text files of a folder of Go's own sources.

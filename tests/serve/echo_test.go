@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"fiberlab/serve"
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/tests/internal/suite"
 )
 

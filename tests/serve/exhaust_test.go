@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/sched/uring"
-	"fiberlab/serve"
 	"fiberlab/tests/internal/suite"
 )
 

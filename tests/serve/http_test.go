@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"fiberlab/serve"
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/tests/internal/suite"
 )
 

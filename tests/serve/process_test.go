@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
-	"fiberlab/serve"
 	"fiberlab/tests/internal/bareecho"
 	"fiberlab/tests/internal/child"
 )

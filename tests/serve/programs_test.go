@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/serve"
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/tests/internal/suite"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
-	"fiberlab/serve"
 	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/suite"
 )

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"fiberlab/serve"
+	"fiberlab/cmd/fiberlab/serve"
 )
 
 // short is the time that servers give clients in tests of those that are slow.

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
-	"fiberlab/serve"
 )
 
 // streamKinds are the ways in which a server sends streams back.

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/fiber"
 	"fiberlab/sched/uring"
-	"fiberlab/serve"
 	"fiberlab/tests/internal/suite"
 )
 

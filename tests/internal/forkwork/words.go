@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/sched/forkjoin"
-	"fiberlab/wordcount"
 )
 
 // Counts is how often each word occurs.

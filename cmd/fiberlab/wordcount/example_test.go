@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/sched"
-	"fiberlab/wordcount"
 )
 
 // Count the words below a directory by tasks on two workers.

@@ -3,7 +3,7 @@ package wordcount
 import (
 	"testing"
 
-	"fiberlab/wordcount/wordcounttest"
+	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
 
 	"github.com/stretchr/testify/require"
 )

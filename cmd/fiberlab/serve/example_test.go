@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/http"
 
+	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
-	"fiberlab/serve"
 )
 
 // must panics with err.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fiberlab/wordcount/wordcounttest"
+	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"

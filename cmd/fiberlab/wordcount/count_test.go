@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fiberlab/wordcount/wordcounttest"
+	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
 
 	"github.com/stretchr/testify/require"
 
