@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fiberlab/demo"
+	"fiberlab/cmd/fiberlab/demo"
 	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 	"fiberlab/sched/forkjoin"

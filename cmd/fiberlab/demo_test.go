@@ -14,7 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/demo"
+	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/fiber"
 	"fiberlab/sched/forkjoin"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"fiberlab/demo"
+	"fiberlab/cmd/fiberlab/demo"
 	labcommand "fiberlab/labs/command"
 )
 

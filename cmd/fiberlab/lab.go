@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"fiberlab/bench"
+	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/cmd/fiberlab/wordcount"
-	"fiberlab/demo"
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"

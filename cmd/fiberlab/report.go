@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"fiberlab/bench"
+	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/cmd/fiberlab/wordcount"
-	"fiberlab/demo"
 )
 
 // report is what a command found; with --json it is the document on standard output. The names of times

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/demo"
+	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/sched"
 	"fiberlab/sched/forkjoin"
 	"fiberlab/tests/internal/suite"

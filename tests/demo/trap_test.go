@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"fiberlab/demo"
+	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/suite"
 )

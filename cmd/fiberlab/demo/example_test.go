@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"fiberlab/demo"
+	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/sched"
 )
 
