@@ -30,3 +30,41 @@ func TestPlacedNames(t *testing.T) {
 	}
 	require.Greater(t, names, 70)
 }
+
+// tested is a test or a benchmark in backticks.
+var tested = regexp.MustCompile("`((?:Test|Benchmark)[A-Z]\\w*)`")
+
+// A test that a document names is there.
+func TestNamedTests(t *testing.T) {
+	there := map[string]bool{}
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
+	for _, file := range files(t) {
+		if strings.HasSuffix(file, "_test.go") {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, match := range function.FindAllSubmatch(text, -1) {
+				there[string(match[1])] = true
+			}
+		}
+	}
+	names := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, match := range tested.FindAllSubmatch(text, -1) {
+			assert.True(t, there[string(match[1])], "%s names %s", page, match[1])
+			names++
+		}
+	}
+	require.Greater(t, names, 30)
+}
+
+// The faults of the document on coroutines that are marked in docs/documents.md have a test each.
+func TestMarkedFaults(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "documents.md"))
+	require.NoError(t, err)
+	tests, err := os.ReadFile(filepath.Join(root, "sched", "uring", "faults_test.go"))
+	require.NoError(t, err)
+	marked := regexp.MustCompile(`(?m)^\| \* `).FindAll(page, -1)
+	assert.Len(t, marked, len(regexp.MustCompile(`(?m)^func TestFault`).FindAll(tests, -1)))
+}
