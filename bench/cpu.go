@@ -18,6 +18,16 @@ func currentCPU() int {
 	return int(C.sched_getcpu())
 }
 
+// PinHere pins the first thread of the process with that number to the processor that the caller runs on now.
+func PinHere(pid int) error {
+	var here unix.CPUSet
+	here.Set(currentCPU())
+	if err := unix.SchedSetaffinity(pid, &here); err != nil {
+		return fmt.Errorf("bench: pinning process %d: %w", pid, err)
+	}
+	return nil
+}
+
 // onCPU pins the calling thread to processor cpu, calls f on it, and restores the thread's processors. It
 // returns f's error, or that of a system call that failed; if cpu does not exist, f is not called.
 func onCPU(cpu int, f func() error) error {

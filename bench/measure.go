@@ -17,6 +17,8 @@ const DefaultRounds = 51
 type Options struct {
 	Rounds int           // how often each mechanism is sampled; 0 means DefaultRounds
 	Sample time.Duration // roughly how long a sample takes; 0 means 3 ms
+
+	Mechanisms []Mechanism // what is measured; ratios are to the first one; nil means Mechanisms()
 }
 
 // Row is what Measure found for one mechanism. Times are nanoseconds a switch. Each is the time of one
@@ -34,7 +36,7 @@ type Row struct {
 }
 
 // Measure samples every mechanism Rounds times and returns one row for each, in the order of
-// Mechanisms. The samples are interleaved: each round takes one of every mechanism, so that other load
+// o.Mechanisms. The samples are interleaved: each round takes one of every mechanism, so that other load
 // affects all of them alike and the ratios hold. After every sample it calls progress, unless that is
 // nil, with the number of samples taken and the number to take. It blocks until the last sample, or until
 // ctx is done; then the error wraps ctx's cause. Other errors are those of a mechanism that cannot be opened or run, and that of
@@ -46,6 +48,9 @@ func Measure(ctx context.Context, o Options, progress func(done, total int)) (ro
 	if o.Sample == 0 {
 		o.Sample = 3 * time.Millisecond
 	}
+	if o.Mechanisms == nil {
+		o.Mechanisms = Mechanisms()
+	}
 	if o.Rounds < 0 || o.Sample < 0 {
 		return nil, fmt.Errorf("bench: %d rounds of %v: neither may be negative; 0 means the default", o.Rounds, o.Sample)
 	}
@@ -55,7 +60,7 @@ func Measure(ctx context.Context, o Options, progress func(done, total int)) (ro
 			err = errors.Join(err, s.close())
 		}
 	}()
-	for _, m := range Mechanisms() {
+	for _, m := range o.Mechanisms {
 		s, err := openSeries(ctx, m, o.Sample)
 		if err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ static void close_pair(const struct pingpong *p, void *pair) {
 import "C"
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -27,6 +28,11 @@ import (
 	_ "fiberlab/cgo_ucontext"
 	"fiberlab/stack"
 )
+
+// PingpongHeader is the text of pingpong.h, the loops by which a switch in C is measured, for programs that measure another one.
+//
+//go:embed pingpong.h
+var PingpongHeader string
 
 // pingpong switches between the thread's own stack and a second one, by one of the C loops.
 type pingpong struct {

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
 	"time"
 
 	"fiberlab/bench"
+	"fiberlab/bench/submission"
 	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/fiber"
+	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
 )
@@ -47,6 +51,36 @@ func (l *lab) bench(ctx context.Context, o options) error {
 	rows, err := measure(ctx, o, newProgress(l.stderr, o.json))
 	r.SwitchCost = rows
 	return l.finish(o, r, err)
+}
+
+// benchSwap measures the swap in the folder dir beside the mechanisms that are nearest to it.
+func (l *lab) benchSwap(ctx context.Context, o options, dir string) error {
+	r := report{Machine: thisMachine(), Swap: dir}
+	measured := false
+	err := submission.With(ctx, dir, func(yours bench.Mechanism) (err error) {
+		measured = true
+		o.bench.Mechanisms = []bench.Mechanism{named("asm"), named("asm-nofp"), yours, named("ucontext")}
+		r.SwitchCost, err = measure(ctx, o, newProgress(l.stderr, o.json))
+		return err
+	})
+	if !measured {
+		err = labcommand.Unbuilt(l.stderr, err)
+		if errors.As(err, new(labcommand.Status)) {
+			fmt.Fprintf(l.stderr, "fiberlab: --swap %s: the files do not build: they must hold the swap of lab %s, for %s\n",
+				dir, submission.Lab().Number, runtime.GOARCH)
+		}
+		return err
+	}
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("--swap %s: %w: fiberlab grade %s says where it goes wrong", dir, err, submission.Lab().Number)
+	}
+	return l.finish(o, r, err)
+}
+
+// named returns the mechanism of package bench with that name.
+func named(name string) bench.Mechanism {
+	all := bench.Mechanisms()
+	return all[slices.IndexFunc(all, func(m bench.Mechanism) bool { return m.Name == name })]
 }
 
 // finish releases what is pooled and checks that nothing is left. Unless err is set, it writes the report.
@@ -155,7 +189,10 @@ func unreadableRemark(list []wordcount.Unreadable) string {
 
 // measure makes the switch-cost table.
 func measure(ctx context.Context, o options, p *progress) ([]bench.Row, error) {
-	phase := p.phase(switchCost, int64(o.bench.Rounds*len(bench.Mechanisms())))
+	if o.bench.Mechanisms == nil {
+		o.bench.Mechanisms = bench.Mechanisms()
+	}
+	phase := p.phase(switchCost, int64(o.bench.Rounds*len(o.bench.Mechanisms)))
 	defer phase.end()
 	return bench.Measure(ctx, o.bench, func(done, _ int) { phase.done.Store(int64(done)) })
 }

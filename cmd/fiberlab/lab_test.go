@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/bench"
+	"fiberlab/bench/submission"
 	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/fiber"
 	"fiberlab/sched"
@@ -121,6 +122,31 @@ func TestBenchAlone(t *testing.T) {
 	r := decode(t, got.stdout)
 	require.Nil(t, r.Pipeline)
 	require.Len(t, r.SwitchCost, len(bench.Mechanisms()))
+}
+
+// The swap of a lab is measured beside the project's; one of another architecture, or one that does not work, gets a clear
+// error.
+func TestBenchOfASwap(t *testing.T) {
+	labs := filepath.Join("..", "..", "labs")
+	got := newLab(nil, nil).test(t, "bench", "--rounds", "1", "--json", "--swap", filepath.Join(labs, submission.Lab().Number, "reference"))
+	require.Zero(t, got.code, got.stderr)
+	var names []string
+	for _, row := range decode(t, got.stdout).SwitchCost {
+		names = append(names, row.Mechanism)
+	}
+	require.Equal(t, []string{"asm", "asm-nofp", "yours", "ucontext"}, names)
+
+	got = newLab(nil, nil).test(t, "bench", "--swap", filepath.Join(labs, submission.Lab().Number))
+	require.Equal(t, exitFailed, got.code)
+	requireOneLine(t, got.stderr)
+	require.Contains(t, got.stderr, "the swap does not work: of 1000 swaps there, 1000 were made and 0 arrived: fiberlab grade 0")
+	require.Empty(t, got.stdout)
+
+	other := map[string]string{"amd64": "03", "arm64": "02"}[runtime.GOARCH]
+	got = newLab(nil, nil).test(t, "bench", "--swap", filepath.Join(labs, other))
+	require.Equal(t, 3, got.code)
+	require.Contains(t, got.stderr, "the files do not build: they must hold the swap of lab "+submission.Lab().Number+", for "+runtime.GOARCH)
+	require.Empty(t, got.stdout)
 }
 
 // A count that is wrong on one backend, here because it reads other files, must make the command fail and

@@ -163,6 +163,9 @@ func TestExitCodes(t *testing.T) {
 		"grace, no time":     {[]string{"serve", "echo", "--grace", "soon"}, exitUsage, "--grace soon: give a time from 0 up"},
 		"server, no workers": {[]string{"serve", "echo", "--workers", "0"}, exitUsage, "--workers 0: give a number from 1 to 64"},
 		"server's backend":   {[]string{"serve", "echo", "--backend", "threads"}, exitUsage, `unknown backend "threads"`},
+		"swap of no folder":  {[]string{"bench", "--swap", ""}, exitUsage, `--swap "": name the folder with the swap`},
+		"swap, not there":    {[]string{"bench", "--swap", dir + "/none"}, exitUsage, "the folder of the submission: open " + dir + "/none: no such file"},
+		"swap of no files":   {[]string{"bench", "--swap", dir + "/empty"}, exitUsage, dir + "/empty has no file for lab 0"},
 		"bench of a tree":    {[]string{"bench", dir}, exitUsage, "bench " + dir + ": it takes no arguments"},
 	}
 	for i, name := range slices.Sorted(maps.Keys(cases)) {

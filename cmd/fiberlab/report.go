@@ -21,6 +21,7 @@ type report struct {
 	Machine    machine         `json:"machine"`
 	Pipeline   *pipelineReport `json:"pipeline,omitempty"`
 	SwitchCost []bench.Row     `json:"switch_cost,omitempty"`
+	Swap       string          `json:"swap,omitempty"` // the folder of the mechanism "yours"
 	Explored   *explored       `json:"explored,omitempty"`
 	LostWakeup []*demo.Shown   `json:"lost_wakeup,omitempty"`
 	Deadlock   *demo.Joins     `json:"deadlock,omitempty"`

@@ -18,7 +18,7 @@ func (r report) writeText(w io.Writer) error {
 		r.Pipeline.writeText(p)
 	}
 	if r.SwitchCost != nil {
-		writeSwitchCost(p, r.SwitchCost)
+		writeSwitchCost(p, r.SwitchCost, r.Swap)
 	}
 	if r.Explored != nil {
 		writeExplored(p, r.Explored)
@@ -142,12 +142,15 @@ func (r *pipelineReport) writeTransitions(p *page) {
 	p.table(g, "How often a fiber went from one state to another")
 }
 
-func writeSwitchCost(p *page, rows []bench.Row) {
+func writeSwitchCost(p *page, rows []bench.Row, swap string) {
 	g := newGrid("mechanism", "median", "q1", "q3", "ratio to asm")
 	for _, r := range rows {
 		g.add(r.Mechanism, decimal(r.Median), decimal(r.Q1), decimal(r.Q3), decimal(r.Ratio))
 	}
 	p.table(g, "Nanoseconds a switch: median and quartiles of %d samples each, taken in turn", rows[0].Samples)
+	if swap != "" {
+		p.say("yours is the swap in %s. asm-nofp saves the same registers as the lab's; asm saves the floating-point control words, too.", swap)
+	}
 }
 
 // thousands is n with a comma after every three digits.

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
+	"fiberlab/labs/sandbox"
 )
 
 // The exit codes of grade.
@@ -40,6 +42,19 @@ func ExitCode(err error) int {
 		return int(s)
 	}
 	return exitSetUp
+}
+
+// Unbuilt writes to stderr what is wrong with sources that do not build, if err says so, and returns a Status in its place. It
+// returns other errors as they are.
+func Unbuilt(stderr io.Writer, err error) error {
+	var failed *sandbox.BuildError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(failed.Error()+"\n"+failed.More), "\n") {
+		fmt.Fprintln(stderr, clean(line))
+	}
+	return Status(exitUnbuilt)
 }
 
 // Message returns what a program of that name says of err: one line, or nothing if all has been said.

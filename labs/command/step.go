@@ -81,14 +81,7 @@ build; 130 interrupted.`, strings.Join(numbers, ", ")),
 				o.seed = draw()
 			}
 			r, err := o.record(c.Context())
-			var failed *sandbox.BuildError
-			if errors.As(err, &failed) {
-				for line := range strings.SplitSeq(strings.TrimSpace(failed.Error()+"\n"+failed.More), "\n") {
-					fmt.Fprintln(stderr, clean(line))
-				}
-				return Status(exitUnbuilt)
-			}
-			if err != nil {
+			if err = Unbuilt(stderr, err); err != nil {
 				return err
 			}
 			return o.show(c.Context(), r, stdin, stdout)

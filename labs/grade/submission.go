@@ -55,67 +55,84 @@ func (l *Lab) Grade(ctx context.Context, o Options) (*Report, error) {
 	return r, err
 }
 
-// With builds what lies in o.Dir and calls use with a bench for it. Errors are those of use, *sandbox.BuildError, errors that wrap
-// sandbox.ErrSubmission, and what is not the submission's fault.
+// With builds what lies in o.Dir and calls use with a bench for it. Errors are those of use and of Build.
 func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, error)) (r *Report, err error) {
-	if err := l.On(o.Arch); err != nil {
-		return nil, err
-	}
-	if _, err := os.ReadDir(o.Dir); err != nil {
-		return nil, fmt.Errorf("the folder of the submission: %w", err)
-	}
-	work, err := os.MkdirTemp("", "fiberlab-grade-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	dir, objects := filepath.Join(work, "submission"), filepath.Join(work, "objects")
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(objects, 0o700)); err != nil {
-		return nil, err
-	}
-	names, err := sandbox.Collect(o.Dir, l.Sources, dir)
-	if err != nil {
-		return nil, err
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !l.Takes(o.Arch, name) })
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s has no file for lab %s on %s: it needs some of %s", o.Dir, l.Number, o.Arch.Name, strings.Join(l.Sources, ", "))
-	}
 	sources := maps.Clone(l.Harness)
 	if sources == nil {
 		sources = map[string]string{}
 	}
-	for _, name := range []string{"harness.c", Between} {
-		sources[name] = harnessText(name)
+	sources["harness.c"] = harnessText("harness.c")
+	err = l.Build(ctx, o, sources, func(built *Built) error {
+		b := &Bench{Program: built.Program, Dir: built.Dir, Seed: o.Seed, itemTime: o.ItemTime, Options: machine.Options{
+			Emulator: o.Emulator,
+			Wrap:     func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) },
+		}}
+		r, err = use(b)
+		if missing := sandbox.Missing(); r != nil && missing != "" {
+			r.Remarks = append(r.Remarks, "this machine confines submissions in part: "+missing)
+		}
+		if r != nil && len(built.Warnings) > 0 {
+			r.Build = &BuildReport{Said: built.Warnings}
+		}
+		return err
+	})
+	return r, err
+}
+
+// Built is a submission that has been built.
+type Built struct {
+	Program  *machine.Program
+	Dir      string   // where the copy of what was handed in is
+	Warnings []string // of the compiler, the first few
+}
+
+// Build builds what lies in o.Dir with the sources of a harness around it, their text by their name, and calls use with the program. It makes
+// a temporary folder, which it removes when use returns. Errors are those of use, *sandbox.BuildError, errors that wrap
+// sandbox.ErrSubmission, and what is not the submission's fault.
+func (l *Lab) Build(ctx context.Context, o Options, around map[string]string, use func(*Built) error) (err error) {
+	if err := l.On(o.Arch); err != nil {
+		return err
 	}
-	built, err := sandbox.Build(ctx, sandbox.BuildOptions{Arch: o.Arch, Dir: dir, Sources: names, Harness: sources, Between: Between, Work: objects, Flags: l.Flags, Link: Link(o.Arch), May: l.May})
+	if _, err := os.ReadDir(o.Dir); err != nil {
+		return fmt.Errorf("the folder of the submission: %w", err)
+	}
+	work, err := os.MkdirTemp("", "fiberlab-grade-")
 	if err != nil {
-		return nil, err
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	dir, objects := filepath.Join(work, "submission"), filepath.Join(work, "objects")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(objects, 0o700)); err != nil {
+		return err
+	}
+	names, err := sandbox.Collect(o.Dir, l.Sources, dir)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !l.Takes(o.Arch, name) })
+	if len(names) == 0 {
+		return fmt.Errorf("%s has no file for lab %s on %s: it needs some of %s", o.Dir, l.Number, o.Arch.Name, strings.Join(l.Sources, ", "))
+	}
+	sources := maps.Clone(around)
+	sources[Between] = harnessText(Between)
+	built, err := sandbox.Build(ctx, sandbox.BuildOptions{Arch: o.Arch, Dir: dir, Sources: names, Harness: sources, Between: Between, Work: objects,
+		Flags: l.Flags, Link: Link(o.Arch), Calls: l.Needs, May: l.May})
+	if err != nil {
+		return err
 	}
 	program, err := machine.Open(built.Path)
 	if file := new(fs.PathError); err != nil && !errors.As(err, &file) {
-		return nil, &sandbox.BuildError{Text: "what it makes cannot be read: " + strings.ReplaceAll(err.Error(), built.Path, "the program")}
+		return &sandbox.BuildError{Text: "what it makes cannot be read: " + strings.ReplaceAll(err.Error(), built.Path, "the program")}
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range l.Needs {
 		if _, err := program.Symbol(name); err != nil {
-			return nil, &sandbox.BuildError{Text: fmt.Sprintf("nothing defines %s: the lab needs it (%s)", name, l.Handout)}
+			return &sandbox.BuildError{Text: fmt.Sprintf("nothing defines %s: the lab needs it (%s)", name, l.Handout)}
 		}
 	}
-	b := &Bench{Program: program, Dir: dir, Seed: o.Seed, itemTime: o.ItemTime, Options: machine.Options{
-		Emulator: o.Emulator,
-		Wrap:     func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) },
-	}}
-	r, err = use(b)
-	if missing := sandbox.Missing(); r != nil && missing != "" {
-		r.Remarks = append(r.Remarks, "this machine confines submissions in part: "+missing)
-	}
-	if r != nil && len(built.Warnings) > 0 {
-		r.Build = &BuildReport{Said: built.Warnings}
-	}
-	return r, err
+	return use(&Built{Program: program, Dir: dir, Warnings: built.Warnings})
 }
 
 // Takes tells whether a file that matches l.Sources is built on a. The part of a name before the first dot may say that it is for
