@@ -2,8 +2,6 @@ module fiberlab
 
 go 1.24.0
 
-toolchain go1.26.8
-
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/jedib0t/go-pretty/v6 v6.8.3
