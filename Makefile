@@ -105,13 +105,14 @@ help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
 
 run: ## build fiberlab and run its main job: fiberlab run $(ARGS)
-	@scripts/need go certs cc uring
+	@scripts/need go certs modules=./cmd/fiberlab cc uring
+	@[ -e build/fiberlab ] || echo 'fiberlab: building build/fiberlab: the first time takes 20 s to 2 minutes' >&2
 	@go build -buildvcs=false -o build/fiberlab ./cmd/fiberlab
 	@build/fiberlab run $(ARGS)
 
 # Each lab is for both architectures or for one of them, so that their tests need the other one's compiler and emulator.
 test: ## run the tests on this machine's architecture
-	@scripts/need go certs cc cxx uring foreign clients
+	@scripts/need go certs modules cc cxx uring foreign clients
 	$(SWITCH_TESTS)
 	@$(MAKE) --no-print-directory test-faults
 	$(RUN_TESTS) $(PKGS)
@@ -119,17 +120,17 @@ test: ## run the tests on this machine's architecture
 # Tests of package uring itself look at single completions, so only their order and their time may be wrong there. A request that a signal ends does not
 # keep a context from stopping before it is made again.
 test-faults: ## run the tests of input and output, in short sizes, on drivers that do all that a kernel may do wrong (sched/uring/faulty.go)
-	@scripts/need go certs cc uring
+	@scripts/need go certs modules cc uring
 	FIBERLAB_IO_FAULTS=late,full,nothing $(FAULT_TESTS) ./sched/uring
 	$(FAULT_TESTS) -skip '^(TestRequestsKeepTheContext|TestContextStopsAfterTheLastWait)$$' ./tests/uring
 
 test-switch: ## run only the checks of the switch in assembly, which takes seconds
-	@scripts/need go certs cc
+	@scripts/need go certs modules=./asm cc
 	$(SWITCH_TESTS)
 
 test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
 test-old-kernel: ## run them, in short sizes and without the labs, as on a kernel without guards by madvise (before 6.13) and io_uring
-	@scripts/need go certs cc cxx uring clients
+	@scripts/need go certs modules cc cxx uring clients
 	@mkdir -p build
 	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
 	$(SWITCH_TESTS)
@@ -142,57 +143,57 @@ test-foreign: ## run them, without the labs' examinations, on the other architec
 test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EXEC))
 
 test-foreign-plain:
-	@scripts/need go certs cc cxx uring foreign foreign-cxx foreign-uring clients
+	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring clients
 	$(FOREIGN) $(SWITCH_TESTS)
 	$(FOREIGN) $(RUN_TESTS) $(FOREIGN_PKGS)
 
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
-	@scripts/need go certs cc cxx uring foreign foreign-cxx foreign-uring
+	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring
 	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(SKIP_MUTANTS) $(GUARDED_PKGS)
 
 # A program under the race detector sleeps for a second before it exits, unless it is told not to. The tests start hundreds.
 race: export GORACE := $(strip atexit_sleep_ms=0 $(GORACE))
 race: ## run them, in short sizes, under the race detector
-	@scripts/need go certs cc cxx uring foreign clients
+	@scripts/need go certs modules cc cxx uring foreign clients
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -race -short $(PKGS)
 
 asan: ## run the packages that see C, in short sizes, under AddressSanitizer
-	@scripts/need go certs cc cxx uring
+	@scripts/need go certs modules cc cxx uring
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 
 test-oldest: ## run them, in short sizes and without the labs and mutants, with the oldest Go that is supported, which Go fetches itself
-	@scripts/need go certs cc cxx uring clients
+	@scripts/need go certs modules cc cxx uring clients
 	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(OLDEST_PKGS)
 
 test-newest: ## run them, in short sizes, where they stand on Go's runtime, with the newest Go that is known, which Go fetches itself
-	@scripts/need go certs cc cxx uring
+	@scripts/need go certs modules cc cxx uring
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
 
 soak: ## run everything at once for DURATION, and fail if something is lost, stands still or is left: DURATION=10s for a first look
-	@scripts/need go certs cc uring
+	@scripts/need go certs modules cc uring
 	@mkdir -p build
 	go test -c -tags debug -vet=off -o build/soak.test ./tests/soak
 	@cd tests/soak && ../../build/soak.test -test.v -test.run '^TestSoak$$' -test.timeout 0 -duration $(DURATION)
 
 model: ## check the models of the wake-up protocols with SPIN, and that it finds the faults planted in them
-	@scripts/need go certs cc spin
+	@scripts/need go certs modules cc spin
 	@scripts/model
 
 own-program: ## make the programs of README's "Your own program" from empty folders, and run them
-	@scripts/need go certs cc uring
+	@scripts/need go certs modules cc uring
 	@scripts/own-program
 
 bench: ## run the benchmarks, in the format of benchstat: BENCH=^BenchmarkSwitch$$ for one of them
-	@scripts/need go certs cc uring
+	@scripts/need go certs modules cc uring
 	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(TESTFLAGS) ./tests/...
 
 # The rounds take the benchmarks in turn, so that drift of the machine affects all policies alike.
 policies: ## set the scheduler's benchmarks under each policy side by side: BENCH=Tail for one of them, COUNT=1 for a first look
-	@scripts/need go certs cc uring
+	@scripts/need go certs modules cc uring
 	@mkdir -p build
 	@GOBIN="$(CURDIR)/build/bin" go install $(BENCHSTAT)
 	go test -c -o build/sched.test ./tests/sched
@@ -203,7 +204,7 @@ policies: ## set the scheduler's benchmarks under each policy side by side: BENC
 
 # As above: all drivers alike.
 io: ## set echoes of requests and of streams on each driver beside those on Go's net: COUNT=1 for a first look
-	@scripts/need go certs cc uring clients
+	@scripts/need go certs modules cc uring clients
 	@mkdir -p build
 	@GOBIN="$(CURDIR)/build/bin" go install $(BENCHSTAT)
 	go test -c -o build/serve.test ./tests/serve
@@ -215,7 +216,7 @@ io: ## set echoes of requests and of streams on each driver beside those on Go's
 # The tests run from their own binary, so that a terminal shows how far they are. LABS=02,03 chooses labs. Hostile submissions mostly
 # wait for the end of their time, so they are graded meanwhile.
 labs-selftest: ## grade the graders of all labs: each faulty program must lose points and be told why, each right one get full marks
-	@scripts/need go certs cc foreign
+	@scripts/need go certs modules cc foreign
 	@mkdir -p build
 	go test -c -o build/hostile.test ./labs/hostile
 	go test -c -o build/selftest.test ./labs/selftest
@@ -228,11 +229,11 @@ labs-selftest: ## grade the graders of all labs: each faulty program must lose p
 
 # FIBERLAB_PICTURES names a folder that gets pictures of the pages.
 labs-pages: ## look at the pages of fiberlab step in a browser: widths, keys, light and dark, print, no network
-	@scripts/need go certs cc browser
+	@scripts/need go certs modules cc browser
 	go test -tags browser -count=1 -timeout 15m $(TESTFLAGS) -run '^TestBrowser$$' ./labs/step
 
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
-	@scripts/need go certs cc cxx uring foreign foreign-cxx foreign-uring clang-format shellcheck
+	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring clang-format shellcheck
 	go vet $(PKGS)
 	go vet -tags debug $(PKGS)
 	go vet -tags iofaults ./sched/uring

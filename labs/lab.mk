@@ -28,7 +28,7 @@ endif
 # Lab 2 is about amd64 alone, lab 3 about arm64.
 HOST   := $(if $(filter aarch64 arm64,$(shell uname -m)),arm64,amd64)
 TARGET := $(or $(ARCH),$(if $(filter 02,$(LAB)),amd64),$(if $(filter 03,$(LAB)),arm64),$(HOST))
-NEEDS  := go certs cc
+NEEDS  := go certs modules=./cmd/labs cc
 ifneq ($(TARGET),$(HOST))
 NEEDS  += foreign
 COMPILER = $(if $(filter arm64,$(TARGET)),aarch64,x86_64)-linux-gnu-gcc
@@ -55,6 +55,7 @@ json: tool
 # Go knows best whether the grader is up to date.
 tool: build
 	@"$(FIBERLAB)/scripts/need" $(NEEDS)
+	@[ -e "$(BUILD)/labs" ] || echo 'fiberlab: building the grader: the first time takes 10 s to a minute' >&2
 	@build=$$(cd "$(BUILD)" && pwd) && cd "$(FIBERLAB)" && CGO_ENABLED=0 go build -buildvcs=false -o "$$build/labs" ./cmd/labs
 
 build:

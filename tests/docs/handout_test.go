@@ -60,6 +60,15 @@ func TestHandout(t *testing.T) {
 	said, err = build.CombinedOutput()
 	require.NoError(t, err, "%s", said)
 
+	// A vendored copy needs neither a network nor modules that were fetched.
+	require.Contains(t, hand("VENDOR=yes"), "fiberlab/vendor/modules.txt\n")
+	said, err = command("tar", "-x", "-z", "-f", archive, "-C", dir).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	load := command("go", "list", "-deps", "./cmd/labs")
+	load.Dir, load.Env = build.Dir, append(build.Env, "GOFLAGS=-mod=vendor", "GOPROXY=off", "GOMODCACHE="+filepath.Join(dir, "modules"))
+	said, err = load.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+
 	argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), program, "step")
 	said, err = command(argv[0], argv[1:]...).CombinedOutput()
 	require.Error(t, err)
