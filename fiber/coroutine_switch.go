@@ -37,8 +37,9 @@ func newCoroutine(k kind) *runner {
 	return &all.runner
 }
 
-// switchCoroutine is SwitchTo for a fiber of the Goroutine backend. The usual path, with what waitIn does, is written out in
-// this one function, because after a switch each return from a further one is predicted wrongly: docs/scheduler.md has what that is worth.
+// switchCoroutine is SwitchTo for a fiber of the Goroutine backend. The usual path, with the body of waitIn, is written
+// out in this one function, because after a switch the processor predicts each further return wrongly: docs/scheduler.md
+// names the benchmark.
 func switchCoroutine(f, to *Fiber) error {
 	if to == nil || to.runner == nil {
 		return &Error{"switch", "", ErrNotMade}

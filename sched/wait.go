@@ -25,7 +25,7 @@ import (
 // f is blocked before lock is released, if that is a sync.Mutex: the thread that makes pred true under the lock and
 // then notifies finds f blocked, and no notification is lost. For other locks see unlockFirst.
 //
-// What suspend does is written out here: docs/scheduler.md has what that is worth.
+// What suspend does is written out here: docs/scheduler.md names the benchmark.
 func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
 	if f == nil || f.self.Load() != uint64(fiber.Self()) && f != Current() {
 		panic(f.misuse("wait"))
@@ -127,7 +127,7 @@ func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
 // suspend runs other fibers until f, the calling fiber, which is blocked, has been picked again. It tells whether
 // its deadline has ended the wait.
 //
-// What switchTo does is written out here: docs/scheduler.md has what that is worth.
+// What switchTo does is written out here: docs/scheduler.md names the benchmark.
 func (f *Fiber) suspend() (timedOut bool) {
 	w := f.worker.Load()
 	if w.own.current = w.pickNext(f); w.own.current != f && f.home == nil {

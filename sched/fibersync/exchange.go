@@ -11,7 +11,7 @@ import (
 // Two usual paths are written out on both sides: through a buffer that is neither full nor
 // empty, and the wait without a deadline. On the goroutine backend the processor mispredicts
 // each return after a switch, so each function call less on the way back counts;
-// docs/primitives.md has the figures.
+// docs/primitives.md names the benchmarks.
 
 // send sends v, or returns why it has not been sent: the error of u, if u is not nil, or one
 // that wraps ErrClosed.
