@@ -18,6 +18,15 @@ type Arch struct {
 	Arguments []string // the general registers that carry arguments, in order
 	Result    string   // the general register that carries a result
 	Link      string   // the register that carries the return address, or "" if a call pushes it
+	Control   []Control
+	// RedZone is how many bytes below the stack pointer stay as they are when a signal handler runs.
+	RedZone uint64
+}
+
+// Control is a control register, of which a function must leave some bits as it found them.
+type Control struct {
+	Name string
+	Bits uint64 // these; any values of them may be written
 }
 
 // AMD64 is x86-64 with the System V ABI.
@@ -29,6 +38,11 @@ var AMD64 = &Arch{
 	Saved:     []string{"rbx", "rbp", "r12", "r13", "r14", "r15"},
 	Arguments: []string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"},
 	Result:    "rax",
+	Control: []Control{
+		{"mxcsr", 0xffc0}, // flush to zero, rounding control, the masks of exceptions, denormals are zero
+		{"x87cw", 0x0d3f}, // rounding control, precision (double or extended), the masks of exceptions
+	},
+	RedZone: 128,
 }
 
 // ARM64 is AArch64 with the procedure call standard of Arm. Registers d0 to d31 are the low halves of v0 to v31: of v8 to v15 only
@@ -42,6 +56,7 @@ var ARM64 = &Arch{
 	Arguments: numbered("x", 0, 7),
 	Result:    "x0",
 	Link:      "x30",
+	Control:   []Control{{"fpcr", 0x7c00000}}, // alternative half precision, default NaN, flush to zero, rounding mode
 }
 
 // ByName returns the architecture of that name. The error names the architectures that there are.

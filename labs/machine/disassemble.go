@@ -21,11 +21,6 @@ func Disassemble(a *Arch, code []byte, pc uint64) (text string, length int) {
 	return space(text), length
 }
 
-// DisassembleAt disassembles the instruction at pc in a program's memory.
-func DisassembleAt(m Machine, pc uint64) (text string, length int) {
-	return Disassemble(m.Arch(), fetch(m, pc), pc)
-}
-
 // space writes operands apart, as sources have them. Within the parentheses of amd64 there is no space.
 func space(text string) string {
 	var spaced strings.Builder

@@ -52,13 +52,13 @@ func TestDisassemble(t *testing.T) {
 }
 
 // The program is read as it stands in memory.
-func TestDisassembleAt(t *testing.T) {
+func TestDisassembleMemory(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
 		b := begin(t, w, Options{})
-		text, length := DisassembleAt(b, b.at("identity_call"))
+		text, length := Disassemble(b.Arch(), Fetch(b, b.at("identity_call")), b.at("identity_call"))
 		require.Contains(t, []string{"syscall", "svc #0x0"}, text)
 		require.Equal(t, b.at("identity_after"), b.at("identity_call")+uint64(length))
-		_, length = DisassembleAt(b, 0x500000)
+		_, length = Disassemble(b.Arch(), Fetch(b, 0x500000), 0x500000)
 		require.Zero(t, length)
 	})
 }

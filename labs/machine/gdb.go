@@ -457,7 +457,7 @@ func (m *emulated) vanished(err error) (Stop, error) {
 // lastCall returns the system call that the program has just made, or -1. On amd64 its result stands in the place of its number.
 func (m *emulated) lastCall() int {
 	r, err := m.Registers()
-	if err != nil || m.program.Arch != ARM64 || !IsSystemCall(m.program.Arch, fetch(m, r.PC()-4)) {
+	if err != nil || m.program.Arch != ARM64 || !IsSystemCall(m.program.Arch, Fetch(m, r.PC()-4)) {
 		return -1
 	}
 	return int(int32(r.Get("x8")))
@@ -472,7 +472,7 @@ func (m *emulated) faultAddress(signal syscall.Signal) uint64 {
 	if err != nil {
 		return 0
 	}
-	code := fetch(m, r.PC())
+	code := Fetch(m, r.PC())
 	if code == nil { // a jump to where nothing is
 		return r.PC()
 	}
@@ -483,7 +483,8 @@ func (m *emulated) faultAddress(signal syscall.Signal) uint64 {
 		}
 		return binary.LittleEndian.Uint64(touched)
 	}
-	return addressOperand(r, code)
+	address, _ := Operand(r, code)
+	return address
 }
 
 func (m *emulated) Step(ctx context.Context) (Stop, error) {
@@ -517,7 +518,7 @@ func (m *emulated) trapped() (Stop, error) {
 		return Stop{}, err
 	}
 	stop := Stop{Kind: Signalled, Signal: syscall.SIGTRAP}
-	if at := r.PC() - trapLength(r.arch); isTrap(r.arch, fetch(m, at)) {
+	if at := r.PC() - trapLength(r.arch); isTrap(r.arch, Fetch(m, at)) {
 		stop.Address = at
 	}
 	return stop, nil

@@ -4,10 +4,13 @@ import (
 	"encoding/binary"
 	"regexp"
 	"strconv"
+	"strings"
+
+	"golang.org/x/arch/x86/x86asm"
 )
 
-// fetch returns the bytes from pc on that an instruction can have, or fewer where memory ends.
-func fetch(m Machine, pc uint64) []byte {
+// Fetch returns the bytes of the program's memory from pc on that an instruction can have, or fewer where memory ends.
+func Fetch(m Machine, pc uint64) []byte {
 	const page = 4096
 	longest := uint64(15)
 	if m.Arch() == ARM64 {
@@ -57,9 +60,6 @@ func IsSystemCall(a *Arch, code []byte) bool {
 	w, whole := word(code)
 	return whole && w&0xffe0001f == 0xd4000001
 }
-
-// IsSystemCallAt tells whether the instruction at pc in a program's memory is a system call.
-func IsSystemCallAt(m Machine, pc uint64) bool { return IsSystemCall(m.Arch(), fetch(m, pc)) }
 
 // isTrap tells whether an instruction is a breakpoint: int3 on amd64, brk on arm64.
 func isTrap(a *Arch, code []byte) bool {
@@ -117,16 +117,58 @@ func touchesVectors(code []byte) bool {
 // afterwards.
 var armOperand = regexp.MustCompile(`\[(\w+)(?:, #(-?\d+)|, (x\d+)(?:, lsl #(\d))?)?\]`)
 
-// addressOperand returns the address of the memory that an instruction of arm64 uses, before it runs, or 0 if that is not known.
-func addressOperand(r Registers, code []byte) uint64 {
+// Operand returns the address of the memory that the instruction at the program counter names, before it runs; code begins with the
+// instruction. Of two such operands it is the one that is stored to. An instruction that only computes an address names none, nor
+// does one by a segment register, whose base is not known.
+func Operand(r Registers, code []byte) (address uint64, found bool) {
+	if r.arch == AMD64 {
+		return operandAMD64(r, code)
+	}
+	return operandARM64(r, code)
+}
+
+func operandAMD64(r Registers, code []byte) (uint64, bool) {
+	instruction, err := x86asm.Decode(code, 64)
+	if err != nil || instruction.Op == x86asm.LEA || instruction.Op == x86asm.NOP || strings.HasPrefix(instruction.Op.String(), "PREFETCH") {
+		return 0, false
+	}
+	for _, arg := range instruction.Args {
+		operand, ok := arg.(x86asm.Mem)
+		if !ok {
+			continue
+		}
+		if operand.Segment == x86asm.FS || operand.Segment == x86asm.GS {
+			return 0, false
+		}
+		address := uint64(operand.Disp)
+		if operand.Base != 0 || operand.Index != 0 { // the decoder does not extend the sign of each displacement
+			address = uint64(int32(operand.Disp))
+		}
+		if operand.Base == x86asm.RIP {
+			address += r.PC() + uint64(instruction.Len)
+		} else if base := r.arch.Canonical(operand.Base.String()); base != "" {
+			address += r.Get(base)
+		}
+		if index := r.arch.Canonical(operand.Index.String()); index != "" {
+			address += r.Get(index) * uint64(operand.Scale)
+		}
+		if instruction.AddrSize == 32 {
+			address &= 1<<32 - 1
+		}
+		return address, true
+	}
+	return 0, false
+}
+
+func operandARM64(r Registers, code []byte) (uint64, bool) {
 	text, _ := Disassemble(r.arch, code, r.PC())
 	found := armOperand.FindStringSubmatch(text)
-	if found == nil {
-		return 0
+	if found == nil || strings.HasPrefix(text, "prfm") {
+		return 0, false
 	}
 	base, index := r.arch.Canonical(found[1]), r.arch.Canonical(found[3])
 	if base == "" {
-		return 0
+		return 0, false
 	}
 	offset, _ := strconv.ParseInt(found[2], 10, 64)
 	address := r.Get(base) + uint64(offset)
@@ -134,5 +176,5 @@ func addressOperand(r Registers, code []byte) uint64 {
 		shift, _ := strconv.Atoi(found[4])
 		address += r.Get(index) << shift
 	}
-	return address
+	return address, true
 }

@@ -33,6 +33,11 @@ func (r Registers) PC() uint64 { return r.Get(r.arch.PC) }
 // SP returns the stack pointer.
 func (r Registers) SP() uint64 { return r.Get(r.arch.SP) }
 
+// Backward reports whether string instructions go to lower addresses: the direction flag of amd64. arm64 has none.
+func (r Registers) Backward() bool { return r.arch == AMD64 && r.Get("eflags")&directionFlag != 0 }
+
+const directionFlag = 1 << 10
+
 // Clone returns a copy that shares nothing.
 func (r Registers) Clone() Registers { return Registers{r.arch, slices.Clone(r.values)} }
 

@@ -13,7 +13,7 @@ func stepWhole(ctx context.Context, m Machine, once func(context.Context, []byte
 	if err != nil {
 		return Stop{}, err
 	}
-	code := fetch(m, before.PC())
+	code := Fetch(m, before.PC())
 	for {
 		stop, err := once(ctx, code)
 		if err != nil || stop.Kind != Stepped || !isRepeated(m.Arch(), code) && !IsSystemCall(m.Arch(), code) {
@@ -65,7 +65,7 @@ func arrived(m Machine, until []uint64, stop Stop, err error) (Stop, error) {
 		return stop, err
 	}
 	r, err := m.Registers()
-	if err == nil && slices.Contains(until, r.PC()) && fetch(m, r.PC()) == nil {
+	if err == nil && slices.Contains(until, r.PC()) && Fetch(m, r.PC()) == nil {
 		return Stop{Kind: Reached}, nil
 	}
 	return stop, err

@@ -7,11 +7,6 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// disassemble reads the instruction at pc. Its length is 0 if it cannot be told.
-func disassemble(m machine.Machine, pc uint64) (text string, length int) {
-	return machine.DisassembleAt(m, pc)
-}
-
 // readers are the instructions of arm64 that a swap consists of, besides stores. They write no memory.
 var readers = []string{"ldp", "ldr", "ldur", "mov", "add", "sub", "ret", "br", "blr", "bl", "mrs", "msr", "fmov"}
 

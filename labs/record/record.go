@@ -55,6 +55,14 @@ type Write struct {
 	After  []byte `json:"after"`
 }
 
+// Elsewhere is what an instruction changed in no region: the bytes from Address on.
+type Elsewhere struct {
+	Address Word   `json:"address"`
+	Symbol  string `json:"symbol,omitempty"` // the variable there
+	Before  []byte `json:"before"`
+	After   []byte `json:"after"`
+}
+
 // Step is one instruction that has run.
 type Step struct {
 	PC          Word          `json:"pc"`
@@ -64,9 +72,11 @@ type Step struct {
 	System      bool          `json:"system,omitempty"` // whether it is a system call
 	Registers   []Change      `json:"registers"`        // without the program counter if it only went on to the next instruction
 	Memory      []Write       `json:"memory"`
-	Next        Word          `json:"next"`            // the program counter afterwards
-	Fault       string        `json:"fault,omitempty"` // why the program stood still here, for the last step of a program that failed
-	Note        string        `json:"note,omitempty"`  // "B calls marl_fiber_swap": who changed all this from outside, for a step that is no instruction
+	Operand     Word          `json:"operand,omitempty"`   // the address of the memory that the instruction names, or 0: see machine.Operand
+	Elsewhere   *Elsewhere    `json:"elsewhere,omitempty"` // what it changed outside of the regions, where it names an operand there
+	Next        Word          `json:"next"`                // the program counter afterwards
+	Fault       string        `json:"fault,omitempty"`     // why the program stood still here, for the last step of a program that failed
+	Note        string        `json:"note,omitempty"`      // "B calls marl_fiber_swap": who changed all this from outside, for a step that is no instruction
 }
 
 // jumps are the instructions of both architectures that may set the program counter to another one than the next.

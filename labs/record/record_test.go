@@ -94,6 +94,28 @@ func TestRun(t *testing.T) {
 	require.EqualValues(t, 7, r.Image(0, len(r.Steps))[0])
 }
 
+// A store outside of the regions is recorded with the name of the variable; a load is none.
+func TestRunElsewhere(t *testing.T) {
+	m, p, watch := startedIn(t, t.TempDir(), `
+unsigned long counter[2] = {7, 9}, other = 5, third = 6;
+__attribute__((noinline)) int work(void) { counter[1] = third; other = counter[1] + 0x100; return 0; }
+`)
+	r, stop, err := record.Run(t.Context(), m, p, watch)
+	require.NoError(t, err)
+	require.Equal(t, machine.Reached, stop.Kind)
+	var stores []record.Elsewhere
+	for _, step := range r.Steps {
+		if step.Elsewhere != nil && step.Elsewhere.Symbol != "" {
+			stores = append(stores, *step.Elsewhere)
+			require.Equal(t, step.Operand, step.Elsewhere.Address)
+		}
+	}
+	require.Len(t, stores, 1)
+	require.Equal(t, "other", stores[0].Symbol)
+	require.Equal(t, []byte{5, 0}, stores[0].Before)
+	require.Equal(t, []byte{6, 1}, stores[0].After)
+}
+
 func TestRunWithoutAnEnd(t *testing.T) {
 	m, p, watch := started(t)
 	watch.Until, watch.Limit = nil, 50

@@ -63,9 +63,17 @@ func Run(ctx context.Context, m machine.Machine, p *machine.Program, w Watch) (*
 		step := Step{PC: Word(before.PC())}
 		step.Place, _ = p.Place(before.PC())
 		step.Source = r.line(step.Place, w.Dir)
+		code := machine.Fetch(m, before.PC())
 		length := 0
-		step.Instruction, length = disassemble(m, before.PC())
-		step.System = machine.IsSystemCallAt(m, before.PC())
+		step.Instruction, length = machine.Disassemble(m.Arch(), code, before.PC())
+		step.System = machine.IsSystemCall(m.Arch(), code)
+		var outside []byte
+		if operand, found := machine.Operand(before, code); found {
+			step.Operand = Word(operand)
+			if mayWrite(m.Arch(), step.Instruction) {
+				outside = elsewhere(m, w.Regions, operand)
+			}
+		}
 		stop, err := m.Step(ctx)
 		if err != nil {
 			return r, stop, err
@@ -96,6 +104,7 @@ func Run(ctx context.Context, m machine.Machine, p *machine.Program, w Watch) (*
 			if step.Memory, err = changes(m, w.Regions, images); err != nil {
 				return r, stop, err
 			}
+			step.Elsewhere = changedElsewhere(m, p, uint64(step.Operand), outside)
 		}
 		if stop.Kind != machine.Stepped {
 			step.Fault = stop.String()
@@ -139,6 +148,51 @@ func changes(m machine.Machine, regions []Region, images [][]byte) ([]Write, err
 		images[i] = now
 	}
 	return writes, nil
+}
+
+// operandSize is more than an instruction of a switch stores at one place.
+const operandSize = 64
+
+// elsewhere reads the memory at an operand that lies in none of the regions. It returns nil if one holds it, or if no memory is there.
+func elsewhere(m machine.Machine, regions []Region, operand uint64) []byte {
+	size := uint64(operandSize)
+	for _, region := range regions {
+		switch at := uint64(region.Address); {
+		case operand-at < uint64(len(region.Initial)):
+			return nil
+		case at > operand:
+			size = min(size, at-operand)
+		}
+	}
+	bytes := make([]byte, size)
+	if m.Read(operand, bytes) != nil {
+		return nil
+	}
+	return bytes
+}
+
+// changedElsewhere compares the memory at an operand with what was read there before the step.
+func changedElsewhere(m machine.Machine, p *machine.Program, operand uint64, before []byte) *Elsewhere {
+	now := make([]byte, len(before))
+	if len(before) == 0 || m.Read(operand, now) != nil {
+		return nil
+	}
+	first := 0
+	for first < len(now) && now[first] == before[first] {
+		first++
+	}
+	if first == len(now) {
+		return nil
+	}
+	last := len(now)
+	for now[last-1] == before[last-1] {
+		last--
+	}
+	e := &Elsewhere{Address: Word(operand + uint64(first)), Before: before[first:last], After: now[first:last]}
+	if symbol, known := p.At(uint64(e.Address)); known {
+		e.Symbol = symbol.Name
+	}
+	return e
 }
 
 // line returns the text of a place's line, and keeps the source for the reader.
