@@ -1,7 +1,7 @@
 // Package hostile has submissions that try to get points which they have not earned, or to hurt the machine. The grader gives them
-// none, says what they did, and outlives them.
+// none, says what they did, and outlives them. In its folder wrong are submissions without malice that only seem right (wrong.go).
 //
-// Each folder is a submission for labs 2 and 3; the comment at its head says what it tries. Here the files end in .in: a compiler, or
+// Each other folder is a submission for labs 2 and 3; the comment at its head says what it tries. Here the files end in .in: a compiler, or
 // a tool that looks at all C sources, should not meet them without limits. Write makes submissions of them.
 package hostile
 

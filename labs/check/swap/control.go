@@ -2,32 +2,22 @@ package swap
 
 import (
 	"fmt"
+	"slices"
 
 	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
 )
-
-// The bits of the control registers that a call must preserve and that the examination draws: rounding, and what is flushed to zero.
-// Exceptions stay masked, so that no instruction traps.
-var drawn = map[string]uint64{
-	"mxcsr": 0xe040,    // flush to zero, rounding control, denormals are zero
-	"x87cw": 0x0c00,    // rounding control
-	"fpcr":  0x3c00000, // default NaN, flush to zero, rounding mode
-}
-
-// control draws a value for a control register.
-func (w *world) control(name string, now uint64) uint64 {
-	return now&^drawn[name] | w.bench.Random.Uint64()&drawn[name]
-}
 
 // controlWords examines the control registers of both fibers when they go on.
 func (t *trip) controlWords() []grade.Fault {
 	var faults []grade.Fault
 	for _, name := range t.world.subject.Control {
+		bits := t.world.Arch().Control[slices.IndexFunc(t.world.Arch().Control, func(c machine.Control) bool { return c.Name == name })].Bits
 		for _, p := range t.passages {
 			if p.load.after.Arch() == nil {
 				return []grade.Fault{{Text: "not examined: " + p.load.trouble.Error()}}
 			}
-			wanted, got := p.save.departed.Get(name)&drawn[name], p.load.after.Get(name)&drawn[name]
+			wanted, got := p.save.departed.Get(name)&bits, p.load.after.Get(name)&bits
 			if wanted == got {
 				continue
 			}

@@ -151,6 +151,11 @@ func (t *trip) stackPointer() []grade.Fault {
 		text, place := p.stackPointer(a, got, wanted)
 		return []grade.Fault{{Text: a.SP + " comes back changed: " + text, Place: place}}
 	}
+	for _, p := range t.passages {
+		if faults := p.load.astride(); len(faults) > 0 && p.load.arrived(p.load.to.back) {
+			return faults
+		}
+	}
 	return nil
 }
 

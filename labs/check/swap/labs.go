@@ -12,6 +12,7 @@
 //	world.go    two fibers, their stacks and contexts; the switches that are recorded
 //	follow.go   where a value went, and where it came from
 //	explain.go  the sentences
+//	bounds.go   what a swap may touch, and when
 //	walk.go     many fibers, many switches
 package swap
 
@@ -30,11 +31,11 @@ func Labs() []*grade.Lab {
 
 // most of the points are for the registers; these are the others.
 const (
-	pointsEntry  = 16
+	pointsEntry  = 12
 	pointsStack  = 10
 	pointsReturn = 10
-	pointsOthers = 6
-	pointsWalk   = 10
+	pointsOthers = 12
+	pointsWalk   = 8
 )
 
 func lab(number string, chapter int, a *machine.Arch) *grade.Lab {

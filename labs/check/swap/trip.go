@@ -3,6 +3,7 @@ package swap
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"fiberlab/labs/grade"
 )
@@ -111,7 +112,7 @@ func (t *trip) enters() []grade.Fault {
 
 // others examines what the swaps changed and need not.
 func (t *trip) others() []grade.Fault {
-	var faults []grade.Fault
+	faults := t.entry.to.spilled
 	legs := []*leg{t.entry}
 	for _, p := range t.passages {
 		legs = append(legs, p.load)
@@ -140,6 +141,10 @@ func (t *trip) others() []grade.Fault {
 				}
 				faults = append(faults, grade.Fault{Text: "the swap " + what + in(step.Place), Place: step.Place})
 			}
+		}
+		faults = slices.Concat(faults, l.elsewhere(), l.buried(), l.backward())
+		if i > 0 {
+			faults = append(faults, t.passages[i-1].leaked()...)
 		}
 		if len(faults) > 0 {
 			return faults

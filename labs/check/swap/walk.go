@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
@@ -57,7 +58,14 @@ func walk(ctx context.Context, b *grade.Bench, subject Subject) (faults []grade.
 		if after.PC() != at {
 			return []grade.Fault{{Text: where + "the fiber does not go on where it was"}}, nil
 		}
-		if begun[to] {
+		if !begun[to] {
+			for i, wanted := range to.args {
+				if got := after.Get(w.Arch().Arguments[i]); got != wanted {
+					return []grade.Fault{{Text: fmt.Sprintf("%sthe body gets a wrong argument in %s%s: keep each fiber's argument in its context or on its stack",
+						where, w.Arch().Arguments[i], w.preparedFor(got))}}, nil
+				}
+			}
+		} else {
 			if after.SP() != to.sp {
 				return []grade.Fault{{Text: where + w.Arch().SP + " comes back changed"}}, nil
 			}
@@ -71,6 +79,16 @@ func walk(ctx context.Context, b *grade.Bench, subject Subject) (faults []grade.
 		from = to
 	}
 	return nil, nil
+}
+
+// preparedFor says for which fiber an argument was.
+func (w *world) preparedFor(arg uint64) string {
+	for _, f := range w.fiber {
+		if slices.Contains(f.args, arg) {
+			return ", that of fiber " + f.name
+		}
+	}
+	return ""
 }
 
 // hasten has from swap to to without a recording, and returns the registers at the arrival.

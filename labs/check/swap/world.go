@@ -30,6 +30,9 @@ type fiber struct {
 
 	suspended machine.Registers // as they were when it called the swap
 	sp        uint64            // as it is to be after the swap
+	left      uint64            // the stack pointer, when it was last in the stack before another swap; 0: it was not
+
+	spilled []grade.Fault // what its preparation has overwritten
 }
 
 // world is a session with fibers.
@@ -96,7 +99,15 @@ func (w *world) prepare(ctx context.Context, f *fiber) error {
 		}
 		arg = words
 	}
-	_, err := w.Call(ctx, w.subject.Prepare, f.context, f.stack, stackSize-f.spare, f.body, arg)
+	before, err := w.around(f)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Call(ctx, w.subject.Prepare, f.context, f.stack, stackSize-f.spare, f.body, arg); err != nil {
+		return err
+	}
+	after, err := w.around(f)
+	f.spilled = w.spilled(f, before, after)
 	return err
 }
 
@@ -138,8 +149,8 @@ func (w *world) depart(from, to *fiber) error {
 			now.Set(name, w.bench.Word())
 		}
 	}
-	for _, name := range w.subject.Control {
-		now.Set(name, w.control(name, now.Get(name)))
+	for _, c := range a.Control {
+		now.Set(c.Name, now.Get(c.Name)&^c.Bits|w.bench.Random.Uint64()&c.Bits)
 	}
 	sp := from.stack + stackSize - frameOffset - 16*w.bench.Random.Uint64N(32)
 	from.suspended, err = w.Enter(now, w.Symbol(w.subject.Swap), sp, from.back, from.context, to.context)
@@ -158,7 +169,7 @@ func (w *world) destinations() []uint64 {
 
 // swap has from call the swap to to, and records until the program is where some fiber goes on.
 func (w *world) swap(ctx context.Context, from, to *fiber) (*leg, error) {
-	l := &leg{arch: w.Arch(), subject: w.subject, from: from, to: to, toSP: to.sp}
+	l := &leg{arch: w.Arch(), subject: w.subject, size: w.size, from: from, to: to, toSP: to.sp}
 	if err := w.depart(from, to); err != nil {
 		return nil, err
 	}
@@ -169,6 +180,7 @@ func (w *world) swap(ctx context.Context, from, to *fiber) (*leg, error) {
 		return nil, err
 	}
 	w.followEnd(l)
+	l.followStack()
 	if l.after, err = w.Registers(); err != nil && !errors.Is(err, machine.ErrEnded) {
 		return nil, err
 	}
@@ -179,6 +191,7 @@ func (w *world) swap(ctx context.Context, from, to *fiber) (*leg, error) {
 type leg struct {
 	subject   Subject
 	arch      *machine.Arch
+	size      int // of a context
 	recording *record.Recording
 	from, to  *fiber
 	trouble   *grade.Trouble    // what happened in place of an arrival
@@ -186,6 +199,7 @@ type leg struct {
 	departed  machine.Registers // of from, as it called the swap
 	fromSP    uint64            // what from's stack pointer is to be when it goes on
 	toSP      uint64            // what to's was to be
+	left      [2]uint64         // the stack pointer when it was last in the stacks of from and to, as far as to has run before
 	past      string            // if the swap has run on past its last instruction: a sentence that says so
 }
 
