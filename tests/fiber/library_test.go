@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/asm/ctest"
 	"fiberlab/fiber"
 	"fiberlab/tests/internal/suite"
 )
@@ -25,6 +26,9 @@ func build(t *testing.T, command ...string) {
 // Fibers run in a Go library for programs in C, which load it when they are running already: the g slot is in the
 // library's thread-local storage, and the first thread is one of C's.
 func TestLibraryForCPrograms(t *testing.T) {
+	if testing.Short() && !ctest.Emulated() {
+		t.Skip("in full sizes only: the standard library is compiled anew for shared libraries")
+	}
 	dir := t.TempDir()
 	library, host := filepath.Join(dir, "libshared.so"), filepath.Join(dir, "host")
 	build(t, "go", "build", "-buildvcs=false", "-buildmode=c-shared", "-o", library, "../internal/trapbody/testdata/shared")

@@ -112,14 +112,14 @@ func TestPreemptionAfterAMove(t *testing.T) {
 	})
 }
 
-// interruptions is how many callbacks in turn wait to be interrupted. Marks that outlive the
-// lending of their M have been seen after 4 to 500. A slow program makes do with fewer: there each thread
+// interruptions returns how many callbacks in turn wait to be interrupted. Marks that outlive the
+// lending of their M have been seen after 4 to 500. A slow program has fewer: there each thread
 // of C waits for its P for a tenth of a second.
 func interruptions() int {
-	if suite.Slow() {
-		return 210
+	if suite.Slow() && testing.Short() {
+		return 90
 	}
-	return suite.Scaled(1200, 600)
+	return suite.Scaled(1200, 210)
 }
 
 // waitForStops runs do, which calls its argument again and again. That waits in a loop without calls

@@ -219,7 +219,7 @@ func TestStress(t *testing.T) {
 			}
 			x.storm(2, 6)
 			x.storm(30, 1)
-			time.Sleep(suite.StressTime(t, 6*time.Second, 2*time.Second))
+			time.Sleep(suite.StressTime(t, 6*time.Second, time.Second))
 			missing = awaitTransitions(rec)
 			x.over.Store(true)
 			x.parts.Wait()

@@ -45,6 +45,7 @@ func TestCloseNamesBoundGoroutineThatHasEnded(t *testing.T) {
 // A goroutine that is bound and lives may take longer than Close asks for the first time.
 func TestCloseWaitsForBoundGoroutine(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+		cfg.GiveUpAfter = 20 * time.Millisecond
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
 		bound, unbound := make(chan struct{}), make(chan struct{})
@@ -52,7 +53,7 @@ func TestCloseWaitsForBoundGoroutine(t *testing.T) {
 			defer close(unbound)
 			assert.NoError(t, s.Bind())
 			close(bound)
-			time.Sleep(2 * sched.DefaultGiveUpAfter)
+			time.Sleep(4 * cfg.GiveUpAfter)
 			assert.NoError(t, sched.Unbind())
 		}()
 		<-bound

@@ -134,10 +134,14 @@ func Config(t T, b fiber.Backend) sched.Config {
 	return sched.Config{Workers: workers, Backend: b, Policy: policy, KeepThreads: keep}
 }
 
-// Prepare returns the command that is a child, for callers that start it themselves: benchmarks do. env is
-// added to its environment.
+// Prepare returns the command that is a child, for callers that start it themselves: benchmarks do. A child has short
+// sizes if this process has. env is added to its environment.
 func Prepare(ctx context.Context, name string, b fiber.Backend, env ...string) *exec.Cmd {
-	cmd := Command(ctx, os.Args[0], "-"+flagChild)
+	program := []string{os.Args[0]}
+	if testing.Short() {
+		program = append(program, "-test.short")
+	}
+	cmd := Command(ctx, append(program, "-"+flagChild)...)
 	cmd.Env = append(os.Environ(), envChild+"="+name, envBackend+"="+b.String())
 	if suite.AddressSanitizer {
 		// Else it ends the process in its own way where Go would have made a report, and says that
