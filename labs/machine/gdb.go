@@ -82,7 +82,7 @@ func (m *emulated) start(ctx context.Context, emulator []string, o Options) erro
 	}
 	socket := filepath.Join(folder, socketName)
 	argv := command(slices.Concat(emulator, []string{"-g", socket, path}), o)
-	if m.output, err = newOutput(o.Output); err != nil {
+	if m.output, err = outputs(o); err != nil {
 		return err
 	}
 	m.thread.do(func() { m.process, err = spawn(argv, o, m.output, false) })

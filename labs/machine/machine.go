@@ -83,6 +83,8 @@ type Options struct {
 	// Output gets what the program prints, up to OutputLimit bytes; nil drops it. It is written to by another goroutine, which is done
 	// when the program has Exited or was Killed, or after Close.
 	Output io.Writer
+	// Errors gets what it prints to standard error in the same way; nil: Output gets that as well.
+	Errors io.Writer
 	// Env is the program's environment; nil is an empty one.
 	Env []string
 	// Dir is the program's working directory; empty is that of this process.

@@ -442,6 +442,27 @@ func TestOutputBeforeExit(t *testing.T) {
 	})
 }
 
+// What is printed to standard error is kept apart if Options.Errors is there to take it.
+func TestErrorsApart(t *testing.T) {
+	ways(t, func(t *testing.T, w way) {
+		printed, wrong := &limited{want: OutputLimit}, &limited{want: OutputLimit}
+		b := begin(t, w, Options{Output: printed, Errors: wrong})
+		b.jump("print")
+		require.Equal(t, Stop{Kind: Reached}, b.run("print"))
+		for code := make([]byte, 4); !IsSystemCall(w.arch, code); require.NoError(t, b.Read(b.registers().PC(), code)) {
+			require.Equal(t, Stop{Kind: Stepped}, b.step())
+		}
+		r := b.registers()
+		r.Set(w.arch.Arguments[0], 2)
+		require.NoError(t, b.SetRegisters(r))
+		require.Equal(t, Stop{Kind: Stepped}, b.step())
+		b.jump("leave")
+		require.Equal(t, Exited, b.run().Kind)
+		require.Equal(t, "hello\n", printed.String())
+		require.Equal(t, "hello\n", wrong.String())
+	})
+}
+
 // slow is a writer that takes longer over the first piece than the last of the output is waited for.
 type slow struct{ bytes.Buffer }
 

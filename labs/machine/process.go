@@ -42,7 +42,7 @@ func spawn(argv []string, o Options, out *output, trace bool) (*os.Process, erro
 		env = []string{}
 	}
 	return os.StartProcess(path, argv, &os.ProcAttr{
-		Dir: o.Dir, Env: env, Files: []*os.File{none, out.write, out.write},
+		Dir: o.Dir, Env: env, Files: []*os.File{none, out.write, out.errors().write},
 		Sys: &syscall.SysProcAttr{Ptrace: trace, Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 }
@@ -54,11 +54,33 @@ const (
 
 // output takes what a program prints.
 type output struct {
+	apart *output  // what it prints to standard error; nil: that is in here
 	write *os.File // the program's end, until it has started
 	read  *os.File
 	done  chan struct{} // closed when there is no more
 	once  sync.Once
 	tail  []byte // what came last
+}
+
+// outputs are as o wants them.
+func outputs(o Options) (*output, error) {
+	out, err := newOutput(o.Output)
+	if err != nil || o.Errors == nil {
+		return out, err
+	}
+	if out.apart, err = newOutput(o.Errors); err != nil {
+		out.close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// errors is where standard error goes.
+func (o *output) errors() *output {
+	if o.apart != nil {
+		return o.apart
+	}
+	return o
 }
 
 // newOutput copies what the program prints to into, up to OutputLimit bytes. What follows is read and dropped, so that the program does
@@ -118,11 +140,17 @@ func readWithoutWaiting(r *os.File) func([]byte) (int, error) {
 }
 
 // started closes this process's copy of the program's end.
-func (o *output) started() { _ = o.write.Close() }
+func (o *output) started() {
+	_ = o.write.Close()
+	_ = o.errors().write.Close()
+}
 
 // close waits for the last of the output. A process that the program left behind does not hold it up: after a second there is only what
 // has been printed by then.
 func (o *output) close() {
+	if o.apart != nil {
+		o.apart.close()
+	}
 	o.once.Do(func() {
 		_ = o.write.Close()
 		_ = o.read.SetReadDeadline(time.Now().Add(time.Second))
@@ -131,8 +159,8 @@ func (o *output) close() {
 	})
 }
 
-// lastLine returns the last line that was printed, after close.
+// lastLine returns the last line that was printed, to standard error if that is apart, after close.
 func (o *output) lastLine() string {
-	lines := strings.Split(strings.TrimSpace(string(o.tail)), "\n")
+	lines := strings.Split(strings.TrimSpace(string(o.errors().tail)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
 }

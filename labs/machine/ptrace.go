@@ -59,7 +59,7 @@ func (m *traced) start(ctx context.Context, o Options) error {
 		return err
 	}
 	argv := command([]string{path}, o)
-	if m.output, err = newOutput(o.Output); err != nil {
+	if m.output, err = outputs(o); err != nil {
 		return err
 	}
 	m.thread.do(func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"syscall"
 
 	"fiberlab/labs/grade"
@@ -17,6 +18,7 @@ type call struct {
 	result  uint64
 	handler uint64        // of rt_sigaction: the address of the handler
 	flags   uint64        // and its flags
+	stray   bool          // of mmap: whether it asks for a fixed address at which this function has mapped nothing
 	place   machine.Place // the line of the submission that asked for it
 }
 
@@ -70,6 +72,7 @@ func (w *world) follow(ctx context.Context, name string, refused int, why syscal
 		return 0, nil, err
 	}
 	until = append(until[:len(until):len(until)], w.back())
+	before := w.pages.clone()
 	for range mostCalls {
 		if err := w.Arrive(ctx, name, until...); err != nil {
 			return 0, calls, err
@@ -94,6 +97,11 @@ func (w *world) follow(ctx context.Context, name string, refused int, why syscal
 			// The kernel's struct sigaction begins with these two.
 			made.handler, _ = w.Word(made.args[1])
 			made.flags, _ = w.Word(made.args[1] + 8)
+		}
+		if known == "mmap" && made.args[3]&mapFixed != 0 {
+			own := w.pages.clone()
+			maps.DeleteFunc(own, func(at, _ uint64) bool { _, old := before[at]; return old })
+			made.stray = !own.has(w.page, made.args[0], made.args[1])
 		}
 		if len(calls)-1 == refused {
 			made.result = -uint64(why)

@@ -18,6 +18,10 @@ func otherFaults(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		}
 		return faults, err
 	}
+	guard, err := guardSize(ctx, b)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range []struct {
 		name string
 		hit  hit
@@ -26,16 +30,16 @@ func otherFaults(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			return w.touch(ctx, "lab_store", w.sp(), 0)
 		}},
 		{"a store to the guard page of a fiber that overflow_watch was not given", func(ctx context.Context, w *watched) (machine.Stop, error) {
-			return w.touch(ctx, "lab_store", w.fibers[3].lo+64, w.fibers[3].lo-8)
+			return w.touch(ctx, "lab_store", w.fibers[few].lo+64, w.fibers[few].lo-8)
 		}},
 		{"a jump to the lowest usable byte of a stack", func(ctx context.Context, w *watched) (machine.Stop, error) {
 			return w.jump(ctx, w.fibers[0].lo)
 		}},
 		{"a store to the byte below the guard page", func(ctx context.Context, w *watched) (machine.Stop, error) {
 			// Below the others' guard pages there are stacks, and a store is possible.
-			stop, err := storeBelow(0, func(page uint64) uint64 { return page + 1 })(ctx, w)
+			stop, err := storeBelow(0, func(uint64) uint64 { return guard + 1 })(ctx, w)
 			if err == nil && stop.Kind == machine.Reached {
-				stop, err = storeBelow(2, func(page uint64) uint64 { return page + 1 })(ctx, w)
+				stop, err = storeBelow(2, func(uint64) uint64 { return guard + 1 })(ctx, w)
 			}
 			return stop, err
 		}},
@@ -59,7 +63,7 @@ func (w *watched) jump(ctx context.Context, addr uint64) (machine.Stop, error) {
 // otherFault checks one fault that is no overflow.
 func otherFault(ctx context.Context, b *grade.Bench, blind bool, name string, hit hit) ([]grade.Fault, error) {
 	judged := true
-	w, faults, err := afterHit(ctx, b, blind, hit, func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
+	w, faults, err := afterHit(ctx, b, blind, few, hit, func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
 		if stop.Kind != machine.Signalled {
 			judged = false // there lies memory of another part of the program
 			return nil, nil
@@ -69,6 +73,8 @@ func otherFault(ctx context.Context, b *grade.Bench, blind bool, name string, hi
 		switch {
 		case err != nil:
 			return nil, err
+		case w.allocates(end) != nil:
+			return w.allocates(end), nil
 		case end.Kind == machine.Killed && end.Signal == syscall.SIGSEGV:
 			return nil, nil
 		case end.Kind == machine.Exited && end.Status == w.status:
@@ -82,7 +88,7 @@ func otherFault(ctx context.Context, b *grade.Bench, blind bool, name string, hi
 		return faults, err
 	}
 	for _, other := range w.names {
-		if said := w.output.String(); strings.Contains(said, other) {
+		if said := w.said(); strings.Contains(said, other) {
 			return []grade.Fault{fault("%s is reported as an overflow of a fiber: %s", name, quoted(said))}, nil
 		}
 	}
@@ -92,7 +98,7 @@ func otherFault(ctx context.Context, b *grade.Bench, blind bool, name string, hi
 // watchRefusals checks what overflow_watch returns when the kernel refuses what it asks for.
 func watchRefusals(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
-		ws, faults, err := w.watch(ctx)
+		ws, faults, err := w.watch(ctx, few)
 		if err != nil || faults != nil {
 			return faults, err
 		}

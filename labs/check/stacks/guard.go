@@ -86,6 +86,25 @@ func (w *world) guard(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 	return nil, nil
 }
 
+// guardSize returns how many bytes below a stack cannot be touched: a page, or more if the submission has a larger guard.
+func guardSize(ctx context.Context, b *grade.Bench) (uint64, error) {
+	return grade.Shared(ctx, b, "guard", func(ctx context.Context) (size uint64, err error) {
+		_, err = in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
+			size = w.page
+			stacks, faults, err := w.mapStacks(ctx, w.page)
+			if err != nil || faults != nil {
+				return faults, err
+			}
+			for own := w.owned(stacks, 0); ; size += w.page {
+				if prot, there := own[stacks[0].lo-size-w.page]; !there || prot != 0 {
+					return nil, nil
+				}
+			}
+		})
+		return size, err
+	})
+}
+
 // overrun has a function call itself on the stack until it runs out.
 func (w *world) overrun(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 	if err := w.onStack(w.Symbol("lab_recurse"), m.end()&^15); err != nil {

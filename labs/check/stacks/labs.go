@@ -29,6 +29,7 @@ package stacks
 
 import (
 	"context"
+	"embed"
 
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
@@ -46,8 +47,18 @@ const (
 	sizeName      = "marl_fiber_context_size"
 )
 
+// pageName is a function of the harness that returns the size of a page.
+const pageName = "lab_page_size"
+
+//go:embed harness
+var harness embed.FS
+
 // Labs returns lab 4.
 func Labs() []*grade.Lab {
+	text, err := harness.ReadFile("harness/page.c")
+	if err != nil {
+		panic(err) // it is part of this program
+	}
 	l := &grade.Lab{
 		Number: "04",
 		Title:  "Stacks",
@@ -59,6 +70,7 @@ func Labs() []*grade.Lab {
 			"malloc", "calloc", "free", "__stack_chk_fail"},
 		Handout: "handout.md",
 		Sources: []string{"*.S", "*.c", "*.h"},
+		Harness: map[string]string{"page.c": string(text)},
 	}
 	item := func(name string, points int, section string, check func(context.Context, *grade.Bench) ([]grade.Fault, error)) {
 		l.Items = append(l.Items, grade.Item{Name: name, Points: points, Section: section, Check: check})

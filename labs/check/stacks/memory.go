@@ -44,7 +44,7 @@ func (w *world) mapStack(ctx context.Context, at, size uint64) (*mapping, []grad
 		return m, nil, nil
 	}
 	if w.pages[m.lo&^(w.page-1)] == gone || len(w.pages.except(m.before)) == 0 {
-		return nil, []grade.Fault{fault("stack_map(&s, %d) returns 0 and has mapped no memory", size)}, nil
+		return nil, []grade.Fault{fault("stack_map(&s, %d) returns 0 and has mapped no memory: each stack comes from mmap", size)}, nil
 	}
 	if _, there := w.pages[m.lo&^(w.page-1)]; !there {
 		return nil, []grade.Fault{fault("stack_map(&s, %d) sets s.lo to %#x, which is not in the memory that it has mapped", size, m.lo)}, nil
@@ -129,16 +129,31 @@ func (w *world) size(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 			return []grade.Fault{{Text: "the stack is executable (PROT_EXEC): a stack holds no code", Place: calledAt(m.calls, "mmap", "mprotect")}}, nil
 		}
 	}
-	if got, most := uint64(len(fresh))*w.page, want+w.page; got > most {
-		return []grade.Fault{{Text: fmt.Sprintf("stack_map(&s, %d) maps %d bytes: %d of stack and %d of guard page would be %d", m.asked, got, want, w.page, most),
-			Place: calledAt(m.calls, "mmap")}}, nil
+	if beside := w.beside(m, fresh); beside > 0 {
+		return []grade.Fault{{Text: fmt.Sprintf("stack_map(&s, %d) maps %s beside the %d of the stack that can be touched: only guard pages may lie there", m.asked, w.bytes(beside), want),
+			Place: calledAt(m.calls, "mmap", "mprotect")}}, nil
 	}
 	for _, c := range m.calls {
+		if c.stray {
+			return []grade.Fault{{Text: fmt.Sprintf("stack_map asks for the address %#x (MAP_FIXED): a mapping of others that lies there is lost, or stack_map fails; the kernel knows what is free",
+				c.args[0]), Place: c.place}}, nil
+		}
 		if c.name == "mmap" && c.args[3]&mapShared != 0 {
 			return []grade.Fault{{Text: "the stack is mapped MAP_SHARED: after a fork two processes would run on one stack", Place: c.place}}, nil
 		}
 	}
 	return nil, nil
+}
+
+// beside counts the pages outside of the stack that came with it and can be touched. The page below the stack is another question.
+func (w *world) beside(m *mapping, fresh []uint64) int {
+	count := 0
+	for _, at := range fresh {
+		if outside := at < m.lo-w.page || at >= m.end(); outside && w.pages[at] != 0 {
+			count++
+		}
+	}
+	return count
 }
 
 // calledAt returns the place of the last of the calls with one of those names.

@@ -14,15 +14,17 @@ import (
 func overflows(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return grade.Shared(ctx, b, "overflows", func(ctx context.Context) ([]grade.Fault, error) {
 		for _, c := range []struct {
-			fiber int
-			name  string
-			hit   hit
+			given, fiber int
+			name         string
+			hit          hit
 		}{
-			{0, "an endless recursion", recursion(0)},
-			{2, "a store to the last byte of its guard page", storeBelow(2, func(uint64) uint64 { return 1 })},
-			{1, "a store to the first byte of its guard page", storeBelow(1, func(page uint64) uint64 { return page })},
+			{few, 0, "an endless recursion", recursion(0)},
+			{few, 2, "a store to the last byte of its guard page", storeBelow(2, func(uint64) uint64 { return 1 })},
+			{many, many - 2, "a store to the first byte of its guard page", storeBelow(many-2, func(page uint64) uint64 { return page })},
 		} {
-			faults, err := blindFirst(func(blind bool) ([]grade.Fault, error) { return overflow(ctx, b, blind, c.fiber, c.name, c.hit) })
+			faults, err := blindFirst(func(blind bool) ([]grade.Fault, error) {
+				return overflow(ctx, b, blind, c.given, c.fiber, c.name, c.hit)
+			})
 			if err != nil || len(faults) > 0 {
 				return faults, err
 			}
@@ -40,11 +42,11 @@ func blindFirst(check func(blind bool) ([]grade.Fault, error)) ([]grade.Fault, e
 }
 
 // afterHit watches a program, has hit do something in it, and has use look at how the program stopped.
-func afterHit(ctx context.Context, b *grade.Bench, blind bool, hit hit,
+func afterHit(ctx context.Context, b *grade.Bench, blind bool, given int, hit hit,
 	use func(context.Context, *watched, machine.Stop) ([]grade.Fault, error)) (w *watched, faults []grade.Fault, err error) {
 	faults, err = in(ctx, b, func(ctx context.Context, plain *world) (faults []grade.Fault, err error) {
 		plain.blind = blind
-		if w, faults, err = plain.watch(ctx); err != nil || faults != nil {
+		if w, faults, err = plain.watch(ctx, given); err != nil || faults != nil {
 			return faults, err
 		}
 		stop, err := hit(ctx, w)
@@ -57,8 +59,8 @@ func afterHit(ctx context.Context, b *grade.Bench, blind bool, hit hit,
 }
 
 // overflow checks one overflow.
-func overflow(ctx context.Context, b *grade.Bench, blind bool, fiber int, name string, hit hit) ([]grade.Fault, error) {
-	w, faults, err := afterHit(ctx, b, blind, hit, func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
+func overflow(ctx context.Context, b *grade.Bench, blind bool, given, fiber int, name string, hit hit) ([]grade.Fault, error) {
+	w, faults, err := afterHit(ctx, b, blind, given, hit, func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
 		if stop.Kind != machine.Signalled {
 			return []grade.Fault{fault("%s is not noticed by the guard page", name)}, nil
 		}
@@ -66,22 +68,28 @@ func overflow(ctx context.Context, b *grade.Bench, blind bool, fiber int, name s
 		if err != nil {
 			return nil, err
 		}
+		if faults := w.allocates(end); faults != nil {
+			return faults, nil
+		}
 		return w.judge(name, end, times), nil
 	})
 	if err != nil || len(faults) > 0 {
 		return faults, err
 	}
-	said := w.output.String()
+	said := w.said()
 	function, begin := w.handler()
 	for i, other := range w.names {
 		if i != fiber && strings.Contains(said, other) {
 			return []grade.Fault{{Text: fmt.Sprintf("for %s of fiber %q, the %s that overflow_watch was given, %s names fiber %q, the %s: %s",
-				name, w.names[fiber], ordinal(fiber), function, other, ordinal(i), quoted(said)), Place: begin}}, nil
+				name, w.names[fiber], w.ordinal(fiber), function, other, w.ordinal(i), quoted(said)), Place: begin}}, nil
 		}
 	}
 	if !strings.Contains(said, w.names[fiber]) {
 		return []grade.Fault{{Text: fmt.Sprintf("for %s of fiber %q, %s must write a line with that name to standard error, and it writes %s",
 			name, w.names[fiber], function, quoted(said)), Place: begin}}, nil
+	}
+	if apart := w.errors.String(); !strings.Contains(apart, w.names[fiber]) {
+		return []grade.Fault{{Text: fmt.Sprintf("for %s %s writes the fiber's name to standard output (1): it must write to standard error (2, STDERR_FILENO)", name, function), Place: begin}}, nil
 	}
 	if !strings.HasSuffix(said, "\n") {
 		return []grade.Fault{{Text: fmt.Sprintf("what %s says of an overflow, %s, does not end its line", function, quoted(said)), Place: begin}}, nil
@@ -89,7 +97,17 @@ func overflow(ctx context.Context, b *grade.Bench, blind bool, fiber int, name s
 	return nil, nil
 }
 
-func ordinal(i int) string { return []string{"first", "second", "last", "one behind the last"}[i] }
+func (w *watched) ordinal(i int) string {
+	switch last := len(w.fibers) - 2; {
+	case i == 0:
+		return "first"
+	case i < last:
+		return fmt.Sprintf("one at index %d", i)
+	case i == last:
+		return "last"
+	}
+	return "one behind the last"
+}
 
 // judge says what is wrong with the end of a program in which a fiber has overflowed.
 func (w *watched) judge(name string, end machine.Stop, times int) []grade.Fault {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// pages are the pages that the submission has mapped, by address, each with its permissions: PROT_READ and so on, 0 if it cannot be
+// pages are the pages that the submission has got from mmap, by address, each with its permissions: PROT_READ and so on, 0 if it cannot be
 // touched. A page that it has unmapped without having mapped it is gone, too.
 type pages map[uint64]uint64
 
@@ -15,7 +15,8 @@ const (
 
 	gone        = ^uint64(0)
 	mapShared   = 1
-	adviseGuard = 102 // MADV_GUARD_INSTALL
+	mapFixed    = 0x10 | 0x100000 // MAP_FIXED, MAP_FIXED_NOREPLACE
+	adviseGuard = 102             // MADV_GUARD_INSTALL
 	mostPages   = 1 << 20
 )
 
@@ -31,10 +32,14 @@ func (p pages) apply(page uint64, c call) {
 	for i := range length {
 		at := first + i*page
 		switch c.name {
-		case "mmap", "mprotect":
+		case "mmap":
 			p[at] = c.args[2]
+		case "mprotect":
+			if _, ours := p[at]; ours {
+				p[at] = c.args[2]
+			}
 		case "madvise":
-			if c.args[2] == adviseGuard {
+			if _, ours := p[at]; ours && c.args[2] == adviseGuard {
 				p[at] = 0
 			}
 		case "munmap":
@@ -59,6 +64,19 @@ func (p pages) except(q pages) []uint64 {
 	}
 	slices.Sort(only)
 	return only
+}
+
+// has reports whether p has all pages of a range of addresses.
+func (p pages) has(page, first, length uint64) bool {
+	if length > mostPages*page {
+		return false
+	}
+	for at := first &^ (page - 1); at < first+length; at += page {
+		if prot, ours := p[at]; !ours || prot == gone {
+			return false
+		}
+	}
+	return true
 }
 
 // bytes says how many bytes n pages are.

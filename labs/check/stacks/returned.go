@@ -12,10 +12,10 @@ import (
 
 // returns checks what happens when a body returns.
 func returns(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
-	var said *output
+	var said *world
 	var silent bool
 	faults, err := in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
-		said = w.output
+		said = w
 		e, err := w.prepare(ctx, 0, w.bench.Random.Uint64N(64), 16<<10)
 		if err != nil {
 			return nil, err
@@ -36,7 +36,9 @@ func returns(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	if err != nil || len(faults) > 0 || !silent {
 		return faults, err
 	}
-	if text := said.String(); len(text) < 2 || text[len(text)-1] != '\n' {
+	if text := said.errors.String(); text == "" && said.output.String() != "" {
+		return []grade.Fault{fault("marl_fiber_returned prints to standard output (1): it must say what is wrong on standard error (2, STDERR_FILENO)")}, nil
+	} else if len(text) < 2 || text[len(text)-1] != '\n' {
 		return []grade.Fault{fault("marl_fiber_returned prints %s: it must say in a line on standard error what is wrong", quoted(text))}, nil
 	}
 	return nil, nil

@@ -2,6 +2,7 @@ package stacks_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,6 +61,22 @@ func TestSolutions(t *testing.T) {
 			r := examine(t, machine.Native(), dir)
 			require.True(t, r.Full(), faults(r))
 		})
+	}
+}
+
+// Pages may be larger than this machine's. In short sizes the reference takes part, which asks for their size by one of two ways.
+func TestLargePages(t *testing.T) {
+	if _, err := exec.LookPath(machine.ARM64.Emulator); err != nil {
+		t.Skip(err)
+	}
+	for _, dir := range []string{"reference", "solutions/pieces"} {
+		if few() && dir != "reference" {
+			continue
+		}
+		r, err := stacks.Labs()[0].Grade(t.Context(), grade.Options{Arch: machine.ARM64, Dir: filepath.Join(lab, dir), Seed: 1,
+			Emulator: []string{machine.ARM64.Emulator, "-p", "16384"}})
+		require.NoError(t, err)
+		require.True(t, r.Full(), faults(r))
 	}
 }
 

@@ -19,18 +19,19 @@ type world struct {
 	*grade.Session
 	bench  *grade.Bench
 	ready  machine.Registers // as they were before anything was called
-	page   uint64            // bytes
+	page   uint64            // bytes: what the program's kernel says
 	blind  bool              // whether functions run at full speed, and their system calls are not seen
 	pages  pages             // what the submission has mapped; nothing if blind
-	output *output
+	output *output           // what it prints to standard output
+	errors *output           // and to standard error
 }
 
 // in makes a world, has use examine it, and ends it.
 func in(ctx context.Context, b *grade.Bench, use func(context.Context, *world) ([]grade.Fault, error)) (faults []grade.Fault, err error) {
-	w := &world{bench: b, page: 4096, pages: pages{}, output: &output{}}
-	b.Options.Output = w.output
+	w := &world{bench: b, pages: pages{}, output: &output{}, errors: &output{}}
+	b.Options.Output, b.Options.Errors = w.output, w.errors
 	w.Session, err = b.Start(ctx)
-	b.Options.Output = nil
+	b.Options.Output, b.Options.Errors = nil, nil
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +39,15 @@ func in(ctx context.Context, b *grade.Bench, use func(context.Context, *world) (
 	if w.ready, err = w.Registers(); err != nil {
 		return nil, err
 	}
+	// An emulator may have larger pages than this machine.
+	if w.page, err = grade.Shared(ctx, b, "page", func(ctx context.Context) (uint64, error) { return w.Call(ctx, pageName) }); err != nil {
+		return nil, err
+	}
 	return use(ctx, w)
 }
+
+// said is all that the program has printed.
+func (w *world) said() string { return w.output.String() + w.errors.String() }
 
 // sp returns a stack pointer on the program's own stack from which functions can be called.
 func (w *world) sp() uint64 { return (w.ready.SP() - 512) &^ 15 }

@@ -20,9 +20,10 @@ struct fiber {
     struct stack stack;
 };
 
-/* Maps a stack of at least size usable bytes: size, rounded up to whole pages. The page below lo
- * cannot be touched. Returns 0, EINVAL if size is 0, or ENOMEM if there is no such memory, or
- * whatever else the kernel answers. After an error nothing stays mapped and *s is unchanged. */
+/* Maps a stack of size usable bytes, rounded up to whole pages. The page below lo cannot be
+ * touched; there may be more such guard pages below and above the stack, and nothing else. Returns
+ * 0, EINVAL if size is 0, or ENOMEM if there is no such memory, or whatever else the kernel
+ * answers. After an error nothing stays mapped and *s is unchanged. */
 int stack_map(struct stack *s, size_t size);
 
 /* Gives all of it back, guard page included. Returns 0, or what the kernel answers. Nothing may
