@@ -22,6 +22,8 @@ AT(uc_mcontext.gregs[REG_RDX], UC_RDX);
 AT(uc_mcontext.gregs[REG_RCX], UC_RCX);
 AT(uc_mcontext.gregs[REG_RSP], UC_RSP);
 AT(uc_mcontext.gregs[REG_RIP], UC_RIP);
+AT(uc_mcontext.fpregs, UC_FPREGS);
+AT(__fpregs_mem, UC_X87CW);
 AT(__fpregs_mem.cwd, UC_X87CW);
 AT(__fpregs_mem.mxcsr, UC_MXCSR);
 #elif defined(__aarch64__)
@@ -46,6 +48,7 @@ AT(uc_mcontext.regs[29], UC_X29);
 AT(uc_mcontext.regs[30], UC_X30);
 AT(uc_mcontext.sp, UC_SP);
 AT(uc_mcontext.pc, UC_PC);
+FP(head.magic, UC_FPHEAD);
 FP(fpcr, UC_FPCR);
 FP(vregs[8], UC_V8);
 FP(vregs[9], UC_V9);

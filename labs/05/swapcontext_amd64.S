@@ -22,7 +22,7 @@
 lab_swapcontext:
     /* Save in from what a call preserves, and where to go on (section 5.4). */
 
-    /* Save the control words (section 5.6). */
+    /* Save the control words, and what the library reads (sections 5.6 and 5.8). */
 
     /* Load all of this from to, and the arguments of a fresh context (section 5.5). */
 

@@ -14,5 +14,6 @@
 #define UC_RCX 152
 #define UC_RSP 160
 #define UC_RIP 168
-#define UC_X87CW 424 /* the control word of the x87 unit, 2 bytes */
-#define UC_MXCSR 448 /* control and status of SSE, 4 bytes */
+#define UC_FPREGS 224 /* the address of the floating-point state */
+#define UC_X87CW 424  /* where that begins: with the control word of the x87 unit, 2 bytes */
+#define UC_MXCSR 448  /* control and status of SSE, 4 bytes */

@@ -71,6 +71,9 @@ func direct(a *machine.Arch, i instruction) (names, carriers []string) {
 		}
 		for _, name := range word.FindAllString(o.off, -1) { // MARL_REG_R12, %c[rbx]
 			about(name[strings.LastIndexByte(name, '_')+1:])
+			if strings.HasSuffix(name, "_FPREGS") || strings.HasSuffix(name, "_FPHEAD") {
+				names = append(names, FloatingPoint)
+			}
 		}
 		if o.kind == symbol && (o.text == "fpcr" || o.text == "nzcv") {
 			about(o.text)
@@ -79,7 +82,7 @@ func direct(a *machine.Arch, i instruction) (names, carriers []string) {
 	switch i.means {
 	case "stmxcsr", "ldmxcsr":
 		about("mxcsr")
-	case "fnstcw", "fldcw":
+	case "fnstcw", "fldcw", "fnstenv", "fldenv":
 		about("x87cw")
 	}
 	switch {

@@ -65,9 +65,10 @@ const (
 	StackPointer  = "stack pointer"
 	Argument      = "argument"
 	Aligned       = "alignment"
-	Body          = "body"      // that a fiber's function is called
-	Backtrace     = "backtrace" // that it ends where the fiber begins
-	Context       = "context"   // which of the two is written, and which is read
+	Body          = "body"           // that a fiber's function is called
+	Backtrace     = "backtrace"      // that it ends where the fiber begins
+	Context       = "context"        // which of the two is written, and which is read
+	FloatingPoint = "floating-point" // where a context of the C library has that part of its state
 )
 
 // Name is the mutant's name for people and for lists. It does not depend on line numbers, and no two mutants of a source have the same.

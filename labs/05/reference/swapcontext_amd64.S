@@ -30,11 +30,13 @@ lab_swapcontext:
     leaq    8(%rsp), %rdx               /* the stack pointer after the return */
     movq    %rcx, UC_RIP(%rdi)
     movq    %rdx, UC_RSP(%rdi)
+    leaq    UC_X87CW(%rdi), %r8
+    movq    %r8, UC_FPREGS(%rdi)        /* by this setcontext finds the floating-point state */
+    fnstenv UC_X87CW(%rdi)              /* 28 bytes: the last four lie where mxcsr comes next */
     stmxcsr UC_MXCSR(%rdi)
-    fnstcw  UC_X87CW(%rdi)
 
+    fldenv  UC_X87CW(%rsi)              /* fnstenv has masked all exceptions */
     ldmxcsr UC_MXCSR(%rsi)
-    fldcw   UC_X87CW(%rsi)
     movq    UC_RBX(%rsi), %rbx
     movq    UC_RBP(%rsi), %rbp
     movq    UC_R12(%rsi), %r12

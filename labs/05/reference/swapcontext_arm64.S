@@ -37,6 +37,9 @@ lab_swapcontext:
     str     d15, [x0, #UC_V15]
     mrs     x3, fpcr
     str     w3, [x0, #UC_FPCR]
+    movz    w4, #0x8001                 /* FPSIMD_MAGIC, */
+    movk    w4, #0x4650, lsl #16
+    str     w4, [x0, #UC_FPHEAD]        /* without which setcontext loads neither fpcr nor d8 to d15 */
 
     ldr     w3, [x1, #UC_FPCR]
     msr     fpcr, x3

@@ -89,8 +89,8 @@ func (w *world) name() string {
 	return string(letters)
 }
 
-// unsafe are the functions of the C library that a submission may use, but not in a signal handler: what was interrupted may hold
-// their lock, or have their data half changed.
+// unsafe are the functions of the C library that a submission may use, but not in a signal handler: the function that it
+// interrupts may hold their lock.
 var unsafe = []string{"malloc", "calloc", "free"}
 
 // end runs the program, in which a signal has arrived, to its end, or until too many signals have arrived, or until the handler calls one
@@ -129,8 +129,9 @@ func (w *watched) allocates(end machine.Stop) []grade.Fault {
 		}
 	}
 	function, _ := w.handler()
-	return []grade.Fault{{Text: fmt.Sprintf("%s calls %s: the signal may have interrupted %s itself, and then it waits without end or destroys its data", function, called, called),
-		Place: w.caller(regs)}}
+	return []grade.Fault{{Text: fmt.Sprintf(
+		"%s calls %s: the signal may have interrupted %s itself, and then it waits without end or destroys its data",
+		function, called, called), Place: w.caller(regs)}}
 }
 
 // handler returns the name of the handler for SIGSEGV, and where it begins.

@@ -1,5 +1,11 @@
 // Package ucontext examines what students write in lab 5: a swapcontext that makes no system call, and the number of the calls that the C
 // library's makes.
+//
+// What to read, in this order:
+//
+//	labs.go     the lab and its items, most of which are those of package swap
+//	library.go  what the library reads of what the submission has saved, and the other way round
+//	answers.go  the count
 package ucontext
 
 import (
@@ -58,16 +64,18 @@ func items(a *machine.Arch) []grade.Item {
 	s := subject(a)
 	return slices.Concat(
 		[]grade.Item{
-			s.NoSystemCalls(14, "5.3"),
-			s.Entry(14, "5.5"),
+			s.NoSystemCalls(12, "5.3"),
+			s.Entry(10, "5.5"),
 		},
-		s.Registers(a.Saved, 30, "5.4"),
+		s.Registers(a.Saved, 24, "5.4"),
 		[]grade.Item{
 			s.StackPointer(8, "5.4"),
 			s.Arrivals(8, "5.4"),
 			s.ControlWords(6, "5.6"),
 			s.Others(4, "5.4"),
 			s.Walk(6, "5.7"),
+			{Name: "uc_link goes on when a function returns", Points: 8, Section: "5.8", Check: follows},
+			{Name: "a context of getcontext is resumed", Points: 4, Section: "5.8", Check: resumes},
 			{Name: "the system calls of swapcontext are counted", Points: 10, Section: "5.2", Check: answers},
 		})
 }

@@ -19,6 +19,8 @@ lab_swapcontext:
     movq    %rsi, UC_RSI(%rdi)
     movq    %r8, UC_R8(%rdi)
     movq    %r9, UC_R9(%rdi)
+    leaq    UC_X87CW(%rdi), %rax
+    movq    %rax, UC_FPREGS(%rdi)
     fnstenv UC_X87CW(%rdi)              /* masks all exceptions, so it is loaded again */
     fldenv  UC_X87CW(%rdi)
     stmxcsr UC_MXCSR(%rdi)

@@ -24,6 +24,10 @@ lab_swapcontext:
     str     q15, [x0, #UC_V15]
     mrs     x3, fpcr
     str     w3, [x0, #UC_FPCR]
+    ldr     w3, =0x46508001             /* FPSIMD_MAGIC, and the size of the record */
+    mov     w4, #528
+    str     w3, [x0, #UC_FPHEAD]
+    str     w4, [x0, #UC_FPHEAD + 4]
 
     ldr     w3, [x1, #UC_FPCR]
     msr     fpcr, x3

@@ -13,6 +13,8 @@
 #define UC_X30 424
 #define UC_SP 432
 #define UC_PC 440
+#define UC_FPHEAD                                                                                  \
+    464 /* the head of the floating-point state, which begins with FPSIMD_MAGIC, 4 bytes */
 #define UC_FPCR 476 /* 4 bytes */
 #define UC_V8 608   /* 16 bytes each; the lower 8 are d8 */
 #define UC_V9 624

@@ -24,8 +24,10 @@ __attribute__((used, naked)) static void definition(void) {
         "popq %%rax\n"
         "movq %%rax, %c[rip](%%rdi)\n"
         "movq %%rsp, %c[rsp](%%rdi)\n"
+        "leaq %c[cwd](%%rdi), %%rax\n"
+        "movq %%rax, %c[fpregs](%%rdi)\n"
+        "fnstenv %c[cwd](%%rdi)\n"
         "stmxcsr %c[mxcsr](%%rdi)\n"
-        "fnstcw %c[cwd](%%rdi)\n"
         "ldmxcsr %c[mxcsr](%%rsi)\n"
         "fldcw %c[cwd](%%rsi)\n"
         "movq %c[rbx](%%rsi), %%rbx\n"
@@ -52,7 +54,8 @@ __attribute__((used, naked)) static void definition(void) {
           OFFSET(rdi, uc_mcontext.gregs[REG_RDI]), OFFSET(rsi, uc_mcontext.gregs[REG_RSI]),
           OFFSET(rdx, uc_mcontext.gregs[REG_RDX]), OFFSET(rcx, uc_mcontext.gregs[REG_RCX]),
           OFFSET(r8, uc_mcontext.gregs[REG_R8]), OFFSET(r9, uc_mcontext.gregs[REG_R9]),
-          OFFSET(mxcsr, __fpregs_mem.mxcsr), OFFSET(cwd, __fpregs_mem.cwd));
+          OFFSET(mxcsr, __fpregs_mem.mxcsr), OFFSET(cwd, __fpregs_mem.cwd),
+          OFFSET(fpregs, uc_mcontext.fpregs));
 }
 #elif defined(__aarch64__)
 #define TEXT_(x) #x
@@ -64,44 +67,36 @@ _Static_assert(offsetof(ucontext_t, uc_mcontext.__reserved) +
                        offsetof(struct fpsimd_context, vregs) ==
                    V,
                "vregs");
+_Static_assert(FPSIMD_MAGIC == 0x46508001, "magic");
+__asm__(".set X, " TEXT(X));
+__asm__(".set V, " TEXT(V));
 
-__asm__(
-    ".text\n"
-    ".globl lab_swapcontext\n"
-    ".type lab_swapcontext, %function\n"
-    "lab_swapcontext:\n"
-    "mov x9, sp\n"
-    "stp x9, x30, [x0, #" TEXT(
-        X) " + 248]\n"
-           "str xzr, [x0, #" TEXT(
-               X) "]\n"
-                  ".irp n, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n"
-                  "str x\\n, [x0, #" TEXT(
-                      X) " + 8 * \\n]\n"
-                         "ldr x\\n, [x1, #" TEXT(
-                             X) " + 8 * \\n]\n"
-                                ".endr\n"
-                                ".irp n, 8, 9, 10, 11, 12, 13, 14, 15\n"
-                                "str d\\n, [x0, #" TEXT(
-                                    V) " + 16 * \\n]\n"
-                                       "ldr d\\n, [x1, #" TEXT(
-                                           V) " + 16 * \\n]\n"
-                                              ".endr\n"
-                                              "mrs x9, fpcr\n"
-                                              "str w9, [x0, #" TEXT(
-                                                  V) " - 4]\n"
-                                                     "ldr w9, [x1, #" TEXT(
-                                                         V) " - 4]\n"
-                                                            "msr fpcr, x9\n"
-                                                            "ldp x9, x16, [x1, #" TEXT(
-                                                                X) " + 248]\n"
-                                                                   "mov sp, x9\n"
-                                                                   ".irp n, 7, 6, 5, 4, 3, 2, 0, "
-                                                                   "1\n"
-                                                                   "ldr x\\n, [x1, #" TEXT(
-                                                                       X) " + 8 * \\n]\n"
-                                                                          ".endr\n"
-                                                                          "br x16\n"
-                                                                          ".size lab_swapcontext, "
-                                                                          ". - lab_swapcontext\n");
+__asm__(".text\n"
+        ".globl lab_swapcontext\n"
+        ".type lab_swapcontext, %function\n"
+        "lab_swapcontext:\n"
+        "mov x9, sp\n"
+        "stp x9, x30, [x0, #(X + 248)]\n"
+        "str xzr, [x0, #X]\n"
+        ".irp n, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n"
+        "str x\\n, [x0, #(X + 8 * \\n)]\n"
+        "ldr x\\n, [x1, #(X + 8 * \\n)]\n"
+        ".endr\n"
+        ".irp n, 8, 9, 10, 11, 12, 13, 14, 15\n"
+        "str d\\n, [x0, #(V + 16 * \\n)]\n"
+        "ldr d\\n, [x1, #(V + 16 * \\n)]\n"
+        ".endr\n"
+        "ldr w9, =0x46508001\n"
+        "str w9, [x0, #(V - 16)]\n"
+        "mrs x9, fpcr\n"
+        "str w9, [x0, #(V - 4)]\n"
+        "ldr w9, [x1, #(V - 4)]\n"
+        "msr fpcr, x9\n"
+        "ldp x9, x16, [x1, #(X + 248)]\n"
+        "mov sp, x9\n"
+        ".irp n, 7, 6, 5, 4, 3, 2, 0, 1\n"
+        "ldr x\\n, [x1, #(X + 8 * \\n)]\n"
+        ".endr\n"
+        "br x16\n"
+        ".size lab_swapcontext, . - lab_swapcontext\n");
 #endif

@@ -17,10 +17,12 @@ lab_swapcontext:
     movq    UC_RBX(%rsi), %rbx
     movq    %rbp, UC_RBP(%rdi)
     movq    UC_RBP(%rsi), %rbp
+    leaq    UC_X87CW(%rdi), %r11
+    movq    %r11, UC_FPREGS(%rdi)
+    fnstenv (%r11)
+    fldenv  UC_X87CW(%rsi)
     stmxcsr UC_MXCSR(%rdi)
     ldmxcsr UC_MXCSR(%rsi)
-    fnstcw  UC_X87CW(%rdi)
-    fldcw   UC_X87CW(%rsi)
     movq    %rsi, %r10
     movq    (%rsp), %rax
     addq    $8, %rsp

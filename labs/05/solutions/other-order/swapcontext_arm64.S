@@ -33,6 +33,10 @@ lab_swapcontext:
     ldp     x19, x20, [x1, #UC_X19]
     mrs     x11, fpcr
     str     w11, [x0, #UC_FPCR]
+    mov     w11, #0x46500000
+    add     w11, w11, #8, lsl #12
+    add     w11, w11, #1
+    str     w11, [x0, #UC_FPHEAD]       /* FPSIMD_MAGIC */
     ldr     w11, [x1, #UC_FPCR]
     msr     fpcr, x11
     mov     x12, sp

@@ -13,7 +13,12 @@ lab_swapcontext:
     movq    %r12, UC_R12(%rdi)
     movq    %rbx, UC_RBX(%rdi)
     movq    %rbp, UC_RBP(%rdi)
-    fnstcw  UC_X87CW(%rdi)
+    movq    $0, UC_X87CW(%rdi)
+    movq    $0xffff, UC_X87CW + 8(%rdi) /* the tags of eight empty registers */
+    movq    $0, UC_X87CW + 16(%rdi)
+    fnstcw  UC_X87CW(%rdi)              /* so this is an environment, without the time that fnstenv takes */
+    leaq    UC_X87CW(%rdi), %rax
+    movq    %rax, UC_FPREGS(%rdi)
     stmxcsr UC_MXCSR(%rdi)
     fldcw   UC_X87CW(%rsi)
     ldmxcsr UC_MXCSR(%rsi)

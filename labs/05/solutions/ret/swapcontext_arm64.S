@@ -17,6 +17,9 @@ lab_swapcontext:
     .endr
     mrs     x9, fpcr
     str     w9, [x0, #UC_FPCR]
+    adr     x9, magic
+    ldr     w9, [x9]
+    str     w9, [x0, #UC_FPHEAD]
     ldr     w9, [x1, #UC_FPCR]
     msr     fpcr, x9
     .irp n, 8, 9, 10, 11, 12, 13, 14, 15
@@ -32,6 +35,8 @@ lab_swapcontext:
     ldr     x\n, [x1, #(UC_X0 + 8 * \n)]
     .endr
     ret     x17
+magic:
+    .word   0x46508001                  /* FPSIMD_MAGIC */
     .size   lab_swapcontext, . - lab_swapcontext
 
     .section .note.GNU-stack, "", %progbits
