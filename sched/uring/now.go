@@ -14,14 +14,18 @@ func tryNow(trap uintptr, socket int, p []byte) (int, error) {
 	for {
 		at, length := uintptr(unsafe.Pointer(&p[0])), uintptr(len(p))
 		n, _, errno := syscall.RawSyscall6(trap, uintptr(socket), at, length, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
-		switch errno {
-		case 0:
-			return int(n), nil
-		case unix.EINTR:
-		default:
-			return 0, errno
+		if errno != unix.EINTR {
+			return movedNow(n, errno)
 		}
 	}
+}
+
+// movedNow is what a system call returns that has transferred n bytes, or has failed.
+func movedNow(n uintptr, errno syscall.Errno) (int, error) {
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }
 
 // systemCall adds the name of a system call to its error; other errors it leaves alone.

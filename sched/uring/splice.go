@@ -40,12 +40,14 @@ func (p *pipe) close() {
 }
 
 // splice moves up to n bytes from one descriptor to another one, of which one is a pipe's. It does not block: then the
-// error is EAGAIN.
+// error is EAGAIN. The thread keeps its P, as in tryNow: the runtime would else give that to another thread in the
+// course of many calls, which costs more than the call.
 func splice(from, to, n int) (int, error) {
 	for {
-		moved, err := unix.Splice(from, nil, to, nil, n, unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
-		if err != unix.EINTR {
-			return int(max(moved, 0)), err
+		moved, _, errno := syscall.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(n),
+			unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+		if errno != unix.EINTR {
+			return movedNow(moved, errno)
 		}
 	}
 }
