@@ -156,7 +156,11 @@ func (o order) runStreams(ctx context.Context) (*serve.Figures, error) {
 			return nil, err
 		}
 		listen = func() (net.Listener, error) { return engines.Listen(ctx, "tcp", "127.0.0.1:0") }
-		run = s.Go
+		turn := 0
+		run = func(f func()) error { // the accepting fiber alone calls it, and the goroutine that starts that
+			turn++
+			return s.EnqueueOn(turn%s.Workers(), sched.Task{Func: f})
+		}
 		end = func() error { return errors.Join(s.Close(), engines.Close()) }
 	}
 	l, err := listen()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"fiberlab/sched"
@@ -19,6 +20,7 @@ type enginesHost struct {
 	cfg       sched.Config
 	by        uring.Driver
 	why       string
+	turn      atomic.Uint32 // of the workers, for what is run
 }
 
 func newEngines(o Setup) (host, error) {
@@ -65,7 +67,16 @@ func (h *enginesHost) open(path string, flags int) (fs.File, error) {
 	return f, nil
 }
 
-func (h *enginesHost) run(f func()) error         { return h.scheduler.Go(f) }
+// run gives each worker the same number of connections. Where the policy puts them, all of those may lie on one worker
+// that come while nothing else is to be done; and a fiber stays with the engine of its connection.
+func (h *enginesHost) run(f func()) error {
+	workers := h.scheduler.Workers()
+	if workers == 0 {
+		return h.scheduler.Go(f)
+	}
+	return h.scheduler.EnqueueOn(int(h.turn.Add(1)%uint32(workers)), sched.Task{Func: f})
+}
+
 func (h *enginesHost) sleep(d time.Duration)      { sched.Sleep(d) }
 func (h *enginesHost) driver() (name, why string) { return h.by.String(), h.why }
 
