@@ -46,7 +46,9 @@ func TestCommandsPage(t *testing.T) {
 					visit(append(append([]string(nil), path...), match[1]))
 				}
 			}
-			return
+			if !strings.Contains(help, " [flags]\n") || !strings.Contains(help, "\nFlags:\n") || len(path) == 0 {
+				return
+			}
 		}
 		commands++
 		body := section(append([]string{"fiberlab"}, path...))
