@@ -22,6 +22,7 @@ type Lab struct {
 	Arches []*machine.Arch   // on which it is done
 	Needs  []string          // the symbols that a submission must define
 	May    []string          // the symbols of the C library that a submission may use; others are refused by name
+	Calls  []string          // the system calls that a submission may make in an emulator, besides callsOfAll
 	Items  []Item            // the same on all architectures, or nil
 	ByArch map[string][]Item // else those of each architecture, by its name
 	// Show records what the lab is about for a reader, one recording after the other. Nil: there is nothing to step through.

@@ -219,7 +219,7 @@ func (s *Session) trouble(doing string, stop machine.Stop) error {
 // what says what stopped the program, with the name of a system call that was refused.
 func (s *Session) what(stop machine.Stop) string {
 	if stop.Kind == machine.Refused {
-		return sandbox.Refusal(s.Arch(), stop.Call)
+		return sandbox.Refusal(s.Arch(), stop)
 	}
 	return stop.String()
 }

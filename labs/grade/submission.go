@@ -65,6 +65,7 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 	err = l.Build(ctx, o, sources, func(built *Built) error {
 		b := &Bench{Program: built.Program, Dir: built.Dir, Seed: o.Seed, itemTime: o.ItemTime, Options: machine.Options{
 			Emulator: o.Emulator,
+			Calls:    slices.Concat(callsOfAll, l.Calls),
 			Wrap:     func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) },
 		}}
 		r, err = use(b)
@@ -134,6 +135,10 @@ func (l *Lab) Build(ctx context.Context, o Options, around map[string]string, us
 	}
 	return use(&Built{Program: program, Dir: dir, Warnings: built.Warnings})
 }
+
+// callsOfAll are system calls that touch the program alone, as abort and the C library's ucontext make them. No submission makes any
+// other in an emulator, where it could reach what the grader looks through: only those that its lab is about.
+var callsOfAll = []string{"rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "getpid", "gettid", "tgkill", "exit", "exit_group"}
 
 // Takes tells whether a file that matches l.Sources is built on a. The part of a name before the first dot may say that it is for
 // another architecture, as swap_arm64.S does.

@@ -26,6 +26,7 @@ type emulated struct {
 	gone    chan struct{}    // closed when qemu has ended
 	state   *os.ProcessState // after gone
 	output  *output
+	calls   *callLog // nil: calls are not judged
 	stub    *stub
 
 	bank    *bank
@@ -33,6 +34,7 @@ type emulated struct {
 	stray   bool  // an interruptSignal was sent and has not arrived
 	held    *Stop // a signal that arrived with the end of the last step
 	refused *Stop
+	arrived bool // whether a Run has arrived: from then on calls are judged
 	ended   bool
 	closed  bool
 }
@@ -81,12 +83,23 @@ func (m *emulated) start(ctx context.Context, emulator []string, o Options) erro
 		return err
 	}
 	socket := filepath.Join(folder, socketName)
-	argv := command(slices.Concat(emulator, []string{"-g", socket, path}), o)
 	if m.output, err = outputs(o); err != nil {
 		return err
 	}
-	m.thread.do(func() { m.process, err = spawn(argv, o, m.output, false) })
+	says := m.output.errors().write
+	if o.Calls != nil {
+		if m.calls, err = newCallLog(o.Calls, m.output.errors()); err != nil {
+			m.output.started()
+			return err
+		}
+		says, emulator = m.calls.write, append(slices.Clone(emulator), "-strace")
+	}
+	argv := command(slices.Concat(emulator, []string{"-g", socket, path}), o)
+	m.thread.do(func() { m.process, err = spawn(argv, o, m.output.write, says, false) })
 	m.output.started()
+	if m.calls != nil {
+		m.calls.started()
+	}
 	if err != nil {
 		return err
 	}
@@ -173,7 +186,7 @@ func (m *emulated) greet(ctx context.Context) error {
 // died says why there is no qemu any more.
 func (m *emulated) died() error {
 	<-m.gone
-	m.output.close()
+	m.closeOutput()
 	how := "for an unknown reason"
 	if m.state != nil {
 		how = m.state.String()
@@ -220,9 +233,17 @@ func (m *emulated) Close() error {
 		_ = m.stub.connection.Close()
 	}
 	if m.output != nil {
-		m.output.close()
+		m.closeOutput()
 	}
 	return nil
+}
+
+// closeOutput waits for the last of what the program prints, and, before it, for the log of its calls.
+func (m *emulated) closeOutput() {
+	if m.calls != nil {
+		m.calls.close()
+	}
+	m.output.close()
 }
 
 func (m *emulated) Registers() (Registers, error) {
@@ -401,6 +422,9 @@ func (m *emulated) ready() (stop Stop, cannot bool, err error) {
 
 // explainStop makes a Stop of what the stub said after a resumption. Trap says what a SIGTRAP means here.
 func (m *emulated) explainStop(ctx context.Context, s stopped, err error, trap func() (Stop, error)) (Stop, error) {
+	if name := m.refusedCall(); name != "" {
+		return m.refuse(name), nil
+	}
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return Stop{}, err
 	}
@@ -415,20 +439,50 @@ func (m *emulated) explainStop(ctx context.Context, s stopped, err error, trap f
 	switch {
 	case s.letter == 'W':
 		m.ended = true
-		m.output.close()
+		m.closeOutput()
 		return Stop{Kind: Exited, Status: s.number}, nil
 	case s.letter == 'X':
 		m.ended = true
-		m.output.close()
+		m.closeOutput()
 		return Stop{Kind: Killed, Signal: signal}, nil
 	case signal == syscall.SIGTRAP:
 		return trap()
+	case s.letter == 'F':
+		return m.refuse(semihosting), nil
 	case signal == syscall.SIGSYS:
-		stop := Stop{Kind: Refused, Signal: signal, Call: m.lastCall()}
+		stop := Stop{Kind: Refused, Signal: signal, Call: m.lastCall(), Name: m.lastName()}
 		m.refused = &stop
 		return stop, nil
 	}
 	return Stop{Kind: Signalled, Signal: signal, Address: m.faultAddress(signal)}, nil
+}
+
+// refusedCall returns the name of the first system call that the program may not make, or "".
+func (m *emulated) refusedCall() string {
+	if m.calls == nil {
+		return ""
+	}
+	return m.calls.check()
+}
+
+// semihosting is what the processors of Arm have for programs without an operating system: a call to the debugger.
+const semihosting = "semihosting"
+
+// refuse ends a program that has made a system call which it may not make. What the stub has said since is not believed.
+func (m *emulated) refuse(name string) Stop {
+	m.ended = true
+	_ = m.process.Kill()
+	<-m.gone
+	m.closeOutput()
+	return Stop{Kind: Refused, Signal: syscall.SIGSYS, Call: -1, Name: name}
+}
+
+// lastName returns the name of the last system call, if calls are judged.
+func (m *emulated) lastName() string {
+	if m.calls == nil {
+		return ""
+	}
+	return m.calls.lastCall()
 }
 
 // vanished makes a Stop of the end of the connection: the system has killed qemu, or qemu has given up.
@@ -442,11 +496,11 @@ func (m *emulated) vanished(err error) (Stop, error) {
 		return Stop{}, m.explain("resume", err)
 	}
 	m.ended = true
-	m.output.close()
+	m.closeOutput()
 	if m.state != nil {
 		if status, ok := m.state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			if status.Signal() == syscall.SIGSYS {
-				return Stop{Kind: Refused, Signal: syscall.SIGSYS, Call: -1}, nil
+				return Stop{Kind: Refused, Signal: syscall.SIGSYS, Call: -1, Name: m.lastName()}, nil
 			}
 			return Stop{Kind: Killed, Signal: status.Signal()}, nil
 		}
@@ -571,7 +625,12 @@ func (m *emulated) Run(ctx context.Context, until ...uint64) (Stop, error) {
 	if stop, cannot, err := m.ready(); cannot {
 		return stop, err
 	}
-	return runUntil(ctx, m, until, m.runOn)
+	stop, err := runUntil(ctx, m, until, m.runOn)
+	if err == nil && stop.Kind == Reached && m.calls != nil && !m.arrived {
+		m.arrived = true
+		m.calls.judge()
+	}
+	return stop, err
 }
 
 // runOn runs with breakpoints at until.

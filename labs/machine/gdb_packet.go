@@ -215,7 +215,8 @@ func unescape(text []byte) []byte {
 	return plain
 }
 
-// stopped is what the stub says when the program stands still or has ended: the letter T, S, W or X, and a number.
+// stopped is what the stub says when the program stands still or has ended: the letter T, S, W or X, and a number; or the letter F,
+// by which the program calls the debugger.
 type stopped struct {
 	letter byte
 	number int
@@ -223,6 +224,9 @@ type stopped struct {
 
 func parseStop(answer []byte) (stopped, error) {
 	var s stopped
+	if bytes.HasPrefix(answer, []byte("F")) {
+		return stopped{letter: 'F'}, nil
+	}
 	head, _, _ := strings.Cut(string(answer), ";")
 	if len(head) < 3 || strings.IndexByte("TSWX", head[0]) < 0 {
 		return s, refusal{"wait for the program", string(answer)}

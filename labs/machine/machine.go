@@ -45,6 +45,7 @@ type Stop struct {
 	Address uint64         // of Signalled: the memory that was touched, or the instruction, if the system tells; else 0
 	Status  int            // of Exited: the exit status
 	Call    int            // of Refused: the number of the system call, or -1 if it is not known
+	Name    string         // of Refused: the name of the system call, if it is known
 }
 
 // Kind is what kind of stop it was.
@@ -85,6 +86,10 @@ type Options struct {
 	Output io.Writer
 	// Errors gets what it prints to standard error in the same way; nil: Output gets that as well.
 	Errors io.Writer
+	// Calls are the system calls, by their names, that the program may make in an emulator once the first Run has arrived; nil allows
+	// all. The first other call ends the program, and is a Stop of kind Refused. An emulator shares its process with the program, which
+	// could answer in the name of its stub if it could reach the stub's socket. A program under ptrace has what Wrap leaves it.
+	Calls []string
 	// Env is the program's environment; nil is an empty one.
 	Env []string
 	// Dir is the program's working directory; empty is that of this process.

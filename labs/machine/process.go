@@ -21,19 +21,20 @@ func command(argv []string, o Options) []string {
 	return argv
 }
 
-// spawn starts a process in a new process group, with its stack and mappings at the same addresses every time if the system permits
-// that. It is killed when the calling thread ends.
-func spawn(argv []string, o Options, out *output, trace bool) (*os.Process, error) {
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		return nil, err
+// spawn starts a process in a new process group, with these files as standard output and standard error. It is killed when the
+// calling thread ends. If it is traced, its stack and mappings are at the same addresses every time where the system permits that.
+// An emulator is at other addresses every time, so that its program cannot know where it is; the program's own are the same.
+func spawn(argv []string, o Options, out, err *os.File, trace bool) (*os.Process, error) {
+	path, missing := exec.LookPath(argv[0])
+	if missing != nil {
+		return nil, missing
 	}
-	none, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, err
+	none, missing := os.Open(os.DevNull)
+	if missing != nil {
+		return nil, missing
 	}
 	defer none.Close()
-	if before, _, errno := unix.RawSyscall(unix.SYS_PERSONALITY, keepPersonality, 0, 0); errno == 0 {
+	if before, _, errno := unix.RawSyscall(unix.SYS_PERSONALITY, keepPersonality, 0, 0); errno == 0 && trace {
 		_, _, _ = unix.RawSyscall(unix.SYS_PERSONALITY, before|sameAddresses, 0, 0)
 		defer func() { _, _, _ = unix.RawSyscall(unix.SYS_PERSONALITY, before, 0, 0) }()
 	}
@@ -42,7 +43,7 @@ func spawn(argv []string, o Options, out *output, trace bool) (*os.Process, erro
 		env = []string{}
 	}
 	return os.StartProcess(path, argv, &os.ProcAttr{
-		Dir: o.Dir, Env: env, Files: []*os.File{none, out.write, out.errors().write},
+		Dir: o.Dir, Env: env, Files: []*os.File{none, out, err},
 		Sys: &syscall.SysProcAttr{Ptrace: trace, Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 }
@@ -59,7 +60,11 @@ type output struct {
 	read  *os.File
 	done  chan struct{} // closed when there is no more
 	once  sync.Once
-	tail  []byte // what came last
+	into  io.Writer
+
+	mu   sync.Mutex // guards what follows
+	kept int        // bytes that into has got
+	tail []byte     // what came last
 }
 
 // outputs are as o wants them.
@@ -90,19 +95,14 @@ func newOutput(into io.Writer) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &output{write: w, read: r, done: make(chan struct{})}
+	out := &output{write: w, read: r, done: make(chan struct{}), into: into}
 	go func() {
 		defer close(out.done)
 		buffer := make([]byte, 4096)
 		read := r.Read
-		for kept := 0; ; {
+		for {
 			n, err := read(buffer)
-			out.tail = append(out.tail, buffer[:n]...)
-			out.tail = out.tail[max(0, len(out.tail)-512):]
-			if keep := min(n, OutputLimit-kept); keep > 0 && into != nil {
-				_, _ = into.Write(buffer[:keep])
-				kept += keep
-			}
+			out.keep(buffer[:n])
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				read, err = readWithoutWaiting(r), nil
 			}
@@ -112,6 +112,18 @@ func newOutput(into io.Writer) (*output, error) {
 		}
 	}()
 	return out, nil
+}
+
+// keep takes what the program has printed.
+func (o *output) keep(text []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tail = append(o.tail, text...)
+	o.tail = o.tail[max(0, len(o.tail)-512):]
+	if most := min(len(text), OutputLimit-o.kept); most > 0 && o.into != nil {
+		_, _ = o.into.Write(text[:most])
+		o.kept += most
+	}
 }
 
 // pipeSize is how much a pipe holds.
@@ -161,6 +173,9 @@ func (o *output) close() {
 
 // lastLine returns the last line that was printed, to standard error if that is apart, after close.
 func (o *output) lastLine() string {
-	lines := strings.Split(strings.TrimSpace(string(o.errors().tail)), "\n")
+	o = o.errors()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(o.tail)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -63,7 +63,7 @@ func (m *traced) start(ctx context.Context, o Options) error {
 		return err
 	}
 	m.thread.do(func() {
-		m.process, err = spawn(argv, o, m.output, true)
+		m.process, err = spawn(argv, o, m.output.write, m.output.errors().write, true)
 		if err == nil {
 			m.pid = m.process.Pid
 			err = m.untilProgram(ctx)

@@ -20,6 +20,9 @@ func (s Stop) String() string {
 		}
 		return "got " + signalName(s.Signal)
 	case Refused:
+		if s.Name != "" {
+			return "made the system call " + s.Name + ", which is not allowed here"
+		}
 		if s.Call < 0 {
 			return "made a system call that is not allowed here"
 		}

@@ -85,11 +85,14 @@ func CallName(a *machine.Arch, number int) string {
 }
 
 // Refusal says which system call was refused, for a machine.Stop of kind Refused: "called fork (clone): not allowed here".
-func Refusal(a *machine.Arch, call int) string {
-	if call < 0 {
+func Refusal(a *machine.Arch, stop machine.Stop) string {
+	name := stop.Name
+	if name == "" && stop.Call < 0 {
 		return "made a system call that is not allowed here"
 	}
-	name := CallName(a, call)
+	if name == "" {
+		name = CallName(a, stop.Call)
+	}
 	switch name {
 	case "clone", "clone3":
 		name = "fork (" + name + ")"

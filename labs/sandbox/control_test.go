@@ -56,9 +56,9 @@ func TestRefusalHasName(t *testing.T) {
 			if stop.Call < 0 {
 				want = "made a system call that is not allowed here"
 			}
-			require.Equal(t, want, sandbox.Refusal(a, stop.Call))
+			require.Equal(t, want, sandbox.Refusal(a, stop))
 		})
 	}
-	require.Equal(t, "called fork (clone): not allowed here", sandbox.Refusal(machine.ARM64, 220))
-	require.Equal(t, "called system call 9999: not allowed here", sandbox.Refusal(machine.AMD64, 9999))
+	require.Equal(t, "called fork (clone): not allowed here", sandbox.Refusal(machine.ARM64, machine.Stop{Call: 220}))
+	require.Equal(t, "called system call 9999: not allowed here", sandbox.Refusal(machine.AMD64, machine.Stop{Call: 9999}))
 }
