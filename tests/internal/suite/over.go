@@ -3,6 +3,7 @@ package suite
 import (
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"fiberlab/asm/ctest"
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/tests/internal/leaks"
@@ -27,7 +29,9 @@ type Over struct {
 // the backends, policies and numbers of workers meet in one of them, but not each three: a second policy costs no
 // second round. Which policy meets which pair depends on the name of t alone, so different tests try
 // different threes, and each test the same ones every time. So does whether workers keep their threads where they need not. In short sizes, one number stands for all numbers of
-// several workers; which one depends on the name, too.
+// several workers; which one depends on the name, too. Under -short in an emulator or with AddressSanitizer, each
+// backend, each policy and each number occurs once at least, and not each two of them: what these look for does not
+// depend on pairs.
 //
 // It is the one way by which the suites come to their configurations; EachConfig and EachScheduler are short
 // forms of it.
@@ -112,7 +116,11 @@ func (o Over) Configs(name string) []sched.Config {
 		o.Workers = o.fewerWorkers(turn / len(o.Policies))
 	}
 	possible := func(c [3]int) bool { return o.Only == nil || o.Only(config(c)) }
-	chosen := allPairs([3]int{len(o.Backends), len(o.Workers), len(o.Policies)}, turn, possible)
+	sizes, choose := [3]int{len(o.Backends), len(o.Workers), len(o.Policies)}, allPairs
+	if singly() {
+		choose = allValues
+	}
+	chosen := choose(sizes, turn, possible)
 	configs := make([]sched.Config, len(chosen))
 	for i, c := range chosen {
 		configs[i] = config(c)
@@ -124,6 +132,9 @@ func (o Over) Configs(name string) []sched.Config {
 	}
 	return configs
 }
+
+// singly reports whether each value of a configuration occurs once at least, and not each two of them.
+func singly() bool { return testing.Short() && (AddressSanitizer || ctest.Emulated()) }
 
 // fewerWorkers returns the numbers of workers without those that another one stands for: of all above one which
 // occur with the same backends and policies, one is left, which turn selects.
@@ -170,8 +181,26 @@ func GivesThreadsUp(cfg sched.Config) bool {
 
 // allPairs chooses some of the possible threes (i, j, k) below sizes, in their order, so that each two values of
 // different places that can occur together do so in one of them. Of several such choices, turn selects one.
-func allPairs(sizes [3]int, turn int, possible func([3]int) bool) (chosen [][3]int) {
-	var all [][3]int
+func allPairs(sizes [3]int, turn int, possible func([3]int) bool) [][3]int {
+	return covering(threes(sizes, turn, possible), func(c [3]int) [3]part {
+		return [3]part{{0, c[0], 1, c[1]}, {0, c[0], 2, c[2]}, {1, c[1], 2, c[2]}}
+	})
+}
+
+// allValues is allPairs for single values: each that can occur does so in one of the threes.
+func allValues(sizes [3]int, turn int, possible func([3]int) bool) [][3]int {
+	all := threes(sizes, turn, possible)
+	rand.New(rand.NewPCG(uint64(turn), 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return covering(all, func(c [3]int) [3]part {
+		return [3]part{{0, c[0], 0, c[0]}, {1, c[1], 1, c[1]}, {2, c[2], 2, c[2]}}
+	})
+}
+
+// part is what a three has: the values at two places, which may be the same one.
+type part struct{ place, value, otherPlace, otherValue int }
+
+// threes returns the possible threes, in an order that depends on turn.
+func threes(sizes [3]int, turn int, possible func([3]int) bool) (all [][3]int) {
 	for i := range sizes[0] {
 		for j := range sizes[1] {
 			for k := range sizes[2] {
@@ -181,18 +210,19 @@ func allPairs(sizes [3]int, turn int, possible func([3]int) bool) (chosen [][3]i
 			}
 		}
 	}
-	type pair struct{ place, value, otherPlace, otherValue int }
-	met := make(map[pair]bool)
-	pairs := func(c [3]int) [3]pair {
-		return [3]pair{{0, c[0], 1, c[1]}, {0, c[0], 2, c[2]}, {1, c[1], 2, c[2]}}
-	}
+	return all
+}
+
+// covering chooses some of all, the earlier ones rather than the later ones, so that each part of one of them is in one that is chosen.
+func covering(all [][3]int, parts func([3]int) [3]part) (chosen [][3]int) {
+	met := make(map[part]bool)
 	for {
-		// The next one is that which brings the most pairs together that have not met.
+		// The next one has the most parts that none before it has.
 		var best [3]int
 		most := 0
 		for _, c := range all {
 			fresh := 0
-			for _, p := range pairs(c) {
+			for _, p := range parts(c) {
 				if !met[p] {
 					fresh++
 				}
@@ -204,7 +234,7 @@ func allPairs(sizes [3]int, turn int, possible func([3]int) bool) (chosen [][3]i
 		if most == 0 {
 			break
 		}
-		for _, p := range pairs(best) {
+		for _, p := range parts(best) {
 			met[p] = true
 		}
 		chosen = append(chosen, best)

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -45,6 +46,19 @@ func requireAllPairs(t *testing.T, sizes [3]int, chosen [][3]int) {
 	}
 }
 
+// Each value occurs, in as many threes as the most values of one place.
+func TestAllValuesOccur(t *testing.T) {
+	for turn := range 5 {
+		chosen := allValues([3]int{3, 6, 2}, turn, always)
+		assert.Len(t, chosen, 6)
+		for place, size := range []int{3, 6, 2} {
+			for value := range size {
+				assert.True(t, slices.ContainsFunc(chosen, func(c [3]int) bool { return c[place] == value }), "%d at %d", value, place)
+			}
+		}
+	}
+}
+
 // A second policy takes no more sub-tests than one alone, where there are as many workers to choose from.
 func TestSecondPolicyIsNotASecondRound(t *testing.T) {
 	for turn := range 4 {
@@ -59,8 +73,8 @@ func TestConfigsDependOnTheName(t *testing.T) {
 	over := Over{Policies: []sched.Policy{0, 1}, Workers: []int{1, 2}}
 	assert.Equal(t, over.Configs("TestA"), over.Configs("TestA"))
 	seen := make(map[string]bool)
-	for _, name := range []string{"TestA", "TestB", "TestC", "TestD", "TestE", "TestF", "TestG", "TestH"} {
-		for _, cfg := range over.Configs(name) {
+	for i := range 64 {
+		for _, cfg := range over.Configs(fmt.Sprint("Test", i)) {
 			cfg.KeepThreads = false
 			seen[Name(cfg)] = true
 		}
@@ -71,14 +85,24 @@ func TestConfigsDependOnTheName(t *testing.T) {
 // What Only leaves out does not keep the rest from meeting.
 func TestOnlyLeavesOut(t *testing.T) {
 	over := Over{Workers: []int{1, 2}, Only: HasThreads}
+	parts := func(cfg sched.Config) []string {
+		if singly() {
+			return []string{cfg.Backend.String(), cfg.Policy.String()}
+		}
+		return []string{cfg.Backend.String() + cfg.Policy.String()}
+	}
 	met := make(map[string]bool)
 	for _, cfg := range over.Configs(t.Name()) {
 		assert.True(t, HasThreads(cfg), Name(cfg))
-		met[cfg.Backend.String()+cfg.Policy.String()] = true
+		for _, part := range parts(cfg) {
+			met[part] = true
+		}
 	}
 	for _, cfg := range over.All() {
 		assert.True(t, HasThreads(cfg), Name(cfg))
-		assert.True(t, met[cfg.Backend.String()+cfg.Policy.String()], Name(cfg))
+		for _, part := range parts(cfg) {
+			assert.True(t, met[part], "%s: %s", Name(cfg), part)
+		}
 	}
 }
 
