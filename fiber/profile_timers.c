@@ -14,7 +14,14 @@
 /* Ms that fibers have now, and the most that they have had at a time. */
 static int64_t lent, most_lent;
 
+/* Whether the calling thread has all dropped Ms lent to it. These are not counted: fibers that are
+ * entered at that time have further ones, so with them each time would find more to lend than there
+ * are, and the runtime would make those. */
+static __thread volatile int lends_all __attribute__((tls_model("initial-exec")));
+
 void fiberlab_count_lent(int n) {
+    if (lends_all)
+        return;
     int64_t now = __atomic_add_fetch(&lent, n, __ATOMIC_RELAXED);
     int64_t most = __atomic_load_n(&most_lent, __ATOMIC_RELAXED);
     while (now > most && !__atomic_compare_exchange_n(&most_lent, &most, now, 0, __ATOMIC_RELAXED,
@@ -39,6 +46,7 @@ void fiberlab_lend_all(void *count) {
     volatile uintptr_t *slot = fiberlab_slot();
     int64_t n = *(int64_t *)count, got = 0;
     uintptr_t *gs = malloc((size_t)n * sizeof *gs);
+    lends_all = 1;
     for (; gs && got < n; got++) {
         fiberlabEnterGo();
         gs[got] = *slot;
@@ -48,5 +56,6 @@ void fiberlab_lend_all(void *count) {
         *slot = gs[--got];
         fiberlab_identity_drop(fiberlab_thread_self()->key_g);
     }
+    lends_all = 0;
     free(gs);
 }

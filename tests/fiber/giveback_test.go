@@ -9,6 +9,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -138,5 +139,50 @@ var childLeavesTimers = child.New("leaves no timers", func(t child.T, b fiber.Ba
 func TestNoTimersAreLeft(t *testing.T) {
 	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
 		t.Run(b.String(), func(t *testing.T) { child.RunOK(t, childLeavesTimers, b) })
+	}
+}
+
+var childDrainsBesideFibers = child.New("drains beside fibers", func(t child.T, b fiber.Backend) {
+	const crowd, rounds = 200, 60
+	comeAndGo := func() {
+		root, err := fiber.Attach(b)
+		require.NoError(t, err)
+		fibers := make([]*fiber.Fiber, crowd)
+		for i := range fibers {
+			fibers[i], err = fiber.New(fiber.Config{Backend: b}, func() { require.NoError(t, fiber.Current().SwitchTo(root)) })
+			require.NoError(t, err)
+			require.NoError(t, root.SwitchTo(fibers[i]))
+		}
+		for _, f := range fibers {
+			require.NoError(t, root.SwitchTo(f))
+		}
+		require.NoError(t, fiber.CloseAll(fibers...))
+		require.NoError(t, root.Detach())
+	}
+	var stop atomic.Bool
+	var beside sync.WaitGroup
+	beside.Add(1)
+	go func() {
+		defer beside.Done()
+		for !stop.Load() {
+			comeAndGo()
+		}
+	}()
+	for range rounds {
+		require.NoError(t, pprof.StartCPUProfile(io.Discard))
+		comeAndGo()
+		pprof.StopCPUProfile()
+		require.NoError(t, fiber.Drain())
+	}
+	stop.Store(true)
+	beside.Wait()
+	// Two crowds are there at a time, and as many may be made while all that were dropped are lent to Drain.
+	require.LessOrEqual(t, countMs(), 5*crowd, "Ms that the runtime had to make")
+})
+
+// To delete the timers of profiles, time and again, beside fibers that come and go, does not make ever more Ms.
+func TestDrainingMakesNoMs(t *testing.T) {
+	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		t.Run(b.String(), func(t *testing.T) { child.RunOK(t, childDrainsBesideFibers, b) })
 	}
 }
