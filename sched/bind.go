@@ -131,6 +131,7 @@ func Unbind() error {
 	runtime.UnlockOSThread()
 	s.mu.Lock()
 	delete(s.bound, w)
+	s.keepCounts(w)
 	workersBound.Add(-1)
 	s.mu.Unlock()
 	if w.record != nil {

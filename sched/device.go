@@ -3,6 +3,8 @@ package sched
 import (
 	"fmt"
 	"time"
+
+	"fiberlab/internal/clock"
 )
 
 // Device is what a worker waits for beside tasks and notifications, such as a ring of input and output. While the worker has things to run it polls the
@@ -62,10 +64,7 @@ func (w *Worker) waiter(f *Fiber) *Fiber {
 	if o.device == nil {
 		return w.mainWaits(f)
 	}
-	if len(o.idle) == 0 && w.exhausted.Load() == nil && !o.noWaiter {
-		w.makeIdle()
-		o.noWaiter = len(o.idle) == 0 // then it is not tried again
-	}
+	w.makeAhead()
 	if len(o.idle) == 0 {
 		return nil
 	}
@@ -80,12 +79,20 @@ func (w *Worker) prepareWaiter() {
 	}
 }
 
-// makeAhead makes a fiber if none is idle. If there can be none, it is not tried again.
+// pauseAhead is how long a worker that could make no fiber ahead does without. To try at each task would cost a system
+// call a task.
+const pauseAhead = 10 * time.Millisecond
+
+// makeAhead makes a fiber if none is idle. If there can be none, the worker tries again after a pause.
 func (w *Worker) makeAhead() {
-	o := &w.own
-	if len(o.idle) == 0 && w.exhausted.Load() == nil && !o.noWaiter {
-		o.noWaiter = w.addIdle() != nil
+	if len(w.own.idle) == 0 && w.mayMakeAhead() && w.addIdle() != nil {
+		w.own.tryAhead = clock.After(pauseAhead)
 	}
+}
+
+// mayMakeAhead reports whether it is time to make a fiber before it is needed.
+func (w *Worker) mayMakeAhead() bool {
+	return w.exhausted.Load() == nil && (w.own.tryAhead == 0 || clock.Now() >= w.own.tryAhead)
 }
 
 // sleeper is a driver whose thread can sleep in a blocker.

@@ -126,3 +126,39 @@ func TestDeviceWithoutAnotherFiber(t *testing.T) {
 		})
 	}
 }
+
+// A worker that could make no fiber before it was needed makes one again as soon as there is memory.
+func TestFibersAreMadeAheadAfterAShortage(t *testing.T) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			var made atomic.Int32
+			previous, opened := newFiber, false
+			newFiber = func(cfg fiber.Config, body func()) (*fiber.Fiber, error) {
+				f, err := previous(cfg, body)
+				if err == nil {
+					made.Add(1)
+				}
+				return f, err
+			}
+			defer func() { newFiber = previous }()
+			s, err := New(Config{Workers: 1, Policy: p, Exhausted: func(error) {}, Device: func(*Worker) (Device, error) {
+				opened = true
+				return bed{make(chan struct{}, 1)}, nil
+			}})
+			require.NoError(t, err)
+			task := func() {
+				done := make(chan struct{})
+				require.NoError(t, s.Go(func() { close(done) }))
+				finishes(t, done, "a task does not begin")
+			}
+			exhausted.Store(true)
+			task()
+			exhausted.Store(false)
+			made.Store(0)
+			for end := time.Now().Add(time.Minute); opened && made.Load() == 0; task() {
+				require.True(t, time.Now().Before(end), "no fiber is made ahead")
+			}
+			require.NoError(t, s.Close())
+		})
+	}
+}

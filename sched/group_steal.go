@@ -45,7 +45,8 @@ func (v *victims) steal() (r runnable, ok bool) {
 		if r, ok = top.from.shared.steal(); ok {
 			return r, true
 		}
-		top.next += top.every
+		missed := (v.looks - top.next) / top.every // its turns while the worker found something at each look
+		top.next += (missed + 1) * top.every
 		heap.Fix(&v.queue, 0)
 	}
 	return r, false

@@ -121,3 +121,18 @@ func TestLocalEntryUncoversWhatIsBehind(t *testing.T) {
 	_, ok = busy.next(0)
 	require.False(t, ok)
 }
+
+// A thief that has stolen for long, and then finds nothing, looks at each group once and goes on.
+func TestThiefThatStoleMuchLooksOnce(t *testing.T) {
+	first, second := twoGroups(t, nil)
+	thief := &second.members[0].victims
+	thief.looks = 1 << 50 // as after so many steals
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		thief.steal()
+	}()
+	finishes(t, looked, "the thief looks at one group again and again")
+	first.submitFlags(t, 0)
+	require.True(t, second.seek(0, true))
+}

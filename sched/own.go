@@ -32,9 +32,9 @@ type own struct {
 	asker    *Fiber // the fiber that wants to know
 	answered answer // what it has said
 
-	device   Device // nil: none
-	round    int    // choices until it is polled; see pollDevice
-	noWaiter bool   // no fiber could be made for waiter, or for keepsIdle
+	device   Device        // nil: none
+	round    int           // choices until it is polled; see pollDevice
+	tryAhead clock.Instant // no fiber could be made before it is needed; not tried again before this time
 
 	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
 }

@@ -39,6 +39,7 @@ type Scheduler struct {
 
 	mu      sync.Mutex
 	bound   map[*Worker]struct{} // single-threaded workers
+	unbound Stats                // what such workers counted that have ended
 	numbers int                  // of workers so far
 	closed  bool                 // Close has succeeded
 	closer  *closeCall           // the call of Close that is under way
@@ -139,6 +140,11 @@ func (s *Scheduler) locksThreads() bool {
 // ready or one cannot be. Then the others are told to end, which start waits for, but
 // not for initializers that do not return.
 func (s *Scheduler) start() error {
+	if s.cfg.Affinity != nil {
+		for _, w := range s.workers {
+			w.cpus = s.cfg.Affinity(w.id)
+		}
+	}
 	started := make(chan error, len(s.workers))
 	for _, w := range s.workers {
 		go w.thread(started)

@@ -37,8 +37,10 @@ func (s *Scheduler) Stats() Stats {
 	if !s.exists() {
 		return Stats{}
 	}
-	workers := s.everyWorker()
-	sum := Stats{Workers: make([]WorkerStats, len(workers)), Pending: s.policy.shared()}
+	s.mu.Lock()
+	workers, sum := s.listWorkers(), s.unbound
+	s.mu.Unlock()
+	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.shared()
 	var fibers, blocked uint64
 	for i, w := range workers {
 		own := w.Stats()
@@ -61,6 +63,14 @@ func (s *Scheduler) Stats() Stats {
 		sum.Enqueuing = int(s.room.waiting.Load())
 	}
 	return sum
+}
+
+// keepCounts adds what w has counted, which is a goroutine's worker and ends, to what Stats returns. The scheduler's mu
+// must be held.
+func (s *Scheduler) keepCounts(w *Worker) {
+	s.unbound.Tasks += w.tasks.load()
+	s.unbound.Stolen += w.stolen.load()
+	s.unbound.Made += w.made.load()
 }
 
 // pendingOwn is how many of the worker's own tasks have not begun.

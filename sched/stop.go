@@ -82,6 +82,7 @@ func (w *Worker) runOthers() {
 // worker is finished.
 func (w *Worker) endFibers() {
 	o := &w.own
+	w.giveRoom()
 	if check := w.check.Load(); check != nil {
 		w.answer(o.main, check)
 	}

@@ -48,6 +48,11 @@ func (s *Scheduler) survey(only *Worker) survey {
 func (s *Scheduler) everyWorker() []*Worker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.listWorkers()
+}
+
+// listWorkers is everyWorker for a caller that holds the scheduler's mu.
+func (s *Scheduler) listWorkers() []*Worker {
 	list := append([]*Worker(nil), s.workers...)
 	for w := range s.bound {
 		list = append(list, w)

@@ -89,9 +89,8 @@ func PerGroup(size int, affinities ...Affinity) Affinity {
 // maxCPUs is how many CPUs a unix.CPUSet can name.
 const maxCPUs = len(unix.CPUSet{}) * 64
 
-// apply restricts the calling thread to the CPUs of the worker.
-func (a Affinity) apply(worker int) error {
-	cpus := a(worker)
+// restrictTo restricts the calling thread, which is that worker's, to those CPUs.
+func restrictTo(worker int, cpus []int) error {
 	if len(cpus) == 0 {
 		return fmt.Errorf("%w: worker %d is given no CPU: name one at least", ErrAffinity, worker)
 	}

@@ -31,6 +31,7 @@ type Worker struct {
 	id        int
 	name      string
 	mode      mode
+	cpus      []int  // that its thread is restricted to, if there is a Config.Affinity
 	goroutine string // that is bound as the worker, as dumps name it
 	scheduler *Scheduler
 	record    *recording // of what its fibers do; nil: off
@@ -198,7 +199,7 @@ func (w *Worker) prepare() (*fiber.Fiber, error) {
 	}
 	nameThread(threadName(cfg.Name, group, w.id))
 	if cfg.Affinity != nil {
-		if err := cfg.Affinity.apply(w.id); err != nil {
+		if err := restrictTo(w.id, w.cpus); err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,10 @@
 package sched_test
 
 import (
+	"errors"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -90,5 +93,24 @@ func TestAffinityNeedsThreads(t *testing.T) {
 		s, err := sched.New(cfg)
 		require.ErrorIs(t, err, sched.ErrAffinity)
 		require.Nil(t, s)
+	})
+}
+
+// An Affinity that calls Goexit, as t.FailNow does, ends the goroutine that called New, and leaves nothing.
+func TestAffinityThatEndsItsGoroutine(t *testing.T) {
+	suite.EachConfig(t, []int{1, 4}, func(t *testing.T, cfg sched.Config) {
+		cfg.Affinity = func(int) []int { runtime.Goexit(); return nil }
+		returned, ended := false, make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, err := sched.New(cfg)
+			returned = !errors.Is(err, sched.ErrAffinity) // threads are not kept on this backend
+		}()
+		select {
+		case <-ended:
+		case <-time.After(schedtest.Standstill):
+			require.FailNow(t, "New does not end")
+		}
+		require.False(t, returned)
 	})
 }

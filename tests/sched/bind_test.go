@@ -150,3 +150,21 @@ func TestTwoSchedulers(t *testing.T) {
 		})
 	})
 }
+
+// A goroutine that unbinds gives the room of its tasks back, and its counts stay: no task waits to begin, and none that
+// has begun is forgotten.
+func TestUnbindKeepsRoomAndCounts(t *testing.T) {
+	suite.EachConfig(t, []int{0, 1, 4}, func(t *testing.T, cfg sched.Config) {
+		cfg.MaxQueued = 128
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		for n := range 2 * cfg.MaxQueued {
+			require.NoError(t, s.Bind())
+			require.NoError(t, s.TryEnqueue(sched.Task{Func: func() {}, Flags: sched.SameThread}), "round %d", n)
+			require.NoError(t, sched.Unbind())
+			require.EqualValues(t, n+1, s.Stats().Tasks)
+		}
+		require.NoError(t, s.Close())
+		require.Zero(t, s.Stats().Pending)
+	})
+}

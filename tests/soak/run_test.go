@@ -205,6 +205,9 @@ func (k *soak) checkLeaks(before leaks.Holdings, ms int) {
 	if after.Threads > mostThreads {
 		k.Errorf("%d threads are left", after.Threads)
 	}
+	if ms := countMs(); ms > 4*k.most.Stats.Identities+threadsToSpare+msToSpare {
+		k.Errorf("the runtime has made %d Ms for %d identities at most", ms, k.most.Stats.Identities)
+	}
 	k.checkMs(after.Threads)
 }
 
