@@ -8,8 +8,9 @@
 #   COUNT      how often it and `make io` run each benchmark
 #   DURATION   how long `make soak` runs
 #   TESTFLAGS  more flags for `go test`, such as -short or -run
-#   GO_TEST    a command that takes the place of `go test`, such as `gotestsum --`
+#   GO_TEST    a command that takes the place of `go test`, such as `gotestsum --`; the default counts what is left out
 #   WITNESS    a command, by its full path, put before every test program to record what ran
+#   INSTALL    `no`: install nothing that is missing, only name it
 # CC, GOFLAGS and Go's other variables have their usual meaning.
 
 # The packages whose tests take longest, longest first. They begin first, so that the others run beside them and not before.
@@ -22,7 +23,7 @@ BACKEND   ?= asm
 COUNT     ?= 6
 DURATION  ?= 30m
 TESTFLAGS ?=
-GO_TEST   ?= go test
+GO_TEST   ?= build/tally
 WITNESS   ?=
 
 # The other architecture, of the two that fiberlab knows.
@@ -91,6 +92,20 @@ FAULT_TESTS = FIBERLAB_SEED=$(FAULT_SEED) $(GO_TEST) -tags debug,iofaults -vet=o
 # The checks of the switch. They run first and alone: with a switch that is wrong, all else fails too, and says less.
 SWITCH_TESTS = $(GO_TESTS) -run '^(TestSwitch|TestReturnedBodyAborts|TestStackIsNotExecutable)$$' ./asm/
 
+# Tests of package uring itself look at single completions, so only their order and their time may be wrong there. A request that a signal ends does not
+# keep a context from stopping before it is made again.
+define RUN_FAULT_TESTS
+FIBERLAB_IO_FAULTS=late,full,nothing $(FAULT_TESTS) ./sched/uring
+$(FAULT_TESTS) -skip '^(TestRequestsKeepTheContext|TestContextStopsAfterTheLastWait)$$' ./tests/uring
+endef
+
+# What stands first and last in each target that runs tests: $(call OPEN,WHAT IT NEEDS) and $(CLOSE), which prints what was left out.
+define OPEN
+@scripts/need go certs modules cc $(1)
+@go build -buildvcs=false -o build/tally ./scripts/tally && build/tally -open
+endef
+CLOSE = @build/tally -close
+
 SOURCES    = $(shell find . -name build -prune -o -name .git -prune -o -name '$(1)' -print)
 GO_SOURCES = $(call SOURCES,*.go)
 C_SOURCES  = $(call SOURCES,*.[ch]) $(call SOURCES,*.cc)
@@ -112,29 +127,32 @@ run: ## build fiberlab and run its main job: fiberlab run $(ARGS)
 
 # Each lab is for both architectures or for one of them, so that their tests need the other one's compiler and emulator.
 test: ## run the tests on this machine's architecture
-	@scripts/need go certs modules cc cxx uring foreign clients
+	$(call OPEN,cxx uring foreign clients)
+	@echo 'Tests run on two processors for about 10 to 20 minutes: first those of the switch, a minute with what is built'
 	$(SWITCH_TESTS)
-	@$(MAKE) --no-print-directory test-faults
+	@echo 'Input and output on drivers that do all that a kernel may do wrong: one to three minutes'
+	$(RUN_FAULT_TESTS)
+	@echo 'All packages, those that take longest first: a line comes when a package is done'
 	$(RUN_TESTS) $(PKGS)
+	$(CLOSE)
 
-# Tests of package uring itself look at single completions, so only their order and their time may be wrong there. A request that a signal ends does not
-# keep a context from stopping before it is made again.
 test-faults: ## run the tests of input and output, in short sizes, on drivers that do all that a kernel may do wrong (sched/uring/faulty.go)
-	@scripts/need go certs modules cc uring
-	FIBERLAB_IO_FAULTS=late,full,nothing $(FAULT_TESTS) ./sched/uring
-	$(FAULT_TESTS) -skip '^(TestRequestsKeepTheContext|TestContextStopsAfterTheLastWait)$$' ./tests/uring
+	$(call OPEN,uring)
+	$(RUN_FAULT_TESTS)
+	$(CLOSE)
 
 test-switch: ## run only the checks of the switch in assembly, which takes seconds
-	@scripts/need go certs modules=./asm cc
+	$(call OPEN)
 	$(SWITCH_TESTS)
+	$(CLOSE)
 
 test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
 test-old-kernel: ## run them, in short sizes and without the labs, as on a kernel without guards by madvise (before 6.13) and io_uring
-	@scripts/need go certs modules cc cxx uring clients
-	@mkdir -p build
+	$(call OPEN,cxx uring clients)
 	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -short $(OLD_KERNEL_PKGS)
+	$(CLOSE)
 
 test-foreign: ## run them, without the labs' examinations, on the other architecture, by qemu-user, without and with branch guards
 	@$(MAKE) --no-print-directory test-foreign-plain
@@ -143,35 +161,41 @@ test-foreign: ## run them, without the labs' examinations, on the other architec
 test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EXEC))
 
 test-foreign-plain:
-	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring clients
+	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring clients)
 	$(FOREIGN) $(SWITCH_TESTS)
 	$(FOREIGN) $(RUN_TESTS) $(FOREIGN_PKGS)
+	$(CLOSE)
 
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
-	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring
+	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring)
 	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(SKIP_MUTANTS) $(GUARDED_PKGS)
+	$(CLOSE)
 
 # A program under the race detector sleeps for a second before it exits, unless it is told not to. The tests start hundreds.
 race: export GORACE := $(strip atexit_sleep_ms=0 $(GORACE))
 race: ## run them, in short sizes, under the race detector
-	@scripts/need go certs modules cc cxx uring foreign clients
+	$(call OPEN,cxx uring foreign clients)
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -race -short $(PKGS)
+	$(CLOSE)
 
 asan: ## run the packages that see C, in short sizes, under AddressSanitizer
-	@scripts/need go certs modules cc cxx uring
+	$(call OPEN,cxx uring)
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
+	$(CLOSE)
 
 test-oldest: ## run them, in short sizes and without the labs and mutants, with the oldest Go that is supported, which Go fetches itself
-	@scripts/need go certs modules cc cxx uring clients
+	$(call OPEN,cxx uring clients)
 	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(OLDEST_PKGS)
+	$(CLOSE)
 
 test-newest: ## run them, in short sizes, where they stand on Go's runtime, with the newest Go that is known, which Go fetches itself
-	@scripts/need go certs modules cc cxx uring
+	$(call OPEN,cxx uring)
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
+	$(CLOSE)
 
 soak: ## run everything at once for DURATION, and fail if something is lost, stands still or is left: DURATION=10s for a first look
 	@scripts/need go certs modules cc uring
