@@ -251,6 +251,7 @@ func TestCompletions(t *testing.T) {
 
 // The exit codes of grade are its own: points that are lost are no failure of the command.
 func TestGrade(t *testing.T) {
+	needControl(t)
 	lost := newLab(nil, nil).test(t, "grade", "1", "../../labs/01", "--seed", "1")
 	require.Equal(t, 1, lost.code, lost.stderr)
 	require.Empty(t, lost.stderr)

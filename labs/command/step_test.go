@@ -28,6 +28,7 @@ func stepThrough(ctx context.Context, args ...string) outcome {
 
 // Without arguments the reference for this machine is shown, and nothing is wrong with it.
 func TestStepShowsTheReference(t *testing.T) {
+	controls(t, machine.Native())
 	o := stepThrough(t.Context(), "--seed", "1")
 	require.Equal(t, 0, o.code, o.stderr)
 	require.Empty(t, o.stderr)
@@ -44,6 +45,8 @@ func TestStepShowsTheReference(t *testing.T) {
 
 // Fiberlab's own switch is shown, too, on each architecture, from a folder that has the files of both (docs/switch.md says how).
 func TestStepShowsTheProjectsOwnSwitch(t *testing.T) {
+	controls(t, machine.AMD64)
+	controls(t, machine.ARM64)
 	dir := t.TempDir()
 	files, err := filepath.Glob(filepath.Join("..", "..", "asm", "*.[chS]"))
 	require.NoError(t, err)
@@ -85,6 +88,7 @@ func wrongSwap(t *testing.T) (dir, register string) {
 
 // The first wrong instruction is marked, in each of the ways of showing it.
 func TestStepMarksTheWrongInstruction(t *testing.T) {
+	controls(t, machine.Native())
 	dir, register := wrongSwap(t)
 	o := stepThrough(t.Context(), dir)
 	require.Equal(t, 0, o.code, o.stderr)
@@ -108,6 +112,7 @@ func TestStepMarksTheWrongInstruction(t *testing.T) {
 
 // The Makefile of a lab's folder says which lab it is.
 func TestStepKnowsTheFolder(t *testing.T) {
+	controls(t, machine.Native())
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "05", "reference"))))
 	makefile, err := os.ReadFile(filepath.Join("..", "05", "Makefile"))
@@ -133,6 +138,7 @@ func TestStepKnowsTheFolder(t *testing.T) {
 
 // What the folder holds in the place of a Makefile is not waited for.
 func TestStepWithoutMakefile(t *testing.T) {
+	controls(t, machine.Native())
 	dir, _ := wrongSwap(t)
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "Makefile"), 0o600))
 	require.Equal(t, 0, stepThrough(t.Context(), dir, "--json").code)
@@ -149,6 +155,7 @@ func TestStepUnbuilt(t *testing.T) {
 }
 
 func TestStepUsage(t *testing.T) {
+	controls(t, machine.Native())
 	for want, args := range map[string][]string{
 		`lab "99"`: {"99"},
 		"lab 01 has no switch to step through: choose one of 02, 03, 05": {"1"},

@@ -73,6 +73,9 @@ func ways(t *testing.T, test func(*testing.T, way)) {
 // needPtrace skips a test where this process may not control others.
 func needPtrace(t *testing.T) {
 	t.Helper()
+	if err := Traces(); err != nil {
+		t.Skip(err)
+	}
 	m, err := startTraced(t.Context(), probe(t, Native()), Options{})
 	if errors.Is(err, ErrNoPtrace) {
 		t.Skip(err)

@@ -96,6 +96,25 @@ type Options struct {
 	Dir string
 }
 
+// Controls reports why no program of that architecture can be started here without Options.Emulator, with what to do: ErrNoPtrace,
+// ErrNoEmulator or both; nil if one can.
+func Controls(a *Arch) error {
+	var refused error
+	if a == Native() {
+		if refused = Traces(); refused == nil {
+			return nil
+		}
+	}
+	switch _, missing := findEmulator(a); {
+	case missing == nil:
+		return nil
+	case refused == nil:
+		return missing
+	default:
+		return fmt.Errorf("%w, and %w", refused, missing)
+	}
+}
+
 // OutputLimit is how much of a program's output is kept.
 const OutputLimit = 64 << 10
 

@@ -48,10 +48,7 @@ func startTraced(ctx context.Context, p *Program, o Options) (Machine, error) {
 
 // start leaves the program at its first instruction.
 func (m *traced) start(ctx context.Context, o Options) error {
-	if err := canTrace(); err != nil {
-		return noPtrace(err)
-	}
-	if err := seesItself(); err != nil {
+	if err := Traces(); err != nil {
 		return err
 	}
 	path, err := filepath.Abs(m.program.Path)
@@ -78,6 +75,15 @@ func (m *traced) start(ctx context.Context, o Options) error {
 	}
 	m.memory, err = openMemory(m.pid)
 	return err
+}
+
+// Traces reports why this process may not control others by ptrace: ErrNoPtrace, with what to do. It is nil if the system
+// refuses no request that can be tried without a child.
+func Traces() error {
+	if err := canTrace(); err != nil {
+		return noPtrace(err)
+	}
+	return seesItself()
 }
 
 // seesItself is an error if /proc shows other processes than those that this one knows by the same numbers.

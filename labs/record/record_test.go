@@ -57,7 +57,11 @@ func startedIn(t *testing.T, dir, program string) (machine.Machine, *machine.Pro
 	require.NoError(t, err)
 	p, err := machine.Open(built.Path)
 	require.NoError(t, err)
-	m, err := machine.Start(t.Context(), p, machine.Options{Emulator: strings.Fields(os.Getenv("FIBERLAB_EXEC"))})
+	emulator := strings.Fields(os.Getenv("FIBERLAB_EXEC"))
+	if err := machine.Controls(p.Arch); err != nil && len(emulator) == 0 {
+		t.Skip(err)
+	}
+	m, err := machine.Start(t.Context(), p, machine.Options{Emulator: emulator})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	at := func(name string) machine.Symbol {

@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,15 +12,15 @@ import (
 // control starts a confined program whose answer has that body under control.
 func control(t *testing.T, a *machine.Arch, body string) machine.Machine {
 	t.Helper()
+	if err := machine.Controls(a); err != nil {
+		t.Skip(err)
+	}
 	b, err := build(t, a, map[string]string{"answer.c": headers + "int answer(void) {\n" + body + "\nreturn 42; }\n"})
 	require.NoError(t, err)
 	p, err := machine.Open(b.Path)
 	require.NoError(t, err)
 	o := machine.Options{Wrap: func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) }}
 	m, err := machine.Start(t.Context(), p, o)
-	if errors.Is(err, machine.ErrNoPtrace) || errors.Is(err, machine.ErrNoEmulator) {
-		t.Skip(err)
-	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	r, err := m.Registers()

@@ -105,6 +105,9 @@ func TestTheGraderInFull(t *testing.T) {
 func TestTheGrader(t *testing.T) {
 	for _, s := range own() {
 		t.Run(s.String(), func(t *testing.T) {
+			if err := machine.Controls(s.Arch); err != nil && len(emulator()) == 0 {
+				t.Skip(err)
+			}
 			o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0), Every: 61, Emulator: emulator()}
 			if testing.Short() || len(emulator()) > 0 { // which takes several times as long
 				o.Every = 250
@@ -134,6 +137,9 @@ func (s Subject) with(change func(grade.Item) grade.Item) Subject {
 
 // Graders with a fault, each of which must be found.
 func TestFaultyGradersAreFound(t *testing.T) {
+	if err := machine.Controls(machine.Native()); err != nil && len(emulator()) == 0 {
+		t.Skip(err)
+	}
 	all := own()
 	swaps := all[slices.IndexFunc(all, func(s Subject) bool { return s.Lab.Number == "02" || s.Lab.Number == "03" })]
 	o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0), Every: 50, Emulator: emulator()}
