@@ -1,5 +1,5 @@
-// Package submission measures the swap that a student has written for lab 2 or 3, by the loops of package bench. The swap runs in
-// a confined process of its own: one that crashes or does not come back ends that process.
+// Package submission measures the swap that a student has written for lab 2 or 3, by the loops of package bench.
+// The swap runs in a confined process of its own: one that crashes or does not come back ends that process.
 package submission
 
 import (
@@ -29,8 +29,18 @@ import (
 // Name is the name of the student's mechanism.
 const Name = "yours"
 
-// answerTime is how long the check and one sample may take. A swap that is right takes milliseconds. Tests set a shorter time.
+// answerTime is how long the start and the check, or one sample, may take. A swap that is right takes
+// milliseconds; an emulator takes seconds to start. Tests set a shorter time.
 var answerTime = 10 * time.Second
+
+// emulator is the command that runs programs of another architecture than the machine's; empty on the machine itself.
+var emulator = strings.Fields(os.Getenv("FIBERLAB_EXEC"))
+
+func init() {
+	if len(emulator) > 0 {
+		answerTime = 2 * time.Minute
+	}
+}
 
 // processorTime is what the process may use: the limit of each sample ends a swap that does not come back.
 const processorTime = 24 * time.Hour
@@ -44,14 +54,15 @@ func Lab() *grade.Lab {
 	return labs[slices.IndexFunc(labs, func(l *grade.Lab) bool { return l.On(machine.Native()) == nil })]
 }
 
-// With builds the swap in the folder dir as the grader does, and calls use with a mechanism that switches by it. When ctx ends,
-// so does a sample of the mechanism. The errors are those of use and of grade.Lab.Build. The program that calls it has called
-// sandbox.Init.
+// With builds the swap in the folder dir as the grader does, and calls use with a mechanism that switches by it.
+// When ctx ends, so does a sample of the mechanism. It returns the errors of use and of grade.Lab.Build. The
+// program that calls it has called sandbox.Init.
 func With(ctx context.Context, dir string, use func(bench.Mechanism) error) error {
 	o := grade.Options{Arch: machine.Native(), Dir: dir}
-	sources := map[string]string{"swap.c": strings.Replace(harness, `#include "pingpong.h"`, bench.PingpongHeader, 1)}
+	text := strings.Replace(harness, `#include "../../pingpong.h"`, bench.PingpongHeader, 1)
+	sources := map[string]string{"swap.c": text}
 	return Lab().Build(ctx, o, sources, func(built *grade.Built) error {
-		argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), built.Program.Path)
+		argv := slices.Concat(emulator, []string{built.Program.Path})
 		return use(bench.Mechanism{Name: Name, Open: func() (bench.Session, error) { return open(ctx, argv) }})
 	})
 }

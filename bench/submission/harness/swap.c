@@ -17,12 +17,12 @@ struct context {
     unsigned char bytes[4096];
 };
 
-/* The loops are those of fiberlab bench: the text of bench/pingpong.h stands here. */
+/* The loops of fiberlab bench. */
 #define PINGPONG pingpong_submission
 #define CONTEXT struct context
 #define SET_TARGET marl_fiber_set_target
 #define SWAP marl_fiber_swap
-#include "pingpong.h"
+#include "../../pingpong.h"
 
 static _Alignas(4096) unsigned char stack[64 << 10];
 
