@@ -84,8 +84,8 @@ func TestAProgramOfTheUser(t *testing.T) {
 	got = newLab(nil, nil).test(t, "demo", file)
 	require.Equal(t, exitFailed, got.code)
 	requireOneLine(t, got.stderr)
-	require.Contains(t, got.stderr, "more than 5000 schedules: take lines or threads out of the program")
-	require.Contains(t, got.stdout, "\nSchedules that go wrong: none of the first 5,000 (there are more).\n")
+	require.Contains(t, got.stderr, "more than 3000 schedules: take lines or threads out of the program")
+	require.Contains(t, got.stdout, "\nSchedules that go wrong: none of the first 3,000 (there are more).\n")
 }
 
 func TestAnInterruptEndsADemo(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 // MostSchedules is how many schedules of a program Explore tries at most.
-const MostSchedules = 5_000
+const MostSchedules = 3_000
 
 // ErrManySchedules is the error of a program with more schedules than MostSchedules.
 var ErrManySchedules = fmt.Errorf("more than %d schedules: take lines or threads out of the program", MostSchedules)
