@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -38,7 +38,7 @@ func confine(told string, argv []string) error {
 	}
 	cmd.emulator = c.Compiler == nil && !isProgram(argv)
 	limits := c.limits(cmd.emulator)
-	grants, port := c.grants(argv, cmd.emulator)
+	grants := c.grants(argv, cmd.emulator)
 	var program *unix.SockFprog
 	if c.Compiler == nil && hasSeccomp() {
 		if program, err = filterProgram(rules(os.Getpid(), cmd)); err != nil {
@@ -56,7 +56,7 @@ func confine(told string, argv []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil && !isMissing(err) {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	if err := restrictFiles(grants, port); err != nil {
+	if err := restrictFiles(grants); err != nil {
 		return err
 	}
 	for _, l := range limits {
@@ -110,32 +110,27 @@ func (c confinement) limits(emulator bool) []limit {
 	}
 }
 
-// grants returns what the command may do to files, and the TCP port that it may listen at.
-func (c confinement) grants(argv []string, emulator bool) (grants []grant, port uint64) {
+// grants returns what the command may do to files.
+func (c confinement) grants(argv []string, emulator bool) (grants []grant) {
 	switch {
 	case c.Compiler != nil:
-		return c.Compiler.grants(), 0
+		return c.Compiler.grants()
 	case !emulator:
-		return []grant{{argv[0], runFile}}, 0
+		return []grant{{argv[0], runFile}}
 	}
-	for _, path := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", filepath.Dir(argv[0])} {
-		grants = append(grants, grant{path, runTree})
+	// An emulator loads its libraries, and looks at the machine and at its own memory. It lists no folder.
+	for _, path := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", argv[0]} {
+		grants = append(grants, grant{path, runFile})
 	}
-	for _, path := range []string{"/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/self/maps", "/proc/self/status", "/proc/sys/vm",
-		"/proc/cpuinfo", "/sys/devices/system", argv[len(argv)-1]} {
-		grants = append(grants, grant{path, readTree})
+	for _, path := range []string{"/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/self/maps", "/proc/self/status", "/proc/cpuinfo",
+		"/proc/sys/vm/mmap_min_addr", "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu/online", "/sys/devices/system/cpu/possible",
+		argv[len(argv)-1]} {
+		grants = append(grants, grant{path, readFiles})
 	}
-	for i, word := range argv[:len(argv)-1] {
-		if word != "-g" {
-			continue
-		}
-		if n, err := strconv.ParseUint(argv[i+1], 10, 16); err == nil {
-			port = n
-		} else {
-			grants = append(grants, grant{filepath.Dir(argv[i+1]), socketTree})
-		}
+	if i := slices.Index(argv, "-g"); i >= 0 { // the socket for a debugger
+		grants = append(grants, grant{filepath.Dir(argv[i+1]), socketTree})
 	}
-	return grants, port
+	return grants
 }
 
 // command is what is to be executed, as the kernel wants it. It lies at a fixed address of the memory, where nothing else does.

@@ -20,9 +20,6 @@ const (
 	onFiles    = runFile | useFile | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV // the rights that a file can have
 )
 
-// ruleNetPort is the kind of a rule about a TCP port (LANDLOCK_RULE_NET_PORT).
-const ruleNetPort = 2
-
 // grant allows access to what is at path, and below it. A path that does not exist needs none.
 type grant struct {
 	path   string
@@ -38,9 +35,9 @@ func landlockVersion() int {
 	return int(v)
 }
 
-// restrictFiles leaves this thread, and what it executes, only the given access to files, no TCP but listening at port (0: none), no
-// abstract sockets and no signals to processes outside. It does what the kernel can, without Landlock nothing.
-func restrictFiles(grants []grant, port uint64) error {
+// restrictFiles leaves this thread, and what it executes, only the given access to files, no TCP, no abstract sockets and no signals to
+// processes outside. It does what the kernel can, without Landlock nothing.
+func restrictFiles(grants []grant) error {
 	version := landlockVersion()
 	if version == 0 {
 		return nil
@@ -72,12 +69,6 @@ func restrictFiles(grants []grant, port uint64) error {
 	for _, g := range grants {
 		if err := g.add(int(fd), ruleset.Access_fs); err != nil {
 			return fmt.Errorf("landlock: %s: %w", g.path, err)
-		}
-	}
-	if port != 0 && ruleset.Access_net != 0 {
-		attr := [2]uint64{unix.LANDLOCK_ACCESS_NET_BIND_TCP, port}
-		if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, fd, ruleNetPort, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
-			return fmt.Errorf("landlock: port %d: %w", port, errno)
 		}
 	}
 	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {

@@ -55,12 +55,15 @@ func rules(pid int, c *command) []rule {
 	const executable, myself = unix.PROT_EXEC, 0xffffffff
 
 	r := []rule{{call: "execve", when: []condition{is(0, page), is(1, uint64(c.argv)), is(2, uint64(c.env))}}}
-	r = append(r, allow("brk", "munmap", "madvise", "mincore", "mseal", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
+	r = append(r, allow("brk", "munmap", "mincore", "mseal", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
 		"rt_sigpending", "rt_sigtimedwait", "sigaltstack", "restart_syscall", "pause", "alarm", "setitimer", "getitimer", "getpid", "gettid",
 		"getppid", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo", "getcwd", "clock_gettime", "clock_getres", "gettimeofday", "time",
 		"nanosleep", "clock_nanosleep", "sched_yield", "arch_prctl", "set_tid_address", "set_robust_list", "rseq", "getrlimit", "getrandom", "futex",
 		"readlink", "readlinkat", "membarrier", "getrusage", "sched_getaffinity", "read", "readv", "close", "fstat", "newfstatat",
 		"lseek", "poll", "ppoll", "exit", "exit_group")...)
+	for _, advice := range advices {
+		r = append(r, rule{call: "madvise", when: []condition{has(2, 0xffffffff, advice)}})
+	}
 	for _, call := range []string{"kill", "tgkill"} {
 		r = append(r, rule{call: call, when: []condition{has(0, myself, uint64(pid))}})
 	}
@@ -99,11 +102,17 @@ func rules(pid int, c *command) []rule {
 		rule{call: "openat", when: []condition{has(2, forWriting, 0)}},
 		rule{call: "sendto", when: []condition{is(4, 0)}},
 		rule{call: "socket", when: []condition{has(0, myself, unix.AF_UNIX)}},
-		rule{call: "socket", when: []condition{has(0, myself, unix.AF_INET), has(1, 0xf, unix.SOCK_STREAM)}},
 		rule{call: "tkill", when: []condition{has(0, myself, uint64(pid))}},
 		rule{call: "clone", when: []condition{has(0, unix.CLONE_THREAD, unix.CLONE_THREAD)}},
 		rule{call: "clone3", fail: unix.ENOSYS}) // its flags lie in memory; the C library then calls clone
 }
+
+// advices are what a program may tell the kernel of its memory (madvise): what C libraries, emulators and guards of stacks say. Others
+// do harm: MADV_HWPOISON, which root may say, takes memory away from the whole machine.
+var advices = []uint64{unix.MADV_NORMAL, unix.MADV_DONTNEED, unix.MADV_FREE, unix.MADV_DONTFORK, unix.MADV_DONTDUMP, unix.MADV_HUGEPAGE,
+	unix.MADV_NOHUGEPAGE, madvGuardInstall, madvGuardRemove}
+
+const madvGuardInstall, madvGuardRemove = 102, 103
 
 const prSetVMA = 0x53564d41 // PR_SET_VMA gives a mapping a name
 
