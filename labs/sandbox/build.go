@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,11 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// What one run of the compiler may take: time on the clock, on a machine that is busy, and time of a processor.
+// What the compiler may take.
 const (
-	BuildTimeout = 60 * time.Second
-	BuildCPU     = 3 * time.Second
+	BuildTimeout = 60 * time.Second // one run, on the clock of a machine that is busy
+	BuildCPU     = 3 * time.Second  // one run, of a processor
+	AllBuildCPU  = 15 * time.Second // all runs over the sources of a submission, of a processor
 )
 
 // mostSaid is how much of a compiler's output is kept, in bytes.
@@ -45,6 +47,7 @@ type BuildOptions struct {
 	Link    []string          // more flags for the linker, as the compiler takes them
 	Calls   []string          // the submission's symbols that the harness uses; what else it uses is the C library's
 	May     []string          // the symbols of the C library that the submission may use; nil: all
+	CPU     time.Duration     // what all runs of the compiler over Sources may take of a processor; 0: AllBuildCPU
 }
 
 // Built is a program that has been built.
@@ -140,6 +143,7 @@ type build struct {
 	compiler *compiler
 	flags    []string
 	made     atomic.Int64 // bytes of the submission's objects
+	spent    atomic.Int64 // nanoseconds of a processor that the compiler has taken for them
 }
 
 // mostMade is how large the submission's objects may be, all together, in bytes.
@@ -152,6 +156,9 @@ func (b *build) source(ctx context.Context, name string) (object, said string, e
 	object = filepath.Join(b.Work, name+".o")
 	if b.made.Load() > mostMade {
 		return "", "", errTooMuch
+	}
+	if err := b.overspent(); err != nil {
+		return "", "", err
 	}
 	defer func() {
 		if info, missing := os.Stat(object); missing == nil && b.made.Add(info.Size()) > mostMade {
@@ -167,7 +174,11 @@ func (b *build) source(ctx context.Context, name string) (object, said string, e
 	} else {
 		flags = append(flags, "-Wa,--MD,"+object+".s.d", "-fmax-errors=20")
 	}
-	said, err = b.run(ctx, append(flags, "-c", "-o", object, name))
+	said, took, err := b.run(ctx, append(flags, "-c", "-o", object, name))
+	b.spent.Add(int64(took))
+	if slow := b.overspent(); slow != nil {
+		return "", "", slow
+	}
 	if errors.Is(err, errCompiler) {
 		for _, u := range unreadable {
 			if m := u.FindStringSubmatch(said); m != nil && b.compiler.foreignFile(b.Dir, b.Work, m[1:]) != "" {
@@ -180,6 +191,14 @@ func (b *build) source(ctx context.Context, name string) (object, said string, e
 		return "", "", includes(name, 0, foreign)
 	}
 	return object, said, failed(err, said, name)
+}
+
+// overspent is an error if the compiler has taken more time for the submission than it may.
+func (b *build) overspent() error {
+	if most := cmp.Or(b.CPU, AllBuildCPU); b.spent.Load() > int64(most) {
+		return &BuildError{Text: fmt.Sprintf("the compiler needs more than %v for all files together: hand in fewer, or shorter ones", most)}
+	}
+	return nil
 }
 
 // lineOf returns the line number that the compiler told along with what.
@@ -215,7 +234,7 @@ func (b *build) harness(ctx context.Context) (objects []string, err error) {
 		if err := os.WriteFile(source, []byte(b.Harness[name]), 0o600); err != nil {
 			return nil, err
 		}
-		said, err := b.run(ctx, slices.Concat(b.flags, []string{"-fdebug-prefix-map=" + b.Work + "=/", "-c", "-o", object, source}))
+		said, _, err := b.run(ctx, slices.Concat(b.flags, []string{"-fdebug-prefix-map=" + b.Work + "=/", "-c", "-o", object, source}))
 		if err != nil {
 			return nil, fmt.Errorf("the harness: %w", failed(err, said, ""))
 		}
@@ -229,7 +248,7 @@ func (b *build) harness(ctx context.Context) (objects []string, err error) {
 }
 
 func (b *build) link(ctx context.Context, path string, objects []string) error {
-	said, err := b.run(ctx, slices.Concat([]string{"-static", "-no-pie", "-g", "-Wl,-z,noexecstack", "-o", path}, b.Link, objects))
+	said, _, err := b.run(ctx, slices.Concat([]string{"-static", "-no-pie", "-g", "-Wl,-z,noexecstack", "-o", path}, b.Link, objects))
 	if errors.Is(err, errCompiler) {
 		if libc, _ := b.compiler.ask("-print-file-name=libc.a"); strings.TrimSpace(libc) == "libc.a" {
 			return fmt.Errorf("the static C library (libc.a) for %s is missing: install libc6-dev, glibc-static or the like", b.Arch.Name)
@@ -240,8 +259,8 @@ func (b *build) link(ctx context.Context, path string, objects []string) error {
 
 var errCompiler = errors.New("the compiler failed")
 
-// run runs the compiler in the folder of the submission, confined, and returns what it said.
-func (b *build) run(ctx context.Context, args []string) (string, error) {
+// run runs the compiler in the folder of the submission, confined, and returns what it said and what it took of a processor.
+func (b *build) run(ctx context.Context, args []string) (said string, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, BuildTimeout)
 	defer cancel()
 	folders := &compilerFolders{Read: append(slices.Clone(b.compiler.folders), b.Dir), Write: []string{b.Work}}
@@ -258,20 +277,23 @@ func (b *build) run(ctx context.Context, args []string) (string, error) {
 	c.Stdout, c.Stderr = out, out
 	// The child ends with the thread that starts it, which is to live until then.
 	runtime.LockOSThread()
-	err := c.Run()
+	err = c.Run()
 	runtime.UnlockOSThread()
-	said := out.kept.String()
+	if c.ProcessState != nil { // with the programs that it has run
+		took = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	}
+	said = out.kept.String()
 	switch exit := new(exec.ExitError); {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && context.Cause(ctx) == context.DeadlineExceeded && err != nil:
-		return "", &BuildError{Text: fmt.Sprintf("the compiler does not end within %v", BuildTimeout)}
+		return "", took, &BuildError{Text: fmt.Sprintf("the compiler does not end within %v", BuildTimeout)}
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return "", took, ctx.Err()
 	case errors.As(err, &exit) && exit.ExitCode() == childStatus && strings.HasPrefix(said, "sandbox: "):
-		return "", errors.New(strings.TrimSpace(said))
+		return "", took, errors.New(strings.TrimSpace(said))
 	case errors.As(err, &exit):
-		return said, errCompiler
+		return said, took, errCompiler
 	}
-	return said, err
+	return said, took, err
 }
 
 // output keeps the beginning of what is written to it.

@@ -70,6 +70,20 @@ func TestBuildErrors(t *testing.T) {
 	}
 }
 
+// What the compiler takes for all files together is bounded, too.
+func TestManySlowFiles(t *testing.T) {
+	dir := t.TempDir()
+	var sources []string
+	for _, name := range []string{"a.c", "b.c", "c.c"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("int "+name[:1]+";\n"), 0o600))
+		sources = append(sources, name)
+	}
+	_, err := sandbox.Build(t.Context(), sandbox.BuildOptions{Arch: machine.Native(), Dir: dir, Sources: sources, Work: t.TempDir(), CPU: 1})
+	var failed *sandbox.BuildError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, "the compiler needs more than 1ns for all files together: hand in fewer, or shorter ones", failed.Error())
+}
+
 // A compiler that is missing, or makes programs for another architecture, is one line with the remedy.
 func TestCompilerMissing(t *testing.T) {
 	native, foreign := machine.AMD64, machine.ARM64

@@ -24,7 +24,7 @@ func Symbols(objects, own, calls, may []string) error {
 			return err
 		}
 	}
-	defined := map[string]bool{}
+	defined, memory := map[string]bool{}, uint64(0)
 	for _, path := range objects {
 		source := strings.TrimSuffix(filepath.Base(path), ".o")
 		refuse := func(format string, words ...any) error {
@@ -44,10 +44,16 @@ func Symbols(objects, own, calls, may []string) error {
 			case isDefinition(s):
 				defined[s.Name] = true
 			}
+			if s.Section == elf.SHN_COMMON {
+				memory = atMost(memory, s.Size)
+			}
 			return nil
 		})
 		if err == nil {
-			err = sectionsOf(path, refuse)
+			err = sectionsOf(path, &memory, refuse)
+		}
+		if err == nil && memory > mostMemory {
+			err = refuse("needs more than %d MB of memory, with the files before it: a lab needs some KB", mostMemory>>20)
 		}
 		if err != nil {
 			return err
@@ -69,6 +75,13 @@ func Symbols(objects, own, calls, may []string) error {
 	}
 	return nil
 }
+
+// mostMemory is far more than the code and the data of a submission need, in bytes. The harness has places of its own, some 16 MB above
+// where the program begins on arm64.
+const mostMemory = 8 << 20
+
+// atMost adds sizes, up to a sum that is too much.
+func atMost(sum, size uint64) uint64 { return min(sum, mostMemory+1) + min(size, mostMemory+1) }
 
 // mostSymbols is far more than an object of a lab has.
 const mostSymbols = 10_000
@@ -121,8 +134,9 @@ func isUnbidden(name string) bool {
 	return slices.Contains(unbidden, name) || strings.HasPrefix(name, "__aarch64_") // atomic operations
 }
 
-// sectionsOf refuses sections by which a program would run before main, be loaded by another program, or change its own code.
-func sectionsOf(path string, refuse func(format string, words ...any) error) error {
+// sectionsOf refuses sections by which a program would run before main, be loaded by another program, or change its own code, and adds
+// to memory what the others take.
+func sectionsOf(path string, memory *uint64, refuse func(format string, words ...any) error) error {
 	f, err := elf.Open(path)
 	if err != nil {
 		return err
@@ -140,6 +154,8 @@ func sectionsOf(path string, refuse func(format string, words ...any) error) err
 			return refuse("has a note (section %s): not allowed here", s.Name)
 		case s.Flags&(elf.SHF_WRITE|elf.SHF_EXECINSTR) == elf.SHF_WRITE|elf.SHF_EXECINSTR:
 			return refuse("has code that can be written to (section %s): not allowed here", s.Name)
+		case s.Flags&elf.SHF_ALLOC != 0:
+			*memory = atMost(atMost(*memory, s.Size), s.Addralign)
 		}
 	}
 	return nil
