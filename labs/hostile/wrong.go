@@ -70,5 +70,17 @@ func WrongSet() []Wrong {
 		{"03", "scratch-below", "reference", 88, `loads what it has kept 64 bytes below the stack pointer \(swap\.S:34\)`},
 		{"03", "store-to-context", "reference", 90, `sp points into neither stack for a while \(swap\.S:10\), but into the context that is left`},
 		{"03", "fpcr", "reference", 88, `fpcr gets control bits that neither fiber had: 0x0 \(swap\.S:30\)`},
+
+		{"04", "standard-output", "reference", 77, `on_overflow writes the fiber's name to standard output \(1\): it must write to standard error`},
+		{"04", "allocating-handler", "reference", 87, `on_overflow calls malloc: the signal may have interrupted malloc itself`},
+		{"04", "four-fibers", "reference", 87, `after a store to the first byte of its guard page the process was ended by SIGSEGV, as if it were no overflow`},
+		{"04", "fixed-address", "reference", 90, `stack_map asks for the address 0x200000000000 \(MAP_FIXED\): a mapping of others that lies there is lost`},
+		{"04", "static-pool", "reference", 45, `stack_map\(&s, 1\) returns 0 and has mapped no memory: each stack comes from mmap`},
+
+		{"05", "own-layout", "reference", 92, `setcontext.* at offset (224|464) of the context that was left`},
+		{"05", "lost-link", "reference", 88, `uc_link is lost: (rbx|x19) is \S+ when the function of a fresh context is entered: makecontext has left \S+ for it`},
+		{"05", "fresh-alone", "reference", 96, `(r12|x21) comes back changed when lab_swapcontext resumes what getcontext has saved`},
+		{"05", "masks", "reference", 86, `(mxcsr|fpcr) comes back changed: its control bits were`},
+		{"05", "no-environment", "reference", 92, `the floating-point state (by fpregs|if its head), at offset (224|464) of the context that was left,`},
 	}
 }

@@ -48,9 +48,6 @@ func arm64Offsets() map[string]int {
 	return all
 }
 
-// control are the bits of the control registers that are drawn.
-var control = map[string]uint64{"mxcsr": 0xffc0, "x87cw": 0x0d3f, "fpcr": 0x3c00000}
-
 // party is one of the two that switch: a context, a stack, and where it goes on.
 type party struct {
 	context, stack, back uint64
@@ -98,8 +95,8 @@ func (w *world) call(p *party, function string, args ...uint64) error {
 		return err
 	}
 	w.draw(now, w.Arch().Registers)
-	for _, name := range w.control() {
-		now.Set(name, now.Get(name)&^control[name]|w.bench.Random.Uint64()&control[name])
+	for _, c := range w.Arch().Control {
+		now.Set(c.Name, now.Get(c.Name)&^c.Bits|w.bench.Random.Uint64()&c.Bits)
 	}
 	p.sp = p.stack + stackSize - below - 16*w.bench.Random.Uint64N(32)
 	p.was, err = w.Enter(now, w.Symbol(function), p.sp, p.back, args...)
@@ -110,14 +107,12 @@ func (w *world) call(p *party, function string, args ...uint64) error {
 func (w *world) draw(regs machine.Registers, names []string) {
 	a := w.Arch()
 	for _, name := range names {
-		if !slices.Contains([]string{a.PC, a.SP, "eflags", "nzcv", "mxcsr", "x87cw", "fpcr"}, name) {
+		special := name == a.PC || name == a.SP || name == "eflags" || name == "nzcv"
+		if !special && !slices.ContainsFunc(a.Control, func(c machine.Control) bool { return c.Name == name }) {
 			regs.Set(name, w.bench.Word())
 		}
 	}
 }
-
-// control are the control registers of the architecture.
-func (w *world) control() []string { return subject(w.Arch()).Control }
 
 // changed compares the registers of a party that goes on with its registers before. The function to has loaded them, from
 // what the function from has saved.
@@ -138,8 +133,8 @@ func (w *world) changed(p *party, to, from string, explain func(register string,
 	for _, name := range a.Saved {
 		faults = append(faults, check(name, p.was.Get(name), now.Get(name))...)
 	}
-	for _, name := range w.control() {
-		faults = append(faults, check(name, p.was.Get(name)&control[name], now.Get(name)&control[name])...)
+	for _, c := range a.Control {
+		faults = append(faults, check(c.Name, p.was.Get(c.Name)&c.Bits, now.Get(c.Name)&c.Bits)...)
 	}
 	if result := now.Get(a.Result); uint32(result) != 0 {
 		faults = append(faults, grade.Fault{Text: fmt.Sprintf(
