@@ -75,6 +75,7 @@ func WrongSet() []Wrong {
 		{"04", "allocating-handler", "reference", 87, `on_overflow calls malloc: the signal may have interrupted malloc itself`},
 		{"04", "four-fibers", "reference", 87, `after a store to the first byte of its guard page the process was ended by SIGSEGV, as if it were no overflow`},
 		{"04", "fixed-address", "reference", 90, `stack_map asks for the address 0x200000000000 \(MAP_FIXED\): a mapping of others that lies there is lost`},
+		{"04", "static-table", "reference", 85, `marl_fiber_set_target stores to the static variable \w+: all fibers and all threads have one`},
 		{"04", "static-pool", "reference", 45, `stack_map\(&s, 1\) returns 0 and has mapped no memory: each stack comes from mmap`},
 
 		{"05", "own-layout", "reference", 92, `setcontext.* at offset (224|464) of the context that was left`},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
@@ -100,10 +101,29 @@ func (w *world) prepare(ctx context.Context, i int, offset, length uint64) (*ent
 		}
 		e.around = append(e.around, r)
 	}
-	if _, err := w.Call(ctx, setTargetName, e.context, e.stack, e.length, e.target, e.arg); err != nil {
+	if i > 0 {
+		_, err = w.Call(ctx, setTargetName, e.context, e.stack, e.length, e.target, e.arg)
+		return e, errors.Join(err, w.intact(e, setTargetName))
+	}
+	if _, err := w.Enter(w.ready, w.Symbol(setTargetName), w.sp(), w.back(), e.context, e.stack, e.length, e.target, e.arg); err != nil {
 		return nil, err
 	}
+	steps, err := w.Record(ctx, setTargetName, nil, w.back())
+	if err != nil {
+		return nil, err
+	}
+	e.static(steps, setTargetName)
 	return e, w.intact(e, setTargetName)
+}
+
+// static notes what was written to variables of the submission, in place of the context or the stack.
+func (e *entry) static(steps *record.Recording, doing string) {
+	for _, step := range steps.Steps {
+		if at := step.Elsewhere; at != nil && at.Symbol != "" && !strings.HasPrefix(at.Symbol, "lab_") && len(e.outside) == 0 {
+			e.outside = append(e.outside, grade.Fault{Place: step.Place, Text: fmt.Sprintf(
+				"%s stores to the static variable %s: all fibers and all threads have one. Keep the value in the context or on the stack", doing, at.Symbol)})
+		}
+	}
 }
 
 // intact notes what was written around the context and the stack.
@@ -142,6 +162,7 @@ func (w *world) enter(ctx context.Context, e *entry) error {
 	if err != nil && !errors.As(err, &trouble) {
 		return err
 	}
+	e.static(steps, "the first swap to a fiber")
 	if len(steps.Steps) > 0 {
 		e.called = steps.Steps[len(steps.Steps)-1].Place
 	}

@@ -2,6 +2,7 @@ package swap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -51,6 +52,19 @@ func (t *trip) travel(ctx context.Context) error {
 type borrowed struct{ *grade.Trouble }
 
 func (b borrowed) Unwrap() error { return b.Trouble }
+
+// Borrows returns an error, which wraps a *grade.Trouble, if the swap runs one of the functions that it is to do without. A check that has
+// it run at full speed asks first, since that does not show what runs.
+func (s Subject) Borrows(ctx context.Context, b *grade.Bench) error {
+	if len(s.Library) == 0 {
+		return nil
+	}
+	var not borrowed
+	if _, err := s.trip(ctx, b); errors.As(err, &not) {
+		return err
+	}
+	return nil
+}
 
 func (w *world) borrowed(l *leg) error {
 	for _, name := range w.subject.Library {

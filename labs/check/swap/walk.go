@@ -19,11 +19,8 @@ const (
 // walk switches between several fibers at random, at full speed, and examines after each swap whether the fiber that goes on has all
 // that it had.
 func walk(ctx context.Context, b *grade.Bench, subject Subject) (faults []grade.Fault, err error) {
-	if len(subject.Library) > 0 { // at full speed it does not show what runs
-		var not borrowed
-		if _, err := subject.trip(ctx, b); errors.As(err, &not) {
-			return nil, err
-		}
+	if err := subject.Borrows(ctx, b); err != nil {
+		return nil, err
 	}
 	w, err := newWorld(ctx, b, subject, walkers)
 	if err != nil {

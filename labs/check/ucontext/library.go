@@ -67,6 +67,9 @@ type world struct {
 func in(ctx context.Context, b *grade.Bench,
 	use func(context.Context, *world) ([]grade.Fault, error)) (faults []grade.Fault, err error) {
 	w := &world{bench: b}
+	if err := subject(b.Program.Arch).Borrows(ctx, b); err != nil {
+		return nil, err
+	}
 	if w.Session, err = b.Start(ctx); err != nil {
 		return nil, err
 	}
