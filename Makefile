@@ -207,7 +207,7 @@ model: ## check the models of the wake-up protocols with SPIN, and that it finds
 	@scripts/need go certs modules cc spin
 	@scripts/model
 
-own-program: ## make the programs of README's "Your own program" from empty folders, and run them
+own-program: ## run what README.md and docs/programs.md tell their readers to type, in a copy, and compare what is printed
 	@scripts/need go certs modules cc uring
 	@scripts/own-program
 

@@ -119,13 +119,13 @@ func asJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-// README shows what demo lost-wakeup prints.
-func TestReadmeShowsATrap(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// docs/commands.md shows what demo lost-wakeup prints.
+func TestCommandsPageShowsATrap(t *testing.T) {
+	page, err := os.ReadFile("../../docs/commands.md")
 	require.NoError(t, err)
-	_, block, found := strings.Cut(string(readme), "a fault comes every time:\n")
+	_, block, found := strings.Cut(string(page), "a fault comes every time:\n")
 	require.True(t, found)
-	block, _, _ = strings.Cut(block, "\nThe repaired program follows")
+	block, _, _ = strings.Cut(block, "\nThen the repaired program runs")
 	got := newLab(nil, nil).test(t, "demo", "lost-wakeup")
 	require.Contains(t, got.stdout, strings.TrimSpace(strings.ReplaceAll(block, "\n    ", "\n")))
 }

@@ -83,7 +83,7 @@ func TestQuotedReport(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "labs", "02", "reference", "swap.S"))
 	require.NoError(t, err)
 	lines := strings.Split(string(text), "\n")
-	report := regexp.MustCompile(`saved at offset 16 \(swap\.S:(\d+)\), loaded from 24 \(swap\.S:(\d+)\)`).FindStringSubmatch(readme(t, "## Labs\n"))
+	report := regexp.MustCompile(`saved at offset 16 \(swap\.S:(\d+)\), loaded from 24 \(swap\.S:(\d+)\)`).FindStringSubmatch(readme(t, "### You are a student\n"))
 	require.NotNil(t, report)
 	for i, instruction := range []string{"movq %r12, REG_R12(%rdi)", "movq REG_R12(%rsi), %r12"} {
 		number, err := strconv.Atoi(report[i+1])

@@ -90,7 +90,7 @@ var pullElsewhere = child.New("pull elsewhere", func(t child.T, b fiber.Backend)
 	require.NoError(t, root.SwitchTo(other))
 })
 
-// What README says of a coroutine of iter.Pull that one fiber has made and another asks for values.
+// What docs/programs.md says of a coroutine of iter.Pull that one fiber has made and another asks for values.
 func TestPullElsewhere(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		require.Contains(t, child.RunCrash(t, pullElsewhere, b), "coro: OS thread locking must match")
