@@ -57,7 +57,10 @@ func TestRunInAPipe(t *testing.T) {
 	for _, name := range []string{"plain loop", "asm", "ucontext", "goroutine"} {
 		require.Regexp(t, `(?m)^`+name+` +2 +4 +3( +[-0-9]+){3} +\d+\.\d\d s$`, got.stdout)
 	}
-	require.Contains(t, got.stdout, "All agree")
+	require.Regexp(t, `^All agree, file by file and word by word: .* asm, ucontext, goroutine counted 4 words\.
+Fibers became Idle [1-9]\d* times, Yielded [1-9]\d* times, Waiting [1-9]\d* times, Queued [1-9]\d* times, Running [1-9]\d* times\.
+A switch costs \d+ ns by asm, \d+ ns by ucontext, \d+ ns by goroutine, [\d,]+ ns by threads\.
+`, got.stdout, "what the run has shown comes first")
 	for _, m := range bench.Mechanisms() {
 		require.Regexp(t, `(?m)^`+m.Name+`( +[\d.,]+){4}$`, got.stdout)
 	}
@@ -82,7 +85,11 @@ func TestRunAsJSON(t *testing.T) {
 		br := r.Pipeline.Backends[i]
 		tasks := 2 + 2*max(runtime.GOMAXPROCS(0), wordcount.FewestLanes) + max(runtime.GOMAXPROCS(0), wordcount.FewestCountTasks)
 		require.Equal(t, countReport{Backend: b.String(), Policy: "stealing", Files: 2, Words: 4, Distinct: 3, Tasks: tasks, Blocked: tasks - 1,
-			Switches: br.Switches, Seconds: br.Seconds, Agrees: true, Workers: br.Workers, Stages: br.Stages}, br)
+			Switches: br.Switches, Seconds: br.Seconds, Agrees: true, Entered: br.Entered, Workers: br.Workers, Stages: br.Stages}, br)
+		require.Len(t, br.Entered, 5)
+		for _, e := range br.Entered {
+			require.Positive(t, e.Count, e.State)
+		}
 		of := map[string]int{}
 		for _, s := range br.Stages {
 			of[s.Name] = s.Tasks
@@ -194,7 +201,7 @@ func TestAWrongCountFails(t *testing.T) {
 					require.True(t, r.Pipeline.Backends[0].Agrees)
 					require.False(t, r.Pipeline.Backends[1].Agrees)
 				} else {
-					require.Contains(t, got.stdout, "They do NOT agree.")
+					require.Contains(t, got.stdout, "They do NOT agree: ")
 				}
 			})
 		}

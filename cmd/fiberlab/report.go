@@ -71,6 +71,7 @@ type countReport struct {
 	Seconds     float64        `json:"seconds"`
 	Agrees      bool           `json:"agrees"`
 	Difference  string         `json:"difference,omitempty"`    // the first one, if it does not agree
+	Entered     []entered      `json:"entered_states"`          // each of the five
 	Absent      []string       `json:"absent_states,omitempty"` // in which no fiber ever was
 	Workers     []workerReport `json:"worker_activity"`
 	Stages      []stageReport  `json:"stages"`
@@ -143,6 +144,14 @@ func (p *pipelineReport) add(s setting, got *wordcount.Result, plain *wordcount.
 	p.Agree = p.Agree && c.Agrees
 	p.Backends = append(p.Backends, c)
 	return &p.Backends[len(p.Backends)-1]
+}
+
+// labels lists the settings of the counts.
+func (p *pipelineReport) labels() (list []string) {
+	for _, c := range p.Backends {
+		list = append(list, c.label)
+	}
+	return list
 }
 
 // policies lists the policies of the counts, each once.

@@ -17,6 +17,12 @@ type transition struct {
 	Count uint64 `json:"count"`
 }
 
+// entered counts how often fibers came into a state from another one.
+type entered struct {
+	State string `json:"state"`
+	Count uint64 `json:"count"`
+}
+
 // describe adds what the scheduler did, as r has recorded it, and each transition if states is true.
 func (c *countReport) describe(got *wordcount.Result, r *trace.Recorder, states bool) {
 	t, times := r.Transitions(), r.TaskTimes()
@@ -32,6 +38,7 @@ func (c *countReport) describe(got *wordcount.Result, r *trace.Recorder, states 
 	}
 	for s := sched.Idle; s <= sched.Running; s++ {
 		c.Switches += int(t.Of(s, sched.Running))
+		c.Entered = append(c.Entered, entered{s.String(), comings(s, t)})
 		if !occurred(s, t) {
 			c.Absent = append(c.Absent, s.String())
 		}
@@ -39,6 +46,16 @@ func (c *countReport) describe(got *wordcount.Result, r *trace.Recorder, states 
 	if states {
 		c.Transitions = madeTransitions(t)
 	}
+}
+
+// comings is how often fibers came into the state from another one.
+func comings(state sched.State, t trace.Transitions) (n uint64) {
+	for s := sched.Idle; s <= sched.Running; s++ {
+		if s != state {
+			n += t.Of(s, state)
+		}
+	}
+	return n
 }
 
 // occurred reports whether any fiber came into the state or left it.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 func (r report) writeText(w io.Writer) error {
 	p := &page{screen: screenOf(w)}
 	if r.Pipeline != nil {
+		r.writeFindings(p)
 		r.Pipeline.writeText(p)
 	}
 	if r.SwitchCost != nil {
@@ -66,6 +68,39 @@ func (p *page) table(g *grid, title string, args ...any) {
 	fmt.Fprintln(&p.text, g.render(p.screen))
 }
 
+// writeFindings says in a few lines what a run has shown: that the counts agree, that fibers were in all states, and
+// what a switch costs.
+func (r report) writeFindings(p *page) {
+	counts := r.Pipeline.Backends
+	if r.Pipeline.Agree {
+		p.say("All agree, file by file and word by word: a plain loop and fibers on %s counted %s words.",
+			strings.Join(r.Pipeline.labels(), ", "), thousands(r.Pipeline.Words))
+	} else {
+		p.say("They do NOT agree: the counts by a plain loop and by fibers on %s differ.", strings.Join(r.Pipeline.labels(), ", "))
+	}
+	if len(counts) > 0 {
+		var list []string
+		for i, e := range counts[0].Entered {
+			n := uint64(0)
+			for _, c := range counts {
+				n += c.Entered[i].Count
+			}
+			list = append(list, fmt.Sprintf("%s %s times", e.State, thousands(int(n))))
+		}
+		p.say("Fibers became %s.", strings.Join(list, ", "))
+	}
+	if r.SwitchCost != nil {
+		var list []string
+		for _, row := range r.SwitchCost {
+			if slices.Contains([]string{"asm", "ucontext", "goroutine", "threads"}, row.Mechanism) {
+				list = append(list, fmt.Sprintf("%s ns by %s", thousands(int(row.Median+0.5)), row.Mechanism))
+			}
+		}
+		p.say("A switch costs %s.", strings.Join(list, ", "))
+	}
+	p.text.WriteByte('\n')
+}
+
 func (r *pipelineReport) writeText(p *page) {
 	p.say("%s", r.Dir)
 	p.say("%s text files, %s; %s not text", thousands(r.Files), megabytes(r.Bytes), thousands(r.OtherFiles))
@@ -77,11 +112,6 @@ func (r *pipelineReport) writeText(p *page) {
 			thousands(c.Tasks), thousands(c.Blocked), thousands(c.Switches), seconds(c.Seconds))
 	}
 	p.table(g, "")
-	if r.Agree {
-		p.say("All agree, file by file and word by word.")
-	} else {
-		p.say("They do NOT agree.")
-	}
 	for _, u := range r.Unreadable {
 		p.say("not read: %s: %s", u.Path, u.Error)
 	}
