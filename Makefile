@@ -63,18 +63,23 @@ ASAN_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./stack/... ./sched/ctask
 # The packages whose Go is not the same on each architecture: those with files that are left out, and those with C.
 BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{end}}' $(PKGS))
 
-# What may do otherwise on an older kernel: all but the labs, which ask it for nothing new.
-OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -v /labs)
+# What may do otherwise on an older kernel: what maps stacks, and what does input and output.
+OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sched/uring|cmd/fiberlab.*|tests/(fiber|ctask|cxx|sched|uring|serve|soak))$$')
 
-# The labs' examinations are the same Go on each architecture; labs-selftest makes all of them, for both.
-FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)')
+# The labs' examinations are the same Go on each architecture, and so are the tests of the pages; labs-selftest makes all examinations, for both.
+FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/tests/docs')
 
-# What another Go may change: of the labs, only whether they can be built. A newer one: what stands on its runtime.
-OLDEST_PKGS = $$(go list $(PKGS) | grep -v '/labs/')
-NEWEST_PKGS = ./tests/sched $(SUITES_WITH_C) ./asm/... ./cgo_ucontext/... ./stack/... ./fiber/... ./sched/...
+# What the race detector sees: Go of several goroutines, and not assembly, C and what is compiled for the labs.
+RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/tests/docs|/asm$$|/cgo_ucontext$$')
+
+# What another Go may change: what stands on its runtime. The rest has to compile.
+RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./asm/... ./cgo_ucontext/... ./stack/... ./fiber/... ./sched/...
 
 # Neither Go's release nor branch guards change which mutants of the switch are caught.
 SKIP_MUTANTS = -skip '^TestMutants'
+
+# In short sizes it is left out: Go's standard library is compiled anew for it. Where a g is found depends on Go's release.
+LIBRARY_TEST = $(RUN_TESTS) -run '^TestLibraryForCPrograms$$' ./tests/fiber
 
 # How many packages are tested at once. Many tests wait for what comes later or does not come, so half as many again as there are processors.
 AT_ONCE := $(shell expr $$(nproc) \* 3 / 2)
@@ -113,7 +118,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 
 export CGO_ENABLED = 1
 
-.PHONY: help run test test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
+.PHONY: help run test test-all test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
         test-newest asan soak model own-program bench policies io labs-selftest labs-pages lint clean
 
 help: ## list the targets (the default)
@@ -126,9 +131,17 @@ run: ## build fiberlab and run its main job: fiberlab run $(ARGS)
 	@build/fiberlab run $(ARGS)
 
 # Each lab is for both architectures or for one of them, so that their tests need the other one's compiler and emulator.
-test: ## run the tests on this machine's architecture
+test: ## run the tests on this machine's architecture, in short sizes
 	$(call OPEN,cxx uring foreign clients)
-	@echo 'Tests run on two processors for about 10 to 20 minutes: first those of the switch, a minute with what is built'
+	@echo 'The tests of the switch, then all packages: about three minutes on two processors, and more the first time, when all is built'
+	$(SWITCH_TESTS)
+	@echo 'All packages, those that take longest first: a line comes when a package is done'
+	$(RUN_TESTS) -short $(PKGS)
+	$(CLOSE)
+
+test-all: ## run them in full sizes, with all planted faults, storms and long models, and test-faults
+	$(call OPEN,cxx uring foreign clients)
+	@echo 'Tests run on two processors for about 10 minutes: first those of the switch, a minute with what is built'
 	$(SWITCH_TESTS)
 	@echo 'Input and output on drivers that do all that a kernel may do wrong: one to three minutes'
 	$(RUN_FAULT_TESTS)
@@ -147,14 +160,14 @@ test-switch: ## run only the checks of the switch in assembly, which takes secon
 	$(CLOSE)
 
 test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
-test-old-kernel: ## run them, in short sizes and without the labs, as on a kernel without guards by madvise (before 6.13) and io_uring
+test-old-kernel: ## run them, in short sizes and where the kernel matters, as on one without guards by madvise (before 6.13) and io_uring
 	$(call OPEN,cxx uring clients)
 	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
 	$(SWITCH_TESTS)
 	$(RUN_TESTS) -short $(OLD_KERNEL_PKGS)
 	$(CLOSE)
 
-test-foreign: ## run them, without the labs' examinations, on the other architecture, by qemu-user, without and with branch guards
+test-foreign: ## run them, in short sizes and without the labs' examinations, on the other architecture, by qemu-user, without and with branch guards
 	@$(MAKE) --no-print-directory test-foreign-plain
 	@$(MAKE) --no-print-directory test-foreign-guarded
 
@@ -163,13 +176,13 @@ test-foreign-plain test-foreign-guarded: UNDER = $(strip $(WITNESS) $(FOREIGN_EX
 test-foreign-plain:
 	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring clients)
 	$(FOREIGN) $(SWITCH_TESTS)
-	$(FOREIGN) $(RUN_TESTS) $(FOREIGN_PKGS)
+	$(FOREIGN) $(RUN_TESTS) -short $(FOREIGN_PKGS)
 	$(CLOSE)
 
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
 	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring)
-	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) $(SKIP_MUTANTS) $(GUARDED_PKGS)
+	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(GUARDED_PKGS)
 	$(CLOSE)
 
 # A program under the race detector sleeps for a second before it exits, unless it is told not to. The tests start hundreds.
@@ -177,7 +190,7 @@ race: export GORACE := $(strip atexit_sleep_ms=0 $(GORACE))
 race: ## run them, in short sizes, under the race detector
 	$(call OPEN,cxx uring foreign clients)
 	$(SWITCH_TESTS)
-	$(RUN_TESTS) -race -short $(PKGS)
+	$(RUN_TESTS) -race -short $(RACE_PKGS)
 	$(CLOSE)
 
 asan: ## run the packages that see C, in short sizes, under AddressSanitizer
@@ -185,16 +198,19 @@ asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 	$(RUN_TESTS) -asan -short $(ASAN_PKGS)
 	$(CLOSE)
 
-test-oldest: ## run them, in short sizes and without the labs and mutants, with the oldest Go that is supported, which Go fetches itself
-	$(call OPEN,cxx uring clients)
+test-oldest: ## run them, in short sizes, where they stand on Go's runtime, with the oldest Go that is supported, which Go fetches itself
+	$(call OPEN,cxx uring)
+	GOTOOLCHAIN=$(OLDEST) go vet -bools -tags debug $(PKGS)
 	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
-	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(OLDEST_PKGS)
+	GOTOOLCHAIN=$(OLDEST) $(LIBRARY_TEST)
+	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(RUNTIME_PKGS)
 	$(CLOSE)
 
 test-newest: ## run them, in short sizes, where they stand on Go's runtime, with the newest Go that is known, which Go fetches itself
 	$(call OPEN,cxx uring)
 	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
-	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(NEWEST_PKGS)
+	GOTOOLCHAIN=$(NEWEST) $(LIBRARY_TEST)
+	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(RUNTIME_PKGS)
 	$(CLOSE)
 
 soak: ## run everything at once for DURATION, and fail if something is lost, stands still or is left: DURATION=10s for a first look
