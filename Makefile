@@ -14,7 +14,7 @@
 # CC, GOFLAGS and Go's other variables have their usual meaning.
 
 # The packages whose tests take longest, longest first. They begin first, so that the others run beside them and not before.
-LONGEST = ./tests/sched ./tests/fiber ./tests/fibersync
+LONGEST = ./tests/sched ./tests/fiber ./tests/uring ./asm ./tests/serve ./tests/fibersync ./tests/forkjoin
 
 ARGS      ?=
 PKGS      ?= $(LONGEST) ./...
@@ -66,16 +66,16 @@ BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{
 # What may do otherwise on an older kernel: what maps stacks, and what does input and output.
 OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sched/uring|cmd/fiberlab.*|tests/(fiber|ctask|cxx|sched|uring|serve|soak))$$')
 
-# The labs' examinations are the same Go on each architecture, and so are the tests of the pages; labs-selftest makes all examinations, for both.
-FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/tests/docs')
+# The labs' examinations, the commands and the tests of the pages are the same Go on each architecture; labs-selftest makes all examinations, for both.
+FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/cmd/[a-z]*$$|/tests/docs')
 
 # What the race detector sees: Go of several goroutines, and not assembly, C and what is compiled for the labs.
 RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/tests/docs|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime. The rest has to compile.
-RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./asm/... ./cgo_ucontext/... ./stack/... ./fiber/... ./sched/...
+RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./stack/... ./fiber/... ./sched/...
 
-# Neither Go's release nor branch guards change which mutants of the switch are caught.
+# Branch guards do not change which mutants of the switch are caught.
 SKIP_MUTANTS = -skip '^TestMutants'
 
 # In short sizes it is left out: Go's standard library is compiled anew for it. Where a g is found depends on Go's release.
@@ -163,7 +163,6 @@ test-old-kernel: UNDER = $(strip $(WITNESS) $(CURDIR)/build/old-kernel)
 test-old-kernel: ## run them, in short sizes and where the kernel matters, as on one without guards by madvise (before 6.13) and io_uring
 	$(call OPEN,cxx uring clients)
 	$$(go env CC) -O2 -Wall -Wextra -o build/old-kernel scripts/old-kernel.c
-	$(SWITCH_TESTS)
 	$(RUN_TESTS) -short $(OLD_KERNEL_PKGS)
 	$(CLOSE)
 
@@ -189,7 +188,6 @@ test-foreign-guarded:
 race: export GORACE := $(strip atexit_sleep_ms=0 $(GORACE))
 race: ## run them, in short sizes, under the race detector
 	$(call OPEN,cxx uring foreign clients)
-	$(SWITCH_TESTS)
 	$(RUN_TESTS) -race -short $(RACE_PKGS)
 	$(CLOSE)
 
@@ -201,16 +199,14 @@ asan: ## run the packages that see C, in short sizes, under AddressSanitizer
 test-oldest: ## run them, in short sizes, where they stand on Go's runtime, with the oldest Go that is supported, which Go fetches itself
 	$(call OPEN,cxx uring)
 	GOTOOLCHAIN=$(OLDEST) go vet -bools -tags debug $(PKGS)
-	GOTOOLCHAIN=$(OLDEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(OLDEST) $(LIBRARY_TEST)
-	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(RUNTIME_PKGS)
+	GOTOOLCHAIN=$(OLDEST) $(RUN_TESTS) -short $(RUNTIME_PKGS)
 	$(CLOSE)
 
 test-newest: ## run them, in short sizes, where they stand on Go's runtime, with the newest Go that is known, which Go fetches itself
 	$(call OPEN,cxx uring)
-	GOTOOLCHAIN=$(NEWEST) $(SWITCH_TESTS)
 	GOTOOLCHAIN=$(NEWEST) $(LIBRARY_TEST)
-	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(RUNTIME_PKGS)
+	GOTOOLCHAIN=$(NEWEST) $(RUN_TESTS) -short $(RUNTIME_PKGS)
 	$(CLOSE)
 
 soak: ## run everything at once for DURATION, and fail if something is lost, stands still or is left: DURATION=10s for a first look
