@@ -69,8 +69,8 @@ OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sch
 # The labs' examinations, the commands and the tests of the pages are the same Go on each architecture; labs-selftest makes all examinations, for both.
 FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/cmd/[a-z]*$$|/tests/docs')
 
-# What the race detector sees: Go of several goroutines, and not assembly, C and what is compiled for the labs.
-RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/tests/docs|/asm$$|/cgo_ucontext$$')
+# What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles.
+RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/tests/(docs|examples)|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime. The rest has to compile.
 RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./stack/... ./fiber/... ./sched/...
