@@ -162,9 +162,6 @@ func (e *Edge) SetLo(lo uintptr) { e.lo = C.uintptr_t(lo) }
 // Argument returns e as the argument of the body.
 func (e *Edge) Argument() unsafe.Pointer { return unsafe.Pointer(e) }
 
-// Free frees e.
-func (e *Edge) Free() { C.free(unsafe.Pointer(e)) }
-
 // EdgeBody returns the C body that switches with so many bytes of its stack left.
 func EdgeBody() unsafe.Pointer { return unsafe.Pointer(C.trap_edge_body) }
 
