@@ -47,6 +47,14 @@ func (w Wrong) Write(dir, labs string) error {
 // WrongSet returns all submissions that are wrong without malice.
 func WrongSet() []Wrong {
 	return []Wrong{
+		{"01", "sum", "solutions/files", 85, `lab_sum_over is called again by its stranger \(recursion\), and the second call overwrites the static variable sum \(convention_sum\.c:10\)`},
+		{"01", "sum-values", "solutions/files", 85, `the second call overwrites the static variable \w+ \(convention_sum\.c:\d+\)`},
+		{"01", "keep", "solutions/files", 90, `lab_keep_16 is called again by its stranger \(recursion\), and the second call overwrites the static variable kept`},
+		{"01", "observe", "solutions/files", 90, `lab_observe is called again by its stranger \(recursion\), and the second call overwrites the static variable kept \(convention_observe_\w+\.S:\d+\)`},
+		{"01", "below", "solutions/files", 90, `lab_keep_16 loads what it has kept \d+ bytes below the stack pointer \(convention_rest\.c:\d+\)`},
+		{"01", "control", "solutions/files", 90, `lab_keep_16 returns with (mxcsr|fpcr) changed`},
+		{"01", "backward", "solutions/files", 90, `lab_sum_over makes call 1 of the stranger with the direction flag set \(convention_sum\.c:\d+\)|lab_sum_over returns with fpcr changed`},
+
 		{"02", "static-scratch", "reference", 88, `stores to the static variable scratch \(swap\.S:25\): two threads that swap at the same time`},
 		{"02", "static-table", "reference", 88, `stores to the static variable table \(swap\.S:\d+\): two threads`},
 		{"02", "one-global", "reference", 88, `stores to the static variable current \(swap\.S:8\): two threads`},

@@ -93,12 +93,28 @@ func alignment(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 // preserves examines what every function leaves to its caller. A function that returns at once leaves everything as it was and
 // has shown nothing.
 func preserves(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
-	return each(ctx, b, append(slices.Clone(callers), returnAddress, stackAfter, tenth), func(v *visit) []grade.Fault {
-		if v.trouble != nil {
-			return []grade.Fault{v.failure}
+	faults, err := each(ctx, b, append(slices.Clone(callers), returnAddress, stackAfter, tenth), (*visit).leaves)
+	if len(faults) > 0 || err != nil {
+		return faults, err
+	}
+	for _, c := range callers {
+		v, err := c.again(ctx, b)
+		if err != nil {
+			return nil, err
 		}
-		return v.preserved()
-	})
+		if faults := v.overwritten(v.leaves()); len(faults) > 0 {
+			return faults, nil
+		}
+	}
+	return nil, nil
+}
+
+// leaves is preserved, for a function that may not have returned.
+func (v *visit) leaves() []grade.Fault {
+	if v.trouble != nil {
+		return []grade.Fault{v.failure}
+	}
+	return v.preserved()
 }
 
 // each examines a visit of each function.

@@ -9,6 +9,7 @@ import (
 
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
+	"fiberlab/labs/record"
 )
 
 // judge tells what is wrong with a visit.
@@ -18,13 +19,20 @@ type judge struct {
 }
 
 // examine calls a function with strangers that change all that they may. If that goes wrong, and does not with strangers that
-// change nothing, it looks for the one thing whose change makes it go wrong.
+// change nothing, it looks for the one thing whose change makes it go wrong. If it goes well, a stranger calls the function itself.
 func (c *call) examine(ctx context.Context, b *grade.Bench, j judge) (faults []grade.Fault, err error) {
 	v, err := c.shared(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	faults = v.verdict(j)
+	if len(faults) == 0 && c.meetings > 0 {
+		again, err := c.again(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		return again.overwritten(again.verdict(j)), nil
+	}
 	if len(faults) == 0 || c.meetings == 0 || c.lawless || len(v.met) == 0 {
 		return faults, nil
 	}
@@ -47,6 +55,29 @@ func (c *call) examine(ctx context.Context, b *grade.Bench, j judge) (faults []g
 	return faults, nil
 }
 
+// overwritten says of the first fault of a visit that the call which the stranger has made brought it about.
+func (v *visit) overwritten(faults []grade.Fault) []grade.Fault {
+	if len(faults) == 0 {
+		return nil
+	}
+	what, place := "what it still needs", faults[0].Place
+	for _, s := range v.steps {
+		if e := s.Elsewhere; e != nil {
+			place = s.Place
+			what = "what it keeps at a fixed address" + in(place)
+			if e.Symbol != "" && !strings.HasPrefix(e.Symbol, "lab_") {
+				what = fmt.Sprintf("the static variable %s%s", e.Symbol, in(place))
+			}
+			break
+		}
+	}
+	seen, _, _ := strings.Cut(faults[0].Text, ": ")
+	seen, _, _ = strings.Cut(seen, "; ")
+	return []grade.Fault{{Place: place, Text: fmt.Sprintf(
+		"%s is called again by its stranger (recursion), and the second call overwrites %s. Keep it in a callee-saved register or on the stack: %s",
+		v.function, what, seen)}}
+}
+
 // notKept says what a submission relied on.
 func notKept(a *machine.Arch, lost string) string {
 	switch lost {
@@ -62,15 +93,26 @@ func notKept(a *machine.Arch, lost string) string {
 }
 
 // shared makes the visits of this function and of the others in its group with strangers that change all that they may, once, and
-// returns that of this one. A group is as much as an item has time for, even where a step takes long.
+// returns that of this one.
 func (c *call) shared(ctx context.Context, b *grade.Bench) (*visit, error) {
+	return c.grouped(ctx, b, "visits", func(c *call) loss { return c.everything(b.Program.Arch) })
+}
+
+// again is shared with strangers of which the first calls the function itself, and which change nothing else.
+func (c *call) again(ctx context.Context, b *grade.Bench) (*visit, error) {
+	return c.grouped(ctx, b, "visits again", func(*call) loss { return loss{recursion} })
+}
+
+// grouped makes the visits of a group, once, and returns that of this function. A group is as much as an item has time for, even where
+// a step takes long.
+func (c *call) grouped(ctx context.Context, b *grade.Bench, name string, lost func(*call) loss) (*visit, error) {
 	n := slices.IndexFunc(groups, func(group []*call) bool { return slices.Contains(group, c) })
-	visits, err := grade.Shared(ctx, b, fmt.Sprint("visits ", n), func(ctx context.Context) (all map[*call]*visit, err error) {
+	visits, err := grade.Shared(ctx, b, fmt.Sprint(name, " ", n), func(ctx context.Context) (all map[*call]*visit, err error) {
 		r := &room{bench: b}
 		defer func() { err = errors.Join(err, r.close()) }()
 		all = map[*call]*visit{}
 		for _, c := range groups[n] {
-			all[c], err = r.make(ctx, c, c.everything(b.Program.Arch))
+			all[c], err = r.make(ctx, c, lost(c))
 			if errors.Is(err, context.DeadlineExceeded) { // the time of the item that asks first is over; the others ask for this, too
 				all[c] = &visit{call: c, trouble: &grade.Trouble{}, failure: grade.Fault{Text: c.function + " was not examined: the ones before took too long"}}
 				err = nil
@@ -296,21 +338,69 @@ func (v *visit) preserved() []grade.Fault {
 				v.trail(a.SP, len(v.steps)-1, 0)),
 			Place: v.set(a.SP, len(v.steps)-1)})
 	}
-	for _, name := range append([]string{"mxcsr", "x87cw", "fpcr"}, a.Saved...) {
-		if !has(a, name) || v.after.Get(name) == v.before.Get(name) {
+	kept := slices.Clone(a.Control)
+	for _, name := range a.Saved {
+		kept = append(kept, machine.Control{Name: name, Bits: ^uint64(0)})
+	}
+	for _, r := range kept {
+		name := r.Name
+		if (v.after.Get(name)^v.before.Get(name))&r.Bits == 0 {
 			continue
 		}
 		text := v.trail(name, len(v.steps), 0)
 		faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s returns with %s changed: it holds %s; %s", v.function, name,
 			v.describe(v.after.Get(name)), text), Place: v.set(name, len(v.steps))})
 	}
+	faults = append(append(faults, v.backward()...), v.buried()...)
 	if v.stray >= 0 {
 		faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s writes to the caller's frame, %d bytes above the caller's stack pointer", v.function, v.stray)})
 	}
 	return faults
 }
 
-func has(a *machine.Arch, name string) bool { return a.Canonical(name) == name && name != "" }
+// backward examines that the direction flag of amd64 is clear at each call of a stranger and at the return.
+func (v *visit) backward() []grade.Fault {
+	when := ""
+	for n, m := range v.met {
+		if m.regs.Backward() && when == "" {
+			when = fmt.Sprintf("makes call %d of the stranger", n+1)
+		}
+	}
+	if v.after.Backward() && when == "" {
+		when = "returns"
+	}
+	if when == "" {
+		return nil
+	}
+	var place machine.Place
+	for _, s := range v.steps {
+		if strings.HasPrefix(s.Instruction, "std") || strings.HasPrefix(s.Instruction, "popf") {
+			place = s.Place
+		}
+	}
+	return []grade.Fault{{Place: place, Text: fmt.Sprintf(
+		"%s %s with the direction flag set%s: it must be clear at each call and return, since string instructions run backwards otherwise. Clear it by cld",
+		v.function, when, in(place))}}
+}
+
+// buried examines that nothing is loaded from below the stack pointer where a signal handler may have overwritten it.
+func (v *visit) buried() []grade.Fault {
+	a := v.Arch()
+	sps := map[*record.Recording][]uint64{}
+	for _, s := range v.steps {
+		if sps[s.leg] == nil {
+			sps[s.leg] = s.leg.StackPointers()
+		}
+		operand, sp := uint64(s.Operand), sps[s.leg][s.index]
+		if !s.leg.Loads(s.Step) || operand < v.low || operand+a.RedZone >= sp || sp > v.sp {
+			continue
+		}
+		return []grade.Fault{{Place: s.Place, Text: fmt.Sprintf(
+			"%s loads what it has kept %d bytes below the stack pointer%s: %s. Move %s down before you store there",
+			v.function, sp-operand, in(s.Place), record.Overwritten(a), a.SP)}}
+	}
+	return nil
+}
 
 // aligned examines the stack pointer at each call and, where the processor asks for it, at all times.
 func (v *visit) aligned() []grade.Fault {

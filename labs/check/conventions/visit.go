@@ -31,8 +31,9 @@ type visit struct {
 	*call
 	*grade.Session
 	random   *rand.Rand
-	args     []uint64 // in registers
-	stack    []uint64 // further ones, above the return address
+	start    machine.Registers // of the program, before any call
+	args     []uint64          // in registers
+	stack    []uint64          // further ones, above the return address
 	data     []area
 	stranger uint64            // the address of the strangers
 	back     uint64            // the return address
@@ -46,6 +47,7 @@ type visit struct {
 	trouble  *grade.Trouble    // why it came to no end
 	told     bool              // whether trouble says all
 	failure  grade.Fault       // what is said of trouble
+	inner    bool              // whether a stranger makes the call: it is not recorded
 	free     uint64            // the lowest address of the data that is not in use
 	low      uint64            // of the stack
 	high     uint64
@@ -83,8 +85,9 @@ type step struct {
 type loss []string
 
 const (
-	memory  = "memory"  // below the stack pointer
-	vectors = "vectors" // what lab_change_vectors changes
+	memory    = "memory"    // below the stack pointer
+	vectors   = "vectors"   // what lab_change_vectors changes
+	recursion = "recursion" // what another call of the function changes, which the first stranger makes; not part of everything
 )
 
 const (
@@ -128,8 +131,8 @@ func (r *room) make(ctx context.Context, c *call, lost loss) (*visit, error) {
 			return nil, err
 		}
 	}
-	v := &visit{call: c, Session: r.session, random: r.bench.Random, origins: map[uint64]string{}, stray: -1}
-	err := v.run(ctx, r.start, lost)
+	v := &visit{call: c, Session: r.session, random: r.bench.Random, start: r.start, origins: map[uint64]string{}, stray: -1}
+	err := v.run(ctx, lost)
 	if errors.As(err, &v.trouble) {
 		v.failure, err = v.failed(), nil
 	}
@@ -174,8 +177,11 @@ func (v *visit) add(name string, count int, mine bool, words func(i int) string)
 func (a *area) word(i int) uint64 { return binary.LittleEndian.Uint64(a.image[8*i:]) }
 
 // place lays out stack and data, on the stack that the system gave the program: its addresses do not fit into 32 bits.
-func (v *visit) place(start machine.Registers) error {
-	v.low = (start.SP() - 48<<10) &^ 15
+func (v *visit) place() error {
+	v.low = (v.start.SP() - 48<<10) &^ 15
+	if v.inner {
+		v.low -= 2 * stackRoom // the data lie above the stack
+	}
 	v.high = v.low + stackRoom
 	v.sp = v.high - above - 16*v.random.Uint64N(32)
 	v.free = v.high
@@ -206,11 +212,14 @@ func (v *visit) place(start machine.Registers) error {
 	return v.Write(v.low, image)
 }
 
-func (v *visit) run(ctx context.Context, start machine.Registers, lost loss) error {
-	if err := v.place(start); err != nil {
+func (v *visit) run(ctx context.Context, lost loss) error {
+	if err := v.place(); err != nil {
 		return err
 	}
-	regs, a := start.Clone(), v.Arch()
+	regs, a := v.start.Clone(), v.Arch()
+	for _, c := range a.Control {
+		regs.Set(c.Name, regs.Get(c.Name)&^c.Bits|v.random.Uint64()&c.Bits)
+	}
 	for _, name := range a.Registers {
 		if general(a, name) {
 			regs.Set(name, v.word("what the caller had in "+name))
@@ -245,6 +254,9 @@ func (v *visit) run(ctx context.Context, start machine.Registers, lost loss) err
 
 // leg runs the submission until it calls a stranger or returns.
 func (v *visit) leg(ctx context.Context) error {
+	if v.inner {
+		return v.Arrive(ctx, v.function, v.stranger, v.back)
+	}
 	// One piece of memory, since each is read after each step: the part of the stack that the function may use, and the data above it.
 	regions := []record.Region{{Name: "stack and data", Address: record.Word(v.sp - frame), Initial: make([]byte, v.free-v.sp+frame), Stack: true}}
 	r, err := v.Record(ctx, v.function, regions, v.stranger, v.back)
@@ -294,6 +306,11 @@ func (v *visit) receive(ctx context.Context, regs machine.Registers, lost loss) 
 	if _, inside := v.Program.Place(m.back); !inside && m.back != v.back {
 		return v.fail("calls the stranger with a wrong return address: " + v.describe(m.back))
 	}
+	if slices.Contains(lost, recursion) && n == 0 && m.back != v.back {
+		if err := v.recur(ctx); err != nil {
+			return err
+		}
+	}
 	regs = regs.Clone()
 	if slices.Contains(lost, vectors) && m.back != v.back { // in a function that only jumped to the stranger nothing is left that could go wrong
 		regs.Set(a.PC, v.Symbol("lab_change_vectors"))
@@ -314,7 +331,7 @@ func (v *visit) receive(ctx context.Context, regs machine.Registers, lost loss) 
 	regs.Set(a.PC, m.back)
 	regs.Set(a.SP, sp)
 	for _, name := range lost {
-		if name != memory && name != vectors {
+		if !slices.Contains([]string{memory, vectors, recursion}, name) {
 			regs.Set(name, v.word("what the stranger left in "+name))
 		}
 	}
@@ -336,6 +353,19 @@ func (v *visit) receive(ctx context.Context, regs machine.Registers, lost loss) 
 	}
 	v.met[n].left = regs
 	return v.SetRegisters(regs)
+}
+
+// recur calls the function again, as a stranger may, with other arguments on another part of the stack.
+func (v *visit) recur(ctx context.Context) error {
+	inner := &visit{call: v.call, Session: v.Session, random: v.random, start: v.start, origins: map[uint64]string{}, stray: -1, inner: true}
+	err := inner.run(ctx, nil)
+	for value, origin := range inner.origins {
+		v.origins[value] = origin + " of the second call"
+	}
+	if trouble := new(grade.Trouble); errors.As(err, &trouble) {
+		return v.fail("is called again by its stranger, and then " + trouble.Error())
+	}
+	return err
 }
 
 func (v *visit) overwrite(from, to uint64, origin string) error {

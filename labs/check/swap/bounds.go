@@ -14,44 +14,28 @@ import (
 // holds reports whether an address lies in the fiber's stack. A stack pointer may also stand at its top.
 func (f *fiber) holds(address uint64) bool { return address-f.stack <= stackSize }
 
-// movesOf calls visit with each step, and with the stack pointer before it.
-func (l *leg) movesOf(visit func(step record.Step, sp uint64)) {
-	sp := l.departed.SP()
-	for _, step := range l.recording.Steps {
-		visit(step, sp)
-		for _, c := range step.Registers {
-			if c.Register == l.arch.SP {
-				sp = uint64(c.After)
-			}
-		}
-	}
-}
-
 // followStack keeps where the stack pointer stood last in each of the two stacks.
 func (l *leg) followStack() {
-	l.movesOf(func(_ record.Step, sp uint64) {
+	for _, sp := range l.recording.StackPointers() {
 		if l.from.holds(sp) {
 			l.from.left = sp
 		}
-	})
+	}
 	l.left = [2]uint64{l.from.left, l.to.left}
 }
 
 // astride examines that the stack pointer points into one of the two stacks at each step: a signal handler may run at any.
 func (l *leg) astride() []grade.Fault {
-	var faults []grade.Fault
-	l.movesOf(func(step record.Step, _ uint64) {
-		for _, c := range step.Registers {
-			sp := uint64(c.After)
-			if c.Register != l.arch.SP || l.from.holds(sp) || l.to.holds(sp) || len(faults) > 0 {
-				continue
-			}
-			faults = append(faults, grade.Fault{Place: step.Place, Text: fmt.Sprintf(
-				"%s points into neither stack for a while%s, but %s: a signal handler that runs then overwrites what lies below. Reach a context by another register",
-				l.arch.SP, in(step.Place), l.whereabouts(sp))})
+	for k, sp := range l.recording.StackPointers() {
+		if l.from.holds(sp) || l.to.holds(sp) {
+			continue
 		}
-	})
-	return faults
+		place := l.place(max(0, k-1))
+		return []grade.Fault{{Place: place, Text: fmt.Sprintf(
+			"%s points into neither stack for a while%s, but %s: a signal handler that runs then overwrites what lies below. Reach a context by another register",
+			l.arch.SP, in(place), l.whereabouts(sp))}}
+	}
+	return nil
 }
 
 // whereabouts says what an address is that lies in neither stack.
@@ -97,37 +81,23 @@ func (l *leg) elsewhere() []grade.Fault {
 
 // buried examines that nothing is loaded from below the stack pointer where a signal handler may have overwritten it.
 func (l *leg) buried() []grade.Fault {
-	var faults []grade.Fault
-	l.movesOf(func(step record.Step, sp uint64) {
+	sps := l.recording.StackPointers()
+	for k, step := range l.recording.Steps {
 		operand := uint64(step.Operand)
 		for i, f := range []*fiber{l.from, l.to} {
 			at := l.left[i]
-			if f.holds(sp) {
-				at = sp
+			if f.holds(sps[k]) {
+				at = sps[k]
 			}
-			if len(faults) > 0 || operand == 0 || !f.holds(operand) || operand+l.arch.RedZone >= at || !l.loads(step) {
+			if !l.recording.Loads(step) || !f.holds(operand) || operand+l.arch.RedZone >= at {
 				continue
 			}
-			overwrites := "a signal handler overwrites all that lies below it"
-			if zone := l.arch.RedZone; zone > 0 {
-				overwrites = fmt.Sprintf("a signal handler overwrites what lies more than %d bytes below it", zone)
-			}
-			faults = append(faults, grade.Fault{Place: step.Place, Text: fmt.Sprintf(
+			return []grade.Fault{{Place: step.Place, Text: fmt.Sprintf(
 				"the swap loads what it has kept %d bytes below the stack pointer%s: %s. Move %s down before you store there, or keep the value in the context",
-				at-operand, in(step.Place), overwrites, l.arch.SP)})
+				at-operand, in(step.Place), record.Overwritten(l.arch), l.arch.SP)}}
 		}
-	})
-	return faults
-}
-
-// loads reports whether a step has read its operand. On amd64 it has if it changed a register, and did not store there.
-func (l *leg) loads(step record.Step) bool {
-	if l.arch == machine.ARM64 {
-		return strings.HasPrefix(step.Instruction, "ld")
 	}
-	return len(step.Registers) > 0 && !slices.ContainsFunc(step.Memory, func(w record.Write) bool {
-		return uint64(l.recording.Regions[w.Region].Address)+uint64(w.Offset)-uint64(step.Operand) < 16
-	})
+	return nil
 }
 
 // backward examines that the direction flag of amd64 is clear when a fiber goes on.
