@@ -37,8 +37,8 @@ func run(policy sched.Policy) *counts {
 			c.begun[first.ID()].Add(1)
 			moved := false
 			for range 20 {
-				rand.Perm(1000) // computes for some microseconds
-				sched.Yield()   // others run first
+				rand.Perm(200) // computes for some microseconds
+				sched.Yield()  // others run first
 				moved = moved || sched.Current().Worker() != first
 			}
 			if moved {

@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +69,17 @@ func names(t *testing.T) (list []string) {
 	return list
 }
 
+// buildFlags are the flags of this test's own build, so that the examples need no other packages to be compiled.
+func buildFlags() (flags []string) {
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings {
+		if s.Key == "-tags" || s.Key == "-race" {
+			flags = append(flags, s.Key+"="+s.Value)
+		}
+	}
+	return flags
+}
+
 // run runs an example on a backend.
 func run(t *testing.T, program string, backend fiber.Backend, args ...string) string {
 	t.Helper()
@@ -85,7 +98,8 @@ func run(t *testing.T, program string, backend fiber.Backend, args ...string) st
 // Each example prints what its comment says, on each backend. In an emulator each is run on one of them.
 func TestExamples(t *testing.T) {
 	dir := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", dir, folder+"/...").CombinedOutput()
+	words := slices.Concat([]string{"build"}, buildFlags(), []string{"-o", dir, folder + "/..."})
+	out, err := exec.Command("go", words...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for i, name := range names(t) {
 		t.Run(name, func(t *testing.T) {
