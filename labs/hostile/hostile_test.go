@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/labs/catalogue"
 	"fiberlab/labs/check/swap"
 	"fiberlab/labs/grade"
 	"fiberlab/labs/hostile"
@@ -165,4 +166,28 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	require.Empty(t, changed(before, state(t, folders...)), "files of the labs have changed")
+}
+
+// In no lab does a submission reach the emulator's stub: here all that a lab asks for answers in the stub's name.
+func TestNoLabReachesTheStub(t *testing.T) {
+	if sandbox.Missing() != "" {
+		t.Skip(sandbox.Missing())
+	}
+	for _, l := range catalogue.All() {
+		a := l.Arches[len(l.Arches)-1]
+		if a == machine.Native() || os.Getenv("FIBERLAB_SELFTEST") == "" && l.Number != "05" {
+			continue // under ptrace there is no stub
+		}
+		t.Run(l.Number, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, hostile.WriteAnswers(dir, l.Needs))
+			r, err := l.Grade(t.Context(), grade.Options{Arch: a, Dir: dir, Seed: 1})
+			if errors.Is(err, machine.ErrNoEmulator) {
+				t.Skip(err)
+			}
+			require.NoError(t, err)
+			require.Zero(t, r.Points, said(r))
+			require.Contains(t, said(r), "called sendto: not allowed here")
+		})
+	}
 }
