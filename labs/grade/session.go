@@ -210,7 +210,11 @@ func lastPlace(r *record.Recording) machine.Place {
 func (s *Session) trouble(doing string, stop machine.Stop) error {
 	t := &Trouble{What: s.what(stop), Doing: doing, Stop: stop}
 	if regs, err := s.Registers(); err == nil {
-		t.Place, _ = s.Program.Place(regs.PC())
+		at := regs.PC()
+		if stop.Kind == machine.Refused {
+			at-- // it stands behind the instruction that made the call
+		}
+		t.Place, _ = s.Program.Place(at)
 	}
 	s.bench.last = t
 	return t

@@ -46,6 +46,7 @@ type Stop struct {
 	Status  int            // of Exited: the exit status
 	Call    int            // of Refused: the number of the system call, or -1 if it is not known
 	Name    string         // of Refused: the name of the system call, if it is known
+	Narrow  bool           // of Refused: whether it was made by the interface of 32 bits (int $0x80), whose numbers are others
 }
 
 // Kind is what kind of stop it was.

@@ -433,7 +433,7 @@ func (m *traced) signalled(signal syscall.Signal, info signalInfo) Stop {
 	stop := Stop{Kind: Signalled, Signal: signal}
 	switch {
 	case signal == unix.SIGSYS && info.Code == codeSeccomp:
-		stop = Stop{Kind: Refused, Signal: signal, Address: info.Address, Call: int(info.Call)}
+		stop = Stop{Kind: Refused, Signal: signal, Address: info.Address, Call: int(info.Call), Narrow: info.Interface&auditArch64 == 0}
 		m.refused = &stop
 	case signal == unix.SIGTRAP && isBreakpoint(info):
 		if m.load() == nil {

@@ -73,8 +73,12 @@ type signalInfo struct {
 	_                   int32
 	Address             uint64 // of a fault; of a signal that was sent, its low half is the sender
 	Call                int32  // of SIGSYS: the system call
-	_                   [128 - 28]byte
+	Interface           uint32 // of SIGSYS: by which interface it was made, AUDIT_ARCH_*
+	_                   [128 - 32]byte
 }
+
+// auditArch64 is set in signalInfo.Interface if it is an interface of 64 bits (__AUDIT_ARCH_64BIT).
+const auditArch64 = 0x80000000
 
 // The values of signalInfo.Code that are told apart.
 const (

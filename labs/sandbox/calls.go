@@ -90,6 +90,9 @@ func Refusal(a *machine.Arch, stop machine.Stop) string {
 	if name == "" && stop.Call < 0 {
 		return "made a system call that is not allowed here"
 	}
+	if stop.Narrow {
+		return fmt.Sprintf("called the 32-bit interface of the kernel (int $0x80, system call %d): not allowed here", stop.Call)
+	}
 	if name == "" {
 		name = CallName(a, stop.Call)
 	}

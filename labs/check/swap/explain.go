@@ -39,8 +39,11 @@ func (l *leg) loadedFrom(s spot) string {
 	return "from outside of the context"
 }
 
-// onStack says where a word lies on a fiber's stack, seen from its stack pointer after the swap.
+// onStack says where a word lies on a fiber's stack, seen from its stack pointer after the swap, or, of a fresh fiber, from the top.
 func onStack(f *fiber, sp uint64, offset int) string {
+	if sp == 0 {
+		return fmt.Sprintf("%d bytes below the top of the fresh stack", stackSize-int(f.spare)-offset)
+	}
 	distance := int64(f.stack) + int64(offset) - int64(sp)
 	if distance < 0 {
 		return fmt.Sprintf("%d bytes below the caller's stack pointer", -distance)
@@ -232,12 +235,20 @@ func (p passage) arrival() (string, machine.Place) {
 		return "the swap goes on at a place of another fiber" + in(at), at
 	}
 	text, place := l.stray()
-	if why, _ := p.unsaved(p.save.from.back); why != "" {
+	if why, _ := p.unsaved(p.save.from.back); why != "" && l.arch.Link == "" && p.save.onlyPushed() {
+		text += "; the return address lies only where call has pushed it"
+	} else if why != "" {
 		text += "; of the return address: " + why
 	} else if s, found := p.save.stored(p.save.from.back, 8); found {
 		text += fmt.Sprintf("; the return address was saved %s%s", p.save.saved(s), in(p.save.place(s.step)))
 	}
 	return "the swap does not return to its caller: " + text, place
+}
+
+// onlyPushed reports whether the return address is still where call has pushed it, and nowhere else.
+func (l *leg) onlyPushed() bool {
+	_, stored := l.stored(l.from.back, 8)
+	return !stored && l.word(spot{region: stackFrom, offset: int(l.fromSP-8) - int(l.from.stack)}) == l.from.back
 }
 
 // stray says how a switch came off its way.
@@ -252,10 +263,12 @@ func (l *leg) stray() (string, machine.Place) {
 	case l.past != "":
 		return "it " + text + in(place) + ": " + l.past, place
 	case place.File == "": // what the program counter points to is no code
-		if from, at := l.origin(l.after.PC()); from != "" {
-			return fmt.Sprintf("it %s; %#x is %s", text, l.after.PC(), from), at
-		}
 		last := l.place(max(0, len(l.recording.Steps)-2))
+		if from, at := l.origin(l.after.PC()); from != "" && at.File != "" {
+			return fmt.Sprintf("it %s; %#x is %s", text, l.after.PC(), from), at
+		} else if from != "" {
+			return fmt.Sprintf("it %s; %#x is %s%s", text, l.after.PC(), from, in(last)), last
+		}
 		return "it " + text + in(last), last
 	case outside:
 		if from, at := l.origin(sp); from != "" {

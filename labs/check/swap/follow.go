@@ -124,8 +124,11 @@ func (l *leg) had(register string, value uint64) bool {
 	return false
 }
 
-// held returns the register that had that value when the swap was entered.
+// held returns the register that had that value, which was drawn, when the swap was entered.
 func (l *leg) held(value uint64) (string, bool) {
+	if value < 1<<32 { // a flag or a control word may have it by chance
+		return "", false
+	}
 	for _, name := range l.recording.Names {
 		if l.recording.Registers[name] == record.Word(value) {
 			return name, true

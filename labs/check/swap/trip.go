@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
 )
 
 // trip is what all items but the last look at: A swaps to B, which is fresh, B swaps back, and A swaps to B again.
@@ -37,7 +38,7 @@ func (t *trip) travel(ctx context.Context) error {
 		if err := w.borrowed(l); err != nil {
 			return err
 		}
-		if l.after.Arch() == nil {
+		if l.after.Arch() == nil || l.trouble != nil && l.trouble.Stop.Kind == machine.Refused { // the program cannot go on
 			l.trouble.What, l.trouble.Place = w.end(l)
 			return l.trouble
 		}
