@@ -27,9 +27,9 @@ func (g *grain) begin(p *Pool, n, given uint) {
 
 const (
 	grainTime  = 20 * time.Microsecond // what a grain takes, within a factor of two
-	mostGrowth = 4                     // shares double in size from left to right, so this is enough
+	mostGrowth = 4                     // shares double in size from left to right, so this is enough at a time
 	sharesEach = 4                     // there are at least so many shares for each worker
-	idleCuts   = 16                    // how many times smaller a grain is while a worker has nothing to do
+	idleCuts   = 16                    // how many times less a grain takes while a worker has nothing to do
 	mostGrain  = 1 << 40               // no overflow
 )
 
@@ -44,9 +44,10 @@ func (g *grain) halves(n uint) bool {
 	if g.given > 0 {
 		return n > g.given
 	}
-	size := min(uint(g.found.Load()), g.most)
-	if n > size/idleCuts && g.pool.idle() {
-		size /= idleCuts
+	found := uint(g.found.Load())
+	size := min(found, g.most)
+	if n > found/idleCuts && g.pool.idle() {
+		size = min(size, found/idleCuts)
 	}
 	return n > max(1, size)
 }
@@ -59,16 +60,17 @@ func (g *grain) start() clock.Instant {
 	return clock.Now()
 }
 
-// learn takes note of how long n elements took. If several strands do so at the same time, one is as good as the other.
+// learn takes note of how long n elements took, of which found may be many times as many. If several strands do so at
+// the same time, one is as good as the other.
 func (g *grain) learn(n uint, start clock.Instant) {
 	if g.given > 0 {
 		return
 	}
 	found := uint(g.found.Load())
 	switch took := time.Duration(clock.Now() - start); {
-	case took < grainTime/2 && found < n*mostGrowth && n < mostGrain:
-		g.found.Store(uint64(n * mostGrowth))
 	case took > 2*grainTime && found > n/2:
 		g.found.Store(uint64(n / 2))
+	case float64(took)*float64(found) < float64(n)*float64(grainTime/2) && found < mostGrain:
+		g.found.Store(uint64(mostGrowth * max(n, found)))
 	}
 }
