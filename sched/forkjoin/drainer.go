@@ -173,7 +173,7 @@ func (p *shared) drain(l *load, helps bool) {
 		}
 		now := clock.Now()
 		if s.stole {
-			s.stole, s.rests = false, now+clock.Instant(p.cfg.Beat)-3*(now-began)
+			s.ranStolen(now - began)
 		}
 		if s.hooked && (helps || now-s.turn >= turnTime) && !sched.Alone() {
 			return // and a new drainer begins behind the tasks that need the worker
@@ -209,14 +209,16 @@ func (s *strand) search() *job {
 		if active(l.state.Load()) > l.limit {
 			return nil // strands that had parked have gone on
 		}
+		s.watch.patient = s.hooked && looking(l.state.Load()) <= l.most && clock.Now()-began <= longestSearch &&
+			!p.searching() && !p.closed.Load() && sched.Alone()
 		if j := p.form.next(s); j != nil {
 			return j
 		}
-		if !s.hooked || looking(l.state.Load()) > l.most || p.searching() || p.closed.Load() {
+		if !s.watch.patient {
 			return nil
 		}
-		if clock.Now()-began > longestSearch || !sched.Alone() {
-			return nil
+		if s.watch.list != nil { // a fork may have to wait for a beat, and another one after that
+			began = s.watch.now
 		}
 		for range polls {
 			if p.form.submitted() {

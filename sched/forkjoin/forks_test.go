@@ -6,11 +6,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 )
@@ -56,7 +58,7 @@ func steal(p *Pool, thieves int, stolen *atomic.Int64) (stop func()) {
 			for !over.Load() {
 				var j *job
 				p.of.atWork.others(own, rand.Uint(), func(s *strand) bool {
-					j = s.take(true)
+					j = s.take(new(watch))
 					return j != nil
 				})
 				if j != nil {
@@ -150,4 +152,36 @@ func TestNoForkIsLeftBehind(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A drainer that can wait takes a fork that was there a beat ago, and no fork that has been made since.
+func TestDrainerWaitsForABeat(t *testing.T) {
+	s := new(strand)
+	f := &s.forks
+	f.strand = s
+	s.lists = []list{f}
+	fork := func() { f.push(int(f.top.Load()), waiting[int](func(*Pool) int { return 0 })) }
+	w := &watch{patient: true, beat: clock.Instant(time.Hour)}
+	look := func(long bool) bool {
+		w.begin(long)
+		j := s.take(w)
+		w.end()
+		return j != nil
+	}
+	require.False(t, look(false), "there is no fork")
+	fork()
+	require.False(t, look(false), "noticed")
+	w.since -= w.beat
+	require.True(t, look(false), "it has been there for a beat")
+	fork()
+	require.False(t, look(false), "it is newer than what was noticed")
+	w.since -= w.beat
+	f.pop(1)
+	fork()
+	require.False(t, look(false), "another one in its place")
+	require.True(t, look(true), "forks are long")
+	fork()
+	w.patient = false
+	require.True(t, look(false), "the drainer will not look again")
+	require.False(t, look(false), "none is left")
 }

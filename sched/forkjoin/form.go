@@ -12,7 +12,7 @@ type Form int
 
 const (
 	// Heartbeat keeps them in a list for each stack, whose fork costs a few nanoseconds. Other workers take the
-	// oldest one, and pay for both: if it is short, they take one each Config.Beat.
+	// oldest one, and pay for both: if forks are short, one that has been there for Config.Beat.
 	Heartbeat Form = iota
 	// Deque keeps them in a double-ended queue for each stack. Other workers steal the oldest one.
 	Deque

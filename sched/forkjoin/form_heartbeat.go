@@ -15,9 +15,9 @@ import (
 //	queue      [ ... ]                  what has been submitted, and the forks of strands that have parked
 //
 // To take a fork costs some microseconds, also to the strand that has lost it and waits for the result. That is
-// much for a short fork. So a drainer has a pulse: it takes at most one fork each beat, and the next one at once
-// after a fork that took a third of a beat. All cost of sharing comes once a beat, however small the tasks are.
-// While forks take longer than that, there is no pause.
+// much for a short fork. So a drainer takes a fork that has been there for a beat, if it can wait for that; see watch.
+// So all cost of sharing comes once a beat, however small the tasks are. While forks take longer than that, drainers
+// take them at once.
 type heartbeat struct {
 	pool  *shared
 	queue jobQueue
@@ -40,18 +40,28 @@ func (h *heartbeat) next(s *strand) (j *job) {
 	if j = h.queue.next(); j != nil {
 		return j
 	}
-	if s.rests > 0 && clock.Now() < s.rests {
-		return nil
-	}
+	w := &s.watch
+	w.begin(h.pool.long.Load())
 	h.pool.atWork.others(s, rand.Uint(), func(victim *strand) bool {
-		j = victim.take(true)
+		j = victim.take(w)
 		return j != nil
 	})
-	if j != nil {
-		h.pool.handed.Add(1)
-		s.stole = true
+	if j == nil {
+		w.end()
+		return nil
 	}
+	h.pool.handed.Add(1)
+	s.stole = true
 	return j
+}
+
+// ranStolen is told that s has run a fork of another strand, and how long that took. Those that are left are taken for
+// as long.
+func (s *strand) ranStolen(took clock.Instant) {
+	s.stole, s.watch.list = false, nil
+	if long := took >= s.watch.beat; long != s.pool.long.Load() {
+		s.pool.long.Store(long)
+	}
 }
 
 func (h *heartbeat) submitted() bool { return !h.queue.empty() }
@@ -63,7 +73,7 @@ func (h *heartbeat) waiting() bool {
 
 // publish moves all forks of s to the queue.
 func (h *heartbeat) publish(s *strand) {
-	for j := s.take(false); j != nil; j = s.take(false) {
+	for j := s.take(nil); j != nil; j = s.take(nil) {
 		h.pool.handed.Add(1)
 		h.queue.push(j)
 	}

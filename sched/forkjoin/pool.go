@@ -38,9 +38,8 @@ func notMade(what string) error { return fmt.Errorf("forkjoin: a %s: %w", what, 
 type Config struct {
 	Form Form
 
-	// Beat is how long an idle worker under Heartbeat takes no fork of another one, after a fork that was short. After
-	// one that took longer than a third of Beat it takes the next at once. 0: 100 microseconds. More than 200
-	// microseconds has no effect: by then the drainer that has to wait has ended, and the next one takes a fork at once.
+	// Beat is how long a fork has to be there until an idle worker under Heartbeat takes it. After one that took Beat
+	// or longer the worker takes the next at once, and so it does while other tasks need it. 0: 50 microseconds.
 	Beat time.Duration
 
 	// Forgotten, if not nil, is called with a text for each future that the garbage collector finds although it was
@@ -73,6 +72,7 @@ type shared struct {
 	strands sync.Map        // of *strand, by number of the fiber or goroutine
 	atWork  strandSet       // those that are not parked
 	wanting atomic.Uint64   // how many of loads want a drainer
+	long    atomic.Bool     // under Heartbeat: the fork that was taken last took a beat or more
 	running atomic.Int64    // strands, and drainers that have been started
 	live    atomic.Int64    // futures that have been neither fetched nor dropped
 	closed  atomic.Bool     // Close has begun
@@ -96,7 +96,7 @@ func New(s *sched.Scheduler, cfg Config) (*Pool, error) {
 		return nil, fmt.Errorf("forkjoin: new: beat %v: %w", cfg.Beat, sched.ErrNegative)
 	}
 	if cfg.Beat == 0 {
-		cfg.Beat = 100 * time.Microsecond
+		cfg.Beat = 50 * time.Microsecond
 	}
 	p := &shared{scheduler: s, cfg: cfg}
 	p.setLoads()

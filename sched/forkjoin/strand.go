@@ -41,8 +41,8 @@ type strand struct {
 	own    deque[job] // under Deque
 	behind int        // how many jobs may lie in own that the strand has claimed there
 
-	stole bool          // of a drainer under Heartbeat: what it runs is another strand's fork
-	rests clock.Instant // before that it takes no other
+	stole bool  // of a drainer under Heartbeat: what it runs is another strand's fork
+	watch watch // and this is what it knows of such forks
 
 	spare []body // branches of Join to be used again
 
@@ -95,7 +95,8 @@ func (p *shared) begin(self uintptr) *strand {
 	if f := sched.Current(); f != nil {
 		s.hooked, s.outer = true, f.OnBlock(s)
 	}
-	s.turn, s.every, s.left, s.rests = clock.Now(), 1, 1, 0
+	s.turn, s.every, s.left = clock.Now(), 1, 1
+	s.watch = watch{beat: clock.Instant(p.cfg.Beat)}
 	s.asked = s.turn
 	p.strands.Store(self, s)
 	p.atWork.add(s)

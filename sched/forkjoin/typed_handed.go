@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"fiberlab/internal/release"
 	"fiberlab/sched/fibersync"
@@ -58,13 +59,13 @@ var ErrTicket = errors.New("the ticket is of no fork that can be joined: join ea
 // values. If pop has returned false for t, newest is t.
 func (s *Strand[A, R]) joinSlow(ticket Ticket, newest int) R {
 	s.mustBeMade()
-	t, found := slices.BinarySearchFunc(s.slots[:newest+1], ticket, func(x slot[A], t Ticket) int { return int(x.ticket - t) })
-	if !found {
+	t := sort.Search(newest+1, func(i int) bool { return s.ticket(i) >= ticket })
+	if t > newest || s.ticket(t) != ticket {
 		panic(fmt.Errorf("forkjoin: join: %w", ErrTicket))
 	}
 	on := s.strand
 	if t != newest { // then each fork becomes a job, and can be joined in any order
-		for j := on.take(false); j != nil; j = on.take(false) {
+		for j := on.take(nil); j != nil; j = on.take(nil) {
 			on.pool.form.submit(on, j)
 		}
 	}
@@ -140,7 +141,9 @@ func (s *Strand[A, R]) abandon(level int) error {
 	calls := slices.Clone(s.calls[kept:])
 	clear(s.calls[kept:])
 	s.calls = s.calls[:kept]
-	clear(s.slots[level:top])
+	for i := level; i < top; i++ {
+		s.slots[i].arg = *new(A)
+	}
 	s.set(level)
 	s.taken.Store(uint64(kept))
 	s.unlock()

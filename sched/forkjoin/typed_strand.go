@@ -18,8 +18,7 @@ type Strand[A, R any] struct {
 	listEnds
 	wanting *atomic.Uint64           // of the pool, or always
 	left    int                      // see strand.left
-	slots   []slot[A]                // thieves read the arguments, and the strand grows the list under its lock
-	last    Ticket                   // of the last fork
+	slots   []slot[A]                // thieves read them, and the strand grows the list under its lock
 	call    func(*Strand[A, R], A) R // of's
 	of      *Func[A, R]
 	local   *any
@@ -32,7 +31,7 @@ type Strand[A, R any] struct {
 // slot is a fork. The tickets grow from slot to slot.
 type slot[A any] struct {
 	arg    A
-	ticket Ticket
+	ticket atomic.Uint64
 }
 
 // Ticket stands for one fork of a Strand. The zero value stands for none.
@@ -54,10 +53,10 @@ func (s *Strand[A, R]) Fork(arg A) Ticket {
 	if t == len(s.slots) {
 		s.grow()
 	}
-	ticket := s.last + 1
-	s.last = ticket
+	ticket := s.next()
 	slot := &s.slots[t]
-	slot.arg, slot.ticket = arg, ticket
+	slot.arg = arg
+	release.Store(&slot.ticket, uint64(ticket))
 	s.set(t + 1)
 	if s.left--; s.left <= 0 || s.wanting.Load() > 0 {
 		s.forked()
@@ -79,7 +78,7 @@ func (s *Strand[A, R]) Join(t Ticket) R {
 		return s.joinSlow(t, top)
 	}
 	slot := &s.slots[top]
-	if slot.ticket != t || *s.local != nil || !s.pop(top) {
+	if Ticket(slot.ticket.Load()) != t || *s.local != nil || !s.pop(top) {
 		return s.joinSlow(t, top)
 	}
 	arg := slot.arg
@@ -117,7 +116,7 @@ func (f *Func[A, R]) strand(on *strand) *Strand[A, R] {
 	s, ok := f.unused.Get().(*Strand[A, R])
 	if !ok {
 		s = &Strand[A, R]{of: f, call: f.call, slots: make([]slot[A], firstSlots)}
-		s.last = Ticket(strandsMade.Add(1)%(1<<(63-ticketBits))) << ticketBits
+		s.last.Store(uint64(strandsMade.Add(1)%(1<<(63-ticketBits))) << ticketBits)
 	}
 	s.slots = s.slots[:cap(s.slots)]
 	s.strand, s.wanting, s.left, s.local = on, &on.pool.wanting, on.left, on.local
@@ -142,6 +141,9 @@ func (s *Strand[A, R]) end() {
 	s.strand, s.slots = nil, s.slots[:0]
 	s.of.unused.Put(s)
 }
+
+// ticket implements list.
+func (s *Strand[A, R]) ticket(i int) Ticket { return Ticket(s.slots[i].ticket.Load()) }
 
 // grow makes room for more forks.
 func (s *Strand[A, R]) grow() {
