@@ -30,7 +30,7 @@ var (
 			over.Go(func() {
 				m.Lock()
 				defer m.Unlock()
-				sched.Sleep(time.Millisecond)
+				sched.Sleep(time.Second / 2) // until then the other one has begun
 			})
 		}
 		over.Wait()
