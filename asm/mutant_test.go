@@ -102,10 +102,10 @@ func countCaught(t *testing.T, source string, link func(string) (string, error),
 // every is how many mutants there are to each that is tried.
 func every() int {
 	switch {
-	case testing.Short() || raceDetector: // which only sees Go; nor do mutants ask for the Go release or the kernel
-		return 25
 	case ctest.Emulated():
 		return 3
+	case testing.Short() || raceDetector: // which only sees Go; nor do mutants ask for the Go release or the kernel
+		return 25
 	}
 	return 1
 }
