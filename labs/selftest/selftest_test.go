@@ -101,6 +101,27 @@ func TestTheGraderInFull(t *testing.T) {
 		len(subjects), total.Caught, total.Mutants-total.Equivalent, total.Equivalent, total.Solutions, total.Solutions)
 }
 
+// Mutants are made of all that a lab's reference consists of: of what is around a swap, too.
+func TestMutantsOfAllSources(t *testing.T) {
+	around := map[string][]string{
+		"02": {"context.c", "swap.S", "trampoline.S"},
+		"03": {"context.c", "swap.S", "trampoline.S"},
+		"04": {"context.c", "overflow.c", "stack.c", "trampoline_"},
+	}
+	for _, lab := range catalogue.All() {
+		for _, a := range lab.Arches {
+			s := subject(lab, a)
+			list, err := mutate.ReadEquivalents(filepath.Join(s.Folder, "equivalents.txt"))
+			require.NoError(t, err)
+			all, err := s.mutants(list)
+			require.NoError(t, err)
+			for _, file := range around[lab.Number] {
+				require.True(t, slices.ContainsFunc(all, func(m mutate.Mutant) bool { return strings.HasPrefix(m.File, file) }), "%v: %s", s, file)
+			}
+		}
+	}
+}
+
 // A part of it, over the labs of this architecture. The solutions are graded by the tests of what examines them.
 func TestTheGrader(t *testing.T) {
 	for _, s := range own() {
