@@ -14,8 +14,8 @@
 // and switch.c enter it and leave it, runner.go runs its body, retire.go ends a runner that is not kept.
 //
 // Below that, in C: thread.c is what a thread knows, slot.c and identity.c how the Go runtime is made
-// to take a fiber for a thread, processor.c and preempt.c how it keeps its right to run Go code
-// and can be interrupted, overflow.c the report on a guard page and other faults.
+// to take a fiber for a thread, processor.c how an arriving fiber gets the right to run Go code, preempt.c how the runtime
+// can interrupt it, also after a move to another thread, overflow.c the report on a guard page and other faults.
 //
 // The backend on Go's own coroutines is in coroutine_*.go. The other files can be read without it.
 //
@@ -43,8 +43,6 @@
 // # Tools
 //
 // The runtime's tools see an identity as a thread, with these limits: a CPU profile
-// counts a thread's samples once for each identity that was made on it; go tool
-// trace refuses an execution trace during which fibers switched; and after
-// a C body that calls Go has moved to another thread, a loop without calls in its Go
-// functions cannot be interrupted, so that it delays the collector.
+// counts a thread's samples once for each identity that was made on it, and go tool
+// trace refuses an execution trace during which fibers switched.
 package fiber
