@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,6 +108,25 @@ func anchors(t *testing.T, page string) []string {
 		times[name]++
 	}
 	return list
+}
+
+// mostColumns is how wide a line of Markdown may be. Rows of tables cannot be broken.
+const mostColumns = 120
+
+// The lines of the documents can be read side by side with a source.
+func TestWidth(t *testing.T) {
+	for _, page := range pages(t) {
+		if strings.HasPrefix(page, filepath.Join(root, "labs")+"/") {
+			continue
+		}
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for i, line := range strings.Split(string(text), "\n") {
+			if !strings.HasPrefix(line, "|") {
+				assert.LessOrEqual(t, utf8.RuneCountInString(line), mostColumns, "%s:%d", page, i+1)
+			}
+		}
+	}
 }
 
 // What the documents name by a path exists, in the project's folder or beside the document.
