@@ -65,7 +65,9 @@ func TestCallLog(t *testing.T) {
 		"much":                   {pieces: []string{write(strings.Repeat("a", 4097))}, refused: "write"},
 		"another descriptor":     {pieces: []string{"1 write(4,0x400000,2) = 2\n"}, refused: "write"},
 		"standard output":        {pieces: []string{"1 write(1,0x400000,9) = 9\n" + send}, refused: "sendto"},
-		"an odd length":          {pieces: []string{"1 write(2,0x400000,-1) = -1 errno=14 (Bad address)\n" + send}, refused: "sendto"},
+		"an odd length":          {pieces: []string{"1 write(2,0x400000,-1) = -1 errno=14 (Bad address)\n" + send}, refused: "write"},
+		"behind other words":     {pieces: []string{"qemu: odd1 write(2,0x400000,2)\n\n = 2\n"}, refused: "write"},
+		"behind another number":  {pieces: []string{"qemu: 1 write(2,0x400000,2)\n\n = 2\n" + send}, refused: "write"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused, printed := judged(t, c.pieces...)
