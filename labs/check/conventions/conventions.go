@@ -98,12 +98,8 @@ func preserves(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		return faults, err
 	}
 	for _, c := range callers {
-		v, err := c.again(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		if faults := v.overwritten(v.leaves()); len(faults) > 0 {
-			return faults, nil
+		if faults, err := c.again(ctx, b, (*visit).leaves); len(faults) > 0 || err != nil {
+			return faults, err
 		}
 	}
 	return nil, nil

@@ -27,11 +27,7 @@ func (c *call) examine(ctx context.Context, b *grade.Bench, j judge) (faults []g
 	}
 	faults = v.verdict(j)
 	if len(faults) == 0 && c.meetings > 0 {
-		again, err := c.again(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		return again.overwritten(again.verdict(j)), nil
+		return c.again(ctx, b, func(v *visit) []grade.Fault { return v.verdict(j) })
 	}
 	if len(faults) == 0 || c.meetings == 0 || c.lawless || len(v.met) == 0 {
 		return faults, nil
@@ -95,20 +91,35 @@ func notKept(a *machine.Arch, lost string) string {
 // shared makes the visits of this function and of the others in its group with strangers that change all that they may, once, and
 // returns that of this one.
 func (c *call) shared(ctx context.Context, b *grade.Bench) (*visit, error) {
-	return c.grouped(ctx, b, "visits", func(c *call) loss { return c.everything(b.Program.Arch) })
+	return c.grouped(ctx, b, "visits", false, func(c *call) loss { return c.everything(b.Program.Arch) })
 }
 
-// again is shared with strangers of which the first calls the function itself, and which change nothing else.
-func (c *call) again(ctx context.Context, b *grade.Bench) (*visit, error) {
-	return c.grouped(ctx, b, "visits again", func(*call) loss { return loss{recursion} })
+// again examines the function with strangers of which the first calls the function itself, and which change nothing else. Only if that
+// goes wrong are its steps recorded.
+func (c *call) again(ctx context.Context, b *grade.Bench, look func(*visit) []grade.Fault) (faults []grade.Fault, err error) {
+	lost := func(*call) loss { return loss{recursion} }
+	v, err := c.grouped(ctx, b, "visits again", true, lost)
+	if err != nil || len(look(v)) == 0 {
+		return nil, err
+	}
+	r := &room{bench: b}
+	defer func() { err = errors.Join(err, r.close()) }()
+	recorded, err := r.make(ctx, c, lost(c))
+	if err != nil {
+		return nil, err
+	}
+	if faults := look(recorded); len(faults) > 0 {
+		return recorded.overwritten(faults), nil
+	}
+	return v.overwritten(look(v)), nil
 }
 
 // grouped makes the visits of a group, once, and returns that of this function. A group is as much as an item has time for, even where
 // a step takes long.
-func (c *call) grouped(ctx context.Context, b *grade.Bench, name string, lost func(*call) loss) (*visit, error) {
+func (c *call) grouped(ctx context.Context, b *grade.Bench, name string, quick bool, lost func(*call) loss) (*visit, error) {
 	n := slices.IndexFunc(groups, func(group []*call) bool { return slices.Contains(group, c) })
 	visits, err := grade.Shared(ctx, b, fmt.Sprint(name, " ", n), func(ctx context.Context) (all map[*call]*visit, err error) {
-		r := &room{bench: b}
+		r := &room{bench: b, quick: quick}
 		defer func() { err = errors.Join(err, r.close()) }()
 		all = map[*call]*visit{}
 		for _, c := range groups[n] {

@@ -47,7 +47,8 @@ type visit struct {
 	trouble  *grade.Trouble    // why it came to no end
 	told     bool              // whether trouble says all
 	failure  grade.Fault       // what is said of trouble
-	inner    bool              // whether a stranger makes the call: it is not recorded
+	inner    bool              // whether a stranger makes the call
+	quick    bool              // whether it runs at full speed, and records no steps
 	free     uint64            // the lowest address of the data that is not in use
 	low      uint64            // of the stack
 	high     uint64
@@ -117,6 +118,7 @@ type room struct {
 	bench   *grade.Bench
 	session *grade.Session
 	start   machine.Registers
+	quick   bool // of its visits
 }
 
 // make calls the function once. What goes wrong is in the visit; an error is not the submission's fault.
@@ -131,7 +133,7 @@ func (r *room) make(ctx context.Context, c *call, lost loss) (*visit, error) {
 			return nil, err
 		}
 	}
-	v := &visit{call: c, Session: r.session, random: r.bench.Random, start: r.start, origins: map[uint64]string{}, stray: -1}
+	v := &visit{call: c, Session: r.session, random: r.bench.Random, start: r.start, origins: map[uint64]string{}, stray: -1, quick: r.quick}
 	err := v.run(ctx, lost)
 	if errors.As(err, &v.trouble) {
 		v.failure, err = v.failed(), nil
@@ -254,7 +256,7 @@ func (v *visit) run(ctx context.Context, lost loss) error {
 
 // leg runs the submission until it calls a stranger or returns.
 func (v *visit) leg(ctx context.Context) error {
-	if v.inner {
+	if v.quick {
 		return v.Arrive(ctx, v.function, v.stranger, v.back)
 	}
 	// One piece of memory, since each is read after each step: the part of the stack that the function may use, and the data above it.
@@ -357,7 +359,7 @@ func (v *visit) receive(ctx context.Context, regs machine.Registers, lost loss) 
 
 // recur calls the function again, as a stranger may, with other arguments on another part of the stack.
 func (v *visit) recur(ctx context.Context) error {
-	inner := &visit{call: v.call, Session: v.Session, random: v.random, start: v.start, origins: map[uint64]string{}, stray: -1, inner: true}
+	inner := &visit{call: v.call, Session: v.Session, random: v.random, start: v.start, origins: map[uint64]string{}, stray: -1, inner: true, quick: true}
 	err := inner.run(ctx, nil)
 	for value, origin := range inner.origins {
 		v.origins[value] = origin + " of the second call"
