@@ -51,7 +51,7 @@ func onStack(f *fiber, sp uint64, offset int) string {
 	return fmt.Sprintf("%d bytes above the caller's stack pointer", distance)
 }
 
-// same tells whether a spot in the leg that left a fiber is the same memory as one in the leg that enters it again.
+// same reports whether a spot in the leg that left a fiber is the same memory as one in the leg that enters it again.
 func same(save, load spot) bool {
 	return save.offset == load.offset &&
 		(save.region == contextFrom && load.region == contextTo || save.region == stackFrom && load.region == stackTo)

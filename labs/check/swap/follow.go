@@ -112,7 +112,7 @@ func (l *leg) pointer(address uint64) (register string, step int, found bool) {
 	return "", 0, false
 }
 
-// had tells whether a register had that value at some time.
+// had reports whether a register had that value at some time.
 func (l *leg) had(register string, value uint64) bool {
 	for _, s := range l.recording.Steps {
 		for _, c := range s.Registers {

@@ -203,7 +203,7 @@ type leg struct {
 	past      string            // if the swap has run on past its last instruction: a sentence that says so
 }
 
-// arrived tells whether the switch has led to that address.
+// arrived reports whether the switch has led to that address.
 func (l *leg) arrived(at uint64) bool { return l.trouble == nil && l.after.PC() == at }
 
 // followEnd looks whether the swap has run on past its last instruction. A jump to what lies behind the swap is none.
