@@ -79,7 +79,7 @@ names several, each backend counts under each of them. --group-size, --mode, --s
 policy group: how it divides the workers, where what is ready waits, how many idle workers spin, and
 what each group did.
 
---io says by what the tasks on fibers read the files: by package os, which blocks their thread, or by an engine on
+--io names the driver by which tasks read the files: package os, which blocks their thread, or an engine on
 io_uring or epoll, which blocks the fiber alone.
 
 A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below DIR are not followed.

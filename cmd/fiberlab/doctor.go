@@ -40,8 +40,8 @@ func (l *lab) doctorCommand() *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine has, what fiberlab uses of it, and why",
-		Long: `Says which Go, kernel and architecture this is, which backends fibers have and whether they
+		Short: "Report the parts of this machine that fiberlab uses, and why",
+		Long: `Reports which Go, kernel and architecture this is, which backends fibers have and whether they
 work, how stacks are guarded, and by
 which driver input and output is done: uring, where the kernel lets this process have an io_uring, or epoll.
 For epoll it says why. Then come the parts of io_uring that fiberlab uses, and what each is good for, or why it

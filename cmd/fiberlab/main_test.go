@@ -226,7 +226,7 @@ func TestCompletions(t *testing.T) {
 		{[]string{"demo", "deadlock", ""}, nil, "ShellCompDirectiveNoFileComp"},
 		{[]string{"demo", "deadlock", "--form", ""}, []string{"heartbeat", "deque", "locked"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"demo", "deadlock", "--parents", ""}, nil, "ShellCompDirectiveNoFileComp"},
-		{[]string{"serve", "f"}, []string{"files\tHave the files of a folder for HTTP"}, "ShellCompDirectiveNoFileComp"},
+		{[]string{"serve", "f"}, []string{"files\tServe a folder's files over HTTP"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"serve", "files", ""}, nil, "ShellCompDirectiveFilterDirs"},
 		{[]string{"serve", "echo", ""}, nil, "ShellCompDirectiveNoFileComp"},
 		{[]string{"serve", "echo", "--driver", ""}, []string{"auto", "uring", "epoll", "go"}, "ShellCompDirectiveNoFileComp"},

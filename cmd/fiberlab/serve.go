@@ -29,15 +29,15 @@ type serveOptions struct {
 func (l *lab) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run a server on fibers and io_uring, or its twin on Go's own net",
+		Short: "Run a server on fibers and io_uring, on epoll, or on Go's own net",
 	}
 	c.AddCommand(
-		l.serverCommand("echo", "Send back what comes", `Sends back what comes on each connection. Each read is answered by one write. With driver uring or epoll each
+		l.serverCommand("echo", "Echo each connection's bytes", `Sends the bytes of each connection back. One write answers each read. With driver uring or epoll each
 connection has a fiber, with driver go a goroutine.`, serve.Echo()),
 		l.serverCommand("http", "Answer HTTP: /, /bytes/N and /echo", `Answers HTTP by the server of net/http: / is a line of text, /bytes/N is N bytes, and /echo sends the body of
 the request back. net/http starts a goroutine for each connection, whatever the driver.`, serve.HTTP()),
-		l.serverCommand("files", "Have the files of a folder for HTTP", `Has the files below DIR (default: the current folder) for HTTP, by the file server of net/http. Links that lead
-out of DIR are followed. Pipes, sockets and devices are forbidden: their answer is 403.`, nil),
+		l.serverCommand("files", "Serve a folder's files over HTTP", `Serves the files below DIR (default: the current folder) over HTTP, by the file server of net/http. It follows
+links that lead out of DIR. It answers 403 for pipes, sockets and devices.`, nil),
 	)
 	return c
 }
@@ -55,11 +55,11 @@ func (l *lab) serverCommand(name, short, long string, program serve.Program) *co
 		Long: long + `
 
 A line on standard error says where the server listens. SIGINT or SIGTERM stops it: it accepts nothing more,
-finishes what is under way, and says what it has done. A second signal ends it at once. Connections on which no
+finishes the requests under way, and prints a report. A second signal ends it at once. Connections on which no
 byte moves for --idle-timeout are closed.
 
 Exit status: 0 stopped, and all was finished; 1 the work failed, or connections had to be cut; 2 the command
-line is wrong, or the address or DIR cannot be had.`,
+line is wrong, or the address or DIR cannot be used.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case program != nil && len(args) > 0:
