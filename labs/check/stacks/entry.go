@@ -121,7 +121,8 @@ func (e *entry) static(steps *record.Recording, doing string) {
 	for _, step := range steps.Steps {
 		if at := step.Elsewhere; at != nil && at.Symbol != "" && !strings.HasPrefix(at.Symbol, "lab_") && len(e.outside) == 0 {
 			e.outside = append(e.outside, grade.Fault{Place: step.Place, Text: fmt.Sprintf(
-				"%s stores to the static variable %s: all fibers and all threads have one. Keep the value in the context or on the stack", doing, at.Symbol)})
+				"%s stores to the static variable %s: all fibers and all threads have one. Keep the value in the context or on the stack",
+				doing, at.Symbol)})
 		}
 	}
 }
