@@ -88,10 +88,10 @@ func TestSymbols(t *testing.T) {
 		"writable":    {answer + "__asm__(\".pushsection .mine, \\\"awx\\\"\\nnop\\n.popsection\");\n", "has code that can be written to (section .mine): not allowed here"},
 		"lto":         {answer + "__asm__(\".pushsection .gnu.lto_x, \\\"e\\\"\\nnop\\n.popsection\");\n", "has a section .gnu.lto_x: not allowed here"},
 		"swapcontext": {answer + "int other(void) { return swapcontext(0, 0); }\n", "uses swapcontext: not allowed in this lab"},
-		"memory":      {answer + "char room[1 << 30];\n", "needs more than 8 MB of memory, with the files before it: a lab needs some KB"},
-		"common":      {answer + "__attribute__((common)) char room[1 << 30];\n", "needs more than 8 MB of memory, with the files before it: a lab needs some KB"},
-		"alignment":   {answer + "__attribute__((aligned(1 << 24))) char room[8];\n", "needs more than 8 MB of memory, with the files before it: a lab needs some KB"},
-		"threads":     {answer + "__thread char room[1 << 30];\n", "needs more than 8 MB of memory, with the files before it: a lab needs some KB"},
+		"memory":      {answer + "char room[1 << 30];\n", "needs more than 14 MB of memory, with the files before it: a lab needs some KB"},
+		"common":      {answer + "__attribute__((common)) char room[1 << 30];\n", "needs more than 14 MB of memory, with the files before it: a lab needs some KB"},
+		"alignment":   {answer + "__attribute__((aligned(1 << 24))) char room[8];\n", "needs more than 14 MB of memory, with the files before it: a lab needs some KB"},
+		"threads":     {answer + "__thread char room[1 << 30];\n", "needs more than 14 MB of memory, with the files before it: a lab needs some KB"},
 		"allowed":     {answer + "int other(char *to) { puts(to); memset(to, 1, 1000); abort(); }\n", ""},
 	} {
 		for _, a := range arches() {
