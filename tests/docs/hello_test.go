@@ -1,4 +1,4 @@
-// Package docs holds the tests of README.md and of the documents in docs: what they say exists does exist.
+// Package docs holds the tests of README.md, the pages in docs and the handouts: their links, names, programs and widths.
 package docs
 
 import (
