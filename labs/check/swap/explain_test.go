@@ -40,6 +40,9 @@ func TestDiagnoses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := swap.Labs()[c.lab]
+			if testing.Short() && l.Arches[0] != machine.Native() {
+				t.Skip("in full sizes only: an emulator takes several times as long")
+			}
 			if err := machine.Controls(l.Arches[0]); err != nil {
 				t.Skip(err)
 			}
