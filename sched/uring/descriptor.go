@@ -229,10 +229,13 @@ func (s *side) direct() bool {
 }
 
 // mostMoved is how many bytes of a stream a fiber of the engine's thread transfers itself before the engine has a turn.
-const mostMoved = 512 << 10
+const mostMoved = 2 << 20
+
+// mostNow is how many of them one system call transfers: as long as it takes, the thread keeps its P.
+const mostNow = 1 << 20
 
 // leastMoved is as many bytes as take as long to copy as a system call takes otherwise, and more.
-const leastMoved = 8 << 10
+const leastMoved = 32 << 10
 
 // try makes the system call recvfrom or sendto with p, which is not empty, without blocking. It does so only where that
 // is quicker than a request: for the callers of direct, and for streams, whose bytes take longer to copy than a batch
@@ -242,7 +245,7 @@ func (s *side) try(trap uintptr, p []byte, streams bool) (int, error) {
 	if !s.now(streams) {
 		return 0, unix.EAGAIN
 	}
-	n, err := tryNow(trap, s.of.fd, p[:min(len(p), mostMoved)])
+	n, err := tryNow(trap, s.of.fd, p[:min(len(p), mostNow)])
 	s.moved += max(n, leastMoved)
 	return n, err
 }

@@ -67,8 +67,8 @@ func (h *enginesHost) open(path string, flags int) (fs.File, error) {
 	return f, nil
 }
 
-// run gives each worker the same number of connections. Where the policy puts them, all of those may lie on one worker
-// that come while nothing else is to be done; and a fiber stays with the engine of its connection.
+// run gives each worker the same number of connections. The policy may put all that come to an idle server on one
+// worker, where their fibers stay.
 func (h *enginesHost) run(f func()) error {
 	workers := h.scheduler.Workers()
 	if workers == 0 {
