@@ -110,7 +110,7 @@ func anchors(t *testing.T, page string) []string {
 	return list
 }
 
-// mostColumns is how wide a line of Markdown may be. Rows of tables cannot be broken.
+// mostColumns is how wide a line of Markdown may be. Rows of tables cannot be broken, so they may be wider.
 const mostColumns = 120
 
 // The lines of the documents can be read side by side with a source.
