@@ -47,7 +47,8 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	signal.Ignore(os.Interrupt) // go test has it too, and ends
+	// go test has the interrupt too, and ends. The signal is not ignored: go test would inherit that until it runs tests.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	if err := c.Start(); err != nil {
 		return err
 	}
@@ -183,17 +184,25 @@ func (t *Tally) read(in io.Reader, w io.Writer, verbose bool) {
 		}
 		g := groups[at]
 		switch {
-		case e.Action == "build-output", e.Action == "output" && (verbose || e.Test == "" && result.MatchString(e.Output)):
+		case e.Action == "build-output", e.Action == "output" && e.Test == "" && result.MatchString(e.Output):
 			fmt.Fprint(w, e.Output)
-		case e.Action == "output" && !progress.MatchString(e.Output):
-			g.said = append(g.said, e.Output)
+		case e.Action == "output":
+			if verbose {
+				fmt.Fprint(w, e.Output)
+			}
+			if !progress.MatchString(e.Output) {
+				g.said = append(g.said, e.Output)
+			}
 		}
 		ended := e.Action == "pass" || e.Action == "fail" || e.Action == "skip"
 		switch {
 		case !ended:
 		case e.Test == "":
 			if e.Action == "fail" {
-				t.failed(e.Package, groups, w)
+				t.failed(e.Package)
+				if !verbose {
+					printFailed(groups, w)
+				}
 			}
 			delete(packages, e.Package)
 		case e.Action == "skip":
@@ -210,8 +219,15 @@ func (t *Tally) read(in io.Reader, w io.Writer, verbose bool) {
 	}
 }
 
-// failed prints what a package that has failed printed, and what its tests did that have not passed.
-func (t *Tally) failed(name string, groups []*group, w io.Writer) {
+// failed counts a package that has failed, if none of its tests has.
+func (t *Tally) failed(name string) {
+	if !slices.ContainsFunc(t.Failed, func(test string) bool { return strings.HasSuffix(test, " of "+name) }) {
+		t.Failed = append(t.Failed, name)
+	}
+}
+
+// printFailed prints what a package that has failed printed, and what its tests did that have not passed.
+func printFailed(groups []*group, w io.Writer) {
 	slices.SortStableFunc(groups, func(a, b *group) int { // the package's result comes last
 		switch {
 		case a.test == b.test:
@@ -225,9 +241,6 @@ func (t *Tally) failed(name string, groups []*group, w io.Writer) {
 	})
 	for _, g := range groups {
 		fmt.Fprint(w, strings.Join(g.said, ""))
-	}
-	if !slices.ContainsFunc(t.Failed, func(test string) bool { return strings.HasSuffix(test, " of "+name) }) {
-		t.Failed = append(t.Failed, name)
 	}
 }
 

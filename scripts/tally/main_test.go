@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -93,6 +94,41 @@ FAIL	m/c	0.1s
 FAIL
 `, shown.String())
 	require.Equal(t, "fiberlab: 1 tests passed, 3 failed (TestA of m/a, m/b, m/c), none was left out", tally.String())
+}
+
+// With -v all is shown at once, and what is skipped is counted with its reason, too.
+func TestVerbose(t *testing.T) {
+	tally := Tally{LeftOut: map[string]int{}}
+	var shown bytes.Buffer
+	tally.read(strings.NewReader(events(
+		"m/a TestA output === RUN   TestA",
+		"m/a TestA output     a_test.go:3: there is no x",
+		"m/a TestA output --- SKIP: TestA (0.00s)",
+		"m/a TestA skip",
+		"m/a TestB output --- FAIL: TestB (0.00s)",
+		"m/a TestB fail",
+		"m/a - output FAIL\tm/a\t1.2s",
+		"m/a - fail",
+	)), &shown, true)
+	require.Equal(t, `=== RUN   TestA
+    a_test.go:3: there is no x
+--- SKIP: TestA (0.00s)
+--- FAIL: TestB (0.00s)
+FAIL	m/a	1.2s
+`, shown.String())
+	require.Equal(t, Tally{Failed: []string{"TestB of m/a"}, LeftOut: map[string]int{"there is no x": 1}}, tally)
+}
+
+// An interrupt ends go test also before it runs tests: the command that is started does not ignore it.
+func TestInterruptIsNotIgnored(t *testing.T) {
+	bin := t.TempDir()
+	script := "#!/bin/sh\nkill -s INT $$\necho 'not a test: not ended'\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o700))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Chdir(t.TempDir())
+	var exit *exec.ExitError
+	require.ErrorAs(t, run(nil), &exit)
+	require.Equal(t, "signal: interrupt", exit.Error())
 }
 
 // The closing line is the sum of all runs; there is none if no run was counted.
