@@ -6,7 +6,8 @@
 //
 //	100 clients have had their lines back
 //
-// `go run ./examples/echo 127.0.0.1:7007` serves until it is interrupted. Then try `nc 127.0.0.1 7007`.
+// `go run ./examples/echo 127.0.0.1:7007` serves until it is interrupted and its clients have left; a second interrupt
+// ends it at once. Try `nc 127.0.0.1 7007` beside it.
 package main
 
 import (
@@ -81,9 +82,10 @@ func main() {
 		server.Go(func() { serve(listener) })
 		if len(os.Args) > 1 {
 			interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			defer stop()
 			fmt.Println("serves at", listener.Addr())
 			fibersync.BlockingCall(func() { <-interrupted.Done() }) // waits on a thread of its own
+			stop()                                                  // the next interrupt ends the program
+			fmt.Println("waits for clients to leave; interrupt again to end at once")
 		} else {
 			hundredClients(engines, listener.Addr().String())
 		}

@@ -30,8 +30,9 @@ import (
 // mostOpen is how many files are copied at a time.
 const mostOpen = 32
 
-// copyFolder copies what is below from, but for links and devices. The first error ends it.
-func copyFolder(engines *uring.Engines, from, to string) (files, bytes int64, err error) {
+// copyFolder copies what is below from, but for links and devices, and returns how many files it has copied, of how many
+// bytes. The first error ends it.
+func copyFolder(engines *uring.Engines, from, to string) (files, size int64, err error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	var copies fibersync.WaitGroup
@@ -89,9 +90,9 @@ func main() {
 	engines.Attach(&cfg) // each worker has an engine
 	err := sched.Run(cfg, func() {
 		if len(os.Args) == 3 {
-			files, bytes, err := copyFolder(engines, os.Args[1], os.Args[2])
+			files, size, err := copyFolder(engines, os.Args[1], os.Args[2])
 			check(err)
-			fmt.Printf("copied %d files, %d bytes\n", files, bytes)
+			fmt.Printf("copied %d files, %d bytes\n", files, size)
 			return
 		}
 		copySample(engines)
