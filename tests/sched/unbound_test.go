@@ -42,24 +42,23 @@ func TestCloseNamesBoundGoroutineThatHasEnded(t *testing.T) {
 	}
 }
 
-// A goroutine that is bound and lives may take longer than Close asks for the first time.
+// A goroutine that is bound and lives may take longer than Close asks for the first time, which is after
+// DefaultGiveUpAfter. That depends on no configuration, and takes seconds: so one stands for all.
 func TestCloseWaitsForBoundGoroutine(t *testing.T) {
-	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
-		cfg.GiveUpAfter = 20 * time.Millisecond
-		s, err := sched.New(cfg)
-		require.NoError(t, err)
-		bound, unbound := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(unbound)
-			assert.NoError(t, s.Bind())
-			close(bound)
-			time.Sleep(4 * cfg.GiveUpAfter)
-			assert.NoError(t, sched.Unbind())
-		}()
-		<-bound
-		require.NoError(t, s.Close())
-		<-unbound
-	})
+	cfg := suite.Over{Workers: []int{1}}.Configs(t.Name())[0]
+	s, err := sched.New(cfg)
+	require.NoError(t, err)
+	bound, unbound := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(unbound)
+		assert.NoError(t, s.Bind())
+		close(bound)
+		time.Sleep(2 * sched.DefaultGiveUpAfter)
+		assert.NoError(t, sched.Unbind())
+	}()
+	<-bound
+	require.NoError(t, s.Close())
+	<-unbound
 }
 
 // A second Close, and Bind in a task, name what fits them.
