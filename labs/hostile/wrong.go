@@ -59,6 +59,7 @@ func WrongSet() []Wrong {
 		{"02", "static-table", "reference", 88, `stores to the static variable table \(swap\.S:\d+\): two threads`},
 		{"02", "one-global", "reference", 88, `stores to the static variable current \(swap\.S:8\): two threads`},
 		{"02", "thread-variable", "reference", 88, `stores to a thread-local variable \(swap\.S:25\): a signal handler`},
+		{"02", "thread-variable-pop", "reference", 88, `stores to a thread-local variable \(swap\.S:26\): a signal handler`},
 		{"02", "argument", "reference", 92, `gets a wrong argument in rdi, that of fiber [A-D]: keep each fiber's argument in its context or on its stack`},
 		{"02", "neighbour", "reference", 88, `marl_fiber_set_target writes past the end of the context, at offset 64: it has 64 bytes`},
 		{"02", "below", "reference", 88, `loads what it has kept 256 bytes below the stack pointer \(swap\.S:16\): a signal handler overwrites what lies more than 128`},

@@ -56,15 +56,19 @@ func (l *leg) whereabouts(address uint64) string {
 	return fmt.Sprintf("to %#x", address)
 }
 
-// ofThread is a store to a thread-local variable of amd64, in the syntax of the disassembler.
-var ofThread = regexp.MustCompile(`^mov\S* .*, %[fg]s:[^,]*$`)
+// ofThread is a store to a thread-local variable of amd64, in the syntax of the disassembler: the variable is the last operand, or one of
+// those of xchg. A comparison has one as its last operand, too, and stores nothing.
+var (
+	ofThread = regexp.MustCompile(`^(?:(?:pop|inc|dec|neg|not)\S* |.*, )%[fg]s:[^%,]*(?:\([^)]*\))?$|^xchg\S* .*%[fg]s:`)
+	compares = regexp.MustCompile(`^(?:cmp|test|bt)[bwlq]? `)
+)
 
 // elsewhere examines that a swap stores to the two contexts and the two stacks alone.
 func (l *leg) elsewhere() []grade.Fault {
 	for _, step := range l.recording.Steps {
 		text := ""
 		switch e := step.Elsewhere; {
-		case ofThread.MatchString(step.Instruction):
+		case ofThread.MatchString(step.Instruction) && !compares.MatchString(step.Instruction):
 			text = "a thread-local variable%s: a signal handler of the thread that swaps overwrites it"
 		case e == nil:
 			continue
