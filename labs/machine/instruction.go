@@ -113,9 +113,9 @@ func touchesVectors(code []byte) bool {
 	return w>>24 == 0xd5 // system registers
 }
 
-// armOperand is an operand of arm64 in memory: a base, and an offset or an index with its shift. What stands behind the bracket is added
-// afterwards.
-var armOperand = regexp.MustCompile(`\[(\w+)(?:, #(-?\d+)|, (x\d+)(?:, lsl #(\d))?)?\]`)
+// armOperand is an operand of arm64 in memory: a base, and an offset or an index, which may be extended and shifted. What stands behind
+// the bracket is added afterwards.
+var armOperand = regexp.MustCompile(`\[([a-z]\w+)(?:, #(-?\d+)|, ([wx]\d+)(?:, (lsl|[us]xt[wx])(?: #(\d))?)?)?\]`)
 
 // Operand returns the address of the memory that the instruction at the program counter names, before it runs; code begins with the
 // instruction. Of two such operands it is the one that is stored to. An instruction that only computes an address names none, nor
@@ -161,7 +161,10 @@ func operandAMD64(r Registers, code []byte) (uint64, bool) {
 }
 
 func operandARM64(r Registers, code []byte) (uint64, bool) {
-	text, _ := Disassemble(r.arch, code, r.PC())
+	text, length := Disassemble(r.arch, code, r.PC())
+	if w, whole := word(code); length == 0 && whole && w&0x0a000000 == 0x08000000 {
+		return armBase(r, w), true
+	}
 	found := armOperand.FindStringSubmatch(text)
 	if found == nil || strings.HasPrefix(text, "prfm") {
 		return 0, false
@@ -173,8 +176,24 @@ func operandARM64(r Registers, code []byte) (uint64, bool) {
 	offset, _ := strconv.ParseInt(found[2], 10, 64)
 	address := r.Get(base) + uint64(offset)
 	if index != "" {
-		shift, _ := strconv.Atoi(found[4])
-		address += r.Get(index) << shift
+		value := r.Get(index)
+		switch found[4] {
+		case "uxtw":
+			value = uint64(uint32(value))
+		case "sxtw":
+			value = uint64(int32(value))
+		}
+		shift, _ := strconv.Atoi(found[5])
+		address += value << shift
 	}
 	return address, true
+}
+
+// armBase returns the base of a load or store that the disassembler does not know: an atomic one, or one of parts of vectors. These have no
+// offset.
+func armBase(r Registers, w uint32) uint64 {
+	if n := w >> 5 & 31; n < 31 {
+		return r.Get("x" + strconv.Itoa(int(n)))
+	}
+	return r.SP()
 }

@@ -42,6 +42,12 @@ func TestOperand(t *testing.T) {
 		{ARM64, "fd7bbfa9", "stp x29, x30, [sp, #-16]!", 0xfff0},
 		{ARM64, "e00740f9", "ldr x0, [sp, #8]", 0x10008},
 		{ARM64, "e00741f8", "ldr x0, [sp], #16", 0x10000},
+		{ARM64, "3e492af8", "str x30, [x9, w10, uxtw]", 0x10002fff8},
+		{ARM64, "3ed92af8", "str x30, [x9, w10, sxtw #3]", 0x2ffc0},
+		{ARM64, "3ef92af8", "str x30, [x9, x10, sxtx #3]", 0x100002ffc0},
+		{ARM64, "2085000d", "st1 {v0.d}[0], [x9]", 0x30000},
+		{ARM64, "2a813ef8", "swp x30, x10, [x9], which the disassembler does not know", 0x30000},
+		{ARM64, "e10320f8", "ldadd x0, x1, [sp], the same", 0x10000},
 		{ARM64, "ffffffff", "", 0},
 	} {
 		code, err := hex.DecodeString(c.code)
@@ -52,6 +58,9 @@ func TestOperand(t *testing.T) {
 		if c.arch == AMD64 {
 			r.Set("rdi", 0x20000)
 			r.Set("rcx", 3)
+		} else {
+			r.Set("x9", 0x30000)
+			r.Set("x10", 0x1fffffff8)
 		}
 		address, found := Operand(r, code)
 		require.Equal(t, c.address, address, c.text)
