@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -166,8 +167,11 @@ func (s Subject) has(folder string) bool {
 	})
 }
 
+// itemTime is how long the examination of an item may take on a busy machine, of what ends by itself.
+const itemTime = 2 * time.Minute
+
 func (s Subject) grade(ctx context.Context, o Options, folder string) (*grade.Report, error) {
-	return s.Lab.Grade(ctx, grade.Options{Arch: s.Arch, Dir: folder, Seed: o.Seed, Emulator: o.Emulator})
+	return s.Lab.Grade(ctx, grade.Options{Arch: s.Arch, Dir: folder, Seed: o.Seed, Emulator: o.Emulator, ItemTime: itemTime})
 }
 
 func (r *Result) miss(what, why string, report *grade.Report) {
