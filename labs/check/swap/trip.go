@@ -100,13 +100,22 @@ func (t *trip) enters() []grade.Fault {
 	}
 	var faults []grade.Fault
 	sp := l.after.SP()
-	if sp < l.to.stack || sp > l.to.stack+stackSize {
+	top, end := sp, l.to.stack+stackSize-l.to.spare
+	if a.Link == "" {
+		top += 8 // the return address lies in the stack, too
+	}
+	outside := sp < l.to.stack || top > end
+	if outside {
 		text, place := l.origin(sp)
+		if l.to.holds(sp) {
+			text = fmt.Sprintf("so high that it reaches %d bytes past the end: the stack has %d bytes. Round its end down", top-end, end-l.to.stack)
+		}
 		if text == "" && sp >= l.from.stack && sp <= l.from.stack+stackSize {
 			text = "still in the stack that is left"
 		}
 		faults = append(faults, grade.Fault{Text: fmt.Sprintf("the body is entered with %s outside of its stack: %#x is %s", a.SP, sp, text), Place: place})
-	} else if a.Link == "" && sp%16 != 8 || a.Link != "" && sp%16 != 0 {
+	}
+	if (!outside || l.to.holds(sp)) && top%16 != 0 {
 		rule := "a multiple of 16"
 		if a.Link == "" {
 			rule = "8 above a multiple of 16, since the call has pushed 8 bytes"
