@@ -90,9 +90,10 @@ func (w *workshop) examine(ctx context.Context, m mutate.Mutant, named func(grad
 	if err != nil {
 		return nil, err
 	}
-	bench := &grade.Bench{Program: opened, Dir: dir, Seed: w.reference.Seed, Options: w.reference.Options}
+	bench := *w.reference
+	bench.Program, bench.Dir = opened, dir
 	items, found := w.habits.order(m, w.subject.Lab.ItemsOn(w.subject.Arch)), ""
-	report, err = w.subject.until(items, named, &found).Lab.Examine(ctx, bench, nil)
+	report, err = w.subject.until(items, named, &found).Lab.Examine(ctx, &bench, nil)
 	if found != "" {
 		w.habits.found(m, found)
 	}
