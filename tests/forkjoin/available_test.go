@@ -88,9 +88,9 @@ func TestSecondHalfBeginsWhenAWorkerIsDone(t *testing.T) {
 						return 0
 					}, nothing)
 				})
+				until(t, "the first task", met.Load, func() { time.Sleep(50 * time.Microsecond) })
 				schedtest.Schedule(t, s, func() {
 					defer over.Done()
-					until(t, "the other task", met.Load, sched.Yield)
 					forkjoin.Join(p, func(*forkjoin.Pool) int {
 						forked.Store(true)
 						until(t, "the second half", begun.Load, func() {})
