@@ -29,6 +29,11 @@ type Control struct {
 	Bits uint64 // these; any values of them may be written
 }
 
+// Draw gives the bits of c in regs the values that they have in random.
+func (c Control) Draw(regs Registers, random uint64) {
+	regs.Set(c.Name, regs.Get(c.Name)&^c.Bits|random&c.Bits)
+}
+
 // AMD64 is x86-64 with the System V ABI.
 var AMD64 = &Arch{
 	Name: "amd64", Triple: "x86_64-linux-gnu", Emulator: "qemu-x86_64",

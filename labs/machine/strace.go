@@ -55,7 +55,6 @@ func newCallLog(allowed []string, out *output) (*callLog, error) {
 				l.mu.Lock()
 				defer l.mu.Unlock()
 				read, ended = l.take(int(fd))
-				l.understand(false)
 				return read || ended
 			})
 		}
@@ -63,7 +62,7 @@ func newCallLog(allowed []string, out *output) (*callLog, error) {
 	return l, nil
 }
 
-// take reads what the pipe holds. It is called with mu.
+// take reads and understands what the pipe holds. It is called with mu.
 func (l *callLog) take(fd int) (read, ended bool) {
 	var buffer [4096]byte
 	for {

@@ -63,6 +63,15 @@ type Elsewhere struct {
 	After   []byte `json:"after"`
 }
 
+// Variable returns the name of the submission's variable there, or "" if e is nil or there is none: names that begin
+// with lab_ are the harness's.
+func (e *Elsewhere) Variable() string {
+	if e == nil || strings.HasPrefix(e.Symbol, "lab_") {
+		return ""
+	}
+	return e.Symbol
+}
+
 // Step is one instruction that has run.
 type Step struct {
 	PC          Word          `json:"pc"`
@@ -86,6 +95,11 @@ var jumps = regexp.MustCompile(`^((rep|repn?[ez]|bnd|notrack) )*(call|ret|j|(b|b
 // return.
 func (s Step) Jumps() bool {
 	return jumps.MatchString(s.Instruction)
+}
+
+// SetsDirection reports whether the step's instruction may have set the direction flag of amd64.
+func (s Step) SetsDirection() bool {
+	return strings.HasPrefix(s.Instruction, "std") || strings.HasPrefix(s.Instruction, "popf")
 }
 
 // Recording is a run of steps.

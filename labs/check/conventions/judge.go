@@ -61,8 +61,8 @@ func (v *visit) overwritten(faults []grade.Fault) []grade.Fault {
 		if e := s.Elsewhere; e != nil {
 			place = s.Place
 			what = "what it keeps at a fixed address" + in(place)
-			if e.Symbol != "" && !strings.HasPrefix(e.Symbol, "lab_") {
-				what = fmt.Sprintf("the static variable %s%s", e.Symbol, in(place))
+			if name := e.Variable(); name != "" {
+				what = fmt.Sprintf("the static variable %s%s", name, in(place))
 			}
 			break
 		}

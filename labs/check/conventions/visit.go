@@ -220,7 +220,7 @@ func (v *visit) run(ctx context.Context, lost loss) error {
 	}
 	regs, a := v.start.Clone(), v.Arch()
 	for _, c := range a.Control {
-		regs.Set(c.Name, regs.Get(c.Name)&^c.Bits|v.random.Uint64()&c.Bits)
+		c.Draw(regs, v.random.Uint64())
 	}
 	for _, name := range a.Registers {
 		if general(a, name) {

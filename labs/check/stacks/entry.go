@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
@@ -119,10 +118,10 @@ func (w *world) prepare(ctx context.Context, i int, offset, length uint64) (*ent
 // static notes what was written to variables of the submission, in place of the context or the stack.
 func (e *entry) static(steps *record.Recording, doing string) {
 	for _, step := range steps.Steps {
-		if at := step.Elsewhere; at != nil && at.Symbol != "" && !strings.HasPrefix(at.Symbol, "lab_") && len(e.outside) == 0 {
+		if name := step.Elsewhere.Variable(); name != "" && len(e.outside) == 0 {
 			e.outside = append(e.outside, grade.Fault{Place: step.Place, Text: fmt.Sprintf(
 				"%s stores to the static variable %s: all fibers and all threads have one. Keep the value in the context or on the stack",
-				doing, at.Symbol)})
+				doing, name)})
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
@@ -72,10 +71,10 @@ func (l *leg) elsewhere() []grade.Fault {
 			text = "a thread-local variable%s: a signal handler of the thread that swaps overwrites it"
 		case e == nil:
 			continue
-		case e.Symbol == "" || strings.HasPrefix(e.Symbol, "lab_"):
+		case e.Variable() == "":
 			text = "memory that is neither context nor stack%s, " + l.whereabouts(uint64(e.Address))
 		default:
-			text = "the static variable " + e.Symbol + "%s: two threads that swap at the same time overwrite each other's value"
+			text = "the static variable " + e.Variable() + "%s: two threads that swap at the same time overwrite each other's value"
 		}
 		return []grade.Fault{{Place: step.Place, Text: "the swap stores to " + fmt.Sprintf(text, in(step.Place)) +
 			". Keep the value in a register, in the context that is left (from), or on the stack"}}
@@ -111,7 +110,7 @@ func (l *leg) backward() []grade.Fault {
 	}
 	var place machine.Place
 	for _, step := range l.recording.Steps {
-		if strings.HasPrefix(step.Instruction, "std") || strings.HasPrefix(step.Instruction, "popf") {
+		if step.SetsDirection() {
 			place = step.Place
 		}
 	}

@@ -150,7 +150,7 @@ func (w *world) depart(from, to *fiber) error {
 		}
 	}
 	for _, c := range a.Control {
-		now.Set(c.Name, now.Get(c.Name)&^c.Bits|w.bench.Random.Uint64()&c.Bits)
+		c.Draw(now, w.bench.Random.Uint64())
 	}
 	sp := from.stack + stackSize - frameOffset - 16*w.bench.Random.Uint64N(32)
 	from.suspended, err = w.Enter(now, w.Symbol(w.subject.Swap), sp, from.back, from.context, to.context)

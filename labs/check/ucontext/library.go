@@ -99,7 +99,7 @@ func (w *world) call(p *party, function string, args ...uint64) error {
 	}
 	w.draw(now, w.Arch().Registers)
 	for _, c := range w.Arch().Control {
-		now.Set(c.Name, now.Get(c.Name)&^c.Bits|w.bench.Random.Uint64()&c.Bits)
+		c.Draw(now, w.bench.Random.Uint64())
 	}
 	p.sp = p.stack + stackSize - below - 16*w.bench.Random.Uint64N(32)
 	p.was, err = w.Enter(now, w.Symbol(function), p.sp, p.back, args...)
