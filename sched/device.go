@@ -85,14 +85,13 @@ const pauseAhead = 10 * time.Millisecond
 
 // makeAhead makes a fiber if none is idle. If there can be none, the worker tries again after a pause.
 func (w *Worker) makeAhead() {
-	if len(w.own.idle) == 0 && w.mayMakeAhead() && w.addIdle() != nil {
-		w.own.tryAhead = clock.After(pauseAhead)
+	o := &w.own
+	if len(o.idle) > 0 || w.exhausted.Load() != nil || o.tryAhead != 0 && clock.Now() < o.tryAhead {
+		return
 	}
-}
-
-// mayMakeAhead reports whether it is time to make a fiber before it is needed.
-func (w *Worker) mayMakeAhead() bool {
-	return w.exhausted.Load() == nil && (w.own.tryAhead == 0 || clock.Now() >= w.own.tryAhead)
+	if w.addIdle() != nil {
+		o.tryAhead = clock.After(pauseAhead)
+	}
 }
 
 // sleeper is a driver whose thread can sleep in a blocker.
