@@ -5,10 +5,12 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -106,17 +108,9 @@ type Tally struct {
 
 // reasons are those why tests were left out, the most frequent first.
 func (t Tally) reasons() []string {
-	var all []string
-	for why := range t.LeftOut {
-		all = append(all, why)
-	}
-	slices.SortFunc(all, func(a, b string) int {
-		if d := t.LeftOut[b] - t.LeftOut[a]; d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+	return slices.SortedFunc(maps.Keys(t.LeftOut), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.LeftOut[b], t.LeftOut[a]), cmp.Compare(a, b))
 	})
-	return all
 }
 
 // String is the closing line.
@@ -228,19 +222,12 @@ func (t *Tally) failed(name string) {
 
 // printFailed prints what a package that has failed printed, and what its tests did that have not passed.
 func printFailed(groups []*group, w io.Writer) {
-	slices.SortStableFunc(groups, func(a, b *group) int { // the package's result comes last
-		switch {
-		case a.test == b.test:
-			return 0
-		case a.test == "":
-			return 1
-		case b.test == "":
-			return -1
+	for _, last := range []bool{false, true} { // the package's result comes last
+		for _, g := range groups {
+			if (g.test == "") == last {
+				fmt.Fprint(w, strings.Join(g.said, ""))
+			}
 		}
-		return 0
-	})
-	for _, g := range groups {
-		fmt.Fprint(w, strings.Join(g.said, ""))
 	}
 }
 

@@ -91,17 +91,24 @@ func profileTimers(t child.T) int {
 	return bytes.Count(timers, []byte("\nsignal: 27/"))
 }
 
+// suspendedFibers makes n fibers that have run, and end when they are entered again.
+func suspendedFibers(t child.T, b fiber.Backend, root *fiber.Fiber, n int) []*fiber.Fiber {
+	fibers := make([]*fiber.Fiber, n)
+	for i := range fibers {
+		f, err := fiber.New(fiber.Config{Backend: b}, func() { require.NoError(t, fiber.Current().SwitchTo(root)) })
+		require.NoError(t, err)
+		require.NoError(t, root.SwitchTo(f))
+		fibers[i] = f
+	}
+	return fibers
+}
+
 var childLeavesTimers = child.New("leaves no timers", func(t child.T, b fiber.Backend) {
 	const crowd = 300
 	require.NoError(t, pprof.StartCPUProfile(io.Discard))
 	root, err := fiber.Attach(b)
 	require.NoError(t, err)
-	fibers := make([]*fiber.Fiber, crowd)
-	for i := range fibers {
-		fibers[i], err = fiber.New(fiber.Config{Backend: b}, func() { require.NoError(t, fiber.Current().SwitchTo(root)) })
-		require.NoError(t, err)
-		require.NoError(t, root.SwitchTo(fibers[i]))
-	}
+	fibers := suspendedFibers(t, b, root, crowd)
 	for i, f := range fibers {
 		require.NoError(t, root.SwitchTo(f))
 		require.NoError(t, f.Close())
@@ -147,12 +154,7 @@ var childDrainsBesideFibers = child.New("drains beside fibers", func(t child.T, 
 	comeAndGo := func() {
 		root, err := fiber.Attach(b)
 		require.NoError(t, err)
-		fibers := make([]*fiber.Fiber, crowd)
-		for i := range fibers {
-			fibers[i], err = fiber.New(fiber.Config{Backend: b}, func() { require.NoError(t, fiber.Current().SwitchTo(root)) })
-			require.NoError(t, err)
-			require.NoError(t, root.SwitchTo(fibers[i]))
-		}
+		fibers := suspendedFibers(t, b, root, crowd)
 		for _, f := range fibers {
 			require.NoError(t, root.SwitchTo(f))
 		}
