@@ -50,7 +50,7 @@ func TestOtherBuildsEndWithOneLine(t *testing.T) {
 // buildsAnywhere are the packages that need no other of fiberlab.
 var buildsAnywhere = []string{"fiberlab/internal/platform/system", "fiberlab/asm/ctest", "fiberlab/internal/leaktest", "fiberlab/scripts/check-run", "fiberlab/scripts/tally", "fiberlab/tests/internal/check"}
 
-// needsNoC tells whether a package belongs to the labs: students build them with the Go command alone.
+// needsNoC reports whether a package belongs to the labs: students build them with the Go command alone.
 func needsNoC(name string) bool {
 	return name == "fiberlab/labs" || strings.HasPrefix(name, "fiberlab/labs/") || name == "fiberlab/cmd/labs"
 }

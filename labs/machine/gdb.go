@@ -338,7 +338,7 @@ func (m *emulated) Deliver(s syscall.Signal) error {
 	return nil
 }
 
-// interruptTimeout is how long a program that is to be interrupted may take to stop. A program that blocks all signals does not stop, and is killed.
+// interruptTimeout bounds the time that a program takes to stop after an interrupt. A program that blocks all signals does not stop, and is killed.
 var interruptTimeout = 3 * time.Second
 
 // resume lets the program run on, by one step or until it stops. If ctx ends first, the program is stopped, and the error is ctx.Err().

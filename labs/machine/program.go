@@ -242,7 +242,7 @@ func toldName(full, unit, dir string) string {
 	return full
 }
 
-// clipName keeps as much of a name as that of a file can have: a report and a recording repeat it.
+// clipName cuts a name after 255 bytes, the longest name of a file: a report and a recording repeat it.
 func clipName(name string) string { return Clip(name, 255, "...") }
 
 // Clip returns a text, or, of one with more than most bytes, its beginning and mark. What a submission says, or is called, may be very long.

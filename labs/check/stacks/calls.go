@@ -22,7 +22,7 @@ type call struct {
 	place   machine.Place // the line of the submission that asked for it
 }
 
-// failed tells whether the kernel refused the call.
+// failed reports whether the kernel refused the call.
 func (c call) failed() bool { return int64(c.result) < 0 && int64(c.result) >= -4095 }
 
 // numbers are those of the system calls that matter here.

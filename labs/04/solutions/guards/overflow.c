@@ -11,7 +11,7 @@ static size_t watched_count;
 static int exit_status;
 static const size_t guard = 64 * 1024; /* as in stack.c */
 
-/* The handler's own stack: that of the fiber is used up. */
+/* The handler's own stack, since the fiber's stack is used up. */
 static char signal_stack[64 * 1024];
 
 static void say(const char *text) {

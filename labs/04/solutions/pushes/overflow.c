@@ -11,7 +11,7 @@ static size_t watched_count;
 static int exit_status;
 static size_t page;
 
-/* The handler's own stack: that of the fiber is used up. */
+/* The handler's own stack, since the fiber's stack is used up. */
 static char signal_stack[64 * 1024];
 
 static void say(const char *text) {
