@@ -2,13 +2,18 @@ package sched
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
+	"fiberlab/internal/debug"
+	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
 	"fiberlab/sched/park"
 )
@@ -179,4 +184,174 @@ func (f *Fiber) misuse(op string) error {
 		return fmt.Errorf("sched: %s: %w", op, ErrNotMade)
 	}
 	return fmt.Errorf("sched: %s: %v, called on %v: %w", op, f, Current(), ErrNotSelf)
+}
+
+// own is what belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave
+// letters in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
+// lets fibers migrate, main fibers and SameThread tasks; under other policies, each fiber that began here.
+type own struct {
+	ready   queue.Queue[*Fiber] // Queued
+	tasks   queue.Queue[job]    // not begun
+	timers  timers              // of its fibers that are Waiting
+	idle    []*Fiber            // Idle; used last in, first out
+	ended   []*fiber.Fiber      // to be closed; see reap
+	resumed int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
+	looking bool                // the worker looks for something to run, and has found nothing
+	freed   int                 // tasks begun whose room has not been given back
+	turn    bool                // whether the next task comes from tasks, or from the policy
+
+	outOfDuty func(worker int) // Config.OutOfDuty; see offDuty
+
+	main    *Fiber // the fiber that the thread began with
+	current *Fiber // the fiber that it runs, or is to run next
+	left    *Fiber // has just been left, and is to be published by the fiber that was entered
+	inHand  job    // is to be begun by the fiber that was entered
+
+	asked    *Fiber // deadlock check: the fiber that shall say where it waits
+	asker    *Fiber // the fiber that wants to know
+	answered answer // what it has said
+
+	device   Device        // nil: none
+	round    int           // choices until it is polled; see pollDevice
+	tryAhead clock.Instant // no fiber could be made before it is needed; not tried again before this time
+
+	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
+}
+
+// mustOwn panics in a debug build unless w is the worker that the caller runs on.
+func (w *Worker) mustOwn(what string) {
+	if !debug.On {
+		return
+	}
+	if f := Current(); f == nil || f.worker.Load() != w {
+		panic("sched: " + what + " of " + w.name + " on another thread")
+	}
+}
+
+// poll moves to the worker's queues what other threads have left in the mailbox, and fibers whose deadlines
+// have passed.
+func (w *Worker) poll() {
+	w.mustOwn("poll")
+	if w.mailbox.head.Load() != nil {
+		w.takeLetters()
+	}
+	if len(w.own.timers.heap) > 0 || w.timers.next() != clock.Never {
+		w.expire()
+	}
+	if w.own.device != nil {
+		w.pollDevice()
+	}
+}
+
+// takeLetters empties the mailbox.
+func (w *Worker) takeLetters() {
+	tasks := int64(0)
+	for l := w.mailbox.take(); l != nil; {
+		next := l.next
+		l.next = nil
+		if l.fiber != nil {
+			w.own.ready.Push(l.fiber)
+		} else {
+			w.pushTask(l.task)
+			tasks++
+		}
+		l = next
+	}
+	if tasks > 0 {
+		w.mailbox.tasks.Add(-tasks) // after pinned, so that Stats overlooks none
+	}
+}
+
+// expire ends the waits whose deadlines have passed, those of fibers that may migrate included.
+func (w *Worker) expire() {
+	at := clock.Now()
+	for t := w.own.timers.take(at); t != nil; t = w.own.timers.take(at) {
+		if ready, _ := t.expire(); ready { // a fiber in this heap is published when it waits
+			w.own.ready.Push(t.fiber)
+		}
+	}
+	if w.timers.next() <= at {
+		w.timers.expire(w, at)
+	}
+}
+
+// pushTask queues a task that the worker alone may begin.
+func (w *Worker) pushTask(t job) {
+	if t.Flags&SameThread != 0 {
+		w.own.needsThread = true
+	}
+	w.own.tasks.Push(t)
+	w.pinned.add(1)
+}
+
+// hasOwn tells whether own holds anything to run.
+func (w *Worker) hasOwn() bool {
+	return !w.own.ready.Empty() || !w.own.tasks.Empty() || w.own.inHand.Func != nil
+}
+
+// Get returns the scheduler that is bound to the caller: the one whose task it is, whose task
+// has it make a blocking call, or that its goroutine has bound. It returns nil if there is none.
+func Get() *Scheduler {
+	if f := Current(); f != nil {
+		return f.maker.scheduler
+	}
+	if w := calledFor(); w != nil {
+		return w.scheduler
+	}
+	return nil
+}
+
+// worker is the one of s that the caller runs on, or nil.
+func (s *Scheduler) worker() *Worker {
+	if f := Current(); f != nil && f.maker.scheduler == s {
+		return f.worker.Load()
+	}
+	return nil
+}
+
+// callingWorker is the worker of s for whose task the caller, a goroutine elsewhere, makes a blocking call, or nil.
+func (s *Scheduler) callingWorker() *Worker {
+	if w := calledFor(); w != nil && w.scheduler == s {
+		return w
+	}
+	return nil
+}
+
+// calledFor is callingWorker for any scheduler.
+func calledFor() *Worker {
+	if f, ok := park.Caller().(*parker); ok {
+		return f.worker.Load()
+	}
+	return nil
+}
+
+// The packages whose functions are the wait itself, and not the place of it.
+var waitPackages = []string{"fiberlab/sched.", "fiberlab/sched/park.", "fiberlab/sched/fibersync.", "fiberlab/sched/forkjoin."}
+
+// frames names the places of a stack, without those of these packages, and the function of theirs that was called.
+func frames(pcs []uintptr) (list []runtime.Frame, call string) {
+	for walk := runtime.CallersFrames(pcs); ; {
+		f, more := walk.Next()
+		switch {
+		case slices.ContainsFunc(waitPackages, func(p string) bool { return strings.HasPrefix(f.Function, p) }):
+			if len(list) == 0 {
+				call = strings.TrimPrefix(f.Function, "fiberlab/sched/")
+				call = strings.TrimPrefix(call, "fiberlab/")
+			}
+		case f.Function != "":
+			list = append(list, f)
+		}
+		if !more {
+			return list, call
+		}
+	}
+}
+
+// waitingCall names the function of this package or of the primitives that the calling task has called,
+// and in which it waits.
+func waitingCall() string {
+	var pcs [32]uintptr
+	_, call := frames(pcs[:runtime.Callers(2, pcs[:])])
+	call, _, _ = strings.Cut(strings.ReplaceAll(call, "[...]", ""), ".func") // the body of an iterator
+	return call
 }

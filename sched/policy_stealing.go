@@ -3,14 +3,15 @@ package sched
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sys/cpu"
 
 	"fiberlab/internal/bitset"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/queue"
 	"fiberlab/internal/spinlock"
+
+	"golang.org/x/sys/cpu"
 )
 
 // stealing is the first policy, marl's: each worker has a queue of tasks, and idle workers
@@ -260,3 +261,126 @@ func (p *stealing) found(w *Worker) {
 func (p *stealing) retire(w *Worker) bool { return !p.has(w) && p.queues[w.id].injected.close() }
 
 func (p *stealing) reopen(w *Worker) { p.queues[w.id].injected.reopen() }
+
+// mostStolen is how many tasks a thief takes at once, at most.
+const mostStolen = 128
+
+// seek steals half of the tasks that wait at another worker, beginning with a random one. If it is the
+// last attempt before w sleeps, it waits for locks that are held; otherwise it passes over their queues.
+//
+// It skips a worker that is just being woken, and leaves it the tasks that were brought to it: a wake-up takes longer
+// than to begin a hundred tasks, and tasks that block at once stay on the worker that began them. After that
+// w seeks again soon, in case the skipped worker does not wake.
+func (p *stealing) seek(w *Worker, last bool) bool {
+	own := p.queues[w.id]
+	if own.injected.waiting.Load() > 0 {
+		return true
+	}
+	own.skipped = false
+	if len(p.workers) < 2 {
+		return false
+	}
+	first := own.random.IntN(len(p.workers))
+	for i := range p.workers {
+		victim := p.workers[(first+i)%len(p.workers)]
+		switch {
+		case victim == w:
+		case victim.driver.waking():
+			own.skipped = own.skipped || p.queues[victim.id].injected.waiting.Load() > 0
+		case p.stealFrom(w, victim, last):
+			return true
+		}
+	}
+	return false
+}
+
+// stealFrom takes from one victim: from its injection queue or, if that is empty, from its queue of tasks. If more
+// tasks wait than w can begin at once, here or there, another worker is woken.
+func (p *stealing) stealFrom(w, victim *Worker, wait bool) bool {
+	own, theirs := p.queues[w.id], p.queues[victim.id]
+	batch, left := &own.batch, 0
+	if n := int(theirs.injected.waiting.Load()); n > 0 {
+		theirs.injected.take(batch, min((n+1)/2, mostStolen))
+		left = n - batch.Len()
+	}
+	if batch.Empty() {
+		if wait {
+			theirs.mu.Lock()
+		} else if !theirs.mu.TryLock() {
+			return false
+		}
+		theirs.tasks.MoveTo(batch, min((theirs.tasks.Len()+1)/2, mostStolen))
+		left = theirs.tasks.Len()
+		theirs.mu.Unlock()
+	}
+	if batch.Empty() {
+		return false
+	}
+	w.stolen.add(uint64(batch.Len()))
+	more := batch.Len() > 1 || left > 0
+	own.mu.Lock()
+	batch.MoveTo(&own.tasks, batch.Len())
+	own.mu.Unlock()
+	if more {
+		p.wakeOne()
+	}
+	return true
+}
+
+// injectionQueue is where other threads put tasks for a worker. It has its own lock, so that
+// they do not contend for the worker's at each task: the worker takes many at once.
+type injectionQueue struct {
+	waiting atomic.Int64 // how many tasks it holds, to be read without the lock
+	mu      sync.Mutex
+	tasks   queue.Queue[job]
+	closed  bool // the worker takes no more
+}
+
+// put adds a task, or tells that the worker takes no more.
+func (q *injectionQueue) put(t job) bool {
+	q.mu.Lock()
+	open := !q.closed
+	if open {
+		q.tasks.Push(t)
+		q.waiting.Store(int64(q.tasks.Len()))
+	}
+	q.mu.Unlock()
+	return open
+}
+
+// putAll is put of several tasks.
+func (q *injectionQueue) putAll(tasks []job) bool {
+	q.mu.Lock()
+	open := !q.closed
+	if open {
+		for _, t := range tasks {
+			q.tasks.Push(t)
+		}
+		q.waiting.Store(int64(q.tasks.Len()))
+	}
+	q.mu.Unlock()
+	return open
+}
+
+// take moves up to n tasks to the end of another queue.
+func (q *injectionQueue) take(to *queue.Queue[job], n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tasks.MoveTo(to, min(n, q.tasks.Len()))
+	q.waiting.Store(int64(q.tasks.Len()))
+}
+
+// close makes put fail from now on, unless tasks are waiting. It tells whether it did.
+func (q *injectionQueue) close() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = q.tasks.Empty()
+	return q.closed
+}
+
+// reopen takes close back.
+func (q *injectionQueue) reopen() {
+	q.mu.Lock()
+	q.closed = false
+	q.mu.Unlock()
+}

@@ -1,6 +1,10 @@
 package sched
 
-import "sync"
+import (
+	"context"
+	"fmt"
+	"sync"
+)
 
 // Flags say how a task is to be run.
 type Flags uint8
@@ -84,4 +88,436 @@ func (n *names) of(number nameNumber) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.list[number-1]
+}
+
+// Enqueue queues a task. A SameThread task goes to the worker that the caller
+// runs on. Any other goes where the policy puts it. If the scheduler has no multi-threaded workers, it goes to the worker
+// that the caller's goroutine is bound to. A blocking call, which a task has made elsewhere, counts as
+// inside of that task, and as running on its worker if that is the only one; but no task can be SameThread to it.
+//
+// Enqueue may be called from anywhere, inside and outside of tasks. If Config.MaxQueued tasks wait to begin, it
+// blocks the caller until there is room, a task not its thread; callers get room in the order in which they came. If there is
+// none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task never runs. Otherwise Enqueue
+// does not block. It returns ErrNilTask, ErrNoWorkers, ErrClosed, or ErrNotBound: for a SameThread task from outside,
+// or if New has not made s. Tasks of a scheduler that is closing may still enqueue more. A caller from outside that
+// waits for room when Close begins gets ErrClosed.
+func (s *Scheduler) Enqueue(task Task) error {
+	return s.enqueue(context.Background(), task, s.worker())
+}
+
+// EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task, and returns
+// context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is nil.
+func (s *Scheduler) EnqueueContext(ctx context.Context, task Task) error {
+	if s.exists() && ctx == nil {
+		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilContext)
+	}
+	return s.enqueue(ctx, task, s.worker())
+}
+
+// TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
+func (s *Scheduler) TryEnqueue(task Task) error { return s.enqueue(noWait, task, s.worker()) }
+
+// enqueueNow is Enqueue that queues the task even if there is no room for it: the task has no place then.
+func (s *Scheduler) enqueueNow(task Task) error { return s.enqueue(noRoom, task, s.worker()) }
+
+// enqueue is EnqueueContext, TryEnqueue if ctx is noWait, or enqueueNow if ctx is noRoom.
+// The caller runs on own, or on no worker of s if that is nil.
+func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
+	switch {
+	case !s.exists():
+		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
+	case task.Func == nil:
+		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
+	}
+	t := s.job(task)
+	home := own
+	if own == nil {
+		home = s.callingWorker()
+	}
+	accepted, pinned := false, t.Flags&SameThread != 0
+	if s.room != nil && (own != nil || !pinned) && (home != nil || len(s.workers) > 0) {
+		place, err := s.room.place(ctx, home != nil)
+		if err != nil {
+			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
+		}
+		t.Flags |= place
+		if own != nil {
+			own = s.worker() // the fiber may have migrated
+		}
+	}
+	switch {
+	case pinned && own == nil:
+		return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)
+	case pinned:
+		accepted = own.keep(t, own)
+	case home == nil && s.closing.Load():
+	case len(s.workers) > 0:
+		accepted = s.policy.submit(t, own)
+	case home == nil:
+		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNoWorkers)
+	default:
+		accepted = home.keep(t, own)
+	}
+	if !accepted {
+		s.release(t)
+		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
+	}
+	return nil
+}
+
+// job is what the queues hold of t.
+func (s *Scheduler) job(t Task) job {
+	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
+	if t.Name != "" {
+		j.name = s.names.number(t.Name)
+	}
+	return j
+}
+
+// release gives back the room of t, which will not begin. It does not block.
+func (s *Scheduler) release(t job) {
+	if t.Flags&hasRoom != 0 {
+		s.room.give(1)
+	}
+}
+
+// release gives back the room of t, which w begins, together with that of others. It does not block.
+func (w *Worker) release(t job) {
+	if t.Flags&hasRoom == 0 {
+		return
+	}
+	if w.own.freed++; w.own.freed >= w.scheduler.room.share {
+		w.giveRoom()
+	}
+}
+
+// giveRoom gives back the room of all tasks that w has begun.
+func (w *Worker) giveRoom() {
+	if n := w.own.freed; n > 0 {
+		w.own.freed = 0
+		w.scheduler.room.give(n)
+	}
+}
+
+// EnqueueOn queues a task on the multi-threaded worker of that number, which alone may
+// begin it. So tasks that will wait for most of their time can be spread over
+// the workers: under every policy, such a task stays on that worker. See Enqueue for the rest; the
+// error is ErrNoSuchWorker if there is none of that number. A scheduler that is closing ends
+// each worker as soon as that has nothing to do: then it is ErrClosed, for tasks too.
+func (s *Scheduler) EnqueueOn(worker int, t Task) error {
+	return s.enqueueOn(context.Background(), worker, t)
+}
+
+// EnqueueOnContext is EnqueueOn that gives up as EnqueueContext does.
+func (s *Scheduler) EnqueueOnContext(ctx context.Context, worker int, t Task) error {
+	if s.exists() && ctx == nil {
+		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilContext)
+	}
+	return s.enqueueOn(ctx, worker, t)
+}
+
+// TryEnqueueOn is EnqueueOn that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
+func (s *Scheduler) TryEnqueueOn(worker int, t Task) error { return s.enqueueOn(noWait, worker, t) }
+
+// enqueueOn is EnqueueOnContext, or TryEnqueueOn if ctx is noWait.
+func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t Task) error {
+	if !s.exists() {
+		return fmt.Errorf("sched: enqueue on worker %d: %w", worker, ErrNotBound)
+	}
+	if worker < 0 || worker >= len(s.workers) {
+		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker)
+	}
+	if err := s.keepOn(ctx, s.workers[worker], t); err != nil {
+		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, err)
+	}
+	return nil
+}
+
+// keepOn queues a task that w alone may begin. It returns ErrNilTask, ErrClosed, or an error of room.take.
+func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
+	own := s.worker()
+	inside := own != nil || s.callingWorker() != nil
+	switch {
+	case t.Func == nil:
+		return ErrNilTask
+	case !inside && s.closing.Load():
+		return ErrClosed
+	}
+	j := s.job(t)
+	j.Flags |= SameThread
+	if s.room != nil {
+		place, err := s.room.place(ctx, inside)
+		if err != nil {
+			return err
+		}
+		j.Flags |= place
+		own = s.worker() // the fiber may have migrated
+	}
+	if !w.keep(j, own) {
+		s.release(j)
+		return ErrClosed
+	}
+	return nil
+}
+
+// Go is Enqueue of f, without flags.
+func (s *Scheduler) Go(f func()) error { return s.Enqueue(Task{Func: f}) }
+
+// Schedule queues f on the scheduler that is bound to the caller, which is the one that Get returns, as a task with
+// these flags; see [Scheduler.Enqueue]. It returns ErrNotBound if there is none.
+func Schedule(f func(), flags ...Flags) error {
+	t := Task{Func: f}
+	for _, flag := range flags {
+		t.Flags |= flag
+	}
+	if own := Current(); own != nil {
+		return own.maker.scheduler.enqueue(context.Background(), t, own.worker.Load())
+	}
+	if w := calledFor(); w != nil {
+		return w.scheduler.enqueue(context.Background(), t, nil)
+	}
+	return fmt.Errorf("sched: schedule: %w", ErrNotBound)
+}
+
+// keep queues a task that w alone may begin, for a caller that runs on own, or on no worker if that is nil. It returns
+// false if w takes no more.
+func (w *Worker) keep(t job, own *Worker) bool {
+	if own == w {
+		w.pushTask(t)
+		return true
+	}
+	if !w.mailbox.putTask(t) {
+		return false
+	}
+	w.driver.notify()
+	return true
+}
+
+// Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are one
+// group; without such workers there is none.
+func (s *Scheduler) Groups() int {
+	if !s.exists() {
+		return 0
+	}
+	if p, ok := s.policy.(*groups); ok {
+		return len(p.all)
+	}
+	return min(len(s.workers), 1)
+}
+
+// Group returns the number of the worker's scheduling group: from 0, in the order of the workers. It is -1 if a
+// goroutine is bound as the worker, and for a worker that belongs to no scheduler.
+func (w *Worker) Group() int {
+	if !w.exists() || w.mode != multiThreaded {
+		return -1
+	}
+	if p, ok := w.scheduler.policy.(*groups); ok {
+		return w.id / p.size
+	}
+	return 0
+}
+
+// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
+// busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
+// ErrNoSuchGroup if there is no group of that number. It is ErrOtherGroup for a SameThread task whose caller runs on no
+// worker of the group. A scheduler that is closing ends each group as soon as that has nothing to do: then it is
+// ErrClosed, for tasks too.
+func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
+	return s.enqueueInGroup(context.Background(), group, t)
+}
+
+// TryEnqueueInGroup is EnqueueInGroup that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
+func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
+	return s.enqueueInGroup(noWait, group, t)
+}
+
+// enqueueInGroup is EnqueueInGroup, or TryEnqueueInGroup if ctx is noWait.
+func (s *Scheduler) enqueueInGroup(ctx context.Context, group int, t Task) error {
+	if !s.exists() {
+		return fmt.Errorf("sched: enqueue in group %d: %w", group, ErrNotBound)
+	}
+	if err := s.giveToGroup(ctx, group, t); err != nil {
+		return fmt.Errorf("sched: enqueue in group %d of %s: %w", group, s.cfg.Name, err)
+	}
+	return nil
+}
+
+func (s *Scheduler) giveToGroup(ctx context.Context, group int, t Task) error {
+	own := s.worker()
+	inside, pinned := own != nil || s.callingWorker() != nil, t.Flags&SameThread != 0
+	switch {
+	case t.Func == nil:
+		return ErrNilTask
+	case group < 0 || group >= s.Groups():
+		return fmt.Errorf("there are %d: %w", s.Groups(), ErrNoSuchGroup)
+	case pinned && (own == nil || own.Group() != group):
+		return ErrOtherGroup
+	case !inside && s.closing.Load():
+		return ErrClosed
+	}
+	j := s.job(t)
+	if s.room != nil {
+		place, err := s.room.place(ctx, inside)
+		if err != nil {
+			return err
+		}
+		j.Flags |= place
+		own = s.worker() // the fiber may have migrated
+		if pinned && own.Group() != group {
+			s.release(j)
+			return ErrOtherGroup
+		}
+	}
+	if !s.submitTo(group, j, own) {
+		s.release(j)
+		return ErrClosed
+	}
+	return nil
+}
+
+// submitTo queues a task in that group. The caller runs on own, or on no worker of s if that is nil. It returns false if the
+// group takes no more.
+func (s *Scheduler) submitTo(group int, j job, own *Worker) bool {
+	if j.Flags&SameThread != 0 {
+		return own.keep(j, own)
+	}
+	if p, ok := s.policy.(*groups); ok {
+		return p.submitTo(group, j, own)
+	}
+	return s.policy.submit(j, own)
+}
+
+// mostAtOnce is how many tasks of a batch go to the policy at a time.
+const mostAtOnce = 256
+
+// EnqueueBatch is [Scheduler.Enqueue] of several tasks. They go in together where the policy can, which costs less than one by one, and
+// at most as many workers are woken as there are tasks. It returns how many the scheduler has accepted: tasks[:n], each of which will run
+// once. If that is not all, tasks[n:] will never run, and err is why tasks[n] was not accepted. EnqueueBatch returns ErrNilTask, and 0, if any task has no function.
+//
+// If there is no room for all, it enqueues as many as there is room for, and blocks the caller as Enqueue does until there is more;
+// callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
+func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
+	if !s.exists() {
+		return 0, fmt.Errorf("sched: enqueue %d tasks: %w", len(tasks), ErrNotBound)
+	}
+	for i, t := range tasks {
+		if t.Func == nil {
+			return 0, fmt.Errorf("sched: enqueue %d tasks on %s: task %d: %w", len(tasks), s.cfg.Name, i, ErrNilTask)
+		}
+	}
+	for jobs := make([]job, 0, min(len(tasks), mostAtOnce)); n < len(tasks); {
+		accepted, err := s.enqueueSome(tasks[n:], jobs)
+		if n += accepted; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// enqueueSome enqueues the first one of tasks, and some that follow it. It returns how many, or why not all that it has tried. It uses jobs, which is
+// empty, up to its capacity.
+func (s *Scheduler) enqueueSome(tasks []Task, jobs []job) (n int, err error) {
+	own := s.worker()
+	inside := own != nil || s.callingWorker() != nil
+	for n < min(len(tasks), cap(jobs)) && tasks[n].Flags&SameThread == 0 {
+		n++
+	}
+	if n < 2 || len(s.workers) == 0 || !inside && s.closing.Load() {
+		if err := s.enqueue(context.Background(), tasks[0], own); err != nil {
+			return 0, err
+		}
+		return 1, nil
+	}
+	flags := Flags(0)
+	if s.room != nil {
+		if n, err = s.room.takeSome(context.Background(), inside, n); err != nil {
+			return 0, fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
+		}
+		flags = hasRoom
+		if own != nil {
+			own = s.worker() // the fiber may have migrated
+		}
+	}
+	for _, t := range tasks[:n] {
+		j := s.job(t)
+		j.Flags |= flags
+		jobs = append(jobs, j)
+	}
+	accepted := submitAll(s.policy, jobs, own)
+	for _, t := range jobs[accepted:] {
+		s.release(t)
+	}
+	clear(jobs)
+	if accepted < n {
+		err = fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
+	}
+	return accepted, err
+}
+
+// CloseOption is what CloseContext does beside waiting. The zero value is nothing.
+type CloseOption struct {
+	drop bool
+	into *[]Task
+}
+
+// DropQueued has CloseContext drop tasks instead of beginning them: queued tasks, and tasks that are
+// enqueued while it waits. Tasks that have begun go on, and tasks with the flag Helper begin, such as those of fibersync.Parallelize and of package forkjoin. A task is dropped when its turn comes: those that a worker alone may
+// begin, not before that worker has time, and those of a goroutine that is bound, when it waits or unbinds.
+//
+// No task is lost silently: CloseContext appends the dropped tasks to the slice into, in the order in which they were
+// dropped, also if it fails. If into is nil, they are only counted, in Stats.Dropped. If several calls drop at the same time,
+// each task is in one of their slices. A fiber that waits for what a dropped task would have done waits on.
+func DropQueued(into *[]Task) CloseOption { return CloseOption{drop: true, into: into} }
+
+// drops are the tasks that are dropped while calls of CloseContext want that.
+type drops struct {
+	mu    sync.Mutex
+	users int // calls
+	tasks []Task
+}
+
+// beginDropping has workers drop tasks until endDropping has been called as often.
+func (s *Scheduler) beginDropping() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.drops.Load()
+	if d == nil {
+		d = new(drops)
+		s.drops.Store(d)
+	}
+	d.mu.Lock()
+	d.users++
+	d.mu.Unlock()
+}
+
+// endDropping gives the caller the tasks that have been dropped and that no other call has got.
+func (s *Scheduler) endDropping(into *[]Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.drops.Load()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if into != nil {
+		*into = append(*into, d.tasks...)
+		d.tasks = nil
+	}
+	if d.users--; d.users == 0 {
+		s.drops.Store(nil)
+	}
+}
+
+// drop drops t, which a worker is about to begin, if a call of CloseContext wants that. It tells whether it did.
+func (d *drops) drop(s *Scheduler, t job) bool {
+	task := Task{Func: t.Func, Flags: t.Flags &^ hasRoom, Name: s.names.of(t.name)}
+	d.mu.Lock()
+	wanted := d.users > 0 // otherwise the last call has returned in the meantime
+	if wanted {
+		d.tasks = append(d.tasks, task)
+		s.dropped.Add(1)
+	}
+	d.mu.Unlock()
+	if wanted {
+		s.release(t)
+	}
+	return wanted
 }

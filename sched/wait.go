@@ -2,9 +2,14 @@ package sched
 
 import (
 	"sync"
+	"syscall"
+	"time"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
+	"fiberlab/internal/spinlock"
+
+	"golang.org/x/sys/unix"
 )
 
 // How a fiber waits, and how it goes on.
@@ -268,3 +273,188 @@ func (f *Fiber) yield() {
 	f.suspend()
 	f.restore(outer, false)
 }
+
+// A wait releases the caller's lock. The Unlock of a sync.Mutex does nothing else; that of another lock may run any
+// code on the fiber that is about to block: it may notify this very fiber, or wait in its turn.
+
+// unlockFirst releases a lock whose Unlock may do anything, even wait, and then blocks f, unless
+// a notification has come since. It tells whether f is blocked. Until then f is Running and
+// unpublished, so that a notification leaves its mark. outer are the marks of an unlockFirst in whose Unlock
+// this one happens.
+func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer word, blocked bool) {
+	outer = f.takeMarks()
+	f.word.Store(uint64(f.load() | unpublished))
+	lock.Unlock()
+	if outer != 0 {
+		f.nested.CompareAndSwap(notNested, nestedWait)
+	}
+	old := f.load()
+	if old&notified == 0 && f.swap(old, f.blockedWord(old, deadline), WhyWait) {
+		f.startWait(deadline)
+		return outer, true
+	}
+	f.takeMarks()
+	f.restore(outer, true)
+	return outer, false
+}
+
+// What f.nested holds. While a wait or a Yield in an Unlock has taken the marks of the wait around it out of the word, a notification has
+// nowhere else to leave its mark for that one.
+const (
+	notNested   = iota
+	nestedWait  // the marks of a wait are taken
+	nestedHeard // and f was notified since
+)
+
+// takeMarks takes the marks out of the word of f, which is Running, and returns them.
+func (f *Fiber) takeMarks() word {
+	for {
+		old := f.load()
+		marks := old & (unpublished | notified)
+		if marks == 0 {
+			return 0
+		}
+		f.nested.CompareAndSwap(notNested, nestedWait)
+		if f.mark(old, old&^marks) {
+			return marks
+		}
+	}
+}
+
+// restore puts marks back that takeMarks has taken. A notification that has come meanwhile counts for
+// the outer wait too.
+func (f *Fiber) restore(marks word, wasNotified bool) {
+	if marks == 0 {
+		return
+	}
+	f.word.Store(uint64((f.load() + oneWait) | marks)) // a thread in hears shall see that the word is another one
+	if f.nested.Swap(notNested) == nestedHeard || wasNotified {
+		for old := f.load(); !f.mark(old, old|notified); old = f.load() {
+		}
+	}
+}
+
+// hears notes a notification of f, whose word was old and not one of a wait that it can end, for a wait in whose
+// Unlock f is. It returns false if the word has changed meanwhile, and the notifier must look again.
+func (f *Fiber) hears(old word) bool {
+	switch f.nested.Load() {
+	case notNested:
+		return f.load() == old
+	case nestedWait:
+		return f.nested.CompareAndSwap(nestedWait, nestedHeard)
+	}
+	return true
+}
+
+// mostYields is how often relock lets other threads run before it blocks its own, and mostPauses how often it
+// tries the lock before it does.
+const (
+	mostYields = 8
+	mostPauses = 32
+)
+
+// yieldThread lets other threads run on the caller's processor. Tests replace it.
+var yieldThread = func() { _, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
+
+// relock locks what a fiber has released in order to wait, when the wait has ended.
+//
+// A fiber is often notified by a thread that holds the lock still. If that thread has to be woken for it, the kernel may well
+// put it on the notifier's processor and let it run at once: the notifier has lost its processor in the middle of Notify.
+// To block on a sync.Mutex would then be the wrong answer. It blocks the thread of the worker, since a goroutine that is locked to
+// its thread takes it along; and the Go runtime needs two more threads to find and wake it. To give the
+// processor back takes two microseconds, and the notifier releases the lock. A notifier that still has a processor
+// releases it sooner than that: so relock first spins as long as a notifier takes.
+func relock(lock sync.Locker) {
+	if m, plain := lock.(*sync.Mutex); plain {
+		for range mostYields {
+			for range mostPauses {
+				if m.TryLock() {
+					return
+				}
+				spinlock.Pause()
+			}
+			yieldThread()
+		}
+	}
+	lock.Lock()
+}
+
+// BlockHook is told when the fiber of a task is about to block, and when it goes on. A task that keeps work to itself, to
+// save locks, gives it to the other workers that way before it leaves its thread.
+//
+// Both methods run on the fiber, and must not block. If they do nevertheless, the fiber waits, holding all that its caller
+// holds, and nothing is told of that wait. A panic in them ends the program, since it must not unwind a primitive that has queued
+// the fiber already.
+type BlockHook interface {
+	// BeforeBlock is called just before the fiber blocks: what it waits for has not come, and its worker has run nothing
+	// else yet. It may enqueue tasks, as far as there is room (TryEnqueue), notify fibers, and lock for moments what its caller
+	// does not hold. The lock that was given to Wait is held.
+	BeforeBlock()
+
+	// AfterBlock is called when the fiber goes on, perhaps on another worker, before the call that has blocked it
+	// returns. The lock that was given to Wait is held again.
+	AfterBlock()
+}
+
+// OnBlock sets the hook of the calling task, which must run on f, and returns the one that it had; nil is none. The hook is
+// told of each call that blocks the fiber, by whatever primitive, until the task ends, however it ends; once for each, even if
+// it blocks several times until what it waits for has come. It is not told of Yield, nor of a call that finds what it waits for at
+// once. A hook that is set while another one is being told begins with the next call.
+//
+// It does not block. It panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run on f.
+// The main fiber of a goroutine that is bound keeps its hook until Unbind, of which it is not told.
+func (f *Fiber) OnBlock(hook BlockHook) (previous BlockHook) {
+	if f == nil || f != Current() {
+		panic(f.misuse("set the hook of"))
+	}
+	previous, f.hook = f.hook, hook
+	return previous
+}
+
+// The functions below are the ways to block, wait, sleep and Park, of a fiber whose hook has not been told yet. They
+// tell it, and block as if there were none.
+
+func (f *Fiber) waitTold(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
+	defer f.tellAfter(f.tellBefore()) // pred may panic
+	return f.wait(lock, deadline, pred)
+}
+
+func (f *Fiber) sleepTold(deadline clock.Instant) {
+	hook := f.tellBefore()
+	f.sleep(deadline)
+	f.tellAfter(hook)
+}
+
+// parkTold sees to it that no token is lost: if the hook has parked too, that may have taken the token that was meant for this
+// Park, which then returns for no reason.
+func (f *Fiber) parkTold(deadline time.Time) {
+	what := f.awaits
+	f.awaits = inHook{}
+	hook := f.tellBefore()
+	if f.awaits != (inHook{}) { // Park forgets what it was for
+		f.token.Swap(1)
+	}
+	f.awaits = what
+	(*parker)(f).Park(deadline)
+	f.tellAfter(hook)
+}
+
+// tellBefore tells the hook of f that f is about to block, and returns it.
+func (f *Fiber) tellBefore() BlockHook {
+	hook := f.hook
+	f.hookTold = true
+	mustReturn("BeforeBlock", f, hook.BeforeBlock)
+	return hook
+}
+
+// tellAfter tells the hook that f goes on.
+func (f *Fiber) tellAfter(hook BlockHook) {
+	mustReturn("AfterBlock", f, hook.AfterBlock)
+	f.hookTold = false
+}
+
+// inHook is what a fiber waits for that parks in its hook, unless the primitive says more.
+type inHook struct{}
+
+// Awaited implements park.Awaited.
+func (inHook) Awaited() (string, uintptr) { return "", 0 }

@@ -1,16 +1,23 @@
 package sched
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	stackdump "runtime/debug"
+	"slices"
+	"strings"
 	"sync/atomic"
-
-	"golang.org/x/sys/cpu"
-	"golang.org/x/sys/unix"
+	"time"
+	"unsafe"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 	"fiberlab/sched/park"
+
+	"golang.org/x/sys/cpu"
+	"golang.org/x/sys/unix"
 )
 
 // mode is how a worker comes by its thread.
@@ -235,4 +242,319 @@ func (w *Worker) initialize(proceed func(error)) {
 	w.own.main.residue.Clear()
 	returned = true
 	proceed(nil)
+}
+
+// longestThreadName is how many bytes the kernel keeps of a thread's name.
+const longestThreadName = 15
+
+// threadName is the name of a worker's thread: the scheduler's name, cut so that the numbers of its scheduling group
+// and of the worker fit. A group below 0 is left out.
+func threadName(scheduler string, group, worker int) string {
+	suffix := fmt.Sprintf("-w%d", worker)
+	if group >= 0 {
+		suffix = fmt.Sprintf("-g%dw%d", group, worker)
+	}
+	most := min(len(scheduler), max(longestThreadName-len(suffix), 0))
+	return strings.ToValidUTF8(scheduler[:most], "") + suffix
+}
+
+// nameThread gives the calling thread a name, which debuggers, top and /proc show. If the kernel
+// refuses, the thread keeps its present one.
+func nameThread(name string) {
+	var text [longestThreadName + 1]byte // ends with 0
+	copy(text[:longestThreadName], name)
+	_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text)), 0)
+}
+
+// onFirstThread tells whether the caller is on the thread that the process began with.
+func onFirstThread() bool { return unix.Gettid() == unix.Getpid() }
+
+// elsewhere starts f on a goroutine that is locked to another thread than the caller's, which
+// must be locked to its own, and unlocks the caller once that is certain.
+func elsewhere(f func()) {
+	locked := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(locked)
+		f()
+	}()
+	<-locked
+	runtime.UnlockOSThread()
+}
+
+// Affinity gives each multi-threaded worker, by its number, the
+// CPUs that its thread may run on.
+type Affinity func(worker int) []int
+
+// AnyOf lets every worker run on any of the CPUs.
+func AnyOf(cpus ...int) Affinity {
+	cpus = slices.Clone(cpus)
+	return func(int) []int { return cpus }
+}
+
+// OneOf ties each worker to one of the CPUs, in turn.
+func OneOf(cpus ...int) Affinity {
+	cpus = slices.Clone(cpus)
+	return func(worker int) []int {
+		if len(cpus) == 0 {
+			return nil
+		}
+		return cpus[worker%len(cpus) : worker%len(cpus)+1]
+	}
+}
+
+// PerGroup gives each scheduling group one of the affinities, in turn, which is asked for the worker's number in the group.
+// AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many workers a group
+// has: set Groups.Size to the same.
+func PerGroup(size int, affinities ...Affinity) Affinity {
+	affinities = slices.Clone(affinities)
+	return func(worker int) []int {
+		if size < 1 || len(affinities) == 0 {
+			return nil
+		}
+		affinity := affinities[worker/size%len(affinities)]
+		if affinity == nil {
+			return nil
+		}
+		return affinity(worker % size)
+	}
+}
+
+// maxCPUs is how many CPUs a unix.CPUSet can name.
+const maxCPUs = len(unix.CPUSet{}) * 64
+
+// restrictTo restricts the calling thread, which is that worker's, to those CPUs.
+func restrictTo(worker int, cpus []int) error {
+	if len(cpus) == 0 {
+		return fmt.Errorf("%w: worker %d is given no CPU: name one at least", ErrAffinity, worker)
+	}
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		if cpu < 0 || cpu >= maxCPUs {
+			return fmt.Errorf("%w: worker %d is given CPU %d: the kernel numbers them from 0 to %d at most", ErrAffinity, worker, cpu, maxCPUs-1)
+		}
+		set.Set(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("%w: worker %d on CPUs %v: %w: use CPUs that are online and allowed to this process", ErrAffinity, worker, cpus, err)
+	}
+	return nil
+}
+
+// mailbox is where other threads leave word for a worker: a fiber of it that is ready, or a task that
+// it alone may begin. It is a lock-free list. Any thread may put a letter in front of it, and the worker
+// takes the whole list; so no letter is ever taken out of the middle, and none is lost.
+type mailbox struct {
+	head  atomic.Pointer[letter] // the latest
+	tasks atomic.Int64           // how many letters have tasks, and a moment longer: letters that are about to be put or are being read count too
+}
+
+// letter is one entry of a mailbox.
+type letter struct {
+	next  *letter // the one before it
+	fiber *Fiber  // ready; or nil
+	task  job     // to begin, if there is no fiber
+}
+
+// closed stands in a mailbox that takes no more tasks.
+var closed = new(letter)
+
+// putTask is put of a task.
+func (m *mailbox) putTask(t job) bool {
+	m.tasks.Add(1)
+	if m.put(&letter{task: t}) {
+		return true
+	}
+	m.tasks.Add(-1)
+	return false
+}
+
+// put leaves a letter, which the sender must not touch again, or tells that the mailbox is closed for tasks. A fiber
+// that is ready always finds room. The worker has to be woken afterwards. It does not block.
+func (m *mailbox) put(l *letter) bool {
+	for {
+		head := m.head.Load()
+		l.next = head
+		if head == closed {
+			if l.fiber == nil {
+				return false
+			}
+			l.next = nil
+		}
+		if m.head.CompareAndSwap(head, l) {
+			return true
+		}
+	}
+}
+
+// empty tells whether there is no letter.
+func (m *mailbox) empty() bool {
+	head := m.head.Load()
+	return head == nil || head == closed
+}
+
+// take returns all letters, the oldest first, linked by next. Only the worker may call it.
+func (m *mailbox) take() *letter {
+	if m.empty() {
+		return nil
+	}
+	var oldest *letter
+	for l := m.head.Swap(nil); l != nil; {
+		l, l.next, oldest = l.next, oldest, l
+	}
+	return oldest
+}
+
+// close makes put refuse tasks from now on, unless there are letters. It tells whether it did.
+func (m *mailbox) close() bool {
+	return m.head.CompareAndSwap(nil, closed) || m.head.Load() == closed
+}
+
+// reopen takes close back.
+func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }
+
+// offDuty calls Config.OutOfDuty. The task of f, the calling fiber, has ended or is blocked, and the worker has not chosen yet what it
+// runs next; so what the function makes ready may be next.
+//
+// The function runs on the stack of f and must not wait, since f may be blocked already. As long as it runs, its caller counts
+// as no fiber: Wait, Sleep and Yield panic, and primitives take their caller for a goroutine and block the thread. A panic ends the program, since it must not unwind the task of f.
+func (w *Worker) offDuty(f *Fiber) {
+	value, self, running := f.fiber.Value(), f.self.Load(), w.running.Load()
+	f.fiber.SetValue(nil)
+	f.self.Store(0)
+	w.running.Store(0)
+	mustReturn("Config.OutOfDuty", w, func() { w.own.outOfDuty(w.id) })
+	w.running.Store(running)
+	f.self.Store(self)
+	f.fiber.SetValue(value)
+}
+
+// mustReturn calls call, which the program has given and where calls it. If it panics, or calls Goexit, the program ends: the
+// frames below it must not be unwound.
+func mustReturn(name string, where fmt.Stringer, call func()) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		cause := recover()
+		if cause == nil {
+			cause = ErrGoexit
+		}
+		text := fmt.Sprintf("%s on %v: %v\n\n%s", name, where, cause, stackdump.Stack())
+		go panic(text)
+		select {}
+	}()
+	call()
+	returned = true
+}
+
+// SetEngine gives w an engine, such as one for input and output, for Engine to return; nil takes it away. The place to call
+// it is Config.Initializer, on Current().Worker(), but it may be called from anywhere. It panics with an error that
+// wraps ErrNoFiber if w is none of a scheduler's.
+func (w *Worker) SetEngine(engine any) {
+	if !w.exists() {
+		panic(fmt.Errorf("sched: set the engine of no worker: %w", ErrNoFiber))
+	}
+	w.engine.Store(&engine)
+}
+
+// Engine returns what SetEngine was given last, or nil. A fiber finds the engine of the worker that runs it now by
+// Current().Worker().Engine(). Where fibers migrate it may be another one after each wait. It may be called from anywhere.
+func (w *Worker) Engine() any {
+	if w == nil {
+		return nil
+	}
+	if engine := w.engine.Load(); engine != nil {
+		return *engine
+	}
+	return nil
+}
+
+// setArenas gives each multi-threaded worker its arena: that of its scheduling group, which may be one from which no other
+// group steals, or else that of the scheduler.
+func (s *Scheduler) setArenas() {
+	s.arena = &park.Arena{Start: s.startHelper}
+	for _, w := range s.workers {
+		w.arena = s.arena
+	}
+	p, ok := s.policy.(*groups)
+	if !ok {
+		return
+	}
+	for number, g := range p.all {
+		a := &park.Arena{Start: func(f func()) error {
+			return s.EnqueueInGroup(number, Task{Func: f, Flags: Helper})
+		}}
+		for _, w := range g.workers {
+			w.arena = a
+		}
+	}
+}
+
+// startHelper is the Start of the scheduler's own arena.
+func (s *Scheduler) startHelper(f func()) error { return s.Enqueue(Task{Func: f, Flags: Helper}) }
+
+// arenaOf returns the arena of w, which is single-threaded. If there are no multi-threaded workers, only w begins what is
+// started there.
+func (s *Scheduler) arenaOf(w *Worker) *park.Arena {
+	if len(s.workers) > 0 {
+		return s.arena
+	}
+	return &park.Arena{Start: func(f func()) error {
+		return s.keepOn(context.Background(), w, Task{Func: f, Flags: Helper})
+	}}
+}
+
+// stays is for f, which could not give the thread away because of err.
+func (w *Worker) stays(f *Fiber, err error) {
+	if !errors.Is(err, fiber.ErrLocked) {
+		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, w.own.current, err))
+	}
+	w.keepThread(f, err)
+}
+
+// keepThread is for f, which is blocked or has yielded, but cannot leave its thread because of err: on the
+// goroutine backend, a task in a callback from C. Its worker goes on with nothing else until
+// f is Queued. What was to run in its place is put back. The clock is looked at every millisecond, since
+// the worker would be woken for other things as well.
+func (w *Worker) keepThread(f *Fiber, err error) {
+	o := &w.own
+	o.left = nil
+	if to := o.current; to.load().state() == Idle {
+		w.pushIdle(to)
+	} else if to.home != nil {
+		o.ready.Push(to)
+	} else {
+		w.scheduler.migration.ready(to, nil)
+	}
+	if t := o.inHand; t.Func != nil {
+		o.inHand = job{}
+		w.putBack(t)
+	}
+	o.current = f
+	for told := false; ; told = true {
+		w.poll()
+		if w.removeReady(f) || f.home == nil && (f.recalled() || f.load().state() == Queued) {
+			break
+		}
+		if !told {
+			w.scheduler.cfg.Exhausted(fmt.Errorf("%s does nothing else while a task waits: %w", w.name, err))
+		}
+		time.Sleep(retryPause)
+	}
+}
+
+// removeReady takes f out of the fibers that are ready, and tells whether it was among them. Its state does not tell: a
+// thread that has made it Queued puts it into the mailbox only then.
+func (w *Worker) removeReady(f *Fiber) (removed bool) {
+	o := &w.own
+	for range o.ready.Len() {
+		if g := o.ready.Pop(); g != f {
+			o.ready.Push(g)
+		} else {
+			removed = true
+		}
+	}
+	return removed
 }

@@ -1,4 +1,4 @@
-/* eventcount.pml: the workers of policy stealing, and how they sleep on an eventcount and are woken (sched/eventcount.go,
+/* eventcount.pml: the workers of policy stealing, and how they sleep on an eventcount and are woken (sched/sleep.go,
  * driver_futex.go, idle.go, loop.go, policy_stealing.go, steal.go, mailbox.go).
  *
  * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:

@@ -1,4 +1,4 @@
-/* group.pml: a scheduling group, and how its workers spin, sleep and are woken (sched/group.go, group_masks.go,
+/* group.pml: a scheduling group, and how its workers spin, sleep and are woken (sched/policy_group.go, group_masks.go,
  * group_queue.go, driver_waitslot.go, idle.go, loop.go).
  *
  * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:

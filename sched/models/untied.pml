@@ -1,5 +1,5 @@
-/* untied.pml: how a worker sleeps that need not keep its thread (sched/sleep_untied.go, sched/park/goroutine.go), below the word and the
- * wait slot of its driver (sched/driver_waitslot.go) or, with EVENTCOUNT, below an eventcount (sched/eventcount.go).
+/* untied.pml: how a worker sleeps that need not keep its thread (sched/sleep.go, sched/park/goroutine.go), below the word and the
+ * wait slot of its driver (sched/sleep.go) or, with EVENTCOUNT, below an eventcount (sched/sleep.go).
  *
  * Each step here is one atomic operation, or one system call, of the Go code:
  *
