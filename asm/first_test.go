@@ -54,8 +54,11 @@ func report(program string) string {
 	if len(wrong) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The switch is wrong (asm/%s, asm/inline.h):\n  %s\nNo other test was run. `make test-switch` repeats this; the seed was %s.",
-		switchSource(), strings.Join(wrong, "\n  "), seed)
+	return fmt.Sprintf(
+		"The switch is wrong (asm/%s, asm/inline.h):\n  %s\nNo other test was run. `make test-switch` repeats this; "+
+			"the seed was %s.",
+		switchSource(), strings.Join(wrong, "\n  "), seed,
+	)
 }
 
 // firstFault is what the first of the checks says that finds variant wrong, in one line, or "" if all is well.
@@ -87,7 +90,11 @@ func inOneLine(variant, check string, result ctest.Result) string {
 	case strings.HasPrefix(said, variant+": "):
 		return said
 	case result.Status > 128:
-		return strings.TrimSpace(fmt.Sprintf("%s: the check of %s ended by a signal: %v %s", variant, check, syscall.Signal(result.Status-128), said))
+		return strings.TrimSpace(
+			fmt.Sprintf(
+				"%s: the check of %s ended by a signal: %v %s", variant, check, syscall.Signal(result.Status-128), said,
+			),
+		)
 	}
 	return fmt.Sprintf("%s: the check of %s ended with status %d: %s", variant, check, result.Status, said)
 }

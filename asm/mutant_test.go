@@ -20,7 +20,9 @@ import (
 // caught runs the prober until something is wrong, and says what, or "" if all is well.
 func caught(program, seed string, variants []string) (string, error) {
 	for _, variant := range variants {
-		what, err := firstFault(program, seed, variant, []string{"registers", "control", "entry", "backtrace", "frames"})
+		what, err := firstFault(
+			program, seed, variant, []string{"registers", "control", "entry", "backtrace", "frames"},
+		)
 		if what != "" || err != nil {
 			return what, err
 		}
@@ -32,10 +34,12 @@ func caught(program, seed string, variants []string) (string, error) {
 	return "", nil
 }
 
-// countCaught makes a program of each of the mutants of source, and reports how many of them the checks catch: all but those of
-// which testdata/equivalents.txt says that they are as right. In a source that is not the project's own there may be others, so there
-// the count demands nothing.
-func countCaught(t *testing.T, source string, link func(string) (string, error), variants []string, mutants []mutate.Mutant) {
+// countCaught makes a program of each of the mutants of source, and reports how many of them the checks catch: all but
+// those of which testdata/equivalents.txt says that they are as right. In a source that is not the project's own there
+// may be others, so there the count demands nothing.
+func countCaught(
+	t *testing.T, source string, link func(string) (string, error), variants []string, mutants []mutate.Mutant,
+) {
 	equivalents, err := mutate.ReadEquivalents("testdata/equivalents.txt")
 	require.NoError(t, err)
 	seed := newSeed(t)
@@ -95,8 +99,11 @@ func countCaught(t *testing.T, source string, link func(string) (string, error),
 	}
 	text, err := os.ReadFile(source)
 	require.NoError(t, err)
-	t.Logf("mutants of %s: %d of %d caught; this source is not the recorded one, so that demands nothing; its fingerprint is %s",
-		source, count, len(mutants), ctest.Fingerprint(string(text)))
+	t.Logf(
+		"mutants of %s: %d of %d caught; this source is not the recorded one, so that demands nothing; its "+
+			"fingerprint is %s",
+		source, count, len(mutants), ctest.Fingerprint(string(text)),
+	)
 }
 
 // every is how many mutants there are to each that is tried.

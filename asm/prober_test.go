@@ -74,8 +74,8 @@ func (p *parts) withSwitch(assembly string) (string, error) {
 	return p.link(dir, switchSource(), source)
 }
 
-// withInline links a prober whose inline.h is the text given. The functions that contain the inline switch keep no frame
-// pointer, because they would restore that of their caller themselves.
+// withInline links a prober whose inline.h is the text given. The functions that contain the inline switch keep no
+// frame pointer, because they would restore that of their caller themselves.
 func (p *parts) withInline(header string) (string, error) {
 	dir, err := os.MkdirTemp(p.dir, "mutant")
 	if err != nil {

@@ -19,7 +19,9 @@ func buildShared(t *testing.T, assembly string, flags ...string) string {
 	// The C library's start files have no landing pads, and would take them from the object.
 	args := append([]string{"-I", ".", "-shared", "-fPIC", "-nostartfiles", "-o", object}, flags...)
 	require.NoError(t, ctest.Compile(append(args, assembly, "context.c", "check.c")...))
-	sources := slices.DeleteFunc(proberSources(), func(source string) bool { return source == "context.c" || source == "check.c" })
+	sources := slices.DeleteFunc(
+		proberSources(), func(source string) bool { return source == "context.c" || source == "check.c" },
+	)
 	args = append([]string{"-Wl,-z,lazy", "-o", program}, flags...)
 	require.NoError(t, ctest.Compile(append(append(args, sources...), object, "-lm")...))
 	return program

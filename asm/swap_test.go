@@ -43,8 +43,8 @@ var variants = []string{"swap", "swap_fp", "inline"}
 // keepsControl tells which variants keep the floating-point control state of fibers apart.
 var keepsControl = map[string]bool{"swap": false, "swap_fp": true, "inline": false}
 
-// probeAll runs all checks of all variants. The checks of what the bare variants leave out fail, which shows that they see
-// it; but a bare switch that does more than it must is not wrong.
+// probeAll runs all checks of all variants. The checks of what the bare variants leave out fail, which shows that they
+// see it; but a bare switch that does more than it must is not wrong.
 func probeAll(t *testing.T, cpu, program string, checks []string) {
 	ours := recorded(t, switchSource())
 	for _, variant := range variants {

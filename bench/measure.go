@@ -35,12 +35,11 @@ type Row struct {
 	Switches  int     `json:"switches_per_sample"`
 }
 
-// Measure samples every mechanism Rounds times and returns one row for each, in the order of
-// o.Mechanisms. The samples are interleaved: each round takes one of every mechanism, so that other load
-// affects all of them alike and the ratios hold. After every sample it calls progress, unless that is
-// nil, with the number of samples taken and the number to take. It blocks until the last sample, or until
-// ctx is done; then the error wraps ctx's cause. Other errors are those of a mechanism that cannot be opened or run, and that of
-// an option below 0.
+// Measure samples every mechanism Rounds times and returns one row for each, in the order of o.Mechanisms. The samples
+// are interleaved: each round takes one of every mechanism, so that other load affects all of them alike and the ratios
+// hold. After every sample it calls progress, unless that is nil, with the number of samples taken and the number to
+// take. It blocks until the last sample, or until ctx is done; then the error wraps ctx's cause. Other errors are those
+// of a mechanism that cannot be opened or run, and that of an option below 0.
 func Measure(ctx context.Context, o Options, progress func(done, total int)) (rows []Row, err error) {
 	if o.Rounds == 0 {
 		o.Rounds = DefaultRounds
@@ -52,7 +51,9 @@ func Measure(ctx context.Context, o Options, progress func(done, total int)) (ro
 		o.Mechanisms = Mechanisms()
 	}
 	if o.Rounds < 0 || o.Sample < 0 {
-		return nil, fmt.Errorf("bench: %d rounds of %v: neither may be negative; 0 means the default", o.Rounds, o.Sample)
+		return nil, fmt.Errorf(
+			"bench: %d rounds of %v: neither may be negative; 0 means the default", o.Rounds, o.Sample,
+		)
 	}
 	var all []*series
 	defer func() {

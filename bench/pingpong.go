@@ -29,7 +29,8 @@ import (
 	"fiberlab/stack"
 )
 
-// PingpongHeader is the text of pingpong.h, the loops by which a switch in C is measured, for programs that measure another one.
+// PingpongHeader is the text of pingpong.h, the loops by which a switch in C is measured, for programs that measure
+// another one.
 //
 //go:embed pingpong.h
 var PingpongHeader string

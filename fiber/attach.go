@@ -60,7 +60,9 @@ func attachThread(b Backend) (*Fiber, error) {
 	}
 	findLocks()
 	runtime.LockOSThread()
-	f := &Fiber{name: fmt.Sprintf("root of thread %d", unix.Gettid()), backend: b, runner: r, g: identity.G(), ticks: true}
+	f := &Fiber{
+		name: fmt.Sprintf("root of thread %d", unix.Gettid()), backend: b, runner: r, g: identity.G(), ticks: true,
+	}
 	if locksKnown.Load() {
 		f.lock = threadLockOf(f.g)
 	}
@@ -120,8 +122,8 @@ func (f *Fiber) detach() error {
 	return nil
 }
 
-// checkCaller says why the caller must not do op to the root f, or returns nil: f has to be a root that is attached, and
-// the caller its goroutine, and not a coroutine of iter.Pull that runs on its behalf.
+// checkCaller says why the caller must not do op to the root f, or returns nil: f has to be a root that is attached,
+// and the caller its goroutine, and not a coroutine of iter.Pull that runs on its behalf.
 func (f *Fiber) checkCaller(op string) error {
 	switch {
 	case f == nil || f.runner == nil:

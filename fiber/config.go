@@ -49,7 +49,9 @@ func (cfg Config) kind(body bodyKind) (kind, error) {
 	}
 	if b == Goroutine {
 		if body == cBody {
-			return kind{}, fmt.Errorf("%w for a C body: goroutine fibers run Go functions only: use asm or ucontext", ErrBackend)
+			return kind{}, fmt.Errorf(
+				"%w for a C body: goroutine fibers run Go functions only: use asm or ucontext", ErrBackend,
+			)
 		}
 		return kind{backend: b}, nil
 	}
@@ -64,7 +66,9 @@ func (cfg Config) kind(body bodyKind) (kind, error) {
 	options.Size, _ = options.Usable()
 	options.GuardPages = max(options.GuardPages, 1)
 	if body == goBody && cfg.StackSize > 0 && cfg.StackSize < MinGoStack {
-		return kind{}, fmt.Errorf("%w: %d bytes for a Go body: it needs at least %d", ErrStackSize, cfg.StackSize, MinGoStack)
+		return kind{}, fmt.Errorf(
+			"%w: %d bytes for a Go body: it needs at least %d", ErrStackSize, cfg.StackSize, MinGoStack,
+		)
 	}
 	return kind{backend: b, body: body, stack: options}, nil
 }

@@ -78,8 +78,9 @@ func (co *coroutine) finish(r *runner) {
 	}
 }
 
-// mayMove claims r, which seems to wait in a handle that a coroutine under d wants back, and tells whether it did. It leaves
-// a runner alone that is pinned to another root which is locked: only what runs under that one may change its state.
+// mayMove claims r, which seems to wait in a handle that a coroutine under d wants back, and tells whether it did. It
+// leaves a runner alone that is pinned to another root which is locked: only what runs under that one may change its
+// state.
 func (d *driverRoot) mayMove(r *runner) bool {
 	word := r.state.Load()
 	if State(word&stateMask) != Suspended {
@@ -96,9 +97,9 @@ func (r *runner) shift(from, to State) bool {
 	return State(word&stateMask) == from && r.state.CompareAndSwap(word, word&^stateMask|uint64(to))
 }
 
-// serveDeferred runs on r, whose coroutine co is, when that was resumed for the deferred request of another runner, which
-// finishes. It returns when r is resumed for itself. The driver root's part is to end the coroutine of the
-// other; any other runner's is to change places with that root.
+// serveDeferred runs on r, whose coroutine co is, when that was resumed for the deferred request of another runner,
+// which finishes. It returns when r is resumed for itself. The driver root's part is to end the coroutine of the other;
+// any other runner's is to change places with that root.
 func (co *coroutine) serveDeferred(r *runner) {
 	for co.deferred != nil {
 		finishing := co.deferred

@@ -38,8 +38,8 @@ func newCoroutine(k kind) *runner {
 }
 
 // switchCoroutine is SwitchTo for a fiber of the Goroutine backend. The usual path, with the body of waitIn, is written
-// out in this one function, because after a switch the processor predicts each further return wrongly: docs/scheduler.md
-// names the benchmark.
+// out in this one function, because after a switch the processor predicts each further return wrongly:
+// docs/scheduler.md names the benchmark.
 func switchCoroutine(f, to *Fiber) error {
 	if to == nil || to.runner == nil {
 		return &Error{"switch", "", ErrNotMade}

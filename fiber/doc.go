@@ -13,9 +13,9 @@
 // A fiber's life, in order: fiber.go makes and closes it, pool.go finds it a runner, switch.go
 // and switch.c enter it and leave it, runner.go runs its body, retire.go ends a runner that is not kept.
 //
-// Below that, in C: thread.c is what a thread knows, slot.c and identity.c how the Go runtime is made
-// to take a fiber for a thread, processor.c how an arriving fiber gets the right to run Go code, preempt.c how the runtime
-// can interrupt it, also after a move to another thread, overflow.c the report on a guard page and other faults.
+// Below that, in C: thread.c is what a thread knows, slot.c and identity.c how the Go runtime is made to take a fiber
+// for a thread, processor.c how an arriving fiber gets the right to run Go code, preempt.c how the runtime can
+// interrupt it, also after a move to another thread, overflow.c the report on a guard page and other faults.
 //
 // The backend on Go's own coroutines is in coroutine_*.go. The other files can be read without it.
 //
@@ -28,17 +28,18 @@
 //
 // # Changing threads
 //
-// A suspended fiber may be entered from any root of its backend, one at a time. When SwitchTo returns, the thread, its root
-// and the addresses of thread-local variables may be others than before. What belongs to the fiber stays: what Self
-// returns, its Residue and its Task.
+// A suspended fiber may be entered from any root of its backend, one at a time. When SwitchTo returns, the thread, its
+// root and the addresses of thread-local variables may be others than before. What belongs to the fiber stays: what
+// Self returns, its Residue and its Task.
 //
 // A fiber can be entered once it has left its thread, which it has when what it switched to runs. Before that, SwitchTo
 // returns ErrRunning. A scheduler therefore queues a fiber on the far side of the switch. A body that returns
 // goes to the root of the thread on which it runs then.
 //
-// On the Goroutine backend, roots that exchange fibers must not be locked to their threads. A fiber that a locked root was the first to
-// enter stays with that root; elsewhere SwitchTo returns ErrPinned. A fiber that was never entered can go to either kind, whatever its runner
-// did before. In a coroutine of iter.Pull that a fiber calls under an unlocked root, Current returns nil, so the coroutine cannot suspend the fiber.
+// On the Goroutine backend, roots that exchange fibers must not be locked to their threads. A fiber that a locked root
+// was the first to enter stays with that root; elsewhere SwitchTo returns ErrPinned. A fiber that was never entered can
+// go to either kind, whatever its runner did before. In a coroutine of iter.Pull that a fiber calls under an unlocked
+// root, Current returns nil, so the coroutine cannot suspend the fiber.
 //
 // # Tools
 //

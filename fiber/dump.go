@@ -92,8 +92,8 @@ func (f *Fiber) Task() Task {
 	return Task{word: (*uintptr)(unsafe.Pointer(&f.runner.entry.task))}
 }
 
-// Begin records that the fiber runs the function f from now on. It costs less
-// than a nanosecond if f is recorded already, else a few, and more when the program records that function for the first time.
+// Begin records that the fiber runs the function f from now on. It costs less than a nanosecond if f is recorded
+// already, else a few, and more when the program records that function for the first time.
 func (t *Task) Begin(f func()) {
 	if code := **(**uintptr)(unsafe.Pointer(&f)); code != t.code {
 		t.change(code)

@@ -11,26 +11,46 @@ var (
 	ErrBackend     = errors.New("unknown backend")
 	ErrUnsupported = errors.New("unsupported Go runtime")
 	ErrNoFiber     = errors.New("the calling goroutine is not a fiber: make it one with fiber.Attach")
-	ErrNotCurrent  = errors.New("the fiber that is to leave is not the one that is running here: call SwitchTo on fiber.Current()")
-	ErrSelf        = errors.New("a fiber cannot switch to itself: switch to another one")
-	ErrRunning     = errors.New("it is running on another thread, or has not quite left it yet: try again once it has switched away")
-	ErrSuspended   = errors.New("it is suspended in mid-function: switch to it until its body returns")
-	ErrFinished    = errors.New("its body has returned: close it, and make another one")
-	ErrClosed      = errors.New("it was closed or detached: make another one, or attach again")
-	ErrNotMade     = errors.New("it is not a fiber: make one with fiber.New or fiber.NewC")
-	ErrHolds       = errors.New("coroutines are suspended that only this goroutine can resume, because it is locked to its thread: let their bodies return first")
+	ErrNotCurrent  = errors.New(
+		"the fiber that is to leave is not the one that is running here: call SwitchTo on fiber.Current()",
+	)
+	ErrSelf    = errors.New("a fiber cannot switch to itself: switch to another one")
+	ErrRunning = errors.New(
+		"it is running on another thread, or has not quite left it yet: try again once it has switched away",
+	)
+	ErrSuspended = errors.New("it is suspended in mid-function: switch to it until its body returns")
+	ErrFinished  = errors.New("its body has returned: close it, and make another one")
+	ErrClosed    = errors.New("it was closed or detached: make another one, or attach again")
+	ErrNotMade   = errors.New("it is not a fiber: make one with fiber.New or fiber.NewC")
+	ErrHolds     = errors.New(
+		"coroutines are suspended that only this goroutine can resume, because it is locked to its thread: let their " +
+			"bodies return first",
+	)
 	ErrForeignRoot = errors.New("it is the root fiber of another thread: switch to it from a fiber that runs there")
-	ErrMixed       = errors.New("goroutine fibers and hand-switched fibers cannot switch to one another: attach the root with the backend of its fibers")
-	ErrPinned      = errors.New("its coroutine belongs to a goroutine that is locked to its thread: switch to it from there, or do not lock the roots")
-	ErrLocked      = errors.New("the caller is not locked to its thread as its root was when it was attached: return from the callback of C first, undo runtime.LockOSThread, or use another backend than goroutine")
-	ErrTied        = errors.New("its thread was made by C, and it is in a callback there: attach a goroutine that Go code has started")
-	ErrAttached    = errors.New("the calling goroutine is a fiber already: detach it first")
-	ErrNotRoot     = errors.New("it is not the root fiber: only a root is detached")
-	ErrRoot        = errors.New("it is a root fiber: end it with Detach")
-	ErrNoBody      = errors.New("the body is nil: give the fiber a function")
-	ErrStackSize   = errors.New("bad stack size")
-	ErrStackInUse  = errors.New("frames lie on its C stack that are still needed: close it, and have that clear the stack by Config.ClearStack")
-	ErrNoMemory    = errors.New("no memory for the context: close fibers that are finished")
+	ErrMixed       = errors.New(
+		"goroutine fibers and hand-switched fibers cannot switch to one another: attach the root with the backend of " +
+			"its fibers",
+	)
+	ErrPinned = errors.New(
+		"its coroutine belongs to a goroutine that is locked to its thread: switch to it from there, or do not lock " +
+			"the roots",
+	)
+	ErrLocked = errors.New(
+		"the caller is not locked to its thread as its root was when it was attached: return from the callback of C " +
+			"first, undo runtime.LockOSThread, or use another backend than goroutine",
+	)
+	ErrTied = errors.New(
+		"its thread was made by C, and it is in a callback there: attach a goroutine that Go code has started",
+	)
+	ErrAttached   = errors.New("the calling goroutine is a fiber already: detach it first")
+	ErrNotRoot    = errors.New("it is not the root fiber: only a root is detached")
+	ErrRoot       = errors.New("it is a root fiber: end it with Detach")
+	ErrNoBody     = errors.New("the body is nil: give the fiber a function")
+	ErrStackSize  = errors.New("bad stack size")
+	ErrStackInUse = errors.New(
+		"frames lie on its C stack that are still needed: close it, and have that clear the stack by Config.ClearStack",
+	)
+	ErrNoMemory = errors.New("no memory for the context: close fibers that are finished")
 )
 
 // Error tells which operation failed on which fiber, and why.

@@ -177,7 +177,9 @@ func ExampleFiber_Detach() {
 		fmt.Println(err)
 		return
 	}
-	f, _ := fiber.New(fiber.Config{Name: "pinned", Backend: fiber.Goroutine}, func() { _ = fiber.Current().SwitchTo(locked) })
+	f, _ := fiber.New(
+		fiber.Config{Name: "pinned", Backend: fiber.Goroutine}, func() { _ = fiber.Current().SwitchTo(locked) },
+	)
 	_ = locked.SwitchTo(f)
 	fmt.Println("holds a fiber that only it can resume:", errors.Is(locked.Detach(), fiber.ErrHolds))
 	_ = locked.SwitchTo(f)

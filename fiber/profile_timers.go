@@ -55,7 +55,9 @@ func lendAll(n C.int64_t) error {
 		count := (*C.int64_t)(C.malloc(C.size_t(unsafe.Sizeof(n))))
 		*count = n
 		defer C.free(unsafe.Pointer(count))
-		f, err := NewC(Config{Name: "ending timers", Backend: Asm}, unsafe.Pointer(C.fiberlab_lend_all), unsafe.Pointer(count))
+		f, err := NewC(
+			Config{Name: "ending timers", Backend: Asm}, unsafe.Pointer(C.fiberlab_lend_all), unsafe.Pointer(count),
+		)
 		if err != nil {
 			return err
 		}

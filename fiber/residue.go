@@ -69,8 +69,8 @@ const searchedG = 512
 func findResidue() offsets {
 	g := pointer(identity.G())
 	before := identity.ProfLabels()
-	// A profiler that samples now reads an empty slice of labels. The first mark is not used: it may lie where the goroutine's
-	// stack ends, and that address is in the g, too.
+	// A profiler that samples now reads an empty slice of labels. The first mark is not used: it may lie where the
+	// goroutine's stack ends, and that address is in the g, too.
 	marks := new([3][8]uintptr)
 	at := offsets{labels: findLabels(g, unsafe.Pointer(&marks[1]))}
 	at.known = at.labels >= 0 && at.labels == findLabels(g, unsafe.Pointer(&marks[2]))

@@ -81,8 +81,8 @@ func onRoot(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fiber
 // It blocks until all is done, some 10 us for each identity, a microsecond on Goroutine. The error is
 // that of the kernel or of package stack; what could not be ended stays in the pool.
 //
-// Half a second after the last root has been detached, the pool is drained by itself, except for
-// the runners that Prewarm was asked for. A root that is detached in a bubble of testing/synctest does not count for that.
+// Half a second after the last root has been detached, the pool is drained by itself, except for the runners that
+// Prewarm was asked for. A root that is detached in a bubble of testing/synctest does not count for that.
 func Drain() error { return runners.drain(false) }
 
 // idleDelay is how long the pool stays as it is when there is no root.
@@ -105,7 +105,8 @@ func (p *pool) drainIdle() {
 		time.AfterFunc(early, p.drainIdle)
 		return
 	}
-	p.timerSet.Swap(false) // before the load, also in an emulator that lets it pass a Store: the last root may find a timer set just then
+	// before the load, also in an emulator that lets it pass a Store: the last root may find a timer set just then
+	p.timerSet.Swap(false)
 	if p.roots.Load() == 0 {
 		_ = p.drain(true) // identities that could not be dropped are in the pool again
 	}

@@ -114,7 +114,10 @@ func supportedLife() error {
 }
 
 func unsupported(err error) error {
-	return fmt.Errorf("%w: %s: %w: build with %s to %s, or use the backend goroutine", ErrUnsupported, goVersion(), err, OldestGo, NewestGo)
+	return fmt.Errorf(
+		"%w: %s: %w: build with %s to %s, or use the backend goroutine", ErrUnsupported, goVersion(), err, OldestGo,
+		NewestGo,
+	)
 }
 
 func goVersion() string {
@@ -129,7 +132,9 @@ func goVersion() string {
 func doubts(v string, foundP bool) string {
 	var all []string
 	if !tested(v) {
-		all = append(all, fmt.Sprintf("%s passes the probes, but fiberlab is tested on %s to %s", v, OldestGo, NewestGo))
+		all = append(
+			all, fmt.Sprintf("%s passes the probes, but fiberlab is tested on %s to %s", v, OldestGo, NewestGo),
+		)
 	}
 	if !foundP {
 		all = append(all, "the remembered P was not found in "+v+": each fiber's first entry waits for up to 10 ms")
@@ -186,7 +191,8 @@ func findWords() error {
 		C.fiberlab_narrow_tid(C.uintptr_t(identity.M()))
 		C.fiberlab_find_mark(C.uintptr_t(identity.M()))
 		hits := int(C.find_slot(reader))
-		handsOnP = hits == 1 && compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_find_p(m, then) })
+		handsOnP = hits == 1 &&
+			compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_find_p(m, then) })
 		found <- answer{hits, uintptr(C.fiberlab_thread_pointer())}
 		<-hold // so that the other goroutine cannot be on this thread
 	}()
@@ -201,7 +207,8 @@ func findWords() error {
 		C.fiberlab_narrow_tid(C.uintptr_t(identity.M()))
 		C.fiberlab_verify_mark(C.uintptr_t(identity.M()))
 		hits := int(C.verify_slot(reader))
-		if hits == 1 && handsOnP && compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_verify_p(m, then) }) {
+		if hits == 1 && handsOnP &&
+			compareM(func(m C.uintptr_t, then *C.uintptr_t) C.int { return C.fiberlab_verify_p(m, then) }) {
 			C.fiberlab_use_p(1)
 		} else {
 			handsOnP = false

@@ -16,12 +16,12 @@ import (
 // then counts on the monitor, which sleeps for up to a
 // minute when the world is about to stop and no timer is due.
 //
-// So a tick is the longest delay of a stop of the world. Each tick costs a thread's
-// wake-up, so a program that is nearly idle, and seldom stops the world, has fewer. And while any timer is pending, each of
-// the runtime's threads that runs out of work waits in its poller for it, and has to be called off from there.
+// So a tick is the longest delay of a stop of the world. Each tick costs a thread's wake-up, so a program that is
+// nearly idle, and seldom stops the world, has fewer. And while any timer is pending, each of the runtime's threads
+// that runs out of work waits in its poller for it, and has to be called off from there.
 //
-// No timer is ever stopped or reset: if it was set in a bubble of testing/synctest, only the bubble may do that, and the
-// bubble may have ended. Instead, each belongs to a series, and does nothing if that is not the present one.
+// No timer is ever stopped or reset: if it was set in a bubble of testing/synctest, only the bubble may do that, and
+// the bubble may have ended. Instead, each belongs to a series, and does nothing if that is not the present one.
 var ticking struct {
 	mu      sync.Mutex
 	series  int  // of timers, each of which sets the next

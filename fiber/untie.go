@@ -22,7 +22,8 @@ import (
 // the thread is the same: the runtime would end the program.
 //
 // On Goroutine, whose roots are not tied, Untie does nothing. It returns ErrNotMade, ErrClosed, ErrNotRoot,
-// ErrNotCurrent, or ErrTied if C made the thread. If the goroutine has locked itself to the thread besides, it stays there.
+// ErrNotCurrent, or ErrTied if C made the thread. If the goroutine has locked itself to the thread besides, it stays
+// there.
 func (f *Fiber) Untie() error {
 	if err := f.checkCaller("untie"); err != nil {
 		return err
@@ -41,10 +42,12 @@ func (f *Fiber) Untie() error {
 	return nil
 }
 
-// Tie makes the calling goroutine, which must be that of the root f, the root fiber of the thread that it is on now, and locks it to
-// that. It may be called again after each Untie. It takes some 100 ns and does not block. f keeps the name that it has.
+// Tie makes the calling goroutine, which must be that of the root f, the root fiber of the thread that it is on now,
+// and locks it to that. It may be called again after each Untie. It takes some 100 ns and does not block. f keeps the
+// name that it has.
 //
-// It returns ErrNotMade, ErrClosed, ErrNotRoot, ErrNotCurrent if another goroutine calls it, or ErrAttached if the caller is a fiber.
+// It returns ErrNotMade, ErrClosed, ErrNotRoot, ErrNotCurrent if another goroutine calls it, or ErrAttached if the
+// caller is a fiber.
 func (f *Fiber) Tie() error {
 	if err := f.checkCaller("tie"); err != nil {
 		return err

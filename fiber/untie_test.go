@@ -47,7 +47,10 @@ func wanted() (demand, bool) {
 
 func requireNoTick(t *testing.T, msg string) {
 	t.Helper()
-	require.Eventually(t, func() bool { _, pending := wanted(); return !pending }, time.Minute, time.Millisecond, "%s: it still ticks", msg)
+	require.Eventually(
+		t, func() bool { _, pending := wanted(); return !pending }, time.Minute, time.Millisecond, "%s: it still ticks",
+		msg,
+	)
 }
 
 func requireTick(t *testing.T, want demand, msg string) {
@@ -61,7 +64,10 @@ func requireTick(t *testing.T, want demand, msg string) {
 func TestTickIsForThoseWhoWantIt(t *testing.T) {
 	require.NoError(t, Supported())
 	require.NoError(t, Drain()) // which attaches a root
-	require.Eventually(t, func() bool { now, _ := wanted(); return now.none() }, time.Minute, time.Millisecond, "a test has left roots or C bodies")
+	require.Eventually(
+		t, func() bool { now, _ := wanted(); return now.none() }, time.Minute, time.Millisecond,
+		"a test has left roots or C bodies",
+	)
 	requireNoTick(t, "nothing attached")
 
 	root, err := Attach(Asm)

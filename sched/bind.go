@@ -250,9 +250,9 @@ func (w goroutineWait) mayWake() bool {
 	return !w.parked() && !w.by("runtime.cgocall", "runtime.coroswitch") // a fiber that is suspended is in one of these
 }
 
-// outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a fiber
-// of s. All workers of s sleep. Another scheduler's fibers may have deadlines, and while they switch, the one that runs
-// looks like one that is suspended.
+// outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a
+// fiber of s. All workers of s sleep. Another scheduler's fibers may have deadlines, and while they switch, the one
+// that runs looks like one that is suspended.
 func (s *Scheduler) outsideMayWake() bool {
 	if workersTaken.Load()+workersBound.Load() > int64(len(s.everyWorker())) {
 		return true
@@ -269,8 +269,8 @@ func (s *Scheduler) outsideMayWake() bool {
 	return false
 }
 
-// blocksThread reports whether the goroutine is a task, or, if bound is true, the function of Run, that is in a call which
-// blocks its thread. A call of C may compute: it does not count.
+// blocksThread reports whether the goroutine is a task, or, if bound is true, the function of Run, that is in a call
+// which blocks its thread. A call of C may compute: it does not count.
 func (w goroutineWait) blocksThread(bound bool) bool {
 	if len(w.program) == 0 || hasPrefix(w.program[0].Function, ownPackages) {
 		return false

@@ -20,20 +20,20 @@ import (
 // stays as it was before Close: the fibers may still be notified, tasks enqueued, and
 // Close called again.
 //
-// Close blocks its caller; see CloseContext for a limit, and for several calls at a time. Where it would wait for its own caller, it returns an error at
-// once: ErrBound on a goroutine that is bound to s, and in that goroutine's tasks, and ErrInTask in any other task of s. A blocking call counts as
-// inside of its task. The other errors are a *Deadlock, ErrNotUnbound if a goroutine has ended that s was bound to, and
-// ErrClosed if an earlier call has succeeded.
+// Close blocks its caller; see CloseContext for a limit, and for several calls at a time. Where it would wait for its
+// own caller, it returns an error at once: ErrBound on a goroutine that is bound to s, and in that goroutine's tasks,
+// and ErrInTask in any other task of s. A blocking call counts as inside of its task. The other errors are a *Deadlock,
+// ErrNotUnbound if a goroutine has ended that s was bound to, and ErrClosed if an earlier call has succeeded.
 func (s *Scheduler) Close() error {
 	return s.CloseContext(context.Background())
 }
 
 // CloseContext is Close that gives up when ctx is done, with a *Remaining: it says what is left, and wraps
-// context.Cause(ctx). All is then as it was before, as after a *Deadlock, which CloseContext returns too; only what DropQueued
-// has dropped is gone. Close and CloseContext may be called again.
+// context.Cause(ctx). All is then as it was before, as after a *Deadlock, which CloseContext returns too; only what
+// DropQueued has dropped is gone. Close and CloseContext may be called again.
 //
-// Close and CloseContext may be called by many at a time. Each waits as long as its own context lets it, and while one of
-// them waits, the scheduler is being closed. If it succeeds, or there is a deadlock, all get that result.
+// Close and CloseContext may be called by many at a time. Each waits as long as its own context lets it, and while one
+// of them waits, the scheduler is being closed. If it succeeds, or there is a deadlock, all get that result.
 //
 // Besides the errors of Close, it returns ErrNilContext if ctx is nil.
 func (s *Scheduler) CloseContext(ctx context.Context, options ...CloseOption) error {
@@ -77,8 +77,8 @@ type closeCall struct {
 	err  error
 }
 
-// close is CloseContext without options. One caller at a time ends the scheduler; the others wait for it, and if it gives up
-// because its own context is done, one of them goes on in its place.
+// close is CloseContext without options. One caller at a time ends the scheduler; the others wait for it, and if it
+// gives up because its own context is done, one of them goes on in its place.
 func (s *Scheduler) close(ctx context.Context) error {
 	for {
 		err := s.closeOrWait(ctx)
@@ -94,8 +94,8 @@ func (s *Scheduler) close(ctx context.Context) error {
 // errGaveUp is the result of an ending whose context is done. It never leaves the package.
 var errGaveUp = errors.New("the context of the call that ends the scheduler is done")
 
-// closeOrWait ends the scheduler, or waits for the call that does. It returns errGaveUp if that call's context, or ctx, is
-// done first.
+// closeOrWait ends the scheduler, or waits for the call that does. It returns errGaveUp if that call's context, or ctx,
+// is done first.
 func (s *Scheduler) closeOrWait(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {
@@ -126,8 +126,8 @@ func (s *Scheduler) closeOrWait(ctx context.Context) error {
 	return e.err
 }
 
-// Done returns a channel that is closed when Close or CloseContext has succeeded: nothing of the scheduler runs any more.
-// For a scheduler that New has not made it is closed.
+// Done returns a channel that is closed when Close or CloseContext has succeeded: nothing of the scheduler runs any
+// more. For a scheduler that New has not made it is closed.
 func (s *Scheduler) Done() <-chan struct{} {
 	if !s.exists() {
 		closed := make(chan struct{})

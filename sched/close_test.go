@@ -82,7 +82,9 @@ func TestCloseAgainWhileFibersAreWoken(t *testing.T) {
 			f, g := newFlag(), newFlag()
 			require.NoError(t, s.Enqueue(Task{Func: f.await}))
 			require.NoError(t, s.Enqueue(Task{Func: g.await}))
-			pauses := [2]time.Duration{time.Duration(r.IntN(1000)) * time.Microsecond, time.Duration(r.IntN(500)) * time.Microsecond}
+			pauses := [2]time.Duration{
+				time.Duration(r.IntN(1000)) * time.Microsecond, time.Duration(r.IntN(500)) * time.Microsecond,
+			}
 			go func() {
 				time.Sleep(pauses[0])
 				f.raise()

@@ -24,7 +24,8 @@ const DefaultWatchdog = 5 * time.Second
 // Config describes a scheduler. The zero value is one without workers of its
 // own: it runs tasks on the goroutines that bind it.
 type Config struct {
-	Name      string        // for reports, and "NAME-w0" and so on for the threads of workers that keep theirs; "scheduler" if empty
+	// for reports, and "NAME-w0" and so on for the threads of workers that keep theirs; "scheduler" if empty
+	Name      string
 	Workers   int           // multi-threaded workers, each with a thread; see KeepThreads. 0 is allowed
 	Policy    Policy        // where what is ready waits, and what runs next
 	Groups    Groups        // how policy Group lays out the workers
@@ -32,17 +33,20 @@ type Config struct {
 	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's first fiber has its thread's stack
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	MaxCalls  int           // blocking calls of tasks that run at once, each on a thread; 0: any number
-	MaxQueued int           // tasks that wait to begin, wherever they may begin; 0: any number, or DefaultRunQueue under policy Group. See Enqueue and TryEnqueue. Callbacks of fibersync are queued beyond it
-	Affinity  Affinity      // the CPUs of each multi-threaded worker; nil leaves them alone
+	// tasks that wait to begin, wherever they may begin; 0: any number, or DefaultRunQueue under policy Group. See
+	// Enqueue and TryEnqueue. Callbacks of fibersync are queued beyond it
+	MaxQueued int
+	Affinity  Affinity // the CPUs of each multi-threaded worker; nil leaves them alone
 
-	// OverloadAfter is how long a caller waits for room at most, as Config.MaxQueued has it, before it gets ErrOverload; 0: as
-	// long as it takes.
+	// OverloadAfter is how long a caller waits for room at most, as Config.MaxQueued has it, before it gets
+	// ErrOverload; 0: as long as it takes.
 	OverloadAfter time.Duration
 
-	// KeepThreads has each multi-threaded worker keep its thread for all its life. Where fibers stay with their worker, under Stealing, it always
-	// does. Under the other policies an idle worker unties itself from its thread, so that goroutines wake it sooner, and goes on on another one,
-	// unless Affinity, Initializer, OutOfDuty or Device is set, or it has had a SameThread task. A thread of C wakes a worker sooner that keeps its
-	// thread. On the goroutine backend, under these policies, no worker has a thread, and KeepThreads means nothing.
+	// KeepThreads has each multi-threaded worker keep its thread for all its life. Where fibers stay with their worker,
+	// under Stealing, it always does. Under the other policies an idle worker unties itself from its thread, so that
+	// goroutines wake it sooner, and goes on on another one, unless Affinity, Initializer, OutOfDuty or Device is set,
+	// or it has had a SameThread task. A thread of C wakes a worker sooner that keeps its thread. On the goroutine
+	// backend, under these policies, no worker has a thread, and KeepThreads means nothing.
 	KeepThreads bool
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
@@ -52,16 +56,18 @@ type Config struct {
 	// returns the scheduler, it may schedule tasks, and it may wait.
 	Initializer func(worker int)
 
-	// OutOfDuty is called on each worker's thread, given the worker's number, whenever the worker is about to choose what
-	// it runs next: after a task has ended, yielded or begun to wait, and before another one begins or goes on. It is not called
-	// while the worker sleeps. It counts as called from outside of all fibers and must not wait: TryEnqueue and Notify are
-	// allowed. Wait, Sleep and Yield of this package panic there. Anything else that waits, such as a lock or a channel of fibersync, or
-	// Enqueue for room, blocks the worker's thread, for ever if only this worker could end the wait. A panic ends the program.
+	// OutOfDuty is called on each worker's thread, given the worker's number, whenever the worker is about to choose
+	// what it runs next: after a task has ended, yielded or begun to wait, and before another one begins or goes on. It
+	// is not called while the worker sleeps. It counts as called from outside of all fibers and must not wait:
+	// TryEnqueue and Notify are allowed. Wait, Sleep and Yield of this package panic there. Anything else that waits,
+	// such as a lock or a channel of fibersync, or Enqueue for room, blocks the worker's thread, for ever if only this
+	// worker could end the wait. A panic ends the program.
 	OutOfDuty func(worker int)
 
-	// Device makes what a multi-threaded worker sleeps in, and polls, beside its driver; a nil Device is none. It is called on the worker's
-	// thread before Initializer, and must not wait as a fiber does. If it returns an error, New does. It is not called for workers that are not locked
-	// to a thread: under the policies that let fibers migrate, on the goroutine backend.
+	// Device makes what a multi-threaded worker sleeps in, and polls, beside its driver; a nil Device is none. It is
+	// called on the worker's thread before Initializer, and must not wait as a fiber does. If it returns an error, New
+	// does. It is not called for workers that are not locked to a thread: under the policies that let fibers migrate,
+	// on the goroutine backend.
 	Device func(w *Worker) (Device, error)
 
 	// Panicked is called on the fiber whose task has panicked, after the task's
@@ -75,9 +81,9 @@ type Config struct {
 	// every millisecond; nothing is lost. If it is nil, one line goes to stderr, once.
 	Exhausted func(error)
 
-	// Overloaded is told when there has been no room for tasks for a second, and each second from then on, as long as callers wait
-	// for it: how many do, and how long that has been so. It is called on a separate goroutine, one call at a time, and may do
-	// what a goroutine may. If it is nil, a line goes to stderr each time.
+	// Overloaded is told when there has been no room for tasks for a second, and each second from then on, as long as
+	// callers wait for it: how many do, and how long that has been so. It is called on a separate goroutine, one call
+	// at a time, and may do what a goroutine may. If it is nil, a line goes to stderr each time.
 	Overloaded func(waiting int, since time.Duration)
 
 	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they
@@ -101,8 +107,8 @@ type Config struct {
 	// that blocks its thread.
 	Stalled func(*Stall)
 
-	// Recorder, if not nil, is told of every transition of every fiber; that of trace.NewRecorder keeps them. It may serve
-	// one scheduler only.
+	// Recorder, if not nil, is told of every transition of every fiber; that of trace.NewRecorder keeps them. It may
+	// serve one scheduler only.
 	Recorder Recorder
 }
 
@@ -121,7 +127,9 @@ func (cfg Config) checked() (Config, error) {
 		return cfg, fmt.Errorf("Config.MaxCalls is %d: %w", cfg.MaxCalls, ErrNegative)
 	}
 	if int(cfg.Policy) >= len(policyNames) {
-		return cfg, fmt.Errorf("Config.Policy is %v: %w: choose one of %s", cfg.Policy, ErrPolicy, strings.Join(policyNames[:], ", "))
+		return cfg, fmt.Errorf(
+			"Config.Policy is %v: %w: choose one of %s", cfg.Policy, ErrPolicy, strings.Join(policyNames[:], ", "),
+		)
 	}
 	if cfg.MaxQueued < 0 {
 		return cfg, fmt.Errorf("Config.MaxQueued is %d: %w", cfg.MaxQueued, ErrNegative)
@@ -146,7 +154,11 @@ func (cfg Config) checked() (Config, error) {
 		return cfg, err
 	}
 	if cfg.Affinity != nil && cfg.Policy.migrates() && backend == fiber.Goroutine {
-		return cfg, fmt.Errorf("Config.Affinity: %w: workers keep no threads on the goroutine backend under %v: leave it out, or choose another backend or policy", ErrAffinity, cfg.Policy)
+		return cfg, fmt.Errorf(
+			"Config.Affinity: %w: workers keep no threads on the goroutine backend under %v: leave it out, or choose "+
+				"another backend or policy",
+			ErrAffinity, cfg.Policy,
+		)
 	}
 	if cfg.Name == "" {
 		cfg.Name = "scheduler"

@@ -15,7 +15,8 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Blocked is a fiber that is blocked, where, and for what. In a Remaining, only Worker, Fiber, Task and State may be known.
+// Blocked is a fiber that is blocked, where, and for what. In a Remaining, only Worker, Fiber, Task and State may be
+// known.
 type Blocked struct {
 	Worker int             // its worker's number
 	Fiber  int             // its own number on that worker
@@ -307,7 +308,10 @@ func describe(answers []answer) []Blocked {
 			p.stack, p.call = frames(a.where)
 			places[string(key)] = p
 		}
-		b := Blocked{Worker: a.fiber.maker.id, Fiber: a.fiber.id, Task: a.fiber.maker.scheduler.names.of(a.task), State: Yielded, Stack: p.stack, Call: p.call}
+		b := Blocked{
+			Worker: a.fiber.maker.id, Fiber: a.fiber.id, Task: a.fiber.maker.scheduler.names.of(a.task), State: Yielded,
+			Stack: p.stack, Call: p.call,
+		}
 		if a.waits != nil {
 			what, holder := a.waits.Awaited()
 			b.For = what

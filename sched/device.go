@@ -7,36 +7,41 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// Device is what a worker waits for beside tasks and notifications, such as a ring of input and output. While the worker has things to run it polls the
-// device now and then; when it has none it sleeps in the device and not on a futex. So whichever comes first, a completion or a task, goes on at once.
+// Device is what a worker waits for beside tasks and notifications, such as a ring of input and output. While the
+// worker has things to run it polls the device now and then; when it has none it sleeps in the device and not on a
+// futex. So whichever comes first, a completion or a task, goes on at once.
 //
-// Ready, Poll, Wait and Close are called on the worker's thread. They run on the stack of a fiber that may be blocked: they must not wait as a fiber does, but
-// may notify fibers and enqueue tasks by TryEnqueue. A panic ends the program, since it must not unwind the task of that fiber.
+// Ready, Poll, Wait and Close are called on the worker's thread. They run on the stack of a fiber that may be blocked:
+// they must not wait as a fiber does, but may notify fibers and enqueue tasks by TryEnqueue. A panic ends the program,
+// since it must not unwind the task of that fiber.
 type Device interface {
-	// Ready tells whether Poll has something to do. It is called often, and between two calls of Poll and Wait it need not see what has come meanwhile.
+	// Ready tells whether Poll has something to do. It is called often, and between two calls of Poll and Wait it need
+	// not see what has come meanwhile.
 	Ready() bool
 	// Poll submits and collects what it can without blocking. It is called while the worker has things to run.
 	Poll()
-	// Wait submits, and blocks the thread until something can be collected, which it collects, until Wake, or until limit has passed; below
-	// 0 is no limit. It may also return for no reason. brief says that the wait is expected to be short. It is called when the worker has nothing to run.
+	// Wait submits, and blocks the thread until something can be collected, which it collects, until Wake, or until
+	// limit has passed; below 0 is no limit. It may also return for no reason. brief says that the wait is expected to
+	// be short. It is called when the worker has nothing to run.
 	Wait(limit time.Duration, brief bool)
-	// Wake ends the Wait that is under way; if none is, the next one. Any thread may call it, even several at once and after Close, when it does nothing. It
-	// does not block.
+	// Wake ends the Wait that is under way; if none is, the next one. Any thread may call it, even several at once and
+	// after Close, when it does nothing. It does not block.
 	Wake()
-	// Pending is how many operations are under way that fibers or goroutines wait for: as long as there are any, there is no deadlock. Any thread may
-	// call it, even after Close.
+	// Pending is how many operations are under way that fibers or goroutines wait for: as long as there are any, there
+	// is no deadlock. Any thread may call it, even after Close.
 	Pending() int
-	// Close is called last, when no fiber of the worker is left but its main fiber. Goroutines may have operations under way, which it ends: they do not keep
-	// Scheduler.Close from returning. An error ends the program, since operations may then go on writing to memory of their callers.
+	// Close is called last, when no fiber of the worker is left but its main fiber. Goroutines may have operations
+	// under way, which it ends: they do not keep Scheduler.Close from returning. An error ends the program, since
+	// operations may then go on writing to memory of their callers.
 	Close() error
 }
 
-// leastBetweenPolls is how many tasks a worker runs at least, or times mostResumed fibers, before it polls its device, while it has some that can
-// run. The requests that they make go to the device in one batch.
+// leastBetweenPolls is how many tasks a worker runs at least, or times mostResumed fibers, before it polls its device,
+// while it has some that can run. The requests that they make go to the device in one batch.
 const leastBetweenPolls = 4
 
-// pollDevice polls the worker's device, if it has one, at the end of a round. A worker that has nothing to run does not poll: it goes on to Wait, which
-// submits and collects in one step.
+// pollDevice polls the worker's device, if it has one, at the end of a round. A worker that has nothing to run does not
+// poll: it goes on to Wait, which submits and collects in one step.
 func (w *Worker) pollDevice() {
 	o := &w.own
 	if o.round--; o.round > 0 || o.ready.Empty() && !w.hasTask() || !o.device.Ready() {
@@ -57,8 +62,9 @@ func (w *Worker) pollAlone(f *Fiber) bool {
 	return w.hasWork(f)
 }
 
-// waiter returns an idle fiber that is to wait in the place of f, the calling one, which is blocked, if the worker has a device or can be untied, and nil otherwise. What a device does
-// when it is polled goes deep: only a few stacks should have to hold that, not those of all fibers whose operations are under way.
+// waiter returns an idle fiber that is to wait in the place of f, the calling one, which is blocked, if the worker has
+// a device or can be untied, and nil otherwise. What a device does when it is polled goes deep: only a few stacks
+// should have to hold that, not those of all fibers whose operations are under way.
 func (w *Worker) waiter(f *Fiber) *Fiber {
 	o := &w.own
 	if o.device == nil {
@@ -71,8 +77,9 @@ func (w *Worker) waiter(f *Fiber) *Fiber {
 	return w.takeIdle()
 }
 
-// prepareWaiter makes a fiber for waiter to return, if the worker has a device and no fiber is idle. It is called when a task is about to begin: to make
-// a fiber goes deep, too, and where the task waits, its own frames are on the stack already. If there can be none, the worker does without.
+// prepareWaiter makes a fiber for waiter to return, if the worker has a device and no fiber is idle. It is called when
+// a task is about to begin: to make a fiber goes deep, too, and where the task waits, its own frames are on the stack
+// already. If there can be none, the worker does without.
 func (w *Worker) prepareWaiter() {
 	if w.own.device != nil {
 		w.makeAhead()
@@ -97,8 +104,8 @@ func (w *Worker) makeAhead() {
 // sleeper is a driver whose thread can sleep in a blocker.
 type sleeper interface{ sleepIn(b blocker) }
 
-// blocker is where the thread of an idle worker blocks in the place of its driver's futex: a Device, which has the contracts of the
-// methods, or an untiedSleep.
+// blocker is where the thread of an idle worker blocks in the place of its driver's futex: a Device, which has the
+// contracts of the methods, or an untiedSleep.
 type blocker interface {
 	Ready() bool
 	Wait(limit time.Duration, brief bool)

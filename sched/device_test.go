@@ -101,7 +101,12 @@ func TestFibersAreMadeBeforeTasksBegin(t *testing.T) {
 func TestDeviceWithoutAnotherFiber(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {
-			s, err := New(Config{Workers: 1, Policy: p, Exhausted: func(error) {}, Device: func(*Worker) (Device, error) { return bed{make(chan struct{}, 1)}, nil }})
+			s, err := New(
+				Config{
+					Workers: 1, Policy: p, Exhausted: func(error) {},
+					Device: func(*Worker) (Device, error) { return bed{make(chan struct{}, 1)}, nil },
+				},
+			)
 			require.NoError(t, err)
 			exhausted.Store(true)
 			defer exhausted.Store(false)
@@ -141,10 +146,12 @@ func TestFibersAreMadeAheadAfterAShortage(t *testing.T) {
 				return f, err
 			}
 			defer func() { newFiber = previous }()
-			s, err := New(Config{Workers: 1, Policy: p, Exhausted: func(error) {}, Device: func(*Worker) (Device, error) {
-				opened = true
-				return bed{make(chan struct{}, 1)}, nil
-			}})
+			s, err := New(
+				Config{Workers: 1, Policy: p, Exhausted: func(error) {}, Device: func(*Worker) (Device, error) {
+					opened = true
+					return bed{make(chan struct{}, 1)}, nil
+				}},
+			)
 			require.NoError(t, err)
 			task := func() {
 				done := make(chan struct{})

@@ -32,14 +32,13 @@
 //
 // # What is locked
 //
-// What belongs to a worker's thread has no lock: other threads leave letters in its mailbox. A fiber's state is changed by
-// compare-and-swap. Each queue that several threads use has one small lock, and no thread holds two. In
-// debug builds (-tags debug) an illegal transition ends the program, and so does a thread that touches what
-// belongs to another.
+// What belongs to a worker's thread has no lock: other threads leave letters in its mailbox. A fiber's state is changed
+// by compare-and-swap. Each queue that several threads use has one small lock, and no thread holds two. In debug builds
+// (-tags debug) an illegal transition ends the program, and so does a thread that touches what belongs to another.
 //
-// On top stand the primitives that tasks wait by. parker.go has the fiber as a [park.Parker], the only thing
-// that the primitives of fiberlab/sched/fibersync know of a scheduler; fiberlab/sched/ctask
-// has the same waits for C. fiberlab/sched/trace keeps what record.go tells of each transition. docs/scheduler.md describes the whole.
+// On top stand the primitives that tasks wait by. parker.go has the fiber as a [park.Parker], the only thing that the
+// primitives of fiberlab/sched/fibersync know of a scheduler; fiberlab/sched/ctask has the same waits for C.
+// fiberlab/sched/trace keeps what record.go tells of each transition. docs/scheduler.md describes the whole.
 package sched
 
 import _ "fiberlab/internal/platform"

@@ -46,8 +46,8 @@ func eachDriver(t *testing.T, test func(t *testing.T, newOne func() driver)) {
 	}
 }
 
-// untiedDriver has d sleep as that of a worker that needs its thread: what the tests run on is no main fiber. How a worker sleeps without
-// a thread, the suites of the scheduler show.
+// untiedDriver has d sleep as that of a worker that needs its thread: what the tests run on is no main fiber. How a
+// worker sleeps without a thread, the suites of the scheduler show.
 func untiedDriver(d driver) driver {
 	newUntiedSleep(&Worker{driver: d, own: own{needsThread: true}})
 	return d
@@ -99,7 +99,9 @@ func (l *listener) tell(n int64) {
 func (l *listener) listen(n int64, r *rand.Rand) {
 	for l.driver.prepare(); l.heard.Load() < n; l.driver.prepare() {
 		if r.IntN(3) == 0 {
-			l.driver.spin(clock.After(time.Duration(r.IntN(20))*time.Microsecond), func() bool { return l.heard.Load() >= n })
+			l.driver.spin(
+				clock.After(time.Duration(r.IntN(20))*time.Microsecond), func() bool { return l.heard.Load() >= n },
+			)
 			continue
 		}
 		if l.driver.commit() {
@@ -117,8 +119,8 @@ func rounds(full int64) int64 {
 	return full
 }
 
-// awaitAll waits until n have told done. It fails if progress, a count that grows with each notification that has arrived, does not grow: one
-// sleeps for ever then.
+// awaitAll waits until n have told done. It fails if progress, a count that grows with each notification that has
+// arrived, does not grow: one sleeps for ever then.
 func awaitAll(t *testing.T, done chan struct{}, n int, progress func() int64) {
 	t.Helper()
 	look := time.NewTicker(hang)
@@ -138,7 +140,8 @@ func awaitAll(t *testing.T, done chan struct{}, n int, progress func() int64) {
 // hang is how long a test waits for what should come at once.
 const hang = 2 * time.Minute
 
-// A worker that prepares and finds nothing, while a thread brings work and finds it busy, would sleep for ever. The two meet in each round.
+// A worker that prepares and finds nothing, while a thread brings work and finds it busy, would sleep for ever. The two
+// meet in each round.
 func TestWorkerSeesTheWorkOrIsNotified(t *testing.T) {
 	eachDriver(t, func(t *testing.T, newOne func() driver) {
 		l := listener{driver: newOne()}

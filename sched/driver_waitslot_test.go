@@ -80,7 +80,9 @@ func TestWaitSlotPanicsAtANegativeCount(t *testing.T) {
 		"wake": func(s *waitSlot) { s.count.Store(^uint32(1)); s.wake() },
 	} {
 		s := new(waitSlot) // the owner sleeps
-		require.PanicsWithValue(t, "sched: the count of a wait slot is -1: more than one thread waits in it", func() { f(s) }, name)
+		require.PanicsWithValue(
+			t, "sched: the count of a wait slot is -1: more than one thread waits in it", func() { f(s) }, name,
+		)
 	}
 }
 
@@ -89,16 +91,27 @@ func TestWordsOfOthersLieApart(t *testing.T) {
 	const apart = 128
 	var slot slotDriver
 	require.GreaterOrEqual(t, unsafe.Offsetof(slot.countWord), uintptr(apart))
-	require.GreaterOrEqual(t, unsafe.Offsetof(slot.slept)-unsafe.Offsetof(slot.slot)-unsafe.Sizeof(slot.slot), uintptr(apart))
+	require.GreaterOrEqual(
+		t, unsafe.Offsetof(slot.slept)-unsafe.Offsetof(slot.slot)-unsafe.Sizeof(slot.slot), uintptr(apart),
+	)
 	var futex futexDriver
 	require.GreaterOrEqual(t, unsafe.Offsetof(futex.eventcount), uintptr(apart))
-	require.GreaterOrEqual(t, unsafe.Offsetof(futex.budget)-unsafe.Offsetof(futex.eventcount)-unsafe.Sizeof(futex.eventcount), uintptr(apart))
+	require.GreaterOrEqual(
+		t, unsafe.Offsetof(futex.budget)-unsafe.Offsetof(futex.eventcount)-unsafe.Sizeof(futex.eventcount),
+		uintptr(apart),
+	)
 	var untied untiedSleep
-	require.GreaterOrEqual(t, unsafe.Offsetof(untied.word)-unsafe.Offsetof(untied.parker)-unsafe.Sizeof(untied.parker), uintptr(apart))
-	require.GreaterOrEqual(t, unsafe.Sizeof(untied)-unsafe.Offsetof(untied.word)-unsafe.Sizeof(untied.word), uintptr(apart))
+	require.GreaterOrEqual(
+		t, unsafe.Offsetof(untied.word)-unsafe.Offsetof(untied.parker)-unsafe.Sizeof(untied.parker), uintptr(apart),
+	)
+	require.GreaterOrEqual(
+		t, unsafe.Sizeof(untied)-unsafe.Offsetof(untied.word)-unsafe.Sizeof(untied.word), uintptr(apart),
+	)
 	var w Worker
 	require.GreaterOrEqual(t, unsafe.Offsetof(w.mailbox)-unsafe.Offsetof(w.done)-unsafe.Sizeof(w.done), uintptr(apart))
-	require.GreaterOrEqual(t, unsafe.Offsetof(w.own)-unsafe.Offsetof(w.running)-unsafe.Sizeof(w.running), uintptr(apart))
+	require.GreaterOrEqual(
+		t, unsafe.Offsetof(w.own)-unsafe.Offsetof(w.running)-unsafe.Sizeof(w.running), uintptr(apart),
+	)
 }
 
 // After a persistent wake no wait sleeps, neither one that is under way nor any later one.

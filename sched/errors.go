@@ -11,34 +11,54 @@ import (
 // what they are about. Where a method of Fiber cannot return an error, because
 // waiting has none to report, misuse is a panic with such an error.
 var (
-	ErrNegative     = park.ErrNegative
-	ErrWorkers      = errors.New("a program can have 8000 workers at a time, each with a thread, and Go ends it at 10000 threads: give fewer")
-	ErrAffinity     = errors.New("bad CPU affinity")
-	ErrBubble       = errors.New("a bubble of testing/synctest cannot hold a worker, which waits in the kernel: make and bind the scheduler outside, before synctest.Test")
-	ErrPolicy       = errors.New("no such policy")
-	ErrNilTask      = park.ErrNilFunc
-	ErrNilContext   = park.ErrNilContext
-	ErrNoWorkers    = errors.New("the scheduler has no multi-threaded workers: bind the calling goroutine first, or give Config.Workers")
+	ErrNegative = park.ErrNegative
+	ErrWorkers  = errors.New(
+		"a program can have 8000 workers at a time, each with a thread, and Go ends it at 10000 threads: give fewer",
+	)
+	ErrAffinity = errors.New("bad CPU affinity")
+	ErrBubble   = errors.New(
+		"a bubble of testing/synctest cannot hold a worker, which waits in the kernel: make and bind the scheduler " +
+			"outside, before synctest.Test",
+	)
+	ErrPolicy     = errors.New("no such policy")
+	ErrNilTask    = park.ErrNilFunc
+	ErrNilContext = park.ErrNilContext
+	ErrNoWorkers  = errors.New(
+		"the scheduler has no multi-threaded workers: bind the calling goroutine first, or give Config.Workers",
+	)
 	ErrNoSuchWorker = errors.New("no worker has that number: they are numbered from 0")
 	ErrNoSuchGroup  = errors.New("no scheduling group has that number: they are numbered from 0")
-	ErrOtherGroup   = errors.New("the caller of a SameThread task runs on no worker of that group: call it in a task of the group, or leave the flag out")
-	ErrNotBound     = errors.New("no scheduler is bound to the calling goroutine: call Bind first, run inside a task, or keep what sched.Get returns there for other goroutines")
-	ErrBound        = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")
-	ErrNotUnbound   = errors.New("a goroutine that was bound has ended: call Unbind before it ends, by defer")
-	ErrInTask       = errors.New("called from inside a task: call it on the goroutine that called Bind or New")
-	ErrFull         = errors.New("as many tasks wait to begin as Config.MaxQueued allows: try again later, or call Enqueue, which waits")
-	ErrOverload     = errors.New("the scheduler is overloaded: enqueue fewer tasks at a time, or give it a larger Config.MaxQueued or more workers")
-	ErrClosed       = errors.New("the scheduler is closed: make a new one")
-	ErrDeadlock     = errors.New("deadlock")
-	ErrStalled      = errors.New("stalled")
-	ErrNoFiber      = park.ErrNoFiber
-	ErrNotMade      = park.ErrNotMade
-	ErrNotSelf      = errors.New("a fiber can only make itself wait: call it on sched.Current()")
-	ErrGoexit       = park.ErrGoexit
+	ErrOtherGroup   = errors.New(
+		"the caller of a SameThread task runs on no worker of that group: call it in a task of the group, or leave " +
+			"the flag out",
+	)
+	ErrNotBound = errors.New(
+		"no scheduler is bound to the calling goroutine: call Bind first, run inside a task, or keep what sched.Get " +
+			"returns there for other goroutines",
+	)
+	ErrBound      = errors.New("a scheduler is bound to the calling goroutine already: unbind it first")
+	ErrNotUnbound = errors.New("a goroutine that was bound has ended: call Unbind before it ends, by defer")
+	ErrInTask     = errors.New("called from inside a task: call it on the goroutine that called Bind or New")
+	ErrFull       = errors.New(
+		"as many tasks wait to begin as Config.MaxQueued allows: try again later, or call Enqueue, which waits",
+	)
+	ErrOverload = errors.New(
+		"the scheduler is overloaded: enqueue fewer tasks at a time, or give it a larger Config.MaxQueued or more " +
+			"workers",
+	)
+	ErrClosed   = errors.New("the scheduler is closed: make a new one")
+	ErrDeadlock = errors.New("deadlock")
+	ErrStalled  = errors.New("stalled")
+	ErrNoFiber  = park.ErrNoFiber
+	ErrNotMade  = park.ErrNotMade
+	ErrNotSelf  = errors.New("a fiber can only make itself wait: call it on sched.Current()")
+	ErrGoexit   = park.ErrGoexit
 )
 
 // Special cases of these, with the remedies that fit them.
 var (
 	errClosedBefore = fault.Of(ErrClosed, "an earlier call has closed the scheduler: close it once")
-	errBindInTask   = fault.Of(ErrBound, "a task has its scheduler already: use what sched.Get returns, or bind a goroutine of its own")
+	errBindInTask   = fault.Of(
+		ErrBound, "a task has its scheduler already: use what sched.Get returns, or bind a goroutine of its own",
+	)
 )

@@ -100,8 +100,8 @@ func TestReadyFiberEndsExhaustion(t *testing.T) {
 	}
 }
 
-// closesLater closes s, whose workers are exhausted, and returns the deadlock that must be reported. Then there is memory again, the blocked
-// tasks go on, and s is closed.
+// closesLater closes s, whose workers are exhausted, and returns the deadlock that must be reported. Then there is
+// memory again, the blocked tasks go on, and s is closed.
 func closesLater(t *testing.T, s *Scheduler, blocked ...*flag) (deadlock error) {
 	report := make(chan error, 1)
 	go func() { report <- s.Close() }()
@@ -146,8 +146,8 @@ func TestExhaustedWorkerHasNoOldDeadline(t *testing.T) {
 	}
 }
 
-// A worker could make no fiber for a task, and another worker has begun that task. A fiber that is ready then goes on at once
-// on the first worker, where it needs no other fiber, while the second one computes.
+// A worker could make no fiber for a task, and another worker has begun that task. A fiber that is ready then goes on
+// at once on the first worker, where it needs no other fiber, while the second one computes.
 func TestWorkerWithoutTasksIsNotExhausted(t *testing.T) {
 	for _, p := range []Policy{RoundRobin, Group} {
 		t.Run(p.String(), func(t *testing.T) {
@@ -203,13 +203,15 @@ func (c *computation) run() {
 	<-c.over
 }
 
-// The deadlock is reported where many tasks cannot begin, and where one cannot on many workers: that they try again and again
-// does not count as if something ran.
+// The deadlock is reported where many tasks cannot begin, and where one cannot on many workers: that they try again and
+// again does not count as if something ran.
 func TestDeadlockOfExhaustedWorkersIsReported(t *testing.T) {
 	for _, size := range []struct{ workers, tasks int }{{1, 5000}, {32, 1}} {
 		for _, p := range Policies() {
 			t.Run(fmt.Sprintf("workers=%d/tasks=%d/%v", size.workers, size.tasks, p), func(t *testing.T) {
-				s, err := New(Config{Workers: size.workers, Policy: p, Exhausted: func(error) {}, GiveUpAfter: time.Second / 2})
+				s, err := New(
+					Config{Workers: size.workers, Policy: p, Exhausted: func(error) {}, GiveUpAfter: time.Second / 2},
+				)
 				require.NoError(t, err)
 				exhausted.Store(true)
 				defer exhausted.Store(false)
@@ -228,8 +230,8 @@ func TestDeadlockOfExhaustedWorkersIsReported(t *testing.T) {
 	}
 }
 
-// A worker could make no fiber for a task, and another worker has stolen that task. When there is memory again, the first worker
-// steals what the second has queued and does not come to.
+// A worker could make no fiber for a task, and another worker has stolen that task. When there is memory again, the
+// first worker steals what the second has queued and does not come to.
 func TestExhaustedWorkerStealsLater(t *testing.T) {
 	tried := make(chan struct{})
 	var once sync.Once

@@ -155,8 +155,8 @@ func Yield() {
 	f.yield()
 }
 
-// Alone tells whether the caller's worker has nothing else to run just now, so that Yield would return at once. It does not block. It panics with an
-// error that wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
+// Alone tells whether the caller's worker has nothing else to run just now, so that Yield would return at once. It does
+// not block. It panics with an error that wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
 func Alone() bool {
 	f := Current()
 	if f == nil {
@@ -326,7 +326,9 @@ func calledFor() *Worker {
 }
 
 // The packages whose functions are the wait itself, and not the place of it.
-var waitPackages = []string{"fiberlab/sched.", "fiberlab/sched/park.", "fiberlab/sched/fibersync.", "fiberlab/sched/forkjoin."}
+var waitPackages = []string{
+	"fiberlab/sched.", "fiberlab/sched/park.", "fiberlab/sched/fibersync.", "fiberlab/sched/forkjoin.",
+}
 
 // frames names the places of a stack, without those of these packages, and the function of theirs that was called.
 func frames(pcs []uintptr) (list []runtime.Frame, call string) {

@@ -13,15 +13,16 @@ import (
 
 // runQueue has what is ready in a group: tasks that have not begun, which have no stack yet, and fibers that go on.
 //
-// It has two locks, as a queue of Michael and Scott's: one of them is for pushes, the other one for pops, so that these do not wait
-// for each other. Two counts tell what lies between. What has been pushed can be taken at once: no slot is reserved first and
-// filled later.
+// It has two locks, as a queue of Michael and Scott's: one of them is for pushes, the other one for pops, so that these
+// do not wait for each other. Two counts tell what lies between. What has been pushed can be taken at once: no slot is
+// reserved first and filled later.
 //
-// Each lock is held for a few instructions an entry. They are sync.Mutexes: while tasks come and go as fast as they can, two processors that hand
-// a spinlock to and fro at each task take longer.
+// Each lock is held for a few instructions an entry. They are sync.Mutexes: while tasks come and go as fast as they
+// can, two processors that hand a spinlock to and fro at each task take longer.
 //
-// Processors fetch a cache line from one another that both of them write, and the next one along with it. So what is pushed with, what is
-// popped with and the rest are 128 bytes apart, and each side keeps what it has last seen of the other's count.
+// Processors fetch a cache line from one another that both of them write, and the next one along with it. So what is
+// pushed with, what is popped with and the rest are 128 bytes apart, and each side keeps what it has last seen of the
+// other's count.
 type runQueue struct {
 	pushing sync.Mutex
 	pushed  atomic.Uint64 // how many have been pushed
@@ -108,8 +109,8 @@ func (q *runQueue) addBlock() {
 	q.back, q.filled = b, 0
 }
 
-// publish tells of n that have been added. The caller releases the lock of pushes next, which is an atomic read and write: so whatever it loads
-// after that, it loads when all can see this store; see masks.
+// publish tells of n that have been added. The caller releases the lock of pushes next, which is an atomic read and
+// write: so whatever it loads after that, it loads when all can see this store; see masks.
 func (q *runQueue) publish(n uint64) {
 	n += q.pushed.Load()
 	release.Store(&q.pushed, n)
@@ -183,8 +184,8 @@ func (q *runQueue) removeBlock() {
 	}
 }
 
-// takeFirst takes the first, after look. It returns when that was pushed, or 0 if that is not known. A worker that still sees the lower count looks in vain,
-// which does no harm.
+// takeFirst takes the first, after look. It returns when that was pushed, or 0 if that is not known. A worker that
+// still sees the lower count looks in vain, which does no harm.
 func (q *runQueue) takeFirst() (r runnable, since clock.Instant) {
 	if q.taken%sampleEvery == sampleEvery-1 {
 		since = q.front.since[q.taken/sampleEvery]
@@ -195,15 +196,15 @@ func (q *runQueue) takeFirst() (r runnable, since clock.Instant) {
 	return r, since
 }
 
-// empty tells whether nothing waits. It never says so if something has been pushed before that no worker has taken: popped is loaded first, and
-// never overtakes the other two.
+// empty tells whether nothing waits. It never says so if something has been pushed before that no worker has taken:
+// popped is loaded first, and never overtakes the other two.
 func (q *runQueue) empty() bool {
 	n := q.popped.Load()
 	return n == q.seen.Load() && n == q.pushed.Load()
 }
 
-// waiting is how many wait. It looks once more if one has been popped meanwhile: else a caller whose thread has stood still between
-// the two loads would count all that was pushed in that time.
+// waiting is how many wait. It looks once more if one has been popped meanwhile: else a caller whose thread has stood
+// still between the two loads would count all that was pushed in that time.
 func (q *runQueue) waiting() int {
 	for {
 		popped := q.popped.Load()
@@ -238,8 +239,8 @@ func (p *groups) submitAll(tasks []job, own *Worker) int {
 	return len(tasks) - len(left)
 }
 
-// submitAll is submit of several tasks: they go into the shared queue under one lock, and a worker is woken for each as long as
-// there is one to wake. Either all are queued or none.
+// submitAll is submit of several tasks: they go into the shared queue under one lock, and a worker is woken for each as
+// long as there is one to wake. Either all are queued or none.
 func (g *group) submitAll(tasks []job, from int) bool {
 	if from >= 0 && g.cfg.Mode == AffinityMode {
 		for _, t := range tasks {

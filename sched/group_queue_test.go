@@ -78,7 +78,8 @@ func TestRunQueueModel(t *testing.T) {
 	})
 }
 
-// Several push, one by one and many at a time, and several pop and steal. Each entry comes out once, and what one has pushed comes out in order.
+// Several push, one by one and many at a time, and several pop and steal. Each entry comes out once, and what one has
+// pushed comes out in order.
 func TestRunQueueLosesNothing(t *testing.T) {
 	const pushers, poppers, each = 3, 3, 20_000
 	q := newRunQueue(poppers)
@@ -137,8 +138,8 @@ func TestRunQueueLosesNothing(t *testing.T) {
 	require.Len(t, slices.Compact(all), pushers*each)
 }
 
-// One pushes and then looks at the mask of the workers that sleep; another sets its bit and then looks at the queue. One of them at least
-// sees the other's.
+// One pushes and then looks at the mask of the workers that sleep; another sets its bit and then looks at the queue.
+// One of them at least sees the other's.
 func TestRunQueueAgainstSleep(t *testing.T) {
 	const rounds = 50_000
 	var m masks
@@ -172,7 +173,8 @@ func TestRunQueueAgainstSleep(t *testing.T) {
 	}
 }
 
-// One pushes and pops in turn, and never takes the last: one entry or two wait. Others see no more and no less, whenever they look.
+// One pushes and pops in turn, and never takes the last: one entry or two wait. Others see no more and no less,
+// whenever they look.
 func TestRunQueueWaiting(t *testing.T) {
 	q := newRunQueue(1)
 	var over atomic.Bool
@@ -202,8 +204,8 @@ func TestRunQueueWaiting(t *testing.T) {
 	require.EqualValues(t, 2, q.longest.Load())
 }
 
-// Blocks are used again, and hold nothing that has been popped: while no more than one entry waits, two are enough. An entry in such a block has
-// waited since it was pushed, not since another one was in its place.
+// Blocks are used again, and hold nothing that has been popped: while no more than one entry waits, two are enough. An
+// entry in such a block has waited since it was pushed, not since another one was in its place.
 func TestRunQueueUsesBlocksAgain(t *testing.T) {
 	q := newRunQueue(1)
 	blocks := map[*runBlock]bool{}

@@ -18,8 +18,8 @@ func filled(tasks int) *group {
 	return g
 }
 
-// A worker looks at each other group each n-th time that it finds nothing in its own, and stays with one that has something until
-// that is empty. Of looks and thefts nothing is left to chance.
+// A worker looks at each other group each n-th time that it finds nothing in its own, and stays with one that has
+// something until that is empty. Of looks and thefts nothing is left to chance.
 func TestStealRatios(t *testing.T) {
 	for _, c := range []struct {
 		every, tasks []int // of each victim
@@ -93,7 +93,12 @@ func TestDefaultStealEvery(t *testing.T) {
 
 // StealEvery is asked for each two groups, and what it says holds for each worker of the thief.
 func TestStealEveryTwoGroups(t *testing.T) {
-	s, err := New(Config{Workers: 5, Policy: Group, Groups: Groups{Size: 2, StealEvery: func(thief, victim int) int { return 10*thief + victim }}})
+	s, err := New(
+		Config{
+			Workers: 5, Policy: Group,
+			Groups: Groups{Size: 2, StealEvery: func(thief, victim int) int { return 10*thief + victim }},
+		},
+	)
 	require.NoError(t, err)
 	require.NoError(t, s.Close()) // the queues of victims belong to the workers
 	all := s.policy.(*groups).all

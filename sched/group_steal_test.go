@@ -34,8 +34,8 @@ func TestBusyGroupWakesAThief(t *testing.T) {
 	require.EqualValues(t, 1, idle.members[1].across.load())
 }
 
-// What a worker has stolen can be stolen from it: the worker takes what has come to its own group at the same time, say, and
-// does not end.
+// What a worker has stolen can be stolen from it: the worker takes what has come to its own group at the same time,
+// say, and does not end.
 func TestStolenTaskStaysInReach(t *testing.T) {
 	first, second := twoGroups(t, nil)
 	first.submitFlags(t, 0)

@@ -68,7 +68,8 @@ func TestGroupClaimsASpinner(t *testing.T) {
 	require.EqualValues(t, 1, g.wakes.sleeper.Load())
 }
 
-// A worker that has been notified for something else will look for work anyway; but it is not known to take this, so the next one is claimed.
+// A worker that has been notified for something else will look for work anyway; but it is not known to take this, so
+// the next one is claimed.
 func TestGroupPassesOverWhatIsNotified(t *testing.T) {
 	g := plantedGroup(t, 4, Groups{})
 	g.spin(t, 0)
@@ -246,7 +247,8 @@ func TestGroupWakesForAPrivateQueue(t *testing.T) {
 	}
 }
 
-// A push to a private queue wakes its owner if that is idle, though others have lower numbers; and another one if it is busy, which takes it over.
+// A push to a private queue wakes its owner if that is idle, though others have lower numbers; and another one if it is
+// busy, which takes it over.
 func TestGroupPrivateQueueWakesItsOwner(t *testing.T) {
 	g := plantedGroup(t, 3, Groups{Mode: AffinityMode})
 	g.workers[0].fallAsleep()
@@ -295,7 +297,8 @@ func TestGroupsWakeTheirOwnWorkers(t *testing.T) {
 	require.Same(t, f, r.fiber)
 }
 
-// Tasks are refused once all workers have retired, one by one and many at a time, and none retires while something waits for it.
+// Tasks are refused once all workers have retired, one by one and many at a time, and none retires while something
+// waits for it.
 func TestGroupRetires(t *testing.T) {
 	g := plantedGroup(t, 2, Groups{})
 	one, two := runnable{task: someTask}, []job{someTask, someTask}
@@ -333,7 +336,9 @@ func TestGroupRetires(t *testing.T) {
 	r, ok := g.next(1)
 	require.True(t, ok)
 	require.Same(t, f, r.fiber)
-	require.True(t, g.submitAll(two, -1), "a blocking call of what a retired worker has taken after all may enqueue tasks")
+	require.True(
+		t, g.submitAll(two, -1), "a blocking call of what a retired worker has taken after all may enqueue tasks",
+	)
 	for range two {
 		_, ok = g.next(1)
 		require.True(t, ok)

@@ -41,8 +41,9 @@ const (
 	DefaultRunQueue   = 1 << 16 // tasks that wait to begin
 )
 
-// spinTime is how long a worker of a group spins, and lookTime the time between two looks: 10,000 and
-// 1,000 cycles of a processor at 2.5 GHz. The cycle counters of other processors tick at other rates: that of arm64 may count 24 million a second.
+// spinTime is how long a worker of a group spins, and lookTime the time between two looks: 10,000 and 1,000 cycles of a
+// processor at 2.5 GHz. The cycle counters of other processors tick at other rates: that of arm64 may count 24 million
+// a second.
 const (
 	spinTime = 4 * time.Microsecond
 	lookTime = 400 * time.Nanosecond
@@ -52,10 +53,11 @@ const (
 type GroupMode uint8
 
 const (
-	// BalanceMode puts everything into the queue that the group shares, at which workers look first, but for one look a round.
+	// BalanceMode puts everything into the queue that the group shares, at which workers look first, but for one look a
+	// round.
 	BalanceMode GroupMode = iota
-	// AffinityMode puts what a worker brings into its private queue, and a fiber that is ready into that of the worker that ran it last. Workers look
-	// at their private queue first, but for one look a round.
+	// AffinityMode puts what a worker brings into its private queue, and a fiber that is ready into that of the worker
+	// that ran it last. Workers look at their private queue first, but for one look a round.
 	AffinityMode
 )
 
@@ -79,14 +81,16 @@ func ParseGroupMode(name string) (GroupMode, error) {
 			return GroupMode(m), nil
 		}
 	}
-	return BalanceMode, fault.Of(ErrPolicy, fmt.Sprintf("no such mode %q of scheduling groups: choose one of %s", name, modes()))
+	return BalanceMode, fault.Of(
+		ErrPolicy, fmt.Sprintf("no such mode %q of scheduling groups: choose one of %s", name, modes()),
+	)
 }
 
 // modes lists the names of the modes.
 func modes() string { return strings.Join(modeNames[:], ", ") }
 
-// Profile is what the tasks of a scheduler do for most of their time. A group's workers share one queue: the shorter the
-// tasks, the more they contend for it, and the smaller a group should be.
+// Profile is what the tasks of a scheduler do for most of their time. A group's workers share one queue: the shorter
+// the tasks, the more they contend for it, and the smaller a group should be.
 type Profile uint8
 
 const (
@@ -115,13 +119,24 @@ func (g Groups) checked() (Groups, error) {
 	case g.Size < 0:
 		return g, fmt.Errorf("Config.Groups.Size is %d: %w", g.Size, ErrNegative)
 	case g.Size > GroupSize:
-		return g, fault.Of(ErrPolicy, fmt.Sprintf("Config.Groups.Size is %d: a scheduling group has at most %d workers: make more groups", g.Size, GroupSize))
+		return g, fault.Of(
+			ErrPolicy,
+			fmt.Sprintf(
+				"Config.Groups.Size is %d: a scheduling group has at most %d workers: make more groups", g.Size,
+				GroupSize,
+			),
+		)
 	case g.Round < 0:
 		return g, fmt.Errorf("Config.Groups.Round is %d: %w", g.Round, ErrNegative)
 	case int(g.Mode) >= len(modeNames):
-		return g, fault.Of(ErrPolicy, fmt.Sprintf("Config.Groups.Mode is %v: no such mode: choose one of %s", g.Mode, modes()))
+		return g, fault.Of(
+			ErrPolicy, fmt.Sprintf("Config.Groups.Mode is %v: no such mode: choose one of %s", g.Mode, modes()),
+		)
 	case g.Profile > IO:
-		return g, fault.Of(ErrPolicy, fmt.Sprintf("Config.Groups.Profile is %d: no such profile: choose one of Compute, Neutral, IO", g.Profile))
+		return g, fault.Of(
+			ErrPolicy,
+			fmt.Sprintf("Config.Groups.Profile is %d: no such profile: choose one of Compute, Neutral, IO", g.Profile),
+		)
 	}
 	if g.Size == 0 {
 		g.Size = g.Profile.size()
@@ -135,17 +150,17 @@ func (g Groups) checked() (Groups, error) {
 	return g, nil
 }
 
-// masks has a bit for each worker of a group in two masks: the workers that spin, and the workers that sleep. It decides which of
-// them is woken.
+// masks has a bit for each worker of a group in two masks: the workers that spin, and the workers that sleep. It
+// decides which of them is woken.
 //
-// A worker that is brought something to run is claimed: its bit is cleared, by an instruction that tells whether it was set, so
-// each worker is claimed for one thing at a time. The lowest bit comes first; under light load the
-// workers of higher numbers sleep on.
+// A worker that is brought something to run is claimed: its bit is cleared, by an instruction that tells whether it was
+// set, so each worker is claimed for one thing at a time. The lowest bit comes first; under light load the workers of
+// higher numbers sleep on.
 //
-// A submitter stores into a queue and then loads the masks; a worker sets its bit and then loads the queue's counts. Between the two
-// each of them has an atomic read and write, which is sequentially consistent in Go: the submitter releases the queue's lock of pushes, and the
-// worker's is the one that sets the bit. With less, both loads may come before the
-// stores are seen, so neither sees the other's, and the thing waits while the worker sleeps.
+// A submitter stores into a queue and then loads the masks; a worker sets its bit and then loads the queue's counts.
+// Between the two each of them has an atomic read and write, which is sequentially consistent in Go: the submitter
+// releases the queue's lock of pushes, and the worker's is the one that sets the bit. With less, both loads may come
+// before the stores are seen, so neither sees the other's, and the thing waits while the worker sleeps.
 type masks struct {
 	_        [2]cpu.CacheLinePad // 128 bytes between what different processors write: they fetch lines in pairs
 	spinning atomic.Uint64
@@ -170,8 +185,9 @@ type masks struct {
 // wakes counts the wake-ups of a group; see GroupStats.
 type wakes struct {
 	none, spinner, sleeper atomic.Uint64
-	claimed                [GroupSize]atomic.Int64 // when each worker was claimed that sleeps, a clock.Instant; 0: it was not
-	latency                histogram.Histogram
+	// when each worker was claimed that sleeps, a clock.Instant; 0: it was not
+	claimed [GroupSize]atomic.Int64
+	latency histogram.Histogram
 }
 
 // claim clears the lowest bit of a mask and returns its number, or -1 if there is none.
@@ -226,7 +242,8 @@ func (m *masks) wakeThat(i int) bool {
 	return take(&m.sleeping, i) && m.wakeAsleep(i)
 }
 
-// wakeSpinning wakes a worker that has been claimed while it spun. It returns false if that has been notified for something else.
+// wakeSpinning wakes a worker that has been claimed while it spun. It returns false if that has been notified for
+// something else.
 func (m *masks) wakeSpinning(i int) bool {
 	if !m.wake(i) {
 		return false
@@ -238,8 +255,8 @@ func (m *masks) wakeSpinning(i int) bool {
 	return true
 }
 
-// wakeAsleep is wakeSpinning for a worker that has been claimed while it slept. The time is stored before the worker is notified, so
-// that it finds the time when it wakes.
+// wakeAsleep is wakeSpinning for a worker that has been claimed while it slept. The time is stored before the worker is
+// notified, so that it finds the time when it wakes.
 func (m *masks) wakeAsleep(i int) bool {
 	at := int64(clock.Now())
 	m.wakes.claimed[i].Store(at)
@@ -286,8 +303,8 @@ func (m *masks) endSleep(i int) (claimed bool) {
 	return claimed
 }
 
-// leaveWake says that a worker that spun has something to run. If others still spin, they have nothing better to do than to
-// wake a worker in its place.
+// leaveWake says that a worker that spun has something to run. If others still spin, they have nothing better to do
+// than to wake a worker in its place.
 func (m *masks) leaveWake() {
 	if n := bits.OnesCount64(m.spinning.Load()); n > 0 && n < m.spinners {
 		m.pending.Store(true)

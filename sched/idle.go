@@ -19,8 +19,8 @@ import (
 // be a blocked one: the fiber that found nothing left to run does the waiting. The worker then
 // waits as its driver does.
 //
-// The caller must not poll before it takes what was found: policy.found has to know all that the worker could run first, or
-// something else that it was woken for might wait while other workers sleep.
+// The caller must not poll before it takes what was found: policy.found has to know all that the worker could run
+// first, or something else that it was woken for might wait while other workers sleep.
 //
 // Prevents lost wake-ups: the worker prepares its driver, then looks for work, and only then sleeps; others put work
 // where the worker looks, and then notify the driver.
@@ -159,8 +159,8 @@ func (s *spinning) take() int {
 // driver is how an idle worker waits and is woken. Each worker has one. The policy decides which worker to
 // wake; the driver, how.
 //
-// A worker that has found nothing to run calls prepare, looks for work once more, calls commit and then sleep. Another thread first puts work
-// where the worker will look, and then calls notify. So either the worker sees the work, or
+// A worker that has found nothing to run calls prepare, looks for work once more, calls commit and then sleep. Another
+// thread first puts work where the worker will look, and then calls notify. So either the worker sees the work, or
 // commit finds that it was notified.
 type driver interface {
 	// prepare says that the worker has found nothing: a notify from now on is kept.
@@ -267,7 +267,8 @@ const pollsPerSeek = 64
 const shortestGap = clock.Instant(time.Microsecond)
 
 // spin yields the processor now and then: the thread that is to bring work may wait for it. Where that was so the last
-// time, it yields after a single poll. What a device brings ends a spin, but does not make spins pay: a device is best left to gather more.
+// time, it yields after a single poll. What a device brings ends a spin, but does not make spins pay: a device is best
+// left to gather more.
 func (d *futexDriver) spin(until clock.Instant, seek func() bool) {
 	if seek() || d.budget.limit == 0 {
 		return

@@ -73,7 +73,8 @@ func (w *Worker) runThread() {
 	}
 }
 
-// leaveMain makes the main fiber, which calls it and has no task, Idle and runs to instead. It returns when the thread falls to the main fiber.
+// leaveMain makes the main fiber, which calls it and has no task, Idle and runs to instead. It returns when the thread
+// falls to the main fiber.
 func (w *Worker) leaveMain(to *Fiber) {
 	main := w.own.main
 	main.store(main.load().in(Idle), WhyGoIdle)
@@ -138,12 +139,14 @@ func (w *Worker) fiberIsNext() bool {
 
 // hasTask tells whether there is a task to begin, or a fiber that the policy has.
 func (w *Worker) hasTask() bool {
-	return !w.own.tasks.Empty() || w.mode == multiThreaded && (w.scheduler.policy.has(w) || w.exhausted.Load() != nil && w.hasTaskToSkip())
+	return !w.own.tasks.Empty() ||
+		w.mode == multiThreaded && (w.scheduler.policy.has(w) || w.exhausted.Load() != nil && w.hasTaskToSkip())
 }
 
-// pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: a fiber that
-// is ready, which may be f; else, if a task is to begin, an idle fiber, or a new one if there is none. It waits
-// until there is something to run. For a main fiber that has no task it returns f if the worker is finished, or gives up.
+// pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: a
+// fiber that is ready, which may be f; else, if a task is to begin, an idle fiber, or a new one if there is none. It
+// waits until there is something to run. For a main fiber that has no task it returns f if the worker is finished, or
+// gives up.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustOwn("pickNext")
 	o := &w.own
@@ -252,8 +255,8 @@ func (f *Fiber) switchTo(to *Fiber) {
 }
 
 // arrived is what f does first when it has got a thread, or has not been able to give one away because of err. It
-// returns the worker whose thread that is: the worker that has picked f. It publishes the fiber that was left, and answers if f
-// was entered for a deadlock check.
+// returns the worker whose thread that is: the worker that has picked f. It publishes the fiber that was left, and
+// answers if f was entered for a deadlock check.
 func (f *Fiber) arrived(err error) *Worker {
 	for {
 		w := f.worker.Load()

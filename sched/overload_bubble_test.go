@@ -151,7 +151,8 @@ type unending struct{ context.Context }
 func (unending) Done() <-chan struct{} { return make(chan struct{}) }
 func (unending) Err() error            { return nil }
 
-// requirePassed checks how much time has passed since start. A spinlock that is not free sleeps for microseconds, by the bubble's clock.
+// requirePassed checks how much time has passed since start. A spinlock that is not free sleeps for microseconds, by
+// the bubble's clock.
 func requirePassed(t *testing.T, want time.Duration, start time.Time) {
 	t.Helper()
 	require.GreaterOrEqual(t, time.Since(start), want)
@@ -175,7 +176,9 @@ func TestOverloadErrorComesInTime(t *testing.T) {
 		for _, result := range []<-chan error{lasting, patient} {
 			err := <-result
 			require.ErrorIs(t, err, ErrOverload)
-			require.Regexp(t, `waited 5(\.00\d+)?s for room, and 1 still wait to begin \(Config\.MaxQueued\)`, err.Error())
+			require.Regexp(
+				t, `waited 5(\.00\d+)?s for room, and 1 still wait to begin \(Config\.MaxQueued\)`, err.Error(),
+			)
 			requirePassed(t, limit, start)
 		}
 		require.Zero(t, r.waiting.Load())

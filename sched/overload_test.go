@@ -14,8 +14,8 @@ import (
 )
 
 // onFullScheduler calls test with a scheduler of each backend and policy that is full, whose only worker is held until
-// release is called, and which has as many callers waiting for room. When test has returned, the scheduler is released, and must
-// run what all callers have enqueued. cfg may be changed by configure, which may be nil.
+// release is called, and which has as many callers waiting for room. When test has returned, the scheduler is released,
+// and must run what all callers have enqueued. cfg may be changed by configure, which may be nil.
 func onFullScheduler(t *testing.T, callers int, configure func(cfg *Config), test func(t *testing.T, s *Scheduler)) {
 	eachConfig(t, func(t *testing.T, cfg Config) {
 		cfg.Name, cfg.Workers, cfg.MaxQueued = "crowd", 1, 1
@@ -55,7 +55,8 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// A scheduler that stays full says so again and again while callers wait, one call at a time, and not when they have room.
+// A scheduler that stays full says so again and again while callers wait, one call at a time, and not when they have
+// room.
 func TestOverloadIsReported(t *testing.T) {
 	const callers = 3
 	type told struct{ reports, atOnce, waiting, since atomic.Int64 }
@@ -65,7 +66,9 @@ func TestOverloadIsReported(t *testing.T) {
 		of = mine
 		cfg.Overloaded = func(n int, full time.Duration) {
 			assert.EqualValues(t, 1, mine.atOnce.Add(1), "calls at a time")
-			assert.Greater(t, int64(full), mine.since.Swap(int64(full)), "the scheduler has been full for less time than before")
+			assert.Greater(
+				t, int64(full), mine.since.Swap(int64(full)), "the scheduler has been full for less time than before",
+			)
 			mine.waiting.Store(int64(n))
 			mine.reports.Add(1)
 			mine.atOnce.Add(-1)

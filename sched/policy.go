@@ -7,14 +7,14 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// policy decides where ready fibers and tasks wait, what a worker runs next, and which worker to wake. It serves the multi-threaded
-// workers; what must run on one worker, and all that belongs to goroutines that are bound, goes past it. All
-// methods may be called by several workers at the same time.
+// policy decides where ready fibers and tasks wait, what a worker runs next, and which worker to wake. It serves the
+// multi-threaded workers; what must run on one worker, and all that belongs to goroutines that are bound, goes past it.
+// All methods may be called by several workers at the same time.
 type policy interface {
 	// wakeOther wakes a worker that sleeps and can take what w has found, if any does.
 	wakeOther(w *Worker)
-	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. own is the worker that the
-	// caller runs on, or nil. It returns false if no worker takes tasks any more.
+	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. own is the worker that
+	// the caller runs on, or nil. It returns false if no worker takes tasks any more.
 	submit(t job, own *Worker) bool
 	// has tells whether next would find something for w, if no other worker is quicker.
 	has(w *Worker) bool
@@ -25,19 +25,19 @@ type policy interface {
 	pending(w *Worker) int
 	shared() int
 
-	// An idle worker waits in two steps, and each ends by the method beside it. beginSpin asks whether w shall wait awake. After beginSleep, others
-	// that bring work find that w sleeps.
+	// An idle worker waits in two steps, and each ends by the method beside it. beginSpin asks whether w shall wait
+	// awake. After beginSleep, others that bring work find that w sleeps.
 	beginSpin(w *Worker) bool
 	endSpin(w *Worker)
 	beginSleep(w *Worker)
 	endSleep(w *Worker)
-	// seek brings w work from where other workers have it, if there is any, and tells whether there was. Before w sleeps,
-	// last is true, and nothing must be overlooked.
+	// seek brings w work from where other workers have it, if there is any, and tells whether there was. Before w
+	// sleeps, last is true, and nothing must be overlooked.
 	seek(w *Worker, last bool) bool
 	// lookAgain is when w, which is about to sleep, has to seek anew.
 	lookAgain(w *Worker) clock.Instant
-	// found says that w has found work after it had none, and counts as busy from then on. If w was woken for more than it
-	// will do, found wakes another worker.
+	// found says that w has found work after it had none, and counts as busy from then on. If w was woken for more than
+	// it will do, found wakes another worker.
 	found(w *Worker)
 
 	// retire makes w take no more tasks, unless some wait for it. It tells whether it did. reopen takes that back.
@@ -49,19 +49,20 @@ type policy interface {
 // too. Under a policy without it, each fiber stays with the worker that has made it.
 type migration interface {
 	// ready queues a fiber that is Queued and published, and wakes a worker if one should be woken. There is always
-	// room for it. looking is nil, or the caller's worker if that has found nothing to run: since it will take one thing and then call
-	// found, no other worker need be woken.
+	// room for it. looking is nil, or the caller's worker if that has found nothing to run: since it will take one
+	// thing and then call found, no other worker need be woken.
 	ready(f *Fiber, looking *Worker)
 	// eachGroup calls f for each group of workers between which fibers migrate: their numbers follow one another, and
 	// wakeOne wakes one of them, if any sleeps.
 	eachGroup(f func(workers []*Worker, wakeOne func()))
 }
 
-// batching is the part of a policy that queues many tasks at a time. Under a policy without it, they are submitted one by one.
+// batching is the part of a policy that queues many tasks at a time. Under a policy without it, they are submitted one
+// by one.
 type batching interface {
-	// submitAll is submit of several tasks, of which there is at least one, by one caller. It wakes at most as many workers as there
-	// are tasks. It returns how many it has queued, which are the first ones: less than all only if no worker takes
-	// tasks any more. It does not keep the slice.
+	// submitAll is submit of several tasks, of which there is at least one, by one caller. It wakes at most as many
+	// workers as there are tasks. It returns how many it has queued, which are the first ones: less than all only if no
+	// worker takes tasks any more. It does not keep the slice.
 	submitAll(tasks []job, own *Worker) int
 }
 
@@ -87,7 +88,8 @@ const (
 	Stealing Policy = iota
 	// RoundRobin has one queue for all workers. Fibers go on wherever a worker is free.
 	RoundRobin
-	// Group divides the workers into scheduling groups. Those of a group share a queue, and fibers migrate between them. See Groups.
+	// Group divides the workers into scheduling groups. Those of a group share a queue, and fibers migrate between
+	// them. See Groups.
 	Group
 )
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// groups is the policy of scheduling groups, flare's: it divides the workers into groups, each of which sees to itself. See
-// group.
+// groups is the policy of scheduling groups, flare's: it divides the workers into groups, each of which sees to itself.
+// See group.
 type groups struct {
 	size        int
 	all         []*group
@@ -231,9 +231,9 @@ func newGroup(workers []*Worker, cfg *Groups) *group {
 	return g
 }
 
-// submit queues a task and wakes a worker. from is the number in the group of the worker that the caller runs on, or -1. It
-// returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it retire just after it had taken
-// what it runs, and is about to find that out.
+// submit queues a task and wakes a worker. from is the number in the group of the worker that the caller runs on, or
+// -1. It returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it
+// retire just after it had taken what it runs, and is about to find that out.
 func (g *group) submit(r runnable, from int) bool {
 	if from >= 0 && g.cfg.Mode == AffinityMode {
 		g.pushPrivate(from, r)
@@ -261,7 +261,8 @@ func (g *group) pushPrivate(to int, r runnable) {
 	}
 }
 
-// next takes what worker i runs next: from the shared queue or from its private one, whichever the round says, and else from the other.
+// next takes what worker i runs next: from the shared queue or from its private one, whichever the round says, and else
+// from the other.
 func (g *group) next(i int) (r runnable, ok bool) {
 	m := g.members[i]
 	lastOfRound := m.looks == g.cfg.Round-1
@@ -287,8 +288,8 @@ func (g *group) next(i int) (r runnable, ok bool) {
 // has reports whether next would find something.
 func (g *group) has(i int) bool { return !g.shared.empty() || !g.members[i].private.empty() }
 
-// seek brings worker i something from where only other workers look: from a private queue of the group or, at times, from
-// another group. It reports whether there is anything to take now. Before the worker sleeps, last is true.
+// seek brings worker i something from where only other workers look: from a private queue of the group or, at times,
+// from another group. It reports whether there is anything to take now. Before the worker sleeps, last is true.
 func (g *group) seek(i int, last bool) bool {
 	m := g.members[i]
 	found := g.has(i) || g.takeOver(i) || g.steal(i, last)
@@ -296,8 +297,8 @@ func (g *group) seek(i int, last bool) bool {
 	return found
 }
 
-// takeOver moves the first of another worker's private queue to that of worker i. It counts that first: once it lies there, another worker may
-// take it over and run it to its end.
+// takeOver moves the first of another worker's private queue to that of worker i. It counts that first: once it lies
+// there, another worker may take it over and run it to its end.
 func (g *group) takeOver(i int) bool {
 	for n := 1; n < len(g.members); n++ {
 		if r, ok := g.members[(i+n)%len(g.members)].private.pop(); ok {
@@ -310,8 +311,8 @@ func (g *group) takeOver(i int) bool {
 	return false
 }
 
-// endSleep says that worker i sleeps no more. If its last look had found something, and it was claimed at the same time, perhaps for
-// something else, the wake is passed on.
+// endSleep says that worker i sleeps no more. If its last look had found something, and it was claimed at the same
+// time, perhaps for something else, the wake is passed on.
 func (g *group) endSleep(i int) {
 	m := g.members[i]
 	if claimed := g.masks.endSleep(i); claimed && m.foundLast {
@@ -345,8 +346,8 @@ func (g *group) found(i int) {
 	}
 }
 
-// waiting is how many things wait in the queues of the group, as far as worker i cares: whether there are more than one. It looks into its
-// private queue and the shared one first.
+// waiting is how many things wait in the queues of the group, as far as worker i cares: whether there are more than
+// one. It looks into its private queue and the shared one first.
 func (g *group) waiting(i int) int {
 	n := g.shared.waiting()
 	for k := 0; k < len(g.members) && n < 2; k++ {

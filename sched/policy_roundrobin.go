@@ -21,13 +21,16 @@ type roundRobin struct {
 }
 
 func newRoundRobin(workers []*Worker) *roundRobin {
-	return &roundRobin{workers: workers, asleep: bitset.New(len(workers)), takes: slices.Repeat([]bool{true}, len(workers))}
+	return &roundRobin{
+		workers: workers, asleep: bitset.New(len(workers)), takes: slices.Repeat([]bool{true}, len(workers)),
+	}
 }
 
 func (p *roundRobin) submit(t job, own *Worker) bool { return p.push(runnable{task: t}, own) }
 func (p *roundRobin) ready(f *Fiber, _ *Worker)      { p.push(runnable{fiber: f}, nil) }
 
-// push queues r, and wakes a worker. It refuses a task if no worker takes any; but the caller's own does, see group.submit.
+// push queues r, and wakes a worker. It refuses a task if no worker takes any; but the caller's own does, see
+// group.submit.
 func (p *roundRobin) push(r runnable, own *Worker) bool {
 	p.mu.Lock()
 	taken := r.fiber != nil || own != nil && own.mode == multiThreaded || slices.Contains(p.takes, true)

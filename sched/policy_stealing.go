@@ -63,8 +63,8 @@ const mostBegun = 64
 // so that the queue empties, and its blocks are used again while they are in the cache.
 const mostTaken = 16 * mostBegun
 
-// submit gives the task, in this order, to a worker that spins; to a worker that sleeps; to the caller's worker, in turn
-// with a worker that is just being woken; to each worker in turn.
+// submit gives the task, in this order, to a worker that spins; to a worker that sleeps; to the caller's worker, in
+// turn with a worker that is just being woken; to each worker in turn.
 func (p *stealing) submit(t job, own *Worker) bool {
 	if w := p.claimIdle(); w != nil && w != own && p.give(w, t) {
 		return true
@@ -88,7 +88,8 @@ func (p *stealing) submit(t job, own *Worker) bool {
 	return false
 }
 
-// submitAll gives workers that spin or sleep a share of the tasks each. The rest goes to the caller's worker, or by shares to the workers in turn.
+// submitAll gives workers that spin or sleep a share of the tasks each. The rest goes to the caller's worker, or by
+// shares to the workers in turn.
 func (p *stealing) submitAll(tasks []job, own *Worker) int {
 	share, left := (len(tasks)+len(p.workers)-1)/len(p.workers), tasks
 	for len(left) > 0 {
@@ -188,8 +189,8 @@ func (p *stealing) has(w *Worker) bool {
 	return !q.tasks.Empty()
 }
 
-// next takes a task from w's queue. All tasks of the injection queue move there when it is empty; some, when it is their
-// turn. They go by batch, since a thread that has one of the two locks does not wait for the other.
+// next takes a task from w's queue. All tasks of the injection queue move there when it is empty; some, when it is
+// their turn. They go by batch, since a thread that has one of the two locks does not wait for the other.
 func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	q.mu.Lock()
@@ -248,10 +249,9 @@ func (p *stealing) lookAgain(w *Worker) clock.Instant {
 	return clock.Never
 }
 
-// found wakes another worker for what w, which has just found work, was woken for and will not do next. The
-// thread that brought a task took w for idle, and has woken no other worker; a thread that called wakeOne may have chosen w
-// after its last attempt to steal. If w has nothing but tasks, it begins one now, and next
-// passes on what is left.
+// found wakes another worker for what w, which has just found work, was woken for and will not do next. The thread that
+// brought a task took w for idle, and has woken no other worker; a thread that called wakeOne may have chosen w after
+// its last attempt to steal. If w has nothing but tasks, it begins one now, and next passes on what is left.
 func (p *stealing) found(w *Worker) {
 	if p.queues[w.id].summoned.Load() || (w.hasOwn() || !w.mayBegin()) && p.has(w) {
 		p.wakeOne()

@@ -93,7 +93,8 @@ func (f *Fiber) main() {
 		o.current = o.main
 		w.removeIdle(o.main)
 	}
-	w.running.Store(0) // on the goroutine backend another goroutine may get this one's g before the main fiber has arrived
+	// on the goroutine backend another goroutine may get this one's g before the main fiber has arrived
+	w.running.Store(0)
 	f.self.Store(0)
 	w.scheduler.fibers.remove(f)
 	w.gone.add(1)
@@ -175,8 +176,8 @@ func (w *Worker) reap() {
 	o.ended = o.ended[:0]
 }
 
-// A worker is exhausted while it can make no fiber that a task needs: no memory is left, say. It goes on with what needs no new fiber, leaves
-// tasks to other workers, and tries again after a pause.
+// A worker is exhausted while it can make no fiber that a task needs: no memory is left, say. It goes on with what
+// needs no new fiber, leaves tasks to other workers, and tries again after a pause.
 
 // retryPause is how long a worker waits before it tries once more to make a fiber.
 const retryPause = time.Millisecond
@@ -208,8 +209,9 @@ func (w *Worker) notExhausted() {
 // could make a fiber for them when it last had to.
 func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
 
-// recovers ends the exhaustion of a worker that is about to sleep: if no task is left that it could not begin, since it has to be woken
-// again for fibers that are ready, and for tasks that come later; or if it can make a fiber now. It tells whether it did.
+// recovers ends the exhaustion of a worker that is about to sleep: if no task is left that it could not begin, since it
+// has to be woken again for fibers that are ready, and for tasks that come later; or if it can make a fiber now. It
+// tells whether it did.
 func (w *Worker) recovers() bool {
 	if w.mode != multiThreaded || w.anyPending() && w.addIdle() != nil {
 		return false
@@ -223,7 +225,8 @@ func (w *Worker) anyPending() bool {
 	s := w.scheduler
 	s.skipping.Lock()
 	defer s.skipping.Unlock()
-	return s.policy.shared() > 0 || slices.ContainsFunc(s.workers, func(w *Worker) bool { return s.policy.pending(w) > 0 })
+	return s.policy.shared() > 0 ||
+		slices.ContainsFunc(s.workers, func(w *Worker) bool { return s.policy.pending(w) > 0 })
 }
 
 // skipTasks returns a fiber that the policy has, or nil, if the worker could make no fiber for tasks when it last
@@ -242,8 +245,9 @@ func (w *Worker) skipTasks() *Fiber {
 
 // skipTask is skipTasks for what comes first. It tells whether it has put a task behind.
 //
-// The task is in no queue for a moment. Threads that must not take a queue for empty then hold the same lock: without it, a worker
-// that finds no task goes to sleep and is woken for the task again, and no survey finds that nothing happens.
+// The task is in no queue for a moment. Threads that must not take a queue for empty then hold the same lock: without
+// it, a worker that finds no task goes to sleep and is woken for the task again, and no survey finds that nothing
+// happens.
 func (w *Worker) skipTask() (f *Fiber, skipped bool) {
 	s := w.scheduler
 	s.skipping.Lock()

@@ -10,14 +10,15 @@ import (
 
 // Recorder is told what the fibers of a scheduler do. The one of package fiberlab/sched/trace keeps it.
 type Recorder interface {
-	// Worker is called when a worker of that number is made. What the fibers do that this worker makes, the result is told,
-	// wherever they run then. If it is nil, nothing is told.
+	// Worker is called when a worker of that number is made. What the fibers do that this worker makes, the result is
+	// told, wherever they run then. If it is nil, nothing is told.
 	Worker(number int) WorkerRecorder
 }
 
-// WorkerRecorder is told what the fibers of one maker do. Its lock is held in each call but Unbound, and over the change
-// of state that a call tells of: so it is told of the transitions of a fiber in the order in which they happen. Any thread may call
-// it, in the middle of a switch or a wake-up: it must not block for long, nor wait for fibers or notify them.
+// WorkerRecorder is told what the fibers of one maker do. Its lock is held in each call but Unbound, and over the
+// change of state that a call tells of: so it is told of the transitions of a fiber in the order in which they happen.
+// Any thread may call it, in the middle of a switch or a wake-up: it must not block for long, nor wait for fibers or
+// notify them.
 type WorkerRecorder interface {
 	sync.Locker
 	// Detailed tells whether a Transition shall have By and For. They cost more than all the rest.
@@ -44,7 +45,8 @@ type Transition struct {
 	To   State
 	Why  Why
 	By   Notifier // the notifier, if Why is WhyNotify
-	For  string   // to Yielded or Waiting: the call that waits, as "fibersync.(*Mutex).Lock", and of what if that is known
+	// to Yielded or Waiting: the call that waits, as "fibersync.(*Mutex).Lock", and of what if that is known
+	For string
 }
 
 // Notifier is the fiber that has woken another one.
@@ -145,13 +147,14 @@ func (r *recording) rename(f *Fiber, task string) {
 	r.Rename(f.moment(), task)
 }
 
-// IdleRecorder is a WorkerRecorder that is also told how its worker waits for work. Its lock is held in these calls, too.
+// IdleRecorder is a WorkerRecorder that is also told how its worker waits for work. Its lock is held in these calls,
+// too.
 type IdleRecorder interface {
 	WorkerRecorder
 	// Spin says that the worker begins to wait awake, or that it ends that.
 	Spin(at time.Duration, begins bool)
-	// Woken says that the worker, which spun or slept, was claimed for work and told so, by a task or the loop of the worker of
-	// that number; less than 0: by none of the scheduler's. Only policy Group tells it.
+	// Woken says that the worker, which spun or slept, was claimed for work and told so, by a task or the loop of the
+	// worker of that number; less than 0: by none of the scheduler's. Only policy Group tells it.
 	Woken(at time.Duration, by int, asleep bool)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notifyWithTheLock has a fiber wait, notifies it with its lock held, and keeps the lock: yielded is called, with the lock, and how often it
-// has been called, each time the woken worker yields. It returns how often that was.
+// notifyWithTheLock has a fiber wait, notifies it with its lock held, and keeps the lock: yielded is called, with the
+// lock, and how often it has been called, each time the woken worker yields. It returns how often that was.
 func notifyWithTheLock(t *testing.T, yielded func(mu *sync.Mutex, times int)) (times int) {
 	var mu sync.Mutex
 	yield := yieldThread

@@ -15,12 +15,14 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// room limits how many tasks of a scheduler wait to begin; see Config.MaxQueued. A caller takes a place before it queues a
-// task, and the worker that begins the task gives the place back. If callers wait, free places are handed off to the first of
-// them, several at once where there are many; no later caller overtakes.
+// room limits how many tasks of a scheduler wait to begin; see Config.MaxQueued. A caller takes a place before it
+// queues a task, and the worker that begins the task gives the place back. If callers wait, free places are handed off
+// to the first of them, several at once where there are many; no later caller overtakes.
 type room struct {
-	most  int           // how many places there are
-	batch int           // how many must be free before callers that wait get any: to let one caller go on for each place costs a switch, or a wake-up, a task
+	most int // how many places there are
+	// how many must be free before callers that wait get any: to let one caller go on for each place costs a switch, or
+	// a wake-up, a task
+	batch int
 	share int           // how many a worker may keep to give them back at once
 	limit time.Duration // how long a caller waits at most; 0: as long as it takes
 
@@ -65,8 +67,8 @@ const (
 	largestShare = 64
 )
 
-// place is take for a task, and returns hasRoom, the flag of a task that has a place. With noRoom it returns no flag in the place
-// of ErrFull.
+// place is take for a task, and returns hasRoom, the flag of a task that has a place. With noRoom it returns no flag in
+// the place of ErrFull.
 func (r *room) place(ctx context.Context, inside bool) (Flags, error) {
 	beyond := ctx == noRoom
 	if beyond {
@@ -82,17 +84,17 @@ func (r *room) place(ctx context.Context, inside bool) (Flags, error) {
 	return 0, err
 }
 
-// take gets the caller a place. If there is none, it blocks the caller until there is. It gives up when ctx is done, and
-// returns context.Cause(ctx), or when the caller has waited for the room's limit, and returns an error that wraps ErrOverload. With
-// noWait it returns ErrFull at once instead. A free place is taken even if ctx is done. It returns ErrClosed to a caller from
-// outside once the room is closed.
+// take gets the caller a place. If there is none, it blocks the caller until there is. It gives up when ctx is done,
+// and returns context.Cause(ctx), or when the caller has waited for the room's limit, and returns an error that wraps
+// ErrOverload. With noWait it returns ErrFull at once instead. A free place is taken even if ctx is done. It returns
+// ErrClosed to a caller from outside once the room is closed.
 func (r *room) take(ctx context.Context, inside bool) error {
 	_, err := r.takeSome(ctx, inside, 1)
 	return err
 }
 
-// takeSome is take of up to n places: of as many as are free or, if none is, of one, for which the caller waits. It returns how many
-// the caller has got.
+// takeSome is take of up to n places: of as many as are free or, if none is, of one, for which the caller waits. It
+// returns how many the caller has got.
 func (r *room) takeSome(ctx context.Context, inside bool, n int) (int, error) {
 	got, err := r.admit(inside, n, nil)
 	if ctx == noWait || !errors.Is(err, ErrFull) {
@@ -123,8 +125,8 @@ var (
 // withoutRoom is the type of noRoom.
 type withoutRoom struct{ context.Context }
 
-// admit takes up to n places for the caller, at least one, and returns how many; or it returns ErrClosed or ErrFull. In the
-// last case w, unless it is nil, waits for one from now on.
+// admit takes up to n places for the caller, at least one, and returns how many; or it returns ErrClosed or ErrFull. In
+// the last case w, unless it is nil, waits for one from now on.
 func (r *room) admit(inside bool, n int, w *roomWaiter) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,7 +197,8 @@ func (r *room) give(n int) {
 	}
 }
 
-// close refuses callers from outside from now on, those too that wait already. It does not block. It may be called again.
+// close refuses callers from outside from now on, those too that wait already. It does not block. It may be called
+// again.
 func (r *room) close() {
 	var out []*roomWaiter
 	r.mu.Lock()
@@ -260,8 +263,8 @@ const overloadEvery = time.Second
 
 // overload is what a room needs to tell that it stays full. The room's mu guards it.
 //
-// No thread waits for the moment to tell: a timer of the Go runtime looks at the room. A caller that has to wait sets the timer
-// if it is not set. After each look it is set again if callers wait.
+// No thread waits for the moment to tell: a timer of the Go runtime looks at the room. A caller that has to wait sets
+// the timer if it is not set. After each look it is set again if callers wait.
 type overload struct {
 	tell    func(waiting int, since time.Duration)
 	every   time.Duration // overloadEvery; tests change it
@@ -272,7 +275,8 @@ type overload struct {
 	telling bool          // tell is being called
 }
 
-// begin notes that a caller waits from now on. It tells whether that caller must set the timer. The room's mu must be held.
+// begin notes that a caller waits from now on. It tells whether that caller must set the timer. The room's mu must be
+// held.
 func (o *overload) begin(now clock.Instant) (set bool) {
 	if !o.full {
 		o.full, o.since = true, now
@@ -318,8 +322,11 @@ func (r *room) look() {
 func reportOverload(cfg *Config) func(waiting int, since time.Duration) {
 	name, most := cfg.Name, cfg.MaxQueued
 	return func(waiting int, since time.Duration) {
-		fmt.Fprintf(os.Stderr, "fiberlab: %s has been full for %v: %d callers wait to enqueue a task, and %d tasks wait to begin "+
-			"(Config.MaxQueued): enqueue fewer tasks at a time, or configure more room or more workers\n",
-			name, since.Round(time.Millisecond), waiting, most)
+		fmt.Fprintf(
+			os.Stderr,
+			"fiberlab: %s has been full for %v: %d callers wait to enqueue a task, and %d tasks wait to begin "+
+				"(Config.MaxQueued): enqueue fewer tasks at a time, or configure more room or more workers\n",
+			name, since.Round(time.Millisecond), waiting, most,
+		)
 	}
 }

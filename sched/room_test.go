@@ -23,7 +23,8 @@ const modelLimit = time.Minute
 
 var errLeft = errors.New("the caller has left")
 
-// TestRoomModel does random things to a room and to a model of it, a number and a list, and compares what comes of them.
+// TestRoomModel does random things to a room and to a model of it, a number and a list, and compares what comes of
+// them.
 func TestRoomModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 3).Draw(t, "places")

@@ -50,9 +50,10 @@ type Scheduler struct {
 // others are stopped, and New returns why: ErrNegative, ErrWorkers, ErrAffinity, ErrPolicy, ErrGoexit, or an error
 // of package fiber. It waits a second, and no longer, for initializers that keep it from that.
 //
-// In a bubble of testing/synctest it returns ErrBubble. A scheduler that was made outside may be given tasks there, but to the bubble these are outside too: the
-// runtime ends the program if such a task uses a channel or a timer of the bubble, or if all goroutines of the bubble wait for such tasks by
-// primitives of fibersync or a pool of forkjoin. A goroutine of the bubble may wait for them on a channel that was made outside.
+// In a bubble of testing/synctest it returns ErrBubble. A scheduler that was made outside may be given tasks there, but
+// to the bubble these are outside too: the runtime ends the program if such a task uses a channel or a timer of the
+// bubble, or if all goroutines of the bubble wait for such tasks by primitives of fibersync or a pool of forkjoin. A
+// goroutine of the bubble may wait for them on a channel that was made outside.
 func New(cfg Config) (*Scheduler, error) {
 	if goroutine.InBubble() {
 		return nil, fmt.Errorf("sched: new: %w", ErrBubble)
@@ -130,8 +131,8 @@ func newScheduler(cfg Config) *Scheduler {
 	return s
 }
 
-// locksThreads tells whether workers are locked to their threads. On the goroutine backend, a coroutine and the goroutine
-// that enters it must agree on that: where a fiber may be entered by any worker, none is locked.
+// locksThreads tells whether workers are locked to their threads. On the goroutine backend, a coroutine and the
+// goroutine that enters it must agree on that: where a fiber may be entered by any worker, none is locked.
 func (s *Scheduler) locksThreads() bool {
 	return !s.cfg.Policy.migrates() || s.cfg.Backend != fiber.Goroutine
 }
@@ -177,7 +178,10 @@ func (s *Scheduler) abandon(err error) error {
 		}
 	}
 	if len(left) > 0 {
-		err = fmt.Errorf("%w; and workers %v are in their initializer, or in a task that it has scheduled, and end when that does", err, left)
+		err = fmt.Errorf(
+			"%w; and workers %v are in their initializer, or in a task that it has scheduled, and end when that does",
+			err, left,
+		)
 	}
 	return err
 }

@@ -22,11 +22,12 @@ import (
 // notifies. The worker first prepares, then looks for work once more, and only then sleeps. So either it sees the work,
 // or it has been notified since it prepared. While a worker is busy, to notify it costs a load.
 //
-// The worker prepares with a Swap, and a thread that stores what the worker looks for does so with one. On amd64 that is the instruction of a
-// Store. On arm64 it keeps the order even in an emulator, qemu, which lets the load that follows pass a Store.
+// The worker prepares with a Swap, and a thread that stores what the worker looks for does so with one. On amd64 that
+// is the instruction of a Store. On arm64 it keeps the order even in an emulator, qemu, which lets the load that
+// follows pass a Store.
 //
-// The thread sleeps on a futex, futex(2), and not on a lock of the Go runtime: a goroutine that is locked to its thread,
-// as a worker is, is woken by way of a second thread there, which takes several times as long.
+// The thread sleeps on a futex, futex(2), and not on a lock of the Go runtime: a goroutine that is locked to its
+// thread, as a worker is, is woken by way of a second thread there, which takes several times as long.
 type eventcount struct {
 	countWord
 	since atomic.Int64 // when it was notified while its owner slept, a clock.Instant
@@ -50,8 +51,8 @@ func (c *countWord) prepare()     { c.word.Swap(countPrepared) }
 func (c *countWord) commit() bool { return c.word.CompareAndSwap(countPrepared, countAsleep) }
 func (c *countWord) work()        { c.word.Store(countNotified) }
 
-// tell says that there is work, and tells whether the owner was idle, and whether it was asleep and has to be woken. It is for
-// drivers without countWaking; any thread may call it.
+// tell says that there is work, and tells whether the owner was idle, and whether it was asleep and has to be woken. It
+// is for drivers without countWaking; any thread may call it.
 func (c *countWord) tell() (idle, asleep bool) {
 	old := c.word.Swap(countNotified)
 	return old != countNotified, old == countAsleep
@@ -112,8 +113,8 @@ func (e *eventcount) sleep(limit time.Duration, brief bool) (woken bool) {
 }
 
 // parker is a Fiber as package park sees it. What primitives wait by are no methods of Fiber, so that programs do not
-// call them: park.Current takes the parker from the fiber.Fiber that it belongs to. To convert one pointer into the other
-// costs nothing.
+// call them: park.Current takes the parker from the fiber.Fiber that it belongs to. To convert one pointer into the
+// other costs nothing.
 type parker Fiber
 
 var _ park.Scheduled = (*parker)(nil)
@@ -236,8 +237,8 @@ func (s *waitSlot) persistentWake() {
 // persistent is more than all waits of a slot use up.
 const persistent = 1 << 30
 
-// wait blocks the owner's thread until wake has been called once more than wait before, or until limit has passed; a negative limit is none.
-// brief says that it is expected to be soon.
+// wait blocks the owner's thread until wake has been called once more than wait before, or until limit has passed; a
+// negative limit is none. brief says that it is expected to be soon.
 func (s *waitSlot) wait(limit time.Duration, brief bool) {
 	switch count := int32(s.count.Add(^uint32(0))); {
 	case count > 0:
@@ -272,8 +273,9 @@ func (s *waitSlot) wait(limit time.Duration, brief bool) {
 	}
 }
 
-// slotDriver is the driver of the workers of scheduling groups: the worker spins for a fixed time, and then sleeps in a wait slot. After a long sleep it
-// only looks: what came late is likely to come late again, and with a task twice a millisecond spins would take a percent of a processor.
+// slotDriver is the driver of the workers of scheduling groups: the worker spins for a fixed time, and then sleeps in a
+// wait slot. After a long sleep it only looks: what came late is likely to come late again, and with a task twice a
+// millisecond spins would take a percent of a processor.
 type slotDriver struct {
 	_ [2]cpu.CacheLinePad // others write the word and the slot: 128 bytes from the rest, see masks
 	countWord
@@ -337,8 +339,9 @@ func (d *slotDriver) stop() {
 // waking is false: under scheduling groups nothing waits for a worker in particular.
 func (d *slotDriver) waking() bool { return false }
 
-// untiedSleep is where a worker sleeps that need not keep its thread. The worker unties its main fiber and is parked as any goroutine is. So a goroutine that has
-// brought it work, and waits then, leaves it its own thread and its P without a call to the kernel; a thread that sleeps on a futex has to be woken.
+// untiedSleep is where a worker sleeps that need not keep its thread. The worker unties its main fiber and is parked as
+// any goroutine is. So a goroutine that has brought it work, and waits then, leaves it its own thread and its P without
+// a call to the kernel; a thread that sleeps on a futex has to be woken.
 //
 // The kernel's timers are finer than those of the Go runtime, which waits for whole milliseconds. So a worker that
 // watches a deadline keeps its thread, and sleeps on a futex.
@@ -358,8 +361,8 @@ const (
 	untiedWoken         // Wake has been called: the sleep that is under way, or the next one, ends
 )
 
-// untiesIdle tells whether the workers of s untie themselves from their threads before they sleep: fibers migrate, so no
-// task that waits can count on its thread, and nothing asks for certain threads.
+// untiesIdle tells whether the workers of s untie themselves from their threads before they sleep: fibers migrate, so
+// no task that waits can count on its thread, and nothing asks for certain threads.
 func (s *Scheduler) untiesIdle() bool {
 	cfg := &s.cfg
 	return cfg.Policy.migrates() && cfg.Backend != fiber.Goroutine &&
@@ -373,8 +376,9 @@ func newUntiedSleep(w *Worker) *untiedSleep {
 	return s
 }
 
-// keepsIdle tells whether a fiber is idle, or can be made and kept, for what begins next. While the main fiber waits in the place of a blocked one, a
-// fiber that is ready again is found by a worker that may have no idle one: it would make one first, in vain.
+// keepsIdle tells whether a fiber is idle, or can be made and kept, for what begins next. While the main fiber waits in
+// the place of a blocked one, a fiber that is ready again is found by a worker that may have no idle one: it would make
+// one first, in vain.
 func (w *Worker) keepsIdle() bool {
 	o := &w.own
 	if w.scheduler.cfg.MaxIdle > 1 {
@@ -383,8 +387,8 @@ func (w *Worker) keepsIdle() bool {
 	return len(o.idle) > 0 && o.idle[0] != o.main // that is among them if no other can be made
 }
 
-// mainWaits returns the main fiber if that is to wait for work in the place of f, the calling fiber: it alone can be untied. Otherwise
-// it returns nil.
+// mainWaits returns the main fiber if that is to wait for work in the place of f, the calling fiber: it alone can be
+// untied. Otherwise it returns nil.
 func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	o := &w.own
 	if w.untied == nil || o.needsThread || f == o.main || o.main.load().state() != Idle || w.deadline() != clock.Never {
@@ -400,8 +404,9 @@ func (w *Worker) mainWaits(f *Fiber) *Fiber {
 // Ready implements blocker.
 func (s *untiedSleep) Ready() bool { return false }
 
-// Wait implements blocker. The main fiber keeps its thread if it waits inside of a task, which it has when no fiber could be made for that: the task may
-// have tied something to its goroutine and thread, such as a coroutine of iter.Pull.
+// Wait implements blocker. The main fiber keeps its thread if it waits inside of a task, which it has when no fiber
+// could be made for that: the task may have tied something to its goroutine and thread, such as a coroutine of
+// iter.Pull.
 func (s *untiedSleep) Wait(limit time.Duration, _ bool) {
 	o := &s.worker.own
 	if limit < 0 && !o.needsThread && o.current == o.main && o.main.load().state() == Running {

@@ -9,8 +9,8 @@ import (
 	"fiberlab/fiber"
 )
 
-// eachUntied calls test with a scheduler of one worker that may give its thread up, under each policy with migration, and with what Config.Exhausted
-// is told.
+// eachUntied calls test with a scheduler of one worker that may give its thread up, under each policy with migration,
+// and with what Config.Exhausted is told.
 func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler, told <-chan error)) {
 	for _, p := range Policies() {
 		if !p.migrates() {
@@ -18,12 +18,14 @@ func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler,
 		}
 		t.Run(p.String(), func(t *testing.T) {
 			told := make(chan error, 1)
-			s, err := New(Config{Workers: 1, Policy: p, Backend: fiber.Asm, MaxIdle: maxIdle, Exhausted: func(err error) {
-				select {
-				case told <- err:
-				default:
-				}
-			}})
+			s, err := New(
+				Config{Workers: 1, Policy: p, Backend: fiber.Asm, MaxIdle: maxIdle, Exhausted: func(err error) {
+					select {
+					case told <- err:
+					default:
+					}
+				}},
+			)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			require.NotNil(t, s.workers[0].untied, "the worker keeps its thread")
@@ -32,7 +34,8 @@ func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler,
 	}
 }
 
-// sleepsBeside waits until the only worker of s sleeps while f is blocked, and returns how it does: untiedParked or untiedAsleep.
+// sleepsBeside waits until the only worker of s sleeps while f is blocked, and returns how it does: untiedParked or
+// untiedAsleep.
 func sleepsBeside(t *testing.T, s *Scheduler, f *Fiber) uint32 {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Microsecond) {
@@ -102,7 +105,10 @@ func TestFewIdleFibersAreEnough(t *testing.T) {
 					f.Notify()
 				}
 			}
-			require.LessOrEqual(t, s.Stats().Made, uint64(2), "fibers made for tasks that run one after the other, with MaxIdle %d", maxIdle)
+			require.LessOrEqual(
+				t, s.Stats().Made, uint64(2), "fibers made for tasks that run one after the other, with MaxIdle %d",
+				maxIdle,
+			)
 		})
 	}
 }

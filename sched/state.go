@@ -57,8 +57,11 @@ func (w Why) String() string {
 // legal has, for each transition from one state to another, the causes that it may
 // have; a transition that has none is a fault of the scheduler.
 var legal = [states][states]causes{
-	Idle:    {Running: because(WhyCarryOn)},
-	Running: {Idle: because(WhyGoIdle, WhyEnd), Yielded: because(WhyWait), Waiting: because(WhyWait), Queued: because(WhyYield)},
+	Idle: {Running: because(WhyCarryOn)},
+	Running: {
+		Idle: because(WhyGoIdle, WhyEnd), Yielded: because(WhyWait), Waiting: because(WhyWait),
+		Queued: because(WhyYield),
+	},
 	Yielded: {Queued: because(WhyNotify)},
 	Waiting: {Queued: because(WhyNotify, WhyTimeout)},
 	Queued:  {Running: because(WhyResume)},
@@ -203,8 +206,8 @@ func (w word) woken() (word, Why) {
 	return w.in(Queued), WhyNotify
 }
 
-// mayStay tells whether f, the calling fiber, which its worker has not left yet, may go on if nothing else is to run: it
-// has been woken, or has only yielded.
+// mayStay tells whether f, the calling fiber, which its worker has not left yet, may go on if nothing else is to run:
+// it has been woken, or has only yielded.
 func (f *Fiber) mayStay() bool {
 	if f.recalled() {
 		return true

@@ -18,7 +18,8 @@ type Stats struct {
 	Fibers  int // that have not ended, with the main ones
 	Idle    int
 	Blocked int // in a wait, or just woken from one
-	Pending int // tasks that have not begun; where fibers migrate, also fibers that are ready and wait in the queues of these tasks
+	// tasks that have not begun; where fibers migrate, also fibers that are ready and wait in the queues of these tasks
+	Pending int
 	Dropped int // tasks that CloseContext has dropped
 
 	Enqueuing int // callers that wait for room, see Config.MaxQueued
@@ -29,13 +30,14 @@ type Stats struct {
 
 // WorkerStats counts what one worker has done.
 type WorkerStats struct {
-	Worker   int           // its number
-	Tasks    uint64        // begun
-	Switches uint64        // of its thread to a fiber
-	Stolen   uint64        // taken over from other workers' queues, or from those of other scheduling groups: tasks, and fibers that migrate
-	Sleeps   uint64        // of its thread, since there was nothing to do
-	Busy     time.Duration // it had something to run; its thread may have had no processor then
-	Idle     time.Duration // it looked for work or slept
+	Worker   int    // its number
+	Tasks    uint64 // begun
+	Switches uint64 // of its thread to a fiber
+	// taken over from other workers' queues, or from those of other scheduling groups: tasks, and fibers that migrate
+	Stolen uint64
+	Sleeps uint64        // of its thread, since there was nothing to do
+	Busy   time.Duration // it had something to run; its thread may have had no processor then
+	Idle   time.Duration // it looked for work or slept
 }
 
 // Stats returns the sums over all workers, and each worker's counts. They are exact when nothing runs
@@ -111,8 +113,8 @@ func (c *counter) add(n uint64) { release.Store(&c.n, c.n.Load()+n) }
 
 func (c *counter) load() uint64 { return c.n.Load() }
 
-// counts is what a worker's thread counts. Blocked and waiting fibers may go on on another worker: only the sums over all
-// workers have a meaning then.
+// counts is what a worker's thread counts. Blocked and waiting fibers may go on on another worker: only the sums over
+// all workers have a meaning then.
 type counts struct {
 	tasks, switches, stolen, sleeps counter
 

@@ -72,7 +72,8 @@ func (s *Scheduler) pass(only *Worker) survey {
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	s.mu.Unlock()
 	shared := s.policy.shared()
-	able, unable := false, false // workers that can begin tasks of others; tasks of others that their worker cannot begin
+	// workers that can begin tasks of others; tasks of others that their worker cannot begin
+	able, unable := false, false
 	var blocked, waiting uint64
 	for _, w := range s.everyWorker() {
 		v.rests += w.rests.load()
@@ -204,11 +205,16 @@ func (r Busy) String() string {
 	return Blocked{Worker: r.Worker, Fiber: r.Fiber, Task: r.Task, State: r.State}.String()
 }
 
-// Error is the text of the report. Like that of a Deadlock it has a limited number of lines; Running and Blocked have all.
+// Error is the text of the report. Like that of a Deadlock it has a limited number of lines; Running and Blocked have
+// all.
 func (r *Remaining) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sched: close %s: %v: left are %d tasks that have not begun, %d fibers that run, %d that are blocked, %d bound goroutines: call Close again",
-		r.Scheduler, r.Cause, r.Queued, len(r.Running), len(r.Blocked), r.Bound)
+	fmt.Fprintf(
+		&b,
+		"sched: close %s: %v: left are %d tasks that have not begun, %d fibers that run, %d that are blocked, %d "+
+			"bound goroutines: call Close again",
+		r.Scheduler, r.Cause, r.Queued, len(r.Running), len(r.Blocked), r.Bound,
+	)
 	for _, f := range r.Running[:min(mostListed, len(r.Running))] {
 		fmt.Fprintf(&b, "\n\t%v", f)
 	}
@@ -222,8 +228,8 @@ func (r *Remaining) Error() string {
 // Unwrap returns the cause.
 func (r *Remaining) Unwrap() error { return r.Cause }
 
-// remainingLimit is how long CloseContext waits until blocked fibers have said where they wait. Workers that have time answer
-// within microseconds.
+// remainingLimit is how long CloseContext waits until blocked fibers have said where they wait. Workers that have time
+// answer within microseconds.
 const remainingLimit = 50 * time.Millisecond
 
 // remaining says what keeps the scheduler from ending.

@@ -13,7 +13,8 @@ type Flags uint8
 // names: it is never given to another one nor stolen.
 const SameThread Flags = 1 << 0
 
-// GroupLocal keeps a task, and the fiber that it runs on, in its scheduling group: other groups do not steal it. See Groups.
+// GroupLocal keeps a task, and the fiber that it runs on, in its scheduling group: other groups do not steal it. See
+// Groups.
 const GroupLocal Flags = 1 << 1
 
 // Helper marks a task that does what tasks wait for that have begun. It is not dropped; see DropQueued.
@@ -90,23 +91,24 @@ func (n *names) of(number nameNumber) string {
 	return n.list[number-1]
 }
 
-// Enqueue queues a task. A SameThread task goes to the worker that the caller
-// runs on. Any other goes where the policy puts it. If the scheduler has no multi-threaded workers, it goes to the worker
-// that the caller's goroutine is bound to. A blocking call, which a task has made elsewhere, counts as
-// inside of that task, and as running on its worker if that is the only one; but no task can be SameThread to it.
+// Enqueue queues a task. A SameThread task goes to the worker that the caller runs on. Any other goes where the policy
+// puts it. If the scheduler has no multi-threaded workers, it goes to the worker that the caller's goroutine is bound
+// to. A blocking call, which a task has made elsewhere, counts as inside of that task, and as running on its worker if
+// that is the only one; but no task can be SameThread to it.
 //
-// Enqueue may be called from anywhere, inside and outside of tasks. If Config.MaxQueued tasks wait to begin, it
-// blocks the caller until there is room, a task not its thread; callers get room in the order in which they came. If there is
-// none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task never runs. Otherwise Enqueue
-// does not block. It returns ErrNilTask, ErrNoWorkers, ErrClosed, or ErrNotBound: for a SameThread task from outside,
-// or if New has not made s. Tasks of a scheduler that is closing may still enqueue more. A caller from outside that
-// waits for room when Close begins gets ErrClosed.
+// Enqueue may be called from anywhere, inside and outside of tasks. If Config.MaxQueued tasks wait to begin, it blocks
+// the caller until there is room, a task not its thread; callers get room in the order in which they came. If there is
+// none after Config.OverloadAfter, the caller gets an error that wraps ErrOverload, and the task never runs. Otherwise
+// Enqueue does not block. It returns ErrNilTask, ErrNoWorkers, ErrClosed, or ErrNotBound: for a SameThread task from
+// outside, or if New has not made s. Tasks of a scheduler that is closing may still enqueue more. A caller from outside
+// that waits for room when Close begins gets ErrClosed.
 func (s *Scheduler) Enqueue(task Task) error {
 	return s.enqueue(context.Background(), task, s.worker())
 }
 
 // EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task, and returns
-// context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is nil.
+// context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is
+// nil.
 func (s *Scheduler) EnqueueContext(ctx context.Context, task Task) error {
 	if s.exists() && ctx == nil {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilContext)
@@ -225,7 +227,9 @@ func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t Task) error {
 		return fmt.Errorf("sched: enqueue on worker %d: %w", worker, ErrNotBound)
 	}
 	if worker < 0 || worker >= len(s.workers) {
-		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker)
+		return fmt.Errorf(
+			"sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker,
+		)
 	}
 	if err := s.keepOn(ctx, s.workers[worker], t); err != nil {
 		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, err)
@@ -293,8 +297,8 @@ func (w *Worker) keep(t job, own *Worker) bool {
 	return true
 }
 
-// Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are one
-// group; without such workers there is none.
+// Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are
+// one group; without such workers there is none.
 func (s *Scheduler) Groups() int {
 	if !s.exists() {
 		return 0
@@ -375,8 +379,8 @@ func (s *Scheduler) giveToGroup(ctx context.Context, group int, t Task) error {
 	return nil
 }
 
-// submitTo queues a task in that group. The caller runs on own, or on no worker of s if that is nil. It returns false if the
-// group takes no more.
+// submitTo queues a task in that group. The caller runs on own, or on no worker of s if that is nil. It returns false
+// if the group takes no more.
 func (s *Scheduler) submitTo(group int, j job, own *Worker) bool {
 	if j.Flags&SameThread != 0 {
 		return own.keep(j, own)
@@ -390,12 +394,13 @@ func (s *Scheduler) submitTo(group int, j job, own *Worker) bool {
 // mostAtOnce is how many tasks of a batch go to the policy at a time.
 const mostAtOnce = 256
 
-// EnqueueBatch is [Scheduler.Enqueue] of several tasks. They go in together where the policy can, which costs less than one by one, and
-// at most as many workers are woken as there are tasks. It returns how many the scheduler has accepted: tasks[:n], each of which will run
-// once. If that is not all, tasks[n:] will never run, and err is why tasks[n] was not accepted. EnqueueBatch returns ErrNilTask, and 0, if any task has no function.
+// EnqueueBatch is [Scheduler.Enqueue] of several tasks. They go in together where the policy can, which costs less than
+// one by one, and at most as many workers are woken as there are tasks. It returns how many the scheduler has accepted:
+// tasks[:n], each of which will run once. If that is not all, tasks[n:] will never run, and err is why tasks[n] was not
+// accepted. EnqueueBatch returns ErrNilTask, and 0, if any task has no function.
 //
-// If there is no room for all, it enqueues as many as there is room for, and blocks the caller as Enqueue does until there is more;
-// callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
+// If there is no room for all, it enqueues as many as there is room for, and blocks the caller as Enqueue does until
+// there is more; callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
 func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
 	if !s.exists() {
 		return 0, fmt.Errorf("sched: enqueue %d tasks: %w", len(tasks), ErrNotBound)
@@ -414,8 +419,8 @@ func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
 	return n, nil
 }
 
-// enqueueSome enqueues the first one of tasks, and some that follow it. It returns how many, or why not all that it has tried. It uses jobs, which is
-// empty, up to its capacity.
+// enqueueSome enqueues the first one of tasks, and some that follow it. It returns how many, or why not all that it has
+// tried. It uses jobs, which is empty, up to its capacity.
 func (s *Scheduler) enqueueSome(tasks []Task, jobs []job) (n int, err error) {
 	own := s.worker()
 	inside := own != nil || s.callingWorker() != nil
@@ -460,13 +465,14 @@ type CloseOption struct {
 	into *[]Task
 }
 
-// DropQueued has CloseContext drop tasks instead of beginning them: queued tasks, and tasks that are
-// enqueued while it waits. Tasks that have begun go on, and tasks with the flag Helper begin, such as those of fibersync.Parallelize and of package forkjoin. A task is dropped when its turn comes: those that a worker alone may
-// begin, not before that worker has time, and those of a goroutine that is bound, when it waits or unbinds.
+// DropQueued has CloseContext drop tasks instead of beginning them: queued tasks, and tasks that are enqueued while it
+// waits. Tasks that have begun go on, and tasks with the flag Helper begin, such as those of fibersync.Parallelize and
+// of package forkjoin. A task is dropped when its turn comes: those that a worker alone may begin, not before that
+// worker has time, and those of a goroutine that is bound, when it waits or unbinds.
 //
 // No task is lost silently: CloseContext appends the dropped tasks to the slice into, in the order in which they were
-// dropped, also if it fails. If into is nil, they are only counted, in Stats.Dropped. If several calls drop at the same time,
-// each task is in one of their slices. A fiber that waits for what a dropped task would have done waits on.
+// dropped, also if it fails. If into is nil, they are only counted, in Stats.Dropped. If several calls drop at the same
+// time, each task is in one of their slices. A fiber that waits for what a dropped task would have done waits on.
 func DropQueued(into *[]Task) CloseOption { return CloseOption{drop: true, into: into} }
 
 // drops are the tasks that are dropped while calls of CloseContext want that.

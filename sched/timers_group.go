@@ -9,9 +9,10 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// groupTimers are the timers of fibers that may migrate, for the workers that share these fibers. Each worker has a heap:
-// a timer lies in that of the worker on which its fiber has blocked, so workers that block fibers at the same time take different locks.
-// The fiber may go on on another worker, and any worker that polls or wakes expires what is due, in whichever heap it lies.
+// groupTimers are the timers of fibers that may migrate, for the workers that share these fibers. Each worker has a
+// heap: a timer lies in that of the worker on which its fiber has blocked, so workers that block fibers at the same
+// time take different locks. The fiber may go on on another worker, and any worker that polls or wakes expires what is
+// due, in whichever heap it lies.
 //
 // A worker that sleeps does so until the earliest deadline of all heaps. One of them at least must: see watch.
 type groupTimers struct {
@@ -38,8 +39,8 @@ type workerTimers struct {
 // noTimers is what a worker has that shares no fibers. It stays empty.
 var noTimers = newGroupTimers(0, 0, nil)
 
-// shareTimers gives workers, whose numbers follow one another, the timers of the fibers that they share. wakeOne wakes one of
-// them, if any sleeps. It must be called before the workers run.
+// shareTimers gives workers, whose numbers follow one another, the timers of the fibers that they share. wakeOne wakes
+// one of them, if any sleeps. It must be called before the workers run.
 func shareTimers(workers []*Worker, wakeOne func()) {
 	if len(workers) == 0 {
 		return
@@ -79,8 +80,8 @@ func (g *groupTimers) add(w *Worker, t *timer) {
 	}
 }
 
-// stop takes a timer out that add has started, unless it has run out. Any worker may call it: the fiber may have migrated, even to another
-// group. When it returns, no other thread uses t.
+// stop takes a timer out that add has started, unless it has run out. Any worker may call it: the fiber may have
+// migrated, even to another group. When it returns, no other thread uses t.
 func (t *timer) stop() {
 	h := t.lies
 	h.mu.Lock()
@@ -95,8 +96,8 @@ func (t *timer) stop() {
 	}
 }
 
-// expire ends the waits whose deadlines have passed by that moment: first those in the heap of w, which the caller runs on, and then those
-// of workers that have not come to it themselves.
+// expire ends the waits whose deadlines have passed by that moment: first those in the heap of w, which the caller runs
+// on, and then those of workers that have not come to it themselves.
 func (g *groupTimers) expire(w *Worker, at clock.Instant) {
 	own := w.id - g.first
 	w.endWaits(g.heaps[own:], at)
@@ -148,14 +149,15 @@ func (h *workerTimers) update() {
 	}
 }
 
-// Any thread may read earliest at any time. If it stayed later than a timer's deadline, the deadline would be missed; if it stayed earlier,
-// workers would wake in vain. A thread that has changed the next of a heap looks at earliest afterwards: add lowers it for a new
-// timer, and settles it if another thread has taken that out meanwhile; stop and expire settle it once the earliest timer is gone. While settle visits the heaps, a timer may be added to one that it
-// has passed; and add may still find the old value, which is early enough for it. So settle visits the heaps once more after each
-// change, until it finds no difference.
+// Any thread may read earliest at any time. If it stayed later than a timer's deadline, the deadline would be missed;
+// if it stayed earlier, workers would wake in vain. A thread that has changed the next of a heap looks at earliest
+// afterwards: add lowers it for a new timer, and settles it if another thread has taken that out meanwhile; stop and
+// expire settle it once the earliest timer is gone. While settle visits the heaps, a timer may be added to one that it
+// has passed; and add may still find the old value, which is early enough for it. So settle visits the heaps once more
+// after each change, until it finds no difference.
 
-// lower says that there is a timer with that deadline. Workers that sleep would sleep too long if it is the earliest. But w, which
-// the caller runs on, is about to sleep itself, or to call leave.
+// lower says that there is a timer with that deadline. Workers that sleep would sleep too long if it is the earliest.
+// But w, which the caller runs on, is about to sleep itself, or to call leave.
 func (g *groupTimers) lower(deadline int64, w *Worker) {
 	for old := g.earliest.Load(); deadline < old; old = g.earliest.Load() {
 		if g.earliest.CompareAndSwap(old, deadline) {
@@ -190,8 +192,8 @@ func (g *groupTimers) rewatch() {
 	g.wakeOne()
 }
 
-// watch says that w is about to sleep until the earliest deadline. It must read that deadline afterwards: if that becomes earlier meanwhile,
-// either w sees it, or a worker is woken for it.
+// watch says that w is about to sleep until the earliest deadline. It must read that deadline afterwards: if that
+// becomes earlier meanwhile, either w sees it, or a worker is woken for it.
 func (g *groupTimers) watch(w *Worker) {
 	if g.next() != clock.Never {
 		g.watcher.Store(int64(w.id + 1))

@@ -12,7 +12,8 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// threeWorkers have timers in common, and numbers that do not begin with 0. wakes counts how often one of them is to be woken.
+// threeWorkers have timers in common, and numbers that do not begin with 0. wakes counts how often one of them is to be
+// woken.
 func threeWorkers() (g *groupTimers, workers []*Worker, wakes *int) {
 	wakes = new(int)
 	for id := 5; id < 8; id++ {
@@ -107,7 +108,9 @@ func TestTimersLieInTheHeapOfTheirWorker(t *testing.T) {
 
 // A fiber that another group has stolen takes its timer out of the heap of the first one.
 func TestTimerOfAFiberThatChangesItsGroup(t *testing.T) {
-	w, f := plantedWith(t, Config{Workers: 2, Policy: Group, Groups: Groups{Size: 1, StealEvery: func(int, int) int { return 1 }}})
+	w, f := plantedWith(
+		t, Config{Workers: 2, Policy: Group, Groups: Groups{Size: 1, StealEvery: func(int, int) int { return 1 }}},
+	)
 	other := w.scheduler.workers[1]
 	require.NotSame(t, w.timers, other.timers)
 	f.block(100, 0)
@@ -138,7 +141,9 @@ func TestSettleWakesAWorkerForAnEarlierDeadline(t *testing.T) {
 		g.settle()
 		require.EqualValues(t, 200, g.next(), "from %d", c.found)
 		require.Equal(t, c.wakes, *wakes, "from %d", c.found)
-		require.Equal(t, c.wakes > 0, g.watcher.Load() == 0, "from %d: the worker that watches would sleep too long", c.found)
+		require.Equal(
+			t, c.wakes > 0, g.watcher.Load() == 0, "from %d: the worker that watches would sleep too long", c.found,
+		)
 		*wakes = 0
 	}
 }
@@ -247,8 +252,8 @@ func (m *timersModel) check() {
 	require.Zero(m.t, m.workers[0].scheduler.policy.shared(), "fibers that were queued twice")
 }
 
-// Fibers block with deadlines, are notified and expire, by chance and on any worker: the earliest deadline is always right, and
-// each wait ends once, by what has ended it.
+// Fibers block with deadlines, are notified and expire, by chance and on any worker: the earliest deadline is always
+// right, and each wait ends once, by what has ended it.
 func TestGroupTimersAgainstList(t *testing.T) {
 	for _, workers := range []int{1, 2, 4, 64} {
 		t.Run(fmt.Sprintf("workers=%d", workers), func(t *testing.T) {

@@ -165,7 +165,8 @@ func (f *Fiber) resume() (timedOut bool) {
 	return timedOut
 }
 
-// stopTimer ends the timer of the wait that is over. If it was the timer that has ended the wait, it is in no heap any more.
+// stopTimer ends the timer of the wait that is over. If it was the timer that has ended the wait, it is in no heap any
+// more.
 func (f *Fiber) stopTimer(w *Worker, expired bool) {
 	switch {
 	case expired:
@@ -178,8 +179,8 @@ func (f *Fiber) stopTimer(w *Worker, expired bool) {
 	w.waiting.add(^uint64(0))
 }
 
-// unblock ends the wait of f, the calling fiber, which has blocked but not been suspended yet, and tells whether it did. If
-// it did not, f has been woken already.
+// unblock ends the wait of f, the calling fiber, which has blocked but not been suspended yet, and tells whether it
+// did. If it did not, f has been woken already.
 func (f *Fiber) unblock() bool {
 	for {
 		old := f.load()
@@ -298,8 +299,8 @@ func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer wor
 	return outer, false
 }
 
-// What f.nested holds. While a wait or a Yield in an Unlock has taken the marks of the wait around it out of the word, a notification has
-// nowhere else to leave its mark for that one.
+// What f.nested holds. While a wait or a Yield in an Unlock has taken the marks of the wait around it out of the word,
+// a notification has nowhere else to leave its mark for that one.
 const (
 	notNested   = iota
 	nestedWait  // the marks of a wait are taken
@@ -358,12 +359,12 @@ var yieldThread = func() { _, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0,
 
 // relock locks what a fiber has released in order to wait, when the wait has ended.
 //
-// A fiber is often notified by a thread that holds the lock still. If that thread has to be woken for it, the kernel may well
-// put it on the notifier's processor and let it run at once: the notifier has lost its processor in the middle of Notify.
-// To block on a sync.Mutex would then be the wrong answer. It blocks the thread of the worker, since a goroutine that is locked to
-// its thread takes it along; and the Go runtime needs two more threads to find and wake it. To give the
-// processor back takes two microseconds, and the notifier releases the lock. A notifier that still has a processor
-// releases it sooner than that: so relock first spins as long as a notifier takes.
+// A fiber is often notified by a thread that holds the lock still. If that thread has to be woken for it, the kernel
+// may well put it on the notifier's processor and let it run at once: the notifier has lost its processor in the middle
+// of Notify. To block on a sync.Mutex would then be the wrong answer. It blocks the thread of the worker, since a
+// goroutine that is locked to its thread takes it along; and the Go runtime needs two more threads to find and wake it.
+// To give the processor back takes two microseconds, and the notifier releases the lock. A notifier that still has a
+// processor releases it sooner than that: so relock first spins as long as a notifier takes.
 func relock(lock sync.Locker) {
 	if m, plain := lock.(*sync.Mutex); plain {
 		for range mostYields {
@@ -379,16 +380,16 @@ func relock(lock sync.Locker) {
 	lock.Lock()
 }
 
-// BlockHook is told when the fiber of a task is about to block, and when it goes on. A task that keeps work to itself, to
-// save locks, gives it to the other workers that way before it leaves its thread.
+// BlockHook is told when the fiber of a task is about to block, and when it goes on. A task that keeps work to itself,
+// to save locks, gives it to the other workers that way before it leaves its thread.
 //
-// Both methods run on the fiber, and must not block. If they do nevertheless, the fiber waits, holding all that its caller
-// holds, and nothing is told of that wait. A panic in them ends the program, since it must not unwind a primitive that has queued
-// the fiber already.
+// Both methods run on the fiber, and must not block. If they do nevertheless, the fiber waits, holding all that its
+// caller holds, and nothing is told of that wait. A panic in them ends the program, since it must not unwind a
+// primitive that has queued the fiber already.
 type BlockHook interface {
-	// BeforeBlock is called just before the fiber blocks: what it waits for has not come, and its worker has run nothing
-	// else yet. It may enqueue tasks, as far as there is room (TryEnqueue), notify fibers, and lock for moments what its caller
-	// does not hold. The lock that was given to Wait is held.
+	// BeforeBlock is called just before the fiber blocks: what it waits for has not come, and its worker has run
+	// nothing else yet. It may enqueue tasks, as far as there is room (TryEnqueue), notify fibers, and lock for moments
+	// what its caller does not hold. The lock that was given to Wait is held.
 	BeforeBlock()
 
 	// AfterBlock is called when the fiber goes on, perhaps on another worker, before the call that has blocked it
@@ -396,13 +397,13 @@ type BlockHook interface {
 	AfterBlock()
 }
 
-// OnBlock sets the hook of the calling task, which must run on f, and returns the one that it had; nil is none. The hook is
-// told of each call that blocks the fiber, by whatever primitive, until the task ends, however it ends; once for each, even if
-// it blocks several times until what it waits for has come. It is not told of Yield, nor of a call that finds what it waits for at
-// once. A hook that is set while another one is being told begins with the next call.
+// OnBlock sets the hook of the calling task, which must run on f, and returns the one that it had; nil is none. The
+// hook is told of each call that blocks the fiber, by whatever primitive, until the task ends, however it ends; once
+// for each, even if it blocks several times until what it waits for has come. It is not told of Yield, nor of a call
+// that finds what it waits for at once. A hook that is set while another one is being told begins with the next call.
 //
-// It does not block. It panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run on f.
-// The main fiber of a goroutine that is bound keeps its hook until Unbind, of which it is not told.
+// It does not block. It panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run
+// on f. The main fiber of a goroutine that is bound keeps its hook until Unbind, of which it is not told.
 func (f *Fiber) OnBlock(hook BlockHook) (previous BlockHook) {
 	if f == nil || f != Current() {
 		panic(f.misuse("set the hook of"))
@@ -425,8 +426,8 @@ func (f *Fiber) sleepTold(deadline clock.Instant) {
 	f.tellAfter(hook)
 }
 
-// parkTold sees to it that no token is lost: if the hook has parked too, that may have taken the token that was meant for this
-// Park, which then returns for no reason.
+// parkTold sees to it that no token is lost: if the hook has parked too, that may have taken the token that was meant
+// for this Park, which then returns for no reason.
 func (f *Fiber) parkTold(deadline time.Time) {
 	what := f.awaits
 	f.awaits = inHook{}

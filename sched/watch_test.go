@@ -61,13 +61,14 @@ func TestStallJudgeCountsLooks(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A task that has blocked its thread for long is no stall until others wait for its worker. From then on it is looked at
-// for half of the limit.
+// A task that has blocked its thread for long is no stall until others wait for its worker. From then on it is looked
+// at for half of the limit.
 func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
 	s, err := New(Config{Workers: 1})
 	require.NoError(t, err)
 	here, there := net.Pipe()
-	require.NoError(t, s.Go(func() { _, _ = here.Read(make([]byte, 1)) })) // the place of a wait is in no package of sched
+	// the place of a wait is in no package of sched
+	require.NoError(t, s.Go(func() { _, _ = here.Read(make([]byte, 1)) }))
 	for s.workers[0].tasks.load() == 0 {
 		time.Sleep(time.Millisecond)
 	}

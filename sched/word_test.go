@@ -207,8 +207,8 @@ func TestUnblock(t *testing.T) {
 	}
 }
 
-// A thread that has read the word between two waits, or Yields, in an Unlock finds another word in the second of them: it must
-// not conclude from the mark that was missing between the two that no wait could be notified.
+// A thread that has read the word between two waits, or Yields, in an Unlock finds another word in the second of them:
+// it must not conclude from the mark that was missing between the two that no wait could be notified.
 func TestWordsDifferBetweenWaitsInAnUnlock(t *testing.T) {
 	for _, p := range Policies() {
 		_, f := planted(t, p)

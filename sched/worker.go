@@ -50,8 +50,9 @@ type Worker struct {
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
 
 	_       [2]cpu.CacheLinePad
-	mailbox mailbox       // others write it
-	running atomic.Uint64 // Fiber.self of the fiber that the worker runs; deliver must not find a fiber there that may run elsewhere
+	mailbox mailbox // others write it
+	// Fiber.self of the fiber that the worker runs; deliver must not find a fiber there that may run elsewhere
+	running atomic.Uint64
 	_       [2]cpu.CacheLinePad
 
 	own own // for the worker's thread alone
@@ -216,8 +217,8 @@ func (w *Worker) prepare() (*fiber.Fiber, error) {
 	return fiber.Attach(cfg.Backend)
 }
 
-// initialize opens the device, calls the initializer, and then proceed: with an error if the device could not be opened, or one of the two has
-// called Goexit, which cannot be stopped, and does what is left to do on its way out.
+// initialize opens the device, calls the initializer, and then proceed: with an error if the device could not be
+// opened, or one of the two has called Goexit, which cannot be stopped, and does what is left to do on its way out.
 func (w *Worker) initialize(proceed func(error)) {
 	what, returned := "device", false
 	defer func() {
@@ -303,9 +304,9 @@ func OneOf(cpus ...int) Affinity {
 	}
 }
 
-// PerGroup gives each scheduling group one of the affinities, in turn, which is asked for the worker's number in the group.
-// AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many workers a group
-// has: set Groups.Size to the same.
+// PerGroup gives each scheduling group one of the affinities, in turn, which is asked for the worker's number in the
+// group. AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many
+// workers a group has: set Groups.Size to the same.
 func PerGroup(size int, affinities ...Affinity) Affinity {
 	affinities = slices.Clone(affinities)
 	return func(worker int) []int {
@@ -331,12 +332,18 @@ func restrictTo(worker int, cpus []int) error {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
 		if cpu < 0 || cpu >= maxCPUs {
-			return fmt.Errorf("%w: worker %d is given CPU %d: the kernel numbers them from 0 to %d at most", ErrAffinity, worker, cpu, maxCPUs-1)
+			return fmt.Errorf(
+				"%w: worker %d is given CPU %d: the kernel numbers them from 0 to %d at most", ErrAffinity, worker, cpu,
+				maxCPUs-1,
+			)
 		}
 		set.Set(cpu)
 	}
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("%w: worker %d on CPUs %v: %w: use CPUs that are online and allowed to this process", ErrAffinity, worker, cpus, err)
+		return fmt.Errorf(
+			"%w: worker %d on CPUs %v: %w: use CPUs that are online and allowed to this process", ErrAffinity, worker,
+			cpus, err,
+		)
 	}
 	return nil
 }
@@ -345,8 +352,9 @@ func restrictTo(worker int, cpus []int) error {
 // it alone may begin. It is a lock-free list. Any thread may put a letter in front of it, and the worker
 // takes the whole list; so no letter is ever taken out of the middle, and none is lost.
 type mailbox struct {
-	head  atomic.Pointer[letter] // the latest
-	tasks atomic.Int64           // how many letters have tasks, and a moment longer: letters that are about to be put or are being read count too
+	head atomic.Pointer[letter] // the latest
+	// how many letters have tasks, and a moment longer: letters that are about to be put or are being read count too
+	tasks atomic.Int64
 }
 
 // letter is one entry of a mailbox.
@@ -413,11 +421,12 @@ func (m *mailbox) close() bool {
 // reopen takes close back.
 func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }
 
-// offDuty calls Config.OutOfDuty. The task of f, the calling fiber, has ended or is blocked, and the worker has not chosen yet what it
-// runs next; so what the function makes ready may be next.
+// offDuty calls Config.OutOfDuty. The task of f, the calling fiber, has ended or is blocked, and the worker has not
+// chosen yet what it runs next; so what the function makes ready may be next.
 //
-// The function runs on the stack of f and must not wait, since f may be blocked already. As long as it runs, its caller counts
-// as no fiber: Wait, Sleep and Yield panic, and primitives take their caller for a goroutine and block the thread. A panic ends the program, since it must not unwind the task of f.
+// The function runs on the stack of f and must not wait, since f may be blocked already. As long as it runs, its caller
+// counts as no fiber: Wait, Sleep and Yield panic, and primitives take their caller for a goroutine and block the
+// thread. A panic ends the program, since it must not unwind the task of f.
 func (w *Worker) offDuty(f *Fiber) {
 	value, self, running := f.fiber.Value(), f.self.Load(), w.running.Load()
 	f.fiber.SetValue(nil)
@@ -429,8 +438,8 @@ func (w *Worker) offDuty(f *Fiber) {
 	f.fiber.SetValue(value)
 }
 
-// mustReturn calls call, which the program has given and where calls it. If it panics, or calls Goexit, the program ends: the
-// frames below it must not be unwound.
+// mustReturn calls call, which the program has given and where calls it. If it panics, or calls Goexit, the program
+// ends: the frames below it must not be unwound.
 func mustReturn(name string, where fmt.Stringer, call func()) {
 	returned := false
 	defer func() {
@@ -449,9 +458,9 @@ func mustReturn(name string, where fmt.Stringer, call func()) {
 	returned = true
 }
 
-// SetEngine gives w an engine, such as one for input and output, for Engine to return; nil takes it away. The place to call
-// it is Config.Initializer, on Current().Worker(), but it may be called from anywhere. It panics with an error that
-// wraps ErrNoFiber if w is none of a scheduler's.
+// SetEngine gives w an engine, such as one for input and output, for Engine to return; nil takes it away. The place to
+// call it is Config.Initializer, on Current().Worker(), but it may be called from anywhere. It panics with an error
+// that wraps ErrNoFiber if w is none of a scheduler's.
 func (w *Worker) SetEngine(engine any) {
 	if !w.exists() {
 		panic(fmt.Errorf("sched: set the engine of no worker: %w", ErrNoFiber))
@@ -460,7 +469,8 @@ func (w *Worker) SetEngine(engine any) {
 }
 
 // Engine returns what SetEngine was given last, or nil. A fiber finds the engine of the worker that runs it now by
-// Current().Worker().Engine(). Where fibers migrate it may be another one after each wait. It may be called from anywhere.
+// Current().Worker().Engine(). Where fibers migrate it may be another one after each wait. It may be called from
+// anywhere.
 func (w *Worker) Engine() any {
 	if w == nil {
 		return nil
@@ -471,8 +481,8 @@ func (w *Worker) Engine() any {
 	return nil
 }
 
-// setArenas gives each multi-threaded worker its arena: that of its scheduling group, which may be one from which no other
-// group steals, or else that of the scheduler.
+// setArenas gives each multi-threaded worker its arena: that of its scheduling group, which may be one from which no
+// other group steals, or else that of the scheduler.
 func (s *Scheduler) setArenas() {
 	s.arena = &park.Arena{Start: s.startHelper}
 	for _, w := range s.workers {
@@ -495,8 +505,8 @@ func (s *Scheduler) setArenas() {
 // startHelper is the Start of the scheduler's own arena.
 func (s *Scheduler) startHelper(f func()) error { return s.Enqueue(Task{Func: f, Flags: Helper}) }
 
-// arenaOf returns the arena of w, which is single-threaded. If there are no multi-threaded workers, only w begins what is
-// started there.
+// arenaOf returns the arena of w, which is single-threaded. If there are no multi-threaded workers, only w begins what
+// is started there.
 func (s *Scheduler) arenaOf(w *Worker) *park.Arena {
 	if len(s.workers) > 0 {
 		return s.arena

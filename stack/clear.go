@@ -32,7 +32,9 @@ func (st *Stack) clear() error {
 		return fmt.Errorf("%w: %v was put back before: clear it while you hold it", ErrNotInUse, st)
 	}
 	if err := st.release(); err != nil {
-		return fmt.Errorf("stack: the pages of %v cannot be released: do not lock future mappings (mlockall): %w", st, err)
+		return fmt.Errorf(
+			"stack: the pages of %v cannot be released: do not lock future mappings (mlockall): %w", st, err,
+		)
 	}
 	return nil
 }

@@ -54,13 +54,18 @@ func (g Guard) resolve() (Guard, error) {
 		return GuardMprotect, nil
 	case GuardMadvise:
 		if !madviseGuards() {
-			return g, fmt.Errorf("%w: MADV_GUARD_INSTALL needs Linux 6.13 and memory that is not locked: use GuardAuto or GuardMprotect", ErrGuard)
+			return g, fmt.Errorf(
+				"%w: MADV_GUARD_INSTALL needs Linux 6.13 and memory that is not locked: use GuardAuto or GuardMprotect",
+				ErrGuard,
+			)
 		}
 		return g, nil
 	case GuardMprotect, GuardNone:
 		return g, nil
 	}
-	return g, fmt.Errorf("%w: %v is no kind of guard: use GuardAuto, GuardMadvise, GuardMprotect or GuardNone", ErrGuard, g)
+	return g, fmt.Errorf(
+		"%w: %v is no kind of guard: use GuardAuto, GuardMadvise, GuardMprotect or GuardNone", ErrGuard, g,
+	)
 }
 
 // protect makes the guard of st, which only the caller holds. If it
@@ -74,9 +79,16 @@ func (p *Pool) protect(st *Stack) error {
 			st.guarded.Store(true)
 			return nil
 		case !errors.Is(err, unix.EINVAL):
-			return fmt.Errorf("%w: MADV_GUARD_INSTALL: %w: the kernel lacks memory for page tables: hold fewer stacks", ErrExhausted, err)
+			return fmt.Errorf(
+				"%w: MADV_GUARD_INSTALL: %w: the kernel lacks memory for page tables: hold fewer stacks", ErrExhausted,
+				err,
+			)
 		case p.request == GuardMadvise:
-			return fmt.Errorf("%w: MADV_GUARD_INSTALL refuses locked memory: do not lock future mappings (mlockall), or use GuardAuto: %w", ErrGuard, err)
+			return fmt.Errorf(
+				"%w: MADV_GUARD_INSTALL refuses locked memory: do not lock future mappings (mlockall), or use "+
+					"GuardAuto: %w",
+				ErrGuard, err,
+			)
 		}
 	}
 	if err := cutMapping(); err != nil {

@@ -47,7 +47,9 @@ var pageSize = uintptr(os.Getpagesize())
 func (o Options) Usable() (int, error) {
 	switch {
 	case o.Size < 0:
-		return 0, fmt.Errorf("%w: %d bytes is negative: ask for 0 (the default, %d) up to %d", ErrSize, o.Size, DefaultSize, MaxSize)
+		return 0, fmt.Errorf(
+			"%w: %d bytes is negative: ask for 0 (the default, %d) up to %d", ErrSize, o.Size, DefaultSize, MaxSize,
+		)
 	case o.Size > MaxSize:
 		return 0, fmt.Errorf("%w: %d bytes is above the largest, %d: ask for less", ErrSize, o.Size, MaxSize)
 	}
@@ -63,7 +65,9 @@ func (o Options) Usable() (int, error) {
 func (o Options) guardSize() (uintptr, error) {
 	if o.Guard == GuardNone {
 		if o.GuardPages != 0 {
-			return 0, fmt.Errorf("%w: %d pages with GuardNone: leave Options.GuardPages 0, or use GuardAuto", ErrGuard, o.GuardPages)
+			return 0, fmt.Errorf(
+				"%w: %d pages with GuardNone: leave Options.GuardPages 0, or use GuardAuto", ErrGuard, o.GuardPages,
+			)
 		}
 		return 0, nil
 	}

@@ -41,7 +41,10 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{size: uintptr(size), guardSize: guardSize, request: o.Guard, guard: guard, maxIdle: o.maxIdle(), clears: o.ClearOnPut}, nil
+	return &Pool{
+		size: uintptr(size), guardSize: guardSize, request: o.Guard, guard: guard, maxIdle: o.maxIdle(),
+		clears: o.ClearOnPut,
+	}, nil
 }
 
 // stride is the number of bytes from one guard to the next.

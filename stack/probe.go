@@ -10,7 +10,9 @@ import (
 // touched. The return value of the call is not enough: emulators take advice that
 // they do not know for a hint and answer success. So it is tried out, once.
 var madviseGuards = sync.OnceValue(func() bool {
-	mem, err := unix.MmapPtr(-1, 0, nil, 2*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	mem, err := unix.MmapPtr(
+		-1, 0, nil, 2*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS,
+	)
 	if err != nil {
 		return false
 	}

@@ -60,9 +60,14 @@ func mmap(length uintptr) (unsafe.Pointer, error) {
 
 // errAddresses is the error of a slab that could not be mapped.
 func errAddresses(length uintptr, cause error) error {
-	return fmt.Errorf("%w: %d bytes cannot be mapped, %d being left to the rest of the process: raise the limit on address space (RLIMIT_AS, ulimit -v), "+
-		"on locked memory if it is locked (RLIMIT_MEMLOCK), or vm.max_map_count, allow overcommit (vm.overcommit_memory), "+
-		"or hold fewer or smaller stacks: %w", ErrExhausted, length, addressReserve, cause)
+	return fmt.Errorf(
+		"%w: %d bytes cannot be mapped, %d being left to the rest of the process: raise the limit on address space "+
+			"(RLIMIT_AS, ulimit -v), "+
+			"on locked memory if it is locked (RLIMIT_MEMLOCK), or vm.max_map_count, allow overcommit "+
+			"(vm.overcommit_memory), "+
+			"or hold fewer or smaller stacks: %w",
+		ErrExhausted, length, addressReserve, cause,
+	)
 }
 
 // unmap gives the addresses back. When the kernel refuses, the slab is as before.
@@ -70,7 +75,9 @@ func (s *slab) unmap() error {
 	retract(s)
 	if err := unix.MunmapPtr(s.mem, s.length); err != nil {
 		publish(s)
-		return fmt.Errorf("%w: munmap of a slab of %d stacks: %w: raise vm.max_map_count", ErrExhausted, len(s.stacks), err)
+		return fmt.Errorf(
+			"%w: munmap of a slab of %d stacks: %w: raise vm.max_map_count", ErrExhausted, len(s.stacks), err,
+		)
 	}
 	joinMappings(s.cuts.Load())
 	return nil

@@ -92,7 +92,9 @@ func open(ctx context.Context, argv []string) (bench.Session, error) {
 	c.Stdin, c.Stdout, c.Env = in, out, []string{}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	s := &session{ctx: ctx, questions: questions, answers: answers, lines: bufio.NewReader(answers), ended: make(chan struct{})}
+	s := &session{
+		ctx: ctx, questions: questions, answers: answers, lines: bufio.NewReader(answers), ended: make(chan struct{}),
+	}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread()

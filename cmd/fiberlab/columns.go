@@ -48,8 +48,8 @@ const (
 	columnGap  = "  "
 )
 
-// render returns the rows, each line with a newline. If a screen is too narrow for the columns, each text has a line behind
-// its column's head or, where rows have no labels, below it.
+// render returns the rows, each line with a newline. If a screen is too narrow for the columns, each text has a line
+// behind its column's head or, where rows have no labels, below it.
 func (c *columns) render(s screen) string {
 	width := (s.width()-labelWidth)/len(c.heads) - len(columnGap)
 	if width < narrowest {

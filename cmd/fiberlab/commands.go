@@ -92,7 +92,9 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
-				return fmt.Errorf("%d directories: give one DIR, or none for the Go standard library's sources", len(args))
+				return fmt.Errorf(
+					"%d directories: give one DIR, or none for the Go standard library's sources", len(args),
+				)
 			case len(args) == 1 && args[0] == "":
 				return errors.New("DIR is empty: leave it out for the Go standard library's sources")
 			}
@@ -135,9 +137,13 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 			return errors.Join(l.run(c.Context(), o), o.traces.close())
 		},
 	}
-	c.Flags().StringSliceVar(&backends, "backend", nil, "count only on the backend `NAME`: "+anyOf(backendNames())+" (repeatable; default all)")
-	c.Flags().StringSliceVar(&policies, "policy", policyNames()[:1], "schedule by the policy `NAME`: "+anyOf(policyNames())+" (repeatable)")
-	c.Flags().IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler; with 0 the calling thread runs all tasks")
+	c.Flags().
+		StringSliceVar(&backends, "backend", nil, "count only on the backend `NAME`: "+anyOf(backendNames())+" (repeatable; default all)")
+	c.Flags().
+		StringSliceVar(&policies, "policy", policyNames()[:1], "schedule by the policy `NAME`: "+anyOf(policyNames())+" (repeatable)")
+	c.Flags().
+		IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler; with 0 the calling "+
+			"thread runs all tasks")
 	addGroupFlags(c, &o.groups, &mode)
 	c.Flags().StringVar(&io, "io", goDriver, "read the files by `NAME`: "+anyOf(driverNames()))
 	setRemedy(c.Flags().Lookup("io"), "choose one of "+anyOf(driverNames()))
@@ -180,17 +186,23 @@ func (l *lab) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Show what a switch costs, for each mechanism",
-		Long: fmt.Sprintf(`Measures every mechanism in turn, and prints the median time of a switch and its ratio to asm.
+		Long: fmt.Sprintf(
+			`Measures every mechanism in turn, and prints the median time of a switch and its ratio to asm.
 
 With --swap DIR it measures the swap of lab %s in DIR (%s) beside asm-nofp, which saves the same registers, asm, which
 saves the control words of floating point as well, and ucontext. The files of DIR are built as fiberlab grade builds them. It says
 what a swap costs; fiberlab grade says whether it is right.
 
 Exit status: 0 it was measured; 1 it failed, because the swap crashes, or does not come back; 2 the command line is wrong, or
-this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`, submission.Lab().Number, runtime.GOARCH),
+this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`,
+			submission.Lab().Number, runtime.GOARCH,
+		),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("bench %s: it takes no arguments: --swap DIR measures a swap, and fiberlab run takes a directory", args[0])
+				return fmt.Errorf(
+					"bench %s: it takes no arguments: --swap DIR measures a swap, and fiberlab run takes a directory",
+					args[0],
+				)
 			}
 			return nil
 		},
@@ -206,7 +218,8 @@ this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`
 		},
 	}
 	addBenchFlags(c, &o)
-	c.Flags().StringVar(&swap, "swap", "", fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's", submission.Lab().Number))
+	c.Flags().
+		StringVar(&swap, "swap", "", fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's", submission.Lab().Number))
 	setRemedy(c.Flags().Lookup("swap"), "name the folder with the swap")
 	if err := c.MarkFlagDirname("swap"); err != nil {
 		panic(err)
@@ -217,7 +230,8 @@ this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`
 func addBenchFlags(c *cobra.Command, o *options) {
 	var quick bool
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
-	c.Flags().IntVar(&o.bench.Rounds, "rounds", bench.DefaultRounds, "samples of each mechanism in the switch-cost table")
+	c.Flags().
+		IntVar(&o.bench.Rounds, "rounds", bench.DefaultRounds, "samples of each mechanism in the switch-cost table")
 	c.Flags().BoolVar(&quick, "quick", false, fmt.Sprintf("short for --rounds %d", quickRounds))
 	c.MarkFlagsMutuallyExclusive("quick", "rounds")
 	complete(c, "rounds")

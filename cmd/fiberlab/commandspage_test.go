@@ -11,9 +11,10 @@ import (
 )
 
 var (
-	listed = regexp.MustCompile(`(?m)^  ([a-z-]+) +\S`)             // a command in the help of another one
-	flagIn = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)\b`)   // a flag in the help of its command
-	flagOn = regexp.MustCompile("`--([a-z-]+)(?: [A-Z][A-Z:]*)?`")  // a flag in the first column of a table of docs/commands.md
+	listed = regexp.MustCompile(`(?m)^  ([a-z-]+) +\S`)           // a command in the help of another one
+	flagIn = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)\b`) // a flag in the help of its command
+	// a flag in the first column of a table of docs/commands.md
+	flagOn = regexp.MustCompile("`--([a-z-]+)(?: [A-Z][A-Z:]*)?`")
 	rowOf  = regexp.MustCompile("(?m)^\\| (`--[^|]*) \\|[^|]*\\|$") // the first column
 )
 

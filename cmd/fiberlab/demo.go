@@ -57,8 +57,8 @@ Exit status: 0 no schedule goes wrong; 1 some do, or there are too many to try; 
 	return c
 }
 
-// programFile returns the file that args name, or nothing if there are no args. A word that is no file may have been meant as
-// a command.
+// programFile returns the file that args name, or nothing if there are no args. A word that is no file may have been
+// meant as a command.
 func programFile(c *cobra.Command, args []string) (string, error) {
 	switch {
 	case len(args) == 0:
@@ -89,7 +89,9 @@ func readProgram(name string) (*demo.Program, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: name a file with a little program", err)
 	case len(text) > mostText || !utf8.Valid(text):
-		return nil, fmt.Errorf("%s is not a text of at most %d KB: name a file with a little program", name, mostText>>10)
+		return nil, fmt.Errorf(
+			"%s is not a text of at most %d KB: name a file with a little program", name, mostText>>10,
+		)
 	}
 	p, err := demo.Parse(string(text))
 	if err != nil {
@@ -137,7 +139,8 @@ func (l *lab) lostWakeupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lost-wakeup [TRAP]",
 		Short: "Show four traps of condition variables, step by step",
-		Long: fmt.Sprintf(`Runs little programs that use a lock and a condition variable wrongly. Their threads are fibers,
+		Long: fmt.Sprintf(
+			`Runs little programs that use a lock and a condition variable wrongly. Their threads are fibers,
 their lock and their condition are those of package fibersync, and a schedule decides which thread
 runs the next line. So a fault that comes once in a million runs comes every time.
 
@@ -148,7 +151,9 @@ schedules, and is shown under the same one.
 TRAP is one of %s (default: all).
 
 Exit status: 0 the faulty programs went wrong and the repaired ones did not; 1 otherwise; 2 the command
-line is wrong; 130 interrupted.`, strings.Join(names, ", ")),
+line is wrong; 130 interrupted.`,
+			strings.Join(names, ", "),
+		),
 		Args: func(_ *cobra.Command, args []string) (err error) {
 			o.traps, err = chosenTraps(l.traps(), args)
 			return err
@@ -211,7 +216,8 @@ Exit status: 0 the plain pool was stuck and the others finished; 1 otherwise; 2 
 	fromOne := fmt.Sprintf("give a number from 1 to %d", mostWorkers)
 	c.Flags().IntVar(&o.Scheduler.Workers, "workers", 2, "threads of each pool")
 	c.Flags().IntVar(&o.Parents, "parents", 0, "tasks that wait for a child each (default: as many as workers)")
-	c.Flags().StringVar(&form, "form", forkjoin.Locked.String(), "the pool that helps has the form `NAME`: "+anyOf(formNames()))
+	c.Flags().
+		StringVar(&form, "form", forkjoin.Locked.String(), "the pool that helps has the form `NAME`: "+anyOf(formNames()))
 	setRemedy(c.Flags().Lookup("form"), "choose one of "+strings.Join(formNames(), ", "))
 	complete(c, "form", formNames()...)
 	for _, name := range []string{"workers", "parents"} {
@@ -272,7 +278,9 @@ func chosenTraps(all []demo.Trap, args []string) ([]demo.Trap, error) {
 	names := trapNames(all)
 	i := slices.Index(names, args[0])
 	if i < 0 || len(args) > 1 {
-		return nil, fmt.Errorf("lost-wakeup %s: name one trap of %s, or none for all", strings.Join(args, " "), strings.Join(names, ", "))
+		return nil, fmt.Errorf(
+			"lost-wakeup %s: name one trap of %s, or none for all", strings.Join(args, " "), strings.Join(names, ", "),
+		)
 	}
 	return all[i : i+1], nil
 }
@@ -304,17 +312,35 @@ func (r report) notShown() error {
 	var errs []error
 	for _, t := range r.LostWakeup {
 		if !t.Verdict {
-			errs = append(errs, fmt.Errorf("%s: the faulty program goes wrong under %d of %d schedules, the repaired one under %d of %d: the trap was not shown",
-				t.Name, t.Goes.Wrong, t.Goes.Schedules, t.Then.Wrong, t.Then.Schedules))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"%s: the faulty program goes wrong under %d of %d schedules, the repaired one under %d of %d: "+
+						"the trap was not shown",
+					t.Name, t.Goes.Wrong, t.Goes.Schedules, t.Then.Wrong, t.Then.Schedules,
+				),
+			)
 		}
 	}
 	if d := r.Deadlock; d != nil && !d.Verdict {
 		switch {
 		case d.Plain.Finished:
-			errs = append(errs, fmt.Errorf("the plain pool finished: it has %s and %s, and one that is free runs the children: give --parents %d or more",
-				counted(d.Parents, "parent"), counted(d.Threads, "thread"), d.Threads))
+			errs = append(
+				errs,
+				fmt.Errorf(
+					"the plain pool finished: it has %s and %s, and one that is free runs the children: give "+
+						"--parents %d or more",
+					counted(d.Parents, "parent"), counted(d.Threads, "thread"), d.Threads,
+				),
+			)
 		default:
-			errs = append(errs, errors.New("a pool whose waits help or park did not finish with the right results: the scheduler or the pool is at fault"))
+			errs = append(
+				errs,
+				errors.New(
+					"a pool whose waits help or park did not finish with the right results: the scheduler or the "+
+						"pool is at fault",
+				),
+			)
 		}
 	}
 	return errors.Join(errs...)

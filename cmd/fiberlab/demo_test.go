@@ -37,9 +37,13 @@ func TestLostWakeup(t *testing.T) {
 			for i, trap := range demo.Traps() {
 				require.Contains(t, got.stdout, fmt.Sprintf("%d of 4: %s (%s)\n", i+1, trap.Title, trap.Name))
 			}
-			require.Regexp(t, `(?m)^  11  10 signal\(done\): no thread waits\n  12 +21 wait\(done\): unlocks, sleeps$`, got.stdout)
+			require.Regexp(
+				t, `(?m)^  11  10 signal\(done\): no thread waits\n  12 +21 wait\(done\): unlocks, sleeps$`, got.stdout,
+			)
 			require.Contains(t, got.stdout, "The signal of step 11 came while\nno thread slept. ")
-			require.Contains(t, got.stdout, "\nSteps 10 to 11: worker sets the status to COMPLETED (line 9) and signals")
+			require.Contains(
+				t, got.stdout, "\nSteps 10 to 11: worker sets the status to COMPLETED (line 9) and signals",
+			)
 			require.Contains(t, got.stdout, "\n      + 9 lock ")
 			require.Equal(t, 4, strings.Count(got.stdout, "\nAll threads come to their end.\n"))
 		}
@@ -61,13 +65,19 @@ func TestAProgramOfTheUser(t *testing.T) {
 		requireColumns(t, max(plainColumns, len(file)+1), got.stdout)
 		require.Contains(t, got.stdout, file+":\n")
 		require.Contains(t, got.stdout, "\nSchedules that go wrong: 1 of 10. The shortest of them, step by step:\n")
-		require.Regexp(t, `(?m)^   4 +6 signal\(changed\): no thread waits\n   5   3 wait\(changed\): unlocks, sleeps$`, got.stdout)
+		require.Regexp(
+			t, `(?m)^   4 +6 signal\(changed\): no thread waits\n   5   3 wait\(changed\): unlocks, sleeps$`,
+			got.stdout,
+		)
 		require.Contains(t, got.stdout, "\nStep 5: waiter gives the lock back and sleeps (line 3).\n")
 	}
 	got := newLab(nil, nil).test(t, "demo", file, "--json")
 	require.Equal(t, exitFailed, got.code, got.stderr)
 	e := decode(t, got.stdout).Explored
-	require.Equal(t, []any{file, true, 10, 1, 5}, []any{e.File, e.All, e.Found.Schedules, e.Found.Wrong, len(e.Found.Shortest.Turns)})
+	require.Equal(
+		t, []any{file, true, 10, 1, 5},
+		[]any{e.File, e.All, e.Found.Schedules, e.Found.Wrong, len(e.Found.Shortest.Turns)},
+	)
 
 	write("a, b:\n  lock\n  unlock\n")
 	got = newLab(nil, nil).test(t, "demo", file)
@@ -140,9 +150,11 @@ func TestATrapThatIsNotShown(t *testing.T) {
 		trap         demo.Trap
 		says, prints string
 	}{
-		{repaired, "signal-before-wait: the faulty program goes wrong under 0 of 28 schedules, the repaired one under 0 of 28: the trap was not shown",
+		{repaired, "signal-before-wait: the faulty program goes wrong under 0 of 28 schedules, the repaired one " +
+			"under 0 of 28: the trap was not shown",
 			"Schedules that go wrong: none of 28. There is no trap to be shown.\n"},
-		{broken, "status-outside-lock: the faulty program goes wrong under 85 of 117 schedules, the repaired one under 85 of 117: the trap was not shown",
+		{broken, "status-outside-lock: the faulty program goes wrong under 85 of 117 schedules, the repaired one " +
+			"under 85 of 117: the trap was not shown",
 			"Schedules of this program that go wrong: 85 of 117. "},
 	} {
 		l := newLab(nil, nil)
@@ -163,12 +175,17 @@ func TestDeadlock(t *testing.T) {
 	for _, form := range forkjoin.Forms() {
 		for _, policy := range policyNames() {
 			for _, workers := range []string{"1", "2", "3", "9"} {
-				got := newLab(nil, nil).test(t, "demo", "deadlock", "--workers", workers, "--policy", policy, "--form", form.String())
+				got := newLab(
+					nil, nil,
+				).test(t, "demo", "deadlock", "--workers", workers, "--policy", policy, "--form", form.String())
 				require.Zero(t, got.code, got.stderr)
 				require.Empty(t, got.stderr)
 				requireColumns(t, plainColumns, got.stdout)
 				require.Contains(t, got.stdout, "\nThe pool is stuck.\nThread 0 runs parent ")
-				require.Contains(t, got.stdout, "\nOnly a thread of the pool takes a task off the queue, and each of them waits for\n")
+				require.Contains(
+					t, got.stdout,
+					"\nOnly a thread of the pool takes a task off the queue, and each of them waits for\n",
+				)
 				require.Equal(t, 2, strings.Count(got.stdout, "\nAll tasks have ended. "))
 				require.Contains(t, got.stdout, "Children that ran on the stack of their parent: 0 of "+workers+".\n")
 			}
@@ -178,7 +195,9 @@ func TestDeadlock(t *testing.T) {
 
 func TestDeadlockAsJSON(t *testing.T) {
 	for _, b := range backendNames() {
-		got := newLab(nil, nil).test(t, "demo", "deadlock", "--workers", "2", "--parents", "3", "--json", "--backend", b)
+		got := newLab(
+			nil, nil,
+		).test(t, "demo", "deadlock", "--workers", "2", "--parents", "3", "--json", "--backend", b)
 		require.Zero(t, got.code, got.stderr)
 		d := decode(t, got.stdout).Deadlock
 		require.Equal(t, []int{2, 3}, []int{d.Threads, d.Parents})
@@ -195,7 +214,11 @@ func TestNoDeadlock(t *testing.T) {
 	got := newLab(nil, nil).test(t, "demo", "deadlock", "--workers", "3", "--parents", "1")
 	require.Equal(t, exitFailed, got.code)
 	requireOneLine(t, got.stderr)
-	require.Contains(t, got.stderr, "the plain pool finished: it has 1 parent and 3 threads, and one that is free runs the children: give --parents 3 or more")
+	require.Contains(
+		t, got.stderr,
+		"the plain pool finished: it has 1 parent and 3 threads, and one that is free runs the children: give "+
+			"--parents 3 or more",
+	)
 	require.Equal(t, 3, strings.Count(got.stdout, "\nAll tasks have ended. "))
 }
 
@@ -214,7 +237,8 @@ func TestDemosOnTerminals(t *testing.T) {
 	require.NotContains(t, onTerminal(t, 40, []string{"NO_COLOR=1"}, "demo", "deadlock"), "\x1b")
 }
 
-// Columns are as wide as their texts, or break them between words; where they would be too narrow, each text has a line.
+// Columns are as wide as their texts, or break them between words; where they would be too narrow, each text has a
+// line.
 func TestColumns(t *testing.T) {
 	c := &columns{label: "step", heads: []string{"a", "b"}}
 	c.add("1", 0, "one two three four five")
@@ -233,6 +257,8 @@ func TestColumns(t *testing.T) {
 		"     four five\n"+
 		"2 b: six\n", c.render(screen{columns: 20}))
 
-	listing := &columns{heads: []string{"a:", "b:"}, rows: []columnRow{{cells: []string{"1", "3"}}, {cells: []string{"2", ""}}}}
+	listing := &columns{
+		heads: []string{"a:", "b:"}, rows: []columnRow{{cells: []string{"1", "3"}}, {cells: []string{"2", ""}}},
+	}
 	require.Equal(t, "a:\n1\n2\nb:\n3\n", listing.render(screen{columns: 20}))
 }

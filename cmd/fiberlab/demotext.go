@@ -49,7 +49,10 @@ func writeTrap(p *page, number, of int, t *demo.Shown) {
 		p.tell("Schedules that go wrong: none of %s. There is no trap to be shown.", thousands(t.Goes.Schedules))
 		return
 	}
-	p.tell("Schedules that go wrong: %s of %s. The shortest of them, step by step:", thousands(t.Goes.Wrong), thousands(t.Goes.Schedules))
+	p.tell(
+		"Schedules that go wrong: %s of %s. The shortest of them, step by step:", thousands(t.Goes.Wrong),
+		thousands(t.Goes.Schedules),
+	)
 	p.draw(drawing(t.Faulty, t.Goes.Shortest))
 	p.tell("%s", t.Goes.Shortest.Fault.Text)
 	p.space()
@@ -61,7 +64,10 @@ func writeTrap(p *page, number, of int, t *demo.Shown) {
 	p.tell("%s", t.Remedy)
 	p.draw(listing(t.Repaired, "+"))
 	if t.Then.Wrong > 0 {
-		p.tell("Schedules of this program that go wrong: %s of %s. %s", thousands(t.Then.Wrong), thousands(t.Then.Schedules), t.Then.Shortest.Fault.Text)
+		p.tell(
+			"Schedules of this program that go wrong: %s of %s. %s", thousands(t.Then.Wrong),
+			thousands(t.Then.Schedules), t.Then.Shortest.Fault.Text,
+		)
 	} else {
 		p.tell("Schedules of this program that go wrong: none of %s.", thousands(t.Then.Schedules))
 	}
@@ -161,7 +167,10 @@ func drawing(prog *demo.Program, v *demo.Interleaving) *columns {
 }
 
 func writeJoins(p *page, d *demo.Joins) {
-	p.tell("%s, and %s. Each parent forks a child and waits for its result.", counted(d.Threads, "thread"), counted(d.Parents, "parent"))
+	p.tell(
+		"%s, and %s. Each parent forks a child and waits for its result.", counted(d.Threads, "thread"),
+		counted(d.Parents, "parent"),
+	)
 
 	p.heading("1. A plain pool: a wait blocks the thread")
 	p.draw(entries(d.Threads, d.Plain))
@@ -177,11 +186,16 @@ func writeJoins(p *page, d *demo.Joins) {
 
 	p.heading("2. Helping: a wait runs the child itself, unless it has begun elsewhere")
 	p.draw(entries(d.Threads, d.Helping))
-	p.tell("%s Children that ran inside the wait, on the stack of their parent: %d of %d.", ended(d.Helping), d.Helping.Inside, d.Parents)
+	p.tell(
+		"%s Children that ran inside the wait, on the stack of their parent: %d of %d.", ended(d.Helping),
+		d.Helping.Inside, d.Parents,
+	)
 
 	p.heading("3. Parking: a wait parks the fiber, and the thread runs others")
 	p.draw(entries(d.Threads, d.Parking))
-	p.tell("%s Children that ran on the stack of their parent: %d of %d.", ended(d.Parking), d.Parking.Inside, d.Parents)
+	p.tell(
+		"%s Children that ran on the stack of their parent: %d of %d.", ended(d.Parking), d.Parking.Inside, d.Parents,
+	)
 }
 
 func ended(r demo.JoinRun) string {

@@ -49,14 +49,22 @@ func TestDoctor(t *testing.T) {
 func TestDoctorFindsWhatIsMissing(t *testing.T) {
 	none := fmt.Errorf("%w: forbidden", uring.ErrUnavailable)
 	p := &page{}
-	d := diagnosis{Kernel: "6.0", Backends: []string{"asm"}, Backend: "asm", Guards: "mprotect", IO: findIO(uring.Report{Driver: uring.Epoll, Reason: none, Features: []uring.Feature{
-		{Name: "PARTS", Why: "none"}, {Name: "OTHERS", Present: true, Why: "good"}}})}
+	d := diagnosis{
+		Kernel: "6.0", Backends: []string{"asm"}, Backend: "asm", Guards: "mprotect",
+		IO: findIO(uring.Report{Driver: uring.Epoll, Reason: none, Features: []uring.Feature{
+			{Name: "PARTS", Why: "none"}, {Name: "OTHERS", Present: true, Why: "good"}}}),
+	}
 	d.writeText(p, machine{CPUs: 1})
-	require.Contains(t, p.text.String(), "kernel: 6.0; 1 processor\nbackends of fibers: asm; the default is asm\nguards of stacks: by mprotect\n"+
-		"input and output: driver epoll\n  no io_uring: forbidden\n  lacks PARTS: none\n  has OTHERS: good\n")
+	require.Contains(
+		t, p.text.String(),
+		"kernel: 6.0; 1 processor\nbackends of fibers: asm; the default is asm\nguards of stacks: by mprotect\n"+
+			"input and output: driver epoll\n  no io_uring: forbidden\n  lacks PARTS: none\n  has OTHERS: good\n",
+	)
 
 	p = &page{}
 	d.Refused = "it is of glass"
 	d.writeText(p, machine{CPUs: 1})
-	require.Contains(t, p.text.String(), "; the default is asm\n  asm and ucontext do not work here: it is of glass\nguards")
+	require.Contains(
+		t, p.text.String(), "; the default is asm\n  asm and ucontext do not work here: it is of glass\nguards",
+	)
 }

@@ -26,7 +26,11 @@ func TestGroupFlags(t *testing.T) {
 			require.Equal(t, c.want, o.Scheduler.Groups, "%q", c.args)
 			return wordcount.Count(ctx, files, o)
 		}
-		got := l.test(t, append([]string{"run", "--json", "--no-table", "--workers", "3", "--policy", "group", smallTree(t)}, c.args...)...)
+		got := l.test(
+			t,
+			append(
+				[]string{"run", "--json", "--no-table", "--workers", "3", "--policy", "group", smallTree(t)},
+				c.args...)...)
 		require.Zero(t, got.code, "%q: %s", c.args, got.stderr)
 		for _, b := range decode(t, got.stdout).Pipeline.Backends {
 			require.True(t, b.Agrees, "%q: %s", c.args, b.Backend)
@@ -36,7 +40,10 @@ func TestGroupFlags(t *testing.T) {
 
 // --stats prints a row for each group, and its latencies, as text and as JSON; other policies have none.
 func TestGroupStats(t *testing.T) {
-	args := []string{"run", "--no-table", "--stats", "--workers", "4", "--group-size", "3", "--policy", "group,stealing", smallTree(t)}
+	args := []string{
+		"run", "--no-table", "--stats", "--workers", "4", "--group-size", "3", "--policy", "group,stealing",
+		smallTree(t),
+	}
 	got := newLab(nil, nil).test(t, args...)
 	require.Zero(t, got.code, got.stderr)
 	for _, backend := range backendNames() {

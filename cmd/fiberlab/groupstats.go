@@ -55,15 +55,20 @@ func newLatencyReport(l sched.Latency) latencyReport {
 	return latencyReport{int(l.Count), us(l.Median), us(l.P99), us(l.Greatest)}
 }
 
-// writeGroups has a row for each group of each scheduler, and two for its latencies. Without any group it writes nothing.
+// writeGroups has a row for each group of each scheduler, and two for its latencies. Without any group it writes
+// nothing.
 func (r *pipelineReport) writeGroups(p *page) {
-	did := newGrid("group", "workers", "done", "no worker", "spinners", "sleepers", "shared", "private", "within", "across")
+	did := newGrid(
+		"group", "workers", "done", "no worker", "spinners", "sleepers", "shared", "private", "within", "across",
+	)
 	took := newGrid("group", "measured", "median", "p99", "greatest")
 	for _, c := range r.Backends {
 		for _, g := range c.Groups {
 			name := fmt.Sprintf("%s %d", c.label, g.Group)
-			did.add(name, thousands(g.Workers), thousands(g.Done), thousands(g.NoWorker), thousands(g.Spinners), thousands(g.Sleepers),
-				g.Shared.String(), g.Private.String(), thousands(g.Within), thousands(g.Across))
+			did.add(
+				name, thousands(g.Workers), thousands(g.Done), thousands(g.NoWorker), thousands(g.Spinners),
+				thousands(g.Sleepers), g.Shared.String(), g.Private.String(), thousands(g.Within), thousands(g.Across),
+			)
 			took.addLatency(name+" wake", g.Wake)
 			took.addLatency(name+" ready", g.Ready)
 		}
@@ -71,9 +76,16 @@ func (r *pipelineReport) writeGroups(p *page) {
 	if len(did.rows) == 0 {
 		return
 	}
-	p.table(did, "What each group did: tasks that ended, wake-ups that found no worker, one that spun or one that slept, "+
-		"entries in its queues (now/most), and steals within the group and from others")
-	p.table(took, "Microseconds from the claim of a sleeping worker until it runs (wake), and that what is ready waits in a queue (ready, one of 64)")
+	p.table(
+		did,
+		"What each group did: tasks that ended, wake-ups that found no worker, one that spun or one that slept, "+
+			"entries in its queues (now/most), and steals within the group and from others",
+	)
+	p.table(
+		took,
+		"Microseconds from the claim of a sleeping worker until it runs (wake), and that what is ready waits in a "+
+			"queue (ready, one of 64)",
+	)
 }
 
 func (g *grid) addLatency(name string, l latencyReport) {

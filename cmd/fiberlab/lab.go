@@ -67,8 +67,10 @@ func (l *lab) benchSwap(ctx context.Context, o options, dir string) error {
 	if !measured {
 		err = labcommand.Unbuilt(l.stderr, err)
 		if errors.As(err, new(labcommand.Status)) {
-			fmt.Fprintf(l.stderr, "fiberlab: --swap %s: the files do not build: they must hold the swap of lab %s, for %s\n",
-				dir, submission.Lab().Number, runtime.GOARCH)
+			fmt.Fprintf(
+				l.stderr, "fiberlab: --swap %s: the files do not build: they must hold the swap of lab %s, for %s\n",
+				dir, submission.Lab().Number, runtime.GOARCH,
+			)
 		}
 		return err
 	}
@@ -114,7 +116,9 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 		return err
 	}
 	if len(tree.Files) == 0 {
-		return fmt.Errorf("no text file below %s%s: name another directory", tree.Root, unreadableRemark(tree.Unreadable))
+		return fmt.Errorf(
+			"no text file below %s%s: name another directory", tree.Root, unreadableRemark(tree.Unreadable),
+		)
 	}
 	for _, s := range o.settings {
 		p.expect(s.label)
@@ -139,9 +143,11 @@ func (l *lab) count(ctx context.Context, o options, p *progress, r *report) erro
 		debug.FreeOSMemory()
 		start := time.Now()
 		counting := wordcount.Options{
-			Scheduler: sched.Config{Name: "wordcount", Workers: o.workers, Policy: s.policy, Groups: o.groups, Backend: s.backend, Recorder: recorder},
-			Open:      l.open,
-			Progress:  &phase.done,
+			Scheduler: sched.Config{
+				Name: "wordcount", Workers: o.workers, Policy: s.policy, Groups: o.groups, Backend: s.backend,
+				Recorder: recorder,
+			},
+			Open: l.open, Progress: &phase.done,
 		}
 		end := readBy(ctx, o.io, &counting)
 		got, err := l.countOnFibers(ctx, tree.Files, counting)

@@ -83,9 +83,20 @@ func TestRunAsJSON(t *testing.T) {
 	require.Contains(t, got.stdout, `"unreadable": []`)
 	for i, b := range fiber.Backends() {
 		br := r.Pipeline.Backends[i]
-		tasks := 2 + 2*max(runtime.GOMAXPROCS(0), wordcount.FewestLanes) + max(runtime.GOMAXPROCS(0), wordcount.FewestCountTasks)
-		require.Equal(t, countReport{Backend: b.String(), Policy: "stealing", Files: 2, Words: 4, Distinct: 3, Tasks: tasks, Blocked: tasks - 1,
-			Switches: br.Switches, Seconds: br.Seconds, Agrees: true, Entered: br.Entered, Workers: br.Workers, Stages: br.Stages}, br)
+		tasks := 2 + 2*max(
+			runtime.GOMAXPROCS(0), wordcount.FewestLanes,
+		) + max(
+			runtime.GOMAXPROCS(0), wordcount.FewestCountTasks,
+		)
+		require.Equal(
+			t,
+			countReport{
+				Backend: b.String(), Policy: "stealing", Files: 2, Words: 4, Distinct: 3, Tasks: tasks,
+				Blocked: tasks - 1, Switches: br.Switches, Seconds: br.Seconds, Agrees: true, Entered: br.Entered,
+				Workers: br.Workers, Stages: br.Stages,
+			},
+			br,
+		)
 		require.Len(t, br.Entered, 5)
 		for _, e := range br.Entered {
 			require.Positive(t, e.Count, e.State)
@@ -106,7 +117,9 @@ func TestRunAsJSON(t *testing.T) {
 			begun, switches = begun+w.Tasks, switches+w.Switches
 		}
 		require.Equal(t, tasks-1, begun, "the bound goroutine has begun them, and is one itself")
-		require.LessOrEqual(t, switches, br.Switches, "some come when the workers end, and a fiber may be resumed without a switch")
+		require.LessOrEqual(
+			t, switches, br.Switches, "some come when the workers end, and a fiber may be resumed without a switch",
+		)
 		require.Positive(t, switches)
 		require.Greater(t, br.Switches, tasks)
 	}
@@ -115,7 +128,9 @@ func TestRunAsJSON(t *testing.T) {
 }
 
 func TestChoosingBackends(t *testing.T) {
-	got := newLab(nil, nil).test(t, "run", "--json", "--no-table", "--backend", "goroutine,asm", "--backend", "goroutine", smallTree(t))
+	got := newLab(
+		nil, nil,
+	).test(t, "run", "--json", "--no-table", "--backend", "goroutine,asm", "--backend", "goroutine", smallTree(t))
 	require.Zero(t, got.code, got.stderr)
 	r := decode(t, got.stdout)
 	require.Len(t, r.Pipeline.Backends, 2)
@@ -132,11 +147,13 @@ func TestBenchAlone(t *testing.T) {
 	require.Len(t, r.SwitchCost, len(bench.Mechanisms()))
 }
 
-// The swap of a lab is measured beside the project's; one of another architecture, or one that does not work, gets a clear
-// error.
+// The swap of a lab is measured beside the project's; one of another architecture, or one that does not work, gets a
+// clear error.
 func TestBenchOfASwap(t *testing.T) {
 	labs := filepath.Join("..", "..", "labs")
-	got := newLab(nil, nil).test(t, "bench", "--rounds", "1", "--json", "--swap", filepath.Join(labs, submission.Lab().Number, "reference"))
+	got := newLab(
+		nil, nil,
+	).test(t, "bench", "--rounds", "1", "--json", "--swap", filepath.Join(labs, submission.Lab().Number, "reference"))
 	require.Zero(t, got.code, got.stderr)
 	var names []string
 	for _, row := range decode(t, got.stdout).SwitchCost {
@@ -150,13 +167,18 @@ func TestBenchOfASwap(t *testing.T) {
 	got = newLab(nil, nil).test(t, "bench", "--swap", filepath.Join(labs, submission.Lab().Number))
 	require.Equal(t, exitFailed, got.code)
 	requireOneLine(t, got.stderr)
-	require.Contains(t, got.stderr, "the swap does not work: of 1000 swaps there, 1000 were made and 0 arrived: fiberlab grade 0")
+	require.Contains(
+		t, got.stderr, "the swap does not work: of 1000 swaps there, 1000 were made and 0 arrived: fiberlab grade 0",
+	)
 	require.Empty(t, got.stdout)
 
 	other := map[string]string{"amd64": "03", "arm64": "02"}[runtime.GOARCH]
 	got = newLab(nil, nil).test(t, "bench", "--swap", filepath.Join(labs, other))
 	require.Equal(t, 3, got.code)
-	require.Contains(t, got.stderr, "the files do not build: they must hold the swap of lab "+submission.Lab().Number+", for "+runtime.GOARCH)
+	require.Contains(
+		t, got.stderr,
+		"the files do not build: they must hold the swap of lab "+submission.Lab().Number+", for "+runtime.GOARCH,
+	)
 	require.Empty(t, got.stdout)
 }
 
@@ -296,7 +318,9 @@ func TestUnreadableFilesAreNamed(t *testing.T) {
 			require.True(t, r.Pipeline.Agree)
 			require.Equal(t, 1, r.Pipeline.Files)
 			require.Equal(t, c.words, r.Pipeline.Words)
-			require.Equal(t, []unreadable{{filepath.Join(dir, "a"), wordcounttest.ErrBroken.Error()}}, r.Pipeline.Unreadable)
+			require.Equal(
+				t, []unreadable{{filepath.Join(dir, "a"), wordcounttest.ErrBroken.Error()}}, r.Pipeline.Unreadable,
+			)
 		}
 	}
 }

@@ -129,7 +129,9 @@ func newPipelineReport(t *wordcount.Tree, plain *wordcount.Tally, took time.Dura
 
 // add compares a count on fibers with the plain one, appends the result and returns it. The result is
 // valid until the next call of add.
-func (p *pipelineReport) add(s setting, got *wordcount.Result, plain *wordcount.Tally, took time.Duration) *countReport {
+func (p *pipelineReport) add(
+	s setting, got *wordcount.Result, plain *wordcount.Tally, took time.Duration,
+) *countReport {
 	c := countReport{
 		label:      s.label,
 		Backend:    s.backend.String(),
@@ -173,8 +175,11 @@ func (r report) disagreement() error {
 	var errs []error
 	for _, c := range r.Pipeline.Backends {
 		if !c.Agrees {
-			errs = append(errs, fmt.Errorf("%s disagrees with the plain count: %s (did a file change meanwhile? run again)",
-				c.label, c.Difference))
+			errs = append(
+				errs,
+				fmt.Errorf("%s disagrees with the plain count: %s (did a file change meanwhile? run again)",
+					c.label, c.Difference),
+			)
 		}
 	}
 	return errors.Join(errs...)

@@ -22,7 +22,9 @@ func screenOf(w io.Writer) screen {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return screen{}
 	}
-	s := screen{terminal: true, bold: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", ascii: !localeHasUTF8()}
+	s := screen{
+		terminal: true, bold: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", ascii: !localeHasUTF8(),
+	}
 	if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
 		s.columns = columns
 	}

@@ -32,12 +32,24 @@ func (l *lab) serveCommand() *cobra.Command {
 		Short: "Run a server on fibers and io_uring, on epoll, or on Go's own net",
 	}
 	c.AddCommand(
-		l.serverCommand("echo", "Echo each connection's bytes", `Sends the bytes of each connection back. One write answers each read. With driver uring or epoll each
-connection has a fiber, with driver go a goroutine.`, serve.Echo()),
-		l.serverCommand("http", "Answer HTTP: /, /bytes/N and /echo", `Answers HTTP by the server of net/http: / is a line of text, /bytes/N is N bytes, and /echo sends the body of
-the request back. net/http starts a goroutine for each connection, whatever the driver.`, serve.HTTP()),
-		l.serverCommand("files", "Serve a folder's files over HTTP", `Serves the files below DIR (default: the current folder) over HTTP, by the file server of net/http. It follows
-links that lead out of DIR. It answers 403 for pipes, sockets and devices.`, nil),
+		l.serverCommand(
+			"echo", "Echo each connection's bytes",
+			`Sends the bytes of each connection back. One write answers each read. With driver uring or epoll each
+connection has a fiber, with driver go a goroutine.`,
+			serve.Echo(),
+		),
+		l.serverCommand(
+			"http", "Answer HTTP: /, /bytes/N and /echo",
+			`Answers HTTP by the server of net/http: / is a line of text, /bytes/N is N bytes, and /echo sends the body of
+the request back. net/http starts a goroutine for each connection, whatever the driver.`,
+			serve.HTTP(),
+		),
+		l.serverCommand(
+			"files", "Serve a folder's files over HTTP",
+			`Serves the files below DIR (default: the current folder) over HTTP, by the file server of net/http. It follows
+links that lead out of DIR. It answers 403 for pipes, sockets and devices.`,
+			nil,
+		),
 	)
 	return c
 }
@@ -95,7 +107,9 @@ func addServeFlags(c *cobra.Command, o *serveOptions) {
 	flags := c.Flags()
 	flags.StringVar(&driver, "driver", uring.Auto.String(), "carry the bytes by `NAME`: "+anyOf(driverNames()))
 	flags.StringVar(&o.Address, "addr", "127.0.0.1:8080", "listen on `HOST:PORT`; port 0 is any free one")
-	flags.DurationVar(&o.Grace, "grace", serve.DefaultGrace, "how long what is under way may take after the signal to stop")
+	flags.DurationVar(
+		&o.Grace, "grace", serve.DefaultGrace, "how long what is under way may take after the signal to stop",
+	)
 	flags.DurationVar(&o.Idle, "idle-timeout", serve.DefaultIdle,
 		"close connections on which no byte moves for `TIME`; 0 closes none")
 	if c.Name() != "echo" {
@@ -157,7 +171,10 @@ func addServeFlags(c *cobra.Command, o *serveOptions) {
 		if o.Engines == nil {
 			for _, name := range []string{"workers", "backend", "policy"} {
 				if flags.Changed(name) {
-					return fmt.Errorf("--%s is about fibers, and driver %s has none: choose another --driver, or leave it out", name, goDriver)
+					return fmt.Errorf(
+						"--%s is about fibers, and driver %s has none: choose another --driver, or leave it out", name,
+						goDriver,
+					)
 				}
 			}
 			return nil
@@ -204,7 +221,10 @@ func (l *lab) serve(ctx context.Context, p serve.Program, o serveOptions) error 
 	}
 	o.Stopping = func(open int) {
 		if open > 0 {
-			say("stopping: %s to be finished within %v; another signal ends it at once", counted(open, "connection"), max(o.Grace, 0).Round(time.Millisecond))
+			say(
+				"stopping: %s to be finished within %v; another signal ends it at once", counted(open, "connection"),
+				max(o.Grace, 0).Round(time.Millisecond),
+			)
 		}
 	}
 	r := report{Machine: thisMachine()}
@@ -228,7 +248,10 @@ func writeServed(p *page, f *serve.Figures) {
 		p.say("%s, backend %s, policy %s", counted(f.Workers, "worker"), f.Backend, f.Policy)
 	}
 	g := newGrid("connections", "requests", "bytes in", "bytes out", "refused", "cut")
-	g.add(thousands(int(f.Connections)), thousands(int(f.Requests)), thousands(int(f.BytesIn)), thousands(int(f.BytesOut)), thousands(int(f.Refused)), thousands(f.Cut))
+	g.add(
+		thousands(int(f.Connections)), thousands(int(f.Requests)), thousands(int(f.BytesIn)),
+		thousands(int(f.BytesOut)), thousands(int(f.Refused)), thousands(f.Cut),
+	)
 	p.table(g, "")
 	if f.Idle > 0 {
 		p.say("closed because no byte moved: %s", counted(int(f.Idle), "connection"))
@@ -237,11 +260,20 @@ func writeServed(p *page, f *serve.Figures) {
 		return
 	}
 	g = newGrid("microseconds", "median", "p99", "user", "system")
-	g.add("a request", decimal(f.ServiceP50), decimal(f.ServiceP99), decimal(f.UserPerRequest), decimal(f.SystemPerRequest))
+	g.add(
+		"a request", decimal(f.ServiceP50), decimal(f.ServiceP99), decimal(f.UserPerRequest),
+		decimal(f.SystemPerRequest),
+	)
 	p.table(g, "From the end of the read to the end of the write, and processor time of the whole process")
 	if e := f.Engines; e != nil {
 		g = newGrid("engines", "enters", "submitted", "completed", "wakes", "enters a request")
-		g.add("all", thousands(int(e.Enters)), thousands(int(e.Submitted)), thousands(int(e.Collected)), thousands(int(e.Wakes)), fmt.Sprintf("%.3f", e.EntersPerRequest))
-		p.table(g, "What the engines did: system calls, requests to the kernel, completions, and waits ended by other threads")
+		g.add(
+			"all", thousands(int(e.Enters)), thousands(int(e.Submitted)), thousands(int(e.Collected)),
+			thousands(int(e.Wakes)), fmt.Sprintf("%.3f", e.EntersPerRequest),
+		)
+		p.table(
+			g,
+			"What the engines did: system calls, requests to the kernel, completions, and waits ended by other threads",
+		)
 	}
 }

@@ -101,7 +101,10 @@ func TestServeUntilASignal(t *testing.T) {
 			echoes(t, c, "hello")
 			echoes(t, c, "again")
 			s.signal(sig)
-			require.Regexp(t, "^fiberlab: stopping: 1 connection to be finished within 1m0s; another signal ends it at once$", s.line())
+			require.Regexp(
+				t, "^fiberlab: stopping: 1 connection to be finished within 1m0s; another signal ends it at once$",
+				s.line(),
+			)
 			_, err := c.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)
 			require.NoError(t, c.Close())
@@ -154,7 +157,12 @@ func TestServeCutsOff(t *testing.T) {
 	s.line()
 	got := s.end()
 	require.Equal(t, exitFailed, got.code)
-	require.Equal(t, "fiberlab: a connection was cut before all was finished, 1ms after the order to stop: allow more time by a longer --grace\n", got.stderr)
+	require.Equal(
+		t,
+		"fiberlab: a connection was cut before all was finished, 1ms after the order to stop: allow more time by a "+
+			"longer --grace\n",
+		got.stderr,
+	)
 	require.Equal(t, 1, decode(t, got.stdout).Served.Cut)
 }
 
@@ -203,7 +211,12 @@ func TestPortInUse(t *testing.T) {
 		got := run(t, "serve", "echo", "--driver", driver, "--addr", l.Addr().String())
 		require.Equal(t, exitUsage, got.code)
 		requireOneLine(t, got.stderr)
-		require.Contains(t, got.stderr, `cannot serve on "`+l.Addr().String()+`": address already in use: choose another port, or 0 for any free one`)
+		require.Contains(
+			t, got.stderr,
+			`cannot serve on "`+l.Addr().
+				String()+
+				`": address already in use: choose another port, or 0 for any free one`,
+		)
 	}
 }
 

@@ -28,7 +28,9 @@ func (c *countReport) describe(got *wordcount.Result, r *trace.Recorder, states 
 	t, times := r.Transitions(), r.TaskTimes()
 	for _, name := range wordcount.TaskNames() {
 		s := times[name]
-		c.Stages = append(c.Stages, stageReport{name, int(s.Tasks), s.Running.Seconds(), s.Queued.Seconds(), s.Blocked.Seconds()})
+		c.Stages = append(
+			c.Stages, stageReport{name, int(s.Tasks), s.Running.Seconds(), s.Queued.Seconds(), s.Blocked.Seconds()},
+		)
 	}
 	c.Tasks, c.Blocked = got.Tasks, got.Blocked
 	bound := len(got.Stats.Workers) - 1

@@ -12,10 +12,13 @@ import (
 func TestStates(t *testing.T) {
 	for _, policy := range policyNames() {
 		for _, workers := range []string{"0", "2"} {
-			got := newLab(nil, nil).test(t, "run", "--no-table", "--states", "--workers", workers, "--policy", policy, smallTree(t))
+			got := newLab(
+				nil, nil,
+			).test(t, "run", "--no-table", "--states", "--workers", workers, "--policy", policy, smallTree(t))
 			require.Zero(t, got.code, got.stderr)
 			require.Contains(t, got.stdout, "workers of each scheduler: "+workers+"; policy: "+policy+"\n")
-			for _, row := range []string{"Idle -> Running", "Running -> Idle", "Running -> Yielded", "Running -> Waiting",
+			for _, row := range []string{"Idle -> Running", "Running -> Idle", "Running -> Yielded", "Running -> " +
+				"Waiting",
 				"Running -> Queued", "Yielded -> Queued", "Waiting -> Queued", "Queued -> Running"} {
 				require.Regexp(t, `(?m)^`+row+`( +[1-9]\d*){3}$`, got.stdout)
 			}

@@ -25,7 +25,9 @@ func onTerminal(t *testing.T, columns int, environment []string, args ...string)
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 
-	require.NoError(t, unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 25, Col: uint16(columns)}))
+	require.NoError(
+		t, unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 25, Col: uint16(columns)}),
+	)
 
 	c := command(args...)
 	c.Env = append(c.Env, environment...)

@@ -106,7 +106,9 @@ func (r *pipelineReport) writeText(p *page) {
 	p.say("%s text files, %s; %s not text", thousands(r.Files), megabytes(r.Bytes), thousands(r.OtherFiles))
 	p.say("workers of each scheduler: %d; policy: %s", r.Workers, strings.Join(r.policies(), ", "))
 	g := newGrid("counted by", "files", "words", "distinct", "tasks", "blocked", "switches", "time")
-	g.add("plain loop", thousands(r.Files), thousands(r.Words), thousands(r.Distinct), "-", "-", "-", seconds(r.Seconds))
+	g.add(
+		"plain loop", thousands(r.Files), thousands(r.Words), thousands(r.Distinct), "-", "-", "-", seconds(r.Seconds),
+	)
 	for _, c := range r.Backends {
 		g.add(c.label, thousands(c.Files), thousands(c.Words), thousands(c.Distinct),
 			thousands(c.Tasks), thousands(c.Blocked), thousands(c.Switches), seconds(c.Seconds))
@@ -179,7 +181,11 @@ func writeSwitchCost(p *page, rows []bench.Row, swap string) {
 	}
 	p.table(g, "Nanoseconds a switch: median and quartiles of %d samples each, taken in turn", rows[0].Samples)
 	if swap != "" {
-		p.say("yours is the swap in %s. asm-nofp saves the same registers as the lab's; asm saves the floating-point control words, too.", swap)
+		p.say(
+			"yours is the swap in %s. asm-nofp saves the same registers as the lab's; asm saves the floating-point "+
+				"control words, too.",
+			swap,
+		)
 	}
 }
 

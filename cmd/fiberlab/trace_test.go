@@ -15,7 +15,9 @@ import (
 func TestTraceFiles(t *testing.T) {
 	dir := t.TempDir()
 	tree := smallTree(t)
-	got := newLab(nil, nil).test(t, "run", "--no-table", "--trace", filepath.Join(dir, "one.json"), "--backend", "asm", tree)
+	got := newLab(
+		nil, nil,
+	).test(t, "run", "--no-table", "--trace", filepath.Join(dir, "one.json"), "--backend", "asm", tree)
 	require.Zero(t, got.code, got.stderr)
 	got = newLab(nil, nil).test(t, "run", "--no-table", "--trace", filepath.Join(dir, "all.json"), tree)
 	require.Zero(t, got.code, got.stderr)

@@ -1,5 +1,5 @@
-// Command labs grades and shows what was written for the labs. It is the part of fiberlab that needs no C library to be built;
-// labs/lab.mk builds it.
+// Command labs grades and shows what was written for the labs. It is the part of fiberlab that needs no C library to be
+// built; labs/lab.mk builds it.
 package main
 
 import (

@@ -78,7 +78,10 @@ func TestInterruptAmongTheCompilersQuestions(t *testing.T) {
 	for _, question := range []string{"-dumpmachine", "--version", "-E", "-print-search-dirs"} {
 		dir := t.TempDir()
 		compiler := filepath.Join(dir, "cc")
-		script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' %s '*)\n  kill -INT -$PPID\n  sleep 1;;\nesac\nexec %s \"$@\"\n", question, strings.Join(words, " "))
+		script := fmt.Sprintf(
+			"#!/bin/sh\ncase \" $* \" in *' %s '*)\n  kill -INT -$PPID\n  sleep 1;;\nesac\nexec %s \"$@\"\n", question,
+			strings.Join(words, " "),
+		)
 		require.NoError(t, os.WriteFile(compiler, []byte(script), 0o700))
 		self, err := os.Executable()
 		require.NoError(t, err)

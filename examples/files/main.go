@@ -30,8 +30,8 @@ import (
 // mostOpen is how many files are copied at a time.
 const mostOpen = 32
 
-// copyFolder copies what is below from, but for links and devices, and returns how many files it has copied, of how many
-// bytes. The first error ends it.
+// copyFolder copies what is below from, but for links and devices, and returns how many files it has copied, of how
+// many bytes. The first error ends it.
 func copyFolder(engines *uring.Engines, from, to string) (files, size int64, err error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

@@ -3,8 +3,8 @@ package fault
 
 import _ "fiberlab/internal/platform"
 
-// Of returns a value that errors.Is takes for general as well as for itself. Its text is its own, so that it can name the remedy
-// that fits the case.
+// Of returns a value that errors.Is takes for general as well as for itself. Its text is its own, so that it can name
+// the remedy that fits the case.
 func Of(general error, text string) error { return &special{text, general} }
 
 type special struct {

@@ -1,4 +1,5 @@
-// Package goroutine tells of the calling goroutine what the runtime shows at the head of a stack trace, and nowhere else.
+// Package goroutine tells of the calling goroutine what the runtime shows at the head of a stack trace, and nowhere
+// else.
 package goroutine
 
 import (
@@ -8,8 +9,8 @@ import (
 	_ "fiberlab/internal/platform"
 )
 
-// Head is the first line of the caller's stack trace, such as "goroutine 7 [running, locked to thread]:". It takes a microsecond, and
-// does not block.
+// Head is the first line of the caller's stack trace, such as "goroutine 7 [running, locked to thread]:". It takes a
+// microsecond, and does not block.
 func Head() string {
 	var buf [128]byte
 	head, _, _ := strings.Cut(string(buf[:runtime.Stack(buf[:], false)]), "\n")

@@ -49,7 +49,9 @@ func TestQuantiles(t *testing.T) {
 			want := list[max(int(math.Ceil(part*float64(len(list)))), 1)-1]
 			got := sum.Quantile(part)
 			require.GreaterOrEqual(t, got, want, "seed %d, round %d: quantile %g of %d", seed, round, part, len(list))
-			require.LessOrEqual(t, got, want+want/ranges, "seed %d, round %d: quantile %g of %d", seed, round, part, len(list))
+			require.LessOrEqual(
+				t, got, want+want/ranges, "seed %d, round %d: quantile %g of %d", seed, round, part, len(list),
+			)
 		}
 	}
 }

@@ -48,7 +48,10 @@ func TestOtherBuildsEndWithOneLine(t *testing.T) {
 }
 
 // buildsAnywhere are the packages that need no other of fiberlab.
-var buildsAnywhere = []string{"fiberlab/internal/platform/system", "fiberlab/asm/ctest", "fiberlab/internal/leaktest", "fiberlab/scripts/check-run", "fiberlab/scripts/tally", "fiberlab/tests/internal/check"}
+var buildsAnywhere = []string{
+	"fiberlab/internal/platform/system", "fiberlab/asm/ctest", "fiberlab/internal/leaktest",
+	"fiberlab/scripts/check-run", "fiberlab/scripts/tally", "fiberlab/tests/internal/check",
+}
 
 // needsNoC reports whether a package belongs to the labs: students build them with the Go command alone.
 func needsNoC(name string) bool {
@@ -56,14 +59,18 @@ func needsNoC(name string) bool {
 }
 
 func TestLabsNeedNoCgo(t *testing.T) {
-	out, err := goCommand([3]string{"linux", runtime.GOARCH, "0"}, "build", "-o", t.TempDir()+"/labs", "fiberlab/cmd/labs")
+	out, err := goCommand(
+		[3]string{"linux", runtime.GOARCH, "0"}, "build", "-o", t.TempDir()+"/labs", "fiberlab/cmd/labs",
+	)
 	require.NoError(t, err, out)
 }
 
 // All other packages wait for that line, and then add no errors.
 func TestAllPackagesStandOnThisOne(t *testing.T) {
 	for _, system := range [][3]string{{"linux", "amd64", "0"}, {"darwin", "arm64", "0"}} {
-		out, err := goCommand(system, "list", "-f", "{{if .GoFiles}}{{.ImportPath}}: {{join .Deps \" \"}}{{end}}", "fiberlab/...")
+		out, err := goCommand(
+			system, "list", "-f", "{{if .GoFiles}}{{.ImportPath}}: {{join .Deps \" \"}}{{end}}", "fiberlab/...",
+		)
 		require.NoError(t, err, out)
 		packages := strings.Split(out, "\n")
 		require.Greater(t, len(packages), 10)
@@ -83,7 +90,9 @@ func TestAllPackagesStandOnThisOne(t *testing.T) {
 
 // Only programs that do input and output by package uring need liburing; and its rival, a server in C.
 func TestOnlyOnePackageNeedsLiburing(t *testing.T) {
-	out, err := goCommand([3]string{"linux", runtime.GOARCH, "1"}, "list", "-f", "{{.ImportPath}}: {{.CgoLDFLAGS}}", "fiberlab/...")
+	out, err := goCommand(
+		[3]string{"linux", runtime.GOARCH, "1"}, "list", "-f", "{{.ImportPath}}: {{.CgoLDFLAGS}}", "fiberlab/...",
+	)
 	require.NoError(t, err, out)
 	var packages []string
 	for line := range strings.Lines(out) {
@@ -92,8 +101,10 @@ func TestOnlyOnePackageNeedsLiburing(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"fiberlab/sched/uring", "fiberlab/tests/internal/bareecho"}, packages)
-	out, err = goCommand([3]string{"linux", runtime.GOARCH, "1"}, "list", "-deps",
-		"fiberlab/fiber", "fiberlab/sched", "fiberlab/sched/fibersync", "fiberlab/sched/forkjoin", "fiberlab/sched/ctask", "fiberlab/sched/trace")
+	out, err = goCommand(
+		[3]string{"linux", runtime.GOARCH, "1"}, "list", "-deps", "fiberlab/fiber", "fiberlab/sched",
+		"fiberlab/sched/fibersync", "fiberlab/sched/forkjoin", "fiberlab/sched/ctask", "fiberlab/sched/trace",
+	)
 	require.NoError(t, err, out)
 	require.NotContains(t, strings.Fields(out), "fiberlab/sched/uring")
 }

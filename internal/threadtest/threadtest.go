@@ -10,8 +10,8 @@ import (
 	_ "fiberlab/internal/platform"
 )
 
-// Hold starts a goroutine that is locked to a thread until release is called, and tells whether that is the given one. Of several
-// goroutines that hold a thread at the same time, each has another one.
+// Hold starts a goroutine that is locked to a thread until release is called, and tells whether that is the given one.
+// Of several goroutines that hold a thread at the same time, each has another one.
 func Hold(thread int) (release func(), held bool) {
 	there, open, over := make(chan bool), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -27,9 +27,9 @@ func Hold(thread int) (release func(), held bool) {
 // attempts bounds how often Move tries.
 const attempts = 10000
 
-// Move has the caller, which is locked to its thread, go to another one. untie must unlock the caller, and tie lock it to the thread that
-// it is on then; they are called until that is another one. A goroutine that Move starts is locked to
-// a thread then, as a rule to the first one, until release is called.
+// Move has the caller, which is locked to its thread, go to another one. untie must unlock the caller, and tie lock it
+// to the thread that it is on then; they are called until that is another one. A goroutine that Move starts is locked
+// to a thread then, as a rule to the first one, until release is called.
 func Move(untie, tie func() error) (release func(), err error) {
 	first := unix.Gettid()
 	for range attempts {

@@ -44,8 +44,8 @@ func ExitCode(err error) int {
 	return exitSetUp
 }
 
-// Unbuilt writes to stderr what is wrong with sources that do not build, if err says so, and returns a Status in its place. It
-// returns other errors as they are.
+// Unbuilt writes to stderr what is wrong with sources that do not build, if err says so, and returns a Status in its
+// place. It returns other errors as they are.
 func Unbuilt(stderr io.Writer, err error) error {
 	var failed *sandbox.BuildError
 	if !errors.As(err, &failed) {

@@ -26,8 +26,8 @@ const (
 	archRemedy = "choose one of amd64 and arm64"
 )
 
-// Grade returns the command grade. Reports go to stdout, progress to stderr if it is a terminal. The program that runs it has
-// called sandbox.Init.
+// Grade returns the command grade. Reports go to stdout, progress to stderr if it is a terminal. The program that runs
+// it has called sandbox.Init.
 func Grade(stdout, stderr io.Writer) *cobra.Command {
 	var seed uint64
 	var arch string
@@ -39,14 +39,17 @@ func Grade(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "grade LAB [DIR]",
 		Short: "Grade what was written for a lab",
-		Long: fmt.Sprintf(`Builds the files of DIR that belong to lab LAB (%s), runs them confined, examines them from outside,
+		Long: fmt.Sprintf(
+			`Builds the files of DIR that belong to lab LAB (%s), runs them confined, examines them from outside,
 and gives points for each item. Of what is wrong it says what it saw, where, and which section of the lab's handout
 to read again. DIR is labs/LAB below the current folder or, if there is none, the current folder.
 
 The examination uses values drawn from a seed. The report names it; with the same seed the values are the same.
 
 Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or this machine lacks something;
-3 the files do not build; 130 interrupted.`, strings.Join(numbers, ", ")),
+3 the files do not build; 130 interrupted.`,
+			strings.Join(numbers, ", "),
+		),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
@@ -110,9 +113,18 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	c.Flags().Uint64Var(&seed, "seed", 0, "draw the values of the examination from `NUMBER` (default: another one each time)")
-	c.Flags().StringVar(&arch, "arch", "", "build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
-	c.SetFlagErrorFunc(flagErrors(map[string]string{"seed": seedRemedy, "arch": archRemedy, "json": "it takes no value: leave it out or give it alone"}))
+	c.Flags().
+		Uint64Var(&seed, "seed", 0, "draw the values of the examination from `NUMBER` (default: another one each time)")
+	c.Flags().
+		StringVar(&arch, "arch", "", "build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the "+
+			"lab's)")
+	c.SetFlagErrorFunc(
+		flagErrors(
+			map[string]string{
+				"seed": seedRemedy, "arch": archRemedy, "json": "it takes no value: leave it out or give it alone",
+			},
+		),
+	)
 	for flag, values := range map[string][]string{"arch": {machine.AMD64.Name, machine.ARM64.Name}, "seed": nil} {
 		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err)
@@ -133,7 +145,8 @@ func folder(lab *grade.Lab, args []string) string {
 	return "."
 }
 
-// chooseArch is the architecture of that name; for an empty one this machine's or, if the lab is not about it, the lab's first.
+// chooseArch is the architecture of that name; for an empty one this machine's or, if the lab is not about it, the
+// lab's first.
 func chooseArch(lab *grade.Lab, name string) (*machine.Arch, error) {
 	if name == "" {
 		if slices.Contains(lab.Arches, machine.Native()) {

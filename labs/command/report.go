@@ -12,8 +12,8 @@ import (
 // Widest is how many columns a line of text has at most, on a terminal.
 const Widest = 100
 
-// reportText is a report for people: the points of each item and, below, what is wrong. columns is the width of the terminal; with 0
-// lines are not broken.
+// reportText is a report for people: the points of each item and, below, what is wrong. columns is the width of the
+// terminal; with 0 lines are not broken.
 func reportText(r *grade.Report, lab *grade.Lab, columns int) string {
 	var b strings.Builder
 	say := func(indent int, format string, args ...any) {
@@ -53,7 +53,10 @@ func reportText(r *grade.Report, lab *grade.Lab, columns int) string {
 	for _, remark := range r.Remarks {
 		say(0, "Note: %s.", remark)
 	}
-	say(0, "%d of %d points. Sections are those of %s in labs/%s. Seed: %d.", r.Points, r.Of, lab.Handout, r.Lab, r.Seed)
+	say(
+		0, "%d of %d points. Sections are those of %s in labs/%s. Seed: %d.", r.Points, r.Of, lab.Handout, r.Lab,
+		r.Seed,
+	)
 	return b.String()
 }
 

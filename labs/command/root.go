@@ -27,7 +27,9 @@ func Execute(ctx context.Context, root *cobra.Command, stdout, stderr io.Writer,
 	if s := step.ScreenOf(stdout); s.Terminal {
 		columns = min(columns, s.Columns)
 	}
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", columns)))
+	root.SetUsageTemplate(
+		strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", columns)),
+	)
 	each(root, func(c *cobra.Command) {
 		c.Long = Fold(c.Long, columns)
 		if c.HasSubCommands() && !c.Runnable() { // it only holds others: alone it prints its help
@@ -41,7 +43,8 @@ func Execute(ctx context.Context, root *cobra.Command, stdout, stderr io.Writer,
 	return out.err
 }
 
-// KnownCommand refuses a word that is no command of c, and names the commands that look like it. It is nil if there is no word.
+// KnownCommand refuses a word that is no command of c, and names the commands that look like it. It is nil if there is
+// no word.
 func KnownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -17,7 +17,11 @@ import (
 func program() *cobra.Command {
 	root := &cobra.Command{Use: "program", Short: "A program", Version: "1"}
 	group := &cobra.Command{Use: "group", Short: "A group"}
-	group.AddCommand(&cobra.Command{Use: "inner", Long: strings.Repeat("word ", 100), RunE: func(*cobra.Command, []string) error { return nil }})
+	group.AddCommand(
+		&cobra.Command{
+			Use: "inner", Long: strings.Repeat("word ", 100), RunE: func(*cobra.Command, []string) error { return nil },
+		},
+	)
 	root.AddCommand(group, &cobra.Command{Use: "work", RunE: func(c *cobra.Command, _ []string) error {
 		_, err := io.WriteString(c.OutOrStdout(), "done\n")
 		return err
@@ -35,7 +39,9 @@ func TestExecute(t *testing.T) {
 		"completion foo":    `"foo" is no command: program completion --help lists the commands`,
 	} {
 		var out bytes.Buffer
-		require.EqualError(t, command.Execute(t.Context(), program(), &out, io.Discard, strings.Fields(line)), want, line)
+		require.EqualError(
+			t, command.Execute(t.Context(), program(), &out, io.Discard, strings.Fields(line)), want, line,
+		)
 		require.Empty(t, out.String(), line)
 	}
 	for line, want := range map[string]string{
@@ -75,6 +81,8 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 // Output that is lost is an error, of help and of the version too.
 func TestLostOutput(t *testing.T) {
 	for _, line := range []string{"", "--help", "--version", "help group", "group", "group inner --help", "work", "completion fish"} {
-		require.ErrorIs(t, command.Execute(t.Context(), program(), full{}, io.Discard, strings.Fields(line)), errFull, line)
+		require.ErrorIs(
+			t, command.Execute(t.Context(), program(), full{}, io.Discard, strings.Fields(line)), errFull, line,
+		)
 	}
 }

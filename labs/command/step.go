@@ -44,7 +44,8 @@ func Step(stdin *os.File, stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "step [LAB] [DIR]",
 		Short: "Step through a real switch, one instruction at a time",
-		Long: fmt.Sprintf(`Builds a swap, runs it one instruction at a time, and shows what each instruction changed in the registers, in the
+		Long: fmt.Sprintf(
+			`Builds a swap, runs it one instruction at a time, and shows what each instruction changed in the registers, in the
 contexts and on the two stacks, with its source line: A swaps to B, B swaps back, and A swaps to B again. What the
 grader calls wrong is marked at its instruction.
 
@@ -54,7 +55,9 @@ DIR the reference is shown.
 On a terminal, the arrow keys go forward and back, and ? lists the other keys. Elsewhere all steps are printed.
 
 Exit status: 0 it was shown; 2 the command line is wrong, or this machine lacks something; 3 the files do not
-build; 130 interrupted.`, strings.Join(numbers, ", ")),
+build; 130 interrupted.`,
+			strings.Join(numbers, ", "),
+		),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return fmt.Errorf("step %s: give a lab and one folder", strings.Join(args, " "))
@@ -91,9 +94,18 @@ build; 130 interrupted.`, strings.Join(numbers, ", ")),
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
 	c.Flags().BoolVar(&o.list, "list", false, "print all steps on a terminal, too")
 	c.Flags().Uint64Var(&o.seed, "seed", 0, "draw the values from `NUMBER` (default: another one each time)")
-	c.Flags().StringVar(&arch, "arch", "", "build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
+	c.Flags().
+		StringVar(&arch, "arch", "", "build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the "+
+			"lab's)")
 	alone := "it takes no value: leave it out or give it alone"
-	c.SetFlagErrorFunc(flagErrors(map[string]string{"seed": seedRemedy, "arch": archRemedy, "html": "name the file that gets the page", "json": alone, "list": alone}))
+	c.SetFlagErrorFunc(
+		flagErrors(
+			map[string]string{
+				"seed": seedRemedy, "arch": archRemedy, "html": "name the file that gets the page", "json": alone,
+				"list": alone,
+			},
+		),
+	)
 	for flag, values := range map[string][]string{"arch": {machine.AMD64.Name, machine.ARM64.Name}, "seed": nil} {
 		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic(err)
@@ -131,8 +143,8 @@ func labOf(dir string) string {
 	return ""
 }
 
-// choose finds the lab, the folder and the architecture. A first argument that is no number of a lab is a folder; its Makefile
-// says which lab it belongs to. Without one, it is the first lab about the architecture.
+// choose finds the lab, the folder and the architecture. A first argument that is no number of a lab is a folder; its
+// Makefile says which lab it belongs to. Without one, it is the first lab about the architecture.
 func (o *stepping) choose(args []string, arch string) error {
 	var err error
 	named := len(args) > 0 && args[0] != "" && strings.Trim(args[0], "0123456789") == ""
@@ -141,7 +153,9 @@ func (o *stepping) choose(args []string, arch string) error {
 			return err
 		}
 		if o.lab.Show == nil {
-			return fmt.Errorf("lab %s has no switch to step through: choose one of %s", o.lab.Number, strings.Join(steppable(), ", "))
+			return fmt.Errorf(
+				"lab %s has no switch to step through: choose one of %s", o.lab.Number, strings.Join(steppable(), ", "),
+			)
 		}
 		if o.arch, err = chooseArch(o.lab, arch); err != nil {
 			return err
@@ -188,7 +202,10 @@ func (o *stepping) record(ctx context.Context) (all *record.Recording, err error
 			return nil, err
 		}
 		if found, err := fs.Glob(reference, "*.[chS]"); err != nil || len(found) == 0 {
-			return nil, fmt.Errorf("this copy of fiberlab has no references: name a lab and a folder, such as %s labs/%s", o.lab.Number, o.lab.Number)
+			return nil, fmt.Errorf(
+				"this copy of fiberlab has no references: name a lab and a folder, such as %s labs/%s", o.lab.Number,
+				o.lab.Number,
+			)
 		}
 		if err := os.CopyFS(dir, reference); err != nil {
 			return nil, err
@@ -199,7 +216,8 @@ func (o *stepping) record(ctx context.Context) (all *record.Recording, err error
 		options.Emulator = strings.Fields(os.Getenv("FIBERLAB_EXEC"))
 	}
 	lab := *o.lab
-	lab.May = append(slices.Clone(lab.May), "strlen", "write") // fiberlab's own switch says by these what is wrong; here are no points to be had
+	// fiberlab's own switch says by these what is wrong; here are no points to be had
+	lab.May = append(slices.Clone(lab.May), "strlen", "write")
 	_, err = lab.With(ctx, options, func(b *grade.Bench) (*grade.Report, error) {
 		parts, err := o.lab.Show(ctx, b)
 		if err != nil && len(parts) == 0 {

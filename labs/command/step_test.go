@@ -33,17 +33,23 @@ func TestStepShowsTheReference(t *testing.T) {
 	require.Equal(t, 0, o.code, o.stderr)
 	require.Empty(t, o.stderr)
 	require.NotContains(t, o.stdout, "wrong")
-	require.Regexp(t, `(?m)^   1  swap\.S:\d+  .+\n       .+\n       context of A \+0x0 = 0x[0-9a-f]+, \w+ of A, from \w+$`, o.stdout)
+	require.Regexp(
+		t, `(?m)^   1  swap\.S:\d+  .+\n       .+\n       context of A \+0x0 = 0x[0-9a-f]+, \w+ of A, from \w+$`,
+		o.stdout,
+	)
 	for _, note := range []string{"B swaps to A", "A swaps to B"} {
 		require.Regexp(t, `(?m)^ +\d+  `+note+`$`, o.stdout)
 	}
 	require.Contains(t, o.stdout, ", where A goes on\n")
 	// Where A goes on lies on its stack, too (amd64), but this is not where the swap loads it from.
-	require.Regexp(t, `(?m)^       (rcx|x30) = 0x[0-9a-f]+, where A goes on, from context of A \+0x[0-9a-f]+$`, o.stdout)
+	require.Regexp(
+		t, `(?m)^       (rcx|x30) = 0x[0-9a-f]+, where A goes on, from context of A \+0x[0-9a-f]+$`, o.stdout,
+	)
 	require.Equal(t, o.stdout, stepThrough(t.Context(), "--seed", "1").stdout, "the seed decides the values")
 }
 
-// Fiberlab's own switch is shown, too, on each architecture, from a folder that has the files of both (docs/switch.md says how).
+// Fiberlab's own switch is shown, too, on each architecture, from a folder that has the files of both (docs/switch.md
+// says how).
 func TestStepShowsTheProjectsOwnSwitch(t *testing.T) {
 	controls(t, machine.AMD64)
 	controls(t, machine.ARM64)
@@ -67,7 +73,8 @@ func TestStepShowsTheProjectsOwnSwitch(t *testing.T) {
 	}
 }
 
-// wrongSwap is a copy of this machine's reference in which one offset is changed in the load of a register, and that register.
+// wrongSwap is a copy of this machine's reference in which one offset is changed in the load of a register, and that
+// register.
 func wrongSwap(t *testing.T) (dir, register string) {
 	t.Helper()
 	number, load, offset, register := "02", `(?m)^\s*movq\s+REG_R12\(%rsi\), %r12`, "REG_R12", "r12"
@@ -92,12 +99,19 @@ func TestStepMarksTheWrongInstruction(t *testing.T) {
 	dir, register := wrongSwap(t)
 	o := stepThrough(t.Context(), dir)
 	require.Equal(t, 0, o.code, o.stderr)
-	require.Regexp(t, `(?m)^ +\d+  swap\.S:\d+  .*`+register+`.*\n(       .*\n)+(     ! .*\n)*     ! `+register+` comes back changed: .*$`, o.stdout)
+	require.Regexp(
+		t,
+		`(?m)^ +\d+  swap\.S:\d+  .*`+register+`.*\n(       .*\n)+(     ! .*\n)*     ! `+register+` comes back `+
+			`changed: .*$`,
+		o.stdout,
+	)
 
 	var r record.Recording
 	o = stepThrough(t.Context(), dir, "--json")
 	require.NoError(t, json.Unmarshal([]byte(o.stdout), &r))
-	k := slices.IndexFunc(r.Findings, func(f record.Finding) bool { return strings.HasPrefix(f.Text, register+" comes back changed") })
+	k := slices.IndexFunc(
+		r.Findings, func(f record.Finding) bool { return strings.HasPrefix(f.Text, register+" comes back changed") },
+	)
 	require.GreaterOrEqual(t, k, 0, "%v", r.Findings)
 	require.Contains(t, r.Steps[r.Findings[k].Step].Source, register)
 
@@ -120,7 +134,9 @@ func TestStepKnowsTheFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Makefile"), makefile, 0o600))
 	o := stepThrough(t.Context(), dir)
 	require.Equal(t, 0, o.code, o.stderr)
-	require.True(t, strings.HasPrefix(o.stdout, "ucontext and its price ("+machine.Native().Name+", "), "%.200s", o.stdout)
+	require.True(
+		t, strings.HasPrefix(o.stdout, "ucontext and its price ("+machine.Native().Name+", "), "%.200s", o.stdout,
+	)
 
 	o = stepThrough(t.Context(), filepath.Join("..", "01"))
 	require.Equal(t, 2, o.code)
@@ -146,7 +162,10 @@ func TestStepWithoutMakefile(t *testing.T) {
 
 func TestStepUnbuilt(t *testing.T) {
 	dir, _ := wrongSwap(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "swap.S"), []byte("    .text\n    nonsense\n    .error \"\x1b[2J\"\n"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(filepath.Join(dir, "swap.S"), []byte("    .text\n    nonsense\n    .error \"\x1b[2J\"\n"), 0o600),
+	)
 	o := stepThrough(t.Context(), dir)
 	require.Equal(t, 3, o.code)
 	require.NotContains(t, o.stderr, "\x1b", "it moves the cursor")

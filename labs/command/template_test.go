@@ -32,7 +32,8 @@ type workflow struct {
 	}
 }
 
-// The template for students' repositories does what it says: its own commands are run, in folders laid out as it has them checked out.
+// The template for students' repositories does what it says: its own commands are run, in folders laid out as it has
+// them checked out.
 func TestTemplate(t *testing.T) {
 	controls(t, machine.Native())
 	text, err := os.ReadFile("../ci-template.yml")
@@ -63,7 +64,10 @@ func TestTemplate(t *testing.T) {
 			}
 			c := exec.Command("bash", "-e", "-o", "pipefail", "-c", step.Run)
 			c.Dir = filepath.Join(root, step.WorkingDir)
-			c.Env = append(nativeEnvironment(), "GITHUB_STEP_SUMMARY="+summary, "GITHUB_RUN_ID=4711", "LAB="+w.Env["LAB"], "ARCH="+nativeArch(t))
+			c.Env = append(
+				nativeEnvironment(), "GITHUB_STEP_SUMMARY="+summary, "GITHUB_RUN_ID=4711", "LAB="+w.Env["LAB"],
+				"ARCH="+nativeArch(t),
+			)
 			out, err := c.CombinedOutput()
 			if step.Name == "grade" && want < 100 {
 				require.Error(t, err)

@@ -1,9 +1,9 @@
 // Package grade builds what a student has written, examines it from outside, and gives points.
 //
-// A submission is linked with a harness that does nothing but stand still (harness.c), and runs confined. The grader holds the
-// program by package machine: it fills registers and memory with values that it has drawn for this run, calls the submission's
-// functions one instruction at a time, and reads registers and memory afterwards. So there is no report that a submission could
-// forge: what it prints, and how it exits, counts nothing.
+// A submission is linked with a harness that does nothing but stand still (harness.c), and runs confined. The grader
+// holds the program by package machine: it fills registers and memory with values that it has drawn for this run, calls
+// the submission's functions one instruction at a time, and reads registers and memory afterwards. So there is no
+// report that a submission could forge: what it prints, and how it exits, counts nothing.
 package grade
 
 import (
@@ -25,7 +25,8 @@ type Lab struct {
 	Calls  []string          // the system calls that a submission may make in an emulator, besides callsOfAll
 	Items  []Item            // the same on all architectures, or nil
 	ByArch map[string][]Item // else those of each architecture, by its name
-	// Show records what the lab is about for a reader, one recording after the other. Nil: there is nothing to step through.
+	// Show records what the lab is about for a reader, one recording after the other. Nil: there is nothing to step
+	// through.
 	Show    func(context.Context, *Bench) ([]*record.Recording, error)
 	Harness map[string]string // sources of the grader that are linked along with harness.c: their text by their name
 	Flags   []string          // more flags for the compiler
@@ -39,7 +40,8 @@ type Item struct {
 	Name    string
 	Points  int
 	Section string // of the handout: "2.3"
-	// Check examines the submission. Faults are what is wrong with the submission; an error means that the check itself could not be made.
+	// Check examines the submission. Faults are what is wrong with the submission; an error means that the check itself
+	// could not be made.
 	Check func(context.Context, *Bench) ([]Fault, error)
 }
 

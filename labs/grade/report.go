@@ -53,9 +53,13 @@ func (r *Report) add(item Item, faults []Fault) {
 
 // unbuilt is the report of a submission that could not be built: no points for any item.
 func (l *Lab) unbuilt(a *machine.Arch, seed uint64, said []string) *Report {
-	r := &Report{Lab: l.Number, Title: l.Title, Arch: a.Name, Seed: seed, Items: []ItemReport{}, Build: &BuildReport{true, said}}
+	r := &Report{
+		Lab: l.Number, Title: l.Title, Arch: a.Name, Seed: seed, Items: []ItemReport{}, Build: &BuildReport{true, said},
+	}
 	for _, item := range l.ItemsOn(a) {
-		r.Items = append(r.Items, ItemReport{Name: item.Name, Of: item.Points, Section: item.Section, Faults: []Fault{}})
+		r.Items = append(
+			r.Items, ItemReport{Name: item.Name, Of: item.Points, Section: item.Section, Faults: []Fault{}},
+		)
 		r.Of += item.Points
 	}
 	return r

@@ -20,8 +20,9 @@ const mostFaults = 4
 // longestFault is how much of a fault's text is kept, in bytes: names and answers are a submission's own.
 const longestFault = 2000
 
-// Examine runs all items over a submission that has been built. The error is for what is not the submission's fault; what
-// the submission did wrong stands in the report. progress is told the number of items that are done; it may be nil.
+// Examine runs all items over a submission that has been built. The error is for what is not the submission's fault;
+// what the submission did wrong stands in the report. progress is told the number of items that are done; it may be
+// nil.
 func (l *Lab) Examine(ctx context.Context, b *Bench, progress func(done int)) (*Report, error) {
 	r := &Report{Lab: l.Number, Title: l.Title, Arch: b.Program.Arch.Name, Seed: b.Seed, Items: []ItemReport{}}
 	for i, item := range l.ItemsOn(b.Program.Arch) {
@@ -55,7 +56,9 @@ func (b *Bench) examine(ctx context.Context, item Item) ([]Fault, error) {
 	// A program may unmap what the harness has, and may say that its data are where nothing is.
 	var nowhere *machine.UnmappedError
 	if errors.As(err, &nowhere) {
-		faults, err = append(faults, Fault{Text: "the program has no memory where the examination needs some: " + nowhere.Error()}), nil
+		faults, err = append(
+			faults, Fault{Text: "the program has no memory where the examination needs some: " + nowhere.Error()},
+		), nil
 	}
 	if errors.Is(err, machine.ErrMode) {
 		faults, err = append(faults, Fault{Text: machine.ErrMode.Error()}), nil
@@ -89,8 +92,8 @@ func newRandom(seed uint64, name string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mixed))
 }
 
-// Shared returns what make has made under that name for this bench, and makes it the first time, so that several items may look at
-// one run. make gets a context and random values that do not depend on the item that asks first.
+// Shared returns what make has made under that name for this bench, and makes it the first time, so that several items
+// may look at one run. make gets a context and random values that do not depend on the item that asks first.
 func Shared[T any](ctx context.Context, b *Bench, name string, make func(context.Context) (T, error)) (T, error) {
 	type outcome struct {
 		value T

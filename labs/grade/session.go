@@ -13,8 +13,8 @@ import (
 	"fiberlab/labs/sandbox"
 )
 
-// Session is a submission's program that stands still in the grader's hands, after the start of libc and before anything of the
-// submission has run.
+// Session is a submission's program that stands still in the grader's hands, after the start of libc and before
+// anything of the submission has run.
 type Session struct {
 	machine.Machine
 	Program *machine.Program
@@ -30,8 +30,8 @@ const Placements = 64
 // placeSize is the distance between two of them, in bytes, as harness.c has it.
 const placeSize = 16
 
-// Trouble is what a submission did in place of what it was called for: it crashed, did not come back, ended the program or made a
-// system call that it may not make. The run of items turns it into a fault.
+// Trouble is what a submission did in place of what it was called for: it crashed, did not come back, ended the program
+// or made a system call that it may not make. The run of items turns it into a fault.
 type Trouble struct {
 	What  string // "got SIGSEGV at 0x10"
 	Doing string // "marl_fiber_set_target"
@@ -47,8 +47,8 @@ func (t *Trouble) Error() string {
 	return t.Doing + " " + t.What + where
 }
 
-// Start starts the submission and runs it until it is ready. The caller closes the session. A *Trouble says that the program did
-// not get there.
+// Start starts the submission and runs it until it is ready. The caller closes the session. A *Trouble says that the
+// program did not get there.
 func (b *Bench) Start(ctx context.Context) (*Session, error) {
 	ready, err := b.Program.Symbol("lab_ready")
 	if err != nil {
@@ -64,7 +64,8 @@ func (b *Bench) Start(ctx context.Context) (*Session, error) {
 	}
 	s := &Session{Machine: m, Program: b.Program, bench: b, free: memory.Address, end: memory.Address + memory.Size}
 	stop, err := m.Run(ctx, ready.Address)
-	// The runtime of the process that became this program may have asked one of its threads for preemption at that moment.
+	// The runtime of the process that became this program may have asked one of its threads for preemption at that
+	// moment.
 	for err == nil && stop.Kind == machine.Signalled && stop.Signal == syscall.SIGURG {
 		stop, err = m.Run(ctx, ready.Address)
 	}
@@ -89,13 +90,14 @@ func (s *Session) Symbol(name string) uint64 {
 	return symbol.Address
 }
 
-// Place returns the i-th of Placements addresses at which code can be entered that does not run: a return address, or a function.
-// Run stops before it.
+// Place returns the i-th of Placements addresses at which code can be entered that does not run: a return address, or a
+// function. Run stops before it.
 func (s *Session) Place(i int) uint64 {
 	return s.Symbol("lab_places") + uint64(i%Placements)*placeSize
 }
 
-// Alloc returns the address of so many bytes of the program's memory, filled with random values. There is a megabyte a session.
+// Alloc returns the address of so many bytes of the program's memory, filled with random values. There is a megabyte a
+// session.
 func (s *Session) Alloc(size, align int) (uint64, error) {
 	at := (s.free + uint64(align) - 1) &^ (uint64(align) - 1)
 	if size < 0 || at+uint64(size) > s.end {
@@ -126,8 +128,9 @@ func (s *Session) SetWord(addr, value uint64) error {
 	return s.Write(addr, binary.LittleEndian.AppendUint64(nil, value))
 }
 
-// Enter sets the registers so that the next instruction is the first of function, called with args by code at sp that goes on at
-// back: on amd64 the return address is pushed, on arm64 it is in x30. sp is the stack pointer of the caller and must be a multiple of
+// Enter sets the registers so that the next instruction is the first of function, called with args by code at sp that
+// goes on at back: on amd64 the return address is pushed, on arm64 it is in x30. sp is the stack pointer of the caller
+// and must be a multiple of
 // 16. It returns the registers as they are set. There are as many args as registers for them, at most.
 func (s *Session) Enter(regs machine.Registers, function, sp, back uint64, args ...uint64) (machine.Registers, error) {
 	a := s.Arch()
@@ -148,8 +151,8 @@ func (s *Session) Enter(regs machine.Registers, function, sp, back uint64, args 
 	return regs, s.SetRegisters(regs)
 }
 
-// Call calls the function of that name on the program's own stack and returns its result. It runs at full speed. A *Trouble says
-// what happened in place of a return.
+// Call calls the function of that name on the program's own stack and returns its result. It runs at full speed. A
+// *Trouble says what happened in place of a return.
 func (s *Session) Call(ctx context.Context, name string, args ...uint64) (uint64, error) {
 	back := s.Symbol("lab_return")
 	sp := (s.start.SP() - 512) &^ 15 // past what main may have below its stack pointer
@@ -166,7 +169,8 @@ func (s *Session) Call(ctx context.Context, name string, args ...uint64) (uint64
 	return regs.Get(s.Arch().Result), nil
 }
 
-// Arrive runs the program, at full speed, until it is at one of the addresses in until. doing is the subject of what may go wrong.
+// Arrive runs the program, at full speed, until it is at one of the addresses in until. doing is the subject of what
+// may go wrong.
 func (s *Session) Arrive(ctx context.Context, doing string, until ...uint64) error {
 	stop, err := s.Run(ctx, until...)
 	if err != nil {
@@ -178,18 +182,26 @@ func (s *Session) Arrive(ctx context.Context, doing string, until ...uint64) err
 	return nil
 }
 
-// Record steps the program from where it stands until one of the addresses in until, and records what happens in the regions. doing
-// is the subject of what may go wrong: "marl_fiber_swap". With a *Trouble the recording shows how it came to that.
-func (s *Session) Record(ctx context.Context, doing string, regions []record.Region, until ...uint64) (*record.Recording, error) {
+// Record steps the program from where it stands until one of the addresses in until, and records what happens in the
+// regions. doing is the subject of what may go wrong: "marl_fiber_swap". With a *Trouble the recording shows how it
+// came to that.
+func (s *Session) Record(
+	ctx context.Context, doing string, regions []record.Region, until ...uint64,
+) (*record.Recording, error) {
 	regions = slices.Clone(regions)
 	for i := range regions {
 		regions[i].Initial = make([]byte, len(regions[i].Initial))
 	}
-	r, stop, err := record.Run(ctx, s.Machine, s.Program, record.Watch{Title: doing, Regions: regions, Until: until, Dir: s.bench.Dir})
+	r, stop, err := record.Run(
+		ctx, s.Machine, s.Program, record.Watch{Title: doing, Regions: regions, Until: until, Dir: s.bench.Dir},
+	)
 	var long *record.TooLongError
 	switch {
 	case errors.As(err, &long):
-		return r, &Trouble{What: fmt.Sprintf("does not come to its end within %d instructions", long.Limit), Doing: doing, Place: lastPlace(r)}
+		return r, &Trouble{
+			What: fmt.Sprintf("does not come to its end within %d instructions", long.Limit), Doing: doing,
+			Place: lastPlace(r),
+		}
 	case err != nil:
 		return r, s.overdue(doing, err)
 	case stop.Kind != machine.Reached:
@@ -240,8 +252,8 @@ func (s *Session) overdue(doing string, err error) error {
 	return t
 }
 
-// Word draws a value that differs from all others in all likelihood. Its upper half is not zero, and as an address it is one where nothing is
-// mapped, so that a program which goes there stops there.
+// Word draws a value that differs from all others in all likelihood. Its upper half is not zero, and as an address it
+// is one where nothing is mapped, so that a program which goes there stops there.
 func (b *Bench) Word() uint64 {
 	return 0x1000_0000_0000 + b.Random.Uint64N(0x5000_0000_0000)
 }

@@ -20,12 +20,15 @@ import (
 //go:embed harness/harness.c harness/between.S
 var harness embed.FS
 
-// Link returns flags by which the linker places the harness's memory and places above 4 GB, so that a register that keeps only the lower
-// half of an address is noticed. On arm64 the rest of the program lies next to them: qemu keeps books of each page between a program's
-// lowest and its highest, and goes through them at each step. On amd64 code and data have addresses of 32 bits.
+// Link returns flags by which the linker places the harness's memory and places above 4 GB, so that a register that
+// keeps only the lower half of an address is noticed. On arm64 the rest of the program lies next to them: qemu keeps
+// books of each page between a program's lowest and its highest, and goes through them at each step. On amd64 code and
+// data have addresses of 32 bits.
 func Link(a *machine.Arch) []string {
 	if a == machine.ARM64 {
-		return []string{"-Wl,-Ttext-segment=0x300000000,--section-start=.lab_places=0x301000000,--section-start=.lab_memory=0x301100000"}
+		return []string{
+			"-Wl,-Ttext-segment=0x300000000,--section-start=.lab_places=0x301000000,--section-start=.lab_memory=0x301100000",
+		}
 	}
 	return []string{"-Wl,--section-start=.lab_places=0x100000000,--section-start=.lab_memory=0x101000000"}
 }
@@ -40,9 +43,9 @@ type Options struct {
 	ItemTime time.Duration  // how long the examination of one item may take; 0: ItemTime
 }
 
-// Grade builds what lies in o.Dir, examines it and returns the report. A submission that does not build, or cannot be taken, gets a
-// report without points. The error is for what is not the submission's fault: a missing compiler, emulator or permission. It makes
-// a temporary folder, which it removes.
+// Grade builds what lies in o.Dir, examines it and returns the report. A submission that does not build, or cannot be
+// taken, gets a report without points. The error is for what is not the submission's fault: a missing compiler,
+// emulator or permission. It makes a temporary folder, which it removes.
 func (l *Lab) Grade(ctx context.Context, o Options) (*Report, error) {
 	r, err := l.With(ctx, o, func(b *Bench) (*Report, error) { return l.Examine(ctx, b, o.Progress) })
 	var failed *sandbox.BuildError
@@ -63,11 +66,13 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 	}
 	sources["harness.c"] = harnessText("harness.c")
 	err = l.Build(ctx, o, sources, func(built *Built) error {
-		b := &Bench{Program: built.Program, Dir: built.Dir, Seed: o.Seed, itemTime: o.ItemTime, Options: machine.Options{
-			Emulator: o.Emulator,
-			Calls:    slices.Concat(callsOfAll, l.Calls),
-			Wrap:     func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) },
-		}}
+		b := &Bench{
+			Program: built.Program, Dir: built.Dir, Seed: o.Seed, itemTime: o.ItemTime,
+			Options: machine.Options{
+				Emulator: o.Emulator, Calls: slices.Concat(callsOfAll, l.Calls),
+				Wrap: func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) },
+			},
+		}
 		r, err = use(b)
 		if missing := sandbox.Missing(); r != nil && missing != "" {
 			r.Remarks = append(r.Remarks, "this machine confines submissions in part: "+missing)
@@ -87,9 +92,9 @@ type Built struct {
 	Warnings []string // of the compiler, the first few
 }
 
-// Build builds what lies in o.Dir with the sources of a harness around it, their text by their name, and calls use with the program. It makes
-// a temporary folder, which it removes when use returns. Errors are those of use, *sandbox.BuildError, errors that wrap
-// sandbox.ErrSubmission, and what is not the submission's fault.
+// Build builds what lies in o.Dir with the sources of a harness around it, their text by their name, and calls use with
+// the program. It makes a temporary folder, which it removes when use returns. Errors are those of use,
+// *sandbox.BuildError, errors that wrap sandbox.ErrSubmission, and what is not the submission's fault.
 func (l *Lab) Build(ctx context.Context, o Options, around map[string]string, use func(*Built) error) (err error) {
 	if err := l.On(o.Arch); err != nil {
 		return err
@@ -112,18 +117,26 @@ func (l *Lab) Build(ctx context.Context, o Options, around map[string]string, us
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !l.Takes(o.Arch, name) })
 	if len(names) == 0 {
-		return fmt.Errorf("%s has no file for lab %s on %s: it needs some of %s", o.Dir, l.Number, o.Arch.Name, strings.Join(l.Sources, ", "))
+		return fmt.Errorf(
+			"%s has no file for lab %s on %s: it needs some of %s", o.Dir, l.Number, o.Arch.Name,
+			strings.Join(l.Sources, ", "),
+		)
 	}
 	sources := maps.Clone(around)
 	sources[Between] = harnessText(Between)
-	built, err := sandbox.Build(ctx, sandbox.BuildOptions{Arch: o.Arch, Dir: dir, Sources: names, Harness: sources, Between: Between, Work: objects,
-		Flags: l.Flags, Link: Link(o.Arch), Calls: l.Needs, May: l.May})
+	built, err := sandbox.Build(
+		ctx,
+		sandbox.BuildOptions{Arch: o.Arch, Dir: dir, Sources: names, Harness: sources, Between: Between, Work: objects,
+			Flags: l.Flags, Link: Link(o.Arch), Calls: l.Needs, May: l.May},
+	)
 	if err != nil {
 		return err
 	}
 	program, err := machine.Open(built.Path)
 	if file := new(fs.PathError); err != nil && !errors.As(err, &file) {
-		return &sandbox.BuildError{Text: "what it makes cannot be read: " + strings.ReplaceAll(err.Error(), built.Path, "the program")}
+		return &sandbox.BuildError{
+			Text: "what it makes cannot be read: " + strings.ReplaceAll(err.Error(), built.Path, "the program"),
+		}
 	}
 	if err != nil {
 		return err
@@ -136,17 +149,21 @@ func (l *Lab) Build(ctx context.Context, o Options, around map[string]string, us
 	return use(&Built{Program: program, Dir: dir, Warnings: built.Warnings})
 }
 
-// callsOfAll are system calls that touch the program alone, as abort and the C library's ucontext make them. No submission makes any
-// other in an emulator, where it could reach what the grader looks through: only those that its lab is about.
-var callsOfAll = []string{"rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "getpid", "gettid", "tgkill", "exit", "exit_group"}
+// callsOfAll are system calls that touch the program alone, as abort and the C library's ucontext make them. No
+// submission makes any other in an emulator, where it could reach what the grader looks through: only those that its
+// lab is about.
+var callsOfAll = []string{
+	"rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "getpid", "gettid", "tgkill", "exit", "exit_group",
+}
 
-// Takes tells whether a file that matches l.Sources is built on a. The part of a name before the first dot may say that it is for
-// another architecture, as swap_arm64.S does.
+// Takes tells whether a file that matches l.Sources is built on a. The part of a name before the first dot may say that
+// it is for another architecture, as swap_arm64.S does.
 func (l *Lab) Takes(a *machine.Arch, file string) bool {
 	stem, _, _ := strings.Cut(file, ".")
-	return !slices.Contains(l.Beside, file) && !slices.ContainsFunc([]*machine.Arch{machine.AMD64, machine.ARM64}, func(other *machine.Arch) bool {
-		return other != a && strings.HasSuffix(stem, "_"+other.Name)
-	})
+	return !slices.Contains(l.Beside, file) &&
+		!slices.ContainsFunc([]*machine.Arch{machine.AMD64, machine.ARM64}, func(other *machine.Arch) bool {
+			return other != a && strings.HasSuffix(stem, "_"+other.Name)
+		})
 }
 
 // Between is the harness's source that keeps the submission's objects apart.

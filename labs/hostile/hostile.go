@@ -1,8 +1,10 @@
-// Package hostile has submissions that try to get points which they have not earned, or to hurt the machine. The grader gives them
-// none, says what they did, and outlives them. In its folder wrong are submissions without malice that only seem right (wrong.go).
+// Package hostile has submissions that try to get points which they have not earned, or to hurt the machine. The grader
+// gives them none, says what they did, and outlives them. In its folder wrong are submissions without malice that only
+// seem right (wrong.go).
 //
-// Each other folder is a submission for labs 2 and 3; the comment at its head says what it tries. Here the files end in .in: a compiler, or
-// a tool that looks at all C sources, should not meet them without limits. Write makes submissions of them.
+// Each other folder is a submission for labs 2 and 3; the comment at its head says what it tries. Here the files end in
+// .in: a compiler, or a tool that looks at all C sources, should not meet them without limits. Write makes submissions
+// of them.
 package hostile
 
 import (
@@ -52,7 +54,9 @@ func (s Submission) Write(dir, labs string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(dir, strings.TrimSuffix(name, ".in")), []byte(fill.Replace(string(text))), 0o644)
+		return os.WriteFile(
+			filepath.Join(dir, strings.TrimSuffix(name, ".in")), []byte(fill.Replace(string(text))), 0o644,
+		)
 	}
 	for _, n := range names {
 		if err := write(s.Name+"/"+n.Name(), n.Name()); err != nil {
@@ -62,7 +66,8 @@ func (s Submission) Write(dir, labs string) error {
 	return write("hostile.h.in", "hostile.h.in")
 }
 
-// endless is what is said of a submission that the end of an item's time finds in its call, or, on a busy machine, before it.
+// endless is what is said of a submission that the end of an item's time finds in its call, or, on a busy machine,
+// before it.
 const endless = `does not come|the examination did not end within`
 
 // Set returns all submissions.
@@ -81,7 +86,10 @@ func Set() []Submission {
 		{Name: "repeats", Native: `out of memory|memory exhausted|File size limit|needs more than 3s`},
 		{Name: "assembles", Native: `needs more than 3s|out of memory`, Slow: true},
 		{Name: "fills", Native: `File size limit|file too big|File too large|objects have more than 32 MB`},
-		{Name: "room", Native: `hostile\.c: needs more than 14 MB of memory, with the files before it: a lab needs some KB`},
+		{
+			Name:   "room",
+			Native: `hostile\.c: needs more than 14 MB of memory, with the files before it: a lab needs some KB`,
+		},
 		{Name: "harness", Native: `defines lab_ready, a name of the grader`},
 		{Name: "main", Native: `defines main, a name of the grader`},
 		{Name: "start", Native: `defines _start, by which a C program begins: not allowed here`},
@@ -91,10 +99,16 @@ func Set() []Submission {
 		{Name: "writable-code", Native: `has code that can be written to \(section \.mine\): not allowed here`},
 		{Name: "lines", Native: `what it makes cannot be read: source lines of the program: there are more than \d+`},
 		{Name: "library", Native: `uses swapcontext: not allowed in this lab`},
-		{Name: "link", Tries: "Is a link to the reference.", make: func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "hostile.c")) },
-			Native: `hostile\.c cannot be handed in: it is a symbolic link, not a plain file`},
-		{Name: "pipe", Tries: "Is a pipe without a writer.", make: func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "hostile.c"), 0o600) },
-			Native: `hostile\.c cannot be handed in: it is a pipe, not a plain file`},
+		{
+			Name: "link", Tries: "Is a link to the reference.",
+			make:   func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "hostile.c")) },
+			Native: `hostile\.c cannot be handed in: it is a symbolic link, not a plain file`,
+		},
+		{
+			Name: "pipe", Tries: "Is a pipe without a writer.",
+			make:   func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "hostile.c"), 0o600) },
+			Native: `hostile\.c cannot be handed in: it is a pipe, not a plain file`,
+		},
 		{Name: "large", Tries: "Has ten megabytes.", make: func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "hostile.c"), []byte(strings.Repeat("int a;\n", 10<<20/7)), 0o600)
 		}, Native: `hostile\.c cannot be handed in: it has \d+ bytes`},
@@ -133,11 +147,15 @@ func Set() []Submission {
 		{Name: "source", Native: `r\S+ comes back|x\d+ comes back`},
 		{Name: "answers", Native: `.`, Stub: `called write: not allowed here`},
 		{Name: "mode", Native: `the program runs in another mode than that of 64 bits`, Stub: `.`},
-		{Name: "unmap", Native: `no memory where the examination needs some: read`, Stub: `called munmap: not allowed here`},
+		{
+			Name: "unmap", Native: `no memory where the examination needs some: read`,
+			Stub: `called munmap: not allowed here`,
+		},
 		{Name: "stub", Native: `called sendto: not allowed here`},
 		{Name: "stub-library", Native: `called sendto: not allowed here`},
 		{Name: "stub-middle", Native: `called sendto: not allowed here`},
-		{Name: "stub-data", Native: `got SIGSEGV`, Stub: `got SIGSEGV|called sendto: not allowed here`}, // qemu before 7.2 executes data
+		// qemu before 7.2 executes data
+		{Name: "stub-data", Native: `got SIGSEGV`, Stub: `got SIGSEGV|called sendto: not allowed here`},
 		{Name: "stub-return", Native: `got SIG(SEGV|ILL)`, Stub: `got SIG(SEGV|ILL)|called sendto: not allowed here`},
 		{Name: "stub-memory", Native: `exited with status 7|got SIGSEGV`, Stub: `got SIGSEGV`},
 		{Name: "semihosting", Native: `got SIG(SEGV|ILL)`, Stub: `got SIGSEGV|called semihosting: not allowed here`},
@@ -151,8 +169,8 @@ func Set() []Submission {
 	return set
 }
 
-// WriteAnswers makes a submission for any lab in the folder dir: each function that the lab needs answers the grader in the name of the
-// emulator's stub.
+// WriteAnswers makes a submission for any lab in the folder dir: each function that the lab needs answers the grader in
+// the name of the emulator's stub.
 func WriteAnswers(dir string, needs []string) error {
 	source := "#define ANY_LAB\n#include \"hostile.h\"\n"
 	for _, name := range needs {

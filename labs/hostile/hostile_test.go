@@ -162,7 +162,10 @@ func TestHostile(t *testing.T) {
 			})
 		}
 		if inFull && !t.Failed() {
-			fmt.Printf("labs-selftest: hostile %s: %d submissions, none of which got points or left anything behind\n", p.name, graded)
+			fmt.Printf(
+				"labs-selftest: hostile %s: %d submissions, none of which got points or left anything behind\n", p.name,
+				graded,
+			)
 		}
 	}
 	require.Empty(t, changed(before, state(t, folders...)), "files of the labs have changed")

@@ -17,8 +17,9 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// Wrong submissions get at most the points that their list allows, and are told why. Each is graded on the machine's own architecture,
-// if its lab is done on it; if FIBERLAB_SELFTEST is set, on all of the lab's; under -short, one of so many.
+// Wrong submissions get at most the points that their list allows, and are told why. Each is graded on the machine's
+// own architecture, if its lab is done on it; if FIBERLAB_SELFTEST is set, on all of the lab's; under -short, one of so
+// many.
 func TestWrong(t *testing.T) {
 	labs, err := filepath.Abs("..")
 	require.NoError(t, err)
@@ -38,7 +39,8 @@ func TestWrong(t *testing.T) {
 			t.Run(filepath.Join(w.Lab, w.Name, a.Name), func(t *testing.T) {
 				dir := t.TempDir()
 				require.NoError(t, w.Write(dir, labs))
-				o := grade.Options{Arch: a, Dir: dir, Seed: 1, ItemTime: itemTime(hostile.Submission{})} // each ends by itself
+				// each ends by itself
+				o := grade.Options{Arch: a, Dir: dir, Seed: 1, ItemTime: itemTime(hostile.Submission{})}
 				if a == machine.Native() {
 					o.Emulator = strings.Fields(os.Getenv("FIBERLAB_EXEC"))
 				}
@@ -56,7 +58,10 @@ func TestWrong(t *testing.T) {
 	}
 	if inFull && !t.Failed() {
 		for _, a := range []*machine.Arch{machine.AMD64, machine.ARM64} {
-			fmt.Printf("labs-selftest: wrong %s: %d submissions, each of which lost points and was told why\n", a.Name, graded[a])
+			fmt.Printf(
+				"labs-selftest: wrong %s: %d submissions, each of which lost points and was told why\n", a.Name,
+				graded[a],
+			)
 		}
 	}
 }

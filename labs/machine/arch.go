@@ -37,8 +37,10 @@ func (c Control) Draw(regs Registers, random uint64) {
 // AMD64 is x86-64 with the System V ABI.
 var AMD64 = &Arch{
 	Name: "amd64", Triple: "x86_64-linux-gnu", Emulator: "qemu-x86_64",
-	Registers: []string{"rip", "rsp", "rbp", "rbx", "r12", "r13", "r14", "r15", "rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10", "r11",
-		"eflags", "mxcsr", "x87cw"},
+	Registers: []string{
+		"rip", "rsp", "rbp", "rbx", "r12", "r13", "r14", "r15", "rdi", "rsi", "rdx", "rcx", "r8", "r9", "rax", "r10",
+		"r11", "eflags", "mxcsr", "x87cw",
+	},
 	PC: "rip", SP: "rsp",
 	Saved:     []string{"rbx", "rbp", "r12", "r13", "r14", "r15"},
 	Arguments: []string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"},
@@ -50,12 +52,14 @@ var AMD64 = &Arch{
 	RedZone: 128,
 }
 
-// ARM64 is AArch64 with the procedure call standard of Arm. Registers d0 to d31 are the low halves of v0 to v31: of v8 to v15 only
-// these survive a call.
+// ARM64 is AArch64 with the procedure call standard of Arm. Registers d0 to d31 are the low halves of v0 to v31: of v8
+// to v15 only these survive a call.
 var ARM64 = &Arch{
 	Name: "arm64", Triple: "aarch64-linux-gnu", Emulator: "qemu-aarch64",
-	Registers: slices.Concat([]string{"pc", "sp", "x29", "x30"}, numbered("x", 19, 28), numbered("d", 8, 15), numbered("x", 0, 18),
-		numbered("d", 0, 7), numbered("d", 16, 31), []string{"nzcv", "fpcr"}),
+	Registers: slices.Concat(
+		[]string{"pc", "sp", "x29", "x30"}, numbered("x", 19, 28), numbered("d", 8, 15), numbered("x", 0, 18),
+		numbered("d", 0, 7), numbered("d", 16, 31), []string{"nzcv", "fpcr"},
+	),
 	PC: "pc", SP: "sp",
 	Saved:     slices.Concat(numbered("x", 19, 29), numbered("d", 8, 15)),
 	Arguments: numbered("x", 0, 7),
@@ -82,8 +86,8 @@ func Native() *Arch {
 	return AMD64
 }
 
-// Canonical returns the name by which Registers knows the register that an instruction calls name: r12 for r12d, r12w and r12b,
-// rax for eax, ax, al and ah, x19 for w19, d8 for v8, q8 and s8. It returns "" for what is no register.
+// Canonical returns the name by which Registers knows the register that an instruction calls name: r12 for r12d, r12w
+// and r12b, rax for eax, ax, al and ah, x19 for w19, d8 for v8, q8 and s8. It returns "" for what is no register.
 func (a *Arch) Canonical(name string) string {
 	name = strings.ToLower(strings.TrimLeft(name, "%"))
 	if slices.Contains(a.Registers, name) {

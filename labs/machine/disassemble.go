@@ -10,8 +10,9 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// Disassemble returns the instruction that begins code, in the syntax of the GNU assembler, and its length in bytes. Pc is where it
-// stands: targets of branches are shown as addresses. The length is 0 if it is no instruction that is known.
+// Disassemble returns the instruction that begins code, in the syntax of the GNU assembler, and its length in bytes. Pc
+// is where it stands: targets of branches are shown as addresses. The length is 0 if it is no instruction that is
+// known.
 func Disassemble(a *Arch, code []byte, pc uint64) (text string, length int) {
 	if a == AMD64 {
 		text, length = disassembleAMD64(code, pc)
@@ -62,11 +63,15 @@ func disassembleAMD64(code []byte, pc uint64) (string, int) {
 var relative = regexp.MustCompile(`\.([+-])0x([0-9a-f]+)$`)
 
 // armNames are names that the disassembler writes as numbers.
-var armNames = strings.NewReplacer("s3_3_c4_c4_0", "fpcr", "s3_3_c4_c4_1", "fpsr", "s3_3_c4_c2_0", "nzcv", "s3_3_c13_c0_2", "tpidr_el0")
+var armNames = strings.NewReplacer(
+	"s3_3_c4_c4_0", "fpcr", "s3_3_c4_c4_1", "fpsr", "s3_3_c4_c2_0", "nzcv", "s3_3_c13_c0_2", "tpidr_el0",
+)
 
 // armHints are the hints that have names.
-var armHints = map[string]string{"hint #0x19": "paciasp", "hint #0x1d": "autiasp", "hint #0x20": "bti", "hint #0x22": "bti c",
-	"hint #0x24": "bti j", "hint #0x26": "bti jc"}
+var armHints = map[string]string{
+	"hint #0x19": "paciasp", "hint #0x1d": "autiasp", "hint #0x20": "bti", "hint #0x22": "bti c", "hint #0x24": "bti j",
+	"hint #0x26": "bti jc",
+}
 
 func disassembleARM64(code []byte, pc uint64) (string, int) {
 	instruction, err := arm64asm.Decode(code)

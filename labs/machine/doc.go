@@ -1,8 +1,9 @@
-// Package machine runs a program under full control: one instruction at a time, with all registers and all memory in the
-// hands of the caller.
+// Package machine runs a program under full control: one instruction at a time, with all registers and all memory in
+// the hands of the caller.
 //
-// A program of this machine's own architecture is controlled by ptrace(2). A program of the other one runs under qemu-user and
-// is controlled by the stub that qemu has for debuggers, which speaks the remote protocol of GDB. The caller sees no difference.
+// A program of this machine's own architecture is controlled by ptrace(2). A program of the other one runs under
+// qemu-user and is controlled by the stub that qemu has for debuggers, which speaks the remote protocol of GDB. The
+// caller sees no difference.
 //
 // What to read, in this order:
 //

@@ -67,7 +67,10 @@ func findEmulator(a *Arch) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%w for %s: %s is not on PATH: install it (on Debian and Ubuntu the package qemu-user)", ErrNoEmulator, a.Name, a.Emulator)
+	return "", fmt.Errorf(
+		"%w for %s: %s is not on PATH: install it (on Debian and Ubuntu the package qemu-user)", ErrNoEmulator, a.Name,
+		a.Emulator,
+	)
 }
 
 const socketName = "fiberlab.stub"
@@ -338,10 +341,12 @@ func (m *emulated) Deliver(s syscall.Signal) error {
 	return nil
 }
 
-// interruptTimeout bounds the time that a program takes to stop after an interrupt. A program that blocks all signals does not stop, and is killed.
+// interruptTimeout bounds the time that a program takes to stop after an interrupt. A program that blocks all signals
+// does not stop, and is killed.
 var interruptTimeout = 3 * time.Second
 
-// resume lets the program run on, by one step or until it stops. If ctx ends first, the program is stopped, and the error is ctx.Err().
+// resume lets the program run on, by one step or until it stops. If ctx ends first, the program is stopped, and the
+// error is ctx.Err().
 func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 	if err := ctx.Err(); err != nil {
 		return stopped{}, err
@@ -366,7 +371,8 @@ func (m *emulated) resume(ctx context.Context, step bool) (stopped, error) {
 			stop, err = parseStop(answer)
 		}
 		if err == nil && m.stray && stop.letter == 'T' && isInterrupt(fromStub(stop.number)) && ctx.Err() == nil {
-			m.stray, again = false, true // after the end of ctx it may stand for two signals, of which the other is sent now
+			// after the end of ctx it may stand for two signals, of which the other is sent now
+			m.stray, again = false, true
 			if err = m.stub.send(m.resumption(step)); err == nil {
 				err = m.stub.taken()
 			}
@@ -430,7 +436,8 @@ func (m *emulated) explainStop(ctx context.Context, s stopped, err error, trap f
 	}
 	if err != nil {
 		stop, err := m.vanished(err)
-		if err == nil && stop.Kind == Killed && isInterrupt(stop.Signal) && ctx.Err() != nil { // the program stood still already
+		// the program stood still already
+		if err == nil && stop.Kind == Killed && isInterrupt(stop.Signal) && ctx.Err() != nil {
 			return Stop{}, ctx.Err()
 		}
 		return stop, err
@@ -468,7 +475,8 @@ func (m *emulated) refusedCall() string {
 // semihosting is what the processors of Arm have for programs without an operating system: a call to the debugger.
 const semihosting = "semihosting"
 
-// refuse ends a program that has made a system call which it may not make. What the stub has said since is not believed.
+// refuse ends a program that has made a system call which it may not make. What the stub has said since is not
+// believed.
 func (m *emulated) refuse(name string) Stop {
 	m.ended = true
 	_ = m.process.Kill()
@@ -508,7 +516,8 @@ func (m *emulated) vanished(err error) (Stop, error) {
 	return Stop{}, m.died()
 }
 
-// lastCall returns the system call that the program has just made, or -1. On amd64 its result stands in the place of its number.
+// lastCall returns the system call that the program has just made, or -1. On amd64 its result stands in the place of
+// its number.
 func (m *emulated) lastCall() int {
 	r, err := m.Registers()
 	if err != nil || m.program.Arch != ARM64 || !IsSystemCall(m.program.Arch, Fetch(m, r.PC()-4)) {
@@ -578,7 +587,8 @@ func (m *emulated) trapped() (Stop, error) {
 	return stop, nil
 }
 
-// stepCall runs a system call. A single step of qemu would go on to the instruction that follows, so the program runs to a breakpoint.
+// stepCall runs a system call. A single step of qemu would go on to the instruction that follows, so the program runs
+// to a breakpoint.
 func (m *emulated) stepCall(ctx context.Context) (Stop, error) {
 	next, err := m.afterCall()
 	if err != nil {
@@ -600,8 +610,8 @@ func (m *emulated) stepCall(ctx context.Context) (Stop, error) {
 	return stop, nil
 }
 
-// afterCall returns where the program goes on after the system call at its program counter: at the next instruction, or, after a signal
-// handler, at the place that the kernel has saved on the stack.
+// afterCall returns where the program goes on after the system call at its program counter: at the next instruction,
+// or, after a signal handler, at the place that the kernel has saved on the stack.
 func (m *emulated) afterCall() (uint64, error) {
 	r, err := m.Registers()
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// stub is a connection to the stub of qemu-user, which speaks the remote serial protocol of GDB: $text#checksum in both directions,
-// each answered by + when it has arrived whole. The + for an answer goes out with the next packet: qemu waits for it, and a piece less
-// is sent.
+// stub is a connection to the stub of qemu-user, which speaks the remote serial protocol of GDB: $text#checksum in both
+// directions, each answered by + when it has arrived whole. The + for an answer goes out with the next packet: qemu
+// waits for it, and a piece less is sent.
 type stub struct {
 	connection net.Conn
 	reader     *bufio.Reader
 	owed       int // answers that have had no + yet
 }
 
-// atOnce is how many bytes of packets may be sent at once. Qemu takes so many from the socket before it answers the first; what it
-// leaves there, it would read in the place of a +.
+// atOnce is how many bytes of packets may be sent at once. Qemu takes so many from the socket before it answers the
+// first; what it leaves there, it would read in the place of a +.
 const atOnce = 256
 
 // packet returns text as it is sent.
@@ -215,8 +215,8 @@ func unescape(text []byte) []byte {
 	return plain
 }
 
-// stopped is what the stub says when the program stands still or has ended: the letter T, S, W or X, and a number; or the letter F,
-// by which the program calls the debugger.
+// stopped is what the stub says when the program stands still or has ended: the letter T, S, W or X, and a number; or
+// the letter F, by which the program calls the debugger.
 type stopped struct {
 	letter byte
 	number int

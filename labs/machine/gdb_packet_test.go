@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pretended serves a connection as the stub of qemu-user does: it takes what there is, up to 256 bytes, answers each packet in it by
-// answer, and after each answer takes one byte, which must be a +. It returns what was wrong, after the end of the connection.
+// pretended serves a connection as the stub of qemu-user does: it takes what there is, up to 256 bytes, answers each
+// packet in it by answer, and after each answer takes one byte, which must be a +. It returns what was wrong, after the
+// end of the connection.
 func pretended(c net.Conn, answer func(request string) string) error {
 	taken := make([]byte, 256)
 	for {

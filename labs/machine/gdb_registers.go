@@ -16,8 +16,8 @@ type stubRegister struct {
 	offset int // in the answer to the packet g, if that holds it
 }
 
-// stubName returns what the stub calls a register of Arch.Registers. The processors of Arm that qemu emulates have either v0 to v31, or,
-// with longer vectors, z0 to z31: their low halves, or what lies lowest in them, are d0 to d31.
+// stubName returns what the stub calls a register of Arch.Registers. The processors of Arm that qemu emulates have
+// either v0 to v31, or, with longer vectors, z0 to z31: their low halves, or what lies lowest in them, are d0 to d31.
 func stubName(described map[string]stubRegister, name string) string {
 	switch {
 	case name == "nzcv":

@@ -7,12 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stubSignals are Linux's signals in the order of the numbers that the protocol of GDB gives them, from 1 on. Zero stands for a signal
-// that Linux does not have.
-var stubSignals = []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, 0, unix.SIGFPE,
-	unix.SIGKILL, unix.SIGBUS, unix.SIGSEGV, unix.SIGSYS, unix.SIGPIPE, unix.SIGALRM, unix.SIGTERM, unix.SIGURG, unix.SIGSTOP,
-	unix.SIGTSTP, unix.SIGCONT, unix.SIGCHLD, unix.SIGTTIN, unix.SIGTTOU, unix.SIGIO, unix.SIGXCPU, unix.SIGXFSZ, unix.SIGVTALRM,
-	unix.SIGPROF, unix.SIGWINCH, 0, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPWR}
+// stubSignals are Linux's signals in the order of the numbers that the protocol of GDB gives them, from 1 on. Zero
+// stands for a signal that Linux does not have.
+var stubSignals = []syscall.Signal{
+	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, 0, unix.SIGFPE, unix.SIGKILL,
+	unix.SIGBUS, unix.SIGSEGV, unix.SIGSYS, unix.SIGPIPE, unix.SIGALRM, unix.SIGTERM, unix.SIGURG, unix.SIGSTOP,
+	unix.SIGTSTP, unix.SIGCONT, unix.SIGCHLD, unix.SIGTTIN, unix.SIGTTOU, unix.SIGIO, unix.SIGXCPU, unix.SIGXFSZ,
+	unix.SIGVTALRM, unix.SIGPROF, unix.SIGWINCH, 0, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPWR,
+}
 
 // Real-time signals have other numbers: 33 to 63 in a row, 32 and 64 apart.
 const stubSignal33, stubSignal32, stubSignal64 = 45, 77, 78
@@ -47,8 +49,8 @@ func toStub(s syscall.Signal) int {
 	return slices.Index(stubSignals, s) + 1
 }
 
-// interruptSignal is sent to a qemu to stop its program: a real-time signal, which programs hardly use. The program gets it, so qemu
-// tells of it, by a number that may be another one, since qemu keeps some real-time signals to itself.
+// interruptSignal is sent to a qemu to stop its program: a real-time signal, which programs hardly use. The program
+// gets it, so qemu tells of it, by a number that may be another one, since qemu keeps some real-time signals to itself.
 const interruptSignal = syscall.Signal(50)
 
 // isInterrupt tells whether a signal that the program got may be interruptSignal.

@@ -110,7 +110,8 @@ func build(t *testing.T, a *Arch, path string, args ...string) {
 		}
 		compiler = "cc"
 	}
-	out, err := exec.Command(compiler, append([]string{"-g", "-static", "-no-pie", "-o", path}, args...)...).CombinedOutput()
+	out, err := exec.Command(compiler, append([]string{"-g", "-static", "-no-pie", "-o", path}, args...)...).
+		CombinedOutput()
 	require.NoError(t, err, string(out))
 }
 

@@ -35,8 +35,8 @@ func word(code []byte) (instruction uint32, whole bool) {
 	return binary.LittleEndian.Uint32(code), true
 }
 
-// withoutPrefixes returns an instruction of amd64 from its opcode on, and whether one of the prefixes before it is rep or repne. Any
-// instruction may have prefixes, also where they mean nothing.
+// withoutPrefixes returns an instruction of amd64 from its opcode on, and whether one of the prefixes before it is rep
+// or repne. Any instruction may have prefixes, also where they mean nothing.
 func withoutPrefixes(code []byte) (rest []byte, repeated bool) {
 	for i, b := range code {
 		switch {
@@ -113,13 +113,13 @@ func touchesVectors(code []byte) bool {
 	return w>>24 == 0xd5 // system registers
 }
 
-// armOperand is an operand of arm64 in memory: a base, and an offset or an index, which may be extended and shifted. What stands behind
-// the bracket is added afterwards.
+// armOperand is an operand of arm64 in memory: a base, and an offset or an index, which may be extended and shifted.
+// What stands behind the bracket is added afterwards.
 var armOperand = regexp.MustCompile(`\[([a-z]\w+)(?:, #(-?\d+)|, ([wx]\d+)(?:, (lsl|[us]xt[wx])(?: #(\d))?)?)?\]`)
 
-// Operand returns the address of the memory that the instruction at the program counter names, before it runs; code begins with the
-// instruction. Of two such operands it is the one that is stored to. An instruction that only computes an address names none, nor
-// does one by a segment register, whose base is not known.
+// Operand returns the address of the memory that the instruction at the program counter names, before it runs; code
+// begins with the instruction. Of two such operands it is the one that is stored to. An instruction that only computes
+// an address names none, nor does one by a segment register, whose base is not known.
 func Operand(r Registers, code []byte) (address uint64, found bool) {
 	if r.arch == AMD64 {
 		return operandAMD64(r, code)
@@ -129,7 +129,8 @@ func Operand(r Registers, code []byte) (address uint64, found bool) {
 
 func operandAMD64(r Registers, code []byte) (uint64, bool) {
 	instruction, err := x86asm.Decode(code, 64)
-	if err != nil || instruction.Op == x86asm.LEA || instruction.Op == x86asm.NOP || strings.HasPrefix(instruction.Op.String(), "PREFETCH") {
+	if err != nil || instruction.Op == x86asm.LEA || instruction.Op == x86asm.NOP ||
+		strings.HasPrefix(instruction.Op.String(), "PREFETCH") {
 		return 0, false
 	}
 	for _, arg := range instruction.Args {
@@ -189,8 +190,8 @@ func operandARM64(r Registers, code []byte) (uint64, bool) {
 	return address, true
 }
 
-// armBase returns the base of a load or store that the disassembler does not know: an atomic one, or one of parts of vectors. These have no
-// offset.
+// armBase returns the base of a load or store that the disassembler does not know: an atomic one, or one of parts of
+// vectors. These have no offset.
 func armBase(r Registers, w uint32) uint64 {
 	if n := w >> 5 & 31; n < 31 {
 		return r.Get("x" + strconv.Itoa(int(n)))

@@ -11,8 +11,9 @@ import (
 	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
 )
 
-// Machine is a program that has been started and stands still, except within Step and Run. It has one thread. Its methods may be
-// called by any goroutine, by one at a time. After Exited or Killed only Close is of use: the others return ErrEnded.
+// Machine is a program that has been started and stands still, except within Step and Run. It has one thread. Its
+// methods may be called by any goroutine, by one at a time. After Exited or Killed only Close is of use: the others
+// return ErrEnded.
 type Machine interface {
 	// Arch returns the architecture of the program.
 	Arch() *Arch
@@ -20,17 +21,20 @@ type Machine interface {
 	Registers() (Registers, error)
 	// SetRegisters writes all registers.
 	SetRegisters(Registers) error
-	// Read fills into with the memory at addr. A page that is not mapped is an *UnmappedError; one without permission to read is not, natively.
+	// Read fills into with the memory at addr. A page that is not mapped is an *UnmappedError; one without permission
+	// to read is not, natively.
 	Read(addr uint64, into []byte) error
 	// Write writes from to the memory at addr. Memory that the program may not write is an error in qemu, not natively.
 	Write(addr uint64, from []byte) error
-	// Step runs one instruction, and a system call to its end. A signal that arrives ends the step before its handler begins: the
-	// stop says which, and the signal is gone unless Deliver hands it on. A signal that a system call brings about ends the step that follows.
+	// Step runs one instruction, and a system call to its end. A signal that arrives ends the step before its handler
+	// begins: the stop says which, and the signal is gone unless Deliver hands it on. A signal that a system call
+	// brings about ends the step that follows.
 	Step(context.Context) (Stop, error)
-	// Run runs until the program counter is at one of until (before the instruction there), or a signal arrives, or the program
-	// ends, or ctx is over: then the program stands still somewhere, and the error is ctx.Err(). If the program counter stands
-	// at one of until when Run begins, it goes on from there. A jump to one of until is an arrival also where no memory is mapped. A program
-	// that does not stop when ctx is over is killed: in qemu a program that blocks all signals, else a program that sends itself SIGCONT.
+	// Run runs until the program counter is at one of until (before the instruction there), or a signal arrives, or the
+	// program ends, or ctx is over: then the program stands still somewhere, and the error is ctx.Err(). If the program
+	// counter stands at one of until when Run begins, it goes on from there. A jump to one of until is an arrival also
+	// where no memory is mapped. A program that does not stop when ctx is over is killed: in qemu a program that blocks
+	// all signals, else a program that sends itself SIGCONT.
 	Run(ctx context.Context, until ...uint64) (Stop, error)
 	// Deliver has the next Step or Run begin with that signal: a Step runs the first instruction of its handler.
 	Deliver(syscall.Signal) error
@@ -46,7 +50,8 @@ type Stop struct {
 	Status  int            // of Exited: the exit status
 	Call    int            // of Refused: the number of the system call, or -1 if it is not known
 	Name    string         // of Refused: the name of the system call, if it is known
-	Narrow  bool           // of Refused: whether it was made by the interface of 32 bits (int $0x80), whose numbers are others
+	// of Refused: whether it was made by the interface of 32 bits (int $0x80), whose numbers are others
+	Narrow bool
 }
 
 // Kind is what kind of stop it was.
@@ -57,15 +62,17 @@ const (
 	Stepped   Kind = iota // one instruction has run
 	Reached               // the program counter is where Run was to stop
 	Signalled             // a signal arrived
-	Refused               // a system call that the program may not make was refused; the program cannot go on: it is the same again
-	Exited                // the program has ended by exit
-	Killed                // a signal has ended the program
+	// a system call that the program may not make was refused; the program cannot go on: it is the same again
+	Refused
+	Exited // the program has ended by exit
+	Killed // a signal has ended the program
 )
 
 var (
 	// ErrEnded says that the program runs no more.
 	ErrEnded = errors.New("the program has ended")
-	// ErrMode says that the program has left the mode of 64 bits, so that its registers cannot be told. Only Close is of use then.
+	// ErrMode says that the program has left the mode of 64 bits, so that its registers cannot be told. Only Close is
+	// of use then.
 	ErrMode = errors.New("the program runs in another mode than that of 64 bits")
 	// ErrNoPtrace says that this process may not control another one by ptrace.
 	ErrNoPtrace = errors.New("ptrace is not permitted here")
@@ -75,21 +82,22 @@ var (
 
 // Options say how a program is started.
 type Options struct {
-	// Emulator is the command, with its arguments, that runs a program of this architecture, as in $FIBERLAB_EXEC: a qemu-user. If it is
-	// empty, a program of the native architecture is controlled by ptrace, or, where that is not permitted, by its qemu-user; and a
-	// program of the other one by its qemu-user.
+	// Emulator is the command, with its arguments, that runs a program of this architecture, as in $FIBERLAB_EXEC: a
+	// qemu-user. If it is empty, a program of the native architecture is controlled by ptrace, or, where that is not
+	// permitted, by its qemu-user; and a program of the other one by its qemu-user.
 	Emulator []string
-	// Wrap returns the command that is run in the place of argv: a program that confines itself and then executes argv. Nil leaves
-	// argv as it is.
+	// Wrap returns the command that is run in the place of argv: a program that confines itself and then executes argv.
+	// Nil leaves argv as it is.
 	Wrap func(argv []string) []string
-	// Output gets what the program prints, up to OutputLimit bytes; nil drops it. It is written to by another goroutine, which is done
-	// when the program has Exited or was Killed, or after Close.
+	// Output gets what the program prints, up to OutputLimit bytes; nil drops it. It is written to by another
+	// goroutine, which is done when the program has Exited or was Killed, or after Close.
 	Output io.Writer
 	// Errors gets what it prints to standard error in the same way; nil: Output gets that as well.
 	Errors io.Writer
-	// Calls are the system calls, by their names, that the program may make in an emulator once the first Run has arrived; nil allows
-	// all. The first other call ends the program, and is a Stop of kind Refused. An emulator shares its process with the program, which
-	// could answer in the name of its stub if it could reach the stub's socket. A program under ptrace has what Wrap leaves it.
+	// Calls are the system calls, by their names, that the program may make in an emulator once the first Run has
+	// arrived; nil allows all. The first other call ends the program, and is a Stop of kind Refused. An emulator shares
+	// its process with the program, which could answer in the name of its stub if it could reach the stub's socket. A
+	// program under ptrace has what Wrap leaves it.
 	Calls []string
 	// Env is the program's environment; nil is an empty one.
 	Env []string
@@ -97,8 +105,8 @@ type Options struct {
 	Dir string
 }
 
-// Controls reports why no program of that architecture can be started here without Options.Emulator, with what to do: ErrNoPtrace,
-// ErrNoEmulator or both; nil if one can.
+// Controls reports why no program of that architecture can be started here without Options.Emulator, with what to do:
+// ErrNoPtrace, ErrNoEmulator or both; nil if one can.
 func Controls(a *Arch) error {
 	var refused error
 	if a == Native() {
@@ -122,9 +130,9 @@ const OutputLimit = 64 << 10
 // StartTimeout is how long the start of a program, up to its first instruction, may take.
 const StartTimeout = 20 * time.Second
 
-// Start starts the program and leaves it before its first instruction. Where the system permits that, stacks and mappings are at the
-// same addresses every time. ErrNoPtrace and ErrNoEmulator are wrapped in an error that
-// says what to do. The caller closes the machine.
+// Start starts the program and leaves it before its first instruction. Where the system permits that, stacks and
+// mappings are at the same addresses every time. ErrNoPtrace and ErrNoEmulator are wrapped in an error that says what
+// to do. The caller closes the machine.
 func Start(ctx context.Context, p *Program, o Options) (Machine, error) {
 	if len(o.Emulator) > 0 || p.Arch != Native() {
 		return startEmulated(ctx, p, o)

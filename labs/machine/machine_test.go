@@ -263,7 +263,9 @@ func TestKilledFromOutside(t *testing.T) {
 		killed := Stop{Kind: Killed, Signal: syscall.SIGKILL}
 		var pid atomic.Int64
 		var once sync.Once
-		printed := &limited{want: 1, full: func() { once.Do(func() { _ = syscall.Kill(int(pid.Load()), syscall.SIGKILL) }) }}
+		printed := &limited{
+			want: 1, full: func() { once.Do(func() { _ = syscall.Kill(int(pid.Load()), syscall.SIGKILL) }) },
+		}
 		b := begin(t, w, Options{Output: printed}) // while it runs, as it shows by what it prints
 		pid.Store(int64(b.pid()))
 		b.jump("print")
@@ -315,7 +317,8 @@ func TestEndlessLoop(t *testing.T) {
 	})
 }
 
-// A context ends a system call that waits, and the program can be used further: the call does not begin again elsewhere.
+// A context ends a system call that waits, and the program can be used further: the call does not begin again
+// elsewhere.
 func TestEndlessCall(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
 		b := begin(t, w, Options{})
@@ -359,7 +362,8 @@ func TestEndlessLoopWithoutSignals(t *testing.T) {
 			if w.ptrace {
 				return
 			}
-			require.Less(t, tries, 100, "it stands still each time, though it blocks all signals") // it does so if the time is over before it runs
+			// it does so if the time is over before it runs
+			require.Less(t, tries, 100, "it stands still each time, though it blocks all signals")
 		}
 	})
 }
@@ -388,7 +392,8 @@ func TestEndlessContinuing(t *testing.T) {
 	}
 }
 
-// A program that is killed because it takes too long to stop has ended when that is told, also if it stops at that moment.
+// A program that is killed because it takes too long to stop has ended when that is told, also if it stops at that
+// moment.
 func TestEndlessStopsTooLate(t *testing.T) {
 	timeout := stopTimeout
 	defer func() { stopTimeout = timeout }()
@@ -571,7 +576,10 @@ func TestMappings(t *testing.T) {
 		require.Equal(t, Mapping{Start: page, End: page + 4096}, closed)
 		open, ok := MappingAt(all, page+4096)
 		require.True(t, ok)
-		require.Equal(t, Mapping{Start: page + 4096, End: page + 12288, Read: true, Write: true}, Mapping{open.Start, open.End, open.Read, open.Write, open.Execute, ""})
+		require.Equal(
+			t, Mapping{Start: page + 4096, End: page + 12288, Read: true, Write: true},
+			Mapping{open.Start, open.End, open.Read, open.Write, open.Execute, ""},
+		)
 
 		text, ok := MappingAt(all, b.at("_start"))
 		require.True(t, ok)
@@ -607,7 +615,12 @@ func TestWrapped(t *testing.T) {
 			b.jump("hear") // no signal of the wrapper's comes
 			require.Equal(t, Stop{Kind: Reached}, b.run("still"), name)
 		}
-		b := begin(t, w, Options{Wrap: func(argv []string) []string { return append([]string{"sh", "-c", `exec "$@"`, "sh"}, argv...) }})
+		b := begin(
+			t, w,
+			Options{
+				Wrap: func(argv []string) []string { return append([]string{"sh", "-c", `exec "$@"`, "sh"}, argv...) },
+			},
+		)
 		b.stands("_start")
 
 		_, err := w.start(t.Context(), b.program, Options{Wrap: wrapped("wrap-fails")})

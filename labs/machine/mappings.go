@@ -18,9 +18,10 @@ type Mapping struct {
 	Name                 string // of the file, or as the kernel names it: [stack]; empty for other anonymous memory
 }
 
-// Mappings returns the memory of a program that stands still, by address. Natively it is what the kernel tells. Of a program in qemu
-// it is known as far as qemu's own memory shows it: Execute is always false, a page of code that may be written shows Write
-// only until it has been executed, memory without any permission shows only beside memory that has some, and the stack has no name.
+// Mappings returns the memory of a program that stands still, by address. Natively it is what the kernel tells. Of a
+// program in qemu it is known as far as qemu's own memory shows it: Execute is always false, a page of code that may be
+// written shows Write only until it has been executed, memory without any permission shows only beside memory that has
+// some, and the stack has no name.
 func Mappings(m Machine) ([]Mapping, error) {
 	switch m := m.(type) {
 	case *traced:
@@ -73,7 +74,10 @@ func parseMapping(line string) (Mapping, error) {
 		end, endErr := strconv.ParseUint(to, 16, 64)
 		if startErr == nil && endErr == nil {
 			permissions := fields[1]
-			return Mapping{start, end, permissions[0] == 'r', permissions[1] == 'w', permissions[2] == 'x', strings.Join(fields[5:], " ")}, nil
+			return Mapping{
+				start, end, permissions[0] == 'r', permissions[1] == 'w', permissions[2] == 'x',
+				strings.Join(fields[5:], " "),
+			}, nil
 		}
 	}
 	return Mapping{}, fmt.Errorf("a mapping that cannot be read: %q", line)
@@ -126,7 +130,9 @@ func (m *emulated) base(all []Mapping) (uint64, error) {
 		return 0, fmt.Errorf("%s: %w", m.program.Path, err)
 	}
 	for _, mapping := range all {
-		if strings.HasPrefix(mapping.Name, "/") && unix.Stat(mapping.Name, &mapped) == nil && mapped.Ino == program.Ino && mapped.Dev == program.Dev {
+		if strings.HasPrefix(mapping.Name, "/") && unix.Stat(mapping.Name, &mapped) == nil &&
+			mapped.Ino == program.Ino &&
+			mapped.Dev == program.Dev {
 			return mapping.Start - m.program.lowest, nil
 		}
 	}

@@ -21,9 +21,10 @@ func command(argv []string, o Options) []string {
 	return argv
 }
 
-// spawn starts a process in a new process group, with these files as standard output and standard error. It is killed when the
-// calling thread ends. If it is traced, its stack and mappings are at the same addresses every time where the system permits that.
-// An emulator is at other addresses every time, so that its program cannot know where it is; the program's own are the same.
+// spawn starts a process in a new process group, with these files as standard output and standard error. It is killed
+// when the calling thread ends. If it is traced, its stack and mappings are at the same addresses every time where the
+// system permits that. An emulator is at other addresses every time, so that its program cannot know where it is; the
+// program's own are the same.
 func spawn(argv []string, o Options, out, err *os.File, trace bool) (*os.Process, error) {
 	path, missing := exec.LookPath(argv[0])
 	if missing != nil {
@@ -88,8 +89,8 @@ func (o *output) errors() *output {
 	return o
 }
 
-// newOutput copies what the program prints to into, up to OutputLimit bytes. What follows is read and dropped, so that the program does
-// not wait.
+// newOutput copies what the program prints to into, up to OutputLimit bytes. What follows is read and dropped, so that
+// the program does not wait.
 func newOutput(into io.Writer) (*output, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -157,8 +158,8 @@ func (o *output) started() {
 	_ = o.errors().write.Close()
 }
 
-// close waits for the last of the output. A process that the program left behind does not hold it up: after a second there is only what
-// has been printed by then.
+// close waits for the last of the output. A process that the program left behind does not hold it up: after a second
+// there is only what has been printed by then.
 func (o *output) close() {
 	if o.apart != nil {
 		o.apart.close()

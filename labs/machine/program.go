@@ -37,15 +37,15 @@ type Place struct {
 	Function string `json:"function"`
 }
 
-// line says that the instructions from address on come from a line, up to the next one. Its place is zero after the end of a
-// sequence of instructions.
+// line says that the instructions from address on come from a line, up to the next one. Its place is zero after the end
+// of a sequence of instructions.
 type line struct {
 	address uint64
 	place   Place
 }
 
-// Open reads the symbols and the source lines of the executable at path. Without line information no place is known; without
-// symbols there is an error.
+// Open reads the symbols and the source lines of the executable at path. Without line information no place is known;
+// without symbols there is an error.
 func Open(path string) (*Program, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -88,7 +88,8 @@ func (p *Program) Symbol(name string) (Symbol, error) {
 	return s, nil
 }
 
-// At returns the symbol whose range holds that address. A symbol without a size, as assembly often defines them, reaches to the next one.
+// At returns the symbol whose range holds that address. A symbol without a size, as assembly often defines them,
+// reaches to the next one.
 func (p *Program) At(address uint64) (Symbol, bool) {
 	after, _ := slices.BinarySearchFunc(p.symbols, address, func(s Symbol, a uint64) int {
 		if s.Address <= a {
@@ -136,7 +137,8 @@ func (p *Program) readSymbols(f *elf.File) error {
 	rank := map[string]int{} // of the names that p.symbols holds at an address: the last is shown
 	for _, s := range all {
 		kind, bound := elf.ST_TYPE(s.Info), elf.ST_BIND(s.Info)
-		if s.Section == elf.SHN_UNDEF || s.Name == "" || kind == elf.STT_SECTION || kind == elf.STT_FILE || kind == elf.STT_TLS {
+		if s.Section == elf.SHN_UNDEF || s.Name == "" || kind == elf.STT_SECTION || kind == elf.STT_FILE ||
+			kind == elf.STT_TLS {
 			continue
 		}
 		if kind == elf.STT_NOTYPE && strings.HasPrefix(s.Name, "$") { // marks code and data for Arm's tools
@@ -146,7 +148,8 @@ func (p *Program) readSymbols(f *elf.File) error {
 		if _, taken := p.names[s.Name]; !taken || bound != elf.STB_LOCAL && !global[s.Name] {
 			p.names[s.Name], global[s.Name] = symbol, bound != elf.STB_LOCAL
 		}
-		if s.Section >= elf.SHN_LORESERVE || int(s.Section) >= len(f.Sections) || f.Sections[s.Section].Flags&elf.SHF_ALLOC == 0 {
+		if s.Section >= elf.SHN_LORESERVE || int(s.Section) >= len(f.Sections) ||
+			f.Sections[s.Section].Flags&elf.SHF_ALLOC == 0 {
 			continue // a number, no place in memory
 		}
 		if symbol.Size == 0 && bound == elf.STB_LOCAL && kind == elf.STT_NOTYPE && strings.HasPrefix(s.Name, ".L") {
@@ -167,7 +170,8 @@ func (p *Program) readSymbols(f *elf.File) error {
 	return nil
 }
 
-// mostLines is far more than a program has rows of line information. Each may be a byte there, and takes a hundred here.
+// mostLines is far more than a program has rows of line information. Each may be a byte there, and takes a hundred
+// here.
 const mostLines = 1 << 19
 
 func (p *Program) readLines(f *elf.File) error {
@@ -212,7 +216,8 @@ func (p *Program) readLines(f *elf.File) error {
 			}
 			at := line{address: row.Address}
 			if row.EndSequence {
-				for len(p.lines) > 0 && p.lines[len(p.lines)-1].address == at.address { // of a last line without instructions
+				// of a last line without instructions
+				for len(p.lines) > 0 && p.lines[len(p.lines)-1].address == at.address {
 					p.lines = p.lines[:len(p.lines)-1]
 				}
 			} else if row.Line == 0 {
@@ -230,8 +235,8 @@ func (p *Program) readLines(f *elf.File) error {
 	return nil
 }
 
-// toldName returns a source's name as the compiler was told it, from the full one, the unit's own and the folder in which the
-// compiler ran.
+// toldName returns a source's name as the compiler was told it, from the full one, the unit's own and the folder in
+// which the compiler ran.
 func toldName(full, unit, dir string) string {
 	if full == unit || full == filepath.Join(dir, unit) {
 		return unit
@@ -245,7 +250,8 @@ func toldName(full, unit, dir string) string {
 // clipName cuts a name after 255 bytes, the longest name of a file: a report and a recording repeat it.
 func clipName(name string) string { return Clip(name, 255, "...") }
 
-// Clip returns a text, or, of one with more than most bytes, its beginning and mark. What a submission says, or is called, may be very long.
+// Clip returns a text, or, of one with more than most bytes, its beginning and mark. What a submission says, or is
+// called, may be very long.
 func Clip(text string, most int, mark string) string {
 	if len(text) <= most {
 		return text

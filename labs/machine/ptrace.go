@@ -77,8 +77,8 @@ func (m *traced) start(ctx context.Context, o Options) error {
 	return err
 }
 
-// Traces reports why this process may not control others by ptrace: ErrNoPtrace, with what to do. It is nil if the system
-// refuses no request that can be tried without a child.
+// Traces reports why this process may not control others by ptrace: ErrNoPtrace, with what to do. It is nil if the
+// system refuses no request that can be tried without a child.
 func Traces() error {
 	if err := canTrace(); err != nil {
 		return noPtrace(err)
@@ -89,13 +89,17 @@ func Traces() error {
 // seesItself is an error if /proc shows other processes than those that this one knows by the same numbers.
 func seesItself() error {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
-		return fmt.Errorf("%w: /proc does not show the processes of this namespace: mount one that does (unshare --mount-proc), or install qemu-user", ErrNoPtrace)
+		return fmt.Errorf(
+			"%w: /proc does not show the processes of this namespace: mount one that does (unshare --mount-proc), or "+
+				"install qemu-user",
+			ErrNoPtrace,
+		)
 	}
 	return nil
 }
 
-// canTrace is an error if the system has no ptrace(2) or refuses every request. It asks without a child: a child that is refused must end,
-// which it may not do in an emulator, where it is a copy of a process with threads.
+// canTrace is an error if the system has no ptrace(2) or refuses every request. It asks without a child: a child that
+// is refused must end, which it may not do in an emulator, where it is a copy of a process with threads.
 func canTrace() error {
 	err := ptrace(unix.PTRACE_CONT, os.Getpid(), 0) // ESRCH where there is ptrace: a process does not trace itself
 	if err == unix.ENOSYS || err == unix.EPERM {
@@ -109,12 +113,16 @@ func noPtrace(why error) error {
 	if errors.Is(why, unix.ENOSYS) {
 		return fmt.Errorf("%w: this system has none: install qemu-user, or use another system", ErrNoPtrace)
 	}
-	return fmt.Errorf("%w: allow it (docker run --cap-add=SYS_PTRACE; elsewhere write 1 to /proc/sys/kernel/yama/ptrace_scope), or install qemu-user", ErrNoPtrace)
+	return fmt.Errorf(
+		"%w: allow it (docker run --cap-add=SYS_PTRACE; elsewhere write 1 to /proc/sys/kernel/yama/ptrace_scope), or "+
+			"install qemu-user",
+		ErrNoPtrace,
+	)
 }
 
-// untilProgram lets what was started run until it executes the program: at once, or after a wrapper has confined itself. A wrapper
-// may have threads, and any of them may execute the program: so all are followed until then. If ctx ends first, the process is killed.
-// It runs on the tracer's thread.
+// untilProgram lets what was started run until it executes the program: at once, or after a wrapper has confined
+// itself. A wrapper may have threads, and any of them may execute the program: so all are followed until then. If ctx
+// ends first, the process is killed. It runs on the tracer's thread.
 func (m *traced) untilProgram(ctx context.Context) error {
 	killed := make(chan struct{})
 	quiet := context.AfterFunc(ctx, func() {
@@ -148,7 +156,8 @@ func (m *traced) follow() error {
 		first := !seen[tid]
 		seen[tid] = true
 		if tid == m.pid && first { // the stop of the first execve, which has no event yet
-			if err := ptrace(unix.PTRACE_SETOPTIONS, m.pid, traceOptions|unix.PTRACE_O_TRACECLONE); err != nil && err != unix.ESRCH {
+			if err := ptrace(unix.PTRACE_SETOPTIONS, m.pid, traceOptions|unix.PTRACE_O_TRACECLONE); err != nil &&
+				err != unix.ESRCH {
 				return noPtrace(err)
 			}
 		}
@@ -179,7 +188,8 @@ func (m *traced) isProgram() bool {
 	return err == nil && os.SameFile(want, got)
 }
 
-// pendingSignals returns the signals that wait to be handled by a process: signal n is bit n-1. It returns none if the system does not tell.
+// pendingSignals returns the signals that wait to be handled by a process: signal n is bit n-1. It returns none if the
+// system does not tell.
 func pendingSignals(pid int) (pending uint64) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(status)) {
@@ -230,7 +240,8 @@ func (m *traced) Close() error {
 	return nil
 }
 
-// kill kills the program and waits for its end. Threads of a wrapper stop once more before they end, and the process ends after them.
+// kill kills the program and waits for its end. Threads of a wrapper stop once more before they end, and the process
+// ends after them.
 func (m *traced) kill() {
 	if m.ended {
 		return
@@ -329,11 +340,12 @@ func (m *traced) Deliver(s syscall.Signal) error {
 	return nil
 }
 
-// stopTimeout is how long a program that is to be interrupted may take to stop. A program that sends itself SIGCONT may not stop, and is killed.
+// stopTimeout is how long a program that is to be interrupted may take to stop. A program that sends itself SIGCONT may
+// not stop, and is killed.
 var stopTimeout = 10 * time.Second
 
-// resume lets the program run by a request, PTRACE_SINGLESTEP or PTRACE_CONT, until it stops. If ctx ends first, the program is
-// stopped, and the error is ctx.Err().
+// resume lets the program run by a request, PTRACE_SINGLESTEP or PTRACE_CONT, until it stops. If ctx ends first, the
+// program is stopped, and the error is ctx.Err().
 func (m *traced) resume(ctx context.Context, request int) (status unix.WaitStatus, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -376,7 +388,8 @@ func (m *traced) resume(ctx context.Context, request int) (status unix.WaitStatu
 			}
 			if status.StopSignal() != unix.SIGTRAP {
 				if _, err := getSignalInfo(m.pid); err == unix.EINVAL {
-					continue // the whole process stops because of a signal that was delivered; there is no signal to tell of
+					// the whole process stops because of a signal that was delivered; there is no signal to tell of
+					continue
 				}
 			}
 			return
@@ -433,7 +446,10 @@ func (m *traced) signalled(signal syscall.Signal, info signalInfo) Stop {
 	stop := Stop{Kind: Signalled, Signal: signal}
 	switch {
 	case signal == unix.SIGSYS && info.Code == codeSeccomp:
-		stop = Stop{Kind: Refused, Signal: signal, Address: info.Address, Call: int(info.Call), Narrow: info.Interface&auditArch64 == 0}
+		stop = Stop{
+			Kind: Refused, Signal: signal, Address: info.Address, Call: int(info.Call),
+			Narrow: info.Interface&auditArch64 == 0,
+		}
 		m.refused = &stop
 	case signal == unix.SIGTRAP && isBreakpoint(info):
 		if m.load() == nil {
@@ -589,7 +605,8 @@ func isBreakpoint(info signalInfo) bool {
 // breakpoints are the bytes in whose place breakpoint instructions stand.
 type breakpoints map[uint64][]byte
 
-// plant writes breakpoints. At an address that is not mapped none can be: a jump there is a fault, and runUntil knows it.
+// plant writes breakpoints. At an address that is not mapped none can be: a jump there is a fault, and runUntil knows
+// it.
 func (m *traced) plant(until []uint64) breakpoints {
 	b := breakpoints{}
 	for _, address := range until {

@@ -41,15 +41,18 @@ func (p *processor) write(pid int, old *processor) error {
 		return nil
 	}
 	if p.general.Rip != old.general.Rip {
-		p.general.Orig_rax = ^uint64(0) // else the kernel would start an interrupted system call again, from the new place
+		// else the kernel would start an interrupted system call again, from the new place
+		p.general.Orig_rax = ^uint64(0)
 	}
 	return setSet(pid, unix.NT_PRSTATUS, &p.general)
 }
 
 func (p *processor) fields() []*uint64 { // in the order of AMD64.Registers, up to eflags
 	g := &p.general
-	return []*uint64{&g.Rip, &g.Rsp, &g.Rbp, &g.Rbx, &g.R12, &g.R13, &g.R14, &g.R15, &g.Rdi, &g.Rsi, &g.Rdx, &g.Rcx, &g.R8, &g.R9,
-		&g.Rax, &g.R10, &g.R11, &g.Eflags}
+	return []*uint64{
+		&g.Rip, &g.Rsp, &g.Rbp, &g.Rbx, &g.R12, &g.R13, &g.R14, &g.R15, &g.Rdi, &g.Rsi, &g.Rdx, &g.Rcx, &g.R8, &g.R9,
+		&g.Rax, &g.R10, &g.R11, &g.Eflags,
+	}
 }
 
 func (p *processor) values(r Registers) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Registers are the values of a processor's registers at one moment. Get one from Machine.Registers: the zero value belongs to no
-// architecture.
+// Registers are the values of a processor's registers at one moment. Get one from Machine.Registers: the zero value
+// belongs to no architecture.
 type Registers struct {
 	arch   *Arch
 	values []uint64 // in the order of arch.Registers
@@ -23,8 +23,8 @@ func (r Registers) Arch() *Arch { return r.arch }
 // Get returns the value of a register by its name in Arch.Registers. It panics for another name.
 func (r Registers) Get(name string) uint64 { return r.values[r.index(name)] }
 
-// Set changes the value of a register, by its name in Arch.Registers. Copies made by assignment share the change; Clone makes
-// copies that do not. It panics for another name.
+// Set changes the value of a register, by its name in Arch.Registers. Copies made by assignment share the change; Clone
+// makes copies that do not. It panics for another name.
 func (r Registers) Set(name string, value uint64) { r.values[r.index(name)] = value }
 
 // PC returns the program counter.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where ptrace is refused, the error says so and what to do, and Start uses the emulator of the same architecture. The test runs itself
-// under a filter that refuses ptrace.
+// Where ptrace is refused, the error says so and what to do, and Start uses the emulator of the same architecture. The
+// test runs itself under a filter that refuses ptrace.
 func TestNoPtrace(t *testing.T) {
 	const inside, remedy = "FIBERLAB_TEST_NO_PTRACE", "FIBERLAB_TEST_REMEDY"
 	if os.Getenv(inside) != "" {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// stepWhole runs one instruction by steps of which once makes one; it is given the bytes of the instruction. A string instruction with a
-// rep prefix takes a step for each round, a system call that is interrupted takes more.
+// stepWhole runs one instruction by steps of which once makes one; it is given the bytes of the instruction. A string
+// instruction with a rep prefix takes a step for each round, a system call that is interrupted takes more.
 func stepWhole(ctx context.Context, m Machine, once func(context.Context, []byte) (Stop, error)) (Stop, error) {
 	before, err := m.Registers()
 	if err != nil {
@@ -26,8 +26,8 @@ func stepWhole(ctx context.Context, m Machine, once func(context.Context, []byte
 	}
 }
 
-// unfinished tells whether an instruction that has run a step is to be run on: a repeated one whose rounds are not over, or a system call
-// that a signal has interrupted and that the kernel will begin again.
+// unfinished tells whether an instruction that has run a step is to be run on: a repeated one whose rounds are not
+// over, or a system call that a signal has interrupted and that the kernel will begin again.
 func unfinished(before, now Registers, code []byte) bool {
 	if now.PC() == before.PC() {
 		return true
@@ -38,7 +38,9 @@ func unfinished(before, now Registers, code []byte) bool {
 }
 
 // runUntil is Run, by on, which runs until the program counter comes to one of until from elsewhere.
-func runUntil(ctx context.Context, m Machine, until []uint64, on func(context.Context, []uint64) (Stop, error)) (Stop, error) {
+func runUntil(
+	ctx context.Context, m Machine, until []uint64, on func(context.Context, []uint64) (Stop, error),
+) (Stop, error) {
 	r, err := m.Registers()
 	if err != nil {
 		return Stop{}, err

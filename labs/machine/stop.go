@@ -27,7 +27,9 @@ func (s Stop) String() string {
 			return "made a system call that is not allowed here"
 		}
 		if s.Narrow {
-			return fmt.Sprintf("made system call %d of the 32-bit interface (int $0x80), which is not allowed here", s.Call)
+			return fmt.Sprintf(
+				"made system call %d of the 32-bit interface (int $0x80), which is not allowed here", s.Call,
+			)
 		}
 		return fmt.Sprintf("made system call %d, which is not allowed here", s.Call)
 	case Exited:

@@ -14,13 +14,14 @@ import (
 
 // callLog reads what qemu-user reports of the system calls of its program (-strace), and judges them.
 //
-// In qemu-user the program and the stub are one process: a program that reaches the stub's socket can answer in the stub's
-// name. So no answer of the stub is believed before the log has been read. Qemu writes the line of a call before it makes the
-// call, and what has been written to a pipe cannot be taken back. So the line of the first call that is not allowed comes before
-// all that the call does. Which instruction made the call, and where that lies, does not matter.
+// In qemu-user the program and the stub are one process: a program that reaches the stub's socket can answer in the
+// stub's name. So no answer of the stub is believed before the log has been read. Qemu writes the line of a call before
+// it makes the call, and what has been written to a pipe cannot be taken back. So the line of the first call that is
+// not allowed comes before all that the call does. Which instruction made the call, and where that lies, does not
+// matter.
 //
-// The log comes on descriptor 2, where the program writes, too. What it writes stands between the beginning of a line, which has
-// its length, and the end: so it is told apart, and cannot pass for lines.
+// The log comes on descriptor 2, where the program writes, too. What it writes stands between the beginning of a line,
+// which has its length, and the end: so it is told apart, and cannot pass for lines.
 type callLog struct {
 	write   *os.File // qemu's end, until it has started
 	read    *os.File
@@ -89,7 +90,8 @@ func (l *callLog) judge() {
 	l.judges, l.text, l.last = true, nil, ""
 }
 
-// check returns the name of the first call that was not allowed, or "". The program stands still: all its calls are in the pipe.
+// check returns the name of the first call that was not allowed, or "". The program stands still: all its calls are in
+// the pipe.
 func (l *callLog) check() string {
 	if pipe, err := l.read.SyscallConn(); err == nil { // an error says that the log has been closed: nothing more comes
 		_ = pipe.Control(func(fd uintptr) {
@@ -122,8 +124,8 @@ func (l *callLog) close() {
 	<-l.done
 }
 
-// Of a call qemu writes a number, of the thread, then the name and the arguments, and after it the result. Of a call that it does
-// not know it writes one line without a result.
+// Of a call qemu writes a number, of the thread, then the name and the arguments, and after it the result. Of a call
+// that it does not know it writes one line without a result.
 var (
 	callLine    = regexp.MustCompile(`\d+ (?:Unknown syscall (\d+)|(\w+)\()`)
 	writeLine   = regexp.MustCompile(`^\d+ write\((\d+),\w+,(\d+)\)`)
@@ -171,7 +173,8 @@ func (l *callLog) understand(still bool) {
 	l.text = nil
 }
 
-// written takes a write to descriptor 1 or 2, whose line begins text, as m shows. It returns false if more must come first.
+// written takes a write to descriptor 1 or 2, whose line begins text, as m shows. It returns false if more must come
+// first.
 func (l *callLog) written(m [][]byte, still bool) bool {
 	length, err := strconv.Atoi(string(m[2]))
 	descriptor := string(m[1])

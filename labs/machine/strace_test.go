@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judged gives a log to a callLog whose program may write and ask for its number, and returns what was refused and what is output.
+// judged gives a log to a callLog whose program may write and ask for its number, and returns what was refused and what
+// is output.
 func judged(t *testing.T, pieces ...string) (refused, printed string) {
 	t.Helper()
 	var into bytes.Buffer
@@ -44,15 +45,17 @@ func TestCallLog(t *testing.T) {
 		pieces           []string
 		refused, printed string
 	}{
-		"nothing":                {},
-		"allowed":                {pieces: []string{"1 getpid() = 1\n", "1 getpid() = 1\n"}},
-		"a signal":               {pieces: []string{"--- SIGSEGV {si_signo=SIGSEGV, si_code=1, si_addr=0x0000000000000010} ---\n"}},
-		"another":                {pieces: []string{send}, refused: "sendto"},
-		"before its result":      {pieces: []string{"1 sendto(4,1,2,3"}, refused: "sendto"},
-		"after others":           {pieces: []string{"1 getpid() = 1\n1 getpid() = 1\n" + send}, refused: "sendto"},
-		"one without a name":     {pieces: []string{"1 Unknown syscall 1000\n"}, refused: "system call 1000"},
-		"one that does not end":  {pieces: []string{"1 getpid(", "1 sendto(4"}, refused: "sendto"},
-		"text":                   {pieces: []string{write("an overflow\n"), write("and more\n")}, printed: "an overflow\nand more\n"},
+		"nothing": {},
+		"allowed": {pieces: []string{"1 getpid() = 1\n", "1 getpid() = 1\n"}},
+		"a signal": {pieces: []string{"--- SIGSEGV {si_signo=SIGSEGV, si_code=1, " +
+			"si_addr=0x0000000000000010} ---\n"}},
+		"another":               {pieces: []string{send}, refused: "sendto"},
+		"before its result":     {pieces: []string{"1 sendto(4,1,2,3"}, refused: "sendto"},
+		"after others":          {pieces: []string{"1 getpid() = 1\n1 getpid() = 1\n" + send}, refused: "sendto"},
+		"one without a name":    {pieces: []string{"1 Unknown syscall 1000\n"}, refused: "system call 1000"},
+		"one that does not end": {pieces: []string{"1 getpid(", "1 sendto(4"}, refused: "sendto"},
+		"text": {pieces: []string{write("an overflow\n"), write("and more\n")}, printed: "an " +
+			"overflow\nand more\n"},
 		"text in pieces":         {pieces: []string{"1 write(2,0x400000,5)"}},
 		"text like a call":       {pieces: []string{write(send) + "1 getpid() = 1\n"}, printed: send},
 		"a call after text":      {pieces: []string{write("an overflow\n") + send}, refused: "sendto", printed: "an overflow\n"},

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tracer is the operating-system thread that controls one program: ptrace(2) serves only the thread that started the program.
+// tracer is the operating-system thread that controls one program: ptrace(2) serves only the thread that started the
+// program.
 type tracer struct {
 	calls chan func()
 	done  chan struct{} // one for each call, and closed when the thread is given back
@@ -111,8 +112,8 @@ func waitFor(pid int) (tid int, status unix.WaitStatus, err error) {
 	}
 }
 
-// waitForAny waits until any thread of a process, which spawn has made the first of its group, has stopped or ended. A process that has
-// left its group has one thread.
+// waitForAny waits until any thread of a process, which spawn has made the first of its group, has stopped or ended. A
+// process that has left its group has one thread.
 func waitForAny(pid int) (tid int, status unix.WaitStatus, err error) {
 	if tid, status, err = waitFor(-pid); err == unix.ECHILD {
 		tid, status, err = waitFor(pid)

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wrappers are programs that do something to themselves and then execute their arguments. This test program is each of them, by its
-// first argument.
+// wrappers are programs that do something to themselves and then execute their arguments. This test program is each of
+// them, by its first argument.
 var wrappers = map[string]func(argv []string) error{
 	"wrap-plain":         execute,
 	"wrap-threads":       fromAnotherThread,

@@ -28,15 +28,20 @@ var widthsAMD64 = func() map[string][4]string {
 var (
 	memoryAMD64 = regexp.MustCompile(`^(\*?)(.*?)\((%[^,()]*)(,[^()]*)?\)$`)
 	vectorAMD64 = regexp.MustCompile(`^(%+[xy]mm)(\d+)$`)
-	suffixed    = regexp.MustCompile(`^(mov|push|pop|add|sub|and|or|xor|cmp|test|lea|neg|not|inc|dec|shl|shr|sar)([qlw])$`)
+	suffixed    = regexp.MustCompile(
+		`^(mov|push|pop|add|sub|and|or|xor|cmp|test|lea|neg|not|inc|dec|shl|shr|sar)([qlw])$`,
+	)
 )
 
 func operandAMD64(text string) operand {
 	bare := strings.TrimPrefix(text, "*")
 	if m := memoryAMD64.FindStringSubmatch(text); m != nil {
-		return operand{text: text, kind: memory, off: strings.TrimSpace(m[2]), reg: m[3], make: func(off, reg string) string {
-			return m[1] + off + "(" + reg + m[4] + ")"
-		}}
+		return operand{
+			text: text, kind: memory, off: strings.TrimSpace(m[2]), reg: m[3],
+			make: func(off, reg string) string {
+				return m[1] + off + "(" + reg + m[4] + ")"
+			},
+		}
 	}
 	switch {
 	case strings.HasPrefix(bare, "%") && !strings.HasPrefix(bare, "%c["):
@@ -44,12 +49,15 @@ func operandAMD64(text string) operand {
 			return text[:len(text)-len(bare)] + reg
 		}}
 	case strings.HasPrefix(bare, "$"):
-		return operand{text: text, kind: immediate, off: bare[1:], make: func(off, _ string) string { return "$" + off }}
+		return operand{
+			text: text, kind: immediate, off: bare[1:], make: func(off, _ string) string { return "$" + off },
+		}
 	}
 	return operand{text: text}
 }
 
-// partAMD64 returns the register as written in another of its widths, and at which of them it is. It returns "" for a register that has none.
+// partAMD64 returns the register as written in another of its widths, and at which of them it is. It returns "" for a
+// register that has none.
 func partAMD64(reg string, narrower int) string {
 	name := strings.TrimLeft(reg, "%")
 	widths := widthsAMD64[machine.AMD64.Canonical(name)]
@@ -87,8 +95,9 @@ func next(text, a, b string) string {
 	return a
 }
 
-// confused returns the registers that are taken by mistake for a general register, by their canonical names: its neighbour among
-// those that survive a call, the argument beside it; and for a register that does not survive, also one that does.
+// confused returns the registers that are taken by mistake for a general register, by their canonical names: its
+// neighbour among those that survive a call, the argument beside it; and for a register that does not survive, also one
+// that does.
 func confused(a *machine.Arch, canonical string) []string {
 	kept := slices.DeleteFunc(slices.Clone(a.Saved), func(name string) bool { return name[0] == 'd' })
 	if at := slices.Index(kept, canonical); at >= 0 {

@@ -16,19 +16,24 @@ var (
 
 func operandARM64(text string) operand {
 	if m := memoryARM64.FindStringSubmatch(text); m != nil {
-		return operand{text: text, kind: memory, reg: m[1], off: strings.TrimPrefix(m[2], "#"), make: func(off, reg string) string {
-			if off == "" {
-				return "[" + reg + "]" + m[3]
-			}
-			if strings.HasPrefix(off, "%") || machine.ARM64.Canonical(off) != "" {
-				return "[" + reg + ", " + off + "]" + m[3]
-			}
-			return "[" + reg + ", #" + off + "]" + m[3]
-		}}
+		return operand{
+			text: text, kind: memory, reg: m[1], off: strings.TrimPrefix(m[2], "#"),
+			make: func(off, reg string) string {
+				if off == "" {
+					return "[" + reg + "]" + m[3]
+				}
+				if strings.HasPrefix(off, "%") || machine.ARM64.Canonical(off) != "" {
+					return "[" + reg + ", " + off + "]" + m[3]
+				}
+				return "[" + reg + ", #" + off + "]" + m[3]
+			},
+		}
 	}
 	switch {
 	case strings.HasPrefix(text, "#"):
-		return operand{text: text, kind: immediate, off: text[1:], make: func(off, _ string) string { return "#" + off }}
+		return operand{
+			text: text, kind: immediate, off: text[1:], make: func(off, _ string) string { return "#" + off },
+		}
 	case machine.ARM64.Canonical(text) != "" && text != "fpcr" && text != "nzcv":
 		return operand{text: text, kind: register, reg: text, make: func(_, reg string) string { return reg }}
 	}
@@ -76,7 +81,9 @@ func insteadARM64(reg string) []string {
 }
 
 // Instructions that undo one another.
-var oppositesARM64 = map[string]string{"stp": "ldp", "str": "ldr", "stur": "ldur", "ldp": "stp", "ldr": "str", "ldur": "stur"}
+var oppositesARM64 = map[string]string{
+	"stp": "ldp", "str": "ldr", "stur": "ldur", "ldp": "stp", "ldr": "str", "ldur": "stur",
+}
 
 var (
 	conditionARM64 = regexp.MustCompile(`^(b\.?|csel|cset)?(eq|ne|lt|ge|gt|le|hi|ls|hs|lo|cs|cc)$`)
@@ -98,7 +105,10 @@ func faultsARM64(i instruction) []fault {
 		switch o.kind {
 		case register:
 			for _, reg := range insteadARM64(o.reg) {
-				if i.name == "ldp" && slices.ContainsFunc(i.operands, func(p operand) bool { return p.kind == register && p.reg == reg }) {
+				if i.name == "ldp" &&
+					slices.ContainsFunc(
+						i.operands, func(p operand) bool { return p.kind == register && p.reg == reg },
+					) {
 					continue // one register is loaded twice: no processor need accept that
 				}
 				add(Register, i.with(n, reg))

@@ -9,9 +9,10 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// C returns mutants of a C source that differ from it in one statement of a function: it is missing, a number in it is another one, a
-// comparison or a sum is another one, or two arguments of a call are exchanged. Declarations, preprocessor lines and assembly
-// stay as they are, whichever architecture they are for. Some mutants may not compile, and some compile to the same code.
+// C returns mutants of a C source that differ from it in one statement of a function: it is missing, a number in it is
+// another one, a comparison or a sum is another one, or two arguments of a call are exchanged. Declarations,
+// preprocessor lines and assembly stay as they are, whichever architecture they are for. Some mutants may not compile,
+// and some compile to the same code.
 func C(file, text string) []Mutant {
 	p := &cParser{file: file, text: text, tokens: tokensOf(text)}
 	p.functions()
@@ -34,7 +35,9 @@ const (
 	punctuation
 )
 
-var cToken = regexp.MustCompile(`^(?:([A-Za-z_]\w*)|(\d[\w.]*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\S))`)
+var cToken = regexp.MustCompile(
+	`^(?:([A-Za-z_]\w*)|(\d[\w.]*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\S))`,
+)
 
 // tokensOf takes a source apart. Comments and preprocessor lines are left out.
 func tokensOf(text string) []token {
@@ -120,7 +123,8 @@ func (p *cParser) functions() {
 	}
 }
 
-// block walks through the statements between the braces, the first of which is at at, and returns the place after the second.
+// block walks through the statements between the braces, the first of which is at at, and returns the place after the
+// second.
 func (p *cParser) block(at int) int {
 	end := p.closing(at)
 	for at++; at < end; {
@@ -186,7 +190,9 @@ func (p *cParser) semicolon(at int) int {
 	return len(p.tokens) - 1
 }
 
-var typeWord = regexp.MustCompile(`^(const|static|volatile|register|struct|union|enum|unsigned|signed|char|short|int|long|float|double|void|\w+_t)$`)
+var typeWord = regexp.MustCompile(
+	`^(const|static|volatile|register|struct|union|enum|unsigned|signed|char|short|int|long|float|double|void|\w+_t)$`,
+)
 
 // declares tells whether the statement is a declaration.
 func (p *cParser) declares(at, end int) bool {
@@ -201,11 +207,12 @@ func (p *cParser) declares(at, end int) bool {
 		next++
 	}
 	// Type name, type *name
-	return next < end && p.tokens[next].kind == identifier && p.tokens[next-1].text != "goto" && (p.is(next+1, "=") || p.is(next+1, ";") || p.is(next+1, "["))
+	return next < end && p.tokens[next].kind == identifier && p.tokens[next-1].text != "goto" &&
+		(p.is(next+1, "=") || p.is(next+1, ";") || p.is(next+1, "["))
 }
 
-// add makes a mutant in which the text from start to end is another one. The statement from token first to token last is where
-// the fault is.
+// add makes a mutant in which the text from start to end is another one. The statement from token first to token last
+// is where the fault is.
 func (p *cParser) add(kind Kind, first, last, start, end int, becomes string) {
 	from, to := p.tokens[first].start, p.tokens[last].end
 	original := spaced(p.text[from:to])
@@ -256,7 +263,10 @@ func (p *cParser) expression(first, end int) {
 			}
 		case t.kind == punctuation && at > first:
 			before := p.tokens[at-1]
-			binary := before.kind == numeric || before.kind == identifier && before.text != "return" && before.text != "sizeof" || before.text == ")" || before.text == "]"
+			binary := before.kind == numeric ||
+				before.kind == identifier && before.text != "return" && before.text != "sizeof" ||
+				before.text == ")" ||
+				before.text == "]"
 			for _, o := range operatorsC[t.text] {
 				if binary {
 					replace(o.kind, o.becomes)
@@ -268,7 +278,8 @@ func (p *cParser) expression(first, end int) {
 	}
 }
 
-// exchange makes the mutants in which two neighbours among the arguments of the call, whose bracket is at open, are exchanged.
+// exchange makes the mutants in which two neighbours among the arguments of the call, whose bracket is at open, are
+// exchanged.
 func (p *cParser) exchange(first, last, open int) {
 	end := p.closing(open)
 	var starts, ends []int
@@ -292,8 +303,8 @@ func (p *cParser) exchange(first, last, open int) {
 	}
 }
 
-// concerns returns what a statement is about: the function that it is in, the functions that it calls, constants by their names,
-// and registers.
+// concerns returns what a statement is about: the function that it is in, the functions that it calls, constants by
+// their names, and registers.
 func (p *cParser) concerns(first, last int) []string {
 	names := []string{p.function}
 	for at := first; at <= last; at++ {
@@ -304,7 +315,8 @@ func (p *cParser) concerns(first, last int) []string {
 			}
 			continue
 		}
-		called := p.is(at+1, "(") && !slices.Contains([]string{"if", "while", "for", "switch", "sizeof", "return", "volatile"}, t.text)
+		called := p.is(at+1, "(") &&
+			!slices.Contains([]string{"if", "while", "for", "switch", "sizeof", "return", "volatile"}, t.text)
 		switch {
 		case called || strings.ToUpper(t.text) == t.text && len(t.text) > 2:
 			names = append(names, t.text)

@@ -16,9 +16,9 @@ var (
 	word        = regexp.MustCompile(`\w+`)
 )
 
-// concerns returns which registers and steps the instruction is about: they lose their value if it is wrong. The register
-// by which it reaches a context is not among them. A register that survives no call stands for what else the function
-// does with it: rcx for the return address that it carries.
+// concerns returns which registers and steps the instruction is about: they lose their value if it is wrong. The
+// register by which it reaches a context is not among them. A register that survives no call stands for what else the
+// function does with it: rcx for the return address that it carries.
 func concerns(a *machine.Arch, code []instruction, i instruction) []string {
 	names, carriers := direct(a, i)
 	if conditional.MatchString(i.means) { // it is about what was compared

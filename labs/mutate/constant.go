@@ -8,7 +8,8 @@ import (
 
 var number = regexp.MustCompile(`^(~?|-?)(0[xX][0-9a-fA-F]+|\d+)$`)
 
-// constants are the faults in operand n of an instruction, an immediate number. slot is the size of a slot of the stack in bytes.
+// constants are the faults in operand n of an instruction, an immediate number. slot is the size of a slot of the stack
+// in bytes.
 func constants(i instruction, n int, o operand, slot int) []fault {
 	masks := strings.HasPrefix(i.means, "and") || strings.HasPrefix(i.means, "bic")
 	m := number.FindStringSubmatch(o.off)

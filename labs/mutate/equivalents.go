@@ -16,11 +16,13 @@ import (
 //
 //	ARCH: NAME -- REASON
 //
-// where it holds on one architecture only; what a file such as swap_amd64.S is for, its name says. In the place of a name,
+// where it holds on one architecture only; what a file such as swap_amd64.S is for, its name says. In the place of a
+// name,
 //
 //	FILE: *
 //
-// stands for all mutants of a file that is no part of what is examined. Empty lines and lines that begin with # count for nothing.
+// stands for all mutants of a file that is no part of what is examined. Empty lines and lines that begin with # count
+// for nothing.
 type Equivalents struct {
 	path    string
 	entries []*equivalent
@@ -72,8 +74,8 @@ func (l *Equivalents) Excludes(arch, file string) bool {
 	return false
 }
 
-// Reason returns why the mutant is as right as its source on that architecture, or "" if it is not known to be: because the list says so,
-// or because the generator does (Mutant.Same).
+// Reason returns why the mutant is as right as its source on that architecture, or "" if it is not known to be: because
+// the list says so, or because the generator does (Mutant.Same).
 func (l *Equivalents) Reason(arch string, m Mutant) string {
 	for _, e := range l.entries {
 		if e.name == m.Name() && (e.arch == "" || e.arch == arch) {
@@ -84,8 +86,8 @@ func (l *Equivalents) Reason(arch string, m Mutant) string {
 	return m.Same
 }
 
-// Unknown returns the entries for that architecture and for mutants of file that Reason has never found: there are no such mutants. Each is
-// a name with its place in the list. An empty file stands for all.
+// Unknown returns the entries for that architecture and for mutants of file that Reason has never found: there are no
+// such mutants. Each is a name with its place in the list. An empty file stands for all.
 func (l *Equivalents) Unknown(arch, file string) []string {
 	var unknown []string
 	for _, e := range l.entries {

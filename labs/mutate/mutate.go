@@ -1,6 +1,6 @@
-// Package mutate makes faulty sources out of right ones, one small fault in each: the mistakes that people make when they write
-// a context switch. Nothing is inserted. A grader, or a test, proves with them that it sees each of these faults, and that what it says
-// of one names the register or the step that is wrong.
+// Package mutate makes faulty sources out of right ones, one small fault in each: the mistakes that people make when
+// they write a context switch. Nothing is inserted. A grader, or a test, proves with them that it sees each of these
+// faults, and that what it says of one names the register or the step that is wrong.
 //
 // What to read, in this order:
 //
@@ -27,15 +27,17 @@ import (
 // Mutant is a source with one fault in it.
 type Mutant struct {
 	File     string
-	Function string   // around the fault: in assembly, the last label before it that .globl or .type declares
-	Line     int      // of the fault, in the source and in Text: mutants keep all line numbers
-	Kind     Kind     // of the fault
-	Original string   // the instruction or the statement, with single spaces
-	Changed  string   // what stands in its place; of Swapped, the instruction that now comes first; empty for Dropped
-	Text     string   // the whole source
-	Names    []string // registers (machine.Arch.Canonical), steps and functions: a right diagnosis names one of them, or the line
-	Same     string   // why the mutant is as right as its source, if that is plain from the instructions alone; else empty
-	nth      int      // among mutants of the same name, from 1
+	Function string // around the fault: in assembly, the last label before it that .globl or .type declares
+	Line     int    // of the fault, in the source and in Text: mutants keep all line numbers
+	Kind     Kind   // of the fault
+	Original string // the instruction or the statement, with single spaces
+	Changed  string // what stands in its place; of Swapped, the instruction that now comes first; empty for Dropped
+	Text     string // the whole source
+	// registers (machine.Arch.Canonical), steps and functions: a right diagnosis names one of them, or the line
+	Names []string
+	// why the mutant is as right as its source, if that is plain from the instructions alone; else empty
+	Same string
+	nth  int // among mutants of the same name, from 1
 }
 
 // Kind is a kind of fault.
@@ -71,7 +73,8 @@ const (
 	FloatingPoint = "floating-point" // where a context of the C library has that part of its state
 )
 
-// Name is the mutant's name for people and for lists. It does not depend on line numbers, and no two mutants of a source have the same.
+// Name is the mutant's name for people and for lists. It does not depend on line numbers, and no two mutants of a
+// source have the same.
 func (m Mutant) Name() string {
 	name := fmt.Sprintf("%s: %s: %s: %s", m.File, m.Function, m.Kind, m.Original)
 	if m.Changed != "" {
@@ -83,15 +86,15 @@ func (m Mutant) Name() string {
 	return name
 }
 
-// Assembly returns every mutant of an assembly source in the syntax of the GNU assembler (AT&T on amd64) that differs from it in
-// one instruction, or in the order of two neighbours. Comments, labels and directives stay as they are, but for .cfi_undefined, which
-// ends backtraces and counts as an instruction. Some mutants may not assemble.
+// Assembly returns every mutant of an assembly source in the syntax of the GNU assembler (AT&T on amd64) that differs
+// from it in one instruction, or in the order of two neighbours. Comments, labels and directives stay as they are, but
+// for .cfi_undefined, which ends backtraces and counts as an instruction. Some mutants may not assemble.
 func Assembly(a *machine.Arch, file, text string) []Mutant {
 	return mutants(a, file, text, instructions(a, text))
 }
 
-// Inline returns every such mutant of the assembly in a C source, each instruction of which is a string on a separate line,
-// with its line end: "movq %%rbx, %c[rbx](%[from])\n\t".
+// Inline returns every such mutant of the assembly in a C source, each instruction of which is a string on a separate
+// line, with its line end: "movq %%rbx, %c[rbx](%[from])\n\t".
 func Inline(a *machine.Arch, file, text string) []Mutant {
 	return mutants(a, file, text, quoted(a, text))
 }

@@ -98,7 +98,10 @@ func TestEquivalents(t *testing.T) {
 	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o644)) }
 	mutants := mutate.Assembly(machine.AMD64, "swap.S", "f:\n\tnop\n\tnop\n\tret\n")
 	require.Len(t, mutants, 4, listed(mutants)) // three dropped, the second nop swapped with ret
-	write("# reasons\n\n" + mutants[0].Name() + " -- a nop does nothing\narm64: " + mutants[1].Name() + " -- there only\nswap.S: f: dropped: hlt -- gone\n")
+	write(
+		"# reasons\n\n" + mutants[0].Name() + " -- a nop does nothing\narm64: " + mutants[1].Name() + " -- there " +
+			"only\nswap.S: f: dropped: hlt -- gone\n",
+	)
 	list, err := mutate.ReadEquivalents(path)
 	require.NoError(t, err)
 	require.Equal(t, "a nop does nothing", list.Reason("amd64", mutants[0]))

@@ -94,10 +94,13 @@ func instructions(a *machine.Arch, text string) []instruction {
 			source := strings.TrimSpace(strings.TrimSuffix(statement, ";"))
 			start := offset + strings.Index(statement, source)
 			offset += len(statement)
-			if source == "" || (strings.HasPrefix(source, ".") && !strings.HasPrefix(source, ".cfi_undefined")) || strings.HasPrefix(source, `"`) {
+			if source == "" || (strings.HasPrefix(source, ".") && !strings.HasPrefix(source, ".cfi_undefined")) ||
+				strings.HasPrefix(source, `"`) {
 				continue
 			}
-			i := instruction{arch: a, function: function, line: number, block: block, start: start, end: start + len(source)}
+			i := instruction{
+				arch: a, function: function, line: number, block: block, start: start, end: start + len(source),
+			}
 			i.parse(source)
 			i.means = i.name
 			if meaning := macros[i.name]; meaning != "" {
@@ -123,7 +126,10 @@ func quoted(a *machine.Arch, text string) []instruction {
 			return
 		}
 		source := strings.TrimRight(line[m[2]:m[3]], " ")
-		i := instruction{arch: a, function: function, line: number, block: block, start: offset + m[2], end: offset + m[2] + len(source)}
+		i := instruction{
+			arch: a, function: function, line: number, block: block, start: offset + m[2],
+			end: offset + m[2] + len(source),
+		}
 		i.parse(source)
 		i.means = i.name
 		found = append(found, i)

@@ -1,5 +1,6 @@
-// Package record runs a program one instruction at a time and keeps what each instruction changed: registers, and bytes of the
-// memory that is watched. A grader finds in a recording where a value went, a reader sees it instruction by instruction.
+// Package record runs a program one instruction at a time and keeps what each instruction changed: registers, and bytes
+// of the memory that is watched. A grader finds in a recording where a value went, a reader sees it instruction by
+// instruction.
 package record
 
 import (
@@ -11,8 +12,8 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// Word is a value of a register or an address. In JSON it is a string of hexadecimal digits, since many readers of JSON keep numbers
-// to 53 bits.
+// Word is a value of a register or an address. In JSON it is a string of hexadecimal digits, since many readers of JSON
+// keep numbers to 53 bits.
 type Word uint64
 
 // String returns the word as in 0x7ffe12.
@@ -74,18 +75,24 @@ func (e *Elsewhere) Variable() string {
 
 // Step is one instruction that has run.
 type Step struct {
-	PC          Word          `json:"pc"`
-	Place       machine.Place `json:"place"`            // zero without line information
-	Source      string        `json:"source"`           // the text of that line, without its indentation; empty if it is not known
-	Instruction string        `json:"instruction"`      // disassembled, in the syntax of the GNU assembler
-	System      bool          `json:"system,omitempty"` // whether it is a system call
-	Registers   []Change      `json:"registers"`        // without the program counter if it only went on to the next instruction
-	Memory      []Write       `json:"memory"`
-	Operand     Word          `json:"operand,omitempty"`   // the address of the memory that the instruction names, or 0: see machine.Operand
-	Elsewhere   *Elsewhere    `json:"elsewhere,omitempty"` // what it changed outside of the regions, where it names an operand there
-	Next        Word          `json:"next"`                // the program counter afterwards
-	Fault       string        `json:"fault,omitempty"`     // why the program stood still here, for the last step of a program that failed
-	Note        string        `json:"note,omitempty"`      // "B calls marl_fiber_swap": who changed all this from outside, for a step that is no instruction
+	PC    Word          `json:"pc"`
+	Place machine.Place `json:"place"` // zero without line information
+	// the text of that line, without its indentation; empty if it is not known
+	Source      string `json:"source"`
+	Instruction string `json:"instruction"`      // disassembled, in the syntax of the GNU assembler
+	System      bool   `json:"system,omitempty"` // whether it is a system call
+	// without the program counter if it only went on to the next instruction
+	Registers []Change `json:"registers"`
+	Memory    []Write  `json:"memory"`
+	// the address of the memory that the instruction names, or 0: see machine.Operand
+	Operand Word `json:"operand,omitempty"`
+	// what it changed outside of the regions, where it names an operand there
+	Elsewhere *Elsewhere `json:"elsewhere,omitempty"`
+	Next      Word       `json:"next"` // the program counter afterwards
+	// why the program stood still here, for the last step of a program that failed
+	Fault string `json:"fault,omitempty"`
+	// "B calls marl_fiber_swap": who changed all this from outside, for a step that is no instruction
+	Note string `json:"note,omitempty"`
 }
 
 // jumps are the instructions of both architectures that may set the program counter to another one than the next.
@@ -122,8 +129,8 @@ type Finding struct {
 	Section string `json:"section"` // of the handout
 }
 
-// Label says what an address is, or a value that was drawn for the run: "return address in A", "rbx of A". An address within a
-// region needs none.
+// Label says what an address is, or a value that was drawn for the run: "return address in A", "rbx of A". An address
+// within a region needs none.
 type Label struct {
 	Address Word   `json:"address"`
 	Text    string `json:"text"`

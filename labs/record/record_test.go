@@ -52,8 +52,11 @@ func started(t *testing.T) (machine.Machine, *machine.Program, record.Watch) {
 func startedIn(t *testing.T, dir, program string) (machine.Machine, *machine.Program, record.Watch) {
 	work := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "work.c"), []byte(program), 0o600))
-	built, err := sandbox.Build(t.Context(), sandbox.BuildOptions{Arch: machine.Native(), Dir: dir, Sources: []string{"work.c"}, Work: work,
-		Harness: map[string]string{"main.c": main}, Calls: []string{"work"}})
+	built, err := sandbox.Build(
+		t.Context(),
+		sandbox.BuildOptions{Arch: machine.Native(), Dir: dir, Sources: []string{"work.c"}, Work: work,
+			Harness: map[string]string{"main.c": main}, Calls: []string{"work"}},
+	)
 	require.NoError(t, err)
 	p, err := machine.Open(built.Path)
 	require.NoError(t, err)
@@ -73,7 +76,9 @@ func startedIn(t *testing.T, dir, program string) (machine.Machine, *machine.Pro
 	require.NoError(t, err)
 	require.Equal(t, machine.Reached, stop.Kind, stop)
 	region := record.Region{Name: "counters", Address: record.Word(at("counter").Address), Initial: make([]byte, 16)}
-	return m, p, record.Watch{Title: "work", Regions: []record.Region{region}, Until: []uint64{at("ends").Address}, Dir: dir}
+	return m, p, record.Watch{
+		Title: "work", Regions: []record.Region{region}, Until: []uint64{at("ends").Address}, Dir: dir,
+	}
 }
 
 func TestRun(t *testing.T) {
@@ -130,8 +135,8 @@ func TestRunWithoutAnEnd(t *testing.T) {
 	require.Len(t, r.Steps, 50)
 }
 
-// A program may say that its lines come from elsewhere. Only plain files in the folder of the sources are read: no other file of this
-// machine comes into a recording, and none that has no end.
+// A program may say that its lines come from elsewhere. Only plain files in the folder of the sources are read: no
+// other file of this machine comes into a recording, and none that has no end.
 func TestRunReadsNoOtherSources(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "secret.c")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("secret\n"), 0o600))
@@ -157,7 +162,8 @@ func TestRunReadsNoOtherSources(t *testing.T) {
 // Of a line and of a name there is as much as a reader needs, since each step repeats them.
 func TestRunClipsWhatIsLong(t *testing.T) {
 	long := strings.Repeat("long", 1000)
-	const source = "unsigned long counter[2]; __attribute__((noinline, noipa)) int %s(void) { counter[1]++; return 0; } int work(void) { return %s() + 1; } /* %s */"
+	const source = "unsigned long counter[2]; __attribute__((noinline, noipa)) int %s(void) { counter[1]++; return " +
+		"0; } int work(void) { return %s() + 1; } /* %s */"
 	work := fmt.Sprintf(source, long, long, long)
 	m, p, watch := startedIn(t, t.TempDir(), work)
 	r, _, err := record.Run(t.Context(), m, p, watch)

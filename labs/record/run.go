@@ -34,8 +34,9 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("no end after %d instructions", e.Limit)
 }
 
-// Run steps m until it reaches one of w.Until, and records each step. It returns what was recorded also with an error, and when
-// the program failed: then the stop is not Reached, and the last step has a Fault. Errors are those of m, ctx.Err() and
+// Run steps m until it reaches one of w.Until, and records each step. It returns what was recorded also with an error,
+// and when the program failed: then the stop is not Reached, and the last step has a Fault. Errors are those of m,
+// ctx.Err() and
 // *TooLongError.
 func Run(ctx context.Context, m machine.Machine, p *machine.Program, w Watch) (*Recording, machine.Stop, error) {
 	r := &Recording{Title: w.Title, Arch: m.Arch().Name, Names: m.Arch().Registers, Labels: w.Labels,
@@ -84,7 +85,8 @@ func Run(ctx context.Context, m machine.Machine, p *machine.Program, w Watch) (*
 			return r, stop, nil
 		}
 		after, err := m.Registers()
-		if stop.Kind == machine.Refused && errors.Is(err, machine.ErrEnded) { // the refusal has ended the emulator along with it
+		// the refusal has ended the emulator along with it
+		if stop.Kind == machine.Refused && errors.Is(err, machine.ErrEnded) {
 			step.Fault = stop.String()
 			r.Steps = append(r.Steps, step)
 			return r, stop, nil
@@ -142,7 +144,9 @@ func changes(m machine.Machine, regions []Region, images [][]byte) ([]Write, err
 					last = k
 				}
 			}
-			writes = append(writes, Write{i, first, slices.Clone(images[i][first : last+1]), slices.Clone(now[first : last+1])})
+			writes = append(
+				writes, Write{i, first, slices.Clone(images[i][first : last+1]), slices.Clone(now[first : last+1])},
+			)
 			first = last
 		}
 		images[i] = now
@@ -153,7 +157,8 @@ func changes(m machine.Machine, regions []Region, images [][]byte) ([]Write, err
 // operandSize is more than an instruction of a switch stores at one place.
 const operandSize = 64
 
-// elsewhere reads the memory at an operand that lies in none of the regions. It returns nil if one holds it, or if no memory is there.
+// elsewhere reads the memory at an operand that lies in none of the regions. It returns nil if one holds it, or if no
+// memory is there.
 func elsewhere(m machine.Machine, regions []Region, operand uint64) []byte {
 	size := uint64(operandSize)
 	for _, region := range regions {
@@ -217,8 +222,8 @@ const longestLine = 500
 // mostSource is the size of the largest source that is read, in bytes.
 const mostSource = 1 << 20
 
-// sourceIn returns the lines of a source in the folder dir. What a program says of its sources may be wrong: a name that leads out of
-// dir, and what is not a plain file of usual size, has no lines.
+// sourceIn returns the lines of a source in the folder dir. What a program says of its sources may be wrong: a name
+// that leads out of dir, and what is not a plain file of usual size, has no lines.
 func sourceIn(dir, name string) []string {
 	if !filepath.IsLocal(name) {
 		return nil

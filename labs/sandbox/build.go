@@ -77,14 +77,18 @@ func (e *BuildError) Error() string {
 	}
 }
 
-// Build compiles and links a static program at fixed addresses. The compiler runs confined: it reads its own folders, the system's
-// headers and Dir, and writes Work. A *BuildError says that the sources are at fault; other errors say that it could not be tried.
+// Build compiles and links a static program at fixed addresses. The compiler runs confined: it reads its own folders,
+// the system's headers and Dir, and writes Work. A *BuildError says that the sources are at fault; other errors say
+// that it could not be tried.
 func Build(ctx context.Context, o BuildOptions) (*Built, error) {
 	cc, err := compilerFor(o.Arch)
 	if err != nil {
 		return nil, err
 	}
-	b := &build{BuildOptions: o, compiler: cc, flags: slices.Concat([]string{"-std=gnu11", "-O2", "-g", "-fno-pie", "-Wall", "-Wextra"}, o.Flags)}
+	b := &build{
+		BuildOptions: o, compiler: cc,
+		flags: slices.Concat([]string{"-std=gnu11", "-O2", "-g", "-fno-pie", "-Wall", "-Wextra"}, o.Flags),
+	}
 	for _, folder := range []*string{&b.Dir, &b.Work} {
 		if *folder, err = filepath.Abs(*folder); err != nil {
 			return nil, err
@@ -196,7 +200,11 @@ func (b *build) source(ctx context.Context, name string) (object, said string, e
 // overspent is an error if the compiler has taken more time for the submission than it may.
 func (b *build) overspent() error {
 	if most := cmp.Or(b.CPU, AllBuildCPU); b.spent.Load() > int64(most) {
-		return &BuildError{Text: fmt.Sprintf("the compiler needs more than %v for all files together: hand in fewer, or shorter ones", most)}
+		return &BuildError{
+			Text: fmt.Sprintf(
+				"the compiler needs more than %v for all files together: hand in fewer, or shorter ones", most,
+			),
+		}
 	}
 	return nil
 }
@@ -234,7 +242,9 @@ func (b *build) harness(ctx context.Context) (objects []string, err error) {
 		if err := os.WriteFile(source, []byte(b.Harness[name]), 0o600); err != nil {
 			return nil, err
 		}
-		said, _, err := b.run(ctx, slices.Concat(b.flags, []string{"-fdebug-prefix-map=" + b.Work + "=/", "-c", "-o", object, source}))
+		said, _, err := b.run(
+			ctx, slices.Concat(b.flags, []string{"-fdebug-prefix-map=" + b.Work + "=/", "-c", "-o", object, source}),
+		)
 		if err != nil {
 			return nil, fmt.Errorf("the harness: %w", failed(err, said, ""))
 		}
@@ -248,10 +258,15 @@ func (b *build) harness(ctx context.Context) (objects []string, err error) {
 }
 
 func (b *build) link(ctx context.Context, path string, objects []string) error {
-	said, _, err := b.run(ctx, slices.Concat([]string{"-static", "-no-pie", "-g", "-Wl,-z,noexecstack", "-o", path}, b.Link, objects))
+	said, _, err := b.run(
+		ctx, slices.Concat([]string{"-static", "-no-pie", "-g", "-Wl,-z,noexecstack", "-o", path}, b.Link, objects),
+	)
 	if errors.Is(err, errCompiler) {
 		if libc, _ := b.compiler.ask("-print-file-name=libc.a"); strings.TrimSpace(libc) == "libc.a" {
-			return fmt.Errorf("the static C library (libc.a) for %s is missing: install libc6-dev, glibc-static or the like", b.Arch.Name)
+			return fmt.Errorf(
+				"the static C library (libc.a) for %s is missing: install libc6-dev, glibc-static or the like",
+				b.Arch.Name,
+			)
 		}
 	}
 	return failed(err, said, "")
@@ -259,7 +274,8 @@ func (b *build) link(ctx context.Context, path string, objects []string) error {
 
 var errCompiler = errors.New("the compiler failed")
 
-// run runs the compiler in the folder of the submission, confined, and returns what it said and what it took of a processor.
+// run runs the compiler in the folder of the submission, confined, and returns what it said and what it took of a
+// processor.
 func (b *build) run(ctx context.Context, args []string) (said string, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, BuildTimeout)
 	defer cancel()
@@ -272,7 +288,8 @@ func (b *build) run(ctx context.Context, args []string) (said string, took time.
 	c.Cancel = func() error { // with all that it has started
 		return errors.Join(c.Process.Kill(), syscall.Kill(-c.Process.Pid, syscall.SIGKILL))
 	}
-	c.WaitDelay = 20 * time.Second // for what has left the group and keeps the output; it begins when the compiler ends, too
+	// for what has left the group and keeps the output; it begins when the compiler ends, too
+	c.WaitDelay = 20 * time.Second
 	out := &output{}
 	c.Stdout, c.Stderr = out, out
 	// The child ends with the thread that starts it, which is to live until then.
@@ -308,7 +325,9 @@ func (o *output) Write(text []byte) (int, error) {
 var (
 	diagnostic = regexp.MustCompile(`^(?:[^ :]*ld: )?([^ :]+):(?:(\d+):)?(?:\d+:)? (.*)$`)
 	temporary  = regexp.MustCompile(`^cc[A-Za-z0-9]{6}\.[so]$`)
-	complaint  = regexp.MustCompile(`(?i)\berror\b|undefined reference|multiple definition|out of memory|memory exhausted|Killed`)
+	complaint  = regexp.MustCompile(
+		`(?i)\berror\b|undefined reference|multiple definition|out of memory|memory exhausted|Killed`,
+	)
 )
 
 // failed turns what the compiler said of a source, or of all ("") into a BuildError.
@@ -330,7 +349,9 @@ func failed(err error, said, source string) error {
 		if temporary.MatchString(file) { // what the compiler has made of a C source
 			file, n = source, 0
 		}
-		return &BuildError{File: file, Line: n, Text: clip(m[3]), More: clip(strings.Join(lines[i+1:min(len(lines), i+4)], "\n"))}
+		return &BuildError{
+			File: file, Line: n, Text: clip(m[3]), More: clip(strings.Join(lines[i+1:min(len(lines), i+4)], "\n")),
+		}
 	}
 	return &BuildError{File: source, Text: clip(strings.Join(lines[:min(len(lines), 4)], "\n"))}
 }

@@ -29,11 +29,23 @@ func build(t *testing.T, a *machine.Arch, sources map[string]string, may ...stri
 	}
 	names, err := sandbox.Collect(from, []string{"*.c", "*.S", "*.h"}, dir)
 	require.NoError(t, err)
-	return sandbox.Build(t.Context(), sandbox.BuildOptions{Arch: a, Dir: dir, Sources: names, Harness: map[string]string{"harness.c": harness}, Work: work, Calls: []string{"answer"}, May: may})
+	return sandbox.Build(
+		t.Context(),
+		sandbox.BuildOptions{
+			Arch: a, Dir: dir, Sources: names, Harness: map[string]string{"harness.c": harness}, Work: work,
+			Calls: []string{"answer"}, May: may,
+		},
+	)
 }
 
 func TestBuildAndRun(t *testing.T) {
-	b, err := build(t, machine.Native(), map[string]string{"answer.c": `#include "answer.h"` + "\nint answer(void) { int unused; return ANSWER; }\n", "answer.h": "#define ANSWER 42\n"})
+	b, err := build(
+		t, machine.Native(),
+		map[string]string{
+			"answer.c": `#include "answer.h"` + "\nint answer(void) { int unused; return ANSWER; }\n",
+			"answer.h": "#define ANSWER 42\n",
+		},
+	)
 	require.NoError(t, err)
 	require.Len(t, b.Warnings, 1)
 	require.Contains(t, b.Warnings[0], "answer.c:2:24: warning: unused variable")
@@ -78,10 +90,15 @@ func TestManySlowFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("int "+name[:1]+";\n"), 0o600))
 		sources = append(sources, name)
 	}
-	_, err := sandbox.Build(t.Context(), sandbox.BuildOptions{Arch: machine.Native(), Dir: dir, Sources: sources, Work: t.TempDir(), CPU: 1})
+	_, err := sandbox.Build(
+		t.Context(),
+		sandbox.BuildOptions{Arch: machine.Native(), Dir: dir, Sources: sources, Work: t.TempDir(), CPU: 1},
+	)
 	var failed *sandbox.BuildError
 	require.ErrorAs(t, err, &failed)
-	require.Equal(t, "the compiler needs more than 1ns for all files together: hand in fewer, or shorter ones", failed.Error())
+	require.Equal(
+		t, "the compiler needs more than 1ns for all files together: hand in fewer, or shorter ones", failed.Error(),
+	)
 }
 
 // A compiler that is missing, or makes programs for another architecture, is one line with the remedy.
@@ -92,10 +109,16 @@ func TestCompilerMissing(t *testing.T) {
 	}
 	t.Setenv("CC", "true")
 	_, err := sandbox.Compiler(native)
-	require.ErrorContains(t, err, "the C compiler true makes programs for , not for "+native.Name+": install gcc, or set CC")
+	require.ErrorContains(
+		t, err, "the C compiler true makes programs for , not for "+native.Name+": install gcc, or set CC",
+	)
 	t.Setenv("PATH", t.TempDir())
 	_, err = sandbox.Compiler(foreign)
-	require.ErrorContains(t, err, "there is no C compiler for "+foreign.Name+": "+foreign.Triple+"-gcc is not on PATH: scripts/need foreign installs it")
+	require.ErrorContains(
+		t, err,
+		"there is no C compiler for "+foreign.Name+": "+foreign.Triple+"-gcc is not on PATH: scripts/need foreign "+
+			"installs it",
+	)
 	t.Setenv("CC", "missing-cc")
 	_, err = sandbox.Compiler(native)
 	require.ErrorContains(t, err, "missing-cc is not on PATH: install gcc, or set CC")

@@ -23,9 +23,9 @@ var ErrSubmission = errors.New("cannot be handed in")
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// Collect copies the files in the folder dir whose names match one of patterns into the folder into, and returns their names, sorted.
-// It takes regular files alone: a link, a pipe, a device, a file that is too large or has an odd name, and too many files are
-// errors that wrap ErrSubmission. Folders are left out.
+// Collect copies the files in the folder dir whose names match one of patterns into the folder into, and returns their
+// names, sorted. It takes regular files alone: a link, a pipe, a device, a file that is too large or has an odd name,
+// and too many files are errors that wrap ErrSubmission. Folders are left out.
 func Collect(dir string, patterns []string, into string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -33,7 +33,8 @@ func Collect(dir string, patterns []string, into string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if !e.IsDir() && slices.ContainsFunc(patterns, func(p string) bool { ok, _ := filepath.Match(p, e.Name()); return ok }) {
+		if !e.IsDir() &&
+			slices.ContainsFunc(patterns, func(p string) bool { ok, _ := filepath.Match(p, e.Name()); return ok }) {
 			names = append(names, e.Name())
 		}
 	}
@@ -51,7 +52,9 @@ func Collect(dir string, patterns []string, into string) ([]string, error) {
 func collect(from, to string) error {
 	name := filepath.Base(from)
 	if !plainName.MatchString(name) {
-		return fmt.Errorf("%q %w: its name may have letters, digits, dots, hyphens and underscores only", name, ErrSubmission)
+		return fmt.Errorf(
+			"%q %w: its name may have letters, digits, dots, hyphens and underscores only", name, ErrSubmission,
+		)
 	}
 	info, err := os.Lstat(from)
 	if err != nil {
@@ -63,7 +66,8 @@ func collect(from, to string) error {
 	if info.Size() > MaxFileSize {
 		return fmt.Errorf("%s %w: it has %d bytes (at most %d)", name, ErrSubmission, info.Size(), MaxFileSize)
 	}
-	// What lies there may have changed since: neither follow a link now, nor wait for the writer of a pipe, nor read without end.
+	// What lies there may have changed since: neither follow a link now, nor wait for the writer of a pipe, nor read
+	// without end.
 	f, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err

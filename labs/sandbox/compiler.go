@@ -39,7 +39,9 @@ var (
 
 func compilerFor(a *machine.Arch) (*compiler, error) {
 	words := []string{a.Triple + "-gcc"}
-	remedy := fmt.Sprintf("scripts/need foreign installs it (on Debian and Ubuntu: gcc-%s)", strings.ReplaceAll(a.Triple, "_", "-"))
+	remedy := fmt.Sprintf(
+		"scripts/need foreign installs it (on Debian and Ubuntu: gcc-%s)", strings.ReplaceAll(a.Triple, "_", "-"),
+	)
 	if a == machine.Native() {
 		words = nativeCompiler()
 		remedy = "install gcc, or set CC"
@@ -60,7 +62,10 @@ func compilerFor(a *machine.Arch) (*compiler, error) {
 		return nil, err
 	}
 	if cpu, _, _ := strings.Cut(a.Triple, "-"); !strings.HasPrefix(made, cpu) {
-		return nil, fmt.Errorf("the C compiler %s makes programs for %s, not for %s: %s", strings.Join(words, " "), strings.TrimSpace(made), a.Name, remedy)
+		return nil, fmt.Errorf(
+			"the C compiler %s makes programs for %s, not for %s: %s", strings.Join(words, " "),
+			strings.TrimSpace(made), a.Name, remedy,
+		)
 	}
 	version, err := c.ask("--version")
 	if err != nil {
@@ -107,8 +112,12 @@ func (c *compiler) explore(path string, a *machine.Arch) error {
 			c.headers = append(c.headers, realPath(folder))
 		}
 	}
-	c.folders = append([]string{"/usr/bin", "/usr/include", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/local/include",
-		"/usr/local/lib", "/usr/" + a.Triple, "/bin", "/lib", "/lib64", "/nix/store", "/gnu/store"}, c.headers...)
+	c.folders = append(
+		[]string{
+			"/usr/bin", "/usr/include", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/local/include",
+			"/usr/local/lib", "/usr/" + a.Triple, "/bin", "/lib", "/lib64", "/nix/store", "/gnu/store",
+		},
+		c.headers...)
 	if said, err = c.ask("-print-search-dirs"); err != nil {
 		return err
 	}
@@ -128,7 +137,9 @@ func (c *compiler) explore(path string, a *machine.Arch) error {
 		c.folders = append(c.folders, home, filepath.Dir(path))
 	}
 	slices.Sort(c.folders)
-	c.folders = slices.DeleteFunc(slices.Compact(c.folders), func(f string) bool { return !filepath.IsAbs(f) || f == "/" })
+	c.folders = slices.DeleteFunc(
+		slices.Compact(c.folders), func(f string) bool { return !filepath.IsAbs(f) || f == "/" },
+	)
 	return nil
 }
 

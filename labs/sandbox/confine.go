@@ -46,10 +46,14 @@ func confine(told string, argv []string) error {
 		}
 	}
 
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)                                  // if memory is short, this process goes first
-	_ = unix.Setpgid(0, 0)                                                                           // signals to its group reach nothing else
-	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)                            // emulators may not know it
-	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !isMissing(err) { // what the parent has left open
+	// if memory is short, this process goes first
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	// signals to its group reach nothing else
+	_ = unix.Setpgid(0, 0)
+	// emulators may not know it
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+	// what the parent has left open
+	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !isMissing(err) {
 		return fmt.Errorf("close_range: %w", err)
 	}
 	unix.Umask(0o077)
@@ -97,7 +101,9 @@ func (c confinement) limits(emulator bool) []limit {
 	if memory == 0 {
 		memory = defaultMemory
 	}
-	bounds := []limit{{unix.RLIMIT_CPU, seconds}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0}}
+	bounds := []limit{
+		{unix.RLIMIT_CPU, seconds}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0},
+	}
 	switch {
 	case c.Compiler != nil:
 		return append(bounds, limit{unix.RLIMIT_FSIZE, compilerFile}, limit{unix.RLIMIT_AS, compilerMemory})
@@ -105,8 +111,10 @@ func (c confinement) limits(emulator bool) []limit {
 		return append(bounds, limit{unix.RLIMIT_FSIZE, 0}, limit{unix.RLIMIT_NOFILE, emulatorDescriptors},
 			limit{unix.RLIMIT_DATA, emulatorMemory + memory})
 	default: // no processes: RLIMIT_NPROC binds no root, but then nothing else is lost
-		return append(bounds, limit{unix.RLIMIT_FSIZE, 0}, limit{unix.RLIMIT_NOFILE, descriptors}, limit{unix.RLIMIT_NPROC, 0},
-			limit{unix.RLIMIT_STACK, stackSize}, limit{unix.RLIMIT_DATA, memory}, limit{unix.RLIMIT_AS, memory})
+		return append(
+			bounds, limit{unix.RLIMIT_FSIZE, 0}, limit{unix.RLIMIT_NOFILE, descriptors}, limit{unix.RLIMIT_NPROC, 0},
+			limit{unix.RLIMIT_STACK, stackSize}, limit{unix.RLIMIT_DATA, memory}, limit{unix.RLIMIT_AS, memory},
+		)
 	}
 }
 
@@ -133,7 +141,8 @@ func (c confinement) grants(argv []string, emulator bool) (grants []grant) {
 	return grants
 }
 
-// command is what is to be executed, as the kernel wants it. It lies at a fixed address of the memory, where nothing else does.
+// command is what is to be executed, as the kernel wants it. It lies at a fixed address of the memory, where nothing
+// else does.
 type command struct {
 	path, argv, env uintptr
 	emulator        bool

@@ -42,16 +42,20 @@ func arches() []*machine.Arch {
 	return []*machine.Arch{machine.AMD64, machine.ARM64}
 }
 
-// attempts build one program for that architecture whose answer has several bodies, and return a function that runs one of them,
-// confined, and returns how it ended.
-func attempts(t *testing.T, a *machine.Arch, bodies map[string]string) func(*testing.T, string, sandbox.Limits) (syscall.WaitStatus, string) {
+// attempts build one program for that architecture whose answer has several bodies, and return a function that runs one
+// of them, confined, and returns how it ended.
+func attempts(
+	t *testing.T, a *machine.Arch, bodies map[string]string,
+) func(*testing.T, string, sandbox.Limits) (syscall.WaitStatus, string) {
 	t.Helper()
 	names := slices.Sorted(maps.Keys(bodies))
 	source := headers + "int main(void);\nint answer(void) {\nswitch (atoi(getenv(\"ATTEMPT\"))) {\n"
 	for i, name := range names {
 		source += fmt.Sprintf("case %d: {\n%s\n} break;\n", i, bodies[name])
 	}
-	b, err := build(t, a, map[string]string{"answer.c": source + "}\nputs(\"not refused\"); fflush(stdout); return 0; }\n"})
+	b, err := build(
+		t, a, map[string]string{"answer.c": source + "}\nputs(\"not refused\"); fflush(stdout); return 0; }\n"},
+	)
 	require.NoError(t, err)
 	return func(t *testing.T, name string, l sandbox.Limits) (syscall.WaitStatus, string) {
 		t.Helper()
@@ -93,12 +97,18 @@ const headers = `#define _GNU_SOURCE
 // What a C program of the labs needs is allowed: 0 is a good end.
 func TestAllowed(t *testing.T) {
 	bodies := map[string]string{
-		"output":  `printf("%s\n", "words"); fflush(stdout); return isatty(1);`,
-		"memory":  `char *p = malloc(64 << 20); memset(p, 1, 64 << 20); free(p); return p == 0;`,
-		"stacks":  `char *p = mmap(0, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); if (p == MAP_FAILED) return 1; if (mprotect(p + 4096, (1 << 20) - 4096, PROT_READ | PROT_WRITE)) return 2; p[8192] = 1; if (mmap(p + 8192, 4096, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != p + 8192) return 3; return munmap(p, 1 << 20);`,
-		"signals": `static char stack[65536]; stack_t s = {.ss_sp = stack, .ss_size = sizeof stack}; struct sigaction a = {.sa_handler = SIG_IGN}; sigset_t set; sigemptyset(&set); return sigaltstack(&s, 0) | sigaction(SIGUSR1, &a, 0) | raise(SIGUSR1) | kill(getpid(), SIGUSR1) | sigprocmask(SIG_BLOCK, &set, 0);`,
-		"time":    `struct timespec now, nap = {0, 1000}; return clock_gettime(CLOCK_MONOTONIC, &now) | nanosleep(&nap, 0);`,
-		"limits":  `struct rlimit l; return getrlimit(RLIMIT_STACK, &l);`,
+		"output": `printf("%s\n", "words"); fflush(stdout); return isatty(1);`,
+		"memory": `char *p = malloc(64 << 20); memset(p, 1, 64 << 20); free(p); return p == 0;`,
+		"stacks": `char *p = mmap(0, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); if (p == MAP_FAILED) ` +
+			`return 1; if (mprotect(p + 4096, (1 << 20) - 4096, PROT_READ | PROT_WRITE)) return 2; p[8192] = 1; if ` +
+			`(mmap(p + 8192, 4096, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != p + ` +
+			`8192) return 3; return munmap(p, 1 << 20);`,
+		"signals": `static char stack[65536]; stack_t s = {.ss_sp = stack, .ss_size = sizeof stack}; struct ` +
+			`sigaction a = {.sa_handler = SIG_IGN}; sigset_t set; sigemptyset(&set); return sigaltstack(&s, 0) | ` +
+			`sigaction(SIGUSR1, &a, 0) | raise(SIGUSR1) | kill(getpid(), SIGUSR1) | sigprocmask(SIG_BLOCK, &set, 0);`,
+		"time": `struct timespec now, nap = {0, 1000}; return clock_gettime(CLOCK_MONOTONIC, &now) | ` +
+			`nanosleep(&nap, 0);`,
+		"limits": `struct rlimit l; return getrlimit(RLIMIT_STACK, &l);`,
 	}
 	for _, a := range arches() {
 		try := attempts(t, a, bodies)
@@ -117,17 +127,18 @@ func TestRefused(t *testing.T) {
 		t.Skip(sandbox.Missing())
 	}
 	bodies := map[string]string{
-		"fork":           `fork();`,
-		"vfork":          `if (vfork() == 0) _exit(0);`,
-		"socket":         `socket(AF_INET, SOCK_DGRAM, 0);`,
-		"TCP":            `socket(AF_INET, SOCK_STREAM, 0);`,
-		"netlink":        `socket(AF_NETLINK, SOCK_RAW, 0);`,
-		"write a file":   `open("file", O_WRONLY | O_CREAT, 0600);`,
-		"memory file":    `syscall(SYS_memfd_create, "x", 0);`,
-		"make a folder":  `mkdirat(AT_FDCWD, "folder", 0700);`,
-		"remove a file":  `renameat(AT_FDCWD, "a", AT_FDCWD, "b");`,
-		"exec":           `char *argv[] = {"sh", 0}; execve("/bin/sh", argv, argv + 1);`,
-		"thread":         `syscall(SYS_clone, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, malloc(65536) + 65536, 0, 0, 0);`,
+		"fork":          `fork();`,
+		"vfork":         `if (vfork() == 0) _exit(0);`,
+		"socket":        `socket(AF_INET, SOCK_DGRAM, 0);`,
+		"TCP":           `socket(AF_INET, SOCK_STREAM, 0);`,
+		"netlink":       `socket(AF_NETLINK, SOCK_RAW, 0);`,
+		"write a file":  `open("file", O_WRONLY | O_CREAT, 0600);`,
+		"memory file":   `syscall(SYS_memfd_create, "x", 0);`,
+		"make a folder": `mkdirat(AT_FDCWD, "folder", 0700);`,
+		"remove a file": `renameat(AT_FDCWD, "a", AT_FDCWD, "b");`,
+		"exec":          `char *argv[] = {"sh", 0}; execve("/bin/sh", argv, argv + 1);`,
+		"thread": `syscall(SYS_clone, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | ` +
+			`CLONE_SYSVSEM, malloc(65536) + 65536, 0, 0, 0);`,
 		"kill its group": `kill(0, SIGTERM);`,
 		"kill all":       `kill(-1, SIGTERM);`,
 		"kill parent":    `kill(getppid(), SIGTERM);`,
@@ -150,18 +161,21 @@ func TestRefusedNatively(t *testing.T) {
 		t.Skip(sandbox.Missing())
 	}
 	bodies := map[string]string{
-		"read a file":    `open("/proc/self/mem", O_RDONLY);`,
-		"ptrace":         `ptrace(PTRACE_ATTACH, getppid(), 0, 0);`, // qemu-user does not even ask the kernel
-		"be traced":      `ptrace(PTRACE_TRACEME, 0, 0, 0);`,
-		"dup":            `dup(1);`,
-		"unix socket":    `socket(AF_UNIX, SOCK_STREAM, 0);`,
-		"clone3":         `static char arguments[88]; syscall(SYS_clone3, arguments, sizeof arguments);`,
-		"new code":       `mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);`,
-		"changed code":   `mprotect((void *)((unsigned long)main & ~4095ul), 4096, PROT_READ | PROT_WRITE | PROT_EXEC);`,
+		"read a file": `open("/proc/self/mem", O_RDONLY);`,
+		"ptrace":      `ptrace(PTRACE_ATTACH, getppid(), 0, 0);`, // qemu-user does not even ask the kernel
+		"be traced":   `ptrace(PTRACE_TRACEME, 0, 0, 0);`,
+		"dup":         `dup(1);`,
+		"unix socket": `socket(AF_UNIX, SOCK_STREAM, 0);`,
+		"clone3":      `static char arguments[88]; syscall(SYS_clone3, arguments, sizeof arguments);`,
+		"new code":    `mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);`,
+		"changed code": `mprotect((void *)((unsigned long)main & ~4095ul), 4096, PROT_READ | PROT_WRITE | ` +
+			`PROT_EXEC);`,
 		"exec of itself": `char *argv[] = {"x", 0}; execve("/proc/self/exe", argv, argv + 1);`,
 		// The filter knows the one exec by the addresses of its arguments.
-		"exec again": `mmap((void *)0x1300000000, 8192, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);`,
-		"near it":    `mmap((void *)0x12fffff000, 8192, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);`,
+		"exec again": `mmap((void *)0x1300000000, 8192, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | ` +
+			`MAP_ANONYMOUS, -1, 0);`,
+		"near it": `mmap((void *)0x12fffff000, 8192, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | ` +
+			`MAP_ANONYMOUS, -1, 0);`,
 		"moved there": `char *p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			mremap(p, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)0x1300000000);`,
 		"caught": `signal(SIGSYS, SIG_IGN); fork();`,
@@ -187,9 +201,13 @@ func TestFilesUnderEmulator(t *testing.T) {
 		a = machine.AMD64
 	}
 	bodies := map[string]string{
-		"read": fmt.Sprintf(`return open(%q, O_RDONLY) >= 0 || errno != EACCES || open("/etc/passwd", O_RDONLY) >= 0;`, secret),
-		"list": `return open("/usr/lib", O_RDONLY | O_DIRECTORY) >= 0 || errno != EACCES || open("/sys/devices/system", O_RDONLY | O_DIRECTORY) >= 0;`,
-		"bin":  `return open("/usr/bin/env", O_RDONLY) >= 0 || errno != EACCES || open("/sys/devices/system/cpu/present", O_RDONLY) >= 0;`,
+		"read": fmt.Sprintf(
+			`return open(%q, O_RDONLY) >= 0 || errno != EACCES || open("/etc/passwd", O_RDONLY) >= 0;`, secret,
+		),
+		"list": `return open("/usr/lib", O_RDONLY | O_DIRECTORY) >= 0 || errno != EACCES || ` +
+			`open("/sys/devices/system", O_RDONLY | O_DIRECTORY) >= 0;`,
+		"bin": `return open("/usr/bin/env", O_RDONLY) >= 0 || errno != EACCES || ` +
+			`open("/sys/devices/system/cpu/present", O_RDONLY) >= 0;`,
 	}
 	try := attempts(t, a, bodies)
 	for name := range bodies {
@@ -211,7 +229,10 @@ func TestLimits(t *testing.T) {
 		})
 		t.Run("time/"+a.Name, func(t *testing.T) {
 			status, out := try(t, spin, sandbox.Limits{CPU: time.Second})
-			require.True(t, status.Signaled() && (status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL), "%v: %s", describe(status), out)
+			require.True(
+				t, status.Signaled() && (status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL),
+				"%v: %s", describe(status), out,
+			)
 		})
 		if os.Getenv("FIBERLAB_EXEC") != "" {
 			continue // qemu-user keeps bounds on memory from the kernel

@@ -59,5 +59,7 @@ func TestRefusalHasName(t *testing.T) {
 		})
 	}
 	require.Equal(t, "called fork (clone): not allowed here", sandbox.Refusal(machine.ARM64, machine.Stop{Call: 220}))
-	require.Equal(t, "called system call 9999: not allowed here", sandbox.Refusal(machine.AMD64, machine.Stop{Call: 9999}))
+	require.Equal(
+		t, "called system call 9999: not allowed here", sandbox.Refusal(machine.AMD64, machine.Stop{Call: 9999}),
+	)
 }

@@ -1,7 +1,7 @@
 // Package sandbox compiles and runs programs that are not trusted.
 //
-// A program that uses it calls Init first in main (and in TestMain). To run a command confined, it starts itself again: the child
-// gives up what the command does not need, and then executes it. Wrap returns the arguments of such a start.
+// A program that uses it calls Init first in main (and in TestMain). To run a command confined, it starts itself again:
+// the child gives up what the command does not need, and then executes it. Wrap returns the arguments of such a start.
 //
 // What to read, in this order:
 //

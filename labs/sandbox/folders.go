@@ -14,5 +14,8 @@ func (c *compilerFolders) grants() []grant {
 	for _, path := range c.Write {
 		grants = append(grants, grant{path, writeTree})
 	}
-	return append(grants, grant{"/dev/null", useFile}, grant{"/dev/urandom", readFiles}, grant{"/etc/ld.so.cache", readFiles}, grant{"/etc/ld.so.preload", readFiles})
+	return append(
+		grants, grant{"/dev/null", useFile}, grant{"/dev/urandom", readFiles}, grant{"/etc/ld.so.cache", readFiles},
+		grant{"/etc/ld.so.preload", readFiles},
+	)
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// A submission may include its own files and the system's headers. Where there is Landlock, the compiler cannot read others anyway;
-// here they are found and named.
+// A submission may include its own files and the system's headers. Where there is Landlock, the compiler cannot read
+// others anyway; here they are found and named.
 
-// foreignFile returns the first file among names, as a compiler run in dir knows them, that is neither of the submission nor of the
-// system; or "".
+// foreignFile returns the first file among names, as a compiler run in dir knows them, that is neither of the
+// submission nor of the system; or "".
 func (c *compiler) foreignFile(dir, work string, names []string) string {
 	for _, name := range names {
 		path := name
@@ -29,7 +29,8 @@ func (c *compiler) foreignFile(dir, work string, names []string) string {
 	return ""
 }
 
-// dependencies reads the files that a compiler wrote for make: "object: file file \" and so on. A file that does not exist names none.
+// dependencies reads the files that a compiler wrote for make: "object: file file \" and so on. A file that does not
+// exist names none.
 func dependencies(path string) []string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -17,7 +17,8 @@ const (
 	useFile    = readFiles | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 	writeTree  = readTree | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	socketTree = unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE
-	onFiles    = runFile | useFile | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV // the rights that a file can have
+	// the rights that a file can have
+	onFiles = runFile | useFile | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
 // grant allows access to what is at path, and below it. A path that does not exist needs none.
@@ -35,8 +36,8 @@ func landlockVersion() int {
 	return int(v)
 }
 
-// restrictFiles leaves this thread, and what it executes, only the given access to files, no TCP, no abstract sockets and no signals to
-// processes outside. It does what the kernel can, without Landlock nothing.
+// restrictFiles leaves this thread, and what it executes, only the given access to files, no TCP, no abstract sockets
+// and no signals to processes outside. It does what the kernel can, without Landlock nothing.
 func restrictFiles(grants []grant) error {
 	version := landlockVersion()
 	if version == 0 {

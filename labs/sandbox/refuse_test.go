@@ -20,11 +20,14 @@ func TestCollectRefuses(t *testing.T) {
 		make func(dir string) error
 		want string
 	}{
-		"link":   {func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "a.c")) }, "a.c cannot be handed in: it is a symbolic link, not a plain file"},
-		"pipe":   {func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "a.c"), 0o600) }, "a.c cannot be handed in: it is a pipe, not a plain file"},
+		"link": {func(dir string) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "a.c")) }, "a.c " +
+			"cannot be handed in: it is a symbolic link, not a plain file"},
+		"pipe": {func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "a.c"), 0o600) }, "a.c cannot " +
+			"be handed in: it is a pipe, not a plain file"},
 		"device": {func(dir string) error { return syscall.Mknod(filepath.Join(dir, "a.c"), syscall.S_IFSOCK|0o600, 0) }, "a.c cannot be handed in: it is a socket, not a plain file"},
 		"large":  {func(dir string) error { return os.WriteFile(filepath.Join(dir, "a.c"), make([]byte, 10<<20), 0o600) }, "a.c cannot be handed in: it has 10485760 bytes (at most 1048576)"},
-		"option": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "-o.c"), nil, 0o600) }, `"-o.c" cannot be handed in: its name`},
+		"option": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "-o.c"), nil, 0o600) }, `"-o.c" ` +
+			`cannot be handed in: its name`},
 		"many": {func(dir string) error {
 			for i := range sandbox.MaxFiles + 1 {
 				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d.c", i)), nil, 0o600); err != nil {
@@ -71,35 +74,62 @@ func TestForeignFiles(t *testing.T) {
 func TestSymbols(t *testing.T) {
 	const answer = "int answer(void) { return 42; }\n"
 	for name, c := range map[string]struct{ source, want string }{
-		"constructor": {answer + "__attribute__((constructor)) static void early(void) { _Exit(0); }\n", "has a constructor (section .init_array): nothing may run before main"},
-		"preinit":     {answer + "static void early(void) { _Exit(0); } __attribute__((section(\".preinit_array\"), used)) static void (*list)(void) = early;\n", "has a constructor (section .preinit_array): nothing may run before main"},
-		"init":        {answer + "__asm__(\".pushsection .init, \\\"ax\\\"\\nnop\\n.popsection\");\n", "has a constructor (section .init): nothing may run before main"},
-		"destructor":  {answer + "__attribute__((destructor)) static void late(void) { _Exit(0); }\n", "has a destructor (section .fini_array): not allowed here"},
-		"ifunc":       {answer + "static int (*choose(void))(void) { return answer; }\nint other(void) __attribute__((ifunc(\"choose\")));\n", "other is chosen when the program starts (ifunc): not allowed here"},
-		"main":        {answer + "int main(void) { return 0; }\n", "defines main, a name of the grader"},
-		"start":       {answer + "void _start(void) { }\n", "defines _start, by which a C program begins: not allowed here"},
-		"libc":        {answer + "void __libc_start_main(void) { }\n", "defines __libc_start_main, by which a C program begins: not allowed here"},
-		"version":     {answer + "__asm__(\".symver mine, main@@V\");\nint mine(void) { return 0; }\n", "defines main@@V, a name of the grader"},
-		"begin":       {answer + "__asm__(\".symver mine, _start@@V\");\nint mine(void) { return 0; }\n", "defines _start@@V, by which a C program begins: not allowed here"},
-		"needed":      {answer + "int getpagesize(void) { return 1; }\n", "defines getpagesize, which the grader needs from the C library: not allowed here"},
-		"symbols":     {answer + manyNames(10_001), "has more than 10000 symbols"},
-		"interp":      {answer + "__attribute__((section(\".interp\"))) const char loader[] = \"/bin/sh\";\n", "has a section .interp: not allowed here"},
-		"note":        {answer + "__asm__(\".pushsection .note.mine, \\\"a\\\", %note\\n.long 4, 4, 1\\n.asciz \\\"GNU\\\"\\n.long 0\\n.popsection\");\n", "has a note (section .note.mine): not allowed here"},
-		"writable":    {answer + "__asm__(\".pushsection .mine, \\\"awx\\\"\\nnop\\n.popsection\");\n", "has code that can be written to (section .mine): not allowed here"},
-		"lto":         {answer + "__asm__(\".pushsection .gnu.lto_x, \\\"e\\\"\\nnop\\n.popsection\");\n", "has a section .gnu.lto_x: not allowed here"},
-		"swapcontext": {answer + "int other(void) { return swapcontext(0, 0); }\n", "uses swapcontext: not allowed in this lab"},
-		"memory":      {answer + "char room[1 << 30];\n", "needs more than 14 MB of memory, with the files before it: a lab needs some KB"},
-		"common":      {answer + "__attribute__((common)) char room[1 << 30];\n", "needs more than 14 MB of memory, with the files before it: a lab needs some KB"},
-		"alignment":   {answer + "__attribute__((aligned(1 << 24))) char room[8];\n", "needs more than 14 MB of memory, with the files before it: a lab needs some KB"},
-		"threads":     {answer + "__thread char room[1 << 30];\n", "needs more than 14 MB of memory, with the files before it: a lab needs some KB"},
-		"allowed":     {answer + "int other(char *to) { puts(to); memset(to, 1, 1000); abort(); }\n", ""},
+		"constructor": {answer + "__attribute__((constructor)) static void early(void) { _Exit(0); }\n", "has a " +
+			"constructor (section .init_array): nothing may run before main"},
+		"preinit": {answer + "static void early(void) { _Exit(0); } __attribute__((section(\".preinit_array\"), " +
+			"used)) static void (*list)(void) = early;\n", "has a constructor (section .preinit_array): nothing may " +
+			"run before main"},
+		"init": {answer + "__asm__(\".pushsection .init, \\\"ax\\\"\\nnop\\n.popsection\");\n", "has a " +
+			"constructor (section .init): nothing may run before main"},
+		"destructor": {answer + "__attribute__((destructor)) static void late(void) { _Exit(0); }\n", "has a " +
+			"destructor (section .fini_array): not allowed here"},
+		"ifunc": {answer + "static int (*choose(void))(void) { return answer; }\nint other(void) " +
+			"__attribute__((ifunc(\"choose\")));\n", "other is chosen when the program starts (ifunc): not allowed " +
+			"here"},
+		"main": {answer + "int main(void) { return 0; }\n", "defines main, a name of the grader"},
+		"start": {answer + "void _start(void) { }\n", "defines _start, by which a C program begins: not " +
+			"allowed here"},
+		"libc": {answer + "void __libc_start_main(void) { }\n", "defines __libc_start_main, by which a C " +
+			"program begins: not allowed here"},
+		"version": {answer + "__asm__(\".symver mine, main@@V\");\nint mine(void) { return 0; }\n", "defines " +
+			"main@@V, a name of the grader"},
+		"begin": {answer + "__asm__(\".symver mine, _start@@V\");\nint mine(void) { return 0; }\n", "defines " +
+			"_start@@V, by which a C program begins: not allowed here"},
+		"needed": {answer + "int getpagesize(void) { return 1; }\n", "defines getpagesize, which the grader " +
+			"needs from the C library: not allowed here"},
+		"symbols": {answer + manyNames(10_001), "has more than 10000 symbols"},
+		"interp":  {answer + "__attribute__((section(\".interp\"))) const char loader[] = \"/bin/sh\";\n", "has a section .interp: not allowed here"},
+		"note": {answer + "__asm__(\".pushsection .note.mine, \\\"a\\\", %note\\n.long 4, 4, 1\\n.asciz " +
+			"\\\"GNU\\\"\\n.long 0\\n.popsection\");\n", "has a note (section .note.mine): not allowed here"},
+		"writable": {answer + "__asm__(\".pushsection .mine, \\\"awx\\\"\\nnop\\n.popsection\");\n", "has code " +
+			"that can be written to (section .mine): not allowed here"},
+		"lto": {answer + "__asm__(\".pushsection .gnu.lto_x, \\\"e\\\"\\nnop\\n.popsection\");\n", "has a " +
+			"section .gnu.lto_x: not allowed here"},
+		"swapcontext": {answer + "int other(void) { return swapcontext(0, 0); }\n", "uses swapcontext: not allowed " +
+			"in this lab"},
+		"memory": {answer + "char room[1 << 30];\n", "needs more than 14 MB of memory, with the files before " +
+			"it: a lab needs some KB"},
+		"common": {answer + "__attribute__((common)) char room[1 << 30];\n", "needs more than 14 MB of memory, " +
+			"with the files before it: a lab needs some KB"},
+		"alignment": {answer + "__attribute__((aligned(1 << 24))) char room[8];\n", "needs more than 14 MB of " +
+			"memory, with the files before it: a lab needs some KB"},
+		"threads": {answer + "__thread char room[1 << 30];\n", "needs more than 14 MB of memory, with the files " +
+			"before it: a lab needs some KB"},
+		"allowed": {answer + "int other(char *to) { puts(to); memset(to, 1, 1000); abort(); }\n", ""},
 	} {
 		for _, a := range arches() {
 			if a != machine.Native() && name != "constructor" && name != "allowed" {
 				continue // what is looked at is the same there
 			}
 			t.Run(name+"/"+a.Name, func(t *testing.T) {
-				_, err := build(t, a, map[string]string{"answer.c": "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <ucontext.h>\n" + c.source}, "puts", "abort", "_Exit")
+				_, err := build(
+					t, a,
+					map[string]string{
+						"answer.c": "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include " +
+							"<ucontext.h>\n" + c.source,
+					},
+					"puts", "abort", "_Exit",
+				)
 				if c.want == "" {
 					require.NoError(t, err)
 					return

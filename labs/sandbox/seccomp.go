@@ -10,8 +10,8 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// A filter says for each system call what the kernel does. It is a list of rules; the first that fits decides. What no rule allows
-// raises SIGSYS, so that the tracer sees which call it was.
+// A filter says for each system call what the kernel does. It is a list of rules; the first that fits decides. What no
+// rule allows raises SIGSYS, so that the tracer sees which call it was.
 type rule struct {
 	call string
 	when []condition // all of them; none: always
@@ -45,8 +45,8 @@ func hasNot(arg int, mask, bad uint64) condition {
 // above is the half of an address that two neighbouring pages share, but for one in four billion.
 const above = 0xffffffff << 32
 
-// rules are what a process with that number may do. The command that it executes lies at c; only from there may it be executed. For
-// that, nothing else may be mapped near it.
+// rules are what a process with that number may do. The command that it executes lies at c; only from there may it be
+// executed. For that, nothing else may be mapped near it.
 func rules(pid int, c *command) []rule {
 	page := uint64(c.path)
 	away := func(arg int) []condition {
@@ -55,12 +55,17 @@ func rules(pid int, c *command) []rule {
 	const executable, myself = unix.PROT_EXEC, 0xffffffff
 
 	r := []rule{{call: "execve", when: []condition{is(0, page), is(1, uint64(c.argv)), is(2, uint64(c.env))}}}
-	r = append(r, allow("brk", "munmap", "mincore", "mseal", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
-		"rt_sigpending", "rt_sigtimedwait", "sigaltstack", "restart_syscall", "pause", "alarm", "setitimer", "getitimer", "getpid", "gettid",
-		"getppid", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo", "getcwd", "clock_gettime", "clock_getres", "gettimeofday", "time",
-		"nanosleep", "clock_nanosleep", "sched_yield", "arch_prctl", "set_tid_address", "set_robust_list", "rseq", "getrlimit", "getrandom", "futex",
-		"readlink", "readlinkat", "membarrier", "getrusage", "sched_getaffinity", "read", "readv", "close", "fstat", "newfstatat",
-		"lseek", "poll", "ppoll", "exit", "exit_group")...)
+	r = append(
+		r,
+		allow(
+			"brk", "munmap", "mincore", "mseal", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
+			"rt_sigpending", "rt_sigtimedwait", "sigaltstack", "restart_syscall", "pause", "alarm", "setitimer",
+			"getitimer", "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo",
+			"getcwd", "clock_gettime", "clock_getres", "gettimeofday", "time", "nanosleep", "clock_nanosleep",
+			"sched_yield", "arch_prctl", "set_tid_address", "set_robust_list", "rseq", "getrlimit", "getrandom",
+			"futex", "readlink", "readlinkat", "membarrier", "getrusage", "sched_getaffinity", "read", "readv", "close",
+			"fstat", "newfstatat", "lseek", "poll", "ppoll", "exit", "exit_group",
+		)...)
 	for _, advice := range advices {
 		r = append(r, rule{call: "madvise", when: []condition{has(2, 0xffffffff, advice)}})
 	}
@@ -81,12 +86,17 @@ func rules(pid int, c *command) []rule {
 			rule{call: "mremap", when: away(4)},
 			rule{call: "mprotect", when: []condition{has(2, executable, 0)}})
 	}
-	// An emulator loads itself from shared libraries, reads the program, translates it into memory that it executes, has a thread for
-	// its own ends, and waits for a debugger.
+	// An emulator loads itself from shared libraries, reads the program, translates it into memory that it executes,
+	// has a thread for its own ends, and waits for a debugger.
 	const forWriting = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND
-	r = append(r, allow("mprotect", "access", "faccessat", "faccessat2", "stat", "lstat", "statx", "pread64", "statfs", "fstatfs", "getdents64",
-		"fcntl", "select", "pselect6", "pipe2", "eventfd2", "get_mempolicy", "set_mempolicy", "sched_setaffinity",
-		"bind", "listen", "accept", "accept4", "setsockopt", "getsockopt", "getsockname", "recvfrom", "shutdown", "unlink", "unlinkat")...)
+	r = append(
+		r,
+		allow(
+			"mprotect", "access", "faccessat", "faccessat2", "stat", "lstat", "statx", "pread64", "statfs", "fstatfs",
+			"getdents64", "fcntl", "select", "pselect6", "pipe2", "eventfd2", "get_mempolicy", "set_mempolicy",
+			"sched_setaffinity", "bind", "listen", "accept", "accept4", "setsockopt", "getsockopt", "getsockname",
+			"recvfrom", "shutdown", "unlink", "unlinkat",
+		)...)
 	// It has the socket of the debugger, where the program's writes would pass for its answers. It uses send for these.
 	for _, call := range []string{"write", "writev"} {
 		for _, output := range []uint64{1, 2} {
@@ -94,7 +104,8 @@ func rules(pid int, c *command) []rule {
 		}
 	}
 	return append(r,
-		// A thread that the program makes gets a small stack, those of the emulator a large one. The program's own mappings are no stacks here.
+		// A thread that the program makes gets a small stack, those of the emulator a large one. The program's own
+		// mappings are no stacks here.
 		rule{call: "mmap", when: append(away(0), has(3, unix.MAP_STACK, 0))},
 		rule{call: "mmap", when: append(away(0), hasNot(1, all&^(1<<20-1), 0))},
 		rule{call: "mremap", when: away(4)},
@@ -107,10 +118,12 @@ func rules(pid int, c *command) []rule {
 		rule{call: "clone3", fail: unix.ENOSYS}) // its flags lie in memory; the C library then calls clone
 }
 
-// advices are what a program may tell the kernel of its memory (madvise): what C libraries, emulators and guards of stacks say. Others
-// do harm: MADV_HWPOISON, which root may say, takes memory away from the whole machine.
-var advices = []uint64{unix.MADV_NORMAL, unix.MADV_DONTNEED, unix.MADV_FREE, unix.MADV_DONTFORK, unix.MADV_DONTDUMP, unix.MADV_HUGEPAGE,
-	unix.MADV_NOHUGEPAGE, madvGuardInstall, madvGuardRemove}
+// advices are what a program may tell the kernel of its memory (madvise): what C libraries, emulators and guards of
+// stacks say. Others do harm: MADV_HWPOISON, which root may say, takes memory away from the whole machine.
+var advices = []uint64{
+	unix.MADV_NORMAL, unix.MADV_DONTNEED, unix.MADV_FREE, unix.MADV_DONTFORK, unix.MADV_DONTDUMP, unix.MADV_HUGEPAGE,
+	unix.MADV_NOHUGEPAGE, madvGuardInstall, madvGuardRemove,
+}
 
 const madvGuardInstall, madvGuardRemove = 102, 103
 
@@ -184,7 +197,9 @@ type comparison struct {
 }
 
 func half(c condition, offset uint32) comparison {
-	return comparison{argumentsOffset + uint32(c.arg)*8 + offset, uint32(c.mask >> (offset * 8)), uint32(c.equal >> (offset * 8))}
+	return comparison{
+		argumentsOffset + uint32(c.arg)*8 + offset, uint32(c.mask >> (offset * 8)), uint32(c.equal >> (offset * 8)),
+	}
 }
 
 // jump compares, and skips yes instructions if it is equal, and no if not; not exchanges them.
@@ -218,6 +233,8 @@ func filterProgram(rules []rule) (*unix.SockFprog, error) {
 
 // hasSeccomp is whether filters can be loaded: a null one is then a bad address.
 func hasSeccomp() bool {
-	_, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(nil)))
+	_, _, errno := unix.RawSyscall(
+		unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(nil)),
+	)
 	return errno == unix.EFAULT
 }

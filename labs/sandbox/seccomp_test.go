@@ -14,7 +14,13 @@ import (
 // decide runs the filter of a process with number 1000 over a system call, as the kernel would.
 func decide(t *testing.T, a *machine.Arch, emulator bool, call string, arguments ...uint64) int {
 	t.Helper()
-	code, err := filter(a, rules(1000, &command{path: commandAddress + 64, argv: commandAddress, env: commandAddress + 16, emulator: emulator}))
+	code, err := filter(
+		a,
+		rules(
+			1000,
+			&command{path: commandAddress + 64, argv: commandAddress, env: commandAddress + 16, emulator: emulator},
+		),
+	)
 	require.NoError(t, err)
 	_, err = bpf.Assemble(code)
 	require.NoError(t, err)
@@ -23,7 +29,8 @@ func decide(t *testing.T, a *machine.Arch, emulator bool, call string, arguments
 	number, ok := callNumber(a, call)
 	require.True(t, ok)
 	data := make([]byte, argumentsOffset+6*8)
-	binary.BigEndian.PutUint32(data[numberOffset:], uint32(number)) // the interpreter reads packets, whose words are big-endian
+	// the interpreter reads packets, whose words are big-endian
+	binary.BigEndian.PutUint32(data[numberOffset:], uint32(number))
 	binary.BigEndian.PutUint32(data[archOffset:], machineOf[a])
 	for i, v := range arguments {
 		binary.BigEndian.PutUint32(data[argumentsOffset+8*i:], uint32(v))
@@ -88,8 +95,13 @@ func TestFilter(t *testing.T) {
 		{"io_uring_setup", nil, no, no},
 	} {
 		for _, a := range []*machine.Arch{machine.AMD64, machine.ARM64} {
-			require.Equal(t, c.native, decide(t, a, false, c.call, c.arguments...), "%s: %s(%#x)", a.Name, c.call, c.arguments)
-			require.Equal(t, c.underEmulator, decide(t, a, true, c.call, c.arguments...), "%s, emulator: %s(%#x)", a.Name, c.call, c.arguments)
+			require.Equal(
+				t, c.native, decide(t, a, false, c.call, c.arguments...), "%s: %s(%#x)", a.Name, c.call, c.arguments,
+			)
+			require.Equal(
+				t, c.underEmulator, decide(t, a, true, c.call, c.arguments...), "%s, emulator: %s(%#x)", a.Name, c.call,
+				c.arguments,
+			)
 		}
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Symbols looks at what the objects of a submission define and use. They may define what they like, but not the names of the grader's
-// own objects, nor what these use but for calls, nor those with which a C program begins, and nothing that runs before main: constructors and functions that are chosen
-// when the program starts (ifunc). Of what they do not define themselves they may use may, and what compilers ask for unbidden; nil
-// allows all. The error is a *BuildError that says which file does what, or says that a file cannot be read.
+// Symbols looks at what the objects of a submission define and use. They may define what they like, but not the names
+// of the grader's own objects, nor what these use but for calls, nor those with which a C program begins, and nothing
+// that runs before main: constructors and functions that are chosen when the program starts (ifunc). Of what they do
+// not define themselves they may use may, and what compilers ask for unbidden; nil allows all. The error is a
+// *BuildError that says which file does what, or says that a file cannot be read.
 func Symbols(objects, own, calls, may []string) error {
 	taken, needed := map[string]bool{}, map[string]bool{}
 	for _, path := range own {
@@ -53,7 +54,9 @@ func Symbols(objects, own, calls, may []string) error {
 			err = sectionsOf(path, &memory, refuse)
 		}
 		if err == nil && memory > mostMemory {
-			err = refuse("needs more than %d MB of memory, with the files before it: a lab needs some KB", mostMemory>>20)
+			err = refuse(
+				"needs more than %d MB of memory, with the files before it: a lab needs some KB", mostMemory>>20,
+			)
 		}
 		if err != nil {
 			return err
@@ -64,8 +67,13 @@ func Symbols(objects, own, calls, may []string) error {
 	}
 	for _, path := range objects {
 		err := symbolsOf(path, func(s elf.Symbol) error {
-			if name := plain(s.Name); s.Section == elf.SHN_UNDEF && s.Name != "" && !defined[s.Name] && !slices.Contains(may, name) && !isUnbidden(name) {
-				return &BuildError{File: strings.TrimSuffix(filepath.Base(path), ".o"), Text: fmt.Sprintf("uses %s: not allowed in this lab", s.Name)}
+			if name := plain(s.Name); s.Section == elf.SHN_UNDEF && s.Name != "" && !defined[s.Name] &&
+				!slices.Contains(may, name) &&
+				!isUnbidden(name) {
+				return &BuildError{
+					File: strings.TrimSuffix(filepath.Base(path), ".o"),
+					Text: fmt.Sprintf("uses %s: not allowed in this lab", s.Name),
+				}
 			}
 			return nil
 		})
@@ -76,8 +84,8 @@ func Symbols(objects, own, calls, may []string) error {
 	return nil
 }
 
-// mostMemory is far more than the code and the data of a submission need, in bytes. The harness has places of its own, some 16 MB above
-// where the program begins on arm64.
+// mostMemory is far more than the code and the data of a submission need, in bytes. The harness has places of its own,
+// some 16 MB above where the program begins on arm64.
 const mostMemory = 14 << 20
 
 // atMost adds sizes, up to a sum that is too much.
@@ -93,7 +101,10 @@ func symbolsOf(path string, look func(elf.Symbol) error) error {
 	}
 	defer f.Close()
 	if table := f.SectionByType(elf.SHT_SYMTAB); table != nil && table.Size/max(table.Entsize, 1) > mostSymbols {
-		return &BuildError{File: strings.TrimSuffix(filepath.Base(path), ".o"), Text: fmt.Sprintf("has more than %d symbols", mostSymbols)}
+		return &BuildError{
+			File: strings.TrimSuffix(filepath.Base(path), ".o"),
+			Text: fmt.Sprintf("has more than %d symbols", mostSymbols),
+		}
 	}
 	symbols, err := f.Symbols()
 	if err != nil && err != elf.ErrNoSymbols {
@@ -113,10 +124,13 @@ func isDefinition(s elf.Symbol) bool {
 
 // isStart is whether a name belongs to the start of a C program, before main.
 func isStart(name string) bool {
-	return name == "main" || name == "_start" || name == "_init" || name == "_fini" || strings.HasPrefix(name, "__libc_") || strings.HasPrefix(name, "_dl_")
+	return name == "main" || name == "_start" || name == "_init" || name == "_fini" ||
+		strings.HasPrefix(name, "__libc_") ||
+		strings.HasPrefix(name, "_dl_")
 }
 
-// plain is the name of a function whose checked or versioned form the C library's headers choose: printf for __printf_chk.
+// plain is the name of a function whose checked or versioned form the C library's headers choose: printf for
+// __printf_chk.
 func plain(name string) string {
 	for _, prefix := range []string{"__isoc99_", "__isoc23_"} {
 		name = strings.TrimPrefix(name, prefix)
@@ -127,15 +141,18 @@ func plain(name string) string {
 	return name
 }
 
-// unbidden are the names that compilers use for what a source does not say: copies, the offset table, the guard of a frame.
-var unbidden = []string{"memcpy", "memmove", "memset", "memcmp", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail", "__stack_chk_guard"}
+// unbidden are the names that compilers use for what a source does not say: copies, the offset table, the guard of a
+// frame.
+var unbidden = []string{
+	"memcpy", "memmove", "memset", "memcmp", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail", "__stack_chk_guard",
+}
 
 func isUnbidden(name string) bool {
 	return slices.Contains(unbidden, name) || strings.HasPrefix(name, "__aarch64_") // atomic operations
 }
 
-// sectionsOf refuses sections by which a program would run before main, be loaded by another program, or change its own code, and adds
-// to memory what the others take.
+// sectionsOf refuses sections by which a program would run before main, be loaded by another program, or change its own
+// code, and adds to memory what the others take.
 func sectionsOf(path string, memory *uint64, refuse func(format string, words ...any) error) error {
 	f, err := elf.Open(path)
 	if err != nil {

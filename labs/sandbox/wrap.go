@@ -41,15 +41,16 @@ var initialised bool
 
 func isChild() bool { return len(os.Args) > 3 && os.Args[1] == childWord }
 
-// The limits of a child hold for the thread that takes them. The main goroutine stays on the main thread if it is locked here.
+// The limits of a child hold for the thread that takes them. The main goroutine stays on the main thread if it is
+// locked here.
 func init() {
 	if isChild() {
 		runtime.LockOSThread()
 	}
 }
 
-// Init makes this process a confined child if it was started as one: then it executes its command and does not return. It is called
-// first in main, and in TestMain, of each program that uses Wrap or Build.
+// Init makes this process a confined child if it was started as one: then it executes its command and does not return.
+// It is called first in main, and in TestMain, of each program that uses Wrap or Build.
 func Init() {
 	initialised = true
 	if !isChild() {
@@ -59,8 +60,8 @@ func Init() {
 	os.Exit(childStatus)
 }
 
-// Wrap returns the command that confines itself within l and then executes argv: a program that Build has made, or a qemu-user with
-// such a program. It panics if Init has not been called.
+// Wrap returns the command that confines itself within l and then executes argv: a program that Build has made, or a
+// qemu-user with such a program. It panics if Init has not been called.
 func Wrap(argv []string, l Limits) []string { return wrap(argv, confinement{Limits: l}) }
 
 func wrap(argv []string, c confinement) []string {

@@ -17,8 +17,8 @@ import (
 	"fiberlab/labs/sandbox"
 )
 
-// workshop makes programs of mutants: only the file that differs is compiled, and linked with the objects of the reference. The
-// sources are the project's own, so the compiler need not be confined.
+// workshop makes programs of mutants: only the file that differs is compiled, and linked with the objects of the
+// reference. The sources are the project's own, so the compiler need not be confined.
 type workshop struct {
 	subject   Subject
 	compiler  []string
@@ -26,8 +26,9 @@ type workshop struct {
 	objects   []string     // of the reference and of the harness, without between
 	between   string       // the object that is linked behind each of a submission's
 	joining   sync.Mutex
-	joined    map[string]string // by the source that is left out: one object of all others and of what they use of the C library
-	habits    habits
+	// by the source that is left out: one object of all others and of what they use of the C library
+	joined map[string]string
+	habits habits
 }
 
 func newWorkshop(s Subject, reference *grade.Bench) (*workshop, error) {
@@ -50,9 +51,12 @@ func (w *workshop) object(source string) string {
 	return filepath.Join(filepath.Dir(w.reference.Program.Path), source+".o")
 }
 
-// examine grades a mutant until named says that a fault is the planted one, which saves the items that follow. A mutant that does not
-// build gets a report that says so. A mutant that compiles to the same code as the reference is not graded: it gets no report.
-func (w *workshop) examine(ctx context.Context, m mutate.Mutant, named func(grade.Fault) bool) (report *grade.Report, err error) {
+// examine grades a mutant until named says that a fault is the planted one, which saves the items that follow. A mutant
+// that does not build gets a report that says so. A mutant that compiles to the same code as the reference is not
+// graded: it gets no report.
+func (w *workshop) examine(
+	ctx context.Context, m mutate.Mutant, named func(grade.Fault) bool,
+) (report *grade.Report, err error) {
 	work, err := os.MkdirTemp("", "fiberlab-mutant-")
 	if err != nil {
 		return nil, err
@@ -82,7 +86,12 @@ func (w *workshop) examine(ctx context.Context, m mutate.Mutant, named func(grad
 	if err != nil {
 		return nil, err
 	}
-	link := append([]string{"-static", "-no-pie", "-nostdlib", "-g", "-fno-use-linker-plugin", "-Wl,-z,noexecstack", "-o", program, object, w.between, rest}, grade.Link(w.subject.Arch)...)
+	link := append(
+		[]string{
+			"-static", "-no-pie", "-nostdlib", "-g", "-fno-use-linker-plugin", "-Wl,-z,noexecstack", "-o", program,
+			object, w.between, rest,
+		},
+		grade.Link(w.subject.Arch)...)
 	if said, err := w.run(ctx, dir, link); err != nil {
 		return unbuilt(said), ctx.Err()
 	}
@@ -100,8 +109,8 @@ func (w *workshop) examine(ctx context.Context, m mutate.Mutant, named func(grad
 	return report, err
 }
 
-// rest returns one object of all of the reference's objects but that of source, linked with the C library. Most of a link is the search
-// in the library, and that is made once so.
+// rest returns one object of all of the reference's objects but that of source, linked with the C library. Most of a
+// link is the search in the library, and that is made once so.
 func (w *workshop) rest(ctx context.Context, source string) (string, error) {
 	w.joining.Lock()
 	defer w.joining.Unlock()
@@ -157,8 +166,8 @@ func unbuilt(said string) *grade.Report {
 	return &grade.Report{Build: &grade.BuildReport{Failed: true, Said: strings.Split(strings.TrimSpace(said), "\n")}}
 }
 
-// until returns the subject with a lab whose items, in the order given, are examined until there is a fault of that kind. by gets the
-// name of the item that finds it.
+// until returns the subject with a lab whose items, in the order given, are examined until there is a fault of that
+// kind. by gets the name of the item that finds it.
 func (s Subject) until(items []grade.Item, wanted func(grade.Fault) bool, by *string) Subject {
 	lab := *s.Lab
 	lab.Items, lab.ByArch = nil, nil
@@ -180,7 +189,8 @@ func (s Subject) until(items []grade.Item, wanted func(grade.Fault) bool, by *st
 	return s
 }
 
-// habits are, for each function of the reference, the items that found its mutants, the last one first: they are likely to find the next.
+// habits are, for each function of the reference, the items that found its mutants, the last one first: they are likely
+// to find the next.
 type habits struct {
 	mu    sync.Mutex
 	items map[string][]string

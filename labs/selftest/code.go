@@ -5,8 +5,8 @@ import (
 	"debug/elf"
 )
 
-// sameCode tells whether two objects have the same code and data, whatever they tell debuggers: then a grader cannot, and need not, tell
-// programs made of them apart.
+// sameCode tells whether two objects have the same code and data, whatever they tell debuggers: then a grader cannot,
+// and need not, tell programs made of them apart.
 func sameCode(a, b string) (bool, error) {
 	first, err := loaded(a)
 	if err != nil {
@@ -25,8 +25,8 @@ func sameCode(a, b string) (bool, error) {
 	return true, nil
 }
 
-// loaded returns the sections of an object that become part of a program's memory, and their relocations, by their names; and the names
-// of its symbols, to whose order relocations refer.
+// loaded returns the sections of an object that become part of a program's memory, and their relocations, by their
+// names; and the names of its symbols, to whose order relocations refer.
 func loaded(path string) (map[string][]byte, error) {
 	file, err := elf.Open(path)
 	if err != nil {

@@ -43,8 +43,8 @@ func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 	return all, nil
 }
 
-// mutantTime is how long the examination of an item may take of a mutant, which may have an endless loop. What ends after many steps ends
-// within it on a busy machine.
+// mutantTime is how long the examination of an item may take of a mutant, which may have an endless loop. What ends
+// after many steps ends within it on a busy machine.
 const mutantTime = 30 * time.Second
 
 // Mutants examines the mutants of the reference.
@@ -65,8 +65,10 @@ func (s Subject) Mutants(ctx context.Context, o Options) (Result, error) {
 	for _, name := range equivalents.Unknown(s.Arch.Name, "") {
 		r.Misses = append(r.Misses, Miss{What: name, Why: "there is no such mutant"})
 	}
-	options := grade.Options{Arch: s.Arch, Dir: filepath.Join(s.Folder, "reference"), Seed: o.Seed, Emulator: o.Emulator,
-		ItemTime: mutantTime}
+	options := grade.Options{
+		Arch: s.Arch, Dir: filepath.Join(s.Folder, "reference"), Seed: o.Seed, Emulator: o.Emulator,
+		ItemTime: mutantTime,
+	}
 	_, err = s.Lab.With(ctx, options, func(reference *grade.Bench) (*grade.Report, error) {
 		w, err := newWorkshop(s, reference)
 		if err != nil {

@@ -81,7 +81,8 @@ func TestTheGraderInFull(t *testing.T) {
 	subjects := chosen(t)
 	var total Result
 	for _, s := range subjects {
-		o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0) + 1, Progress: progress(s)} // one more, since each waits for programs that it starts
+		// one more, since each waits for programs that it starts
+		o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0) + 1, Progress: progress(s)}
 		var r Result
 		for _, examine := range []func(context.Context, Options) (Result, error){s.Skeleton, s.Solutions, s.Mutants} {
 			found, err := examine(t.Context(), o)
@@ -97,8 +98,11 @@ func TestTheGraderInFull(t *testing.T) {
 	if len(total.Misses) > 0 {
 		t.Fatalf("%d misses in all", len(total.Misses))
 	}
-	fmt.Printf("labs-selftest: %d labs, on each architecture: %d of %d mutants caught and named, %d others equivalent as listed; %d of %d other solutions at full marks\n",
-		len(subjects), total.Caught, total.Mutants-total.Equivalent, total.Equivalent, total.Solutions, total.Solutions)
+	fmt.Printf(
+		"labs-selftest: %d labs, on each architecture: %d of %d mutants caught and named, %d others equivalent as "+
+			"listed; %d of %d other solutions at full marks\n",
+		len(subjects), total.Caught, total.Mutants-total.Equivalent, total.Equivalent, total.Solutions, total.Solutions,
+	)
 }
 
 // Mutants are made of all that a lab's reference consists of: of what is around a swap, too.
@@ -116,7 +120,10 @@ func TestMutantsOfAllSources(t *testing.T) {
 			all, err := s.mutants(list)
 			require.NoError(t, err)
 			for _, file := range around[lab.Number] {
-				require.True(t, slices.ContainsFunc(all, func(m mutate.Mutant) bool { return strings.HasPrefix(m.File, file) }), "%v: %s", s, file)
+				require.True(
+					t, slices.ContainsFunc(all, func(m mutate.Mutant) bool { return strings.HasPrefix(m.File, file) }),
+					"%v: %s", s, file,
+				)
 			}
 		}
 	}
@@ -216,7 +223,9 @@ func TestFaultyGradersAreFound(t *testing.T) {
 	t.Run("a list that is wrong", func(t *testing.T) {
 		other := swaps
 		other.Folder = t.TempDir()
-		require.NoError(t, os.CopyFS(filepath.Join(other.Folder, "reference"), os.DirFS(filepath.Join(swaps.Folder, "reference"))))
+		require.NoError(
+			t, os.CopyFS(filepath.Join(other.Folder, "reference"), os.DirFS(filepath.Join(swaps.Folder, "reference"))),
+		)
 		mutants, err := swaps.mutants(&mutate.Equivalents{})
 		require.NoError(t, err)
 		list := "swap.S: f: dropped: hlt -- there is none\n"

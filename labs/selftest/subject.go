@@ -1,8 +1,8 @@
 // Package selftest grades the grader: by programs of which it is known what a grader must say.
 //
 // The reference of each lab, and each of the other solutions, must get full marks. Each mutant of the reference
-// (package mutate) must lose points, and what is said of it must name the register or the step that is wrong, unless the lab's list of
-// equivalents says, with a reason, that it is as right. What is handed out must get few points.
+// (package mutate) must lose points, and what is said of it must name the register or the step that is wrong, unless
+// the lab's list of equivalents says, with a reason, that it is as right. What is handed out must get few points.
 //
 // What to read, in this order:
 //
@@ -89,8 +89,11 @@ func (r *Result) Add(other Result) {
 
 // String is the result in one line.
 func (r Result) String() string {
-	text := fmt.Sprintf("%d mutants, %d caught (%d by the first sentence about an item), %d equivalent as listed, %d other solutions at full marks",
-		r.Mutants, r.Caught, r.First, r.Equivalent, r.Solutions)
+	text := fmt.Sprintf(
+		"%d mutants, %d caught (%d by the first sentence about an item), %d equivalent as listed, %d other solutions "+
+			"at full marks",
+		r.Mutants, r.Caught, r.First, r.Equivalent, r.Solutions,
+	)
 	if r.SameCode > 0 {
 		text += fmt.Sprintf(", %d more are the same code", r.SameCode)
 	}
@@ -110,7 +113,9 @@ func (s Subject) Solutions(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	folders = slices.DeleteFunc(append(folders, filepath.Join(s.Folder, "reference")), func(folder string) bool { return !s.has(folder) })
+	folders = slices.DeleteFunc(
+		append(folders, filepath.Join(s.Folder, "reference")), func(folder string) bool { return !s.has(folder) },
+	)
 	reports := make([]*grade.Report, len(folders))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(o.AtOnce, 1))
@@ -171,7 +176,9 @@ func (s Subject) has(folder string) bool {
 const itemTime = 2 * time.Minute
 
 func (s Subject) grade(ctx context.Context, o Options, folder string) (*grade.Report, error) {
-	return s.Lab.Grade(ctx, grade.Options{Arch: s.Arch, Dir: folder, Seed: o.Seed, Emulator: o.Emulator, ItemTime: itemTime})
+	return s.Lab.Grade(
+		ctx, grade.Options{Arch: s.Arch, Dir: folder, Seed: o.Seed, Emulator: o.Emulator, ItemTime: itemTime},
+	)
 }
 
 func (r *Result) miss(what, why string, report *grade.Report) {

@@ -24,7 +24,10 @@ func (r *Result) judge(m mutate.Mutant, reason string, report *grade.Report) {
 	case reason != "" && report.Full():
 		r.Equivalent++
 	case reason != "":
-		r.miss(what, fmt.Sprintf("it is listed as right (%s), but got %d points of %d", reason, report.Points, report.Of), report)
+		r.miss(
+			what, fmt.Sprintf("it is listed as right (%s), but got %d points of %d", reason, report.Points, report.Of),
+			report,
+		)
 	case report.Full():
 		r.miss(what, "it got full marks", report)
 	case slices.ContainsFunc(all, func(f grade.Fault) bool { return misplaced(f, m) }):
@@ -33,7 +36,9 @@ func (r *Result) judge(m mutate.Mutant, reason string, report *grade.Report) {
 		r.miss(what, "no fault names the line or one of: "+strings.Join(m.Names, ", "), report)
 	default:
 		r.Caught++
-		if slices.ContainsFunc(report.Items, func(i grade.ItemReport) bool { return len(i.Faults) > 0 && names(i.Faults[0], m) }) {
+		if slices.ContainsFunc(
+			report.Items, func(i grade.ItemReport) bool { return len(i.Faults) > 0 && names(i.Faults[0], m) },
+		) {
 			r.First++
 		}
 	}

@@ -115,7 +115,10 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 			}
 			want = append(want, mark+name+" "+digits(p.Register(name))+" "+p.Meaning(p.Register(name)))
 		}
-		got := b.run(`[...document.querySelectorAll("#registers div")].map(d => [...d.children].map(c => c.textContent).join(" "))`)
+		got := b.run(
+			`[...document.querySelectorAll("#registers div")].map(d => [...d.children].map(c => ` +
+				`c.textContent).join(" "))`,
+		)
 		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got), "step %d", position)
 
 		want = nil
@@ -138,7 +141,13 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 						pointer, class = "rsp >", strings.TrimSpace(class+" top")
 					}
 				}
-				want = append(want, fmt.Sprintf("%s|%s|+%#x|%s %s", class, pointer, word*8, digits(p.Word(region, word)), p.Meaning(p.Word(region, word))))
+				want = append(
+					want,
+					fmt.Sprintf(
+						"%s|%s|+%#x|%s %s", class, pointer, word*8, digits(p.Word(region, word)),
+						p.Meaning(p.Word(region, word)),
+					),
+				)
 			}
 		}
 		got = b.run(`[...document.querySelectorAll("#memory table")].flatMap(t => {
@@ -161,7 +170,10 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 			}
 		}
 		if step, ok := p.Step(); ok && step.Note == "" {
-			require.Contains(t, b.run(`document.querySelector("#source .here").textContent`), r.Sources[sampleFile][step.Place.Line-1])
+			require.Contains(
+				t, b.run(`document.querySelector("#source .here").textContent`),
+				r.Sources[sampleFile][step.Place.Line-1],
+			)
 		}
 		b.press("ArrowRight")
 	}
@@ -184,10 +196,16 @@ func browserWidths(t *testing.T, b *chromium) {
 			for _, step := range []int{0, 12, 19} {
 				b.run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
 				b.until(fmt.Sprintf("step %d of 37", step), counter)
-				require.Equal(t, float64(width), b.run(`document.documentElement.scrollWidth`), "%s, step %d, %d points wide", name, step, width)
+				require.Equal(
+					t, float64(width), b.run(`document.documentElement.scrollWidth`), "%s, step %d, %d points wide",
+					name, step, width,
+				)
 			}
 			if width == 360 {
-				small := b.run(`Math.min(...[...document.querySelectorAll("button")].map(e => Math.min(e.offsetHeight, e.offsetWidth)))`)
+				small := b.run(
+					`Math.min(...[...document.querySelectorAll("button")].map(e => Math.min(e.offsetHeight, ` +
+						`e.offsetWidth)))`,
+				)
 				require.GreaterOrEqual(t, small, 36.0, "buttons that a finger hits")
 			}
 		}
@@ -243,7 +261,9 @@ func browserLightAndDark(t *testing.T, b *chromium) {
 		readable()
 		b.press("t")
 		require.Equal(t, other, paper(), "after t")
-		require.Equal(t, scheme, b.run(`document.getElementById("theme").textContent`), "the button names what it leads to")
+		require.Equal(
+			t, scheme, b.run(`document.getElementById("theme").textContent`), "the button names what it leads to",
+		)
 		readable()
 		b.press("t")
 		require.Equal(t, want, paper(), "after t again")
@@ -279,7 +299,10 @@ func browserPrintAndNoScript(t *testing.T, b *chromium) {
 		require.Equal(t, 0.0, visible("#explorer"))
 		require.Equal(t, 38.0, visible("#all .drawing"))
 		require.Equal(t, float64(width), b.run(`document.documentElement.scrollWidth`))
-		b.until(true, `Math.abs(document.getElementById("step=12").getBoundingClientRect().top) <= 2`, "the address leads to the step")
+		b.until(
+			true, `Math.abs(document.getElementById("step=12").getBoundingClientRect().top) <= 2`,
+			"the address leads to the step",
+		)
 		b.picture(fmt.Sprintf("noscript-%d", width), false)
 	}
 	b.quiet(address)

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chromium is a browser without a window, and one page in it. It is controlled by the DevTools protocol over a pipe: a JSON document
-// a message, each with a zero byte at its end.
+// chromium is a browser without a window, and one page in it. It is controlled by the DevTools protocol over a pipe: a
+// JSON document a message, each with a zero byte at its end.
 type chromium struct {
 	t        *testing.T
 	commands *os.File
@@ -48,8 +48,10 @@ func openBrowser(t *testing.T) *chromium {
 	require.NoError(t, err)
 	answersR, answersW, err := os.Pipe()
 	require.NoError(t, err)
-	flags := []string{"--headless", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage",
-		"--disable-background-networking", "--user-data-dir=" + t.TempDir()}
+	flags := []string{
+		"--headless", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+		"--disable-dev-shm-usage", "--disable-background-networking", "--user-data-dir=" + t.TempDir(),
+	}
 	if os.Geteuid() == 0 {
 		flags = append(flags, "--no-sandbox") // it refuses to run as root with it
 	}
@@ -215,7 +217,10 @@ func (b *chromium) run(expression string) any {
 		Result           struct{ Value any }
 		ExceptionDetails *struct{ Exception struct{ Description string } }
 	}
-	b.call(&result, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	b.call(
+		&result, "Runtime.evaluate",
+		map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true},
+	)
 	if result.ExceptionDetails != nil {
 		require.FailNow(b.t, expression, result.ExceptionDetails.Exception.Description)
 	}
@@ -234,12 +239,18 @@ func (b *chromium) press(key string) {
 		down["text"] = "\r"
 	}
 	b.call(nil, "Input.dispatchKeyEvent", down)
-	b.call(nil, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": codes[key]})
+	b.call(
+		nil, "Input.dispatchKeyEvent",
+		map[string]any{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": codes[key]},
+	)
 }
 
 // size makes the page so many points wide and high, of a phone or of a screen.
 func (b *chromium) size(width, height int, phone bool) {
-	b.call(nil, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone})
+	b.call(
+		nil, "Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone},
+	)
 }
 
 // media emulates a medium, screen or print, and a preference for light or dark.

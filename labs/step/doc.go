@@ -1,4 +1,5 @@
-// Package step shows a recording: for each instruction, what changed in the registers and on the stacks, with its source line.
+// Package step shows a recording: for each instruction, what changed in the registers and on the stacks, with its
+// source line.
 //
 // What to read, in this order:
 //

@@ -17,7 +17,8 @@ type Effect struct {
 	What          string // "rbx", "context of A +0x10"
 	Before, After uint64
 	Meaning       string // of After: "rbx of B"; or ""
-	From          string // the place that After was copied from, if one alone can be: "context of B +0x10", "rcx"; or ""
+	// the place that After was copied from, if one alone can be: "context of B +0x10", "rcx"; or ""
+	From string
 }
 
 // String returns the effect in words: "rbx = 0x5fc1, rbx of B, from context of B +0x0".
@@ -36,7 +37,9 @@ func (e Effect) String() string {
 func (p *Player) effectsOf(step record.Step) []Effect {
 	var effects, last []Effect
 	for _, c := range step.Registers {
-		e := Effect{What: c.Register, Before: uint64(c.Before), After: uint64(c.After), Meaning: p.Meaning(uint64(c.After))}
+		e := Effect{
+			What: c.Register, Before: uint64(c.Before), After: uint64(c.After), Meaning: p.Meaning(uint64(c.After)),
+		}
 		if c.Register == p.arch.PC {
 			last = append(last, e)
 			continue

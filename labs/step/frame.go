@@ -64,7 +64,8 @@ func (p *Player) drawHead(s Screen) string {
 // drawSource shows the line of the step, and those around it.
 func (p *Player) drawSource(s Screen, rows int) []string {
 	step, ok := p.Step()
-	for i := p.at; (!ok || step.Place.File == "") && i < p.Last(); i++ { // at the start, and between calls: what comes next
+	// at the start, and between calls: what comes next
+	for i := p.at; (!ok || step.Place.File == "") && i < p.Last(); i++ {
 		step, ok = p.recording.Steps[i], true
 	}
 	source := p.recording.Sources[step.Place.File]
@@ -129,7 +130,8 @@ const (
 	narrowRegister = 25 // with one of them
 )
 
-// drawRegisters shows registers in columns, top down, in at most so many rows. If there is no room for all, it shows the registers that changed.
+// drawRegisters shows registers in columns, top down, in at most so many rows. If there is no room for all, it shows
+// the registers that changed.
 func (p *Player) drawRegisters(s Screen, v view, rows int) []string {
 	names := p.Registers()
 	rows = max(1, rows-1)
@@ -241,7 +243,8 @@ func (p *Player) matters(regions []int) int {
 	return 0
 }
 
-// drawRegion shows the words of a region: of a stack the high addresses above. The words that matter at this step are seen.
+// drawRegion shows the words of a region: of a stack the high addresses above. The words that matter at this step are
+// seen.
 func (p *Player) drawRegion(s Screen, v view, region, rows, columns int) []string {
 	r := p.recording.Regions[region]
 	pointers := p.Pointers(region)
@@ -297,13 +300,15 @@ func (p *Player) drawWord(s Screen, v view, region, word int, pointers []string,
 	return s.styled(style, fit(cell, columns-1)) + " "
 }
 
-// free reports whether the word lies below the stack pointer, on the stack that is in use: an interrupt or a call may change it.
+// free reports whether the word lies below the stack pointer, on the stack that is in use: an interrupt or a call may
+// change it.
 func (p *Player) free(region, word int) bool {
 	r := p.recording.Regions[region]
 	return region == p.Running() && uint64(r.Address)+uint64(word*wordSize) < p.registers[p.arch.SP]
 }
 
-// window returns the first of the rows that are seen of a list, so that the focus is in the middle where that is possible.
+// window returns the first of the rows that are seen of a list, so that the focus is in the middle where that is
+// possible.
 func window(length, rows, focus int) int {
 	return max(0, min(focus-rows/2, length-rows))
 }

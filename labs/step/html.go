@@ -107,10 +107,13 @@ type dataStep struct {
 }
 
 var pageKeys = [][2]string{
-	{"→ n", "step forward"}, {"← p", "step back"}, {"Home", "to the start"}, {"End", "to the end"}, {"f", "to the next wrong step"}, {"t", "light or dark"},
+	{
+		"→ n", "step forward",
+	}, {"← p", "step back"}, {"Home", "to the start"}, {"End", "to the end"}, {"f", "to the next wrong step"}, {"t", "light or dark"},
 }
 
-// HTML writes a page that shows the recording in a browser. It needs no other file and no network. The player ends where it was.
+// HTML writes a page that shows the recording in a browser. It needs no other file and no network. The player ends
+// where it was.
 func (p *Player) HTML(w io.Writer) error {
 	defer p.Go(p.at)
 	p.Go(0)
@@ -189,7 +192,8 @@ func (p *Player) pageRegion(region int) pageRegion {
 	drawn := pageRegion{Name: r.Name, Address: r.Address.String(), Stack: r.Stack}
 	pointers := p.Pointers(region)
 	matters := func(word int) bool {
-		return word < p.Words(region) && (p.ChangedWord(region, word) || p.ReadWord(region, word)) || r.Stack && len(pointers[word]) > 0
+		return word < p.Words(region) && (p.ChangedWord(region, word) || p.ReadWord(region, word)) ||
+			r.Stack && len(pointers[word]) > 0
 	}
 	order := p.Order(region)
 	left := false
@@ -237,7 +241,10 @@ func (p *Player) pageRegion(region int) pageRegion {
 
 // pageData must be called at position 0.
 func (p *Player) pageData() pageData {
-	d := pageData{SP: p.arch.SP, PC: p.arch.PC, Registers: p.Registers(), Meanings: map[string]string{}, Sources: p.recording.Sources}
+	d := pageData{
+		SP: p.arch.SP, PC: p.arch.PC, Registers: p.Registers(), Meanings: map[string]string{},
+		Sources: p.recording.Sources,
+	}
 	know := func(value uint64) string {
 		if meaning := p.Meaning(value); meaning != "" {
 			d.Meanings[digits(value)] = meaning

@@ -12,9 +12,9 @@ import (
 	"fiberlab/labs/record"
 )
 
-// Join makes one recording of several that follow one another in the same program. Where one begins, a step with a note, its title,
-// changes what differs from the end of the one before. Values that registers hold there are named after the fiber whose stack is in
-// use: "rbx of B". Regions are the same if their names are.
+// Join makes one recording of several that follow one another in the same program. Where one begins, a step with a
+// note, its title, changes what differs from the end of the one before. Values that registers hold there are named
+// after the fiber whose stack is in use: "rbx of B". Regions are the same if their names are.
 func Join(title string, parts []*record.Recording) (*record.Recording, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("nothing was recorded")
@@ -23,7 +23,10 @@ func Join(title string, parts []*record.Recording) (*record.Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &record.Recording{Title: title, Arch: parts[0].Arch, Names: parts[0].Names, Registers: parts[0].Registers, Sources: map[string][]string{}}
+	all := &record.Recording{
+		Title: title, Arch: parts[0].Arch, Names: parts[0].Names, Registers: parts[0].Registers,
+		Sources: map[string][]string{},
+	}
 	var memory [][]byte                   // of each region, as the parts so far leave it
 	registers := map[string]record.Word{} // as the parts so far leave them
 	departures := map[string]int{}        // of each fiber
@@ -79,7 +82,9 @@ func Join(title string, parts []*record.Recording) (*record.Recording, error) {
 }
 
 // between is the step that leads to the start of a part.
-func between(arch *machine.Arch, part *record.Recording, index []int, registers map[string]record.Word, memory [][]byte) record.Step {
+func between(
+	arch *machine.Arch, part *record.Recording, index []int, registers map[string]record.Word, memory [][]byte,
+) record.Step {
 	s := record.Step{Note: part.Title, PC: registers[arch.PC], Next: part.Registers[arch.PC]}
 	for _, name := range part.Names {
 		if before, after := registers[name], part.Registers[name]; before != after {
@@ -91,7 +96,12 @@ func between(arch *machine.Arch, part *record.Recording, index []int, registers 
 		for at := 0; at < len(was); at += wordSize {
 			end := min(at+wordSize, len(was))
 			if before, after := was[at:end], region.Initial[at:end]; !bytes.Equal(before, after) {
-				s.Memory = append(s.Memory, record.Write{Region: index[k], Offset: at, Before: slices.Clone(before), After: slices.Clone(after)})
+				s.Memory = append(
+					s.Memory,
+					record.Write{
+						Region: index[k], Offset: at, Before: slices.Clone(before), After: slices.Clone(after),
+					},
+				)
 			}
 		}
 	}
@@ -100,7 +110,9 @@ func between(arch *machine.Arch, part *record.Recording, index []int, registers 
 
 // nameRegisters labels what is in the registers at the start of a part.
 func nameRegisters(all *record.Recording, arch *machine.Arch, part *record.Recording, departures map[string]int) {
-	k := slices.IndexFunc(part.Regions, func(r record.Region) bool { return r.Stack && inside(r, uint64(part.Registers[arch.SP])) })
+	k := slices.IndexFunc(
+		part.Regions, func(r record.Region) bool { return r.Stack && inside(r, uint64(part.Registers[arch.SP])) },
+	)
 	if k < 0 {
 		return
 	}

@@ -41,7 +41,8 @@ func TestJoin(t *testing.T) {
 		p[1].Steps = slices.Clone(p[1].Steps)
 		p[1].Steps[i] = s
 	}
-	p[0].Steps[3].Memory = append(p[0].Steps[3].Memory, record.Write{Region: 9, Before: []byte{1}, After: []byte{2}}) // of no region that is shown
+	// of no region that is shown
+	p[0].Steps[3].Memory = append(p[0].Steps[3].Memory, record.Write{Region: 9, Before: []byte{1}, After: []byte{2}})
 	all, err := Join("there and back", p)
 	require.NoError(t, err)
 	require.Len(t, all.Steps, len(r.Steps))
@@ -70,5 +71,7 @@ func TestAddFinding(t *testing.T) {
 	AddFinding(r, machine.Place{File: "swap.S", Line: 99}, "nowhere", "2.3")
 	AddFinding(r, machine.Place{}, "nothing", "2.1")
 	require.Equal(t, []record.Finding{{Step: 11, Text: "wrong", Section: "2.3"},
-		{Step: 30, Text: "wrong", Section: "2.3"}, {Step: -1, Text: "nowhere", Section: "2.3"}, {Step: -1, Text: "nothing", Section: "2.1"}}, r.Findings)
+		{
+			Step: 30, Text: "wrong", Section: "2.3",
+		}, {Step: -1, Text: "nowhere", Section: "2.3"}, {Step: -1, Text: "nothing", Section: "2.1"}}, r.Findings)
 }

@@ -9,7 +9,8 @@ import (
 	"fiberlab/labs/record"
 )
 
-// Listing writes all steps as text, a block each: the source line, the instruction, and what it did. The player ends where it was.
+// Listing writes all steps as text, a block each: the source line, the instruction, and what it did. The player ends
+// where it was.
 func (p *Player) Listing(w io.Writer, s Screen) error {
 	defer p.Go(p.at)
 	var b strings.Builder
@@ -19,7 +20,9 @@ func (p *Player) Listing(w io.Writer, s Screen) error {
 	p.Go(0)
 	say("%s (%s, %s)", p.recording.Title, p.recording.Arch, count(p.Last(), "step"))
 	for i, f := range p.recording.Findings {
-		if !slices.ContainsFunc(p.recording.Findings[:i], func(before record.Finding) bool { return told(before) == told(f) }) {
+		if !slices.ContainsFunc(
+			p.recording.Findings[:i], func(before record.Finding) bool { return told(before) == told(f) },
+		) {
 			say("wrong: %s", told(f))
 		}
 	}

@@ -14,8 +14,8 @@ import (
 // wordSize is how many bytes of memory are shown as one value.
 const wordSize = 8
 
-// Player holds the state of a recorded program at one position. Position 0 is before the first step, position n after the nth.
-// It may be used by one goroutine at a time.
+// Player holds the state of a recorded program at one position. Position 0 is before the first step, position n after
+// the nth. It may be used by one goroutine at a time.
 type Player struct {
 	recording *record.Recording
 	arch      *machine.Arch
@@ -25,17 +25,21 @@ type Player struct {
 	names     map[uint64]string
 	effects   [][]Effect      // of each step
 	touched   map[string]bool // the registers that some step changes
-	eventful  [][]bool        // of each region: the words that some step changes or reads, or that are pointed to at some time
+	// of each region: the words that some step changes or reads, or that are pointed to at some time
+	eventful [][]bool
 }
 
-// Play returns a player at position 0. The error says where the recording contradicts itself. The recording must not be changed
-// afterwards.
+// Play returns a player at position 0. The error says where the recording contradicts itself. The recording must not be
+// changed afterwards.
 func Play(r *record.Recording) (*Player, error) {
 	arch, err := machine.ByName(r.Arch)
 	if err != nil {
 		return nil, fmt.Errorf("the recording: %w", err)
 	}
-	p := &Player{recording: r, arch: arch, registers: map[string]uint64{}, touched: map[string]bool{arch.PC: true, arch.SP: true}}
+	p := &Player{
+		recording: r, arch: arch, registers: map[string]uint64{},
+		touched: map[string]bool{arch.PC: true, arch.SP: true},
+	}
 	for _, name := range r.Names {
 		p.registers[name] = uint64(r.Registers[name])
 	}
@@ -69,9 +73,13 @@ func Play(r *record.Recording) (*Player, error) {
 	p.noteEvents()
 	p.Go(0)
 	for i, step := range r.Steps {
-		if step.Note != "" { // what is changed from outside between swaps includes registers that no instruction looks at
+		// what is changed from outside between swaps includes registers that no instruction looks at
+		if step.Note != "" {
 			shown := p.Registers()
-			p.effects[i] = slices.DeleteFunc(p.effects[i], func(e Effect) bool { return slices.Contains(r.Names, e.What) && !slices.Contains(shown, e.What) })
+			p.effects[i] = slices.DeleteFunc(
+				p.effects[i],
+				func(e Effect) bool { return slices.Contains(r.Names, e.What) && !slices.Contains(shown, e.What) },
+			)
 		}
 	}
 	return p, nil
@@ -85,16 +93,24 @@ func (p *Player) check(step record.Step) error {
 			return fmt.Errorf("register %s is not among those recorded", c.Register)
 		}
 		if value != uint64(c.Before) && c.Register != p.arch.PC {
-			return fmt.Errorf("%s is said to hold %v before, but the steps so far leave %#x in it", c.Register, c.Before, value)
+			return fmt.Errorf(
+				"%s is said to hold %v before, but the steps so far leave %#x in it", c.Register, c.Before, value,
+			)
 		}
 	}
 	for _, w := range step.Memory {
-		if w.Region < 0 || w.Region >= len(p.memory) || len(w.Before) != len(w.After) || w.Offset < 0 || w.Offset+len(w.After) > len(p.memory[w.Region]) {
-			return fmt.Errorf("%d bytes at offset %d of region %d: not in the memory that was recorded", len(w.After), w.Offset, w.Region)
+		if w.Region < 0 || w.Region >= len(p.memory) || len(w.Before) != len(w.After) || w.Offset < 0 ||
+			w.Offset+len(w.After) > len(p.memory[w.Region]) {
+			return fmt.Errorf(
+				"%d bytes at offset %d of region %d: not in the memory that was recorded", len(w.After), w.Offset,
+				w.Region,
+			)
 		}
 		if was := p.memory[w.Region][w.Offset:][:len(w.Before)]; !bytes.Equal(was, w.Before) {
-			return fmt.Errorf("%s +%#x is said to hold %s before, but the steps so far leave %s there", p.recording.Regions[w.Region].Name,
-				w.Offset, hex.EncodeToString(w.Before), hex.EncodeToString(was))
+			return fmt.Errorf(
+				"%s +%#x is said to hold %s before, but the steps so far leave %s there",
+				p.recording.Regions[w.Region].Name, w.Offset, hex.EncodeToString(w.Before), hex.EncodeToString(was),
+			)
 		}
 	}
 	return nil
@@ -243,8 +259,8 @@ func inside(r record.Region, address uint64) bool {
 	return address >= uint64(r.Address) && address <= uint64(r.Address)+uint64(len(r.Initial))
 }
 
-// Pointers names what points to each word of a stack: the stack pointer, and the words of other regions (the stack pointer of
-// a context). The key len(words) is the end of the stack.
+// Pointers names what points to each word of a stack: the stack pointer, and the words of other regions (the stack
+// pointer of a context). The key len(words) is the end of the stack.
 func (p *Player) Pointers(region int) map[int][]string {
 	pointers := map[int][]string{}
 	r := p.recording.Regions[region]
@@ -283,8 +299,8 @@ const (
 	gap         = -1 // stands for words that are not shown
 )
 
-// Order lists the words of a region that are shown, top down: of a stack, high addresses first. The end of a stack, where a stack
-// pointer may stand, is the word behind the last one. Long regions have gaps where nothing ever happens.
+// Order lists the words of a region that are shown, top down: of a stack, high addresses first. The end of a stack,
+// where a stack pointer may stand, is the word behind the last one. Long regions have gaps where nothing ever happens.
 func (p *Player) Order(region int) []int {
 	words := p.Words(region)
 	if p.recording.Regions[region].Stack {
@@ -292,7 +308,8 @@ func (p *Player) Order(region int) []int {
 	}
 	var order []int
 	for word := range words {
-		near := words <= alwaysWhole || slices.Contains(p.eventful[region][max(0, word-nearby):min(words, word+nearby+1)], true)
+		near := words <= alwaysWhole ||
+			slices.Contains(p.eventful[region][max(0, word-nearby):min(words, word+nearby+1)], true)
 		if near {
 			order = append(order, word)
 		} else if len(order) == 0 || order[len(order)-1] != gap {

@@ -73,7 +73,9 @@ func TestTheSwapIsSeen(t *testing.T) {
 	p.Go(4)
 	require.True(t, p.ChangedWord(contextA, 2))
 	require.False(t, p.ChangedWord(contextA, 1))
-	require.Equal(t, []string{"rip", "rsp", "rbp", "rbx", "r12", "r13", "r14", "r15", "rdi", "rsi", "rdx", "rcx"}, p.Registers())
+	require.Equal(
+		t, []string{"rip", "rsp", "rbp", "rbx", "r12", "r13", "r14", "r15", "rdi", "rsi", "rdx", "rcx"}, p.Registers(),
+	)
 }
 
 // Registers that are equal, and small numbers, get no name from what they happen to equal.
@@ -84,7 +86,9 @@ func TestOnlyTellingValuesAreNamed(t *testing.T) {
 	require.Empty(t, p.Meaning(0xabcdef012345))
 	require.Empty(t, p.Meaning(7))
 	require.Equal(t, "r11 at the start", p.Meaning(uint64(r.Registers["r11"])))
-	require.Equal(t, "stack of A +0x80", p.Meaning(uint64(r.Regions[stackA].Address)+128), "a stack pointer may be at the end")
+	require.Equal(
+		t, "stack of A +0x80", p.Meaning(uint64(r.Regions[stackA].Address)+128), "a stack pointer may be at the end",
+	)
 	require.Equal(t, "swap.S:5", p.Meaning(uint64(r.Steps[1].PC)))
 }
 
@@ -92,7 +96,14 @@ func TestOnlyTellingValuesAreNamed(t *testing.T) {
 func TestBytes(t *testing.T) {
 	r := sampleAMD64(t, false)
 	was := r.Regions[contextA].Initial
-	r.Steps = []record.Step{{PC: 1, Next: 2, Memory: []record.Write{{Region: contextA, Offset: 6, Before: was[6:10], After: []byte{was[6], 1, 2, was[9]}}}}}
+	r.Steps = []record.Step{
+		{
+			PC: 1, Next: 2,
+			Memory: []record.Write{
+				{Region: contextA, Offset: 6, Before: was[6:10], After: []byte{was[6], 1, 2, was[9]}},
+			},
+		},
+	}
 	p := at(t, r, 1)
 	require.True(t, p.ChangedWord(contextA, 0))
 	require.True(t, p.ChangedWord(contextA, 1))
@@ -135,7 +146,9 @@ func TestLongStacksHaveGaps(t *testing.T) {
 	}
 	p := at(t, r, 0)
 	const first = 1 << 14 / wordSize
-	require.Equal(t, []int{gap, first + 14, first + 13, first + 12, first + 11, first + 10, first + 9, gap}, p.Order(stackA))
+	require.Equal(
+		t, []int{gap, first + 14, first + 13, first + 12, first + 11, first + 10, first + 9, gap}, p.Order(stackA),
+	)
 	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7}, p.Order(contextA))
 	require.Less(t, len(pageOf(t, r)), 500<<10)
 	require.Contains(t, frameText(p, Screen{Columns: 120, Rows: 50}, view{}), "...")
@@ -144,7 +157,9 @@ func TestLongStacksHaveGaps(t *testing.T) {
 // A context may end within a word.
 func TestRegionsOfAnySize(t *testing.T) {
 	r := sampleAMD64(t, false)
-	r.Regions = append(r.Regions, record.Region{Name: "odd", Address: 0x1001, Initial: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9}})
+	r.Regions = append(
+		r.Regions, record.Region{Name: "odd", Address: 0x1001, Initial: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+	)
 	p := at(t, r, 0)
 	require.Equal(t, 2, p.Words(4))
 	require.Equal(t, uint64(9), p.Word(4, 1))

@@ -34,7 +34,9 @@ const sampleFile = "labs/02/reference/swap.S"
 
 func (w *writer) set(register string, value uint64) {
 	if before := w.registers[register]; before != value {
-		w.step.Registers = append(w.step.Registers, record.Change{Register: register, Before: record.Word(before), After: record.Word(value)})
+		w.step.Registers = append(
+			w.step.Registers, record.Change{Register: register, Before: record.Word(before), After: record.Word(value)},
+		)
 		w.registers[register] = value
 	}
 }
@@ -45,7 +47,9 @@ func (w *writer) store(region, offset int, value uint64) {
 	if slices.Equal(at, after) {
 		return
 	}
-	w.step.Memory = append(w.step.Memory, record.Write{Region: region, Offset: offset, Before: slices.Clone(at), After: after})
+	w.step.Memory = append(
+		w.step.Memory, record.Write{Region: region, Offset: offset, Before: slices.Clone(at), After: after},
+	)
 	copy(at, after)
 }
 
@@ -56,7 +60,8 @@ func (w *writer) word(region, offset int) uint64 {
 // base is the address of a region.
 func (w *writer) base(region int) uint64 { return uint64(w.recording.Regions[region].Address) }
 
-// swapLine is a line of the swap: its instruction as it is written and as it is disassembled, and what it does with context from and to.
+// swapLine is a line of the swap: its instruction as it is written and as it is disassembled, and what it does with
+// context from and to.
 type swapLine struct {
 	source, instruction string
 	do                  func(from, to int)
@@ -66,7 +71,10 @@ type swapLine struct {
 func sampleAMD64(t testing.TB, faulty bool) *record.Recording {
 	random := rand.New(rand.NewPCG(1, 2))
 	w := &writer{t: t, arch: machine.AMD64, registers: map[string]uint64{}}
-	w.recording = &record.Recording{Title: "A swaps to B, B swaps back", Arch: "amd64", Names: w.arch.Registers, Registers: map[string]record.Word{}}
+	w.recording = &record.Recording{
+		Title: "A swaps to B, B swaps back", Arch: "amd64", Names: w.arch.Registers,
+		Registers: map[string]record.Word{},
+	}
 	for i, name := range []string{"stack of A", "stack of B", "context of A", "context of B"} {
 		size := 128
 		if i >= contextA {
@@ -82,7 +90,9 @@ func sampleAMD64(t testing.TB, faulty bool) *record.Recording {
 		w.memory = append(w.memory, initial)
 	}
 	label := func(value uint64, format string, args ...any) uint64 {
-		w.recording.Labels = append(w.recording.Labels, record.Label{Address: record.Word(value), Text: fmt.Sprintf(format, args...)})
+		w.recording.Labels = append(
+			w.recording.Labels, record.Label{Address: record.Word(value), Text: fmt.Sprintf(format, args...)},
+		)
 		return value
 	}
 	returns := [2]uint64{label(0x4011a6, "return address in A"), label(0x4012c9, "return address in B")}
@@ -117,21 +127,36 @@ func sampleAMD64(t testing.TB, faulty bool) *record.Recording {
 		w.set("rsp", w.registers["rsp"]+8)
 	}}}
 	for i, name := range append(saved, "rsp", "rcx") {
-		lines = append(lines, swapLine{fmt.Sprintf("movq    %%%s, %d(%%rdi)", name, i*8), fmt.Sprintf("mov    %%%s,%#x(%%rdi)", name, i*8), func(from, _ int) {
-			w.store(from, i*8, w.registers[name])
-		}})
+		lines = append(
+			lines,
+			swapLine{
+				fmt.Sprintf("movq    %%%s, %d(%%rdi)", name, i*8), fmt.Sprintf("mov    %%%s,%#x(%%rdi)", name, i*8),
+				func(from, _ int) {
+					w.store(from, i*8, w.registers[name])
+				},
+			},
+		)
 	}
 	for i, name := range append(saved, "rsp", "rdx") {
 		offset := i * 8
 		if faulty && name == "r12" {
 			offset += 8
 		}
-		lines = append(lines, swapLine{fmt.Sprintf("movq    %d(%%rsi), %%%s", offset, name), fmt.Sprintf("mov    %#x(%%rsi),%%%s", offset, name), func(_, to int) {
-			w.set(name, w.word(to, offset))
-		}})
+		lines = append(
+			lines,
+			swapLine{
+				fmt.Sprintf("movq    %d(%%rsi), %%%s", offset, name),
+				fmt.Sprintf("mov    %#x(%%rsi),%%%s", offset, name),
+				func(_, to int) {
+					w.set(name, w.word(to, offset))
+				},
+			},
+		)
 	}
 	lines = append(lines, swapLine{"jmp     *%rdx", "jmp    *%rdx", func(_, _ int) {}})
-	source := []string{"/* A sample. </script><b>not bold</b> & so on */", "    .globl  marl_fiber_swap", "marl_fiber_swap:"}
+	source := []string{
+		"/* A sample. </script><b>not bold</b> & so on */", "    .globl  marl_fiber_swap", "marl_fiber_swap:",
+	}
 	for _, line := range lines {
 		source = append(source, "    "+line.source)
 	}
@@ -147,13 +172,18 @@ func sampleAMD64(t testing.TB, faulty bool) *record.Recording {
 			line.do(from, to)
 			if i == len(lines)-1 {
 				w.step.Next = record.Word(w.registers["rdx"])
-				w.step.Registers = append(w.step.Registers, record.Change{Register: "rip", Before: record.Word(pc), After: w.step.Next})
+				w.step.Registers = append(
+					w.step.Registers, record.Change{Register: "rip", Before: record.Word(pc), After: w.step.Next},
+				)
 			}
 			w.recording.Steps = append(w.recording.Steps, w.step)
 		}
 	}
 	swap(contextA, contextB)
-	w.step = record.Step{Note: "B calls marl_fiber_swap", Next: entry, Registers: []record.Change{{Register: "rip", Before: record.Word(returns[1]), After: entry}}}
+	w.step = record.Step{
+		Note: "B calls marl_fiber_swap", Next: entry,
+		Registers: []record.Change{{Register: "rip", Before: record.Word(returns[1]), After: entry}},
+	}
 	w.set("rdi", w.base(contextB))
 	w.set("rsi", w.base(contextA))
 	w.set("rsp", w.registers["rsp"]-8)
@@ -162,7 +192,10 @@ func sampleAMD64(t testing.TB, faulty bool) *record.Recording {
 	swap(contextB, contextA)
 	if faulty {
 		w.recording.Findings = []record.Finding{
-			{Step: 11, Text: "r12 comes back changed: saved at offset 16 (swap.S:7), loaded from 24 (swap.S:15)", Section: "2.3"},
+			{
+				Step: 11, Text: "r12 comes back changed: saved at offset 16 (swap.S:7), loaded from 24 (swap.S:15)",
+				Section: "2.3",
+			},
 			{Step: -1, Text: "a finding of no step", Section: "2.1"},
 		}
 	}

@@ -45,8 +45,8 @@ func localeHasUTF8() bool {
 // tabWidth is how far apart the stops of the tabulator are in sources.
 const tabWidth = 8
 
-// clean makes a submission's text harmless for the terminal: tabs become blanks, and what might move the cursor becomes a
-// question mark. So does, for an ASCII screen, what it cannot show.
+// clean makes a submission's text harmless for the terminal: tabs become blanks, and what might move the cursor becomes
+// a question mark. So does, for an ASCII screen, what it cannot show.
 func (s Screen) clean(line string) string {
 	var b strings.Builder
 	column := 0

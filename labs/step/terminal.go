@@ -43,8 +43,8 @@ type browser struct {
 	help   bool
 }
 
-// Browse shows the recording on the terminal out and goes through it by the keys that are read from the terminal in, until the
-// reader leaves or ctx is over. It leaves both terminals as they were.
+// Browse shows the recording on the terminal out and goes through it by the keys that are read from the terminal in,
+// until the reader leaves or ctx is over. It leaves both terminals as they were.
 func Browse(ctx context.Context, p *Player, in, out *os.File) error {
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
@@ -191,13 +191,14 @@ func (b *browser) search() {
 	}
 }
 
-// NextFinding goes to the next step that a grader calls wrong, after the last one to the first, and reports whether there is one.
+// NextFinding goes to the next step that a grader calls wrong, after the last one to the first, and reports whether
+// there is one.
 func (p *Player) NextFinding() bool {
 	return p.goTo(func() bool { return p.At() > 0 && len(p.Findings()) > 0 })
 }
 
-// Find goes to the next step whose source line, instruction or changes contain the text, in capital or small letters, after the
-// last step from the start on. It reports whether there is one.
+// Find goes to the next step whose source line, instruction or changes contain the text, in capital or small letters,
+// after the last step from the start on. It reports whether there is one.
 func (p *Player) Find(text string) bool {
 	text = strings.ToLower(text)
 	return p.goTo(func() bool {

@@ -43,7 +43,12 @@ func openTerminal(t *testing.T, columns, rows int) (master, slave *os.File) {
 }
 
 func resize(t *testing.T, terminal *os.File, columns, rows int) {
-	require.NoError(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}))
+	require.NoError(
+		t,
+		unix.IoctlSetWinsize(
+			int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)},
+		),
+	)
 }
 
 // session is a reader at a terminal.
@@ -106,7 +111,10 @@ func TestKeys(t *testing.T) {
 		s.press(key.keys)
 		s.see(key.see)
 	}
-	require.NotContains(t, regexp.MustCompile(`\x1b\[([HKJ]|\?[0-9]+[hl])`).ReplaceAllString(s.shown.String(), ""), "\x1b", "no colours")
+	require.NotContains(
+		t, regexp.MustCompile(`\x1b\[([HKJ]|\?[0-9]+[hl])`).ReplaceAllString(s.shown.String(), ""), "\x1b",
+		"no colours",
+	)
 	s.press("q")
 	require.NoError(t, <-s.done)
 	s.see(`\x1b\[\?25h\x1b\[\?1049l$`)
@@ -172,7 +180,10 @@ func TestScreens(t *testing.T) {
 }
 
 func TestKeysOf(t *testing.T) {
-	require.Equal(t, []string{"a", "ü", "right", "end", "page up", "enter", "ctrl-c", "escape"}, keysOf("aü\x1b[C\x1bOF\x1b[5~\r\x03\x01\x1b"))
+	require.Equal(
+		t, []string{"a", "ü", "right", "end", "page up", "enter", "ctrl-c", "escape"},
+		keysOf("aü\x1b[C\x1bOF\x1b[5~\r\x03\x01\x1b"),
+	)
 	require.Equal(t, []string{"x"}, keysOf("\x1b[1;5Cx"), "an unknown key is ignored")
 	require.Empty(t, keysOf(""))
 }

@@ -10,9 +10,9 @@ import (
 // ErrUnfinished is the error of a future whose function will not return.
 var ErrUnfinished = errors.New("the function has panicked or called runtime.Goexit")
 
-// start has f called concurrently with the caller: as a task of the caller's scheduler, or on a
-// goroutine if the caller has none; that is reported, see OnGoroutine. It does not wait for f, but for room, if the scheduler
-// limits how many tasks wait to begin. It returns the scheduler's error if that does not accept the task.
+// start has f called concurrently with the caller: as a task of the caller's scheduler, or on a goroutine if the caller
+// has none; that is reported, see OnGoroutine. It does not wait for f, but for room, if the scheduler limits how many
+// tasks wait to begin. It returns the scheduler's error if that does not accept the task.
 func start(f func()) error {
 	if p := callersFiber(); p != nil {
 		return p.Start(f)
@@ -21,7 +21,8 @@ func start(f func()) error {
 	return nil
 }
 
-// startCallback is start that does not wait for room: its caller settles a future, or gives a ticket back, and may hold a lock.
+// startCallback is start that does not wait for room: its caller settles a future, or gives a ticket back, and may hold
+// a lock.
 func startCallback(f func()) error {
 	if p := callersFiber(); p != nil {
 		return p.StartNow(f)
@@ -52,11 +53,11 @@ func startAnywhere(f func()) {
 	}
 }
 
-// Async has f called concurrently with the caller, and returns the future of its results; flare's
-// Async. It does not wait for f. f is a task of the caller's scheduler, or a goroutine if the caller has none;
-// AsyncOn chooses the scheduler. Async blocks its caller only until there is room for the task, if the scheduler limits that
-// (sched.Config.MaxQueued). If f cannot be started, the future has the scheduler's error. The
-// future is InProgress from the moment that f begins.
+// Async has f called concurrently with the caller, and returns the future of its results; flare's Async. It does not
+// wait for f. f is a task of the caller's scheduler, or a goroutine if the caller has none; AsyncOn chooses the
+// scheduler. Async blocks its caller only until there is room for the task, if the scheduler limits that
+// (sched.Config.MaxQueued). If f cannot be started, the future has the scheduler's error. The future is InProgress from
+// the moment that f begins.
 //
 // A panic of f is that of a task or a goroutine, and is not passed to the callers that wait. If the
 // program survives it, they get an error that wraps ErrUnfinished. Async panics with
@@ -72,11 +73,11 @@ func async[T any](start func(func()) error, f func() (T, error)) *Future[T] {
 	return p.Future()
 }
 
-// Then has g called with the results of f once f is settled, and returns the future of g's
-// results. g runs concurrently with the code that settles f, as a task of its scheduler, or on a
-// goroutine if it has none; if f is settled already, the same goes for the caller of Then. So g may
-// block. Neither that code nor Then waits for room: the task is queued even if sched.Config.MaxQueued tasks wait to begin. g is called even if f has failed. A panic of g has the consequences of one in Async.
-// Then panics with an error that wraps ErrNilFunc if g is nil.
+// Then has g called with the results of f once f is settled, and returns the future of g's results. g runs concurrently
+// with the code that settles f, as a task of its scheduler, or on a goroutine if it has none; if f is settled already,
+// the same goes for the caller of Then. So g may block. Neither that code nor Then waits for room: the task is queued
+// even if sched.Config.MaxQueued tasks wait to begin. g is called even if f has failed. A panic of g has the
+// consequences of one in Async. Then panics with an error that wraps ErrNilFunc if g is nil.
 func Then[T, U any](f *Future[T], g func(T, error) (U, error)) *Future[U] {
 	if g == nil {
 		panic(fmt.Errorf("fibersync: then: %w", ErrNilFunc))

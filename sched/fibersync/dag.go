@@ -14,7 +14,9 @@ import (
 var (
 	ErrNoNodes     = errors.New("the graph has no nodes: add one with Node")
 	ErrUnknownNode = errors.New("the builder has no such node: add nodes with Node")
-	ErrCycle       = errors.New("the node comes after itself, and no node of the cycle could begin: leave out one of its edges")
+	ErrCycle       = errors.New(
+		"the node comes after itself, and no node of the cycle could begin: leave out one of its edges",
+	)
 )
 
 // NodeID names a node of one graph: it is the number of nodes declared before it.
@@ -71,7 +73,10 @@ func (b *DAGBuilder[T]) Build() (*DAG[T], error) {
 		}
 		for _, id := range b.after[i] {
 			if !b.has(id) {
-				wrong = append(wrong, fmt.Errorf("fibersync: build a DAG: %v after node %d: %w", d.name(NodeID(i)), id, ErrUnknownNode))
+				wrong = append(
+					wrong,
+					fmt.Errorf("fibersync: build a DAG: %v after node %d: %w", d.name(NodeID(i)), id, ErrUnknownNode),
+				)
 				continue
 			}
 			d.nodes[id].then = append(d.nodes[id].then, NodeID(i))

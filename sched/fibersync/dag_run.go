@@ -39,13 +39,12 @@ type strand[T any] struct {
 // Run calls each node with data, after those before it have returned, and blocks the caller
 // until all have returned. What a node does to the data is visible to the nodes after it.
 //
-// Nodes that are ready run concurrently: one on the caller, others as tasks of the caller's
-// scheduler, or on goroutines if the caller has none; On chooses the scheduler. When the caller has no node to go on with, it
-// runs those that no other worker has begun. If a node
-// panics, no further ones begin; Run waits for the nodes that run, and panics with an error that
-// names the node and wraps a *PanicError. A node that calls Goexit in a task ends the program
-// as any task does that calls it; on a goroutine, Run panics with an error that wraps
-// ErrGoexit; in the caller, Goexit ends the caller after the others have returned.
+// Nodes that are ready run concurrently: one on the caller, others as tasks of the caller's scheduler, or on goroutines
+// if the caller has none; On chooses the scheduler. When the caller has no node to go on with, it runs those that no
+// other worker has begun. If a node panics, no further ones begin; Run waits for the nodes that run, and panics with an
+// error that names the node and wraps a *PanicError. A node that calls Goexit in a task ends the program as any task
+// does that calls it; on a goroutine, Run panics with an error that wraps ErrGoexit; in the caller, Goexit ends the
+// caller after the others have returned.
 func (d *DAG[T]) Run(data T) { _ = d.run(context.Background(), data) }
 
 // RunContext is Run that begins no further nodes once ctx is done. It waits for the nodes that run.
@@ -78,7 +77,9 @@ func (d *DAG[T]) run(ctx context.Context, data T) error {
 		panic(*failure)
 	}
 	if left > 0 {
-		return fmt.Errorf("fibersync: a run of a DAG, with %d of %d nodes not begun: %w", left, len(d.nodes), park.ContextError(ctx))
+		return fmt.Errorf(
+			"fibersync: a run of a DAG, with %d of %d nodes not begun: %w", left, len(d.nodes), park.ContextError(ctx),
+		)
 	}
 	return nil
 }

@@ -177,7 +177,8 @@ func ExampleAsync() {
 	// Output: 3 <nil>
 }
 
-// Start many tasks on a scheduler, and join them: Get blocks a goroutine, and parks a fiber. To detach a task, drop its future.
+// Start many tasks on a scheduler, and join them: Get blocks a goroutine, and parks a fiber. To detach a task, drop its
+// future.
 func ExampleAsyncOn() {
 	s, err := sched.New(sched.Config{Workers: 2, Policy: sched.Group})
 	if err != nil {

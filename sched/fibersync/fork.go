@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// forked is some functions that one caller waits for. The caller calls the first one. Each of the others is a future, which is
-// claimed by a helper or, when the caller comes to it, by the caller. As helpers come for all that the caller has not
-// claimed, the functions may wait for one another, and Goexit may end the caller in one.
+// forked is some functions that one caller waits for. The caller calls the first one. Each of the others is a future,
+// which is claimed by a helper or, when the caller comes to it, by the caller. As helpers come for all that the caller
+// has not claimed, the functions may wait for one another, and Goexit may end the caller in one.
 type forked struct {
 	call     func(i int)
 	list     *openCalls

@@ -56,8 +56,8 @@ func (p *Promise[T]) TryFail(err error) bool {
 	return p.future.settle(none, err)
 }
 
-// TrySettle gives the future both a value and an error, as a function returns them; err may be nil. It returns false if the promise is settled,
-// and does nothing then. It does not block.
+// TrySettle gives the future both a value and an error, as a function returns them; err may be nil. It returns false if
+// the promise is settled, and does nothing then. It does not block.
 func (p *Promise[T]) TrySettle(v T, err error) bool { return p.future.settle(v, err) }
 
 // Future is a value that will be there later, or the error why there is none; flare's Future.

@@ -8,17 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// onGoroutine is called when a goroutine takes the place of a task, unless the function is nil; nil: write a line, once.
+// onGoroutine is called when a goroutine takes the place of a task, unless the function is nil; nil: write a line,
+// once.
 var onGoroutine atomic.Pointer[func(call string)]
 
 // warned is set when that line has been written.
 var warned atomic.Bool
 
-// OnGoroutine has f called whenever a function of this package that starts tasks, such as
-// Parallelize, Async or WaitGroup.Go, starts goroutines instead, because its caller has no
-// scheduler or the scheduler does not accept the task. Without a scheduler that is once for each call. f gets the name of that function and the
-// place of its call; it runs on the caller and must not block. A nil f declares that goroutines
-// are intended: nothing is reported.
+// OnGoroutine has f called whenever a function of this package that starts tasks, such as Parallelize, Async or
+// WaitGroup.Go, starts goroutines instead, because its caller has no scheduler or the scheduler does not accept the
+// task. Without a scheduler that is once for each call. f gets the name of that function and the place of its call; it
+// runs on the caller and must not block. A nil f declares that goroutines are intended: nothing is reported.
 //
 // As long as OnGoroutine has not been called, the first such call writes one line to stderr.
 func OnGoroutine(f func(call string)) {
@@ -32,7 +32,8 @@ func reportGoroutine() {
 			(*f)(callSite())
 		}
 	} else if !warned.Load() && !warned.Swap(true) {
-		fmt.Fprintf(os.Stderr, "fiberlab: %s: no scheduler takes tasks of the caller, so goroutines run what it starts: "+
+		fmt.Fprintf(os.Stderr, "fiberlab: %s: no scheduler takes tasks of the caller, so goroutines run what it "+
+			"starts: "+
 			"call it in sched.Run or in a task, or call fibersync.OnGoroutine(nil) if goroutines are meant\n", callSite())
 	}
 }

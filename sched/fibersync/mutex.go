@@ -13,8 +13,10 @@ import (
 // What can be wrong with a call of a lock.
 var (
 	ErrUnlocked  = errors.New("the lock is not held: lock it first")
-	ErrNotHolder = errors.New("another fiber or goroutine holds the lock: lock it here, and unlock it where it was locked")
-	ErrHolder    = errors.New("the caller holds the lock already, and would wait for itself: unlock it first")
+	ErrNotHolder = errors.New(
+		"another fiber or goroutine holds the lock: lock it here, and unlock it where it was locked",
+	)
+	ErrHolder = errors.New("the caller holds the lock already, and would wait for itself: unlock it first")
 )
 
 // Mutex is a mutual exclusion lock: flare's fiber::Mutex. The zero value is unlocked. It must

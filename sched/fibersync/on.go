@@ -54,11 +54,11 @@ func startOn(s Scheduler) func(f func()) error {
 	return s.Go
 }
 
-// AsyncOn is Async on the scheduler s, whatever the caller's is. It is the way to start a task, to join it, and to detach it: the future's
-// Get joins, and GetContext gives up when a context is done; a future that is dropped leaves its task alone. As Async does, it waits for
-// room for the task. A panic of f goes to
-// the scheduler, with its value, and its joiners get an error that wraps ErrUnfinished. AsyncOn panics with an error that wraps
-// ErrNilScheduler or ErrNilFunc if s or f is nil.
+// AsyncOn is Async on the scheduler s, whatever the caller's is. It is the way to start a task, to join it, and to
+// detach it: the future's Get joins, and GetContext gives up when a context is done; a future that is dropped leaves
+// its task alone. As Async does, it waits for room for the task. A panic of f goes to the scheduler, with its value,
+// and its joiners get an error that wraps ErrUnfinished. AsyncOn panics with an error that wraps ErrNilScheduler or
+// ErrNilFunc if s or f is nil.
 func AsyncOn[T any](s Scheduler, f func() (T, error)) *Future[T] { return async(startOn(s), f) }
 
 // GoOn is Go on the scheduler s, whatever the caller's is. It panics with an error that wraps

@@ -6,15 +6,16 @@ import (
 	"fiberlab/sched/park"
 )
 
-// openCall is a call that waits to be claimed: by a helper, which is a task, or by the caller that has opened it and takes
-// it back. It is in a list as long as its status is NotStarted.
+// openCall is a call that waits to be claimed: by a helper, which is a task, or by the caller that has opened it and
+// takes it back. It is in a list as long as its status is NotStarted.
 type openCall struct {
 	status         *status
 	call           interface{ begin() } // begin makes the call, on the party that has claimed it
 	next, previous *openCall
 }
 
-// openCalls is the list of open calls of one arena, the oldest first. Helpers are started so that these hold whenever mu is free:
+// openCalls is the list of open calls of one arena, the oldest first. Helpers are started so that these hold whenever
+// mu is free:
 //
 //	a call is open           =>  a helper that has not begun is under way
 //	a helper is under way    =>  it is the only one that has not begun
@@ -23,8 +24,9 @@ type openCall struct {
 // open call is begun at last, whatever the calls wait for, and one another among it. Of the helpers that come too late
 // and find nothing, at most one is in a queue, however many calls were taken back.
 //
-// A caller without an arena has a list for each set of calls that it opens. Its helpers are goroutines, and a goroutine's labels and
-// bubble (testing/synctest) are those of the goroutine that has started it: it may make no other caller's calls.
+// A caller without an arena has a list for each set of calls that it opens. Its helpers are goroutines, and a
+// goroutine's labels and bubble (testing/synctest) are those of the goroutine that has started it: it may make no other
+// caller's calls.
 type openCalls struct {
 	arena *park.Arena // nil: none
 	help  func()      // the body of the helpers of an arena
@@ -94,7 +96,8 @@ func (l *openCalls) claimLocked(c *openCall) bool {
 	return true
 }
 
-// startHelper starts the helper that push or runHelper has announced. If no scheduler accepts the task, the helper is a goroutine.
+// startHelper starts the helper that push or runHelper has announced. If no scheduler accepts the task, the helper is a
+// goroutine.
 func (l *openCalls) startHelper() {
 	if l.arena != nil {
 		if l.arena.Start(l.help) == nil {

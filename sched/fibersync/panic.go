@@ -43,8 +43,8 @@ func watch(f func(), ended func(err error)) {
 }
 
 // AsPanicError returns value, which recover has returned, as an error that has the stack with it: a *PanicError, or
-// value itself if that wraps one, since a panic that comes from another fiber has its stack already. It must be called while the
-// frames that panicked are still there.
+// value itself if that wraps one, since a panic that comes from another fiber has its stack already. It must be called
+// while the frames that panicked are still there.
 func AsPanicError(value any) error {
 	if err, ok := value.(error); ok {
 		if p := (*PanicError)(nil); errors.As(err, &p) {

@@ -13,7 +13,9 @@ import (
 // What can be wrong with the count of a wait group.
 var (
 	ErrOverflow     = errors.New("the count of a wait group would exceed 2^62-1: add less")
-	ErrDoneTooOften = fault.Of(ErrNegative, "the count would be less than 0: call Add before the work begins, and Done once for each")
+	ErrDoneTooOften = fault.Of(
+		ErrNegative, "the count would be less than 0: call Add before the work begins, and Done once for each",
+	)
 )
 
 // WaitGroup counts work that has begun and not ended, and lets callers wait until the count is
@@ -77,11 +79,11 @@ func (g *WaitGroup) open(s int64) bool {
 	return true
 }
 
-// Go adds one to the count, has f called concurrently with the caller, and subtracts one when f
-// returns, panics or ends its goroutine. f is a task of the caller's scheduler, or a goroutine if the
-// caller has none; GoOn chooses the scheduler. Go does not wait for f, but for room for the task, if the scheduler limits
-// that (sched.Config.MaxQueued). It panics with the
-// scheduler's error if that does not accept the task, and with an error that wraps ErrNilFunc if f is nil.
+// Go adds one to the count, has f called concurrently with the caller, and subtracts one when f returns, panics or ends
+// its goroutine. f is a task of the caller's scheduler, or a goroutine if the caller has none; GoOn chooses the
+// scheduler. Go does not wait for f, but for room for the task, if the scheduler limits that (sched.Config.MaxQueued).
+// It panics with the scheduler's error if that does not accept the task, and with an error that wraps ErrNilFunc if f
+// is nil.
 func (g *WaitGroup) Go(f func()) { g.start(start, f) }
 
 func (g *WaitGroup) start(start func(func()) error, f func()) {

@@ -42,7 +42,8 @@ type deque[T any] struct {
 	_      [2]cpu.CacheLinePad
 }
 
-// dequeArray is a circular array. Slots without an item are nil, so that the collector can free what is no longer in the deque.
+// dequeArray is a circular array. Slots without an item are nil, so that the collector can free what is no longer in
+// the deque.
 type dequeArray[T any] struct {
 	slots []atomic.Pointer[T] // a power of two
 }
@@ -100,8 +101,9 @@ func (d *deque[T]) pop() *T {
 	if t == b {
 		return d.popLast(b)
 	}
-	// Before top is loaded again: from here on, a thief that comes sees that the item is gone. A Swap is the same instruction as a Store on
-	// amd64, and on arm64 it keeps the order even in an emulator, qemu, which lets a load pass a Store.
+	// Before top is loaded again: from here on, a thief that comes sees that the item is gone. A Swap is the same
+	// instruction as a Store on amd64, and on arm64 it keeps the order even in an emulator, qemu, which lets a load
+	// pass a Store.
 	d.bottom.Swap(b)
 	if t = d.top.Load(); int64(b-t) > 0 {
 		return d.clear(b)
@@ -131,11 +133,12 @@ func (d *deque[T]) clear(index uint64) *T {
 	return x
 }
 
-// steal takes the oldest item, or returns nil if there is none. again says that another thief or the owner was quicker, and
-// that there may be more. Any thread may call it.
+// steal takes the oldest item, or returns nil if there is none. again says that another thief or the owner was quicker,
+// and that there may be more. Any thread may call it.
 func (d *deque[T]) steal() (x *T, again bool) {
 	t := d.top.Load()
-	b := d.bottom.Load() // after top: a pop that saw a smaller top, and took this item as not the last, has stored bottom before
+	// after top: a pop that saw a smaller top, and took this item as not the last, has stored bottom before
+	b := d.bottom.Load()
 	if int64(b-t) <= 0 { // pop lets bottom be one less than top for a moment
 		return nil, false
 	}

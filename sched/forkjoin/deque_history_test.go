@@ -10,8 +10,8 @@ import (
 	"fiberlab/internal/history"
 )
 
-// dequeSpec is a list of letters: push adds one at the end, pop takes the last and steal the first. Either finds nothing only
-// if there is nothing. A steal that is told to try again has done nothing.
+// dequeSpec is a list of letters: push adds one at the end, pop takes the last and steal the first. Either finds
+// nothing only if there is nothing. A steal that is told to try again has done nothing.
 var dequeSpec = history.Spec[string, string, string]{Step: func(items, in, out string) (bool, string) {
 	switch {
 	case in == "push":

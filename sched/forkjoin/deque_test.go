@@ -95,8 +95,8 @@ func occupied[T any](d *deque[T]) (n int) {
 	return n
 }
 
-// stressItem is what the stress test pushes. It is on the heap, and large enough that an item that was freed too early is
-// overwritten soon.
+// stressItem is what the stress test pushes. It is on the heap, and large enough that an item that was freed too early
+// is overwritten soon.
 type stressItem struct {
 	itself *stressItem
 	serial int
@@ -111,8 +111,8 @@ func (x *stressItem) take(t *testing.T, taken *atomic.Int64) {
 	taken.Add(1)
 }
 
-// Each item comes out once, to its strand or to a thief, and nothing stays in the slots, while arrays grow and the collector
-// works.
+// Each item comes out once, to its strand or to a thief, and nothing stays in the slots, while arrays grow and the
+// collector works.
 func TestDequeGivesEachItemOnce(t *testing.T) {
 	const thieves, itemsEach = 3, 64
 	random := newRand(t)
@@ -181,8 +181,11 @@ func TestDequeGivesEachItemOnce(t *testing.T) {
 		for !d.empty() {
 			pop()
 		}
-		for limit := time.Now().Add(time.Minute); taken.Load() < itemsEach; runtime.Gosched() { // a thief may be about to
-			require.True(t, time.Now().Before(limit), "round %d: %d of %d items came out", round, taken.Load(), itemsEach)
+		// a thief may be about to
+		for limit := time.Now().Add(time.Minute); taken.Load() < itemsEach; runtime.Gosched() {
+			require.True(
+				t, time.Now().Before(limit), "round %d: %d of %d items came out", round, taken.Load(), itemsEach,
+			)
 		}
 		require.Zero(t, occupied(d), "round %d", round)
 		require.False(t, t.Failed())

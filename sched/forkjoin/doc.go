@@ -1,5 +1,5 @@
-// Package forkjoin runs tasks that submit tasks and need their results. The caller that asks for the result of a task that has not
-// started runs the task itself, so no number of nested tasks can use up the workers.
+// Package forkjoin runs tasks that submit tasks and need their results. The caller that asks for the result of a task
+// that has not started runs the task itself, so no number of nested tasks can use up the workers.
 //
 //	pool, err := forkjoin.New(s, forkjoin.Config{})
 //	left, right := forkjoin.Join(pool, sumLeft, sumRight)

@@ -66,7 +66,8 @@ func (f *Future[T]) Discard(dispose func(T)) {
 	f.mustBeMade()
 	f.pool.mu.Lock()
 	defer f.pool.mu.Unlock()
-	f.discard.Swap(&dispose) // before the load, also in an emulator that lets it pass a Store: end does it the other way round
+	// before the load, also in an emulator that lets it pass a Store: end does it the other way round
+	f.discard.Swap(&dispose)
 	if f.fate.Load() == live {
 		if f.pool.disposable == nil {
 			f.pool.disposable = make(map[disposer]struct{})

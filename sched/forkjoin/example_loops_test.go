@@ -59,7 +59,9 @@ func ExampleForContext() {
 
 func ExampleMap() {
 	withPool(func(p *forkjoin.Pool) {
-		lengths := forkjoin.Map(p, []string{"one", "two", "three"}, func(_ *forkjoin.Pool, s string) int { return len(s) })
+		lengths := forkjoin.Map(
+			p, []string{"one", "two", "three"}, func(_ *forkjoin.Pool, s string) int { return len(s) },
+		)
 		fmt.Println(lengths)
 	})
 	// Output: [3 3 5]

@@ -9,8 +9,8 @@ import (
 	"fiberlab/sched/forkjoin"
 )
 
-// A task submits a child and gets its result. Get runs the child, unless another worker has begun it: so one worker is enough, however deep the
-// tasks are nested.
+// A task submits a child and gets its result. Get runs the child, unless another worker has begun it: so one worker is
+// enough, however deep the tasks are nested.
 func ExampleSubmit() {
 	err := sched.Run(sched.Config{Workers: 1}, func() {
 		pool, err := forkjoin.New(sched.Get(), forkjoin.Config{})

@@ -46,7 +46,9 @@ func For(p *Pool, r Range, body func(p *Pool, begin, end int)) {
 // done before that and something was left to do. So it does for a goroutine if no worker was free until then. It
 // returns an error that wraps ErrClosed if the pool is closed. A panic goes before an error. ForContext panics with an
 // error that wraps fibersync.ErrNilContext if ctx is nil, and like For.
-func ForContext(ctx context.Context, p *Pool, r Range, body func(ctx context.Context, p *Pool, begin, end int) error) error {
+func ForContext(
+	ctx context.Context, p *Pool, r Range, body func(ctx context.Context, p *Pool, begin, end int) error,
+) error {
 	mustBeFunc("ForContext", body == nil)
 	r.check("ForContext")
 	o := within(ctx)

@@ -99,7 +99,8 @@ func TestEachForkRunsOnce(t *testing.T) {
 					runtime.Gosched()
 				}
 			}
-			typed := NewFunc(func(s *Strand[int, int], n int) int { // n is the number of a node, whose children are 2n and 2n+1
+			// n is the number of a node, whose children are 2n and 2n+1
+			typed := NewFunc(func(s *Strand[int, int], n int) int {
 				if n >= 1<<deep {
 					return 0
 				}

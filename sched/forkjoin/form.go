@@ -40,7 +40,9 @@ func ParseForm(name string) (Form, error) {
 			return Form(f), nil
 		}
 	}
-	return 0, fault.Of(ErrNoForm, fmt.Sprintf("forkjoin: no form %q: choose one of %s", name, strings.Join(formNames[:], ", ")))
+	return 0, fault.Of(
+		ErrNoForm, fmt.Sprintf("forkjoin: no form %q: choose one of %s", name, strings.Join(formNames[:], ", ")),
+	)
 }
 
 // form is where the jobs of a pool wait. All methods may be called by several strands at the same time, with one

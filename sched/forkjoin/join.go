@@ -42,7 +42,9 @@ func Join[A, B any](p *Pool, a func(*Pool) A, b func(*Pool) B) (A, B) {
 		ra, rb, err = joinQueued(s, a, b)
 	}
 	if err != nil {
-		panic(err) // here, since a deferred function that panics would keep the frames above it: thousands of joins would search all of them
+		// here, since a deferred function that panics would keep the frames above it: thousands of joins would search
+		// all of them
+		panic(err)
 	}
 	return ra, rb
 }

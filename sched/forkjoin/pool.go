@@ -22,11 +22,19 @@ import (
 var (
 	ErrNoScheduler = fault.Of(fibersync.ErrNilScheduler, "the scheduler is nil: give the one that shall run the tasks")
 	ErrNoForm      = errors.New("there is no such form: Forms lists them")
-	ErrNotMade     = fault.Of(sched.ErrNotMade, "it is a zero value: use one that New, Submit or NewFunc has returned, or that a task has got")
-	ErrClosed      = errors.New("the pool is closed: submit and call before Close")
-	ErrDropped     = errors.New("the future has been dropped: get it before Drop")
-	ErrLive        = errors.New("futures are live that were neither fetched nor dropped: call Get or Drop of each before Close")
-	ErrInTask      = fault.Of(sched.ErrInTask, "the caller is a task of the pool, which would wait for itself: close the pool outside of its tasks")
+	ErrNotMade     = fault.Of(
+		sched.ErrNotMade,
+		"it is a zero value: use one that New, Submit or NewFunc has returned, or that a task has got",
+	)
+	ErrClosed  = errors.New("the pool is closed: submit and call before Close")
+	ErrDropped = errors.New("the future has been dropped: get it before Drop")
+	ErrLive    = errors.New(
+		"futures are live that were neither fetched nor dropped: call Get or Drop of each before Close",
+	)
+	ErrInTask = fault.Of(
+		sched.ErrInTask,
+		"the caller is a task of the pool, which would wait for itself: close the pool outside of its tasks",
+	)
 )
 
 var errClosedBefore = fault.Of(ErrClosed, "the pool has been closed: call Close once")

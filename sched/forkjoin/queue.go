@@ -6,8 +6,9 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// job is a task on its way from the caller that has submitted it to the strand that runs it. It is part of its future, as
-// the list element in the document on the thread pool is (docs/documents.md, 001), so that a queue allocates nothing.
+// job is a task on its way from the caller that has submitted it to the strand that runs it. It is part of its future,
+// as the list element in the document on the thread pool is (docs/documents.md, 001), so that a queue allocates
+// nothing.
 type job struct {
 	previous, next *job
 	in             *jobList // nil: none
@@ -30,8 +31,8 @@ type body interface {
 	drop(reason error)
 }
 
-// jobList is an intrusive list: a job can be removed from anywhere in it in constant time. The zero value is empty. It has no
-// lock, but its length may be read by a caller that does not hold the lock under which it is used.
+// jobList is an intrusive list: a job can be removed from anywhere in it in constant time. The zero value is empty. It
+// has no lock, but its length may be read by a caller that does not hold the lock under which it is used.
 type jobList struct {
 	first, last *job
 	length      atomic.Int64

@@ -2,10 +2,10 @@ package forkjoin
 
 import "context"
 
-// Reduce calls part for parts of r, as [For] does, and combines the results, in the order of the parts, to one. Combine must be
-// associative: combine(a, combine(b, c)) is combine(combine(a, b), c). It need not be commutative: what comes from
-// lower integers is always on the left. Both may change and return what they get. Calls of combine are concurrent too. If r is
-// empty, Reduce calls nothing and returns the zero value.
+// Reduce calls part for parts of r, as [For] does, and combines the results, in the order of the parts, to one. Combine
+// must be associative: combine(a, combine(b, c)) is combine(combine(a, b), c). It need not be commutative: what comes
+// from lower integers is always on the left. Both may change and return what they get. Calls of combine are concurrent
+// too. If r is empty, Reduce calls nothing and returns the zero value.
 //
 // Reduce panics as For does.
 func Reduce[T any](p *Pool, r Range, part func(p *Pool, begin, end int) T, combine func(left, right T) T) T {
@@ -15,8 +15,8 @@ func Reduce[T any](p *Pool, r Range, part func(p *Pool, begin, end int) T, combi
 	return f.over(p, r)
 }
 
-// ReduceContext is Reduce for functions that may fail, with the context and the rule of the first error of [ForContext]. If it returns
-// an error, the other result is the zero value.
+// ReduceContext is Reduce for functions that may fail, with the context and the rule of the first error of
+// [ForContext]. If it returns an error, the other result is the zero value.
 func ReduceContext[T any](ctx context.Context, p *Pool, r Range,
 	part func(ctx context.Context, p *Pool, begin, end int) (T, error),
 	combine func(ctx context.Context, left, right T) (T, error)) (T, error) {

@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// Scan returns the inclusive scan of s: element i of the result combines the elements 0 to i of s, from left to right. Combine must be
-// associative: combine(a, combine(b, c)) is combine(combine(a, b), c). It need not be commutative. It must not change
-// what it gets. The list of the results is allocated once, and is not nil.
+// Scan returns the inclusive scan of s: element i of the result combines the elements 0 to i of s, from left to right.
+// Combine must be associative: combine(a, combine(b, c)) is combine(combine(a, b), c). It need not be commutative. It
+// must not change what it gets. The list of the results is allocated once, and is not nil.
 //
-// What one strand does takes one pass: combine is called once for each element but the first. What another strand has taken it scans by
-// itself, without knowing what precedes, and a second pass combines that with each of its results. So two workers take three quarters
-// of the time of one: each scans a half, and both go over the upper half again.
+// What one strand does takes one pass: combine is called once for each element but the first. What another strand has
+// taken it scans by itself, without knowing what precedes, and a second pass combines that with each of its results. So
+// two workers take three quarters of the time of one: each scans a half, and both go over the upper half again.
 //
 // Scan panics as [Map] does.
 func Scan[T any](p *Pool, s []T, combine func(left, right T) T) []T {
@@ -40,8 +40,8 @@ func Scan[T any](p *Pool, s []T, combine func(left, right T) T) []T {
 	return results
 }
 
-// ScanContext is Scan for a function that may fail, with the context and the rule of the first error of [ForContext], for each
-// call. If it returns an error, it returns no results.
+// ScanContext is Scan for a function that may fail, with the context and the rule of the first error of [ForContext],
+// for each call. If it returns an error, it returns no results.
 func ScanContext[T any](ctx context.Context, p *Pool, s []T,
 	combine func(ctx context.Context, left, right T) (T, error)) ([]T, error) {
 	mustBeFunc("ScanContext", combine == nil)
@@ -98,9 +98,9 @@ func (s *scan) over(p *Pool, n int) {
 	})
 }
 
-// walk scans from begin to end. If continued, the result before begin is there and is part of each. The upper half of a share
-// continues the lower one if that is over when the upper one begins. Otherwise two strands have gone to work, and what precedes the upper half
-// is made good in the end.
+// walk scans from begin to end. If continued, the result before begin is there and is part of each. The upper half of a
+// share continues the lower one if that is over when the upper one begins. Otherwise two strands have gone to work, and
+// what precedes the upper half is made good in the end.
 func (s *scan) walk(p *Pool, begin, end int, continued bool) {
 	if !s.grain.halves(length(begin, end)) {
 		s.do(begin, end, continued)

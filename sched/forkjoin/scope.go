@@ -53,7 +53,9 @@ func (s *Scope) Fork(task func(p *Pool)) {
 // error of the function that failed first, or context.Cause(ctx) if ctx was done before that and one was not called. It
 // returns an error that wraps ErrClosed if the pool is closed. A panic goes before an error. InScopeContext panics with
 // an error that wraps fibersync.ErrNilContext if ctx is nil, and like InScope.
-func InScopeContext(ctx context.Context, p *Pool, body func(ctx context.Context, p *Pool, s *ScopeContext) error) error {
+func InScopeContext(
+	ctx context.Context, p *Pool, body func(ctx context.Context, p *Pool, s *ScopeContext) error,
+) error {
 	mustBeFunc("InScopeContext", body == nil)
 	o := within(ctx)
 	defer o.end()

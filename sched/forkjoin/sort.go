@@ -6,18 +6,20 @@ import (
 	"sort"
 )
 
-// SortFunc sorts s by cmp, as slices.SortFunc does. It is a merge sort of parts that are sorted by that, and allocates one list
-// as long as s. Both halves of a list are sorted concurrently as far as there are workers, and so are the parts of a merge. Calls of cmp
-// are concurrent. Cmp must be a strict weak ordering, as for slices.SortFunc, or the order is unspecified.
+// SortFunc sorts s by cmp, as slices.SortFunc does. It is a merge sort of parts that are sorted by that, and allocates
+// one list as long as s. Both halves of a list are sorted concurrently as far as there are workers, and so are the
+// parts of a merge. Calls of cmp are concurrent. Cmp must be a strict weak ordering, as for slices.SortFunc, or the
+// order is unspecified.
 //
-// If a call of cmp panics, SortFunc panics as [Join] does. Whatever cmp does, s has the same elements as before, in some
-// order. SortFunc panics with an error that wraps fibersync.ErrNilFunc if cmp is nil.
+// If a call of cmp panics, SortFunc panics as [Join] does. Whatever cmp does, s has the same elements as before, in
+// some order. SortFunc panics with an error that wraps fibersync.ErrNilFunc if cmp is nil.
 func SortFunc[S ~[]E, E any](p *Pool, s S, cmp func(a, b E) int) {
 	sortList(new(outcome), p, s, cmp, false)
 }
 
-// SortFuncContext is SortFunc that gives up when ctx is done, and returns context.Cause(ctx) then. In that case s has the same
-// elements as before, in some order. It panics with an error that wraps fibersync.ErrNilContext if ctx is nil, and like SortFunc.
+// SortFuncContext is SortFunc that gives up when ctx is done, and returns context.Cause(ctx) then. In that case s has
+// the same elements as before, in some order. It panics with an error that wraps fibersync.ErrNilContext if ctx is nil,
+// and like SortFunc.
 func SortFuncContext[S ~[]E, E any](ctx context.Context, p *Pool, s S, cmp func(a, b E) int) error {
 	o := within(ctx)
 	defer o.end()
@@ -25,7 +27,8 @@ func SortFuncContext[S ~[]E, E any](ctx context.Context, p *Pool, s S, cmp func(
 	return o.first
 }
 
-// SortStableFunc is SortFunc that keeps the order of equal elements, as slices.SortStableFunc does. It is nearly as quick.
+// SortStableFunc is SortFunc that keeps the order of equal elements, as slices.SortStableFunc does. It is nearly as
+// quick.
 func SortStableFunc[S ~[]E, E any](p *Pool, s S, cmp func(a, b E) int) {
 	sortList(new(outcome), p, s, cmp, true)
 }
@@ -46,8 +49,8 @@ const (
 
 // sorter is one call of a sort. Its elements go from list to buffer and back, once for each merge.
 //
-// A merge reads one of the two and writes the other. What it has read stays whole until it is over. So, whatever call of cmp
-// does not return, the elements are all in one place, and are brought back to list before the call ends.
+// A merge reads one of the two and writes the other. What it has read stays whole until it is over. So, whatever call
+// of cmp does not return, the elements are all in one place, and are brought back to list before the call ends.
 type sorter[E any] struct {
 	*outcome
 	list, buffer []E
@@ -70,8 +73,8 @@ func sortList[E any](o *outcome, p *Pool, s []E, cmp func(a, b E) int, stable bo
 	})
 }
 
-// sort sorts the elements from begin to end, which are in list, into buffer or into list. If it does not return true they
-// are in list.
+// sort sorts the elements from begin to end, which are in list, into buffer or into list. If it does not return true
+// they are in list.
 func (s *sorter[E]) sort(p *Pool, begin, end int, toBuffer bool) (done bool) {
 	if end-begin <= s.least {
 		return s.sortPart(begin, end, toBuffer)
@@ -131,7 +134,8 @@ func (s *sorter[E]) bringBack(there bool, begin, end int) {
 	}
 }
 
-// merge merges a and b, which are sorted, into to. Of equal elements those of a come first. It returns false if the call was halted.
+// merge merges a and b, which are sorted, into to. Of equal elements those of a come first. It returns false if the
+// call was halted.
 func (s *sorter[E]) merge(p *Pool, a, b, to []E) bool {
 	if len(to) <= mergeLeast {
 		if !s.goesOn() {
@@ -150,7 +154,8 @@ func (s *sorter[E]) merge(p *Pool, a, b, to []E) bool {
 	return lower && upper
 }
 
-// cutBoth cuts the longer one of a and b in halves, and returns where to cut each, so that a[:i] and b[:j] come before a[i:] and b[j:].
+// cutBoth cuts the longer one of a and b in halves, and returns where to cut each, so that a[:i] and b[:j] come before
+// a[i:] and b[j:].
 func (s *sorter[E]) cutBoth(a, b []E) (i, j int) {
 	returned := false
 	defer s.unless(&returned)

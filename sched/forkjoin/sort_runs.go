@@ -3,9 +3,10 @@ package forkjoin
 // sortedRuns is how many elements are sorted by insertion.
 const sortedRuns = 12
 
-// sortRuns sorts list by one strand, keeps the order of equal elements, and leaves the result in buffer or in list. It sorts runs of a few
-// elements by insertion, then merges runs to runs twice as long until there is one, from list to buffer or back. Buffer is as long as list, or nil
-// if one run is enough. If cmp panics, list has the same elements as before.
+// sortRuns sorts list by one strand, keeps the order of equal elements, and leaves the result in buffer or in list. It
+// sorts runs of a few elements by insertion, then merges runs to runs twice as long until there is one, from list to
+// buffer or back. Buffer is as long as list, or nil if one run is enough. If cmp panics, list has the same elements as
+// before.
 func sortRuns[E any](list, buffer []E, toBuffer bool, cmp func(a, b E) int) {
 	for i := 0; i < len(list); i += sortedRuns {
 		insertionSort(list[i:min(i+sortedRuns, len(list))], cmp)
@@ -47,8 +48,8 @@ func insertionSort[E any](s []E, cmp func(a, b E) int) {
 	}
 }
 
-// merge merges a and b, which are sorted, into to, which is as long as both. Of equal elements those of a come first. Whatever cmp
-// returns, each element is in to afterwards.
+// merge merges a and b, which are sorted, into to, which is as long as both. Of equal elements those of a come first.
+// Whatever cmp returns, each element is in to afterwards.
 func merge[E any](a, b, to []E, cmp func(a, b E) int) {
 	switch {
 	case len(a) == 0 || len(b) == 0 || cmp(b[0], a[len(a)-1]) >= 0:

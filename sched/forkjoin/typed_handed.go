@@ -53,7 +53,9 @@ func (c *call[A, R]) run(on *strand) {
 }
 
 // ErrTicket is the error of a Join without a fork.
-var ErrTicket = errors.New("the ticket is of no fork that can be joined: join each fork once, on the Strand that forked it")
+var ErrTicket = errors.New(
+	"the ticket is of no fork that can be joined: join each fork once, on the Strand that forked it",
+)
 
 // joinSlow is Join of a fork that has been taken, or that is not the newest, or while the caller has fiber-local
 // values. If pop has returned false for t, newest is t.
@@ -179,7 +181,11 @@ func (s *Strand[A, R]) forget() {
 	case err == nil:
 		report(fmt.Sprintf("forkjoin: %d forks of a call of a Func were not joined: join each", n))
 	default:
-		report(fmt.Sprintf("forkjoin: %d forks of a call of a Func were not joined: join each; one has panicked: %v", n, err))
+		report(
+			fmt.Sprintf(
+				"forkjoin: %d forks of a call of a Func were not joined: join each; one has panicked: %v", n, err,
+			),
+		)
 	}
 }
 

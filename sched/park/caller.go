@@ -20,8 +20,8 @@ type caller struct {
 	self   uintptr
 }
 
-// CallFor calls f on the calling goroutine, on behalf of a fiber: until f has returned, Caller returns the fiber's parker here, and
-// CallerSelf its fiber.Self. The goroutine itself still parks as a goroutine.
+// CallFor calls f on the calling goroutine, on behalf of a fiber: until f has returned, Caller returns the fiber's
+// parker here, and CallerSelf its fiber.Self. The goroutine itself still parks as a goroutine.
 func CallFor(parker Parker, fiberSelf uintptr, f func()) {
 	self := fiber.Self()
 	calls.Add(1)

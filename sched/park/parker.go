@@ -32,8 +32,8 @@ type Parker interface {
 	// scheduler's error if the scheduler does not accept f.
 	Start(f func()) error
 
-	// StartNow is Start that does not wait for room either: f is started even if as many tasks wait to begin as the scheduler
-	// allows. It is for callbacks, which are started by code that may hold a lock.
+	// StartNow is Start that does not wait for room either: f is started even if as many tasks wait to begin as the
+	// scheduler allows. It is for callbacks, which are started by code that may hold a lock.
 	StartNow(f func()) error
 
 	// WaiterSlot is where a primitive keeps one object from one wait to the next, to save

@@ -13,11 +13,13 @@ type Until struct {
 	Deadline time.Time       // zero: none
 }
 
-// ErrDeadline is the error of an Until whose Deadline has passed. It is for primitives, which say something better to their callers.
+// ErrDeadline is the error of an Until whose Deadline has passed. It is for primitives, which say something better to
+// their callers.
 var ErrDeadline = errors.New("the deadline of the wait has passed")
 
-// Await parks p, which must be the caller, until over is not 0, or until u has ended: then it returns u's error. The code that makes over
-// something else than 0 calls p.Unpark afterwards. Reports of a deadlock say that p waits for what, unless that is nil.
+// Await parks p, which must be the caller, until over is not 0, or until u has ended: then it returns u's error. The
+// code that makes over something else than 0 calls p.Unpark afterwards. Reports of a deadlock say that p waits for
+// what, unless that is nil.
 //
 // If u ends, a late Unpark of p may still come.
 func (u Until) Await(p Parker, over *atomic.Uint64, what Awaited) error {
@@ -39,8 +41,8 @@ func (u Until) Await(p Parker, over *atomic.Uint64, what Awaited) error {
 	return nil
 }
 
-// Ended returns why the wait must end, or nil: ContextError of the context, or ErrDeadline. The deadline of a context does not end it
-// before the context itself is done: a caller that asks the context then gets the same answer.
+// Ended returns why the wait must end, or nil: ContextError of the context, or ErrDeadline. The deadline of a context
+// does not end it before the context itself is done: a caller that asks the context then gets the same answer.
 func (u Until) Ended() error {
 	if u.Context != nil {
 		if err := ContextError(u.Context); err != nil {

@@ -7,8 +7,8 @@ import (
 	"fiberlab/sched"
 )
 
-// buffer is one worker's part of a recorder, and implements [sched.WorkerRecorder]. The lock is hardly ever contended: the
-// worker holds it to write, and callers of the recorder to read.
+// buffer is one worker's part of a recorder, and implements [sched.WorkerRecorder]. The lock is hardly ever contended:
+// the worker holds it to write, and callers of the recorder to read.
 type buffer struct {
 	recorder *Recorder
 	worker   int

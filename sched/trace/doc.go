@@ -1,7 +1,7 @@
 // Package trace keeps what the fibers of a scheduler do, for counts and for pictures.
 //
-// A [Recorder] is given to a scheduler by sched.Config.Recorder. It counts every transition, keeps the latest of them and the
-// marks of tasks one by one, and sums up how long the tasks of each name ran and waited. [Recorder.WriteTrace]
+// A [Recorder] is given to a scheduler by sched.Config.Recorder. It counts every transition, keeps the latest of them
+// and the marks of tasks one by one, and sums up how long the tasks of each name ran and waited. [Recorder.WriteTrace]
 // writes what is kept as a file for trace viewers.
 //
 //	recorder.go  the recorder, of all workers

@@ -13,7 +13,8 @@ type Idling struct {
 	At     time.Duration // since the recorder was made
 	Worker int           // its number
 	What   IdleWhat
-	By     int // of the two wake-ups: the number of the worker that woke it; less than 0: none did, but a thread outside
+	// of the two wake-ups: the number of the worker that woke it; less than 0: none did, but a thread outside
+	By int
 }
 
 // IdleWhat is the kind of an Idling.
@@ -60,8 +61,8 @@ func (b *buffer) keepIdling(at time.Duration, what IdleWhat, by int) {
 	}
 }
 
-// idling writes a slice for each time that a worker spun, and an instant for each wake-up, on the tracks of both workers. A spin
-// whose beginning is not kept is left out; a time that lasts is drawn up to last.
+// idling writes a slice for each time that a worker spun, and an instant for each wake-up, on the tracks of both
+// workers. A spin whose beginning is not kept is left out; a time that lasts is drawn up to last.
 func (t *traceWriter) idling(list []Idling, last time.Duration) {
 	began := make(map[int]time.Duration)
 	spin := func(worker int, until time.Duration) {

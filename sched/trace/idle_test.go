@@ -19,7 +19,12 @@ func TestIdling(t *testing.T) {
 		for _, spinners := range []int{-1, 2} {
 			t.Run(fmt.Sprintf("%v/spinners=%d", b, spinners), func(t *testing.T) {
 				r := trace.NewRecorder(1 << 16)
-				s, err := sched.New(sched.Config{Workers: 4, Backend: b, Policy: sched.Group, Groups: sched.Groups{Spinners: spinners}, Recorder: r})
+				s, err := sched.New(
+					sched.Config{
+						Workers: 4, Backend: b, Policy: sched.Group, Groups: sched.Groups{Spinners: spinners},
+						Recorder: r,
+					},
+				)
 				require.NoError(t, err)
 				awake := func() (n uint64) {
 					for _, g := range s.Stats().Groups {
@@ -60,7 +65,9 @@ func TestIdling(t *testing.T) {
 				for worker, is := range spins {
 					require.False(t, is, "worker %d spins at the end", worker)
 				}
-				require.Equal(t, awake(), woken[trace.WokenSpinning]+woken[trace.WokenAsleep], "wake-ups that are counted")
+				require.Equal(
+					t, awake(), woken[trace.WokenSpinning]+woken[trace.WokenAsleep], "wake-ups that are counted",
+				)
 				require.Positive(t, outside, "wake-ups from outside")
 				require.Positive(t, inside, "wake-ups by tasks")
 				require.Equal(t, spinners > 0, len(spins) > 0, "workers spin only where they may")
@@ -110,7 +117,9 @@ func TestTraceOfIdling(t *testing.T) {
 		}
 		return drawn
 	}
-	require.Equal(t, []string{"i wakes worker 1 -1 asleep \n", "i woken -1 spinning no worker\n", "X spin 20  \n"}, list(0))
+	require.Equal(
+		t, []string{"i wakes worker 1 -1 asleep \n", "i woken -1 spinning no worker\n", "X spin 20  \n"}, list(0),
+	)
 	require.Equal(t, []string{"i woken -1 asleep worker 0\n", "X spin 0  \n"}, list(1))
 	require.Len(t, r.Idling(), 6)
 }

@@ -69,6 +69,9 @@ func (b *buffer) Rename(m sched.Moment, task string) {
 func (b *buffer) keepMark(m sched.Moment, what What, name string) {
 	if b.recorder.capacity > 0 {
 		task := b.stretch(m).task
-		b.marks.keep(Mark{At: b.since(m), Worker: m.Worker, Maker: b.worker, Fiber: m.Fiber, Task: task, What: what, Name: name}, b.recorder.capacity)
+		b.marks.keep(
+			Mark{At: b.since(m), Worker: m.Worker, Maker: b.worker, Fiber: m.Fiber, Task: task, What: what, Name: name},
+			b.recorder.capacity,
+		)
 	}
 }

@@ -22,9 +22,8 @@ type Event struct {
 // states is how many states a fiber can be in.
 const states = int(sched.Running) + 1
 
-// Recorder keeps the transitions of a scheduler's fibers: all of them as counts,
-// and the latest of each worker one by one; and how long tasks ran and waited, by their names. Its methods may be called at any time,
-// from any goroutine.
+// Recorder keeps the transitions of a scheduler's fibers: all of them as counts, and the latest of each worker one by
+// one; and how long tasks ran and waited, by their names. Its methods may be called at any time, from any goroutine.
 type Recorder struct {
 	capacity int
 	began    time.Duration // since the program did, as in a sched.Moment
@@ -37,7 +36,9 @@ type Recorder struct {
 // NewRecorder returns a recorder that keeps the latest n transitions of each worker, and
 // n in all of the goroutines that have unbound; if n is not positive it only counts.
 func NewRecorder(n int) *Recorder {
-	return &Recorder{capacity: max(n, 0), began: time.Duration(clock.Now()), past: buffer{times: make(map[string]*TaskTime)}}
+	return &Recorder{
+		capacity: max(n, 0), began: time.Duration(clock.Now()), past: buffer{times: make(map[string]*TaskTime)},
+	}
 }
 
 // Transitions counts transitions by the states from and to which they went.
@@ -116,7 +117,8 @@ func (r *Recorder) Worker(number int) sched.WorkerRecorder {
 	return part
 }
 
-// forget moves what gone holds, the part of a worker that has ended, to the past. It holds both locks of the recorder's meanwhile.
+// forget moves what gone holds, the part of a worker that has ended, to the past. It holds both locks of the recorder's
+// meanwhile.
 func (r *Recorder) forget(gone *buffer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,7 +20,9 @@ import (
 func transit(part sched.WorkerRecorder, number int, from, to sched.State, why sched.Why) {
 	part.Lock()
 	defer part.Unlock()
-	part.Transition(sched.Moment{Fiber: number, At: time.Duration(clock.Now())}, sched.Transition{From: from, To: to, Why: why})
+	part.Transition(
+		sched.Moment{Fiber: number, At: time.Duration(clock.Now())}, sched.Transition{From: from, To: to, Why: why},
+	)
 }
 
 // The buffer keeps the latest, in order; the counts keep all.
@@ -102,8 +104,17 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	var text bytes.Buffer
 	w := &traceWriter{to: bufio.NewWriter(&text), stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
-	w.transition(Event{At: 1, Transition: sched.Transition{From: sched.Yielded, To: sched.Queued, Why: sched.WhyNotify, By: sched.Notifier{Worker: 7, Fiber: 3}}})
-	w.transition(Event{At: 2, Transition: sched.Transition{From: sched.Queued, To: sched.Running, Why: sched.WhyResume}})
+	w.transition(
+		Event{
+			At: 1,
+			Transition: sched.Transition{
+				From: sched.Yielded, To: sched.Queued, Why: sched.WhyNotify, By: sched.Notifier{Worker: 7, Fiber: 3},
+			},
+		},
+	)
+	w.transition(
+		Event{At: 2, Transition: sched.Transition{From: sched.Queued, To: sched.Running, Why: sched.WhyResume}},
+	)
 	require.NoError(t, w.to.Flush())
 	name, arrow := strings.Index(text.String(), `"worker 7"`), strings.Index(text.String(), `"ph":"s"`)
 	require.GreaterOrEqual(t, name, 0, "%s", &text)
@@ -129,20 +140,25 @@ func TestMigration(t *testing.T) {
 		{1, sched.Running, sched.Idle, sched.WhyGoIdle},
 	} {
 		m := sched.Moment{At: r.began + time.Duration(i+1), Worker: step.worker, Fiber: 3}
-		part.Transition(m, sched.Transition{From: step.from, To: step.to, Why: step.why, By: sched.Notifier{Worker: -1}})
+		part.Transition(
+			m, sched.Transition{From: step.from, To: step.to, Why: step.why, By: sched.Notifier{Worker: -1}},
+		)
 	}
 	require.EqualValues(t, 1, r.Migrations())
 	var text bytes.Buffer
 	require.NoError(t, r.WriteTrace(&text))
 	for _, want := range []string{
 		`"name":"fiber 3","ph":"X","cat":"run","ts":0.001,"dur":0.001,"pid":1,"tid":0`,
-		`"name":"fiber 3 of worker 0 migrates","ph":"i","cat":"migration","ts":0.006,"pid":1,"tid":1,"s":"t","args":{"from":"worker 0"}`,
+		`"name":"fiber 3 of worker 0 ` +
+			`migrates","ph":"i","cat":"migration","ts":0.006,"pid":1,"tid":1,"s":"t","args":{"from":"worker 0"}`,
 		`"name":"fiber 3 of worker 0","ph":"X","cat":"run","ts":0.006,"dur":0.001,"pid":1,"tid":1`,
 		`"args":{"began":"resume","came from":"worker 0","ended":"go idle","on":"worker 1"}`,
 	} {
 		require.Contains(t, text.String(), want)
 	}
-	require.Equal(t, 1, strings.Count(text.String(), `"thread_name","ph":"M","ts":0.000,"pid":2`), "one track for the fiber")
+	require.Equal(
+		t, 1, strings.Count(text.String(), `"thread_name","ph":"M","ts":0.000,"pid":2`), "one track for the fiber",
+	)
 }
 
 // The call that waits is the task's, whether it waits for ever, until a deadline, or for a context.

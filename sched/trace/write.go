@@ -72,15 +72,13 @@ type run struct {
 	since, until time.Duration // until is 0 while it lasts
 }
 
-// WriteTrace writes what is kept in the Trace Event format, as a JSON object, which
-// Perfetto and chrome://tracing open. Process 1 has a track for each worker with
-// what its fibers did on it: one slice for each time that a fiber was Running, and in it
-// one for each task that ran, by its name. An arrow leads from the slice in which
-// a fiber was notified to the one in which it went on, and an instant stands where sched.AddMark was called, where a fiber
-// has migrated to, and where a worker was woken; slices show when a worker spun.
-// Process 2 has a track for each fiber with all its states. A slice tells why it began
-// and why it ended, and for which call a task waits. Stays whose beginning is not kept are left
-// out; stays that have not ended are drawn up to the latest event.
+// WriteTrace writes what is kept in the Trace Event format, as a JSON object, which Perfetto and chrome://tracing open.
+// Process 1 has a track for each worker with what its fibers did on it: one slice for each time that a fiber was
+// Running, and in it one for each task that ran, by its name. An arrow leads from the slice in which a fiber was
+// notified to the one in which it went on, and an instant stands where sched.AddMark was called, where a fiber has
+// migrated to, and where a worker was woken; slices show when a worker spun. Process 2 has a track for each fiber with
+// all its states. A slice tells why it began and why it ended, and for which call a task waits. Stays whose beginning
+// is not kept are left out; stays that have not ended are drawn up to the latest event.
 //
 // It returns the error of w. It may be called while the scheduler runs, and then
 // writes what was there at its beginning.
@@ -159,7 +157,9 @@ func (t *traceWriter) transition(e Event) {
 	case e.To == sched.Running:
 		if e.Why == sched.WhyResume && s.begun && s.worker != e.Worker {
 			next.from = s.worker
-			t.instant(e.Worker, id.on(e.Worker)+" migrates", "migration", e.At, map[string]any{"from": workerName(s.worker)})
+			t.instant(
+				e.Worker, id.on(e.Worker)+" migrates", "migration", e.At, map[string]any{"from": workerName(s.worker)},
+			)
 		}
 		if s.woken >= 0 && s.by.Worker >= 0 {
 			t.arrow(e.Worker, s, e.At)
@@ -202,14 +202,21 @@ func (t *traceWriter) mark(m Mark) {
 		s.endTask(m.At)
 		s.inTask = false
 	case Said:
-		t.instant(m.Worker, m.Name, "mark", m.At, described(map[string]any{"fiber": fmt.Sprint(m.Fiber)}, "task", m.Task))
+		t.instant(
+			m.Worker, m.Name, "mark", m.At, described(map[string]any{"fiber": fmt.Sprint(m.Fiber)}, "task", m.Task),
+		)
 	}
 }
 
 // instant writes a moment on the track of a worker.
 func (t *traceWriter) instant(worker int, name, class string, at time.Duration, args map[string]any) {
 	t.worker(worker)
-	t.event(traceEvent{Name: name, Phase: "i", Class: class, Start: microseconds(at), PID: traceWorkers, TID: worker, Scope: "t", Args: args})
+	t.event(
+		traceEvent{
+			Name: name, Phase: "i", Class: class, Start: microseconds(at), PID: traceWorkers, TID: worker, Scope: "t",
+			Args: args,
+		},
+	)
 }
 
 func workerName(number int) string { return fmt.Sprintf("worker %d", number) }

@@ -215,7 +215,8 @@ func TestWriteTraceFails(t *testing.T) {
 	require.ErrorIs(t, trace.NewRecorder(0).WriteTrace(fullDisk{}), errFull)
 }
 
-// A trace names the tasks, says what they wait by, shows their marks, and leads from the notifier to the notified fiber.
+// A trace names the tasks, says what they wait by, shows their marks, and leads from the notifier to the notified
+// fiber.
 func TestTraceOfNamedTasks(t *testing.T) {
 	for _, b := range fiber.Backends() {
 		r := trace.NewRecorder(1 << 10)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostAccepted is how many connections may wait for Accept before their listener accepts no more. Connections that came at the same time are accepted together, so it may be
-// exceeded by as many as the kernel's backlog has.
+// mostAccepted is how many connections may wait for Accept before their listener accepts no more. Connections that came
+// at the same time are accepted together, so it may be exceeded by as many as the kernel's backlog has.
 const mostAccepted = 64
 
 // acceptFlags are those of accept4(2).
@@ -51,8 +51,9 @@ func (a *accepting) news() bool {
 	return len(a.waiting) > 0 || a.failed != nil || a.under == 0
 }
 
-// begin has e accept connections, unless that is under way or some wait here. It returns false if the caller should accept one itself: no request is under way, so
-// none can bring a connection meanwhile, and e cannot carry one out. The error is ErrClosed, or net.ErrClosed.
+// begin has e accept connections, unless that is under way or some wait here. It returns false if the caller should
+// accept one itself: no request is under way, so none can bring a connection meanwhile, and e cannot carry one out. The
+// error is ErrClosed, or net.ErrClosed.
 func (a *accepting) begin(e *Engine) (ahead bool, err error) {
 	d := &a.of.d
 	a.mu.Lock()
@@ -66,7 +67,10 @@ func (a *accepting) begin(e *Engine) (ahead bool, err error) {
 		return true, net.ErrClosed
 	}
 	a.engine = e
-	a.accept = request{entry: entry{op: opAccept, how: multishot, fd: int32(d.fd), flags: acceptFlags}, internal: true, completed: a.accepted}
+	a.accept = request{
+		entry: entry{op: opAccept, how: multishot, fd: int32(d.fd), flags: acceptFlags}, internal: true,
+		completed: a.accepted,
+	}
 	a.under = 1
 	if err := e.submit(&a.accept); err != nil {
 		a.under = 0
@@ -107,7 +111,9 @@ func (a *accepting) stop() {
 	if a.under == 0 || a.stopping {
 		return
 	}
-	a.cancel = request{entry: entry{op: opCancel}, internal: true, cancelled: true, cancels: &a.accept, completed: a.stopped}
+	a.cancel = request{
+		entry: entry{op: opCancel}, internal: true, cancelled: true, cancels: &a.accept, completed: a.stopped,
+	}
 	a.under++
 	a.stopping = true
 	if a.engine.submit(&a.cancel) != nil { // the engine has ended, and the request with it

@@ -14,7 +14,8 @@ import (
 	"fiberlab/sched"
 )
 
-// A listener accepts ahead, but not without bounds; none of the connections is lost, and what is left is closed with it.
+// A listener accepts ahead, but not without bounds; none of the connections is lost, and what is left is closed with
+// it.
 func TestAcceptsAhead(t *testing.T) {
 	engines := New(Options{Driver: Uring})
 	if _, err := engines.Here(); err != nil {
@@ -112,8 +113,8 @@ func TestAcceptsAhead(t *testing.T) {
 	require.ErrorIs(t, unix.Close(late), unix.EBADF, "it came after Close and is closed as well")
 }
 
-// A kernel accepts a connection ahead, and says that it can accept no more, just after a caller on another thread has found none. The caller gets that connection: a
-// separate request would wait for a second one.
+// A kernel accepts a connection ahead, and says that it can accept no more, just after a caller on another thread has
+// found none. The caller gets that connection: a separate request would wait for a second one.
 func TestAcceptFindsWhatCameLast(t *testing.T) {
 	for _, driver := range Drivers() {
 		t.Run(driver.String(), func(t *testing.T) {

@@ -22,15 +22,21 @@ type endpoint struct {
 	dual   bool // AF_INET6 that serves IPv4, too
 }
 
-// resolve returns the endpoints that address may mean, those to be tried first in front. Names are looked up by the resolver of package net; a fiber's thread does other
-// things meanwhile. An empty host is this machine, on all its addresses to listen.
+// resolve returns the endpoints that address may mean, those to be tried first in front. Names are looked up by the
+// resolver of package net; a fiber's thread does other things meanwhile. An empty host is this machine, on all its
+// addresses to listen.
 func resolve(ctx context.Context, network, address string, listen bool) ([]endpoint, error) {
 	if ctx == nil {
 		return nil, sched.ErrNilContext
 	}
 	switch network {
 	case "unix":
-		return []endpoint{{family: unix.AF_UNIX, to: &unix.SockaddrUnix{Name: address}, addr: &net.UnixAddr{Name: address, Net: "unix"}}}, nil
+		return []endpoint{
+			{
+				family: unix.AF_UNIX, to: &unix.SockaddrUnix{Name: address},
+				addr: &net.UnixAddr{Name: address, Net: "unix"},
+			},
+		}, nil
 	case "tcp", "tcp4", "tcp6":
 	default:
 		return nil, net.UnknownNetworkError(network)
@@ -68,7 +74,10 @@ func tcpEndpoint(ip netip.Addr, port int) endpoint {
 	if ip.Is4() {
 		return endpoint{family: unix.AF_INET, to: &unix.SockaddrInet4{Port: port, Addr: ip.As4()}, addr: addr}
 	}
-	return endpoint{family: unix.AF_INET6, to: &unix.SockaddrInet6{Port: port, Addr: ip.As16(), ZoneId: zone(ip.Zone())}, addr: addr}
+	return endpoint{
+		family: unix.AF_INET6, to: &unix.SockaddrInet6{Port: port, Addr: ip.As16(), ZoneId: zone(ip.Zone())},
+		addr: addr,
+	}
 }
 
 // zone is the number of a zone of IPv6 addresses.
@@ -100,7 +109,9 @@ func lookupPort(ctx context.Context, network, service string) (int, error) {
 	if port, err := strconv.ParseUint(service, 10, 16); err == nil {
 		return int(port), nil
 	}
-	return fibersync.CallContext(ctx, func() (int, error) { return net.DefaultResolver.LookupPort(ctx, network, service) })
+	return fibersync.CallContext(
+		ctx, func() (int, error) { return net.DefaultResolver.LookupPort(ctx, network, service) },
+	)
 }
 
 func lookupHost(ctx context.Context, network, host string, listen bool) ([]netip.Addr, error) {
@@ -115,7 +126,9 @@ func lookupHost(ctx context.Context, network, host string, listen bool) ([]netip
 		return []netip.Addr{ip}, nil
 	}
 	family := map[string]string{"tcp": "ip", "tcp4": "ip4", "tcp6": "ip6"}[network]
-	return fibersync.CallContext(ctx, func() ([]netip.Addr, error) { return net.DefaultResolver.LookupNetIP(ctx, family, host) })
+	return fibersync.CallContext(
+		ctx, func() ([]netip.Addr, error) { return net.DefaultResolver.LookupNetIP(ctx, family, host) },
+	)
 }
 
 // netAddr is a socket's address as package net has it, or nil if there is none.

@@ -10,14 +10,15 @@ import (
 	"fiberlab/sched/park"
 )
 
-// awaited is an operation that one fiber or goroutine waits for, and may give up. It serves one operation after another, without an allocation: it must
-// not be copied, and only one caller at a time may use it. The zero value is ready.
+// awaited is an operation that one fiber or goroutine waits for, and may give up. It serves one operation after
+// another, without an allocation: it must not be copied, and only one caller at a time may use it. The zero value is
+// ready.
 type awaited struct {
 	request
 	result completion
 
-	// cancel ends the request; it is made when it is needed. Only the waiter begins it, at most once an operation, and it is over before await returns: so it
-	// never meets the next operation.
+	// cancel ends the request; it is made when it is needed. Only the waiter begins it, at most once an operation, and
+	// it is over before await returns: so it never meets the next operation.
 	cancel *request
 
 	left atomic.Int32 // completions that the waiter waits for: of the request, and of cancel
@@ -29,8 +30,8 @@ type awaited struct {
 
 // ending tells the waiter for an operation when to give it up.
 type ending interface {
-	// ended returns why the wait is over, or nil and when it has to be asked again at the latest; the zero time is never. If the answer changes meanwhile, the
-	// waiter is told by awaited.nudge. The waiter calls it.
+	// ended returns why the wait is over, or nil and when it has to be asked again at the latest; the zero time is
+	// never. If the answer changes meanwhile, the waiter is told by awaited.nudge. The waiter calls it.
 	ended() (again time.Time, why error)
 }
 
@@ -39,11 +40,13 @@ type endless struct{}
 
 func (endless) ended() (time.Time, error) { return time.Time{}, nil }
 
-// await submits op to e, and blocks its caller until op is over: a fiber, or a goroutine. All that op points to must stay in its place for that
-// long. When end says so, op is cancelled; await still returns only when the kernel is done with it.
+// await submits op to e, and blocks its caller until op is over: a fiber, or a goroutine. All that op points to must
+// stay in its place for that long. When end says so, op is cancelled; await still returns only when the kernel is done
+// with it.
 //
-// The error is why op has not been carried out: that of end, or ErrClosed if the engine has ended. If op was quicker than its end, there is no error:
-// then the completion is what the kernel says, and the bytes, or the descriptor, that came are the caller's. An error of the kernel is in the completion.
+// The error is why op has not been carried out: that of end, or ErrClosed if the engine has ended. If op was quicker
+// than its end, there is no error: then the completion is what the kernel says, and the bytes, or the descriptor, that
+// came are the caller's. An error of the kernel is in the completion.
 func (a *awaited) await(e *Engine, op entry, end ending) (completion, error) {
 	fiber := a.attend()
 	if fiber != nil && !e.mine() { // its own scheduler does not see the engine
@@ -81,8 +84,9 @@ func (a *awaited) await(e *Engine, op entry, end ending) (completion, error) {
 	return a.result, nil
 }
 
-// waitFor blocks its caller until arrived returns true, or until end says so: then it returns why. It is for what comes by a request of e that is internal and completes
-// again and again: what makes arrived true calls nudge afterwards. While the caller waits, e counts one more operation.
+// waitFor blocks its caller until arrived returns true, or until end says so: then it returns why. It is for what comes
+// by a request of e that is internal and completes again and again: what makes arrived true calls nudge afterwards.
+// While the caller waits, e counts one more operation.
 func (a *awaited) waitFor(e *Engine, arrived func() bool, end ending) error {
 	fiber := a.attend()
 	if fiber != nil && !e.mine() {
@@ -107,7 +111,8 @@ func (a *awaited) waitFor(e *Engine, arrived func() bool, end ending) error {
 	return nil
 }
 
-// waited counts the operation down that waitFor has counted. On the engine's thread the worker looks next whether anything is left; on another one the caller has it look.
+// waited counts the operation down that waitFor has counted. On the engine's thread the worker looks next whether
+// anything is left; on another one the caller has it look.
 func (e *Engine) waited() {
 	e.engine.running.Add(-1)
 	if e.engine.emptyIO() && !e.mine() {
@@ -161,7 +166,8 @@ func (a *awaited) giveUp(e *Engine) {
 	}
 }
 
-// nudge has the waiter, if there is one, ask once more whether the wait has ended. It may be called from anywhere, and does not block.
+// nudge has the waiter, if there is one, ask once more whether the wait has ended. It may be called from anywhere, and
+// does not block.
 func (a *awaited) nudge() {
 	if a.left.Load() == 0 {
 		return
@@ -185,8 +191,8 @@ func (e *Engine) do(op entry) (completion, error) {
 	return a.await(e, op, endless{})
 }
 
-// doContext submits an operation and waits until it is over, or has been cancelled because ctx is done: then the error is context.Cause(ctx). See
-// awaited.await for the rest.
+// doContext submits an operation and waits until it is over, or has been cancelled because ctx is done: then the error
+// is context.Cause(ctx). See awaited.await for the rest.
 func (e *Engine) doContext(ctx context.Context, op entry) (completion, error) {
 	if ctx.Done() == nil {
 		return e.do(op)

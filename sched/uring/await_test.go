@@ -16,7 +16,8 @@ import (
 	"fiberlab/sched"
 )
 
-// eachCaller runs test with engines of each driver; run calls functions concurrently, on goroutines or on fibers, and waits for them.
+// eachCaller runs test with engines of each driver; run calls functions concurrently, on goroutines or on fibers, and
+// waits for them.
 func eachCaller(t *testing.T, options Options, test func(t *testing.T, engines *Engines, run func(...func()))) {
 	for _, driver := range Drivers() {
 		options.Driver = driver
@@ -181,7 +182,8 @@ func TestWaitsEndBeforeTheyBegin(t *testing.T) {
 	})
 }
 
-// A request to cancel finds the other one wherever that is: in the mailbox, among those without room, with the proxy, or nowhere.
+// A request to cancel finds the other one wherever that is: in the mailbox, among those without room, with the proxy,
+// or nowhere.
 func TestCancelFindsItsRequest(t *testing.T) {
 	for _, driver := range Drivers() {
 		t.Run(driver.String(), func(t *testing.T) {
@@ -199,10 +201,15 @@ func TestCancelFindsItsRequest(t *testing.T) {
 			defer pin.Unpin()
 			results := map[string]int32{}
 			target := func(name string, i int) *request {
-				return &request{entry: receiveByte(in, &memory[i]), completed: func(c completion) { results[name] = c.result }}
+				return &request{
+					entry: receiveByte(in, &memory[i]), completed: func(c completion) { results[name] = c.result },
+				}
 			}
 			canceller := func(of *request) *request {
-				return &request{entry: entry{op: opCancel}, internal: true, cancels: of, completed: func(completion) { results["cancels"]++ }}
+				return &request{
+					entry: entry{op: opCancel}, internal: true, cancels: of,
+					completed: func(completion) { results["cancels"]++ },
+				}
 			}
 			settle := func() {
 				for e.table.underWay() > 0 {
@@ -225,7 +232,14 @@ func TestCancelFindsItsRequest(t *testing.T) {
 			e.begin(canceller(many[4])) // it is over
 			settle()
 			canceled := -int32(unix.ECANCELED)
-			require.Equal(t, map[string]int32{"mailed": canceled, "a": canceled, "b": canceled, "c": canceled, "d": canceled, "e": canceled, "cancels": 7}, results)
+			require.Equal(
+				t,
+				map[string]int32{
+					"mailed": canceled, "a": canceled, "b": canceled, "c": canceled,
+					"d": canceled, "e": canceled, "cancels": 7,
+				},
+				results,
+			)
 			require.True(t, e.emptyIO())
 			e.countRunning()
 			require.True(t, e.emptyIO())

@@ -7,11 +7,13 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// batch tells how many completions a wait is worth waiting for. Where they come quickly, a thread that is woken for each of them pays for a sleep and a wake-up
-// each time, and hands the kernel one request at a time. Where they come slowly, a wait for more than one would only make the first one late.
+// batch tells how many completions a wait is worth waiting for. Where they come quickly, a thread that is woken for
+// each of them pays for a sleep and a wake-up each time, and hands the kernel one request at a time. Where they come
+// slowly, a wait for more than one would only make the first one late.
 //
-// So the batch watches how quickly they come and how many requests they are for. As many callers wait for answers, so a wait for a small part of them makes
-// each of them wait a little longer than it does anyway. The zero value asks for none.
+// So the batch watches how quickly they come and how many requests they are for. As many callers wait for answers, so a
+// wait for a small part of them makes each of them wait a little longer than it does anyway. The zero value asks for
+// none.
 type batch struct {
 	rate int // completions in shortLimit, times rateUnit: a moving average
 	last clock.Instant
@@ -23,7 +25,8 @@ type batch struct {
 }
 
 const (
-	// shortLimit is how long a wait for more than one completion takes at most if fewRequests are active, or less; where more are it may be longer.
+	// shortLimit is how long a wait for more than one completion takes at most if fewRequests are active, or less;
+	// where more are it may be longer.
 	shortLimit  = 60 * time.Microsecond
 	fewRequests = 50
 	longLimit   = 8 * shortLimit
@@ -33,8 +36,8 @@ const (
 	activeInterval = clock.Instant(10 * time.Millisecond)
 )
 
-// plan returns how many completions to wait for beside what the submitted requests bring at once, and for how long at most. 0 is to wait
-// for any. A wake-up by another thread may wait for that long as well.
+// plan returns how many completions to wait for beside what the submitted requests bring at once, and for how long at
+// most. 0 is to wait for any. A wake-up by another thread may wait for that long as well.
 func (b *batch) plan() (more int, limit time.Duration) {
 	limit = min(max(shortLimit, shortLimit*time.Duration(b.active)/fewRequests), longLimit)
 	more = b.rate * int(limit/shortLimit) / rateUnit

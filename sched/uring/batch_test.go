@@ -47,7 +47,8 @@ func TestBatch(t *testing.T) {
 	require.Zero(t, more, "they have become rare")
 }
 
-// withoutSignals calls f with all signals of the thread, to which the caller is locked, held back: those by which the runtime interrupts goroutines, too.
+// withoutSignals calls f with all signals of the thread, to which the caller is locked, held back: those by which the
+// runtime interrupts goroutines, too.
 func withoutSignals(t *testing.T, f func()) {
 	var all, before unix.Sigset_t
 	for i := range all.Val {
@@ -58,8 +59,8 @@ func withoutSignals(t *testing.T, f func()) {
 	f()
 }
 
-// A wait for many ends with fewer when the limit of its batch has passed, and then with the first completion that comes; so does a wait that the limit of its
-// turn ends.
+// A wait for many ends with fewer when the limit of its batch has passed, and then with the first completion that
+// comes; so does a wait that the limit of its turn ends.
 func TestWaitForManyEnds(t *testing.T) {
 	eachSetup(t, 8, func(t *testing.T, r *ring) {
 		expectMany := func() { r.batch = batch{rate: 100 * rateUnit, active: 100} }
@@ -73,7 +74,10 @@ func TestWaitForManyEnds(t *testing.T) {
 			done, err := r.turn(20 * time.Millisecond)
 			require.NoError(t, err)
 			require.Empty(t, done)
-			require.GreaterOrEqual(t, time.Duration(clock.Now()-began), 19*time.Millisecond, "the limit of the turn holds, not only that of the batch")
+			require.GreaterOrEqual(
+				t, time.Duration(clock.Now()-began), 19*time.Millisecond,
+				"the limit of the turn holds, not only that of the batch",
+			)
 		})
 
 		var ends [2]int

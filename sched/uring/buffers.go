@@ -11,9 +11,9 @@ import (
 	"unsafe"
 )
 
-// buffers is what the kernel receives into: memory of C, in pieces of the same size. A completion with the flag BUFFER names the piece that it
-// has filled, and the piece is the program's until it is given back. It belongs to a ring; the memory is freed when the ring has been closed and all
-// pieces have been given back.
+// buffers is what the kernel receives into: memory of C, in pieces of the same size. A completion with the flag BUFFER
+// names the piece that it has filled, and the piece is the program's until it is given back. It belongs to a ring; the
+// memory is freed when the ring has been closed and all pieces have been given back.
 type buffers struct {
 	c      *C.struct_fiberlab_buffers // only for the ring's thread, while the ring is open
 	memory []byte
@@ -31,7 +31,8 @@ type buffers struct {
 // none ends a list of pieces.
 const none = -1
 
-// provide gives the ring that many buffers, rounded up to a power of two, of size bytes each. It may be called once. The error is the kernel's.
+// provide gives the ring that many buffers, rounded up to a power of two, of size bytes each. It may be called once.
+// The error is the kernel's.
 func (r *ring) provide(count, size int) (*buffers, error) {
 	count = 1 << bits.Len(uint(max(count, 1)-1))
 	if result := C.fiberlab_ring_provide(r.c, C.unsigned(count), C.unsigned(size)); result < 0 {

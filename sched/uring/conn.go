@@ -9,16 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conn is a connection by TCP or by a UNIX socket. Fibers and goroutines may use it, several at the same time: one reads and one writes, others wait for their turn. What
-// blocks blocks its caller alone, a fiber not its thread.
+// Conn is a connection by TCP or by a UNIX socket. Fibers and goroutines may use it, several at the same time: one
+// reads and one writes, others wait for their turn. What blocks blocks its caller alone, a fiber not its thread.
 //
-// A call that waits ends when the connection is closed, or when its deadline passes, also if that is set meanwhile. Errors are *net.OpError, as package net has
-// them: they wrap net.ErrClosed, os.ErrDeadlineExceeded or the error of the system call; ErrClosed if its Engines have been closed. The end of what the peer sends is io.EOF.
+// A call that waits ends when the connection is closed, or when its deadline passes, also if that is set meanwhile.
+// Errors are *net.OpError, as package net has them: they wrap net.ErrClosed, os.ErrDeadlineExceeded or the error of the
+// system call; ErrClosed if its Engines have been closed. The end of what the peer sends is io.EOF.
 //
-// The engine of the first caller that reads or writes serves the connection from then on: fibers of that worker are served best.
+// The engine of the first caller that reads or writes serves the connection from then on: fibers of that worker are
+// served best.
 //
-// A fiber that waits in Read or Write must not hold a lock of package sync, which would block its whole thread if another fiber of it wanted it. Package crypto/tls holds some: on fibers
-// a connection with TLS may be used by one fiber at a time, and not by several fibers of one worker.
+// A fiber that waits in Read or Write must not hold a lock of package sync, which would block its whole thread if
+// another fiber of it wanted it. Package crypto/tls holds some: on fibers a connection with TLS may be used by one
+// fiber at a time, and not by several fibers of one worker.
 type Conn struct {
 	d             descriptor
 	inbox         *inbox
@@ -93,8 +96,9 @@ func (c *Conn) writeError(err error) error {
 	return c.failed("write", systemCall("write", err))
 }
 
-// Close implements net.Conn. Calls that wait, and later ones, end with net.ErrClosed. It shuts the connection down, also for processes to which its descriptor has been given.
-// It waits until the kernel is done with the descriptor, see SetLinger. A second call returns net.ErrClosed.
+// Close implements net.Conn. Calls that wait, and later ones, end with net.ErrClosed. It shuts the connection down,
+// also for processes to which its descriptor has been given. It waits until the kernel is done with the descriptor, see
+// SetLinger. A second call returns net.ErrClosed.
 func (c *Conn) Close() error {
 	if !c.ok() {
 		return syscall.EINVAL

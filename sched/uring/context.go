@@ -19,9 +19,13 @@ var (
 	// ErrNilTask is returned for a task without Run. It wraps sched.ErrNilTask.
 	ErrNilTask = fault.Of(sched.ErrNilTask, "sched/uring: no task was given: set Run")
 	// ErrFull is returned by TrySubmit if as many tasks wait to begin as Options.Tasks allows. It wraps sched.ErrFull.
-	ErrFull = fault.Of(sched.ErrFull, "sched/uring: the task queue is full: try again later, or call Submit, which waits")
+	ErrFull = fault.Of(
+		sched.ErrFull, "sched/uring: the task queue is full: try again later, or call Submit, which waits",
+	)
 	// ErrNoContexts is returned by NewScheduler for a negative number of contexts. It wraps sched.ErrNoWorkers.
-	ErrNoContexts = fault.Of(sched.ErrNoWorkers, "a negative number: ask for 1 or more, or for 0, one for each processor")
+	ErrNoContexts = fault.Of(
+		sched.ErrNoWorkers, "a negative number: ask for 1 or more, or for 0, one for each processor",
+	)
 	// ErrNoThread is returned by Start if the fibers of Options.Fibers have no thread of their own.
 	ErrNoThread = errors.New(
 		"sched/uring: no thread for an engine: choose sched.Stealing, or another backend than goroutine")

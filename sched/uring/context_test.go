@@ -32,7 +32,8 @@ func do(f func()) TopLevel { return TopLevel{Run: f} }
 // engineOf is the engine of a context that runs.
 func engineOf(c *Context) *engine { return &c.run.Load().device.engine }
 
-// A round runs the tasks that were queued at its start: a task that submits the next one for ever does not keep input and output waiting.
+// A round runs the tasks that were queued at its start: a task that submits the next one for ever does not keep input
+// and output waiting.
 func TestRoundEnds(t *testing.T) {
 	eachDriver(t, func(t *testing.T, options Options) {
 		c := NewContext(options)
@@ -54,7 +55,8 @@ func TestRoundEnds(t *testing.T) {
 	})
 }
 
-// The queue gives a round only what was there at its start, and the next round waits until all of that has begun: so the limit holds.
+// The queue gives a round only what was there at its start, and the next round waits until all of that has begun: so
+// the limit holds.
 func TestRounds(t *testing.T) {
 	q := newTaskQueue(3)
 	var order []int
@@ -95,14 +97,18 @@ func TestStopRule(t *testing.T) {
 		c := NewContext(options)
 		over := false
 		require.NoError(t, c.Submit(do(func() {
-			engineOf(c).begin(&request{entry: entry{op: opTimeout, offset: uint64(20 * time.Millisecond)}, completed: func(completion) { over = true }})
+			engineOf(
+				c,
+			).begin(&request{entry: entry{op: opTimeout, offset: uint64(20 * time.Millisecond)}, completed: func(completion) { over = true }})
 		})))
 		start(t, c)
 		join(t, c)
 		require.True(t, over)
 
 		require.NoError(t, c.Submit(do(func() {
-			engineOf(c).begin(&request{entry: entry{op: opTimeout, offset: uint64(time.Hour)}, internal: true, completed: func(completion) {}})
+			engineOf(
+				c,
+			).begin(&request{entry: entry{op: opTimeout, offset: uint64(time.Hour)}, internal: true, completed: func(completion) {}})
 		})))
 		start(t, c)
 		join(t, c)

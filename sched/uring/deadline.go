@@ -14,7 +14,8 @@ type deadline struct{ at atomic.Int64 } // nanoseconds since epoch; 0: never
 // epoch has a reading of the monotonic clock, as all times that are compared with it.
 var epoch = time.Now()
 
-// set makes t the deadline; the zero time is never. By a Swap, see pollSubmit: the caller looks next whether something waits.
+// set makes t the deadline; the zero time is never. By a Swap, see pollSubmit: the caller looks next whether something
+// waits.
 func (d *deadline) set(t time.Time) {
 	if t.IsZero() {
 		d.at.Swap(0)

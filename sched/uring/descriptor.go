@@ -15,8 +15,9 @@ import (
 	"fiberlab/sched/park"
 )
 
-// descriptor is a socket's file descriptor, from the moment when it is opened until its last use has ended after close. It has two sides that do not wait for each other,
-// one to read and one to write. Fibers and goroutines may use it at the same time. It must not be copied.
+// descriptor is a socket's file descriptor, from the moment when it is opened until its last use has ended after close.
+// It has two sides that do not wait for each other, one to read and one to write. Fibers and goroutines may use it at
+// the same time. It must not be copied.
 type descriptor struct {
 	fd      int
 	engines *Engines
@@ -80,8 +81,8 @@ func (d *descriptor) closeNow() {
 // isClosing reports whether Close has been called.
 func (d *descriptor) isClosing() bool { return d.uses.Load()&closing != 0 }
 
-// close ends the operations that are under way with net.ErrClosed, and closes the descriptor when the kernel is done with them. It blocks its caller until then. Once
-// it has been called it returns net.ErrClosed.
+// close ends the operations that are under way with net.ErrClosed, and closes the descriptor when the kernel is done
+// with them. It blocks its caller until then. Once it has been called it returns net.ErrClosed.
 func (d *descriptor) close() error {
 	if !d.acquire() {
 		return net.ErrClosed
@@ -141,7 +142,8 @@ type side struct {
 	moved    int // bytes that they have transferred so since the engine's last turn: at least leastMoved a call
 }
 
-// lock makes the caller the user of the side, for which it waits. The error is net.ErrClosed, or os.ErrDeadlineExceeded.
+// lock makes the caller the user of the side, for which it waits. The error is net.ErrClosed, or
+// os.ErrDeadlineExceeded.
 func (s *side) lock() error {
 	if s.of == nil || !s.of.acquire() {
 		return net.ErrClosed
@@ -169,8 +171,8 @@ func (s *side) ended() (time.Time, error) {
 	return s.deadline.ended()
 }
 
-// operate carries out op on the descriptor for the user of the side, who waits for it. It returns the result of the system call; the error is that of the kernel, that
-// of the side's end, or ErrClosed.
+// operate carries out op on the descriptor for the user of the side, who waits for it. It returns the result of the
+// system call; the error is that of the kernel, that of the side's end, or ErrClosed.
 func (s *side) operate(op entry) (int, error) {
 	d := s.of
 	op.fd = int32(d.fd)
@@ -213,8 +215,9 @@ func (s *side) transfer(op op, p []byte) (int, error) {
 // mostDirect is how many system calls in a row a fiber makes itself before others have a turn.
 const mostDirect = 16
 
-// direct tells whether the user of the side should first try a system call that does not block, since it is not a fiber of the engine's thread: for others it is quicker than
-// to ask the engine. Such calls do not park a fiber, so now and then it yields.
+// direct tells whether the user of the side should first try a system call that does not block, since it is not a fiber
+// of the engine's thread: for others it is quicker than to ask the engine. Such calls do not park a fiber, so now and
+// then it yields.
 func (s *side) direct() bool {
 	e, err := s.of.home()
 	if err != nil || e.mine() {
@@ -259,8 +262,8 @@ func (s *side) now(streams bool) bool {
 	return false
 }
 
-// unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber does not see what these wait for, so it
-// must not take that for a deadlock.
+// unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber
+// does not see what these wait for, so it must not take that for a deadlock.
 func unseen(wait func()) {
 	if fiber, ok := park.Current().(park.Scheduled); ok {
 		elsewhere := &fiber.Shared().BlockingCalls

@@ -9,8 +9,8 @@ import (
 	"fiberlab/sched"
 )
 
-// Engine does input and output on one thread, that of a worker or another. The requests that a fiber of the worker makes of it complete on that worker.
-// All others leave their requests in its mailbox.
+// Engine does input and output on one thread, that of a worker or another. The requests that a fiber of the worker
+// makes of it complete on that worker. All others leave their requests in its mailbox.
 type Engine struct {
 	engine engine
 	slots  fileSlots
@@ -55,8 +55,8 @@ func (e *Engine) refuseIfClosed() {
 	}
 }
 
-// briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package runtime's monitor then has to be woken; and
-// if other goroutines need this P, that monitor takes it.
+// briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package
+// runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it.
 const briefWait = clock.Instant(500 * time.Microsecond)
 
 // Wake implements sched.Device.

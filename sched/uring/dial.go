@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does. If a name has several addresses, they are tried one after the other. Nagle's
-// algorithm is off. ctx bounds the call, and no more. The error is a *net.OpError: it wraps that of the system or of the look-up of names,
-// context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or what Here returns. It blocks its caller, a fiber not its thread.
+// Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does. If a name has several
+// addresses, they are tried one after the other. Nagle's algorithm is off. ctx bounds the call, and no more. The error
+// is a *net.OpError: it wraps that of the system or of the look-up of names, context.Cause(ctx) if ctx is done before,
+// sched.ErrNilContext if ctx is nil, or what Here returns. It blocks its caller, a fiber not its thread.
 func (s *Engines) Dial(ctx context.Context, network, address string) (*Conn, error) {
 	endpoints, err := resolve(ctx, network, address, false)
 	if err != nil {
@@ -87,7 +88,10 @@ func (s *Engines) connectSocket(ctx context.Context, fd int, address []byte) err
 	var pin runtime.Pinner
 	pin.Pin(&address[0])
 	defer pin.Unpin()
-	c, err := e.doContext(ctx, entry{op: opConnect, fd: int32(fd), addr: uintptr(unsafe.Pointer(&address[0])), length: uint32(len(address))})
+	c, err := e.doContext(
+		ctx,
+		entry{op: opConnect, fd: int32(fd), addr: uintptr(unsafe.Pointer(&address[0])), length: uint32(len(address))},
+	)
 	if err == nil {
 		err = c.err()
 	}

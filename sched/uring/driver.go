@@ -42,24 +42,29 @@ func ParseDriver(name string) (Driver, error) {
 	return 0, fmt.Errorf("sched/uring: %w %q: choose one of %s", ErrDriver, name, strings.Join(driverNames[:], ", "))
 }
 
-// proxy carries out the requests of one engine. All but wake is for the thread that has opened it: the caller is locked to that.
+// proxy carries out the requests of one engine. All but wake is for the thread that has opened it: the caller is locked
+// to that.
 type proxy interface {
-	// stage takes a request for the next turn, and tells whether there was room for it. There is room for all of a chain of linked requests, or for none. A
-	// chain must not be longer than longestChain, and its requests must follow on each other.
+	// stage takes a request for the next turn, and tells whether there was room for it. There is room for all of a
+	// chain of linked requests, or for none. A chain must not be longer than longestChain, and its requests must follow
+	// on each other.
 	stage(e entry) bool
 
-	// turn submits what is staged and returns what has been completed, until the next turn. If nothing has, it waits for the first completion, until
-	// limit has passed, or for wake; below 0 is no limit, and 0 does not wait. It may also return nothing for no reason. While it waits the runtime takes
-	// the thread's P away as in any system call: idle is better for a wait that takes long.
+	// turn submits what is staged and returns what has been completed, until the next turn. If nothing has, it waits
+	// for the first completion, until limit has passed, or for wake; below 0 is no limit, and 0 does not wait. It may
+	// also return nothing for no reason. While it waits the runtime takes the thread's P away as in any system call:
+	// idle is better for a wait that takes long.
 	turn(limit time.Duration) ([]completion, error)
 
 	// idle is turn for a wait that takes long: the thread's P is free for other goroutines meanwhile.
 	idle(limit time.Duration) ([]completion, error)
 
-	// ready tells whether a turn would do something at once: submit, or collect. It is cheap, so it may miss what the kernel has not told yet.
+	// ready tells whether a turn would do something at once: submit, or collect. It is cheap, so it may miss what the
+	// kernel has not told yet.
 	ready() bool
 
-	// wake ends the wait that is under way, or the next one. Any thread may call it, as long as the proxy is open; it does not block.
+	// wake ends the wait that is under way, or the next one. Any thread may call it, as long as the proxy is open; it
+	// does not block.
 	wake()
 
 	// close ends the proxy. All that requests point to must have been given back by then.
@@ -67,7 +72,8 @@ type proxy interface {
 
 	can(ability) bool
 
-	// provide makes buffers for requests with provided. It may be called once, if the proxy is able to receiveMany. The error is the kernel's.
+	// provide makes buffers for requests with provided. It may be called once, if the proxy is able to receiveMany. The
+	// error is the kernel's.
 	provide(count, size int) (*buffers, error)
 
 	// counts is what it has done since it was opened.
@@ -89,7 +95,8 @@ const (
 // longestChain is how many requests may be linked. Fewer cannot be staged by any proxy.
 const longestChain = 4
 
-// openProxy opens a proxy of the calling thread for that many staged requests. The error wraps ErrUnavailable, and says why, if the kernel has not what the driver needs.
+// openProxy opens a proxy of the calling thread for that many staged requests. The error wraps ErrUnavailable, and says
+// why, if the kernel has not what the driver needs.
 func openProxy(driver Driver, requests int) (proxy, error) {
 	switch driver {
 	case Auto:

@@ -48,7 +48,8 @@ func (e *engine) init(options Options) (err error) {
 		e.able[a] = e.ring.can(ability(a))
 	}
 	if options.Buffers >= 0 && e.can(receiveMany) {
-		if b, err := e.ring.provide(options.buffers(), bufferSize); err == nil { // else connections receive by one request after another
+		// else connections receive by one request after another
+		if b, err := e.ring.provide(options.buffers(), bufferSize); err == nil {
 			e.receiving.Store(b)
 		}
 	}
@@ -60,8 +61,8 @@ func (e *engine) init(options Options) (err error) {
 // can tells what the engine's proxy can. Any thread may call it once the engine has begun.
 func (e *engine) can(a ability) bool { return e.able[a] }
 
-// drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has completed. Requests of other
-// threads are refused from now on.
+// drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has
+// completed. Requests of other threads are refused from now on.
 func (e *engine) drain() error {
 	for e.refuse(); e.table.underWay() > 0; e.refuse() {
 		e.kicked.Store(false)
@@ -86,7 +87,8 @@ func (e *engine) refuse() {
 	e.cancelled = e.cancelFrom(e.cancelled)
 }
 
-// cancelFrom cancels the requests from that slot of the table on, as many as there is room for, and returns where it goes on.
+// cancelFrom cancels the requests from that slot of the table on, as many as there is room for, and returns where it
+// goes on.
 func (e *engine) cancelFrom(next int) int {
 	t := &e.table
 	if t.begun {
@@ -95,7 +97,12 @@ func (e *engine) cancelFrom(next int) int {
 	for ; next < len(t.slots) && len(e.unstaged) == 0; next++ {
 		if r := t.slots[next].request; r != nil && !r.cancelled {
 			r.cancelled = true
-			e.begin(&request{entry: entry{op: opCancel, offset: r.id}, internal: true, cancelled: true, completed: func(completion) {}})
+			e.begin(
+				&request{
+					entry: entry{op: opCancel, offset: r.id}, internal: true, cancelled: true,
+					completed: func(completion) {},
+				},
+			)
 		}
 	}
 	return next
@@ -113,8 +120,8 @@ func (e *engine) closeMail() {
 	}
 }
 
-// deinit ends the engine's ring. No request may be under way, but tasks may be queued: they wait for the next init. Requests that come
-// from now on are refused, and requests that are in the mailbox are over.
+// deinit ends the engine's ring. No request may be under way, but tasks may be queued: they wait for the next init.
+// Requests that come from now on are refused, and requests that are in the mailbox are over.
 func (e *engine) deinit() {
 	e.closeMail()
 	for e.waking.Load() != 0 { // it holds the ring's event for a moment
@@ -146,7 +153,8 @@ func (e *engine) hasMail() bool {
 // emptyIO tells whether no request is under way, internal ones apart.
 func (e *engine) emptyIO() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
 
-// begin submits a request with the next batch. For the engine's thread: it runs nothing, so a completion may begin the next request.
+// begin submits a request with the next batch. For the engine's thread: it runs nothing, so a completion may begin the
+// next request.
 func (e *engine) begin(r *request) {
 	if r.cancels != nil {
 		e.openMail() // what it is to end may be there
@@ -184,7 +192,8 @@ func (e *engine) stage(r *request) {
 	}
 }
 
-// aim has r cancel the request that it is for, which the proxy sees first. If that is over, so is r, and aim returns false.
+// aim has r cancel the request that it is for, which the proxy sees first. If that is over, so is r, and aim returns
+// false.
 func (e *engine) aim(r *request) bool {
 	of := r.cancels
 	if e.table.find(of.id) != of {
@@ -211,7 +220,8 @@ func (e *engine) openMail() {
 	}
 }
 
-// wakeup ends the wait of pollSubmit, or the next one, if the engine does not look before. Any thread may call it; it does not block.
+// wakeup ends the wait of pollSubmit, or the next one, if the engine does not look before. Any thread may call it; it
+// does not block.
 func (e *engine) wakeup() {
 	if !e.asleep.Load() {
 		return
@@ -229,12 +239,13 @@ func (e *engine) kick() {
 	e.wakeup()
 }
 
-// pollSubmit submits the requests that have been begun, and serves the completions that have come. If it finds neither them nor tasks, it waits until there are
-// some, for wakeup, or until limit has passed: 0 does not wait, below 0 is no limit. brief says that it is expected to be soon. stop is asked
-// last before it waits, and keeps it from that.
+// pollSubmit submits the requests that have been begun, and serves the completions that have come. If it finds neither
+// them nor tasks, it waits until there are some, for wakeup, or until limit has passed: 0 does not wait, below 0 is no
+// limit. brief says that it is expected to be soon. stop is asked last before it waits, and keeps it from that.
 //
-// Prevents lost wake-ups: the engine first says that it is asleep, and then looks once more; others first leave their task or request, and then look
-// whether it is asleep. A Swap keeps that order even in an emulator, qemu, which lets a load pass a Store; on amd64 they are the same.
+// Prevents lost wake-ups: the engine first says that it is asleep, and then looks once more; others first leave their
+// task or request, and then look whether it is asleep. A Swap keeps that order even in an emulator, qemu, which lets a
+// load pass a Store; on amd64 they are the same.
 func (e *engine) pollSubmit(limit time.Duration, brief bool, stop func() bool) error {
 	e.openMail()
 	if b := e.receiving.Load(); b != nil {
@@ -260,7 +271,8 @@ func (e *engine) pollSubmit(limit time.Duration, brief bool, stop func() bool) e
 	return nil
 }
 
-// countRunning counts what has been submitted so far as running. Others submit meanwhile: what they add must neither be lost nor seem to be over.
+// countRunning counts what has been submitted so far as running. Others submit meanwhile: what they add must neither be
+// lost nor seem to be over.
 func (e *engine) countRunning() {
 	if n := e.submitted.Load(); n > 0 {
 		e.running.Add(n)

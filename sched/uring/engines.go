@@ -12,15 +12,20 @@ import (
 )
 
 // ErrClosed is returned for operations of an engine that has ended.
-var ErrClosed = errors.New("sched/uring: the engine has ended: end what uses it before its scheduler and its Engines are closed")
+var ErrClosed = errors.New(
+	"sched/uring: the engine has ended: end what uses it before its scheduler and its Engines are closed",
+)
 
 var (
 	errEnginesClosed = fault.Of(ErrClosed, "sched/uring: the Engines are closed: make others with New")
-	errNoContextRuns = fault.Of(ErrClosed, "sched/uring: no context of these Engines runs: start one first, and use them in its tasks")
+	errNoContextRuns = fault.Of(
+		ErrClosed, "sched/uring: no context of these Engines runs: start one first, and use them in its tasks",
+	)
 )
 
-// Engines do the input and output of a program: one engine for each worker of the schedulers that they are attached to, and one on a separate thread if
-// there is no such worker. Files, connections and listeners are opened by them, and may be used by fibers and goroutines alike.
+// Engines do the input and output of a program: one engine for each worker of the schedulers that they are attached to,
+// and one on a separate thread if there is no such worker. Files, connections and listeners are opened by them, and may
+// be used by fibers and goroutines alike.
 type Engines struct {
 	options  Options
 	contexts bool // they belong to contexts: no engine has a separate thread
@@ -42,10 +47,11 @@ func New(options Options) *Engines { return &Engines{options: options} }
 // newContextEngines returns engines that begin and end with contexts. They need no Close.
 func newContextEngines(options Options) *Engines { return &Engines{options: options, contexts: true} }
 
-// Attach gives each worker of schedulers that are made of cfg afterwards an engine, which begins and ends with the worker. It replaces cfg.Device, so it must
-// be called before sched.New, and schedulers that exist already get nothing. Workers without a thread of
-// their own, see sched.Config.Device, have none: their fibers use an engine on a separate thread, as goroutines do. If an
-// engine cannot be had, sched.New returns the error, which wraps ErrUnavailable, ErrDriver or ErrClosed, or is the kernel's.
+// Attach gives each worker of schedulers that are made of cfg afterwards an engine, which begins and ends with the
+// worker. It replaces cfg.Device, so it must be called before sched.New, and schedulers that exist already get nothing.
+// Workers without a thread of their own, see sched.Config.Device, have none: their fibers use an engine on a separate
+// thread, as goroutines do. If an engine cannot be had, sched.New returns the error, which wraps ErrUnavailable,
+// ErrDriver or ErrClosed, or is the kernel's.
 func (s *Engines) Attach(cfg *sched.Config) {
 	cfg.Device = func(w *sched.Worker) (sched.Device, error) {
 		e, err := s.open(w, newTaskQueue(0))
@@ -114,8 +120,9 @@ func (s *Engines) remove(e *Engine) {
 	s.list.Store(&list)
 }
 
-// Here is the engine for the caller: that of its worker, if it is a fiber and its worker has one of s; else that whose turn it is. If there is none,
-// it starts one on a separate thread. It may be called from anywhere. The error is ErrClosed when there can be no engine any more, ErrUnavailable, ErrDriver, or the kernel's.
+// Here is the engine for the caller: that of its worker, if it is a fiber and its worker has one of s; else that whose
+// turn it is. If there is none, it starts one on a separate thread. It may be called from anywhere. The error is
+// ErrClosed when there can be no engine any more, ErrUnavailable, ErrDriver, or the kernel's.
 func (s *Engines) Here() (*Engine, error) {
 	if s.closed.Load() {
 		return nil, errEnginesClosed

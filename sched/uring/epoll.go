@@ -12,15 +12,17 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// epoll is the proxy for kernels without io_uring. A turn tries each staged request at once, by a system call that does not block. If the kernel says
-// "not now", the request waits in the list of its descriptor until epoll(7) says that another try is worth it:
+// epoll is the proxy for kernels without io_uring. A turn tries each staged request at once, by a system call that does
+// not block. If the kernel says "not now", the request waits in the list of its descriptor until epoll(7) says that
+// another try is worth it:
 //
 //	staged ──── try ────► done
 //	              │  ▲
 //	       EAGAIN ▼  │ epoll_pwait names the descriptor
 //	          its list
 //
-// A descriptor must not be closed while requests wait for it: cancel them first. If it is, they wait on until they are cancelled by their numbers.
+// A descriptor must not be closed while requests wait for it: cancel them first. If it is, they wait on until they are
+// cancelled by their numbers.
 type epoll struct {
 	set    int // the epoll instance
 	event  int // the eventfd in it that wake writes to

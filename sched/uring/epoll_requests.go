@@ -124,7 +124,8 @@ func (e *epoll) take() *epollRequest {
 	return new(epollRequest)
 }
 
-// enlist puts r into the list of its descriptor, and sees to it that epoll watches that. The error is that of epoll_ctl(2).
+// enlist puts r into the list of its descriptor, and sees to it that epoll watches that. The error is that of
+// epoll_ctl(2).
 func (e *epoll) enlist(r *epollRequest) syscall.Errno {
 	for int(r.fd) >= len(e.files) {
 		e.files = append(e.files, make([]epollFile, max(64, len(e.files)))...)
@@ -208,7 +209,8 @@ func (e *epoll) serve() {
 	e.goOn()
 }
 
-// tryAgain tries what waits for f. Where a request finds that it is still too early, those behind it that wait for the same need not try.
+// tryAgain tries what waits for f. Where a request finds that it is still too early, those behind it that wait for the
+// same need not try.
 func (e *epoll) tryAgain(f *epollFile, events uint32) {
 	if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
 		events = ^uint32(0)

@@ -42,7 +42,8 @@ func turns(t *testing.T, e *epoll) {
 	}
 }
 
-// A descriptor that is closed takes its requests along: they are ended by their numbers. A new file of the same number has nothing of it.
+// A descriptor that is closed takes its requests along: they are ended by their numbers. A new file of the same number
+// has nothing of it.
 func TestEpollNumberUsedAgain(t *testing.T) {
 	withEpoll(t, func(e *epoll) {
 		b := make([]byte, 8)
@@ -149,7 +150,8 @@ func TestEpollCounts(t *testing.T) {
 	})
 }
 
-// A descriptor in blocking mode blocks no thread: neither an empty nor a full pipe, nor a listener. Its mode stays as it was.
+// A descriptor in blocking mode blocks no thread: neither an empty nor a full pipe, nor a listener. Its mode stays as
+// it was.
 func TestEpollBlockingModes(t *testing.T) {
 	withEpoll(t, func(e *epoll) {
 		in, out := descriptors(t, 0)
@@ -159,10 +161,22 @@ func TestEpollBlockingModes(t *testing.T) {
 		back := make([]byte, len(big))
 		sent, received := 0, 0
 		write := func() {
-			must(t, e, entry{id: 1, op: opWrite, fd: int32(out), addr: pinned(t, big[sent:]), length: uint32(len(big) - sent), offset: ^uint64(0)})
+			must(
+				t, e,
+				entry{
+					id: 1, op: opWrite, fd: int32(out), addr: pinned(t, big[sent:]), length: uint32(len(big) - sent),
+					offset: ^uint64(0),
+				},
+			)
 		}
 		read := func() {
-			must(t, e, entry{id: 2, op: opRead, fd: int32(in), addr: pinned(t, back[received:]), length: uint32(min(7000, len(big)-received)), offset: ^uint64(0)})
+			must(
+				t, e,
+				entry{
+					id: 2, op: opRead, fd: int32(in), addr: pinned(t, back[received:]),
+					length: uint32(min(7000, len(big)-received)), offset: ^uint64(0),
+				},
+			)
 		}
 		write()
 		for full := false; !full; {
@@ -237,12 +251,18 @@ func connected(t *testing.T, p proxy, to unix.RawSockaddrInet4) error {
 	address := &to
 	pin.Pin(address)
 	defer pin.Unpin()
-	must(t, p, entry{id: 1, op: opConnect, fd: int32(fd), addr: uintptr(unsafe.Pointer(address)), length: uint32(unsafe.Sizeof(to))})
+	must(
+		t, p,
+		entry{
+			id: 1, op: opConnect, fd: int32(fd), addr: uintptr(unsafe.Pointer(address)),
+			length: uint32(unsafe.Sizeof(to)),
+		},
+	)
 	return await(t, p, 1)[0].err()
 }
 
-// deafPort returns a port, as an address has it, that is taken until the end of the test by a socket that never listens: no other
-// process gets it meanwhile and does.
+// deafPort returns a port, as an address has it, that is taken until the end of the test by a socket that never
+// listens: no other process gets it meanwhile and does.
 func deafPort(t *testing.T) uint16 {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -268,7 +288,8 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// A request that is linked to another begins when that has completed, and not at all if it has failed, or done less than it should.
+// A request that is linked to another begins when that has completed, and not at all if it has failed, or done less
+// than it should.
 func TestChains(t *testing.T) {
 	eachProxy(t, 8, func(t *testing.T, p staging) {
 		one, other := pair(t)

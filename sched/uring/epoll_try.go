@@ -22,8 +22,9 @@ type answers struct {
 	size   uint32
 }
 
-// try carries out one request by system calls that do not block, and returns what the ring would have said; or what it has to wait for, as epoll(7) has
-// it. again says that it has waited for that. Opening, syncing and all that is done to regular files waits for the disk.
+// try carries out one request by system calls that do not block, and returns what the ring would have said; or what it
+// has to wait for, as epoll(7) has it. again says that it has waited for that. Opening, syncing and all that is done to
+// regular files waits for the disk.
 func (e *epoll) try(op *entry, again bool) (result int32, events uint32) {
 	if op.how&(multishot|provided|direct) != 0 {
 		return -int32(syscall.EINVAL), 0
@@ -99,8 +100,8 @@ func resultOf(result uintptr, errno syscall.Errno) int32 {
 	return int32(result)
 }
 
-// callNonBlocking makes a system call that blocks unless the file says otherwise. A file that does not is told so for the call: others that use it meanwhile
-// may meet EAGAIN.
+// callNonBlocking makes a system call that blocks unless the file says otherwise. A file that does not is told so for
+// the call: others that use it meanwhile may meet EAGAIN.
 func (e *epoll) callNonBlocking(trap, fd, a, b, c uintptr) int32 {
 	flags := e.call(unix.SYS_FCNTL, fd, unix.F_GETFL, 0, 0, 0, 0)
 	if flags < 0 || flags&unix.O_NONBLOCK != 0 {
@@ -113,14 +114,20 @@ func (e *epoll) callNonBlocking(trap, fd, a, b, c uintptr) int32 {
 }
 
 func (e *epoll) send(op *entry) int32 {
-	return e.call(unix.SYS_SENDTO, uintptr(op.fd), op.addr, uintptr(op.length), uintptr(op.flags|unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL), 0, 0)
+	return e.call(
+		unix.SYS_SENDTO, uintptr(op.fd), op.addr, uintptr(op.length),
+		uintptr(op.flags|unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL), 0, 0,
+	)
 }
 
 func (e *epoll) receive(op *entry) int32 {
-	return e.call(unix.SYS_RECVFROM, uintptr(op.fd), op.addr, uintptr(op.length), uintptr(op.flags|unix.MSG_DONTWAIT), 0, 0)
+	return e.call(
+		unix.SYS_RECVFROM, uintptr(op.fd), op.addr, uintptr(op.length), uintptr(op.flags|unix.MSG_DONTWAIT), 0, 0,
+	)
 }
 
-// connect begins to connect, or looks what has become of that. A full backlog of a UNIX socket is EAGAIN to the caller: nothing tells when it has room.
+// connect begins to connect, or looks what has become of that. A full backlog of a UNIX socket is EAGAIN to the caller:
+// nothing tells when it has room.
 func (e *epoll) connect(op *entry, again bool) (int32, uint32) {
 	fd := uintptr(op.fd)
 	if !again {
@@ -135,7 +142,10 @@ func (e *epoll) connect(op *entry, again bool) (int32, uint32) {
 	}
 	a := e.answers
 	a.size = uint32(unsafe.Sizeof(a.failed))
-	result := e.call(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_ERROR, uintptr(unsafe.Pointer(&a.failed)), uintptr(unsafe.Pointer(&a.size)), 0)
+	result := e.call(
+		unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_ERROR, uintptr(unsafe.Pointer(&a.failed)),
+		uintptr(unsafe.Pointer(&a.size)), 0,
+	)
 	if result == 0 {
 		result = -a.failed
 	}
@@ -204,12 +214,12 @@ func (e *epoll) transfer(op *entry, length uint32, own, at uintptr) int32 {
 	return e.callLong(own, fd, op.addr, size, 0)
 }
 
-// mayBlock is the kind of pipes, terminals and the like that are not said to be non-blocking. A system call on one may wait for others: for as long as they
-// like, if some program takes what poll(2) has seen.
+// mayBlock is the kind of pipes, terminals and the like that are not said to be non-blocking. A system call on one may
+// wait for others: for as long as they like, if some program takes what poll(2) has seen.
 const mayBlock = unix.S_IFIFO
 
-// kindOf returns how a descriptor is to be read and written: as S_IFSOCK, mayBlock, or just so (0); or -errno. A descriptor that was opened for
-// unfit alone, O_RDONLY or O_WRONLY, would never be ready.
+// kindOf returns how a descriptor is to be read and written: as S_IFSOCK, mayBlock, or just so (0); or -errno. A
+// descriptor that was opened for unfit alone, O_RDONLY or O_WRONLY, would never be ready.
 func (e *epoll) kindOf(fd int32, unfit int32) int32 {
 	flags := e.call(unix.SYS_FCNTL, uintptr(fd), unix.F_GETFL, 0, 0, 0, 0)
 	switch {

@@ -12,10 +12,11 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// What goes wrong in an engine, a context and a scheduler as they are easily written. Each test first shows the fault in a model of a few lines, where the
-// test chooses the order of the steps, and then that the package does not have it.
+// What goes wrong in an engine, a context and a scheduler as they are easily written. Each test first shows the fault
+// in a model of a few lines, where the test chooses the order of the steps, and then that the package does not have it.
 
-// The queue says whether there was room. Taken the wrong way round, a task that is queued wakes no thread, and a task for which there was no room is lost.
+// The queue says whether there was room. Taken the wrong way round, a task that is queued wakes no thread, and a task
+// for which there was no room is lost.
 func TestFaultInvertedPush(t *testing.T) {
 	var queued []int
 	wakes := 0
@@ -65,7 +66,8 @@ func takes(t *testing.T, ran <-chan int, n int) {
 	}
 }
 
-// What is submitted between the load of the counter and the store of 0 is not counted: the engine believes that nothing is under way.
+// What is submitted between the load of the counter and the store of 0 is not counted: the engine believes that nothing
+// is under way.
 func TestFaultStoreZero(t *testing.T) {
 	type counters struct{ submitted, running int }
 	storeZero := func(c *counters, between func()) {
@@ -89,7 +91,8 @@ func TestFaultStoreZero(t *testing.T) {
 	}
 }
 
-// The package: many threads hand over requests while the engine moves its counters: each is counted, and completes, once.
+// The package: many threads hand over requests while the engine moves its counters: each is counted, and completes,
+// once.
 func TestCountersLoseNothing(t *testing.T) {
 	eachDriver(t, func(t *testing.T, options Options) {
 		options.Requests = 16
@@ -110,7 +113,9 @@ func TestCountersLoseNothing(t *testing.T) {
 			go func() {
 				defer makers.Done()
 				for range each {
-					e.beginElsewhere(&request{entry: entry{op: opNop}, completed: func(completion) { completed.Add(1) }})
+					e.beginElsewhere(
+						&request{entry: entry{op: opNop}, completed: func(completion) { completed.Add(1) }},
+					)
 				}
 			}()
 		}
@@ -152,7 +157,8 @@ func TestCountRunning(t *testing.T) {
 	require.Equal(t, n, e.running.Load(), "some were lost")
 }
 
-// A task that ends tells Loop. If it does not hold the lock, it may do so between Loop's look at the count and its wait, and Loop waits for ever.
+// A task that ends tells Loop. If it does not hold the lock, it may do so between Loop's look at the count and its
+// wait, and Loop waits for ever.
 func TestFaultNotifiedWithoutLock(t *testing.T) {
 	live, waits, told := 1, false, false
 	ended := func() {
@@ -194,7 +200,8 @@ func TestFaultNotifiedWithoutLock(t *testing.T) {
 	}
 }
 
-// To count down and then look at the count are two steps. Between them another task may end, and both take themselves for the last.
+// To count down and then look at the count are two steps. Between them another task may end, and both take themselves
+// for the last.
 func TestFaultTwoAreLast(t *testing.T) {
 	live, last := 2, 0
 	look := func() {
@@ -228,7 +235,8 @@ func TestFaultTwoAreLast(t *testing.T) {
 	}
 }
 
-// Nothing raises the count of suspended tasks: a context with a task that waits for another thread takes itself for idle, and stops under the task.
+// Nothing raises the count of suspended tasks: a context with a task that waits for another thread takes itself for
+// idle, and stops under the task.
 func TestFaultSuspendedNotCounted(t *testing.T) {
 	var queued, underWay, waited, suspended int
 	stops := func() bool { return queued == 0 && underWay == 0 && waited == 0 }
@@ -304,7 +312,8 @@ func TestFaultWokenBeforeStop(t *testing.T) {
 	})
 }
 
-// The event is told once for many completions. An engine that waits for it anew, though it has not collected them all, waits for ever.
+// The event is told once for many completions. An engine that waits for it anew, though it has not collected them all,
+// waits for ever.
 func TestFaultWaitsBesideCompletions(t *testing.T) {
 	completed, event := 5, 1
 	poll := func() (blocks bool) {

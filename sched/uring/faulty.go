@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// faulty is a proxy that does to its engine whatever a kernel may do, and far more often. It stands before another proxy, which does the work. Build with the tag
-// iofaults, and all engines have one: so every test of connections and files is one of these faults as well.
+// faulty is a proxy that does to its engine whatever a kernel may do, and far more often. It stands before another
+// proxy, which does the work. Build with the tag iofaults, and all engines have one: so every test of connections and
+// files is one of these faults as well.
 //
 //	short     reads and writes transfer less than they could
 //	again     an operation ends with EAGAIN, before it has begun
@@ -44,7 +45,8 @@ type faulty struct {
 	own     uint64 // numbers of the ring's requests
 }
 
-// ownIDs is the first of the numbers whose completions a ring does not return: FIBERLAB_OWN_IDS in ring.h, the number of the ring's own request.
+// ownIDs is the first of the numbers whose completions a ring does not return: FIBERLAB_OWN_IDS in ring.h, the number
+// of the ring's own request.
 const ownIDs = 1 << 63
 
 // multishotState is what a faulty proxy knows of a multishot request.
@@ -81,7 +83,10 @@ var faultyProxies atomic.Uint64
 
 // withFaults returns a proxy that makes mistakes, and leaves the work to p.
 func withFaults(p proxy) proxy {
-	f := &faulty{proxy: p, random: rand.New(rand.NewPCG(faultSeed(), faultyProxies.Add(1))), many: make(map[uint64]*multishotState), chains: make(map[uint64]uint64)}
+	f := &faulty{
+		proxy: p, random: rand.New(rand.NewPCG(faultSeed(), faultyProxies.Add(1))),
+		many: make(map[uint64]*multishotState), chains: make(map[uint64]uint64),
+	}
 	for i := range f.able {
 		f.able[i] = ability(i) == regularFiles || !f.rolls("unable", 3)
 	}
@@ -226,8 +231,8 @@ func (f *faulty) came(c completion) {
 	}
 }
 
-// rest returns what was kept of a request that has ended. If its cancellation has ended it, the last completion before that looks like its last one, or it is
-// out of buffers.
+// rest returns what was kept of a request that has ended. If its cancellation has ended it, the last completion before
+// that looks like its last one, or it is out of buffers.
 func (m *multishotState) rest(r *rand.Rand) []completion {
 	n := len(m.kept)
 	if n == 0 || m.kept[n-1].result != -int32(syscall.ECANCELED) {

@@ -30,8 +30,9 @@ type File struct {
 	fd      int
 	kind    atomic.Int32 // a fileKind
 
-	reading, writing fibersync.Mutex // a caller at a time; a file that has a position has one for both, and uses reading
-	position         int64           // under reading: where the next Read or Write begins, if the File holds that
+	// a caller at a time; a file that has a position has one for both, and uses reading
+	reading, writing fibersync.Mutex
+	position         int64 // under reading: where the next Read or Write begins, if the File holds that
 
 	mu       sync.Mutex
 	closed   bool

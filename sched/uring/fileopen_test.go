@@ -28,13 +28,17 @@ func (c *soonDone) Err() error {
 	return context.Canceled
 }
 
-// The goroutine that is to open a file may get to run only after its caller has given up. Then it opens nothing: it might wait for ever, for a pipe without another end.
+// The goroutine that is to open a file may get to run only after its caller has given up. Then it opens nothing: it
+// might wait for ever, for a pipe without another end.
 func TestOpenThatWasGivenUpDoesNotBegin(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the goroutine begins after the caller has returned, unless that is interrupted
+	// the goroutine begins after the caller has returned, unless that is interrupted
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	stacks := make([]byte, 1<<20)
 	for range 20 {
 		name := filepath.Join(t.TempDir(), "file")
-		fd, err := openElsewhere(&soonDone{Context: context.Background()}, name, unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC, 0o600)
+		fd, err := openElsewhere(
+			&soonDone{Context: context.Background()}, name, unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC, 0o600,
+		)
 		if err == nil {
 			require.NoError(t, unix.Close(fd))
 			continue

@@ -22,8 +22,9 @@ type fileKind int32
 const (
 	kindUnknown fileKind = iota
 	kindDisk             // regular files and disks: they never wait for another process
-	kindOther            // directories, devices as /dev/zero, and files without a position that the kernel calls regular
-	kindStream           // pipes, terminals, sockets: they have no position
+	// directories, devices as /dev/zero, and files without a position that the kernel calls regular
+	kindOther
+	kindStream // pipes, terminals, sockets: they have no position
 )
 
 // kindOf asks the kernel for the kind, once. The descriptor must be in use.

@@ -10,8 +10,9 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// FS returns the tree of files below dir, as os.DirFS does: names that lead out of it are refused, but symbolic links in it are followed wherever they lead. It also
-// implements fs.ReadFileFS, fs.ReadDirFS, fs.StatFS and fs.SubFS. Each file that is opened is a *File.
+// FS returns the tree of files below dir, as os.DirFS does: names that lead out of it are refused, but symbolic links
+// in it are followed wherever they lead. It also implements fs.ReadFileFS, fs.ReadDirFS, fs.StatFS and fs.SubFS. Each
+// file that is opened is a *File.
 func (s *Engines) FS(dir string) fs.FS { return tree{s, dir} }
 
 // tree implements fs.FS and its extensions.

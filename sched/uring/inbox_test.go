@@ -42,7 +42,9 @@ func allBuffersFree(t *testing.T, engines *Engines) {
 			continue
 		}
 		for end := clock.After(hang); int(b.free.Load()) < len(b.next); time.Sleep(time.Millisecond) {
-			require.Less(t, clock.Now(), end, "%d of %d buffers are missing", len(b.next)-int(b.free.Load()), len(b.next))
+			require.Less(
+				t, clock.Now(), end, "%d of %d buffers are missing", len(b.next)-int(b.free.Load()), len(b.next),
+			)
 			e.engine.kick()
 		}
 	}
@@ -54,7 +56,8 @@ func random() (*rand.Rand, uint64) {
 	return rand.New(rand.NewPCG(seed, 0)), seed
 }
 
-// Streams come in order, whatever the sizes of writes and reads, with pauses of the reader that fill its inbox, and with reads that are large enough to go past it.
+// Streams come in order, whatever the sizes of writes and reads, with pauses of the reader that fill its inbox, and
+// with reads that are large enough to go past it.
 func TestInboxKeepsStreams(t *testing.T) {
 	for _, buffers := range []int{-1, 4, 0} {
 		eachCaller(t, Options{Buffers: buffers}, func(t *testing.T, engines *Engines, run func(...func())) {
@@ -187,7 +190,8 @@ func TestInboxOutlivesItsEngine(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// Close and deadlines end a reader whose request is under way; after the latter the bytes that come are there for the next one.
+// Close and deadlines end a reader whose request is under way; after the latter the bytes that come are there for the
+// next one.
 func TestInboxEnds(t *testing.T) {
 	eachCaller(t, Options{}, func(t *testing.T, engines *Engines, run func(...func())) {
 		c, peer := dialled(t, engines)

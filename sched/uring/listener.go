@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listener accepts connections by TCP or by UNIX sockets. Fibers and goroutines may use it, several at the same time. See Conn for its deadlines and errors.
+// Listener accepts connections by TCP or by UNIX sockets. Fibers and goroutines may use it, several at the same time.
+// See Conn for its deadlines and errors.
 type Listener struct {
 	d      descriptor
 	addr   net.Addr
@@ -91,8 +92,8 @@ func (e *endpoint) listen() (int, error) {
 // ok is as Conn.ok.
 func (l *Listener) ok() bool { return l != nil && l.d.engines != nil }
 
-// Accept implements net.Listener. What it returns is a *Conn. When the process has no descriptor left, the error is Temporary, as that of package net: later calls
-// may succeed.
+// Accept implements net.Listener. What it returns is a *Conn. When the process has no descriptor left, the error is
+// Temporary, as that of package net: later calls may succeed.
 func (l *Listener) Accept() (net.Conn, error) {
 	if !l.ok() {
 		return nil, syscall.EINVAL
@@ -155,7 +156,8 @@ func (l *Listener) acceptOne() (int, error) {
 	}
 }
 
-// Close implements net.Listener. Calls of Accept that wait, and later ones, end with net.ErrClosed. The file of a UNIX socket is removed. A second call returns net.ErrClosed.
+// Close implements net.Listener. Calls of Accept that wait, and later ones, end with net.ErrClosed. The file of a UNIX
+// socket is removed. A second call returns net.ErrClosed.
 func (l *Listener) Close() error {
 	if !l.ok() {
 		return syscall.EINVAL

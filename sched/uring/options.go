@@ -12,11 +12,12 @@ type Options struct {
 
 	Tasks int // that may be queued; 0: 65,536
 
-	// Fibers describes the fibers on which a context runs its tasks: backend, policy, stacks, recorder and the like. Workers, Device, MaxQueued and GiveUpAfter are the
-	// context's own to choose.
+	// Fibers describes the fibers on which a context runs its tasks: backend, policy, stacks, recorder and the like.
+	// Workers, Device, MaxQueued and GiveUpAfter are the context's own to choose.
 	Fibers sched.Config
 
-	// Panicked is told when a task panics, on the task's fiber; the context goes on. If it is nil, a report goes to stderr.
+	// Panicked is told when a task panics, on the task's fiber; the context goes on. If it is nil, a report goes to
+	// stderr.
 	Panicked func(value any, stack []byte)
 }
 

@@ -57,12 +57,15 @@ func Probe() Report {
 		use     string
 	}{
 		{"SINGLE_ISSUER", setup&setupSingleIssuer != 0, "6.0", "one thread submits: the kernel needs fewer locks"},
-		{"DEFER_TASKRUN", setup&setupDeferTaskrun != 0, "6.1", "completions are worked on in batches, when they are asked for"},
-		{"COOP_TASKRUN", setup&(setupCoopTaskrun|setupDeferTaskrun) != 0, "5.19", "completions do not interrupt the thread"},
+		{"DEFER_TASKRUN", setup&setupDeferTaskrun != 0, "6.1", "completions are worked on in batches, when they are " +
+			"asked for"},
+		{"COOP_TASKRUN", setup&(setupCoopTaskrun|setupDeferTaskrun) != 0, "5.19", "completions do not interrupt the " +
+			"thread"},
 		{"operations", has&C.FIBERLAB_HAS_OPS != 0, "5.11", "each one that is used"},
 		{"multishot accept", has&C.FIBERLAB_HAS_MULTISHOT_ACCEPT != 0, "5.19", "one request accepts all connections"},
 		{"multishot receive", has&C.FIBERLAB_HAS_MULTISHOT_RECEIVE != 0, "6.0", "one request receives all that comes"},
-		{"provided buffer rings", has&C.FIBERLAB_HAS_BUFFER_RING != 0, "5.19", "a buffer is taken when bytes are there, not before"},
+		{"provided buffer rings", has&C.FIBERLAB_HAS_BUFFER_RING != 0, "5.19", "a buffer is taken when bytes are " +
+			"there, not before"},
 		{"cancel by descriptor", has&C.FIBERLAB_HAS_CANCEL_FD != 0, "5.19", "one request ends all of a descriptor"},
 		{"direct descriptors", has&C.FIBERLAB_HAS_DIRECT != 0, "5.19", "descriptors in a table of the ring"},
 		{"MSG_RING", has&C.FIBERLAB_HAS_MESSAGES != 0, "5.18", "messages from ring to ring"},
@@ -86,7 +89,8 @@ func explain(call string, errno syscall.Errno) error {
 	case call != "io_uring_setup":
 		why = call + " is forbidden, though io_uring_setup is not: see the container's seccomp profile"
 	case errno == syscall.ENOSYS:
-		why = "this kernel, or the emulator or filter that stands for it, does not know io_uring_setup; it came with Linux 5.1"
+		why = "this kernel, or the emulator or filter that stands for it, does not know io_uring_setup; it came with " +
+			"Linux 5.1"
 	case errno == syscall.EPERM, errno == syscall.EACCES:
 		why = "forbidden: see sysctl kernel.io_uring_disabled and the container's seccomp profile"
 	case errno == syscall.EOPNOTSUPP:

@@ -38,7 +38,8 @@ func TestProbe(t *testing.T) {
 // refuse has a system call fail with errno, on the calling thread, and on threads that it starts, from now on. It
 // returns false if this system has no filters for that.
 func refuse(t *testing.T, call uint32, errno syscall.Errno) bool {
-	program := []unix.SockFilter{ // a number of a system call is looked at without its architecture: only this test's own are made
+	// a number of a system call is looked at without its architecture: only this test's own are made
+	program := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jt: 0, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},

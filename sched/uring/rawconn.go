@@ -11,9 +11,9 @@ type rawConn struct {
 	inbox  *inbox // of a Conn
 }
 
-// SyscallConn implements syscall.Conn. See syscall.RawConn: the functions that its methods call must not block, and Read and Write call them again and again while they return
-// false, each time when the descriptor can be read or written.
-// Bytes that have come before the first call of Read there are for Conn.Read.
+// SyscallConn implements syscall.Conn. See syscall.RawConn: the functions that its methods call must not block, and
+// Read and Write call them again and again while they return false, each time when the descriptor can be read or
+// written. Bytes that have come before the first call of Read there are for Conn.Read.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	if !c.ok() {
 		return nil, syscall.EINVAL
@@ -47,7 +47,8 @@ func (r rawConn) Write(f func(fd uintptr) (done bool)) error {
 	return r.failed("raw-write", r.d.writing.lend(f, nil))
 }
 
-// lend calls f until it returns true, and waits for the side's events before each other call. An inbox, which may be nil, receives no more.
+// lend calls f until it returns true, and waits for the side's events before each other call. An inbox, which may be
+// nil, receives no more.
 func (s *side) lend(f func(fd uintptr) (done bool), in *inbox) error {
 	if err := s.lock(); err != nil {
 		return err

@@ -1,11 +1,12 @@
 package uring
 
-// request is one operation, from the moment when it is handed to an engine until its last completion. Its maker keeps what it points to alive, and
-// in its place, for that long.
+// request is one operation, from the moment when it is handed to an engine until its last completion. Its maker keeps
+// what it points to alive, and in its place, for that long.
 type request struct {
 	entry
 
-	// completed is called on the engine's thread for each completion, and must not block. The request is over if the completion has not more.
+	// completed is called on the engine's thread for each completion, and must not block. The request is over if the
+	// completion has not more.
 	completed func(completion)
 
 	// internal requests, such as requests to cancel others, do not keep a context from stopping.
@@ -26,8 +27,8 @@ func (r *request) counted() int64 {
 	return 1
 }
 
-// table has the requests that are under way. A completion finds its request by a number that is not used again soon: so a completion that comes
-// for a request that is over finds none. For the engine's thread only.
+// table has the requests that are under way. A completion finds its request by a number that is not used again soon: so
+// a completion that comes for a request that is over finds none. For the engine's thread only.
 type table struct {
 	slots []slot
 	free  []uint32

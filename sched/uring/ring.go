@@ -241,7 +241,9 @@ func (r *ring) idle(limit time.Duration) ([]completion, error) {
 	if r.c.registered != 0 {
 		flags |= C.IORING_ENTER_REGISTERED_RING
 	}
-	_, _ = callWithoutP(unix.SYS_IO_URING_ENTER, fd, 0, 1, flags, uintptr(unsafe.Pointer(&r.c.wait_arg)), unsafe.Sizeof(r.c.wait_arg))
+	_, _ = callWithoutP(
+		unix.SYS_IO_URING_ENTER, fd, 0, 1, flags, uintptr(unsafe.Pointer(&r.c.wait_arg)), unsafe.Sizeof(r.c.wait_arg),
+	)
 	return r.turn(0)
 }
 

@@ -112,7 +112,13 @@ func TestFile(t *testing.T) {
 	eachProxy(t, 8, func(t *testing.T, r staging) {
 		name := filepath.Join(t.TempDir(), "file")
 		path := append([]byte(name), 0)
-		must(t, r, entry{id: 1, op: opOpen, fd: unix.AT_FDCWD, addr: pinned(t, path), flags: unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC, offset: 0o600})
+		must(
+			t, r,
+			entry{
+				id: 1, op: opOpen, fd: unix.AT_FDCWD, addr: pinned(t, path),
+				flags: unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC, offset: 0o600,
+			},
+		)
 		opened := await(t, r, 1)[0]
 		require.NoError(t, opened.err())
 		fd := opened.result
@@ -125,7 +131,12 @@ func TestFile(t *testing.T) {
 
 		back := make([]byte, 2*len(text))
 		must(t, r, entry{id: 4, op: opRead, fd: fd, addr: pinned(t, back), length: uint32(len(back)), offset: 5})
-		must(t, r, entry{id: 5, op: opRead, fd: fd, addr: pinned(t, back), length: uint32(len(back)), offset: uint64(len(text))})
+		must(
+			t, r,
+			entry{
+				id: 5, op: opRead, fd: fd, addr: pinned(t, back), length: uint32(len(back)), offset: uint64(len(text)),
+			},
+		)
 		done := byID(t, await(t, r, 2))
 		require.EqualValues(t, len(text)-5, done[4].result, "a short read")
 		require.Zero(t, done[5].result, "at its end")
@@ -278,7 +289,8 @@ func TestMultishotAccept(t *testing.T) {
 	})
 }
 
-// One request receives all that comes, as long as there are buffers. Without, it ends, and can be made again when some have been given back.
+// One request receives all that comes, as long as there are buffers. Without, it ends, and can be made again when some
+// have been given back.
 func TestMultishotReceive(t *testing.T) {
 	eachSetup(t, 8, func(t *testing.T, r *ring) {
 		b, err := r.provide(4, 16)
@@ -339,8 +351,8 @@ func TestMultishotReceive(t *testing.T) {
 	})
 }
 
-// receiveBurst has the kernel receive at once what has come on many sockets, n pieces on each, into buffers that are given back at the end. It returns how
-// often it had no buffer.
+// receiveBurst has the kernel receive at once what has come on many sockets, n pieces on each, into buffers that are
+// given back at the end. It returns how often it had no buffer.
 func receiveBurst(t *testing.T, r *ring, b *buffers, sockets, n int) (refused int) {
 	t.Helper()
 	ones, others := make([]int32, sockets), make([]int32, sockets)
@@ -403,7 +415,9 @@ func TestBuffersFollowTheLoad(t *testing.T) {
 		for range 3 {
 			receiveBurst(t, r, b, sockets, pieces)
 		}
-		require.Zero(t, receiveBurst(t, r, b, sockets, pieces), "times that there was no buffer, although 1,024 are free")
+		require.Zero(
+			t, receiveBurst(t, r, b, sockets, pieces), "times that there was no buffer, although 1,024 are free",
+		)
 	})
 }
 
@@ -431,7 +445,8 @@ func TestBuffersAreUsedAgain(t *testing.T) {
 	})
 }
 
-// A wake-up that comes before a wait ends it, and a wake-up that comes during it does, too; so a wait that a wake-up follows always ends.
+// A wake-up that comes before a wait ends it, and a wake-up that comes during it does, too; so a wait that a wake-up
+// follows always ends.
 func TestWake(t *testing.T) {
 	for _, wait := range []struct {
 		name string

@@ -25,8 +25,20 @@ func withSlots(t *testing.T, requests, slots int, test func(t *testing.T, r *rin
 func readChain(t *testing.T, r *ring, slot uint16, name string, head, tail []byte) {
 	cname := append([]byte(name), 0)
 	must(t, r, entry{id: 1, op: opOpen, how: linked | direct, fd: unix.AT_FDCWD, addr: pinned(t, cname), group: slot})
-	must(t, r, entry{id: 2, op: opRead, how: linked | always | direct, fd: int32(slot), addr: pinned(t, head), length: uint32(len(head)), offset: ^uint64(0)})
-	must(t, r, entry{id: 3, op: opRead, how: linked | always | direct, fd: int32(slot), addr: pinned(t, tail), length: uint32(len(tail)), offset: ^uint64(0)})
+	must(
+		t, r,
+		entry{
+			id: 2, op: opRead, how: linked | always | direct, fd: int32(slot), addr: pinned(t, head),
+			length: uint32(len(head)), offset: ^uint64(0),
+		},
+	)
+	must(
+		t, r,
+		entry{
+			id: 3, op: opRead, how: linked | always | direct, fd: int32(slot), addr: pinned(t, tail),
+			length: uint32(len(tail)), offset: ^uint64(0),
+		},
+	)
 	must(t, r, entry{id: 4, op: opClose, how: direct, fd: int32(slot)})
 }
 
@@ -67,7 +79,9 @@ func TestChainIsStagedWhole(t *testing.T) {
 		for range 5 {
 			must(t, r, entry{op: opNop})
 		}
-		require.False(t, r.stage(entry{op: opNop, how: linked}), "there is room for 3 requests, and not for the longest chain")
+		require.False(
+			t, r.stage(entry{op: opNop, how: linked}), "there is room for 3 requests, and not for the longest chain",
+		)
 		must(t, r, entry{op: opNop})
 		_, err := r.turn(0)
 		require.NoError(t, err)

@@ -19,7 +19,8 @@ func (e *endpoint) open() (int, error) {
 	return fd, nil
 }
 
-// What package net sets for all connections: after that many seconds of silence the kernel asks a peer whether it is still there, and then as often.
+// What package net sets for all connections: after that many seconds of silence the kernel asks a peer whether it is
+// still there, and then as often.
 const keepAlive = 15
 
 // setUp sets the options of a socket. Connections that a listener accepts inherit its options.

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SetNoDelay tells whether small writes are sent at once, as they are at first, or may wait for others: Nagle's algorithm.
+// SetNoDelay tells whether small writes are sent at once, as they are at first, or may wait for others: Nagle's
+// algorithm.
 func (c *Conn) SetNoDelay(noDelay bool) error {
 	return c.setOption(unix.IPPROTO_TCP, unix.TCP_NODELAY, number(noDelay))
 }
@@ -30,7 +31,10 @@ func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
 // seconds. It blocks its caller, a fiber not its thread.
 func (c *Conn) SetLinger(seconds int) error {
 	return c.control("set", "setsockopt", func(fd int) error {
-		return unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: int32(number(seconds >= 0)), Linger: int32(max(seconds, 0))})
+		return unix.SetsockoptLinger(
+			fd, unix.SOL_SOCKET, unix.SO_LINGER,
+			&unix.Linger{Onoff: int32(number(seconds >= 0)), Linger: int32(max(seconds, 0))},
+		)
 	})
 }
 

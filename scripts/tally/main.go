@@ -49,7 +49,8 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	// go test has the interrupt too, and ends. The signal is not ignored: go test would inherit that until it runs tests.
+	// go test has the interrupt too, and ends. The signal is not ignored: go test would inherit that until it runs
+	// tests.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	if err := c.Start(); err != nil {
 		return err
@@ -121,7 +122,8 @@ func (t Tally) String() string {
 	} else {
 		line += fmt.Sprintf("%d failed (%s)", len(t.Failed), strings.Join(t.Failed, ", "))
 	}
-	left, most, short := 0, "", map[string]int{} // reasons up to their first colon: details and remedies stand behind it
+	// reasons up to their first colon: details and remedies stand behind it
+	left, most, short := 0, "", map[string]int{}
 	for _, why := range t.reasons() {
 		head, _, _ := strings.Cut(why, ": ")
 		left += t.LeftOut[why]
@@ -155,8 +157,8 @@ var (
 	logged   = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n`)
 )
 
-// read counts what `go test -json` reports, and prints what `go test` would print, with -v if verbose: of a package that passes its result,
-// of one that fails what was printed by it and by its tests that have not passed.
+// read counts what `go test -json` reports, and prints what `go test` would print, with -v if verbose: of a package
+// that passes its result, of one that fails what was printed by it and by its tests that have not passed.
 func (t *Tally) read(in io.Reader, w io.Writer, verbose bool) {
 	packages := map[string][]*group{} // those that run, with their tests in the order in which they began
 	for lines := bufio.NewReader(in); ; {

@@ -55,8 +55,13 @@ func TestPassedAndLeftOut(t *testing.T) {
 		"m/c - skip",
 	)), &shown, false)
 	require.Equal(t, "ok  \tm/a\t1.2s\nok  \tm/b\t1.3s\n?   \tm/c\t[no test files]\n", shown.String())
-	require.Equal(t, Tally{Passed: 1, LeftOut: map[string]int{"there is no x": 2, "there is no y: install it": 1}}, tally)
-	require.Equal(t, "fiberlab: 1 tests passed, none failed; left out, whole or in part: 3, of which 2: there is no x", tally.String())
+	require.Equal(
+		t, Tally{Passed: 1, LeftOut: map[string]int{"there is no x": 2, "there is no y: install it": 1}}, tally,
+	)
+	require.Equal(
+		t, "fiberlab: 1 tests passed, none failed; left out, whole or in part: 3, of which 2: there is no x",
+		tally.String(),
+	)
 }
 
 // Of what fails all is shown, and it is named at the end: tests, and packages that cannot be built or end early.
@@ -138,7 +143,18 @@ func TestClosing(t *testing.T) {
 	require.NoError(t, closing(&said))
 	require.Empty(t, said.String())
 	require.NoError(t, os.Mkdir(filepath.Dir(file), 0o700))
-	require.NoError(t, os.WriteFile(file, []byte(`{"Passed":2,"LeftOut":{"there is no x":1}} {"Passed":3,"LeftOut":{"there is no x":4}}`), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(
+			file, []byte(`{"Passed":2,"LeftOut":{"there is no x":1}} {"Passed":3,"LeftOut":{"there is no x":4}}`),
+			0o600,
+		),
+	)
 	require.NoError(t, closing(&said))
-	require.Equal(t, "Left out:\n    5  there is no x\nfiberlab: 5 tests passed, none failed; left out, whole or in part: 5: there is no x\n", said.String())
+	require.Equal(
+		t,
+		"Left out:\n    5  there is no x\nfiberlab: 5 tests passed, none failed; left out, whole or in part: 5: "+
+			"there is no x\n",
+		said.String(),
+	)
 }

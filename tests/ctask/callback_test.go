@@ -106,8 +106,8 @@ func TestDeadlockCheckWhileATaskWaitsInACallback(t *testing.T) {
 
 var childTaskOverflows = crash.NewTask("task overflows", trapbody.Overflow)
 
-// A worker's first fiber has its thread's own stack. An overflow of that is reported like the others. Where fibers may migrate
-// it begins no task.
+// A worker's first fiber has its thread's own stack. An overflow of that is reported like the others. Where fibers may
+// migrate it begins no task.
 func TestTaskOverflowsThread(t *testing.T) {
 	report := regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "scheduler worker \d fiber 0": ` +
 		`its C stack, the thread's own of some \d+ bytes, ran out at 0x[0-9a-f]+; raise the limit`)

@@ -36,7 +36,8 @@ func TestWhatIsNoProgram(t *testing.T) {
 		"no name":             {"a, :\n  lock\n", "each thread has a name of its own"},
 		"a name twice":        {"a:\n  lock\na:\n  lock\n", "each thread has a name of its own"},
 		"a line of no thread": {"  lock\n", "it belongs to no thread"},
-		"unknown":             {"a:\n  sleep\n", `line 2, "sleep": a little program that cannot be run: no such statement`},
+		"unknown": {"a:\n  sleep\n", `line 2, "sleep": a little program that cannot be run: no such ` +
+			`statement`},
 		"odd indentation":     {"a:\n   lock\n", "each block is two spaces further in"},
 		"too far in":          {"a:\n  lock\n    unlock\n", "it is indented too far"},
 		"first too far in":    {"a:\n    lock\n", "it is indented too far"},
@@ -50,14 +51,17 @@ func TestWhatIsNoProgram(t *testing.T) {
 		"no such task":        {"queue: one waits for two\na:\n  lock\n", "no task is called two: add it to the line"},
 		"a task twice":        {"queue: one, one\na:\n  lock\n", "each task has a name of its own"},
 		"a tab":               {"a:\n\tlock\n", "it is indented by a tab: use spaces, two for each block"},
-		"not indented":        {"# remark\n\na:\nlock\n", `line 4, "lock": a little program that cannot be run: the names of threads end with a colon, and a line`},
-		"a block's colon":     {"a:\n  if items == 0\n    lock\n", "no such statement: a line that begins a block ends with a colon"},
-		"a colon too many":    {"a:\n  lock:\n", "no such statement: fiberlab demo --help lists the statements"},
-		"another number":      {"a:\n  items = parts + 1\n", "no such statement"},
-		"a number, no name":   {"a:\n  while a-b == 0:\n    lock\n", "no such statement"},
-		"a sign":              {"a:\n  while items >= 0:\n    lock\n", "no such statement"},
-		"a limit":             {"a:\n  while items == many:\n    lock\n", "no such statement"},
-		"many threads":        {strings.Join(strings.Split("abcdefghijklmnopq", ""), ",") + ":\n  lock\n", "more than 16 threads: take some out"},
+		"not indented": {"# remark\n\na:\nlock\n", `line 4, "lock": a little program that cannot be run: the ` +
+			`names of threads end with a colon, and a line`},
+		"a block's colon": {"a:\n  if items == 0\n    lock\n", "no such statement: a line that begins a block " +
+			"ends with a colon"},
+		"a colon too many":  {"a:\n  lock:\n", "no such statement: fiberlab demo --help lists the statements"},
+		"another number":    {"a:\n  items = parts + 1\n", "no such statement"},
+		"a number, no name": {"a:\n  while a-b == 0:\n    lock\n", "no such statement"},
+		"a sign":            {"a:\n  while items >= 0:\n    lock\n", "no such statement"},
+		"a limit":           {"a:\n  while items == many:\n    lock\n", "no such statement"},
+		"many threads": {strings.Join(strings.Split("abcdefghijklmnopq", ""), ",") + ":\n  lock\n", "more " +
+			"than 16 threads: take some out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := demo.Parse(c.text)
@@ -179,8 +183,8 @@ func TestControlFlow(t *testing.T) {
 	})
 }
 
-// There are as many schedules as ways to shuffle the turns of the threads, and a thread that wants the lock has no turn while
-// another one holds it.
+// There are as many schedules as ways to shuffle the turns of the threads, and a thread that wants the lock has no turn
+// while another one holds it.
 func TestAllSchedulesAreTried(t *testing.T) {
 	put := "  items = items + 1"
 	for _, c := range []struct {
@@ -250,20 +254,27 @@ func TestFaults(t *testing.T) {
 	}{
 		"never woken, no signal": {parsed(t, "a:", "  lock", "  wait(done)"), demo.NeverWoken,
 			"a sleeps in line 2 until there is a signal. No thread is left that could wake it.", nil},
-		"never woken, another condition": {parsed(t, "a:", "  lock", "  wait(done)", "b:", "  lock", "  signal(not_empty)", "  unlock"),
+		"never woken, another condition": {parsed(t, "a:", "  lock", "  wait(done)", "b:", "  lock", "  "+
+			"signal(not_empty)", "  unlock"),
 			demo.NeverWoken, "a sleeps in line 2 until there is a signal. No thread", nil},
-		"one signal for two": {parsed(t, "a, b:", "  lock", "  wait(done)", "  unlock", "c:", "  lock", "  signal(done)", "  unlock"),
+		"one signal for two": {parsed(t, "a, b:", "  lock", "  wait(done)", "  unlock", "c:", "  lock", "  "+
+			"signal(done)", "  unlock"),
 			demo.NeverWoken, "b sleeps in line 2 until there is a signal. No thread", nil},
 		"waits for itself": {parsed(t, "a:", "  lock", "  lock"), demo.WaitCycle,
 			"a wants the lock in line 2, and a holds it. So it waits for itself.", []string{"a"}},
-		"a lock that is kept": {parsed(t, "a:", "  lock", "b:", "  lock"), demo.Stuck, "b wants the lock in line 2, and a holds it.", nil},
-		"unlocked twice":      {parsed(t, "a:", "  unlock"), demo.Misuse, "a gives back a lock that it does not hold.", nil},
-		"waits unlocked":      {parsed(t, "a:", "  wait(done)"), demo.Misuse, "a waits for a signal without holding the lock.", nil},
-		"no task":             {parsed(t, "a:", "  task = pop_front()"), demo.Misuse, "a takes a task off an empty queue.", nil},
-		"no item":             {parsed(t, "a:", "  items = items - 1"), demo.Negative, "items is now -1", nil},
+		"a lock that is kept": {parsed(t, "a:", "  lock", "b:", "  lock"), demo.Stuck, "b wants the lock in line 2, " +
+			"and a holds it.", nil},
+		"unlocked twice": {parsed(t, "a:", "  unlock"), demo.Misuse, "a gives back a lock that it does not " +
+			"hold.", nil},
+		"waits unlocked": {parsed(t, "a:", "  wait(done)"), demo.Misuse, "a waits for a signal without holding " +
+			"the lock.", nil},
+		"no task": {parsed(t, "a:", "  task = pop_front()"), demo.Misuse, "a takes a task off an empty " +
+			"queue.", nil},
+		"no item": {parsed(t, "a:", "  items = items - 1"), demo.Negative, "items is now -1", nil},
 		"the parent first": {parsed(t, "queue: parent waits for child, child", "a:", "  task = pop_front()", "  result = task()"), demo.Stuck,
 			"a waits in line 2 for the result of the child. That is still in the queue", nil},
-		"each other's result": {parsed(t, "queue: one waits for two, two waits for one", "a, b:", "  task = pop_front()", "  result = task()"),
+		"each other's result": {parsed(t, "queue: one waits for two, two waits for one", "a, b:", "  task = "+
+			"pop_front()", "  result = task()"),
 			demo.WaitCycle, "a waits in line 2 for the result of the two, which b has taken.", []string{"a", "b"}},
 		"run twice": {parsed(t, "queue: task", "a:", "  result = task()", "  result = task()"), demo.RunTwice, "a has begun it in step 1, and a begins it again", nil},
 	} {

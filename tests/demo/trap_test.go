@@ -26,7 +26,9 @@ var shortest = map[string][]string{
 	"signal-before-wait":  {"11 worker: signal(done) [no thread waits]", "12 get: wait(done) [unlocks, sleeps]"},
 	"if-for-while":        {"12 consumer A: wait(not_empty) [locks again]", "13 consumer A: items = items - 1 []"},
 	"status-outside-lock": {"11 worker: status = IN_PROGRESS []", "12 worker: result = task() []"},
-	"lock-while-running":  {"4 worker 1: result = task() [waits for the child]", "5 worker 2: lock [waits: worker 1 holds it]"},
+	"lock-while-running": {
+		"4 worker 1: result = task() [waits for the child]", "5 worker 2: lock [waits: worker 1 holds it]",
+	},
 }
 
 func TestTheShortestSchedules(t *testing.T) {
@@ -91,8 +93,8 @@ func edited(t *testing.T, p *demo.Program, old, replacement string) *demo.Progra
 	return e
 }
 
-// A repair that is planted in the faulty program takes the fault away; a repair that is taken out of the repaired program brings it back. The
-// verdict follows.
+// A repair that is planted in the faulty program takes the fault away; a repair that is taken out of the repaired
+// program brings it back. The verdict follows.
 func TestPlantedRepairs(t *testing.T) {
 	traps := map[string]demo.Trap{}
 	for _, trap := range demo.Traps() {
@@ -167,7 +169,10 @@ func TestWords(t *testing.T) {
 		require.Equal(t, len(x.Shortest.Turns), strings.Count(words, "(line "), words)
 		require.Equal(t, x.Shortest.Switches()+1, len(x.Shortest.Words), words)
 		for _, sentence := range x.Shortest.Words {
-			require.Regexp(t, `^Steps? \d+( to \d+)?: (worker|worker 1|worker 2|get|consumer A|consumer B|producer) .*\.$`, sentence)
+			require.Regexp(
+				t, `^Steps? \d+( to \d+)?: (worker|worker 1|worker 2|get|consumer A|consumer B|producer) .*\.$`,
+				sentence,
+			)
 		}
 	}
 }

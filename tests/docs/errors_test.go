@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// completed are the values that are never returned as they are: what wraps them says what is wrong with what, and what helps.
+// completed are the values that are never returned as they are: what wraps them says what is wrong with what, and what
+// helps.
 var completed = map[string]bool{
 	"fiber.ErrBackend": true, "fiber.ErrUnsupported": true, "fiber.ErrStackSize": true,
 	"stack.ErrSize": true, "stack.ErrGuard": true, "stack.ErrExhausted": true, "stack.ErrForeign": true, "stack.ErrNotInUse": true, "stack.ErrInUse": true,

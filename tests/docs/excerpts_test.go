@@ -21,12 +21,17 @@ func TestExcerpts(t *testing.T) {
 	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
-		require.Len(t, regexp.MustCompile("From `[^`]+`:").FindAllIndex(text, -1), len(excerpt.FindAllIndex(text, -1)), "%s: an excerpt has no block", page)
+		require.Len(
+			t, regexp.MustCompile("From `[^`]+`:").FindAllIndex(text, -1), len(excerpt.FindAllIndex(text, -1)),
+			"%s: an excerpt has no block", page,
+		)
 		for _, match := range excerpt.FindAllSubmatch(text, -1) {
 			excerpts++
 			source, err := os.ReadFile(filepath.Join(root, string(match[1])))
 			require.NoError(t, err, page)
-			assert.Empty(t, unfound(string(match[2]), string(source)), "%s: %s does not have this, or not here", page, match[1])
+			assert.Empty(
+				t, unfound(string(match[2]), string(source)), "%s: %s does not have this, or not here", page, match[1],
+			)
 		}
 	}
 	require.Greater(t, excerpts, 4)
@@ -83,7 +88,8 @@ func TestQuotedReport(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "labs", "02", "reference", "swap.S"))
 	require.NoError(t, err)
 	lines := strings.Split(string(text), "\n")
-	report := regexp.MustCompile(`saved at offset 16 \(swap\.S:(\d+)\), loaded from 24 \(swap\.S:(\d+)\)`).FindStringSubmatch(readme(t, "### You are a student\n"))
+	report := regexp.MustCompile(`saved at offset 16 \(swap\.S:(\d+)\), loaded from 24 \(swap\.S:(\d+)\)`).
+		FindStringSubmatch(readme(t, "### You are a student\n"))
 	require.NotNil(t, report)
 	for i, instruction := range []string{"movq %r12, REG_R12(%rdi)", "movq REG_R12(%rsi), %r12"} {
 		number, err := strconv.Atoi(report[i+1])

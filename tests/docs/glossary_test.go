@@ -37,7 +37,9 @@ func TestGlossary(t *testing.T) {
 				sources += contents(t, word, match[1])
 				continue
 			}
-			assert.Regexp(t, `\b`+regexp.QuoteMeta(match[1])+`\b`, sources, "%s: %s does not have %s", word, where, match[1])
+			assert.Regexp(
+				t, `\b`+regexp.QuoteMeta(match[1])+`\b`, sources, "%s: %s does not have %s", word, where, match[1],
+			)
 		}
 		require.NotEmpty(t, sources, "%s: where?", word)
 	}

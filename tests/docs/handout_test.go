@@ -13,14 +13,20 @@ import (
 )
 
 // answers are the files that students must not get.
-var answers = regexp.MustCompile(`labs/.*(?:/solutions/|/notes\.md$|/equivalents\.txt$|/reference/[^R/])|labs/(?:hostile|selftest|mutate)/|/teachers\.md$`)
+var answers = regexp.MustCompile(
+	`labs/.*(?:/solutions/|/notes\.md$|/equivalents\.txt$|/reference/[^R/])|labs/(?:hostile|selftest|mutate)/|/teachers\.md$`,
+)
 
 // What `make -C labs handout` writes has all that a lab needs, and no answers.
 func TestHandout(t *testing.T) {
 	dir := t.TempDir()
 	archive := filepath.Join(dir, "labs.tar.gz")
 	hand := func(args ...string) string {
-		said, err := command("make", append([]string{"-s", "-C", filepath.Join(root, "labs"), "handout", "OUT=" + archive}, args...)...).CombinedOutput()
+		said, err := command(
+			"make",
+			append(
+				[]string{"-s", "-C", filepath.Join(root, "labs"), "handout", "OUT=" + archive},
+				args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", said)
 		list, err := command("tar", "-t", "-z", "-f", archive).CombinedOutput()
 		require.NoError(t, err, "%s", list)
@@ -30,7 +36,9 @@ func TestHandout(t *testing.T) {
 		return string(list)
 	}
 	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
-		said, err := command("make", "-s", "-C", filepath.Join(root, "labs"), "handout", "OUT="+archive).CombinedOutput()
+		said, err := command(
+			"make", "-s", "-C", filepath.Join(root, "labs"), "handout", "OUT="+archive,
+		).CombinedOutput()
 		require.Error(t, err)
 		require.Contains(t, string(said), "hand out from a clone by git")
 		return
@@ -56,7 +64,11 @@ func TestHandout(t *testing.T) {
 	// All that is imported and embedded is there.
 	program := filepath.Join(dir, "labs")
 	build := command("go", "build", "-buildvcs=false", "-o", program, "./cmd/labs")
-	build.Dir, build.Env = filepath.Join(dir, "fiberlab"), append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	build.Dir, build.Env = filepath.Join(
+		dir, "fiberlab",
+	), append(
+		os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
+	)
 	said, err = build.CombinedOutput()
 	require.NoError(t, err, "%s", said)
 
@@ -65,7 +77,9 @@ func TestHandout(t *testing.T) {
 	said, err = command("tar", "-x", "-z", "-f", archive, "-C", dir).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	load := command("go", "list", "-deps", "./cmd/labs")
-	load.Dir, load.Env = build.Dir, append(build.Env, "GOFLAGS=-mod=vendor", "GOPROXY=off", "GOMODCACHE="+filepath.Join(dir, "modules"))
+	load.Dir, load.Env = build.Dir, append(
+		build.Env, "GOFLAGS=-mod=vendor", "GOPROXY=off", "GOMODCACHE="+filepath.Join(dir, "modules"),
+	)
 	said, err = load.CombinedOutput()
 	require.NoError(t, err, "%s", said)
 
@@ -86,7 +100,9 @@ func TestBlankInThePath(t *testing.T) {
 	}
 	scripts := filepath.Join(labs, "..", "scripts")
 	require.NoError(t, os.Mkdir(scripts, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(scripts, "need"), []byte("#!/bin/sh\necho needs: $*\nexit 1\n"), 0o700))
+	require.NoError(
+		t, os.WriteFile(filepath.Join(scripts, "need"), []byte("#!/bin/sh\necho needs: $*\nexit 1\n"), 0o700),
+	)
 	elsewhere := filepath.Join(t.TempDir(), "a copy")
 	require.NoError(t, os.CopyFS(elsewhere, os.DirFS(filepath.Join(labs, "02"))))
 	for _, args := range [][]string{{"-C", labs, "handout"}, {"-C", filepath.Join(labs, "02")}, {"-C", elsewhere, "FIBERLAB=" + filepath.Dir(labs)}} {
@@ -96,12 +112,17 @@ func TestBlankInThePath(t *testing.T) {
 	}
 	said, err := command("make", "-C", filepath.Join(labs, "02"), "BUILD=/proc/none").CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(said), "fiberlab: /proc/none cannot be written: name another folder for what is built: make BUILD=/tmp/labs")
+	require.Contains(
+		t, string(said),
+		"fiberlab: /proc/none cannot be written: name another folder for what is built: make BUILD=/tmp/labs",
+	)
 }
 
 // command is a command to which git's owner of the folder does not matter.
 func command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
-	c.Env = append(os.Environ(), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "MAKEFLAGS=")
+	c.Env = append(
+		os.Environ(), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "MAKEFLAGS=",
+	)
 	return c
 }

@@ -1,4 +1,5 @@
-// Package docs holds the tests of README.md, the pages in docs and the handouts: their links, names, programs and widths.
+// Package docs holds the tests of README.md, the pages in docs and the handouts: their links, names, programs and
+// widths.
 package docs
 
 import (
@@ -26,7 +27,9 @@ func TestHello(t *testing.T) {
 	section := readme(t, "### You write Go programs\n")
 	source := blockAfter(t, section, "Write `hello.go`:")
 	output := blockAfter(t, section, "It prints:")
-	require.LessOrEqual(t, strings.Count(strings.ReplaceAll(source, "\n\n", "\n"), "\n"), longestHello, "lines:\n%s", source)
+	require.LessOrEqual(
+		t, strings.Count(strings.ReplaceAll(source, "\n\n", "\n"), "\n"), longestHello, "lines:\n%s", source,
+	)
 
 	source = strings.ReplaceAll(source, "    ", "\t")
 	formatted, err := format.Source([]byte(source))

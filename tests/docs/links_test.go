@@ -51,7 +51,9 @@ var (
 	indented = regexp.MustCompile(`(?m)^ {4}.*$`) // programs and drawings
 	link     = regexp.MustCompile(`\]\(([^)\s]+)[^)]*\)`)
 	// path is a file or folder of the project in backticks: with a slash, and perhaps with wildcards.
-	path = regexp.MustCompile("`([a-z_]+/[\\w./*-]*\\.(?:go|c|h|S|cc|s|md|mk|txt|yml)|(?:sched|fiber|internal|tests|docs|asm|stack|bench|cmd|labs)/[\\w/]*)`")
+	path = regexp.MustCompile(
+		"`([a-z_]+/[\\w./*-]*\\.(?:go|c|h|S|cc|s|md|mk|txt|yml)|(?:sched|fiber|internal|tests|docs|asm|stack|bench|cmd|labs)/[\\w/]*)`",
+	)
 	// bare is a file in backticks by its name alone.
 	bare = regexp.MustCompile("(Write\\s+)?`([\\w-]+\\.(?:go|c|h|S|cc|s|md|mk))`")
 )

@@ -23,7 +23,10 @@ func TestPlacedNames(t *testing.T) {
 		for _, match := range placed.FindAllStringSubmatch(strings.ReplaceAll(string(text), "\n", " "), -1) {
 			source := contents(t, page, match[1])
 			for _, name := range inBackticks.FindAllStringSubmatch(match[2], -1) {
-				assert.Regexp(t, `\b`+regexp.QuoteMeta(name[1])+`\b`, source, "%s: %s does not have %s", filepath.Base(page), match[1], name[1])
+				assert.Regexp(
+					t, `\b`+regexp.QuoteMeta(name[1])+`\b`, source, "%s: %s does not have %s", filepath.Base(page),
+					match[1], name[1],
+				)
 				names++
 			}
 		}

@@ -68,7 +68,8 @@ func TestSourceMap(t *testing.T) {
 	require.Greater(t, arrows, 15)
 }
 
-// leftOf returns the package that stands before that column of a drawing's first line: a line that begins there has its arrow from it.
+// leftOf returns the package that stands before that column of a drawing's first line: a line that begins there has its
+// arrow from it.
 func leftOf(line string, column int) string {
 	words := strings.Fields(strings.ReplaceAll(line[:min(column, len(line))], "-->", " "))
 	return words[len(words)-1]
@@ -86,7 +87,8 @@ func imported(t *testing.T) map[string][]string {
 		fields := strings.Fields(line)
 		var names []string
 		for _, path := range fields[1:] {
-			if name, ours := strings.CutPrefix(path, "fiberlab/"); ours && !slices.Contains([]string{"internal/platform", "internal/platform/system"}, name) {
+			if name, ours := strings.CutPrefix(path, "fiberlab/"); ours &&
+				!slices.Contains([]string{"internal/platform", "internal/platform/system"}, name) {
 				names = append(names, name)
 			}
 		}

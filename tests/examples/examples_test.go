@@ -116,13 +116,20 @@ func TestExamples(t *testing.T) {
 				got := run(t, filepath.Join(dir, name), backend, args...)
 				switch {
 				case name == "cfibers" && backend == fiber.Goroutine:
-					require.Equal(t, `fiber: new "reader": unknown backend for a C body: goroutine fibers run Go functions only: `+
-						"use asm or ucontext\n", got)
+					require.Equal(
+						t,
+						`fiber: new "reader": unknown backend for a C body: goroutine fibers run Go functions only: `+
+							"use asm or ucontext\n",
+						got,
+					)
 				case name == "policies":
 					require.Regexp(t, `stealing: .* about 0 fibers went on`, got)
 					fallthrough
 				default:
-					require.Equal(t, inexact.ReplaceAllString(want, "about"), inexact.ReplaceAllString(got, "about"), "on %v", backend)
+					require.Equal(
+						t, inexact.ReplaceAllString(want, "about"), inexact.ReplaceAllString(got, "about"), "on %v",
+						backend,
+					)
 				}
 			}
 		})

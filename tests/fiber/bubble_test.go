@@ -20,7 +20,10 @@ func TestRootsInBubbles(t *testing.T) {
 		use := func(t *testing.T) {
 			fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 				// Of this size: no runner can serve on which the body of another test called Goexit.
-				f, err := fiber.New(fiber.Config{Backend: b, Name: "f", StackSize: 5 * fiber.MinGoStack}, func() { fibertest.Leave(t, root) })
+				f, err := fiber.New(
+					fiber.Config{Backend: b, Name: "f", StackSize: 5 * fiber.MinGoStack},
+					func() { fibertest.Leave(t, root) },
+				)
 				require.NoError(t, err)
 				fibertest.Enter(t, root, f)
 				time.Sleep(time.Millisecond)
@@ -38,7 +41,9 @@ func TestRootsInBubbles(t *testing.T) {
 			})
 			use(t)
 		}
-		require.Eventually(t, func() bool { return fiber.ReadStats().Idle == drained }, time.Minute, 10*time.Millisecond,
-			"the pool drains itself after the last root outside")
+		require.Eventually(
+			t, func() bool { return fiber.ReadStats().Idle == drained }, time.Minute, 10*time.Millisecond,
+			"the pool drains itself after the last root outside",
+		)
 	})
 }

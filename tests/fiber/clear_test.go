@@ -55,7 +55,9 @@ func TestClearAStack(t *testing.T) {
 			ran := false
 			require.NoError(t, fiber.Drain())
 			// Of this size: Drain leaves runners on which bodies of other tests called Goexit.
-			fresh, err := fiber.New(fiber.Config{Backend: b, Name: "fresh", StackSize: 3 * fiber.MinGoStack}, func() { ran = true })
+			fresh, err := fiber.New(
+				fiber.Config{Backend: b, Name: "fresh", StackSize: 3 * fiber.MinGoStack}, func() { ran = true },
+			)
 			require.NoError(t, err)
 			require.NoError(t, fresh.Stack().Clear(), "never entered")
 			fibertest.Enter(t, root, fresh)
@@ -102,8 +104,8 @@ func TestClearedStacksTellNothing(t *testing.T) {
 	})
 }
 
-// eventually tells whether one of some calls of run returns true. The Go runtime runs on the stack of a fiber, too, and at times where
-// the body's words lay: then they are gone before they can be counted, and the next run may tell more.
+// eventually tells whether one of some calls of run returns true. The Go runtime runs on the stack of a fiber, too, and
+// at times where the body's words lay: then they are gone before they can be counted, and the next run may tell more.
 func eventually(run func() bool) bool {
 	for range 100 {
 		if run() {
@@ -115,8 +117,8 @@ func eventually(run func() bool) bool {
 
 const secret = 0x5ec2e75ec2e75ec2
 
-// secretive returns how to make fibers whose bodies leave as many words of secret on the stack, by the kind of the body.
-// free must be called when the last one is closed.
+// secretive returns how to make fibers whose bodies leave as many words of secret on the stack, by the kind of the
+// body. free must be called when the last one is closed.
 func secretive(cfg fiber.Config, words int) (newBody map[string]func() (*fiber.Fiber, error), free func()) {
 	body, argument, free := trapbody.SpillBody(words, secret)
 	return map[string]func() (*fiber.Fiber, error){
@@ -128,8 +130,8 @@ func secretive(cfg fiber.Config, words int) (newBody map[string]func() (*fiber.F
 	}, free
 }
 
-// leftBy runs a fiber to its end, and returns how many words of secret lie on its stack then, and how many when the next
-// fiber has got it.
+// leftBy runs a fiber to its end, and returns how many words of secret lie on its stack then, and how many when the
+// next fiber has got it.
 func leftBy(t *testing.T, root *fiber.Fiber, newBody func() (*fiber.Fiber, error)) (before, after int) {
 	t.Helper()
 	f, err := newBody()

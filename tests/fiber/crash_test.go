@@ -63,14 +63,20 @@ func newCrashInGo(name string, body func()) string {
 
 var (
 	childNilInCBody = newCrashInC("nil in a C body", trapbody.NilBody)
-	childNilAfterGo = newCrash("nil in a C body that has been in Go", func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
-		_, argument, _ := trapbody.CallBody(someWork)
-		return fiber.NewC(crashConfig(b), trapbody.NilAfterGoBody(), argument)
-	})
-	childNilUnderGo = newCrash("nil in C called by Go called by a C body", func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
-		body, argument, _ := trapbody.CallBody(trapbody.Nil)
-		return fiber.NewC(crashConfig(b), body, argument)
-	})
+	childNilAfterGo = newCrash(
+		"nil in a C body that has been in Go",
+		func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+			_, argument, _ := trapbody.CallBody(someWork)
+			return fiber.NewC(crashConfig(b), trapbody.NilAfterGoBody(), argument)
+		},
+	)
+	childNilUnderGo = newCrash(
+		"nil in C called by Go called by a C body",
+		func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+			body, argument, _ := trapbody.CallBody(trapbody.Nil)
+			return fiber.NewC(crashConfig(b), body, argument)
+		},
+	)
 	childNilInC = newCrashInGo("nil in C called by a Go body", trapbody.Nil)
 )
 
@@ -224,7 +230,10 @@ func TestGoexitUnderCBody(t *testing.T) {
 	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
 		t.Run(b.String(), func(t *testing.T) {
 			t.Parallel()
-			require.Contains(t, child.RunCrash(t, childGoexitInCBody, b), "runtime.Goexit called in a thread that was not created by the Go runtime")
+			require.Contains(
+				t, child.RunCrash(t, childGoexitInCBody, b),
+				"runtime.Goexit called in a thread that was not created by the Go runtime",
+			)
 		})
 	}
 }

@@ -195,8 +195,8 @@ func (w *crowd) leave(t *town) {
 	}
 }
 
-// abandon ends all fibers after a failure, by which their bodies return when they are entered. It is not known which fiber has which
-// lock then.
+// abandon ends all fibers after a failure, by which their bodies return when they are entered. It is not known which
+// fiber has which lock then.
 func (w *crowd) abandon(t *town) {
 	for i := range w.places {
 		c := w.places[i].Load()

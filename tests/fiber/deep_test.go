@@ -40,9 +40,12 @@ func TestDeepNesting(t *testing.T) {
 			fibers := make([]*fiber.Fiber, n)
 			marks := make([][]int, n)
 			for i := range fibers {
-				f, err := fiber.New(fiber.Config{Name: fmt.Sprint("nest ", i), Backend: b, StackSize: 256 << 10}, func() {
-					nest(t, root, nestDeep, &marks[i])
-				})
+				f, err := fiber.New(
+					fiber.Config{Name: fmt.Sprint("nest ", i), Backend: b, StackSize: 256 << 10},
+					func() {
+						nest(t, root, nestDeep, &marks[i])
+					},
+				)
 				require.NoError(t, err)
 				fibers[i] = f
 			}

@@ -94,7 +94,10 @@ func TestSwitchAtTheEdgeOfAStack(t *testing.T) {
 						least, _ = strconv.Atoi(match[1])
 					}
 					require.LessOrEqual(t, least, edgeSpare, "bytes that a switch needs")
-					require.True(t, strings.Contains(out, `fiberlab: stack overflow on fiber "the deep one"`), "no report of an overflow")
+					require.True(
+						t, strings.Contains(out, `fiberlab: stack overflow on fiber "the deep one"`),
+						"no report of an overflow",
+					)
 				})
 			}
 		}
@@ -129,13 +132,22 @@ func TestGuardPages(t *testing.T) {
 			for _, pages := range []int{1, 2, 16} {
 				t.Run(fmt.Sprintf("%v/%v guards/%d pages", b, guard, pages), func(t *testing.T) {
 					t.Parallel()
-					out := child.RunCrash(t, childStep, b, envGuardPages+"="+strconv.Itoa(pages), child.EnvGuard+"="+guard.String())
+					out := child.RunCrash(
+						t, childStep, b, envGuardPages+"="+strconv.Itoa(pages), child.EnvGuard+"="+guard.String(),
+					)
 					bounds, _, _ := strings.Cut(strings.TrimPrefix(out, "guard page "), "\n")
 					plural := ""
 					if pages > 1 {
 						plural = "s"
 					}
-					require.Contains(t, out, fmt.Sprintf(`fiberlab: stack overflow on fiber "the deep one": its C stack of %d bytes ran into the guard page%s %s at `, crashStack, plural, bounds))
+					require.Contains(
+						t, out,
+						fmt.Sprintf(
+							`fiberlab: stack overflow on fiber "the deep one": its C stack of %d bytes ran into the `+
+								`guard page%s %s at `,
+							crashStack, plural, bounds,
+						),
+					)
 				})
 			}
 		}

@@ -21,7 +21,9 @@ func lapBodies(b fiber.Backend, root *fiber.Fiber) (create func() (*fiber.Fiber,
 	return func() (*fiber.Fiber, error) {
 		l := trapbody.NewLaps(root.Handle(), 1)
 		*laps = append(*laps, l)
-		return fiber.NewC(fiber.Config{Name: "one too many", Backend: b, StackSize: 4096}, trapbody.LapBody(), l.Argument())
+		return fiber.NewC(
+			fiber.Config{Name: "one too many", Backend: b, StackSize: 4096}, trapbody.LapBody(), l.Argument(),
+		)
 	}, laps
 }
 

@@ -160,8 +160,8 @@ func TestExhaustion(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%s/%v", childMappings, b), func(t *testing.T) { child.RunOK(t, childMappings, b) })
 		t.Run(fmt.Sprintf("%s/%v", childOthersMappings, b), func(t *testing.T) {
-			// Where others leave no mapping, the Go runtime would end the process if it needed one to save the registers
-			// of a goroutine that it interrupts.
+			// Where others leave no mapping, the Go runtime would end the process if it needed one to save the
+			// registers of a goroutine that it interrupts.
 			child.RunOK(t, childOthersMappings, b, "GODEBUG=asyncpreemptoff=1")
 		})
 	}

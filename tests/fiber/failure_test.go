@@ -52,8 +52,10 @@ func leaveMappings(t *testing.T, n int) {
 
 // What a test that failed has left is charged to no other.
 func TestFailureIsChargedOnce(t *testing.T) {
-	argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), os.Args[0], "-test.v",
-		"-test.run", "^(TestFailureLeavesFibers|TestGoexitUnderC|TestPanicThroughC|TestRing|TestStats|TestNothingGrows)$")
+	argv := append(
+		strings.Fields(os.Getenv("FIBERLAB_EXEC")), os.Args[0], "-test.v", "-test.run",
+		"^(TestFailureLeavesFibers|TestGoexitUnderC|TestPanicThroughC|TestRing|TestStats|TestNothingGrows)$",
+	)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), envPlant+"=1")
 	out, err := cmd.CombinedOutput()

@@ -63,7 +63,9 @@ func TestGoexitOverCFrames(t *testing.T) {
 				require.True(t, deferred)
 				fibertest.Finish(t, f)
 
-				after := fibertest.New(t, b, "after", func() { cbody.DeepCallGo(20_000, func() { fibertest.Leave(t, root) }) })
+				after := fibertest.New(
+					t, b, "after", func() { cbody.DeepCallGo(20_000, func() { fibertest.Leave(t, root) }) },
+				)
 				fibertest.Enter(t, root, after)
 				fibertest.Enter(t, root, after)
 				fibertest.Finish(t, after)

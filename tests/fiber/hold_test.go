@@ -90,8 +90,13 @@ var childHold = child.New("hold Go fibers", func(t child.T, b fiber.Backend) {
 // collector must find there, and ended in another order.
 func TestHoldManyGoFibers(t *testing.T) {
 	seed := suite.NewRand(t).Uint64()
-	child.RunOK(t, childHold, fiber.Asm,
-		fmt.Sprintf("%s=%d", envCount, stacktest.Held(t, suite.Scaled(30_000, 1000))), fmt.Sprintf("%s=%d", envSeedOfChild, seed))
+	child.RunOK(
+		t, childHold, fiber.Asm,
+		fmt.Sprintf(
+			"%s=%d", envCount, stacktest.Held(t, suite.Scaled(30_000, 1000)),
+		),
+		fmt.Sprintf("%s=%d", envSeedOfChild, seed),
+	)
 }
 
 func TestHoldManyCFibers(t *testing.T) {

@@ -31,12 +31,20 @@ func TestLibraryForCPrograms(t *testing.T) {
 	}
 	dir := t.TempDir()
 	library, host := filepath.Join(dir, "libshared.so"), filepath.Join(dir, "host")
-	build(t, "go", "build", "-buildvcs=false", "-buildmode=c-shared", "-o", library, "../internal/trapbody/testdata/shared")
+	build(
+		t, "go", "build", "-buildvcs=false", "-buildmode=c-shared", "-o", library,
+		"../internal/trapbody/testdata/shared",
+	)
 	query := exec.Command("go", "env", "CC")
 	query.Env = buildEnv()
 	cc, err := query.Output()
 	require.NoError(t, err)
-	build(t, append(strings.Fields(string(cc)), "-o", host, "../internal/trapbody/testdata/shared/host/host.c", "-pthread", "-ldl")...)
+	build(
+		t,
+		append(
+			strings.Fields(string(cc)), "-o", host, "../internal/trapbody/testdata/shared/host/host.c", "-pthread",
+			"-ldl",
+		)...)
 	for _, b := range fiber.Backends() {
 		out, err := runBuilt(t, []string{host, library}, fiber.EnvBackend+"="+b.String())
 		require.NoError(t, err, "%v: %s", b, out)
@@ -51,7 +59,10 @@ func TestPluginInAHostWithFibers(t *testing.T) {
 	}
 	dir := t.TempDir()
 	loaded, host := filepath.Join(dir, "loaded.so"), filepath.Join(dir, "host")
-	build(t, "go", "build", "-buildvcs=false", "-buildmode=plugin", "-o", loaded, "../internal/trapbody/testdata/plugin/loaded")
+	build(
+		t, "go", "build", "-buildvcs=false", "-buildmode=plugin", "-o", loaded,
+		"../internal/trapbody/testdata/plugin/loaded",
+	)
 	build(t, "go", "build", "-buildvcs=false", "-o", host, "../internal/trapbody/testdata/plugin/host")
 	out, err := runBuilt(t, []string{host, loaded})
 	require.NoError(t, err, out)
@@ -62,7 +73,10 @@ func TestPluginInAHostWithFibers(t *testing.T) {
 // its name.
 func TestOtherLibrariesEndWithOneError(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "features.h"), []byte("#include_next <features.h>\n#undef __GLIBC__\n"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(filepath.Join(dir, "features.h"), []byte("#include_next <features.h>\n#undef __GLIBC__\n"), 0o600),
+	)
 	c := exec.Command("go", "build", "fiberlab/fiber")
 	c.Env = append(os.Environ(), "CGO_CFLAGS=-I"+dir)
 	out, err := c.CombinedOutput()

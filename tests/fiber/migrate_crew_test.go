@@ -263,8 +263,10 @@ func TestMigratingCrew(t *testing.T) {
 						select {
 						case <-ended:
 						case <-time.After(3 * time.Minute):
-							require.FailNow(t, "a crew stands still", "%d of its fibers have not finished, %d are queued",
-								crews[i].left.Load(), len(crews[i].queue))
+							require.FailNow(
+								t, "a crew stands still", "%d of its fibers have not finished, %d are queued",
+								crews[i].left.Load(), len(crews[i].queue),
+							)
 						}
 					}
 					moves += shared.moves.Load()

@@ -23,10 +23,13 @@ var overflows = []string{
 	newCrashInGo("overflow in C called by Go called by C called by a Go body", func() {
 		trapbody.Call(func() { trapbody.Call(trapbody.Overflow) })
 	}),
-	newCrash("overflow in C called by Go called by a C body", func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
-		body, argument, _ := trapbody.CallBody(trapbody.Overflow)
-		return fiber.NewC(crashConfig(b), body, argument)
-	}),
+	newCrash(
+		"overflow in C called by Go called by a C body",
+		func(b fiber.Backend, _ *fiber.Fiber) (*fiber.Fiber, error) {
+			body, argument, _ := trapbody.CallBody(trapbody.Overflow)
+			return fiber.NewC(crashConfig(b), body, argument)
+		},
+	),
 	newCrash("overflow after a move to another thread", func(b fiber.Backend, root *fiber.Fiber) (*fiber.Fiber, error) {
 		var f *fiber.Fiber
 		var err error
@@ -48,8 +51,10 @@ var overflows = []string{
 	}),
 }
 
-var overflowReport = regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "the deep one": its C stack of (\d+) bytes ` +
-	`ran into the (guard page 0x[0-9a-f]+-0x[0-9a-f]+) at (0x[0-9a-f]+); raise Config\.StackSize$`)
+var overflowReport = regexp.MustCompile(
+	`(?m)^fiberlab: stack overflow on fiber "the deep one": its C stack of (\d+) bytes ` +
+		`ran into the (guard page 0x[0-9a-f]+-0x[0-9a-f]+) at (0x[0-9a-f]+); raise Config\.StackSize$`,
+)
 
 // One line names the fiber, its size, its guard and the remedy; Go's own report
 // follows.
@@ -58,7 +63,8 @@ func TestOverflow(t *testing.T) {
 	for _, guard := range guards {
 		for _, name := range overflows {
 			for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
-				if (testing.Short() || suite.Slow()) && (guard != stack.GuardAuto || b != fiber.Asm) && name != overflows[0] {
+				if (testing.Short() || suite.Slow()) && (guard != stack.GuardAuto || b != fiber.Asm) &&
+					name != overflows[0] {
 					continue
 				}
 				t.Run(fmt.Sprintf("%v guards/%s/%v", guard, name, b), func(t *testing.T) {

@@ -59,7 +59,9 @@ func TestStats(t *testing.T) {
 				for _, f := range more {
 					fibertest.Enter(t, root, f)
 				}
-				require.Equal(t, fiber.Stats{Roots: 1, Fibers: 110, Idle: -100, Identities: 10, Stacks: 10}, change(before))
+				require.Equal(
+					t, fiber.Stats{Roots: 1, Fibers: 110, Idle: -100, Identities: 10, Stacks: 10}, change(before),
+				)
 			}
 			fibertest.Finish(t, more...)
 			require.Equal(t, fiber.Stats{Roots: 1, Fibers: 60, Idle: -50, Identities: 10, Stacks: 10}, change(before))
@@ -186,7 +188,9 @@ func TestPoolHasRoomForEachKind(t *testing.T) {
 				require.NoError(t, err)
 				fibertest.Enter(t, root, f)
 				fibertest.Finish(t, f)
-				require.Equal(t, fiber.Stats{Roots: 1, Idle: 1, Identities: 1, Stacks: 1}, change(full), "the larger one is kept")
+				require.Equal(
+					t, fiber.Stats{Roots: 1, Idle: 1, Identities: 1, Stacks: 1}, change(full), "the larger one is kept",
+				)
 			}
 		})
 	})
@@ -231,8 +235,8 @@ func TestNothingGrows(t *testing.T) {
 			}
 			return most
 		}
-		// Threads that the runtime has started it keeps, and uses again. On a slow machine it may need some more late, but a
-		// process has only so many at once: what is lost in each round shows after any number of rounds.
+		// Threads that the runtime has started it keeps, and uses again. On a slow machine it may need some more late,
+		// but a process has only so many at once: what is lost in each round shows after any number of rounds.
 		var grown [][2]int
 		early := rounds(10)
 		for range 5 {

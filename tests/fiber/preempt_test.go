@@ -15,7 +15,8 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// countCollections runs the garbage collector again and again, and adds each run to collections, until stop is called. Each stops the world.
+// countCollections runs the garbage collector again and again, and adds each run to collections, until stop is called.
+// Each stops the world.
 func countCollections(collections *atomic.Int64) (stop func()) {
 	var over atomic.Bool
 	done := make(chan struct{})

@@ -32,7 +32,8 @@ func TestSwitchInPull(t *testing.T) {
 							assert.Same(t, fibers[i], fiber.Current())
 							assert.True(t, fibers[i].IsCurrent())
 							assert.False(t, root.IsCurrent())
-							if j := (i + 1) % n; fibers[j].State() == fiber.Ready || fibers[j].State() == fiber.Suspended {
+							if j := (i + 1) % n; fibers[j].State() == fiber.Ready ||
+								fibers[j].State() == fiber.Suspended {
 								fibertest.Leave(t, fibers[j])
 							} else {
 								fibertest.Leave(t, root)

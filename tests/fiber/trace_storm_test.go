@@ -22,40 +22,43 @@ import (
 // envDrops tells a child how many identities to drop.
 const envDrops = "FIBERLAB_CRASH_DROPS"
 
-var childDropsUnderTrace = child.New("drops identities while the runtime traces and signals come", func(t child.T, b fiber.Backend) {
-	most, err := strconv.Atoi(os.Getenv(envDrops))
-	require.NoError(t, err)
-	var left atomic.Int64
-	left.Store(int64(most))
-	arrivals := make(chan os.Signal, 1)
-	signal.Notify(arrivals, unix.SIGUSR1)
-	go func() {
-		for range arrivals {
-		}
-	}()
-	require.NoError(t, trace.Start(io.Discard))
-	defer trace.Stop()
-	var all sync.WaitGroup
-	for range 2 {
-		all.Add(1)
+var childDropsUnderTrace = child.New(
+	"drops identities while the runtime traces and signals come",
+	func(t child.T, b fiber.Backend) {
+		most, err := strconv.Atoi(os.Getenv(envDrops))
+		require.NoError(t, err)
+		var left atomic.Int64
+		left.Store(int64(most))
+		arrivals := make(chan os.Signal, 1)
+		signal.Notify(arrivals, unix.SIGUSR1)
 		go func() {
-			defer all.Done()
-			root, err := fiber.Attach(b)
-			require.NoError(t, err)
-			for left.Load() > 0 {
-				left.Add(-dropIdentities(t, root))
+			for range arrivals {
 			}
-			require.NoError(t, root.Detach())
 		}()
-	}
-	for left.Load() > 0 {
-		for _, tid := range allThreads() {
-			_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGUSR1) // unless the thread has ended
+		require.NoError(t, trace.Start(io.Discard))
+		defer trace.Stop()
+		var all sync.WaitGroup
+		for range 2 {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				root, err := fiber.Attach(b)
+				require.NoError(t, err)
+				for left.Load() > 0 {
+					left.Add(-dropIdentities(t, root))
+				}
+				require.NoError(t, root.Detach())
+			}()
 		}
-		time.Sleep(20 * time.Microsecond)
-	}
-	all.Wait()
-})
+		for left.Load() > 0 {
+			for _, tid := range allThreads() {
+				_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGUSR1) // unless the thread has ended
+			}
+			time.Sleep(20 * time.Microsecond)
+		}
+		all.Wait()
+	},
+)
 
 // dropIdentities makes fibers, runs them and drops their identities. It returns how many.
 func dropIdentities(t child.T, root *fiber.Fiber) int64 {

@@ -37,8 +37,8 @@ func mates(b fiber.Backend) []fiber.Backend {
 	return suite.HandSwitched
 }
 
-// A root that has moved enters suspended fibers and fresh ones, which switch to one another whatever their backend, and they
-// are on its new thread.
+// A root that has moved enters suspended fibers and fresh ones, which switch to one another whatever their backend, and
+// they are on its new thread.
 func TestRootMovesToAnotherThread(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		const rounds = 5
@@ -371,7 +371,9 @@ func TestPreemptionUnderRootThatMoves(t *testing.T) {
 			for i := range fibers {
 				fibers[i] = fibertest.New(t, mates(b)[i%2], "loop", func() {
 					for round := range rounds {
-						if !assert.True(t, loop(), "fiber %d was not interrupted after %d moves of its root", i, round) {
+						if !assert.True(
+							t, loop(), "fiber %d was not interrupted after %d moves of its root", i, round,
+						) {
 							return
 						}
 						fibertest.Leave(t, root)

@@ -13,7 +13,8 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// inBackOff is how far a bubble's clock may go on, in nanoseconds, because callers that wait for a spinlock sleep for some microseconds of it.
+// inBackOff is how far a bubble's clock may go on, in nanoseconds, because callers that wait for a spinlock sleep for
+// some microseconds of it.
 const inBackOff = float64(100 * time.Millisecond)
 
 // The primitives in bubbles, between goroutines. What one bubble has waited by comes to the next,
@@ -125,7 +126,8 @@ func TestInBubblesCallIsWaitedForOnce(t *testing.T) {
 }
 
 // The functions of a fork, and the nodes of a graph, run in the bubble of their caller, whatever goroutines fork in
-// other bubbles and outside at the same time: else the bubble's clock would go on although some of its work is under way.
+// other bubbles and outside at the same time: else the bubble's clock would go on although some of its work is under
+// way.
 func TestForksStayInTheirBubble(t *testing.T) {
 	begun, stop, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {

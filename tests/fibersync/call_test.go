@@ -219,7 +219,10 @@ func TestBlockingCallReportsGoexit(t *testing.T) {
 			if sched.Current() != nil {
 				check.PanicsWith(c.t, fibersync.ErrGoexit, func() { fibersync.BlockingCall(runtime.Goexit) })
 			}
-			check.PanicsWith(c.t, fibersync.ErrGoexit, func() { _ = fibersync.BlockingCallContext(context.Background(), runtime.Goexit) })
+			check.PanicsWith(
+				c.t, fibersync.ErrGoexit,
+				func() { _ = fibersync.BlockingCallContext(context.Background(), runtime.Goexit) },
+			)
 		})
 	})
 }

@@ -44,7 +44,10 @@ func TestChannelWithoutCapacityIsARendezvous(t *testing.T) {
 				send, found := sends[v]
 				delete(sends, v)
 				assert.True(c.t, found, "%d was received, but not sent or received before", v)
-				assert.True(c.t, send.call < op.Return && op.Call < send.ret, "%d: sent %v, received %d..%d", v, send, op.Call, op.Return)
+				assert.True(
+					c.t, send.call < op.Return && op.Call < send.ret, "%d: sent %v, received %d..%d", v, send, op.Call,
+					op.Return,
+				)
 			}
 		}
 		assert.Empty(c.t, sends)

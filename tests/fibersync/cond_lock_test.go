@@ -119,7 +119,10 @@ func TestCondWaitWithoutTheLock(t *testing.T) {
 func TestCondWaitWithoutTheLockNamesTheRemedy(t *testing.T) {
 	defer func() {
 		err, _ := recover().(error)
-		assert.EqualError(t, err, "fibersync: wait on a condition: the caller does not hold the condition's lock: lock L before the wait")
+		assert.EqualError(
+			t, err,
+			"fibersync: wait on a condition: the caller does not hold the condition's lock: lock L before the wait",
+		)
 	}()
 	fibersync.NewCond(new(sync.Mutex)).Wait()
 }

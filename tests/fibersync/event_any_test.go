@@ -129,7 +129,11 @@ func TestEventWaitAnyIsWokenOnce(t *testing.T) {
 func TestEventWaitAnyByManualReset(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 10
-		shared, other := fibersync.NewEvent(fibersync.ManualReset, false), fibersync.NewEvent(fibersync.AutoReset, false)
+		shared, other := fibersync.NewEvent(
+			fibersync.ManualReset, false,
+		), fibersync.NewEvent(
+			fibersync.AutoReset, false,
+		)
 		queueUp(c, waiters, context.Background(), func(i int, ctx context.Context) {
 			if i%3 == 0 {
 				assert.NoError(c.t, shared.WaitContext(ctx))

@@ -29,7 +29,8 @@ func meetInFork(n int) {
 	fibersync.Parallelize(fs...)
 }
 
-// leaveAHelper makes a fork of which the caller does everything itself. If no other worker has time, its helper does not begin.
+// leaveAHelper makes a fork of which the caller does everything itself. If no other worker has time, its helper does
+// not begin.
 func leaveAHelper() { fibersync.Parallelize(func() {}, func() {}) }
 
 // A helper that waits in the queue of a group that is busy does not count as one for another group, if groups do not
@@ -93,14 +94,23 @@ func TestForkIsHelpedOnItsBoundGoroutine(t *testing.T) {
 	})
 }
 
-// A task that has begun goes on while CloseContext drops tasks, and so do its forks. Forks after a call that gave up are helped too.
+// A task that has begun goes on while CloseContext drops tasks, and so do its forks. Forks after a call that gave up
+// are helped too.
 func TestForkIsHelpedWhileTasksAreDropped(t *testing.T) {
 	errGaveUp := errors.New("no more time")
 	suite.EachConfig(t, []int{1, 2}, func(t *testing.T, cfg sched.Config) {
 		cfg.GiveUpAfter = -1
 		s, err := sched.New(cfg)
 		require.NoError(t, err)
-		begun, fork, forked, again := schedtest.NewLatch(1), schedtest.NewLatch(1), schedtest.NewLatch(1), schedtest.NewLatch(1)
+		begun, fork, forked, again := schedtest.NewLatch(
+			1,
+		), schedtest.NewLatch(
+			1,
+		), schedtest.NewLatch(
+			1,
+		), schedtest.NewLatch(
+			1,
+		)
 		schedtest.Schedule(t, s, func() {
 			begun.Done()
 			fork.Wait()
@@ -128,7 +138,8 @@ func TestForkIsHelpedWhileTasksAreDropped(t *testing.T) {
 	})
 }
 
-// If the scheduler accepts no task, since there is no room and the worker that would make some is busy, goroutines help.
+// If the scheduler accepts no task, since there is no room and the worker that would make some is busy, goroutines
+// help.
 func TestForkWithoutRoom(t *testing.T) {
 	suite.EachConfig(t, []int{2}, func(t *testing.T, cfg sched.Config) {
 		cfg.MaxQueued, cfg.OverloadAfter = 1, time.Millisecond

@@ -13,8 +13,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// randomFork makes forks and runs of graphs in one another. Of some forks no function returns before all have begun: if a
-// call were left open without a helper to come, such a fork would never end. It returns how many functions have been
+// randomFork makes forks and runs of graphs in one another. Of some forks no function returns before all have begun: if
+// a call were left open without a helper to come, such a fork would never end. It returns how many functions have been
 // called.
 func randomFork(rng *rand.Rand, depth int) int64 {
 	n := 2 + rng.IntN(3)
@@ -53,7 +53,8 @@ func randomFork(rng *rand.Rand, depth int) int64 {
 	return called.Load()
 }
 
-// No open call is left without a helper to come, whatever calls are claimed at the same time, and with the collector busy.
+// No open call is left without a helper to come, whatever calls are claimed at the same time, and with the collector
+// busy.
 func TestStressForks(t *testing.T) {
 	suite.EachScheduler(t, []int{1, 2, 4}, func(t *testing.T, s *sched.Scheduler) {
 		suite.KeepCollecting(t)

@@ -61,8 +61,8 @@ type blocks struct{ n int }
 func (b *blocks) BeforeBlock() { b.n++ }
 func (b *blocks) AfterBlock()  {}
 
-// asSettled are the ways in which a callback is started: by the code that settles a future or gives a ticket back, or at once. Each has
-// call started.
+// asSettled are the ways in which a callback is started: by the code that settles a future or gives a ticket back, or
+// at once. Each has call started.
 var asSettled = map[string]func(call func()){
 	"Set": func(call func()) {
 		var p fibersync.Promise[int]
@@ -96,7 +96,8 @@ var asSettled = map[string]func(call func()){
 	},
 }
 
-// A callback is started without waiting for room: the code that settles may hold a lock. No place is taken twice, nor given back twice.
+// A callback is started without waiting for room: the code that settles may hold a lock. No place is taken twice, nor
+// given back twice.
 func TestFullSchedulerDoesNotHoldUpCallbacks(t *testing.T) {
 	const callbacks = 2*roomOfFull + 1
 	for name, settle := range asSettled {

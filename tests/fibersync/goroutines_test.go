@@ -58,5 +58,7 @@ func TestSaysThatGoroutinesRun(t *testing.T) {
 	out, err := child.Run(t, childGoroutines, fiber.Asm)
 	require.NoError(t, err, out)
 	require.Equal(t, 1, strings.Count(out, "no scheduler takes tasks of the caller"), out)
-	require.Regexp(t, `(?m)^fiberlab: fibersync\.Parallelize, called in \S+goroutines_test\.go:\d+: no scheduler takes`, out)
+	require.Regexp(
+		t, `(?m)^fiberlab: fibersync\.Parallelize, called in \S+goroutines_test\.go:\d+: no scheduler takes`, out,
+	)
 }

@@ -59,15 +59,21 @@ var lastMomentCases = map[string]lastMomentCase{
 	},
 	"Mutex": func(c *company) (func(), func(context.Context) error) {
 		var m fibersync.Mutex
-		return heldUntil(c, m.Lock, m.Unlock), func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }
+		return heldUntil(
+			c, m.Lock, m.Unlock,
+		), func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }
 	},
 	"RWMutex, writer": func(c *company) (func(), func(context.Context) error) {
 		var m fibersync.RWMutex
-		return heldUntil(c, m.RLock, m.RUnlock), func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }
+		return heldUntil(
+			c, m.RLock, m.RUnlock,
+		), func(ctx context.Context) error { return freed(m.LockContext(ctx), m.Unlock) }
 	},
 	"RWMutex, reader": func(c *company) (func(), func(context.Context) error) {
 		var m fibersync.RWMutex
-		return heldUntil(c, m.Lock, m.Unlock), func(ctx context.Context) error { return freed(m.RLockContext(ctx), m.RUnlock) }
+		return heldUntil(
+			c, m.Lock, m.Unlock,
+		), func(ctx context.Context) error { return freed(m.RLockContext(ctx), m.RUnlock) }
 	},
 	"Semaphore": func(c *company) (func(), func(context.Context) error) {
 		s := fibersync.NewSemaphore(2)

@@ -135,7 +135,9 @@ func lockHistories[L lockFace](c *company, newLock func() L, strict bool, turn f
 
 func TestMutexIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		lockHistories(c, func() *fibersync.Mutex { return new(fibersync.Mutex) }, true, (*lockRun[*fibersync.Mutex]).write)
+		lockHistories(
+			c, func() *fibersync.Mutex { return new(fibersync.Mutex) }, true, (*lockRun[*fibersync.Mutex]).write,
+		)
 	})
 }
 

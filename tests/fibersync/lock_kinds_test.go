@@ -115,8 +115,8 @@ func TestLockStormOfCancels(t *testing.T) {
 	}
 }
 
-// Here no client lets others go first, and contexts are over from the start. So what happens between two looks at a lock
-// happens often where there are several threads: that a waiter is let out of the wait queue which is about to
+// Here no client lets others go first, and contexts are over from the start. So what happens between two looks at a
+// lock happens often where there are several threads: that a waiter is let out of the wait queue which is about to
 // leave it, and the like.
 func TestLockRushWithContextsThatAreOver(t *testing.T) {
 	over, cancel := context.WithCancel(context.Background())

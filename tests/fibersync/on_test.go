@@ -88,7 +88,9 @@ func TestOnAClosedScheduler(t *testing.T) {
 func TestOnMisuse(t *testing.T) {
 	nothing := func() {}
 	check.PanicsWith(t, fibersync.ErrNilScheduler, func() { _ = fibersync.On(nil, nothing) })
-	check.PanicsWith(t, fibersync.ErrNilScheduler, func() { fibersync.AsyncOn[int](nil, func() (int, error) { return 1, nil }) })
+	check.PanicsWith(
+		t, fibersync.ErrNilScheduler, func() { fibersync.AsyncOn[int](nil, func() (int, error) { return 1, nil }) },
+	)
 	var g fibersync.WaitGroup
 	check.PanicsWith(t, fibersync.ErrNilScheduler, func() { g.GoOn(nil, nothing) })
 	s, err := sched.New(sched.Config{Workers: 1})

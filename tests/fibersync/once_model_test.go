@@ -17,13 +17,15 @@ type onceOutcome struct{ called, gaveUp bool }
 
 // onceSpec says that the first client calls the function, that others return
 // when it has returned, and that a client gives up only before.
-var onceSpec = history.Spec[onceState, int, onceOutcome]{Step: func(s onceState, k int, out onceOutcome) (bool, onceState) {
-	was := s[k]
-	if out.called {
-		s[k] = true
-	}
-	return was == !(out.called || out.gaveUp), s
-}}
+var onceSpec = history.Spec[onceState, int, onceOutcome]{
+	Step: func(s onceState, k int, out onceOutcome) (bool, onceState) {
+		was := s[k]
+		if out.called {
+			s[k] = true
+		}
+		return was == !(out.called || out.gaveUp), s
+	},
+}
 
 func TestOnceModel(t *testing.T) {
 	eachCompany(t, func(c *company) {

@@ -29,7 +29,9 @@ func BenchmarkParallelize(b *testing.B) {
 		})
 	}
 	parallelize := func(left, right func()) { fibersync.Parallelize(left, right) }
-	benchWorkers(b, []int{1, 2}, func(b *testing.B, together func(bodies ...func())) { trees(b, together, parallelize) })
+	benchWorkers(
+		b, []int{1, 2}, func(b *testing.B, together func(bodies ...func())) { trees(b, together, parallelize) },
+	)
 	benchRival(b, func(b *testing.B, together func(bodies ...func())) {
 		b.Run("parallelize", func(b *testing.B) { trees(b, together, parallelize) })
 		b.Run("errgroup", func(b *testing.B) {

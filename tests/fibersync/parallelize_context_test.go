@@ -44,7 +44,9 @@ func TestParallelizeContext(t *testing.T) {
 				return nil
 			})
 			assert.ErrorIs(c.t, err, context.DeadlineExceeded)
-			assert.NoError(c.t, fibersync.ParallelizeContext(context.Background(), func(context.Context) error { return nil }))
+			assert.NoError(
+				c.t, fibersync.ParallelizeContext(context.Background(), func(context.Context) error { return nil }),
+			)
 		})
 	})
 }
@@ -59,7 +61,9 @@ func TestParallelizeContextEndsWithAPanic(t *testing.T) {
 					crash.PanicWith(errFuture)
 					return nil
 				}
-				value := recovered(func() { _ = fibersync.ParallelizeContext(context.Background(), waitForContext, fail, waitForContext) })
+				value := recovered(
+					func() { _ = fibersync.ParallelizeContext(context.Background(), waitForContext, fail, waitForContext) },
+				)
 				requirePanic(c.t, errFuture, value)
 			})
 		}

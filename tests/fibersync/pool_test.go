@@ -184,7 +184,11 @@ func TestPoolOutlivesPanicsOfItsItems(t *testing.T) {
 func TestPoolLoanHolds(t *testing.T) {
 	var none fibersync.Loan[int]
 	assert.False(t, none.Holds())
-	bounded, unbounded := fibersync.NewBoundedPool(1, fibersync.Items[int]{}), fibersync.NewUnboundedPool(fibersync.Items[int]{})
+	bounded, unbounded := fibersync.NewBoundedPool(
+		1, fibersync.Items[int]{},
+	), fibersync.NewUnboundedPool(
+		fibersync.Items[int]{},
+	)
 	for _, borrow := range []func() fibersync.Loan[int]{bounded.Borrow, unbounded.Borrow} {
 		loan := borrow()
 		same := loan

@@ -42,7 +42,9 @@ func TestSelectOfClosedChannels(t *testing.T) {
 	ch, other := fibersync.NewChannel[int](0), fibersync.NewChannel[int](0)
 	ch.Close()
 	closed := false
-	i, err := fibersync.Select(context.Background(), other.OnReceive(nil), ch.OnReceive(func(v int, ok bool) { closed = v == 0 && !ok }))
+	i, err := fibersync.Select(
+		context.Background(), other.OnReceive(nil), ch.OnReceive(func(v int, ok bool) { closed = v == 0 && !ok }),
+	)
 	assert.Equal(t, []any{1, nil, true}, []any{i, err, closed})
 	i, err = fibersync.TrySelect(ch.OnSend(1, func() { t.Error("a closed channel was sent to") }))
 	assert.Equal(t, 0, i)

@@ -19,17 +19,19 @@ const semaphoreUnits = 4
 // semaphoreSpec is that of a semaphore of semaphoreUnits; the state is how many are
 // acquired. An attempt may fail if it is for more than is free, or while a client
 // waits; and a client can wait only while there are units that are not free.
-var semaphoreSpec = history.Spec[int64, semaphoreDo, bool]{Step: func(used int64, in semaphoreDo, ok bool) (bool, int64) {
-	switch in.what {
-	case "release":
-		return used >= in.units, used - in.units
-	case "acquireContext", "tryAcquire":
-		if !ok {
-			return in.what == "acquireContext" || used > 0, used
+var semaphoreSpec = history.Spec[int64, semaphoreDo, bool]{
+	Step: func(used int64, in semaphoreDo, ok bool) (bool, int64) {
+		switch in.what {
+		case "release":
+			return used >= in.units, used - in.units
+		case "acquireContext", "tryAcquire":
+			if !ok {
+				return in.what == "acquireContext" || used > 0, used
+			}
 		}
-	}
-	return used+in.units <= semaphoreUnits, used + in.units
-}}
+		return used+in.units <= semaphoreUnits, used + in.units
+	},
+}
 
 func TestSemaphoreIsLinearizable(t *testing.T) {
 	eachCompany(t, func(c *company) {

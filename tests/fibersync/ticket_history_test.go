@@ -43,17 +43,19 @@ func (s ticketState) done(number int) ticketState {
 // A queue is a list: a ticket is added when taken, dropped when it is done and first, and
 // called only when it is first.
 func TestTicketHistories(t *testing.T) {
-	queue := history.Spec[ticketState, ticketOp, bool]{Step: func(s ticketState, in ticketOp, out bool) (bool, ticketState) {
-		switch in.name {
-		case "take":
-			return out, s.take(in.number)
-		case "done":
-			return out, s.done(in.number)
-		case "wait":
-			return out && s.called(in.number), s
-		}
-		return !out || s.called(in.number), s
-	}}
+	queue := history.Spec[ticketState, ticketOp, bool]{
+		Step: func(s ticketState, in ticketOp, out bool) (bool, ticketState) {
+			switch in.name {
+			case "take":
+				return out, s.take(in.number)
+			case "done":
+				return out, s.done(in.number)
+			case "wait":
+				return out && s.called(in.number), s
+			}
+			return !out || s.called(in.number), s
+		},
+	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	eachCompany(t, func(c *company) {
@@ -73,7 +75,9 @@ func TestTicketHistories(t *testing.T) {
 							return true
 						})
 						if ends[round]%3 == 0 {
-							h.Do(client, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil })
+							h.Do(
+								client, ticketOp{"try", number}, func() bool { return ticket.WaitContext(over) == nil },
+							)
 						} else {
 							h.Do(client, ticketOp{"wait", number}, func() bool {
 								ticket.Wait()

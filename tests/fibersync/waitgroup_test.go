@@ -115,7 +115,11 @@ func TestDoneOnceTooOften(t *testing.T) {
 	defer func() {
 		err, _ := recover().(error)
 		assert.ErrorIs(t, err, fibersync.ErrDoneTooOften)
-		assert.EqualError(t, err, "fibersync: add -1 to a wait group of 0: the count would be less than 0: call Add before the work begins, and Done once for each")
+		assert.EqualError(
+			t, err,
+			"fibersync: add -1 to a wait group of 0: the count would be less than 0: call Add before the work "+
+				"begins, and Done once for each",
+		)
 	}()
 	new(fibersync.WaitGroup).Done()
 }

@@ -80,7 +80,8 @@ func TestSecondHalfBeginsWhenAWorkerIsDone(t *testing.T) {
 			for range suite.Scaled(100, 10) {
 				var met, forked, begun atomic.Bool
 				over := schedtest.NewLatch(2)
-				schedtest.Schedule(t, s, func() { // a task of the pool, which holds its worker until the fork has been made
+				// a task of the pool, which holds its worker until the fork has been made
+				schedtest.Schedule(t, s, func() {
 					defer over.Done()
 					forkjoin.Join(p, func(*forkjoin.Pool) int {
 						met.Store(true)
@@ -282,45 +283,56 @@ func TestJobGoesToTheIdleGroup(t *testing.T) {
 	for _, form := range forkjoin.Forms() {
 		t.Run(form.String(), func(t *testing.T) {
 			cfg := sched.Config{Workers: 2, Policy: sched.Group, Groups: sched.Groups{Size: 1}}
-			forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-				for group := range s.Groups() {
-					begun, goOn, ended := make(chan int, 1), make(chan struct{}), schedtest.NewLatch(1)
-					require.NoError(t, s.EnqueueInGroup(group, sched.Task{Func: func() {
-						defer ended.Done()
-						begun <- sched.Current().Worker().Group() // an idle group may have stolen the task
-						<-goOn                                    // with its worker
-					}}))
-					held := <-begun
-					f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { return sched.Current().Worker().Group(), nil })
-					select {
-					case <-f.Done():
-					case <-time.After(time.Minute):
-						t.Errorf("a job waits for the plain task of group %d", held)
+			forktest.OnPool(
+				t, cfg, forkjoin.Config{Form: form},
+				func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+					for group := range s.Groups() {
+						begun, goOn, ended := make(chan int, 1), make(chan struct{}), schedtest.NewLatch(1)
+						require.NoError(t, s.EnqueueInGroup(group, sched.Task{Func: func() {
+							defer ended.Done()
+							begun <- sched.Current().Worker().Group() // an idle group may have stolen the task
+							<-goOn                                    // with its worker
+						}}))
+						held := <-begun
+						f := forkjoin.Submit(
+							p, func(*forkjoin.Pool) (int, error) { return sched.Current().Worker().Group(), nil },
+						)
+						select {
+						case <-f.Done():
+						case <-time.After(time.Minute):
+							t.Errorf("a job waits for the plain task of group %d", held)
+						}
+						close(goOn)
+						ended.Wait()
+						by, err := f.Get()
+						assert.NoError(t, err)
+						assert.NotEqual(t, held, by)
 					}
-					close(goOn)
-					ended.Wait()
-					by, err := f.Get()
-					assert.NoError(t, err)
-					assert.NotEqual(t, held, by)
-				}
-			})
+				},
+			)
 		})
 	}
 }
 
 // Many forks need few drainers, one of which begins each 100 microseconds on each worker at most, and few fibers.
 func TestFewDrainers(t *testing.T) {
-	forktest.EachConfig(t, suite.Over{Workers: []int{1, 2, 4}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-			began := time.Now()
-			for range 5 {
-				schedtest.Perform(t, s, func() { assert.Equal(t, 6765, fib(p, 20)) })
-			}
-			most := 100 + 2*s.Workers()*int(time.Since(began)/(100*time.Microsecond))
-			assert.LessOrEqual(t, p.Stats().Drainers, uint64(most), "drainers")
-			assert.LessOrEqual(t, s.Stats().Fibers, 100, "fibers")
-		})
-	})
+	forktest.EachConfig(
+		t, suite.Over{Workers: []int{1, 2, 4}},
+		func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+			forktest.OnPool(
+				t, cfg, forkjoin.Config{Form: form},
+				func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+					began := time.Now()
+					for range 5 {
+						schedtest.Perform(t, s, func() { assert.Equal(t, 6765, fib(p, 20)) })
+					}
+					most := 100 + 2*s.Workers()*int(time.Since(began)/(100*time.Microsecond))
+					assert.LessOrEqual(t, p.Stats().Drainers, uint64(most), "drainers")
+					assert.LessOrEqual(t, s.Stats().Fibers, 100, "fibers")
+				},
+			)
+		},
+	)
 }
 
 // The last integers of a loop may take longer than those before. So no part is larger than a fourth of a worker's

@@ -22,16 +22,20 @@ var overSome = suite.Over{Workers: []int{1, 2, 8}}
 
 // onClosed makes a scheduler and a pool that test closes.
 func onClosed(t *testing.T, test func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool)) {
-	forktest.EachConfig(t, suite.Over{Workers: forktest.Workers}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			p, err := forkjoin.New(s, forkjoin.Config{Form: form})
-			require.NoError(t, err)
-			test(t, s, p)
-		})
-	})
+	forktest.EachConfig(
+		t, suite.Over{Workers: forktest.Workers},
+		func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+				p, err := forkjoin.New(s, forkjoin.Config{Form: form})
+				require.NoError(t, err)
+				test(t, s, p)
+			})
+		},
+	)
 }
 
-// Close tells how many futures are live, disposes of results that have not been fetched, and what is submitted later fails.
+// Close tells how many futures are live, disposes of results that have not been fetched, and what is submitted later
+// fails.
 func TestCloseWithLiveFutures(t *testing.T) {
 	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		var disposed atomic.Int32
@@ -96,7 +100,10 @@ func TestCloseInATask(t *testing.T) {
 			closeIt := func(p *forkjoin.Pool) (int, error) { return 1, p.Close() }
 			_, err := forkjoin.Submit(p, closeIt).Get()
 			assert.ErrorIs(t, err, forkjoin.ErrInTask)
-			e1, e2 := forkjoin.Join(p, func(*forkjoin.Pool) error { return root.Close() }, func(p *forkjoin.Pool) error { return p.Close() })
+			e1, e2 := forkjoin.Join(
+				p, func(*forkjoin.Pool) error { return root.Close() },
+				func(p *forkjoin.Pool) error { return p.Close() },
+			)
 			assert.ErrorIs(t, e1, forkjoin.ErrInTask)
 			assert.ErrorIs(t, e2, forkjoin.ErrInTask)
 			_, err = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
@@ -193,7 +200,9 @@ func TestSchedulerIsClosedFirst(t *testing.T) {
 func TestCloseDropsWhatHasNotBegun(t *testing.T) {
 	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		submit := func() *forkjoin.Future[int] {
-			return forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { t.Error("a task runs after Close"); return 1, nil })
+			return forkjoin.Submit(
+				p, func(*forkjoin.Pool) (int, error) { t.Error("a task runs after Close"); return 1, nil },
+			)
 		}
 		closed := func() bool {
 			f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { return 1, nil })

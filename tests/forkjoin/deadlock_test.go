@@ -29,7 +29,9 @@ func TestDeadlockNamesGet(t *testing.T) {
 	closed := s.Close()
 	var d *sched.Deadlock
 	if assert.True(t, errors.As(closed, &d), "%v", closed) {
-		assert.ErrorContains(t, closed, "by forkjoin.(*Future[...]).Get in fiberlab/tests/forkjoin_test.TestDeadlockNamesGet")
+		assert.ErrorContains(
+			t, closed, "by forkjoin.(*Future[...]).Get in fiberlab/tests/forkjoin_test.TestDeadlockNamesGet",
+		)
 	}
 	release.Signal()
 	v, err := fetched.Get()

@@ -51,14 +51,20 @@ type looped struct {
 // Each calls step n times or, if it combines two elements, n-1 times or more.
 var looping = []looped{
 	{"ForContext", func(ctx context.Context, p *forkjoin.Pool, n int, step func(context.Context) error) error {
-		return forkjoin.ForContext(ctx, p, forkjoin.Range{End: n, Grain: 1}, func(ctx context.Context, _ *forkjoin.Pool, _, _ int) error {
-			return step(ctx)
-		})
+		return forkjoin.ForContext(
+			ctx, p, forkjoin.Range{End: n, Grain: 1},
+			func(ctx context.Context, _ *forkjoin.Pool, _, _ int) error {
+				return step(ctx)
+			},
+		)
 	}},
 	{"MapContext", func(ctx context.Context, p *forkjoin.Pool, n int, step func(context.Context) error) error {
-		results, err := forkjoin.MapContext(ctx, p, make([]int, n), func(ctx context.Context, _ *forkjoin.Pool, _ int) (int, error) {
-			return 0, step(ctx)
-		})
+		results, err := forkjoin.MapContext(
+			ctx, p, make([]int, n),
+			func(ctx context.Context, _ *forkjoin.Pool, _ int) (int, error) {
+				return 0, step(ctx)
+			},
+		)
 		return orResults(results == nil, err)
 	}},
 	{"ReduceContext", func(ctx context.Context, p *forkjoin.Pool, n int, step func(context.Context) error) error {
@@ -67,16 +73,22 @@ var looping = []looped{
 			func(_ context.Context, left, right int) (int, error) { return left + right, nil })
 		return orResults(sum == 0, err)
 	}},
-	{"ReduceContext, combine", func(ctx context.Context, p *forkjoin.Pool, n int, step func(context.Context) error) error {
-		sum, err := forkjoin.ReduceContext(ctx, p, forkjoin.Range{End: n + 1, Grain: 1},
-			func(context.Context, *forkjoin.Pool, int, int) (int, error) { return 1, nil },
-			func(ctx context.Context, left, right int) (int, error) { return left + right, step(ctx) })
-		return orResults(sum == 0, err)
-	}},
+	{
+		"ReduceContext, combine",
+		func(ctx context.Context, p *forkjoin.Pool, n int, step func(context.Context) error) error {
+			sum, err := forkjoin.ReduceContext(ctx, p, forkjoin.Range{End: n + 1, Grain: 1},
+				func(context.Context, *forkjoin.Pool, int, int) (int, error) { return 1, nil },
+				func(ctx context.Context, left, right int) (int, error) { return left + right, step(ctx) })
+			return orResults(sum == 0, err)
+		},
+	},
 	{"ScanContext", func(ctx context.Context, p *forkjoin.Pool, n int, step func(context.Context) error) error {
-		results, err := forkjoin.ScanContext(ctx, p, make([]int, n+1), func(ctx context.Context, _, _ int) (int, error) {
-			return 0, step(ctx)
-		})
+		results, err := forkjoin.ScanContext(
+			ctx, p, make([]int, n+1),
+			func(ctx context.Context, _, _ int) (int, error) {
+				return 0, step(ctx)
+			},
+		)
 		return orResults(results == nil, err)
 	}},
 }
@@ -109,7 +121,8 @@ const (
 	mostStrands = 9  // so many steps may be about to begin then: those of eight workers and the caller
 )
 
-// The first error is returned, no step begins after it, and those in progress see their context cancelled because of it.
+// The first error is returned, no step begins after it, and those in progress see their context cancelled because of
+// it.
 func TestFirstError(t *testing.T) {
 	eachLoop(t, func(t *testing.T, p *forkjoin.Pool, l looped) {
 		last := int64(1 + rand.IntN(lastAtMost))

@@ -87,7 +87,9 @@ func TestForAtTheEndsOfInt(t *testing.T) {
 		} {
 			var count atomic.Uint64
 			forkjoin.For(p, r, func(_ *forkjoin.Pool, begin, end int) {
-				assert.True(t, r.Begin <= begin && begin < end && end <= r.End, "the part from %d to %d of %+v", begin, end, r)
+				assert.True(
+					t, r.Begin <= begin && begin < end && end <= r.End, "the part from %d to %d of %+v", begin, end, r,
+				)
 				count.Add(uint64(end) - uint64(begin))
 			})
 			assert.Equal(t, uint64(r.End)-uint64(r.Begin), count.Load(), "%+v", r)
@@ -98,27 +100,35 @@ func TestForAtTheEndsOfInt(t *testing.T) {
 func TestForOfNothing(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
 		for _, r := range []forkjoin.Range{{}, {Begin: 1}, {Begin: math.MaxInt, End: math.MinInt}, {Begin: 3, End: 3, Grain: 1}} {
-			forkjoin.For(p, r, func(_ *forkjoin.Pool, begin, end int) { t.Errorf("a part from %d to %d of %+v", begin, end, r) })
+			forkjoin.For(
+				p, r, func(_ *forkjoin.Pool, begin, end int) { t.Errorf("a part from %d to %d of %+v", begin, end, r) },
+			)
 		}
 	})
 }
 
 // When the fiber of a part parks, others go on with what has not begun. The second part ends the wait of the first.
 func TestForLeavesTheRestToOthers(t *testing.T) {
-	forktest.EachConfig(t, suite.Over{Workers: []int{1, 2, 8}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-			schedtest.Perform(t, s, func() {
-				second := fibersync.NewLatch(1)
-				forkjoin.For(p, forkjoin.Range{End: 2}, func(_ *forkjoin.Pool, begin, _ int) {
-					if begin == 0 {
-						second.Wait()
-					} else {
-						second.CountDown()
-					}
-				})
-			})
-		})
-	})
+	forktest.EachConfig(
+		t, suite.Over{Workers: []int{1, 2, 8}},
+		func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+			forktest.OnPool(
+				t, cfg, forkjoin.Config{Form: form},
+				func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+					schedtest.Perform(t, s, func() {
+						second := fibersync.NewLatch(1)
+						forkjoin.For(p, forkjoin.Range{End: 2}, func(_ *forkjoin.Pool, begin, _ int) {
+							if begin == 0 {
+								second.Wait()
+							} else {
+								second.CountDown()
+							}
+						})
+					})
+				},
+			)
+		},
+	)
 }
 
 func TestForNests(t *testing.T) {

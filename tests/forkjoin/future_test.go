@@ -23,7 +23,8 @@ import (
 
 var errDeliberate = errors.New("deliberate")
 
-// outside calls f on a goroutine that is no fiber, and returns when f has returned. The caller does not block its thread.
+// outside calls f on a goroutine that is no fiber, and returns when f has returned. The caller does not block its
+// thread.
 func outside(f func()) {
 	over := schedtest.NewLatch(1)
 	go func() {
@@ -48,7 +49,9 @@ type held struct {
 }
 
 func newHeld() *held {
-	return &held{begun: fibersync.NewEvent(fibersync.ManualReset, false), goOn: fibersync.NewEvent(fibersync.ManualReset, false)}
+	return &held{
+		begun: fibersync.NewEvent(fibersync.ManualReset, false), goOn: fibersync.NewEvent(fibersync.ManualReset, false),
+	}
 }
 
 func (h *held) task(*forkjoin.Pool) (int, error) {
@@ -134,7 +137,9 @@ func TestManyGet(t *testing.T) {
 				case 1:
 					go func() { defer over.Done(); get() }()
 				case 2:
-					g := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { defer over.Done(); get(); return 1, nil })
+					g := forkjoin.Submit(
+						p, func(*forkjoin.Pool) (int, error) { defer over.Done(); get(); return 1, nil },
+					)
 					go func() { _, _ = g.Get() }()
 				}
 			}
@@ -163,7 +168,9 @@ func TestPanicOfAFuture(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
 			f := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) {
-				g := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { crash.PanicWith(errDeliberate); return 0, nil })
+				g := forkjoin.Submit(
+					p, func(*forkjoin.Pool) (int, error) { crash.PanicWith(errDeliberate); return 0, nil },
+				)
 				return g.Get()
 			})
 			for range 2 {
@@ -205,7 +212,9 @@ func TestDrop(t *testing.T) {
 					<-over // with the thread, which would run the task
 				},
 			} {
-				f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { t.Error("a task runs that was dropped"); return 1, nil })
+				f := forkjoin.Submit(
+					p, func(*forkjoin.Pool) (int, error) { t.Error("a task runs that was dropped"); return 1, nil },
+				)
 				f.Discard(none)
 				drop(f)
 				f.Drop()
@@ -378,7 +387,8 @@ func TestGetContext(t *testing.T) {
 	})
 }
 
-// A context that ends when the task does: the result is either there, and fetched, or not fetched, so that Drop disposes of it.
+// A context that ends when the task does: the result is either there, and fetched, or not fetched, so that Drop
+// disposes of it.
 func TestGetContextAtTheLastMoment(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		for i := range 200 {
@@ -424,7 +434,8 @@ func TestGetContextAtTheLastMoment(t *testing.T) {
 	})
 }
 
-// Config.Forgotten is told of a future that has gone out of reach before its result was fetched or dropped, and of no other.
+// Config.Forgotten is told of a future that has gone out of reach before its result was fetched or dropped, and of no
+// other.
 func TestForgotten(t *testing.T) {
 	forktest.EachConfig(t, overSome, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
 		var told atomic.Int32

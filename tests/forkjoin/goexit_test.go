@@ -102,7 +102,8 @@ func TestGoexitOnAGoroutine(t *testing.T) {
 	})
 }
 
-// Where there are no workers, a goroutine runs what it forks itself. Goexit ends it; if another goroutine has run the fork, it panics.
+// Where there are no workers, a goroutine runs what it forks itself. Goexit ends it; if another goroutine has run the
+// fork, it panics.
 func TestGoexitWithoutWorkers(t *testing.T) {
 	onGoroutines(t, func(t *testing.T, p *forkjoin.Pool) {
 		leaves := func(f func()) {
@@ -120,10 +121,14 @@ func TestGoexitWithoutWorkers(t *testing.T) {
 			<-left
 		}
 		leaves(func() {
-			forkjoin.Join(p, func(*forkjoin.Pool) int { runtime.Goexit(); return 0 }, func(*forkjoin.Pool) int { return 0 })
+			forkjoin.Join(
+				p, func(*forkjoin.Pool) int { runtime.Goexit(); return 0 }, func(*forkjoin.Pool) int { return 0 },
+			)
 		})
 		leaves(func() {
-			forkjoin.Join(p, func(*forkjoin.Pool) int { return 0 }, func(*forkjoin.Pool) int { runtime.Goexit(); return 0 })
+			forkjoin.Join(
+				p, func(*forkjoin.Pool) int { return 0 }, func(*forkjoin.Pool) int { runtime.Goexit(); return 0 },
+			)
 		})
 		leaves(func() {
 			forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
@@ -138,7 +143,8 @@ func TestGoexitWithoutWorkers(t *testing.T) {
 	})
 }
 
-// onGoroutines calls test with pools of each form on a scheduler that has no workers, and to which no goroutine is bound.
+// onGoroutines calls test with pools of each form on a scheduler that has no workers, and to which no goroutine is
+// bound.
 func onGoroutines(t *testing.T, test func(t *testing.T, p *forkjoin.Pool)) {
 	for _, form := range forkjoin.Forms() {
 		t.Run(form.String(), func(t *testing.T) {

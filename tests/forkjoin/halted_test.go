@@ -31,9 +31,10 @@ var plain = map[string]func(p *forkjoin.Pool, n int, step func()){
 	},
 }
 
-// A panic also halts the strands that have taken other parts. The first step panics when another strand has begun one. The others
-// take a while, and the longer the more have begun: nine strands do all of them in a third of a second. So long the strand that panics may
-// need until it has halted them; if it was slower, they get four times as long, and again.
+// A panic also halts the strands that have taken other parts. The first step panics when another strand has begun one.
+// The others take a while, and the longer the more have begun: nine strands do all of them in a third of a second. So
+// long the strand that panics may need until it has halted them; if it was slower, they get four times as long, and
+// again.
 func TestPanicHaltsOtherStrands(t *testing.T) {
 	every := t
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
@@ -53,8 +54,11 @@ func TestPanicHaltsOtherStrands(t *testing.T) {
 	})
 }
 
-// beginAndPanic has call do n steps, the first of which panics. The others take each for every one that has begun. It returns how many have.
-func beginAndPanic(t *testing.T, p *forkjoin.Pool, n int, each time.Duration, call func(p *forkjoin.Pool, n int, step func())) int64 {
+// beginAndPanic has call do n steps, the first of which panics. The others take each for every one that has begun. It
+// returns how many have.
+func beginAndPanic(
+	t *testing.T, p *forkjoin.Pool, n int, each time.Duration, call func(p *forkjoin.Pool, n int, step func()),
+) int64 {
 	var begun atomic.Int64
 	var panicked atomic.Bool
 	second := fibersync.NewLatch(1)

@@ -40,7 +40,9 @@ func TestJoinContext(t *testing.T) {
 			assert.Equal(t, errCause, err)
 
 			requirePanic(t, recovered(func() {
-				_, _, _ = forkjoin.JoinContext(t.Context(), p, one, func(context.Context, *forkjoin.Pool) (int, error) { panic(errBad) })
+				_, _, _ = forkjoin.JoinContext(
+					t.Context(), p, one, func(context.Context, *forkjoin.Pool) (int, error) { panic(errBad) },
+				)
 			}))
 		})
 	})

@@ -99,18 +99,27 @@ var withContext = map[string]func(ctx context.Context, p *forkjoin.Pool, n int, 
 		return err
 	},
 	"InScopeContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
-		return forkjoin.InScopeContext(ctx, p, func(context.Context, *forkjoin.Pool, *forkjoin.ScopeContext) error { body(); return nil })
+		return forkjoin.InScopeContext(
+			ctx, p, func(context.Context, *forkjoin.Pool, *forkjoin.ScopeContext) error { body(); return nil },
+		)
 	},
 	"FuncContext.Call": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
-		f := forkjoin.NewFuncContext(func(context.Context, forkjoin.StrandContext[int, int], int) (int, error) { body(); return 0, nil })
+		f := forkjoin.NewFuncContext(
+			func(context.Context, forkjoin.StrandContext[int, int], int) (int, error) { body(); return 0, nil },
+		)
 		_, err := f.Call(ctx, p, n)
 		return err
 	},
 	"ForContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
-		return forkjoin.ForContext(ctx, p, forkjoin.Range{End: n}, func(context.Context, *forkjoin.Pool, int, int) error { body(); return nil })
+		return forkjoin.ForContext(
+			ctx, p, forkjoin.Range{End: n},
+			func(context.Context, *forkjoin.Pool, int, int) error { body(); return nil },
+		)
 	},
 	"MapContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
-		_, err := forkjoin.MapContext(ctx, p, make([]int, n), func(context.Context, *forkjoin.Pool, int) (int, error) { body(); return 0, nil })
+		_, err := forkjoin.MapContext(
+			ctx, p, make([]int, n), func(context.Context, *forkjoin.Pool, int) (int, error) { body(); return 0, nil },
+		)
 		return err
 	},
 	"ReduceContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
@@ -120,7 +129,9 @@ var withContext = map[string]func(ctx context.Context, p *forkjoin.Pool, n int, 
 		return err
 	},
 	"ScanContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
-		_, err := forkjoin.ScanContext(ctx, p, make([]int, n), func(_ context.Context, _, _ int) (int, error) { body(); return 0, nil })
+		_, err := forkjoin.ScanContext(
+			ctx, p, make([]int, n), func(_ context.Context, _, _ int) (int, error) { body(); return 0, nil },
+		)
 		return err
 	},
 	"SortFuncContext": func(ctx context.Context, p *forkjoin.Pool, n int, body func()) error {
@@ -133,20 +144,23 @@ var withContext = map[string]func(ctx context.Context, p *forkjoin.Pool, n int, 
 
 // A future that meets Close has its result, or the error, and nothing else; its task does not begin later.
 func TestFuturesThatMeetClose(t *testing.T) {
-	forktest.EachConfig(t, suite.Over{Workers: forktest.Workers}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			for range suite.Scaled(200, 30) {
-				meetClose(t, s, form, "Submit", func(p *forkjoin.Pool, body func()) {
-					f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { body(); return 1, nil })
-					if v, err := f.Get(); err != nil {
-						panic(err)
-					} else if v != 1 {
-						t.Errorf("the result is %d", v)
-					}
-				})
-			}
-		})
-	})
+	forktest.EachConfig(
+		t, suite.Over{Workers: forktest.Workers},
+		func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+				for range suite.Scaled(200, 30) {
+					meetClose(t, s, form, "Submit", func(p *forkjoin.Pool, body func()) {
+						f := forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { body(); return 1, nil })
+						if v, err := f.Get(); err != nil {
+							panic(err)
+						} else if v != 1 {
+							t.Errorf("the result is %d", v)
+						}
+					})
+				}
+			})
+		},
+	)
 }
 
 // A call that meets Close runs all bodies before Close returns, or says that the pool is closed and runs no more.
@@ -167,7 +181,9 @@ func TestCallsThatMeetClose(t *testing.T) {
 }
 
 // meetClose has a goroutine call while the pool is closed.
-func meetClose(t *testing.T, s *sched.Scheduler, form forkjoin.Form, name string, call func(p *forkjoin.Pool, body func())) {
+func meetClose(
+	t *testing.T, s *sched.Scheduler, form forkjoin.Form, name string, call func(p *forkjoin.Pool, body func()),
+) {
 	p, err := forkjoin.New(s, forkjoin.Config{Form: form})
 	require.NoError(t, err)
 	var closed atomic.Bool

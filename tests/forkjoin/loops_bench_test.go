@@ -26,7 +26,8 @@ type loop struct {
 	run     func(p *forkjoin.Pool)
 }
 
-// compareLoop runs l on p and without it, in turn, and reports the median of the pool's turns and how many times quicker it is.
+// compareLoop runs l on p and without it, in turn, and reports the median of the pool's turns and how many times
+// quicker it is.
 func compareLoop(b *testing.B, p *forkjoin.Pool, l loop) {
 	took := func(f func()) float64 {
 		l.prepare()
@@ -47,9 +48,9 @@ func compareLoop(b *testing.B, p *forkjoin.Pool, l loop) {
 	b.ReportMetric(slices.Min(serial)/slices.Min(own), "x-least")
 }
 
-// BenchmarkLoops compares loops with what a program without a pool would run: For with a body of a nanosecond and of some
-// microseconds, by the automatic grain and by grains that a user might choose, and the functions on lists. x is how many times
-// quicker the pool is; x-least is the same for the least disturbed turn of each.
+// BenchmarkLoops compares loops with what a program without a pool would run: For with a body of a nanosecond and of
+// some microseconds, by the automatic grain and by grains that a user might choose, and the functions on lists. x is
+// how many times quicker the pool is; x-least is the same for the least disturbed turn of each.
 func BenchmarkLoops(b *testing.B) {
 	const n = 1 << 20
 	list, results, texts := make([]int, n), make([]int, n), make([]string, n)
@@ -115,12 +116,16 @@ func BenchmarkLoops(b *testing.B) {
 				}
 			},
 			run: func(p *forkjoin.Pool) {
-				results[0] += forkjoin.Reduce(p, forkjoin.Range{End: n}, func(_ *forkjoin.Pool, begin, end int) (sum int) {
-					for _, v := range list[begin:end] {
-						sum += v
-					}
-					return sum
-				}, add)
+				results[0] += forkjoin.Reduce(
+					p, forkjoin.Range{End: n},
+					func(_ *forkjoin.Pool, begin, end int) (sum int) {
+						for _, v := range list[begin:end] {
+							sum += v
+						}
+						return sum
+					},
+					add,
+				)
 			},
 		},
 		loop{

@@ -17,7 +17,8 @@ import (
 	"fiberlab/tests/internal/forkwork"
 )
 
-// turn is how long one of the two that are compared goes on before it is the other's turn, so that drift of the machine affects both.
+// turn is how long one of the two that are compared goes on before it is the other's turn, so that drift of the machine
+// affects both.
 const turn = 2 * time.Millisecond
 
 // compare runs a program one way, run, and without forks, in turn, and reports of a run:
@@ -88,7 +89,8 @@ func stacks() uint64 {
 	return samples[0].Value.Uint64()
 }
 
-// reportPeaks runs once more, and reports how far Go's stacks have grown, as seen each half a millisecond, and the memory of the process.
+// reportPeaks runs once more, and reports how far Go's stacks have grown, as seen each half a millisecond, and the
+// memory of the process.
 func reportPeaks(b *testing.B, run func() int) {
 	debug.FreeOSMemory()
 	// From now on VmHWM is the most since now.

@@ -143,7 +143,8 @@ func TestManyFuturesAreFreed(t *testing.T) {
 		elsewhere := func(p *forkjoin.Pool, f func()) {
 			_, _ = forkjoin.Submit(p, func(*forkjoin.Pool) (int, error) { f(); return 0, nil }).Get()
 		}
-		for where, fetch := range map[string]func(p *forkjoin.Pool, f func()){"by their maker": here, "by another task": elsewhere} {
+		for where, fetch := range map[string]func(p *forkjoin.Pool, f func()){"by their maker": here, "by another " +
+			"task": elsewhere} {
 			use := func(p *forkjoin.Pool) (int, error) {
 				const n = 1000
 				futures := make([]*forkjoin.Future[int], n)

@@ -23,7 +23,8 @@ func submitDeep(p *forkjoin.Pool, depth int, bottom func() int) int {
 	if depth == 0 {
 		return bottom()
 	}
-	v, err := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) { return submitDeep(p, depth-1, bottom), nil }).Get()
+	v, err := forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) { return submitDeep(p, depth-1, bottom), nil }).
+		Get()
 	if err != nil {
 		panic(err)
 	}
@@ -187,10 +188,15 @@ func TestWaitsByOtherPrimitives(t *testing.T) {
 						return 1
 					}
 					t := s.Fork(-1)
-					a, b := forkjoin.Join(s.Pool(), func(*forkjoin.Pool) int { wait(); return 1 }, func(*forkjoin.Pool) int { return 1 })
+					a, b := forkjoin.Join(
+						s.Pool(), func(*forkjoin.Pool) int { wait(); return 1 }, func(*forkjoin.Pool) int { return 1 },
+					)
 					return a + b + s.Join(t)
 				})
-				a, b = forkjoin.Join(p, func(p *forkjoin.Pool) int { return typed.Call(p, 1) }, func(*forkjoin.Pool) int { wake(); return 1 })
+				a, b = forkjoin.Join(
+					p, func(p *forkjoin.Pool) int { return typed.Call(p, 1) },
+					func(*forkjoin.Pool) int { wake(); return 1 },
+				)
 				got += a + b
 				assert.Equal(t, 7, got, name)
 			})
@@ -322,29 +328,35 @@ func TestPoolOfAnotherScheduler(t *testing.T) {
 
 // A scheduler with hardly any room for tasks.
 func TestMaxQueued(t *testing.T) {
-	forktest.EachConfig(t, suite.Over{Workers: forktest.Workers}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		cfg.MaxQueued = 1
-		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-			over := schedtest.NewLatch(1)
-			go func() { // competes for the room
-				defer over.Done()
-				for range min(50, 50*cfg.Workers) {
-					schedtest.Schedule(t, s, yield)
-				}
-			}()
-			futures := make([]*forkjoin.Future[int], 50)
-			for i := range futures {
-				futures[i] = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) { return fib(p, 8), nil })
-			}
-			for _, f := range futures {
-				waitUntilReady(t, s, f)
-				v, err := f.Get()
-				assert.Equal(t, 21, v)
-				assert.NoError(t, err)
-			}
-			over.Wait()
-		})
-	})
+	forktest.EachConfig(
+		t, suite.Over{Workers: forktest.Workers},
+		func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+			cfg.MaxQueued = 1
+			forktest.OnPool(
+				t, cfg, forkjoin.Config{Form: form},
+				func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+					over := schedtest.NewLatch(1)
+					go func() { // competes for the room
+						defer over.Done()
+						for range min(50, 50*cfg.Workers) {
+							schedtest.Schedule(t, s, yield)
+						}
+					}()
+					futures := make([]*forkjoin.Future[int], 50)
+					for i := range futures {
+						futures[i] = forkjoin.Submit(p, func(p *forkjoin.Pool) (int, error) { return fib(p, 8), nil })
+					}
+					for _, f := range futures {
+						waitUntilReady(t, s, f)
+						v, err := f.Get()
+						assert.Equal(t, 21, v)
+						assert.NoError(t, err)
+					}
+					over.Wait()
+				},
+			)
+		},
+	)
 }
 
 // The pool that a task gets works on other stacks too, and when the task has returned.
@@ -368,7 +380,8 @@ func TestPoolOfATaskElsewhere(t *testing.T) {
 	})
 }
 
-// A long computation forks, and others take what it forks: if not at once, then when it goes on forking. It never blocks.
+// A long computation forks, and others take what it forks: if not at once, then when it goes on forking. It never
+// blocks.
 func TestOthersTakeForks(t *testing.T) {
 	workers := suite.Over{Workers: []int{2, 4, 8}}
 	forktest.EachConfig(t, workers, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
@@ -391,7 +404,9 @@ func TestOthersTakeForks(t *testing.T) {
 					forkjoin.Join(p,
 						func(p *forkjoin.Pool) int {
 							for form == forkjoin.Heartbeat && !taken.Load() {
-								forkjoin.Join(p, func(*forkjoin.Pool) int { return 0 }, func(*forkjoin.Pool) int { return 0 })
+								forkjoin.Join(
+									p, func(*forkjoin.Pool) int { return 0 }, func(*forkjoin.Pool) int { return 0 },
+								)
 							}
 							return spin(&taken)
 						},

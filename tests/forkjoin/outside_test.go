@@ -22,11 +22,17 @@ func TestJoinFromOutsideMayWaitForItsFork(t *testing.T) {
 		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
 			outside(func() {
 				var begun fibersync.Event
-				forkjoin.Join(p, func(*forkjoin.Pool) int { begun.Wait(); return 0 }, func(*forkjoin.Pool) int { begun.Signal(); return 0 })
+				forkjoin.Join(
+					p, func(*forkjoin.Pool) int { begun.Wait(); return 0 },
+					func(*forkjoin.Pool) int { begun.Signal(); return 0 },
+				)
 			})
 			outside(func() {
 				begun := make(chan struct{}) // no wait of the pool's own
-				forkjoin.Join(p, func(*forkjoin.Pool) int { <-begun; return 0 }, func(*forkjoin.Pool) int { close(begun); return 0 })
+				forkjoin.Join(
+					p, func(*forkjoin.Pool) int { <-begun; return 0 },
+					func(*forkjoin.Pool) int { close(begun); return 0 },
+				)
 			})
 			outside(func() {
 				var begun fibersync.Event
@@ -44,37 +50,43 @@ func TestJoinFromOutsideMayWaitForItsFork(t *testing.T) {
 	})
 }
 
-// Scheduling groups need not steal from one another. What a busy worker of one group forks is begun by a worker of another
-// that has nothing to do.
+// Scheduling groups need not steal from one another. What a busy worker of one group forks is begun by a worker of
+// another that has nothing to do.
 func TestGroupsShareAPool(t *testing.T) {
 	for _, form := range forkjoin.Forms() {
 		t.Run(form.String(), func(t *testing.T) {
-			cfg := sched.Config{Workers: 3, Policy: sched.Group, Groups: sched.Groups{Size: 1, StealEvery: func(int, int) int { return 0 }}}
-			forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-				for group := range s.Groups() {
-					ended := schedtest.NewLatch(1)
-					require.NoError(t, s.EnqueueInGroup(group, sched.Task{Func: func() {
-						defer ended.Done()
-						taken := make(chan int, 1) // a send must not block a worker
-						forkjoin.Join(p, func(p *forkjoin.Pool) int {
-							for { // it computes, and holds its worker
-								select {
-								case by := <-taken:
-									assert.NotEqual(t, group, by)
-									return 0
-								default:
-									// A join where a beat is seen. In the other forms a worker elsewhere might be at it, and to wait for that
-									// would let this worker go.
-									if form == forkjoin.Heartbeat {
-										forkjoin.Join(p, nothing, nothing)
+			cfg := sched.Config{
+				Workers: 3, Policy: sched.Group,
+				Groups: sched.Groups{Size: 1, StealEvery: func(int, int) int { return 0 }},
+			}
+			forktest.OnPool(
+				t, cfg, forkjoin.Config{Form: form},
+				func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+					for group := range s.Groups() {
+						ended := schedtest.NewLatch(1)
+						require.NoError(t, s.EnqueueInGroup(group, sched.Task{Func: func() {
+							defer ended.Done()
+							taken := make(chan int, 1) // a send must not block a worker
+							forkjoin.Join(p, func(p *forkjoin.Pool) int {
+								for { // it computes, and holds its worker
+									select {
+									case by := <-taken:
+										assert.NotEqual(t, group, by)
+										return 0
+									default:
+										// A join where a beat is seen. In the other forms a worker elsewhere might be at
+										// it, and to wait for that would let this worker go.
+										if form == forkjoin.Heartbeat {
+											forkjoin.Join(p, nothing, nothing)
+										}
 									}
 								}
-							}
-						}, func(*forkjoin.Pool) int { taken <- sched.Current().Worker().Group(); return 0 })
-					}}))
-					ended.Wait()
-				}
-			})
+							}, func(*forkjoin.Pool) int { taken <- sched.Current().Worker().Group(); return 0 })
+						}}))
+						ended.Wait()
+					}
+				},
+			)
 		})
 	}
 }

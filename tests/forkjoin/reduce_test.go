@@ -100,17 +100,23 @@ func TestScanKeepsTheOrder(t *testing.T) {
 
 // Without another worker nothing is passed twice.
 func TestScanByOneTakesOnePass(t *testing.T) {
-	forktest.EachConfig(t, suite.Over{Workers: suite.OneThread}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-			const n = 1000
-			var calls atomic.Int64
-			schedtest.Perform(t, s, func() {
-				forkjoin.Scan(p, make([]int, n), func(a, b int) int {
-					calls.Add(1)
-					return a + b
-				})
-			})
-			assert.EqualValues(t, n-1, calls.Load())
-		})
-	})
+	forktest.EachConfig(
+		t, suite.Over{Workers: suite.OneThread},
+		func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+			forktest.OnPool(
+				t, cfg, forkjoin.Config{Form: form},
+				func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+					const n = 1000
+					var calls atomic.Int64
+					schedtest.Perform(t, s, func() {
+						forkjoin.Scan(p, make([]int, n), func(a, b int) int {
+							calls.Add(1)
+							return a + b
+						})
+					})
+					assert.EqualValues(t, n-1, calls.Load())
+				},
+			)
+		},
+	)
 }

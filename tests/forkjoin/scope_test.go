@@ -84,12 +84,17 @@ func TestScopeContext(t *testing.T) {
 		forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
 			var ran atomic.Int64
 			in := func(ctx context.Context, n int, task func(ctx context.Context, i int) error) error {
-				return forkjoin.InScopeContext(ctx, p, func(_ context.Context, _ *forkjoin.Pool, s *forkjoin.ScopeContext) error {
-					for i := range n {
-						s.Fork(func(ctx context.Context, _ *forkjoin.Pool) error { ran.Add(1); return task(ctx, i) })
-					}
-					return nil
-				})
+				return forkjoin.InScopeContext(
+					ctx, p,
+					func(_ context.Context, _ *forkjoin.Pool, s *forkjoin.ScopeContext) error {
+						for i := range n {
+							s.Fork(
+								func(ctx context.Context, _ *forkjoin.Pool) error { ran.Add(1); return task(ctx, i) },
+							)
+						}
+						return nil
+					},
+				)
 			}
 			assert.NoError(t, in(t.Context(), 100, func(context.Context, int) error { return nil }))
 			assert.EqualValues(t, 100, ran.Swap(0))
@@ -112,7 +117,9 @@ func TestScopeContext(t *testing.T) {
 			cancel(errCause)
 			assert.Equal(t, errCause, in(ctx, 5, func(context.Context, int) error { return nil }))
 			assert.Zero(t, ran.Load())
-			requirePanic(t, recovered(func() { _ = in(t.Context(), 5, func(context.Context, int) error { panic(errBad) }) }))
+			requirePanic(
+				t, recovered(func() { _ = in(t.Context(), 5, func(context.Context, int) error { panic(errBad) }) }),
+			)
 		})
 	})
 }
@@ -179,12 +186,14 @@ func TestFuncContext(t *testing.T) {
 			n, err = good.Call(ctx, p, 10)
 			assert.Equal(t, errCause, err)
 			assert.Zero(t, n)
-			panics := forkjoin.NewFuncContext(func(_ context.Context, s forkjoin.StrandContext[int, int], n int) (int, error) {
-				if n == 0 {
-					panic(errBad)
-				}
-				return s.Join(s.Fork(n - 1))
-			})
+			panics := forkjoin.NewFuncContext(
+				func(_ context.Context, s forkjoin.StrandContext[int, int], n int) (int, error) {
+					if n == 0 {
+						panic(errBad)
+					}
+					return s.Join(s.Fork(n - 1))
+				},
+			)
 			requirePanic(t, recovered(func() { _, _ = panics.Call(t.Context(), p, 5) }))
 		})
 	})
@@ -194,21 +203,23 @@ func TestFuncContext(t *testing.T) {
 func TestFuncContextCancels(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		schedtest.Perform(t, s, func() {
-			f := forkjoin.NewFuncContext(func(ctx context.Context, s forkjoin.StrandContext[int, int], n int) (int, error) {
-				switch n {
-				case 0:
-					return 0, errBad
-				case 1:
-					return 1, new(fibersync.Event).WaitContext(ctx)
-				}
-				fails := s.Fork(0)
-				one, err := s.Join(s.Fork(1)) // parks, so that another strand takes the fork
-				if err != nil {
-					return 0, err
-				}
-				two, err := s.Join(fails)
-				return one + two, err
-			})
+			f := forkjoin.NewFuncContext(
+				func(ctx context.Context, s forkjoin.StrandContext[int, int], n int) (int, error) {
+					switch n {
+					case 0:
+						return 0, errBad
+					case 1:
+						return 1, new(fibersync.Event).WaitContext(ctx)
+					}
+					fails := s.Fork(0)
+					one, err := s.Join(s.Fork(1)) // parks, so that another strand takes the fork
+					if err != nil {
+						return 0, err
+					}
+					two, err := s.Join(fails)
+					return one + two, err
+				},
+			)
 			n, err := f.Call(t.Context(), p, 2)
 			assert.Equal(t, errBad, err)
 			assert.Zero(t, n)
@@ -240,6 +251,8 @@ func TestZeroScopes(t *testing.T) {
 		forkjoin.InScope(p, func(_ *forkjoin.Pool, s *forkjoin.Scope) {
 			check.PanicsWith(t, fibersync.ErrNilFunc, func() { s.Fork(nil) })
 		})
-		check.PanicsWith(t, forkjoin.ErrNotMade, func() { forkjoin.InScope(nil, func(*forkjoin.Pool, *forkjoin.Scope) {}) })
+		check.PanicsWith(
+			t, forkjoin.ErrNotMade, func() { forkjoin.InScope(nil, func(*forkjoin.Pool, *forkjoin.Scope) {}) },
+		)
 	})
 }

@@ -93,7 +93,9 @@ func requireSame(t *testing.T, got []card) {
 	t.Helper()
 	seen := make([]bool, len(got))
 	for i, c := range got {
-		if !assert.False(t, seen[c.place], "of %d cards, number %d is there twice, the second time at %d", len(got), c.place, i) {
+		if !assert.False(
+			t, seen[c.place], "of %d cards, number %d is there twice, the second time at %d", len(got), c.place, i,
+		) {
 			return
 		}
 		seen[c.place] = true

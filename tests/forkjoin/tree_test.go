@@ -304,7 +304,8 @@ func TestRandomTrees(t *testing.T) {
 	})
 }
 
-// The same, by four tasks at once, while the collector is busy: it must find what waits in queues, slots and deques, and clear what has gone.
+// The same, by four tasks at once, while the collector is busy: it must find what waits in queues, slots and deques,
+// and clear what has gone.
 func TestRandomTreesBesideTheCollector(t *testing.T) {
 	forktest.EachConfig(t, suite.Over{Workers: []int{2, 4}}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
 		forktest.OnPool(t, cfg, forkjoin.Config{Form: form}, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {

@@ -153,49 +153,54 @@ func TestTicketsAreOfOneFork(t *testing.T) {
 // Forks that a call has not joined are counted and reported, and those that have begun are waited for. A
 // FuncContext that returns an error need not join them.
 func TestForksThatAreNotJoined(t *testing.T) {
-	forktest.EachConfig(t, suite.Over{Workers: forktest.Workers}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
-		var texts atomic.Int64
-		pool := forkjoin.Config{Form: form, Forgotten: func(text string) {
-			assert.Contains(t, text, "join each")
-			texts.Add(1)
-		}}
-		forktest.OnPool(t, cfg, pool, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
-			f := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
-				if n > 0 {
-					one := s.Fork(n - 1)
+	forktest.EachConfig(
+		t, suite.Over{Workers: forktest.Workers},
+		func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
+			var texts atomic.Int64
+			pool := forkjoin.Config{Form: form, Forgotten: func(text string) {
+				assert.Contains(t, text, "join each")
+				texts.Add(1)
+			}}
+			forktest.OnPool(t, cfg, pool, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
+				f := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
+					if n > 0 {
+						one := s.Fork(n - 1)
+						s.Fork(0)
+						return 1 + s.Join(one)
+					}
+					return 1
+				})
+				panics := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
+					if n == 0 {
+						panic(errBad)
+					}
 					s.Fork(0)
-					return 1 + s.Join(one)
-				}
-				return 1
+					pause()
+					return 1
+				})
+				c := forkjoin.NewFuncContext(
+					func(_ context.Context, s forkjoin.StrandContext[int, int], n int) (int, error) {
+						if n == 0 {
+							s.Fork(-1)
+							return 0, errBad
+						}
+						return s.Join(s.Fork(n - 1))
+					},
+				)
+				forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
+					before := p.Stats().NotJoined
+					assert.Equal(t, 6, f.Call(p, 5))
+					assert.EqualValues(t, 5, p.Stats().NotJoined-before)
+					assert.Positive(t, texts.Swap(0))
+					_, err := c.Call(t.Context(), p, 3)
+					assert.Equal(t, errBad, err)
+					assert.EqualValues(t, 5, p.Stats().NotJoined-before)
+					assert.Zero(t, texts.Load())
+					assert.Equal(t, 1, panics.Call(p, 1))
+					assert.EqualValues(t, 6, p.Stats().NotJoined-before)
+					assert.Positive(t, texts.Swap(0))
+				})
 			})
-			panics := forkjoin.NewFunc(func(s *forkjoin.Strand[int, int], n int) int {
-				if n == 0 {
-					panic(errBad)
-				}
-				s.Fork(0)
-				pause()
-				return 1
-			})
-			c := forkjoin.NewFuncContext(func(_ context.Context, s forkjoin.StrandContext[int, int], n int) (int, error) {
-				if n == 0 {
-					s.Fork(-1)
-					return 0, errBad
-				}
-				return s.Join(s.Fork(n - 1))
-			})
-			forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {
-				before := p.Stats().NotJoined
-				assert.Equal(t, 6, f.Call(p, 5))
-				assert.EqualValues(t, 5, p.Stats().NotJoined-before)
-				assert.Positive(t, texts.Swap(0))
-				_, err := c.Call(t.Context(), p, 3)
-				assert.Equal(t, errBad, err)
-				assert.EqualValues(t, 5, p.Stats().NotJoined-before)
-				assert.Zero(t, texts.Load())
-				assert.Equal(t, 1, panics.Call(p, 1))
-				assert.EqualValues(t, 6, p.Stats().NotJoined-before)
-				assert.Positive(t, texts.Swap(0))
-			})
-		})
-	})
+		},
+	)
 }

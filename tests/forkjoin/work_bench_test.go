@@ -14,11 +14,12 @@ import (
 	"fiberlab/tests/internal/forkwork"
 )
 
-// BenchmarkWork runs all programs by all ways, with one worker and with two, on the default backend under policy stealing. The
-// rivals are goroutines with a wait group or an errgroup, of which GOMAXPROCS is the number of workers, and tasks
-// of the scheduler with a wait group. Where the name has cut=none, a way forks as deep as the program goes; the rivals
-// leave out inputs that would take them many seconds. Otherwise it has the cut that a user might choose who knows that forks are
-// dear: some hundred forks in all. See compare for what is reported; steals/op is how many forks other strands have run.
+// BenchmarkWork runs all programs by all ways, with one worker and with two, on the default backend under policy
+// stealing. The rivals are goroutines with a wait group or an errgroup, of which GOMAXPROCS is the number of workers,
+// and tasks of the scheduler with a wait group. Where the name has cut=none, a way forks as deep as the program goes;
+// the rivals leave out inputs that would take them many seconds. Otherwise it has the cut that a user might choose who
+// knows that forks are dear: some hundred forks in all. See compare for what is reported; steals/op is how many forks
+// other strands have run.
 //
 // benchstat sets the ways side by side by -col /form.
 func BenchmarkWork(b *testing.B) {

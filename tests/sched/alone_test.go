@@ -11,7 +11,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A task is alone until there is another one for its worker, and when that has ended. So Yield need not be called before.
+// A task is alone until there is another one for its worker, and when that has ended. So Yield need not be called
+// before.
 func TestAlone(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {

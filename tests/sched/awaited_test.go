@@ -41,10 +41,22 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 		}{
 			{"fibersync.(*Mutex).Lock", fmt.Sprintf("the mutex %p", &mutex), true, func() { lockAndUnlock(&mutex) }},
 			{"fibersync.(*RWMutex).Lock", "the mutex", true, func() { lockAndUnlock(&rw) }},
-			{"fibersync.(*RWMutex).RLock", fmt.Sprintf("the mutex %p", &rw), true, func() { rw.RLock(); defer rw.RUnlock() }},
-			{"fibersync.(*Channel[...]).Send", fmt.Sprintf("the channel %p of capacity 0", values), false, func() { values.Send("") }},
-			{"fibersync.(*Semaphore).Acquire", fmt.Sprintf("the semaphore %p of 1 units", semaphore), false, func() { semaphore.Acquire(1) }},
-			{"fibersync.(*Cond).Wait", fmt.Sprintf("the condition %p", cond), false, func() { cond.L.Lock(); cond.Wait(); cond.L.Unlock() }},
+			{
+				"fibersync.(*RWMutex).RLock", fmt.Sprintf("the mutex %p", &rw), true,
+				func() { rw.RLock(); defer rw.RUnlock() },
+			},
+			{
+				"fibersync.(*Channel[...]).Send", fmt.Sprintf("the channel %p of capacity 0", values), false,
+				func() { values.Send("") },
+			},
+			{
+				"fibersync.(*Semaphore).Acquire", fmt.Sprintf("the semaphore %p of 1 units", semaphore), false,
+				func() { semaphore.Acquire(1) },
+			},
+			{
+				"fibersync.(*Cond).Wait", fmt.Sprintf("the condition %p", cond), false,
+				func() { cond.L.Lock(); cond.Wait(); cond.L.Unlock() },
+			},
 			{"fibersync.(*Latch).Wait", "", false, func() { latch.Wait() }},
 		}
 		latch = fibersync.NewLatch(1)

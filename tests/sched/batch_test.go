@@ -23,7 +23,8 @@ func batch(n int, f func(i int)) []sched.Task {
 	return tasks
 }
 
-// A batch of any size runs, each task once, from inside and from outside; tasks that must stay with the caller's worker do.
+// A batch of any size runs, each task once, from inside and from outside; tasks that must stay with the caller's worker
+// do.
 func TestBatch(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		for _, n := range []int{0, 1, 2, 3, 100, 1000} {
@@ -85,7 +86,8 @@ func TestBatchWakesWorkers(t *testing.T) {
 	})
 }
 
-// From outside, each scheduling group gets a share of a batch: the tasks hold their threads until one runs in each group.
+// From outside, each scheduling group gets a share of a batch: the tasks hold their threads until one runs in each
+// group.
 func TestBatchSharedByGroups(t *testing.T) {
 	over := suite.Over{Workers: []int{4, 8}, Policies: []sched.Policy{sched.Group}}
 	over.Run(t, func(t *testing.T, cfg sched.Config) {

@@ -147,10 +147,13 @@ func waysToBlock() map[string]wayToBlock {
 }
 
 // endsByItself are the ways that a deadline ends.
-var endsByItself = map[string]bool{"Wait that ends by its deadline": true, "Sleep": true, "Park that ends by its deadline": true}
+var endsByItself = map[string]bool{
+	"Wait that ends by its deadline": true, "Sleep": true,
+	"Park that ends by its deadline": true,
+}
 
-// A hook is told once of each call that blocks. It is told before the fiber is blocked: what it enqueues may be all that
-// makes the fiber go on. A goroutine that is bound may have a hook, too.
+// A hook is told once of each call that blocks. It is told before the fiber is blocked: what it enqueues may be all
+// that makes the fiber go on. A goroutine that is bound may have a hook, too.
 func TestHookIsToldOnceOfEachBlock(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		for name, way := range waysToBlock() {
@@ -287,8 +290,8 @@ func TestHookIsReplaced(t *testing.T) {
 	})
 }
 
-// A hook that waits itself is not told of that, and takes no notification away that ends the wait of its task: here that
-// comes while the hook waits.
+// A hook that waits itself is not told of that, and takes no notification away that ends the wait of its task: here
+// that comes while the hook waits.
 func TestHookThatWaits(t *testing.T) {
 	withoutLock := func(h *hook) (block, wake func()) {
 		woken := false
@@ -309,7 +312,9 @@ func TestHookThatWaits(t *testing.T) {
 						h.before = func() {
 							h.before = nil
 							wait, goOn := inner(h)
-							assert.NoError(t, s.TryEnqueue(sched.Task{Func: func() { defer over.Done(); wake(); goOn() }}))
+							assert.NoError(
+								t, s.TryEnqueue(sched.Task{Func: func() { defer over.Done(); wake(); goOn() }}),
+							)
 							wait()
 						}
 						h.after = func() { sched.Sleep(10 * time.Microsecond) }
@@ -371,7 +376,8 @@ func (h hookThatPanics) call(name string) {
 	}
 }
 
-// A panic in a hook ends the program, even if the task recovers from panics: the primitive that blocks has queued the fiber.
+// A panic in a hook ends the program, even if the task recovers from panics: the primitive that blocks has queued the
+// fiber.
 func TestHookPanics(t *testing.T) {
 	for _, in := range []string{"BeforeBlock", "AfterBlock"} {
 		crash.EachTask(t, []string{childHookPanics[in]}, func(t *testing.T, out string) {

@@ -16,9 +16,9 @@ const (
 	window = 300 * time.Millisecond // what an op of BenchmarkIdleCPU takes
 )
 
-// BenchmarkIdleCPU measures how much of one processor's time the whole program takes while a scheduler
-// has nothing to do (idle), and while a waker of either kind queues an empty task every 500 us. The rivals are
-// a waker that starts a goroutine every 500 us, and a waker that only wakes (nothing): what a row has above it, the tasks cost.
+// BenchmarkIdleCPU measures how much of one processor's time the whole program takes while a scheduler has nothing to
+// do (idle), and while a waker of either kind queues an empty task every 500 us. The rivals are a waker that starts a
+// goroutine every 500 us, and a waker that only wakes (nothing): what a row has above it, the tasks cost.
 func BenchmarkIdleCPU(b *testing.B) {
 	schedtest.BenchThreads(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		b.Run("idle", measureIdle)

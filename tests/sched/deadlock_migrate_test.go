@@ -14,15 +14,20 @@ import (
 // A deadlock check has entered a fiber that may migrate. Notified after that, the fiber goes on on another worker, and
 // wakes from there a fiber that the worker of the check alone may run.
 func TestFiberMigratesAfterDeadlockCheck(t *testing.T) {
-	suite.Over{Workers: []int{2}, Only: func(cfg sched.Config) bool { return suite.Migrates(cfg.Policy) }}.Run(t, func(t *testing.T, cfg sched.Config) {
-		cfg.GiveUpAfter = time.Millisecond
-		for end := time.Now().Add(schedtest.Standstill / 4); ; {
-			require.True(t, time.Now().Before(end), "the fiber has never gone on on worker 0")
-			if wakesFromElsewhere(t, cfg) {
-				return
+	suite.Over{
+		Workers: []int{2}, Only: func(cfg sched.Config) bool { return suite.Migrates(cfg.Policy) },
+	}.Run(
+		t,
+		func(t *testing.T, cfg sched.Config) {
+			cfg.GiveUpAfter = time.Millisecond
+			for end := time.Now().Add(schedtest.Standstill / 4); ; {
+				require.True(t, time.Now().Before(end), "the fiber has never gone on on worker 0")
+				if wakesFromElsewhere(t, cfg) {
+					return
+				}
 			}
-		}
-	})
+		},
+	)
 }
 
 // wakesFromElsewhere tells whether the fiber has gone on on worker 0, and not on worker 1, where it has been asked.

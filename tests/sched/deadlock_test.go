@@ -16,7 +16,8 @@ import (
 // shortLimit is the give-up limit of tests that expect a deadlock report.
 const shortLimit = 20 * time.Millisecond
 
-// shorterLimit is that limit, or the time of the watchdog, where a report that comes early would be wrong, however short the time is.
+// shorterLimit is that limit, or the time of the watchdog, where a report that comes early would be wrong, however
+// short the time is.
 const shorterLimit = shortLimit / 4
 
 // waitForGodot blocks its task until it is woken. It is the place that reports name.

@@ -23,8 +23,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// tray is a device whose operations are over when the test says so. It wakes for nothing else: a wake-up that the scheduler
-// forgets leaves its worker asleep.
+// tray is a device whose operations are over when the test says so. It wakes for nothing else: a wake-up that the
+// scheduler forgets leaves its worker asleep.
 type tray struct {
 	worker *sched.Worker
 	news   chan struct{} // a wake-up, or something to collect; it has room for one
@@ -297,7 +297,8 @@ func batchOf(n int, f func()) (tasks []sched.Task) {
 	return tasks
 }
 
-// Tasks, completions and deadlines come at any moment, also while the worker is about to sleep, and from several threads at once.
+// Tasks, completions and deadlines come at any moment, also while the worker is about to sleep, and from several
+// threads at once.
 func TestDeviceLosesNoWakeUp(t *testing.T) {
 	suite.KeepCollecting(t)
 	eachWithTrays(t, []int{1, 2, 3}, func(t *testing.T, s *sched.Scheduler, all trays) {
@@ -498,7 +499,9 @@ func TestDeviceThatCannotBeMade(t *testing.T) {
 
 // Workers without a thread have no device.
 func TestNoDeviceWithoutAThread(t *testing.T) {
-	over := suite.Over{Workers: []int{0, 2}, Only: func(cfg sched.Config) bool { return cfg.Workers == 0 || !suite.HasThreads(cfg) }}
+	over := suite.Over{
+		Workers: []int{0, 2}, Only: func(cfg sched.Config) bool { return cfg.Workers == 0 || !suite.HasThreads(cfg) },
+	}
 	over.Run(t, func(t *testing.T, cfg sched.Config) {
 		cfg.Device = func(w *sched.Worker) (sched.Device, error) { return nil, fmt.Errorf("asked for that of %v", w) }
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {

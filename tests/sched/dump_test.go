@@ -48,7 +48,9 @@ var childDump = child.New("dump", func(t child.T, b fiber.Backend) {
 func TestDumpNamesFibersAndTasks(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
 		out := child.RunCrash(t, childDump, cfg.Backend, child.Env(cfg))
-		table := regexp.MustCompile(`(?m)^fiberlab: goroutine (\d+) is fiber "dumped worker 0 fiber (\d+)", (\w+)(?:, task (\S+))?$`)
+		table := regexp.MustCompile(
+			`(?m)^fiberlab: goroutine (\d+) is fiber "dumped worker 0 fiber (\d+)", (\w+)(?:, task (\S+))?$`,
+		)
 		numbers := map[string]bool{}
 		tasks := map[string]int{}
 		for _, line := range table.FindAllStringSubmatch(out, -1) {

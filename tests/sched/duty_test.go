@@ -28,11 +28,12 @@ func newDuties(cfg *sched.Config) duties {
 	return d
 }
 
-// take is what a fiber calls that has just begun or gone on. It returns how often its worker has been out of duty since the last one did.
+// take is what a fiber calls that has just begun or gone on. It returns how often its worker has been out of duty since
+// the last one did.
 func (d duties) take() int64 { return d[sched.Current().Worker().ID()].Swap(0) }
 
-// A worker is out of duty once between two fibers, whatever has ended the one and made the other ready. A task that yields
-// when there is nothing else to run may have it be out of duty once more.
+// A worker is out of duty once between two fibers, whatever has ended the one and made the other ready. A task that
+// yields when there is nothing else to run may have it be out of duty once more.
 func TestOutOfDutyBetweenTwoFibers(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		d := newDuties(&cfg)
@@ -79,7 +80,9 @@ func TestOutOfDutyIsOnNoFiber(t *testing.T) {
 		var calls atomic.Int64
 		cfg.OutOfDuty = func(worker int) {
 			if suite.HasThreads(cfg) && tids[worker].Load() != int64(tid()) {
-				t.Errorf("worker %d is out of duty on thread %d, not on its thread %d", worker, tid(), tids[worker].Load())
+				t.Errorf(
+					"worker %d is out of duty on thread %d, not on its thread %d", worker, tid(), tids[worker].Load(),
+				)
 			}
 			if sched.Current() != nil {
 				t.Error("it runs on a fiber")
@@ -114,7 +117,8 @@ func TestOutOfDutyIsOnNoFiber(t *testing.T) {
 	})
 }
 
-// What the function makes ready or enqueues runs: here it is all that wakes the task, even while another one yields in vain.
+// What the function makes ready or enqueues runs: here it is all that wakes the task, even while another one yields in
+// vain.
 func TestOutOfDutyBringsWork(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
 		var sleeper atomic.Pointer[sched.Fiber]

@@ -12,7 +12,8 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// An error that one package has for a fault is also that of the package below it: who knows the one by errors.Is knows the other.
+// An error that one package has for a fault is also that of the package below it: who knows the one by errors.Is knows
+// the other.
 func TestErrorsAreOneSet(t *testing.T) {
 	for _, one := range []struct {
 		name           string

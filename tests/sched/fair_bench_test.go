@@ -17,10 +17,10 @@ const (
 	fewestTurns = 50               // of each, even if b.N asks for less
 )
 
-// BenchmarkFairness has 1,000 fibers on two workers, each of which computes for 1 us when its turn has come, and then lets
-// others go first: by Yield (by=yield), or by waiting for its partner, which does the same (by=wait). A sample is the time
-// from one turn of a fiber to its next. A policy is fair if the longest of these times is not much longer
-// than the median: worst/p50. An op is a turn. The rivals are goroutines, with runtime.Gosched and sync.Cond.
+// BenchmarkFairness has 1,000 fibers on two workers, each of which computes for 1 us when its turn has come, and then
+// lets others go first: by Yield (by=yield), or by waiting for its partner, which does the same (by=wait). A sample is
+// the time from one turn of a fiber to its next. A policy is fair if the longest of these times is not much longer than
+// the median: worst/p50. An op is a turn. The rivals are goroutines, with runtime.Gosched and sync.Cond.
 //
 // No fiber ends before all have had their turns, so there are as many of them all the time.
 func BenchmarkFairness(b *testing.B) {
@@ -110,8 +110,8 @@ func waitInPairs() func(int, func() bool) {
 	}
 }
 
-// waiter returns a function by which the caller, a fiber or a goroutine, waits until a predicate holds, and a function by
-// which others tell it to ask again. Both must be called with mu held.
+// waiter returns a function by which the caller, a fiber or a goroutine, waits until a predicate holds, and a function
+// by which others tell it to ask again. Both must be called with mu held.
 func waiter(mu *sync.Mutex) (wait func(predicate func() bool), wake func()) {
 	if f := sched.Current(); f != nil {
 		return func(predicate func() bool) { f.Wait(mu, predicate) }, f.Notify

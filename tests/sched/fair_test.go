@@ -66,8 +66,8 @@ func TestBusyPairDoesNotStarveOthers(t *testing.T) {
 	})
 }
 
-// A fiber that another thread has notified, or whose deadline has passed, goes on after few turns of two fibers that wake one
-// another.
+// A fiber that another thread has notified, or whose deadline has passed, goes on after few turns of two fibers that
+// wake one another.
 func TestBusyPairLetsOthersInSoon(t *testing.T) {
 	const before, most = 10, 8
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
@@ -92,17 +92,25 @@ func TestBusyPairLetsOthersInSoon(t *testing.T) {
 		}
 		schedtest.Perform(t, s, func() {
 			for range 5 {
-				assert.LessOrEqual(t, trial(func(guest *sched.Fiber) { guest.Wait(nil, nil) }, func(guest *sched.Fiber) {
-					done := make(chan struct{})
-					go func() {
-						guest.Notify()
-						close(done)
-					}()
-					<-done
-				}), most, "turns after the notification")
-				assert.LessOrEqual(t, trial(func(guest *sched.Fiber) { guest.WaitFor(nil, time.Millisecond, nil) }, func(*sched.Fiber) {
-					time.Sleep(2 * time.Millisecond)
-				}), most, "turns after the deadline")
+				assert.LessOrEqual(
+					t,
+					trial(func(guest *sched.Fiber) { guest.Wait(nil, nil) }, func(guest *sched.Fiber) {
+						done := make(chan struct{})
+						go func() {
+							guest.Notify()
+							close(done)
+						}()
+						<-done
+					}),
+					most, "turns after the notification",
+				)
+				assert.LessOrEqual(
+					t,
+					trial(func(guest *sched.Fiber) { guest.WaitFor(nil, time.Millisecond, nil) }, func(*sched.Fiber) {
+						time.Sleep(2 * time.Millisecond)
+					}),
+					most, "turns after the deadline",
+				)
 			}
 		})
 	})

@@ -24,8 +24,8 @@ type handOffs struct {
 	progress atomic.Uint64 // tasks done
 }
 
-// submit brings so many tasks, a few at a time. Every other time it waits until its own are done, and then for a moment, so that workers stop
-// spinning, and go to sleep, just when the next task comes.
+// submit brings so many tasks, a few at a time. Every other time it waits until its own are done, and then for a
+// moment, so that workers stop spinning, and go to sleep, just when the next task comes.
 func (h *handOffs) submit(total int, r *rand.Rand) {
 	var sent, done atomic.Int64
 	task := func() {
@@ -60,13 +60,13 @@ func (h *handOffs) submit(total int, r *rand.Rand) {
 	}
 }
 
-// Tasks come from goroutines and from fibers while workers stop spinning, go to sleep, and are woken: nothing that has been submitted
-// waits for ever. There are more workers than processors, up to a full group, and both modes.
+// Tasks come from goroutines and from fibers while workers stop spinning, go to sleep, and are woken: nothing that has
+// been submitted waits for ever. There are more workers than processors, up to a full group, and both modes.
 func TestTortureSubmitAgainstSleep(t *testing.T) {
 	over := suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{2, 4, 64}}
 	const submitters = 2
-	// Shares of the whole. To wake one of 64 threads costs several times as much as one of a few, and a hand-off to a thread ten times as much
-	// as one to a goroutine.
+	// Shares of the whole. To wake one of 64 threads costs several times as much as one of a few, and a hand-off to a
+	// thread ten times as much as one to a goroutine.
 	const large, small, goroutines = 12, 1, 10
 	whole := suite.Scaled(4_000_000, 60_000)
 	share := func(cfg sched.Config) int {
@@ -111,8 +111,8 @@ func TestTortureSubmitAgainstSleep(t *testing.T) {
 	})
 }
 
-// Fibers of a full group wake one another in a circle, with nothing else to wake a worker: each wake-up counts. Some of the
-// workers block their fibers, some sleep, and there are far fewer processors.
+// Fibers of a full group wake one another in a circle, with nothing else to wake a worker: each wake-up counts. Some of
+// the workers block their fibers, some sleep, and there are far fewer processors.
 func TestTortureRingOn64Workers(t *testing.T) {
 	suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{64}}.Run(t, func(t *testing.T, cfg sched.Config) {
 		for mode := range sched.AffinityMode + 1 {

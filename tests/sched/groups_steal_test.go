@@ -17,7 +17,9 @@ import (
 // As many tasks as there are workers may wait for one another, each of them on its thread: groups of different sizes
 // use all workers, wherever the tasks come from.
 func TestGroupsUseEveryWorker(t *testing.T) {
-	sizes := []struct{ workers, size int }{{4, 1}, {4, 3}, {7, 2}, {65, sched.GroupSize}, {suite.Scaled(300, 70), sched.GroupSize}}
+	sizes := []struct{ workers, size int }{
+		{4, 1}, {4, 3}, {7, 2}, {65, sched.GroupSize}, {suite.Scaled(300, 70), sched.GroupSize},
+	}
 	for name, bring := range map[string]func(t *testing.T, s *sched.Scheduler, n int, task func()){
 		"from outside": func(t *testing.T, s *sched.Scheduler, n int, task func()) {
 			for range n {
@@ -58,15 +60,20 @@ func TestGroupsUseEveryWorker(t *testing.T) {
 	} {
 		for _, c := range sizes {
 			t.Run(fmt.Sprintf("%s/%d in groups of %d", name, c.workers, c.size), func(t *testing.T) {
-				suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{c.workers}}.Run(t, func(t *testing.T, cfg sched.Config) {
-					cfg.Groups.Size = c.size
-					suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-						all, end := schedtest.NewLatch(c.workers), make(chan struct{})
-						defer close(end)
-						bring(t, s, c.workers, func() { all.Done(); <-end })
-						eventually(t, all.IsOpen, nil, "tasks wait, although workers have nothing to do")
-					})
-				})
+				suite.Over{
+					Policies: []sched.Policy{sched.Group}, Workers: []int{c.workers},
+				}.Run(
+					t,
+					func(t *testing.T, cfg sched.Config) {
+						cfg.Groups.Size = c.size
+						suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+							all, end := schedtest.NewLatch(c.workers), make(chan struct{})
+							defer close(end)
+							bring(t, s, c.workers, func() { all.Done(); <-end })
+							eventually(t, all.IsOpen, nil, "tasks wait, although workers have nothing to do")
+						})
+					},
+				)
 			})
 		}
 	}
@@ -75,20 +82,25 @@ func TestGroupsUseEveryWorker(t *testing.T) {
 // Tasks from outside are shared among the groups by their sizes: no group is given more than its part of a round.
 func TestGroupsShareBySize(t *testing.T) {
 	for _, c := range []struct{ workers, size int }{{4, 3}, {7, 2}, {65, sched.GroupSize}} {
-		suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{c.workers}}.Run(t, func(t *testing.T, cfg sched.Config) {
-			noSteal(&cfg)
-			cfg.Groups.Size = c.size
-			s, err := sched.New(cfg)
-			require.NoError(t, err)
-			const rounds = 4
-			for range rounds * c.workers {
-				assert.NoError(t, s.Go(func() {}))
-			}
-			require.NoError(t, s.Close())
-			for _, g := range s.Stats().Groups {
-				assert.EqualValues(t, rounds*g.Workers, g.Done, "tasks of group %d", g.Group)
-			}
-		})
+		suite.Over{
+			Policies: []sched.Policy{sched.Group}, Workers: []int{c.workers},
+		}.Run(
+			t,
+			func(t *testing.T, cfg sched.Config) {
+				noSteal(&cfg)
+				cfg.Groups.Size = c.size
+				s, err := sched.New(cfg)
+				require.NoError(t, err)
+				const rounds = 4
+				for range rounds * c.workers {
+					assert.NoError(t, s.Go(func() {}))
+				}
+				require.NoError(t, s.Close())
+				for _, g := range s.Stats().Groups {
+					assert.EqualValues(t, rounds*g.Workers, g.Done, "tasks of group %d", g.Group)
+				}
+			},
+		)
 	}
 }
 
@@ -96,7 +108,8 @@ func TestGroupsShareBySize(t *testing.T) {
 func TestReadyBesideABusyGroup(t *testing.T) {
 	balance := func(cfg *sched.Config) { cfg.Groups.Mode = sched.BalanceMode }
 	eachGrouping(t, balance, func(t *testing.T, s *sched.Scheduler, size int) {
-		sleepers := make([]*schedtest.Sleeper, size+1) // one at least is not on the main fiber of a worker, which stays there
+		// one at least is not on the main fiber of a worker, which stays there
+		sleepers := make([]*schedtest.Sleeper, size+1)
 		var on atomic.Int64
 		for i := range sleepers {
 			sleepers[i] = schedtest.NewSleeper()
@@ -124,7 +137,9 @@ func TestBehindALocalTask(t *testing.T) {
 		defer close(end)
 		begun, behind := schedtest.NewLatch(size), schedtest.NewLatch(3)
 		for range size {
-			assert.NoError(t, s.EnqueueInGroup(0, sched.Task{Flags: sched.GroupLocal, Func: func() { begun.Done(); <-end }}))
+			assert.NoError(
+				t, s.EnqueueInGroup(0, sched.Task{Flags: sched.GroupLocal, Func: func() { begun.Done(); <-end }}),
+			)
 		}
 		for range 3 {
 			assert.NoError(t, s.EnqueueInGroup(0, sched.Task{Func: behind.Done}))

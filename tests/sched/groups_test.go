@@ -23,13 +23,18 @@ func eachGrouping(t *testing.T, change func(cfg *sched.Config), test func(t *tes
 	for _, size := range []int{1, 2, 3} {
 		for _, mode := range []sched.GroupMode{sched.BalanceMode, sched.AffinityMode} {
 			t.Run(fmt.Sprintf("size=%d/%v", size, mode), func(t *testing.T) {
-				suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{4, 8}}.Run(t, func(t *testing.T, cfg sched.Config) {
-					cfg.Groups.Size, cfg.Groups.Mode = size, mode
-					if change != nil {
-						change(&cfg)
-					}
-					suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) { test(t, s, size) })
-				})
+				suite.Over{
+					Policies: []sched.Policy{sched.Group}, Workers: []int{4, 8},
+				}.Run(
+					t,
+					func(t *testing.T, cfg sched.Config) {
+						cfg.Groups.Size, cfg.Groups.Mode = size, mode
+						if change != nil {
+							change(&cfg)
+						}
+						suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) { test(t, s, size) })
+					},
+				)
 			})
 		}
 	}
@@ -161,26 +166,32 @@ func TestGroupSizes(t *testing.T) {
 	for profile, size := range map[sched.Profile]int{
 		sched.Compute: sched.GroupSize, sched.Neutral: min(max(cpus/2, 1), 16), sched.IO: min(max(cpus/4, 1), 8),
 	} {
-		suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{1, 4, 7}}.Run(t, func(t *testing.T, cfg sched.Config) {
-			noSteal(&cfg)
-			cfg.Groups.Profile = profile
-			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-				require.Equal(t, (cfg.Workers+size-1)/size, s.Groups(), "profile %d", profile)
-				ran := schedtest.NewLatch(s.Groups())
-				for g := range s.Groups() {
-					assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Func: func() {
-						assert.Equal(t, g, group(), "profile %d", profile)
-						assert.Equal(t, g, sched.Current().Worker().ID()/size, "profile %d", profile)
-						ran.Done()
-					}}))
-				}
-				ran.Wait()
-			})
-		})
+		suite.Over{
+			Policies: []sched.Policy{sched.Group}, Workers: []int{1, 4, 7},
+		}.Run(
+			t,
+			func(t *testing.T, cfg sched.Config) {
+				noSteal(&cfg)
+				cfg.Groups.Profile = profile
+				suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+					require.Equal(t, (cfg.Workers+size-1)/size, s.Groups(), "profile %d", profile)
+					ran := schedtest.NewLatch(s.Groups())
+					for g := range s.Groups() {
+						assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Func: func() {
+							assert.Equal(t, g, group(), "profile %d", profile)
+							assert.Equal(t, g, sched.Current().Worker().ID()/size, "profile %d", profile)
+							ran.Done()
+						}}))
+					}
+					ran.Wait()
+				})
+			},
+		)
 	}
 }
 
-// Tasks and fibers stay in their group, wherever they are woken from, as long as no group steals: what they enqueue, too.
+// Tasks and fibers stay in their group, wherever they are woken from, as long as no group steals: what they enqueue,
+// too.
 func TestTasksStayInTheirGroup(t *testing.T) {
 	eachGrouping(t, noSteal, func(t *testing.T, s *sched.Scheduler, _ int) {
 		const each = 30
@@ -217,7 +228,9 @@ func holdGroup(t *testing.T, s *sched.Scheduler, g, workers int) (release func()
 	t.Helper()
 	begun, end := schedtest.NewLatch(workers), make(chan struct{})
 	for range workers {
-		assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Flags: sched.GroupLocal, Func: func() { begun.Done(); <-end }}))
+		assert.NoError(
+			t, s.EnqueueInGroup(g, sched.Task{Flags: sched.GroupLocal, Func: func() { begun.Done(); <-end }}),
+		)
 	}
 	defer func() {
 		if t.Failed() {
@@ -247,8 +260,8 @@ func runOut(t *testing.T, s *sched.Scheduler, g int) {
 	ran.Wait()
 }
 
-// If the workers of its group are busy, a task is stolen by a worker of another group that runs out of work. Its fiber then goes on in
-// that group, also when the first group is idle. What is GroupLocal is left where it is.
+// If the workers of its group are busy, a task is stolen by a worker of another group that runs out of work. Its fiber
+// then goes on in that group, also when the first group is idle. What is GroupLocal is left where it is.
 func TestStolenByAnotherGroup(t *testing.T) {
 	for _, every := range []int{1, 3} {
 		t.Run(fmt.Sprintf("every=%d", every), func(t *testing.T) {
@@ -276,7 +289,10 @@ func TestStolenByAnotherGroup(t *testing.T) {
 				}
 				assert.EqualValues(t, -1, local.Load(), "group %d has begun what is local to group 0", local.Load())
 				release()
-				eventually(t, func() bool { return local.Load() >= 0 }, nil, "the task that is local to its group has not begun")
+				eventually(
+					t, func() bool { return local.Load() >= 0 }, nil,
+					"the task that is local to its group has not begun",
+				)
 				sleeper.Wake()
 				over.Wait()
 				assert.NotZero(t, first, "the group in which the stolen task began")
@@ -287,8 +303,8 @@ func TestStolenByAnotherGroup(t *testing.T) {
 	}
 }
 
-// A fiber that waits in the shared queue of its group is stolen as a task is, and from then on belongs to the other group: there it
-// goes on, wherever it is woken from, also when its first group is idle.
+// A fiber that waits in the shared queue of its group is stolen as a task is, and from then on belongs to the other
+// group: there it goes on, wherever it is woken from, also when its first group is idle.
 func TestStolenFiber(t *testing.T) {
 	change := func(cfg *sched.Config) {
 		stealFromFirst(1)(cfg)
@@ -303,8 +319,8 @@ func TestStolenFiber(t *testing.T) {
 	})
 }
 
-// moveFibers has fibers of group 0, whose workers are size, wait twice. After the first time the group is busy, after the second one it is not. It returns how
-// many have begun in the group and gone on in another one.
+// moveFibers has fibers of group 0, whose workers are size, wait twice. After the first time the group is busy, after
+// the second one it is not. It returns how many have begun in the group and gone on in another one.
 func moveFibers(t *testing.T, s *sched.Scheduler, size int) (moved int) {
 	type life struct {
 		one, two *schedtest.Sleeper
@@ -352,35 +368,41 @@ func moveFibers(t *testing.T, s *sched.Scheduler, size int) (moved int) {
 	return moved
 }
 
-// Close waits for what every group has: tasks, fibers that are blocked and woken by other groups, and what they enqueue.
+// Close waits for what every group has: tasks, fibers that are blocked and woken by other groups, and what they
+// enqueue.
 func TestCloseEndsEveryGroup(t *testing.T) {
 	for _, steal := range []bool{false, true} {
 		t.Run(fmt.Sprintf("steal=%v", steal), func(t *testing.T) {
 			for _, size := range []int{1, 2, 3} {
-				suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{4, 8}}.Run(t, func(t *testing.T, cfg sched.Config) {
-					cfg.Groups.Size = size
-					noSteal(&cfg)
-					if steal {
-						cfg.Groups.StealEvery = func(int, int) int { return 2 }
-					}
-					s, err := sched.New(cfg)
-					require.NoError(t, err)
-					const each = 20
-					var ran atomic.Int64
-					last := schedtest.NewLatch(1)
-					for i := range each * s.Groups() {
-						assert.NoError(t, s.EnqueueInGroup(i%s.Groups(), sched.Task{Func: func() {
-							last.Wait()
-							assert.NoError(t, s.Go(func() { ran.Add(1) }))
+				suite.Over{
+					Policies: []sched.Policy{sched.Group}, Workers: []int{4, 8},
+				}.Run(
+					t,
+					func(t *testing.T, cfg sched.Config) {
+						cfg.Groups.Size = size
+						noSteal(&cfg)
+						if steal {
+							cfg.Groups.StealEvery = func(int, int) int { return 2 }
+						}
+						s, err := sched.New(cfg)
+						require.NoError(t, err)
+						const each = 20
+						var ran atomic.Int64
+						last := schedtest.NewLatch(1)
+						for i := range each * s.Groups() {
+							assert.NoError(t, s.EnqueueInGroup(i%s.Groups(), sched.Task{Func: func() {
+								last.Wait()
+								assert.NoError(t, s.Go(func() { ran.Add(1) }))
+							}}))
+						}
+						assert.NoError(t, s.EnqueueInGroup(s.Groups()-1, sched.Task{Func: func() {
+							sched.Sleep(time.Millisecond)
+							last.Done()
 						}}))
-					}
-					assert.NoError(t, s.EnqueueInGroup(s.Groups()-1, sched.Task{Func: func() {
-						sched.Sleep(time.Millisecond)
-						last.Done()
-					}}))
-					require.NoError(t, s.Close())
-					assert.EqualValues(t, each*s.Groups(), ran.Load(), "tasks of tasks")
-				})
+						require.NoError(t, s.Close())
+						assert.EqualValues(t, each*s.Groups(), ran.Load(), "tasks of tasks")
+					},
+				)
 			}
 		})
 	}
@@ -424,7 +446,10 @@ func TestGroupStats(t *testing.T) {
 			}
 			return n
 		}
-		eventually(t, func() bool { return done() == uint64(each*s.Groups()) }, nil, "the tasks that have ended are not all counted")
+		eventually(
+			t, func() bool { return done() == uint64(each*s.Groups()) }, nil,
+			"the tasks that have ended are not all counted",
+		)
 		close(stop)
 		<-read
 		stats := s.Stats()
@@ -475,7 +500,12 @@ func TestGroupStatsOfSteals(t *testing.T) {
 
 // Other policies have no groups to count.
 func TestNoGroupStats(t *testing.T) {
-	suite.Over{Policies: []sched.Policy{sched.Stealing, sched.RoundRobin}, Workers: []int{0, 2}}.Run(t, func(t *testing.T, cfg sched.Config) {
-		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) { assert.Nil(t, s.Stats().Groups) })
-	})
+	suite.Over{
+		Policies: []sched.Policy{sched.Stealing, sched.RoundRobin}, Workers: []int{0, 2},
+	}.Run(
+		t,
+		func(t *testing.T, cfg sched.Config) {
+			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) { assert.Nil(t, s.Stats().Groups) })
+		},
+	)
 }

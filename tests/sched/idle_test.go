@@ -92,7 +92,8 @@ func TestEnqueueFiberTimeouts(t *testing.T) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			random := suite.NewRand(t)
 			const n = 20
-			first := schedtest.NewSleeper() // keeps busy the fiber that the thread began with, whose deadlines are the worker's
+			// keeps busy the fiber that the thread began with, whose deadlines are the worker's
+			first := schedtest.NewSleeper()
 			schedtest.Schedule(t, s, first.Task)
 			first.Begun.Wait()
 			var order []int
@@ -117,7 +118,8 @@ func TestEnqueueFiberTimeouts(t *testing.T) {
 				assert.Equal(t, n, schedtest.Distinct(order))
 				return inTime
 			}
-			for ahead := 30 * time.Millisecond; !trial(ahead); ahead *= 2 { // a deadline has passed before all had begun to wait
+			// a deadline has passed before all had begun to wait
+			for ahead := 30 * time.Millisecond; !trial(ahead); ahead *= 2 {
 				require.Less(t, ahead, schedtest.Standstill)
 			}
 			first.Wake()

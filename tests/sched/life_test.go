@@ -72,8 +72,8 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// The fiber that a thread begins with runs its first task. Where fibers may migrate the first that is made does: the other cannot
-// leave its thread.
+// The fiber that a thread begins with runs its first task. Where fibers may migrate the first that is made does: the
+// other cannot leave its thread.
 func TestRun(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		first := 0

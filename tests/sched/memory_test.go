@@ -41,7 +41,9 @@ var heapObject = new([1 << 16]byte)
 func readResident(t require.TestingT) resident {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	r := resident{metadata: int((stats.MSpanSys + stats.MCacheSys + stats.BuckHashSys + stats.GCSys + stats.OtherSys) >> 10)}
+	r := resident{
+		metadata: int((stats.MSpanSys + stats.MCacheSys + stats.BuckHashSys + stats.GCSys + stats.OtherSys) >> 10),
+	}
 	smaps, err := os.Open("/proc/self/smaps")
 	require.NoError(t, err)
 	defer smaps.Close()
@@ -79,7 +81,8 @@ func heldByProject(t require.TestingT) (bytes int64) {
 		for more := true; more; {
 			var frame runtime.Frame
 			frame, more = frames.Next()
-			if strings.HasPrefix(frame.Function, "fiberlab/fiber") || strings.HasPrefix(frame.Function, "fiberlab/stack") ||
+			if strings.HasPrefix(frame.Function, "fiberlab/fiber") ||
+				strings.HasPrefix(frame.Function, "fiberlab/stack") ||
 				strings.HasPrefix(frame.Function, "fiberlab/sched.") {
 				bytes += records[i].InUseBytes()
 				break
@@ -101,7 +104,9 @@ var childGivesBack = child.New("gives back", func(t child.T, b fiber.Backend) {
 	s, err := sched.New(sched.Config{Backend: b, Workers: 2})
 	require.NoError(t, err)
 	look := func() (r resident) {
-		if !suite.Slow() { // the memory of an emulator, or of the race detector, cannot be told from ours; and an emulator takes long to list it
+		// the memory of an emulator, or of the race detector, cannot be told from ours; and an emulator takes long to
+		// list it
+		if !suite.Slow() {
 			r = readResident(t)
 		}
 		return r
@@ -137,7 +142,9 @@ var childGivesBack = child.New("gives back", func(t child.T, b fiber.Backend) {
 	for !gone() && time.Now().Before(deadline) {
 		time.Sleep(100 * time.Millisecond)
 	}
-	fmt.Printf("%d tasks; before %v; blocked %v; closed %v; %d bytes of Go's heap\n", tasks, before, most, after, heldAfter)
+	fmt.Printf(
+		"%d tasks; before %v; blocked %v; closed %v; %d bytes of Go's heap\n", tasks, before, most, after, heldAfter,
+	)
 	require.Equal(t, fiber.Stats{}, fiber.ReadStats())
 	require.LessOrEqual(t, heldAfter, int64(heldAtMost), "bytes of Go's heap that functions of the project hold")
 	if suite.Slow() {

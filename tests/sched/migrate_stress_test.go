@@ -135,8 +135,8 @@ func (m *meeting) attend(r *rover, asks chan<- func()) {
 	r.fiber.Wait(&m.mu, func() bool { return m.turn > turn })
 }
 
-// end waits until more deadlocks have been reported than before the meeting. Then it notifies some rovers while a deadlock check
-// may enter them, and lets all go on.
+// end waits until more deadlocks have been reported than before the meeting. Then it notifies some rovers while a
+// deadlock check may enter them, and lets all go on.
 func (m *meeting) end(before int64) {
 	for m.checks.Load() == before {
 		time.Sleep(m.pause)

@@ -42,9 +42,13 @@ func TestNewRefuses(t *testing.T) {
 		"too small stack": {sched.Config{StackSize: fiber.MinGoStack / 2}, fiber.ErrStackSize},
 		"no CPU, any of":  {sched.Config{Workers: 1, Affinity: sched.AnyOf()}, sched.ErrAffinity},
 		"no CPU, one of":  {sched.Config{Workers: 1, Affinity: sched.OneOf()}, sched.ErrAffinity},
-		"no group size":   {sched.Config{Workers: 1, Affinity: sched.PerGroup(0, sched.AnyOf(cpus...))}, sched.ErrAffinity},
-		"no group":        {sched.Config{Workers: 1, Affinity: sched.PerGroup(1)}, sched.ErrAffinity},
-		"nil group":       {sched.Config{Workers: 2, Affinity: sched.PerGroup(1, sched.AnyOf(cpus...), nil)}, sched.ErrAffinity},
+		"no group size": {
+			sched.Config{Workers: 1, Affinity: sched.PerGroup(0, sched.AnyOf(cpus...))}, sched.ErrAffinity,
+		},
+		"no group": {sched.Config{Workers: 1, Affinity: sched.PerGroup(1)}, sched.ErrAffinity},
+		"nil group": {
+			sched.Config{Workers: 2, Affinity: sched.PerGroup(1, sched.AnyOf(cpus...), nil)}, sched.ErrAffinity,
+		},
 		"negative CPU":    {sched.Config{Workers: 1, Affinity: sched.AnyOf(0, -1)}, sched.ErrAffinity},
 		"huge CPU":        {sched.Config{Workers: 1, Affinity: sched.OneOf(math.MaxInt)}, sched.ErrAffinity},
 		"absent CPU":      {sched.Config{Workers: 4, Affinity: sched.OneOf(absent)}, sched.ErrAffinity},
@@ -83,7 +87,9 @@ func TestPolicyErrorsNameTheChoices(t *testing.T) {
 	}
 	_, err := sched.New(sched.Config{Policy: 9})
 	assert.ErrorIs(t, err, sched.ErrPolicy)
-	assert.EqualError(t, err, "sched: new: Config.Policy is Policy(9): no such policy: choose one of stealing, roundrobin, group")
+	assert.EqualError(
+		t, err, "sched: new: Config.Policy is Policy(9): no such policy: choose one of stealing, roundrobin, group",
+	)
 	_, err = sched.ParseGroupMode("fair")
 	assert.ErrorIs(t, err, sched.ErrPolicy)
 	assert.EqualError(t, err, `no such mode "fair" of scheduling groups: choose one of balance, affinity`)
@@ -271,7 +277,9 @@ func TestClosed(t *testing.T) {
 			assert.Zero(t, s.Stats().Pending)
 		}
 		suite.OnScheduler(t, cfg, func(t *testing.T, other *sched.Scheduler) {
-			schedtest.Perform(t, other, func() { assert.ErrorIs(t, s.Enqueue(sched.Task{Func: func() {}}), sched.ErrClosed) })
+			schedtest.Perform(
+				t, other, func() { assert.ErrorIs(t, s.Enqueue(sched.Task{Func: func() {}}), sched.ErrClosed) },
+			)
 		})
 	})
 }

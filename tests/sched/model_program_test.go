@@ -120,7 +120,10 @@ func (p *program) newTask(rng *rand.Rand, size, lowest, depth int) *modelTask {
 	}
 	p.tasks = append(p.tasks, task)
 	for range rng.IntN(8) {
-		s := step{do: action(rng.IntN(actions)), share: rng.Float64(), d: time.Duration(rng.IntN(1500)) * time.Microsecond, pick: rng.Int()}
+		s := step{
+			do: action(rng.IntN(actions)), share: rng.Float64(), d: time.Duration(rng.IntN(1500)) * time.Microsecond,
+			pick: rng.Int(),
+		}
 		switch at := rng.IntN(len(p.cells)); s.do {
 		case doSchedule:
 			if len(p.tasks) >= size || depth > 10 {

@@ -65,7 +65,10 @@ func (p *program) perform(f *sched.Fiber, s step) {
 			s.cell.raise()
 		}()
 	case doWait:
-		p.check(s.cell.wait(f, int(s.share*float64(s.cell.total)), -1), "%v: Wait returned where the predicate does not hold", f)
+		p.check(
+			s.cell.wait(f, int(s.share*float64(s.cell.total)), -1),
+			"%v: Wait returned where the predicate does not hold", f,
+		)
 	case doWaitFor:
 		ok := s.cell.wait(f, int(s.share*float64(s.cell.total))+s.pick%2, s.d)
 		p.check(ok || time.Since(began) >= s.d, "%v: WaitFor gave up after %v instead of %v", f, time.Since(began), s.d)

@@ -45,7 +45,8 @@ func BenchmarkPingPong(b *testing.B) {
 	b.Run("threads", func(b *testing.B) { playOnGoroutines(b, true) })
 }
 
-// BenchmarkPingPongAnywhere is BenchmarkPingPong on two workers, with the fibers where the policy has them: neither is pinned.
+// BenchmarkPingPongAnywhere is BenchmarkPingPong on two workers, with the fibers where the policy has them: neither is
+// pinned.
 func BenchmarkPingPongAnywhere(b *testing.B) {
 	schedtest.BenchOn(b, []int{2}, playAnywhere)
 	b.Run(schedtest.Goroutines, func(b *testing.B) { playOnGoroutines(b, false) })

@@ -136,7 +136,9 @@ func TestEnqueueContext(t *testing.T) {
 	})
 }
 
-func testEnqueueContext(t *testing.T, cfg sched.Config, enqueue func(*sched.Scheduler, context.Context, sched.Task) error) {
+func testEnqueueContext(
+	t *testing.T, cfg sched.Config, enqueue func(*sched.Scheduler, context.Context, sched.Task) error,
+) {
 	suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 		nothing := sched.Task{Func: func() {}}
 		cause := errors.New("the audience has left")

@@ -71,7 +71,8 @@ var (
 func TestStallIsReported(t *testing.T) {
 	cures := map[string]string{
 		childGoChannel: "use a fibersync.Channel, or make the call by fibersync.BlockingCall",
-		childGoMutex:   "use the primitive of this name in package fibersync, or make the call by fibersync.BlockingCall",
+		childGoMutex: "use the primitive of this name in package fibersync, or make the call by " +
+			"fibersync.BlockingCall",
 		childGoNet:     "in place of this call, make the call by fibersync.BlockingCall",
 		childGoPipe:    "in place of this call, make the call by fibersync.BlockingCall",
 		childGoSleep:   "use fibersync.Sleep, or make the call by fibersync.BlockingCall",
@@ -83,7 +84,9 @@ func TestStallIsReported(t *testing.T) {
 	} {
 		runWatched(t, workers, names, func(t *testing.T, name string, cfg sched.Config) {
 			out := child.RunCrash(t, name, cfg.Backend, child.Env(cfg), envShortWatchdog+"=1")
-			assert.Contains(t, out, "stalled: scheduler: worker 0 has been in one task for 1s, in a call that blocks the thread")
+			assert.Contains(
+				t, out, "stalled: scheduler: worker 0 has been in one task for 1s, in a call that blocks the thread",
+			)
 			assert.Contains(t, out, cures[name])
 			assert.Contains(t, out, "stall_test.go:")
 		})
@@ -139,7 +142,8 @@ func TestWhatIsNoStall(t *testing.T) {
 		child.RunOK(t, name, cfg.Backend, child.Env(cfg), envShortWatchdog+"=1")
 	}
 	runWatched(t, 1, []string{childComputes, childComputesForRun, childRunWaits}, runOK)
-	for _, policy := range []sched.Policy{sched.RoundRobin, sched.Group} { // where others serve what such a worker leaves
+	// where others serve what such a worker leaves
+	for _, policy := range []sched.Policy{sched.RoundRobin, sched.Group} {
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()
 			runOK(t, childBlocksAlone, sched.Config{Workers: 4, Policy: policy})

@@ -90,8 +90,8 @@ func TestInitializerCallsGoexit(t *testing.T) {
 	})
 }
 
-// requireRoots checks that New, which has failed with err, has ended its workers: there are as many roots as before. It waits for
-// workers that err names because they have taken longer to end than New waits.
+// requireRoots checks that New, which has failed with err, has ended its workers: there are as many roots as before. It
+// waits for workers that err names because they have taken longer to end than New waits.
 func requireRoots(t *testing.T, before int, err error) {
 	t.Helper()
 	gone := func() bool { return fiber.ReadStats().Roots == before }
@@ -101,8 +101,9 @@ func requireRoots(t *testing.T, before int, err error) {
 	require.True(t, gone(), "%d roots, and %d before: %v", fiber.ReadStats().Roots, before, err)
 }
 
-// New waits a second for an initializer that still waits when another one has called Goexit, and names its worker. On a slow machine
-// the other worker may take longer than that to end, and is named, too: then it is tried again. All configurations wait at the same time.
+// New waits a second for an initializer that still waits when another one has called Goexit, and names its worker. On a
+// slow machine the other worker may take longer than that to end, and is named, too: then it is tried again. All
+// configurations wait at the same time.
 func TestInitializerCallsGoexitWhileAnotherWaits(t *testing.T) {
 	leaks.Check(t)
 	roots := fiber.ReadStats().Roots
@@ -125,7 +126,8 @@ func TestInitializerCallsGoexitWhileAnotherWaits(t *testing.T) {
 				left.Add(1)
 				s, err := sched.New(cfg)
 				assert.Nil(t, s, suite.Name(cfg))
-				if !assert.ErrorIs(t, err, sched.ErrGoexit, suite.Name(cfg)) || !assert.ErrorContains(t, err, "workers [0", suite.Name(cfg)) {
+				if !assert.ErrorIs(t, err, sched.ErrGoexit, suite.Name(cfg)) ||
+					!assert.ErrorContains(t, err, "workers [0", suite.Name(cfg)) {
 					return
 				}
 				alone = strings.Contains(err.Error(), "workers [0]")
@@ -143,5 +145,7 @@ func TestInitializerCallsGoexitWhileAnotherWaits(t *testing.T) {
 	close(never)
 	<-all
 	left.Wait()
-	assert.Eventually(t, func() bool { return fiber.ReadStats().Roots == roots }, schedtest.Standstill, time.Millisecond)
+	assert.Eventually(
+		t, func() bool { return fiber.ReadStats().Roots == roots }, schedtest.Standstill, time.Millisecond,
+	)
 }

@@ -51,7 +51,8 @@ func TestStatsOfWorkers(t *testing.T) {
 	}
 }
 
-// A worker that computes has letters that it has not read: Stats and CloseContext count the tasks among them, and no fibers.
+// A worker that computes has letters that it has not read: Stats and CloseContext count the tasks among them, and no
+// fibers.
 func TestPendingCountsLetters(t *testing.T) {
 	suite.EachConfig(t, []int{1, 2}, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {

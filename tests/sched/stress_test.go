@@ -181,8 +181,8 @@ func (x *stress) String() string {
 	return fmt.Sprintf("over: %v, tasks that have not ended: %d", x.over.Load(), x.open.Load())
 }
 
-// awaitTransitions waits until each transition of the picture has occurred, and returns the transitions that do not. On a slow
-// machine tasks may take longer to begin than the stress lasts.
+// awaitTransitions waits until each transition of the picture has occurred, and returns the transitions that do not. On
+// a slow machine tasks may take longer to begin than the stress lasts.
 func awaitTransitions(rec *trace.Recorder) (missing [][2]sched.State) {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
 		count := rec.Transitions()
@@ -207,23 +207,26 @@ func TestStress(t *testing.T) {
 		x := &stress{t: t, s: s}
 		suite.KeepCollecting(t)
 		var missing [][2]sched.State
-		schedtest.Watch(t, schedtest.Watched{Scheduler: s, Recorder: rec, Progress: &x.progress, State: x.String}, func() {
-			x.flow(1, 1, 1)
-			x.flow(10, 3, 4)
-			x.flow(3, 30, 2)
-			x.circle(2)
-			x.circle(5)
-			x.circle(100)
-			for i := range 20 {
-				x.race(time.Duration(i*i) * 20 * time.Microsecond)
-			}
-			x.storm(2, 6)
-			x.storm(30, 1)
-			time.Sleep(suite.StressTime(t, 6*time.Second, time.Second))
-			missing = awaitTransitions(rec)
-			x.over.Store(true)
-			x.parts.Wait()
-		})
+		schedtest.Watch(
+			t, schedtest.Watched{Scheduler: s, Recorder: rec, Progress: &x.progress, State: x.String},
+			func() {
+				x.flow(1, 1, 1)
+				x.flow(10, 3, 4)
+				x.flow(3, 30, 2)
+				x.circle(2)
+				x.circle(5)
+				x.circle(100)
+				for i := range 20 {
+					x.race(time.Duration(i*i) * 20 * time.Microsecond)
+				}
+				x.storm(2, 6)
+				x.storm(30, 1)
+				time.Sleep(suite.StressTime(t, 6*time.Second, time.Second))
+				missing = awaitTransitions(rec)
+				x.over.Store(true)
+				x.parts.Wait()
+			},
+		)
 		assert.NoError(t, s.Close())
 		assert.Equal(t, x.sent.Load(), x.received.Load(), "sum of what was sent, and of what was received")
 		assert.Zero(t, x.open.Load())

@@ -189,7 +189,9 @@ func TestWatchdog(t *testing.T) {
 					defer close(woken)
 					d := <-reports
 					assert.Equal(t, "the theatre", d.Scheduler)
-					assert.Contains(t, d.Error(), "by sched.(*Fiber).Wait in fiberlab/tests/internal/schedtest.(*Sleeper).Task")
+					assert.Contains(
+						t, d.Error(), "by sched.(*Fiber).Wait in fiberlab/tests/internal/schedtest.(*Sleeper).Task",
+					)
 					time.Sleep(3 * shorterLimit)
 					assert.Empty(t, reports, "reported twice")
 					p.Wake()

@@ -25,8 +25,8 @@ const (
 // waits for it (by=notify). A sample is the time from that call until the short task runs. Fibers
 // that stay with their worker wait for the end of a long task whenever that worker has it.
 //
-// The fibers that are notified have been begun two at a time, one by each worker, so that each worker has half of them. The
-// rivals are goroutines. They need no second thread: a new one runs where its maker ran, once that waits.
+// The fibers that are notified have been begun two at a time, one by each worker, so that each worker has half of them.
+// The rivals are goroutines. They need no second thread: a new one runs where its maker ran, once that waits.
 func BenchmarkTail(b *testing.B) {
 	schedtest.BenchOn(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		measureTails(b, func(task func()) { schedtest.Enqueue(b, s, task) })
@@ -102,7 +102,8 @@ type shortFiber struct {
 	ended  *schedtest.Latch
 }
 
-// blockShortFibers starts short fibers, two at a time that meet while each holds its thread, and returns when all are blocked.
+// blockShortFibers starts short fibers, two at a time that meet while each holds its thread, and returns when all are
+// blocked.
 func blockShortFibers(start func(task func())) []*shortFiber {
 	fibers := make([]*shortFiber, shortFibers)
 	for i := 0; i < len(fibers); i += 2 {

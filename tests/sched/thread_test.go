@@ -55,7 +55,8 @@ func TestFibersKeepTheirThread(t *testing.T) {
 	})
 }
 
-// Where fibers may migrate, a ready fiber goes on elsewhere while its worker's thread is held, and that of a worker's first task is no exception.
+// Where fibers may migrate, a ready fiber goes on elsewhere while its worker's thread is held, and that of a worker's
+// first task is no exception.
 func TestFibersMigrate(t *testing.T) {
 	configs := suite.Over{
 		Workers: suite.SeveralWorkers,

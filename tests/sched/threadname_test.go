@@ -61,7 +61,9 @@ func TestWorkersThreadsHaveNames(t *testing.T) {
 			assert.Equal(t, cfg.Workers, schedtest.Distinct(begun.All()))
 			assert.Equal(t, cfg.Workers, threadsNamed(t, prefix))
 			if cfg.Workers == 0 {
-				schedtest.Perform(t, s, func() { assert.Equal(t, own, threadNameOf(tid()), "of a bound goroutine's thread") })
+				schedtest.Perform(
+					t, s, func() { assert.Equal(t, own, threadNameOf(tid()), "of a bound goroutine's thread") },
+				)
 			} else {
 				schedtest.HoldWorkers(t, s, cfg.Workers, func(int) {
 					sched.Yield()
@@ -106,6 +108,8 @@ func TestThreadNamesEndWithTheWorkers(t *testing.T) {
 			})
 			require.NoError(t, s.Close())
 		}
-		require.Eventually(t, func() bool { return threadsNamed(t, "ends-w") == 0 }, schedtest.Standstill, time.Millisecond)
+		require.Eventually(
+			t, func() bool { return threadsNamed(t, "ends-w") == 0 }, schedtest.Standstill, time.Millisecond,
+		)
 	})
 }

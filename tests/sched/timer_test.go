@@ -17,7 +17,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A fiber that may migrate goes on when its deadline has come, although the worker on which it has blocked is held by another task.
+// A fiber that may migrate goes on when its deadline has come, although the worker on which it has blocked is held by
+// another task.
 func TestDeadlineWhileTheWorkerIsHeld(t *testing.T) {
 	migrates := func(cfg sched.Config) bool { return suite.Migrates(cfg.Policy) }
 	suite.Over{Workers: suite.SeveralWorkers, Only: migrates}.Run(t, func(t *testing.T, cfg sched.Config) {
@@ -99,8 +100,8 @@ func reach(r *rand.Rand) time.Duration {
 	return time.Duration(r.IntN(400)) * time.Microsecond
 }
 
-// Many fibers wait with deadlines, while others notify them and cancel their contexts. A wait ends by its deadline not before
-// that has come; it ends otherwise only if another has ended it; and it does end.
+// Many fibers wait with deadlines, while others notify them and cancel their contexts. A wait ends by its deadline not
+// before that has come; it ends otherwise only if another has ended it; and it does end.
 func TestTimedWaitsAgainstModel(t *testing.T) {
 	suite.EachScheduler(t, []int{1, 2, 4, 64}, func(t *testing.T, s *sched.Scheduler) {
 		waiters := make([]timedWaiter, suite.Scaled(100, 30))
@@ -159,7 +160,10 @@ func (w *timedWaiter) wait(t *testing.T, d time.Duration) {
 	}
 	switch sent := w.sent.Load(); {
 	case w.heard > sent:
-		t.Errorf("%d waits ended as if notified, after %d notifications; this one %v before its deadline", w.heard, sent, time.Until(deadline))
+		t.Errorf(
+			"%d waits ended as if notified, after %d notifications; this one %v before its deadline", w.heard, sent,
+			time.Until(deadline),
+		)
 	case !notified && time.Now().Before(deadline):
 		t.Errorf("a wait of %v timed out %v too early", d, time.Until(deadline))
 	}

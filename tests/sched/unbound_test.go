@@ -28,7 +28,9 @@ var childEndsBound = child.New("a bound goroutine ends", func(t child.T, b fiber
 	for range 2 { // the scheduler stays as it is
 		err = s.Close()
 		require.ErrorIs(t, err, sched.ErrNotUnbound)
-		require.Regexp(t, `^sched: close scheduler: goroutine \d+, which was scheduler worker \d: .*: call Unbind`, err.Error())
+		require.Regexp(
+			t, `^sched: close scheduler: goroutine \d+, which was scheduler worker \d: .*: call Unbind`, err.Error(),
+		)
 	}
 })
 
@@ -75,6 +77,9 @@ func TestRemediesOfCloseAndBind(t *testing.T) {
 			require.NoError(t, sched.Unbind())
 		}
 		require.NoError(t, s.Close())
-		assert.EqualError(t, s.CloseContext(context.Background()), "sched: close scheduler: an earlier call has closed the scheduler: close it once")
+		assert.EqualError(
+			t, s.CloseContext(context.Background()),
+			"sched: close scheduler: an earlier call has closed the scheduler: close it once",
+		)
 	})
 }

@@ -52,8 +52,8 @@ func whileAway(t *testing.T, thread int, f func()) {
 	require.Fail(t, "an idle worker has kept its thread")
 }
 
-// A worker that has nothing to do leaves its thread to others, and goes on on another one: with new tasks, and with fibers
-// that wait.
+// A worker that has nothing to do leaves its thread to others, and goes on on another one: with new tasks, and with
+// fibers that wait.
 func TestIdleWorkerGivesItsThreadUp(t *testing.T) {
 	givesUp(1).Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {

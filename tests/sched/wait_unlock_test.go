@@ -87,8 +87,8 @@ func TestWaitWithALockWhoseUnlockYields(t *testing.T) {
 	})
 }
 
-// A notification that comes when a wait in an Unlock has just ended by its deadline, and the fiber is ready but does not
-// run yet, ends the wait that Unlock is part of.
+// A notification that comes when a wait in an Unlock has just ended by its deadline, and the fiber is ready but does
+// not run yet, ends the wait that Unlock is part of.
 func TestNotifyBetweenAWaitInAnUnlockAndItsReturn(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		var waiter atomic.Pointer[sched.Fiber]
@@ -120,7 +120,8 @@ func TestNotifyBetweenAWaitInAnUnlockAndItsReturn(t *testing.T) {
 				sched.Yield()
 			}
 		}
-		// The main fiber, which waits here, stays with its worker and would go on before the others saw that it is ready.
+		// The main fiber, which waits here, stays with its worker and would go on before the others saw that it is
+		// ready.
 		schedtest.Perform(t, s, func() {
 			schedtest.Schedule(t, s, waits)
 			for range 3 {

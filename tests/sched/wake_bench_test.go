@@ -15,9 +15,9 @@ import (
 // quiet is how long nothing happens before each sample of BenchmarkWake.
 const quiet = 2 * time.Millisecond
 
-// BenchmarkWake measures the time from the call that queues a task, on a scheduler that has been idle for 2 ms, until the task begins. The rivals are a
-// goroutine that is started, and, as the least that waking a thread can cost, one C thread that wakes another by futex(2): compare that with waker=thread.
-// The wakers are:
+// BenchmarkWake measures the time from the call that queues a task, on a scheduler that has been idle for 2 ms, until
+// the task begins. The rivals are a goroutine that is started, and, as the least that waking a thread can cost, one C
+// thread that wakes another by futex(2): compare that with waker=thread. The wakers are:
 //   - goroutine: it goes to sleep at once. To set its timer may cost it some microseconds before it leaves its thread.
 //   - waiter: a goroutine that waits for its task, and sets the timer of its next pause only then.
 //   - thread: a goroutine with a thread to itself, which waits for its task in the kernel, sleeps there as well and keeps its P. That is what the C

@@ -27,13 +27,17 @@ func TestTaskWakesOneWorker(t *testing.T) {
 				}
 				return sleeps(s) - before
 			}
-			// While a worker that has been woken does not get its processor, others may look again and again whether it has gone to work, and each
-			// look is a sleep. A second worker that every task wakes would sleep anew in every round.
+			// While a worker that has been woken does not get its processor, others may look again and again whether it
+			// has gone to work, and each look is a sleep. A second worker that every task wakes would sleep anew in
+			// every round.
 			fewest := round()
 			for end := time.Now().Add(schedtest.Standstill / 6); fewest >= most && time.Now().Before(end); {
 				fewest = min(fewest, round())
 			}
-			assert.Less(t, fewest, uint64(most), "fewest sleeps of the workers in a round, in which they began %d tasks one by one", tasks)
+			assert.Less(
+				t, fewest, uint64(most),
+				"fewest sleeps of the workers in a round, in which they began %d tasks one by one", tasks,
+			)
 		})
 	})
 }
@@ -46,8 +50,8 @@ func sleeps(s *sched.Scheduler) (n uint64) {
 	return n
 }
 
-// A task that a sleeping worker is woken for does not wait behind a fiber that is notified at the same time, and that holds the
-// worker's thread: another worker begins it.
+// A task that a sleeping worker is woken for does not wait behind a fiber that is notified at the same time, and that
+// holds the worker's thread: another worker begins it.
 func TestTaskDoesNotWaitBehindAFiberThatComesWithIt(t *testing.T) {
 	suite.EachScheduler(t, []int{3}, func(t *testing.T, s *sched.Scheduler) {
 		for range 100 {
@@ -78,49 +82,54 @@ func TestTaskDoesNotWaitBehindAFiberThatComesWithIt(t *testing.T) {
 	})
 }
 
-// A deadline comes in time though the workers that watched it have got work that keeps their threads, and the last one has slept
-// since before.
+// A deadline comes in time though the workers that watched it have got work that keeps their threads, and the last one
+// has slept since before.
 func TestDeadlineComesWhileItsWatchersWork(t *testing.T) {
 	const workers = 3
-	suite.Over{Workers: []int{workers}, Only: func(cfg sched.Config) bool { return !suite.Stay(cfg) }}.Run(t, func(t *testing.T, cfg sched.Config) {
-		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			// A main fiber stays with its worker: let each be blocked, so that the tasks below run on others.
-			var sleepers [workers]*schedtest.Sleeper
-			for i := range sleepers {
-				sleepers[i] = schedtest.NewSleeper()
-				require.NoError(t, s.EnqueueOn(i, sched.Task{Func: sleepers[i].Task}))
-				sleepers[i].Blocked()
-			}
-			defer func() {
-				for _, p := range sleepers {
-					p.Wake()
+	suite.Over{
+		Workers: []int{workers}, Only: func(cfg sched.Config) bool { return !suite.Stay(cfg) },
+	}.Run(
+		t,
+		func(t *testing.T, cfg sched.Config) {
+			suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+				// A main fiber stays with its worker: let each be blocked, so that the tasks below run on others.
+				var sleepers [workers]*schedtest.Sleeper
+				for i := range sleepers {
+					sleepers[i] = schedtest.NewSleeper()
+					require.NoError(t, s.EnqueueOn(i, sched.Task{Func: sleepers[i].Task}))
+					sleepers[i].Blocked()
 				}
-			}()
-			for range 40 {
-				over := schedtest.NewLatch(workers)
-				came := make(chan struct{})
-				time.Sleep(200 * time.Microsecond) // most often all workers sleep then
-				schedtest.Schedule(t, s, func() {
-					defer over.Done()
-					sched.Sleep(2 * time.Millisecond)
-					close(came)
-				})
-				time.Sleep(500 * time.Microsecond)
-				for range workers - 1 {
+				defer func() {
+					for _, p := range sleepers {
+						p.Wake()
+					}
+				}()
+				for range 40 {
+					over := schedtest.NewLatch(workers)
+					came := make(chan struct{})
+					time.Sleep(200 * time.Microsecond) // most often all workers sleep then
 					schedtest.Schedule(t, s, func() {
 						defer over.Done()
-						select {
-						case <-came:
-						case <-time.After(schedtest.Standstill):
-							t.Error("the deadline has not come")
-						}
+						sched.Sleep(2 * time.Millisecond)
+						close(came)
 					})
+					time.Sleep(500 * time.Microsecond)
+					for range workers - 1 {
+						schedtest.Schedule(t, s, func() {
+							defer over.Done()
+							select {
+							case <-came:
+							case <-time.After(schedtest.Standstill):
+								t.Error("the deadline has not come")
+							}
+						})
+					}
+					over.Wait()
+					if t.Failed() {
+						return
+					}
 				}
-				over.Wait()
-				if t.Failed() {
-					return
-				}
-			}
-		})
-	})
+			})
+		},
+	)
 }

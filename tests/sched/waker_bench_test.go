@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakers are the two kinds of thread that bring work after a pause. One is what the Go runtime chose for a goroutine whose
-// timer has fired; before it runs the goroutine, the runtime may wake another thread to look for more. The other one
-// slept in the kernel, as a thread of a C program does, and wakes nothing but the worker. It keeps its P, the
-// right to run Go code: to get one back after a system call may wake the runtime's monitor.
+// wakers are the two kinds of thread that bring work after a pause. One is what the Go runtime chose for a goroutine
+// whose timer has fired; before it runs the goroutine, the runtime may wake another thread to look for more. The other
+// one slept in the kernel, as a thread of a C program does, and wakes nothing but the worker. It keeps its P, the right
+// to run Go code: to get one back after a system call may wake the runtime's monitor.
 var wakers = []struct {
 	name   string
 	locked bool // the goroutine has its thread to itself
@@ -40,7 +40,9 @@ func eachWaker(b *testing.B, run func(b *testing.B, pause func(time.Duration))) 
 // sleepInKernel blocks the calling thread, and its P, for d.
 func sleepInKernel(d time.Duration) {
 	for left := unix.NsecToTimespec(int64(max(d, 0))); ; {
-		_, _, err := syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&left)), uintptr(unsafe.Pointer(&left)), 0)
+		_, _, err := syscall.RawSyscall(
+			unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&left)), uintptr(unsafe.Pointer(&left)), 0,
+		)
 		if err != syscall.EINTR {
 			return
 		}
@@ -62,16 +64,19 @@ func (f *kernelFlag) raise() {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&f.word)), futexWake, 1, 0, 0, 0)
 }
 
-// longestWait is how long the flag may keep others from the P. It is longer than a tick of the kernel, which is due anyway: a
-// timer that is due first would have to be set in the processor, too.
+// longestWait is how long the flag may keep others from the P. It is longer than a tick of the kernel, which is due
+// anyway: a timer that is due first would have to be set in the processor, too.
 const longestWait = 20 * time.Millisecond
 
-// wait blocks the calling thread until the flag is raised, and takes it down. One goroutine alone may call it. At times it lets others have the P, in case
-// the thread that is to raise the flag waits for that, or the collector has to stop the world.
+// wait blocks the calling thread until the flag is raised, and takes it down. One goroutine alone may call it. At times
+// it lets others have the P, in case the thread that is to raise the flag waits for that, or the collector has to stop
+// the world.
 func (f *kernelFlag) wait() {
 	for {
 		limit := unix.NsecToTimespec(int64(longestWait))
-		_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&f.word)), futexWait, 0, uintptr(unsafe.Pointer(&limit)), 0, 0)
+		_, _, _ = syscall.RawSyscall6(
+			unix.SYS_FUTEX, uintptr(unsafe.Pointer(&f.word)), futexWait, 0, uintptr(unsafe.Pointer(&limit)), 0, 0,
+		)
 		if f.word.Swap(0) != 0 {
 			return
 		}

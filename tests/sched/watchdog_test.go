@@ -127,7 +127,10 @@ func TestRunReportsDeadlock(t *testing.T) {
 		panic string // in place of a report
 	}{
 		childLockTwice: {
-			[]string{"1 fibers are blocked", "by fibersync.(*Mutex).Lock of the mutex 0x", ": unlock it before its holder waits"},
+			[]string{
+				"1 fibers are blocked", "by fibersync.(*Mutex).Lock of the mutex 0x",
+				": unlock it before its holder waits",
+			},
 			inDebug(fibersync.ErrHolder.Error()),
 		},
 		childLocksCross: {
@@ -135,7 +138,9 @@ func TestRunReportsDeadlock(t *testing.T) {
 				": unlock it before its holder waits"}, "",
 		},
 		childReceive: {
-			[]string{"by fibersync.(*Channel[...]).Receive of the channel 0x", ": send to the channel, or close it"}, "",
+			[]string{
+				"by fibersync.(*Channel[...]).Receive of the channel 0x", ": send to the channel, or close it",
+			}, "",
 		},
 		childOnceInside: {
 			[]string{"by fibersync.(*Once).Do in ", "it must not call Do of the same Once"},

@@ -35,5 +35,7 @@ func TestFiberIsNoParker(t *testing.T) {
 	for fiber, i := reflect.TypeFor[*sched.Fiber](), 0; i < fiber.NumMethod(); i++ {
 		methods = append(methods, fiber.Method(i).Name)
 	}
-	assert.Equal(t, []string{"ID", "Notify", "OnBlock", "State", "String", "Wait", "WaitFor", "WaitUntil", "Worker"}, methods)
+	assert.Equal(
+		t, []string{"ID", "Notify", "OnBlock", "State", "String", "Wait", "WaitFor", "WaitUntil", "Worker"}, methods,
+	)
 }

@@ -34,7 +34,8 @@ func connect(address string) (patient, error) {
 	return patient{c.(*net.TCPConn)}, nil
 }
 
-// patient is a connection whose calls wait as long as bytes move on any of its kind: a server that is slow, for it has very many of them, does not hang.
+// patient is a connection whose calls wait as long as bytes move on any of its kind: a server that is slow, for it has
+// very many of them, does not hang.
 type patient struct{ *net.TCPConn }
 
 // moved is how many bytes have been sent and received by connections that are patient.

@@ -22,7 +22,8 @@ type rival struct {
 	order
 }
 
-// rivals are the echo servers, in the order in which they take turns. Where the kernel lacks io_uring, servers that need it are not among them.
+// rivals are the echo servers, in the order in which they take turns. Where the kernel lacks io_uring, servers that
+// need it are not among them.
 func rivals() []rival {
 	list := []rival{{"driver=go", order{Program: "echo", Driver: "go"}}}
 	if bareecho.Supported() {
@@ -34,7 +35,10 @@ func rivals() []rival {
 		}
 		for _, b := range []fiber.Backend{fiber.Asm, fiber.Goroutine} {
 			list = append(list, rival{fmt.Sprintf("driver=%v-%v", d, b),
-				order{Program: "echo", Driver: d.String(), Scheduler: config{Workers: 2, Backend: b, Policy: sched.Stealing}}})
+				order{
+					Program: "echo", Driver: d.String(),
+					Scheduler: config{Workers: 2, Backend: b, Policy: sched.Stealing},
+				}})
 		}
 	}
 	return list
@@ -60,8 +64,9 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// BenchmarkEcho has redis-benchmark send PINGs to an echo server in a child process, a request at a time on each connection. req/s and p99-ms are what the client
-// sees, cpu-us/req is the server's processor time a request, and enters/req the system calls of its engines.
+// BenchmarkEcho has redis-benchmark send PINGs to an echo server in a child process, a request at a time on each
+// connection. req/s and p99-ms are what the client sees, cpu-us/req is the server's processor time a request, and
+// enters/req the system calls of its engines.
 func BenchmarkEcho(b *testing.B) {
 	for _, at := range []struct{ conns, requests int }{{1, 20_000}, {50, 100_000}, {1000, 100_000}} {
 		for _, of := range rivals() {

@@ -139,7 +139,8 @@ func TestOddClients(t *testing.T) {
 	})
 }
 
-// A server that is told to stop closes its side of connections that rest, and waits for the client to close the other one. It accepts nothing more.
+// A server that is told to stop closes its side of connections that rest, and waits for the client to close the other
+// one. It accepts nothing more.
 func TestStopsAtRest(t *testing.T) {
 	eachSetup(t, func(t *testing.T, o serve.Setup) {
 		o.Grace = timeout
@@ -160,8 +161,8 @@ func TestStopsAtRest(t *testing.T) {
 	})
 }
 
-// A client that never closes is not waited for longer than the grace allows. All that it had sent was answered, so it is not counted as cut, if
-// the grace was long enough for the server to close its side.
+// A client that never closes is not waited for longer than the grace allows. All that it had sent was answered, so it
+// is not counted as cut, if the grace was long enough for the server to close its side.
 func TestClientThatStays(t *testing.T) {
 	someSetups(t, func(t *testing.T, o serve.Setup) {
 		for o.Grace = 50 * time.Millisecond; ; o.Grace *= 4 {
@@ -182,8 +183,8 @@ func TestClientThatStays(t *testing.T) {
 	})
 }
 
-// A client that does not read what it is sent is cut off in the end, and the server says so. If the client has not sent enough, for the server was slow to read it,
-// there may be no answer that cannot be sent: then the client tries longer.
+// A client that does not read what it is sent is cut off in the end, and the server says so. If the client has not sent
+// enough, for the server was slow to read it, there may be no answer that cannot be sent: then the client tries longer.
 func TestCutsOff(t *testing.T) {
 	someSetups(t, func(t *testing.T, o serve.Setup) {
 		o.Grace = 20 * time.Millisecond

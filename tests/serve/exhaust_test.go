@@ -13,7 +13,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A server that has no descriptor left for a client goes on serving the clients that it has, and accepts the client when another one has gone.
+// A server that has no descriptor left for a client goes on serving the clients that it has, and accepts the client
+// when another one has gone.
 func TestDescriptorsExhausted(t *testing.T) {
 	someSetups(t, func(t *testing.T, o serve.Setup) {
 		for _, program := range []string{"echo", "http"} {
@@ -63,7 +64,8 @@ func TestDescriptorsExhausted(t *testing.T) {
 	})
 }
 
-// A user who may lock no memory has a server nevertheless: kernels that count a ring as locked memory refuse it, and then driver auto is epoll.
+// A user who may lock no memory has a server nevertheless: kernels that count a ring as locked memory refuse it, and
+// then driver auto is epoll.
 func TestNoLockedMemory(t *testing.T) {
 	someSetups(t, func(t *testing.T, o serve.Setup) {
 		told := orderOf("echo", o)

@@ -80,7 +80,9 @@ func TestHTTP(t *testing.T) {
 				case err != nil:
 					return err
 				case r.StatusCode != http.StatusOK || !bytes.Equal(body, got):
-					return fmt.Errorf("%s, and %d bytes, which are others than the %d sent", r.Status, len(got), len(body))
+					return fmt.Errorf(
+						"%s, and %d bytes, which are others than the %d sent", r.Status, len(got), len(body),
+					)
 				}
 				switch r, got, err := get(c, asked); {
 				case err != nil:
@@ -113,7 +115,8 @@ func TestHTTPStops(t *testing.T) {
 		_, _ = stream(suite.NewRand(t).Uint64()).Read(first)
 		in, out := io.Pipe()
 		go func() { _, _ = out.Write(first) }()
-		r, err := browser(t).Do(request(t, "POST", "http://"+s.Address+"/echo", in)) // returns when the answer has begun
+		// returns when the answer has begun
+		r, err := browser(t).Do(request(t, "POST", "http://"+s.Address+"/echo", in))
 		require.NoError(t, err)
 		defer func() { _ = r.Body.Close() }()
 		got := make([]byte, len(first))
@@ -230,7 +233,9 @@ func TestTLS(t *testing.T) {
 		var all errgroup.Group
 		for i := range uint64(10) {
 			all.Go(func() error {
-				c, err := tls.DialWithDialer(&net.Dialer{Timeout: timeout}, "tcp", s.Address, &tls.Config{InsecureSkipVerify: true})
+				c, err := tls.DialWithDialer(
+					&net.Dialer{Timeout: timeout}, "tcp", s.Address, &tls.Config{InsecureSkipVerify: true},
+				)
 				if err != nil {
 					return err
 				}

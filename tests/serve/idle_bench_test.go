@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkIdleConns opens connections to an echo server in a child process, has each of them used once, and lets them rest. B/conn is how much the server's resident memory has
-// grown for each of them, heap-B/conn what of that Go's collector manages, and stack-B/conn the stacks of goroutines.
+// BenchmarkIdleConns opens connections to an echo server in a child process, has each of them used once, and lets them
+// rest. B/conn is how much the server's resident memory has grown for each of them, heap-B/conn what of that Go's
+// collector manages, and stack-B/conn the stacks of goroutines.
 func BenchmarkIdleConns(b *testing.B) {
 	var limit unix.Rlimit
 	require.NoError(b, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))

@@ -56,7 +56,8 @@ var programs = map[string]serve.Program{"echo": serve.Echo(), "http": serve.HTTP
 // exhausted is what the line begins with by which a server says, once, that it cannot accept a client.
 const exhausted = "exhausted:"
 
-// It says where it listens in its first line, and what it has done in its last one. SIGUSR1 has it collect garbage, and say what it holds.
+// It says where it listens in its first line, and what it has done in its last one. SIGUSR1 has it collect garbage, and
+// say what it holds.
 var childServer = child.New("server", func(t child.T, _ fiber.Backend) {
 	var o order
 	require.NoError(t, json.Unmarshal([]byte(os.Getenv(envOrder)), &o))
@@ -140,7 +141,10 @@ func (o order) setup() serve.Setup {
 	if err != nil {
 		panic(err)
 	}
-	return serve.Setup{Engines: &uring.Options{Driver: d, Requests: o.Requests}, Scheduler: sched.Config{Workers: o.Scheduler.Workers, Backend: o.Scheduler.Backend, Policy: o.Scheduler.Policy}}
+	return serve.Setup{
+		Engines:   &uring.Options{Driver: d, Requests: o.Requests},
+		Scheduler: sched.Config{Workers: o.Scheduler.Workers, Backend: o.Scheduler.Backend, Policy: o.Scheduler.Policy},
+	}
 }
 
 // orderOf is the order for a server that runs on o.

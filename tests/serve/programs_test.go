@@ -21,7 +21,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// program returns a command of this machine, by which people talk to servers. scripts/need clients installs the programs that are used here.
+// program returns a command of this machine, by which people talk to servers. scripts/need clients installs the
+// programs that are used here.
 func program(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -77,7 +78,13 @@ func TestWrk(t *testing.T) {
 		s := start(t, serve.HTTP(), o)
 		var answers int64
 		for seconds := 1; answers == 0; seconds *= 4 {
-			said := output(t, program(t, "wrk", "-t", "1", "-c", "50", "-d", fmt.Sprint(seconds), "--timeout", "60s", "http://"+s.Address+"/bytes/1000"))
+			said := output(
+				t,
+				program(
+					t, "wrk", "-t", "1", "-c", "50", "-d", fmt.Sprint(seconds), "--timeout", "60s",
+					"http://"+s.Address+"/bytes/1000",
+				),
+			)
 			require.NotContains(t, said, "Non-2xx")
 			require.NotContains(t, said, "Socket errors")
 			count := answered.FindStringSubmatch(said)
@@ -99,7 +106,10 @@ func TestCurl(t *testing.T) {
 		var urls []string
 		into := t.TempDir()
 		for path := range sums {
-			urls = append(urls, "--output", filepath.Join(into, filepath.Base(path)), "http://"+s.Address+"/"+strings.ReplaceAll(path, " ", "%20"))
+			urls = append(
+				urls, "--output", filepath.Join(into, filepath.Base(path)),
+				"http://"+s.Address+"/"+strings.ReplaceAll(path, " ", "%20"),
+			)
 		}
 		output(t, program(t, "curl", append(args, urls...)...)) // all by one connection
 		for path, sum := range sums {
@@ -112,7 +122,12 @@ func TestCurl(t *testing.T) {
 		s = start(t, serve.HTTP(), o)
 		large, err := os.ReadFile(filepath.Join(dir, "below/large"))
 		require.NoError(t, err)
-		got := output(t, program(t, "curl", append(args, "--data-binary", "@"+filepath.Join(dir, "below/large"), "http://"+s.Address+"/echo")...))
+		got := output(
+			t,
+			program(
+				t, "curl",
+				append(args, "--data-binary", "@"+filepath.Join(dir, "below/large"), "http://"+s.Address+"/echo")...),
+		)
 		require.Equal(t, sha256.Sum256(large), sha256.Sum256([]byte(got)))
 		s.end()
 	})
@@ -168,7 +183,10 @@ func TestKilledClient(t *testing.T) {
 			require.NoError(t, c.Process.Kill())
 			_ = c.Wait()
 		}
-		require.Equal(t, "fiberlab serves /, /bytes/N and /echo\n", output(t, program(t, "curl", "--silent", "http://"+s.Address+"/")))
+		require.Equal(
+			t, "fiberlab serves /, /bytes/N and /echo\n",
+			output(t, program(t, "curl", "--silent", "http://"+s.Address+"/")),
+		)
 		f := s.end()
 		require.EqualValues(t, 4, f.Connections)
 		require.Zero(t, f.Cut)

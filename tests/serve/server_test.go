@@ -17,7 +17,8 @@ import (
 // timeout is how long a test waits for what has to come.
 const timeout = time.Minute
 
-// eachSetup runs test over what a server runs on: Go's net, and each driver of package uring with schedulers of several kinds.
+// eachSetup runs test over what a server runs on: Go's net, and each driver of package uring with schedulers of several
+// kinds.
 func eachSetup(t *testing.T, test func(t *testing.T, o serve.Setup)) {
 	t.Helper()
 	setups(t, func(configs []sched.Config) []sched.Config { return configs }, test)
@@ -71,7 +72,8 @@ type server struct {
 	over     chan struct{}
 }
 
-// start starts a server, with much time to finish its work unless o says otherwise. At the end of the test it must have been stopped by end, or be able to stop without cutting a connection.
+// start starts a server, with much time to finish its work unless o says otherwise. At the end of the test it must have
+// been stopped by end, or be able to stop without cutting a connection.
 func start(t *testing.T, p serve.Program, o serve.Setup) *server {
 	t.Helper()
 	if o.Grace == 0 {

@@ -54,9 +54,12 @@ func BenchmarkStream(b *testing.B) {
 				for _, of := range streamRivals() {
 					o := of.order
 					o.Program, o.TLS, o.Size = kind.program, kind.tls, size
-					b.Run(fmt.Sprintf("kind=%s/conns=%d/piece=%dK/%s", kind.name, conns, size>>10, of.name), func(b *testing.B) {
-						benchmarkStream(b, o, conns)
-					})
+					b.Run(
+						fmt.Sprintf("kind=%s/conns=%d/piece=%dK/%s", kind.name, conns, size>>10, of.name),
+						func(b *testing.B) {
+							benchmarkStream(b, o, conns)
+						},
+					)
 				}
 			}
 		}
@@ -192,7 +195,9 @@ func (o order) runStreams(ctx context.Context) (*serve.Figures, error) {
 	served.Wait()
 	err = errors.Join(err, end(), unix.Getrusage(unix.RUSAGE_SELF, &after))
 	return &serve.Figures{
-		Requests:       1,
-		UserPerRequest: float64(after.Utime.Nano()-before.Utime.Nano()) / 1000, SystemPerRequest: float64(after.Stime.Nano()-before.Stime.Nano()) / 1000,
+		Requests: 1,
+		UserPerRequest: float64(
+			after.Utime.Nano()-before.Utime.Nano(),
+		) / 1000, SystemPerRequest: float64(after.Stime.Nano()-before.Stime.Nano()) / 1000,
 	}, err
 }

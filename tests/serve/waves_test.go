@@ -17,11 +17,12 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Connections come and go in waves. After each of them the server holds as many descriptors, fibers and threads as after the others: one wave leaves
-// nothing for the next one to find. How many there are is told by FIBERLAB_STRESS: a time for each kind of server.
+// Connections come and go in waves. After each of them the server holds as many descriptors, fibers and threads as
+// after the others: one wave leaves nothing for the next one to find. How many there are is told by FIBERLAB_STRESS: a
+// time for each kind of server.
 //
-// Threads that the runtime has started it keeps, and uses again. On a slow machine it may need some more late, but a process has only so many at once:
-// what is lost in each wave shows in any batch of them.
+// Threads that the runtime has started it keeps, and uses again. On a slow machine it may need some more late, but a
+// process has only so many at once: what is lost in each wave shows in any batch of them.
 func TestWaves(t *testing.T) {
 	const clients, each = 50, 10
 	oneSetup(t, func(t *testing.T, o serve.Setup) {
@@ -30,7 +31,8 @@ func TestWaves(t *testing.T) {
 		_, port, err := net.SplitHostPort(s.Address)
 		require.NoError(t, err)
 		wave := func(number int) {
-			// The server has another address in each wave: the kernel keeps the ports of connections that have ended for a minute.
+			// The server has another address in each wave: the kernel keeps the ports of connections that have ended
+			// for a minute.
 			address := fmt.Sprintf("127.0.%d.%d:%s", number/250%250, 1+number%250, port)
 			var all errgroup.Group
 			for i := range clients {
@@ -71,7 +73,9 @@ func TestWaves(t *testing.T) {
 			grown = append(grown, now.threads-before.threads)
 		}
 		assert.LessOrEqual(t, now.descriptors, held.descriptors, "descriptors after %d waves", waves)
-		assert.Less(t, grown[len(grown)-1], fewest, "threads that each batch of at least %d waves has left: %d", fewest, grown)
+		assert.Less(
+			t, grown[len(grown)-1], fewest, "threads that each batch of at least %d waves has left: %d", fewest, grown,
+		)
 		assert.LessOrEqual(t, now.fibers, held.fibers+2*clients, "fibers after %d waves", waves)
 		f := s.end()
 		require.EqualValues(t, waves*clients*each, f.Connections)
@@ -82,8 +86,9 @@ func TestWaves(t *testing.T) {
 // holdings is what this process has.
 type holdings struct{ descriptors, threads, fibers int }
 
-// settled returns what the process has when its descriptors are at most those of want, or stay more for long: what a client has closed is known to the server a
-// moment later. Without a want, it waits until they have become no fewer for a while.
+// settled returns what the process has when its descriptors are at most those of want, or stay more for long: what a
+// client has closed is known to the server a moment later. Without a want, it waits until they have become no fewer for
+// a while.
 func settled(t *testing.T, want holdings) (now holdings) {
 	t.Helper()
 	count := func(dir string) int {

@@ -120,8 +120,10 @@ func (k *soak) say() {
 		steps += p.progress.Load()
 	}
 	stats := fiber.ReadStats()
-	fmt.Printf("%8v: %d schedulers closed, %d steps; now %d parts, %d fibers, %d goroutines, %d Ms\n", k.elapsed(), k.shifts.Load(), steps,
-		len(k.parts), stats.Fibers, runtime.NumGoroutine(), countMs())
+	fmt.Printf(
+		"%8v: %d schedulers closed, %d steps; now %d parts, %d fibers, %d goroutines, %d Ms\n", k.elapsed(),
+		k.shifts.Load(), steps, len(k.parts), stats.Fibers, runtime.NumGoroutine(), countMs(),
+	)
 }
 
 // report says all that is known: where all goroutines are, and how far the parts.
@@ -131,7 +133,10 @@ func (k *soak) report() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range k.parts {
-		fmt.Printf("%s: %d steps, of which none was in the last %v", p.name, p.progress.Load(), time.Duration(p.quiet)*schedtest.Standstill/looks)
+		fmt.Printf(
+			"%s: %d steps, of which none was in the last %v", p.name, p.progress.Load(),
+			time.Duration(p.quiet)*schedtest.Standstill/looks,
+		)
 		if p.state != nil {
 			fmt.Printf("\n%s", strings.TrimSpace(p.state()))
 		}
@@ -189,7 +194,9 @@ const msToSpare, threadsToSpare = 200, 60
 func (k *soak) checkLeaks(before leaks.Holdings, ms int) {
 	mostThreads := before.Threads + k.most.Threads/2 + threadsToSpare
 	after := k.settled(func(now leaks.Holdings) bool {
-		return now.Stats == before.Stats && now.Goroutines <= before.Goroutines && now.Descriptors <= before.Descriptors && now.Threads <= mostThreads
+		return now.Stats == before.Stats && now.Goroutines <= before.Goroutines &&
+			now.Descriptors <= before.Descriptors &&
+			now.Threads <= mostThreads
 	})
 	fmt.Printf("before: %+v, %d Ms\nmost:   %+v\nafter:  %+v, %d Ms\n", before, ms, k.most, after, countMs())
 	if after.Stats != before.Stats {

@@ -59,7 +59,9 @@ func (k *soak) shift(rng *rand.Rand) {
 	s, err := sched.New(x.cfg)
 	require.NoError(k, err)
 	x.s = s
-	whole := &part{name: "a shift on " + suite.Name(x.cfg), state: func() string { return fmt.Sprintf("%+v", s.Stats()) }}
+	whole := &part{
+		name: "a shift on " + suite.Name(x.cfg), state: func() string { return fmt.Sprintf("%+v", s.Stats()) },
+	}
 	k.watch(whole, func() {
 		var all sync.WaitGroup
 		for _, w := range works {

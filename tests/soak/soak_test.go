@@ -52,7 +52,9 @@ func TestSoak(t *testing.T) {
 		d = time.Duration(suite.Scaled(int(10*time.Second), int(4*time.Second)))
 	}
 	t.Logf("for %v; %s", d, suite.Repeat())
-	cmd := child.Prepare(context.Background(), childSoaks, fiber.Default, fmt.Sprintf("%s=%v %d", envRun, d, suite.Seed()))
+	cmd := child.Prepare(
+		context.Background(), childSoaks, fiber.Default, fmt.Sprintf("%s=%v %d", envRun, d, suite.Seed()),
+	)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	cmd.Stderr = cmd.Stdout
@@ -90,7 +92,9 @@ func TestSoak(t *testing.T) {
 		case <-time.After(schedtest.Standstill):
 			switch quiet++; quiet {
 			case 2:
-				fmt.Fprintf(show, "it has said nothing for %v: the whole process stands still\n", 2*schedtest.Standstill)
+				fmt.Fprintf(
+					show, "it has said nothing for %v: the whole process stands still\n", 2*schedtest.Standstill,
+				)
 				_ = cmd.Process.Signal(syscall.SIGQUIT)
 			case 3:
 				_ = cmd.Process.Kill()

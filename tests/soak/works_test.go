@@ -206,7 +206,9 @@ func (x *shift) echo(p *part, rng *rand.Rand) {
 				assert.NoError(x, c.CloseWrite())
 				got, err := io.ReadAll(c)
 				assert.NoError(x, err)
-				assert.True(x, bytes.Equal(sent, got), "%d bytes were sent, %d others have come back", len(sent), len(got))
+				assert.True(
+					x, bytes.Equal(sent, got), "%d bytes were sent, %d others have come back", len(sent), len(got),
+				)
 				assert.NoError(x, c.Close())
 				p.progress.Add(1)
 			}

@@ -26,7 +26,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// onFibers runs functions at the same time, each on a fiber of s, and waits for them. It returns their errors. The test fails if they do not end.
+// onFibers runs functions at the same time, each on a fiber of s, and waits for them. It returns their errors. The test
+// fails if they do not end.
 func onFibers(t *testing.T, s *sched.Scheduler, fs ...func() error) error {
 	t.Helper()
 	over := make([]chan error, len(fs))
@@ -46,7 +47,10 @@ func onFibers(t *testing.T, s *sched.Scheduler, fs ...func() error) error {
 		case <-limit:
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			t.Fatalf("function %d of %d has not ended after %v; the functions before it returned %v; the scheduler says: %v", i+1, len(fs), hang, errs[:i], s.CloseContext(ctx))
+			t.Fatalf(
+				"function %d of %d has not ended after %v; the functions before it returned %v; the scheduler says: %v",
+				i+1, len(fs), hang, errs[:i], s.CloseContext(ctx),
+			)
 		}
 	}
 	return errors.Join(errs...)
@@ -100,7 +104,8 @@ func expect(want, err error) error {
 	return fmt.Errorf("got %v, want %v", err, want)
 }
 
-// A server on fibers sends back what clients on fibers send: all bytes arrive, in order, until each side has closed its own.
+// A server on fibers sends back what clients on fibers send: all bytes arrive, in order, until each side has closed its
+// own.
 func TestFibersEcho(t *testing.T) {
 	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
 		const clients = 8
@@ -235,7 +240,10 @@ func TestFibersDeadlines(t *testing.T) {
 			if _, err := io.CopyN(io.Discard, server, int64(n)); err != nil { // just that many have been sent
 				return err
 			}
-			return errors.Join(server.SetReadDeadline(in(time.Millisecond)), timedOut(func() error { _, err := server.Read(b); return err }()))
+			return errors.Join(
+				server.SetReadDeadline(in(time.Millisecond)),
+				timedOut(func() error { _, err := server.Read(b); return err }()),
+			)
 		}), "of a write")
 
 		require.NoError(t, onFibers(t, s, func() error {
@@ -265,12 +273,20 @@ func TestFibersClose(t *testing.T) {
 			_, err := l.Accept()
 			return err
 		}
-		require.NoError(t, onFibers(t, s, closed(read), closed(read), closed(write), closed(write), closed(accept), closed(accept), func() error {
-			_ = fibersync.Sleep(context.Background(), 3*time.Millisecond)
-			return errors.Join(client.Close(), l.Close(), closed(client.Close)(), closed(l.Close)())
-		}))
+		require.NoError(
+			t,
+			onFibers(
+				t, s, closed(read), closed(read), closed(write), closed(write), closed(accept), closed(accept),
+				func() error {
+					_ = fibersync.Sleep(context.Background(), 3*time.Millisecond)
+					return errors.Join(client.Close(), l.Close(), closed(client.Close)(), closed(l.Close)())
+				},
+			),
+		)
 		require.NoError(t, onFibers(t, s, closed(read), closed(write), closed(accept), func() error {
-			return errors.Join(expect(net.ErrClosed, client.SetDeadline(time.Time{})), expect(net.ErrClosed, client.CloseWrite()))
+			return errors.Join(
+				expect(net.ErrClosed, client.SetDeadline(time.Time{})), expect(net.ErrClosed, client.CloseWrite()),
+			)
 		}))
 		require.NoError(t, onFibers(t, s, func() error {
 			_, err := io.Copy(io.Discard, server)
@@ -324,7 +340,8 @@ func TestFibersDial(t *testing.T) {
 	})
 }
 
-// awaitConnection waits until a socket that listens has a connection to accept: the kernel has it a moment later than who dials.
+// awaitConnection waits until a socket that listens has a connection to accept: the kernel has it a moment later than
+// who dials.
 func awaitConnection(t *testing.T, fd int) {
 	t.Helper()
 	has := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}

@@ -47,7 +47,8 @@ func connect(engines *uring.Engines, l *uring.Listener) (client, server *uring.C
 	return client, server, <-accepted
 }
 
-// Connections are what programs expect of net.Conn, for goroutines that use engines with a thread of their own, and those of workers.
+// Connections are what programs expect of net.Conn, for goroutines that use engines with a thread of their own, and
+// those of workers.
 func TestConformance(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		for _, network := range []string{"tcp", "unix"} {

@@ -118,7 +118,8 @@ func TestContextStartsAgain(t *testing.T) {
 	})
 }
 
-// A task that waits for input is suspended, as a fiber is that waits for anything: the context runs the task that brings it.
+// A task that waits for input is suspended, as a fiber is that waits for anything: the context runs the task that
+// brings it.
 func TestTaskIsSuspended(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		in, out := pipe(t)
@@ -141,7 +142,8 @@ func TestTaskIsSuspended(t *testing.T) {
 	})
 }
 
-// As long as anything is suspended, though no input or output is under way, the context does not stop itself: it takes tasks.
+// As long as anything is suspended, though no input or output is under way, the context does not stop itself: it takes
+// tasks.
 func TestSuspendedTasksKeepTheContext(t *testing.T) {
 	for name, suspend := range map[string]func(l *fibersync.Latch){
 		"task":    func(l *fibersync.Latch) { l.Wait() },
@@ -230,8 +232,8 @@ func TestContextStopsAfterTheLastWait(t *testing.T) {
 	})
 }
 
-// A full queue makes submitters wait: goroutines, fibers of another scheduler, and tasks of the context, which block their fibers and not its thread. Nothing is
-// lost, and nothing runs inside of Submit.
+// A full queue makes submitters wait: goroutines, fibers of another scheduler, and tasks of the context, which block
+// their fibers and not its thread. Nothing is lost, and nothing runs inside of Submit.
 func TestFullQueueMakesSubmittersWait(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		options.Tasks = 4
@@ -268,7 +270,9 @@ func TestFullQueueMakesSubmittersWait(t *testing.T) {
 			submitMany()
 			done.CountDown()
 		}()
-		other, err := sched.New(sched.Config{Workers: 1, Backend: options.Fibers.Backend, GiveUpAfter: time.Millisecond})
+		other, err := sched.New(
+			sched.Config{Workers: 1, Backend: options.Fibers.Backend, GiveUpAfter: time.Millisecond},
+		)
 		require.NoError(t, err)
 		otherRan := make(chan bool, 1)
 		require.NoError(t, other.Go(func() {
@@ -288,7 +292,8 @@ func TestFullQueueMakesSubmittersWait(t *testing.T) {
 	})
 }
 
-// A submitter that waits for room gives up when its context is done, and takes no room from those behind it. So does a caller of JoinContext.
+// A submitter that waits for room gives up when its context is done, and takes no room from those behind it. So does a
+// caller of JoinContext.
 func TestSubmittersGiveUp(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		options.Tasks = 1
@@ -514,7 +519,8 @@ func TestTaskIsFreed(t *testing.T) {
 	})
 }
 
-// Tasks are given to the contexts in turn, and stay there: they go on where they have begun, on the thread of the ring that their requests were submitted to.
+// Tasks are given to the contexts in turn, and stay there: they go on where they have begun, on the thread of the ring
+// that their requests were submitted to.
 func TestTasksStay(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		const contexts, tasks = 3, 12
@@ -624,10 +630,15 @@ func TestFibersJoin(t *testing.T) {
 		submit(c, open.Wait)
 		start(t, c)
 		joined := make(chan error, 1)
-		require.NoError(t, sched.Run(sched.Config{Workers: 1, Backend: options.Fibers.Backend, GiveUpAfter: time.Millisecond}, func() {
-			must(sched.Get().Go(func() { joined <- c.Join() }))
-			time.AfterFunc(20*time.Millisecond, open.CountDown) // long after that: to wait for a context is no deadlock
-		}))
+		require.NoError(
+			t,
+			sched.Run(sched.Config{Workers: 1, Backend: options.Fibers.Backend, GiveUpAfter: time.Millisecond}, func() {
+				must(sched.Get().Go(func() { joined <- c.Join() }))
+				time.AfterFunc(
+					20*time.Millisecond, open.CountDown,
+				) // long after that: to wait for a context is no deadlock
+			}),
+		)
 		require.NoError(t, receive(t, joined))
 	})
 }

@@ -9,7 +9,8 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// eachDriver runs test with each driver that the kernel has. A kernel without io_uring must say why, and then the test runs on epoll alone.
+// eachDriver runs test with each driver that the kernel has. A kernel without io_uring must say why, and then the test
+// runs on epoll alone.
 func eachDriver(t *testing.T, test func(t *testing.T, driver uring.Driver)) {
 	for _, driver := range uring.Drivers() {
 		t.Run(driver.String(), func(t *testing.T) {

@@ -67,7 +67,9 @@ func TestFileLikeThatOfPackageOS(t *testing.T) {
 			want := randomSteps(t, byOS, filepath.Join(dir, "model"), flag, seed, steps)
 			eachFileUser(t, func(t *testing.T, u fileUser) {
 				var got account
-				u.run(func() { got = randomSteps(t, byEngines(u.engines), filepath.Join(dir, "file"), flag, seed, steps) })
+				u.run(
+					func() { got = randomSteps(t, byEngines(u.engines), filepath.Join(dir, "file"), flag, seed, steps) },
+				)
 				requireSame(t, want, got)
 			})
 		})

@@ -272,7 +272,9 @@ func TestFileAppends(t *testing.T) {
 			var both [2]*uring.File
 			for i := range both {
 				var err error
-				both[i], err = u.engines.OpenFile(context.Background(), name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
+				both[i], err = u.engines.OpenFile(
+					context.Background(), name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640,
+				)
 				if !assert.NoError(t, err) {
 					return
 				}

@@ -82,10 +82,11 @@ func mustBeWhole(data []byte, err error) {
 	}
 }
 
-// BenchmarkFiles opens, reads and closes 10,000 files of 4 KB: by fibers with engines, and by goroutines with os.ReadFile. Each operation of the
-// benchmark is a pass of each way over all files, one after the other, so that drift of the machine affects all alike. What is reported for each way is the median
-// time a file, and how many times quicker than the best of the goroutines it is. The cold passes begin with an empty page cache if the caller is root, else
-// the files alone are dropped from it.
+// BenchmarkFiles opens, reads and closes 10,000 files of 4 KB: by fibers with engines, and by goroutines with
+// os.ReadFile. Each operation of the benchmark is a pass of each way over all files, one after the other, so that drift
+// of the machine affects all alike. What is reported for each way is the median time a file, and how many times quicker
+// than the best of the goroutines it is. The cold passes begin with an empty page cache if the caller is root, else the
+// files alone are dropped from it.
 func BenchmarkFiles(b *testing.B) {
 	dir := b.TempDir()
 	names := make([]string, benchFiles)

@@ -21,7 +21,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// crowd calls f n times at once: on goroutines, or if s is not nil on its fibers. It returns when all calls have returned.
+// crowd calls f n times at once: on goroutines, or if s is not nil on its fibers. It returns when all calls have
+// returned.
 func crowd(t *testing.T, s *sched.Scheduler, n int, f func(i int)) (wait func()) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -39,8 +40,11 @@ func crowd(t *testing.T, s *sched.Scheduler, n int, f func(i int)) (wait func())
 	return all.Wait
 }
 
-// eachSide runs test with the engines of each driver, for callers that are goroutines, when s is nil, and for callers that are fibers of s. It checks that nothing is left.
-func eachSide(t *testing.T, options uring.Options, test func(t *testing.T, s *sched.Scheduler, engines *uring.Engines)) {
+// eachSide runs test with the engines of each driver, for callers that are goroutines, when s is nil, and for callers
+// that are fibers of s. It checks that nothing is left.
+func eachSide(
+	t *testing.T, options uring.Options, test func(t *testing.T, s *sched.Scheduler, engines *uring.Engines),
+) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		options.Driver = driver
 		t.Run("goroutines", func(t *testing.T) {
@@ -59,7 +63,8 @@ func eachSide(t *testing.T, options uring.Options, test func(t *testing.T, s *sc
 	})
 }
 
-// Thousands of requests are under way by a driver that has room for a handful: both rings of the kernel overflow, and none is lost.
+// Thousands of requests are under way by a driver that has room for a handful: both rings of the kernel overflow, and
+// none is lost.
 func TestManyRequestsByASmallRing(t *testing.T) {
 	requests := 10_000
 	if testing.Short() || suite.Slow() || suite.AddressSanitizer {
@@ -161,7 +166,8 @@ func TestEnginesClosedUnderLoad(t *testing.T) {
 	})
 }
 
-// What goroutines do by the engine of a worker ends when its scheduler is closed, or goes on by another engine if it belongs to a connection.
+// What goroutines do by the engine of a worker ends when its scheduler is closed, or goes on by another engine if it
+// belongs to a connection.
 func TestSchedulerClosedUnderGoroutines(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		leaks.Check(t)

@@ -47,7 +47,9 @@ func TestNoConnAndNoListener(t *testing.T) {
 			},
 			"Close": c.Close,
 		} {
-			require.NotPanics(t, func() { require.Error(t, f(), "%s of a %s Conn", op, name) }, "%s of a %s Conn", op, name)
+			require.NotPanics(
+				t, func() { require.Error(t, f(), "%s of a %s Conn", op, name) }, "%s of a %s Conn", op, name,
+			)
 		}
 		require.EqualValues(t, 1, unread.N, "ReadFrom of a %s Conn has read", name)
 		require.Nil(t, c.LocalAddr())
@@ -66,7 +68,9 @@ func TestNoConnAndNoListener(t *testing.T) {
 			},
 			"Close": l.Close,
 		} {
-			require.NotPanics(t, func() { require.Error(t, f(), "%s of a %s Listener", op, name) }, "%s of a %s Listener", op, name)
+			require.NotPanics(
+				t, func() { require.Error(t, f(), "%s of a %s Listener", op, name) }, "%s of a %s Listener", op, name,
+			)
 		}
 		require.Nil(t, l.Addr())
 	}
@@ -87,7 +91,10 @@ func TestNoFile(t *testing.T) {
 			"Sync":    f.Sync,
 			"Close":   f.Close,
 		} {
-			require.NotPanics(t, func() { require.ErrorIs(t, call(), os.ErrInvalid, "%s of a %s File", op, name) }, "%s of a %s File", op, name)
+			require.NotPanics(
+				t, func() { require.ErrorIs(t, call(), os.ErrInvalid, "%s of a %s File", op, name) }, "%s of a %s File",
+				op, name,
+			)
 		}
 	}
 }
@@ -113,7 +120,9 @@ func TestStrangeArguments(t *testing.T) {
 		file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 		require.NoError(t, err)
 		defer file.Close()
-		huge, err := unix.Mmap(-1, 0, 3<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+		huge, err := unix.Mmap(
+			-1, 0, 3<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE,
+		)
 		require.NoError(t, err)
 		defer unix.Munmap(huge)
 		crowd(t, s, 1, func(int) {
@@ -153,7 +162,8 @@ func check(t *testing.T, holds bool, format string, args ...any) {
 	}
 }
 
-// Descriptors that are not to block, and pipes that others close: reads and writes wait, and end as they do anywhere else.
+// Descriptors that are not to block, and pipes that others close: reads and writes wait, and end as they do anywhere
+// else.
 func TestDescriptorsOfOthers(t *testing.T) {
 	eachSide(t, uring.Options{}, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
 		in, out := pipe(t)

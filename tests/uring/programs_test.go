@@ -29,7 +29,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// eachEngines runs test for goroutines, with engines of each driver that have a thread of their own, and with those of workers.
+// eachEngines runs test for goroutines, with engines of each driver that have a thread of their own, and with those of
+// workers.
 func eachEngines(t *testing.T, test func(t *testing.T, engines *uring.Engines)) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		t.Run("alone", func(t *testing.T) {
@@ -48,32 +49,40 @@ func eachEngines(t *testing.T, test func(t *testing.T, engines *uring.Engines)) 
 	})
 }
 
-// Package net/http runs on engines as it is: server and client, bodies of both kinds, connections that are used again, time limits, and Shutdown.
+// Package net/http runs on engines as it is: server and client, bodies of both kinds, connections that are used again,
+// time limits, and Shutdown.
 func TestHTTP(t *testing.T) {
 	eachEngines(t, func(t *testing.T, engines *uring.Engines) {
 		l := listen(t, engines, "tcp")
 		body := bytes.Repeat([]byte("0123456789"), 20_000)
-		server := &http.Server{ReadTimeout: time.Minute, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			got, err := io.ReadAll(r.Body)
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusBadRequest)
-				return
-			}
-			_, _ = fmt.Fprintf(w, "%x %s", sha256.Sum256(got), r.URL.Path)
-			if f, ok := w.(http.Flusher); ok {
-				f.Flush()
-			}
-			_, _ = w.Write(got)
-		})}
+		server := &http.Server{
+			ReadTimeout: time.Minute, ReadHeaderTimeout: time.Minute,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				got, err := io.ReadAll(r.Body)
+				if err != nil {
+					http.Error(w, err.Error(), http.StatusBadRequest)
+					return
+				}
+				_, _ = fmt.Fprintf(w, "%x %s", sha256.Sum256(got), r.URL.Path)
+				if f, ok := w.(http.Flusher); ok {
+					f.Flush()
+				}
+				_, _ = w.Write(got)
+			}),
+		}
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(l) }()
-		client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := engines.Dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return c, nil
-		}}}
+		client := &http.Client{
+			Transport: &http.Transport{
+				DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+					c, err := engines.Dial(ctx, network, address)
+					if err != nil {
+						return nil, err
+					}
+					return c, nil
+				},
+			},
+		}
 		var all sync.WaitGroup
 		failed := make(chan error, 8)
 		for i := range cap(failed) {
@@ -81,14 +90,17 @@ func TestHTTP(t *testing.T) {
 			go func() {
 				defer all.Done()
 				for j := range 5 {
-					response, err := client.Post(fmt.Sprintf("http://%s/%d/%d", l.Addr(), i, j), "text/plain", bytes.NewReader(body))
+					response, err := client.Post(
+						fmt.Sprintf("http://%s/%d/%d", l.Addr(), i, j), "text/plain", bytes.NewReader(body),
+					)
 					if err != nil {
 						failed <- err
 						return
 					}
 					got, err := io.ReadAll(response.Body)
 					_ = response.Body.Close()
-					if want := fmt.Sprintf("%x /%d/%d%s", sha256.Sum256(body), i, j, body); err != nil || string(got) != want {
+					if want := fmt.Sprintf("%x /%d/%d%s", sha256.Sum256(body), i, j, body); err != nil ||
+						string(got) != want {
 						failed <- fmt.Errorf("got %d bytes of %d: %w", len(got), len(want), err)
 						return
 					}
@@ -152,7 +164,11 @@ var certificate = sync.OnceValues(func() (*tls.Config, *tls.Config) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}, &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
+	return &tls.Config{
+			Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}},
+		}, &tls.Config{
+			RootCAs: pool, ServerName: "127.0.0.1",
+		}
 })
 
 // speak sends data over c, whose peer answers, and compares what comes back.
@@ -215,7 +231,10 @@ func TestFibersTLS(t *testing.T) {
 		var fs []func() error
 		for range 3 {
 			client, server := pair(t, s, engines, l)
-			fs = append(fs, func() error { return speak(tls.Client(client, forClient), data) }, func() error { return answer(tls.Server(server, forServer), len(data)) })
+			fs = append(
+				fs, func() error { return speak(tls.Client(client, forClient), data) },
+				func() error { return answer(tls.Server(server, forServer), len(data)) },
+			)
 		}
 		require.NoError(t, onFibers(t, s, fs...))
 		require.NoError(t, l.Close())

@@ -107,7 +107,8 @@ func TestCloseThatLingersBlocksNoThread(t *testing.T) {
 					l := listen(t, engines, "tcp")
 					client, server := pair(t, s, engines, l)
 					var closing, closed atomic.Bool
-					require.NoError(t, onFibers(t, s, func() error { // the fibers run in this order, each until it waits
+					// the fibers run in this order, each until it waits
+					require.NoError(t, onFibers(t, s, func() error {
 						if !reads {
 							return nil
 						}
@@ -291,7 +292,8 @@ func TestDescriptorsOutliveTheirEngine(t *testing.T) {
 	})
 }
 
-// A process that may open no more descriptors accepts none, says so by an error that is Temporary, and accepts again when it may.
+// A process that may open no more descriptors accepts none, says so by an error that is Temporary, and accepts again
+// when it may.
 func TestNoDescriptorLeft(t *testing.T) {
 	eachEngines(t, func(t *testing.T, engines *uring.Engines) {
 		l := listen(t, engines, "tcp")

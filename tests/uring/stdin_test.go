@@ -36,7 +36,8 @@ func terminal(t *testing.T) (program, user *os.File) {
 	return program, user
 }
 
-// A program reads its standard input, whatever that is, while other fibers go on. A Close ends a read that waits, and leaves the descriptor open.
+// A program reads its standard input, whatever that is, while other fibers go on. A Close ends a read that waits, and
+// leaves the descriptor open.
 func TestStdin(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		name := t.TempDir() + "/input"
@@ -98,8 +99,8 @@ func TestStdin(t *testing.T) {
 
 const envDriver = "FIBERLAB_STDIN_DRIVER"
 
-// This child reads its standard input in a fiber of its only worker, with another fiber that must go on meanwhile. Then it closes it while it is read once
-// more, unless that has ended by itself.
+// This child reads its standard input in a fiber of its only worker, with another fiber that must go on meanwhile. Then
+// it closes it while it is read once more, unless that has ended by itself.
 var childStdin = child.New("stdin", func(t child.T, b fiber.Backend) {
 	driver, err := uring.ParseDriver(os.Getenv(envDriver))
 	require.NoError(t, err)

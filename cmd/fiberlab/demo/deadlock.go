@@ -85,8 +85,8 @@ type JoinOptions struct {
 // CompareJoins runs the program three times: on a pool whose waits block, on one whose waits help, and on fibers whose
 // waits park.
 //
-// It blocks until each has finished, or is stuck and was taken apart; then nothing of it is left. The error wraps ErrCount, or
-// is one of packages sched and forkjoin.
+// It blocks until each has finished, or is stuck and was taken apart; then nothing of it is left. The error wraps
+// ErrCount, or is one of packages sched and forkjoin.
 func CompareJoins(o JoinOptions) (*Joins, error) {
 	if o.Scheduler.Workers < 1 {
 		return nil, fmt.Errorf("demo: %d threads: %w", o.Scheduler.Workers, ErrCount)
@@ -123,7 +123,8 @@ func onPlainPool(o JoinOptions) JoinRun {
 	run := j.run(gets)
 	run.Stuck = stuck
 	if stuck != nil && !slices.ContainsFunc(stuck, func(t StuckThread) bool { return t.Queued == 0 }) {
-		run.Why = "Only a thread of the pool takes a task off the queue, and each of them waits for a task that is in the queue. So no task will ever begin, and no wait will end."
+		run.Why = "Only a thread of the pool takes a task off the queue, and each of them waits for a task that is " +
+			"in the queue. So no task will ever begin, and no wait will end."
 	}
 	return run
 }

@@ -58,7 +58,8 @@ type thread struct {
 	ended   bool
 }
 
-// newExecution starts the program on s. Each thread stands before its first line. The caller runs on the only worker of s.
+// newExecution starts the program on s. Each thread stands before its first line. The caller runs on the only worker of
+// s.
 func newExecution(p *Program, s *sched.Scheduler) (*execution, error) {
 	e := &execution{scheduler: s, conditions: make(map[string]*fibersync.Cond), numbers: make(map[string]int)}
 	byName := make(map[string]*littleTask)
@@ -191,7 +192,9 @@ func (e *execution) named(name string) *thread {
 // step gives t, which must be ready, a turn, and returns when it has run its line or is blocked within it.
 func (e *execution) step(t *thread) {
 	line := t.section.Lines[t.at]
-	e.result.Turns = append(e.result.Turns, Turn{Thread: t.name, Line: line.Number, Text: line.Text, Relocks: t.relocks})
+	e.result.Turns = append(
+		e.result.Turns, Turn{Thread: t.name, Line: line.Number, Text: line.Text, Relocks: t.relocks},
+	)
 	t.turn = true
 	t.fiber.Notify()
 	e.settle()

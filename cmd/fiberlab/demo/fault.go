@@ -26,7 +26,8 @@ type Fault struct {
 	Kind  FaultKind `json:"kind"`
 	Text  string    `json:"text"`            // in whole sentences
 	Waits []Held    `json:"waits,omitempty"` // of the threads that can never go on
-	Cycle []string  `json:"cycle,omitempty"` // threads, each of which waits for the next one and the last one for the first
+	// threads, each of which waits for the next one and the last one for the first
+	Cycle []string `json:"cycle,omitempty"`
 }
 
 // Held is a thread that can never go on, and what it waits for.
@@ -70,7 +71,10 @@ func (e *execution) judgeEnd() {
 		sentences = append(sentences, "So it waits for itself.")
 	case len(f.Cycle) > 1:
 		f.Kind = WaitCycle
-		sentences = append(sentences, "So each waits for the other: "+strings.Join(append(slices.Clone(f.Cycle), f.Cycle[0]), " -> ")+".")
+		sentences = append(
+			sentences,
+			"So each waits for the other: "+strings.Join(append(slices.Clone(f.Cycle), f.Cycle[0]), " -> ")+".",
+		)
 	case asleep >= 0:
 		f.Kind = NeverWoken
 		sentences = append(sentences, e.lostSignal(e.threads[asleep].asleep), "No thread is left that could wake it.")
@@ -121,7 +125,9 @@ func (e *execution) whoRuns(t *thread, task *littleTask) string {
 func (e *execution) lostSignal(condition string) string {
 	for i, turn := range slices.Backward(e.result.Turns) {
 		if len(turn.Wakes) == 0 && (turn.Text == "signal("+condition+")" || turn.Text == "broadcast("+condition+")") {
-			return fmt.Sprintf("The signal of step %d came while no thread slept. A condition keeps nothing, so it was lost.", i+1)
+			return fmt.Sprintf(
+				"The signal of step %d came while no thread slept. A condition keeps nothing, so it was lost.", i+1,
+			)
 		}
 	}
 	return ""

@@ -41,8 +41,8 @@ func (l Line) String() string {
 // mostThreads is how many threads a program may have: more have too many schedules in any case.
 const mostThreads = 16
 
-// Parse makes a program of its text, as Grammar describes it. The error wraps ErrProgram, and says which line is wrong and what
-// to do.
+// Parse makes a program of its text, as Grammar describes it. The error wraps ErrProgram, and says which line is wrong
+// and what to do.
 func Parse(text string) (*Program, error) {
 	p := &Program{waitsFor: make(map[string]string)}
 	number := 0
@@ -65,7 +65,9 @@ func Parse(text string) (*Program, error) {
 		case indent == 0:
 			names, found := strings.CutSuffix(content, ":")
 			if !found {
-				return nil, wrong("the names of threads end with a colon, and a line of a thread is indented by two spaces")
+				return nil, wrong(
+					"the names of threads end with a colon, and a line of a thread is indented by two spaces",
+				)
 			}
 			for _, name := range split(names) {
 				if name == "" || slices.Contains(p.Threads(), name) {
@@ -92,12 +94,18 @@ func Parse(text string) (*Program, error) {
 			section := &p.Sections[len(p.Sections)-1]
 			section.Lines = append(section.Lines, Line{Number: number, Depth: indent/2 - 1, Text: content})
 			if !section.mayStand(len(section.Lines) - 1) {
-				return nil, wrong("it is indented too far, or too little, or there is no if above: a block is two spaces further in than its first line")
+				return nil, wrong(
+					"it is indented too far, or too little, or there is no if above: a block is two spaces further " +
+						"in than its first line",
+				)
 			}
 		}
 	}
 	if len(p.Sections) == 0 || !p.complete() {
-		return nil, fmt.Errorf("demo: %w: it has no threads, or its last block is empty: name a thread, and give each block a line", ErrProgram)
+		return nil, fmt.Errorf(
+			"demo: %w: it has no threads, or its last block is empty: name a thread, and give each block a line",
+			ErrProgram,
+		)
 	}
 	return p, nil
 }
@@ -210,7 +218,8 @@ func (s *Section) blockEnd(i int) int {
 
 // otherBlock returns the line that follows line i, an if or a while, when its condition does not hold.
 func (s *Section) otherBlock(i int) int {
-	if end := s.blockEnd(i); end < len(s.Lines) && s.Lines[end].Text == otherwise && s.Lines[end].Depth == s.Lines[i].Depth {
+	if end := s.blockEnd(i); end < len(s.Lines) && s.Lines[end].Text == otherwise &&
+		s.Lines[end].Depth == s.Lines[i].Depth {
 		return end + 1
 	}
 	return s.after(i)

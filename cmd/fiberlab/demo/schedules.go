@@ -23,7 +23,8 @@ type Exploration struct {
 	Schedules int               `json:"schedules"` // there are so many
 	Wrong     int               `json:"wrong"`     // so many of them lead to a fault
 	Kinds     map[FaultKind]int `json:"kinds,omitempty"`
-	Shortest  *Interleaving     `json:"shortest,omitempty"` // of those with a fault the one with the fewest turns, then the fewest switches
+	// of those with a fault the one with the fewest turns, then the fewest switches
+	Shortest *Interleaving `json:"shortest,omitempty"`
 }
 
 // Explore runs the program under every schedule that there is, each from the beginning. A schedule ends where the

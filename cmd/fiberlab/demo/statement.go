@@ -79,13 +79,17 @@ func statementOf(line string) (s statement, ok bool) {
 	case 1: // wait(done)
 		what, rest, _ := strings.Cut(line, "(")
 		name, closed := strings.CutSuffix(rest, ")")
-		return ofCondition(what, name), closed && isName(name) && slices.Contains([]string{"wait", "signal", "broadcast"}, what)
+		return ofCondition(
+				what, name,
+			), closed && isName(name) &&
+				slices.Contains([]string{"wait", "signal", "broadcast"}, what)
 	case 4: // while items == 0:
 		last, begins := strings.CutSuffix(words[3], ":")
 		limit, err := strconv.Atoi(last)
 		holds := comparisons[words[2]]
 		return ofComparison(words[1], holds, limit),
-			begins && err == nil && holds != nil && isName(words[1]) && slices.Contains([]string{"if", "while"}, words[0])
+			begins && err == nil && holds != nil && isName(words[1]) &&
+				slices.Contains([]string{"if", "while"}, words[0])
 	case 5: // items = items + 1
 		return ofSum(words[0], words[3]), words[1] == "=" && words[2] == words[0] && isName(words[0]) &&
 			slices.Contains([]string{"+", "-"}, words[3]) && words[4] == "1"
@@ -95,7 +99,10 @@ func statementOf(line string) (s statement, ok bool) {
 
 // isName reports whether a condition or a number may have that name.
 func isName(word string) bool {
-	return word != "" && !strings.ContainsFunc(word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return word != "" &&
+		!strings.ContainsFunc(
+			word, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) },
+		)
 }
 
 // comparisons are the signs between a number of the program and a constant.
@@ -140,14 +147,25 @@ func init() {
 		"unlock": {words: "gives the lock back", do: (*thread).unlock},
 		"return": {words: "returns", do: (*thread).exit},
 
-		"if queue is empty:":         {words: "looks at the queue", asks: (*thread).noTask},
-		"task = pop_front()":         {words: "takes the first task off the queue", do: (*thread).popFront},
-		"remove()":                   {ofTask: true, words: "wants to remove the task from the queue", do: (*thread).remove},
-		"result = task()":            {ofTask: true, words: "runs the task", do: (*thread).runTask},
-		"status = IN_PROGRESS":       {ofTask: true, words: "sets the status to IN_PROGRESS", do: func(t *thread) { t.task.status = fibersync.InProgress }},
-		"status = COMPLETED":         {ofTask: true, words: "sets the status to COMPLETED", do: (*thread).complete},
-		"if status == NOT_STARTED:":  {ofTask: true, words: "looks at the status", asks: func(t *thread) (bool, string) { return t.task.status == fibersync.NotStarted, t.status() }},
-		"while status != COMPLETED:": {ofTask: true, words: "looks at the status", asks: func(t *thread) (bool, string) { return t.task.status != fibersync.Completed, t.status() }},
+		"if queue is empty:": {words: "looks at the queue", asks: (*thread).noTask},
+		"task = pop_front()": {words: "takes the first task off the queue", do: (*thread).popFront},
+		"remove()": {
+			ofTask: true, words: "wants to remove the task from the queue", do: (*thread).remove,
+		},
+		"result = task()": {ofTask: true, words: "runs the task", do: (*thread).runTask},
+		"status = IN_PROGRESS": {
+			ofTask: true, words: "sets the status to IN_PROGRESS",
+			do: func(t *thread) { t.task.status = fibersync.InProgress },
+		},
+		"status = COMPLETED": {ofTask: true, words: "sets the status to COMPLETED", do: (*thread).complete},
+		"if status == NOT_STARTED:": {
+			ofTask: true, words: "looks at the status",
+			asks: func(t *thread) (bool, string) { return t.task.status == fibersync.NotStarted, t.status() },
+		},
+		"while status != COMPLETED:": {
+			ofTask: true, words: "looks at the status",
+			asks: func(t *thread) (bool, string) { return t.task.status != fibersync.Completed, t.status() },
+		},
 	}
 }
 

@@ -19,15 +19,17 @@ type Trap struct {
 
 // Shown is a trap, and what all schedules of its programs lead to.
 type Shown struct {
-	Trap                  // the lines that only one of the programs has are marked
-	Goes    Exploration   `json:"faulty_schedules"`
-	Then    Exploration   `json:"repaired_schedules"`
-	Replay  *Interleaving `json:"replay,omitempty"` // the repaired program under the shortest schedule by which the faulty one goes wrong
-	Verdict bool          `json:"shown"`            // the faulty program goes wrong under some schedule, and the repaired one under none
+	Trap             // the lines that only one of the programs has are marked
+	Goes Exploration `json:"faulty_schedules"`
+	Then Exploration `json:"repaired_schedules"`
+	// the repaired program under the shortest schedule by which the faulty one goes wrong
+	Replay *Interleaving `json:"replay,omitempty"`
+	// the faulty program goes wrong under some schedule, and the repaired one under none
+	Verdict bool `json:"shown"`
 }
 
-// Show runs both programs under all of their schedules, and then the repaired one under the shortest schedule by which the
-// faulty one goes wrong. For cfg, the caller and the errors see Program.Explore.
+// Show runs both programs under all of their schedules, and then the repaired one under the shortest schedule by which
+// the faulty one goes wrong. For cfg, the caller and the errors see Program.Explore.
 func (t Trap) Show(ctx context.Context, cfg sched.Config) (*Shown, error) {
 	s := &Shown{Trap: t}
 	s.Faulty, s.Repaired = compared(t.Faulty, t.Repaired)

@@ -55,9 +55,12 @@ func signalBeforeWait() Trap {
 	return Trap{
 		Name:  "signal-before-wait",
 		Title: "The signal comes before the wait",
-		Text: "A worker takes a task and runs it; get waits for the result. The worker sets the status and signals without the lock. " +
-			"So both can come between get's look at the status and its wait, and a condition does not remember a signal.",
-		Remedy: "Set the status with the lock held. get holds the lock from its look until it sleeps, so no signal comes in between.",
+		Text: "A worker takes a task and runs it; get waits for the result. The worker sets the status and signals " +
+			"without the lock. " +
+			"So both can come between get's look at the status and its wait, and a condition does not remember a " +
+			"signal.",
+		Remedy: "Set the status with the lock held. get holds the lock from its look until it sleeps, so no signal " +
+			"comes in between.",
 		Faulty: must(`
 queue: task
 worker:
@@ -104,8 +107,10 @@ producer:
 	return Trap{
 		Name:  "if-for-while",
 		Title: "if in the place of while, with two consumers",
-		Text: "A producer puts two items there, and each of two consumers takes one. A consumer that finds none waits, and when it is woken " +
-			"it takes an item without another look. But between the signal and its turn the other consumer may have taken that item.",
+		Text: "A producer puts two items there, and each of two consumers takes one. A consumer that finds none " +
+			"waits, and when it is woken " +
+			"it takes an item without another look. But between the signal and its turn the other consumer may have " +
+			"taken that item.",
 		Remedy: "Look again after each wait: while, not if.",
 		Faulty: must(`
 consumer A, consumer B:
@@ -130,7 +135,8 @@ func statusOutsideLock() Trap {
 	return Trap{
 		Name:  "status-outside-lock",
 		Title: "The status is set outside the lock",
-		Text: "The worker takes the task off the queue with the lock held, but gives the lock back before it sets the status. Meanwhile get " +
+		Text: "The worker takes the task off the queue with the lock held, but gives the lock back before it sets " +
+			"the status. Meanwhile get " +
 			"still finds NOT_STARTED, removes what is in no queue any more, and runs the task as well.",
 		Remedy: "Take the task off the queue and set its status under one and the same lock.",
 		Faulty: must(`
@@ -157,7 +163,8 @@ func lockWhileRunning() Trap {
 	return Trap{
 		Name:  "lock-while-running",
 		Title: "The lock is held while the task runs",
-		Text: "Two workers, and two tasks in the queue: a parent and its child. The parent waits for the result of the child. A worker runs the parent " +
+		Text: "Two workers, and two tasks in the queue: a parent and its child. The parent waits for the result of " +
+			"the child. A worker runs the parent " +
 			"with the lock held; so the other worker cannot take the child off the queue.",
 		Remedy: "Give the lock back before the task runs.",
 		Faulty: must(`

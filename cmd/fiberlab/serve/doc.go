@@ -1,5 +1,5 @@
-// Package serve has three servers: one sends back what comes, one answers HTTP, and one serves files by HTTP. They are what
-// fiberlab serve runs. Each is one program over net.Listener and net.Conn, whatever carries its bytes:
+// Package serve has three servers: one sends back what comes, one answers HTTP, and one serves files by HTTP. They are
+// what fiberlab serve runs. Each is one program over net.Listener and net.Conn, whatever carries its bytes:
 //
 //   - Go's package net, and a goroutine for each connection; or
 //   - the engines of package uring, and a fiber for each connection. net/http starts goroutines itself: these use the engines from outside.

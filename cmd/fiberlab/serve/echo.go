@@ -11,7 +11,8 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// Echo is the server that sends back what comes. Its requests are reads: what one read has brought is sent back by one write.
+// Echo is the server that sends back what comes. Its requests are reads: what one read has brought is sent back by one
+// write.
 func Echo() Program { return echoProgram{} }
 
 type echoProgram struct{}
@@ -97,8 +98,8 @@ func (e *echoing) serve(r *replying) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return
 	}
-	// The server stops. What has been read is answered. A client that gets to know so before the connection is closed loses no
-	// answer: to close while its bytes are still coming in would reset the connection.
+	// The server stops. What has been read is answered. A client that gets to know so before the connection is closed
+	// loses no answer: to close while its bytes are still coming in would reset the connection.
 	e.mu.Lock()
 	r.answered = true
 	_ = r.SetReadDeadline(e.last)

@@ -19,15 +19,17 @@ type Figures struct {
 
 	Seconds     float64 `json:"seconds"`
 	Connections int64   `json:"connections"` // accepted
-	Refused     int64   `json:"refused"`     // attempts to accept a connection that failed for want of descriptors or memory
-	Idle        int64   `json:"idle"`        // connections that were closed because no byte moved on them
-	Cut         int     `json:"cut"`         // connections that were not finished in time
-	Requests    int64   `json:"requests"`    // that were answered
-	BytesIn     int64   `json:"bytes_in"`
-	BytesOut    int64   `json:"bytes_out"`
+	// attempts to accept a connection that failed for want of descriptors or memory
+	Refused  int64 `json:"refused"`
+	Idle     int64 `json:"idle"`     // connections that were closed because no byte moved on them
+	Cut      int   `json:"cut"`      // connections that were not finished in time
+	Requests int64 `json:"requests"` // that were answered
+	BytesIn  int64 `json:"bytes_in"`
+	BytesOut int64 `json:"bytes_out"`
 
-	// From the moment that a request has been read until its answer has been handed to the kernel: what the client's waiting time has of the server's work
-	// and of its socket, not of the network, nor of the time that the request lay unread.
+	// From the moment that a request has been read until its answer has been handed to the kernel: what the client's
+	// waiting time has of the server's work and of its socket, not of the network, nor of the time that the request lay
+	// unread.
 	ServiceP50 float64 `json:"service_p50_us"`
 	ServiceP99 float64 `json:"service_p99_us"`
 
@@ -35,7 +37,8 @@ type Figures struct {
 	UserPerRequest   float64 `json:"user_us_per_request"`
 	SystemPerRequest float64 `json:"system_us_per_request"`
 
-	Engines *EngineFigures `json:"engines,omitempty"` // nil under driver go, whose system calls are not counted here: see strace -fc
+	// nil under driver go, whose system calls are not counted here: see strace -fc
+	Engines *EngineFigures `json:"engines,omitempty"`
 }
 
 // EngineFigures are what the engines have done.

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// HTTP is a server of net/http with three resources: / is a line of text, /bytes/N is N bytes, and /echo is the body of the request.
+// HTTP is a server of net/http with three resources: / is a line of text, /bytes/N is N bytes, and /echo is the body of
+// the request.
 func HTTP() Program { return httpProgram{"http", handlers} }
 
 // MostBytes is the largest N of /bytes/N.
@@ -130,8 +131,8 @@ func (h *httping) idle(then time.Time) []net.Conn {
 	return idleOf(h.conns, then)
 }
 
-// changed counts requests: a connection is active from the moment that a request has been read until its answer has been sent. It is called on the connection's
-// goroutine.
+// changed counts requests: a connection is active from the moment that a request has been read until its answer has
+// been sent. It is called on the connection's goroutine.
 func (h *httping) changed(c net.Conn, state http.ConnState) {
 	m := c.(*metered)
 	switch state {

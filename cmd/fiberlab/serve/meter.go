@@ -9,8 +9,8 @@ import (
 	"fiberlab/internal/histogram"
 )
 
-// meter counts what a server does. Each connection has one of the tallies, which it shares with few others: so threads seldom want the same one at
-// the same moment.
+// meter counts what a server does. Each connection has one of the tallies, which it shares with few others: so threads
+// seldom want the same one at the same moment.
 type meter struct {
 	connections atomic.Int64
 	refused     atomic.Int64 // attempts to accept a connection that failed for want of descriptors or memory

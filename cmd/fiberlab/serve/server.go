@@ -27,7 +27,8 @@ type Setup struct {
 	Header  time.Duration // for the header of a request of HTTP; 0: DefaultHeader, below 0: none
 	TLS     bool          // with a certificate that is made for the run, and that no client has reason to trust
 
-	// Engines, if not nil, are the engines that carry the bytes, and Scheduler, which must have workers, runs the fibers of the connections.
+	// Engines, if not nil, are the engines that carry the bytes, and Scheduler, which must have workers, runs the
+	// fibers of the connections.
 	Engines   *uring.Options
 	Scheduler sched.Config
 
@@ -35,8 +36,8 @@ type Setup struct {
 	Listening func(At)
 	// Stopping is called when the server has been told to stop, with the number of connections that are open still.
 	Stopping func(open int)
-	// Exhausted is called each time that the server has accepted nothing for want of descriptors or memory, with the reason, before it waits and tries again. It runs on
-	// the goroutine or fiber that accepts, and must not block.
+	// Exhausted is called each time that the server has accepted nothing for want of descriptors or memory, with the
+	// reason, before it waits and tries again. It runs on the goroutine or fiber that accepts, and must not block.
 	Exhausted func(error)
 }
 
@@ -63,9 +64,9 @@ type session interface {
 	open() int
 	// idle returns the connections on which no byte has moved since then.
 	idle(then time.Time) []net.Conn
-	// stop closes the listener, and ends the connections when what is under way on them is finished, or when ctx is done.
-	// It returns when there is no connection left, or soon after ctx is done. It returns the number of connections that
-	// ctx has ended, and the requests whose handlers go on nevertheless.
+	// stop closes the listener, and ends the connections when what is under way on them is finished, or when ctx is
+	// done. It returns when there is no connection left, or soon after ctx is done. It returns the number of
+	// connections that ctx has ended, and the requests whose handlers go on nevertheless.
 	stop(ctx context.Context) (cut int, left []string)
 }
 
@@ -150,7 +151,8 @@ func Run(ctx context.Context, p Program, o Setup) (figures *Figures, err error) 
 	if err != nil {
 		return nil, err
 	}
-	time.AfterFunc(time.Hour, func() {}).Stop() // the runtime opens two descriptors for its first timer, and ends the program if there is none left
+	// the runtime opens two descriptors for its first timer, and ends the program if there is none left
+	time.AfterFunc(time.Hour, func() {}).Stop()
 	h, err := newHost(o)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	result, err := wordcount.Count(context.Background(), tree.Files, wordcount.Options{Scheduler: sched.Config{Workers: 2}})
+	result, err := wordcount.Count(
+		context.Background(), tree.Files, wordcount.Options{Scheduler: sched.Config{Workers: 2}},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -54,7 +54,9 @@ func TestReadsThatReturnNothing(t *testing.T) {
 // The next chunk comes only when the words that are held back have been sent.
 func TestWordsAreNotHeldBackForEver(t *testing.T) {
 	eachScheduler(t, []int{1}, func(t *testing.T, cfg sched.Config) {
-		p := &pipeline{batches: []*fibersync.Channel[*batch]{fibersync.NewChannel[*batch](1), fibersync.NewChannel[*batch](1)}}
+		p := &pipeline{
+			batches: []*fibersync.Channel[*batch]{fibersync.NewChannel[*batch](1), fibersync.NewChannel[*batch](1)},
+		}
 		l := &lane{chunks: fibersync.NewChannel[chunk](1)}
 		words := &batch{text: []byte("words"), ends: []uint32{5}}
 		held := []*batch{nil, words}

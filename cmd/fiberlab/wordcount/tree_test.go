@@ -98,7 +98,9 @@ func TestWalkNamesADirectoryThatCannotBeWalked(t *testing.T) {
 		require.ErrorAs(t, err, &bad)
 		require.Equal(t, name, bad.Dir)
 		require.ErrorIs(t, err, want)
-		require.Equal(t, fmt.Sprintf("directory %q: %v: name one that exists and may be listed", name, want), err.Error())
+		require.Equal(
+			t, fmt.Sprintf("directory %q: %v: name one that exists and may be listed", name, want), err.Error(),
+		)
 	}
 }
 

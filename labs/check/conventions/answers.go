@@ -51,12 +51,18 @@ func registerWords(a *machine.Arch) []registerWord {
 // table has the right answers, in the order of the tables that are handed out.
 var table = map[string][]answer{
 	"amd64": {
-		{"rax", false}, {"rbx", true}, {"rcx", false}, {"rdx", false}, {"rsi", false}, {"rdi", false}, {"rbp", true}, {"rsp", true},
-		{"r8", false}, {"r9", false}, {"r10", false}, {"r11", false}, {"r12", true}, {"r13", true}, {"r14", true}, {"r15", true},
+		{
+			"rax", false,
+		}, {"rbx", true}, {"rcx", false}, {"rdx", false}, {"rsi", false}, {"rdi", false}, {"rbp", true}, {"rsp", true},
+		{
+			"r8", false,
+		}, {"r9", false}, {"r10", false}, {"r11", false}, {"r12", true}, {"r13", true}, {"r14", true}, {"r15", true},
 		{"xmm0-xmm15", false},
 	},
 	"arm64": {
-		{"x0-x7", false}, {"x8", false}, {"x9-x15", false}, {"x16-x17", false}, {"x19-x28", true}, {"x29", true}, {"x30", false}, {"sp", true},
+		{
+			"x0-x7", false,
+		}, {"x8", false}, {"x9-x15", false}, {"x16-x17", false}, {"x19-x28", true}, {"x29", true}, {"x30", false}, {"sp", true},
 		{"v0-v7", false}, {"d8-d15", true}, {"v8-v15-high", false}, {"v16-v31", false},
 	},
 }
@@ -91,9 +97,21 @@ func compare(name, text string, wanted []answer) []grade.Fault {
 		switch fields := strings.Fields(line); {
 		case len(fields) == 0:
 		case !slices.ContainsFunc(wanted, func(a answer) bool { return a.registers == fields[0] }):
-			faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s:%d: %q is none of the registers in the table", name, n, fields[0]), Place: machine.Place{File: name, Line: n}})
+			faults = append(
+				faults,
+				grade.Fault{
+					Text:  fmt.Sprintf("%s:%d: %q is none of the registers in the table", name, n, fields[0]),
+					Place: machine.Place{File: name, Line: n},
+				},
+			)
 		case len(fields) != 2 || fields[1] != "kept" && fields[1] != "lost" && fields[1] != "?":
-			faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s:%d: write kept or lost after %s", name, n, fields[0]), Place: machine.Place{File: name, Line: n}})
+			faults = append(
+				faults,
+				grade.Fault{
+					Text:  fmt.Sprintf("%s:%d: write kept or lost after %s", name, n, fields[0]),
+					Place: machine.Place{File: name, Line: n},
+				},
+			)
 		default:
 			given[fields[0]], lines[fields[0]] = fields[1], n
 		}
@@ -112,7 +130,15 @@ func compare(name, text string, wanted []answer) []grade.Fault {
 		}
 	}
 	if len(wrong) > 0 {
-		faults = append(faults, grade.Fault{Text: "the wrong answer is given for " + strings.Join(wrong, ", ") + ": compare what your lab_observe shows of the stranger that is called greedy", Place: place})
+		faults = append(
+			faults,
+			grade.Fault{
+				Text: "the wrong answer is given for " + strings.Join(
+					wrong, ", ",
+				) + ": compare what your lab_observe shows of the stranger that is called greedy",
+				Place: place,
+			},
+		)
 	}
 	if len(open) > 0 && len(faults) == 0 {
 		faults = append(faults, grade.Fault{Text: "no answer is given yet for " + strings.Join(open, ", ")})

@@ -1,5 +1,5 @@
-// Package conventions examines lab 1: functions in assembly that find out which registers survive a call, and that keep to the
-// calling convention themselves.
+// Package conventions examines lab 1: functions in assembly that find out which registers survive a call, and that keep
+// to the calling convention themselves.
 //
 // What to read, in this order:
 //
@@ -25,23 +25,45 @@ import (
 // Labs returns lab 1.
 func Labs() []*grade.Lab {
 	return []*grade.Lab{{
-		Number:  "01",
-		Title:   "Calling conventions",
-		Arches:  []*machine.Arch{machine.AMD64, machine.ARM64},
-		Needs:   []string{"lab_return_address", "lab_stack_after_return", "lab_tenth", "lab_sum_over", "lab_call_ten", "lab_keep_16", "lab_observe"},
+		Number: "01", Title: "Calling conventions", Arches: []*machine.Arch{machine.AMD64, machine.ARM64},
+		Needs: []string{
+			"lab_return_address", "lab_stack_after_return", "lab_tenth", "lab_sum_over", "lab_call_ten", "lab_keep_16",
+			"lab_observe",
+		},
 		Handout: "handout.md",
 		Sources: []string{"convention*.S", "convention*.c", "*.h", "answers_*.txt"},
 		Items: []grade.Item{
-			{Name: "lab_return_address finds the return address", Points: 7, Section: "1.2", Check: right(returnAddress, returnAddressRight)},
-			{Name: "lab_stack_after_return knows what a return does to the stack pointer", Points: 8, Section: "1.2", Check: right(stackAfter, stackAfterRight)},
-			{Name: "lab_tenth finds an argument on the stack", Points: 10, Section: "1.3", Check: right(tenth, tenthRight)},
+			{
+				Name: "lab_return_address finds the return address", Points: 7, Section: "1.2",
+				Check: right(returnAddress, returnAddressRight),
+			},
+			{
+				Name: "lab_stack_after_return knows what a return does to the stack pointer", Points: 8, Section: "1.2",
+				Check: right(stackAfter, stackAfterRight),
+			},
+			{
+				Name: "lab_tenth finds an argument on the stack", Points: 10, Section: "1.3",
+				Check: right(tenth, tenthRight),
+			},
 			{Name: "lab_sum_over calls and sums", Points: 10, Section: "1.4", Check: sums},
 			{Name: "lab_sum_over keeps its values across calls", Points: 15, Section: "1.4", Check: sumsAcross},
-			{Name: "lab_call_ten hands over ten arguments", Points: 10, Section: "1.5", Check: right(callTen, tenRight)},
-			{Name: "lab_keep_16 keeps 16 bytes across a call", Points: 10, Section: "1.6", Check: right(keep, keepRight)},
-			{Name: "lab_observe loads and stores each register", Points: 10, Section: "1.7", Check: right(observe, observeRight)},
+			{
+				Name: "lab_call_ten hands over ten arguments", Points: 10, Section: "1.5",
+				Check: right(callTen, tenRight),
+			},
+			{
+				Name: "lab_keep_16 keeps 16 bytes across a call", Points: 10, Section: "1.6",
+				Check: right(keep, keepRight),
+			},
+			{
+				Name: "lab_observe loads and stores each register", Points: 10, Section: "1.7",
+				Check: right(observe, observeRight),
+			},
 			{Name: "each call is made with the stack aligned", Points: 5, Section: "1.5", Check: alignment},
-			{Name: "each function leaves to its caller what belongs to it", Points: 10, Section: "1.4", Check: preserves},
+			{
+				Name: "each function leaves to its caller what belongs to it", Points: 10, Section: "1.4",
+				Check: preserves,
+			},
 			{Name: "the table of answers", Points: 5, Section: "1.8", Check: answers},
 		},
 	}}
@@ -74,7 +96,8 @@ func sums(ctx context.Context, b *grade.Bench) (faults []grade.Fault, err error)
 	return nil, nil
 }
 
-// sumsAcross examines it with strangers that change all that they may. It is the same function, so it must have summed first.
+// sumsAcross examines it with strangers that change all that they may. It is the same function, so it must have summed
+// first.
 func sumsAcross(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return across.examine(ctx, b, sumRight)
 }
@@ -90,8 +113,8 @@ func alignment(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return each(ctx, b, callers, (*visit).aligned)
 }
 
-// preserves examines what every function leaves to its caller. A function that returns at once leaves everything as it was and
-// has shown nothing.
+// preserves examines what every function leaves to its caller. A function that returns at once leaves everything as it
+// was and has shown nothing.
 func preserves(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	faults, err := each(ctx, b, append(slices.Clone(callers), returnAddress, stackAfter, tenth), (*visit).leaves)
 	if len(faults) > 0 || err != nil {
@@ -122,7 +145,9 @@ func each(ctx context.Context, b *grade.Bench, calls []*call, look func(*visit) 
 			return nil, err
 		}
 		if c.meetings > 0 && len(v.met) == 0 {
-			untried = append(untried, grade.Fault{Text: c.function + " calls no stranger, so it has nothing to show here"})
+			untried = append(
+				untried, grade.Fault{Text: c.function + " calls no stranger, so it has nothing to show here"},
+			)
 			continue
 		}
 		faults = append(faults, look(v)...)

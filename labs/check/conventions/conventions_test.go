@@ -43,8 +43,8 @@ func graded(t *testing.T, a *machine.Arch, dir string) *grade.Report {
 	return r
 }
 
-// each runs the test on each architecture for which this machine has a compiler, and an emulator if it needs one; in an emulator, only on
-// its own: the other one is this machine's, which tests both without.
+// each runs the test on each architecture for which this machine has a compiler, and an emulator if it needs one; in an
+// emulator, only on its own: the other one is this machine's, which tests both without.
 func each(t *testing.T, test func(t *testing.T, a *machine.Arch)) {
 	arches := conventions.Labs()[0].Arches
 	if os.Getenv("FIBERLAB_EXEC") != "" {
@@ -79,7 +79,8 @@ func TestSkeleton(t *testing.T) {
 	})
 }
 
-// What is right in another way gets full marks, too. Under -short, and in an emulator, which takes ten times as long, one solution takes part.
+// What is right in another way gets full marks, too. Under -short, and in an emulator, which takes ten times as long,
+// one solution takes part.
 func TestSolutions(t *testing.T) {
 	solutions, err := filepath.Glob(folder + "/solutions/*")
 	require.NoError(t, err)
@@ -109,7 +110,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A value that a register or the memory below the stack pointer does not keep is traced to that register, or to that memory.
+// A value that a register or the memory below the stack pointer does not keep is traced to that register, or to that
+// memory.
 func TestBlame(t *testing.T) {
 	for _, c := range []struct{ arch, from, to, want string }{
 		{"amd64", "r13", "rcx", "rcx does not survive a call, and was still needed after it: "},
@@ -128,7 +130,9 @@ func TestBlame(t *testing.T) {
 		body, after, found := strings.Cut(rest, "    .size   lab_sum_over")
 		require.True(t, found)
 		dir := t.TempDir()
-		text = []byte(before + "lab_sum_over:\n" + strings.ReplaceAll(body, c.from, c.to) + "    .size   lab_sum_over" + after)
+		text = []byte(
+			before + "lab_sum_over:\n" + strings.ReplaceAll(body, c.from, c.to) + "    .size   lab_sum_over" + after,
+		)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, file), text, 0o600))
 		header, err := os.ReadFile(folder + "/convention.h")
 		require.NoError(t, err)
@@ -195,7 +199,10 @@ func TestExploreShowsDifferentStrangers(t *testing.T) {
 		command, err := sandbox.Compiler(a)
 		require.NoError(t, err)
 		program := filepath.Join(t.TempDir(), "explore")
-		command = append(command, "-O2", "-static", "-no-pie", "-o", program, filepath.Join(folder, "explore.c"), filepath.Join(folder, "reference", "convention_"+a.Name+".S"))
+		command = append(
+			command, "-O2", "-static", "-no-pie", "-o", program, filepath.Join(folder, "explore.c"),
+			filepath.Join(folder, "reference", "convention_"+a.Name+".S"),
+		)
 		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 		require.NoError(t, err, string(out))
 		command = append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), program)

@@ -30,7 +30,9 @@ var tenth = &call{function: "lab_tenth", prepare: func(v *visit) error {
 
 var tenthRight = judge{end: func(v *visit) []grade.Fault {
 	last := len(v.stack) - 1
-	return v.result(v.stack[last], fmt.Sprintf("argument 10, which lies %d bytes above the caller's stack pointer", 8*last))
+	return v.result(
+		v.stack[last], fmt.Sprintf("argument 10, which lies %d bytes above the caller's stack pointer", 8*last),
+	)
 }}
 
 // sumOver has the function sum over count values. Of very many it is enough to see the first few.
@@ -40,7 +42,10 @@ func sumOver(count uint64) *call {
 		c.meetings, c.enough = 3, 3
 	}
 	c.prepare = func(v *visit) error {
-		v.args = []uint64{v.stranger, v.add("values", c.meetings+1, false, func(i int) string { return fmt.Sprintf("values[%d]", i) }), count}
+		v.args = []uint64{
+			v.stranger,
+			v.add("values", c.meetings+1, false, func(i int) string { return fmt.Sprintf("values[%d]", i) }), count,
+		}
 		return nil
 	}
 	return c
@@ -76,7 +81,10 @@ var sumRight = judge{
 			}
 		}
 		return append(v.constant(), grade.Fault{
-			Text:  fmt.Sprintf("lab_sum_over returns %s, not the sum of all %s: %s", text, many(len(v.met), "result", "results"), v.trail(a.Result, len(v.steps), 2)),
+			Text: fmt.Sprintf(
+				"lab_sum_over returns %s, not the sum of all %s: %s", text, many(len(v.met), "result", "results"),
+				v.trail(a.Result, len(v.steps), 2),
+			),
 			Place: v.set(a.Result, len(v.steps)),
 		})
 	},
@@ -100,8 +108,11 @@ func (v *visit) argument(n int, m meeting, i int, wanted uint64, what string) []
 		}
 		text += more
 		return []grade.Fault{{
-			Text: fmt.Sprintf("%s calls the stranger with %s as argument %d, %d bytes above the stack pointer at the call: it should be %s: %s",
-				v.function, v.describe(m.gifts[k]), i+1, 8*k, what, text),
+			Text: fmt.Sprintf(
+				"%s calls the stranger with %s as argument %d, %d bytes above the stack pointer at the call: it "+
+					"should be %s: %s",
+				v.function, v.describe(m.gifts[k]), i+1, 8*k, what, text,
+			),
 			Place: place}}
 	}
 	register := v.Arch().Arguments[i]
@@ -118,7 +129,9 @@ func (v *visit) argument(n int, m meeting, i int, wanted uint64, what string) []
 
 var callTen = &call{function: "lab_call_ten", meetings: 1, prepare: func(v *visit) error {
 	v.gifts = 8 * (10 - len(v.Arch().Arguments))
-	v.args = []uint64{v.stranger, v.add("values", 10, false, func(i int) string { return fmt.Sprintf("values[%d]", i) })}
+	v.args = []uint64{
+		v.stranger, v.add("values", 10, false, func(i int) string { return fmt.Sprintf("values[%d]", i) }),
+	}
 	return nil
 }}
 
@@ -165,7 +178,14 @@ var keepRight = judge{end: func(v *visit) []grade.Fault {
 					place = where
 				}
 			}
-			return []grade.Fault{{Text: fmt.Sprintf("lab_keep_16 leaves %s in place of %s: %s", v.describe(now.word(i)), was.words(i), text), Place: place}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"lab_keep_16 leaves %s in place of %s: %s", v.describe(now.word(i)), was.words(i), text,
+					),
+					Place: place,
+				},
+			}
 		}
 	}
 	return nil
@@ -186,8 +206,11 @@ var observeRight = judge{
 			for i, w := range registerWords(v.Arch()) {
 				if got := m.regs.Get(w.register); !w.high && got != v.data[0].word(i) {
 					faults = append(faults, grade.Fault{
-						Text: fmt.Sprintf("lab_observe calls the stranger with %s in %s, in place of what before has at offset %d: %s", v.describe(got),
-							w.register, 8*i, v.trail(w.register, m.at, 1)),
+						Text: fmt.Sprintf(
+							"lab_observe calls the stranger with %s in %s, in place of what before has at offset %d: "+
+								"%s",
+							v.describe(got), w.register, 8*i, v.trail(w.register, m.at, 1),
+						),
 						Place: v.set(w.register, m.at),
 					})
 				}
@@ -209,7 +232,10 @@ var observeRight = judge{
 			if after.word(i) != wanted {
 				text, place := v.by(after.address + 8*uint64(i))
 				faults = append(faults, grade.Fault{
-					Text:  fmt.Sprintf("lab_observe leaves in after, at offset %d (%s), %s: %s", 8*i, w.name(), v.describe(after.word(i)), text),
+					Text: fmt.Sprintf(
+						"lab_observe leaves in after, at offset %d (%s), %s: %s", 8*i, w.name(),
+						v.describe(after.word(i)), text,
+					),
 					Place: place,
 				})
 			}

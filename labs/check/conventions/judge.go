@@ -18,8 +18,9 @@ type judge struct {
 	end   func(*visit) []grade.Fault // with what the function leaves, if it returns
 }
 
-// examine calls a function with strangers that change all that they may. If that goes wrong, and does not with strangers that
-// change nothing, it looks for the one thing whose change makes it go wrong. If it goes well, a stranger calls the function itself.
+// examine calls a function with strangers that change all that they may. If that goes wrong, and does not with
+// strangers that change nothing, it looks for the one thing whose change makes it go wrong. If it goes well, a stranger
+// calls the function itself.
 func (c *call) examine(ctx context.Context, b *grade.Bench, j judge) (faults []grade.Fault, err error) {
 	v, err := c.shared(ctx, b)
 	if err != nil {
@@ -70,8 +71,10 @@ func (v *visit) overwritten(faults []grade.Fault) []grade.Fault {
 	seen, _, _ := strings.Cut(faults[0].Text, ": ")
 	seen, _, _ = strings.Cut(seen, "; ")
 	return []grade.Fault{{Place: place, Text: fmt.Sprintf(
-		"%s is called again by its stranger (recursion), and the second call overwrites %s. Keep it in a callee-saved register or on the stack: %s",
-		v.function, what, seen)}}
+		"%s is called again by its stranger (recursion), and the second call overwrites %s. Keep it in a "+
+			"callee-saved register or on the stack: %s",
+		v.function, what, seen,
+	)}}
 }
 
 // notKept says what a submission relied on.
@@ -81,22 +84,25 @@ func notKept(a *machine.Arch, lost string) string {
 		return "the stranger overwrote what lies below the stack pointer, and that was still needed"
 	case vectors:
 		if a == machine.ARM64 {
-			return "the stranger changed the vector registers (of v8 to v15 only the low halves survive a call), and one was still needed"
+			return "the stranger changed the vector registers (of v8 to v15 only the low halves survive a call), and " +
+				"one was still needed"
 		}
 		return "the stranger changed the vector registers, none of which survives a call, and one was still needed"
 	}
 	return fmt.Sprintf("%s does not survive a call, and was still needed after it", lost)
 }
 
-// shared makes the visits of this function and of the others in its group with strangers that change all that they may, once, and
-// returns that of this one.
+// shared makes the visits of this function and of the others in its group with strangers that change all that they may,
+// once, and returns that of this one.
 func (c *call) shared(ctx context.Context, b *grade.Bench) (*visit, error) {
 	return c.grouped(ctx, b, "visits", false, func(c *call) loss { return c.everything(b.Program.Arch) })
 }
 
-// again examines the function with strangers of which the first calls the function itself, and which change nothing else. Only if that
-// goes wrong are its steps recorded.
-func (c *call) again(ctx context.Context, b *grade.Bench, look func(*visit) []grade.Fault) (faults []grade.Fault, err error) {
+// again examines the function with strangers of which the first calls the function itself, and which change nothing
+// else. Only if that goes wrong are its steps recorded.
+func (c *call) again(
+	ctx context.Context, b *grade.Bench, look func(*visit) []grade.Fault,
+) (faults []grade.Fault, err error) {
 	lost := func(*call) loss { return loss{recursion} }
 	v, err := c.grouped(ctx, b, "visits again", true, lost)
 	if err != nil || len(look(v)) == 0 {
@@ -114,26 +120,35 @@ func (c *call) again(ctx context.Context, b *grade.Bench, look func(*visit) []gr
 	return v.overwritten(look(v)), nil
 }
 
-// grouped makes the visits of a group, once, and returns that of this function. A group is as much as an item has time for, even where
-// a step takes long.
-func (c *call) grouped(ctx context.Context, b *grade.Bench, name string, quick bool, lost func(*call) loss) (*visit, error) {
+// grouped makes the visits of a group, once, and returns that of this function. A group is as much as an item has time
+// for, even where a step takes long.
+func (c *call) grouped(
+	ctx context.Context, b *grade.Bench, name string, quick bool, lost func(*call) loss,
+) (*visit, error) {
 	n := slices.IndexFunc(groups, func(group []*call) bool { return slices.Contains(group, c) })
-	visits, err := grade.Shared(ctx, b, fmt.Sprint(name, " ", n), func(ctx context.Context) (all map[*call]*visit, err error) {
-		r := &room{bench: b, quick: quick}
-		defer func() { err = errors.Join(err, r.close()) }()
-		all = map[*call]*visit{}
-		for _, c := range groups[n] {
-			all[c], err = r.make(ctx, c, lost(c))
-			if errors.Is(err, context.DeadlineExceeded) { // the time of the item that asks first is over; the others ask for this, too
-				all[c] = &visit{call: c, trouble: &grade.Trouble{}, failure: grade.Fault{Text: c.function + " was not examined: the ones before took too long"}}
-				err = nil
+	visits, err := grade.Shared(
+		ctx, b, fmt.Sprint(name, " ", n),
+		func(ctx context.Context) (all map[*call]*visit, err error) {
+			r := &room{bench: b, quick: quick}
+			defer func() { err = errors.Join(err, r.close()) }()
+			all = map[*call]*visit{}
+			for _, c := range groups[n] {
+				all[c], err = r.make(ctx, c, lost(c))
+				// the time of the item that asks first is over; the others ask for this, too
+				if errors.Is(err, context.DeadlineExceeded) {
+					all[c] = &visit{
+						call: c, trouble: &grade.Trouble{},
+						failure: grade.Fault{Text: c.function + " was not examined: the ones before took too long"},
+					}
+					err = nil
+				}
+				if err != nil {
+					return nil, err
+				}
 			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		return all, nil
-	})
+			return all, nil
+		},
+	)
 	return visits[c], err
 }
 
@@ -163,8 +178,10 @@ func (v *visit) astray() (grade.Fault, bool) {
 			continue
 		}
 		return grade.Fault{
-			Text: fmt.Sprintf("%s runs on behind its last instruction, %s%s: no ret takes it to its return address", v.function,
-				was.text(), in(was.Place)),
+			Text: fmt.Sprintf(
+				"%s runs on behind its last instruction, %s%s: no ret takes it to its return address", v.function,
+				was.text(), in(was.Place),
+			),
 			Place: was.Place,
 		}, true
 	}
@@ -198,8 +215,10 @@ func (v *visit) failed() grade.Fault {
 		for n, m := range v.met {
 			if s.returns() && uint64(s.Next) == m.back && m.at <= k {
 				f.Place = s.Place
-				f.Text = fmt.Sprintf("%s returns into itself%s, to the instruction after its call %d of the stranger: %s", v.function, in(s.Place), n+1,
-					v.unrestored(k))
+				f.Text = fmt.Sprintf(
+					"%s returns into itself%s, to the instruction after its call %d of the stranger: %s", v.function,
+					in(s.Place), n+1, v.unrestored(k),
+				)
 				return f
 			}
 		}
@@ -207,7 +226,9 @@ func (v *visit) failed() grade.Fault {
 	if !v.steps[i].returns() {
 		f.Text += in(f.Place)
 		if sp := v.value(v.Arch().SP, i); sp < v.low || sp > v.sp {
-			f.Text += fmt.Sprintf("; the stack pointer is %#x, outside of its stack: %s", sp, v.trail(v.Arch().SP, i, 0))
+			f.Text += fmt.Sprintf(
+				"; the stack pointer is %#x, outside of its stack: %s", sp, v.trail(v.Arch().SP, i, 0),
+			)
 		}
 		f.Text += v.last(i) + v.uses(i)
 		return f
@@ -215,8 +236,10 @@ func (v *visit) failed() grade.Fault {
 	f.Place = v.steps[i].Place
 	a := v.Arch()
 	if a.Link != "" {
-		f.Text = fmt.Sprintf("%s returns to a wrong address%s: %s, the return address, is %s; %s", v.function, in(f.Place), a.Link,
-			v.describe(v.value(a.Link, i)), v.trail(a.Link, i, 0))
+		f.Text = fmt.Sprintf(
+			"%s returns to a wrong address%s: %s, the return address, is %s; %s", v.function, in(f.Place), a.Link,
+			v.describe(v.value(a.Link, i)), v.trail(a.Link, i, 0),
+		)
 		return f
 	}
 	sp := v.value(a.SP, i)
@@ -225,8 +248,10 @@ func (v *visit) failed() grade.Fault {
 	if place.File != "" {
 		f.Place = place
 	}
-	f.Text = fmt.Sprintf("%s returns to a wrong address%s: at ret the stack pointer (%s) is %s the return address, at %s: %s", v.function,
-		in(f.Place), a.SP, apart(int64(sp-(v.sp-8))), v.describe(word), said)
+	f.Text = fmt.Sprintf(
+		"%s returns to a wrong address%s: at ret the stack pointer (%s) is %s the return address, at %s: %s",
+		v.function, in(f.Place), a.SP, apart(int64(sp-(v.sp-8))), v.describe(word), said,
+	)
 	return f
 }
 
@@ -243,7 +268,9 @@ func apart(bytes int64) string {
 // unrestored says why step i returns to where a call has returned before.
 func (v *visit) unrestored(i int) string {
 	if a := v.Arch(); a.Link == "" {
-		return fmt.Sprintf("at ret the stack pointer (%s) is %s the return address", a.SP, apart(int64(v.value(a.SP, i)-(v.sp-8))))
+		return fmt.Sprintf(
+			"at ret the stack pointer (%s) is %s the return address", a.SP, apart(int64(v.value(a.SP, i)-(v.sp-8))),
+		)
 	}
 	return "that call changed x30, the return address, and it was not restored"
 }
@@ -262,7 +289,9 @@ func (v *visit) result(wanted uint64, what string) []grade.Fault {
 		return nil
 	}
 	return []grade.Fault{{
-		Text:  fmt.Sprintf("%s returns %s, not %s: %s", v.function, v.describe(got), what, v.trail(a.Result, len(v.steps), 2)),
+		Text: fmt.Sprintf(
+			"%s returns %s, not %s: %s", v.function, v.describe(got), what, v.trail(a.Result, len(v.steps), 2),
+		),
 		Place: v.set(a.Result, len(v.steps)),
 	}}
 }
@@ -277,7 +306,12 @@ func (v *visit) constant() []grade.Fault {
 		for i := range len(was.image) / 8 {
 			if now.word(i) != was.word(i) {
 				text, place := v.by(was.address + 8*uint64(i))
-				return []grade.Fault{{Text: fmt.Sprintf("%s changes %s, which it may only read: %s", v.function, was.words(i), text), Place: place}}
+				return []grade.Fault{
+					{
+						Text:  fmt.Sprintf("%s changes %s, which it may only read: %s", v.function, was.words(i), text),
+						Place: place,
+					},
+				}
 			}
 		}
 	}
@@ -289,8 +323,12 @@ func (v *visit) called() []grade.Fault {
 	if len(v.met) >= v.meetings {
 		return nil
 	}
-	f := grade.Fault{Text: fmt.Sprintf("%s goes to its return address after %s of the stranger (argument 1), where %s expected", v.function,
-		many(len(v.met), "call", "calls"), many(v.meetings, "is", "are"))}
+	f := grade.Fault{
+		Text: fmt.Sprintf(
+			"%s goes to its return address after %s of the stranger (argument 1), where %s expected", v.function,
+			many(len(v.met), "call", "calls"), many(v.meetings, "is", "are"),
+		),
+	}
 	if text, place := v.decision(len(v.steps)); v.loops {
 		f.Text, f.Place = f.Text+text, place
 	}
@@ -333,7 +371,9 @@ func (v *visit) uses(before int) string {
 		if len(by) == 0 {
 			by = []string{"nothing"}
 		}
-		text += fmt.Sprintf("; argument %d, in %s at first, is used by %s", n+1, register, strings.Join(by[:min(2, len(by))], " and "))
+		text += fmt.Sprintf(
+			"; argument %d, in %s at first, is used by %s", n+1, register, strings.Join(by[:min(2, len(by))], " and "),
+		)
 	}
 	return text
 }
@@ -345,8 +385,10 @@ func (v *visit) preserved() []grade.Fault {
 	if v.after.SP() != v.sp {
 		distance := int64(v.after.SP() - v.sp)
 		faults = append(faults, grade.Fault{
-			Text: fmt.Sprintf("%s returns with the stack pointer (%s) %s where it was: %s", v.function, a.SP, apart(distance),
-				v.trail(a.SP, len(v.steps)-1, 0)),
+			Text: fmt.Sprintf(
+				"%s returns with the stack pointer (%s) %s where it was: %s", v.function, a.SP, apart(distance),
+				v.trail(a.SP, len(v.steps)-1, 0),
+			),
 			Place: v.set(a.SP, len(v.steps)-1)})
 	}
 	kept := slices.Clone(a.Control)
@@ -359,12 +401,22 @@ func (v *visit) preserved() []grade.Fault {
 			continue
 		}
 		text := v.trail(name, len(v.steps), 0)
-		faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s returns with %s changed: it holds %s; %s", v.function, name,
-			v.describe(v.after.Get(name)), text), Place: v.set(name, len(v.steps))})
+		faults = append(
+			faults,
+			grade.Fault{Text: fmt.Sprintf("%s returns with %s changed: it holds %s; %s", v.function, name,
+				v.describe(v.after.Get(name)), text), Place: v.set(name, len(v.steps))},
+		)
 	}
 	faults = append(append(faults, v.backward()...), v.buried()...)
 	if v.stray >= 0 {
-		faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s writes to the caller's frame, %d bytes above the caller's stack pointer", v.function, v.stray)})
+		faults = append(
+			faults,
+			grade.Fault{
+				Text: fmt.Sprintf(
+					"%s writes to the caller's frame, %d bytes above the caller's stack pointer", v.function, v.stray,
+				),
+			},
+		)
 	}
 	return faults
 }
@@ -390,8 +442,10 @@ func (v *visit) backward() []grade.Fault {
 		}
 	}
 	return []grade.Fault{{Place: place, Text: fmt.Sprintf(
-		"%s %s with the direction flag set%s: it must be clear at each call and return, since string instructions run backwards otherwise. Clear it by cld",
-		v.function, when, in(place))}}
+		"%s %s with the direction flag set%s: it must be clear at each call and return, since string instructions "+
+			"run backwards otherwise. Clear it by cld",
+		v.function, when, in(place),
+	)}}
 }
 
 // buried examines that nothing is loaded from below the stack pointer where a signal handler may have overwritten it.
@@ -424,8 +478,10 @@ func (v *visit) aligned() []grade.Fault {
 		if sp%16 != 0 {
 			i := m.at - 1 // the call itself
 			return []grade.Fault{{
-				Text: fmt.Sprintf("alignment: %s makes call %d%s with the stack pointer (%s) %d bytes above a multiple of 16: %s",
-					v.function, n+1, in(v.steps[i].Place), a.SP, sp%16, v.trail(a.SP, i, 0)),
+				Text: fmt.Sprintf(
+					"alignment: %s makes call %d%s with the stack pointer (%s) %d bytes above a multiple of 16: %s",
+					v.function, n+1, in(v.steps[i].Place), a.SP, sp%16, v.trail(a.SP, i, 0),
+				),
 				Place: v.set(a.SP, i)}}
 		}
 	}
@@ -435,7 +491,14 @@ func (v *visit) aligned() []grade.Fault {
 	for _, s := range v.steps {
 		for _, c := range s.Registers {
 			if c.Register == a.SP && c.After%16 != 0 {
-				return []grade.Fault{{Text: fmt.Sprintf("alignment: the stack pointer (sp) is no multiple of 16 after %s%s", s.text(), in(s.Place)), Place: s.Place}}
+				return []grade.Fault{
+					{
+						Text: fmt.Sprintf(
+							"alignment: the stack pointer (sp) is no multiple of 16 after %s%s", s.text(), in(s.Place),
+						),
+						Place: s.Place,
+					},
+				}
 			}
 		}
 	}

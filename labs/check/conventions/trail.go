@@ -135,7 +135,8 @@ func (v *visit) trail(register string, before, depth int) string {
 	text := fmt.Sprintf("%s was set by %s%s", register, v.steps[i].text(), in(v.steps[i].Place))
 	if depth > 0 {
 		for _, r := range v.reads(v.steps[i], register) {
-			if j, known := v.changed(r, i); known && (j != i) || !known && !slices.Contains(v.Arch().Arguments[:len(v.args)], r) {
+			if j, known := v.changed(r, i); known && (j != i) ||
+				!known && !slices.Contains(v.Arch().Arguments[:len(v.args)], r) {
 				text += ", " + v.trail(r, i, depth-1)
 			}
 		}
@@ -143,7 +144,8 @@ func (v *visit) trail(register string, before, depth int) string {
 	return text
 }
 
-// last says what instruction a visit that came to no end ended with, and where the registers that it names got their values.
+// last says what instruction a visit that came to no end ended with, and where the registers that it names got their
+// values.
 func (v *visit) last(i int) string {
 	text := "; the last instruction was " + v.steps[i].text()
 	for _, r := range v.reads(v.steps[i]) {
@@ -185,7 +187,9 @@ func (v *visit) loaded(value uint64) (string, machine.Place) {
 	for _, s := range v.steps {
 		for _, c := range s.Registers {
 			if uint64(c.After) == value {
-				return fmt.Sprintf("; %s was loaded into %s by %s%s", v.describe(value), c.Register, s.text(), in(s.Place)), s.Place
+				return fmt.Sprintf(
+					"; %s was loaded into %s by %s%s", v.describe(value), c.Register, s.text(), in(s.Place),
+				), s.Place
 			}
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"fiberlab/labs/record"
 )
 
-// call is a function of the submission and how it is called. The functions that it calls in turn, the strangers, do not exist: the
-// grader sees the program arrive at an address, does to registers and memory what a stranger may do, and has the program
-// return.
+// call is a function of the submission and how it is called. The functions that it calls in turn, the strangers, do not
+// exist: the grader sees the program arrive at an address, does to registers and memory what a stranger may do, and has
+// the program return.
 type call struct {
 	function string
 	prepare  func(*visit) error // sets args, stack and data
@@ -86,9 +86,10 @@ type step struct {
 type loss []string
 
 const (
-	memory    = "memory"    // below the stack pointer
-	vectors   = "vectors"   // what lab_change_vectors changes
-	recursion = "recursion" // what another call of the function changes, which the first stranger makes; not part of everything
+	memory  = "memory"  // below the stack pointer
+	vectors = "vectors" // what lab_change_vectors changes
+	// what another call of the function changes, which the first stranger makes; not part of everything
+	recursion = "recursion"
 )
 
 const (
@@ -133,7 +134,10 @@ func (r *room) make(ctx context.Context, c *call, lost loss) (*visit, error) {
 			return nil, err
 		}
 	}
-	v := &visit{call: c, Session: r.session, random: r.bench.Random, start: r.start, origins: map[uint64]string{}, stray: -1, quick: r.quick}
+	v := &visit{
+		call: c, Session: r.session, random: r.bench.Random, start: r.start, origins: map[uint64]string{}, stray: -1,
+		quick: r.quick,
+	}
 	err := v.run(ctx, lost)
 	if errors.As(err, &v.trouble) {
 		v.failure, err = v.failed(), nil
@@ -259,8 +263,14 @@ func (v *visit) leg(ctx context.Context) error {
 	if v.quick {
 		return v.Arrive(ctx, v.function, v.stranger, v.back)
 	}
-	// One piece of memory, since each is read after each step: the part of the stack that the function may use, and the data above it.
-	regions := []record.Region{{Name: "stack and data", Address: record.Word(v.sp - frame), Initial: make([]byte, v.free-v.sp+frame), Stack: true}}
+	// One piece of memory, since each is read after each step: the part of the stack that the function may use, and the
+	// data above it.
+	regions := []record.Region{
+		{
+			Name: "stack and data", Address: record.Word(v.sp - frame), Initial: make([]byte, v.free-v.sp+frame),
+			Stack: true,
+		},
+	}
 	r, err := v.Record(ctx, v.function, regions, v.stranger, v.back)
 	if r != nil {
 		for i, s := range r.Steps {
@@ -298,7 +308,12 @@ func (v *visit) receive(ctx context.Context, regs machine.Registers, lost loss) 
 	v.met = append(v.met, m)
 	if len(v.met) > v.meetings {
 		text, _ := v.decision(m.at)
-		return v.fail(fmt.Sprintf("calls the stranger %s, where %s expected%s", times(n+1), many(v.meetings, "call is", "calls are"), text))
+		return v.fail(
+			fmt.Sprintf(
+				"calls the stranger %s, where %s expected%s", times(n+1), many(v.meetings, "call is", "calls are"),
+				text,
+			),
+		)
 	}
 	if v.meet != nil {
 		if err := v.meet(v, n); err != nil {
@@ -314,7 +329,8 @@ func (v *visit) receive(ctx context.Context, regs machine.Registers, lost loss) 
 		}
 	}
 	regs = regs.Clone()
-	if slices.Contains(lost, vectors) && m.back != v.back { // in a function that only jumped to the stranger nothing is left that could go wrong
+	// in a function that only jumped to the stranger nothing is left that could go wrong
+	if slices.Contains(lost, vectors) && m.back != v.back {
 		regs.Set(a.PC, v.Symbol("lab_change_vectors"))
 		if err := v.SetRegisters(regs); err != nil {
 			return err
@@ -359,7 +375,10 @@ func (v *visit) receive(ctx context.Context, regs machine.Registers, lost loss) 
 
 // recur calls the function again, as a stranger may, with other arguments on another part of the stack.
 func (v *visit) recur(ctx context.Context) error {
-	inner := &visit{call: v.call, Session: v.Session, random: v.random, start: v.start, origins: map[uint64]string{}, stray: -1, inner: true, quick: true}
+	inner := &visit{
+		call: v.call, Session: v.Session, random: v.random, start: v.start, origins: map[uint64]string{}, stray: -1,
+		inner: true, quick: true,
+	}
 	err := inner.run(ctx, nil)
 	for value, origin := range inner.origins {
 		v.origins[value] = origin + " of the second call"

@@ -24,14 +24,34 @@ func framePointers(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			}
 			next, err := e.chain(fp)
 			if err != nil {
-				return []grade.Fault{{Text: fmt.Sprintf("%s is %#x when target is entered: a backtrace by frame pointers goes on there, outside of the stack: marl_fiber_set_target or the trampoline must make the outermost one 0", at, fp), Place: e.called}}
+				return []grade.Fault{
+					{
+						Text: fmt.Sprintf(
+							"%s is %#x when target is entered: a backtrace by frame pointers goes on there, outside "+
+								"of the stack: marl_fiber_set_target or the trampoline must make the outermost one 0",
+							at, fp,
+						),
+						Place: e.called,
+					},
+				}
 			}
 			if next != 0 && next <= fp {
-				return []grade.Fault{{Text: fmt.Sprintf("%s is %#x when target is entered, and the frame there names %#x as the next, which is not above it", at, fp, next), Place: e.called}}
+				return []grade.Fault{
+					{
+						Text: fmt.Sprintf(
+							"%s is %#x when target is entered, and the frame there names %#x as the next, which is "+
+								"not above it",
+							at, fp, next,
+						),
+						Place: e.called,
+					},
+				}
 			}
 			at, fp = fmt.Sprintf("the frame pointer at %#x, to which %s leads,", fp, register), next
 		}
-		return []grade.Fault{{Text: fmt.Sprintf("%s leads to more than %d frames above target", register, mostFrames), Place: e.called}}
+		return []grade.Fault{
+			{Text: fmt.Sprintf("%s leads to more than %d frames above target", register, mostFrames), Place: e.called},
+		}
 	})
 }
 
@@ -71,10 +91,20 @@ func (t *frameTable) unwind(e *entry) []grade.Fault {
 		row, known, err := t.row(back - 1)
 		switch {
 		case err != nil:
-			return []grade.Fault{{Text: fmt.Sprintf("the call frame information of %s cannot be read: %v", name, err), Place: place}}
+			return []grade.Fault{
+				{Text: fmt.Sprintf("the call frame information of %s cannot be read: %v", name, err), Place: place},
+			}
 		case !known:
-			return []grade.Fault{{Text: fmt.Sprintf("%s, to which target returns, has no call frame information: a debugger has to guess where its caller is (.cfi_startproc, %s, .cfi_endproc)",
-				name, undefined), Place: place}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"%s, to which target returns, has no call frame information: a debugger has to guess where "+
+							"its caller is (.cfi_startproc, %s, .cfi_endproc)",
+						name, undefined,
+					),
+					Place: place,
+				},
+			}
 		case row.back.kind == ruleUndefined:
 			return nil
 		}
@@ -86,21 +116,45 @@ func (t *frameTable) unwind(e *entry) []grade.Fault {
 		}
 		cfa += uint64(row.cfaOffset)
 		if row.back.kind != ruleOffset {
-			return []grade.Fault{{Text: fmt.Sprintf("by its call frame information, %s has been called from where its callee returns to, so a backtrace has it again and again: nothing has called it, which %s says",
-				name, undefined), Place: place}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"by its call frame information, %s has been called from where its callee returns to, so a "+
+							"backtrace has it again and again: nothing has called it, which %s says",
+						name, undefined,
+					),
+					Place: place,
+				},
+			}
 		}
 		saved := cfa + uint64(row.back.offset)
 		word, err := e.chain(saved)
 		if err != nil {
-			return []grade.Fault{{Text: fmt.Sprintf("by its call frame information, the return address of %s lies at %#x, outside of the stack, and a backtrace goes on there: nothing has called it, which %s says",
-				name, saved, undefined), Place: place}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"by its call frame information, the return address of %s lies at %#x, outside of the stack, "+
+							"and a backtrace goes on there: nothing has called it, which %s says",
+						name, saved, undefined,
+					),
+					Place: place,
+				},
+			}
 		}
 		if word == 0 {
 			return nil
 		}
 		if _, known := e.program.At(word - 1); !known {
-			return []grade.Fault{{Text: fmt.Sprintf("by its call frame information, the return address of %s is %#x, which is no code, and a backtrace goes on there: nothing has called it, which %s says",
-				name, word, undefined), Place: place}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"by its call frame information, the return address of %s is %#x, which is no code, and a "+
+							"backtrace goes on there: nothing has called it, which %s says",
+						name, word, undefined,
+					),
+					Place: place,
+				},
+			}
 		}
 		if row.fp.kind == ruleOffset {
 			if fp, err = e.chain(cfa + uint64(row.fp.offset)); err != nil {
@@ -109,5 +163,7 @@ func (t *frameTable) unwind(e *entry) []grade.Fault {
 		}
 		back, sp = word, cfa
 	}
-	return []grade.Fault{{Text: fmt.Sprintf("a backtrace has more than %d frames above target", mostFrames), Place: e.called}}
+	return []grade.Fault{
+		{Text: fmt.Sprintf("a backtrace has more than %d frames above target", mostFrames), Place: e.called},
+	}
 }

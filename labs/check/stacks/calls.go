@@ -27,8 +27,13 @@ func (c call) failed() bool { return int64(c.result) < 0 && int64(c.result) >= -
 
 // numbers are those of the system calls that matter here.
 var numbers = map[*machine.Arch]map[uint64]string{
-	machine.AMD64: {9: "mmap", 10: "mprotect", 11: "munmap", 25: "mremap", 28: "madvise", 131: "sigaltstack", 13: "rt_sigaction"},
-	machine.ARM64: {222: "mmap", 226: "mprotect", 215: "munmap", 216: "mremap", 233: "madvise", 132: "sigaltstack", 134: "rt_sigaction"},
+	machine.AMD64: {
+		9: "mmap", 10: "mprotect", 11: "munmap", 25: "mremap", 28: "madvise", 131: "sigaltstack", 13: "rt_sigaction",
+	},
+	machine.ARM64: {
+		222: "mmap", 226: "mprotect", 215: "munmap", 216: "mremap", 233: "madvise", 132: "sigaltstack",
+		134: "rt_sigaction",
+	},
 }
 
 // conventions are where a system call has its number and its arguments.
@@ -44,12 +49,16 @@ var conventions = map[*machine.Arch]struct {
 // mostCalls is far more system calls than a function of this lab needs.
 const mostCalls = 100
 
-// follow calls a function of the submission and returns its result, an int, and the system calls that it made, if they matter
-// here. The call number refused, counted from 0, is not made and fails with that error; -1 refuses none. The pages that the
-// calls map and unmap are kept in w.pages. If w is blind, no calls are seen, and none can be refused.
-func (w *world) follow(ctx context.Context, name string, refused int, why syscall.Errno, args ...uint64) (result uint64, calls []call, err error) {
+// follow calls a function of the submission and returns its result, an int, and the system calls that it made, if they
+// matter here. The call number refused, counted from 0, is not made and fails with that error; -1 refuses none. The
+// pages that the calls map and unmap are kept in w.pages. If w is blind, no calls are seen, and none can be refused.
+func (w *world) follow(
+	ctx context.Context, name string, refused int, why syscall.Errno, args ...uint64,
+) (result uint64, calls []call, err error) {
 	// What did not come back once is not waited for again.
-	hung, err := grade.Shared(ctx, w.bench, "hung", func(context.Context) (map[string]error, error) { return map[string]error{}, nil })
+	hung, err := grade.Shared(
+		ctx, w.bench, "hung", func(context.Context) (map[string]error, error) { return map[string]error{}, nil },
+	)
 	if err != nil || hung[name] != nil {
 		return 0, nil, errors.Join(err, hung[name])
 	}
@@ -126,5 +135,7 @@ func (w *world) follow(ctx context.Context, name string, refused int, why syscal
 		made.result = after.Get(a.Result)
 		w.pages.apply(w.page, *made)
 	}
-	return 0, calls, &grade.Trouble{Doing: name, What: fmt.Sprintf("does not come back within %d system calls", mostCalls)}
+	return 0, calls, &grade.Trouble{
+		Doing: name, What: fmt.Sprintf("does not come back within %d system calls", mostCalls),
+	}
 }

@@ -9,8 +9,8 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// frameTable is a program's call frame information (its section .eh_frame): for each instruction, where the frame above begins and
-// where registers are saved.
+// frameTable is a program's call frame information (its section .eh_frame): for each instruction, where the frame above
+// begins and where registers are saved.
 type frameTable struct {
 	data        []byte
 	address     uint64 // of data in the program

@@ -48,7 +48,8 @@ func (d *decoder) signed() int64 {
 	}
 }
 
-// skip passes over a block that begins with its length. It panics if the block goes beyond the data: the length may be any number.
+// skip passes over a block that begins with its length. It panics if the block goes beyond the data: the length may be
+// any number.
 func (d *decoder) skip() {
 	length := d.unsigned()
 	if length > uint64(len(d.data)-d.at) {

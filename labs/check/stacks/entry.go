@@ -77,7 +77,9 @@ func (w *world) prepare(ctx context.Context, i int, offset, length uint64) (*ent
 		return nil, err
 	}
 	if e.size == 0 || e.size > biggest {
-		return nil, &grade.Trouble{Doing: sizeName, What: fmt.Sprintf("is %d: it must be sizeof(struct marl_fiber_context)", e.size)}
+		return nil, &grade.Trouble{
+			Doing: sizeName, What: fmt.Sprintf("is %d: it must be sizeof(struct marl_fiber_context)", e.size),
+		}
 	}
 	room, err := w.Alloc(int(margin+e.size+margin), 64)
 	if err != nil {
@@ -120,8 +122,10 @@ func (e *entry) static(steps *record.Recording, doing string) {
 	for _, step := range steps.Steps {
 		if name := step.Elsewhere.Variable(); name != "" && len(e.outside) == 0 {
 			e.outside = append(e.outside, grade.Fault{Place: step.Place, Text: fmt.Sprintf(
-				"%s stores to the static variable %s: all fibers and all threads have one. Keep the value in the context or on the stack",
-				doing, name)})
+				"%s stores to the static variable %s: all fibers and all threads have one. Keep the value in the "+
+					"context or on the stack",
+				doing, name,
+			)})
 		}
 	}
 }
@@ -134,7 +138,9 @@ func (w *world) intact(e *entry, doing string) error {
 			return err
 		}
 		if !bytes.Equal(now, r.Initial) && len(e.outside) == 0 {
-			e.outside = append(e.outside, fault("%s writes %s, with a stack of %d bytes at %#x", doing, r.Name, e.length, e.stack))
+			e.outside = append(
+				e.outside, fault("%s writes %s, with a stack of %d bytes at %#x", doing, r.Name, e.length, e.stack),
+			)
 		}
 	}
 	return nil
@@ -193,7 +199,11 @@ func (w *world) enter(ctx context.Context, e *entry) error {
 	}
 	if e.call = e.regs.SP(); w.Arch().Link == "" {
 		if e.back, err = w.Word(e.call); err != nil {
-			e.lose(fmt.Sprintf("%s is %#x when target is entered%s: no memory is there", w.Arch().SP, e.call, w.whatIs(e, e.call)))
+			e.lose(
+				fmt.Sprintf(
+					"%s is %#x when target is entered%s: no memory is there", w.Arch().SP, e.call, w.whatIs(e, e.call),
+				),
+			)
 			return nil
 		}
 		e.call += 8

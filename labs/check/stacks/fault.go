@@ -44,7 +44,9 @@ func otherFaults(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			return stop, err
 		}},
 	} {
-		faults, err := blindFirst(func(blind bool) ([]grade.Fault, error) { return otherFault(ctx, b, blind, c.name, c.hit) })
+		faults, err := blindFirst(
+			func(blind bool) ([]grade.Fault, error) { return otherFault(ctx, b, blind, c.name, c.hit) },
+		)
 		if err != nil || len(faults) > 0 {
 			return faults, err
 		}
@@ -63,27 +65,54 @@ func (w *watched) jump(ctx context.Context, addr uint64) (machine.Stop, error) {
 // otherFault checks one fault that is no overflow.
 func otherFault(ctx context.Context, b *grade.Bench, blind bool, name string, hit hit) ([]grade.Fault, error) {
 	judged := true
-	w, faults, err := afterHit(ctx, b, blind, few, hit, func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
-		if stop.Kind != machine.Signalled {
-			judged = false // there lies memory of another part of the program
-			return nil, nil
-		}
-		end, _, err := w.end(ctx, stop)
-		function, begin := w.handler()
-		switch {
-		case err != nil:
-			return nil, err
-		case w.allocates(end) != nil:
-			return w.allocates(end), nil
-		case end.Kind == machine.Killed && end.Signal == syscall.SIGSEGV:
-			return nil, nil
-		case end.Kind == machine.Exited && end.Status == w.status:
-			return []grade.Fault{{Text: fmt.Sprintf("%s is called an overflow: %s ends the process with status %d, which is for overflows", name, function, end.Status), Place: begin}}, nil
-		case end.Kind == machine.Signalled:
-			return []grade.Fault{{Text: fmt.Sprintf("after %s SIGSEGV arrives again and again: %s must have the process end by it, as by signal(sig, SIG_DFL)", name, function), Place: begin}}, nil
-		}
-		return []grade.Fault{{Text: fmt.Sprintf("after %s the process %s: without %s, SIGSEGV would end it", name, end, function), Place: begin}}, nil
-	})
+	w, faults, err := afterHit(
+		ctx, b, blind, few, hit,
+		func(ctx context.Context, w *watched, stop machine.Stop) ([]grade.Fault, error) {
+			if stop.Kind != machine.Signalled {
+				judged = false // there lies memory of another part of the program
+				return nil, nil
+			}
+			end, _, err := w.end(ctx, stop)
+			function, begin := w.handler()
+			switch {
+			case err != nil:
+				return nil, err
+			case w.allocates(end) != nil:
+				return w.allocates(end), nil
+			case end.Kind == machine.Killed && end.Signal == syscall.SIGSEGV:
+				return nil, nil
+			case end.Kind == machine.Exited && end.Status == w.status:
+				return []grade.Fault{
+					{
+						Text: fmt.Sprintf(
+							"%s is called an overflow: %s ends the process with status %d, which is for overflows",
+							name, function, end.Status,
+						),
+						Place: begin,
+					},
+				}, nil
+			case end.Kind == machine.Signalled:
+				return []grade.Fault{
+					{
+						Text: fmt.Sprintf(
+							"after %s SIGSEGV arrives again and again: %s must have the process end by it, as by "+
+								"signal(sig, SIG_DFL)",
+							name, function,
+						),
+						Place: begin,
+					},
+				}, nil
+			}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"after %s the process %s: without %s, SIGSEGV would end it", name, end, function,
+					),
+					Place: begin,
+				},
+			}, nil
+		},
+	)
 	if err != nil || len(faults) > 0 || !judged {
 		return faults, err
 	}
@@ -111,12 +140,24 @@ func watchRefusals(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 				return nil, err
 			}
 			if result != uint64(syscall.EPERM) {
-				return []grade.Fault{{Text: fmt.Sprintf("%s fails with %s, and overflow_watch returns %s", strings.TrimPrefix(made.name, "rt_"), errno(uint64(syscall.EPERM)), errno(result)), Place: made.place}}, nil
+				return []grade.Fault{
+					{
+						Text: fmt.Sprintf(
+							"%s fails with %s, and overflow_watch returns %s", strings.TrimPrefix(made.name, "rt_"),
+							errno(uint64(syscall.EPERM)), errno(result),
+						),
+						Place: made.place,
+					},
+				}, nil
 			}
 		}
 		for _, name := range []string{"sigaltstack", "rt_sigaction"} {
 			if !asked[name] {
-				return []grade.Fault{fault("overflow_watch does not call %s, so nothing can be refused", strings.TrimPrefix(name, "rt_"))}, nil
+				return []grade.Fault{
+					fault(
+						"overflow_watch does not call %s, so nothing can be refused", strings.TrimPrefix(name, "rt_"),
+					),
+				}, nil
 			}
 		}
 		return nil, nil

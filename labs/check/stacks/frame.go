@@ -33,7 +33,9 @@ func ofAll(ctx context.Context, b *grade.Bench, question func(*entry) []grade.Fa
 
 // notEntered says that the body was not reached. Why, the item on the first frame says.
 func notEntered(e *entry) []grade.Fault {
-	return []grade.Fault{{Text: "target, the body, is not entered: see the first frame, above", Section: "4.4", Place: e.lost[0].Place}}
+	return []grade.Fault{
+		{Text: "target, the body, is not entered: see the first frame, above", Section: "4.4", Place: e.lost[0].Place},
+	}
 }
 
 // frames checks the stack pointer at the call of the body.
@@ -47,14 +49,48 @@ func frames(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		case e.outside != nil:
 			return e.outside
 		case e.call > e.top():
-			return []grade.Fault{{Text: fmt.Sprintf("the stack pointer, %s, is %#x at the call of target, %d bytes above the top, %s: a stack ends at stack + size", sp, e.call, e.call-e.top(), on), Place: e.called}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"the stack pointer, %s, is %#x at the call of target, %d bytes above the top, %s: a stack "+
+							"ends at stack + size",
+						sp, e.call, e.call-e.top(), on,
+					),
+					Place: e.called,
+				},
+			}
 		case e.call < e.stack:
-			return []grade.Fault{{Text: fmt.Sprintf("the stack pointer, %s, is %#x at the call of target, below the lowest address, %s", sp, e.call, on), Place: e.called}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"the stack pointer, %s, is %#x at the call of target, below the lowest address, %s", sp, e.call,
+						on,
+					),
+					Place: e.called,
+				},
+			}
 		case e.call%16 != 0:
-			return []grade.Fault{{Text: fmt.Sprintf("the stack pointer, %s, is %#x at the call of target, %s: alignment: it must be a multiple of 16 there, and is %d more", sp, e.call, on, e.call%16), Place: e.called}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"the stack pointer, %s, is %#x at the call of target, %s: alignment: it must be a multiple "+
+							"of 16 there, and is %d more",
+						sp, e.call, on, e.call%16,
+					),
+					Place: e.called,
+				},
+			}
 		case e.top()-e.call >= mostAbove+16:
-			return []grade.Fault{{Text: fmt.Sprintf("the stack pointer, %s, is %#x at the call of target, %d bytes below the top, %s: a stack grows down from stack + size (%d bytes may be used before target)",
-				sp, e.call, e.top()-e.call, on, mostAbove), Place: e.called}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"the stack pointer, %s, is %#x at the call of target, %d bytes below the top, %s: a stack "+
+							"grows down from stack + size (%d bytes may be used before target)",
+						sp, e.call, e.top()-e.call, on, mostAbove,
+					),
+					Place: e.called,
+				},
+			}
 		}
 		return nil
 	})
@@ -68,7 +104,15 @@ func arguments(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		if got == e.arg {
 			return nil
 		}
-		return []grade.Fault{{Text: fmt.Sprintf("%s, the argument, is %#x when target is entered%s: it must be arg, %#x", register, got, e.argument(got), e.arg), Place: e.called}}
+		return []grade.Fault{
+			{
+				Text: fmt.Sprintf(
+					"%s, the argument, is %#x when target is entered%s: it must be arg, %#x", register, got,
+					e.argument(got), e.arg,
+				),
+				Place: e.called,
+			},
+		}
 	})
 }
 

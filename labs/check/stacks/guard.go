@@ -19,11 +19,16 @@ func guards(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		contents := make([][]byte, len(stacks))
 		for i, m := range stacks {
 			if m.size == 0 || m.size > 1<<20 {
-				return []grade.Fault{{Text: fmt.Sprintf("stack_map(&s, %d) sets s.size to %d", m.asked, m.size), Section: "4.2"}}, nil
+				return []grade.Fault{
+					{Text: fmt.Sprintf("stack_map(&s, %d) sets s.size to %d", m.asked, m.size), Section: "4.2"},
+				}, nil
 			}
 			contents[i] = w.bench.Bytes(int(m.size))
 			if err := w.Write(m.lo, contents[i]); err != nil {
-				return []grade.Fault{{Text: "the usable bytes from s.lo on, s.size of them, are not all mapped", Section: "4.2"}}, nil //nolint:nilerr // it is the submission's fault
+				// it is the submission's fault
+				return []grade.Fault{
+					{Text: "the usable bytes from s.lo on, s.size of them, are not all mapped", Section: "4.2"},
+				}, nil //nolint:nilerr
 			}
 		}
 		for _, m := range stacks {
@@ -80,13 +85,19 @@ func (w *world) guard(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 	}
 	// A byte that is not mapped cannot be touched either, until a later call maps it.
 	if prot, there := w.pages[m.lo-w.page]; !w.blind && (!there || prot == gone) {
-		return []grade.Fault{{Text: "the page below the stack is not mapped: nothing keeps the kernel from placing the next mapping there, so it is no guard page",
-			Place: calledAt(m.calls, "mmap")}}, nil
+		return []grade.Fault{
+			{
+				Text: "the page below the stack is not mapped: nothing keeps the kernel from placing the next " +
+					"mapping there, so it is no guard page",
+				Place: calledAt(m.calls, "mmap"),
+			},
+		}, nil
 	}
 	return nil, nil
 }
 
-// guardSize returns how many bytes below a stack cannot be touched: a page, or more if the submission has a larger guard.
+// guardSize returns how many bytes below a stack cannot be touched: a page, or more if the submission has a larger
+// guard.
 func guardSize(ctx context.Context, b *grade.Bench) (uint64, error) {
 	return grade.Shared(ctx, b, "guard", func(ctx context.Context) (size uint64, err error) {
 		_, err = in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
@@ -119,8 +130,10 @@ func (w *world) overrun(ctx context.Context, m *mapping) ([]grade.Fault, error) 
 		return nil, err
 	}
 	if stop.Kind != machine.Signalled || regs.SP() < m.lo-w.page || regs.SP() > m.lo+16 {
-		return []grade.Fault{fault("an endless recursion on a stack of %d bytes ends with %s at %#x, not in the guard page, [%#x, %#x)",
-			m.size, w.Arch().SP, regs.SP(), m.lo-w.page, m.lo)}, nil
+		return []grade.Fault{
+			fault("an endless recursion on a stack of %d bytes ends with %s at %#x, not in the guard page, [%#x, %#x)",
+				m.size, w.Arch().SP, regs.SP(), m.lo-w.page, m.lo),
+		}, nil
 	}
 	return nil, nil
 }

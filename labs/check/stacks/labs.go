@@ -1,8 +1,8 @@
-// Package stacks examines what students write in lab 4: stacks with guard pages, the first frame of a fiber, its first entry, the end
-// of its backtrace, and the report of an overflow.
+// Package stacks examines what students write in lab 4: stacks with guard pages, the first frame of a fiber, its first
+// entry, the end of its backtrace, and the report of an overflow.
 //
-// What a submission asks of the kernel is seen system call by system call, so that the examination knows each page that was mapped;
-// whether a page can be touched is tried out.
+// What a submission asks of the kernel is seen system call by system call, so that the examination knows each page that
+// was mapped; whether a page can be touched is tried out.
 //
 // What to read, in this order:
 //
@@ -64,11 +64,17 @@ func Labs() []*grade.Lab {
 		Title:  "Stacks",
 		Arches: []*machine.Arch{machine.AMD64, machine.ARM64},
 		Needs:  []string{mapName, unmapName, watchName, setTargetName, swapName, firstName, returnedName, sizeName},
-		May: []string{"mmap", "munmap", "mprotect", "madvise", "sysconf", "getpagesize", "getauxval", "__errno_location",
-			"sigaltstack", "sigaction", "sigemptyset", "sigfillset", "sigaddset", "sigdelset", "signal", "sigprocmask", "pthread_sigmask", "raise",
-			"write", "abort", "_exit", "_Exit", "memset", "memcpy", "memmove", "strlen", "strnlen", "strcpy", "strncpy", "stpcpy", "strcat", "strncat",
-			"malloc", "calloc", "free", "__stack_chk_fail"},
-		Calls:   []string{"mmap", "munmap", "mprotect", "mremap", "madvise", "brk", "sigaltstack", "kill", "tkill", "getrandom", "write"},
+		May: []string{
+			"mmap", "munmap", "mprotect", "madvise", "sysconf", "getpagesize", "getauxval", "__errno_location",
+			"sigaltstack", "sigaction", "sigemptyset", "sigfillset", "sigaddset", "sigdelset", "signal", "sigprocmask",
+			"pthread_sigmask", "raise", "write", "abort", "_exit", "_Exit", "memset", "memcpy", "memmove", "strlen",
+			"strnlen", "strcpy", "strncpy", "stpcpy", "strcat", "strncat", "malloc", "calloc", "free",
+			"__stack_chk_fail",
+		},
+		Calls: []string{
+			"mmap", "munmap", "mprotect", "mremap", "madvise", "brk", "sigaltstack", "kill", "tkill", "getrandom",
+			"write",
+		},
 		Handout: "handout.md",
 		Sources: []string{"*.S", "*.c", "*.h"},
 		Harness: map[string]string{"page.c": string(text)},

@@ -32,7 +32,14 @@ func (w *world) mapStack(ctx context.Context, at, size uint64) (*mapping, []grad
 		return nil, nil, err
 	}
 	if result != 0 {
-		return nil, []grade.Fault{{Text: fmt.Sprintf("stack_map(&s, %d) returns %s: it must map a stack and return 0", size, errno(result)), Section: "4.2"}}, nil
+		return nil, []grade.Fault{
+			{
+				Text: fmt.Sprintf(
+					"stack_map(&s, %d) returns %s: it must map a stack and return 0", size, errno(result),
+				),
+				Section: "4.2",
+			},
+		}, nil
 	}
 	if m.lo, err = w.Word(at); err == nil {
 		m.size, err = w.Word(at + 8)
@@ -44,15 +51,20 @@ func (w *world) mapStack(ctx context.Context, at, size uint64) (*mapping, []grad
 		return m, nil, nil
 	}
 	if w.pages[m.lo&^(w.page-1)] == gone || len(w.pages.except(m.before)) == 0 {
-		return nil, []grade.Fault{fault("stack_map(&s, %d) returns 0 and has mapped no memory: each stack comes from mmap", size)}, nil
+		return nil, []grade.Fault{
+			fault("stack_map(&s, %d) returns 0 and has mapped no memory: each stack comes from mmap", size),
+		}, nil
 	}
 	if _, there := w.pages[m.lo&^(w.page-1)]; !there {
-		return nil, []grade.Fault{fault("stack_map(&s, %d) sets s.lo to %#x, which is not in the memory that it has mapped", size, m.lo)}, nil
+		return nil, []grade.Fault{
+			fault("stack_map(&s, %d) sets s.lo to %#x, which is not in the memory that it has mapped", size, m.lo),
+		}, nil
 	}
 	return m, nil, nil
 }
 
-// failBefore has a system call of the submission fail, so that errno is not 0: it says nothing about calls that succeed later.
+// failBefore has a system call of the submission fail, so that errno is not 0: it says nothing about calls that succeed
+// later.
 func (w *world) failBefore(ctx context.Context) error {
 	at, err := w.newStruct()
 	if err == nil {
@@ -81,7 +93,10 @@ func (w *world) mapStacks(ctx context.Context, sizes ...uint64) ([]*mapping, []g
 // sizes checks what stack_map gives.
 func sizes(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
-		asked := []uint64{1, w.page - 1, w.page, w.page + 1, 2*w.page + 2 + w.bench.Random.Uint64N(w.page-2), 16 * w.page, 64<<10 + w.bench.Random.Uint64N(256<<10)}
+		asked := []uint64{
+			1, w.page - 1, w.page, w.page + 1, 2*w.page + 2 + w.bench.Random.Uint64N(w.page-2), 16 * w.page,
+			64<<10 + w.bench.Random.Uint64N(256<<10),
+		}
 		for _, size := range asked {
 			stacks, faults, err := w.mapStacks(ctx, size)
 			if err != nil || faults != nil {
@@ -99,11 +114,21 @@ func sizes(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 func (w *world) size(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 	want := w.round(m.asked)
 	if m.size != want {
-		return []grade.Fault{fault("stack_map(&s, %d) sets s.size to %d: %d rounded up to whole pages of %d is %d", m.asked, m.size, m.asked, w.page, want)}, nil
+		return []grade.Fault{
+			fault(
+				"stack_map(&s, %d) sets s.size to %d: %d rounded up to whole pages of %d is %d", m.asked, m.size,
+				m.asked, w.page, want,
+			),
+		}, nil
 	}
 	if m.lo%w.page != 0 {
-		return []grade.Fault{fault("stack_map(&s, %d) sets s.lo to %#x, which is in the middle of a page: the lowest usable byte is the first after the guard page",
-			m.asked, m.lo)}, nil
+		return []grade.Fault{
+			fault(
+				"stack_map(&s, %d) sets s.lo to %#x, which is in the middle of a page: the lowest usable byte is the "+
+					"first after the guard page",
+				m.asked, m.lo,
+			),
+		}, nil
 	}
 	for _, at := range []struct {
 		name string
@@ -119,33 +144,62 @@ func (w *world) size(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 			return nil, err
 		}
 		if !load || !store {
-			return []grade.Fault{fault("after stack_map(&s, %d), %s, cannot be read and written", m.asked, at.name)}, nil
+			return []grade.Fault{
+				fault("after stack_map(&s, %d), %s, cannot be read and written", m.asked, at.name),
+			}, nil
 		}
 	}
 	fresh := w.pages.except(m.before)
 	for _, at := range fresh {
 		usable := at >= m.lo && at < m.end()
 		if usable && w.pages[at]&protExec != 0 {
-			return []grade.Fault{{Text: "the stack is executable (PROT_EXEC): a stack holds no code", Place: calledAt(m.calls, "mmap", "mprotect")}}, nil
+			return []grade.Fault{
+				{
+					Text:  "the stack is executable (PROT_EXEC): a stack holds no code",
+					Place: calledAt(m.calls, "mmap", "mprotect"),
+				},
+			}, nil
 		}
 	}
 	if beside := w.beside(m, fresh); beside > 0 {
-		return []grade.Fault{{Text: fmt.Sprintf("stack_map(&s, %d) maps %s beside the %d of the stack that can be touched: only guard pages may lie there", m.asked, w.bytes(beside), want),
-			Place: calledAt(m.calls, "mmap", "mprotect")}}, nil
+		return []grade.Fault{
+			{
+				Text: fmt.Sprintf(
+					"stack_map(&s, %d) maps %s beside the %d of the stack that can be touched: only guard pages may "+
+						"lie there",
+					m.asked, w.bytes(beside), want,
+				),
+				Place: calledAt(m.calls, "mmap", "mprotect"),
+			},
+		}, nil
 	}
 	for _, c := range m.calls {
 		if c.stray {
-			return []grade.Fault{{Text: fmt.Sprintf("stack_map asks for the address %#x (MAP_FIXED): a mapping of others that lies there is lost, or stack_map fails; the kernel knows what is free",
-				c.args[0]), Place: c.place}}, nil
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"stack_map asks for the address %#x (MAP_FIXED): a mapping of others that lies there is "+
+							"lost, or stack_map fails; the kernel knows what is free",
+						c.args[0],
+					),
+					Place: c.place,
+				},
+			}, nil
 		}
 		if c.name == "mmap" && c.args[3]&mapShared != 0 {
-			return []grade.Fault{{Text: "the stack is mapped MAP_SHARED: after a fork two processes would run on one stack", Place: c.place}}, nil
+			return []grade.Fault{
+				{
+					Text:  "the stack is mapped MAP_SHARED: after a fork two processes would run on one stack",
+					Place: c.place,
+				},
+			}, nil
 		}
 	}
 	return nil, nil
 }
 
-// beside counts the pages outside of the stack that came with it and can be touched. The page below the stack is another question.
+// beside counts the pages outside of the stack that came with it and can be touched. The page below the stack is
+// another question.
 func (w *world) beside(m *mapping, fresh []uint64) int {
 	count := 0
 	for _, at := range fresh {

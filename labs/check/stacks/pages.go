@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// pages are the pages that the submission has got from mmap, by address, each with its permissions: PROT_READ and so on, 0 if it cannot be
-// touched. A page that it has unmapped without having mapped it is gone, too.
+// pages are the pages that the submission has got from mmap, by address, each with its permissions: PROT_READ and so
+// on, 0 if it cannot be touched. A page that it has unmapped without having mapped it is gone, too.
 type pages map[uint64]uint64
 
 const (

@@ -11,7 +11,9 @@ import (
 )
 
 // wrappers are the functions of the C library in which the system calls of this lab are made.
-var wrappers = []string{"mmap", "mmap64", "munmap", "mprotect", "mremap", "madvise", "sigaltstack", "sigaction", "__libc_sigaction"}
+var wrappers = []string{
+	"mmap", "mmap64", "munmap", "mprotect", "mremap", "madvise", "sigaltstack", "sigaction", "__libc_sigaction",
+}
 
 // systemCalls returns the addresses of the instructions that make system calls: in the submission, and in the wrappers.
 func systemCalls(ctx context.Context, b *grade.Bench) ([]uint64, error) {
@@ -38,7 +40,8 @@ func systemCalls(ctx context.Context, b *grade.Bench) ([]uint64, error) {
 				wanted = wanted || s.Name == name
 			}
 			first, last := s.Value-text.Addr, s.Value-text.Addr+s.Size
-			if elf.ST_TYPE(s.Info) != elf.STT_FUNC || !wanted || seen[s.Value] || s.Value < text.Addr || last > uint64(len(code)) {
+			if elf.ST_TYPE(s.Info) != elf.STT_FUNC || !wanted || seen[s.Value] || s.Value < text.Addr ||
+				last > uint64(len(code)) {
 				continue
 			}
 			seen[s.Value] = true
@@ -54,14 +57,15 @@ func systemCalls(ctx context.Context, b *grade.Bench) ([]uint64, error) {
 	})
 }
 
-// isSubmitted tells whether the instruction at pc comes from a file of the submission. Those were compiled in their own folder, so
-// that their names are plain.
+// isSubmitted tells whether the instruction at pc comes from a file of the submission. Those were compiled in their own
+// folder, so that their names are plain.
 func isSubmitted(p *machine.Program, pc uint64) bool {
 	place, known := p.Place(pc)
 	return known && !strings.Contains(place.File, "/")
 }
 
-// caller returns the line of the submission that has led to where the program stands: there, or where the innermost call returns to.
+// caller returns the line of the submission that has led to where the program stands: there, or where the innermost
+// call returns to.
 func (w *world) caller(regs machine.Registers) machine.Place {
 	if isSubmitted(w.Program, regs.PC()) {
 		return w.place(regs.PC())

@@ -27,8 +27,10 @@ func impossible(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			{math.MaxUint64, "SIZE_MAX", syscall.ENOMEM, "rounded up it would be 0"},
 			{math.MaxUint64 - w.page, "SIZE_MAX - page", syscall.ENOMEM, "with the guard page it would be 0"},
 			{math.MaxUint64 - w.page + 1, "SIZE_MAX - page + 1", syscall.ENOMEM, "with the guard page it would be 0"},
-			{math.MaxUint64 - 2*w.page + 2, "SIZE_MAX - 2 * page + 2", syscall.ENOMEM, "with the guard page it would be 0"},
-			{math.MaxUint64 - w.bench.Random.Uint64N(2*w.page), "nearly SIZE_MAX", syscall.ENOMEM, "rounded up, or with the guard page, it would be small"},
+			{math.MaxUint64 - 2*w.page + 2, "SIZE_MAX - 2 * page + 2", syscall.ENOMEM, "with the guard page it would " +
+				"be 0"},
+			{math.MaxUint64 - w.bench.Random.Uint64N(2*w.page), "nearly SIZE_MAX", syscall.ENOMEM, "rounded up, or " +
+				"with the guard page, it would be small"},
 		} {
 			call := "stack_map(&s, " + c.name + ")"
 			if faults, err := w.refused(ctx, call, c.size, c.want, c.why); err != nil || faults != nil {
@@ -40,13 +42,22 @@ func impossible(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 }
 
 // refused checks that there is no stack of that size.
-func (w *world) refused(ctx context.Context, call string, size uint64, want syscall.Errno, why string) ([]grade.Fault, error) {
+func (w *world) refused(
+	ctx context.Context, call string, size uint64, want syscall.Errno, why string,
+) ([]grade.Fault, error) {
 	a, err := w.attempt(ctx, -1, 0, size)
 	if err != nil {
 		return nil, err
 	}
 	if a.result != uint64(want) {
-		return []grade.Fault{{Text: fmt.Sprintf("%s returns %s: it must return %s, since %s", call, errno(a.result), errno(uint64(want)), why), Place: calledAt(a.calls, "mmap")}}, nil
+		return []grade.Fault{
+			{
+				Text: fmt.Sprintf(
+					"%s returns %s: it must return %s, since %s", call, errno(a.result), errno(uint64(want)), why,
+				),
+				Place: calledAt(a.calls, "mmap"),
+			},
+		}, nil
 	}
 	return w.unchanged(call+" returns an error", a)
 }
@@ -77,7 +88,9 @@ func (w *world) attempt(ctx context.Context, refused int, why syscall.Errno, siz
 // unchanged checks that a stack_map that failed has left nothing behind.
 func (w *world) unchanged(what string, a *attempt) ([]grade.Fault, error) {
 	if left := w.pages.except(a.before); len(left) > 0 {
-		return []grade.Fault{{Text: fmt.Sprintf("%s and leaves %s mapped", what, w.bytes(len(left))), Place: calledAt(a.calls, "mmap")}}, nil
+		return []grade.Fault{
+			{Text: fmt.Sprintf("%s and leaves %s mapped", what, w.bytes(len(left))), Place: calledAt(a.calls, "mmap")},
+		}, nil
 	}
 	now := make([]byte, 16)
 	if err := w.Read(a.at, now); err != nil {
@@ -89,7 +102,8 @@ func (w *world) unchanged(what string, a *attempt) ([]grade.Fault, error) {
 	return nil, nil
 }
 
-// refusals checks what comes of errors of the kernel: each system call of stack_map and stack_unmap that concerns memory fails once.
+// refusals checks what comes of errors of the kernel: each system call of stack_map and stack_unmap that concerns
+// memory fails once.
 func refusals(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
 		stacks, faults, err := w.mapStacks(ctx, w.page)
@@ -103,9 +117,18 @@ func refusals(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 					return nil, err
 				}
 				if a.result != uint64(why) {
-					return []grade.Fault{{Text: fmt.Sprintf("%s fails with %s, and stack_map returns %s", made.name, errno(uint64(why)), errno(a.result)), Place: made.place}}, nil
+					return []grade.Fault{
+						{
+							Text: fmt.Sprintf(
+								"%s fails with %s, and stack_map returns %s", made.name, errno(uint64(why)),
+								errno(a.result),
+							),
+							Place: made.place,
+						},
+					}, nil
 				}
-				if faults, err := w.unchanged(fmt.Sprintf("%s fails, and stack_map returns an error", made.name), a); err != nil || faults != nil {
+				if faults, err := w.unchanged(fmt.Sprintf("%s fails, and stack_map returns an error", made.name), a); err != nil ||
+					faults != nil {
 					return faults, err
 				}
 			}
@@ -116,7 +139,15 @@ func refusals(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 				return nil, err
 			}
 			if len(calls) > 0 && result != uint64(why) {
-				return []grade.Fault{{Text: fmt.Sprintf("%s fails with %s, and stack_unmap returns %s", calls[0].name, errno(uint64(why)), errno(result)), Place: calls[0].place}}, nil
+				return []grade.Fault{
+					{
+						Text: fmt.Sprintf(
+							"%s fails with %s, and stack_unmap returns %s", calls[0].name, errno(uint64(why)),
+							errno(result),
+						),
+						Place: calls[0].place,
+					},
+				}, nil
 			}
 		}
 		return nil, nil

@@ -37,9 +37,15 @@ func returns(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		return faults, err
 	}
 	if text := said.errors.String(); text == "" && said.output.String() != "" {
-		return []grade.Fault{fault("marl_fiber_returned prints to standard output (1): it must say what is wrong on standard error (2, STDERR_FILENO)")}, nil
+		return []grade.Fault{
+			fault(
+				"marl_fiber_returned prints to standard output (1): it must say what is wrong on standard error (2, " +
+					"STDERR_FILENO)",
+			),
+		}, nil
 	} else if len(text) < 2 || text[len(text)-1] != '\n' {
-		return []grade.Fault{fault("marl_fiber_returned prints %s: it must say in a line on standard error what is wrong", quoted(text))}, nil
+		return []grade.Fault{fault("marl_fiber_returned prints %s: it must say in a line on standard error what is "+
+			"wrong", quoted(text))}, nil
 	}
 	return nil, nil
 }
@@ -56,7 +62,9 @@ func (w *world) comeBack(ctx context.Context, e *entry) ([]grade.Fault, error) {
 	if err := w.SetRegisters(regs); err != nil {
 		return nil, err
 	}
-	steps, err := w.Record(ctx, "the return of a body", nil, append([]uint64{w.Symbol(returnedName), w.back()}, w.Place(0), w.Place(1))...)
+	steps, err := w.Record(
+		ctx, "the return of a body", nil,
+		append([]uint64{w.Symbol(returnedName), w.back()}, w.Place(0), w.Place(1))...)
 	var trouble *grade.Trouble
 	if err != nil && !errors.As(err, &trouble) {
 		return nil, err
@@ -66,21 +74,33 @@ func (w *world) comeBack(ctx context.Context, e *entry) ([]grade.Fault, error) {
 		place = steps.Steps[len(steps.Steps)-1].Place
 	}
 	if trouble != nil {
-		return []grade.Fault{{Text: "the return of a body does not lead to marl_fiber_returned: it " + trouble.What, Place: place}}, nil
+		return []grade.Fault{
+			{Text: "the return of a body does not lead to marl_fiber_returned: it " + trouble.What, Place: place},
+		}, nil
 	}
 	now, err := w.Registers()
 	if err != nil {
 		return nil, err
 	}
 	if now.PC() != w.Symbol(returnedName) {
-		return []grade.Fault{{Text: "the return of a body does not lead to marl_fiber_returned, but to target again", Place: place}}, nil
+		return []grade.Fault{
+			{Text: "the return of a body does not lead to marl_fiber_returned, but to target again", Place: place},
+		}, nil
 	}
 	call := now.SP()
 	if a.Link == "" {
 		call += 8
 	}
 	if call%16 != 0 {
-		return []grade.Fault{{Text: fmt.Sprintf("%s is %#x at the call of marl_fiber_returned: alignment: it must be a multiple of 16 there", a.SP, call), Place: place}}, nil
+		return []grade.Fault{
+			{
+				Text: fmt.Sprintf(
+					"%s is %#x at the call of marl_fiber_returned: alignment: it must be a multiple of 16 there", a.SP,
+					call,
+				),
+				Place: place,
+			},
+		}, nil
 	}
 	return nil, nil
 }

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 
 const lab = "../../04"
 
-// few tells whether tests take some of what they would grade: under -short, and in an emulator, which takes ten times as long.
+// few tells whether tests take some of what they would grade: under -short, and in an emulator, which takes ten times
+// as long.
 func few() bool { return testing.Short() || os.Getenv("FIBERLAB_EXEC") != "" }
 
 // examine grades the submission in dir.
@@ -68,7 +69,8 @@ func TestSolutions(t *testing.T) {
 	}
 }
 
-// Pages may be larger than this machine's. In short sizes the reference takes part, which asks for their size by one of two ways.
+// Pages may be larger than this machine's. In short sizes the reference takes part, which asks for their size by one of
+// two ways.
 func TestLargePages(t *testing.T) {
 	if _, err := exec.LookPath(machine.ARM64.Emulator); err != nil {
 		t.Skip(err)
@@ -77,8 +79,11 @@ func TestLargePages(t *testing.T) {
 		if few() && dir != "reference" {
 			continue
 		}
-		r, err := stacks.Labs()[0].Grade(t.Context(), grade.Options{Arch: machine.ARM64, Dir: filepath.Join(lab, dir), Seed: 1,
-			Emulator: []string{machine.ARM64.Emulator, "-p", "16384"}})
+		r, err := stacks.Labs()[0].Grade(
+			t.Context(),
+			grade.Options{Arch: machine.ARM64, Dir: filepath.Join(lab, dir), Seed: 1,
+				Emulator: []string{machine.ARM64.Emulator, "-p", "16384"}},
+		)
 		require.NoError(t, err)
 		require.True(t, r.Full(), faults(r))
 	}
@@ -100,15 +105,22 @@ func TestDiagnoses(t *testing.T) {
 	}
 	trampoline := "trampoline_" + machine.Native().Name + ".S"
 	for name, c := range map[string]struct{ file, old, new, want string }{
-		"guard":     {"stack.c", "memory, page, PROT_NONE", "memory, page, PROT_READ | PROT_WRITE", "a guard page lies below it: the byte 1 below s.lo can be touched"},
-		"unmap":     {"stack.c", "munmap(s->lo - page, page + s->size)", "munmap(s->lo, s->size)", "stack_unmap leaves the guard page mapped: it begins a page below s.lo (stack.c)"},
-		"alignment": {"context.c", "~(uintptr_t)15", "~(uintptr_t)7", "alignment: it must be a multiple of 16 there, and is 8 more"},
+		"guard": {"stack.c", "memory, page, PROT_NONE", "memory, page, PROT_READ | PROT_WRITE", "a guard page " +
+			"lies below it: the byte 1 below s.lo can be touched"},
+		"unmap": {"stack.c", "munmap(s->lo - page, page + s->size)", "munmap(s->lo, s->size)", "stack_unmap " +
+			"leaves the guard page mapped: it begins a page below s.lo (stack.c)"},
+		"alignment": {"context.c", "~(uintptr_t)15", "~(uintptr_t)7", "alignment: it must be a multiple of 16 there, " +
+			"and is 8 more"},
 		"backtrace": {trampoline, undefined, "", "nothing has called it, which " + undefined + " says"},
-		"endless": {trampoline, undefined, undefined + "\n.cfi_escape 0x0f,0xf5,0xff,0xff,0xff,0xff,0xff,0xff,0xff,0xff,0x01\n", // a block of -11 bytes
+		// a block of -11 bytes
+		"endless": {trampoline, undefined, undefined + "\n.cfi_escape " +
+			"0x0f,0xf5,0xff,0xff,0xff,0xff,0xff,0xff,0xff,0xff,0x01\n",
 			"the call frame information of marl_fiber_trampoline cannot be read"},
-		"large":   {trampoline, "    .text\n", "    .section .eh_frame, \"a\"\n    .zero 1 << 20\n    .text\n", "the call frame information cannot be read"},
-		"body":    {trampoline, call, "", "the first entry comes to marl_fiber_returned, and target, the body, has not been called"},
-		"handler": {"overflow.c", "SA_SIGINFO | SA_ONSTACK", "SA_SIGINFO", "the handler has no stack to run on: SA_ONSTACK is missing in sa_flags (overflow.c)"},
+		"large": {trampoline, "    .text\n", "    .section .eh_frame, \"a\"\n    .zero 1 << 20\n    .text\n", "the call frame information cannot be read"},
+		"body": {trampoline, call, "", "the first entry comes to marl_fiber_returned, and target, the body, has " +
+			"not been called"},
+		"handler": {"overflow.c", "SA_SIGINFO | SA_ONSTACK", "SA_SIGINFO", "the handler has no stack to run on: " +
+			"SA_ONSTACK is missing in sa_flags (overflow.c)"},
 	} {
 		if few() && name != "unmap" && name != "backtrace" {
 			continue
@@ -119,7 +131,10 @@ func TestDiagnoses(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(dir, c.file))
 			require.NoError(t, err)
 			require.Contains(t, string(text), c.old)
-			require.NoError(t, os.WriteFile(filepath.Join(dir, c.file), []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o600))
+			require.NoError(
+				t,
+				os.WriteFile(filepath.Join(dir, c.file), []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o600),
+			)
 			r := examine(t, machine.Native(), dir)
 			require.Less(t, r.Points, 100)
 			require.Contains(t, faults(r), c.want)

@@ -11,7 +11,9 @@ import (
 // unmaps checks that everything is given back, and that neighbours stay.
 func unmaps(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {
-		stacks, faults, err := w.mapStacks(ctx, 3*w.page, 2*w.page+w.bench.Random.Uint64N(9*w.page), 1+w.bench.Random.Uint64N(w.page), 5*w.page)
+		stacks, faults, err := w.mapStacks(
+			ctx, 3*w.page, 2*w.page+w.bench.Random.Uint64N(9*w.page), 1+w.bench.Random.Uint64N(w.page), 5*w.page,
+		)
 		if err != nil || faults != nil {
 			return faults, err
 		}
@@ -25,7 +27,10 @@ func unmaps(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			}
 			contents[m] = w.bench.Bytes(int(m.size))
 			if err := w.Write(m.lo, contents[m]); err != nil {
-				return []grade.Fault{fault("the usable bytes from s.lo on, s.size of them, are not all mapped")}, nil //nolint:nilerr // it is the submission's fault
+				// it is the submission's fault
+				return []grade.Fault{
+					fault("the usable bytes from s.lo on, s.size of them, are not all mapped"),
+				}, nil //nolint:nilerr
 			}
 		}
 		for _, i := range []int{1, 2, 0, 3} {
@@ -43,7 +48,13 @@ func unmaps(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			for other, content := range contents {
 				now := make([]byte, len(content))
 				if err := w.Read(other.lo, now); err != nil || !bytes.Equal(now, content) {
-					return []grade.Fault{{Text: "stack_unmap changes or unmaps bytes of another stack", Place: calledAt(calls, "munmap")}}, nil //nolint:nilerr // as it says
+					// as it says
+					return []grade.Fault{
+						{
+							Text:  "stack_unmap changes or unmaps bytes of another stack",
+							Place: calledAt(calls, "munmap"),
+						},
+					}, nil //nolint:nilerr
 				}
 			}
 		}
@@ -68,7 +79,14 @@ func (w *world) owned(stacks []*mapping, i int) pages {
 func (w *world) unmapped(m *mapping, own, held pages, result uint64, calls []call) ([]grade.Fault, error) {
 	place := calledAt(calls, "munmap")
 	if result != 0 {
-		return []grade.Fault{{Text: fmt.Sprintf("stack_unmap returns %s for a stack of %d bytes: it must return 0", errno(result), m.size), Place: place}}, nil
+		return []grade.Fault{
+			{
+				Text: fmt.Sprintf(
+					"stack_unmap returns %s for a stack of %d bytes: it must return 0", errno(result), m.size,
+				),
+				Place: place,
+			},
+		}, nil
 	}
 	left, guard, usable := 0, false, false
 	for at := range own {
@@ -80,11 +98,26 @@ func (w *world) unmapped(m *mapping, own, held pages, result uint64, calls []cal
 	}
 	switch {
 	case left == len(own):
-		return []grade.Fault{{Text: fmt.Sprintf("stack_unmap returns 0 and has unmapped nothing: %s stay mapped", w.bytes(left)), Place: place}}, nil
+		return []grade.Fault{
+			{
+				Text:  fmt.Sprintf("stack_unmap returns 0 and has unmapped nothing: %s stay mapped", w.bytes(left)),
+				Place: place,
+			},
+		}, nil
 	case guard && !usable:
-		return []grade.Fault{{Text: "stack_unmap leaves the guard page mapped: it begins a page below s.lo", Place: place}}, nil
+		return []grade.Fault{
+			{Text: "stack_unmap leaves the guard page mapped: it begins a page below s.lo", Place: place},
+		}, nil
 	case left > 0:
-		return []grade.Fault{{Text: fmt.Sprintf("stack_unmap leaves %s of the stack mapped: the guard page and the stack are %s", w.bytes(left), w.bytes(len(own))), Place: place}}, nil
+		return []grade.Fault{
+			{
+				Text: fmt.Sprintf(
+					"stack_unmap leaves %s of the stack mapped: the guard page and the stack are %s", w.bytes(left),
+					w.bytes(len(own)),
+				),
+				Place: place,
+			},
+		}, nil
 	}
 	for _, c := range calls {
 		if c.name != "munmap" || c.failed() {
@@ -94,7 +127,9 @@ func (w *world) unmapped(m *mapping, own, held pages, result uint64, calls []cal
 			if _, ours := own[at]; ours {
 				continue
 			}
-			text := fmt.Sprintf("stack_unmap unmaps %#x, a page that is not of this stack, [%#x, %#x)", at, m.lo-w.page, m.end())
+			text := fmt.Sprintf(
+				"stack_unmap unmaps %#x, a page that is not of this stack, [%#x, %#x)", at, m.lo-w.page, m.end(),
+			)
 			if _, others := held[at]; others {
 				text += ", but of its neighbour"
 			}

@@ -30,8 +30,8 @@ const (
 	many = 100
 )
 
-// watch calls overflow_watch with so many fibers, three or more, behind which in memory another one stands. If it cannot, there is a fault
-// that says why.
+// watch calls overflow_watch with so many fibers, three or more, behind which in memory another one stands. If it
+// cannot, there is a fault that says why.
 func (w *world) watch(ctx context.Context, given int) (*watched, []grade.Fault, error) {
 	const entrySize = 24
 	ws := &watched{world: w, status: 1 + w.bench.Random.IntN(120)}
@@ -66,7 +66,9 @@ func (w *world) watch(ctx context.Context, given int) (*watched, []grade.Fault, 
 			continue
 		}
 		if there, err := w.canLoad(ctx, m.lo-1); err != nil || there {
-			return nil, []grade.Fault{{Text: "there is no guard page to watch: the byte below s.lo can be touched", Section: "4.3"}}, err
+			return nil, []grade.Fault{
+				{Text: "there is no guard page to watch: the byte below s.lo can be touched", Section: "4.3"},
+			}, err
 		}
 		ws.fibers[i], ws.names[i] = m, name
 	}
@@ -89,12 +91,12 @@ func (w *world) name() string {
 	return string(letters)
 }
 
-// unsafe are the functions of the C library that a submission may use, but not in a signal handler: the function that it
-// interrupts may hold their lock.
+// unsafe are the functions of the C library that a submission may use, but not in a signal handler: the function that
+// it interrupts may hold their lock.
 var unsafe = []string{"malloc", "calloc", "free"}
 
-// end runs the program, in which a signal has arrived, to its end, or until too many signals have arrived, or until the handler calls one
-// of the unsafe functions. times is how many signals arrived.
+// end runs the program, in which a signal has arrived, to its end, or until too many signals have arrived, or until the
+// handler calls one of the unsafe functions. times is how many signals arrived.
 func (w *world) end(ctx context.Context, stop machine.Stop) (end machine.Stop, times int, err error) {
 	until := []uint64{w.back()}
 	for _, name := range unsafe {
@@ -107,7 +109,9 @@ func (w *world) end(ctx context.Context, stop machine.Stop) (end machine.Stop, t
 			return stop, times, err
 		}
 		if stop, err = w.Run(ctx, until...); err != nil {
-			return stop, times, late(err, "the handler that overflow_watch has set", "does not come to its end", machine.Place{})
+			return stop, times, late(
+				err, "the handler that overflow_watch has set", "does not come to its end", machine.Place{},
+			)
 		}
 	}
 	return stop, times, nil

@@ -27,7 +27,9 @@ type world struct {
 }
 
 // in makes a world, has use examine it, and ends it.
-func in(ctx context.Context, b *grade.Bench, use func(context.Context, *world) ([]grade.Fault, error)) (faults []grade.Fault, err error) {
+func in(
+	ctx context.Context, b *grade.Bench, use func(context.Context, *world) ([]grade.Fault, error),
+) (faults []grade.Fault, err error) {
 	w := &world{bench: b, pages: pages{}, output: &output{}, errors: &output{}}
 	b.Options.Output, b.Options.Errors = w.output, w.errors
 	w.Session, err = b.Start(ctx)
@@ -63,7 +65,8 @@ func (w *world) onStack(function, sp uint64, args ...uint64) error {
 	return nil
 }
 
-// touch reads or writes the byte at addr, with the stack pointer at sp, and returns how that ended: Reached if it was possible.
+// touch reads or writes the byte at addr, with the stack pointer at sp, and returns how that ended: Reached if it was
+// possible.
 func (w *world) touch(ctx context.Context, function string, sp, addr uint64) (machine.Stop, error) {
 	if err := w.onStack(w.Symbol(function), sp, addr, 0x5a); err != nil {
 		return machine.Stop{}, err

@@ -23,7 +23,8 @@ func (l *leg) followStack() {
 	l.left = [2]uint64{l.from.left, l.to.left}
 }
 
-// astride examines that the stack pointer points into one of the two stacks at each step: a signal handler may run at any.
+// astride examines that the stack pointer points into one of the two stacks at each step: a signal handler may run at
+// any.
 func (l *leg) astride() []grade.Fault {
 	for k, sp := range l.recording.StackPointers() {
 		if l.from.holds(sp) || l.to.holds(sp) {
@@ -31,8 +32,10 @@ func (l *leg) astride() []grade.Fault {
 		}
 		place := l.place(max(0, k-1))
 		return []grade.Fault{{Place: place, Text: fmt.Sprintf(
-			"%s points into neither stack for a while%s, but %s: a signal handler that runs then overwrites what lies below. Reach a context by another register",
-			l.arch.SP, in(place), l.whereabouts(sp))}}
+			"%s points into neither stack for a while%s, but %s: a signal handler that runs then overwrites what "+
+				"lies below. Reach a context by another register",
+			l.arch.SP, in(place), l.whereabouts(sp),
+		)}}
 	}
 	return nil
 }
@@ -55,10 +58,12 @@ func (l *leg) whereabouts(address uint64) string {
 	return fmt.Sprintf("to %#x", address)
 }
 
-// ofThread is a store to a thread-local variable of amd64, in the syntax of the disassembler: the variable is the last operand, or one of
-// those of xchg. A comparison has one as its last operand, too, and stores nothing.
+// ofThread is a store to a thread-local variable of amd64, in the syntax of the disassembler: the variable is the last
+// operand, or one of those of xchg. A comparison has one as its last operand, too, and stores nothing.
 var (
-	ofThread = regexp.MustCompile(`^(?:(?:pop|inc|dec|neg|not)\S* |.*, )%[fg]s:[^%,]*(?:\([^)]*\))?$|^xchg\S* .*%[fg]s:`)
+	ofThread = regexp.MustCompile(
+		`^(?:(?:pop|inc|dec|neg|not)\S* |.*, )%[fg]s:[^%,]*(?:\([^)]*\))?$|^xchg\S* .*%[fg]s:`,
+	)
 	compares = regexp.MustCompile(`^(?:cmp|test|bt)[bwlq]? `)
 )
 
@@ -74,7 +79,8 @@ func (l *leg) elsewhere() []grade.Fault {
 		case e.Variable() == "":
 			text = "memory that is neither context nor stack%s, " + l.whereabouts(uint64(e.Address))
 		default:
-			text = "the static variable " + e.Variable() + "%s: two threads that swap at the same time overwrite each other's value"
+			text = "the static variable " + e.Variable() + "%s: two threads that swap at the same time overwrite " +
+				"each other's value"
 		}
 		return []grade.Fault{{Place: step.Place, Text: "the swap stores to " + fmt.Sprintf(text, in(step.Place)) +
 			". Keep the value in a register, in the context that is left (from), or on the stack"}}
@@ -96,8 +102,10 @@ func (l *leg) buried() []grade.Fault {
 				continue
 			}
 			return []grade.Fault{{Place: step.Place, Text: fmt.Sprintf(
-				"the swap loads what it has kept %d bytes below the stack pointer%s: %s. Move %s down before you store there, or keep the value in the context",
-				at-operand, in(step.Place), record.Overwritten(l.arch), l.arch.SP)}}
+				"the swap loads what it has kept %d bytes below the stack pointer%s: %s. Move %s down before you "+
+					"store there, or keep the value in the context",
+				at-operand, in(step.Place), record.Overwritten(l.arch), l.arch.SP,
+			)}}
 		}
 	}
 	return nil
@@ -115,14 +123,19 @@ func (l *leg) backward() []grade.Fault {
 		}
 	}
 	return []grade.Fault{{Place: place, Text: fmt.Sprintf(
-		"the direction flag is set%s when the other fiber goes on: string instructions there run backwards. It must be clear at each call and return: end with cld", in(place))}}
+		"the direction flag is set%s when the other fiber goes on: string instructions there run backwards. It must "+
+			"be clear at each call and return: end with cld",
+		in(place),
+	)}}
 }
 
-// leaked examines the control registers that this lab's swap need not keep: each is as before the swap, or as the fiber that goes on had it.
+// leaked examines the control registers that this lab's swap need not keep: each is as before the swap, or as the fiber
+// that goes on had it.
 func (p passage) leaked() []grade.Fault {
 	for _, c := range p.load.arch.Control {
 		got := p.load.after.Get(c.Name) & c.Bits
-		if slices.Contains(p.load.subject.Control, c.Name) || got == p.load.departed.Get(c.Name)&c.Bits || got == p.save.departed.Get(c.Name)&c.Bits {
+		if slices.Contains(p.load.subject.Control, c.Name) || got == p.load.departed.Get(c.Name)&c.Bits ||
+			got == p.save.departed.Get(c.Name)&c.Bits {
 			continue
 		}
 		fault := grade.Fault{Text: fmt.Sprintf("%s gets control bits that neither fiber had: %#x", c.Name, got)}
@@ -156,7 +169,9 @@ func (w *world) spilled(f *fiber, before, after []byte) []grade.Fault {
 		case address < f.context:
 			what = fmt.Sprintf("%d bytes before the start of the context", f.context-address)
 		case address >= f.stack:
-			what = fmt.Sprintf("past the end of the stack, at offset %d: it has %d bytes", address-f.stack, stackSize-f.spare)
+			what = fmt.Sprintf(
+				"past the end of the stack, at offset %d: it has %d bytes", address-f.stack, stackSize-f.spare,
+			)
 		}
 		place, _ := w.Program.Place(w.Symbol(w.subject.Prepare))
 		return []grade.Fault{{Place: place, Text: fmt.Sprintf("%s writes %s", w.subject.Prepare, what)}}

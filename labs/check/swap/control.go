@@ -21,7 +21,9 @@ func (t *trip) controlWords() []grade.Fault {
 			if wanted == got {
 				continue
 			}
-			fault := grade.Fault{Text: fmt.Sprintf("%s comes back changed: its control bits were %#x and are %#x", name, wanted, got)}
+			fault := grade.Fault{
+				Text: fmt.Sprintf("%s comes back changed: its control bits were %#x and are %#x", name, wanted, got),
+			}
 			if k, _, changed := p.load.changed(name); changed {
 				fault.Place = p.load.place(k)
 				fault.Text += ", loaded" + in(fault.Place)

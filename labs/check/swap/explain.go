@@ -39,7 +39,8 @@ func (l *leg) loadedFrom(s spot) string {
 	return "from outside of the context"
 }
 
-// onStack says where a word lies on a fiber's stack, seen from its stack pointer after the swap, or, of a fresh fiber, from the top.
+// onStack says where a word lies on a fiber's stack, seen from its stack pointer after the swap, or, of a fresh fiber,
+// from the top.
 func onStack(f *fiber, sp uint64, offset int) string {
 	if sp == 0 {
 		return fmt.Sprintf("%d bytes below the top of the fresh stack", stackSize-int(f.spare)-offset)
@@ -103,7 +104,12 @@ func (p passage) register(name string, wanted uint64) (string, machine.Place) {
 	text, place := p.unsaved(wanted)
 	if text != "" {
 		if from, found := p.load.lay(value, k); loaded && found && place.File == "" {
-			return fmt.Sprintf("%s; what it gets is loaded %s%s%s", text, p.load.loadedFrom(from), in(p.load.place(k)), p.instead(value)), p.load.place(k)
+			return fmt.Sprintf(
+					"%s; what it gets is loaded %s%s%s", text, p.load.loadedFrom(from), in(p.load.place(k)),
+					p.instead(value),
+				), p.load.place(
+					k,
+				)
 		}
 		return text, place
 	}
@@ -216,7 +222,14 @@ func (t *trip) arrivals() []grade.Fault {
 			if from != "" {
 				from = ", " + from
 			}
-			return []grade.Fault{{Text: fmt.Sprintf("the swap returns %#x in %s%s: it is to return 0", result, p.load.arch.Result, from), Place: place}}
+			return []grade.Fault{
+				{
+					Text: fmt.Sprintf(
+						"the swap returns %#x in %s%s: it is to return 0", result, p.load.arch.Result, from,
+					),
+					Place: place,
+				},
+			}
 		}
 	}
 	return nil
@@ -228,9 +241,14 @@ func (p passage) arrival() (string, machine.Place) {
 		at := l.place(len(l.recording.Steps) - 1)
 		switch l.after.PC() {
 		case l.from.back:
-			return "the swap goes on at the return address of its own caller: the other fiber does not go on" + in(at), at
+			return "the swap goes on at the return address of its own caller: the other fiber does not go on" + in(
+				at,
+			), at
 		case l.to.body:
-			return "the swap enters the body of a fiber again that was suspended in it: the return address is not saved, or not loaded" + in(at), at
+			return "the swap enters the body of a fiber again that was suspended in it: the return address is not " +
+				"saved, or not loaded" + in(
+				at,
+			), at
 		}
 		return "the swap goes on at a place of another fiber" + in(at), at
 	}
@@ -288,7 +306,11 @@ func (l *leg) stray() (string, machine.Place) {
 func (l *leg) origin(value uint64) (string, machine.Place) {
 	if k, register, found := l.loaded(value); found {
 		if from, found := l.lay(value, k); found {
-			return fmt.Sprintf("what %s was loaded with, %s%s", register, l.loadedFrom(from), in(l.place(k))), l.place(k)
+			return fmt.Sprintf(
+					"what %s was loaded with, %s%s", register, l.loadedFrom(from), in(l.place(k)),
+				), l.place(
+					k,
+				)
 		}
 		if other, found := l.held(value); found && other != register {
 			return fmt.Sprintf("what %s held, which %s gets%s", other, register, in(l.place(k))), l.place(k)

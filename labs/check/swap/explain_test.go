@@ -25,15 +25,19 @@ func TestDiagnoses(t *testing.T) {
 		says     string
 		not      string
 	}{
-		"what is jumped to was loaded from another place": {0, "reference", "REG_R12(%rsi), %r12", "REG_R13(%rsi), %r12", 1,
+		"what is jumped to was loaded from another place": {0, "reference", "REG_R12(%rsi), %r12", "REG_R13(%rsi), " +
+			"%r12", 1,
 			entered, `is what r12 was loaded with, from \d+ \(swap\.S:\d+\)`, "no instruction jumps"},
 		"a place on a fresh stack": {0, "solutions/stack-frame", "0(%rsp), %r12", "8(%rsp), %r12", 1,
 			entered, `from \d+ bytes below the top of the fresh stack \(swap\.S:\d+\)`, `\d{6} bytes`},
-		"a return address that call has pushed": {0, "solutions/stack-frame", "addq    $48, %rsp", "addq    $40, %rsp", 1,
+		"a return address that call has pushed": {0, "solutions/stack-frame", "addq    $48, %rsp", "addq    $40, " +
+			"%rsp", 1,
 			returns, "the return address lies only where call has pushed it", "never saved"},
 		"a system call of 32 bits": {0, "reference", "movq    %rbx, REG_RBX(%rdi)", "movl    $20, %eax; int $0x80", 1,
-			returns, `marl_fiber_swap called the 32-bit interface of the kernel \(int \$0x80, system call 20\): not allowed here`, "writev|never saved"},
-		"a null pointer, and a control word of 0": {1, "reference", "ldp     x19, x20, [x1, #REG_X19]", "mov     x9, #0; ldr x9, [x9]", 3,
+			returns, `marl_fiber_swap called the 32-bit interface of the kernel \(int \$0x80, system call 20\): not ` +
+				`allowed here`, "writev|never saved"},
+		"a null pointer, and a control word of 0": {1, "reference", "ldp     x19, x20, [x1, #REG_X19]", "mov     x9, " +
+			"#0; ldr x9, [x9]", 3,
 			entered, `got SIGSEGV \(swap\.S:\d+\)$`, "fpcr"},
 		"a register that is not loaded": {1, "reference", "    ret  ", "    br x16  ", 1,
 			returns, `is what x16 held before the swap: x16 is not loaded \(swap\.S:49\)`, "no instruction jumps"},

@@ -16,8 +16,8 @@ type spot struct {
 	step           int // that stored it
 }
 
-// stored looks where the swap has stored a value, of which it may have stored only the lowest bytes, width of them. It returns the first
-// such store.
+// stored looks where the swap has stored a value, of which it may have stored only the lowest bytes, width of them. It
+// returns the first such store.
 func (l *leg) stored(value uint64, width int) (spot, bool) {
 	wanted := binary.LittleEndian.AppendUint64(nil, value)[:width]
 	for region := range l.recording.Regions {
@@ -97,7 +97,8 @@ func (l *leg) loaded(value uint64) (step int, register string, found bool) {
 	return 0, "", false
 }
 
-// pointer returns the register that was changed last to a value not far below an address, by which an instruction may reach it.
+// pointer returns the register that was changed last to a value not far below an address, by which an instruction may
+// reach it.
 func (l *leg) pointer(address uint64) (register string, step int, found bool) {
 	if address == 0 {
 		return "", 0, false

@@ -1,9 +1,9 @@
 // Package swap examines what students write in labs 2 and 3: the swap on amd64 and on arm64. Lab 5 examines its
 // swap by the same items.
 //
-// The examination knows nothing of how a submission lays out a context. It fills a context with values drawn for this run, lets the
-// submission store over them, and looks where each value went. Since all values differ, the value that a register gets in the end
-// tells which word it was loaded from.
+// The examination knows nothing of how a submission lays out a context. It fills a context with values drawn for this
+// run, lets the submission store over them, and looks where each value went. Since all values differ, the value that a
+// register gets in the end tells which word it was loaded from.
 //
 // What to read, in this order:
 //
@@ -40,7 +40,9 @@ const (
 
 func lab(number string, chapter int, a *machine.Arch) *grade.Lab {
 	section := func(n int) string { return fmt.Sprintf("%d.%d", chapter, n) }
-	subject := Subject{Swap: "marl_fiber_swap", Size: "marl_fiber_context_size", Prepare: "marl_fiber_set_target", Arguments: 1}
+	subject := Subject{
+		Swap: "marl_fiber_swap", Size: "marl_fiber_context_size", Prepare: "marl_fiber_set_target", Arguments: 1,
+	}
 	registers := 100 - pointsEntry - pointsStack - pointsReturn - pointsOthers - pointsWalk
 	return &grade.Lab{
 		Number:  number,

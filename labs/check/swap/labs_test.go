@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// folders are the reference and the other solutions of a lab: one of them under -short, and in an emulator, which takes ten times as long.
+// folders are the reference and the other solutions of a lab: one of them under -short, and in an emulator, which takes
+// ten times as long.
 func folders(t *testing.T, number string) []string {
 	solutions, err := filepath.Glob(filepath.Join("..", "..", number, "solutions", "*"))
 	require.NoError(t, err)
@@ -97,8 +98,13 @@ func TestHalfOfTheStackPointer(t *testing.T) {
 			require.Equal(t, 1, strings.Count(text, change[0]))
 			return strings.Replace(text, change[0], change[1], 1)
 		})
-		k := slices.IndexFunc(r.Items, func(i grade.ItemReport) bool { return i.Name == "the stack pointer comes back" })
+		k := slices.IndexFunc(
+			r.Items, func(i grade.ItemReport) bool { return i.Name == "the stack pointer comes back" },
+		)
 		require.Len(t, r.Items[k].Faults, 1)
-		require.Regexp(t, `sp comes back changed: only its lower 4 bytes are saved, at offset \d+ \(swap\.S:\d+\)$`, r.Items[k].Faults[0].Text)
+		require.Regexp(
+			t, `sp comes back changed: only its lower 4 bytes are saved, at offset \d+ \(swap\.S:\d+\)$`,
+			r.Items[k].Faults[0].Text,
+		)
 	}
 }

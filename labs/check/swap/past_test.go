@@ -20,7 +20,8 @@ func withoutEnd(t *testing.T) func(text string) string {
 	}
 }
 
-// A swap without its last instruction never comes to another instruction that returns, even if nothing of the submission follows it.
+// A swap without its last instruction never comes to another instruction that returns, even if nothing of the
+// submission follows it.
 func TestSwapWithoutItsEnd(t *testing.T) {
 	for _, l := range swap.Labs() {
 		r := gradeWith(t, l, "z.S", withoutEnd(t)) // the last of its sources
@@ -37,7 +38,8 @@ func TestRightSwapInAWrongWorld(t *testing.T) {
 		ending := map[string]string{"02": "ud2", "03": "udf     #0"}[l.Number]
 		for name, change := range map[string]func(dir string){
 			"a trampoline that faults": func(dir string) {
-				replace(t, filepath.Join(dir, "trampoline.S"), "marl_fiber_trampoline:\n", "marl_fiber_trampoline:\n    "+ending+"\n")
+				replace(t, filepath.Join(dir, "trampoline.S"), "marl_fiber_trampoline:\n", "marl_fiber_trampoline:\n "+
+					"   "+ending+"\n")
 			},
 			"a context that enters the trampoline at its end": func(dir string) {
 				replace(t, filepath.Join(dir, "context.c"), "(uintptr_t)marl_fiber_trampoline", "(uintptr_t)marl_fiber_trampoline + 4")

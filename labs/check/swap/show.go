@@ -9,8 +9,8 @@ import (
 	"fiberlab/labs/record"
 )
 
-// Show records three swaps for a reader: A to B, which is fresh; B back to A; and A to B again. A swap that goes astray is the last
-// one of the recordings. A *grade.Trouble says that not even the first could be recorded.
+// Show records three swaps for a reader: A to B, which is fresh; B back to A; and A to B again. A swap that goes astray
+// is the last one of the recordings. A *grade.Trouble says that not even the first could be recorded.
 func (s Subject) Show(ctx context.Context, b *grade.Bench) (all []*record.Recording, err error) {
 	b.Random = b.Draw("show")
 	w, err := newWorld(ctx, b, s, 2)
@@ -53,7 +53,9 @@ func (w *world) labels() []record.Label {
 			record.Label{Address: record.Word(f.context), Text: "the context of " + f.name},
 			record.Label{Address: record.Word(f.stack + stackSize), Text: "the top of the stack of " + f.name})
 		for i, arg := range f.args {
-			labels = append(labels, record.Label{Address: record.Word(arg), Text: fmt.Sprintf("argument %d of %s", i+1, f.name)})
+			labels = append(
+				labels, record.Label{Address: record.Word(arg), Text: fmt.Sprintf("argument %d of %s", i+1, f.name)},
+			)
 		}
 	}
 	return labels

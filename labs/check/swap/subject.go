@@ -11,8 +11,9 @@ import (
 type Subject struct {
 	Swap string // void Swap(context *from, const context *to)
 	Size string // const size_t Size: of a context, in bytes
-	// Prepare makes a context that enters a function on a stack: void Prepare(context *, void *stack, size_t size, function, arg), where
-	// arg is what the function gets, or, with several Arguments, the address of so many words that it gets.
+	// Prepare makes a context that enters a function on a stack: void Prepare(context *, void *stack, size_t size,
+	// function, arg), where arg is what the function gets, or, with several Arguments, the address of so many words
+	// that it gets.
 	Prepare   string
 	Arguments int      // of the function that a fresh context enters
 	Control   []string // the control registers that a switch keeps for each fiber; see control
@@ -30,7 +31,9 @@ func (s Subject) Registers(names []string, points int, section string) []grade.I
 	var items []grade.Item
 	for i, name := range names {
 		share := (i+1)*points/len(names) - i*points/len(names)
-		items = append(items, s.item(name+" comes back", share, section, func(t *trip) []grade.Fault { return t.register(name) }))
+		items = append(
+			items, s.item(name+" comes back", share, section, func(t *trip) []grade.Fault { return t.register(name) }),
+		)
 	}
 	return items
 }

@@ -26,8 +26,8 @@ func (t *trip) travel(ctx context.Context) error {
 	if err := w.prepare(ctx, b); err != nil {
 		return err
 	}
-	// Each leg begins with registers that are set for it, so a leg that went astray does not keep the next from being made, unless
-	// it has ended the program.
+	// Each leg begins with registers that are set for it, so a leg that went astray does not keep the next from being
+	// made, unless it has ended the program.
 	var legs []*leg
 	for _, route := range [][2]*fiber{{a, b}, {b, a}, {a, b}} {
 		l, err := w.swap(ctx, route[0], route[1])
@@ -38,7 +38,8 @@ func (t *trip) travel(ctx context.Context) error {
 		if err := w.borrowed(l); err != nil {
 			return err
 		}
-		if l.after.Arch() == nil || l.trouble != nil && l.trouble.Stop.Kind == machine.Refused { // the program cannot go on
+		// the program cannot go on
+		if l.after.Arch() == nil || l.trouble != nil && l.trouble.Stop.Kind == machine.Refused {
 			l.trouble.What, l.trouble.Place = w.end(l)
 			return l.trouble
 		}
@@ -48,14 +49,15 @@ func (t *trip) travel(ctx context.Context) error {
 	return nil
 }
 
-// borrowed says that a swap runs one of the functions that it is to do without. No name gives that away if the swap knows their addresses.
-// What the library itself calls, after a swap that went to a wrong place in it, is another fault.
+// borrowed says that a swap runs one of the functions that it is to do without. No name gives that away if the swap
+// knows their addresses. What the library itself calls, after a swap that went to a wrong place in it, is another
+// fault.
 type borrowed struct{ *grade.Trouble }
 
 func (b borrowed) Unwrap() error { return b.Trouble }
 
-// Borrows returns an error, which wraps a *grade.Trouble, if the swap runs one of the functions that it is to do without. A check that has
-// it run at full speed asks first, since that does not show what runs.
+// Borrows returns an error, which wraps a *grade.Trouble, if the swap runs one of the functions that it is to do
+// without. A check that has it run at full speed asks first, since that does not show what runs.
 func (s Subject) Borrows(ctx context.Context, b *grade.Bench) error {
 	if len(s.Library) == 0 {
 		return nil
@@ -96,7 +98,15 @@ func (t *trip) enters() []grade.Fault {
 	a := l.after.Arch()
 	last := l.place(len(l.recording.Steps) - 1)
 	if l.after.PC() != l.to.body {
-		return []grade.Fault{{Text: "the body is not entered: the swap goes on at the return address of its caller, not where to was prepared to go on" + in(last), Place: last}}
+		return []grade.Fault{
+			{
+				Text: "the body is not entered: the swap goes on at the return address of its caller, not where to " +
+					"was prepared to go on" + in(
+					last,
+				),
+				Place: last,
+			},
+		}
 	}
 	var faults []grade.Fault
 	sp := l.after.SP()
@@ -108,19 +118,30 @@ func (t *trip) enters() []grade.Fault {
 	if outside {
 		text, place := l.origin(sp)
 		if l.to.holds(sp) {
-			text = fmt.Sprintf("so high that it reaches %d bytes past the end: the stack has %d bytes. Round its end down", top-end, end-l.to.stack)
+			text = fmt.Sprintf(
+				"so high that it reaches %d bytes past the end: the stack has %d bytes. Round its end down", top-end,
+				end-l.to.stack,
+			)
 		}
 		if text == "" && sp >= l.from.stack && sp <= l.from.stack+stackSize {
 			text = "still in the stack that is left"
 		}
-		faults = append(faults, grade.Fault{Text: fmt.Sprintf("the body is entered with %s outside of its stack: %#x is %s", a.SP, sp, text), Place: place})
+		faults = append(
+			faults,
+			grade.Fault{
+				Text:  fmt.Sprintf("the body is entered with %s outside of its stack: %#x is %s", a.SP, sp, text),
+				Place: place,
+			},
+		)
 	}
 	if (!outside || l.to.holds(sp)) && top%16 != 0 {
 		rule := "a multiple of 16"
 		if a.Link == "" {
 			rule = "8 above a multiple of 16, since the call has pushed 8 bytes"
 		}
-		faults = append(faults, grade.Fault{Text: fmt.Sprintf("the body is entered with %s = %#x: it must be %s", a.SP, sp, rule)})
+		faults = append(
+			faults, grade.Fault{Text: fmt.Sprintf("the body is entered with %s = %#x: it must be %s", a.SP, sp, rule)},
+		)
 	}
 	for i, wanted := range l.to.args {
 		if got := l.after.Get(a.Arguments[i]); got != wanted {
@@ -128,7 +149,13 @@ func (t *trip) enters() []grade.Fault {
 			if text == "" {
 				text = "no value of this run"
 			}
-			faults = append(faults, grade.Fault{Text: fmt.Sprintf("the body gets a wrong argument in %s: %#x is %s", a.Arguments[i], got, text), Place: place})
+			faults = append(
+				faults,
+				grade.Fault{
+					Text:  fmt.Sprintf("the body gets a wrong argument in %s: %#x is %s", a.Arguments[i], got, text),
+					Place: place,
+				},
+			)
 		}
 	}
 	return faults
@@ -151,9 +178,14 @@ func (t *trip) others() []grade.Fault {
 				what := ""
 				switch {
 				case w.Region == contextTo:
-					what = fmt.Sprintf("changes offset %d of the context that is entered (to), which is const", w.Offset)
+					what = fmt.Sprintf(
+						"changes offset %d of the context that is entered (to), which is const", w.Offset,
+					)
 				case w.Region == afterFrom:
-					what = fmt.Sprintf("writes past the end of the context, at offset %d: it has %d bytes", t.world.size+w.Offset, t.world.size)
+					what = fmt.Sprintf(
+						"writes past the end of the context, at offset %d: it has %d bytes", t.world.size+w.Offset,
+						t.world.size,
+					)
 				case w.Region == beforeFrom:
 					what = fmt.Sprintf("writes %d bytes before the start of the context", margin-w.Offset)
 				case w.Region == stackFrom && l.from.stack+uint64(last) > l.fromSP:

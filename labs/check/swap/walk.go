@@ -16,8 +16,8 @@ const (
 	swaps   = 64
 )
 
-// walk switches between several fibers at random, at full speed, and examines after each swap whether the fiber that goes on has all
-// that it had.
+// walk switches between several fibers at random, at full speed, and examines after each swap whether the fiber that
+// goes on has all that it had.
 func walk(ctx context.Context, b *grade.Bench, subject Subject) (faults []grade.Fault, err error) {
 	if err := subject.Borrows(ctx, b); err != nil {
 		return nil, err
@@ -58,8 +58,15 @@ func walk(ctx context.Context, b *grade.Bench, subject Subject) (faults []grade.
 		if !begun[to] {
 			for i, wanted := range to.args {
 				if got := after.Get(w.Arch().Arguments[i]); got != wanted {
-					return []grade.Fault{{Text: fmt.Sprintf("%sthe body gets a wrong argument in %s%s: keep each fiber's argument in its context or on its stack",
-						where, w.Arch().Arguments[i], w.preparedFor(got))}}, nil
+					return []grade.Fault{
+						{
+							Text: fmt.Sprintf(
+								"%sthe body gets a wrong argument in %s%s: keep each fiber's argument in its context "+
+									"or on its stack",
+								where, w.Arch().Arguments[i], w.preparedFor(got),
+							),
+						},
+					}, nil
 				}
 			}
 		} else {

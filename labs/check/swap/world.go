@@ -18,15 +18,17 @@ const (
 	frameOffset = 1024     // how far below the top of its stack a fiber stands when it swaps
 )
 
-// fiber is one of the fibers that the examination switches between: a context and a stack in the memory of the submission's program.
+// fiber is one of the fibers that the examination switches between: a context and a stack in the memory of the
+// submission's program.
 type fiber struct {
 	name    string
 	context uint64
-	stack   uint64   // its lowest address
-	spare   uint64   // bytes at its top that the submission is not given, so that the end of what it is given is no multiple of 16
-	back    uint64   // where its swap is to return to
-	body    uint64   // what a fresh fiber enters
-	args    []uint64 // what a fresh fiber's body gets
+	stack   uint64 // its lowest address
+	// bytes at its top that the submission is not given, so that the end of what it is given is no multiple of 16
+	spare uint64
+	back  uint64   // where its swap is to return to
+	body  uint64   // what a fresh fiber enters
+	args  []uint64 // what a fresh fiber's body gets
 
 	suspended machine.Registers // as they were when it called the swap
 	sp        uint64            // as it is to be after the swap
@@ -63,7 +65,9 @@ func (w *world) populate(n int) error {
 		return err
 	}
 	if size == 0 || size > biggest {
-		return &grade.Trouble{Doing: w.subject.Size, What: fmt.Sprintf("is %d: it is the size of a context in bytes", size)}
+		return &grade.Trouble{
+			Doing: w.subject.Size, What: fmt.Sprintf("is %d: it is the size of a context in bytes", size),
+		}
 	}
 	w.size = int(size)
 	for i := range n {
@@ -199,8 +203,9 @@ type leg struct {
 	departed  machine.Registers // of from, as it called the swap
 	fromSP    uint64            // what from's stack pointer is to be when it goes on
 	toSP      uint64            // what to's was to be
-	left      [2]uint64         // the stack pointer when it was last in the stacks of from and to, as far as to has run before
-	past      string            // if the swap has run on past its last instruction: a sentence that says so
+	// the stack pointer when it was last in the stacks of from and to, as far as to has run before
+	left [2]uint64
+	past string // if the swap has run on past its last instruction: a sentence that says so
 }
 
 // arrived reports whether the switch has led to that address.
@@ -215,7 +220,9 @@ func (w *world) followEnd(l *leg) {
 	end := swap.Address + swap.Size
 	for _, step := range l.recording.Steps {
 		if pc := uint64(step.PC); pc >= swap.Address && pc < end && uint64(step.Next) == end && !step.Jumps() {
-			l.past = fmt.Sprintf("no instruction jumps to the return address, so that the swap runs on past its end%s", in(step.Place))
+			l.past = fmt.Sprintf(
+				"no instruction jumps to the return address, so that the swap runs on past its end%s", in(step.Place),
+			)
 			return
 		}
 	}

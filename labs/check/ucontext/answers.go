@@ -49,7 +49,15 @@ func answers(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		case answer == "" || answer == "?":
 			faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s: %q has no answer", answersFile, question)})
 		case !strings.EqualFold(answer, want[question]):
-			faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s: %q: %s is not what the C library does here: %s", answersFile, question, answer, remedies[question])})
+			faults = append(
+				faults,
+				grade.Fault{
+					Text: fmt.Sprintf(
+						"%s: %q: %s is not what the C library does here: %s", answersFile, question, answer,
+						remedies[question],
+					),
+				},
+			)
 		}
 	}
 	if len(faults) == 0 { // before that, it would be the answer
@@ -58,7 +66,8 @@ func answers(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return faults, nil
 }
 
-// read returns the answers by their questions: lines of the form QUESTION: ANSWER. A line that begins with # is a comment.
+// read returns the answers by their questions: lines of the form QUESTION: ANSWER. A line that begins with # is a
+// comment.
 func read(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -71,7 +80,8 @@ func read(path string) (map[string]string, error) {
 	given := map[string]string{}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff")) // some editors write this mark at the start
+		// some editors write this mark at the start
+		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
 		if question, answer, found := strings.Cut(line, ":"); found && !strings.HasPrefix(line, "#") {
 			given[strings.TrimSpace(question)] = strings.TrimSpace(answer)
 		}
@@ -81,7 +91,9 @@ func read(path string) (map[string]string, error) {
 
 // count steps through one swap of the C library and returns its system calls and instructions.
 func count(ctx context.Context, b *grade.Bench) (calls, steps int, err error) {
-	library := swap.Subject{Swap: libraryName, Size: sizeName, Prepare: prepareName, Arguments: len(b.Program.Arch.Arguments)}
+	library := swap.Subject{
+		Swap: libraryName, Size: sizeName, Prepare: prepareName, Arguments: len(b.Program.Arch.Arguments),
+	}
 	recordings, err := library.Show(ctx, b)
 	if err != nil {
 		return 0, 0, err

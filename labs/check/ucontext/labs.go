@@ -1,5 +1,5 @@
-// Package ucontext examines what students write in lab 5: a swapcontext that makes no system call, and the number of the calls that the C
-// library's makes.
+// Package ucontext examines what students write in lab 5: a swapcontext that makes no system call, and the number of
+// the calls that the C library's makes.
 //
 // What to read, in this order:
 //
@@ -52,8 +52,10 @@ const swapName = "lab_swapcontext"
 
 // subject is what is examined on an architecture.
 func subject(a *machine.Arch) swap.Subject {
-	s := swap.Subject{Swap: swapName, Size: sizeName, Prepare: prepareName, Arguments: len(a.Arguments), Returns: true, Control: []string{"fpcr"},
-		Library: []string{libraryName, "swapcontext", "setcontext", "getcontext"}}
+	s := swap.Subject{
+		Swap: swapName, Size: sizeName, Prepare: prepareName, Arguments: len(a.Arguments), Returns: true,
+		Control: []string{"fpcr"}, Library: []string{libraryName, "swapcontext", "setcontext", "getcontext"},
+	}
 	if a == machine.AMD64 {
 		s.Control = []string{"mxcsr", "x87cw"}
 	}

@@ -73,7 +73,8 @@ func TestCountIsNotGivenAway(t *testing.T) {
 	}
 }
 
-// A program that goes on at no instruction of its sources is not said to be in one of them, least of all in the grader's.
+// A program that goes on at no instruction of its sources is not said to be in one of them, least of all in the
+// grader's.
 func TestLostProgramIsInNoSource(t *testing.T) {
 	l := ucontext.Labs()[0]
 	for _, a := range l.Arches {
@@ -88,7 +89,9 @@ func TestLostProgramIsInNoSource(t *testing.T) {
 				machine.ARM64: {"stp     x2, x30, [x0, #UC_SP]", "str x2, [x0, #UC_SP]"},
 			}[a]
 			require.Equal(t, 1, strings.Count(string(text), change[0]))
-			require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), change[0], change[1], 1)), 0o600))
+			require.NoError(
+				t, os.WriteFile(file, []byte(strings.Replace(string(text), change[0], change[1], 1)), 0o600),
+			)
 			if err := machine.Controls(a); err != nil {
 				t.Skip(err)
 			}
@@ -120,7 +123,9 @@ func TestOwnSwapcontext(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, r.Points, name)
 		require.NotNil(t, r.Build, name)
-		require.Regexp(t, `^mine\.c: defines swapcontext\S*, which the grader needs from the C library`, r.Build.Said[0], name)
+		require.Regexp(
+			t, `^mine\.c: defines swapcontext\S*, which the grader needs from the C library`, r.Build.Said[0], name,
+		)
 	}
 }
 
@@ -128,12 +133,15 @@ func TestOwnSwapcontext(t *testing.T) {
 func TestLibraryByAddress(t *testing.T) {
 	l := ucontext.Labs()[0]
 	a := machine.Native()
-	jump := map[*machine.Arch]string{machine.AMD64: "movabs $%#x, %%rax\n jmp *%%rax\n", machine.ARM64: "ldr x16, =%#x\n br x16\n"}[a]
+	jump := map[*machine.Arch]string{machine.AMD64: "movabs $%#x, %%rax\n jmp *%%rax\n", machine.ARM64: "ldr x16, " +
+		"=%#x\n br x16\n"}[a]
 	dir := t.TempDir()
 	o := grade.Options{Arch: a, Dir: dir, Seed: 1}
 	address := uint64(1<<40 + 1) // as long as the real one
 	for range 2 {
-		source := ".text\n.globl lab_swapcontext\n.type lab_swapcontext, %function\nlab_swapcontext:\n" + fmt.Sprintf(jump, address)
+		source := ".text\n.globl lab_swapcontext\n.type lab_swapcontext, %function\nlab_swapcontext:\n" + fmt.Sprintf(
+			jump, address,
+		)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "borrow.S"), []byte(source), 0o600))
 		_, err := l.With(t.Context(), o, func(b *grade.Bench) (*grade.Report, error) {
 			library, err := b.Program.Symbol("swapcontext")
@@ -148,5 +156,7 @@ func TestLibraryByAddress(t *testing.T) {
 	r, err := l.Grade(t.Context(), o)
 	require.NoError(t, err)
 	require.Zero(t, r.Points)
-	require.Contains(t, r.Items[0].Faults[0].Text, "lab_swapcontext runs swapcontext of the C library, which it is to replace")
+	require.Contains(
+		t, r.Items[0].Faults[0].Text, "lab_swapcontext runs swapcontext of the C library, which it is to replace",
+	)
 }

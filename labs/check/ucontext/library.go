@@ -117,9 +117,11 @@ func (w *world) draw(regs machine.Registers, names []string) {
 	}
 }
 
-// changed compares the registers of a party that goes on with its registers before. The function to has loaded them, from
-// what the function from has saved.
-func (w *world) changed(p *party, to, from string, explain func(register string, value uint64) string) ([]grade.Fault, error) {
+// changed compares the registers of a party that goes on with its registers before. The function to has loaded them,
+// from what the function from has saved.
+func (w *world) changed(
+	p *party, to, from string, explain func(register string, value uint64) string,
+) ([]grade.Fault, error) {
 	now, err := w.Registers()
 	if err != nil {
 		return nil, err
@@ -141,7 +143,9 @@ func (w *world) changed(p *party, to, from string, explain func(register string,
 	}
 	if result := now.Get(a.Result); uint32(result) != 0 {
 		faults = append(faults, grade.Fault{Text: fmt.Sprintf(
-			"the call returns %#x in %s when %s resumes what %s has saved: it is to return 0", result, a.Result, to, from)})
+			"the call returns %#x in %s when %s resumes what %s has saved: it is to return 0", result, a.Result, to,
+			from,
+		)})
 	}
 	return faults, nil
 }
@@ -160,7 +164,9 @@ func follows(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		if err := w.call(w.a, swapName, w.a.context, w.b.context); err != nil {
 			return nil, err
 		}
-		left := record.Region{Name: "the context that is left", Address: record.Word(w.a.context), Initial: make([]byte, w.size)}
+		left := record.Region{
+			Name: "the context that is left", Address: record.Word(w.a.context), Initial: make([]byte, w.size),
+		}
 		saved, err := w.Record(ctx, swapName, []record.Region{left}, body, w.a.back)
 		if err != nil {
 			return nil, err
@@ -187,8 +193,10 @@ func follows(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			return nil, err
 		}
 		if missing := w.floatingPoint(); missing != "" && w.Arch() == machine.ARM64 {
-			return []grade.Fault{{Text: "d8 to d15 and fpcr come back changed when setcontext resumes what " + swapName +
-				" has saved: " + missing}}, nil
+			return []grade.Fault{
+				{Text: "d8 to d15 and fpcr come back changed when setcontext resumes what " + swapName +
+					" has saved: " + missing},
+			}, nil
 		}
 		faults, err := w.changed(w.a, "setcontext", swapName, func(register string, value uint64) string {
 			return w.kept(saved, register, value)
@@ -209,12 +217,14 @@ func (w *world) linkKept(entered machine.Registers) ([]grade.Fault, error) {
 		return nil, err
 	}
 	return []grade.Fault{{Text: fmt.Sprintf(
-		"uc_link is lost: %s is %#x when the function of a fresh context is entered: makecontext has left %#x for it, at offset %d",
-		register, entered.Get(register), want, at)}}, nil
+		"uc_link is lost: %s is %#x when the function of a fresh context is entered: makecontext has left %#x for "+
+			"it, at offset %d",
+		register, entered.Get(register), want, at,
+	)}}, nil
 }
 
-// leave returns from the function of a fresh context, as a function does that has changed all that it may, and returns the
-// address to which that leads.
+// leave returns from the function of a fresh context, as a function does that has changed all that it may, and returns
+// the address to which that leads.
 func (w *world) leave(entered machine.Registers) (back uint64, err error) {
 	a := w.Arch()
 	regs := entered.Clone()
@@ -264,15 +274,22 @@ func (w *world) floatingPoint() string {
 		if err != nil || pointer == w.a.context+uint64(offsets[machine.AMD64]["x87cw"]) {
 			return ""
 		}
-		return fmt.Sprintf("it finds the floating-point state by fpregs, at offset %d of the context that was left, and %#x is there, "+
-			"not the address of that state, which begins at offset %d", fpregs, pointer, offsets[machine.AMD64]["x87cw"])
+		return fmt.Sprintf(
+			"it finds the floating-point state by fpregs, at offset %d of the context that was left, and %#x is "+
+				"there, "+
+				"not the address of that state, which begins at offset %d",
+			fpregs, pointer, offsets[machine.AMD64]["x87cw"],
+		)
 	}
 	head, err := w.Word(w.a.context + fphead)
 	if err != nil || uint32(head) == fpmagic {
 		return ""
 	}
-	return fmt.Sprintf("it loads the floating-point state if its head, at offset %d of the context that was left, is FPSIMD_MAGIC, "+
-		"%#x, and %#x is there", fphead, fpmagic, uint32(head))
+	return fmt.Sprintf(
+		"it loads the floating-point state if its head, at offset %d of the context that was left, is FPSIMD_MAGIC, "+
+			"%#x, and %#x is there",
+		fphead, fpmagic, uint32(head),
+	)
 }
 
 // kept says where a value was saved, in place of where the library looks for it; or returns "".
@@ -338,7 +355,9 @@ func resumes(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			return nil, err
 		}
 		if now.PC() != w.b.back {
-			return []grade.Fault{{Text: "a context that " + getName + " has made is not resumed: the swap returns to its own caller"}}, nil
+			return []grade.Fault{
+				{Text: "a context that " + getName + " has made is not resumed: the swap returns to its own caller"},
+			}, nil
 		}
 		return w.changed(w.b, swapName, getName, func(register string, _ uint64) string {
 			return fmt.Sprintf(": the library keeps it at offset %d", offsets[w.Arch()][register])

@@ -1,5 +1,5 @@
-// Package bareecho is an echo server in C: a loop around io_uring, without fibers, Go, or a connection's own code. What it takes
-// for a request is what a server on io_uring cannot do without.
+// Package bareecho is an echo server in C: a loop around io_uring, without fibers, Go, or a connection's own code. What
+// it takes for a request is what a server on io_uring cannot do without.
 package bareecho
 
 /*
@@ -28,8 +28,8 @@ type Figures struct {
 // Supported tells whether the kernel has what Serve needs: Linux 6.1 does.
 func Supported() bool { return C.bareecho_supported() != 0 }
 
-// Serve listens on a free port of the loopback, tells where, and sends back what clients send, until ctx ends. It blocks its
-// thread.
+// Serve listens on a free port of the loopback, tells where, and sends back what clients send, until ctx ends. It
+// blocks its thread.
 func Serve(ctx context.Context, listening func(address string)) (Figures, error) {
 	var none net.ListenConfig
 	l, err := none.Listen(ctx, "tcp", "127.0.0.1:0")

@@ -97,7 +97,9 @@ func (p *channelStation) enter(rng *rand.Rand) {
 		ctx, cancel := hurry(rng)
 		defer cancel()
 		called := 0
-		_, err := fibersync.Select(ctx, p.channels[0].OnSend(v, func() { called++ }), p.channels[1].OnSend(v, func() { called++ }))
+		_, err := fibersync.Select(
+			ctx, p.channels[0].OnSend(v, func() { called++ }), p.channels[1].OnSend(v, func() { called++ }),
+		)
 		sent = err == nil
 		assert.Equal(p.x.t, sent, called == 1, "%d cases took place, and the error is %v", called, err)
 	}

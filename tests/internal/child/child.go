@@ -146,7 +146,12 @@ func Prepare(ctx context.Context, name string, b fiber.Backend, env ...string) *
 	if suite.AddressSanitizer {
 		// Else it ends the process in its own way where Go would have made a report, and says that
 		// a child has not freed what its fibers were given.
-		cmd.Env = append(cmd.Env, "ASAN_OPTIONS="+os.Getenv("ASAN_OPTIONS")+":detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0")
+		cmd.Env = append(
+			cmd.Env,
+			"ASAN_OPTIONS="+os.Getenv(
+				"ASAN_OPTIONS",
+			)+":detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0",
+		)
 	}
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
@@ -160,8 +165,9 @@ func Run(t *testing.T, name string, b fiber.Backend, env ...string) (output stri
 	ctx, cancel := context.WithTimeout(context.Background(), limit(t))
 	defer cancel()
 	cmd := Prepare(ctx, name, b, env...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // it writes where its goroutines are, and ends
-	cmd.WaitDelay = time.Minute                                              // or does not
+	// it writes where its goroutines are, and ends
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = time.Minute // or does not
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = runOne(cmd)
@@ -187,8 +193,9 @@ func limit(t *testing.T) time.Duration {
 // starting is held while a child starts.
 var starting sync.Mutex
 
-// runOne is cmd.Run that starts after all others have. Go forks without a copy of the memory, and of several forks at once one may end the
-// state that keeps another one from C functions: under AddressSanitizer that one calls them on a thread of its parent.
+// runOne is cmd.Run that starts after all others have. Go forks without a copy of the memory, and of several forks at
+// once one may end the state that keeps another one from C functions: under AddressSanitizer that one calls them on a
+// thread of its parent.
 func runOne(cmd *exec.Cmd) error {
 	starting.Lock()
 	err := cmd.Start()

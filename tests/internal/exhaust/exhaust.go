@@ -67,8 +67,8 @@ func LimitAddresses(t child.T, room uint64) (lift func()) {
 	return func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_AS, &old)) }
 }
 
-// SpareHeap has the Go runtime keep memory, and records of spans, for what a test allocates while no mapping can be made. The runtime ends the
-// process if it needs one then.
+// SpareHeap has the Go runtime keep memory, and records of spans, for what a test allocates while no mapping can be
+// made. The runtime ends the process if it needs one then.
 func SpareHeap() {
 	blocks := make([][]byte, 2048)
 	for i := range blocks {

@@ -43,9 +43,9 @@ func Leave(t *testing.T, to *fiber.Fiber) bool {
 	return assert.NoError(t, fiber.Current().SwitchTo(to))
 }
 
-// EndAfterFailure is for the end of a test that holds many fibers. If the test has failed, it ends and closes the fibers that are
-// there, so that what is left of them does not make other tests fail. Their bodies must switch to root, and return after
-// a bounded number of entries.
+// EndAfterFailure is for the end of a test that holds many fibers. If the test has failed, it ends and closes the
+// fibers that are there, so that what is left of them does not make other tests fail. Their bodies must switch to root,
+// and return after a bounded number of entries.
 func EndAfterFailure(t *testing.T, root *fiber.Fiber, fibers []*fiber.Fiber) {
 	if !t.Failed() {
 		return

@@ -17,9 +17,10 @@ import (
 // Workers are the numbers of workers that pools are tested with.
 var Workers = []int{0, 1, 2, 8}
 
-// EachPool calls test as sub-tests BACKEND/workers=N/POLICY/FORM, each with a new scheduler and a new pool on it, and checks
-// that test leaves no live future, and nothing else, behind. Each two of the backends, numbers of workers, policies and forms meet
-// in one of them; which threes meet depends on the name of t. Without workers the scheduler is bound to the test's goroutine.
+// EachPool calls test as sub-tests BACKEND/workers=N/POLICY/FORM, each with a new scheduler and a new pool on it, and
+// checks that test leaves no live future, and nothing else, behind. Each two of the backends, numbers of workers,
+// policies and forms meet in one of them; which threes meet depends on the name of t. Without workers the scheduler is
+// bound to the test's goroutine.
 func EachPool(t *testing.T, test func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool)) {
 	t.Helper()
 	EachConfig(t, suite.Over{Workers: Workers}, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
@@ -39,7 +40,9 @@ func EachConfig(t *testing.T, over suite.Over, test func(t *testing.T, cfg sched
 }
 
 // OnPool makes a scheduler and a pool on it, runs test, and closes both.
-func OnPool(t *testing.T, cfg sched.Config, pool forkjoin.Config, test func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool)) {
+func OnPool(
+	t *testing.T, cfg sched.Config, pool forkjoin.Config, test func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool),
+) {
 	t.Helper()
 	suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 		p, err := forkjoin.New(s, pool)
@@ -49,8 +52,8 @@ func OnPool(t *testing.T, cfg sched.Config, pool forkjoin.Config, test func(t *t
 	})
 }
 
-// formsOf returns the forms that meet each of configs, by its name: one each, and more where that is needed so that each form meets each
-// backend, each number of workers and each policy.
+// formsOf returns the forms that meet each of configs, by its name: one each, and more where that is needed so that
+// each form meets each backend, each number of workers and each policy.
 func formsOf(name string, configs []sched.Config) map[string][]forkjoin.Form {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
@@ -99,7 +102,8 @@ type pair struct {
 	with any
 }
 
-// FromEach calls f from the goroutine of the test, then from a task of s, then from a task of p, with the pool as each sees it.
+// FromEach calls f from the goroutine of the test, then from a task of s, then from a task of p, with the pool as each
+// sees it.
 func FromEach(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool, f func(p *forkjoin.Pool)) {
 	t.Helper()
 	f(p)

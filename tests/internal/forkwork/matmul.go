@@ -58,8 +58,9 @@ func (m *multiplication) run(multiply func(m multiplication)) int {
 // size is the largest of the three that it has.
 func (m *multiplication) size() int { return max(m.a.rows, m.a.columns, m.b.columns) }
 
-// Matmul multiplies two matrices of n by n numbers by halves, down to blocks of 32. It forks where the halves are of the
-// result, for more than cut rows or columns of it. All ways add in the same order, so the sums are the same to the last bit.
+// Matmul multiplies two matrices of n by n numbers by halves, down to blocks of 32. It forks where the halves are of
+// the result, for more than cut rows or columns of it. All ways add in the same order, so the sums are the same to the
+// last bit.
 func Matmul(n, cut int) Work {
 	number := func(seed uint64) func(i int) float64 {
 		return func(i int) float64 { return float64(mix(seed+uint64(i))%1000) / 7 }

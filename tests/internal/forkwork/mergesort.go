@@ -40,8 +40,8 @@ func (s *sorting) run(sort func(u unsorted)) int {
 	return int(check)
 }
 
-// Mergesort sorts n numbers by halves, which it merges. It forks for more than cut of them, to sort and to merge: a merge is
-// cut in two where the middle of its larger half belongs.
+// Mergesort sorts n numbers by halves, which it merges. It forks for more than cut of them, to sort and to merge: a
+// merge is cut in two where the middle of its larger half belongs.
 func Mergesort(n, cut int) Work {
 	s := newSorting(n)
 	w := Work{
@@ -177,7 +177,8 @@ func (m merging) mergeJoin(p *forkjoin.Pool, cut int) {
 		func(p *forkjoin.Pool) struct{} { second.mergeJoin(p, cut); return struct{}{} })
 }
 
-// sortOrMerge is the argument of sortTyped, which does both, since a Func forks calls of itself: it merges if sort is empty.
+// sortOrMerge is the argument of sortTyped, which does both, since a Func forks calls of itself: it merges if sort is
+// empty.
 type sortOrMerge struct {
 	sort  unsorted
 	merge merging

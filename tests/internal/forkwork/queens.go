@@ -44,8 +44,8 @@ func (b *board) next(column int) int {
 	return column
 }
 
-// Queens counts in how many ways n queens, 15 at most, can be on a board of n by n so that none attacks another. It forks for
-// each free column of the upper rows, as many as cut says; of all if that is 0.
+// Queens counts in how many ways n queens, 15 at most, can be on a board of n by n so that none attacks another. It
+// forks for each free column of the upper rows, as many as cut says; of all if that is 0.
 func Queens(n, cut int) Work {
 	if n >= mostQueens {
 		panic(fmt.Sprintf("forkwork: %d queens are too many: %d at most", n, mostQueens-1))

@@ -14,8 +14,8 @@ type Rival int
 const (
 	// Goroutines starts a goroutine for one of the two functions, and waits for it by a sync.WaitGroup.
 	Goroutines Rival = iota
-	// ErrGroup does the same by an errgroup.Group. It sets no limit: a function that has a place and waits for a function that
-	// has none would wait for ever.
+	// ErrGroup does the same by an errgroup.Group. It sets no limit: a function that has a place and waits for a
+	// function that has none would wait for ever.
 	ErrGroup
 	// WaitGroup starts a task of the caller's scheduler, and waits for it by a fibersync.WaitGroup.
 	WaitGroup

@@ -13,8 +13,8 @@ type place struct {
 	depth int
 }
 
-// meanChildren is how many children a node above the last level has, on average. The numbers have a geometric distribution: most nodes
-// have few or none, some have many.
+// meanChildren is how many children a node above the last level has, on average. The numbers have a geometric
+// distribution: most nodes have few or none, some have many.
 const meanChildren = 4
 
 // children is the number of the place's children in a tree of so many levels.
@@ -38,8 +38,9 @@ func (p place) child(i int) place {
 	return place{state: mix(p.state + uint64(i)), depth: p.depth + 1}
 }
 
-// Search counts the nodes of a tree of so many levels that is out of balance: UTS, the unbalanced tree search, with a geometric tree
-// and a cheap hash. It forks for each child of the upper levels, as many as cut says; of all if that is 0.
+// Search counts the nodes of a tree of so many levels that is out of balance: UTS, the unbalanced tree search, with a
+// geometric tree and a cheap hash. It forks for each child of the upper levels, as many as cut says; of all if that is
+// 0.
 func Search(seed uint64, levels, cut int) Work {
 	root := place{state: mix(seed)}
 	w := Work{
@@ -75,7 +76,8 @@ func searchForked(r Rival, p place, levels, cut int) int {
 	return 1
 }
 
-// searchForkedFrom counts the nodes below the children of p from the i-th on. It forks in two: that child, and the others.
+// searchForkedFrom counts the nodes below the children of p from the i-th on. It forks in two: that child, and the
+// others.
 func searchForkedFrom(r Rival, p place, i, children, levels, cut int) int {
 	if i+1 == children {
 		return searchForked(r, p.child(i), levels, cut)

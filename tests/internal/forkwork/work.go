@@ -12,13 +12,15 @@ import (
 // Work is one program on one input. Its functions may be called again and again, but one at a time: some of them use
 // the same memory each time.
 type Work struct {
-	Name string // key=value parts, of which the last says from where on the program forks no more: cut=none or cut=WHERE
+	// key=value parts, of which the last says from where on the program forks no more: cut=none or cut=WHERE
+	Name string
 
 	Serial func() int                 // recursion without forks; the result tells whether it was right
 	Forked func(r Rival) int          // the same, with forks by r
 	Join   func(p *forkjoin.Pool) int // by forkjoin.Join; nil if the program is a loop
 	Typed  func(p *forkjoin.Pool) int // by a forkjoin.Func; nil if the program is a loop, or has a cut
-	Loop   func(p *forkjoin.Pool) int // by forkjoin.For, Reduce or SortFunc, which need no cut; nil if the program is no loop
+	// by forkjoin.For, Reduce or SortFunc, which need no cut; nil if the program is no loop
+	Loop func(p *forkjoin.Pool) int
 }
 
 // Forks returns how many forks a run makes, by any way. It takes as long as a run without forks.

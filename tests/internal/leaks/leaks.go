@@ -75,7 +75,8 @@ var leftBehind struct{ threads, mappings int }
 // givenUp is how many threads workers have given up at a time, at most.
 var givenUp atomic.Int64
 
-// GivesUp tells that a test has n workers which give their threads up while they are idle. The runtime keeps these threads for later.
+// GivesUp tells that a test has n workers which give their threads up while they are idle. The runtime keeps these
+// threads for later.
 func GivesUp(n int) {
 	for most := givenUp.Load(); int64(n) > most && !givenUp.CompareAndSwap(most, int64(n)); most = givenUp.Load() {
 	}

@@ -64,7 +64,9 @@ func (w *Watched) report(t *testing.T) {
 	if w.Recorder != nil {
 		events := w.Recorder.Events()
 		for _, e := range events[max(0, len(events)-100):] {
-			fmt.Fprintf(os.Stderr, "%v worker %d fiber %d: %v -> %v (%v)\n", e.At, e.Worker, e.Fiber, e.From, e.To, e.Why)
+			fmt.Fprintf(
+				os.Stderr, "%v worker %d fiber %d: %v -> %v (%v)\n", e.At, e.Worker, e.Fiber, e.From, e.To, e.Why,
+			)
 		}
 	}
 	told := make(chan struct{})

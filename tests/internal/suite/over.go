@@ -25,13 +25,13 @@ type Over struct {
 	Only     func(cfg sched.Config) bool // if not nil, only the configurations of which it says so
 }
 
-// Run calls test as sub-tests BACKEND/workers=N/POLICY, and checks that each leaves nothing behind. Each two of
-// the backends, policies and numbers of workers meet in one of them, but not each three: a second policy costs no
-// second round. Which policy meets which pair depends on the name of t alone, so different tests try
-// different threes, and each test the same ones every time. So does whether workers keep their threads where they need not. In short sizes, one number stands for all numbers of
-// several workers; which one depends on the name, too. Under -short in an emulator or with AddressSanitizer, each
-// backend, each policy and each number occurs once at least, and not each two of them: what these look for does not
-// depend on pairs.
+// Run calls test as sub-tests BACKEND/workers=N/POLICY, and checks that each leaves nothing behind. Each two of the
+// backends, policies and numbers of workers meet in one of them, but not each three: a second policy costs no second
+// round. Which policy meets which pair depends on the name of t alone, so different tests try different threes, and
+// each test the same ones every time. So does whether workers keep their threads where they need not. In short sizes,
+// one number stands for all numbers of several workers; which one depends on the name, too. Under -short in an emulator
+// or with AddressSanitizer, each backend, each policy and each number occurs once at least, and not each two of them:
+// what these look for does not depend on pairs.
 //
 // It is the one way by which the suites come to their configurations; EachConfig and EachScheduler are short
 // forms of it.
@@ -48,7 +48,8 @@ func (o Over) Run(t *testing.T, test func(t *testing.T, cfg sched.Config)) {
 			for _, cfg := range configs[:n] {
 				t.Run(underBackend(cfg), func(t *testing.T) {
 					if GivesThreadsUp(cfg) {
-						leaks.GivesUp(cfg.Workers) // to tests that make their scheduler themselves OnScheduler does not see
+						// to tests that make their scheduler themselves OnScheduler does not see
+						leaks.GivesUp(cfg.Workers)
 					}
 					before := fiber.ReadStats()
 					test(t, cfg)
@@ -173,8 +174,8 @@ func HasThreads(cfg sched.Config) bool {
 	return cfg.Backend != fiber.Goroutine || !Migrates(cfg.Policy)
 }
 
-// GivesThreadsUp tells whether the workers of that configuration give their threads up while they are idle. What else is set, such as
-// Config.Affinity, may keep them from it.
+// GivesThreadsUp tells whether the workers of that configuration give their threads up while they are idle. What else
+// is set, such as Config.Affinity, may keep them from it.
 func GivesThreadsUp(cfg sched.Config) bool {
 	return Migrates(cfg.Policy) && cfg.Backend != fiber.Goroutine && cfg.Workers > 0 && !cfg.KeepThreads
 }
@@ -213,7 +214,8 @@ func threes(sizes [3]int, turn int, possible func([3]int) bool) (all [][3]int) {
 	return all
 }
 
-// covering chooses some of all, the earlier ones rather than the later ones, so that each part of one of them is in one that is chosen.
+// covering chooses some of all, the earlier ones rather than the later ones, so that each part of one of them is in one
+// that is chosen.
 func covering(all [][3]int, parts func([3]int) [3]part) (chosen [][3]int) {
 	met := make(map[part]bool)
 	for {

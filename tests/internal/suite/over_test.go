@@ -53,7 +53,10 @@ func TestAllValuesOccur(t *testing.T) {
 		assert.Len(t, chosen, 6)
 		for place, size := range []int{3, 6, 2} {
 			for value := range size {
-				assert.True(t, slices.ContainsFunc(chosen, func(c [3]int) bool { return c[place] == value }), "%d at %d", value, place)
+				assert.True(
+					t, slices.ContainsFunc(chosen, func(c [3]int) bool { return c[place] == value }), "%d at %d", value,
+					place,
+				)
 			}
 		}
 	}
