@@ -2,10 +2,11 @@ package docs
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -67,11 +68,9 @@ func errorValues(t *testing.T, dir string) (values []errorValue) {
 				if !is {
 					continue // another package's value
 				}
-				text, is := call.Args[len(call.Args)-1].(*ast.BasicLit)
-				require.True(t, is, "%s: the text of %s", name, spec.Names[0])
-				unquoted, err := strconv.Unquote(text.Value)
-				require.NoError(t, err)
-				values = append(values, errorValue{file.Name.Name + "." + spec.Names[0].Name, unquoted})
+				text, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(call.Args[len(call.Args)-1]))
+				require.NoError(t, err, "%s: the text of %s", name, spec.Names[0])
+				values = append(values, errorValue{file.Name.Name + "." + spec.Names[0].Name, constant.StringVal(text.Value)})
 			}
 		}
 	}

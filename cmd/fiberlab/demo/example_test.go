@@ -30,9 +30,10 @@ signaller:
 	fmt.Println("schedules that go wrong:", found.Wrong, "of", found.Schedules)
 	fmt.Println(found.Shortest.Schedule())
 	fmt.Println(found.Shortest.Fault.Text)
-	// Output: schedules that go wrong: 2 of 3 [signaller waiter waiter] waiter sleeps in line 2 until there is a
-	// signal. The signal of step 1 came while no thread slept. A condition keeps nothing, so it was lost. No thread is
-	// left that could wake it.
+	// Output:
+	// schedules that go wrong: 2 of 3
+	// [signaller waiter waiter]
+	// waiter sleeps in line 2 until there is a signal. The signal of step 1 came while no thread slept. A condition keeps nothing, so it was lost. No thread is left that could wake it.
 }
 
 // Two threads share one pool, and both of their tasks wait for a child.
