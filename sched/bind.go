@@ -59,7 +59,7 @@ var workersBound atomic.Int64
 
 // isBoundGoroutine reports whether f is a goroutine that is bound, and not a fiber that runs tasks.
 func (f *Fiber) isBoundGoroutine() bool {
-	return f.maker.mode == singleThreaded && f == f.maker.own.main
+	return f.maker.mode == singleThreaded && f == f.maker.local.main
 }
 
 // boundJudge finds goroutines that have ended while they were bound. To ask costs time, so it asks ever more seldom.

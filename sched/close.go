@@ -177,7 +177,7 @@ func (s *Scheduler) end(ctx context.Context) error {
 }
 
 // closeIfUnbound lets no goroutine bind the scheduler any more, nor enqueue tasks from outside, if no
-// goroutine binds it now. It tells whether that is so.
+// goroutine binds it now. It reports whether that is so.
 func (s *Scheduler) closeIfUnbound() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,10 +236,10 @@ func (s *Scheduler) awaitNews(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// finished tells whether the worker has been told to shut down and nothing is left. From then on
+// finished reports whether the worker has been told to shut down and nothing is left. From then on
 // it takes nothing more.
 func (w *Worker) finished() bool {
-	if !w.shutdown.Load() || w.hasOwn() || w.stillBlocked() {
+	if !w.shutdown.Load() || w.hasLocal() || w.stillBlocked() {
 		return false
 	}
 	if w.mode == multiThreaded && !w.scheduler.policy.retire(w) {
@@ -248,7 +248,7 @@ func (w *Worker) finished() bool {
 	return w.mailbox.close()
 }
 
-// stillBlocked tells whether fibers are blocked that the worker may have to run.
+// stillBlocked reports whether fibers are blocked that the worker may have to run.
 func (w *Worker) stillBlocked() bool {
 	if !w.sharesFibers() {
 		return w.blocked.load() > 0
@@ -306,7 +306,7 @@ func (w *Worker) stop() *Deadlock {
 // runOthers has other fibers do what is left to do. The main fiber, which calls it,
 // begins no task itself: if that blocked for ever, the main fiber could not go on and tell.
 func (w *Worker) runOthers() {
-	main := w.own.main
+	main := w.local.main
 	for !w.finished() && !w.givesUp() {
 		if to := w.pickNext(main); to != main {
 			w.leaveMain(to)
@@ -317,7 +317,7 @@ func (w *Worker) runOthers() {
 // endFibers ends all fibers but the main one, on which it must be called when the
 // worker is finished.
 func (w *Worker) endFibers() {
-	o := &w.own
+	o := &w.local
 	w.giveRoom()
 	if check := w.check.Load(); check != nil {
 		w.answer(o.main, check)

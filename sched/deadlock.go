@@ -191,7 +191,7 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 	limit := time.After(checkLimit)
 	for _, w := range workers {
 		if why := w.exhausted.Load(); why != nil {
-			if n := w.pendingOwn() + w.pendingOpen() + s.policy.shared(); n > 0 {
+			if n := w.pendingLocal() + w.pendingOpen() + s.policy.shared(); n > 0 {
 				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, *why))
 			}
 		}
@@ -230,9 +230,9 @@ func (w *Worker) listBlocked(limit <-chan time.Time) (answers []answer, inTime b
 // say itself where it waits, and hands the thread back at once. If something to run comes meanwhile, the
 // answer is short.
 func (w *Worker) answer(f *Fiber, c *check) {
-	o := &w.own
+	o := &w.local
 	for _, blocked := range w.scheduler.fibers.onWorker(w) {
-		if w.poll(); w.hasOwn() || w.check.Load() != c {
+		if w.poll(); w.hasLocal() || w.check.Load() != c {
 			break
 		}
 		old := blocked.load()
@@ -262,7 +262,7 @@ func (w *Worker) answer(f *Fiber, c *check) {
 // askFiber has blocked, which no other thread can resume, say where it waits. If f, the calling fiber, cannot leave its
 // thread, the answer has no place.
 func (w *Worker) askFiber(f, blocked *Fiber) {
-	o := &w.own
+	o := &w.local
 	o.asked, o.asker = blocked, f
 	switch err := f.fiber.SwitchTo(blocked.fiber); {
 	case errors.Is(err, fiber.ErrLocked):
@@ -279,7 +279,7 @@ func (w *Worker) askFiber(f, blocked *Fiber) {
 func (f *Fiber) tell() {
 	var pcs [64]uintptr
 	name, _ := f.taskName()
-	f.worker.Load().own.answered = answer{fiber: f, task: name, self: fiber.Self(), waits: f.awaits,
+	f.worker.Load().local.answered = answer{fiber: f, task: name, self: fiber.Self(), waits: f.awaits,
 		where: append([]uintptr(nil), pcs[:runtime.Callers(3, pcs[:])]...)}
 }
 

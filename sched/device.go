@@ -15,7 +15,7 @@ import (
 // they must not wait as a fiber does, but may notify fibers and enqueue tasks by TryEnqueue. A panic ends the program,
 // since it must not unwind the task of that fiber.
 type Device interface {
-	// Ready tells whether Poll has something to do. It is called often, and between two calls of Poll and Wait it need
+	// Ready reports whether Poll has something to do. It is called often, and between two calls of Poll and Wait it need
 	// not see what has come meanwhile.
 	Ready() bool
 	// Poll submits and collects what it can without blocking. It is called while the worker has things to run.
@@ -43,7 +43,7 @@ const leastBetweenPolls = 4
 // pollDevice polls the worker's device, if it has one, at the end of a round. A worker that has nothing to run does not
 // poll: it goes on to Wait, which submits and collects in one step.
 func (w *Worker) pollDevice() {
-	o := &w.own
+	o := &w.local
 	if o.round--; o.round > 0 || o.ready.Empty() && !w.hasTask() || !o.device.Ready() {
 		return
 	}
@@ -54,7 +54,7 @@ func (w *Worker) pollDevice() {
 // pollAlone polls the device for f, the calling fiber, which yields while nothing else is to run: as long as it does,
 // the worker does not come to Wait. It reports whether there is something to run now.
 func (w *Worker) pollAlone(f *Fiber) bool {
-	d := w.own.device
+	d := w.local.device
 	if d == nil || !d.Ready() {
 		return false
 	}
@@ -66,7 +66,7 @@ func (w *Worker) pollAlone(f *Fiber) bool {
 // a device or can be untied, and nil otherwise. What a device does when it is polled goes deep: only a few stacks
 // should have to hold that, not those of all fibers whose operations are under way.
 func (w *Worker) waiter(f *Fiber) *Fiber {
-	o := &w.own
+	o := &w.local
 	if o.device == nil {
 		return w.mainWaits(f)
 	}
@@ -81,7 +81,7 @@ func (w *Worker) waiter(f *Fiber) *Fiber {
 // a task is about to begin: to make a fiber goes deep, too, and where the task waits, its own frames are on the stack
 // already. If there can be none, the worker does without.
 func (w *Worker) prepareWaiter() {
-	if w.own.device != nil {
+	if w.local.device != nil {
 		w.makeAhead()
 	}
 }
@@ -92,7 +92,7 @@ const pauseAhead = 10 * time.Millisecond
 
 // makeAhead makes a fiber if none is idle. If there can be none, the worker tries again after a pause.
 func (w *Worker) makeAhead() {
-	o := &w.own
+	o := &w.local
 	if len(o.idle) > 0 || w.exhausted.Load() != nil || o.tryAhead != 0 && clock.Now() < o.tryAhead {
 		return
 	}
@@ -126,7 +126,7 @@ func (w *Worker) openDevice() error {
 	if d != nil {
 		d = guardedDevice{d, w}
 		in.sleepIn(d)
-		w.own.device = d
+		w.local.device = d
 		w.device.Store(&d)
 	}
 	return nil
@@ -134,11 +134,11 @@ func (w *Worker) openDevice() error {
 
 // closeDevice ends the device of a worker that has ended its fibers.
 func (w *Worker) closeDevice() error {
-	d := w.own.device
+	d := w.local.device
 	if d == nil {
 		return nil
 	}
-	w.own.device = nil
+	w.local.device = nil
 	w.device.Store(nil)
 	return d.Close()
 }
@@ -160,7 +160,7 @@ func (d guardedDevice) Wait(limit time.Duration, brief bool) {
 	mustReturn("Device.Wait", d.worker, func() { d.Device.Wait(limit, brief) })
 }
 
-// waitForDevices tells whether a device has operations under way.
+// waitForDevices reports whether a device has operations under way.
 func (s *Scheduler) waitForDevices() bool {
 	for _, w := range s.workers {
 		if d := w.device.Load(); d != nil && (*d).Pending() > 0 {

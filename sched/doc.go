@@ -16,7 +16,7 @@
 //	wait.go           the task waits, and another fiber goes on; it is woken, and resumes
 //	publish.go        where fibers may migrate: how other workers get at the fiber that waits
 //	word.go           the variable in which the state of that fiber changes
-//	own.go            where a fiber that stays waited for its turn
+//	local             where a fiber that stays waited for its turn
 //
 // # What is beside that
 //
@@ -32,7 +32,7 @@
 //
 // # What is locked
 //
-// What belongs to a worker's thread has no lock: other threads leave letters in its mailbox. A fiber's state is changed
+// What belongs to a worker's thread has no lock: other threads leave messages in its mailbox. A fiber's state is changed
 // by compare-and-swap. Each queue that several threads use has one small lock, and no thread holds two. In debug builds
 // (-tags debug) an illegal transition ends the program, and so does a thread that touches what belongs to another.
 //

@@ -49,7 +49,7 @@ func eachDriver(t *testing.T, test func(t *testing.T, newOne func() driver)) {
 // untiedDriver has d sleep as that of a worker that needs its thread: what the tests run on is no main fiber. How a
 // worker sleeps without a thread, the suites of the scheduler show.
 func untiedDriver(d driver) driver {
-	newUntiedSleep(&Worker{driver: d, own: own{needsThread: true}})
+	newUntiedSleep(&Worker{driver: d, local: local{needsThread: true}})
 	return d
 }
 

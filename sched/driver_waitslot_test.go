@@ -110,7 +110,7 @@ func TestWordsOfOthersLieApart(t *testing.T) {
 	var w Worker
 	require.GreaterOrEqual(t, unsafe.Offsetof(w.mailbox)-unsafe.Offsetof(w.done)-unsafe.Sizeof(w.done), uintptr(apart))
 	require.GreaterOrEqual(
-		t, unsafe.Offsetof(w.own)-unsafe.Offsetof(w.running)-unsafe.Sizeof(w.running), uintptr(apart),
+		t, unsafe.Offsetof(w.local)-unsafe.Offsetof(w.running)-unsafe.Sizeof(w.running), uintptr(apart),
 	)
 }
 

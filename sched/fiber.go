@@ -30,14 +30,14 @@ type Fiber struct {
 
 	present atomic.Uint64 // the number of its present task's name, plus 1; 0: it has no task. Others may read it
 
-	fiber  *fiber.Fiber
-	maker  *Worker // has made it; with id this names it
-	id     int
-	home   *Worker    // the only worker that may run it; nil: any, as the policy says
-	record *recording // its maker's; nil: off
-	hook   BlockHook  // its present task's; nil: none. See block_hook.go
-	index  int        // in the scheduler's registry
-	letter letter     // for its home's mailbox
+	fiber   *fiber.Fiber
+	maker   *Worker // has made it; with id this names it
+	id      int
+	home    *Worker    // the only worker that may run it; nil: any, as the policy says
+	record  *recording // its maker's; nil: off
+	hook    BlockHook  // its present task's; nil: none. See block_hook.go
+	index   int        // in the scheduler's registry
+	message message    // for its home's mailbox
 
 	// Only the fiber itself uses these.
 	timer      timer
@@ -122,7 +122,7 @@ func (f *Fiber) String() string {
 // Wait panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run on f.
 func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, clock.Never, pred) }
 
-// WaitFor is Wait with a deadline that is d from now. It tells whether pred held
+// WaitFor is Wait with a deadline that is d from now. It reports whether pred held
 // or, without pred, whether it was notified; false means that the deadline passed. It panics as Wait does.
 func (f *Fiber) WaitFor(lock sync.Locker, d time.Duration, pred func() bool) bool {
 	return f.wait(lock, clock.After(d), pred)
@@ -155,8 +155,8 @@ func Yield() {
 	f.yield()
 }
 
-// Alone tells whether the caller's worker has nothing else to run just now, so that Yield would return at once. It does
-// not block. It panics with an error that wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
+// Alone reports whether the caller's worker has nothing else to run just now, so that Yield would return at once. It
+// does not block. It panics with an error that wraps ErrNoFiber unless the caller runs on a scheduler's fiber.
 func Alone() bool {
 	f := Current()
 	if f == nil {
@@ -186,10 +186,10 @@ func (f *Fiber) misuse(op string) error {
 	return fmt.Errorf("sched: %s: %v, called on %v: %w", op, f, Current(), ErrNotSelf)
 }
 
-// own is what belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave
-// letters in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
+// local is what belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave
+// messages in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
 // lets fibers migrate, main fibers and SameThread tasks; under other policies, each fiber that began here.
-type own struct {
+type local struct {
 	ready   queue.Queue[*Fiber] // Queued
 	tasks   queue.Queue[job]    // not begun
 	timers  timers              // of its fibers that are Waiting
@@ -218,8 +218,8 @@ type own struct {
 	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
 }
 
-// mustOwn panics in a debug build unless w is the worker that the caller runs on.
-func (w *Worker) mustOwn(what string) {
+// mustRunCaller panics in a debug build unless w is the worker that the caller runs on.
+func (w *Worker) mustRunCaller(what string) {
 	if !debug.On {
 		return
 	}
@@ -231,26 +231,26 @@ func (w *Worker) mustOwn(what string) {
 // poll moves to the worker's queues what other threads have left in the mailbox, and fibers whose deadlines
 // have passed.
 func (w *Worker) poll() {
-	w.mustOwn("poll")
+	w.mustRunCaller("poll")
 	if w.mailbox.head.Load() != nil {
-		w.takeLetters()
+		w.takeMessages()
 	}
-	if len(w.own.timers.heap) > 0 || w.timers.next() != clock.Never {
+	if len(w.local.timers.heap) > 0 || w.timers.next() != clock.Never {
 		w.expire()
 	}
-	if w.own.device != nil {
+	if w.local.device != nil {
 		w.pollDevice()
 	}
 }
 
-// takeLetters empties the mailbox.
-func (w *Worker) takeLetters() {
+// takeMessages empties the mailbox.
+func (w *Worker) takeMessages() {
 	tasks := int64(0)
 	for l := w.mailbox.take(); l != nil; {
 		next := l.next
 		l.next = nil
 		if l.fiber != nil {
-			w.own.ready.Push(l.fiber)
+			w.local.ready.Push(l.fiber)
 		} else {
 			w.pushTask(l.task)
 			tasks++
@@ -265,9 +265,9 @@ func (w *Worker) takeLetters() {
 // expire ends the waits whose deadlines have passed, those of fibers that may migrate included.
 func (w *Worker) expire() {
 	at := clock.Now()
-	for t := w.own.timers.take(at); t != nil; t = w.own.timers.take(at) {
+	for t := w.local.timers.take(at); t != nil; t = w.local.timers.take(at) {
 		if ready, _ := t.expire(); ready { // a fiber in this heap is published when it waits
-			w.own.ready.Push(t.fiber)
+			w.local.ready.Push(t.fiber)
 		}
 	}
 	if w.timers.next() <= at {
@@ -278,15 +278,15 @@ func (w *Worker) expire() {
 // pushTask queues a task that the worker alone may begin.
 func (w *Worker) pushTask(t job) {
 	if t.Flags&SameThread != 0 {
-		w.own.needsThread = true
+		w.local.needsThread = true
 	}
-	w.own.tasks.Push(t)
+	w.local.tasks.Push(t)
 	w.pinned.add(1)
 }
 
-// hasOwn tells whether own holds anything to run.
-func (w *Worker) hasOwn() bool {
-	return !w.own.ready.Empty() || !w.own.tasks.Empty() || w.own.inHand.Func != nil
+// hasLocal reports whether local holds anything to run.
+func (w *Worker) hasLocal() bool {
+	return !w.local.ready.Empty() || !w.local.tasks.Empty() || w.local.inHand.Func != nil
 }
 
 // Get returns the scheduler that is bound to the caller: the one whose task it is, whose task

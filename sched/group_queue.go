@@ -154,7 +154,7 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	return r, ok
 }
 
-// look makes the first the one at front, and tells whether there is one. The lock of pops must be held.
+// look makes the first the one at front, and reports whether there is one. The lock of pops must be held.
 func (q *runQueue) look() bool {
 	n := q.popped.Load()
 	if n == q.seen.Load() {
@@ -196,7 +196,7 @@ func (q *runQueue) takeFirst() (r runnable, since clock.Instant) {
 	return r, since
 }
 
-// empty tells whether nothing waits. It never says so if something has been pushed before that no worker has taken:
+// empty reports whether nothing waits. It never says so if something has been pushed before that no worker has taken:
 // popped is loaded first, and never overtakes the other two.
 func (q *runQueue) empty() bool {
 	n := q.popped.Load()
@@ -218,9 +218,9 @@ func (q *runQueue) waiting() int {
 var _ batching = (*groups)(nil)
 
 // submitAll queues tasks in the caller's group; for a caller outside of all of them, a share in each group by its size.
-func (p *groups) submitAll(tasks []job, own *Worker) int {
-	if own != nil && own.mode == multiThreaded {
-		g, i := p.of(own)
+func (p *groups) submitAll(tasks []job, caller *Worker) int {
+	if caller != nil && caller.mode == multiThreaded {
+		g, i := p.of(caller)
 		if !g.submitAll(tasks, i) {
 			return 0
 		}

@@ -153,9 +153,9 @@ func (g Groups) checked() (Groups, error) {
 // masks has a bit for each worker of a group in two masks: the workers that spin, and the workers that sleep. It
 // decides which of them is woken.
 //
-// A worker that is brought something to run is claimed: its bit is cleared, by an instruction that tells whether it was
-// set, so each worker is claimed for one thing at a time. The lowest bit comes first; under light load the workers of
-// higher numbers sleep on.
+// A worker that is brought something to run is claimed: its bit is cleared, by an instruction that reports whether it
+// was set, so each worker is claimed for one thing at a time. The lowest bit comes first; under light load the workers
+// of higher numbers sleep on.
 //
 // A submitter stores into a queue and then loads the masks; a worker sets its bit and then loads the queue's counts.
 // Between the two each of them has an atomic read and write, which is sequentially consistent in Go: the submitter
@@ -175,7 +175,7 @@ type masks struct {
 	_      [2]cpu.CacheLinePad
 
 	spinners int                      // that may spin at once
-	wake     func(int) bool           // notifies a worker, and tells whether it was idle
+	wake     func(int) bool           // notifies a worker, and reports whether it was idle
 	woken    func(i int, asleep bool) // tells the recorder of a wake-up; nil: there is none
 	_        [2]cpu.CacheLinePad
 	wakes    wakes
@@ -205,7 +205,7 @@ func claim(mask *atomic.Uint64) int {
 // anyIdle reports whether a worker spins or sleeps.
 func (m *masks) anyIdle() bool { return m.spinning.Load()|m.sleeping.Load() != 0 }
 
-// take clears one bit, and tells whether it was set.
+// take clears one bit, and reports whether it was set.
 func take(mask *atomic.Uint64, i int) bool { return mask.And(^uint64(1<<i))&(1<<i) != 0 }
 
 // wakeOne wakes a worker: it claims a spinning worker, which costs no system call,
@@ -234,7 +234,7 @@ func (m *masks) wakeSleeper() bool {
 }
 
 // wakeThat wakes one worker in particular, unless it is busy or has been claimed for something else: it
-// takes one thing at a time. It tells whether it did.
+// takes one thing at a time. It reports whether it did.
 func (m *masks) wakeThat(i int) bool {
 	if take(&m.spinning, i) {
 		return m.wakeSpinning(i)
@@ -271,7 +271,7 @@ func (m *masks) wakeAsleep(i int) bool {
 	return true
 }
 
-// beginSpin sets the bit of a worker that spins from now on, unless enough others do. It tells whether it did. With a
+// beginSpin sets the bit of a worker that spins from now on, unless enough others do. It reports whether it did. With a
 // look at the mask and a later store, too many might.
 func (m *masks) beginSpin(i int) bool {
 	for {
@@ -294,7 +294,7 @@ func (m *masks) beginSleep(i int) {
 	m.sleeping.Or(1 << i)
 }
 
-// endSleep clears the bit of a worker that sleeps no more, and tells whether it had been claimed.
+// endSleep clears the bit of a worker that sleeps no more, and reports whether it had been claimed.
 func (m *masks) endSleep(i int) (claimed bool) {
 	claimed = !take(&m.sleeping, i)
 	if at := m.wakes.claimed[i].Load(); claimed && at != 0 {

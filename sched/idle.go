@@ -25,12 +25,12 @@ import (
 // Prevents lost wake-ups: the worker prepares its driver, then looks for work, and only then sleeps; others put work
 // where the worker looks, and then notify the driver.
 func (w *Worker) waitForWork(f *Fiber) {
-	w.mustOwn("waitForWork")
+	w.mustRunCaller("waitForWork")
 	w.rests.add(1)
 	w.giveRoom()
 	w.reap()
 	w.times.rest()
-	w.own.looking = true
+	w.local.looking = true
 	for first := true; ; first = false {
 		w.driver.prepare()
 		if w.hasWork(f) || w.finished() || w.givesUp() {
@@ -47,7 +47,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 			w.sleep(f)
 		}
 	}
-	w.own.looking = false
+	w.local.looking = false
 	w.driver.work()
 	w.times.work()
 	if w.mode == multiThreaded {
@@ -55,14 +55,14 @@ func (w *Worker) waitForWork(f *Fiber) {
 	}
 }
 
-// hasWork tells whether there is anything to run in the place of f, the calling fiber, or whether f may go on.
+// hasWork reports whether there is anything to run in the place of f, the calling fiber, or whether f may go on.
 func (w *Worker) hasWork(f *Fiber) bool {
 	w.poll()
-	return w.hasOwn() || w.hasTask() || f.load()&notified != 0
+	return w.hasLocal() || w.hasTask() || f.load()&notified != 0
 }
 
 // deadline is when the worker has to poll again although nothing has notified it.
-func (w *Worker) deadline() clock.Instant { return min(w.own.timers.next(), w.timers.next()) }
+func (w *Worker) deadline() clock.Instant { return min(w.local.timers.next(), w.timers.next()) }
 
 // sleep blocks the thread until the driver is notified or the earliest deadline has come. It may also return for no
 // reason. The driver must be prepared.
@@ -115,7 +115,8 @@ func newSpinning() spinning {
 }
 
 // enter puts a worker into a slot that is free, or whose worker has been notified and is about to leave it. It
-// tells whether there was one. Two workers that wake each other in turn would otherwise find the slot taken each time.
+// reports whether there was one. Two workers that wake each other in turn would otherwise find the slot taken each
+// time.
 func (s *spinning) enter(worker int, notified func(worker int) bool) bool {
 	for i := range s.slots {
 		before := s.slots[i].Load()
@@ -184,11 +185,11 @@ type driver interface {
 	notify() bool
 	// stop is notify for the last time: everything has ended, and the worker need not sleep any more.
 	stop()
-	// notified tells whether the worker is busy, or has been told to look for work.
+	// notified reports whether the worker is busy, or has been told to look for work.
 	notified() bool
-	// asleep tells whether the worker sleeps, or is about to, and has not been notified.
+	// asleep reports whether the worker sleeps, or is about to, and has not been notified.
 	asleep() bool
-	// waking tells whether the worker has slept and is just being woken.
+	// waking reports whether the worker has slept and is just being woken.
 	waking() bool
 }
 

@@ -21,7 +21,7 @@ const mostResumed = 32
 func (f *Fiber) run() {
 	for !f.ending {
 		w := f.worker.Load()
-		if w.own.outOfDuty != nil && w.own.inHand.Func == nil {
+		if w.local.outOfDuty != nil && w.local.inHand.Func == nil {
 			w.offDuty(f)
 		}
 		w.poll()
@@ -53,13 +53,13 @@ func (f *Fiber) run() {
 // A main fiber cannot leave its thread. So where fibers may migrate it leaves tasks to other fibers, as
 // long as these can be made: a task that waits can go on elsewhere then.
 func (w *Worker) runThread() {
-	main := w.own.main
+	main := w.local.main
 	if w.scheduler.migration == nil {
 		main.run()
 		return
 	}
 	for !w.finished() && !w.givesUp() {
-		if w.own.inHand.Func == nil {
+		if w.local.inHand.Func == nil {
 			if to := w.pickNext(main); to != main {
 				w.leaveMain(to)
 				continue
@@ -76,17 +76,17 @@ func (w *Worker) runThread() {
 // leaveMain makes the main fiber, which calls it and has no task, Idle and runs to instead. It returns when the thread
 // falls to the main fiber.
 func (w *Worker) leaveMain(to *Fiber) {
-	main := w.own.main
+	main := w.local.main
 	main.store(main.load().in(Idle), WhyGoIdle)
 	main.switchTo(to)
 	main.carryOn()
 }
 
-// take takes what the worker runs next: the task that it has in hand; a fiber in own that is ready; a task in
-// own, in turn with what the policy has. Fibers come first, but not for ever.
+// take takes what the worker runs next: the task that it has in hand; a fiber in local that is ready; a task in
+// local, in turn with what the policy has. Fibers come first, but not for ever.
 func (w *Worker) take() (runnable, bool) {
-	w.mustOwn("take")
-	o := &w.own
+	w.mustRunCaller("take")
+	o := &w.local
 	if t := o.inHand; t.Func != nil {
 		o.inHand = job{}
 		return runnable{task: t}, true
@@ -96,13 +96,13 @@ func (w *Worker) take() (runnable, bool) {
 		return runnable{fiber: o.ready.Pop()}, true
 	}
 	if o.turn = !o.turn; o.turn && !o.tasks.Empty() {
-		return w.takeOwn(), true
+		return w.takeLocalTask(), true
 	}
 	if w.mode == multiThreaded {
 		if r, ok := w.scheduler.policy.next(w); ok {
 			if r.fiber != nil {
 				r.fiber.worker.Store(w)
-				o.resumed = min(o.resumed, mostResumed-1) // a fiber in own may follow, and then the policy's next
+				o.resumed = min(o.resumed, mostResumed-1) // a fiber in local may follow, and then the policy's next
 			} else {
 				o.resumed = 0
 			}
@@ -110,21 +110,21 @@ func (w *Worker) take() (runnable, bool) {
 		}
 	}
 	if !o.tasks.Empty() {
-		return w.takeOwn(), true
+		return w.takeLocalTask(), true
 	}
 	return runnable{}, false
 }
 
-// takeOwn takes a task that the worker alone may begin; there must be one.
-func (w *Worker) takeOwn() runnable {
-	w.own.resumed = 0
+// takeLocalTask takes a task that the worker alone may begin; there must be one.
+func (w *Worker) takeLocalTask() runnable {
+	w.local.resumed = 0
 	w.pinned.add(^uint64(0))
-	return runnable{task: w.own.tasks.Pop()}
+	return runnable{task: w.local.tasks.Pop()}
 }
 
 // fiberIsNext decides between a fiber of the worker's own and tasks.
 func (w *Worker) fiberIsNext() bool {
-	o := &w.own
+	o := &w.local
 	if o.ready.Empty() {
 		return false
 	}
@@ -137,9 +137,9 @@ func (w *Worker) fiberIsNext() bool {
 	return true
 }
 
-// hasTask tells whether there is a task to begin, or a fiber that the policy has.
+// hasTask reports whether there is a task to begin, or a fiber that the policy has.
 func (w *Worker) hasTask() bool {
-	return !w.own.tasks.Empty() ||
+	return !w.local.tasks.Empty() ||
 		w.mode == multiThreaded && (w.scheduler.policy.has(w) || w.exhausted.Load() != nil && w.hasTaskToSkip())
 }
 
@@ -148,8 +148,8 @@ func (w *Worker) hasTask() bool {
 // waits until there is something to run. For a main fiber that has no task it returns f if the worker is finished, or
 // gives up.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
-	w.mustOwn("pickNext")
-	o := &w.own
+	w.mustRunCaller("pickNext")
+	o := &w.local
 	if o.outOfDuty != nil {
 		w.offDuty(f)
 	}
@@ -164,7 +164,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 
 // pick is pickNext where there may be more to see to.
 func (w *Worker) pick(f *Fiber) *Fiber {
-	o := &w.own
+	o := &w.local
 	w.poll()
 	for {
 		switch {
@@ -209,17 +209,17 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 	}
 }
 
-// nothingDue tells whether a fiber that is ready can go on without more ado: there is no letter, no deadline, and
+// nothingDue reports whether a fiber that is ready can go on without more ado: there is no message, no deadline, and
 // the worker neither gives up nor is exhausted.
 func (w *Worker) nothingDue() bool {
-	return w.mailbox.head.Load() == nil && len(w.own.timers.heap) == 0 && w.timers.next() == clock.Never &&
+	return w.mailbox.head.Load() == nil && len(w.local.timers.heap) == 0 && w.timers.next() == clock.Never &&
 		w.stuck.Load() == nil && w.exhausted.Load() == nil
 }
 
 // goIdle makes f, the calling fiber, which has no task, Idle and runs to instead. It returns false
 // if f is to end: at once, because enough fibers are idle, or in the end.
 func (f *Fiber) goIdle(w *Worker, to *Fiber) bool {
-	o := &w.own
+	o := &w.local
 	if len(o.idle) >= w.scheduler.cfg.MaxIdle && f != o.main {
 		f.ending = true
 		o.current = to
@@ -249,8 +249,8 @@ func (f *Fiber) carryOn() {
 // and a deadlock check enters each blocked fiber. A fiber that gets it by mistake hands it on.
 func (f *Fiber) switchTo(to *Fiber) {
 	w := f.worker.Load()
-	for w.own.current = to; w.own.current != f; {
-		w = f.arrived(f.fiber.SwitchTo(w.own.current.fiber))
+	for w.local.current = to; w.local.current != f; {
+		w = f.arrived(f.fiber.SwitchTo(w.local.current.fiber))
 	}
 }
 
@@ -264,16 +264,16 @@ func (f *Fiber) arrived(err error) *Worker {
 		if err != nil {
 			w.stays(f, err)
 		}
-		if left := w.own.left; left != nil {
-			w.own.left = nil
+		if left := w.local.left; left != nil {
+			w.local.left = nil
 			left.publish()
 		}
-		if w.own.asked != f {
+		if w.local.asked != f {
 			return w
 		}
-		w.own.asked = nil
+		w.local.asked = nil
 		f.tell()
-		err = f.fiber.SwitchTo(w.own.asker.fiber)
+		err = f.fiber.SwitchTo(w.local.asker.fiber)
 	}
 }
 

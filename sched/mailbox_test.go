@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// list has the letters of a mailbox, in the order in which its worker sees them.
-func (m *mailbox) list() (all []*letter) {
+// list has the messages of a mailbox, in the order in which its worker sees them.
+func (m *mailbox) list() (all []*message) {
 	for l := m.take(); l != nil; l = l.next {
 		all = append(all, l)
 	}
@@ -21,9 +21,9 @@ func TestMailboxKeepsTheOrder(t *testing.T) {
 	var m mailbox
 	require.True(t, m.empty())
 	require.Nil(t, m.take())
-	var want []*letter
+	var want []*message
 	for range 5 {
-		l := &letter{}
+		l := &message{}
 		want = append(want, l)
 		require.True(t, m.put(l))
 		require.False(t, m.empty())
@@ -38,32 +38,32 @@ func TestMailboxKeepsTheOrder(t *testing.T) {
 
 func TestMailboxClosesOnlyIfItIsEmpty(t *testing.T) {
 	var m mailbox
-	require.True(t, m.put(&letter{}))
-	require.False(t, m.close(), "a letter is in it")
-	require.True(t, m.put(&letter{}))
+	require.True(t, m.put(&message{}))
+	require.False(t, m.close(), "a message is in it")
+	require.True(t, m.put(&message{}))
 	require.Len(t, m.list(), 2)
 	require.True(t, m.close())
 	require.True(t, m.close(), "it stays closed")
 	require.True(t, m.empty())
 	require.Nil(t, m.take(), "to take leaves it closed")
-	require.False(t, m.put(&letter{}))
+	require.False(t, m.put(&message{}))
 	m.reopen()
-	require.True(t, m.put(&letter{}))
+	require.True(t, m.put(&message{}))
 	m.reopen()
 	require.Len(t, m.list(), 1, "a mailbox that is open is left alone")
 }
 
-// Many put letters while the worker takes them, and closes the mailbox now and then: each letter that was
+// Many put messages while the worker takes them, and closes the mailbox now and then: each message that was
 // accepted is taken once, and those of one sender in their order.
 func TestMailboxLosesNothing(t *testing.T) {
-	const senders, letters = 4, 5000
+	const senders, messages = 4, 5000
 	type sent struct{ sender, number int }
 	var m mailbox
 	var sending sync.WaitGroup
-	contents := make(map[*letter]sent)
-	var mine [senders][letters]letter
+	contents := make(map[*message]sent)
+	var mine [senders][messages]message
 	for s := range senders {
-		for n := range letters {
+		for n := range messages {
 			contents[&mine[s][n]] = sent{s, n}
 		}
 	}
@@ -71,7 +71,7 @@ func TestMailboxLosesNothing(t *testing.T) {
 		sending.Add(1)
 		go func() {
 			defer sending.Done()
-			for n := range letters {
+			for n := range messages {
 				for !m.put(&mine[s][n]) {
 					runtime.Gosched()
 				}
@@ -95,7 +95,7 @@ func TestMailboxLosesNothing(t *testing.T) {
 		case <-over:
 			read()
 			for s := range senders {
-				require.Equal(t, letters, next[s], "letters of sender %d", s)
+				require.Equal(t, messages, next[s], "messages of sender %d", s)
 			}
 			return
 		default:

@@ -13,10 +13,10 @@ import (
 type policy interface {
 	// wakeOther wakes a worker that sleeps and can take what w has found, if any does.
 	wakeOther(w *Worker)
-	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. own is the worker that
-	// the caller runs on, or nil. It returns false if no worker takes tasks any more.
-	submit(t job, own *Worker) bool
-	// has tells whether next would find something for w, if no other worker is quicker.
+	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. caller is the worker that
+	// the call comes from, or nil. It returns false if no worker takes tasks any more.
+	submit(t job, caller *Worker) bool
+	// has reports whether next would find something for w, if no other worker is quicker.
 	has(w *Worker) bool
 	// next takes what w runs next.
 	next(w *Worker) (runnable, bool)
@@ -31,7 +31,7 @@ type policy interface {
 	endSpin(w *Worker)
 	beginSleep(w *Worker)
 	endSleep(w *Worker)
-	// seek brings w work from where other workers have it, if there is any, and tells whether there was. Before w
+	// seek brings w work from where other workers have it, if there is any, and reports whether there was. Before w
 	// sleeps, last is true, and nothing must be overlooked.
 	seek(w *Worker, last bool) bool
 	// lookAgain is when w, which is about to sleep, has to seek anew.
@@ -40,7 +40,7 @@ type policy interface {
 	// it will do, found wakes another worker.
 	found(w *Worker)
 
-	// retire makes w take no more tasks, unless some wait for it. It tells whether it did. reopen takes that back.
+	// retire makes w take no more tasks, unless some wait for it. It reports whether it did. reopen takes that back.
 	retire(w *Worker) bool
 	reopen(w *Worker)
 }
@@ -63,16 +63,16 @@ type batching interface {
 	// submitAll is submit of several tasks, of which there is at least one, by one caller. It wakes at most as many
 	// workers as there are tasks. It returns how many it has queued, which are the first ones: less than all only if no
 	// worker takes tasks any more. It does not keep the slice.
-	submitAll(tasks []job, own *Worker) int
+	submitAll(tasks []job, caller *Worker) int
 }
 
 // submitAll is batching's submitAll under any policy.
-func submitAll(p policy, tasks []job, own *Worker) int {
+func submitAll(p policy, tasks []job, caller *Worker) int {
 	if b, ok := p.(batching); ok {
-		return b.submitAll(tasks, own)
+		return b.submitAll(tasks, caller)
 	}
 	for n, t := range tasks {
-		if !p.submit(t, own) {
+		if !p.submit(t, caller) {
 			return n
 		}
 	}
@@ -120,7 +120,7 @@ func ParsePolicy(name string) (Policy, error) {
 	return Stealing, fmt.Errorf("%w %q: choose one of %s", ErrPolicy, name, strings.Join(policyNames[:], ", "))
 }
 
-// migrates tells whether fibers may migrate.
+// migrates reports whether fibers may migrate.
 func (p Policy) migrates() bool { return p != Stealing }
 
 // make returns the policy itself for these workers; groups lays them out under Group.

@@ -71,10 +71,10 @@ func (p *groups) nextInTurn() int {
 }
 
 // submit queues a task in the caller's group; for a caller outside of all of them, in the groups by their sizes.
-func (p *groups) submit(t job, own *Worker) bool {
+func (p *groups) submit(t job, caller *Worker) bool {
 	r := runnable{task: t}
-	if own != nil && own.mode == multiThreaded {
-		g, i := p.of(own)
+	if caller != nil && caller.mode == multiThreaded {
+		g, i := p.of(caller)
 		return g.submit(r, i)
 	}
 	first := p.nextInTurn()
@@ -87,10 +87,10 @@ func (p *groups) submit(t job, own *Worker) bool {
 }
 
 // submitTo is submit to the group of that number.
-func (p *groups) submitTo(number int, t job, own *Worker) bool {
+func (p *groups) submitTo(number int, t job, caller *Worker) bool {
 	to, from := p.all[number], -1
-	if own != nil && own.mode == multiThreaded {
-		if g, i := p.of(own); g == to {
+	if caller != nil && caller.mode == multiThreaded {
+		if g, i := p.of(caller); g == to {
 			from = i
 		}
 	}
@@ -331,7 +331,7 @@ func (g *group) endSleep(i int) {
 func (g *group) found(i int) {
 	m, w := g.members[i], g.workers[i]
 	takes := 1
-	if !g.has(i) || w.hasOwn() || !w.mayBegin() {
+	if !g.has(i) || w.hasLocal() || !w.mayBegin() {
 		takes = 0
 	}
 	switch {
@@ -356,7 +356,7 @@ func (g *group) waiting(i int) int {
 	return n
 }
 
-// retire makes worker i take no more tasks, unless some wait for it. It tells whether it did.
+// retire makes worker i take no more tasks, unless some wait for it. It reports whether it did.
 func (g *group) retire(i int) bool {
 	q, m := g.shared, g.members[i]
 	q.pushing.Lock()

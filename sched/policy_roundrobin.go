@@ -26,14 +26,14 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 	}
 }
 
-func (p *roundRobin) submit(t job, own *Worker) bool { return p.push(runnable{task: t}, own) }
-func (p *roundRobin) ready(f *Fiber, _ *Worker)      { p.push(runnable{fiber: f}, nil) }
+func (p *roundRobin) submit(t job, caller *Worker) bool { return p.push(runnable{task: t}, caller) }
+func (p *roundRobin) ready(f *Fiber, _ *Worker)         { p.push(runnable{fiber: f}, nil) }
 
 // push queues r, and wakes a worker. It refuses a task if no worker takes any; but the caller's own does, see
 // group.submit.
-func (p *roundRobin) push(r runnable, own *Worker) bool {
+func (p *roundRobin) push(r runnable, caller *Worker) bool {
 	p.mu.Lock()
-	taken := r.fiber != nil || own != nil && own.mode == multiThreaded || slices.Contains(p.takes, true)
+	taken := r.fiber != nil || caller != nil && caller.mode == multiThreaded || slices.Contains(p.takes, true)
 	if taken {
 		p.queue.Push(r)
 	}
@@ -81,7 +81,7 @@ func (p *roundRobin) lookAgain(*Worker) clock.Instant     { return clock.Never }
 
 // found passes a wake-up on for what is left: w takes one thing at a time.
 func (p *roundRobin) found(w *Worker) {
-	if p.shared() > 1 || w.hasOwn() && p.has(w) {
+	if p.shared() > 1 || w.hasLocal() && p.has(w) {
 		p.wakeOne()
 	}
 }

@@ -64,7 +64,7 @@ func TestRoundRobinPassesWakeUpsOn(t *testing.T) {
 			p.submit(job{Func: func() {}}, w)
 		}
 		if c.own {
-			w.own.ready.Push(f)
+			w.local.ready.Push(f)
 		}
 		other.fallAsleep()
 		p.found(w)

@@ -65,15 +65,15 @@ const mostTaken = 16 * mostBegun
 
 // submit gives the task, in this order, to a worker that spins; to a worker that sleeps; to the caller's worker, in
 // turn with a worker that is just being woken; to each worker in turn.
-func (p *stealing) submit(t job, own *Worker) bool {
-	if w := p.claimIdle(); w != nil && w != own && p.give(w, t) {
+func (p *stealing) submit(t job, caller *Worker) bool {
+	if w := p.claimIdle(); w != nil && w != caller && p.give(w, t) {
 		return true
 	}
-	if own != nil && own.mode == multiThreaded {
-		if w := p.nextInTurn(own); w != own && w.driver.waking() && p.give(w, t) {
+	if caller != nil && caller.mode == multiThreaded {
+		if w := p.nextInTurn(caller); w != caller && w.driver.waking() && p.give(w, t) {
 			return true
 		}
-		q := p.queues[own.id]
+		q := p.queues[caller.id]
 		q.mu.Lock()
 		q.tasks.Push(t)
 		q.mu.Unlock()
@@ -90,19 +90,19 @@ func (p *stealing) submit(t job, own *Worker) bool {
 
 // submitAll gives workers that spin or sleep a share of the tasks each. The rest goes to the caller's worker, or by
 // shares to the workers in turn.
-func (p *stealing) submitAll(tasks []job, own *Worker) int {
+func (p *stealing) submitAll(tasks []job, caller *Worker) int {
 	share, left := (len(tasks)+len(p.workers)-1)/len(p.workers), tasks
 	for len(left) > 0 {
 		w := p.claimIdle()
 		if w == nil {
 			break
 		}
-		if n := min(share, len(left)); w != own && p.giveAll(w, left[:n]) {
+		if n := min(share, len(left)); w != caller && p.giveAll(w, left[:n]) {
 			left = left[n:]
 		}
 	}
-	if len(left) > 0 && own != nil && own.mode == multiThreaded {
-		q := p.queues[own.id]
+	if len(left) > 0 && caller != nil && caller.mode == multiThreaded {
+		q := p.queues[caller.id]
 		q.mu.Lock()
 		for _, t := range left {
 			q.tasks.Push(t)
@@ -156,9 +156,9 @@ func (p *stealing) claimIdle() *Worker {
 	return nil
 }
 
-// nextInTurn goes round the workers. own must be the worker that the caller runs on.
-func (p *stealing) nextInTurn(own *Worker) *Worker {
-	q := p.queues[own.id]
+// nextInTurn goes round the workers. caller is the worker that the call comes from.
+func (p *stealing) nextInTurn(caller *Worker) *Worker {
+	q := p.queues[caller.id]
 	if q.turn++; q.turn >= len(p.workers) {
 		q.turn = 0
 	}
@@ -253,7 +253,7 @@ func (p *stealing) lookAgain(w *Worker) clock.Instant {
 // brought a task took w for idle, and has woken no other worker; a thread that called wakeOne may have chosen w after
 // its last attempt to steal. If w has nothing but tasks, it begins one now, and next passes on what is left.
 func (p *stealing) found(w *Worker) {
-	if p.queues[w.id].summoned.Load() || (w.hasOwn() || !w.mayBegin()) && p.has(w) {
+	if p.queues[w.id].summoned.Load() || (w.hasLocal() || !w.mayBegin()) && p.has(w) {
 		p.wakeOne()
 	}
 }
@@ -370,7 +370,7 @@ func (q *injectionQueue) take(to *queue.Queue[job], n int) {
 	q.waiting.Store(int64(q.tasks.Len()))
 }
 
-// close makes put fail from now on, unless tasks are waiting. It tells whether it did.
+// close makes put fail from now on, unless tasks are waiting. It reports whether it did.
 func (q *injectionQueue) close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -33,7 +33,7 @@ func (w *Worker) fallAsleep() {
 	w.driver.commit()
 }
 
-// isWoken tells whether a worker that fell asleep has been notified since. Its waking says so for a moment only.
+// isWoken reports whether a worker that fell asleep has been notified since. Its waking says so for a moment only.
 func (w *Worker) isWoken() bool { return w.driver.(*futexDriver).word.Load() == countWaking }
 
 // shiftWake shifts the moment at which a worker that is waking was notified.
@@ -192,16 +192,16 @@ func TestWakeUpPassesOn(t *testing.T) {
 		}, true},
 		"a task was brought": {func(w *Worker, p *stealing) { p.queues[w.id].injected.put(someTask) }, false},
 		"a fiber is ready, and a task was brought": {func(w *Worker, p *stealing) {
-			w.own.ready.Push(&Fiber{})
+			w.local.ready.Push(&Fiber{})
 			p.queues[w.id].injected.put(someTask)
 		}, true},
 		"a task was brought to a worker that cannot begin it": {func(w *Worker, p *stealing) {
 			w.exhausted.Store(new(error))
 			p.queues[w.id].injected.put(someTask)
 		}, true},
-		"a fiber is ready": {func(w *Worker, _ *stealing) { w.own.ready.Push(&Fiber{}) }, false},
+		"a fiber is ready": {func(w *Worker, _ *stealing) { w.local.ready.Push(&Fiber{}) }, false},
 		"a fiber and a task": {func(w *Worker, p *stealing) {
-			w.own.ready.Push(&Fiber{})
+			w.local.ready.Push(&Fiber{})
 			p.queues[w.id].tasks.Push(someTask)
 		}, true},
 	} {

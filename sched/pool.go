@@ -11,13 +11,13 @@ import (
 
 // pushIdle adds f, which is Idle, to the idle fibers.
 func (w *Worker) pushIdle(f *Fiber) {
-	w.own.idle = append(w.own.idle, f)
+	w.local.idle = append(w.local.idle, f)
 	w.idling.add(1)
 }
 
 // takeIdle takes the idle fiber that ran last; there must be one.
 func (w *Worker) takeIdle() *Fiber {
-	o := &w.own
+	o := &w.local
 	last := len(o.idle) - 1
 	f := o.idle[last]
 	o.idle[last] = nil
@@ -28,8 +28,8 @@ func (w *Worker) takeIdle() *Fiber {
 
 // removeIdle takes f out of the idle fibers, if it is among them.
 func (w *Worker) removeIdle(f *Fiber) {
-	if i := slices.Index(w.own.idle, f); i >= 0 {
-		w.own.idle = slices.Delete(w.own.idle, i, i+1)
+	if i := slices.Index(w.local.idle, f); i >= 0 {
+		w.local.idle = slices.Delete(w.local.idle, i, i+1)
 		w.idling.add(^uint64(0))
 	}
 }
@@ -40,7 +40,7 @@ var newFiber = fiber.New
 // makeIdle adds a new fiber to the idle ones. If that cannot be done it tells so, and waits
 // until it is time for the next attempt.
 func (w *Worker) makeIdle() {
-	w.mustOwn("makeIdle")
+	w.mustRunCaller("makeIdle")
 	if err := w.addIdle(); err != nil {
 		err = fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
 		w.scheduler.cfg.Exhausted(err)
@@ -55,7 +55,7 @@ func (w *Worker) makeIdle() {
 func (w *Worker) addIdle() error {
 	s := w.scheduler
 	f := &Fiber{maker: w, record: w.record, id: int(w.made.load()) + 1}
-	f.letter.fiber = f
+	f.message.fiber = f
 	f.worker.Store(w)
 	if !w.sharesFibers() {
 		f.home = w
@@ -89,7 +89,7 @@ func (f *Fiber) main() {
 		}
 	}
 	w := f.worker.Load()
-	if o := &w.own; o.current == f {
+	if o := &w.local; o.current == f {
 		o.current = o.main
 		w.removeIdle(o.main)
 	}
@@ -98,7 +98,7 @@ func (f *Fiber) main() {
 	f.self.Store(0)
 	w.scheduler.fibers.remove(f)
 	w.gone.add(1)
-	w.own.ended = append(w.own.ended, f.fiber)
+	w.local.ended = append(w.local.ended, f.fiber)
 }
 
 // registry lists the fibers of a scheduler that have not ended.
@@ -143,7 +143,7 @@ func (r *registry) onWorker(w *Worker) []*Fiber {
 	return list
 }
 
-// anyYielded tells whether one of those is blocked without a deadline.
+// anyYielded reports whether one of those is blocked without a deadline.
 func (r *registry) anyYielded(w *Worker) bool {
 	return slices.ContainsFunc(r.onWorker(w), func(f *Fiber) bool { return f.load().state() == Yielded })
 }
@@ -157,7 +157,7 @@ var closeFibers = fiber.CloseAll
 
 // reapMany is reap when enough have ended.
 func (w *Worker) reapMany() {
-	if len(w.own.ended) >= mostEnded {
+	if len(w.local.ended) >= mostEnded {
 		w.reap()
 	}
 }
@@ -165,7 +165,7 @@ func (w *Worker) reapMany() {
 // reap gives back the stacks of the fibers that have ended. It blocks while identities are
 // dropped. The worker's thread must call it.
 func (w *Worker) reap() {
-	o := &w.own
+	o := &w.local
 	if len(o.ended) == 0 {
 		return
 	}
@@ -191,7 +191,7 @@ func (w *Worker) exhaust(err error) {
 		w.scheduler.tell()
 	}
 	if check := w.check.Load(); check != nil {
-		w.answer(w.own.current, check)
+		w.answer(w.local.current, check)
 	}
 	if w.mode == multiThreaded && w.scheduler.policy.has(w) {
 		w.scheduler.policy.wakeOther(w)
@@ -205,13 +205,13 @@ func (w *Worker) notExhausted() {
 	}
 }
 
-// mayBegin tells whether the worker can begin tasks of others: it is multi-threaded, and
+// mayBegin reports whether the worker can begin tasks of others: it is multi-threaded, and
 // could make a fiber for them when it last had to.
 func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
 
 // recovers ends the exhaustion of a worker that is about to sleep: if no task is left that it could not begin, since it
 // has to be woken again for fibers that are ready, and for tasks that come later; or if it can make a fiber now. It
-// tells whether it did.
+// reports whether it did.
 func (w *Worker) recovers() bool {
 	if w.mode != multiThreaded || w.anyPending() && w.addIdle() != nil {
 		return false
@@ -220,7 +220,7 @@ func (w *Worker) recovers() bool {
 	return true
 }
 
-// anyPending tells whether the policy has anything, for whichever worker.
+// anyPending reports whether the policy has anything, for whichever worker.
 func (w *Worker) anyPending() bool {
 	s := w.scheduler
 	s.skipping.Lock()
@@ -243,7 +243,7 @@ func (w *Worker) skipTasks() *Fiber {
 	return nil
 }
 
-// skipTask is skipTasks for what comes first. It tells whether it has put a task behind.
+// skipTask is skipTasks for what comes first. It reports whether it has put a task behind.
 //
 // The task is in no queue for a moment. Threads that must not take a queue for empty then hold the same lock: without
 // it, a worker that finds no task goes to sleep and is woken for the task again, and no survey finds that nothing
@@ -275,13 +275,13 @@ func (w *Worker) hasTaskToSkip() bool {
 
 // offerMain adds the main fiber to the idle ones, if it has left all tasks to others: no other fiber can be made.
 func (w *Worker) offerMain() {
-	if main := w.own.main; w.mode == multiThreaded && main.load().state() == Idle {
+	if main := w.local.main; w.mode == multiThreaded && main.load().state() == Idle {
 		w.notExhausted()
 		w.pushIdle(main)
 	}
 }
 
-// onlyMainIsLeft tells whether f, which has no task, is the main fiber and may begin one.
+// onlyMainIsLeft reports whether f, which has no task, is the main fiber and may begin one.
 func (w *Worker) onlyMainIsLeft(f *Fiber) bool {
-	return f == w.own.main && w.mode == multiThreaded && f.load().state() == Running
+	return f == w.local.main && w.mode == multiThreaded && f.load().state() == Running
 }

@@ -21,7 +21,7 @@ type Recorder interface {
 // notify them.
 type WorkerRecorder interface {
 	sync.Locker
-	// Detailed tells whether a Transition shall have By and For. They cost more than all the rest.
+	// Detailed reports whether a Transition shall have By and For. They cost more than all the rest.
 	Detailed() bool
 	Transition(m Moment, t Transition)
 	Begin(m Moment, task string)  // the fiber begins a task of that name, which may be empty

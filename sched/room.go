@@ -275,7 +275,7 @@ type overload struct {
 	telling bool          // tell is being called
 }
 
-// begin notes that a caller waits from now on. It tells whether that caller must set the timer. The room's mu must be
+// begin notes that a caller waits from now on. It reports whether that caller must set the timer. The room's mu must be
 // held.
 func (o *overload) begin(now clock.Instant) (set bool) {
 	if !o.full {

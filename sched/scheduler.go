@@ -131,7 +131,7 @@ func newScheduler(cfg Config) *Scheduler {
 	return s
 }
 
-// locksThreads tells whether workers are locked to their threads. On the goroutine backend, a coroutine and the
+// locksThreads reports whether workers are locked to their threads. On the goroutine backend, a coroutine and the
 // goroutine that enters it must agree on that: where a fiber may be entered by any worker, none is locked.
 func (s *Scheduler) locksThreads() bool {
 	return !s.cfg.Policy.migrates() || s.cfg.Backend != fiber.Goroutine

@@ -51,8 +51,8 @@ func (c *countWord) prepare()     { c.word.Swap(countPrepared) }
 func (c *countWord) commit() bool { return c.word.CompareAndSwap(countPrepared, countAsleep) }
 func (c *countWord) work()        { c.word.Store(countNotified) }
 
-// tell says that there is work, and tells whether the owner was idle, and whether it was asleep and has to be woken. It
-// is for drivers without countWaking; any thread may call it.
+// tell says that there is work, and reports whether the owner was idle, and whether it was asleep and has to be woken.
+// It is for drivers without countWaking; any thread may call it.
 func (c *countWord) tell() (idle, asleep bool) {
 	old := c.word.Swap(countNotified)
 	return old != countNotified, old == countAsleep
@@ -64,7 +64,7 @@ func (c *countWord) asleep() bool   { return c.word.Load() == countAsleep }
 // longestWake is how long it may take a thread to wake before it counts as held up.
 const longestWake = time.Millisecond
 
-// waking tells whether the owner has slept and is just being woken.
+// waking reports whether the owner has slept and is just being woken.
 func (e *eventcount) waking() bool {
 	return e.word.Load() == countWaking && clock.Now()-clock.Instant(e.since.Load()) < clock.Instant(longestWake)
 }
@@ -99,7 +99,7 @@ func (e *eventcount) stop() { e.notify() }
 
 // sleep blocks the thread, which has committed, until it is notified, or until limit
 // has passed; a negative limit is none. brief says that it is expected to be soon. It
-// leaves the count notified, and tells whether it was before.
+// leaves the count notified, and reports whether it was before.
 func (e *eventcount) sleep(limit time.Duration, brief bool) (woken bool) {
 	// An early end, by a signal, is found by the caller, which looks for work anew.
 	if e.blocker != nil {
@@ -361,7 +361,7 @@ const (
 	untiedWoken         // Wake has been called: the sleep that is under way, or the next one, ends
 )
 
-// untiesIdle tells whether the workers of s untie themselves from their threads before they sleep: fibers migrate, so
+// untiesIdle reports whether the workers of s untie themselves from their threads before they sleep: fibers migrate, so
 // no task that waits can count on its thread, and nothing asks for certain threads.
 func (s *Scheduler) untiesIdle() bool {
 	cfg := &s.cfg
@@ -376,11 +376,11 @@ func newUntiedSleep(w *Worker) *untiedSleep {
 	return s
 }
 
-// keepsIdle tells whether a fiber is idle, or can be made and kept, for what begins next. While the main fiber waits in
-// the place of a blocked one, a fiber that is ready again is found by a worker that may have no idle one: it would make
-// one first, in vain.
+// keepsIdle reports whether a fiber is idle, or can be made and kept, for what begins next. While the main fiber waits
+// in the place of a blocked one, a fiber that is ready again is found by a worker that may have no idle one: it would
+// make one first, in vain.
 func (w *Worker) keepsIdle() bool {
-	o := &w.own
+	o := &w.local
 	if w.scheduler.cfg.MaxIdle > 1 {
 		w.makeAhead()
 	}
@@ -390,7 +390,7 @@ func (w *Worker) keepsIdle() bool {
 // mainWaits returns the main fiber if that is to wait for work in the place of f, the calling fiber: it alone can be
 // untied. Otherwise it returns nil.
 func (w *Worker) mainWaits(f *Fiber) *Fiber {
-	o := &w.own
+	o := &w.local
 	if w.untied == nil || o.needsThread || f == o.main || o.main.load().state() != Idle || w.deadline() != clock.Never {
 		return nil
 	}
@@ -408,7 +408,7 @@ func (s *untiedSleep) Ready() bool { return false }
 // could be made for that: the task may have tied something to its goroutine and thread, such as a coroutine of
 // iter.Pull.
 func (s *untiedSleep) Wait(limit time.Duration, _ bool) {
-	o := &s.worker.own
+	o := &s.worker.local
 	if limit < 0 && !o.needsThread && o.current == o.main && o.main.load().state() == Running {
 		s.park()
 	} else {
@@ -419,7 +419,7 @@ func (s *untiedSleep) Wait(limit time.Duration, _ bool) {
 
 // park unties the main fiber, which calls it, and waits as a goroutine.
 func (s *untiedSleep) park() {
-	main := s.worker.own.main.fiber
+	main := s.worker.local.main.fiber
 	if err := main.Untie(); err != nil {
 		panic(fmt.Sprintf("sched: %s cannot leave its thread: %v", s.worker.name, err))
 	}
@@ -509,12 +509,12 @@ func (w *Worker) giveUp(deadlock *Deadlock, then survey) {
 	}
 }
 
-// givesUp tells whether Unbind shall return a deadlock.
+// givesUp reports whether Unbind shall return a deadlock.
 func (w *Worker) givesUp() bool { return w.stuck.Load() != nil && w.staysStuck() }
 
-// staysStuck tells whether the worker has found nothing to run since it was told to give up. Otherwise it goes on.
+// staysStuck reports whether the worker has found nothing to run since it was told to give up. Otherwise it goes on.
 func (w *Worker) staysStuck() bool {
-	if w.hasOwn() {
+	if w.hasLocal() {
 		w.stuck.Store(nil)
 		return false
 	}

@@ -159,7 +159,7 @@ func (o *stallJudge) look(passed clock.Instant) *Stall {
 // waitFor is how many fibers and tasks wait for w: those that only w can run. If no worker has done anything since the
 // last look, those that any of them could run count too.
 func (o *stallJudge) waitFor(w *Worker) (fibers, tasks int) {
-	tasks = w.pendingOwn()
+	tasks = w.pendingLocal()
 	if !w.sharesFibers() {
 		fibers = int(w.blocked.load())
 	}

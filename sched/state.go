@@ -78,7 +78,7 @@ func because(list ...Why) causes {
 	return set
 }
 
-// mayGo tells whether a fiber may go from one state to another because of why.
+// mayGo reports whether a fiber may go from one state to another because of why.
 func mayGo(from, to State, why Why) bool {
 	return from < states && to < states && why < whys && legal[from][to]&(1<<why) != 0
 }
@@ -186,7 +186,7 @@ func (f *Fiber) publish() {
 	}
 }
 
-// recalled makes f Queued if it has been woken while it was unpublished, and tells whether it did. The worker that
+// recalled makes f Queued if it has been woken while it was unpublished, and reports whether it did. The worker that
 // runs f has not left it yet, so f can go on at once, if nothing else is to run.
 func (f *Fiber) recalled() bool {
 	old := f.load()
@@ -206,7 +206,7 @@ func (w word) woken() (word, Why) {
 	return w.in(Queued), WhyNotify
 }
 
-// mayStay tells whether f, the calling fiber, which its worker has not left yet, may go on if nothing else is to run:
+// mayStay reports whether f, the calling fiber, which its worker has not left yet, may go on if nothing else is to run:
 // it has been woken, or has only yielded.
 func (f *Fiber) mayStay() bool {
 	if f.recalled() {

@@ -58,7 +58,7 @@ func (s *Scheduler) Stats() Stats {
 		sum.Stolen += own.Stolen
 		sum.Made += w.made.load()
 		sum.Idle += int(w.idling.load())
-		sum.Pending += w.pendingOwn() + w.pendingOpen()
+		sum.Pending += w.pendingLocal() + w.pendingOpen()
 		fibers += 1 + w.made.load() - w.gone.load()
 		blocked += w.blocked.load()
 	}
@@ -82,9 +82,9 @@ func (s *Scheduler) keepCounts(w *Worker) {
 	s.unbound.Made += w.made.load()
 }
 
-// pendingOwn is how many of the worker's own tasks have not begun.
-func (w *Worker) pendingOwn() int {
-	n := w.mailbox.tasks.Load() // before pinned, see takeLetters
+// pendingLocal is how many of the worker's own tasks have not begun.
+func (w *Worker) pendingLocal() int {
+	n := w.mailbox.tasks.Load() // before pinned, see takeMessages
 	return int(n) + int(w.pinned.load())
 }
 

@@ -39,7 +39,7 @@ func TestBusyAndIdle(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// asleepAll tells whether all workers sleep.
+// asleepAll reports whether all workers sleep.
 func (s *Scheduler) asleepAll() bool {
 	for _, w := range s.workers {
 		if !w.driver.asleep() {

@@ -23,14 +23,14 @@ type survey struct {
 	pending int           // tasks that have not begun, where they cannot
 }
 
-// over tells whether nothing can happen any more, and no fiber or task waits for anything.
+// over reports whether nothing can happen any more, and no fiber or task waits for anything.
 func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending == 0 }
 
 // nearDeadline bounds, together with the give-up limit, which deadlines put off a deadlock
 // report: a deadline that lies further ahead than both does not.
 const nearDeadline = clock.Instant(time.Second)
 
-// stuck tells whether fibers or tasks wait that only a device, or a thread outside of the scheduler, could help.
+// stuck reports whether fibers or tasks wait that only a device, or a thread outside of the scheduler, could help.
 func (v *survey) stuck(limit clock.Instant) bool {
 	return v.quiet && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
 }
@@ -81,7 +81,7 @@ func (s *Scheduler) pass(only *Worker) survey {
 		others := w.pendingOpen()
 		pending := others + int(w.pinned.load())
 		if !w.mailbox.empty() {
-			pending++ // mailbox.tasks would also count a letter that a closed mailbox is about to refuse
+			pending++ // mailbox.tasks would also count a message that a closed mailbox is about to refuse
 		}
 		switch {
 		case w.exhausted.Load() != nil:

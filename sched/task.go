@@ -44,7 +44,7 @@ type runnable struct {
 	task  job
 }
 
-// groupLocal tells whether other scheduling groups must leave it where it is.
+// groupLocal reports whether other scheduling groups must leave it where it is.
 func (r runnable) groupLocal() bool {
 	if r.fiber != nil {
 		return r.fiber.groupLocal
@@ -123,8 +123,8 @@ func (s *Scheduler) TryEnqueue(task Task) error { return s.enqueue(noWait, task,
 func (s *Scheduler) enqueueNow(task Task) error { return s.enqueue(noRoom, task, s.worker()) }
 
 // enqueue is EnqueueContext, TryEnqueue if ctx is noWait, or enqueueNow if ctx is noRoom.
-// The caller runs on own, or on no worker of s if that is nil.
-func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
+// caller is the worker of s that the call comes from, or nil.
+func (s *Scheduler) enqueue(ctx context.Context, task Task, caller *Worker) error {
 	switch {
 	case !s.exists():
 		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
@@ -132,33 +132,33 @@ func (s *Scheduler) enqueue(ctx context.Context, task Task, own *Worker) error {
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
 	}
 	t := s.job(task)
-	home := own
-	if own == nil {
+	home := caller
+	if caller == nil {
 		home = s.callingWorker()
 	}
 	accepted, pinned := false, t.Flags&SameThread != 0
-	if s.room != nil && (own != nil || !pinned) && (home != nil || len(s.workers) > 0) {
+	if s.room != nil && (caller != nil || !pinned) && (home != nil || len(s.workers) > 0) {
 		place, err := s.room.place(ctx, home != nil)
 		if err != nil {
 			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
 		}
 		t.Flags |= place
-		if own != nil {
-			own = s.worker() // the fiber may have migrated
+		if caller != nil {
+			caller = s.worker() // the fiber may have migrated
 		}
 	}
 	switch {
-	case pinned && own == nil:
+	case pinned && caller == nil:
 		return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)
 	case pinned:
-		accepted = own.keep(t, own)
+		accepted = caller.keep(t, caller)
 	case home == nil && s.closing.Load():
 	case len(s.workers) > 0:
-		accepted = s.policy.submit(t, own)
+		accepted = s.policy.submit(t, caller)
 	case home == nil:
 		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNoWorkers)
 	default:
-		accepted = home.keep(t, own)
+		accepted = home.keep(t, caller)
 	}
 	if !accepted {
 		s.release(t)
@@ -188,15 +188,15 @@ func (w *Worker) release(t job) {
 	if t.Flags&hasRoom == 0 {
 		return
 	}
-	if w.own.freed++; w.own.freed >= w.scheduler.room.share {
+	if w.local.freed++; w.local.freed >= w.scheduler.room.share {
 		w.giveRoom()
 	}
 }
 
 // giveRoom gives back the room of all tasks that w has begun.
 func (w *Worker) giveRoom() {
-	if n := w.own.freed; n > 0 {
-		w.own.freed = 0
+	if n := w.local.freed; n > 0 {
+		w.local.freed = 0
 		w.scheduler.room.give(n)
 	}
 }
@@ -239,8 +239,8 @@ func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t Task) error {
 
 // keepOn queues a task that w alone may begin. It returns ErrNilTask, ErrClosed, or an error of room.take.
 func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
-	own := s.worker()
-	inside := own != nil || s.callingWorker() != nil
+	caller := s.worker()
+	inside := caller != nil || s.callingWorker() != nil
 	switch {
 	case t.Func == nil:
 		return ErrNilTask
@@ -255,9 +255,9 @@ func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
 			return err
 		}
 		j.Flags |= place
-		own = s.worker() // the fiber may have migrated
+		caller = s.worker() // the fiber may have migrated
 	}
-	if !w.keep(j, own) {
+	if !w.keep(j, caller) {
 		s.release(j)
 		return ErrClosed
 	}
@@ -274,8 +274,8 @@ func Schedule(f func(), flags ...Flags) error {
 	for _, flag := range flags {
 		t.Flags |= flag
 	}
-	if own := Current(); own != nil {
-		return own.maker.scheduler.enqueue(context.Background(), t, own.worker.Load())
+	if caller := Current(); caller != nil {
+		return caller.maker.scheduler.enqueue(context.Background(), t, caller.worker.Load())
 	}
 	if w := calledFor(); w != nil {
 		return w.scheduler.enqueue(context.Background(), t, nil)
@@ -283,10 +283,10 @@ func Schedule(f func(), flags ...Flags) error {
 	return fmt.Errorf("sched: schedule: %w", ErrNotBound)
 }
 
-// keep queues a task that w alone may begin, for a caller that runs on own, or on no worker if that is nil. It returns
+// keep queues a task that w alone may begin. caller is the worker that the call comes from, or nil. It returns
 // false if w takes no more.
-func (w *Worker) keep(t job, own *Worker) bool {
-	if own == w {
+func (w *Worker) keep(t job, caller *Worker) bool {
+	if caller == w {
 		w.pushTask(t)
 		return true
 	}
@@ -347,14 +347,14 @@ func (s *Scheduler) enqueueInGroup(ctx context.Context, group int, t Task) error
 }
 
 func (s *Scheduler) giveToGroup(ctx context.Context, group int, t Task) error {
-	own := s.worker()
-	inside, pinned := own != nil || s.callingWorker() != nil, t.Flags&SameThread != 0
+	caller := s.worker()
+	inside, pinned := caller != nil || s.callingWorker() != nil, t.Flags&SameThread != 0
 	switch {
 	case t.Func == nil:
 		return ErrNilTask
 	case group < 0 || group >= s.Groups():
 		return fmt.Errorf("there are %d: %w", s.Groups(), ErrNoSuchGroup)
-	case pinned && (own == nil || own.Group() != group):
+	case pinned && (caller == nil || caller.Group() != group):
 		return ErrOtherGroup
 	case !inside && s.closing.Load():
 		return ErrClosed
@@ -366,29 +366,29 @@ func (s *Scheduler) giveToGroup(ctx context.Context, group int, t Task) error {
 			return err
 		}
 		j.Flags |= place
-		own = s.worker() // the fiber may have migrated
-		if pinned && own.Group() != group {
+		caller = s.worker() // the fiber may have migrated
+		if pinned && caller.Group() != group {
 			s.release(j)
 			return ErrOtherGroup
 		}
 	}
-	if !s.submitTo(group, j, own) {
+	if !s.submitTo(group, j, caller) {
 		s.release(j)
 		return ErrClosed
 	}
 	return nil
 }
 
-// submitTo queues a task in that group. The caller runs on own, or on no worker of s if that is nil. It returns false
+// submitTo queues a task in that group. caller is the worker of s that the call comes from, or nil. It returns false
 // if the group takes no more.
-func (s *Scheduler) submitTo(group int, j job, own *Worker) bool {
+func (s *Scheduler) submitTo(group int, j job, caller *Worker) bool {
 	if j.Flags&SameThread != 0 {
-		return own.keep(j, own)
+		return caller.keep(j, caller)
 	}
 	if p, ok := s.policy.(*groups); ok {
-		return p.submitTo(group, j, own)
+		return p.submitTo(group, j, caller)
 	}
-	return s.policy.submit(j, own)
+	return s.policy.submit(j, caller)
 }
 
 // mostAtOnce is how many tasks of a batch go to the policy at a time.
@@ -422,13 +422,13 @@ func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
 // enqueueSome enqueues the first one of tasks, and some that follow it. It returns how many, or why not all that it has
 // tried. It uses jobs, which is empty, up to its capacity.
 func (s *Scheduler) enqueueSome(tasks []Task, jobs []job) (n int, err error) {
-	own := s.worker()
-	inside := own != nil || s.callingWorker() != nil
+	caller := s.worker()
+	inside := caller != nil || s.callingWorker() != nil
 	for n < min(len(tasks), cap(jobs)) && tasks[n].Flags&SameThread == 0 {
 		n++
 	}
 	if n < 2 || len(s.workers) == 0 || !inside && s.closing.Load() {
-		if err := s.enqueue(context.Background(), tasks[0], own); err != nil {
+		if err := s.enqueue(context.Background(), tasks[0], caller); err != nil {
 			return 0, err
 		}
 		return 1, nil
@@ -439,8 +439,8 @@ func (s *Scheduler) enqueueSome(tasks []Task, jobs []job) (n int, err error) {
 			return 0, fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
 		}
 		flags = hasRoom
-		if own != nil {
-			own = s.worker() // the fiber may have migrated
+		if caller != nil {
+			caller = s.worker() // the fiber may have migrated
 		}
 	}
 	for _, t := range tasks[:n] {
@@ -448,7 +448,7 @@ func (s *Scheduler) enqueueSome(tasks []Task, jobs []job) (n int, err error) {
 		j.Flags |= flags
 		jobs = append(jobs, j)
 	}
-	accepted := submitAll(s.policy, jobs, own)
+	accepted := submitAll(s.policy, jobs, caller)
 	for _, t := range jobs[accepted:] {
 		s.release(t)
 	}
@@ -512,7 +512,7 @@ func (s *Scheduler) endDropping(into *[]Task) {
 	}
 }
 
-// drop drops t, which a worker is about to begin, if a call of CloseContext wants that. It tells whether it did.
+// drop drops t, which a worker is about to begin, if a call of CloseContext wants that. It reports whether it did.
 func (d *drops) drop(s *Scheduler, t job) bool {
 	task := Task{Func: t.Func, Flags: t.Flags &^ hasRoom, Name: s.names.of(t.name)}
 	d.mu.Lock()

@@ -41,7 +41,7 @@ func (t *timers) take(by clock.Instant) *timer {
 	return heap.Pop(&t.heap).(*timer)
 }
 
-// expire ends the wait that t was made for, if nothing else has ended it. It tells whether the fiber, which is Queued
+// expire ends the wait that t was made for, if nothing else has ended it. It reports whether the fiber, which is Queued
 // then, has to be put where it will be run. A fiber that is unpublished is left to its worker: expire returns that, and
 // the caller wakes it.
 func (t *timer) expire() (ready bool, wake *Worker) {

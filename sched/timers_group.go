@@ -117,8 +117,8 @@ func (w *Worker) endWaits(heaps []workerTimers, at clock.Instant) {
 				continue
 			}
 			var looking *Worker
-			if w.own.looking {
-				looking, w.own.looking = w, false // it takes one
+			if w.local.looking {
+				looking, w.local.looking = w, false // it takes one
 			}
 			w.scheduler.migration.ready(f, looking)
 		}

@@ -51,11 +51,11 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 		}
 		if blocked {
 			w := f.worker.Load()
-			if w.own.current = w.pickNext(f); w.own.current != f && f.home == nil {
-				w.own.left = f
+			if w.local.current = w.pickNext(f); w.local.current != f && f.home == nil {
+				w.local.left = f
 			}
-			for w.own.current != f {
-				w = f.arrived(f.fiber.SwitchTo(w.own.current.fiber)) // another worker may have picked f
+			for w.local.current != f {
+				w = f.arrived(f.fiber.SwitchTo(w.local.current.fiber)) // another worker may have picked f
 			}
 			timedOut = f.resume()
 			f.restore(outer, !timedOut)
@@ -123,28 +123,28 @@ func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
 	w.waiting.add(1)
 	f.timer.deadline, f.timer.fiber, f.timer.wait = deadline, f, f.load().wait()
 	if f.home != nil {
-		w.own.timers.add(&f.timer)
+		w.local.timers.add(&f.timer)
 	} else {
 		w.timers.add(w, &f.timer)
 	}
 }
 
-// suspend runs other fibers until f, the calling fiber, which is blocked, has been picked again. It tells whether
+// suspend runs other fibers until f, the calling fiber, which is blocked, has been picked again. It reports whether
 // its deadline has ended the wait.
 //
 // What switchTo does is written out here: docs/scheduler.md names the benchmark.
 func (f *Fiber) suspend() (timedOut bool) {
 	w := f.worker.Load()
-	if w.own.current = w.pickNext(f); w.own.current != f && f.home == nil {
-		w.own.left = f
+	if w.local.current = w.pickNext(f); w.local.current != f && f.home == nil {
+		w.local.left = f
 	}
-	for w.own.current != f {
-		w = f.arrived(f.fiber.SwitchTo(w.own.current.fiber)) // another worker may have picked f
+	for w.local.current != f {
+		w = f.arrived(f.fiber.SwitchTo(w.local.current.fiber)) // another worker may have picked f
 	}
 	return f.resume()
 }
 
-// resume makes f Running, the calling fiber, which was Queued and has been picked. It tells whether
+// resume makes f Running, the calling fiber, which was Queued and has been picked. It reports whether
 // its deadline has ended the wait.
 func (f *Fiber) resume() (timedOut bool) {
 	w, old := f.worker.Load(), f.load()
@@ -173,13 +173,13 @@ func (f *Fiber) stopTimer(w *Worker, expired bool) {
 	case f.home == nil:
 		f.timer.stop()
 	case f.timer.position > 0:
-		w.own.timers.remove(&f.timer)
+		w.local.timers.remove(&f.timer)
 	}
 	f.timer.fiber = nil
 	w.waiting.add(^uint64(0))
 }
 
-// unblock ends the wait of f, the calling fiber, which has blocked but not been suspended yet, and tells whether it
+// unblock ends the wait of f, the calling fiber, which has blocked but not been suspended yet, and reports whether it
 // did. If it did not, f has been woken already.
 func (f *Fiber) unblock() bool {
 	for {
@@ -230,15 +230,15 @@ func (f *Fiber) deliver() {
 		return
 	}
 	if home.running.Load() == uint64(fiber.Self()) || home.runsCaller() {
-		home.mustOwn("deliver")
-		home.own.ready.Push(f)
+		home.mustRunCaller("deliver")
+		home.local.ready.Push(f)
 		return
 	}
-	home.mailbox.put(&f.letter)
+	home.mailbox.put(&f.message)
 	home.driver.notify()
 }
 
-// runsCaller tells whether the caller is a fiber that w runs, or runs on behalf of one.
+// runsCaller reports whether the caller is a fiber that w runs, or runs on behalf of one.
 func (w *Worker) runsCaller() bool {
 	caller := Current()
 	return caller != nil && caller.worker.Load() == w
@@ -249,7 +249,7 @@ func (w *Worker) runsCaller() bool {
 func (f *Fiber) yield() {
 	w := f.worker.Load()
 	if !w.hasWork(f) && !w.pollAlone(f) {
-		if w.own.outOfDuty == nil {
+		if w.local.outOfDuty == nil {
 			return
 		}
 		if w.offDuty(f); !w.hasWork(f) {
@@ -265,9 +265,9 @@ func (f *Fiber) yield() {
 		f.store(next|unpublished, WhyYield)
 	} else {
 		f.store(next, WhyYield)
-		w.own.ready.Push(f)
-		if w.own.ready.Peek() == f {
-			w.own.resumed = mostResumed
+		w.local.ready.Push(f)
+		if w.local.ready.Peek() == f {
+			w.local.resumed = mostResumed
 		}
 	}
 	w.blocked.add(1)
@@ -279,7 +279,7 @@ func (f *Fiber) yield() {
 // code on the fiber that is about to block: it may notify this very fiber, or wait in its turn.
 
 // unlockFirst releases a lock whose Unlock may do anything, even wait, and then blocks f, unless
-// a notification has come since. It tells whether f is blocked. Until then f is Running and
+// a notification has come since. It reports whether f is blocked. Until then f is Running and
 // unpublished, so that a notification leaves its mark. outer are the marks of an unlockFirst in whose Unlock
 // this one happens.
 func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer word, blocked bool) {

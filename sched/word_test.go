@@ -26,7 +26,7 @@ func plantedWith(t *testing.T, cfg Config) (*Worker, *Fiber) {
 	s := newScheduler(cfg)
 	w := s.workers[0]
 	f := &Fiber{maker: w, id: 5}
-	f.letter.fiber = f
+	f.message.fiber = f
 	if s.migration == nil {
 		f.home = w
 	}
@@ -107,7 +107,7 @@ func TestYieldBeforePublication(t *testing.T) {
 	require.Equal(t, 1, readied(w))
 }
 
-// ends tells whether t ends the wait of a fiber that has to be queued then.
+// ends reports whether t ends the wait of a fiber that has to be queued then.
 func (t *timer) ends() bool {
 	ready, _ := t.expire()
 	return ready

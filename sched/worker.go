@@ -55,11 +55,11 @@ type Worker struct {
 	running atomic.Uint64
 	_       [2]cpu.CacheLinePad
 
-	own own // for the worker's thread alone
+	local local // for the worker's thread alone
 	counts
 
 	engine atomic.Pointer[any]
-	device atomic.Pointer[Device] // own.device, for others
+	device atomic.Pointer[Device] // local.device, for others
 
 	// Others may read these, and write the last three.
 	exhausted    atomic.Pointer[error] // why no fiber can be made, while that is so
@@ -112,7 +112,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	}
 	w.seek = func() bool { return s.policy.seek(w, false) }
 	w.nextDeadline.Store(int64(clock.Never))
-	w.own.outOfDuty = s.cfg.OutOfDuty
+	w.local.outOfDuty = s.cfg.OutOfDuty
 	return w
 }
 
@@ -122,18 +122,18 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	f.word.Store(uint64(Running))
 	f.worker.Store(w)
 	f.self.Store(uint64(fiber.Self()))
-	f.letter.fiber = f
+	f.message.fiber = f
 	f.task = root.Task()
 	root.SetName(f.String())
 	root.SetValue((*parker)(f))
-	w.own.main, w.own.current = f, f
+	w.local.main, w.local.current = f, f
 	w.times.begin()
 	w.scheduler.fibers.add(f)
 }
 
 // detach makes the calling goroutine, whose fiber is the main one, a plain one again.
 func (w *Worker) detach() error {
-	f := w.own.main
+	f := w.local.main
 	if err := f.fiber.Detach(); err != nil {
 		return err
 	}
@@ -177,15 +177,15 @@ func (w *Worker) thread(started chan<- error) {
 	})
 }
 
-// sharesFibers tells whether the worker runs fibers that may migrate.
+// sharesFibers reports whether the worker runs fibers that may migrate.
 func (w *Worker) sharesFibers() bool {
 	return w.mode == multiThreaded && w.scheduler.migration != nil
 }
 
-// keepsThread tells whether a multi-threaded worker has one thread for all its life.
+// keepsThread reports whether a multi-threaded worker has one thread for all its life.
 func (w *Worker) keepsThread() bool { return w.scheduler.locksThreads() && w.untied == nil }
 
-// isDone tells whether the thread of a multi-threaded worker is through.
+// isDone reports whether the thread of a multi-threaded worker is through.
 func (w *Worker) isDone() bool {
 	select {
 	case <-w.done:
@@ -239,8 +239,8 @@ func (w *Worker) initialize(proceed func(error)) {
 	if initializer := w.scheduler.cfg.Initializer; initializer != nil {
 		initializer(w.id)
 	}
-	w.own.main.local, w.own.main.hook = nil, nil
-	w.own.main.residue.Clear()
+	w.local.main.local, w.local.main.hook = nil, nil
+	w.local.main.residue.Clear()
 	returned = true
 	proceed(nil)
 }
@@ -267,7 +267,7 @@ func nameThread(name string) {
 	_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text)), 0)
 }
 
-// onFirstThread tells whether the caller is on the thread that the process began with.
+// onFirstThread reports whether the caller is on the thread that the process began with.
 func onFirstThread() bool { return unix.Gettid() == unix.Getpid() }
 
 // elsewhere starts f on a goroutine that is locked to another thread than the caller's, which
@@ -349,37 +349,37 @@ func restrictTo(worker int, cpus []int) error {
 }
 
 // mailbox is where other threads leave word for a worker: a fiber of it that is ready, or a task that
-// it alone may begin. It is a lock-free list. Any thread may put a letter in front of it, and the worker
-// takes the whole list; so no letter is ever taken out of the middle, and none is lost.
+// it alone may begin. It is a lock-free list. Any thread may put a message in front of it, and the worker
+// takes the whole list; so no message is ever taken out of the middle, and none is lost.
 type mailbox struct {
-	head atomic.Pointer[letter] // the latest
-	// how many letters have tasks, and a moment longer: letters that are about to be put or are being read count too
+	head atomic.Pointer[message] // the latest
+	// how many messages have tasks, and a moment longer: messages that are about to be put or are being read count too
 	tasks atomic.Int64
 }
 
-// letter is one entry of a mailbox.
-type letter struct {
-	next  *letter // the one before it
-	fiber *Fiber  // ready; or nil
-	task  job     // to begin, if there is no fiber
+// message is one entry of a mailbox.
+type message struct {
+	next  *message // the one before it
+	fiber *Fiber   // ready; or nil
+	task  job      // to begin, if there is no fiber
 }
 
 // closed stands in a mailbox that takes no more tasks.
-var closed = new(letter)
+var closed = new(message)
 
 // putTask is put of a task.
 func (m *mailbox) putTask(t job) bool {
 	m.tasks.Add(1)
-	if m.put(&letter{task: t}) {
+	if m.put(&message{task: t}) {
 		return true
 	}
 	m.tasks.Add(-1)
 	return false
 }
 
-// put leaves a letter, which the sender must not touch again, or tells that the mailbox is closed for tasks. A fiber
+// put leaves a message, which the sender must not touch again, or tells that the mailbox is closed for tasks. A fiber
 // that is ready always finds room. The worker has to be woken afterwards. It does not block.
-func (m *mailbox) put(l *letter) bool {
+func (m *mailbox) put(l *message) bool {
 	for {
 		head := m.head.Load()
 		l.next = head
@@ -395,25 +395,25 @@ func (m *mailbox) put(l *letter) bool {
 	}
 }
 
-// empty tells whether there is no letter.
+// empty reports whether there is no message.
 func (m *mailbox) empty() bool {
 	head := m.head.Load()
 	return head == nil || head == closed
 }
 
-// take returns all letters, the oldest first, linked by next. Only the worker may call it.
-func (m *mailbox) take() *letter {
+// take returns all messages, the oldest first, linked by next. Only the worker may call it.
+func (m *mailbox) take() *message {
 	if m.empty() {
 		return nil
 	}
-	var oldest *letter
+	var oldest *message
 	for l := m.head.Swap(nil); l != nil; {
 		l, l.next, oldest = l.next, oldest, l
 	}
 	return oldest
 }
 
-// close makes put refuse tasks from now on, unless there are letters. It tells whether it did.
+// close makes put refuse tasks from now on, unless there are messages. It reports whether it did.
 func (m *mailbox) close() bool {
 	return m.head.CompareAndSwap(nil, closed) || m.head.Load() == closed
 }
@@ -432,7 +432,7 @@ func (w *Worker) offDuty(f *Fiber) {
 	f.fiber.SetValue(nil)
 	f.self.Store(0)
 	w.running.Store(0)
-	mustReturn("Config.OutOfDuty", w, func() { w.own.outOfDuty(w.id) })
+	mustReturn("Config.OutOfDuty", w, func() { w.local.outOfDuty(w.id) })
 	w.running.Store(running)
 	f.self.Store(self)
 	f.fiber.SetValue(value)
@@ -519,7 +519,7 @@ func (s *Scheduler) arenaOf(w *Worker) *park.Arena {
 // stays is for f, which could not give the thread away because of err.
 func (w *Worker) stays(f *Fiber, err error) {
 	if !errors.Is(err, fiber.ErrLocked) {
-		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, w.own.current, err))
+		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, w.local.current, err))
 	}
 	w.keepThread(f, err)
 }
@@ -529,7 +529,7 @@ func (w *Worker) stays(f *Fiber, err error) {
 // f is Queued. What was to run in its place is put back. The clock is looked at every millisecond, since
 // the worker would be woken for other things as well.
 func (w *Worker) keepThread(f *Fiber, err error) {
-	o := &w.own
+	o := &w.local
 	o.left = nil
 	if to := o.current; to.load().state() == Idle {
 		w.pushIdle(to)
@@ -555,10 +555,10 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 	}
 }
 
-// removeReady takes f out of the fibers that are ready, and tells whether it was among them. Its state does not tell: a
-// thread that has made it Queued puts it into the mailbox only then.
+// removeReady takes f out of the fibers that are ready, and reports whether it was among them. Its state does not tell:
+// a thread that has made it Queued puts it into the mailbox only then.
 func (w *Worker) removeReady(f *Fiber) (removed bool) {
-	o := &w.own
+	o := &w.local
 	for range o.ready.Len() {
 		if g := o.ready.Pop(); g != f {
 			o.ready.Push(g)

@@ -44,7 +44,7 @@ func (p *BoundedPool[T]) BorrowContext(ctx context.Context) (Loan[T], error) {
 	return p.borrow(within(ctx))
 }
 
-// TryBorrow takes an item if one is free, and tells whether it did. It does not block.
+// TryBorrow takes an item if one is free, and reports whether it did. It does not block.
 func (p *BoundedPool[T]) TryBorrow() (Loan[T], bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

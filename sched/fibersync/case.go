@@ -16,7 +16,7 @@ var (
 // OnReceive make cases. A Case may be used again and again, in one Select at a time; a loop
 // that makes its cases before it begins allocates nothing later.
 type Case interface {
-	// begin makes the case part of ch, and tells whether it was free for that.
+	// begin makes the case part of ch, and reports whether it was free for that.
 	begin(ch *choice, index int) bool
 
 	// lockRank is the channel's rank in the order of locking; 0: there is no channel.

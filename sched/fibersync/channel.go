@@ -71,7 +71,7 @@ func (c *Channel[T]) SendContext(ctx context.Context, v T) error {
 	return c.send(v, &u)
 }
 
-// TrySend sends v if that is possible at once, and tells whether it did. It does not
+// TrySend sends v if that is possible at once, and reports whether it did. It does not
 // block. It panics as Send does.
 func (c *Channel[T]) TrySend(v T) bool {
 	if c == nil {
@@ -109,7 +109,7 @@ func (c *Channel[T]) ReceiveContext(ctx context.Context) (v T, err error) {
 	return v, err
 }
 
-// TryReceive is Receive if that is possible at once; ready tells whether it was. It
+// TryReceive is Receive if that is possible at once; ready reports whether it was. It
 // does not block.
 func (c *Channel[T]) TryReceive() (v T, ok, ready bool) {
 	if c == nil {

@@ -104,12 +104,12 @@ func (c *Cond) AwaitContext(ctx context.Context, pred func() bool) error {
 	return c.await(within(ctx), pred)
 }
 
-// AwaitFor is Await for at most d, and tells whether pred holds: marl's wait_for.
+// AwaitFor is Await for at most d, and reports whether pred holds: marl's wait_for.
 func (c *Cond) AwaitFor(d time.Duration, pred func() bool) bool {
 	return c.AwaitUntil(time.Now().Add(d), pred)
 }
 
-// AwaitUntil is Await until deadline at the latest, and tells whether pred holds: marl's
+// AwaitUntil is Await until deadline at the latest, and reports whether pred holds: marl's
 // wait_until.
 func (c *Cond) AwaitUntil(deadline time.Time, pred func() bool) bool {
 	return c.await(by(deadline), pred) == nil

@@ -158,7 +158,7 @@ func (r *dagRun[T]) walk(id NodeID) {
 	id = noNode
 }
 
-// stopped tells whether no further nodes may begin.
+// stopped reports whether no further nodes may begin.
 func (r *dagRun[T]) stopped() bool {
 	return r.failure.Load() != nil || park.ContextError(r.ctx) != nil
 }

@@ -119,10 +119,10 @@ func (e *Event) Wait() { _ = e.wait(until{}) }
 // stays for others.
 func (e *Event) WaitContext(ctx context.Context) error { return e.wait(within(ctx)) }
 
-// WaitFor is Wait for at most d, and tells whether there was a signal: marl's wait_for.
+// WaitFor is Wait for at most d, and reports whether there was a signal: marl's wait_for.
 func (e *Event) WaitFor(d time.Duration) bool { return e.WaitUntil(time.Now().Add(d)) }
 
-// WaitUntil is Wait until deadline at the latest, and tells whether there was a signal: marl's
+// WaitUntil is Wait until deadline at the latest, and reports whether there was a signal: marl's
 // wait_until.
 func (e *Event) WaitUntil(deadline time.Time) bool {
 	return e.wait(by(deadline)) == nil
@@ -137,7 +137,7 @@ func (e *Event) wait(u until) error {
 	return e.waiters.wait(&e.mu, u)
 }
 
-// take takes the signal, and tells whether there was one. The caller holds mu.
+// take takes the signal, and reports whether there was one. The caller holds mu.
 func (e *Event) take() bool {
 	was := e.signalled
 	if e.mode == AutoReset {

@@ -49,7 +49,7 @@ type follower struct {
 	next, previous *follower
 }
 
-// join adds f to the followers of f.of, and tells whether that is signalled already.
+// join adds f to the followers of f.of, and reports whether that is signalled already.
 func (f *follower) join() (signalled bool) {
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()

@@ -116,7 +116,7 @@ func (a *anyWait) dequeue(events []*Event) {
 	}
 }
 
-// claim tells whether the caller is the first to claim a. The caller is the waiter itself, or
+// claim reports whether the caller is the first to claim a. The caller is the waiter itself, or
 // has found an entry and holds the mu of that event.
 func (a *anyWait) claim() bool { return a.claimed.CompareAndSwap(false, true) }
 

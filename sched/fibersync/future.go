@@ -80,7 +80,7 @@ type settledHooks struct {
 	done      chan struct{} // see Done
 }
 
-// Ready tells whether the future is settled, so that Get would return at once. It does not block.
+// Ready reports whether the future is settled, so that Get would return at once. It does not block.
 func (f *Future[T]) Ready() bool { return f.status.get() == Completed }
 
 // Status tells how far the future has come. It does not block.

@@ -48,7 +48,7 @@ func (l *Latch) CountDown() {
 	closeDone(done)
 }
 
-// Open tells whether the latch is open. It does not block.
+// Open reports whether the latch is open. It does not block.
 func (l *Latch) Open() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

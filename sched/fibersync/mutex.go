@@ -75,7 +75,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// TryLock takes the mutex if it is free, and tells whether it did. It does not block. It fails
+// TryLock takes the mutex if it is free, and reports whether it did. It does not block. It fails
 // only if the mutex is held, or has been handed off to a caller of Lock that waits.
 func (m *Mutex) TryLock() bool {
 	if !m.take() {
@@ -106,7 +106,7 @@ func (m *Mutex) MustNotHold() { m.holder.mustNot("must not hold") }
 // held reports whether any caller holds the mutex.
 func (m *Mutex) held() bool { return m.state.Load()&mutexHeld != 0 }
 
-// take takes the mutex if it is free, and tells whether it did. It is not for a waiter that was
+// take takes the mutex if it is free, and reports whether it did. It is not for a waiter that was
 // woken; see takeAwake.
 func (m *Mutex) take() bool {
 	for {

@@ -172,7 +172,7 @@ func (m *Mutex) trim(s uint64) uint64 {
 	return s
 }
 
-// giveUp takes w out of the queue, and tells whether it was there. If it was not, giveUp
+// giveUp takes w out of the queue, and reports whether it was there. If it was not, giveUp
 // returns after w's hand-off.
 func (m *Mutex) giveUp(w *waiter) bool {
 	m.mu.Lock()

@@ -66,8 +66,8 @@ func (l *openCalls) push(c *openCall) (start bool) {
 	return start
 }
 
-// claim takes c out of the list and makes it InProgress, unless it has been claimed before. It tells whether it did. It
-// does not block.
+// claim takes c out of the list and makes it InProgress, unless it has been claimed before. It reports whether it did.
+// It does not block.
 func (l *openCalls) claim(c *openCall) bool {
 	if c.status.get() != NotStarted {
 		return false
@@ -137,7 +137,7 @@ func (l *openCalls) runHelper() {
 	}
 }
 
-// hasHelper tells whether a helper that has not begun is under way.
+// hasHelper reports whether a helper that has not begun is under way.
 func (l *openCalls) hasHelper() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

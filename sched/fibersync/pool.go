@@ -50,7 +50,7 @@ type item[T any] struct {
 // lend begins a loan of the item, which has been taken out of its pool.
 func (i *item[T]) lend() Loan[T] { return Loan[T]{item: i, number: i.returned.Load()} }
 
-// Holds tells whether the loan has an item: it was borrowed, and no copy of the loan has been
+// Holds reports whether the loan has an item: it was borrowed, and no copy of the loan has been
 // returned. It does not block.
 func (l Loan[T]) Holds() bool { return l.item != nil && l.item.returned.Load() == l.number }
 

@@ -53,7 +53,7 @@ func (m *RWMutex) RLockContext(ctx context.Context) error {
 	return m.rlock(within(ctx))
 }
 
-// TryRLock lets the caller read if no writer is in or waits, and tells whether it did. It does
+// TryRLock lets the caller read if no writer is in or waits, and reports whether it did. It does
 // not block.
 func (m *RWMutex) TryRLock() bool {
 	for {
@@ -114,7 +114,7 @@ func (m *RWMutex) LockContext(ctx context.Context) error {
 }
 
 // TryLock lets the caller write if there are no readers and no other writer is in or waits, and
-// tells whether it did. It does not block.
+// reports whether it did. It does not block.
 func (m *RWMutex) TryLock() bool {
 	if !m.writer.TryLock() {
 		return false

@@ -38,7 +38,7 @@ func (m *RWMutex) awaitReaders(u until) error {
 	return err
 }
 
-// giveUp takes w out of the writer's queue and lets the readers in. It tells whether w was
+// giveUp takes w out of the writer's queue and lets the readers in. It reports whether w was
 // there.
 func (m *RWMutex) giveUp(w *waiter) bool {
 	m.mu.Lock()

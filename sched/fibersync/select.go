@@ -113,7 +113,7 @@ func (c *choice) free(index int) {
 	choices.Put(c)
 }
 
-// claim tells whether the caller is the first to claim the choice. The caller is the waiter
+// claim reports whether the caller is the first to claim the choice. The caller is the waiter
 // itself, or has found one of its offers and holds the mu of that channel.
 func (c *choice) claim() bool { return c.claimed.CompareAndSwap(false, true) }
 

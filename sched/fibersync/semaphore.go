@@ -55,7 +55,7 @@ func (s *Semaphore) AcquireContext(ctx context.Context, n int64) error {
 	return s.acquire(n, within(ctx))
 }
 
-// TryAcquire takes n units if they are free and there are no waiters, and tells whether it did.
+// TryAcquire takes n units if they are free and there are no waiters, and reports whether it did.
 // It does not block. It panics with an error that wraps ErrNegative if n is less than 0.
 func (s *Semaphore) TryAcquire(n int64) bool { return s.take(semaphoreUnits("acquire", n)) }
 

@@ -40,7 +40,7 @@ func (s *Semaphore) takeOrQueue(w *waiter) bool {
 	return true
 }
 
-// giveUp takes w out of the queue, and tells whether it was there. w may have kept others from
+// giveUp takes w out of the queue, and reports whether it was there. w may have kept others from
 // free units: they get them now.
 func (s *Semaphore) giveUp(w *waiter) bool {
 	s.mu.Lock()

@@ -113,7 +113,7 @@ func (t *Ticket) Done() {
 const mostSkipped = 64
 
 // skipDone takes tickets that are done from the head of the queue and calls those behind
-// them. It tells whether there may be more. The caller holds mu; skipDone releases it.
+// them. It reports whether there may be more. The caller holds mu; skipDone releases it.
 func (q *TicketQueue) skipDone() (more bool) {
 	var calls []func()
 	var channels []chan struct{}

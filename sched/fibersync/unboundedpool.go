@@ -29,7 +29,7 @@ func (p *UnboundedPool[T]) Borrow() Loan[T] {
 	return loan
 }
 
-// TryBorrow takes an item if one is free, and tells whether it did. It makes none and does not
+// TryBorrow takes an item if one is free, and reports whether it did. It makes none and does not
 // block.
 func (p *UnboundedPool[T]) TryBorrow() (Loan[T], bool) {
 	p.mu.Lock()

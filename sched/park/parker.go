@@ -100,7 +100,7 @@ func AnyThread() any { return anyThread }
 
 var anyThread any = new(byte)
 
-// Migrates tells whether thread, a result of the function Thread, is that of fibers that may migrate.
+// Migrates reports whether thread, a result of the function Thread, is that of fibers that may migrate.
 func Migrates(thread any) bool {
 	_, ok := thread.(*Shared)
 	return ok

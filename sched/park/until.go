@@ -55,7 +55,7 @@ func (u Until) Ended() error {
 	return nil
 }
 
-// Endless tells whether u never ends.
+// Endless reports whether u never ends.
 func (u Until) Endless() bool {
 	return (u.Context == nil || u.Context == context.Background()) && u.Deadline.IsZero()
 }
