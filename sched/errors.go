@@ -52,7 +52,11 @@ var (
 	ErrNoFiber  = park.ErrNoFiber
 	ErrNotMade  = park.ErrNotMade
 	ErrNotSelf  = errors.New("a fiber can only make itself wait: call it on sched.Current()")
-	ErrGoexit   = park.ErrGoexit
+	ErrInWait   = errors.New(
+		"the fiber is about to wait already: the Unlock of the lock that it waits with, and the functions of a Device, " +
+			"must not block or yield",
+	)
+	ErrGoexit = park.ErrGoexit
 )
 
 // Special cases of these, with the remedies that fit them.

@@ -26,7 +26,6 @@ type Fiber struct {
 	worker atomic.Pointer[Worker] // on which it runs, or has run last
 	self   atomic.Uint64          // its goroutine, by fiber.Self, from its first task to its end; else 0
 	token  atomic.Uint32          // 1: it has been unparked before it parked
-	nested atomic.Uint32          // see wait_unlock.go
 
 	present atomic.Uint64 // the number of its present task's name, plus 1; 0: it has no task. Others may read it
 
@@ -49,7 +48,6 @@ type Fiber struct {
 	groupLocal bool          // its present task is GroupLocal
 	ending     bool          // it shall end when it has no task to go on with
 	hookTold   bool          // a hook knows that it blocks, and has not been told that it goes on
-	outer      word          // its marks before a wait that happens in an Unlock; see unlockFirst
 }
 
 // begins says that f, the calling fiber, has a task of that name from now on.
@@ -118,6 +116,9 @@ func (f *Fiber) String() string {
 // The thread is never blocked: other fibers of the worker go on with it. So hold lock for moments
 // only, and do not wait for anything else meanwhile; unless it is a lock of package fibersync, which
 // blocks no thread either.
+//
+// The Unlock of lock runs on the fiber when that is blocked already. It may notify the fiber, but must not block or
+// yield: those calls panic with an error that wraps ErrInWait.
 //
 // Wait panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run on f.
 func (f *Fiber) Wait(lock sync.Locker, pred func() bool) { f.wait(lock, clock.Never, pred) }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"sync"
 	"syscall"
 	"time"
@@ -27,8 +28,8 @@ import (
 
 // wait blocks f, which must be the calling fiber, until pred holds or deadline has come.
 //
-// f is blocked before lock is released, if that is a sync.Mutex: the thread that makes pred true under the lock and
-// then notifies finds f blocked, and no notification is lost. For other locks see unlockFirst.
+// f is blocked before lock is released: the thread that makes pred true under the lock and then notifies finds f
+// blocked, and no notification is lost.
 //
 // What suspend does is written out here: docs/scheduler.md names the benchmark.
 func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
@@ -39,27 +40,22 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 		if f.hook != nil && !f.hookTold {
 			return f.waitTold(lock, deadline, pred)
 		}
-		timedOut, blocked, outer := false, true, word(0)
+		f.block(deadline, 0)
 		switch l := lock.(type) {
 		case nil:
-			f.block(deadline, 0)
 		case *sync.Mutex:
-			f.block(deadline, 0)
 			l.Unlock()
 		default:
-			outer, blocked = f.unlockFirst(lock, deadline)
+			f.unlock(l)
 		}
-		if blocked {
-			w := f.worker.Load()
-			if w.local.current = w.pickNext(f); w.local.current != f && f.home == nil {
-				w.local.left = f
-			}
-			for w.local.current != f {
-				w = f.arrived(f.fiber.SwitchTo(w.local.current.fiber)) // another worker may have picked f
-			}
-			timedOut = f.resume()
-			f.restore(outer, !timedOut)
+		w := f.worker.Load()
+		if w.local.current = w.pickNext(f); w.local.current != f && f.home == nil {
+			w.local.left = f
 		}
+		for w.local.current != f {
+			w = f.arrived(f.fiber.SwitchTo(w.local.current.fiber)) // another worker may have picked f
+		}
+		timedOut := f.resume()
 		if m, plain := lock.(*sync.Mutex); lock != nil && (!plain || !m.TryLock()) {
 			relock(lock)
 		}
@@ -85,20 +81,27 @@ func (f *Fiber) sleep(deadline clock.Instant) {
 	}
 }
 
-// block makes f, the calling fiber, Yielded if deadline is clock.Never and Waiting otherwise. how is
-// parked or 0.
-func (f *Fiber) block(deadline clock.Instant, how word) {
-	old := f.load()
-	if old&unpublished != 0 { // in an Unlock, see wait_unlock.go
-		f.outer = f.takeMarks()
-		old = old.in(Running)
-	}
-	f.store(f.blockedWord(old, deadline)|how, WhyWait)
-	f.startWait(deadline)
+// unlock releases the lock of f, the calling fiber, which is blocked but still runs. The Unlock may run any code that does not
+// block; it may notify f. If it panics, f is Running again before the panic leaves the wait.
+func (f *Fiber) unlock(lock sync.Locker) {
+	returned := false
+	defer func() {
+		if !returned && !f.unblock() {
+			f.suspend()
+		}
+	}()
+	lock.Unlock()
+	returned = true
 }
 
-// blockedWord is the word of f when it waits next, until deadline.
-func (f *Fiber) blockedWord(old word, deadline clock.Instant) word {
+// block makes f, the calling fiber, Yielded if deadline is clock.Never and Waiting otherwise, counts it, and starts the
+// timer of its wait. how is parked or 0. It
+// panics if f is blocked already.
+func (f *Fiber) block(deadline clock.Instant, how word) {
+	old := f.load()
+	if old.state() != Running {
+		panic(f.nested("wait"))
+	}
 	next := (old + oneWait).in(Yielded)
 	if deadline != clock.Never {
 		next = next.in(Waiting)
@@ -106,16 +109,19 @@ func (f *Fiber) blockedWord(old word, deadline clock.Instant) word {
 	if f.home == nil {
 		next |= unpublished
 	}
-	return next
-}
-
-// startWait counts f, which has just been blocked, and starts the timer of its wait.
-func (f *Fiber) startWait(deadline clock.Instant) {
+	f.store(next|how, WhyWait)
 	w := f.worker.Load()
 	w.blocked.add(1)
 	if deadline != clock.Never {
 		f.startTimer(w, deadline)
 	}
+}
+
+// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way: the Unlock of its lock
+// makes such a call, or a Device.
+func (f *Fiber) nested(op string) error {
+	f.awaits = nil
+	return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait)
 }
 
 // startTimer starts the timer of a wait of f, which runs on w.
@@ -155,10 +161,6 @@ func (f *Fiber) resume() (timedOut bool) {
 	f.store(old.in(Running), WhyResume)
 	w.switches.add(1)
 	w.blocked.add(^uint64(0))
-	if f.outer != 0 {
-		f.restore(f.outer, !timedOut)
-		f.outer = 0
-	}
 	if f.home == nil {
 		w.scheduler.wakeIfOver()
 	}
@@ -216,7 +218,7 @@ func (f *Fiber) wake(how word) (woken bool) {
 				f.deliver()
 				return true
 			}
-		case how != 0 || f.hears(old):
+		default:
 			return false
 		}
 	}
@@ -247,6 +249,9 @@ func (w *Worker) runsCaller() bool {
 // yield puts f, the calling fiber, behind the others that are to run, and lets a
 // task be begun if there is any. With nothing to run it returns at once, and f stays Running.
 func (f *Fiber) yield() {
+	if f.load().state() != Running {
+		panic(f.nested("yield"))
+	}
 	w := f.worker.Load()
 	if !w.hasWork(f) && !w.pollAlone(f) {
 		if w.local.outOfDuty == nil {
@@ -256,11 +261,7 @@ func (f *Fiber) yield() {
 			return
 		}
 	}
-	old, outer := f.load(), word(0)
-	if old&unpublished != 0 { // in an Unlock, see wait_unlock.go
-		outer = f.takeMarks()
-	}
-	next := old.in(Queued)
+	next := f.load().in(Queued)
 	if f.home == nil {
 		f.store(next|unpublished, WhyYield)
 	} else {
@@ -272,79 +273,6 @@ func (f *Fiber) yield() {
 	}
 	w.blocked.add(1)
 	f.suspend()
-	f.restore(outer, false)
-}
-
-// A wait releases the caller's lock. The Unlock of a sync.Mutex does nothing else; that of another lock may run any
-// code on the fiber that is about to block: it may notify this very fiber, or wait in its turn.
-
-// unlockFirst releases a lock whose Unlock may do anything, even wait, and then blocks f, unless
-// a notification has come since. It reports whether f is blocked. Until then f is Running and
-// unpublished, so that a notification leaves its mark. outer are the marks of an unlockFirst in whose Unlock
-// this one happens.
-func (f *Fiber) unlockFirst(lock sync.Locker, deadline clock.Instant) (outer word, blocked bool) {
-	outer = f.takeMarks()
-	f.word.Store(uint64(f.load() | unpublished))
-	lock.Unlock()
-	if outer != 0 {
-		f.nested.CompareAndSwap(notNested, nestedWait)
-	}
-	old := f.load()
-	if old&notified == 0 && f.swap(old, f.blockedWord(old, deadline), WhyWait) {
-		f.startWait(deadline)
-		return outer, true
-	}
-	f.takeMarks()
-	f.restore(outer, true)
-	return outer, false
-}
-
-// What f.nested holds. While a wait or a Yield in an Unlock has taken the marks of the wait around it out of the word,
-// a notification has nowhere else to leave its mark for that one.
-const (
-	notNested   = iota
-	nestedWait  // the marks of a wait are taken
-	nestedHeard // and f was notified since
-)
-
-// takeMarks takes the marks out of the word of f, which is Running, and returns them.
-func (f *Fiber) takeMarks() word {
-	for {
-		old := f.load()
-		marks := old & (unpublished | notified)
-		if marks == 0 {
-			return 0
-		}
-		f.nested.CompareAndSwap(notNested, nestedWait)
-		if f.mark(old, old&^marks) {
-			return marks
-		}
-	}
-}
-
-// restore puts marks back that takeMarks has taken. A notification that has come meanwhile counts for
-// the outer wait too.
-func (f *Fiber) restore(marks word, wasNotified bool) {
-	if marks == 0 {
-		return
-	}
-	f.word.Store(uint64((f.load() + oneWait) | marks)) // a thread in hears shall see that the word is another one
-	if f.nested.Swap(notNested) == nestedHeard || wasNotified {
-		for old := f.load(); !f.mark(old, old|notified); old = f.load() {
-		}
-	}
-}
-
-// hears notes a notification of f, whose word was old and not one of a wait that it can end, for a wait in whose
-// Unlock f is. It returns false if the word has changed meanwhile, and the notifier must look again.
-func (f *Fiber) hears(old word) bool {
-	switch f.nested.Load() {
-	case notNested:
-		return f.load() == old
-	case nestedWait:
-		return f.nested.CompareAndSwap(nestedWait, nestedHeard)
-	}
-	return true
 }
 
 // mostYields is how often relock lets other threads run before it blocks its own, and mostPauses how often it

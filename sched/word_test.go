@@ -206,19 +206,3 @@ func TestUnblock(t *testing.T) {
 		require.Equal(t, w.scheduler.migration == nil, f.State() == Queued)
 	}
 }
-
-// A thread that has read the word between two waits, or Yields, in an Unlock finds another word in the second of them:
-// it must not conclude from the mark that was missing between the two that no wait could be notified.
-func TestWordsDifferBetweenWaitsInAnUnlock(t *testing.T) {
-	for _, p := range Policies() {
-		_, f := planted(t, p)
-		f.word.Store(uint64(f.load() | unpublished))
-		marks := f.takeMarks()
-		first := f.load()
-		f.restore(marks, false)
-		marks = f.takeMarks()
-		require.NotEqual(t, first, f.load(), p)
-		f.restore(marks, false)
-		requireWord(t, f, Running, unpublished, p.String())
-	}
-}

@@ -112,16 +112,10 @@ func waysToBlock() map[string]wayToBlock {
 	var rw sync.RWMutex
 	var primitive fibersync.Mutex
 	never := func() bool { return false }
-	waits := &unlocking{then: func() { // it waits in its Unlock
-		rw.Lock()
-		defer rw.Unlock()
-		sched.Current().WaitFor(&rw, time.Microsecond, never)
-	}}
 	return map[string]wayToBlock{
-		"Wait with a mutex":              withLock(&mutex, mutex.Unlock),
-		"Wait with another lock":         withLock(&rw, rw.Unlock),
-		"Wait with a lock of fibersync":  withLock(&primitive, primitive.Unlock),
-		"Wait with an Unlock that waits": withLock(waits, waits.Mutex.Unlock),
+		"Wait with a mutex":             withLock(&mutex, mutex.Unlock),
+		"Wait with another lock":        withLock(&rw, rw.Unlock),
+		"Wait with a lock of fibersync": withLock(&primitive, primitive.Unlock),
 		"Wait that ends by its deadline": func(h *hook) (block, wake func()) {
 			return func() { h.fiber.WaitFor(nil, time.Millisecond, never) }, func() {}
 		},

@@ -1,14 +1,16 @@
 package sched_test
 
 import (
+	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"fiberlab/sched"
+	"fiberlab/sched/park"
+	"fiberlab/tests/internal/check"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -24,110 +26,80 @@ func (u *unlocking) Unlock() {
 	u.then()
 }
 
-// A notification that comes during an Unlock which waits itself ends the wait that Unlock is part of.
-func TestWaitWithALockWhoseUnlockWaits(t *testing.T) {
+// lockThat is a lock with such an unlocking, held by the caller.
+func lockThat(then func()) *unlocking {
+	u := &unlocking{then: then}
+	u.Lock()
+	return u
+}
+
+// An Unlock that notifies the fiber which is about to wait ends the wait, even if others do so as well.
+func TestWaitWithALockWhoseUnlockNotifies(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {
 			me := sched.Current()
-			var inner sync.RWMutex // not the kind of lock that a wait releases by itself
-			wait := func() {
-				inner.Lock()
-				assert.False(t, me.WaitFor(&inner, time.Microsecond, nil))
-				inner.Unlock()
-			}
-			never := func() bool { return false }
-			for name, then := range map[string]func(){
-				"before": func() { me.Notify(); wait() },
-				"after":  func() { wait(); me.Notify() },
-			} {
-				lock := &unlocking{then: then}
-				lock.Lock()
-				assert.True(t, me.WaitFor(lock, schedtest.Standstill, nil), name)
+			for range suite.Scaled(200, 20) {
+				lock := lockThat(me.Notify)
+				me.Wait(lock, nil)
 				lock.Mutex.Unlock()
+
+				var others sync.WaitGroup
+				lock = lockThat(func() {
+					others.Add(1)
+					go func() { defer others.Done(); me.Notify() }()
+					me.Notify()
+				})
+				assert.True(t, me.WaitFor(lock, schedtest.Standstill, nil))
+				lock.Mutex.Unlock()
+				others.Wait()
 			}
-			lock := &unlocking{then: wait}
-			lock.Lock()
-			assert.False(t, me.WaitFor(lock, time.Millisecond, nil), "it was not notified")
-			assert.False(t, me.WaitFor(lock, time.Millisecond, never))
-			lock.Mutex.Unlock()
 		})
 	})
 }
 
-// A fiber that yields in the Unlock of its wait, and goes on when others have run, has not been notified by that.
-func TestWaitWithALockWhoseUnlockYields(t *testing.T) {
-	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
-		var stop atomic.Bool
-		other := schedtest.NewLatch(1)
+// An Unlock that blocks the fiber which is about to wait panics, with the fiber's name and the remedy. A fiber whose
+// program recovers from that can wait as before, whether the wait was ended in Unlock or not.
+func TestWaitWithALockWhoseUnlockBlocks(t *testing.T) {
+	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {
 			me := sched.Current()
-			turns := 0
-			schedtest.Schedule(t, s, func() {
-				defer other.Done()
-				for ; !stop.Load(); turns++ {
-					sched.Yield()
-				}
-			})
-			yield := func() {
-				for before := turns; turns < before+2; {
-					sched.Yield()
+			for name, block := range map[string]func(){
+				"Wait":    func() { me.Wait(nil, nil) },
+				"WaitFor": func() { me.WaitFor(new(sync.RWMutex), time.Hour, nil) },
+				"Sleep":   func() { sched.Sleep(time.Hour) },
+				"Yield":   sched.Yield,
+				"Park":    func() { park.Current().Park(time.Time{}) },
+			} {
+				for _, then := range []func(){block, func() { me.Notify(); block() }} {
+					lock := lockThat(then)
+					check.PanicsWith(t, sched.ErrInWait, func() {
+						defer func() {
+							cause := recover()
+							assert.Contains(t, fmt.Sprint(cause), me.String(), name)
+							panic(cause)
+						}()
+						me.Wait(lock, nil)
+					})
+					assert.Equal(t, sched.Running, me.State(), name)
+					assert.True(t, lock.TryLock(), "it has been released")
+					lock.Mutex.Unlock()
+					assert.False(t, me.WaitFor(nil, time.Millisecond, nil), name)
 				}
 			}
-			lock := &unlocking{then: yield}
-			lock.Lock()
-			assert.False(t, me.WaitFor(lock, time.Millisecond, nil), "it was not notified")
-			lock.Mutex.Unlock()
-			lock.then = func() { yield(); me.Notify(); yield() }
-			lock.Lock()
-			assert.True(t, me.WaitFor(lock, schedtest.Standstill, nil), "it was notified")
-			lock.Mutex.Unlock()
-			stop.Store(true)
 		})
-		other.Wait()
 	})
 }
 
-// A notification that comes when a wait in an Unlock has just ended by its deadline, and the fiber is ready but does
-// not run yet, ends the wait that Unlock is part of.
-func TestNotifyBetweenAWaitInAnUnlockAndItsReturn(t *testing.T) {
-	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
-		var waiter atomic.Pointer[sched.Fiber]
-		var done atomic.Bool
-		over := schedtest.NewLatch(4)
-		waits := func() {
-			defer over.Done()
-			me := sched.Current()
-			var inner sync.RWMutex
-			lock := &unlocking{then: func() {
-				waiter.Store(me)
-				for !done.Load() { // the others may not have begun when the first of these waits ends
-					inner.Lock()
-					assert.False(t, me.WaitFor(&inner, time.Millisecond, nil))
-					inner.Unlock()
-				}
-			}}
-			lock.Lock()
-			assert.True(t, me.WaitFor(lock, schedtest.Standstill, nil), "it was notified")
-			lock.Mutex.Unlock()
-		}
-		notifies := func() {
-			defer over.Done()
-			for !done.Load() {
-				if f := waiter.Load(); f != nil && f.State() == sched.Queued {
-					f.Notify()
-					done.Store(true)
-				}
-				sched.Yield()
-			}
-		}
-		// The main fiber, which waits here, stays with its worker and would go on before the others saw that it is
-		// ready.
+// An Unlock that panics, or ends its goroutine, leaves a fiber that can wait in a deferred call.
+func TestWaitWithALockWhoseUnlockPanics(t *testing.T) {
+	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {
-			schedtest.Schedule(t, s, waits)
-			for range 3 {
-				schedtest.Schedule(t, s, notifies)
-			}
-			over.Wait()
+			me := sched.Current()
+			defer func() {
+				assert.Equal(t, "its own", recover())
+				assert.False(t, me.WaitFor(nil, time.Millisecond, nil))
+			}()
+			me.Wait(lockThat(func() { panic("its own") }), nil)
 		})
 	})
 }
