@@ -25,8 +25,8 @@ var symbols = map[string]string{
 	"swap": "marl_fiber_swap", "swap_fp": "marl_fiber_swap_fp", "inline": "marl_fiber_swap_inline",
 }
 
-// A switch that resumes what another one has suspended corrupts registers far from the fault. A debug build names the
-// fault.
+// A switch that resumes what another one has suspended corrupts registers far from the fault.
+// A debug build names the fault.
 func TestDebugBuildsCatchTheWrongSwitch(t *testing.T) {
 	for _, build := range []struct {
 		name  string

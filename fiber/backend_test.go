@@ -18,7 +18,9 @@ func TestBackendNamesRoundTrip(t *testing.T) {
 }
 
 func TestDefaultBackendFollowsTheEnvironment(t *testing.T) {
-	for value, want := range map[string]Backend{"": Asm, "default": Asm, "asm": Asm, "ucontext": Ucontext, "goroutine": Goroutine} {
+	for value, want := range map[string]Backend{
+		"": Asm, "default": Asm, "asm": Asm, "ucontext": Ucontext, "goroutine": Goroutine,
+	} {
 		t.Setenv(EnvBackend, value)
 		b, err := Default.Resolve()
 		require.NoError(t, err)

@@ -79,8 +79,8 @@ func (co *coroutine) finish(r *runner) {
 }
 
 // mayMove claims r, which seems to wait in a handle that a coroutine under d wants back, and tells whether it did. It
-// leaves a runner alone that is pinned to another root which is locked: only what runs under that one may change its
-// state.
+// leaves a runner alone that is pinned to another root which is locked:
+// only what runs under that one may change its state.
 func (d *driverRoot) mayMove(r *runner) bool {
 	word := r.state.Load()
 	if State(word&stateMask) != Suspended {

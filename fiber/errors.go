@@ -23,21 +23,21 @@ var (
 	ErrClosed    = errors.New("it was closed or detached: make another one, or attach again")
 	ErrNotMade   = errors.New("it is not a fiber: make one with fiber.New or fiber.NewC")
 	ErrHolds     = errors.New(
-		"coroutines are suspended that only this goroutine can resume, because it is locked to its thread: let their " +
-			"bodies return first",
+		"coroutines are suspended that only this goroutine can resume, because it is locked to its thread: " +
+			"let their bodies return first",
 	)
 	ErrForeignRoot = errors.New("it is the root fiber of another thread: switch to it from a fiber that runs there")
 	ErrMixed       = errors.New(
-		"goroutine fibers and hand-switched fibers cannot switch to one another: attach the root with the backend of " +
-			"its fibers",
+		"goroutine fibers and hand-switched fibers cannot switch to one another: " +
+			"attach the root with the backend of its fibers",
 	)
 	ErrPinned = errors.New(
-		"its coroutine belongs to a goroutine that is locked to its thread: switch to it from there, or do not lock " +
-			"the roots",
+		"its coroutine belongs to a goroutine that is locked to its thread: switch to it from there, " +
+			"or do not lock the roots",
 	)
 	ErrLocked = errors.New(
-		"the caller is not locked to its thread as its root was when it was attached: return from the callback of C " +
-			"first, undo runtime.LockOSThread, or use another backend than goroutine",
+		"the caller is not locked to its thread as its root was when it was attached: " +
+			"return from the callback of C first, undo runtime.LockOSThread, or use another backend than goroutine",
 	)
 	ErrTied = errors.New(
 		"its thread was made by C, and it is in a callback there: attach a goroutine that Go code has started",

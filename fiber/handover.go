@@ -44,8 +44,8 @@ func findHandover() {
 }
 
 // compareWords has look compare the words of the calling goroutine and its M while C runs with those while Go ran,
-// until it finds what it looks for. The goroutine, which is locked to its thread, may be given another P between the
-// two.
+// until it finds what it looks for. The goroutine, which is locked to its thread,
+// may be given another P between the two.
 func compareWords(look func(then *C.struct_fiberlab_words) C.int) bool {
 	for range 100 {
 		then := C.struct_fiberlab_words{m: C.uintptr_t(identity.M()), g: C.uintptr_t(identity.G())}

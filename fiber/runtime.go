@@ -115,8 +115,8 @@ func supportedLife() error {
 
 func unsupported(err error) error {
 	return fmt.Errorf(
-		"%w: %s: %w: build with %s to %s, or use the backend goroutine", ErrUnsupported, goVersion(), err, OldestGo,
-		NewestGo,
+		"%w: %s: %w: build with %s to %s, or use the backend goroutine",
+		ErrUnsupported, goVersion(), err, OldestGo, NewestGo,
 	)
 }
 
@@ -132,9 +132,8 @@ func goVersion() string {
 func doubts(v string, foundP bool) string {
 	var all []string
 	if !tested(v) {
-		all = append(
-			all, fmt.Sprintf("%s passes the probes, but fiberlab is tested on %s to %s", v, OldestGo, NewestGo),
-		)
+		warning := fmt.Sprintf("%s passes the probes, but fiberlab is tested on %s to %s", v, OldestGo, NewestGo)
+		all = append(all, warning)
 	}
 	if !foundP {
 		all = append(all, "the remembered P was not found in "+v+": each fiber's first entry waits for up to 10 ms")

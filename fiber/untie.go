@@ -22,8 +22,8 @@ import (
 // the thread is the same: the runtime would end the program.
 //
 // On Goroutine, whose roots are not tied, Untie does nothing. It returns ErrNotMade, ErrClosed, ErrNotRoot,
-// ErrNotCurrent, or ErrTied if C made the thread. If the goroutine has locked itself to the thread besides, it stays
-// there.
+// ErrNotCurrent, or ErrTied if C made the thread.
+// If the goroutine has locked itself to the thread besides, it stays there.
 func (f *Fiber) Untie() error {
 	if err := f.checkCaller("untie"); err != nil {
 		return err

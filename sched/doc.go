@@ -10,7 +10,8 @@
 //
 //	enqueue.go        Enqueue gives it to the policy, or to the one worker that may begin it; batch.go gives many
 //	policy_*.go       the policy queues it, and wakes a worker
-//	idle.go           the worker that waited finds it; its driver (driver_*.go; sleep_untied.go, if it gave its thread up) has been notified
+//	idle.go           the worker that waited finds it; its driver (driver_*.go; sleep_untied.go, if it gave its thread
+//	                  up) has been notified
 //	loop.go           the worker's loop: take what is next; a fiber without a task calls the task
 //	execute.go        the call itself
 //	wait.go           the task waits, and another fiber goes on; it is woken, and resumes
@@ -22,7 +23,8 @@
 //
 //	scheduler.go      the life of a scheduler; close.go, drops.go and remaining.go: its end
 //	worker.go         the life of a worker; stop.go: its end; bind.go: a goroutine that is a worker for a time
-//	injection.go      where other threads put tasks for a worker; mailbox.go: and ready fibers, and tasks that no other worker may begin
+//	injection.go      where other threads put tasks for a worker; mailbox.go: and ready fibers, and tasks that no other
+//	                  worker may begin
 //	pool.go           the fibers of a worker: idle ones, new ones, those that have ended
 //	exhausted.go      a worker that can make no fiber; keep_thread.go: a fiber that cannot leave its thread
 //	room.go           the limit of the tasks that wait; overload.go: what is told if it is reached
@@ -32,9 +34,10 @@
 //
 // # What is locked
 //
-// What belongs to a worker's thread has no lock: other threads leave messages in its mailbox. A fiber's state is changed
-// by compare-and-swap. Each queue that several threads use has one small lock, and no thread holds two. In debug builds
-// (-tags debug) an illegal transition ends the program, and so does a thread that touches what belongs to another.
+// What belongs to a worker's thread has no lock: other threads leave messages in its mailbox. A fiber's state is
+// changed by compare-and-swap. Each queue that several threads use has one small lock, and no thread holds two. In
+// debug builds (-tags debug) an illegal transition ends the program, and so does a thread that touches what belongs to
+// another.
 //
 // On top stand the primitives that tasks wait by. parker.go has the fiber as a [park.Parker], the only thing that the
 // primitives of fiberlab/sched/fibersync know of a scheduler; fiberlab/sched/ctask has the same waits for C.

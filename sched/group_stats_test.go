@@ -67,7 +67,9 @@ func TestStealRatios(t *testing.T) {
 
 // Where StealEvery says 0 or less, no group steals.
 func TestNoStealEvery(t *testing.T) {
-	for name, every := range map[string]func(int, int) int{"0": func(int, int) int { return 0 }, "-1": func(int, int) int { return -1 }} {
+	for name, every := range map[string]func(int, int) int{
+		"0": func(int, int) int { return 0 }, "-1": func(int, int) int { return -1 },
+	} {
 		s, err := New(Config{Workers: 3, Policy: Group, Groups: Groups{Size: 1, StealEvery: every}})
 		require.NoError(t, err)
 		for i, g := range s.policy.(*groups).all {

@@ -81,8 +81,8 @@ func (f *Fiber) sleep(deadline clock.Instant) {
 	}
 }
 
-// unlock releases the lock of f, the calling fiber, which is blocked but still runs. The Unlock may run any code that does not
-// block; it may notify f. If it panics, f is Running again before the panic leaves the wait.
+// unlock releases the lock of f, the calling fiber, which is blocked but still runs. The Unlock may run any code that
+// does not block; it may notify f. If it panics, f is Running again before the panic leaves the wait.
 func (f *Fiber) unlock(lock sync.Locker) {
 	returned := false
 	defer func() {
@@ -117,8 +117,8 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 }
 
-// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way: the Unlock of its lock
-// makes such a call, or a Device.
+// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way:
+// the Unlock of its lock makes such a call, or a Device.
 func (f *Fiber) nested(op string) error {
 	f.awaits = nil
 	return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait)

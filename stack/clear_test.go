@@ -69,7 +69,9 @@ func TestClearingGivesBackWhatLiesDeep(t *testing.T) {
 func TestZero(t *testing.T) {
 	p := newPool(t, stack.Options{Size: 1 << 20})
 	st := get(t, p)
-	for _, above := range []uintptr{0, 1, 64, 777, pageSize, 5 * pageSize, 16 * pageSize, 20*pageSize + 8, uintptr(st.Size())} {
+	for _, above := range []uintptr{
+		0, 1, 64, 777, pageSize, 5 * pageSize, 16 * pageSize, 20*pageSize + 8, uintptr(st.Size()),
+	} {
 		all := unsafe.Slice((*byte)(unsafe.Pointer(word(st.Lo()))), st.Size())
 		for i := range all {
 			all[i] = 0xff

@@ -80,13 +80,13 @@ func (p *Pool) protect(st *Stack) error {
 			return nil
 		case !errors.Is(err, unix.EINVAL):
 			return fmt.Errorf(
-				"%w: MADV_GUARD_INSTALL: %w: the kernel lacks memory for page tables: hold fewer stacks", ErrExhausted,
-				err,
+				"%w: MADV_GUARD_INSTALL: %w: the kernel lacks memory for page tables: hold fewer stacks",
+				ErrExhausted, err,
 			)
 		case p.request == GuardMadvise:
 			return fmt.Errorf(
-				"%w: MADV_GUARD_INSTALL refuses locked memory: do not lock future mappings (mlockall), or use "+
-					"GuardAuto: %w",
+				"%w: MADV_GUARD_INSTALL refuses locked memory: do not lock future mappings (mlockall), "+
+					"or use GuardAuto: %w",
 				ErrGuard, err,
 			)
 		}

@@ -36,7 +36,10 @@ func TestOwner(t *testing.T) {
 			requireOwner(t, nil, st.Hi()-1)
 		}
 		local := 0
-		for _, addr := range []uintptr{0, 1, pageSize, math.MaxUint, 1 << 63, uintptr(unsafe.Pointer(&local)), uintptr(unsafe.Pointer(&stacks[0]))} {
+		for _, addr := range []uintptr{
+			0, 1, pageSize, math.MaxUint, 1 << 63, uintptr(unsafe.Pointer(&local)),
+			uintptr(unsafe.Pointer(&stacks[0])),
+		} {
 			requireOwner(t, nil, addr)
 		}
 

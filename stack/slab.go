@@ -61,10 +61,9 @@ func mmap(length uintptr) (unsafe.Pointer, error) {
 // errAddresses is the error of a slab that could not be mapped.
 func errAddresses(length uintptr, cause error) error {
 	return fmt.Errorf(
-		"%w: %d bytes cannot be mapped, %d being left to the rest of the process: raise the limit on address space "+
-			"(RLIMIT_AS, ulimit -v), "+
-			"on locked memory if it is locked (RLIMIT_MEMLOCK), or vm.max_map_count, allow overcommit "+
-			"(vm.overcommit_memory), "+
+		"%w: %d bytes cannot be mapped, %d being left to the rest of the process: "+
+			"raise the limit on address space (RLIMIT_AS, ulimit -v), on locked memory if it is locked "+
+			"(RLIMIT_MEMLOCK), or vm.max_map_count, allow overcommit (vm.overcommit_memory), "+
 			"or hold fewer or smaller stacks: %w",
 		ErrExhausted, length, addressReserve, cause,
 	)

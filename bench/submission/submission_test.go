@@ -62,8 +62,8 @@ const swapHead = "void marl_fiber_swap(char *from, const char *to) { (void)from,
 
 func TestSwapsThatAreWrong(t *testing.T) {
 	for name, c := range map[string]struct{ body, says string }{
-		"goes nowhere": {swapHead + "}", "bench: yours: the swap does not work: of 1000 swaps there, 1000 were made " +
-			"and 0 arrived"},
+		"goes nowhere": {swapHead + "}", "bench: yours: the swap does not work: of 1000 swaps there, " +
+			"1000 were made and 0 arrived"},
 		"crashes":      {swapHead + "*(volatile int *)8 = 1; }", "the swap crashed: its program got SIGSEGV"},
 		"is not there": {"", "nothing defines marl_fiber_swap: the lab needs it"},
 		"no C":         {"swap", "swap.c:"},

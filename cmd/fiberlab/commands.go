@@ -137,13 +137,13 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 			return errors.Join(l.run(c.Context(), o), o.traces.close())
 		},
 	}
-	c.Flags().
-		StringSliceVar(&backends, "backend", nil, "count only on the backend `NAME`: "+anyOf(backendNames())+" (repeatable; default all)")
-	c.Flags().
-		StringSliceVar(&policies, "policy", policyNames()[:1], "schedule by the policy `NAME`: "+anyOf(policyNames())+" (repeatable)")
-	c.Flags().
-		IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "worker threads of the scheduler; with 0 the calling "+
-			"thread runs all tasks")
+	flags := c.Flags()
+	flags.StringSliceVar(&backends, "backend", nil,
+		"count only on the backend `NAME`: "+anyOf(backendNames())+" (repeatable; default all)")
+	flags.StringSliceVar(&policies, "policy", policyNames()[:1],
+		"schedule by the policy `NAME`: "+anyOf(policyNames())+" (repeatable)")
+	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0),
+		"worker threads of the scheduler; with 0 the calling thread runs all tasks")
 	addGroupFlags(c, &o.groups, &mode)
 	c.Flags().StringVar(&io, "io", goDriver, "read the files by `NAME`: "+anyOf(driverNames()))
 	setRemedy(c.Flags().Lookup("io"), "choose one of "+anyOf(driverNames()))
@@ -175,7 +175,8 @@ func anyOf(names []string) string {
 
 // complete sets the values that a shell offers for the flag.
 func complete(c *cobra.Command, flag string, values ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err)
 	}
 }
@@ -190,11 +191,11 @@ func (l *lab) benchCommand() *cobra.Command {
 			`Measures every mechanism in turn, and prints the median time of a switch and its ratio to asm.
 
 With --swap DIR it measures the swap of lab %s in DIR (%s) beside asm-nofp, which saves the same registers, asm, which
-saves the control words of floating point as well, and ucontext. The files of DIR are built as fiberlab grade builds them. It says
-what a swap costs; fiberlab grade says whether it is right.
+saves the control words of floating point as well, and ucontext. The files of DIR are built as fiberlab grade builds
+them. It shows what a swap costs; fiberlab grade shows whether it is right.
 
-Exit status: 0 it was measured; 1 it failed, because the swap crashes, or does not come back; 2 the command line is wrong, or
-this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`,
+Exit status: 0 it was measured; 1 it failed, because the swap crashes, or does not come back; 2 the command line is
+wrong, or this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`,
 			submission.Lab().Number, runtime.GOARCH,
 		),
 		Args: func(_ *cobra.Command, args []string) error {
@@ -218,8 +219,8 @@ this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`
 		},
 	}
 	addBenchFlags(c, &o)
-	c.Flags().
-		StringVar(&swap, "swap", "", fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's", submission.Lab().Number))
+	c.Flags().StringVar(&swap, "swap", "",
+		fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's", submission.Lab().Number))
 	setRemedy(c.Flags().Lookup("swap"), "name the folder with the swap")
 	if err := c.MarkFlagDirname("swap"); err != nil {
 		panic(err)
@@ -230,8 +231,8 @@ this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`
 func addBenchFlags(c *cobra.Command, o *options) {
 	var quick bool
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
-	c.Flags().
-		IntVar(&o.bench.Rounds, "rounds", bench.DefaultRounds, "samples of each mechanism in the switch-cost table")
+	c.Flags().IntVar(&o.bench.Rounds, "rounds", bench.DefaultRounds,
+		"samples of each mechanism in the switch-cost table")
 	c.Flags().BoolVar(&quick, "quick", false, fmt.Sprintf("short for --rounds %d", quickRounds))
 	c.MarkFlagsMutuallyExclusive("quick", "rounds")
 	complete(c, "rounds")

@@ -35,12 +35,13 @@ func (l *lab) demoCommand() *cobra.Command {
 		Use:   "demo FILE",
 		Short: "Show how programs of several threads go wrong, and why",
 		Long: `Runs the little program in FILE under every schedule that it has, and shows the shortest one by which it
-goes wrong, line by line and in words. Each thread is a fiber, and runs a line when the schedule gives it a turn: a fault that
-comes once in a million runs is found every time. Two commands show programs that fiberlab has: lost-wakeup and deadlock.
+goes wrong, line by line and in words. Each thread is a fiber, and runs a line when the schedule chooses it: a fault
+that comes once in a million runs is found every time. Two commands show programs that fiberlab has: lost-wakeup and
+deadlock.
 
 ` + demo.Grammar + `
-Exit status: 0 no schedule goes wrong; 1 some do, or there are too many to try; 2 the command line or the program is wrong;
-130 interrupted.`,
+Exit status: 0 no schedule goes wrong; 1 some do, or there are too many to try; 2 the command line or the program is
+wrong; 130 interrupted.`,
 		Args: func(c *cobra.Command, args []string) (err error) {
 			o.file, err = programFile(c, args)
 			return err
@@ -216,8 +217,8 @@ Exit status: 0 the plain pool was stuck and the others finished; 1 otherwise; 2 
 	fromOne := fmt.Sprintf("give a number from 1 to %d", mostWorkers)
 	c.Flags().IntVar(&o.Scheduler.Workers, "workers", 2, "threads of each pool")
 	c.Flags().IntVar(&o.Parents, "parents", 0, "tasks that wait for a child each (default: as many as workers)")
-	c.Flags().
-		StringVar(&form, "form", forkjoin.Locked.String(), "the pool that helps has the form `NAME`: "+anyOf(formNames()))
+	c.Flags().StringVar(&form, "form", forkjoin.Locked.String(),
+		"the pool that helps has the form `NAME`: "+anyOf(formNames()))
 	setRemedy(c.Flags().Lookup("form"), "choose one of "+strings.Join(formNames(), ", "))
 	complete(c, "form", formNames()...)
 	for _, name := range []string{"workers", "parents"} {

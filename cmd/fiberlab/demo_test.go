@@ -225,7 +225,8 @@ func TestNoDeadlock(t *testing.T) {
 func TestDemosOnTerminals(t *testing.T) {
 	for _, columns := range []int{40, 60, 80, 100} {
 		for _, args := range [][]string{
-			{"demo", "lost-wakeup"}, {"demo", "deadlock", "--workers", "4"}, {"demo", "lost-wakeup", "--help"}, {"demo", "deadlock", "--help"},
+			{"demo", "lost-wakeup"}, {"demo", "deadlock", "--workers", "4"}, {"demo", "lost-wakeup", "--help"},
+			{"demo", "deadlock", "--help"},
 		} {
 			requireColumns(t, columns, onTerminal(t, columns, nil, args...))
 		}
@@ -237,8 +238,8 @@ func TestDemosOnTerminals(t *testing.T) {
 	require.NotContains(t, onTerminal(t, 40, []string{"NO_COLOR=1"}, "demo", "deadlock"), "\x1b")
 }
 
-// Columns are as wide as their texts, or break them between words; where they would be too narrow, each text has a
-// line.
+// Columns are as wide as their texts, or break them between words;
+// where they would be too narrow, each text has a line.
 func TestColumns(t *testing.T) {
 	c := &columns{label: "step", heads: []string{"a", "b"}}
 	c.add("1", 0, "one two three four five")

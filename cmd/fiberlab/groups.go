@@ -16,13 +16,12 @@ func addGroupFlags(c *cobra.Command, g *sched.Groups, mode *string) {
 	c.Flags().IntVar(&g.Size, "group-size", sched.GroupSize, "policy group: workers that share a queue")
 	c.Flags().StringVar(mode, "mode", modeNames()[0], "policy group: `NAME` of the queue that workers prefer: "+
 		"balance (the shared one) or affinity (their private one)")
-	c.Flags().
-		IntVar(&g.Spinners, "spinners", sched.DefaultSpinners, "policy group: idle workers of a group that spin at "+
-			"once")
+	c.Flags().IntVar(&g.Spinners, "spinners", sched.DefaultSpinners,
+		"policy group: idle workers of a group that spin at once")
 }
 
-// groupFlags returns g as the scheduler takes it. A flag about groups is an error if policy group is not among those
-// chosen.
+// groupFlags returns g as the scheduler takes it.
+// A flag about groups is an error if policy group is not among those chosen.
 func groupFlags(flags *pflag.FlagSet, g sched.Groups, mode string, chosen []sched.Policy) (sched.Groups, error) {
 	for _, name := range []string{"group-size", "mode", "spinners", "stats"} {
 		if flags.Changed(name) && !slices.Contains(chosen, sched.Group) {

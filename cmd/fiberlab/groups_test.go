@@ -18,7 +18,10 @@ func TestGroupFlags(t *testing.T) {
 	}{
 		{nil, sched.Groups{Size: sched.GroupSize, Spinners: sched.DefaultSpinners}},
 		{[]string{"--mode", "balance", "--group-size", "1"}, sched.Groups{Size: 1, Spinners: sched.DefaultSpinners}},
-		{[]string{"--mode", "affinity", "--spinners", "0", "--group-size", "2"}, sched.Groups{Size: 2, Spinners: -1, Mode: sched.AffinityMode}},
+		{
+			[]string{"--mode", "affinity", "--spinners", "0", "--group-size", "2"},
+			sched.Groups{Size: 2, Spinners: -1, Mode: sched.AffinityMode},
+		},
 		{[]string{"--spinners", "3", "--policy", "stealing"}, sched.Groups{Size: sched.GroupSize, Spinners: 3}},
 	} {
 		l := newLab(nil, nil)

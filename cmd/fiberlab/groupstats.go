@@ -55,8 +55,8 @@ func newLatencyReport(l sched.Latency) latencyReport {
 	return latencyReport{int(l.Count), us(l.Median), us(l.P99), us(l.Greatest)}
 }
 
-// writeGroups has a row for each group of each scheduler, and two for its latencies. Without any group it writes
-// nothing.
+// writeGroups has a row for each group of each scheduler, and two for its latencies.
+// Without any group it writes nothing.
 func (r *pipelineReport) writeGroups(p *page) {
 	did := newGrid(
 		"group", "workers", "done", "no worker", "spinners", "sleepers", "shared", "private", "within", "across",

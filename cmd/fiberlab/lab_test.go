@@ -58,7 +58,8 @@ func TestRunInAPipe(t *testing.T) {
 		require.Regexp(t, `(?m)^`+name+` +2 +4 +3( +[-0-9]+){3} +\d+\.\d\d s$`, got.stdout)
 	}
 	require.Regexp(t, `^All agree, file by file and word by word: .* asm, ucontext, goroutine counted 4 words\.
-Fibers became Idle [1-9]\d* times, Yielded [1-9]\d* times, Waiting [1-9]\d* times, Queued [1-9]\d* times, Running [1-9]\d* times\.
+Fibers became Idle [1-9]\d* times, Yielded [1-9]\d* times, Waiting [1-9]\d* times, `+
+		`Queued [1-9]\d* times, Running [1-9]\d* times\.
 A switch costs [\d,]+ ns by asm, [\d,]+ ns by ucontext, [\d,]+ ns by goroutine, [\d,]+ ns by threads\.
 `, got.stdout, "what the run has shown comes first")
 	for _, m := range bench.Mechanisms() {
@@ -198,7 +199,9 @@ func TestAWrongCountFails(t *testing.T) {
 		for _, format := range []string{"text", "json"} {
 			t.Run(name+" "+format, func(t *testing.T) {
 				l := newLab(nil, nil)
-				l.countOnFibers = func(ctx context.Context, files []wordcount.File, o wordcount.Options) (*wordcount.Result, error) {
+				l.countOnFibers = func(
+					ctx context.Context, files []wordcount.File, o wordcount.Options,
+				) (*wordcount.Result, error) {
 					if o.Scheduler.Backend == fiber.Ucontext {
 						o.Open = func(path string) (io.ReadCloser, error) {
 							if filepath.Base(path) == c.file {

@@ -340,7 +340,10 @@ func TestVersion(t *testing.T) {
 
 // A backend that does not exist is an error wherever it is named.
 func TestAWrongEnvironment(t *testing.T) {
-	for _, words := range [][]string{{"run", "--backend", "asm", smallTree(t)}, {"bench", "--quick"}, {"demo", "deadlock"}, {"serve", "echo"}} {
+	for _, words := range [][]string{
+		{"run", "--backend", "asm", smallTree(t)}, {"bench", "--quick"}, {"demo", "deadlock"},
+		{"serve", "echo"},
+	} {
 		c := command(words...)
 		c.Env = append(c.Env, fiber.EnvBackend+"=foo")
 		var stdout, stderr bytes.Buffer
@@ -362,7 +365,10 @@ func TestCompletions(t *testing.T) {
 		offered []string
 		left    string // what a shell may offer beside
 	}{
-		{[]string{"r"}, []string{"run\tCount words by tasks on fibers, then show what a switch costs"}, "ShellCompDirectiveNoFileComp"},
+		{
+			[]string{"r"}, []string{"run\tCount words by tasks on fibers, then show what a switch costs"},
+			"ShellCompDirectiveNoFileComp",
+		},
 		{[]string{"run", "--backend", ""}, []string{"asm", "ucontext", "goroutine"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"run", "--policy", ""}, policyNames(), "ShellCompDirectiveNoFileComp"},
 		{[]string{"run", "--mode", ""}, []string{"balance", "affinity"}, "ShellCompDirectiveNoFileComp"},
@@ -374,14 +380,21 @@ func TestCompletions(t *testing.T) {
 		{[]string{"demo", "d"}, []string{"deadlock\tShow a thread pool whose tasks wait for one another until " +
 			"nothing goes on"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"demo", "deadlock", ""}, nil, "ShellCompDirectiveNoFileComp"},
-		{[]string{"demo", "deadlock", "--form", ""}, []string{"heartbeat", "deque", "locked"}, "ShellCompDirectiveNoFileComp"},
+		{
+			[]string{"demo", "deadlock", "--form", ""}, []string{"heartbeat", "deque", "locked"},
+			"ShellCompDirectiveNoFileComp",
+		},
 		{[]string{"demo", "deadlock", "--parents", ""}, nil, "ShellCompDirectiveNoFileComp"},
 		{[]string{"serve", "f"}, []string{"files\tServe a folder's files over HTTP"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"serve", "files", ""}, nil, "ShellCompDirectiveFilterDirs"},
 		{[]string{"serve", "echo", ""}, nil, "ShellCompDirectiveNoFileComp"},
 		{[]string{"serve", "echo", "--driver", ""}, []string{"auto", "uring", "epoll", "go"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"serve", "http", "--addr", ""}, nil, "ShellCompDirectiveNoFileComp"},
-		{[]string{"demo", "lost-wakeup", ""}, []string{"signal-before-wait", "if-for-while", "status-outside-lock", "lock-while-running"}, "ShellCompDirectiveNoFileComp"},
+		{
+			[]string{"demo", "lost-wakeup", ""},
+			[]string{"signal-before-wait", "if-for-while", "status-outside-lock", "lock-while-running"},
+			"ShellCompDirectiveNoFileComp",
+		},
 	} {
 		if ctest.Emulated() && i%5 != 0 {
 			continue

@@ -80,7 +80,9 @@ func TestNarrowTerminals(t *testing.T) {
 
 // In the locale C there is nothing but ASCII: neither in the tables nor in the bar.
 func TestALocaleWithoutUTF8(t *testing.T) {
-	for _, locale := range [][]string{{"LC_ALL=C"}, {"LC_ALL=", "LC_CTYPE=", "LANG="}, {"LC_ALL=", "LC_CTYPE=POSIX", "LANG=C.UTF-8"}} {
+	for _, locale := range [][]string{
+		{"LC_ALL=C"}, {"LC_ALL=", "LC_CTYPE=", "LANG="}, {"LC_ALL=", "LC_CTYPE=POSIX", "LANG=C.UTF-8"},
+	} {
 		shown := onTerminal(t, 100, locale, "run", "--quick", smallTree(t))
 		require.Regexp(t, `(?m)^\| ucontext +\| +2 \|`, shown)
 		require.Regexp(t, `\rplain +0% \[`, shown)

@@ -76,7 +76,8 @@ func (r report) writeFindings(p *page) {
 		p.say("All agree, file by file and word by word: a plain loop and fibers on %s counted %s words.",
 			strings.Join(r.Pipeline.labels(), ", "), thousands(r.Pipeline.Words))
 	} else {
-		p.say("They do NOT agree: the counts by a plain loop and by fibers on %s differ.", strings.Join(r.Pipeline.labels(), ", "))
+		p.say("They do NOT agree: the counts by a plain loop and by fibers on %s differ.",
+			strings.Join(r.Pipeline.labels(), ", "))
 	}
 	if len(counts) > 0 {
 		var list []string

@@ -1,5 +1,5 @@
-// Package goroutine tells of the calling goroutine what the runtime shows at the head of a stack trace, and nowhere
-// else.
+// Package goroutine tells of the calling goroutine what the runtime shows at the head of a stack trace,
+// and nowhere else.
 package goroutine
 
 import (

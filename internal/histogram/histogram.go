@@ -19,8 +19,8 @@ const (
 	buckets   = octaves * ranges
 )
 
-// Histogram counts durations. Any thread may add some, and any other may read them at the same time. The zero value is
-// empty.
+// Histogram counts durations. Any thread may add some, and any other may read them at the same time.
+// The zero value is empty.
 type Histogram struct {
 	counts  [buckets]atomic.Uint64
 	longest atomic.Uint64 // in nanoseconds

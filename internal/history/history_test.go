@@ -27,10 +27,12 @@ func TestHistoryJudgesRegisters(t *testing.T) {
 		operations []porcupine.Operation
 	}{
 		"a read beside a write sees the new value": {true, []porcupine.Operation{write(1, 4, 7), read(2, 3, 7)}},
-		"or the old one":                          {true, []porcupine.Operation{write(1, 4, 7), read(2, 3, 0)}},
-		"a read after it must see the new value":  {false, []porcupine.Operation{write(1, 2, 7), read(3, 4, 0)}},
-		"and a read before it cannot":             {false, []porcupine.Operation{read(1, 2, 7), write(3, 4, 7)}},
-		"the old value is not read after the new": {false, []porcupine.Operation{write(1, 9, 7), read(2, 3, 7), read(4, 5, 0)}},
+		"or the old one":                         {true, []porcupine.Operation{write(1, 4, 7), read(2, 3, 0)}},
+		"a read after it must see the new value": {false, []porcupine.Operation{write(1, 2, 7), read(3, 4, 0)}},
+		"and a read before it cannot":            {false, []porcupine.Operation{read(1, 2, 7), write(3, 4, 7)}},
+		"the old value is not read after the new": {
+			false, []porcupine.Operation{write(1, 9, 7), read(2, 3, 7), read(4, 5, 0)},
+		},
 	} {
 		if got := porcupine.CheckOperations(register.model(), c.operations); got != c.want {
 			t.Errorf("%s: linearizable: %v, want %v\n%s", name, got, c.want, listing(c.operations))

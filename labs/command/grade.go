@@ -113,11 +113,10 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	c.Flags().
-		Uint64Var(&seed, "seed", 0, "draw the values of the examination from `NUMBER` (default: another one each time)")
-	c.Flags().
-		StringVar(&arch, "arch", "", "build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the "+
-			"lab's)")
+	c.Flags().Uint64Var(&seed, "seed", 0,
+		"draw the values of the examination from `NUMBER` (default: another one each time)")
+	c.Flags().StringVar(&arch, "arch", "",
+		"build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
 	c.SetFlagErrorFunc(
 		flagErrors(
 			map[string]string{
@@ -126,7 +125,8 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 		),
 	)
 	for flag, values := range map[string][]string{"arch": {machine.AMD64.Name, machine.ARM64.Name}, "seed": nil} {
-		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+		if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
 			panic(err)
 		}
 	}

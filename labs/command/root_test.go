@@ -80,7 +80,9 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 // Output that is lost is an error, of help and of the version too.
 func TestLostOutput(t *testing.T) {
-	for _, line := range []string{"", "--help", "--version", "help group", "group", "group inner --help", "work", "completion fish"} {
+	for _, line := range []string{
+		"", "--help", "--version", "help group", "group", "group inner --help", "work", "completion fish",
+	} {
 		require.ErrorIs(
 			t, command.Execute(t.Context(), program(), full{}, io.Discard, strings.Fields(line)), errFull, line,
 		)

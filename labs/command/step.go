@@ -49,8 +49,8 @@ func Step(stdin *os.File, stdout, stderr io.Writer) *cobra.Command {
 contexts and on the two stacks, with its source line: A swaps to B, B swaps back, and A swaps to B again. What the
 grader calls wrong is marked at its instruction.
 
-DIR has the files of lab LAB (%s), as for fiberlab grade. Without LAB, the Makefile in DIR says which lab it is; without LAB and
-DIR the reference is shown.
+DIR has the files of lab LAB (%s), as for fiberlab grade. Without LAB, the Makefile in DIR says which lab it is; without
+LAB and DIR the reference is shown.
 
 On a terminal, the arrow keys go forward and back, and ? lists the other keys. Elsewhere all steps are printed.
 
@@ -94,9 +94,8 @@ build; 130 interrupted.`,
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
 	c.Flags().BoolVar(&o.list, "list", false, "print all steps on a terminal, too")
 	c.Flags().Uint64Var(&o.seed, "seed", 0, "draw the values from `NUMBER` (default: another one each time)")
-	c.Flags().
-		StringVar(&arch, "arch", "", "build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the "+
-			"lab's)")
+	c.Flags().StringVar(&arch, "arch", "",
+		"build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
 	alone := "it takes no value: leave it out or give it alone"
 	c.SetFlagErrorFunc(
 		flagErrors(
@@ -107,7 +106,8 @@ build; 130 interrupted.`,
 		),
 	)
 	for flag, values := range map[string][]string{"arch": {machine.AMD64.Name, machine.ARM64.Name}, "seed": nil} {
-		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+		if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
 			panic(err)
 		}
 	}

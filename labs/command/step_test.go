@@ -73,8 +73,8 @@ func TestStepShowsTheProjectsOwnSwitch(t *testing.T) {
 	}
 }
 
-// wrongSwap is a copy of this machine's reference in which one offset is changed in the load of a register, and that
-// register.
+// wrongSwap is a copy of this machine's reference in which one offset is changed in the load of a register,
+// and that register.
 func wrongSwap(t *testing.T) (dir, register string) {
 	t.Helper()
 	number, load, offset, register := "02", `(?m)^\s*movq\s+REG_R12\(%rsi\), %r12`, "REG_R12", "r12"

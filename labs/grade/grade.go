@@ -25,8 +25,8 @@ type Lab struct {
 	Calls  []string          // the system calls that a submission may make in an emulator, besides callsOfAll
 	Items  []Item            // the same on all architectures, or nil
 	ByArch map[string][]Item // else those of each architecture, by its name
-	// Show records what the lab is about for a reader, one recording after the other. Nil: there is nothing to step
-	// through.
+	// Show records what the lab is about for a reader, one recording after the other.
+	// It is nil if there is nothing to step through.
 	Show    func(context.Context, *Bench) ([]*record.Recording, error)
 	Harness map[string]string // sources of the grader that are linked along with harness.c: their text by their name
 	Flags   []string          // more flags for the compiler

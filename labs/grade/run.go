@@ -21,8 +21,8 @@ const mostFaults = 4
 const longestFault = 2000
 
 // Examine runs all items over a submission that has been built. The error is for what is not the submission's fault;
-// what the submission did wrong stands in the report. progress is told the number of items that are done; it may be
-// nil.
+// what the submission did wrong stands in the report. progress is told the number of items that are done;
+// it may be nil.
 func (l *Lab) Examine(ctx context.Context, b *Bench, progress func(done int)) (*Report, error) {
 	r := &Report{Lab: l.Number, Title: l.Title, Arch: b.Program.Arch.Name, Seed: b.Seed, Items: []ItemReport{}}
 	for i, item := range l.ItemsOn(b.Program.Arch) {

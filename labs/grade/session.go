@@ -64,8 +64,8 @@ func (b *Bench) Start(ctx context.Context) (*Session, error) {
 	}
 	s := &Session{Machine: m, Program: b.Program, bench: b, free: memory.Address, end: memory.Address + memory.Size}
 	stop, err := m.Run(ctx, ready.Address)
-	// The runtime of the process that became this program may have asked one of its threads for preemption at that
-	// moment.
+	// The runtime of the process that became this program may have asked one of
+	// its threads for preemption at that moment.
 	for err == nil && stop.Kind == machine.Signalled && stop.Signal == syscall.SIGURG {
 		stop, err = m.Run(ctx, ready.Address)
 	}
@@ -96,8 +96,8 @@ func (s *Session) Place(i int) uint64 {
 	return s.Symbol("lab_places") + uint64(i%Placements)*placeSize
 }
 
-// Alloc returns the address of so many bytes of the program's memory, filled with random values. There is a megabyte a
-// session.
+// Alloc returns the address of so many bytes of the program's memory, filled with random values.
+// There is a megabyte a session.
 func (s *Session) Alloc(size, align int) (uint64, error) {
 	at := (s.free + uint64(align) - 1) &^ (uint64(align) - 1)
 	if size < 0 || at+uint64(size) > s.end {

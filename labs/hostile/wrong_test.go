@@ -18,8 +18,8 @@ import (
 )
 
 // Wrong submissions get at most the points that their list allows, and are told why. Each is graded on the machine's
-// own architecture, if its lab is done on it; if FIBERLAB_SELFTEST is set, on all of the lab's; under -short, one of so
-// many.
+// own architecture, if its lab is done on it; if FIBERLAB_SELFTEST is set, on all of the lab's;
+// under -short, one of so many.
 func TestWrong(t *testing.T) {
 	labs, err := filepath.Abs("..")
 	require.NoError(t, err)

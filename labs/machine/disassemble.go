@@ -11,8 +11,8 @@ import (
 )
 
 // Disassemble returns the instruction that begins code, in the syntax of the GNU assembler, and its length in bytes. Pc
-// is where it stands: targets of branches are shown as addresses. The length is 0 if it is no instruction that is
-// known.
+// is where it stands: targets of branches are shown as addresses.
+// The length is 0 if it is no instruction that is known.
 func Disassemble(a *Arch, code []byte, pc uint64) (text string, length int) {
 	if a == AMD64 {
 		text, length = disassembleAMD64(code, pc)

@@ -15,7 +15,9 @@
 //	instruction.go  what must be known of instructions; disassemble.go their text
 //	step.go         what is the same for all programs: one whole instruction, and a run that begins at a breakpoint
 //	process.go      how a program is started, and what it prints
-//	ptrace.go       control by ptrace(2): tracer.go its thread and requests, ptrace_ARCH.go its registers, memory.go its memory
-//	gdb.go          control by the stub of qemu-user: gdb_packet.go the protocol, gdb_registers.go and gdb_signal.go its numbers
+//	ptrace.go       control by ptrace(2): tracer.go its thread and requests, ptrace_ARCH.go its registers,
+//	                memory.go its memory
+//	gdb.go          control by the stub of qemu-user: gdb_packet.go the protocol,
+//	                gdb_registers.go and gdb_signal.go its numbers
 //	strace.go       the system calls of a program in qemu-user, which may not reach the stub
 package machine

@@ -475,8 +475,8 @@ func (m *emulated) refusedCall() string {
 // semihosting is what the processors of Arm have for programs without an operating system: a call to the debugger.
 const semihosting = "semihosting"
 
-// refuse ends a program that has made a system call which it may not make. What the stub has said since is not
-// believed.
+// refuse ends a program that has made a system call which it may not make.
+// What the stub has said since is not believed.
 func (m *emulated) refuse(name string) Stop {
 	m.ended = true
 	_ = m.process.Kill()

@@ -146,7 +146,9 @@ func TestStepHidesTheTrapFlag(t *testing.T) {
 
 func TestFault(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
-		for name, resume := range map[string]func(*bench) Stop{"step": (*bench).step, "run": func(b *bench) Stop { return b.run("still") }} {
+		for name, resume := range map[string]func(*bench) Stop{
+			"step": (*bench).step, "run": func(b *bench) Stop { return b.run("still") },
+		} {
 			b := begin(t, w, Options{})
 			b.jump("touch")
 			b.set(w.arch.Arguments[0], uint64(0x123))
@@ -317,12 +319,14 @@ func TestEndlessLoop(t *testing.T) {
 	})
 }
 
-// A context ends a system call that waits, and the program can be used further: the call does not begin again
-// elsewhere.
+// A context ends a system call that waits, and the program can be used further:
+// the call does not begin again elsewhere.
 func TestEndlessCall(t *testing.T) {
 	ways(t, func(t *testing.T, w way) {
 		b := begin(t, w, Options{})
-		for _, resume := range []func(context.Context) (Stop, error){b.Step, func(ctx context.Context) (Stop, error) { return b.Run(ctx, b.at("still")) }} {
+		for _, resume := range []func(context.Context) (Stop, error){
+			b.Step, func(ctx context.Context) (Stop, error) { return b.Run(ctx, b.at("still")) },
+		} {
 			b.jump("wait")
 			require.Equal(t, Stop{Kind: Reached}, b.run("wait_call"))
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -392,8 +396,8 @@ func TestEndlessContinuing(t *testing.T) {
 	}
 }
 
-// A program that is killed because it takes too long to stop has ended when that is told, also if it stops at that
-// moment.
+// A program that is killed because it takes too long to stop has ended when that is told,
+// also if it stops at that moment.
 func TestEndlessStopsTooLate(t *testing.T) {
 	timeout := stopTimeout
 	defer func() { stopTimeout = timeout }()

@@ -170,8 +170,8 @@ func (p *Program) readSymbols(f *elf.File) error {
 	return nil
 }
 
-// mostLines is far more than a program has rows of line information. Each may be a byte there, and takes a hundred
-// here.
+// mostLines is far more than a program has rows of line information.
+// Each may be a byte there, and takes a hundred here.
 const mostLines = 1 << 19
 
 func (p *Program) readLines(f *elf.File) error {

@@ -605,8 +605,8 @@ func isBreakpoint(info signalInfo) bool {
 // breakpoints are the bytes in whose place breakpoint instructions stand.
 type breakpoints map[uint64][]byte
 
-// plant writes breakpoints. At an address that is not mapped none can be: a jump there is a fault, and runUntil knows
-// it.
+// plant writes breakpoints. At an address that is not mapped none can be:
+// a jump there is a fault, and runUntil knows it.
 func (m *traced) plant(until []uint64) breakpoints {
 	b := breakpoints{}
 	for _, address := range until {

@@ -17,8 +17,8 @@ import (
 // In qemu-user the program and the stub are one process: a program that reaches the stub's socket can answer in the
 // stub's name. So no answer of the stub is believed before the log has been read. Qemu writes the line of a call before
 // it makes the call, and what has been written to a pipe cannot be taken back. So the line of the first call that is
-// not allowed comes before all that the call does. Which instruction made the call, and where that lies, does not
-// matter.
+// not allowed comes before all that the call does.
+// Which instruction made the call, and where that lies, does not matter.
 //
 // The log comes on descriptor 2, where the program writes, too. What it writes stands between the beginning of a line,
 // which has its length, and the end: so it is told apart, and cannot pass for lines.
@@ -173,8 +173,8 @@ func (l *callLog) understand(still bool) {
 	l.text = nil
 }
 
-// written takes a write to descriptor 1 or 2, whose line begins text, as m shows. It returns false if more must come
-// first.
+// written takes a write to descriptor 1 or 2, whose line begins text, as m shows.
+// It returns false if more must come first.
 func (l *callLog) written(m [][]byte, still bool) bool {
 	length, err := strconv.Atoi(string(m[2]))
 	descriptor := string(m[1])

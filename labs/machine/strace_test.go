@@ -56,21 +56,27 @@ func TestCallLog(t *testing.T) {
 		"one that does not end": {pieces: []string{"1 getpid(", "1 sendto(4"}, refused: "sendto"},
 		"text": {pieces: []string{write("an overflow\n"), write("and more\n")}, printed: "an " +
 			"overflow\nand more\n"},
-		"text in pieces":         {pieces: []string{"1 write(2,0x400000,5)"}},
-		"text like a call":       {pieces: []string{write(send) + "1 getpid() = 1\n"}, printed: send},
-		"a call after text":      {pieces: []string{write("an overflow\n") + send}, refused: "sendto", printed: "an overflow\n"},
-		"a call after no text":   {pieces: []string{write("") + send}, refused: "sendto"},
-		"a write that fails":     {pieces: []string{failed(10), failed(10)}},
-		"a call after that":      {pieces: []string{failed(10) + send}, refused: "sendto"},
-		"a call in its length":   {pieces: []string{failed(len(send)+38) + send}, refused: "sendto"},
-		"a length to hide calls": {pieces: []string{failed(hidden) + send + write(fmt.Sprintf(" = %d\n", hidden))}, refused: "write"},
-		"text like a failure":    {pieces: []string{write(" = -1 errno=9 (x)\n1 write(2,0,27)") + send}, refused: "write"},
-		"much":                   {pieces: []string{write(strings.Repeat("a", 4097))}, refused: "write"},
-		"another descriptor":     {pieces: []string{"1 write(4,0x400000,2) = 2\n"}, refused: "write"},
-		"standard output":        {pieces: []string{"1 write(1,0x400000,9) = 9\n" + send}, refused: "sendto"},
-		"an odd length":          {pieces: []string{"1 write(2,0x400000,-1) = -1 errno=14 (Bad address)\n" + send}, refused: "write"},
-		"behind other words":     {pieces: []string{"qemu: odd1 write(2,0x400000,2)\n\n = 2\n"}, refused: "write"},
-		"behind another number":  {pieces: []string{"qemu: 1 write(2,0x400000,2)\n\n = 2\n" + send}, refused: "write"},
+		"text in pieces":   {pieces: []string{"1 write(2,0x400000,5)"}},
+		"text like a call": {pieces: []string{write(send) + "1 getpid() = 1\n"}, printed: send},
+		"a call after text": {
+			pieces: []string{write("an overflow\n") + send}, refused: "sendto", printed: "an overflow\n",
+		},
+		"a call after no text": {pieces: []string{write("") + send}, refused: "sendto"},
+		"a write that fails":   {pieces: []string{failed(10), failed(10)}},
+		"a call after that":    {pieces: []string{failed(10) + send}, refused: "sendto"},
+		"a call in its length": {pieces: []string{failed(len(send)+38) + send}, refused: "sendto"},
+		"a length to hide calls": {
+			pieces: []string{failed(hidden) + send + write(fmt.Sprintf(" = %d\n", hidden))}, refused: "write",
+		},
+		"text like a failure": {pieces: []string{write(" = -1 errno=9 (x)\n1 write(2,0,27)") + send}, refused: "write"},
+		"much":                {pieces: []string{write(strings.Repeat("a", 4097))}, refused: "write"},
+		"another descriptor":  {pieces: []string{"1 write(4,0x400000,2) = 2\n"}, refused: "write"},
+		"standard output":     {pieces: []string{"1 write(1,0x400000,9) = 9\n" + send}, refused: "sendto"},
+		"an odd length": {
+			pieces: []string{"1 write(2,0x400000,-1) = -1 errno=14 (Bad address)\n" + send}, refused: "write",
+		},
+		"behind other words":    {pieces: []string{"qemu: odd1 write(2,0x400000,2)\n\n = 2\n"}, refused: "write"},
+		"behind another number": {pieces: []string{"qemu: 1 write(2,0x400000,2)\n\n = 2\n" + send}, refused: "write"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused, printed := judged(t, c.pieces...)

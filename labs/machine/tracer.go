@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tracer is the operating-system thread that controls one program: ptrace(2) serves only the thread that started the
-// program.
+// tracer is the operating-system thread that controls one program:
+// ptrace(2) serves only the thread that started the program.
 type tracer struct {
 	calls chan func()
 	done  chan struct{} // one for each call, and closed when the thread is given back
@@ -50,7 +50,10 @@ func ptrace(request, pid int, data uintptr) error {
 
 // ptraceAt makes a request whose last argument is a place in this process.
 func ptraceAt(request, pid, address int, data unsafe.Pointer) error {
-	if _, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(pid), uintptr(address), uintptr(data), 0, 0); errno != 0 {
+	_, _, errno := unix.RawSyscall6(
+		unix.SYS_PTRACE, uintptr(request), uintptr(pid), uintptr(address), uintptr(data), 0, 0,
+	)
+	if errno != 0 {
 		return errno
 	}
 	return nil

@@ -26,7 +26,9 @@ var wrappers = map[string]func(argv []string) error{
 	"wrap-signal":        withPendingSignal,
 	"wrap-fails":         func([]string) error { return fmt.Errorf("this wrapper does not execute anything") },
 	"wrap-trap-getpid":   func(argv []string) error { return confined(unix.SYS_GETPID, unix.SECCOMP_RET_TRAP, argv) },
-	"wrap-kill-getpid":   func(argv []string) error { return confined(unix.SYS_GETPID, unix.SECCOMP_RET_KILL_PROCESS, argv) },
+	"wrap-kill-getpid": func(argv []string) error {
+		return confined(unix.SYS_GETPID, unix.SECCOMP_RET_KILL_PROCESS, argv)
+	},
 	"wrap-refuse-ptrace": func(argv []string) error {
 		return confined(unix.SYS_PTRACE, unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM), argv)
 	},
@@ -139,7 +141,8 @@ func confined(call int, answer uint32, argv []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0); err != nil {
+	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+	if err != nil {
 		return fmt.Errorf("no filter: %w", err)
 	}
 	return execute(argv)

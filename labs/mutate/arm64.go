@@ -89,7 +89,8 @@ var (
 	conditionARM64 = regexp.MustCompile(`^(b\.?|csel|cset)?(eq|ne|lt|ge|gt|le|hi|ls|hs|lo|cs|cc)$`)
 	inverseARM64   = map[string]string{
 		"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt",
-		"hi": "ls", "ls": "hi", "hs": "lo", "lo": "hs", "cs": "cc", "cc": "cs", "cbz": "cbnz", "cbnz": "cbz", "tbz": "tbnz", "tbnz": "tbz",
+		"hi": "ls", "ls": "hi", "hs": "lo", "lo": "hs", "cs": "cc", "cc": "cs", "cbz": "cbnz", "cbnz": "cbz",
+		"tbz": "tbnz", "tbnz": "tbz",
 	}
 )
 

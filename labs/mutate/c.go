@@ -36,7 +36,8 @@ const (
 )
 
 var cToken = regexp.MustCompile(
-	`^(?:([A-Za-z_]\w*)|(\d[\w.]*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\S))`,
+	`^(?:([A-Za-z_]\w*)|(\d[\w.]*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|` +
+		`(<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|\S))`,
 )
 
 // tokensOf takes a source apart. Comments and preprocessor lines are left out.
@@ -123,8 +124,8 @@ func (p *cParser) functions() {
 	}
 }
 
-// block walks through the statements between the braces, the first of which is at at, and returns the place after the
-// second.
+// block walks through the statements between the braces, the first of which is at at,
+// and returns the place after the second.
 func (p *cParser) block(at int) int {
 	end := p.closing(at)
 	for at++; at < end; {
@@ -222,7 +223,8 @@ func (p *cParser) add(kind Kind, first, last, start, end int, becomes string) {
 	}
 	becomes += strings.Repeat("\n", strings.Count(p.text[start:end], "\n")-strings.Count(becomes, "\n"))
 	p.mutants = append(p.mutants, Mutant{
-		File: p.file, Function: p.function, Line: 1 + strings.Count(p.text[:start], "\n"), Kind: kind, Original: original, Changed: changed,
+		File: p.file, Function: p.function, Line: 1 + strings.Count(p.text[:start], "\n"),
+		Kind: kind, Original: original, Changed: changed,
 		Text: p.text[:start] + becomes + p.text[end:], Names: p.concerns(first, last),
 	})
 }
@@ -243,6 +245,9 @@ var operatorsC = map[string][]struct {
 	"&&": {{Operator, "||"}}, "||": {{Operator, "&&"}},
 	"+": {{Operator, "-"}}, "-": {{Operator, "+"}},
 }
+
+// beforeParentheses are the words before a "(" that call nothing.
+var beforeParentheses = []string{"if", "while", "for", "switch", "sizeof", "return", "offsetof"}
 
 // expression makes the mutants of the tokens from first up to end.
 func (p *cParser) expression(first, end int) {
@@ -272,14 +277,14 @@ func (p *cParser) expression(first, end int) {
 					replace(o.kind, o.becomes)
 				}
 			}
-		case t.kind == identifier && p.is(at+1, "(") && !slices.Contains([]string{"if", "while", "for", "switch", "sizeof", "return", "offsetof"}, t.text):
+		case t.kind == identifier && p.is(at+1, "(") && !slices.Contains(beforeParentheses, t.text):
 			p.exchange(first, last, at+1)
 		}
 	}
 }
 
-// exchange makes the mutants in which two neighbours among the arguments of the call, whose bracket is at open, are
-// exchanged.
+// exchange makes the mutants in which two neighbours among the arguments of the call,
+// whose bracket is at open, are exchanged.
 func (p *cParser) exchange(first, last, open int) {
 	end := p.closing(open)
 	var starts, ends []int

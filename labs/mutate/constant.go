@@ -25,7 +25,8 @@ func constants(i instruction, n int, o operand, slot int) []fault {
 		return []fault{{Alignment, i.with(n, o.make("-"+strconv.FormatUint(value/2, 10), "")), []string{Aligned}}}
 	case masks && value > 1 && value&(value+1) == 0: // ~15, or bic #15
 		return []fault{{Alignment, i.with(n, o.make(m[1]+strconv.FormatUint(value/2, 10), "")), []string{Aligned}}}
-	case (strings.HasPrefix(i.means, "add") || strings.HasPrefix(i.means, "sub")) && value >= uint64(slot) && value%uint64(slot) == 0:
+	case (strings.HasPrefix(i.means, "add") || strings.HasPrefix(i.means, "sub")) &&
+		value >= uint64(slot) && value%uint64(slot) == 0:
 		return []fault{
 			{Constant, i.with(n, o.make(m[1]+strconv.FormatUint(value+uint64(slot), 10), "")), nil},
 			{Constant, i.with(n, o.make(m[1]+strconv.FormatUint(value-uint64(slot), 10), "")), nil},

@@ -1,6 +1,6 @@
 // Package record runs a program one instruction at a time and keeps what each instruction changed: registers, and bytes
-// of the memory that is watched. A grader finds in a recording where a value went, a reader sees it instruction by
-// instruction.
+// of the memory that is watched. A grader finds in a recording where a value went,
+// a reader sees it instruction by instruction.
 package record
 
 import (
@@ -98,8 +98,8 @@ type Step struct {
 // jumps are the instructions of both architectures that may set the program counter to another one than the next.
 var jumps = regexp.MustCompile(`^((rep|repn?[ez]|bnd|notrack) )*(call|ret|j|(b|bl|blr|br|cbn?z|tbn?z)( |$)|b\.)`)
 
-// Jumps reports whether the step's instruction may go elsewhere than to the next one: a jump, a branch, a call or a
-// return.
+// Jumps reports whether the step's instruction may go elsewhere than to the next one:
+// a jump, a branch, a call or a return.
 func (s Step) Jumps() bool {
 	return jumps.MatchString(s.Instruction)
 }

@@ -274,8 +274,8 @@ func (b *build) link(ctx context.Context, path string, objects []string) error {
 
 var errCompiler = errors.New("the compiler failed")
 
-// run runs the compiler in the folder of the submission, confined, and returns what it said and what it took of a
-// processor.
+// run runs the compiler in the folder of the submission, confined,
+// and returns what it said and what it took of a processor.
 func (b *build) run(ctx context.Context, args []string) (said string, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, BuildTimeout)
 	defer cancel()

@@ -68,10 +68,13 @@ func TestNameOfTheHarness(t *testing.T) {
 
 func TestBuildErrors(t *testing.T) {
 	for name, c := range map[string]struct{ file, source, want string }{
-		"C":         {"answer.c", "int answer(void) { return x; }\n", "answer.c:1: error: 'x' undeclared"},
-		"assembly":  {"answer.S", "\n\tmov2 r12\n", "answer.S:2: Error: "},
-		"undefined": {"answer.c", "int other(void);\nint answer(void) { return other(); }\n", "undefined reference to `other'"},
-		"missing":   {"answer.c", "", "undefined reference to `answer'"},
+		"C":        {"answer.c", "int answer(void) { return x; }\n", "answer.c:1: error: 'x' undeclared"},
+		"assembly": {"answer.S", "\n\tmov2 r12\n", "answer.S:2: Error: "},
+		"undefined": {
+			"answer.c", "int other(void);\nint answer(void) { return other(); }\n",
+			"undefined reference to `other'",
+		},
+		"missing": {"answer.c", "", "undefined reference to `answer'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := build(t, machine.Native(), map[string]string{c.file: c.source})
@@ -116,8 +119,8 @@ func TestCompilerMissing(t *testing.T) {
 	_, err = sandbox.Compiler(foreign)
 	require.ErrorContains(
 		t, err,
-		"there is no C compiler for "+foreign.Name+": "+foreign.Triple+"-gcc is not on PATH: scripts/need foreign "+
-			"installs it",
+		"there is no C compiler for "+foreign.Name+": "+foreign.Triple+"-gcc is not on PATH: "+
+			"scripts/need foreign installs it",
 	)
 	t.Setenv("CC", "missing-cc")
 	_, err = sandbox.Compiler(native)

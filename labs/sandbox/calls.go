@@ -110,8 +110,8 @@ func CallName(a *machine.Arch, number int) string {
 	return fmt.Sprintf("system call %d", number)
 }
 
-// Refusal says which system call was refused, for a machine.Stop of kind Refused: "called fork (clone): not allowed
-// here".
+// Refusal says which system call was refused, for a machine.Stop of kind Refused: "called fork (clone):
+// not allowed here".
 func Refusal(a *machine.Arch, stop machine.Stop) string {
 	name := stop.Name
 	if name == "" && stop.Call < 0 {

@@ -74,7 +74,10 @@ func confine(told string, argv []string) error {
 	}
 	// From here on there are system calls alone, without Go: it might ask for memory.
 	if program != nil {
-		if _, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(program))); errno != 0 {
+		_, _, errno := unix.RawSyscall(
+			unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(program)),
+		)
+		if errno != 0 {
 			return fmt.Errorf("seccomp: %w", errno)
 		}
 	}
@@ -130,9 +133,11 @@ func (c confinement) grants(argv []string, emulator bool) (grants []grant) {
 	for _, path := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", argv[0]} {
 		grants = append(grants, grant{path, runFile})
 	}
-	for _, path := range []string{"/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/self/maps", "/proc/self/status", "/proc/cpuinfo",
-		"/proc/sys/vm/mmap_min_addr", "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu/online", "/sys/devices/system/cpu/possible",
-		argv[len(argv)-1]} {
+	for _, path := range []string{
+		"/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/self/maps", "/proc/self/status", "/proc/cpuinfo",
+		"/proc/sys/vm/mmap_min_addr", "/proc/sys/vm/overcommit_memory",
+		"/sys/devices/system/cpu/online", "/sys/devices/system/cpu/possible", argv[len(argv)-1],
+	} {
 		grants = append(grants, grant{path, readFiles})
 	}
 	if i := slices.Index(argv, "-g"); i >= 0 { // the socket for a debugger

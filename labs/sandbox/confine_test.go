@@ -224,7 +224,9 @@ func TestLimits(t *testing.T) {
 			spin: `for (;;) ;`,
 			eat: `unsigned long n = 0;
 				char *p;
-				while ((p = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED && n < 4096) *p = 1, n++;
+				while ((p = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED &&
+				       n < 4096)
+					*p = 1, n++;
 				return n < 2048 ? 42 : 1;`,
 		})
 		t.Run("time/"+a.Name, func(t *testing.T) {

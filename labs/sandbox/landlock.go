@@ -10,12 +10,13 @@ import (
 
 // What may be done to files, in groups.
 const (
-	readFiles  = unix.LANDLOCK_ACCESS_FS_READ_FILE
-	readTree   = readFiles | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	runTree    = readTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
-	runFile    = readFiles | unix.LANDLOCK_ACCESS_FS_EXECUTE // the kernel asks for both
-	useFile    = readFiles | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
-	writeTree  = readTree | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	readFiles = unix.LANDLOCK_ACCESS_FS_READ_FILE
+	readTree  = readFiles | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	runTree   = readTree | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	runFile   = readFiles | unix.LANDLOCK_ACCESS_FS_EXECUTE // the kernel asks for both
+	useFile   = readFiles | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+	writeTree = readTree | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	socketTree = unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE
 	// the rights that a file can have
 	onFiles = runFile | useFile | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
@@ -95,7 +96,11 @@ func (g grant) add(ruleset int, known uint64) error {
 	if !info.IsDir() {
 		attr.Allowed_access &= onFiles
 	}
-	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+	_, _, errno := unix.Syscall6(
+		unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&attr)), 0, 0, 0,
+	)
+	if errno != 0 {
 		return errno
 	}
 	return nil

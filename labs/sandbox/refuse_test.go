@@ -24,8 +24,14 @@ func TestCollectRefuses(t *testing.T) {
 			"cannot be handed in: it is a symbolic link, not a plain file"},
 		"pipe": {func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "a.c"), 0o600) }, "a.c cannot " +
 			"be handed in: it is a pipe, not a plain file"},
-		"device": {func(dir string) error { return syscall.Mknod(filepath.Join(dir, "a.c"), syscall.S_IFSOCK|0o600, 0) }, "a.c cannot be handed in: it is a socket, not a plain file"},
-		"large":  {func(dir string) error { return os.WriteFile(filepath.Join(dir, "a.c"), make([]byte, 10<<20), 0o600) }, "a.c cannot be handed in: it has 10485760 bytes (at most 1048576)"},
+		"device": {
+			func(dir string) error { return syscall.Mknod(filepath.Join(dir, "a.c"), syscall.S_IFSOCK|0o600, 0) },
+			"a.c cannot be handed in: it is a socket, not a plain file",
+		},
+		"large": {
+			func(dir string) error { return os.WriteFile(filepath.Join(dir, "a.c"), make([]byte, 10<<20), 0o600) },
+			"a.c cannot be handed in: it has 10485760 bytes (at most 1048576)",
+		},
 		"option": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "-o.c"), nil, 0o600) }, `"-o.c" ` +
 			`cannot be handed in: its name`},
 		"many": {func(dir string) error {
@@ -84,11 +90,11 @@ func TestSymbols(t *testing.T) {
 		"destructor": {answer + "__attribute__((destructor)) static void late(void) { _Exit(0); }\n", "has a " +
 			"destructor (section .fini_array): not allowed here"},
 		"ifunc": {answer + "static int (*choose(void))(void) { return answer; }\nint other(void) " +
-			"__attribute__((ifunc(\"choose\")));\n", "other is chosen when the program starts (ifunc): not allowed " +
-			"here"},
+			"__attribute__((ifunc(\"choose\")));\n", "other is chosen when the program " +
+			"starts (ifunc): not allowed here"},
 		"main": {answer + "int main(void) { return 0; }\n", "defines main, a name of the grader"},
-		"start": {answer + "void _start(void) { }\n", "defines _start, by which a C program begins: not " +
-			"allowed here"},
+		"start": {answer + "void _start(void) { }\n", "defines _start, " +
+			"by which a C program begins: not allowed here"},
 		"libc": {answer + "void __libc_start_main(void) { }\n", "defines __libc_start_main, by which a C " +
 			"program begins: not allowed here"},
 		"version": {answer + "__asm__(\".symver mine, main@@V\");\nint mine(void) { return 0; }\n", "defines " +
@@ -98,15 +104,18 @@ func TestSymbols(t *testing.T) {
 		"needed": {answer + "int getpagesize(void) { return 1; }\n", "defines getpagesize, which the grader " +
 			"needs from the C library: not allowed here"},
 		"symbols": {answer + manyNames(10_001), "has more than 10000 symbols"},
-		"interp":  {answer + "__attribute__((section(\".interp\"))) const char loader[] = \"/bin/sh\";\n", "has a section .interp: not allowed here"},
+		"interp": {
+			answer + "__attribute__((section(\".interp\"))) const char loader[] = \"/bin/sh\";\n",
+			"has a section .interp: not allowed here",
+		},
 		"note": {answer + "__asm__(\".pushsection .note.mine, \\\"a\\\", %note\\n.long 4, 4, 1\\n.asciz " +
 			"\\\"GNU\\\"\\n.long 0\\n.popsection\");\n", "has a note (section .note.mine): not allowed here"},
 		"writable": {answer + "__asm__(\".pushsection .mine, \\\"awx\\\"\\nnop\\n.popsection\");\n", "has code " +
 			"that can be written to (section .mine): not allowed here"},
 		"lto": {answer + "__asm__(\".pushsection .gnu.lto_x, \\\"e\\\"\\nnop\\n.popsection\");\n", "has a " +
 			"section .gnu.lto_x: not allowed here"},
-		"swapcontext": {answer + "int other(void) { return swapcontext(0, 0); }\n", "uses swapcontext: not allowed " +
-			"in this lab"},
+		"swapcontext": {answer + "int other(void) { return swapcontext(0, 0); }\n", "uses swapcontext: " +
+			"not allowed in this lab"},
 		"memory": {answer + "char room[1 << 30];\n", "needs more than 14 MB of memory, with the files before " +
 			"it: a lab needs some KB"},
 		"common": {answer + "__attribute__((common)) char room[1 << 30];\n", "needs more than 14 MB of memory, " +

@@ -129,8 +129,8 @@ func isStart(name string) bool {
 		strings.HasPrefix(name, "_dl_")
 }
 
-// plain is the name of a function whose checked or versioned form the C library's headers choose: printf for
-// __printf_chk.
+// plain is the name of a function whose checked or versioned form the C library's headers choose:
+// printf for __printf_chk.
 func plain(name string) string {
 	for _, prefix := range []string{"__isoc99_", "__isoc23_"} {
 		name = strings.TrimPrefix(name, prefix)
@@ -141,8 +141,8 @@ func plain(name string) string {
 	return name
 }
 
-// unbidden are the names that compilers use for what a source does not say: copies, the offset table, the guard of a
-// frame.
+// unbidden are the names that compilers use for what a source does not say:
+// copies, the offset table, the guard of a frame.
 var unbidden = []string{
 	"memcpy", "memmove", "memset", "memcmp", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail", "__stack_chk_guard",
 }

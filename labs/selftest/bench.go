@@ -138,7 +138,10 @@ func (w *workshop) rest(ctx context.Context, source string) (string, error) {
 			link = append(link, other)
 		}
 	}
-	for _, part := range []string{"crt1.o", "crti.o", "crtbeginT.o", "-Wl,--start-group", "libgcc.a", "libgcc_eh.a", "libc.a", "-Wl,--end-group", "crtend.o", "crtn.o"} {
+	for _, part := range []string{
+		"crt1.o", "crti.o", "crtbeginT.o", "-Wl,--start-group", "libgcc.a", "libgcc_eh.a", "libc.a",
+		"-Wl,--end-group", "crtend.o", "crtn.o",
+	} {
 		if !strings.HasPrefix(part, "-") {
 			path, err := w.run(ctx, "", []string{"-print-file-name=" + part})
 			if err != nil {

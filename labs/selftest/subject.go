@@ -90,8 +90,8 @@ func (r *Result) Add(other Result) {
 // String is the result in one line.
 func (r Result) String() string {
 	text := fmt.Sprintf(
-		"%d mutants, %d caught (%d by the first sentence about an item), %d equivalent as listed, %d other solutions "+
-			"at full marks",
+		"%d mutants, %d caught (%d by the first sentence about an item), %d equivalent as listed, "+
+			"%d other solutions at full marks",
 		r.Mutants, r.Caught, r.First, r.Equivalent, r.Solutions,
 	)
 	if r.SameCode > 0 {

@@ -36,9 +36,8 @@ func (r *Result) judge(m mutate.Mutant, reason string, report *grade.Report) {
 		r.miss(what, "no fault names the line or one of: "+strings.Join(m.Names, ", "), report)
 	default:
 		r.Caught++
-		if slices.ContainsFunc(
-			report.Items, func(i grade.ItemReport) bool { return len(i.Faults) > 0 && names(i.Faults[0], m) },
-		) {
+		named := func(i grade.ItemReport) bool { return len(i.Faults) > 0 && names(i.Faults[0], m) }
+		if slices.ContainsFunc(report.Items, named) {
 			r.First++
 		}
 	}
@@ -46,8 +45,8 @@ func (r *Result) judge(m mutate.Mutant, reason string, report *grade.Report) {
 
 var pastEnd = regexp.MustCompile(`runs on (?:past its end|behind its last instruction)[^(]*\((\S+\.\w+):\d+\)`)
 
-// misplaced reports whether a fault says that a function runs on past its end, though the mutant differs in another
-// file.
+// misplaced reports whether a fault says that a function runs on past its end,
+// though the mutant differs in another file.
 func misplaced(f grade.Fault, m mutate.Mutant) bool {
 	found := pastEnd.FindStringSubmatch(f.Text)
 	return found != nil && found[1] != m.File

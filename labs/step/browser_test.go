@@ -54,7 +54,8 @@ func browserKeys(t *testing.T, b *chromium) {
 	b.load(address)
 	require.Equal(t, "step 0 of 37", b.run(counter))
 	for _, key := range []struct{ key, want string }{
-		{"ArrowRight", "1"}, {"n", "2"}, {"ArrowRight", "3"}, {"ArrowLeft", "2"}, {"p", "1"}, {"Home", "0"}, {"ArrowLeft", "0"}, {"End", "37"},
+		{"ArrowRight", "1"}, {"n", "2"}, {"ArrowRight", "3"}, {"ArrowLeft", "2"}, {"p", "1"}, {"Home", "0"},
+		{"ArrowLeft", "0"}, {"End", "37"},
 		{"ArrowRight", "37"}, {"Home", "0"}, {"f", "12"}, {"f", "12"},
 	} {
 		b.press(key.key)
@@ -153,7 +154,7 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 		got = b.run(`[...document.querySelectorAll("#memory table")].flatMap(t => {
 			const rows = [...t.rows].filter(r => !r.classList.contains("end"));
 			if (t.classList.contains("stack")) rows.reverse();
-			return rows.map(r => [r.className, r.cells[0].textContent, r.cells[2].textContent, r.cells[3].textContent].join("|"));
+			return rows.map(r => [r.className, ...[0, 2, 3].map(i => r.cells[i].textContent)].join("|"));
 		})`)
 		for i, g := range got.([]any) {
 			require.Equal(t, want[i], g, "step %d", position)
@@ -216,16 +217,19 @@ func browserWidths(t *testing.T, b *chromium) {
 // contrasts returns the least contrast of text to what is behind it, and where.
 const contrasts = `(() => {
 	const parse = c => (c.match(/[\d.]+/g) || []).map(Number);
-	const light = ([r, g, b]) => [r, g, b].map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+	const linear = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+	const light = ([r, g, b]) => .2126 * linear(r) + .7152 * linear(g) + .0722 * linear(b);
 	let least = [99, ""];
 	for (const e of document.querySelectorAll("body *")) {
-		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || !e.offsetParent || e.closest("script, style")) continue;
+		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+		if (!e.offsetParent || e.closest("script, style")) continue;
 		let behind = e, color;
 		for (; behind; behind = behind.parentElement) {
 			color = parse(getComputedStyle(behind).backgroundColor);
 			if (color.length === 3 || color[3] > 0) break;
 		}
-		const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind ? color : [255, 255, 255])].sort((x, y) => y - x);
+		const lights = [light(parse(getComputedStyle(e).color)), light(behind ? color : [255, 255, 255])];
+		const [a, b] = lights.sort((x, y) => y - x);
 		const contrast = (a + .05) / (b + .05);
 		if (contrast < least[0]) least = [contrast, e.tagName + "." + e.className + ": " + e.textContent.slice(0, 40)];
 	}
@@ -312,7 +316,8 @@ func browserPrintAndNoScript(t *testing.T, b *chromium) {
 func browserHostileText(t *testing.T, b *chromium) {
 	const evil = `</script><script>document.title="taken"</script><img src=x onerror='document.title="taken"'>`
 	r := sampleAMD64(t, true)
-	r.Sources[sampleFile][4], r.Steps[1].Source, r.Steps[1].Instruction, r.Regions[0].Name, r.Findings[0].Text = evil, evil, evil, evil, evil
+	r.Sources[sampleFile][4], r.Steps[1].Source, r.Steps[1].Instruction = evil, evil, evil
+	r.Regions[0].Name, r.Findings[0].Text = evil, evil
 	address := writePage(t, r)
 	b.load(address + "#step=2")
 	for range 12 {

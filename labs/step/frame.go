@@ -243,8 +243,8 @@ func (p *Player) matters(regions []int) int {
 	return 0
 }
 
-// drawRegion shows the words of a region: of a stack the high addresses above. The words that matter at this step are
-// seen.
+// drawRegion shows the words of a region: of a stack the high addresses above.
+// The words that matter at this step are seen.
 func (p *Player) drawRegion(s Screen, v view, region, rows, columns int) []string {
 	r := p.recording.Regions[region]
 	pointers := p.Pointers(region)
@@ -307,8 +307,8 @@ func (p *Player) free(region, word int) bool {
 	return region == p.Running() && uint64(r.Address)+uint64(word*wordSize) < p.registers[p.arch.SP]
 }
 
-// window returns the first of the rows that are seen of a list, so that the focus is in the middle where that is
-// possible.
+// window returns the first of the rows that are seen of a list,
+// so that the focus is in the middle where that is possible.
 func window(length, rows, focus int) int {
 	return max(0, min(focus-rows/2, length-rows))
 }

@@ -17,7 +17,9 @@ func frameText(p *Player, s Screen, v view) string { return strings.Join(p.frame
 // At each size each line fits, there are no more lines than rows, and what the step changed is seen.
 func TestFramesFit(t *testing.T) {
 	p := at(t, sampleAMD64(t, true), 0)
-	for _, size := range [][2]int{{1, 1}, {39, 24}, {40, 12}, {50, 15}, {60, 20}, {77, 24}, {80, 24}, {81, 25}, {120, 45}, {250, 90}} {
+	for _, size := range [][2]int{
+		{1, 1}, {39, 24}, {40, 12}, {50, 15}, {60, 20}, {77, 24}, {80, 24}, {81, 25}, {120, 45}, {250, 90},
+	} {
 		for position := range p.Last() + 1 {
 			p.Go(position)
 			for _, v := range []view{{}, {values: true}, {regions: onlyStacks}, {regions: onlyOthers}} {

@@ -107,9 +107,8 @@ type dataStep struct {
 }
 
 var pageKeys = [][2]string{
-	{
-		"→ n", "step forward",
-	}, {"← p", "step back"}, {"Home", "to the start"}, {"End", "to the end"}, {"f", "to the next wrong step"}, {"t", "light or dark"},
+	{"→ n", "step forward"}, {"← p", "step back"}, {"Home", "to the start"}, {"End", "to the end"},
+	{"f", "to the next wrong step"}, {"t", "light or dark"},
 }
 
 // HTML writes a page that shows the recording in a browser. It needs no other file and no network. The player ends

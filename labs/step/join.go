@@ -46,8 +46,11 @@ func Join(title string, parts []*record.Recording) (*record.Recording, error) {
 				index[k] = len(all.Regions)
 				all.Regions = append(all.Regions, region)
 				memory = append(memory, slices.Clone(region.Initial))
-			} else if known := all.Regions[index[k]]; known.Address != region.Address || len(known.Initial) != len(region.Initial) {
-				return nil, fmt.Errorf("%s is at %v in one recording and at %v in another", region.Name, known.Address, region.Address)
+			} else if known := all.Regions[index[k]]; known.Address != region.Address ||
+				len(known.Initial) != len(region.Initial) {
+				return nil, fmt.Errorf(
+					"%s is at %v in one recording and at %v in another", region.Name, known.Address, region.Address,
+				)
 			}
 		}
 		if i > 0 {

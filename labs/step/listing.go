@@ -20,9 +20,8 @@ func (p *Player) Listing(w io.Writer, s Screen) error {
 	p.Go(0)
 	say("%s (%s, %s)", p.recording.Title, p.recording.Arch, count(p.Last(), "step"))
 	for i, f := range p.recording.Findings {
-		if !slices.ContainsFunc(
-			p.recording.Findings[:i], func(before record.Finding) bool { return told(before) == told(f) },
-		) {
+		again := func(before record.Finding) bool { return told(before) == told(f) }
+		if !slices.ContainsFunc(p.recording.Findings[:i], again) {
 			say("wrong: %s", told(f))
 		}
 	}

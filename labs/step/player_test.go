@@ -115,12 +115,24 @@ func TestContradictions(t *testing.T) {
 	for want, spoil := range map[string]func(r *record.Recording){
 		`architecture "vax"`: func(r *record.Recording) { r.Arch = "vax" },
 		"lacks register rip": func(r *record.Recording) { r.Names = r.Names[1:] },
-		"step 12 of the recording: r12 is said to hold 0x1 before": func(r *record.Recording) { r.Steps[11].Registers[0].Before = 1 },
-		"register r99 is not among":                                func(r *record.Recording) { r.Steps[0].Registers[0].Register = "r99" },
-		"offset 60 of region 2: not in":                            func(r *record.Recording) { r.Steps[1].Memory[0].Offset = 60 },
-		"offset 0 of region 7: not in":                             func(r *record.Recording) { r.Steps[1].Memory[0].Region = 7 },
-		"context of A +0x8 is said":                                func(r *record.Recording) { r.Steps[1].Memory[0].Offset = 8 },
-		"no step 99, which it says is wrong: x":                    func(r *record.Recording) { r.Findings = []record.Finding{{Step: 98, Text: "x"}} },
+		"step 12 of the recording: r12 is said to hold 0x1 before": func(r *record.Recording) {
+			r.Steps[11].Registers[0].Before = 1
+		},
+		"register r99 is not among": func(r *record.Recording) {
+			r.Steps[0].Registers[0].Register = "r99"
+		},
+		"offset 60 of region 2: not in": func(r *record.Recording) {
+			r.Steps[1].Memory[0].Offset = 60
+		},
+		"offset 0 of region 7: not in": func(r *record.Recording) {
+			r.Steps[1].Memory[0].Region = 7
+		},
+		"context of A +0x8 is said": func(r *record.Recording) {
+			r.Steps[1].Memory[0].Offset = 8
+		},
+		"no step 99, which it says is wrong: x": func(r *record.Recording) {
+			r.Findings = []record.Finding{{Step: 98, Text: "x"}}
+		},
 	} {
 		r := sampleAMD64(t, false)
 		spoil(r)

@@ -227,9 +227,12 @@ func (p *Player) goTo(found func() bool) bool {
 // keysOf splits what a terminal has sent into keys: letters, and names of the others.
 func keysOf(input string) []string {
 	named := map[string]string{
-		"\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left", "\x1bOA": "up", "\x1bOB": "down", "\x1bOC": "right", "\x1bOD": "left",
-		"\x1b[H": "home", "\x1b[F": "end", "\x1bOH": "home", "\x1bOF": "end", "\x1b[1~": "home", "\x1b[4~": "end", "\x1b[7~": "home", "\x1b[8~": "end",
-		"\x1b[5~": "page up", "\x1b[6~": "page down", "\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace", "\x03": "ctrl-c", "\x1b": "escape",
+		"\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left", "\x1bOA": "up",
+		"\x1bOB": "down", "\x1bOC": "right", "\x1bOD": "left",
+		"\x1b[H": "home", "\x1b[F": "end", "\x1bOH": "home", "\x1bOF": "end", "\x1b[1~": "home",
+		"\x1b[4~": "end", "\x1b[7~": "home", "\x1b[8~": "end",
+		"\x1b[5~": "page up", "\x1b[6~": "page down", "\r": "enter", "\n": "enter", "\x7f": "backspace",
+		"\b": "backspace", "\x03": "ctrl-c", "\x1b": "escape",
 	}
 	var keys []string
 	for input != "" {

@@ -100,13 +100,16 @@ func TestKeys(t *testing.T) {
 	s := begin(t, 80, 24)
 	s.see(`step 0 of 37`)
 	for _, key := range []struct{ keys, see string }{
-		{"\x1b[C", "step 1 of 37"}, {"n", "step 2 of 37"}, {"\x1b[B", "step 3 of 37"}, {"\x1b[D", "step 2 of 37"}, {"p", "step 1 of 37"},
-		{"\x1bOA", "step 0 of 37"}, {"p", "step 0 of 37"}, {"G", "step 37 of 37"}, {"n", "step 37 of 37"}, {"\x1b[5~", "step 27 of 37"}, {"g", "step 0 of 37"},
+		{"\x1b[C", "step 1 of 37"}, {"n", "step 2 of 37"}, {"\x1b[B", "step 3 of 37"},
+		{"\x1b[D", "step 2 of 37"}, {"p", "step 1 of 37"},
+		{"\x1bOA", "step 0 of 37"}, {"p", "step 0 of 37"}, {"G", "step 37 of 37"}, {"n", "step 37 of 37"},
+		{"\x1b[5~", "step 27 of 37"}, {"g", "step 0 of 37"},
 		{"\x1b[F", "step 37 of 37"}, {"\x1b[H", "step 0 of 37"}, {"nnn\x1b[C", "step 4 of 37"}, {"\x1b[6~", "step 14 of 37"},
 		{"21", "to step 21"}, {"\r", "step 21 of 37"}, {"f", "step 12 of 37(?s).*! r12 comes back changed"},
 		{"/%r13", `/%r13`}, {"\r", "step 13 of 37"}, {"\r", "step 24 of 37"},
 		{"/nowherx\x7fe\r", `no step has "nowhere" in it`}, {"/abc\x1b", "step 24 of 37(?s).*arrows"},
-		{"?", `go?.*to the start`}, {"?", "stack of A at"}, {"m", "on stack of B(?s).*stack of A at"}, {"v", "00007f3a5c033f80"},
+		{"?", `go?.*to the start`}, {"?", "stack of A at"}, {"m", "on stack of B(?s).*stack of A at"},
+		{"v", "00007f3a5c033f80"},
 	} {
 		s.press(key.keys)
 		s.see(key.see)

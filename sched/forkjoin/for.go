@@ -28,8 +28,8 @@ func (r Range) check(call string) {
 // For calls body for parts of r which together are r, concurrently as far as there are workers, and returns when all
 // calls have returned. The loop over the integers of a part, from begin to end without end, is in body, so that it can
 // be tight. No part is empty. Body gets the pool as its strand sees it, and may fork there, with another For too. While
-// its fiber is parked, others go on with what has not begun. Integers must not wait for one another: they may be in one
-// part.
+// its fiber is parked, others go on with what has not begun. Integers must not wait for one another:
+// they may be in one part.
 //
 // If a call panics, no other call begins, and For panics as [Join] does when the calls that have begun have returned.
 // It also panics as Join does if the pool is closed. For panics with an error that wraps fibersync.ErrNilFunc if body

@@ -7,8 +7,8 @@ import (
 )
 
 // job is a task on its way from the caller that has submitted it to the strand that runs it. It is part of its future,
-// as the list element in the document on the thread pool is (docs/documents.md, 001), so that a queue allocates
-// nothing.
+// as the list element in the document on the thread pool is (docs/documents.md, 001),
+// so that a queue allocates nothing.
 type job struct {
 	previous, next *job
 	in             *jobList // nil: none

@@ -27,8 +27,8 @@ func SortFuncContext[S ~[]E, E any](ctx context.Context, p *Pool, s S, cmp func(
 	return o.first
 }
 
-// SortStableFunc is SortFunc that keeps the order of equal elements, as slices.SortStableFunc does. It is nearly as
-// quick.
+// SortStableFunc is SortFunc that keeps the order of equal elements, as slices.SortStableFunc does.
+// It is nearly as quick.
 func SortStableFunc[S ~[]E, E any](p *Pool, s S, cmp func(a, b E) int) {
 	sortList(new(outcome), p, s, cmp, true)
 }

@@ -5,8 +5,8 @@ const sortedRuns = 12
 
 // sortRuns sorts list by one strand, keeps the order of equal elements, and leaves the result in buffer or in list. It
 // sorts runs of a few elements by insertion, then merges runs to runs twice as long until there is one, from list to
-// buffer or back. Buffer is as long as list, or nil if one run is enough. If cmp panics, list has the same elements as
-// before.
+// buffer or back. Buffer is as long as list, or nil if one run is enough.
+// If cmp panics, list has the same elements as before.
 func sortRuns[E any](list, buffer []E, toBuffer bool, cmp func(a, b E) int) {
 	for i := 0; i < len(list); i += sortedRuns {
 		insertionSort(list[i:min(i+sortedRuns, len(list))], cmp)

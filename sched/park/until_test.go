@@ -28,7 +28,9 @@ func TestUntilWaitsForWhatItAwaits(t *testing.T) {
 	onEach(t, func(t *testing.T, p park.Parker) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		for _, u := range []park.Until{{}, {Context: context.Background()}, {Context: ctx, Deadline: time.Now().Add(time.Hour)}} {
+		for _, u := range []park.Until{
+			{}, {Context: context.Background()}, {Context: ctx, Deadline: time.Now().Add(time.Hour)},
+		} {
 			var over atomic.Uint64
 			p.Unpark() // a token for nothing
 			go func() { over.Store(7); p.Unpark() }()

@@ -117,8 +117,8 @@ func (r *Recorder) Worker(number int) sched.WorkerRecorder {
 	return part
 }
 
-// forget moves what gone holds, the part of a worker that has ended, to the past. It holds both locks of the recorder's
-// meanwhile.
+// forget moves what gone holds, the part of a worker that has ended, to the past.
+// It holds both locks of the recorder's meanwhile.
 func (r *Recorder) forget(gone *buffer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -215,8 +215,8 @@ func TestWriteTraceFails(t *testing.T) {
 	require.ErrorIs(t, trace.NewRecorder(0).WriteTrace(fullDisk{}), errFull)
 }
 
-// A trace names the tasks, says what they wait by, shows their marks, and leads from the notifier to the notified
-// fiber.
+// A trace names the tasks, says what they wait by, shows their marks,
+// and leads from the notifier to the notified fiber.
 func TestTraceOfNamedTasks(t *testing.T) {
 	for _, b := range fiber.Backends() {
 		r := trace.NewRecorder(1 << 10)
@@ -231,7 +231,8 @@ func TestTraceOfNamedTasks(t *testing.T) {
 		require.NoError(t, s.Enqueue(sched.Task{Name: "someone", Func: func() {
 			sched.NameTask("giver")
 			// A sleep may be over before the task could block, or soon after.
-			for end := time.Now().Add(time.Minute); r.TaskTimes()["giver"].Blocked < time.Millisecond && time.Now().Before(end); {
+			end := time.Now().Add(time.Minute)
+			for r.TaskTimes()["giver"].Blocked < time.Millisecond && time.Now().Before(end) {
 				sched.Sleep(time.Millisecond)
 			}
 			c.Send(1)

@@ -76,7 +76,8 @@ func (a *awaited) await(e *Engine, op entry, end ending) (completion, error) {
 		}
 	}
 	switch errno := syscall.Errno(-a.result.result); {
-	case why != nil && (errno == syscall.ECANCELED || errno == syscall.EINTR): // EINTR: a thread of the kernel was in the system call
+	// EINTR: a thread of the kernel was in the system call
+	case why != nil && (errno == syscall.ECANCELED || errno == syscall.EINTR):
 		return completion{}, why
 	case errno == syscall.ECANCELED && e.engine.takesNone(): // else a file system has said so
 		return completion{}, ErrClosed

@@ -97,18 +97,20 @@ func TestStopRule(t *testing.T) {
 		c := NewContext(options)
 		over := false
 		require.NoError(t, c.Submit(do(func() {
-			engineOf(
-				c,
-			).begin(&request{entry: entry{op: opTimeout, offset: uint64(20 * time.Millisecond)}, completed: func(completion) { over = true }})
+			engineOf(c).begin(&request{
+				entry:     entry{op: opTimeout, offset: uint64(20 * time.Millisecond)},
+				completed: func(completion) { over = true },
+			})
 		})))
 		start(t, c)
 		join(t, c)
 		require.True(t, over)
 
 		require.NoError(t, c.Submit(do(func() {
-			engineOf(
-				c,
-			).begin(&request{entry: entry{op: opTimeout, offset: uint64(time.Hour)}, internal: true, completed: func(completion) {}})
+			engineOf(c).begin(&request{
+				entry:    entry{op: opTimeout, offset: uint64(time.Hour)},
+				internal: true, completed: func(completion) {},
+			})
 		})))
 		start(t, c)
 		join(t, c)

@@ -191,7 +191,8 @@ func (s *side) operate(op entry) (int, error) {
 		switch {
 		case c.result >= 0:
 			return int(c.result), nil
-		case c.result == -int32(unix.EAGAIN) && op.op != opPoll: // old kernels do not wait for all descriptors that do not block
+		// old kernels do not wait for all descriptors that do not block
+		case c.result == -int32(unix.EAGAIN) && op.op != opPoll:
 			if _, err := s.operate(entry{op: opPoll, flags: s.events}); err != nil {
 				return 0, err
 			}

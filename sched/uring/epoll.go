@@ -73,7 +73,8 @@ func openEpoll(requests int) (*epoll, error) {
 		answers: new(answers),
 	}
 	// It is never read, and each write to it is a new edge: none is lost.
-	if err := unix.EpollCtl(set, unix.EPOLL_CTL_ADD, event, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(event)}); err != nil {
+	on := &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(event)}
+	if err := unix.EpollCtl(set, unix.EPOLL_CTL_ADD, event, on); err != nil {
 		e.close()
 		return nil, fmt.Errorf("sched/uring: no event in the epoll instance: %w", err)
 	}

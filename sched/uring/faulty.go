@@ -25,7 +25,8 @@ import (
 //	again     an operation ends with EAGAIN, before it has begun
 //	signal    or with EINTR
 //	end       a multishot request ends although more is to come; a receive, with ENOBUFS as well
-//	late      completions come some turns later, and in another order; those of one request, or of one chain, stay in theirs
+//	late      completions come some turns later, and in another order; those of one request, or of one chain, stay in
+//	          theirs
 //	full      stage has no room
 //	nothing   a turn does not wait, and has nothing
 //	unable    the proxy lacks abilities

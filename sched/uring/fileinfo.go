@@ -45,7 +45,9 @@ func (i *fileInfo) Mode() fs.FileMode {
 	case syscall.S_IFSOCK:
 		mode |= fs.ModeSocket
 	}
-	for bit, flag := range map[uint32]fs.FileMode{syscall.S_ISUID: fs.ModeSetuid, syscall.S_ISGID: fs.ModeSetgid, syscall.S_ISVTX: fs.ModeSticky} {
+	for bit, flag := range map[uint32]fs.FileMode{
+		syscall.S_ISUID: fs.ModeSetuid, syscall.S_ISGID: fs.ModeSetgid, syscall.S_ISVTX: fs.ModeSticky,
+	} {
 		if i.stat.Mode&bit != 0 {
 			mode |= flag
 		}

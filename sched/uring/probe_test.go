@@ -110,7 +110,9 @@ func openDescriptors(t *testing.T) int {
 // Each refusal of the kernel has words that help.
 func TestExplain(t *testing.T) {
 	seen := make(map[string]syscall.Errno)
-	for _, errno := range []syscall.Errno{syscall.ENOSYS, syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOMEM, syscall.EMFILE, syscall.EINVAL} {
+	for _, errno := range []syscall.Errno{
+		syscall.ENOSYS, syscall.EPERM, syscall.EOPNOTSUPP, syscall.ENOMEM, syscall.EMFILE, syscall.EINVAL,
+	} {
 		err := explain("io_uring_setup", errno)
 		require.ErrorIs(t, err, ErrUnavailable)
 		require.ErrorIs(t, err, errno)

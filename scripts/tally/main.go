@@ -49,8 +49,8 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	// go test has the interrupt too, and ends. The signal is not ignored: go test would inherit that until it runs
-	// tests.
+	// go test has the interrupt too, and ends. The signal is not ignored:
+	// go test would inherit that until it runs tests.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	if err := c.Start(); err != nil {
 		return err

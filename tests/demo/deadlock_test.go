@@ -15,8 +15,8 @@ import (
 // threads are numbers of threads of the pools.
 var threads = []int{1, 2, 4, 8}
 
-// With as many parents as threads, or more, the plain pool is stuck, and each of its threads says why. The others
-// finish.
+// With as many parents as threads, or more, the plain pool is stuck, and each of its threads says why.
+// The others finish.
 func TestDeadlock(t *testing.T) {
 	for _, form := range forkjoin.Forms() {
 		suite.EachConfig(t, threads, func(t *testing.T, cfg sched.Config) {

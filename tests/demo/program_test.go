@@ -264,19 +264,24 @@ func TestFaults(t *testing.T) {
 			"a wants the lock in line 2, and a holds it. So it waits for itself.", []string{"a"}},
 		"a lock that is kept": {parsed(t, "a:", "  lock", "b:", "  lock"), demo.Stuck, "b wants the lock in line 2, " +
 			"and a holds it.", nil},
-		"unlocked twice": {parsed(t, "a:", "  unlock"), demo.Misuse, "a gives back a lock that it does not " +
-			"hold.", nil},
-		"waits unlocked": {parsed(t, "a:", "  wait(done)"), demo.Misuse, "a waits for a signal without holding " +
-			"the lock.", nil},
-		"no task": {parsed(t, "a:", "  task = pop_front()"), demo.Misuse, "a takes a task off an empty " +
-			"queue.", nil},
+		"unlocked twice": {parsed(t, "a:", "  unlock"), demo.Misuse, "a gives back " +
+			"a lock that it does not hold.", nil},
+		"waits unlocked": {parsed(t, "a:", "  wait(done)"), demo.Misuse, "a waits for a " +
+			"signal without holding the lock.", nil},
+		"no task": {parsed(t, "a:", "  task = pop_front()"), demo.Misuse, "a takes a task " +
+			"off an empty queue.", nil},
 		"no item": {parsed(t, "a:", "  items = items - 1"), demo.Negative, "items is now -1", nil},
-		"the parent first": {parsed(t, "queue: parent waits for child, child", "a:", "  task = pop_front()", "  result = task()"), demo.Stuck,
-			"a waits in line 2 for the result of the child. That is still in the queue", nil},
+		"the parent first": {
+			parsed(t, "queue: parent waits for child, child", "a:", "  task = pop_front()", "  result = task()"),
+			demo.Stuck, "a waits in line 2 for the result of the child. That is still in the queue", nil,
+		},
 		"each other's result": {parsed(t, "queue: one waits for two, two waits for one", "a, b:", "  task = "+
 			"pop_front()", "  result = task()"),
 			demo.WaitCycle, "a waits in line 2 for the result of the two, which b has taken.", []string{"a", "b"}},
-		"run twice": {parsed(t, "queue: task", "a:", "  result = task()", "  result = task()"), demo.RunTwice, "a has begun it in step 1, and a begins it again", nil},
+		"run twice": {
+			parsed(t, "queue: task", "a:", "  result = task()", "  result = task()"), demo.RunTwice,
+			"a has begun it in step 1, and a begins it again", nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			suite.EachConfig(t, []int{0}, func(t *testing.T, cfg sched.Config) {

@@ -14,11 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// completed are the values that are never returned as they are: what wraps them says what is wrong with what, and what
-// helps.
+// completed are the values that are never returned as they are:
+// what wraps them says what is wrong with what, and what helps.
 var completed = map[string]bool{
 	"fiber.ErrBackend": true, "fiber.ErrUnsupported": true, "fiber.ErrStackSize": true,
-	"stack.ErrSize": true, "stack.ErrGuard": true, "stack.ErrExhausted": true, "stack.ErrForeign": true, "stack.ErrNotInUse": true, "stack.ErrInUse": true,
+	"stack.ErrSize": true, "stack.ErrGuard": true, "stack.ErrExhausted": true, "stack.ErrForeign": true,
+	"stack.ErrNotInUse": true, "stack.ErrInUse": true,
 	"sched.ErrAffinity": true, "sched.ErrPolicy": true, "sched.ErrDeadlock": true, "sched.ErrStalled": true,
 	"uring.ErrDriver": true, "uring.ErrUnavailable": true,
 }
@@ -29,7 +30,9 @@ var facts = map[string]bool{"park.ErrDeadline": true, "fibersync.ErrUnfinished":
 // README.md promises that an error names its remedy: it stands behind the last colon.
 func TestErrorsNameTheirRemedies(t *testing.T) {
 	found := 0
-	for _, dir := range []string{"fiber", "stack", "sched", "sched/park", "sched/fibersync", "sched/forkjoin", "sched/uring"} {
+	for _, dir := range []string{
+		"fiber", "stack", "sched", "sched/park", "sched/fibersync", "sched/forkjoin", "sched/uring",
+	} {
 		for _, value := range errorValues(t, filepath.Join(root, dir)) {
 			found++
 			if !completed[value.name] && !facts[value.name] {

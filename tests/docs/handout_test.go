@@ -14,7 +14,8 @@ import (
 
 // answers are the files that students must not get.
 var answers = regexp.MustCompile(
-	`labs/.*(?:/solutions/|/notes\.md$|/equivalents\.txt$|/reference/[^R/])|labs/(?:hostile|selftest|mutate)/|/teachers\.md$`,
+	`labs/.*(?:/solutions/|/notes\.md$|/equivalents\.txt$|/reference/[^R/])|` +
+		`labs/(?:hostile|selftest|mutate)/|/teachers\.md$`,
 )
 
 // What `make -C labs handout` writes has all that a lab needs, and no answers.
@@ -105,7 +106,10 @@ func TestBlankInThePath(t *testing.T) {
 	)
 	elsewhere := filepath.Join(t.TempDir(), "a copy")
 	require.NoError(t, os.CopyFS(elsewhere, os.DirFS(filepath.Join(labs, "02"))))
-	for _, args := range [][]string{{"-C", labs, "handout"}, {"-C", filepath.Join(labs, "02")}, {"-C", elsewhere, "FIBERLAB=" + filepath.Dir(labs)}} {
+	for _, args := range [][]string{
+		{"-C", labs, "handout"}, {"-C", filepath.Join(labs, "02")},
+		{"-C", elsewhere, "FIBERLAB=" + filepath.Dir(labs)},
+	} {
 		said, err := command("make", args...).CombinedOutput()
 		require.Error(t, err)
 		require.Contains(t, string(said), "needs: go certs", "%v", args)

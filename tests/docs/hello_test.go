@@ -1,5 +1,5 @@
-// Package docs holds the tests of README.md, the pages in docs and the handouts: their links, names, programs and
-// widths.
+// Package docs holds the tests of README.md, the pages in docs and the handouts:
+// their links, names, programs and widths.
 package docs
 
 import (

@@ -134,7 +134,8 @@ func TestThreadsComeAndGo(t *testing.T) {
 				require.NoError(t, threadLives(20, b, start))
 				threads, ms := countThreads(t), countMs()
 				require.NoError(t, threadLives(suite.Scaled(300, 40), b, start))
-				for deadline := time.Now().Add(time.Minute); countThreads(t) > threads+threadsToSpare && time.Now().Before(deadline); {
+				deadline := time.Now().Add(time.Minute)
+				for countThreads(t) > threads+threadsToSpare && time.Now().Before(deadline) {
 					time.Sleep(time.Millisecond) // a thread that has been joined may still be listed
 				}
 				assert.LessOrEqual(t, countThreads(t), threads+threadsToSpare, "threads")

@@ -106,12 +106,27 @@ func TestDAGBuildRefuses(t *testing.T) {
 		want    error
 		names   []string
 	}{
-		"nothing":       {func(*fibersync.DAGBuilder[int]) {}, fibersync.ErrNoNodes, nil},
-		"no function":   {func(b *fibersync.DAGBuilder[int]) { b.Node(nop); b.Node(nil) }, fibersync.ErrNilFunc, []string{"node 1"}},
-		"unknown":       {func(b *fibersync.DAGBuilder[int]) { b.Node(nop, 0, 7) }, fibersync.ErrUnknownNode, []string{"node 0", "node 7"}},
-		"negative":      {func(b *fibersync.DAGBuilder[int]) { b.Node(nop, -1) }, fibersync.ErrUnknownNode, []string{"node 0", "node -1"}},
-		"itself":        {func(b *fibersync.DAGBuilder[int]) { b.Node(nop); b.Node(nop, 1) }, fibersync.ErrCycle, []string{"node 1", "TestDAGBuildRefuses"}},
-		"a small cycle": {func(b *fibersync.DAGBuilder[int]) { b.Node(nop, 1); b.Node(nop, 0) }, fibersync.ErrCycle, []string{"node 0", "node 1"}},
+		"nothing": {func(*fibersync.DAGBuilder[int]) {}, fibersync.ErrNoNodes, nil},
+		"no function": {
+			func(b *fibersync.DAGBuilder[int]) { b.Node(nop); b.Node(nil) }, fibersync.ErrNilFunc,
+			[]string{"node 1"},
+		},
+		"unknown": {
+			func(b *fibersync.DAGBuilder[int]) { b.Node(nop, 0, 7) }, fibersync.ErrUnknownNode,
+			[]string{"node 0", "node 7"},
+		},
+		"negative": {
+			func(b *fibersync.DAGBuilder[int]) { b.Node(nop, -1) }, fibersync.ErrUnknownNode,
+			[]string{"node 0", "node -1"},
+		},
+		"itself": {
+			func(b *fibersync.DAGBuilder[int]) { b.Node(nop); b.Node(nop, 1) }, fibersync.ErrCycle,
+			[]string{"node 1", "TestDAGBuildRefuses"},
+		},
+		"a small cycle": {
+			func(b *fibersync.DAGBuilder[int]) { b.Node(nop, 1); b.Node(nop, 0) }, fibersync.ErrCycle,
+			[]string{"node 0", "node 1"},
+		},
 		"a cycle between others": {func(b *fibersync.DAGBuilder[int]) {
 			b.After(b.Node(nop, b.Node(nop)), 3)     // 1 after 0 and 3
 			b.Node(nop, b.Node(nop, b.Node(nop, 1))) // 2 after 1, 3 after 2, 4 after 3

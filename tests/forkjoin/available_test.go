@@ -335,8 +335,8 @@ func TestFewDrainers(t *testing.T) {
 	)
 }
 
-// The last integers of a loop may take longer than those before. So no part is larger than a fourth of a worker's
-// share.
+// The last integers of a loop may take longer than those before.
+// So no part is larger than a fourth of a worker's share.
 func TestPartsOfALoopAreSmall(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {

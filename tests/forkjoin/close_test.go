@@ -34,8 +34,8 @@ func onClosed(t *testing.T, test func(t *testing.T, s *sched.Scheduler, p *forkj
 	)
 }
 
-// Close tells how many futures are live, disposes of results that have not been fetched, and what is submitted later
-// fails.
+// Close tells how many futures are live, disposes of results that have not been fetched,
+// and what is submitted later fails.
 func TestCloseWithLiveFutures(t *testing.T) {
 	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		var disposed atomic.Int32

@@ -121,8 +121,8 @@ const (
 	mostStrands = 9  // so many steps may be about to begin then: those of eight workers and the caller
 )
 
-// The first error is returned, no step begins after it, and those in progress see their context cancelled because of
-// it.
+// The first error is returned, no step begins after it,
+// and those in progress see their context cancelled because of it.
 func TestFirstError(t *testing.T) {
 	eachLoop(t, func(t *testing.T, p *forkjoin.Pool, l looped) {
 		last := int64(1 + rand.IntN(lastAtMost))

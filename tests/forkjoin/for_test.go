@@ -99,7 +99,9 @@ func TestForAtTheEndsOfInt(t *testing.T) {
 
 func TestForOfNothing(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
-		for _, r := range []forkjoin.Range{{}, {Begin: 1}, {Begin: math.MaxInt, End: math.MinInt}, {Begin: 3, End: 3, Grain: 1}} {
+		for _, r := range []forkjoin.Range{
+			{}, {Begin: 1}, {Begin: math.MaxInt, End: math.MinInt}, {Begin: 3, End: 3, Grain: 1},
+		} {
 			forkjoin.For(
 				p, r, func(_ *forkjoin.Pool, begin, end int) { t.Errorf("a part from %d to %d of %+v", begin, end, r) },
 			)

@@ -23,8 +23,8 @@ import (
 
 var errDeliberate = errors.New("deliberate")
 
-// outside calls f on a goroutine that is no fiber, and returns when f has returned. The caller does not block its
-// thread.
+// outside calls f on a goroutine that is no fiber, and returns when f has returned.
+// The caller does not block its thread.
 func outside(f func()) {
 	over := schedtest.NewLatch(1)
 	go func() {
@@ -434,8 +434,8 @@ func TestGetContextAtTheLastMoment(t *testing.T) {
 	})
 }
 
-// Config.Forgotten is told of a future that has gone out of reach before its result was fetched or dropped, and of no
-// other.
+// Config.Forgotten is told of a future that has gone out of reach before its result was fetched or dropped,
+// and of no other.
 func TestForgotten(t *testing.T) {
 	forktest.EachConfig(t, overSome, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {
 		var told atomic.Int32

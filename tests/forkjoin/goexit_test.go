@@ -143,8 +143,8 @@ func TestGoexitWithoutWorkers(t *testing.T) {
 	})
 }
 
-// onGoroutines calls test with pools of each form on a scheduler that has no workers, and to which no goroutine is
-// bound.
+// onGoroutines calls test with pools of each form on a scheduler that has no workers,
+// and to which no goroutine is bound.
 func onGoroutines(t *testing.T, test func(t *testing.T, p *forkjoin.Pool)) {
 	for _, form := range forkjoin.Forms() {
 		t.Run(form.String(), func(t *testing.T) {

@@ -33,8 +33,8 @@ var plain = map[string]func(p *forkjoin.Pool, n int, step func()){
 
 // A panic also halts the strands that have taken other parts. The first step panics when another strand has begun one.
 // The others take a while, and the longer the more have begun: nine strands do all of them in a third of a second. So
-// long the strand that panics may need until it has halted them; if it was slower, they get four times as long, and
-// again.
+// long the strand that panics may need until it has halted them;
+// if it was slower, they get four times as long, and again.
 func TestPanicHaltsOtherStrands(t *testing.T) {
 	every := t
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {

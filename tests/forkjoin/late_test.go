@@ -221,8 +221,8 @@ func meetClose(
 	over.Wait()
 }
 
-// The panic of a function that disposes of a result goes on when all results have been disposed of and the pool is
-// closed.
+// The panic of a function that disposes of a result goes on when all results have been disposed of
+// and the pool is closed.
 func TestPanicInDiscardAtClose(t *testing.T) {
 	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		var disposed int

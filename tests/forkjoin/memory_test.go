@@ -18,8 +18,8 @@ import (
 	"fiberlab/tests/internal/schedtest"
 )
 
-// A task that goes on submitting holds no memory for the futures that are over, in whatever order it has asked for
-// them.
+// A task that goes on submitting holds no memory for the futures that are over,
+// in whatever order it has asked for them.
 func TestFuturesAreFreed(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		orders := map[string]func(a, b *forkjoin.Future[int]){

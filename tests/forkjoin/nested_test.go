@@ -380,8 +380,8 @@ func TestPoolOfATaskElsewhere(t *testing.T) {
 	})
 }
 
-// A long computation forks, and others take what it forks: if not at once, then when it goes on forking. It never
-// blocks.
+// A long computation forks, and others take what it forks: if not at once, then when it goes on forking.
+// It never blocks.
 func TestOthersTakeForks(t *testing.T) {
 	workers := suite.Over{Workers: []int{2, 4, 8}}
 	forktest.EachConfig(t, workers, func(t *testing.T, cfg sched.Config, form forkjoin.Form) {

@@ -20,9 +20,10 @@ const quiet = 2 * time.Millisecond
 // thread that wakes another by futex(2): compare that with waker=thread. The wakers are:
 //   - goroutine: it goes to sleep at once. To set its timer may cost it some microseconds before it leaves its thread.
 //   - waiter: a goroutine that waits for its task, and sets the timer of its next pause only then.
-//   - thread: a goroutine with a thread to itself, which waits for its task in the kernel, sleeps there as well and keeps its P. That is what the C
-//     thread does. But a goroutine that has not called the Go scheduler for 10 ms is interrupted by the runtime's monitor, which here would
-//     fall into every fifth sample and take some 60 us. So the waker calls it once before each pause, outside of the sample.
+//   - thread: a goroutine with a thread to itself, which waits for its task in the kernel, sleeps there as well and
+//     keeps its P. That is what the C thread does. But a goroutine that has not called the Go scheduler for 10 ms is
+//     interrupted by the runtime's monitor, which here would fall into every fifth sample and take some 60 us. So the
+//     waker calls it once before each pause, outside of the sample.
 func BenchmarkWake(b *testing.B) {
 	schedtest.BenchThreads(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
 		measureWake(b, func(task func()) { schedtest.Enqueue(b, s, task) })

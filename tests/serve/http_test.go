@@ -94,7 +94,9 @@ func TestHTTP(t *testing.T) {
 			})
 		}
 		require.NoError(t, all.Wait())
-		for path, status := range map[string]int{"/": 200, "/bytes/-1": 400, "/bytes/x": 400, "/bytes/1073741825": 400, "/nothing": 404} {
+		for path, status := range map[string]int{
+			"/": 200, "/bytes/-1": 400, "/bytes/x": 400, "/bytes/1073741825": 400, "/nothing": 404,
+		} {
 			r, _, err := get(c, request(t, "GET", url+path, nil))
 			require.NoError(t, err)
 			require.Equal(t, status, r.StatusCode, path)

@@ -1,5 +1,5 @@
-// Package serve_test drives the servers of package serve by the clients of this package, and by programs that people
-// have.
+// Package serve_test drives the servers of package serve by the clients of this package,
+// and by programs that people have.
 package serve_test
 
 import (

@@ -17,8 +17,8 @@ import (
 // timeout is how long a test waits for what has to come.
 const timeout = time.Minute
 
-// eachSetup runs test over what a server runs on: Go's net, and each driver of package uring with schedulers of several
-// kinds.
+// eachSetup runs test over what a server runs on:
+// Go's net, and each driver of package uring with schedulers of several kinds.
 func eachSetup(t *testing.T, test func(t *testing.T, o serve.Setup)) {
 	t.Helper()
 	setups(t, func(configs []sched.Config) []sched.Config { return configs }, test)

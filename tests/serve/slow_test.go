@@ -148,7 +148,10 @@ func TestFilesServesFilesAlone(t *testing.T) {
 		require.NoError(t, os.Symlink("file", in("good")))
 		s := start(t, serve.Files(dir), o)
 		c := browser(t)
-		for name, status := range map[string]int{"pipe": 403, "link": 403, "device": 403, "socket": 403, "none": 404, "file": 200, "good": 200, "": 200} {
+		for name, status := range map[string]int{
+			"pipe": 403, "link": 403, "device": 403, "socket": 403, "none": 404, "file": 200, "good": 200,
+			"": 200,
+		} {
 			for range 3 {
 				r, _, err := get(c, request(t, "GET", "http://"+s.Address+"/"+name, nil))
 				require.NoError(t, err, name)

@@ -261,7 +261,8 @@ func TestStrangeAddresses(t *testing.T) {
 		engines := uring.New(uring.Options{Driver: driver})
 		ctx := context.Background()
 		for _, a := range [][2]string{
-			{"", "127.0.0.1:0"}, {"udp", "127.0.0.1:0"}, {"tcp", ""}, {"tcp", "127.0.0.1"}, {"tcp", "127.0.0.1:99999"}, {"tcp", "127.0.0.1:-1"},
+			{"", "127.0.0.1:0"}, {"udp", "127.0.0.1:0"}, {"tcp", ""}, {"tcp", "127.0.0.1"},
+			{"tcp", "127.0.0.1:99999"}, {"tcp", "127.0.0.1:-1"},
 			{"tcp4", "[::1]:0"}, {"tcp6", "127.0.0.1:0"}, {"unix", strings.Repeat("x", 200)}, {"unix", "/nowhere/at/all"},
 		} {
 			_, err := engines.Dial(ctx, a[0], a[1])

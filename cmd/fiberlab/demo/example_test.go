@@ -3,6 +3,7 @@ package demo_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/sched"
@@ -29,11 +30,14 @@ signaller:
 	}
 	fmt.Println("schedules that go wrong:", found.Wrong, "of", found.Schedules)
 	fmt.Println(found.Shortest.Schedule())
-	fmt.Println(found.Shortest.Fault.Text)
+	fmt.Println(strings.ReplaceAll(found.Shortest.Fault.Text, ". ", ".\n"))
 	// Output:
 	// schedules that go wrong: 2 of 3
 	// [signaller waiter waiter]
-	// waiter sleeps in line 2 until there is a signal. The signal of step 1 came while no thread slept. A condition keeps nothing, so it was lost. No thread is left that could wake it.
+	// waiter sleeps in line 2 until there is a signal.
+	// The signal of step 1 came while no thread slept.
+	// A condition keeps nothing, so it was lost.
+	// No thread is left that could wake it.
 }
 
 // Two threads share one pool, and both of their tasks wait for a child.

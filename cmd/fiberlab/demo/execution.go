@@ -58,8 +58,8 @@ type thread struct {
 	ended   bool
 }
 
-// newExecution starts the program on s. Each thread stands before its first line. The caller runs on the only worker of
-// s.
+// newExecution starts the program on s. Each thread stands before its first line.
+// The caller runs on the only worker of s.
 func newExecution(p *Program, s *sched.Scheduler) (*execution, error) {
 	e := &execution{scheduler: s, conditions: make(map[string]*fibersync.Cond), numbers: make(map[string]int)}
 	byName := make(map[string]*littleTask)

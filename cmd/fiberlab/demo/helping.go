@@ -20,8 +20,8 @@ func (x helpingExecutor) submit(task func(x executor) (int, error)) *forkjoin.Fu
 
 func (x helpingExecutor) place() (int, any) { return placeOfFiber() }
 
-// onHelpingPool runs the program on a pool of package forkjoin. The caller leaves all tasks to the workers: it does not
-// help.
+// onHelpingPool runs the program on a pool of package forkjoin. The caller leaves all tasks to the workers:
+// it does not help.
 func onHelpingPool(o JoinOptions) (JoinRun, error) {
 	s, err := sched.New(o.Scheduler)
 	if err != nil {

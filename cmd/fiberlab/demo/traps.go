@@ -57,8 +57,8 @@ func signalBeforeWait() Trap {
 		Title: "The signal comes before the wait",
 		Text: "A worker takes a task and runs it; get waits for the result. The worker sets the status and signals " +
 			"without the lock. " +
-			"So both can come between get's look at the status and its wait, and a condition does not remember a " +
-			"signal.",
+			"So both can come between get's look at the status and its wait, " +
+			"and a condition does not remember a signal.",
 		Remedy: "Set the status with the lock held. get holds the lock from its look until it sleeps, so no signal " +
 			"comes in between.",
 		Faulty: must(`

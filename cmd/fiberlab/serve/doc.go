@@ -2,7 +2,8 @@
 // what fiberlab serve runs. Each is one program over net.Listener and net.Conn, whatever carries its bytes:
 //
 //   - Go's package net, and a goroutine for each connection; or
-//   - the engines of package uring, and a fiber for each connection. net/http starts goroutines itself: these use the engines from outside.
+//   - the engines of package uring, and a fiber for each connection. net/http starts goroutines itself: these use the
+//     engines from outside.
 //
 // So the two can be compared: the program is the same, and so are the clients.
 //

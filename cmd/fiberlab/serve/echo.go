@@ -11,8 +11,8 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// Echo is the server that sends back what comes. Its requests are reads: what one read has brought is sent back by one
-// write.
+// Echo is the server that sends back what comes. Its requests are reads:
+// what one read has brought is sent back by one write.
 func Echo() Program { return echoProgram{} }
 
 type echoProgram struct{}

@@ -28,8 +28,8 @@ type Figures struct {
 	BytesOut int64 `json:"bytes_out"`
 
 	// From the moment that a request has been read until its answer has been handed to the kernel: what the client's
-	// waiting time has of the server's work and of its socket, not of the network, nor of the time that the request lay
-	// unread.
+	// waiting time has of the server's work and of its socket, not of the network,
+	// nor of the time that the request lay unread.
 	ServiceP50 float64 `json:"service_p50_us"`
 	ServiceP99 float64 `json:"service_p99_us"`
 

@@ -23,10 +23,12 @@ func TestExplain(t *testing.T) {
 		return &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", errno)}
 	}
 	for want, err := range map[string]error{
-		"permission denied: ports below 1024 are the administrator's: choose one from 1024 up, or 0 for any free one": wrapped(syscall.EACCES),
-		"address already in use: choose another port, or 0 for any free one":                                          wrapped(syscall.EADDRINUSE),
-		"too many open files: no descriptor is left: raise ulimit -n":                                                 wrapped(syscall.EMFILE),
-		"no such host: name an address of this machine: 127.0.0.1 for clients on it alone, 0.0.0.0 for all":           &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", Name: "x"}},
+		"permission denied: ports below 1024 are the administrator's: choose one from 1024 up, " +
+			"or 0 for any free one": wrapped(syscall.EACCES),
+		"address already in use: choose another port, or 0 for any free one": wrapped(syscall.EADDRINUSE),
+		"too many open files: no descriptor is left: raise ulimit -n":        wrapped(syscall.EMFILE),
+		"no such host: name an address of this machine: 127.0.0.1 for clients on it alone, " +
+			"0.0.0.0 for all": &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", Name: "x"}},
 	} {
 		got := explain("x:80", err)
 		var wrong *SetupError

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// newTLSConfig returns a configuration with a fresh key, and a certificate for this machine that is signed by that key
-// itself.
+// newTLSConfig returns a configuration with a fresh key,
+// and a certificate for this machine that is signed by that key itself.
 func newTLSConfig() (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

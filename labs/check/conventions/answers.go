@@ -51,18 +51,15 @@ func registerWords(a *machine.Arch) []registerWord {
 // table has the right answers, in the order of the tables that are handed out.
 var table = map[string][]answer{
 	"amd64": {
-		{
-			"rax", false,
-		}, {"rbx", true}, {"rcx", false}, {"rdx", false}, {"rsi", false}, {"rdi", false}, {"rbp", true}, {"rsp", true},
-		{
-			"r8", false,
-		}, {"r9", false}, {"r10", false}, {"r11", false}, {"r12", true}, {"r13", true}, {"r14", true}, {"r15", true},
+		{"rax", false}, {"rbx", true}, {"rcx", false}, {"rdx", false},
+		{"rsi", false}, {"rdi", false}, {"rbp", true}, {"rsp", true},
+		{"r8", false}, {"r9", false}, {"r10", false}, {"r11", false},
+		{"r12", true}, {"r13", true}, {"r14", true}, {"r15", true},
 		{"xmm0-xmm15", false},
 	},
 	"arm64": {
-		{
-			"x0-x7", false,
-		}, {"x8", false}, {"x9-x15", false}, {"x16-x17", false}, {"x19-x28", true}, {"x29", true}, {"x30", false}, {"sp", true},
+		{"x0-x7", false}, {"x8", false}, {"x9-x15", false}, {"x16-x17", false},
+		{"x19-x28", true}, {"x29", true}, {"x30", false}, {"sp", true},
 		{"v0-v7", false}, {"d8-d15", true}, {"v8-v15-high", false}, {"v16-v31", false},
 	},
 }

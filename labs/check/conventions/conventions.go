@@ -96,8 +96,8 @@ func sums(ctx context.Context, b *grade.Bench) (faults []grade.Fault, err error)
 	return nil, nil
 }
 
-// sumsAcross examines it with strangers that change all that they may. It is the same function, so it must have summed
-// first.
+// sumsAcross examines it with strangers that change all that they may.
+// It is the same function, so it must have summed first.
 func sumsAcross(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return across.examine(ctx, b, sumRight)
 }

@@ -110,8 +110,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A value that a register or the memory below the stack pointer does not keep is traced to that register, or to that
-// memory.
+// A value that a register or the memory below the stack pointer does not keep is traced to that register,
+// or to that memory.
 func TestBlame(t *testing.T) {
 	for _, c := range []struct{ arch, from, to, want string }{
 		{"amd64", "r13", "rcx", "rcx does not survive a call, and was still needed after it: "},

@@ -207,8 +207,8 @@ var observeRight = judge{
 				if got := m.regs.Get(w.register); !w.high && got != v.data[0].word(i) {
 					faults = append(faults, grade.Fault{
 						Text: fmt.Sprintf(
-							"lab_observe calls the stranger with %s in %s, in place of what before has at offset %d: "+
-								"%s",
+							"lab_observe calls the stranger with %s in %s, "+
+								"in place of what before has at offset %d: %s",
 							v.describe(got), w.register, 8*i, v.trail(w.register, m.at, 1),
 						),
 						Place: v.set(w.register, m.at),

@@ -144,8 +144,8 @@ func (v *visit) trail(register string, before, depth int) string {
 	return text
 }
 
-// last says what instruction a visit that came to no end ended with, and where the registers that it names got their
-// values.
+// last says what instruction a visit that came to no end ended with,
+// and where the registers that it names got their values.
 func (v *visit) last(i int) string {
 	text := "; the last instruction was " + v.steps[i].text()
 	for _, r := range v.reads(v.steps[i]) {

@@ -39,8 +39,8 @@ func framePointers(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 				return []grade.Fault{
 					{
 						Text: fmt.Sprintf(
-							"%s is %#x when target is entered, and the frame there names %#x as the next, which is "+
-								"not above it",
+							"%s is %#x when target is entered, and the frame there names %#x as the next, "+
+								"which is not above it",
 							at, fp, next,
 						),
 						Place: e.called,
@@ -112,7 +112,8 @@ func (t *frameTable) unwind(e *entry) []grade.Fault {
 		if row.cfaRegister == t.fp {
 			cfa = fp
 		} else if row.cfaRegister != t.sp {
-			return []grade.Fault{{Text: fmt.Sprintf("the call frame information of %s counts from register %d", name, row.cfaRegister), Place: place}}
+			text := fmt.Sprintf("the call frame information of %s counts from register %d", name, row.cfaRegister)
+			return []grade.Fault{{Text: text, Place: place}}
 		}
 		cfa += uint64(row.cfaOffset)
 		if row.back.kind != ruleOffset {

@@ -106,7 +106,10 @@ func (w *world) prepare(ctx context.Context, i int, offset, length uint64) (*ent
 		_, err = w.Call(ctx, setTargetName, e.context, e.stack, e.length, e.target, e.arg)
 		return e, errors.Join(err, w.intact(e, setTargetName))
 	}
-	if _, err := w.Enter(w.ready, w.Symbol(setTargetName), w.sp(), w.back(), e.context, e.stack, e.length, e.target, e.arg); err != nil {
+	_, err = w.Enter(
+		w.ready, w.Symbol(setTargetName), w.sp(), w.back(), e.context, e.stack, e.length, e.target, e.arg,
+	)
+	if err != nil {
 		return nil, err
 	}
 	steps, err := w.Record(ctx, setTargetName, nil, w.back())
@@ -216,7 +219,8 @@ func (w *world) enter(ctx context.Context, e *entry) error {
 // astray says where the first swap led in place of target.
 func (w *world) astray(e *entry, trouble *grade.Trouble) string {
 	a := w.Arch()
-	text := "the first swap to what marl_fiber_set_target has prepared does not come to target, the body: it " + trouble.What
+	text := "the first swap to what marl_fiber_set_target has prepared does not come to target, the body: it " +
+		trouble.What
 	if pc := e.regs.PC(); pc == 0 {
 		text += ", having jumped to address 0"
 	} else {

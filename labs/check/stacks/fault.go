@@ -29,9 +29,12 @@ func otherFaults(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		{"a store to address 0", func(ctx context.Context, w *watched) (machine.Stop, error) {
 			return w.touch(ctx, "lab_store", w.sp(), 0)
 		}},
-		{"a store to the guard page of a fiber that overflow_watch was not given", func(ctx context.Context, w *watched) (machine.Stop, error) {
-			return w.touch(ctx, "lab_store", w.fibers[few].lo+64, w.fibers[few].lo-8)
-		}},
+		{
+			"a store to the guard page of a fiber that overflow_watch was not given",
+			func(ctx context.Context, w *watched) (machine.Stop, error) {
+				return w.touch(ctx, "lab_store", w.fibers[few].lo+64, w.fibers[few].lo-8)
+			},
+		},
 		{"a jump to the lowest usable byte of a stack", func(ctx context.Context, w *watched) (machine.Stop, error) {
 			return w.jump(ctx, w.fibers[0].lo)
 		}},

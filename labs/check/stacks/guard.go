@@ -96,8 +96,8 @@ func (w *world) guard(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 	return nil, nil
 }
 
-// guardSize returns how many bytes below a stack cannot be touched: a page, or more if the submission has a larger
-// guard.
+// guardSize returns how many bytes below a stack cannot be touched:
+// a page, or more if the submission has a larger guard.
 func guardSize(ctx context.Context, b *grade.Bench) (uint64, error) {
 	return grade.Shared(ctx, b, "guard", func(ctx context.Context) (size uint64, err error) {
 		_, err = in(ctx, b, func(ctx context.Context, w *world) ([]grade.Fault, error) {

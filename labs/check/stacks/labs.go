@@ -79,7 +79,9 @@ func Labs() []*grade.Lab {
 		Sources: []string{"*.S", "*.c", "*.h"},
 		Harness: map[string]string{"page.c": string(text)},
 	}
-	item := func(name string, points int, section string, check func(context.Context, *grade.Bench) ([]grade.Fault, error)) {
+	item := func(
+		name string, points int, section string, check func(context.Context, *grade.Bench) ([]grade.Fault, error),
+	) {
 		l.Items = append(l.Items, grade.Item{Name: name, Points: points, Section: section, Check: check})
 	}
 	item("a stack has the size that was asked for", 10, "4.2", sizes)

@@ -63,8 +63,8 @@ func (w *world) mapStack(ctx context.Context, at, size uint64) (*mapping, []grad
 	return m, nil, nil
 }
 
-// failBefore has a system call of the submission fail, so that errno is not 0: it says nothing about calls that succeed
-// later.
+// failBefore has a system call of the submission fail, so that errno is not 0:
+// it says nothing about calls that succeed later.
 func (w *world) failBefore(ctx context.Context) error {
 	at, err := w.newStruct()
 	if err == nil {
@@ -165,8 +165,8 @@ func (w *world) size(ctx context.Context, m *mapping) ([]grade.Fault, error) {
 		return []grade.Fault{
 			{
 				Text: fmt.Sprintf(
-					"stack_map(&s, %d) maps %s beside the %d of the stack that can be touched: only guard pages may "+
-						"lie there",
+					"stack_map(&s, %d) maps %s beside the %d of the stack that can be touched: "+
+						"only guard pages may lie there",
 					m.asked, w.bytes(beside), want,
 				),
 				Place: calledAt(m.calls, "mmap", "mprotect"),

@@ -20,7 +20,10 @@ func overflows(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		}{
 			{few, 0, "an endless recursion", recursion(0)},
 			{few, 2, "a store to the last byte of its guard page", storeBelow(2, func(uint64) uint64 { return 1 })},
-			{many, many - 2, "a store to the first byte of its guard page", storeBelow(many-2, func(page uint64) uint64 { return page })},
+			{
+				many, many - 2, "a store to the first byte of its guard page",
+				storeBelow(many-2, func(page uint64) uint64 { return page }),
+			},
 		} {
 			faults, err := blindFirst(func(blind bool) ([]grade.Fault, error) {
 				return overflow(ctx, b, blind, c.given, c.fiber, c.name, c.hit)
@@ -111,8 +114,8 @@ func overflow(
 		return []grade.Fault{
 			{
 				Text: fmt.Sprintf(
-					"for %s %s writes the fiber's name to standard output (1): it must write to standard error (2, "+
-						"STDERR_FILENO)",
+					"for %s %s writes the fiber's name to standard output (1): "+
+						"it must write to standard error (2, STDERR_FILENO)",
 					name, function,
 				),
 				Place: begin,
@@ -170,8 +173,8 @@ func (w *watched) judge(name string, end machine.Stop, times int) []grade.Fault 
 		return []grade.Fault{
 			{
 				Text: fmt.Sprintf(
-					"after %s the process %s: overflow_watch sets a handler for signal %d, and a guard page raises "+
-						"SIGSEGV (%d)",
+					"after %s the process %s: overflow_watch sets a handler for signal %d, "+
+						"and a guard page raises SIGSEGV (%d)",
 					name, end, handler.args[0], syscall.SIGSEGV,
 				),
 				Place: handler.place,
@@ -180,8 +183,8 @@ func (w *watched) judge(name string, end machine.Stop, times int) []grade.Fault 
 	case stack == nil:
 		return []grade.Fault{
 			fault(
-				"after %s the process %s: the handler has no stack to run on: overflow_watch sets no signal stack "+
-					"(sigaltstack)",
+				"after %s the process %s: the handler has no stack to run on: "+
+					"overflow_watch sets no signal stack (sigaltstack)",
 				name, end,
 			),
 		}
@@ -189,8 +192,8 @@ func (w *watched) judge(name string, end machine.Stop, times int) []grade.Fault 
 		return []grade.Fault{
 			{
 				Text: fmt.Sprintf(
-					"after %s the process %s: the handler has no stack to run on: overflow_watch calls sigaltstack "+
-						"without one",
+					"after %s the process %s: the handler has no stack to run on: "+
+						"overflow_watch calls sigaltstack without one",
 					name, end,
 				),
 				Place: stack.place,
@@ -224,8 +227,8 @@ func (w *watched) judge(name string, end machine.Stop, times int) []grade.Fault 
 			{
 				Text: fmt.Sprintf(
 					"after %s the process %s, as if it were no overflow: %s does not end it by _exit, although the "+
-						"address is in the guard page, from lo - page up to lo, of a fiber that overflow_watch was "+
-						"given",
+						"address is in the guard page, from lo - page up to lo, "+
+						"of a fiber that overflow_watch was given",
 					name, end, function,
 				),
 				Place: begin,

@@ -27,8 +27,8 @@ func impossible(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 			{math.MaxUint64, "SIZE_MAX", syscall.ENOMEM, "rounded up it would be 0"},
 			{math.MaxUint64 - w.page, "SIZE_MAX - page", syscall.ENOMEM, "with the guard page it would be 0"},
 			{math.MaxUint64 - w.page + 1, "SIZE_MAX - page + 1", syscall.ENOMEM, "with the guard page it would be 0"},
-			{math.MaxUint64 - 2*w.page + 2, "SIZE_MAX - 2 * page + 2", syscall.ENOMEM, "with the guard page it would " +
-				"be 0"},
+			{math.MaxUint64 - 2*w.page + 2, "SIZE_MAX - 2 * page + 2", syscall.ENOMEM, "with the guard " +
+				"page it would be 0"},
 			{math.MaxUint64 - w.bench.Random.Uint64N(2*w.page), "nearly SIZE_MAX", syscall.ENOMEM, "rounded up, or " +
 				"with the guard page, it would be small"},
 		} {

@@ -39,13 +39,13 @@ func returns(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	if text := said.errors.String(); text == "" && said.output.String() != "" {
 		return []grade.Fault{
 			fault(
-				"marl_fiber_returned prints to standard output (1): it must say what is wrong on standard error (2, " +
-					"STDERR_FILENO)",
+				"marl_fiber_returned prints to standard output (1): " +
+					"it must say what is wrong on standard error (2, STDERR_FILENO)",
 			),
 		}, nil
 	} else if len(text) < 2 || text[len(text)-1] != '\n' {
-		return []grade.Fault{fault("marl_fiber_returned prints %s: it must say in a line on standard error what is "+
-			"wrong", quoted(text))}, nil
+		return []grade.Fault{fault("marl_fiber_returned prints %s: "+
+			"it must say in a line on standard error what is wrong", quoted(text))}, nil
 	}
 	return nil, nil
 }

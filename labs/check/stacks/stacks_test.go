@@ -109,14 +109,17 @@ func TestDiagnoses(t *testing.T) {
 			"lies below it: the byte 1 below s.lo can be touched"},
 		"unmap": {"stack.c", "munmap(s->lo - page, page + s->size)", "munmap(s->lo, s->size)", "stack_unmap " +
 			"leaves the guard page mapped: it begins a page below s.lo (stack.c)"},
-		"alignment": {"context.c", "~(uintptr_t)15", "~(uintptr_t)7", "alignment: it must be a multiple of 16 there, " +
-			"and is 8 more"},
+		"alignment": {"context.c", "~(uintptr_t)15", "~(uintptr_t)7", "alignment: it must be a multiple " +
+			"of 16 there, and is 8 more"},
 		"backtrace": {trampoline, undefined, "", "nothing has called it, which " + undefined + " says"},
 		// a block of -11 bytes
 		"endless": {trampoline, undefined, undefined + "\n.cfi_escape " +
 			"0x0f,0xf5,0xff,0xff,0xff,0xff,0xff,0xff,0xff,0xff,0x01\n",
 			"the call frame information of marl_fiber_trampoline cannot be read"},
-		"large": {trampoline, "    .text\n", "    .section .eh_frame, \"a\"\n    .zero 1 << 20\n    .text\n", "the call frame information cannot be read"},
+		"large": {
+			trampoline, "    .text\n", "    .section .eh_frame, \"a\"\n    .zero 1 << 20\n    .text\n",
+			"the call frame information cannot be read",
+		},
 		"body": {trampoline, call, "", "the first entry comes to marl_fiber_returned, and target, the body, has " +
 			"not been called"},
 		"handler": {"overflow.c", "SA_SIGINFO | SA_ONSTACK", "SA_SIGINFO", "the handler has no stack to run on: " +

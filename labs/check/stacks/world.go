@@ -42,7 +42,8 @@ func in(
 		return nil, err
 	}
 	// An emulator may have larger pages than this machine.
-	if w.page, err = grade.Shared(ctx, b, "page", func(ctx context.Context) (uint64, error) { return w.Call(ctx, pageName) }); err != nil {
+	w.page, err = grade.Shared(ctx, b, "page", func(ctx context.Context) (uint64, error) { return w.Call(ctx, pageName) })
+	if err != nil {
 		return nil, err
 	}
 	return use(ctx, w)
@@ -65,8 +66,8 @@ func (w *world) onStack(function, sp uint64, args ...uint64) error {
 	return nil
 }
 
-// touch reads or writes the byte at addr, with the stack pointer at sp, and returns how that ended: Reached if it was
-// possible.
+// touch reads or writes the byte at addr, with the stack pointer at sp, and returns how that ended:
+// Reached if it was possible.
 func (w *world) touch(ctx context.Context, function string, sp, addr uint64) (machine.Stop, error) {
 	if err := w.onStack(w.Symbol(function), sp, addr, 0x5a); err != nil {
 		return machine.Stop{}, err
@@ -111,7 +112,10 @@ func errno(n uint64) string {
 	for _, known := range []struct {
 		errno syscall.Errno
 		name  string
-	}{{syscall.EINVAL, "EINVAL"}, {syscall.ENOMEM, "ENOMEM"}, {syscall.EAGAIN, "EAGAIN"}, {syscall.EPERM, "EPERM"}, {syscall.ENOSYS, "ENOSYS"}} {
+	}{
+		{syscall.EINVAL, "EINVAL"}, {syscall.ENOMEM, "ENOMEM"}, {syscall.EAGAIN, "EAGAIN"},
+		{syscall.EPERM, "EPERM"}, {syscall.ENOSYS, "ENOSYS"},
+	} {
 		if n == uint64(known.errno) {
 			return fmt.Sprintf("%s (%d)", known.name, n)
 		}

@@ -23,8 +23,8 @@ func (l *leg) followStack() {
 	l.left = [2]uint64{l.from.left, l.to.left}
 }
 
-// astride examines that the stack pointer points into one of the two stacks at each step: a signal handler may run at
-// any.
+// astride examines that the stack pointer points into one of the two stacks at each step:
+// a signal handler may run at any.
 func (l *leg) astride() []grade.Fault {
 	for k, sp := range l.recording.StackPointers() {
 		if l.from.holds(sp) || l.to.holds(sp) {

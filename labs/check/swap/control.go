@@ -12,7 +12,8 @@ import (
 func (t *trip) controlWords() []grade.Fault {
 	var faults []grade.Fault
 	for _, name := range t.world.subject.Control {
-		bits := t.world.Arch().Control[slices.IndexFunc(t.world.Arch().Control, func(c machine.Control) bool { return c.Name == name })].Bits
+		known := t.world.Arch().Control
+		bits := known[slices.IndexFunc(known, func(c machine.Control) bool { return c.Name == name })].Bits
 		for _, p := range t.passages {
 			if p.load.after.Arch() == nil {
 				return []grade.Fault{{Text: "not examined: " + p.load.trouble.Error()}}

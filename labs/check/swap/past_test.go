@@ -42,7 +42,8 @@ func TestRightSwapInAWrongWorld(t *testing.T) {
 					"   "+ending+"\n")
 			},
 			"a context that enters the trampoline at its end": func(dir string) {
-				replace(t, filepath.Join(dir, "context.c"), "(uintptr_t)marl_fiber_trampoline", "(uintptr_t)marl_fiber_trampoline + 4")
+				const entry = "(uintptr_t)marl_fiber_trampoline"
+				replace(t, filepath.Join(dir, "context.c"), entry, entry+" + 4")
 			},
 		} {
 			t.Run(l.Number+"/"+name, func(t *testing.T) {

@@ -50,8 +50,8 @@ func (t *trip) travel(ctx context.Context) error {
 }
 
 // borrowed says that a swap runs one of the functions that it is to do without. No name gives that away if the swap
-// knows their addresses. What the library itself calls, after a swap that went to a wrong place in it, is another
-// fault.
+// knows their addresses. What the library itself calls, after a swap that went to a wrong place in it,
+// is another fault.
 type borrowed struct{ *grade.Trouble }
 
 func (b borrowed) Unwrap() error { return b.Trouble }

@@ -66,8 +66,8 @@ func answers(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return faults, nil
 }
 
-// read returns the answers by their questions: lines of the form QUESTION: ANSWER. A line that begins with # is a
-// comment.
+// read returns the answers by their questions: lines of the form QUESTION: ANSWER.
+// A line that begins with # is a comment.
 func read(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

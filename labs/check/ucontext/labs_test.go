@@ -73,8 +73,8 @@ func TestCountIsNotGivenAway(t *testing.T) {
 	}
 }
 
-// A program that goes on at no instruction of its sources is not said to be in one of them, least of all in the
-// grader's.
+// A program that goes on at no instruction of its sources is not said to be in one of them,
+// least of all in the grader's.
 func TestLostProgramIsInNoSource(t *testing.T) {
 	l := ucontext.Labs()[0]
 	for _, a := range l.Arches {

@@ -246,7 +246,8 @@ func (w *world) leave(entered machine.Registers) (back uint64, err error) {
 
 // notFollowed says why the library did not come to where the submission's function was called.
 func (w *world) notFollowed(saved *record.Recording, back uint64, trouble *grade.Trouble) grade.Fault {
-	text := "when the function of a fresh context returns, setcontext, which the library calls with uc_link, " + trouble.What
+	text := "when the function of a fresh context returns, setcontext, which the library calls with uc_link, " +
+		trouble.What
 	if symbol, known := w.Program.At(back); !known || !strings.Contains(symbol.Name, "context") {
 		return grade.Fault{Text: fmt.Sprintf(
 			"the return address of the function of a fresh context is %#x, and not what makecontext has set", back)}
@@ -275,8 +276,8 @@ func (w *world) floatingPoint() string {
 			return ""
 		}
 		return fmt.Sprintf(
-			"it finds the floating-point state by fpregs, at offset %d of the context that was left, and %#x is "+
-				"there, "+
+			"it finds the floating-point state by fpregs, at offset %d of the context that was left, "+
+				"and %#x is there, "+
 				"not the address of that state, which begins at offset %d",
 			fpregs, pointer, offsets[machine.AMD64]["x87cw"],
 		)

@@ -12,8 +12,8 @@ import (
 // parts is into how many parts the rivals cut a loop.
 const parts = 64
 
-// forkedLoop calls body for parts of the integers from begin to end, and forks in two until they have no more than
-// grain.
+// forkedLoop calls body for parts of the integers from begin to end,
+// and forks in two until they have no more than grain.
 func forkedLoop(r Rival, begin, end, grain int, body func(begin, end int) int) int {
 	if end-begin <= grain {
 		return body(begin, end)

@@ -177,8 +177,8 @@ func (m merging) mergeJoin(p *forkjoin.Pool, cut int) {
 		func(p *forkjoin.Pool) struct{} { second.mergeJoin(p, cut); return struct{}{} })
 }
 
-// sortOrMerge is the argument of sortTyped, which does both, since a Func forks calls of itself: it merges if sort is
-// empty.
+// sortOrMerge is the argument of sortTyped, which does both, since a Func forks calls of itself:
+// it merges if sort is empty.
 type sortOrMerge struct {
 	sort  unsorted
 	merge merging

@@ -28,7 +28,8 @@ func (p place) children(levels int) int {
 	draw := p.state >> 32
 	count := 0
 	// One more child has the probability of meanChildren in meanChildren+1, again and again.
-	for more := uint64(1<<32) / (meanChildren + 1) * meanChildren; draw < more; more = more / (meanChildren + 1) * meanChildren {
+	more := uint64(1<<32) / (meanChildren + 1) * meanChildren
+	for ; draw < more; more = more / (meanChildren + 1) * meanChildren {
 		count++
 	}
 	return count
@@ -39,8 +40,8 @@ func (p place) child(i int) place {
 }
 
 // Search counts the nodes of a tree of so many levels that is out of balance: UTS, the unbalanced tree search, with a
-// geometric tree and a cheap hash. It forks for each child of the upper levels, as many as cut says; of all if that is
-// 0.
+// geometric tree and a cheap hash. It forks for each child of the upper levels, as many as cut says;
+// of all if that is 0.
 func Search(seed uint64, levels, cut int) Work {
 	root := place{state: mix(seed)}
 	w := Work{
@@ -76,8 +77,8 @@ func searchForked(r Rival, p place, levels, cut int) int {
 	return 1
 }
 
-// searchForkedFrom counts the nodes below the children of p from the i-th on. It forks in two: that child, and the
-// others.
+// searchForkedFrom counts the nodes below the children of p from the i-th on. It forks in two:
+// that child, and the others.
 func searchForkedFrom(r Rival, p place, i, children, levels, cut int) int {
 	if i+1 == children {
 		return searchForked(r, p.child(i), levels, cut)

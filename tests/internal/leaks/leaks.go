@@ -1,5 +1,5 @@
-// Package leaks checks that tests leave nothing behind: stacks, fibers, identities, goroutines, threads, mappings,
-// descriptors.
+// Package leaks checks that tests leave nothing behind:
+// stacks, fibers, identities, goroutines, threads, mappings, descriptors.
 package leaks
 
 import (
