@@ -2,17 +2,21 @@ package sched
 
 import (
 	"container/heap"
+	"sync/atomic"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/spinlock"
+
+	"golang.org/x/sys/cpu"
 )
 
 // timer is the deadline of one wait of a fiber.
 type timer struct {
 	deadline clock.Instant
 	fiber    *Fiber
-	wait     word          // which wait it ends
-	position int           // in the heap, plus one; 0 if it is in none
-	lies     *workerTimers // where it was put, if the fiber may migrate
+	wait     word         // which wait it ends
+	position int          // in the heap, plus one; 0 if it is in none
+	group    *groupTimers // where it was put, if the fiber may migrate
 }
 
 // timers is a heap of timers, the earliest first. It has no lock.
@@ -84,4 +88,127 @@ func (h *timerHeap) Pop() any {
 	*h = (*h)[:last]
 	t.position = 0
 	return t
+}
+
+// groupTimers are the timers of fibers that may migrate, for the workers between which these migrate. Any of the workers
+// adds, stops and expires timers. A worker that sleeps does so until the earliest deadline. One at least must; see watch.
+type groupTimers struct {
+	wakeOne func() // wakes a worker of the group, to sleep until another deadline
+
+	_      [2]cpu.CacheLinePad
+	mu     spinlock.Lock // held for moments, also while the word of a fiber changes
+	timers timers
+
+	_        [2]cpu.CacheLinePad
+	earliest atomic.Int64 // the earliest deadline in timers; changed with the lock held
+	_        [2]cpu.CacheLinePad
+	watcher  atomic.Int64 // the number plus one of a worker that sleeps until then; 0: perhaps none does
+	_        [2]cpu.CacheLinePad
+}
+
+// noTimers is for workers that share no fibers. It stays empty.
+var noTimers = newGroupTimers(nil)
+
+// shareTimers gives workers the timers of the fibers that migrate between them. wakeOne wakes one of the workers, if any
+// sleeps. It must be called before the workers run.
+func shareTimers(workers []*Worker, wakeOne func()) {
+	g := newGroupTimers(wakeOne)
+	for _, w := range workers {
+		w.timers = g
+	}
+}
+
+func newGroupTimers(wakeOne func()) *groupTimers {
+	g := &groupTimers{wakeOne: wakeOne}
+	g.earliest.Store(int64(clock.Never))
+	return g
+}
+
+// next is the earliest deadline, or clock.Never. Any thread may call it.
+func (g *groupTimers) next() clock.Instant { return clock.Instant(g.earliest.Load()) }
+
+// add starts a timer of a fiber that blocks on w, which the caller runs on. It does not block. Workers that sleep would
+// sleep too long if the new deadline is the earliest. But w is about to sleep itself, or to call leave.
+func (g *groupTimers) add(w *Worker, t *timer) {
+	t.group = g
+	g.mu.Lock()
+	g.timers.add(t)
+	if t.position == 1 {
+		g.watcher.Store(int64(w.id + 1))
+	}
+	g.update()
+	g.mu.Unlock()
+}
+
+// stop takes out a timer that add has started, unless it has expired. Any worker may call it: the fiber may have
+// migrated, even to another group. When it returns, no other thread uses t.
+func (t *timer) stop() {
+	g := t.group
+	g.mu.Lock()
+	if t.position > 0 {
+		g.timers.remove(t)
+		g.update()
+	}
+	g.mu.Unlock()
+}
+
+// expire ends the waits whose deadlines have passed by that moment. The caller runs on w.
+func (g *groupTimers) expire(w *Worker, at clock.Instant) {
+	for g.next() <= at {
+		f, sleeper := g.expireOne(at)
+		if sleeper != nil {
+			sleeper.driver.notify()
+		}
+		if f == nil {
+			continue
+		}
+		var looking *Worker
+		if w.local.looking {
+			looking, w.local.looking = w, false // it takes one
+		}
+		w.scheduler.migration.ready(f, looking)
+	}
+}
+
+// expireOne takes out a timer whose deadline has passed, if there is one, and ends its wait. It returns the fiber if
+// the caller has to queue it, or its worker if the caller has to wake that.
+func (g *groupTimers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.timers.take(at)
+	g.update()
+	if t == nil {
+		return nil, nil
+	}
+	over, wake := t.expire()
+	if over {
+		ready = t.fiber
+	}
+	return ready, wake
+}
+
+// update sets the earliest deadline. The lock must be held.
+func (g *groupTimers) update() {
+	if next := int64(g.timers.next()); next != g.earliest.Load() {
+		g.earliest.Swap(next) // as in eventcount: a look at who sleeps follows
+	}
+}
+
+// watch says that w is about to sleep until the earliest deadline. It must read that deadline afterwards: if a worker
+// adds an earlier one, either w sees it, or that worker watches it.
+func (g *groupTimers) watch(w *Worker) {
+	if g.next() != clock.Never {
+		g.watcher.Store(int64(w.id + 1))
+	}
+}
+
+// leave says that w runs something, and does not sleep. If no other worker may be watching, one is woken to do so.
+func (g *groupTimers) leave(w *Worker) {
+	if g.next() == clock.Never {
+		return
+	}
+	watcher := g.watcher.Load()
+	if watcher == 0 || watcher == int64(w.id+1) && g.watcher.CompareAndSwap(watcher, 0) {
+		g.wakeOne()
+	}
 }
