@@ -13,19 +13,19 @@ import (
 type standIn struct {
 	park.Scheduled
 	thread any
-	shared *park.Shared
+	arena  *park.Arena
 }
 
-func (s *standIn) Thread() any          { return s.thread }
-func (s *standIn) Shared() *park.Shared { return s.shared }
-func (s *standIn) Unpark()              {}
+func (s *standIn) Thread() any        { return s.thread }
+func (s *standIn) Arena() *park.Arena { return s.arena }
+func (s *standIn) Unpark()            {}
 
 // The chosen waiter's worker is busy. Of the others, in whatever order they have come, a goroutine can run
 // first, then a fiber that may migrate, then one that needs another worker; one that needs the same
 // worker cannot.
 func TestMutexPicksAWaiterThatCanRun(t *testing.T) {
-	shared, busy, other := new(park.Shared), "the busy worker", "another worker"
-	fiberOn := func(thread any) *waiter { return &waiter{parker: &standIn{thread: thread, shared: shared}} }
+	arena, busy, other := new(park.Arena), "the busy worker", "another worker"
+	fiberOn := func(thread any) *waiter { return &waiter{parker: &standIn{thread: thread, arena: arena}} }
 	same, pinned := fiberOn(busy), fiberOn(other)
 	migrating, goroutine := fiberOn(park.AnyThread()), &waiter{parker: park.NewGoroutine()}
 	for _, order := range [][]*waiter{{same, pinned, migrating, goroutine}, {goroutine, migrating, pinned, same}} {
@@ -47,7 +47,7 @@ func TestMutexPicksAWaiterThatCanRun(t *testing.T) {
 
 // All workers are busy for which the chosen fiber, which may migrate, has to wait: a goroutine gets the lock.
 func TestMutexOfAMigratingFiberIsRevoked(t *testing.T) {
-	migrating := &waiter{parker: &standIn{thread: park.AnyThread(), shared: new(park.Shared)}}
+	migrating := &waiter{parker: &standIn{thread: park.AnyThread(), arena: new(park.Arena)}}
 	var m Mutex
 	m.Lock()
 	require.False(t, m.takeOrQueue(migrating))

@@ -82,7 +82,7 @@ type Shared struct {
 }
 
 // Thread identifies what p needs in order to run: for a fiber that stays on one thread p.Thread(); for a
-// fiber that may migrate p.Shared(), since the fibers of its scheduler compete for its workers; for
+// fiber that may migrate p.Arena(), since the fibers of an arena compete for its workers; for
 // a goroutine AnyThread(), since the Go runtime finds a thread for it.
 func Thread(p Parker) any {
 	s, ok := p.(Scheduled)
@@ -92,7 +92,7 @@ func Thread(p Parker) any {
 	if thread := s.Thread(); thread != anyThread {
 		return thread
 	}
-	return s.Shared()
+	return s.Arena()
 }
 
 // AnyThread is the thread of a parker that can run on more than one.
@@ -102,7 +102,7 @@ var anyThread any = new(byte)
 
 // Migrates reports whether thread, a result of the function Thread, is that of fibers that may migrate.
 func Migrates(thread any) bool {
-	_, ok := thread.(*Shared)
+	_, ok := thread.(*Arena)
 	return ok
 }
 

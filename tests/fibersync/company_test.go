@@ -26,6 +26,8 @@ type company struct {
 	mixed bool
 	count int // of those started by start
 	ended []*schedtest.Latch
+
+	enqueue func(sched.Task) error // how its tasks are enqueued; nil: by s.Enqueue
 }
 
 // eachCompany runs test with fibers only and with fibers and goroutines mixed, for
@@ -80,8 +82,12 @@ func (c *company) task(f func()) {
 		c.goroutine(f)
 		return
 	}
+	enqueue := c.enqueue
+	if enqueue == nil {
+		enqueue = c.s.Enqueue
+	}
 	over := c.expect()
-	err := c.s.Enqueue(sched.Task{Func: func() {
+	err := enqueue(sched.Task{Func: func() {
 		defer over.Done()
 		f()
 	}})
@@ -89,6 +95,16 @@ func (c *company) task(f func()) {
 		over.Done()
 		c.t.Error(err)
 	}
+}
+
+// perform calls f as a task of the company, which must have a scheduler, and returns when it has returned.
+func (c *company) perform(f func()) {
+	over := schedtest.NewLatch(1)
+	c.task(func() {
+		defer over.Done()
+		f()
+	})
+	over.Wait()
 }
 
 func (c *company) expect() *schedtest.Latch {

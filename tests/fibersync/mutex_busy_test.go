@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
+	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -22,14 +24,16 @@ type lockContext interface {
 	LockContext(ctx context.Context) error
 }
 
+// exclusiveLocks make the locks that are handed to one waiter, by name.
+var exclusiveLocks = map[string]func() lockContext{
+	"Mutex":   func() lockContext { return new(fibersync.Mutex) },
+	"RWMutex": func() lockContext { return new(fibersync.RWMutex) },
+}
+
 // A task gives a lock up and computes from then on. The first waiter is a fiber of the same worker, and cannot
 // run. The others have to get the lock even so: a goroutine, or a fiber of another worker.
 func TestLockIsNotKeptForABusyWorker(t *testing.T) {
-	locks := map[string]func() lockContext{
-		"Mutex":   func() lockContext { return new(fibersync.Mutex) },
-		"RWMutex": func() lockContext { return new(fibersync.RWMutex) },
-	}
-	for name, newLock := range locks {
+	for name, newLock := range exclusiveLocks {
 		t.Run(name, func(t *testing.T) {
 			suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 				other, err := sched.New(sched.Config{Workers: 1})
@@ -47,11 +51,35 @@ func TestLockIsNotKeptForABusyWorker(t *testing.T) {
 	}
 }
 
+// All workers of a scheduling group are busy for which the first waiters have to wait, and no other group may steal
+// them: a fiber of another group gets the lock.
+func TestLockIsNotKeptForABusyGroup(t *testing.T) {
+	for name, newLock := range exclusiveLocks {
+		t.Run(name, func(t *testing.T) {
+			leaks.Check(t)
+			s, err := sched.New(sched.Config{
+				Workers: 2, Policy: sched.Group,
+				Groups: sched.Groups{Size: 1, StealEvery: func(_, _ int) int { return 0 }},
+			})
+			require.NoError(t, err)
+			for _, handed := range []bool{false, true} {
+				in := func(group int) *company {
+					return &company{t: t, s: s, enqueue: func(task sched.Task) error {
+						return s.EnqueueInGroup(group, task)
+					}}
+				}
+				keepWorkerBusy(in(0), newLock(), handed, in(1))
+			}
+			assert.NoError(t, s.Close())
+		})
+	}
+}
+
 // keepWorkerBusy does that once with four waiters, the last of them from others. If handed is
 // true, the first has been let out in vain before, and is handed the lock now.
 func keepWorkerBusy(c *company, l lockContext, handed bool, others *company) {
 	var got atomic.Bool
-	schedtest.Perform(c.t, c.s, func() {
+	c.perform(func() {
 		l.Lock()
 		queueUp(c, 3, context.Background(), func(_ int, ctx context.Context) {
 			if assert.NoError(c.t, l.LockContext(ctx)) {
