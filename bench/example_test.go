@@ -37,3 +37,22 @@ func ExampleMeasure() {
 	fmt.Println(len(rows) == len(bench.Mechanisms()), rows[0].Mechanism, rows[0].Ratio, rows[0].Samples)
 	// Output: true asm 1 3
 }
+
+// A ring of nine contexts and the caller: each switches to the next, and the last one to the first.
+func ExampleOpenRing() {
+	ring, err := bench.OpenRing(9)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sample, err := ring.Switch(1000)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(sample.Switches, "switches; measured:", sample.PerSwitch() > 0)
+	fmt.Println(ring.Close())
+	// Output:
+	// 1000 switches; measured: true
+	// <nil>
+}

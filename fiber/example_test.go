@@ -47,6 +47,22 @@ func Example() {
 	// closed: true
 }
 
+// A fiber with a small C stack that is cleared when the fiber is closed.
+func ExampleConfig() {
+	f, err := fiber.New(fiber.Config{
+		Name: "small", Backend: fiber.Asm, StackSize: fiber.MinGoStack, ClearStack: true,
+	}, func() {})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(f.Name(), f.Backend(), f.State(), f.Stack().Size() >= fiber.MinGoStack)
+	fmt.Println(f.Close())
+	// Output:
+	// small asm Ready true
+	// <nil>
+}
+
 // Fibers switch to one another without their root.
 func ExampleFiber_SwitchTo() {
 	root, err := fiber.Attach(fiber.Default)

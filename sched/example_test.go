@@ -158,3 +158,48 @@ func ExampleScheduler_EnqueueBatch() {
 	fmt.Println(n, "tasks, sum", sum.Load())
 	// Output: 100 tasks, sum 4950
 }
+
+// A task panics: Panicked gets the value, and the worker continues.
+func ExampleConfig() {
+	cfg := sched.Config{
+		Name: "server", Workers: 1, MaxQueued: 100,
+		Panicked: func(value any, _ []byte) { fmt.Println("a task has panicked:", value) },
+	}
+	report(sched.Run(cfg, func() {
+		report(sched.Schedule(func() { panic("no input") }))
+	}))
+	fmt.Println("the program has not")
+	// Output:
+	// a task has panicked: no input
+	// the program has not
+}
+
+// Four workers in groups of two: each group has a queue that its workers share.
+func ExampleGroups() {
+	s, err := sched.New(sched.Config{
+		Workers: 4, Policy: sched.Group, Groups: sched.Groups{Size: 2, Mode: sched.AffinityMode},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, group := range s.Stats().Groups {
+		fmt.Println("group", i, "has", group.Workers, "workers")
+	}
+	report(s.Close())
+	// Output:
+	// group 0 has 2 workers
+	// group 1 has 2 workers
+}
+
+// Workers by turns on the first two CPUs: OneOf gives each worker one of them.
+func ExampleAffinity() {
+	cpus := sched.OneOf(0, 1)
+	for worker := range 3 {
+		fmt.Println("worker", worker, "may run on", cpus(worker))
+	}
+	// Output:
+	// worker 0 may run on [0]
+	// worker 1 may run on [1]
+	// worker 2 may run on [0]
+}

@@ -90,8 +90,9 @@ func (h *timerHeap) Pop() any {
 	return t
 }
 
-// groupTimers are the timers of fibers that may migrate, for the workers between which these migrate. Any of the workers
-// adds, stops and expires timers. A worker that sleeps does so until the earliest deadline. One at least must; see watch.
+// groupTimers are the timers of fibers that may migrate, for the workers between which these migrate. Any of the
+// workers adds, stops and expires timers. A worker that sleeps does so until the earliest deadline. One at least
+// must; see watch.
 type groupTimers struct {
 	wakeOne func() // wakes a worker of the group, to sleep until another deadline
 
@@ -109,8 +110,8 @@ type groupTimers struct {
 // noTimers is for workers that share no fibers. It stays empty.
 var noTimers = newGroupTimers(nil)
 
-// shareTimers gives workers the timers of the fibers that migrate between them. wakeOne wakes one of the workers, if any
-// sleeps. It must be called before the workers run.
+// shareTimers gives workers the timers of the fibers that migrate between them. wakeOne wakes one of the workers, if
+// any sleeps. It must be called before the workers run.
 func shareTimers(workers []*Worker, wakeOne func()) {
 	g := newGroupTimers(wakeOne)
 	for _, w := range workers {

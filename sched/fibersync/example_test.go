@@ -226,6 +226,33 @@ func ExampleAsyncOn_group() {
 	// <nil>
 }
 
+// Go counts a task from its start to its end, and Wait returns when all have ended.
+func ExampleWaitGroup() {
+	run(func(s *sched.Scheduler) {
+		var g fibersync.WaitGroup
+		squares := make([]int, 5)
+		for i := range squares {
+			g.Go(func() { squares[i] = i * i })
+		}
+		g.Wait()
+		fmt.Println(squares)
+	})
+	// Output: [0 1 4 9 16]
+}
+
+// The first to settle a promise decides its future.
+func ExamplePromise() {
+	run(func(s *sched.Scheduler) {
+		var answer fibersync.Promise[string]
+		s.Go(func() { answer.Set("yes") })
+		fmt.Println(answer.Future().Get())
+		fmt.Println(answer.TrySet("no"))
+	})
+	// Output:
+	// yes <nil>
+	// false
+}
+
 func ExampleFuture_Done() {
 	var answer fibersync.Promise[int]
 	go answer.Set(42)

@@ -37,6 +37,28 @@ func ExampleSubmit() {
 	// <nil>
 }
 
+// A pool stands on a scheduler. It is closed first, and then has no future that was forgotten.
+func ExamplePool() {
+	s, err := sched.New(sched.Config{Workers: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pool, err := forkjoin.New(s, forkjoin.Config{Form: forkjoin.Deque})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer := forkjoin.Submit(pool, func(*forkjoin.Pool) (int, error) { return 6 * 7, nil })
+	fmt.Println(answer.Get())
+	fmt.Println("live futures:", pool.Stats().Live)
+	fmt.Println(pool.Close(), s.Close())
+	// Output:
+	// 42 <nil>
+	// live futures: 0
+	// <nil> <nil>
+}
+
 // fib forks in each call.
 func fib(pool *forkjoin.Pool, n int) int {
 	if n < 2 {
