@@ -191,14 +191,14 @@ func (s *Scheduler) closeIfUnbound() bool {
 func (s *Scheduler) closeOutside() {
 	s.closing.Store(true)
 	if s.room != nil {
-		s.room.close()
+		s.room.Close()
 	}
 }
 
 // openOutside takes closeOutside back.
 func (s *Scheduler) openOutside() {
 	if s.room != nil {
-		s.room.reopen()
+		s.room.Reopen()
 	}
 	s.closing.Store(false)
 }
@@ -318,7 +318,7 @@ func (w *Worker) runOthers() {
 // worker is finished.
 func (w *Worker) endFibers() {
 	o := &w.local
-	w.giveRoom()
+	w.places.Look()
 	if check := w.check.Load(); check != nil {
 		w.answer(o.main, check)
 	}

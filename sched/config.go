@@ -184,6 +184,19 @@ func (cfg Config) checked() (Config, error) {
 	return cfg, nil
 }
 
+// reportOverload returns the function that takes the place of Config.Overloaded: it writes a line to stderr.
+func reportOverload(cfg *Config) func(waiting int, since time.Duration) {
+	name, most := cfg.Name, cfg.MaxQueued
+	return func(waiting int, since time.Duration) {
+		fmt.Fprintf(
+			os.Stderr,
+			"fiberlab: %s has been full for %v: %d callers wait to enqueue a task, and %d tasks wait to begin "+
+				"(Config.MaxQueued): enqueue fewer tasks at a time, or configure more room or more workers\n",
+			name, since.Round(time.Millisecond), waiting, most,
+		)
+	}
+}
+
 // reportOnce returns a function that writes the first error it is given to stderr.
 func reportOnce() func(error) {
 	told := make(chan struct{}, 1)

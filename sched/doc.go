@@ -8,7 +8,7 @@
 //
 // # A task's life, file by file
 //
-//	enqueue.go        Enqueue gives it to the policy, or to the one worker that may begin it; batch.go gives many
+//	task.go           Enqueue gives it to the policy, or to the one worker that may begin it
 //	policy_*.go       the policy queues it, and wakes a worker
 //	idle.go           the worker that waited finds it; its driver (driver_*.go; sleep_untied.go, if it gave its thread
 //	                  up) has been notified
@@ -27,7 +27,6 @@
 //	                  worker may begin
 //	pool.go           the fibers of a worker: idle ones, new ones, those that have ended
 //	exhausted.go      a worker that can make no fiber; keep_thread.go: a fiber that cannot leave its thread
-//	room.go           the limit of the tasks that wait; overload.go: what is told if it is reached
 //	survey.go         whether anything can still happen; deadlock_check.go: where fibers wait for what cannot come
 //	watch.go          the watchdog; stall.go: tasks that block their thread; goroutines.go: the stacks of goroutines
 //	duty.go           what runs between two fibers; block_hook.go: how a task learns that it is about to block

@@ -198,7 +198,6 @@ type local struct {
 	ended   []*fiber.Fiber      // to be closed; see reap
 	resumed int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
 	looking bool                // the worker looks for something to run, and has found nothing
-	freed   int                 // tasks begun whose room has not been given back
 	turn    bool                // whether the next task comes from tasks, or from the policy
 
 	outOfDuty func(worker int) // Config.OutOfDuty; see offDuty
@@ -329,6 +328,7 @@ func calledFor() *Worker {
 // The packages whose functions are the wait itself, and not the place of it.
 var waitPackages = []string{
 	"fiberlab/sched.", "fiberlab/sched/park.", "fiberlab/sched/fibersync.", "fiberlab/sched/forkjoin.",
+	"fiberlab/internal/admission.",
 }
 
 // frames names the places of a stack, without those of these packages, and the function of theirs that was called.

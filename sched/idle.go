@@ -27,7 +27,7 @@ import (
 func (w *Worker) waitForWork(f *Fiber) {
 	w.mustRunCaller("waitForWork")
 	w.rests.add(1)
-	w.giveRoom()
+	w.places.Look()
 	w.reap()
 	w.times.rest()
 	w.local.looking = true

@@ -27,7 +27,6 @@ func (f *Fiber) run() {
 		w.poll()
 		r, ok := w.take()
 		for ; !ok; r, ok = w.take() {
-			w.giveRoom()
 			if w.finished() || w.givesUp() {
 				return
 			}

@@ -24,7 +24,7 @@ func onFullScheduler(t *testing.T, callers int, configure func(cfg *Config), tes
 		}
 		s, err := New(cfg)
 		require.NoError(t, err)
-		s.room.overload.every = time.Millisecond
+		s.room.ReportEvery = time.Millisecond
 		held, release := make(chan struct{}), make(chan struct{})
 		require.NoError(t, s.Go(func() { close(held); <-release }))
 		<-held

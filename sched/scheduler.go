@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/admission"
 	"fiberlab/internal/goroutine"
 	"fiberlab/sched/park"
 )
@@ -24,7 +25,7 @@ type Scheduler struct {
 	policy    policy
 	migration migration // the policy, if under it fibers may migrate; else nil
 	fibers    registry
-	room      *room // for tasks that have not begun; nil: as much as they want
+	room      *admission.Room // of tasks that wait to begin; nil: any number may
 	closing   atomic.Bool
 	drops     atomic.Pointer[drops] // for tasks that are not to begin; nil: they begin
 	dropped   atomic.Uint64         // tasks
@@ -117,7 +118,8 @@ func newScheduler(cfg Config) *Scheduler {
 	}
 	s.shared.MaxCalls = cfg.MaxCalls
 	if cfg.MaxQueued > 0 {
-		s.room = newRoom(&cfg)
+		s.room = admission.New(cfg.MaxQueued, cfg.Workers)
+		s.room.Overloaded = cfg.Overloaded
 	}
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))

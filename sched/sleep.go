@@ -161,7 +161,10 @@ func (p *parker) Unpark() {
 func (p *parker) Start(f func()) error { return p.maker.scheduler.Enqueue(Task{Func: f}) }
 
 // StartNow implements [park.Parker].
-func (p *parker) StartNow(f func()) error { return p.maker.scheduler.enqueueNow(Task{Func: f}) }
+func (p *parker) StartNow(f func()) error {
+	s := p.maker.scheduler
+	return s.enqueue(noRoom, &Task{Func: f}, s.worker(), anywhere)
+}
 
 // WaiterSlot implements [park.Parker].
 func (p *parker) WaiterSlot() *any { return &p.spare }

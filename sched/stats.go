@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fiberlab/internal/admission"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/release"
 )
@@ -69,7 +70,7 @@ func (s *Scheduler) Stats() Stats {
 		}
 	}
 	if s.room != nil {
-		sum.Enqueuing = int(s.room.waiting.Load())
+		sum.Enqueuing = s.room.Waiting()
 	}
 	return sum
 }
@@ -80,6 +81,7 @@ func (s *Scheduler) keepCounts(w *Worker) {
 	s.unbound.Tasks += w.tasks.load()
 	s.unbound.Stolen += w.stolen.load()
 	s.unbound.Made += w.made.load()
+	w.places.Close()
 }
 
 // pendingLocal is how many of the worker's own tasks have not begun.
@@ -127,6 +129,8 @@ type counts struct {
 	waiting    counter // those of them that have a deadline
 
 	times times
+
+	places *admission.Desk // where it gives back the places of tasks that it begins; nil without Config.MaxQueued
 }
 
 // times is how long a worker has been busy and idle.

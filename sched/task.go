@@ -4,6 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"fiberlab/internal/admission"
+	"fiberlab/sched/park"
 )
 
 // Flags say how a task is to be run.
@@ -102,104 +107,20 @@ func (n *names) of(number nameNumber) string {
 // Enqueue does not block. It returns ErrNilTask, ErrNoWorkers, ErrClosed, or ErrNotBound: for a SameThread task from
 // outside, or if New has not made s. Tasks of a scheduler that is closing may still enqueue more. A caller from outside
 // that waits for room when Close begins gets ErrClosed.
-func (s *Scheduler) Enqueue(task Task) error {
-	return s.enqueue(context.Background(), task, s.worker())
+func (s *Scheduler) Enqueue(t Task) error {
+	return s.enqueue(context.Background(), &t, s.worker(), anywhere)
 }
 
 // EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task, and returns
 // context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is
 // nil.
-func (s *Scheduler) EnqueueContext(ctx context.Context, task Task) error {
-	if s.exists() && ctx == nil {
-		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilContext)
-	}
-	return s.enqueue(ctx, task, s.worker())
+func (s *Scheduler) EnqueueContext(ctx context.Context, t Task) error {
+	return s.enqueue(ctx, &t, s.worker(), anywhere)
 }
 
-// TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
-func (s *Scheduler) TryEnqueue(task Task) error { return s.enqueue(noWait, task, s.worker()) }
-
-// enqueueNow is Enqueue that queues the task even if there is no room for it: the task has no place then.
-func (s *Scheduler) enqueueNow(task Task) error { return s.enqueue(noRoom, task, s.worker()) }
-
-// enqueue is EnqueueContext, TryEnqueue if ctx is noWait, or enqueueNow if ctx is noRoom.
-// caller is the worker of s that the call comes from, or nil.
-func (s *Scheduler) enqueue(ctx context.Context, task Task, caller *Worker) error {
-	switch {
-	case !s.exists():
-		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
-	case task.Func == nil:
-		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNilTask)
-	}
-	t := s.job(task)
-	home := caller
-	if caller == nil {
-		home = s.callingWorker()
-	}
-	accepted, pinned := false, t.Flags&SameThread != 0
-	if s.room != nil && (caller != nil || !pinned) && (home != nil || len(s.workers) > 0) {
-		place, err := s.room.place(ctx, home != nil)
-		if err != nil {
-			return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
-		}
-		t.Flags |= place
-		if caller != nil {
-			caller = s.worker() // the fiber may have migrated
-		}
-	}
-	switch {
-	case pinned && caller == nil:
-		return fmt.Errorf("sched: enqueue of a SameThread task on %s: %w", s.cfg.Name, ErrNotBound)
-	case pinned:
-		accepted = caller.keep(t, caller)
-	case home == nil && s.closing.Load():
-	case len(s.workers) > 0:
-		accepted = s.policy.submit(t, caller)
-	case home == nil:
-		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrNoWorkers)
-	default:
-		accepted = home.keep(t, caller)
-	}
-	if !accepted {
-		s.release(t)
-		return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
-	}
-	return nil
-}
-
-// job is what the queues hold of t.
-func (s *Scheduler) job(t Task) job {
-	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
-	if t.Name != "" {
-		j.name = s.names.number(t.Name)
-	}
-	return j
-}
-
-// release gives back the room of t, which will not begin. It does not block.
-func (s *Scheduler) release(t job) {
-	if t.Flags&hasRoom != 0 {
-		s.room.give(1)
-	}
-}
-
-// release gives back the room of t, which w begins, together with that of others. It does not block.
-func (w *Worker) release(t job) {
-	if t.Flags&hasRoom == 0 {
-		return
-	}
-	if w.local.freed++; w.local.freed >= w.scheduler.room.share {
-		w.giveRoom()
-	}
-}
-
-// giveRoom gives back the room of all tasks that w has begun.
-func (w *Worker) giveRoom() {
-	if n := w.local.freed; n > 0 {
-		w.local.freed = 0
-		w.scheduler.room.give(n)
-	}
-}
+// TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin, or if callers
+// wait for room.
+func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, s.worker(), anywhere) }
 
 // EnqueueOn queues a task on the multi-threaded worker of that number, which alone may
 // begin it. So tasks that will wait for most of their time can be spread over
@@ -207,61 +128,24 @@ func (w *Worker) giveRoom() {
 // error is ErrNoSuchWorker if there is none of that number. A scheduler that is closing ends
 // each worker as soon as that has nothing to do: then it is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
-	return s.enqueueOn(context.Background(), worker, t)
+	return s.enqueueOn(context.Background(), worker, &t)
 }
 
-// EnqueueOnContext is EnqueueOn that gives up as EnqueueContext does.
-func (s *Scheduler) EnqueueOnContext(ctx context.Context, worker int, t Task) error {
-	if s.exists() && ctx == nil {
-		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, ErrNilContext)
-	}
-	return s.enqueueOn(ctx, worker, t)
+// TryEnqueueOn is EnqueueOn that never blocks, as TryEnqueue does not.
+func (s *Scheduler) TryEnqueueOn(worker int, t Task) error { return s.enqueueOn(noWait, worker, &t) }
+
+// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
+// busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
+// ErrNoSuchGroup if there is no group of that number. It is ErrOtherGroup for a SameThread task whose caller runs on no
+// worker of the group. A scheduler that is closing ends each group as soon as that has nothing to do: then it is
+// ErrClosed, for tasks too.
+func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
+	return s.enqueueInGroup(context.Background(), group, &t)
 }
 
-// TryEnqueueOn is EnqueueOn that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
-func (s *Scheduler) TryEnqueueOn(worker int, t Task) error { return s.enqueueOn(noWait, worker, t) }
-
-// enqueueOn is EnqueueOnContext, or TryEnqueueOn if ctx is noWait.
-func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t Task) error {
-	if !s.exists() {
-		return fmt.Errorf("sched: enqueue on worker %d: %w", worker, ErrNotBound)
-	}
-	if worker < 0 || worker >= len(s.workers) {
-		return fmt.Errorf(
-			"sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, len(s.workers), ErrNoSuchWorker,
-		)
-	}
-	if err := s.keepOn(ctx, s.workers[worker], t); err != nil {
-		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", worker, s.cfg.Name, err)
-	}
-	return nil
-}
-
-// keepOn queues a task that w alone may begin. It returns ErrNilTask, ErrClosed, or an error of room.take.
-func (s *Scheduler) keepOn(ctx context.Context, w *Worker, t Task) error {
-	caller := s.worker()
-	inside := caller != nil || s.callingWorker() != nil
-	switch {
-	case t.Func == nil:
-		return ErrNilTask
-	case !inside && s.closing.Load():
-		return ErrClosed
-	}
-	j := s.job(t)
-	j.Flags |= SameThread
-	if s.room != nil {
-		place, err := s.room.place(ctx, inside)
-		if err != nil {
-			return err
-		}
-		j.Flags |= place
-		caller = s.worker() // the fiber may have migrated
-	}
-	if !w.keep(j, caller) {
-		s.release(j)
-		return ErrClosed
-	}
-	return nil
+// TryEnqueueInGroup is EnqueueInGroup that never blocks, as TryEnqueue does not.
+func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
+	return s.enqueueInGroup(noWait, group, &t)
 }
 
 // Go is Enqueue of f, without flags.
@@ -274,17 +158,136 @@ func Schedule(f func(), flags ...Flags) error {
 	for _, flag := range flags {
 		t.Flags |= flag
 	}
-	if caller := Current(); caller != nil {
-		return caller.maker.scheduler.enqueue(context.Background(), t, caller.worker.Load())
+	if f := Current(); f != nil {
+		return f.maker.scheduler.enqueue(context.Background(), &t, f.worker.Load(), anywhere)
 	}
 	if w := calledFor(); w != nil {
-		return w.scheduler.enqueue(context.Background(), t, nil)
+		return w.scheduler.enqueue(context.Background(), &t, nil, anywhere)
 	}
 	return fmt.Errorf("sched: schedule: %w", ErrNotBound)
 }
 
-// keep queues a task that w alone may begin. caller is the worker that the call comes from, or nil. It returns
-// false if w takes no more.
+// target is where a task is queued: for one worker, which alone may begin it, in one scheduling group, or anywhere.
+type target struct {
+	worker *Worker // nil: any
+	group  int     // its number; -1: any
+}
+
+var anywhere = target{group: -1}
+
+// enqueueOn is enqueue for the worker of that number.
+func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t *Task) error {
+	if n := s.Workers(); s.exists() && (worker < 0 || worker >= n) {
+		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, n, ErrNoSuchWorker)
+	}
+	to := anywhere
+	if s.exists() {
+		to.worker = s.workers[worker]
+	}
+	return s.enqueue(ctx, t, s.worker(), to)
+}
+
+// enqueueInGroup is enqueue in the scheduling group of that number.
+func (s *Scheduler) enqueueInGroup(ctx context.Context, group int, t *Task) error {
+	if n := s.Groups(); s.exists() && (group < 0 || group >= n) {
+		return fmt.Errorf("sched: enqueue in group %d of %s, which has %d: %w", group, s.cfg.Name, n, ErrNoSuchGroup)
+	}
+	return s.enqueue(ctx, t, s.worker(), target{group: group})
+}
+
+// enqueue is what all of the above do. caller is the worker that the caller runs on, or nil if it runs on no worker of
+// s. If there is no room, the caller waits until ctx is done, or as noWait and noRoom say.
+func (s *Scheduler) enqueue(ctx context.Context, t *Task, caller *Worker, to target) error {
+	if !s.exists() {
+		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
+	}
+	home := caller // whose task the caller belongs to
+	if home == nil {
+		home = s.callingWorker()
+	}
+	pinned := to.worker == nil && t.Flags&SameThread != 0
+	switch {
+	case t.Func == nil:
+		return s.refuse(to, ErrNilTask)
+	case ctx == nil:
+		return s.refuse(to, ErrNilContext)
+	case pinned && to.group >= 0 && (caller == nil || caller.Group() != to.group):
+		return s.refuse(to, ErrOtherGroup)
+	case pinned && caller == nil:
+		return s.refuse(to, ErrNotBound)
+	case home == nil && s.closing.Load():
+		return s.refuse(to, ErrClosed)
+	case home == nil && len(s.workers) == 0:
+		return s.refuse(to, ErrNoWorkers)
+	}
+	j := s.job(t)
+	if s.room != nil {
+		places, err := s.admit(ctx, home != nil, 1)
+		if err != nil {
+			return s.refuse(to, err)
+		}
+		if places > 0 {
+			j.Flags |= hasRoom
+		}
+		if caller != nil {
+			caller = s.worker() // the fiber may have migrated
+		}
+		if pinned && to.group >= 0 && caller.Group() != to.group {
+			s.release(j)
+			return s.refuse(to, ErrOtherGroup)
+		}
+	}
+	accepted := false
+	switch {
+	case to.worker != nil:
+		j.Flags |= SameThread
+		accepted = to.worker.keep(j, caller)
+	case pinned:
+		accepted = caller.keep(j, caller)
+	case len(s.workers) == 0:
+		accepted = home.keep(j, caller)
+	case to.group >= 0:
+		accepted = s.submitTo(to.group, j, caller)
+	default:
+		accepted = s.policy.submit(j, caller)
+	}
+	if !accepted {
+		s.release(j)
+		return s.refuse(to, ErrClosed)
+	}
+	return nil
+}
+
+// submitTo is the policy's submit to the scheduling group of that number.
+func (s *Scheduler) submitTo(group int, j job, caller *Worker) bool {
+	if p, ok := s.policy.(*groups); ok {
+		return p.submitTo(group, j, caller)
+	}
+	return s.policy.submit(j, caller)
+}
+
+// refuse says which call has failed because of err.
+func (s *Scheduler) refuse(to target, err error) error {
+	switch {
+	case to.worker != nil:
+		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", to.worker.id, s.cfg.Name, err)
+	case to.group >= 0:
+		return fmt.Errorf("sched: enqueue in group %d of %s: %w", to.group, s.cfg.Name, err)
+	}
+	return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
+}
+
+// job is what the queues hold of t.
+func (s *Scheduler) job(t *Task) job {
+	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
+	if t.Name != "" {
+		j.name = s.names.number(t.Name)
+	}
+	return j
+}
+
+// keep queues a task that only w may begin. caller is the worker that the caller runs on, or nil. keep returns false if
+// w takes no more.
 func (w *Worker) keep(t job, caller *Worker) bool {
 	if caller == w {
 		w.pushTask(t)
@@ -295,6 +298,154 @@ func (w *Worker) keep(t job, caller *Worker) bool {
 	}
 	w.driver.notify()
 	return true
+}
+
+// Contexts of callers that do not wait for room.
+var (
+	noWait context.Context = withoutWait{beyond: false} // they get ErrFull
+	noRoom context.Context = withoutWait{beyond: true}  // their tasks are queued without a place
+)
+
+// withoutWait is the type of noWait and noRoom.
+type withoutWait struct {
+	context.Context
+	beyond bool
+}
+
+// admit takes up to n places in the room of s, and returns how many. If none is free, the caller waits for one, until
+// ctx is done. If ctx is noRoom, admit returns 0 then.
+func (s *Scheduler) admit(ctx context.Context, inside bool, n int) (int, error) {
+	got, err := s.room.TryTake(inside, n)
+	if err == nil {
+		return got, nil
+	}
+	without, ok := ctx.(withoutWait)
+	if err == admission.ErrFull && !ok {
+		got, err = s.awaitRoom(ctx, inside, n)
+	}
+	switch {
+	case err == admission.ErrClosed:
+		return 0, ErrClosed
+	case err == admission.ErrFull && without.beyond:
+		return 0, nil
+	case err == admission.ErrFull:
+		return 0, ErrFull
+	}
+	return got, err
+}
+
+// awaitRoom is admit where no place is free.
+func (s *Scheduler) awaitRoom(ctx context.Context, inside bool, n int) (int, error) {
+	began := time.Now()
+	c := &enqueuer{Parker: park.Current(), until: park.Until{Context: ctx}, places: s.cfg.MaxQueued}
+	if c.Parker == nil {
+		c.Parker = park.NewGoroutine()
+	}
+	if limit := s.cfg.OverloadAfter; limit > 0 {
+		c.until.Deadline = began.Add(limit)
+	}
+	n, err := s.room.Take(inside, n, c)
+	if err == park.ErrDeadline {
+		err = fmt.Errorf("waited %v for room, and %d still wait to begin (Config.MaxQueued): %w",
+			time.Since(began).Round(time.Microsecond), c.places, ErrOverload)
+	}
+	return n, err
+}
+
+// enqueuer is a caller that waits for room.
+type enqueuer struct {
+	park.Parker
+	until  park.Until
+	places int
+}
+
+// Await implements admission.Caller.
+func (c *enqueuer) Await(over *atomic.Uint64) error { return c.until.Await(c.Parker, over, c) }
+
+// Awaited implements park.Awaited, for reports of deadlocks.
+func (c *enqueuer) Awaited() (string, uintptr) {
+	return fmt.Sprintf("room for a task: %d wait to begin (Config.MaxQueued)", c.places), 0
+}
+
+// release gives back the place of t, which will not begin. It does not block.
+func (s *Scheduler) release(t job) {
+	if t.Flags&hasRoom != 0 {
+		s.room.Give()
+	}
+}
+
+// release gives back the place of t, which w begins. It does not block.
+func (w *Worker) release(t job) {
+	if t.Flags&hasRoom != 0 {
+		w.places.Give()
+	}
+}
+
+// mostAtOnce is how many tasks of a batch go to the policy at a time.
+const mostAtOnce = 256
+
+// EnqueueBatch is [Scheduler.Enqueue] of several tasks. They go in together where the policy can, which costs less than
+// one by one, and at most as many workers are woken as there are tasks. It returns how many the scheduler has accepted:
+// tasks[:n], each of which will run once. If that is not all, tasks[n:] will never run, and err is why tasks[n] was not
+// accepted. EnqueueBatch returns ErrNilTask, and 0, if any task has no function.
+//
+// If there is no room for all, it enqueues as many as there is room for, and blocks the caller as Enqueue does until
+// there is more; callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
+func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
+	if !s.exists() {
+		return 0, fmt.Errorf("sched: enqueue %d tasks: %w", len(tasks), ErrNotBound)
+	}
+	for i, t := range tasks {
+		if t.Func == nil {
+			return 0, fmt.Errorf("sched: enqueue %d tasks on %s: task %d: %w", len(tasks), s.cfg.Name, i, ErrNilTask)
+		}
+	}
+	for jobs := make([]job, 0, min(len(tasks), mostAtOnce)); n < len(tasks) && err == nil; {
+		var accepted int
+		accepted, err = s.enqueueSome(tasks[n:], jobs)
+		n += accepted
+	}
+	return n, err
+}
+
+// enqueueSome enqueues the first one of tasks, and some that follow it. It returns how many, or why not all that it has
+// tried. It uses jobs, which is empty, up to its capacity.
+func (s *Scheduler) enqueueSome(tasks []Task, jobs []job) (n int, err error) {
+	caller := s.worker()
+	inside := caller != nil || s.callingWorker() != nil
+	for n < min(len(tasks), cap(jobs)) && tasks[n].Flags&SameThread == 0 {
+		n++
+	}
+	if n < 2 || len(s.workers) == 0 || !inside && s.closing.Load() {
+		if err := s.enqueue(context.Background(), &tasks[0], caller, anywhere); err != nil {
+			return 0, err
+		}
+		return 1, nil
+	}
+	flags := Flags(0)
+	if s.room != nil {
+		if n, err = s.admit(context.Background(), inside, n); err != nil {
+			return 0, s.refuse(anywhere, err)
+		}
+		flags = hasRoom
+		if caller != nil {
+			caller = s.worker() // the fiber may have migrated
+		}
+	}
+	for i := range tasks[:n] {
+		j := s.job(&tasks[i])
+		j.Flags |= flags
+		jobs = append(jobs, j)
+	}
+	accepted := submitAll(s.policy, jobs, caller)
+	for _, t := range jobs[accepted:] {
+		s.release(t)
+	}
+	clear(jobs)
+	if accepted < n {
+		err = s.refuse(anywhere, ErrClosed)
+	}
+	return accepted, err
 }
 
 // Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are
@@ -319,144 +470,6 @@ func (w *Worker) Group() int {
 		return w.id / p.size
 	}
 	return 0
-}
-
-// EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
-// busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
-// ErrNoSuchGroup if there is no group of that number. It is ErrOtherGroup for a SameThread task whose caller runs on no
-// worker of the group. A scheduler that is closing ends each group as soon as that has nothing to do: then it is
-// ErrClosed, for tasks too.
-func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
-	return s.enqueueInGroup(context.Background(), group, t)
-}
-
-// TryEnqueueInGroup is EnqueueInGroup that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin.
-func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
-	return s.enqueueInGroup(noWait, group, t)
-}
-
-// enqueueInGroup is EnqueueInGroup, or TryEnqueueInGroup if ctx is noWait.
-func (s *Scheduler) enqueueInGroup(ctx context.Context, group int, t Task) error {
-	if !s.exists() {
-		return fmt.Errorf("sched: enqueue in group %d: %w", group, ErrNotBound)
-	}
-	if err := s.giveToGroup(ctx, group, t); err != nil {
-		return fmt.Errorf("sched: enqueue in group %d of %s: %w", group, s.cfg.Name, err)
-	}
-	return nil
-}
-
-func (s *Scheduler) giveToGroup(ctx context.Context, group int, t Task) error {
-	caller := s.worker()
-	inside, pinned := caller != nil || s.callingWorker() != nil, t.Flags&SameThread != 0
-	switch {
-	case t.Func == nil:
-		return ErrNilTask
-	case group < 0 || group >= s.Groups():
-		return fmt.Errorf("there are %d: %w", s.Groups(), ErrNoSuchGroup)
-	case pinned && (caller == nil || caller.Group() != group):
-		return ErrOtherGroup
-	case !inside && s.closing.Load():
-		return ErrClosed
-	}
-	j := s.job(t)
-	if s.room != nil {
-		place, err := s.room.place(ctx, inside)
-		if err != nil {
-			return err
-		}
-		j.Flags |= place
-		caller = s.worker() // the fiber may have migrated
-		if pinned && caller.Group() != group {
-			s.release(j)
-			return ErrOtherGroup
-		}
-	}
-	if !s.submitTo(group, j, caller) {
-		s.release(j)
-		return ErrClosed
-	}
-	return nil
-}
-
-// submitTo queues a task in that group. caller is the worker of s that the call comes from, or nil. It returns false
-// if the group takes no more.
-func (s *Scheduler) submitTo(group int, j job, caller *Worker) bool {
-	if j.Flags&SameThread != 0 {
-		return caller.keep(j, caller)
-	}
-	if p, ok := s.policy.(*groups); ok {
-		return p.submitTo(group, j, caller)
-	}
-	return s.policy.submit(j, caller)
-}
-
-// mostAtOnce is how many tasks of a batch go to the policy at a time.
-const mostAtOnce = 256
-
-// EnqueueBatch is [Scheduler.Enqueue] of several tasks. They go in together where the policy can, which costs less than
-// one by one, and at most as many workers are woken as there are tasks. It returns how many the scheduler has accepted:
-// tasks[:n], each of which will run once. If that is not all, tasks[n:] will never run, and err is why tasks[n] was not
-// accepted. EnqueueBatch returns ErrNilTask, and 0, if any task has no function.
-//
-// If there is no room for all, it enqueues as many as there is room for, and blocks the caller as Enqueue does until
-// there is more; callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
-func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
-	if !s.exists() {
-		return 0, fmt.Errorf("sched: enqueue %d tasks: %w", len(tasks), ErrNotBound)
-	}
-	for i, t := range tasks {
-		if t.Func == nil {
-			return 0, fmt.Errorf("sched: enqueue %d tasks on %s: task %d: %w", len(tasks), s.cfg.Name, i, ErrNilTask)
-		}
-	}
-	for jobs := make([]job, 0, min(len(tasks), mostAtOnce)); n < len(tasks); {
-		accepted, err := s.enqueueSome(tasks[n:], jobs)
-		if n += accepted; err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// enqueueSome enqueues the first one of tasks, and some that follow it. It returns how many, or why not all that it has
-// tried. It uses jobs, which is empty, up to its capacity.
-func (s *Scheduler) enqueueSome(tasks []Task, jobs []job) (n int, err error) {
-	caller := s.worker()
-	inside := caller != nil || s.callingWorker() != nil
-	for n < min(len(tasks), cap(jobs)) && tasks[n].Flags&SameThread == 0 {
-		n++
-	}
-	if n < 2 || len(s.workers) == 0 || !inside && s.closing.Load() {
-		if err := s.enqueue(context.Background(), tasks[0], caller); err != nil {
-			return 0, err
-		}
-		return 1, nil
-	}
-	flags := Flags(0)
-	if s.room != nil {
-		if n, err = s.room.takeSome(context.Background(), inside, n); err != nil {
-			return 0, fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
-		}
-		flags = hasRoom
-		if caller != nil {
-			caller = s.worker() // the fiber may have migrated
-		}
-	}
-	for _, t := range tasks[:n] {
-		j := s.job(t)
-		j.Flags |= flags
-		jobs = append(jobs, j)
-	}
-	accepted := submitAll(s.policy, jobs, caller)
-	for _, t := range jobs[accepted:] {
-		s.release(t)
-	}
-	clear(jobs)
-	if accepted < n {
-		err = fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, ErrClosed)
-	}
-	return accepted, err
 }
 
 // CloseOption is what CloseContext does beside waiting. The zero value is nothing.

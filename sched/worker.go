@@ -113,6 +113,9 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	w.seek = func() bool { return s.policy.seek(w, false) }
 	w.nextDeadline.Store(int64(clock.Never))
 	w.local.outOfDuty = s.cfg.OutOfDuty
+	if s.room != nil {
+		w.places = s.room.AddDesk()
+	}
 	return w
 }
 
@@ -512,7 +515,7 @@ func (s *Scheduler) arenaOf(w *Worker) *park.Arena {
 		return s.arena
 	}
 	return &park.Arena{Start: func(f func()) error {
-		return s.keepOn(context.Background(), w, Task{Func: f, Flags: Helper})
+		return s.enqueue(context.Background(), &Task{Func: f, Flags: Helper}, s.worker(), target{worker: w, group: -1})
 	}}
 }
 

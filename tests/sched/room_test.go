@@ -80,6 +80,44 @@ func TestMaxQueued(t *testing.T) {
 	})
 }
 
+// Each place that becomes free is taken by the caller that waits for one, however many places there are, and although
+// the worker is held by the task that has begun.
+func TestSinglePlacesAreHandedOn(t *testing.T) {
+	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+		cfg.MaxQueued = 1024
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			next := make(chan struct{})
+			defer close(next)
+			held := sched.Task{Func: func() { <-next }}
+			eventually := func(enqueue func(sched.Task) error, what string) {
+				for end := time.Now().Add(schedtest.Standstill); enqueue(held) != nil; runtime.Gosched() {
+					require.True(t, time.Now().Before(end), what)
+				}
+			}
+			for range cfg.MaxQueued + 1 {
+				eventually(s.TryEnqueue, "no room in an empty scheduler")
+			}
+			require.ErrorIs(t, s.TryEnqueue(held), sched.ErrFull)
+			for range 3 {
+				next <- struct{}{} // one task ends, and one begins
+				eventually(s.TryEnqueue, "no room, although a task has begun")
+			}
+			for range 3 {
+				waited := make(chan error, 1)
+				go func() { waited <- s.Enqueue(held) }()
+				enqueuing(t, s, 1)
+				next <- struct{}{}
+				select {
+				case err := <-waited:
+					require.NoError(t, err)
+				case <-time.After(schedtest.Standstill):
+					require.Fail(t, "a caller waits, although a task has begun")
+				}
+			}
+		})
+	})
+}
+
 // A task that enqueues more than there is room for waits as a fiber does: its own worker makes room.
 func TestTaskWaitsForRoom(t *testing.T) {
 	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
@@ -129,39 +167,32 @@ func TestOthersWaitForRoom(t *testing.T) {
 func TestEnqueueContext(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
 		cfg.MaxQueued = 1
-		testEnqueueContext(t, cfg, (*sched.Scheduler).EnqueueContext)
-		testEnqueueContext(t, cfg, func(s *sched.Scheduler, ctx context.Context, task sched.Task) error {
-			return s.EnqueueOnContext(ctx, 0, task)
-		})
+		suite.OnScheduler(t, cfg, testEnqueueContext)
 	})
 }
 
-func testEnqueueContext(
-	t *testing.T, cfg sched.Config, enqueue func(*sched.Scheduler, context.Context, sched.Task) error,
-) {
-	suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-		nothing := sched.Task{Func: func() {}}
-		cause := errors.New("the audience has left")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		past, end := context.WithTimeout(t.Context(), time.Nanosecond)
-		defer end()
-		var absent context.Context
-		require.ErrorIs(t, enqueue(s, absent, nothing), sched.ErrNilContext)
-		release := hold(t, s)
-		assert.NoError(t, enqueue(s, ctx, nothing))
-		assert.ErrorIs(t, enqueue(s, past, nothing), context.DeadlineExceeded)
-		result := make(chan error, 1)
-		go func() { result <- enqueue(s, ctx, nothing) }()
-		enqueuing(t, s, 1)
-		cancel(cause)
-		assert.Same(t, cause, errors.Unwrap(<-result))
-		assert.ErrorIs(t, enqueue(s, ctx, nothing), cause)
-		enqueuing(t, s, 0)
-		release()
-		schedtest.Perform(t, s, func() {
-			assert.NoError(t, enqueue(s, ctx, nothing), "there is room")
-			assert.ErrorIs(t, enqueue(s, ctx, nothing), cause, "in a task")
-		})
+func testEnqueueContext(t *testing.T, s *sched.Scheduler) {
+	nothing := sched.Task{Func: func() {}}
+	cause := errors.New("the audience has left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	past, end := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer end()
+	var absent context.Context
+	require.ErrorIs(t, s.EnqueueContext(absent, nothing), sched.ErrNilContext)
+	release := hold(t, s)
+	assert.NoError(t, s.EnqueueContext(ctx, nothing))
+	assert.ErrorIs(t, s.EnqueueContext(past, nothing), context.DeadlineExceeded)
+	result := make(chan error, 1)
+	go func() { result <- s.EnqueueContext(ctx, nothing) }()
+	enqueuing(t, s, 1)
+	cancel(cause)
+	assert.Same(t, cause, errors.Unwrap(<-result))
+	assert.ErrorIs(t, s.EnqueueContext(ctx, nothing), cause)
+	enqueuing(t, s, 0)
+	release()
+	schedtest.Perform(t, s, func() {
+		assert.NoError(t, s.EnqueueContext(ctx, nothing), "there is room")
+		assert.ErrorIs(t, s.EnqueueContext(ctx, nothing), cause, "in a task")
 	})
 }
 

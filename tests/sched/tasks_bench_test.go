@@ -137,3 +137,29 @@ func BenchmarkBatches(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkFullQueue is BenchmarkEmptyTasks and BenchmarkNestedTasks with room for a thousand tasks: the caller waits
+// for room again and again.
+func BenchmarkFullQueue(b *testing.B) {
+	schedtest.BenchOn(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
+		fill := func(n int, task func()) {
+			for range n {
+				schedtest.Enqueue(b, s, task)
+			}
+		}
+		b.Run("outside", func(b *testing.B) {
+			inBatches(b, func(n int) {
+				c := schedtest.NewCountdown(n)
+				fill(n, c.Done)
+				c.Wait()
+			})
+		})
+		b.Run("inside", func(b *testing.B) {
+			inBatches(b, func(n int) {
+				c := schedtest.NewCountdown(n)
+				schedtest.Enqueue(b, s, func() { fill(n, c.Done) })
+				c.Wait()
+			})
+		})
+	}, func(cfg *sched.Config) { cfg.MaxQueued = 1000 })
+}

@@ -26,8 +26,13 @@ const Goroutines = "policy=goroutines"
 
 // BenchOn runs a sub-benchmark, called by BenchName, for every backend, policy and given number of workers,
 // each on a new scheduler. With 0 workers it runs on a goroutine that is bound.
-func BenchOn(b *testing.B, workers []int, run func(b *testing.B, s *sched.Scheduler)) {
+func BenchOn(
+	b *testing.B, workers []int, run func(b *testing.B, s *sched.Scheduler), configure ...func(*sched.Config),
+) {
 	for _, cfg := range (suite.Over{Workers: workers}).All() {
+		for _, f := range configure {
+			f(&cfg)
+		}
 		benchOne(b, cfg, run)
 	}
 }

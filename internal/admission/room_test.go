@@ -1,15 +1,38 @@
-package sched
+package admission
 
 import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"fiberlab/sched/park"
 )
+
+// goroutine is a Caller that gives up as until says.
+type goroutine struct {
+	*park.Goroutine
+	until park.Until
+}
+
+func (g goroutine) Await(over *atomic.Uint64) error { return g.until.Await(g, over, nil) }
+
+// take takes a place, or waits for one until ctx is done.
+func take(ctx context.Context, r *Room, inside bool) error {
+	_, err := r.Take(inside, 1, goroutine{park.NewGoroutine(), park.Until{Context: ctx}})
+	return err
+}
+
+// tryTake takes a place.
+func tryTake(r *Room, inside bool) error {
+	_, err := r.TryTake(inside, 1)
+	return err
+}
 
 // modelCaller is a caller that waits for a place, as the model has it.
 type modelCaller struct {
@@ -28,12 +51,13 @@ var errLeft = errors.New("the caller has left")
 func TestRoomModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 3).Draw(t, "places")
-		r, taken, closed := newRoom(&Config{MaxQueued: most}), 0, false
+		r, taken, closed := New(most, 1), 0, false
+		desk := r.AddDesk()
 		var callers []modelCaller // first come, first served
 		settle := func() {
-			for end := time.Now().Add(modelLimit); r.waiting.Load() != int64(len(callers)); runtime.Gosched() {
+			for end := time.Now().Add(modelLimit); r.Waiting() != len(callers); runtime.Gosched() {
 				if time.Now().After(end) {
-					t.Fatalf("%d callers wait instead of %d", r.waiting.Load(), len(callers))
+					t.Fatalf("%d callers wait instead of %d", r.Waiting(), len(callers))
 				}
 			}
 		}
@@ -49,6 +73,13 @@ func TestRoomModel(t *testing.T) {
 				t.Fatalf("caller %d waits instead of getting %v", i, want)
 			}
 		}
+		give := func(t *rapid.T) {
+			if rapid.Bool().Draw(t, "unused") {
+				r.Give()
+			} else {
+				desk.Give()
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"try": func(t *rapid.T) {
 				inside := rapid.Bool().Draw(t, "inside")
@@ -61,12 +92,12 @@ func TestRoomModel(t *testing.T) {
 				default:
 					taken++
 				}
-				require.Equal(t, want, r.take(noWait, inside))
+				require.Equal(t, want, tryTake(r, inside))
 			},
 			"take": func(t *rapid.T) {
 				ctx, cancel := context.WithCancelCause(context.Background())
 				c := modelCaller{rapid.Bool().Draw(t, "inside"), cancel, make(chan error, 1)}
-				go func() { c.result <- r.take(ctx, c.inside) }()
+				go func() { c.result <- take(ctx, r, c.inside) }()
 				callers = append(callers, c)
 				switch {
 				case closed && !c.inside:
@@ -89,7 +120,7 @@ func TestRoomModel(t *testing.T) {
 				if taken == 0 {
 					t.Skip("nothing is taken")
 				}
-				r.give(1)
+				give(t)
 				if len(callers) > 0 {
 					end(0, nil)
 				} else {
@@ -97,7 +128,7 @@ func TestRoomModel(t *testing.T) {
 				}
 			},
 			"close": func(*rapid.T) {
-				r.close()
+				r.Close()
 				closed = true
 				for i := 0; i < len(callers); {
 					if callers[i].inside {
@@ -108,17 +139,21 @@ func TestRoomModel(t *testing.T) {
 				}
 			},
 			"reopen": func(*rapid.T) {
-				r.reopen()
+				r.Reopen()
 				closed = false
 			},
 			"": func(t *rapid.T) {
-				require.EqualValues(t, len(callers), r.waiting.Load())
-				require.Equal(t, most-taken, r.free)
-				require.True(t, r.free == 0 || len(callers) == 0, "a place is free while a caller waits")
+				require.Equal(t, len(callers), r.Waiting())
+				r.mu.Lock()
+				r.collect()
+				free := r.free
+				r.mu.Unlock()
+				require.Equal(t, most-taken, free)
+				require.True(t, free == 0 || len(callers) == 0, "a place is free while a caller waits")
 			},
 		})
 		for len(callers) > 0 {
-			r.give(1)
+			give(t)
 			end(0, nil)
 		}
 	})

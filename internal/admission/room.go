@@ -1,0 +1,332 @@
+// Package admission limits how many things may wait for something: tasks, for example, that have been queued and not
+// begun. Each takes a place in a [Room] before it waits, and the place is given back when it waits no longer. A caller
+// that finds no free place can wait for one. Callers get places in the order of their arrival.
+//
+// Any thread takes places, under a small lock. Few threads give them back, at each task that begins. Each of these
+// threads has a [Desk], where it only counts. The room adds the desks up when it has no place left.
+//
+// A place that becomes free while callers wait is not handed on at once: to resume a caller for each place would cost a
+// switch or a wake-up a task. Places are handed on when a desk has given back a batch, when the thread of a desk has
+// nothing else to do, and every millisecond by a timer, which runs only while callers wait. The timer looks at each
+// desk. So no wake-up is lost: a caller that a desk has overlooked gets its place from the timer. The timer also reports
+// a room that stays full.
+package admission
+
+import (
+	"container/list"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"fiberlab/internal/clock"
+	"fiberlab/internal/release"
+	"fiberlab/internal/spinlock"
+
+	"golang.org/x/sys/cpu"
+)
+
+// Why a caller gets no place.
+var (
+	ErrFull   = errors.New("no place is free: try again later, or wait for one")
+	ErrClosed = errors.New("the room is closed")
+)
+
+// Room is a limited number of places.
+type Room struct {
+	// Overloaded is called when no place has been free for ReportEvery, and again after each ReportEvery while callers
+	// wait: with how many wait, and for how long no place has been free. It runs on a goroutine, one call at a time.
+	// Both fields are set before callers come. A nil Overloaded is not called.
+	Overloaded  func(waiting int, since time.Duration)
+	ReportEvery time.Duration
+
+	batch int // how many places a desk gives back before it hands them on
+
+	_       [2]cpu.CacheLinePad // desks read waiting; callers write what follows it
+	waiting atomic.Int64        // how many callers wait; changed with mu held
+	_       [2]cpu.CacheLinePad
+
+	mu     spinlock.Lock
+	free   int // free places, without those that desks have given back since collect
+	desks  []*Desk
+	closed bool      // callers from outside get no place
+	queue  list.List // of *waiter, in the order of their arrival
+
+	ticking   bool          // the timer is set
+	nextTick  clock.Instant // when it runs
+	full      bool          // no place has been free since then:
+	since     clock.Instant
+	reportAt  clock.Instant // when Overloaded is due, if the room is full for ReportEvery by then
+	reporting bool          // Overloaded is being called
+}
+
+// Caller blocks and wakes one that waits for a place.
+type Caller interface {
+	// Await blocks the caller until over is not 0. If it returns an error, the caller gives up.
+	Await(over *atomic.Uint64) error
+	// Unpark is called after over has been changed. It does not block.
+	Unpark()
+}
+
+// waiter is a Caller that waits.
+type waiter struct {
+	Caller
+	inside  bool
+	outcome atomic.Uint64 // one of the constants below; changed with the room's mu held
+	at      *list.Element
+}
+
+// The outcomes of a wait.
+const (
+	stillWaiting = iota
+	admitted     // it has a place
+	refused      // the room has been closed
+)
+
+const (
+	lookEvery    = clock.Instant(time.Millisecond) // how often the timer looks for free places
+	largestBatch = 4096
+)
+
+// New makes a room with that many places. So many desks are expected.
+func New(places, desks int) *Room {
+	batch := min(max(places/16/max(desks, 1), 1), largestBatch)
+	return &Room{free: places, batch: batch, ReportEvery: time.Second}
+}
+
+// TryTake takes up to n free places, and returns how many. It returns ErrFull if no place is free, or if callers wait,
+// who come first. If the room is closed, it returns ErrClosed to a caller that is not inside. It does not block.
+func (r *Room) TryTake(inside bool, n int) (int, error) {
+	r.mu.Lock()
+	got, err := r.take(inside, n)
+	r.mu.Unlock()
+	return got, err
+}
+
+// take is TryTake with mu held.
+func (r *Room) take(inside bool, n int) (int, error) {
+	switch {
+	case r.closed && !inside:
+		return 0, ErrClosed
+	case r.queue.Len() > 0:
+		return 0, ErrFull
+	case r.free < n:
+		if r.collect(); r.free == 0 {
+			return 0, ErrFull
+		}
+	}
+	n = min(n, r.free)
+	r.free -= n
+	r.full = false
+	return n, nil
+}
+
+// Take is TryTake that waits for one place if none is free. It returns the error of c.Await if the caller gives up.
+func (r *Room) Take(inside bool, n int, c Caller) (int, error) {
+	w := &waiter{Caller: c, inside: inside}
+	now, set := clock.Now(), false
+	r.mu.Lock()
+	got, err := r.take(inside, n)
+	if err == ErrFull {
+		w.at = r.queue.PushBack(w)
+		r.waiting.Add(1)
+		set = r.watch(now)
+	}
+	r.mu.Unlock()
+	if err != ErrFull {
+		return got, err
+	}
+	if set {
+		time.AfterFunc(time.Duration(lookEvery), r.tick)
+	}
+	if err := c.Await(&w.outcome); err != nil && r.leave(w) {
+		return 0, err
+	}
+	if w.outcome.Load() == refused {
+		return 0, ErrClosed
+	}
+	return 1, nil
+}
+
+// leave ends the wait of w, which gives up. It returns false if the wait has an outcome already.
+func (r *Room) leave(w *waiter) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w.outcome.Load() != stillWaiting {
+		return false
+	}
+	r.remove(w)
+	return true
+}
+
+// Waiting is how many callers wait for a place.
+func (r *Room) Waiting() int { return int(r.waiting.Load()) }
+
+// Give gives back a place that its taker has not used. Any thread may call it. It does not block.
+func (r *Room) Give() {
+	r.mu.Lock()
+	r.free++
+	r.mu.Unlock()
+	r.handOn()
+}
+
+// Close refuses callers that are not inside from now on, those that wait included. It does not block, and may be called
+// again.
+func (r *Room) Close() {
+	var out []*waiter
+	r.mu.Lock()
+	r.closed = true
+	for at := r.queue.Front(); at != nil; {
+		w := at.Value.(*waiter)
+		if at = at.Next(); !w.inside {
+			r.remove(w)
+			w.outcome.Store(refused)
+			out = append(out, w)
+		}
+	}
+	r.mu.Unlock()
+	unpark(out)
+}
+
+// Reopen takes Close back.
+func (r *Room) Reopen() {
+	r.mu.Lock()
+	r.closed = false
+	r.mu.Unlock()
+}
+
+// handOn gives free places to callers that wait.
+func (r *Room) handOn() {
+	r.mu.Lock()
+	out := r.admit()
+	r.mu.Unlock()
+	unpark(out)
+}
+
+// admit ends the waits of as many callers as there are free places. It returns them, for unpark. mu must be held.
+func (r *Room) admit() (out []*waiter) {
+	for r.collect(); r.free > 0 && r.queue.Len() > 0; r.free-- {
+		w := r.queue.Front().Value.(*waiter)
+		r.remove(w)
+		w.outcome.Store(admitted)
+		out = append(out, w)
+	}
+	return out
+}
+
+// remove takes w out of the callers that wait. mu must be held.
+func (r *Room) remove(w *waiter) {
+	r.queue.Remove(w.at)
+	r.waiting.Add(-1)
+}
+
+// unpark wakes callers whose waits have ended. mu must not be held.
+func unpark(callers []*waiter) {
+	for _, w := range callers {
+		w.Unpark()
+	}
+}
+
+// collect counts the places as free that desks have given back. mu must be held.
+func (r *Room) collect() {
+	for _, d := range r.desks {
+		given := d.given.Load()
+		r.free += int(given - d.collected)
+		d.collected = given
+	}
+}
+
+// watch notes that a caller waits from now on. It reports whether the timer must be set. mu must be held.
+func (r *Room) watch(now clock.Instant) (set bool) {
+	every := clock.Instant(r.ReportEvery)
+	if !r.full {
+		r.full, r.since = true, now
+	}
+	if now > r.reportAt || r.reportAt > now+every {
+		r.reportAt = now + every
+	}
+	// A timer that is far from due may never run: it was set in a bubble of testing/synctest, which has another clock.
+	if r.ticking && r.nextTick-every <= now && now <= r.nextTick+every {
+		return false
+	}
+	r.ticking, r.nextTick = true, now+lookEvery
+	return true
+}
+
+// tick is what the timer does: it hands free places on, reports that the room is full if that is due, and sets the
+// timer again if callers still wait.
+func (r *Room) tick() {
+	now := clock.Now()
+	r.mu.Lock()
+	if now < r.nextTick {
+		r.mu.Unlock()
+		return // another timer is set
+	}
+	out, full, waits := r.admit(), now-r.since, r.queue.Len() > 0
+	r.ticking, r.nextTick = waits, max(r.nextTick+lookEvery, now+1)
+	pause := time.Duration(r.nextTick - now)
+	report := waits && r.Overloaded != nil && !r.reporting && now >= r.reportAt && full >= clock.Instant(r.ReportEvery)
+	r.reporting = r.reporting || report
+	r.mu.Unlock()
+	unpark(out)
+	if waits {
+		time.AfterFunc(pause, r.tick)
+	}
+	if report {
+		r.Overloaded(r.Waiting(), time.Duration(full))
+		r.mu.Lock()
+		r.reporting, r.reportAt = false, clock.Now()+clock.Instant(r.ReportEvery)
+		r.mu.Unlock()
+	}
+}
+
+// Desk is where one thread gives places back. Look and Close of a nil Desk do nothing.
+type Desk struct {
+	given     atomic.Uint64 // how many places; only the desk's thread writes it
+	untilLook int           // how many it gives before it hands them on; for the desk's thread
+	room      *Room
+	collected uint64 // how many the room has counted as free; the room's mu guards it
+	_         [2]cpu.CacheLinePad
+}
+
+// AddDesk makes a desk. Any thread may call it.
+func (r *Room) AddDesk() *Desk {
+	d := &Desk{room: r, untilLook: r.batch}
+	r.mu.Lock()
+	r.desks = append(r.desks, d)
+	r.mu.Unlock()
+	return d
+}
+
+// Give gives one place back. Only the desk's thread may call it. It does not block.
+func (d *Desk) Give() {
+	release.Store(&d.given, d.given.Load()+1)
+	if d.untilLook--; d.untilLook <= 0 {
+		d.Look()
+	}
+}
+
+// Look hands free places on if callers wait. The desk's thread calls it when it is about to block, too. It does not
+// block.
+func (d *Desk) Look() {
+	if d == nil {
+		return
+	}
+	d.untilLook = d.room.batch
+	if d.room.waiting.Load() > 0 {
+		d.room.handOn()
+	}
+}
+
+// Close ends a desk that gives no more. What it has given back stays free. Any thread may call it.
+func (d *Desk) Close() {
+	if d == nil {
+		return
+	}
+	r := d.room
+	r.mu.Lock()
+	out := r.admit()
+	r.desks = slices.DeleteFunc(r.desks, func(other *Desk) bool { return other == d })
+	r.mu.Unlock()
+	unpark(out)
+}
