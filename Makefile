@@ -64,7 +64,7 @@ ASAN_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./stack/... ./sched/ctask
 BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{end}}' $(PKGS))
 
 # What may do otherwise on an older kernel: what maps stacks, and what does input and output.
-OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sched/uring|cmd/fiberlab.*|tests/(fiber|ctask|cxx|sched|uring|serve|soak))$$')
+OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sched/uring.*|cmd/fiberlab.*|tests/(fiber|ctask|cxx|sched|uring|serve|soak))$$')
 
 # The labs' examinations, the commands and the tests of the pages are the same Go on each architecture; labs-selftest makes all examinations, for both.
 FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/cmd/[a-z]*$$|/tests/docs')
@@ -97,10 +97,10 @@ FAULT_TESTS = FIBERLAB_SEED=$(FAULT_SEED) $(GO_TEST) -tags debug,iofaults -vet=o
 # The checks of the switch. They run first and alone: with a switch that is wrong, all else fails too, and says less.
 SWITCH_TESTS = $(GO_TESTS) -run '^(TestSwitch|TestReturnedBodyAborts|TestStackIsNotExecutable)$$' ./asm/
 
-# Tests of package uring itself look at single completions, so only their order and their time may be wrong there. A request that a signal ends does not
+# Tests of sched/uring itself look at single completions, so only their order and their time may be wrong there. A request that a signal ends does not
 # keep a context from stopping before it is made again.
 define RUN_FAULT_TESTS
-FIBERLAB_IO_FAULTS=late,full,nothing $(FAULT_TESTS) ./sched/uring
+FIBERLAB_IO_FAULTS=late,full,nothing $(FAULT_TESTS) ./sched/uring/...
 $(FAULT_TESTS) -skip '^(TestRequestsKeepTheContext|TestContextStopsAfterTheLastWait)$$' ./tests/uring
 endef
 

@@ -18,6 +18,7 @@ import (
 	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 )
 
 // lab is what the commands work with.
@@ -178,9 +179,9 @@ func readBy(ctx context.Context, engines *uring.Options, counting *wordcount.Opt
 	e.Attach(&counting.Scheduler)
 	if counting.Open == nil {
 		counting.Open = func(path string) (io.ReadCloser, error) {
-			f, err := e.Open(ctx, path)
+			f, err := fiberio.Open(ctx, e, path)
 			if err != nil {
-				return nil, err // not a nil *uring.File
+				return nil, err // not a nil *fiberio.File
 			}
 			return f, nil
 		}

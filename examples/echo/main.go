@@ -24,10 +24,11 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 )
 
 // serve has a task for each connection. It returns when the listener is closed and all connections have ended.
-func serve(listener *uring.Listener) {
+func serve(listener *fiberio.Listener) {
 	var connections fibersync.WaitGroup
 	defer connections.Wait()
 	for {
@@ -49,7 +50,7 @@ func serve(listener *uring.Listener) {
 
 // visit sends a line to the server and checks what comes back.
 func visit(engines *uring.Engines, address string, client int) error {
-	conn, err := engines.Dial(context.Background(), "tcp", address)
+	conn, err := fiberio.Dial(context.Background(), engines, "tcp", address)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func main() {
 		if len(os.Args) > 1 {
 			address = os.Args[1]
 		}
-		listener, err := engines.Listen(context.Background(), "tcp", address)
+		listener, err := fiberio.Listen(context.Background(), engines, "tcp", address)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -25,6 +25,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 )
 
 // mostOpen is how many files are copied at a time.
@@ -38,7 +39,7 @@ func copyFolder(engines *uring.Engines, from, to string) (files, size int64, err
 	var copies fibersync.WaitGroup
 	var copied, written atomic.Int64
 	free := fibersync.NewSemaphore(mostOpen)
-	err = fs.WalkDir(engines.FS(from), ".", func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(fiberio.FS(engines, from), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -71,12 +72,12 @@ func copyFolder(engines *uring.Engines, from, to string) (files, size int64, err
 
 // copyFile copies one file, and returns how many bytes it has.
 func copyFile(ctx context.Context, engines *uring.Engines, from, to string) (n int64, err error) {
-	source, err := engines.Open(ctx, from)
+	source, err := fiberio.Open(ctx, engines, from)
 	if err != nil {
 		return 0, err
 	}
 	defer source.Close()
-	copied, err := engines.OpenFile(ctx, to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	copied, err := fiberio.OpenFile(ctx, engines, to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return 0, err
 	}
@@ -115,7 +116,7 @@ func copySample(engines *uring.Engines) {
 	check(err)
 	same := true
 	for i := range 40 {
-		copied, err := engines.ReadFile(context.Background(), filepath.Join(to, name(i)))
+		copied, err := fiberio.ReadFile(context.Background(), engines, filepath.Join(to, name(i)))
 		same = same && err == nil && bytes.Equal(copied, bytes.Repeat([]byte{byte(i)}, i*4201))
 	}
 	fmt.Printf("copied %d files, %d bytes\nthe copy is the same: %v\n", files, n, same)

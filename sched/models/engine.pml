@@ -1,20 +1,20 @@
-/* engine.pml: how an engine waits in its ring, is woken, and ends (sched/uring/engine.go, device.go, round.go, ring.go, ring.c).
+/* engine.pml: how an engine waits in its ring, is woken, and ends (sched/uring/engine.go, dispatch/context.go, ring.go, ring.c).
  *
  * Each step here is one atomic operation, or one system call, of the code:
  *
  *   here       code                     what
  *   put        taskQueue.put            a task is queued
- *   post       engine.beginElsewhere    a request comes into the mailbox by CompareAndSwap, unless there is noMore
- *   kick       engine.kick              something has changed that the engine must look at: kicked.Store(true)
- *   wakeup     engine.wakeup            if asleep: waking.Add(1), asleep.Swap(false), perhaps wake, waking.Add(-1)
+ *   post       Engine.beginElsewhere    a request comes into the mailbox by CompareAndSwap, unless there is noMore
+ *   kick       Engine.Kick              something has changed that the engine must look at: kicked.Store(true)
+ *   wakeup     Engine.wakeup            if asleep: waking.Add(1), asleep.Swap(false), perhaps wake, waking.Add(-1)
  *   wake       ring.wake                write(2) to the eventfd
- *   openMail   engine.openMail          mail.Swap(nil), and all is staged
- *   look       engine.turn              asleep.Swap(true), then ready, hasRequests, kicked, one after the other
+ *   openMail   Engine.openMail          mail.Swap(nil), and all is staged
+ *   look       Engine.turn              asleep.Swap(true), then ready, hasRequests, kicked, one after the other
  *   enter      fiberlab_ring_turn       watches the eventfd unless that is under way, and submits what is staged
  *   wait       io_uring_enter           until there is a completion
  *   collect    collect                  takes completions; those of the eventfd are counted
  *   idle       ring.idle                a turn that does not wait; if it has collected nothing, it waits, and collects
- *   deinit     engine.deinit            mail.Swap(noMore), late requests are over, waits for waking to be 0, closes the ring
+ *   deinit     Engine.deinit            mail.Swap(noMore), late requests are over, waits for waking to be 0, closes the ring
  *
  * The eventfd is watched by a poll request. It completes for each write, or once for several; it may end at any time, and then the next turn makes it anew. No
  * thread reads the eventfd, so the new request completes at once if anything was ever written.

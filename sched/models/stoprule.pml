@@ -1,15 +1,15 @@
-/* stoprule.pml: the counters of an engine, and when a context that is used alone stops itself (sched/uring/engine.go, round.go, context.go).
+/* stoprule.pml: the counters of an engine, and when a context that is used alone stops itself (sched/uring/engine.go, dispatch/context.go).
  *
  * Each step here is one atomic operation of the code, or a part of it that no other thread sees:
  *
  *   here          Go                           what
  *   put           taskQueue.put                a task is queued
  *   round         taskQueue.round              the tasks that are queued at that moment begin
- *   begin         engine.begin                 a task asks for input or output: submitted.Add(1), and the request is staged
- *   elsewhere     engine.beginElsewhere        a goroutine does: submitted.Add(1), and then the request comes into the mailbox
+ *   begin         Engine.begin                 a task asks for input or output: submitted.Add(1), and the request is staged
+ *   elsewhere     Engine.beginElsewhere        a goroutine does: submitted.Add(1), and then the request comes into the mailbox
  *   helper        primitives                   a task that waits for another thread is suspended until this one has come
- *   countRunning  engine.countRunning          n = submitted.Load(); running.Add(n); submitted.Add(-n)
- *   complete      engine.complete              running.Add(-1) unless the request is internal; its task goes on
+ *   countRunning  Engine.countRunning          n = submitted.Load(); running.Add(n); submitted.Add(-n)
+ *   complete      Engine.complete              running.Add(-1) unless the request is internal; its task goes on
  *   rule          contextDevice.nothingLeft    no task is queued, none is suspended, submitted is 0, running is 0, one after the other
  *   watcher       Engine.Pending               another thread reads submitted, and then running
  *

@@ -68,8 +68,8 @@ func eachCaller(t *testing.T, options Options, test func(t *testing.T, engines *
 }
 
 // receiveByte is an operation that reads one byte into b when there is one.
-func receiveByte(fd int, b *byte) entry {
-	return entry{op: opReceive, fd: int32(fd), addr: uintptr(unsafe.Pointer(b)), length: 1}
+func receiveByte(fd int, b *byte) Entry {
+	return Entry{Op: OpReceive, FD: int32(fd), Addr: uintptr(unsafe.Pointer(b)), Length: 1}
 }
 
 // sockets returns both ends of a connection.
@@ -95,21 +95,21 @@ func TestWaitEndsByContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(5*time.Millisecond, func() { cancel(cause) })
 		var errs []error
-		var late completion
+		var late Completion
 		run(func() {
 			e, err := engines.Here()
 			errs = append(errs, err)
 			for range 2 { // the second time, it is done before
-				_, err = e.doContext(ctx, receiveByte(in, b))
+				_, err = e.DoContext(ctx, receiveByte(in, b))
 				errs = append(errs, err)
 			}
 			_, err = unix.Write(out, []byte{7})
 			errs = append(errs, err)
-			late, err = e.doContext(context.Background(), receiveByte(in, b))
+			late, err = e.DoContext(context.Background(), receiveByte(in, b))
 			errs = append(errs, err)
 		})
 		require.Equal(t, []error{nil, cause, cause, nil, nil}, errs)
-		require.EqualValues(t, 1, late.result)
+		require.EqualValues(t, 1, late.Result)
 		require.EqualValues(t, 7, *b)
 	})
 }
@@ -129,13 +129,13 @@ func TestCancelledOperationsLoseNothing(t *testing.T) {
 			e, err := engines.Here()
 			for failed = err; len(got) < bytes && failed == nil; {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(60))*time.Microsecond)
-				c, err := e.doContext(ctx, receiveByte(in, b))
+				c, err := e.DoContext(ctx, receiveByte(in, b))
 				cancel()
 				switch {
-				case err == nil && c.result == 1:
+				case err == nil && c.Result == 1:
 					got = append(got, *b)
 				case !errors.Is(err, context.DeadlineExceeded):
-					failed = errors.Join(err, c.err(), errors.New("neither a byte nor the end of the context"))
+					failed = errors.Join(err, c.Err(), errors.New("neither a byte nor the end of the context"))
 				}
 			}
 		}, func() {
@@ -170,7 +170,7 @@ func TestWaitsEndBeforeTheyBegin(t *testing.T) {
 			fs = append(fs, func() {
 				e, err := engines.Here()
 				if err == nil {
-					_, err = e.doContext(ctx, receiveByte(in, &memory[i]))
+					_, err = e.DoContext(ctx, receiveByte(in, &memory[i]))
 				}
 				errs[i] = err
 			})
@@ -189,7 +189,7 @@ func TestCancelFindsItsRequest(t *testing.T) {
 		t.Run(driver.String(), func(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			e := &engine{tasks: newTaskQueue(0)}
+			e := &Engine{}
 			if err := e.init(Options{Driver: driver, Requests: 2}); driver == Uring && err != nil {
 				noRing(t, err)
 				return
@@ -200,27 +200,27 @@ func TestCancelFindsItsRequest(t *testing.T) {
 			pin.Pin(memory)
 			defer pin.Unpin()
 			results := map[string]int32{}
-			target := func(name string, i int) *request {
-				return &request{
-					entry: receiveByte(in, &memory[i]), completed: func(c completion) { results[name] = c.result },
+			target := func(name string, i int) *Request {
+				return &Request{
+					Entry: receiveByte(in, &memory[i]), Completed: func(c Completion) { results[name] = c.Result },
 				}
 			}
-			canceller := func(of *request) *request {
-				return &request{
-					entry: entry{op: opCancel}, internal: true, cancels: of,
-					completed: func(completion) { results["cancels"]++ },
+			canceller := func(of *Request) *Request {
+				return &Request{
+					Entry: Entry{Op: OpCancel}, Internal: true, Cancels: of,
+					Completed: func(Completion) { results["cancels"]++ },
 				}
 			}
 			settle := func() {
 				for e.table.underWay() > 0 {
-					require.NoError(t, e.pollSubmit(-1, true, never))
+					require.NoError(t, e.pollSubmit(-1, true))
 				}
 			}
 			mailed := target("mailed", 0)
 			require.True(t, e.beginElsewhere(mailed))
 			e.begin(canceller(mailed))
 			settle()
-			var many []*request
+			var many []*Request
 			for i, name := range []string{"a", "b", "c", "d", "e"} {
 				many = append(many, target(name, i))
 				e.begin(many[i])
@@ -240,9 +240,9 @@ func TestCancelFindsItsRequest(t *testing.T) {
 				},
 				results,
 			)
-			require.True(t, e.emptyIO())
+			require.True(t, e.Idle())
 			e.countRunning()
-			require.True(t, e.emptyIO())
+			require.True(t, e.Idle())
 			e.deinit()
 		})
 	}
@@ -268,12 +268,12 @@ func TestWaitsEndWithTheEngine(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			go func() {
-				_, err := e.doContext(ctx, receiveByte(in, b))
+				_, err := e.DoContext(ctx, receiveByte(in, b))
 				ended <- err
 			}()
 			require.NoError(t, engines.Close())
 			require.ErrorIs(t, <-ended, ErrClosed)
-			_, err = e.do(receiveByte(in, b))
+			_, err = e.Do(receiveByte(in, b))
 			require.ErrorIs(t, err, ErrClosed)
 		})
 	}

@@ -18,12 +18,12 @@ func TestBatch(t *testing.T) {
 		next := 0
 		for end := now + 3*activeInterval + clock.Instant(10*gap); now < end; {
 			now += clock.Instant(gap)
-			var done []completion
+			var done []Completion
 			for range n {
-				done = append(done, completion{id: 7<<32 | uint64(next%requests)})
+				done = append(done, Completion{id: 7<<32 | uint64(next%requests)})
 				next++
 			}
-			b.came(append(done, completion{}, completion{}), 2, now) // two were sends
+			b.came(append(done, Completion{}, Completion{}), 2, now) // two were sends
 		}
 		return b.plan()
 	}
@@ -65,7 +65,7 @@ func TestWaitForManyEnds(t *testing.T) {
 	eachSetup(t, 8, func(t *testing.T, r *ring) {
 		expectMany := func() { r.batch = batch{rate: 100 * rateUnit, active: 100} }
 		expectMany()
-		must(t, r, entry{id: 1, op: opNop})
+		must(t, r, Entry{id: 1, Op: OpNop})
 		require.Len(t, await(t, r, 1), 1)
 
 		expectMany()
@@ -83,7 +83,7 @@ func TestWaitForManyEnds(t *testing.T) {
 		var ends [2]int
 		require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
 		defer func() { _, _ = unix.Close(ends[0]), unix.Close(ends[1]) }()
-		must(t, r, entry{id: 2, op: opPoll, fd: int32(ends[0]), flags: unix.POLLIN})
+		must(t, r, Entry{id: 2, Op: OpPoll, FD: int32(ends[0]), Flags: unix.POLLIN})
 		expectMany()
 		go func() {
 			time.Sleep(5 * time.Millisecond)

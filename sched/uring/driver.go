@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // Driver is what carries out the requests of an engine.
@@ -48,16 +52,16 @@ type proxy interface {
 	// stage takes a request for the next turn, and tells whether there was room for it. There is room for all of a
 	// chain of linked requests, or for none. A chain must not be longer than longestChain, and its requests must follow
 	// on each other.
-	stage(e entry) bool
+	stage(e Entry) bool
 
 	// turn submits what is staged and returns what has been completed, until the next turn. If nothing has, it waits
 	// for the first completion, until limit has passed, or for wake; below 0 is no limit, and 0 does not wait. It may
 	// also return nothing for no reason. While it waits the runtime takes the thread's P away as in any system call:
 	// idle is better for a wait that takes long.
-	turn(limit time.Duration) ([]completion, error)
+	turn(limit time.Duration) ([]Completion, error)
 
 	// idle is turn for a wait that takes long: the thread's P is free for other goroutines meanwhile.
-	idle(limit time.Duration) ([]completion, error)
+	idle(limit time.Duration) ([]Completion, error)
 
 	// ready tells whether a turn would do something at once: submit, or collect. It is cheap, so it may miss what the
 	// kernel has not told yet.
@@ -70,24 +74,24 @@ type proxy interface {
 	// close ends the proxy. All that requests point to must have been given back by then.
 	close()
 
-	can(ability) bool
+	can(Ability) bool
 
 	// provide makes buffers for requests with provided. It may be called once, if the proxy is able to receiveMany. The
 	// error is the kernel's.
-	provide(count, size int) (*buffers, error)
+	provide(count, size int) (*Buffers, error)
 
 	// counts is what it has done since it was opened.
 	counts() Stats
 }
 
 // ability is what not every proxy can.
-type ability int
+type Ability int
 
 const (
-	acceptMany   ability = iota // opAccept with multishot
-	receiveMany                 // opReceive with multishot and provided
+	AcceptMany   Ability = iota // opAccept with multishot
+	ReceiveMany                 // opReceive with multishot and provided
 	cancelAllOf                 // opCancelAll
-	regularFiles                // opRead, opWrite and opSync for files on disks
+	RegularFiles                // opRead, opWrite and opSync for files on disks
 	directFiles                 // direct: files in slots of the proxy's own table
 	abilities                   // how many there are
 )
@@ -120,3 +124,36 @@ func openProxy(driver Driver, requests int) (proxy, error) {
 	}
 	return nil, fmt.Errorf("sched/uring: %w: %v: use Auto, Uring or Epoll", ErrDriver, driver)
 }
+
+// What both proxies need to wait, and to be woken.
+
+// writeEvent adds one to the count of an eventfd. It fails only after 2^64 - 2 calls.
+func writeEvent(event int) {
+	one := uint64(1)
+	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(event), uintptr(unsafe.Pointer(&one)), 8)
+}
+
+// callWithoutP gives the thread's P up, makes a system call that waits, and gets a P back. The stack must not grow
+// meanwhile.
+//
+//go:nosplit
+//go:norace
+func callWithoutP(trap, a, b, c, d, f, g uintptr) (uintptr, syscall.Errno) {
+	entersyscallblock()
+	n, _, errno := syscall.RawSyscall6(trap, a, b, c, d, f, g)
+	exitsyscall()
+	return n, errno
+}
+
+// Both are kept stable for other programs by the runtime, see go.dev/issue/67401.
+
+// entersyscallblock gives the calling thread's P up.
+//
+//go:linkname entersyscallblock runtime.entersyscallblock
+func entersyscallblock()
+
+// exitsyscall gets one back. It must be called by the function that called
+// entersyscallblock, and may wait until there is one.
+//
+//go:linkname exitsyscall runtime.exitsyscall
+func exitsyscall()

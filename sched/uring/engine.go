@@ -1,26 +1,40 @@
 package uring
 
 import (
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"fiberlab/internal/clock"
+	"fiberlab/sched"
 )
 
-// engine runs tasks and requests on one thread. Tasks and requests may come from any thread; all else is for its own.
-type engine struct {
+// Engine does input and output on one thread, that of a worker or another. The requests that a fiber of the worker
+// makes of it complete on that worker. All others leave their requests in its mailbox; all else is for its thread.
+type Engine struct {
+	set    *Engines
+	worker *sched.Worker // nil: its thread is no worker's
+
 	ring  proxy
 	able  [abilities]bool // what ring can: any thread may ask
-	tasks *taskQueue      // of a context; others have none
 	table table
+	slots fileSlots
+
+	brief bool // its last wait was
+	slice slice
+
+	stopping atomic.Bool   // the Engines are closed: it refuses requests, and its own thread is to end
+	ended    chan struct{} // it has
 
 	submitted atomic.Int64 // requests that have been handed to the engine, and not to the kernel
 	running   atomic.Int64 // requests that the kernel carries out
 
-	unstaged []*request              // there was no room for them in the last batch; the oldest first
-	mail     atomic.Pointer[request] // from other threads, the latest first; noMore when the engine takes none
+	unstaged []*Request              // there was no room for them in the last batch; the oldest first
+	mail     atomic.Pointer[Request] // from other threads, the latest first; noMore when the engine takes none
 
-	dropped []completion // of requests that are over without the proxy
+	dropped []Completion // of requests that are over without the proxy
 
 	refuses   bool // refuse has been called
 	cancelled int  // up to this slot of the table it has cancelled what was under way
@@ -29,27 +43,27 @@ type engine struct {
 	asleep atomic.Bool  // the engine waits, or is about to: others wake it
 	waking atomic.Int32 // threads that are about to wake it
 
-	receiving atomic.Pointer[buffers] // for requests with provided; nil: none
+	receiving atomic.Pointer[Buffers] // for requests with provided; nil: none
 
 	counts published
 }
 
 // noMore is the mail of an engine that has ended, or has not begun.
-var noMore = new(request)
+var noMore = new(Request)
 
 // init makes the calling thread the engine's. It returns an error of openProxy.
-func (e *engine) init(options Options) (err error) {
+func (e *Engine) init(options Options) (err error) {
 	e.ring, err = openProxy(options.Driver, options.requests())
 	if err != nil {
 		return err
 	}
 	e.ring = withFaults(e.ring)
 	for a := range e.able {
-		e.able[a] = e.ring.can(ability(a))
+		e.able[a] = e.ring.can(Ability(a))
 	}
-	if options.Buffers >= 0 && e.can(receiveMany) {
+	if options.Buffers >= 0 && e.Can(ReceiveMany) {
 		// else connections receive by one request after another
-		if b, err := e.ring.provide(options.buffers(), bufferSize); err == nil {
+		if b, err := e.ring.provide(options.buffers(), BufferSize); err == nil {
 			e.receiving.Store(b)
 		}
 	}
@@ -59,14 +73,14 @@ func (e *engine) init(options Options) (err error) {
 }
 
 // can tells what the engine's proxy can. Any thread may call it once the engine has begun.
-func (e *engine) can(a ability) bool { return e.able[a] }
+func (e *Engine) Can(a Ability) bool { return e.able[a] }
 
 // drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has
 // completed. Requests of other threads are refused from now on.
-func (e *engine) drain() error {
+func (e *Engine) drain() error {
 	for e.refuse(); e.table.underWay() > 0; e.refuse() {
 		e.kicked.Store(false)
-		if err := e.pollSubmit(-1, true, never); err != nil {
+		if err := e.pollSubmit(-1, true); err != nil {
 			return err
 		}
 	}
@@ -75,12 +89,12 @@ func (e *engine) drain() error {
 
 // refuse refuses the requests of other threads from now on, and has those end that are under way, as many as there is
 // room for. Call it before each turn, until none is under way.
-func (e *engine) refuse() {
+func (e *Engine) refuse() {
 	if !e.refuses {
 		e.refuses = true
 		e.closeMail()
 		for _, r := range e.unstaged { // the proxy has never seen them
-			e.dropped = append(e.dropped, completion{id: r.id, result: -int32(syscall.ECANCELED)})
+			e.dropped = append(e.dropped, Completion{id: r.id, Result: -int32(syscall.ECANCELED)})
 		}
 		e.unstaged = nil
 	}
@@ -89,18 +103,18 @@ func (e *engine) refuse() {
 
 // cancelFrom cancels the requests from that slot of the table on, as many as there is room for, and returns where it
 // goes on.
-func (e *engine) cancelFrom(next int) int {
+func (e *Engine) cancelFrom(next int) int {
 	t := &e.table
 	if t.begun {
 		next, t.begun = 0, false
 	}
 	for ; next < len(t.slots) && len(e.unstaged) == 0; next++ {
-		if r := t.slots[next].request; r != nil && !r.cancelled {
-			r.cancelled = true
+		if r := t.slots[next].request; r != nil && !r.Ending {
+			r.Ending = true
 			e.begin(
-				&request{
-					entry: entry{op: opCancel, offset: r.id}, internal: true, cancelled: true,
-					completed: func(completion) {},
+				&Request{
+					Entry: Entry{Op: OpCancel, Offset: r.id}, Internal: true, Ending: true,
+					Completed: func(Completion) {},
 				},
 			)
 		}
@@ -108,21 +122,19 @@ func (e *engine) cancelFrom(next int) int {
 	return next
 }
 
-func never() bool { return false }
-
 // closeMail refuses the requests of other threads from now on. Requests that are in the mailbox are over.
-func (e *engine) closeMail() {
+func (e *Engine) closeMail() {
 	for r := e.mail.Swap(noMore); r != nil && r != noMore; {
 		late := r
 		r = r.next
 		e.submitted.Add(-late.counted())
-		late.completed(completion{result: -int32(syscall.ECANCELED)})
+		late.Completed(Completion{Result: -int32(syscall.ECANCELED)})
 	}
 }
 
 // deinit ends the engine's ring. No request may be under way, but tasks may be queued: they wait for the next init.
 // Requests that come from now on are refused, and requests that are in the mailbox are over.
-func (e *engine) deinit() {
+func (e *Engine) deinit() {
 	e.closeMail()
 	for e.waking.Load() != 0 { // it holds the ring's event for a moment
 		runtime.Gosched()
@@ -132,31 +144,28 @@ func (e *engine) deinit() {
 	e.ring = nil
 }
 
-// ready tells whether there are tasks to begin.
-func (e *engine) ready() bool { return e.tasks.ready() }
-
 // hasRequests tells whether there are requests that have not been staged.
-func (e *engine) hasRequests() bool {
+func (e *Engine) hasRequests() bool {
 	return len(e.unstaged) > 0 || len(e.dropped) > 0 || e.hasMail()
 }
 
 // takesNone reports whether the engine takes no requests, and so cancels those that are under way. Any thread may call
 // it.
-func (e *engine) takesNone() bool { return e.mail.Load() == noMore }
+func (e *Engine) Refuses() bool { return e.mail.Load() == noMore }
 
 // hasMail tells whether there are requests of other threads.
-func (e *engine) hasMail() bool {
+func (e *Engine) hasMail() bool {
 	r := e.mail.Load()
 	return r != nil && r != noMore
 }
 
 // emptyIO tells whether no request is under way, internal ones apart.
-func (e *engine) emptyIO() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
+func (e *Engine) Idle() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
 
 // begin submits a request with the next batch. For the engine's thread: it runs nothing, so a completion may begin the
 // next request.
-func (e *engine) begin(r *request) {
-	if r.cancels != nil {
+func (e *Engine) begin(r *Request) {
+	if r.Cancels != nil {
 		e.openMail() // what it is to end may be there
 	}
 	e.submitted.Add(r.counted())
@@ -164,7 +173,7 @@ func (e *engine) begin(r *request) {
 }
 
 // beginElsewhere is begin for any other thread. It returns false, and does nothing, if the engine has ended.
-func (e *engine) beginElsewhere(r *request) bool {
+func (e *Engine) beginElsewhere(r *Request) bool {
 	e.submitted.Add(r.counted())
 	for {
 		r.next = e.mail.Load()
@@ -182,34 +191,34 @@ func (e *engine) beginElsewhere(r *request) bool {
 }
 
 // stage gives r its number and its place in the next batch, or in the one after that.
-func (e *engine) stage(r *request) {
+func (e *Engine) stage(r *Request) {
 	e.table.add(r)
-	if r.cancels != nil && !e.aim(r) {
+	if r.Cancels != nil && !e.aim(r) {
 		return
 	}
-	if len(e.unstaged) > 0 || !e.ring.stage(r.entry) {
+	if len(e.unstaged) > 0 || !e.ring.stage(r.Entry) {
 		e.unstaged = append(e.unstaged, r)
 	}
 }
 
 // aim has r cancel the request that it is for, which the proxy sees first. If that is over, so is r, and aim returns
 // false.
-func (e *engine) aim(r *request) bool {
-	of := r.cancels
+func (e *Engine) aim(r *Request) bool {
+	of := r.Cancels
 	if e.table.find(of.id) != of {
-		e.dropped = append(e.dropped, completion{id: r.id, result: -int32(syscall.ENOENT)})
+		e.dropped = append(e.dropped, Completion{id: r.id, Result: -int32(syscall.ENOENT)})
 		return false
 	}
-	r.offset = of.id
+	r.Offset = of.id
 	return true
 }
 
 // openMail stages what others have sent, the oldest first.
-func (e *engine) openMail() {
+func (e *Engine) openMail() {
 	if !e.hasMail() {
 		return
 	}
-	var oldest *request
+	var oldest *Request
 	for r := e.mail.Swap(nil); r != nil; {
 		r, r.next, oldest = r.next, oldest, r
 	}
@@ -222,7 +231,7 @@ func (e *engine) openMail() {
 
 // wakeup ends the wait of pollSubmit, or the next one, if the engine does not look before. Any thread may call it; it
 // does not block.
-func (e *engine) wakeup() {
+func (e *Engine) wakeup() {
 	if !e.asleep.Load() {
 		return
 	}
@@ -234,30 +243,30 @@ func (e *engine) wakeup() {
 }
 
 // kick is wakeup of an engine that has to look once more at what the caller has changed.
-func (e *engine) kick() {
+func (e *Engine) Kick() {
 	e.kicked.Swap(true) // before the look at asleep, see pollSubmit
 	e.wakeup()
 }
 
-// pollSubmit submits the requests that have been begun, and serves the completions that have come. If it finds neither
-// them nor tasks, it waits until there are some, for wakeup, or until limit has passed: 0 does not wait, below 0 is no
-// limit. brief says that it is expected to be soon. stop is asked last before it waits, and keeps it from that.
+// pollSubmit submits the requests that have been begun, and serves the completions that have come. If there are
+// none, it waits until there are some, for wakeup, or until limit has passed: 0 does not wait, below 0 is no
+// limit. brief says that it is expected to be soon.
 //
 // Prevents lost wake-ups: the engine first says that it is asleep, and then looks once more; others first leave their
 // task or request, and then look whether it is asleep. A Swap keeps that order even in an emulator, qemu, which lets a
 // load pass a Store; on amd64 they are the same.
-func (e *engine) pollSubmit(limit time.Duration, brief bool, stop func() bool) error {
+func (e *Engine) pollSubmit(limit time.Duration, brief bool) error {
 	e.openMail()
 	if b := e.receiving.Load(); b != nil {
 		b.collect()
 	}
 	e.countRunning()
-	done, err := e.turn(limit, brief, stop)
+	done, err := e.turn(limit, brief)
 	if err != nil {
 		return err
 	}
 	e.counts.publish(e.ring.counts())
-	for len(e.unstaged) > 0 && e.ring.stage(e.unstaged[0].entry) {
+	for len(e.unstaged) > 0 && e.ring.stage(e.unstaged[0].Entry) {
 		e.unstaged = e.unstaged[1:]
 	}
 	for _, c := range done {
@@ -273,7 +282,7 @@ func (e *engine) pollSubmit(limit time.Duration, brief bool, stop func() bool) e
 
 // countRunning counts what has been submitted so far as running. Others submit meanwhile: what they add must neither be
 // lost nor seem to be over.
-func (e *engine) countRunning() {
+func (e *Engine) countRunning() {
 	if n := e.submitted.Load(); n > 0 {
 		e.running.Add(n)
 		e.submitted.Add(-n)
@@ -281,14 +290,14 @@ func (e *engine) countRunning() {
 }
 
 // turn is a turn of the ring, which waits only if there is nothing else to do.
-func (e *engine) turn(limit time.Duration, brief bool, stop func() bool) ([]completion, error) {
+func (e *Engine) turn(limit time.Duration, brief bool) ([]Completion, error) {
 	if limit == 0 {
 		return e.ring.turn(0)
 	}
 	e.asleep.Swap(true)
 	defer e.asleep.Store(false)
 	switch {
-	case e.ready() || e.hasRequests() || e.kicked.Load() || stop():
+	case e.hasRequests() || e.kicked.Load():
 		return e.ring.turn(0)
 	case brief:
 		return e.ring.turn(limit)
@@ -297,14 +306,114 @@ func (e *engine) turn(limit time.Duration, brief bool, stop func() bool) ([]comp
 }
 
 // complete tells the maker of a request what became of it.
-func (e *engine) complete(c completion) {
+func (e *Engine) complete(c Completion) {
 	r := e.table.find(c.id)
 	if r == nil {
 		return
 	}
-	if !c.more() {
+	if !c.More() {
 		e.table.remove(r)
 		e.running.Add(-r.counted())
 	}
-	r.completed(c)
+	r.Completed(c)
+}
+
+var _ sched.Device = (*Engine)(nil)
+
+// Ready implements sched.Device.
+func (e *Engine) Ready() bool {
+	return e.ring.ready() || e.hasRequests() || e.stopping.Load() && !e.refuses
+}
+
+// Poll implements sched.Device.
+func (e *Engine) Poll() {
+	e.refuseIfClosed()
+	e.must(e.pollSubmit(0, true))
+	e.slice.mayEnd(clock.Now())
+}
+
+// Wait implements sched.Device.
+func (e *Engine) Wait(limit time.Duration, brief bool) {
+	e.refuseIfClosed()
+	began := e.slice.mayEnd(clock.Now()) // before the wait, when nothing is late by it
+	e.must(e.pollSubmit(limit, brief || e.brief))
+	e.kicked.Store(false) // the worker is awake: whatever woke it, it looks for work next
+	e.brief = clock.Now()-began < briefWait
+}
+
+// refuseIfClosed ends what is under way if the Engines have been closed. From then on the worker has its device to
+// sleep in, and no input and output.
+func (e *Engine) refuseIfClosed() {
+	if e.stopping.Load() {
+		e.refuse()
+	}
+}
+
+// briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package
+// runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it.
+const briefWait = clock.Instant(500 * time.Microsecond)
+
+// Wake implements sched.Device.
+func (e *Engine) Wake() { e.Kick() }
+
+// Pending implements sched.Device.
+func (e *Engine) Pending() int { return int(e.submitted.Load() + e.running.Load()) }
+
+// Close implements sched.Device.
+func (e *Engine) Close() error {
+	e.set.remove(e)
+	e.worker.SetEngine(nil)
+	err := e.drain()
+	e.deinit()
+	e.slots.close()
+	return err
+}
+
+// must ends the program if the kernel refuses the ring itself: no request would ever complete again.
+func (e *Engine) must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("sched/uring: the ring of %v: %v", e.worker, err))
+	}
+}
+
+// mine tells whether the caller runs on the engine's thread, as a fiber of its worker.
+func (e *Engine) Mine() bool {
+	f := sched.Current()
+	return f != nil && e.worker != nil && f.Worker() == e.worker
+}
+
+// submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the
+// engine has ended or refuses requests.
+func (e *Engine) Submit(r *Request) error {
+	if e.Mine() {
+		if e.refuses {
+			return ErrClosed
+		}
+		e.begin(r)
+		return nil
+	}
+	if !e.beginElsewhere(r) {
+		return ErrClosed
+	}
+	return nil
+}
+
+// slice is how long the engine's thread has run without a decision of the Go scheduler. To package runtime a worker is
+// one goroutine that runs for ever. From 10 ms on its monitor wants to preempt that: it takes the P away at each system
+// call that it meets, and looks every 20 us in the place of every 10 ms. So a busy engine would spend a sixth of its
+// time on getting Ps back. A decision of the scheduler now and then, which takes some 20 us, begins a new slice. See
+// retake and sysmon in runtime/proc.go.
+type slice struct{ began clock.Instant }
+
+const longestSlice = clock.Instant(8 * time.Millisecond)
+
+// mayEnd begins a new slice if the present one has been long, and returns when it is. Other goroutines may run first;
+// the caller must hold nothing that they may need.
+func (s *slice) mayEnd(now clock.Instant) clock.Instant {
+	if now-s.began <= longestSlice {
+		return now
+	}
+	runtime.Gosched()
+	s.began = clock.Now()
+	return s.began
 }

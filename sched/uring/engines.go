@@ -36,16 +36,13 @@ type Engines struct {
 
 	list atomic.Pointer[[]*Engine] // never changed in place; replaced with mu held
 	next atomic.Uint32
-
-	openedStdin sync.Once
-	stdin       *File
 }
 
 // New returns engines that have not begun: see Attach. Close must be called at the end.
 func New(options Options) *Engines { return &Engines{options: options} }
 
 // newContextEngines returns engines that begin and end with contexts. They need no Close.
-func newContextEngines(options Options) *Engines { return &Engines{options: options, contexts: true} }
+func NewOfContexts(options Options) *Engines { return &Engines{options: options, contexts: true} }
 
 // Attach gives each worker of schedulers that are made of cfg afterwards an engine, which begins and ends with the
 // worker. It replaces cfg.Device, so it must be called before sched.New, and schedulers that exist already get nothing.
@@ -54,7 +51,7 @@ func newContextEngines(options Options) *Engines { return &Engines{options: opti
 // ErrDriver or ErrClosed, or is the kernel's.
 func (s *Engines) Attach(cfg *sched.Config) {
 	cfg.Device = func(w *sched.Worker) (sched.Device, error) {
-		e, err := s.open(w, newTaskQueue(0))
+		e, err := s.Open(w)
 		if err != nil {
 			return nil, err // not a nil *Engine
 		}
@@ -63,15 +60,15 @@ func (s *Engines) Attach(cfg *sched.Config) {
 }
 
 // open makes the engine of a worker, on its thread.
-func (s *Engines) open(w *sched.Worker, tasks *taskQueue) (*Engine, error) {
-	e := &Engine{set: s, worker: w, engine: engine{tasks: tasks}}
-	if err := e.engine.init(s.options); err != nil {
+func (s *Engines) Open(w *sched.Worker) (*Engine, error) {
+	e := &Engine{set: s, worker: w}
+	if err := e.init(s.options); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed.Load() {
-		e.engine.deinit()
+		e.deinit()
 		return nil, errEnginesClosed
 	}
 	s.add(e)
@@ -89,11 +86,19 @@ func (s *Engines) Close() error {
 	alone := s.alone
 	for _, e := range s.engines() {
 		e.stopping.Store(true)
-		e.engine.kick()
+		e.Kick()
 	}
 	s.mu.Unlock()
 	if alone != nil {
 		<-alone.ended
+	}
+	return nil
+}
+
+// Err is nil, or ErrClosed once Close has been called. It may be called from anywhere.
+func (s *Engines) Err() error {
+	if s.closed.Load() {
+		return errEnginesClosed
 	}
 	return nil
 }
@@ -151,7 +156,7 @@ func (s *Engines) startAlone() (*Engine, error) {
 	case s.alone != nil:
 		return s.alone, nil
 	}
-	e := &Engine{set: s, engine: engine{tasks: newTaskQueue(0)}, ended: make(chan struct{})}
+	e := &Engine{set: s, ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go e.runAlone(started)
 	if err := <-started; err != nil {
@@ -167,16 +172,99 @@ func (e *Engine) runAlone(started chan<- error) {
 	defer close(e.ended)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := e.engine.init(e.set.options)
+	err := e.init(e.set.options)
 	started <- err
 	if err != nil {
 		return
 	}
-	for !e.stopping.Load() {
-		e.engine.kicked.Store(false)
-		e.must(e.engine.pollSubmit(-1, false, e.stopping.Load))
+	for e.kicked.Store(false); !e.stopping.Load(); e.kicked.Store(false) { // a Close from here on kicks it again
+		e.must(e.pollSubmit(-1, false))
 	}
 	e.set.remove(e)
-	e.must(e.engine.drain())
-	e.engine.deinit()
+	e.must(e.drain())
+	e.deinit()
+}
+
+// Options describes engines, contexts, or a scheduler's contexts. The zero value is fine.
+type Options struct {
+	Driver   Driver
+	Requests int // that are handed to the kernel at a time at most; 0: 256, and never more than 32,768
+	Buffers  int // of 2 KB, which hold what has come on connections until it is read; 0: 4,096; less than 0: none
+
+	// The rest is for contexts.
+
+	Tasks int // that may be queued; 0: 65,536
+
+	// Fibers describes the fibers on which a context runs its tasks: backend, policy, stacks, recorder and the like.
+	// Workers, Device, MaxQueued and GiveUpAfter are the context's own to choose.
+	Fibers sched.Config
+
+	// Panicked is told when a task panics, on the task's fiber; the context goes on. If it is nil, a report goes to
+	// stderr.
+	Panicked func(value any, stack []byte)
+}
+
+// mostRequests is how many requests the kernel takes at a time.
+const mostRequests = 1 << 15
+
+func (o Options) requests() int {
+	if o.Requests <= 0 {
+		return 256
+	}
+	return min(o.Requests, mostRequests)
+}
+
+// bufferSize is the size of one of an engine's buffers.
+const BufferSize = 2 << 10
+
+func (o Options) buffers() int {
+	if o.Buffers == 0 {
+		return 4096
+	}
+	return min(o.Buffers, 32768) // more the kernel refuses
+}
+
+// Stats is what an engine has done since it began.
+type Stats struct {
+	Enters    uint64 // system calls by which it submits, waits and collects
+	Submitted uint64 // requests that were handed to the kernel
+	Collected uint64 // completions that came back: a request may have many
+	Wakes     uint64 // waits that other threads have ended
+	Held      uint64 // buffers that hold what has come and has not been read, now
+}
+
+// Stats may be called from anywhere. The numbers are those of the engine's last turn.
+func (e *Engine) Stats() Stats {
+	s := e.counts.load()
+	if b := e.receiving.Load(); b != nil {
+		s.Held = uint64(b.held.Load() - 1) // one is the ring's
+	}
+	return s
+}
+
+// Stats is the sum over all engines that there are now.
+func (s *Engines) Stats() (sum Stats) {
+	for _, e := range s.engines() {
+		n := e.Stats()
+		sum.Enters += n.Enters
+		sum.Submitted += n.Submitted
+		sum.Collected += n.Collected
+		sum.Wakes += n.Wakes
+		sum.Held += n.Held
+	}
+	return sum
+}
+
+// published is what other threads may see of a proxy's counts.
+type published struct{ enters, submitted, collected, wakes atomic.Uint64 }
+
+func (p *published) publish(s Stats) {
+	p.enters.Store(s.Enters)
+	p.submitted.Store(s.Submitted)
+	p.collected.Store(s.Collected)
+	p.wakes.Store(s.Wakes)
+}
+
+func (p *published) load() Stats {
+	return Stats{p.enters.Load(), p.submitted.Load(), p.collected.Load(), p.wakes.Load(), 0}
 }

@@ -1,6 +1,7 @@
 package uring
 
 import (
+	"container/heap"
 	"fmt"
 	"math/bits"
 	"syscall"
@@ -26,14 +27,14 @@ import (
 type epoll struct {
 	set    int // the epoll instance
 	event  int // the eventfd in it that wake writes to
-	staged []entry
-	done   []completion
+	staged []Entry
+	done   []Completion
 
 	waiting map[uint64]*epollRequest // by id
 	queued  int                      // how many of them are in lists of files
 	files   []epollFile              // by descriptor
 	timers  epollTimers
-	chains  [][]entry       // what follows requests that have completed
+	chains  [][]Entry       // what follows requests that have completed
 	free    []*epollRequest // for use again
 
 	events  []unix.EpollEvent
@@ -66,7 +67,7 @@ func openEpoll(requests int) (*epoll, error) {
 	e := &epoll{
 		set:     set,
 		event:   event,
-		staged:  make([]entry, 0, 1<<bits.Len(uint(max(requests, longestChain)-1))),
+		staged:  make([]Entry, 0, 1<<bits.Len(uint(max(requests, longestChain)-1))),
 		waiting: make(map[uint64]*epollRequest),
 		events:  make([]unix.EpollEvent, eventsAtATime),
 		timeout: new(unix.Timespec),
@@ -87,7 +88,7 @@ func (e *epoll) close() {
 }
 
 // can says no to regular files: they work, but the thread waits for the disk.
-func (e *epoll) can(a ability) bool { return a == cancelAllOf }
+func (e *epoll) can(a Ability) bool { return a == cancelAllOf }
 
 // counts takes each system call for an enter, those by which requests are tried included.
 func (e *epoll) counts() Stats { return e.count }
@@ -95,9 +96,9 @@ func (e *epoll) counts() Stats { return e.count }
 // room is how many requests can be staged before the next turn.
 func (e *epoll) room() int { return cap(e.staged) - len(e.staged) }
 
-func (e *epoll) stage(op entry) bool {
-	inChain, need := len(e.staged) > 0 && e.staged[len(e.staged)-1].how&linked != 0, 1
-	if op.how&linked != 0 && !inChain {
+func (e *epoll) stage(op Entry) bool {
+	inChain, need := len(e.staged) > 0 && e.staged[len(e.staged)-1].How&linked != 0, 1
+	if op.How&linked != 0 && !inChain {
 		need = longestChain
 	}
 	if e.room() < need {
@@ -130,11 +131,11 @@ func (e *epoll) ready() bool {
 	return e.found > 0
 }
 
-func (e *epoll) turn(limit time.Duration) ([]completion, error) { return e.carryOut(limit, false) }
+func (e *epoll) turn(limit time.Duration) ([]Completion, error) { return e.carryOut(limit, false) }
 
-func (e *epoll) idle(limit time.Duration) ([]completion, error) { return e.carryOut(limit, true) }
+func (e *epoll) idle(limit time.Duration) ([]Completion, error) { return e.carryOut(limit, true) }
 
-func (e *epoll) carryOut(limit time.Duration, idle bool) ([]completion, error) {
+func (e *epoll) carryOut(limit time.Duration, idle bool) ([]Completion, error) {
 	e.done = e.done[:0]
 	e.submit()
 	e.expire()
@@ -195,4 +196,71 @@ func (e *epoll) wait(limit time.Duration, idle bool) error {
 	return nil
 }
 
-func (e *epoll) provide(count, size int) (*buffers, error) { return nil, syscall.EINVAL }
+func (e *epoll) provide(count, size int) (*Buffers, error) { return nil, syscall.EINVAL }
+
+// epollTimer is when something happens to a request.
+type epollTimer struct {
+	due     clock.Instant
+	request *epollRequest // nil: the timer does not run
+	place   int
+}
+
+// epollTimers are the timers that run, as a heap.
+type epollTimers []*epollTimer
+
+// after is when the time of op, a timeout or limit, has passed.
+func after(op Entry) clock.Instant {
+	if op.Offset > uint64(clock.Never) {
+		return clock.Never
+	}
+	return clock.After(time.Duration(op.Offset))
+}
+
+// next is when the first timer is due.
+func (t epollTimers) next() clock.Instant {
+	if len(t) == 0 {
+		return clock.Never
+	}
+	return t[0].due
+}
+
+func (t *epollTimers) start(timer *epollTimer, r *epollRequest, due clock.Instant) {
+	timer.due, timer.request = due, r
+	heap.Push(t, timer)
+}
+
+// stop stops a timer, if it runs.
+func (t *epollTimers) stop(timer *epollTimer) {
+	if timer.request != nil {
+		heap.Remove(t, timer.place)
+		timer.request = nil
+	}
+}
+
+// Len implements heap.Interface.
+func (t epollTimers) Len() int { return len(t) }
+
+// Less implements heap.Interface.
+func (t epollTimers) Less(i, j int) bool { return t[i].due < t[j].due }
+
+// Swap implements heap.Interface.
+func (t epollTimers) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].place, t[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (t *epollTimers) Push(x any) {
+	timer := x.(*epollTimer)
+	timer.place = len(*t)
+	*t = append(*t, timer)
+}
+
+// Pop implements heap.Interface.
+func (t *epollTimers) Pop() any {
+	last := len(*t) - 1
+	timer := (*t)[last]
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	return timer
+}

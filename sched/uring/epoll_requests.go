@@ -11,14 +11,14 @@ import (
 
 // epollRequest is a request that waits for its descriptor, or for time to pass.
 type epollRequest struct {
-	entry
+	Entry
 	events     uint32 // what it waits for, as epoll(7) has it; 0: time
 	prev, next *epollRequest
 	inList     bool
 
 	limited bool // by limit
-	limit   entry
-	chain   []entry // what follows when it has completed
+	limit   Entry
+	chain   []Entry // what follows when it has completed
 
 	own, limitTimer epollTimer // of opTimeout, and of limit
 }
@@ -34,7 +34,7 @@ func (e *epoll) submit() {
 	e.count.Submitted += uint64(len(e.staged))
 	for rest := e.staged; len(rest) > 0; {
 		end := 1
-		for end < len(rest) && rest[end-1].how&linked != 0 {
+		for end < len(rest) && rest[end-1].How&linked != 0 {
 			end++
 		}
 		e.begin(rest[:end])
@@ -54,15 +54,15 @@ func (e *epoll) goOn() {
 }
 
 // begin carries out a chain of linked requests, up to the first request that has to wait.
-func (e *epoll) begin(chain []entry) {
+func (e *epoll) begin(chain []Entry) {
 	for len(chain) > 0 {
 		op, rest := chain[0], chain[1:]
-		var limit []entry
-		if len(rest) > 0 && rest[0].op == opLimit {
+		var limit []Entry
+		if len(rest) > 0 && rest[0].Op == OpLimit {
 			limit, rest = rest[:1], rest[1:]
 		}
 		result, events := e.try(&op, false)
-		if events != 0 || op.op == opTimeout {
+		if events != 0 || op.Op == OpTimeout {
 			e.park(op, events, limit, rest)
 			return
 		}
@@ -77,35 +77,35 @@ func (e *epoll) begin(chain []entry) {
 }
 
 // breaksChain tells whether the requests that are linked to this one are not carried out.
-func breaksChain(op entry, result int32) bool {
-	if op.how&always != 0 {
+func breaksChain(op Entry, result int32) bool {
+	if op.How&always != 0 {
 		return false
 	}
-	return result < 0 || (op.op == opRead || op.op == opWrite) && uint32(result) < op.length
+	return result < 0 || (op.Op == OpRead || op.Op == OpWrite) && uint32(result) < op.Length
 }
 
-func (e *epoll) cancelChain(chain []entry) {
+func (e *epoll) cancelChain(chain []Entry) {
 	for _, op := range chain {
 		e.complete(op, -int32(syscall.ECANCELED))
 	}
 }
 
-func (e *epoll) complete(op entry, result int32) {
-	if op.how&quiet == 0 || result < 0 {
-		e.done = append(e.done, completion{id: op.id, result: result})
+func (e *epoll) complete(op Entry, result int32) {
+	if op.How&quiet == 0 || result < 0 {
+		e.done = append(e.done, Completion{id: op.id, Result: result})
 	}
 }
 
 // park has a request wait.
-func (e *epoll) park(op entry, events uint32, limit, chain []entry) {
+func (e *epoll) park(op Entry, events uint32, limit, chain []Entry) {
 	r := e.take()
-	r.entry, r.events, r.chain = op, events, slices.Clone(chain)
+	r.Entry, r.events, r.chain = op, events, slices.Clone(chain)
 	e.waiting[r.id] = r
 	if len(limit) > 0 {
 		r.limited, r.limit = true, limit[0]
 		e.timers.start(&r.limitTimer, r, after(r.limit))
 	}
-	if op.op == opTimeout {
+	if op.Op == OpTimeout {
 		e.timers.start(&r.own, r, after(op))
 		return
 	}
@@ -127,14 +127,14 @@ func (e *epoll) take() *epollRequest {
 // enlist puts r into the list of its descriptor, and sees to it that epoll watches that. The error is that of
 // epoll_ctl(2).
 func (e *epoll) enlist(r *epollRequest) syscall.Errno {
-	for int(r.fd) >= len(e.files) {
+	for int(r.FD) >= len(e.files) {
 		e.files = append(e.files, make([]epollFile, max(64, len(e.files)))...)
 	}
-	f := &e.files[r.fd]
+	f := &e.files[r.FD]
 	// A descriptor may have been closed, and its number may be another file's by now: only the kernel knows.
-	watch := unix.EpollEvent{Events: readable | unix.EPOLLOUT | unix.EPOLLET, Fd: r.fd}
+	watch := unix.EpollEvent{Events: readable | unix.EPOLLOUT | unix.EPOLLET, Fd: r.FD}
 	e.count.Enters++
-	switch err := unix.EpollCtl(e.set, unix.EPOLL_CTL_ADD, int(r.fd), &watch); err {
+	switch err := unix.EpollCtl(e.set, unix.EPOLL_CTL_ADD, int(r.FD), &watch); err {
 	case nil: // it is new: those in the list wait for a file that is not there any more
 		for f.first != nil {
 			e.delist(f.first)
@@ -160,7 +160,7 @@ func (e *epoll) enlist(r *epollRequest) syscall.Errno {
 
 // delist takes r out of the list of its descriptor.
 func (e *epoll) delist(r *epollRequest) {
-	f := &e.files[r.fd]
+	f := &e.files[r.FD]
 	if r.prev == nil {
 		f.first = r.next
 	} else {
@@ -182,12 +182,12 @@ func (e *epoll) finish(r *epollRequest, result int32) {
 		e.delist(r)
 	}
 	e.timers.stop(&r.own)
-	e.complete(r.entry, result)
+	e.complete(r.Entry, result)
 	if r.limited {
 		e.timers.stop(&r.limitTimer)
 		e.complete(r.limit, -int32(syscall.ECANCELED))
 	}
-	if breaksChain(r.entry, result) {
+	if breaksChain(r.Entry, result) {
 		e.cancelChain(r.chain)
 	} else if len(r.chain) > 0 {
 		e.chains = append(e.chains, r.chain)
@@ -219,7 +219,7 @@ func (e *epoll) tryAgain(f *epollFile, events uint32) {
 	for r := f.first; r != nil; {
 		next := r.next
 		if r.events&events&^early != 0 {
-			result, still := e.try(&r.entry, true)
+			result, still := e.try(&r.Entry, true)
 			if still == 0 {
 				e.finish(r, result)
 			}

@@ -48,7 +48,7 @@ func TestEpollNumberUsedAgain(t *testing.T) {
 	withEpoll(t, func(e *epoll) {
 		b := make([]byte, 8)
 		in, out := descriptors(t, 0)
-		must(t, e, entry{id: 1, op: opRead, fd: int32(in), addr: pinned(t, b), length: 8})
+		must(t, e, Entry{id: 1, Op: OpRead, FD: int32(in), Addr: pinned(t, b), Length: 8})
 		turns(t, e)
 		require.NoError(t, unix.Close(in))
 		require.NoError(t, unix.Close(out))
@@ -57,17 +57,17 @@ func TestEpollNumberUsedAgain(t *testing.T) {
 		defer unix.Close(again)
 		defer unix.Close(out)
 		require.Equal(t, in, again, "the number is used again")
-		must(t, e, entry{id: 2, op: opRead, fd: int32(again), addr: pinned(t, b), length: 8})
+		must(t, e, Entry{id: 2, Op: OpRead, FD: int32(again), Addr: pinned(t, b), Length: 8})
 		turns(t, e)
 		_, err := unix.Write(out, []byte("new"))
 		require.NoError(t, err)
 		done := await(t, e, 1)[0]
 		require.EqualValues(t, 2, done.id, "the request for the old file has read from the new one")
-		require.EqualValues(t, 3, done.result)
-		must(t, e, entry{id: 3, op: opCancel, offset: 1})
+		require.EqualValues(t, 3, done.Result)
+		must(t, e, Entry{id: 3, Op: OpCancel, Offset: 1})
 		by := byID(t, await(t, e, 2))
-		require.ErrorIs(t, by[1].err(), syscall.ECANCELED)
-		require.NoError(t, by[3].err())
+		require.ErrorIs(t, by[1].Err(), syscall.ECANCELED)
+		require.NoError(t, by[3].Err())
 		require.Empty(t, e.waiting)
 	})
 }
@@ -81,12 +81,12 @@ func TestEpollForgetsADescriptor(t *testing.T) {
 		other, err := unix.FcntlInt(uintptr(in), unix.F_DUPFD_CLOEXEC, 0)
 		require.NoError(t, err)
 		defer unix.Close(other)
-		must(t, e, entry{id: 1, op: opRead, fd: int32(in), addr: pinned(t, b), length: 8})
+		must(t, e, Entry{id: 1, Op: OpRead, FD: int32(in), Addr: pinned(t, b), Length: 8})
 		turns(t, e)
-		must(t, e, entry{id: 2, op: opCancelAll, fd: int32(in)})
+		must(t, e, Entry{id: 2, Op: OpCancelAll, FD: int32(in)})
 		by := byID(t, await(t, e, 2))
-		require.ErrorIs(t, by[1].err(), syscall.ECANCELED)
-		require.EqualValues(t, 1, by[2].result)
+		require.ErrorIs(t, by[1].Err(), syscall.ECANCELED)
+		require.EqualValues(t, 1, by[2].Result)
 		require.NoError(t, unix.Close(in))
 		_, err = unix.Write(out, []byte("x"))
 		require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestEpollReady(t *testing.T) {
 		defer unix.Close(in)
 		defer unix.Close(out)
 		require.False(t, e.ready())
-		must(t, e, entry{id: 1, op: opRead, fd: int32(in), addr: pinned(t, b), length: 8})
+		must(t, e, Entry{id: 1, Op: OpRead, FD: int32(in), Addr: pinned(t, b), Length: 8})
 		require.True(t, e.ready())
 		turns(t, e)
 		e.looked = 0 // long ago
@@ -125,7 +125,7 @@ func TestEpollCounts(t *testing.T) {
 	withEpoll(t, func(e *epoll) {
 		one, other := pair(t)
 		b := make([]byte, 1)
-		receive := entry{id: 1, op: opReceive, fd: one, addr: pinned(t, b), length: 1}
+		receive := Entry{id: 1, Op: OpReceive, FD: one, Addr: pinned(t, b), Length: 1}
 		before := uint64(0)
 		calls := func(completed int) uint64 {
 			done, err := e.turn(0)
@@ -135,7 +135,7 @@ func TestEpollCounts(t *testing.T) {
 			before += n
 			return n
 		}
-		must(t, e, entry{id: 2, op: opNop})
+		must(t, e, Entry{id: 2, Op: OpNop})
 		require.EqualValues(t, 0, calls(1))
 		_, err := unix.Write(int(other), []byte("x"))
 		require.NoError(t, err)
@@ -163,18 +163,18 @@ func TestEpollBlockingModes(t *testing.T) {
 		write := func() {
 			must(
 				t, e,
-				entry{
-					id: 1, op: opWrite, fd: int32(out), addr: pinned(t, big[sent:]), length: uint32(len(big) - sent),
-					offset: ^uint64(0),
+				Entry{
+					id: 1, Op: OpWrite, FD: int32(out), Addr: pinned(t, big[sent:]), Length: uint32(len(big) - sent),
+					Offset: ^uint64(0),
 				},
 			)
 		}
 		read := func() {
 			must(
 				t, e,
-				entry{
-					id: 2, op: opRead, fd: int32(in), addr: pinned(t, back[received:]),
-					length: uint32(min(7000, len(big)-received)), offset: ^uint64(0),
+				Entry{
+					id: 2, Op: OpRead, FD: int32(in), Addr: pinned(t, back[received:]),
+					Length: uint32(min(7000, len(big)-received)), Offset: ^uint64(0),
 				},
 			)
 		}
@@ -183,7 +183,7 @@ func TestEpollBlockingModes(t *testing.T) {
 			done, err := e.turn(0)
 			require.NoError(t, err)
 			if full = len(done) == 0; !full {
-				sent += int(done[0].result)
+				sent += int(done[0].Result)
 				write()
 			}
 		}
@@ -192,14 +192,14 @@ func TestEpollBlockingModes(t *testing.T) {
 			done, err := e.turn(time.Second)
 			require.NoError(t, err)
 			for _, c := range done {
-				require.NoError(t, c.err())
+				require.NoError(t, c.Err())
 				switch c.id {
 				case 1:
-					if sent += int(c.result); sent < len(big) {
+					if sent += int(c.Result); sent < len(big) {
 						write()
 					}
 				case 2:
-					if received += int(c.result); received < len(big) {
+					if received += int(c.Result); received < len(big) {
 						read()
 					}
 				}
@@ -214,7 +214,7 @@ func TestEpollBlockingModes(t *testing.T) {
 		require.NoError(t, err)
 		defer file.Close()
 		listener := int(file.Fd()) // in blocking mode from now on
-		must(t, e, entry{id: 3, op: opAccept, fd: int32(listener), flags: unix.SOCK_CLOEXEC})
+		must(t, e, Entry{id: 3, Op: OpAccept, FD: int32(listener), Flags: unix.SOCK_CLOEXEC})
 		turns(t, e)
 		flags, err := unix.FcntlInt(uintptr(listener), unix.F_GETFL, 0)
 		require.NoError(t, err)
@@ -223,8 +223,8 @@ func TestEpollBlockingModes(t *testing.T) {
 		require.NoError(t, err)
 		defer c.Close()
 		accepted := await(t, e, 1)[0]
-		require.NoError(t, accepted.err())
-		require.NoError(t, unix.Close(int(accepted.result)))
+		require.NoError(t, accepted.Err())
+		require.NoError(t, unix.Close(int(accepted.Result)))
 	})
 }
 
@@ -234,10 +234,10 @@ func TestEpollRefusesRegularFiles(t *testing.T) {
 		fd, err := unix.Open(filepath.Join(t.TempDir(), "file"), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 		require.NoError(t, err)
 		defer unix.Close(fd)
-		must(t, p, entry{id: 1, op: opPoll, fd: int32(fd), flags: unix.POLLPRI})
-		require.ErrorIs(t, await(t, p, 1)[0].err(), syscall.EINVAL)
-		must(t, p, entry{id: 2, op: opPoll, fd: int32(fd), flags: unix.POLLIN})
-		require.EqualValues(t, unix.POLLIN, await(t, p, 1)[0].result)
+		must(t, p, Entry{id: 1, Op: OpPoll, FD: int32(fd), Flags: unix.POLLPRI})
+		require.ErrorIs(t, await(t, p, 1)[0].Err(), syscall.EINVAL)
+		must(t, p, Entry{id: 2, Op: OpPoll, FD: int32(fd), Flags: unix.POLLIN})
+		require.EqualValues(t, unix.POLLIN, await(t, p, 1)[0].Result)
 	})
 }
 
@@ -253,12 +253,12 @@ func connected(t *testing.T, p proxy, to unix.RawSockaddrInet4) error {
 	defer pin.Unpin()
 	must(
 		t, p,
-		entry{
-			id: 1, op: opConnect, fd: int32(fd), addr: uintptr(unsafe.Pointer(address)),
-			length: uint32(unsafe.Sizeof(to)),
+		Entry{
+			id: 1, Op: OpConnect, FD: int32(fd), Addr: uintptr(unsafe.Pointer(address)),
+			Length: uint32(unsafe.Sizeof(to)),
 		},
 	)
-	return await(t, p, 1)[0].err()
+	return await(t, p, 1)[0].Err()
 }
 
 // deafPort returns a port, as an address has it, that is taken until the end of the test by a socket that never
@@ -294,9 +294,9 @@ func TestChains(t *testing.T) {
 	eachProxy(t, 8, func(t *testing.T, p staging) {
 		one, other := pair(t)
 		text, back := []byte("chain"), make([]byte, 8)
-		receive := entry{id: 1, op: opReceive, how: linked, fd: one, addr: pinned(t, back), length: 8}
-		answer := entry{id: 2, op: opSend, how: linked, fd: one, addr: pinned(t, text), length: 5}
-		last := entry{id: 3, op: opNop}
+		receive := Entry{id: 1, Op: OpReceive, How: linked, FD: one, Addr: pinned(t, back), Length: 8}
+		answer := Entry{id: 2, Op: OpSend, How: linked, FD: one, Addr: pinned(t, text), Length: 5}
+		last := Entry{id: 3, Op: OpNop}
 		must(t, p, receive)
 		must(t, p, answer)
 		must(t, p, last)
@@ -306,30 +306,30 @@ func TestChains(t *testing.T) {
 		_, err = unix.Write(int(other), []byte("go"))
 		require.NoError(t, err)
 		by := byID(t, await(t, p, 3))
-		require.EqualValues(t, 2, by[1].result)
-		require.EqualValues(t, 5, by[2].result)
-		require.EqualValues(t, 0, by[3].result)
+		require.EqualValues(t, 2, by[1].Result)
+		require.EqualValues(t, 5, by[2].Result)
+		require.EqualValues(t, 0, by[3].Result)
 
 		must(t, p, receive)
 		must(t, p, answer)
 		must(t, p, last)
-		must(t, p, entry{id: 4, op: opCancel, offset: 1})
+		must(t, p, Entry{id: 4, Op: OpCancel, Offset: 1})
 		by = byID(t, await(t, p, 4))
-		require.NoError(t, by[4].err())
+		require.NoError(t, by[4].Err())
 		for id := uint64(1); id <= 3; id++ {
-			require.ErrorIs(t, by[id].err(), syscall.ECANCELED, "request %d", id)
+			require.ErrorIs(t, by[id].Err(), syscall.ECANCELED, "request %d", id)
 		}
 
 		// A limit that is not reached ends with its request, and what follows goes on.
 		must(t, p, receive)
-		must(t, p, entry{id: 5, op: opLimit, how: linked, offset: uint64(time.Hour)})
+		must(t, p, Entry{id: 5, Op: OpLimit, How: linked, Offset: uint64(time.Hour)})
 		must(t, p, last)
 		_, err = unix.Write(int(other), []byte("go"))
 		require.NoError(t, err)
 		by = byID(t, await(t, p, 3))
-		require.EqualValues(t, 2, by[1].result)
-		require.ErrorIs(t, by[5].err(), syscall.ECANCELED)
-		require.NoError(t, by[3].err())
+		require.EqualValues(t, 2, by[1].Result)
+		require.ErrorIs(t, by[5].Err(), syscall.ECANCELED)
+		require.NoError(t, by[3].Err())
 	})
 }
 
@@ -346,18 +346,18 @@ func TestTerminal(t *testing.T) {
 		require.NoError(t, err)
 		defer unix.Close(terminal)
 		b := make([]byte, 16)
-		must(t, p, entry{id: 1, op: opRead, fd: int32(terminal), addr: pinned(t, b), length: 16, offset: ^uint64(0)})
+		must(t, p, Entry{id: 1, Op: OpRead, FD: int32(terminal), Addr: pinned(t, b), Length: 16, Offset: ^uint64(0)})
 		_, err = unix.Write(user, []byte("half a "))
 		require.NoError(t, err)
 		done, err := p.turn(0)
 		require.NoError(t, err)
 		require.Empty(t, done)
-		must(t, p, entry{id: 2, op: opCancel, offset: 99})
+		must(t, p, Entry{id: 2, Op: OpCancel, Offset: 99})
 		require.EqualValues(t, 2, await(t, p, 1)[0].id, "the thread is not blocked")
 		_, err = unix.Write(user, []byte("line\n"))
 		require.NoError(t, err)
 		read := await(t, p, 1)[0]
-		require.NoError(t, read.err())
-		require.Equal(t, "half a line\n", string(b[:read.result]))
+		require.NoError(t, read.Err())
+		require.Equal(t, "half a line\n", string(b[:read.Result]))
 	})
 }

@@ -25,40 +25,40 @@ type answers struct {
 // try carries out one request by system calls that do not block, and returns what the ring would have said; or what it
 // has to wait for, as epoll(7) has it. again says that it has waited for that. Opening, syncing and all that is done to
 // regular files waits for the disk.
-func (e *epoll) try(op *entry, again bool) (result int32, events uint32) {
-	if op.how&(multishot|provided|direct) != 0 {
+func (e *epoll) try(op *Entry, again bool) (result int32, events uint32) {
+	if op.How&(Multishot|Provided|direct) != 0 {
 		return -int32(syscall.EINVAL), 0
 	}
-	fd := uintptr(op.fd)
-	switch op.op {
-	case opNop, opTimeout:
+	fd := uintptr(op.FD)
+	switch op.Op {
+	case OpNop, OpTimeout:
 		return 0, 0
-	case opRead:
+	case OpRead:
 		return unlessEarly(e.read(op), readable)
-	case opWrite:
+	case OpWrite:
 		return unlessEarly(e.write(op), unix.EPOLLOUT)
-	case opOpen:
-		return e.callLong(unix.SYS_OPENAT, fd, op.addr, uintptr(op.flags), uintptr(op.offset)), 0
-	case opClose:
+	case OpOpen:
+		return e.callLong(unix.SYS_OPENAT, fd, op.Addr, uintptr(op.Flags), uintptr(op.Offset)), 0
+	case OpClose:
 		return e.callLong(unix.SYS_CLOSE, fd, 0, 0, 0), 0
-	case opSync:
+	case OpSync:
 		return e.callLong(unix.SYS_FDATASYNC, fd, 0, 0, 0), 0
-	case opAccept:
-		return unlessEarly(e.callNonBlocking(unix.SYS_ACCEPT4, fd, 0, 0, uintptr(op.flags)), readable)
-	case opConnect:
+	case OpAccept:
+		return unlessEarly(e.callNonBlocking(unix.SYS_ACCEPT4, fd, 0, 0, uintptr(op.Flags)), readable)
+	case OpConnect:
 		return e.connect(op, again)
-	case opSend:
+	case OpSend:
 		return unlessEarly(e.send(op), unix.EPOLLOUT)
-	case opReceive:
+	case OpReceive:
 		return unlessEarly(e.receive(op), readable)
-	case opShutdown:
-		return e.call(unix.SYS_SHUTDOWN, fd, uintptr(op.flags), 0, 0, 0, 0), 0
-	case opPoll:
-		return unlessEarly(e.poll(op.fd, op.flags), op.flags|unix.EPOLLERR)
-	case opCancel:
-		return e.cancel(op.offset), 0
-	case opCancelAll:
-		return e.cancelAll(op.fd), 0
+	case OpShutdown:
+		return e.call(unix.SYS_SHUTDOWN, fd, uintptr(op.Flags), 0, 0, 0, 0), 0
+	case OpPoll:
+		return unlessEarly(e.poll(op.FD, op.Flags), op.Flags|unix.EPOLLERR)
+	case OpCancel:
+		return e.cancel(op.Offset), 0
+	case OpCancelAll:
+		return e.cancelAll(op.FD), 0
 	}
 	return -int32(syscall.EINVAL), 0
 }
@@ -113,31 +113,31 @@ func (e *epoll) callNonBlocking(trap, fd, a, b, c uintptr) int32 {
 	return result
 }
 
-func (e *epoll) send(op *entry) int32 {
+func (e *epoll) send(op *Entry) int32 {
 	return e.call(
-		unix.SYS_SENDTO, uintptr(op.fd), op.addr, uintptr(op.length),
-		uintptr(op.flags|unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL), 0, 0,
+		unix.SYS_SENDTO, uintptr(op.FD), op.Addr, uintptr(op.Length),
+		uintptr(op.Flags|unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL), 0, 0,
 	)
 }
 
-func (e *epoll) receive(op *entry) int32 {
+func (e *epoll) receive(op *Entry) int32 {
 	return e.call(
-		unix.SYS_RECVFROM, uintptr(op.fd), op.addr, uintptr(op.length), uintptr(op.flags|unix.MSG_DONTWAIT), 0, 0,
+		unix.SYS_RECVFROM, uintptr(op.FD), op.Addr, uintptr(op.Length), uintptr(op.Flags|unix.MSG_DONTWAIT), 0, 0,
 	)
 }
 
 // connect begins to connect, or looks what has become of that. A full backlog of a UNIX socket is EAGAIN to the caller:
 // nothing tells when it has room.
-func (e *epoll) connect(op *entry, again bool) (int32, uint32) {
-	fd := uintptr(op.fd)
+func (e *epoll) connect(op *Entry, again bool) (int32, uint32) {
+	fd := uintptr(op.FD)
 	if !again {
-		result := e.callNonBlocking(unix.SYS_CONNECT, fd, op.addr, uintptr(op.length), 0)
+		result := e.callNonBlocking(unix.SYS_CONNECT, fd, op.Addr, uintptr(op.Length), 0)
 		if result == -int32(syscall.EINPROGRESS) {
 			return 0, unix.EPOLLOUT
 		}
 		return result, 0
 	}
-	if ready := e.poll(op.fd, unix.POLLOUT); ready < 0 {
+	if ready := e.poll(op.FD, unix.POLLOUT); ready < 0 {
 		return unlessEarly(ready, unix.EPOLLOUT)
 	}
 	a := e.answers
@@ -169,34 +169,34 @@ func (e *epoll) poll(fd int32, events uint32) int32 {
 }
 
 // read is a read at the offset, or at the file's own position where there is no other.
-func (e *epoll) read(op *entry) int32 {
-	switch kind := e.kindOf(op.fd, unix.O_WRONLY); {
+func (e *epoll) read(op *Entry) int32 {
+	switch kind := e.kindOf(op.FD, unix.O_WRONLY); {
 	case kind < 0:
 		return kind
 	case kind == unix.S_IFSOCK:
 		plain := *op
-		plain.flags = 0
+		plain.Flags = 0
 		return e.receive(&plain)
 	case kind == mayBlock:
-		if result := e.poll(op.fd, unix.POLLIN); result < 0 {
+		if result := e.poll(op.FD, unix.POLLIN); result < 0 {
 			return result
 		}
 	}
-	return e.transfer(op, op.length, unix.SYS_READ, unix.SYS_PREAD64)
+	return e.transfer(op, op.Length, unix.SYS_READ, unix.SYS_PREAD64)
 }
 
 // write is a write, see read. What is written to a pipe that may block is no more than has room.
-func (e *epoll) write(op *entry) int32 {
-	length := op.length
-	switch kind := e.kindOf(op.fd, unix.O_RDONLY); {
+func (e *epoll) write(op *Entry) int32 {
+	length := op.Length
+	switch kind := e.kindOf(op.FD, unix.O_RDONLY); {
 	case kind < 0:
 		return kind
 	case kind == unix.S_IFSOCK:
 		plain := *op
-		plain.flags = 0
+		plain.Flags = 0
 		return e.send(&plain)
 	case kind == mayBlock:
-		if result := e.poll(op.fd, unix.POLLOUT); result < 0 {
+		if result := e.poll(op.FD, unix.POLLOUT); result < 0 {
 			return result
 		}
 		length = min(length, pipeBuf)
@@ -204,14 +204,14 @@ func (e *epoll) write(op *entry) int32 {
 	return e.transfer(op, length, unix.SYS_WRITE, unix.SYS_PWRITE64)
 }
 
-func (e *epoll) transfer(op *entry, length uint32, own, at uintptr) int32 {
-	fd, size := uintptr(op.fd), uintptr(length)
-	if int64(op.offset) != ownPosition {
-		if result := e.callLong(at, fd, op.addr, size, uintptr(op.offset)); result != -int32(syscall.ESPIPE) {
+func (e *epoll) transfer(op *Entry, length uint32, own, at uintptr) int32 {
+	fd, size := uintptr(op.FD), uintptr(length)
+	if int64(op.Offset) != OwnPosition {
+		if result := e.callLong(at, fd, op.Addr, size, uintptr(op.Offset)); result != -int32(syscall.ESPIPE) {
 			return result
 		}
 	}
-	return e.callLong(own, fd, op.addr, size, 0)
+	return e.callLong(own, fd, op.Addr, size, 0)
 }
 
 // mayBlock is the kind of pipes, terminals and the like that are not said to be non-blocking. A system call on one may

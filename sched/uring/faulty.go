@@ -40,8 +40,8 @@ type faulty struct {
 	chained bool              // the last request that was staged is linked to the next one
 	chain   uint64            // the first request of the chain that was staged last
 	chains  map[uint64]uint64 // the first request of the chain, by number, of each linked request
-	late    []completion      // in the order in which they came
-	out     []completion      // what the last turn has returned
+	late    []Completion      // in the order in which they came
+	out     []Completion      // what the last turn has returned
 	many    map[uint64]*multishotState
 	own     uint64 // numbers of the ring's requests
 }
@@ -54,7 +54,7 @@ const ownIDs = 1 << 63
 type multishotState struct {
 	receives bool
 	ending   bool         // it has been cancelled
-	kept     []completion // since then
+	kept     []Completion // since then
 }
 
 // faultKinds are the kinds of faults that are made.
@@ -89,7 +89,7 @@ func withFaults(p proxy) proxy {
 		many: make(map[uint64]*multishotState), chains: make(map[uint64]uint64),
 	}
 	for i := range f.able {
-		f.able[i] = ability(i) == regularFiles || !f.rolls("unable", 3)
+		f.able[i] = Ability(i) == RegularFiles || !f.rolls("unable", 3)
 	}
 	return f
 }
@@ -99,24 +99,24 @@ func (f *faulty) rolls(kind string, n int) bool {
 	return f.random.IntN(n) == 0 && faultKinds()[kind]
 }
 
-func (f *faulty) can(a ability) bool { return f.able[a] && f.proxy.can(a) }
+func (f *faulty) can(a Ability) bool { return f.able[a] && f.proxy.can(a) }
 
-func (f *faulty) stage(e entry) bool {
-	inChain := f.chained || e.how&linked != 0
+func (f *faulty) stage(e Entry) bool {
+	inChain := f.chained || e.How&linked != 0
 	if !inChain && f.rolls("full", 8) {
 		return false
 	}
-	data := e.op == opRead || e.op == opWrite || e.op == opSend || e.op == opReceive
-	if !inChain && e.how == 0 {
+	data := e.Op == OpRead || e.Op == OpWrite || e.Op == OpSend || e.Op == OpReceive
+	if !inChain && e.How == 0 {
 		switch {
-		case (data && mayTransfer(e) || e.op == opAccept) && f.rolls("again", 12):
-			f.late = append(f.late, completion{id: e.id, result: -int32(syscall.EAGAIN)})
+		case (data && mayTransfer(e) || e.Op == OpAccept) && f.rolls("again", 12):
+			f.late = append(f.late, Completion{id: e.id, Result: -int32(syscall.EAGAIN)})
 			return true
-		case (data || e.op == opAccept || e.op == opSync) && f.rolls("signal", 12):
-			f.late = append(f.late, completion{id: e.id, result: -int32(syscall.EINTR)})
+		case (data || e.Op == OpAccept || e.Op == OpSync) && f.rolls("signal", 12):
+			f.late = append(f.late, Completion{id: e.id, Result: -int32(syscall.EINTR)})
 			return true
-		case data && e.length > 1 && f.rolls("short", 3):
-			e.length = 1 + uint32(f.random.Int64N(int64(e.length)))
+		case data && e.Length > 1 && f.rolls("short", 3):
+			e.Length = 1 + uint32(f.random.Int64N(int64(e.Length)))
 		}
 	}
 	if !f.proxy.stage(e) {
@@ -128,25 +128,25 @@ func (f *faulty) stage(e entry) bool {
 		}
 		f.chains[e.id] = f.chain
 	}
-	f.chained = e.how&linked != 0
-	if e.how&multishot != 0 {
-		f.many[e.id] = &multishotState{receives: e.op == opReceive}
+	f.chained = e.How&linked != 0
+	if e.How&Multishot != 0 {
+		f.many[e.id] = &multishotState{receives: e.Op == OpReceive}
 	}
 	return true
 }
 
 // mayTransfer tells whether the descriptor is open for the operation: if it is not, no kernel says EAGAIN.
-func mayTransfer(e entry) bool {
-	flags, err := unix.FcntlInt(uintptr(e.fd), unix.F_GETFL, 0)
+func mayTransfer(e Entry) bool {
+	flags, err := unix.FcntlInt(uintptr(e.FD), unix.F_GETFL, 0)
 	unfit := unix.O_WRONLY
-	if e.op == opWrite || e.op == opSend {
+	if e.Op == OpWrite || e.Op == OpSend {
 		unfit = unix.O_RDONLY
 	}
 	return err == nil && flags&unix.O_ACCMODE != unfit
 }
 
 // order is the same number for completions that must stay in their order.
-func (f *faulty) order(c completion) uint64 {
+func (f *faulty) order(c Completion) uint64 {
 	if first, linked := f.chains[c.id]; linked {
 		return first
 	}
@@ -155,16 +155,16 @@ func (f *faulty) order(c completion) uint64 {
 
 func (f *faulty) ready() bool { return len(f.late) > 0 || f.proxy.ready() }
 
-func (f *faulty) turn(limit time.Duration) ([]completion, error) {
+func (f *faulty) turn(limit time.Duration) ([]Completion, error) {
 	return f.collect(limit, f.proxy.turn)
 }
 
-func (f *faulty) idle(limit time.Duration) ([]completion, error) {
+func (f *faulty) idle(limit time.Duration) ([]Completion, error) {
 	return f.collect(limit, f.proxy.idle)
 }
 
 // collect is a turn. What it returns now and what is late is chosen anew each time.
-func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]completion, error)) ([]completion, error) {
+func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Completion, error)) ([]Completion, error) {
 	if len(f.late) > 0 || limit != 0 && f.rolls("nothing", 8) {
 		turn, limit = f.proxy.turn, 0
 	}
@@ -198,7 +198,7 @@ func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]comple
 
 // shuffle changes the order of f.out, as far as it may.
 func (f *faulty) shuffle() {
-	queues := make(map[uint64][]completion)
+	queues := make(map[uint64][]Completion)
 	for _, c := range f.out {
 		queues[f.order(c)] = append(queues[f.order(c)], c)
 	}
@@ -211,7 +211,7 @@ func (f *faulty) shuffle() {
 }
 
 // came takes a completion of the other proxy.
-func (f *faulty) came(c completion) {
+func (f *faulty) came(c Completion) {
 	m := f.many[c.id]
 	if m == nil {
 		f.late = append(f.late, c)
@@ -223,30 +223,30 @@ func (f *faulty) came(c completion) {
 		f.late = append(f.late, c)
 	}
 	switch {
-	case !c.more():
+	case !c.More():
 		delete(f.many, c.id)
 		f.late = append(f.late, m.rest(f.random)...)
-	case !m.ending && c.result >= 0 && f.rolls("end", 6):
+	case !m.ending && c.Result >= 0 && f.rolls("end", 6):
 		f.own++
-		m.ending = f.proxy.stage(entry{id: ownIDs | f.own, op: opCancel, offset: c.id})
+		m.ending = f.proxy.stage(Entry{id: ownIDs | f.own, Op: OpCancel, Offset: c.id})
 	}
 }
 
 // rest returns what was kept of a request that has ended. If its cancellation has ended it, the last completion before
 // that looks like its last one, or it is out of buffers.
-func (m *multishotState) rest(r *rand.Rand) []completion {
+func (m *multishotState) rest(r *rand.Rand) []Completion {
 	n := len(m.kept)
-	if n == 0 || m.kept[n-1].result != -int32(syscall.ECANCELED) {
+	if n == 0 || m.kept[n-1].Result != -int32(syscall.ECANCELED) {
 		return m.kept
 	}
 	switch {
 	case n > 1 && r.IntN(2) == 0:
 		m.kept = m.kept[:n-1]
-		m.kept[n-2].flags &^= moreToCome
+		m.kept[n-2].Flags &^= MoreToCome
 	case m.receives:
-		m.kept[n-1].result = -int32(syscall.ENOBUFS)
+		m.kept[n-1].Result = -int32(syscall.ENOBUFS)
 	default:
-		m.kept[n-1].result = -int32(syscall.EAGAIN)
+		m.kept[n-1].Result = -int32(syscall.EAGAIN)
 	}
 	return slices.Clip(m.kept)
 }

@@ -2,26 +2,26 @@ package uring
 
 // request is one operation, from the moment when it is handed to an engine until its last completion. Its maker keeps
 // what it points to alive, and in its place, for that long.
-type request struct {
-	entry
+type Request struct {
+	Entry
 
 	// completed is called on the engine's thread for each completion, and must not block. The request is over if the
 	// completion has not more.
-	completed func(completion)
+	Completed func(Completion)
 
 	// internal requests, such as requests to cancel others, do not keep a context from stopping.
-	internal bool
+	Internal bool
 
-	cancelled bool // it is to end, or has nothing to be ended
+	Ending bool // it is to end, or has nothing to be ended
 
-	cancels *request // opCancel: what it is to end. That must not begin anew before this request is over
+	Cancels *Request // opCancel: what it is to end. That must not begin anew before this request is over
 
-	next *request // in the mailbox of the engine
+	next *Request // in the mailbox of the engine
 }
 
 // counted is 1 if the engine must not stop before the request is over, and 0 if it may.
-func (r *request) counted() int64 {
-	if r.internal {
+func (r *Request) counted() int64 {
+	if r.Internal {
 		return 0
 	}
 	return 1
@@ -36,14 +36,14 @@ type table struct {
 }
 
 type slot struct {
-	request *request
+	request *Request
 	uses    uint32 // part of the request's number
 }
 
 const usesMask = 1<<31 - 1 // the proxy has numbers with the highest bit set for itself
 
 // add gives r its number.
-func (t *table) add(r *request) {
+func (t *table) add(r *Request) {
 	if len(t.free) == 0 {
 		t.free = append(t.free, uint32(len(t.slots)))
 		t.slots = append(t.slots, slot{})
@@ -52,13 +52,13 @@ func (t *table) add(r *request) {
 	t.free = t.free[:len(t.free)-1]
 	s := &t.slots[i]
 	s.request = r
-	t.begun = t.begun || !r.cancelled
+	t.begun = t.begun || !r.Ending
 	s.uses = (s.uses + 1) & usesMask
 	r.id = uint64(s.uses)<<32 | uint64(i)
 }
 
 // find returns the request of that number, or nil if it is over.
-func (t *table) find(id uint64) *request {
+func (t *table) find(id uint64) *Request {
 	i := uint32(id)
 	if int(i) >= len(t.slots) || t.slots[i].uses != uint32(id>>32) {
 		return nil
@@ -67,7 +67,7 @@ func (t *table) find(id uint64) *request {
 }
 
 // remove forgets a request that is over.
-func (t *table) remove(r *request) {
+func (t *table) remove(r *Request) {
 	i := uint32(r.id)
 	t.slots[i].request = nil
 	t.free = append(t.free, i)

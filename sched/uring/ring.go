@@ -25,11 +25,11 @@ import (
 // ring is the proxy of an io_uring; ring.h says how it works.
 type ring struct {
 	c       *C.struct_fiberlab_ring
-	staged  []entry
-	done    []completion
+	staged  []Entry
+	done    []Completion
 	event   int
 	batch   batch
-	buffers *buffers // nil: none
+	buffers *Buffers // nil: none
 	has     uint32   // FIBERLAB_HAS_*
 
 	inChain bool // the request that was staged last is linked to the next one
@@ -41,62 +41,62 @@ type ring struct {
 }
 
 // entry is a staged request, as struct fiberlab_request in ring.h.
-type entry struct {
+type Entry struct {
 	id     uint64
-	offset uint64
-	addr   uintptr
-	length uint32
-	fd     int32
-	flags  uint32
+	Offset uint64
+	Addr   uintptr
+	Length uint32
+	FD     int32
+	Flags  uint32
 	group  uint16
-	op     op
-	how    how
+	Op     Op
+	How    How
 }
 
 // completion is what became of a request, as struct fiberlab_done in ring.h.
-type completion struct {
+type Completion struct {
 	id     uint64
-	result int32
-	flags  uint32
+	Result int32
+	Flags  uint32
 }
 
 // op is what a request does.
-type op uint8
+type Op uint8
 
 const (
-	opNop       op = C.FIBERLAB_NOP
-	opRead      op = C.FIBERLAB_READ
-	opWrite     op = C.FIBERLAB_WRITE
-	opOpen      op = C.FIBERLAB_OPEN
-	opClose     op = C.FIBERLAB_CLOSE
-	opSync      op = C.FIBERLAB_SYNC
-	opAccept    op = C.FIBERLAB_ACCEPT
-	opConnect   op = C.FIBERLAB_CONNECT
-	opSend      op = C.FIBERLAB_SEND
-	opReceive   op = C.FIBERLAB_RECEIVE
-	opShutdown  op = C.FIBERLAB_SHUTDOWN
-	opPoll      op = C.FIBERLAB_POLL
-	opTimeout   op = C.FIBERLAB_TIMEOUT
-	opLimit     op = C.FIBERLAB_LIMIT
-	opCancel    op = C.FIBERLAB_CANCEL
-	opCancelAll op = C.FIBERLAB_CANCEL_FD
+	OpNop       Op = C.FIBERLAB_NOP
+	OpRead      Op = C.FIBERLAB_READ
+	OpWrite     Op = C.FIBERLAB_WRITE
+	OpOpen      Op = C.FIBERLAB_OPEN
+	OpClose     Op = C.FIBERLAB_CLOSE
+	OpSync      Op = C.FIBERLAB_SYNC
+	OpAccept    Op = C.FIBERLAB_ACCEPT
+	OpConnect   Op = C.FIBERLAB_CONNECT
+	OpSend      Op = C.FIBERLAB_SEND
+	OpReceive   Op = C.FIBERLAB_RECEIVE
+	OpShutdown  Op = C.FIBERLAB_SHUTDOWN
+	OpPoll      Op = C.FIBERLAB_POLL
+	OpTimeout   Op = C.FIBERLAB_TIMEOUT
+	OpLimit     Op = C.FIBERLAB_LIMIT
+	OpCancel    Op = C.FIBERLAB_CANCEL
+	OpCancelAll Op = C.FIBERLAB_CANCEL_FD
 )
 
 // how is a set of ways in which a request is carried out.
-type how uint8
+type How uint8
 
 const (
-	multishot how = C.FIBERLAB_MULTISHOT
-	linked    how = C.FIBERLAB_LINKED
-	quiet     how = C.FIBERLAB_QUIET
-	provided  how = C.FIBERLAB_PROVIDED
-	direct    how = C.FIBERLAB_DIRECT
-	always    how = C.FIBERLAB_ALWAYS
-	waiting   how = C.FIBERLAB_WAITING
+	Multishot How = C.FIBERLAB_MULTISHOT
+	linked    How = C.FIBERLAB_LINKED
+	quiet     How = C.FIBERLAB_QUIET
+	Provided  How = C.FIBERLAB_PROVIDED
+	direct    How = C.FIBERLAB_DIRECT
+	always    How = C.FIBERLAB_ALWAYS
+	Waiting   How = C.FIBERLAB_WAITING
 )
 
 // moreToCome is a flag of a completion.
-const moreToCome = C.IORING_CQE_F_MORE
+const MoreToCome = C.IORING_CQE_F_MORE
 
 const (
 	ringTaskWork = C.IORING_SQ_TASKRUN
@@ -108,12 +108,12 @@ const (
 )
 
 // more tells whether the request will complete again.
-func (c completion) more() bool { return c.flags&moreToCome != 0 }
+func (c Completion) More() bool { return c.Flags&MoreToCome != 0 }
 
 // err is the error by which the request has failed, or nil.
-func (c completion) err() error {
-	if c.result < 0 {
-		return syscall.Errno(-c.result)
+func (c Completion) Err() error {
+	if c.Result < 0 {
+		return syscall.Errno(-c.Result)
 	}
 	return nil
 }
@@ -138,8 +138,8 @@ func openRing(requests int, without uint32) (*ring, error) {
 	return &ring{
 		c:         c,
 		has:       has,
-		staged:    unsafe.Slice((*entry)(unsafe.Pointer(c.staged)), int(c.staged_size)),
-		done:      unsafe.Slice((*completion)(unsafe.Pointer(c.done)), int(c.done_size)),
+		staged:    unsafe.Slice((*Entry)(unsafe.Pointer(c.staged)), int(c.staged_size)),
+		done:      unsafe.Slice((*Completion)(unsafe.Pointer(c.done)), int(c.done_size)),
 		event:     int(c.event_fd),
 		collected: (*uint32)(unsafe.Pointer(c.uring.cq.khead)),
 		completed: (*uint32)(unsafe.Pointer(c.uring.cq.ktail)),
@@ -156,15 +156,15 @@ func (r *ring) close() {
 	r.c, r.staged, r.done = nil, nil, nil
 }
 
-func (r *ring) can(a ability) bool {
+func (r *ring) can(a Ability) bool {
 	switch a {
-	case acceptMany:
+	case AcceptMany:
 		return r.has&C.FIBERLAB_HAS_MULTISHOT_ACCEPT != 0
-	case receiveMany:
+	case ReceiveMany:
 		return r.has&C.FIBERLAB_HAS_MULTISHOT_RECEIVE != 0 && r.has&C.FIBERLAB_HAS_BUFFER_RING != 0
 	case cancelAllOf:
 		return r.has&C.FIBERLAB_HAS_CANCEL_FD != 0
-	case regularFiles:
+	case RegularFiles:
 		return true
 	case directFiles:
 		return r.has&C.FIBERLAB_HAS_DIRECT != 0
@@ -178,16 +178,16 @@ func (r *ring) setup() uint32 { return uint32(r.c.uring.flags) }
 // room is how many requests can be staged before the next turn.
 func (r *ring) room() int { return len(r.staged) - int(r.c.staged_count) }
 
-func (r *ring) stage(e entry) bool {
+func (r *ring) stage(e Entry) bool {
 	n := r.c.staged_count
 	need := 1
-	if e.how&linked != 0 && !r.inChain {
+	if e.How&linked != 0 && !r.inChain {
 		need = longestChain
 	}
 	if int(n)+need > len(r.staged) {
 		return false
 	}
-	r.inChain = e.how&linked != 0
+	r.inChain = e.How&linked != 0
 	r.staged[n] = e
 	r.c.staged_count = n + 1
 	return true
@@ -201,7 +201,7 @@ func (r *ring) openSlots(count int) error {
 	return nil
 }
 
-func (r *ring) turn(limit time.Duration) ([]completion, error) {
+func (r *ring) turn(limit time.Duration) ([]Completion, error) {
 	more, moreLimit := 0, time.Duration(0)
 	if limit != 0 {
 		more, moreLimit = r.batch.plan()
@@ -229,7 +229,7 @@ func (r *ring) wake() {
 }
 
 // idle crosses into C twice, and waits in between.
-func (r *ring) idle(limit time.Duration) ([]completion, error) {
+func (r *ring) idle(limit time.Duration) ([]Completion, error) {
 	wakes := r.c.wakes
 	// A wake-up that this turn collects would otherwise end no wait: it has been used up.
 	if done, err := r.turn(0); len(done) > 0 || err != nil || r.c.wakes != wakes || r.toSubmit() {
@@ -248,5 +248,80 @@ func (r *ring) idle(limit time.Duration) ([]completion, error) {
 }
 
 func (r *ring) counts() Stats {
-	return Stats{uint64(r.c.enters), uint64(r.c.submitted), uint64(r.c.collected), uint64(r.c.wakes)}
+	return Stats{uint64(r.c.enters), uint64(r.c.submitted), uint64(r.c.collected), uint64(r.c.wakes), 0}
+}
+
+// Both arrays are structs of C that Go sees as its own: a difference in size or place does not compile.
+const (
+	_ = -(unsafe.Sizeof(Entry{}) ^ unsafe.Sizeof(C.struct_fiberlab_request{}))
+	_ = -(unsafe.Offsetof(Entry{}.How) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.how))
+	_ = -(unsafe.Offsetof(Entry{}.Op) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.op))
+	_ = -(unsafe.Offsetof(Entry{}.FD) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.fd))
+	_ = -(unsafe.Offsetof(Entry{}.group) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.group))
+	_ = -(unsafe.Sizeof(Completion{}) ^ unsafe.Sizeof(C.struct_fiberlab_done{}))
+	_ = -(unsafe.Offsetof(Completion{}.Flags) ^ unsafe.Offsetof(C.struct_fiberlab_done{}.flags))
+)
+
+// batch tells how many completions a wait is worth waiting for. Where they come quickly, a thread that is woken for
+// each of them pays for a sleep and a wake-up each time, and hands the kernel one request at a time. Where they come
+// slowly, a wait for more than one would only make the first one late.
+//
+// So the batch watches how quickly they come and how many requests they are for. As many callers wait for answers, so a
+// wait for a small part of them makes each of them wait a little longer than it does anyway. The zero value asks for
+// none.
+type batch struct {
+	rate int // completions in shortLimit, times rateUnit: a moving average
+	last clock.Instant
+
+	active  int // requests that had completions in the last interval
+	seen    []uint64
+	counted int // and in the present one, as bits in seen
+	began   clock.Instant
+}
+
+const (
+	// shortLimit is how long a wait for more than one completion takes at most if fewRequests are active, or less;
+	// where more are it may be longer.
+	shortLimit  = 60 * time.Microsecond
+	fewRequests = 50
+	longLimit   = 8 * shortLimit
+
+	largestBatch   = 64
+	rateUnit       = 256
+	activeInterval = clock.Instant(10 * time.Millisecond)
+)
+
+// plan returns how many completions to wait for beside what the submitted requests bring at once, and for how long at
+// most. 0 is to wait for any. A wake-up by another thread may wait for that long as well.
+func (b *batch) plan() (more int, limit time.Duration) {
+	limit = min(max(shortLimit, shortLimit*time.Duration(b.active)/fewRequests), longLimit)
+	more = b.rate * int(limit/shortLimit) / rateUnit
+	return min(more, b.active/4, largestBatch), limit
+}
+
+// came says that a wait has ended now with these completions, and how many of them were to come at once.
+func (b *batch) came(done []Completion, prompt int, now clock.Instant) {
+	since := max(now-b.last, clock.Instant(shortLimit/rateUnit))
+	b.last = now
+	b.rate += (max(0, len(done)-prompt)*rateUnit*int(shortLimit)/int(since) - b.rate) / 4
+	b.count(done)
+	if now-b.began > activeInterval {
+		b.active, b.counted, b.began = b.counted, 0, now
+		clear(b.seen)
+	}
+}
+
+// count counts the requests that have completions.
+func (b *batch) count(done []Completion) {
+	for _, c := range done {
+		slot := uint32(c.id) // of the engine's table: small numbers
+		word, bit := int(slot/64), uint64(1)<<(slot%64)
+		if word >= len(b.seen) {
+			b.seen = append(b.seen, make([]uint64, 1<<bits.Len(uint(word))-len(b.seen))...)
+		}
+		if b.seen[word]&bit == 0 {
+			b.seen[word] |= bit
+			b.counted++
+		}
+	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // await makes turns until n completions have come, and returns them.
-func await(t *testing.T, r proxy, n int) (all []completion) {
+func await(t *testing.T, r proxy, n int) (all []Completion) {
 	t.Helper()
 	for end := clock.After(hang); len(all) < n; {
 		require.Less(t, clock.Now(), end, "%d of %d completions have come", len(all), n)
@@ -33,15 +33,15 @@ func await(t *testing.T, r proxy, n int) (all []completion) {
 }
 
 // must stages a request for which there must be room.
-func must(t *testing.T, r proxy, e entry) {
+func must(t *testing.T, r proxy, e Entry) {
 	t.Helper()
 	require.True(t, r.stage(e))
 }
 
 // byID orders completions of single requests.
-func byID(t *testing.T, all []completion) map[uint64]completion {
+func byID(t *testing.T, all []Completion) map[uint64]Completion {
 	t.Helper()
-	m := make(map[uint64]completion)
+	m := make(map[uint64]Completion)
 	for _, c := range all {
 		require.NotContains(t, m, c.id, "one request has completed twice")
 		m[c.id] = c
@@ -56,10 +56,10 @@ func TestTurnServesABatch(t *testing.T) {
 		require.NoError(t, err)
 		before := r.counts()
 		for id := range uint64(16) {
-			must(t, r, entry{id: id, op: opNop})
+			must(t, r, Entry{id: id, Op: OpNop})
 		}
 		require.Zero(t, r.room())
-		require.False(t, r.stage(entry{op: opNop}), "there is no room")
+		require.False(t, r.stage(Entry{Op: OpNop}), "there is no room")
 		require.True(t, r.ready())
 		done, err := r.turn(0)
 		require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestMoreCompletionsThanRoom(t *testing.T) {
 		defer unix.Close(ends[0])
 		defer unix.Close(ends[1])
 		for id := range all {
-			must(t, r, entry{id: uint64(id), op: opPoll, fd: int32(ends[0]), flags: unix.POLLIN})
+			must(t, r, Entry{id: uint64(id), Op: OpPoll, FD: int32(ends[0]), Flags: unix.POLLIN})
 			if r.room() == 0 {
 				done, err := r.turn(0)
 				require.NoError(t, err)
@@ -114,38 +114,38 @@ func TestFile(t *testing.T) {
 		path := append([]byte(name), 0)
 		must(
 			t, r,
-			entry{
-				id: 1, op: opOpen, fd: unix.AT_FDCWD, addr: pinned(t, path),
-				flags: unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC, offset: 0o600,
+			Entry{
+				id: 1, Op: OpOpen, FD: unix.AT_FDCWD, Addr: pinned(t, path),
+				Flags: unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC, Offset: 0o600,
 			},
 		)
 		opened := await(t, r, 1)[0]
-		require.NoError(t, opened.err())
-		fd := opened.result
+		require.NoError(t, opened.Err())
+		fd := opened.Result
 
 		text := bytes.Repeat([]byte("ring "), 1000)
-		must(t, r, entry{id: 2, op: opWrite, fd: fd, addr: pinned(t, text), length: uint32(len(text))})
-		require.EqualValues(t, len(text), await(t, r, 1)[0].result)
-		must(t, r, entry{id: 3, op: opSync, fd: fd})
-		require.NoError(t, await(t, r, 1)[0].err())
+		must(t, r, Entry{id: 2, Op: OpWrite, FD: fd, Addr: pinned(t, text), Length: uint32(len(text))})
+		require.EqualValues(t, len(text), await(t, r, 1)[0].Result)
+		must(t, r, Entry{id: 3, Op: OpSync, FD: fd})
+		require.NoError(t, await(t, r, 1)[0].Err())
 
 		back := make([]byte, 2*len(text))
-		must(t, r, entry{id: 4, op: opRead, fd: fd, addr: pinned(t, back), length: uint32(len(back)), offset: 5})
+		must(t, r, Entry{id: 4, Op: OpRead, FD: fd, Addr: pinned(t, back), Length: uint32(len(back)), Offset: 5})
 		must(
 			t, r,
-			entry{
-				id: 5, op: opRead, fd: fd, addr: pinned(t, back), length: uint32(len(back)), offset: uint64(len(text)),
+			Entry{
+				id: 5, Op: OpRead, FD: fd, Addr: pinned(t, back), Length: uint32(len(back)), Offset: uint64(len(text)),
 			},
 		)
 		done := byID(t, await(t, r, 2))
-		require.EqualValues(t, len(text)-5, done[4].result, "a short read")
-		require.Zero(t, done[5].result, "at its end")
+		require.EqualValues(t, len(text)-5, done[4].Result, "a short read")
+		require.Zero(t, done[5].Result, "at its end")
 		require.Equal(t, text[5:], back[:len(text)-5])
 
-		must(t, r, entry{id: 6, op: opClose, fd: fd})
-		require.NoError(t, await(t, r, 1)[0].err())
-		must(t, r, entry{id: 7, op: opRead, fd: fd, addr: pinned(t, back), length: 1})
-		require.ErrorIs(t, await(t, r, 1)[0].err(), syscall.EBADF)
+		must(t, r, Entry{id: 6, Op: OpClose, FD: fd})
+		require.NoError(t, await(t, r, 1)[0].Err())
+		must(t, r, Entry{id: 7, Op: OpRead, FD: fd, Addr: pinned(t, back), Length: 1})
+		require.ErrorIs(t, await(t, r, 1)[0].Err(), syscall.EBADF)
 		kept, err := os.ReadFile(name)
 		require.NoError(t, err)
 		require.Equal(t, text, kept)
@@ -155,8 +155,8 @@ func TestFile(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	eachProxy(t, 8, func(t *testing.T, r staging) {
 		began := clock.Now()
-		must(t, r, entry{id: 1, op: opTimeout, offset: uint64(2 * time.Millisecond)})
-		require.ErrorIs(t, await(t, r, 1)[0].err(), syscall.ETIME)
+		must(t, r, Entry{id: 1, Op: OpTimeout, Offset: uint64(2 * time.Millisecond)})
+		require.ErrorIs(t, await(t, r, 1)[0].Err(), syscall.ETIME)
 		require.GreaterOrEqual(t, clock.Now()-began, clock.Instant(2*time.Millisecond))
 	})
 }
@@ -164,7 +164,7 @@ func TestTimeout(t *testing.T) {
 // A wait ends by its limit, and the requests that have been submitted with it stay.
 func TestTurnEndsByItsLimit(t *testing.T) {
 	eachProxy(t, 8, func(t *testing.T, r staging) {
-		must(t, r, entry{id: 1, op: opTimeout, offset: uint64(time.Hour)})
+		must(t, r, Entry{id: 1, Op: OpTimeout, Offset: uint64(time.Hour)})
 		for end := clock.After(2 * time.Millisecond); clock.Now() < end; { // signals may end it early
 			done, err := r.turn(2 * time.Millisecond)
 			require.NoError(t, err)
@@ -180,10 +180,10 @@ func TestTurnEndsByItsLimit(t *testing.T) {
 			submitted++ // the watch of its event
 		}
 		require.Equal(t, submitted, r.counts().Submitted)
-		must(t, r, entry{id: 2, op: opCancel, offset: 1})
+		must(t, r, Entry{id: 2, Op: OpCancel, Offset: 1})
 		done := byID(t, await(t, r, 2))
-		require.NoError(t, done[2].err())
-		require.ErrorIs(t, done[1].err(), syscall.ECANCELED)
+		require.NoError(t, done[2].Err())
+		require.ErrorIs(t, done[1].Err(), syscall.ECANCELED)
 	})
 }
 
@@ -195,11 +195,11 @@ func TestLinkedLimit(t *testing.T) {
 		defer unix.Close(ends[0])
 		defer unix.Close(ends[1])
 		b := make([]byte, 1)
-		must(t, r, entry{id: 1, op: opRead, how: linked, fd: int32(ends[0]), addr: pinned(t, b), length: 1})
-		must(t, r, entry{id: 2, op: opLimit, offset: uint64(time.Millisecond)})
+		must(t, r, Entry{id: 1, Op: OpRead, How: linked, FD: int32(ends[0]), Addr: pinned(t, b), Length: 1})
+		must(t, r, Entry{id: 2, Op: OpLimit, Offset: uint64(time.Millisecond)})
 		done := byID(t, await(t, r, 2))
-		require.Contains(t, []error{syscall.ECANCELED, syscall.EINTR}, done[1].err())
-		require.ErrorIs(t, done[2].err(), syscall.ETIME)
+		require.Contains(t, []error{syscall.ECANCELED, syscall.EINTR}, done[1].Err())
+		require.ErrorIs(t, done[2].Err(), syscall.ETIME)
 	})
 }
 
@@ -208,30 +208,30 @@ func TestCancel(t *testing.T) {
 		one, other := pair(t)
 		b := make([]byte, 8)
 		for id := uint64(1); id <= 3; id++ {
-			must(t, r, entry{id: id, op: opReceive, fd: one, addr: pinned(t, b), length: 8})
+			must(t, r, Entry{id: id, Op: OpReceive, FD: one, Addr: pinned(t, b), Length: 8})
 		}
-		must(t, r, entry{id: 4, op: opReceive, fd: other, addr: pinned(t, b), length: 8})
+		must(t, r, Entry{id: 4, Op: OpReceive, FD: other, Addr: pinned(t, b), Length: 8})
 		done, err := r.turn(0)
 		require.NoError(t, err)
 		require.Empty(t, done)
 
-		must(t, r, entry{id: 10, op: opCancel, offset: 2})
-		must(t, r, entry{id: 11, op: opCancel, offset: 99})
+		must(t, r, Entry{id: 10, Op: OpCancel, Offset: 2})
+		must(t, r, Entry{id: 11, Op: OpCancel, Offset: 99})
 		by := byID(t, await(t, r, 3))
-		require.ErrorIs(t, by[2].err(), syscall.ECANCELED)
-		require.NoError(t, by[10].err())
-		require.ErrorIs(t, by[11].err(), syscall.ENOENT)
+		require.ErrorIs(t, by[2].Err(), syscall.ECANCELED)
+		require.NoError(t, by[10].Err())
+		require.ErrorIs(t, by[11].Err(), syscall.ENOENT)
 
-		must(t, r, entry{id: 12, op: opCancelAll, fd: one})
+		must(t, r, Entry{id: 12, Op: OpCancelAll, FD: one})
 		by = byID(t, await(t, r, 3))
-		require.ErrorIs(t, by[1].err(), syscall.ECANCELED)
-		require.ErrorIs(t, by[3].err(), syscall.ECANCELED)
-		require.EqualValues(t, 2, by[12].result, "it tells how many it has ended")
+		require.ErrorIs(t, by[1].Err(), syscall.ECANCELED)
+		require.ErrorIs(t, by[3].Err(), syscall.ECANCELED)
+		require.EqualValues(t, 2, by[12].Result, "it tells how many it has ended")
 
-		must(t, r, entry{id: 13, op: opSend, fd: one, addr: pinned(t, []byte("x")), length: 1})
+		must(t, r, Entry{id: 13, Op: OpSend, FD: one, Addr: pinned(t, []byte("x")), Length: 1})
 		by = byID(t, await(t, r, 2))
-		require.EqualValues(t, 1, by[4].result, "the other end's request is untouched")
-		require.EqualValues(t, 1, by[13].result)
+		require.EqualValues(t, 1, by[4].Result, "the other end's request is untouched")
+		require.EqualValues(t, 1, by[13].Result)
 	})
 }
 
@@ -251,7 +251,7 @@ func TestCloseEndsNothing(t *testing.T) {
 	eachSetup(t, 8, func(t *testing.T, r *ring) {
 		one, other := pair(t)
 		b := make([]byte, 8)
-		must(t, r, entry{id: 1, op: opReceive, fd: one, addr: pinned(t, b), length: 8})
+		must(t, r, Entry{id: 1, Op: OpReceive, FD: one, Addr: pinned(t, b), Length: 8})
 		_, err := r.turn(0)
 		require.NoError(t, err)
 		require.NoError(t, unix.Close(int(one)))
@@ -260,7 +260,7 @@ func TestCloseEndsNothing(t *testing.T) {
 		require.Empty(t, done, "the request is under way")
 		_, err = unix.Write(int(other), []byte("late"))
 		require.NoError(t, err)
-		require.EqualValues(t, 4, await(t, r, 1)[0].result)
+		require.EqualValues(t, 4, await(t, r, 1)[0].Result)
 	})
 }
 
@@ -272,20 +272,20 @@ func TestMultishotAccept(t *testing.T) {
 		file, err := l.(*net.TCPListener).File()
 		require.NoError(t, err)
 		defer file.Close()
-		must(t, r, entry{id: 1, op: opAccept, how: multishot, fd: int32(file.Fd()), flags: unix.SOCK_CLOEXEC})
+		must(t, r, Entry{id: 1, Op: OpAccept, How: Multishot, FD: int32(file.Fd()), Flags: unix.SOCK_CLOEXEC})
 		for range 5 {
 			c, err := net.Dial("tcp", l.Addr().String())
 			require.NoError(t, err)
 			defer c.Close()
 			done := await(t, r, 1)[0]
-			require.NoError(t, done.err())
-			require.True(t, done.more())
-			require.NoError(t, unix.Close(int(done.result)))
+			require.NoError(t, done.Err())
+			require.True(t, done.More())
+			require.NoError(t, unix.Close(int(done.Result)))
 		}
-		must(t, r, entry{id: 2, op: opCancel, offset: 1})
+		must(t, r, Entry{id: 2, Op: OpCancel, Offset: 1})
 		last := byID(t, await(t, r, 2))[1]
-		require.ErrorIs(t, last.err(), syscall.ECANCELED)
-		require.False(t, last.more())
+		require.ErrorIs(t, last.Err(), syscall.ECANCELED)
+		require.False(t, last.More())
 	})
 }
 
@@ -296,20 +296,20 @@ func TestMultishotReceive(t *testing.T) {
 		b, err := r.provide(4, 16)
 		require.NoError(t, err)
 		one, other := pair(t)
-		receive := entry{id: 1, op: opReceive, how: multishot | provided, fd: one}
+		receive := Entry{id: 1, Op: OpReceive, How: Multishot | Provided, FD: one}
 		must(t, r, receive)
 		for n := range 20 {
 			text := []byte{'a' + byte(n), 'x', 'y'}
 			_, err := unix.Write(int(other), text)
 			require.NoError(t, err)
 			done := await(t, r, 1)[0]
-			require.NoError(t, done.err())
-			require.True(t, done.more())
-			number, ok := done.buffer()
+			require.NoError(t, done.Err())
+			require.True(t, done.More())
+			number, ok := done.Buffer()
 			require.True(t, ok)
-			b.take(number, int(done.result))
-			require.Equal(t, text, b.bytes(number))
-			b.give(number)
+			b.Take(number, int(done.Result))
+			require.Equal(t, text, b.Bytes(number))
+			b.Give(number)
 		}
 		_, err = r.turn(0) // the last one is handed back
 		require.NoError(t, err)
@@ -319,41 +319,41 @@ func TestMultishotReceive(t *testing.T) {
 		full := await(t, r, 5)
 		var taken []int32
 		for i, c := range full[:4] {
-			number, ok := c.buffer()
+			number, ok := c.Buffer()
 			require.True(t, ok, i)
-			b.take(number, int(c.result))
-			require.Equal(t, piece, string(b.bytes(number)))
+			b.Take(number, int(c.Result))
+			require.Equal(t, piece, string(b.Bytes(number)))
 			taken = append(taken, number)
 		}
-		require.ErrorIs(t, full[4].err(), syscall.ENOBUFS)
-		require.False(t, full[4].more())
+		require.ErrorIs(t, full[4].Err(), syscall.ENOBUFS)
+		require.False(t, full[4].More())
 		require.Zero(t, b.free.Load())
 		for i, number := range taken {
 			if i%2 == 0 {
-				b.give(number)
+				b.Give(number)
 			} else {
-				b.giveElsewhere(number)
+				b.GiveElsewhere(number)
 			}
 		}
 		b.collect()
 		require.EqualValues(t, 4, b.free.Load())
 		must(t, r, receive)
 		last := await(t, r, 1)[0]
-		number, _ := last.buffer()
-		b.take(number, int(last.result))
-		require.Equal(t, piece, string(b.bytes(number)))
-		b.giveElsewhere(number)
-		require.True(t, last.more())
+		number, _ := last.Buffer()
+		b.Take(number, int(last.Result))
+		require.Equal(t, piece, string(b.Bytes(number)))
+		b.GiveElsewhere(number)
+		require.True(t, last.More())
 		require.NoError(t, unix.Shutdown(int(other), unix.SHUT_WR))
 		end := await(t, r, 1)[0]
-		require.Zero(t, end.result)
-		require.False(t, end.more())
+		require.Zero(t, end.Result)
+		require.False(t, end.More())
 	})
 }
 
 // receiveBurst has the kernel receive at once what has come on many sockets, n pieces on each, into buffers that are
 // given back at the end. It returns how often it had no buffer.
-func receiveBurst(t *testing.T, r *ring, b *buffers, sockets, n int) (refused int) {
+func receiveBurst(t *testing.T, r *ring, b *Buffers, sockets, n int) (refused int) {
 	t.Helper()
 	ones, others := make([]int32, sockets), make([]int32, sockets)
 	text, came := make([]byte, n*b.size), make([][]byte, sockets)
@@ -361,7 +361,7 @@ func receiveBurst(t *testing.T, r *ring, b *buffers, sockets, n int) (refused in
 		text[i] = byte(i / b.size)
 	}
 	begin := func(i int) {
-		must(t, r, entry{id: uint64(i + 1), op: opReceive, how: multishot | provided, fd: ones[i]})
+		must(t, r, Entry{id: uint64(i + 1), Op: OpReceive, How: Multishot | Provided, FD: ones[i]})
 	}
 	for i := range ones {
 		ones[i], others[i] = pair(t)
@@ -375,24 +375,24 @@ func receiveBurst(t *testing.T, r *ring, b *buffers, sockets, n int) (refused in
 		require.NoError(t, err)
 		for _, c := range done {
 			i := int(c.id - 1)
-			number, filled := c.buffer()
+			number, filled := c.Buffer()
 			if filled {
-				b.take(number, int(c.result))
+				b.Take(number, int(c.Result))
 				require.False(t, taken[number], "buffer %d was not given back", number)
 				taken[number] = true
-				came[i] = append(came[i], b.bytes(number)...)
+				came[i] = append(came[i], b.Bytes(number)...)
 				if len(came[i]) == len(text) {
 					require.NoError(t, unix.Shutdown(int(others[i]), unix.SHUT_WR))
 				}
 			}
 			switch {
-			case c.result == 0:
+			case c.Result == 0:
 				require.True(t, bytes.Equal(text, came[i]), "the bytes are others, or in another order")
 				ended++
-			case c.more():
+			case c.More():
 			default:
 				if !filled {
-					require.ErrorIs(t, c.err(), syscall.ENOBUFS)
+					require.ErrorIs(t, c.Err(), syscall.ENOBUFS)
 					refused++
 				}
 				begin(i)
@@ -400,7 +400,7 @@ func receiveBurst(t *testing.T, r *ring, b *buffers, sockets, n int) (refused in
 		}
 	}
 	for number := range taken {
-		b.give(number)
+		b.Give(number)
 	}
 	require.EqualValues(t, len(b.next), b.free.Load())
 	return refused
@@ -428,18 +428,18 @@ func TestBuffersAreUsedAgain(t *testing.T) {
 		b, err := r.provide(count, 16)
 		require.NoError(t, err)
 		one, other := pair(t)
-		must(t, r, entry{id: 1, op: opReceive, how: multishot | provided, fd: one})
+		must(t, r, Entry{id: 1, Op: OpReceive, How: Multishot | Provided, FD: one})
 		used := map[int32]bool{}
 		for range count / 2 {
 			_, err := unix.Write(int(other), []byte("x"))
 			require.NoError(t, err)
 			done := await(t, r, 1)[0]
-			require.NoError(t, done.err())
-			number, ok := done.buffer()
+			require.NoError(t, done.Err())
+			number, ok := done.Buffer()
 			require.True(t, ok)
 			used[number] = true
-			b.take(number, int(done.result))
-			b.give(number)
+			b.Take(number, int(done.Result))
+			b.Give(number)
 		}
 		require.LessOrEqual(t, len(used), count/8, "buffers used, of which one at a time was taken")
 	})
@@ -494,7 +494,7 @@ func TestRingBelongsToItsThread(t *testing.T) {
 	eachSetup(t, 8, func(t *testing.T, r *ring) {
 		_, err := r.turn(0)
 		require.NoError(t, err)
-		must(t, r, entry{id: 1, op: opNop})
+		must(t, r, Entry{id: 1, Op: OpNop})
 		if r.setup()&setupSingleIssuer == 0 {
 			require.Len(t, await(t, r, 1), 1)
 			return
@@ -518,7 +518,7 @@ func TestRefusedRequests(t *testing.T) {
 		}
 		_, err := r.turn(0)
 		require.NoError(t, err)
-		must(t, r, entry{id: 1, op: opTimeout, offset: uint64(time.Hour)})
+		must(t, r, Entry{id: 1, Op: OpTimeout, Offset: uint64(time.Hour)})
 		refused := make(chan error, 1)
 		go func() {
 			runtime.LockOSThread() // and it ends with the goroutine
@@ -527,12 +527,12 @@ func TestRefusedRequests(t *testing.T) {
 		}()
 		require.Error(t, <-refused)
 		require.True(t, r.ready(), "a request is to be submitted")
-		must(t, r, entry{id: 2, op: opNop})
+		must(t, r, Entry{id: 2, Op: OpNop})
 		require.EqualValues(t, 2, await(t, r, 1)[0].id, "the timeout keeps its time")
 		require.False(t, r.ready())
-		must(t, r, entry{id: 3, op: opCancel, offset: 1})
+		must(t, r, Entry{id: 3, Op: OpCancel, Offset: 1})
 		by := byID(t, await(t, r, 2))
-		require.NoError(t, by[3].err())
-		require.ErrorIs(t, by[1].err(), syscall.ECANCELED)
+		require.NoError(t, by[3].Err())
+		require.ErrorIs(t, by[1].Err(), syscall.ECANCELED)
 	})
 }

@@ -68,7 +68,7 @@ func newStream(t *testing.T, socket bool) *stream {
 }
 
 // stage stages a request that completes with result, or, if that is -EAGAIN, later.
-func (s *script) stage(op entry, result int32) uint64 {
+func (s *script) stage(op Entry, result int32) uint64 {
 	s.next++
 	op.id = s.next
 	must(s.t, s.p, op)
@@ -92,19 +92,19 @@ func (s *script) read(st *stream) {
 		return
 	}
 	r := &scriptRead{length: 1 + s.random.Int32N(40), from: st.received, memory: make([]byte, 40)}
-	op := entry{op: opRead, fd: int32(st.in), addr: pinned(s.t, r.memory), length: uint32(r.length)}
+	op := Entry{Op: OpRead, FD: int32(st.in), Addr: pinned(s.t, r.memory), Length: uint32(r.length)}
 	if st.socket && s.random.IntN(2) == 0 {
-		op.op = opReceive
+		op.Op = OpReceive
 	}
 	chained := s.random.IntN(3) == 0
 	if chained {
-		op.how = linked
+		op.How = linked
 	}
-	r.strict = op.op == opRead
+	r.strict = op.Op == OpRead
 	result := st.brings(r.length)
 	r.id = s.stage(op, result)
 	if chained {
-		r.then = s.stage(entry{op: opNop}, r.follows(result))
+		r.then = s.stage(Entry{Op: OpNop}, r.follows(result))
 	}
 	if result < 0 {
 		st.reader = r
@@ -130,14 +130,14 @@ func (s *script) write(st *stream) {
 		st.sent++
 	}
 	n := int32(len(b))
-	op := entry{op: opWrite, fd: int32(st.out), addr: pinned(s.t, b), length: uint32(n)}
+	op := Entry{Op: OpWrite, FD: int32(st.out), Addr: pinned(s.t, b), Length: uint32(n)}
 	switch way := s.random.IntN(3); {
 	case way == 0:
 		got, err := unix.Write(st.out, b)
 		require.NoError(s.t, err)
 		require.Len(s.t, b, got)
 	case way == 1 && st.socket:
-		op.op = opSend
+		op.Op = OpSend
 		s.stage(op, n)
 	default:
 		s.stage(op, n)
@@ -152,9 +152,9 @@ func (s *script) end(st *stream) {
 		return
 	}
 	if st.socket {
-		s.stage(entry{op: opShutdown, fd: int32(st.out), flags: unix.SHUT_WR}, 0)
+		s.stage(Entry{Op: OpShutdown, FD: int32(st.out), Flags: unix.SHUT_WR}, 0)
 	} else {
-		s.stage(entry{op: opClose, fd: int32(st.out)}, 0)
+		s.stage(Entry{Op: OpClose, FD: int32(st.out)}, 0)
 	}
 	st.ended = true
 	s.arrive(st)
@@ -187,7 +187,7 @@ func (s *script) poll(st *stream) {
 	if st.held == 0 && !st.ended {
 		result = -int32(syscall.EAGAIN)
 	}
-	if id := s.stage(entry{op: opPoll, fd: int32(st.in), flags: unix.POLLIN}, result); result < 0 {
+	if id := s.stage(Entry{Op: OpPoll, FD: int32(st.in), Flags: unix.POLLIN}, result); result < 0 {
 		st.polls = append(st.polls, id)
 	}
 }
@@ -212,13 +212,13 @@ func (s *script) cancelled(st *stream) (n int32) {
 
 // cancel stages what ends the request that waits for a stream, or a request that there is not.
 func (s *script) cancel(st *stream) {
-	op, result := entry{op: opCancel, offset: s.next + 1000}, -int32(syscall.ENOENT)
+	op, result := Entry{Op: OpCancel, Offset: s.next + 1000}, -int32(syscall.ENOENT)
 	switch {
 	case st.reader != nil:
-		op.offset, result = st.reader.id, 0
+		op.Offset, result = st.reader.id, 0
 		s.cancelled(st)
 	case len(st.polls) == 1:
-		op.offset, result = st.polls[0], 0
+		op.Offset, result = st.polls[0], 0
 		s.cancelled(st)
 	}
 	s.stage(op, result)
@@ -227,7 +227,7 @@ func (s *script) cancel(st *stream) {
 // renew closes a stream, and opens another one, most likely with the same numbers.
 func (s *script) renew(i int) {
 	st := s.streams[i]
-	s.stage(entry{op: opCancelAll, fd: int32(st.in)}, s.cancelled(st))
+	s.stage(Entry{Op: OpCancelAll, FD: int32(st.in)}, s.cancelled(st))
 	s.settle()
 	require.NoError(s.t, unix.Close(st.in))
 	if !st.ended || st.socket {
@@ -240,9 +240,9 @@ func (s *script) renew(i int) {
 func (s *script) time() {
 	switch {
 	case s.random.IntN(3) == 0:
-		s.stage(entry{op: opTimeout, offset: uint64(s.random.IntN(100_000))}, -int32(syscall.ETIME))
+		s.stage(Entry{Op: OpTimeout, Offset: uint64(s.random.IntN(100_000))}, -int32(syscall.ETIME))
 	case len(s.timeout) < 3:
-		s.timeout = append(s.timeout, s.stage(entry{op: opTimeout, offset: uint64(time.Hour)}, -int32(syscall.EAGAIN)))
+		s.timeout = append(s.timeout, s.stage(Entry{Op: OpTimeout, Offset: uint64(time.Hour)}, -int32(syscall.EAGAIN)))
 	default:
 		s.endTimeout()
 	}
@@ -251,7 +251,7 @@ func (s *script) time() {
 func (s *script) endTimeout() {
 	i := s.random.IntN(len(s.timeout))
 	s.expected[s.timeout[i]] = -int32(syscall.ECANCELED)
-	s.stage(entry{op: opCancel, offset: s.timeout[i]}, 0)
+	s.stage(Entry{Op: OpCancel, Offset: s.timeout[i]}, 0)
 	s.timeout = slices.Delete(s.timeout, i, i+1)
 }
 
@@ -259,11 +259,11 @@ func (s *script) endTimeout() {
 func (s *script) settle() {
 	for id, c := range byID(s.t, await(s.t, s.p, len(s.expected))) {
 		result, is := s.expected[id]
-		require.True(s.t, is, "request %d has completed with %d, and should wait", id, c.result)
+		require.True(s.t, is, "request %d has completed with %d, and should wait", id, c.Result)
 		if result == anyEvent {
-			require.NoError(s.t, c.err(), "poll %d", id)
+			require.NoError(s.t, c.Err(), "poll %d", id)
 		} else {
-			require.Equal(s.t, result, c.result, "request %d", id)
+			require.Equal(s.t, result, c.Result, "request %d", id)
 		}
 	}
 	for _, r := range s.reads {

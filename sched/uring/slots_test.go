@@ -24,22 +24,22 @@ func withSlots(t *testing.T, requests, slots int, test func(t *testing.T, r *rin
 // readChain stages a chain that opens a file into a slot, reads it twice, and empties the slot.
 func readChain(t *testing.T, r *ring, slot uint16, name string, head, tail []byte) {
 	cname := append([]byte(name), 0)
-	must(t, r, entry{id: 1, op: opOpen, how: linked | direct, fd: unix.AT_FDCWD, addr: pinned(t, cname), group: slot})
+	must(t, r, Entry{id: 1, Op: OpOpen, How: linked | direct, FD: unix.AT_FDCWD, Addr: pinned(t, cname), group: slot})
 	must(
 		t, r,
-		entry{
-			id: 2, op: opRead, how: linked | always | direct, fd: int32(slot), addr: pinned(t, head),
-			length: uint32(len(head)), offset: ^uint64(0),
+		Entry{
+			id: 2, Op: OpRead, How: linked | always | direct, FD: int32(slot), Addr: pinned(t, head),
+			Length: uint32(len(head)), Offset: ^uint64(0),
 		},
 	)
 	must(
 		t, r,
-		entry{
-			id: 3, op: opRead, how: linked | always | direct, fd: int32(slot), addr: pinned(t, tail),
-			length: uint32(len(tail)), offset: ^uint64(0),
+		Entry{
+			id: 3, Op: OpRead, How: linked | always | direct, FD: int32(slot), Addr: pinned(t, tail),
+			Length: uint32(len(tail)), Offset: ^uint64(0),
 		},
 	)
-	must(t, r, entry{id: 4, op: opClose, how: direct, fd: int32(slot)})
+	must(t, r, Entry{id: 4, Op: OpClose, How: direct, FD: int32(slot)})
 }
 
 // One turn opens a file, reads it and closes it, though it is shorter than the buffer.
@@ -51,10 +51,10 @@ func TestChainReadsAFile(t *testing.T) {
 			head, tail := make([]byte, 100), make([]byte, 100)
 			readChain(t, r, 1, name, head, tail)
 			by := byID(t, await(t, r, 4))
-			require.NoError(t, by[1].err())
-			require.EqualValues(t, 8, by[2].result, by[2].err())
-			require.EqualValues(t, 0, by[3].result, by[3].err())
-			require.NoError(t, by[4].err())
+			require.NoError(t, by[1].Err())
+			require.EqualValues(t, 8, by[2].Result, by[2].Err())
+			require.EqualValues(t, 0, by[3].Result, by[3].Err())
+			require.NoError(t, by[4].Err())
 			require.Equal(t, "contents", string(head[:8]))
 		}
 	})
@@ -66,9 +66,9 @@ func TestChainEndsWithItsOpen(t *testing.T) {
 		b := make([]byte, 8)
 		readChain(t, r, 0, "/nonexistent", b, b)
 		by := byID(t, await(t, r, 4))
-		require.ErrorIs(t, by[1].err(), syscall.ENOENT)
+		require.ErrorIs(t, by[1].Err(), syscall.ENOENT)
 		for id := uint64(2); id <= 4; id++ {
-			require.ErrorIs(t, by[id].err(), syscall.ECANCELED)
+			require.ErrorIs(t, by[id].Err(), syscall.ECANCELED)
 		}
 	})
 }
@@ -77,17 +77,17 @@ func TestChainEndsWithItsOpen(t *testing.T) {
 func TestChainIsStagedWhole(t *testing.T) {
 	eachProxy(t, 8, func(t *testing.T, r staging) {
 		for range 5 {
-			must(t, r, entry{op: opNop})
+			must(t, r, Entry{Op: OpNop})
 		}
 		require.False(
-			t, r.stage(entry{op: opNop, how: linked}), "there is room for 3 requests, and not for the longest chain",
+			t, r.stage(Entry{Op: OpNop, How: linked}), "there is room for 3 requests, and not for the longest chain",
 		)
-		must(t, r, entry{op: opNop})
+		must(t, r, Entry{Op: OpNop})
 		_, err := r.turn(0)
 		require.NoError(t, err)
 		for range longestChain - 1 {
-			must(t, r, entry{op: opNop, how: linked})
+			must(t, r, Entry{Op: OpNop, How: linked})
 		}
-		must(t, r, entry{op: opNop})
+		must(t, r, Entry{Op: OpNop})
 	})
 }

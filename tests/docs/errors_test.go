@@ -32,6 +32,7 @@ func TestErrorsNameTheirRemedies(t *testing.T) {
 	found := 0
 	for _, dir := range []string{
 		"fiber", "stack", "sched", "sched/park", "sched/fibersync", "sched/forkjoin", "sched/uring",
+		"sched/uring/fiberio", "sched/uring/dispatch",
 	} {
 		for _, value := range errorValues(t, filepath.Join(root, dir)) {
 			found++

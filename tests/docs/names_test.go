@@ -66,8 +66,12 @@ func TestNamedTests(t *testing.T) {
 func TestMarkedFaults(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "documents.md"))
 	require.NoError(t, err)
-	tests, err := os.ReadFile(filepath.Join(root, "sched", "uring", "faults_test.go"))
-	require.NoError(t, err)
+	var tests []byte
+	for _, dir := range []string{"", "dispatch"} {
+		of, err := os.ReadFile(filepath.Join(root, "sched", "uring", dir, "faults_test.go"))
+		require.NoError(t, err)
+		tests = append(tests, of...)
+	}
 	marked := regexp.MustCompile(`(?m)^\| \* `).FindAll(page, -1)
 	assert.Len(t, marked, len(regexp.MustCompile(`(?m)^func TestFault`).FindAll(tests, -1)))
 }

@@ -9,7 +9,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/forkjoin"
-	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/dispatch"
 )
 
 // An error that one package has for a fault is also that of the package below it: who knows the one by errors.Is knows
@@ -25,9 +25,9 @@ func TestErrorsAreOneSet(t *testing.T) {
 		{"forkjoin.ErrNoScheduler", forkjoin.ErrNoScheduler, fibersync.ErrNilScheduler},
 		{"forkjoin.ErrNotMade", forkjoin.ErrNotMade, sched.ErrNotMade},
 		{"forkjoin.ErrInTask", forkjoin.ErrInTask, sched.ErrInTask},
-		{"uring.ErrNilTask", uring.ErrNilTask, sched.ErrNilTask},
-		{"uring.ErrFull", uring.ErrFull, sched.ErrFull},
-		{"uring.ErrNoContexts", uring.ErrNoContexts, sched.ErrNoWorkers},
+		{"dispatch.ErrNilTask", dispatch.ErrNilTask, sched.ErrNilTask},
+		{"dispatch.ErrFull", dispatch.ErrFull, sched.ErrFull},
+		{"dispatch.ErrNoContexts", dispatch.ErrNoContexts, sched.ErrNoWorkers},
 	} {
 		assert.ErrorIs(t, one.value, one.general, one.name)
 	}
@@ -35,5 +35,5 @@ func TestErrorsAreOneSet(t *testing.T) {
 	assert.Equal(t, sched.ErrNilTask, fibersync.ErrNilFunc)
 	assert.Equal(t, sched.ErrNoFiber, fibersync.ErrNoFiber)
 	assert.Equal(t, sched.ErrGoexit, fibersync.ErrGoexit)
-	assert.NotErrorIs(t, sched.ErrFull, uring.ErrFull, "the general case is not the special one")
+	assert.NotErrorIs(t, sched.ErrFull, dispatch.ErrFull, "the general case is not the special one")
 }

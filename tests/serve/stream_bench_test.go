@@ -18,6 +18,7 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 )
 
 // streamKinds are the ways in which a server sends streams back.
@@ -158,7 +159,7 @@ func (o order) runStreams(ctx context.Context) (*serve.Figures, error) {
 		if err != nil {
 			return nil, err
 		}
-		listen = func() (net.Listener, error) { return engines.Listen(ctx, "tcp", "127.0.0.1:0") }
+		listen = func() (net.Listener, error) { return fiberio.Listen(ctx, engines, "tcp", "127.0.0.1:0") }
 		turn := 0
 		run = func(f func()) error { // the accepting fiber alone calls it, and the goroutine that starts that
 			turn++

@@ -19,6 +19,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/forkjoin"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/campus"
 	"fiberlab/tests/internal/forkwork"
 )
@@ -170,7 +171,7 @@ func (x *shift) calls(p *part, rng *rand.Rand) {
 // echo has tasks and goroutines send bytes to tasks, which send them back.
 func (x *shift) echo(p *part, rng *rand.Rand) {
 	ctx := context.Background()
-	l, err := x.engines.Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := fiberio.Listen(ctx, x.engines, "tcp", "127.0.0.1:0")
 	require.NoError(x, err)
 	var servers, clients sync.WaitGroup
 	x.begin(&servers, true, func() {
@@ -193,7 +194,7 @@ func (x *shift) echo(p *part, rng *rand.Rand) {
 		own := rand.New(rand.NewPCG(rng.Uint64(), 6))
 		x.begin(&clients, rng.IntN(2) == 0, func() {
 			for !x.ending.Load() {
-				c, err := x.engines.Dial(ctx, "tcp", l.Addr().String())
+				c, err := fiberio.Dial(ctx, x.engines, "tcp", l.Addr().String())
 				if !assert.NoError(x, err) {
 					return
 				}

@@ -22,6 +22,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -57,7 +58,9 @@ func onFibers(t *testing.T, s *sched.Scheduler, fs ...func() error) error {
 }
 
 // eachNetwork is eachAttached with a listener of each network.
-func eachNetwork(t *testing.T, test func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener)) {
+func eachNetwork(
+	t *testing.T, test func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener),
+) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
 			eachAttached(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
@@ -72,15 +75,17 @@ func eachNetwork(t *testing.T, test func(t *testing.T, s *sched.Scheduler, engin
 }
 
 // pair returns both ends of a connection that fibers of s have made.
-func pair(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) (client, server *uring.Conn) {
+func pair(
+	t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener,
+) (client, server *fiberio.Conn) {
 	t.Helper()
 	require.NoError(t, onFibers(t, s, func() (err error) {
-		client, err = engines.Dial(context.Background(), l.Addr().Network(), l.Addr().String())
+		client, err = fiberio.Dial(context.Background(), engines, l.Addr().Network(), l.Addr().String())
 		return err
 	}, func() error {
 		c, err := l.Accept()
 		if err == nil {
-			server = c.(*uring.Conn)
+			server = c.(*fiberio.Conn)
 		}
 		return err
 	}))
@@ -107,7 +112,7 @@ func expect(want, err error) error {
 // A server on fibers sends back what clients on fibers send: all bytes arrive, in order, until each side has closed its
 // own.
 func TestFibersEcho(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		const clients = 8
 		size := suite.Scaled(300_000, 40_000)
 		seed := suite.Seed()
@@ -133,7 +138,7 @@ func TestFibersEcho(t *testing.T) {
 		for i := range uint64(clients) {
 			fs = append(fs, func() error {
 				defer ended.Done()
-				c, err := engines.Dial(context.Background(), l.Addr().Network(), l.Addr().String())
+				c, err := fiberio.Dial(context.Background(), engines, l.Addr().Network(), l.Addr().String())
 				if err != nil {
 					return err
 				}
@@ -169,7 +174,7 @@ type (
 
 // Deadlines of fibers: past, to come, set while the fiber waits, put off, taken back.
 func TestFibersDeadlines(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		client, server := pair(t, s, engines, l)
 		b := make([]byte, 1)
 		full := make([]byte, tooMuch)
@@ -258,7 +263,7 @@ func TestFibersDeadlines(t *testing.T) {
 
 // Closing ends fibers that read, write, accept, or wait for their turn, and the peer is told.
 func TestFibersClose(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		client, server := pair(t, s, engines, l)
 		closed := func(f func() error) func() error { return func() error { return expect(net.ErrClosed, f()) } }
 		read := func() error {
@@ -318,9 +323,9 @@ func TestFibersDial(t *testing.T) {
 		timeout, stop := context.WithTimeout(context.Background(), 3*time.Millisecond)
 		defer stop()
 		require.NoError(t, onFibers(t, s,
-			func() error { _, err := engines.Dial(ctx, "tcp", name); return expect(cause, err) },
+			func() error { _, err := fiberio.Dial(ctx, engines, "tcp", name); return expect(cause, err) },
 			func() error {
-				_, err := engines.Dial(timeout, "tcp", name)
+				_, err := fiberio.Dial(timeout, engines, "tcp", name)
 				var as net.Error
 				if !errors.As(err, &as) || !as.Timeout() {
 					return fmt.Errorf("got %v, want a timeout", err)
@@ -328,14 +333,17 @@ func TestFibersDial(t *testing.T) {
 				return expect(context.DeadlineExceeded, err)
 			},
 			func() error {
-				_, err := engines.Dial(context.Background(), "unix", none)
+				_, err := fiberio.Dial(context.Background(), engines, "unix", none)
 				var as *net.OpError
 				if !errors.As(err, &as) || as.Op != "dial" || as.Net != "unix" || as.Addr.String() != none {
 					return fmt.Errorf("got %#v", err)
 				}
 				return expect(syscall.ECONNREFUSED, err)
 			},
-			func() error { _, err := engines.Dial(context.Background(), "tcp", "127.0.0.1"); return missing(err) },
+			func() error {
+				_, err := fiberio.Dial(context.Background(), engines, "tcp", "127.0.0.1")
+				return missing(err)
+			},
 		))
 	})
 }
@@ -367,7 +375,7 @@ func missing(err error) error {
 
 // Reads, writes and closing race. No fiber waits for ever, and no error is unexpected.
 func TestFibersRaceWithClose(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		for range suite.Scaled(20, 4) {
 			client, server := pair(t, s, engines, l)
 			fine := func(err error) error {
@@ -379,7 +387,7 @@ func TestFibersRaceWithClose(t *testing.T) {
 				return err
 			}
 			var fs []func() error
-			for _, c := range []*uring.Conn{client, server} {
+			for _, c := range []*fiberio.Conn{client, server} {
 				for range 2 {
 					fs = append(fs, func() error {
 						for {
@@ -438,7 +446,7 @@ func TestFibersWaitForPeers(t *testing.T) {
 			require.NoError(t, err)
 			_, err = io.CopyN(io.Discard, server, tooMuch)
 			require.NoError(t, err)
-			c, err := engines.Dial(context.Background(), "unix", l.Addr().String())
+			c, err := fiberio.Dial(context.Background(), engines, "unix", l.Addr().String())
 			require.NoError(t, err)
 			require.NoError(t, <-closed)
 			for range cap(done) {

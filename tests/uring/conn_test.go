@@ -13,10 +13,11 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 )
 
 // listen listens on a network, at an address of the test's own.
-func listen(t *testing.T, engines *uring.Engines, network string) *uring.Listener {
+func listen(t *testing.T, engines *uring.Engines, network string) *fiberio.Listener {
 	t.Helper()
 	address := "127.0.0.1:0"
 	if network == "unix" {
@@ -25,22 +26,22 @@ func listen(t *testing.T, engines *uring.Engines, network string) *uring.Listene
 		t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
 		address = filepath.Join(dir, "socket")
 	}
-	l, err := engines.Listen(context.Background(), network, address)
+	l, err := fiberio.Listen(context.Background(), engines, network, address)
 	require.NoError(t, err)
 	return l
 }
 
 // connect returns both ends of a connection to l. It is for goroutines.
-func connect(engines *uring.Engines, l *uring.Listener) (client, server *uring.Conn, err error) {
+func connect(engines *uring.Engines, l *fiberio.Listener) (client, server *fiberio.Conn, err error) {
 	accepted := make(chan error, 1)
 	go func() {
 		c, err := l.Accept()
 		if err == nil {
-			server = c.(*uring.Conn)
+			server = c.(*fiberio.Conn)
 		}
 		accepted <- err
 	}()
-	client, err = engines.Dial(context.Background(), l.Addr().Network(), l.Addr().String())
+	client, err = fiberio.Dial(context.Background(), engines, l.Addr().Network(), l.Addr().String())
 	if err != nil {
 		return nil, nil, err
 	}

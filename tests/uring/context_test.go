@@ -19,6 +19,8 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/dispatch"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/suite"
 )
@@ -35,7 +37,7 @@ func eachContext(t *testing.T, test func(t *testing.T, options uring.Options)) {
 	})
 }
 
-func start(t *testing.T, c *uring.Context) {
+func start(t *testing.T, c *dispatch.Context) {
 	t.Helper()
 	require.NoError(t, c.Start())
 }
@@ -53,12 +55,12 @@ func inTime(t *testing.T, what string, f func() error) {
 	}
 }
 
-func join(t *testing.T, c *uring.Context) {
+func join(t *testing.T, c *dispatch.Context) {
 	t.Helper()
 	inTime(t, "Join", c.Join)
 }
 
-func loop(t *testing.T, s *uring.Scheduler) {
+func loop(t *testing.T, s *dispatch.Scheduler) {
 	t.Helper()
 	inTime(t, "Loop", s.Loop)
 }
@@ -71,8 +73,8 @@ func must(err error) {
 }
 
 // submit gives c a task.
-func submit(c interface{ Submit(uring.TopLevel) error }, f func()) {
-	must(c.Submit(uring.TopLevel{Run: f}))
+func submit(c interface{ Submit(dispatch.TopLevel) error }, f func()) {
+	must(c.Submit(dispatch.TopLevel{Run: f}))
 }
 
 // receive takes the next of what tasks tell, and fails the test if there is none.
@@ -97,7 +99,7 @@ func read(engines *uring.Engines, fd int) byte {
 // Submit, start, join, and start again. Nothing is left behind, which each sub-test checks.
 func TestContextStartsAgain(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		require.NoError(t, c.Join(), "it has never been started")
 		starts := 40 // times at least five configurations
 		if testing.Short() {
@@ -123,7 +125,7 @@ func TestContextStartsAgain(t *testing.T) {
 func TestTaskIsSuspended(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		in, out := pipe(t)
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		var order []string
 		var reader *sched.Fiber
 		submit(c, func() {
@@ -156,7 +158,7 @@ func TestSuspendedTasksKeepTheContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachContext(t, func(t *testing.T, options uring.Options) {
-				c := uring.NewContext(options)
+				c := dispatch.NewContext(options)
 				open := fibersync.NewLatch(1)
 				submit(c, func() { suspend(open) })
 				start(t, c)
@@ -177,7 +179,7 @@ func TestSuspendedTasksKeepTheContext(t *testing.T) {
 func TestRequestsKeepTheContext(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		in, out := pipe(t)
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		open := fibersync.NewLatch(1)
 		submit(c, open.Wait)
 		start(t, c)
@@ -204,11 +206,11 @@ func TestRequestsKeepTheContext(t *testing.T) {
 // When a goroutine gives up the last operation, the context stops, though no completion tells it of that.
 func TestContextStopsAfterTheLastWait(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		open := fibersync.NewLatch(1)
-		listening := make(chan *uring.Listener, 1)
+		listening := make(chan *fiberio.Listener, 1)
 		submit(c, func() {
-			l, err := c.Engines().Listen(t.Context(), "tcp", "127.0.0.1:0")
+			l, err := fiberio.Listen(t.Context(), c.Engines(), "tcp", "127.0.0.1:0")
 			must(err)
 			listening <- l
 			open.Wait()
@@ -238,7 +240,7 @@ func TestFullQueueMakesSubmittersWait(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		options.Tasks = 4
 		const each = 50
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		start(t, c) // or there is no such driver
 		join(t, c)
 		running, ran := false, 0
@@ -248,7 +250,7 @@ func TestFullQueueMakesSubmittersWait(t *testing.T) {
 			}
 			running = true
 			ran++
-			_ = c.TrySubmit(uring.TopLevel{})
+			_ = c.TrySubmit(dispatch.TopLevel{})
 			running = false
 		}
 		submitMany := func() {
@@ -263,9 +265,9 @@ func TestFullQueueMakesSubmittersWait(t *testing.T) {
 			done.Wait() // it would stop, and take no tasks, if the others were slow
 		})
 		for range options.Tasks - 1 {
-			require.NoError(t, c.TrySubmit(uring.TopLevel{Run: task}))
+			require.NoError(t, c.TrySubmit(dispatch.TopLevel{Run: task}))
 		}
-		require.ErrorIs(t, c.TrySubmit(uring.TopLevel{Run: task}), uring.ErrFull)
+		require.ErrorIs(t, c.TrySubmit(dispatch.TopLevel{Run: task}), dispatch.ErrFull)
 		go func() {
 			submitMany()
 			done.CountDown()
@@ -297,9 +299,9 @@ func TestFullQueueMakesSubmittersWait(t *testing.T) {
 func TestSubmittersGiveUp(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		options.Tasks = 1
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		var ran []int
-		task := func(n int) uring.TopLevel { return uring.TopLevel{Run: func() { ran = append(ran, n) }} }
+		task := func(n int) dispatch.TopLevel { return dispatch.TopLevel{Run: func() { ran = append(ran, n) }} }
 		open := fibersync.NewLatch(1)
 		submit(c, func() {
 			ran = append(ran, 0)
@@ -328,9 +330,9 @@ func TestSubmittersGiveUp(t *testing.T) {
 
 // A submission that was refused leaves nothing behind: neither the task nor the caller's place in the line for room.
 func TestRefusedSubmissionsAreForgotten(t *testing.T) {
-	c := uring.NewContext(uring.Options{Tasks: 1})
+	c := dispatch.NewContext(uring.Options{Tasks: 1})
 	submit(c, func() {})
-	s, err := uring.NewScheduler(1, uring.Options{Tasks: 1})
+	s, err := dispatch.NewScheduler(1, uring.Options{Tasks: 1})
 	require.NoError(t, err)
 	submit(s, func() {})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -344,9 +346,9 @@ func TestRefusedSubmissionsAreForgotten(t *testing.T) {
 	before := memory()
 	for range 10_000 {
 		large := make([]byte, 1<<10)
-		task := uring.TopLevel{Run: func() { large[0]++ }}
+		task := dispatch.TopLevel{Run: func() { large[0]++ }}
 		require.ErrorIs(t, c.SubmitContext(ctx, task), context.Canceled)
-		require.ErrorIs(t, c.TrySubmit(task), uring.ErrFull)
+		require.ErrorIs(t, c.TrySubmit(task), dispatch.ErrFull)
 		require.ErrorIs(t, s.SubmitContext(ctx, task), context.Canceled)
 	}
 	after := memory()
@@ -358,9 +360,9 @@ func TestRefusedSubmissionsAreForgotten(t *testing.T) {
 
 func TestMisuse(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
-		c := uring.NewContext(options)
-		require.ErrorIs(t, c.Submit(uring.TopLevel{}), uring.ErrNilTask)
-		require.ErrorIs(t, c.TrySubmit(uring.TopLevel{}), uring.ErrNilTask)
+		c := dispatch.NewContext(options)
+		require.ErrorIs(t, c.Submit(dispatch.TopLevel{}), dispatch.ErrNilTask)
+		require.ErrorIs(t, c.TrySubmit(dispatch.TopLevel{}), dispatch.ErrNilTask)
 		_, err := c.Engines().Here()
 		require.ErrorIs(t, err, uring.ErrClosed, "it does not run")
 		joined, open := make(chan error, 1), fibersync.NewLatch(1)
@@ -369,7 +371,7 @@ func TestMisuse(t *testing.T) {
 			open.Wait()
 		})
 		start(t, c)
-		require.ErrorIs(t, c.Start(), uring.ErrStarted)
+		require.ErrorIs(t, c.Start(), dispatch.ErrStarted)
 		require.ErrorIs(t, receive(t, joined), sched.ErrInTask)
 		open.CountDown()
 		join(t, c)
@@ -382,23 +384,23 @@ func TestMisuse(t *testing.T) {
 		join(t, c)
 		require.True(t, ran)
 	})
-	for _, c := range []*uring.Context{nil, {}} {
-		task := uring.TopLevel{Run: func() {}}
-		require.ErrorIs(t, c.Submit(task), uring.ErrNotMade)
-		require.ErrorIs(t, c.TrySubmit(task), uring.ErrNotMade)
-		require.ErrorIs(t, c.Start(), uring.ErrNotMade)
-		require.ErrorIs(t, c.Join(), uring.ErrNotMade)
+	for _, c := range []*dispatch.Context{nil, {}} {
+		task := dispatch.TopLevel{Run: func() {}}
+		require.ErrorIs(t, c.Submit(task), dispatch.ErrNotMade)
+		require.ErrorIs(t, c.TrySubmit(task), dispatch.ErrNotMade)
+		require.ErrorIs(t, c.Start(), dispatch.ErrNotMade)
+		require.ErrorIs(t, c.Join(), dispatch.ErrNotMade)
 		require.Zero(t, c.Pending())
 	}
-	for _, s := range []*uring.Scheduler{nil, {}} {
-		require.ErrorIs(t, s.Submit(uring.TopLevel{Run: func() {}}), uring.ErrNotMade)
-		require.ErrorIs(t, s.Loop(), uring.ErrNotMade)
+	for _, s := range []*dispatch.Scheduler{nil, {}} {
+		require.ErrorIs(t, s.Submit(dispatch.TopLevel{Run: func() {}}), dispatch.ErrNotMade)
+		require.ErrorIs(t, s.Loop(), dispatch.ErrNotMade)
 	}
-	_, err := uring.NewScheduler(-1, uring.Options{})
-	require.ErrorIs(t, err, uring.ErrNoContexts)
-	c := uring.NewContext(uring.Options{Fibers: sched.Config{Backend: fiber.Goroutine, Policy: sched.RoundRobin}})
-	require.ErrorIs(t, c.Start(), uring.ErrNoThread)
-	c = uring.NewContext(uring.Options{Fibers: sched.Config{Policy: 99}})
+	_, err := dispatch.NewScheduler(-1, uring.Options{})
+	require.ErrorIs(t, err, dispatch.ErrNoContexts)
+	c := dispatch.NewContext(uring.Options{Fibers: sched.Config{Backend: fiber.Goroutine, Policy: sched.RoundRobin}})
+	require.ErrorIs(t, c.Start(), dispatch.ErrNoThread)
+	c = dispatch.NewContext(uring.Options{Fibers: sched.Config{Policy: 99}})
 	require.ErrorIs(t, c.Start(), sched.ErrPolicy)
 }
 
@@ -414,7 +416,7 @@ func threadName() string {
 func TestContextsHaveNumbers(t *testing.T) {
 	var ids []int
 	for range 3 {
-		c := uring.NewContext(uring.Options{})
+		c := dispatch.NewContext(uring.Options{})
 		ids = append(ids, c.ID())
 		names := make(chan string, 1)
 		submit(c, func() { names <- threadName() })
@@ -426,7 +428,7 @@ func TestContextsHaveNumbers(t *testing.T) {
 	require.Less(t, ids[1], ids[2])
 
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	s, err := uring.NewScheduler(0, uring.Options{Fibers: sched.Config{Name: "s"}})
+	s, err := dispatch.NewScheduler(0, uring.Options{Fibers: sched.Config{Name: "s"}})
 	require.NoError(t, err)
 	names := make(chan string, 6)
 	for range cap(names) {
@@ -452,11 +454,11 @@ func TestTopLevelPanics(t *testing.T) {
 				reported = append(reported, value)
 			}
 		}
-		s, err := uring.NewScheduler(1, options)
+		s, err := dispatch.NewScheduler(1, options)
 		require.NoError(t, err)
 		before := 0
-		must(s.Submit(uring.TopLevel{Run: func() { panic("run") }, BeforeEnd: func() { before++ }}))
-		must(s.Submit(uring.TopLevel{Run: func() {}, BeforeEnd: func() { panic("end") }}))
+		must(s.Submit(dispatch.TopLevel{Run: func() { panic("run") }, BeforeEnd: func() { before++ }}))
+		must(s.Submit(dispatch.TopLevel{Run: func() {}, BeforeEnd: func() { panic("end") }}))
 		submit(s, func() { must(sched.Schedule(func() { panic("started") })) })
 		loop(t, s)
 		require.Equal(t, 1, before)
@@ -466,9 +468,9 @@ func TestTopLevelPanics(t *testing.T) {
 
 // A task that calls Goexit ends the program, as any task does; but its BeforeEnd runs first, and Loop does not return.
 var goexit = child.New("uring-goexit", func(t child.T, b fiber.Backend) {
-	s, err := uring.NewScheduler(1, uring.Options{Fibers: sched.Config{Backend: b}})
+	s, err := dispatch.NewScheduler(1, uring.Options{Fibers: sched.Config{Backend: b}})
 	require.NoError(t, err)
-	must(s.Submit(uring.TopLevel{Run: runtime.Goexit, BeforeEnd: func() { fmt.Println("before the end") }}))
+	must(s.Submit(dispatch.TopLevel{Run: runtime.Goexit, BeforeEnd: func() { fmt.Println("before the end") }}))
 	err = s.Loop()
 	fmt.Println("Loop has returned:", err)
 	os.Exit(0)
@@ -487,7 +489,7 @@ func TestGoexit(t *testing.T) {
 func TestTaskIsFreed(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		options.Panicked = func(any, []byte) {}
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		open := fibersync.NewLatch(1)
 		submit(c, open.Wait)
 		start(t, c)
@@ -497,7 +499,7 @@ func TestTaskIsFreed(t *testing.T) {
 		for _, end := range []func(){func() {}, func() { panic("a task's") }} {
 			kept := make([]byte, 1000)
 			runtime.AddCleanup(&kept[0], func(int) { freed.Add(1) }, 0)
-			must(c.Submit(uring.TopLevel{Run: func() {
+			must(c.Submit(dispatch.TopLevel{Run: func() {
 				_ = read(c.Engines(), in)
 				kept[0] = 1
 				end()
@@ -524,7 +526,7 @@ func TestTaskIsFreed(t *testing.T) {
 func TestTasksStay(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		const contexts, tasks = 3, 12
-		s, err := uring.NewScheduler(contexts, options)
+		s, err := dispatch.NewScheduler(contexts, options)
 		require.NoError(t, err)
 		type place struct {
 			engine *uring.Engine
@@ -563,7 +565,7 @@ func TestTasksStay(t *testing.T) {
 // Loop returns when the last task has ended, whenever that is: also between its look at the count and its wait.
 func TestLoopMissesNoEnd(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
-		s, err := uring.NewScheduler(2, options)
+		s, err := dispatch.NewScheduler(2, options)
 		require.NoError(t, err)
 		rounds := 50
 		if testing.Short() {
@@ -586,7 +588,7 @@ func TestLoopMissesNoEnd(t *testing.T) {
 // A context of a scheduler does not stop when it has nothing left: another one's task may give it one.
 func TestContextsOfASchedulerWait(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
-		s, err := uring.NewScheduler(2, options)
+		s, err := dispatch.NewScheduler(2, options)
 		require.NoError(t, err)
 		const rounds = 20
 		ran := 0
@@ -612,7 +614,7 @@ func TestLoopThatCannotStart(t *testing.T) {
 				runtime.Goexit() // a worker that begins so cannot be used
 			}
 		}
-		s, err := uring.NewScheduler(3, options)
+		s, err := dispatch.NewScheduler(3, options)
 		require.NoError(t, err)
 		submit(s, func() { ran++ })
 		require.ErrorIs(t, s.Loop(), sched.ErrGoexit)
@@ -625,7 +627,7 @@ func TestLoopThatCannotStart(t *testing.T) {
 // Fibers may wait for a context: their own worker runs others meanwhile.
 func TestFibersJoin(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		open := fibersync.NewLatch(1)
 		submit(c, open.Wait)
 		start(t, c)

@@ -19,6 +19,7 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/suite"
 )
@@ -225,7 +226,7 @@ var childWord = child.New("word", func(t child.T, b fiber.Backend) {
 	require.NoError(t, err)
 	engines, s := attach(t, uring.Options{Driver: driver}, sched.Config{Workers: 1, Backend: b})
 	require.NoError(t, s.Go(func() {
-		f := engines.Stdin()
+		f := fiberio.Stdin(engines)
 		word := make([]byte, len("two "))
 		_, err := io.ReadFull(f, word)
 		require.NoError(t, err)

@@ -21,6 +21,7 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/suite"
 )
@@ -42,7 +43,7 @@ func byOS(name string, flag int, perm fs.FileMode) (openFile, error) {
 
 func byEngines(engines *uring.Engines) opener {
 	return func(name string, flag int, perm fs.FileMode) (openFile, error) {
-		return engines.OpenFile(context.Background(), name, flag, perm)
+		return fiberio.OpenFile(context.Background(), engines, name, flag, perm)
 	}
 }
 
@@ -97,7 +98,7 @@ func (a *account) writeAt(f openFile, seed, size int, offset int64) {
 	for written < in && back[written] == data[written] {
 		written++
 	}
-	if _, ours := f.(*uring.File); !ours && err != nil {
+	if _, ours := f.(*fiberio.File); !ours && err != nil {
 		n = written
 	}
 	a.step(fmt.Sprintf("write %d at %d, %d of which are there", size, offset, written), int64(n), err)

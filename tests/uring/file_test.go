@@ -25,6 +25,7 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/suite"
 )
@@ -100,7 +101,7 @@ func TestFileReadsWhatItWrote(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "file")
 		u.run(func() {
 			ctx := context.Background()
-			f, err := u.engines.Create(ctx, name)
+			f, err := fiberio.Create(ctx, u.engines, name)
 			if !assert.NoError(t, err) {
 				return
 			}
@@ -155,7 +156,7 @@ func TestFileIsAReader(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(name, data, 0o600))
 		u.run(func() {
-			f, err := u.engines.Open(context.Background(), name)
+			f, err := fiberio.Open(context.Background(), u.engines, name)
 			if assert.NoError(t, err) {
 				assert.NoError(t, iotest.TestReader(f, data))
 				assert.NoError(t, f.Close())
@@ -171,14 +172,14 @@ func TestFileErrors(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, []byte("text"), 0o600))
 		ctx := context.Background()
 		u.run(func() {
-			_, err := u.engines.Open(ctx, dir+"/none")
+			_, err := fiberio.Open(ctx, u.engines, dir+"/none")
 			assertPathError(t, err, "open", dir+"/none", fs.ErrNotExist)
-			_, err = u.engines.Open(ctx, "a\x00b")
+			_, err = fiberio.Open(ctx, u.engines, "a\x00b")
 			assertPathError(t, err, "open", "a\x00b", syscall.EINVAL)
-			_, err = u.engines.OpenFile(ctx, name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			_, err = fiberio.OpenFile(ctx, u.engines, name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			assertPathError(t, err, "open", name, fs.ErrExist)
 
-			d, err := u.engines.Open(ctx, dir)
+			d, err := fiberio.Open(ctx, u.engines, dir)
 			if assert.NoError(t, err) {
 				b := make([]byte, 10)
 				_, err = d.Read(b)
@@ -189,7 +190,7 @@ func TestFileErrors(t *testing.T) {
 				assert.NoError(t, d.Close())
 			}
 
-			f, err := u.engines.Open(ctx, name)
+			f, err := fiberio.Open(ctx, u.engines, name)
 			if !assert.NoError(t, err) {
 				return
 			}
@@ -219,14 +220,14 @@ func TestFileErrors(t *testing.T) {
 			assertPathError(t, err, "readdir", name, fs.ErrClosed)
 			assertPathError(t, f.Sync(), "sync", name, fs.ErrClosed)
 
-			full, err := u.engines.OpenFile(ctx, "/dev/full", os.O_WRONLY, 0)
+			full, err := fiberio.OpenFile(ctx, u.engines, "/dev/full", os.O_WRONLY, 0)
 			if assert.NoError(t, err) {
 				n, err := full.Write(make([]byte, 100))
 				assert.Zero(t, n)
 				assertPathError(t, err, "write", "/dev/full", syscall.ENOSPC)
 				assert.NoError(t, full.Close())
 			}
-			zero, err := u.engines.Open(ctx, "/dev/zero")
+			zero, err := fiberio.Open(ctx, u.engines, "/dev/zero")
 			if assert.NoError(t, err) {
 				n, err := zero.Read(b)
 				assert.NoError(t, err)
@@ -242,7 +243,7 @@ func TestFilePastTwoGigabytes(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		name := filepath.Join(t.TempDir(), "holes")
 		u.run(func() {
-			f, err := u.engines.Create(context.Background(), name)
+			f, err := fiberio.Create(context.Background(), u.engines, name)
 			if !assert.NoError(t, err) {
 				return
 			}
@@ -269,11 +270,11 @@ func TestFileAppends(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		name := filepath.Join(t.TempDir(), "log")
 		u.run(func() {
-			var both [2]*uring.File
+			var both [2]*fiberio.File
 			for i := range both {
 				var err error
-				both[i], err = u.engines.OpenFile(
-					context.Background(), name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640,
+				both[i], err = fiberio.OpenFile(
+					context.Background(), u.engines, name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640,
 				)
 				if !assert.NoError(t, err) {
 					return
@@ -305,10 +306,10 @@ func TestReadersShareAFile(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		name := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(name, data, 0o600))
-		var f *uring.File
+		var f *fiberio.File
 		u.run(func() {
 			var err error
-			f, err = u.engines.Open(context.Background(), name)
+			f, err = fiberio.Open(context.Background(), u.engines, name)
 			assert.NoError(t, err)
 		})
 		require.NotNil(t, f)
@@ -352,10 +353,10 @@ func fifo(t *testing.T) string {
 func TestCloseEndsReads(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		name := fifo(t)
-		var f *uring.File
+		var f *fiberio.File
 		u.run(func() {
 			var err error
-			f, err = u.engines.OpenFile(context.Background(), name, os.O_RDWR, 0) // does not wait for the other end
+			f, err = fiberio.OpenFile(context.Background(), u.engines, name, os.O_RDWR, 0) // does not wait for the other end
 			assert.NoError(t, err)
 			_, err = f.Write([]byte("1"))
 			assert.NoError(t, err)
@@ -398,7 +399,7 @@ func TestWriteToAPipe(t *testing.T) {
 			got <- b
 		}()
 		u.run(func() {
-			f, err := u.engines.OpenFile(context.Background(), name, os.O_WRONLY, 0)
+			f, err := fiberio.OpenFile(context.Background(), u.engines, name, os.O_WRONLY, 0)
 			if assert.NoError(t, err) {
 				n, err := f.Write(data)
 				assert.NoError(t, err)
@@ -416,11 +417,11 @@ func TestContextEndsOpenAndReadFile(t *testing.T) {
 		cause := errors.New("no more time")
 		for _, begin := range []func(ctx context.Context, name string) error{
 			func(ctx context.Context, name string) error {
-				_, err := u.engines.OpenFile(ctx, name, os.O_WRONLY, 0)
+				_, err := fiberio.OpenFile(ctx, u.engines, name, os.O_WRONLY, 0)
 				return err
 			},
 			func(ctx context.Context, name string) error {
-				_, err := u.engines.ReadFile(ctx, name)
+				_, err := fiberio.ReadFile(ctx, u.engines, name)
 				return err
 			},
 		} {
@@ -460,10 +461,10 @@ func TestOpenThatIsGivenUpKeepsNoThread(t *testing.T) {
 			wait := u.begin(func() {
 				close(begun)
 				if i%2 == 0 {
-					_, err := u.engines.OpenFile(ctx, toWrite, os.O_WRONLY, 0)
+					_, err := fiberio.OpenFile(ctx, u.engines, toWrite, os.O_WRONLY, 0)
 					assert.ErrorIs(t, err, context.Canceled)
 				} else {
-					_, err := u.engines.ReadFile(ctx, toRead)
+					_, err := fiberio.ReadFile(ctx, u.engines, toRead)
 					assert.ErrorIs(t, err, context.Canceled)
 				}
 			})
@@ -490,7 +491,7 @@ func TestPipeWaitsForItsOtherEnd(t *testing.T) {
 		name := fifo(t)
 		over := make(chan error, 1)
 		u.begin(func() {
-			f, err := u.engines.OpenFile(context.Background(), name, os.O_WRONLY, 0)
+			f, err := fiberio.OpenFile(context.Background(), u.engines, name, os.O_WRONLY, 0)
 			if err == nil {
 				_, err = f.Write([]byte("hello"))
 				err = errors.Join(err, f.Close())
@@ -504,7 +505,7 @@ func TestPipeWaitsForItsOtherEnd(t *testing.T) {
 		require.Equal(t, "hello", string(got))
 
 		u.begin(func() {
-			f, err := u.engines.Open(context.Background(), name)
+			f, err := fiberio.Open(context.Background(), u.engines, name)
 			if err == nil {
 				b := make([]byte, 5)
 				_, err = io.ReadFull(f, b)
@@ -525,16 +526,16 @@ func TestOpenWithoutBlocking(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(name, []byte("content"), 0o600))
 		u.run(func() {
-			f, err := u.engines.OpenFile(context.Background(), name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+			f, err := fiberio.OpenFile(context.Background(), u.engines, name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 			if assert.NoError(t, err) {
 				got, err := io.ReadAll(f)
 				assert.NoError(t, err)
 				assert.Equal(t, "content", string(got))
 				assert.NoError(t, f.Close())
 			}
-			_, err = u.engines.OpenFile(context.Background(), fifo(t), os.O_WRONLY|unix.O_NONBLOCK, 0)
+			_, err = fiberio.OpenFile(context.Background(), u.engines, fifo(t), os.O_WRONLY|unix.O_NONBLOCK, 0)
 			assert.ErrorIs(t, err, syscall.ENXIO, "it has no reader")
-			f, err = u.engines.OpenFile(context.Background(), fifo(t), os.O_RDONLY|unix.O_NONBLOCK, 0)
+			f, err = fiberio.OpenFile(context.Background(), u.engines, fifo(t), os.O_RDONLY|unix.O_NONBLOCK, 0)
 			if assert.NoError(t, err) {
 				assert.NoError(t, f.Close())
 			}
@@ -551,25 +552,25 @@ func TestReadFile(t *testing.T) {
 				name := filepath.Join(dir, fmt.Sprint(size))
 				want := randomBytes(uint64(size), size)
 				assert.NoError(t, os.WriteFile(name, want, 0o600))
-				got, err := u.engines.ReadFile(ctx, name)
+				got, err := fiberio.ReadFile(ctx, u.engines, name)
 				assert.NoError(t, err)
 				assert.NotNil(t, got)
 				assert.True(t, bytes.Equal(want, got), "%d bytes", size)
 			}
-			_, err := u.engines.ReadFile(ctx, dir+"/none")
+			_, err := fiberio.ReadFile(ctx, u.engines, dir+"/none")
 			assertPathError(t, err, "open", dir+"/none", fs.ErrNotExist)
-			_, err = u.engines.ReadFile(ctx, "")
+			_, err = fiberio.ReadFile(ctx, u.engines, "")
 			assertPathError(t, err, "open", "", fs.ErrNotExist)
-			_, err = u.engines.ReadFile(ctx, "a\x00b")
+			_, err = fiberio.ReadFile(ctx, u.engines, "a\x00b")
 			assertPathError(t, err, "open", "a\x00b", syscall.EINVAL)
-			_, err = u.engines.ReadFile(ctx, dir)
+			_, err = fiberio.ReadFile(ctx, u.engines, dir)
 			assertPathError(t, err, "read", dir, syscall.EISDIR)
 			long := "/" + string(bytes.Repeat([]byte("x"), 50_000))
-			_, err = u.engines.ReadFile(ctx, long)
+			_, err = fiberio.ReadFile(ctx, u.engines, long)
 			assertPathError(t, err, "open", long, syscall.ENAMETOOLONG)
 			want, err := os.ReadFile("/proc/version")
 			assert.NoError(t, err)
-			got, err := u.engines.ReadFile(ctx, "/proc/version")
+			got, err := fiberio.ReadFile(ctx, u.engines, "/proc/version")
 			assert.NoError(t, err, "a file whose size is 0, but which has text")
 			assert.Equal(t, string(want), string(got))
 		})
@@ -581,7 +582,7 @@ func TestReadFileOfAPipe(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		name := fifo(t)
 		wait := u.begin(func() {
-			got, err := u.engines.ReadFile(context.Background(), name)
+			got, err := fiberio.ReadFile(context.Background(), u.engines, name)
 			assert.NoError(t, err)
 			assert.Equal(t, "one two three ", string(got))
 		})
@@ -613,7 +614,7 @@ func TestManyReadFiles(t *testing.T) {
 			waits = append(waits, u.begin(func() {
 				for j := range 3 {
 					k := (i + j) % files
-					data, err := u.engines.ReadFile(context.Background(), filepath.Join(dir, fmt.Sprint(k)))
+					data, err := fiberio.ReadFile(context.Background(), u.engines, filepath.Join(dir, fmt.Sprint(k)))
 					assert.NoError(t, err)
 					assert.Equal(t, sums[k], sha256.Sum256(data), "file %d", k)
 				}
@@ -633,7 +634,7 @@ func TestFS(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		u.run(func() {
-			files := u.engines.FS(dir)
+			files := fiberio.FS(u.engines, dir)
 			assert.NoError(t, fstest.TestFS(files, "a", "d/b", "d/e/c"))
 			for _, name := range []string{"../x", "/etc/passwd", "d/../a", "./a", "", "d/"} {
 				_, err := files.Open(name)
@@ -649,7 +650,7 @@ func TestFS(t *testing.T) {
 			}
 			_, err := files.Open("none")
 			assertPathError(t, err, "open", "none", fs.ErrNotExist)
-			_, err = u.engines.FS("").Open("a")
+			_, err = fiberio.FS(u.engines, "").Open("a")
 			assert.Error(t, err, "an empty directory name is not the working directory")
 			below, err := fs.Sub(files, "d")
 			assert.NoError(t, err)
@@ -672,7 +673,7 @@ func TestReadFilesWithLittleRoom(t *testing.T) {
 		engines, s := attach(t, uring.Options{Driver: driver, Requests: 1}, sched.Config{Workers: 1})
 		for i := range 100 {
 			require.NoError(t, s.Go(func() {
-				data, err := engines.ReadFile(context.Background(), filepath.Join(dir, fmt.Sprint(i%10)))
+				data, err := fiberio.ReadFile(context.Background(), engines, filepath.Join(dir, fmt.Sprint(i%10)))
 				assert.NoError(t, err)
 				assert.True(t, bytes.Equal(randomBytes(uint64(i%10), i%10*1000), data), "file %d", i%10)
 			}))
@@ -690,13 +691,13 @@ func TestReadFileNeedsNoMoreThanTheFile(t *testing.T) {
 	require.NoError(t, os.Truncate(name, size))
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		u.run(func() { // whatever is made once
-			_, err := u.engines.ReadFile(context.Background(), os.DevNull)
+			_, err := fiberio.ReadFile(context.Background(), u.engines, os.DevNull)
 			assert.NoError(t, err)
 		})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		u.run(func() {
-			data, err := u.engines.ReadFile(context.Background(), name)
+			data, err := fiberio.ReadFile(context.Background(), u.engines, name)
 			assert.NoError(t, err)
 			assert.Len(t, data, size)
 		})
@@ -713,7 +714,7 @@ func TestOpenOutlivesItsEngine(t *testing.T) {
 		name := fifo(t)
 		e, opened := here(engines), make(chan error, 1)
 		go func() {
-			f, err := engines.OpenFile(context.Background(), name, os.O_WRONLY, 0)
+			f, err := fiberio.OpenFile(context.Background(), engines, name, os.O_WRONLY, 0)
 			if err == nil {
 				err = f.Close()
 			}
@@ -737,7 +738,7 @@ func TestReaderThatWaitsForItsTurnIsNoDeadlock(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		leaks.Check(t)
 		engines := uring.New(uring.Options{Driver: driver}) // not the scheduler's
-		f, err := engines.OpenFile(context.Background(), fifo(t), os.O_RDWR, 0)
+		f, err := fiberio.OpenFile(context.Background(), engines, fifo(t), os.O_RDWR, 0)
 		require.NoError(t, err)
 		s, err := sched.New(sched.Config{Workers: 1, GiveUpAfter: time.Millisecond})
 		require.NoError(t, err)

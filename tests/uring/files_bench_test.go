@@ -17,6 +17,7 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 )
 
 var benchWorkers = []int{1, 2}
@@ -67,7 +68,7 @@ func byFibers(b *testing.B, driver uring.Driver, workers, n int) *filesWay {
 			require.NoError(b, s.Go(func() {
 				defer all.Done()
 				for i := next.Add(1); int(i) <= len(names); i = next.Add(1) {
-					data, err := engines.ReadFile(context.Background(), names[i-1])
+					data, err := fiberio.ReadFile(context.Background(), engines, names[i-1])
 					mustBeWhole(data, err)
 				}
 			}))

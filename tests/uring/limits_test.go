@@ -17,6 +17,8 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/dispatch"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/suite"
 )
@@ -219,7 +221,7 @@ func TestSchedulerClosedUnderGoroutines(t *testing.T) {
 // on.
 func TestEnginesClosedBeforeTheirScheduler(t *testing.T) {
 	leaks.Check(t)
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		client, server := pair(t, s, engines, l)
 		in, out := pipe(t)
 		var waiting atomic.Int32
@@ -261,7 +263,7 @@ func TestEnginesClosedBeforeTheirScheduler(t *testing.T) {
 			_, err := engines.Here()
 			return expect(uring.ErrClosed, err)
 		}, func() error {
-			_, err := engines.Dial(context.Background(), l.Addr().Network(), l.Addr().String())
+			_, err := fiberio.Dial(context.Background(), engines, l.Addr().Network(), l.Addr().String())
 			return expect(uring.ErrClosed, err)
 		}, func() error {
 			_, err := server.Read(make([]byte, 1))
@@ -291,7 +293,7 @@ func TestEnginesClosedUnderReadFile(t *testing.T) {
 		e, read := here(engines), make(chan error, 2)
 		for range cap(read) {
 			require.NoError(t, s.Go(func() {
-				_, err := engines.ReadFile(context.Background(), name)
+				_, err := fiberio.ReadFile(context.Background(), engines, name)
 				read <- err
 			}))
 		}
@@ -335,7 +337,7 @@ func TestEnginesClosedInRun(t *testing.T) {
 // The engines of a context may be closed, too: its tasks are told, and it comes to its end.
 func TestEnginesOfAContextClosed(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
-		c := uring.NewContext(options)
+		c := dispatch.NewContext(options)
 		waiting, accepted := make(chan struct{}), make(chan error, 1)
 		submit(c, func() {
 			l := listen(t, c.Engines(), "tcp")
@@ -358,12 +360,15 @@ func TestClosedEngines(t *testing.T) {
 	require.NoError(t, engines.Close())
 	dir := t.TempDir()
 	for op, f := range map[string]func() error{
-		"Here":     func() error { _, err := engines.Here(); return err },
-		"Listen":   func() error { _, err := engines.Listen(context.Background(), "tcp", "127.0.0.1:0"); return err },
-		"Dial":     func() error { _, err := engines.Dial(context.Background(), "tcp", "127.0.0.1:1"); return err },
-		"Open":     func() error { _, err := engines.Open(context.Background(), dir); return err },
-		"ReadFile": func() error { _, err := engines.ReadFile(context.Background(), dir+"/none"); return err },
-		"FS":       func() error { _, err := engines.FS(dir).Open("none"); return err },
+		"Here": func() error { _, err := engines.Here(); return err },
+		"Listen": func() error {
+			_, err := fiberio.Listen(context.Background(), engines, "tcp", "127.0.0.1:0")
+			return err
+		},
+		"Dial":     func() error { _, err := fiberio.Dial(context.Background(), engines, "tcp", "127.0.0.1:1"); return err },
+		"Open":     func() error { _, err := fiberio.Open(context.Background(), engines, dir); return err },
+		"ReadFile": func() error { _, err := fiberio.ReadFile(context.Background(), engines, dir+"/none"); return err },
+		"FS":       func() error { _, err := fiberio.FS(engines, dir).Open("none"); return err },
 	} {
 		require.ErrorIs(t, f(), uring.ErrClosed, op)
 	}
@@ -398,7 +403,7 @@ func TestConnWithManyUsers(t *testing.T) {
 	const users, size = 25, 300
 	records := suite.Scaled(15, 4)
 	suite.KeepCollecting(t)
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		client, server := pair(t, s, engines, l)
 		record := func(user, n int) []byte {
 			b := make([]byte, size)

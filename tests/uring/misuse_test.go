@@ -18,13 +18,14 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/leaks"
 )
 
 // Zero values and nil pointers answer as those of package net do: with errors.
 func TestNoConnAndNoListener(t *testing.T) {
 	b := make([]byte, 4)
-	for name, c := range map[string]*uring.Conn{"nil": nil, "zero": {}} {
+	for name, c := range map[string]*fiberio.Conn{"nil": nil, "zero": {}} {
 		unread := &io.LimitedReader{R: strings.NewReader("x"), N: 1}
 		for op, f := range map[string]func() error{
 			"Read":             func() error { _, err := c.Read(b); return err },
@@ -55,7 +56,7 @@ func TestNoConnAndNoListener(t *testing.T) {
 		require.Nil(t, c.LocalAddr())
 		require.Nil(t, c.RemoteAddr())
 	}
-	for name, l := range map[string]*uring.Listener{"nil": nil, "zero": {}} {
+	for name, l := range map[string]*fiberio.Listener{"nil": nil, "zero": {}} {
 		for op, f := range map[string]func() error{
 			"Accept":      func() error { _, err := l.Accept(); return err },
 			"SetDeadline": func() error { return l.SetDeadline(time.Now()) },
@@ -79,7 +80,7 @@ func TestNoConnAndNoListener(t *testing.T) {
 // The same holds for files, as those of package os do.
 func TestNoFile(t *testing.T) {
 	b := make([]byte, 4)
-	for name, f := range map[string]*uring.File{"nil": nil, "zero": {}} {
+	for name, f := range map[string]*fiberio.File{"nil": nil, "zero": {}} {
 		for op, call := range map[string]func() error{
 			"Read":    func() error { _, err := f.Read(b); return err },
 			"ReadAt":  func() error { _, err := f.ReadAt(b, 0); return err },
@@ -265,20 +266,20 @@ func TestStrangeAddresses(t *testing.T) {
 			{"tcp", "127.0.0.1:99999"}, {"tcp", "127.0.0.1:-1"},
 			{"tcp4", "[::1]:0"}, {"tcp6", "127.0.0.1:0"}, {"unix", strings.Repeat("x", 200)}, {"unix", "/nowhere/at/all"},
 		} {
-			_, err := engines.Dial(ctx, a[0], a[1])
+			_, err := fiberio.Dial(ctx, engines, a[0], a[1])
 			var failed *net.OpError
 			require.ErrorAs(t, err, &failed, "dial %q", a)
-			_, err = engines.Listen(ctx, a[0], a[1])
+			_, err = fiberio.Listen(ctx, engines, a[0], a[1])
 			require.ErrorAs(t, err, &failed, "listen on %q", a)
 		}
-		_, err := engines.Dial(ctx, "tcp", "127.0.0.1:1")
+		_, err := fiberio.Dial(ctx, engines, "tcp", "127.0.0.1:1")
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		done, cancel := context.WithCancel(ctx)
 		cancel()
-		_, err = engines.Dial(done, "tcp", "127.0.0.1:1")
+		_, err = fiberio.Dial(done, engines, "tcp", "127.0.0.1:1")
 		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, engines.Close())
-		_, err = engines.Dial(ctx, "tcp", "127.0.0.1:1")
+		_, err = fiberio.Dial(ctx, engines, "tcp", "127.0.0.1:1")
 		require.ErrorIs(t, err, uring.ErrClosed)
 	})
 }

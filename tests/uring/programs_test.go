@@ -25,6 +25,7 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/suite"
 )
@@ -75,7 +76,7 @@ func TestHTTP(t *testing.T) {
 		client := &http.Client{
 			Transport: &http.Transport{
 				DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-					c, err := engines.Dial(ctx, network, address)
+					c, err := fiberio.Dial(ctx, engines, network, address)
 					if err != nil {
 						return nil, err
 					}
@@ -119,7 +120,7 @@ func TestHTTP(t *testing.T) {
 
 // A fiber reads lines by package bufio.
 func TestLines(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		client, server := pair(t, s, engines, l)
 		const lines = 200
 		require.NoError(t, onFibers(t, s, func() error {
@@ -243,7 +244,7 @@ func TestFibersTLS(t *testing.T) {
 
 // ReadFrom and WriteTo, also with each other, from a file that a goroutine reads, and with io.Copy.
 func TestCopies(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		from, to := pair(t, s, engines, l)
 		back, last := pair(t, s, engines, l)
 		data := bytes.Repeat([]byte("0123456789abcdef"), suite.Scaled(20_000, 5_000))

@@ -18,12 +18,13 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/suite"
 )
 
 // option returns an option of a connection's socket.
-func option(t *testing.T, c *uring.Conn, level, name int) (value int) {
+func option(t *testing.T, c *fiberio.Conn, level, name int) (value int) {
 	t.Helper()
 	raw, err := c.SyscallConn()
 	require.NoError(t, err)
@@ -38,7 +39,7 @@ func TestSocketOptions(t *testing.T) {
 		l := listen(t, engines, "tcp")
 		client, server, err := connect(engines, l)
 		require.NoError(t, err)
-		for _, c := range []*uring.Conn{client, server} {
+		for _, c := range []*fiberio.Conn{client, server} {
 			require.NotZero(t, option(t, c, unix.IPPROTO_TCP, unix.TCP_NODELAY))
 			require.NotZero(t, option(t, c, unix.SOL_SOCKET, unix.SO_KEEPALIVE))
 			require.Equal(t, 15, option(t, c, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE))
@@ -66,7 +67,7 @@ func TestSocketOptions(t *testing.T) {
 }
 
 // fill sends until neither end of a connection has room.
-func fill(c *uring.Conn) error {
+func fill(c *fiberio.Conn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
@@ -80,9 +81,9 @@ func fill(c *uring.Conn) error {
 }
 
 // setLinger sets SO_LINGER in the ways that a program has.
-var setLinger = map[string]func(c *uring.Conn, seconds int) error{
-	"SetLinger": (*uring.Conn).SetLinger,
-	"SyscallConn": func(c *uring.Conn, seconds int) error {
+var setLinger = map[string]func(c *fiberio.Conn, seconds int) error{
+	"SetLinger": (*fiberio.Conn).SetLinger,
+	"SyscallConn": func(c *fiberio.Conn, seconds int) error {
 		raw, err := c.SyscallConn()
 		if err != nil {
 			return err
@@ -153,7 +154,7 @@ func TestAddresses(t *testing.T) {
 		{"unix", filepath.Join(dir, "socket"), ""},
 		{"unix", fmt.Sprintf("@fiberlab-%d", os.Getpid()), ""},
 	} {
-		l, err := engines.Listen(context.Background(), c.network, c.listen)
+		l, err := fiberio.Listen(context.Background(), engines, c.network, c.listen)
 		if errors.Is(err, unix.EADDRNOTAVAIL) || errors.Is(err, unix.EAFNOSUPPORT) {
 			t.Logf("this machine has no IPv6: %v", err)
 			continue
@@ -182,7 +183,7 @@ func TestAddresses(t *testing.T) {
 			s, _ := l.Accept()
 			got <- s
 		}()
-		ours, err := engines.Dial(context.Background(), c.network, dial)
+		ours, err := fiberio.Dial(context.Background(), engines, c.network, dial)
 		require.NoError(t, err)
 		server = <-got
 		require.Equal(t, ours.LocalAddr().String(), server.RemoteAddr().String())
@@ -193,25 +194,25 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"127.0.0.1:99999", "127.0.0.1", "no-such-host.invalid:1"} {
-		_, err := engines.Dial(context.Background(), "tcp", address)
+		_, err := fiberio.Dial(context.Background(), engines, "tcp", address)
 		var as *net.OpError
 		require.ErrorAs(t, err, &as, address)
 		require.Equal(t, "dial", as.Op)
 	}
-	_, err := engines.Dial(context.Background(), "udp", "127.0.0.1:1")
+	_, err := fiberio.Dial(context.Background(), engines, "udp", "127.0.0.1:1")
 	require.ErrorIs(t, err, net.UnknownNetworkError("udp"))
-	_, err = engines.Listen(context.Background(), "tcp4", "[::1]:0")
+	_, err = fiberio.Listen(context.Background(), engines, "tcp4", "[::1]:0")
 	require.Error(t, err)
-	_, err = engines.Listen(context.Background(), "unix", filepath.Join(dir, string(make([]byte, 200))))
+	_, err = fiberio.Listen(context.Background(), engines, "unix", filepath.Join(dir, string(make([]byte, 200))))
 	require.ErrorIs(t, err, unix.EINVAL)
-	_, err = new(uring.Conn).Read(nil)
+	_, err = new(fiberio.Conn).Read(nil)
 	require.ErrorIs(t, err, syscall.EINVAL, "the zero value")
-	require.ErrorIs(t, new(uring.Listener).Close(), syscall.EINVAL)
+	require.ErrorIs(t, new(fiberio.Listener).Close(), syscall.EINVAL)
 }
 
 // Descriptors are lent to functions that make system calls themselves.
 func TestSyscallConn(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		client, server := pair(t, s, engines, l)
 		raw, err := client.SyscallConn()
 		require.NoError(t, err)
@@ -313,7 +314,7 @@ func TestNoDescriptorLeft(t *testing.T) {
 			require.ErrorAs(t, err, &temporary)
 			require.True(t, temporary.Temporary())
 		}
-		_, err = engines.Dial(context.Background(), "tcp", to.String())
+		_, err = fiberio.Dial(context.Background(), engines, "tcp", to.String())
 		require.ErrorIs(t, err, unix.EMFILE)
 		allow()
 		c, err := l.Accept()
@@ -405,8 +406,8 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 }
 
 // visit makes one connection and ends it in one of some ways.
-func visit(engines *uring.Engines, l *uring.Listener, way int) error {
-	c, err := engines.Dial(context.Background(), l.Addr().Network(), l.Addr().String())
+func visit(engines *uring.Engines, l *fiberio.Listener, way int) error {
+	c, err := fiberio.Dial(context.Background(), engines, l.Addr().Network(), l.Addr().String())
 	if err != nil {
 		return err
 	}

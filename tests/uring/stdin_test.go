@@ -18,6 +18,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/child"
 )
 
@@ -105,13 +106,14 @@ var childStdin = child.New("stdin", func(t child.T, b fiber.Backend) {
 	driver, err := uring.ParseDriver(os.Getenv(envDriver))
 	require.NoError(t, err)
 	engines, s := attach(t, uring.Options{Driver: driver}, sched.Config{Workers: 1, Backend: b})
+	stdin := fiberio.Stdin(engines)
 	var read, ended, ticked fibersync.Event
 	require.NoError(t, s.Go(func() {
-		text, err := io.ReadAll(engines.Stdin())
+		text, err := io.ReadAll(stdin)
 		require.NoError(t, err)
 		fmt.Printf("%q\n", text)
 		read.Signal()
-		_, err = engines.Stdin().Read(make([]byte, 10))
+		_, err = stdin.Read(make([]byte, 10))
 		if !errors.Is(err, fs.ErrClosed) {
 			require.Equal(t, io.EOF, err)
 		}
@@ -120,9 +122,9 @@ var childStdin = child.New("stdin", func(t child.T, b fiber.Backend) {
 	require.NoError(t, s.Go(ticked.Signal))
 	ticked.Wait()
 	read.Wait()
-	require.NoError(t, engines.Stdin().Close())
+	require.NoError(t, stdin.Close())
 	ended.Wait()
-	require.ErrorIs(t, engines.Stdin().Close(), fs.ErrClosed)
+	require.ErrorIs(t, stdin.Close(), fs.ErrClosed)
 	_, err = unix.FcntlInt(0, unix.F_GETFD, 0)
 	require.NoError(t, err, "the descriptor is open still")
 	require.NoError(t, s.Close())

@@ -20,6 +20,7 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -53,7 +54,7 @@ func newTalk(r *rand.Rand, size int) talk {
 }
 
 // send sends the talk and ends its side.
-func (t talk) send(c *uring.Conn) error {
+func (t talk) send(c *fiberio.Conn) error {
 	rest := t.data
 	for i, n := range t.pieces {
 		if t.pauses[i] {
@@ -97,7 +98,7 @@ func (t talk) receive(r *rand.Rand, c io.Reader) error {
 // Every byte of a stream arrives, in order, however it is received, and however small and large pieces follow on each
 // other.
 func TestStreamsArrive(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		r := suite.NewRand(t)
 		for _, way := range []string{"read", "write-to", "relay", "read-from", "echo"} {
 			client, server := pair(t, s, engines, l)
@@ -186,7 +187,7 @@ func TestStreamsOfGoroutines(t *testing.T) {
 // Deadlines end reads and copies in the middle of a stream, and no byte is lost by that: the next call goes on where
 // the last one ended.
 func TestStreamDeadlines(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		r := suite.NewRand(t)
 		for _, way := range []string{"read", "write-to", "relay"} {
 			client, server := pair(t, s, engines, l)
@@ -245,7 +246,7 @@ func ended(err error) error {
 
 // Close ends whatever is done to a stream, on either side of it, while bytes move and while none do.
 func TestStreamsEndByClose(t *testing.T) {
-	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *uring.Listener) {
+	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		r := suite.NewRand(t)
 		for _, way := range []string{"read", "write-to", "relay", "relay-to-closed", "write"} {
 			client, server := pair(t, s, engines, l)
@@ -353,7 +354,7 @@ func TestStreamIsReset(t *testing.T) {
 				over <- errors.Join(peer.(*net.TCPConn).SetLinger(0), peer.Close())
 			}()
 			require.NoError(t, onFibers(t, s, func() (err error) {
-				c, err := engines.Dial(context.Background(), "tcp", l.Addr().String())
+				c, err := fiberio.Dial(context.Background(), engines, "tcp", l.Addr().String())
 				if err != nil {
 					return err
 				}
@@ -384,7 +385,7 @@ func TestStreamsLeaveTurns(t *testing.T) {
 	eachAttached(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
 		l := listen(t, engines, "tcp")
 		var floods [3]net.Conn
-		var streams [3]*uring.Conn
+		var streams [3]*fiberio.Conn
 		for i := range floods {
 			var err error
 			over := make(chan error, 1)
@@ -395,7 +396,7 @@ func TestStreamsLeaveTurns(t *testing.T) {
 			}()
 			c, accepted := l.Accept()
 			require.NoError(t, errors.Join(err, accepted, <-over))
-			streams[i] = c.(*uring.Conn)
+			streams[i] = c.(*fiberio.Conn)
 			go func() {
 				for p := make([]byte, 1<<20); err == nil; {
 					_, err = floods[i].Write(p)

@@ -11,6 +11,7 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 )
 
 // enginesHost is engines of package uring, and a fiber for each connection.
@@ -52,17 +53,17 @@ func newEnginesBy(driver uring.Driver, why string, o Setup) (host, error) {
 }
 
 func (h *enginesHost) listen(ctx context.Context, network, address string) (net.Listener, error) {
-	l, err := h.engines.Listen(ctx, network, address)
+	l, err := fiberio.Listen(ctx, h.engines, network, address)
 	if err != nil {
-		return nil, err // not a nil *uring.Listener
+		return nil, err // not a nil *fiberio.Listener
 	}
 	return l, nil
 }
 
 func (h *enginesHost) open(path string, flags int) (fs.File, error) {
-	f, err := h.engines.OpenFile(context.Background(), path, flags, 0)
+	f, err := fiberio.OpenFile(context.Background(), h.engines, path, flags, 0)
 	if err != nil {
-		return nil, err // not a nil *uring.File
+		return nil, err // not a nil *fiberio.File
 	}
 	return f, nil
 }

@@ -1,0 +1,161 @@
+package dispatch
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"fiberlab/sched/uring"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func start(t *testing.T, c *Context) {
+	t.Helper()
+	require.NoError(t, c.Start())
+}
+
+// join waits for c, and fails the test if it does not stop.
+func join(t *testing.T, c *Context) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- c.Join() }()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(hang):
+		t.Fatal("the context does not stop")
+	}
+}
+
+// do makes a task of f.
+func do(f func()) TopLevel { return TopLevel{Run: f} }
+
+// engineOf is the engine of a context that runs.
+func engineOf(c *Context) *uring.Engine { return c.run.Load().device.Engine }
+
+// A round runs the tasks that were queued at its start: a task that submits the next one for ever does not keep input
+// and output waiting.
+func TestRoundEnds(t *testing.T) {
+	eachDriver(t, func(t *testing.T, options uring.Options) {
+		c := NewContext(options)
+		completed, tasks := false, 0
+		var again func()
+		again = func() {
+			if tasks++; !completed && tasks < 1_000_000 {
+				require.NoError(t, c.TrySubmit(do(again)))
+			}
+		}
+		require.NoError(t, c.Submit(do(func() {
+			_ = engineOf(c).Submit(&uring.Request{
+				Entry: uring.Entry{Op: uring.OpNop}, Completed: func(uring.Completion) { completed = true },
+			})
+		})))
+		require.NoError(t, c.Submit(do(again)))
+		start(t, c)
+		join(t, c)
+		require.True(t, completed)
+		require.Less(t, tasks, 1000, "the tasks went first")
+	})
+}
+
+// The queue gives a round only what was there at its start, and the next round waits until all of that has begun: so
+// the limit holds.
+func TestRounds(t *testing.T) {
+	q := newTaskQueue(3)
+	var order []int
+	var begun []func()
+	begin := func(task func()) { begun = append(begun, task) }
+	put := func(n int) bool {
+		return q.put(atOnce, func() {
+			q.begun()
+			order = append(order, n)
+		}) == nil
+	}
+	require.True(t, put(1) && put(2) && put(3))
+	require.False(t, put(4), "it is full")
+	require.False(t, q.ready(), "it is not open")
+	q.round(begin)
+	require.Empty(t, begun)
+	q.open.Store(true)
+	require.True(t, q.ready())
+	q.round(begin)
+	require.Len(t, begun, 3)
+	require.Empty(t, order, "nothing runs inside")
+	require.True(t, put(5))
+	require.False(t, q.ready(), "tasks of the round have not begun")
+	q.round(begin)
+	require.Len(t, begun, 3)
+	for _, task := range begun {
+		task()
+	}
+	q.round(begin)
+	begun[3]()
+	require.Equal(t, []int{1, 2, 3, 5}, order)
+	require.Zero(t, q.len())
+}
+
+// Requests keep a context from stopping; internal ones do not.
+func TestStopRule(t *testing.T) {
+	eachDriver(t, func(t *testing.T, options uring.Options) {
+		c := NewContext(options)
+		over := false
+		require.NoError(t, c.Submit(do(func() {
+			_ = engineOf(c).Submit(&uring.Request{
+				Entry:     uring.Entry{Op: uring.OpTimeout, Offset: uint64(20 * time.Millisecond)},
+				Completed: func(uring.Completion) { over = true },
+			})
+		})))
+		start(t, c)
+		join(t, c)
+		require.True(t, over)
+
+		require.NoError(t, c.Submit(do(func() {
+			_ = engineOf(c).Submit(&uring.Request{
+				Entry:    uring.Entry{Op: uring.OpTimeout, Offset: uint64(time.Hour)},
+				Internal: true, Completed: func(uring.Completion) {},
+			})
+		})))
+		start(t, c)
+		join(t, c)
+	})
+}
+
+// pin keeps b where it is until the test ends, and returns its address.
+func pin(t *testing.T, b []byte) uintptr {
+	var pin runtime.Pinner
+	pin.Pin(&b[0])
+	t.Cleanup(pin.Unpin)
+	return uring.Address(b)
+}
+
+// A chain of requests, each begun when the one before has completed.
+func TestCompletionBeginsTheNext(t *testing.T) {
+	eachDriver(t, func(t *testing.T, options uring.Options) {
+		var ends [2]int
+		require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+		defer unix.Close(ends[0])
+		defer unix.Close(ends[1])
+		c := NewContext(options)
+		text, back := []byte("x"), make([]byte, 1)
+		out := uring.Entry{Op: uring.OpWrite, FD: int32(ends[1]), Addr: pin(t, text), Length: 1}
+		in := uring.Entry{Op: uring.OpRead, FD: int32(ends[0]), Addr: pin(t, back), Length: 1}
+		n := 0
+		var step func(uring.Completion)
+		step = func(done uring.Completion) {
+			require.EqualValues(t, 1, done.Result)
+			if n++; n < 200 {
+				next := &uring.Request{Entry: in, Completed: step}
+				if n%2 == 0 {
+					next.Entry = out
+				}
+				_ = engineOf(c).Submit(next)
+			}
+		}
+		require.NoError(t, c.Submit(do(func() { _ = engineOf(c).Submit(&uring.Request{Entry: out, Completed: step}) })))
+		start(t, c)
+		join(t, c)
+		require.Equal(t, 200, n)
+	})
+}

@@ -1,0 +1,375 @@
+package fiberio
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched/uring"
+)
+
+// Conn is a connection by TCP or by a UNIX socket. Fibers and goroutines may use it, several at the same time: one
+// reads and one writes, others wait for their turn. What blocks blocks its caller alone, a fiber not its thread.
+//
+// A call that waits ends when the connection is closed, or when its deadline passes, also if that is set meanwhile.
+// Errors are *net.OpError, as package net has them: they wrap net.ErrClosed, os.ErrDeadlineExceeded or the error of the
+// system call; ErrClosed if its Engines have been closed. The end of what the peer sends is io.EOF.
+//
+// The engine of the first caller that reads or writes serves the connection from then on: fibers of that worker are
+// served best.
+//
+// A fiber that waits in Read or Write must not hold a lock of package sync, which would block its whole thread if
+// another fiber of it wanted it. Package crypto/tls holds some: on fibers a connection with TLS may be used by one
+// fiber at a time, and not by several fibers of one worker.
+type Conn struct {
+	d             descriptor
+	inbox         *inbox
+	local, remote net.Addr
+}
+
+var (
+	_ net.Conn      = (*Conn)(nil)
+	_ syscall.Conn  = (*Conn)(nil)
+	_ io.ReaderFrom = (*Conn)(nil)
+	_ io.WriterTo   = (*Conn)(nil)
+)
+
+// newConn makes a connection of fd, which is connected.
+func newConn(engines *uring.Engines, fd int, local, remote net.Addr) *Conn {
+	c := &Conn{local: local, remote: remote}
+	c.d.init(engines, fd)
+	c.d.connected = true
+	c.inbox = newInbox(c)
+	c.d.closes, c.d.closed = func() { c.inbox.halt(true) }, c.inbox.empty
+	return c
+}
+
+// ok is false for nil and for the zero value, whose methods return syscall.EINVAL as those of package net do.
+func (c *Conn) ok() bool { return c != nil && c.d.engines != nil }
+
+// Read implements net.Conn. It reads what has come, up to len(p) bytes, and waits only if there is nothing.
+func (c *Conn) Read(p []byte) (int, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
+	if err := c.d.reading.lock(); err != nil {
+		return 0, c.failed("read", err)
+	}
+	defer c.d.reading.unlock()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := c.receive(p)
+	return n, c.readError(err)
+}
+
+// readError is why nothing has been read, as Read returns it.
+func (c *Conn) readError(err error) error {
+	switch {
+	case err != nil && c.d.isClosing(): // it may be why
+		return c.failed("read", net.ErrClosed)
+	case err != nil && err != io.EOF:
+		return c.failed("read", systemCall("read", err))
+	}
+	return err
+}
+
+// Write implements net.Conn. It returns when the kernel has taken all of p, or with an error and how much it has taken.
+func (c *Conn) Write(p []byte) (int, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
+	if err := c.d.writing.lock(); err != nil {
+		return 0, c.failed("write", err)
+	}
+	defer c.d.writing.unlock()
+	n, err := c.send(p)
+	return n, c.writeError(err)
+}
+
+// writeError is why not all has been written, as Write returns it; nil stays nil.
+func (c *Conn) writeError(err error) error {
+	if err != nil && c.d.isClosing() { // it may be why
+		err = net.ErrClosed
+	}
+	return c.failed("write", systemCall("write", err))
+}
+
+// Close implements net.Conn. Calls that wait, and later ones, end with net.ErrClosed. It shuts the connection down,
+// also for processes to which its descriptor has been given. It waits until the kernel is done with the descriptor, see
+// SetLinger. A second call returns net.ErrClosed.
+func (c *Conn) Close() error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	return c.failed("close", c.d.close())
+}
+
+// CloseRead ends the side that reads: callers get io.EOF.
+func (c *Conn) CloseRead() error { return c.shutdown(unix.SHUT_RD) }
+
+// CloseWrite ends the side that writes: the peer reads to the end of what has been written, and then io.EOF.
+func (c *Conn) CloseWrite() error { return c.shutdown(unix.SHUT_WR) }
+
+func (c *Conn) shutdown(how int) error {
+	return c.control("close", "shutdown", func(fd int) error { return unix.Shutdown(fd, how) })
+}
+
+// LocalAddr implements net.Conn.
+func (c *Conn) LocalAddr() net.Addr {
+	if !c.ok() {
+		return nil
+	}
+	return c.local
+}
+
+// RemoteAddr implements net.Conn.
+func (c *Conn) RemoteAddr() net.Addr {
+	if !c.ok() {
+		return nil
+	}
+	return c.remote
+}
+
+// SetDeadline implements net.Conn.
+func (c *Conn) SetDeadline(t time.Time) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	return c.failed("set", c.d.setDeadline(t, &c.d.reading, &c.d.writing))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	return c.failed("set", c.d.setDeadline(t, &c.d.reading))
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	return c.failed("set", c.d.setDeadline(t, &c.d.writing))
+}
+
+// failed is err as package net has it; nil stays nil.
+func (c *Conn) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	failed := &net.OpError{Op: op, Source: c.local, Addr: c.remote, Err: err}
+	if c.local != nil {
+		failed.Net = c.local.Network()
+	}
+	return failed
+}
+
+// control calls f, a system call of that name that does not block, while the descriptor is open.
+func (c *Conn) control(op, name string, f func(fd int) error) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	return c.failed(op, c.d.control(name, f))
+}
+
+func (d *descriptor) control(name string, f func(fd int) error) error {
+	if !d.acquire() {
+		return net.ErrClosed
+	}
+	defer d.release()
+	return systemCall(name, f(d.fd))
+}
+
+// receive waits for bytes to come and puts them into p, which has room for at least one. The caller is the user of the
+// side that reads. The error is io.EOF, the error with which the side has ended, or the kernel's.
+func (c *Conn) receive(p []byte) (int, error) {
+	p = p[:min(len(p), uring.MostAtOnce)]
+	n, err, ok := c.inbox.receive(p)
+	if !ok {
+		n, err = c.receiveOnce(p)
+	}
+	if err != nil {
+		return 0, err
+	}
+	received(p[:n])
+	return n, nil
+}
+
+// receiveOnce is receive by a separate operation. None of the inbox must be under way.
+func (c *Conn) receiveOnce(p []byte) (int, error) {
+	n, err := c.d.reading.try(unix.SYS_RECVFROM, p, c.inbox.streams.Load())
+	if err == unix.EAGAIN {
+		n, err = c.d.reading.transfer(uring.OpReceive, p)
+	}
+	return c.receivedOnce(n, err, p)
+}
+
+// receivedOnce is what receiveOnce returns that has put n bytes into p.
+func (c *Conn) receivedOnce(n int, err error, p []byte) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	c.inbox.receivedOnce(n, len(p))
+	return n, nil
+}
+
+// receiveNow is receiveOnce for a connection that streams. The error is EAGAIN if nothing has come, or others have to
+// have their turn first.
+func (c *Conn) receiveNow(p []byte) (int, error) {
+	n, err := c.d.reading.try(unix.SYS_RECVFROM, p, true)
+	n, err = c.receivedOnce(n, err, p)
+	received(p[:n])
+	return n, err
+}
+
+// largeSend is how many bytes one Write has at least to be sent as a stream is, on any connection.
+const largeSend = 16 << 10
+
+// send has the kernel take all of p. The caller is the user of the side that writes. It returns how much the kernel has
+// taken, and why that is not all.
+func (c *Conn) send(p []byte) (sent int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	sending(p)
+	sent, err = c.d.writing.try(unix.SYS_SENDTO, p, len(p) >= largeSend || c.inbox.streams.Load())
+	for n := 0; sent < len(p) && (err == nil || err == unix.EAGAIN); sent += n {
+		n, err = c.d.writing.transfer(uring.OpSend, p[sent:min(len(p), sent+uring.MostAtOnce)])
+	}
+	return sent, err
+}
+
+// rawConn lends the descriptor of a Conn or a Listener.
+type rawConn struct {
+	d      *descriptor
+	failed func(op string, err error) error
+	inbox  *inbox // of a Conn
+}
+
+// SyscallConn implements syscall.Conn. See syscall.RawConn: the functions that its methods call must not block, and
+// Read and Write call them again and again while they return false, each time when the descriptor can be read or
+// written. Bytes that have come before the first call of Read there are for Conn.Read.
+func (c *Conn) SyscallConn() (syscall.RawConn, error) {
+	if !c.ok() {
+		return nil, syscall.EINVAL
+	}
+	return rawConn{&c.d, c.failed, c.inbox}, nil
+}
+
+// SyscallConn implements syscall.Conn. See Conn.SyscallConn.
+func (l *Listener) SyscallConn() (syscall.RawConn, error) {
+	if !l.ok() {
+		return nil, syscall.EINVAL
+	}
+	return rawConn{&l.d, l.failed, nil}, nil
+}
+
+// Control implements syscall.RawConn.
+func (r rawConn) Control(f func(fd uintptr)) error {
+	return r.failed("raw-control", r.d.control("", func(fd int) error {
+		f(uintptr(fd))
+		return nil
+	}))
+}
+
+// Read implements syscall.RawConn.
+func (r rawConn) Read(f func(fd uintptr) (done bool)) error {
+	return r.failed("raw-read", r.d.reading.lend(f, r.inbox))
+}
+
+// Write implements syscall.RawConn.
+func (r rawConn) Write(f func(fd uintptr) (done bool)) error {
+	return r.failed("raw-write", r.d.writing.lend(f, nil))
+}
+
+// lend calls f until it returns true, and waits for the side's events before each other call. An inbox, which may be
+// nil, receives no more.
+func (s *side) lend(f func(fd uintptr) (done bool), in *inbox) error {
+	if err := s.lock(); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if in != nil {
+		if err := in.turnOff(); err != nil {
+			return err
+		}
+	}
+	for !f(uintptr(s.of.fd)) {
+		if _, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetNoDelay tells whether small writes are sent at once, as they are at first, or may wait for others: Nagle's
+// algorithm.
+func (c *Conn) SetNoDelay(noDelay bool) error {
+	return c.setOption(unix.IPPROTO_TCP, unix.TCP_NODELAY, number(noDelay))
+}
+
+// SetKeepAlive tells whether the kernel asks a silent peer whether it is still there, as it does at first.
+func (c *Conn) SetKeepAlive(keepAlive bool) error {
+	return c.setOption(unix.SOL_SOCKET, unix.SO_KEEPALIVE, number(keepAlive))
+}
+
+// SetKeepAlivePeriod sets after how much silence, in whole seconds, rounded up, it asks, and how often.
+func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
+	seconds := int((d + time.Second - 1) / time.Second)
+	if err := c.setOption(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, seconds); err != nil {
+		return err
+	}
+	return c.setOption(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, seconds)
+}
+
+// SetLinger sets what becomes of bytes at Close that the peer has not acknowledged. Less than 0: the kernel sends them
+// later, as at first. 0: they are dropped, and the peer's calls fail. More: Close waits for the peer, for up to so many
+// seconds. It blocks its caller, a fiber not its thread.
+func (c *Conn) SetLinger(seconds int) error {
+	return c.control("set", "setsockopt", func(fd int) error {
+		return unix.SetsockoptLinger(
+			fd, unix.SOL_SOCKET, unix.SO_LINGER,
+			&unix.Linger{Onoff: int32(number(seconds >= 0)), Linger: int32(max(seconds, 0))},
+		)
+	})
+}
+
+// linger asks the kernel for what SetLinger sets: a listener's connections inherit it, and programs may set it by
+// SyscallConn. Less than 0 also stands for an error.
+func linger(fd int) int {
+	l, err := unix.GetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER)
+	if err != nil || l.Onoff == 0 {
+		return -1
+	}
+	return int(l.Linger)
+}
+
+// SetReadBuffer sets the size in bytes of the kernel's buffer for what comes.
+func (c *Conn) SetReadBuffer(bytes int) error {
+	return c.setOption(unix.SOL_SOCKET, unix.SO_RCVBUF, bytes)
+}
+
+// SetWriteBuffer sets the size in bytes of the kernel's buffer for what is to be sent.
+func (c *Conn) SetWriteBuffer(bytes int) error {
+	return c.setOption(unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
+}
+
+func (c *Conn) setOption(level, name, value int) error {
+	return c.control("set", "setsockopt", func(fd int) error { return unix.SetsockoptInt(fd, level, name, value) })
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

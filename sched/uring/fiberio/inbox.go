@@ -1,0 +1,288 @@
+package fiberio
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"fiberlab/sched/uring"
+)
+
+// inbox is what has come on a connection and has not been read. One request receives all that comes, into pieces that
+// the kernel takes from the engine's buffers. So a connection on which nothing comes holds no memory, and a reader need
+// not ask the kernel for bytes that are there already.
+//
+// The request ends for many reasons: the peer has shut down, the engine has no buffer left, the connection streams, or
+// is closed. As long as it is under way nothing else may receive on the connection, or bytes would change places.
+//
+// A connection streams when more comes at a time than a piece holds. Pieces, and a copy of each, would then cost more
+// than they save. So the request ends, and the reader receives into its own memory, by one operation after another,
+// until one of them brings less than a piece.
+type inbox struct {
+	conn    *Conn
+	buffers *uring.Buffers // of the engine that the request was made of
+	engine  *uring.Engine
+
+	request uring.Request
+	stop    *uring.Request // ends it; nil until it is needed
+
+	// For the reader.
+	read pieces
+	at   int // how much of the first piece it has read
+
+	streams atomic.Bool // any thread may look at it
+
+	mu       sync.Mutex // for what follows. Nothing waits meanwhile
+	arrived  pieces
+	open     bool  // the request is under way
+	stopping bool  // and so is stop
+	off      bool  // it must not begin any more
+	end      error // no more will come: io.EOF, or the kernel's error
+}
+
+// mostUnread is how many pieces that are not full may be unread. When there are more, the request ends as for a stream:
+// the peer has to wait as soon as the socket is full.
+const mostUnread = 16
+
+// pieces is a list of pieces of the engine's buffers.
+type pieces struct{ first, last, count int32 }
+
+var noPieces = pieces{uring.None, uring.None, 0}
+
+// newInbox makes the inbox of a connection.
+func newInbox(c *Conn) *inbox {
+	in := &inbox{conn: c, read: noPieces, arrived: noPieces}
+	in.request.Completed = in.came
+	return in
+}
+
+// receive waits for bytes to come, if there are none, and puts them into p. See await for the rest.
+func (in *inbox) receive(p []byte) (n int, err error, ok bool) {
+	err, ok = in.await(len(p))
+	if err != nil || !ok {
+		return 0, err, ok
+	}
+	return in.take(p), nil, true
+}
+
+// await waits until the reader, who has room for that many bytes, has a piece. The caller is the user of the side that
+// reads. It returns false if the caller should receive by itself. Then no request is under way, and either there can be
+// none, or the connection streams and there is room for more than a piece.
+func (in *inbox) await(room int) (err error, ok bool) {
+	for in.read.count == 0 {
+		in.mu.Lock()
+		in.read, in.arrived = in.arrived, noPieces
+		end, idle := in.end, !in.open && !in.stopping
+		in.mu.Unlock()
+		switch {
+		case in.read.count > 0:
+			return nil, true
+		case end != nil:
+			return end, true
+		case idle && (in.streams.Load() && room >= uring.BufferSize || !in.begin()):
+			return nil, false
+		}
+		if err := in.conn.d.reading.WaitFor(in.engine, in.hasNews, &in.conn.d.reading); err != nil {
+			return err, true
+		}
+	}
+	return nil, true
+}
+
+// receivedOnce is told that a separate operation has received n bytes, where there was room for so many. A stream ends
+// when that is less than a piece, and all that had come.
+func (in *inbox) receivedOnce(n, room int) {
+	streams := in.streams.Load()
+	if now := n >= uring.BufferSize || streams && n == room; now != streams {
+		in.streams.Store(now)
+	}
+}
+
+// hasNews reports whether the reader has something to do.
+func (in *inbox) hasNews() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.arrived.count > 0 || in.end != nil || !in.open && !in.stopping
+}
+
+// take moves bytes that the reader has to p, and gives the pieces back that are empty then.
+func (in *inbox) take(p []byte) (n int) {
+	for n < len(p) && in.read.count > 0 {
+		b := in.buffers.Bytes(in.read.first)[in.at:]
+		moved := copy(p[n:], b)
+		n += moved
+		in.at += moved
+		if moved == len(b) {
+			in.giveFirst()
+		}
+	}
+	return n
+}
+
+// giveFirst gives the reader's first piece back.
+func (in *inbox) giveFirst() {
+	p := in.takeFirst()
+	p.give()
+}
+
+// takeFirst takes the reader's first piece, of which there must be one.
+func (in *inbox) takeFirst() piece {
+	p := piece{in.engine, in.buffers, in.read.first, in.at}
+	in.read.first = in.buffers.After(p.number)
+	in.read.count--
+	in.at = 0
+	return p
+}
+
+// piece is an engine's piece that is in no inbox.
+type piece struct {
+	engine  *uring.Engine
+	buffers *uring.Buffers
+	number  int32
+	at      int // what is before that has been read
+}
+
+// bytes returns what has not been read. The bytes are valid until give.
+func (p *piece) bytes() []byte { return p.buffers.Bytes(p.number)[p.at:] }
+
+// give gives the piece back to its engine.
+func (p *piece) give() {
+	if p.engine.Mine() {
+		p.buffers.Give(p.number)
+	} else {
+		p.buffers.GiveElsewhere(p.number)
+	}
+}
+
+// begin makes the request. The inbox must be empty, and no request be under way. It returns false if there cannot be
+// one.
+func (in *inbox) begin() bool {
+	e, err := in.conn.d.home()
+	if err != nil {
+		return false
+	}
+	b := e.Buffers()
+	if b == nil || b.Room() == 0 || !in.conn.d.acquire() {
+		return false
+	}
+	in.mu.Lock() // halt comes before all of what follows, or after it
+	defer in.mu.Unlock()
+	if !in.off {
+		in.engine, in.buffers = e, b
+		in.request.Entry = uring.Entry{
+			Op: uring.OpReceive, How: uring.Multishot | uring.Provided, FD: int32(in.conn.d.fd),
+		}
+		in.request.Internal, in.request.Ending = true, false
+		in.streams.Store(false) // until it brings much
+		if in.open = e.Submit(&in.request) == nil; in.open {
+			return true
+		}
+	}
+	in.conn.d.release()
+	return false
+}
+
+// came takes what a completion of the request brings. It is called on the engine's thread.
+func (in *inbox) came(c uring.Completion) {
+	number, filled := c.Buffer()
+	if filled {
+		in.buffers.Take(number, max(0, int(c.Result)))
+	}
+	in.mu.Lock()
+	switch {
+	case filled && c.Result > 0:
+		in.arrived.add(in.buffers, number)
+	case filled:
+		in.buffers.Give(number)
+	}
+	if !c.More() {
+		in.open = false
+		switch errno := syscall.Errno(-min(c.Result, 0)); errno {
+		case 0:
+			if c.Result == 0 {
+				in.end = io.EOF
+			}
+		case syscall.ENOBUFS, syscall.ECANCELED, syscall.EINTR, syscall.EAGAIN: // the reader makes another one
+		default:
+			in.end = errno
+		}
+	}
+	much := filled && int(c.Result) == uring.BufferSize || in.arrived.count >= mostUnread
+	if much {
+		in.streams.Store(true)
+	}
+	in.mu.Unlock()
+	if much {
+		in.halt(false)
+	}
+	in.conn.d.reading.Nudge()
+	if !c.More() {
+		in.conn.d.release()
+	}
+}
+
+// add puts a piece behind the others.
+func (l *pieces) add(b *uring.Buffers, number int32) {
+	if l.count == 0 {
+		l.first = number
+	} else {
+		b.Link(l.last, number)
+	}
+	l.last = number
+	l.count++
+}
+
+// halt has the request end, if it is under way; off keeps it from beginning again. It may be called from anywhere, and
+// does not wait.
+func (in *inbox) halt(off bool) {
+	in.mu.Lock()
+	in.off = in.off || off
+	begin := in.open && !in.stopping
+	in.stopping = in.stopping || begin
+	in.mu.Unlock()
+	if !begin {
+		return
+	}
+	if in.stop == nil {
+		in.stop = &uring.Request{Internal: true, Cancels: &in.request, Completed: in.stopped}
+	}
+	in.stop.Entry, in.stop.Ending = uring.Entry{Op: uring.OpCancel}, true
+	if in.engine.Submit(in.stop) != nil { // the engine has ended, and the request with it
+		in.stopped(uring.Completion{})
+	}
+}
+
+// turnOff ends the request, which does not begin again, and waits for its end. The caller is the user of the side that
+// reads.
+func (in *inbox) turnOff() error {
+	in.halt(true)
+	if in.engine == nil {
+		return nil // there never was one
+	}
+	return in.conn.d.reading.WaitFor(in.engine, func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return !in.open && !in.stopping
+	}, &in.conn.d.reading)
+}
+
+// stopped is called when halt has been carried out.
+func (in *inbox) stopped(uring.Completion) {
+	in.mu.Lock()
+	in.stopping = false
+	in.mu.Unlock()
+	in.conn.d.reading.Nudge()
+}
+
+// empty gives all pieces back. The connection is closed, and the inbox is not in use.
+func (in *inbox) empty() {
+	for _, l := range []pieces{in.read, in.arrived} {
+		for number := l.first; number != uring.None; {
+			following := in.buffers.After(number)
+			in.buffers.GiveElsewhere(number)
+			number = following
+		}
+	}
+	in.read, in.arrived = noPieces, noPieces
+}

@@ -1,0 +1,223 @@
+package fiberio
+
+import (
+	"context"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fiberlab/sched/uring"
+
+	"github.com/stretchr/testify/require"
+)
+
+// dialled returns both ends of a connection: ours, and the peer's, which package net has.
+func dialled(t *testing.T, engines *uring.Engines) (*Conn, net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	c, err := Dial(context.Background(), engines, "tcp", l.Addr().String())
+	require.NoError(t, err)
+	peer, err := l.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = peer.Close()
+	})
+	return c, peer
+}
+
+// allBuffersFree waits until the engines have all their buffers back.
+func allBuffersFree(t *testing.T, engines *uring.Engines) {
+	t.Helper()
+	require.Eventually(t, func() bool { return engines.Stats().Held == 0 }, hang, time.Millisecond)
+}
+
+// random returns a source and its seed, for messages.
+func random() (*rand.Rand, uint64) {
+	seed := rand.Uint64()
+	return rand.New(rand.NewPCG(seed, 0)), seed
+}
+
+// Streams come in order, whatever the sizes of writes and reads, with pauses of the reader that fill its inbox, and
+// with reads that are large enough to go past it.
+func TestInboxKeepsStreams(t *testing.T) {
+	for _, buffers := range []int{-1, 4, 0} {
+		eachCaller(t, uring.Options{Buffers: buffers}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+			const streams = 6
+			var fs []func()
+			for range streams {
+				c, peer := dialled(t, engines)
+				r, seed := random()
+				data := make([]byte, 300_000+r.IntN(100_000))
+				for i := range data {
+					data[i] = byte(r.Uint32())
+				}
+				go func() {
+					for rest := data; len(rest) > 0; {
+						n := min(len(rest), 1+rand.IntN(40_000))
+						if _, err := peer.Write(rest[:n]); err != nil {
+							return
+						}
+						rest = rest[n:]
+					}
+					_ = peer.(*net.TCPConn).CloseWrite()
+				}()
+				fs = append(fs, func() {
+					sum, n := crc32.NewIEEE(), 0
+					p := make([]byte, 32<<10)
+					for {
+						size := 1 + r.IntN(3000)
+						if r.IntN(20) == 0 {
+							size = len(p)
+						}
+						if r.IntN(50) == 0 {
+							time.Sleep(time.Millisecond) // of the whole thread: others send meanwhile
+						}
+						m, err := c.Read(p[:size])
+						n += m
+						_, _ = sum.Write(p[:m])
+						if err != nil {
+							if err != io.EOF || n != len(data) || sum.Sum32() != crc32.ChecksumIEEE(data) {
+								t.Errorf("%d of %d bytes have come, %v; seed %d", n, len(data), err, seed)
+							}
+							return
+						}
+					}
+				})
+			}
+			run(fs...)
+			allBuffersFree(t, engines)
+		})
+	}
+}
+
+// Unread bytes do not take all buffers, and where they have taken them a reader gets its bytes nevertheless.
+func TestUnreadConnections(t *testing.T) {
+	eachCaller(t, uring.Options{Buffers: 8}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+		var silent, peers [5]net.Conn
+		for i := range silent {
+			silent[i], peers[i] = dialled(t, engines)
+		}
+		var fs []func()
+		for i := range silent {
+			fs = append(fs, func() {
+				_, err := silent[i].Read(make([]byte, 1)) // and no more
+				require.NoError(t, err)
+			})
+			_, err := peers[i].Write(make([]byte, 30_000))
+			require.NoError(t, err)
+		}
+		run(fs...)
+		active, peer := dialled(t, engines)
+		go func() { _, _ = io.Copy(peer, peer) }()
+		run(func() {
+			p := make([]byte, 100)
+			for i := range 50 {
+				p[0] = byte(i)
+				_, err := active.Write(p)
+				require.NoError(t, err)
+				_, err = io.ReadFull(active, p)
+				require.NoError(t, err)
+				require.Equal(t, byte(i), p[0])
+			}
+		})
+		fs = nil
+		for i := range silent {
+			fs = append(fs, func() {
+				_, err := io.ReadFull(silent[i], make([]byte, 29_999))
+				require.NoError(t, err)
+			})
+		}
+		run(fs...)
+		allBuffersFree(t, engines)
+	})
+}
+
+// What has come and was not read when the connection is closed goes back to the engine.
+func TestCloseGivesBuffersBack(t *testing.T) {
+	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+		c, peer := dialled(t, engines)
+		_, err := peer.Write(make([]byte, 100_000))
+		require.NoError(t, err)
+		run(func() {
+			_, err := c.Read(make([]byte, 1))
+			require.NoError(t, err)
+		})
+		require.NoError(t, c.Close())
+		allBuffersFree(t, engines)
+	})
+}
+
+// Close and deadlines end a reader whose request is under way; after the latter the bytes that come are there for the
+// next one.
+func TestInboxEnds(t *testing.T) {
+	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+		c, peer := dialled(t, engines)
+		run(func() {
+			p := make([]byte, 8)
+			for i := range 20 {
+				require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Duration(i%3)*time.Millisecond)))
+				_, err := c.Read(p)
+				require.True(t, err.(net.Error).Timeout(), "%v", err)
+				_, err = peer.Write([]byte{byte(i)})
+				require.NoError(t, err)
+				require.NoError(t, c.SetReadDeadline(time.Time{}))
+				n, err := c.Read(p)
+				require.NoError(t, err)
+				require.Equal(t, []byte{byte(i)}, p[:n])
+			}
+		})
+		var closed sync.WaitGroup
+		closed.Add(1)
+		time.AfterFunc(5*time.Millisecond, func() {
+			defer closed.Done()
+			_ = c.Close()
+		})
+		run(func() {
+			_, err := c.Read(make([]byte, 8))
+			require.ErrorIs(t, err, net.ErrClosed)
+		})
+		closed.Wait()
+	})
+}
+
+// A program that receives by itself gets all that the inbox has not.
+func TestInboxIsTurnedOff(t *testing.T) {
+	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+		c, peer := dialled(t, engines)
+		run(func() {
+			_, err := peer.Write([]byte("ab"))
+			require.NoError(t, err)
+			p := make([]byte, 1)
+			_, err = io.ReadFull(c, p)
+			require.NoError(t, err)
+			raw, err := c.SyscallConn()
+			require.NoError(t, err)
+			require.NoError(t, raw.Read(func(uintptr) bool { return true }))
+			_, err = peer.Write([]byte("cd"))
+			require.NoError(t, err)
+			want := "bcd"
+			if c.inbox.engine != nil { // the driver has one
+				_, err = io.ReadFull(c, p)
+				require.NoError(t, err)
+				require.Equal(t, "b", string(p))
+				want = "cd"
+			}
+			var got []byte
+			require.NoError(t, raw.Read(func(fd uintptr) bool {
+				b := make([]byte, 8)
+				n, _ := syscall.Read(int(fd), b)
+				got = append(got, b[:max(n, 0)]...)
+				return len(got) >= len(want)
+			}))
+			require.Equal(t, want, string(got))
+		})
+	})
+}

@@ -1,0 +1,333 @@
+package fiberio
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched/uring"
+)
+
+// Listener accepts connections by TCP or by UNIX sockets. Fibers and goroutines may use it, several at the same time.
+// See Conn for its deadlines and errors.
+type Listener struct {
+	d      descriptor
+	addr   net.Addr
+	unlink string // the name of a UNIX socket, to be removed
+
+	ahead accepting // where the driver accepts connections before they are asked for
+}
+
+var (
+	_ net.Listener = (*Listener)(nil)
+	_ syscall.Conn = (*Listener)(nil)
+)
+
+// Listen listens on a network, "tcp", "tcp4", "tcp6" or "unix", at address, as net.Listen does. Port 0 is a free one,
+// and an empty host is all addresses of this machine, by IPv4 and IPv6. ctx bounds the time that it takes to look names
+// up, for which it may block its caller, a fiber not its thread. The error is a *net.OpError: it wraps the error of the
+// system or of the look-up, context.Cause(ctx), sched.ErrNilContext, or ErrClosed after Close of the Engines. The
+// caller must close the listener.
+func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Listener, error) {
+	endpoints, err := resolve(ctx, network, address, true)
+	if err == nil {
+		err = s.Err()
+	}
+	if err != nil {
+		return nil, &net.OpError{Op: "listen", Net: network, Err: err}
+	}
+	var first error
+	for i := range endpoints {
+		e := &endpoints[i]
+		fd, err := e.listen()
+		if err == nil {
+			return newListener(s, fd, e), nil
+		}
+		if first == nil {
+			first = &net.OpError{Op: "listen", Net: network, Addr: e.addr, Err: err}
+		}
+		if !errors.Is(err, unix.EAFNOSUPPORT) && !errors.Is(err, unix.EADDRNOTAVAIL) { // a machine without IPv6
+			break
+		}
+	}
+	return nil, first
+}
+
+func newListener(engines *uring.Engines, fd int, e *endpoint) *Listener {
+	l := &Listener{addr: localAddr(fd)}
+	l.d.init(engines, fd)
+	l.ahead.of, l.d.closes = l, l.ahead.close
+	if name := e.addr.String(); e.family == unix.AF_UNIX && name != "" && name[0] != '@' {
+		l.unlink = name
+	}
+	return l
+}
+
+// listen returns a socket that listens.
+func (e *endpoint) listen() (int, error) {
+	fd, err := e.open()
+	if err != nil {
+		return 0, err
+	}
+	call := "setsockopt"
+	if e.family != unix.AF_UNIX {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	}
+	if err == nil {
+		call, err = "bind", unix.Bind(fd, e.to)
+	}
+	if err == nil {
+		call, err = "listen", unix.Listen(fd, unix.SOMAXCONN) // the kernel takes less if it is told so
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return 0, systemCall(call, err)
+	}
+	return fd, nil
+}
+
+// ok is as Conn.ok.
+func (l *Listener) ok() bool { return l != nil && l.d.engines != nil }
+
+// Accept implements net.Listener. What it returns is a *Conn. When the process has no descriptor left, the error is
+// Temporary, as that of package net: later calls may succeed.
+func (l *Listener) Accept() (net.Conn, error) {
+	if !l.ok() {
+		return nil, syscall.EINVAL
+	}
+	fd, err := l.accept()
+	if err != nil {
+		return nil, l.failed("accept", err)
+	}
+	local, remote := l.addr, remoteAddr(fd)
+	if tcp, ok := local.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		local = localAddr(fd)
+	}
+	if remote == nil { // it has gone again
+		remote = &net.TCPAddr{}
+	}
+	return newConn(l.d.engines, fd, local, remote), nil
+}
+
+// accept waits for a connection and returns its descriptor.
+func (l *Listener) accept() (int, error) {
+	s := &l.d.reading
+	if err := s.lock(); err != nil {
+		return 0, err
+	}
+	defer s.unlock()
+	for {
+		fd, err := l.acceptOne()
+		if err != unix.ECONNABORTED && err != unix.EINTR { // it had gone before it was accepted
+			return fd, systemCall("accept", err)
+		}
+	}
+}
+
+// acceptOne is accept for the user of the side.
+func (l *Listener) acceptOne() (int, error) {
+	s := &l.d.reading
+	for {
+		if fd, err, ok := l.ahead.take(); ok {
+			return fd, err
+		}
+		if s.direct() {
+			if fd, _, err := unix.Accept4(l.d.fd, acceptFlags); err != unix.EAGAIN {
+				return fd, err
+			}
+		}
+		e, err := l.d.home()
+		if err != nil {
+			return 0, err
+		}
+		ahead, err := l.ahead.begin(e)
+		if !ahead {
+			return s.operate(uring.Entry{Op: uring.OpAccept, Flags: acceptFlags})
+		}
+		if err == nil {
+			err = s.WaitFor(e, l.ahead.news, s)
+		}
+		if err != nil && !(errors.Is(err, uring.ErrClosed) && l.d.move(e)) {
+			return 0, err
+		}
+	}
+}
+
+// Close implements net.Listener. Calls of Accept that wait, and later ones, end with net.ErrClosed. The file of a UNIX
+// socket is removed. A second call returns net.ErrClosed.
+func (l *Listener) Close() error {
+	if !l.ok() {
+		return syscall.EINVAL
+	}
+	if l.unlink != "" && !l.d.isClosing() {
+		_ = os.Remove(l.unlink)
+	}
+	return l.failed("close", l.d.close())
+}
+
+// Addr implements net.Listener.
+func (l *Listener) Addr() net.Addr {
+	if !l.ok() {
+		return nil
+	}
+	return l.addr
+}
+
+// SetDeadline sets when Accept ends with os.ErrDeadlineExceeded; the zero time is never.
+func (l *Listener) SetDeadline(t time.Time) error {
+	if !l.ok() {
+		return syscall.EINVAL
+	}
+	return l.failed("set", l.d.setDeadline(t, &l.d.reading))
+}
+
+// failed is err as package net has it; nil stays nil.
+func (l *Listener) failed(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	failed := &net.OpError{Op: op, Addr: l.addr, Err: err}
+	if l.addr != nil {
+		failed.Net = l.addr.Network()
+	}
+	return failed
+}
+
+// mostAccepted is how many connections may wait for Accept before their listener accepts no more. Connections that came
+// at the same time are accepted together, so it may be exceeded by as many as the kernel's backlog has.
+const mostAccepted = 64
+
+// acceptFlags are those of accept4(2).
+const acceptFlags = unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
+
+// accepting has one request accept all connections that come to a listener. They wait here, until Accept takes them.
+type accepting struct {
+	of *Listener
+
+	mu       sync.Mutex // of all that follows; the engine's thread takes it, too
+	waiting  []int      // descriptors, the oldest first
+	failed   error      // why the request has ended, until a caller has been told
+	under    int        // requests under way: accept, and cancel
+	stopping bool       // cancel has begun
+	refused  bool       // the kernel cannot do it
+
+	engine         *uring.Engine // of the requests
+	accept, cancel uring.Request
+}
+
+// take returns the connection that has waited longest, or why there will be none. It returns false if there is neither.
+func (a *accepting) take() (int, error, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.waiting) > 0 {
+		fd := a.waiting[0]
+		a.waiting = a.waiting[1:]
+		return fd, nil, true
+	}
+	err := a.failed
+	a.failed = nil
+	return 0, err, err != nil
+}
+
+// news tells whether take would return something, or the request has to begin again.
+func (a *accepting) news() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.waiting) > 0 || a.failed != nil || a.under == 0
+}
+
+// begin has e accept connections, unless that is under way or some wait here. It returns false if the caller should
+// accept one itself: no request is under way, so none can bring a connection meanwhile, and e cannot carry one out. The
+// error is ErrClosed, or net.ErrClosed.
+func (a *accepting) begin(e *uring.Engine) (ahead bool, err error) {
+	d := &a.of.d
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.under > 0 || len(a.waiting) > 0:
+		return true, nil
+	case a.refused || !e.Can(uring.AcceptMany):
+		return false, nil
+	case !d.acquire(): // until accept is over
+		return true, net.ErrClosed
+	}
+	a.engine = e
+	a.accept = uring.Request{
+		Entry:    uring.Entry{Op: uring.OpAccept, How: uring.Multishot, FD: int32(d.fd), Flags: acceptFlags},
+		Internal: true, Completed: a.accepted,
+	}
+	a.under = 1
+	if err := e.Submit(&a.accept); err != nil {
+		a.under = 0
+		d.release()
+		return true, err
+	}
+	return true, nil
+}
+
+// accepted is told what has come, on the engine's thread.
+func (a *accepting) accepted(c uring.Completion) {
+	d := &a.of.d
+	a.mu.Lock()
+	switch errno := syscall.Errno(-c.Result); {
+	case c.Result >= 0 && d.isClosing():
+		_ = unix.Close(int(c.Result))
+	case c.Result >= 0:
+		a.waiting = append(a.waiting, int(c.Result))
+	case errno == unix.EAGAIN: // an old kernel, which does not wait for descriptors that do not block
+		a.refused = true
+	case errno != unix.ECANCELED && errno != unix.ECONNABORTED && errno != unix.EINTR: // after these it begins again
+		a.failed = errno
+	}
+	if !c.More() {
+		a.under--
+	} else if len(a.waiting) >= mostAccepted {
+		a.stop()
+	}
+	a.mu.Unlock()
+	d.reading.Nudge()
+	if !c.More() {
+		d.release()
+	}
+}
+
+// stop ends the request, if it is under way. The caller holds mu.
+func (a *accepting) stop() {
+	if a.under == 0 || a.stopping {
+		return
+	}
+	a.cancel = uring.Request{
+		Entry: uring.Entry{Op: uring.OpCancel}, Internal: true, Ending: true, Cancels: &a.accept, Completed: a.stopped,
+	}
+	a.under++
+	a.stopping = true
+	if a.engine.Submit(&a.cancel) != nil { // the engine has ended, and the request with it
+		a.under--
+		a.stopping = false
+	}
+}
+
+func (a *accepting) stopped(uring.Completion) {
+	a.mu.Lock()
+	a.under--
+	a.stopping = false
+	a.mu.Unlock()
+	a.of.d.reading.Nudge()
+}
+
+// close ends the request, and closes the connections that Accept has not returned.
+func (a *accepting) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stop()
+	for _, fd := range a.waiting {
+		_ = unix.Close(fd)
+	}
+	a.waiting = nil
+}

@@ -1,0 +1,28 @@
+//go:build race
+
+package fiberio
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// order orders what has been sent before what is received, as package syscall does for all descriptors.
+var order byte
+
+// received tells the race detector of bytes from a connection, which the kernel has written. What their sender did
+// before it sent them happened before.
+func received(p []byte) {
+	runtime.RaceAcquire(unsafe.Pointer(&order))
+	if len(p) > 0 {
+		runtime.RaceWriteRange(unsafe.Pointer(&p[0]), len(p))
+	}
+}
+
+// sending tells the race detector what the kernel is about to read and to give to others.
+func sending(p []byte) {
+	runtime.RaceReleaseMerge(unsafe.Pointer(&order))
+	if len(p) > 0 {
+		runtime.RaceReadRange(unsafe.Pointer(&p[0]), len(p))
+	}
+}

@@ -1,0 +1,254 @@
+package fiberio
+
+import (
+	"io"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched/uring"
+)
+
+// copySize is how much ReadFrom and WriteTo copy at a time.
+const copySize = 64 << 10
+
+// copyBuffers are buffers of copySize bytes.
+var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
+
+// ReadFrom implements io.ReaderFrom: it writes what it reads from r, until r ends.
+func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
+	if from, is := r.(*Conn); is {
+		return from.WriteTo(c)
+	}
+	return copyBuffered(writeOnly{c}, r)
+}
+
+// WriteTo implements io.WriterTo: it writes to w what it reads, until the peer has sent all. While it waits it holds no
+// buffer, but where it has to receive by one request after another. From one stream to another Conn the bytes move in
+// the kernel.
+func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
+	if !c.ok() {
+		return 0, syscall.EINVAL
+	}
+	to, _ := w.(*Conn)
+	var p pipe
+	defer p.close()
+	for err == nil {
+		var written int64
+		spliced := false
+		if to.ok() && c.inbox.streams.Load() {
+			written, err, spliced = c.spliceTo(to, &p)
+		}
+		if !spliced {
+			p.close() // it is empty, and what follows may wait
+			written, err = c.writePiece(w)
+		}
+		n += written
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// writePiece writes to w what one read brings. The connection may be closed while w blocks.
+func (c *Conn) writePiece(w io.Writer) (int64, error) {
+	l, err := c.receiveLoan()
+	if err != nil {
+		return 0, c.readError(err)
+	}
+	defer l.end()
+	b := l.bytes()
+	n, err := w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	return int64(n), err
+}
+
+// loan is what one read has brought, in memory that is borrowed until end: a piece of the inbox, or the first n bytes
+// of a buffer.
+type loan struct {
+	piece  piece
+	buffer *[copySize]byte // nil: the piece
+	n      int
+}
+
+func (l *loan) bytes() []byte {
+	if l.buffer != nil {
+		return l.buffer[:l.n]
+	}
+	return l.piece.bytes()
+}
+
+func (l *loan) end() {
+	if l.buffer != nil {
+		copyBuffers.Put(l.buffer)
+	} else {
+		l.piece.give()
+	}
+}
+
+// receiveLoan is receive into memory that it finds itself. While it waits for what an inbox or a stream is to bring, it
+// holds none. It becomes the user of the side that reads, for so long as it takes.
+func (c *Conn) receiveLoan() (loan, error) {
+	if err := c.d.reading.lock(); err != nil {
+		return loan{}, err
+	}
+	defer c.d.reading.unlock()
+	err, ok := c.inbox.await(copySize)
+	if ok && err == nil && c.inbox.read.count == 1 {
+		p := c.inbox.takeFirst()
+		received(p.bytes())
+		return loan{piece: p}, nil
+	}
+	for err == nil {
+		l := loan{buffer: copyBuffers.Get().(*[copySize]byte)}
+		if !ok && c.inbox.streams.Load() {
+			l.n, err = c.receiveNow(l.buffer[:])
+		} else {
+			l.n, err = c.receive(l.buffer[:])
+		}
+		if err == nil {
+			return l, nil
+		}
+		l.end()
+		if err == unix.EAGAIN {
+			_, err = c.d.reading.operate(uring.Entry{Op: uring.OpPoll, Flags: c.d.reading.events})
+		}
+	}
+	return loan{}, err
+}
+
+// writeOnly hides the method by which io.Copy would call ReadFrom again.
+type writeOnly struct{ io.Writer }
+
+func copyBuffered(w io.Writer, r io.Reader) (int64, error) {
+	b := copyBuffers.Get().(*[copySize]byte)
+	defer copyBuffers.Put(b)
+	return io.CopyBuffer(w, r, b[:])
+}
+
+// pipe is what splice(2) moves bytes through: from one socket to another one the kernel moves the pages that hold them,
+// and copies nothing. The zero value is closed.
+type pipe struct {
+	out, in int
+	opened  bool
+}
+
+// pipeSize is how many bytes a pipe has room for.
+const pipeSize = 1 << 20
+
+// open opens the pipe, if it is closed. The error is the kernel's.
+func (p *pipe) open() error {
+	if p.opened {
+		return nil
+	}
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return err
+	}
+	*p = pipe{ends[0], ends[1], true}
+	_, _ = unix.FcntlInt(uintptr(p.in), unix.F_SETPIPE_SZ, pipeSize) // else it has less room, and takes more calls
+	return nil
+}
+
+func (p *pipe) close() {
+	if p.opened {
+		p.opened = false
+		_ = unix.Close(p.out)
+		_ = unix.Close(p.in)
+	}
+}
+
+// splice moves up to n bytes from one descriptor to another one, of which one is a pipe's. It does not block: then the
+// error is EAGAIN. The thread keeps its P, as in tryNow: the runtime would else give that to another thread in the
+// course of many calls, which costs more than the call.
+func splice(from, to, n int) (int, error) {
+	for {
+		moved, _, errno := syscall.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(n),
+			unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+		if errno != unix.EINTR {
+			return movedNow(moved, errno)
+		}
+	}
+}
+
+// cannotSplice reports whether there is no pipe, or no splice for this socket. Nothing has been moved then.
+func cannotSplice(err error) bool {
+	return err == unix.EINVAL || err == unix.ENOSYS || err == unix.EPERM || err == unix.EMFILE || err == unix.ENFILE
+}
+
+// spliceTo moves to another connection, or to itself, what one read of c brings, which streams. It returns false if
+// that has to be copied.
+func (c *Conn) spliceTo(to *Conn, p *pipe) (n int64, err error, ok bool) {
+	held, err := c.receivePipe(p)
+	switch {
+	case cannotSplice(err):
+		return 0, nil, false
+	case err != nil:
+		return 0, c.readError(err), true
+	}
+	sent, err := to.sendPipe(p, held)
+	return int64(sent), err, true
+}
+
+// receivePipe is receive into a pipe, which is empty: it is closed while nothing comes. The error is EINVAL if c does
+// not stream.
+func (c *Conn) receivePipe(p *pipe) (n int, err error) {
+	s := &c.d.reading
+	if err := s.lock(); err != nil {
+		return 0, err
+	}
+	defer s.unlock()
+	if err, ok := c.inbox.await(pipeSize); err != nil || ok || !c.inbox.streams.Load() { // the copy finds the same
+		return 0, syscall.EINVAL
+	}
+	for {
+		if !s.now(true) { // the engine has a turn
+			if _, err := s.operate(uring.Entry{Op: uring.OpNop}); err != nil {
+				return 0, err
+			}
+		}
+		if err := p.open(); err != nil {
+			return 0, err
+		}
+		switch n, err := splice(c.d.fd, p.in, pipeSize); {
+		case n > 0:
+			s.moved += n
+			c.inbox.receivedOnce(n, pipeSize)
+			received(nil)
+			return n, nil
+		case err == nil:
+			return 0, io.EOF
+		case err != unix.EAGAIN:
+			return 0, err
+		}
+		p.close()
+		if _, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// sendPipe is Write of the n bytes that are in a pipe.
+func (c *Conn) sendPipe(p *pipe, n int) (sent int, err error) {
+	s := &c.d.writing
+	if err := s.lock(); err != nil {
+		return 0, c.failed("write", err)
+	}
+	defer s.unlock()
+	sending(nil)
+	for sent < n && err == nil {
+		moved := 0
+		if moved, err = splice(p.out, c.d.fd, n-sent); err == unix.EAGAIN {
+			_, err = s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events})
+		}
+		sent += moved
+	}
+	return sent, c.writeError(err)
+}

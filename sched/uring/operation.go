@@ -1,0 +1,309 @@
+package uring
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/sched/park"
+)
+
+// awaited is an operation that one fiber or goroutine waits for, and may give up. It serves one operation after
+// another, without an allocation: it must not be copied, and only one caller at a time may use it. The zero value is
+// ready.
+type Operation struct {
+	Request
+	result Completion
+
+	// cancel ends the request; it is made when it is needed. Only the waiter begins it, at most once an operation, and
+	// it is over before await returns: so it never meets the next operation.
+	cancel *Request
+
+	left atomic.Int32 // completions that the waiter waits for: of the request, and of cancel
+
+	mu     sync.Mutex      // for parker, which only the waiter changes
+	parker park.Parker     // of the present waiter, or of the last one
+	own    *park.Goroutine // for waiters that are goroutines
+}
+
+// ending tells the waiter for an operation when to give it up.
+type Ending interface {
+	// ended returns why the wait is over, or nil and when it has to be asked again at the latest; the zero time is
+	// never. If the answer changes meanwhile, the waiter is told by awaited.nudge. The waiter calls it.
+	Ended() (again time.Time, why error)
+}
+
+// endless is the ending of a wait that nothing ends early.
+type endless struct{}
+
+func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
+
+// await submits op to e, and blocks its caller until op is over: a fiber, or a goroutine. All that op points to must
+// stay in its place for that long. When end says so, op is cancelled; await still returns only when the kernel is done
+// with it.
+//
+// The error is why op has not been carried out: that of end, or ErrClosed if the engine has ended. If op was quicker
+// than its end, there is no error: then the completion is what the kernel says, and the bytes, or the descriptor, that
+// came are the caller's. An error of the kernel is in the completion.
+func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
+	fiber := a.attend()
+	if fiber != nil && !e.Mine() { // its own scheduler does not see the engine
+		elsewhere := &fiber.Shared().BlockingCalls
+		elsewhere.Add(1)
+		defer elsewhere.Add(-1)
+	}
+	a.Entry, a.Ending = op, false
+	a.left.Swap(1) // from now on it is told when the answer of end changes
+	again, why := end.Ended()
+	if why == nil {
+		why = e.Submit(&a.Request)
+	}
+	if why != nil {
+		a.left.Store(0)
+		return Completion{}, why
+	}
+	for a.left.Load() > 0 {
+		if fiber != nil {
+			fiber.Awaits(a)
+		}
+		a.parker.Park(again)
+		if why == nil && a.left.Load() > 0 {
+			if again, why = end.Ended(); why != nil {
+				a.giveUp(e)
+			}
+		}
+	}
+	switch errno := syscall.Errno(-a.result.Result); {
+	// EINTR: a thread of the kernel was in the system call
+	case why != nil && (errno == syscall.ECANCELED || errno == syscall.EINTR):
+		return Completion{}, why
+	case errno == syscall.ECANCELED && e.Refuses(): // else a file system has said so
+		return Completion{}, ErrClosed
+	}
+	return a.result, nil
+}
+
+// waitFor blocks its caller until arrived returns true, or until end says so: then it returns why. It is for what comes
+// by a request of e that is internal and completes again and again: what makes arrived true calls nudge afterwards.
+// While the caller waits, e counts one more operation.
+func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
+	fiber := a.attend()
+	if fiber != nil && !e.Mine() {
+		elsewhere := &fiber.Shared().BlockingCalls
+		elsewhere.Add(1)
+		defer elsewhere.Add(-1)
+	}
+	e.running.Add(1)
+	defer e.waited()
+	a.left.Swap(1) // from now on it is told
+	defer a.left.Store(0)
+	for !arrived() {
+		again, why := end.Ended()
+		if why != nil {
+			return why
+		}
+		if fiber != nil {
+			fiber.Awaits(a)
+		}
+		a.parker.Park(again)
+	}
+	return nil
+}
+
+// waited counts the operation down that waitFor has counted. On the engine's thread the worker looks next whether
+// anything is left; on another one the caller has it look.
+func (e *Engine) waited() {
+	e.running.Add(-1)
+	if e.Idle() && !e.Mine() {
+		e.Kick()
+	}
+}
+
+// attend makes the caller the waiter. It returns nil if that is a goroutine.
+func (a *Operation) attend() park.Scheduled {
+	if a.Completed == nil {
+		a.Completed = a.over
+	}
+	p := park.Current()
+	fiber, _ := p.(park.Scheduled)
+	if fiber == nil {
+		if a.own == nil {
+			a.own = park.NewGoroutine()
+		}
+		p = a.own
+	}
+	if p != a.parker {
+		a.mu.Lock()
+		a.parker = p
+		a.mu.Unlock()
+	}
+	return fiber
+}
+
+// over counts a completion. The waiter goes on with the last one.
+func (a *Operation) over(c Completion) {
+	a.result = c
+	a.count()
+}
+
+func (a *Operation) count() {
+	waiter := a.parker // from the last completion on, there may be another one
+	if a.left.Add(-1) == 0 {
+		waiter.Unpark()
+	}
+}
+
+// giveUp has the request cancelled.
+func (a *Operation) giveUp(e *Engine) {
+	if a.cancel == nil {
+		a.cancel = &Request{Internal: true, Cancels: &a.Request, Completed: func(Completion) { a.count() }}
+	}
+	a.cancel.Entry, a.cancel.Ending = Entry{Op: OpCancel}, true
+	a.left.Add(1)
+	if e.Submit(a.cancel) != nil { // the engine has ended, and the request with it
+		a.left.Add(-1)
+	}
+}
+
+// nudge has the waiter, if there is one, ask once more whether the wait has ended. It may be called from anywhere, and
+// does not block.
+func (a *Operation) Nudge() {
+	if a.left.Load() == 0 {
+		return
+	}
+	a.mu.Lock()
+	waiter := a.parker
+	a.mu.Unlock()
+	waiter.Unpark()
+}
+
+// Awaited implements park.Awaited.
+func (a *Operation) Awaited() (string, uintptr) { return "input or output", 0 }
+
+// spare are awaited that operations without a descriptor of package uring use in turn.
+var spare = sync.Pool{New: func() any { return new(Operation) }}
+
+// do is doContext without an end.
+func (e *Engine) Do(op Entry) (Completion, error) {
+	a := spare.Get().(*Operation)
+	defer spare.Put(a)
+	return a.Await(e, op, endless{})
+}
+
+// doContext submits an operation and waits until it is over, or has been cancelled because ctx is done: then the error
+// is context.Cause(ctx). See awaited.await for the rest.
+func (e *Engine) DoContext(ctx context.Context, op Entry) (Completion, error) {
+	if ctx.Done() == nil {
+		return e.Do(op)
+	}
+	a := spare.Get().(*Operation)
+	defer spare.Put(a)
+	stop := context.AfterFunc(ctx, a.Nudge)
+	defer stop()
+	return a.Await(e, op, until{ctx})
+}
+
+// until ends a wait when its context is done.
+type until struct{ ctx context.Context }
+
+func (u until) Ended() (time.Time, error) {
+	return time.Time{}, context.Cause(u.ctx)
+}
+
+// unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber
+// does not see what these wait for, so it must not take that for a deadlock.
+func Unseen(wait func()) {
+	if fiber, ok := park.Current().(park.Scheduled); ok {
+		elsewhere := &fiber.Shared().BlockingCalls
+		elsewhere.Add(1)
+		defer elsewhere.Add(-1)
+	}
+	wait()
+}
+
+// mostAtOnce is how many bytes one operation transfers at most. The kernel would cut more anyway.
+const MostAtOnce = 1 << 30
+
+// Read reads from a descriptor into p, at offset, or at the position that the kernel holds if that is below 0: perhaps
+// less than p has room for. It returns io.EOF at the end, the error of the kernel, or ErrClosed. It blocks its caller,
+// a fiber not its thread.
+//
+// For files on disks give an offset, or use a [File]: io_uring leaves the kernel's position where it was if it
+// transfers a part, and the rest fails.
+func (e *Engine) Read(fd int, p []byte, offset int64) (int, error) {
+	n, err := e.transfer(OpRead, fd, p, offset)
+	if n == 0 && err == nil && len(p) > 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Write writes p to a descriptor as write(2) does, perhaps less than all of it. See Read for the rest.
+func (e *Engine) Write(fd int, p []byte, offset int64) (int, error) {
+	return e.transfer(OpWrite, fd, p, offset)
+}
+
+func (e *Engine) transfer(op Op, fd int, p []byte, offset int64) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if int(int32(fd)) != fd {
+		return 0, unix.EBADF
+	}
+	p = p[:min(len(p), MostAtOnce)]
+	var pin runtime.Pinner
+	pin.Pin(&p[0])
+	defer pin.Unpin()
+	at := uint64(max(offset, OwnPosition))
+	c, err := e.doUntilReady(Entry{Op: op, FD: int32(fd), Addr: Address(p), Length: uint32(len(p)), Offset: at})
+	return c.Transferred(op, p, err)
+}
+
+// events is what poll(2) has to say of a descriptor before a read or a write of it need not wait.
+func (o Op) Events() uint32 {
+	if o == OpRead {
+		return unix.POLLIN
+	}
+	return unix.POLLOUT
+}
+
+// address is where the bytes of p are, which must stay there.
+func Address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
+
+// transferred is what a read or a write of p returns that has completed so, or has not been carried out because of err.
+func (c Completion) Transferred(op Op, p []byte, err error) (int, error) {
+	if err == nil {
+		err = c.Err()
+	}
+	if err != nil {
+		return 0, err
+	}
+	if op == OpRead {
+		wrote(p[:c.Result])
+	}
+	return int(c.Result), nil
+}
+
+// doUntilReady is do for a read or a write, which begins anew after a signal. Where the descriptor does not wait
+// because it is not to block, doUntilReady does.
+func (e *Engine) doUntilReady(op Entry) (Completion, error) {
+	for {
+		c, err := e.Do(op)
+		if err == nil && c.Err() == unix.EAGAIN {
+			c, err = e.Do(Entry{Op: OpPoll, FD: op.FD, Flags: op.Op.Events()})
+			if err == nil && c.Result >= 0 {
+				continue
+			}
+		}
+		if err != nil || c.Err() != unix.EINTR {
+			return c, err
+		}
+	}
+}
