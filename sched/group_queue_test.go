@@ -7,9 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -22,7 +20,10 @@ func numbered(n int, flags Flags) runnable {
 	return runnable{task: job{Func: func() {}, Flags: flags, name: nameNumber(n)}}
 }
 
-// A run queue against a slice. Blocks come, empty themselves and come again.
+// manyEntries is more than a sample is taken of, and less than a block of a queue.
+const manyEntries = 2 * sampleEvery
+
+// A run queue against a slice.
 func TestRunQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, next, longest := newRunQueue(1), 0, 0
@@ -44,19 +45,20 @@ func TestRunQueueModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
-				for range rapid.IntRange(1, 2*runBlockSize).Draw(t, "count") {
-					require.True(t, q.push(add(rapid.SampledFrom([]Flags{0, 0, 0, GroupLocal}).Draw(t, "flags"))))
+				for range rapid.IntRange(1, 2*manyEntries).Draw(t, "count") {
+					r := add(rapid.SampledFrom([]Flags{0, 0, 0, GroupLocal}).Draw(t, "flags"))
+					require.True(t, q.push(r, false))
 				}
 			},
 			"push all": func(t *rapid.T) {
 				var all []job
-				for range rapid.IntRange(1, 2*runBlockSize).Draw(t, "count") {
+				for range rapid.IntRange(1, 2*manyEntries).Draw(t, "count") {
 					all = append(all, add(0).task)
 				}
 				require.True(t, q.pushAll(all, false))
 			},
 			"pop": func(t *rapid.T) {
-				for range rapid.IntRange(1, 2*runBlockSize).Draw(t, "count") {
+				for range rapid.IntRange(1, 2*manyEntries).Draw(t, "count") {
 					take(t, "pop", q.pop, len(model) > 0)
 				}
 			},
@@ -65,7 +67,7 @@ func TestRunQueueModel(t *testing.T) {
 			},
 			"refuse": func(t *rapid.T) {
 				q.takers = 0
-				require.False(t, q.push(numbered(0, 0)))
+				require.False(t, q.push(numbered(0, 0), false))
 				require.False(t, q.pushAll([]job{numbered(0, 0).task}, false))
 				q.takers = 1
 			},
@@ -97,7 +99,7 @@ func TestRunQueueLosesNothing(t *testing.T) {
 				if i += len(all); len(all) > 1 {
 					q.pushAll(all, false)
 				} else {
-					q.push(runnable{task: all[0]})
+					q.push(runnable{task: all[0]}, false)
 				}
 			}
 		}()
@@ -163,7 +165,7 @@ func TestRunQueueAgainstSleep(t *testing.T) {
 	}()
 	for n := range rounds {
 		round.Store(uint64(n + 1))
-		q.push(numbered(n, 0))
+		q.push(numbered(n, 0), false)
 		woken := claim(&m.sleeping) == 0
 		await(&over, n+1)
 		require.True(t, woken || seen[n], "round %d: an entry waits, and the worker sleeps", n)
@@ -179,7 +181,7 @@ func TestRunQueueWaiting(t *testing.T) {
 	q := newRunQueue(1)
 	var over atomic.Bool
 	var looking sync.WaitGroup
-	q.push(numbered(0, 0))
+	q.push(numbered(0, 0), false)
 	least, most, empty := []int{1, 1}, make([]int, 2), make([]bool, 2)
 	for k := range least {
 		looking.Add(1)
@@ -193,7 +195,7 @@ func TestRunQueueWaiting(t *testing.T) {
 		}()
 	}
 	for n := range 100_000 {
-		q.push(numbered(n, 0))
+		q.push(numbered(n, 0), false)
 		q.pop()
 	}
 	over.Store(true)
@@ -204,62 +206,23 @@ func TestRunQueueWaiting(t *testing.T) {
 	require.EqualValues(t, 2, q.longest.Load())
 }
 
-// Blocks are used again, and hold nothing that has been popped: while no more than one entry waits, two are enough. An
-// entry in such a block has waited since it was pushed, not since another one was in its place.
-func TestRunQueueUsesBlocksAgain(t *testing.T) {
+// A sample says how long that entry has waited, not one of the same place before it.
+func TestRunQueueSamples(t *testing.T) {
+	const rounds = 4
 	q := newRunQueue(1)
-	blocks := map[*runBlock]bool{}
 	var longest time.Duration
-	for round := range 4 {
+	for round := range rounds {
 		time.Sleep(5 * time.Millisecond) // longer than a round
 		began := clock.Now()
-		for n := range 2 * runBlockSize {
-			q.push(numbered(n, 0))
-			blocks[q.back] = true
+		for n := range manyEntries {
+			q.push(numbered(n, 0), false)
 			_, ok := q.pop()
 			require.True(t, ok, "round %d", round)
 		}
 		longest = max(longest, time.Duration(clock.Now()-began))
 	}
-	require.Len(t, blocks, 2)
-	for b := range blocks {
-		for _, r := range b.slots {
-			require.Nil(t, r.task.Func, "popped, and still there")
-		}
-	}
 	var latency histogram.Sum
-	latency.Add(q.latency)
-	require.EqualValues(t, 4*2*runBlockSize/sampleEvery, latency.Count())
+	latency.Add(&q.latency)
+	require.EqualValues(t, rounds*manyEntries/sampleEvery, latency.Count())
 	require.LessOrEqual(t, latency.Longest(), longest)
-}
-
-// After many entries have waited, all of their blocks are used again.
-func TestRunQueueKeepsItsBlocks(t *testing.T) {
-	const most = 10
-	q := newRunQueue(1)
-	blocks := map[*runBlock]bool{}
-	for range 3 {
-		for n := range most * runBlockSize {
-			q.push(numbered(n, 0))
-			blocks[q.back] = true
-		}
-		for range most * runBlockSize {
-			_, ok := q.pop()
-			require.True(t, ok)
-		}
-	}
-	require.Len(t, blocks, most+1, "one is emptied only by the next pop")
-}
-
-// What is pushed with and what is popped with are 128 bytes apart, wherever the queue lies.
-func TestRunQueueLayout(t *testing.T) {
-	for range 10 {
-		q := newRunQueue(1)
-		for name, at := range map[string]unsafe.Pointer{
-			"queue": unsafe.Pointer(q), "popping": unsafe.Pointer(&q.popping), "spare": unsafe.Pointer(&q.spare),
-		} {
-			assert.Zero(t, uintptr(at)%128, name)
-		}
-		assert.EqualValues(t, 384, unsafe.Sizeof(*q))
-	}
 }

@@ -13,7 +13,7 @@ import (
 func filled(tasks int) *group {
 	g := &group{shared: newRunQueue(1)}
 	for range tasks {
-		g.shared.push(runnable{task: job{Func: func() {}}})
+		g.shared.push(runnable{task: job{Func: func() {}}}, false)
 	}
 	return g
 }
@@ -54,7 +54,7 @@ func TestStealRatios(t *testing.T) {
 			for i, g := range from {
 				assert.EqualValues(t, c.tasks[i]-c.steals[i], g.shared.waiting(), "left in victim %d", i)
 				total += c.steals[i]
-				for _, v := range m.victims.queue {
+				for _, v := range m.victims.list {
 					if v.from == g {
 						assert.Equal(t, c.next[i], v.next, "the next turn of victim %d", i)
 					}
@@ -73,7 +73,7 @@ func TestNoStealEvery(t *testing.T) {
 		s, err := New(Config{Workers: 3, Policy: Group, Groups: Groups{Size: 1, StealEvery: every}})
 		require.NoError(t, err)
 		for i, g := range s.policy.(*groups).all {
-			assert.Empty(t, g.members[0].victims.queue, "%s: group %d", name, i)
+			assert.Empty(t, g.members[0].victims.list, "%s: group %d", name, i)
 		}
 		require.NoError(t, s.Close())
 	}
@@ -85,8 +85,8 @@ func TestDefaultStealEvery(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close()) // the queues of victims belong to the workers
 	for i, g := range s.policy.(*groups).all {
-		assert.Len(t, g.members[0].victims.queue, 2, "group %d", i)
-		for _, v := range g.members[0].victims.queue {
+		assert.Len(t, g.members[0].victims.list, 2, "group %d", i)
+		for _, v := range g.members[0].victims.list {
 			assert.Equal(t, DefaultStealEvery, v.every, "group %d", i)
 		}
 		assert.Len(t, g.thieves, 2, "group %d", i)
@@ -107,7 +107,7 @@ func TestStealEveryTwoGroups(t *testing.T) {
 	for thief, g := range all {
 		for i, m := range g.members {
 			got := map[int]int{}
-			for _, v := range m.victims.queue {
+			for _, v := range m.victims.list {
 				for victim, other := range all {
 					if v.from == other {
 						got[victim] = v.every
@@ -129,7 +129,7 @@ func TestStealEveryTwoGroups(t *testing.T) {
 func TestQueueSamples(t *testing.T) {
 	g := filled(0)
 	for range 100 {
-		g.shared.push(runnable{task: job{Func: func() {}}})
+		g.shared.push(runnable{task: job{Func: func() {}}}, false)
 	}
 	for i := range 100 {
 		take := g.shared.pop
@@ -159,7 +159,7 @@ func TestCountedWakes(t *testing.T) {
 		s := g.stats(0)
 		return [3]uint64{s.NoWorker, s.Spinners, s.Sleepers}
 	}
-	push := func() { assert.True(t, g.submit(runnable{task: job{Func: func() {}}}, -1)) }
+	push := func() { assert.True(t, g.submit(runnable{task: job{Func: func() {}}}, nil)) }
 	push()
 	assert.Equal(t, [3]uint64{1, 0, 0}, count(), "all are busy")
 	g.beginSpin(3)
@@ -168,20 +168,20 @@ func TestCountedWakes(t *testing.T) {
 	g.beginSleep(5)
 	assert.True(t, g.wakeOne())
 	time.Sleep(time.Millisecond)
-	assert.True(t, g.masks.endSleep(5), "it was claimed")
+	assert.True(t, g.endSleep(5), "it was claimed")
 	assert.Equal(t, [3]uint64{1, 1, 1}, count(), "one sleeps")
 	assert.EqualValues(t, 1, g.stats(0).Wake.Count)
 	assert.GreaterOrEqual(t, g.stats(0).Wake.Greatest, time.Millisecond)
 
 	g.beginSleep(5)
-	assert.False(t, g.masks.endSleep(5), "it woke by itself")
+	assert.False(t, g.endSleep(5), "it woke by itself")
 	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that no task asked for")
 
 	g.beginSleep(5)
 	busy[5] = true // it has been notified for something else
 	push()
 	assert.Equal(t, [3]uint64{2, 1, 1}, count(), "the only one has been notified already")
-	assert.True(t, g.masks.endSleep(5))
+	assert.True(t, g.endSleep(5))
 	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that another one made")
 	busy[5] = false
 	g.beginSleep(5)

@@ -19,7 +19,7 @@ func (g *group) submitFlags(t *testing.T, flags Flags) {
 	t.Helper()
 	task := someTask
 	task.Flags |= flags
-	require.True(t, g.submit(runnable{task: task}, -1))
+	require.True(t, g.submit(runnable{task: task}, nil))
 }
 
 // A task that finds the workers of its group busy wakes one of another group, which takes it before it sleeps again.
@@ -29,7 +29,7 @@ func TestBusyGroupWakesAThief(t *testing.T) {
 	busy.submitFlags(t, 0)
 	requireWoken(t, idle, []int{1}, []int{1}, "a worker of the group that steals")
 	require.Zero(t, busy.wakes.none.Load())
-	require.True(t, idle.seek(1, true), "the last look")
+	require.True(t, idle.members[1].seek(true), "the last look")
 	require.EqualValues(t, 1, idle.shared.waiting())
 	require.EqualValues(t, 1, idle.members[1].across.load())
 }
@@ -39,11 +39,11 @@ func TestBusyGroupWakesAThief(t *testing.T) {
 func TestStolenTaskStaysInReach(t *testing.T) {
 	first, second := twoGroups(t, nil)
 	first.submitFlags(t, 0)
-	require.True(t, second.seek(0, true))
+	require.True(t, second.members[0].seek(true))
 	second.submitFlags(t, 0)
-	_, ok := second.next(0)
+	_, ok := second.members[0].next()
 	require.True(t, ok)
-	require.True(t, first.seek(0, true), "one of two is left")
+	require.True(t, first.members[0].seek(true), "one of two is left")
 }
 
 // A worker of its own group comes first.
@@ -67,7 +67,7 @@ func TestNoThiefIsWokenInVain(t *testing.T) {
 		busy.submitFlags(t, c.flags)
 		requireWoken(t, idle, []int{0}, nil, name)
 		require.EqualValues(t, 1, busy.wakes.none.Load(), name)
-		require.False(t, idle.seek(0, true), name)
+		require.False(t, idle.members[0].seek(true), name)
 	}
 }
 
@@ -76,11 +76,11 @@ func TestLastLookIsAtEveryGroup(t *testing.T) {
 	busy, idle := twoGroups(t, nil)
 	busy.submitFlags(t, 0)
 	for range DefaultStealEvery - 1 {
-		require.False(t, idle.seek(0, false))
+		require.False(t, idle.members[0].seek(false))
 	}
-	require.True(t, idle.seek(1, true), "at the first look")
+	require.True(t, idle.members[1].seek(true), "at the first look")
 	busy.submitFlags(t, 0)
-	require.True(t, idle.seek(0, false), "at the 16th look")
+	require.True(t, idle.members[0].seek(false), "at the 16th look")
 }
 
 // A worker that was woken for another group and has work of its own wakes the next one.
@@ -99,7 +99,7 @@ func TestThiefPassesTheWakeOn(t *testing.T) {
 			idle.workers[1].fallAsleep()
 			want = []int{1}
 		} else {
-			require.True(t, idle.seek(0, true))
+			require.True(t, idle.members[0].seek(true))
 		}
 		idle.leave(0)
 		requireWoken(t, idle, []int{1}, want, "what the busy group has")
@@ -112,13 +112,13 @@ func TestLocalEntryUncoversWhatIsBehind(t *testing.T) {
 	busy, idle := twoGroups(t, nil)
 	busy.submitFlags(t, GroupLocal)
 	busy.submitFlags(t, 0)
-	require.False(t, idle.seek(0, true), "behind a local entry")
+	require.False(t, idle.members[0].seek(true), "behind a local entry")
 	idle.workers[0].fallAsleep()
-	_, ok := busy.next(0)
+	_, ok := busy.members[0].next()
 	require.True(t, ok)
 	requireWoken(t, idle, []int{0}, []int{0}, "the first is one that can be stolen")
-	require.True(t, idle.seek(0, true))
-	_, ok = busy.next(0)
+	require.True(t, idle.members[0].seek(true))
+	_, ok = busy.members[0].next()
 	require.False(t, ok)
 }
 
@@ -134,5 +134,5 @@ func TestThiefThatStoleMuchLooksOnce(t *testing.T) {
 	}()
 	finishes(t, looked, "the thief looks at one group again and again")
 	first.submitFlags(t, 0)
-	require.True(t, second.seek(0, true))
+	require.True(t, second.members[0].seek(true))
 }

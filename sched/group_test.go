@@ -12,9 +12,9 @@ import (
 func plantedGroup(t *testing.T, workers int, cfg Groups) *group {
 	t.Helper()
 	w, _ := plantedWith(t, Config{Workers: workers, Policy: Group, Groups: cfg})
-	g, i := w.scheduler.policy.(*groups).of(w)
-	require.Zero(t, i)
-	return g
+	m := w.scheduler.policy.(*groups).of(w)
+	require.Zero(t, m.number)
+	return m.group
 }
 
 // spin makes worker i look like one that spins.
@@ -30,7 +30,7 @@ func (g *group) leaveSpin(i int) { g.workers[i].scheduler.policy.endSpin(g.worke
 // leave is what a worker does that has found something to run.
 func (g *group) leave(i int) {
 	g.workers[i].driver.work()
-	g.found(i)
+	g.members[i].found()
 }
 
 // requireWoken checks which of the workers that were idle have been woken, and that they are claimed no more.
@@ -49,7 +49,11 @@ func requireWoken(t *testing.T, g *group, idle, woken []int, why string) {
 
 func (g *group) submitOne(t *testing.T, from int) {
 	t.Helper()
-	require.True(t, g.submit(runnable{task: someTask}, from))
+	m := (*member)(nil)
+	if from >= 0 {
+		m = g.members[from]
+	}
+	require.True(t, g.submit(runnable{task: someTask}, m))
 }
 
 // Spinner claimed: one that spins is woken, and none that sleeps; each for one thing.
@@ -211,7 +215,7 @@ func TestGroupWakesForAPrivateQueue(t *testing.T) {
 		"a sleeper whose fiber goes on":    {false, recalled, true},
 		"a spinner with a task of its own": {true, own, true},
 		"a spinner that has seen another thing": {true, func(w *Worker) {
-			w.scheduler.policy.(*groups).all[0].members[claimed].private.push(runnable{task: someTask})
+			w.scheduler.policy.(*groups).all[0].members[claimed].private.push(runnable{task: someTask}, false)
 		}, true},
 		"a sleeper that has ended a wait": {false, func(w *Worker) {
 			_, f := plantedWith(t, Config{Workers: 1, Policy: Group})
@@ -267,7 +271,7 @@ func TestExhaustedWorkerWakesItsGroup(t *testing.T) {
 		w, _ := plantedWith(t, Config{Workers: 4, Policy: Group, Groups: Groups{Size: 2}})
 		s := w.scheduler
 		p := s.policy.(*groups)
-		require.True(t, p.all[exhausted].submit(runnable{task: someTask}, -1))
+		require.True(t, p.all[exhausted].submit(runnable{task: someTask}, nil))
 		s.workers[1].fallAsleep()
 		s.workers[3].fallAsleep()
 		s.workers[2*exhausted].exhaust(errors.New("no room for a stack"))
@@ -303,51 +307,51 @@ func TestGroupRetires(t *testing.T) {
 	g := plantedGroup(t, 2, Groups{})
 	one, two := runnable{task: someTask}, []job{someTask, someTask}
 	g.submitOne(t, -1)
-	require.False(t, g.retire(0), "a task waits")
-	_, ok := g.next(0)
+	require.False(t, g.members[0].setTakes(false), "a task waits")
+	_, ok := g.members[0].next()
 	require.True(t, ok)
-	g.members[0].private.push(one)
-	require.False(t, g.retire(0), "a task waits in its private queue")
-	_, ok = g.next(0)
+	g.members[0].private.push(one, false)
+	require.False(t, g.members[0].setTakes(false), "a task waits in its private queue")
+	_, ok = g.members[0].next()
 	require.True(t, ok)
 	for range 2 {
-		require.True(t, g.retire(0), "and it stays retired")
+		require.True(t, g.members[0].setTakes(false), "and it stays retired")
 	}
-	require.True(t, g.submit(one, -1), "the other one takes tasks")
-	require.False(t, g.retire(1))
-	_, ok = g.next(1)
+	require.True(t, g.submit(one, nil), "the other one takes tasks")
+	require.False(t, g.members[1].setTakes(false))
+	_, ok = g.members[1].next()
 	require.True(t, ok)
-	require.True(t, g.retire(1))
-	require.False(t, g.submit(one, -1))
-	require.False(t, g.submitAll(two, -1))
+	require.True(t, g.members[1].setTakes(false))
+	require.False(t, g.submit(one, nil))
+	require.False(t, g.submitAll(two, nil))
 	require.Zero(t, g.shared.waiting(), "refused, and queued")
-	require.True(t, g.submit(one, 0), "from what its worker had taken before")
-	require.True(t, g.submitAll(two, 1))
+	require.True(t, g.submit(one, g.members[0]), "from what its worker had taken before")
+	require.True(t, g.submitAll(two, g.members[1]))
 	for range 3 {
-		require.False(t, g.retire(1))
-		_, ok = g.next(0)
+		require.False(t, g.members[1].setTakes(false))
+		_, ok = g.members[0].next()
 		require.True(t, ok)
 	}
-	require.True(t, g.retire(0))
-	require.False(t, g.submit(one, -1))
+	require.True(t, g.members[0].setTakes(false))
+	require.False(t, g.submit(one, nil))
 
 	f := &Fiber{}
-	require.True(t, g.submit(runnable{fiber: f}, -1), "a fiber always finds room")
-	r, ok := g.next(1)
+	require.True(t, g.submit(runnable{fiber: f}, nil), "a fiber always finds room")
+	r, ok := g.members[1].next()
 	require.True(t, ok)
 	require.Same(t, f, r.fiber)
 	require.True(
-		t, g.submitAll(two, -1), "a blocking call of what a retired worker has taken after all may enqueue tasks",
+		t, g.submitAll(two, nil), "a blocking call of what a retired worker has taken after all may enqueue tasks",
 	)
 	for range two {
-		_, ok = g.next(1)
+		_, ok = g.members[1].next()
 		require.True(t, ok)
 	}
-	require.True(t, g.retire(1), "it counts once")
-	require.False(t, g.submit(one, -1))
+	require.True(t, g.members[1].setTakes(false), "it counts once")
+	require.False(t, g.submit(one, nil))
 	for range 2 {
-		g.reopen(0)
+		g.members[0].setTakes(true)
 	}
-	require.True(t, g.retire(0))
-	require.False(t, g.submit(one, -1), "it was counted once")
+	require.True(t, g.members[0].setTakes(false))
+	require.False(t, g.submit(one, nil), "it was counted once")
 }

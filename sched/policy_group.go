@@ -10,22 +10,46 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// groups is the policy of scheduling groups, flare's: it divides the workers into groups, each of which sees to itself.
-// See group.
+// groups is the policy of scheduling groups, flare's: it divides the workers into groups. The workers of a group share
+// a queue, and each has a private one; fibers migrate between them. See member for the steps of a worker.
 type groups struct {
-	size        int
-	all         []*group
-	memberships []membership // by worker
+	size    int
+	all     []*group
+	members []*member // by worker
 
-	_    [2]cpu.CacheLinePad // the next one is written at each task from outside
-	turn atomic.Uint64       // how many tasks, or batches, have come from outside
-	_    [2]cpu.CacheLinePad
+	_       [2]cpu.CacheLinePad // the next one is written at each task from outside
+	arrived atomic.Uint64       // how many tasks, or batches, have come from outside
+	_       [2]cpu.CacheLinePad
 }
 
-// membership is where a worker belongs: its group, and its number in it.
-type membership struct {
-	group  *group
-	number int
+var _ batching = (*groups)(nil)
+
+// group is a scheduling group: up to 64 workers, consecutive ones.
+type group struct {
+	masks
+	shared  *runQueue
+	workers []*Worker
+	members []*member // by worker
+	cfg     *Groups
+	number  int
+	thieves []*group // the groups that steal from this one
+}
+
+// member is a worker as its group sees it. Its methods are the steps of the worker, and only the worker calls them.
+type member struct {
+	group   *group
+	worker  *Worker
+	number  int // in the group
+	private *runQueue
+	retired atomic.Bool // it takes no tasks; see runQueue.setTakes
+
+	looks     int  // taken from the queues so far, in rounds
+	spun      bool // it has spun since it last had work
+	brought   bool // it has queued a fiber without waking another worker
+	foundLast bool // its last look before it would have slept found something
+	victims   victims
+
+	within, across counter // taken over from other workers of the group, and stolen from other groups
 }
 
 func newGroups(workers []*Worker, cfg Groups) *groups {
@@ -34,9 +58,7 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 		g := newGroup(workers[first:min(first+cfg.Size, len(workers))], &cfg)
 		g.number = len(p.all)
 		p.all = append(p.all, g)
-		for i := range g.workers {
-			p.memberships = append(p.memberships, membership{g, i})
-		}
+		p.members = append(p.members, g.members...)
 	}
 	stealEvery := cfg.StealEvery
 	if stealEvery == nil {
@@ -55,31 +77,55 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 	return p
 }
 
-// of returns the group of a multi-threaded worker, and the worker's number in it.
-func (p *groups) of(w *Worker) (*group, int) {
-	at := &p.memberships[w.id]
-	return at.group, at.number
+func newGroup(workers []*Worker, cfg *Groups) *group {
+	g := &group{workers: workers, cfg: cfg, shared: newRunQueue(len(workers))}
+	g.spinners = max(cfg.Spinners, 0)
+	g.wake = func(i int) bool { return workers[i].driver.notify() }
+	if workers[0].scheduler.cfg.Recorder != nil {
+		g.woken = func(i int, asleep bool) { workers[i].record.woken(workers[i], asleep) }
+	}
+	for i, w := range workers {
+		g.members = append(g.members, &member{group: g, worker: w, number: i, private: newRunQueue(1)})
+		if d, ok := w.driver.(*slotDriver); ok {
+			d.serve = g.serve
+		}
+	}
+	return g
 }
 
-// nextInTurn is the number of the group that gets the next task from outside. It goes round the workers, so that each
-// group gets a share by its size.
-func (p *groups) nextInTurn() int {
+// addVictim has each worker of g steal from another group.
+func (g *group) addVictim(from *group, every int) {
+	for _, m := range g.members {
+		m.victims.add(from, every)
+	}
+	from.thieves = append(from.thieves, g)
+}
+
+// of returns the member that the caller's worker is, or nil if the caller runs on no multi-threaded worker.
+func (p *groups) of(caller *Worker) *member {
+	if caller == nil || caller.mode != multiThreaded {
+		return nil
+	}
+	return p.members[caller.id]
+}
+
+// nextGroup is the number of the group that gets the next task from outside. It goes round the workers, so each group
+// gets a share by its size.
+func (p *groups) nextGroup() int {
 	if len(p.all) == 1 {
 		return 0
 	}
-	return p.memberships[p.turn.Add(1)%uint64(len(p.memberships))].group.number
+	return p.members[p.arrived.Add(1)%uint64(len(p.members))].group.number
 }
 
 // submit queues a task in the caller's group; for a caller outside of all of them, in the groups by their sizes.
 func (p *groups) submit(t job, caller *Worker) bool {
-	r := runnable{task: t}
-	if caller != nil && caller.mode == multiThreaded {
-		g, i := p.of(caller)
-		return g.submit(r, i)
+	if m := p.of(caller); m != nil {
+		return m.group.submit(runnable{task: t}, m)
 	}
-	first := p.nextInTurn()
+	first := p.nextGroup()
 	for i := range p.all {
-		if p.all[(first+i)%len(p.all)].submit(r, -1) {
+		if p.all[(first+i)%len(p.all)].submit(runnable{task: t}, nil) {
 			return true
 		}
 	}
@@ -88,50 +134,48 @@ func (p *groups) submit(t job, caller *Worker) bool {
 
 // submitTo is submit to the group of that number.
 func (p *groups) submitTo(number int, t job, caller *Worker) bool {
-	to, from := p.all[number], -1
-	if caller != nil && caller.mode == multiThreaded {
-		if g, i := p.of(caller); g == to {
-			from = i
-		}
+	to, from := p.all[number], p.of(caller)
+	if from != nil && from.group != to {
+		from = nil
 	}
 	return to.submit(runnable{task: t}, from)
 }
 
-// ready queues a fiber in the group whose worker has run it last.
+// submitAll queues tasks in the caller's group; for a caller outside of all of them, a share in each group by its size.
+func (p *groups) submitAll(tasks []job, caller *Worker) int {
+	if m := p.of(caller); m != nil {
+		m.group.submitAll(tasks, m)
+		return len(tasks)
+	}
+	left, workers := tasks, len(p.members)
+	for next, refused := p.nextGroup(), 0; len(left) > 0 && refused < len(p.all); next++ {
+		g := p.all[next%len(p.all)]
+		n := min((len(tasks)*len(g.workers)+workers-1)/workers, len(left))
+		if g.submitAll(left[:n], nil) {
+			left, refused = left[n:], 0
+		} else {
+			refused++
+		}
+	}
+	return len(tasks) - len(left)
+}
+
+// ready queues a fiber in the group whose worker has run it last. A worker that looks for something to run brings it to
+// the shared queue itself.
 func (p *groups) ready(f *Fiber, looking *Worker) {
-	g, i := p.of(f.worker.Load())
-	if looking != nil {
-		_, i = p.of(looking)
-		g.readyFor(f, i)
+	if m := p.of(looking); m != nil {
+		m.group.shared.push(runnable{fiber: f}, true)
+		m.brought = true
 		return
 	}
-	g.submit(runnable{fiber: f}, i)
+	m := p.members[f.worker.Load().id]
+	m.group.submit(runnable{fiber: f}, m)
 }
 
 func (p *groups) eachGroup(f func([]*Worker, func())) {
 	for _, g := range p.all {
 		f(g.workers, func() { g.wakeOne() })
 	}
-}
-
-func (p *groups) wakeOther(w *Worker) {
-	g, _ := p.of(w)
-	g.wakeAny()
-}
-
-func (p *groups) next(w *Worker) (runnable, bool) {
-	g, i := p.of(w)
-	return g.next(i)
-}
-
-func (p *groups) has(w *Worker) bool {
-	g, i := p.of(w)
-	return g.has(i)
-}
-
-func (p *groups) pending(w *Worker) int {
-	g, i := p.of(w)
-	return g.members[i].private.waiting()
 }
 
 func (p *groups) shared() (n int) {
@@ -141,130 +185,70 @@ func (p *groups) shared() (n int) {
 	return n
 }
 
-func (p *groups) beginSpin(w *Worker) bool {
-	g, i := p.of(w)
-	spins := g.beginSpin(i)
-	g.members[i].spun = spins
-	return spins
-}
-
-func (p *groups) endSpin(w *Worker) {
-	g, i := p.of(w)
-	g.endSpin(i)
-}
-
-func (p *groups) seek(w *Worker, last bool) bool {
-	g, i := p.of(w)
-	return g.seek(i, last)
-}
-
-func (p *groups) beginSleep(w *Worker) {
-	g, i := p.of(w)
-	g.members[i].spun = false
-	g.beginSleep(i)
-}
-
-func (p *groups) endSleep(w *Worker) {
-	g, i := p.of(w)
-	g.endSleep(i)
-}
+func (p *groups) pending(w *Worker) int           { return p.members[w.id].private.waiting() }
+func (p *groups) wakeOther(w *Worker)             { p.members[w.id].group.wakeAny() }
+func (p *groups) next(w *Worker) (runnable, bool) { return p.members[w.id].next() }
+func (p *groups) has(w *Worker) bool              { return p.members[w.id].has() }
+func (p *groups) seek(w *Worker, last bool) bool  { return p.members[w.id].seek(last) }
+func (p *groups) beginSpin(w *Worker) bool        { return p.members[w.id].beginSpin() }
+func (p *groups) endSpin(w *Worker)               { m := p.members[w.id]; m.group.endSpin(m.number) }
+func (p *groups) beginSleep(w *Worker)            { p.members[w.id].beginSleep() }
+func (p *groups) endSleep(w *Worker)              { p.members[w.id].endSleep() }
+func (p *groups) found(w *Worker)                 { p.members[w.id].found() }
+func (p *groups) retire(w *Worker) bool           { return p.members[w.id].setTakes(false) }
+func (p *groups) reopen(w *Worker)                { p.members[w.id].setTakes(true) }
 
 // lookAgain is never: whatever comes to a group wakes a worker of it.
 func (p *groups) lookAgain(*Worker) clock.Instant { return clock.Never }
 
-func (p *groups) found(w *Worker) {
-	g, i := p.of(w)
-	g.found(i)
-}
-
-func (p *groups) retire(w *Worker) bool {
-	g, i := p.of(w)
-	return g.retire(i)
-}
-
-func (p *groups) reopen(w *Worker) {
-	g, i := p.of(w)
-	g.reopen(i)
-}
-
-// group is a scheduling group: up to 64 workers that share a run queue, and between which their fibers migrate.
-type group struct {
-	masks
-	shared  *runQueue
-	workers []*Worker
-	members []*member // by worker
-	cfg     *Groups
-	number  int
-	thieves []*group // the groups that steal from this one
-}
-
-// member is what a group has for each of its workers.
-type member struct {
-	private *runQueue
-	retired atomic.Bool // it takes no tasks; changed with the lock of the shared queue's pushes held
-
-	// Only the worker's thread uses these.
-	looks     int  // taken from the queues so far, in rounds
-	spun      bool // it has spun since it last had work
-	brought   bool // it has queued a fiber without waking another worker
-	foundLast bool // its last look before it would have slept found something
-	victims   victims
-
-	within, across counter // taken over from other workers of the group, and stolen from other groups
-}
-
-func newGroup(workers []*Worker, cfg *Groups) *group {
-	g := &group{workers: workers, cfg: cfg}
-	g.spinners = max(cfg.Spinners, 0)
-	g.wake = func(i int) bool { return workers[i].driver.notify() }
-	if workers[0].scheduler.cfg.Recorder != nil {
-		g.woken = func(i int, asleep bool) { workers[i].record.woken(workers[i], asleep) }
-	}
-	g.shared = newRunQueue(len(workers))
-	for _, w := range workers {
-		m := &member{private: newRunQueue(1)}
-		g.members = append(g.members, m)
-		if d, ok := w.driver.(*slotDriver); ok {
-			d.serve = g.serve
-		}
-	}
-	return g
-}
-
-// submit queues a task and wakes a worker. from is the number in the group of the worker that the caller runs on, or
-// -1. It returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it
-// retire just after it had taken what it runs, and is about to find that out.
-func (g *group) submit(r runnable, from int) bool {
-	if from >= 0 && g.cfg.Mode == AffinityMode {
-		g.pushPrivate(from, r)
+// submit queues a task or a fiber and wakes a worker. from is the worker of the group that the caller runs on, or nil.
+// It returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it retire
+// just after it had taken what it runs, and is about to find that out.
+func (g *group) submit(r runnable, from *member) bool {
+	if from != nil && g.cfg.Mode == AffinityMode {
+		from.pushPrivate(r)
 		return true
 	}
-	local := len(g.thieves) == 0 || r.groupLocal() // a fiber that is queued may run at once, and end
-	if !g.shared.put(r, from >= 0) {
+	local := r.groupLocal() // a fiber that is queued may run at once, and end
+	if !g.shared.push(r, from != nil) {
 		return false
 	}
 	g.wakeFor(local)
 	return true
 }
 
-// readyFor queues a fiber for worker i, which looks for something to run.
-func (g *group) readyFor(f *Fiber, i int) {
-	g.shared.push(runnable{fiber: f})
-	g.members[i].brought = true
+// submitAll is submit of several tasks: they go into the shared queue under one lock, and a worker is woken for each as
+// long as there is one to wake. Either all are queued or none.
+func (g *group) submitAll(tasks []job, from *member) bool {
+	if from != nil && g.cfg.Mode == AffinityMode {
+		for _, t := range tasks {
+			from.pushPrivate(runnable{task: t})
+		}
+		return true
+	}
+	if !g.shared.pushAll(tasks, from != nil) {
+		return false
+	}
+	for _, t := range tasks {
+		if local := t.Flags&GroupLocal != 0; !g.wakeFor(local) && !local {
+			break
+		}
+	}
+	return true
 }
 
 // pushPrivate queues r for one worker, and wakes it; or, if that is busy, another one, which will take r from there.
-func (g *group) pushPrivate(to int, r runnable) {
-	g.members[to].private.push(r)
-	if !g.wakeThat(to) {
-		g.wakeFor(true)
+func (m *member) pushPrivate(r runnable) {
+	m.private.push(r, true)
+	if !m.group.wakeThat(m.number) {
+		m.group.wakeFor(true)
 	}
 }
 
-// next takes what worker i runs next: from the shared queue or from its private one, whichever the round says, and else
-// from the other.
-func (g *group) next(i int) (r runnable, ok bool) {
-	m := g.members[i]
+// next takes what the worker runs next: from the shared queue or from its private one, whichever the round says, and
+// else from the other.
+func (m *member) next() (r runnable, ok bool) {
+	g := m.group
 	lastOfRound := m.looks == g.cfg.Round-1
 	if m.looks++; lastOfRound {
 		m.looks = 0
@@ -277,65 +261,89 @@ func (g *group) next(i int) (r runnable, ok bool) {
 		r, ok = second.pop()
 	}
 	if ok && m.retired.Load() {
-		g.reopen(i)
+		m.setTakes(true)
 	}
-	if len(g.thieves) > 0 && ok && r.groupLocal() {
-		g.uncover()
+	if ok && len(g.thieves) > 0 && r.groupLocal() && g.shared.offers() {
+		g.wakeThief() // what waited behind r was refused to thieves until now
 	}
 	return r, ok
 }
 
 // has reports whether next would find something.
-func (g *group) has(i int) bool { return !g.shared.empty() || !g.members[i].private.empty() }
+func (m *member) has() bool { return !m.group.shared.empty() || !m.private.empty() }
 
-// seek brings worker i something from where only other workers look: from a private queue of the group or, at times,
+// seek brings the worker something from where only other workers look: from a private queue of the group or, at times,
 // from another group. It reports whether there is anything to take now. Before the worker sleeps, last is true.
-func (g *group) seek(i int, last bool) bool {
-	m := g.members[i]
-	found := g.has(i) || g.takeOver(i) || g.steal(i, last)
+func (m *member) seek(last bool) bool {
+	found := m.has() || m.takeOver() || m.steal(last)
 	m.foundLast = found && last
 	return found
 }
 
-// takeOver moves the first of another worker's private queue to that of worker i. It counts that first: once it lies
-// there, another worker may take it over and run it to its end.
-func (g *group) takeOver(i int) bool {
-	for n := 1; n < len(g.members); n++ {
-		if r, ok := g.members[(i+n)%len(g.members)].private.pop(); ok {
-			g.members[i].within.add(1)
-			g.workers[i].stolen.add(1)
-			g.members[i].private.push(r)
+// takeOver moves the first of another worker's private queue to the worker's. It counts that first: once it lies there,
+// another worker may take it over and run it to its end.
+func (m *member) takeOver() bool {
+	all := m.group.members
+	for n := 1; n < len(all); n++ {
+		if r, ok := all[(m.number+n)%len(all)].private.pop(); ok {
+			m.within.add(1)
+			m.worker.stolen.add(1)
+			m.private.push(r, true)
 			return true
 		}
 	}
 	return false
 }
 
-// endSleep says that worker i sleeps no more. If its last look had found something, and it was claimed at the same
+// steal brings the worker something from another group: if it is time to look there, or in the last look before it
+// sleeps. It counts that first, as takeOver does. The worker may take something else, and be busy with that for long.
+// So what it brings goes to the shared queue, from where workers of all groups take it.
+func (m *member) steal(last bool) bool {
+	r, ok := m.victims.steal()
+	if !ok && last {
+		r, ok = m.victims.stealAny()
+	}
+	if ok {
+		m.across.add(1)
+		m.worker.stolen.add(1)
+		m.group.shared.push(r, true)
+	}
+	return ok
+}
+
+func (m *member) beginSpin() bool {
+	m.spun = m.group.beginSpin(m.number)
+	return m.spun
+}
+
+func (m *member) beginSleep() {
+	m.spun = false
+	m.group.beginSleep(m.number)
+}
+
+// endSleep says that the worker sleeps no more. If its last look had found something, and it was claimed at the same
 // time, perhaps for something else, the wake is passed on.
-func (g *group) endSleep(i int) {
-	m := g.members[i]
-	if claimed := g.masks.endSleep(i); claimed && m.foundLast {
-		g.wakeAny()
+func (m *member) endSleep() {
+	if claimed := m.group.endSleep(m.number); claimed && m.foundLast {
+		m.group.wakeAny()
 	}
 	m.foundLast = false
 }
 
-// found says that worker i has work after it had none.
+// found says that the worker has work after it had none.
 //
-// It may have been claimed for something that it will not take: it has other work, it had seen something else
-// before, as it spun, or it has ended a wait itself. What it was
-// claimed for may wait in any queue of the group, and no other worker comes for it. So if more waits than
-// i takes, another worker is woken. If none is left over, spinners that remain see to what comes next. A worker that
-// was claimed for what waits in another group passes that on too.
-func (g *group) found(i int) {
-	m, w := g.members[i], g.workers[i]
+// It may have been claimed for something that it will not take: it has other work, it had seen something else before,
+// as it spun, or it has ended a wait itself. What it was claimed for may wait in any queue of the group, and no other
+// worker comes for it. So if more waits than the worker takes, another worker is woken. If none is left over, spinners
+// that remain see to what comes next. A worker that was claimed for what waits in another group passes that on too.
+func (m *member) found() {
+	g, w := m.group, m.worker
 	takes := 1
-	if !g.has(i) || w.hasLocal() || !w.mayBegin() {
+	if !m.has() || w.hasLocal() || !w.mayBegin() {
 		takes = 0
 	}
 	switch {
-	case (takes == 0 || m.spun || m.brought) && g.waiting(i) > takes:
+	case (takes == 0 || m.spun || m.brought) && g.waiting() > takes:
 		g.wakeAny()
 	case m.spun:
 		g.leaveWake()
@@ -346,37 +354,116 @@ func (g *group) found(i int) {
 	}
 }
 
-// waiting is how many things wait in the queues of the group, as far as worker i cares: whether there are more than
-// one. It looks into its private queue and the shared one first.
-func (g *group) waiting(i int) int {
-	n := g.shared.waiting()
-	for k := 0; k < len(g.members) && n < 2; k++ {
-		n += g.members[(i+k)%len(g.members)].private.waiting()
-	}
-	return n
-}
-
-// retire makes worker i take no more tasks, unless some wait for it. It reports whether it did.
-func (g *group) retire(i int) bool {
-	q, m := g.shared, g.members[i]
-	q.pushing.Lock()
-	defer q.pushing.Unlock()
-	if q.waiting() > 0 || !m.private.empty() {
+// setTakes says whether the worker takes tasks. It goes on taking them if some wait for it. It reports whether it does
+// as demanded.
+func (m *member) setTakes(takes bool) bool {
+	q := m.group.shared
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case !takes && m.has():
 		return false
-	}
-	if !m.retired.Swap(true) {
+	case takes && m.retired.Swap(false):
+		q.takers++
+	case !takes && !m.retired.Swap(true):
 		q.takers--
 	}
 	return true
 }
 
-// reopen takes retire back.
-func (g *group) reopen(i int) {
-	q, m := g.shared, g.members[i]
-	q.pushing.Lock()
-	defer q.pushing.Unlock()
-	if m.retired.Swap(false) {
-		q.takers++
+// waiting is how many entries wait in the queues of the group: all of the shared one, and of private ones until it is
+// certain that there are two.
+func (g *group) waiting() int {
+	n := g.shared.waiting()
+	for k := 0; k < len(g.members) && n < 2; k++ {
+		n += g.members[k].private.waiting()
+	}
+	return n
+}
+
+// wakeFor wakes a worker for something that has just been queued: one of the group, or of a group that steals from it,
+// unless that is local to the group. It reports whether there was one, and counts what finds all workers busy.
+func (g *group) wakeFor(local bool) bool {
+	woken := g.wakeOne() || !local && g.wakeThief()
+	if !woken {
+		g.wakes.none.Add(1)
+	}
+	return woken
+}
+
+// wakeAny wakes a worker of the group. If none is idle, and the shared queue has something to steal, it wakes one of a
+// group that steals.
+func (g *group) wakeAny() {
+	if !g.wakeOne() && len(g.thieves) > 0 && g.shared.offers() {
+		g.wakeThief()
+	}
+}
+
+// wakeThief wakes a worker of a group that steals from g, and reports whether one was idle. The worker may find
+// something in its own group first. So it learns before that it was called: see member.found.
+//
+// A submitter queues an entry, and then loads the masks of its own group and of the thieves. A thief sets its bit, and
+// then looks at the queues of its own group and of the victims: as in masks, no wake-up is lost.
+func (g *group) wakeThief() bool {
+	for _, thief := range g.thieves {
+		if thief.anyIdle() {
+			thief.called.Store(true)
+			if thief.wakeOne() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// victims are the other groups from whose shared queues a worker steals.
+type victims struct {
+	looks int // how often the worker has found nothing in its own group
+	list  []victim
+}
+
+// victim is one of them.
+type victim struct {
+	from  *group
+	every int // it is looked at each so many times
+	next  int // at this count of looks
+}
+
+func (v *victims) add(from *group, every int) {
+	v.list = append(v.list, victim{from: from, every: every, next: every})
+}
+
+// steal takes one entry from a group that it is time to look at, and reports whether it did. A group that had something
+// is looked at again the next time: perhaps it has more.
+func (v *victims) steal() (r runnable, ok bool) {
+	v.looks++
+	for i := range v.list {
+		one := &v.list[i]
+		if one.next > v.looks {
+			continue
+		}
+		if r, ok = one.from.shared.steal(); ok {
+			return r, true
+		}
+		one.next += ((v.looks-one.next)/one.every + 1) * one.every
+	}
+	return r, false
+}
+
+// stealAny is steal from all groups, whether it is time to look at them or not.
+func (v *victims) stealAny() (r runnable, ok bool) {
+	for i := 0; i < len(v.list) && !ok; i++ {
+		r, ok = v.list[i].from.shared.steal()
+	}
+	return r, ok
+}
+
+// wake wakes a worker for each group that has something to steal.
+func (v *victims) wake() {
+	for _, one := range v.list {
+		if one.from.shared.offers() {
+			one.from.wakeAny()
+		}
 	}
 }
 
@@ -435,7 +522,7 @@ func (g *group) stats(number int) GroupStats {
 func (s *QueueStats) add(q *runQueue, ready *histogram.Sum) {
 	s.Length += q.waiting()
 	s.Greatest = max(s.Greatest, int(q.longest.Load()))
-	ready.Add(q.latency)
+	ready.Add(&q.latency)
 }
 
 func latencyOf(s *histogram.Sum) Latency {
