@@ -7,62 +7,73 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// policy decides where ready fibers and tasks wait, what a worker runs next, and which worker to wake. It serves the
-// multi-threaded workers; what must run on one worker, and all that belongs to goroutines that are bound, goes past it.
-// All methods may be called by several workers at the same time.
+// policy decides where tasks and ready fibers wait, what a worker runs next, and which worker is woken for it. It
+// serves the multi-threaded workers. What must run on one worker, and all of a bound goroutine, does not pass through
+// it.
+//
+// "Any thread" may call a method at any time, for several workers at once. "w" means that w alone calls it, on its
+// thread. No caller holds a lock of package sched, but the callers of Notify may hold locks of their own. So no method
+// blocks for more than a lock of the policy, which is held for moments, and none calls a function of the user.
+//
+// Order is not part of the contract: no task may count on being begun before another. Two things are. What is queued
+// is taken after finitely many others, so nothing starves. And nothing that can run waits while a worker sleeps: a
+// caller that has queued an entry looks for a sleeper, and a worker that can be seen to sleep looks for entries.
 type policy interface {
-	// wakeOther wakes a worker that sleeps and can take what w has found, if any does.
-	wakeOther(w *Worker)
-	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. caller is the worker that
-	// the call comes from, or nil. It returns false if no worker takes tasks any more.
+	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. Any thread. caller is
+	// the worker that the call comes from, or nil. It returns false if no worker takes tasks any more; a caller's
+	// worker always does.
 	submit(t job, caller *Worker) bool
-	// has reports whether next would find something for w, if no other worker is quicker.
-	has(w *Worker) bool
-	// next takes what w runs next.
+	// next takes what w runs next, if there is anything. w.
 	next(w *Worker) (runnable, bool)
+	// has reports whether next would find something for w, if no other worker is quicker. w.
+	has(w *Worker) bool
 	// pending is how many tasks wait in w's queues that others may run too; shared is how many tasks and fibers wait in
-	// queues of no worker in particular.
+	// queues of no worker in particular. Any thread.
 	pending(w *Worker) int
 	shared() int
+	// wakeOther wakes a worker that sleeps and can take what w has found, if any does. w.
+	wakeOther(w *Worker)
 
-	// An idle worker waits in two steps, and each ends by the method beside it. beginSpin asks whether w shall wait
-	// awake. After beginSleep, others that bring work find that w sleeps.
+	// A worker that next gives nothing waits in two steps, and each ends by the method beside it. All are called by w.
+	// beginSpin asks whether w shall wait awake. After beginSleep, others that bring work find that w sleeps.
 	beginSpin(w *Worker) bool
 	endSpin(w *Worker)
 	beginSleep(w *Worker)
 	endSleep(w *Worker)
-	// seek brings w work from where other workers have it, if there is any, and reports whether there was. Before w
-	// sleeps, last is true, and nothing must be overlooked.
+	// seek brings w work from where other workers have it, if there is any, and reports whether there was: next finds it
+	// then, if no other worker is quicker. w. Before w sleeps, after beginSleep, last is true, and nothing must be
+	// overlooked.
 	seek(w *Worker, last bool) bool
-	// lookAgain is when w, which is about to sleep, has to seek anew.
+	// lookAgain is when w, which is about to sleep, has to seek anew. w.
 	lookAgain(w *Worker) clock.Instant
-	// found says that w has found work after it had none, and counts as busy from then on. If w was woken for more than
-	// it will do, found wakes another worker.
+	// found says that w has found work after it had none, and counts as busy from then on. w. If w was woken for more
+	// than it will do, found wakes another worker.
 	found(w *Worker)
 
-	// retire makes w take no more tasks, unless some wait for it. It reports whether it did. reopen takes that back.
+	// retire makes w take no more tasks, unless some wait for it. It reports whether it did. reopen takes that back. Any
+	// thread.
 	retire(w *Worker) bool
 	reopen(w *Worker)
 }
 
-// migration is the part of a policy under which fibers may migrate: a fiber that is ready is queued by the policy
-// too. Under a policy without it, each fiber stays with the worker that has made it.
+// migration is the part of a policy under which fibers may migrate: it queues ready fibers too. Under a policy without
+// it, each fiber remains on the worker that has begun it.
 type migration interface {
-	// ready queues a fiber that is Queued and published, and wakes a worker if one should be woken. There is always
-	// room for it. looking is nil, or the caller's worker if that has found nothing to run: since it will take one
-	// thing and then call found, no other worker need be woken.
+	// ready queues a fiber that is Queued and published, and wakes a worker if one should be woken. Any thread. There
+	// is always room for it. looking is nil, or the caller's worker if that has found nothing to run: since it will
+	// take one entry and then call found, no other worker need be woken.
 	ready(f *Fiber, looking *Worker)
-	// eachGroup calls f for each group of workers between which fibers migrate: their numbers follow one another, and
-	// wakeOne wakes one of them, if any sleeps.
+	// eachGroup calls f for each group of workers between which fibers migrate. wakeOne wakes one of them, if any
+	// sleeps. It is called once, before the workers run.
 	eachGroup(f func(workers []*Worker, wakeOne func()))
 }
 
 // batching is the part of a policy that queues many tasks at a time. Under a policy without it, they are submitted one
 // by one.
 type batching interface {
-	// submitAll is submit of several tasks, of which there is at least one, by one caller. It wakes at most as many
-	// workers as there are tasks. It returns how many it has queued, which are the first ones: less than all only if no
-	// worker takes tasks any more. It does not keep the slice.
+	// submitAll is submit of several tasks, at least one. It wakes at most as many workers as there are tasks. It
+	// returns how many it has queued, which are the first ones: less than all only if no worker takes tasks any more.
+	// It does not keep the slice.
 	submitAll(tasks []job, caller *Worker) int
 }
 
@@ -83,19 +94,19 @@ func submitAll(p policy, tasks []job, caller *Worker) int {
 type Policy uint8
 
 const (
-	// Stealing gives each worker its own queues. Idle workers steal tasks; fibers stay
-	// with the worker that has begun them. It is the default.
+	// Stealing gives each worker queues for itself. Idle workers steal tasks; a fiber remains on the worker that has
+	// begun it. It is the default.
 	Stealing Policy = iota
-	// RoundRobin has one queue for all workers. Fibers go on wherever a worker is free.
+	// RoundRobin has one queue for all workers. A fiber continues wherever a worker is free.
 	RoundRobin
-	// Group divides the workers into scheduling groups. Those of a group share a queue, and fibers migrate between
+	// Group divides the workers into scheduling groups. The workers of a group share a queue, and fibers migrate between
 	// them. See Groups.
 	Group
 )
 
 var policyNames = [...]string{"stealing", "roundrobin", "group"}
 
-// Policies lists the policies that can be chosen, the default one first.
+// Policies lists the policies that can be chosen, the default first.
 func Policies() []Policy { return []Policy{Stealing, RoundRobin, Group} }
 
 // String returns the name by which ParsePolicy knows p.

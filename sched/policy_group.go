@@ -202,8 +202,8 @@ func (p *groups) reopen(w *Worker)                { p.members[w.id].setTakes(tru
 func (p *groups) lookAgain(*Worker) clock.Instant { return clock.Never }
 
 // submit queues a task or a fiber and wakes a worker. from is the worker of the group that the caller runs on, or nil.
-// It returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it retire
-// just after it had taken what it runs, and is about to find that out.
+// It returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it
+// retire just after it had taken what it runs, and is about to find that out.
 func (g *group) submit(r runnable, from *member) bool {
 	if from != nil && g.cfg.Mode == AffinityMode {
 		from.pushPrivate(r)
@@ -332,8 +332,8 @@ func (m *member) endSleep() {
 
 // found says that the worker has work after it had none.
 //
-// It may have been claimed for something that it will not take: it has other work, it had seen something else before,
-// as it spun, or it has ended a wait itself. What it was claimed for may wait in any queue of the group, and no other
+// It may have been claimed for something that it will not take: it has other work, it had seen something else as it
+// spun, or it has ended a wait itself. What it was claimed for may wait in any queue of the group, and no other
 // worker comes for it. So if more waits than the worker takes, another worker is woken. If none is left over, spinners
 // that remain see to what comes next. A worker that was claimed for what waits in another group passes that on too.
 func (m *member) found() {
@@ -488,7 +488,7 @@ type GroupStats struct {
 	StolenAcross uint64 // tasks and fibers that have been stolen from other groups
 }
 
-// Latency tells how long something takes. The median and the 99th percentile are at most an eighth too long.
+// Latency is how long something takes. The median and the 99th percentile are at most an eighth too long.
 type Latency struct {
 	Count                 uint64 // how often it was measured
 	Median, P99, Greatest time.Duration
@@ -499,7 +499,7 @@ type QueueStats struct {
 	Length, Greatest int
 }
 
-// stats reads what g has counted. Nothing stops meanwhile: the counts may be of slightly different moments.
+// stats reads what g has counted. No worker stops for it: the counts may be of slightly different moments.
 func (g *group) stats(number int) GroupStats {
 	s := GroupStats{
 		Group: number, Workers: len(g.workers),

@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// stealing is the first policy, marl's: each worker has a queue of tasks, and idle workers
-// steal from it. Fibers stay with their worker.
+// stealing is the first policy, marl's: each worker has a queue of tasks, from which idle workers steal. A fiber
+// remains on the worker that has begun it.
 type stealing struct {
 	workers  []*Worker
 	queues   []*taskQueues // by worker
 	spinning spinning
 	asleep   bitset.Set
 
-	_    [2]cpu.CacheLinePad // the next one is written at each task from outside
-	turn atomic.Uint64       // of the workers, for tasks from outside
-	_    [2]cpu.CacheLinePad
+	_       [2]cpu.CacheLinePad // the next one is written at each task from outside
+	arrived atomic.Uint64       // how many tasks, or shares, have come from outside
+	_       [2]cpu.CacheLinePad
 }
 
 // taskQueues are the tasks of one worker. Others write the injection queue whenever they bring a task: they must not
@@ -41,10 +41,10 @@ type taskQueues struct {
 	_        [2]cpu.CacheLinePad
 
 	// Only the worker's own thread uses these.
-	batch   queue.Queue[job] // on its way to tasks from the injection queue or from a victim; empty at other times
-	skipped bool             // the last attempt has left tasks to a worker that was just being woken
-	turn    int              // goes round the workers
-	random  *rand.Rand
+	batch    queue.Queue[job] // on its way to tasks from the injection queue or from a victim; empty at other times
+	skipped  bool             // the last attempt has left tasks to a worker that was just being woken
+	rotation int              // goes round the workers
+	random   *rand.Rand
 }
 
 func newStealing(workers []*Worker) *stealing {
@@ -55,33 +55,28 @@ func newStealing(workers []*Worker) *stealing {
 	return p
 }
 
-// mostBegun is how many tasks are begun in a row while others lie in the injection queue:
-// tasks that schedule further ones on their own worker must not keep others out.
+// mostBegun is how many tasks are begun in a row while others wait in the injection queue: tasks that enqueue further
+// ones on their worker must not keep those out.
 const mostBegun = 64
 
 // mostTaken is how many tasks are then moved from the injection queue at once. It is much more than mostBegun,
 // so that the queue empties, and its blocks are used again while they are in the cache.
 const mostTaken = 16 * mostBegun
 
-// submit gives the task, in this order, to a worker that spins; to a worker that sleeps; to the caller's worker, in
-// turn with a worker that is just being woken; to each worker in turn.
+// submit gives the task to a worker that spins, else to one that sleeps. Otherwise a task of a worker remains there, or
+// goes to a worker that is just being woken, alternately; a task from outside goes to each worker in rotation.
 func (p *stealing) submit(t job, caller *Worker) bool {
 	if w := p.claimIdle(); w != nil && w != caller && p.give(w, t) {
 		return true
 	}
 	if caller != nil && caller.mode == multiThreaded {
-		if w := p.nextInTurn(caller); w != caller && w.driver.waking() && p.give(w, t) {
-			return true
+		if w := p.nextInRotation(caller); w == caller || !w.driver.waking() || !p.give(w, t) {
+			p.keep(caller, t)
 		}
-		q := p.queues[caller.id]
-		q.mu.Lock()
-		q.tasks.Push(t)
-		q.mu.Unlock()
-		p.wakeOne()
 		return true
 	}
 	for range p.workers {
-		if p.give(p.workers[p.turn.Add(1)%uint64(len(p.workers))], t) {
+		if p.give(p.nextWorker(), t) {
 			return true
 		}
 	}
@@ -89,42 +84,32 @@ func (p *stealing) submit(t job, caller *Worker) bool {
 }
 
 // submitAll gives workers that spin or sleep a share of the tasks each. The rest goes to the caller's worker, or by
-// shares to the workers in turn.
+// shares to the workers in rotation.
 func (p *stealing) submitAll(tasks []job, caller *Worker) int {
 	share, left := (len(tasks)+len(p.workers)-1)/len(p.workers), tasks
-	for len(left) > 0 {
-		w := p.claimIdle()
-		if w == nil {
-			break
-		}
-		if n := min(share, len(left)); w != caller && p.giveAll(w, left[:n]) {
-			left = left[n:]
+	for w := p.claimIdle(); w != nil; w = p.claimIdle() {
+		if n := min(share, len(left)); w != caller && p.give(w, left[:n]...) {
+			if left = left[n:]; len(left) == 0 {
+				return len(tasks)
+			}
 		}
 	}
-	if len(left) > 0 && caller != nil && caller.mode == multiThreaded {
-		q := p.queues[caller.id]
-		q.mu.Lock()
-		for _, t := range left {
-			q.tasks.Push(t)
-		}
-		q.mu.Unlock()
-		p.wakeOne()
+	if caller != nil && caller.mode == multiThreaded {
+		p.keep(caller, left...)
 		return len(tasks)
 	}
-	for refused := 0; len(left) > 0 && refused < len(p.workers); {
-		n := min(share, len(left))
-		if p.giveAll(p.workers[p.turn.Add(1)%uint64(len(p.workers))], left[:n]) {
-			left, refused = left[n:], 0
-		} else {
-			refused++
+	for refused := 0; len(left) > 0 && refused < len(p.workers); refused++ {
+		if n := min(share, len(left)); p.give(p.nextWorker(), left[:n]...) {
+			left, refused = left[n:], -1
 		}
 	}
 	return len(tasks) - len(left)
 }
 
-// giveAll is give of several tasks.
-func (p *stealing) giveAll(w *Worker, tasks []job) bool {
-	if !p.queues[w.id].injected.putAll(tasks) {
+// give puts tasks into the injection queue of w, unless that takes no more. If w is busy after all, a worker that
+// sleeps is woken to steal them.
+func (p *stealing) give(w *Worker, tasks ...job) bool {
+	if !p.queues[w.id].injected.put(tasks...) {
 		return false
 	}
 	if !w.driver.notify() {
@@ -133,17 +118,19 @@ func (p *stealing) giveAll(w *Worker, tasks []job) bool {
 	return true
 }
 
-// give puts a task into the injection queue of w, unless that takes no more. If w is busy after all, a worker that
-// sleeps is woken to steal the task.
-func (p *stealing) give(w *Worker, t job) bool {
-	if !p.queues[w.id].injected.put(t) {
-		return false
+// keep queues tasks on the caller's worker, which is busy. A worker that sleeps is woken to steal them.
+func (p *stealing) keep(caller *Worker, tasks ...job) {
+	q := p.queues[caller.id]
+	q.mu.Lock()
+	for _, t := range tasks {
+		q.tasks.Push(t)
 	}
-	if !w.driver.notify() {
-		p.wakeOne()
-	}
-	return true
+	q.mu.Unlock()
+	p.wakeOne()
 }
+
+// nextWorker goes round the workers, for callers outside of them.
+func (p *stealing) nextWorker() *Worker { return p.workers[p.arrived.Add(1)%uint64(len(p.workers))] }
 
 // claimIdle takes a worker that has nothing to do, so that others choose another one. It returns nil if all are busy.
 func (p *stealing) claimIdle() *Worker {
@@ -156,13 +143,13 @@ func (p *stealing) claimIdle() *Worker {
 	return nil
 }
 
-// nextInTurn goes round the workers. caller is the worker that the call comes from.
-func (p *stealing) nextInTurn(caller *Worker) *Worker {
+// nextInRotation goes round the workers. caller is the worker that the call comes from.
+func (p *stealing) nextInRotation(caller *Worker) *Worker {
 	q := p.queues[caller.id]
-	if q.turn++; q.turn >= len(p.workers) {
-		q.turn = 0
+	if q.rotation++; q.rotation >= len(p.workers) {
+		q.rotation = 0
 	}
-	return p.workers[q.turn]
+	return p.workers[q.rotation]
 }
 
 func (p *stealing) wakeOther(*Worker) { p.wakeOne() }
@@ -250,7 +237,7 @@ func (p *stealing) lookAgain(w *Worker) clock.Instant {
 }
 
 // found wakes another worker for what w, which has just found work, was woken for and will not do next. The thread that
-// brought a task took w for idle, and has woken no other worker; a thread that called wakeOne may have chosen w after
+// brought a task took w for idle, and has woken no other worker. A thread that called wakeOne may have chosen w after
 // its last attempt to steal. If w has nothing but tasks, it begins one now, and next passes on what is left.
 func (p *stealing) found(w *Worker) {
 	if p.queues[w.id].summoned.Load() || (w.hasLocal() || !w.mayBegin()) && p.has(w) {
@@ -265,12 +252,12 @@ func (p *stealing) reopen(w *Worker) { p.queues[w.id].injected.reopen() }
 // mostStolen is how many tasks a thief takes at once, at most.
 const mostStolen = 128
 
-// seek steals half of the tasks that wait at another worker, beginning with a random one. If it is the
-// last attempt before w sleeps, it waits for locks that are held; otherwise it passes over their queues.
+// seek steals half of the tasks that wait at another worker, beginning with a random one. If it is the last attempt
+// before w sleeps, it waits for locks that are held; otherwise it passes over their queues.
 //
 // It skips a worker that is just being woken, and leaves it the tasks that were brought to it: a wake-up takes longer
-// than to begin a hundred tasks, and tasks that block at once stay on the worker that began them. After that
-// w seeks again soon, in case the skipped worker does not wake.
+// than to begin a hundred tasks, and tasks that block at once remain on the worker that began them. Later w seeks
+// again, in case the skipped worker does not wake.
 func (p *stealing) seek(w *Worker, last bool) bool {
 	own := p.queues[w.id]
 	if own.injected.waiting.Load() > 0 {
@@ -336,20 +323,8 @@ type injectionQueue struct {
 	closed  bool // the worker takes no more
 }
 
-// put adds a task, or tells that the worker takes no more.
-func (q *injectionQueue) put(t job) bool {
-	q.mu.Lock()
-	open := !q.closed
-	if open {
-		q.tasks.Push(t)
-		q.waiting.Store(int64(q.tasks.Len()))
-	}
-	q.mu.Unlock()
-	return open
-}
-
-// putAll is put of several tasks.
-func (q *injectionQueue) putAll(tasks []job) bool {
+// put adds tasks. It returns false if the worker takes no more.
+func (q *injectionQueue) put(tasks ...job) bool {
 	q.mu.Lock()
 	open := !q.closed
 	if open {
