@@ -256,12 +256,12 @@ labs-selftest: ## grade the graders of all labs: each faulty program must lose p
 	@mkdir -p build
 	go test -c -o build/hostile.test ./labs/hostile
 	go test -c -o build/selftest.test ./labs/selftest
-	@export FIBERLAB_SELFTEST=$(or $(LABS),all); ok=true; \
+	@export FIBERLAB_SELFTEST=$(or $(LABS),all); failed=; \
 	(cd labs/hostile && exec ../../build/hostile.test -test.timeout 15m) > build/hostile.txt 2>&1 & \
-	(cd labs/selftest && exec ../../build/selftest.test -test.run '^TestTheGraderInFull$$' -test.timeout 30m) || ok=false; \
-	wait $$! || ok=false; \
+	(cd labs/selftest && exec ../../build/selftest.test -test.run '^TestTheGraderInFull$$' -test.timeout 30m) || failed=' mutants and solutions (above)'; \
+	wait $$! || failed="$$failed hostile submissions (build/hostile.txt)"; \
 	cat build/hostile.txt; \
-	$$ok
+	[ -z "$$failed" ] || { echo "labs-selftest: FAILED:$$failed"; exit 1; }
 
 # FIBERLAB_PICTURES names a folder that gets pictures of the pages.
 labs-pages: ## look at the pages of fiberlab step in a browser: widths, keys, light and dark, print, no network
