@@ -8,8 +8,8 @@
 // A place that becomes free while callers wait is not handed on at once: to resume a caller for each place would cost a
 // switch or a wake-up a task. Places are handed on when a desk has given back a batch, when the thread of a desk has
 // nothing else to do, and every millisecond by a timer, which runs only while callers wait. The timer looks at each
-// desk. So no wake-up is lost: a caller that a desk has overlooked gets its place from the timer. The timer also reports
-// a room that stays full.
+// desk. So no wake-up is lost: a caller that a desk has overlooked gets its place from the timer. The timer also
+// reports a room that stays full.
 package admission
 
 import (
