@@ -23,8 +23,8 @@ var shownElsewhere = map[string]string{
 	"forkjoin.Config":      "ExamplePool has it",
 	"park.Goroutine":       "the package's Example makes one",
 	"park.Shared":          "the scheduler makes it",
-	"uring.Engines":        "the package's Example makes them",
-	"uring.Options":        "each Example has them",
+	"uring.Operation":      "Engine.Do makes one: ExampleEngines",
+	"uring.Options":        "ExampleEngines has them",
 }
 
 var (

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
@@ -48,5 +50,25 @@ func Example() {
 	answer, err := io.ReadAll(conn)
 	must(err)
 	fmt.Printf("%s\n", answer)
+	// Output: hello
+}
+
+// A file is written and read by the engine of the goroutine, which waits.
+func ExampleFile() {
+	dir, err := os.MkdirTemp("", "fiberio")
+	must(err)
+	defer os.RemoveAll(dir)
+	engines := uring.New(uring.Options{})
+	defer engines.Close()
+
+	ctx, name := context.Background(), filepath.Join(dir, "motd")
+	file, err := fiberio.Create(ctx, engines, name)
+	must(err)
+	_, err = io.WriteString(file, "hello\n")
+	must(err)
+	must(file.Close())
+	text, err := fiberio.ReadFile(ctx, engines, name)
+	must(err)
+	fmt.Printf("%s", text)
 	// Output: hello
 }
