@@ -173,7 +173,8 @@ func Sleep(d time.Duration) {
 	if f == nil {
 		panic(f.misuse("sleep"))
 	}
-	f.sleep(clock.After(d))
+	deadline := clock.After(d)
+	f.wait(nil, deadline, func() bool { return clock.Now() >= deadline }) // a notification does not end it
 }
 
 // misuse is the error of a call on f that its caller may not make.

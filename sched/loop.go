@@ -170,7 +170,7 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 		case w.givesUp() && f != o.main:
 			w.removeIdle(o.main)
 			return o.main
-		case w.exhausted.Load() != nil && f.recalled():
+		case w.exhausted.Load() != nil && f.queueIfNotified():
 			w.notExhausted()
 			return f
 		case w.fiberIsNext():
@@ -178,7 +178,7 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 			w.notExhausted()
 			return o.ready.Pop()
 		case !w.hasTask():
-			if f.mayStay() || f.load().state() == Running && (w.finished() || w.givesUp()) {
+			if f.mayGoOn() || f.load().state() == Running && (w.finished() || w.givesUp()) {
 				return f
 			}
 			if waiter := w.waiter(f); waiter != nil {
@@ -189,7 +189,7 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 			if r := w.skipTasks(); r != nil {
 				return r
 			}
-			if w.exhausted.Load() != nil && (f.mayStay() || w.onlyMainIsLeft(f)) {
+			if w.exhausted.Load() != nil && (f.mayGoOn() || w.onlyMainIsLeft(f)) {
 				w.notExhausted()
 				return f
 			}

@@ -83,19 +83,31 @@ func mayGo(from, to State, why Why) bool {
 	return from < states && to < states && why < whys && legal[from][to]&(1<<why) != 0
 }
 
-// word is all that others may change of a fiber, in one atomic variable: its state, what has happened to it
-// before it could be resumed, and the number of its wait.
+// word is all that others may change of a fiber, in one atomic variable: its state, what has happened before its
+// registers were saved, and the number of its wait.
 //
-// As long as the state is Idle, Running or Queued and the word is published, only the worker that runs the fiber, or
-// has taken it to run it, changes the word, by a store. Any thread may change any other word, by
-// compare-and-swap: of several that want to end one wait, one succeeds. What comes late, like
-// a timer of the wait before, finds another number and misses.
+// The word says which party owns the fiber's stack. The owner changes the word by a store:
+//
+//	Idle                  the worker that has the fiber among its idle ones, or whose main fiber it is
+//	Running               the fiber
+//	Yielded, Waiting      no party, if the fiber may migrate; else its home. A waker makes it Queued
+//	    unpublished       the fiber, or the fiber that its worker has switched to: its registers are not saved yet
+//	Queued                the queue that it is in, later the worker that has taken it out
+//	    unpublished       the fiber, as above: it has yielded, and is in no queue yet
+//
+// Wakers do not own it. They change the word of a blocked fiber by compare-and-swap: of several that want to end one
+// wait, one succeeds. A late one, such as the timer of the wait before, finds another number and does nothing. If the
+// fiber is unpublished, a waker leaves the mark notified, and publish does the rest. After that mark, and in all states
+// but Yielded and Waiting, no waker changes the word.
+//
+// A fiber with a home is never unpublished while it waits: only the thread that it runs on will enter its stack, after
+// the switch.
 type word uint64
 
 // The parts of a word, from the lowest bit.
 const (
 	stateMask   word = 1<<3 - 1
-	unpublished word = 1 << 3 // not to be resumed yet: its registers are not saved
+	unpublished word = 1 << 3 // not to be entered yet: its registers are not saved, or a deadlock check enters it
 	notified    word = 1 << 4 // a notification or its deadline came while it was unpublished
 	expired     word = 1 << 5 // it was the deadline that ended the wait
 	parked      word = 1 << 6 // Park has blocked it, and Unpark may wake it
@@ -112,8 +124,7 @@ func (w word) in(s State) word { return w.wait() | word(s) }
 // load returns the fiber's word at this moment.
 func (f *Fiber) load() word { return word(f.word.Load()) }
 
-// store puts f into the state of next. Only the thread that runs f, or has taken it to
-// run it, may call it.
+// store puts f into the state of next. The caller owns the stack of f.
 func (f *Fiber) store(next word, why Why) {
 	if debug.On || f.record != nil {
 		f.checkedStore(next, why)
@@ -122,96 +133,69 @@ func (f *Fiber) store(next word, why Why) {
 	release.Store(&f.word, uint64(next))
 }
 
-// checkedStore is store in debug builds and with a Recorder.
-func (f *Fiber) checkedStore(next word, why Why) {
-	old := f.load()
-	f.mustBeLegal(old, next, why)
-	if f.record != nil {
-		f.record.change(f, old, next, why)
-		return
-	}
-	release.Store(&f.word, uint64(next))
-}
-
-// swap puts f into the state of next, unless its word has changed since it was old. It tells
-// whether it did. Any thread may call it.
+// swap puts f into the state of next, unless its word has changed since it was old, and reports whether it did. Any
+// thread may call it.
 func (f *Fiber) swap(old, next word, why Why) bool {
 	if debug.On || f.record != nil {
 		return f.checkedSwap(old, next, why)
 	}
-	return f.word.CompareAndSwap(uint64(old), uint64(next))
-}
-
-// checkedSwap is swap in debug builds and with a Recorder.
-func (f *Fiber) checkedSwap(old, next word, why Why) bool {
-	f.mustBeLegal(old, next, why)
-	if f.record != nil {
-		return f.record.change(f, old, next, why)
-	}
-	return f.word.CompareAndSwap(uint64(old), uint64(next))
+	return f.mark(old, next)
 }
 
 // mark is swap where the state stays the same.
 func (f *Fiber) mark(old, next word) bool { return f.word.CompareAndSwap(uint64(old), uint64(next)) }
 
-// mustBeLegal panics in debug builds if a transition is illegal.
-func (f *Fiber) mustBeLegal(old, next word, why Why) {
-	if !debug.On {
-		return
+// checkedStore is store in debug builds and with a Recorder.
+func (f *Fiber) checkedStore(next word, why Why) {
+	if old := f.load(); !f.checkedSwap(old, next, why) {
+		panic(fmt.Sprintf("sched: %v: another thread has changed its word %#x", f, old))
 	}
-	if from, to := old.state(), next.state(); !mayGo(from, to, why) {
+}
+
+// checkedSwap is swap in debug builds and with a Recorder.
+func (f *Fiber) checkedSwap(old, next word, why Why) bool {
+	if from, to := old.state(), next.state(); debug.On && !mayGo(from, to, why) {
 		panic(fmt.Sprintf("sched: %v: illegal transition %v -> %v (%v)", f, from, to, why))
 	}
+	if f.record != nil {
+		return f.record.change(f, old, next, why)
+	}
+	return f.mark(old, next)
 }
 
-// A fiber that may migrate is unpublished from the moment when it blocks or yields until its registers are saved.
-
-// publish lets other workers resume f, whose registers are saved now. If it has yielded, or has been
-// woken meanwhile, it is put where it will be run.
+// publish lets other workers enter f, whose registers are saved now. If it has yielded, or has been woken, it is put
+// where it will be run. The fiber that its worker has switched to calls it.
 func (f *Fiber) publish() {
-	for {
-		old := f.load()
-		switch {
-		case old&notified != 0:
-			if next, why := old.woken(); f.swap(old, next, why) {
-				f.deliver()
-				return
-			}
-		case f.mark(old, old&^(unpublished|expired)):
-			if old.state() == Queued {
-				f.deliver()
-			}
+	for !f.queueIfNotified() {
+		old := f.load() &^ notified // so mark fails if it has been notified since
+		if !f.mark(old, old&^unpublished) {
+			continue
+		}
+		if old.blocked() {
 			return
 		}
+		break
 	}
+	f.deliver()
 }
 
-// recalled makes f Queued if it has been woken while it was unpublished, and reports whether it did. The worker that
-// runs f has not left it yet, so f can go on at once, if nothing else is to run.
-func (f *Fiber) recalled() bool {
+// queueIfNotified makes f Queued if it was notified while it was unpublished, and reports whether it did. The caller
+// owns the stack of f. If that is f itself, it may go on at once.
+func (f *Fiber) queueIfNotified() bool {
 	old := f.load()
-	if old&notified == 0 || !old.blocked() {
+	switch {
+	case old&notified == 0:
 		return false
+	case old&expired != 0:
+		f.store(old.in(Queued)|expired, WhyTimeout)
+	default:
+		f.store(old.in(Queued), WhyNotify)
 	}
-	next, why := old.woken()
-	f.store(next, why) // only this thread changes a word that is marked
 	return true
 }
 
-// woken is the word that follows w, which was notified while it was unpublished, and why.
-func (w word) woken() (word, Why) {
-	if w&expired != 0 {
-		return w.in(Queued) | expired, WhyTimeout
-	}
-	return w.in(Queued), WhyNotify
-}
-
-// mayStay reports whether f, the calling fiber, which its worker has not left yet, may go on if nothing else is to run:
-// it has been woken, or has only yielded.
-func (f *Fiber) mayStay() bool {
-	if f.recalled() {
-		return true
-	}
-	old := f.load()
-	return old.state() == Queued && old&unpublished != 0
+// mayGoOn reports whether f, the calling fiber, may go on if nothing else is to run: it was notified, or has only
+// yielded. Its worker has not switched to another fiber.
+func (f *Fiber) mayGoOn() bool {
+	return f.queueIfNotified() || f.load()&(stateMask|unpublished) == word(Queued)|unpublished
 }

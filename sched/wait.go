@@ -15,23 +15,23 @@ import (
 
 // How a fiber waits, and how it goes on.
 //
-//	block    its word says so: from now on others may wake it
-//	suspend  its worker picks another fiber, switches to it, and comes back when f has been picked
-//	wake     another thread, or a timer, makes it Queued, once, and puts it where it will be run
+//	block    its word says that it is blocked: from now on others may wake it
+//	suspend  its worker picks another fiber and switches to it; suspend returns when f has been picked
+//	wake     a notification, or its deadline, makes it Queued, once, and puts it where it will be run
 //	resume   it is Running again
 //
-// A fiber that blocks can be woken before its registers are saved: it is still running. If it has a home, that does no
-// harm, since only the thread that it runs on will pick it. If it may migrate, its word says that it is
-// unpublished until the switch has been made; a thread that wakes it only leaves a mark, and the fiber that
-// arrives on the other side of the switch publishes it. Without that, another worker could
-// enter a stack that is in use.
+// No wake-up is lost. The waiter checks its predicate under a lock, and is blocked before it releases the lock. A party
+// that makes the predicate true holds the lock for that, and notifies later. If it had the lock before the waiter
+// checked, the predicate holds, and the waiter does not block. If it has the lock afterwards, the waiter is blocked, and
+// wake ends the wait. Park has a token for the lock: Unpark wakes a fiber that is parked, or else leaves the token; Park
+// blocks, and then looks for the token.
+//
+// A fiber that is blocked still runs until suspend has switched, and can be woken before its registers are saved. If it
+// has a home, that does no harm: only the thread on which it runs will pick it. If it may migrate, another worker could
+// enter a stack in use. So its word says that it is unpublished, and wake only marks it. The fiber that arrives on
+// the other side of the switch publishes it.
 
-// wait blocks f, which must be the calling fiber, until pred holds or deadline has come.
-//
-// f is blocked before lock is released: the thread that makes pred true under the lock and then notifies finds f
-// blocked, and no notification is lost.
-//
-// What suspend does is written out here: docs/scheduler.md names the benchmark.
+// wait blocks f, which must be the calling fiber, until pred holds or deadline has come. See Wait.
 func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
 	if f == nil || f.self.Load() != uint64(fiber.Self()) && f != Current() {
 		panic(f.misuse("wait"))
@@ -41,19 +41,18 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 			return f.waitTold(lock, deadline, pred)
 		}
 		f.block(deadline, 0)
-		switch l := lock.(type) {
-		case nil:
-		case *sync.Mutex:
-			l.Unlock()
-		default:
-			f.unlock(l)
+		if m, plain := lock.(*sync.Mutex); plain {
+			m.Unlock()
+		} else if lock != nil {
+			f.unlock(lock)
 		}
+		// suspend, written out: one more call and return cost a tenth of a switch, see BenchmarkPingPong.
 		w := f.worker.Load()
 		if w.local.current = w.pickNext(f); w.local.current != f && f.home == nil {
 			w.local.left = f
 		}
 		for w.local.current != f {
-			w = f.arrived(f.fiber.SwitchTo(w.local.current.fiber)) // another worker may have picked f
+			w = f.arrived(f.fiber.SwitchTo(w.local.current.fiber))
 		}
 		timedOut := f.resume()
 		if m, plain := lock.(*sync.Mutex); lock != nil && (!plain || !m.TryLock()) {
@@ -69,34 +68,8 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 	return true
 }
 
-// sleep blocks f, which must be the calling fiber, until deadline has come. Notifications do not end it.
-func (f *Fiber) sleep(deadline clock.Instant) {
-	for clock.Now() < deadline {
-		if f.hook != nil && !f.hookTold {
-			f.sleepTold(deadline)
-			return
-		}
-		f.block(deadline, 0)
-		f.suspend()
-	}
-}
-
-// unlock releases the lock of f, the calling fiber, which is blocked but still runs. The Unlock may run any code that
-// does not block; it may notify f. If it panics, f is Running again before the panic leaves the wait.
-func (f *Fiber) unlock(lock sync.Locker) {
-	returned := false
-	defer func() {
-		if !returned && !f.unblock() {
-			f.suspend()
-		}
-	}()
-	lock.Unlock()
-	returned = true
-}
-
 // block makes f, the calling fiber, Yielded if deadline is clock.Never and Waiting otherwise, counts it, and starts the
-// timer of its wait. how is parked or 0. It
-// panics if f is blocked already.
+// timer of its wait. how is parked or 0. It panics if f is blocked already.
 func (f *Fiber) block(deadline clock.Instant, how word) {
 	old := f.load()
 	if old.state() != Running {
@@ -117,28 +90,28 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 }
 
-// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way:
-// the Unlock of its lock makes such a call, or a Device.
+// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way: the Unlock of its lock
+// makes such a call, or a Device.
 func (f *Fiber) nested(op string) error {
 	f.awaits = nil
 	return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait)
 }
 
-// startTimer starts the timer of a wait of f, which runs on w.
-func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
-	w.waiting.add(1)
-	f.timer.deadline, f.timer.fiber, f.timer.wait = deadline, f, f.load().wait()
-	if f.home != nil {
-		w.local.timers.add(&f.timer)
-	} else {
-		w.timers.add(w, &f.timer)
-	}
+// unlock releases the lock of f, the calling fiber, which is blocked but still runs. The Unlock may run any code that
+// does not block; it may notify f. If it panics, f is Running again before the panic leaves the wait.
+func (f *Fiber) unlock(lock sync.Locker) {
+	returned := false
+	defer func() {
+		if !returned && !f.unblock() {
+			f.suspend()
+		}
+	}()
+	lock.Unlock()
+	returned = true
 }
 
-// suspend runs other fibers until f, the calling fiber, which is blocked, has been picked again. It reports whether
-// its deadline has ended the wait.
-//
-// What switchTo does is written out here: docs/scheduler.md names the benchmark.
+// suspend runs other fibers until f, the calling fiber, which is Queued or blocked, has been picked again. It reports
+// whether its deadline has ended the wait.
 func (f *Fiber) suspend() (timedOut bool) {
 	w := f.worker.Load()
 	if w.local.current = w.pickNext(f); w.local.current != f && f.home == nil {
@@ -167,20 +140,6 @@ func (f *Fiber) resume() (timedOut bool) {
 	return timedOut
 }
 
-// stopTimer ends the timer of the wait that is over. If it was the timer that has ended the wait, it is in no heap any
-// more.
-func (f *Fiber) stopTimer(w *Worker, expired bool) {
-	switch {
-	case expired:
-	case f.home == nil:
-		f.timer.stop()
-	case f.timer.position > 0:
-		w.local.timers.remove(&f.timer)
-	}
-	f.timer.fiber = nil
-	w.waiting.add(^uint64(0))
-}
-
 // unblock ends the wait of f, the calling fiber, which has blocked but not been suspended yet, and reports whether it
 // did. If it did not, f has been woken already.
 func (f *Fiber) unblock() bool {
@@ -198,28 +157,47 @@ func (f *Fiber) unblock() bool {
 	}
 }
 
+// startTimer starts the timer of a wait of f, which runs on w.
+func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
+	w.waiting.add(1)
+	f.timer.deadline, f.timer.fiber, f.timer.wait = deadline, f, f.load().wait()
+	if f.home != nil {
+		w.local.timers.add(&f.timer)
+	} else {
+		w.timers.add(w, &f.timer)
+	}
+}
+
+// stopTimer ends the timer of the wait that is over. If it was the timer that has ended the wait, it is in no heap.
+func (f *Fiber) stopTimer(w *Worker, expired bool) {
+	switch {
+	case expired:
+	case f.home == nil:
+		f.timer.stop()
+	case f.timer.position > 0:
+		w.local.timers.remove(&f.timer)
+	}
+	f.timer.fiber = nil
+	w.waiting.add(^uint64(0))
+}
+
 // wake ends the wait of f if it is blocked, and all bits of how are in its word: 0 for any wait. Otherwise it has
 // been woken already, or is not blocked. It may be called from anywhere, and does not block.
 func (f *Fiber) wake(how word) (woken bool) {
 	for {
 		old := f.load()
-		if old&how != how {
-			return false
-		}
 		switch {
-		case old&unpublished != 0 && old&notified == 0 && old.state() != Queued:
+		case !old.blocked() || old&notified != 0 || old&how != how:
+			return false
+		case old&unpublished != 0:
 			home := f.worker.Load()
 			if f.mark(old, old|notified) {
 				home.driver.notify()
 				return true
 			}
-		case old&unpublished == 0 && old.blocked():
-			if f.swap(old, old.in(Queued), WhyNotify) {
-				f.deliver()
-				return true
-			}
-		default:
-			return false
+		case f.swap(old, old.in(Queued), WhyNotify):
+			f.deliver()
+			return true
 		}
 	}
 }
@@ -340,22 +318,14 @@ func (f *Fiber) OnBlock(hook BlockHook) (previous BlockHook) {
 	return previous
 }
 
-// The functions below are the ways to block, wait, sleep and Park, of a fiber whose hook has not been told yet. They
-// tell it, and block as if there were none.
-
+// waitTold is wait for a fiber whose hook has not been told yet.
 func (f *Fiber) waitTold(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
 	defer f.tellAfter(f.tellBefore()) // pred may panic
 	return f.wait(lock, deadline, pred)
 }
 
-func (f *Fiber) sleepTold(deadline clock.Instant) {
-	hook := f.tellBefore()
-	f.sleep(deadline)
-	f.tellAfter(hook)
-}
-
-// parkTold sees to it that no token is lost: if the hook has parked too, that may have taken the token that was meant
-// for this Park, which then returns for no reason.
+// parkTold is Park for such a fiber. No token is lost: if the hook has parked too, that may have taken the token that
+// was meant for this Park, which then returns for no reason.
 func (f *Fiber) parkTold(deadline time.Time) {
 	what := f.awaits
 	f.awaits = inHook{}

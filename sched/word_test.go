@@ -90,9 +90,9 @@ func TestWakeBeforePublication(t *testing.T) {
 	w, f = planted(t, RoundRobin)
 	f.block(clock.Never, 0)
 	require.True(t, f.wake(0))
-	require.True(t, f.recalled(), "its worker has not left it")
+	require.True(t, f.queueIfNotified(), "its worker has not left it")
 	requireWord(t, f, Queued, 0, "recalled")
-	require.False(t, f.recalled(), "once")
+	require.False(t, f.queueIfNotified(), "once")
 	require.Zero(t, readied(w))
 }
 

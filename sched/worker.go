@@ -548,7 +548,7 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 	o.current = f
 	for told := false; ; told = true {
 		w.poll()
-		if w.removeReady(f) || f.home == nil && (f.recalled() || f.load().state() == Queued) {
+		if w.removeReady(f) || f.home == nil && (f.queueIfNotified() || f.load().state() == Queued) {
 			break
 		}
 		if !told {
