@@ -40,6 +40,11 @@ var findLocks = sync.OnceFunc(func() {
 	}
 })
 
+// Locked reports whether the calling goroutine is locked to its thread: by runtime.LockOSThread, as the root or the
+// fiber of a root that is, or since C has called it. Until a root has been attached it returns false. It costs a
+// nanosecond, and may be called from anywhere.
+func Locked() bool { return locksKnown.Load() && locks.tiedTo(identity.G()) != 0 }
+
 // threadLockOf returns the threadLock of the calling goroutine g. The offsets must be known.
 func threadLockOf(g uintptr) threadLock {
 	m := locks.tiedTo(g)

@@ -168,7 +168,7 @@ func (s *Scheduler) end(ctx context.Context) error {
 	}
 	for _, w := range s.workers {
 		w.shutdown.Swap(true) // see eventcount
-		w.driver.stop()
+		w.word.Notify()
 	}
 	for _, w := range s.workers {
 		<-w.done
@@ -274,7 +274,7 @@ func (s *Scheduler) wakeIfOver() {
 		// The swap changes nothing, but orders the count before the notification: counters are stored without
 		// waiting until other processors see them.
 		if w.shutdown.CompareAndSwap(true, true) {
-			w.driver.notify()
+			w.word.Notify()
 		}
 	}
 }
@@ -284,7 +284,7 @@ func (s *Scheduler) wakeIfOver() {
 // does what is left to do now; it returns what keeps it from ending, if anything does.
 func (w *Worker) stop() *Deadlock {
 	w.shutdown.Swap(true) // see eventcount
-	w.driver.notify()
+	w.word.Notify()
 	if w.mode == multiThreaded {
 		return nil
 	}

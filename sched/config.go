@@ -42,11 +42,11 @@ type Config struct {
 	// ErrOverload; 0: as long as it takes.
 	OverloadAfter time.Duration
 
-	// KeepThreads has each multi-threaded worker keep its thread for all its life. Where fibers stay with their worker,
-	// under Stealing, it always does. Under the other policies an idle worker unties itself from its thread, so that
-	// goroutines wake it sooner, and goes on on another one, unless Affinity, Initializer, OutOfDuty or Device is set,
-	// or it has had a SameThread task. A thread of C wakes a worker sooner that keeps its thread. On the goroutine
-	// backend, under these policies, no worker has a thread, and KeepThreads means nothing.
+	// KeepThreads has each multi-threaded worker keep its thread for all its life. Otherwise a worker that sleeps may
+	// leave its thread to other goroutines, which then wake it sooner, and go on on another one. It stays if Affinity,
+	// Initializer, OutOfDuty or Device is set, if it has had a SameThread task, and, under Stealing, while a task of it
+	// is blocked. On the goroutine backend, a worker always keeps its thread under Stealing, and has none under the
+	// other policies.
 	KeepThreads bool
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
@@ -64,7 +64,7 @@ type Config struct {
 	// worker could end the wait. A panic ends the program.
 	OutOfDuty func(worker int)
 
-	// Device makes what a multi-threaded worker sleeps in, and polls, beside its driver; a nil Device is none. It is
+	// Device makes what a multi-threaded worker sleeps in, and polls; a nil Device is none. It is
 	// called on the worker's thread before Initializer, and must not wait as a fiber does. If it returns an error, New
 	// does. It is not called for workers that are not locked to a thread: under the policies that let fibers migrate,
 	// on the goroutine backend.

@@ -216,7 +216,7 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 func (w *Worker) listBlocked(limit <-chan time.Time) (answers []answer, inTime bool) {
 	c := &check{done: make(chan struct{})}
 	w.check.Swap(c) // see eventcount
-	w.driver.notify()
+	w.word.Notify()
 	select {
 	case <-c.done:
 		return c.answers, true

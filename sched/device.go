@@ -101,22 +101,10 @@ func (w *Worker) makeAhead() {
 	}
 }
 
-// sleeper is a driver whose thread can sleep in a blocker.
-type sleeper interface{ sleepIn(b blocker) }
-
-// blocker is where the thread of an idle worker blocks in the place of its driver's futex: a Device, which has the
-// contracts of the methods, or an untiedSleep.
-type blocker interface {
-	Ready() bool
-	Wait(limit time.Duration, brief bool)
-	Wake()
-}
-
 // openDevice makes the device of a worker, on its thread.
 func (w *Worker) openDevice() error {
 	open := w.scheduler.cfg.Device
-	in, can := w.driver.(sleeper)
-	if open == nil || !can {
+	if open == nil || !w.hasThread() {
 		return nil
 	}
 	d, err := open(w)
@@ -125,7 +113,7 @@ func (w *Worker) openDevice() error {
 	}
 	if d != nil {
 		d = guardedDevice{d, w}
-		in.sleepIn(d)
+		w.word.SetDevice(d)
 		w.local.device = d
 		w.device.Store(&d)
 	}

@@ -10,8 +10,7 @@
 //
 //	task.go           Enqueue gives it to the policy, or to the one worker that may begin it
 //	policy_*.go       the policy queues it, and wakes a worker
-//	idle.go           the worker that waited finds it; its driver (driver_*.go; sleep_untied.go, if it gave its thread
-//	                  up) has been notified
+//	idle.go           the worker that waited finds it: it has been notified by its word, see fiberlab/internal/idle
 //	loop.go           the worker's loop: take what is next; a fiber without a task calls the task
 //	execute.go        the call itself
 //	wait.go           the task waits, and another fiber goes on; it is woken, and resumes

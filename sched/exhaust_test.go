@@ -176,7 +176,7 @@ func TestWorkerWithoutTasksIsNotExhausted(t *testing.T) {
 			}
 			close(first.over)
 			<-second.begun
-			for !s.workers[0].driver.asleep() {
+			for !s.workers[0].word.Asleep() {
 				time.Sleep(time.Millisecond)
 			}
 			ready.raise()
@@ -249,7 +249,7 @@ func TestExhaustedWorkerStealsLater(t *testing.T) {
 	finishes(t, tried, "the task has not come to the worker that sleeps")
 	close(first.over)
 	finishes(t, begun, "the task has not begun on the other worker")
-	for s.workers[0].exhausted.Load() != nil && !s.workers[0].driver.asleep() {
+	for s.workers[0].exhausted.Load() != nil && !s.workers[0].word.Asleep() {
 		time.Sleep(time.Millisecond)
 	}
 	exhausted.Store(false)

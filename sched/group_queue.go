@@ -73,7 +73,7 @@ func (q *runQueue) add(r runnable) {
 }
 
 // publish lets others see the length. The lock must be held. Its release is an atomic read and write, so what the
-// caller loads next, it loads when all threads can see the length; see masks.
+// caller loads next, it loads when all threads can see the length; see idle.Set.
 func (q *runQueue) publish() {
 	n := uint64(q.entries.Len())
 	release.Store(&q.length, n)

@@ -13,6 +13,7 @@ import (
 
 	"fiberlab/internal/clock"
 	"fiberlab/internal/histogram"
+	"fiberlab/internal/idle"
 )
 
 // numbered is a task that is known by its number.
@@ -144,7 +145,7 @@ func TestRunQueueLosesNothing(t *testing.T) {
 // One of them at least sees the other's.
 func TestRunQueueAgainstSleep(t *testing.T) {
 	const rounds = 50_000
-	var m masks
+	set := idle.NewSet([]*idle.Word{idle.New(nil)}, 1, nil)
 	q := newRunQueue(1)
 	var round, over atomic.Uint64
 	seen := make([]bool, rounds) // entries, by the one that sleeps
@@ -158,7 +159,7 @@ func TestRunQueueAgainstSleep(t *testing.T) {
 	go func() {
 		for n := range rounds {
 			await(&round, n+1)
-			m.beginSleep(0)
+			set.BeginSleep(0)
 			seen[n] = !q.empty()
 			over.Store(uint64(n + 1))
 		}
@@ -166,10 +167,10 @@ func TestRunQueueAgainstSleep(t *testing.T) {
 	for n := range rounds {
 		round.Store(uint64(n + 1))
 		q.push(numbered(n, 0), false)
-		woken := claim(&m.sleeping) == 0
+		woken := set.ClaimSleeper() == 0
 		await(&over, n+1)
 		require.True(t, woken || seen[n], "round %d: an entry waits, and the worker sleeps", n)
-		m.endSleep(0)
+		set.EndSleep(0)
 		_, ok := q.pop()
 		require.True(t, ok)
 	}

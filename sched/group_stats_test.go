@@ -7,11 +7,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"fiberlab/fiber"
+	"fiberlab/internal/idle"
 )
 
 // filled is a group in whose shared queue so many tasks wait.
 func filled(tasks int) *group {
-	g := &group{shared: newRunQueue(1)}
+	g := &group{shared: newRunQueue(1), idle: idle.NewSet(nil, 0, nil)}
 	for range tasks {
 		g.shared.push(runnable{task: job{Func: func() {}}}, false)
 	}
@@ -151,10 +154,16 @@ func TestQueueSamples(t *testing.T) {
 
 // What a wake-up counts as, and that only that of a sleeper has a latency: from the claim until it wakes.
 func TestCountedWakes(t *testing.T) {
-	busy := map[int]bool{}
+	words := make([]*idle.Word, 8)
+	for i := range words {
+		words[i] = idle.New(fiber.Locked)
+	}
 	g := filled(0)
-	g.spinners = 2
-	g.wake = func(i int) bool { return !busy[i] }
+	g.idle = idle.NewSet(words, 2, nil)
+	fallAsleep := func(i int) {
+		words[i].Look()
+		g.idle.BeginSleep(i)
+	}
 	count := func() [3]uint64 {
 		s := g.stats(0)
 		return [3]uint64{s.NoWorker, s.Spinners, s.Sleepers}
@@ -162,30 +171,30 @@ func TestCountedWakes(t *testing.T) {
 	push := func() { assert.True(t, g.submit(runnable{task: job{Func: func() {}}}, nil)) }
 	push()
 	assert.Equal(t, [3]uint64{1, 0, 0}, count(), "all are busy")
-	g.beginSpin(3)
-	assert.True(t, g.wakeOne())
+	words[3].Look()
+	g.idle.BeginSpin(3)
+	assert.True(t, g.idle.WakeOne())
 	assert.Equal(t, [3]uint64{1, 1, 0}, count(), "one spins")
-	g.beginSleep(5)
-	assert.True(t, g.wakeOne())
+	fallAsleep(5)
+	assert.True(t, g.idle.WakeOne())
 	time.Sleep(time.Millisecond)
-	assert.True(t, g.endSleep(5), "it was claimed")
+	assert.True(t, g.idle.EndSleep(5), "it was claimed")
 	assert.Equal(t, [3]uint64{1, 1, 1}, count(), "one sleeps")
 	assert.EqualValues(t, 1, g.stats(0).Wake.Count)
 	assert.GreaterOrEqual(t, g.stats(0).Wake.Greatest, time.Millisecond)
 
-	g.beginSleep(5)
-	assert.False(t, g.endSleep(5), "it woke by itself")
+	fallAsleep(5)
+	assert.False(t, g.idle.EndSleep(5), "it woke by itself")
 	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that no task asked for")
 
-	g.beginSleep(5)
-	busy[5] = true // it has been notified for something else
+	fallAsleep(5)
+	words[5].Work() // it has been notified for something else
 	push()
 	assert.Equal(t, [3]uint64{2, 1, 1}, count(), "the only one has been notified already")
-	assert.True(t, g.endSleep(5))
+	assert.True(t, g.idle.EndSleep(5))
 	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that another one made")
-	busy[5] = false
-	g.beginSleep(5)
-	assert.True(t, g.wakeThat(5))
-	assert.False(t, g.wakeThat(5))
+	fallAsleep(5)
+	assert.True(t, g.idle.WakeThat(5))
+	assert.False(t, g.idle.WakeThat(5))
 	assert.Equal(t, [3]uint64{2, 1, 2}, count(), "one in particular")
 }

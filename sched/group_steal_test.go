@@ -28,7 +28,7 @@ func TestBusyGroupWakesAThief(t *testing.T) {
 	idle.workers[1].fallAsleep()
 	busy.submitFlags(t, 0)
 	requireWoken(t, idle, []int{1}, []int{1}, "a worker of the group that steals")
-	require.Zero(t, busy.wakes.none.Load())
+	require.Zero(t, busy.none.Load())
 	require.True(t, idle.members[1].seek(true), "the last look")
 	require.EqualValues(t, 1, idle.shared.waiting())
 	require.EqualValues(t, 1, idle.members[1].across.load())
@@ -66,7 +66,7 @@ func TestNoThiefIsWokenInVain(t *testing.T) {
 		idle.workers[0].fallAsleep()
 		busy.submitFlags(t, c.flags)
 		requireWoken(t, idle, []int{0}, nil, name)
-		require.EqualValues(t, 1, busy.wakes.none.Load(), name)
+		require.EqualValues(t, 1, busy.none.Load(), name)
 		require.False(t, idle.members[0].seek(true), name)
 	}
 }

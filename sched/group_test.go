@@ -2,10 +2,11 @@ package sched
 
 import (
 	"errors"
-	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"fiberlab/internal/idle"
 )
 
 // plantedGroup is one group of workers whose threads have not been started.
@@ -20,7 +21,7 @@ func plantedGroup(t *testing.T, workers int, cfg Groups) *group {
 // spin makes worker i look like one that spins.
 func (g *group) spin(t *testing.T, i int) {
 	w := g.workers[i]
-	w.driver.prepare()
+	w.word.Look()
 	require.True(t, w.scheduler.policy.beginSpin(w), "worker %d may spin", i)
 }
 
@@ -29,7 +30,7 @@ func (g *group) leaveSpin(i int) { g.workers[i].scheduler.policy.endSpin(g.worke
 
 // leave is what a worker does that has found something to run.
 func (g *group) leave(i int) {
-	g.workers[i].driver.work()
+	g.workers[i].word.Work()
 	g.members[i].found()
 }
 
@@ -37,11 +38,10 @@ func (g *group) leave(i int) {
 func requireWoken(t *testing.T, g *group, idle, woken []int, why string) {
 	t.Helper()
 	var got []int
-	claimable := g.spinning.Load() | g.sleeping.Load()
 	for _, i := range idle {
-		if g.workers[i].driver.notified() {
+		if g.workers[i].word.Notified() {
 			got = append(got, i)
-			require.Zero(t, claimable>>i&1, "%s: worker %d is woken but not claimed", why, i)
+			require.False(t, g.idle.Has(i), "%s: worker %d is woken but not claimed", why, i)
 		}
 	}
 	require.Equal(t, woken, got, why)
@@ -66,10 +66,10 @@ func TestGroupClaimsASpinner(t *testing.T) {
 	requireWoken(t, g, []int{0, 1, 3}, []int{1}, "the lowest that spins")
 	g.submitOne(t, -1)
 	requireWoken(t, g, []int{0, 1, 3}, []int{1, 3}, "the first has been claimed")
-	require.EqualValues(t, 2, g.wakes.spinner.Load())
+	require.EqualValues(t, 2, g.idle.Wakes.Spinner.Load())
 	g.submitOne(t, -1)
 	requireWoken(t, g, []int{0, 1, 3}, []int{0, 1, 3}, "none spins any more")
-	require.EqualValues(t, 1, g.wakes.sleeper.Load())
+	require.EqualValues(t, 1, g.idle.Wakes.Sleeper.Load())
 }
 
 // A worker that has been notified for something else will look for work anyway; but it is not known to take this, so
@@ -78,16 +78,16 @@ func TestGroupPassesOverWhatIsNotified(t *testing.T) {
 	g := plantedGroup(t, 4, Groups{})
 	g.spin(t, 0)
 	g.spin(t, 1)
-	require.True(t, g.workers[0].driver.notify(), "as a deadlock check does")
+	require.True(t, g.workers[0].word.Notify(), "as a deadlock check does")
 	g.submitOne(t, -1)
 	requireWoken(t, g, []int{1}, []int{1}, "instead of the first")
 	g.workers[2].fallAsleep()
 	g.workers[3].fallAsleep()
-	require.True(t, g.workers[2].driver.notify())
+	require.True(t, g.workers[2].word.Notify())
 	g.submitOne(t, -1)
 	requireWoken(t, g, []int{3}, []int{3}, "instead of the first")
-	require.EqualValues(t, 1, g.wakes.spinner.Load())
-	require.EqualValues(t, 1, g.wakes.sleeper.Load())
+	require.EqualValues(t, 1, g.idle.Wakes.Spinner.Load())
+	require.EqualValues(t, 1, g.idle.Wakes.Sleeper.Load())
 }
 
 // No more workers spin than may.
@@ -96,12 +96,13 @@ func TestGroupSpinners(t *testing.T) {
 		g := plantedGroup(t, 8, Groups{Spinners: most})
 		spun := 0
 		for _, w := range g.workers {
+			w.word.Look()
 			if w.scheduler.policy.beginSpin(w) {
 				spun++
 			}
 		}
 		require.Equal(t, max(most, 0), spun)
-		require.Equal(t, spun, bits.OnesCount64(g.spinning.Load()))
+		require.Equal(t, spun, g.idle.Spinning())
 	}
 }
 
@@ -116,22 +117,22 @@ func TestGroupClaimsTheLowestSleeper(t *testing.T) {
 		g.submitOne(t, -1)
 		requireWoken(t, g, idle, idle[:n+1], "one for each")
 	}
-	require.EqualValues(t, 3, g.wakes.sleeper.Load())
-	require.Zero(t, g.wakes.none.Load())
+	require.EqualValues(t, 3, g.idle.Wakes.Sleeper.Load())
+	require.Zero(t, g.none.Load())
 }
 
 // Woken before sleeping: a worker that is claimed after it has said that it sleeps, and before it does, stays awake.
 func TestGroupWakesBeforeTheSleep(t *testing.T) {
 	g := plantedGroup(t, 1, Groups{})
 	w, p := g.workers[0], g.workers[0].scheduler.policy
-	w.driver.prepare()
+	w.word.Look()
 	require.False(t, w.hasTask())
 	p.beginSleep(w)
 	require.False(t, p.seek(w, true))
 	g.submitOne(t, -1)
-	require.False(t, w.driver.commit(), "it would sleep while a task waits")
+	require.False(t, w.word.Commit(idle.OnThread), "it would sleep while a task waits")
 	p.endSleep(w)
-	require.Zero(t, g.wakes.none.Load(), "it has found nothing: the wake is for itself")
+	require.Zero(t, g.none.Load(), "it has found nothing: the wake is for itself")
 }
 
 // Claim already taken: the last look has found something, and the worker was claimed at the same time, perhaps for
@@ -141,7 +142,7 @@ func TestGroupPassesTheWakeOn(t *testing.T) {
 		g := plantedGroup(t, 3, Groups{})
 		w, p := g.workers[0], g.workers[0].scheduler.policy
 		g.submitOne(t, -1) // all are busy
-		w.driver.prepare()
+		w.word.Look()
 		p.beginSleep(w)
 		require.True(t, p.seek(w, true))
 		want := []int(nil)
@@ -167,8 +168,8 @@ func TestGroupPendingWakeUp(t *testing.T) {
 	g.leaveSpin(0)
 	g.leave(0)
 	requireWoken(t, g, []int{2, 3}, nil, "the spinner that remains has nothing better to do")
-	g.serve()
-	g.serve()
+	g.idle.Serve()
+	g.idle.Serve()
 	requireWoken(t, g, []int{1, 2, 3}, []int{2}, "once")
 }
 
@@ -192,10 +193,10 @@ func TestGroupAllBusy(t *testing.T) {
 	g := plantedGroup(t, 2, Groups{})
 	for n := range 3 {
 		g.submitOne(t, -1)
-		require.EqualValues(t, n+1, g.wakes.none.Load())
+		require.EqualValues(t, n+1, g.none.Load())
 	}
 	for i, w := range g.workers {
-		w.driver.prepare()
+		w.word.Look()
 		require.True(t, w.hasTask(), "worker %d", i)
 	}
 }

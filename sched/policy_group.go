@@ -6,6 +6,7 @@ import (
 
 	"fiberlab/internal/clock"
 	"fiberlab/internal/histogram"
+	"fiberlab/internal/idle"
 
 	"golang.org/x/sys/cpu"
 )
@@ -26,13 +27,16 @@ var _ batching = (*groups)(nil)
 
 // group is a scheduling group: up to 64 workers, consecutive ones.
 type group struct {
-	masks
+	idle    *idle.Set // in which the workers have their numbers in the group
 	shared  *runQueue
 	workers []*Worker
 	members []*member // by worker
 	cfg     *Groups
 	number  int
 	thieves []*group // the groups that steal from this one
+
+	called atomic.Bool   // a worker has been claimed for what waits in another group, see wakeThief
+	none   atomic.Uint64 // wake-ups that found all workers busy; see GroupStats
 }
 
 // member is a worker as its group sees it. Its methods are the steps of the worker, and only the worker calls them.
@@ -79,16 +83,13 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 
 func newGroup(workers []*Worker, cfg *Groups) *group {
 	g := &group{workers: workers, cfg: cfg, shared: newRunQueue(len(workers))}
-	g.spinners = max(cfg.Spinners, 0)
-	g.wake = func(i int) bool { return workers[i].driver.notify() }
+	var woken func(i int, asleep bool)
 	if workers[0].scheduler.cfg.Recorder != nil {
-		g.woken = func(i int, asleep bool) { workers[i].record.woken(workers[i], asleep) }
+		woken = func(i int, asleep bool) { workers[i].record.woken(workers[i], asleep) }
 	}
+	g.idle = idle.NewSet(wordsOf(workers), max(cfg.Spinners, 0), woken)
 	for i, w := range workers {
 		g.members = append(g.members, &member{group: g, worker: w, number: i, private: newRunQueue(1)})
-		if d, ok := w.driver.(*slotDriver); ok {
-			d.serve = g.serve
-		}
 	}
 	return g
 }
@@ -174,7 +175,7 @@ func (p *groups) ready(f *Fiber, looking *Worker) {
 
 func (p *groups) eachGroup(f func([]*Worker, func())) {
 	for _, g := range p.all {
-		f(g.workers, func() { g.wakeOne() })
+		f(g.workers, func() { g.idle.WakeOne() })
 	}
 }
 
@@ -191,7 +192,7 @@ func (p *groups) next(w *Worker) (runnable, bool) { return p.members[w.id].next(
 func (p *groups) has(w *Worker) bool              { return p.members[w.id].has() }
 func (p *groups) seek(w *Worker, last bool) bool  { return p.members[w.id].seek(last) }
 func (p *groups) beginSpin(w *Worker) bool        { return p.members[w.id].beginSpin() }
-func (p *groups) endSpin(w *Worker)               { m := p.members[w.id]; m.group.endSpin(m.number) }
+func (p *groups) endSpin(w *Worker)               { m := p.members[w.id]; m.group.idle.EndSpin(m.number) }
 func (p *groups) beginSleep(w *Worker)            { p.members[w.id].beginSleep() }
 func (p *groups) endSleep(w *Worker)              { p.members[w.id].endSleep() }
 func (p *groups) found(w *Worker)                 { p.members[w.id].found() }
@@ -240,7 +241,7 @@ func (g *group) submitAll(tasks []job, from *member) bool {
 // pushPrivate queues r for one worker, and wakes it; or, if that is busy, another one, which will take r from there.
 func (m *member) pushPrivate(r runnable) {
 	m.private.push(r, true)
-	if !m.group.wakeThat(m.number) {
+	if !m.group.idle.WakeThat(m.number) {
 		m.group.wakeFor(true)
 	}
 }
@@ -275,6 +276,9 @@ func (m *member) has() bool { return !m.group.shared.empty() || !m.private.empty
 // seek brings the worker something from where only other workers look: from a private queue of the group or, at times,
 // from another group. It reports whether there is anything to take now. Before the worker sleeps, last is true.
 func (m *member) seek(last bool) bool {
+	if !last {
+		m.group.idle.Serve()
+	}
 	found := m.has() || m.takeOver() || m.steal(last)
 	m.foundLast = found && last
 	return found
@@ -312,19 +316,19 @@ func (m *member) steal(last bool) bool {
 }
 
 func (m *member) beginSpin() bool {
-	m.spun = m.group.beginSpin(m.number)
+	m.spun = m.group.idle.BeginSpin(m.number)
 	return m.spun
 }
 
 func (m *member) beginSleep() {
 	m.spun = false
-	m.group.beginSleep(m.number)
+	m.group.idle.BeginSleep(m.number)
 }
 
 // endSleep says that the worker sleeps no more. If its last look had found something, and it was claimed at the same
 // time, perhaps for something else, the wake is passed on.
 func (m *member) endSleep() {
-	if claimed := m.group.endSleep(m.number); claimed && m.foundLast {
+	if claimed := m.group.idle.EndSleep(m.number); claimed && m.foundLast {
 		m.group.wakeAny()
 	}
 	m.foundLast = false
@@ -346,7 +350,7 @@ func (m *member) found() {
 	case (takes == 0 || m.spun || m.brought) && g.waiting() > takes:
 		g.wakeAny()
 	case m.spun:
-		g.leaveWake()
+		g.idle.LeaveWake(m.number)
 	}
 	m.spun, m.brought = false, false
 	if g.called.Load() && g.called.Swap(false) {
@@ -384,9 +388,9 @@ func (g *group) waiting() int {
 // wakeFor wakes a worker for something that has just been queued: one of the group, or of a group that steals from it,
 // unless that is local to the group. It reports whether there was one, and counts what finds all workers busy.
 func (g *group) wakeFor(local bool) bool {
-	woken := g.wakeOne() || !local && g.wakeThief()
+	woken := g.idle.WakeOne() || !local && g.wakeThief()
 	if !woken {
-		g.wakes.none.Add(1)
+		g.none.Add(1)
 	}
 	return woken
 }
@@ -394,7 +398,7 @@ func (g *group) wakeFor(local bool) bool {
 // wakeAny wakes a worker of the group. If none is idle, and the shared queue has something to steal, it wakes one of a
 // group that steals.
 func (g *group) wakeAny() {
-	if !g.wakeOne() && len(g.thieves) > 0 && g.shared.offers() {
+	if !g.idle.WakeOne() && len(g.thieves) > 0 && g.shared.offers() {
 		g.wakeThief()
 	}
 }
@@ -403,12 +407,12 @@ func (g *group) wakeAny() {
 // something in its own group first. So it learns before that it was called: see member.found.
 //
 // A submitter queues an entry, and then loads the masks of its own group and of the thieves. A thief sets its bit, and
-// then looks at the queues of its own group and of the victims: as in masks, no wake-up is lost.
+// then looks at the queues of its own group and of the victims: as in idle.Set, no wake-up is lost.
 func (g *group) wakeThief() bool {
 	for _, thief := range g.thieves {
-		if thief.anyIdle() {
+		if thief.idle.AnyIdle() {
 			thief.called.Store(true)
-			if thief.wakeOne() {
+			if thief.idle.WakeOne() {
 				return true
 			}
 		}
@@ -503,10 +507,10 @@ type QueueStats struct {
 func (g *group) stats(number int) GroupStats {
 	s := GroupStats{
 		Group: number, Workers: len(g.workers),
-		NoWorker: g.wakes.none.Load(), Spinners: g.wakes.spinner.Load(), Sleepers: g.wakes.sleeper.Load(),
+		NoWorker: g.none.Load(), Spinners: g.idle.Wakes.Spinner.Load(), Sleepers: g.idle.Wakes.Sleeper.Load(),
 	}
 	var wake, ready histogram.Sum
-	wake.Add(&g.wakes.latency)
+	wake.Add(&g.idle.Wakes.Latency)
 	s.Shared.add(g.shared, &ready)
 	for i, m := range g.members {
 		s.Private.add(m.private, &ready)

@@ -4,16 +4,16 @@ import (
 	"slices"
 	"sync"
 
-	"fiberlab/internal/bitset"
 	"fiberlab/internal/clock"
+	"fiberlab/internal/idle"
 	"fiberlab/internal/queue"
 )
 
 // roundRobin is the plainest policy: one queue for all workers, of tasks and of fibers that are ready, in the order in
-// which they came, and one lock. So fibers migrate. An idle worker sleeps at once.
+// which they came, and one lock. So fibers migrate. An idle worker spins as long as that pays, then sleeps.
 type roundRobin struct {
 	workers []*Worker
-	asleep  bitset.Set
+	idle    *idle.Set
 
 	mu    sync.Mutex
 	queue queue.Queue[runnable]
@@ -22,7 +22,8 @@ type roundRobin struct {
 
 func newRoundRobin(workers []*Worker) *roundRobin {
 	return &roundRobin{
-		workers: workers, asleep: bitset.New(len(workers)), takes: slices.Repeat([]bool{true}, len(workers)),
+		workers: workers, idle: idle.NewSet(wordsOf(workers), mostSpinning(), nil),
+		takes: slices.Repeat([]bool{true}, len(workers)),
 	}
 }
 
@@ -38,17 +39,8 @@ func (p *roundRobin) push(r runnable, caller *Worker) bool {
 		p.queue.Push(r)
 	}
 	p.mu.Unlock()
-	p.wakeOne()
+	p.idle.WakeOne()
 	return taken
-}
-
-// wakeOne wakes a worker that sleeps, if any does.
-func (p *roundRobin) wakeOne() {
-	for i := p.asleep.Take(); i >= 0; i = p.asleep.Take() {
-		if p.workers[i].driver.notify() {
-			return
-		}
-	}
 }
 
 // next takes the first in the queue. A worker that has retired takes tasks again then: what it runs may enqueue some.
@@ -68,21 +60,21 @@ func (p *roundRobin) shared() int {
 	return p.queue.Len()
 }
 
-func (p *roundRobin) eachGroup(f func([]*Worker, func())) { f(p.workers, p.wakeOne) }
-func (p *roundRobin) wakeOther(*Worker)                   { p.wakeOne() }
+func (p *roundRobin) eachGroup(f func([]*Worker, func())) { f(p.workers, func() { p.idle.WakeOne() }) }
+func (p *roundRobin) wakeOther(*Worker)                   { p.idle.WakeOne() }
 func (p *roundRobin) has(*Worker) bool                    { return p.shared() > 0 }
 func (p *roundRobin) pending(*Worker) int                 { return 0 }
-func (p *roundRobin) beginSpin(*Worker) bool              { return false }
-func (p *roundRobin) endSpin(*Worker)                     {}
-func (p *roundRobin) beginSleep(w *Worker)                { p.asleep.Add(w.id) }
-func (p *roundRobin) endSleep(w *Worker)                  { p.asleep.Remove(w.id) }
+func (p *roundRobin) beginSpin(w *Worker) bool            { return p.idle.BeginSpin(w.id) }
+func (p *roundRobin) endSpin(w *Worker)                   { p.idle.EndSpin(w.id) }
+func (p *roundRobin) beginSleep(w *Worker)                { p.idle.BeginSleep(w.id) }
+func (p *roundRobin) endSleep(w *Worker)                  { p.idle.EndSleep(w.id) }
 func (p *roundRobin) seek(w *Worker, _ bool) bool         { return p.has(w) }
 func (p *roundRobin) lookAgain(*Worker) clock.Instant     { return clock.Never }
 
 // found passes a wake-up on for what is left: w takes one thing at a time.
 func (p *roundRobin) found(w *Worker) {
 	if p.shared() > 1 || w.hasLocal() && p.has(w) {
-		p.wakeOne()
+		p.idle.WakeOne()
 	}
 }
 

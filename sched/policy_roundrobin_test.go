@@ -46,7 +46,7 @@ func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 	for _, sleeper := range s.workers {
 		sleeper.fallAsleep()
 	}
-	require.True(t, w.driver.notify(), "as a deadlock check does")
+	require.True(t, w.word.Notify(), "as a deadlock check does")
 	p.submit(job{Func: func() {}}, nil)
 	require.True(t, other.isWoken(), "the first that sleeps has been woken for something else")
 }

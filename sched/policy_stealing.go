@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"fiberlab/internal/bitset"
 	"fiberlab/internal/clock"
+	"fiberlab/internal/idle"
 	"fiberlab/internal/queue"
 	"fiberlab/internal/spinlock"
 
@@ -17,10 +17,9 @@ import (
 // stealing is the first policy, marl's: each worker has a queue of tasks, from which idle workers steal. A fiber
 // remains on the worker that has begun it.
 type stealing struct {
-	workers  []*Worker
-	queues   []*taskQueues // by worker
-	spinning spinning
-	asleep   bitset.Set
+	workers []*Worker
+	queues  []*taskQueues // by worker
+	idle    *idle.Set
 
 	_       [2]cpu.CacheLinePad // the next one is written at each task from outside
 	arrived atomic.Uint64       // how many tasks, or shares, have come from outside
@@ -48,7 +47,7 @@ type taskQueues struct {
 }
 
 func newStealing(workers []*Worker) *stealing {
-	p := &stealing{workers: workers, spinning: newSpinning(), asleep: bitset.New(len(workers))}
+	p := &stealing{workers: workers, idle: idle.NewSet(wordsOf(workers), mostSpinning(), nil)}
 	for id := range workers {
 		p.queues = append(p.queues, &taskQueues{random: rand.New(rand.NewPCG(uint64(clock.Now()), uint64(id)))})
 	}
@@ -70,7 +69,7 @@ func (p *stealing) submit(t job, caller *Worker) bool {
 		return true
 	}
 	if caller != nil && caller.mode == multiThreaded {
-		if w := p.nextInRotation(caller); w == caller || !w.driver.waking() || !p.give(w, t) {
+		if w := p.nextInRotation(caller); w == caller || !w.word.Waking() || !p.give(w, t) {
 			p.keep(caller, t)
 		}
 		return true
@@ -112,7 +111,7 @@ func (p *stealing) give(w *Worker, tasks ...job) bool {
 	if !p.queues[w.id].injected.put(tasks...) {
 		return false
 	}
-	if !w.driver.notify() {
+	if !w.word.Notify() {
 		p.wakeOne()
 	}
 	return true
@@ -134,10 +133,10 @@ func (p *stealing) nextWorker() *Worker { return p.workers[p.arrived.Add(1)%uint
 
 // claimIdle takes a worker that has nothing to do, so that others choose another one. It returns nil if all are busy.
 func (p *stealing) claimIdle() *Worker {
-	if i := p.spinning.take(); i >= 0 {
+	if i := p.idle.ClaimSpinner(); i >= 0 {
 		return p.workers[i]
 	}
-	if i := p.asleep.Take(); i >= 0 {
+	if i := p.idle.ClaimSleeper(); i >= 0 {
 		return p.workers[i]
 	}
 	return nil
@@ -158,9 +157,9 @@ func (p *stealing) wakeOther(*Worker) { p.wakeOne() }
 // worker. A worker that is being woken already would not do: it may find tasks in its own queue, and
 // then steals nothing.
 func (p *stealing) wakeOne() {
-	for i := p.asleep.Take(); i >= 0; i = p.asleep.Take() {
+	for i := p.idle.ClaimSleeper(); i >= 0; i = p.idle.ClaimSleeper() {
 		p.queues[i].summoned.Store(true)
-		if p.workers[i].driver.notify() {
+		if p.workers[i].word.Notify() {
 			return
 		}
 	}
@@ -216,22 +215,19 @@ func (p *stealing) pending(w *Worker) int {
 	return q.tasks.Len() + int(q.injected.waiting.Load())
 }
 
-func (p *stealing) beginSpin(w *Worker) bool {
-	return p.spinning.enter(w.id, func(other int) bool { return p.workers[other].driver.notified() })
-}
-
-func (p *stealing) endSpin(w *Worker) { p.spinning.leave(w.id) }
+func (p *stealing) beginSpin(w *Worker) bool { return p.idle.BeginSpin(w.id) }
+func (p *stealing) endSpin(w *Worker)        { p.idle.EndSpin(w.id) }
 
 func (p *stealing) beginSleep(w *Worker) {
 	p.queues[w.id].summoned.Store(false)
-	p.asleep.Add(w.id)
+	p.idle.BeginSleep(w.id)
 }
 
-func (p *stealing) endSleep(w *Worker) { p.asleep.Remove(w.id) }
+func (p *stealing) endSleep(w *Worker) { p.idle.EndSleep(w.id) }
 
 func (p *stealing) lookAgain(w *Worker) clock.Instant {
 	if p.queues[w.id].skipped {
-		return clock.After(longestWake)
+		return clock.After(idle.LongestWake)
 	}
 	return clock.Never
 }
@@ -272,7 +268,7 @@ func (p *stealing) seek(w *Worker, last bool) bool {
 		victim := p.workers[(first+i)%len(p.workers)]
 		switch {
 		case victim == w:
-		case victim.driver.waking():
+		case victim.word.Waking():
 			own.skipped = own.skipped || p.queues[victim.id].injected.waiting.Load() > 0
 		case p.stealFrom(w, victim, last):
 			return true

@@ -6,11 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/internal/idle"
 	"fiberlab/internal/queue"
 )
 
 // idleStealing is a scheduler whose workers are about to look for work. They have no threads:
-// what they are given stays. Their drivers are futexDrivers.
+// what they are given stays.
 func idleStealing(t *testing.T, workers int) (*Scheduler, *stealing) {
 	t.Helper()
 	cfg, err := Config{Workers: workers}.checked()
@@ -18,7 +19,7 @@ func idleStealing(t *testing.T, workers int) (*Scheduler, *stealing) {
 	s := &Scheduler{cfg: cfg}
 	for id := range workers {
 		w := newWorker(s, id, multiThreaded)
-		w.driver.prepare()
+		w.word.Look()
 		s.workers = append(s.workers, w)
 	}
 	p := newStealing(s.workers)
@@ -28,16 +29,16 @@ func idleStealing(t *testing.T, workers int) (*Scheduler, *stealing) {
 
 // fallAsleep makes the worker look asleep.
 func (w *Worker) fallAsleep() {
-	w.driver.prepare()
+	w.word.Look()
 	w.scheduler.policy.beginSleep(w)
-	w.driver.commit()
+	w.word.Commit(idle.OnThread)
 }
 
-// isWoken reports whether a worker that fell asleep has been notified since. Its waking says so for a moment only.
-func (w *Worker) isWoken() bool { return w.driver.(*futexDriver).word.Load() == countWaking }
+// isWoken reports whether a worker that fell asleep has been notified since. Waking says so for a moment only.
+func (w *Worker) isWoken() bool { return w.word.Notified() }
 
 // shiftWake shifts the moment at which a worker that is waking was notified.
-func (w *Worker) shiftWake(d time.Duration) { w.driver.(*futexDriver).since.Add(int64(d)) }
+func (w *Worker) shiftWake(d time.Duration) { w.word.WokenAt.Add(int64(d)) }
 
 // given is how many tasks each worker has.
 func given(s *Scheduler) []int {
@@ -75,7 +76,7 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 	s, p := idleStealing(t, 2)
 	own, other := s.workers[0], s.workers[1]
 	submit := func() { require.True(t, p.submit(someTask, own)) }
-	own.driver.work()
+	own.word.Work()
 	other.fallAsleep()
 	submit()
 	require.Equal(t, []int{0, 1}, given(s), "the worker that sleeps")
@@ -89,7 +90,7 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 	require.False(t, p.seek(own, true), "it is being woken")
 	require.True(t, p.queues[own.id].skipped)
 	require.Less(t, int64(p.lookAgain(own)), int64(1<<62), "to look again soon")
-	other.driver.work()
+	other.word.Work()
 	require.True(t, p.seek(own, true), "it is awake")
 	require.False(t, p.queues[own.id].skipped)
 	require.Equal(t, []int{6, 2}, given(s), "half of what waits, rounded up")
@@ -104,7 +105,7 @@ func TestWorkersThatDoNotWakeAreStolenFrom(t *testing.T) {
 	require.True(t, p.submit(someTask, own))
 	other.shiftWake(time.Hour)
 	require.False(t, p.seek(own, true))
-	other.shiftWake(-time.Hour - longestWake)
+	other.shiftWake(-time.Hour - idle.LongestWake)
 	require.True(t, p.seek(own, true))
 	require.Equal(t, []int{1, 0}, given(s))
 }
@@ -114,7 +115,7 @@ func TestWorkersThatAreWokenWithoutTasksAreNotSkipped(t *testing.T) {
 	s, p := idleStealing(t, 2)
 	own, other := s.workers[0], s.workers[1]
 	other.fallAsleep()
-	require.True(t, other.driver.notify())
+	require.True(t, other.word.Notify())
 	other.shiftWake(time.Hour)
 	require.False(t, p.seek(own, true))
 	require.False(t, p.queues[own.id].skipped)
@@ -130,7 +131,7 @@ func TestWakeOnePassesOverAWorkerThatIsBeingWoken(t *testing.T) {
 	for _, w := range s.workers[:2] {
 		w.fallAsleep()
 	}
-	require.True(t, s.workers[0].driver.notify(), "as Notify does")
+	require.True(t, s.workers[0].word.Notify(), "as Notify does")
 	p.wakeOne()
 	require.True(t, s.workers[1].isWoken())
 	p.wakeOne() // none is left
@@ -163,7 +164,7 @@ func TestWorkerThatLeavesATaskWakesAnother(t *testing.T) {
 		for tasks := 1; tasks <= 2; tasks++ {
 			s, p := idleStealing(t, 2)
 			w, other := s.workers[0], s.workers[1]
-			w.driver.work()
+			w.word.Work()
 			for range tasks {
 				if injected {
 					p.queues[w.id].injected.put(someTask)
@@ -209,7 +210,7 @@ func TestWakeUpPassesOn(t *testing.T) {
 		w, other := s.workers[0], s.workers[1]
 		c.prepare(w, p)
 		p.endSleep(w)
-		w.driver.work()
+		w.word.Work()
 		other.fallAsleep()
 		p.found(w)
 		require.Equal(t, c.passes, other.isWoken(), name)
@@ -257,37 +258,6 @@ func TestRetireLeavesNoTask(t *testing.T) {
 	require.True(t, p.submit(someTask, nil))
 }
 
-func TestSpinningSlots(t *testing.T) {
-	s := newSpinning()
-	s.slots = s.slots[:0]
-	require.Equal(t, -1, s.take())
-	busy := func(int) bool { return false }
-	require.False(t, s.enter(1, busy), "there is no slot")
-	s = newSpinning()
-	n := len(s.slots)
-	for worker := range n {
-		require.True(t, s.enter(worker, busy))
-	}
-	require.False(t, s.enter(n, busy), "all slots are taken")
-	s.leave(n) // it has none
-	seen := map[int]bool{}
-	for range n {
-		seen[s.take()] = true
-	}
-	require.Len(t, seen, n)
-	require.False(t, seen[-1])
-	require.Equal(t, -1, s.take())
-	require.True(t, s.enter(9, busy))
-	s.leave(9)
-	require.Equal(t, -1, s.take())
-
-	s.slots = s.slots[:1]
-	require.True(t, s.enter(1, busy))
-	require.True(t, s.enter(2, func(worker int) bool { return worker == 1 }), "the worker there is about to leave")
-	s.leave(1) // its slot is another's
-	require.Equal(t, 2, s.take())
-}
-
 func TestInjectionQueueCloses(t *testing.T) {
 	var q injectionQueue
 	require.True(t, q.put(someTask))
@@ -311,7 +281,7 @@ func TestTaskForAWorkerThatIsBusyAfterAllWakesASleeper(t *testing.T) {
 	for _, tasks := range [][]job{{someTask}, {someTask, someTask}} {
 		s, p := idleStealing(t, 3)
 		sleeper, claimed := s.workers[0], s.workers[2]
-		claimed.driver.work()
+		claimed.word.Work()
 		sleeper.fallAsleep()
 		require.True(t, p.give(claimed, tasks...))
 		require.Equal(t, []int{0, 0, len(tasks)}, given(s))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/idle"
 )
 
 // eachUntied calls test with a scheduler of one worker that may give its thread up, under each policy with migration,
@@ -28,20 +29,22 @@ func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler,
 			)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
-			require.NotNil(t, s.workers[0].untied, "the worker keeps its thread")
+			require.False(t, s.workers[0].keeps, "the worker keeps its thread")
 			test(t, s, told)
 		})
 	}
 }
 
-// sleepsBeside waits until the only worker of s sleeps while f is blocked, and returns how it does: untiedParked or
-// untiedAsleep.
-func sleepsBeside(t *testing.T, s *Scheduler, f *Fiber) uint32 {
+// sleepsBeside waits until the only worker of s sleeps while f is blocked, and returns the way in
+// which it does.
+func sleepsBeside(t *testing.T, s *Scheduler, f *Fiber) idle.Way {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Microsecond) {
-		how := s.workers[0].untied.word.Load()
-		if f.State() == Yielded && (how == untiedParked || how == untiedAsleep) {
-			return how
+		w := s.workers[0].word
+		for _, way := range []idle.Way{idle.AsGoroutine, idle.OnThread} {
+			if w.AsleepIn(way) && f.State() == Yielded {
+				return way
+			}
 		}
 	}
 	require.FailNow(t, "a worker has nothing to run, and does not sleep")
@@ -72,7 +75,7 @@ func TestTaskOnTheMainFiberKeepsItsThread(t *testing.T) {
 		how := sleepsBeside(t, s, f)
 		f.Notify()
 		<-fibers
-		require.EqualValues(t, untiedAsleep, how, "the worker has left the thread of a task")
+		require.Equal(t, idle.OnThread, how, "the worker has left the thread of a task")
 	})
 }
 

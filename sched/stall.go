@@ -118,7 +118,7 @@ func (o *stallJudge) look(passed clock.Instant) *Stall {
 	for _, w := range workers {
 		p := w.progress()
 		all += p
-		if w.driver.asleep() {
+		if w.word.Asleep() {
 			continue
 		}
 		spell := last[w]

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/idle"
 )
 
 // A worker is busy while a task computes, and idle while there is none.
@@ -42,7 +43,7 @@ func TestBusyAndIdle(t *testing.T) {
 // asleepAll reports whether all workers sleep.
 func (s *Scheduler) asleepAll() bool {
 	for _, w := range s.workers {
-		if !w.driver.asleep() {
+		if !w.word.Asleep() {
 			return false
 		}
 	}
@@ -83,7 +84,7 @@ func TestEnqueueOn(t *testing.T) {
 				last.Add(1)
 			}
 			if i == workers*each/2 {
-				time.Sleep(3 * longestWake) // the last one looks for work to steal
+				time.Sleep(3 * idle.LongestWake) // the last one looks for work to steal
 			}
 		}
 		mu.Lock()

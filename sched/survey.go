@@ -86,7 +86,7 @@ func (s *Scheduler) pass(only *Worker) survey {
 		switch {
 		case w.exhausted.Load() != nil:
 			unable = unable || others+shared > 0
-		case w.driver.asleep() && pending == 0:
+		case w.word.Asleep() && pending == 0:
 			able = able || w.mode == multiThreaded
 		default:
 			v.quiet = false
@@ -270,7 +270,7 @@ func (s *Scheduler) remaining(ctx context.Context) *Remaining {
 func (s *Scheduler) answersOfSleepers() (answers []answer) {
 	limit := time.After(remainingLimit)
 	for _, w := range s.everyWorker() {
-		if !w.driver.asleep() || !s.fibers.anyYielded(w) {
+		if !w.word.Asleep() || !s.fibers.anyYielded(w) {
 			continue
 		}
 		some, inTime := w.listBlocked(limit)

@@ -296,7 +296,7 @@ func (w *Worker) keep(t job, caller *Worker) bool {
 	if !w.mailbox.putTask(t) {
 		return false
 	}
-	w.driver.notify()
+	w.word.Notify()
 	return true
 }
 

@@ -158,7 +158,7 @@ func (g *groupTimers) expire(w *Worker, at clock.Instant) {
 	for g.next() <= at {
 		f, sleeper := g.expireOne(at)
 		if sleeper != nil {
-			sleeper.driver.notify()
+			sleeper.word.Notify()
 		}
 		if f == nil {
 			continue
@@ -191,7 +191,7 @@ func (g *groupTimers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
 // update sets the earliest deadline. The lock must be held.
 func (g *groupTimers) update() {
 	if next := int64(g.timers.next()); next != g.earliest.Load() {
-		g.earliest.Swap(next) // as in eventcount: a look at who sleeps follows
+		g.earliest.Swap(next) // as in package idle: a look at who sleeps follows
 	}
 }
 

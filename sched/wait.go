@@ -192,7 +192,7 @@ func (f *Fiber) wake(how word) (woken bool) {
 		case old&unpublished != 0:
 			home := f.worker.Load()
 			if f.mark(old, old|notified) {
-				home.driver.notify()
+				home.word.Notify()
 				return true
 			}
 		case f.swap(old, old.in(Queued), WhyNotify):
@@ -215,7 +215,7 @@ func (f *Fiber) deliver() {
 		return
 	}
 	home.mailbox.put(&f.message)
-	home.driver.notify()
+	home.word.Notify()
 }
 
 // runsCaller reports whether the caller is a fiber that w runs, or runs on behalf of one.

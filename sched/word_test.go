@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -205,4 +206,15 @@ func TestUnblock(t *testing.T) {
 		require.False(t, f.unblock(), "it has been woken")
 		require.Equal(t, w.scheduler.migration == nil, f.State() == Queued)
 	}
+}
+
+// hang is how long a test waits for what should come at once.
+const hang = 2 * time.Minute
+
+// rounds is how often a test repeats what it does: less in a short run.
+func rounds(full int64) int64 {
+	if testing.Short() {
+		return full / 10
+	}
+	return full
 }

@@ -14,6 +14,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
+	"fiberlab/internal/idle"
 	"fiberlab/sched/park"
 
 	"golang.org/x/sys/cpu"
@@ -42,8 +43,8 @@ type Worker struct {
 	goroutine string // that is bound as the worker, as dumps name it
 	scheduler *Scheduler
 	record    *recording // of what its fibers do; nil: off
-	driver    driver
-	untied    *untiedSleep  // where it sleeps without a thread; nil: it keeps its thread
+	word      *idle.Word
+	keeps     bool          // keepsThread
 	timers    *groupTimers  // of fibers that it shares with other workers
 	arena     *park.Arena   // where tasks of its fibers start others
 	seek      func() bool   // the policy's seek, while the worker spins
@@ -89,13 +90,6 @@ func (w *Worker) String() string {
 	return w.name
 }
 
-// timerSlack is how much later than asked the kernel may wake a worker's thread, in
-// nanoseconds. Its default is 50 us.
-const timerSlack = 1000
-
-// defaultSlack stands for the slack that a thread began with.
-const defaultSlack = 0
-
 func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	w := &Worker{
 		id:        id,
@@ -103,13 +97,11 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		mode:      mode,
 		scheduler: s,
 		record:    recordWorker(s.cfg.Recorder, id),
-		driver:    newDriver(s.cfg.Policy, mode, mode == singleThreaded || s.locksThreads()),
+		word:      idle.New(fiber.Locked),
 		timers:    noTimers,
 		done:      make(chan struct{}),
 	}
-	if mode == multiThreaded && s.untiesIdle() {
-		w.untied = newUntiedSleep(w)
-	}
+	w.keeps = w.keepsThread()
 	w.seek = func() bool { return s.policy.seek(w, false) }
 	w.nextDeadline.Store(int64(clock.Never))
 	w.local.outOfDuty = s.cfg.OutOfDuty
@@ -149,14 +141,15 @@ func (w *Worker) detach() error {
 // must have room for it, when the worker is ready to run tasks or cannot be. In the end
 // it closes done.
 func (w *Worker) thread(started chan<- error) {
-	if w.keepsThread() {
-		// It stays locked: a thread that was changed for a worker ends with it. The process's
-		// first one cannot end, and its name is the process's.
+	if w.hasThread() {
+		// Once more than the root will be: so the coroutines of its tasks are told from other goroutines.
 		runtime.LockOSThread()
-		if onFirstThread() {
-			elsewhere(func() { w.thread(started) })
-			return
-		}
+	}
+	// It stays locked: a thread that was changed for a worker ends with it. The process's first one cannot end, and its
+	// name is the process's.
+	if w.keeps && onFirstThread() {
+		elsewhere(func() { w.thread(started) })
+		return
 	}
 	root, err := w.prepare()
 	if err != nil {
@@ -175,6 +168,9 @@ func (w *Worker) thread(started chan<- error) {
 		if err := w.detach(); err != nil {
 			panic(err)
 		}
+		if w.hasThread() && !w.keeps {
+			runtime.UnlockOSThread()
+		}
 		// Not deferred: a task's panic must not let Close return before it ends the program.
 		close(w.done)
 	})
@@ -185,10 +181,7 @@ func (w *Worker) sharesFibers() bool {
 	return w.mode == multiThreaded && w.scheduler.migration != nil
 }
 
-// keepsThread reports whether a multi-threaded worker has one thread for all its life.
-func (w *Worker) keepsThread() bool { return w.scheduler.locksThreads() && w.untied == nil }
-
-// isDone reports whether the thread of a multi-threaded worker is through.
+// isDone tells whether the thread of a multi-threaded worker is through.
 func (w *Worker) isDone() bool {
 	select {
 	case <-w.done:
@@ -201,7 +194,7 @@ func (w *Worker) isDone() bool {
 // prepare makes the calling thread fit for the worker.
 func (w *Worker) prepare() (*fiber.Fiber, error) {
 	cfg := &w.scheduler.cfg
-	if !w.keepsThread() {
+	if !w.keeps {
 		return fiber.Attach(cfg.Backend)
 	}
 	group := -1

@@ -1,27 +1,26 @@
-/* group.pml: a scheduling group, and how its workers spin, sleep and are woken (sched/policy_group.go, group_masks.go,
- * group_queue.go, driver_waitslot.go, idle.go, loop.go).
+/* group.pml: a scheduling group, and how its workers spin, sleep and are woken (sched/policy_group.go,
+ * group_queue.go, idle.go, loop.go, internal/idle). idle.pml has the ways to sleep.
  *
  * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:
  *
  *   here        Go                       what
- *   prepare     countWord.prepare        word.Swap(prepared)
- *   commit      countWord.commit         word.CompareAndSwap(prepared, asleep)
- *   work        countWord.work           word.Store(notified)
- *   notify      slotDriver.notify        word.Swap(notified); if it was asleep, slot.wake
- *   wake, wait  waitSlot                 the count; see waitslot.pml for FUTEX_WAKE as a step by itself
+ *   look        Word.Look                state.Swap(looking)
+ *   commit      Word.Commit              state.CompareAndSwap(looking, asleep)
+ *   work        Word.Work                state.Store(busy)
+ *   notify      Word.Notify              looking -> busy, or asleep -> waking and a wake, by CompareAndSwap
  *   claim       claim                    clears the lowest bit of a mask
- *   wakeOne     masks.wakeOne            claims a spinning worker, else a sleeping one, until one is notified that was idle
+ *   wakeOne     Set.WakeOne              claims a spinning worker, else a sleeping one, until one is notified that was idle
  *   submit      group.submit             runQueue.push, wakeOne
  *   submit      group.pushPrivate        runQueue.push to a private queue; notifies its worker, or else wakeOne
  *   submit      Worker.keep              mailbox.put, notify: a task that one worker alone may begin
  *   submit      groups.submit            to another group, from which this one may steal
  *   next        group.next               pops from the shared queue and the private one, whichever is first
  *   seek        group.seek               looks there; then takes over from another private queue, then from another group
- *   beginSpin   masks.beginSpin          sets a bit, unless enough are set
- *   spin        slotDriver.spin          seek, serve, until notified
- *   serve       masks.serve              takes pending, claims a sleeper
- *   found       group.found, leaveWake   wakes another worker for what this one will not take, or leaves that to a spinner
- *   beginSleep  masks.beginSleep         sets a bit
+ *   beginSpin   Set.BeginSpin            sets a bit, unless enough are set
+ *   spin        Word.Spin                seek, serve, until notified
+ *   serve       Set.Serve                takes pending, claims a sleeper
+ *   found       group.found, Set.LeaveWake  wakes another worker for what this one will not take, or leaves that to a spinner
+ *   beginSleep  Set.BeginSleep           sets a bit
  *   endSleep    group.endSleep           clears it; passes the wake on if it was cleared already
  *
  * A queue has a lock for pushes and one for pops, and a count of each. So an entry is there or it is not, from the store of the first count to that
@@ -80,12 +79,12 @@
 #define HAS_NOT  true
 #endif
 
-#define NOTIFIED 0
-#define PREPARED 1
-#define ASLEEP   2
+#define BUSY    0
+#define LOOKING 1
+#define WAKING  2
+#define ASLEEP  3
 
 byte word[3];
-byte count[3] = 1;  /* of the wait slots */
 byte spinning;      /* sets of workers */
 byte sleeping;
 bool pending;
@@ -103,13 +102,12 @@ byte begun;         /* a set of tasks */
 /* pop takes the lowest of a set of tasks: e. */
 inline pop(set) { e = set & -set; set = set & ~e }
 
-/* notify worker i: told says whether it was idle. Between the swap of the word and the wake of the slot nothing can
- * happen that could not as well happen before or after. */
+/* notify worker i: told says whether it was idle. Between the change of the word and the wake nothing can happen that could
+ * not as well happen before or after. */
 inline notify() {
     atomic {
-        told = word[i] != NOTIFIED;
-        count[i] = count[i] + (word[i] == ASLEEP);
-        word[i] = NOTIFIED;
+        told = word[i] == LOOKING || word[i] == ASLEEP;
+        word[i] = (word[i] == LOOKING -> BUSY : (word[i] == ASLEEP -> WAKING : word[i]));
         i = 0
     }
 }
@@ -245,7 +243,7 @@ endBusy:
     false; /* it computes for ever */
 
 wait: /* (*Worker).waitForWork */
-    word[w] = PREPARED;
+    word[w] = LOOKING;
 #ifdef OWN
     atomic {
         poll();
@@ -325,13 +323,13 @@ commit:
 #ifdef COMMIT_STORE
         :: word[w] = ASLEEP
 #else
-        :: word[w] == PREPARED -> word[w] = ASLEEP
+        :: word[w] == LOOKING -> word[w] = ASLEEP
         :: else -> goto awake
 #endif
         fi
     }
 endAsleep:
-    atomic { count[w] > 1 -> count[w]--; word[w] = NOTIFIED } /* slot.wait: 1 is left while it sleeps */
+    atomic { word[w] == WAKING -> word[w] = BUSY }
 awake: /* endSleep */
     atomic {
         !delayed[w];
@@ -346,7 +344,7 @@ awake: /* endSleep */
     goto wait;
 
 work:
-    word[w] = NOTIFIED;
+    word[w] = BUSY;
 #ifdef PLAIN
     goto loop;
 #endif

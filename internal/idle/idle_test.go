@@ -1,4 +1,4 @@
-package sched
+package idle
 
 import (
 	"math/rand/v2"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -14,43 +15,19 @@ import (
 	"fiberlab/internal/spinlock"
 )
 
-// eachDriver runs test for each kind of driver.
-func eachDriver(t *testing.T, test func(t *testing.T, newOne func() driver)) {
-	for name, newOne := range map[string]func() driver{
-		"futex":     func() driver { return newFutexDriver() },
-		"goroutine": func() driver { return newGoroutineDriver() },
-		"slot": func() driver {
-			d := newSlotDriver()
-			d.serve = func() {}
-			return d
-		},
-		"futex driver in a device": func() driver {
-			d := newFutexDriver()
-			d.sleepIn(newNap())
-			return d
-		},
-		"futex driver untied": func() driver { return untiedDriver(newFutexDriver()) },
-		"slot driver untied": func() driver {
-			d := newSlotDriver()
-			d.serve = func() {}
-			return untiedDriver(d)
-		},
-		"slot driver in a device": func() driver {
-			d := newSlotDriver()
-			d.serve = func() {}
-			d.sleepIn(newNap())
-			return d
-		},
-	} {
-		t.Run(name, func(t *testing.T) { test(t, newOne) })
+// eachWay runs test for each way to sleep.
+func eachWay(t *testing.T, test func(t *testing.T, way Way, newOne func() *Word)) {
+	for way, name := range map[Way]string{OnThread: "on thread", AsGoroutine: "as goroutine", InDevice: "in device"} {
+		t.Run(name, func(t *testing.T) {
+			test(t, way, func() *Word {
+				w := New(func() bool { return false })
+				if way == InDevice {
+					w.SetDevice(newNap())
+				}
+				return w
+			})
+		})
 	}
-}
-
-// untiedDriver has d sleep as that of a worker that needs its thread: what the tests run on is no main fiber. How a
-// worker sleeps without a thread, the suites of the scheduler show.
-func untiedDriver(d driver) driver {
-	newUntiedSleep(&Worker{driver: d, local: local{needsThread: true}})
-	return d
 }
 
 // nap is a device that nothing but Wake wakes.
@@ -78,37 +55,43 @@ func (n nap) Wait(limit time.Duration, _ bool) {
 	}
 }
 
-func (nap) Ready() bool  { return false }
-func (nap) Poll()        {}
-func (nap) Pending() int { return 0 }
-func (nap) Close() error { return nil }
+func (nap) Ready() bool { return false }
 
-// listener waits for numbers by the protocol of driver: prepare, look once more, commit, sleep.
+// listener waits for numbers by the protocol of Word: Look, look once more, Commit, Sleep.
 type listener struct {
-	driver driver
-	heard  atomic.Int64
+	word  *Word
+	way   Way
+	heard atomic.Int64
 }
 
-// tell brings a number, by a Swap: see eventcount.
+// tell brings a number, by a Swap: see the package.
 func (l *listener) tell(n int64) {
 	l.heard.Swap(n)
-	l.driver.notify()
+	l.word.Notify()
 }
 
 // listen blocks until n has been brought.
 func (l *listener) listen(n int64, r *rand.Rand) {
-	for l.driver.prepare(); l.heard.Load() < n; l.driver.prepare() {
+	for l.word.Look(); l.heard.Load() < n; l.word.Look() {
 		if r.IntN(3) == 0 {
-			l.driver.spin(
+			l.word.Spin(
 				clock.After(time.Duration(r.IntN(20))*time.Microsecond), func() bool { return l.heard.Load() >= n },
 			)
 			continue
 		}
-		if l.driver.commit() {
-			l.driver.sleep(-1)
+		if l.word.Commit(l.way) {
+			l.word.Sleep(l.limit(r))
 		}
 	}
-	l.driver.work()
+	l.word.Work()
+}
+
+// limit is how long the next sleep may take: at times so short that the limit meets a Notify.
+func (l *listener) limit(r *rand.Rand) time.Duration {
+	if r.IntN(3) == 0 {
+		return time.Duration(r.IntN(40)) * time.Microsecond
+	}
+	return -1
 }
 
 // rounds is how often the tests below notify: less in a short run.
@@ -120,7 +103,7 @@ func rounds(full int64) int64 {
 }
 
 // awaitAll waits until n have told done. It fails if progress, a count that grows with each notification that has
-// arrived, does not grow: one sleeps for ever then.
+// arrived, does not grow: one sleeps without end then.
 func awaitAll(t *testing.T, done chan struct{}, n int, progress func() int64) {
 	t.Helper()
 	look := time.NewTicker(hang)
@@ -140,11 +123,11 @@ func awaitAll(t *testing.T, done chan struct{}, n int, progress func() int64) {
 // hang is how long a test waits for what should come at once.
 const hang = 2 * time.Minute
 
-// A worker that prepares and finds nothing, while a thread brings work and finds it busy, would sleep for ever. The two
+// A worker that looks and finds nothing, while a thread brings work and finds it busy, would sleep without end. The two
 // meet in each round.
 func TestWorkerSeesTheWorkOrIsNotified(t *testing.T) {
-	eachDriver(t, func(t *testing.T, newOne func() driver) {
-		l := listener{driver: newOne()}
+	eachWay(t, func(t *testing.T, way Way, newOne func() *Word) {
+		l := listener{word: newOne(), way: way}
 		var begun, ended [2]atomic.Int64 // the round that each of the two has begun, and ended
 		meet := func(at *[2]atomic.Int64, me int, n int64) {
 			at[me].Swap(n)
@@ -176,13 +159,13 @@ func TestWorkerSeesTheWorkOrIsNotified(t *testing.T) {
 		missed := 0
 		r := rand.New(rand.NewPCG(seed, 0))
 		for n := int64(1); n <= meetings; n++ {
-			l.driver.work()
+			l.word.Work()
 			meet(&begun, 0, n)
 			pause(r)
-			l.driver.prepare()
+			l.word.Look()
 			seen := l.heard.Load() == n
 			meet(&ended, 0, n)
-			if !seen && !l.driver.notified() {
+			if !seen && !l.word.Notified() {
 				missed++
 			}
 		}
@@ -191,11 +174,11 @@ func TestWorkerSeesTheWorkOrIsNotified(t *testing.T) {
 }
 
 // Two threads wake one another in turn. A notification that is lost leaves both asleep.
-func TestDriverLosesNoNotification(t *testing.T) {
-	eachDriver(t, func(t *testing.T, newOne func() driver) {
+func TestNoNotifyIsLost(t *testing.T) {
+	eachWay(t, func(t *testing.T, way Way, newOne func() *Word) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
-		a, b := listener{driver: newOne()}, listener{driver: newOne()}
+		a, b := listener{word: newOne(), way: way}, listener{word: newOne(), way: way}
 		done := make(chan struct{}, 2)
 		play := func(mine, other *listener, first bool, salt uint64) {
 			runtime.LockOSThread()
@@ -219,8 +202,8 @@ func TestDriverLosesNoNotification(t *testing.T) {
 }
 
 // Many notify at once, and without cause.
-func TestDriverWithManyNotifiers(t *testing.T) {
-	eachDriver(t, func(t *testing.T, newOne func() driver) {
+func TestManyNotifiers(t *testing.T) {
+	eachWay(t, func(t *testing.T, way Way, newOne func() *Word) {
 		const notifiers = 4
 		all := notifiers * rounds(3000)
 		seed := rand.Uint64()
@@ -232,12 +215,12 @@ func TestDriverWithManyNotifiers(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, uint64(i)))
 				for range all / notifiers {
 					brought.Add(1)
-					d.notify()
+					d.Notify()
 					if r.IntN(4) == 0 {
 						time.Sleep(time.Duration(r.IntN(20)) * time.Microsecond)
 					}
 					if r.IntN(8) == 0 {
-						d.notify()
+						d.Notify()
 					}
 				}
 			}()
@@ -246,9 +229,9 @@ func TestDriverWithManyNotifiers(t *testing.T) {
 		go func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			for d.prepare(); brought.Load() < all; d.prepare() {
-				if d.commit() {
-					d.sleep(-1)
+			for d.Look(); brought.Load() < all; d.Look() {
+				if d.Commit(way) {
+					d.Sleep(-1)
 				}
 				woken.Add(1)
 			}
@@ -258,51 +241,53 @@ func TestDriverWithManyNotifiers(t *testing.T) {
 	})
 }
 
-// What a driver tells others, in each step of its worker.
-func TestDriverSteps(t *testing.T) {
-	eachDriver(t, func(t *testing.T, newOne func() driver) {
+// What a word says to others, in each step of its worker.
+func TestSteps(t *testing.T) {
+	eachWay(t, func(t *testing.T, way Way, newOne func() *Word) {
 		d := newOne()
-		require.False(t, d.notify(), "it is busy")
-		d.prepare()
-		require.False(t, d.asleep())
-		require.True(t, d.notify())
-		require.False(t, d.notify(), "it has been told")
-		require.False(t, d.commit(), "it was notified since it prepared")
+		require.False(t, d.Notify(), "it is busy")
+		d.Look()
+		require.False(t, d.Asleep())
+		require.True(t, d.Notify())
+		require.False(t, d.Notify(), "it has been told")
+		require.False(t, d.Commit(way), "it was notified since it prepared")
 
-		d.prepare()
-		require.True(t, d.commit())
-		require.True(t, d.asleep(), "it is about to sleep")
-		require.True(t, d.notify())
-		require.False(t, d.asleep())
-		require.False(t, d.notify(), "it has been told")
-		d.sleep(-1) // returns at once
+		d.Look()
+		require.True(t, d.Commit(way))
+		require.True(t, d.Asleep(), "it is about to sleep")
+		require.True(t, d.Notify())
+		require.False(t, d.Asleep())
+		require.True(t, d.Waking())
+		require.False(t, d.Notify(), "it has been told")
+		d.Sleep(-1) // returns at once
+		require.False(t, d.Waking())
 
-		d.prepare()
-		d.work()
-		require.False(t, d.notify(), "it has found work")
+		d.Look()
+		d.Work()
+		require.False(t, d.Notify(), "it has found work")
 
-		d.prepare()
+		d.Look()
 		calls := 0
-		d.spin(clock.Never, func() bool { calls++; return true })
+		d.Spin(clock.Never, func() bool { calls++; return true })
 		require.Equal(t, 1, calls, "to look is enough if there is something")
-		d.work()
+		d.Work()
 	})
 }
 
-func TestDriverSleepEndsByItsLimit(t *testing.T) {
-	eachDriver(t, func(t *testing.T, newOne func() driver) {
+func TestSleepEndsByItsLimit(t *testing.T) {
+	eachWay(t, func(t *testing.T, way Way, newOne func() *Word) {
 		d := newOne()
 		for range 3 { // the first sleep is taken for long, the next ones for brief
 			for end := clock.After(2 * time.Millisecond); clock.Now() < end; { // signals may end a sleep early
-				d.prepare()
-				require.True(t, d.commit())
-				d.sleep(2 * time.Millisecond)
-				require.False(t, d.asleep())
-				require.False(t, d.notify(), "it is awake")
+				d.Look()
+				require.True(t, d.Commit(way))
+				d.Sleep(2 * time.Millisecond)
+				require.False(t, d.Asleep())
+				require.False(t, d.Notify(), "it is awake")
 			}
-			d.prepare()
-			require.True(t, d.commit())
-			d.sleep(0)
+			d.Look()
+			require.True(t, d.Commit(way))
+			d.Sleep(0)
 		}
 	})
 }
@@ -310,22 +295,64 @@ func TestDriverSleepEndsByItsLimit(t *testing.T) {
 // A worker spins after two brief sleeps in a row, and stops once its spins have found nothing.
 func TestSpinIsEarned(t *testing.T) {
 	const brief, long = longestSpin / 5, 20 * longestSpin
-	d := newFutexDriver()
-	d.prepare()
+	d := New(func() bool { return false })
+	d.Look()
 	looks := func() (n int) {
-		d.spin(clock.Never, func() bool { n++; return false })
+		d.Spin(clock.Never, func() bool { n++; return false })
 		return n
 	}
 	require.Equal(t, 1, looks(), "nothing is known of its sleeps: it looks once")
-	d.budget.slept(brief)
+	d.spin.slept(brief)
 	require.Equal(t, 1, looks(), "a single brief sleep tells nothing")
-	d.budget.slept(long)
-	d.budget.slept(brief)
+	d.spin.slept(long)
+	d.spin.slept(brief)
 	require.Equal(t, 1, looks(), "a long sleep came between the two")
-	d.budget.slept(brief)
+	d.spin.slept(brief)
 	spins := 0
 	for ; looks() > 1; spins++ {
 		require.Less(t, spins, 10, "no spin finds anything, and it still spins")
 	}
 	require.Positive(t, spins, "two brief sleeps in a row: a spin would have found the work")
+}
+
+// A notification counts for one sleep, even if it meets the limit of that: the next sleep takes as long as it may.
+func TestLateNotifyIsForOneSleep(t *testing.T) {
+	w := New(func() bool { return false })
+	for range rounds(2000) {
+		w.Look()
+		require.True(t, w.Commit(AsGoroutine))
+		notified := make(chan struct{})
+		go func() {
+			defer close(notified)
+			w.Notify()
+		}()
+		w.Sleep(time.Microsecond)
+		<-notified
+		require.Empty(t, w.token)
+	}
+}
+
+// A worker knows whether the thread that has woken it could go on with it.
+func TestWokenByThread(t *testing.T) {
+	eachWay(t, func(t *testing.T, way Way, newOne func() *Word) {
+		d := newOne()
+		for _, locked := range []bool{true, false, true} {
+			d.locked = func() bool { return locked }
+			d.Look()
+			require.True(t, d.Commit(way))
+			require.True(t, d.Notify())
+			d.Sleep(-1)
+			require.Equal(t, locked, d.WokenByThread())
+		}
+	})
+}
+
+// What other threads write has no cache line, nor the neighbour of one, together with what the worker uses.
+func TestWordsOfOthersLieApart(t *testing.T) {
+	const apart = 128
+	var w Word
+	require.GreaterOrEqual(t, unsafe.Offsetof(w.state), uintptr(apart))
+	require.GreaterOrEqual(
+		t, unsafe.Offsetof(w.locked)-unsafe.Offsetof(w.byThread)-unsafe.Sizeof(w.byThread), uintptr(apart),
+	)
 }

@@ -1,14 +1,14 @@
-/* eventcount.pml: the workers of policy stealing, and how they sleep on an eventcount and are woken (sched/sleep.go,
- * driver_futex.go, idle.go, loop.go, policy_stealing.go, steal.go, mailbox.go).
+/* stealing.pml: the workers of policy stealing, and which of them is woken, above the word of each (sched/idle.go, loop.go,
+ * policy_stealing.go, worker.go, internal/idle). idle.pml has the ways to sleep.
  *
  * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:
  *
  *   here          Go                         what
- *   prepare       countWord.prepare          word.Swap(prepared)
- *   commit        countWord.commit           word.CompareAndSwap(prepared, asleep)
- *   work          countWord.work             word.Store(notified)
- *   notify        eventcount.notify          prepared -> notified, or asleep -> waking and FUTEX_WAKE, by CompareAndSwap
- *   sleep         eventcount.sleep           FUTEX_WAIT while the word is asleep; then word.Store(notified)
+ *   look          Word.Look                  state.Swap(looking)
+ *   commit        Word.Commit                state.CompareAndSwap(looking, asleep)
+ *   work          Word.Work                  state.Store(busy)
+ *   notify        Word.Notify                looking -> busy, or asleep -> waking and FUTEX_WAKE, by CompareAndSwap
+ *   sleep         Word.Sleep                 FUTEX_WAIT while the word is asleep; then state.Store(busy)
  *   submitter     stealing.submit, give      takes a worker out of asleep; injected.put, notify; wakeOne if it is busy after all
  *                 Worker.keep                or mailbox.put, notify: a task that worker 0 alone may begin
  *   wakeOne       stealing.wakeOne           takes workers out of asleep until one is notified; summoned says for what
@@ -19,14 +19,14 @@
  *
  * Queues are under locks, so an entry is there or it is not: there are no places that are reserved and not yet filled.
  * The clock is a choice: a task may end, or compute for ever; a wake may take so long that others no longer wait for it
- * (waking). Spinning is left out: a worker that spins has prepared and not yet committed.
+ * (waking). Spinning is left out: a worker that spins is looking.
  *
  * What must hold: no queue gives more than was put in, and when nothing can move any more, no task waits that a worker
  * could begin which sleeps.
  *
  * Planted faults:
- *   LOOK_FIRST   the worker looks for work, and prepares only then
- *   WEAK_PREPARE the store of prepare is delayed past the look, as by a store buffer
+ *   LOOK_FIRST   the worker looks for work, and says only then that it looks
+ *   WEAK_LOOK    the store of Look is delayed past the look, as by a store buffer
  *   COMMIT_STORE commit stores without comparing: it undoes a notification
  *   NO_LAST_LOOK the worker does not seek once more after it has entered asleep
  *   NO_FOUND     found wakes no worker
@@ -36,13 +36,13 @@
 #define BIT(i)   (1 << (i))
 #define OTHER    (1 - w) /* there are two workers */
 
-#define NOTIFIED 0
-#define PREPARED 1
+#define BUSY     0
+#define LOOKING  1
 #define ASLEEP   2
 #define WAKING   3
 
 byte word[2];
-bool delayed[2];   /* WEAK_PREPARE: the store of prepare is still in the store buffer */
+bool delayed[2];   /* WEAK_LOOK: the store of Look is still in the store buffer */
 bool inFutex[2];
 bool timed[2];     /* the sleep has a deadline */
 byte injected[2];  /* how many tasks */
@@ -56,7 +56,7 @@ byte put, begun;   /* tasks so far */
 /* notify tells worker i that there is work, unless it knows: done says so. */
 inline notify() {
     if
-    :: word[i] == PREPARED -> word[i] = NOTIFIED; done = true
+    :: word[i] == LOOKING -> word[i] = BUSY; done = true
     :: word[i] == ASLEEP -> word[i] = WAKING; done = true; inFutex[i] = false
     :: else -> done = false
     fi
@@ -193,10 +193,10 @@ endBusy:
 
 wait: /* (*Worker).waitForWork */
 #ifndef LOOK_FIRST
-#ifdef WEAK_PREPARE
+#ifdef WEAK_LOOK
     delayed[w] = true;
 #else
-    word[w] = PREPARED;
+    word[w] = LOOKING;
 #endif
 #endif
     atomic {
@@ -211,7 +211,7 @@ wait: /* (*Worker).waitForWork */
     :: !injected[w] && !tasks[w]
     fi;
 #ifdef LOOK_FIRST
-    word[w] = PREPARED;
+    word[w] = LOOKING;
 #endif
 
     /* (*Worker).sleep */
@@ -222,14 +222,14 @@ wait: /* (*Worker).waitForWork */
 #endif
     atomic { /* commit */
         if
-        :: delayed[w] -> word[w] = PREPARED; delayed[w] = false
+        :: delayed[w] -> word[w] = LOOKING; delayed[w] = false
         :: else
         fi;
         if
 #ifdef COMMIT_STORE
         :: word[w] = ASLEEP
 #else
-        :: word[w] == PREPARED -> word[w] = ASLEEP
+        :: word[w] == LOOKING -> word[w] = ASLEEP
         :: else -> goto awake
 #endif
         fi
@@ -240,13 +240,13 @@ endAsleep:
     :: !inFutex[w]
     :: atomic { inFutex[w] && timed[w] -> inFutex[w] = false }
     fi;
-    word[w] = NOTIFIED;
+    word[w] = BUSY;
 awake:
     atomic { timed[w] = false; asleep = asleep & ~BIT(w) } /* endSleep */
     goto wait;
 
 work:
-    atomic { word[w] = NOTIFIED; delayed[w] = false }
+    atomic { word[w] = BUSY; delayed[w] = false }
 #ifndef NO_FOUND
     if
     :: summoned[w] || own[w] && (injected[w] || tasks[w]) -> wakeOne()
@@ -263,12 +263,12 @@ work:
 #endif
 }
 
-#ifdef WEAK_PREPARE
+#ifdef WEAK_LOOK
 proctype storeBuffer() {
 endDrained:
     do
-    :: d_step { delayed[0] -> delayed[0] = false; word[0] = PREPARED }
-    :: d_step { delayed[1] -> delayed[1] = false; word[1] = PREPARED }
+    :: d_step { delayed[0] -> delayed[0] = false; word[0] = LOOKING }
+    :: d_step { delayed[1] -> delayed[1] = false; word[1] = LOOKING }
     od
 }
 #endif
@@ -277,7 +277,7 @@ init {
     atomic {
         run worker(0); run worker(1);
         run submitter(); run submitter();
-#ifdef WEAK_PREPARE
+#ifdef WEAK_LOOK
         run storeBuffer();
 #endif
     }

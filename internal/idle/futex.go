@@ -1,0 +1,66 @@
+package idle
+
+import (
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The operations of futex(2), on words that only this process uses.
+const (
+	futexWaitPrivate = 128 // FUTEX_WAIT with a relative timeout, by the monotonic clock
+	futexWakePrivate = 129
+)
+
+// sleepOnThread blocks the calling thread while the word is OnThread, until futexWake or until limit has passed; below
+// 0 is no limit. It may return for no reason.
+//
+// An ordinary system call, right for a brief sleep, leaves its P, the right to run Go code, where it was. The runtime's
+// monitor fetches the P if the call takes long. As long as the monitor finds any to fetch it polls many thousand times
+// a second, and a worker that is fed now and then keeps it at that. So a long sleep gives its P up, which is idle at
+// once. Once all are, the monitor sleeps too. But to give a P up may wake a thread that takes it over.
+func (w *Word) sleepOnThread(limit time.Duration) {
+	var timeout *unix.Timespec
+	if limit >= 0 {
+		t := unix.NsecToTimespec(int64(limit))
+		timeout = &t
+	}
+	if !w.spin.brief {
+		sleepWithoutP(&w.state, uint32(OnThread), timeout)
+		return
+	}
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&w.state)), futexWaitPrivate, uintptr(OnThread),
+		uintptr(unsafe.Pointer(timeout)), 0, 0)
+}
+
+// futexWake wakes one thread that sleeps on word. It does not block, so the runtime need not know of the system call.
+func futexWake(word *atomic.Uint32) {
+	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWakePrivate, 1, 0, 0, 0)
+}
+
+// sleepWithoutP gives the P up, makes the system call and gets a P back. The stack must not grow in it.
+//
+//go:nosplit
+//go:norace
+func sleepWithoutP(word *atomic.Uint32, value uint32, timeout *unix.Timespec) {
+	entersyscallblock()
+	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWaitPrivate, uintptr(value),
+		uintptr(unsafe.Pointer(timeout)), 0, 0)
+	exitsyscall()
+}
+
+// Both are kept stable for other programs by the runtime, see go.dev/issue/67401.
+
+// entersyscallblock gives the calling thread's P up.
+//
+//go:linkname entersyscallblock runtime.entersyscallblock
+func entersyscallblock()
+
+// exitsyscall gets one back. It must be called by the function that called entersyscallblock, and may wait until there
+// is one.
+//
+//go:linkname exitsyscall runtime.exitsyscall
+func exitsyscall()

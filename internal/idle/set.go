@@ -1,0 +1,242 @@
+package idle
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/cpu"
+
+	"fiberlab/internal/clock"
+	"fiberlab/internal/histogram"
+	"fiberlab/internal/spinlock"
+)
+
+// Set is which workers of a policy, or of a scheduling group, are idle. It decides which of them is woken, and how many
+// spin. It has two masks: a bit in spinning for each worker that spins, and one in sleeping for each that sleeps.
+//
+// A worker that is brought something to run is claimed: its bit is cleared, by an instruction that reports whether it
+// was set. So each worker is claimed for one thing at a time. The lowest bit comes first; under light load the workers
+// of higher numbers sleep on.
+//
+// A submitter stores into a queue and then loads the masks; a worker sets its bit and then loads the queue's counts.
+// Between the two each of them has an atomic read and write, which is sequentially consistent in Go. The submitter
+// releases the lock of its queue; the worker's is the one that sets the bit. With less, both loads may come before the
+// stores are seen. Then neither sees the other's, and the thing waits while the worker sleeps.
+type Set struct {
+	blocks   []block
+	spinners int // workers of a block that may spin at once
+	words    []*Word
+	woken    func(i int, asleep bool) // is told of each wake-up; nil: there is none
+
+	_ [2]cpu.CacheLinePad
+	// A worker that spun has found work, so there is one spinner less: a worker that still spins shall wake another.
+	pending atomic.Bool
+	_       [2]cpu.CacheLinePad
+
+	Wakes Wakes
+	_     [2]cpu.CacheLinePad
+}
+
+// block is the masks of 64 workers, each 128 bytes apart from what other threads write.
+type block struct {
+	_        [2]cpu.CacheLinePad
+	spinning atomic.Uint64
+	_        [2]cpu.CacheLinePad
+	sleeping atomic.Uint64
+	_        [2]cpu.CacheLinePad
+}
+
+// Wakes counts wake-ups.
+type Wakes struct {
+	Spinner, Sleeper atomic.Uint64       // workers that were woken while they spun, and while they slept
+	Latency          histogram.Histogram // from the claim of a worker that sleeps until it runs
+	claimed          []atomic.Int64      // when each worker was claimed that sleeps, a clock.Instant; 0: it was not
+}
+
+// NewSet makes the empty set of workers that have these words. Of each 64 workers, as many as spinners may spin at
+// once. woken, if it is not nil, is called after each wake-up, with the worker and whether it slept.
+func NewSet(words []*Word, spinners int, woken func(i int, asleep bool)) *Set {
+	return &Set{
+		blocks: make([]block, (len(words)+63)/64), spinners: spinners, words: words, woken: woken,
+		Wakes: Wakes{claimed: make([]atomic.Int64, len(words))},
+	}
+}
+
+// take clears the bit of a worker in a mask, and reports whether it was set.
+func take(mask *atomic.Uint64, i int) bool {
+	bit := uint64(1) << (i % 64)
+	return mask.And(^bit)&bit != 0
+}
+
+// claim clears the lowest bit of a mask and returns its number, or -1 if there is none.
+func claim(mask *atomic.Uint64) int {
+	for m := mask.Load(); m != 0; m = mask.Load() {
+		if i := bits.TrailingZeros64(m); take(mask, i) {
+			return i
+		}
+		spinlock.Pause() // another submitter was quicker, and may be at the next bit too
+	}
+	return -1
+}
+
+// ClaimSpinner takes a worker out that spins, and returns its number, or -1 if there is none. The caller brings it
+// something to run, and notifies it.
+func (s *Set) ClaimSpinner() int {
+	for b := range s.blocks {
+		if i := claim(&s.blocks[b].spinning); i >= 0 {
+			return 64*b + i
+		}
+	}
+	return -1
+}
+
+// ClaimSleeper is ClaimSpinner for a worker that sleeps.
+func (s *Set) ClaimSleeper() int {
+	for b := range s.blocks {
+		if i := claim(&s.blocks[b].sleeping); i >= 0 {
+			return 64*b + i
+		}
+	}
+	return -1
+}
+
+// Spinning is how many workers spin.
+func (s *Set) Spinning() (n int) {
+	for b := range s.blocks {
+		n += bits.OnesCount64(s.blocks[b].spinning.Load())
+	}
+	return n
+}
+
+// Has reports whether a worker spins or sleeps, and has not been claimed.
+func (s *Set) Has(i int) bool {
+	b := &s.blocks[i/64]
+	return (b.spinning.Load()|b.sleeping.Load())>>(i%64)&1 != 0
+}
+
+// AnyIdle reports whether a worker spins or sleeps.
+func (s *Set) AnyIdle() bool {
+	for b := range s.blocks {
+		if s.blocks[b].spinning.Load()|s.blocks[b].sleeping.Load() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// WakeOne wakes a worker: one that spins, which costs no system call, or else one that sleeps. It passes over a worker
+// that has been notified for something else. It reports whether there was one. Any thread may call it; it does not
+// block.
+func (s *Set) WakeOne() bool {
+	for i := s.ClaimSpinner(); i >= 0; i = s.ClaimSpinner() {
+		if s.wakeSpinning(i) {
+			return true
+		}
+	}
+	return s.WakeSleeper()
+}
+
+// WakeSleeper is WakeOne without the spinners.
+func (s *Set) WakeSleeper() bool {
+	for i := s.ClaimSleeper(); i >= 0; i = s.ClaimSleeper() {
+		if s.wakeAsleep(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// WakeThat wakes one worker in particular, and reports whether it did. It leaves a worker alone that is busy, or has
+// been claimed for something else, since each takes one thing at a time.
+func (s *Set) WakeThat(i int) bool {
+	b := &s.blocks[i/64]
+	if take(&b.spinning, i) {
+		return s.wakeSpinning(i)
+	}
+	return take(&b.sleeping, i) && s.wakeAsleep(i)
+}
+
+// wakeSpinning notifies a worker that has been claimed while it spun. It returns false if that has been notified for
+// something else.
+func (s *Set) wakeSpinning(i int) bool {
+	if !s.words[i].Notify() {
+		return false
+	}
+	s.Wakes.Spinner.Add(1)
+	if s.woken != nil {
+		s.woken(i, false)
+	}
+	return true
+}
+
+// wakeAsleep is wakeSpinning for a worker that has been claimed while it slept. The time is stored before the worker is
+// notified, so that it finds the time when it wakes.
+func (s *Set) wakeAsleep(i int) bool {
+	at := int64(clock.Now())
+	s.Wakes.claimed[i].Store(at)
+	if !s.words[i].Notify() {
+		s.Wakes.claimed[i].CompareAndSwap(at, 0) // something else has woken it
+		return false
+	}
+	s.Wakes.Sleeper.Add(1)
+	if s.woken != nil {
+		s.woken(i, true)
+	}
+	return true
+}
+
+// BeginSpin sets the bit of a worker that spins from now on, unless enough others do, and reports whether it did. A
+// spinner that has been notified is about to leave, and does not count. With a look at the mask and a later store, too
+// many might spin.
+func (s *Set) BeginSpin(i int) bool {
+	spinning := &s.blocks[i/64].spinning
+	for {
+		old := spinning.Load()
+		next := old
+		for m := old; m != 0 && bits.OnesCount64(next) >= s.spinners; m &= m - 1 {
+			if at := bits.TrailingZeros64(m); s.words[i/64*64+at].Notified() {
+				next &^= 1 << at
+			}
+		}
+		if bits.OnesCount64(next) >= s.spinners {
+			return false
+		}
+		if spinning.CompareAndSwap(old, next|1<<(i%64)) {
+			return true
+		}
+	}
+}
+
+// EndSpin clears the bit of a worker that leaves.
+func (s *Set) EndSpin(i int) { take(&s.blocks[i/64].spinning, i) }
+
+// BeginSleep sets the bit of a worker that is about to sleep. The worker must look for work once more then.
+func (s *Set) BeginSleep(i int) {
+	s.Wakes.claimed[i].Store(0)
+	s.blocks[i/64].sleeping.Or(1 << (i % 64))
+}
+
+// EndSleep clears the bit of a worker that sleeps no more, and reports whether it had been claimed.
+func (s *Set) EndSleep(i int) (claimed bool) {
+	claimed = !take(&s.blocks[i/64].sleeping, i)
+	if at := s.Wakes.claimed[i].Load(); claimed && at != 0 {
+		s.Wakes.Latency.Add(time.Duration(int64(clock.Now()) - at))
+	}
+	return claimed
+}
+
+// LeaveWake says that a worker that spun has something to run. If others still spin, they have nothing better to do
+// than to wake a worker instead of it.
+func (s *Set) LeaveWake(i int) {
+	if n := bits.OnesCount64(s.blocks[i/64].spinning.Load()); n > 0 && n < s.spinners {
+		s.pending.Store(true)
+	}
+}
+
+// Serve wakes a worker if a spinner has left that to the others. A worker that spins calls it.
+func (s *Set) Serve() {
+	if s.pending.Load() && s.pending.Swap(false) {
+		s.WakeSleeper()
+	}
+}

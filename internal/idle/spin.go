@@ -1,0 +1,96 @@
+package idle
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/internal/clock"
+	"fiberlab/internal/spinlock"
+)
+
+// A spin saves the thread that brings work a system call, and the worker many microseconds until it is awake. But a
+// spin that finds nothing is lost. So each worker spins no longer than has paid lately, and not at all between tasks
+// that are far apart.
+const (
+	longestSpin  = clock.Instant(50 * time.Microsecond)
+	shortestSpin = clock.Instant(2 * time.Microsecond)
+)
+
+// budget is how long a worker may spin, next time. The zero value says not at all.
+type budget struct {
+	limit      clock.Instant // from shortestSpin to longestSpin, or 0
+	brief      bool          // the last sleep was so short that a spin would have found the work
+	yieldFirst bool          // the last spin found work as soon as it had yielded, to another thread
+}
+
+// found says that a spin found work after that time.
+func (b *budget) found(after clock.Instant) { b.limit = min(max(b.limit, 4*after), longestSpin) }
+
+// wasted says that a spin found nothing.
+func (b *budget) wasted() {
+	if b.limit /= 2; b.limit < shortestSpin {
+		b.limit = 0
+	}
+}
+
+// slept says that the worker slept for that time. Two brief sleeps in a row make it spin: a single one is no sign that
+// more work is to come soon.
+func (b *budget) slept(d clock.Instant) {
+	again := b.brief
+	b.brief = d < longestSpin
+	if again && b.brief {
+		b.limit = max(b.limit, min(2*d, longestSpin), shortestSpin)
+	}
+}
+
+// pollsPerSeek is how often a spinning worker polls its word between two calls of seek and of the clock.
+const pollsPerSeek = 64
+
+// shortestGap is how long a yield takes at least if another thread has run in that time.
+const shortestGap = clock.Instant(time.Microsecond)
+
+// Spin waits awake: until Notify, until seek returns true, until that time, or until it does not pay any more. It calls
+// seek at first, and now and then. The worker must have called Look.
+//
+// It yields the processor now and then, since the thread that is to bring work may wait for it. Where that was so the
+// last time, it yields after a single poll. What a device brings ends a spin, but does not make spins pay: a device is
+// best left to gather more.
+func (w *Word) Spin(until clock.Instant, seek func() bool) {
+	b := &w.spin
+	if seek() || b.limit == 0 {
+		return
+	}
+	began := clock.Now()
+	end := min(began+b.limit, until)
+	polls := pollsPerSeek
+	if b.yieldFirst {
+		polls = 1
+	}
+	b.yieldFirst = false
+	for yielded := clock.Never; ; { // when it last yielded
+		for i := range polls {
+			if w.device != nil && w.device.Ready() {
+				b.wasted()
+				return
+			}
+			if w.Notified() {
+				now := clock.Now()
+				b.yieldFirst = i == 0 && now-yielded >= shortestGap
+				b.found(now - began)
+				return
+			}
+			spinlock.Pause()
+		}
+		if seek() {
+			b.found(clock.Now() - began)
+			return
+		}
+		if yielded = clock.Now(); yielded >= end {
+			b.wasted()
+			return
+		}
+		_, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		polls = pollsPerSeek
+	}
+}
