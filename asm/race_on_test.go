@@ -2,5 +2,5 @@
 
 package asm
 
-// raceDetector tells whether the tests are built with it.
+// raceDetector reports whether the tests are built with it.
 const raceDetector = true

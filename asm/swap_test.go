@@ -66,7 +66,7 @@ func probeAll(t *testing.T, cpu, program string, checks []string) {
 	}
 }
 
-// recorded tells whether the source is the project's own, of which the tests know more than that it must be right.
+// recorded reports whether the source is the project's own, of which the tests know more than that it must be right.
 func recorded(t *testing.T, source string) bool {
 	ours, err := ctest.Recorded(source)
 	require.NoError(t, err)

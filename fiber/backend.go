@@ -74,5 +74,5 @@ func (b Backend) Resolve() (Backend, error) {
 	return b, nil
 }
 
-// handSwitched tells whether the backend's fibers run on stacks of this project.
+// handSwitched reports whether the backend's fibers run on stacks of this project.
 func (b Backend) handSwitched() bool { return b == Asm || b == Ucontext }

@@ -78,7 +78,7 @@ func (co *coroutine) finish(r *runner) {
 	}
 }
 
-// mayMove claims r, which seems to wait in a handle that a coroutine under d wants back, and tells whether it did. It
+// mayMove claims r, which seems to wait in a handle that a coroutine under d wants back, and reports whether it did. It
 // leaves a runner alone that is pinned to another root which is locked:
 // only what runs under that one may change its state.
 func (d *driverRoot) mayMove(r *runner) bool {
@@ -91,7 +91,7 @@ func (d *driverRoot) mayMove(r *runner) bool {
 	return (pin == nil || pin == d || !pin.locked) && r.state.CompareAndSwap(word, word&^stateMask|uint64(moving))
 }
 
-// shift changes r's state if it is the one expected, and tells whether it was.
+// shift changes r's state if it is the one expected, and reports whether it was.
 func (r *runner) shift(from, to State) bool {
 	word := r.state.Load()
 	return State(word&stateMask) == from && r.state.CompareAndSwap(word, word&^stateMask|uint64(to))

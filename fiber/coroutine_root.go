@@ -76,10 +76,10 @@ func onBehalfOf(g uintptr) *runner {
 	return nil
 }
 
-// lockedToThread tells whether the calling goroutine is locked to its thread.
+// lockedToThread reports whether the calling goroutine is locked to its thread.
 func lockedToThread() bool { return strings.Contains(goroutine.Head(), "locked to thread") }
 
-// mayRun tells whether the goroutine of a coroutine, or of a root, may run
+// mayRun reports whether the goroutine of a coroutine, or of a root, may run
 // under d. If the runtime found it on another thread than its own, or
 // on a thread that another goroutine is tied to, it would end the program.
 func (d *driverRoot) mayRun(co *coroutine) bool {

@@ -39,7 +39,7 @@ func slotOf(slots []goroutineSlot, g uintptr) *goroutineSlot {
 	}
 }
 
-// unused tells whether nothing has been inserted since the last release that found the table empty.
+// unused reports whether nothing has been inserted since the last release that found the table empty.
 func (t *goroutineTable) unused() bool { return t.slots.Load() == nil }
 
 func (t *goroutineTable) lookup(g uintptr) *runner {

@@ -37,7 +37,7 @@ func Current() *Fiber {
 	return nil
 }
 
-// IsCurrent tells whether the caller runs on f: whether Current would return it. It costs half
+// IsCurrent reports whether the caller runs on f: whether Current would return it. It costs half
 // as much, does not block, and may be called from anywhere.
 func (f *Fiber) IsCurrent() bool {
 	if f == nil || f.runner == nil {
@@ -51,12 +51,12 @@ func (f *Fiber) IsCurrent() bool {
 	return r.runsHere() && r.fiber.Load() == f && f.isOwnGoroutine()
 }
 
-// runsHere tells whether r, which has a control block, is what the calling thread runs.
+// runsHere reports whether r, which has a control block, is what the calling thread runs.
 func (r *runner) runsHere() bool {
 	return identity.ThreadWord(currentOffset.Load()) == uintptr(r.block.index)
 }
 
-// isOwnGoroutine tells whether the caller, on the thread that runs f, may be f: a root is one
+// isOwnGoroutine reports whether the caller, on the thread that runs f, may be f: a root is one
 // goroutine, or a coroutine of iter.Pull that this one has called.
 func (f *Fiber) isOwnGoroutine() bool { return !f.isRoot() || f.isOwnRoot() }
 
@@ -65,7 +65,7 @@ func (f *Fiber) isOwnRoot() bool {
 	return f.g == g || f.isOwnCoroutine(g)
 }
 
-// isOwnCoroutine tells whether the calling goroutine g is tied to the thread of the root f in the
+// isOwnCoroutine reports whether the calling goroutine g is tied to the thread of the root f in the
 // same way as f is. Another goroutine can be only if f has unlocked itself; a root that was locked already when
 // it was attached would have to do that twice.
 func (f *Fiber) isOwnCoroutine(g uintptr) bool {

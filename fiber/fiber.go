@@ -103,7 +103,7 @@ func NewC(cfg Config, fn, arg unsafe.Pointer) (*Fiber, error) {
 	return f, nil
 }
 
-// isRoot tells whether f was made by Attach.
+// isRoot reports whether f was made by Attach.
 func (f *Fiber) isRoot() bool { return f.g != 0 }
 
 // SetValue attaches a value of the caller's to the fiber, for Value to return. It is

@@ -11,7 +11,7 @@ import (
 	"fiberlab/fiber/internal/identity"
 )
 
-// movesP tells whether switches move the P: see handover.c. It is set before Supported first returns.
+// movesP reports whether switches move the P: see handover.c. It is set before Supported first returns.
 var movesP bool
 
 // findHandover finds the words that handover.c needs on one thread and verifies them on another. Their meaning is known

@@ -165,7 +165,7 @@ const mostTurns = 1 << 34
 // program that stops the world all the time, the goroutine that wants to may not get its turn.
 const mayStarve = 1 << 28
 
-// interrupted stops the world while the caller is in a loop without calls, and tells whether
+// interrupted stops the world while the caller is in a loop without calls, and reports whether
 // that took no longer than the loop does by itself.
 func interrupted() bool {
 	if strings.Contains(os.Getenv("GODEBUG"), "asyncpreemptoff=1") && planted != probeInterrupt {

@@ -141,7 +141,7 @@ func doubts(v string, foundP bool) string {
 	return strings.Join(all, "; ")
 }
 
-// tested tells whether v, a version of Go, is of a tested release.
+// tested reports whether v, a version of Go, is of a tested release.
 func tested(v string) bool {
 	number, _, _ := strings.Cut(v, " ") // experiments may follow, as in go1.26.1 X:jsonv2
 	number, _, _ = strings.Cut(number, "-X:")
@@ -149,7 +149,7 @@ func tested(v string) bool {
 	return release != "" && version.Compare(release, OldestGo) >= 0 && version.Compare(release, NewestGo) <= 0
 }
 
-// initializing tells whether packages are being initialised: by the caller, or by another
+// initializing reports whether packages are being initialised: by the caller, or by another
 // goroutine, which may be waiting for it.
 func initializing() bool {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+16)
@@ -220,7 +220,7 @@ func findWords() error {
 	return nil
 }
 
-// handsOnP tells whether switches hand on the P: see processor.c. It is set before
+// handsOnP reports whether switches hand on the P: see processor.c. It is set before
 // Supported first returns.
 var handsOnP bool
 

@@ -24,7 +24,7 @@ type slab struct {
 
 const slabBytes = 64 << 10
 
-// take returns an element that is not in use and its number, which counts from 0. It tells whether that is the
+// take returns an element that is not in use and its number, which counts from 0. It reports whether that is the
 // first of a new slab, whose memory is zero. It returns nil when there is no memory.
 func (s *slabs) take() (element unsafe.Pointer, number uint32, newSlab bool) {
 	if n := len(s.free); n > 0 {

@@ -54,7 +54,7 @@ func threadLockOf(g uintptr) threadLock {
 	return threadLock{m, locks.countsOf(m)}
 }
 
-// holds tells whether the calling goroutine g is still tied to its thread as l says.
+// holds reports whether the calling goroutine g is still tied to its thread as l says.
 // It costs about a nanosecond.
 func (l *threadLock) holds(g uintptr) bool {
 	if !locksKnown.Load() {

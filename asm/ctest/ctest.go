@@ -60,7 +60,7 @@ type Result struct {
 	Hung   bool   // it was killed after Timeout
 }
 
-// Passed tells whether the program exited with 0.
+// Passed reports whether the program exited with 0.
 func (r Result) Passed() bool { return r.Status == 0 && !r.Hung }
 
 // Run runs program with args. With emulated processors, it runs on cpu, a name the emulator knows, or on the emulator's

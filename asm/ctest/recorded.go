@@ -25,7 +25,7 @@ func Fingerprint(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Recorded tells whether the source at path is the source that this project has recorded under its name.
+// Recorded reports whether the source at path is the source that this project has recorded under its name.
 func Recorded(path string) (bool, error) {
 	text, err := os.ReadFile(path)
 	return err == nil && recorded[filepath.Base(path)] == Fingerprint(string(text)), err

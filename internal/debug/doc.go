@@ -1,4 +1,4 @@
-// Package debug tells whether this is a debug build: one made with -tags debug.
+// Package debug reports whether this is a debug build: one made with -tags debug.
 package debug
 
 import _ "fiberlab/internal/platform"

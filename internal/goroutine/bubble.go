@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InBubble tells whether the caller is in a bubble of testing/synctest. It takes a microsecond, and does not block.
+// InBubble reports whether the caller is in a bubble of testing/synctest. It takes a microsecond, and does not block.
 //
 // In a bubble package time's clock is far from the kernel's. They may also differ because one of them has been set
 // between the two readings, or belongs to a tool; so the head of the caller's stack trace, where the runtime names the

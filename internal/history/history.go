@@ -54,7 +54,7 @@ func (h *History[I, O]) Operations() []porcupine.Operation {
 // S, to start with Start.
 type Spec[S comparable, I, O any] struct {
 	Start S
-	// Step tells whether an operation may have that output in that state, and which
+	// Step reports whether an operation may have that output in that state, and which
 	// state comes after it.
 	Step func(state S, in I, out O) (bool, S)
 }

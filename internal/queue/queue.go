@@ -23,7 +23,7 @@ type block[T any] struct {
 
 const blockSize = 255
 
-// Empty tells whether there is nothing to pop.
+// Empty reports whether there is nothing to pop.
 func (q *Queue[T]) Empty() bool { return q.count == 0 }
 
 // Len is how many values there are.

@@ -10,8 +10,8 @@ import (
 	_ "fiberlab/internal/platform"
 )
 
-// Hold starts a goroutine that is locked to a thread until release is called, and tells whether that is the given one.
-// Of several goroutines that hold a thread at the same time, each has another one.
+// Hold starts a goroutine that is locked to a thread until release is called, and reports whether that is the given
+// one. Of several goroutines that hold a thread at the same time, each has another one.
 func Hold(thread int) (release func(), held bool) {
 	there, open, over := make(chan bool), make(chan struct{}), make(chan struct{})
 	go func() {

@@ -38,7 +38,7 @@ type Figure struct {
 	Unit  string  `json:"unit"`
 }
 
-// Full tells whether all points were given.
+// Full reports whether all points were given.
 func (r *Report) Full() bool { return r.Points == r.Of && r.Of > 0 }
 
 func (r *Report) add(item Item, faults []Fault) {

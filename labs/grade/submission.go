@@ -156,8 +156,8 @@ var callsOfAll = []string{
 	"rt_sigprocmask", "rt_sigaction", "rt_sigreturn", "getpid", "gettid", "tgkill", "exit", "exit_group",
 }
 
-// Takes tells whether a file that matches l.Sources is built on a. The part of a name before the first dot may say that
-// it is for another architecture, as swap_arm64.S does.
+// Takes reports whether a file that matches l.Sources is built on a. The part of a name before the first dot may say
+// that it is for another architecture, as swap_arm64.S does.
 func (l *Lab) Takes(a *machine.Arch, file string) bool {
 	stem, _, _ := strings.Cut(file, ".")
 	return !slices.Contains(l.Beside, file) &&

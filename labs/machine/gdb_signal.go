@@ -53,5 +53,5 @@ func toStub(s syscall.Signal) int {
 // gets it, so qemu tells of it, by a number that may be another one, since qemu keeps some real-time signals to itself.
 const interruptSignal = syscall.Signal(50)
 
-// isInterrupt tells whether a signal that the program got may be interruptSignal.
+// isInterrupt reports whether a signal that the program got may be interruptSignal.
 func isInterrupt(s syscall.Signal) bool { return s >= 32 }

@@ -51,7 +51,7 @@ func withoutPrefixes(code []byte) (rest []byte, repeated bool) {
 	return nil, repeated
 }
 
-// IsSystemCall tells whether the instruction that begins code is a system call: syscall on amd64, svc on arm64.
+// IsSystemCall reports whether the instruction that begins code is a system call: syscall on amd64, svc on arm64.
 func IsSystemCall(a *Arch, code []byte) bool {
 	if a == AMD64 {
 		code, _ = withoutPrefixes(code)
@@ -61,7 +61,7 @@ func IsSystemCall(a *Arch, code []byte) bool {
 	return whole && w&0xffe0001f == 0xd4000001
 }
 
-// isTrap tells whether an instruction is a breakpoint: int3 on amd64, brk on arm64.
+// isTrap reports whether an instruction is a breakpoint: int3 on amd64, brk on arm64.
 func isTrap(a *Arch, code []byte) bool {
 	if a == AMD64 {
 		return len(code) >= 1 && code[0] == 0xcc
@@ -78,7 +78,7 @@ func trapLength(a *Arch) uint64 {
 	return 0
 }
 
-// isRepeated tells whether an instruction is a string instruction with a rep prefix.
+// isRepeated reports whether an instruction is a string instruction with a rep prefix.
 func isRepeated(a *Arch, code []byte) bool {
 	if a != AMD64 {
 		return false
@@ -87,7 +87,7 @@ func isRepeated(a *Arch, code []byte) bool {
 	return repeated && len(code) > 0 && (code[0] >= 0xa4 && code[0] <= 0xa7 || code[0] >= 0xaa && code[0] <= 0xaf)
 }
 
-// pushesFlags tells whether an instruction is pushf.
+// pushesFlags reports whether an instruction is pushf.
 func pushesFlags(a *Arch, code []byte) bool {
 	if a != AMD64 {
 		return false
@@ -96,7 +96,7 @@ func pushesFlags(a *Arch, code []byte) bool {
 	return len(code) > 0 && code[0] == 0x9c
 }
 
-// touchesVectors tells whether an instruction of arm64 may change registers v0 to v31 or fpcr.
+// touchesVectors reports whether an instruction of arm64 may change registers v0 to v31 or fpcr.
 func touchesVectors(code []byte) bool {
 	w, whole := word(code)
 	if !whole {

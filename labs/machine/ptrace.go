@@ -178,7 +178,7 @@ func (m *traced) follow() error {
 	}
 }
 
-// isProgram tells whether the process executes the program now.
+// isProgram reports whether the process executes the program now.
 func (m *traced) isProgram() bool {
 	want, err := os.Stat(m.program.Path)
 	if err != nil {
@@ -594,7 +594,7 @@ func (m *traced) runOn(ctx context.Context, until []uint64) (Stop, error) {
 	return m.signalled(signal, info), nil
 }
 
-// isBreakpoint tells whether a SIGTRAP comes from a breakpoint instruction.
+// isBreakpoint reports whether a SIGTRAP comes from a breakpoint instruction.
 func isBreakpoint(info signalInfo) bool {
 	if Native() == AMD64 {
 		return info.Code == codeKernel

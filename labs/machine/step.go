@@ -26,7 +26,7 @@ func stepWhole(ctx context.Context, m Machine, once func(context.Context, []byte
 	}
 }
 
-// unfinished tells whether an instruction that has run a step is to be run on: a repeated one whose rounds are not
+// unfinished reports whether an instruction that has run a step is to be run on: a repeated one whose rounds are not
 // over, or a system call that a signal has interrupted and that the kernel will begin again.
 func unfinished(before, now Registers, code []byte) bool {
 	if now.PC() == before.PC() {

@@ -195,7 +195,7 @@ var typeWord = regexp.MustCompile(
 	`^(const|static|volatile|register|struct|union|enum|unsigned|signed|char|short|int|long|float|double|void|\w+_t)$`,
 )
 
-// declares tells whether the statement is a declaration.
+// declares reports whether the statement is a declaration.
 func (p *cParser) declares(at, end int) bool {
 	if p.tokens[at].kind != identifier || p.is(at, "return") {
 		return false

@@ -63,7 +63,7 @@ func ReadEquivalents(path string) (*Equivalents, error) {
 	return list, nil
 }
 
-// Excludes tells whether a file is no part of what is examined.
+// Excludes reports whether a file is no part of what is examined.
 func (l *Equivalents) Excludes(arch, file string) bool {
 	for _, e := range l.entries {
 		if e.name == file+": *" && (e.arch == "" || e.arch == arch) {

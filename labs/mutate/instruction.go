@@ -113,7 +113,7 @@ func (i instruction) texts() []string {
 	return texts
 }
 
-// leadsTo tells whether next follows on i wherever i is reached, and nowhere else.
+// leadsTo reports whether next follows on i wherever i is reached, and nowhere else.
 func (i instruction) leadsTo(next instruction) bool {
 	return i.block == next.block && i.name[0] != '.' && next.name[0] != '.'
 }

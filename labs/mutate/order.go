@@ -90,8 +90,8 @@ func named(a *machine.Arch, reg string) string {
 	return reg
 }
 
-// commute tells whether two neighbours may change places. Offsets that are written differently are taken to be of slots
-// that do not overlap. If in doubt, it says no.
+// commute reports whether two neighbours may change places. Offsets that are written differently are taken to be of
+// slots that do not overlap. If in doubt, it says no.
 func commute(a *machine.Arch, first, second instruction) bool {
 	x, known := effectsOf(a, first)
 	y, alsoKnown := effectsOf(a, second)

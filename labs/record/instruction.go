@@ -10,7 +10,7 @@ import (
 // readers are the instructions of arm64 that a swap consists of, besides stores. They write no memory.
 var readers = []string{"ldp", "ldr", "ldur", "mov", "add", "sub", "ret", "br", "blr", "bl", "mrs", "msr", "fmov"}
 
-// mayWrite tells whether an instruction may write memory. On arm64 only stores do; to look at memory after each other
+// mayWrite reports whether an instruction may write memory. On arm64 only stores do; to look at memory after each other
 // instruction would take most of the time of a recording by a stub.
 func mayWrite(a *machine.Arch, instruction string) bool {
 	name, _, _ := strings.Cut(instruction, " ")

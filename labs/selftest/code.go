@@ -5,7 +5,7 @@ import (
 	"debug/elf"
 )
 
-// sameCode tells whether two objects have the same code and data, whatever they tell debuggers: then a grader cannot,
+// sameCode reports whether two objects have the same code and data, whatever they tell debuggers: then a grader cannot,
 // and need not, tell programs made of them apart.
 func sameCode(a, b string) (bool, error) {
 	first, err := loaded(a)

@@ -159,7 +159,7 @@ func (s Subject) Skeleton(ctx context.Context, o Options) (Result, error) {
 	return r, nil
 }
 
-// has tells whether a folder holds a submission for the subject's architecture.
+// has reports whether a folder holds a submission for the subject's architecture.
 func (s Subject) has(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {

@@ -52,7 +52,7 @@ func misplaced(f grade.Fault, m mutate.Mutant) bool {
 	return found != nil && found[1] != m.File
 }
 
-// names tells whether a fault names what is wrong with the mutant, by a word or by the line.
+// names reports whether a fault names what is wrong with the mutant, by a word or by the line.
 func names(f grade.Fault, m mutate.Mutant) bool {
 	if filepath.Base(f.Place.File) == m.File && f.Place.Line == m.Line {
 		return true

@@ -154,7 +154,7 @@ func (d *deque[T]) steal() (x *T, again bool) {
 	return x, false
 }
 
-// empty tells whether there is nothing to steal just now. Any thread may call it.
+// empty reports whether there is nothing to steal just now. Any thread may call it.
 func (d *deque[T]) empty() bool {
 	t := d.top.Load()
 	return int64(d.bottom.Load()-t) <= 0

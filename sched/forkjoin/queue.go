@@ -23,7 +23,7 @@ type job struct {
 type body interface {
 	// claim gives the caller alone the right to run the task or drop it. It returns false if another has been quicker.
 	claim() bool
-	// started tells whether it has been claimed.
+	// started reports whether it has been claimed.
 	started() bool
 	// run runs the task, which the caller has claimed, on s.
 	run(s *strand)
@@ -50,7 +50,7 @@ func (l *jobList) push(j *job) {
 	l.length.Add(1) // a full fence, as in deque.pop: the caller loads shared.wanting next
 }
 
-// remove takes j out, and tells whether it was in this list.
+// remove takes j out, and reports whether it was in this list.
 func (l *jobList) remove(j *job) bool {
 	if j.in != l {
 		return false
@@ -90,7 +90,7 @@ func (q *jobQueue) remove(j *job) {
 	q.mu.Unlock()
 }
 
-// empty tells whether there is nothing in it just now. It takes no lock.
+// empty reports whether there is nothing in it just now. It takes no lock.
 func (q *jobQueue) empty() bool { return q.list.length.Load() == 0 }
 
 // next takes out the oldest job that can be claimed, and claims it. It returns nil if there is none.

@@ -23,7 +23,7 @@ func (r *result[T]) drop(reason error) {
 	r.promise.TrySettle(none, fmt.Errorf("forkjoin: %w", reason))
 }
 
-// fresh tells whether no trace of the job is left, though it was queued: it may be queued again.
+// fresh reports whether no trace of the job is left, though it was queued: it may be queued again.
 func (r *result[T]) fresh() bool {
 	return !r.started() && !r.job.stale
 }

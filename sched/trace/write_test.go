@@ -43,7 +43,7 @@ func (s slice) end() int64   { return nanoseconds(s.Ts) + nanoseconds(*s.Dur) }
 // track is one line of a viewer.
 type track struct{ pid, tid int }
 
-// isState tells whether the slice is one of a fiber's states, on either track.
+// isState reports whether the slice is one of a fiber's states, on either track.
 func (s slice) isState() bool { return s.Cat == "state" || s.Cat == "run" }
 
 // parse reads a trace back and returns the slices of the states of each track, and the names of the tracks.

@@ -104,8 +104,9 @@ func TestClearedStacksTellNothing(t *testing.T) {
 	})
 }
 
-// eventually tells whether one of some calls of run returns true. The Go runtime runs on the stack of a fiber, too, and
-// at times where the body's words lay: then they are gone before they can be counted, and the next run may tell more.
+// eventually reports whether one of some calls of run returns true. The Go runtime runs on the stack of a fiber, too,
+// and at times where the body's words lay: then they are gone before they can be counted, and the next run may tell
+// more.
 func eventually(run func() bool) bool {
 	for range 100 {
 		if run() {

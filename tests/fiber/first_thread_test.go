@@ -15,7 +15,7 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// growStack uses depth KB of Go stack and tells whether it kept what was in it.
+// growStack uses depth KB of Go stack and reports whether it kept what was in it.
 //
 //go:noinline
 func growStack(depth int) bool {

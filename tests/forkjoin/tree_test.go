@@ -255,7 +255,7 @@ func (r *treeRun) kidsValues(p *forkjoin.Pool, s *forkjoin.Strand[*node, uint64]
 	}
 }
 
-// panicked calls f, and tells whether it has panicked with an error of a node.
+// panicked calls f, and reports whether it has panicked with an error of a node.
 func panicked(f func()) (panicked bool) {
 	returned := false
 	defer func() {

@@ -114,7 +114,7 @@ func (t *thread) body() {
 	}
 }
 
-// decides tells whether the condition of s holds.
+// decides reports whether the condition of s holds.
 func (t *thread) decides(s statement) bool {
 	holds, found := s.asks(t)
 	answer := "no"
@@ -133,7 +133,7 @@ func (t *thread) awaitTurn() {
 	t.resting, t.turn = false, false
 }
 
-// ready tells whether the thread could run its line if it were given a turn.
+// ready reports whether the thread could run its line if it were given a turn.
 func (t *thread) ready() bool {
 	if !t.resting {
 		return false
@@ -210,7 +210,7 @@ func (e *execution) settle() {
 	}
 }
 
-// moves tells whether the thread runs, or is to run, without a turn.
+// moves reports whether the thread runs, or is to run, without a turn.
 func (t *thread) moves() bool {
 	return !t.ended && (t.fiber == nil || t.fiber.State() > sched.Waiting)
 }

@@ -39,7 +39,7 @@ func (v *Interleaving) Switches() int {
 	return n
 }
 
-// shorter tells whether v has fewer turns than other, or as many and fewer switches.
+// shorter reports whether v has fewer turns than other, or as many and fewer switches.
 func (v *Interleaving) shorter(other *Interleaving) bool {
 	if len(v.Turns) != len(other.Turns) {
 		return len(v.Turns) < len(other.Turns)

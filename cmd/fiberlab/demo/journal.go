@@ -38,7 +38,7 @@ func (j *journal) add(x executor, task, does, other string) {
 	}
 }
 
-// sharesStack tells whether the two tasks ran on one stack.
+// sharesStack reports whether the two tasks ran on one stack.
 func (j *journal) sharesStack(task, other string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

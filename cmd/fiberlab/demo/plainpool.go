@@ -125,7 +125,7 @@ func (t *plainThread) get(f *plainFuture) (int, error) {
 	return f.result, f.err
 }
 
-// isStuck tells whether nothing can happen in the pool any more although tasks are left: every thread waits for a
+// isStuck reports whether nothing can happen in the pool any more although tasks are left: every thread waits for a
 // task that is not done, so none is free to take that task from the queue. The caller holds mu.
 func (p *plainPool) isStuck() bool {
 	for _, t := range p.threads {

@@ -110,7 +110,7 @@ func Parse(text string) (*Program, error) {
 	return p, nil
 }
 
-// complete tells whether the last thread so far has lines, and does not end where a block should begin.
+// complete reports whether the last thread so far has lines, and does not end where a block should begin.
 func (p *Program) complete() bool {
 	if len(p.Sections) == 0 {
 		return true
@@ -186,10 +186,10 @@ const otherwise = "else:"
 func (l Line) isIf() bool    { return strings.HasPrefix(l.Text, "if ") }
 func (l Line) isWhile() bool { return strings.HasPrefix(l.Text, "while ") }
 
-// begins tells whether a block follows the line.
+// begins reports whether a block follows the line.
 func (l Line) begins() bool { return strings.HasSuffix(l.Text, ":") }
 
-// mayStand tells whether line i fits the lines above it.
+// mayStand reports whether line i fits the lines above it.
 func (s *Section) mayStand(i int) bool {
 	l := s.Lines[i]
 	if i == 0 {

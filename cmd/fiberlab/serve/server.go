@@ -272,7 +272,7 @@ func innermost(err error) error {
 	return err
 }
 
-// exhausted tells whether accepting has failed for want of something that connections give back when they end.
+// exhausted reports whether accepting has failed for want of something that connections give back when they end.
 func exhausted(err error) bool {
 	if errors.Is(err, uring.ErrUnavailable) { // there is no engine, and there will be none
 		return false
@@ -285,7 +285,7 @@ func exhausted(err error) bool {
 	return false
 }
 
-// gone tells whether accepting has failed for a client that is not there any more.
+// gone reports whether accepting has failed for a client that is not there any more.
 func gone(err error) bool {
 	return errors.Is(err, syscall.ECONNABORTED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EINTR)
 }

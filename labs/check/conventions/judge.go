@@ -170,7 +170,7 @@ func (v *visit) verdict(j judge) []grade.Fault {
 	return append(append(faults, v.called()...), j.end(v)...)
 }
 
-// astray tells whether the function ran on into what lies behind it.
+// astray reports whether the function ran on into what lies behind it.
 func (v *visit) astray() (grade.Fault, bool) {
 	for i := 1; i < len(v.steps); i++ {
 		s, was := v.steps[i], v.steps[i-1]
@@ -188,7 +188,7 @@ func (v *visit) astray() (grade.Fault, bool) {
 	return grade.Fault{}, false
 }
 
-// within tells whether the address lies in the function that is called.
+// within reports whether the address lies in the function that is called.
 func (v *visit) within(pc uint64) bool {
 	s, err := v.Program.Symbol(v.function)
 	return err == nil && (s.Size == 0 || pc-s.Address < s.Size)
@@ -275,7 +275,7 @@ func (v *visit) unrestored(i int) string {
 	return "that call changed x30, the return address, and it was not restored"
 }
 
-// returns tells whether the step is a return.
+// returns reports whether the step is a return.
 func (s step) returns() bool {
 	text := s.text()
 	return text == "ret" || strings.HasPrefix(text, "ret ") || text == "retq"

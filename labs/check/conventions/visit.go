@@ -109,7 +109,7 @@ func (c *call) everything(a *machine.Arch) loss {
 	return l
 }
 
-// general tells whether any value may be written to the register.
+// general reports whether any value may be written to the register.
 func general(a *machine.Arch, name string) bool {
 	return name != a.PC && name != a.SP && !slices.Contains([]string{"eflags", "mxcsr", "x87cw", "nzcv", "fpcr"}, name)
 }

@@ -57,8 +57,8 @@ func systemCalls(ctx context.Context, b *grade.Bench) ([]uint64, error) {
 	})
 }
 
-// isSubmitted tells whether the instruction at pc comes from a file of the submission. Those were compiled in their own
-// folder, so that their names are plain.
+// isSubmitted reports whether the instruction at pc comes from a file of the submission. Those were compiled in their
+// own folder, so that their names are plain.
 func isSubmitted(p *machine.Program, pc uint64) bool {
 	place, known := p.Place(pc)
 	return known && !strings.Contains(place.File, "/")

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 const lab = "../../04"
 
-// few tells whether tests take some of what they would grade: under -short, and in an emulator, which takes ten times
+// few reports whether tests take some of what they would grade: under -short, and in an emulator, which takes ten times
 // as long.
 func few() bool { return testing.Short() || os.Getenv("FIBERLAB_EXEC") != "" }
 

@@ -75,13 +75,13 @@ func (w *world) touch(ctx context.Context, function string, sp, addr uint64) (ma
 	return w.Run(ctx, w.back())
 }
 
-// canStore tells whether the byte at addr can be written, and writes it.
+// canStore reports whether the byte at addr can be written, and writes it.
 func (w *world) canStore(ctx context.Context, addr uint64) (bool, error) {
 	stop, err := w.touch(ctx, "lab_store", w.sp(), addr)
 	return stop.Kind == machine.Reached, err
 }
 
-// canLoad tells whether the byte at addr can be read.
+// canLoad reports whether the byte at addr can be read.
 func (w *world) canLoad(ctx context.Context, addr uint64) (bool, error) {
 	stop, err := w.touch(ctx, "lab_load", w.sp(), addr)
 	return stop.Kind == machine.Reached, err

@@ -25,7 +25,7 @@ type Figures struct {
 	Enters                uint64 // system calls by which it submits and waits
 }
 
-// Supported tells whether the kernel has what Serve needs: Linux 6.1 does.
+// Supported reports whether the kernel has what Serve needs: Linux 6.1 does.
 func Supported() bool { return C.bareecho_supported() != 0 }
 
 // Serve listens on a free port of the loopback, tells where, and sends back what clients send, until ctx ends. It

@@ -23,7 +23,7 @@ func (b board) with(column int) board {
 	return b
 }
 
-// free tells whether no queen attacks that column of the next row.
+// free reports whether no queen attacks that column of the next row.
 func (b *board) free(column int) bool {
 	for row := range b.rows {
 		distance := int(b.rows - row)

@@ -31,7 +31,7 @@ func Rivals() []Rival { return []Rival{Goroutines, ErrGroup, WaitGroup} }
 
 func (r Rival) String() string { return [...]string{"goroutines", "errgroup", "waitgroup"}[r] }
 
-// OnFibers tells whether the rival's functions are tasks of a scheduler; otherwise they are goroutines.
+// OnFibers reports whether the rival's functions are tasks of a scheduler; otherwise they are goroutines.
 func (r Rival) OnFibers() bool { return r == WaitGroup }
 
 // fork calls a, and has b called by another goroutine or task. It returns the results of both.

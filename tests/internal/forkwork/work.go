@@ -15,7 +15,7 @@ type Work struct {
 	// key=value parts, of which the last says from where on the program forks no more: cut=none or cut=WHERE
 	Name string
 
-	Serial func() int                 // recursion without forks; the result tells whether it was right
+	Serial func() int                 // recursion without forks; the result reports whether it was right
 	Forked func(r Rival) int          // the same, with forks by r
 	Join   func(p *forkjoin.Pool) int // by forkjoin.Join; nil if the program is a loop
 	Typed  func(p *forkjoin.Pool) int // by a forkjoin.Func; nil if the program is a loop, or has a cut

@@ -43,7 +43,7 @@ func (l *Latch) Wait() {
 	f.Wait(&l.mu, func() bool { return l.left == 0 })
 }
 
-// IsOpen tells whether the latch is open, without blocking.
+// IsOpen reports whether the latch is open, without blocking.
 func (l *Latch) IsOpen() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,5 +2,5 @@
 
 package suite
 
-// AddressSanitizer tells whether the tests are built with it.
+// AddressSanitizer reports whether the tests are built with it.
 const AddressSanitizer = true

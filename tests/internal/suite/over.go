@@ -162,19 +162,19 @@ func (o Over) fewerWorkers(turn int) []int {
 	return left
 }
 
-// Migrates tells whether fibers may migrate under p.
+// Migrates reports whether fibers may migrate under p.
 func Migrates(p sched.Policy) bool { return p != sched.Stealing }
 
-// Stay tells whether fibers stay with the worker that has begun them under that configuration.
+// Stay reports whether fibers stay with the worker that has begun them under that configuration.
 func Stay(cfg sched.Config) bool { return !Migrates(cfg.Policy) }
 
-// HasThreads tells whether the workers of that configuration are locked to threads. On the goroutine backend they
+// HasThreads reports whether the workers of that configuration are locked to threads. On the goroutine backend they
 // have none if fibers may migrate.
 func HasThreads(cfg sched.Config) bool {
 	return cfg.Backend != fiber.Goroutine || !Migrates(cfg.Policy)
 }
 
-// GivesThreadsUp tells whether the workers of that configuration give their threads up while they are idle. What else
+// GivesThreadsUp reports whether the workers of that configuration give their threads up while they are idle. What else
 // is set, such as Config.Affinity, may keep them from it.
 func GivesThreadsUp(cfg sched.Config) bool {
 	return Migrates(cfg.Policy) && cfg.Backend != fiber.Goroutine && cfg.Workers > 0 && !cfg.KeepThreads

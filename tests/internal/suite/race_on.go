@@ -2,5 +2,5 @@
 
 package suite
 
-// RaceDetector tells whether the tests are built with it.
+// RaceDetector reports whether the tests are built with it.
 const RaceDetector = true

@@ -26,10 +26,10 @@ func StressTime(t *testing.T, full, short time.Duration) time.Duration {
 	return time.Duration(Scaled(int(full), int(short))) / time.Duration(len(sched.Policies()))
 }
 
-// Slow tells whether this program runs many times slower than others do: in an emulator or under the race detector.
+// Slow reports whether this program runs many times slower than others do: in an emulator or under the race detector.
 func Slow() bool { return RaceDetector || ctest.Emulated() }
 
-// small tells whether tests take their short sizes: under -short and in a slow program.
+// small reports whether tests take their short sizes: under -short and in a slow program.
 func small() bool { return testing.Short() || Slow() }
 
 // Scaled returns the size of a heavy test: short under -short and in a slow program, full otherwise.

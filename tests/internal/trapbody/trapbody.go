@@ -112,7 +112,7 @@ func Block(how int, signal syscall.Signal) error {
 	return nil
 }
 
-// HasAlternateStack tells whether the calling thread has an alternate signal stack.
+// HasAlternateStack reports whether the calling thread has an alternate signal stack.
 func HasAlternateStack() bool { return C.trap_alternate_stack() == 1 }
 
 // OverflowBody returns a C body that recurses without end.
