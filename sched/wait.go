@@ -22,9 +22,9 @@ import (
 //
 // No wake-up is lost. The waiter checks its predicate under a lock, and is blocked before it releases the lock. A party
 // that makes the predicate true holds the lock for that, and notifies later. If it had the lock before the waiter
-// checked, the predicate holds, and the waiter does not block. If it has the lock afterwards, the waiter is blocked, and
-// wake ends the wait. Park has a token for the lock: Unpark wakes a fiber that is parked, or else leaves the token; Park
-// blocks, and then looks for the token.
+// checked, the predicate holds, and the waiter does not block. If it has the lock afterwards, the waiter is blocked,
+// and wake ends the wait. Park has a token for the lock: Unpark wakes a fiber that is parked, or else leaves the
+// token; Park blocks, and then looks for the token.
 //
 // A fiber that is blocked still runs until suspend has switched, and can be woken before its registers are saved. If it
 // has a home, that does no harm: only the thread on which it runs will pick it. If it may migrate, another worker could
@@ -90,8 +90,8 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 }
 
-// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way: the Unlock of its lock
-// makes such a call, or a Device.
+// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way: the Unlock of its
+// lock makes such a call, or a Device.
 func (f *Fiber) nested(op string) error {
 	f.awaits = nil
 	return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait)
