@@ -3,7 +3,6 @@ package uring
 import (
 	"io"
 	"math"
-	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -19,26 +18,19 @@ import (
 // and writes itself, when the other proxy has completed a request that does nothing.
 type BrokenDisk struct {
 	proxy
-	name  string        // of the one file that is opened in slots
 	From  int64         // the byte
 	Errno syscall.Errno // why
 	Once  bool          // the disk is whole again after a request has met the byte
 
-	requests map[uint64]Entry   // reads and writes that are under way
-	slots    map[int32]*os.File // what is opened in slots
+	requests map[uint64]Entry // reads and writes that are under way
 }
 
 func (d *BrokenDisk) can(a Ability) bool { return a == RegularFiles || d.proxy.can(a) }
 
-// openSlots opens the slots of the ring below.
-func (d *BrokenDisk) openSlots(count int) error {
-	return d.proxy.(interface{ openSlots(count int) error }).openSlots(count)
-}
-
 func (d *BrokenDisk) stage(e Entry) bool {
 	staged := e
 	if e.Op == OpRead || e.Op == OpWrite {
-		staged = Entry{id: e.id, Op: OpNop, How: e.How &^ direct}
+		staged = Entry{id: e.id, Op: OpNop, How: e.How}
 	}
 	if !d.proxy.stage(staged) {
 		return false
@@ -46,10 +38,6 @@ func (d *BrokenDisk) stage(e Entry) bool {
 	switch {
 	case e.Op == OpRead || e.Op == OpWrite:
 		d.requests[e.id] = e
-	case e.Op == OpOpen && e.How&direct != 0:
-		d.slots[int32(e.group)], _ = os.Open(d.name)
-	case e.Op == OpClose && e.How&direct != 0:
-		_ = d.slots[e.FD].Close()
 	}
 	return true
 }
@@ -77,12 +65,9 @@ func (d *BrokenDisk) transferAll(done []Completion, err error) ([]Completion, er
 
 func (d *BrokenDisk) transfer(e Entry) int32 {
 	fd := int(e.FD)
-	if e.How&direct != 0 {
-		fd = int(d.slots[e.FD].Fd())
-	}
 	var stat unix.Stat_t
 	_ = unix.Fstat(fd, &stat)
-	at, own, trap, end := int64(e.Offset), e.Offset == atOwnPosition, uintptr(unix.SYS_PREAD64), stat.Size
+	at, own, trap, end := int64(e.Offset), int64(e.Offset) == OwnPosition, uintptr(unix.SYS_PREAD64), stat.Size
 	if own {
 		at, _ = unix.Seek(fd, 0, io.SeekCurrent)
 	}
@@ -109,11 +94,11 @@ func (d *BrokenDisk) transfer(e Entry) int32 {
 }
 
 // onBrokenDisk runs test on a fiber whose engine's disk is broken where test says.
-func OnBrokenDisk(t *testing.T, name string, test func(engines *Engines, d *BrokenDisk)) {
+func OnBrokenDisk(t *testing.T, test func(engines *Engines, d *BrokenDisk)) {
 	engines := New(Options{})
 	cfg := sched.Config{Workers: 1}
 	engines.Attach(&cfg)
-	d := &BrokenDisk{name: name, From: math.MaxInt64, requests: map[uint64]Entry{}, slots: map[int32]*os.File{}}
+	d := &BrokenDisk{From: math.MaxInt64, requests: map[uint64]Entry{}}
 	attached := cfg.Device
 	cfg.Device = func(w *sched.Worker) (sched.Device, error) {
 		device, err := attached(w)

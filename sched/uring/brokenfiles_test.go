@@ -26,7 +26,7 @@ const twelve = "twelve bytes"
 // A write that ends at any byte has written what comes before it, and the next one goes on there.
 func TestWriteEndsAtAnyByte(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
-	uring.OnBrokenDisk(t, name, func(engines *uring.Engines, d *uring.BrokenDisk) {
+	uring.OnBrokenDisk(t, func(engines *uring.Engines, d *uring.BrokenDisk) {
 		for _, flag := range []int{os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_APPEND, os.O_WRONLY | os.O_APPEND} {
 			for _, d.Errno = range refusals {
 				for from := range len(twelve) + 2 {
@@ -66,7 +66,7 @@ func TestWriteEndsAtAnyByte(t *testing.T) {
 func TestReadEndsAtAnyByte(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(name, []byte(twelve), 0o600))
-	uring.OnBrokenDisk(t, name, func(engines *uring.Engines, d *uring.BrokenDisk) {
+	uring.OnBrokenDisk(t, func(engines *uring.Engines, d *uring.BrokenDisk) {
 		for _, flag := range []int{os.O_RDONLY, os.O_RDWR | os.O_APPEND} {
 			for _, d.Errno = range refusals {
 				for from := range len(twelve) + 2 {
@@ -105,18 +105,18 @@ func TestReadEndsAtAnyByte(t *testing.T) {
 
 // A file that is read whole has each byte once, even if a request reads a part of what it could.
 func TestReadFileAfterAShortRead(t *testing.T) {
-	for _, size := range []int{100, uring.SlotBytes - uring.SlotTail, uring.SlotBytes, 3 * uring.SlotBytes} {
+	for _, size := range []int{100, 28 << 10, (32 << 10), 3 * (32 << 10)} {
 		name := filepath.Join(t.TempDir(), "file")
 		data := make([]byte, size)
 		for i := range data {
 			data[i] = byte(i % 251)
 		}
 		require.NoError(t, os.WriteFile(name, data, 0o600))
-		uring.OnBrokenDisk(t, name, func(engines *uring.Engines, d *uring.BrokenDisk) {
+		uring.OnBrokenDisk(t, func(engines *uring.Engines, d *uring.BrokenDisk) {
 			d.Once, d.Errno = true, syscall.EIO
-			const head = uring.SlotBytes - uring.SlotTail
+			const head = 28 << 10
 			for _, from := range []int{
-				1, 99, head - 1, head + 1, uring.SlotBytes - 1, uring.SlotBytes + 1, 3*uring.SlotBytes - 1,
+				1, 99, head - 1, head + 1, (32 << 10) - 1, (32 << 10) + 1, 3*(32<<10) - 1,
 			} {
 				d.From = int64(from)
 				got, err := fiberio.ReadFile(context.Background(), engines, name)

@@ -49,9 +49,7 @@ func ParseDriver(name string) (Driver, error) {
 // proxy carries out the requests of one engine. All but wake is for the thread that has opened it: the caller is locked
 // to that.
 type proxy interface {
-	// stage takes a request for the next turn, and tells whether there was room for it. There is room for all of a
-	// chain of linked requests, or for none. A chain must not be longer than longestChain, and its requests must follow
-	// on each other.
+	// stage takes a request for the next turn, and reports whether there was room for it.
 	stage(e Entry) bool
 
 	// turn submits what is staged and returns what has been completed, until the next turn. If nothing has, it waits
@@ -90,14 +88,9 @@ type Ability int
 const (
 	AcceptMany   Ability = iota // opAccept with multishot
 	ReceiveMany                 // opReceive with multishot and provided
-	cancelAllOf                 // opCancelAll
 	RegularFiles                // opRead, opWrite and opSync for files on disks
-	directFiles                 // direct: files in slots of the proxy's own table
 	abilities                   // how many there are
 )
-
-// longestChain is how many requests may be linked. Fewer cannot be staged by any proxy.
-const longestChain = 4
 
 // openProxy opens a proxy of the calling thread for that many staged requests. The error wraps ErrUnavailable, and says
 // why, if the kernel has not what the driver needs.

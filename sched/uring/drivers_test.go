@@ -76,7 +76,7 @@ func eachProxy(t *testing.T, requests int, test func(t *testing.T, p staging)) {
 			defer e.close()
 			e.coarse = coarse
 			test(t, e)
-			require.Len(t, e.waiting, e.queued+len(e.timers))
+			require.Len(t, e.waiting, e.queued)
 		})
 	}
 }

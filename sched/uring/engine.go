@@ -20,7 +20,6 @@ type Engine struct {
 	ring  proxy
 	able  [abilities]bool // what ring can: any thread may ask
 	table table
-	slots fileSlots
 
 	brief bool // its last wait was
 	slice slice
@@ -365,7 +364,6 @@ func (e *Engine) Close() error {
 	e.worker.SetEngine(nil)
 	err := e.drain()
 	e.deinit()
-	e.slots.close()
 	return err
 }
 

@@ -1,7 +1,6 @@
 package uring
 
 import (
-	"container/heap"
 	"fmt"
 	"math/bits"
 	"syscall"
@@ -33,9 +32,7 @@ type epoll struct {
 	waiting map[uint64]*epollRequest // by id
 	queued  int                      // how many of them are in lists of files
 	files   []epollFile              // by descriptor
-	timers  epollTimers
-	chains  [][]Entry       // what follows requests that have completed
-	free    []*epollRequest // for use again
+	free    []*epollRequest          // for use again
 
 	events  []unix.EpollEvent
 	found   int            // events that have not been served
@@ -67,7 +64,7 @@ func openEpoll(requests int) (*epoll, error) {
 	e := &epoll{
 		set:     set,
 		event:   event,
-		staged:  make([]Entry, 0, 1<<bits.Len(uint(max(requests, longestChain)-1))),
+		staged:  make([]Entry, 0, 1<<bits.Len(uint(max(requests, 1)-1))),
 		waiting: make(map[uint64]*epollRequest),
 		events:  make([]unix.EpollEvent, eventsAtATime),
 		timeout: new(unix.Timespec),
@@ -87,8 +84,8 @@ func (e *epoll) close() {
 	_ = unix.Close(e.event)
 }
 
-// can says no to regular files: they work, but the thread waits for the disk.
-func (e *epoll) can(a Ability) bool { return a == cancelAllOf }
+// can says no, to regular files as well: they work, but the thread waits for the disk.
+func (e *epoll) can(Ability) bool { return false }
 
 // counts takes each system call for an enter, those by which requests are tried included.
 func (e *epoll) counts() Stats { return e.count }
@@ -97,11 +94,7 @@ func (e *epoll) counts() Stats { return e.count }
 func (e *epoll) room() int { return cap(e.staged) - len(e.staged) }
 
 func (e *epoll) stage(op Entry) bool {
-	inChain, need := len(e.staged) > 0 && e.staged[len(e.staged)-1].How&linked != 0, 1
-	if op.How&linked != 0 && !inChain {
-		need = longestChain
-	}
-	if e.room() < need {
+	if e.room() == 0 {
 		return false
 	}
 	e.staged = append(e.staged, op)
@@ -117,14 +110,7 @@ func (e *epoll) ready() bool {
 	if len(e.staged) > 0 || e.found > 0 {
 		return true
 	}
-	if e.queued == 0 && len(e.timers) == 0 {
-		return false
-	}
-	now := clock.Now()
-	if e.timers.next() <= now {
-		return true
-	}
-	if e.queued == 0 || now-e.looked < looksApart {
+	if e.queued == 0 || clock.Now()-e.looked < looksApart {
 		return false
 	}
 	_ = e.wait(0, false) // the next turn meets the same error
@@ -138,14 +124,8 @@ func (e *epoll) idle(limit time.Duration) ([]Completion, error) { return e.carry
 func (e *epoll) carryOut(limit time.Duration, idle bool) ([]Completion, error) {
 	e.done = e.done[:0]
 	e.submit()
-	e.expire()
 	if len(e.done) > 0 {
 		limit = 0
-	}
-	if due := e.timers.next(); due != clock.Never && limit != 0 {
-		if left := time.Duration(max(due-clock.Now(), 0)); limit < 0 || left < limit {
-			limit = left
-		}
 	}
 	if e.found == 0 && (limit != 0 || e.queued > 0 && (len(e.done) == 0 || clock.Now()-e.looked >= looksApart)) {
 		if err := e.wait(limit, idle); err != nil {
@@ -153,7 +133,6 @@ func (e *epoll) carryOut(limit time.Duration, idle bool) ([]Completion, error) {
 		}
 	}
 	e.serve()
-	e.expire()
 	e.count.Collected += uint64(len(e.done))
 	return e.done, nil
 }
@@ -198,69 +177,149 @@ func (e *epoll) wait(limit time.Duration, idle bool) error {
 
 func (e *epoll) provide(count, size int) (*Buffers, error) { return nil, syscall.EINVAL }
 
-// epollTimer is when something happens to a request.
-type epollTimer struct {
-	due     clock.Instant
-	request *epollRequest // nil: the timer does not run
-	place   int
+// epollRequest is a request that waits for its descriptor.
+type epollRequest struct {
+	Entry
+	events     uint32 // what it waits for, as epoll(7) has it
+	prev, next *epollRequest
+	inList     bool
 }
 
-// epollTimers are the timers that run, as a heap.
-type epollTimers []*epollTimer
+// epollFile has the requests that wait for one descriptor, in the order in which they came.
+type epollFile struct{ first, last *epollRequest }
 
-// after is when the time of op, a timeout or limit, has passed.
-func after(op Entry) clock.Instant {
-	if op.Offset > uint64(clock.Never) {
-		return clock.Never
+// submit tries what is staged, and has wait what cannot be done now.
+func (e *epoll) submit() {
+	e.count.Submitted += uint64(len(e.staged))
+	for _, op := range e.staged {
+		if result, events := e.try(&op, false); events != 0 {
+			e.park(op, events)
+		} else {
+			e.complete(op, result)
+		}
 	}
-	return clock.After(time.Duration(op.Offset))
+	e.staged = e.staged[:0]
 }
 
-// next is when the first timer is due.
-func (t epollTimers) next() clock.Instant {
-	if len(t) == 0 {
-		return clock.Never
+func (e *epoll) complete(op Entry, result int32) {
+	e.done = append(e.done, Completion{id: op.id, Result: result})
+}
+
+// park has a request wait.
+func (e *epoll) park(op Entry, events uint32) {
+	var r *epollRequest
+	if n := len(e.free); n > 0 {
+		r = e.free[n-1]
+		e.free = e.free[:n-1]
+	} else {
+		r = new(epollRequest)
 	}
-	return t[0].due
-}
-
-func (t *epollTimers) start(timer *epollTimer, r *epollRequest, due clock.Instant) {
-	timer.due, timer.request = due, r
-	heap.Push(t, timer)
-}
-
-// stop stops a timer, if it runs.
-func (t *epollTimers) stop(timer *epollTimer) {
-	if timer.request != nil {
-		heap.Remove(t, timer.place)
-		timer.request = nil
+	r.Entry, r.events = op, events
+	e.waiting[r.id] = r
+	if errno := e.enlist(r); errno != 0 {
+		e.finish(r, -int32(errno))
 	}
 }
 
-// Len implements heap.Interface.
-func (t epollTimers) Len() int { return len(t) }
-
-// Less implements heap.Interface.
-func (t epollTimers) Less(i, j int) bool { return t[i].due < t[j].due }
-
-// Swap implements heap.Interface.
-func (t epollTimers) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].place, t[j].place = i, j
+// enlist puts r into the list of its descriptor, and sees to it that epoll watches that. The error is that of
+// epoll_ctl(2).
+func (e *epoll) enlist(r *epollRequest) syscall.Errno {
+	for int(r.FD) >= len(e.files) {
+		e.files = append(e.files, make([]epollFile, max(64, len(e.files)))...)
+	}
+	f := &e.files[r.FD]
+	// A descriptor may have been closed, and its number may be another file's by now: only the kernel knows.
+	watch := unix.EpollEvent{Events: readable | unix.EPOLLOUT | unix.EPOLLET, Fd: r.FD}
+	e.count.Enters++
+	switch err := unix.EpollCtl(e.set, unix.EPOLL_CTL_ADD, int(r.FD), &watch); err {
+	case nil: // it is new: those in the list wait for a file that is not there any more
+		for f.first != nil {
+			e.delist(f.first)
+		}
+	case syscall.EEXIST:
+	case syscall.EPERM: // epoll knows no such files: what is not there now will not come
+		return syscall.EINVAL
+	default:
+		return err.(syscall.Errno)
+	}
+	r.inList = true
+	r.prev = f.last
+	if f.last == nil {
+		f.first = r
+	} else {
+		f.last.next = r
+	}
+	f.last = r
+	e.queued++
+	return 0
 }
 
-// Push implements heap.Interface.
-func (t *epollTimers) Push(x any) {
-	timer := x.(*epollTimer)
-	timer.place = len(*t)
-	*t = append(*t, timer)
+// delist takes r out of the list of its descriptor.
+func (e *epoll) delist(r *epollRequest) {
+	f := &e.files[r.FD]
+	if r.prev == nil {
+		f.first = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		f.last = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.prev, r.next, r.inList = nil, nil, false
+	e.queued--
 }
 
-// Pop implements heap.Interface.
-func (t *epollTimers) Pop() any {
-	last := len(*t) - 1
-	timer := (*t)[last]
-	(*t)[last] = nil
-	*t = (*t)[:last]
-	return timer
+// finish completes a request that has waited.
+func (e *epoll) finish(r *epollRequest, result int32) {
+	delete(e.waiting, r.id)
+	if r.inList {
+		e.delist(r)
+	}
+	e.complete(r.Entry, result)
+	*r = epollRequest{}
+	e.free = append(e.free, r)
+}
+
+// serve tries again what waits for the files that the kernel has named.
+func (e *epoll) serve() {
+	for _, event := range e.events[:e.found] {
+		if event.Fd == int32(e.event) {
+			e.count.Wakes++
+		} else if int(event.Fd) < len(e.files) {
+			e.tryAgain(&e.files[event.Fd], event.Events)
+		}
+	}
+	e.found = 0
+}
+
+// tryAgain tries what waits for f. Where a request finds that it is still too early, those behind it that wait for the
+// same need not try.
+func (e *epoll) tryAgain(f *epollFile, events uint32) {
+	if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
+		events = ^uint32(0)
+	}
+	early := uint32(0)
+	for r := f.first; r != nil; {
+		next := r.next
+		if r.events&events&^early != 0 {
+			result, still := e.try(&r.Entry, true)
+			if still == 0 {
+				e.finish(r, result)
+			}
+			early |= still & (unix.EPOLLIN | unix.EPOLLOUT)
+		}
+		r = next
+	}
+}
+
+// cancel ends the request of that number.
+func (e *epoll) cancel(id uint64) int32 {
+	r := e.waiting[id]
+	if r == nil {
+		return -int32(syscall.ENOENT)
+	}
+	e.finish(r, -int32(syscall.ECANCELED))
+	return 0
 }

@@ -72,29 +72,6 @@ func TestEpollNumberUsedAgain(t *testing.T) {
 	})
 }
 
-// Cancelling all of a descriptor forgets it, also where another number of the same file stays open.
-func TestEpollForgetsADescriptor(t *testing.T) {
-	withEpoll(t, func(e *epoll) {
-		b := make([]byte, 8)
-		in, out := descriptors(t, 0)
-		defer unix.Close(out)
-		other, err := unix.FcntlInt(uintptr(in), unix.F_DUPFD_CLOEXEC, 0)
-		require.NoError(t, err)
-		defer unix.Close(other)
-		must(t, e, Entry{id: 1, Op: OpRead, FD: int32(in), Addr: pinned(t, b), Length: 8})
-		turns(t, e)
-		must(t, e, Entry{id: 2, Op: OpCancelAll, FD: int32(in)})
-		by := byID(t, await(t, e, 2))
-		require.ErrorIs(t, by[1].Err(), syscall.ECANCELED)
-		require.EqualValues(t, 1, by[2].Result)
-		require.NoError(t, unix.Close(in))
-		_, err = unix.Write(out, []byte("x"))
-		require.NoError(t, err)
-		require.NoError(t, e.wait(0, false))
-		require.Zero(t, e.found, "events of the number come on")
-	})
-}
-
 // What ready has found is for the next turn.
 func TestEpollReady(t *testing.T) {
 	withEpoll(t, func(e *epoll) {
@@ -285,51 +262,6 @@ func TestConnect(t *testing.T) {
 		require.NoError(t, connected(t, p, to))
 		to.Port = deafPort(t)
 		require.ErrorIs(t, connected(t, p, to), syscall.ECONNREFUSED)
-	})
-}
-
-// A request that is linked to another begins when that has completed, and not at all if it has failed, or done less
-// than it should.
-func TestChains(t *testing.T) {
-	eachProxy(t, 8, func(t *testing.T, p staging) {
-		one, other := pair(t)
-		text, back := []byte("chain"), make([]byte, 8)
-		receive := Entry{id: 1, Op: OpReceive, How: linked, FD: one, Addr: pinned(t, back), Length: 8}
-		answer := Entry{id: 2, Op: OpSend, How: linked, FD: one, Addr: pinned(t, text), Length: 5}
-		last := Entry{id: 3, Op: OpNop}
-		must(t, p, receive)
-		must(t, p, answer)
-		must(t, p, last)
-		done, err := p.turn(0)
-		require.NoError(t, err)
-		require.Empty(t, done)
-		_, err = unix.Write(int(other), []byte("go"))
-		require.NoError(t, err)
-		by := byID(t, await(t, p, 3))
-		require.EqualValues(t, 2, by[1].Result)
-		require.EqualValues(t, 5, by[2].Result)
-		require.EqualValues(t, 0, by[3].Result)
-
-		must(t, p, receive)
-		must(t, p, answer)
-		must(t, p, last)
-		must(t, p, Entry{id: 4, Op: OpCancel, Offset: 1})
-		by = byID(t, await(t, p, 4))
-		require.NoError(t, by[4].Err())
-		for id := uint64(1); id <= 3; id++ {
-			require.ErrorIs(t, by[id].Err(), syscall.ECANCELED, "request %d", id)
-		}
-
-		// A limit that is not reached ends with its request, and what follows goes on.
-		must(t, p, receive)
-		must(t, p, Entry{id: 5, Op: OpLimit, How: linked, Offset: uint64(time.Hour)})
-		must(t, p, last)
-		_, err = unix.Write(int(other), []byte("go"))
-		require.NoError(t, err)
-		by = byID(t, await(t, p, 3))
-		require.EqualValues(t, 2, by[1].Result)
-		require.ErrorIs(t, by[5].Err(), syscall.ECANCELED)
-		require.NoError(t, by[3].Err())
 	})
 }
 

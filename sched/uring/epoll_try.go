@@ -26,12 +26,12 @@ type answers struct {
 // has to wait for, as epoll(7) has it. again says that it has waited for that. Opening, syncing and all that is done to
 // regular files waits for the disk.
 func (e *epoll) try(op *Entry, again bool) (result int32, events uint32) {
-	if op.How&(Multishot|Provided|direct) != 0 {
+	if op.How&(Multishot|Provided) != 0 {
 		return -int32(syscall.EINVAL), 0
 	}
 	fd := uintptr(op.FD)
 	switch op.Op {
-	case OpNop, OpTimeout:
+	case OpNop:
 		return 0, 0
 	case OpRead:
 		return unlessEarly(e.read(op), readable)
@@ -51,14 +51,10 @@ func (e *epoll) try(op *Entry, again bool) (result int32, events uint32) {
 		return unlessEarly(e.send(op), unix.EPOLLOUT)
 	case OpReceive:
 		return unlessEarly(e.receive(op), readable)
-	case OpShutdown:
-		return e.call(unix.SYS_SHUTDOWN, fd, uintptr(op.Flags), 0, 0, 0, 0), 0
 	case OpPoll:
 		return unlessEarly(e.poll(op.FD, op.Flags), op.Flags|unix.EPOLLERR)
 	case OpCancel:
 		return e.cancel(op.Offset), 0
-	case OpCancelAll:
-		return e.cancelAll(op.FD), 0
 	}
 	return -int32(syscall.EINVAL), 0
 }

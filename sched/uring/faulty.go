@@ -35,15 +35,12 @@ import (
 type faulty struct {
 	proxy
 	random *rand.Rand
-	able   [directFiles + 1]bool
+	able   [abilities]bool
 
-	chained bool              // the last request that was staged is linked to the next one
-	chain   uint64            // the first request of the chain that was staged last
-	chains  map[uint64]uint64 // the first request of the chain, by number, of each linked request
-	late    []Completion      // in the order in which they came
-	out     []Completion      // what the last turn has returned
-	many    map[uint64]*multishotState
-	own     uint64 // numbers of the ring's requests
+	late []Completion // in the order in which they came
+	out  []Completion // what the last turn has returned
+	many map[uint64]*multishotState
+	own  uint64 // numbers of the ring's requests
 }
 
 // ownIDs is the first of the numbers whose completions a ring does not return: FIBERLAB_OWN_IDS in ring.h, the number
@@ -86,7 +83,7 @@ var faultyProxies atomic.Uint64
 func withFaults(p proxy) proxy {
 	f := &faulty{
 		proxy: p, random: rand.New(rand.NewPCG(faultSeed(), faultyProxies.Add(1))),
-		many: make(map[uint64]*multishotState), chains: make(map[uint64]uint64),
+		many: make(map[uint64]*multishotState),
 	}
 	for i := range f.able {
 		f.able[i] = Ability(i) == RegularFiles || !f.rolls("unable", 3)
@@ -102,12 +99,11 @@ func (f *faulty) rolls(kind string, n int) bool {
 func (f *faulty) can(a Ability) bool { return f.able[a] && f.proxy.can(a) }
 
 func (f *faulty) stage(e Entry) bool {
-	inChain := f.chained || e.How&linked != 0
-	if !inChain && f.rolls("full", 8) {
+	if f.rolls("full", 8) {
 		return false
 	}
 	data := e.Op == OpRead || e.Op == OpWrite || e.Op == OpSend || e.Op == OpReceive
-	if !inChain && e.How == 0 {
+	if e.How == 0 {
 		switch {
 		case (data && mayTransfer(e) || e.Op == OpAccept) && f.rolls("again", 12):
 			f.late = append(f.late, Completion{id: e.id, Result: -int32(syscall.EAGAIN)})
@@ -122,13 +118,6 @@ func (f *faulty) stage(e Entry) bool {
 	if !f.proxy.stage(e) {
 		return false
 	}
-	if inChain {
-		if !f.chained {
-			f.chain = e.id
-		}
-		f.chains[e.id] = f.chain
-	}
-	f.chained = e.How&linked != 0
 	if e.How&Multishot != 0 {
 		f.many[e.id] = &multishotState{receives: e.Op == OpReceive}
 	}
@@ -143,14 +132,6 @@ func mayTransfer(e Entry) bool {
 		unfit = unix.O_RDONLY
 	}
 	return err == nil && flags&unix.O_ACCMODE != unfit
-}
-
-// order is the same number for completions that must stay in their order.
-func (f *faulty) order(c Completion) uint64 {
-	if first, linked := f.chains[c.id]; linked {
-		return first
-	}
-	return c.id
 }
 
 func (f *faulty) ready() bool { return len(f.late) > 0 || f.proxy.ready() }
@@ -179,8 +160,8 @@ func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Comple
 	held := make(map[uint64]bool) // later completions wait for earlier ones
 	waiting := f.late[:0:0]
 	for _, c := range f.late {
-		if held[f.order(c)] || f.rolls("late", 3) {
-			held[f.order(c)] = true
+		if held[c.id] || f.rolls("late", 3) {
+			held[c.id] = true
 			waiting = append(waiting, c)
 		} else {
 			f.out = append(f.out, c)
@@ -190,9 +171,6 @@ func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Comple
 	if faultKinds()["late"] {
 		f.shuffle()
 	}
-	for _, c := range f.out {
-		delete(f.chains, c.id)
-	}
 	return f.out, nil
 }
 
@@ -200,11 +178,11 @@ func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Comple
 func (f *faulty) shuffle() {
 	queues := make(map[uint64][]Completion)
 	for _, c := range f.out {
-		queues[f.order(c)] = append(queues[f.order(c)], c)
+		queues[c.id] = append(queues[c.id], c)
 	}
 	f.random.Shuffle(len(f.out), func(i, j int) { f.out[i], f.out[j] = f.out[j], f.out[i] })
 	for i, c := range f.out {
-		first := f.order(c)
+		first := c.id
 		f.out[i] = queues[first][0]
 		queues[first] = queues[first][1:]
 	}
@@ -249,9 +227,4 @@ func (m *multishotState) rest(r *rand.Rand) []Completion {
 		m.kept[n-1].Result = -int32(syscall.EAGAIN)
 	}
 	return slices.Clip(m.kept)
-}
-
-// openSlots is that of a ring.
-func (f *faulty) openSlots(count int) error {
-	return f.proxy.(interface{ openSlots(count int) error }).openSlots(count)
 }

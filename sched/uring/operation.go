@@ -228,6 +228,9 @@ func Unseen(wait func()) {
 	wait()
 }
 
+// OwnPosition, as an offset, is the position that the kernel holds for an open file.
+const OwnPosition = -1
+
 // mostAtOnce is how many bytes one operation transfers at most. The kernel would cut more anyway.
 const MostAtOnce = 1 << 30
 

@@ -66,9 +66,6 @@ func Probe() Report {
 		{"multishot receive", has&C.FIBERLAB_HAS_MULTISHOT_RECEIVE != 0, "6.0", "one request receives all that comes"},
 		{"provided buffer rings", has&C.FIBERLAB_HAS_BUFFER_RING != 0, "5.19", "a buffer is taken when bytes are " +
 			"there, not before"},
-		{"cancel by descriptor", has&C.FIBERLAB_HAS_CANCEL_FD != 0, "5.19", "one request ends all of a descriptor"},
-		{"direct descriptors", has&C.FIBERLAB_HAS_DIRECT != 0, "5.19", "descriptors in a table of the ring"},
-		{"MSG_RING", has&C.FIBERLAB_HAS_MESSAGES != 0, "5.18", "messages from ring to ring"},
 	} {
 		why := f.use
 		switch {

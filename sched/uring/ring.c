@@ -71,10 +71,9 @@ int fiberlab_ring_open(struct fiberlab_ring **out, unsigned entries, unsigned wi
     ring->staged_size = entries;
     ring->done_size = entries;
     ring->staged = calloc(entries, sizeof *ring->staged);
-    ring->times = calloc(ring->uring.sq.ring_entries, sizeof *ring->times);
     ring->done = calloc(entries, sizeof *ring->done);
     ring->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!ring->staged || !ring->times || !ring->done || ring->event_fd < 0) {
+    if (!ring->staged || !ring->done || ring->event_fd < 0) {
         result = ring->event_fd < 0 ? -errno : -ENOMEM;
         fiberlab_ring_close(ring);
         return result;
@@ -92,7 +91,6 @@ void fiberlab_ring_close(struct fiberlab_ring *ring) {
     if (ring->event_fd >= 0)
         close(ring->event_fd);
     free(ring->staged);
-    free(ring->times);
     free(ring->done);
     free(ring);
 }
@@ -101,15 +99,10 @@ static void *pointer(uint64_t addr) {
     return (void *)(uintptr_t)addr;
 }
 
-/* Fills the entry of a request. Its time is at when, which is the entry's as long as it has not
- * been submitted. */
-static void prepare(struct io_uring_sqe *sqe, const struct fiberlab_request *r,
-                    struct __kernel_timespec *when) {
-    when->tv_sec = (int64_t)(r->offset / 1000000000);
-    when->tv_nsec = (int64_t)(r->offset % 1000000000);
+/* Fills the entry of a request. */
+static void prepare(struct io_uring_sqe *sqe, const struct fiberlab_request *r) {
     void *addr = pointer(r->addr);
     int many = r->how & FIBERLAB_MULTISHOT;
-    int direct = r->how & FIBERLAB_DIRECT;
     switch ((enum fiberlab_op)r->op) {
     case FIBERLAB_NOP:
         io_uring_prep_nop(sqe);
@@ -121,17 +114,10 @@ static void prepare(struct io_uring_sqe *sqe, const struct fiberlab_request *r,
         io_uring_prep_write(sqe, r->fd, addr, r->length, r->offset);
         break;
     case FIBERLAB_OPEN:
-        if (direct)
-            io_uring_prep_openat_direct(sqe, r->fd, addr, (int)r->flags, (mode_t)r->offset,
-                                        r->group);
-        else
-            io_uring_prep_openat(sqe, r->fd, addr, (int)r->flags, (mode_t)r->offset);
+        io_uring_prep_openat(sqe, r->fd, addr, (int)r->flags, (mode_t)r->offset);
         break;
     case FIBERLAB_CLOSE:
-        if (direct)
-            io_uring_prep_close_direct(sqe, (unsigned)r->fd);
-        else
-            io_uring_prep_close(sqe, r->fd);
+        io_uring_prep_close(sqe, r->fd);
         break;
     case FIBERLAB_SYNC:
         io_uring_prep_fsync(sqe, r->fd, IORING_FSYNC_DATASYNC);
@@ -154,63 +140,29 @@ static void prepare(struct io_uring_sqe *sqe, const struct fiberlab_request *r,
         else
             io_uring_prep_recv(sqe, r->fd, addr, r->length, (int)r->flags);
         break;
-    case FIBERLAB_SHUTDOWN:
-        io_uring_prep_shutdown(sqe, r->fd, (int)r->flags);
-        break;
     case FIBERLAB_POLL:
-        if (many)
-            io_uring_prep_poll_multishot(sqe, r->fd, r->flags);
-        else
-            io_uring_prep_poll_add(sqe, r->fd, r->flags);
-        break;
-    case FIBERLAB_TIMEOUT:
-        io_uring_prep_timeout(sqe, when, 0, 0);
-        break;
-    case FIBERLAB_LIMIT:
-        io_uring_prep_link_timeout(sqe, when, 0);
+        io_uring_prep_poll_add(sqe, r->fd, r->flags);
         break;
     case FIBERLAB_CANCEL:
         io_uring_prep_cancel64(sqe, r->offset, 0);
         break;
-    case FIBERLAB_CANCEL_FD:
-        io_uring_prep_cancel_fd(sqe, r->fd, IORING_ASYNC_CANCEL_ALL);
-        break;
     }
     sqe->user_data = r->id;
-    if (r->how & FIBERLAB_LINKED)
-        sqe->flags |= r->how & FIBERLAB_ALWAYS ? IOSQE_IO_HARDLINK : IOSQE_IO_LINK;
-    if (direct && r->op != FIBERLAB_OPEN && r->op != FIBERLAB_CLOSE)
-        sqe->flags |= IOSQE_FIXED_FILE;
     if (r->how & FIBERLAB_WAITING)
         sqe->flags |= IOSQE_ASYNC;
-    if (r->how & FIBERLAB_QUIET)
-        sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-    if (r->how & FIBERLAB_PROVIDED) {
+    if (r->how & FIBERLAB_PROVIDED)
         sqe->flags |= IOSQE_BUFFER_SELECT;
-        sqe->buf_group = r->group;
-    }
 }
 
-/* Moves staged requests to the submission ring, as far as there is room. A chain of linked requests
- * may be cut where the room ends: then the part that is submitted first ends before the rest, which
- * its LINKED bit no longer reaches. So chains are moved whole. Returns how many will complete as
- * they are submitted, if all goes well. */
+/* Moves staged requests to the submission ring, as far as there is room. Returns how many will
+ * complete as they are submitted, if all goes well. */
 static unsigned move_staged(struct fiberlab_ring *ring) {
     unsigned prompt = 0;
-    uint32_t moved = 0, room = io_uring_sq_space_left(&ring->uring);
-    while (moved < ring->staged_count) {
-        uint32_t end = moved;
-        while (end < ring->staged_count && (ring->staged[end].how & FIBERLAB_LINKED))
-            end++;
-        end = end < ring->staged_count ? end + 1 : end;
-        if (end - moved > room)
-            break;
-        room -= end - moved;
-        for (; moved < end; moved++) {
-            struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
-            prepare(sqe, &ring->staged[moved], &ring->times[sqe - ring->uring.sq.sqes]);
-            prompt += ring->staged[moved].op == FIBERLAB_SEND;
-        }
+    uint32_t moved = 0;
+    struct io_uring_sqe *sqe;
+    while (moved < ring->staged_count && (sqe = io_uring_get_sqe(&ring->uring))) {
+        prompt += ring->staged[moved].op == FIBERLAB_SEND;
+        prepare(sqe, &ring->staged[moved++]);
     }
     ring->staged_count -= moved;
     memmove(ring->staged, ring->staged + moved, ring->staged_count * sizeof *ring->staged);
@@ -317,10 +269,6 @@ int fiberlab_ring_try(struct fiberlab_ring *ring) {
     return result < 0 ? result : 0;
 }
 
-int fiberlab_ring_slots(struct fiberlab_ring *ring, unsigned count) {
-    return io_uring_register_files_sparse(&ring->uring, count);
-}
-
 void fiberlab_ring_limit(struct fiberlab_ring *ring, int64_t limit) {
     ring->wait_limit.tv_sec = limit / 1000000000;
     ring->wait_limit.tv_nsec = limit % 1000000000;
@@ -330,10 +278,9 @@ void fiberlab_ring_limit(struct fiberlab_ring *ring, int64_t limit) {
 
 unsigned fiberlab_ring_features(struct fiberlab_ring *ring) {
     static const unsigned char needed[] = {
-        IORING_OP_NOP,      IORING_OP_READ,         IORING_OP_WRITE,        IORING_OP_OPENAT,
-        IORING_OP_CLOSE,    IORING_OP_FSYNC,        IORING_OP_ACCEPT,       IORING_OP_CONNECT,
-        IORING_OP_SEND,     IORING_OP_RECV,         IORING_OP_TIMEOUT,      IORING_OP_SHUTDOWN,
-        IORING_OP_POLL_ADD, IORING_OP_LINK_TIMEOUT, IORING_OP_ASYNC_CANCEL,
+        IORING_OP_NOP,   IORING_OP_READ,  IORING_OP_WRITE,    IORING_OP_OPENAT,
+        IORING_OP_CLOSE, IORING_OP_FSYNC, IORING_OP_ACCEPT,   IORING_OP_CONNECT,
+        IORING_OP_SEND,  IORING_OP_RECV,  IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL,
     };
     struct io_uring_probe *probe = io_uring_get_probe_ring(&ring->uring);
     if (!probe)
@@ -342,12 +289,8 @@ unsigned fiberlab_ring_features(struct fiberlab_ring *ring) {
     for (size_t i = 0; i < sizeof needed; i++)
         if (!io_uring_opcode_supported(probe, needed[i]))
             has &= ~FIBERLAB_HAS_OPS;
-    if (io_uring_opcode_supported(probe, IORING_OP_MSG_RING)) /* Linux 5.18 */
-        has |= FIBERLAB_HAS_MESSAGES;
-    if (io_uring_opcode_supported(probe,
-                                  IORING_OP_SOCKET)) /* 5.19, which has brought all of these */
-        has |= FIBERLAB_HAS_MULTISHOT_ACCEPT | FIBERLAB_HAS_BUFFER_RING | FIBERLAB_HAS_CANCEL_FD |
-               FIBERLAB_HAS_DIRECT;
+    if (io_uring_opcode_supported(probe, IORING_OP_SOCKET)) /* 5.19, which has brought both */
+        has |= FIBERLAB_HAS_MULTISHOT_ACCEPT | FIBERLAB_HAS_BUFFER_RING;
     if (io_uring_opcode_supported(probe, IORING_OP_SEND_ZC)) /* 6.0, and so has this */
         has |= FIBERLAB_HAS_MULTISHOT_RECEIVE;
     io_uring_free_probe(probe);

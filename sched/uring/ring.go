@@ -10,7 +10,6 @@ package uring
 import "C"
 
 import (
-	"fmt"
 	"math/bits"
 	"sync/atomic"
 	"syscall"
@@ -32,8 +31,6 @@ type ring struct {
 	buffers *Buffers // nil: none
 	has     uint32   // FIBERLAB_HAS_*
 
-	inChain bool // the request that was staged last is linked to the next one
-
 	// The kernel's counters, in memory that it shares.
 	collected *uint32 // completions that have been collected: only this thread changes it
 	completed *uint32 // that there have been
@@ -48,7 +45,6 @@ type Entry struct {
 	Length uint32
 	FD     int32
 	Flags  uint32
-	group  uint16
 	Op     Op
 	How    How
 }
@@ -61,37 +57,29 @@ type Completion struct {
 }
 
 // op is what a request does.
-type Op uint8
+type Op uint16
 
 const (
-	OpNop       Op = C.FIBERLAB_NOP
-	OpRead      Op = C.FIBERLAB_READ
-	OpWrite     Op = C.FIBERLAB_WRITE
-	OpOpen      Op = C.FIBERLAB_OPEN
-	OpClose     Op = C.FIBERLAB_CLOSE
-	OpSync      Op = C.FIBERLAB_SYNC
-	OpAccept    Op = C.FIBERLAB_ACCEPT
-	OpConnect   Op = C.FIBERLAB_CONNECT
-	OpSend      Op = C.FIBERLAB_SEND
-	OpReceive   Op = C.FIBERLAB_RECEIVE
-	OpShutdown  Op = C.FIBERLAB_SHUTDOWN
-	OpPoll      Op = C.FIBERLAB_POLL
-	OpTimeout   Op = C.FIBERLAB_TIMEOUT
-	OpLimit     Op = C.FIBERLAB_LIMIT
-	OpCancel    Op = C.FIBERLAB_CANCEL
-	OpCancelAll Op = C.FIBERLAB_CANCEL_FD
+	OpNop     Op = C.FIBERLAB_NOP
+	OpRead    Op = C.FIBERLAB_READ
+	OpWrite   Op = C.FIBERLAB_WRITE
+	OpOpen    Op = C.FIBERLAB_OPEN
+	OpClose   Op = C.FIBERLAB_CLOSE
+	OpSync    Op = C.FIBERLAB_SYNC
+	OpAccept  Op = C.FIBERLAB_ACCEPT
+	OpConnect Op = C.FIBERLAB_CONNECT
+	OpSend    Op = C.FIBERLAB_SEND
+	OpReceive Op = C.FIBERLAB_RECEIVE
+	OpPoll    Op = C.FIBERLAB_POLL
+	OpCancel  Op = C.FIBERLAB_CANCEL
 )
 
 // how is a set of ways in which a request is carried out.
-type How uint8
+type How uint16
 
 const (
 	Multishot How = C.FIBERLAB_MULTISHOT
-	linked    How = C.FIBERLAB_LINKED
-	quiet     How = C.FIBERLAB_QUIET
 	Provided  How = C.FIBERLAB_PROVIDED
-	direct    How = C.FIBERLAB_DIRECT
-	always    How = C.FIBERLAB_ALWAYS
 	Waiting   How = C.FIBERLAB_WAITING
 )
 
@@ -121,7 +109,7 @@ func (c Completion) Err() error {
 // openRing opens a ring of the calling thread for that many staged requests, rounded up to a power of two, without
 // the set-up flags of without. It returns an error of explain.
 func openRing(requests int, without uint32) (*ring, error) {
-	entries := uint(1) << bits.Len(uint(max(requests, longestChain)-1))
+	entries := uint(1) << bits.Len(uint(max(requests, 1)-1))
 	var c *C.struct_fiberlab_ring
 	if result := C.fiberlab_ring_open(&c, C.unsigned(entries), C.unsigned(without)); result < 0 {
 		return nil, explain("io_uring_setup", syscall.Errno(-result))
@@ -162,12 +150,8 @@ func (r *ring) can(a Ability) bool {
 		return r.has&C.FIBERLAB_HAS_MULTISHOT_ACCEPT != 0
 	case ReceiveMany:
 		return r.has&C.FIBERLAB_HAS_MULTISHOT_RECEIVE != 0 && r.has&C.FIBERLAB_HAS_BUFFER_RING != 0
-	case cancelAllOf:
-		return r.has&C.FIBERLAB_HAS_CANCEL_FD != 0
 	case RegularFiles:
 		return true
-	case directFiles:
-		return r.has&C.FIBERLAB_HAS_DIRECT != 0
 	}
 	return false
 }
@@ -180,25 +164,12 @@ func (r *ring) room() int { return len(r.staged) - int(r.c.staged_count) }
 
 func (r *ring) stage(e Entry) bool {
 	n := r.c.staged_count
-	need := 1
-	if e.How&linked != 0 && !r.inChain {
-		need = longestChain
-	}
-	if int(n)+need > len(r.staged) {
+	if int(n) == len(r.staged) {
 		return false
 	}
-	r.inChain = e.How&linked != 0
 	r.staged[n] = e
 	r.c.staged_count = n + 1
 	return true
-}
-
-// openSlots makes a table of that many slots for files. It may be called once. The error is the kernel's.
-func (r *ring) openSlots(count int) error {
-	if result := C.fiberlab_ring_slots(r.c, C.unsigned(count)); result < 0 {
-		return fmt.Errorf("sched/uring: %d slots for files: %w", count, syscall.Errno(-result))
-	}
-	return nil
 }
 
 func (r *ring) turn(limit time.Duration) ([]Completion, error) {
@@ -257,7 +228,6 @@ const (
 	_ = -(unsafe.Offsetof(Entry{}.How) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.how))
 	_ = -(unsafe.Offsetof(Entry{}.Op) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.op))
 	_ = -(unsafe.Offsetof(Entry{}.FD) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.fd))
-	_ = -(unsafe.Offsetof(Entry{}.group) ^ unsafe.Offsetof(C.struct_fiberlab_request{}.group))
 	_ = -(unsafe.Sizeof(Completion{}) ^ unsafe.Sizeof(C.struct_fiberlab_done{}))
 	_ = -(unsafe.Offsetof(Completion{}.Flags) ^ unsafe.Offsetof(C.struct_fiberlab_done{}.flags))
 )

@@ -34,28 +34,16 @@ enum fiberlab_op {
     FIBERLAB_CONNECT, /* fd to the address at addr, of length bytes */
     FIBERLAB_SEND,    /* length bytes at addr on fd, with flags of send(2) */
     FIBERLAB_RECEIVE, /* up to length bytes into addr, with flags of recv(2) */
-    FIBERLAB_SHUTDOWN, /* fd, flags as shutdown(2) has them */
-    FIBERLAB_POLL,     /* until fd has one of the events of flags */
-    FIBERLAB_TIMEOUT,  /* until offset nanoseconds have passed: -ETIME */
-    FIBERLAB_LIMIT,    /* bounds the request before it, which has FIBERLAB_LINKED, to offset
-                          nanoseconds */
-    FIBERLAB_CANCEL,   /* the request whose id is offset */
-    FIBERLAB_CANCEL_FD /* all requests for fd */
+    FIBERLAB_POLL,    /* until fd has one of the events of flags */
+    FIBERLAB_CANCEL   /* the request whose id is offset */
 };
 
 /* How it does it; bits of fiberlab_request.how. */
 enum fiberlab_how {
-    FIBERLAB_MULTISHOT =
-        1,               /* completes again and again, until a completion lacks IORING_CQE_F_MORE */
-    FIBERLAB_LINKED = 2, /* the next request begins when this one has completed */
-    FIBERLAB_QUIET = 4,  /* success is not reported; needs IORING_FEAT_CQE_SKIP */
-    FIBERLAB_PROVIDED = 8, /* the kernel takes a buffer from a group; addr is 0 */
-    FIBERLAB_DIRECT = 16,  /* fd is a slot of the ring's table of files, see fiberlab_ring_slots;
-                              FIBERLAB_OPEN puts the file into the slot `group` */
-    FIBERLAB_ALWAYS = 32,  /* with FIBERLAB_LINKED: the next one begins though this one has failed,
-                              or has transferred less than length; else that cancels the rest */
-    FIBERLAB_WAITING = 64  /* by a thread of the kernel, which may wait: FIBERLAB_OPEN is else tried
-                              first as with O_NONBLOCK, which named pipes see */
+    FIBERLAB_MULTISHOT = 1, /* completes again and again, until one lacks IORING_CQE_F_MORE */
+    FIBERLAB_PROVIDED = 2,  /* the kernel takes a buffer from group 0; addr is 0 */
+    FIBERLAB_WAITING = 4 /* by a thread of the kernel, which may wait: FIBERLAB_OPEN is else tried
+                            first as with O_NONBLOCK, which named pipes see */
 };
 
 /* Ids from here on are the proxy's. */
@@ -68,9 +56,8 @@ struct fiberlab_request {
     uint32_t length;
     int32_t fd;
     uint32_t flags;
-    uint16_t group;
-    uint8_t op;  /* enum fiberlab_op */
-    uint8_t how; /* bits of enum fiberlab_how */
+    uint16_t op;  /* enum fiberlab_op */
+    uint16_t how; /* bits of enum fiberlab_how */
 };
 
 struct fiberlab_done {
@@ -101,7 +88,6 @@ struct fiberlab_ring {
 
     struct fiberlab_request *staged; /* the engine fills staged[staged_count] and counts up */
     uint32_t staged_count, staged_size;
-    struct __kernel_timespec *times; /* of the entries of the submission ring */
     uint32_t refused; /* entries that the last turn has not submitted: the kernel had no memory */
 
     struct fiberlab_done *done; /* what the last turn has collected */
@@ -153,10 +139,6 @@ void fiberlab_buffers_unmap(void *memory, size_t size);
  * or -errno. */
 int fiberlab_ring_try(struct fiberlab_ring *ring);
 
-/* Makes a table of that many slots for open files, which are empty. It may be called once, and on
- * Linux 5.19 and newer. Returns 0 or -errno. */
-int fiberlab_ring_slots(struct fiberlab_ring *ring, unsigned count);
-
 /* Fills wait_arg for a wait of that many nanoseconds, less than 0 for no limit. Then
  * io_uring_enter(2) may be called with it, by the thread of the ring, to wait only. */
 void fiberlab_ring_limit(struct fiberlab_ring *ring, int64_t limit);
@@ -166,11 +148,7 @@ enum fiberlab_feature {
     FIBERLAB_HAS_OPS = 1, /* each operation of enum fiberlab_op */
     FIBERLAB_HAS_MULTISHOT_ACCEPT = 2,
     FIBERLAB_HAS_BUFFER_RING = 4,
-    FIBERLAB_HAS_CANCEL_FD = 8,
-    FIBERLAB_HAS_MULTISHOT_RECEIVE = 16,
-    FIBERLAB_HAS_MESSAGES = 32, /* from ring to ring */
-    FIBERLAB_HAS_DIRECT =
-        64 /* descriptors in a table of the ring's, the kernel chooses the place */
+    FIBERLAB_HAS_MULTISHOT_RECEIVE = 8
 };
 unsigned fiberlab_ring_features(struct fiberlab_ring *ring);
 

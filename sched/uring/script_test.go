@@ -2,10 +2,8 @@ package uring
 
 import (
 	"math/rand/v2"
-	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -17,8 +15,7 @@ type script struct {
 	p       staging
 	random  *rand.Rand
 	streams []*stream
-	timeout []uint64 // that are under way
-	next    uint64   // id
+	next    uint64 // id
 
 	expected map[uint64]int32 // completions of this batch; anyEvent: whatever is no error
 	reads    []scriptRead     // what they have brought
@@ -38,19 +35,10 @@ type stream struct {
 }
 
 type scriptRead struct {
-	id, then uint64 // then is linked to it; 0: nothing is
-	length   int32
-	memory   []byte
-	from     byte // the first byte that it brings
-	strict   bool // then needs all that was asked for
-}
-
-// follows is what becomes of the request that is linked to a read.
-func (r *scriptRead) follows(result int32) int32 {
-	if r.strict && 0 <= result && result < r.length {
-		return -int32(syscall.ECANCELED)
-	}
-	return min(result, 0)
+	id     uint64
+	length int32
+	memory []byte
+	from   byte // the first byte that it brings
 }
 
 const anyEvent = int32(1) << 30
@@ -86,7 +74,7 @@ func (st *stream) brings(length int32) int32 {
 	return min(length, int32(st.held))
 }
 
-// read stages a read, and sometimes a request that is linked to it.
+// read stages a read.
 func (s *script) read(st *stream) {
 	if st.reader != nil || len(st.polls) > 0 {
 		return
@@ -96,16 +84,8 @@ func (s *script) read(st *stream) {
 	if st.socket && s.random.IntN(2) == 0 {
 		op.Op = OpReceive
 	}
-	chained := s.random.IntN(3) == 0
-	if chained {
-		op.How = linked
-	}
-	r.strict = op.Op == OpRead
 	result := st.brings(r.length)
 	r.id = s.stage(op, result)
-	if chained {
-		r.then = s.stage(Entry{Op: OpNop}, r.follows(result))
-	}
 	if result < 0 {
 		st.reader = r
 		return
@@ -152,7 +132,7 @@ func (s *script) end(st *stream) {
 		return
 	}
 	if st.socket {
-		s.stage(Entry{Op: OpShutdown, FD: int32(st.out), Flags: unix.SHUT_WR}, 0)
+		require.NoError(s.t, unix.Shutdown(st.out, unix.SHUT_WR))
 	} else {
 		s.stage(Entry{Op: OpClose, FD: int32(st.out)}, 0)
 	}
@@ -165,9 +145,6 @@ func (s *script) arrive(st *stream) {
 	if r := st.reader; r != nil {
 		result := st.brings(r.length)
 		s.expected[r.id] = result
-		if r.then != 0 {
-			s.expected[r.then] = r.follows(result)
-		}
 		st.take(result)
 		st.reader = nil
 		s.reads = append(s.reads, *r)
@@ -193,21 +170,15 @@ func (s *script) poll(st *stream) {
 }
 
 // cancelled expects all that waits for a stream to end.
-func (s *script) cancelled(st *stream) (n int32) {
+func (s *script) cancelled(st *stream) {
 	if r := st.reader; r != nil {
 		s.expected[r.id] = -int32(syscall.ECANCELED)
-		if r.then != 0 {
-			s.expected[r.then] = -int32(syscall.ECANCELED)
-		}
 		st.reader = nil
-		n++
 	}
 	for _, id := range st.polls {
 		s.expected[id] = -int32(syscall.ECANCELED)
-		n++
 	}
 	st.polls = nil
-	return n
 }
 
 // cancel stages what ends the request that waits for a stream, or a request that there is not.
@@ -227,32 +198,22 @@ func (s *script) cancel(st *stream) {
 // renew closes a stream, and opens another one, most likely with the same numbers.
 func (s *script) renew(i int) {
 	st := s.streams[i]
-	s.stage(Entry{Op: OpCancelAll, FD: int32(st.in)}, s.cancelled(st))
+	if st.reader != nil {
+		s.stage(Entry{Op: OpCancel, Offset: st.reader.id}, 0)
+	}
+	for _, id := range st.polls {
+		s.settle() // so that there is room
+		s.stage(Entry{Op: OpCancel, Offset: id}, 0)
+		s.expected[id] = -int32(syscall.ECANCELED)
+	}
+	st.polls = nil
+	s.cancelled(st)
 	s.settle()
 	require.NoError(s.t, unix.Close(st.in))
 	if !st.ended || st.socket {
 		require.NoError(s.t, unix.Close(st.out))
 	}
 	s.streams[i] = newStream(s.t, s.random.IntN(2) == 0)
-}
-
-// time stages timeouts, and ends those of the distant future.
-func (s *script) time() {
-	switch {
-	case s.random.IntN(3) == 0:
-		s.stage(Entry{Op: OpTimeout, Offset: uint64(s.random.IntN(100_000))}, -int32(syscall.ETIME))
-	case len(s.timeout) < 3:
-		s.timeout = append(s.timeout, s.stage(Entry{Op: OpTimeout, Offset: uint64(time.Hour)}, -int32(syscall.EAGAIN)))
-	default:
-		s.endTimeout()
-	}
-}
-
-func (s *script) endTimeout() {
-	i := s.random.IntN(len(s.timeout))
-	s.expected[s.timeout[i]] = -int32(syscall.ECANCELED)
-	s.stage(Entry{Op: OpCancel, Offset: s.timeout[i]}, 0)
-	s.timeout = slices.Delete(s.timeout, i, i+1)
 }
 
 // settle makes turns until all has completed that has to, and looks at what has come of it.
@@ -285,7 +246,7 @@ func (s *script) batch() {
 		if s.p.room() < 4 {
 			return
 		}
-		switch s.random.IntN(12) {
+		switch s.random.IntN(11) {
 		case 0, 1, 2, 3:
 			s.read(st)
 		case 4, 5, 6:
@@ -295,10 +256,8 @@ func (s *script) batch() {
 		case 8:
 			s.cancel(st)
 		case 9:
-			s.time()
-		case 10:
 			s.end(st)
-		case 11:
+		case 10:
 			s.renew(i)
 		}
 	}
@@ -325,10 +284,6 @@ func TestRandomScript(t *testing.T) {
 			s.renew(i)
 			require.NoError(t, unix.Close(s.streams[i].in))
 			require.NoError(t, unix.Close(s.streams[i].out))
-		}
-		for len(s.timeout) > 0 {
-			s.endTimeout()
-			s.settle()
 		}
 	})
 }

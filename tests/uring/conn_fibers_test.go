@@ -89,8 +89,8 @@ func pair(
 		}
 		return err
 	}))
-	require.NoError(t, client.SetWriteBuffer(32<<10))
-	require.NoError(t, server.SetReadBuffer(32<<10))
+	setOption(t, client, unix.SOL_SOCKET, unix.SO_SNDBUF, 32<<10)
+	setOption(t, server, unix.SOL_SOCKET, unix.SO_RCVBUF, 32<<10)
 	t.Cleanup(func() {
 		_ = client.Close()
 		_ = server.Close()

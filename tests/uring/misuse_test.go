@@ -32,12 +32,10 @@ func TestNoConnAndNoListener(t *testing.T) {
 			"Write":            func() error { _, err := c.Write(b); return err },
 			"ReadFrom":         func() error { _, err := c.ReadFrom(unread); return err },
 			"WriteTo":          func() error { _, err := c.WriteTo(io.Discard); return err },
-			"CloseRead":        c.CloseRead,
 			"CloseWrite":       c.CloseWrite,
 			"SetDeadline":      func() error { return c.SetDeadline(time.Now()) },
 			"SetReadDeadline":  func() error { return c.SetReadDeadline(time.Now()) },
 			"SetWriteDeadline": func() error { return c.SetWriteDeadline(time.Now()) },
-			"SetNoDelay":       func() error { return c.SetNoDelay(true) },
 			"SetLinger":        func() error { return c.SetLinger(0) },
 			"SyscallConn": func() error {
 				raw, err := c.SyscallConn()

@@ -100,21 +100,27 @@ func TestRounds(t *testing.T) {
 func TestStopRule(t *testing.T) {
 	eachDriver(t, func(t *testing.T, options uring.Options) {
 		c := NewContext(options)
+		ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		require.NoError(t, err)
+		defer unix.Close(ends[0])
+		defer unix.Close(ends[1])
+		readable := uring.Entry{Op: uring.OpPoll, FD: int32(ends[0]), Flags: unix.POLLIN}
+		time.AfterFunc(20*time.Millisecond, func() { _, _ = unix.Write(ends[1], []byte("x")) })
 		over := false
 		require.NoError(t, c.Submit(do(func() {
 			_ = engineOf(c).Submit(&uring.Request{
-				Entry:     uring.Entry{Op: uring.OpTimeout, Offset: uint64(20 * time.Millisecond)},
-				Completed: func(uring.Completion) { over = true },
+				Entry: readable, Completed: func(uring.Completion) { over = true },
 			})
 		})))
 		start(t, c)
 		join(t, c)
 		require.True(t, over)
+		_, err = unix.Read(ends[0], make([]byte, 1))
+		require.NoError(t, err)
 
 		require.NoError(t, c.Submit(do(func() {
 			_ = engineOf(c).Submit(&uring.Request{
-				Entry:    uring.Entry{Op: uring.OpTimeout, Offset: uint64(time.Hour)},
-				Internal: true, Completed: func(uring.Completion) {},
+				Entry: readable, Internal: true, Completed: func(uring.Completion) {},
 			})
 		})))
 		start(t, c)

@@ -1,6 +1,7 @@
 package fiberio
 
 import (
+	"errors"
 	"io"
 	"net"
 	"syscall"
@@ -8,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fiberlab/internal/fault"
 	"fiberlab/sched/uring"
 )
 
@@ -108,14 +110,9 @@ func (c *Conn) Close() error {
 	return c.failed("close", c.d.close())
 }
 
-// CloseRead ends the side that reads: callers get io.EOF.
-func (c *Conn) CloseRead() error { return c.shutdown(unix.SHUT_RD) }
-
 // CloseWrite ends the side that writes: the peer reads to the end of what has been written, and then io.EOF.
-func (c *Conn) CloseWrite() error { return c.shutdown(unix.SHUT_WR) }
-
-func (c *Conn) shutdown(how int) error {
-	return c.control("close", "shutdown", func(fd int) error { return unix.Shutdown(fd, how) })
+func (c *Conn) CloseWrite() error {
+	return c.control("close", "shutdown", func(fd int) error { return unix.Shutdown(fd, unix.SHUT_WR) })
 }
 
 // LocalAddr implements net.Conn.
@@ -135,27 +132,19 @@ func (c *Conn) RemoteAddr() net.Addr {
 }
 
 // SetDeadline implements net.Conn.
-func (c *Conn) SetDeadline(t time.Time) error {
-	if !c.ok() {
-		return syscall.EINVAL
-	}
-	return c.failed("set", c.d.setDeadline(t, &c.d.reading, &c.d.writing))
-}
+func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadline(t, &c.d.reading, &c.d.writing) }
 
 // SetReadDeadline implements net.Conn.
-func (c *Conn) SetReadDeadline(t time.Time) error {
-	if !c.ok() {
-		return syscall.EINVAL
-	}
-	return c.failed("set", c.d.setDeadline(t, &c.d.reading))
-}
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, &c.d.reading) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *Conn) SetWriteDeadline(t time.Time) error {
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, &c.d.writing) }
+
+func (c *Conn) setDeadline(t time.Time, sides ...*side) error {
 	if !c.ok() {
 		return syscall.EINVAL
 	}
-	return c.failed("set", c.d.setDeadline(t, &c.d.writing))
+	return c.failed("set", c.d.setDeadline(t, sides...))
 }
 
 // failed is err as package net has it; nil stays nil.
@@ -252,17 +241,15 @@ func (c *Conn) send(p []byte) (sent int, err error) {
 type rawConn struct {
 	d      *descriptor
 	failed func(op string, err error) error
-	inbox  *inbox // of a Conn
 }
 
-// SyscallConn implements syscall.Conn. See syscall.RawConn: the functions that its methods call must not block, and
-// Read and Write call them again and again while they return false, each time when the descriptor can be read or
-// written. Bytes that have come before the first call of Read there are for Conn.Read.
+// SyscallConn implements syscall.Conn. Only Control of what it returns works, and its function must not block: the
+// engine reads and writes. Options of the socket are set so.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	if !c.ok() {
 		return nil, syscall.EINVAL
 	}
-	return rawConn{&c.d, c.failed, c.inbox}, nil
+	return rawConn{&c.d, c.failed}, nil
 }
 
 // SyscallConn implements syscall.Conn. See Conn.SyscallConn.
@@ -270,7 +257,7 @@ func (l *Listener) SyscallConn() (syscall.RawConn, error) {
 	if !l.ok() {
 		return nil, syscall.EINVAL
 	}
-	return rawConn{&l.d, l.failed, nil}, nil
+	return rawConn{&l.d, l.failed}, nil
 }
 
 // Control implements syscall.RawConn.
@@ -281,64 +268,26 @@ func (r rawConn) Control(f func(fd uintptr)) error {
 	}))
 }
 
-// Read implements syscall.RawConn.
-func (r rawConn) Read(f func(fd uintptr) (done bool)) error {
-	return r.failed("raw-read", r.d.reading.lend(f, r.inbox))
-}
+// Read implements syscall.RawConn. It returns an error that wraps errors.ErrUnsupported.
+func (r rawConn) Read(func(uintptr) bool) error { return r.failed("raw-read", errRaw) }
 
-// Write implements syscall.RawConn.
-func (r rawConn) Write(f func(fd uintptr) (done bool)) error {
-	return r.failed("raw-write", r.d.writing.lend(f, nil))
-}
+// Write implements syscall.RawConn. It returns an error that wraps errors.ErrUnsupported.
+func (r rawConn) Write(func(uintptr) bool) error { return r.failed("raw-write", errRaw) }
 
-// lend calls f until it returns true, and waits for the side's events before each other call. An inbox, which may be
-// nil, receives no more.
-func (s *side) lend(f func(fd uintptr) (done bool), in *inbox) error {
-	if err := s.lock(); err != nil {
-		return err
-	}
-	defer s.unlock()
-	if in != nil {
-		if err := in.turnOff(); err != nil {
-			return err
-		}
-	}
-	for !f(uintptr(s.of.fd)) {
-		if _, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// SetNoDelay tells whether small writes are sent at once, as they are at first, or may wait for others: Nagle's
-// algorithm.
-func (c *Conn) SetNoDelay(noDelay bool) error {
-	return c.setOption(unix.IPPROTO_TCP, unix.TCP_NODELAY, number(noDelay))
-}
-
-// SetKeepAlive tells whether the kernel asks a silent peer whether it is still there, as it does at first.
-func (c *Conn) SetKeepAlive(keepAlive bool) error {
-	return c.setOption(unix.SOL_SOCKET, unix.SO_KEEPALIVE, number(keepAlive))
-}
-
-// SetKeepAlivePeriod sets after how much silence, in whole seconds, rounded up, it asks, and how often.
-func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
-	seconds := int((d + time.Second - 1) / time.Second)
-	if err := c.setOption(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, seconds); err != nil {
-		return err
-	}
-	return c.setOption(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, seconds)
-}
+var errRaw = fault.Of(errors.ErrUnsupported, "the engine reads and writes: use the connection's methods, or Control")
 
 // SetLinger sets what becomes of bytes at Close that the peer has not acknowledged. Less than 0: the kernel sends them
 // later, as at first. 0: they are dropped, and the peer's calls fail. More: Close waits for the peer, for up to so many
 // seconds. It blocks its caller, a fiber not its thread.
 func (c *Conn) SetLinger(seconds int) error {
+	onoff := int32(1)
+	if seconds < 0 {
+		onoff = 0
+	}
 	return c.control("set", "setsockopt", func(fd int) error {
 		return unix.SetsockoptLinger(
 			fd, unix.SOL_SOCKET, unix.SO_LINGER,
-			&unix.Linger{Onoff: int32(number(seconds >= 0)), Linger: int32(max(seconds, 0))},
+			&unix.Linger{Onoff: onoff, Linger: int32(max(seconds, 0))},
 		)
 	})
 }
@@ -351,25 +300,4 @@ func linger(fd int) int {
 		return -1
 	}
 	return int(l.Linger)
-}
-
-// SetReadBuffer sets the size in bytes of the kernel's buffer for what comes.
-func (c *Conn) SetReadBuffer(bytes int) error {
-	return c.setOption(unix.SOL_SOCKET, unix.SO_RCVBUF, bytes)
-}
-
-// SetWriteBuffer sets the size in bytes of the kernel's buffer for what is to be sent.
-func (c *Conn) SetWriteBuffer(bytes int) error {
-	return c.setOption(unix.SOL_SOCKET, unix.SO_SNDBUF, bytes)
-}
-
-func (c *Conn) setOption(level, name, value int) error {
-	return c.control("set", "setsockopt", func(fd int) error { return unix.SetsockoptInt(fd, level, name, value) })
-}
-
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

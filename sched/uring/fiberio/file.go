@@ -274,11 +274,12 @@ func (f *File) Stat() (fs.FileInfo, error) {
 		return nil, f.failed("stat", err)
 	}
 	defer f.unuse()
-	info, err := describe(f.fd, f.name)
+	file, err := f.another()
 	if err != nil {
 		return nil, f.failed("stat", err)
 	}
-	return info, nil
+	defer file.Close()
+	return file.Stat()
 }
 
 var (

@@ -253,20 +253,6 @@ func (in *inbox) halt(off bool) {
 	}
 }
 
-// turnOff ends the request, which does not begin again, and waits for its end. The caller is the user of the side that
-// reads.
-func (in *inbox) turnOff() error {
-	in.halt(true)
-	if in.engine == nil {
-		return nil // there never was one
-	}
-	return in.conn.d.reading.WaitFor(in.engine, func() bool {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		return !in.open && !in.stopping
-	}, &in.conn.d.reading)
-}
-
 // stopped is called when halt has been carried out.
 func (in *inbox) stopped(uring.Completion) {
 	in.mu.Lock()

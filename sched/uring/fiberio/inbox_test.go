@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -185,39 +184,5 @@ func TestInboxEnds(t *testing.T) {
 			require.ErrorIs(t, err, net.ErrClosed)
 		})
 		closed.Wait()
-	})
-}
-
-// A program that receives by itself gets all that the inbox has not.
-func TestInboxIsTurnedOff(t *testing.T) {
-	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
-		c, peer := dialled(t, engines)
-		run(func() {
-			_, err := peer.Write([]byte("ab"))
-			require.NoError(t, err)
-			p := make([]byte, 1)
-			_, err = io.ReadFull(c, p)
-			require.NoError(t, err)
-			raw, err := c.SyscallConn()
-			require.NoError(t, err)
-			require.NoError(t, raw.Read(func(uintptr) bool { return true }))
-			_, err = peer.Write([]byte("cd"))
-			require.NoError(t, err)
-			want := "bcd"
-			if c.inbox.engine != nil { // the driver has one
-				_, err = io.ReadFull(c, p)
-				require.NoError(t, err)
-				require.Equal(t, "b", string(p))
-				want = "cd"
-			}
-			var got []byte
-			require.NoError(t, raw.Read(func(fd uintptr) bool {
-				b := make([]byte, 8)
-				n, _ := syscall.Read(int(fd), b)
-				got = append(got, b[:max(n, 0)]...)
-				return len(got) >= len(want)
-			}))
-			require.Equal(t, want, string(got))
-		})
 	})
 }

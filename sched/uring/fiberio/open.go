@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -57,7 +57,7 @@ func openDescriptor(ctx context.Context, s *uring.Engines, name string, flag int
 		if e.Can(uring.RegularFiles) {
 			fd, err = openByEngine(ctx, e, cname, flag, openMode(perm))
 		} else {
-			fd, err = openByCall(ctx, e, name, flag, openMode(perm))
+			fd, err = openByCall(ctx, s, name, flag, openMode(perm))
 		}
 		if errors.Is(err, uring.ErrClosed) && ctx.Err() == nil { // the engine has ended, and has opened nothing
 			continue
@@ -119,13 +119,19 @@ const pipeLooksApart = 5 * time.Millisecond
 // openByCall opens a file without an engine. A system call that waits for the other end of a named pipe could not be
 // ended: so there is none. A pipe is opened for reading at once, as by an io_uring, and the first read waits for a
 // writer. To be opened for writing, it must have a reader: for that only repeated looks can wait.
-func openByCall(ctx context.Context, e *uring.Engine, name string, flag int, mode uint32) (int, error) {
+func openByCall(ctx context.Context, s *uring.Engines, name string, flag int, mode uint32) (int, error) {
 	for {
 		fd, err := openElsewhere(ctx, name, flag, mode)
 		if err != errNoReader {
 			return fd, err
 		}
-		if _, err := e.DoContext(ctx, uring.Entry{Op: uring.OpTimeout, Offset: uint64(pipeLooksApart)}); err != nil {
+		if _, err := s.Here(); err != nil { // as for one that an engine opens
+			return -1, err
+		}
+		if _, err := fibersync.CallContext(ctx, func() (struct{}, error) {
+			time.Sleep(pipeLooksApart)
+			return struct{}{}, nil
+		}); err != nil {
 			return -1, err
 		}
 	}
@@ -162,36 +168,24 @@ func openElsewhere(ctx context.Context, name string, flag int, mode uint32) (int
 	if ctx.Done() == nil {
 		return fibersync.Call(open)
 	}
-	var mu sync.Mutex
-	var late bool
-	opened := -1
-	isLate := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return late
-	}
+	const pending, late = -1, -2
+	var opened atomic.Int64 // pending, late once the caller has given up, or the descriptor
+	opened.Store(pending)
 	_, err := fibersync.CallContext(ctx, func() (int, error) {
-		if isLate() {
+		if opened.Load() == late {
 			return -1, nil
 		}
 		fd, err := open()
-		mu.Lock()
-		defer mu.Unlock()
-		if late && err == nil {
+		if err == nil && !opened.CompareAndSwap(pending, int64(fd)) {
 			_ = unix.Close(fd)
-			return -1, nil
 		}
-		opened = fd
 		return fd, err
 	})
-	mu.Lock()
-	defer mu.Unlock()
-	late = true
-	if err != nil && opened >= 0 { // it was quicker than its end
-		_ = unix.Close(opened)
-		opened = -1
+	fd := int(opened.Swap(late))
+	if err != nil && fd >= 0 { // it was quicker than its end
+		_ = unix.Close(fd)
 	}
-	return opened, err
+	return fd, err
 }
 
 // closeDescriptor closes a descriptor that is not in use. A fiber leaves it to its engine, with the next batch: the
@@ -208,9 +202,7 @@ func closeDescriptor(s *uring.Engines, fd int) error {
 }
 
 // ReadFile returns the contents of a file, as os.ReadFile does. It blocks its caller, a fiber not its thread. It
-// returns the errors of OpenFile. A fiber waits once for a small file: a chain of requests opens the file and reads it.
-// The file is closed with the next batch of requests. A larger file on a disk is then opened anew, and read into memory
-// of its size.
+// returns the errors of OpenFile. A file on a disk is read into memory of its size.
 func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	if ctx == nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: sched.ErrNilContext}
@@ -218,16 +210,6 @@ func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error
 	if err := ctx.Err(); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: context.Cause(ctx)}
 	}
-	if e, err := s.Here(); err == nil {
-		if data, err, whole := e.ReadWhole(ctx, name); whole {
-			return data, err
-		}
-	}
-	return readOpened(ctx, s, name)
-}
-
-// readOpened is ReadFile by a File.
-func readOpened(ctx context.Context, s *uring.Engines, name string) ([]byte, error) {
 	f, err := Open(ctx, s, name)
 	if err != nil {
 		return nil, err
