@@ -192,7 +192,7 @@ type epollFile struct{ first, last *epollRequest }
 func (e *epoll) submit() {
 	e.count.Submitted += uint64(len(e.staged))
 	for _, op := range e.staged {
-		if result, events := e.try(&op, false); events != 0 {
+		if result, events := e.try(&op); events != 0 {
 			e.park(op, events)
 		} else {
 			e.complete(op, result)
@@ -304,7 +304,7 @@ func (e *epoll) tryAgain(f *epollFile, events uint32) {
 	for r := f.first; r != nil; {
 		next := r.next
 		if r.events&events&^early != 0 {
-			result, still := e.try(&r.Entry, true)
+			result, still := e.try(&r.Entry)
 			if still == 0 {
 				e.finish(r, result)
 			}

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -215,53 +214,6 @@ func TestEpollRefusesRegularFiles(t *testing.T) {
 		require.ErrorIs(t, await(t, p, 1)[0].Err(), syscall.EINVAL)
 		must(t, p, Entry{id: 2, Op: OpPoll, FD: int32(fd), Flags: unix.POLLIN})
 		require.EqualValues(t, unix.POLLIN, await(t, p, 1)[0].Result)
-	})
-}
-
-// connected connects a socket to an address, and returns how that ends.
-func connected(t *testing.T, p proxy, to unix.RawSockaddrInet4) error {
-	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	require.NoError(t, err)
-	defer unix.Close(fd)
-	var pin runtime.Pinner
-	address := &to
-	pin.Pin(address)
-	defer pin.Unpin()
-	must(
-		t, p,
-		Entry{
-			id: 1, Op: OpConnect, FD: int32(fd), Addr: uintptr(unsafe.Pointer(address)),
-			Length: uint32(unsafe.Sizeof(to)),
-		},
-	)
-	return await(t, p, 1)[0].Err()
-}
-
-// deafPort returns a port, as an address has it, that is taken until the end of the test by a socket that never
-// listens: no other process gets it meanwhile and does.
-func deafPort(t *testing.T) uint16 {
-	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = unix.Close(fd) })
-	require.NoError(t, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	bound, err := unix.Getsockname(fd)
-	require.NoError(t, err)
-	port := uint16(bound.(*unix.SockaddrInet4).Port)
-	return port>>8 | port<<8
-}
-
-func TestConnect(t *testing.T) {
-	eachProxy(t, 8, func(t *testing.T, p staging) {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		port := uint16(l.Addr().(*net.TCPAddr).Port)
-		to := unix.RawSockaddrInet4{Family: unix.AF_INET, Port: port>>8 | port<<8, Addr: [4]byte{127, 0, 0, 1}}
-		require.NoError(t, connected(t, p, to))
-		to.Port = deafPort(t)
-		require.ErrorIs(t, connected(t, p, to), syscall.ECONNREFUSED)
 	})
 }
 

@@ -18,14 +18,12 @@ type answers struct {
 	poll   unix.PollFd
 	now    unix.Timespec
 	status unix.Stat_t
-	failed int32 // SO_ERROR
-	size   uint32
 }
 
 // try carries out one request by system calls that do not block, and returns what the ring would have said; or what it
-// has to wait for, as epoll(7) has it. again says that it has waited for that. Opening, syncing and all that is done to
+// has to wait for, as epoll(7) has it. Opening, syncing and all that is done to
 // regular files waits for the disk.
-func (e *epoll) try(op *Entry, again bool) (result int32, events uint32) {
+func (e *epoll) try(op *Entry) (result int32, events uint32) {
 	if op.How&(Multishot|Provided) != 0 {
 		return -int32(syscall.EINVAL), 0
 	}
@@ -45,8 +43,6 @@ func (e *epoll) try(op *Entry, again bool) (result int32, events uint32) {
 		return e.callLong(unix.SYS_FDATASYNC, fd, 0, 0, 0), 0
 	case OpAccept:
 		return unlessEarly(e.callNonBlocking(unix.SYS_ACCEPT4, fd, 0, 0, uintptr(op.Flags)), readable)
-	case OpConnect:
-		return e.connect(op, again)
 	case OpSend:
 		return unlessEarly(e.send(op), unix.EPOLLOUT)
 	case OpReceive:
@@ -120,32 +116,6 @@ func (e *epoll) receive(op *Entry) int32 {
 	return e.call(
 		unix.SYS_RECVFROM, uintptr(op.FD), op.Addr, uintptr(op.Length), uintptr(op.Flags|unix.MSG_DONTWAIT), 0, 0,
 	)
-}
-
-// connect begins to connect, or looks what has become of that. A full backlog of a UNIX socket is EAGAIN to the caller:
-// nothing tells when it has room.
-func (e *epoll) connect(op *Entry, again bool) (int32, uint32) {
-	fd := uintptr(op.FD)
-	if !again {
-		result := e.callNonBlocking(unix.SYS_CONNECT, fd, op.Addr, uintptr(op.Length), 0)
-		if result == -int32(syscall.EINPROGRESS) {
-			return 0, unix.EPOLLOUT
-		}
-		return result, 0
-	}
-	if ready := e.poll(op.FD, unix.POLLOUT); ready < 0 {
-		return unlessEarly(ready, unix.EPOLLOUT)
-	}
-	a := e.answers
-	a.size = uint32(unsafe.Sizeof(a.failed))
-	result := e.call(
-		unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_ERROR, uintptr(unsafe.Pointer(&a.failed)),
-		uintptr(unsafe.Pointer(&a.size)), 0,
-	)
-	if result == 0 {
-		result = -a.failed
-	}
-	return result, 0
 }
 
 // poll returns which of the events, or of the events that are always told, the descriptor has; or -EAGAIN.

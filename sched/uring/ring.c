@@ -128,9 +128,6 @@ static void prepare(struct io_uring_sqe *sqe, const struct fiberlab_request *r) 
         else
             io_uring_prep_accept(sqe, r->fd, NULL, NULL, (int)r->flags);
         break;
-    case FIBERLAB_CONNECT:
-        io_uring_prep_connect(sqe, r->fd, addr, r->length);
-        break;
     case FIBERLAB_SEND:
         io_uring_prep_send(sqe, r->fd, addr, r->length, (int)r->flags);
         break;
@@ -278,9 +275,9 @@ void fiberlab_ring_limit(struct fiberlab_ring *ring, int64_t limit) {
 
 unsigned fiberlab_ring_features(struct fiberlab_ring *ring) {
     static const unsigned char needed[] = {
-        IORING_OP_NOP,   IORING_OP_READ,  IORING_OP_WRITE,    IORING_OP_OPENAT,
-        IORING_OP_CLOSE, IORING_OP_FSYNC, IORING_OP_ACCEPT,   IORING_OP_CONNECT,
-        IORING_OP_SEND,  IORING_OP_RECV,  IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL,
+        IORING_OP_NOP,   IORING_OP_READ,     IORING_OP_WRITE,        IORING_OP_OPENAT,
+        IORING_OP_CLOSE, IORING_OP_FSYNC,    IORING_OP_ACCEPT,       IORING_OP_SEND,
+        IORING_OP_RECV,  IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL,
     };
     struct io_uring_probe *probe = io_uring_get_probe_ring(&ring->uring);
     if (!probe)

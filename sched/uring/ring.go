@@ -67,7 +67,6 @@ const (
 	OpClose   Op = C.FIBERLAB_CLOSE
 	OpSync    Op = C.FIBERLAB_SYNC
 	OpAccept  Op = C.FIBERLAB_ACCEPT
-	OpConnect Op = C.FIBERLAB_CONNECT
 	OpSend    Op = C.FIBERLAB_SEND
 	OpReceive Op = C.FIBERLAB_RECEIVE
 	OpPoll    Op = C.FIBERLAB_POLL

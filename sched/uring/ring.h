@@ -31,7 +31,6 @@ enum fiberlab_op {
     FIBERLAB_CLOSE,   /* fd */
     FIBERLAB_SYNC,    /* fd: its data are on the disk */
     FIBERLAB_ACCEPT,  /* a connection on fd, with flags of accept4(2) */
-    FIBERLAB_CONNECT, /* fd to the address at addr, of length bytes */
     FIBERLAB_SEND,    /* length bytes at addr on fd, with flags of send(2) */
     FIBERLAB_RECEIVE, /* up to length bytes into addr, with flags of recv(2) */
     FIBERLAB_POLL,    /* until fd has one of the events of flags */

@@ -267,6 +267,9 @@ func TestStrangeAddresses(t *testing.T) {
 			_, err := fiberio.Dial(ctx, engines, a[0], a[1])
 			var failed *net.OpError
 			require.ErrorAs(t, err, &failed, "dial %q", a)
+			if a[1] == "" { // package net listens on a free port
+				continue
+			}
 			_, err = fiberio.Listen(ctx, engines, a[0], a[1])
 			require.ErrorAs(t, err, &failed, "listen on %q", a)
 		}

@@ -1,7 +1,6 @@
 package fiberio
 
 import (
-	"context"
 	"errors"
 	"net"
 	"os"
@@ -29,67 +28,14 @@ var (
 	_ syscall.Conn = (*Listener)(nil)
 )
 
-// Listen listens on a network, "tcp", "tcp4", "tcp6" or "unix", at address, as net.Listen does. Port 0 is a free one,
-// and an empty host is all addresses of this machine, by IPv4 and IPv6. ctx bounds the time that it takes to look names
-// up, for which it may block its caller, a fiber not its thread. The error is a *net.OpError: it wraps the error of the
-// system or of the look-up, context.Cause(ctx), sched.ErrNilContext, or ErrClosed after Close of the Engines. The
-// caller must close the listener.
-func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Listener, error) {
-	endpoints, err := resolve(ctx, network, address, true)
-	if err == nil {
-		err = s.Err()
-	}
-	if err != nil {
-		return nil, &net.OpError{Op: "listen", Net: network, Err: err}
-	}
-	var first error
-	for i := range endpoints {
-		e := &endpoints[i]
-		fd, err := e.listen()
-		if err == nil {
-			return newListener(s, fd, e), nil
-		}
-		if first == nil {
-			first = &net.OpError{Op: "listen", Net: network, Addr: e.addr, Err: err}
-		}
-		if !errors.Is(err, unix.EAFNOSUPPORT) && !errors.Is(err, unix.EADDRNOTAVAIL) { // a machine without IPv6
-			break
-		}
-	}
-	return nil, first
-}
-
-func newListener(engines *uring.Engines, fd int, e *endpoint) *Listener {
-	l := &Listener{addr: localAddr(fd)}
+func newListener(engines *uring.Engines, fd int, addr net.Addr) *Listener {
+	l := &Listener{addr: addr}
 	l.d.init(engines, fd)
 	l.ahead.of, l.d.closes = l, l.ahead.close
-	if name := e.addr.String(); e.family == unix.AF_UNIX && name != "" && name[0] != '@' {
+	if name := addr.String(); addr.Network() == "unix" && name != "" && name[0] != '@' {
 		l.unlink = name
 	}
 	return l
-}
-
-// listen returns a socket that listens.
-func (e *endpoint) listen() (int, error) {
-	fd, err := e.open()
-	if err != nil {
-		return 0, err
-	}
-	call := "setsockopt"
-	if e.family != unix.AF_UNIX {
-		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
-	}
-	if err == nil {
-		call, err = "bind", unix.Bind(fd, e.to)
-	}
-	if err == nil {
-		call, err = "listen", unix.Listen(fd, unix.SOMAXCONN) // the kernel takes less if it is told so
-	}
-	if err != nil {
-		_ = unix.Close(fd)
-		return 0, systemCall(call, err)
-	}
-	return fd, nil
 }
 
 // ok is as Conn.ok.
@@ -105,9 +51,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, l.failed("accept", err)
 	}
-	local, remote := l.addr, remoteAddr(fd)
+	local, remote := l.addr, netAddr(unix.Getpeername(fd))
 	if tcp, ok := local.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		local = localAddr(fd)
+		local = netAddr(unix.Getsockname(fd))
 	}
 	if remote == nil { // it has gone again
 		remote = &net.TCPAddr{}
