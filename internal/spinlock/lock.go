@@ -3,7 +3,7 @@
 package spinlock
 
 import (
-	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"fiberlab/internal/release"
@@ -36,7 +36,7 @@ func (l *Lock) Unlock() { release.Store(&l.held, 0) }
 // they take the lock.
 func (l *Lock) wait() {
 	if atomic.LoadUint32(&l.late) != 0 {
-		runtime.Gosched()
+		yield()
 	}
 	tries := 0
 	for ; !l.poll(); tries++ {
@@ -48,6 +48,29 @@ func (l *Lock) wait() {
 	if tries > lateAfter {
 		atomic.AddUint32(&l.late, ^uint32(0))
 	}
+}
+
+// LockMutex takes mu, which is held for a few instructions at a time. mu.Lock parks its caller sooner. A goroutine that
+// has been parked waits for a processor when it is woken, 10 ms where goroutines are busy on all of them, and may then
+// find mu held again.
+func LockMutex(mu *sync.Mutex) {
+	if !mu.TryLock() {
+		lockBusy(mu)
+	}
+}
+
+// lockBusy is LockMutex of a lock that is held.
+func lockBusy(mu *sync.Mutex) {
+	for range threadYields {
+		for range polls {
+			if mu.TryLock() {
+				return
+			}
+			Pause()
+		}
+		yieldThread()
+	}
+	mu.Lock()
 }
 
 // poll tries for a moment to take the lock, and reports whether it did.
