@@ -9,6 +9,7 @@ import (
 	"fiberlab/internal/histogram"
 	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
+	"fiberlab/internal/spinlock"
 
 	"golang.org/x/sys/cpu"
 )
@@ -40,7 +41,7 @@ func newRunQueue(takers int) *runQueue { return &runQueue{takers: takers} }
 // push adds an entry behind the others. It refuses a task if no worker takes any, unless always is set; a fiber always
 // finds room.
 func (q *runQueue) push(r runnable, always bool) bool {
-	q.mu.Lock()
+	spinlock.LockMutex(&q.mu)
 	accepted := always || r.fiber != nil || q.takers > 0
 	if accepted {
 		q.add(r)
@@ -52,7 +53,7 @@ func (q *runQueue) push(r runnable, always bool) bool {
 
 // pushAll is push of several tasks: either all are queued or none.
 func (q *runQueue) pushAll(tasks []job, always bool) bool {
-	q.mu.Lock()
+	spinlock.LockMutex(&q.mu)
 	accepted := always || q.takers > 0
 	if accepted {
 		for _, t := range tasks {

@@ -7,6 +7,7 @@ import (
 	"fiberlab/internal/clock"
 	"fiberlab/internal/idle"
 	"fiberlab/internal/queue"
+	"fiberlab/internal/spinlock"
 )
 
 // roundRobin is the plainest policy: one queue for all workers, of tasks and of fibers that are ready, in the order in
@@ -33,7 +34,7 @@ func (p *roundRobin) ready(f *Fiber, _ *Worker)         { p.push(runnable{fiber:
 // push queues r, and wakes a worker. It refuses a task if no worker takes any; but the caller's own does, see
 // group.submit.
 func (p *roundRobin) push(r runnable, caller *Worker) bool {
-	p.mu.Lock()
+	spinlock.LockMutex(&p.mu)
 	taken := r.fiber != nil || caller != nil && caller.mode == multiThreaded || slices.Contains(p.takes, true)
 	if taken {
 		p.queue.Push(r)

@@ -321,7 +321,7 @@ type injectionQueue struct {
 
 // put adds tasks. It returns false if the worker takes no more.
 func (q *injectionQueue) put(tasks ...job) bool {
-	q.mu.Lock()
+	spinlock.LockMutex(&q.mu)
 	open := !q.closed
 	if open {
 		for _, t := range tasks {
