@@ -265,19 +265,9 @@ func (s *Scheduler) blocked() int {
 	return int(sum)
 }
 
-// wakeIfOver wakes the workers that have been told to shut down, and wait for the last blocked fiber.
-func (s *Scheduler) wakeIfOver() {
-	if !s.closing.Load() {
-		return
-	}
-	for _, w := range s.workers {
-		// The swap changes nothing, but orders the count before the notification: counters are stored without
-		// waiting until other processors see them.
-		if w.shutdown.CompareAndSwap(true, true) {
-			w.word.Notify()
-		}
-	}
-}
+// endPause is how long a worker at most sleeps that has been told to shut down, and that waits for fibers which may go
+// on elsewhere.
+const endPause = 10 * time.Millisecond
 
 // stop makes the worker end when there is nothing left to do. A multi-threaded one
 // closes done then. A single-threaded one must be stopped on its main fiber, which
@@ -293,7 +283,8 @@ func (w *Worker) stop() *Deadlock {
 		defer close(unbound)
 		go w.watchUnbind(unbound)
 	}
-	w.runOthers()
+	w.offDuty(w.local.main)
+	w.dispatch()
 	deadlock := w.stuck.Load()
 	if deadlock == nil {
 		w.endFibers()
@@ -301,17 +292,6 @@ func (w *Worker) stop() *Deadlock {
 	w.shutdown.Store(false)
 	w.stuck.Store(nil)
 	return deadlock
-}
-
-// runOthers has other fibers do what is left to do. The main fiber, which calls it,
-// begins no task itself: if that blocked for ever, the main fiber could not go on and tell.
-func (w *Worker) runOthers() {
-	main := w.local.main
-	for !w.finished() && !w.givesUp() {
-		if to := w.pickNext(main); to != main {
-			w.leaveMain(to)
-		}
-	}
 }
 
 // endFibers ends all fibers but the main one, on which it must be called when the

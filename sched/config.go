@@ -75,10 +75,13 @@ type Config struct {
 	// on. If it is nil, a panic ends the program with the task's own stack.
 	Panicked func(value any, stack []byte)
 
-	// Exhausted is told when a worker cannot make the fiber that should carry it
-	// on, or cannot leave its thread to that: on the goroutine backend, when a task waits in a
-	// callback from C. The blocked task then keeps its worker waiting, and a new attempt is made
-	// every millisecond; nothing is lost. If it is nil, one line goes to stderr, once.
+	// Exhausted is told when a worker can make no fiber that goes on when its next task waits: no memory is left, say.
+	// It is told once for each such shortage. The worker begins no task then, which waits in its queue for other workers
+	// too, and tries again every millisecond. Fibers that are ready go on.
+	//
+	// Exhausted is also told when a worker cannot leave its thread to another fiber: on the goroutine backend, when a
+	// task waits in a callback from C. The worker runs nothing else until that task goes on. If Exhausted is nil, one
+	// line goes to stderr, once.
 	Exhausted func(error)
 
 	// Overloaded is told when there has been no room for tasks for a second, and each second from then on, as long as

@@ -190,7 +190,7 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 	var answers []answer
 	limit := time.After(checkLimit)
 	for _, w := range workers {
-		if why := w.exhausted.Load(); why != nil {
+		if why := w.shortage.Load(); why != nil {
 			if n := w.pendingLocal() + w.pendingOpen() + s.policy.shared(); n > 0 {
 				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, *why))
 			}
@@ -232,7 +232,7 @@ func (w *Worker) listBlocked(limit <-chan time.Time) (answers []answer, inTime b
 func (w *Worker) answer(f *Fiber, c *check) {
 	o := &w.local
 	for _, blocked := range w.scheduler.fibers.onWorker(w) {
-		if w.poll(); w.hasLocal() || w.check.Load() != c {
+		if w.poll(); w.canRun() || w.check.Load() != c {
 			break
 		}
 		old := blocked.load()

@@ -3,8 +3,6 @@ package sched
 import (
 	"fmt"
 	"time"
-
-	"fiberlab/internal/clock"
 )
 
 // Device is what a worker waits for beside tasks and notifications, such as a ring of input and output. While the
@@ -66,39 +64,13 @@ func (w *Worker) pollAlone(f *Fiber) bool {
 // a device or can be untied, and nil otherwise. What a device does when it is polled goes deep: only a few stacks
 // should have to hold that, not those of all fibers whose operations are under way.
 func (w *Worker) waiter(f *Fiber) *Fiber {
-	o := &w.local
-	if o.device == nil {
+	if w.local.device == nil {
 		return w.mainWaits(f)
 	}
-	w.makeAhead()
-	if len(o.idle) == 0 {
+	if f.load().state() == Running || !w.holdsIdle() {
 		return nil
 	}
 	return w.takeIdle()
-}
-
-// prepareWaiter makes a fiber for waiter to return, if the worker has a device and no fiber is idle. It is called when
-// a task is about to begin: to make a fiber goes deep, too, and where the task waits, its own frames are on the stack
-// already. If there can be none, the worker does without.
-func (w *Worker) prepareWaiter() {
-	if w.local.device != nil {
-		w.makeAhead()
-	}
-}
-
-// pauseAhead is how long a worker that could make no fiber ahead does without. To try at each task would cost a system
-// call a task.
-const pauseAhead = 10 * time.Millisecond
-
-// makeAhead makes a fiber if none is idle. If there can be none, the worker tries again after a pause.
-func (w *Worker) makeAhead() {
-	o := &w.local
-	if len(o.idle) > 0 || w.exhausted.Load() != nil || o.tryAhead != 0 && clock.Now() < o.tryAhead {
-		return
-	}
-	if w.addIdle() != nil {
-		o.tryAhead = clock.After(pauseAhead)
-	}
 }
 
 // openDevice makes the device of a worker, on its thread.

@@ -97,7 +97,7 @@ func TestFibersAreMadeBeforeTasksBegin(t *testing.T) {
 	require.NotZero(t, opened.Load())
 }
 
-// A worker with a device begins tasks although it can make no fiber for the time when they wait.
+// A worker with a device needs one fiber beside that of a task, whether the task waits or not.
 func TestDeviceWithoutAnotherFiber(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {
@@ -108,6 +108,7 @@ func TestDeviceWithoutAnotherFiber(t *testing.T) {
 				},
 			)
 			require.NoError(t, err)
+			holdsFiber(t, s, 0)
 			exhausted.Store(true)
 			defer exhausted.Store(false)
 			for range 3 {
@@ -132,40 +133,32 @@ func TestDeviceWithoutAnotherFiber(t *testing.T) {
 	}
 }
 
-// A worker that could make no fiber before it was needed makes one again as soon as there is memory.
-func TestFibersAreMadeAheadAfterAShortage(t *testing.T) {
+// A task that could not begin for want of a fiber begins as soon as there is memory, and so do later ones.
+func TestTasksBeginAfterAShortage(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {
-			var made atomic.Int32
-			previous, opened := newFiber, false
-			newFiber = func(cfg fiber.Config, body func()) (*fiber.Fiber, error) {
-				f, err := previous(cfg, body)
-				if err == nil {
-					made.Add(1)
-				}
-				return f, err
-			}
-			defer func() { newFiber = previous }()
+			tried := make(chan struct{}, 1)
 			s, err := New(
-				Config{Workers: 1, Policy: p, Exhausted: func(error) {}, Device: func(*Worker) (Device, error) {
-					opened = true
-					return bed{make(chan struct{}, 1)}, nil
-				}},
+				Config{
+					Workers: 1, Policy: p, Exhausted: func(error) { tried <- struct{}{} },
+					Device: func(*Worker) (Device, error) { return bed{make(chan struct{}, 1)}, nil },
+				},
 			)
 			require.NoError(t, err)
-			task := func() {
+			exhausted.Store(true)
+			defer exhausted.Store(false)
+			for range 2 {
 				done := make(chan struct{})
 				require.NoError(t, s.Go(func() { close(done) }))
+				if exhausted.Load() {
+					<-tried
+					require.Equal(t, 1, s.Stats().Pending, "the task waits in its queue")
+					exhausted.Store(false)
+				}
 				finishes(t, done, "a task does not begin")
 			}
-			exhausted.Store(true)
-			task()
-			exhausted.Store(false)
-			made.Store(0)
-			for end := time.Now().Add(time.Minute); opened && made.Load() == 0; task() {
-				require.True(t, time.Now().Before(end), "no fiber is made ahead")
-			}
 			require.NoError(t, s.Close())
+			require.Empty(t, tried, "a shortage is reported once")
 		})
 	}
 }

@@ -25,7 +25,6 @@
 //	injection.go      where other threads put tasks for a worker; mailbox.go: and ready fibers, and tasks that no other
 //	                  worker may begin
 //	pool.go           the fibers of a worker: idle ones, new ones, those that have ended
-//	exhausted.go      a worker that can make no fiber; keep_thread.go: a fiber that cannot leave its thread
 //	survey.go         whether anything can still happen; deadlock_check.go: where fibers wait for what cannot come
 //	watch.go          the watchdog; stall.go: tasks that block their thread; goroutines.go: the stacks of goroutines
 //	duty.go           what runs between two fibers; block_hook.go: how a task learns that it is about to block

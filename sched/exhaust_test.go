@@ -3,6 +3,7 @@ package sched
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 )
 
 // exhausted makes workers unable to make fibers while it is set.
@@ -27,6 +29,16 @@ func init() {
 	}
 }
 
+// holdsFiber has that worker of s run a task: it holds a fiber then for the time when the next one waits.
+func holdsFiber(t *testing.T, s *Scheduler, worker int) {
+	done := make(chan struct{})
+	require.NoError(t, s.EnqueueOn(worker, Task{Func: func() { close(done) }}))
+	<-done
+	for !s.workers[worker].word.Asleep() {
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
 // onExhausted calls test with a scheduler of one worker under each policy. Its first task can block, but no other task
 // can begin then.
 func onExhausted(t *testing.T, test func(t *testing.T, s *Scheduler)) {
@@ -34,6 +46,7 @@ func onExhausted(t *testing.T, test func(t *testing.T, s *Scheduler)) {
 		t.Run(p.String(), func(t *testing.T) {
 			s, err := New(Config{Workers: 1, Policy: p, Exhausted: func(error) {}})
 			require.NoError(t, err)
+			holdsFiber(t, s, 0)
 			exhausted.Store(true)
 			defer exhausted.Store(false)
 			test(t, s)
@@ -66,38 +79,6 @@ func TestYieldReturnsOnAnExhaustedWorker(t *testing.T) {
 		}))
 		finishes(t, done, "a task has yielded, and never goes on")
 	})
-}
-
-// A worker that goes on with a fiber that is ready is exhausted no more.
-func TestReadyFiberEndsExhaustion(t *testing.T) {
-	for _, p := range Policies() {
-		t.Run(p.String(), func(t *testing.T) {
-			s, err := New(Config{Workers: 1, Policy: p})
-			require.NoError(t, err)
-			var other *Fiber
-			stays, done := false, make(chan struct{})
-			require.NoError(t, s.Go(func() {
-				defer close(done)
-				me := Current()
-				w := me.Worker()
-				_ = s.Enqueue(Task{Flags: SameThread, Func: func() {
-					other = Current()
-					other.Wait(nil, nil)
-					stays = w.exhausted.Load() != nil
-					me.Notify()
-				}})
-				for other == nil || other.State() != Yielded {
-					Yield()
-				}
-				other.Notify()
-				w.exhausted.Store(new(error))
-				me.Wait(nil, nil)
-			}))
-			finishes(t, done, "a fiber that was notified never goes on")
-			require.NoError(t, s.Close())
-			require.False(t, stays, "the worker counts as exhausted")
-		})
-	}
 }
 
 // closesLater closes s, whose workers are exhausted, and returns the deadlock that must be reported. Then there is
@@ -136,7 +117,7 @@ func TestExhaustedWorkerHasNoOldDeadline(t *testing.T) {
 			require.NoError(t, s.Go(func() {
 				Sleep(time.Millisecond)
 				exhausted.Store(true)
-				_ = s.Go(second.await) // on the main fiber, where fibers may migrate
+				_ = s.Go(second.await)
 				_ = s.Go(func() {})
 				blocked.await()
 			}))
@@ -162,14 +143,6 @@ func TestWorkerWithoutTasksIsNotExhausted(t *testing.T) {
 			require.NoError(t, s.Go(func() { ready.await(); close(ended) }))
 			<-ready.held
 			exhausted.Store(true)
-			var blocked []*flag
-			for !tried.Load() { // until the main fiber is blocked too
-				f := newFlag()
-				require.NoError(t, s.EnqueueOn(0, Task{Func: f.await}))
-				<-f.held
-				blocked = append(blocked, f)
-			}
-			tried.Store(false)
 			require.NoError(t, s.Go(second.run))
 			for !tried.Load() {
 				time.Sleep(time.Millisecond)
@@ -182,9 +155,6 @@ func TestWorkerWithoutTasksIsNotExhausted(t *testing.T) {
 			ready.raise()
 			finishes(t, ended, "a fiber that is ready waits, and a worker sleeps")
 			close(second.over)
-			for _, f := range blocked {
-				f.raise()
-			}
 			require.NoError(t, s.Close())
 		})
 	}
@@ -213,6 +183,9 @@ func TestDeadlockOfExhaustedWorkersIsReported(t *testing.T) {
 					Config{Workers: size.workers, Policy: p, Exhausted: func(error) {}, GiveUpAfter: time.Second / 2},
 				)
 				require.NoError(t, err)
+				for worker := range size.workers {
+					holdsFiber(t, s, worker)
+				}
 				exhausted.Store(true)
 				defer exhausted.Store(false)
 				blocked := make([]*flag, size.workers)
@@ -241,6 +214,7 @@ func TestExhaustedWorkerStealsLater(t *testing.T) {
 	first, blocked := newComputation(), newFlag()
 	require.NoError(t, s.EnqueueOn(1, Task{Func: first.run}))
 	<-first.begun
+	holdsFiber(t, s, 0)
 	exhausted.Store(true)
 	require.NoError(t, s.EnqueueOn(0, Task{Func: blocked.await}))
 	<-blocked.held
@@ -249,7 +223,7 @@ func TestExhaustedWorkerStealsLater(t *testing.T) {
 	finishes(t, tried, "the task has not come to the worker that sleeps")
 	close(first.over)
 	finishes(t, begun, "the task has not begun on the other worker")
-	for s.workers[0].exhausted.Load() != nil && !s.workers[0].word.Asleep() {
+	for !s.workers[0].word.Asleep() {
 		time.Sleep(time.Millisecond)
 	}
 	exhausted.Store(false)
@@ -261,4 +235,90 @@ func TestExhaustedWorkerStealsLater(t *testing.T) {
 	finishes(t, helped, "a task waits for a worker that computes, and the other one sleeps")
 	blocked.raise()
 	require.NoError(t, s.Close())
+}
+
+// Unbind reports the tasks that it cannot begin for want of a fiber, and begins them when there is memory again.
+func TestUnbindReportsTasksThatCannotBegin(t *testing.T) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			s, err := New(Config{Policy: p, Exhausted: func(error) {}, GiveUpAfter: time.Millisecond})
+			require.NoError(t, err)
+			require.NoError(t, s.Bind())
+			exhausted.Store(true)
+			defer exhausted.Store(false)
+			begun := false
+			assert.NoError(t, s.Go(func() { begun = true }))
+			lift := time.AfterFunc(hang, func() { exhausted.Store(false) })
+			var deadlock *Deadlock
+			if assert.ErrorAs(t, Unbind(), &deadlock) {
+				assert.ErrorContains(t, deadlock, "1 tasks cannot begin")
+				assert.False(t, begun)
+				exhausted.Store(false)
+				assert.NoError(t, Unbind())
+			}
+			lift.Stop()
+			require.True(t, begun)
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// A scheduler is not over while a worker that can make no fiber moves tasks from its mailbox to its queue.
+func TestTasksOnTheirWayAreCounted(t *testing.T) {
+	w, _ := planted(t, RoundRobin)
+	s := w.scheduler
+	for _, w := range s.workers {
+		w.fallAsleep()
+	}
+	before := s.survey(nil)
+	require.True(t, before.over())
+	w.word.Work()
+	w.local.retry = clock.Never
+	require.True(t, w.mailbox.putTask(someTask))
+	message := w.mailbox.take()
+	require.False(t, func() bool { v := s.survey(nil); return v.over() }())
+	w.pushTask(message.task)
+	w.fallAsleep()
+	after := s.survey(nil)
+	require.False(t, after.over())
+	require.True(t, after.quiet, "a task that cannot begin")
+}
+
+// The workers of a scheduler that New could not start end when their last fiber has gone on, on whichever worker.
+func TestWorkersEndWithTheLastFiber(t *testing.T) {
+	for _, p := range Policies() {
+		t.Run(p.String(), func(t *testing.T) {
+			var s *Scheduler
+			f := newFlag()
+			raised := make(chan struct{})
+			_, err := New(Config{Workers: 2, Policy: p, Initializer: func(worker int) {
+				if worker == 0 {
+					s = Get()
+					assert.NoError(t, Schedule(f.await, SameThread))
+					return
+				}
+				<-f.held
+				go func() {
+					defer close(raised)
+					for s.workers[1].sleeps.load() == 0 { // it waits for the fiber of the other worker
+						if s.workers[1].isDone() {
+							break
+						}
+						time.Sleep(time.Millisecond)
+					}
+					f.raise()
+				}()
+				runtime.Goexit()
+			}})
+			require.ErrorIs(t, err, ErrGoexit)
+			<-raised
+			for _, w := range s.workers {
+				select {
+				case <-w.done:
+				case <-time.After(hang):
+					t.Fatalf("%s never ends", w.name)
+				}
+			}
+		})
+	}
 }

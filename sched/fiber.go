@@ -192,29 +192,31 @@ func (f *Fiber) misuse(op string) error {
 // messages in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
 // lets fibers migrate, main fibers and SameThread tasks; under other policies, each fiber that began here.
 type local struct {
-	ready   queue.Queue[*Fiber] // Queued
-	tasks   queue.Queue[job]    // not begun
-	timers  timers              // of its fibers that are Waiting
-	idle    []*Fiber            // Idle; used last in, first out
-	ended   []*fiber.Fiber      // to be closed; see reap
-	resumed int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
-	looking bool                // the worker looks for something to run, and has found nothing
-	turn    bool                // whether the next task comes from tasks, or from the policy
+	ready     queue.Queue[*Fiber] // Queued
+	tasks     queue.Queue[job]    // not begun
+	timers    timers              // of its fibers that are Waiting
+	idle      []*Fiber            // Idle; used last in, first out
+	ended     []*fiber.Fiber      // to be closed; see reap
+	resumed   int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
+	looking   bool                // the worker looks for something to run, and has found nothing
+	localNext bool                // a local task goes before what the policy has
 
 	outOfDuty func(worker int) // Config.OutOfDuty; see offDuty
 
 	main    *Fiber // the fiber that the thread began with
 	current *Fiber // the fiber that it runs, or is to run next
 	left    *Fiber // has just been left, and is to be published by the fiber that was entered
-	inHand  job    // is to be begun by the fiber that was entered
 
 	asked    *Fiber // deadlock check: the fiber that shall say where it waits
 	asker    *Fiber // the fiber that wants to know
 	answered answer // what it has said
 
-	device   Device        // nil: none
-	round    int           // choices until it is polled; see pollDevice
-	tryAhead clock.Instant // no fiber could be made before it is needed; not tried again before this time
+	device Device // nil: none
+	round  int    // choices until it is polled; see pollDevice
+
+	dispatches bool // the main fiber begins no tasks; see dispatch
+	// the worker is short: no fiber could be made, and the next attempt is not before this time; 0: it is not
+	retry clock.Instant
 
 	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
 }
@@ -238,6 +240,9 @@ func (w *Worker) poll() {
 	}
 	if len(w.local.timers.heap) > 0 || w.timers.next() != clock.Never {
 		w.expire()
+	}
+	if w.short() && w.sharesFibers() {
+		w.passTasks()
 	}
 	if w.local.device != nil {
 		w.pollDevice()
@@ -287,7 +292,7 @@ func (w *Worker) pushTask(t job) {
 
 // hasLocal reports whether local holds anything to run.
 func (w *Worker) hasLocal() bool {
-	return !w.local.ready.Empty() || !w.local.tasks.Empty() || w.local.inHand.Func != nil
+	return !w.local.ready.Empty() || !w.local.tasks.Empty()
 }
 
 // Get returns the scheduler that is bound to the caller: the one whose task it is, whose task

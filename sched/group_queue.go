@@ -97,16 +97,36 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	q.mu.Lock()
 	if ok = q.has(steals); ok {
 		r = q.entries.Pop()
-		release.Store(&q.length, uint64(q.entries.Len()))
-		if q.popped++; q.popped%sampleEvery == 0 {
-			since = q.since.Pop()
-		}
+		since = q.popOne()
 	}
 	q.mu.Unlock()
 	if since != 0 {
 		q.latency.Add(time.Duration(clock.Now() - since))
 	}
 	return r, ok
+}
+
+// popFiber is nextFiber of this queue.
+func (q *runQueue) popFiber(past bool) *Fiber {
+	if q.empty() {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f := popFiber(&q.entries, past)
+	if f != nil {
+		q.popOne()
+	}
+	return f
+}
+
+// popOne notes that an entry has been taken. The lock must be held. It returns when a sampled entry was pushed, or 0.
+func (q *runQueue) popOne() (since clock.Instant) {
+	release.Store(&q.length, uint64(q.entries.Len()))
+	if q.popped++; q.popped%sampleEvery == 0 {
+		since = q.since.Pop()
+	}
+	return since
 }
 
 // has reports whether pop finds an entry, or steal if that is meant. The lock must be held.

@@ -63,6 +63,24 @@ func TestRunQueueModel(t *testing.T) {
 					take(t, "pop", q.pop, len(model) > 0)
 				}
 			},
+			"push a fiber": func(t *rapid.T) {
+				next++
+				r := numbered(next, 0)
+				r.fiber = new(Fiber)
+				model = append(model, r)
+				longest = max(longest, len(model))
+				require.True(t, q.push(r, false))
+			},
+			"pop a fiber": func(t *rapid.T) {
+				past := rapid.Bool().Draw(t, "past tasks")
+				at := slices.IndexFunc(model, func(r runnable) bool { return r.fiber != nil })
+				if !past && at > 0 || at < 0 {
+					require.Nil(t, q.popFiber(past))
+					return
+				}
+				require.Same(t, model[at].fiber, q.popFiber(past))
+				model = slices.Delete(model, at, at+1)
+			},
 			"steal": func(t *rapid.T) {
 				take(t, "steal", q.steal, len(model) > 0 && !model[0].groupLocal())
 			},

@@ -1,11 +1,11 @@
 package sched
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/internal/clock"
 	"fiberlab/internal/idle"
 )
 
@@ -275,7 +275,9 @@ func TestExhaustedWorkerWakesItsGroup(t *testing.T) {
 		require.True(t, p.all[exhausted].submit(runnable{task: someTask}, nil))
 		s.workers[1].fallAsleep()
 		s.workers[3].fallAsleep()
-		s.workers[2*exhausted].exhaust(errors.New("no room for a stack"))
+		short := s.workers[2*exhausted]
+		short.local.retry = clock.Never
+		require.False(t, short.canBegin())
 		for group, g := range p.all {
 			want := []int(nil)
 			if group == exhausted {

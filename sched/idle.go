@@ -32,7 +32,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 		if w.hasWork(f) || w.finished() || w.givesUp() {
 			break
 		}
-		if first && w.mayBegin() && w.scheduler.policy.beginSpin(w) {
+		if first && w.mode == multiThreaded && !w.short() && w.scheduler.policy.beginSpin(w) {
 			w.record.spin(true)
 			w.word.Spin(w.deadline(), w.seek)
 			w.record.spin(false)
@@ -54,7 +54,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 // hasWork reports whether there is anything to run after f, the calling fiber, or whether f may go on.
 func (w *Worker) hasWork(f *Fiber) bool {
 	w.poll()
-	return w.hasLocal() || w.hasTask() || f.load()&notified != 0
+	return w.canRun() || f.load()&notified != 0
 }
 
 // deadline is when the worker has to poll again although nothing has notified it.
@@ -66,7 +66,7 @@ func (w *Worker) sleep(f *Fiber) {
 	if f.load().state() == Running {
 		f.task.End() // no task waits on this fiber
 	}
-	policy, open := w.scheduler.policy, w.mayBegin() || w.recovers()
+	policy, open := w.scheduler.policy, w.mode == multiThreaded && (!w.short() || w.canBegin())
 	if open {
 		policy.beginSleep(w)
 		defer policy.endSleep(w)
@@ -81,8 +81,11 @@ func (w *Worker) sleep(f *Fiber) {
 		until = min(until, policy.lookAgain(w))
 	}
 	w.nextDeadline.Store(int64(until))
-	if !open && w.mode == multiThreaded {
-		until = min(until, clock.After(retryPause)) // no thread wakes it for what the policy has
+	if w.short() {
+		until = min(until, w.local.retry) // no thread wakes it for what the policy has, or for memory
+	}
+	if w.shutdown.Load() && w.sharesFibers() {
+		until = min(until, clock.After(endPause)) // nor when the last fiber goes on elsewhere; see finished
 	}
 	way := w.wayToSleep(until)
 	if !w.word.Commit(way) {
@@ -150,21 +153,8 @@ func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	if f == o.main || o.main.load().state() != Idle || w.deadline() != clock.Never || !w.mayLeaveThread() {
 		return nil
 	}
-	if f.load().state() != Running && !w.keepsIdle() {
-		return nil
-	}
 	w.removeIdle(o.main)
 	return o.main
-}
-
-// keepsIdle reports whether a fiber is idle, or can be made and kept, for what begins next. While the main fiber waits
-// for a blocked one, the blocked one may be ready again. A worker without an idle fiber would first make one, in vain.
-func (w *Worker) keepsIdle() bool {
-	o := &w.local
-	if w.scheduler.cfg.MaxIdle > 1 {
-		w.makeAhead()
-	}
-	return len(o.idle) > 0 && o.idle[0] != o.main // that is among them if no other can be made
 }
 
 // timerSlack is how much later than asked the kernel may wake a worker's thread, in nanoseconds. Its default is 50 us.

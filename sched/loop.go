@@ -10,7 +10,8 @@ import (
 
 // The loop of a worker. Each of its fibers runs it while it has no task: it takes what is next, which is a
 // task, to call it, or another fiber, to hand the thread to it. A task that waits hands the thread on
-// from where it waits; then another fiber carries the worker on.
+// from where it waits; then another fiber carries the worker on. That fiber is there before the task begins:
+// a worker that holds none, and can make none, begins no task.
 
 // mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
 // wake one another for ever must not keep a task from being begun.
@@ -18,13 +19,11 @@ const mostResumed = 32
 
 // run is what each fiber does while it has no task to go on with. It returns when the fiber is not
 // needed any more.
+//
+// It does not poll before it takes what waitForWork has found, perhaps on another fiber: see there.
 func (f *Fiber) run() {
 	for !f.ending {
 		w := f.worker.Load()
-		if w.local.outOfDuty != nil && w.local.inHand.Func == nil {
-			w.offDuty(f)
-		}
-		w.poll()
 		r, ok := w.take()
 		for ; !ok; r, ok = w.take() {
 			if w.finished() || w.givesUp() {
@@ -37,71 +36,56 @@ func (f *Fiber) run() {
 			w.waitForWork(f)
 		}
 		w.timers.leave(w)
-		if r.fiber == nil {
-			w.prepareWaiter()
-			f.execute(r.task)
-			f.worker.Load().reapMany()
-		} else if !f.goIdle(w, r.fiber) {
-			return
-		}
-	}
-}
-
-// runThread is what the main fiber of a multi-threaded worker does. It returns when the worker is finished.
-//
-// A main fiber cannot leave its thread. So where fibers may migrate it leaves tasks to other fibers, as
-// long as these can be made: a task that waits can go on elsewhere then.
-func (w *Worker) runThread() {
-	main := w.local.main
-	if w.scheduler.migration == nil {
-		main.run()
-		return
-	}
-	for !w.finished() && !w.givesUp() {
-		if w.local.inHand.Func == nil {
-			if to := w.pickNext(main); to != main {
-				w.leaveMain(to)
-				continue
+		if r.fiber != nil {
+			if !f.goIdle(w, r.fiber) {
+				return
 			}
+			continue
 		}
-		if r, ok := w.take(); ok && r.fiber != nil {
-			w.leaveMain(r.fiber)
-		} else if ok {
-			main.execute(r.task)
-		}
+		f.execute(r.task)
+		w = f.worker.Load()
+		w.reapMany()
+		w.offDuty(f)
+		w.poll()
 	}
 }
 
-// leaveMain makes the main fiber, which calls it and has no task, Idle and runs to instead. It returns when the thread
-// falls to the main fiber.
-func (w *Worker) leaveMain(to *Fiber) {
+// dispatch is what the main fiber does, which calls it, where it must not begin tasks: it leaves them to other fibers.
+// Under policies with migration a task that waits can go on elsewhere then; a main fiber cannot leave its thread. A
+// goroutine that unbinds can report a deadlock then. dispatch returns when the worker is finished, or gives up.
+func (w *Worker) dispatch() {
 	main := w.local.main
-	main.store(main.load().in(Idle), WhyGoIdle)
-	main.switchTo(to)
-	main.carryOn()
+	w.local.dispatches = true
+	for !w.finished() && !w.givesUp() {
+		to := w.pick(main)
+		w.timers.leave(w)
+		if to != main {
+			main.goIdle(w, to)
+		}
+	}
+	w.local.dispatches = false
 }
 
-// take takes what the worker runs next: the task that it has in hand; a fiber in local that is ready; a task in
-// local, in turn with what the policy has. Fibers come first, but not for ever.
+// take takes what the worker runs next: a local fiber that is ready; a local task, in turn with what the policy has.
+// Fibers come first, but not without end. It takes no task unless another fiber is idle that goes on once the task
+// waits: so the worker never has a task and no fiber to run it.
 func (w *Worker) take() (runnable, bool) {
 	w.mustRunCaller("take")
 	o := &w.local
-	if t := o.inHand; t.Func != nil {
-		o.inHand = job{}
-		return runnable{task: t}, true
-	}
 	if w.fiberIsNext() {
 		o.resumed++
 		return runnable{fiber: o.ready.Pop()}, true
 	}
-	if o.turn = !o.turn; o.turn && !o.tasks.Empty() {
+	if !w.holdsIdle() && !(w.hasTask() && w.canBegin()) {
+		return runnable{}, false
+	}
+	if o.localNext && !o.tasks.Empty() {
 		return w.takeLocalTask(), true
 	}
 	if w.mode == multiThreaded {
 		if r, ok := w.scheduler.policy.next(w); ok {
-			if r.fiber != nil {
-				r.fiber.worker.Store(w)
-				o.resumed = min(o.resumed, mostResumed-1) // a fiber in local may follow, and then the policy's next
+			if o.localNext = true; r.fiber != nil {
+				w.takesFiber(r.fiber)
 			} else {
 				o.resumed = 0
 			}
@@ -114,21 +98,29 @@ func (w *Worker) take() (runnable, bool) {
 	return runnable{}, false
 }
 
+// takesFiber notes that f, which the policy has had, runs on w next. A local fiber may follow, and then what the policy
+// has next.
+func (w *Worker) takesFiber(f *Fiber) {
+	f.worker.Store(w)
+	w.local.localNext = true
+	w.local.resumed = min(w.local.resumed, mostResumed-1)
+}
+
 // takeLocalTask takes a task that the worker alone may begin; there must be one.
 func (w *Worker) takeLocalTask() runnable {
-	w.local.resumed = 0
+	w.local.resumed, w.local.localNext = 0, false
 	w.pinned.add(^uint64(0))
 	return runnable{task: w.local.tasks.Pop()}
 }
 
-// fiberIsNext decides between a fiber of the worker's own and tasks.
+// fiberIsNext decides between a local fiber and tasks.
 func (w *Worker) fiberIsNext() bool {
 	o := &w.local
 	if o.ready.Empty() {
 		return false
 	}
 	if o.resumed >= mostResumed {
-		if w.hasTask() && w.exhausted.Load() == nil {
+		if w.hasTask() && w.canBegin() {
 			return false
 		}
 		o.resumed = 0
@@ -138,81 +130,79 @@ func (w *Worker) fiberIsNext() bool {
 
 // hasTask reports whether there is a task to begin, or a fiber that the policy has.
 func (w *Worker) hasTask() bool {
-	return !w.local.tasks.Empty() ||
-		w.mode == multiThreaded && (w.scheduler.policy.has(w) || w.exhausted.Load() != nil && w.hasTaskToSkip())
+	return !w.local.tasks.Empty() || w.mode == multiThreaded && w.scheduler.policy.has(w)
+}
+
+// canRun reports whether the worker has something to run. Whether it can begin a task is found out when it does.
+func (w *Worker) canRun() bool {
+	return !w.local.ready.Empty() || w.hasTask() && (!w.short() || w.canBegin())
 }
 
 // pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: a
-// fiber that is ready, which may be f; else, if a task is to begin, an idle fiber, or a new one if there is none. It
+// fiber that is ready, which may be f; else, if a task is to begin, an idle fiber, which takes it. It
 // waits until there is something to run. For a main fiber that has no task it returns f if the worker is finished, or
 // gives up.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustRunCaller("pickNext")
 	o := &w.local
-	if o.outOfDuty != nil {
-		w.offDuty(f)
-	}
+	w.offDuty(f)
 	if !o.ready.Empty() && o.resumed < mostResumed && w.nothingDue() { // what the loop comes to most often
 		o.resumed++
 		return o.ready.Pop()
 	}
+	w.poll()
 	next := w.pick(f)
 	w.timers.leave(w)
 	return next
 }
 
-// pick is pickNext where there may be more to see to.
+// pick is pickNext for a worker that has polled and been off duty.
 func (w *Worker) pick(f *Fiber) *Fiber {
 	o := &w.local
-	w.poll()
 	for {
-		switch {
-		case w.givesUp() && f != o.main:
+		if w.givesUp() && f != o.main {
 			w.removeIdle(o.main)
 			return o.main
-		case w.exhausted.Load() != nil && f.queueIfNotified():
-			w.notExhausted()
-			return f
-		case w.fiberIsNext():
+		}
+		if w.fiberIsNext() {
 			o.resumed++
-			w.notExhausted()
 			return o.ready.Pop()
-		case !w.hasTask():
-			if f.mayGoOn() || f.load().state() == Running && (w.finished() || w.givesUp()) {
-				return f
-			}
-			if waiter := w.waiter(f); waiter != nil {
-				return waiter
-			}
-			w.waitForWork(f)
-		case len(o.idle) == 0:
-			if r := w.skipTasks(); r != nil {
-				return r
-			}
-			if w.exhausted.Load() != nil && (f.mayGoOn() || w.onlyMainIsLeft(f)) {
-				w.notExhausted()
-				return f
-			}
-			if w.makeIdle(); w.exhausted.Load() != nil {
-				w.offerMain()
-				w.poll() // nothing else ends the wait for a fiber; with one, the task goes first, see waitForWork
-			}
-		default:
-			if r, ok := w.take(); ok && r.fiber != nil {
-				return r.fiber
-			} else if ok {
-				o.inHand = r.task
-				return w.takeIdle()
+		}
+		if w.hasTask() {
+			if next := w.fiberForTask(); next != nil {
+				return next
 			}
 		}
+		if f.mayGoOn() || f.load().state() == Running && (w.finished() || w.givesUp()) {
+			return f
+		}
+		if waiter := w.waiter(f); waiter != nil {
+			return waiter
+		}
+		w.waitForWork(f)
 	}
 }
 
-// nothingDue reports whether a fiber that is ready can go on without more ado: there is no message, no deadline, and
-// the worker neither gives up nor is exhausted.
+// fiberForTask returns the fiber that goes on since a task waits, or the policy has a fiber: that one, if it is the
+// policy's next; else an idle fiber, which takes the task. It returns nil if the worker is short.
+func (w *Worker) fiberForTask() *Fiber {
+	if w.sharesFibers() && !(w.local.localNext && !w.local.tasks.Empty()) {
+		if f := w.scheduler.migration.nextFiber(w, false); f != nil {
+			w.takesFiber(f)
+			return f
+		}
+	}
+	if !w.canBegin() {
+		return nil
+	}
+	return w.takeIdle()
+}
+
+// nothingDue reports whether a fiber that is ready can go on at once: there is no message, no deadline, and the worker
+// neither gives up nor is short.
 func (w *Worker) nothingDue() bool {
 	return w.mailbox.head.Load() == nil && len(w.local.timers.heap) == 0 && w.timers.next() == clock.Never &&
-		w.stuck.Load() == nil && w.exhausted.Load() == nil
+		w.stuck.Load() == nil && !w.short()
 }
 
 // goIdle makes f, the calling fiber, which has no task, Idle and runs to instead. It returns false
@@ -280,13 +270,6 @@ func (f *Fiber) arrived(err error) *Worker {
 func (w *Worker) enter(from, to *Fiber) {
 	if err := from.fiber.SwitchTo(to.fiber); err != nil {
 		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", from, to, err))
-	}
-}
-
-// putBack queues a task anew that was to begin.
-func (w *Worker) putBack(t job) {
-	if t.Flags&SameThread != 0 || w.mode != multiThreaded || !w.scheduler.policy.submit(t, w) {
-		w.pushTask(t)
 	}
 }
 

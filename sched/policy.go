@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/queue"
 )
 
 // policy decides where tasks and ready fibers wait, what a worker runs next, and which worker is woken for it. It
@@ -63,9 +64,30 @@ type migration interface {
 	// is always room for it. looking is nil, or the caller's worker if that has found nothing to run: since it will
 	// take one entry and then call found, no other worker need be woken.
 	ready(f *Fiber, looking *Worker)
+	// nextFiber is next for a worker that takes a fiber or nothing: the first entry, if that is a fiber. If past is
+	// true, tasks before it do not count: w can begin none. w.
+	nextFiber(w *Worker, past bool) *Fiber
 	// eachGroup calls f for each group of workers between which fibers migrate. wakeOne wakes one of them, if any
 	// sleeps. It is called once, before the workers run.
 	eachGroup(f func(workers []*Worker, wakeOne func()))
+}
+
+// popFiber takes a fiber out of a queue of a policy for nextFiber, or returns nil. The others keep their order.
+func popFiber(q *queue.Queue[runnable], past bool) (f *Fiber) {
+	if !past {
+		if !q.Empty() && q.Peek().fiber != nil {
+			f = q.Pop().fiber
+		}
+		return f
+	}
+	for range q.Len() {
+		if r := q.Pop(); f == nil && r.fiber != nil {
+			f = r.fiber
+		} else {
+			q.Push(r)
+		}
+	}
+	return f
 }
 
 // batching is the part of a policy that queues many tasks at a time. Under a policy without it, they are submitted one

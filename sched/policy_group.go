@@ -186,18 +186,19 @@ func (p *groups) shared() (n int) {
 	return n
 }
 
-func (p *groups) pending(w *Worker) int           { return p.members[w.id].private.waiting() }
-func (p *groups) wakeOther(w *Worker)             { p.members[w.id].group.wakeAny() }
-func (p *groups) next(w *Worker) (runnable, bool) { return p.members[w.id].next() }
-func (p *groups) has(w *Worker) bool              { return p.members[w.id].has() }
-func (p *groups) seek(w *Worker, last bool) bool  { return p.members[w.id].seek(last) }
-func (p *groups) beginSpin(w *Worker) bool        { return p.members[w.id].beginSpin() }
-func (p *groups) endSpin(w *Worker)               { m := p.members[w.id]; m.group.idle.EndSpin(m.number) }
-func (p *groups) beginSleep(w *Worker)            { p.members[w.id].beginSleep() }
-func (p *groups) endSleep(w *Worker)              { p.members[w.id].endSleep() }
-func (p *groups) found(w *Worker)                 { p.members[w.id].found() }
-func (p *groups) retire(w *Worker) bool           { return p.members[w.id].setTakes(false) }
-func (p *groups) reopen(w *Worker)                { p.members[w.id].setTakes(true) }
+func (p *groups) pending(w *Worker) int                 { return p.members[w.id].private.waiting() }
+func (p *groups) wakeOther(w *Worker)                   { p.members[w.id].group.wakeAny() }
+func (p *groups) next(w *Worker) (runnable, bool)       { return p.members[w.id].next() }
+func (p *groups) nextFiber(w *Worker, past bool) *Fiber { return p.members[w.id].nextFiber(past) }
+func (p *groups) has(w *Worker) bool                    { return p.members[w.id].has() }
+func (p *groups) seek(w *Worker, last bool) bool        { return p.members[w.id].seek(last) }
+func (p *groups) beginSpin(w *Worker) bool              { return p.members[w.id].beginSpin() }
+func (p *groups) endSpin(w *Worker)                     { m := p.members[w.id]; m.group.idle.EndSpin(m.number) }
+func (p *groups) beginSleep(w *Worker)                  { p.members[w.id].beginSleep() }
+func (p *groups) endSleep(w *Worker)                    { p.members[w.id].endSleep() }
+func (p *groups) found(w *Worker)                       { p.members[w.id].found() }
+func (p *groups) retire(w *Worker) bool                 { return p.members[w.id].setTakes(false) }
+func (p *groups) reopen(w *Worker)                      { p.members[w.id].setTakes(true) }
 
 // lookAgain is never: whatever comes to a group wakes a worker of it.
 func (p *groups) lookAgain(*Worker) clock.Instant { return clock.Never }
@@ -261,13 +262,38 @@ func (m *member) next() (r runnable, ok bool) {
 	if r, ok = first.pop(); !ok {
 		r, ok = second.pop()
 	}
-	if ok && m.retired.Load() {
-		m.setTakes(true)
-	}
-	if ok && len(g.thieves) > 0 && r.groupLocal() && g.shared.offers() {
-		g.wakeThief() // what waited behind r was refused to thieves until now
+	if ok {
+		m.took(r)
 	}
 	return r, ok
+}
+
+// nextFiber is next that takes a fiber or nothing; see migration. It is no look of the round if it takes nothing.
+func (m *member) nextFiber(past bool) *Fiber {
+	g := m.group
+	first, second := g.shared, m.private
+	if (m.looks == g.cfg.Round-1) != (g.cfg.Mode == AffinityMode) {
+		first, second = second, first
+	}
+	f := first.popFiber(past)
+	if f == nil && (past || first.empty()) {
+		f = second.popFiber(past)
+	}
+	if f != nil {
+		m.looks = (m.looks + 1) % g.cfg.Round
+		m.took(runnable{fiber: f})
+	}
+	return f
+}
+
+// took says that the worker runs r next, which a queue has had. What r runs may bring tasks.
+func (m *member) took(r runnable) {
+	if m.retired.Load() {
+		m.setTakes(true)
+	}
+	if g := m.group; len(g.thieves) > 0 && r.groupLocal() && g.shared.offers() {
+		g.wakeThief() // what waited behind r was refused to thieves until now
+	}
 }
 
 // has reports whether next would find something.
@@ -343,7 +369,7 @@ func (m *member) endSleep() {
 func (m *member) found() {
 	g, w := m.group, m.worker
 	takes := 1
-	if !m.has() || w.hasLocal() || !w.mayBegin() {
+	if !m.has() || w.hasLocal() || w.short() {
 		takes = 0
 	}
 	switch {

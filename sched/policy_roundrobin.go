@@ -55,6 +55,17 @@ func (p *roundRobin) next(w *Worker) (r runnable, ok bool) {
 	return r, ok
 }
 
+// nextFiber implements migration.
+func (p *roundRobin) nextFiber(w *Worker, past bool) *Fiber {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := popFiber(&p.queue, past)
+	if f != nil {
+		p.takes[w.id] = true
+	}
+	return f
+}
+
 func (p *roundRobin) shared() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

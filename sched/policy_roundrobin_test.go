@@ -31,6 +31,28 @@ func TestRoundRobinKeepsTheOrder(t *testing.T) {
 	require.Equal(t, []any{Flags(1), f, Flags(2)}, got)
 }
 
+// A worker that takes a fiber or nothing leaves the tasks in their order.
+func TestRoundRobinTakesFibersPastTasks(t *testing.T) {
+	w, f := planted(t, RoundRobin)
+	p := w.scheduler.policy.(*roundRobin)
+	for flags := range Flags(4) {
+		if flags == 2 {
+			p.ready(f, nil)
+		}
+		require.True(t, p.submit(job{Func: func() {}, Flags: flags}, nil))
+	}
+	require.Nil(t, p.nextFiber(w, false), "a task is first")
+	require.Same(t, f, p.nextFiber(w, true))
+	require.Nil(t, p.nextFiber(w, true), "only tasks are left")
+	for flags := range Flags(4) {
+		r, ok := p.next(w)
+		require.True(t, ok)
+		require.Equal(t, flags, r.task.Flags)
+	}
+	p.ready(f, nil)
+	require.Same(t, f, p.nextFiber(w, false))
+}
+
 // Whatever is queued wakes a worker that sleeps, one for each thing, and none that has been woken otherwise.
 func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 	w, f := planted(t, RoundRobin)

@@ -236,7 +236,7 @@ func (p *stealing) lookAgain(w *Worker) clock.Instant {
 // brought a task took w for idle, and has woken no other worker. A thread that called wakeOne may have chosen w after
 // its last attempt to steal. If w has nothing but tasks, it begins one now, and next passes on what is left.
 func (p *stealing) found(w *Worker) {
-	if p.queues[w.id].summoned.Load() || (w.hasLocal() || !w.mayBegin()) && p.has(w) {
+	if p.queues[w.id].summoned.Load() || (w.hasLocal() || w.short()) && p.has(w) {
 		p.wakeOne()
 	}
 }

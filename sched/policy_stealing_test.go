@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/internal/clock"
 	"fiberlab/internal/idle"
 	"fiberlab/internal/queue"
 )
@@ -197,7 +198,7 @@ func TestWakeUpPassesOn(t *testing.T) {
 			p.queues[w.id].injected.put(someTask)
 		}, true},
 		"a task was brought to a worker that cannot begin it": {func(w *Worker, p *stealing) {
-			w.exhausted.Store(new(error))
+			w.local.retry = clock.Never
 			p.queues[w.id].injected.put(someTask)
 		}, true},
 		"a fiber is ready": {func(w *Worker, _ *stealing) { w.local.ready.Push(&Fiber{}) }, false},

@@ -7,18 +7,31 @@ import (
 	"time"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 )
 
-// pushIdle adds f, which is Idle, to the idle fibers.
+// pushIdle adds f, which is Idle, to the idle fibers. A main fiber that dispatches is none of them: it begins no task.
 func (w *Worker) pushIdle(f *Fiber) {
+	if f == w.local.main && w.local.dispatches {
+		return
+	}
 	w.local.idle = append(w.local.idle, f)
 	w.idling.add(1)
 }
 
-// takeIdle takes the idle fiber that ran last; there must be one.
+// holdsIdle reports whether a fiber is idle that carries the worker on when the calling one waits.
+func (w *Worker) holdsIdle() bool {
+	o := &w.local
+	return len(o.idle) > 0 || o.dispatches && o.main.load().state() == Idle
+}
+
+// takeIdle takes the idle fiber that ran last, a main fiber that dispatches if there is no other; see holdsIdle.
 func (w *Worker) takeIdle() *Fiber {
 	o := &w.local
 	last := len(o.idle) - 1
+	if last < 0 {
+		return o.main
+	}
 	f := o.idle[last]
 	o.idle[last] = nil
 	o.idle = o.idle[:last]
@@ -37,18 +50,56 @@ func (w *Worker) removeIdle(f *Fiber) {
 // newFiber is replaced by tests.
 var newFiber = fiber.New
 
-// makeIdle adds a new fiber to the idle ones. If that cannot be done it tells so, and waits
-// until it is time for the next attempt.
-func (w *Worker) makeIdle() {
-	w.mustRunCaller("makeIdle")
-	if err := w.addIdle(); err != nil {
-		err = fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
-		w.scheduler.cfg.Exhausted(err)
-		time.Sleep(retryPause)
-		w.exhaust(err)
-		return
+// retryPause is how long a worker that could make no fiber waits until it tries again.
+const retryPause = time.Millisecond
+
+// canBegin reports whether the worker can begin a task: a fiber is idle that goes on when the task waits. If none is,
+// it makes one. If that fails, the worker is short: it leaves tasks where they are, to other workers if these can take
+// them, and goes on with fibers that are ready, until it holds a fiber.
+func (w *Worker) canBegin() bool {
+	o := &w.local
+	if !w.holdsIdle() && !w.makeIdle() {
+		if w.mode == multiThreaded && w.scheduler.policy.has(w) {
+			w.scheduler.policy.wakeOther(w)
+		}
+		return false
 	}
-	w.notExhausted()
+	if w.short() {
+		o.retry = 0
+		w.shortage.Store(nil)
+	}
+	return true
+}
+
+// short reports whether the worker could make no fiber when it last had to, and holds none.
+func (w *Worker) short() bool { return w.local.retry != 0 }
+
+// makeIdle adds a new fiber to the idle ones, unless the last attempt has just failed. It reports the first failure of
+// several.
+func (w *Worker) makeIdle() bool {
+	if w.short() && clock.Now() < w.local.retry {
+		return false
+	}
+	w.mustRunCaller("makeIdle")
+	err := w.addIdle()
+	if err == nil {
+		return true
+	}
+	err = fmt.Errorf("%s cannot make a fiber to go on with while a task is blocked: %w", w.name, err)
+	if !w.short() {
+		w.scheduler.cfg.Exhausted(err)
+	}
+	w.local.retry = clock.After(retryPause)
+	w.shortage.Store(&err)
+	return false
+}
+
+// passTasks makes a fiber that the policy has the worker's next, although tasks wait before it: the worker is short.
+func (w *Worker) passTasks() {
+	if f := w.scheduler.migration.nextFiber(w, true); f != nil {
+		w.takesFiber(f)
+		w.local.ready.Push(f)
+	}
 }
 
 // addIdle adds a new fiber to the idle ones, or returns why none can be made.
@@ -174,114 +225,4 @@ func (w *Worker) reap() {
 	}
 	clear(o.ended)
 	o.ended = o.ended[:0]
-}
-
-// A worker is exhausted while it can make no fiber that a task needs: no memory is left, say. It goes on with what
-// needs no new fiber, leaves tasks to other workers, and tries again after a pause.
-
-// retryPause is how long a worker waits before it tries once more to make a fiber.
-const retryPause = time.Millisecond
-
-// exhaust records that the worker can make no fiber because of err. From then on it leaves to other workers the
-// tasks that these may begin.
-func (w *Worker) exhaust(err error) {
-	w.nextDeadline.Store(int64(w.deadline()))
-	if w.exhausted.Swap(&err) == nil {
-		w.rests.add(1)
-		w.scheduler.tell()
-	}
-	if check := w.check.Load(); check != nil {
-		w.answer(w.local.current, check)
-	}
-	if w.mode == multiThreaded && w.scheduler.policy.has(w) {
-		w.scheduler.policy.wakeOther(w)
-	}
-}
-
-// notExhausted notes that the worker goes on, if it has been exhausted.
-func (w *Worker) notExhausted() {
-	if w.exhausted.Load() != nil {
-		w.exhausted.Store(nil)
-	}
-}
-
-// mayBegin reports whether the worker can begin tasks of others: it is multi-threaded, and
-// could make a fiber for them when it last had to.
-func (w *Worker) mayBegin() bool { return w.mode == multiThreaded && w.exhausted.Load() == nil }
-
-// recovers ends the exhaustion of a worker that is about to sleep: if no task is left that it could not begin, since it
-// has to be woken again for fibers that are ready, and for tasks that come later; or if it can make a fiber now. It
-// reports whether it did.
-func (w *Worker) recovers() bool {
-	if w.mode != multiThreaded || w.anyPending() && w.addIdle() != nil {
-		return false
-	}
-	w.notExhausted()
-	return true
-}
-
-// anyPending reports whether the policy has anything, for whichever worker.
-func (w *Worker) anyPending() bool {
-	s := w.scheduler
-	s.skipping.Lock()
-	defer s.skipping.Unlock()
-	return s.policy.shared() > 0 ||
-		slices.ContainsFunc(s.workers, func(w *Worker) bool { return s.policy.pending(w) > 0 })
-}
-
-// skipTasks returns a fiber that the policy has, or nil, if the worker could make no fiber for tasks when it last
-// had to. Tasks that come first are put behind.
-func (w *Worker) skipTasks() *Fiber {
-	if w.exhausted.Load() == nil || !w.sharesFibers() {
-		return nil
-	}
-	for range w.scheduler.policy.shared() + w.scheduler.policy.pending(w) {
-		if f, more := w.skipTask(); f != nil || !more {
-			return f
-		}
-	}
-	return nil
-}
-
-// skipTask is skipTasks for what comes first. It reports whether it has put a task behind.
-//
-// The task is in no queue for a moment. Threads that must not take a queue for empty then hold the same lock: without
-// it, a worker that finds no task goes to sleep and is woken for the task again, and no survey finds that nothing
-// happens.
-func (w *Worker) skipTask() (f *Fiber, skipped bool) {
-	s := w.scheduler
-	s.skipping.Lock()
-	defer s.skipping.Unlock()
-	r, ok := s.policy.next(w)
-	switch {
-	case !ok:
-		return nil, false
-	case r.fiber != nil:
-		r.fiber.worker.Store(w)
-		w.notExhausted()
-		return r.fiber, false
-	}
-	w.putBack(r.task)
-	return nil, true
-}
-
-// hasTaskToSkip is hasTask for an exhausted worker that has found none: another one may just be putting a task back.
-func (w *Worker) hasTaskToSkip() bool {
-	s := w.scheduler
-	s.skipping.Lock()
-	defer s.skipping.Unlock()
-	return s.policy.has(w)
-}
-
-// offerMain adds the main fiber to the idle ones, if it has left all tasks to others: no other fiber can be made.
-func (w *Worker) offerMain() {
-	if main := w.local.main; w.mode == multiThreaded && main.load().state() == Idle {
-		w.notExhausted()
-		w.pushIdle(main)
-	}
-}
-
-// onlyMainIsLeft reports whether f, which has no task, is the main fiber and may begin one.
-func (w *Worker) onlyMainIsLeft(f *Fiber) bool {
-	return f == w.local.main && w.mode == multiThreaded && f.load().state() == Running
 }

@@ -35,7 +35,6 @@ type Scheduler struct {
 	listening atomic.Bool   // Close waits for news
 	news      chan struct{} // see tell
 	asking    sync.Mutex    // a deadlock check is under way
-	skipping  sync.Mutex    // a task may be in no queue for a moment, see skipTask
 	over      chan struct{} // closed when Close has succeeded; see Done
 
 	mu      sync.Mutex

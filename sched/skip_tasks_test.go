@@ -28,7 +28,7 @@ func TestReadyFibersPassTasksThatCannotBegin(t *testing.T) {
 	defer func() { newFiber = previous }()
 	eachConfig(t, func(t *testing.T, cfg Config) {
 		var made, most atomic.Int64
-		most.Store(2)
+		most.Store(3)
 		newFiber = func(cfg fiber.Config, body func()) (*fiber.Fiber, error) {
 			if made.Add(1) > most.Load() {
 				return nil, errors.New("no memory")
@@ -42,11 +42,11 @@ func TestReadyFibersPassTasksThatCannotBegin(t *testing.T) {
 		zeroth, first, second := newFlag(), newFlag(), newFlag()
 		ended := make(chan struct{})
 		require.NoError(t, s.Go(zeroth.await))
-		<-zeroth.held // on the main fiber, unless fibers may migrate
+		<-zeroth.held
 		require.NoError(t, s.Go(func() { first.await(); close(ended) }))
 		<-first.held
 		require.NoError(t, s.Go(second.await))
-		<-second.held // all fibers are blocked, and the worker waits on the stack of the second
+		<-second.held // all fibers are blocked but the one that the worker holds to go on
 		var begun atomic.Bool
 		require.NoError(t, s.Go(func() { begun.Store(true) }))
 		for exhausted.Load() == 0 {

@@ -63,22 +63,6 @@ func waitOften(times int) (task func(), fibers <-chan *Fiber) {
 	}, tell
 }
 
-// A task that the main fiber has begun, since no other fiber could be made, waits on its thread.
-func TestTaskOnTheMainFiberKeepsItsThread(t *testing.T) {
-	eachUntied(t, 0, func(t *testing.T, s *Scheduler, _ <-chan error) {
-		exhausted.Store(true)
-		defer exhausted.Store(false)
-		task, fibers := waitOften(1)
-		require.NoError(t, s.Go(task))
-		f := <-fibers
-		require.Zero(t, f.ID(), "a task has begun on another fiber than the main one")
-		how := sleepsBeside(t, s, f)
-		f.Notify()
-		<-fibers
-		require.Equal(t, idle.OnThread, how, "the worker has left the thread of a task")
-	})
-}
-
 // A worker needs no further fiber to go on with the only one that was blocked.
 func TestBlockedFiberGoesOnWithoutAnother(t *testing.T) {
 	eachUntied(t, 0, func(t *testing.T, s *Scheduler, told <-chan error) {

@@ -14,6 +14,7 @@ import (
 type survey struct {
 	quiet   bool   // all slept, or could make no fiber, and had nothing that they could run
 	rests   uint64 // how often they had run out of work: as long as it stays the same, none has run anything
+	calls   int64  // blocking calls that are under way; a caller may have given its call up
 	workers int    // that there have been
 	bound   int    // that are goroutines'
 
@@ -32,7 +33,7 @@ const nearDeadline = clock.Instant(time.Second)
 
 // stuck reports whether fibers or tasks wait that only a device, or a thread outside of the scheduler, could help.
 func (v *survey) stuck(limit clock.Instant) bool {
-	return v.quiet && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
+	return v.quiet && v.calls == 0 && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
 }
 
 // survey visits all workers twice. If all were quiet and none has run anything in between,
@@ -66,31 +67,19 @@ func (s *Scheduler) listWorkers() []*Worker {
 
 // pass visits all workers, one after the other.
 func (s *Scheduler) pass(only *Worker) survey {
-	s.skipping.Lock()
-	defer s.skipping.Unlock()
 	s.mu.Lock()
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
 	s.mu.Unlock()
 	shared := s.policy.shared()
-	// workers that can begin tasks of others; tasks of others that their worker cannot begin
-	able, unable := false, false
 	var blocked, waiting uint64
 	for _, w := range s.everyWorker() {
 		v.rests += w.rests.load()
 		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
-		others := w.pendingOpen()
-		pending := others + int(w.pinned.load())
+		pending := w.pendingOpen() + int(w.pinned.load())
 		if !w.mailbox.empty() {
 			pending++ // mailbox.tasks would also count a message that a closed mailbox is about to refuse
 		}
-		switch {
-		case w.exhausted.Load() != nil:
-			unable = unable || others+shared > 0
-		case w.word.Asleep() && pending == 0:
-			able = able || w.mode == multiThreaded
-		default:
-			v.quiet = false
-		}
+		v.quiet = v.quiet && w.word.Asleep() && w.mailbox.empty()
 		if only == nil || only == w {
 			waiting += w.waiting.load()
 			blocked += w.blocked.load()
@@ -101,7 +90,7 @@ func (s *Scheduler) pass(only *Worker) survey {
 		v.pending += shared
 	}
 	v.waiting, v.yielded = int(waiting), int(blocked-waiting)
-	v.quiet = v.quiet && !(able && unable) && s.shared.BlockingCalls.Load() == 0
+	v.calls = s.shared.BlockingCalls.Load()
 	return v
 }
 
@@ -136,6 +125,9 @@ type deadlockJudge struct {
 // Otherwise it says how soon to come back if nothing happens; less than 0 is never.
 func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 	const nothing = -1
+	if o.limit >= 0 && v.calls > 0 {
+		return nil, time.Duration(stepOf(o.limit)) // no worker says when a call ends
+	}
 	if o.limit < 0 || !v.stuck(o.limit) || o.s.waitForDevices() || o.certain && v.waiting > 0 {
 		return nil, nothing
 	}

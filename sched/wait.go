@@ -134,9 +134,6 @@ func (f *Fiber) resume() (timedOut bool) {
 	f.store(old.in(Running), WhyResume)
 	w.switches.add(1)
 	w.blocked.add(^uint64(0))
-	if f.home == nil {
-		w.scheduler.wakeIfOver()
-	}
 	return timedOut
 }
 

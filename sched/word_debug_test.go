@@ -27,7 +27,7 @@ func TestOwnThingsAreChecked(t *testing.T) {
 		"take":        func() { w.take() },
 		"pickNext":    func() { w.pickNext(f) },
 		"waitForWork": func() { w.waitForWork(f) },
-		"makeIdle":    w.makeIdle,
+		"makeIdle":    func() { w.makeIdle() },
 	} {
 		assert.PanicsWithValue(t, "sched: "+what+" of planted worker 0 on another thread", call)
 	}

@@ -63,8 +63,8 @@ type Worker struct {
 	device atomic.Pointer[Device] // local.device, for others
 
 	// Others may read these, and write the last three.
-	exhausted    atomic.Pointer[error] // why no fiber can be made, while that is so
-	nextDeadline atomic.Int64          // deadline when the worker last slept, or could make no fiber; a clock.Instant
+	shortage     atomic.Pointer[error] // why the worker is short; nil: it is not
+	nextDeadline atomic.Int64          // deadline when the worker last slept; a clock.Instant
 	shutdown     atomic.Bool           // run until there is nothing left, then end
 	stuck        atomic.Pointer[Deadlock]
 	check        atomic.Pointer[check] // to be answered when there is nothing to run
@@ -160,7 +160,7 @@ func (w *Worker) thread(started chan<- error) {
 	w.begin(root)
 	w.initialize(func(err error) {
 		started <- err
-		w.runThread()
+		w.runMain()
 		w.endFibers()
 		if err := w.closeDevice(); err != nil {
 			panic(err)
@@ -174,6 +174,16 @@ func (w *Worker) thread(started chan<- error) {
 		// Not deferred: a task's panic must not let Close return before it ends the program.
 		close(w.done)
 	})
+}
+
+// runMain is what the main fiber of a multi-threaded worker does. It returns when the worker is finished.
+func (w *Worker) runMain() {
+	w.offDuty(w.local.main)
+	if w.scheduler.migration != nil {
+		w.dispatch()
+	} else {
+		w.local.main.run()
+	}
 }
 
 // sharesFibers reports whether the worker runs fibers that may migrate.
@@ -417,13 +427,20 @@ func (m *mailbox) close() bool {
 // reopen takes close back.
 func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }
 
-// offDuty calls Config.OutOfDuty. The task of f, the calling fiber, has ended or is blocked, and the worker has not
-// chosen yet what it runs next; so what the function makes ready may be next.
+// offDuty calls Config.OutOfDuty, if there is one. The task of f, the calling fiber, has ended or is blocked, and the
+// worker has not chosen yet what it runs next; so what the function makes ready may be next.
 //
 // The function runs on the stack of f and must not wait, since f may be blocked already. As long as it runs, its caller
 // counts as no fiber: Wait, Sleep and Yield panic, and primitives take their caller for a goroutine and block the
 // thread. A panic ends the program, since it must not unwind the task of f.
 func (w *Worker) offDuty(f *Fiber) {
+	if w.local.outOfDuty != nil {
+		w.callOutOfDuty(f)
+	}
+}
+
+// callOutOfDuty is offDuty of a worker that has the function.
+func (w *Worker) callOutOfDuty(f *Fiber) {
 	value, self, running := f.fiber.Value(), f.self.Load(), w.running.Load()
 	f.fiber.SetValue(nil)
 	f.self.Store(0)
@@ -533,10 +550,6 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 		o.ready.Push(to)
 	} else {
 		w.scheduler.migration.ready(to, nil)
-	}
-	if t := o.inHand; t.Func != nil {
-		o.inHand = job{}
-		w.putBack(t)
 	}
 	o.current = f
 	for told := false; ; told = true {

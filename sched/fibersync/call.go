@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"fiberlab/fiber"
@@ -77,11 +78,12 @@ func mustBeFunc(isNil bool) {
 // offloadedCall is one call of a function on another goroutine.
 type offloadedCall[T any] struct {
 	f        func() (T, error)
-	caller   park.Parker // the fiber on whose behalf the call runs; nil: none
-	self     uintptr     // fiber.Self of that
-	gate     *Semaphore  // has given the call a unit; nil: there is none
-	result   Promise[T]  // settled by the call, or by a caller that waits no longer
-	panicked error       // why f has not returned; set before the call settles result
+	caller   park.Parker   // the fiber on whose behalf the call runs; nil: none
+	self     uintptr       // fiber.Self of that
+	gate     *Semaphore    // has given the call a unit; nil: there is none
+	running  *atomic.Int64 // counts the call until f has returned; nil: the caller is no fiber
+	result   Promise[T]    // settled by the call, or by a caller that waits no longer
+	panicked error         // why f has not returned; set before the call settles result
 }
 
 func offload[T any](ctx context.Context, f func() (T, error)) (T, error) {
@@ -93,10 +95,9 @@ func offload[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		var none T
 		return none, err
 	}
-	if m, ok := park.Current().(park.Scheduled); ok {
-		shared := m.Shared()
-		shared.BlockingCalls.Add(1)
-		defer shared.BlockingCalls.Add(-1)
+	if m, ok := c.caller.(park.Scheduled); ok {
+		c.running = &m.Shared().BlockingCalls
+		c.running.Add(1)
 	}
 	c.begin()
 	if err := c.wait(ctx); err != nil && c.result.TryFail(err) {
@@ -160,7 +161,11 @@ func (c *offloadedCall[T]) run() {
 		if c.gate != nil {
 			c.gate.Release(1)
 		}
-		if !c.result.future.settle(v, err) && failure != nil && !errors.Is(failure, ErrGoexit) {
+		settled := c.result.future.settle(v, err)
+		if c.running != nil {
+			c.running.Add(-1) // after the fiber that waits has been woken
+		}
+		if !settled && failure != nil && !errors.Is(failure, ErrGoexit) {
 			panic(failure)
 		}
 	})

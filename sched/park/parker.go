@@ -74,7 +74,7 @@ type Scheduled interface {
 
 // Shared is the data that all fibers of one scheduler share. The zero value is ready.
 type Shared struct {
-	BlockingCalls atomic.Int64 // fibers whose blocking call runs elsewhere: they will go on
+	BlockingCalls atomic.Int64 // calls that run elsewhere on behalf of fibers, which may wake fibers
 
 	MaxCalls int       // how many blocking calls may run at once; 0: any number. It never changes
 	Calls    sync.Once // makes Gate

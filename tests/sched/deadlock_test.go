@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
 )
@@ -152,5 +154,46 @@ func TestDeadlineIsNoDeadlock(t *testing.T) {
 				p.Wake()
 			})
 		})
+	})
+}
+
+// A blocking call whose caller waits for it no longer may still wake a fiber: as long as it runs there is no deadlock.
+func TestAbandonedCallIsNoDeadlock(t *testing.T) {
+	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
+		cfg.GiveUpAfter = time.Millisecond
+		s, err := sched.New(cfg)
+		require.NoError(t, err)
+		wakes := false
+		var event fibersync.Event
+		release := make(chan struct{})
+		schedtest.Schedule(t, s, event.Wait)
+		schedtest.Perform(t, s, func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			err := fibersync.BlockingCallContext(ctx, func() {
+				cancel()
+				<-release
+				if wakes {
+					event.Signal()
+				}
+			})
+			assert.ErrorIs(t, err, context.Canceled)
+		})
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
+		select {
+		case err := <-closed:
+			t.Errorf("Close has returned while a call runs: %v", err)
+			closed <- s.Close()
+		case <-time.After(shortLimit):
+		}
+		wakes = cfg.Workers == 1
+		close(release)
+		if err := <-closed; wakes {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, sched.ErrDeadlock, "the call has ended and woken no fiber")
+			event.Signal()
+			require.NoError(t, s.Close())
+		}
 	})
 }

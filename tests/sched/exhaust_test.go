@@ -65,8 +65,9 @@ var childNoFiberLeft = child.New("no fiber left", func(t child.T, b fiber.Backen
 	stats := s.Stats()
 	require.NoError(t, s.Close())
 	require.EqualValues(t, tasks, stats.Tasks)
-	delete(ran, 0) // the main fiber. Where fibers may migrate, it begins a task only when no other one can be made
-	require.EqualValues(t, len(ran), stats.Made, "attempts that failed made none")
+	delete(ran, 0) // the main fiber
+	require.Contains(t, []uint64{0, 1}, stats.Made-uint64(len(ran)),
+		"attempts that failed made none, and one fiber may only have carried the worker on")
 	root, err = fiber.Attach(b)
 	require.NoError(t, err)
 	exhaust.RequireRecovered(t, root)

@@ -43,7 +43,7 @@ func TestSuspend(t *testing.T) {
 		for i, what := range order {
 			assert.Equal(t, []string{"wait", "task", "resume"}[i%3], what)
 		}
-		assert.LessOrEqual(t, s.Stats().Made, uint64(2), "idle fibers are used again")
+		assert.LessOrEqual(t, s.Stats().Made, uint64(3), "idle fibers are used again, and one is held")
 	})
 }
 
