@@ -211,8 +211,7 @@ func (c *Conn) receivedOnce(n int, err error, p []byte) (int, error) {
 	return n, nil
 }
 
-// receiveNow is receiveOnce for a connection that streams. The error is EAGAIN if nothing has come, or others have to
-// have their turn first.
+// receiveNow is receiveOnce for a connection that streams. The error is EAGAIN if nothing has come.
 func (c *Conn) receiveNow(p []byte) (int, error) {
 	n, err := c.d.reading.try(unix.SYS_RECVFROM, p, true)
 	n, err = c.receivedOnce(n, err, p)

@@ -141,8 +141,7 @@ type side struct {
 	use      fibersync.Mutex
 	pin      runtime.Pinner // of the memory of the present operation
 	deadline deadline
-	calls    int // that its users have made themselves
-	moved    int // bytes that they have transferred so since the engine's last turn: at least leastMoved a call
+	moved    int // what its users have transferred by their own system calls since one of them yielded, see mostMoved
 }
 
 // lock makes the caller the user of the side, for which it waits. The error is net.ErrClosed, or
@@ -216,54 +215,42 @@ func (s *side) transfer(op uring.Op, p []byte) (int, error) {
 	return s.operate(uring.Entry{Op: op, Flags: flags, Addr: uintptr(unsafe.Pointer(&p[0])), Length: uint32(len(p))})
 }
 
-// mostDirect is how many system calls in a row a fiber makes itself before others have a turn.
-const mostDirect = 16
+// mostMoved is how many bytes a fiber transfers by its own system calls before it yields. Each call counts as callMoves
+// bytes, too.
+const (
+	mostMoved = 2 << 20
+	callMoves = 4 << 10
+)
 
-// direct tells whether the user of the side should first try a system call that does not block, since it is not a fiber
-// of the engine's thread: for others it is quicker than to ask the engine. Such calls do not park a fiber, so now and
-// then it yields.
-func (s *side) direct() bool {
+// mostNow is how many bytes one of these calls transfers: as long as it takes, the thread keeps its P.
+const mostNow = 1 << 20
+
+// try makes the system call recvfrom or sendto with p, which is not empty, without blocking, if the caller should make
+// one. Otherwise, and if nothing can be transferred now, the error is EAGAIN: the caller makes a request then.
+func (s *side) try(trap uintptr, p []byte, streams bool) (int, error) {
+	if !s.direct(streams) {
+		return 0, unix.EAGAIN
+	}
+	n, err := tryNow(trap, s.of.fd, p[:min(len(p), mostNow)])
+	s.moved += n
+	return n, err
+}
+
+// direct reports whether the user of the side should first make a system call that does not block. That is quicker than
+// a request for a stream, whose bytes take longer to copy than a batch saves, and for callers that are no fibers of the
+// engine's thread. Such calls do not park a fiber, so after mostMoved bytes it yields.
+func (s *side) direct(streams bool) bool {
 	e, err := s.of.home()
-	if err != nil || e.Mine() {
+	if err != nil || e.Mine() && !streams {
 		return false
 	}
-	if s.calls++; s.calls%mostDirect == 0 {
+	if s.moved += callMoves; s.moved >= mostMoved {
+		s.moved = 0
 		if fiber, ok := park.Current().(park.Scheduled); ok {
 			fiber.Yield()
 		}
 	}
 	return true
-}
-
-// mostMoved is how many bytes of a stream a fiber of the engine's thread transfers itself before the engine has a turn.
-const mostMoved = 2 << 20
-
-// mostNow is how many of them one system call transfers: as long as it takes, the thread keeps its P.
-const mostNow = 1 << 20
-
-// leastMoved is as many bytes as take as long to copy as a system call takes otherwise, and more.
-const leastMoved = 32 << 10
-
-// try makes the system call recvfrom or sendto with p, which is not empty, without blocking. It does so only where that
-// is quicker than a request: for the callers of direct, and for streams, whose bytes take longer to copy than a batch
-// saves. Otherwise, and if nothing can be transferred now, the error is EAGAIN. The caller makes a request then, which
-// gives other fibers a turn.
-func (s *side) try(trap uintptr, p []byte, streams bool) (int, error) {
-	if !s.now(streams) {
-		return 0, unix.EAGAIN
-	}
-	n, err := tryNow(trap, s.of.fd, p[:min(len(p), mostNow)])
-	s.moved += max(n, leastMoved)
-	return n, err
-}
-
-// now reports whether try makes a system call.
-func (s *side) now(streams bool) bool {
-	if s.direct() || streams && s.moved < mostMoved {
-		return true
-	}
-	s.moved = 0
-	return false
 }
 
 // tryNow makes the system call recvfrom or sendto, with p, which is not empty. It does not block: then the error is

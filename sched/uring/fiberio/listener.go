@@ -83,7 +83,7 @@ func (l *Listener) acceptOne() (int, error) {
 		if fd, err, ok := l.ahead.take(); ok {
 			return fd, err
 		}
-		if s.direct() {
+		if s.direct(false) {
 			if fd, _, err := unix.Accept4(l.d.fd, acceptFlags); err != unix.EAGAIN {
 				return fd, err
 			}

@@ -209,11 +209,7 @@ func (c *Conn) receivePipe(p *pipe) (n int, err error) {
 		return 0, syscall.EINVAL
 	}
 	for {
-		if !s.now(true) { // the engine has a turn
-			if _, err := s.operate(uring.Entry{Op: uring.OpNop}); err != nil {
-				return 0, err
-			}
-		}
+		s.direct(true)
 		if err := p.open(); err != nil {
 			return 0, err
 		}

@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"fiberlab/sched"
 	"fiberlab/sched/uring"
 
 	"github.com/stretchr/testify/require"
@@ -113,6 +116,51 @@ func TestMemoryIsTheReadersAgain(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A fiber whose transfers never wait leaves its worker to other fibers, and the engine to their requests.
+func TestStreamYields(t *testing.T) {
+	for _, driver := range uring.Drivers() {
+		t.Run(driver.String(), func(t *testing.T) {
+			engines := uring.New(uring.Options{Driver: driver})
+			cfg := sched.Config{Workers: 1}
+			engines.Attach(&cfg)
+			s, err := sched.New(cfg)
+			if driver == uring.Uring && err != nil {
+				noRing(t, err)
+				return
+			}
+			require.NoError(t, err)
+			stream, drain := dialled(t, engines)
+			other, peer := dialled(t, engines)
+			go func() { _, _ = io.Copy(io.Discard, drain) }()
+			var all sync.WaitGroup
+			all.Add(2)
+			var read atomic.Bool
+			require.NoError(t, s.Go(func() {
+				defer all.Done()
+				_, err := other.Read(make([]byte, 1))
+				require.NoError(t, err)
+				read.Store(true)
+			}))
+			require.NoError(t, s.Go(func() {
+				defer all.Done()
+				stream.inbox.streams.Store(true)
+				writes(t, peer, []byte{1})
+				for end := time.Now().Add(hang); !read.Load(); {
+					_, err := stream.Write([]byte{1})
+					require.NoError(t, err)
+					if time.Now().After(end) {
+						t.Error("the other fiber does not run")
+						break
+					}
+				}
+			}))
+			all.Wait()
+			require.NoError(t, s.Close())
+			require.NoError(t, engines.Close())
+		})
+	}
 }
 
 // pipes is how many ends of pipes this process has.
