@@ -25,6 +25,7 @@ type program struct {
 	plain       sync.WaitGroup // goroutines that the tasks have started
 	hasThreads  bool           // the workers are locked to threads, while they run tasks at least
 	keepThreads bool           // they keep them
+	tasksStay   bool           // each task keeps the thread on which it has begun
 	threads     sync.Map       // of the workers
 	mu          sync.Mutex
 	known       []*sched.Fiber // that have run a task

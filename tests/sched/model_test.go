@@ -30,6 +30,7 @@ func runProgram(t *testing.T, b fiber.Backend, policy sched.Policy, rng *rand.Ra
 	p := newProgram(t, rng, 1+rng.IntN(suite.Scaled(150, 60)))
 	p.hasThreads = suite.HasThreads(cfg)
 	p.keepThreads = p.hasThreads && !suite.GivesThreadsUp(cfg)
+	p.tasksStay = p.hasThreads && suite.Stay(cfg)
 	s, err := sched.New(cfg)
 	require.NoError(t, err)
 	schedtest.Watch(t, schedtest.Watched{Scheduler: s, Recorder: rec, Progress: &p.progress, State: p.String}, func() {

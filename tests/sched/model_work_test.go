@@ -33,8 +33,10 @@ func (p *program) live(task *modelTask) {
 	p.mu.Lock()
 	p.known = append(p.known, f)
 	p.mu.Unlock()
+	begun := unix.Gettid()
 	for _, s := range task.steps {
 		p.perform(f, s)
+		p.check(!p.tasksStay || unix.Gettid() == begun, "a task of %v has moved to another thread", f)
 		p.progress.Add(1)
 		p.check(sched.Current() == f, "a task has moved from %v to %v", f, sched.Current())
 		p.check(f.State() == sched.Running, "%v runs and is %v", f, f.State())

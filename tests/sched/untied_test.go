@@ -18,6 +18,13 @@ func givesUp(workers ...int) suite.Over {
 	return suite.Over{Workers: workers, Only: suite.GivesThreadsUp}
 }
 
+// migrates is givesUp where a worker leaves its thread even while a task of it is blocked.
+func migrates(workers ...int) suite.Over {
+	return suite.Over{Workers: workers, Only: func(cfg sched.Config) bool {
+		return suite.GivesThreadsUp(cfg) && suite.Migrates(cfg.Policy)
+	}}
+}
+
 // threadOfTask is the thread that the next task of s runs on.
 func threadOfTask(t *testing.T, s *sched.Scheduler) (thread int) {
 	t.Helper()
@@ -55,7 +62,7 @@ func whileAway(t *testing.T, thread int, f func()) {
 // A worker that has nothing to do leaves its thread to others, and goes on on another one: with new tasks, and with
 // fibers that wait.
 func TestIdleWorkerGivesItsThreadUp(t *testing.T) {
-	givesUp(1).Run(t, func(t *testing.T, cfg sched.Config) {
+	migrates(1).Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			for range suite.Scaled(20, 4) {
 				waiter := schedtest.NewSleeper()
@@ -73,6 +80,35 @@ func TestIdleWorkerGivesItsThreadUp(t *testing.T) {
 				})
 				schedtest.Perform(t, s, func() {}) // the waiter's task has ended before
 				require.NotEqual(t, before, after)
+			}
+		})
+	})
+}
+
+// Where fibers stay with their worker, an idle worker leaves its thread too, but not while a task is blocked there.
+func TestIdleWorkerKeepsTheThreadOfABlockedTask(t *testing.T) {
+	suite.Over{Workers: []int{1}, Only: func(cfg sched.Config) bool {
+		return suite.GivesThreadsUp(cfg) && suite.Stay(cfg)
+	}}.Run(t, func(t *testing.T, cfg sched.Config) {
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			for range suite.Scaled(10, 3) {
+				waiter := schedtest.NewSleeper()
+				var before, after int
+				schedtest.Schedule(t, s, func() {
+					before = tid()
+					waiter.Task()
+					after = tid()
+				})
+				waiter.Blocked()
+				for range 3 {
+					require.False(t, whileHeld(before, func() {}), "the worker has left the thread of a blocked task")
+					require.Equal(t, before, threadOfTask(t, s))
+				}
+				waiter.Wake()
+				waiter.Over.Wait()
+				schedtest.Perform(t, s, func() {}) // the waiter's task has ended before
+				require.Equal(t, before, after)
+				whileAway(t, threadOfTask(t, s), func() {})
 			}
 		})
 	})

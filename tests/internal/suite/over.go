@@ -175,9 +175,9 @@ func HasThreads(cfg sched.Config) bool {
 }
 
 // GivesThreadsUp reports whether the workers of that configuration give their threads up while they are idle. What else
-// is set, such as Config.Affinity, may keep them from it.
+// is set, such as Config.Affinity, may keep them from it; where fibers stay, so does a task that is blocked.
 func GivesThreadsUp(cfg sched.Config) bool {
-	return Migrates(cfg.Policy) && cfg.Backend != fiber.Goroutine && cfg.Workers > 0 && !cfg.KeepThreads
+	return cfg.Backend != fiber.Goroutine && cfg.Workers > 0 && !cfg.KeepThreads
 }
 
 // allPairs chooses some of the possible threes (i, j, k) below sizes, in their order, so that each two values of
