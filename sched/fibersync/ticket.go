@@ -17,6 +17,7 @@ var ErrDone = errors.New("the ticket was given back already: take another one")
 type TicketQueue struct {
 	mu          spinlock.Lock
 	first, last *Ticket   // first has been called, the others have not
+	taken       uint64    // how many tickets have been taken
 	toHandOff   waitQueue // whose wait Done ends; empty while mu is not held
 }
 
@@ -27,6 +28,7 @@ type Ticket struct {
 
 	// The queue's mu guards these.
 	next         *Ticket
+	number       uint64 // in the order in which tickets were taken
 	called, done bool
 	waiters      waitQueue
 	calls        []func()      // to be started when the ticket is called
@@ -39,6 +41,8 @@ func (q *TicketQueue) Take() *Ticket {
 	t := &Ticket{queue: q}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.taken++
+	t.number = q.taken
 	if q.first == nil {
 		q.first, t.called = t, true
 	} else {
@@ -104,7 +108,8 @@ func (t *Ticket) Done() {
 		panic(fmt.Errorf("fibersync: done with a ticket: %w", ErrDone))
 	}
 	t.done = true
-	for q.skipDone() {
+	// Tickets that are taken from now on are left to their own calls of Done.
+	for last := q.taken; q.skipDone(last); {
 		q.mu.Lock()
 	}
 }
@@ -112,13 +117,13 @@ func (t *Ticket) Done() {
 // mostSkipped is how many tickets are skipped with mu held at a time.
 const mostSkipped = 64
 
-// skipDone takes tickets that are done from the head of the queue and calls those behind
+// skipDone takes tickets that are done from the head of the queue, up to that number, and calls those behind
 // them. It reports whether there may be more. The caller holds mu; skipDone releases it.
-func (q *TicketQueue) skipDone() (more bool) {
+func (q *TicketQueue) skipDone(last uint64) (more bool) {
 	var calls []func()
 	var channels []chan struct{}
 	skipped := 0
-	for ; skipped < mostSkipped && q.first != nil && q.first.done; skipped++ {
+	for ; skipped < mostSkipped && q.first != nil && q.first.done && q.first.number <= last; skipped++ {
 		next := q.first.next
 		q.first.next, q.first = nil, next
 		if next == nil {

@@ -1,0 +1,43 @@
+package fibersync
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched/park"
+)
+
+// taker is a waiter that takes further tickets when it is woken, as other threads may do meanwhile.
+type taker struct {
+	park.Parker
+	woken func()
+}
+
+func (t taker) Unpark() { t.woken() }
+
+// Done skips the tickets that have been taken before, however many more are taken and given back meanwhile.
+func TestDoneSkipsNoLaterTickets(t *testing.T) {
+	const most = 100
+	var q TicketQueue
+	rounds := 0
+	var takeMore func()
+	takeMore = func() {
+		if rounds++; rounds == most {
+			return
+		}
+		for i := range mostSkipped {
+			later := q.Take()
+			q.mu.Lock()
+			if i == 0 {
+				later.waiters.push(&waiter{parker: taker{woken: takeMore}})
+			}
+			later.done = true // by a caller of Done that has not come to skip it
+			q.mu.Unlock()
+		}
+	}
+	first := q.Take()
+	takeMore()
+	first.Done()
+	require.Less(t, rounds, most)
+}
