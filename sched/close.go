@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"fiberlab/internal/clock"
@@ -137,28 +139,52 @@ func (s *Scheduler) Done() <-chan struct{} {
 	return s.over
 }
 
-// end is closeOrWait by the only caller that ends the scheduler at the time.
+// end ends the scheduler. One caller at a time calls it; see closeOrWait. It takes these steps:
+//
+//  1. It waits until no goroutine binds the scheduler. From then on none may bind it, and only
+//     tasks enqueue tasks.
+//  2. It waits until the scheduler is quiescent, and neither a task nor a blocked fiber is left: see survey.
+//  3. It closes all queues, for callers of Enqueue that began before step 1, and surveys again. If one of these was
+//     quicker, it opens them and goes back to step 2.
+//  4. It tells each worker to shut down. Each finds that it is finished, ends its fibers, and gives its thread back.
+//  5. It waits until all workers are through.
+//
+// Until step 4 it may give up, and undoes step 1: because of a deadlock, because ctx is done, or because a goroutine
+// has ended without Unbind.
 func (s *Scheduler) end(ctx context.Context) error {
-	s.listening.Swap(true) // before the first survey, as in eventcount
+	s.listening.Swap(true) // before the first survey, or news might be lost
 	defer s.listening.Store(false)
+	if err := s.awaitOver(ctx); err != nil {
+		s.openOutside()
+		return err
+	}
+	for _, w := range s.workers { // step 4
+		w.shutdown.Swap(true) // orders the store before the look at the worker's word
+		w.word.Notify()
+	}
+	for _, w := range s.workers { // step 5
+		<-w.done
+	}
+	return nil
+}
+
+// awaitOver takes steps 1 to 3 of end, or returns why it gives up.
+func (s *Scheduler) awaitOver(ctx context.Context) error {
 	o, bound := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}, boundJudge{s: s}
 	for {
 		closing := s.closeIfUnbound()
 		v := s.survey(nil)
 		if closing && v.over() && s.closeQueues(v) {
-			break
+			return nil
 		}
 		deadlock, again := o.judge(v)
 		if deadlock != nil {
-			s.openOutside()
 			return deadlock
 		}
 		if ctx.Err() != nil {
-			s.openOutside()
 			return errGaveUp
 		}
 		if err := bound.judge(); err != nil {
-			s.openOutside()
 			return err
 		}
 		if bound.again > 0 && (again < 0 || bound.again < again) {
@@ -166,14 +192,6 @@ func (s *Scheduler) end(ctx context.Context) error {
 		}
 		s.awaitNews(ctx, again)
 	}
-	for _, w := range s.workers {
-		w.shutdown.Swap(true) // see eventcount
-		w.word.Notify()
-	}
-	for _, w := range s.workers {
-		<-w.done
-	}
-	return nil
 }
 
 // closeIfUnbound lets no goroutine bind the scheduler any more, nor enqueue tasks from outside, if no
@@ -233,6 +251,16 @@ func (s *Scheduler) awaitNews(ctx context.Context, limit time.Duration) {
 	case <-s.news:
 	case <-over:
 	case <-ctx.Done():
+	}
+}
+
+// tell lets Close know that a worker has come to rest, or has been unbound. It does not block.
+func (s *Scheduler) tell() {
+	if s.listening.Load() {
+		select {
+		case s.news <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -316,4 +344,105 @@ func (w *Worker) endFibers() {
 	w.reap()
 	w.scheduler.fibers.remove(o.main)
 	w.times.end()
+}
+
+// Remaining is the error of a CloseContext whose context is done: what is left of the scheduler. It wraps
+// context.Cause of that context. Other goroutines may have changed some of it since.
+type Remaining struct {
+	Scheduler string
+	Cause     error     // context.Cause
+	Queued    int       // tasks that have not begun; see Stats.Pending
+	Bound     int       // goroutines that have not been unbound
+	Running   []Busy    // fibers that run a task, or are ready to go on
+	Blocked   []Blocked // fibers that wait, with a deadline or without
+}
+
+// Busy is a fiber that is not blocked.
+type Busy struct {
+	Worker int    // its worker's number
+	Fiber  int    // its own number on the worker that has made it
+	Task   string // the name of its task, if that has one
+	State  State  // Running or Queued
+}
+
+// String is one line: the fiber and its state.
+func (r Busy) String() string {
+	return Blocked{Worker: r.Worker, Fiber: r.Fiber, Task: r.Task, State: r.State}.String()
+}
+
+// Error is the text of the report. Like that of a Deadlock it has a limited number of lines; Running and Blocked have
+// all.
+func (r *Remaining) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(
+		&b,
+		"sched: close %s: %v: left are %d tasks that have not begun, %d fibers that run, %d that are blocked, %d "+
+			"bound goroutines: call Close again",
+		r.Scheduler, r.Cause, r.Queued, len(r.Running), len(r.Blocked), r.Bound,
+	)
+	for _, f := range r.Running[:min(mostListed, len(r.Running))] {
+		fmt.Fprintf(&b, "\n\t%v", f)
+	}
+	if more := len(r.Running) - mostListed; more > 0 {
+		fmt.Fprintf(&b, "\n\tand %d more that run", more)
+	}
+	listBlocked(&b, r.Blocked)
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (r *Remaining) Unwrap() error { return r.Cause }
+
+// remainingLimit is how long CloseContext waits until blocked fibers have said where they wait. Workers that have time
+// answer within microseconds.
+const remainingLimit = 50 * time.Millisecond
+
+// remaining says what keeps the scheduler from ending.
+func (s *Scheduler) remaining(ctx context.Context) *Remaining {
+	stats := s.Stats()
+	s.mu.Lock()
+	r := &Remaining{Scheduler: s.cfg.Name, Cause: context.Cause(ctx), Queued: stats.Pending, Bound: len(s.bound)}
+	s.mu.Unlock()
+	told := make(map[[2]int]bool) // by worker and number
+	if s.asking.TryLock() {
+		r.Blocked = describe(s.answersOfSleepers())
+		s.asking.Unlock()
+	}
+	for _, b := range r.Blocked {
+		told[[2]int{b.Worker, b.Fiber}] = true
+	}
+	for _, f := range s.fibers.all() {
+		number, busy := f.taskName()
+		state, name := f.State(), s.names.of(number)
+		switch {
+		case state == Idle, told[[2]int{f.maker.id, f.id}]:
+		case state == Yielded, state == Waiting:
+			r.Blocked = append(r.Blocked, Blocked{Worker: f.maker.id, Fiber: f.id, Task: name, State: state})
+		case busy:
+			r.Running = append(r.Running, Busy{Worker: f.maker.id, Fiber: f.id, Task: name, State: state})
+		}
+	}
+	slices.SortFunc(r.Running, func(a, b Busy) int {
+		return slices.Compare([]int{a.Worker, a.Fiber}, []int{b.Worker, b.Fiber})
+	})
+	slices.SortStableFunc(r.Blocked, func(a, b Blocked) int {
+		return slices.Compare([]int{a.Worker, a.Fiber}, []int{b.Worker, b.Fiber})
+	})
+	return r
+}
+
+// answersOfSleepers has the workers that sleep list their blocked fibers. asking must be held.
+func (s *Scheduler) answersOfSleepers() (answers []answer) {
+	limit := time.After(remainingLimit)
+	for _, w := range s.everyWorker() {
+		if !w.word.Asleep() || !s.fibers.anyYielded(w) {
+			continue
+		}
+		some, inTime := w.listBlocked(limit)
+		answers = append(answers, some...)
+		if !inTime {
+			break
+		}
+	}
+	return answers
 }

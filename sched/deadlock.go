@@ -10,153 +10,159 @@ import (
 	"time"
 
 	"fiberlab/fiber"
+	"fiberlab/internal/clock"
 	"fiberlab/internal/debug"
 	"fiberlab/internal/release"
 	"fiberlab/sched/park"
 )
 
-// Blocked is a fiber that is blocked, where, and for what. In a Remaining, only Worker, Fiber, Task and State may be
-// known.
-type Blocked struct {
-	Worker int             // its worker's number
-	Fiber  int             // its own number on that worker
-	Task   string          // the name of its task, if that has one
-	State  State           // Yielded; in a Remaining also Waiting
-	Stack  []runtime.Frame // from the function that waits outwards; fibers at one place share it
-	Call   string          // the method that blocks it, like "fibersync.(*Mutex).Lock"
-	For    string          // the lock or channel and its holder, as far as they are known; or empty
+// A scheduler is quiescent when all its workers sleep at one moment, and no mailbox holds a message. Then nothing that it
+// has can change by itself: a worker that sleeps has found nothing that it can run, and only a worker that runs, a
+// deadline, a device, a blocking call or a thread outside could bring it something. This one condition is enough for
+// both questions: whether all is over, and whether what is left waits in vain.
+//
+// A survey visits the workers one after the other, so that alone is no moment. It visits them twice, and reports
+// quiescence only if both visits have found the same: each worker asleep, and the count of how often workers have run
+// out of work (rests) unchanged. A worker that had run anything between its two visits would have run out of work
+// again before the second one, and had counted that. So each worker has slept from its first visit to its second one,
+// and all together between the last visit of the first round and the first visit of the second. A worker that wakes to
+// try to make a fiber, and cannot, runs nothing and counts nothing.
+
+// survey is what a scheduler's workers were doing at one moment.
+type survey struct {
+	quiet   bool   // all slept, or could make no fiber, and had nothing that they could run
+	rests   uint64 // how often they had run out of work: as long as it stays the same, none has run anything
+	calls   int64  // blocking calls that are under way; a caller may have given its call up
+	workers int    // that there have been
+	bound   int    // that are goroutines'
+
+	yielded int           // fibers blocked without a deadline
+	waiting int           // fibers blocked with one
+	next    clock.Instant // the earliest deadline
+	pending int           // tasks that have not begun, where they cannot
 }
 
-// String is one line: the fiber, its state, the place of the wait, and what would end it.
-func (b Blocked) String() string {
-	task := b.Task
-	if task != "" {
-		task = fmt.Sprintf(" (%s)", task)
+// over reports whether nothing can happen any more, and no fiber or task waits for anything.
+func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending == 0 }
+
+// nearDeadline bounds, together with the give-up limit, which deadlines put off a deadlock
+// report: a deadline that lies further ahead than both does not.
+const nearDeadline = clock.Instant(time.Second)
+
+// stuck reports whether fibers or tasks wait that only a device, or a thread outside of the scheduler, could help.
+func (v *survey) stuck(limit clock.Instant) bool {
+	return v.quiet && v.calls == 0 && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
+}
+
+// survey visits all workers twice. If all were quiet and none has run anything in between,
+// they were quiet at one and the same moment, and no worker can wake another.
+//
+// If only is not nil, what is blocked and pending is counted on that worker alone.
+func (s *Scheduler) survey(only *Worker) survey {
+	v := s.pass(only)
+	if v.quiet && s.pass(only) != v {
+		v.quiet = false
 	}
-	text := fmt.Sprintf("worker %d fiber %d%s: %s", b.Worker, b.Fiber, task, b.place(b.For))
-	if remedy := b.remedy(); remedy != "" {
-		text += ": " + remedy
-	}
-	return text
+	return v
 }
 
-// remedies are what ends a wait, by a part of Blocked.Call.
-var remedies = []struct{ call, remedy string }{
-	{"sched.(*Fiber).Wait", "make the predicate true, and notify the fiber"},
-	{"fibersync.(*Mutex).", lockRemedy},
-	{"fibersync.(*RWMutex).", lockRemedy},
-	{"fibersync.(*Channel[...]).Send", "receive from the channel, or give it capacity"},
-	{"fibersync.(*Channel[...])", "send to the channel, or close it"},
-	{"fibersync.Select", "make one of the cases possible, or call TrySelect"},
-	{"fibersync.(*Cond).", "change what the condition is about, and signal it after that"},
-	{"fibersync.(*Event).", "signal the event"},
-	{"fibersync.WaitAny", "signal one of the events"},
-	{"fibersync.(*WaitGroup).", "call Done as often as Add has counted"},
-	{"fibersync.(*Latch).", "count the latch down to 0"},
-	{"fibersync.(*Barrier).", "let as many parties arrive as the barrier has"},
-	{"fibersync.(*Once).", "let the function of the first Do return; it must not call Do of the same Once"},
-	{"fibersync.(*Semaphore).", "release as many units as are waited for"},
-	{"fibersync.(*Future[...])", "settle the promise"},
-	{"fibersync.(*Ticket).", "call Done on the ticket before it"},
-	{"fibersync.(*BoundedPool[...])", "put an item back"},
-}
-
-const lockRemedy = "unlock it before its holder waits"
-
-// remedy is what would end the wait, if that is known.
-func (b Blocked) remedy() string {
-	for _, r := range remedies {
-		if strings.HasPrefix(b.Call, r.call) {
-			if r.remedy == lockRemedy && !debug.On {
-				return lockRemedy + "; a build with -tags debug names the holder"
-			}
-			return r.remedy
+// pass visits all workers, one after the other.
+func (s *Scheduler) pass(only *Worker) survey {
+	s.mu.Lock()
+	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
+	s.mu.Unlock()
+	shared := s.policy.shared()
+	var blocked, waiting uint64
+	for _, w := range s.everyWorker() {
+		v.rests += w.rests.load()
+		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
+		pending := w.pendingOpen() + int(w.pinned.load())
+		if !w.mailbox.empty() {
+			pending++ // mailbox.tasks would also count a message that a closed mailbox is about to refuse
+		}
+		v.quiet = v.quiet && w.word.Asleep() && w.mailbox.empty()
+		if only == nil || only == w {
+			waiting += w.waiting.load()
+			blocked += w.blocked.load()
+			v.pending += pending
 		}
 	}
-	return ""
+	if only == nil {
+		v.pending += shared
+	}
+	v.waiting, v.yielded = int(waiting), int(blocked-waiting)
+	v.calls = s.shared.BlockingCalls.Load()
+	return v
 }
 
-// place is the state, what for, and where.
-func (b Blocked) place(what string) string {
-	text := b.State.String()
-	if b.Call != "" {
-		text += " by " + b.Call
-	}
-	if what != "" {
-		text += " of " + what
-	}
-	if len(b.Stack) > 0 {
-		f := b.Stack[0]
-		text += fmt.Sprintf(" in %s (%s:%d)", f.Function, f.File, f.Line)
-	}
-	return text
+// deadlockJudge reports a deadlock once the scheduler has been stuck for as long as its limit.
+//
+// It counts looks and not the clock: between two looks no more than a step counts, however late the second one comes.
+// So a program that was stopped, or had no processor, has not been quiet for that time. A thread that is about to
+// notify a fiber gets as many chances as the judge itself.
+type deadlockJudge struct {
+	s       *Scheduler
+	only    *Worker       // nil: all
+	certain bool          // there is no deadlock if a deadline, or a goroutine outside, may end it
+	limit   clock.Instant // less than 0: without end
+	seen    survey        // the last that was stuck
+	looked  clock.Instant // when that was
+	quiet   clock.Instant // for how long it has been so
+	more    clock.Instant // how much longer than the limit it must be so
+	found   *Deadlock
 }
 
-// Deadlock is the error of a scheduler that runs nothing, can begin nothing, and has fibers
-// blocked without a deadline: only a thread outside of it could still notify them.
-// It wraps ErrDeadlock.
-type Deadlock struct {
-	Scheduler string
-	After     time.Duration // for how long nothing has happened
-	Fibers    []Blocked     // all of them, by worker
-	Later     int           // further fibers, whose deadlines lie more than a second ahead
-	Exhausted []error       // why workers can make no fiber for tasks that have not begun
+// judge returns a deadlock if v, the result of a survey just now, has stayed the same for long enough.
+// Otherwise it says how soon to come back if nothing happens; less than 0 is never.
+func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
+	const nothing = -1
+	if o.limit >= 0 && v.calls > 0 {
+		return nil, time.Duration(stepOf(o.limit)) // no worker says when a call ends
+	}
+	if o.limit < 0 || !v.stuck(o.limit) || o.s.waitForDevices() || o.certain && v.waiting > 0 {
+		return nil, nothing
+	}
+	now, step := clock.Now(), stepOf(o.limit)
+	if v != o.seen {
+		o.seen, o.quiet, o.more, o.found = v, 0, 0, nil
+	} else {
+		o.quiet += min(now-o.looked, step)
+	}
+	o.looked = now
+	if left := o.limit + o.more - o.quiet; left > 0 {
+		return nil, time.Duration(min(left, step))
+	}
+	if o.found != nil {
+		return o.found, nothing // after the check it was still the same
+	}
+	if o.certain && o.s.outsideMayWake() {
+		o.more += o.more + o.limit // to ask costs more than to look
+		return nil, nothing
+	}
+	o.found = o.s.ask(o.only)
+	if o.found != nil {
+		o.found.Later = v.waiting
+		o.found.After = time.Duration(o.limit)
+	}
+	return nil, checkPause
 }
 
-// mostListed and mostPlaces bound the text of a Deadlock: how many fibers have a line each,
-// and how many places of the others are listed.
+// looksPerLimit is the number of looks within one limit, at least.
+const looksPerLimit = 4
+
+// The bounds of the time between two looks.
 const (
-	mostListed = 20
-	mostPlaces = 5
+	shortestStep = clock.Instant(50 * time.Microsecond)
+	longestStep  = clock.Instant(500 * time.Millisecond)
 )
 
-// Error is the text of the report. It has some 30 lines at most, however many fibers
-// are blocked; Fibers has them all.
-func (d *Deadlock) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s: %d fibers are blocked, and nothing runs that could wake one: "+
-		"wake them, or give their waits a deadline; nothing has happened for %v",
-		ErrDeadlock, d.Scheduler, len(d.Fibers), d.After)
-	listBlocked(&b, d.Fibers)
-	if d.Later > 0 {
-		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)
-	}
-	for _, err := range d.Exhausted[:min(mostPlaces, len(d.Exhausted))] {
-		fmt.Fprintf(&b, "\n\t%v", err)
-	}
-	return b.String()
+// stepOf is the time between two looks of a judge with that limit.
+func stepOf(limit clock.Instant) clock.Instant {
+	return min(max(limit/looksPerLimit, shortestStep), longestStep)
 }
 
-// listBlocked writes a line for each fiber, or for most of them and a summary of the others.
-func listBlocked(b *strings.Builder, fibers []Blocked) {
-	for _, f := range fibers[:min(mostListed, len(fibers))] {
-		fmt.Fprintf(b, "\n\t%v", f)
-	}
-	if len(fibers) > mostListed {
-		summarize(b, fibers[mostListed:])
-	}
-}
-
-// summarize writes how many fibers there are, and at which places most of them are.
-func summarize(b *strings.Builder, fibers []Blocked) {
-	count := make(map[string]int)
-	var places []string
-	for _, f := range fibers {
-		p := f.place("")
-		if count[p] == 0 {
-			places = append(places, p)
-		}
-		count[p]++
-	}
-	slices.SortStableFunc(places, func(p, q string) int { return count[q] - count[p] })
-	fmt.Fprintf(b, "\n\tand %d more, at %d places:", len(fibers), len(places))
-	for _, p := range places[:min(mostPlaces, len(places))] {
-		fmt.Fprintf(b, "\n\t\t%d %s", count[p], p)
-	}
-}
-
-// Unwrap returns ErrDeadlock.
-func (d *Deadlock) Unwrap() error { return ErrDeadlock }
+// checkPause gives the workers that have been asked the time to sleep again.
+const checkPause = 100 * time.Microsecond
 
 // check is the question to a worker where its blocked fibers wait. The worker answers
 // while it has nothing to run. What is in here is the worker's until done is closed.
@@ -281,6 +287,149 @@ func (f *Fiber) tell() {
 	name, _ := f.taskName()
 	f.worker.Load().local.answered = answer{fiber: f, task: name, self: fiber.Self(), waits: f.awaits,
 		where: append([]uintptr(nil), pcs[:runtime.Callers(3, pcs[:])]...)}
+}
+
+// Deadlock is the error of a scheduler that runs nothing, can begin nothing, and has fibers
+// blocked without a deadline: only a thread outside of it could still notify them.
+// It wraps ErrDeadlock.
+type Deadlock struct {
+	Scheduler string
+	After     time.Duration // for how long nothing has happened
+	Fibers    []Blocked     // all of them, by worker
+	Later     int           // further fibers, whose deadlines lie more than a second ahead
+	Exhausted []error       // why workers can make no fiber for tasks that have not begun
+}
+
+// mostListed and mostPlaces bound the text of a Deadlock: how many fibers have a line each,
+// and how many places of the others are listed.
+const (
+	mostListed = 20
+	mostPlaces = 5
+)
+
+// Error is the text of the report. It has some 30 lines at most, however many fibers
+// are blocked; Fibers has them all.
+func (d *Deadlock) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: %s: %d fibers are blocked, and nothing runs that could wake one: "+
+		"wake them, or give their waits a deadline; nothing has happened for %v",
+		ErrDeadlock, d.Scheduler, len(d.Fibers), d.After)
+	listBlocked(&b, d.Fibers)
+	if d.Later > 0 {
+		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)
+	}
+	for _, err := range d.Exhausted[:min(mostPlaces, len(d.Exhausted))] {
+		fmt.Fprintf(&b, "\n\t%v", err)
+	}
+	return b.String()
+}
+
+// Unwrap returns ErrDeadlock.
+func (d *Deadlock) Unwrap() error { return ErrDeadlock }
+
+// Blocked is a fiber that is blocked, where, and for what. In a Remaining, only Worker, Fiber, Task and State may be
+// known.
+type Blocked struct {
+	Worker int             // its worker's number
+	Fiber  int             // its own number on that worker
+	Task   string          // the name of its task, if that has one
+	State  State           // Yielded; in a Remaining also Waiting
+	Stack  []runtime.Frame // from the function that waits outwards; fibers at one place share it
+	Call   string          // the method that blocks it, like "fibersync.(*Mutex).Lock"
+	For    string          // the lock or channel and its holder, as far as they are known; or empty
+}
+
+// String is one line: the fiber, its state, the place of the wait, and what would end it.
+func (b Blocked) String() string {
+	task := b.Task
+	if task != "" {
+		task = fmt.Sprintf(" (%s)", task)
+	}
+	text := fmt.Sprintf("worker %d fiber %d%s: %s", b.Worker, b.Fiber, task, b.place(b.For))
+	if remedy := b.remedy(); remedy != "" {
+		text += ": " + remedy
+	}
+	return text
+}
+
+// remedies are what ends a wait, by a part of Blocked.Call.
+var remedies = []struct{ call, remedy string }{
+	{"sched.(*Fiber).Wait", "make the predicate true, and notify the fiber"},
+	{"fibersync.(*Mutex).", lockRemedy},
+	{"fibersync.(*RWMutex).", lockRemedy},
+	{"fibersync.(*Channel[...]).Send", "receive from the channel, or give it capacity"},
+	{"fibersync.(*Channel[...])", "send to the channel, or close it"},
+	{"fibersync.Select", "make one of the cases possible, or call TrySelect"},
+	{"fibersync.(*Cond).", "change what the condition is about, and signal it after that"},
+	{"fibersync.(*Event).", "signal the event"},
+	{"fibersync.WaitAny", "signal one of the events"},
+	{"fibersync.(*WaitGroup).", "call Done as often as Add has counted"},
+	{"fibersync.(*Latch).", "count the latch down to 0"},
+	{"fibersync.(*Barrier).", "let as many parties arrive as the barrier has"},
+	{"fibersync.(*Once).", "let the function of the first Do return; it must not call Do of the same Once"},
+	{"fibersync.(*Semaphore).", "release as many units as are waited for"},
+	{"fibersync.(*Future[...])", "settle the promise"},
+	{"fibersync.(*Ticket).", "call Done on the ticket before it"},
+	{"fibersync.(*BoundedPool[...])", "put an item back"},
+}
+
+const lockRemedy = "unlock it before its holder waits"
+
+// remedy is what would end the wait, if that is known.
+func (b Blocked) remedy() string {
+	for _, r := range remedies {
+		if strings.HasPrefix(b.Call, r.call) {
+			if r.remedy == lockRemedy && !debug.On {
+				return lockRemedy + "; a build with -tags debug names the holder"
+			}
+			return r.remedy
+		}
+	}
+	return ""
+}
+
+// place is the state, what for, and where.
+func (b Blocked) place(what string) string {
+	text := b.State.String()
+	if b.Call != "" {
+		text += " by " + b.Call
+	}
+	if what != "" {
+		text += " of " + what
+	}
+	if len(b.Stack) > 0 {
+		f := b.Stack[0]
+		text += fmt.Sprintf(" in %s (%s:%d)", f.Function, f.File, f.Line)
+	}
+	return text
+}
+
+// listBlocked writes a line for each fiber, or for most of them and a summary of the others.
+func listBlocked(b *strings.Builder, fibers []Blocked) {
+	for _, f := range fibers[:min(mostListed, len(fibers))] {
+		fmt.Fprintf(b, "\n\t%v", f)
+	}
+	if len(fibers) > mostListed {
+		summarize(b, fibers[mostListed:])
+	}
+}
+
+// summarize writes how many fibers there are, and at which places most of them are.
+func summarize(b *strings.Builder, fibers []Blocked) {
+	count := make(map[string]int)
+	var places []string
+	for _, f := range fibers {
+		p := f.place("")
+		if count[p] == 0 {
+			places = append(places, p)
+		}
+		count[p]++
+	}
+	slices.SortStableFunc(places, func(p, q string) int { return count[q] - count[p] })
+	fmt.Fprintf(b, "\n\tand %d more, at %d places:", len(fibers), len(places))
+	for _, p := range places[:min(mostPlaces, len(places))] {
+		fmt.Fprintf(b, "\n\t\t%d %s", count[p], p)
+	}
 }
 
 // describe puts answers into words. Fibers with the same stack share its frames.

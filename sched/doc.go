@@ -20,13 +20,13 @@
 //
 // # What is beside that
 //
-//	scheduler.go      the life of a scheduler; close.go, drops.go and remaining.go: its end
-//	worker.go         the life of a worker; stop.go: its end; bind.go: a goroutine that is a worker for a time
+//	scheduler.go      the life of a scheduler; close.go: its end
+//	worker.go         the life of a worker; bind.go: a goroutine that is a worker for a time
 //	injection.go      where other threads put tasks for a worker; mailbox.go: and ready fibers, and tasks that no other
 //	                  worker may begin
 //	pool.go           the fibers of a worker: idle ones, new ones, those that have ended
-//	survey.go         whether anything can still happen; deadlock_check.go: where fibers wait for what cannot come
-//	watch.go          the watchdog; stall.go: tasks that block their thread; goroutines.go: the stacks of goroutines
+//	deadlock.go       whether anything can still happen, and where fibers wait for what cannot come
+//	stall.go          the watchdog, tasks that block their thread, and the stacks of goroutines
 //	duty.go           what runs between two fibers; block_hook.go: how a task learns that it is about to block
 //
 // # What is locked

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -227,4 +228,21 @@ func (s *Scheduler) Workers() int {
 		return 0
 	}
 	return len(s.workers)
+}
+
+// everyWorker lists the workers by number, those of the goroutines that are bound last.
+func (s *Scheduler) everyWorker() []*Worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listWorkers()
+}
+
+// listWorkers is everyWorker for a caller that holds the scheduler's mu.
+func (s *Scheduler) listWorkers() []*Worker {
+	list := append([]*Worker(nil), s.workers...)
+	for w := range s.bound {
+		list = append(list, w)
+	}
+	slices.SortFunc(list[len(s.workers):], func(a, b *Worker) int { return a.id - b.id })
+	return list
 }
