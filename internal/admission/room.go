@@ -40,7 +40,8 @@ type Room struct {
 	Overloaded  func(waiting int, since time.Duration)
 	ReportEvery time.Duration
 
-	batch int // how many places a desk gives back before it hands them on
+	places int
+	batch  int // how many places a desk gives back before it hands them on
 
 	_       [2]cpu.CacheLinePad // desks read waiting; callers write what follows it
 	waiting atomic.Int64        // how many callers wait; changed with mu held
@@ -91,7 +92,7 @@ const (
 // New makes a room with that many places. So many desks are expected.
 func New(places, desks int) *Room {
 	batch := min(max(places/16/max(desks, 1), 1), largestBatch)
-	return &Room{free: places, batch: batch, ReportEvery: time.Second}
+	return &Room{places: places, free: places, batch: batch, ReportEvery: time.Second}
 }
 
 // TryTake takes up to n free places, and returns how many. It returns ErrFull if no place is free, or if callers wait,
@@ -157,6 +158,14 @@ func (r *Room) leave(w *waiter) bool {
 	}
 	r.remove(w)
 	return true
+}
+
+// Empty reports whether no place is taken, and no caller waits for one.
+func (r *Room) Empty() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.collect()
+	return r.free == r.places && r.queue.Len() == 0
 }
 
 // Waiting is how many callers wait for a place.

@@ -297,7 +297,7 @@ func (d *contextDevice) Wait(limit time.Duration, brief bool) {
 // the worker is about to wait.
 func (d *contextDevice) nothingLeft() bool {
 	tasks := d.context.tasks
-	return tasks.open.Load() && tasks.len() == 0 && !d.anySuspended() && d.Engine.Idle()
+	return tasks.open.Load() && tasks.empty() && !d.anySuspended() && d.Engine.Idle()
 }
 
 // anySuspended reports whether a top-level task is suspended, or anything that such tasks have started.

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"container/list"
 	"context"
 	"fmt"
 	"os"
@@ -9,32 +8,41 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"fiberlab/internal/admission"
 	"fiberlab/internal/queue"
 	"fiberlab/sched/park"
 	"fiberlab/sched/uring"
 )
 
-// taskQueue holds top-level tasks that have not begun, in the order of their submission. It has a limit. Any thread may
-// put tasks into it; the thread of the engine takes them, a round at a time.
+// taskQueue holds top-level tasks that have not begun, in the order of their submission. It has room for some. Any
+// thread may put tasks into it; the thread of the engine takes them, a round at a time.
 type taskQueue struct {
-	mu      sync.Mutex // held for moments, and no fiber parks meanwhile
-	tasks   queue.Queue[func()]
-	waiting list.List // of *submitter
-	limit   int
-	length  atomic.Int64
+	room *admission.Room
+	desk *admission.Desk // of the thread of the engine
+
+	mu     sync.Mutex // held for moments, and no fiber parks while it is
+	tasks  queue.Queue[func()]
+	length atomic.Int64
 
 	open    atomic.Bool // rounds may begin
 	unbegun int         // tasks of the present round that have not begun; for the thread of the engine
 }
 
-// submitter waits for room.
-type submitter struct {
-	task   func()
-	parker park.Parker
-	queued atomic.Uint64 // 1: its task is; changed under the queue's lock
+func newTaskQueue(limit int) *taskQueue {
+	room := admission.New(limit, 1)
+	return &taskQueue{room: room, desk: room.AddDesk()}
 }
 
-func newTaskQueue(limit int) *taskQueue { return &taskQueue{limit: limit} }
+// submitter is a caller that waits for room.
+type submitter struct {
+	park.Parker
+	ctx context.Context
+}
+
+// Await implements admission.Caller.
+func (s submitter) Await(over *atomic.Uint64) error {
+	return park.Until{Context: s.ctx}.Await(s.Parker, over, nil)
+}
 
 // atOnce stands for a context whose waits end before they begin.
 var atOnce context.Context
@@ -43,54 +51,40 @@ var atOnce context.Context
 // get room in the order in which they came. If ctx is done before, it returns context.Cause(ctx). With atOnce it
 // returns ErrFull at once instead.
 func (q *taskQueue) put(ctx context.Context, task func()) error {
-	q.mu.Lock()
-	if q.tasks.Len() < q.limit {
-		q.tasks.Push(task)
-		q.length.Add(1)
-		q.mu.Unlock()
-		return nil
-	}
-	if ctx == atOnce {
-		q.mu.Unlock()
+	_, err := q.room.TryTake(true, 1)
+	switch {
+	case err != nil && ctx == atOnce:
 		return ErrFull
+	case err != nil:
+		s := submitter{park.Current(), ctx}
+		if s.Parker == nil {
+			s.Parker = park.NewGoroutine()
+		}
+		uring.Unseen(func() { _, err = q.room.Take(true, 1, s) })
 	}
-	s := &submitter{task: task, parker: park.Current()}
-	if s.parker == nil {
-		s.parker = park.NewGoroutine()
-	}
-	place := q.waiting.PushBack(s)
-	q.mu.Unlock()
-	var err error
-	uring.Unseen(func() { err = park.Until{Context: ctx}.Await(s.parker, &s.queued, nil) })
-	if err == nil {
-		return nil
+	if err != nil {
+		return err
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if s.queued.Load() != 0 { // just before
-		return nil
-	}
-	q.waiting.Remove(place)
-	return err
+	q.tasks.Push(task)
+	q.length.Add(1)
+	q.mu.Unlock()
+	return nil
 }
 
-// take takes the task that has waited longest; there must be one. The task of the first caller that waits gets its
-// place.
+// take takes the task that has waited longest, and gives its place back; there must be one. For the thread of the
+// engine.
 func (q *taskQueue) take() func() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	task := q.tasks.Pop()
-	first := q.waiting.Front()
-	if first == nil {
-		q.length.Add(-1)
-		return task
-	}
-	s := q.waiting.Remove(first).(*submitter)
-	q.tasks.Push(s.task)
-	s.queued.Store(1)
-	s.parker.Unpark()
+	q.length.Add(-1)
+	q.mu.Unlock()
+	q.desk.Give()
 	return task
 }
+
+// empty reports whether no task is queued, and no caller waits for room or is about to queue a task.
+func (q *taskQueue) empty() bool { return q.len() == 0 && q.room.Empty() }
 
 // len is how many tasks there are.
 func (q *taskQueue) len() int { return int(q.length.Load()) }
@@ -110,6 +104,7 @@ func (q *taskQueue) round(begin func(task func())) {
 	for range q.unbegun {
 		begin(q.take())
 	}
+	q.desk.Look()
 }
 
 // begun counts a task of the round that has begun.
