@@ -343,7 +343,7 @@ func (w *Worker) endFibers() {
 	}
 	w.reap()
 	w.scheduler.fibers.remove(o.main)
-	w.times.end()
+	w.times.enter(phaseNone)
 }
 
 // Remaining is the error of a CloseContext whose context is done: what is left of the scheduler. It wraps

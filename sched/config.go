@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"fiberlab/fiber"
@@ -120,25 +121,23 @@ func AllCores() Config { return Config{Workers: runtime.GOMAXPROCS(0)} }
 
 // checked returns cfg with its defaults filled in, or says what is wrong with it.
 func (cfg Config) checked() (Config, error) {
-	if cfg.Workers < 0 {
-		return cfg, fmt.Errorf("Config.Workers is %d: %w", cfg.Workers, ErrNegative)
+	for _, count := range []struct {
+		name string
+		n    int
+	}{
+		{"Workers", cfg.Workers}, {"MaxIdle", cfg.MaxIdle}, {"MaxCalls", cfg.MaxCalls}, {"MaxQueued", cfg.MaxQueued},
+	} {
+		if count.n < 0 {
+			return cfg, fmt.Errorf("Config.%s is %d: %w", count.name, count.n, ErrNegative)
+		}
 	}
-	if cfg.MaxIdle < 0 {
-		return cfg, fmt.Errorf("Config.MaxIdle is %d: %w", cfg.MaxIdle, ErrNegative)
-	}
-	if cfg.MaxCalls < 0 {
-		return cfg, fmt.Errorf("Config.MaxCalls is %d: %w", cfg.MaxCalls, ErrNegative)
+	if cfg.OverloadAfter < 0 {
+		return cfg, fmt.Errorf("Config.OverloadAfter is %v: %w", cfg.OverloadAfter, ErrNegative)
 	}
 	if int(cfg.Policy) >= len(policyNames) {
 		return cfg, fmt.Errorf(
 			"Config.Policy is %v: %w: choose one of %s", cfg.Policy, ErrPolicy, strings.Join(policyNames[:], ", "),
 		)
-	}
-	if cfg.MaxQueued < 0 {
-		return cfg, fmt.Errorf("Config.MaxQueued is %d: %w", cfg.MaxQueued, ErrNegative)
-	}
-	if cfg.OverloadAfter < 0 {
-		return cfg, fmt.Errorf("Config.OverloadAfter is %v: %w", cfg.OverloadAfter, ErrNegative)
 	}
 	groups, err := cfg.Groups.checked()
 	if err != nil {
@@ -202,12 +201,6 @@ func reportOverload(cfg *Config) func(waiting int, since time.Duration) {
 
 // reportOnce returns a function that writes the first error it is given to stderr.
 func reportOnce() func(error) {
-	told := make(chan struct{}, 1)
-	return func(err error) {
-		select {
-		case told <- struct{}{}:
-			fmt.Fprintln(os.Stderr, "fiberlab:", err)
-		default:
-		}
-	}
+	var once sync.Once
+	return func(err error) { once.Do(func() { fmt.Fprintln(os.Stderr, "fiberlab:", err) }) }
 }

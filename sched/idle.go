@@ -25,7 +25,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	w.rests.add(1)
 	w.places.Look()
 	w.reap()
-	w.times.rest()
+	w.times.enter(phaseIdle)
 	w.local.looking = true
 	for first := true; ; first = false {
 		w.word.Look()
@@ -45,7 +45,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	}
 	w.local.looking = false
 	w.word.Work()
-	w.times.work()
+	w.times.enter(phaseBusy)
 	if w.mode == multiThreaded {
 		w.scheduler.policy.found(w)
 	}

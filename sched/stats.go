@@ -136,58 +136,44 @@ type counts struct {
 // times is how long a worker has been busy and idle.
 type times struct {
 	mu         sync.Mutex
-	busy, idle time.Duration // before since
-	since      clock.Instant // the last change between busy and idle
-	resting    bool          // it is idle
-	ended      bool
+	phase      phase
+	since      clock.Instant // when it was last added up
+	busy, idle time.Duration // until then
 }
 
-// begin says that the worker begins, busy.
-func (t *times) begin() {
+// phase is what a worker's time counts as.
+type phase uint8
+
+const (
+	phaseNone phase = iota // it has not begun, or has ended
+	phaseBusy
+	phaseIdle
+)
+
+// enter says that the worker is in that phase from now on.
+func (t *times) enter(p phase) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.since = clock.Now()
+	t.addUp()
+	t.phase = p
 }
 
-// rest says that the worker has run out of work.
-func (t *times) rest() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.change(true)
-}
-
-// work says that the worker has found some, or ends.
-func (t *times) work() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.change(false)
-}
-
-// change makes the worker idle or busy from now on. The lock must be held.
-func (t *times) change(resting bool) {
-	now := clock.Now()
-	if t.resting {
-		t.idle += time.Duration(now - t.since)
-	} else {
-		t.busy += time.Duration(now - t.since)
-	}
-	t.since, t.resting = now, resting
-}
-
-// end says that the worker has ended: its times stand still.
-func (t *times) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.change(t.resting)
-	t.ended = true
-}
-
-// read returns both until now.
+// read returns both times until now.
 func (t *times) read() (busy, idle time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.ended {
-		t.change(t.resting)
-	}
+	t.addUp()
 	return t.busy, t.idle
+}
+
+// addUp counts the time since the last call. The lock must be held.
+func (t *times) addUp() {
+	now := clock.Now()
+	switch t.phase {
+	case phaseBusy:
+		t.busy += time.Duration(now - t.since)
+	case phaseIdle:
+		t.idle += time.Duration(now - t.since)
+	}
+	t.since = now
 }

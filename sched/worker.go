@@ -122,7 +122,7 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	root.SetName(f.String())
 	root.SetValue((*parker)(f))
 	w.local.main, w.local.current = f, f
-	w.times.begin()
+	w.times.enter(phaseBusy)
 	w.scheduler.fibers.add(f)
 }
 
