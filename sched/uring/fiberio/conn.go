@@ -132,19 +132,27 @@ func (c *Conn) RemoteAddr() net.Addr {
 }
 
 // SetDeadline implements net.Conn.
-func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadline(t, &c.d.reading, &c.d.writing) }
-
-// SetReadDeadline implements net.Conn.
-func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, &c.d.reading) }
-
-// SetWriteDeadline implements net.Conn.
-func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, &c.d.writing) }
-
-func (c *Conn) setDeadline(t time.Time, sides ...*side) error {
+func (c *Conn) SetDeadline(t time.Time) error {
 	if !c.ok() {
 		return syscall.EINVAL
 	}
-	return c.failed("set", c.d.setDeadline(t, sides...))
+	return c.failed("set", c.d.setDeadline(t, &c.d.reading, &c.d.writing))
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	return c.failed("set", c.d.setDeadline(t, &c.d.reading))
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	if !c.ok() {
+		return syscall.EINVAL
+	}
+	return c.failed("set", c.d.setDeadline(t, &c.d.writing))
 }
 
 // failed is err as package net has it; nil stays nil.
