@@ -52,17 +52,16 @@ type Config struct {
 
 	GuardPages int // pages below each C stack that cannot be touched; see fiber.Config
 
-	// Initializer runs first on each multi-threaded worker's thread, given the worker's
-	// number; those of all workers run at the same time. It may do what a task may: Get
-	// returns the scheduler, it may schedule tasks, and it may wait.
+	// Initializer runs first on each multi-threaded worker's thread, given the worker's number. All workers call it at
+	// the same time. It may do what a task may: Get returns the scheduler, it may schedule tasks, and it may wait.
 	Initializer func(worker int)
 
 	// OutOfDuty is called on each worker's thread, given the worker's number, whenever the worker is about to choose
-	// what it runs next: after a task has ended, yielded or begun to wait, and before another one begins or goes on. It
-	// is not called while the worker sleeps. It counts as called from outside of all fibers and must not wait:
-	// TryEnqueue and Notify are allowed. Wait, Sleep and Yield of this package panic there. Anything else that waits,
-	// such as a lock or a channel of fibersync, or Enqueue for room, blocks the worker's thread, for ever if only this
-	// worker could end the wait. A panic ends the program.
+	// what it runs next: after a task has ended, yielded or begun to wait. It is not called while the worker sleeps. It
+	// counts as called from outside of all fibers and must not wait: TryEnqueue and Notify are allowed. Wait, Sleep and
+	// Yield of this package panic there. Anything else that waits, such as a lock or a channel of fibersync, or Enqueue
+	// for room, blocks the worker's thread. If only this worker could end the wait, it never ends. A panic ends the
+	// program.
 	OutOfDuty func(worker int)
 
 	// Device makes what a multi-threaded worker sleeps in, and polls; a nil Device is none. It is
@@ -85,9 +84,9 @@ type Config struct {
 	// line goes to stderr, once.
 	Exhausted func(error)
 
-	// Overloaded is told when there has been no room for tasks for a second, and each second from then on, as long as
-	// callers wait for it: how many do, and how long that has been so. It is called on a separate goroutine, one call
-	// at a time, and may do what a goroutine may. If it is nil, a line goes to stderr each time.
+	// Overloaded is called when there has been no room for tasks for a second, and each second from then on, as long as
+	// callers wait for room: with how many wait, and how long there has been no room. It is called on a separate
+	// goroutine, one call at a time, and may do what a goroutine may. If it is nil, a line goes to stderr each time.
 	Overloaded func(waiting int, since time.Duration)
 
 	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they
@@ -186,7 +185,7 @@ func (cfg Config) checked() (Config, error) {
 	return cfg, nil
 }
 
-// reportOverload returns the function that takes the place of Config.Overloaded: it writes a line to stderr.
+// reportOverload returns the default of Config.Overloaded: it writes a line to stderr.
 func reportOverload(cfg *Config) func(waiting int, since time.Duration) {
 	name, most := cfg.Name, cfg.MaxQueued
 	return func(waiting int, since time.Duration) {

@@ -41,8 +41,8 @@ type WorkerStats struct {
 	Idle   time.Duration // it looked for work or slept
 }
 
-// Stats returns the sums over all workers, and each worker's counts. They are exact when nothing runs
-// meanwhile.
+// Stats returns the sums over all workers, and each worker's counts. They are exact while nothing
+// runs.
 func (s *Scheduler) Stats() Stats {
 	if !s.exists() {
 		return Stats{}

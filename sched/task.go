@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Flags say how a task is to be run.
+// Flags say how a task is run.
 type Flags uint8
 
 // SameThread keeps a task on the worker that the caller runs on, or that EnqueueOn
@@ -22,7 +22,7 @@ const SameThread Flags = 1 << 0
 // Groups.
 const GroupLocal Flags = 1 << 1
 
-// Helper marks a task that does what tasks wait for that have begun. It is not dropped; see DropQueued.
+// Helper marks a task that does what other tasks, which have begun, wait for. It is not dropped; see DropQueued.
 const Helper Flags = 1 << 6
 
 // hasRoom is a flag of jobs alone: the task has a place in its scheduler's room, until it begins.
@@ -49,7 +49,7 @@ type runnable struct {
 	task  job
 }
 
-// groupLocal reports whether other scheduling groups must leave it where it is.
+// groupLocal reports whether other scheduling groups must not steal it.
 func (r runnable) groupLocal() bool {
 	if r.fiber != nil {
 		return r.fiber.groupLocal
@@ -65,12 +65,12 @@ const mostNames = 1024
 
 // names are the names that a scheduler has met. The zero value has met none.
 type names struct {
-	mu      sync.Mutex // held for moments, and nothing is locked meanwhile
+	mu      sync.Mutex // held for moments, with no other lock
 	numbers map[string]nameNumber
 	list    []string // the first has number 1
 }
 
-// number returns that of the name, always the same one.
+// number returns the number of the name, always the same one.
 func (n *names) number(name string) nameNumber {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,8 +98,8 @@ func (n *names) of(number nameNumber) string {
 
 // Enqueue queues a task. A SameThread task goes to the worker that the caller runs on. Any other goes where the policy
 // puts it. If the scheduler has no multi-threaded workers, it goes to the worker that the caller's goroutine is bound
-// to. A blocking call, which a task has made elsewhere, counts as inside of that task, and as running on its worker if
-// that is the only one; but no task can be SameThread to it.
+// to. A blocking call that a task has made elsewhere counts as inside of that task. If the task's worker is the only
+// one, the call counts as running there; but no task can be SameThread to it.
 //
 // Enqueue may be called from anywhere, inside and outside of tasks. If Config.MaxQueued tasks wait to begin, it blocks
 // the caller until there is room, a task not its thread; callers get room in the order in which they came. If there is
@@ -122,11 +122,10 @@ func (s *Scheduler) EnqueueContext(ctx context.Context, t Task) error {
 // wait for room.
 func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, s.worker(), anywhere) }
 
-// EnqueueOn queues a task on the multi-threaded worker of that number, which alone may
-// begin it. So tasks that will wait for most of their time can be spread over
-// the workers: under every policy, such a task stays on that worker. See Enqueue for the rest; the
-// error is ErrNoSuchWorker if there is none of that number. A scheduler that is closing ends
-// each worker as soon as that has nothing to do: then it is ErrClosed, for tasks too.
+// EnqueueOn queues a task on the multi-threaded worker of that number; no other worker begins it. So tasks that will
+// wait for most of their time can be spread over the workers: under every policy, such a task remains on that worker.
+// See Enqueue for the rest. The error is ErrNoSuchWorker if no worker has that number. A scheduler that is closing ends
+// each worker as soon as that has nothing to do: then the error is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 	return s.enqueueOn(context.Background(), worker, &t)
 }
@@ -167,9 +166,9 @@ func Schedule(f func(), flags ...Flags) error {
 	return fmt.Errorf("sched: schedule: %w", ErrNotBound)
 }
 
-// target is where a task is queued: for one worker, which alone may begin it, in one scheduling group, or anywhere.
+// target is where a task is queued: for one worker, in one scheduling group, or anywhere.
 type target struct {
-	worker *Worker // nil: any
+	worker *Worker // no other one begins it; nil: any
 	group  int     // its number; -1: any
 }
 
@@ -389,8 +388,8 @@ const mostAtOnce = 256
 // tasks[:n], each of which will run once. If that is not all, tasks[n:] will never run, and err is why tasks[n] was not
 // accepted. EnqueueBatch returns ErrNilTask, and 0, if any task has no function.
 //
-// If there is no room for all, it enqueues as many as there is room for, and blocks the caller as Enqueue does until
-// there is more; callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
+// If there is no room for all, it enqueues as many as there is room for. Then it blocks the caller as Enqueue does
+// until there is more; callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
 func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
 	if !s.exists() {
 		return 0, fmt.Errorf("sched: enqueue %d tasks: %w", len(tasks), ErrNotBound)
@@ -479,9 +478,9 @@ type CloseOption struct {
 }
 
 // DropQueued has CloseContext drop tasks instead of beginning them: queued tasks, and tasks that are enqueued while it
-// waits. Tasks that have begun go on, and tasks with the flag Helper begin, such as those of fibersync.Parallelize and
-// of package forkjoin. A task is dropped when its turn comes: those that a worker alone may begin, not before that
-// worker has time, and those of a goroutine that is bound, when it waits or unbinds.
+// waits. Tasks that have begun continue, and tasks with the flag Helper begin; fibersync.Parallelize and package
+// forkjoin have such tasks. A task is dropped when a worker would begin it. If only one worker may, that worker must
+// have time. The tasks of a goroutine that is bound are dropped when it waits or unbinds.
 //
 // No task is lost silently: CloseContext appends the dropped tasks to the slice into, in the order in which they were
 // dropped, also if it fails. If into is nil, they are only counted, in Stats.Dropped. If several calls drop at the same

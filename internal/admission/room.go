@@ -6,8 +6,8 @@
 // threads has a [Desk], where it only counts. The room adds the desks up when it has no place left.
 //
 // A place that becomes free while callers wait is not handed on at once: to resume a caller for each place would cost a
-// switch or a wake-up a task. Places are handed on when a desk has given back a batch, when the thread of a desk has
-// nothing else to do, and every millisecond by a timer, which runs only while callers wait. The timer looks at each
+// switch or a wake-up a task. A desk hands places on when it has given back a batch, and when its thread has nothing
+// else to do. A timer does so every millisecond; it runs only while callers wait. The timer looks at each
 // desk. So no wake-up is lost: a caller that a desk has overlooked gets its place from the timer. The timer also
 // reports a room that stays full.
 package admission
@@ -34,8 +34,8 @@ var (
 
 // Room is a limited number of places.
 type Room struct {
-	// Overloaded is called when no place has been free for ReportEvery, and again after each ReportEvery while callers
-	// wait: with how many wait, and for how long no place has been free. It runs on a goroutine, one call at a time.
+	// Overloaded is called when no place has been free for ReportEvery, and then once in each ReportEvery while callers
+	// wait. It gets how many wait, and for how long no place has been free. It runs on a goroutine, one call at a time.
 	// Both fields are set before callers come. A nil Overloaded is not called.
 	Overloaded  func(waiting int, since time.Duration)
 	ReportEvery time.Duration

@@ -13,9 +13,9 @@ import (
 const polls = 64
 
 // A holder that does not run has lost its processor: to another thread, or to another goroutine. So a waiter first
-// yields to threads. Then it yields to goroutines, but only once: where goroutines compute on all processors, a
-// goroutine that yields goes on 10 ms later, and by then the holder has run too. After that it sleeps, and longer each
-// time.
+// yields to threads. Then it yields to goroutines, but only once. Where goroutines compute on all processors, a
+// goroutine that yields goes on 10 ms later; by then the holder has run too. After that the waiter sleeps, and longer
+// each time.
 const (
 	threadYields = 4
 	shortSleep   = 20 * time.Microsecond

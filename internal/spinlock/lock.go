@@ -51,7 +51,7 @@ func (l *Lock) wait() {
 }
 
 // LockMutex takes mu, which is held for a few instructions at a time. mu.Lock parks its caller sooner. A goroutine that
-// has been parked waits for a processor when it is woken, 10 ms where goroutines are busy on all of them, and may then
+// has been parked waits for a processor when it is woken: 10 ms where goroutines are busy on all of them. It may then
 // find mu held again.
 func LockMutex(mu *sync.Mutex) {
 	if !mu.TryLock() {
