@@ -14,6 +14,7 @@ import (
 
 	labcommand "fiberlab/labs/command"
 	"fiberlab/labs/sandbox"
+	"fiberlab/sched/uring"
 )
 
 // The exit codes of the process.
@@ -59,7 +60,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &graded):
 		return int(graded)
-	case errors.As(err, &failed):
+	case errors.As(err, &failed) && !errors.Is(err, uring.ErrUnavailable): // a driver that this kernel has not
 		return exitFailed
 	}
 	return exitUsage

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
+	"fiberlab/sched/uring"
 
 	"github.com/stretchr/testify/require"
 
@@ -422,4 +424,10 @@ func TestGrade(t *testing.T) {
 	wrong := newLab(nil, nil).test(t, "grade", "99")
 	require.Equal(t, 2, wrong.code)
 	require.Contains(t, wrong.stderr, "fiberlab: lab \"99\": there are 01")
+}
+
+// A driver that this kernel does not have is a mistake in the command line, whatever the command.
+func TestExitCodeOfAMissingDriver(t *testing.T) {
+	require.Equal(t, exitUsage, exitCode(failure{fmt.Errorf("sched/uring: %w: old", uring.ErrUnavailable)}))
+	require.Equal(t, exitFailed, exitCode(failure{errors.New("another")}))
 }

@@ -7,8 +7,6 @@ import (
 	"net"
 	"os"
 	"time"
-
-	"fiberlab/sched/fibersync"
 )
 
 // Echo is the server that sends back what comes. Its requests are reads:
@@ -31,8 +29,8 @@ type echoing struct {
 	listener net.Listener
 	over     chan error
 
-	mu       fibersync.Mutex
-	conns    map[*replying]*moves
+	openConns[*replying] // and mu guards what follows
+
 	last     time.Time     // not zero: the server stops, and this is when it cuts connections
 	none     chan struct{} // closed when it stops and there is no connection
 	accepted bool          // no further connection comes
@@ -149,18 +147,6 @@ func (e *echoing) finish(change func()) {
 	if e.accepted && len(e.conns) == 0 {
 		close(e.none)
 	}
-}
-
-func (e *echoing) open() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.conns)
-}
-
-func (e *echoing) idle(then time.Time) []net.Conn {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return idleOf(e.conns, then)
 }
 
 func (e *echoing) stop(ctx context.Context) (cut int, left []string) {

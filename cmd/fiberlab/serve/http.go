@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -71,7 +70,8 @@ func (p httpProgram) begin(s *site, l net.Listener) (session, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httping{site: s, over: make(chan error, 1), conns: map[*metered]*moves{}}
+	h := &httping{site: s, over: make(chan error, 1)}
+	h.conns = map[*metered]*moves{}
 	h.server = &http.Server{
 		Handler:           noted(handler),
 		ReadHeaderTimeout: max(s.header, 0),
@@ -112,24 +112,11 @@ type httping struct {
 	over   chan error
 	busy   atomic.Int64 // connections with a request under way
 
-	mu       sync.Mutex
-	conns    map[*metered]*moves
-	stopping bool
+	openConns[*metered]
+	stopping bool // guarded by mu
 }
 
 func (h *httping) ended() <-chan error { return h.over }
-
-func (h *httping) open() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.conns)
-}
-
-func (h *httping) idle(then time.Time) []net.Conn {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return idleOf(h.conns, then)
-}
 
 // changed counts requests: a connection is active from the moment that a request has been read until its answer has
 // been sent. It is called on the connection's goroutine.

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"fiberlab/sched/fibersync"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -83,6 +85,29 @@ func (s *site) closeIdle(ctx context.Context, running session, limit time.Durati
 			}
 		}
 	}
+}
+
+// openConns are the connections of a server, each with when bytes have moved on it.
+type openConns[C interface {
+	comparable
+	net.Conn
+}] struct {
+	mu    fibersync.Mutex
+	conns map[C]*moves
+}
+
+// open is how many connections there are.
+func (s *openConns[C]) open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// idle returns those connections on which no byte has moved since then. Each is returned once.
+func (s *openConns[C]) idle(then time.Time) []net.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return idleOf(s.conns, then)
 }
 
 // idleOf returns those connections on which no byte has moved since then. Each is returned once.
