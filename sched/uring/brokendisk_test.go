@@ -13,7 +13,7 @@ import (
 	"fiberlab/sched"
 )
 
-// brokenDisk is a proxy by which a file cannot be read or written from one byte on. It does what the kernel does then:
+// BrokenDisk is a proxy by which a file cannot be read or written from one byte on. It does what the kernel does then:
 // a request that begins before that byte ends there, and leaves the kernel's position where it was. It makes the reads
 // and writes itself, when the other proxy has completed a request that does nothing.
 type BrokenDisk struct {
@@ -93,7 +93,7 @@ func (d *BrokenDisk) transfer(e Entry) int32 {
 	return resultOf(n, failed)
 }
 
-// onBrokenDisk runs test on a fiber whose engine's disk is broken where test says.
+// OnBrokenDisk runs test on a fiber whose engine's disk is broken where test says.
 func OnBrokenDisk(t *testing.T, test func(engines *Engines, d *BrokenDisk)) {
 	engines := New(Options{})
 	cfg := sched.Config{Workers: 1}

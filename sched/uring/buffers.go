@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// buffers is what the kernel receives into: memory of C, in pieces of the same size. A completion with the flag BUFFER
+// Buffers is what the kernel receives into: memory of C, in pieces of the same size. A completion with the flag BUFFER
 // names the piece that it has filled, and the piece is the program's until it is given back. It belongs to a ring; the
 // memory is freed when the ring has been closed and all pieces have been given back.
 type Buffers struct {
@@ -28,7 +28,7 @@ type Buffers struct {
 	held atomic.Int32 // pieces that the program has, and one more for the ring
 }
 
-// none ends a list of pieces.
+// None ends a list of pieces.
 const None = -1
 
 // provide gives the ring that many buffers, rounded up to a power of two, of size bytes each. It may be called once.
@@ -54,12 +54,12 @@ func (r *ring) provide(count, size int) (*Buffers, error) {
 	return b, nil
 }
 
-// buffer is the number of the buffer that the completion has filled, if there is one.
+// Buffer is the number of the buffer that the completion has filled, if there is one.
 func (c Completion) Buffer() (number int32, ok bool) {
 	return int32(c.Flags >> C.IORING_CQE_BUFFER_SHIFT), c.Flags&C.IORING_CQE_F_BUFFER != 0
 }
 
-// take says that the kernel has filled a piece with n bytes: it is the program's now. For the ring's thread.
+// Take says that the kernel has filled a piece with n bytes: it is the program's now. For the ring's thread.
 func (b *Buffers) Take(number int32, n int) {
 	b.free.Add(-1)
 	b.held.Add(1)
@@ -67,22 +67,22 @@ func (b *Buffers) Take(number int32, n int) {
 	b.next[number].Store(None)
 }
 
-// room is how many pieces the kernel has, or may have at the next turn. Any thread may call it.
+// Room is how many pieces the kernel has, or may have at the next turn. Any thread may call it.
 func (b *Buffers) Room() int { return int(b.free.Load()) }
 
-// after is the piece behind this one in a list, or none.
+// After is the piece behind this one in a list, or none.
 func (b *Buffers) After(number int32) int32 { return b.next[number].Load() }
 
-// link puts the piece next behind this one in a list.
+// Link puts the piece next behind this one in a list.
 func (b *Buffers) Link(number, next int32) { b.next[number].Store(next) }
 
-// bytes returns what the kernel has put into the piece. The bytes are valid until it is given back.
+// Bytes returns what the kernel has put into the piece. The bytes are valid until it is given back.
 func (b *Buffers) Bytes(number int32) []byte {
 	at := int(number) * b.size
 	return b.memory[at : at+int(b.filled[number]) : at+b.size]
 }
 
-// give returns a piece, which a later turn hands to the kernel. For the ring's thread, while the ring is open.
+// Give returns a piece, which a later turn hands to the kernel. For the ring's thread, while the ring is open.
 func (b *Buffers) Give(number int32) {
 	b.given[b.c.given_count] = uint16(number)
 	b.c.given_count++
@@ -90,7 +90,7 @@ func (b *Buffers) Give(number int32) {
 	b.held.Add(-1) // the ring's own is left
 }
 
-// giveElsewhere is give for any thread at any time.
+// GiveElsewhere is give for any thread at any time.
 func (b *Buffers) GiveElsewhere(number int32) {
 	for {
 		first := b.back.Load()

@@ -61,7 +61,7 @@ type proxy interface {
 	// idle is turn for a wait that takes long: the thread's P is free for other goroutines meanwhile.
 	idle(limit time.Duration) ([]Completion, error)
 
-	// ready tells whether a turn would do something at once: submit, or collect. It is cheap, so it may miss what the
+	// ready reports whether a turn would do something at once: submit, or collect. It is cheap, so it may miss what the
 	// kernel has not told yet.
 	ready() bool
 
@@ -74,7 +74,7 @@ type proxy interface {
 
 	can(Ability) bool
 
-	// provide makes buffers for requests with provided. It may be called once, if the proxy is able to receiveMany. The
+	// provide makes buffers for requests with Provided. It may be called once, if the proxy is able to ReceiveMany. The
 	// error is the kernel's.
 	provide(count, size int) (*Buffers, error)
 
@@ -82,13 +82,13 @@ type proxy interface {
 	counts() Stats
 }
 
-// ability is what not every proxy can.
+// Ability is what not every proxy can.
 type Ability int
 
 const (
-	AcceptMany   Ability = iota // opAccept with multishot
-	ReceiveMany                 // opReceive with multishot and provided
-	RegularFiles                // opRead, opWrite and opSync for files on disks
+	AcceptMany   Ability = iota // OpAccept with Multishot
+	ReceiveMany                 // OpReceive with Multishot and Provided
+	RegularFiles                // OpRead, OpWrite and OpSync for files on disks
 	abilities                   // how many there are
 )
 

@@ -42,7 +42,7 @@ type Engine struct {
 	asleep atomic.Bool  // the engine waits, or is about to: others wake it
 	waking atomic.Int32 // threads that are about to wake it
 
-	receiving atomic.Pointer[Buffers] // for requests with provided; nil: none
+	receiving atomic.Pointer[Buffers] // for requests with Provided; nil: none
 
 	counts published
 }
@@ -71,7 +71,7 @@ func (e *Engine) init(options Options) (err error) {
 	return nil
 }
 
-// can tells what the engine's proxy can. Any thread may call it once the engine has begun.
+// Can reports what the engine's proxy can. Any thread may call it once the engine has begun.
 func (e *Engine) Can(a Ability) bool { return e.able[a] }
 
 // drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has
@@ -143,22 +143,22 @@ func (e *Engine) deinit() {
 	e.ring = nil
 }
 
-// hasRequests tells whether there are requests that have not been staged.
+// hasRequests reports whether there are requests that have not been staged.
 func (e *Engine) hasRequests() bool {
 	return len(e.unstaged) > 0 || len(e.dropped) > 0 || e.hasMail()
 }
 
-// takesNone reports whether the engine takes no requests, and so cancels those that are under way. Any thread may call
+// Refuses reports whether the engine takes no requests, and so cancels those that are under way. Any thread may call
 // it.
 func (e *Engine) Refuses() bool { return e.mail.Load() == noMore }
 
-// hasMail tells whether there are requests of other threads.
+// hasMail reports whether there are requests of other threads.
 func (e *Engine) hasMail() bool {
 	r := e.mail.Load()
 	return r != nil && r != noMore
 }
 
-// emptyIO tells whether no request is under way, internal ones apart.
+// Idle reports whether no request is under way, internal ones apart.
 func (e *Engine) Idle() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
 
 // begin submits a request with the next batch. For the engine's thread: it runs nothing, so a completion may begin the
@@ -241,7 +241,7 @@ func (e *Engine) wakeup() {
 	e.waking.Add(-1)
 }
 
-// kick is wakeup of an engine that has to look once more at what the caller has changed.
+// Kick is wakeup of an engine that has to look once more at what the caller has changed.
 func (e *Engine) Kick() {
 	e.kicked.Swap(true) // before the look at asleep, see pollSubmit
 	e.wakeup()
@@ -374,13 +374,13 @@ func (e *Engine) must(err error) {
 	}
 }
 
-// mine tells whether the caller runs on the engine's thread, as a fiber of its worker.
+// Mine reports whether the caller runs on the engine's thread, as a fiber of its worker.
 func (e *Engine) Mine() bool {
 	f := sched.Current()
 	return f != nil && e.worker != nil && f.Worker() == e.worker
 }
 
-// submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the
+// Submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the
 // engine has ended or refuses requests.
 func (e *Engine) Submit(r *Request) error {
 	if e.Mine() {
@@ -397,8 +397,8 @@ func (e *Engine) Submit(r *Request) error {
 }
 
 // slice is how long the engine's thread has run without a decision of the Go scheduler. To package runtime a worker is
-// one goroutine that runs for ever. From 10 ms on its monitor wants to preempt that: it takes the P away at each system
-// call that it meets, and looks every 20 us in the place of every 10 ms. So a busy engine would spend a sixth of its
+// one goroutine that runs forever. From 10 ms on its monitor wants to preempt that: it takes the P away at each system
+// call that it meets, and looks every 20 us instead of every 10 ms. So a busy engine would spend a sixth of its
 // time on getting Ps back. A decision of the scheduler now and then, which takes some 20 us, begins a new slice. See
 // retake and sysmon in runtime/proc.go.
 type slice struct{ began clock.Instant }

@@ -59,7 +59,7 @@ func (s *Engines) Attach(cfg *sched.Config) {
 	}
 }
 
-// open makes the engine of a worker, on its thread.
+// Open makes the engine of a worker, on its thread.
 func (s *Engines) Open(w *sched.Worker) (*Engine, error) {
 	e := &Engine{set: s, worker: w}
 	if err := e.init(s.options); err != nil {
@@ -214,7 +214,7 @@ func (o Options) requests() int {
 	return min(o.Requests, mostRequests)
 }
 
-// bufferSize is the size of one of an engine's buffers.
+// BufferSize is the size of one of an engine's buffers.
 const BufferSize = 2 << 10
 
 func (o Options) buffers() int {

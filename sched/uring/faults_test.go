@@ -100,7 +100,7 @@ func TestCountRunning(t *testing.T) {
 }
 
 // The event is told once for many completions. An engine that waits for it anew, though it has not collected them all,
-// waits for ever.
+// waits forever.
 func TestFaultWaitsBesideCompletions(t *testing.T) {
 	completed, event := 5, 1
 	poll := func() (blocks bool) {

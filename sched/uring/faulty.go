@@ -25,7 +25,7 @@ import (
 //	again     an operation ends with EAGAIN, before it has begun
 //	signal    or with EINTR
 //	end       a multishot request ends although more is to come; a receive, with ENOBUFS as well
-//	late      completions come some turns later, and in another order; those of one request, or of one chain, stay in
+//	late      completions come some turns later, and in another order; those of one request stay in
 //	          theirs
 //	full      stage has no room
 //	nothing   a turn does not wait, and has nothing
@@ -91,7 +91,7 @@ func withFaults(p proxy) proxy {
 	return f
 }
 
-// rolls tells whether a fault of that kind is to be made now, once in n times.
+// rolls reports whether a fault of that kind is to be made now, once in n times.
 func (f *faulty) rolls(kind string, n int) bool {
 	return f.random.IntN(n) == 0 && faultKinds()[kind]
 }
@@ -124,7 +124,7 @@ func (f *faulty) stage(e Entry) bool {
 	return true
 }
 
-// mayTransfer tells whether the descriptor is open for the operation: if it is not, no kernel says EAGAIN.
+// mayTransfer reports whether the descriptor is open for the operation: if it is not, no kernel says EAGAIN.
 func mayTransfer(e Entry) bool {
 	flags, err := unix.FcntlInt(uintptr(e.FD), unix.F_GETFL, 0)
 	unfit := unix.O_WRONLY

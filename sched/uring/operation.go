@@ -15,7 +15,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-// awaited is an operation that one fiber or goroutine waits for, and may give up. It serves one operation after
+// Operation is an operation that one fiber or goroutine waits for, and may give up. It serves one operation after
 // another, without an allocation: it must not be copied, and only one caller at a time may use it. The zero value is
 // ready.
 type Operation struct {
@@ -33,10 +33,10 @@ type Operation struct {
 	own    *park.Goroutine // for waiters that are goroutines
 }
 
-// ending tells the waiter for an operation when to give it up.
+// Ending tells the waiter for an operation when to give it up.
 type Ending interface {
-	// ended returns why the wait is over, or nil and when it has to be asked again at the latest; the zero time is
-	// never. If the answer changes meanwhile, the waiter is told by awaited.nudge. The waiter calls it.
+	// Ended returns why the wait is over, or nil and when it has to be asked again at the latest; the zero time is
+	// never. If the answer changes meanwhile, the waiter is told by Operation.Nudge. The waiter calls it.
 	Ended() (again time.Time, why error)
 }
 
@@ -45,7 +45,7 @@ type endless struct{}
 
 func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
 
-// await submits op to e, and blocks its caller until op is over: a fiber, or a goroutine. All that op points to must
+// Await submits op to e, and blocks its caller until op is over: a fiber, or a goroutine. All that op points to must
 // stay in its place for that long. When end says so, op is cancelled; await still returns only when the kernel is done
 // with it.
 //
@@ -90,8 +90,8 @@ func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
 	return a.result, nil
 }
 
-// waitFor blocks its caller until arrived returns true, or until end says so: then it returns why. It is for what comes
-// by a request of e that is internal and completes again and again: what makes arrived true calls nudge afterwards.
+// WaitFor blocks its caller until arrived returns true, or until end says so: then it returns why. It is for what comes
+// by a request of e that is internal and completes again and again: what makes arrived true calls Nudge afterwards.
 // While the caller waits, e counts one more operation.
 func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 	fiber := a.attend()
@@ -117,7 +117,7 @@ func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 	return nil
 }
 
-// waited counts the operation down that waitFor has counted. On the engine's thread the worker looks next whether
+// waited counts the operation down that WaitFor has counted. On the engine's thread the worker looks next whether
 // anything is left; on another one the caller has it look.
 func (e *Engine) waited() {
 	e.running.Add(-1)
@@ -172,7 +172,7 @@ func (a *Operation) giveUp(e *Engine) {
 	}
 }
 
-// nudge has the waiter, if there is one, ask once more whether the wait has ended. It may be called from anywhere, and
+// Nudge has the waiter, if there is one, ask once more whether the wait has ended. It may be called from anywhere, and
 // does not block.
 func (a *Operation) Nudge() {
 	if a.left.Load() == 0 {
@@ -187,18 +187,18 @@ func (a *Operation) Nudge() {
 // Awaited implements park.Awaited.
 func (a *Operation) Awaited() (string, uintptr) { return "input or output", 0 }
 
-// spare are awaited that operations without a descriptor of package uring use in turn.
+// spare are for operations without a descriptor of package fiberio, which use them in turn.
 var spare = sync.Pool{New: func() any { return new(Operation) }}
 
-// do is doContext without an end.
+// Do is DoContext without an end.
 func (e *Engine) Do(op Entry) (Completion, error) {
 	a := spare.Get().(*Operation)
 	defer spare.Put(a)
 	return a.Await(e, op, endless{})
 }
 
-// doContext submits an operation and waits until it is over, or has been cancelled because ctx is done: then the error
-// is context.Cause(ctx). See awaited.await for the rest.
+// DoContext submits an operation and waits until it is over, or has been cancelled because ctx is done: then the error
+// is context.Cause(ctx). See Operation.Await for the rest.
 func (e *Engine) DoContext(ctx context.Context, op Entry) (Completion, error) {
 	if ctx.Done() == nil {
 		return e.Do(op)
@@ -217,7 +217,7 @@ func (u until) Ended() (time.Time, error) {
 	return time.Time{}, context.Cause(u.ctx)
 }
 
-// unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber
+// Unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber
 // does not see what these wait for, so it must not take that for a deadlock.
 func Unseen(wait func()) {
 	if fiber, ok := park.Current().(park.Scheduled); ok {
@@ -231,7 +231,7 @@ func Unseen(wait func()) {
 // OwnPosition, as an offset, is the position that the kernel holds for an open file.
 const OwnPosition = -1
 
-// mostAtOnce is how many bytes one operation transfers at most. The kernel would cut more anyway.
+// MostAtOnce is how many bytes one operation transfers at most. The kernel would cut more anyway.
 const MostAtOnce = 1 << 30
 
 // Read reads from a descriptor into p, at offset, or at the position that the kernel holds if that is below 0: perhaps
@@ -269,7 +269,7 @@ func (e *Engine) transfer(op Op, fd int, p []byte, offset int64) (int, error) {
 	return c.Transferred(op, p, err)
 }
 
-// events is what poll(2) has to say of a descriptor before a read or a write of it need not wait.
+// Events is what poll(2) has to say of a descriptor before a read or a write of it need not wait.
 func (o Op) Events() uint32 {
 	if o == OpRead {
 		return unix.POLLIN
@@ -277,10 +277,10 @@ func (o Op) Events() uint32 {
 	return unix.POLLOUT
 }
 
-// address is where the bytes of p are, which must stay there.
+// Address is where the bytes of p are, which must stay there.
 func Address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
 
-// transferred is what a read or a write of p returns that has completed so, or has not been carried out because of err.
+// Transferred is what a read or a write of p returns that has completed so, or has not been carried out because of err.
 func (c Completion) Transferred(op Op, p []byte, err error) (int, error) {
 	if err == nil {
 		err = c.Err()

@@ -1,20 +1,20 @@
 package uring
 
-// request is one operation, from the moment when it is handed to an engine until its last completion. Its maker keeps
+// Request is one operation, from the moment when it is handed to an engine until its last completion. Its maker keeps
 // what it points to alive, and in its place, for that long.
 type Request struct {
 	Entry
 
-	// completed is called on the engine's thread for each completion, and must not block. The request is over if the
+	// Completed is called on the engine's thread for each completion, and must not block. The request is over if the
 	// completion has not more.
 	Completed func(Completion)
 
-	// internal requests, such as requests to cancel others, do not keep a context from stopping.
+	// Internal requests, such as requests to cancel others, do not keep a context from stopping.
 	Internal bool
 
 	Ending bool // it is to end, or has nothing to be ended
 
-	Cancels *Request // opCancel: what it is to end. That must not begin anew before this request is over
+	Cancels *Request // OpCancel: what it is to end. That must not begin anew before this request is over
 
 	next *Request // in the mailbox of the engine
 }

@@ -37,7 +37,7 @@ type ring struct {
 	flags     *uint32 // ringTaskWork, ringOverflow
 }
 
-// entry is a staged request, as struct fiberlab_request in ring.h.
+// Entry is a staged request, as struct fiberlab_request in ring.h.
 type Entry struct {
 	id     uint64
 	Offset uint64
@@ -49,14 +49,14 @@ type Entry struct {
 	How    How
 }
 
-// completion is what became of a request, as struct fiberlab_done in ring.h.
+// Completion is what became of a request, as struct fiberlab_done in ring.h.
 type Completion struct {
 	id     uint64
 	Result int32
 	Flags  uint32
 }
 
-// op is what a request does.
+// Op is what a request does.
 type Op uint16
 
 const (
@@ -73,7 +73,7 @@ const (
 	OpCancel  Op = C.FIBERLAB_CANCEL
 )
 
-// how is a set of ways in which a request is carried out.
+// How is a set of ways in which a request is carried out.
 type How uint16
 
 const (
@@ -82,7 +82,7 @@ const (
 	Waiting   How = C.FIBERLAB_WAITING
 )
 
-// moreToCome is a flag of a completion.
+// MoreToCome is a flag of a completion.
 const MoreToCome = C.IORING_CQE_F_MORE
 
 const (
@@ -94,10 +94,10 @@ const (
 	setupCoopTaskrun  = C.IORING_SETUP_COOP_TASKRUN
 )
 
-// more tells whether the request will complete again.
+// More reports whether the request will complete again.
 func (c Completion) More() bool { return c.Flags&MoreToCome != 0 }
 
-// err is the error by which the request has failed, or nil.
+// Err is the error by which the request has failed, or nil.
 func (c Completion) Err() error {
 	if c.Result < 0 {
 		return syscall.Errno(-c.Result)
@@ -186,7 +186,7 @@ func (r *ring) turn(limit time.Duration) ([]Completion, error) {
 	return done, nil
 }
 
-// toSubmit tells whether there is anything that the next turn has to submit.
+// toSubmit reports whether there is anything that the next turn has to submit.
 func (r *ring) toSubmit() bool { return r.c.staged_count > 0 || r.c.refused > 0 }
 
 func (r *ring) ready() bool {
@@ -231,7 +231,7 @@ const (
 	_ = -(unsafe.Offsetof(Completion{}.Flags) ^ unsafe.Offsetof(C.struct_fiberlab_done{}.flags))
 )
 
-// batch tells how many completions a wait is worth waiting for. Where they come quickly, a thread that is woken for
+// batch says how many completions a wait is worth waiting for. Where they come quickly, a thread that is woken for
 // each of them pays for a sleep and a wake-up each time, and hands the kernel one request at a time. Where they come
 // slowly, a wait for more than one would only make the first one late.
 //

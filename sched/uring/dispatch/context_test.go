@@ -35,7 +35,7 @@ func do(f func()) TopLevel { return TopLevel{Run: f} }
 // engineOf is the engine of a context that runs.
 func engineOf(c *Context) *uring.Engine { return c.run.Load().device.Engine }
 
-// A round runs the tasks that were queued at its start: a task that submits the next one for ever does not keep input
+// A round runs the tasks that were queued at its start: a task that submits the next one forever does not keep input
 // and output waiting.
 func TestRoundEnds(t *testing.T) {
 	eachDriver(t, func(t *testing.T, options uring.Options) {

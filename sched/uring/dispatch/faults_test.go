@@ -67,7 +67,7 @@ func takes(t *testing.T, ran <-chan int, n int) {
 }
 
 // A task that ends tells Loop. If it does not hold the lock, it may do so between Loop's look at the count and its
-// wait, and Loop waits for ever.
+// wait, and Loop waits forever.
 func TestFaultNotifiedWithoutLock(t *testing.T) {
 	live, waits, told := 1, false, false
 	ended := func() {
@@ -208,7 +208,7 @@ func TestFaultWokenBeforeStop(t *testing.T) {
 	loop() // it looks whether it is to stop: not yet
 	loop()
 	stop = true
-	require.True(t, stop && event == 0 && sleeps == 1, "it sleeps for ever")
+	require.True(t, stop && event == 0 && sleeps == 1, "it sleeps forever")
 
 	eachDriver(t, func(t *testing.T, options uring.Options) {
 		c := NewContext(options)

@@ -126,7 +126,7 @@ func (f *File) unuse() {
 	}
 }
 
-// ended implements ending for the operations of a file.
+// Ended implements uring.Ending for the operations of a file.
 func (f *File) Ended() (time.Time, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

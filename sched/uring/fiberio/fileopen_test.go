@@ -29,7 +29,7 @@ func (c *soonDone) Err() error {
 }
 
 // The goroutine that is to open a file may get to run only after its caller has given up. Then it opens nothing: it
-// might wait for ever, for a pipe without another end.
+// might wait forever, for a pipe without another end.
 func TestOpenThatWasGivenUpDoesNotBegin(t *testing.T) {
 	// the goroutine begins after the caller has returned, unless that is interrupted
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -181,7 +181,7 @@ func (a *accepting) take() (int, error, bool) {
 	return 0, err, err != nil
 }
 
-// news tells whether take would return something, or the request has to begin again.
+// news reports whether take would return something, or the request has to begin again.
 func (a *accepting) news() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
