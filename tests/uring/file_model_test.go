@@ -16,11 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"fiberlab/fiber"
-	"fiberlab/sched"
-	"fiberlab/sched/uring"
-	"fiberlab/sched/uring/fiberio"
-	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/suite"
 )
 
@@ -195,48 +190,3 @@ func TestWritersShareAFile(t *testing.T) {
 		}
 	})
 }
-
-// All processes that have a standard input share its position: each goes on where another one has stopped.
-func TestStdinLeavesThePosition(t *testing.T) {
-	eachDriver(t, func(t *testing.T, driver uring.Driver) {
-		name := t.TempDir() + "/input"
-		require.NoError(t, os.WriteFile(name, []byte("one two three four"), 0o600))
-		stdin, err := os.OpenFile(name, os.O_RDWR, 0)
-		require.NoError(t, err)
-		defer stdin.Close()
-		skipped := make([]byte, len("one "))
-		_, err = io.ReadFull(stdin, skipped)
-		require.NoError(t, err)
-		cmd := child.Prepare(t.Context(), childWord, fiber.Asm, envDriver+"="+driver.String())
-		cmd.Stdin = stdin
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, string(out))
-		rest, err := io.ReadAll(stdin)
-		require.NoError(t, err)
-		require.Equal(t, " four", string(rest))
-		data, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.Equal(t, "one two THREE four", string(data))
-	})
-}
-
-// This child reads a word of its standard input, and writes the next one.
-var childWord = child.New("word", func(t child.T, b fiber.Backend) {
-	driver, err := uring.ParseDriver(os.Getenv(envDriver))
-	require.NoError(t, err)
-	engines, s := attach(t, uring.Options{Driver: driver}, sched.Config{Workers: 1, Backend: b})
-	require.NoError(t, s.Go(func() {
-		f := fiberio.Stdin(engines)
-		word := make([]byte, len("two "))
-		_, err := io.ReadFull(f, word)
-		require.NoError(t, err)
-		require.Equal(t, "two ", string(word))
-		_, err = f.Write([]byte("THREE"))
-		require.NoError(t, err)
-		at, err := f.Seek(0, io.SeekCurrent)
-		require.NoError(t, err)
-		require.EqualValues(t, len("one two three"), at)
-	}))
-	require.NoError(t, s.Close())
-	require.NoError(t, engines.Close())
-})

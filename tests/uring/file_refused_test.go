@@ -227,7 +227,10 @@ func TestWritesAgainstALimit(t *testing.T) {
 	})
 }
 
-const envDir = "FIBERLAB_TEST_DIR"
+const (
+	envDriver = "FIBERLAB_TEST_DRIVER"
+	envDir    = "FIBERLAB_TEST_DIR"
+)
 
 // This child has a limit for the size of its files. It has SIGXFSZ ignored, which would end the process.
 var childLimit = child.New("limit", func(t child.T, b fiber.Backend) {

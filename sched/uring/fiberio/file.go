@@ -27,7 +27,6 @@ type File struct {
 	engines *uring.Engines
 	name    string
 	appends bool
-	shared  bool // others have the descriptor, too, and its position: Close leaves it open
 	fd      int
 	kind    atomic.Int32 // a fileKind
 
@@ -98,9 +97,6 @@ func (f *File) Close() error {
 		uring.Unseen(unused.Wait)
 	}
 	f.directory.close()
-	if f.shared {
-		return nil
-	}
 	return f.failed("close", closeDescriptor(f.engines, f.fd))
 }
 
@@ -350,7 +346,7 @@ func lock(m *fibersync.Mutex) {
 // next is where the next Read or Write begins: at an offset, or at ownPosition if the File does not hold its position.
 // The caller holds reading, unless the file is a stream.
 func (f *File) next() int64 {
-	if f.shared || f.kindOf() != kindDisk {
+	if f.kindOf() != kindDisk {
 		return uring.OwnPosition
 	}
 	return f.position

@@ -251,9 +251,3 @@ func (f *File) readAll() ([]byte, error) {
 		}
 	}
 }
-
-// Stdin is the standard input of the program: a terminal, a pipe, a file or whatever it was started with. Close of the
-// File ends its reads, and leaves descriptor 0 open.
-func Stdin(engines *uring.Engines) *File {
-	return &File{engines: engines, name: "/dev/stdin", shared: true}
-}

@@ -122,9 +122,6 @@ func byCall(fd int, op uring.Op, p []byte, offset int64) (n int, err error) {
 // transferByEngine waits for the transfer. Under a driver that leaves files to others it only waits, for streams, until
 // the transfer need not.
 func (f *File) transferByEngine(op uring.Op, p []byte, offset int64) (int, error) {
-	if f.shared && f.kindOf() == kindDisk { // the kernel holds its position, and moves it as it should by a system call
-		return f.transferElsewhere(op, p, offset)
-	}
 	var pin runtime.Pinner
 	pin.Pin(&p[0])
 	defer pin.Unpin()
