@@ -13,6 +13,9 @@ import (
 
 // Engine does input and output on one thread, that of a worker or another. The requests that a fiber of the worker
 // makes of it complete on that worker. All others leave their requests in its mailbox; all else is for its thread.
+//
+// This file has the life of an engine in order: it is made (init), takes requests (Submit), waits for completions
+// (Wait, pollSubmit), hands them to their makers (complete), cancels what is under way (refuse), and ends (Close).
 type Engine struct {
 	set    *Engines
 	worker *sched.Worker // nil: its thread is no worker's
@@ -47,6 +50,8 @@ type Engine struct {
 	counts published
 }
 
+var _ sched.Device = (*Engine)(nil)
+
 // noMore is the mail of an engine that has ended, or has not begun.
 var noMore = new(Request)
 
@@ -74,92 +79,29 @@ func (e *Engine) init(options Options) (err error) {
 // Can reports what the engine's proxy can. Any thread may call it once the engine has begun.
 func (e *Engine) Can(a Ability) bool { return e.able[a] }
 
-// drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has
-// completed. Requests of other threads are refused from now on.
-func (e *Engine) drain() error {
-	for e.refuse(); e.table.underWay() > 0; e.refuse() {
-		e.kicked.Store(false)
-		if err := e.pollSubmit(-1, true); err != nil {
-			return err
+// Submit: a request gets a number and a place in the next batch, or comes into the mailbox.
+
+// Submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the
+// engine has ended or refuses requests.
+func (e *Engine) Submit(r *Request) error {
+	if e.Mine() {
+		if e.refuses {
+			return ErrClosed
 		}
+		e.begin(r)
+		return nil
+	}
+	if !e.beginElsewhere(r) {
+		return ErrClosed
 	}
 	return nil
 }
 
-// refuse refuses the requests of other threads from now on, and has those end that are under way, as many as there is
-// room for. Call it before each turn, until none is under way.
-func (e *Engine) refuse() {
-	if !e.refuses {
-		e.refuses = true
-		e.closeMail()
-		for _, r := range e.unstaged { // the proxy has never seen them
-			e.dropped = append(e.dropped, Completion{id: r.id, Result: -int32(syscall.ECANCELED)})
-		}
-		e.unstaged = nil
-	}
-	e.cancelled = e.cancelFrom(e.cancelled)
+// Mine reports whether the caller runs on the engine's thread, as a fiber of its worker.
+func (e *Engine) Mine() bool {
+	f := sched.Current()
+	return f != nil && e.worker != nil && f.Worker() == e.worker
 }
-
-// cancelFrom cancels the requests from that slot of the table on, as many as there is room for, and returns where it
-// goes on.
-func (e *Engine) cancelFrom(next int) int {
-	t := &e.table
-	if t.begun {
-		next, t.begun = 0, false
-	}
-	for ; next < len(t.slots) && len(e.unstaged) == 0; next++ {
-		if r := t.slots[next].request; r != nil && !r.Ending {
-			r.Ending = true
-			e.begin(
-				&Request{
-					Entry: Entry{Op: OpCancel, Offset: r.id}, Internal: true, Ending: true,
-					Completed: func(Completion) {},
-				},
-			)
-		}
-	}
-	return next
-}
-
-// closeMail refuses the requests of other threads from now on. Requests that are in the mailbox are over.
-func (e *Engine) closeMail() {
-	for r := e.mail.Swap(noMore); r != nil && r != noMore; {
-		late := r
-		r = r.next
-		e.submitted.Add(-late.counted())
-		late.Completed(Completion{Result: -int32(syscall.ECANCELED)})
-	}
-}
-
-// deinit ends the engine's ring. No request may be under way, but tasks may be queued: they wait for the next init.
-// Requests that come from now on are refused, and requests that are in the mailbox are over.
-func (e *Engine) deinit() {
-	e.closeMail()
-	for e.waking.Load() != 0 { // it holds the ring's event for a moment
-		runtime.Gosched()
-	}
-	e.receiving.Store(nil)
-	e.ring.close()
-	e.ring = nil
-}
-
-// hasRequests reports whether there are requests that have not been staged.
-func (e *Engine) hasRequests() bool {
-	return len(e.unstaged) > 0 || len(e.dropped) > 0 || e.hasMail()
-}
-
-// Refuses reports whether the engine takes no requests, and so cancels those that are under way. Any thread may call
-// it.
-func (e *Engine) Refuses() bool { return e.mail.Load() == noMore }
-
-// hasMail reports whether there are requests of other threads.
-func (e *Engine) hasMail() bool {
-	r := e.mail.Load()
-	return r != nil && r != noMore
-}
-
-// Idle reports whether no request is under way, internal ones apart.
-func (e *Engine) Idle() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
 
 // begin submits a request with the next batch. For the engine's thread: it runs nothing, so a completion may begin the
 // next request.
@@ -212,40 +154,32 @@ func (e *Engine) aim(r *Request) bool {
 	return true
 }
 
-// openMail stages what others have sent, the oldest first.
-func (e *Engine) openMail() {
-	if !e.hasMail() {
-		return
-	}
-	var oldest *Request
-	for r := e.mail.Swap(nil); r != nil; {
-		r, r.next, oldest = r.next, oldest, r
-	}
-	for oldest != nil {
-		r := oldest
-		oldest, r.next = r.next, nil
-		e.stage(r)
-	}
+// Wait: a turn of the ring hands the batch to the kernel, and waits for what completes.
+
+// Ready implements sched.Device.
+func (e *Engine) Ready() bool {
+	return e.ring.ready() || e.hasRequests() || e.stopping.Load() && !e.refuses
 }
 
-// wakeup ends the wait of pollSubmit, or the next one, if the engine does not look before. Any thread may call it; it
-// does not block.
-func (e *Engine) wakeup() {
-	if !e.asleep.Load() {
-		return
-	}
-	e.waking.Add(1) // from now on the ring stays open, if the engine is found asleep
-	if e.asleep.Swap(false) {
-		e.ring.wake()
-	}
-	e.waking.Add(-1)
+// Poll implements sched.Device.
+func (e *Engine) Poll() {
+	e.refuseIfClosed()
+	e.must(e.pollSubmit(0, true))
+	e.slice.mayEnd(clock.Now())
 }
 
-// Kick is wakeup of an engine that has to look once more at what the caller has changed.
-func (e *Engine) Kick() {
-	e.kicked.Swap(true) // before the look at asleep, see pollSubmit
-	e.wakeup()
+// Wait implements sched.Device.
+func (e *Engine) Wait(limit time.Duration, brief bool) {
+	e.refuseIfClosed()
+	began := e.slice.mayEnd(clock.Now()) // before the wait, when nothing is late by it
+	e.must(e.pollSubmit(limit, brief || e.brief))
+	e.kicked.Store(false) // the worker is awake: whatever woke it, it looks for work next
+	e.brief = clock.Now()-began < briefWait
 }
+
+// briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package
+// runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it.
+const briefWait = clock.Instant(500 * time.Microsecond)
 
 // pollSubmit submits the requests that have been begun, and serves the completions that have come. If there are
 // none, it waits until there are some, for wakeup, or until limit has passed: 0 does not wait, below 0 is no
@@ -279,6 +213,22 @@ func (e *Engine) pollSubmit(limit time.Duration, brief bool) error {
 	return nil
 }
 
+// openMail stages what others have sent, the oldest first.
+func (e *Engine) openMail() {
+	if !e.hasMail() {
+		return
+	}
+	var oldest *Request
+	for r := e.mail.Swap(nil); r != nil; {
+		r, r.next, oldest = r.next, oldest, r
+	}
+	for oldest != nil {
+		r := oldest
+		oldest, r.next = r.next, nil
+		e.stage(r)
+	}
+}
+
 // countRunning counts what has been submitted so far as running. Others submit meanwhile: what they add must neither be
 // lost nor seem to be over.
 func (e *Engine) countRunning() {
@@ -304,96 +254,37 @@ func (e *Engine) turn(limit time.Duration, brief bool) ([]Completion, error) {
 	return e.ring.idle(limit)
 }
 
-// complete tells the maker of a request what became of it.
-func (e *Engine) complete(c Completion) {
-	r := e.table.find(c.id)
-	if r == nil {
-		return
-	}
-	if !c.More() {
-		e.table.remove(r)
-		e.running.Add(-r.counted())
-	}
-	r.Completed(c)
+// hasRequests reports whether there are requests that have not been staged.
+func (e *Engine) hasRequests() bool {
+	return len(e.unstaged) > 0 || len(e.dropped) > 0 || e.hasMail()
 }
 
-var _ sched.Device = (*Engine)(nil)
-
-// Ready implements sched.Device.
-func (e *Engine) Ready() bool {
-	return e.ring.ready() || e.hasRequests() || e.stopping.Load() && !e.refuses
+// hasMail reports whether there are requests of other threads.
+func (e *Engine) hasMail() bool {
+	r := e.mail.Load()
+	return r != nil && r != noMore
 }
-
-// Poll implements sched.Device.
-func (e *Engine) Poll() {
-	e.refuseIfClosed()
-	e.must(e.pollSubmit(0, true))
-	e.slice.mayEnd(clock.Now())
-}
-
-// Wait implements sched.Device.
-func (e *Engine) Wait(limit time.Duration, brief bool) {
-	e.refuseIfClosed()
-	began := e.slice.mayEnd(clock.Now()) // before the wait, when nothing is late by it
-	e.must(e.pollSubmit(limit, brief || e.brief))
-	e.kicked.Store(false) // the worker is awake: whatever woke it, it looks for work next
-	e.brief = clock.Now()-began < briefWait
-}
-
-// refuseIfClosed ends what is under way if the Engines have been closed. From then on the worker has its device to
-// sleep in, and no input and output.
-func (e *Engine) refuseIfClosed() {
-	if e.stopping.Load() {
-		e.refuse()
-	}
-}
-
-// briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package
-// runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it.
-const briefWait = clock.Instant(500 * time.Microsecond)
 
 // Wake implements sched.Device.
 func (e *Engine) Wake() { e.Kick() }
 
-// Pending implements sched.Device.
-func (e *Engine) Pending() int { return int(e.submitted.Load() + e.running.Load()) }
-
-// Close implements sched.Device.
-func (e *Engine) Close() error {
-	e.set.remove(e)
-	e.worker.SetEngine(nil)
-	err := e.drain()
-	e.deinit()
-	return err
+// Kick is wakeup of an engine that has to look once more at what the caller has changed.
+func (e *Engine) Kick() {
+	e.kicked.Swap(true) // before the look at asleep, see pollSubmit
+	e.wakeup()
 }
 
-// must ends the program if the kernel refuses the ring itself: no request would ever complete again.
-func (e *Engine) must(err error) {
-	if err != nil {
-		panic(fmt.Sprintf("sched/uring: the ring of %v: %v", e.worker, err))
+// wakeup ends the wait of pollSubmit, or the next one, if the engine does not look before. Any thread may call it; it
+// does not block.
+func (e *Engine) wakeup() {
+	if !e.asleep.Load() {
+		return
 	}
-}
-
-// Mine reports whether the caller runs on the engine's thread, as a fiber of its worker.
-func (e *Engine) Mine() bool {
-	f := sched.Current()
-	return f != nil && e.worker != nil && f.Worker() == e.worker
-}
-
-// Submit hands a request to the engine. It may be called from anywhere, and returns ErrClosed, and does nothing, if the
-// engine has ended or refuses requests.
-func (e *Engine) Submit(r *Request) error {
-	if e.Mine() {
-		if e.refuses {
-			return ErrClosed
-		}
-		e.begin(r)
-		return nil
+	e.waking.Add(1) // from now on the ring stays open, if the engine is found asleep
+	if e.asleep.Swap(false) {
+		e.ring.wake()
 	}
-	if !e.beginElsewhere(r) {
-		return ErrClosed
-	}
-	return nil
+	e.waking.Add(-1)
 }
 
 // slice is how long the engine's thread has run without a decision of the Go scheduler. To package runtime a worker is
@@ -414,4 +305,126 @@ func (s *slice) mayEnd(now clock.Instant) clock.Instant {
 	runtime.Gosched()
 	s.began = clock.Now()
 	return s.began
+}
+
+// Complete: a completion finds its request by its number.
+
+// complete tells the maker of a request what became of it.
+func (e *Engine) complete(c Completion) {
+	r := e.table.find(c.id)
+	if r == nil {
+		return
+	}
+	if !c.More() {
+		e.table.remove(r)
+		e.running.Add(-r.counted())
+	}
+	r.Completed(c)
+}
+
+// Idle reports whether no request is under way, internal ones apart.
+func (e *Engine) Idle() bool { return e.submitted.Load() == 0 && e.running.Load() == 0 }
+
+// Pending implements sched.Device.
+func (e *Engine) Pending() int { return int(e.submitted.Load() + e.running.Load()) }
+
+// Cancel: an engine that is to end takes no requests, and has those end that are under way.
+
+// refuseIfClosed ends what is under way if the Engines have been closed. From then on the worker has its device to
+// sleep in, and no input and output.
+func (e *Engine) refuseIfClosed() {
+	if e.stopping.Load() {
+		e.refuse()
+	}
+}
+
+// refuse refuses the requests of other threads from now on, and has those end that are under way, as many as there is
+// room for. Call it before each turn, until none is under way.
+func (e *Engine) refuse() {
+	if !e.refuses {
+		e.refuses = true
+		e.closeMail()
+		for _, r := range e.unstaged { // the proxy has never seen them
+			e.dropped = append(e.dropped, Completion{id: r.id, Result: -int32(syscall.ECANCELED)})
+		}
+		e.unstaged = nil
+	}
+	e.cancelled = e.cancelFrom(e.cancelled)
+}
+
+// cancelFrom cancels the requests from that slot of the table on, as many as there is room for, and returns where it
+// goes on.
+func (e *Engine) cancelFrom(next int) int {
+	t := &e.table
+	if t.begun {
+		next, t.begun = 0, false
+	}
+	for ; next < len(t.slots) && len(e.unstaged) == 0; next++ {
+		if r := t.slots[next].request; r != nil && !r.Ending {
+			r.Ending = true
+			e.begin(
+				&Request{
+					Entry: Entry{Op: OpCancel, Offset: r.id}, Internal: true, Ending: true,
+					Completed: func(Completion) {},
+				},
+			)
+		}
+	}
+	return next
+}
+
+// Refuses reports whether the engine takes no requests, and so cancels those that are under way. Any thread may call
+// it.
+func (e *Engine) Refuses() bool { return e.mail.Load() == noMore }
+
+// Close: the ring ends when no request is under way.
+
+// Close implements sched.Device.
+func (e *Engine) Close() error {
+	e.set.remove(e)
+	e.worker.SetEngine(nil)
+	err := e.drain()
+	e.deinit()
+	return err
+}
+
+// drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has
+// completed. Requests of other threads are refused from now on.
+func (e *Engine) drain() error {
+	for e.refuse(); e.table.underWay() > 0; e.refuse() {
+		e.kicked.Store(false)
+		if err := e.pollSubmit(-1, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closeMail refuses the requests of other threads from now on. Requests that are in the mailbox are over.
+func (e *Engine) closeMail() {
+	for r := e.mail.Swap(noMore); r != nil && r != noMore; {
+		late := r
+		r = r.next
+		e.submitted.Add(-late.counted())
+		late.Completed(Completion{Result: -int32(syscall.ECANCELED)})
+	}
+}
+
+// deinit ends the engine's ring. No request may be under way, but tasks may be queued: they wait for the next init.
+// Requests that come from now on are refused, and requests that are in the mailbox are over.
+func (e *Engine) deinit() {
+	e.closeMail()
+	for e.waking.Load() != 0 { // it holds the ring's event for a moment
+		runtime.Gosched()
+	}
+	e.receiving.Store(nil)
+	e.ring.close()
+	e.ring = nil
+}
+
+// must ends the program if the kernel refuses the ring itself: no request would ever complete again.
+func (e *Engine) must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("sched/uring: the ring of %v: %v", e.worker, err))
+	}
 }
