@@ -720,7 +720,7 @@ func TestOpenOutlivesItsEngine(t *testing.T) {
 			}
 			opened <- err
 		}()
-		for e.Pending() == 0 {
+		for driver == uring.Uring && e.Pending() == 0 { // by epoll, no request waits for the pipe
 			time.Sleep(50 * time.Microsecond)
 		}
 		require.NoError(t, s.Close())

@@ -13,10 +13,10 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does: package net looks names up
-// and connects, on a goroutine if the caller is a fiber, and the connection is then the engines'. ctx bounds the call, and
-// no more. The error is a *net.OpError: it wraps that of package net, context.Cause(ctx) if ctx is done before,
-// sched.ErrNilContext if ctx is nil, or uring.ErrClosed. It blocks its caller, a fiber not its thread.
+// Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does. Package net looks names up
+// and connects, on a goroutine if the caller is a fiber; the engines carry the bytes. ctx bounds the call, and no more.
+// Dial blocks its caller, a fiber not its thread. The error is a *net.OpError of package net, or wraps
+// context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or uring.ErrClosed.
 func Dial(ctx context.Context, s *uring.Engines, network, address string) (*Conn, error) {
 	c, err := opened(ctx, s, "dial", network, func() (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, address)
@@ -32,9 +32,9 @@ func Dial(ctx context.Context, s *uring.Engines, network, address string) (*Conn
 	return newConn(s, fd, c.LocalAddr(), c.RemoteAddr()), nil
 }
 
-// Listen listens on a network, "tcp", "tcp4", "tcp6" or "unix", at address, as net.Listen does. ctx bounds the time that
-// it takes to look names up, for which it may block its caller, a fiber not its thread. The error is that of Dial. The
-// caller must close the listener.
+// Listen listens on a network, "tcp", "tcp4", "tcp6" or "unix", at address, as net.Listen does. ctx bounds the time
+// that it takes to look names up, for which it may block its caller, a fiber not its thread. It returns the errors that
+// Dial returns. The caller must close the listener.
 func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Listener, error) {
 	l, err := opened(ctx, s, "listen", network, func() (net.Listener, error) {
 		var c net.ListenConfig
