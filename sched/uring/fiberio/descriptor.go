@@ -165,7 +165,7 @@ func (s *side) unlock() {
 	s.of.release()
 }
 
-// ended implements ending.
+// Ended implements uring.Ending.
 func (s *side) Ended() (time.Time, error) {
 	if s.of.isClosing() {
 		return time.Time{}, net.ErrClosed
