@@ -132,27 +132,26 @@ func (c *Conn) RemoteAddr() net.Addr {
 }
 
 // SetDeadline implements net.Conn.
-func (c *Conn) SetDeadline(t time.Time) error {
-	if !c.ok() {
-		return syscall.EINVAL
-	}
-	return c.failed("set", c.d.setDeadline(t, &c.d.reading, &c.d.writing))
-}
+func (c *Conn) SetDeadline(t time.Time) error { return c.setDeadline(t, true, true) }
 
 // SetReadDeadline implements net.Conn.
-func (c *Conn) SetReadDeadline(t time.Time) error {
-	if !c.ok() {
-		return syscall.EINVAL
-	}
-	return c.failed("set", c.d.setDeadline(t, &c.d.reading))
-}
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(t, true, false) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *Conn) SetWriteDeadline(t time.Time) error {
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(t, false, true) }
+
+func (c *Conn) setDeadline(t time.Time, reading, writing bool) error {
 	if !c.ok() {
 		return syscall.EINVAL
 	}
-	return c.failed("set", c.d.setDeadline(t, &c.d.writing))
+	var sides []*side
+	if reading {
+		sides = append(sides, &c.d.reading)
+	}
+	if writing {
+		sides = append(sides, &c.d.writing)
+	}
+	return c.failed("set", c.d.setDeadline(t, sides...))
 }
 
 // failed is err as package net has it; nil stays nil.
