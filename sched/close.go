@@ -238,7 +238,7 @@ func (s *Scheduler) closeQueues(v survey) bool {
 	return false
 }
 
-// awaitNews blocks until a worker has come to rest or been unbound, or until limit has
+// awaitNews blocks until a worker has fallen asleep or been unbound, or until limit has
 // passed, less than 0 being none, or until ctx is done.
 func (s *Scheduler) awaitNews(ctx context.Context, limit time.Duration) {
 	var over <-chan time.Time
@@ -254,7 +254,7 @@ func (s *Scheduler) awaitNews(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// tell lets Close know that a worker has come to rest, or has been unbound. It does not block.
+// tell lets Close know that a worker has fallen asleep, or has been unbound. It does not block.
 func (s *Scheduler) tell() {
 	if s.listening.Load() {
 		select {
@@ -346,7 +346,7 @@ func (w *Worker) endFibers() {
 	w.times.enter(phaseNone)
 }
 
-// Remaining is the error of a CloseContext whose context is done: what is left of the scheduler. It wraps
+// Remaining is the error of a CloseContext whose context is done: the rest of the scheduler. It wraps
 // context.Cause of that context. Other goroutines may have changed some of it since.
 type Remaining struct {
 	Scheduler string

@@ -16,17 +16,17 @@ import (
 	"fiberlab/sched/park"
 )
 
-// A scheduler is quiescent when all its workers sleep at one moment, and no mailbox holds a message. Then nothing that it
-// has can change by itself: a worker that sleeps has found nothing that it can run, and only a worker that runs, a
-// deadline, a device, a blocking call or a thread outside could bring it something. This one condition is enough for
-// both questions: whether all is over, and whether what is left waits in vain.
+// A scheduler is quiescent when all its workers sleep at one moment, and no mailbox holds a message. Then nothing in it
+// changes by itself. A worker that sleeps has found nothing to run. Only a worker that runs, a deadline, a device, a
+// blocking call or a thread outside can bring it something. This one condition answers both questions: whether all is
+// over, and whether the rest waits in vain.
 //
-// A survey visits the workers one after the other, so that alone is no moment. It visits them twice, and reports
-// quiescence only if both visits have found the same: each worker asleep, and the count of how often workers have run
-// out of work (rests) unchanged. A worker that had run anything between its two visits would have run out of work
-// again before the second one, and had counted that. So each worker has slept from its first visit to its second one,
-// and all together between the last visit of the first round and the first visit of the second. A worker that wakes to
-// try to make a fiber, and cannot, runs nothing and counts nothing.
+// A survey visits the workers one after the other, which is no single moment. So it visits them twice. It reports
+// quiescence if both visits have found the same: each worker asleep, and no worker out of work more often than before.
+// Had a worker run anything between its two visits, it would have run out of work again before the second one, and
+// counted that. So each worker has slept from its first visit to its second one. All have slept together between the
+// last visit of the first round and the first visit of the second. A worker that wakes to try to make a fiber, and
+// cannot, runs nothing and counts nothing.
 
 // survey is what a scheduler's workers were doing at one moment.
 type survey struct {
@@ -233,8 +233,8 @@ func (w *Worker) listBlocked(limit <-chan time.Time) (answers []answer, inTime b
 }
 
 // answer does what a deadlock check wants. f is the calling fiber. Each blocked fiber is entered, so that it can
-// say itself where it waits, and hands the thread back at once. If something to run comes meanwhile, the
-// answer is short.
+// say itself where it waits, and hands the thread back at once. If something to run comes before the end,
+// the answer is short.
 func (w *Worker) answer(f *Fiber, c *check) {
 	o := &w.local
 	for _, blocked := range w.scheduler.fibers.onWorker(w) {

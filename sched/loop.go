@@ -14,7 +14,7 @@ import (
 // a worker that holds none, and can make none, begins no task.
 
 // mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
-// wake one another for ever must not keep a task from being begun.
+// wake one another without end must not keep a task from being begun.
 const mostResumed = 32
 
 // run is what each fiber does while it has no task to go on with. It returns when the fiber is not
@@ -138,9 +138,9 @@ func (w *Worker) canRun() bool {
 	return !w.local.ready.Empty() || w.hasTask() && (!w.short() || w.canBegin())
 }
 
-// pickNext returns the fiber that goes on in the place of f, the calling fiber, which is blocked or has yielded: a
-// fiber that is ready, which may be f; else, if a task is to begin, an idle fiber, which takes it. It
-// waits until there is something to run. For a main fiber that has no task it returns f if the worker is finished, or
+// pickNext returns the fiber that goes on after f, the calling fiber, which is blocked or has yielded. That is a fiber
+// that is ready, which may be f; else, if a task is to begin, an idle fiber, which takes it. pickNext waits until
+// there is something to run. For a main fiber that has no task it returns f if the worker is finished, or
 // gives up.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustRunCaller("pickNext")
@@ -183,8 +183,8 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 	}
 }
 
-// fiberForTask returns the fiber that goes on since a task waits, or the policy has a fiber: that one, if it is the
-// policy's next; else an idle fiber, which takes the task. It returns nil if the worker is short.
+// fiberForTask returns the fiber that goes on where a task waits, or the policy has a fiber. That is the policy's next,
+// if that is a fiber; else an idle fiber, which takes the task. It returns nil if the worker is short.
 func (w *Worker) fiberForTask() *Fiber {
 	if w.sharesFibers() && !(w.local.localNext && !w.local.tasks.Empty()) {
 		if f := w.scheduler.migration.nextFiber(w, false); f != nil {

@@ -230,7 +230,7 @@ func (s *Scheduler) Workers() int {
 	return len(s.workers)
 }
 
-// everyWorker lists the workers by number, those of the goroutines that are bound last.
+// everyWorker lists the workers by number, bound goroutines last.
 func (s *Scheduler) everyWorker() []*Worker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
