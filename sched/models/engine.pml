@@ -9,7 +9,7 @@
  *   wakeup     Engine.wakeup            if asleep: waking.Add(1), asleep.Swap(false), perhaps wake, waking.Add(-1)
  *   wake       ring.wake                write(2) to the eventfd
  *   openMail   Engine.openMail          mail.Swap(nil), and all is staged
- *   look       Engine.turn              asleep.Swap(true), then ready, hasRequests, kicked, one after the other
+ *   look       Engine.turn              asleep.Swap(true), then hasRequests, kicked, one after the other
  *   enter      fiberlab_ring_turn       watches the eventfd unless that is under way, and submits what is staged
  *   wait       io_uring_enter           until there is a completion
  *   collect    collect                  takes completions; those of the eventfd are counted
@@ -90,11 +90,15 @@ inline wakeup() {
 proctype submitter() {
     bool found;
 
-#ifdef WAKE_FIRST
+#ifdef ALONE /* it has no tasks */
+    skip
+#elif defined(WAKE_FIRST)
+    kicked = true; /* kick */
     wakeup();
     tasks++
 #else
-    tasks++; /* put */
+    tasks++;       /* put */
+    kicked = true; /* kick */
     wakeup()
 #endif
 }
@@ -173,27 +177,21 @@ inline collect() {
     }
 }
 
-#ifdef ALONE
-#define CHANGED stop
-#else
-#define CHANGED false
-#endif
-
 proctype engine() {
     bool any, busy;
 
 loop:
+#if defined(ALONE) || defined(EARLY_RESET)
+    kicked = false;
+#endif
     if
     :: stop -> goto drain
     :: !stop
     fi;
-#if defined(ALONE) || defined(EARLY_RESET)
-    kicked = false;
-#endif
 poll: /* pollSubmit */
     openMail();
 #ifdef LOOK_FIRST
-    busy = tasks > 0; busy = busy || mail > 0; busy = busy || kicked || CHANGED;
+    busy = mail > 0; busy = busy || kicked;
     asleep = true;
 #else
 #ifdef WEAK_ASLEEP
@@ -203,16 +201,12 @@ poll: /* pollSubmit */
 #endif
 #ifndef NO_SECOND_LOOK
     if
-    :: tasks > 0 -> goto now
-    :: tasks == 0
-    fi;
-    if
     :: mail > 0 -> goto now
     :: mail == 0
     fi;
     if
-    :: kicked || CHANGED -> goto now
-    :: !kicked && !CHANGED
+    :: kicked -> goto now
+    :: !kicked
     fi;
 #endif
 #endif
