@@ -137,7 +137,7 @@ func Unbind() error {
 	if w.record != nil {
 		w.record.Unbound()
 	}
-	s.tell()
+	s.signalClose()
 	return nil
 }
 
@@ -164,16 +164,4 @@ func (w *Worker) giveUp(deadlock *Deadlock, then survey) {
 		w.stuck.Swap(deadlock) // see eventcount
 		w.word.Notify()
 	}
-}
-
-// givesUp reports whether Unbind shall return a deadlock.
-func (w *Worker) givesUp() bool { return w.stuck.Load() != nil && w.staysStuck() }
-
-// staysStuck reports whether the worker has found nothing to run since it was told to give up. Otherwise it goes on.
-func (w *Worker) staysStuck() bool {
-	if w.canRun() {
-		w.stuck.Store(nil)
-		return false
-	}
-	return true
 }

@@ -254,8 +254,8 @@ func (s *Scheduler) awaitNews(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// tell lets Close know that a worker has fallen asleep, or has been unbound. It does not block.
-func (s *Scheduler) tell() {
+// signalClose lets Close know that a worker has fallen asleep, or has been unbound. It does not block.
+func (s *Scheduler) signalClose() {
 	if s.listening.Load() {
 		select {
 		case s.news <- struct{}{}:
@@ -274,6 +274,18 @@ func (w *Worker) finished() bool {
 		return false
 	}
 	return w.mailbox.close()
+}
+
+// givesUp reports whether Unbind shall return a deadlock.
+func (w *Worker) givesUp() bool { return w.stuck.Load() != nil && w.staysStuck() }
+
+// staysStuck reports whether the worker has found nothing to run since it was told to give up. Otherwise it goes on.
+func (w *Worker) staysStuck() bool {
+	if w.hasLocal() {
+		w.stuck.Store(nil)
+		return false
+	}
+	return true
 }
 
 // stillBlocked reports whether fibers are blocked that the worker may have to run.

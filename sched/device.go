@@ -76,7 +76,7 @@ func (w *Worker) waiter(f *Fiber) *Fiber {
 // openDevice makes the device of a worker, on its thread.
 func (w *Worker) openDevice() error {
 	open := w.scheduler.cfg.Device
-	if open == nil || !w.hasThread() {
+	if open == nil || !w.threaded {
 		return nil
 	}
 	d, err := open(w)

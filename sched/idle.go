@@ -33,9 +33,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 			break
 		}
 		if first && w.mode == multiThreaded && !w.short() && w.scheduler.policy.beginSpin(w) {
-			w.record.spin(true)
-			w.word.Spin(w.deadline(), w.seek)
-			w.record.spin(false)
+			w.spin()
 			w.scheduler.policy.endSpin(w)
 		} else if check := w.check.Load(); check != nil {
 			w.answer(f, check)
@@ -49,6 +47,15 @@ func (w *Worker) waitForWork(f *Fiber) {
 	if w.mode == multiThreaded {
 		w.scheduler.policy.found(w)
 	}
+}
+
+// spin looks for work awake, as long as that pays.
+func (w *Worker) spin() {
+	if w.record != nil {
+		w.record.spin(true)
+		defer w.record.spin(false)
+	}
+	w.word.Spin(w.deadline(), w.seek)
 }
 
 // hasWork reports whether there is anything to run after f, the calling fiber, or whether f may go on.
@@ -91,7 +98,7 @@ func (w *Worker) sleep(f *Fiber) {
 	if !w.word.Commit(way) {
 		return
 	}
-	w.scheduler.tell()
+	w.scheduler.signalClose()
 	limit := time.Duration(-1) // none
 	if until != clock.Never {
 		limit = max(time.Duration(until-clock.Now()), 0)
@@ -120,7 +127,7 @@ func (w *Worker) wayToSleep(until clock.Instant) idle.Way {
 	switch {
 	case o.device != nil:
 		return idle.InDevice
-	case !w.hasThread():
+	case !w.threaded:
 		return idle.AsGoroutine
 	case until == clock.Never && w.mayLeaveThread() && o.current == o.main && o.main.load().state() == Running:
 		return idle.AsGoroutine
@@ -132,7 +139,7 @@ func (w *Worker) wayToSleep(until clock.Instant) idle.Way {
 // have changed it.
 func (w *Worker) keepsThread() bool {
 	cfg := &w.scheduler.cfg
-	return w.mode == singleThreaded || w.hasThread() && (cfg.Backend == fiber.Goroutine || cfg.KeepThreads ||
+	return w.mode == singleThreaded || w.threaded && (cfg.Backend == fiber.Goroutine || cfg.KeepThreads ||
 		cfg.Affinity != nil || cfg.Initializer != nil || cfg.OutOfDuty != nil || cfg.Device != nil)
 }
 
@@ -166,7 +173,7 @@ const defaultSlack = 0
 // block sleeps in that way, after Commit.
 func (w *Worker) block(way idle.Way, limit time.Duration) {
 	switch {
-	case way == idle.AsGoroutine && w.hasThread():
+	case way == idle.AsGoroutine && w.threaded:
 		main := w.local.main.fiber
 		runtime.UnlockOSThread() // what thread has done
 		if err := main.Untie(); err != nil {

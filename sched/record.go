@@ -158,9 +158,9 @@ type IdleRecorder interface {
 	Woken(at time.Duration, by int, asleep bool)
 }
 
-// spin tells that the worker begins or ends to spin. A nil r tells nothing.
+// spin records that the worker begins or ends to spin.
 func (r *recording) spin(begins bool) {
-	if r == nil || r.idle == nil {
+	if r.idle == nil {
 		return
 	}
 	r.Lock()

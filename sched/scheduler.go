@@ -104,9 +104,6 @@ func takeWorkers(n int) error {
 	}
 }
 
-// exists reports whether New has made s.
-func (s *Scheduler) exists() bool { return s != nil && s.over != nil }
-
 // newScheduler makes a scheduler, and its multi-threaded workers, without their threads. cfg has its defaults.
 func newScheduler(cfg Config) *Scheduler {
 	s := &Scheduler{

@@ -96,6 +96,9 @@ func (n *names) of(number nameNumber) string {
 	return n.list[number-1]
 }
 
+// exists reports whether New has made s.
+func (s *Scheduler) exists() bool { return s != nil && s.over != nil }
+
 // Enqueue queues a task. A SameThread task goes to the worker that the caller runs on. Any other goes where the policy
 // puts it. If the scheduler has no multi-threaded workers, it goes to the worker that the caller's goroutine is bound
 // to. A blocking call that a task has made elsewhere counts as inside of that task. If the task's worker is the only

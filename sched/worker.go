@@ -45,6 +45,7 @@ type Worker struct {
 	record    *recording // of what its fibers do; nil: off
 	word      *idle.Word
 	keeps     bool          // keepsThread
+	threaded  bool          // hasThread
 	timers    *groupTimers  // of fibers that it shares with other workers
 	arena     *park.Arena   // where tasks of its fibers start others
 	seek      func() bool   // the policy's seek, while the worker spins
@@ -101,6 +102,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		timers:    noTimers,
 		done:      make(chan struct{}),
 	}
+	w.threaded = w.hasThread()
 	w.keeps = w.keepsThread()
 	w.seek = func() bool { return s.policy.seek(w, false) }
 	w.nextDeadline.Store(int64(clock.Never))
@@ -141,7 +143,7 @@ func (w *Worker) detach() error {
 // must have room for it, when the worker is ready to run tasks or cannot be. In the end
 // it closes done.
 func (w *Worker) thread(started chan<- error) {
-	if w.hasThread() {
+	if w.threaded {
 		// Once more than the root will be: so the coroutines of its tasks are told from other goroutines.
 		runtime.LockOSThread()
 	}
@@ -168,7 +170,7 @@ func (w *Worker) thread(started chan<- error) {
 		if err := w.detach(); err != nil {
 			panic(err)
 		}
-		if w.hasThread() && !w.keeps {
+		if w.threaded && !w.keeps {
 			runtime.UnlockOSThread()
 		}
 		// Not deferred: a task's panic must not let Close return before it ends the program.
