@@ -281,7 +281,7 @@ func (w *Worker) givesUp() bool { return w.stuck.Load() != nil && w.staysStuck()
 
 // staysStuck reports whether the worker has found nothing to run since it was told to give up. Otherwise it goes on.
 func (w *Worker) staysStuck() bool {
-	if w.hasLocal() {
+	if w.canRun() {
 		w.stuck.Store(nil)
 		return false
 	}

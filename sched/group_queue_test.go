@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -244,4 +245,39 @@ func TestRunQueueSamples(t *testing.T) {
 	latency.Add(&q.latency)
 	require.EqualValues(t, rounds*manyEntries/sampleEvery, latency.Count())
 	require.LessOrEqual(t, latency.Longest(), longest)
+}
+
+// filled is a group in whose shared queue so many tasks wait.
+func filled(tasks int) *group {
+	g := &group{shared: newRunQueue(1), idle: idle.NewSet(nil, 0, nil)}
+	for range tasks {
+		g.shared.push(runnable{task: job{Func: func() {}}}, false)
+	}
+	return g
+}
+
+// A worker looks at each other group each n-th time that it finds nothing in its own, and stays with one that has
+
+// Each 64th entry has its time taken, whichever way it leaves the queue.
+func TestQueueSamples(t *testing.T) {
+	g := filled(0)
+	for range 100 {
+		g.shared.push(runnable{task: job{Func: func() {}}}, false)
+	}
+	for i := range 100 {
+		take := g.shared.pop
+		if i%2 == 0 {
+			take = g.shared.steal
+		}
+		_, ok := take()
+		require.True(t, ok)
+	}
+	_, ok := g.shared.pop()
+	require.False(t, ok)
+	got := g.stats(0)
+	assert.Equal(t, QueueStats{Length: 0, Greatest: 100}, got.Shared)
+	assert.EqualValues(t, 100/sampleEvery, got.Ready.Count)
+	assert.LessOrEqual(t, got.Ready.Median, got.Ready.P99)
+	assert.LessOrEqual(t, got.Ready.P99, got.Ready.Greatest)
+	assert.Positive(t, got.Ready.Greatest)
 }

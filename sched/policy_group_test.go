@@ -2,9 +2,12 @@ package sched
 
 import (
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/idle"
 )
@@ -357,4 +360,51 @@ func TestGroupRetires(t *testing.T) {
 	}
 	require.True(t, g.members[0].setTakes(false))
 	require.False(t, g.submit(one, nil), "it was counted once")
+}
+
+// What a wake-up counts as, and that only that of a sleeper has a latency: from the claim until it wakes.
+func TestCountedWakes(t *testing.T) {
+	words := make([]*idle.Word, 8)
+	for i := range words {
+		words[i] = idle.New(fiber.Locked)
+	}
+	g := filled(0)
+	g.idle = idle.NewSet(words, 2, nil)
+	fallAsleep := func(i int) {
+		words[i].Look()
+		g.idle.BeginSleep(i)
+	}
+	count := func() [3]uint64 {
+		s := g.stats(0)
+		return [3]uint64{s.NoWorker, s.Spinners, s.Sleepers}
+	}
+	push := func() { assert.True(t, g.submit(runnable{task: job{Func: func() {}}}, nil)) }
+	push()
+	assert.Equal(t, [3]uint64{1, 0, 0}, count(), "all are busy")
+	words[3].Look()
+	g.idle.BeginSpin(3)
+	assert.True(t, g.idle.WakeOne())
+	assert.Equal(t, [3]uint64{1, 1, 0}, count(), "one spins")
+	fallAsleep(5)
+	assert.True(t, g.idle.WakeOne())
+	time.Sleep(time.Millisecond)
+	assert.True(t, g.idle.EndSleep(5), "it was claimed")
+	assert.Equal(t, [3]uint64{1, 1, 1}, count(), "one sleeps")
+	assert.EqualValues(t, 1, g.stats(0).Wake.Count)
+	assert.GreaterOrEqual(t, g.stats(0).Wake.Greatest, time.Millisecond)
+
+	fallAsleep(5)
+	assert.False(t, g.idle.EndSleep(5), "it woke by itself")
+	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that no task asked for")
+
+	fallAsleep(5)
+	words[5].Work() // it has been notified for something else
+	push()
+	assert.Equal(t, [3]uint64{2, 1, 1}, count(), "the only one has been notified already")
+	assert.True(t, g.idle.EndSleep(5))
+	assert.EqualValues(t, 1, g.stats(0).Wake.Count, "a wake that another one made")
+	fallAsleep(5)
+	assert.True(t, g.idle.WakeThat(5))
+	assert.False(t, g.idle.WakeThat(5))
+	assert.Equal(t, [3]uint64{2, 1, 2}, count(), "one in particular")
 }
