@@ -44,7 +44,7 @@ func (p *roundRobin) push(r runnable, caller *Worker) bool {
 	return taken
 }
 
-// next takes the first in the queue. A worker that has retired takes tasks again then: what it runs may enqueue some.
+// next takes the first in the queue. A worker that has retired takes tasks again then: the entry may enqueue some.
 func (p *roundRobin) next(w *Worker) (r runnable, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -39,7 +39,7 @@ type taskQueues struct {
 	summoned atomic.Bool // the worker has been woken to steal, since it last began to look for something to steal
 	_        [2]cpu.CacheLinePad
 
-	// Only the worker's own thread uses these.
+	// Only the worker's thread uses these.
 	batch    queue.Queue[job] // on its way to tasks from the injection queue or from a victim; empty at other times
 	skipped  bool             // the last attempt has left tasks to a worker that was just being woken
 	rotation int              // goes round the workers
@@ -153,9 +153,8 @@ func (p *stealing) nextInRotation(caller *Worker) *Worker {
 
 func (p *stealing) wakeOther(*Worker) { p.wakeOne() }
 
-// wakeOne wakes a worker that sleeps, if any does, to steal what has just been put into the queue of a busy
-// worker. A worker that is being woken already would not do: it may find tasks in its own queue, and
-// then steals nothing.
+// wakeOne wakes a worker that sleeps, if any does, to steal what has just been put into the queue of a busy worker. A
+// worker that is being woken already would not do: it may find tasks in its queue, and then steals nothing.
 func (p *stealing) wakeOne() {
 	for i := p.idle.ClaimSleeper(); i >= 0; i = p.idle.ClaimSleeper() {
 		p.queues[i].summoned.Store(true)
@@ -175,8 +174,8 @@ func (p *stealing) has(w *Worker) bool {
 	return !q.tasks.Empty()
 }
 
-// next takes a task from w's queue. All tasks of the injection queue move there when it is empty; some, when it is
-// their turn. They go by batch, since a thread that has one of the two locks does not wait for the other.
+// next takes a task from w's queue. All tasks of the injection queue move there when it is empty; some, after so many
+// tasks were begun. They go by batch, since a thread that has one of the two locks does not wait for the other.
 func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	q.mu.Lock()
@@ -255,21 +254,21 @@ const mostStolen = 128
 // than to begin a hundred tasks, and tasks that block at once remain on the worker that began them. Later w seeks
 // again, in case the skipped worker does not wake.
 func (p *stealing) seek(w *Worker, last bool) bool {
-	own := p.queues[w.id]
-	if own.injected.waiting.Load() > 0 {
+	q := p.queues[w.id]
+	if q.injected.waiting.Load() > 0 {
 		return true
 	}
-	own.skipped = false
+	q.skipped = false
 	if len(p.workers) < 2 {
 		return false
 	}
-	first := own.random.IntN(len(p.workers))
+	first := q.random.IntN(len(p.workers))
 	for i := range p.workers {
 		victim := p.workers[(first+i)%len(p.workers)]
 		switch {
 		case victim == w:
 		case victim.word.Waking():
-			own.skipped = own.skipped || p.queues[victim.id].injected.waiting.Load() > 0
+			q.skipped = q.skipped || p.queues[victim.id].injected.waiting.Load() > 0
 		case p.stealFrom(w, victim, last):
 			return true
 		}
@@ -280,38 +279,38 @@ func (p *stealing) seek(w *Worker, last bool) bool {
 // stealFrom takes from one victim: from its injection queue or, if that is empty, from its queue of tasks. If more
 // tasks wait than w can begin at once, here or there, another worker is woken.
 func (p *stealing) stealFrom(w, victim *Worker, wait bool) bool {
-	own, theirs := p.queues[w.id], p.queues[victim.id]
-	batch, left := &own.batch, 0
-	if n := int(theirs.injected.waiting.Load()); n > 0 {
-		theirs.injected.take(batch, min((n+1)/2, mostStolen))
+	to, from := p.queues[w.id], p.queues[victim.id]
+	batch, left := &to.batch, 0
+	if n := int(from.injected.waiting.Load()); n > 0 {
+		from.injected.take(batch, min((n+1)/2, mostStolen))
 		left = n - batch.Len()
 	}
 	if batch.Empty() {
 		if wait {
-			theirs.mu.Lock()
-		} else if !theirs.mu.TryLock() {
+			from.mu.Lock()
+		} else if !from.mu.TryLock() {
 			return false
 		}
-		theirs.tasks.MoveTo(batch, min((theirs.tasks.Len()+1)/2, mostStolen))
-		left = theirs.tasks.Len()
-		theirs.mu.Unlock()
+		from.tasks.MoveTo(batch, min((from.tasks.Len()+1)/2, mostStolen))
+		left = from.tasks.Len()
+		from.mu.Unlock()
 	}
 	if batch.Empty() {
 		return false
 	}
 	w.stolen.add(uint64(batch.Len()))
 	more := batch.Len() > 1 || left > 0
-	own.mu.Lock()
-	batch.MoveTo(&own.tasks, batch.Len())
-	own.mu.Unlock()
+	to.mu.Lock()
+	batch.MoveTo(&to.tasks, batch.Len())
+	to.mu.Unlock()
 	if more {
 		p.wakeOne()
 	}
 	return true
 }
 
-// injectionQueue is where other threads put tasks for a worker. It has its own lock, so that
-// they do not contend for the worker's at each task: the worker takes many at once.
+// injectionQueue is where other threads put tasks for a worker. It has a lock of its own. So threads do not contend for
+// the worker's lock at each task: the worker takes many at once.
 type injectionQueue struct {
 	waiting atomic.Int64 // how many tasks it holds, to be read without the lock
 	mu      sync.Mutex

@@ -107,7 +107,7 @@ type groupTimers struct {
 	_        [2]cpu.CacheLinePad
 }
 
-// noTimers is for workers that share no fibers. It stays empty.
+// noTimers is for workers that share no fibers. It is always empty.
 var noTimers = newGroupTimers(nil)
 
 // shareTimers gives workers the timers of the fibers that migrate between them. wakeOne wakes one of the workers, if
