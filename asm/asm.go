@@ -18,10 +18,10 @@
 //	check.h           what may resume what, and how debug builds check it
 //	check.c
 //
-// The tests compile the C programs in testdata with these very files and run them: first of all the checks of the
-// switch, which say in a few lines what is wrong and let nothing else run then (make test-switch runs them alone). They
-// also delete each save and each load of the assembly and of the inline switch in turn, and count the faulty switches
-// that the checks catch.
+// The tests compile the C programs in testdata with these very files and run them. The checks of the switch come first:
+// if one fails, it says in a few lines what is wrong, and no other test runs. make test-switch runs only these checks.
+// The tests also delete each save and each load of the assembly and of the inline switch in turn, and count the faulty
+// switches that the checks catch.
 package asm
 
 /*

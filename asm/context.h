@@ -1,9 +1,8 @@
 /* The context of a fiber and the functions that switch between contexts.
  *
- * A context is what one fiber needs to go on: the registers that the C calling convention lets a
- * function keep across a call, a stack pointer and a resume address. To switch is to call a
- * function whose return happens on another stack. All other registers are dead at a call, so they
- * need not be saved. */
+ * A context holds what a suspended fiber needs to resume: the registers that a C function must
+ * preserve, the stack pointer and the resume address. A switch is a call of a function that
+ * returns on another stack. All other registers are dead at a call, so they need not be saved. */
 #ifndef MARL_CONTEXT_H
 #define MARL_CONTEXT_H
 
@@ -30,8 +29,8 @@ void marl_fiber_set_target(struct marl_fiber_context *ctx, void *stack, size_t s
 
 /* Suspends the caller in from and resumes what is suspended in to, on this thread; returns when
  * some thread switches to from. from needs no preparation. to must have been prepared by
- * marl_fiber_set_target, or been filled by marl_fiber_swap or marl_fiber_swap_fp, and is used up by
- * this call: it may be resumed again only after another switch has filled it. A fiber that moves to
+ * marl_fiber_set_target, or filled by marl_fiber_swap or marl_fiber_swap_fp. This call uses it up:
+ * it may be resumed again only after another switch has filled it. A fiber that moves to
  * another thread must be handed over with acquire and release ordering by the thread that moves it.
  *
  * The floating-point control state (rounding mode, exception masks, flush to zero) stays as it is,

@@ -1,14 +1,14 @@
 /* The bare switch without a call, for C callers: marl_fiber_swap_inline(from, to).
  *
- * It is a world apart: what it suspends must be resumed by it, and it must resume nothing that
- * marl_fiber_swap or marl_fiber_swap_fp has suspended. A fresh fiber may be entered by any of them,
- * and belongs to the world of the switch by which it leaves. Debug builds check this (check.h). For
- * the rest its contract is that of marl_fiber_swap.
+ * It cannot be mixed with the other switches: only it may resume a fiber that it has suspended, and
+ * it must not resume a fiber that marl_fiber_swap or marl_fiber_swap_fp has suspended. Any of them
+ * may enter a fresh fiber. Debug builds check this (check.h). The rest of its contract is the same
+ * as for marl_fiber_swap.
  *
  * All callee-saved registers survive. The stack pointer, the frame pointer and the resume address
- * are stored in the context; the slots of the others are not used. Those registers are clobbers, so
- * that the compiler saves the ones it uses, once in a function instead of once a switch: that is
- * where the time of marl_fiber_swap is saved, and why the two cannot be mixed.
+ * are stored in the context; the slots of the others are not used. The other registers are
+ * clobbers, so the compiler saves those that it uses, once in a function instead of once a switch.
+ * This saves time against marl_fiber_swap, and is why the two cannot be mixed.
  *
  * A compiler may keep the address of a thread-local variable across the switch. A function whose
  * fiber can come back on another thread must not touch thread-local variables (errno is one) on

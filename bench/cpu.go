@@ -29,7 +29,7 @@ func PinHere(pid int) error {
 }
 
 // onCPU pins the calling thread to processor cpu, calls f on it, and restores the thread's processors. It
-// returns f's error, or that of a system call that failed; if cpu does not exist, f is not called.
+// returns f's error, or the error of a system call that failed. If cpu does not exist, f is not called.
 func onCPU(cpu int, f func() error) error {
 	runtime.LockOSThread()
 	var before, one unix.CPUSet

@@ -8,8 +8,9 @@ import (
 	"fiberlab/fiber"
 )
 
-// OpenGoRing makes a ring of n Go fibers of backend b and goes round it once. n must be at least 1, or there is an
-// error; others are those of package fiber. A Go fiber holds some 17 KB, so 100,000 of them take 1.7 GB.
+// OpenGoRing makes a ring of n Go fibers of backend b and goes round it once. If n is less
+// than 1 it returns an error; other errors come from package fiber. A Go fiber holds some 17 KB, so 100,000 of them
+// take 1.7 GB.
 func OpenGoRing(b fiber.Backend, n int) (Session, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("bench: a ring of %d fibers: it needs at least 1", n)

@@ -13,7 +13,7 @@ import (
 // DefaultRounds is how often Measure samples each mechanism unless Options say otherwise.
 const DefaultRounds = 51
 
-// Options say how Measure measures. The zero value is that of the cost table.
+// Options say how Measure measures. The cost table uses the zero value.
 type Options struct {
 	Rounds int           // how often each mechanism is sampled; 0 means DefaultRounds
 	Sample time.Duration // roughly how long a sample takes; 0 means 3 ms
@@ -38,8 +38,8 @@ type Row struct {
 // Measure samples every mechanism Rounds times and returns one row for each, in the order of o.Mechanisms. The samples
 // are interleaved: each round takes one of every mechanism, so that other load affects all of them alike and the ratios
 // hold. After every sample it calls progress, unless that is nil, with the number of samples taken and the number to
-// take. It blocks until the last sample, or until ctx is done; then the error wraps ctx's cause. Other errors are those
-// of a mechanism that cannot be opened or run, and that of an option below 0.
+// take. It blocks until the last sample, or until ctx is done; then the error wraps ctx's cause. It also returns
+// an error if a mechanism cannot be opened or run, or if an option is below 0.
 func Measure(ctx context.Context, o Options, progress func(done, total int)) (rows []Row, err error) {
 	if o.Rounds == 0 {
 		o.Rounds = DefaultRounds

@@ -17,7 +17,7 @@ type Mechanism struct {
 // Session is an opened mechanism. Any goroutine may use it, one at a time.
 type Session interface {
 	// Switch makes n switches, rounded up to whole round trips, and blocks until they are done. If n is 0 or
-	// less, it makes one round trip. The error is that of the system if a thread cannot be kept on its processor.
+	// less, it makes one round trip. It returns the system's error if a thread cannot be kept on its processor.
 	Switch(n int) (Sample, error)
 	// Close releases threads, stacks and goroutines. The session must not be used afterwards.
 	Close() error

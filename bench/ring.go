@@ -23,9 +23,9 @@ type ring struct {
 	c      *C.struct_ring
 }
 
-// OpenRing makes a ring of n C contexts on stacks of the default size and goes round it once, so that
-// every stack has its memory: a page or two each. n must be at least 1, or there is an
-// error. If memory or mappings run out the error is one of package stack.
+// OpenRing makes a ring of n C contexts on stacks of the default size. It goes round the ring once, so that
+// every stack has its memory, a page or two. If n is less than 1 it returns an error. If memory or mappings
+// run out, the error comes from package stack.
 func OpenRing(n int) (Session, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("bench: a ring of %d fibers: it needs at least 1", n)

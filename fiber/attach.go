@@ -24,8 +24,8 @@ import (
 // microseconds. If the root was locked before Attach, SwitchTo returns ErrLocked there.
 //
 // Attach returns ErrAttached, ErrBackend, ErrUnsupported or ErrNoMemory. The
-// goroutine must call Detach before it ends, best by defer: otherwise a later
-// goroutine may be taken for this one.
+// goroutine must call Detach before it ends, best by defer: otherwise a new
+// goroutine may be mistaken for this fiber, and misbehave.
 func Attach(b Backend) (*Fiber, error) {
 	f, err := attach(b)
 	if err == nil {
@@ -122,8 +122,8 @@ func (f *Fiber) detach() error {
 	return nil
 }
 
-// checkCaller says why the caller must not do op to the root f, or returns nil: f has to be a root that is attached,
-// and the caller its goroutine, and not a coroutine of iter.Pull that runs on its behalf.
+// checkCaller returns an error if the caller must not do op to the root f. f must be an attached root, and the caller
+// its goroutine, not a coroutine of iter.Pull that runs for it.
 func (f *Fiber) checkCaller(op string) error {
 	switch {
 	case f == nil || f.runner == nil:

@@ -6,10 +6,9 @@ import (
 	"fiberlab/stack"
 )
 
-// MinGoStack is the least C stack, in bytes, that a Go body may be given: the
-// runtime's own code runs on it whenever the body grows its Go stack, allocates
-// or assists the collector, and relies on 32 KB; C functions that the body calls need
-// the remainder.
+// MinGoStack is the smallest C stack, in bytes, for a Go body. The runtime's code
+// runs on it when the body grows its Go stack, allocates or assists the collector,
+// and relies on 32 KB. C functions that the body calls need the remainder.
 const MinGoStack = 64 << 10
 
 // Config describes a fiber. The zero value is a fiber without a name on the
@@ -25,10 +24,10 @@ type Config struct {
 	// A C function with a larger frame may step over them. It has no meaning on
 	// Goroutine.
 	GuardPages int
-	// ClearStack has Close zero the C stack, so that C functions on the next fiber do not
-	// see what those of this one left: all of it after a C body, and after a Go body all but
-	// the frames of this package and of the Go runtime that wait for the next. It costs
-	// some 1 to 2 us. It has no meaning on Goroutine, whose stacks Go clears itself.
+	// ClearStack makes Close zero the C stack, so that C functions on the next fiber do not
+	// see data of this one. After a Go body, the frames of this package and of the Go runtime
+	// stay for the next body. It costs some 1 to 2 us. It has no meaning on Goroutine, whose
+	// stacks Go clears itself.
 	ClearStack bool
 }
 

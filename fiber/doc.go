@@ -13,9 +13,13 @@
 // A fiber's life, in order: fiber.go makes and closes it, pool.go finds it a runner, switch.go
 // and switch.c enter it and leave it, runner.go runs its body, retire.go ends a runner that is not kept.
 //
-// Below that, in C: thread.c is what a thread knows, slot.c and identity.c how the Go runtime is made to take a fiber
-// for a thread, processor.c how an arriving fiber gets the right to run Go code, preempt.c how the runtime can
-// interrupt it, also after a move to another thread, overflow.c the report on a guard page and other faults.
+// Below that are files in C:
+//
+//	thread.c            what a thread knows
+//	slot.c, identity.c  how the Go runtime takes a fiber for a thread
+//	processor.c         how an arriving fiber gets the right to run Go code
+//	preempt.c           how the runtime can interrupt it, also after a move to another thread
+//	overflow.c          the report on a guard page and other faults
 //
 // The backend on Go's own coroutines is in coroutine_*.go. The other files can be read without it.
 //
@@ -43,7 +47,7 @@
 //
 // # Tools
 //
-// The runtime's tools see an identity as a thread, with these limits: a CPU profile
-// counts a thread's samples once for each identity that was made on it, and go tool
+// The runtime's tools see an identity as a thread, with two limits. A CPU profile
+// counts a thread's samples once for each identity that was made on it. go tool
 // trace refuses an execution trace during which fibers switched.
 package fiber

@@ -53,7 +53,7 @@ var (
 	ErrNoMemory = errors.New("no memory for the context: close fibers that are finished")
 )
 
-// Error tells which operation failed on which fiber, and why.
+// Error says which operation failed on which fiber, and why.
 type Error struct {
 	Op    string // "switch", "close", "detach", "new", "attach", "prewarm", "check", "clear", "untie", "tie"
 	Fiber string // the name of the fiber concerned

@@ -10,9 +10,8 @@ import (
 
 // Fiber is a function on a separate stack, or what runs on a thread's stack (a root).
 // Its methods may be called from any goroutine unless they say otherwise. The zero value
-// is Closed and cannot be switched to; those of New, NewC and Attach can. Such a Fiber
-// must be ended by Close or, if it is a root, by Detach; until then it keeps its
-// runner.
+// is Closed and cannot be switched to. Make a Fiber by New, NewC or Attach, and end it by
+// Close or, if it is a root, by Detach: until then it keeps its runner.
 type Fiber struct {
 	name       string
 	backend    Backend
@@ -49,9 +48,9 @@ func (s State) String() string {
 }
 
 // New makes a fiber that will run body when it is first switched to. The body
-// finds its own fiber by Current. New takes a runner from the pool if one is idle
-// there; otherwise the runner gets its identity in the Go runtime at the first
-// switch, which then costs some 10 us.
+// finds its own fiber by Current. New takes an idle runner from the pool if
+// there is one. Otherwise the first switch gives the new runner its identity in the
+// Go runtime, and costs some 10 us.
 //
 // If the body panics, the program ends with the fiber's own stack, as it does for
 // a goroutine. If it calls runtime.Goexit, the fiber finishes as if the body had

@@ -3,8 +3,8 @@ package fiber
 import "embed"
 
 // Headers are the package's C headers. A package that includes one imports this
-// package as well, if only to be linked with it, and is rebuilt when a header
-// changes, because the text of the header is part of what it imports.
+// package too, to be linked with it. It is rebuilt when a header changes, because
+// the text of the header is part of the imported package.
 //
 //go:embed *.h
 var Headers embed.FS

@@ -74,12 +74,12 @@ func onRoot(attach func(Backend) (*Fiber, error), b Backend, do func(root *Fiber
 	return <-done
 }
 
-// Drain empties the pool. It drops the identities of all idle runners, gives
-// their memory back to the system, deletes the timers that a finished CPU
-// profile has left with dropped identities, and sets the pool's limits back to
+// Drain empties the pool. It drops the identities of all idle runners and gives
+// their memory back to the system. It deletes the timers that a finished CPU
+// profile has left with dropped identities. It sets the pool's limits back to
 // DefaultMaxIdle. Hand-switched runners on which a body called runtime.Goexit stay.
-// It blocks until all is done, some 10 us for each identity, a microsecond on Goroutine. The error is
-// that of the kernel or of package stack; what could not be ended stays in the pool.
+// It blocks until all is done, some 10 us for each identity, a microsecond on Goroutine. The error
+// comes from the kernel or from package stack; runners that could not be ended stay in the pool.
 //
 // Half a second after the last root has been detached, the pool is drained by itself, except for the runners that
 // Prewarm was asked for. A root that is detached in a bubble of testing/synctest does not count for that.

@@ -42,9 +42,9 @@ var runtimeVersion string
 // Supported returns nil if fibers can be switched by hand under the running Go
 // runtime, and an error that wraps ErrUnsupported if not.
 //
-// Fibers rely on behaviour that a release of Go may change without notice, so Supported probes
-// it: the g slot, the lending of an M, the dropping of an M, and interruption. The error names
-// the probe that failed. The remembered P matters for speed alone: if it is not found,
+// Fibers rely on behaviour that a release of Go may change without notice. Supported probes it:
+// the g slot, the lending of an M, the dropping of an M, and interruption. The error names
+// the probe that failed. The remembered P matters for speed only. If it is not found,
 // a fiber's first entry takes some 100 us and up to 10 ms, and a line on standard
 // error says so. A line also says so if the release is outside OldestGo to NewestGo.
 //

@@ -16,7 +16,7 @@ type Stats struct {
 }
 
 // ReadStats returns the current counts. They are exact if no fiber is made
-// or closed meanwhile.
+// or closed during the call.
 func ReadStats() Stats {
 	p := &runners
 	s := Stats{

@@ -21,11 +21,11 @@ var switchCall = unsafe.Pointer(C.fiberlab_switch_call)
 // If to cannot be run, SwitchTo returns at once with nothing changed, and an
 // *Error that wraps ErrNoFiber, ErrNotCurrent, ErrSelf, ErrRunning, ErrFinished,
 // ErrClosed, ErrForeignRoot, ErrMixed, ErrPinned, ErrLocked or ErrNoMemory. A switch to a
-// root of another thread, or to a fiber that is pinned to another root, is an error; any
+// root of another thread, or to a fiber that is pinned to another root, is an error. Any
 // other fiber may be entered from any thread, one at a time.
 //
-// A caller may hold locks over a switch only if no fiber that runs meanwhile needs
-// them.
+// A caller may hold locks over a switch only if no other fiber needs them until it
+// is switched back to.
 func (f *Fiber) SwitchTo(to *Fiber) error { return switches[f.Backend()](f, to) }
 
 // switches has the way to switch for each backend of the fiber that leaves. SwitchTo

@@ -11,15 +11,15 @@ import (
 	"fiberlab/fiber/internal/identity"
 )
 
-// Untie unties the root f, which must call it, from its thread, which goes on with other goroutines. Until
+// Untie unties the root f, which must call it, from its thread. The thread runs other goroutines then. Until
 // Tie, the caller is a goroutine like any other: it may block as one, and it may be woken on another thread. It
 // is no fiber: Current returns nil, and f cannot switch, but is Running to other threads. f's fibers stay as they are.
 //
 // A goroutine that is woken by another one runs next on that one's thread, without a call to the kernel. A goroutine
 // that is locked to its thread, as a root is, has to be woken by way of that thread.
 //
-// A coroutine of iter.Pull that the caller made before must not be asked for values until Tie, and after Tie only if
-// the thread is the same: the runtime would end the program.
+// Until Tie, the caller must not ask a coroutine of iter.Pull that it made before for values. After Tie it may, if the
+// thread is the same. Otherwise the runtime ends the program.
 //
 // On Goroutine, whose roots are not tied, Untie does nothing. It returns ErrNotMade, ErrClosed, ErrNotRoot,
 // ErrNotCurrent, or ErrTied if C made the thread.
@@ -42,9 +42,9 @@ func (f *Fiber) Untie() error {
 	return nil
 }
 
-// Tie makes the calling goroutine, which must be that of the root f, the root fiber of the thread that it is on now,
-// and locks it to that. It may be called again after each Untie. It takes some 100 ns and does not block. f keeps the
-// name that it has.
+// Tie makes the calling goroutine, which must be the goroutine of the root f, the root fiber of its present thread, and
+// locks it to that thread. It may be called again after each Untie. It takes some 100 ns and does not block. f keeps
+// its name.
 //
 // It returns ErrNotMade, ErrClosed, ErrNotRoot, ErrNotCurrent if another goroutine calls it, or ErrAttached if the
 // caller is a fiber.

@@ -8,7 +8,7 @@ import (
 
 // Clear gives the pages of the stack back to the kernel: its bytes are zero again and
 // HighWater starts anew. Nothing may run on it. The error is ErrNotInUse,
-// the kernel's if the memory is locked, or that of the function that the holder
+// the kernel's if the memory is locked, or comes from the function that the holder
 // gave to AskBeforeClear.
 func (st *Stack) Clear() error {
 	if st.slab == nil {

@@ -7,14 +7,14 @@ import (
 )
 
 // HighWater returns how deep the stack has been used, in bytes below Top, since
-// its pages were last released: since Clear, since Trim, since Put released
-// them, or since the stack was made. A stack that Get took from the idle list
+// its pages were last released: by Clear, by Trim, by Put, or when the stack was
+// made. A stack that Get took from the idle list
 // still shows the marks of its former users.
 //
-// The kernel says which page is the deepest that was touched (mincore), and
-// within that page the lowest word that is not zero is taken. The result is
-// never too large, and too small by less than a page, when what lies deepest is
-// zeros. Pages in swap are not seen. No page is touched that was not before.
+// The kernel says which page is the deepest that was touched (mincore). Within that
+// page HighWater takes the lowest word that is not zero. The result is never too
+// large. It is too small, by less than a page, if the deepest words are zero. Pages in swap are not seen. No page is
+// touched that was not before.
 //
 // It may be called while something runs on the stack. It returns 0 for a stack
 // that is not in use.

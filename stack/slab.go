@@ -83,8 +83,8 @@ func (s *slab) unmap() error {
 }
 
 // nextSlabStacks returns the number of stacks for the next slab of a pool that
-// has room for n: as many again, so that there are few slabs, and a
-// pool of a few stacks maps little.
+// has room for n. Each slab doubles the room: there are few slabs, and a pool of a
+// few stacks maps little.
 func nextSlabStacks(n int, stride uintptr) int {
 	most := max(1, int(maxSlabBytes/stride))
 	return min(max(n, minSlabStacks), maxSlabStacks, most)

@@ -1,6 +1,6 @@
-// Command fiberlab is the lab's command line. It counts words on fibers (package wordcount), measures what a switch
-// costs (package bench), shows faults of concurrent programs (package demo), runs servers (package serve), and reports
-// all of it on a terminal, in a pipe or as JSON.
+// Command fiberlab is the lab's command line. It counts words on fibers (package wordcount) and measures what a switch
+// costs (package bench). It shows faults of concurrent programs (package demo) and runs servers (package serve). It
+// reports on a terminal, in a pipe or as JSON.
 package main
 
 import (

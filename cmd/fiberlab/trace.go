@@ -43,7 +43,7 @@ func createTraces(path string, list []setting) (*traces, error) {
 	return t, nil
 }
 
-// recorder returns a recorder for one scheduler. It keeps events only if a trace is to be written.
+// recorder returns a recorder for one scheduler. It keeps events only if a trace will be written.
 func (t *traces) recorder() *trace.Recorder {
 	if t == nil {
 		return trace.NewRecorder(0)

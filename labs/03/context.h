@@ -1,5 +1,5 @@
-/* The context of a fiber on arm64: what it needs to go on later. The same list of offsets serves C
- * and assembly. All offsets are bytes. */
+/* The context of a fiber on arm64: the values that it needs to resume. The same list of offsets
+ * serves C and assembly. All offsets are bytes. */
 #ifndef CONTEXT_H
 #define CONTEXT_H
 

@@ -152,7 +152,7 @@ func TestStepKnowsTheFolder(t *testing.T) {
 	require.Contains(t, o.stderr, compiler, "it is built for the architecture that the lab is about")
 }
 
-// What the folder holds in the place of a Makefile is not waited for.
+// What the folder holds instead of a Makefile is not waited for.
 func TestStepWithoutMakefile(t *testing.T) {
 	controls(t, machine.Native())
 	dir, _ := wrongSwap(t)

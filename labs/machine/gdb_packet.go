@@ -20,7 +20,7 @@ type stub struct {
 }
 
 // atOnce is how many bytes of packets may be sent at once. Qemu takes so many from the socket before it answers the
-// first; what it leaves there, it would read in the place of a +.
+// first; what it leaves there, it would read instead of a +.
 const atOnce = 256
 
 // packet returns text as it is sent.

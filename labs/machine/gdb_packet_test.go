@@ -39,7 +39,7 @@ func pretended(c net.Conn, answer func(request string) string) error {
 				return nil
 			}
 			if acknowledged[0] != '+' {
-				return fmt.Errorf("after its answer to %q it got %q in the place of a +", request, acknowledged)
+				return fmt.Errorf("after its answer to %q it got %q instead of a +", request, acknowledged)
 			}
 		}
 	}

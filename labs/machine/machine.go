@@ -86,7 +86,7 @@ type Options struct {
 	// qemu-user. If it is empty, a program of the native architecture is controlled by ptrace, or, where that is not
 	// permitted, by its qemu-user; and a program of the other one by its qemu-user.
 	Emulator []string
-	// Wrap returns the command that is run in the place of argv: a program that confines itself and then executes argv.
+	// Wrap returns the command that is run instead of argv: a program that confines itself and then executes argv.
 	// Nil leaves argv as it is.
 	Wrap func(argv []string) []string
 	// Output gets what the program prints, up to OutputLimit bytes; nil drops it. It is written to by another

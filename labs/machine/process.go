@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// command returns what is executed in the place of argv.
+// command returns what is executed instead of argv.
 func command(argv []string, o Options) []string {
 	if o.Wrap != nil {
 		return o.Wrap(argv)

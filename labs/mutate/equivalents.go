@@ -17,7 +17,7 @@ import (
 //	ARCH: NAME -- REASON
 //
 // where it holds on one architecture only; what a file such as swap_amd64.S is for, its name says.
-// In the place of a name,
+// Instead of a name,
 //
 //	FILE: *
 //

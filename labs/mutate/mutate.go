@@ -61,7 +61,7 @@ const (
 	Operator   Kind = "operator"   // in C: minus for plus
 )
 
-// Steps that a diagnosis may name in the place of a register.
+// Steps that a diagnosis may name instead of a register.
 const (
 	ReturnAddress = "return address"
 	StackPointer  = "stack pointer"

@@ -15,7 +15,7 @@ var (
 	cFunction = regexp.MustCompile(`^(?:\w.*[\s*])?(\w+)\(`)
 )
 
-// withoutComments has spaces in the place of comments, so that all else stays where it is. Line ends stay too.
+// withoutComments has spaces instead of comments, so that all else stays where it is. Line ends stay too.
 func withoutComments(text string) string {
 	out := []byte(text)
 	erase := func(from, to int) {

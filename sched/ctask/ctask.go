@@ -5,8 +5,8 @@
 // It has nothing for Go code to call. A Go program that contains such C imports it to
 // be linked with it.
 //
-// A C function that waits lies between Go frames: below it those of the Go task that called
-// it, above it those of this package and of sched. Both belong to the goroutine of the
+// A C function that waits lies between Go frames: the frames of the Go task that called it
+// are below, and the frames of this package and of sched above. Both belong to the goroutine of the
 // fiber, so a hand-switched fiber can be left there. A coroutine cannot: while C code
 // that it called calls Go, the Go runtime locks it to its thread. So wait and yield
 // refuse on the goroutine backend.

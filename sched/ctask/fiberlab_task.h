@@ -1,10 +1,10 @@
 /* The interface of fiberlab's scheduler for C code that runs inside tasks.
  *
- * A task is a function that a worker, which is a thread, runs on one of its fibers:
- * a Go function that calls C, or a C function that was given to
+ * A task is a function that a worker, which is a thread, runs on one of its fibers.
+ * It is a Go function that calls C, or a C function that was given to
  * fiberlab_task_schedule. Such C code may yield and wait in mid-call, however deep
- * its frames are. That suspends its fiber and never blocks its thread: other fibers
- * of the worker run meanwhile. Later the fiber goes on where it was.
+ * its frames are. That suspends its fiber and never blocks its thread: the worker
+ * runs other fibers. Later the fiber resumes where it was.
  *
  * The Go program that contains the C code imports fiberlab/sched/ctask.
  *
@@ -27,9 +27,9 @@
  * A thread-local variable belongs to the thread, and all fibers of the thread share
  * it: errno, for one, may have another value after a wait or a yield.
  *
- * Under the scheduler's default policy, stealing, a fiber goes on on the thread on
+ * Under the scheduler's default policy, stealing, a fiber resumes on the thread on
  * which it was suspended. Under a policy that migrates fibers, such as roundrobin, it may
- * go on on another one. Then the address of a thread-local variable is another one too.
+ * resume on another one. Then a thread-local variable has another address, too.
  * The compiler does not expect that: within one function it may compute such an
  * address, errno's or the result of pthread_self() once, and use it after the wait. So a
  * function that waits or yields uses thread-local variables, errno and pthread_self()
@@ -96,14 +96,14 @@ int fiberlab_task_current(fiberlab_task_fiber *fiber);
  *
  * mutex may be null. Otherwise the caller holds it, locked once. It is unlocked while
  * the fiber is blocked, and locked again, on the thread on which the function returns.
- * A notification by code that held it meanwhile cannot be lost: such code first
- * changes, under the mutex, what the waiter waits for, and then notifies. A fiber
+ * A notifier that holds the mutex loses no notification: under the mutex it first
+ * changes what the waiter waits for, and then notifies. A fiber
  * that is not blocked does not remember a notification, and a late notification may
  * end another wait. So a waiter checks its condition before each wait and after it.
  *
  * A mutex belongs to the thread, not to the fiber, and locking it blocks the thread.
  * Hold it for moments only, and never over another wait or a yield: a fiber of the
- * same thread that wants it would wait for ever. A mutex of the kind
+ * same thread that locks it would never get it. A mutex of the kind
  * PTHREAD_MUTEX_ERRORCHECK finds such mistakes. Robust mutexes are not supported.
  *
  * The caller is on a fiber. Returns FIBERLAB_TASK_OK if the fiber was notified and

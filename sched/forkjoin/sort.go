@@ -134,8 +134,8 @@ func (s *sorter[E]) bringBack(there bool, begin, end int) {
 	}
 }
 
-// merge merges a and b, which are sorted, into to. Of equal elements those of a come first. It returns false if the
-// call was halted.
+// merge merges a and b, which are sorted, into to. Among equal elements, elements of a come first. It returns false
+// if the call was halted.
 func (s *sorter[E]) merge(p *Pool, a, b, to []E) bool {
 	if len(to) <= mergeLeast {
 		if !s.goesOn() {

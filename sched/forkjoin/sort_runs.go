@@ -48,8 +48,8 @@ func insertionSort[E any](s []E, cmp func(a, b E) int) {
 	}
 }
 
-// merge merges a and b, which are sorted, into to, which is as long as both. Of equal elements those of a come first.
-// Whatever cmp returns, each element is in to afterwards.
+// merge merges a and b, which are sorted, into to, which is as long as both. Among equal elements, elements of a come
+// first. Whatever cmp returns, each element is in to afterwards.
 func merge[E any](a, b, to []E, cmp func(a, b E) int) {
 	switch {
 	case len(a) == 0 || len(b) == 0 || cmp(b[0], a[len(a)-1]) >= 0:

@@ -14,7 +14,7 @@ type Stats struct {
 
 type counts struct{ stolen, helped, handed, drainers, notJoined atomic.Uint64 }
 
-// Stats returns the pool's counts, at any time; of the zero Pool, none. They are exact when nothing runs meanwhile.
+// Stats returns the pool's counts, at any time. They are exact if nothing runs during the call. The zero Pool has none.
 func (p *Pool) Stats() Stats {
 	if p == nil || p.of == nil {
 		return Stats{}

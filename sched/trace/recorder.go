@@ -22,8 +22,9 @@ type Event struct {
 // states is how many states a fiber can be in.
 const states = int(sched.Running) + 1
 
-// Recorder keeps the transitions of a scheduler's fibers: all of them as counts, and the latest of each worker one by
-// one; and how long tasks ran and waited, by their names. Its methods may be called at any time, from any goroutine.
+// Recorder keeps the transitions of a scheduler's fibers: it counts all, and keeps the latest of each worker one by
+// one. It also keeps how long tasks ran and waited, by their names. Its methods may be called at any time, from any
+// goroutine.
 type Recorder struct {
 	capacity int
 	began    time.Duration // since the program did, as in a sched.Moment
@@ -33,8 +34,8 @@ type Recorder struct {
 	past    buffer // of the goroutines that have unbound
 }
 
-// NewRecorder returns a recorder that keeps the latest n transitions of each worker, and
-// n in all of the goroutines that have unbound; if n is not positive it only counts.
+// NewRecorder returns a recorder that keeps the latest n transitions of each worker, and n
+// of all goroutines that have unbound together. If n is not positive it only counts.
 func NewRecorder(n int) *Recorder {
 	return &Recorder{
 		capacity: max(n, 0), began: time.Duration(clock.Now()), past: buffer{times: make(map[string]*TaskTime)},
@@ -118,7 +119,7 @@ func (r *Recorder) Worker(number int) sched.WorkerRecorder {
 }
 
 // forget moves what gone holds, the part of a worker that has ended, to the past.
-// It holds both locks of the recorder's meanwhile.
+// It takes both locks of the recorder.
 func (r *Recorder) forget(gone *buffer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

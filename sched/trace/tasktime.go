@@ -29,8 +29,8 @@ type stretch struct {
 	worker int    // the number of the worker that has run the fiber last
 }
 
-// TaskTimes returns the time of all tasks, by their names, until the last transition of each; that of tasks
-// without a name, and of further ones when there are too many names, is that of the empty name.
+// TaskTimes returns the time of all tasks, by their names, until the last transition of each. The empty name has the
+// time of tasks without a name and, when there are too many names, of tasks with further names.
 func (r *Recorder) TaskTimes() map[string]TaskTime {
 	sum := make(map[string]TaskTime)
 	r.each(func(part *buffer) {
@@ -43,7 +43,7 @@ func (r *Recorder) TaskTimes() map[string]TaskTime {
 	return sum
 }
 
-// stretch returns that of the fiber. The buffer's lock must be held.
+// stretch returns the stretch of the fiber. The buffer's lock must be held.
 func (b *buffer) stretch(m sched.Moment) *stretch {
 	s := b.stretches[m.Fiber]
 	if s == nil {

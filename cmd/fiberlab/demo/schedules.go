@@ -31,8 +31,8 @@ type Exploration struct {
 // program does, or with a fault.
 //
 // cfg says on which fibers; it is run without workers, on the calling goroutine alone. Explore blocks until it has
-// finished or ctx is done, and returns ErrManySchedules, the cause of ctx, or an error of sched.Run: the caller must
-// not be a task, nor have a scheduler bound.
+// finished or ctx is done. It returns ErrManySchedules, the cause of ctx, or an error of sched.Run: the caller must not
+// be a task, nor have a scheduler bound.
 func (p *Program) Explore(ctx context.Context, cfg sched.Config) (Exploration, error) {
 	x := Exploration{Kinds: make(map[FaultKind]int)}
 	err := onOneThread(cfg, func(s *sched.Scheduler) error {

@@ -19,7 +19,7 @@ type Figures struct {
 
 	Seconds     float64 `json:"seconds"`
 	Connections int64   `json:"connections"` // accepted
-	// attempts to accept a connection that failed for want of descriptors or memory
+	// attempts to accept a connection that failed because no descriptor or memory was left
 	Refused  int64 `json:"refused"`
 	Idle     int64 `json:"idle"`     // connections that were closed because no byte moved on them
 	Cut      int   `json:"cut"`      // connections that were not finished in time
@@ -27,9 +27,8 @@ type Figures struct {
 	BytesIn  int64 `json:"bytes_in"`
 	BytesOut int64 `json:"bytes_out"`
 
-	// From the moment that a request has been read until its answer has been handed to the kernel: what the client's
-	// waiting time has of the server's work and of its socket, not of the network,
-	// nor of the time that the request lay unread.
+	// The time from the end of a request's read until its answer has been handed to the kernel. The network, and the
+	// time before the request was read, are not in it.
 	ServiceP50 float64 `json:"service_p50_us"`
 	ServiceP99 float64 `json:"service_p99_us"`
 

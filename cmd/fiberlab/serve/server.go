@@ -36,8 +36,9 @@ type Setup struct {
 	Listening func(At)
 	// Stopping is called when the server has been told to stop, with the number of connections that are open still.
 	Stopping func(open int)
-	// Exhausted is called each time that the server has accepted nothing for want of descriptors or memory, with the
-	// reason, before it waits and tries again. It runs on the goroutine or fiber that accepts, and must not block.
+	// Exhausted is called with the reason each time that the server could not accept a connection because no descriptor
+	// or memory was left, before it waits and tries again. It runs on the goroutine or fiber that accepts, and must not
+	// block.
 	Exhausted func(error)
 }
 
@@ -272,7 +273,7 @@ func innermost(err error) error {
 	return err
 }
 
-// exhausted reports whether accepting has failed for want of something that connections give back when they end.
+// exhausted reports whether accepting has failed because something is used up that connections give back when they end.
 func exhausted(err error) bool {
 	if errors.Is(err, uring.ErrUnavailable) { // there is no engine, and there will be none
 		return false

@@ -52,7 +52,7 @@ type Result struct {
 
 // Count counts the words of files by tasks of a scheduler, which it makes after o.Scheduler and closes
 // again. It blocks until all files are counted, or until ctx is done; then the error is ctx's cause. A
-// file that cannot be read to its end is no error: FileCount.Err names it. Other errors are those of
+// file that cannot be read to its end is no error: FileCount.Err names it. Other errors come from
 // sched.Run: the caller must not be a task, nor have a scheduler bound.
 //
 // Nothing of the scheduler is left when Count returns, except after a deadlock; see sched.Run.
