@@ -22,7 +22,7 @@ import (
 // keeps its fiber while it waits, so the fiber stands for the task as long as it runs;
 // later the same fiber stands for another one. The policy decides whether it stays with one worker.
 type Fiber struct {
-	word   atomic.Uint64          // see word.go
+	word   atomic.Uint64          // see state.go
 	worker atomic.Pointer[Worker] // on which it runs, or has run last
 	self   atomic.Uint64          // its goroutine, by fiber.Self, from its first task to its end; else 0
 	token  atomic.Uint32          // 1: it has been unparked before it parked
@@ -34,7 +34,7 @@ type Fiber struct {
 	id      int
 	home    *Worker    // the only worker that may run it; nil: any, as the policy says
 	record  *recording // its maker's; nil: off
-	hook    BlockHook  // its present task's; nil: none. See block_hook.go
+	hook    BlockHook  // its present task's; nil: none
 	index   int        // in the scheduler's registry
 	message message    // for its home's mailbox
 
@@ -135,7 +135,7 @@ func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool
 	return f.wait(lock, clock.At(deadline), pred)
 }
 
-// Notify makes a blocked fiber go on when its turn comes. It does nothing to one
+// Notify makes a blocked fiber go on when its worker picks it. It does nothing to one
 // that runs, is to run or is idle. It may be called from anywhere, and does not block. It panics with an
 // error that wraps ErrNoFiber or ErrNotMade if f is none of a scheduler's.
 func (f *Fiber) Notify() {
