@@ -1,11 +1,14 @@
 package dispatch
 
 import (
+	"context"
+	"net"
 	"runtime"
 	"testing"
 	"time"
 
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/fiberio"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -163,5 +166,31 @@ func TestCompletionBeginsTheNext(t *testing.T) {
 		start(t, c)
 		join(t, c)
 		require.Equal(t, 200, n)
+	})
+}
+
+// While a context does not run, its Engines dial nothing.
+func TestNoDialBetweenRuns(t *testing.T) {
+	eachDriver(t, func(t *testing.T, options uring.Options) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		c := NewContext(options)
+		dial := func() error {
+			conn, err := fiberio.Dial(context.Background(), c.Engines(), "tcp", l.Addr().String())
+			if err == nil {
+				err = conn.Close()
+			}
+			return err
+		}
+		for range 2 {
+			require.ErrorIs(t, dial(), uring.ErrClosed)
+			result := make(chan error, 1)
+			require.NoError(t, c.Submit(do(func() { result <- dial() })))
+			start(t, c)
+			join(t, c)
+			require.NoError(t, <-result)
+		}
+		require.ErrorIs(t, dial(), uring.ErrClosed)
 	})
 }

@@ -10,15 +10,20 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
+	"fiberlab/sched/park"
 	"fiberlab/sched/uring"
 )
 
-// Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does. Package net looks names up
-// and connects, on a goroutine if the caller is a fiber; the engines carry the bytes. ctx bounds the call, and no more.
-// Dial blocks its caller, a fiber not its thread. The error is a *net.OpError of package net, or wraps
-// context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or uring.ErrClosed.
+// Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does: package net looks names up
+// and connects, on a goroutine if the caller is a fiber, and the connection is then the engines'. ctx bounds the call,
+// and no more. The error is a *net.OpError: it wraps that of package net, context.Cause(ctx) if ctx is done before,
+// sched.ErrNilContext if ctx is nil, or the error of Engines.Here. It blocks its caller, a fiber not its thread.
 func Dial(ctx context.Context, s *uring.Engines, network, address string) (*Conn, error) {
-	c, err := opened(ctx, s, "dial", network, func() (net.Conn, error) {
+	engine := func() error {
+		_, err := s.Here()
+		return err
+	}
+	c, err := opened(ctx, engine, "dial", network, func() (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	})
 	if err != nil {
@@ -36,7 +41,7 @@ func Dial(ctx context.Context, s *uring.Engines, network, address string) (*Conn
 // that it takes to look names up, for which it may block its caller, a fiber not its thread. It returns the errors that
 // Dial returns. The caller must close the listener.
 func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Listener, error) {
-	l, err := opened(ctx, s, "listen", network, func() (net.Listener, error) {
+	l, err := opened(ctx, s.Err, "listen", network, func() (net.Listener, error) {
 		var c net.ListenConfig
 		c.SetMultipathTCP(false)
 		return c.Listen(ctx, network, address)
@@ -45,27 +50,27 @@ func Listen(ctx context.Context, s *uring.Engines, network, address string) (*Li
 		return nil, err
 	}
 	defer l.Close()
-	if u, ok := l.(*net.UnixListener); ok {
-		u.SetUnlinkOnClose(false)
-	}
 	fd, err := another(l.(syscall.Conn))
-	if err == nil && network != "unix" {
-		err = setUp(fd)
-	}
 	if err != nil {
+		return nil, &net.OpError{Op: "listen", Net: network, Addr: l.Addr(), Err: err}
+	}
+	if u, ok := l.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false) // the file is the new listener's
+	} else if err := setUp(fd); err != nil {
+		_ = unix.Close(fd)
 		return nil, &net.OpError{Op: "listen", Net: network, Addr: l.Addr(), Err: err}
 	}
 	return newListener(s, fd, l.Addr()), nil
 }
 
-// opened calls open, which opens a socket by package net, unless ctx is nil, the engines are closed, or network is none
-// of those of Dial.
+// opened calls open, which opens a socket by package net, unless ctx is nil, network is none of those of Dial, or ready
+// returns an error. For a fiber it calls open on a goroutine. That is no blocking call of package fibersync, since
+// package net keeps no thread while it waits: Config.MaxCalls does not apply.
 func opened[T any](
-	ctx context.Context, s *uring.Engines, op, network string, open func() (T, error),
+	ctx context.Context, ready func() error, op, network string, open func() (T, error),
 ) (socket T, err error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6", "unix":
-		err = s.Err()
 	default:
 		err = net.UnknownNetworkError(network)
 	}
@@ -73,13 +78,25 @@ func opened[T any](
 		err = sched.ErrNilContext
 	}
 	if err == nil {
-		socket, err = fibersync.Call(func() (T, error) {
-			socket, err := open()
+		err = ready()
+	}
+	if err == nil {
+		call := func() {
+			socket, err = open()
 			if end, ok := ctx.Deadline(); ok && err != nil && !time.Now().Before(end) {
 				<-ctx.Done() // package net has a timer of its own for it
 			}
-			return socket, err
-		})
+		}
+		if park.Current() == nil {
+			call()
+		} else {
+			var over fibersync.Event
+			time.AfterFunc(0, func() { // begins sooner than a new goroutine while the worker keeps its P
+				call()
+				over.Signal()
+			})
+			uring.Unseen(over.Wait)
+		}
 		if err == nil || ctx.Err() == nil {
 			return socket, err
 		}
