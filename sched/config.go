@@ -124,10 +124,11 @@ func (cfg Config) checked() (Config, error) {
 		name string
 		n    int
 	}{
-		{"Workers", cfg.Workers}, {"MaxIdle", cfg.MaxIdle}, {"MaxCalls", cfg.MaxCalls}, {"MaxQueued", cfg.MaxQueued},
+		{"Config.Workers", cfg.Workers}, {"Config.MaxIdle", cfg.MaxIdle},
+		{"Config.MaxCalls", cfg.MaxCalls}, {"Config.MaxQueued", cfg.MaxQueued},
 	} {
 		if count.n < 0 {
-			return cfg, fmt.Errorf("Config.%s is %d: %w", count.name, count.n, ErrNegative)
+			return cfg, fmt.Errorf("%s is %d: %w", count.name, count.n, ErrNegative)
 		}
 	}
 	if cfg.OverloadAfter < 0 {
