@@ -14,10 +14,10 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does: package net looks names up
-// and connects, on a goroutine if the caller is a fiber, and the connection is then the engines'. ctx bounds the call,
-// and no more. The error is a *net.OpError: it wraps that of package net, context.Cause(ctx) if ctx is done before,
-// sched.ErrNilContext if ctx is nil, or the error of Engines.Here. It blocks its caller, a fiber not its thread.
+// Dial connects to address on a network, "tcp", "tcp4", "tcp6" or "unix", as net.Dial does. Package net looks names up
+// and connects, on a goroutine if the caller is a fiber; the engines carry the bytes. ctx bounds the call, and no more.
+// Dial blocks its caller, a fiber not its thread. The error is a *net.OpError of package net, or wraps
+// context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or the error of Engines.Here.
 func Dial(ctx context.Context, s *uring.Engines, network, address string) (*Conn, error) {
 	engine := func() error {
 		_, err := s.Here()
