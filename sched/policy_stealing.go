@@ -133,6 +133,9 @@ func (p *stealing) nextWorker() *Worker { return p.workers[p.arrived.Add(1)%uint
 
 // claimIdle takes a worker that has nothing to do, so that others choose another one. It returns nil if all are busy.
 func (p *stealing) claimIdle() *Worker {
+	if !p.idle.AnyIdle() { // the common case under load, and some calls less
+		return nil
+	}
 	if i := p.idle.ClaimSpinner(); i >= 0 {
 		return p.workers[i]
 	}
@@ -156,7 +159,11 @@ func (p *stealing) wakeOther(*Worker) { p.wakeOne() }
 // wakeOne wakes a worker that sleeps, if any does, to steal what has just been put into the queue of a busy worker. A
 // worker that is being woken already would not do: it may find tasks in its queue, and then steals nothing.
 func (p *stealing) wakeOne() {
-	for i := p.idle.ClaimSleeper(); i >= 0; i = p.idle.ClaimSleeper() {
+	for p.idle.AnyAsleep() {
+		i := p.idle.ClaimSleeper()
+		if i < 0 {
+			return
+		}
 		p.queues[i].summoned.Store(true)
 		if p.workers[i].word.Notify() {
 			return

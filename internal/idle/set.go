@@ -125,10 +125,23 @@ func (s *Set) AnyIdle() bool {
 	return false
 }
 
+// AnyAsleep reports whether a worker sleeps.
+func (s *Set) AnyAsleep() bool {
+	for b := range s.blocks {
+		if s.blocks[b].sleeping.Load() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // WakeOne wakes a worker: one that spins, which costs no system call, or else one that sleeps. It passes over a worker
 // that has been notified for something else. It reports whether there was one. Any thread may call it; it does not
 // block.
 func (s *Set) WakeOne() bool {
+	if !s.AnyIdle() { // the common case under load, and some calls less
+		return false
+	}
 	for i := s.ClaimSpinner(); i >= 0; i = s.ClaimSpinner() {
 		if s.wakeSpinning(i) {
 			return true
