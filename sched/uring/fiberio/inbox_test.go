@@ -186,3 +186,24 @@ func TestInboxEnds(t *testing.T) {
 		closed.Wait()
 	})
 }
+
+// What an engine has received can be read when it has ended.
+func TestInboxOutlivesItsEngine(t *testing.T) {
+	engines := uring.New(uring.Options{})
+	c, peer := dialled(t, engines)
+	_, err := peer.Write([]byte("hello"))
+	require.NoError(t, err)
+	p := make([]byte, 1)
+	_, err = c.Read(p)
+	require.NoError(t, err)
+	require.Equal(t, "h", string(p))
+	require.NoError(t, engines.Close())
+	rest := make([]byte, 4)
+	_, err = io.ReadFull(c, rest) // a goroutine reads by itself where there is no inbox
+	require.NoError(t, err)
+	require.Equal(t, "ello", string(rest))
+	require.Zero(t, c.inbox.read.count)
+	_, err = c.Read(rest)
+	require.ErrorIs(t, err, uring.ErrClosed)
+	require.NoError(t, c.Close())
+}
