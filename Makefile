@@ -73,7 +73,7 @@ FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/cm
 RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/tests/(docs|examples)|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime. The rest has to compile.
-RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./stack/... ./fiber/... ./sched/...
+RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./stack/... ./fiber/... ./sched/... ./internal/idle ./internal/admission
 
 # Branch guards do not change which mutants of the switch are caught.
 SKIP_MUTANTS = -skip '^TestMutants'
