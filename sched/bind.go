@@ -161,7 +161,7 @@ func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 // finds something to run.
 func (w *Worker) giveUp(deadlock *Deadlock, then survey) {
 	if w.scheduler.survey(w) == then && w.shutdown.Load() {
-		w.stuck.Swap(deadlock) // see eventcount
+		w.stuck.Swap(deadlock) // see idle.Word.Look
 		w.word.Notify()
 	}
 }

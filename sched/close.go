@@ -313,7 +313,7 @@ const endPause = 10 * time.Millisecond
 // closes done then. A single-threaded one must be stopped on its main fiber, which
 // does what is left to do now; it returns what keeps it from ending, if anything does.
 func (w *Worker) stop() *Deadlock {
-	w.shutdown.Swap(true) // see eventcount
+	w.shutdown.Swap(true) // see idle.Word.Look
 	w.word.Notify()
 	if w.mode == multiThreaded {
 		return nil

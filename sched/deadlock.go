@@ -221,7 +221,7 @@ func (s *Scheduler) ask(only *Worker) *Deadlock {
 // within the limit. The scheduler's asking must be held.
 func (w *Worker) listBlocked(limit <-chan time.Time) (answers []answer, inTime bool) {
 	c := &check{done: make(chan struct{})}
-	w.check.Swap(c) // see eventcount
+	w.check.Swap(c) // see idle.Word.Look
 	w.word.Notify()
 	select {
 	case <-c.done:
