@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"fiberlab/internal/clock"
@@ -159,22 +160,36 @@ func (p *groups) submitAll(tasks []job, caller *Worker) int {
 	return len(tasks) - len(left)
 }
 
-// ready queues a fiber in the group whose worker has run it last. A worker that looks for something to run brings it to
-// the shared queue itself.
+// ready queues a fiber in the group whose worker has run it last. A worker of that group that looks for something to
+// run brings it to the shared queue itself.
 func (p *groups) ready(f *Fiber, looking *Worker) {
-	if m := p.of(looking); m != nil {
+	last := p.members[f.worker.Load().id]
+	if m := p.of(looking); m != nil && m.group == last.group {
 		m.group.shared.push(runnable{fiber: f}, true)
 		m.brought = true
 		return
 	}
-	m := p.members[f.worker.Load().id]
-	m.group.submit(runnable{fiber: f}, m)
+	last.group.submit(runnable{fiber: f}, last)
 }
 
+// eachGroup takes groups for one that steal from each other. So their timers are in one heap: if all workers of a group
+// compute, a worker of another one sees to deadlines.
 func (p *groups) eachGroup(f func([]*Worker, func())) {
-	for _, g := range p.all {
-		f(g.workers, func() { g.idle.WakeOne() })
+	steals := slices.ContainsFunc(p.all, func(g *group) bool { return len(g.thieves) > 0 })
+	if !steals {
+		for _, g := range p.all {
+			f(g.workers, func() { g.idle.WakeOne() })
+		}
+		return
 	}
+	var workers []*Worker
+	for _, g := range p.all {
+		workers = append(workers, g.workers...)
+	}
+	f(workers, func() {
+		for i := 0; i < len(p.all) && !p.all[i].idle.WakeOne(); i++ {
+		}
+	})
 }
 
 func (p *groups) shared() (n int) {

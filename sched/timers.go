@@ -14,9 +14,8 @@ import (
 type timer struct {
 	deadline clock.Instant
 	fiber    *Fiber
-	wait     word         // which wait it ends
-	position int          // in the heap, plus one; 0 if it is in none
-	group    *groupTimers // where it was put, if the fiber may migrate
+	wait     word // which wait it ends
+	position int  // in the heap, plus one; 0 if it is in none
 }
 
 // timers is a heap of timers, the earliest first. It has no lock.
@@ -131,7 +130,6 @@ func (g *groupTimers) next() clock.Instant { return clock.Instant(g.earliest.Loa
 // add starts a timer of a fiber that blocks on w, which the caller runs on. It does not block. Workers that sleep would
 // sleep too long if the new deadline is the earliest. But w is about to sleep itself, or to call leave.
 func (g *groupTimers) add(w *Worker, t *timer) {
-	t.group = g
 	g.mu.Lock()
 	g.timers.add(t)
 	if t.position == 1 {
@@ -141,10 +139,9 @@ func (g *groupTimers) add(w *Worker, t *timer) {
 	g.mu.Unlock()
 }
 
-// stop takes out a timer that add has started, unless it has expired. Any worker may call it: the fiber may have
-// migrated, even to another group. When it returns, no other thread uses t.
-func (t *timer) stop() {
-	g := t.group
+// stop takes out a timer that add has started, unless it has expired. Any of the workers may call it: the fiber may
+// have migrated. When it returns, no other thread uses t.
+func (g *groupTimers) stop(t *timer) {
 	g.mu.Lock()
 	if t.position > 0 {
 		g.timers.remove(t)

@@ -3,10 +3,14 @@ package sched
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/internal/clock"
@@ -113,8 +117,8 @@ func TestSomeWorkerWatchesTheEarliestDeadline(t *testing.T) {
 	g.leave(workers[0])
 	expect(1, "it was the watcher")
 	for _, one := range []*timer{early, late, between} {
-		one.stop()
-		one.stop() // it has run out, or been removed
+		g.stop(one)
+		g.stop(one) // it has run out, or been removed
 	}
 	require.Equal(t, clock.Never, g.next())
 	g.leave(workers[0])
@@ -134,13 +138,13 @@ func TestUnblockedFiberWatchesNoDeadline(t *testing.T) {
 	require.True(t, sleeper.isWoken(), "nor is another one known to")
 }
 
-// A fiber that another group has stolen takes its timer out of the heap of the first one.
+// Groups that steal have one heap, so a fiber that another group has stolen takes its timer out of it.
 func TestTimerOfAFiberThatChangesItsGroup(t *testing.T) {
 	w, f := plantedWith(
 		t, Config{Workers: 2, Policy: Group, Groups: Groups{Size: 1, StealEvery: func(int, int) int { return 1 }}},
 	)
 	other := w.scheduler.workers[1]
-	require.NotSame(t, w.timers, other.timers)
+	require.Same(t, w.timers, other.timers)
 	f.block(100, 0)
 	f.publish()
 	require.EqualValues(t, 100, w.timers.next())
@@ -353,4 +357,33 @@ func TestGroupTimersSettle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A deadline ends the wait of a fiber even if all workers of its group compute: a worker of another one sees to it.
+func TestDeadlineOfABusyGroup(t *testing.T) {
+	s, err := New(Config{Workers: 2, Policy: Group, Groups: Groups{Size: 1}})
+	require.NoError(t, err)
+	var computes, slept atomic.Bool
+	await := func(flag *atomic.Bool) {
+		for began := time.Now(); !flag.Load() && time.Since(began) < 10*time.Second; {
+			runtime.Gosched()
+		}
+	}
+	thief, saw := make(chan struct{}), false
+	require.NoError(t, s.EnqueueInGroup(0, Task{Flags: GroupLocal, Func: func() {
+		close(thief)
+		await(&computes) // until then it steals nothing
+	}}))
+	<-thief
+	require.NoError(t, s.EnqueueInGroup(1, Task{Func: func() {
+		assert.NoError(t, s.EnqueueInGroup(1, Task{Flags: GroupLocal, Func: func() {
+			computes.Store(true)
+			await(&slept)
+			saw = slept.Load()
+		}}))
+		Sleep(20 * time.Millisecond)
+		slept.Store(true)
+	}}))
+	require.NoError(t, s.Close())
+	require.True(t, saw, "the fiber waited until its group had a worker again")
 }

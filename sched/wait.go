@@ -170,7 +170,7 @@ func (f *Fiber) stopTimer(w *Worker, expired bool) {
 	switch {
 	case expired:
 	case f.home == nil:
-		f.timer.stop()
+		w.timers.stop(&f.timer)
 	case f.timer.position > 0:
 		w.local.timers.remove(&f.timer)
 	}
