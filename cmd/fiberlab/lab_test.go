@@ -386,7 +386,7 @@ func TestRunReadsByEachDriver(t *testing.T) {
 		t.Run(driver, func(t *testing.T) {
 			got := newLab(nil, nil).test(t, "run", "--no-table", "--backend", "asm,goroutine", "--io", driver, dir)
 			if why := uring.Probe().Reason; driver == uring.Uring.String() && why != nil {
-				require.Equal(t, exitFailed, got.code)
+				require.Equal(t, exitUsage, got.code)
 				require.Contains(t, got.stderr, "no io_uring")
 				t.Log(why)
 				return
