@@ -61,7 +61,7 @@ func (w *Worker) pollAlone(f *Fiber) bool {
 }
 
 // waiter returns an idle fiber that is to wait in the place of f, the calling one, which is blocked, if the worker has
-// a device or can be untied, and nil otherwise. What a device does when it is polled goes deep: only a few stacks
+// a device or can leave its thread, and nil otherwise. What a device does when it is polled goes deep: few stacks
 // should have to hold that, not those of all fibers whose operations are under way.
 func (w *Worker) waiter(f *Fiber) *Fiber {
 	if w.local.device == nil {

@@ -5,6 +5,7 @@ import (
 	stackdump "runtime/debug"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
 )
 
@@ -196,6 +197,24 @@ func (w *Worker) fiberForTask() *Fiber {
 		return nil
 	}
 	return w.takeIdle()
+}
+
+// popFiber takes a fiber out of a queue of a policy for nextFiber, or returns nil. The others keep their order.
+func popFiber(q *queue.Queue[runnable], past bool) (f *Fiber) {
+	if !past {
+		if !q.Empty() && q.Peek().fiber != nil {
+			f = q.Pop().fiber
+		}
+		return f
+	}
+	for range q.Len() {
+		if r := q.Pop(); f == nil && r.fiber != nil {
+			f = r.fiber
+		} else {
+			q.Push(r)
+		}
+	}
+	return f
 }
 
 // nothingDue reports whether a fiber that is ready can go on at once: there is no message, no deadline, and the worker

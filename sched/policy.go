@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fiberlab/internal/clock"
-	"fiberlab/internal/queue"
 )
 
 // policy decides where tasks and ready fibers wait, what a worker runs next, and which worker is woken for it. It
@@ -70,24 +69,6 @@ type migration interface {
 	// eachGroup calls f for each group of workers between which fibers migrate. wakeOne wakes one of them, if any
 	// sleeps. It is called once, before the workers run.
 	eachGroup(f func(workers []*Worker, wakeOne func()))
-}
-
-// popFiber takes a fiber out of a queue of a policy for nextFiber, or returns nil. The others keep their order.
-func popFiber(q *queue.Queue[runnable], past bool) (f *Fiber) {
-	if !past {
-		if !q.Empty() && q.Peek().fiber != nil {
-			f = q.Pop().fiber
-		}
-		return f
-	}
-	for range q.Len() {
-		if r := q.Pop(); f == nil && r.fiber != nil {
-			f = r.fiber
-		} else {
-			q.Push(r)
-		}
-	}
-	return f
 }
 
 // batching is the part of a policy that queues many tasks at a time. Under a policy without it, they are submitted one
