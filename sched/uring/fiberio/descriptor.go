@@ -231,6 +231,7 @@ func (s *side) try(trap uintptr, p []byte, streams bool) (int, error) {
 	if !s.direct(streams) {
 		return 0, unix.EAGAIN
 	}
+	s.beginCall()
 	n, err := tryNow(trap, s.of.fd, p[:min(len(p), mostNow)])
 	s.moved += n
 	return n, err
@@ -238,19 +239,22 @@ func (s *side) try(trap uintptr, p []byte, streams bool) (int, error) {
 
 // direct reports whether the user of the side should first make a system call that does not block. That is quicker than
 // a request for a stream, whose bytes take longer to copy than a batch saves, and for callers that are no fibers of the
-// engine's thread. Such calls do not park a fiber, so after mostMoved bytes it yields.
+// engine's thread.
 func (s *side) direct(streams bool) bool {
 	e, err := s.of.home()
-	if err != nil || e.Mine() && !streams {
-		return false
+	return err == nil && (streams || !e.Mine())
+}
+
+// beginCall counts a system call of the user of the side that does not block. Such calls do not park a fiber, so after
+// mostMoved bytes it yields.
+func (s *side) beginCall() {
+	if s.moved += callMoves; s.moved < mostMoved {
+		return
 	}
-	if s.moved += callMoves; s.moved >= mostMoved {
-		s.moved = 0
-		if fiber, ok := park.Current().(park.Scheduled); ok {
-			fiber.Yield()
-		}
+	s.moved = 0
+	if fiber, ok := park.Current().(park.Scheduled); ok {
+		fiber.Yield()
 	}
-	return true
 }
 
 // tryNow makes the system call recvfrom or sendto, with p, which is not empty. It does not block: then the error is

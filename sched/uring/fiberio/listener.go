@@ -84,6 +84,7 @@ func (l *Listener) acceptOne() (int, error) {
 			return fd, err
 		}
 		if s.direct(false) {
+			s.beginCall()
 			if fd, _, err := unix.Accept4(l.d.fd, acceptFlags); err != unix.EAGAIN {
 				return fd, err
 			}

@@ -209,7 +209,7 @@ func (c *Conn) receivePipe(p *pipe) (n int, err error) {
 		return 0, syscall.EINVAL
 	}
 	for {
-		s.direct(true)
+		s.beginCall()
 		if err := p.open(); err != nil {
 			return 0, err
 		}
