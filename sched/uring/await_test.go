@@ -1,11 +1,10 @@
-package uring
+package uring_test
 
 import (
 	"context"
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -13,63 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"fiberlab/sched"
+	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/uringtest"
 )
 
-// eachCaller runs test with engines of each driver; run calls functions concurrently, on goroutines or on fibers, and
-// waits for them.
-func eachCaller(t *testing.T, options Options, test func(t *testing.T, engines *Engines, run func(...func()))) {
-	for _, driver := range Drivers() {
-		options.Driver = driver
-		t.Run(driver.String()+"/goroutines", func(t *testing.T) {
-			engines := New(options)
-			if _, err := engines.Here(); driver == Uring && err != nil {
-				noRing(t, err)
-				return
-			}
-			test(t, engines, func(fs ...func()) {
-				var all sync.WaitGroup
-				for _, f := range fs {
-					all.Add(1)
-					go func() {
-						defer all.Done()
-						f()
-					}()
-				}
-				all.Wait()
-			})
-			require.NoError(t, engines.Close())
-		})
-		t.Run(driver.String()+"/fibers", func(t *testing.T) {
-			engines := New(options)
-			cfg := sched.Config{Workers: 2}
-			engines.Attach(&cfg)
-			s, err := sched.New(cfg)
-			if driver == Uring && err != nil {
-				noRing(t, err)
-				return
-			}
-			require.NoError(t, err)
-			test(t, engines, func(fs ...func()) {
-				var all sync.WaitGroup
-				for _, f := range fs {
-					all.Add(1)
-					require.NoError(t, s.Go(func() {
-						defer all.Done()
-						f()
-					}))
-				}
-				all.Wait()
-			})
-			require.NoError(t, s.Close())
-			require.NoError(t, engines.Close())
-		})
-	}
-}
-
 // receiveByte is an operation that reads one byte into b when there is one.
-func receiveByte(fd int, b *byte) Entry {
-	return Entry{Op: OpReceive, FD: int32(fd), Addr: uintptr(unsafe.Pointer(b)), Length: 1}
+func receiveByte(fd int, b *byte) uring.Entry {
+	return uring.Entry{Op: uring.OpReceive, FD: int32(fd), Addr: uintptr(unsafe.Pointer(b)), Length: 1}
 }
 
 // sockets returns both ends of a connection.
@@ -85,7 +34,7 @@ func sockets(t *testing.T) (a, b int) {
 
 // A context ends a wait, with its cause; the bytes that come afterwards are for the next operation.
 func TestWaitEndsByContext(t *testing.T) {
-	eachCaller(t, Options{}, func(t *testing.T, engines *Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		in, out := sockets(t)
 		b := new(byte)
 		var pin runtime.Pinner
@@ -95,7 +44,7 @@ func TestWaitEndsByContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(5*time.Millisecond, func() { cancel(cause) })
 		var errs []error
-		var late Completion
+		var late uring.Completion
 		run(func() {
 			e, err := engines.Here()
 			errs = append(errs, err)
@@ -116,7 +65,7 @@ func TestWaitEndsByContext(t *testing.T) {
 
 // Bytes that come together with the end of the wait are not lost.
 func TestCancelledOperationsLoseNothing(t *testing.T) {
-	eachCaller(t, Options{}, func(t *testing.T, engines *Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		in, out := sockets(t)
 		b := new(byte)
 		var pin runtime.Pinner
@@ -155,7 +104,7 @@ func TestCancelledOperationsLoseNothing(t *testing.T) {
 
 // Operations end that the kernel has not seen yet, for there was no room; their engine serves others afterwards.
 func TestWaitsEndBeforeTheyBegin(t *testing.T) {
-	eachCaller(t, Options{Requests: 2}, func(t *testing.T, engines *Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{Requests: 2}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(5*time.Millisecond, cancel)
 		const callers = 40
@@ -182,80 +131,14 @@ func TestWaitsEndBeforeTheyBegin(t *testing.T) {
 	})
 }
 
-// A request to cancel finds the other one wherever that is: in the mailbox, among those without room, with the proxy,
-// or nowhere.
-func TestCancelFindsItsRequest(t *testing.T) {
-	for _, driver := range Drivers() {
-		t.Run(driver.String(), func(t *testing.T) {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			e := &Engine{}
-			if err := e.init(Options{Driver: driver, Requests: 2}); driver == Uring && err != nil {
-				noRing(t, err)
-				return
-			}
-			in, _ := sockets(t)
-			memory := new([8]byte)
-			var pin runtime.Pinner
-			pin.Pin(memory)
-			defer pin.Unpin()
-			results := map[string]int32{}
-			target := func(name string, i int) *Request {
-				return &Request{
-					Entry: receiveByte(in, &memory[i]), Completed: func(c Completion) { results[name] = c.Result },
-				}
-			}
-			canceller := func(of *Request) *Request {
-				return &Request{
-					Entry: Entry{Op: OpCancel}, Internal: true, Cancels: of,
-					Completed: func(Completion) { results["cancels"]++ },
-				}
-			}
-			settle := func() {
-				for e.table.underWay() > 0 {
-					require.NoError(t, e.pollSubmit(-1, true))
-				}
-			}
-			mailed := target("mailed", 0)
-			require.True(t, e.beginElsewhere(mailed))
-			e.begin(canceller(mailed))
-			settle()
-			var many []*Request
-			for i, name := range []string{"a", "b", "c", "d", "e"} {
-				many = append(many, target(name, i))
-				e.begin(many[i])
-			}
-			for _, r := range many {
-				e.begin(canceller(r))
-			}
-			settle()
-			e.begin(canceller(many[4])) // it is over
-			settle()
-			canceled := -int32(unix.ECANCELED)
-			require.Equal(
-				t,
-				map[string]int32{
-					"mailed": canceled, "a": canceled, "b": canceled, "c": canceled,
-					"d": canceled, "e": canceled, "cancels": 7,
-				},
-				results,
-			)
-			require.True(t, e.Idle())
-			e.countRunning()
-			require.True(t, e.Idle())
-			e.deinit()
-		})
-	}
-}
-
 // Closing engines ends the waits of goroutines.
 func TestWaitsEndWithTheEngine(t *testing.T) {
-	for _, driver := range Drivers() {
+	for _, driver := range uring.Drivers() {
 		t.Run(driver.String(), func(t *testing.T) {
-			engines := New(Options{Driver: driver})
+			engines := uring.New(uring.Options{Driver: driver})
 			e, err := engines.Here()
-			if driver == Uring && err != nil {
-				noRing(t, err)
+			if driver == uring.Uring && err != nil {
+				uringtest.NoRing(t, err)
 				return
 			}
 			require.NoError(t, err)
@@ -272,9 +155,9 @@ func TestWaitsEndWithTheEngine(t *testing.T) {
 				ended <- err
 			}()
 			require.NoError(t, engines.Close())
-			require.ErrorIs(t, <-ended, ErrClosed)
+			require.ErrorIs(t, <-ended, uring.ErrClosed)
 			_, err = e.Do(receiveByte(in, b))
-			require.ErrorIs(t, err, ErrClosed)
+			require.ErrorIs(t, err, uring.ErrClosed)
 		})
 	}
 }

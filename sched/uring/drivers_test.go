@@ -4,8 +4,10 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // hang is how long a test waits for what should come at once.
@@ -114,4 +116,72 @@ func TestOpenProxy(t *testing.T) {
 	require.Equal(t, Probe().Driver == Uring, isRing(p))
 	_, err = openProxy(Driver(9), 8)
 	require.ErrorContains(t, err, "Driver(9)")
+}
+
+// A request to cancel finds the other one wherever that is: in the mailbox, among those without room, with the proxy,
+// or nowhere.
+func TestCancelFindsItsRequest(t *testing.T) {
+	for _, driver := range Drivers() {
+		t.Run(driver.String(), func(t *testing.T) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			e := &Engine{}
+			if err := e.init(Options{Driver: driver, Requests: 2}); driver == Uring && err != nil {
+				noRing(t, err)
+				return
+			}
+			in, _ := pair(t)
+			require.NoError(t, unix.SetNonblock(int(in), true))
+			memory := new([8]byte)
+			var pin runtime.Pinner
+			pin.Pin(memory)
+			defer pin.Unpin()
+			results := map[string]int32{}
+			target := func(name string, i int) *Request {
+				return &Request{
+					Entry:     Entry{Op: OpReceive, FD: in, Addr: uintptr(unsafe.Pointer(&memory[i])), Length: 1},
+					Completed: func(c Completion) { results[name] = c.Result },
+				}
+			}
+			canceller := func(of *Request) *Request {
+				return &Request{
+					Entry: Entry{Op: OpCancel}, Internal: true, Cancels: of,
+					Completed: func(Completion) { results["cancels"]++ },
+				}
+			}
+			settle := func() {
+				for e.table.underWay() > 0 {
+					require.NoError(t, e.pollSubmit(-1, true))
+				}
+			}
+			mailed := target("mailed", 0)
+			require.True(t, e.beginElsewhere(mailed))
+			e.begin(canceller(mailed))
+			settle()
+			var many []*Request
+			for i, name := range []string{"a", "b", "c", "d", "e"} {
+				many = append(many, target(name, i))
+				e.begin(many[i])
+			}
+			for _, r := range many {
+				e.begin(canceller(r))
+			}
+			settle()
+			e.begin(canceller(many[4])) // it is over
+			settle()
+			canceled := -int32(unix.ECANCELED)
+			require.Equal(
+				t,
+				map[string]int32{
+					"mailed": canceled, "a": canceled, "b": canceled, "c": canceled,
+					"d": canceled, "e": canceled, "cancels": 7,
+				},
+				results,
+			)
+			require.True(t, e.Idle())
+			e.countRunning()
+			require.True(t, e.Idle())
+			e.deinit()
+		})
+	}
 }

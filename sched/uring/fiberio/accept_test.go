@@ -13,6 +13,7 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/uringtest"
 )
 
 // A listener accepts ahead, but not without bounds; none of the connections is lost, and what is left is closed with
@@ -20,7 +21,7 @@ import (
 func TestAcceptsAhead(t *testing.T) {
 	engines := uring.New(uring.Options{Driver: uring.Uring})
 	if _, err := engines.Here(); err != nil {
-		noRing(t, err)
+		uringtest.NoRing(t, err)
 		return
 	}
 	defer func() { require.NoError(t, engines.Close()) }()
@@ -121,7 +122,7 @@ func TestAcceptFindsWhatCameLast(t *testing.T) {
 		t.Run(driver.String(), func(t *testing.T) {
 			engines := uring.New(uring.Options{Driver: driver})
 			if _, err := engines.Here(); err != nil {
-				noRing(t, err)
+				uringtest.NoRing(t, err)
 				return
 			}
 			defer func() { require.NoError(t, engines.Close()) }()

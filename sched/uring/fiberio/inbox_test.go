@@ -11,9 +11,13 @@ import (
 	"time"
 
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/uringtest"
 
 	"github.com/stretchr/testify/require"
 )
+
+// hang is how long a test waits for what should come at once.
+const hang = time.Minute
 
 // dialled returns both ends of a connection: ours, and the peer's, which package net has.
 func dialled(t *testing.T, engines *uring.Engines) (*Conn, net.Conn) {
@@ -48,7 +52,8 @@ func random() (*rand.Rand, uint64) {
 // with reads that are large enough to go past it.
 func TestInboxKeepsStreams(t *testing.T) {
 	for _, buffers := range []int{-1, 4, 0} {
-		eachCaller(t, uring.Options{Buffers: buffers}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+		options := uring.Options{Buffers: buffers}
+		uringtest.EachCaller(t, options, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 			const streams = 6
 			var fs []func()
 			for range streams {
@@ -99,7 +104,7 @@ func TestInboxKeepsStreams(t *testing.T) {
 
 // Unread bytes do not take all buffers, and where they have taken them a reader gets its bytes nevertheless.
 func TestUnreadConnections(t *testing.T) {
-	eachCaller(t, uring.Options{Buffers: 8}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{Buffers: 8}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		var silent, peers [5]net.Conn
 		for i := range silent {
 			silent[i], peers[i] = dialled(t, engines)
@@ -141,7 +146,7 @@ func TestUnreadConnections(t *testing.T) {
 
 // What has come and was not read when the connection is closed goes back to the engine.
 func TestCloseGivesBuffersBack(t *testing.T) {
-	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		c, peer := dialled(t, engines)
 		_, err := peer.Write(make([]byte, 100_000))
 		require.NoError(t, err)
@@ -157,7 +162,7 @@ func TestCloseGivesBuffersBack(t *testing.T) {
 // Close and deadlines end a reader whose request is under way; after the latter the bytes that come are there for the
 // next one.
 func TestInboxEnds(t *testing.T) {
-	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		c, peer := dialled(t, engines)
 		run(func() {
 			p := make([]byte, 8)

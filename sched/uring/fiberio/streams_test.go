@@ -15,6 +15,7 @@ import (
 
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
+	"fiberlab/sched/uring/uringtest"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -41,7 +42,7 @@ func writes(t *testing.T, peer net.Conn, b []byte) {
 
 // A connection begins to stream when much comes at a time, and ends it when little does: then pieces serve it again.
 func TestSmallAndLargeInTurn(t *testing.T) {
-	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		c, peer := dialled(t, engines)
 		r, seed := random()
 		run(func() {
@@ -85,7 +86,7 @@ func TestSmallAndLargeInTurn(t *testing.T) {
 // A read that has returned, with or without bytes, never touches its memory again: what comes afterwards is the next
 // one's.
 func TestMemoryIsTheReadersAgain(t *testing.T) {
-	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		c, peer := dialled(t, engines)
 		const message = 5000 // a stream: it is received into the reader's memory
 		untouched := bytes.Repeat([]byte{0xAA}, 4*message)
@@ -127,7 +128,7 @@ func TestStreamYields(t *testing.T) {
 			engines.Attach(&cfg)
 			s, err := sched.New(cfg)
 			if driver == uring.Uring && err != nil {
-				noRing(t, err)
+				uringtest.NoRing(t, err)
 				return
 			}
 			require.NoError(t, err)
@@ -204,7 +205,7 @@ func exchanged(t *testing.T, peer net.Conn, n int) {
 
 // A copy between connections that stream holds a pipe only while bytes come.
 func TestRestingStreamHoldsNoPipe(t *testing.T) {
-	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		c, peer := dialled(t, engines)
 		before := pipes(t)
 		copied(t, c, peer, run, func() {
@@ -224,7 +225,7 @@ func TestRestingStreamHoldsNoPipe(t *testing.T) {
 
 // Where there can be no pipe, the bytes are copied.
 func TestCopyWithoutPipes(t *testing.T) {
-	eachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
+	uringtest.EachCaller(t, uring.Options{}, func(t *testing.T, engines *uring.Engines, run func(...func())) {
 		c, peer := dialled(t, engines)
 		var limit unix.Rlimit
 		require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))

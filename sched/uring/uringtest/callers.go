@@ -1,9 +1,9 @@
-package fiberio
+// Package uringtest is for tests: it has engines of each driver, and callers of both kinds.
+package uringtest
 
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,19 +11,17 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// hang is how long a test waits for what should come at once.
-const hang = time.Minute
-
-// noRing demands that the kernel has no io_uring, and that the error says why.
-func noRing(t *testing.T, err error) {
+// NoRing demands that the kernel has no io_uring, and that the error says why.
+func NoRing(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, uring.ErrUnavailable)
+	require.Regexp(t, `no io_uring: .+: .+`, err.Error())
 	t.Log(err)
 }
 
-// eachCaller runs test with engines of each driver; run calls functions concurrently, on goroutines or on fibers, and
+// EachCaller runs test with engines of each driver; run calls functions concurrently, on goroutines or on fibers, and
 // waits for them.
-func eachCaller(
+func EachCaller(
 	t *testing.T, options uring.Options, test func(t *testing.T, engines *uring.Engines, run func(...func())),
 ) {
 	for _, driver := range uring.Drivers() {
@@ -31,7 +29,7 @@ func eachCaller(
 		t.Run(driver.String()+"/goroutines", func(t *testing.T) {
 			engines := uring.New(options)
 			if _, err := engines.Here(); driver == uring.Uring && err != nil {
-				noRing(t, err)
+				NoRing(t, err)
 				return
 			}
 			test(t, engines, func(fs ...func()) {
@@ -53,7 +51,7 @@ func eachCaller(
 			engines.Attach(&cfg)
 			s, err := sched.New(cfg)
 			if driver == uring.Uring && err != nil {
-				noRing(t, err)
+				NoRing(t, err)
 				return
 			}
 			require.NoError(t, err)
