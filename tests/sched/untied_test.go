@@ -59,19 +59,25 @@ func whileAway(t *testing.T, thread int, f func()) {
 	require.Fail(t, "an idle worker has kept its thread")
 }
 
+// waits schedules a task that waits, and that notes the thread it runs on before and after.
+func waits(t *testing.T, s *sched.Scheduler, before, after *int) *schedtest.Sleeper {
+	waiter := schedtest.NewSleeper()
+	schedtest.Schedule(t, s, func() {
+		*before = tid()
+		waiter.Task()
+		*after = tid()
+	})
+	return waiter
+}
+
 // A worker that has nothing to do leaves its thread to others, and goes on on another one: with new tasks, and with
 // fibers that wait.
 func TestIdleWorkerGivesItsThreadUp(t *testing.T) {
 	migrates(1).Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			for range suite.Scaled(20, 4) {
-				waiter := schedtest.NewSleeper()
 				var before, after int
-				schedtest.Schedule(t, s, func() {
-					before = tid()
-					waiter.Task()
-					after = tid()
-				})
+				waiter := waits(t, s, &before, &after)
 				waiter.Begun.Wait()
 				whileAway(t, before, func() {
 					require.NotEqual(t, before, threadOfTask(t, s))
@@ -92,13 +98,8 @@ func TestIdleWorkerKeepsTheThreadOfABlockedTask(t *testing.T) {
 	}}.Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			for range suite.Scaled(10, 3) {
-				waiter := schedtest.NewSleeper()
 				var before, after int
-				schedtest.Schedule(t, s, func() {
-					before = tid()
-					waiter.Task()
-					after = tid()
-				})
+				waiter := waits(t, s, &before, &after)
 				waiter.Blocked()
 				for range 3 {
 					require.False(t, whileHeld(before, func() {}), "the worker has left the thread of a blocked task")
