@@ -90,11 +90,9 @@ func inOneLine(variant, check string, result ctest.Result) string {
 	case strings.HasPrefix(said, variant+": "):
 		return said
 	case result.Status > 128:
-		return strings.TrimSpace(
-			fmt.Sprintf(
-				"%s: the check of %s ended by a signal: %v %s", variant, check, syscall.Signal(result.Status-128), said,
-			),
-		)
+		return strings.TrimSpace(fmt.Sprintf(
+			"%s: the check of %s ended by a signal: %v %s", variant, check, syscall.Signal(result.Status-128), said,
+		))
 	}
 	return fmt.Sprintf("%s: the check of %s ended with status %d: %s", variant, check, result.Status, said)
 }

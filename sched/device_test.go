@@ -101,12 +101,10 @@ func TestFibersAreMadeBeforeTasksBegin(t *testing.T) {
 func TestDeviceWithoutAnotherFiber(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {
-			s, err := New(
-				Config{
-					Workers: 1, Policy: p, Exhausted: func(error) {},
-					Device: func(*Worker) (Device, error) { return bed{make(chan struct{}, 1)}, nil },
-				},
-			)
+			s, err := New(Config{
+				Workers: 1, Policy: p, Exhausted: func(error) {},
+				Device: func(*Worker) (Device, error) { return bed{make(chan struct{}, 1)}, nil },
+			})
 			require.NoError(t, err)
 			holdsFiber(t, s, 0)
 			exhausted.Store(true)
@@ -138,12 +136,10 @@ func TestTasksBeginAfterAShortage(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {
 			tried := make(chan struct{}, 1)
-			s, err := New(
-				Config{
-					Workers: 1, Policy: p, Exhausted: func(error) { tried <- struct{}{} },
-					Device: func(*Worker) (Device, error) { return bed{make(chan struct{}, 1)}, nil },
-				},
-			)
+			s, err := New(Config{
+				Workers: 1, Policy: p, Exhausted: func(error) { tried <- struct{}{} },
+				Device: func(*Worker) (Device, error) { return bed{make(chan struct{}, 1)}, nil },
+			})
 			require.NoError(t, err)
 			exhausted.Store(true)
 			defer exhausted.Store(false)

@@ -215,12 +215,10 @@ func TestDefaultStealEvery(t *testing.T) {
 
 // StealEvery is asked for each two groups, and what it says holds for each worker of the thief.
 func TestStealEveryTwoGroups(t *testing.T) {
-	s, err := New(
-		Config{
-			Workers: 5, Policy: Group,
-			Groups: Groups{Size: 2, StealEvery: func(thief, victim int) int { return 10*thief + victim }},
-		},
-	)
+	s, err := New(Config{
+		Workers: 5, Policy: Group,
+		Groups: Groups{Size: 2, StealEvery: func(thief, victim int) int { return 10*thief + victim }},
+	})
 	require.NoError(t, err)
 	require.NoError(t, s.Close()) // the queues of victims belong to the workers
 	all := s.policy.(*groups).all

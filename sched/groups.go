@@ -103,13 +103,9 @@ func (g Groups) checked() (Groups, error) {
 	case g.Size < 0:
 		return g, fmt.Errorf("Config.Groups.Size is %d: %w", g.Size, ErrNegative)
 	case g.Size > GroupSize:
-		return g, fault.Of(
-			ErrPolicy,
-			fmt.Sprintf(
-				"Config.Groups.Size is %d: a scheduling group has at most %d workers: make more groups", g.Size,
-				GroupSize,
-			),
-		)
+		return g, fault.Of(ErrPolicy, fmt.Sprintf(
+			"Config.Groups.Size is %d: a scheduling group has at most %d workers: make more groups", g.Size, GroupSize,
+		))
 	case g.Round < 0:
 		return g, fmt.Errorf("Config.Groups.Round is %d: %w", g.Round, ErrNegative)
 	case int(g.Mode) >= len(modeNames):

@@ -193,7 +193,7 @@ func (w *Worker) sharesFibers() bool {
 	return w.mode == multiThreaded && w.scheduler.migration != nil
 }
 
-// isDone tells whether the thread of a multi-threaded worker is through.
+// isDone reports whether the thread of a multi-threaded worker is through.
 func (w *Worker) isDone() bool {
 	select {
 	case <-w.done:
@@ -385,7 +385,7 @@ func (m *mailbox) putTask(t job) bool {
 	return false
 }
 
-// put leaves a message, which the sender must not touch again, or tells that the mailbox is closed for tasks. A fiber
+// put leaves a message, which the sender must not touch again. It returns false if it takes no more tasks. A fiber
 // that is ready always finds room. The worker has to be woken afterwards. It does not block.
 func (m *mailbox) put(l *message) bool {
 	for {

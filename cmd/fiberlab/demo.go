@@ -313,35 +313,26 @@ func (r report) notShown() error {
 	var errs []error
 	for _, t := range r.LostWakeup {
 		if !t.Verdict {
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"%s: the faulty program goes wrong under %d of %d schedules, the repaired one under %d of %d: "+
-						"the trap was not shown",
-					t.Name, t.Goes.Wrong, t.Goes.Schedules, t.Then.Wrong, t.Then.Schedules,
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"%s: the faulty program goes wrong under %d of %d schedules, the repaired one under %d of %d: "+
+					"the trap was not shown",
+				t.Name, t.Goes.Wrong, t.Goes.Schedules, t.Then.Wrong, t.Then.Schedules,
+			))
 		}
 	}
 	if d := r.Deadlock; d != nil && !d.Verdict {
 		switch {
 		case d.Plain.Finished:
-			errs = append(
-				errs,
-				fmt.Errorf(
-					"the plain pool finished: it has %s and %s, and one that is free runs the children: give "+
-						"--parents %d or more",
-					counted(d.Parents, "parent"), counted(d.Threads, "thread"), d.Threads,
-				),
-			)
+			errs = append(errs, fmt.Errorf(
+				"the plain pool finished: it has %s and %s, and one that is free runs the children: give "+
+					"--parents %d or more",
+				counted(d.Parents, "parent"), counted(d.Threads, "thread"), d.Threads,
+			))
 		default:
-			errs = append(
-				errs,
-				errors.New(
-					"a pool whose waits help or park did not finish with the right results: the scheduler or the "+
-						"pool is at fault",
-				),
-			)
+			errs = append(errs, errors.New(
+				"a pool whose waits help or park did not finish with the right results: the scheduler or the "+
+					"pool is at fault",
+			))
 		}
 	}
 	return errors.Join(errs...)

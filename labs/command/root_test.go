@@ -17,11 +17,9 @@ import (
 func program() *cobra.Command {
 	root := &cobra.Command{Use: "program", Short: "A program", Version: "1"}
 	group := &cobra.Command{Use: "group", Short: "A group"}
-	group.AddCommand(
-		&cobra.Command{
-			Use: "inner", Long: strings.Repeat("word ", 100), RunE: func(*cobra.Command, []string) error { return nil },
-		},
-	)
+	group.AddCommand(&cobra.Command{
+		Use: "inner", Long: strings.Repeat("word ", 100), RunE: func(*cobra.Command, []string) error { return nil },
+	})
 	root.AddCommand(group, &cobra.Command{Use: "work", RunE: func(c *cobra.Command, _ []string) error {
 		_, err := io.WriteString(c.OutOrStdout(), "done\n")
 		return err

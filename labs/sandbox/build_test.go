@@ -29,13 +29,10 @@ func build(t *testing.T, a *machine.Arch, sources map[string]string, may ...stri
 	}
 	names, err := sandbox.Collect(from, []string{"*.c", "*.S", "*.h"}, dir)
 	require.NoError(t, err)
-	return sandbox.Build(
-		t.Context(),
-		sandbox.BuildOptions{
-			Arch: a, Dir: dir, Sources: names, Harness: map[string]string{"harness.c": harness}, Work: work,
-			Calls: []string{"answer"}, May: may,
-		},
-	)
+	return sandbox.Build(t.Context(), sandbox.BuildOptions{
+		Arch: a, Dir: dir, Sources: names, Harness: map[string]string{"harness.c": harness}, Work: work,
+		Calls: []string{"answer"}, May: may,
+	})
 }
 
 func TestBuildAndRun(t *testing.T) {

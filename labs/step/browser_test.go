@@ -142,13 +142,10 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 						pointer, class = "rsp >", strings.TrimSpace(class+" top")
 					}
 				}
-				want = append(
-					want,
-					fmt.Sprintf(
-						"%s|%s|+%#x|%s %s", class, pointer, word*8, digits(p.Word(region, word)),
-						p.Meaning(p.Word(region, word)),
-					),
-				)
+				want = append(want, fmt.Sprintf(
+					"%s|%s|+%#x|%s %s", class, pointer, word*8, digits(p.Word(region, word)),
+					p.Meaning(p.Word(region, word)),
+				))
 			}
 		}
 		got = b.run(`[...document.querySelectorAll("#memory table")].flatMap(t => {

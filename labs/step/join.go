@@ -99,12 +99,9 @@ func between(
 		for at := 0; at < len(was); at += wordSize {
 			end := min(at+wordSize, len(was))
 			if before, after := was[at:end], region.Initial[at:end]; !bytes.Equal(before, after) {
-				s.Memory = append(
-					s.Memory,
-					record.Write{
-						Region: index[k], Offset: at, Before: slices.Clone(before), After: slices.Clone(after),
-					},
-				)
+				s.Memory = append(s.Memory, record.Write{
+					Region: index[k], Offset: at, Before: slices.Clone(before), After: slices.Clone(after),
+				})
 			}
 		}
 	}

@@ -127,31 +127,25 @@ func sampleAMD64(t testing.TB, faulty bool) *record.Recording {
 		w.set("rsp", w.registers["rsp"]+8)
 	}}}
 	for i, name := range append(saved, "rsp", "rcx") {
-		lines = append(
-			lines,
-			swapLine{
-				fmt.Sprintf("movq    %%%s, %d(%%rdi)", name, i*8), fmt.Sprintf("mov    %%%s,%#x(%%rdi)", name, i*8),
-				func(from, _ int) {
-					w.store(from, i*8, w.registers[name])
-				},
+		lines = append(lines, swapLine{
+			fmt.Sprintf("movq    %%%s, %d(%%rdi)", name, i*8), fmt.Sprintf("mov    %%%s,%#x(%%rdi)", name, i*8),
+			func(from, _ int) {
+				w.store(from, i*8, w.registers[name])
 			},
-		)
+		})
 	}
 	for i, name := range append(saved, "rsp", "rdx") {
 		offset := i * 8
 		if faulty && name == "r12" {
 			offset += 8
 		}
-		lines = append(
-			lines,
-			swapLine{
-				fmt.Sprintf("movq    %d(%%rsi), %%%s", offset, name),
-				fmt.Sprintf("mov    %#x(%%rsi),%%%s", offset, name),
-				func(_, to int) {
-					w.set(name, w.word(to, offset))
-				},
+		lines = append(lines, swapLine{
+			fmt.Sprintf("movq    %d(%%rsi), %%%s", offset, name),
+			fmt.Sprintf("mov    %#x(%%rsi),%%%s", offset, name),
+			func(_, to int) {
+				w.set(name, w.word(to, offset))
 			},
-		)
+		})
 	}
 	lines = append(lines, swapLine{"jmp     *%rdx", "jmp    *%rdx", func(_, _ int) {}})
 	source := []string{

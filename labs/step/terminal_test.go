@@ -43,12 +43,9 @@ func openTerminal(t *testing.T, columns, rows int) (master, slave *os.File) {
 }
 
 func resize(t *testing.T, terminal *os.File, columns, rows int) {
-	require.NoError(
-		t,
-		unix.IoctlSetWinsize(
-			int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)},
-		),
-	)
+	require.NoError(t, unix.IoctlSetWinsize(
+		int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)},
+	))
 }
 
 // session is a reader at a terminal.

@@ -181,11 +181,9 @@ func (s *Strand[A, R]) forget() {
 	case err == nil:
 		report(fmt.Sprintf("forkjoin: %d forks of a call of a Func were not joined: join each", n))
 	default:
-		report(
-			fmt.Sprintf(
-				"forkjoin: %d forks of a call of a Func were not joined: join each; one has panicked: %v", n, err,
-			),
-		)
+		report(fmt.Sprintf(
+			"forkjoin: %d forks of a call of a Func were not joined: join each; one has panicked: %v", n, err,
+		))
 	}
 }
 

@@ -16,11 +16,9 @@ func ExampleRecorder() {
 	s, err := sched.New(sched.Config{Workers: 1, Recorder: r})
 	report(err)
 	for range 3 {
-		report(
-			s.Enqueue(
-				sched.Task{Name: "sleeper", Func: func() { sched.Current().WaitFor(nil, time.Microsecond, nil) }},
-			),
-		)
+		report(s.Enqueue(
+			sched.Task{Name: "sleeper", Func: func() { sched.Current().WaitFor(nil, time.Microsecond, nil) }},
+		))
 	}
 	report(s.Close())
 	counts := r.Transitions()

@@ -19,12 +19,10 @@ func TestIdling(t *testing.T) {
 		for _, spinners := range []int{-1, 2} {
 			t.Run(fmt.Sprintf("%v/spinners=%d", b, spinners), func(t *testing.T) {
 				r := trace.NewRecorder(1 << 16)
-				s, err := sched.New(
-					sched.Config{
-						Workers: 4, Backend: b, Policy: sched.Group, Groups: sched.Groups{Spinners: spinners},
-						Recorder: r,
-					},
-				)
+				s, err := sched.New(sched.Config{
+					Workers: 4, Backend: b, Policy: sched.Group, Groups: sched.Groups{Spinners: spinners},
+					Recorder: r,
+				})
 				require.NoError(t, err)
 				awake := func() (n uint64) {
 					for _, g := range s.Stats().Groups {

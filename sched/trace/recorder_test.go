@@ -104,14 +104,12 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	var text bytes.Buffer
 	w := &traceWriter{to: bufio.NewWriter(&text), stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
-	w.transition(
-		Event{
-			At: 1,
-			Transition: sched.Transition{
-				From: sched.Yielded, To: sched.Queued, Why: sched.WhyNotify, By: sched.Notifier{Worker: 7, Fiber: 3},
-			},
+	w.transition(Event{
+		At: 1,
+		Transition: sched.Transition{
+			From: sched.Yielded, To: sched.Queued, Why: sched.WhyNotify, By: sched.Notifier{Worker: 7, Fiber: 3},
 		},
-	)
+	})
 	w.transition(
 		Event{At: 2, Transition: sched.Transition{From: sched.Queued, To: sched.Running, Why: sched.WhyResume}},
 	)

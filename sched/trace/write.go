@@ -211,12 +211,10 @@ func (t *traceWriter) mark(m Mark) {
 // instant writes a moment on the track of a worker.
 func (t *traceWriter) instant(worker int, name, class string, at time.Duration, args map[string]any) {
 	t.worker(worker)
-	t.event(
-		traceEvent{
-			Name: name, Phase: "i", Class: class, Start: microseconds(at), PID: traceWorkers, TID: worker, Scope: "t",
-			Args: args,
-		},
-	)
+	t.event(traceEvent{
+		Name: name, Phase: "i", Class: class, Start: microseconds(at), PID: traceWorkers, TID: worker, Scope: "t",
+		Args: args,
+	})
 }
 
 func workerName(number int) string { return fmt.Sprintf("worker %d", number) }

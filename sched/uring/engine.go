@@ -362,12 +362,10 @@ func (e *Engine) cancelFrom(next int) int {
 	for ; next < len(t.slots) && len(e.unstaged) == 0; next++ {
 		if r := t.slots[next].request; r != nil && !r.Ending {
 			r.Ending = true
-			e.begin(
-				&Request{
-					Entry: Entry{Op: OpCancel, Offset: r.id}, Internal: true, Ending: true,
-					Completed: func(Completion) {},
-				},
-			)
+			e.begin(&Request{
+				Entry: Entry{Op: OpCancel, Offset: r.id}, Internal: true, Ending: true,
+				Completed: func(Completion) {},
+			})
 		}
 	}
 	return next

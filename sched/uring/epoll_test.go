@@ -137,22 +137,16 @@ func TestEpollBlockingModes(t *testing.T) {
 		back := make([]byte, len(big))
 		sent, received := 0, 0
 		write := func() {
-			must(
-				t, e,
-				Entry{
-					id: 1, Op: OpWrite, FD: int32(out), Addr: pinned(t, big[sent:]), Length: uint32(len(big) - sent),
-					Offset: ^uint64(0),
-				},
-			)
+			must(t, e, Entry{
+				id: 1, Op: OpWrite, FD: int32(out), Addr: pinned(t, big[sent:]), Length: uint32(len(big) - sent),
+				Offset: ^uint64(0),
+			})
 		}
 		read := func() {
-			must(
-				t, e,
-				Entry{
-					id: 2, Op: OpRead, FD: int32(in), Addr: pinned(t, back[received:]),
-					Length: uint32(min(7000, len(big)-received)), Offset: ^uint64(0),
-				},
-			)
+			must(t, e, Entry{
+				id: 2, Op: OpRead, FD: int32(in), Addr: pinned(t, back[received:]),
+				Length: uint32(min(7000, len(big)-received)), Offset: ^uint64(0),
+			})
 		}
 		write()
 		for full := false; !full; {

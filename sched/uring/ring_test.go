@@ -112,13 +112,10 @@ func TestFile(t *testing.T) {
 	eachProxy(t, 8, func(t *testing.T, r staging) {
 		name := filepath.Join(t.TempDir(), "file")
 		path := append([]byte(name), 0)
-		must(
-			t, r,
-			Entry{
-				id: 1, Op: OpOpen, FD: unix.AT_FDCWD, Addr: pinned(t, path),
-				Flags: unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC, Offset: 0o600,
-			},
-		)
+		must(t, r, Entry{
+			id: 1, Op: OpOpen, FD: unix.AT_FDCWD, Addr: pinned(t, path),
+			Flags: unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC, Offset: 0o600,
+		})
 		opened := await(t, r, 1)[0]
 		require.NoError(t, opened.Err())
 		fd := opened.Result
@@ -131,12 +128,9 @@ func TestFile(t *testing.T) {
 
 		back := make([]byte, 2*len(text))
 		must(t, r, Entry{id: 4, Op: OpRead, FD: fd, Addr: pinned(t, back), Length: uint32(len(back)), Offset: 5})
-		must(
-			t, r,
-			Entry{
-				id: 5, Op: OpRead, FD: fd, Addr: pinned(t, back), Length: uint32(len(back)), Offset: uint64(len(text)),
-			},
-		)
+		must(t, r, Entry{
+			id: 5, Op: OpRead, FD: fd, Addr: pinned(t, back), Length: uint32(len(back)), Offset: uint64(len(text)),
+		})
 		done := byID(t, await(t, r, 2))
 		require.EqualValues(t, len(text)-5, done[4].Result, "a short read")
 		require.Zero(t, done[5].Result, "at its end")

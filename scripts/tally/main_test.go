@@ -143,13 +143,9 @@ func TestClosing(t *testing.T) {
 	require.NoError(t, closing(&said))
 	require.Empty(t, said.String())
 	require.NoError(t, os.Mkdir(filepath.Dir(file), 0o700))
-	require.NoError(
-		t,
-		os.WriteFile(
-			file, []byte(`{"Passed":2,"LeftOut":{"there is no x":1}} {"Passed":3,"LeftOut":{"there is no x":4}}`),
-			0o600,
-		),
-	)
+	require.NoError(t, os.WriteFile(
+		file, []byte(`{"Passed":2,"LeftOut":{"there is no x":1}} {"Passed":3,"LeftOut":{"there is no x":4}}`), 0o600,
+	))
 	require.NoError(t, closing(&said))
 	require.Equal(
 		t,

@@ -140,14 +140,11 @@ func TestGuardPages(t *testing.T) {
 					if pages > 1 {
 						plural = "s"
 					}
-					require.Contains(
-						t, out,
-						fmt.Sprintf(
-							`fiberlab: stack overflow on fiber "the deep one": its C stack of %d bytes ran into the `+
-								`guard page%s %s at `,
-							crashStack, plural, bounds,
-						),
-					)
+					require.Contains(t, out, fmt.Sprintf(
+						`fiberlab: stack overflow on fiber "the deep one": its C stack of %d bytes ran into the `+
+							`guard page%s %s at `,
+						crashStack, plural, bounds,
+					))
 				})
 			}
 		}

@@ -77,14 +77,11 @@ func TestCloseContextSaysWhatIsLeft(t *testing.T) {
 				assert.Equal(t, "Vladimir", left.Blocked[0].Task)
 				assert.Equal(t, sched.Yielded, left.Blocked[0].State)
 			}
-			assert.ErrorContains(
-				t, err,
-				fmt.Sprintf(
-					"close the theatre: the interval is over: left are 1 tasks that have not begun, %d fibers that "+
-						"run, 1 that are blocked, 0 bound goroutines",
-					cfg.Workers,
-				),
-			)
+			assert.ErrorContains(t, err, fmt.Sprintf(
+				"close the theatre: the interval is over: left are 1 tasks that have not begun, %d fibers that "+
+					"run, 1 that are blocked, 0 bound goroutines",
+				cfg.Workers,
+			))
 			assert.LessOrEqual(t, strings.Count(err.Error(), "\n"), 60)
 			assert.False(t, isDone(s))
 		}

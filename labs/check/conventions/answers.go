@@ -94,21 +94,15 @@ func compare(name, text string, wanted []answer) []grade.Fault {
 		switch fields := strings.Fields(line); {
 		case len(fields) == 0:
 		case !slices.ContainsFunc(wanted, func(a answer) bool { return a.registers == fields[0] }):
-			faults = append(
-				faults,
-				grade.Fault{
-					Text:  fmt.Sprintf("%s:%d: %q is none of the registers in the table", name, n, fields[0]),
-					Place: machine.Place{File: name, Line: n},
-				},
-			)
+			faults = append(faults, grade.Fault{
+				Text:  fmt.Sprintf("%s:%d: %q is none of the registers in the table", name, n, fields[0]),
+				Place: machine.Place{File: name, Line: n},
+			})
 		case len(fields) != 2 || fields[1] != "kept" && fields[1] != "lost" && fields[1] != "?":
-			faults = append(
-				faults,
-				grade.Fault{
-					Text:  fmt.Sprintf("%s:%d: write kept or lost after %s", name, n, fields[0]),
-					Place: machine.Place{File: name, Line: n},
-				},
-			)
+			faults = append(faults, grade.Fault{
+				Text:  fmt.Sprintf("%s:%d: write kept or lost after %s", name, n, fields[0]),
+				Place: machine.Place{File: name, Line: n},
+			})
 		default:
 			given[fields[0]], lines[fields[0]] = fields[1], n
 		}
@@ -127,15 +121,12 @@ func compare(name, text string, wanted []answer) []grade.Fault {
 		}
 	}
 	if len(wrong) > 0 {
-		faults = append(
-			faults,
-			grade.Fault{
-				Text: "the wrong answer is given for " + strings.Join(
-					wrong, ", ",
-				) + ": compare what your lab_observe shows of the stranger that is called greedy",
-				Place: place,
-			},
-		)
+		faults = append(faults, grade.Fault{
+			Text: "the wrong answer is given for " + strings.Join(
+				wrong, ", ",
+			) + ": compare what your lab_observe shows of the stranger that is called greedy",
+			Place: place,
+		})
 	}
 	if len(open) > 0 && len(faults) == 0 {
 		faults = append(faults, grade.Fault{Text: "no answer is given yet for " + strings.Join(open, ", ")})

@@ -409,14 +409,11 @@ func (v *visit) preserved() []grade.Fault {
 	}
 	faults = append(append(faults, v.backward()...), v.buried()...)
 	if v.stray >= 0 {
-		faults = append(
-			faults,
-			grade.Fault{
-				Text: fmt.Sprintf(
-					"%s writes to the caller's frame, %d bytes above the caller's stack pointer", v.function, v.stray,
-				),
-			},
-		)
+		faults = append(faults, grade.Fault{
+			Text: fmt.Sprintf(
+				"%s writes to the caller's frame, %d bytes above the caller's stack pointer", v.function, v.stray,
+			),
+		})
 	}
 	return faults
 }

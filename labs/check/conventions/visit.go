@@ -308,12 +308,9 @@ func (v *visit) receive(ctx context.Context, regs machine.Registers, lost loss) 
 	v.met = append(v.met, m)
 	if len(v.met) > v.meetings {
 		text, _ := v.decision(m.at)
-		return v.fail(
-			fmt.Sprintf(
-				"calls the stranger %s, where %s expected%s", times(n+1), many(v.meetings, "call is", "calls are"),
-				text,
-			),
-		)
+		return v.fail(fmt.Sprintf(
+			"calls the stranger %s, where %s expected%s", times(n+1), many(v.meetings, "call is", "calls are"), text,
+		))
 	}
 	if v.meet != nil {
 		if err := v.meet(v, n); err != nil {

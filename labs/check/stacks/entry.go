@@ -202,11 +202,9 @@ func (w *world) enter(ctx context.Context, e *entry) error {
 	}
 	if e.call = e.regs.SP(); w.Arch().Link == "" {
 		if e.back, err = w.Word(e.call); err != nil {
-			e.lose(
-				fmt.Sprintf(
-					"%s is %#x when target is entered%s: no memory is there", w.Arch().SP, e.call, w.whatIs(e, e.call),
-				),
-			)
+			e.lose(fmt.Sprintf(
+				"%s is %#x when target is entered%s: no memory is there", w.Arch().SP, e.call, w.whatIs(e, e.call),
+			))
 			return nil
 		}
 		e.call += 8

@@ -126,13 +126,10 @@ func (t *trip) enters() []grade.Fault {
 		if text == "" && sp >= l.from.stack && sp <= l.from.stack+stackSize {
 			text = "still in the stack that is left"
 		}
-		faults = append(
-			faults,
-			grade.Fault{
-				Text:  fmt.Sprintf("the body is entered with %s outside of its stack: %#x is %s", a.SP, sp, text),
-				Place: place,
-			},
-		)
+		faults = append(faults, grade.Fault{
+			Text:  fmt.Sprintf("the body is entered with %s outside of its stack: %#x is %s", a.SP, sp, text),
+			Place: place,
+		})
 	}
 	if (!outside || l.to.holds(sp)) && top%16 != 0 {
 		rule := "a multiple of 16"
@@ -149,13 +146,10 @@ func (t *trip) enters() []grade.Fault {
 			if text == "" {
 				text = "no value of this run"
 			}
-			faults = append(
-				faults,
-				grade.Fault{
-					Text:  fmt.Sprintf("the body gets a wrong argument in %s: %#x is %s", a.Arguments[i], got, text),
-					Place: place,
-				},
-			)
+			faults = append(faults, grade.Fault{
+				Text:  fmt.Sprintf("the body gets a wrong argument in %s: %#x is %s", a.Arguments[i], got, text),
+				Place: place,
+			})
 		}
 	}
 	return faults

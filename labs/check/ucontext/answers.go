@@ -49,15 +49,12 @@ func answers(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {
 		case answer == "" || answer == "?":
 			faults = append(faults, grade.Fault{Text: fmt.Sprintf("%s: %q has no answer", answersFile, question)})
 		case !strings.EqualFold(answer, want[question]):
-			faults = append(
-				faults,
-				grade.Fault{
-					Text: fmt.Sprintf(
-						"%s: %q: %s is not what the C library does here: %s", answersFile, question, answer,
-						remedies[question],
-					),
-				},
-			)
+			faults = append(faults, grade.Fault{
+				Text: fmt.Sprintf(
+					"%s: %q: %s is not what the C library does here: %s", answersFile, question, answer,
+					remedies[question],
+				),
+			})
 		}
 	}
 	if len(faults) == 0 { // before that, it would be the answer
