@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"fiberlab/sched"
@@ -141,22 +140,6 @@ func ExampleScheduler_TryEnqueue() {
 	// Output:
 	// <nil>
 	// true
-}
-
-// EnqueueBatch queues many tasks at a time.
-func ExampleScheduler_EnqueueBatch() {
-	s, err := sched.New(sched.Config{Workers: 2})
-	report(err)
-	var sum atomic.Int64
-	tasks := make([]sched.Task, 100)
-	for i := range tasks {
-		tasks[i].Func = func() { sum.Add(int64(i)) }
-	}
-	n, err := s.EnqueueBatch(tasks)
-	report(err)
-	report(s.Close())
-	fmt.Println(n, "tasks, sum", sum.Load())
-	// Output: 100 tasks, sum 4950
 }
 
 // A task panics: Panicked gets the value, and the worker continues.

@@ -44,33 +44,14 @@ func (q *runQueue) push(r runnable, always bool) bool {
 	spinlock.LockMutex(&q.mu)
 	accepted := always || r.fiber != nil || q.takers > 0
 	if accepted {
-		q.add(r)
-		q.publish()
-	}
-	q.mu.Unlock()
-	return accepted
-}
-
-// pushAll is push of several tasks: either all are queued or none.
-func (q *runQueue) pushAll(tasks []job, always bool) bool {
-	spinlock.LockMutex(&q.mu)
-	accepted := always || q.takers > 0
-	if accepted {
-		for _, t := range tasks {
-			q.add(runnable{task: t})
+		if q.pushed++; q.pushed%sampleEvery == 0 {
+			q.since.Push(clock.Now())
 		}
+		q.entries.Push(r)
 		q.publish()
 	}
 	q.mu.Unlock()
 	return accepted
-}
-
-// add adds an entry. The lock must be held; publish must follow.
-func (q *runQueue) add(r runnable) {
-	if q.pushed++; q.pushed%sampleEvery == 0 {
-		q.since.Push(clock.Now())
-	}
-	q.entries.Push(r)
 }
 
 // publish lets others see the length. The lock must be held. Its release is an atomic read and write, so what the

@@ -52,13 +52,6 @@ func TestRunQueueModel(t *testing.T) {
 					require.True(t, q.push(r, false))
 				}
 			},
-			"push all": func(t *rapid.T) {
-				var all []job
-				for range rapid.IntRange(1, 2*manyEntries).Draw(t, "count") {
-					all = append(all, add(0).task)
-				}
-				require.True(t, q.pushAll(all, false))
-			},
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 2*manyEntries).Draw(t, "count") {
 					take(t, "pop", q.pop, len(model) > 0)
@@ -88,7 +81,6 @@ func TestRunQueueModel(t *testing.T) {
 			"refuse": func(t *rapid.T) {
 				q.takers = 0
 				require.False(t, q.push(numbered(0, 0), false))
-				require.False(t, q.pushAll([]job{numbered(0, 0).task}, false))
 				q.takers = 1
 			},
 			"": func(t *rapid.T) {
@@ -100,7 +92,7 @@ func TestRunQueueModel(t *testing.T) {
 	})
 }
 
-// Several push, one by one and many at a time, and several pop and steal. Each entry comes out once, and what one has
+// Several push, and several pop and steal. Each entry comes out once, and what one has
 // pushed comes out in order.
 func TestRunQueueLosesNothing(t *testing.T) {
 	const pushers, poppers, each = 3, 3, 20_000
@@ -111,16 +103,8 @@ func TestRunQueueLosesNothing(t *testing.T) {
 		pushing.Add(1)
 		go func() {
 			defer pushing.Done()
-			for i := 0; i < each; {
-				all := []job{numbered(p*each+i, 0).task}
-				for n := i % 7; len(all) <= n && i+len(all) < each; {
-					all = append(all, numbered(p*each+i+len(all), 0).task)
-				}
-				if i += len(all); len(all) > 1 {
-					q.pushAll(all, false)
-				} else {
-					q.push(runnable{task: all[0]}, false)
-				}
+			for i := range each {
+				q.push(numbered(p*each+i, 0), false)
 			}
 		}()
 	}

@@ -33,7 +33,7 @@ func TestOverloadErrorComesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 5 * time.Second
 		s := &Scheduler{cfg: Config{MaxQueued: 1, OverloadAfter: limit}, room: admission.New(1, 0)}
-		enqueue := func(ctx context.Context) error { _, err := s.admit(ctx, false, 1); return err }
+		enqueue := func(ctx context.Context) error { _, err := s.admit(ctx, false); return err }
 		waitsFor := func(ctx context.Context) <-chan error {
 			result := make(chan error, 1)
 			go func() { result <- enqueue(ctx) }()

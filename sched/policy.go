@@ -71,28 +71,6 @@ type migration interface {
 	eachGroup(f func(workers []*Worker, wakeOne func()))
 }
 
-// batching is the part of a policy that queues many tasks at a time. Under a policy without it, they are submitted one
-// by one.
-type batching interface {
-	// submitAll is submit of several tasks, at least one. It wakes at most as many workers as there are tasks. It
-	// returns how many it has queued, which are the first ones: less than all only if no worker takes tasks any more.
-	// It does not keep the slice.
-	submitAll(tasks []job, caller *Worker) int
-}
-
-// submitAll is batching's submitAll under any policy.
-func submitAll(p policy, tasks []job, caller *Worker) int {
-	if b, ok := p.(batching); ok {
-		return b.submitAll(tasks, caller)
-	}
-	for n, t := range tasks {
-		if !p.submit(t, caller) {
-			return n
-		}
-	}
-	return len(tasks)
-}
-
 // Policy decides where ready fibers and tasks wait, what a worker runs next, and which worker to wake.
 type Policy uint8
 

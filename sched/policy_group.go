@@ -18,11 +18,9 @@ type groups struct {
 	members []*member // by worker
 
 	_       [2]cpu.CacheLinePad // the next one is written at each task from outside
-	arrived atomic.Uint64       // how many tasks, or batches, have come from outside
+	arrived atomic.Uint64       // how many tasks have come from outside
 	_       [2]cpu.CacheLinePad
 }
-
-var _ batching = (*groups)(nil)
 
 // group is a scheduling group: up to 64 workers, consecutive ones.
 type group struct {
@@ -141,25 +139,6 @@ func (p *groups) submitTo(number int, t job, caller *Worker) bool {
 	return to.submit(runnable{task: t}, from)
 }
 
-// submitAll queues tasks in the caller's group; for a caller outside of all of them, a share in each group by its size.
-func (p *groups) submitAll(tasks []job, caller *Worker) int {
-	if m := p.of(caller); m != nil {
-		m.group.submitAll(tasks, m)
-		return len(tasks)
-	}
-	left, workers := tasks, len(p.members)
-	for next, refused := p.nextGroup(), 0; len(left) > 0 && refused < len(p.all); next++ {
-		g := p.all[next%len(p.all)]
-		n := min((len(tasks)*len(g.workers)+workers-1)/workers, len(left))
-		if g.submitAll(left[:n], nil) {
-			left, refused = left[n:], 0
-		} else {
-			refused++
-		}
-	}
-	return len(tasks) - len(left)
-}
-
 // ready queues a fiber in the group whose worker has run it last. A worker of that group that looks for something to
 // run brings it to the shared queue itself.
 func (p *groups) ready(f *Fiber, looking *Worker) {
@@ -229,26 +208,6 @@ func (g *group) submit(r runnable, from *member) bool {
 		return false
 	}
 	g.wakeFor(local)
-	return true
-}
-
-// submitAll is submit of several tasks: they go into the shared queue under one lock, and a worker is woken for each as
-// long as there is one to wake. Either all are queued or none.
-func (g *group) submitAll(tasks []job, from *member) bool {
-	if from != nil && g.cfg.Mode == AffinityMode {
-		for _, t := range tasks {
-			from.pushPrivate(runnable{task: t})
-		}
-		return true
-	}
-	if !g.shared.pushAll(tasks, from != nil) {
-		return false
-	}
-	for _, t := range tasks {
-		if local := t.Flags&GroupLocal != 0; !g.wakeFor(local) && !local {
-			break
-		}
-	}
 	return true
 }
 

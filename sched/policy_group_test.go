@@ -307,11 +307,11 @@ func TestGroupsWakeTheirOwnWorkers(t *testing.T) {
 	require.Same(t, f, r.fiber)
 }
 
-// Tasks are refused once all workers have retired, one by one and many at a time, and none retires while something
+// Tasks are refused once all workers have retired, and none retires while something
 // waits for it.
 func TestGroupRetires(t *testing.T) {
 	g := plantedGroup(t, 2, Groups{})
-	one, two := runnable{task: someTask}, []job{someTask, someTask}
+	one := runnable{task: someTask}
 	g.submitOne(t, -1)
 	require.False(t, g.members[0].setTakes(false), "a task waits")
 	_, ok := g.members[0].next()
@@ -329,11 +329,10 @@ func TestGroupRetires(t *testing.T) {
 	require.True(t, ok)
 	require.True(t, g.members[1].setTakes(false))
 	require.False(t, g.submit(one, nil))
-	require.False(t, g.submitAll(two, nil))
 	require.Zero(t, g.shared.waiting(), "refused, and queued")
 	require.True(t, g.submit(one, g.members[0]), "from what its worker had taken before")
-	require.True(t, g.submitAll(two, g.members[1]))
-	for range 3 {
+	require.True(t, g.submit(one, g.members[1]))
+	for range 2 {
 		require.False(t, g.members[1].setTakes(false))
 		_, ok = g.members[0].next()
 		require.True(t, ok)
@@ -347,12 +346,10 @@ func TestGroupRetires(t *testing.T) {
 	require.True(t, ok)
 	require.Same(t, f, r.fiber)
 	require.True(
-		t, g.submitAll(two, nil), "a blocking call of what a retired worker has taken after all may enqueue tasks",
+		t, g.submit(one, nil), "a blocking call of what a retired worker has taken after all may enqueue tasks",
 	)
-	for range two {
-		_, ok = g.members[1].next()
-		require.True(t, ok)
-	}
+	_, ok = g.members[1].next()
+	require.True(t, ok)
 	require.True(t, g.members[1].setTakes(false), "it counts once")
 	require.False(t, g.submit(one, nil))
 	for range 2 {

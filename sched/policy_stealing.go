@@ -82,33 +82,10 @@ func (p *stealing) submit(t job, caller *Worker) bool {
 	return false
 }
 
-// submitAll gives workers that spin or sleep a share of the tasks each. The rest goes to the caller's worker, or by
-// shares to the workers in rotation.
-func (p *stealing) submitAll(tasks []job, caller *Worker) int {
-	share, left := (len(tasks)+len(p.workers)-1)/len(p.workers), tasks
-	for w := p.claimIdle(); w != nil; w = p.claimIdle() {
-		if n := min(share, len(left)); w != caller && p.give(w, left[:n]...) {
-			if left = left[n:]; len(left) == 0 {
-				return len(tasks)
-			}
-		}
-	}
-	if caller != nil && caller.mode == multiThreaded {
-		p.keep(caller, left...)
-		return len(tasks)
-	}
-	for refused := 0; len(left) > 0 && refused < len(p.workers); refused++ {
-		if n := min(share, len(left)); p.give(p.nextWorker(), left[:n]...) {
-			left, refused = left[n:], -1
-		}
-	}
-	return len(tasks) - len(left)
-}
-
-// give puts tasks into the injection queue of w, unless that takes no more. If w is busy after all, a worker that
-// sleeps is woken to steal them.
-func (p *stealing) give(w *Worker, tasks ...job) bool {
-	if !p.queues[w.id].injected.put(tasks...) {
+// give puts a task into the injection queue of w, unless that takes no more. If w is busy after all, a worker that
+// sleeps is woken to steal it.
+func (p *stealing) give(w *Worker, t job) bool {
+	if !p.queues[w.id].injected.put(t) {
 		return false
 	}
 	if !w.word.Notify() {
@@ -117,13 +94,11 @@ func (p *stealing) give(w *Worker, tasks ...job) bool {
 	return true
 }
 
-// keep queues tasks on the caller's worker, which is busy. A worker that sleeps is woken to steal them.
-func (p *stealing) keep(caller *Worker, tasks ...job) {
+// keep queues a task on the caller's worker, which is busy. A worker that sleeps is woken to steal it.
+func (p *stealing) keep(caller *Worker, t job) {
 	q := p.queues[caller.id]
 	q.mu.Lock()
-	for _, t := range tasks {
-		q.tasks.Push(t)
-	}
+	q.tasks.Push(t)
 	q.mu.Unlock()
 	p.wakeOne()
 }
@@ -325,14 +300,12 @@ type injectionQueue struct {
 	closed  bool // the worker takes no more
 }
 
-// put adds tasks. It returns false if the worker takes no more.
-func (q *injectionQueue) put(tasks ...job) bool {
+// put adds a task. It returns false if the worker takes no more.
+func (q *injectionQueue) put(t job) bool {
 	spinlock.LockMutex(&q.mu)
 	open := !q.closed
 	if open {
-		for _, t := range tasks {
-			q.tasks.Push(t)
-		}
+		q.tasks.Push(t)
 		q.waiting.Store(int64(q.tasks.Len()))
 	}
 	q.mu.Unlock()

@@ -224,11 +224,11 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, caller *Worker, to tar
 	}
 	j := s.job(t)
 	if s.room != nil {
-		places, err := s.admit(ctx, home != nil, 1)
+		admitted, err := s.admit(ctx, home != nil)
 		if err != nil {
 			return s.refuse(to, err)
 		}
-		if places > 0 {
+		if admitted {
 			j.Flags |= hasRoom
 		}
 		if caller != nil {
@@ -314,30 +314,27 @@ type withoutWait struct {
 	beyond bool
 }
 
-// admit takes up to n places in the room of s, and returns how many. If none is free, the caller waits for one, until
-// ctx is done. If ctx is noRoom, admit returns 0 then.
-func (s *Scheduler) admit(ctx context.Context, inside bool, n int) (int, error) {
-	got, err := s.room.TryTake(inside, n)
-	if err == nil {
-		return got, nil
-	}
+// admit takes a place in the room of s. If none is free, the caller waits for one, until ctx is done. If ctx is noRoom,
+// admit returns false then.
+func (s *Scheduler) admit(ctx context.Context, inside bool) (bool, error) {
+	err := s.room.TryTake(inside)
 	without, ok := ctx.(withoutWait)
 	if err == admission.ErrFull && !ok {
-		got, err = s.awaitRoom(ctx, inside, n)
+		err = s.awaitRoom(ctx, inside)
 	}
 	switch {
 	case err == admission.ErrClosed:
-		return 0, ErrClosed
+		err = ErrClosed
 	case err == admission.ErrFull && without.beyond:
-		return 0, nil
+		return false, nil
 	case err == admission.ErrFull:
-		return 0, ErrFull
+		err = ErrFull
 	}
-	return got, err
+	return err == nil, err
 }
 
 // awaitRoom is admit where no place is free.
-func (s *Scheduler) awaitRoom(ctx context.Context, inside bool, n int) (int, error) {
+func (s *Scheduler) awaitRoom(ctx context.Context, inside bool) error {
 	began := time.Now()
 	c := &enqueuer{Parker: park.Current(), until: park.Until{Context: ctx}, places: s.cfg.MaxQueued}
 	if c.Parker == nil {
@@ -346,12 +343,12 @@ func (s *Scheduler) awaitRoom(ctx context.Context, inside bool, n int) (int, err
 	if limit := s.cfg.OverloadAfter; limit > 0 {
 		c.until.Deadline = began.Add(limit)
 	}
-	n, err := s.room.Take(inside, n, c)
+	err := s.room.Take(inside, c)
 	if err == park.ErrDeadline {
 		err = fmt.Errorf("waited %v for room, and %d still wait to begin (Config.MaxQueued): %w",
 			time.Since(began).Round(time.Microsecond), c.places, ErrOverload)
 	}
-	return n, err
+	return err
 }
 
 // enqueuer is a caller that waits for room.
@@ -381,73 +378,6 @@ func (w *Worker) release(t job) {
 	if t.Flags&hasRoom != 0 {
 		w.places.Give()
 	}
-}
-
-// mostAtOnce is how many tasks of a batch go to the policy at a time.
-const mostAtOnce = 256
-
-// EnqueueBatch is [Scheduler.Enqueue] of several tasks. They go in together where the policy can, which costs less than
-// one by one, and at most as many workers are woken as there are tasks. It returns how many the scheduler has accepted:
-// tasks[:n], each of which will run once. If that is not all, tasks[n:] will never run, and err is why tasks[n] was not
-// accepted. EnqueueBatch returns ErrNilTask, and 0, if any task has no function.
-//
-// If there is no room for all, it enqueues as many as there is room for. Then it blocks the caller as Enqueue does
-// until there is more; callers that wait take turns. Config.OverloadAfter limits the wait for each next task.
-func (s *Scheduler) EnqueueBatch(tasks []Task) (n int, err error) {
-	if !s.exists() {
-		return 0, fmt.Errorf("sched: enqueue %d tasks: %w", len(tasks), ErrNotBound)
-	}
-	for i, t := range tasks {
-		if t.Func == nil {
-			return 0, fmt.Errorf("sched: enqueue %d tasks on %s: task %d: %w", len(tasks), s.cfg.Name, i, ErrNilTask)
-		}
-	}
-	for jobs := make([]job, 0, min(len(tasks), mostAtOnce)); n < len(tasks) && err == nil; {
-		var accepted int
-		accepted, err = s.enqueueSome(tasks[n:], jobs)
-		n += accepted
-	}
-	return n, err
-}
-
-// enqueueSome enqueues the first one of tasks, and some that follow it. It returns how many, or why not all that it has
-// tried. It uses jobs, which is empty, up to its capacity.
-func (s *Scheduler) enqueueSome(tasks []Task, jobs []job) (n int, err error) {
-	caller := s.worker()
-	inside := caller != nil || s.callingWorker() != nil
-	for n < min(len(tasks), cap(jobs)) && tasks[n].Flags&SameThread == 0 {
-		n++
-	}
-	if n < 2 || len(s.workers) == 0 || !inside && s.closing.Load() {
-		if err := s.enqueue(context.Background(), &tasks[0], caller, anywhere); err != nil {
-			return 0, err
-		}
-		return 1, nil
-	}
-	flags := Flags(0)
-	if s.room != nil {
-		if n, err = s.admit(context.Background(), inside, n); err != nil {
-			return 0, s.refuse(anywhere, err)
-		}
-		flags = hasRoom
-		if caller != nil {
-			caller = s.worker() // the fiber may have migrated
-		}
-	}
-	for i := range tasks[:n] {
-		j := s.job(&tasks[i])
-		j.Flags |= flags
-		jobs = append(jobs, j)
-	}
-	accepted := submitAll(s.policy, jobs, caller)
-	for _, t := range jobs[accepted:] {
-		s.release(t)
-	}
-	clear(jobs)
-	if accepted < n {
-		err = s.refuse(anywhere, ErrClosed)
-	}
-	return accepted, err
 }
 
 // Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are

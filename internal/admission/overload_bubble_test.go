@@ -19,7 +19,7 @@ func fullRoom(t *testing.T) (*Room, chan overloadReport) {
 	reports := make(chan overloadReport, 100)
 	r := New(1, 0)
 	r.Overloaded = func(waiting int, since time.Duration) { reports <- overloadReport{waiting, since} }
-	require.NoError(t, tryTake(r, false))
+	require.NoError(t, r.TryTake(false))
 	return r, reports
 }
 
@@ -96,19 +96,19 @@ func TestSinglePlaceIsHandedOn(t *testing.T) {
 		r := New(places, 2)
 		r.Overloaded = func(int, time.Duration) { reports++ }
 		desks := []*Desk{r.AddDesk(), r.AddDesk()}
-		n, err := r.TryTake(false, places)
-		require.NoError(t, err)
-		require.Equal(t, places, n)
+		for range places {
+			require.NoError(t, r.TryTake(false))
+		}
 		for i := range 10 {
 			result := waitsFor(t.Context(), r)
 			desks[i%2].Give()
 			require.NoError(t, <-result)
 			time.Sleep(time.Second)
 		}
-		require.ErrorIs(t, tryTake(r, false), ErrFull)
+		require.ErrorIs(t, r.TryTake(false), ErrFull)
 		desks[0].Give()
 		desks[0].Close()
-		require.NoError(t, tryTake(r, false), "a desk that has been closed has taken a place with it")
+		require.NoError(t, r.TryTake(false), "a desk that has been closed has taken a place with it")
 		require.Zero(t, reports)
 	})
 }
@@ -123,7 +123,7 @@ func TestShortWaitsAreNoOverload(t *testing.T) {
 			r.Give()
 			require.NoError(t, <-result)
 			r.Give()
-			require.NoError(t, tryTake(r, false))
+			require.NoError(t, r.TryTake(false))
 		}
 		require.Empty(t, reports)
 	})
@@ -154,7 +154,7 @@ func TestSlowReportOfOverload(t *testing.T) {
 			calls.Add(1)
 			atOnce.Add(-1)
 		}
-		require.NoError(t, tryTake(r, false))
+		require.NoError(t, r.TryTake(false))
 		var results []<-chan error
 		for range 20 {
 			results = append(results, waitsFor(t.Context(), r))

@@ -95,39 +95,38 @@ func New(places, desks int) *Room {
 	return &Room{places: places, free: places, batch: batch, ReportEvery: time.Second}
 }
 
-// TryTake takes up to n free places, and returns how many. It returns ErrFull if no place is free, or if callers wait,
-// who come first. If the room is closed, it returns ErrClosed to a caller that is not inside. It does not block.
-func (r *Room) TryTake(inside bool, n int) (int, error) {
+// TryTake takes a free place. It returns ErrFull if none is free, or if callers wait, who come first. If the room is
+// closed, it returns ErrClosed to a caller that is not inside. It does not block.
+func (r *Room) TryTake(inside bool) error {
 	r.mu.Lock()
-	got, err := r.take(inside, n)
+	err := r.take(inside)
 	r.mu.Unlock()
-	return got, err
+	return err
 }
 
 // take is TryTake with mu held.
-func (r *Room) take(inside bool, n int) (int, error) {
+func (r *Room) take(inside bool) error {
 	switch {
 	case r.closed && !inside:
-		return 0, ErrClosed
+		return ErrClosed
 	case r.queue.Len() > 0:
-		return 0, ErrFull
-	case r.free < n:
+		return ErrFull
+	case r.free == 0:
 		if r.collect(); r.free == 0 {
-			return 0, ErrFull
+			return ErrFull
 		}
 	}
-	n = min(n, r.free)
-	r.free -= n
+	r.free--
 	r.full = false
-	return n, nil
+	return nil
 }
 
-// Take is TryTake that waits for one place if none is free. It returns the error of c.Await if the caller gives up.
-func (r *Room) Take(inside bool, n int, c Caller) (int, error) {
+// Take is TryTake that waits if no place is free. It returns the error of c.Await if the caller gives up.
+func (r *Room) Take(inside bool, c Caller) error {
 	w := &waiter{Caller: c, inside: inside}
 	now, set := clock.Now(), false
 	r.mu.Lock()
-	got, err := r.take(inside, n)
+	err := r.take(inside)
 	if err == ErrFull {
 		w.at = r.queue.PushBack(w)
 		r.waiting.Add(1)
@@ -135,18 +134,18 @@ func (r *Room) Take(inside bool, n int, c Caller) (int, error) {
 	}
 	r.mu.Unlock()
 	if err != ErrFull {
-		return got, err
+		return err
 	}
 	if set {
 		time.AfterFunc(time.Duration(lookEvery), r.tick)
 	}
 	if err := c.Await(&w.outcome); err != nil && r.leave(w) {
-		return 0, err
+		return err
 	}
 	if w.outcome.Load() == refused {
-		return 0, ErrClosed
+		return ErrClosed
 	}
-	return 1, nil
+	return nil
 }
 
 // leave ends the wait of w, which gives up. It returns false if the wait has an outcome already.

@@ -220,9 +220,9 @@ func TestDeviceIsWoken(t *testing.T) {
 			},
 			"a batch": func() {
 				over := schedtest.NewLatch(10)
-				n, err := s.EnqueueBatch(batchOf(10, over.Done))
-				require.NoError(t, err)
-				require.Equal(t, 10, n)
+				for range 10 {
+					enqueue(over.Done)
+				}
 				comesInTime(t, over.Opened(), "a batch")
 			},
 			"a completion": func() {
@@ -287,14 +287,6 @@ func TestDeviceIsWoken(t *testing.T) {
 		}
 		all.awaitSleep(t) // and what wakes it last is Close
 	})
-}
-
-// batchOf is n tasks that call f.
-func batchOf(n int, f func()) (tasks []sched.Task) {
-	for range n {
-		tasks = append(tasks, sched.Task{Func: f})
-	}
-	return tasks
 }
 
 // Tasks, completions and deadlines come at any moment, also while the worker is about to sleep, and from several

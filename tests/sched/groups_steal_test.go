@@ -38,25 +38,6 @@ func TestGroupsUseEveryWorker(t *testing.T) {
 				assert.NoError(t, s.EnqueueInGroup(s.Groups()-1, sched.Task{Func: task}))
 			}
 		},
-		"as a batch": func(t *testing.T, s *sched.Scheduler, n int, task func()) {
-			batch := make([]sched.Task, n)
-			for i := range batch {
-				batch[i].Func = task
-			}
-			accepted, err := s.EnqueueBatch(batch)
-			assert.NoError(t, err)
-			assert.Equal(t, n, accepted)
-		},
-		"as a batch from a task": func(t *testing.T, s *sched.Scheduler, n int, task func()) {
-			assert.NoError(t, s.Go(func() {
-				batch := make([]sched.Task, n)
-				for i := range batch {
-					batch[i].Func = task
-				}
-				_, err := s.EnqueueBatch(batch)
-				assert.NoError(t, err)
-			}))
-		},
 	} {
 		for _, c := range sizes {
 			t.Run(fmt.Sprintf("%s/%d in groups of %d", name, c.workers, c.size), func(t *testing.T) {

@@ -91,53 +91,6 @@ func BenchmarkNestedTasks(b *testing.B) {
 	})
 }
 
-// batchSize is how many tasks BenchmarkBatches queues at a time.
-const batchSize = 100
-
-// BenchmarkBatches is BenchmarkEmptyTasks and BenchmarkNestedTasks, from outside and from inside, with tasks that are
-// queued a hundred at a time: one by one, or by EnqueueBatch. An op is a task.
-func BenchmarkBatches(b *testing.B) {
-	schedtest.BenchOn(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {
-		oneByOne := func(tasks []sched.Task) {
-			for _, t := range tasks {
-				if err := s.Enqueue(t); err != nil {
-					b.Error(err)
-				}
-			}
-		}
-		together := func(tasks []sched.Task) {
-			if _, err := s.EnqueueBatch(tasks); err != nil {
-				b.Error(err)
-			}
-		}
-		fill := func(n int, task func(), enqueue func([]sched.Task)) {
-			tasks := make([]sched.Task, batchSize)
-			for i := range tasks {
-				tasks[i].Func = task
-			}
-			for ; n > 0; n -= batchSize {
-				enqueue(tasks[:min(n, batchSize)])
-			}
-		}
-		for name, enqueue := range map[string]func([]sched.Task){"one-by-one": oneByOne, "together": together} {
-			b.Run("outside/"+name, func(b *testing.B) {
-				inBatches(b, func(n int) {
-					c := schedtest.NewCountdown(n)
-					fill(n, c.Done, enqueue)
-					c.Wait()
-				})
-			})
-			b.Run("inside/"+name, func(b *testing.B) {
-				inBatches(b, func(n int) {
-					c := schedtest.NewCountdown(n)
-					schedtest.Enqueue(b, s, func() { fill(n, c.Done, enqueue) })
-					c.Wait()
-				})
-			})
-		}
-	})
-}
-
 // BenchmarkFullQueue is BenchmarkEmptyTasks and BenchmarkNestedTasks with room for a thousand tasks: the caller waits
 // for room again and again.
 func BenchmarkFullQueue(b *testing.B) {

@@ -51,7 +51,7 @@ var atOnce context.Context
 // get room in the order in which they came. If ctx is done before, it returns context.Cause(ctx). With atOnce it
 // returns ErrFull at once instead.
 func (q *taskQueue) put(ctx context.Context, task func()) error {
-	_, err := q.room.TryTake(true, 1)
+	err := q.room.TryTake(true)
 	switch {
 	case err != nil && ctx == atOnce:
 		return ErrFull
@@ -60,7 +60,7 @@ func (q *taskQueue) put(ctx context.Context, task func()) error {
 		if s.Parker == nil {
 			s.Parker = park.NewGoroutine()
 		}
-		uring.Unseen(func() { _, err = q.room.Take(true, 1, s) })
+		uring.Unseen(func() { err = q.room.Take(true, s) })
 	}
 	if err != nil {
 		return err
