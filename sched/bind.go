@@ -2,11 +2,8 @@ package sched
 
 import (
 	"fmt"
-	"maps"
 	"runtime"
-	"slices"
 	"sync/atomic"
-	"time"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
@@ -61,41 +58,20 @@ func (f *Fiber) isBoundGoroutine() bool {
 	return f.maker.mode == singleThreaded && f == f.maker.local.main
 }
 
-// boundJudge finds goroutines that have ended while they were bound. To ask costs time, so it asks ever more seldom.
-type boundJudge struct {
-	s     *Scheduler
-	asked clock.Instant // the last time
-	again time.Duration // how long after that it asks next; 0: it has not been called with a goroutine that is bound
-}
-
-// judge returns ErrNotUnbound if a goroutine that is bound does not exist any more.
-func (o *boundJudge) judge() error {
-	o.s.mu.Lock()
-	bound := slices.Collect(maps.Keys(o.s.bound))
-	o.s.mu.Unlock()
-	now := clock.Now()
-	switch {
-	case len(bound) == 0:
-		o.again = 0
-		return nil
-	case o.again == 0:
-		o.asked, o.again = now, DefaultGiveUpAfter
-		return nil
-	case time.Duration(now-o.asked) < o.again:
-		return nil
-	}
-	o.asked, o.again = now, 2*o.again
+// endedBound returns ErrNotUnbound if a goroutine has ended that was bound.
+func (s *Scheduler) endedBound() error {
+	workers := s.everyWorker()
 	names, ok := goroutine.All(mostAsked)
-	for _, w := range bound {
-		if ok && !names[w.goroutine] && o.s.isBound(w) {
-			return fmt.Errorf("sched: close %s: %s, which was %s: %w", o.s.cfg.Name, w.goroutine, w.name, ErrNotUnbound)
+	for _, w := range workers[len(s.workers):] {
+		if ok && !names[w.goroutine] && s.isBound(w) {
+			return fmt.Errorf("sched: close %s: %s, which was %s: %w", s.cfg.Name, w.goroutine, w.name, ErrNotUnbound)
 		}
 	}
 	return nil
 }
 
-// mostAsked is in how many goroutines a boundJudge looks for one. The runtime stops the program for as long as it
-// writes their stacks.
+// mostAsked is in how many goroutines endedBound looks for one. The runtime stops the program for as long as it writes
+// their stacks.
 const mostAsked = 1000
 
 // isBound reports whether w is the worker of a goroutine that is bound.
@@ -141,15 +117,34 @@ func Unbind() error {
 	return nil
 }
 
-// watchUnbind reports a deadlock to w, a single-threaded worker that shuts down, until
-// unbound is closed. A worker that has something to run after all is not disturbed.
+// stop does what is left for w, a single-threaded worker. The main fiber must call it. It returns what keeps w from
+// ending, if anything does.
+func (w *Worker) stop() *Deadlock {
+	w.shutDown()
+	if !w.finished() && w.scheduler.cfg.GiveUpAfter >= 0 {
+		unbound := make(chan struct{})
+		defer close(unbound)
+		go w.watchUnbind(unbound)
+	}
+	w.offDuty(w.local.main)
+	w.dispatch()
+	deadlock := w.stuck.Load()
+	if deadlock == nil {
+		w.endFibers()
+	}
+	w.shutdown.Store(false)
+	w.stuck.Store(nil)
+	return deadlock
+}
+
+// watchUnbind has Unbind return a deadlock of w, until unbound is closed.
 func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 	o := deadlockJudge{s: w.scheduler, only: w, limit: clock.Instant(w.scheduler.cfg.GiveUpAfter)}
 	for {
-		v := o.s.survey(w)
-		deadlock, again := o.judge(v)
-		if deadlock != nil {
-			w.giveUp(deadlock, o.seen)
+		deadlock, again := o.judge(o.s.survey(w))
+		if deadlock != nil && o.s.survey(w) == o.seen && w.shutdown.Load() {
+			w.stuck.Swap(deadlock) // see idle.Word.Look
+			w.word.Notify()
 		}
 		if !pause(o.limit, again, unbound) {
 			return
@@ -157,11 +152,11 @@ func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 	}
 }
 
-// giveUp makes Unbind return deadlock, unless the scheduler is no longer as it was then, or the worker
-// finds something to run.
-func (w *Worker) giveUp(deadlock *Deadlock, then survey) {
-	if w.scheduler.survey(w) == then && w.shutdown.Load() {
-		w.stuck.Swap(deadlock) // see idle.Word.Look
-		w.word.Notify()
+// givesUp reports whether Unbind shall return a deadlock: w has found nothing to run since watchUnbind reported it.
+// Otherwise w goes on.
+func (w *Worker) givesUp() bool {
+	if w.stuck.Load() != nil && w.canRun() {
+		w.stuck.Store(nil)
 	}
+	return w.stuck.Load() != nil
 }

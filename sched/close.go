@@ -2,7 +2,6 @@ package sched
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,26 +18,23 @@ import (
 // deadline. If nothing does, only a thread outside of the scheduler can notify the fibers that are
 // blocked: Close gives them Config.GiveUpAfter, and returns a *Deadlock then. A deadline that
 // lies more than a second ahead, and beyond the give-up limit, does not keep it from that. All
-// stays as it was before Close: the fibers may still be notified, tasks enqueued, and
+// is then as it was before Close: the fibers may still be notified, tasks enqueued, and
 // Close called again.
 //
-// Close blocks its caller; see CloseContext for a limit, and for several calls at a time. Where it would wait for its
-// own caller, it returns an error at once: ErrBound on a goroutine that is bound to s, and in that goroutine's tasks,
-// and ErrInTask in any other task of s. A blocking call counts as inside of its task. The other errors are a *Deadlock,
-// ErrNotUnbound if a goroutine has ended that s was bound to, and ErrClosed if an earlier call has succeeded.
-func (s *Scheduler) Close() error {
-	return s.CloseContext(context.Background())
-}
+// Close blocks its caller; see CloseContext for a limit. Where it would wait for its own caller, it returns an error at
+// once: ErrBound on a goroutine that is bound to s, and in that goroutine's tasks, and ErrInTask in any other task of
+// s. A blocking call counts as inside of its task. The other errors are a *Deadlock, ErrNotUnbound if a goroutine has
+// ended that s was bound to, and ErrClosed if an earlier call has succeeded.
+func (s *Scheduler) Close() error { return s.CloseContext(context.Background()) }
 
 // CloseContext is Close that gives up when ctx is done, with a *Remaining: it says what is left, and wraps
-// context.Cause(ctx). All is then as it was before, as after a *Deadlock, which CloseContext returns too; only what
-// DropQueued has dropped is gone. Close and CloseContext may be called again.
+// context.Cause(ctx). All is then as it was before, as after a *Deadlock.
 //
-// Close and CloseContext may be called by many at a time. Each waits as long as its own context lets it, and while one
-// of them waits, the scheduler is being closed. If it succeeds, or there is a deadlock, all get that result.
+// Close and CloseContext may be called by many at a time, each with its own context. One of them closes the scheduler.
+// If it succeeds, the others succeed too; if it gives up, the next one goes on.
 //
 // Besides the errors of Close, it returns ErrNilContext if ctx is nil.
-func (s *Scheduler) CloseContext(ctx context.Context, options ...CloseOption) error {
+func (s *Scheduler) CloseContext(ctx context.Context) error {
 	switch {
 	case !s.exists():
 		return fmt.Errorf("sched: close: %w", ErrNotBound)
@@ -48,11 +44,18 @@ func (s *Scheduler) CloseContext(ctx context.Context, options ...CloseOption) er
 	if err := s.mayClose(); err != nil {
 		return err
 	}
-	for _, o := range options {
-		if o.drop {
-			s.beginDropping()
-			defer func() { s.endDropping(o.into) }()
+	select {
+	case s.closer <- struct{}{}:
+	default:
+		select { // another call closes s
+		case s.closer <- struct{}{}:
+		case <-ctx.Done():
+			return s.remaining(ctx)
 		}
+	}
+	defer func() { <-s.closer }()
+	if s.isOver() {
+		return nil // by that other call
 	}
 	return s.close(ctx)
 }
@@ -63,69 +66,15 @@ func (s *Scheduler) mayClose() error {
 	if w == nil {
 		w = s.callingWorker()
 	}
-	if w == nil {
-		return nil
-	}
-	cause := ErrInTask
-	if w.mode == singleThreaded {
-		cause = ErrBound
-	}
-	return fmt.Errorf("sched: close %s: %w", s.cfg.Name, cause)
-}
-
-// closeCall is a call of Close or CloseContext, and what comes of it.
-type closeCall struct {
-	done chan struct{} // closed when err is set
-	err  error
-}
-
-// close is CloseContext without options. One caller at a time ends the scheduler; the others wait for it, and if it
-// gives up because its own context is done, one of them goes on in its place.
-func (s *Scheduler) close(ctx context.Context) error {
-	for {
-		err := s.closeOrWait(ctx)
-		if !errors.Is(err, errGaveUp) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return s.remaining(ctx)
-		}
-	}
-}
-
-// errGaveUp is the result of an ending whose context is done. It never leaves the package.
-var errGaveUp = errors.New("the context of the call that ends the scheduler is done")
-
-// closeOrWait ends the scheduler, or waits for the call that does. It returns errGaveUp if that call's context, or ctx,
-// is done first.
-func (s *Scheduler) closeOrWait(ctx context.Context) error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	switch {
+	case s.isOver():
 		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, errClosedBefore)
+	case w == nil:
+		return nil
+	case w.mode == singleThreaded:
+		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrBound)
 	}
-	if e := s.closer; e != nil {
-		s.mu.Unlock()
-		select {
-		case <-e.done:
-			return e.err
-		case <-ctx.Done():
-			return errGaveUp
-		}
-	}
-	e := &closeCall{done: make(chan struct{})}
-	s.closer = e
-	s.mu.Unlock()
-	e.err = s.end(ctx)
-	s.mu.Lock()
-	s.closer, s.closed = nil, e.err == nil
-	s.mu.Unlock()
-	if e.err == nil {
-		workersTaken.Add(-int64(len(s.workers)))
-		close(s.over)
-	}
-	close(e.done)
-	return e.err
+	return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrInTask)
 }
 
 // Done returns a channel that is closed when Close or CloseContext has succeeded: nothing of the scheduler runs any
@@ -139,59 +88,68 @@ func (s *Scheduler) Done() <-chan struct{} {
 	return s.over
 }
 
-// end ends the scheduler. One caller at a time calls it; see closeOrWait. It takes these steps:
+// isOver reports whether Close has succeeded.
+func (s *Scheduler) isOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// close is CloseContext for one caller at a time. It takes these steps:
 //
 //  1. It waits until no goroutine binds the scheduler. From then on none may bind it, and only
 //     tasks enqueue tasks.
 //  2. It waits until the scheduler is quiescent, and neither a task nor a blocked fiber is left: see survey.
 //  3. It closes all queues, for callers of Enqueue that began before step 1, and surveys again. If one of these was
 //     quicker, it opens them and goes back to step 2.
-//  4. It tells each worker to shut down. Each finds that it is finished, ends its fibers, and gives its thread back.
+//  4. It has each worker shut down. Each finds that it is finished, ends its fibers, and gives its thread back.
 //  5. It waits until all workers are through.
 //
 // Until step 4 it may give up, and undoes step 1: because of a deadlock, because ctx is done, or because a goroutine
 // has ended without Unbind.
-func (s *Scheduler) end(ctx context.Context) error {
+func (s *Scheduler) close(ctx context.Context) error {
 	s.listening.Swap(true) // before the first survey, or news might be lost
 	defer s.listening.Store(false)
-	if err := s.awaitOver(ctx); err != nil {
-		s.openOutside()
-		return err
+	deadlocks := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
+	ask, pause := clock.After(DefaultGiveUpAfter), DefaultGiveUpAfter
+	for {
+		unbound := s.closeIfUnbound()                // step 1
+		v := s.survey(nil)                           // step 2
+		if unbound && v.over() && s.closeQueues(v) { // step 3
+			break
+		}
+		deadlock, again := deadlocks.judge(v)
+		var err error
+		switch {
+		case deadlock != nil:
+			err = deadlock
+		case ctx.Err() != nil:
+			err = s.remaining(ctx)
+		case v.bound > 0 && clock.Now() >= ask: // to ask stops the program for a moment, so it asks ever more seldom
+			err, pause = s.endedBound(), 2*pause
+			ask = clock.After(pause)
+		}
+		if err != nil {
+			s.openOutside()
+			return err
+		}
+		if v.bound > 0 && again < 0 {
+			again = pause // a goroutine that ends makes no news
+		}
+		s.awaitNews(ctx, again)
 	}
 	for _, w := range s.workers { // step 4
-		w.shutdown.Swap(true) // orders the store before the look at the worker's word
-		w.word.Notify()
+		w.shutDown()
 	}
 	for _, w := range s.workers { // step 5
 		<-w.done
 	}
+	workersTaken.Add(-int64(len(s.workers)))
+	close(s.over)
 	return nil
-}
-
-// awaitOver takes steps 1 to 3 of end, or returns why it gives up.
-func (s *Scheduler) awaitOver(ctx context.Context) error {
-	o, bound := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}, boundJudge{s: s}
-	for {
-		closing := s.closeIfUnbound()
-		v := s.survey(nil)
-		if closing && v.over() && s.closeQueues(v) {
-			return nil
-		}
-		deadlock, again := o.judge(v)
-		if deadlock != nil {
-			return deadlock
-		}
-		if ctx.Err() != nil {
-			return errGaveUp
-		}
-		if err := bound.judge(); err != nil {
-			return err
-		}
-		if bound.again > 0 && (again < 0 || bound.again < again) {
-			again = bound.again
-		}
-		s.awaitNews(ctx, again)
-	}
 }
 
 // closeIfUnbound lets no goroutine bind the scheduler any more, nor enqueue tasks from outside, if no
@@ -276,18 +234,6 @@ func (w *Worker) finished() bool {
 	return w.mailbox.close()
 }
 
-// givesUp reports whether Unbind shall return a deadlock.
-func (w *Worker) givesUp() bool { return w.stuck.Load() != nil && w.staysStuck() }
-
-// staysStuck reports whether the worker has found nothing to run since it was told to give up. Otherwise it goes on.
-func (w *Worker) staysStuck() bool {
-	if w.canRun() {
-		w.stuck.Store(nil)
-		return false
-	}
-	return true
-}
-
 // stillBlocked reports whether fibers are blocked that the worker may have to run.
 func (w *Worker) stillBlocked() bool {
 	if !w.sharesFibers() {
@@ -309,29 +255,10 @@ func (s *Scheduler) blocked() int {
 // on elsewhere.
 const endPause = 10 * time.Millisecond
 
-// stop makes the worker end when there is nothing left to do. A multi-threaded one
-// closes done then. A single-threaded one must be stopped on its main fiber, which
-// does what is left to do now; it returns what keeps it from ending, if anything does.
-func (w *Worker) stop() *Deadlock {
+// shutDown has the worker end as soon as nothing is left for it to do. A multi-threaded one closes done then.
+func (w *Worker) shutDown() {
 	w.shutdown.Swap(true) // see idle.Word.Look
 	w.word.Notify()
-	if w.mode == multiThreaded {
-		return nil
-	}
-	if !w.finished() && w.scheduler.cfg.GiveUpAfter >= 0 {
-		unbound := make(chan struct{})
-		defer close(unbound)
-		go w.watchUnbind(unbound)
-	}
-	w.offDuty(w.local.main)
-	w.dispatch()
-	deadlock := w.stuck.Load()
-	if deadlock == nil {
-		w.endFibers()
-	}
-	w.shutdown.Store(false)
-	w.stuck.Store(nil)
-	return deadlock
 }
 
 // endFibers ends all fibers but the main one, on which it must be called when the
@@ -362,28 +289,15 @@ func (w *Worker) endFibers() {
 // context.Cause of that context. Other goroutines may have changed some of it since.
 type Remaining struct {
 	Scheduler string
-	Cause     error     // context.Cause
-	Queued    int       // tasks that have not begun; see Stats.Pending
-	Bound     int       // goroutines that have not been unbound
-	Running   []Busy    // fibers that run a task, or are ready to go on
-	Blocked   []Blocked // fibers that wait, with a deadline or without
+	Cause     error         // context.Cause
+	Queued    int           // tasks that have not begun; see Stats.Pending
+	Bound     int           // goroutines that have not been unbound
+	Running   []FiberReport // fibers that run a task, or are ready to go on; their places are not known
+	Blocked   []FiberReport // fibers that wait, with a deadline or without; workers that have no time give no places
 }
 
-// Busy is a fiber that is not blocked.
-type Busy struct {
-	Worker int    // its worker's number
-	Fiber  int    // its own number on the worker that has made it
-	Task   string // the name of its task, if that has one
-	State  State  // Running or Queued
-}
-
-// String is one line: the fiber and its state.
-func (r Busy) String() string {
-	return Blocked{Worker: r.Worker, Fiber: r.Fiber, Task: r.Task, State: r.State}.String()
-}
-
-// Error is the text of the report. Like that of a Deadlock it has a limited number of lines; Running and Blocked have
-// all.
+// Error is the text of the report. Like the text of a Deadlock it has a limited number of lines; Running and Blocked
+// have all.
 func (r *Remaining) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(
@@ -392,13 +306,8 @@ func (r *Remaining) Error() string {
 			"bound goroutines: call Close again",
 		r.Scheduler, r.Cause, r.Queued, len(r.Running), len(r.Blocked), r.Bound,
 	)
-	for _, f := range r.Running[:min(mostListed, len(r.Running))] {
-		fmt.Fprintf(&b, "\n\t%v", f)
-	}
-	if more := len(r.Running) - mostListed; more > 0 {
-		fmt.Fprintf(&b, "\n\tand %d more that run", more)
-	}
-	listBlocked(&b, r.Blocked)
+	listFibers(&b, r.Running)
+	listFibers(&b, r.Blocked)
 	return b.String()
 }
 
@@ -411,50 +320,30 @@ const remainingLimit = 50 * time.Millisecond
 
 // remaining says what keeps the scheduler from ending.
 func (s *Scheduler) remaining(ctx context.Context) *Remaining {
-	stats := s.Stats()
-	s.mu.Lock()
-	r := &Remaining{Scheduler: s.cfg.Name, Cause: context.Cause(ctx), Queued: stats.Pending, Bound: len(s.bound)}
-	s.mu.Unlock()
-	told := make(map[[2]int]bool) // by worker and number
-	if s.asking.TryLock() {
-		r.Blocked = describe(s.answersOfSleepers())
-		s.asking.Unlock()
+	workers := s.everyWorker()
+	r := &Remaining{
+		Scheduler: s.cfg.Name, Cause: context.Cause(ctx), Queued: s.Stats().Pending,
+		Bound: len(workers) - len(s.workers),
 	}
-	for _, b := range r.Blocked {
-		told[[2]int{b.Worker, b.Fiber}] = true
+	sleepers := slices.DeleteFunc(workers, func(w *Worker) bool { return !w.word.Asleep() })
+	answers, _ := s.askWorkers(sleepers, remainingLimit)
+	places := make(map[*Fiber]FiberReport)
+	for i, report := range describe(answers) {
+		places[answers[i].fiber] = report
 	}
-	for _, f := range s.fibers.all() {
-		number, busy := f.taskName()
-		state, name := f.State(), s.names.of(number)
-		switch {
-		case state == Idle, told[[2]int{f.maker.id, f.id}]:
-		case state == Yielded, state == Waiting:
-			r.Blocked = append(r.Blocked, Blocked{Worker: f.maker.id, Fiber: f.id, Task: name, State: state})
-		case busy:
-			r.Running = append(r.Running, Busy{Worker: f.maker.id, Fiber: f.id, Task: name, State: state})
+	for _, f := range s.fibers.list(nil) {
+		name, hasTask := f.taskName()
+		report, answered := places[f]
+		if !answered {
+			report = f.report(name)
+		}
+		if report.State == Yielded || report.State == Waiting {
+			r.Blocked = append(r.Blocked, report)
+		} else if report.State != Idle && hasTask {
+			r.Running = append(r.Running, report)
 		}
 	}
-	slices.SortFunc(r.Running, func(a, b Busy) int {
-		return slices.Compare([]int{a.Worker, a.Fiber}, []int{b.Worker, b.Fiber})
-	})
-	slices.SortStableFunc(r.Blocked, func(a, b Blocked) int {
-		return slices.Compare([]int{a.Worker, a.Fiber}, []int{b.Worker, b.Fiber})
-	})
+	slices.SortFunc(r.Running, compareFibers)
+	slices.SortFunc(r.Blocked, compareFibers)
 	return r
-}
-
-// answersOfSleepers has the workers that sleep list their blocked fibers. asking must be held.
-func (s *Scheduler) answersOfSleepers() (answers []answer) {
-	limit := time.After(remainingLimit)
-	for _, w := range s.everyWorker() {
-		if !w.word.Asleep() || !s.fibers.anyYielded(w) {
-			continue
-		}
-		some, inTime := w.listBlocked(limit)
-		answers = append(answers, some...)
-		if !inTime {
-			break
-		}
-	}
-	return answers
 }

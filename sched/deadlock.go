@@ -1,9 +1,11 @@
 package sched
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,21 +97,36 @@ func (s *Scheduler) pass(only *Worker) survey {
 	return v
 }
 
+// stillness measures for how long something has been the same. It counts looks and not the clock: between two looks no
+// more than a step counts, however late the second one comes. So a program that was stopped, or had no processor, has
+// not been still for that time. A thread that is about to end the stillness gets as many chances as the watcher.
+type stillness[T comparable] struct {
+	seen   T             // at the last look
+	looked clock.Instant // when that was
+	lasts  clock.Instant // for how long it has been so
+}
+
+// look returns for how long v, which is so now, has been the same.
+func (q *stillness[T]) look(v T, step clock.Instant) clock.Instant {
+	now := clock.Now()
+	if v != q.seen {
+		q.seen, q.lasts = v, 0
+	} else {
+		q.lasts += min(now-q.looked, step)
+	}
+	q.looked = now
+	return q.lasts
+}
+
 // deadlockJudge reports a deadlock once the scheduler has been stuck for as long as its limit.
-//
-// It counts looks and not the clock: between two looks no more than a step counts, however late the second one comes.
-// So a program that was stopped, or had no processor, has not been quiet for that time. A thread that is about to
-// notify a fiber gets as many chances as the judge itself.
 type deadlockJudge struct {
 	s       *Scheduler
 	only    *Worker       // nil: all
 	certain bool          // there is no deadlock if a deadline, or a goroutine outside, may end it
 	limit   clock.Instant // less than 0: without end
-	seen    survey        // the last that was stuck
-	looked  clock.Instant // when that was
-	quiet   clock.Instant // for how long it has been so
-	more    clock.Instant // how much longer than the limit it must be so
+	more    clock.Instant // how much longer than the limit it must be stuck
 	found   *Deadlock
+	stillness[survey]
 }
 
 // judge returns a deadlock if v, the result of a survey just now, has stayed the same for long enough.
@@ -122,29 +139,25 @@ func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 	if o.limit < 0 || !v.stuck(o.limit) || o.s.waitForDevices() || o.certain && v.waiting > 0 {
 		return nil, nothing
 	}
-	now, step := clock.Now(), stepOf(o.limit)
 	if v != o.seen {
-		o.seen, o.quiet, o.more, o.found = v, 0, 0, nil
-	} else {
-		o.quiet += min(now-o.looked, step)
+		o.more, o.found = 0, nil
 	}
-	o.looked = now
-	if left := o.limit + o.more - o.quiet; left > 0 {
+	step := stepOf(o.limit)
+	if left := o.limit + o.more - o.look(v, step); left > 0 {
 		return nil, time.Duration(min(left, step))
 	}
 	if o.found != nil {
-		return o.found, nothing // after the check it was still the same
+		return o.found, nothing // after the workers have answered it was still the same
 	}
 	if o.certain && o.s.outsideMayWake() {
 		o.more += o.more + o.limit // to ask costs more than to look
 		return nil, nothing
 	}
-	o.found = o.s.ask(o.only)
-	if o.found != nil {
+	if o.found = o.s.deadlock(o.only); o.found != nil {
 		o.found.Later = v.waiting
 		o.found.After = time.Duration(o.limit)
 	}
-	return nil, checkPause
+	return nil, answerPause
 }
 
 // looksPerLimit is the number of looks within one limit, at least.
@@ -161,11 +174,36 @@ func stepOf(limit clock.Instant) clock.Instant {
 	return min(max(limit/looksPerLimit, shortestStep), longestStep)
 }
 
-// checkPause gives the workers that have been asked the time to sleep again.
-const checkPause = 100 * time.Microsecond
+// answerPause gives the workers that have been asked the time to sleep again.
+const answerPause = 100 * time.Microsecond
+
+// answerLimit is how long a judge waits for the answers of the workers.
+const answerLimit = 10 * time.Second
+
+// deadlock asks the workers, or the only one if that is not nil, what is blocked. It returns nil if one has not
+// answered, since it has found something to run. It blocks.
+func (s *Scheduler) deadlock(only *Worker) *Deadlock {
+	workers := []*Worker{only}
+	if only == nil {
+		workers = s.everyWorker()
+	}
+	d := &Deadlock{Scheduler: s.cfg.Name}
+	for _, w := range workers {
+		if why := w.shortage.Load(); why != nil {
+			if n := w.pendingLocal() + w.pendingOpen() + s.policy.shared(); n > 0 {
+				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, *why))
+			}
+		}
+	}
+	answers, inTime := s.askWorkers(workers, answerLimit)
+	if d.Fibers = describe(answers); !inTime || len(d.Fibers)+len(d.Exhausted) == 0 {
+		return nil
+	}
+	return d
+}
 
 // check is the question to a worker where its blocked fibers wait. The worker answers
-// while it has nothing to run. What is in here is the worker's until done is closed.
+// while it has nothing to run. The answers are the worker's until done is closed.
 type check struct {
 	done    chan struct{} // closed when the worker has answered
 	answers []answer
@@ -180,56 +218,27 @@ type answer struct {
 	waits park.Awaited // may be nil
 }
 
-// checkLimit is how long one waits for the answer of a worker.
-const checkLimit = 10 * time.Second
-
-// ask has the workers, or the only one if that is not nil, list their blocked fibers. It
-// returns nil if one has not answered, since it has found something to run. It blocks.
-func (s *Scheduler) ask(only *Worker) *Deadlock {
-	s.asking.Lock()
-	defer s.asking.Unlock()
-	workers := []*Worker{only}
-	if only == nil {
-		workers = s.everyWorker()
-	}
-	d := &Deadlock{Scheduler: s.cfg.Name}
-	var answers []answer
-	limit := time.After(checkLimit)
-	for _, w := range workers {
-		if why := w.shortage.Load(); why != nil {
-			if n := w.pendingLocal() + w.pendingOpen() + s.policy.shared(); n > 0 {
-				d.Exhausted = append(d.Exhausted, fmt.Errorf("%d tasks cannot begin: %w", n, *why))
-			}
-		}
-		if !s.fibers.anyYielded(w) {
-			continue
-		}
-		some, inTime := w.listBlocked(limit)
-		if !inTime {
-			return nil
-		}
-		answers = append(answers, some...)
-	}
-	d.Fibers = describe(answers)
-	if len(d.Fibers)+len(d.Exhausted) == 0 {
-		return nil
-	}
-	return d
-}
-
-// listBlocked has the worker list its blocked fibers. It returns false if the worker has not answered
-// within the limit. The scheduler's asking must be held.
-func (w *Worker) listBlocked(limit <-chan time.Time) (answers []answer, inTime bool) {
-	c := &check{done: make(chan struct{})}
-	w.check.Swap(c) // see idle.Word.Look
-	w.word.Notify()
-	select {
-	case <-c.done:
-		return c.answers, true
-	case <-limit:
-		w.check.Store(nil)
+// askWorkers has workers list their blocked fibers, one after the other. It returns false if others are asking, or if
+// one has not answered when the limit has passed.
+func (s *Scheduler) askWorkers(workers []*Worker, limit time.Duration) (answers []answer, inTime bool) {
+	if !s.asking.TryLock() {
 		return nil, false
 	}
+	defer s.asking.Unlock()
+	over := time.After(limit)
+	for _, w := range workers {
+		c := &check{done: make(chan struct{})}
+		w.check.Swap(c) // see idle.Word.Look
+		w.word.Notify()
+		select {
+		case <-c.done:
+			answers = append(answers, c.answers...)
+		case <-over:
+			w.check.Store(nil)
+			return answers, false
+		}
+	}
+	return answers, true
 }
 
 // answer does what a deadlock check wants. f is the calling fiber. Each blocked fiber is entered, so that it can
@@ -237,7 +246,7 @@ func (w *Worker) listBlocked(limit <-chan time.Time) (answers []answer, inTime b
 // the answer is short.
 func (w *Worker) answer(f *Fiber, c *check) {
 	o := &w.local
-	for _, blocked := range w.scheduler.fibers.onWorker(w) {
+	for _, blocked := range w.scheduler.fibers.list(w) {
 		if w.poll(); w.canRun() || w.check.Load() != c {
 			break
 		}
@@ -295,17 +304,10 @@ func (f *Fiber) tell() {
 type Deadlock struct {
 	Scheduler string
 	After     time.Duration // for how long nothing has happened
-	Fibers    []Blocked     // all of them, by worker
+	Fibers    []FiberReport // all of them, by worker
 	Later     int           // further fibers, whose deadlines lie more than a second ahead
 	Exhausted []error       // why workers can make no fiber for tasks that have not begun
 }
-
-// mostListed and mostPlaces bound the text of a Deadlock: how many fibers have a line each,
-// and how many places of the others are listed.
-const (
-	mostListed = 20
-	mostPlaces = 5
-)
 
 // Error is the text of the report. It has some 30 lines at most, however many fibers
 // are blocked; Fibers has them all.
@@ -314,7 +316,7 @@ func (d *Deadlock) Error() string {
 	fmt.Fprintf(&b, "%v: %s: %d fibers are blocked, and nothing runs that could wake one: "+
 		"wake them, or give their waits a deadline; nothing has happened for %v",
 		ErrDeadlock, d.Scheduler, len(d.Fibers), d.After)
-	listBlocked(&b, d.Fibers)
+	listFibers(&b, d.Fibers)
 	if d.Later > 0 {
 		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)
 	}
@@ -327,20 +329,29 @@ func (d *Deadlock) Error() string {
 // Unwrap returns ErrDeadlock.
 func (d *Deadlock) Unwrap() error { return ErrDeadlock }
 
-// Blocked is a fiber that is blocked, where, and for what. In a Remaining, only Worker, Fiber, Task and State may be
-// known.
-type Blocked struct {
-	Worker int             // its worker's number
-	Fiber  int             // its own number on that worker
+// FiberReport is a fiber in a Deadlock or a Remaining: where it is blocked, and for what. The last three fields may be
+// unknown.
+type FiberReport struct {
+	Worker int             // the number of the worker that has made it
+	Fiber  int             // its number among the fibers of that worker
 	Task   string          // the name of its task, if that has one
-	State  State           // Yielded; in a Remaining also Waiting
+	State  State           // Yielded in a Deadlock
 	Stack  []runtime.Frame // from the function that waits outwards; fibers at one place share it
 	Call   string          // the method that blocks it, like "fibersync.(*Mutex).Lock"
 	For    string          // the lock or channel and its holder, as far as they are known; or empty
 }
 
+// report is a report of f, which has a task of that name, without its place.
+func (f *Fiber) report(task nameNumber) FiberReport {
+	return FiberReport{Worker: f.maker.id, Fiber: f.id, Task: f.maker.scheduler.names.of(task), State: f.State()}
+}
+
+func compareFibers(a, b FiberReport) int {
+	return slices.Compare([]int{a.Worker, a.Fiber}, []int{b.Worker, b.Fiber})
+}
+
 // String is one line: the fiber, its state, the place of the wait, and what would end it.
-func (b Blocked) String() string {
+func (b FiberReport) String() string {
 	task := b.Task
 	if task != "" {
 		task = fmt.Sprintf(" (%s)", task)
@@ -352,7 +363,7 @@ func (b Blocked) String() string {
 	return text
 }
 
-// remedies are what ends a wait, by a part of Blocked.Call.
+// remedies are what ends a wait, by how FiberReport.Call begins.
 var remedies = []struct{ call, remedy string }{
 	{"sched.(*Fiber).Wait", "make the predicate true, and notify the fiber"},
 	{"fibersync.(*Mutex).", lockRemedy},
@@ -376,7 +387,7 @@ var remedies = []struct{ call, remedy string }{
 const lockRemedy = "unlock it before its holder waits"
 
 // remedy is what would end the wait, if that is known.
-func (b Blocked) remedy() string {
+func (b FiberReport) remedy() string {
 	for _, r := range remedies {
 		if strings.HasPrefix(b.Call, r.call) {
 			if r.remedy == lockRemedy && !debug.On {
@@ -389,7 +400,7 @@ func (b Blocked) remedy() string {
 }
 
 // place is the state, what for, and where.
-func (b Blocked) place(what string) string {
+func (b FiberReport) place(what string) string {
 	text := b.State.String()
 	if b.Call != "" {
 		text += " by " + b.Call
@@ -404,63 +415,56 @@ func (b Blocked) place(what string) string {
 	return text
 }
 
-// listBlocked writes a line for each fiber, or for most of them and a summary of the others.
-func listBlocked(b *strings.Builder, fibers []Blocked) {
+// mostListed and mostPlaces bound the text of a report: how many fibers have a line each,
+// and how many places of the others are listed.
+const (
+	mostListed = 20
+	mostPlaces = 5
+)
+
+// listFibers writes a line for each fiber, or for most of them and a summary of the others.
+func listFibers(b *strings.Builder, fibers []FiberReport) {
 	for _, f := range fibers[:min(mostListed, len(fibers))] {
 		fmt.Fprintf(b, "\n\t%v", f)
 	}
-	if len(fibers) > mostListed {
-		summarize(b, fibers[mostListed:])
+	if len(fibers) <= mostListed {
+		return
 	}
-}
-
-// summarize writes how many fibers there are, and at which places most of them are.
-func summarize(b *strings.Builder, fibers []Blocked) {
 	count := make(map[string]int)
-	var places []string
-	for _, f := range fibers {
-		p := f.place("")
-		if count[p] == 0 {
-			places = append(places, p)
-		}
-		count[p]++
+	for _, f := range fibers[mostListed:] {
+		count[f.place("")]++
 	}
-	slices.SortStableFunc(places, func(p, q string) int { return count[q] - count[p] })
-	fmt.Fprintf(b, "\n\tand %d more, at %d places:", len(fibers), len(places))
+	places := slices.SortedFunc(maps.Keys(count), func(p, q string) int {
+		return cmp.Or(count[q]-count[p], strings.Compare(p, q))
+	})
+	fmt.Fprintf(b, "\n\tand %d more, at %d places:", len(fibers)-mostListed, len(places))
 	for _, p := range places[:min(mostPlaces, len(places))] {
 		fmt.Fprintf(b, "\n\t\t%d %s", count[p], p)
 	}
 }
 
 // describe puts answers into words. Fibers with the same stack share its frames.
-func describe(answers []answer) []Blocked {
-	type place struct {
-		stack []runtime.Frame
-		call  string
-	}
-	places := make(map[string]place)
-	names := make(map[uintptr]string)
+func describe(answers []answer) []FiberReport {
+	names := make(map[uintptr]string) // of fibers that may hold what others wait for
 	for _, a := range answers {
 		if a.self != 0 {
 			names[a.self] = fmt.Sprintf("worker %d fiber %d", a.fiber.maker.id, a.fiber.id)
 		}
 	}
-	var list []Blocked
-	var key []byte
-	for _, a := range answers {
-		key = key[:0]
+	places := make(map[string]FiberReport)
+	list := make([]FiberReport, len(answers))
+	for i, a := range answers {
+		key := make([]byte, 0, 8*len(a.where))
 		for _, pc := range a.where {
 			key = binary.NativeEndian.AppendUint64(key, uint64(pc))
 		}
-		p, known := places[string(key)]
+		place, known := places[string(key)]
 		if !known {
-			p.stack, p.call = frames(a.where)
-			places[string(key)] = p
+			place.Stack, place.Call = frames(a.where)
+			places[string(key)] = place
 		}
-		b := Blocked{
-			Worker: a.fiber.maker.id, Fiber: a.fiber.id, Task: a.fiber.maker.scheduler.names.of(a.task), State: Yielded,
-			Stack: p.stack, Call: p.call,
-		}
+		b := a.fiber.report(a.task)
+		b.State, b.Stack, b.Call = Yielded, place.Stack, place.Call
 		if a.waits != nil {
 			what, holder := a.waits.Awaited()
 			b.For = what
@@ -472,7 +476,7 @@ func describe(answers []answer) []Blocked {
 				b.For += ", which none of these holds,"
 			}
 		}
-		list = append(list, b)
+		list[i] = b
 	}
 	return list
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"fiberlab/sched"
 )
@@ -105,25 +104,6 @@ func ExampleScheduler_CloseContext() {
 	// Output:
 	// 1 runs, 1 is queued: context canceled
 	// hello
-}
-
-// DropQueued has tasks dropped that have not begun, and hands them out.
-func ExampleDropQueued() {
-	s, err := sched.New(sched.Config{})
-	report(err)
-	var dropped []sched.Task
-	closed := make(chan error)
-	report(s.Bind())
-	report(s.Enqueue(sched.Task{Func: func() {}, Name: "greeting"}))
-	go func() { closed <- s.CloseContext(context.Background(), sched.DropQueued(&dropped)) }()
-	for s.Stats().Dropped == 0 {
-		sched.Sleep(time.Millisecond) // begins tasks that are not dropped yet
-		report(s.Enqueue(sched.Task{Func: func() {}, Name: "greeting"}))
-	}
-	report(sched.Unbind())
-	report(<-closed)
-	fmt.Println("dropped:", dropped[0].Name)
-	// Output: dropped: greeting
 }
 
 // With MaxQueued, TryEnqueue refuses a task for which there is no room. Enqueue waits for room.

@@ -296,9 +296,6 @@ func (w *Worker) enter(from, to *Fiber) {
 // may have come to another worker.
 func (f *Fiber) execute(t job) {
 	w := f.worker.Load()
-	if d := w.scheduler.drops.Load(); d != nil && t.Flags&Helper == 0 && d.drop(w.scheduler, t) {
-		return
-	}
 	w.tasks.add(1)
 	w.release(t)
 	f.groupLocal = t.Flags&GroupLocal != 0

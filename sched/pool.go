@@ -174,29 +174,15 @@ func (r *registry) remove(f *Fiber) {
 	r.fibers = r.fibers[:last]
 }
 
-// all lists them.
-func (r *registry) all() []*Fiber {
+// list lists them; only those that run on w, or have run there last, if w is not nil.
+func (r *registry) list(w *Worker) []*Fiber {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.fibers)
-}
-
-// onWorker lists the fibers that run on w, or have run there last.
-func (r *registry) onWorker(w *Worker) []*Fiber {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var list []*Fiber
-	for _, f := range r.fibers {
-		if f.worker.Load() == w {
-			list = append(list, f)
-		}
+	list := slices.Clone(r.fibers)
+	if w != nil {
+		list = slices.DeleteFunc(list, func(f *Fiber) bool { return f.worker.Load() != w })
 	}
 	return list
-}
-
-// anyYielded reports whether one of those is blocked without a deadline.
-func (r *registry) anyYielded(w *Worker) bool {
-	return slices.ContainsFunc(r.onWorker(w), func(f *Fiber) bool { return f.load().state() == Yielded })
 }
 
 // mostEnded is how many fibers that have ended a worker keeps. To drop an identity

@@ -28,22 +28,19 @@ type Scheduler struct {
 	fibers    registry
 	room      *admission.Room // of tasks that wait to begin; nil: any number may
 	closing   atomic.Bool
-	drops     atomic.Pointer[drops] // for tasks that are not to begin; nil: they begin
-	dropped   atomic.Uint64         // tasks
 	shared    park.Shared
 	arena     *park.Arena // of workers that belong to no scheduling group
 
 	listening atomic.Bool   // Close waits for news
 	news      chan struct{} // see tell
 	asking    sync.Mutex    // a deadlock check is under way
+	closer    chan struct{} // has room for one entry: of the call that closes s
 	over      chan struct{} // closed when Close has succeeded; see Done
 
 	mu      sync.Mutex
 	bound   map[*Worker]struct{} // single-threaded workers
 	unbound Stats                // what such workers counted that have ended
 	numbers int                  // of workers so far
-	closed  bool                 // Close has succeeded
-	closer  *closeCall           // the call of Close that is under way
 }
 
 // New makes a scheduler and starts its multi-threaded workers, side by side. It returns
@@ -111,6 +108,7 @@ func newScheduler(cfg Config) *Scheduler {
 		bound:   make(map[*Worker]struct{}),
 		numbers: cfg.Workers,
 		news:    make(chan struct{}, 1),
+		closer:  make(chan struct{}, 1),
 		over:    make(chan struct{}),
 	}
 	s.shared.MaxCalls = cfg.MaxCalls
@@ -162,7 +160,7 @@ func (s *Scheduler) start() error {
 func (s *Scheduler) abandon(err error) error {
 	s.closeOutside()
 	for _, w := range s.workers {
-		w.stop()
+		w.shutDown()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), DefaultGiveUpAfter)
 	defer cancel()

@@ -11,27 +11,27 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// watch reports deadlocks to Config.Deadlocked, and stalls to Config.Stalled, until over is closed. Limit is how
-// long nothing must happen. If certain is set, only deadlocks count that nothing else can end, as far as the watchdog
-// sees.
+// watch is the watchdog: it reports deadlocks to Config.Deadlocked, and stalls to Config.Stalled, each once, until over
+// is closed. Limit is how long nothing must happen. If certain is set, it reports a deadlock only if nothing else, as
+// far as it sees, can end that.
 func (s *Scheduler) watch(limit time.Duration, certain bool, over <-chan struct{}) {
-	o := deadlockJudge{s: s, limit: clock.Instant(limit), certain: certain}
+	deadlocks := deadlockJudge{s: s, limit: clock.Instant(limit), certain: certain}
 	stalls := stallJudge{s: s, limit: max(clock.Instant(limit), shortestStall)}
-	var told survey
+	var reported survey
 	for {
 		v := s.survey(nil)
 		again := time.Duration(-1)
-		if v != told {
+		if v != reported {
 			var deadlock *Deadlock
-			if deadlock, again = o.judge(v); deadlock != nil {
-				told = v
+			if deadlock, again = deadlocks.judge(v); deadlock != nil {
+				reported = v
 				s.cfg.Deadlocked(deadlock)
 			}
 		}
 		if stall := stalls.judge(); stall != nil {
 			s.cfg.Stalled(stall)
 		}
-		if !pause(o.limit, again, over) {
+		if !pause(deadlocks.limit, again, over) {
 			return
 		}
 	}
@@ -100,30 +100,18 @@ func (s *Stall) Unwrap() error { return ErrStalled }
 // shortestStall is the least time that a worker must be in one task.
 const shortestStall = clock.Instant(time.Second)
 
-// stallJudge reports workers that are stalled. Like deadlockJudge it counts looks.
+// stallJudge reports workers that are stalled.
 //
-// A worker that computes for long is not stalled. So in the last part of the limit each look compares the stacks of all
+// A worker that computes for long is not stalled. So in the last half of the limit each look compares the stacks of all
 // tasks that block their threads. A stack that was there at each look has blocked all the time. A stack does not say
-// which worker it is on. So there must be one for each worker that has been in one task as long, or another one of them
-// may be the one that computes.
+// which worker it is on: there must be one for each worker for which others wait, or one of these computes.
 type stallJudge struct {
 	s        *Scheduler
 	limit    clock.Instant
-	looked   clock.Instant // the last time
-	busy     map[*Worker]*busySpell
-	progress uint64                 // of all workers
-	stuck    bool                   // there has been none since the last look
-	long     map[mode]int           // how many workers have been in one task for half of the limit and more
-	bound    bool                   // others wait for one of these that is a bound goroutine
-	stacks   map[goroutineStack]int // how many tasks have had each at every look; nil: none has been compared
-	lasts    clock.Instant          // how long these have been the same, and others have waited
-	told     bool                   // about these stacks
-}
-
-// busySpell is a time in which a worker has been busy with one task.
-type busySpell struct {
-	progress uint64
-	lasts    clock.Instant
+	spells   map[*Worker]*stillness[uint64] // of the progress of workers for which others wait
+	progress uint64                         // of all workers
+	stacks   map[goroutineStack]int         // how many tasks have had each at every look; nil: none has been compared
+	reported bool                           // these workers have been
 }
 
 // progress counts what the worker does: each task that begins or ends, and each change to another fiber, makes it grow.
@@ -133,87 +121,87 @@ func (w *Worker) progress() uint64 {
 
 // judge returns a report of workers that have been stalled for the limit, once for each time that they are.
 func (o *stallJudge) judge() *Stall {
-	now, step := clock.Now(), stepOf(o.limit)
-	passed := now - o.looked
-	if passed < step {
+	stall, bound := o.look()
+	if stall == nil {
+		o.stacks, o.reported = nil, false
 		return nil
 	}
-	o.looked, passed = now, min(passed, step)
-	stall := o.look(passed)
+	if o.reported {
+		return nil
+	}
+	last, blocked := o.stacks, 0
+	o.stacks = stacksThatBlock(bound)
+	for g, n := range o.stacks {
+		if last != nil {
+			n = min(n, last[g])
+			o.stacks[g] = n
+		}
+		blocked += n
+	}
 	switch {
-	case stall == nil:
-		o.stacks, o.told = nil, false
+	case blocked < len(stall.Workers):
+		o.spells, o.stacks = nil, nil
 		return nil
-	case o.told || !o.compare(passed):
-		return nil
-	case stall.After < time.Duration(o.limit) || o.lasts < o.limit/2:
+	case stall.After < time.Duration(o.limit):
 		return nil
 	}
-	for g := range o.stacks {
-		wait := g.wait()
-		stall.Calls = append(stall.Calls, BlockingPlace{Stack: wait.ofTask(), Remedy: wait.remedy()})
+	for g, n := range o.stacks {
+		if wait := g.wait(); n > 0 {
+			stall.Calls = append(stall.Calls, BlockingPlace{Stack: wait.ofTask(), Remedy: wait.remedy()})
+		}
 	}
 	stall.After = time.Duration(o.limit)
-	o.told = true
+	o.reported = true
 	return stall
 }
 
-// look notes how far each worker is, after a time that counts as passed. It returns those for which others wait, and
-// which have been in one task for half of the limit and more, or nil.
-func (o *stallJudge) look(passed clock.Instant) *Stall {
-	workers := o.s.everyWorker()
-	last, all := o.busy, uint64(0)
-	o.busy = make(map[*Worker]*busySpell, len(workers))
+// look notes how far each worker is for which others wait. It returns those that have been in one task for half of the
+// limit and more, or nil, and whether a goroutine that is bound is one of them.
+func (o *stallJudge) look() (stall *Stall, bound bool) {
+	workers, last, all := o.s.everyWorker(), o.spells, uint64(0)
 	for _, w := range workers {
-		p := w.progress()
-		all += p
-		if w.word.Asleep() {
+		all += w.progress()
+	}
+	still := o.progress == all
+	o.progress, o.spells = all, make(map[*Worker]*stillness[uint64])
+	stall = &Stall{Scheduler: o.s.cfg.Name}
+	for _, w := range workers {
+		fibers, tasks := w.waitedFor(still)
+		if fibers+tasks == 0 || w.word.Asleep() {
 			continue
 		}
 		spell := last[w]
-		if spell == nil || spell.progress != p {
-			spell = &busySpell{progress: p}
-		} else {
-			spell.lasts += passed
+		if spell == nil {
+			spell = new(stillness[uint64])
 		}
-		o.busy[w] = spell
-	}
-	o.stuck, o.progress = o.progress == all, all
-	o.long, o.bound = make(map[mode]int), false
-	stall := &Stall{Scheduler: o.s.cfg.Name}
-	for _, w := range workers {
-		spell := o.busy[w]
-		if spell == nil || spell.lasts < o.limit/2 {
+		o.spells[w] = spell
+		lasts := spell.look(w.progress(), stepOf(o.limit))
+		if lasts < o.limit/2 {
 			continue
 		}
-		o.long[w.mode]++
-		fibers, tasks := o.waitFor(w)
-		if fibers+tasks == 0 {
-			continue
+		if d := time.Duration(lasts); stall.Workers == nil || d < stall.After {
+			stall.After = d
 		}
-		o.bound = o.bound || w.mode == singleThreaded
 		stall.Workers = append(stall.Workers, w.id)
 		stall.Fibers += fibers
 		stall.Tasks += tasks
-		if d := time.Duration(spell.lasts); stall.After == 0 || d < stall.After {
-			stall.After = d
-		}
+		bound = bound || w.mode == singleThreaded
 	}
-	if len(stall.Workers) == 0 {
-		return nil
+	if stall.Workers == nil {
+		return nil, false
 	}
-	return stall
+	return stall, bound
 }
 
-// waitFor is how many fibers and tasks wait for w: those that only w can run. If no worker has done anything since the
-// last look, those that any of them could run count too.
-func (o *stallJudge) waitFor(w *Worker) (fibers, tasks int) {
+// waitedFor is how many fibers and tasks only w can run. If all workers are still, those that any of them could run
+// count too.
+func (w *Worker) waitedFor(still bool) (fibers, tasks int) {
 	tasks = w.pendingLocal()
 	if !w.sharesFibers() {
 		fibers = int(w.blocked.load())
 	}
-	if o.stuck && w.mode == multiThreaded {
-		tasks += w.pendingOpen() + o.s.policy.shared()
+	if still && w.mode == multiThreaded {
+		tasks += w.pendingOpen() + w.scheduler.policy.shared()
 		if w.timers.next() <= clock.Now() {
 			fibers++
 		}
@@ -221,35 +209,16 @@ func (o *stallJudge) waitFor(w *Worker) (fibers, tasks int) {
 	return fibers, tasks
 }
 
-// compare keeps those stacks that tasks in a blocking call have had at each look since the first. It returns false,
-// and has the workers begin anew, if there are fewer than workers that may be in such a call. If no bound goroutine is
-// waited for, what the function of Run does is left out. The time since the last look counts as passed.
-func (o *stallJudge) compare(passed clock.Instant) bool {
-	stacks, ok := goroutineStacks()
-	blocked, workers := 0, o.long[multiThreaded]
-	if o.bound {
-		workers += o.long[singleThreaded]
-	}
-	if o.lasts += passed; o.stacks == nil {
-		o.lasts = 0
-	}
-	for g, n := range stacks {
-		if o.stacks != nil {
-			n = min(n, o.stacks[g])
-		}
-		if n == 0 || !g.wait().blocksThread(o.bound) {
+// stacksThatBlock returns how many tasks in a call that blocks the thread have each stack; with the function of Run, if
+// bound is set. If the program has too many goroutines, it returns none.
+func stacksThatBlock(bound bool) map[goroutineStack]int {
+	stacks, _ := goroutineStacks()
+	for g := range stacks {
+		if !g.wait().blocksThread(bound) {
 			delete(stacks, g)
-			continue
 		}
-		stacks[g] = n
-		blocked += n
 	}
-	o.stacks = stacks
-	if !ok || blocked < workers {
-		o.busy, o.stacks = nil, nil
-		return false
-	}
-	return true
+	return stacks
 }
 
 // The watchdog asks two questions about the program's goroutines: may one of them still wake a fiber, and which are

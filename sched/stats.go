@@ -21,7 +21,6 @@ type Stats struct {
 	Blocked int // in a wait, or just woken from one
 	// tasks that have not begun; where fibers migrate, also fibers that are ready and wait in the queues of these tasks
 	Pending int
-	Dropped int // tasks that CloseContext has dropped
 
 	Enqueuing int // callers that wait for room, see Config.MaxQueued
 
@@ -63,7 +62,7 @@ func (s *Scheduler) Stats() Stats {
 		fibers += 1 + w.made.load() - w.gone.load()
 		blocked += w.blocked.load()
 	}
-	sum.Fibers, sum.Blocked, sum.Dropped = int(fibers), int(blocked), int(s.dropped.Load())
+	sum.Fibers, sum.Blocked = int(fibers), int(blocked)
 	if p, ok := s.policy.(*groups); ok {
 		for number, g := range p.all {
 			sum.Groups = append(sum.Groups, g.stats(number))

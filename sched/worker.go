@@ -499,7 +499,7 @@ func (w *Worker) Engine() any {
 // setArenas gives each multi-threaded worker its arena: that of its scheduling group, which may be one from which no
 // other group steals, or else that of the scheduler.
 func (s *Scheduler) setArenas() {
-	s.arena = &park.Arena{Start: s.startHelper}
+	s.arena = &park.Arena{Start: s.Go}
 	for _, w := range s.workers {
 		w.arena = s.arena
 	}
@@ -508,17 +508,12 @@ func (s *Scheduler) setArenas() {
 		return
 	}
 	for number, g := range p.all {
-		a := &park.Arena{Start: func(f func()) error {
-			return s.EnqueueInGroup(number, Task{Func: f, Flags: Helper})
-		}}
+		a := &park.Arena{Start: func(f func()) error { return s.EnqueueInGroup(number, Task{Func: f}) }}
 		for _, w := range g.workers {
 			w.arena = a
 		}
 	}
 }
-
-// startHelper is the Start of the scheduler's own arena.
-func (s *Scheduler) startHelper(f func()) error { return s.Enqueue(Task{Func: f, Flags: Helper}) }
 
 // arenaOf returns the arena of w, which is single-threaded. If there are no multi-threaded workers, only w begins what
 // is started there.
@@ -527,7 +522,7 @@ func (s *Scheduler) arenaOf(w *Worker) *park.Arena {
 		return s.arena
 	}
 	return &park.Arena{Start: func(f func()) error {
-		return s.enqueue(context.Background(), &Task{Func: f, Flags: Helper}, s.worker(), target{worker: w, group: -1})
+		return s.enqueue(context.Background(), &Task{Func: f}, s.worker(), target{worker: w, group: -1})
 	}}
 }
 

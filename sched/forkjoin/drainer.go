@@ -65,8 +65,8 @@ func (p *shared) setLoads() {
 	for _, l := range p.loads {
 		l.pool = p
 		l.most = min(l.limit, int64(runtime.GOMAXPROCS(0))) / 2 // the other strands need some processors
-		l.drain = sched.Task{Func: func() { p.drain(l, false) }, Flags: sched.Helper, Name: "forkjoin"}
-		l.help = sched.Task{Func: func() { p.drain(l, true) }, Flags: sched.Helper, Name: "forkjoin"}
+		l.drain = sched.Task{Func: func() { p.drain(l, false) }, Name: "forkjoin"}
+		l.help = sched.Task{Func: func() { p.drain(l, true) }, Name: "forkjoin"}
 	}
 	p.wanting.Store(uint64(len(p.loads)))
 }

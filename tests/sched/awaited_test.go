@@ -89,7 +89,7 @@ func TestReportNamesWhatIsAwaited(t *testing.T) {
 			go func() {
 				defer close(checked)
 				var d *sched.Deadlock
-				told := make(map[string]sched.Blocked)
+				told := make(map[string]sched.FiberReport)
 				for len(told) <= len(waits) { // the last one waits for all others
 					d = <-reports
 					for _, b := range d.Fibers {

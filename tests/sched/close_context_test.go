@@ -140,105 +140,6 @@ func TestCloseContextSaysWhereFibersWait(t *testing.T) {
 	})
 }
 
-// What is dropped does not run, and is all handed out.
-func TestCloseContextDropsWhatIsQueued(t *testing.T) {
-	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
-		const queued = 100
-		cfg.MaxQueued = 2 * queued
-		s, err := sched.New(cfg)
-		require.NoError(t, err)
-		var met, ran atomic.Int64
-		var nested atomic.Int64
-		end := make(chan struct{})
-		for range cfg.Workers {
-			schedtest.Schedule(t, s, func() {
-				met.Add(1)
-				<-end
-				// That what is enqueued now is dropped, too, while the call waits.
-				assert.NoError(t, s.Enqueue(sched.Task{Func: func() { ran.Add(1) }, Name: "nested"}))
-				nested.Add(1)
-			})
-		}
-		for met.Load() != int64(cfg.Workers) {
-			time.Sleep(time.Microsecond)
-		}
-		for i := range queued {
-			task := sched.Task{Func: func() { ran.Add(1) }, Name: "queued"}
-			if i%2 == 0 {
-				require.NoError(t, s.Enqueue(task))
-			} else {
-				require.NoError(t, s.EnqueueOn(i%cfg.Workers, task))
-			}
-		}
-		var dropped []sched.Task
-		var left *sched.Remaining
-		require.ErrorAs(t, s.CloseContext(over(), sched.DropQueued(&dropped)), &left)
-		require.Empty(t, dropped, "no worker has had time")
-		assert.LessOrEqual(t, queued/2, left.Queued)
-		result := make(chan error, 1)
-		go func() { result <- s.CloseContext(context.Background(), sched.DropQueued(&dropped)) }()
-		for s.Enqueue(sched.Task{Func: func() { ran.Add(1) }, Name: "late"}) == nil {
-			time.Sleep(time.Millisecond)
-		}
-		close(end)
-		require.NoError(t, <-result)
-		assert.Zero(t, ran.Load())
-		count := make(map[string]int)
-		for _, task := range dropped {
-			count[task.Name]++
-			task.Func()
-		}
-		assert.Equal(t, queued, count["queued"])
-		assert.EqualValues(t, nested.Load(), count["nested"])
-		assert.EqualValues(t, len(dropped), ran.Load())
-		assert.Equal(t, len(dropped), s.Stats().Dropped)
-	})
-}
-
-// After a call that drops and gives up, tasks begin again; and each task was either run or dropped.
-func TestDroppingEndsWithItsCall(t *testing.T) {
-	suite.EachConfig(t, []int{1, 4}, func(t *testing.T, cfg sched.Config) {
-		cfg.GiveUpAfter, cfg.MaxQueued = -1, 100
-		s, err := sched.New(cfg)
-		require.NoError(t, err)
-		p := schedtest.NewSleeper()
-		schedtest.Schedule(t, s, p.Task)
-		p.Blocked()
-		var enqueued, ran atomic.Int64
-		stop, stopped := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(stopped)
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if err := s.Enqueue(sched.Task{Func: func() { ran.Add(1) }}); err == nil {
-					enqueued.Add(1)
-				} else if !errors.Is(err, sched.ErrClosed) {
-					t.Error(err)
-				}
-			}
-		}()
-		var dropped, others []sched.Task
-		for range suite.Scaled(20, 4) {
-			ctx, cancel := context.WithTimeoutCause(context.Background(), 100*time.Microsecond, errInterval)
-			also := make(chan error, 1)
-			go func() { also <- s.CloseContext(ctx, sched.DropQueued(&others)) }()
-			assert.ErrorIs(t, s.CloseContext(ctx, sched.DropQueued(&dropped)), errInterval)
-			assert.ErrorIs(t, <-also, errInterval)
-			cancel()
-		}
-		close(stop)
-		<-stopped
-		p.Wake()
-		require.NoError(t, s.Close())
-		assert.Equal(t, enqueued.Load(), ran.Load()+int64(len(dropped)+len(others)), "a task is lost")
-		assert.Equal(t, len(dropped)+len(others), s.Stats().Dropped)
-	})
-}
-
 // Several close at the same time, each with its own limit: those whose time is over give up, the others go on.
 func TestCloseAndCloseContextTogether(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
@@ -302,7 +203,7 @@ func TestCloseContextMisuse(t *testing.T) {
 		var absent context.Context
 		assert.ErrorIs(t, s.CloseContext(absent), sched.ErrNilContext)
 		schedtest.Perform(t, s, func() {
-			err := s.CloseContext(over(), sched.DropQueued(nil), sched.CloseOption{})
+			err := s.CloseContext(over())
 			assert.True(t, errors.Is(err, sched.ErrInTask) || errors.Is(err, sched.ErrBound), "%v", err)
 		})
 		assert.False(t, isDone(s))

@@ -25,7 +25,7 @@ func TestNilAndZeroScheduler(t *testing.T) {
 			assert.Zero(t, s.Stats())
 			_, open := <-s.Done()
 			assert.False(t, open)
-			assert.ErrorIs(t, s.CloseContext(context.Background(), sched.DropQueued(nil)), sched.ErrNotBound)
+			assert.ErrorIs(t, s.CloseContext(context.Background()), sched.ErrNotBound)
 			assert.ErrorIs(t, fibersync.On(s, func() {}), sched.ErrNotBound)
 			_, err := fibersync.AsyncOn(s, func() (int, error) { return 1, nil }).Get()
 			assert.ErrorIs(t, err, sched.ErrNotBound)
