@@ -126,7 +126,6 @@ func (w *Worker) stop() *Deadlock {
 		defer close(unbound)
 		go w.watchUnbind(unbound)
 	}
-	w.offDuty(w.local.main)
 	w.dispatch()
 	deadlock := w.stuck.Load()
 	if deadlock == nil {

@@ -45,7 +45,7 @@ type Config struct {
 
 	// KeepThreads has each multi-threaded worker keep its thread for all its life. Otherwise a worker that sleeps may
 	// leave its thread to other goroutines, which then wake it sooner, and go on on another one. It stays if Affinity,
-	// Initializer, OutOfDuty or Device is set, if it has had a SameThread task, and, under Stealing, while a task of it
+	// Initializer or Device is set, if it has had a SameThread task, and, under Stealing, while a task of it
 	// is blocked. On the goroutine backend, a worker always keeps its thread under Stealing, and has none under the
 	// other policies.
 	KeepThreads bool
@@ -55,14 +55,6 @@ type Config struct {
 	// Initializer runs first on each multi-threaded worker's thread, given the worker's number. All workers call it at
 	// the same time. It may do what a task may: Get returns the scheduler, it may schedule tasks, and it may wait.
 	Initializer func(worker int)
-
-	// OutOfDuty is called on each worker's thread, given the worker's number, whenever the worker is about to choose
-	// what it runs next: after a task has ended, yielded or begun to wait. It is not called while the worker sleeps. It
-	// counts as called from outside of all fibers and must not wait: TryEnqueue and Notify are allowed. Wait, Sleep and
-	// Yield of this package panic there. Anything else that waits, such as a lock or a channel of fibersync, or Enqueue
-	// for room, blocks the worker's thread. If only this worker could end the wait, it never ends. A panic ends the
-	// program.
-	OutOfDuty func(worker int)
 
 	// Device makes what a multi-threaded worker sleeps in, and polls; a nil Device is none. It is
 	// called on the worker's thread before Initializer, and must not wait as a fiber does. If it returns an error, New

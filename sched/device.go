@@ -84,10 +84,21 @@ func (w *Worker) openDevice() error {
 		return fmt.Errorf("the device of %s: %w", w.name, err)
 	}
 	if d != nil {
-		d = guardedDevice{d, w}
-		w.word.SetDevice(d)
-		w.local.device = d
 		w.device.Store(&d)
+		w.local.device = guardedDevice{d, w}
+		w.word.SetDevice(w.local.device)
+	}
+	return nil
+}
+
+// Device returns what Config.Device has made for w, or nil: none, or it has been closed. A fiber finds the device of the
+// worker that runs it now by Current().Worker().Device(). It may be called from anywhere, and does not block.
+func (w *Worker) Device() Device {
+	if w == nil {
+		return nil
+	}
+	if d := w.device.Load(); d != nil {
+		return *d
 	}
 	return nil
 }
@@ -123,7 +134,7 @@ func (d guardedDevice) Wait(limit time.Duration, brief bool) {
 // waitForDevices reports whether a device has operations under way.
 func (s *Scheduler) waitForDevices() bool {
 	for _, w := range s.workers {
-		if d := w.device.Load(); d != nil && (*d).Pending() > 0 {
+		if d := w.Device(); d != nil && d.Pending() > 0 {
 			return true
 		}
 	}

@@ -201,8 +201,6 @@ type local struct {
 	looking   bool                // the worker looks for something to run, and has found nothing
 	localNext bool                // a local task goes before what the policy has
 
-	outOfDuty func(worker int) // Config.OutOfDuty; see offDuty
-
 	main    *Fiber // the fiber that the thread began with
 	current *Fiber // the fiber that it runs, or is to run next
 	left    *Fiber // has just been left, and is to be published by the fiber that was entered

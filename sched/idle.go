@@ -140,7 +140,7 @@ func (w *Worker) wayToSleep(until clock.Instant) idle.Way {
 func (w *Worker) keepsThread() bool {
 	cfg := &w.scheduler.cfg
 	return w.mode == singleThreaded || w.threaded && (cfg.Backend == fiber.Goroutine || cfg.KeepThreads ||
-		cfg.Affinity != nil || cfg.Initializer != nil || cfg.OutOfDuty != nil || cfg.Device != nil)
+		cfg.Affinity != nil || cfg.Initializer != nil || cfg.Device != nil)
 }
 
 // hasThread reports whether the worker is locked to a thread while it runs fibers. On the goroutine backend, a

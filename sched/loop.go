@@ -46,7 +46,6 @@ func (f *Fiber) run() {
 		f.execute(r.task)
 		w = f.worker.Load()
 		w.reapMany()
-		w.offDuty(f)
 		w.poll()
 	}
 }
@@ -146,7 +145,6 @@ func (w *Worker) canRun() bool {
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustRunCaller("pickNext")
 	o := &w.local
-	w.offDuty(f)
 	if !o.ready.Empty() && o.resumed < mostResumed && w.nothingDue() { // what the loop comes to most often
 		o.resumed++
 		return o.ready.Pop()
@@ -157,7 +155,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 	return next
 }
 
-// pick is pickNext for a worker that has polled and been off duty.
+// pick is pickNext for a worker that has polled.
 func (w *Worker) pick(f *Fiber) *Fiber {
 	o := &w.local
 	for {

@@ -229,12 +229,7 @@ func (f *Fiber) yield() {
 	}
 	w := f.worker.Load()
 	if !w.hasWork(f) && !w.pollAlone(f) {
-		if w.local.outOfDuty == nil {
-			return
-		}
-		if w.offDuty(f); !w.hasWork(f) {
-			return
-		}
+		return
 	}
 	next := f.load().in(Queued)
 	if f.home == nil {

@@ -60,8 +60,7 @@ type Worker struct {
 	local local // for the worker's thread alone
 	counts
 
-	engine atomic.Pointer[any]
-	device atomic.Pointer[Device] // local.device, for others
+	device atomic.Pointer[Device] // what Config.Device has made, for others
 
 	// Others may read these, and write the last three.
 	shortage     atomic.Pointer[error] // why the worker is short; nil: it is not
@@ -106,7 +105,6 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	w.keeps = w.keepsThread()
 	w.seek = func() bool { return s.policy.seek(w, false) }
 	w.nextDeadline.Store(int64(clock.Never))
-	w.local.outOfDuty = s.cfg.OutOfDuty
 	if s.room != nil {
 		w.places = s.room.AddDesk()
 	}
@@ -180,7 +178,6 @@ func (w *Worker) thread(started chan<- error) {
 
 // runMain is what the main fiber of a multi-threaded worker does. It returns when the worker is finished.
 func (w *Worker) runMain() {
-	w.offDuty(w.local.main)
 	if w.scheduler.migration != nil {
 		w.dispatch()
 	} else {
@@ -429,30 +426,6 @@ func (m *mailbox) close() bool {
 // reopen takes close back.
 func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }
 
-// offDuty calls Config.OutOfDuty, if there is one. The task of f, the calling fiber, has ended or is blocked, and the
-// worker has not chosen yet what it runs next; so what the function makes ready may be next.
-//
-// The function runs on the stack of f and must not wait, since f may be blocked already. As long as it runs, its caller
-// counts as no fiber: Wait, Sleep and Yield panic, and primitives take their caller for a goroutine and block the
-// thread. A panic ends the program, since it must not unwind the task of f.
-func (w *Worker) offDuty(f *Fiber) {
-	if w.local.outOfDuty != nil {
-		w.callOutOfDuty(f)
-	}
-}
-
-// callOutOfDuty is offDuty of a worker that has the function.
-func (w *Worker) callOutOfDuty(f *Fiber) {
-	value, self, running := f.fiber.Value(), f.self.Load(), w.running.Load()
-	f.fiber.SetValue(nil)
-	f.self.Store(0)
-	w.running.Store(0)
-	mustReturn("Config.OutOfDuty", w, func() { w.local.outOfDuty(w.id) })
-	w.running.Store(running)
-	f.self.Store(self)
-	f.fiber.SetValue(value)
-}
-
 // mustReturn calls call, which the program has given and where calls it. If it panics, or calls Goexit, the program
 // ends: the frames below it must not be unwound.
 func mustReturn(name string, where fmt.Stringer, call func()) {
@@ -471,29 +444,6 @@ func mustReturn(name string, where fmt.Stringer, call func()) {
 	}()
 	call()
 	returned = true
-}
-
-// SetEngine gives w an engine, such as one for input and output, for Engine to return; nil takes it away. The place to
-// call it is Config.Initializer, on Current().Worker(), but it may be called from anywhere. It panics with an error
-// that wraps ErrNoFiber if w is none of a scheduler's.
-func (w *Worker) SetEngine(engine any) {
-	if !w.exists() {
-		panic(fmt.Errorf("sched: set the engine of no worker: %w", ErrNoFiber))
-	}
-	w.engine.Store(&engine)
-}
-
-// Engine returns what SetEngine was given last, or nil. A fiber finds the engine of the worker that runs it now by
-// Current().Worker().Engine(). Where fibers migrate it may be another one after each wait. It may be called from
-// anywhere.
-func (w *Worker) Engine() any {
-	if w == nil {
-		return nil
-	}
-	if engine := w.engine.Load(); engine != nil {
-		return *engine
-	}
-	return nil
 }
 
 // setArenas gives each multi-threaded worker its arena: that of its scheduling group, which may be one from which no

@@ -156,6 +156,9 @@ func (e *Engine) aim(r *Request) bool {
 
 // Wait: a turn of the ring hands the batch to the kernel, and waits for what completes.
 
+// asEngine is the engine of a device that has one inside.
+func (e *Engine) asEngine() *Engine { return e }
+
 // Ready implements sched.Device.
 func (e *Engine) Ready() bool {
 	return e.ring.ready() || e.hasRequests() || e.stopping.Load() && !e.refuses
@@ -380,7 +383,6 @@ func (e *Engine) Refuses() bool { return e.mail.Load() == noMore }
 // Close implements sched.Device.
 func (e *Engine) Close() error {
 	e.set.remove(e)
-	e.worker.SetEngine(nil)
 	err := e.drain()
 	e.deinit()
 	return err

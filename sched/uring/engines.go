@@ -72,7 +72,6 @@ func (s *Engines) Open(w *sched.Worker) (*Engine, error) {
 		return nil, errEnginesClosed
 	}
 	s.add(e)
-	w.SetEngine(e)
 	return e, nil
 }
 
@@ -133,8 +132,8 @@ func (s *Engines) Here() (*Engine, error) {
 		return nil, errEnginesClosed
 	}
 	if f := sched.Current(); f != nil {
-		if e, ok := f.Worker().Engine().(*Engine); ok && e.set == s {
-			return e, nil
+		if d, ok := f.Worker().Device().(interface{ asEngine() *Engine }); ok && d.asEngine().set == s {
+			return d.asEngine(), nil
 		}
 	}
 	if list := s.engines(); len(list) > 0 {

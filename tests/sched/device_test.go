@@ -186,6 +186,31 @@ func comesInTime(t *testing.T, c <-chan struct{}, what string) {
 	}
 }
 
+// A task finds the device of the worker that runs it now, after each wait anew, until the worker has ended.
+func TestWorkersHaveTheirDevices(t *testing.T) {
+	workers := map[*sched.Worker]bool{}
+	eachWithTrays(t, []int{1, 2}, func(t *testing.T, s *sched.Scheduler, all trays) {
+		const tasks = 20
+		over := schedtest.NewLatch(tasks)
+		for range tasks {
+			schedtest.Schedule(t, s, func() {
+				defer over.Done()
+				for range 10 {
+					assert.Same(t, all.here(), sched.Current().Worker().Device())
+					sched.Sleep(10 * time.Microsecond)
+				}
+			})
+		}
+		over.Wait()
+		for _, d := range all {
+			workers[d.worker] = true
+		}
+	})
+	for w := range workers {
+		assert.Nil(t, w.Device(), "the device of %v is closed", w)
+	}
+}
+
 // Each way to bring work to a worker that sleeps in its device wakes it.
 func TestDeviceIsWoken(t *testing.T) {
 	eachWithTrays(t, []int{1, 2, 3}, func(t *testing.T, s *sched.Scheduler, all trays) {

@@ -35,8 +35,7 @@ func TestNilAndZeroScheduler(t *testing.T) {
 			assert.Equal(t, -1, w.ID())
 			assert.Equal(t, -1, w.Group())
 			assert.Equal(t, "no worker", w.String())
-			assert.Nil(t, w.Engine())
-			check.PanicsWith(t, sched.ErrNoFiber, func() { w.SetEngine(1) })
+			assert.Nil(t, w.Device())
 		}
 	}
 	all()

@@ -124,7 +124,6 @@ func TestWorkersThatKeepTheirThreads(t *testing.T) {
 		"KeepThreads": {config: func(cfg *sched.Config) { cfg.KeepThreads = true }},
 		"Affinity":    {config: func(cfg *sched.Config) { cfg.Affinity = sched.AnyOf(allowedCPUs(t)...) }},
 		"Initializer": {config: func(cfg *sched.Config) { cfg.Initializer = func(int) {} }},
-		"OutOfDuty":   {config: func(cfg *sched.Config) { cfg.OutOfDuty = func(int) {} }},
 		"SameThread": {begin: func(t *testing.T, s *sched.Scheduler) {
 			done := make(chan struct{})
 			require.NoError(t, s.EnqueueOn(0, sched.Task{Func: func() { close(done) }}))
