@@ -41,7 +41,9 @@ func (s *Scheduler) Bind() error {
 		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, err)
 	}
 	w := newWorker(s, s.numbers, singleThreaded)
-	w.arena = s.arenaOf(w)
+	if w.arena = s.arena; len(s.workers) == 0 { // w alone begins what is started there
+		w.arena = s.newArena(target{worker: w, group: -1})
+	}
 	w.goroutine = goroutine.Name()
 	s.numbers++
 	w.begin(root)

@@ -91,8 +91,9 @@ func (w *Worker) openDevice() error {
 	return nil
 }
 
-// Device returns what Config.Device has made for w, or nil: none, or it has been closed. A fiber finds the device of the
-// worker that runs it now by Current().Worker().Device(). It may be called from anywhere, and does not block.
+// Device returns what Config.Device has made for w, or nil if w has no device, or has closed it. A fiber finds the
+// device of the worker that runs it now by Current().Worker().Device(). It may be called from anywhere, and does not
+// block.
 func (w *Worker) Device() Device {
 	if w == nil {
 		return nil

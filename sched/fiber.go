@@ -32,11 +32,11 @@ type Fiber struct {
 	fiber   *fiber.Fiber
 	maker   *Worker // has made it; with id this names it
 	id      int
-	home    *Worker    // the only worker that may run it; nil: any, as the policy says
-	record  *recording // its maker's; nil: off
-	hook    BlockHook  // its present task's; nil: none
-	index   int        // in the scheduler's registry
-	message message    // for its home's mailbox
+	home    *Worker        // the only worker that may run it; nil: any, as the policy says
+	record  WorkerRecorder // its maker's; nil: off
+	hook    BlockHook      // its present task's; nil: none
+	index   int            // in the scheduler's registry
+	message message        // for its home's mailbox
 
 	// Only the fiber itself uses these.
 	timer      timer
@@ -47,7 +47,7 @@ type Fiber struct {
 	residue    fiber.Residue // what tasks leave on its goroutine
 	groupLocal bool          // its present task is GroupLocal
 	ending     bool          // it shall end when it has no task to go on with
-	hookTold   bool          // a hook knows that it blocks, and has not been told that it goes on
+	told       uint8         // what its hook knows: notTold, inHook, told
 }
 
 // begins says that f, the calling fiber, has a task of that name from now on.

@@ -52,8 +52,8 @@ func (w *Worker) waitForWork(f *Fiber) {
 // spin looks for work awake, as long as that pays.
 func (w *Worker) spin() {
 	if w.record != nil {
-		w.record.spin(true)
-		defer w.record.spin(false)
+		w.recordSpin(true)
+		defer w.recordSpin(false)
 	}
 	w.word.Spin(w.deadline(), w.seek)
 }

@@ -302,7 +302,7 @@ func (f *Fiber) execute(t job) {
 		f.home = w
 	}
 	if f.begins(t.name); f.record != nil {
-		f.record.begin(f, w.scheduler.names.of(t.name))
+		f.recordBegin(w.scheduler.names.of(t.name))
 	}
 	returned := false
 	defer func() {
@@ -322,7 +322,7 @@ func (f *Fiber) execute(t job) {
 			f.home = nil
 		}
 		if f.record != nil {
-			f.record.end(f)
+			f.recordEnd()
 		}
 	}()
 	f.task.Begin(t.Func)
@@ -341,18 +341,4 @@ func (f *Fiber) failed(value any) {
 		panic(value)
 	}
 	handler(value, stackdump.Stack())
-}
-
-// NameTask gives the calling task a name, as Task.Name does, from now on. It is for tasks that other code has
-// enqueued. It does nothing if the caller is no fiber of a scheduler. It does not block.
-func NameTask(name string) {
-	f := Current()
-	if f == nil {
-		return
-	}
-	names := &f.maker.scheduler.names
-	number := names.number(name)
-	if f.begins(number); f.record != nil {
-		f.record.rename(f, names.of(number))
-	}
 }

@@ -82,7 +82,7 @@ func newGroup(workers []*Worker, cfg *Groups) *group {
 	g := &group{workers: workers, cfg: cfg, shared: newRunQueue(len(workers))}
 	var woken func(i int, asleep bool)
 	if workers[0].scheduler.cfg.Recorder != nil {
-		woken = func(i int, asleep bool) { workers[i].record.woken(workers[i], asleep) }
+		woken = func(i int, asleep bool) { workers[i].recordWoken(asleep) }
 	}
 	g.idle = idle.NewSet(wordsOf(workers), max(cfg.Spinners, 0), woken)
 	for i, w := range workers {

@@ -15,19 +15,23 @@ type Recorder interface {
 	Worker(number int) WorkerRecorder
 }
 
-// WorkerRecorder is told what the fibers of one maker do. Its lock is held in each call but Unbound, and over the
-// change of state that a call tells of: so it is told of the transitions of a fiber in the order in which they happen.
-// Any thread may call it, in the middle of a switch or a wake-up: it must not block for long, nor wait for fibers or
-// notify them.
+// WorkerRecorder is told what the fibers of one maker do, and how that worker waits for work. Its lock is held in each
+// call but Unbound, and over the change of state that a call is about: so it learns the transitions of a fiber in the
+// order in which they happen. Any thread may call it, in the middle of a switch or a wake-up: it must not block for
+// long, nor wait for fibers or notify them.
 type WorkerRecorder interface {
 	sync.Locker
 	// Detailed reports whether a Transition shall have By and For. They cost more than all the rest.
 	Detailed() bool
 	Transition(m Moment, t Transition)
-	Begin(m Moment, task string)  // the fiber begins a task of that name, which may be empty
-	End(m Moment)                 // its task has ended
-	Rename(m Moment, task string) // its task has that name from now on
-	Mark(m Moment, name string)   // its task has called AddMark
+	Begin(m Moment, task string) // the fiber begins a task of that name, which may be empty
+	End(m Moment)                // its task has ended
+	Mark(m Moment, name string)  // its task has called AddMark
+	// Spin says that the worker begins to wait awake, or that it ends that.
+	Spin(at time.Duration, begins bool)
+	// Woken says that the worker, which spun or slept, was claimed for work and told so, by a task or the loop of the
+	// worker of that number; less than 0: by none of the scheduler's. Only policy Group says so.
+	Woken(at time.Duration, by int, asleep bool)
 	// Unbound says that the worker was a goroutine's, which has unbound: nothing more will be told.
 	Unbound()
 }
@@ -74,30 +78,14 @@ func AddMark(name string) {
 	}
 }
 
-// recording is the way from the fibers of a worker to its WorkerRecorder. A nil one is none.
-type recording struct {
-	WorkerRecorder
-	idle IdleRecorder // the same, if it is one; else nil
-}
-
-// recordWorker asks for the recording of a worker of that number.
-func recordWorker(r Recorder, number int) *recording {
-	if r != nil {
-		if to := r.Worker(number); to != nil {
-			idle, _ := to.(IdleRecorder)
-			return &recording{to, idle}
-		}
-	}
-	return nil
-}
-
 // moment is now, for f.
 func (f *Fiber) moment() Moment {
 	return Moment{At: time.Duration(clock.Now()), Worker: f.worker.Load().id, Fiber: f.id}
 }
 
-// change swaps the word of f and tells of the transition. It returns false if the word is no longer old.
-func (r *recording) change(f *Fiber, old, next word, why Why) bool {
+// recordChange swaps the word of f and records the transition. It returns false if the word is no longer old.
+func (f *Fiber) recordChange(old, next word, why Why) bool {
+	r := f.record
 	r.Lock()
 	defer r.Unlock()
 	if !f.mark(old, next) {
@@ -126,58 +114,37 @@ func (f *Fiber) addDetails(t *Transition) {
 	}
 }
 
-// begin tells that f, the calling fiber, begins a task of that name.
-func (r *recording) begin(f *Fiber, task string) {
-	r.Lock()
-	defer r.Unlock()
-	r.Begin(f.moment(), task)
+// recordBegin records that f, the calling fiber, begins a task of that name.
+func (f *Fiber) recordBegin(task string) {
+	f.record.Lock()
+	defer f.record.Unlock()
+	f.record.Begin(f.moment(), task)
 }
 
-// end tells that the task has ended.
-func (r *recording) end(f *Fiber) {
-	r.Lock()
-	defer r.Unlock()
-	r.End(f.moment())
+// recordEnd records that the task has ended.
+func (f *Fiber) recordEnd() {
+	f.record.Lock()
+	defer f.record.Unlock()
+	f.record.End(f.moment())
 }
 
-// rename tells that the task has that name from now on.
-func (r *recording) rename(f *Fiber, task string) {
-	r.Lock()
-	defer r.Unlock()
-	r.Rename(f.moment(), task)
+// recordSpin records that the worker begins or ends to spin.
+func (w *Worker) recordSpin(begins bool) {
+	w.record.Lock()
+	defer w.record.Unlock()
+	w.record.Spin(time.Duration(clock.Now()), begins)
 }
 
-// IdleRecorder is a WorkerRecorder that is also told how its worker waits for work. Its lock is held in these calls,
-// too.
-type IdleRecorder interface {
-	WorkerRecorder
-	// Spin says that the worker begins to wait awake, or that it ends that.
-	Spin(at time.Duration, begins bool)
-	// Woken says that the worker, which spun or slept, was claimed for work and told so, by a task or the loop of the
-	// worker of that number; less than 0: by none of the scheduler's. Only policy Group tells it.
-	Woken(at time.Duration, by int, asleep bool)
-}
-
-// spin records that the worker begins or ends to spin.
-func (r *recording) spin(begins bool) {
-	if r.idle == nil {
-		return
-	}
-	r.Lock()
-	defer r.Unlock()
-	r.idle.Spin(time.Duration(clock.Now()), begins)
-}
-
-// woken tells that the caller has woken w, which slept or spun.
-func (r *recording) woken(w *Worker, asleep bool) {
-	if r == nil || r.idle == nil {
+// recordWoken records that the caller has woken w, which slept or spun.
+func (w *Worker) recordWoken(asleep bool) {
+	if w.record == nil {
 		return
 	}
 	by := -1
 	if waker := w.scheduler.worker(); waker != nil {
 		by = waker.id
 	}
-	r.Lock()
-	defer r.Unlock()
-	r.idle.Woken(time.Duration(clock.Now()), by, asleep)
+	w.record.Lock()
+	defer w.record.Unlock()
+	w.record.Woken(time.Duration(clock.Now()), by, asleep)
 }

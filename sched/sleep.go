@@ -24,12 +24,12 @@ func (p *parker) Park(deadline time.Time) {
 	if !deadline.IsZero() {
 		until = clock.At(deadline)
 	}
-	if f.token.Load() != 0 {
+	if f.token.Load() != 0 && f.told != inHook {
 		f.token.Swap(0)
 		f.awaits = nil
 		return
 	}
-	if f.hook != nil && !f.hookTold {
+	if f.hook != nil && f.told == notTold {
 		f.parkTold(deadline)
 		return
 	}

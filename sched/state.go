@@ -158,7 +158,7 @@ func (f *Fiber) checkedSwap(old, next word, why Why) bool {
 		panic(fmt.Sprintf("sched: %v: illegal transition %v -> %v (%v)", f, from, to, why))
 	}
 	if f.record != nil {
-		return f.record.change(f, old, next, why)
+		return f.recordChange(old, next, why)
 	}
 	return f.mark(old, next)
 }

@@ -265,6 +265,30 @@ func (s *Scheduler) submitTo(group int, j job, caller *Worker) bool {
 	return s.policy.submit(j, caller)
 }
 
+// newArena makes an arena whose tasks are queued there.
+func (s *Scheduler) newArena(to target) *park.Arena {
+	return &park.Arena{Start: func(f func()) error {
+		return s.enqueue(context.Background(), &Task{Func: f}, s.worker(), to)
+	}}
+}
+
+// setArenas gives each multi-threaded worker its arena: that of its scheduling group, from which other groups need not
+// steal, or else that of the scheduler.
+func (s *Scheduler) setArenas() {
+	s.arena = s.newArena(anywhere)
+	for _, w := range s.workers {
+		w.arena = s.arena
+	}
+	if p, ok := s.policy.(*groups); ok {
+		for number, g := range p.all {
+			arena := s.newArena(target{group: number})
+			for _, w := range g.workers {
+				w.arena = arena
+			}
+		}
+	}
+}
+
 // refuse says which call has failed because of err.
 func (s *Scheduler) refuse(to target, err error) error {
 	switch {

@@ -37,7 +37,7 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 		panic(f.misuse("wait"))
 	}
 	for pred == nil || !pred() {
-		if f.hook != nil && !f.hookTold {
+		if f.hook != nil && f.told == notTold {
 			return f.waitTold(lock, deadline, pred)
 		}
 		f.block(deadline, 0)
@@ -69,10 +69,10 @@ func (f *Fiber) wait(lock sync.Locker, deadline clock.Instant, pred func() bool)
 }
 
 // block makes f, the calling fiber, Yielded if deadline is clock.Never and Waiting otherwise, counts it, and starts the
-// timer of its wait. how is parked or 0. It panics if f is blocked already.
+// timer of its wait. how is parked or 0. It panics if f is blocked already, or its hook is being called.
 func (f *Fiber) block(deadline clock.Instant, how word) {
 	old := f.load()
-	if old.state() != Running {
+	if old.state() != Running || f.told == inHook {
 		panic(f.nested("wait"))
 	}
 	next := (old + oneWait).in(Yielded)
@@ -91,7 +91,7 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 }
 
 // nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way: the Unlock of its
-// lock makes such a call, or a Device.
+// lock makes such a call, or a Device or a BlockHook.
 func (f *Fiber) nested(op string) error {
 	f.awaits = nil
 	return fmt.Errorf("sched: %s: %v: %w", op, f, ErrInWait)
@@ -224,7 +224,7 @@ func (w *Worker) runsCaller() bool {
 // yield puts f, the calling fiber, behind the others that are to run, and lets a
 // task be begun if there is any. With nothing to run it returns at once, and f stays Running.
 func (f *Fiber) yield() {
-	if f.load().state() != Running {
+	if f.load().state() != Running || f.told == inHook {
 		panic(f.nested("yield"))
 	}
 	w := f.worker.Load()
@@ -281,9 +281,8 @@ func relock(lock sync.Locker) {
 // BlockHook is told when the fiber of a task is about to block, and when it goes on. A task that keeps work to itself,
 // to save locks, gives it to the other workers that way before it leaves its thread.
 //
-// Both methods run on the fiber, and must not block. If they do nevertheless, the fiber waits, holding all that its
-// caller holds, and nothing is told of that wait. A panic in them ends the program, since it must not unwind a
-// primitive that has queued the fiber already.
+// Both methods run on the fiber, and must not block: Wait, Yield and the primitives panic there. A panic in them ends
+// the program, since it must not unwind a primitive that has queued the fiber already.
 type BlockHook interface {
 	// BeforeBlock is called just before the fiber blocks: what it waits for has not come, and its worker has run
 	// nothing else yet. It may enqueue tasks, as far as there is room (TryEnqueue), notify fibers, and lock for moments
@@ -310,42 +309,38 @@ func (f *Fiber) OnBlock(hook BlockHook) (previous BlockHook) {
 	return previous
 }
 
+// What the hook of a fiber knows of the call that the fiber makes.
+const (
+	notTold = iota // nothing
+	inHook         // it is being told
+	told           // that the call blocks
+)
+
 // waitTold is wait for a fiber whose hook has not been told yet.
 func (f *Fiber) waitTold(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
-	defer f.tellAfter(f.tellBefore()) // pred may panic
+	defer f.afterBlock(f.beforeBlock()) // pred may panic
 	return f.wait(lock, deadline, pred)
 }
 
-// parkTold is Park for such a fiber. No token is lost: if the hook has parked too, that may have taken the token that
-// was meant for this Park, which then returns for no reason.
+// parkTold is Park for such a fiber.
 func (f *Fiber) parkTold(deadline time.Time) {
-	what := f.awaits
-	f.awaits = inHook{}
-	hook := f.tellBefore()
-	if f.awaits != (inHook{}) { // Park forgets what it was for
-		f.token.Swap(1)
-	}
-	f.awaits = what
+	hook := f.beforeBlock()
 	(*parker)(f).Park(deadline)
-	f.tellAfter(hook)
+	f.afterBlock(hook)
 }
 
-// tellBefore tells the hook of f that f is about to block, and returns it.
-func (f *Fiber) tellBefore() BlockHook {
+// beforeBlock tells the hook of f, the calling fiber, that f is about to block, and returns it.
+func (f *Fiber) beforeBlock() BlockHook {
 	hook := f.hook
-	f.hookTold = true
+	f.told = inHook
 	mustReturn("BeforeBlock", f, hook.BeforeBlock)
+	f.told = told
 	return hook
 }
 
-// tellAfter tells the hook that f goes on.
-func (f *Fiber) tellAfter(hook BlockHook) {
+// afterBlock tells that hook that f goes on.
+func (f *Fiber) afterBlock(hook BlockHook) {
+	f.told = inHook
 	mustReturn("AfterBlock", f, hook.AfterBlock)
-	f.hookTold = false
+	f.told = notTold
 }
-
-// inHook is what a fiber waits for that parks in its hook, unless the primitive says more.
-type inHook struct{}
-
-// Awaited implements park.Awaited.
-func (inHook) Awaited() (string, uintptr) { return "", 0 }

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -42,7 +41,7 @@ type Worker struct {
 	cpus      []int  // that its thread is restricted to, if there is a Config.Affinity
 	goroutine string // that is bound as the worker, as dumps name it
 	scheduler *Scheduler
-	record    *recording // of what its fibers do; nil: off
+	record    WorkerRecorder // of what its fibers do; nil: off
 	word      *idle.Word
 	keeps     bool          // keepsThread
 	threaded  bool          // hasThread
@@ -96,10 +95,12 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		name:      fmt.Sprintf("%s worker %d", s.cfg.Name, id),
 		mode:      mode,
 		scheduler: s,
-		record:    recordWorker(s.cfg.Recorder, id),
 		word:      idle.New(fiber.Locked),
 		timers:    noTimers,
 		done:      make(chan struct{}),
+	}
+	if r := s.cfg.Recorder; r != nil {
+		w.record = r.Worker(id)
 	}
 	w.threaded = w.hasThread()
 	w.keeps = w.keepsThread()
@@ -444,36 +445,6 @@ func mustReturn(name string, where fmt.Stringer, call func()) {
 	}()
 	call()
 	returned = true
-}
-
-// setArenas gives each multi-threaded worker its arena: that of its scheduling group, which may be one from which no
-// other group steals, or else that of the scheduler.
-func (s *Scheduler) setArenas() {
-	s.arena = &park.Arena{Start: s.Go}
-	for _, w := range s.workers {
-		w.arena = s.arena
-	}
-	p, ok := s.policy.(*groups)
-	if !ok {
-		return
-	}
-	for number, g := range p.all {
-		a := &park.Arena{Start: func(f func()) error { return s.EnqueueInGroup(number, Task{Func: f}) }}
-		for _, w := range g.workers {
-			w.arena = a
-		}
-	}
-}
-
-// arenaOf returns the arena of w, which is single-threaded. If there are no multi-threaded workers, only w begins what
-// is started there.
-func (s *Scheduler) arenaOf(w *Worker) *park.Arena {
-	if len(s.workers) > 0 {
-		return s.arena
-	}
-	return &park.Arena{Start: func(f func()) error {
-		return s.enqueue(context.Background(), &Task{Func: f}, s.worker(), target{worker: w, group: -1})
-	}}
 }
 
 // stays is for f, which could not give the thread away because of err.

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"fiberlab/sched"
 )
 
 // Idling is something that a worker without work does, or that is done to it.
@@ -23,7 +21,7 @@ type IdleWhat uint8
 const (
 	SpinBegan     IdleWhat = iota // it looks for work, awake
 	SpinEnded                     // it does so no longer
-	WokenSpinning                 // it was told of work while it spun. See sched.IdleRecorder for who tells
+	WokenSpinning                 // it was told of work while it spun. See sched.WorkerRecorder for who tells
 	WokenAsleep                   // it was woken for work while it slept
 )
 
@@ -35,9 +33,7 @@ func (r *Recorder) Idling() []Idling {
 	return list
 }
 
-var _ sched.IdleRecorder = (*buffer)(nil)
-
-// Spin implements [sched.IdleRecorder].
+// Spin implements [sched.WorkerRecorder].
 func (b *buffer) Spin(at time.Duration, begins bool) {
 	what := SpinEnded
 	if begins {
@@ -46,7 +42,7 @@ func (b *buffer) Spin(at time.Duration, begins bool) {
 	b.keepIdling(at, what, -1)
 }
 
-// Woken implements [sched.IdleRecorder].
+// Woken implements [sched.WorkerRecorder].
 func (b *buffer) Woken(at time.Duration, by int, asleep bool) {
 	what := WokenSpinning
 	if asleep {

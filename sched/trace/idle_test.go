@@ -94,7 +94,7 @@ func TestIdling(t *testing.T) {
 func TestTraceOfIdling(t *testing.T) {
 	r := trace.NewRecorder(10)
 	before := time.Hour
-	workers := []sched.IdleRecorder{r.Worker(0).(sched.IdleRecorder), r.Worker(1).(sched.IdleRecorder)}
+	workers := []sched.WorkerRecorder{r.Worker(0), r.Worker(1)}
 	workers[0].Spin(before+10, false) // its beginning is not kept
 	workers[0].Spin(before+20, true)
 	workers[1].Woken(before+25, 0, true)

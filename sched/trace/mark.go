@@ -53,18 +53,6 @@ func (b *buffer) End(m sched.Moment) {
 	s.inTask, s.task = false, ""
 }
 
-// Rename implements [sched.WorkerRecorder]. What the task has done so far is counted by its earlier name.
-func (b *buffer) Rename(m sched.Moment, task string) {
-	s := b.charge(m, sched.Running)
-	if s.inTask {
-		b.timesOf(s.task).Tasks--
-		b.timesOf(task).Tasks++
-		b.keepMark(m, Ended, "")
-		s.task = task
-		b.keepMark(m, Began, "")
-	}
-}
-
 // keepMark keeps a mark of the fiber's task.
 func (b *buffer) keepMark(m sched.Moment, what What, name string) {
 	if b.recorder.capacity > 0 {

@@ -228,8 +228,7 @@ func TestTraceOfNamedTasks(t *testing.T) {
 			sched.AddMark("half way")
 			c.Receive()
 		}}))
-		require.NoError(t, s.Enqueue(sched.Task{Name: "someone", Func: func() {
-			sched.NameTask("giver")
+		require.NoError(t, s.Enqueue(sched.Task{Name: "giver", Func: func() {
 			// A sleep may be over before the task could block, or soon after.
 			end := time.Now().Add(time.Minute)
 			for r.TaskTimes()["giver"].Blocked < time.Millisecond && time.Now().Before(end) {
@@ -240,7 +239,6 @@ func TestTraceOfNamedTasks(t *testing.T) {
 		}}))
 		require.NoError(t, s.Close())
 		sched.AddMark("from no fiber")
-		sched.NameTask("of no task")
 		var text bytes.Buffer
 		require.NoError(t, r.WriteTrace(&text))
 		events, _ := parseAll(t, text.Bytes())

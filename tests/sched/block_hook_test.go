@@ -284,46 +284,6 @@ func TestHookIsReplaced(t *testing.T) {
 	})
 }
 
-// A hook that waits itself is not told of that, and takes no notification away that ends the wait of its task: here
-// that comes while the hook waits.
-func TestHookThatWaits(t *testing.T) {
-	withoutLock := func(h *hook) (block, wake func()) {
-		woken := false
-		return func() { h.fiber.Wait(nil, func() bool { return woken }) }, func() { woken = true; h.fiber.Notify() }
-	}
-	suite.EachConfig(t, suite.AnyWorkers, func(t *testing.T, cfg sched.Config) {
-		ways := map[string]wayToBlock{"Park": byPark, "the Wait of a latch": byLatch}
-		if cfg.Workers <= 1 {
-			ways["Wait without a lock"] = withoutLock // which one thread alone can notify in time
-		}
-		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-			for name, way := range ways {
-				for _, inner := range []wayToBlock{byPark, byLatch} {
-					schedtest.Perform(t, s, func() {
-						h := newHook(t)
-						block, wake := way(h)
-						over := schedtest.NewLatch(1)
-						h.before = func() {
-							h.before = nil
-							wait, goOn := inner(h)
-							assert.NoError(
-								t, s.TryEnqueue(sched.Task{Func: func() { defer over.Done(); wake(); goOn() }}),
-							)
-							wait()
-						}
-						h.after = func() { sched.Sleep(10 * time.Microsecond) }
-						block()
-						assert.Positive(t, h.blocks, name)
-						assert.Equal(t, h.blocks, h.wakes, name)
-						h.fiber.OnBlock(nil)
-						over.Wait()
-					})
-				}
-			}
-		})
-	})
-}
-
 // A predicate that panics leaves the wait; the hook is told that the fiber goes on, and of the next block.
 func TestHookAfterAPredicatePanicked(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
@@ -387,6 +347,37 @@ var childHookPanics = map[string]string{
 	"BeforeBlock": newHookPanics("BeforeBlock"),
 	"AfterBlock":  newHookPanics("AfterBlock"),
 }
+
+// A hook that blocks or yields ends the program, which names the cause, whether what it waits for is there or not.
+func TestHookThatBlocks(t *testing.T) {
+	for _, name := range hooksThatBlock {
+		crash.EachTask(t, []string{name}, func(t *testing.T, out string) {
+			assert.Contains(t, out, "on scheduler worker")
+			assert.Contains(t, out, sched.ErrInWait.Error())
+		})
+	}
+}
+
+// hooksThatBlock registers a child for each.
+var hooksThatBlock = func() (names []string) {
+	for what, block := range map[string]func(){
+		"sleeps": func() { sched.Sleep(time.Microsecond) },
+		"yields": sched.Yield,
+		"parks":  func() { park.Current().Unpark(); park.Current().Park(time.Time{}) },
+	} {
+		for _, after := range []bool{false, true} {
+			names = append(names, crash.NewTask(fmt.Sprintf("a hook %s, after %v", what, after), func() {
+				h := &hook{t: new(testing.T), fiber: sched.Current(), before: block}
+				if after {
+					h.before, h.after = nil, block
+				}
+				h.fiber.OnBlock(h)
+				sched.Sleep(time.Millisecond)
+			}))
+		}
+	}
+	return names
+}()
 
 // newHookPanics registers a child with a hook that panics in that call.
 func newHookPanics(in string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,12 +36,13 @@ func (w *witness) tell(m sched.Moment, text string) {
 	w.told = append(w.told, fmt.Sprintf("fiber %d %s", m.Fiber, text))
 }
 
-func (w *witness) Detailed() bool                     { return w.detailed }
-func (w *witness) Begin(m sched.Moment, task string)  { w.tell(m, "begins "+task) }
-func (w *witness) End(m sched.Moment)                 { w.tell(m, "ends") }
-func (w *witness) Rename(m sched.Moment, task string) { w.tell(m, "is "+task) }
-func (w *witness) Mark(m sched.Moment, name string)   { w.tell(m, "says "+name) }
-func (w *witness) Unbound()                           { w.t.Error("no goroutine was bound") }
+func (w *witness) Detailed() bool                    { return w.detailed }
+func (w *witness) Begin(m sched.Moment, task string) { w.tell(m, "begins "+task) }
+func (w *witness) End(m sched.Moment)                { w.tell(m, "ends") }
+func (w *witness) Mark(m sched.Moment, name string)  { w.tell(m, "says "+name) }
+func (w *witness) Spin(time.Duration, bool)          {}
+func (w *witness) Woken(time.Duration, int, bool)    {}
+func (w *witness) Unbound()                          { w.t.Error("no goroutine was bound") }
 func (w *witness) Transition(m sched.Moment, t sched.Transition) {
 	if t.For != "" || t.By.Worker >= 0 {
 		w.details = append(w.details, t)
@@ -61,7 +63,6 @@ func TestARecorderIsToldInOrder(t *testing.T) {
 			require.NoError(t, s.Enqueue(sched.Task{Name: "first", Func: func() {
 				f := sched.Current()
 				assert.NoError(t, s.Go(f.Notify))
-				sched.NameTask("second")
 				f.Wait(nil, nil)
 				sched.AddMark("on")
 			}}))
@@ -71,7 +72,7 @@ func TestARecorderIsToldInOrder(t *testing.T) {
 				first = 1 // the main fiber begins no task
 			}
 			on := func(n int, what string) string { return fmt.Sprintf("fiber %d %s", first+n, what) }
-			assert.Equal(t, []string{on(0, "begins first"), on(0, "is second"), on(0, "wait"),
+			assert.Equal(t, []string{on(0, "begins first"), on(0, "wait"),
 				on(1, "begins "), on(0, "notify"), on(1, "ends"), on(0, "says on"), on(0, "ends")}, w.told)
 			if !detailed {
 				assert.Empty(t, w.details)
