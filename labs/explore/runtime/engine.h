@@ -1,0 +1,358 @@
+/* What the files of the runtime share: the state of one schedule, and what each file offers to the
+ * others.
+ *
+ *     tsan.c      the functions that the compiler calls for each access to memory
+ *     model.c     atomic accesses: which stores a load may read, what happens before what
+ *     place.c     places in memory, and data races of plain accesses
+ *     thread.c    the threads of the program as fibers; start, join, yield
+ *     sync.c      mutexes and parking
+ *     heap.c      malloc and free
+ *     globals.c   global variables get their first values back
+ *     search.c    which schedules are tried, in which order
+ *     schedule.c  a schedule as a string
+ *     report.c    steps and faults, as JSON
+ *     main.c      flags and signals
+ *
+ * The runtime keeps its state in mapped memory, since globals.c restores all of .data and .bss. */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "context.h"
+#include "explore.h"
+
+enum {
+    THREADS = 7,
+    SC_LANE = 7,             /* the lane of a clock that counts seq_cst stores */
+    NEVER = 0xffff,          /* in a lane: no such moment */
+    OPTIONS_MAX = 32,        /* values that one load may return */
+    DECISIONS_MAX = 1 << 16, /* in one schedule */
+    STEPS_MAX = 30000,       /* the largest --steps: a lane of a clock has 16 bits */
+    OUTCOMES = 1024,
+};
+
+/* A vector clock: for each thread, a number of its steps. */
+typedef uint16_t vclock __attribute__((vector_size(16)));
+
+static inline vclock later(vclock a, vclock b) {
+    vclock greater = (vclock)(a > b);
+
+    return (a & greater) | (b & ~greater);
+}
+
+/* Reports whether any lane of a mask made by a comparison is set. */
+static inline bool any(vclock mask) {
+    typedef uint64_t pair __attribute__((vector_size(16)));
+    pair p = (pair)mask;
+
+    return (p[0] | p[1]) != 0;
+}
+
+/* What a thread knows of the others. What happened before it is in hb. What it may no longer
+ * overlook is in co: the same, and what seq_cst fences add. A load that reads a store takes over
+ * the view in it. */
+struct view {
+    vclock hb;
+    vclock co;
+};
+
+static inline void view_join(struct view *to, const struct view *from) {
+    to->hb = later(to->hb, from->hb);
+    to->co = later(to->co, from->co);
+}
+
+/* One store to an atomic object. */
+struct store {
+    vclock seen;      /* for each thread, its step that first wrote or read it; SC_LANE: its number
+                         among the seq_cst stores */
+    struct view view; /* what a load with acquire learns */
+    vclock cause;     /* what led to it: see model.c */
+    uint64_t value;
+    int32_t step; /* -1: the value at the start */
+    uint16_t time;
+    uint8_t thread;
+    bool rmw; /* it follows at once, in modification order, the store that it read */
+};
+
+/* The bytes [address, address + size) within one word of 8 bytes: an object that the program
+ * accesses. Lanes are the last accesses of each thread, zero for none. */
+struct place {
+    vclock plain_read;
+    vclock plain_write;
+    vclock atomic_read;
+    vclock atomic_write;
+    vclock cause;        /* of all atomic accesses */
+    struct store *store; /* in modification order */
+    uintptr_t address;
+    uint16_t stores;
+    uint16_t capacity;
+    uint8_t size;
+    uint8_t rewritten;  /* 1 + the thread whose plain write is not yet in the order; or 0 */
+    uint8_t owner;      /* of a mutex: 1 + the thread that holds it */
+    struct view view;   /* of a mutex: at the last unlock */
+    struct place *next; /* in the same word */
+};
+
+enum operation {
+    OP_LOAD,
+    OP_STORE,
+    OP_RMW,
+    OP_CAS,
+    OP_FENCE,
+    OP_LOCK,
+    OP_TRYLOCK,
+    OP_UNLOCK,
+    OP_PARK,
+    OP_UNPARK,
+    OP_START,
+    OP_JOIN,
+    OP_END,
+    OP_READ,
+    OP_WRITE,
+    OP_FREE,
+    OP_YIELD,
+};
+
+/* The orders as compilers number them. */
+enum order { RELAXED, CONSUME, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST, NO_ORDER };
+
+static inline bool acquires(int order) {
+    return order != RELAXED && order != RELEASE;
+}
+
+static inline bool releases(int order) {
+    return order >= RELEASE;
+}
+
+/* What a thread does next, before it does it. Two events that commute are independent. */
+struct event {
+    uintptr_t address; /* of what it touches */
+    struct place *mutex;
+    uint8_t operation;
+    bool writes;
+    bool sc;
+    bool deadline;  /* of OP_PARK */
+    uint8_t thread; /* of OP_JOIN: whom it waits for */
+};
+
+struct spin {
+    uintptr_t pc, address;
+    uint64_t value;
+    int repeats;
+};
+
+enum { SPINS = 4, RECENT = 4 };
+
+struct thread {
+    struct marl_fiber_context context;
+    struct view view;
+    struct view acquired; /* by relaxed loads, for an acquire fence */
+    struct view released; /* at the last release fence, for relaxed stores */
+    struct view given;    /* at the unpark that gave the token */
+    vclock cause;
+    vclock token_cause;
+    struct event next;
+    uint16_t time; /* of its last visible step */
+    uint8_t number;
+    bool ended;
+    bool token;
+    bool spurious_wake; /* it had one */
+    bool spurious_fail;
+    /* While it spins: what it read, and what had changed when it last yielded. */
+    struct spin spin[SPINS];
+    struct place *recent[RECENT];
+    unsigned spins, recents;
+    uint32_t yielded_at;
+    int looks;
+    void (*body)(void *);
+    void *arg;
+    struct thread *starter; /* until its first visible step */
+    uintptr_t pc;           /* of its last visible step */
+};
+
+struct step {
+    uintptr_t pc, address;
+    uint64_t value, stored;
+    int32_t from; /* the step that wrote what it read; -1: the first value; -2: it read nothing */
+    uint8_t thread, operation, order, size;
+    bool stale, preempted, has_value, has_stored;
+    const char *note;
+};
+
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_CHECK,
+    FAULT_RACE,
+    FAULT_DEADLOCK,
+    FAULT_LIVELOCK,
+    FAULT_USE_AFTER_FREE,
+    FAULT_DOUBLE_FREE,
+    FAULT_CRASH,
+    FAULT_ABORT,
+    FAULT_LIMIT,
+};
+
+struct fault {
+    enum fault_kind kind;
+    char claim[200];
+    char text[600];
+};
+
+/* Where the program chose between several continuations. Alternatives are numbered the same way in
+ * every mode of the search, so that the numbers alone replay a schedule. */
+struct decision {
+    uint32_t remaining; /* alternatives that are still to be tried */
+    uint8_t chosen;
+    uint8_t alternatives;
+    bool of_thread;
+    uint8_t asleep;          /* threads, when the decision was reached */
+    uint8_t tried;           /* threads whose continuations were all tried here */
+    uint8_t thread[THREADS]; /* by alternative */
+};
+
+enum mode { BOUNDED, REDUCED, RANDOM, REPLAY };
+
+/* One search, which may be interrupted between schedules. */
+struct search {
+    enum mode mode;
+    int bound;             /* preemptions, in mode BOUNDED */
+    struct decision *path; /* the schedule that runs, or ran last */
+    uint32_t length;       /* decisions of it that are given */
+    bool bound_hit;        /* something was left out since it needs more preemptions */
+    bool options_hit;      /* ... since a load had more than OPTIONS_MAX values */
+    bool done;
+    uint64_t schedules, pruned;
+};
+
+struct engine {
+    /* Of the schedule that runs. */
+    struct thread thread[THREADS];
+    struct marl_fiber_context home; /* the search, which runs schedules */
+    struct thread *current;         /* null outside schedules */
+    unsigned threads;
+    uint32_t steps;
+    uint32_t changes; /* visible steps that may end another thread's spin */
+    uint32_t depth;   /* decisions so far */
+    int preemptions;
+    uint8_t asleep; /* threads whose next step was tried from an equivalent state */
+    bool preempted; /* by the choice before the next step */
+    bool pruned;
+    uint16_t sc_stores;
+    vclock sc_view;         /* what threads may not overlook after a seq_cst fence */
+    vclock sc_hb;           /* what happened before some seq_cst fence */
+    vclock sc_cause;        /* of all seq_cst events */
+    vclock sc_fences_cause; /* of all seq_cst fences */
+    struct fault fault;
+    int outcome;
+
+    /* Of all schedules. */
+    struct search *search;
+    uint64_t schedule;
+    uint32_t steps_max;
+    char *stacks;
+    struct step *recorded; /* null unless steps are recorded */
+    uint32_t random_steps; /* the longest schedule so far, in decisions of threads */
+};
+
+extern struct engine *engine;
+
+/* thread.c */
+void threads_map(void);
+/* Reports whether an address is on the stack of a thread. */
+bool threads_have(uintptr_t address);
+/* Runs one schedule of explore_test and returns when it ended. */
+void threads_run(void);
+/* Ends the schedule. Called on a fiber. */
+_Noreturn void threads_stop(void);
+/* Announces the next step of the calling thread and returns when it is to be done. */
+struct thread *threads_visible(struct event next, uintptr_t pc);
+/* Whether a thread can do its next step, and what it needs. */
+enum readiness {
+    BLOCKED,
+    SPINNING,    /* it looks again when no other thread can run */
+    SPURIOUS,    /* it may wake without a reason: no progress can be built on that */
+    BY_DEADLINE, /* its deadline will come */
+    READY,
+};
+enum readiness thread_readiness(const struct thread *t);
+/* Counts a visible step of the calling thread: its clocks advance. */
+void thread_tick(struct thread *t);
+/* Gives way if the thread read the same value at the same place too often. */
+void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address);
+void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value);
+/* Notes that a visible step changed something. */
+void thread_changed(struct thread *t);
+
+/* place.c */
+void places_map(void);
+void places_clear(void);
+struct place *place_of(uintptr_t address, size_t size);
+/* Checks a plain access of any size, before it happens, and notes it. */
+void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc);
+/* The place of an atomic access, with a race against plain accesses excluded and with at least one
+ * store in its order. */
+struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, bool write);
+/* Makes room for a store behind the first `at` stores. */
+struct store *place_insert(struct place *p, unsigned at);
+uint64_t memory_read(uintptr_t address, size_t size);
+void memory_write(uintptr_t address, size_t size, uint64_t value);
+
+/* model.c */
+uint64_t model_load(uintptr_t address, size_t size, int order, uintptr_t pc);
+void model_store(uintptr_t address, size_t size, uint64_t value, int order, uintptr_t pc);
+enum rmw { RMW_EXCHANGE, RMW_ADD, RMW_SUB, RMW_AND, RMW_OR, RMW_XOR, RMW_NAND };
+uint64_t model_rmw(uintptr_t address, size_t size, enum rmw rmw, uint64_t operand, int order,
+                   uintptr_t pc);
+/* Returns the value read, and in *done whether desired was stored. */
+uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t desired, bool weak,
+                   int order, int failure, uintptr_t pc, bool *done);
+void model_fence(int order, uintptr_t pc);
+
+/* heap.c */
+void heap_map(void);
+void heap_clear(void);
+/* Reports whether an address is in the region of malloc. */
+bool heap_has(uintptr_t address);
+/* Fails the schedule if an access touches memory of the heap that is not allocated. */
+void heap_check(uintptr_t address, size_t size, uintptr_t pc);
+
+/* globals.c */
+void globals_save(void);
+void globals_restore(void);
+
+/* search.c */
+void search_map(struct search *s, enum mode mode);
+/* Chooses the thread that runs next; current may have ended. Fails the schedule or ends it if there
+ * is none. */
+struct thread *search_thread(struct thread *current);
+/* Chooses one of n values; allowed has a bit for each that the reduced search needs. */
+unsigned search_value(unsigned n, uint32_t allowed);
+/* Prepares the next schedule of a search. Returns false when all were tried. */
+bool search_next(struct search *s);
+void search_seed(uint64_t seed);
+/* Prepares the priorities of a schedule in mode RANDOM. */
+void search_shuffle(struct search *s);
+
+/* schedule.c */
+/* Writes the decisions of a schedule as text; returns its length without the end. */
+size_t schedule_write(const struct decision *path, uint32_t length, char *text, size_t size);
+/* Reads it into path; returns the number of decisions, or -1 if the text is not a schedule. */
+int schedule_read(const char *text, struct decision *path, uint32_t capacity);
+
+/* report.c */
+/* Counts a step of thread t, and records it if a report is wanted. */
+void report_step(struct thread *t, enum operation operation, int order, uintptr_t pc,
+                 uintptr_t address, size_t size);
+/* Adds to the step just counted what it read, or stored. */
+void report_value(uint64_t value, int32_t from, bool stale);
+void report_stored(uint64_t value);
+void report_note(const char *note);
+/* Notes the fault of the schedule and ends it. Called on a fiber. */
+_Noreturn void report_fault(enum fault_kind kind, const char *claim, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void *map_memory(size_t size);
+
+#endif

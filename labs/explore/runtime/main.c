@@ -1,0 +1,419 @@
+/* The program that explores: flags, the plan of the search, signals, the result.
+ *
+ * The plan. Schedules with 0, 1, 2, ... preemptions are tried in this order, so that the first
+ * fault has the fewest. In between, the reduced search gets about as many schedules as the bounded
+ * ones had: if it tries them all, the program is correct; if it meets a fault, the bounded searches
+ * go on to look for one with fewer preemptions. When half of the time is used up, random schedules
+ * follow.
+ */
+#include "engine.h"
+#include "report.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SILENT_TICKS = 2 };
+
+struct plan {
+    int preemptions; /* -1: no limit */
+    uint64_t schedules;
+    double seconds;
+    uint64_t seed;
+    bool random, all;
+    const char *replay;
+};
+
+/* How a search went on. */
+enum outcome { COMPLETE, FAILED, INTERRUPTED };
+
+struct run {
+    struct plan plan;
+    double begin, reported;
+    uint64_t schedules, pruned, random;
+    bool outcomes[OUTCOMES];
+    uint64_t told; /* for the watchdog: schedule and steps at its last look */
+    int silent;
+    struct search bounded, reduced, chance, replayed;
+    struct decision *failing; /* the schedule with the fewest preemptions that failed */
+    uint32_t failing_length;
+    int failing_preemptions; /* -1: none failed */
+    int bound;               /* the bounded search with that many preemptions is the last one that
+                                ended; -1: none */
+};
+
+struct engine *engine;
+static struct run *run;
+
+_Noreturn void __real_exit(int status);
+
+void *map_memory(size_t size) {
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+
+    if (p == MAP_FAILED) {
+        fprintf(stderr, "explore: no memory: mmap of %zu bytes failed\n", size);
+        __real_exit(2);
+    }
+    return p;
+}
+
+static double now(void) {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Signals. A fault of the program ends its schedule: the handler leaves by a switch. */
+
+static void on_fault(int signal, siginfo_t *info, void *context) {
+    (void)context;
+
+    struct thread *t = engine->current;
+
+    if (!t) {
+        fprintf(stderr, "explore: signal %d outside the program\n", signal);
+        _exit(2);
+    }
+    if (signal == SIGFPE)
+        report_fault(FAULT_CRASH, "", "Thread %u divides by zero.", t->number);
+    if (signal == SIGABRT)
+        report_fault(FAULT_ABORT, "", "Thread %u aborts.", t->number);
+    report_fault(FAULT_CRASH, "",
+                 "Thread %u crashes (signal %d, address 0x%lx): a pointer that is null or wild, or "
+                 "a stack that is full.",
+                 t->number, signal, (unsigned long)info->si_addr);
+}
+
+/* Fires each second of processor time: ends a schedule in which a thread computes without end. */
+static void on_tick(int signal) {
+    (void)signal;
+
+    uint64_t seen = engine->schedule << 16 ^ engine->steps;
+
+    run->silent = seen == run->told ? run->silent + 1 : 0;
+    run->told = seen;
+    if (engine->current && run->silent >= SILENT_TICKS) {
+        run->silent = 0;
+        report_fault(FAULT_LIVELOCK, "", "Thread %u runs without end and does no visible step.",
+                     engine->current->number);
+    }
+}
+
+static void catch_signals(void) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    stack_t stack = {.ss_sp = map_memory(1 << 16), .ss_size = 1 << 16};
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    struct sigaction tick = {.sa_handler = on_tick, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    struct itimerval second = {.it_interval = {.tv_sec = 1}, .it_value = {.tv_sec = 1}};
+
+    sigaltstack(&stack, NULL);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigaction(faults[i], &action, NULL);
+    sigaction(SIGVTALRM, &tick, NULL);
+    setitimer(ITIMER_VIRTUAL, &second, NULL);
+}
+
+/* Calls of the program that would end the process. */
+
+void __wrap_abort(void) {
+    if (engine->current)
+        report_fault(FAULT_ABORT, "", "Thread %u calls abort.", engine->current->number);
+    _exit(2);
+}
+
+void __wrap_exit(int status) {
+    if (engine->current)
+        report_fault(FAULT_ABORT, "", "Thread %u calls exit(%d).", engine->current->number, status);
+    __real_exit(status);
+}
+
+void __wrap___assert_fail(const char *claim, const char *file, unsigned line,
+                          const char *function) {
+    (void)function;
+    report_fault(FAULT_ABORT, claim, "An assertion fails: %s (%s:%u).", claim, file, line);
+}
+
+/* Running schedules. */
+
+static void run_schedule(struct search *s) {
+    engine->search = s;
+    engine->schedule++;
+    engine->steps = 0;
+    engine->changes = 1;
+    engine->depth = 0;
+    engine->preemptions = 0;
+    engine->asleep = 0;
+    engine->preempted = engine->pruned = false;
+    engine->sc_stores = 0;
+    engine->sc_view = engine->sc_hb = engine->sc_cause = engine->sc_fences_cause = (vclock){0};
+    engine->fault.kind = FAULT_NONE;
+    engine->outcome = -1;
+    globals_restore();
+    places_clear();
+    heap_clear();
+    threads_run();
+}
+
+static void keep_failure(const struct search *s) {
+    if (run->failing_preemptions >= 0 && run->failing_preemptions <= engine->preemptions)
+        return;
+    run->failing_preemptions = engine->preemptions;
+    run->failing_length = engine->depth;
+    for (uint32_t i = 0; i < engine->depth; i++)
+        run->failing[i] = s->path[i];
+}
+
+static void print_progress(const struct search *s) {
+    if (s->mode == BOUNDED)
+        printf("{\"progress\":{\"bound\":%d,\"schedules\":%llu}}\n", s->bound,
+               (unsigned long long)run->schedules);
+    else
+        printf("{\"progress\":{\"bound\":-1,\"schedules\":%llu}}\n",
+               (unsigned long long)run->schedules);
+    fflush(stdout);
+}
+
+/* Goes on with a search for at most that many schedules, until a moment in seconds. */
+static enum outcome advance(struct search *s, uint64_t budget, double until) {
+    for (uint64_t i = 0; i < budget; i++) {
+        if (s->done)
+            return COMPLETE;
+        if (run->schedules >= run->plan.schedules)
+            return INTERRUPTED;
+        if ((run->schedules & 127) == 0) {
+            double t = now();
+
+            if (t - run->begin > until)
+                return INTERRUPTED;
+            if (t - run->reported > 0.5) {
+                run->reported = t;
+                print_progress(s);
+            }
+        }
+        if (s->mode == RANDOM)
+            search_shuffle(s);
+        run_schedule(s);
+        if (engine->pruned) {
+            run->pruned++;
+            s->pruned++;
+        } else {
+            run->schedules++;
+            s->schedules++;
+            run->random += s->mode == RANDOM;
+        }
+
+        bool failed = engine->fault.kind != FAULT_NONE;
+
+        if (failed)
+            keep_failure(s);
+        else if (engine->outcome >= 0)
+            run->outcomes[engine->outcome] = true;
+        if (s->mode != RANDOM)
+            s->done = !search_next(s);
+        if (failed && !run->plan.all)
+            return FAILED;
+    }
+    return s->done ? COMPLETE : INTERRUPTED;
+}
+
+/* All schedules with at most a number of preemptions, from 0 to most. */
+static enum outcome try_bounds(int most, double until, bool reduced_too) {
+    uint64_t budget = 2000;
+
+    for (int bound = 0; bound <= most; bound++) {
+        struct search *s = &run->bounded;
+        uint64_t before = run->schedules;
+
+        s->bound = bound;
+        s->length = 0;
+        s->done = s->bound_hit = false;
+        s->schedules = s->pruned = 0;
+
+        enum outcome o = advance(s, UINT64_MAX, until);
+
+        if (o != COMPLETE)
+            return o;
+        run->bound = bound;
+        if (!s->bound_hit)
+            return COMPLETE;
+        if (!reduced_too || run->failing_preemptions >= 0)
+            continue;
+        if (budget < run->schedules - before)
+            budget = run->schedules - before;
+        o = advance(&run->reduced, budget, until);
+        budget *= 2;
+        if (o == COMPLETE)
+            return COMPLETE;
+        if (o == FAILED)
+            most = run->failing_preemptions - 1;
+    }
+    return COMPLETE;
+}
+
+/* Runs the plan. Returns the search that was complete, or null. */
+static struct search *explore(void) {
+    struct plan *p = &run->plan;
+    double half = p->seconds / 2;
+    enum outcome o = INTERRUPTED;
+
+    if (!p->random) {
+        if (p->all) {
+            o = advance(&run->reduced, UINT64_MAX, p->seconds);
+            return o == COMPLETE && !run->reduced.options_hit ? &run->reduced : NULL;
+        }
+
+        bool limited = p->preemptions >= 0;
+
+        o = try_bounds(limited ? p->preemptions : 1 << 20, limited ? p->seconds : half, !limited);
+        if (run->failing_preemptions >= 0)
+            return NULL;
+        if (o == COMPLETE) {
+            struct search *s = run->reduced.done ? &run->reduced : &run->bounded;
+
+            return s->options_hit ? NULL : s;
+        }
+        if (limited)
+            return NULL;
+    }
+    advance(&run->chance, UINT64_MAX, p->seconds);
+    return NULL;
+}
+
+/* Runs a schedule once more and records it. */
+static void replay(struct decision *path, uint32_t length) {
+    struct search *s = &run->replayed;
+
+    for (uint32_t i = 0; i < length; i++)
+        s->path[i] = path[i];
+    s->length = length;
+    report_record();
+    run_schedule(s);
+}
+
+static int print_result(const struct search *complete) {
+    bool failed = run->failing_preemptions >= 0;
+    const char *comma = "";
+    int bound = complete == &run->bounded || (complete == NULL && !failed) ? run->bound : -1;
+
+    if (failed)
+        bound = run->failing_preemptions;
+    printf("{\"result\":{\"verdict\":\"%s\",\"complete\":%s,\"bound\":%d,\"schedules\":%llu,"
+           "\"executions_pruned\":%llu,\"seconds\":%.3f,\"seed\":%llu,\"random\":%llu,"
+           "\"outcomes\":[",
+           failed ? "fail" : "pass", complete ? "true" : "false", bound,
+           (unsigned long long)(complete ? complete->schedules : run->schedules),
+           (unsigned long long)(complete ? complete->pruned : run->pruned), now() - run->begin,
+           (unsigned long long)run->plan.seed, (unsigned long long)run->random);
+    for (int i = 0; i < OUTCOMES; i++) {
+        if (!run->outcomes[i])
+            continue;
+        printf("%s%d", comma, i);
+        comma = ",";
+    }
+    printf("]");
+    if (failed) {
+        if (!run->plan.replay)
+            replay(run->failing, run->failing_length);
+        report_failure();
+    }
+    printf("}}\n");
+    return failed;
+}
+
+static _Noreturn void misuse(const char *what, const char *flag) {
+    fprintf(stderr,
+            "explore: %s %s\n"
+            "use: [--preemptions N] [--schedules N] [--seconds S] [--seed N] [--random] [--all]\n"
+            "     [--replay SCHEDULE] [--steps N, at most %d]\n",
+            what, flag, STEPS_MAX);
+    __real_exit(2);
+}
+
+static double number(const char *flag, const char *text, double most) {
+    char *end;
+    double value = text ? strtod(text, &end) : -1;
+
+    if (!text || end == text || *end || !(value >= 0 && value <= most))
+        misuse("no such number for", flag);
+    return value;
+}
+
+static void read_flags(struct plan *p, int argc, char **argv) {
+    *p = (struct plan){.preemptions = -1, .schedules = UINT64_MAX, .seconds = 10, .seed = 1};
+    engine->steps_max = 20000;
+    for (int i = 1; i < argc; i++) {
+        const char *flag = argv[i], *next = argv[i + 1];
+
+        if (!strcmp(flag, "--random")) {
+            p->random = true;
+            continue;
+        }
+        if (!strcmp(flag, "--all")) {
+            p->all = true;
+            continue;
+        }
+        i++;
+        if (!strcmp(flag, "--preemptions"))
+            p->preemptions = (int)number(flag, next, 1e6);
+        else if (!strcmp(flag, "--schedules"))
+            p->schedules = (uint64_t)number(flag, next, 1e18);
+        else if (!strcmp(flag, "--seconds"))
+            p->seconds = number(flag, next, 1e9);
+        else if (!strcmp(flag, "--seed"))
+            p->seed = (uint64_t)number(flag, next, 1e15);
+        else if (!strcmp(flag, "--steps"))
+            engine->steps_max = (uint32_t)number(flag, next, STEPS_MAX);
+        else if (!strcmp(flag, "--replay") && next)
+            p->replay = next;
+        else
+            misuse("what is", flag);
+    }
+}
+
+int main(int argc, char **argv) {
+    engine = map_memory(sizeof *engine);
+    run = map_memory(sizeof *run);
+    read_flags(&run->plan, argc, argv);
+    run->failing = map_memory(DECISIONS_MAX * sizeof *run->failing);
+    run->failing_preemptions = run->bound = -1;
+    search_map(&run->bounded, BOUNDED);
+    search_map(&run->reduced, REDUCED);
+    search_map(&run->chance, RANDOM);
+    search_map(&run->replayed, REPLAY);
+    search_seed(run->plan.seed);
+    threads_map();
+    places_map();
+    heap_map();
+    catch_signals();
+    globals_save();
+    run->begin = run->reported = now();
+
+    struct search *complete = NULL;
+
+    if (run->plan.replay) {
+        struct decision *path = map_memory(DECISIONS_MAX * sizeof *path);
+        int length = schedule_read(run->plan.replay, path, DECISIONS_MAX - 1);
+
+        if (length < 0)
+            misuse("no schedule:", run->plan.replay);
+        replay(path, (uint32_t)length);
+        run->schedules = 1;
+        if (engine->fault.kind != FAULT_NONE)
+            run->failing_preemptions = engine->preemptions;
+    } else {
+        complete = explore();
+    }
+
+    int failed = print_result(complete);
+
+    fflush(stdout);
+    _exit(failed);
+}

@@ -1,0 +1,348 @@
+/* The memory model: RC11, the repaired C11, of which load buffering is no part. So each execution
+ * is built by steps that read only what was stored before.
+ *
+ * **Coherence.** An object has its stores in modification order. A load by thread t may return any
+ * store from the newest down to the newest that t has *seen*: one that t, or a step that happened
+ * before this load, wrote or read. A store has, for each thread, the time of the step of that
+ * thread that saw it first; t has seen it if its clock has reached one of these times.
+ *
+ * **Happens-before.** A store with release carries the view of its thread; a load with acquire
+ * takes it over. A release fence sets the view that later relaxed stores carry, an acquire fence
+ * takes over what earlier relaxed loads found. A read-modify-write carries on what the store before
+ * it carried, and nothing else does (the release sequence of C++20).
+ *
+ * **seq_cst.** The order of the seq_cst events is the order in which they are executed.
+ * Fence before fence: what a thread had seen at a fence, others have seen after their next fence.
+ * Store before fence: after a fence, seq_cst stores that were executed before it are seen; the
+ * lane SC_LANE counts them. Access after store: a seq_cst access has seen the earlier seq_cst
+ * stores of the object. Access after fence: it has seen what happened before a fence. This forbids
+ * a little more than RC11 does: executions whose seq_cst order contradicts happens-before, which
+ * need a mixture of seq_cst and weaker accesses to one object.
+ *
+ * **Old values that are worth a schedule.** A load that returns an old value although newer stores
+ * were executed yields the same execution as one that is done before them, if it can be: if these
+ * stores did not lead to the load. `cause` is the clock of what led to a step: program order, reads
+ * from, the stores and reads of the object that were executed before a store, and the seq_cst
+ * order. The reduced search lets a load return an old value only if all newer stores led to it:
+ * among the executions with the same result, take one with the fewest loads that come after a
+ * store which they overlook. If such a store did not lead to the load, moving the load and
+ * everything that led to it before the store leaves all other pairs as they are and gives one such
+ * load less: a contradiction. The same argument serves stores that go to an earlier place in
+ * modification order, as in 2+2W: here all modes of the search ask for it. */
+#include "engine.h"
+
+static bool caused(const struct thread *t, const struct store *s) {
+    return t->cause[s->thread] >= s->time;
+}
+
+/* The index of the newest store that t has seen. */
+static unsigned newest_seen(const struct thread *t, const struct place *p, bool sc) {
+    vclock seen = t->view.co;
+    unsigned i = p->stores - 1u;
+
+    if (sc)
+        seen[SC_LANE] = engine->sc_stores;
+    for (; i > 0; i--) {
+        const struct store *s = &p->store[i];
+
+        if (any((vclock)(seen >= s->seen)))
+            break;
+        if (sc && s->time <= engine->sc_hb[s->thread])
+            break;
+    }
+    return i;
+}
+
+static void sc_access(struct thread *t, int order) {
+    if (order != SEQ_CST)
+        return;
+    t->cause = later(t->cause, engine->sc_fences_cause);
+    engine->sc_cause = later(engine->sc_cause, t->cause);
+}
+
+/* What thread t learns from reading store s. */
+static void read_from(struct thread *t, struct place *p, struct store *s, int order) {
+    p->atomic_read[t->number] = t->time;
+    if (s->seen[t->number] > t->time)
+        s->seen[t->number] = t->time;
+    view_join(acquires(order) ? &t->view : &t->acquired, &s->view);
+    t->cause = later(t->cause, s->cause);
+    p->cause = later(p->cause, t->cause);
+}
+
+/* Puts a store behind the first `at` stores; rmw: it reads the one before it. */
+static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t value, int order,
+                     bool rmw) {
+    struct store *s = place_insert(p, at);
+
+    t->cause = p->cause = later(t->cause, p->cause);
+    s->value = value;
+    s->step = (int32_t)engine->steps - 1;
+    s->time = t->time;
+    s->thread = t->number;
+    s->rmw = rmw;
+    s->view = releases(order) ? t->view : t->released;
+    if (rmw)
+        view_join(&s->view, &p->store[at - 1].view);
+    s->cause = t->cause;
+    s->seen = (vclock){NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER};
+    s->seen[t->number] = t->time;
+    if (order == SEQ_CST)
+        s->seen[SC_LANE] = ++engine->sc_stores;
+    p->atomic_write[t->number] = t->time;
+    if (at + 1u == p->stores)
+        memory_write(p->address, p->size, value);
+    else
+        report_note("goes before newer stores in modification order");
+}
+
+static struct thread *visible(uintptr_t address, size_t size, enum operation operation, bool writes,
+                              int order, uintptr_t pc) {
+    heap_check(address, size, pc);
+
+    struct thread *t = threads_visible((struct event){.address = address,
+                                                      .operation = (uint8_t)operation,
+                                                      .writes = writes,
+                                                      .sc = order == SEQ_CST},
+                                       pc);
+
+    heap_check(address, size, pc); /* others may have freed it since */
+    thread_tick(t);
+    sc_access(t, order);
+    return t;
+}
+
+uint64_t model_load(uintptr_t address, size_t size, int order, uintptr_t pc) {
+    if (!engine->current)
+        return memory_read(address, size);
+    thread_before_read(engine->current, pc, address);
+
+    struct thread *t = visible(address, size, OP_LOAD, false, order, pc);
+
+    report_step(t, OP_LOAD, order, pc, address, size);
+
+    struct place *p = place_atomic(t, address, size, false);
+    unsigned newest = p->stores - 1u, i = newest;
+
+    if (newest) {
+        unsigned n = newest - newest_seen(t, p, order == SEQ_CST) + 1;
+
+        if (n > 1) {
+            uint32_t needed = 1;
+
+            if (n > OPTIONS_MAX) {
+                n = OPTIONS_MAX;
+                engine->search->options_hit = true;
+            }
+            for (unsigned k = 1; k < n && caused(t, &p->store[newest - k + 1]); k++)
+                needed |= 1u << k;
+            i = newest - search_value(n, needed);
+        }
+    }
+
+    struct store *s = &p->store[i];
+
+    report_value(s->value, s->step, i != newest);
+    thread_after_read(t, p, pc, s->value);
+    read_from(t, p, s, order);
+    return s->value;
+}
+
+void model_store(uintptr_t address, size_t size, uint64_t value, int order, uintptr_t pc) {
+    if (!engine->current) {
+        memory_write(address, size, value);
+        return;
+    }
+
+    struct thread *t = visible(address, size, OP_STORE, true, order, pc);
+
+    report_step(t, OP_STORE, order, pc, address, size);
+    report_stored(value);
+
+    struct place *p = place_atomic(t, address, size, true);
+    unsigned at = p->stores;
+
+    /* It goes to the end, or before stores that it has not seen and that led to it. */
+    if (caused(t, &p->store[at - 1])) {
+        unsigned seen = newest_seen(t, p, order == SEQ_CST), n = 1;
+        uint8_t place[OPTIONS_MAX] = {0};
+
+        for (unsigned i = at - 1; i > seen && caused(t, &p->store[i]) && n < OPTIONS_MAX; i--)
+            if (!p->store[i].rmw)
+                place[n++] = (uint8_t)(at - i);
+        if (n > 1)
+            at -= place[search_value(n, (uint32_t)((1ull << n) - 1))];
+    }
+    write_at(t, p, at, value, order, false);
+    thread_changed(t);
+}
+
+static uint64_t computed(enum rmw rmw, uint64_t old, uint64_t operand) {
+    switch (rmw) {
+    case RMW_EXCHANGE:
+        return operand;
+    case RMW_ADD:
+        return old + operand;
+    case RMW_SUB:
+        return old - operand;
+    case RMW_AND:
+        return old & operand;
+    case RMW_OR:
+        return old | operand;
+    case RMW_XOR:
+        return old ^ operand;
+    default:
+        return ~(old & operand);
+    }
+}
+
+static uint64_t truncated(uint64_t value, size_t size) {
+    return size == 8 ? value : value & ((1ull << 8 * size) - 1);
+}
+
+/* A read-modify-write of the i-th store. */
+static uint64_t read_and_write(struct thread *t, struct place *p, unsigned i, uint64_t stored,
+                               int order, uintptr_t pc) {
+    uint64_t old = p->store[i].value;
+
+    report_value(old, p->store[i].step, false);
+    report_stored(stored);
+    read_from(t, p, &p->store[i], order);
+    write_at(t, p, i + 1, stored, order, true);
+    if (stored == old)
+        thread_after_read(t, p, pc, old); /* a spin with exchange changes nothing */
+    else
+        thread_changed(t);
+    return old;
+}
+
+/* Reports whether a read-modify-write may read the i-th store: it is the newest, or no other
+ * read-modify-write follows it and all newer stores led to this step. */
+static bool may_follow(const struct thread *t, const struct place *p, unsigned i) {
+    if (i + 1u < p->stores && p->store[i + 1].rmw)
+        return false;
+    for (unsigned k = i + 1; k < p->stores; k++)
+        if (!caused(t, &p->store[k]))
+            return false;
+    return true;
+}
+
+uint64_t model_rmw(uintptr_t address, size_t size, enum rmw rmw, uint64_t operand, int order,
+                   uintptr_t pc) {
+    if (!engine->current) {
+        uint64_t old = memory_read(address, size);
+
+        memory_write(address, size, computed(rmw, old, operand));
+        return old;
+    }
+    thread_before_read(engine->current, pc, address);
+
+    struct thread *t = visible(address, size, OP_RMW, true, order, pc);
+
+    report_step(t, OP_RMW, order, pc, address, size);
+
+    struct place *p = place_atomic(t, address, size, true);
+    unsigned newest = p->stores - 1u, seen = newest_seen(t, p, order == SEQ_CST), n = 1;
+    uint8_t back[OPTIONS_MAX] = {0};
+
+    for (unsigned i = newest; i > seen && n < OPTIONS_MAX; i--)
+        if (may_follow(t, p, i - 1))
+            back[n++] = (uint8_t)(newest - i + 1);
+
+    unsigned i = newest - back[n > 1 ? search_value(n, (uint32_t)((1ull << n) - 1)) : 0];
+
+    return read_and_write(t, p, i, truncated(computed(rmw, p->store[i].value, operand), size),
+                          order, pc);
+}
+
+uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t desired, bool weak,
+                   int order, int failure, uintptr_t pc, bool *done) {
+    if (!engine->current) {
+        uint64_t old = memory_read(address, size);
+
+        *done = old == expected;
+        if (*done)
+            memory_write(address, size, desired);
+        return old;
+    }
+    thread_before_read(engine->current, pc, address);
+
+    struct thread *t = visible(address, size, OP_CAS, true, order > failure ? order : failure, pc);
+
+    report_step(t, OP_CAS, order, pc, address, size);
+
+    struct place *p = place_atomic(t, address, size, true);
+    unsigned newest = p->stores - 1u, n = 0;
+    unsigned seen = newest_seen(t, p, order == SEQ_CST);
+    unsigned seen_failing = newest_seen(t, p, failure == SEQ_CST);
+    uint32_t needed = 0;
+    uint8_t back[OPTIONS_MAX];
+    bool led = true; /* all newer stores led to this step */
+
+    for (unsigned i = newest;; i--) {
+        bool equal = p->store[i].value == expected;
+
+        if (n == OPTIONS_MAX - 1) {
+            engine->search->options_hit = true;
+            break;
+        }
+        if (equal ? i >= seen && may_follow(t, p, i) : i >= seen_failing) {
+            if (led)
+                needed |= 1u << n;
+            back[n++] = (uint8_t)(newest - i);
+        }
+        led = led && caused(t, &p->store[i]);
+        if (i == 0 || (i <= seen && i <= seen_failing))
+            break;
+    }
+
+    bool may_fail = weak && !t->spurious_fail && p->store[newest].value == expected;
+
+    if (may_fail) {
+        needed |= 1u << n;
+        back[n++] = 0;
+    }
+
+    unsigned chosen = n > 1 ? search_value(n, needed) : 0;
+    unsigned i = newest - back[chosen];
+    bool fails = may_fail && chosen == n - 1;
+
+    *done = p->store[i].value == expected && !fails;
+    if (*done)
+        return read_and_write(t, p, i, desired, order, pc);
+    if (fails) {
+        t->spurious_fail = true;
+        report_note("a weak compare-exchange may fail without a reason");
+    }
+
+    uint64_t value = p->store[i].value;
+
+    report_value(value, p->store[i].step, i != newest);
+    thread_after_read(t, p, pc, value);
+    read_from(t, p, &p->store[i], failure);
+    return value;
+}
+
+void model_fence(int order, uintptr_t pc) {
+    if (!engine->current)
+        return;
+
+    struct thread *t = engine->current;
+
+    if (order == SEQ_CST) { /* others concern their thread alone */
+        threads_visible((struct event){.operation = OP_FENCE, .sc = true}, pc);
+        thread_tick(t);
+    }
+    report_step(t, OP_FENCE, order, pc, 0, 0);
+    if (acquires(order))
+        view_join(&t->view, &t->acquired);
+    if (order == SEQ_CST) {
+        t->view.co[SC_LANE] = engine->sc_stores;
+        t->view.co = engine->sc_view = later(engine->sc_view, t->view.co);
+        engine->sc_hb = later(engine->sc_hb, t->view.hb);
+        t->cause = later(t->cause, engine->sc_cause);
+        engine->sc_cause = engine->sc_fences_cause = t->cause;
+    }
+    if (releases(order))
+        t->released = t->view;
+}

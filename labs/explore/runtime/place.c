@@ -1,0 +1,235 @@
+/* Places in memory. A word of 8 bytes has a list of the places in it, one for each pair of address
+ * and size that the program used; nearly always it is one.
+ *
+ * A plain access races with an access of another thread to the same bytes that is not ordered with
+ * it by happens-before, if one of them writes and they are not both atomic. Each thread's last
+ * access is enough: the earlier ones happened before it. */
+#include "engine.h"
+
+enum { WORDS = 1 << 16, PLACES = 1 << 16, STORES = 1 << 17 };
+
+struct word {
+    uintptr_t key;     /* the address without its low 3 bits */
+    uint64_t schedule; /* in which the entry was made: others are empty */
+    struct place *first;
+};
+
+struct places {
+    struct word *word; /* a hash table with linear probing */
+    struct place *place;
+    struct store *store;
+    unsigned words, places, stores; /* in use */
+};
+
+static struct places *tables;
+
+void places_map(void) {
+    tables = map_memory(sizeof *tables);
+    tables->word = map_memory(WORDS * sizeof *tables->word);
+    tables->place = map_memory(PLACES * sizeof *tables->place);
+    tables->store = map_memory(STORES * sizeof *tables->store);
+}
+
+void places_clear(void) {
+    tables->words = tables->places = tables->stores = 0;
+}
+
+static _Noreturn void too_large(const char *what) {
+    report_fault(FAULT_LIMIT, "", "The program uses too many %s: make the test smaller.", what);
+}
+
+static struct word *word_of(uintptr_t address) {
+    uintptr_t key = address >> 3;
+    size_t i = (key * 0x9e3779b97f4a7c15u) >> 48 & (WORDS - 1);
+
+    for (;; i = (i + 1) & (WORDS - 1)) {
+        struct word *w = &tables->word[i];
+
+        if (w->schedule != engine->schedule) {
+            if (++tables->words > WORDS / 2)
+                too_large("words of memory");
+            *w = (struct word){.key = key, .schedule = engine->schedule};
+            return w;
+        }
+        if (w->key == key)
+            return w;
+    }
+}
+
+static struct place *place_in(struct word *w, uintptr_t address, size_t size) {
+    for (struct place *p = w->first; p; p = p->next)
+        if (p->address == address && p->size == size)
+            return p;
+    if (tables->places == PLACES)
+        too_large("objects in memory");
+
+    struct place *p = &tables->place[tables->places++];
+
+    *p = (struct place){.address = address, .size = (uint8_t)size, .next = w->first};
+    w->first = p;
+    return p;
+}
+
+struct place *place_of(uintptr_t address, size_t size) {
+    return place_in(word_of(address), address, size);
+}
+
+static bool overlap(const struct place *p, uintptr_t address, size_t size) {
+    return p->address < address + size && address < p->address + p->size;
+}
+
+static _Noreturn void race(vclock unordered, bool write, bool other_write, uintptr_t address) {
+    unsigned other = 0;
+
+    while (!unordered[other])
+        other++;
+    report_fault(FAULT_RACE, "",
+                 "Thread %u %s memory that thread %u %s, and nothing orders the two accesses, which"
+                 " are not both atomic (address 0x%lx).",
+                 engine->current->number, write ? "writes" : "reads", other,
+                 other_write ? "writes" : "reads", (unsigned long)address);
+}
+
+static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool write,
+                        uintptr_t pc) {
+    struct word *w = word_of(address);
+    struct place *own = place_in(w, address, size);
+
+    report_step(t, write ? OP_WRITE : OP_READ, NO_ORDER, pc, address, size);
+    for (struct place *p = w->first; p; p = p->next) {
+        if (p != own && !overlap(p, address, size))
+            continue;
+
+        vclock writes = (vclock)(later(p->plain_write, p->atomic_write) > t->view.hb);
+
+        writes[t->number] = 0; /* its own last plain access is not yet in its clock */
+        if (any(writes))
+            race(writes, write, true, address);
+        if (!write)
+            continue;
+
+        vclock reads = (vclock)(later(p->plain_read, p->atomic_read) > t->view.hb);
+
+        reads[t->number] = 0;
+        if (any(reads))
+            race(reads, write, false, address);
+        if (p->stores)
+            p->rewritten = t->number + 1;
+    }
+    /* A release that comes before this access, in the same thread, does not order it. */
+    if (write)
+        own->plain_write[t->number] = t->time + 1;
+    else
+        own->plain_read[t->number] = t->time + 1;
+}
+
+void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc) {
+    struct thread *t = engine->current;
+
+    heap_check(address, size, pc);
+    while (size) {
+        size_t piece = 8 - (address & 7);
+
+        if (piece > size)
+            piece = size;
+        plain_piece(t, address, piece, write, pc);
+        address += piece;
+        size -= piece;
+    }
+}
+
+struct store *place_insert(struct place *p, unsigned at) {
+    if (p->stores == p->capacity) {
+        unsigned capacity = p->capacity ? 2 * p->capacity : 4;
+
+        if (tables->stores + capacity > STORES)
+            too_large("atomic stores");
+
+        struct store *larger = &tables->store[tables->stores];
+
+        tables->stores += capacity;
+        for (unsigned i = 0; i < p->stores; i++)
+            larger[i] = p->store[i];
+        p->store = larger;
+        p->capacity = (uint16_t)capacity;
+    }
+    for (unsigned i = p->stores; i > at; i--)
+        p->store[i] = p->store[i - 1];
+    p->stores++;
+    return &p->store[at];
+}
+
+/* Puts the value that memory holds at the end of the order: what a plain write left there. */
+static void append_plain(struct place *p, unsigned thread, uint16_t time) {
+    struct store *s = place_insert(p, p->stores);
+
+    *s = (struct store){.value = memory_read(p->address, p->size),
+                        .step = -1,
+                        .time = time,
+                        .thread = (uint8_t)thread};
+    s->seen = (vclock){NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER};
+    s->seen[thread] = time;
+}
+
+struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, bool write) {
+    struct word *w = word_of(address);
+    struct place *p = place_in(w, address, size);
+
+    for (struct place *other = w->first; other; other = other->next) {
+        if (other != p) {
+            if (!overlap(other, address, size))
+                continue;
+            if (other->stores)
+                report_fault(FAULT_LIMIT, "",
+                             "Atomic accesses of %u and %u bytes overlap: use one size.",
+                             other->size, p->size);
+        }
+
+        vclock plain = other->plain_write;
+
+        if (write)
+            plain = later(plain, other->plain_read);
+        plain = (vclock)(plain > t->view.hb);
+        plain[t->number] = 0;
+        if (any(plain))
+            race(plain, write, any((vclock)(other->plain_write > t->view.hb)), address);
+    }
+    if (p->rewritten) {
+        unsigned writer = p->rewritten - 1u;
+
+        append_plain(p, writer, p->plain_write[writer]);
+        p->rewritten = 0;
+    }
+    if (!p->stores)
+        append_plain(p, 0, 0);
+    return p;
+}
+
+uint64_t memory_read(uintptr_t address, size_t size) {
+    switch (size) {
+    case 1:
+        return *(uint8_t *)address;
+    case 2:
+        return *(uint16_t *)address;
+    case 4:
+        return *(uint32_t *)address;
+    default:
+        return *(uint64_t *)address;
+    }
+}
+
+void memory_write(uintptr_t address, size_t size, uint64_t value) {
+    switch (size) {
+    case 1:
+        *(uint8_t *)address = (uint8_t)value;
+        break;
+    case 2:
+        *(uint16_t *)address = (uint16_t)value;
+        break;
+    case 4:
+        *(uint32_t *)address = (uint32_t)value;
+        break;
+    default:
+        *(uint64_t *)address = value;
+    }
+}

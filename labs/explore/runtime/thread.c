@@ -1,0 +1,239 @@
+/* The threads of the program: fibers, switched by this project's bare swap.
+ *
+ * A thread runs up to its next visible step, announces it, and the search chooses who goes on. A
+ * new thread runs at once up to its first visible step: what it does until then touches nothing
+ * that others can see, unless it races, and races are found in any order. */
+#include "engine.h"
+
+#include <sys/mman.h>
+
+enum { STACK = 256 << 10, GUARD = 16 << 10, SPIN_READS = 3 };
+
+void threads_map(void) {
+    engine->stacks = map_memory((size_t)THREADS * STACK);
+    for (int i = 0; i < THREADS; i++)
+        mprotect(engine->stacks + (size_t)i * STACK, GUARD, PROT_NONE);
+}
+
+bool threads_have(uintptr_t address) {
+    return address - (uintptr_t)engine->stacks < (uintptr_t)THREADS * STACK;
+}
+
+static void switch_to(struct thread *from, struct thread *to) {
+    engine->current = to;
+    marl_fiber_swap(&from->context, &to->context);
+}
+
+void threads_stop(void) {
+    struct marl_fiber_context never;
+
+    engine->current = NULL;
+    marl_fiber_swap(&never, &engine->home);
+    __builtin_unreachable();
+}
+
+/* Where a thread goes that reached its first visible step or returned before it. */
+static bool back_to_starter(struct thread *t) {
+    struct thread *starter = t->starter;
+
+    if (!starter)
+        return false;
+    t->starter = NULL;
+    switch_to(t, starter);
+    return true;
+}
+
+static void body(void *arg) {
+    struct thread *t = arg;
+
+    t->body(t->arg);
+    t->time++;
+    t->view.hb[t->number] = t->view.co[t->number] = t->cause[t->number] = t->time;
+    report_step(t, OP_END, NO_ORDER, 0, 0, 0);
+    t->ended = true;
+    engine->changes++;
+    if (!back_to_starter(t))
+        switch_to(t, search_thread(t));
+    __builtin_unreachable();
+}
+
+static struct thread *add_thread(void (*run)(void *), void *arg) {
+    unsigned n = engine->threads++;
+    struct thread *t = &engine->thread[n];
+
+    *t = (struct thread){.number = (uint8_t)n, .body = run, .arg = arg};
+    marl_fiber_set_target(&t->context, engine->stacks + (size_t)n * STACK + GUARD, STACK - GUARD,
+                          body, t);
+    return t;
+}
+
+static void run_test(void *unused) {
+    (void)unused;
+    explore_test();
+}
+
+void threads_run(void) {
+    engine->threads = 0;
+    engine->current = add_thread(run_test, NULL);
+    marl_fiber_swap(&engine->home, &engine->current->context);
+}
+
+struct thread *threads_visible(struct event next, uintptr_t pc) {
+    struct thread *t = engine->current;
+
+    t->next = next;
+    t->pc = pc;
+    if (!back_to_starter(t)) {
+        struct thread *chosen = search_thread(t);
+
+        if (chosen != t)
+            switch_to(t, chosen);
+    }
+    return t;
+}
+
+void thread_tick(struct thread *t) {
+    t->time++;
+    t->view.hb[t->number] = t->view.co[t->number] = t->cause[t->number] = t->time;
+}
+
+enum readiness thread_readiness(const struct thread *t) {
+    if (t->ended)
+        return BLOCKED;
+    switch (t->next.operation) {
+    case OP_LOCK:
+        return t->next.mutex->owner ? BLOCKED : READY;
+    case OP_PARK:
+        if (t->token)
+            return READY;
+        if (t->next.deadline)
+            return BY_DEADLINE;
+        return t->spurious_wake ? BLOCKED : SPURIOUS;
+    case OP_JOIN:
+        return engine->thread[t->next.thread].ended ? READY : BLOCKED;
+    case OP_YIELD:
+        return t->yielded_at != engine->changes ? READY : SPINNING;
+    default:
+        return READY;
+    }
+}
+
+static void give_way(struct thread *t, uintptr_t pc, const char *note) {
+    /* From here on, the newest of what it read can no longer be overlooked. */
+    for (unsigned i = 0; i < t->recents; i++) {
+        struct place *p = t->recent[i];
+        struct store *newest = &p->store[p->stores - 1];
+
+        if (newest->seen[t->number] > t->time)
+            newest->seen[t->number] = t->time;
+    }
+    t->recents = 0;
+    if (t->yielded_at != engine->changes) {
+        t->yielded_at = engine->changes;
+        t->looks = 0;
+    }
+    threads_visible((struct event){.operation = OP_YIELD}, pc);
+    report_step(t, OP_YIELD, NO_ORDER, pc, 0, 0);
+    report_note(note);
+}
+
+void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
+    for (unsigned i = 0; i < SPINS; i++)
+        if (t->spin[i].pc == pc && t->spin[i].address == address &&
+            t->spin[i].repeats >= SPIN_READS)
+            give_way(t, pc, "it read the same value again and again");
+}
+
+void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value) {
+    unsigned i;
+
+    for (i = 0; i < t->recents && t->recent[i] != place; i++)
+        ;
+    if (i == t->recents && i < RECENT && place->stores)
+        t->recent[t->recents++] = place;
+
+    for (i = 0; i < SPINS; i++) {
+        struct spin *s = &t->spin[i];
+
+        if (s->pc != pc || s->address != place->address)
+            continue;
+        s->repeats = s->value == value ? s->repeats + 1 : 1;
+        s->value = value;
+        return;
+    }
+    t->spin[t->spins++ % SPINS] =
+        (struct spin){.pc = pc, .address = place->address, .value = value, .repeats = 1};
+}
+
+void thread_changed(struct thread *t) {
+    engine->changes++;
+    for (unsigned i = 0; i < SPINS; i++)
+        t->spin[i].repeats = 0;
+}
+
+int explore_start(void (*run)(void *), void *arg) {
+    struct thread *t = engine->current;
+    uintptr_t pc = (uintptr_t)__builtin_return_address(0);
+
+    /* Threads are numbered in the order of the starts, so starts by several threads do not
+     * commute. Thread 0 alone needs no choice here. */
+    if (t->number)
+        threads_visible((struct event){.address = (uintptr_t)&engine->threads,
+                                       .writes = true,
+                                       .operation = OP_START},
+                        pc);
+    if (engine->threads == THREADS)
+        report_fault(FAULT_LIMIT, "", "The program starts more than %d threads a schedule.",
+                     THREADS - 1);
+    thread_tick(t);
+    report_step(t, OP_START, NO_ORDER, pc, 0, 0);
+    report_stored(engine->threads);
+
+    struct thread *child = add_thread(run, arg);
+
+    child->view = t->view;
+    child->cause = t->cause;
+    child->starter = t;
+    switch_to(t, child);
+    return child->number;
+}
+
+void explore_join(int thread) {
+    struct thread *t = engine->current;
+    uintptr_t pc = (uintptr_t)__builtin_return_address(0);
+
+    if (thread < 0 || thread >= (int)engine->threads || thread == t->number)
+        report_fault(FAULT_CHECK, "", "explore_join(%d): thread %u knows no such thread.", thread,
+                     t->number);
+
+    struct thread *other = &engine->thread[thread];
+
+    if (!other->ended)
+        threads_visible((struct event){.operation = OP_JOIN, .thread = (uint8_t)thread}, pc);
+    thread_tick(t);
+    view_join(&t->view, &other->view);
+    t->cause = later(t->cause, other->cause);
+    report_step(t, OP_JOIN, NO_ORDER, pc, 0, 0);
+    report_stored((uint64_t)thread);
+}
+
+int explore_self(void) {
+    return engine->current->number;
+}
+
+void explore_yield(void) {
+    give_way(engine->current, (uintptr_t)__builtin_return_address(0), NULL);
+}
+
+void explore_check(bool holds, const char *claim) {
+    if (!holds)
+        report_fault(FAULT_CHECK, claim, "Thread %u finds that \"%s\" does not hold.",
+                     engine->current->number, claim);
+}
+
+void explore_outcome(unsigned value) {
+    if (value >= OUTCOMES)
+        report_fault(FAULT_LIMIT, "", "explore_outcome(%u): the largest outcome is %d.", value,
+                     OUTCOMES - 1);
+    engine->outcome = (int)value;
+}
