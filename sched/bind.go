@@ -3,7 +3,7 @@ package sched
 import (
 	"fmt"
 	"runtime"
-	"sync/atomic"
+	"slices"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
@@ -48,12 +48,9 @@ func (s *Scheduler) Bind() error {
 	s.numbers++
 	w.begin(root)
 	s.bound[w] = struct{}{}
-	workersBound.Add(1)
+	workersTaken.Add(1)
 	return nil
 }
-
-// workersBound is how many goroutines of the program are bound, to all schedulers.
-var workersBound atomic.Int64
 
 // isBoundGoroutine reports whether f is a goroutine that is bound, and not a fiber that runs tasks.
 func (f *Fiber) isBoundGoroutine() bool {
@@ -65,7 +62,7 @@ func (s *Scheduler) endedBound() error {
 	workers := s.everyWorker()
 	names, ok := goroutine.All(mostAsked)
 	for _, w := range workers[len(s.workers):] {
-		if ok && !names[w.goroutine] && s.isBound(w) {
+		if ok && !names[w.goroutine] && slices.Contains(s.everyWorker(), w) {
 			return fmt.Errorf("sched: close %s: %s, which was %s: %w", s.cfg.Name, w.goroutine, w.name, ErrNotUnbound)
 		}
 	}
@@ -75,14 +72,6 @@ func (s *Scheduler) endedBound() error {
 // mostAsked is in how many goroutines endedBound looks for one. The runtime stops the program for as long as it writes
 // their stacks.
 const mostAsked = 1000
-
-// isBound reports whether w is the worker of a goroutine that is bound.
-func (s *Scheduler) isBound(w *Worker) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, bound := s.bound[w]
-	return bound
-}
 
 // Unbind makes the calling goroutine a plain one again. It first runs what its
 // worker has left to do: tasks that no other worker may run, and fibers that are blocked,
@@ -110,7 +99,7 @@ func Unbind() error {
 	s.mu.Lock()
 	delete(s.bound, w)
 	s.keepCounts(w)
-	workersBound.Add(-1)
+	workersTaken.Add(-1)
 	s.mu.Unlock()
 	if w.record != nil {
 		w.record.Unbound()
@@ -142,8 +131,8 @@ func (w *Worker) stop() *Deadlock {
 func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 	o := deadlockJudge{s: w.scheduler, only: w, limit: clock.Instant(w.scheduler.cfg.GiveUpAfter)}
 	for {
-		deadlock, again := o.judge(o.s.survey(w))
-		if deadlock != nil && o.s.survey(w) == o.seen && w.shutdown.Load() {
+		deadlock, again := o.judge(o.s.survey())
+		if deadlock != nil && o.s.survey() == o.seen && w.shutdown.Load() {
 			w.stuck.Swap(deadlock) // see idle.Word.Look
 			w.word.Notify()
 		}

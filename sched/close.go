@@ -117,7 +117,7 @@ func (s *Scheduler) close(ctx context.Context) error {
 	ask, pause := clock.After(DefaultGiveUpAfter), DefaultGiveUpAfter
 	for {
 		unbound := s.closeIfUnbound()                // step 1
-		v := s.survey(nil)                           // step 2
+		v := s.survey()                              // step 2
 		if unbound && v.over() && s.closeQueues(v) { // step 3
 			break
 		}
@@ -186,7 +186,7 @@ func (s *Scheduler) closeQueues(v survey) bool {
 	for _, w := range s.workers {
 		closed = closed && s.policy.retire(w) && w.mailbox.close()
 	}
-	if closed && s.survey(nil) == v {
+	if closed && s.survey() == v {
 		return true
 	}
 	for _, w := range s.workers {
@@ -234,21 +234,16 @@ func (w *Worker) finished() bool {
 	return w.mailbox.close()
 }
 
-// stillBlocked reports whether fibers are blocked that the worker may have to run.
+// stillBlocked reports whether fibers are blocked, or ready after that, that the worker may have to run.
 func (w *Worker) stillBlocked() bool {
 	if !w.sharesFibers() {
 		return w.blocked.load() > 0
 	}
-	return w.scheduler.blocked() > 0
-}
-
-// blocked is how many fibers the scheduler's workers have that are blocked, or ready after that.
-func (s *Scheduler) blocked() int {
 	var sum uint64 // one worker blocks a fiber, and another may resume it: only the sum has a meaning
-	for _, w := range s.everyWorker() {
+	for _, w := range w.scheduler.everyWorker() {
 		sum += w.blocked.load()
 	}
-	return int(sum)
+	return sum > 0
 }
 
 // endPause is how long a worker at most sleeps that has been told to shut down, and that waits for fibers which may go
@@ -275,7 +270,9 @@ func (w *Worker) endFibers() {
 			f.ending = true
 			o.current = f
 			for o.current != o.main {
-				w.enter(o.main, o.current)
+				if err := o.main.fiber.SwitchTo(o.current.fiber); err != nil {
+					panic(fmt.Sprintf("sched: %v cannot end %v: %v", o.main, o.current, err))
+				}
 			}
 		}
 		w.reap()

@@ -3,7 +3,6 @@ package sched
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"fiberlab/fiber"
 	"fiberlab/internal/clock"
 	"fiberlab/internal/debug"
 	"fiberlab/internal/release"
@@ -26,14 +24,13 @@ import (
 // A survey visits the workers one after the other, which is no single moment. So it visits them twice. It reports
 // quiescence if both visits have found the same: each worker asleep, and no worker out of work more often than before.
 // Had a worker run anything between its two visits, it would have run out of work again before the second one, and
-// counted that. So each worker has slept from its first visit to its second one. All have slept together between the
-// last visit of the first round and the first visit of the second. A worker that wakes to try to make a fiber, and
+// counted that. So all have slept together between the two rounds. A worker that wakes to try to make a fiber, and
 // cannot, runs nothing and counts nothing.
 
 // survey is what a scheduler's workers were doing at one moment.
 type survey struct {
-	quiet   bool   // all slept, or could make no fiber, and had nothing that they could run
-	rests   uint64 // how often they had run out of work: as long as it stays the same, none has run anything
+	quiet   bool   // quiescent
+	dry     uint64 // how often workers had run out of work: as long as it stays the same, none has run anything
 	calls   int64  // blocking calls that are under way; a caller may have given its call up
 	workers int    // that there have been
 	bound   int    // that are goroutines'
@@ -56,41 +53,33 @@ func (v *survey) stuck(limit clock.Instant) bool {
 	return v.quiet && v.calls == 0 && v.yielded+v.pending > 0 && v.next > clock.Now()+max(nearDeadline, limit)
 }
 
-// survey visits all workers twice. If all were quiet and none has run anything in between,
-// they were quiet at one and the same moment, and no worker can wake another.
-//
-// If only is not nil, what is blocked and pending is counted on that worker alone.
-func (s *Scheduler) survey(only *Worker) survey {
-	v := s.pass(only)
-	if v.quiet && s.pass(only) != v {
+// survey visits all workers, twice if they were quiet.
+func (s *Scheduler) survey() survey {
+	v := s.visit()
+	if v.quiet && s.visit() != v {
 		v.quiet = false
 	}
 	return v
 }
 
-// pass visits all workers, one after the other.
-func (s *Scheduler) pass(only *Worker) survey {
+// visit visits all workers, one after the other.
+func (s *Scheduler) visit() survey {
 	s.mu.Lock()
 	v := survey{quiet: true, next: clock.Never, workers: s.numbers, bound: len(s.bound)}
+	workers := s.listWorkers()
 	s.mu.Unlock()
-	shared := s.policy.shared()
+	v.pending = s.policy.shared()
 	var blocked, waiting uint64
-	for _, w := range s.everyWorker() {
-		v.rests += w.rests.load()
+	for _, w := range workers {
+		v.dry += w.dry.load()
 		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
-		pending := w.pendingOpen() + int(w.pinned.load())
+		v.pending += w.pendingOpen() + int(w.pinned.load())
 		if !w.mailbox.empty() {
-			pending++ // mailbox.tasks would also count a message that a closed mailbox is about to refuse
+			v.pending++ // mailbox.tasks would also count a message that a closed mailbox is about to refuse
 		}
 		v.quiet = v.quiet && w.word.Asleep() && w.mailbox.empty()
-		if only == nil || only == w {
-			waiting += w.waiting.load()
-			blocked += w.blocked.load()
-			v.pending += pending
-		}
-	}
-	if only == nil {
-		v.pending += shared
+		waiting += w.waiting.load()
+		blocked += w.blocked.load()
 	}
 	v.waiting, v.yielded = int(waiting), int(blocked-waiting)
 	v.calls = s.shared.BlockingCalls.Load()
@@ -121,7 +110,7 @@ func (q *stillness[T]) look(v T, step clock.Instant) clock.Instant {
 // deadlockJudge reports a deadlock once the scheduler has been stuck for as long as its limit.
 type deadlockJudge struct {
 	s       *Scheduler
-	only    *Worker       // nil: all
+	only    *Worker       // whose fibers are reported; nil: all
 	certain bool          // there is no deadlock if a deadline, or a goroutine outside, may end it
 	limit   clock.Instant // less than 0: without end
 	more    clock.Instant // how much longer than the limit it must be stuck
@@ -209,13 +198,13 @@ type check struct {
 	answers []answer
 }
 
-// answer is what a blocked fiber says of itself.
+// answer is what is known of a blocked fiber.
 type answer struct {
-	task  nameNumber
 	fiber *Fiber
-	where []uintptr    // its stack
-	self  uintptr      // see fiber.Self; 0: unknown
+	task  nameNumber
+	self  uintptr      // its goroutine, by fiber.Self
 	waits park.Awaited // may be nil
+	where []uintptr    // its stack; nil if it could not be entered
 }
 
 // askWorkers has workers list their blocked fibers, one after the other. It returns false if others are asking, or if
@@ -241,61 +230,46 @@ func (s *Scheduler) askWorkers(workers []*Worker, limit time.Duration) (answers 
 	return answers, true
 }
 
-// answer does what a deadlock check wants. f is the calling fiber. Each blocked fiber is entered, so that it can
-// say itself where it waits, and hands the thread back at once. If something to run comes before the end,
-// the answer is short.
+// answer lists the blocked fibers of w. f is the calling fiber. Each blocked fiber is entered, so that it can note its
+// stack, and hands the thread back at once. If something to run comes before the end, the list is short.
 func (w *Worker) answer(f *Fiber, c *check) {
 	o := &w.local
 	for _, blocked := range w.scheduler.fibers.list(w) {
 		if w.poll(); w.canRun() || w.check.Load() != c {
 			break
 		}
-		old := blocked.load()
-		if old.state() != Yielded {
+		o.where = nil
+		if old := blocked.load(); old.state() != Yielded {
 			continue
-		}
-		switch {
-		case blocked == f:
-			f.tell()
-		case old&unpublished != 0 || !blocked.mark(old, old|unpublished):
+		} else if blocked == f {
+			f.noteStack()
+		} else if old&unpublished != 0 || !blocked.mark(old, old|unpublished) {
 			continue
-		case blocked.worker.Load() != w: // it has migrated since it was listed
+		} else if blocked.worker.Load() != w { // it has migrated since it was listed
 			blocked.publish()
 			continue
-		default:
-			w.askFiber(f, blocked)
+		} else {
+			o.asked, o.asker = blocked, f
+			if f.fiber.SwitchTo(blocked.fiber) != nil {
+				o.asked = nil // f, in a callback from C, cannot leave its thread
+			}
+			release.Store(&w.running, f.self.Load()) // blocked has put itself there
+		}
+		name, _ := blocked.taskName()
+		c.answers = append(c.answers, answer{blocked, name, uintptr(blocked.self.Load()), blocked.awaits, o.where})
+		if blocked != f {
 			blocked.publish()
 		}
-		c.answers = append(c.answers, o.answered)
 	}
-	o.answered = answer{}
 	if w.check.CompareAndSwap(c, nil) {
 		close(c.done)
 	}
 }
 
-// askFiber has blocked, which no other thread can resume, say where it waits. If f, the calling fiber, cannot leave its
-// thread, the answer has no place.
-func (w *Worker) askFiber(f, blocked *Fiber) {
-	o := &w.local
-	o.asked, o.asker = blocked, f
-	switch err := f.fiber.SwitchTo(blocked.fiber); {
-	case errors.Is(err, fiber.ErrLocked):
-		o.asked = nil
-		name, _ := blocked.taskName()
-		o.answered = answer{fiber: blocked, task: name, waits: blocked.awaits}
-	case err != nil:
-		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", f, blocked, err))
-	}
-	release.Store(&w.running, f.self.Load()) // blocked, which may go on elsewhere soon, has put itself there
-}
-
-// tell leaves the answer of f, which must be the calling fiber.
-func (f *Fiber) tell() {
+// noteStack leaves the stack of f, the calling fiber, for answer.
+func (f *Fiber) noteStack() {
 	var pcs [64]uintptr
-	name, _ := f.taskName()
-	f.worker.Load().local.answered = answer{fiber: f, task: name, self: fiber.Self(), waits: f.awaits,
-		where: append([]uintptr(nil), pcs[:runtime.Callers(3, pcs[:])]...)}
+	f.worker.Load().local.where = slices.Clone(pcs[:runtime.Callers(3, pcs[:])])
 }
 
 // Deadlock is the error of a scheduler that runs nothing, can begin nothing, and has fibers

@@ -270,16 +270,16 @@ func TestTasksOnTheirWayAreCounted(t *testing.T) {
 	for _, w := range s.workers {
 		w.fallAsleep()
 	}
-	before := s.survey(nil)
+	before := s.survey()
 	require.True(t, before.over())
 	w.word.Work()
 	w.local.retry = clock.Never
 	require.True(t, w.mailbox.putTask(someTask))
 	message := w.mailbox.take()
-	require.False(t, func() bool { v := s.survey(nil); return v.over() }())
+	require.False(t, func() bool { v := s.survey(); return v.over() }())
 	w.pushTask(message.task)
 	w.fallAsleep()
-	after := s.survey(nil)
+	after := s.survey()
 	require.False(t, after.over())
 	require.True(t, after.quiet, "a task that cannot begin")
 }

@@ -205,9 +205,9 @@ type local struct {
 	current *Fiber // the fiber that it runs, or is to run next
 	left    *Fiber // has just been left, and is to be published by the fiber that was entered
 
-	asked    *Fiber // deadlock check: the fiber that shall say where it waits
-	asker    *Fiber // the fiber that wants to know
-	answered answer // what it has said
+	asked *Fiber    // for a report: the fiber that shall note its stack
+	asker *Fiber    // the fiber that wants to know
+	where []uintptr // that stack
 
 	device Device // nil: none
 	round  int    // choices until it is polled; see pollDevice

@@ -22,7 +22,7 @@ import (
 // sleeps. Others put work where the worker looks, and then notify it. See package idle.
 func (w *Worker) waitForWork(f *Fiber) {
 	w.mustRunCaller("waitForWork")
-	w.rests.add(1)
+	w.dry.add(1)
 	w.places.Look()
 	w.reap()
 	w.times.enter(phaseIdle)
@@ -145,7 +145,10 @@ func (w *Worker) keepsThread() bool {
 
 // hasThread reports whether the worker is locked to a thread while it runs fibers. On the goroutine backend, a
 // coroutine must find its caller locked as it was before, so none is where fibers migrate.
-func (w *Worker) hasThread() bool { return w.mode == singleThreaded || w.scheduler.locksThreads() }
+func (w *Worker) hasThread() bool {
+	cfg := &w.scheduler.cfg
+	return w.mode == singleThreaded || !cfg.Policy.migrates() || cfg.Backend != fiber.Goroutine
+}
 
 // mayLeaveThread reports whether nothing counts on the worker's thread, and a goroutine has woken the worker last. A
 // task may count on the thread on which it has begun where fibers stay with their worker, and if it is SameThread.

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	stackdump "runtime/debug"
 
 	"fiberlab/internal/clock"
@@ -278,15 +277,8 @@ func (f *Fiber) arrived(err error) *Worker {
 			return w
 		}
 		w.local.asked = nil
-		f.tell()
+		f.noteStack()
 		err = f.fiber.SwitchTo(w.local.asker.fiber)
-	}
-}
-
-// enter switches from the fiber that runs to another one.
-func (w *Worker) enter(from, to *Fiber) {
-	if err := from.fiber.SwitchTo(to.fiber); err != nil {
-		panic(fmt.Sprintf("sched: %v cannot enter %v: %v", from, to, err))
 	}
 }
 

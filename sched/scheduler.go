@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"fiberlab/fiber"
 	"fiberlab/internal/admission"
 	"fiberlab/internal/goroutine"
 	"fiberlab/sched/park"
@@ -80,12 +79,12 @@ func New(cfg Config) (*Scheduler, error) {
 	return s, nil
 }
 
-// MaxWorkers is how many multi-threaded workers a program can have at a time, in all its schedulers together. Each
-// needs a thread. Go ends a program that has 10,000 threads (debug.SetMaxThreads), and blocking calls need some as
+// MaxWorkers is how many workers a program may have when New has made more, in all schedulers, with bound goroutines.
+// Each needs a thread. Go ends a program that has 10,000 threads (debug.SetMaxThreads), and blocking calls need some as
 // well.
 const MaxWorkers = 8000
 
-// workersTaken is how many multi-threaded workers the program has, by takeWorkers.
+// workersTaken is how many workers the program has, in all its schedulers, with goroutines that are bound.
 var workersTaken atomic.Int64
 
 // takeWorkers counts n more workers of the program, or returns ErrWorkers if these are too many.
@@ -128,12 +127,6 @@ func newScheduler(cfg Config) *Scheduler {
 	return s
 }
 
-// locksThreads reports whether workers are locked to their threads. On the goroutine backend, a coroutine and the
-// goroutine that enters it must agree on that: where a fiber may be entered by any worker, none is locked.
-func (s *Scheduler) locksThreads() bool {
-	return !s.cfg.Policy.migrates() || s.cfg.Backend != fiber.Goroutine
-}
-
 // start makes the threads of the workers, all at the same time, and returns once each is
 // ready or one cannot be. Then the others are told to end, which start waits for, but
 // not for initializers that do not return.
@@ -156,7 +149,7 @@ func (s *Scheduler) start() error {
 }
 
 // abandon ends the workers of a scheduler that has not come about because of err, and
-// returns err. It names the workers that it has not waited for any longer.
+// returns err. It names the workers for which it has not waited any longer.
 func (s *Scheduler) abandon(err error) error {
 	s.closeOutside()
 	for _, w := range s.workers {
@@ -174,13 +167,13 @@ func (s *Scheduler) abandon(err error) error {
 			}
 		}
 	}
-	if len(left) > 0 {
-		err = fmt.Errorf(
-			"%w; and workers %v are in their initializer, or in a task that it has scheduled, and end when that does",
-			err, left,
-		)
+	if left == nil {
+		return err
 	}
-	return err
+	return fmt.Errorf(
+		"%w; and workers %v are in their initializer, or in a task that it has scheduled, and end when that does",
+		err, left,
+	)
 }
 
 // Run is the whole life of a scheduler: it makes one, binds it, calls f, and when f has returned

@@ -19,7 +19,7 @@ func (s *Scheduler) watch(limit time.Duration, certain bool, over <-chan struct{
 	stalls := stallJudge{s: s, limit: max(clock.Instant(limit), shortestStall)}
 	var reported survey
 	for {
-		v := s.survey(nil)
+		v := s.survey()
 		again := time.Duration(-1)
 		if v != reported {
 			var deadlock *Deadlock
@@ -116,7 +116,7 @@ type stallJudge struct {
 
 // progress counts what the worker does: each task that begins or ends, and each change to another fiber, makes it grow.
 func (w *Worker) progress() uint64 {
-	return w.tasks.load() + w.tasksDone.load() + w.switches.load() + w.rests.load() + w.sleeps.load()
+	return w.tasks.load() + w.tasksDone.load() + w.switches.load() + w.dry.load() + w.sleeps.load()
 }
 
 // judge returns a report of workers that have been stalled for the limit, once for each time that they are.
@@ -333,7 +333,7 @@ func (w goroutineWait) mayWake() bool {
 // fiber of s. All workers of s sleep. Another scheduler's fibers may have deadlines, and while they switch, the one
 // that runs looks like one that is suspended.
 func (s *Scheduler) outsideMayWake() bool {
-	if workersTaken.Load()+workersBound.Load() > int64(len(s.everyWorker())) {
+	if workersTaken.Load() > int64(len(s.everyWorker())) {
 		return true
 	}
 	stacks, ok := goroutineStacks()

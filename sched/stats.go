@@ -120,7 +120,7 @@ type counts struct {
 	tasks, switches, stolen, sleeps counter
 
 	tasksDone  counter // tasks that have ended
-	rests      counter // how often it has run out of what it could run
+	dry        counter // how often it has run out of what it could run
 	made, gone counter // fibers made, and ended, on this worker
 	idling     counter // fibers that are Idle
 	pinned     counter // its own tasks that have not begun

@@ -21,8 +21,8 @@ func TestJudgesCountLooks(t *testing.T) {
 		Current().Wait(nil, nil)
 	}))
 	f := <-blocked
-	v := s.survey(nil)
-	for ; !v.stuck(0); v = s.survey(nil) {
+	v := s.survey()
+	for ; !v.stuck(0); v = s.survey() {
 		time.Sleep(time.Millisecond)
 	}
 	const limit = clock.Instant(time.Hour)
