@@ -42,7 +42,7 @@ func (s *Scheduler) Bind() error {
 	}
 	w := newWorker(s, s.numbers, singleThreaded)
 	if w.arena = s.arena; len(s.workers) == 0 { // w alone begins what is started there
-		w.arena = s.newArena(target{worker: w, group: -1})
+		w.arena = s.newArena(target{})
 	}
 	w.goroutine = goroutine.Name()
 	s.numbers++

@@ -2,18 +2,13 @@ package sched
 
 import (
 	"fmt"
-	"runtime"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
-	"fiberlab/internal/debug"
-	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
 	"fiberlab/sched/park"
 )
@@ -188,111 +183,6 @@ func (f *Fiber) misuse(op string) error {
 	return fmt.Errorf("sched: %s: %v, called on %v: %w", op, f, Current(), ErrNotSelf)
 }
 
-// local is what belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave
-// messages in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
-// lets fibers migrate, main fibers and SameThread tasks; under other policies, each fiber that began here.
-type local struct {
-	ready     queue.Queue[*Fiber] // Queued
-	tasks     queue.Queue[job]    // not begun
-	timers    timers              // of its fibers that are Waiting
-	idle      []*Fiber            // Idle; used last in, first out
-	ended     []*fiber.Fiber      // to be closed; see reap
-	resumed   int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
-	looking   bool                // the worker looks for something to run, and has found nothing
-	localNext bool                // a local task goes before what the policy has
-
-	main    *Fiber // the fiber that the thread began with
-	current *Fiber // the fiber that it runs, or is to run next
-	left    *Fiber // has just been left, and is to be published by the fiber that was entered
-
-	asked *Fiber    // for a report: the fiber that shall note its stack
-	asker *Fiber    // the fiber that wants to know
-	where []uintptr // that stack
-
-	device Device // nil: none
-	round  int    // choices until it is polled; see pollDevice
-
-	dispatches bool // the main fiber begins no tasks; see dispatch
-	// the worker is short: no fiber could be made, and the next attempt is not before this time; 0: it is not
-	retry clock.Instant
-
-	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
-}
-
-// mustRunCaller panics in a debug build unless w is the worker that the caller runs on.
-func (w *Worker) mustRunCaller(what string) {
-	if !debug.On {
-		return
-	}
-	if f := Current(); f == nil || f.worker.Load() != w {
-		panic("sched: " + what + " of " + w.name + " on another thread")
-	}
-}
-
-// poll moves to the worker's queues what other threads have left in the mailbox, and fibers whose deadlines
-// have passed.
-func (w *Worker) poll() {
-	w.mustRunCaller("poll")
-	if w.mailbox.head.Load() != nil {
-		w.takeMessages()
-	}
-	if len(w.local.timers.heap) > 0 || w.timers.next() != clock.Never {
-		w.expire()
-	}
-	if w.short() && w.sharesFibers() {
-		w.passTasks()
-	}
-	if w.local.device != nil {
-		w.pollDevice()
-	}
-}
-
-// takeMessages empties the mailbox.
-func (w *Worker) takeMessages() {
-	tasks := int64(0)
-	for l := w.mailbox.take(); l != nil; {
-		next := l.next
-		l.next = nil
-		if l.fiber != nil {
-			w.local.ready.Push(l.fiber)
-		} else {
-			w.pushTask(l.task)
-			tasks++
-		}
-		l = next
-	}
-	if tasks > 0 {
-		w.mailbox.tasks.Add(-tasks) // after pinned, so that Stats overlooks none
-	}
-}
-
-// expire ends the waits whose deadlines have passed, those of fibers that may migrate included.
-func (w *Worker) expire() {
-	at := clock.Now()
-	for t := w.local.timers.take(at); t != nil; t = w.local.timers.take(at) {
-		if ready, _ := t.expire(); ready { // a fiber in this heap is published when it waits
-			w.local.ready.Push(t.fiber)
-		}
-	}
-	if w.timers.next() <= at {
-		w.timers.expire(w, at)
-	}
-}
-
-// pushTask queues a task that the worker alone may begin.
-func (w *Worker) pushTask(t job) {
-	if t.Flags&SameThread != 0 {
-		w.local.needsThread = true
-	}
-	w.local.tasks.Push(t)
-	w.pinned.add(1)
-}
-
-// hasLocal reports whether local holds anything to run.
-func (w *Worker) hasLocal() bool {
-	return !w.local.ready.Empty() || !w.local.tasks.Empty()
-}
-
 // Get returns the scheduler that is bound to the caller: the one whose task it is, whose task
 // has it make a blocking call, or that its goroutine has bound. It returns nil if there is none.
 func Get() *Scheduler {
@@ -327,38 +217,4 @@ func calledFor() *Worker {
 		return f.worker.Load()
 	}
 	return nil
-}
-
-// The packages whose functions are the wait itself, and not the place of it.
-var waitPackages = []string{
-	"fiberlab/sched.", "fiberlab/sched/park.", "fiberlab/sched/fibersync.", "fiberlab/sched/forkjoin.",
-	"fiberlab/internal/admission.",
-}
-
-// frames names the places of a stack, without those of these packages, and the function of theirs that was called.
-func frames(pcs []uintptr) (list []runtime.Frame, call string) {
-	for walk := runtime.CallersFrames(pcs); ; {
-		f, more := walk.Next()
-		switch {
-		case slices.ContainsFunc(waitPackages, func(p string) bool { return strings.HasPrefix(f.Function, p) }):
-			if len(list) == 0 {
-				call = strings.TrimPrefix(f.Function, "fiberlab/sched/")
-				call = strings.TrimPrefix(call, "fiberlab/")
-			}
-		case f.Function != "":
-			list = append(list, f)
-		}
-		if !more {
-			return list, call
-		}
-	}
-}
-
-// waitingCall names the function of this package or of the primitives that the calling task has called,
-// and in which it waits.
-func waitingCall() string {
-	var pcs [32]uintptr
-	_, call := frames(pcs[:runtime.Callers(2, pcs[:])])
-	call, _, _ = strings.Cut(strings.ReplaceAll(call, "[...]", ""), ".func") // the body of an iterator
-	return call
 }

@@ -210,6 +210,9 @@ func Run(cfg Config, f func()) (err error) {
 	return nil
 }
 
+// exists reports whether New has made s.
+func (s *Scheduler) exists() bool { return s != nil && s.over != nil }
+
 // Workers returns how many multi-threaded workers s has. The number never changes.
 func (s *Scheduler) Workers() int {
 	if !s.exists() {

@@ -57,8 +57,7 @@ func (p *parker) Start(f func()) error { return p.maker.scheduler.Enqueue(Task{F
 
 // StartNow implements [park.Parker].
 func (p *parker) StartNow(f func()) error {
-	s := p.maker.scheduler
-	return s.enqueue(noRoom, &Task{Func: f}, s.worker(), anywhere)
+	return p.maker.scheduler.enqueue(noRoom, &Task{Func: f}, target{})
 }
 
 // WaiterSlot implements [park.Parker].

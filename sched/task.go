@@ -14,8 +14,7 @@ import (
 // Flags say how a task is run.
 type Flags uint8
 
-// SameThread keeps a task on the worker that the caller runs on, or that EnqueueOn
-// names: it is never given to another one nor stolen.
+// SameThread keeps a task on the worker that the caller runs on, or that EnqueueOn names. No other worker begins it.
 const SameThread Flags = 1 << 0
 
 // GroupLocal keeps a task, and the fiber that it runs on, in its scheduling group: other groups do not steal it. See
@@ -25,76 +24,13 @@ const GroupLocal Flags = 1 << 1
 // hasRoom is a flag of jobs alone: the task has a place in its scheduler's room, until it begins.
 const hasRoom Flags = 1 << 7
 
-// Task is a function that a worker will call once, on one of its fibers. It begins without
-// labels of the profiler (package pprof) and without debug.SetPanicOnFault, and leaves neither to others.
+// Task is a function that a worker will call once, on one of its fibers. It begins without labels of the profiler
+// (package pprof) and without debug.SetPanicOnFault, and leaves neither to others.
 type Task struct {
 	Func  func()
 	Flags Flags
 	Name  string // for deadlock reports, traces and TaskTimes, which are made for few names; may be empty
 }
-
-// job is a Task on its way to a fiber. It is half as large as a Task: all queues are made of jobs.
-type job struct {
-	Func  func()
-	Flags Flags
-	name  nameNumber
-}
-
-// runnable is what a worker runs next: a fiber that goes on, or a task to begin.
-type runnable struct {
-	fiber *Fiber // nil: the task
-	task  job
-}
-
-// groupLocal reports whether other scheduling groups must not steal it.
-func (r runnable) groupLocal() bool {
-	if r.fiber != nil {
-		return r.fiber.groupLocal
-	}
-	return r.task.Flags&GroupLocal != 0
-}
-
-// nameNumber stands for the name of a task; 0 for none.
-type nameNumber uint32
-
-// mostNames is how many names of tasks a scheduler distinguishes. Further ones are none.
-const mostNames = 1024
-
-// names are the names that a scheduler has met. The zero value has met none.
-type names struct {
-	mu      sync.Mutex // held for moments, with no other lock
-	numbers map[string]nameNumber
-	list    []string // the first has number 1
-}
-
-// number returns the number of the name, always the same one.
-func (n *names) number(name string) nameNumber {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	number, known := n.numbers[name]
-	if !known && name != "" && len(n.list) < mostNames {
-		if n.numbers == nil {
-			n.numbers = make(map[string]nameNumber)
-		}
-		n.list = append(n.list, name)
-		number = nameNumber(len(n.list))
-		n.numbers[name] = number
-	}
-	return number
-}
-
-// of returns the name that has the number.
-func (n *names) of(number nameNumber) string {
-	if number == 0 {
-		return ""
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.list[number-1]
-}
-
-// exists reports whether New has made s.
-func (s *Scheduler) exists() bool { return s != nil && s.over != nil }
 
 // Enqueue queues a task. A SameThread task goes to the worker that the caller runs on. Any other goes where the policy
 // puts it. If the scheduler has no multi-threaded workers, it goes to the worker that the caller's goroutine is bound
@@ -108,30 +44,32 @@ func (s *Scheduler) exists() bool { return s != nil && s.over != nil }
 // outside, or if New has not made s. Tasks of a scheduler that is closing may still enqueue more. A caller from outside
 // that waits for room when Close begins gets ErrClosed.
 func (s *Scheduler) Enqueue(t Task) error {
-	return s.enqueue(context.Background(), &t, s.worker(), anywhere)
+	return s.enqueue(context.Background(), &t, target{})
 }
 
 // EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task, and returns
 // context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is
 // nil.
 func (s *Scheduler) EnqueueContext(ctx context.Context, t Task) error {
-	return s.enqueue(ctx, &t, s.worker(), anywhere)
+	return s.enqueue(ctx, &t, target{})
 }
 
 // TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin, or if callers
 // wait for room.
-func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, s.worker(), anywhere) }
+func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, target{}) }
 
 // EnqueueOn queues a task on the multi-threaded worker of that number; no other worker begins it. So tasks that will
 // wait for most of their time can be spread over the workers: under every policy, such a task remains on that worker.
 // See Enqueue for the rest. The error is ErrNoSuchWorker if no worker has that number. A scheduler that is closing ends
 // each worker as soon as that has nothing to do: then the error is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
-	return s.enqueueOn(context.Background(), worker, &t)
+	return s.enqueue(context.Background(), &t, target{onWorker, worker})
 }
 
 // TryEnqueueOn is EnqueueOn that never blocks, as TryEnqueue does not.
-func (s *Scheduler) TryEnqueueOn(worker int, t Task) error { return s.enqueueOn(noWait, worker, &t) }
+func (s *Scheduler) TryEnqueueOn(worker int, t Task) error {
+	return s.enqueue(noWait, &t, target{onWorker, worker})
+}
 
 // EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
 // busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
@@ -139,12 +77,12 @@ func (s *Scheduler) TryEnqueueOn(worker int, t Task) error { return s.enqueueOn(
 // worker of the group. A scheduler that is closing ends each group as soon as that has nothing to do: then it is
 // ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
-	return s.enqueueInGroup(context.Background(), group, &t)
+	return s.enqueue(context.Background(), &t, target{inGroup, group})
 }
 
 // TryEnqueueInGroup is EnqueueInGroup that never blocks, as TryEnqueue does not.
 func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
-	return s.enqueueInGroup(noWait, group, &t)
+	return s.enqueue(noWait, &t, target{inGroup, group})
 }
 
 // Go is Enqueue of f, without flags.
@@ -157,60 +95,45 @@ func Schedule(f func(), flags ...Flags) error {
 	for _, flag := range flags {
 		t.Flags |= flag
 	}
-	if f := Current(); f != nil {
-		return f.maker.scheduler.enqueue(context.Background(), &t, f.worker.Load(), anywhere)
-	}
-	if w := calledFor(); w != nil {
-		return w.scheduler.enqueue(context.Background(), &t, nil, anywhere)
-	}
-	return fmt.Errorf("sched: schedule: %w", ErrNotBound)
+	return Get().Enqueue(t)
 }
 
-// target is where a task is queued: for one worker, in one scheduling group, or anywhere.
+// target is where a task is queued.
 type target struct {
-	worker *Worker // no other one begins it; nil: any
-	group  int     // its number; -1: any
+	kind   targetKind
+	number int // of the worker or the scheduling group
 }
 
-var anywhere = target{group: -1}
+type targetKind uint8
 
-// enqueueOn is enqueue for the worker of that number.
-func (s *Scheduler) enqueueOn(ctx context.Context, worker int, t *Task) error {
-	if n := s.Workers(); s.exists() && (worker < 0 || worker >= n) {
-		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", worker, s.cfg.Name, n, ErrNoSuchWorker)
-	}
-	to := anywhere
-	if s.exists() {
-		to.worker = s.workers[worker]
-	}
-	return s.enqueue(ctx, t, s.worker(), to)
-}
+const (
+	anywhere targetKind = iota
+	onWorker            // no other worker begins it
+	inGroup
+)
 
-// enqueueInGroup is enqueue in the scheduling group of that number.
-func (s *Scheduler) enqueueInGroup(ctx context.Context, group int, t *Task) error {
-	if n := s.Groups(); s.exists() && (group < 0 || group >= n) {
-		return fmt.Errorf("sched: enqueue in group %d of %s, which has %d: %w", group, s.cfg.Name, n, ErrNoSuchGroup)
-	}
-	return s.enqueue(ctx, t, s.worker(), target{group: group})
-}
-
-// enqueue is what all of the above do. caller is the worker that the caller runs on, or nil if it runs on no worker of
-// s. If there is no room, the caller waits until ctx is done, or as noWait and noRoom say.
-func (s *Scheduler) enqueue(ctx context.Context, t *Task, caller *Worker, to target) error {
+// enqueue is what all of the above do. If there is no room, the caller waits until ctx is done, or as noWait and noRoom
+// say.
+func (s *Scheduler) enqueue(ctx context.Context, t *Task, to target) error {
 	if !s.exists() {
 		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
 	}
+	caller := s.worker()
 	home := caller // whose task the caller belongs to
 	if home == nil {
 		home = s.callingWorker()
 	}
-	pinned := to.worker == nil && t.Flags&SameThread != 0
+	pinned := to.kind != onWorker && t.Flags&SameThread != 0
 	switch {
+	case to.kind == onWorker && uint(to.number) >= uint(len(s.workers)):
+		return s.refuse(to, ErrNoSuchWorker)
+	case to.kind == inGroup && uint(to.number) >= uint(s.Groups()):
+		return s.refuse(to, ErrNoSuchGroup)
 	case t.Func == nil:
 		return s.refuse(to, ErrNilTask)
 	case ctx == nil:
 		return s.refuse(to, ErrNilContext)
-	case pinned && to.group >= 0 && (caller == nil || caller.Group() != to.group):
+	case pinned && to.kind == inGroup && caller.Group() != to.number:
 		return s.refuse(to, ErrOtherGroup)
 	case pinned && caller == nil:
 		return s.refuse(to, ErrNotBound)
@@ -231,22 +154,22 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, caller *Worker, to tar
 		if caller != nil {
 			caller = s.worker() // the fiber may have migrated
 		}
-		if pinned && to.group >= 0 && caller.Group() != to.group {
+		if pinned && to.kind == inGroup && caller.Group() != to.number {
 			s.release(j)
 			return s.refuse(to, ErrOtherGroup)
 		}
 	}
 	accepted := false
-	switch {
-	case to.worker != nil:
+	switch p, grouped := s.policy.(*groups); {
+	case to.kind == onWorker:
 		j.Flags |= SameThread
-		accepted = to.worker.keep(j, caller)
+		accepted = s.workers[to.number].keep(j, caller)
 	case pinned:
 		accepted = caller.keep(j, caller)
 	case len(s.workers) == 0:
 		accepted = home.keep(j, caller)
-	case to.group >= 0:
-		accepted = s.submitTo(to.group, j, caller)
+	case to.kind == inGroup && grouped:
+		accepted = p.submitTo(to.number, j, caller)
 	default:
 		accepted = s.policy.submit(j, caller)
 	}
@@ -257,56 +180,15 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, caller *Worker, to tar
 	return nil
 }
 
-// submitTo is the policy's submit to the scheduling group of that number.
-func (s *Scheduler) submitTo(group int, j job, caller *Worker) bool {
-	if p, ok := s.policy.(*groups); ok {
-		return p.submitTo(group, j, caller)
-	}
-	return s.policy.submit(j, caller)
-}
-
-// newArena makes an arena whose tasks are queued there.
-func (s *Scheduler) newArena(to target) *park.Arena {
-	return &park.Arena{Start: func(f func()) error {
-		return s.enqueue(context.Background(), &Task{Func: f}, s.worker(), to)
-	}}
-}
-
-// setArenas gives each multi-threaded worker its arena: that of its scheduling group, from which other groups need not
-// steal, or else that of the scheduler.
-func (s *Scheduler) setArenas() {
-	s.arena = s.newArena(anywhere)
-	for _, w := range s.workers {
-		w.arena = s.arena
-	}
-	if p, ok := s.policy.(*groups); ok {
-		for number, g := range p.all {
-			arena := s.newArena(target{group: number})
-			for _, w := range g.workers {
-				w.arena = arena
-			}
-		}
-	}
-}
-
 // refuse says which call has failed because of err.
 func (s *Scheduler) refuse(to target, err error) error {
-	switch {
-	case to.worker != nil:
-		return fmt.Errorf("sched: enqueue on worker %d of %s: %w", to.worker.id, s.cfg.Name, err)
-	case to.group >= 0:
-		return fmt.Errorf("sched: enqueue in group %d of %s: %w", to.group, s.cfg.Name, err)
+	switch to.kind {
+	case onWorker:
+		return fmt.Errorf("sched: enqueue on worker %d of %s, which has %d: %w", to.number, s.cfg.Name, s.Workers(), err)
+	case inGroup:
+		return fmt.Errorf("sched: enqueue in group %d of %s, which has %d: %w", to.number, s.cfg.Name, s.Groups(), err)
 	}
 	return fmt.Errorf("sched: enqueue on %s: %w", s.cfg.Name, err)
-}
-
-// job is what the queues hold of t.
-func (s *Scheduler) job(t *Task) job {
-	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
-	if t.Name != "" {
-		j.name = s.names.number(t.Name)
-	}
-	return j
 }
 
 // keep queues a task that only w may begin. caller is the worker that the caller runs on, or nil. keep returns false if
@@ -323,30 +205,23 @@ func (w *Worker) keep(t job, caller *Worker) bool {
 	return true
 }
 
-// Contexts of callers that do not wait for room.
-var (
-	noWait context.Context = withoutWait{beyond: false} // they get ErrFull
-	noRoom context.Context = withoutWait{beyond: true}  // their tasks are queued without a place
-)
+// Contexts of callers that do not wait for room. With noWait they get ErrFull; with noRoom their tasks are queued
+// without a place.
+var noWait, noRoom context.Context = &withoutWait{}, &withoutWait{}
 
-// withoutWait is the type of noWait and noRoom.
-type withoutWait struct {
-	context.Context
-	beyond bool
-}
+type withoutWait struct{ context.Context }
 
 // admit takes a place in the room of s. If none is free, the caller waits for one, until ctx is done. If ctx is noRoom,
 // admit returns false then.
 func (s *Scheduler) admit(ctx context.Context, inside bool) (bool, error) {
 	err := s.room.TryTake(inside)
-	without, ok := ctx.(withoutWait)
-	if err == admission.ErrFull && !ok {
+	if err == admission.ErrFull && ctx != noWait && ctx != noRoom {
 		err = s.awaitRoom(ctx, inside)
 	}
 	switch {
 	case err == admission.ErrClosed:
 		err = ErrClosed
-	case err == admission.ErrFull && without.beyond:
+	case err == admission.ErrFull && ctx == noRoom:
 		return false, nil
 	case err == admission.ErrFull:
 		err = ErrFull
@@ -401,6 +276,77 @@ func (w *Worker) release(t job) {
 	}
 }
 
+// What waits in a queue.
+
+// job is a Task on its way to a fiber. It is half as large as a Task: all queues are made of jobs.
+type job struct {
+	Func  func()
+	Flags Flags
+	name  nameNumber
+}
+
+// runnable is what a worker runs next: a fiber that goes on, or a task to begin.
+type runnable struct {
+	fiber *Fiber // nil: the task
+	task  job
+}
+
+// groupLocal reports whether other scheduling groups must not steal it.
+func (r runnable) groupLocal() bool {
+	if r.fiber != nil {
+		return r.fiber.groupLocal
+	}
+	return r.task.Flags&GroupLocal != 0
+}
+
+// job is what the queues hold of t.
+func (s *Scheduler) job(t *Task) job {
+	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
+	if t.Name != "" {
+		j.name = s.names.number(t.Name)
+	}
+	return j
+}
+
+// nameNumber stands for the name of a task; 0 for none.
+type nameNumber uint32
+
+// mostNames is how many names of tasks a scheduler distinguishes. Further ones are none.
+const mostNames = 1024
+
+// names are the names that a scheduler has met. The zero value has met none.
+type names struct {
+	mu      sync.Mutex // held for moments, with no other lock
+	numbers map[string]nameNumber
+	list    []string // the first has number 1
+}
+
+// number returns the number of the name, always the same one.
+func (n *names) number(name string) nameNumber {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	number, known := n.numbers[name]
+	if !known && name != "" && len(n.list) < mostNames {
+		if n.numbers == nil {
+			n.numbers = make(map[string]nameNumber)
+		}
+		n.list = append(n.list, name)
+		number = nameNumber(len(n.list))
+		n.numbers[name] = number
+	}
+	return number
+}
+
+// of returns the name that has the number.
+func (n *names) of(number nameNumber) string {
+	if number == 0 {
+		return ""
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.list[number-1]
+}
+
 // Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are
 // one group; without such workers there is none.
 func (s *Scheduler) Groups() int {
@@ -411,16 +357,4 @@ func (s *Scheduler) Groups() int {
 		return len(p.all)
 	}
 	return min(len(s.workers), 1)
-}
-
-// Group returns the number of the worker's scheduling group: from 0, in the order of the workers. It is -1 if a
-// goroutine is bound as the worker, and for a worker that belongs to no scheduler.
-func (w *Worker) Group() int {
-	if !w.exists() || w.mode != multiThreaded {
-		return -1
-	}
-	if p, ok := w.scheduler.policy.(*groups); ok {
-		return w.id / p.size
-	}
-	return 0
 }

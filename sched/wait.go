@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	stackdump "runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -343,4 +344,24 @@ func (f *Fiber) afterBlock(hook BlockHook) {
 	f.told = inHook
 	mustReturn("AfterBlock", f, hook.AfterBlock)
 	f.told = notTold
+}
+
+// mustReturn calls call, which the program has given and where calls it. If it panics, or calls Goexit, the program
+// ends: the frames below it must not be unwound.
+func mustReturn(name string, where fmt.Stringer, call func()) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		cause := recover()
+		if cause == nil {
+			cause = ErrGoexit
+		}
+		text := fmt.Sprintf("%s on %v: %v\n\n%s", name, where, cause, stackdump.Stack())
+		go panic(text)
+		select {}
+	}()
+	call()
+	returned = true
 }

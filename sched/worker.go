@@ -1,23 +1,21 @@
 package sched
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
-	stackdump "runtime/debug"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
+	"fiberlab/internal/debug"
 	"fiberlab/internal/idle"
+	"fiberlab/internal/queue"
 	"fiberlab/sched/park"
 
 	"golang.org/x/sys/cpu"
-	"golang.org/x/sys/unix"
 )
 
 // mode is how a worker comes by its thread.
@@ -89,6 +87,50 @@ func (w *Worker) String() string {
 	return w.name
 }
 
+// Group returns the number of the worker's scheduling group: from 0, in the order of the workers. It is -1 if a
+// goroutine is bound as the worker, and for a worker that belongs to no scheduler.
+func (w *Worker) Group() int {
+	if !w.exists() || w.mode != multiThreaded {
+		return -1
+	}
+	if p, ok := w.scheduler.policy.(*groups); ok {
+		return w.id / p.size
+	}
+	return 0
+}
+
+// local is what belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave
+// messages in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
+// lets fibers migrate, main fibers and SameThread tasks; under other policies, each fiber that began here.
+type local struct {
+	ready     queue.Queue[*Fiber] // Queued
+	tasks     queue.Queue[job]    // not begun
+	timers    timers              // of its fibers that are Waiting
+	idle      []*Fiber            // Idle; used last in, first out
+	ended     []*fiber.Fiber      // to be closed; see reap
+	resumed   int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
+	looking   bool                // the worker looks for something to run, and has found nothing
+	localNext bool                // a local task goes before what the policy has
+
+	main    *Fiber // the fiber that the thread began with
+	current *Fiber // the fiber that it runs, or is to run next
+	left    *Fiber // has just been left, and is to be published by the fiber that was entered
+
+	asked *Fiber    // for a report: the fiber that shall note its stack
+	asker *Fiber    // the fiber that wants to know
+	where []uintptr // that stack
+
+	device Device // nil: none
+	round  int    // choices until it is polled; see pollDevice
+
+	dispatches bool // the main fiber begins no tasks; see dispatch
+	// the worker is short: no fiber could be made, and the next attempt is not before this time; 0: it is not
+	retry clock.Instant
+
+	needsThread bool // it has had a SameThread task, which may count on the thread; see mainWaits
+}
+
+// newWorker makes a worker, without its thread.
 func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	w := &Worker{
 		id:        id,
@@ -112,30 +154,28 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	return w
 }
 
-// begin makes root, the calling goroutine, the main and current fiber.
-func (w *Worker) begin(root *fiber.Fiber) {
-	f := &Fiber{fiber: root, maker: w, home: w, record: w.record, residue: fiber.ResidueHere()}
-	f.word.Store(uint64(Running))
-	f.worker.Store(w)
-	f.self.Store(uint64(fiber.Self()))
-	f.message.fiber = f
-	f.task = root.Task()
-	root.SetName(f.String())
-	root.SetValue((*parker)(f))
-	w.local.main, w.local.current = f, f
-	w.times.enter(phaseBusy)
-	w.scheduler.fibers.add(f)
+// newArena makes an arena whose tasks are queued there.
+func (s *Scheduler) newArena(to target) *park.Arena {
+	return &park.Arena{Start: func(f func()) error {
+		return s.enqueue(context.Background(), &Task{Func: f}, to)
+	}}
 }
 
-// detach makes the calling goroutine, whose fiber is the main one, a plain one again.
-func (w *Worker) detach() error {
-	f := w.local.main
-	if err := f.fiber.Detach(); err != nil {
-		return err
+// setArenas gives each multi-threaded worker its arena: that of its scheduling group, from which other groups need not
+// steal, or else that of the scheduler.
+func (s *Scheduler) setArenas() {
+	s.arena = s.newArena(target{})
+	for _, w := range s.workers {
+		w.arena = s.arena
 	}
-	f.self.Store(0)
-	w.running.Store(0)
-	return nil
+	if p, ok := s.policy.(*groups); ok {
+		for number, g := range p.all {
+			arena := s.newArena(target{inGroup, number})
+			for _, w := range g.workers {
+				w.arena = arena
+			}
+		}
+	}
 }
 
 // thread is the life of a multi-threaded worker. It sends one error or nil to started, which
@@ -201,26 +241,19 @@ func (w *Worker) isDone() bool {
 	}
 }
 
-// prepare makes the calling thread fit for the worker.
-func (w *Worker) prepare() (*fiber.Fiber, error) {
-	cfg := &w.scheduler.cfg
-	if !w.keeps {
-		return fiber.Attach(cfg.Backend)
-	}
-	group := -1
-	if w.scheduler.Groups() > 1 {
-		group = w.Group()
-	}
-	nameThread(threadName(cfg.Name, group, w.id))
-	if cfg.Affinity != nil {
-		if err := restrictTo(w.id, w.cpus); err != nil {
-			return nil, err
-		}
-	}
-	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("timer slack of %s: %w", w.name, err)
-	}
-	return fiber.Attach(cfg.Backend)
+// begin makes root, the calling goroutine, the main and current fiber.
+func (w *Worker) begin(root *fiber.Fiber) {
+	f := &Fiber{fiber: root, maker: w, home: w, record: w.record, residue: fiber.ResidueHere()}
+	f.word.Store(uint64(Running))
+	f.worker.Store(w)
+	f.self.Store(uint64(fiber.Self()))
+	f.message.fiber = f
+	f.task = root.Task()
+	root.SetName(f.String())
+	root.SetValue((*parker)(f))
+	w.local.main, w.local.current = f, f
+	w.times.enter(phaseBusy)
+	w.scheduler.fibers.add(f)
 }
 
 // initialize opens the device, calls the initializer, and then proceed: with an error if the device could not be
@@ -251,107 +284,89 @@ func (w *Worker) initialize(proceed func(error)) {
 	proceed(nil)
 }
 
-// longestThreadName is how many bytes the kernel keeps of a thread's name.
-const longestThreadName = 15
-
-// threadName is the name of a worker's thread: the scheduler's name, cut so that the numbers of its scheduling group
-// and of the worker fit. A group below 0 is left out.
-func threadName(scheduler string, group, worker int) string {
-	suffix := fmt.Sprintf("-w%d", worker)
-	if group >= 0 {
-		suffix = fmt.Sprintf("-g%dw%d", group, worker)
+// detach makes the calling goroutine, whose fiber is the main one, a plain one again.
+func (w *Worker) detach() error {
+	f := w.local.main
+	if err := f.fiber.Detach(); err != nil {
+		return err
 	}
-	most := min(len(scheduler), max(longestThreadName-len(suffix), 0))
-	return strings.ToValidUTF8(scheduler[:most], "") + suffix
-}
-
-// nameThread gives the calling thread a name, which debuggers, top and /proc show. If the kernel
-// refuses, the thread keeps its present one.
-func nameThread(name string) {
-	var text [longestThreadName + 1]byte // ends with 0
-	copy(text[:longestThreadName], name)
-	_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text)), 0)
-}
-
-// onFirstThread reports whether the caller is on the thread that the process began with.
-func onFirstThread() bool { return unix.Gettid() == unix.Getpid() }
-
-// elsewhere starts f on a goroutine that is locked to another thread than the caller's, which
-// must be locked to its own, and unlocks the caller once that is certain.
-func elsewhere(f func()) {
-	locked := make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		close(locked)
-		f()
-	}()
-	<-locked
-	runtime.UnlockOSThread()
-}
-
-// Affinity gives each multi-threaded worker, by its number, the
-// CPUs that its thread may run on.
-type Affinity func(worker int) []int
-
-// AnyOf lets every worker run on any of the CPUs.
-func AnyOf(cpus ...int) Affinity {
-	cpus = slices.Clone(cpus)
-	return func(int) []int { return cpus }
-}
-
-// OneOf ties each worker to one of the CPUs, in turn.
-func OneOf(cpus ...int) Affinity {
-	cpus = slices.Clone(cpus)
-	return func(worker int) []int {
-		if len(cpus) == 0 {
-			return nil
-		}
-		return cpus[worker%len(cpus) : worker%len(cpus)+1]
-	}
-}
-
-// PerGroup gives each scheduling group one of the affinities, in turn, which is asked for the worker's number in the
-// group. AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many
-// workers a group has: set Groups.Size to the same.
-func PerGroup(size int, affinities ...Affinity) Affinity {
-	affinities = slices.Clone(affinities)
-	return func(worker int) []int {
-		if size < 1 || len(affinities) == 0 {
-			return nil
-		}
-		affinity := affinities[worker/size%len(affinities)]
-		if affinity == nil {
-			return nil
-		}
-		return affinity(worker % size)
-	}
-}
-
-// maxCPUs is how many CPUs a unix.CPUSet can name.
-const maxCPUs = len(unix.CPUSet{}) * 64
-
-// restrictTo restricts the calling thread, which is that worker's, to those CPUs.
-func restrictTo(worker int, cpus []int) error {
-	if len(cpus) == 0 {
-		return fmt.Errorf("%w: worker %d is given no CPU: name one at least", ErrAffinity, worker)
-	}
-	var set unix.CPUSet
-	for _, cpu := range cpus {
-		if cpu < 0 || cpu >= maxCPUs {
-			return fmt.Errorf(
-				"%w: worker %d is given CPU %d: the kernel numbers them from 0 to %d at most", ErrAffinity, worker, cpu,
-				maxCPUs-1,
-			)
-		}
-		set.Set(cpu)
-	}
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf(
-			"%w: worker %d on CPUs %v: %w: use CPUs that are online and allowed to this process", ErrAffinity, worker,
-			cpus, err,
-		)
-	}
+	f.self.Store(0)
+	w.running.Store(0)
 	return nil
+}
+
+// mustRunCaller panics in a debug build unless w is the worker that the caller runs on.
+func (w *Worker) mustRunCaller(what string) {
+	if !debug.On {
+		return
+	}
+	if f := Current(); f == nil || f.worker.Load() != w {
+		panic("sched: " + what + " of " + w.name + " on another thread")
+	}
+}
+
+// poll moves to the worker's queues what other threads have left in the mailbox, and fibers whose deadlines
+// have passed.
+func (w *Worker) poll() {
+	w.mustRunCaller("poll")
+	if w.mailbox.head.Load() != nil {
+		w.takeMessages()
+	}
+	if len(w.local.timers.heap) > 0 || w.timers.next() != clock.Never {
+		w.expire()
+	}
+	if w.short() && w.sharesFibers() {
+		w.passTasks()
+	}
+	if w.local.device != nil {
+		w.pollDevice()
+	}
+}
+
+// takeMessages empties the mailbox.
+func (w *Worker) takeMessages() {
+	tasks := int64(0)
+	for l := w.mailbox.take(); l != nil; {
+		next := l.next
+		l.next = nil
+		if l.fiber != nil {
+			w.local.ready.Push(l.fiber)
+		} else {
+			w.pushTask(l.task)
+			tasks++
+		}
+		l = next
+	}
+	if tasks > 0 {
+		w.mailbox.tasks.Add(-tasks) // after pinned, so that Stats overlooks none
+	}
+}
+
+// expire ends the waits whose deadlines have passed, those of fibers that may migrate included.
+func (w *Worker) expire() {
+	at := clock.Now()
+	for t := w.local.timers.take(at); t != nil; t = w.local.timers.take(at) {
+		if ready, _ := t.expire(); ready { // a fiber in this heap is published when it waits
+			w.local.ready.Push(t.fiber)
+		}
+	}
+	if w.timers.next() <= at {
+		w.timers.expire(w, at)
+	}
+}
+
+// pushTask queues a task that the worker alone may begin.
+func (w *Worker) pushTask(t job) {
+	if t.Flags&SameThread != 0 {
+		w.local.needsThread = true
+	}
+	w.local.tasks.Push(t)
+	w.pinned.add(1)
+}
+
+// hasLocal reports whether local holds anything to run.
+func (w *Worker) hasLocal() bool {
+	return !w.local.ready.Empty() || !w.local.tasks.Empty()
 }
 
 // mailbox is where other threads leave word for a worker: a fiber of it that is ready, or a task that
@@ -426,26 +441,6 @@ func (m *mailbox) close() bool {
 
 // reopen takes close back.
 func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }
-
-// mustReturn calls call, which the program has given and where calls it. If it panics, or calls Goexit, the program
-// ends: the frames below it must not be unwound.
-func mustReturn(name string, where fmt.Stringer, call func()) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		cause := recover()
-		if cause == nil {
-			cause = ErrGoexit
-		}
-		text := fmt.Sprintf("%s on %v: %v\n\n%s", name, where, cause, stackdump.Stack())
-		go panic(text)
-		select {}
-	}()
-	call()
-	returned = true
-}
 
 // stays is for f, which could not give the thread away because of err.
 func (w *Worker) stays(f *Fiber, err error) {

@@ -1,0 +1,138 @@
+package sched
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"fiberlab/fiber"
+
+	"golang.org/x/sys/unix"
+)
+
+// Affinity gives each multi-threaded worker, by its number, the
+// CPUs that its thread may run on.
+type Affinity func(worker int) []int
+
+// AnyOf lets every worker run on any of the CPUs.
+func AnyOf(cpus ...int) Affinity {
+	cpus = slices.Clone(cpus)
+	return func(int) []int { return cpus }
+}
+
+// OneOf ties each worker to one of the CPUs, in turn.
+func OneOf(cpus ...int) Affinity {
+	cpus = slices.Clone(cpus)
+	return func(worker int) []int {
+		if len(cpus) == 0 {
+			return nil
+		}
+		return cpus[worker%len(cpus) : worker%len(cpus)+1]
+	}
+}
+
+// PerGroup gives each scheduling group one of the affinities, in turn, which is asked for the worker's number in the
+// group. AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many
+// workers a group has: set Groups.Size to the same.
+func PerGroup(size int, affinities ...Affinity) Affinity {
+	affinities = slices.Clone(affinities)
+	return func(worker int) []int {
+		if size < 1 || len(affinities) == 0 {
+			return nil
+		}
+		affinity := affinities[worker/size%len(affinities)]
+		if affinity == nil {
+			return nil
+		}
+		return affinity(worker % size)
+	}
+}
+
+// prepare makes the calling thread fit for the worker.
+func (w *Worker) prepare() (*fiber.Fiber, error) {
+	cfg := &w.scheduler.cfg
+	if !w.keeps {
+		return fiber.Attach(cfg.Backend)
+	}
+	group := -1
+	if w.scheduler.Groups() > 1 {
+		group = w.Group()
+	}
+	nameThread(threadName(cfg.Name, group, w.id))
+	if cfg.Affinity != nil {
+		if err := restrictTo(w.id, w.cpus); err != nil {
+			return nil, err
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, timerSlack, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("timer slack of %s: %w", w.name, err)
+	}
+	return fiber.Attach(cfg.Backend)
+}
+
+// maxCPUs is how many CPUs a unix.CPUSet can name.
+const maxCPUs = len(unix.CPUSet{}) * 64
+
+// restrictTo restricts the calling thread, which is that worker's, to those CPUs.
+func restrictTo(worker int, cpus []int) error {
+	if len(cpus) == 0 {
+		return fmt.Errorf("%w: worker %d is given no CPU: name one at least", ErrAffinity, worker)
+	}
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		if cpu < 0 || cpu >= maxCPUs {
+			return fmt.Errorf(
+				"%w: worker %d is given CPU %d: the kernel numbers them from 0 to %d at most", ErrAffinity, worker, cpu,
+				maxCPUs-1,
+			)
+		}
+		set.Set(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf(
+			"%w: worker %d on CPUs %v: %w: use CPUs that are online and allowed to this process", ErrAffinity, worker,
+			cpus, err,
+		)
+	}
+	return nil
+}
+
+// longestThreadName is how many bytes the kernel keeps of a thread's name.
+const longestThreadName = 15
+
+// threadName is the name of a worker's thread: the scheduler's name, cut so that the numbers of its scheduling group
+// and of the worker fit. A group below 0 is left out.
+func threadName(scheduler string, group, worker int) string {
+	suffix := fmt.Sprintf("-w%d", worker)
+	if group >= 0 {
+		suffix = fmt.Sprintf("-g%dw%d", group, worker)
+	}
+	most := min(len(scheduler), max(longestThreadName-len(suffix), 0))
+	return strings.ToValidUTF8(scheduler[:most], "") + suffix
+}
+
+// nameThread gives the calling thread a name, which debuggers, top and /proc show. If the kernel
+// refuses, the thread keeps its present one.
+func nameThread(name string) {
+	var text [longestThreadName + 1]byte // ends with 0
+	copy(text[:longestThreadName], name)
+	_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text)), 0)
+}
+
+// onFirstThread reports whether the caller is on the thread that the process began with.
+func onFirstThread() bool { return unix.Gettid() == unix.Getpid() }
+
+// elsewhere starts f on a goroutine that is locked to another thread than the caller's, which
+// must be locked to its own, and unlocks the caller once that is certain.
+func elsewhere(f func()) {
+	locked := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(locked)
+		f()
+	}()
+	<-locked
+	runtime.UnlockOSThread()
+}
