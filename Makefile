@@ -58,7 +58,7 @@ GUARDED_PKGS = $(SUITES_WITH_C) ./asm/... ./cgo_ucontext/... ./fiber/...
 
 # The packages whose tests run C on fibers, those whose memory the kernel writes, and the suite that makes and frees the most fibers. Those of asm and
 # cgo_ucontext compile their programs themselves.
-ASAN_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./stack/... ./sched/ctask/... ./sched/uring/... ./tests/uring
+ASAN_PKGS = ./tests/sched ./tests/uring $(SUITES_WITH_C) ./fiber/... ./stack/... ./sched/ctask/... ./sched/uring/...
 
 # The packages whose Go is not the same on each architecture: those with files that are left out, and those with C.
 BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{end}}' $(PKGS))
@@ -67,16 +67,19 @@ BOUND_PKGS = $$(go list -f '{{if or .CgoFiles .IgnoredGoFiles}}{{.ImportPath}}{{
 OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sched/uring.*|cmd/fiberlab.*|tests/(fiber|ctask|cxx|sched|uring|serve|soak))$$')
 
 # The labs' examinations, the commands and the tests of the pages are the same Go on each architecture; labs-selftest makes all examinations, for both.
-FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/cmd/[a-z]*$$|/tests/docs')
+# What grades and steps through programs does so on its own machine, for both. What it knows of a machine is in labs/machine.
+FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/docs')
 
-# What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles.
-RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|hostile|selftest)|/tests/(docs|examples)|/asm$$|/cgo_ucontext$$')
+# What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the labs, the packages below
+# start none of their own.
+RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|sandbox|selftest)|/cmd/labs$$|/tests/(docs|examples)|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime. The rest has to compile.
-RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./stack/... ./fiber/... ./sched/... ./internal/idle ./internal/admission
+RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./sched/... ./internal/idle ./internal/admission
 
-# Branch guards do not change which mutants of the switch are caught.
-SKIP_MUTANTS = -skip '^TestMutants'
+# Branch guards are instructions where C functions begin and return. They do not change which mutants of the switch are caught, how identities are
+# kept and dropped, how much memory is used, or what Go's profiles show.
+SKIP_GUARDED = -skip '^Test(Mutants|FreshBatch|Crowd|HoldMany|Pool|NothingGrows|NoTimersAreLeft|NoMemoryForContext|Exhaustion|Drain|Dropped|DropOn|FailureIsCharged|FailedProbes|UntestedRuntime|LateEntry|ThreadsComeAndGo|PreemptionUnderRoot|Upheavals|(CPU)?Profiles?Of|SignalsWhile)'
 
 # In short sizes it is left out: Go's standard library is compiled anew for it. Where a g is found depends on Go's release.
 LIBRARY_TEST = $(RUN_TESTS) -run '^TestLibraryForCPrograms$$' ./tests/fiber
@@ -181,7 +184,7 @@ test-foreign-plain:
 test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
 	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring)
-	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) -short $(SKIP_MUTANTS) $(GUARDED_PKGS)
+	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) -short $(SKIP_GUARDED) $(GUARDED_PKGS)
 	$(CLOSE)
 
 # A program under the race detector sleeps for a second before it exits, unless it is told not to. The tests start hundreds.

@@ -68,7 +68,7 @@ func TestTortureSubmitAgainstSleep(t *testing.T) {
 	// Shares of the whole. To wake one of 64 threads costs several times as much as one of a few, and a hand-off to a
 	// thread ten times as much as one to a goroutine.
 	const large, small, goroutines = 12, 1, 10
-	whole := suite.Scaled(2_000_000, 60_000)
+	whole := suite.Scaled(400_000, 20_000)
 	share := func(cfg sched.Config) int {
 		n := large
 		if cfg.Workers == 64 {

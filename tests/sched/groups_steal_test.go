@@ -139,7 +139,7 @@ func TestNoWakeIsLostBetweenGroups(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		release := holdGroup(t, s, 0, size)
 		defer release()
-		for range suite.Scaled(400, 200) {
+		for range suite.Scaled(100, 50) {
 			others := r.IntN(4)
 			over := schedtest.NewLatch(1 + others)
 			stolen := sched.Task{Func: over.Done}
