@@ -51,6 +51,19 @@ static inline bool any(vclock mask) {
     return (p[0] | p[1]) != 0;
 }
 
+/* For each lane, a mask of it. A lane is changed by masks: to store 2 bytes of 16 that are loaded
+ * next would stall the processor. */
+extern const vclock lanes[8];
+
+static inline vclock with_lane(vclock v, unsigned lane, uint16_t value) {
+    return (v & ~lanes[lane]) | (lanes[lane] & value);
+}
+
+/* The moments of a store that only one thread has seen yet. */
+static inline vclock seen_by(unsigned lane, uint16_t time) {
+    return with_lane((vclock)(lanes[0] == lanes[0]), lane, time);
+}
+
 /* What a thread knows of the others. What happened before it is in hb. What it may no longer
  * overlook is in co: the same, and what seq_cst fences add. A load that reads a store takes over
  * the view in it. */
@@ -70,6 +83,7 @@ struct store {
                          among the seq_cst stores */
     struct view view; /* what a load with acquire learns */
     vclock cause;     /* what led to it: see model.c */
+    vclock readers;   /* what led to the loads that read it */
     uint64_t value;
     int32_t step; /* -1: the value at the start */
     uint16_t time;
@@ -173,6 +187,18 @@ struct thread {
     uintptr_t pc;           /* of its last visible step */
 };
 
+/* Notes that t has seen a store, now if not before. */
+static inline void see(const struct thread *t, struct store *s) {
+    vclock now = seen_by(t->number, t->time);
+
+    s->seen = ~later(~s->seen, ~now);
+}
+
+/* The lanes of others in which an access did not happen before the next step of t. */
+static inline vclock unordered(const struct thread *t, vclock accesses) {
+    return (vclock)(accesses > t->view.hb) & ~lanes[t->number];
+}
+
 struct step {
     uintptr_t pc, address;
     uint64_t value, stored;
@@ -206,9 +232,7 @@ struct fault {
 struct decision {
     uint32_t remaining; /* alternatives that are still to be tried */
     uint8_t chosen;
-    uint8_t alternatives;
     bool of_thread;
-    uint8_t asleep;          /* threads, when the decision was reached */
     uint8_t tried;           /* threads whose continuations were all tried here */
     uint8_t thread[THREADS]; /* by alternative */
 };
@@ -253,11 +277,42 @@ struct engine {
     uint64_t schedule;
     uint32_t steps_max;
     char *stacks;
+    uintptr_t heap;        /* the region of malloc */
     struct step *recorded; /* null unless steps are recorded */
     uint32_t random_steps; /* the longest schedule so far, in decisions of threads */
 };
 
 extern struct engine *engine;
+
+/* Whether a thread can do its next step, and what it needs. */
+enum readiness {
+    BLOCKED,
+    SPINNING,    /* it looks again when no other thread can run */
+    SPURIOUS,    /* it may wake without a reason: no progress can be built on that */
+    BY_DEADLINE, /* its deadline will come */
+    READY,
+};
+
+static inline enum readiness thread_readiness(const struct thread *t) {
+    if (t->ended)
+        return BLOCKED;
+    switch (t->next.operation) {
+    case OP_LOCK:
+        return t->next.mutex->owner ? BLOCKED : READY;
+    case OP_PARK:
+        if (t->token)
+            return READY;
+        if (t->next.deadline)
+            return BY_DEADLINE;
+        return t->spurious_wake ? BLOCKED : SPURIOUS;
+    case OP_JOIN:
+        return engine->thread[t->next.thread].ended ? READY : BLOCKED;
+    case OP_YIELD:
+        return t->yielded_at != engine->changes ? READY : SPINNING;
+    default:
+        return READY;
+    }
+}
 
 /* thread.c */
 void threads_map(void);
@@ -267,17 +322,9 @@ bool threads_have(uintptr_t address);
 void threads_run(void);
 /* Ends the schedule. Called on a fiber. */
 _Noreturn void threads_stop(void);
-/* Announces the next step of the calling thread and returns when it is to be done. */
-struct thread *threads_visible(struct event next, uintptr_t pc);
-/* Whether a thread can do its next step, and what it needs. */
-enum readiness {
-    BLOCKED,
-    SPINNING,    /* it looks again when no other thread can run */
-    SPURIOUS,    /* it may wake without a reason: no progress can be built on that */
-    BY_DEADLINE, /* its deadline will come */
-    READY,
-};
-enum readiness thread_readiness(const struct thread *t);
+/* Announces the next step of the calling thread, which is in its `next`. Returns when it is to do
+ * the step. */
+void threads_visible(uintptr_t pc);
 /* Counts a visible step of the calling thread: its clocks advance. */
 void thread_tick(struct thread *t);
 /* Gives way if the thread read the same value at the same place too often. */
@@ -314,10 +361,20 @@ void model_fence(int order, uintptr_t pc);
 /* heap.c */
 void heap_map(void);
 void heap_clear(void);
+enum { HEAP_REGION = 1 << 22 };
+
 /* Reports whether an address is in the region of malloc. */
-bool heap_has(uintptr_t address);
+static inline bool heap_has(uintptr_t address) {
+    return address - engine->heap < HEAP_REGION;
+}
+
+void heap_checked(uintptr_t address, size_t size, uintptr_t pc);
+
 /* Fails the schedule if an access touches memory of the heap that is not allocated. */
-void heap_check(uintptr_t address, size_t size, uintptr_t pc);
+static inline void heap_check(uintptr_t address, size_t size, uintptr_t pc) {
+    if (heap_has(address))
+        heap_checked(address, size, pc);
+}
 
 /* globals.c */
 void globals_save(void);
@@ -343,13 +400,36 @@ size_t schedule_write(const struct decision *path, uint32_t length, char *text, 
 int schedule_read(const char *text, struct decision *path, uint32_t capacity);
 
 /* report.c */
+void report_recorded(const struct thread *t, enum operation operation, int order, uintptr_t pc,
+                     uintptr_t address, size_t size);
+void report_recorded_value(uint64_t value, int32_t from, bool stale);
+void report_recorded_stored(uint64_t value);
+void report_recorded_note(const char *note);
+
 /* Counts a step of thread t, and records it if a report is wanted. */
-void report_step(struct thread *t, enum operation operation, int order, uintptr_t pc,
-                 uintptr_t address, size_t size);
+static inline void report_step(const struct thread *t, enum operation operation, int order,
+                               uintptr_t pc, uintptr_t address, size_t size) {
+    engine->steps++;
+    if (engine->recorded)
+        report_recorded(t, operation, order, pc, address, size);
+}
+
 /* Adds to the step just counted what it read, or stored. */
-void report_value(uint64_t value, int32_t from, bool stale);
-void report_stored(uint64_t value);
-void report_note(const char *note);
+static inline void report_value(uint64_t value, int32_t from, bool stale) {
+    if (engine->recorded)
+        report_recorded_value(value, from, stale);
+}
+
+static inline void report_stored(uint64_t value) {
+    if (engine->recorded)
+        report_recorded_stored(value);
+}
+
+static inline void report_note(const char *note) {
+    if (engine->recorded && note)
+        report_recorded_note(note);
+}
+
 /* Notes the fault of the schedule and ends it. Called on a fiber. */
 _Noreturn void report_fault(enum fault_kind kind, const char *claim, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

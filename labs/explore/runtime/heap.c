@@ -3,7 +3,7 @@
  * region. */
 #include "engine.h"
 
-enum { UNIT = 16, REGION = 1 << 22, UNITS = REGION / UNIT };
+enum { UNIT = 16, UNITS = HEAP_REGION / UNIT };
 
 struct block {
     size_t size;
@@ -26,14 +26,11 @@ void *__real_memset(void *to, int byte, size_t size);
 
 void heap_map(void) {
     heap = map_memory(sizeof *heap);
-    heap->region = map_memory(REGION);
+    heap->region = map_memory(HEAP_REGION);
+    engine->heap = (uintptr_t)heap->region;
     heap->block = map_memory(UNITS * sizeof *heap->block);
     heap->first_unit = map_memory(UNITS * sizeof *heap->first_unit);
     heap->used = 1;
-}
-
-bool heap_has(uintptr_t address) {
-    return address - (uintptr_t)heap->region < REGION;
 }
 
 void heap_clear(void) {
@@ -45,7 +42,7 @@ static void *allocate(size_t size, size_t alignment, int fill) {
     size_t first = (heap->used + step) / step * step; /* at least one unit lies between blocks */
     size_t units = size ? (size + UNIT - 1) / UNIT : 1;
 
-    if (size > REGION || first + units >= UNITS)
+    if (size > HEAP_REGION || first + units >= UNITS)
         return NULL;
     for (size_t u = heap->used; u < first; u++)
         heap->first_unit[u] = 0;
@@ -70,12 +67,8 @@ static struct block *block_at(uintptr_t address, uintptr_t *start) {
     return first ? &heap->block[first] : NULL;
 }
 
-void heap_check(uintptr_t address, size_t size, uintptr_t pc) {
+void heap_checked(uintptr_t address, size_t size, uintptr_t pc) {
     uintptr_t start;
-
-    if (!heap_has(address))
-        return;
-
     struct block *b = block_at(address, &start);
 
     if (b && !b->freed && address + size <= start + b->size)

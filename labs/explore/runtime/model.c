@@ -23,16 +23,36 @@
  * were executed yields the same execution as one that is done before them, if it can be: if these
  * stores did not lead to the load. `cause` is the clock of what led to a step: program order, reads
  * from, the stores and reads of the object that were executed before a store, and the seq_cst
- * order. The reduced search lets a load return an old value only if all newer stores led to it:
- * among the executions with the same result, take one with the fewest loads that come after a
- * store which they overlook. If such a store did not lead to the load, moving the load and
- * everything that led to it before the store leaves all other pairs as they are and gives one such
- * load less: a contradiction. The same argument serves stores that go to an earlier place in
- * modification order, as in 2+2W: here all modes of the search ask for it. */
+ * order. The reduced search lets a load return an old value only if all newer stores led to it,
+ * or to the store that it reads: among the executions with the same result, take one with the
+ * fewest loads that come after a store which they overlook. If such a store did not lead to the
+ * load, moving the load and everything that led to it before the store leaves all other pairs as
+ * they are and gives one such load less: a contradiction. The same argument serves stores that go
+ * to an earlier place in modification order, as in 2+2W: here all modes of the search ask for it.
+ */
 #include "engine.h"
 
-static bool caused(const struct thread *t, const struct store *s) {
-    return t->cause[s->thread] >= s->time;
+/* Reports whether all stores behind the i-th are part of a cause. */
+static bool newer_caused(const struct place *p, unsigned i, vclock cause) {
+    for (unsigned k = p->stores - 1u; k > i; k--)
+        if (cause[p->store[k].thread] < p->store[k].time)
+            return false;
+    return true;
+}
+
+/* Reports whether a store right behind the i-th has to be considered: the newer ones led to it, or
+ * to one that comes before it, or to a load that reads one of these. */
+static bool may_follow(const struct thread *t, const struct place *p, unsigned i) {
+    if (i + 1u == p->stores)
+        return true;
+    if (p->store[i + 1].rmw)
+        return false;
+
+    vclock cause = t->cause;
+
+    for (unsigned k = 0; k <= i; k++)
+        cause = later(cause, later(p->store[k].cause, p->store[k].readers));
+    return newer_caused(p, i, cause);
 }
 
 /* The index of the newest store that t has seen. */
@@ -41,7 +61,7 @@ static unsigned newest_seen(const struct thread *t, const struct place *p, bool 
     unsigned i = p->stores - 1u;
 
     if (sc)
-        seen[SC_LANE] = engine->sc_stores;
+        seen = with_lane(seen, SC_LANE, engine->sc_stores);
     for (; i > 0; i--) {
         const struct store *s = &p->store[i];
 
@@ -62,11 +82,11 @@ static void sc_access(struct thread *t, int order) {
 
 /* What thread t learns from reading store s. */
 static void read_from(struct thread *t, struct place *p, struct store *s, int order) {
-    p->atomic_read[t->number] = t->time;
-    if (s->seen[t->number] > t->time)
-        s->seen[t->number] = t->time;
+    p->atomic_read = with_lane(p->atomic_read, t->number, t->time);
+    see(t, s);
     view_join(acquires(order) ? &t->view : &t->acquired, &s->view);
     t->cause = later(t->cause, s->cause);
+    s->readers = later(s->readers, t->cause);
     p->cause = later(p->cause, t->cause);
 }
 
@@ -85,11 +105,11 @@ static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t va
     if (rmw)
         view_join(&s->view, &p->store[at - 1].view);
     s->cause = t->cause;
-    s->seen = (vclock){NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER};
-    s->seen[t->number] = t->time;
+    s->readers = (vclock){0};
+    s->seen = seen_by(t->number, t->time);
     if (order == SEQ_CST)
-        s->seen[SC_LANE] = ++engine->sc_stores;
-    p->atomic_write[t->number] = t->time;
+        s->seen = with_lane(s->seen, SC_LANE, ++engine->sc_stores);
+    p->atomic_write = with_lane(p->atomic_write, t->number, t->time);
     if (at + 1u == p->stores)
         memory_write(p->address, p->size, value);
     else
@@ -98,18 +118,29 @@ static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t va
 
 static struct thread *visible(uintptr_t address, size_t size, enum operation operation, bool writes,
                               int order, uintptr_t pc) {
+    struct thread *t = engine->current;
+
     heap_check(address, size, pc);
-
-    struct thread *t = threads_visible((struct event){.address = address,
-                                                      .operation = (uint8_t)operation,
-                                                      .writes = writes,
-                                                      .sc = order == SEQ_CST},
-                                       pc);
-
+    t->next = (struct event){.address = address,
+                             .operation = (uint8_t)operation,
+                             .writes = writes,
+                             .sc = order == SEQ_CST};
+    threads_visible(pc);
     heap_check(address, size, pc); /* others may have freed it since */
     thread_tick(t);
     sc_access(t, order);
     return t;
+}
+
+/* Chooses the store behind which a new one goes: the newest, as a rule. */
+static unsigned following(const struct thread *t, const struct place *p, unsigned seen) {
+    unsigned newest = p->stores - 1u, n = 1;
+    uint8_t back[OPTIONS_MAX] = {0};
+
+    for (unsigned i = newest; i > seen && n < OPTIONS_MAX; i--)
+        if (may_follow(t, p, i - 1))
+            back[n++] = (uint8_t)(newest - i + 1);
+    return newest - (n > 1 ? back[search_value(n, (uint32_t)((1ull << n) - 1))] : 0);
 }
 
 uint64_t model_load(uintptr_t address, size_t size, int order, uintptr_t pc) {
@@ -134,8 +165,9 @@ uint64_t model_load(uintptr_t address, size_t size, int order, uintptr_t pc) {
                 n = OPTIONS_MAX;
                 engine->search->options_hit = true;
             }
-            for (unsigned k = 1; k < n && caused(t, &p->store[newest - k + 1]); k++)
-                needed |= 1u << k;
+            for (unsigned k = 1; k < n; k++)
+                if (newer_caused(p, newest - k, later(t->cause, p->store[newest - k].cause)))
+                    needed |= 1u << k;
             i = newest - search_value(n, needed);
         }
     }
@@ -160,20 +192,9 @@ void model_store(uintptr_t address, size_t size, uint64_t value, int order, uint
     report_stored(value);
 
     struct place *p = place_atomic(t, address, size, true);
-    unsigned at = p->stores;
+    unsigned i = following(t, p, newest_seen(t, p, order == SEQ_CST));
 
-    /* It goes to the end, or before stores that it has not seen and that led to it. */
-    if (caused(t, &p->store[at - 1])) {
-        unsigned seen = newest_seen(t, p, order == SEQ_CST), n = 1;
-        uint8_t place[OPTIONS_MAX] = {0};
-
-        for (unsigned i = at - 1; i > seen && caused(t, &p->store[i]) && n < OPTIONS_MAX; i--)
-            if (!p->store[i].rmw)
-                place[n++] = (uint8_t)(at - i);
-        if (n > 1)
-            at -= place[search_value(n, (uint32_t)((1ull << n) - 1))];
-    }
-    write_at(t, p, at, value, order, false);
+    write_at(t, p, i + 1, value, order, false);
     thread_changed(t);
 }
 
@@ -216,17 +237,6 @@ static uint64_t read_and_write(struct thread *t, struct place *p, unsigned i, ui
     return old;
 }
 
-/* Reports whether a read-modify-write may read the i-th store: it is the newest, or no other
- * read-modify-write follows it and all newer stores led to this step. */
-static bool may_follow(const struct thread *t, const struct place *p, unsigned i) {
-    if (i + 1u < p->stores && p->store[i + 1].rmw)
-        return false;
-    for (unsigned k = i + 1; k < p->stores; k++)
-        if (!caused(t, &p->store[k]))
-            return false;
-    return true;
-}
-
 uint64_t model_rmw(uintptr_t address, size_t size, enum rmw rmw, uint64_t operand, int order,
                    uintptr_t pc) {
     if (!engine->current) {
@@ -242,14 +252,7 @@ uint64_t model_rmw(uintptr_t address, size_t size, enum rmw rmw, uint64_t operan
     report_step(t, OP_RMW, order, pc, address, size);
 
     struct place *p = place_atomic(t, address, size, true);
-    unsigned newest = p->stores - 1u, seen = newest_seen(t, p, order == SEQ_CST), n = 1;
-    uint8_t back[OPTIONS_MAX] = {0};
-
-    for (unsigned i = newest; i > seen && n < OPTIONS_MAX; i--)
-        if (may_follow(t, p, i - 1))
-            back[n++] = (uint8_t)(newest - i + 1);
-
-    unsigned i = newest - back[n > 1 ? search_value(n, (uint32_t)((1ull << n) - 1)) : 0];
+    unsigned i = following(t, p, newest_seen(t, p, order == SEQ_CST));
 
     return read_and_write(t, p, i, truncated(computed(rmw, p->store[i].value, operand), size),
                           order, pc);
@@ -277,7 +280,6 @@ uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t d
     unsigned seen_failing = newest_seen(t, p, failure == SEQ_CST);
     uint32_t needed = 0;
     uint8_t back[OPTIONS_MAX];
-    bool led = true; /* all newer stores led to this step */
 
     for (unsigned i = newest;; i--) {
         bool equal = p->store[i].value == expected;
@@ -287,11 +289,10 @@ uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t d
             break;
         }
         if (equal ? i >= seen && may_follow(t, p, i) : i >= seen_failing) {
-            if (led)
+            if (equal || newer_caused(p, i, later(t->cause, p->store[i].cause)))
                 needed |= 1u << n;
             back[n++] = (uint8_t)(newest - i);
         }
-        led = led && caused(t, &p->store[i]);
         if (i == 0 || (i <= seen && i <= seen_failing))
             break;
     }
@@ -330,14 +331,15 @@ void model_fence(int order, uintptr_t pc) {
     struct thread *t = engine->current;
 
     if (order == SEQ_CST) { /* others concern their thread alone */
-        threads_visible((struct event){.operation = OP_FENCE, .sc = true}, pc);
+        t->next = (struct event){.operation = OP_FENCE, .sc = true};
+        threads_visible(pc);
         thread_tick(t);
     }
     report_step(t, OP_FENCE, order, pc, 0, 0);
     if (acquires(order))
         view_join(&t->view, &t->acquired);
     if (order == SEQ_CST) {
-        t->view.co[SC_LANE] = engine->sc_stores;
+        t->view.co = with_lane(t->view.co, SC_LANE, engine->sc_stores);
         t->view.co = engine->sc_view = later(engine->sc_view, t->view.co);
         engine->sc_hb = later(engine->sc_hb, t->view.hb);
         t->cause = later(t->cause, engine->sc_cause);

@@ -23,6 +23,17 @@ struct places {
 
 static struct places *tables;
 
+#define X 0xffff
+const vclock lanes[8] = {{X},
+                         {0, X},
+                         {0, 0, X},
+                         {0, 0, 0, X},
+                         {0, 0, 0, 0, X},
+                         {0, 0, 0, 0, 0, X},
+                         {0, 0, 0, 0, 0, 0, X},
+                         {0, 0, 0, 0, 0, 0, 0, X}};
+#undef X
+
 void places_map(void) {
     tables = map_memory(sizeof *tables);
     tables->word = map_memory(WORDS * sizeof *tables->word);
@@ -65,7 +76,13 @@ static struct place *place_in(struct word *w, uintptr_t address, size_t size) {
 
     struct place *p = &tables->place[tables->places++];
 
-    *p = (struct place){.address = address, .size = (uint8_t)size, .next = w->first};
+    p->plain_read = p->plain_write = p->atomic_read = p->atomic_write = p->cause = (vclock){0};
+    p->view.hb = p->view.co = (vclock){0};
+    p->address = address;
+    p->stores = p->capacity = 0;
+    p->size = (uint8_t)size;
+    p->rewritten = p->owner = 0;
+    p->next = w->first;
     w->first = p;
     return p;
 }
@@ -100,17 +117,15 @@ static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool w
         if (p != own && !overlap(p, address, size))
             continue;
 
-        vclock writes = (vclock)(later(p->plain_write, p->atomic_write) > t->view.hb);
+        vclock writes = unordered(t, later(p->plain_write, p->atomic_write));
 
-        writes[t->number] = 0; /* its own last plain access is not yet in its clock */
         if (any(writes))
             race(writes, write, true, address);
         if (!write)
             continue;
 
-        vclock reads = (vclock)(later(p->plain_read, p->atomic_read) > t->view.hb);
+        vclock reads = unordered(t, later(p->plain_read, p->atomic_read));
 
-        reads[t->number] = 0;
         if (any(reads))
             race(reads, write, false, address);
         if (p->stores)
@@ -118,9 +133,9 @@ static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool w
     }
     /* A release that comes before this access, in the same thread, does not order it. */
     if (write)
-        own->plain_write[t->number] = t->time + 1;
+        own->plain_write = with_lane(own->plain_write, t->number, t->time + 1);
     else
-        own->plain_read[t->number] = t->time + 1;
+        own->plain_read = with_lane(own->plain_read, t->number, t->time + 1);
 }
 
 void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc) {
@@ -167,8 +182,7 @@ static void append_plain(struct place *p, unsigned thread, uint16_t time) {
                         .step = -1,
                         .time = time,
                         .thread = (uint8_t)thread};
-    s->seen = (vclock){NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER};
-    s->seen[thread] = time;
+    s->seen = seen_by(thread, time);
 }
 
 struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, bool write) {
@@ -189,10 +203,9 @@ struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, boo
 
         if (write)
             plain = later(plain, other->plain_read);
-        plain = (vclock)(plain > t->view.hb);
-        plain[t->number] = 0;
+        plain = unordered(t, plain);
         if (any(plain))
-            race(plain, write, any((vclock)(other->plain_write > t->view.hb)), address);
+            race(plain, write, any(unordered(t, other->plain_write)), address);
     }
     if (p->rewritten) {
         unsigned writer = p->rewritten - 1u;

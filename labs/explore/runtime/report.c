@@ -11,16 +11,13 @@ void report_record(void) {
     engine->recorded = map_memory(RECORDED_MAX * sizeof *engine->recorded);
 }
 
+/* The step counted last, or null if there are more than can be recorded. */
 static struct step *last_step(void) {
-    uint32_t i = engine->steps - 1;
-
-    return engine->recorded && engine->steps && i < RECORDED_MAX ? &engine->recorded[i] : NULL;
+    return engine->steps <= RECORDED_MAX ? &engine->recorded[engine->steps - 1] : NULL;
 }
 
-void report_step(struct thread *t, enum operation operation, int order, uintptr_t pc,
-                 uintptr_t address, size_t size) {
-    engine->steps++;
-
+void report_recorded(const struct thread *t, enum operation operation, int order, uintptr_t pc,
+                     uintptr_t address, size_t size) {
     struct step *s = last_step();
 
     if (!s)
@@ -36,7 +33,7 @@ void report_step(struct thread *t, enum operation operation, int order, uintptr_
     engine->preempted = false;
 }
 
-void report_value(uint64_t value, int32_t from, bool stale) {
+void report_recorded_value(uint64_t value, int32_t from, bool stale) {
     struct step *s = last_step();
 
     if (!s)
@@ -47,7 +44,7 @@ void report_value(uint64_t value, int32_t from, bool stale) {
     s->has_value = true;
 }
 
-void report_stored(uint64_t value) {
+void report_recorded_stored(uint64_t value) {
     struct step *s = last_step();
 
     if (!s)
@@ -56,10 +53,10 @@ void report_stored(uint64_t value) {
     s->has_stored = true;
 }
 
-void report_note(const char *note) {
+void report_recorded_note(const char *note) {
     struct step *s = last_step();
 
-    if (s && note)
+    if (s)
         s->note = note;
 }
 

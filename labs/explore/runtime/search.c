@@ -69,7 +69,7 @@ void search_shuffle(struct search *s) {
     dice->moments = 0;
 }
 
-static unsigned random_thread(const struct decision *d, const struct thread *current) {
+static unsigned random_thread(const uint8_t *threads, unsigned n, const struct thread *current) {
     unsigned best = 0;
 
     for (unsigned i = 0; i < dice->changes; i++)
@@ -80,45 +80,60 @@ static unsigned random_thread(const struct decision *d, const struct thread *cur
     dice->moments++;
     if (dice->moments > engine->random_steps)
         engine->random_steps = dice->moments;
-    for (unsigned i = 1; i < d->alternatives; i++)
-        if (dice->priority[d->thread[i]] > dice->priority[d->thread[best]])
+    for (unsigned i = 1; i < n; i++)
+        if (dice->priority[threads[i]] > dice->priority[threads[best]])
             best = i;
     return best;
 }
 
-/* Takes the decision d, new or given; allowed has a bit for each alternative that is to be tried.
- */
-static struct decision *decide(struct decision d, uint32_t allowed, const struct thread *current) {
+/* The next decision of the schedule. If *given, it is taken already. Otherwise the caller fills it
+ * in. */
+static struct decision *next_decision(bool *given) {
     struct search *s = engine->search;
-    struct decision *given = &s->path[engine->depth];
+    struct decision *d = &s->path[engine->depth++];
 
-    if (engine->depth++ < s->length)
-        return given;
-    if (engine->depth >= DECISIONS_MAX)
-        report_fault(FAULT_LIMIT, "", "The schedule has more than %d choices.", DECISIONS_MAX);
-    s->length = engine->depth;
-    if (s->mode == RANDOM)
-        d.chosen = (uint8_t)(d.of_thread ? random_thread(&d, current)
-                             : roll(2)   ? 0
-                                         : roll(d.alternatives));
-    else if (s->mode == REPLAY)
-        d.chosen = 0;
-    else
-        d.chosen = (uint8_t)__builtin_ctz(allowed);
-    d.remaining = allowed & ~(1u << d.chosen);
-    *given = d;
-    return given;
+    *given = engine->depth <= s->length;
+    if (!*given) {
+        if (engine->depth >= DECISIONS_MAX)
+            report_fault(FAULT_LIMIT, "", "The schedule has more than %d choices.", DECISIONS_MAX);
+        s->length = engine->depth;
+    }
+    return d;
+}
+
+/* Chooses one of n threads; allowed has a bit for each that is to be tried. */
+static const struct decision *choose_thread(const uint8_t *threads, unsigned n, uint32_t allowed,
+                                            const struct thread *current) {
+    enum mode mode = engine->search->mode;
+    bool given;
+    struct decision *d = next_decision(&given);
+
+    if (given)
+        return d;
+    d->of_thread = true;
+    d->tried = 0;
+    for (unsigned i = 0; i < n; i++)
+        d->thread[i] = threads[i];
+    d->chosen = (uint8_t)(mode == RANDOM   ? random_thread(threads, n, current)
+                          : mode == REPLAY ? 0
+                                           : (unsigned)__builtin_ctz(allowed));
+    d->remaining = allowed & ~(1u << d->chosen);
+    return d;
 }
 
 unsigned search_value(unsigned n, uint32_t allowed) {
-    struct decision d = {.alternatives = (uint8_t)n};
+    enum mode mode = engine->search->mode;
+    bool given;
+    struct decision *d = next_decision(&given);
 
-    if (engine->search->mode != REDUCED)
-        allowed = (uint32_t)((1ull << n) - 1);
-
-    unsigned chosen = decide(d, allowed, NULL)->chosen;
-
-    return chosen < n ? chosen : 0;
+    if (!given) {
+        if (mode != REDUCED)
+            allowed = (uint32_t)((1ull << n) - 1);
+        d->of_thread = false;
+        d->chosen = mode == RANDOM && roll(2) ? (uint8_t)roll(n) : 0;
+        d->remaining = allowed & ~(1u << d->chosen);
+    }
+    return d->chosen < n ? d->chosen : 0;
 }
 
 /* Reports whether the order of the two steps makes a difference. */
@@ -179,76 +194,87 @@ static _Noreturn void stuck(void) {
                  spins ? "No thread can make progress." : "No thread can run.", text);
 }
 
-/* Lists the threads that can go on: the running one first, if it needs no reason. */
-static void candidates(struct decision *d, const struct thread *current, bool *free_choice) {
-    unsigned n = 0;
-    bool progress = false;
+static unsigned append(uint8_t *threads, unsigned n, unsigned mask) {
+    for (; mask; mask &= mask - 1)
+        threads[n++] = (uint8_t)__builtin_ctz(mask);
+    return n;
+}
 
-    *free_choice = true;
-    if (thread_readiness(current) == READY) {
-        d->thread[n++] = current->number;
-        *free_choice = false;
-        progress = true;
-    }
-    for (int level = READY; level >= SPINNING; level--) {
-        /* A wake-up without a reason is no rescue from a hang. Spinning threads look again when
-         * nothing else goes on. */
-        if ((level == SPURIOUS && !progress) || (level == SPINNING && progress))
-            continue;
-        for (unsigned i = 0; i < engine->threads; i++) {
-            struct thread *t = &engine->thread[i];
+/* Lists the threads that can go on: the running one first, if it can without more ado. Reports
+ * whether another thread may be chosen without a preemption. */
+static bool candidates(uint8_t *threads, unsigned *count, const struct thread *current) {
+    unsigned ready = 0, deadlines = 0, spurious = 0, spinning = 0, n = 0;
 
-            if ((int)thread_readiness(t) != level || (t == current && level == READY) ||
-                (level == SPINNING && t->looks >= LOOKS))
-                continue;
-            d->thread[n++] = (uint8_t)i;
-            progress = true;
+    for (unsigned i = 0; i < engine->threads; i++) {
+        switch (thread_readiness(&engine->thread[i])) {
+        case READY:
+            ready |= 1u << i;
+            break;
+        case BY_DEADLINE:
+            deadlines |= 1u << i;
+            break;
+        case SPURIOUS:
+            spurious |= 1u << i;
+            break;
+        case SPINNING:
+            spinning |= engine->thread[i].looks < LOOKS ? 1u << i : 0;
+            break;
+        case BLOCKED:
+            break;
         }
     }
-    d->alternatives = (uint8_t)n;
+
+    bool runs = ready >> current->number & 1;
+
+    if (runs) {
+        threads[n++] = current->number;
+        ready ^= 1u << current->number;
+    }
+    n = append(threads, n, ready);
+    n = append(threads, n, deadlines);
+    /* A wake-up without a reason is no rescue from a hang. Spinning threads look again when nothing
+     * else goes on. */
+    n = append(threads, n, n ? spurious : spinning);
+    *count = n;
+    return !runs;
 }
 
 struct thread *search_thread(struct thread *current) {
     struct search *s = engine->search;
-    struct decision fresh = {.of_thread = true, .asleep = engine->asleep};
-    bool free_choice;
-    unsigned chosen = 0;
+    uint8_t threads[THREADS];
+    unsigned n, chosen = 0, asleep = engine->asleep;
 
     if (engine->steps >= engine->steps_max)
         report_fault(FAULT_LIMIT, "", "The schedule has more than %u steps.", engine->steps_max);
-    candidates(&fresh, current, &free_choice);
-    if (!fresh.alternatives)
+
+    bool free_choice = candidates(threads, &n, current);
+
+    if (!n)
         stuck();
 
-    unsigned asleep = engine->asleep;
-    bool reduced = s->mode == REDUCED;
+    uint32_t allowed = (1u << n) - 1;
 
-    if (fresh.alternatives > 1) {
-        uint32_t allowed = (1u << fresh.alternatives) - 1;
-
-        if (s->mode == BOUNDED && !free_choice && engine->preemptions >= s->bound) {
-            allowed = 1;
-            s->bound_hit = true;
-        } else if (reduced && asleep) {
-            for (unsigned i = 0; i < fresh.alternatives; i++)
-                if (asleep >> fresh.thread[i] & 1)
-                    allowed &= ~(1u << i);
-        }
-        if (!allowed) {
-            engine->pruned = true;
-            threads_stop();
-        }
-
-        const struct decision *d = decide(fresh, allowed, current);
-
-        chosen = d->chosen < fresh.alternatives ? d->chosen : 0;
-        asleep |= d->tried;
-    } else if (reduced && (asleep >> fresh.thread[0] & 1)) {
+    if (asleep)
+        for (unsigned i = 0; i < n; i++)
+            if (asleep >> threads[i] & 1)
+                allowed &= ~(1u << i);
+    if (n > 1 && s->mode == BOUNDED && !free_choice && engine->preemptions >= s->bound) {
+        allowed = 1;
+        s->bound_hit = true;
+    }
+    if (!allowed) {
         engine->pruned = true;
         threads_stop();
     }
+    if (n > 1) {
+        const struct decision *d = choose_thread(threads, n, allowed, current);
 
-    struct thread *next = &engine->thread[fresh.thread[chosen]];
+        chosen = d->chosen < n ? d->chosen : 0;
+        if (s->mode == REDUCED)
+            asleep |= d->tried;
+    }
+
+    struct thread *next = &engine->thread[threads[chosen]];
 
     engine->preempted = !free_choice && chosen > 0;
     engine->preemptions += engine->preempted;

@@ -9,11 +9,11 @@ static struct place *mutex_place(explore_mutex *mutex, uintptr_t pc) {
 }
 
 static struct thread *mutex_step(struct place *p, enum operation operation, uintptr_t pc) {
-    struct thread *t = threads_visible(
-        (struct event){
-            .address = p->address, .mutex = p, .operation = (uint8_t)operation, .writes = true},
-        pc);
+    struct thread *t = engine->current;
 
+    t->next = (struct event){
+        .address = p->address, .mutex = p, .operation = (uint8_t)operation, .writes = true};
+    threads_visible(pc);
     thread_tick(t);
     t->cause = p->cause = later(t->cause, p->cause);
     report_step(t, operation, NO_ORDER, pc, p->address, p->size);
@@ -64,10 +64,9 @@ void explore_unlock(explore_mutex *mutex) {
 static bool park(bool deadline, uintptr_t pc) {
     struct thread *t = engine->current;
 
-    threads_visible(
-        (struct event){
-            .address = (uintptr_t)t, .operation = OP_PARK, .writes = true, .deadline = deadline},
-        pc);
+    t->next = (struct event){
+        .address = (uintptr_t)t, .operation = OP_PARK, .writes = true, .deadline = deadline};
+    threads_visible(pc);
     thread_tick(t);
     report_step(t, OP_PARK, NO_ORDER, pc, 0, 0);
     t->cause = t->token_cause = later(t->cause, t->token_cause);
@@ -98,10 +97,10 @@ void explore_unpark(int thread) {
     if (thread < 0 || thread >= (int)engine->threads)
         report_fault(FAULT_CHECK, "", "explore_unpark(%d): there is no such thread.", thread);
 
-    struct thread *other = &engine->thread[thread];
-    struct thread *t = threads_visible(
-        (struct event){.address = (uintptr_t)other, .operation = OP_UNPARK, .writes = true}, PC);
+    struct thread *t = engine->current, *other = &engine->thread[thread];
 
+    t->next = (struct event){.address = (uintptr_t)other, .operation = OP_UNPARK, .writes = true};
+    threads_visible(PC);
     thread_tick(t);
     t->cause = other->token_cause = later(t->cause, other->token_cause);
     report_step(t, OP_UNPARK, NO_ORDER, PC, 0, 0);

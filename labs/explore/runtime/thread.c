@@ -47,8 +47,7 @@ static void body(void *arg) {
     struct thread *t = arg;
 
     t->body(t->arg);
-    t->time++;
-    t->view.hb[t->number] = t->view.co[t->number] = t->cause[t->number] = t->time;
+    thread_tick(t);
     report_step(t, OP_END, NO_ORDER, 0, 0, 0);
     t->ended = true;
     engine->changes++;
@@ -78,10 +77,9 @@ void threads_run(void) {
     marl_fiber_swap(&engine->home, &engine->current->context);
 }
 
-struct thread *threads_visible(struct event next, uintptr_t pc) {
+void threads_visible(uintptr_t pc) {
     struct thread *t = engine->current;
 
-    t->next = next;
     t->pc = pc;
     if (!back_to_starter(t)) {
         struct thread *chosen = search_thread(t);
@@ -89,50 +87,29 @@ struct thread *threads_visible(struct event next, uintptr_t pc) {
         if (chosen != t)
             switch_to(t, chosen);
     }
-    return t;
 }
 
 void thread_tick(struct thread *t) {
     t->time++;
-    t->view.hb[t->number] = t->view.co[t->number] = t->cause[t->number] = t->time;
-}
-
-enum readiness thread_readiness(const struct thread *t) {
-    if (t->ended)
-        return BLOCKED;
-    switch (t->next.operation) {
-    case OP_LOCK:
-        return t->next.mutex->owner ? BLOCKED : READY;
-    case OP_PARK:
-        if (t->token)
-            return READY;
-        if (t->next.deadline)
-            return BY_DEADLINE;
-        return t->spurious_wake ? BLOCKED : SPURIOUS;
-    case OP_JOIN:
-        return engine->thread[t->next.thread].ended ? READY : BLOCKED;
-    case OP_YIELD:
-        return t->yielded_at != engine->changes ? READY : SPINNING;
-    default:
-        return READY;
-    }
+    t->view.hb = with_lane(t->view.hb, t->number, t->time);
+    t->view.co = with_lane(t->view.co, t->number, t->time);
+    t->cause = with_lane(t->cause, t->number, t->time);
 }
 
 static void give_way(struct thread *t, uintptr_t pc, const char *note) {
     /* From here on, the newest of what it read can no longer be overlooked. */
     for (unsigned i = 0; i < t->recents; i++) {
         struct place *p = t->recent[i];
-        struct store *newest = &p->store[p->stores - 1];
 
-        if (newest->seen[t->number] > t->time)
-            newest->seen[t->number] = t->time;
+        see(t, &p->store[p->stores - 1]);
     }
     t->recents = 0;
     if (t->yielded_at != engine->changes) {
         t->yielded_at = engine->changes;
         t->looks = 0;
     }
-    threads_visible((struct event){.operation = OP_YIELD}, pc);
+    t->next = (struct event){.operation = OP_YIELD};
+    threads_visible(pc);
     report_step(t, OP_YIELD, NO_ORDER, pc, 0, 0);
     report_note(note);
 }
@@ -177,11 +154,11 @@ int explore_start(void (*run)(void *), void *arg) {
 
     /* Threads are numbered in the order of the starts, so starts by several threads do not
      * commute. Thread 0 alone needs no choice here. */
-    if (t->number)
-        threads_visible((struct event){.address = (uintptr_t)&engine->threads,
-                                       .writes = true,
-                                       .operation = OP_START},
-                        pc);
+    if (t->number) {
+        t->next = (struct event){
+            .address = (uintptr_t)&engine->threads, .writes = true, .operation = OP_START};
+        threads_visible(pc);
+    }
     if (engine->threads == THREADS)
         report_fault(FAULT_LIMIT, "", "The program starts more than %d threads a schedule.",
                      THREADS - 1);
@@ -208,8 +185,10 @@ void explore_join(int thread) {
 
     struct thread *other = &engine->thread[thread];
 
-    if (!other->ended)
-        threads_visible((struct event){.operation = OP_JOIN, .thread = (uint8_t)thread}, pc);
+    if (!other->ended) {
+        t->next = (struct event){.operation = OP_JOIN, .thread = (uint8_t)thread};
+        threads_visible(pc);
+    }
     thread_tick(t);
     view_join(&t->view, &other->view);
     t->cause = later(t->cause, other->cause);
