@@ -14,16 +14,16 @@ import (
 // DefaultMaxIdle is how many idle fibers a worker keeps unless Config says otherwise.
 const DefaultMaxIdle = 1024
 
-// DefaultGiveUpAfter is how long Close and Unbind see nothing happen before they
-// report a deadlock, unless Config says otherwise.
+// DefaultGiveUpAfter is how long Close and Unbind see nothing happen before they report a deadlock, unless Config says
+// otherwise.
 const DefaultGiveUpAfter = time.Second
 
 // DefaultWatchdog is how long the watchdog of Run sees nothing happen before it reports a deadlock, unless Config says
 // otherwise.
 const DefaultWatchdog = 5 * time.Second
 
-// Config describes a scheduler. The zero value is one without workers of its
-// own: it runs tasks on the goroutines that bind it.
+// Config describes a scheduler. The zero value is one without multi-threaded workers: it runs tasks on the goroutines
+// that bind it.
 type Config struct {
 	// for reports, and "NAME-w0" and so on for the threads of workers that keep theirs; "scheduler" if empty
 	Name      string
@@ -62,9 +62,8 @@ type Config struct {
 	// on the goroutine backend.
 	Device func(w *Worker) (Device, error)
 
-	// Panicked is called on the fiber whose task has panicked, after the task's
-	// deferred functions, with the value and the task's stack; the worker then goes
-	// on. If it is nil, a panic ends the program with the task's own stack.
+	// Panicked is called on the fiber whose task has panicked, after the task's deferred functions, with the value and
+	// the task's stack; the worker then goes on. If it is nil, a panic ends the program with the task's stack.
 	Panicked func(value any, stack []byte)
 
 	// Exhausted is told when a worker can make no fiber that goes on when its next task waits: no memory is left, say.
@@ -76,14 +75,14 @@ type Config struct {
 	// line goes to stderr, once.
 	Exhausted func(error)
 
-	// Overloaded is called when there has been no room for tasks for a second, and each second from then on, as long as
-	// callers wait for room: with how many wait, and how long there has been no room. It is called on a separate
-	// goroutine, one call at a time, and may do what a goroutine may. If it is nil, a line goes to stderr each time.
+	// Overloaded is called when there has been no room for tasks for a second, and then each second, as long as callers
+	// wait for room. It gets how many wait, and how long there has been no room. It runs on a separate goroutine, one
+	// call at a time. If it is nil, a line goes to stderr each time.
 	Overloaded func(waiting int, since time.Duration)
 
-	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they
-	// report a deadlock; 0 means DefaultGiveUpAfter, less than 0 for ever. Choose it longer than
-	// goroutines and devices need that are to notify fibers.
+	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they report a deadlock; 0 means
+	// DefaultGiveUpAfter; less than 0: they report none. Choose it longer than goroutines and devices need that are to
+	// notify fibers.
 	GiveUpAfter time.Duration
 
 	// Watchdog, if more than 0, is how long a deadlock lasts before Deadlocked is called, without Close. Nothing runs,
@@ -102,7 +101,7 @@ type Config struct {
 	// that blocks its thread.
 	Stalled func(*Stall)
 
-	// Recorder, if not nil, is told of every transition of every fiber; that of trace.NewRecorder keeps them. It may
+	// Recorder, if not nil, is told of every transition of every fiber; what trace.NewRecorder makes keeps them. It may
 	// serve one scheduler only.
 	Recorder Recorder
 }

@@ -13,9 +13,20 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Fiber is a stack on which a worker runs its tasks, one after the other. A task
-// keeps its fiber while it waits, so the fiber stands for the task as long as it runs;
-// later the same fiber stands for another one. The policy decides whether it stays with one worker.
+// Fiber is a stack on which a worker runs its tasks, one after the other. A task keeps its fiber while it waits, so the
+// fiber stands for the task as long as that runs; later it stands for another one. The policy decides whether a fiber
+// may migrate to another worker.
+//
+// Its life:
+//
+//  1. A worker makes it, Idle, before it begins a task for which it holds no other idle fiber (pool.go).
+//  2. Another fiber of the worker waits, or begins to run f. f is Running, and calls tasks (loop.go).
+//  3. Its task waits: f is Yielded or Waiting. The worker's thread switches to another fiber (wait.go).
+//  4. It is woken: f is Queued, and Running again when a worker has picked it.
+//  5. Its task ends. f begins the next one, or becomes Idle if another fiber is to run.
+//  6. It ends when the worker has enough idle fibers, or ends itself; the worker closes it (reap).
+//
+// state.go says who owns the stack in each state.
 type Fiber struct {
 	word   atomic.Uint64          // see state.go
 	worker atomic.Pointer[Worker] // on which it runs, or has run last
@@ -45,10 +56,10 @@ type Fiber struct {
 	told       uint8         // what its hook knows: notTold, inHook, told
 }
 
-// begins says that f, the calling fiber, has a task of that name from now on.
+// begins notes that f, the calling fiber, has a task of that name from now on.
 func (f *Fiber) begins(name nameNumber) { release.Store(&f.present, uint64(name)+1) }
 
-// ends says that it has none.
+// ends notes that it has none.
 func (f *Fiber) ends() { release.Store(&f.present, 0) }
 
 // taskName is the name of the task that f has, if it has one, at some moment during the call.
@@ -57,8 +68,7 @@ func (f *Fiber) taskName() (name nameNumber, any bool) {
 	return nameNumber(max(n, 1) - 1), n > 0
 }
 
-// Current returns the fiber that the caller runs on, or nil if that is none of a
-// scheduler's. It costs single nanoseconds.
+// Current returns the fiber that the caller runs on, or nil if no scheduler has it. It costs single nanoseconds.
 func Current() *Fiber {
 	if f := fiber.Current(); f != nil {
 		p, _ := f.Value().(*parker)
@@ -100,17 +110,15 @@ func (f *Fiber) String() string {
 	return f.maker.name + " fiber " + strconv.Itoa(f.id)
 }
 
-// Wait blocks the calling task, which must run on f, until pred holds. lock must
-// be held by the caller and guard what pred reads; it is released while the fiber is
-// blocked, and held whenever pred is called and when Wait returns. pred is called
-// first, and after each Notify.
+// Wait blocks the calling task, which must run on f, until pred holds. lock must be held by the caller and guard what
+// pred reads. It is released while the fiber is blocked, and held whenever pred is called and when Wait returns. pred
+// is called first, and after each Notify.
 //
-// Without pred, Wait returns after one Notify; without lock, none is released. A Notify
-// is not remembered by a fiber that is not blocked.
+// Without pred, Wait returns after one Notify; without lock, none is released. A fiber that is not blocked does not
+// remember a Notify.
 //
-// The thread is never blocked: other fibers of the worker go on with it. So hold lock for moments
-// only, and do not wait for anything else meanwhile; unless it is a lock of package fibersync, which
-// blocks no thread either.
+// The thread is never blocked: the worker runs other fibers. So hold lock for moments only, and do not wait while you
+// hold it. A lock of package fibersync may be held longer: it blocks no thread.
 //
 // The Unlock of lock runs on the fiber when that is blocked already. It may notify the fiber, but must not block or
 // yield: those calls panic with an error that wraps ErrInWait.

@@ -267,7 +267,7 @@ func (f *Fiber) arrived(err error) *Worker {
 		w := f.worker.Load()
 		release.Store(&w.running, f.self.Load())
 		if err != nil {
-			w.stays(f, err)
+			w.keepThread(f, err)
 		}
 		if left := w.local.left; left != nil {
 			w.local.left = nil

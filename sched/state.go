@@ -14,7 +14,7 @@ const (
 	Idle    State = iota // without a task: in its worker's pool, or a main fiber whose thread runs another one
 	Yielded              // blocked in a wait without a deadline
 	Waiting              // blocked in a wait with a deadline
-	Queued               // ready: it waits for its turn
+	Queued               // ready: a worker will resume it
 	Running              // the current fiber of its worker
 	states  = iota
 )
@@ -33,8 +33,8 @@ func (s State) String() string {
 type Why uint8
 
 const (
-	WhyCarryOn Why = iota // idle or new, it carries the worker on
-	WhyResume             // it is this queued fiber's turn
+	WhyCarryOn Why = iota // idle or new, it runs the worker from now on
+	WhyResume             // a worker has picked it from a queue
 	WhyGoIdle             // it has no task, and another fiber goes on
 	WhyWait               // its task waits
 	WhyYield              // its task lets others go first
@@ -95,10 +95,10 @@ func mayGo(from, to State, why Why) bool {
 //	Queued                the queue that it is in, later the worker that has taken it out
 //	    unpublished       the fiber, as above: it has yielded, and is in no queue yet
 //
-// Wakers do not own it. They change the word of a blocked fiber by compare-and-swap: of several that want to end one
-// wait, one succeeds. A late one, such as the timer of the wait before, finds another number and does nothing. If the
-// fiber is unpublished, a waker leaves the mark notified, and publish does the rest. After that mark, and in all states
-// but Yielded and Waiting, no waker changes the word.
+// Wakers do not own the stack. They change the word of a blocked fiber by compare-and-swap: of several that want to end
+// one wait, one succeeds. A late one, such as the timer of the wait before, finds another number and does nothing. If
+// the fiber is unpublished, a waker leaves the mark notified, and publish does the rest. After that mark, and in all
+// states but Yielded and Waiting, no waker changes the word.
 //
 // A fiber with a home is never unpublished while it waits: only the thread that it runs on will enter its stack, after
 // the switch.

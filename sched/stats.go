@@ -52,10 +52,10 @@ func (s *Scheduler) Stats() Stats {
 	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.shared()
 	var fibers, blocked uint64
 	for i, w := range workers {
-		own := w.Stats()
-		sum.Workers[i] = own
-		sum.Tasks += own.Tasks
-		sum.Stolen += own.Stolen
+		of := w.Stats()
+		sum.Workers[i] = of
+		sum.Tasks += of.Tasks
+		sum.Stolen += of.Stolen
 		sum.Made += w.made.load()
 		sum.Idle += int(w.idling.load())
 		sum.Pending += w.pendingLocal() + w.pendingOpen()
@@ -83,7 +83,7 @@ func (s *Scheduler) keepCounts(w *Worker) {
 	w.places.Close()
 }
 
-// pendingLocal is how many of the worker's own tasks have not begun.
+// pendingLocal is how many tasks that no other worker may begin wait for w.
 func (w *Worker) pendingLocal() int {
 	n := w.mailbox.tasks.Load() // before pinned, see takeMessages
 	return int(n) + int(w.pinned.load())
@@ -123,7 +123,7 @@ type counts struct {
 	dry        counter // how often it has run out of what it could run
 	made, gone counter // fibers made, and ended, on this worker
 	idling     counter // fibers that are Idle
-	pinned     counter // its own tasks that have not begun
+	pinned     counter // tasks in its local queue
 	blocked    counter // fibers that are Yielded or Waiting, or Queued after that
 	waiting    counter // those of them that have a deadline
 

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Affinity gives each multi-threaded worker, by its number, the
-// CPUs that its thread may run on.
+// The thread of a multi-threaded worker: its processors, its name, and its timers.
+
+// Affinity gives each multi-threaded worker, by its number, the CPUs that its thread may run on.
 type Affinity func(worker int) []int
 
 // AnyOf lets every worker run on any of the CPUs.
@@ -22,7 +23,7 @@ func AnyOf(cpus ...int) Affinity {
 	return func(int) []int { return cpus }
 }
 
-// OneOf ties each worker to one of the CPUs, in turn.
+// OneOf ties each worker to one of the CPUs: worker n to cpus[n % len(cpus)].
 func OneOf(cpus ...int) Affinity {
 	cpus = slices.Clone(cpus)
 	return func(worker int) []int {
@@ -33,9 +34,9 @@ func OneOf(cpus ...int) Affinity {
 	}
 }
 
-// PerGroup gives each scheduling group one of the affinities, in turn, which is asked for the worker's number in the
-// group. AnyOf lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many
-// workers a group has: set Groups.Size to the same.
+// PerGroup gives group n affinities[n % len(affinities)], which is asked for the worker's number in the group. AnyOf
+// lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many workers a group
+// has: set Groups.Size to the same.
 func PerGroup(size int, affinities ...Affinity) Affinity {
 	affinities = slices.Clone(affinities)
 	return func(worker int) []int {
@@ -50,7 +51,7 @@ func PerGroup(size int, affinities ...Affinity) Affinity {
 	}
 }
 
-// prepare makes the calling thread fit for the worker.
+// prepare makes the calling thread fit for the worker, and makes its goroutine a root fiber.
 func (w *Worker) prepare() (*fiber.Fiber, error) {
 	cfg := &w.scheduler.cfg
 	if !w.keeps {
@@ -113,8 +114,8 @@ func threadName(scheduler string, group, worker int) string {
 	return strings.ToValidUTF8(scheduler[:most], "") + suffix
 }
 
-// nameThread gives the calling thread a name, which debuggers, top and /proc show. If the kernel
-// refuses, the thread keeps its present one.
+// nameThread gives the calling thread a name, which debuggers, top and /proc show. If the kernel refuses, the thread
+// keeps its present one.
 func nameThread(name string) {
 	var text [longestThreadName + 1]byte // ends with 0
 	copy(text[:longestThreadName], name)
@@ -124,8 +125,8 @@ func nameThread(name string) {
 // onFirstThread reports whether the caller is on the thread that the process began with.
 func onFirstThread() bool { return unix.Gettid() == unix.Getpid() }
 
-// elsewhere starts f on a goroutine that is locked to another thread than the caller's, which
-// must be locked to its own, and unlocks the caller once that is certain.
+// elsewhere starts f on a goroutine that is locked to another thread than the caller. The caller must be locked to its
+// thread; elsewhere unlocks it once f has another one.
 func elsewhere(f func()) {
 	locked := make(chan struct{})
 	go func() {

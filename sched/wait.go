@@ -330,7 +330,7 @@ func (f *Fiber) parkTold(deadline time.Time) {
 	f.afterBlock(hook)
 }
 
-// beforeBlock tells the hook of f, the calling fiber, that f is about to block, and returns it.
+// beforeBlock calls BeforeBlock of the hook of f, the calling fiber, and returns the hook.
 func (f *Fiber) beforeBlock() BlockHook {
 	hook := f.hook
 	f.told = inHook
@@ -339,7 +339,7 @@ func (f *Fiber) beforeBlock() BlockHook {
 	return hook
 }
 
-// afterBlock tells that hook that f goes on.
+// afterBlock calls AfterBlock of that hook: f goes on.
 func (f *Fiber) afterBlock(hook BlockHook) {
 	f.told = inHook
 	mustReturn("AfterBlock", f, hook.AfterBlock)

@@ -22,16 +22,15 @@ import (
 type mode uint8
 
 const (
-	// multiThreaded workers have their own thread, made with the scheduler.
+	// multiThreaded workers have a thread that is made with the scheduler.
 	multiThreaded mode = iota
-	// singleThreaded workers borrow the thread of the goroutine that called Bind.
-	// They run tasks only while that goroutine waits or unbinds.
+	// singleThreaded workers borrow the thread of the goroutine that called Bind. They run tasks only while that
+	// goroutine waits or unbinds.
 	singleThreaded
 )
 
-// Worker runs tasks on one thread, on one fiber after the other: when a task
-// blocks, its fiber keeps it, and another fiber carries the worker on. While it is idle it may give the thread up; see
-// Config.KeepThreads.
+// Worker runs tasks on one thread, on one fiber after the other: when a task blocks, its fiber keeps it, and another
+// fiber runs the worker. While the worker is idle it may give the thread up; see Config.KeepThreads.
 type Worker struct {
 	id        int
 	name      string
@@ -99,9 +98,9 @@ func (w *Worker) Group() int {
 	return 0
 }
 
-// local is what belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave
-// messages in the worker's mailbox. It holds what must run on this worker, whatever the policy: under a policy that
-// lets fibers migrate, main fibers and SameThread tasks; under other policies, each fiber that began here.
+// local belongs to a worker's thread: no other thread touches it, so it has no lock. Others leave messages in the
+// worker's mailbox. It holds what must run on this worker: main fibers and SameThread tasks, and all fibers that began
+// here if the policy does not let fibers migrate.
 type local struct {
 	ready     queue.Queue[*Fiber] // Queued
 	tasks     queue.Queue[job]    // not begun
@@ -178,12 +177,11 @@ func (s *Scheduler) setArenas() {
 	}
 }
 
-// thread is the life of a multi-threaded worker. It sends one error or nil to started, which
-// must have room for it, when the worker is ready to run tasks or cannot be. In the end
-// it closes done.
+// thread is the life of a multi-threaded worker. It sends one error or nil to started, which must have room for it,
+// when the worker is ready to run tasks or cannot be. In the end it closes done.
 func (w *Worker) thread(started chan<- error) {
 	if w.threaded {
-		// Once more than the root will be: so the coroutines of its tasks are told from other goroutines.
+		// Once more than the root will be: so the coroutines of its tasks differ from other goroutines.
 		runtime.LockOSThread()
 	}
 	// It stays locked: a thread that was changed for a worker ends with it. The process's first one cannot end, and its
@@ -256,8 +254,9 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	w.scheduler.fibers.add(f)
 }
 
-// initialize opens the device, calls the initializer, and then proceed: with an error if the device could not be
-// opened, or one of the two has called Goexit, which cannot be stopped, and does what is left to do on its way out.
+// initialize opens the device, and calls the initializer. Then it calls proceed, with an error if the device could not
+// be opened, or if one of the two has called Goexit. A Goexit cannot be stopped: proceed runs before it ends the
+// thread.
 func (w *Worker) initialize(proceed func(error)) {
 	what, returned := "device", false
 	defer func() {
@@ -305,8 +304,7 @@ func (w *Worker) mustRunCaller(what string) {
 	}
 }
 
-// poll moves to the worker's queues what other threads have left in the mailbox, and fibers whose deadlines
-// have passed.
+// poll moves messages of other threads, and fibers whose deadlines have passed, to the worker's queues.
 func (w *Worker) poll() {
 	w.mustRunCaller("poll")
 	if w.mailbox.head.Load() != nil {
@@ -342,7 +340,7 @@ func (w *Worker) takeMessages() {
 	}
 }
 
-// expire ends the waits whose deadlines have passed, those of fibers that may migrate included.
+// expire ends the waits whose deadlines have passed, also of fibers that may migrate.
 func (w *Worker) expire() {
 	at := clock.Now()
 	for t := w.local.timers.take(at); t != nil; t = w.local.timers.take(at) {
@@ -355,7 +353,7 @@ func (w *Worker) expire() {
 	}
 }
 
-// pushTask queues a task that the worker alone may begin.
+// pushTask queues a task that no other worker may begin.
 func (w *Worker) pushTask(t job) {
 	if t.Flags&SameThread != 0 {
 		w.local.needsThread = true
@@ -365,13 +363,11 @@ func (w *Worker) pushTask(t job) {
 }
 
 // hasLocal reports whether local holds anything to run.
-func (w *Worker) hasLocal() bool {
-	return !w.local.ready.Empty() || !w.local.tasks.Empty()
-}
+func (w *Worker) hasLocal() bool { return !w.local.ready.Empty() || !w.local.tasks.Empty() }
 
-// mailbox is where other threads leave word for a worker: a fiber of it that is ready, or a task that
-// it alone may begin. It is a lock-free list. Any thread may put a message in front of it, and the worker
-// takes the whole list; so no message is ever taken out of the middle, and none is lost.
+// mailbox is where other threads leave messages for a worker: a fiber that stays there and is ready, or a task that no
+// other worker may begin. It is a lock-free list. Any thread may put a message in front, and the worker takes the whole
+// list: no message is taken out of the middle, and none is lost.
 type mailbox struct {
 	head atomic.Pointer[message] // the latest
 	// how many messages have tasks, and a moment longer: messages that are about to be put or are being read count too
@@ -442,20 +438,14 @@ func (m *mailbox) close() bool {
 // reopen takes close back.
 func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }
 
-// stays is for f, which could not give the thread away because of err.
-func (w *Worker) stays(f *Fiber, err error) {
-	if !errors.Is(err, fiber.ErrLocked) {
-		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, w.local.current, err))
-	}
-	w.keepThread(f, err)
-}
-
-// keepThread is for f, which is blocked or has yielded, but cannot leave its thread because of err: on the
-// goroutine backend, a task in a callback from C. Its worker goes on with nothing else until
-// f is Queued. What was to run in its place is put back. The clock is looked at every millisecond, since
-// the worker would be woken for other things as well.
+// keepThread is for f, which is blocked or has yielded, but cannot leave its thread because of err: on the goroutine
+// backend, a task in a callback from C. Its worker runs nothing else until f is Queued, and looks every millisecond.
+// The fiber that was to run is put back.
 func (w *Worker) keepThread(f *Fiber, err error) {
 	o := &w.local
+	if !errors.Is(err, fiber.ErrLocked) {
+		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, o.current, err))
+	}
 	o.left = nil
 	if to := o.current; to.load().state() == Idle {
 		w.pushIdle(to)
@@ -465,20 +455,20 @@ func (w *Worker) keepThread(f *Fiber, err error) {
 		w.scheduler.migration.ready(to, nil)
 	}
 	o.current = f
-	for told := false; ; told = true {
+	for reported := false; ; reported = true {
 		w.poll()
 		if w.removeReady(f) || f.home == nil && (f.queueIfNotified() || f.load().state() == Queued) {
-			break
+			return
 		}
-		if !told {
+		if !reported {
 			w.scheduler.cfg.Exhausted(fmt.Errorf("%s does nothing else while a task waits: %w", w.name, err))
 		}
 		time.Sleep(retryPause)
 	}
 }
 
-// removeReady takes f out of the fibers that are ready, and reports whether it was among them. Its state does not tell:
-// a thread that has made it Queued puts it into the mailbox only then.
+// removeReady takes f out of the fibers that are ready, and reports whether it was among them. Its state does not say
+// so: a thread that makes it Queued puts it into the mailbox afterwards.
 func (w *Worker) removeReady(f *Fiber) (removed bool) {
 	o := &w.local
 	for range o.ready.Len() {
