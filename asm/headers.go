@@ -12,3 +12,9 @@ import (
 //
 //go:embed *.h
 var Headers embed.FS
+
+// Sources are the headers, and all that a program without Go is built from to switch: the assembly of each
+// architecture, context.c and check.c.
+//
+//go:embed *.h swap_*.S context.c check.c
+var Sources embed.FS

@@ -52,8 +52,9 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(), l.serveCommand(), l.doctorCommand(),
-		labcommand.Grade(l.stdout, l.stderr), labcommand.Step(os.Stdin, l.stdout, l.stderr), versionCommand())
+	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(), l.exploreCommand(), l.serveCommand(),
+		l.doctorCommand(), labcommand.Grade(l.stdout, l.stderr), labcommand.Step(os.Stdin, l.stdout, l.stderr),
+		versionCommand())
 	err := labcommand.Execute(ctx, root, l.stdout, l.stderr, args)
 	if lost := new(fs.PathError); errors.As(err, &lost) && lost.Op == "write" && lost.Path == os.Stdout.Name() {
 		return failure{err}

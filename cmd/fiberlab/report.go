@@ -13,6 +13,7 @@ import (
 	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/cmd/fiberlab/serve"
 	"fiberlab/cmd/fiberlab/wordcount"
+	"fiberlab/labs/explore"
 )
 
 // report is what a command found; with --json it is the document on standard output. The names of times
@@ -23,6 +24,7 @@ type report struct {
 	SwitchCost []bench.Row     `json:"switch_cost,omitempty"`
 	Swap       string          `json:"swap,omitempty"` // the folder of the mechanism "yours"
 	Explored   *explored       `json:"explored,omitempty"`
+	Schedules  *explore.Result `json:"schedules,omitempty"`
 	LostWakeup []*demo.Shown   `json:"lost_wakeup,omitempty"`
 	Deadlock   *demo.Joins     `json:"deadlock,omitempty"`
 	Served     *serve.Figures  `json:"served,omitempty"`

@@ -25,6 +25,9 @@ func (r report) writeText(w io.Writer) error {
 	if r.Explored != nil {
 		writeExplored(p, r.Explored)
 	}
+	if r.Schedules != nil {
+		_ = r.Schedules.Write(&p.text, p.screen.columns) // a strings.Builder takes everything
+	}
 	for i, t := range r.LostWakeup {
 		writeTrap(p, i+1, len(r.LostWakeup), t)
 	}

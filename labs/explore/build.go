@@ -1,0 +1,211 @@
+package explore
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"fiberlab/asm"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+//go:embed runtime
+var runtimeSources embed.FS
+
+// BuildOptions say how to build a program.
+type BuildOptions struct {
+	Compiler string   // the command of the C compiler; empty: $CC, or Go's
+	Define   []string // macros, as NAME or NAME=VALUE
+	Keep     string   // the program is written to this file, and stays; empty: to a temporary one
+}
+
+// Program is a program that was built. Close removes it.
+type Program struct {
+	Path   string
+	folder string // with what was made to build it
+	once   sync.Once
+	source *source
+}
+
+// Close removes the program, unless BuildOptions.Keep named a file for it.
+func (p *Program) Close() error { return os.RemoveAll(p.folder) }
+
+// Runtime is the runtime, compiled. It is compiled once, for any number of programs. Close removes it.
+type Runtime struct {
+	compiler []string
+	folder   string
+	objects  []string
+	link     []string // more words for the linker
+	program  []string // the words by which a file of a program is compiled
+}
+
+// ofProgram is how the compiler is called for a file of a program. A call of the runtime must be no jump, so that its
+// return address lies in the caller's line. DWARF 4 has types without marks of atomic ones, which package dwarf does
+// not know.
+var ofProgram = []string{
+	"-std=c11", "-g", "-gdwarf-4", "-O1", "-Wall", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-c",
+}
+
+// ofClang makes clang report the read of n++, which it leaves to the write otherwise. ofGCC has gcc not warn that its
+// runtime ignores fences.
+var (
+	ofClang = []string{"-mllvm", "-tsan-instrument-read-before-write=1"}
+	ofGCC   = []string{"-Wno-tsan"}
+)
+
+// NewRuntime compiles the runtime by that compiler; empty: $CC, or Go's. If ctx ends, it returns its error.
+func NewRuntime(ctx context.Context, compiler string) (r *Runtime, err error) {
+	r = &Runtime{compiler: strings.Fields(compiler)}
+	if len(r.compiler) == 0 {
+		if r.compiler, err = sandbox.Compiler(machine.Native()); err != nil {
+			return nil, err
+		}
+	} else if _, err := exec.LookPath(r.compiler[0]); err != nil {
+		return nil, fmt.Errorf("there is no C compiler %s: %w", r.compiler[0], err)
+	}
+	if r.folder, err = os.MkdirTemp("", "fiberlab-explore-"); err != nil {
+		return nil, err
+	}
+	if err = r.make(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Close removes the compiled runtime.
+func (r *Runtime) Close() error { return os.RemoveAll(r.folder) }
+
+// make writes the sources of the runtime into the folder and compiles them.
+func (r *Runtime) make(ctx context.Context) error {
+	if err := os.CopyFS(r.folder, runtimeSources); err != nil {
+		return err
+	}
+	if err := os.CopyFS(filepath.Join(r.folder, "asm"), asm.Sources); err != nil {
+		return err
+	}
+	include := filepath.Join(r.folder, "runtime")
+	r.program = slices.Concat(ofProgram, []string{"-I", include})
+	if err := r.probe(ctx); err != nil {
+		return err
+	}
+	sources, err := filepath.Glob(filepath.Join(include, "*.c"))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"context.c", "check.c", "swap_" + runtime.GOARCH + ".S"} {
+		sources = append(sources, filepath.Join(r.folder, "asm", name))
+	}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, file := range sources {
+		r.objects = append(r.objects, file+".o")
+		g.Go(func() error {
+			said, err := r.call(ctx, "-std=gnu11", "-g", "-O2", "-fno-pie", "-I", include,
+				"-I", filepath.Join(r.folder, "asm"), "-c", file, "-o", file+".o")
+			if err != nil {
+				return fmt.Errorf("the runtime does not build: %w: %s", err, said)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	flags, err := fs.ReadFile(runtimeSources, "runtime/link.flags")
+	r.link = strings.Fields(string(flags))
+	return err
+}
+
+// probe tries by which words the compiler marks accesses.
+func (r *Runtime) probe(ctx context.Context) error {
+	empty := filepath.Join(r.folder, "empty.c")
+	if err := os.WriteFile(empty, []byte("int empty;\n"), 0o600); err != nil {
+		return err
+	}
+	object := empty + ".o"
+	if said, err := r.call(ctx, "-c", empty, "-o", object); err != nil {
+		return fmt.Errorf("the C compiler %s does not work: %w: %s", strings.Join(r.compiler, " "), err, said)
+	}
+	if _, err := r.call(ctx, slices.Concat(r.program, ofClang, []string{empty, "-o", object})...); err == nil {
+		r.program = append(r.program, ofClang...)
+		return nil
+	}
+	if _, err := r.call(ctx, slices.Concat(r.program, []string{empty, "-o", object})...); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%s: %w", strings.Join(r.compiler, " "), ErrNoInstrumentation)
+	}
+	r.program = append(r.program, ofGCC...)
+	return nil
+}
+
+// call calls the compiler, and returns what it said.
+func (r *Runtime) call(ctx context.Context, words ...string) (string, error) {
+	c := exec.CommandContext(ctx, r.compiler[0], slices.Concat(r.compiler[1:], words)...)
+	c.Env = append(os.Environ(), "LC_ALL=C")
+	out, err := c.CombinedOutput()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// Build compiles the files, and links them with the runtime. It returns a *BuildError if they do not build. warnings is
+// what the compiler said of them.
+func (r *Runtime) Build(ctx context.Context, files []string, o BuildOptions) (p *Program, warnings string, err error) {
+	p = &Program{Path: o.Keep}
+	if p.folder, err = os.MkdirTemp("", "fiberlab-explore-"); err != nil {
+		return nil, "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+			p = nil
+		}
+	}()
+	if p.Path == "" {
+		p.Path = filepath.Join(p.folder, "program")
+	}
+	words := []string{"-no-pie", "-o", p.Path}
+	var all []string
+	for i, file := range files {
+		object := filepath.Join(p.folder, fmt.Sprintf("%d.o", i))
+		compile := slices.Clone(r.program)
+		for _, macro := range o.Define {
+			compile = append(compile, "-D"+macro)
+		}
+		said, err := r.call(ctx, append(compile, file, "-o", object)...)
+		if said != "" {
+			all = append(all, said)
+		}
+		if err != nil {
+			return p, "", unbuilt(err, said)
+		}
+		words = append(words, object)
+	}
+	if said, err := r.call(ctx, slices.Concat(words, r.objects, r.link)...); err != nil {
+		return p, "", unbuilt(err, said)
+	}
+	return p, strings.Join(all, "\n"), nil
+}
+
+// unbuilt is the error of a compiler that said something and ended by err.
+func unbuilt(err error, said string) error {
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return &BuildError{Said: said}
+	}
+	return err
+}

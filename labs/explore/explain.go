@@ -1,0 +1,257 @@
+package explore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// orders are the memory orders, in words.
+var orders = map[string]string{
+	"rlx": "relaxed", "acq": "acquire", "rel": "release", "acq_rel": "acq_rel", "sc": "seq_cst", "con": "consume",
+}
+
+// does says what the step with that index does.
+func (r *Result) does(i int) string {
+	s := r.Steps[i]
+	name := r.name(s.Address, s)
+	order := ""
+	if o := orders[s.Order]; o != "" {
+		order = " (" + o + ")"
+	}
+	var said string
+	switch s.Op {
+	case "load":
+		said = fmt.Sprintf("reads %s = %s%s%s", name, s.number(s.Value), order, r.missed(i))
+	case "read":
+		said = "reads " + name
+		if s.Value != nil {
+			said += " = " + s.number(s.Value)
+		}
+	case "store":
+		said = fmt.Sprintf("%s = %s%s", name, s.number(s.Stored), order)
+	case "write":
+		said = "writes " + name
+	case "rmw", "cas":
+		said = fmt.Sprintf("%s: %s -> %s%s", name, s.number(s.Value), s.number(s.Stored), order)
+		if s.Stored == nil {
+			said = fmt.Sprintf("%s is %s: fails%s%s", name, s.number(s.Value), order, r.missed(i))
+		}
+	case "fence":
+		said = "a fence" + order
+	case "lock":
+		said = "locks " + name
+	case "trylock":
+		said = "tries to lock " + name
+	case "unlock":
+		said = "unlocks " + name
+	case "park":
+		said = "parks"
+	case "unpark":
+		said = "unparks" + thread(s.Stored)
+	case "start":
+		said = "starts" + thread(s.Stored)
+	case "join":
+		said = "joins" + thread(s.Value)
+	case "end":
+		said = "ends"
+	case "free":
+		said = "frees " + name
+	case "yield":
+		said = "yields"
+	default:
+		said = s.Op
+	}
+	if s.Note != "" {
+		said += ": " + s.Note
+	}
+	return said
+}
+
+// thread names a thread by its number.
+func thread(number *uint64) string {
+	if number == nil {
+		return ""
+	}
+	return fmt.Sprintf(" thread %d", *number)
+}
+
+// missed says which newer value a load has not seen.
+func (r *Result) missed(i int) string {
+	s := r.Steps[i]
+	if !s.Stale {
+		return ""
+	}
+	from := "its first value"
+	if s.From != nil && *s.From >= 0 {
+		from = fmt.Sprintf("written in step %d", *s.From+1)
+	}
+	newer := r.newest(i)
+	if newer < 0 {
+		return ", an old value, " + from
+	}
+	return fmt.Sprintf(", %s, although step %d has stored %s: nothing orders them", from, newer+1,
+		r.Steps[newer].number(r.Steps[newer].Stored))
+}
+
+// newest returns the last step before i that wrote what step i reads, or -1.
+func (r *Result) newest(i int) int {
+	for j := i - 1; j >= 0; j-- {
+		if w := r.Steps[j]; w.Address == r.Steps[i].Address && w.writes() {
+			return j
+		}
+	}
+	return -1
+}
+
+// writes reports whether the step has written an atomic object.
+func (s Step) writes() bool {
+	return s.Stored != nil && (s.Op == "store" || s.Op == "rmw" || s.Op == "cas")
+}
+
+// number returns a value of the step as a signed number, or a large one, such as an address, in hexadecimal.
+func (s Step) number(v *uint64) string {
+	if v == nil {
+		return "?"
+	}
+	n := int64(*v)
+	switch s.Size {
+	case 1:
+		n = int64(int8(*v))
+	case 2:
+		n = int64(int16(*v))
+	case 4:
+		n = int64(int32(*v))
+	}
+	if s.Size == 8 && n >= 1<<16 {
+		return fmt.Sprintf("%#x", *v)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// name returns how the source names the memory of a step.
+func (r *Result) name(at Address, s Step) string {
+	if n := r.program.read().name(at, s.Size); n != "" {
+		return n
+	}
+	if s.Block > 0 {
+		if s.Offset == 0 {
+			return fmt.Sprintf("block %d", s.Block)
+		}
+		return fmt.Sprintf("block %d + %d", s.Block, s.Offset)
+	}
+	return fmt.Sprintf("%#x", uint64(at))
+}
+
+// where returns the line of a step.
+func (r *Result) where(i int) string { return r.program.read().place(r.Steps[i].PC).String() }
+
+// has reports whether i is the index of a step.
+func (r *Result) has(i int) bool { return i >= 0 && i < len(r.Steps) }
+
+// sentence names the fault.
+func (r *Result) sentence() string {
+	f := r.Fault
+	switch {
+	case f.Kind == "race" && r.has(f.A) && r.has(f.B):
+		a, b := r.Steps[f.A], r.Steps[f.B]
+		return fmt.Sprintf(
+			"a data race: %s of thread %d and %s of thread %d both access %s, one of them writes, and nothing orders them.",
+			r.where(f.A), a.Thread, r.where(f.B), b.Thread, r.name(b.Address, b),
+		)
+	case f.Kind == "check":
+		return fmt.Sprintf("it does not hold that %s.", strings.TrimSuffix(f.Claim, "."))
+	case f.Kind == "deadlock":
+		return r.stuck()
+	}
+	return strings.TrimSuffix(f.Text, ".") + "."
+}
+
+// stuck names a deadlock by what the threads wait for.
+func (r *Result) stuck() string {
+	kinds := map[string]int{}
+	for _, w := range r.Fault.Waits {
+		kinds[w.For]++
+	}
+	switch {
+	case kinds["park"] > 0:
+		return "a lost wake-up: a thread sleeps, and no thread is left that could wake it."
+	case kinds["lock"] > 1:
+		return fmt.Sprintf("a deadlock of %d locks: each is held by a thread that waits for another one.", kinds["lock"])
+	}
+	return strings.TrimSuffix(r.Fault.Text, ".") + "."
+}
+
+// explain says, after the steps, how the fault came about.
+func (r *Result) explain() (lines []string) {
+	f := r.Fault
+	for _, w := range f.Waits {
+		lines = append(lines, r.waits(w))
+	}
+	if f.Kind == "race" && r.has(f.A) && r.has(f.B) {
+		lines = append(lines, fmt.Sprintf("Steps %d and %d race.%s", f.A+1, f.B+1, r.lacks()))
+	}
+	for i, s := range r.Steps {
+		if f.Kind != "race" && s.Stale {
+			name := r.name(s.Address, s)
+			lines = append(lines, fmt.Sprintf("Step %d reads an old value of %s, which C allows here.", i+1, name))
+			break
+		}
+	}
+	return lines
+}
+
+// waits says what a thread waits for.
+func (r *Result) waits(w Wait) string {
+	said := fmt.Sprintf("Thread %d waits in %s ", w.Thread, r.program.read().place(w.PC))
+	switch w.For {
+	case "lock":
+		return said + fmt.Sprintf("for %s, which thread %d holds.", r.name(w.Address, Step{}), w.Holder)
+	case "join":
+		return said + fmt.Sprintf("for the end of thread %d.", w.Holder)
+	case "park":
+		return said + "for an unpark."
+	}
+	return said + "for another thread to change what it reads."
+}
+
+// lacks says which store or load between two steps that race would have ordered them with a stronger memory order.
+func (r *Result) lacks() string {
+	f := r.Fault
+	a, b := f.A, f.B
+	if a > b {
+		a, b = b, a
+	}
+	for i := b - 1; i > a; i-- { // a load by the second thread, of what the first one has written after its access
+		read := r.Steps[i]
+		if read.Thread != r.Steps[b].Thread || read.From == nil || *read.From <= a || !r.has(*read.From) {
+			continue
+		}
+		from := *read.From
+		wrote := r.Steps[from]
+		if wrote.Thread != r.Steps[a].Thread {
+			continue
+		}
+		var weak []string
+		if (wrote.Order == "rlx" || wrote.Order == "acq") && !r.fenced(wrote.Thread, a, from, "acq") {
+			weak = append(weak, fmt.Sprintf("step %d lacks a release (%s)", from+1, r.where(from)))
+		}
+		if (read.Order == "rlx" || read.Order == "rel") && !r.fenced(read.Thread, i, b, "rel") {
+			weak = append(weak, fmt.Sprintf("step %d lacks an acquire (%s)", i+1, r.where(i)))
+		}
+		if weak != nil {
+			return fmt.Sprintf(" Step %d reads what step %d stored, but %s.", i+1, from+1, strings.Join(weak, ", and "))
+		}
+	}
+	return ""
+}
+
+// fenced reports whether the thread has a fence between two steps, and not one of that order only.
+func (r *Result) fenced(thread, first, last int, but string) bool {
+	for _, s := range r.Steps[first:last] {
+		if s.Thread == thread && s.Op == "fence" && s.Order != but && s.Order != "rlx" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+package explore_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/explore"
+)
+
+// runtimes are the runtimes that the tests have in common, by compiler. TestMain removes them.
+var runtimes struct {
+	sync.Mutex
+	made map[string]*explore.Runtime
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, r := range runtimes.made {
+		if err := r.Close(); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(code)
+}
+
+// toolsOf returns the runtime by that compiler; empty: the usual one.
+func toolsOf(t *testing.T, compiler string) *explore.Runtime {
+	t.Helper()
+	runtimes.Lock()
+	defer runtimes.Unlock()
+	if r := runtimes.made[compiler]; r != nil {
+		return r
+	}
+	r, err := explore.NewRuntime(context.Background(), compiler)
+	require.NoError(t, err)
+	if runtimes.made == nil {
+		runtimes.made = map[string]*explore.Runtime{}
+	}
+	runtimes.made[compiler] = r
+	return r
+}
+
+// clang returns the command of clang; the test is skipped if there is none, or if programs run by an emulator.
+func clang(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("FIBERLAB_EXEC") != "" {
+		t.Skip("the other architecture has one compiler here")
+	}
+	for _, name := range []string{"clang", "clang-14", "clang-15", "clang-16", "clang-17", "clang-18", "clang-19"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	t.Skip("there is no clang")
+	return ""
+}
+
+// searched builds a program of testdata and explores it. It logs the schedule that fails.
+func searched(
+	t *testing.T, tools *explore.Runtime, file string, macros []string, o explore.Options,
+) *explore.Result {
+	t.Helper()
+	file = filepath.Join("testdata", file)
+	p, warnings, err := tools.Build(t.Context(), []string{file}, explore.BuildOptions{Define: macros})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	require.Empty(t, warnings)
+	r, err := p.Run(t.Context(), o)
+	require.NoError(t, err)
+	if r.Fault != nil {
+		var text strings.Builder
+		require.NoError(t, r.Write(&text, 0))
+		t.Log("\n" + text.String())
+	}
+	return r
+}

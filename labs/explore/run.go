@@ -1,0 +1,136 @@
+package explore
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say which schedules to try. The zero value tries all of them: those without a preemption first, then those
+// with one, and so on, until one fails.
+type Options struct {
+	Preemptions int           // try those with at most this many; 0: any number; see NoPreemption
+	Schedules   int           // stop after this many; 0: no limit
+	Time        time.Duration // stop after this time; 0: usualTime
+	Random      bool          // draw the schedules
+	Seed        uint64        // by this number
+	Steps       int           // the most steps of a schedule; 0: as the runtime has it
+	All         bool          // go on after a failure: all outcomes are wanted
+	Replay      string        // run this schedule alone
+
+	// Progress, if it is not nil, is called with how far the search is, twice a second at most. The bound is -1 in a
+	// search without one.
+	Progress func(bound, schedules int)
+}
+
+// usualTime is how long a search takes at most, if Options do not say it. The runtime has the same.
+const usualTime = 10 * time.Second
+
+// NoPreemption is the value of Options.Preemptions by which a thread goes on until it waits or ends.
+const NoPreemption = -1
+
+// words are the flags of the program.
+func (o *Options) words() []string {
+	var words []string
+	add := func(wanted bool, flag string, value ...string) {
+		if wanted {
+			words = append(append(words, flag), value...)
+		}
+	}
+	add(o.Preemptions != 0, "--preemptions", strconv.Itoa(max(o.Preemptions, 0)))
+	add(o.Schedules > 0, "--schedules", strconv.Itoa(o.Schedules))
+	add(o.Time > 0, "--seconds", strconv.FormatFloat(o.Time.Seconds(), 'f', -1, 64))
+	add(o.Random, "--random")
+	add(o.Random || o.Seed != 0, "--seed", strconv.FormatUint(o.Seed, 10))
+	add(o.Steps > 0, "--steps", strconv.Itoa(o.Steps))
+	add(o.All, "--all")
+	add(o.Replay != "", "--replay", o.Replay)
+	return words
+}
+
+// half is how long the search for a fault with few preemptions may take: half of the time. After that, some may not
+// have been tried.
+func (o *Options) half() time.Duration {
+	if o.Time > 0 {
+		return o.Time / 2
+	}
+	return usualTime / 2
+}
+
+// message is a line that the program prints.
+type message struct {
+	Progress *struct {
+		Bound     int `json:"bound"`
+		Schedules int `json:"schedules"`
+	} `json:"progress"`
+	Result *Result `json:"result"`
+}
+
+// Run tries schedules of the program. If ctx ends, so does the program, and Run returns the error of ctx.
+func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
+	argv := slices.Concat(strings.Fields(os.Getenv("FIBERLAB_EXEC")), []string{p.Path}, o.words())
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	c.WaitDelay = time.Second
+	var said bytes.Buffer
+	c.Stderr = &said
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	result, wrong := read(bufio.NewReader(out), o.Progress)
+	ended := c.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if result == nil {
+		return nil, noResult(errors.Join(wrong, ended), said.String())
+	}
+	result.program, result.options = p, o
+	return result, nil
+}
+
+// read reads what the program prints, until its end, and returns the result. It drops lines that are not the runtime's,
+// since the program may print, too.
+func read(lines *bufio.Reader, progress func(bound, schedules int)) (result *Result, wrong error) {
+	for {
+		line, err := lines.ReadBytes('\n')
+		if bytes.HasPrefix(line, []byte(`{"`)) {
+			var m message
+			if bad := json.Unmarshal(line, &m); bad != nil {
+				wrong = fmt.Errorf("%w in %.100q", bad, line)
+			}
+			if m.Progress != nil && progress != nil {
+				progress(m.Progress.Bound, m.Progress.Schedules)
+			}
+			if m.Result != nil {
+				result = m.Result
+			}
+		}
+		if err != nil {
+			return result, wrong
+		}
+	}
+}
+
+// noResult is the error of a program that has ended without a result.
+func noResult(err error, said string) error {
+	if said = strings.TrimSpace(said); said != "" {
+		return fmt.Errorf("the program ended without a result: %s", said)
+	}
+	if err == nil {
+		err = errors.New("it printed none")
+	}
+	return fmt.Errorf("the program ended without a result: %w", err)
+}

@@ -1,0 +1,34 @@
+/* A release sequence that a store of another thread ends. Outcome: x, message. */
+#include "litmus.h"
+
+#ifndef STORE
+#define STORE rel
+#endif
+#ifndef LOAD
+#define LOAD acq
+#endif
+
+static atomic_int message, x;
+static int a, m;
+
+static void writer(void *unused) {
+    (void)unused;
+    set(message, 1, rlx);
+    set(x, 1, STORE);
+}
+
+static void other(void *unused) {
+    (void)unused;
+    set(x, 2, rlx);
+}
+
+static void reader(void *unused) {
+    (void)unused;
+    a = get(x, LOAD);
+    m = get(message, rlx);
+}
+
+void explore_test(void) {
+    together(writer, other, reader);
+    explore_outcome(10 * a + m);
+}

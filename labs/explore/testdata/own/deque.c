@@ -1,0 +1,135 @@
+/* The work-stealing deque of package sched/forkjoin, restated for an array that does not grow.
+ *
+ * The owner pushes and pops at the bottom, a thief steals from the top. pop stores bottom and then
+ * loads top, steal loads top and then bottom, so that one of them sees the other at the last item.
+ *
+ * The planted faults: -DRELAXED_BOTTOM weakens the store of push. -DRELEASE_POP lets the load of
+ * top pass the store of bottom in pop. -DRELAXED_TOP and -DBOTTOM_FIRST are in steal. -DNO_CAS_POP
+ * lets the owner take the last item without asking. -DLATE_SLOT loads the slot after top was
+ * incremented. -DKEEP_BOTTOM leaves bottom too small. */
+#include <explore.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum { SIZE = 2, ITEMS = 3 };
+
+#ifdef RELAXED_BOTTOM
+#define PUSHED memory_order_relaxed
+#else
+#define PUSHED memory_order_release
+#endif
+#ifdef RELAXED_TOP
+#define TOP memory_order_relaxed
+#else
+#define TOP memory_order_seq_cst
+#endif
+
+struct item {
+    int work, taken;
+};
+
+static atomic_ulong top, bottom;
+static struct item *_Atomic slots[SIZE];
+static struct item items[ITEMS];
+
+static struct item *slot_of(unsigned long index) {
+    return atomic_load_explicit(&slots[index % SIZE], memory_order_acquire);
+}
+
+static void push(struct item *x) {
+    unsigned long b = atomic_load_explicit(&bottom, memory_order_relaxed);
+
+    atomic_store_explicit(&slots[b % SIZE], x, memory_order_relaxed);
+    atomic_store_explicit(&bottom, b + 1, PUSHED);
+}
+
+static struct item *pop_last(unsigned long b) {
+#ifdef NO_CAS_POP
+    atomic_store(&top, b + 1);
+#else
+    unsigned long expected = b;
+    if (!atomic_compare_exchange_strong(&top, &expected, b + 1)) {
+        return NULL;
+    }
+#endif
+    return slot_of(b);
+}
+
+static struct item *pop(void) {
+    unsigned long b = atomic_load(&bottom) - 1, t = atomic_load(&top);
+
+    if (t == b + 1) {
+        return NULL;
+    }
+    if (t == b) {
+        return pop_last(b);
+    }
+#ifdef RELEASE_POP
+    atomic_store_explicit(&bottom, b, memory_order_release);
+    t = atomic_load_explicit(&top, memory_order_acquire);
+#else
+    atomic_exchange(&bottom, b);
+    t = atomic_load(&top);
+#endif
+    if ((long)(b - t) > 0) {
+        return slot_of(b);
+    }
+    struct item *x = t == b ? pop_last(b) : NULL;
+#ifndef KEEP_BOTTOM
+    atomic_store_explicit(&bottom, b + 1, memory_order_release);
+#endif
+    return x;
+}
+
+static struct item *steal(void) {
+#ifdef BOTTOM_FIRST
+    unsigned long b = atomic_load(&bottom), t = atomic_load_explicit(&top, TOP);
+#else
+    unsigned long t = atomic_load_explicit(&top, TOP), b = atomic_load_explicit(&bottom, TOP);
+#endif
+    if ((long)(b - t) <= 0) {
+        return NULL;
+    }
+#ifndef LATE_SLOT
+    struct item *x = slot_of(t);
+#endif
+    if (!atomic_compare_exchange_strong(&top, &t, t + 1)) {
+        return NULL;
+    }
+#ifdef LATE_SLOT
+    struct item *x = slot_of(t);
+#endif
+    return x;
+}
+
+static void use(struct item *x) {
+    if (x != NULL) {
+        explore_check(x->work == 42, "the work of an item was there before the item");
+        explore_check(x->taken++ == 0, "no item is taken twice");
+    }
+}
+
+static void thief(void *unused) {
+    (void)unused;
+    use(steal());
+    use(steal());
+}
+
+void explore_test(void) {
+    int thread = explore_start(thief, NULL);
+
+    for (int i = 0; i < ITEMS; i++) {
+        items[i].work = 42;
+        while (atomic_load(&bottom) - atomic_load(&top) == SIZE) { /* full */
+            use(pop());
+        }
+        push(&items[i]);
+    }
+    use(pop());
+    use(pop());
+    explore_join(thread);
+    use(pop());
+    for (int i = 0; i < ITEMS; i++) {
+        explore_check(items[i].taken == 1, "no item is lost");
+    }
+}
