@@ -21,6 +21,19 @@ func receiveByte(fd int, b *byte) uring.Entry {
 	return uring.Entry{Op: uring.OpReceive, FD: int32(fd), Addr: uintptr(unsafe.Pointer(b)), Length: 1}
 }
 
+// doContext waits for an operation until ctx is done.
+func doContext(ctx context.Context, e *uring.Engine, op uring.Entry) (uring.Completion, error) {
+	a := new(uring.Operation)
+	stop := context.AfterFunc(ctx, a.Nudge)
+	defer stop()
+	return a.Await(e, op, until{ctx})
+}
+
+// until ends a wait when its context is done.
+type until struct{ ctx context.Context }
+
+func (u until) Ended() (time.Time, error) { return time.Time{}, context.Cause(u.ctx) }
+
 // sockets returns both ends of a connection.
 func sockets(t *testing.T) (a, b int) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
@@ -49,12 +62,12 @@ func TestWaitEndsByContext(t *testing.T) {
 			e, err := engines.Here()
 			errs = append(errs, err)
 			for range 2 { // the second time, it is done before
-				_, err = e.DoContext(ctx, receiveByte(in, b))
+				_, err = doContext(ctx, e, receiveByte(in, b))
 				errs = append(errs, err)
 			}
 			_, err = unix.Write(out, []byte{7})
 			errs = append(errs, err)
-			late, err = e.DoContext(context.Background(), receiveByte(in, b))
+			late, err = e.Do(receiveByte(in, b))
 			errs = append(errs, err)
 		})
 		require.Equal(t, []error{nil, cause, cause, nil, nil}, errs)
@@ -78,7 +91,7 @@ func TestCancelledOperationsLoseNothing(t *testing.T) {
 			e, err := engines.Here()
 			for failed = err; len(got) < bytes && failed == nil; {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(60))*time.Microsecond)
-				c, err := e.DoContext(ctx, receiveByte(in, b))
+				c, err := doContext(ctx, e, receiveByte(in, b))
 				cancel()
 				switch {
 				case err == nil && c.Result == 1:
@@ -119,7 +132,7 @@ func TestWaitsEndBeforeTheyBegin(t *testing.T) {
 			fs = append(fs, func() {
 				e, err := engines.Here()
 				if err == nil {
-					_, err = e.DoContext(ctx, receiveByte(in, &memory[i]))
+					_, err = doContext(ctx, e, receiveByte(in, &memory[i]))
 				}
 				errs[i] = err
 			})
@@ -151,7 +164,7 @@ func TestWaitsEndWithTheEngine(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			go func() {
-				_, err := e.DoContext(ctx, receiveByte(in, b))
+				_, err := doContext(ctx, e, receiveByte(in, b))
 				ended <- err
 			}()
 			require.NoError(t, engines.Close())

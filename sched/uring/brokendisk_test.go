@@ -25,7 +25,7 @@ type BrokenDisk struct {
 	requests map[uint64]Entry // reads and writes that are under way
 }
 
-func (d *BrokenDisk) can(a Ability) bool { return a == RegularFiles || d.proxy.can(a) }
+func (d *BrokenDisk) can(a Ability) bool { return a == Files || d.proxy.can(a) }
 
 func (d *BrokenDisk) stage(e Entry) bool {
 	staged := e
@@ -90,7 +90,10 @@ func (d *BrokenDisk) transfer(e Entry) int32 {
 	if own && good == length {
 		_, _ = unix.Seek(fd, at+int64(n), io.SeekStart)
 	}
-	return resultOf(n, failed)
+	if failed != 0 {
+		return -int32(failed)
+	}
+	return int32(n)
 }
 
 // OnBrokenDisk runs test on a fiber whose engine's disk is broken where test says.
@@ -104,7 +107,7 @@ func OnBrokenDisk(t *testing.T, test func(engines *Engines, d *BrokenDisk)) {
 		device, err := attached(w)
 		if err == nil {
 			e := device.(*Engine)
-			d.proxy, e.ring, e.able[RegularFiles] = e.ring, d, true
+			d.proxy, e.ring, e.able[Files] = e.ring, d, true
 		}
 		return device, err
 	}

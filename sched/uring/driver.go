@@ -86,10 +86,10 @@ type proxy interface {
 type Ability int
 
 const (
-	AcceptMany   Ability = iota // OpAccept with Multishot
-	ReceiveMany                 // OpReceive with Multishot and Provided
-	RegularFiles                // OpRead, OpWrite and OpSync for files on disks
-	abilities                   // how many there are
+	AcceptMany  Ability = iota // OpAccept with Multishot
+	ReceiveMany                // OpReceive with Multishot and Provided
+	Files                      // OpOpen, OpRead, OpWrite and OpClose
+	abilities                  // how many there are
 )
 
 // openProxy opens a proxy of the calling thread for that many staged requests. The error wraps ErrUnavailable, and says

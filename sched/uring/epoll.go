@@ -2,7 +2,9 @@ package uring
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -12,9 +14,9 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// epoll is the proxy for kernels without io_uring. A turn tries each staged request at once, by a system call that does
-// not block. If the kernel says "not now", the request waits in the list of its descriptor until epoll(7) says that
-// another try is worth it:
+// epoll is the proxy for kernels without io_uring. It serves sockets, and polls whatever poll(2) knows; files are left
+// to threads. A turn tries each staged request at once, by a system call that does not block. If the kernel says "not
+// now", the request waits in the list of its descriptor until epoll(7) says that another try is worth it:
 //
 //	staged ──── try ────► done
 //	              │  ▲
@@ -30,19 +32,27 @@ type epoll struct {
 	done   []Completion
 
 	waiting map[uint64]*epollRequest // by id
-	queued  int                      // how many of them are in lists of files
-	files   []epollFile              // by descriptor
-	free    []*epollRequest          // for use again
+	files   [][]*epollRequest        // by descriptor: those that wait for it, the oldest first
 
 	events  []unix.EpollEvent
 	found   int            // events that have not been served
 	looked  clock.Instant  // when the kernel was last asked for some
 	timeout *unix.Timespec // of the wait that is under way
 	coarse  bool           // the kernel has no epoll_pwait2: waits are a whole number of milliseconds
-	answers *answers
+	polled  *unix.PollFd   // what poll(2) takes and answers: on a stack, it might move before the call
+	atOnce  *unix.Timespec // of that call
 
 	count Stats
 }
+
+// epollRequest is a request that waits for its descriptor.
+type epollRequest struct {
+	Entry
+	events uint32 // what it waits for, as epoll(7) has it
+}
+
+// readable is what a request that takes something in waits for.
+const readable = unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP
 
 // eventsAtATime is how many events one system call fetches at most.
 const eventsAtATime = 256
@@ -68,7 +78,8 @@ func openEpoll(requests int) (*epoll, error) {
 		waiting: make(map[uint64]*epollRequest),
 		events:  make([]unix.EpollEvent, eventsAtATime),
 		timeout: new(unix.Timespec),
-		answers: new(answers),
+		polled:  new(unix.PollFd),
+		atOnce:  new(unix.Timespec),
 	}
 	// It is never read, and each write to it is a new edge: none is lost.
 	on := &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(event)}
@@ -84,7 +95,6 @@ func (e *epoll) close() {
 	_ = unix.Close(e.event)
 }
 
-// can says no, to regular files as well: they work, but the thread waits for the disk.
 func (e *epoll) can(Ability) bool { return false }
 
 // counts takes each system call for an enter, those by which requests are tried included.
@@ -110,7 +120,7 @@ func (e *epoll) ready() bool {
 	if len(e.staged) > 0 || e.found > 0 {
 		return true
 	}
-	if e.queued == 0 || clock.Now()-e.looked < looksApart {
+	if len(e.waiting) == 0 || clock.Now()-e.looked < looksApart {
 		return false
 	}
 	_ = e.wait(0, false) // the next turn meets the same error
@@ -127,7 +137,7 @@ func (e *epoll) carryOut(limit time.Duration, idle bool) ([]Completion, error) {
 	if len(e.done) > 0 {
 		limit = 0
 	}
-	if e.found == 0 && (limit != 0 || e.queued > 0 && (len(e.done) == 0 || clock.Now()-e.looked >= looksApart)) {
+	if e.found == 0 && (limit != 0 || len(e.waiting) > 0 && (len(e.done) == 0 || clock.Now()-e.looked >= looksApart)) {
 		if err := e.wait(limit, idle); err != nil {
 			return nil, err
 		}
@@ -177,109 +187,46 @@ func (e *epoll) wait(limit time.Duration, idle bool) error {
 
 func (e *epoll) provide(count, size int) (*Buffers, error) { return nil, syscall.EINVAL }
 
-// epollRequest is a request that waits for its descriptor.
-type epollRequest struct {
-	Entry
-	events     uint32 // what it waits for, as epoll(7) has it
-	prev, next *epollRequest
-	inList     bool
-}
-
-// epollFile has the requests that wait for one descriptor, in the order in which they came.
-type epollFile struct{ first, last *epollRequest }
-
 // submit tries what is staged, and has wait what cannot be done now.
 func (e *epoll) submit() {
 	e.count.Submitted += uint64(len(e.staged))
 	for _, op := range e.staged {
-		if result, events := e.try(&op); events != 0 {
-			e.park(op, events)
-		} else {
-			e.complete(op, result)
+		result, events := e.try(&op)
+		if events != 0 {
+			result = e.park(op, events)
+		}
+		if result != parked {
+			e.done = append(e.done, Completion{id: op.id, Result: result})
 		}
 	}
 	e.staged = e.staged[:0]
 }
 
-func (e *epoll) complete(op Entry, result int32) {
-	e.done = append(e.done, Completion{id: op.id, Result: result})
-}
+// parked is no result of a system call.
+const parked = math.MinInt32
 
-// park has a request wait.
-func (e *epoll) park(op Entry, events uint32) {
-	var r *epollRequest
-	if n := len(e.free); n > 0 {
-		r = e.free[n-1]
-		e.free = e.free[:n-1]
-	} else {
-		r = new(epollRequest)
-	}
-	r.Entry, r.events = op, events
-	e.waiting[r.id] = r
-	if errno := e.enlist(r); errno != 0 {
-		e.finish(r, -int32(errno))
-	}
-}
-
-// enlist puts r into the list of its descriptor, and sees to it that epoll watches that. The error is that of
+// park has a request wait in the list of its descriptor, and epoll watch that. It returns parked, or the error of
 // epoll_ctl(2).
-func (e *epoll) enlist(r *epollRequest) syscall.Errno {
-	for int(r.FD) >= len(e.files) {
-		e.files = append(e.files, make([]epollFile, max(64, len(e.files)))...)
+func (e *epoll) park(op Entry, events uint32) int32 {
+	for int(op.FD) >= len(e.files) {
+		e.files = append(e.files, make([][]*epollRequest, max(64, len(e.files)))...)
 	}
-	f := &e.files[r.FD]
 	// A descriptor may have been closed, and its number may be another file's by now: only the kernel knows.
-	watch := unix.EpollEvent{Events: readable | unix.EPOLLOUT | unix.EPOLLET, Fd: r.FD}
+	watch := unix.EpollEvent{Events: readable | unix.EPOLLOUT | unix.EPOLLET, Fd: op.FD}
 	e.count.Enters++
-	switch err := unix.EpollCtl(e.set, unix.EPOLL_CTL_ADD, int(r.FD), &watch); err {
+	switch err := unix.EpollCtl(e.set, unix.EPOLL_CTL_ADD, int(op.FD), &watch); err {
 	case nil: // it is new: those in the list wait for a file that is not there any more
-		for f.first != nil {
-			e.delist(f.first)
-		}
+		e.files[op.FD] = nil
 	case syscall.EEXIST:
 	case syscall.EPERM: // epoll knows no such files: what is not there now will not come
-		return syscall.EINVAL
+		return -int32(syscall.EINVAL)
 	default:
-		return err.(syscall.Errno)
+		return -int32(err.(syscall.Errno))
 	}
-	r.inList = true
-	r.prev = f.last
-	if f.last == nil {
-		f.first = r
-	} else {
-		f.last.next = r
-	}
-	f.last = r
-	e.queued++
-	return 0
-}
-
-// delist takes r out of the list of its descriptor.
-func (e *epoll) delist(r *epollRequest) {
-	f := &e.files[r.FD]
-	if r.prev == nil {
-		f.first = r.next
-	} else {
-		r.prev.next = r.next
-	}
-	if r.next == nil {
-		f.last = r.prev
-	} else {
-		r.next.prev = r.prev
-	}
-	r.prev, r.next, r.inList = nil, nil, false
-	e.queued--
-}
-
-// finish completes a request that has waited.
-func (e *epoll) finish(r *epollRequest, result int32) {
-	delete(e.waiting, r.id)
-	if r.inList {
-		e.delist(r)
-	}
-	e.complete(r.Entry, result)
-	*r = epollRequest{}
-	e.free = append(e.free, r)
+	r := &epollRequest{op, events}
+	e.waiting[r.id] = r
+	e.files[r.FD] = append(e.files[r.FD], r)
+	return parked
 }
 
 // serve tries again what waits for the files that the kernel has named.
@@ -288,30 +235,43 @@ func (e *epoll) serve() {
 		if event.Fd == int32(e.event) {
 			e.count.Wakes++
 		} else if int(event.Fd) < len(e.files) {
-			e.tryAgain(&e.files[event.Fd], event.Events)
+			e.tryAgain(event.Fd, event.Events)
 		}
 	}
 	e.found = 0
 }
 
-// tryAgain tries what waits for f. Where a request finds that it is still too early, those behind it that wait for the
-// same need not try.
-func (e *epoll) tryAgain(f *epollFile, events uint32) {
+// tryAgain tries what waits for a descriptor. Where a request finds that it is still too early, those behind it that
+// wait for the same need not try.
+func (e *epoll) tryAgain(fd int32, events uint32) {
 	if events&(unix.EPOLLERR|unix.EPOLLHUP) != 0 {
 		events = ^uint32(0)
 	}
 	early := uint32(0)
-	for r := f.first; r != nil; {
-		next := r.next
+	for i := 0; i < len(e.files[fd]); {
+		r := e.files[fd][i]
+		still := uint32(1)
 		if r.events&events&^early != 0 {
-			result, still := e.try(&r.Entry)
-			if still == 0 {
+			var result int32
+			if result, still = e.try(&r.Entry); still == 0 {
 				e.finish(r, result)
 			}
 			early |= still & (unix.EPOLLIN | unix.EPOLLOUT)
 		}
-		r = next
+		if still != 0 {
+			i++
+		}
 	}
+}
+
+// finish completes a request that has waited.
+func (e *epoll) finish(r *epollRequest, result int32) {
+	delete(e.waiting, r.id)
+	list := e.files[r.FD]
+	if i := slices.Index(list, r); i >= 0 { // else its file is not there any more
+		e.files[r.FD] = slices.Delete(list, i, i+1)
+	}
+	e.done = append(e.done, Completion{id: r.id, Result: result})
 }
 
 // cancel ends the request of that number.
@@ -322,4 +282,67 @@ func (e *epoll) cancel(id uint64) int32 {
 	}
 	e.finish(r, -int32(syscall.ECANCELED))
 	return 0
+}
+
+// try carries out one request by system calls that do not block, and returns what the ring would have said; or what it
+// has to wait for, as epoll(7) has it. A listener must not be in blocking mode.
+func (e *epoll) try(op *Entry) (result int32, events uint32) {
+	if op.How&(Multishot|Provided) != 0 {
+		return -int32(syscall.EINVAL), 0
+	}
+	fd := uintptr(op.FD)
+	switch op.Op {
+	case OpNop:
+		return 0, 0
+	case OpAccept:
+		result, events = e.call(unix.SYS_ACCEPT4, fd, 0, 0, uintptr(op.Flags), 0), readable
+	case OpSend:
+		flags := uintptr(op.Flags | unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL)
+		result, events = e.call(unix.SYS_SENDTO, fd, op.Addr, uintptr(op.Length), flags, 0), unix.EPOLLOUT
+	case OpReceive:
+		flags := uintptr(op.Flags | unix.MSG_DONTWAIT)
+		result, events = e.call(unix.SYS_RECVFROM, fd, op.Addr, uintptr(op.Length), flags, 0), readable
+	case OpPoll:
+		result, events = e.poll(op.FD, op.Flags), op.Flags|unix.EPOLLERR
+	case OpCancel:
+		return e.cancel(op.Offset), 0
+	default: // files
+		return -int32(syscall.EINVAL), 0
+	}
+	if result == -int32(syscall.EAGAIN) {
+		return 0, events
+	}
+	return result, 0
+}
+
+// call makes a system call that does not block. The result is -errno if it fails.
+func (e *epoll) call(trap, a, b, c, d, f uintptr) int32 {
+	for {
+		e.count.Enters++
+		result, _, errno := syscall.RawSyscall6(trap, a, b, c, d, f, 0)
+		switch errno {
+		case 0:
+			return int32(result)
+		case syscall.EINTR:
+			continue
+		}
+		return -int32(errno)
+	}
+}
+
+// poll returns which of the events, or of the events that are always reported, the descriptor has; or -EAGAIN.
+func (e *epoll) poll(fd int32, events uint32) int32 {
+	*e.polled, *e.atOnce = unix.PollFd{Fd: fd, Events: int16(events)}, unix.Timespec{}
+	result := e.call(
+		unix.SYS_PPOLL, uintptr(unsafe.Pointer(e.polled)), 1, uintptr(unsafe.Pointer(e.atOnce)), 0, 0,
+	)
+	switch {
+	case result < 0:
+		return result
+	case e.polled.Revents&unix.POLLNVAL != 0:
+		return -int32(syscall.EBADF)
+	case result == 0:
+		return -int32(syscall.EAGAIN)
+	}
+	return int32(uint16(e.polled.Revents))
 }

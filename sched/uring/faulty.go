@@ -86,7 +86,7 @@ func withFaults(p proxy) proxy {
 		many: make(map[uint64]*multishotState),
 	}
 	for i := range f.able {
-		f.able[i] = Ability(i) == RegularFiles || !f.rolls("unable", 3)
+		f.able[i] = Ability(i) == Files || !f.rolls("unable", 3)
 	}
 	return f
 }

@@ -1,16 +1,10 @@
 package uring
 
 import (
-	"context"
-	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"fiberlab/sched/park"
 )
@@ -190,31 +184,11 @@ func (a *Operation) Awaited() (string, uintptr) { return "input or output", 0 }
 // spare are for operations without a descriptor of package fiberio, which use them in turn.
 var spare = sync.Pool{New: func() any { return new(Operation) }}
 
-// Do is DoContext without an end.
+// Do submits an operation and waits until it is over. See Operation.Await.
 func (e *Engine) Do(op Entry) (Completion, error) {
 	a := spare.Get().(*Operation)
 	defer spare.Put(a)
 	return a.Await(e, op, endless{})
-}
-
-// DoContext submits an operation and waits until it is over, or has been cancelled because ctx is done: then the error
-// is context.Cause(ctx). See Operation.Await for the rest.
-func (e *Engine) DoContext(ctx context.Context, op Entry) (Completion, error) {
-	if ctx.Done() == nil {
-		return e.Do(op)
-	}
-	a := spare.Get().(*Operation)
-	defer spare.Put(a)
-	stop := context.AfterFunc(ctx, a.Nudge)
-	defer stop()
-	return a.Await(e, op, until{ctx})
-}
-
-// until ends a wait when its context is done.
-type until struct{ ctx context.Context }
-
-func (u until) Ended() (time.Time, error) {
-	return time.Time{}, context.Cause(u.ctx)
 }
 
 // Unseen calls wait, which blocks the caller until other fibers or goroutines have gone on. The scheduler of a fiber
@@ -226,87 +200,4 @@ func Unseen(wait func()) {
 		defer elsewhere.Add(-1)
 	}
 	wait()
-}
-
-// OwnPosition, as an offset, is the position that the kernel holds for an open file.
-const OwnPosition = -1
-
-// MostAtOnce is how many bytes one operation transfers at most. The kernel would cut more anyway.
-const MostAtOnce = 1 << 30
-
-// Read reads from a descriptor into p, at offset, or at the position that the kernel holds if that is below 0: perhaps
-// less than p has room for. It returns io.EOF at the end, the error of the kernel, or ErrClosed. It blocks its caller,
-// a fiber not its thread.
-//
-// For files on disks give an offset, or use a [File]: io_uring leaves the kernel's position where it was if it
-// transfers a part, and the rest fails.
-func (e *Engine) Read(fd int, p []byte, offset int64) (int, error) {
-	n, err := e.transfer(OpRead, fd, p, offset)
-	if n == 0 && err == nil && len(p) > 0 {
-		err = io.EOF
-	}
-	return n, err
-}
-
-// Write writes p to a descriptor as write(2) does, perhaps less than all of it. See Read for the rest.
-func (e *Engine) Write(fd int, p []byte, offset int64) (int, error) {
-	return e.transfer(OpWrite, fd, p, offset)
-}
-
-func (e *Engine) transfer(op Op, fd int, p []byte, offset int64) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if int(int32(fd)) != fd {
-		return 0, unix.EBADF
-	}
-	p = p[:min(len(p), MostAtOnce)]
-	var pin runtime.Pinner
-	pin.Pin(&p[0])
-	defer pin.Unpin()
-	at := uint64(max(offset, OwnPosition))
-	c, err := e.doUntilReady(Entry{Op: op, FD: int32(fd), Addr: Address(p), Length: uint32(len(p)), Offset: at})
-	return c.Transferred(op, p, err)
-}
-
-// Events is what poll(2) has to say of a descriptor before a read or a write of it need not wait.
-func (o Op) Events() uint32 {
-	if o == OpRead {
-		return unix.POLLIN
-	}
-	return unix.POLLOUT
-}
-
-// Address is where the bytes of p are, which must stay there.
-func Address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
-
-// Transferred is what a read or a write of p returns that has completed so, or has not been carried out because of err.
-func (c Completion) Transferred(op Op, p []byte, err error) (int, error) {
-	if err == nil {
-		err = c.Err()
-	}
-	if err != nil {
-		return 0, err
-	}
-	if op == OpRead {
-		wrote(p[:c.Result])
-	}
-	return int(c.Result), nil
-}
-
-// doUntilReady is do for a read or a write, which begins anew after a signal. Where the descriptor does not wait
-// because it is not to block, doUntilReady does.
-func (e *Engine) doUntilReady(op Entry) (Completion, error) {
-	for {
-		c, err := e.Do(op)
-		if err == nil && c.Err() == unix.EAGAIN {
-			c, err = e.Do(Entry{Op: OpPoll, FD: op.FD, Flags: op.Op.Events()})
-			if err == nil && c.Result >= 0 {
-				continue
-			}
-		}
-		if err != nil || c.Err() != unix.EINTR {
-			return c, err
-		}
-	}
 }

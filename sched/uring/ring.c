@@ -119,9 +119,6 @@ static void prepare(struct io_uring_sqe *sqe, const struct fiberlab_request *r) 
     case FIBERLAB_CLOSE:
         io_uring_prep_close(sqe, r->fd);
         break;
-    case FIBERLAB_SYNC:
-        io_uring_prep_fsync(sqe, r->fd, IORING_FSYNC_DATASYNC);
-        break;
     case FIBERLAB_ACCEPT:
         if (many)
             io_uring_prep_multishot_accept(sqe, r->fd, NULL, NULL, (int)r->flags);
@@ -145,8 +142,6 @@ static void prepare(struct io_uring_sqe *sqe, const struct fiberlab_request *r) 
         break;
     }
     sqe->user_data = r->id;
-    if (r->how & FIBERLAB_WAITING)
-        sqe->flags |= IOSQE_ASYNC;
     if (r->how & FIBERLAB_PROVIDED)
         sqe->flags |= IOSQE_BUFFER_SELECT;
 }
@@ -275,9 +270,9 @@ void fiberlab_ring_limit(struct fiberlab_ring *ring, int64_t limit) {
 
 unsigned fiberlab_ring_features(struct fiberlab_ring *ring) {
     static const unsigned char needed[] = {
-        IORING_OP_NOP,   IORING_OP_READ,     IORING_OP_WRITE,        IORING_OP_OPENAT,
-        IORING_OP_CLOSE, IORING_OP_FSYNC,    IORING_OP_ACCEPT,       IORING_OP_SEND,
-        IORING_OP_RECV,  IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL,
+        IORING_OP_NOP,      IORING_OP_READ,         IORING_OP_WRITE, IORING_OP_OPENAT,
+        IORING_OP_CLOSE,    IORING_OP_ACCEPT,       IORING_OP_SEND,  IORING_OP_RECV,
+        IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL,
     };
     struct io_uring_probe *probe = io_uring_get_probe_ring(&ring->uring);
     if (!probe)

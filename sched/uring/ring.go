@@ -49,6 +49,12 @@ type Entry struct {
 	How    How
 }
 
+// OwnPosition, as an offset, is the position that the kernel holds for an open file.
+const OwnPosition = -1
+
+// MostAtOnce is how many bytes one operation transfers at most. The kernel would cut more anyway.
+const MostAtOnce = 1 << 30
+
 // Completion is what became of a request, as struct fiberlab_done in ring.h.
 type Completion struct {
 	id     uint64
@@ -65,7 +71,6 @@ const (
 	OpWrite   Op = C.FIBERLAB_WRITE
 	OpOpen    Op = C.FIBERLAB_OPEN
 	OpClose   Op = C.FIBERLAB_CLOSE
-	OpSync    Op = C.FIBERLAB_SYNC
 	OpAccept  Op = C.FIBERLAB_ACCEPT
 	OpSend    Op = C.FIBERLAB_SEND
 	OpReceive Op = C.FIBERLAB_RECEIVE
@@ -79,7 +84,6 @@ type How uint16
 const (
 	Multishot How = C.FIBERLAB_MULTISHOT
 	Provided  How = C.FIBERLAB_PROVIDED
-	Waiting   How = C.FIBERLAB_WAITING
 )
 
 // MoreToCome is a flag of a completion.
@@ -149,7 +153,7 @@ func (r *ring) can(a Ability) bool {
 		return r.has&C.FIBERLAB_HAS_MULTISHOT_ACCEPT != 0
 	case ReceiveMany:
 		return r.has&C.FIBERLAB_HAS_MULTISHOT_RECEIVE != 0 && r.has&C.FIBERLAB_HAS_BUFFER_RING != 0
-	case RegularFiles:
+	case Files:
 		return true
 	}
 	return false

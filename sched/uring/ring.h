@@ -29,7 +29,6 @@ enum fiberlab_op {
     FIBERLAB_WRITE,   /* and out of it */
     FIBERLAB_OPEN,    /* the name at addr, from the directory fd, with flags and the mode offset */
     FIBERLAB_CLOSE,   /* fd */
-    FIBERLAB_SYNC,    /* fd: its data are on the disk */
     FIBERLAB_ACCEPT,  /* a connection on fd, with flags of accept4(2) */
     FIBERLAB_SEND,    /* length bytes at addr on fd, with flags of send(2) */
     FIBERLAB_RECEIVE, /* up to length bytes into addr, with flags of recv(2) */
@@ -40,9 +39,7 @@ enum fiberlab_op {
 /* How it does it; bits of fiberlab_request.how. */
 enum fiberlab_how {
     FIBERLAB_MULTISHOT = 1, /* completes again and again, until one lacks IORING_CQE_F_MORE */
-    FIBERLAB_PROVIDED = 2,  /* the kernel takes a buffer from group 0; addr is 0 */
-    FIBERLAB_WAITING = 4 /* by a thread of the kernel, which may wait: FIBERLAB_OPEN is else tried
-                            first as with O_NONBLOCK, which named pipes see */
+    FIBERLAB_PROVIDED = 2   /* the kernel takes a buffer from group 0; addr is 0 */
 };
 
 /* Ids from here on are the proxy's. */

@@ -91,7 +91,7 @@ func receive[T any](t *testing.T, from <-chan T) (v T) {
 // read reads a byte, by the engine of the caller.
 func read(engines *uring.Engines, fd int) byte {
 	b := make([]byte, 1)
-	_, err := here(engines).Read(fd, b, -1)
+	_, err := receiveBy(here(engines), fd, b)
 	must(err)
 	return b[0]
 }
@@ -135,7 +135,7 @@ func TestTaskIsSuspended(t *testing.T) {
 		})
 		submit(c, func() {
 			order = append(order, "writes", reader.State().String())
-			_, err := here(c.Engines()).Write(out, []byte{7}, -1)
+			_, err := sendBy(here(c.Engines()), out, []byte{7})
 			must(err)
 		})
 		start(t, c)

@@ -2,10 +2,12 @@ package uring_test
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,15 +18,36 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// pipe returns both ends of a pipe.
+// pipe returns both ends of a pair of sockets: tests send to out and receive from in.
 func pipe(t *testing.T) (in, out int) {
-	var ends [2]int
-	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = unix.Close(ends[0])
 		_ = unix.Close(ends[1])
 	})
 	return ends[0], ends[1]
+}
+
+// receiveBy receives into p by an engine.
+func receiveBy(e *uring.Engine, fd int, p []byte) (int, error) {
+	return transferBy(e, uring.OpReceive, fd, p)
+}
+
+// sendBy sends p by an engine.
+func sendBy(e *uring.Engine, fd int, p []byte) (int, error) {
+	return transferBy(e, uring.OpSend, fd, p)
+}
+
+func transferBy(e *uring.Engine, op uring.Op, fd int, p []byte) (int, error) {
+	var pin runtime.Pinner
+	pin.Pin(&p[0])
+	defer pin.Unpin()
+	c, err := e.Do(uring.Entry{Op: op, FD: int32(fd), Addr: uintptr(unsafe.Pointer(&p[0])), Length: uint32(len(p))})
+	if err == nil {
+		err = c.Err()
+	}
+	return int(c.Result), err
 }
 
 // eachAttached runs test on schedulers of each kind whose workers have engines of each driver.
@@ -62,7 +85,7 @@ func TestReadBesideAFiberThatYields(t *testing.T) {
 		var read, yields atomic.Bool
 		fs := []func() error{func() error {
 			defer read.Store(true)
-			_, err := here(engines).Read(in, make([]byte, 1), -1)
+			_, err := receiveBy(here(engines), in, make([]byte, 1))
 			return err
 		}}
 		for range 2 { // one for each worker
@@ -94,7 +117,7 @@ func TestWorkerSleepsInItsRing(t *testing.T) {
 			b := make([]byte, 16)
 			n := 0
 			for n < len("hello") {
-				m, err := here(engines).Read(in, b[n:], -1)
+				m, err := receiveBy(here(engines), in, b[n:])
 				if err != nil {
 					read <- err.Error()
 					return
@@ -138,7 +161,7 @@ func TestFibersPassOn(t *testing.T) {
 				defer ended.Done()
 				b := make([]byte, 1)
 				for {
-					if n, err := here(engines).Read(ins[i], b, -1); n != 1 || err != nil {
+					if n, err := receiveBy(here(engines), ins[i], b); n != 1 || err != nil {
 						panic(err)
 					}
 					total.Add(1)
@@ -146,7 +169,7 @@ func TestFibersPassOn(t *testing.T) {
 						b[0]++
 					}
 					if b[0] < rounds || i < fibers-1 {
-						if n, err := here(engines).Write(outs[(i+1)%fibers], b, -1); n != 1 || err != nil {
+						if n, err := sendBy(here(engines), outs[(i+1)%fibers], b); n != 1 || err != nil {
 							panic(err)
 						}
 					}
@@ -178,11 +201,11 @@ func TestGoroutinesUseAnEngine(t *testing.T) {
 				defer all.Done()
 				b := make([]byte, 1)
 				for i := range byte(50) {
-					n, err := e.Write(out, []byte{i}, -1)
+					n, err := sendBy(e, out, []byte{i})
 					if n != 1 || err != nil {
 						panic(err)
 					}
-					n, err = e.Read(in, b, -1)
+					n, err = receiveBy(e, in, b)
 					if n != 1 || err != nil || b[0] != i {
 						panic(err)
 					}

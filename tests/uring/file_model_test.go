@@ -28,18 +28,12 @@ func randomSteps(t *testing.T, open opener, name string, flag int, seed uint64, 
 	}
 	for range steps {
 		size, offset := max(0, random.IntN(330)-30), int64(random.IntN(3000)-500) // a tenth of the steps are empty
-		switch random.IntN(6) {
+		switch random.IntN(4) {
 		case 0, 1:
 			all.read(f, size)
 		case 2:
 			all.write(f, size, size)
 		case 3:
-			all.readAt(f, size, offset)
-		case 4:
-			if flag&os.O_APPEND == 0 {
-				all.writeAt(f, size, size, offset)
-			}
-		case 5:
 			if random.IntN(50) == 0 {
 				offset = math.MaxInt64 - int64(random.IntN(10))
 			}
@@ -114,35 +108,6 @@ func TestOpenLikePackageOS(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
 		var got account
 		u.run(func() { got = run(t, byEngines(u.engines)) })
-		requireSame(t, want, got)
-	})
-}
-
-// A directory is listed from its position, as by package os.
-func TestDirectoryIsListedAnew(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 10 {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
-	}
-	run := func(open opener) (all account) {
-		f, err := open(dir, os.O_RDONLY, 0)
-		if err != nil {
-			return account{err.Error()}
-		}
-		for _, n := range []int{3, 2, -1, 4, -1} {
-			entries, err := f.(fs.ReadDirFile).ReadDir(n)
-			all.step(fmt.Sprint("list ", n), int64(len(entries)), err)
-			if n != 3 {
-				all.seek(f, 0, io.SeekStart)
-			}
-		}
-		all.step("close", 0, f.Close())
-		return all
-	}
-	want := run(byOS)
-	eachFileUser(t, func(t *testing.T, u fileUser) {
-		var got account
-		u.run(func() { got = run(byEngines(u.engines)) })
 		requireSame(t, want, got)
 	})
 }

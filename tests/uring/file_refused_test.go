@@ -29,8 +29,6 @@ import (
 // openFile is an open file of package os, which is the model, or of engines.
 type openFile interface {
 	io.ReadWriteSeeker
-	io.ReaderAt
-	io.WriterAt
 	io.Closer
 }
 
@@ -78,30 +76,9 @@ func (a *account) read(f openFile, size int) {
 	a.step(fmt.Sprintf("read %d: %08x", size, hash(p)), int64(n), err)
 }
 
-func (a *account) readAt(f openFile, size int, offset int64) {
-	p := make([]byte, size)
-	n, err := f.ReadAt(p, offset)
-	a.step(fmt.Sprintf("read %d at %d: %08x", size, offset, hash(p)), int64(n), err)
-}
-
 func (a *account) write(f openFile, seed, size int) {
 	n, err := f.Write(randomBytes(uint64(seed), size))
 	a.step(fmt.Sprintf("write %d", size), int64(n), err)
-}
-
-// writeAt reads back how much has been written: package os returns 0 if a part was. Engines return that part.
-func (a *account) writeAt(f openFile, seed, size int, offset int64) {
-	data, back := randomBytes(uint64(seed), size), make([]byte, size)
-	n, err := f.WriteAt(data, offset)
-	in, _ := f.ReadAt(back, offset)
-	written := 0
-	for written < in && back[written] == data[written] {
-		written++
-	}
-	if _, ours := f.(*fiberio.File); !ours && err != nil {
-		n = written
-	}
-	a.step(fmt.Sprintf("write %d at %d, %d of which are there", size, offset, written), int64(n), err)
 }
 
 func (a *account) seek(f openFile, offset int64, whence int) {
@@ -159,15 +136,6 @@ var refusedWrites = []struct {
 		makeRoom()
 		a.write(f, 2, unit)
 		a.position(f)
-	}},
-	{"offsets", os.O_RDWR, func(a *account, f openFile, unit int, makeRoom func()) {
-		a.writeAt(f, 1, 6*unit, 0)
-		a.writeAt(f, 2, 10*unit, int64(2*unit))
-		a.position(f)
-		makeRoom()
-		a.write(f, 3, unit)
-		a.position(f)
-		a.readAt(f, 12*unit, 0)
 	}},
 	{"append", os.O_RDWR | os.O_APPEND, func(a *account, f openFile, unit int, makeRoom func()) {
 		a.write(f, 1, 3*unit)
@@ -324,13 +292,11 @@ func TestFileThatIsBroken(t *testing.T) {
 			all.position(f)
 			all.read(f, size)
 			all.position(f)
-			all.readAt(f, size, from)
 			all.seek(f, from, io.SeekStart)
 			all.write(f, 1, size)
 			all.position(f)
 			all.write(f, 2, size)
 			all.position(f)
-			all.writeAt(f, 3, size, from)
 			all.step(fmt.Sprintf("%x", memory[page-2*size:page]), int64(good), f.Close())
 		}
 		return all

@@ -108,8 +108,9 @@ func TestFileReadsWhatItWrote(t *testing.T) {
 			n, err := f.Write(data)
 			assert.NoError(t, err)
 			assert.Equal(t, len(data), n)
-			assert.NoError(t, f.Sync())
-			n, err = f.WriteAt([]byte("middle"), 1000)
+			_, err = f.Seek(1000, io.SeekStart)
+			assert.NoError(t, err)
+			n, err = f.Write([]byte("middle"))
 			assert.NoError(t, err)
 			assert.Equal(t, 6, n)
 			info, err := f.Stat()
@@ -125,19 +126,12 @@ func TestFileReadsWhatItWrote(t *testing.T) {
 			copy(want[1000:], "middle")
 			assert.Equal(t, sha256.Sum256(want), sha256.Sum256(got))
 			b := make([]byte, 1000)
-			n, err = f.ReadAt(b, int64(len(data)-10))
-			assert.Equal(t, 10, n)
-			assert.Equal(t, io.EOF, err, "io.ReaderAt says why it reads less")
-			assert.Equal(t, data[len(data)-10:], b[:10])
 			n, err = f.Read(b)
 			assert.Zero(t, n)
 			assert.Equal(t, io.EOF, err)
 			n, err = f.Read(nil)
 			assert.Zero(t, n)
 			assert.NoError(t, err, "a read of nothing")
-			n, err = f.ReadAt(nil, 5)
-			assert.Zero(t, n)
-			assert.NoError(t, err)
 			n, err = f.Write(nil)
 			assert.Zero(t, n)
 			assert.NoError(t, err)
@@ -184,9 +178,6 @@ func TestFileErrors(t *testing.T) {
 				b := make([]byte, 10)
 				_, err = d.Read(b)
 				assertPathError(t, err, "read", dir, syscall.EISDIR)
-				entries, err := d.ReadDir(-1)
-				assert.NoError(t, err)
-				assert.Len(t, entries, 1)
 				assert.NoError(t, d.Close())
 			}
 
@@ -197,28 +188,17 @@ func TestFileErrors(t *testing.T) {
 			b := make([]byte, 10)
 			_, err = f.Write(b)
 			assertPathError(t, err, "write", name, syscall.EBADF)
-			_, err = f.ReadAt(b, -1)
-			assertPathError(t, err, "readat", name, nil)
-			_, err = f.WriteAt(b, -1)
-			assertPathError(t, err, "writeat", name, nil)
 			assert.NoError(t, f.Close())
 
 			assertPathError(t, f.Close(), "close", name, fs.ErrClosed)
 			_, err = f.Read(b)
 			assertPathError(t, err, "read", name, fs.ErrClosed)
-			_, err = f.ReadAt(b, 0)
-			assertPathError(t, err, "read", name, fs.ErrClosed)
 			_, err = f.Write(b)
-			assertPathError(t, err, "write", name, fs.ErrClosed)
-			_, err = f.WriteAt(b, 0)
 			assertPathError(t, err, "write", name, fs.ErrClosed)
 			_, err = f.Seek(0, io.SeekStart)
 			assertPathError(t, err, "seek", name, fs.ErrClosed)
 			_, err = f.Stat()
 			assertPathError(t, err, "stat", name, fs.ErrClosed)
-			_, err = f.ReadDir(1)
-			assertPathError(t, err, "readdir", name, fs.ErrClosed)
-			assertPathError(t, f.Sync(), "sync", name, fs.ErrClosed)
 
 			full, err := fiberio.OpenFile(ctx, u.engines, "/dev/full", os.O_WRONLY, 0)
 			if assert.NoError(t, err) {
@@ -248,10 +228,14 @@ func TestFilePastTwoGigabytes(t *testing.T) {
 				return
 			}
 			for _, at := range []int64{1<<31 - 2, 1<<32 - 2, 1 << 40} {
-				_, err = f.WriteAt([]byte("here"), at)
+				_, err = f.Seek(at, io.SeekStart)
 				assert.NoError(t, err)
-				b := make([]byte, 6)
-				n, err := f.ReadAt(b[:4], at)
+				_, err = f.Write([]byte("here"))
+				assert.NoError(t, err)
+				_, err = f.Seek(-4, io.SeekCurrent)
+				assert.NoError(t, err)
+				b := make([]byte, 4)
+				n, err := f.Read(b)
 				assert.NoError(t, err)
 				assert.Equal(t, "here", string(b[:n]))
 			}
@@ -284,8 +268,6 @@ func TestFileAppends(t *testing.T) {
 				_, err := fmt.Fprintln(both[i%2], i)
 				assert.NoError(t, err)
 			}
-			_, err := both[0].WriteAt([]byte("x"), 0)
-			assert.ErrorContains(t, err, "O_APPEND")
 			for _, f := range both {
 				assert.NoError(t, f.Close())
 			}
@@ -364,8 +346,6 @@ func TestCloseEndsReads(t *testing.T) {
 			n, err := f.Read(b)
 			assert.NoError(t, err)
 			assert.Equal(t, "1", string(b[:n]), "a short read")
-			_, err = f.ReadAt(b, 0)
-			assertPathError(t, err, "read", name, syscall.ESPIPE)
 			_, err = f.Seek(0, io.SeekStart)
 			assertPathError(t, err, "seek", name, syscall.ESPIPE)
 		})
@@ -437,14 +417,6 @@ func TestContextEndsOpenAndReadFile(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			cancel(cause)
 			wait()
-			// Where a system call opens it, that goes on. It ends with the other end, and leaves no descriptor behind.
-			f, err := os.OpenFile(name, os.O_RDWR, 0)
-			require.NoError(t, err)
-			stacks := make([]byte, 1<<20)
-			for bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("uring.openElsewhere")) {
-				time.Sleep(time.Millisecond)
-			}
-			require.NoError(t, f.Close())
 		}
 	})
 }
@@ -712,7 +684,7 @@ func TestOpenOutlivesItsEngine(t *testing.T) {
 		leaks.Check(t)
 		engines, s := attach(t, uring.Options{Driver: driver}, sched.Config{Workers: 1})
 		name := fifo(t)
-		e, opened := here(engines), make(chan error, 1)
+		opened := make(chan error, 1)
 		go func() {
 			f, err := fiberio.OpenFile(context.Background(), engines, name, os.O_WRONLY, 0)
 			if err == nil {
@@ -720,9 +692,7 @@ func TestOpenOutlivesItsEngine(t *testing.T) {
 			}
 			opened <- err
 		}()
-		for driver == uring.Uring && e.Pending() == 0 { // by epoll, no request waits for the pipe
-			time.Sleep(50 * time.Microsecond)
-		}
+		time.Sleep(time.Millisecond) // most likely it has looked for a reader by now
 		require.NoError(t, s.Close())
 		other, err := os.OpenFile(name, os.O_RDWR, 0)
 		require.NoError(t, err)

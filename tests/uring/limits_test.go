@@ -82,7 +82,7 @@ func TestManyRequestsByASmallRing(t *testing.T) {
 		wait := crowd(t, s, requests, func(i int) {
 			b := make([]byte, 1)
 			begun <- struct{}{}
-			n, err := here(engines).Read(ins[i%len(ins)], b, -1)
+			n, err := receiveBy(here(engines), ins[i%len(ins)], b)
 			assert.NoError(t, err)
 			assert.Equal(t, 1, n)
 			in[b[0]].Add(1)
@@ -116,9 +116,9 @@ func TestRequestsOfAnyNumber(t *testing.T) {
 		for _, n := range []int{-1, 0, 1, 3, 1 << 40} {
 			engines := uring.New(uring.Options{Driver: driver, Requests: n})
 			in, out := pipe(t)
-			_, err := here(engines).Write(out, []byte("x"), -1)
+			_, err := sendBy(here(engines), out, []byte("x"))
 			require.NoError(t, err)
-			_, err = here(engines).Read(in, make([]byte, 1), -1)
+			_, err = receiveBy(here(engines), in, make([]byte, 1))
 			require.NoError(t, err)
 			require.NoError(t, engines.Close())
 		}
@@ -143,9 +143,9 @@ func TestEnginesClosedUnderLoad(t *testing.T) {
 				for {
 					var err error
 					if i%2 == 0 {
-						_, err = e.Read(in, b, -1)
+						_, err = receiveBy(e, in, b)
 					} else {
-						_, err = e.Write(out, b, -1)
+						_, err = sendBy(e, out, b)
 					}
 					if err != nil {
 						assert.ErrorIs(t, err, uring.ErrClosed)
@@ -159,7 +159,7 @@ func TestEnginesClosedUnderLoad(t *testing.T) {
 			}
 			require.NoError(t, engines.Close())
 			wait()
-			_, err := e.Read(in, make([]byte, 1), -1)
+			_, err := receiveBy(e, in, make([]byte, 1))
 			require.ErrorIs(t, err, uring.ErrClosed)
 			_, err = engines.Here()
 			require.ErrorIs(t, err, uring.ErrClosed)
@@ -190,7 +190,7 @@ func TestSchedulerClosedUnderGoroutines(t *testing.T) {
 		in, _ = pipe(t)
 		failed := make(chan error, 1)
 		go func() {
-			_, err := e.Read(in, make([]byte, 1), -1)
+			_, err := receiveBy(e, in, make([]byte, 1))
 			failed <- err
 		}()
 		accepted := make(chan error, 1)
@@ -246,7 +246,7 @@ func TestEnginesClosedBeforeTheirScheduler(t *testing.T) {
 			waits(func() error {
 				e, err := engines.Here()
 				if err == nil { // else they have been closed since this fiber was counted
-					_, err = e.Read(in, make([]byte, 1), -1)
+					_, err = receiveBy(e, in, make([]byte, 1))
 				}
 				return err
 			}),

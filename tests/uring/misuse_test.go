@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"fiberlab/sched"
 	"fiberlab/sched/uring"
 	"fiberlab/sched/uring/fiberio"
 	"fiberlab/tests/internal/leaks"
@@ -80,15 +78,11 @@ func TestNoFile(t *testing.T) {
 	b := make([]byte, 4)
 	for name, f := range map[string]*fiberio.File{"nil": nil, "zero": {}} {
 		for op, call := range map[string]func() error{
-			"Read":    func() error { _, err := f.Read(b); return err },
-			"ReadAt":  func() error { _, err := f.ReadAt(b, 0); return err },
-			"Write":   func() error { _, err := f.Write(b); return err },
-			"WriteAt": func() error { _, err := f.WriteAt(b, 0); return err },
-			"Seek":    func() error { _, err := f.Seek(0, io.SeekStart); return err },
-			"Stat":    func() error { _, err := f.Stat(); return err },
-			"ReadDir": func() error { _, err := f.ReadDir(1); return err },
-			"Sync":    f.Sync,
-			"Close":   f.Close,
+			"Read":  func() error { _, err := f.Read(b); return err },
+			"Write": func() error { _, err := f.Write(b); return err },
+			"Seek":  func() error { _, err := f.Seek(0, io.SeekStart); return err },
+			"Stat":  func() error { _, err := f.Stat(); return err },
+			"Close": f.Close,
 		} {
 			require.NotPanics(
 				t, func() { require.ErrorIs(t, call(), os.ErrInvalid, "%s of a %s File", op, name) }, "%s of a %s File",
@@ -103,54 +97,13 @@ func TestZeroEngines(t *testing.T) {
 	leaks.Check(t)
 	var engines uring.Engines
 	in, out := pipe(t)
-	_, err := here(&engines).Write(out, []byte("x"), -1)
+	_, err := sendBy(here(&engines), out, []byte("x"))
 	require.NoError(t, err)
-	n, err := here(&engines).Read(in, make([]byte, 2), -1)
+	n, err := receiveBy(here(&engines), in, make([]byte, 2))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.NoError(t, engines.Close())
 	require.NoError(t, new(uring.Engines).Close(), "they have never begun")
-}
-
-// Descriptors, slices and offsets of all kinds: what the kernel refuses comes back as its error.
-func TestStrangeArguments(t *testing.T) {
-	eachSide(t, uring.Options{}, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
-		in, out := pipe(t)
-		file, err := os.Create(filepath.Join(t.TempDir(), "file"))
-		require.NoError(t, err)
-		defer file.Close()
-		huge, err := unix.Mmap(
-			-1, 0, 3<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE,
-		)
-		require.NoError(t, err)
-		defer unix.Munmap(huge)
-		crowd(t, s, 1, func(int) {
-			e := here(engines)
-			one := make([]byte, 1)
-			for _, fd := range []int{-1, 1 << 20, 1 << 40, -1 << 40} {
-				_, err := e.Read(fd, one, -1)
-				check(t, errors.Is(err, unix.EBADF), "read of descriptor %d: %v", fd, err)
-				_, err = e.Write(fd, one, 0)
-				check(t, errors.Is(err, unix.EBADF), "write to descriptor %d: %v", fd, err)
-			}
-			for _, p := range [][]byte{nil, {}, one[:0]} {
-				n, err := e.Read(in, p, -1)
-				check(t, n == 0 && err == nil, "an empty read: %d, %v", n, err)
-				n, err = e.Write(out, p, -1)
-				check(t, n == 0 && err == nil, "an empty write: %d, %v", n, err)
-			}
-			_, err := e.Write(in, one, -1)
-			check(t, errors.Is(err, unix.EBADF), "write to the end that is read: %v", err)
-			_, err = e.Read(int(file.Fd()), one, 1<<62)
-			check(t, err == io.EOF, "read far behind the end: %v", err)
-			_, err = e.Write(int(file.Fd()), one, 1<<62)
-			check(t, errors.Is(err, unix.EFBIG), "write far behind the end: %v", err)
-			n, err := e.Write(int(file.Fd()), []byte("a"), -5)
-			check(t, n == 1 && err == nil, "write at the file's own position: %d, %v", n, err)
-			n, err = e.Read(int(file.Fd()), huge, 0)
-			check(t, n == 1 && err == nil, "read into 3 GB: %d, %v", n, err)
-		})()
-	})
 }
 
 // check reports an error unless what holds. It is for other goroutines and fibers than the test's own.
@@ -159,46 +112,6 @@ func check(t *testing.T, holds bool, format string, args ...any) {
 	if !holds {
 		t.Errorf(format, args...)
 	}
-}
-
-// Descriptors that are not to block, and pipes that others close: reads and writes wait, and end as they do anywhere
-// else.
-func TestDescriptorsOfOthers(t *testing.T) {
-	eachSide(t, uring.Options{}, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines) {
-		in, out := pipe(t)
-		require.NoError(t, unix.SetNonblock(in, true))
-		require.NoError(t, unix.SetNonblock(out, true))
-		began := make(chan struct{})
-		wait := crowd(t, s, 1, func(int) {
-			close(began)
-			n, err := here(engines).Read(in, make([]byte, 8), -1)
-			check(t, n == 1 && err == nil, "a read that has to wait: %d, %v", n, err)
-		})
-		<-began
-		time.Sleep(time.Millisecond)
-		_, err := unix.Write(out, []byte("a"))
-		require.NoError(t, err)
-		wait()
-		full := make([]byte, 1<<20)
-		wait = crowd(t, s, 1, func(int) {
-			for sent := 0; sent < len(full); {
-				n, err := here(engines).Write(out, full[sent:], -1)
-				check(t, n > 0 && err == nil, "a write that has to wait: %d, %v", n, err)
-				if err != nil {
-					return
-				}
-				sent += n
-			}
-		})
-		require.NoError(t, unix.SetNonblock(in, false))
-		b := make([]byte, 1<<16)
-		for received := 0; received < len(full); {
-			n, err := unix.Read(in, b)
-			require.NoError(t, err)
-			received += n
-		}
-		wait()
-	})
 }
 
 // A connection whose descriptor is closed behind its back harms no other connection: its operations end with errors.

@@ -65,6 +65,9 @@ func (f folder) openServed(name string) (fs.File, error) {
 	if !isServed(info) {
 		return nil, fs.ErrPermission
 	}
+	if info.IsDir() { // engines read none
+		return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	}
 	file, err := f.open(path, os.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"fiberlab/sched/uring"
 	"fiberlab/sched/uring/fiberio"
@@ -136,20 +137,20 @@ func pin(t *testing.T, b []byte) uintptr {
 	var pin runtime.Pinner
 	pin.Pin(&b[0])
 	t.Cleanup(pin.Unpin)
-	return uring.Address(b)
+	return uintptr(unsafe.Pointer(&b[0]))
 }
 
 // A chain of requests, each begun when the one before has completed.
 func TestCompletionBeginsTheNext(t *testing.T) {
 	eachDriver(t, func(t *testing.T, options uring.Options) {
-		var ends [2]int
-		require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+		ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		require.NoError(t, err)
 		defer unix.Close(ends[0])
 		defer unix.Close(ends[1])
 		c := NewContext(options)
 		text, back := []byte("x"), make([]byte, 1)
-		out := uring.Entry{Op: uring.OpWrite, FD: int32(ends[1]), Addr: pin(t, text), Length: 1}
-		in := uring.Entry{Op: uring.OpRead, FD: int32(ends[0]), Addr: pin(t, back), Length: 1}
+		out := uring.Entry{Op: uring.OpSend, FD: int32(ends[1]), Addr: pin(t, text), Length: 1}
+		in := uring.Entry{Op: uring.OpReceive, FD: int32(ends[0]), Addr: pin(t, back), Length: 1}
 		n := 0
 		var step func(uring.Completion)
 		step = func(done uring.Completion) {

@@ -18,9 +18,9 @@ import (
 	"fiberlab/sched/uring"
 )
 
-// descriptor is a socket's file descriptor, from the moment when it is opened until its last use has ended after close.
-// It has two sides that do not wait for each other, one to read and one to write. Fibers and goroutines may use it at
-// the same time. It must not be copied.
+// descriptor is the file descriptor of a socket or a file, from the moment when it is opened until its last use has
+// ended after close. It has two sides that do not wait for each other, one to read and one to write. Fibers and
+// goroutines may use it at the same time. It must not be copied.
 type descriptor struct {
 	fd      int
 	engines *uring.Engines
@@ -34,6 +34,7 @@ type descriptor struct {
 	err       error            // of close(2)
 	closes    func()           // if not nil, what close calls first
 	closed    func()           // if not nil, what is called when its last use has ended after close
+	shut      func(int) error  // closes fd; it may block its caller
 }
 
 // closing is set in uses by the first Close.
@@ -41,7 +42,7 @@ const closing = 1 << 62
 
 // init makes d the owner of fd, which does not block.
 func (d *descriptor) init(engines *uring.Engines, fd int) {
-	d.fd, d.engines = fd, engines
+	d.fd, d.engines, d.shut = fd, engines, unix.Close
 	d.reading.of, d.reading.events = d, unix.POLLIN
 	d.writing.of, d.writing.events = d, unix.POLLOUT
 }
@@ -77,7 +78,7 @@ func (d *descriptor) release() {
 }
 
 func (d *descriptor) closeNow() {
-	d.err = unix.Close(d.fd)
+	d.err = d.shut(d.fd)
 	d.gone.Signal()
 }
 
@@ -212,8 +213,11 @@ func (s *side) transfer(op uring.Op, p []byte) (int, error) {
 	if op == uring.OpSend {
 		flags |= unix.MSG_WAITALL // a ring completes when all is sent
 	}
-	return s.operate(uring.Entry{Op: op, Flags: flags, Addr: uintptr(unsafe.Pointer(&p[0])), Length: uint32(len(p))})
+	return s.operate(uring.Entry{Op: op, Flags: flags, Addr: address(p), Length: uint32(len(p))})
 }
+
+// address is where the bytes of p are. They must be pinned.
+func address(p []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(p))) }
 
 // mostMoved is how many bytes a fiber transfers by its own system calls before it yields. Each call counts as callMoves
 // bytes, too.

@@ -5,43 +5,45 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"os"
-	"sync"
-	"sync/atomic"
-	"syscall"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"fiberlab/internal/fault"
 	"fiberlab/sched"
 	"fiberlab/sched/fibersync"
+	"fiberlab/sched/park"
 	"fiberlab/sched/uring"
 )
 
 // File is an open file, or whatever else a name stands for: a directory, a pipe, a terminal. It is what *os.File is to
 // package os. Any number of fibers and goroutines may use it at once, its reads and writes wait as in package os, and
-// its errors are *fs.PathError. A fiber that waits blocks no thread. Files belong to no engine: each operation goes by
-// the engine of its caller.
+// its errors are *fs.PathError. A fiber that waits blocks no thread.
 type File struct {
-	engines *uring.Engines
-	name    string
-	appends bool
-	fd      int
-	kind    atomic.Int32 // a fileKind
+	d    descriptor
+	name string
+	flag int // of open(2)
+	kind fileKind
+	mode uint32 // of fstat(2)
+	size int64  // when it was opened, of a regular file
 
-	// a caller at a time; a file that has a position has one for both, and uses reading
-	reading, writing fibersync.Mutex
-	position         int64 // under reading: where the next Read or Write begins, if the File holds that
-
-	mu       sync.Mutex
-	closed   bool
-	underWay []*uring.Operation // operations that Close ends
-	users    int                // operations that use the descriptor
-	unused   *fibersync.Event   // set when Close waits for them
-
-	directory directory
+	position int64 // kindDisk: where the next Read or Write begins. Only for the user of d.reading
 }
+
+// fileKind is how a file is read and written, and who holds its position.
+//
+// The File holds the position of a file on a disk, and names an offset to the kernel each time. It has to: on a full
+// disk a part of a request is transferred, and the rest fails. io_uring returns the part then, and leaves the kernel's
+// position where it was. The next request there would transfer the same part again.
+type fileKind int
+
+const (
+	kindDisk   fileKind = iota // regular files and disks: they never wait for another process
+	kindOther                  // directories, devices as /dev/zero, files of /proc without a position
+	kindStream                 // pipes and terminals: they have no position, and do not block
+)
 
 // Open opens a file for reading. See OpenFile.
 func Open(ctx context.Context, s *uring.Engines, name string) (*File, error) {
@@ -53,24 +55,292 @@ func Create(ctx context.Context, s *uring.Engines, name string) (*File, error) {
 	return OpenFile(ctx, s, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, a fiber not its thread,
-// perhaps for long if name stands for a named pipe. The error is a *fs.PathError: it wraps the error of the system
-// call, context.Cause(ctx) if ctx is done before, sched.ErrNilContext if ctx is nil, or what Here returns. A named pipe
-// may be open for reading before a writer comes: then its first read waits for one. The caller must close the file.
-// Close of the Engines does not, but ends its operations.
+// OpenFile opens a file with flags and permissions as os.OpenFile does. It blocks its caller, a fiber not its thread.
+// The error is a *fs.PathError: it wraps the error of the system call, context.Cause(ctx), sched.ErrNilContext if ctx
+// is nil, or what Here returns. ctx ends the wait for a reader of a named pipe that is opened for writing; an open that
+// waits for a disk goes on. A named pipe may be open for reading before a writer comes: then its first read waits for
+// one. The caller must close the file. Close of the Engines does not, but ends its operations.
 func OpenFile(ctx context.Context, s *uring.Engines, name string, flag int, perm fs.FileMode) (*File, error) {
-	fd, err := openDescriptor(ctx, s, name, flag, perm)
+	fd, err := open(ctx, s, name, flag, openMode(perm))
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return &File{engines: s, name: name, fd: fd, appends: flag&os.O_APPEND != 0}, nil
+	f := &File{name: name, flag: flag}
+	f.d.init(s, fd)
+	f.d.shut = f.shut
+	f.identify()
+	if f.kind != kindStream { // io_uring would let some file systems say EAGAIN
+		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flag&^unix.O_NONBLOCK)
+	}
+	return f, nil
+}
+
+// pipeLooksApart is how long open waits before it looks again whether a pipe has a reader.
+const pipeLooksApart = 5 * time.Millisecond
+
+// open opens name without blocking, and returns the descriptor. A call that waits for the reader of a named pipe could
+// not be ended, so there is none: open looks again and again.
+func open(ctx context.Context, s *uring.Engines, name string, flag int, mode uint32) (int, error) {
+	if ctx == nil {
+		return -1, sched.ErrNilContext
+	}
+	cname, err := unix.ByteSliceFromString(name)
+	if err != nil {
+		return -1, err
+	}
+	var pin runtime.Pinner
+	pin.Pin(&cname[0])
+	defer pin.Unpin()
+	flags := flag | unix.O_CLOEXEC | unix.O_NONBLOCK
+	op := uring.Entry{
+		Op: uring.OpOpen, FD: unix.AT_FDCWD, Addr: address(cname), Flags: uint32(flags), Offset: uint64(mode),
+	}
+	for {
+		if ctx.Err() != nil {
+			return -1, context.Cause(ctx)
+		}
+		fd, err := carryOut(s, op, func() (int, error) { return unix.Open(name, flags, mode) })
+		if err != unix.ENXIO || flag&unix.O_NONBLOCK != 0 || !isPipe(name) {
+			return fd, err
+		}
+		again, cancel := context.WithTimeout(ctx, pipeLooksApart)
+		uring.Unseen(func() { _ = new(fibersync.Event).WaitContext(again) })
+		cancel()
+	}
+}
+
+// isPipe reports whether name is that of a pipe. To open one for writing without blocking is an error, ENXIO, while it
+// has no reader.
+func isPipe(name string) bool {
+	var stat unix.Stat_t
+	return unix.Stat(name, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFIFO
+}
+
+// openMode is the permissions of open(2) for perm.
+func openMode(perm fs.FileMode) uint32 {
+	mode := uint32(perm.Perm())
+	if perm&fs.ModeSetuid != 0 {
+		mode |= unix.S_ISUID
+	}
+	if perm&fs.ModeSetgid != 0 {
+		mode |= unix.S_ISGID
+	}
+	if perm&fs.ModeSticky != 0 {
+		mode |= unix.S_ISVTX
+	}
+	return mode
+}
+
+// identify asks the kernel what has been opened.
+func (f *File) identify() {
+	var stat unix.Stat_t
+	_ = unix.Fstat(f.d.fd, &stat)
+	f.mode = stat.Mode & unix.S_IFMT
+	_, err := unix.Seek(f.d.fd, 0, io.SeekCurrent)
+	switch regular := f.mode == unix.S_IFREG; {
+	case err == nil && (regular || f.mode == unix.S_IFBLK):
+		f.kind = kindDisk
+	case err == nil || regular:
+		f.kind = kindOther
+	default:
+		f.kind = kindStream
+	}
+	if f.mode == unix.S_IFREG {
+		f.size = stat.Size
+	}
+}
+
+// carryOut carries op out by the caller's engine, if the caller is a fiber and the engine does files; otherwise by
+// call, which fibers leave to a goroutine. A goroutine has nothing to save by an engine. After a signal it begins anew,
+// and if the engine has ended, another one is found.
+func carryOut(s *uring.Engines, op uring.Entry, call func() (int, error)) (int, error) {
+	for {
+		e, err := s.Here()
+		if err != nil {
+			return -1, err
+		}
+		n := -1
+		if park.Current() != nil && e.Can(uring.Files) {
+			var c uring.Completion
+			if c, err = e.Do(op); errors.Is(err, uring.ErrClosed) {
+				continue
+			}
+			if n = int(c.Result); err == nil {
+				err = c.Err()
+			}
+		} else {
+			n, err = fibersync.Call(call)
+		}
+		if err != unix.EINTR && err != unix.EAGAIN {
+			return n, err
+		}
+	}
 }
 
 // ok is false for nil and for the zero value, whose methods return os.ErrInvalid, as in package os.
-func (f *File) ok() bool { return f != nil && f.engines != nil }
+func (f *File) ok() bool { return f != nil && f.d.engines != nil }
 
 // Name is the name by which the file was opened.
 func (f *File) Name() string { return f.name }
+
+// Read implements io.Reader: from the file's own position, or whatever has come if it has none.
+func (f *File) Read(p []byte) (int, error) {
+	if !f.ok() {
+		return 0, os.ErrInvalid
+	}
+	s := &f.d.reading
+	if err := s.lock(); err != nil {
+		return 0, f.failed("read", err)
+	}
+	defer s.unlock()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := f.transfer(s, uring.OpRead, p)
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return n, f.failed("read", err)
+}
+
+// Write implements io.Writer: at the file's own position, or at its end if it was opened with O_APPEND.
+func (f *File) Write(p []byte) (n int, err error) {
+	if !f.ok() {
+		return 0, os.ErrInvalid
+	}
+	s := &f.d.writing
+	if f.kind != kindStream { // it has one position for both
+		s = &f.d.reading
+	}
+	if err := s.lock(); err != nil {
+		return 0, f.failed("write", err)
+	}
+	defer s.unlock()
+	if len(p) == 0 { // does not block; the kernel refuses a file that is not open for writing
+		_, err := unix.Write(f.d.fd, nil)
+		return 0, f.failed("write", err)
+	}
+	for n < len(p) && err == nil {
+		m := 0
+		if m, err = f.transfer(s, uring.OpWrite, p[n:]); m == 0 && err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		n += m
+	}
+	if n > 0 && f.kind == kindDisk && f.appends() { // only the kernel knows where the file ends
+		f.position, _ = unix.Seek(f.d.fd, 0, io.SeekEnd)
+	}
+	return n, f.failed("write", err)
+}
+
+func (f *File) appends() bool { return f.flag&os.O_APPEND != 0 }
+
+// transfer reads or writes once, and returns as soon as a byte has been transferred; nothing has at the end of a file.
+// The caller is the user of s, or of d.reading if the file has a position.
+func (f *File) transfer(s *side, op uring.Op, p []byte) (int, error) {
+	if f.kind == kindStream {
+		return f.transferStream(s, op, p)
+	}
+	p = p[:min(len(p), uring.MostAtOnce)]
+	at := int64(uring.OwnPosition)
+	if f.kind == kindDisk && !(op == uring.OpWrite && f.appends()) {
+		at = f.position
+	}
+	s.pin.Pin(&p[0])
+	defer s.pin.Unpin()
+	entry := uring.Entry{
+		Op: op, FD: int32(f.d.fd), Addr: address(p), Length: uint32(len(p)), Offset: uint64(at),
+	}
+	n, err := carryOut(f.d.engines, entry, func() (int, error) { return byCall(f.d.fd, op, p, at) })
+	if err != nil {
+		return 0, err
+	}
+	if op == uring.OpRead {
+		received(p[:n])
+	}
+	if f.kind == kindDisk {
+		f.position += int64(n)
+	}
+	return n, nil
+}
+
+// transferStream is transfer for what may wait for another process: an engine waits until the call need not.
+func (f *File) transferStream(s *side, op uring.Op, p []byte) (int, error) {
+	unfit := os.O_WRONLY
+	if op == uring.OpWrite {
+		unfit = os.O_RDONLY
+	}
+	if f.flag&unix.O_ACCMODE == unfit { // it would never be ready
+		return 0, unix.EBADF
+	}
+	for {
+		if _, err := s.operate(uring.Entry{Op: uring.OpPoll, Flags: s.events}); err != nil {
+			return 0, err
+		}
+		n, err := byCall(f.d.fd, op, p, uring.OwnPosition)
+		if err != unix.EAGAIN && err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// byCall is one transfer by an ordinary system call.
+func byCall(fd int, op uring.Op, p []byte, offset int64) (n int, err error) {
+	switch {
+	case op == uring.OpRead && offset == uring.OwnPosition:
+		n, err = unix.Read(fd, p)
+	case op == uring.OpRead:
+		n, err = unix.Pread(fd, p, offset)
+	case offset == uring.OwnPosition:
+		n, err = unix.Write(fd, p)
+	default:
+		n, err = unix.Pwrite(fd, p, offset)
+	}
+	return max(n, 0), err
+}
+
+// Seek implements io.Seeker. The kernel finds the new position: it knows where the file, its data and its holes end.
+func (f *File) Seek(offset int64, whence int) (at int64, err error) {
+	if !f.ok() {
+		return 0, os.ErrInvalid
+	}
+	if f.kind == kindStream && !f.d.isClosing() {
+		return 0, f.failed("seek", unix.ESPIPE)
+	}
+	if err := f.d.reading.lock(); err != nil {
+		return 0, f.failed("seek", err)
+	}
+	defer f.d.reading.unlock()
+	if f.kind == kindDisk && whence == io.SeekCurrent {
+		_, err = unix.Seek(f.d.fd, f.position, io.SeekStart)
+	}
+	if err == nil {
+		at, err = unix.Seek(f.d.fd, offset, whence)
+	}
+	if err != nil {
+		return 0, f.failed("seek", err)
+	}
+	f.position = at
+	return at, nil
+}
+
+// Stat describes the file.
+func (f *File) Stat() (info fs.FileInfo, err error) {
+	if !f.ok() {
+		return nil, os.ErrInvalid
+	}
+	err = f.d.control("fcntl", func(fd int) error {
+		another, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		file := os.NewFile(uintptr(another), f.name)
+		defer file.Close()
+		info, err = file.Stat()
+		return err
+	})
+	return info, f.failed("stat", err)
+}
 
 // Close ends the operations that are under way, which return fs.ErrClosed, and closes the descriptor when they have
 // ended. It blocks its caller until then, a fiber not its thread. A second call returns fs.ErrClosed.
@@ -78,342 +348,32 @@ func (f *File) Close() error {
 	if !f.ok() {
 		return os.ErrInvalid
 	}
-	f.mu.Lock()
-	if f.closed {
-		f.mu.Unlock()
-		return f.failed("close", fs.ErrClosed)
-	}
-	f.closed = true
-	for _, a := range f.underWay {
-		a.Nudge()
-	}
-	var unused *fibersync.Event
-	if f.users > 0 {
-		unused = fibersync.NewEvent(fibersync.ManualReset, false)
-		f.unused = unused
-	}
-	f.mu.Unlock()
-	if unused != nil {
-		uring.Unseen(unused.Wait)
-	}
-	f.directory.close()
-	return f.failed("close", closeDescriptor(f.engines, f.fd))
+	return f.failed("close", f.d.close())
 }
 
-// use keeps the descriptor open until unuse. It returns fs.ErrClosed when it is closed.
-func (f *File) use() error {
-	if !f.ok() {
-		return os.ErrInvalid
+// shut closes the descriptor, which is not in use. A fiber leaves it to its engine: the call may block.
+func (f *File) shut(fd int) error {
+	if park.Current() != nil {
+		if e, err := f.d.engines.Here(); err == nil && e.Can(uring.Files) {
+			if c, err := e.Do(uring.Entry{Op: uring.OpClose, FD: int32(fd)}); err == nil {
+				return c.Err()
+			}
+		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return fs.ErrClosed
-	}
-	f.users++
-	return nil
-}
-
-func (f *File) unuse() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.users--; f.users == 0 && f.unused != nil {
-		f.unused.Signal()
-	}
-}
-
-// Ended implements uring.Ending for the operations of a file.
-func (f *File) Ended() (time.Time, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return time.Time{}, fs.ErrClosed
-	}
-	return time.Time{}, nil
+	return unix.Close(fd)
 }
 
 // failed is err as the file reports it. The end of a file is io.EOF alone.
 func (f *File) failed(operation string, err error) error {
-	if err == nil || err == io.EOF || !f.ok() {
+	switch {
+	case err == nil || err == io.EOF:
+		return err
+	case errors.Is(err, net.ErrClosed):
+		err = fs.ErrClosed
+	}
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
 		return err
 	}
 	return &fs.PathError{Op: operation, Path: f.name, Err: err}
-}
-
-// Read implements io.Reader: from the file's own position, or whatever has come if it has none.
-func (f *File) Read(p []byte) (int, error) {
-	if err := f.use(); err != nil {
-		return 0, f.failed("read", err)
-	}
-	defer f.unuse()
-	if len(p) == 0 {
-		return 0, nil
-	}
-	lock(&f.reading)
-	defer f.reading.Unlock()
-	at := f.next()
-	n, err := f.transfer(uring.OpRead, p, at)
-	f.moved(at, n)
-	if n == 0 && err == nil {
-		err = io.EOF
-	}
-	return n, f.failed("read", err)
-}
-
-// ReadAt implements io.ReaderAt. Things without a position, as pipes, refuse it.
-func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
-	if offset < 0 {
-		return 0, f.failed("readat", errNegativeOffset)
-	}
-	if err := f.useAt(); err != nil {
-		return 0, f.failed("read", err)
-	}
-	defer f.unuse()
-	for n < len(p) {
-		m, err := f.transfer(uring.OpRead, p[n:], offset+int64(n))
-		n += m
-		if m == 0 && err == nil {
-			err = io.EOF
-		}
-		if err != nil {
-			return n, f.failed("read", err)
-		}
-	}
-	return n, nil
-}
-
-// Write implements io.Writer: at the file's own position, or at its end if it was opened with O_APPEND.
-func (f *File) Write(p []byte) (int, error) {
-	if err := f.use(); err != nil {
-		return 0, f.failed("write", err)
-	}
-	defer f.unuse()
-	turn := &f.writing
-	if f.hasPosition() {
-		turn = &f.reading
-	}
-	lock(turn)
-	defer turn.Unlock()
-	at := f.next()
-	if len(p) == 0 { // does not block; the kernel refuses a file that is not open for writing
-		_, err := unix.Write(f.fd, nil)
-		return 0, f.failed("write", err)
-	}
-	if f.appends && at != uring.OwnPosition {
-		n, err := f.append(p)
-		return n, f.failed("write", err)
-	}
-	n, err := f.writeAll(p, at)
-	f.moved(at, n)
-	return n, f.failed("write", err)
-}
-
-// WriteAt implements io.WriterAt. Files that were opened with O_APPEND, and things without a position, refuse it.
-func (f *File) WriteAt(p []byte, offset int64) (int, error) {
-	if f.ok() && f.appends {
-		return 0, errAppends
-	}
-	if offset < 0 {
-		return 0, f.failed("writeat", errNegativeOffset)
-	}
-	if err := f.useAt(); err != nil {
-		return 0, f.failed("write", err)
-	}
-	defer f.unuse()
-	n, err := f.writeAll(p, offset)
-	return n, f.failed("write", err)
-}
-
-// writeAll writes all of p, or returns why not.
-func (f *File) writeAll(p []byte, offset int64) (n int, err error) {
-	for n < len(p) {
-		at := offset
-		if at != uring.OwnPosition {
-			at += int64(n)
-		}
-		m, err := f.transfer(uring.OpWrite, p[n:], at)
-		n += m
-		if m == 0 && err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// Sync returns when all that has been written is on the disk.
-func (f *File) Sync() error {
-	if err := f.use(); err != nil {
-		return f.failed("sync", err)
-	}
-	defer f.unuse()
-	for {
-		c, err := f.operate(uring.Entry{Op: uring.OpSync, FD: int32(f.fd)})
-		if err == nil {
-			err = c.Err()
-		}
-		switch err {
-		case syscall.EINTR, syscall.EAGAIN:
-			continue
-		case errNotByEngine:
-			err = blocking(func() error { return ignoringEINTR(func() error { return unix.Fsync(f.fd) }) })
-		}
-		return f.failed("sync", err)
-	}
-}
-
-// Stat describes the file.
-func (f *File) Stat() (fs.FileInfo, error) {
-	if err := f.use(); err != nil {
-		return nil, f.failed("stat", err)
-	}
-	defer f.unuse()
-	file, err := f.another()
-	if err != nil {
-		return nil, f.failed("stat", err)
-	}
-	defer file.Close()
-	return file.Stat()
-}
-
-var (
-	errNegativeOffset = fault.Of(sched.ErrNegative, "a negative offset: give 0 or more")
-	errAppends        = errors.New("sched/uring: WriteAt of a file that was opened with O_APPEND: " +
-		"open it without, or call Write")
-)
-
-// useAt is use for an operation at an offset.
-func (f *File) useAt() error {
-	if err := f.use(); err != nil {
-		return err
-	}
-	if f.hasPosition() {
-		return nil
-	}
-	f.unuse()
-	return syscall.ESPIPE
-}
-
-// fileKind is how a file is read and written, and who holds its position.
-//
-// The File holds the position of a file on a disk, and names an offset to the kernel each time. It has to: on a full
-// disk a part of a request is transferred, and the rest fails. io_uring returns the part then, and leaves the kernel's
-// position where it was. The next request there would transfer the same part again.
-type fileKind int32
-
-const (
-	kindUnknown fileKind = iota
-	kindDisk             // regular files and disks: they never wait for another process
-	// directories, devices as /dev/zero, and files without a position that the kernel calls regular
-	kindOther
-	kindStream // pipes, terminals, sockets: they have no position
-)
-
-// kindOf asks the kernel for the kind, once. The descriptor must be in use.
-func (f *File) kindOf() fileKind {
-	if k := fileKind(f.kind.Load()); k != kindUnknown {
-		return k
-	}
-	k := kindOther
-	var stat unix.Stat_t
-	var mode uint32
-	if err := ignoringEINTR(func() error { return unix.Fstat(f.fd, &stat) }); err == nil {
-		mode = stat.Mode & unix.S_IFMT
-	}
-	_, err := unix.Seek(f.fd, 0, io.SeekCurrent)
-	switch {
-	case err == nil && (mode == unix.S_IFREG || mode == unix.S_IFBLK):
-		k = kindDisk
-	case err != nil && mode != unix.S_IFREG:
-		k = kindStream
-	}
-	f.kind.Store(int32(k))
-	return k
-}
-
-func (f *File) hasPosition() bool { return f.kindOf() != kindStream }
-
-// lock locks a mutex of a file. Its holder may wait for anything, so to wait for it is no deadlock of the caller's
-// scheduler.
-func lock(m *fibersync.Mutex) {
-	if !m.TryLock() {
-		uring.Unseen(m.Lock)
-	}
-}
-
-// next is where the next Read or Write begins: at an offset, or at ownPosition if the File does not hold its position.
-// The caller holds reading, unless the file is a stream.
-func (f *File) next() int64 {
-	if f.kindOf() != kindDisk {
-		return uring.OwnPosition
-	}
-	return f.position
-}
-
-// moved moves the position past n bytes that have been transferred at an offset.
-func (f *File) moved(at int64, n int) {
-	if at != uring.OwnPosition {
-		f.position = at + int64(n)
-	}
-}
-
-// append writes p at the end of a file that was opened with O_APPEND, and moves the position there. Only the kernel
-// knows where that is. If it has written a part, its position has not moved: then the file ends with that part, unless
-// another process has written more by then.
-func (f *File) append(p []byte) (int, error) {
-	n, err := f.writeAll(p, uring.OwnPosition)
-	if n == 0 {
-		return 0, err
-	}
-	whence := io.SeekCurrent
-	if err != nil {
-		whence = io.SeekEnd
-	}
-	at, failed := unix.Seek(f.fd, 0, whence)
-	if failed == nil {
-		f.position = at
-	}
-	return n, err
-}
-
-// Seek implements io.Seeker.
-func (f *File) Seek(offset int64, whence int) (int64, error) {
-	if err := f.use(); err != nil {
-		return 0, f.failed("seek", err)
-	}
-	defer f.unuse()
-	if !f.hasPosition() {
-		return 0, f.failed("seek", syscall.ESPIPE)
-	}
-	lock(&f.reading)
-	defer f.reading.Unlock()
-	at, err := f.seek(offset, whence)
-	if err != nil {
-		return 0, f.failed("seek", err)
-	}
-	return at, nil
-}
-
-// seek has the kernel find the new position: it knows where the file, its data and its holes end. The caller holds
-// reading.
-func (f *File) seek(offset int64, whence int) (at int64, err error) {
-	if f.kindOf() == kindOther {
-		err = blocking(func() error {
-			at, err = f.directory.seek(f.fd, offset, whence)
-			return err
-		})
-		return at, err
-	}
-	held := f.next() != uring.OwnPosition
-	if held && whence == io.SeekCurrent {
-		if _, err := unix.Seek(f.fd, f.position, io.SeekStart); err != nil {
-			return 0, err
-		}
-	}
-	if at, err = unix.Seek(f.fd, offset, whence); err == nil && held {
-		f.position = at
-	}
-	return at, err
 }
