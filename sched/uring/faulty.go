@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // faulty is a proxy that does to its engine whatever a kernel may do, and far more often. It stands before another
@@ -25,8 +22,7 @@ import (
 //	again     an operation ends with EAGAIN, before it has begun
 //	signal    or with EINTR
 //	end       a multishot request ends although more is to come; a receive, with ENOBUFS as well
-//	late      completions come some turns later, and in another order; those of one request stay in
-//	          theirs
+//	late      completions come some turns later; those of one request stay in their order
 //	full      stage has no room
 //	nothing   a turn does not wait, and has nothing
 //	unable    the proxy lacks abilities
@@ -37,22 +33,16 @@ type faulty struct {
 	random *rand.Rand
 	able   [abilities]bool
 
-	late []Completion // in the order in which they came
-	out  []Completion // what the last turn has returned
-	many map[uint64]*multishotState
-	own  uint64 // numbers of the ring's requests
+	late   []Completion // in the order in which they came
+	out    []Completion // what the last turn has returned
+	many   map[uint64]Op
+	ending map[uint64]bool // those of many that have been cancelled
+	own    uint64          // numbers of the cancellations
 }
 
 // ownIDs is the first of the numbers whose completions a ring does not return: FIBERLAB_OWN_IDS in ring.h, the number
 // of the ring's own request.
 const ownIDs = 1 << 63
-
-// multishotState is what a faulty proxy knows of a multishot request.
-type multishotState struct {
-	receives bool
-	ending   bool         // it has been cancelled
-	kept     []Completion // since then
-}
 
 // faultKinds are the kinds of faults that are made.
 var faultKinds = sync.OnceValue(func() map[string]bool {
@@ -83,7 +73,7 @@ var faultyProxies atomic.Uint64
 func withFaults(p proxy) proxy {
 	f := &faulty{
 		proxy: p, random: rand.New(rand.NewPCG(faultSeed(), faultyProxies.Add(1))),
-		many: make(map[uint64]*multishotState),
+		many: make(map[uint64]Op), ending: make(map[uint64]bool),
 	}
 	for i := range f.able {
 		f.able[i] = Ability(i) == Files || !f.rolls("unable", 3)
@@ -105,10 +95,10 @@ func (f *faulty) stage(e Entry) bool {
 	data := e.Op == OpRead || e.Op == OpWrite || e.Op == OpSend || e.Op == OpReceive
 	if e.How == 0 {
 		switch {
-		case (data && mayTransfer(e) || e.Op == OpAccept) && f.rolls("again", 12):
+		case (data || e.Op == OpAccept) && f.rolls("again", 12):
 			f.late = append(f.late, Completion{id: e.id, Result: -int32(syscall.EAGAIN)})
 			return true
-		case (data || e.Op == OpAccept || e.Op == OpSync) && f.rolls("signal", 12):
+		case (data || e.Op == OpAccept) && f.rolls("signal", 12):
 			f.late = append(f.late, Completion{id: e.id, Result: -int32(syscall.EINTR)})
 			return true
 		case data && e.Length > 1 && f.rolls("short", 3):
@@ -119,19 +109,9 @@ func (f *faulty) stage(e Entry) bool {
 		return false
 	}
 	if e.How&Multishot != 0 {
-		f.many[e.id] = &multishotState{receives: e.Op == OpReceive}
+		f.many[e.id] = e.Op
 	}
 	return true
-}
-
-// mayTransfer reports whether the descriptor is open for the operation: if it is not, no kernel says EAGAIN.
-func mayTransfer(e Entry) bool {
-	flags, err := unix.FcntlInt(uintptr(e.FD), unix.F_GETFL, 0)
-	unfit := unix.O_WRONLY
-	if e.Op == OpWrite || e.Op == OpSend {
-		unfit = unix.O_RDONLY
-	}
-	return err == nil && flags&unix.O_ACCMODE != unfit
 }
 
 func (f *faulty) ready() bool { return len(f.late) > 0 || f.proxy.ready() }
@@ -168,63 +148,34 @@ func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Comple
 		}
 	}
 	f.late = waiting
-	if faultKinds()["late"] {
-		f.shuffle()
-	}
 	return f.out, nil
 }
 
-// shuffle changes the order of f.out, as far as it may.
-func (f *faulty) shuffle() {
-	queues := make(map[uint64][]Completion)
-	for _, c := range f.out {
-		queues[c.id] = append(queues[c.id], c)
-	}
-	f.random.Shuffle(len(f.out), func(i, j int) { f.out[i], f.out[j] = f.out[j], f.out[i] })
-	for i, c := range f.out {
-		first := c.id
-		f.out[i] = queues[first][0]
-		queues[first] = queues[first][1:]
-	}
-}
-
-// came takes a completion of the other proxy.
+// came takes a completion of the other proxy. If this one has ended a multishot request, the last completion that has not
+// been returned looks like its last one, or it is out of buffers.
 func (f *faulty) came(c Completion) {
-	m := f.many[c.id]
-	if m == nil {
-		f.late = append(f.late, c)
-		return
-	}
-	if m.ending {
-		m.kept = append(m.kept, c)
-	} else {
-		f.late = append(f.late, c)
-	}
-	switch {
+	op, many := f.many[c.id]
+	switch ending := f.ending[c.id]; {
+	case !many:
 	case !c.More():
 		delete(f.many, c.id)
-		f.late = append(f.late, m.rest(f.random)...)
-	case !m.ending && c.Result >= 0 && f.rolls("end", 6):
+		delete(f.ending, c.id)
+		if !ending || c.Result != -int32(syscall.ECANCELED) {
+			break
+		}
+		for i := len(f.late) - 1; i >= 0; i-- {
+			if f.late[i].id == c.id {
+				f.late[i].Flags &^= MoreToCome
+				return
+			}
+		}
+		c.Result = -int32(syscall.EAGAIN)
+		if op == OpReceive {
+			c.Result = -int32(syscall.ENOBUFS)
+		}
+	case !ending && c.Result >= 0 && f.rolls("end", 6):
 		f.own++
-		m.ending = f.proxy.stage(Entry{id: ownIDs | f.own, Op: OpCancel, Offset: c.id})
+		f.ending[c.id] = f.proxy.stage(Entry{id: ownIDs | f.own, Op: OpCancel, Offset: c.id})
 	}
-}
-
-// rest returns what was kept of a request that has ended. If its cancellation has ended it, the last completion before
-// that looks like its last one, or it is out of buffers.
-func (m *multishotState) rest(r *rand.Rand) []Completion {
-	n := len(m.kept)
-	if n == 0 || m.kept[n-1].Result != -int32(syscall.ECANCELED) {
-		return m.kept
-	}
-	switch {
-	case n > 1 && r.IntN(2) == 0:
-		m.kept = m.kept[:n-1]
-		m.kept[n-2].Flags &^= MoreToCome
-	case m.receives:
-		m.kept[n-1].Result = -int32(syscall.ENOBUFS)
-	default:
-		m.kept[n-1].Result = -int32(syscall.EAGAIN)
-	}
-	return slices.Clip(m.kept)
+	f.late = append(f.late, c)
 }

@@ -39,15 +39,20 @@ func sendBy(e *uring.Engine, fd int, p []byte) (int, error) {
 	return transferBy(e, uring.OpSend, fd, p)
 }
 
+// transferBy begins anew after a signal, and where a driver says EAGAIN as old kernels do.
 func transferBy(e *uring.Engine, op uring.Op, fd int, p []byte) (int, error) {
 	var pin runtime.Pinner
 	pin.Pin(&p[0])
 	defer pin.Unpin()
-	c, err := e.Do(uring.Entry{Op: op, FD: int32(fd), Addr: uintptr(unsafe.Pointer(&p[0])), Length: uint32(len(p))})
-	if err == nil {
-		err = c.Err()
+	for {
+		c, err := e.Do(uring.Entry{Op: op, FD: int32(fd), Addr: uintptr(unsafe.Pointer(&p[0])), Length: uint32(len(p))})
+		if err == nil {
+			err = c.Err()
+		}
+		if err != unix.EINTR && err != unix.EAGAIN {
+			return int(c.Result), err
+		}
 	}
-	return int(c.Result), err
 }
 
 // eachAttached runs test on schedulers of each kind whose workers have engines of each driver.

@@ -235,9 +235,9 @@ func TestFilePastTwoGigabytes(t *testing.T) {
 				_, err = f.Seek(-4, io.SeekCurrent)
 				assert.NoError(t, err)
 				b := make([]byte, 4)
-				n, err := f.Read(b)
+				_, err = io.ReadFull(f, b)
 				assert.NoError(t, err)
-				assert.Equal(t, "here", string(b[:n]))
+				assert.Equal(t, "here", string(b))
 			}
 			at, err := f.Seek(-2, io.SeekEnd)
 			assert.NoError(t, err)
