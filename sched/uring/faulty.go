@@ -151,8 +151,8 @@ func (f *faulty) collect(limit time.Duration, turn func(time.Duration) ([]Comple
 	return f.out, nil
 }
 
-// came takes a completion of the other proxy. If this one has ended a multishot request, the last completion that has not
-// been returned looks like its last one, or it is out of buffers.
+// came takes a completion of the other proxy. If this one has ended a multishot request, the last completion that has
+// not been returned looks like its last one, or it is out of buffers.
 func (f *faulty) came(c Completion) {
 	op, many := f.many[c.id]
 	switch ending := f.ending[c.id]; {
