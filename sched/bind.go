@@ -10,10 +10,9 @@ import (
 	"fiberlab/internal/goroutine"
 )
 
-// Bind makes the calling goroutine a single-threaded worker of s: it may then wait
-// as a fiber does, and while it waits its thread runs other fibers, and those tasks that
-// are its own. The goroutine is locked to its thread until Unbind, which it must
-// call before it ends.
+// Bind makes the calling goroutine a single-threaded worker of s. It may then wait as a fiber does. While it waits, its
+// thread runs other fibers, and the tasks that no other worker may begin. The goroutine is locked to its thread until
+// Unbind, which it must call before it ends.
 //
 // Bind returns ErrBound, ErrClosed, ErrNotBound if New has not made s, ErrBubble in a bubble of testing/synctest, or
 // an error of fiber.Attach.

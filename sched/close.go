@@ -17,14 +17,14 @@ import (
 // Close waits as long as something runs on a worker, even if that only computes, or will by a
 // deadline. If nothing does, only a thread outside of the scheduler can notify the fibers that are
 // blocked: Close gives them Config.GiveUpAfter, and returns a *Deadlock then. A deadline that
-// lies more than a second ahead, and beyond the give-up limit, does not keep it from that. All
+// is more than a second ahead, and beyond the give-up limit, does not keep it from that. All
 // is then as it was before Close: the fibers may still be notified, tasks enqueued, and
 // Close called again.
 //
-// Close blocks its caller; see CloseContext for a limit. Where it would wait for its own caller, it returns an error at
-// once: ErrBound on a goroutine that is bound to s, and in that goroutine's tasks, and ErrInTask in any other task of
-// s. A blocking call counts as inside of its task. The other errors are a *Deadlock, ErrNotUnbound if a goroutine has
-// ended that s was bound to, and ErrClosed if an earlier call has succeeded.
+// Close blocks its caller; see CloseContext for a limit. It never waits for its own caller. On a goroutine that is
+// bound to s, and in that goroutine's tasks, it returns ErrBound at once, and in any other task of s ErrInTask. A
+// blocking call counts as inside of its task. The other errors are a *Deadlock, ErrNotUnbound if a goroutine has ended
+// that s was bound to, and ErrClosed if an earlier call has succeeded.
 func (s *Scheduler) Close() error { return s.CloseContext(context.Background()) }
 
 // CloseContext is Close that gives up when ctx is done, with a *Remaining: it says what is left, and wraps
@@ -222,7 +222,7 @@ func (s *Scheduler) signalClose() {
 	}
 }
 
-// finished reports whether the worker has been told to shut down and nothing is left. From then on
+// finished reports whether the worker is to shut down and nothing is left. From then on
 // it takes nothing more.
 func (w *Worker) finished() bool {
 	if !w.shutdown.Load() || w.hasLocal() || w.stillBlocked() {
@@ -246,8 +246,7 @@ func (w *Worker) stillBlocked() bool {
 	return sum > 0
 }
 
-// endPause is how long a worker at most sleeps that has been told to shut down, and that waits for fibers which may go
-// on elsewhere.
+// endPause is how long a worker at most sleeps that is to shut down, and waits for fibers which may go on elsewhere.
 const endPause = 10 * time.Millisecond
 
 // shutDown has the worker end as soon as nothing is left for it to do. A multi-threaded one closes done then.

@@ -45,7 +45,7 @@ type survey struct {
 func (v *survey) over() bool { return v.quiet && v.yielded+v.waiting+v.pending == 0 }
 
 // nearDeadline bounds, together with the give-up limit, which deadlines put off a deadlock
-// report: a deadline that lies further ahead than both does not.
+// report: a deadline that is further ahead than both does not.
 const nearDeadline = clock.Instant(time.Second)
 
 // stuck reports whether fibers or tasks wait that only a device, or a thread outside of the scheduler, could help.

@@ -8,10 +8,10 @@ import (
 	"fiberlab/internal/release"
 )
 
-// The loop of a worker. Each of its fibers runs it while it has no task: it takes what is next, which is a
-// task, to call it, or another fiber, to hand the thread to it. A task that waits hands the thread on
-// from where it waits; then another fiber carries the worker on. That fiber is there before the task begins:
-// a worker that holds none, and can make none, begins no task.
+// The loop of a worker. Each of its fibers runs it while it has no task. It takes what is next: a task, to call it, or
+// another fiber, to hand the thread to it. A task that waits hands the thread on from where it waits; then another
+// fiber carries the worker on. That fiber is there before the task begins: a worker that holds none, and can make none,
+// begins no task.
 
 // mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
 // wake one another without end must not keep a task from being begun.
@@ -44,7 +44,9 @@ func (f *Fiber) run() {
 		}
 		f.execute(r.task)
 		w = f.worker.Load()
-		w.reapMany()
+		if len(w.local.ended) >= mostEnded {
+			w.reap()
+		}
 		w.poll()
 	}
 }
@@ -65,8 +67,8 @@ func (w *Worker) dispatch() {
 	w.local.dispatches = false
 }
 
-// take takes what the worker runs next: a local fiber that is ready; a local task, in turn with what the policy has.
-// Fibers come first, but not without end. It takes no task unless another fiber is idle that goes on once the task
+// take takes what the worker runs next: a local fiber that is ready; or a local task, alternating with what the policy
+// has. Fibers come first, but not without end. It takes no task unless another fiber is idle that goes on once the task
 // waits: so the worker never has a task and no fiber to run it.
 func (w *Worker) take() (runnable, bool) {
 	w.mustRunCaller("take")
@@ -105,7 +107,7 @@ func (w *Worker) takesFiber(f *Fiber) {
 	w.local.resumed = min(w.local.resumed, mostResumed-1)
 }
 
-// takeLocalTask takes a task that the worker alone may begin; there must be one.
+// takeLocalTask takes a task that no other worker may begin; there must be one.
 func (w *Worker) takeLocalTask() runnable {
 	w.local.resumed, w.local.localNext = 0, false
 	w.pinned.add(^uint64(0))

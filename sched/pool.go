@@ -192,13 +192,6 @@ const mostEnded = 128
 // closeFibers is replaced by tests.
 var closeFibers = fiber.CloseAll
 
-// reapMany is reap when enough have ended.
-func (w *Worker) reapMany() {
-	if len(w.local.ended) >= mostEnded {
-		w.reap()
-	}
-}
-
 // reap gives back the stacks of the fibers that have ended. It blocks while identities are
 // dropped. The worker's thread must call it.
 func (w *Worker) reap() {

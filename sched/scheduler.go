@@ -31,7 +31,7 @@ type Scheduler struct {
 	arena     *park.Arena // of workers that belong to no scheduling group
 
 	listening atomic.Bool   // Close waits for news
-	news      chan struct{} // see tell
+	news      chan struct{} // see signalClose
 	asking    sync.Mutex    // a deadlock check is under way
 	closer    chan struct{} // has room for one entry: of the call that closes s
 	over      chan struct{} // closed when Close has succeeded; see Done
@@ -47,10 +47,10 @@ type Scheduler struct {
 // others are stopped, and New returns why: ErrNegative, ErrWorkers, ErrAffinity, ErrPolicy, ErrGoexit, or an error
 // of package fiber. It waits a second, and no longer, for initializers that keep it from that.
 //
-// In a bubble of testing/synctest it returns ErrBubble. A scheduler that was made outside may be given tasks there, but
-// to the bubble these are outside too: the runtime ends the program if such a task uses a channel or a timer of the
-// bubble, or if all goroutines of the bubble wait for such tasks by primitives of fibersync or a pool of forkjoin. A
-// goroutine of the bubble may wait for them on a channel that was made outside.
+// In a bubble of testing/synctest it returns ErrBubble. To a bubble, the tasks of a scheduler that was made outside are
+// outside too. The runtime ends the program if such a task uses a channel or a timer of the bubble. It also does so if
+// all goroutines of the bubble wait for such tasks by primitives of fibersync or a pool of forkjoin. A goroutine of the
+// bubble may wait for them on a channel that was made outside.
 func New(cfg Config) (*Scheduler, error) {
 	if goroutine.InBubble() {
 		return nil, fmt.Errorf("sched: new: %w", ErrBubble)
@@ -128,8 +128,7 @@ func newScheduler(cfg Config) *Scheduler {
 }
 
 // start makes the threads of the workers, all at the same time, and returns once each is
-// ready or one cannot be. Then the others are told to end, which start waits for, but
-// not for initializers that do not return.
+// ready or one cannot be.
 func (s *Scheduler) start() error {
 	if s.cfg.Affinity != nil {
 		for _, w := range s.workers {
@@ -182,8 +181,8 @@ func (s *Scheduler) abandon(err error) error {
 // While f runs, and Config.Watchdog is 0, a watchdog reports deadlocks and stalls to stderr, or as Config.Deadlocked
 // and Config.Stalled say. It does not end them.
 //
-// Run calls f on the calling goroutine, also if that panics or calls Goexit. Its errors are those of New, Bind,
-// Unbind and Close, or an error that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and
+// Run calls f on the calling goroutine, also if that panics or calls Goexit. It returns the errors of New, Bind,
+// Unbind and Close, or one that wraps ErrNilTask if f is nil. If it is a *Deadlock, the blocked fibers and
 // the scheduler stay as they are, and so does the binding if Unbind has reported it.
 func Run(cfg Config, f func()) (err error) {
 	if f == nil {

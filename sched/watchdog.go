@@ -54,49 +54,6 @@ func pause(limit clock.Instant, again time.Duration, over <-chan struct{}) bool 
 	}
 }
 
-// reportDeadlock and reportStall write to stderr.
-func reportDeadlock(d *Deadlock) { fmt.Fprintln(os.Stderr, d) }
-func reportStall(s *Stall)       { fmt.Fprintln(os.Stderr, s) }
-
-// Stall is the error of workers that have been in one task for long, while fibers or tasks wait for them. The task is
-// in a call that blocks the thread, such as a receive from a Go channel. It wraps ErrStalled.
-type Stall struct {
-	Scheduler string
-	Workers   []int           // their numbers
-	After     time.Duration   // for how long, at least
-	Fibers    int             // that are blocked or ready, and can only go on on these workers
-	Tasks     int             // that only these workers can begin
-	Calls     []BlockingPlace // where tasks of the program block their threads: one place for each worker, as a rule
-}
-
-// BlockingPlace is a call that blocks the thread of a task.
-type BlockingPlace struct {
-	Stack  []runtime.Frame // from the function that made the call outwards
-	Remedy string
-}
-
-// Error is the text of the report.
-func (s *Stall) Error() string {
-	var b strings.Builder
-	subject := fmt.Sprintf("worker %d has", s.Workers[0])
-	if len(s.Workers) > 1 {
-		numbers := strings.Trim(fmt.Sprint(s.Workers), "[]")
-		subject = fmt.Sprintf("workers %s have each", strings.ReplaceAll(numbers, " ", ", "))
-	}
-	fmt.Fprintf(&b, "%v: %s: %s been in one task for %v, in a call that blocks the thread, "+
-		"while %d fibers and %d tasks wait for it", ErrStalled, s.Scheduler, subject, s.After, s.Fibers, s.Tasks)
-	for _, c := range s.Calls[:min(mostPlaces, len(s.Calls))] {
-		fmt.Fprintf(&b, "\n\tin place of this call, %s:", c.Remedy)
-		for _, f := range c.Stack {
-			fmt.Fprintf(&b, "\n\t\t%s (%s:%d)", f.Function, f.File, f.Line)
-		}
-	}
-	return b.String()
-}
-
-// Unwrap returns ErrStalled.
-func (s *Stall) Unwrap() error { return ErrStalled }
-
 // shortestStall is the least time that a worker must be in one task.
 const shortestStall = clock.Instant(time.Second)
 
@@ -221,6 +178,48 @@ func stacksThatBlock(bound bool) map[goroutineStack]int {
 	return stacks
 }
 
+// Stall is the error of workers that have been in one task for long, while fibers or tasks wait for them. The task is
+// in a call that blocks the thread, such as a receive from a Go channel. It wraps ErrStalled.
+type Stall struct {
+	Scheduler string
+	Workers   []int           // their numbers
+	After     time.Duration   // for how long, at least
+	Fibers    int             // that are blocked or ready, and can only go on on these workers
+	Tasks     int             // that only these workers can begin
+	Calls     []BlockingPlace // where tasks of the program block their threads: one place for each worker, as a rule
+}
+
+// BlockingPlace is a call that blocks the thread of a task.
+type BlockingPlace struct {
+	Stack  []runtime.Frame // from the function that made the call outwards
+	Remedy string
+}
+
+// Error is the text of the report.
+func (s *Stall) Error() string {
+	var b strings.Builder
+	subject := fmt.Sprintf("worker %d has", s.Workers[0])
+	if len(s.Workers) > 1 {
+		subject = fmt.Sprintf("workers %d have each", s.Workers)
+	}
+	fmt.Fprintf(&b, "%v: %s: %s been in one task for %v, in a call that blocks the thread, "+
+		"while %d fibers and %d tasks wait for it", ErrStalled, s.Scheduler, subject, s.After, s.Fibers, s.Tasks)
+	for _, c := range s.Calls[:min(mostPlaces, len(s.Calls))] {
+		fmt.Fprintf(&b, "\n\tin place of this call, %s:", c.Remedy)
+		for _, f := range c.Stack {
+			fmt.Fprintf(&b, "\n\t\t%s (%s:%d)", f.Function, f.File, f.Line)
+		}
+	}
+	return b.String()
+}
+
+// Unwrap returns ErrStalled.
+func (s *Stall) Unwrap() error { return ErrStalled }
+
+// reportDeadlock and reportStall write to stderr.
+func reportDeadlock(d *Deadlock) { fmt.Fprintln(os.Stderr, d) }
+func reportStall(s *Stall)       { fmt.Fprintln(os.Stderr, s) }
+
 // The watchdog asks two questions about the program's goroutines: may one of them still wake a fiber, and which are
 // tasks in a call that blocks their thread? The runtime lists no reasons, but it shows stacks:
 //
@@ -274,11 +273,8 @@ func hasPrefix(function string, packages []string) bool {
 
 // wait says what a goroutine of that stack waits for.
 func (g goroutineStack) wait() (w goroutineWait) {
-	n := slices.Index(g[:], 0)
-	if n < 0 {
-		n = len(g)
-	}
-	for walk, more := runtime.CallersFrames(g[:n]), n > 0; more; {
+	pcs := slices.DeleteFunc(g[:], func(pc uintptr) bool { return pc == 0 })
+	for walk, more := runtime.CallersFrames(pcs), len(pcs) > 0; more; {
 		var f runtime.Frame
 		f, more = walk.Next()
 		if len(w.program) == 0 && hasPrefix(f.Function, libraries) {
@@ -303,6 +299,25 @@ func (w goroutineWait) in(function string) bool {
 // parked reports whether the goroutine waits for Go to wake it.
 func (w goroutineWait) parked() bool { return w.by("runtime.gopark") }
 
+// outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a
+// fiber of s. All workers of s sleep. Another scheduler's fibers may have deadlines, and while they switch, the one
+// that runs looks like one that is suspended.
+func (s *Scheduler) outsideMayWake() bool {
+	if workersTaken.Load() > int64(len(s.everyWorker())) {
+		return true
+	}
+	stacks, ok := goroutineStacks()
+	if !ok {
+		return true
+	}
+	for g := range stacks {
+		if g.wait().mayWake() {
+			return true
+		}
+	}
+	return false
+}
+
 // needsGoroutine reports whether only another goroutine can end the wait. A receive and a select may also end by a
 // timer.
 func (w goroutineWait) needsGoroutine() bool {
@@ -310,10 +325,10 @@ func (w goroutineWait) needsGoroutine() bool {
 }
 
 // mayWake reports whether the goroutine may come to wake a fiber, although no fiber and no other goroutine does
-// anything. Workers that sleep are not asked: the survey knows them.
+// anything.
 func (w goroutineWait) mayWake() bool {
-	if len(w.program) == 0 || w.in("fiberlab/sched.(*Scheduler).watch") {
-		return false // the runtime's own, or a watchdog
+	if len(w.program) == 0 || w.in("fiberlab/sched.(*Scheduler).watch") || w.in("fiberlab/sched.(*Worker).waitForWork") {
+		return false // the runtime's, a watchdog, or a worker that sleeps
 	}
 	place := w.program[0].Function
 	switch {
@@ -327,25 +342,6 @@ func (w goroutineWait) mayWake() bool {
 		return !w.needsGoroutine() // it sleeps
 	}
 	return !w.parked() && !w.by("runtime.cgocall", "runtime.coroswitch") // a fiber that is suspended is in one of these
-}
-
-// outsideMayWake reports whether another scheduler, or a goroutine that is none of the workers, may come to wake a
-// fiber of s. All workers of s sleep. Another scheduler's fibers may have deadlines, and while they switch, the one
-// that runs looks like one that is suspended.
-func (s *Scheduler) outsideMayWake() bool {
-	if workersTaken.Load() > int64(len(s.everyWorker())) {
-		return true
-	}
-	stacks, ok := goroutineStacks()
-	if !ok {
-		return true
-	}
-	for g := range stacks {
-		if w := g.wait(); !w.in("fiberlab/sched.(*Worker).waitForWork") && w.mayWake() {
-			return true
-		}
-	}
-	return false
 }
 
 // blocksThread reports whether the goroutine is a task, or, if bound is true, the function of Run, that is in a call
@@ -378,10 +374,6 @@ func (w goroutineWait) remedy() string {
 
 // ofTask is the stack of a task from the place outwards.
 func (w goroutineWait) ofTask() []runtime.Frame {
-	for i, f := range w.program {
-		if hasPrefix(f.Function, waitPackages) {
-			return w.program[:i]
-		}
-	}
-	return w.program
+	end := slices.IndexFunc(w.program, func(f runtime.Frame) bool { return hasPrefix(f.Function, waitPackages) })
+	return w.program[:max(end, 0)]
 }
