@@ -82,6 +82,7 @@ struct store {
     vclock seen;      /* for each thread, its step that first wrote or read it; SC_LANE: its number
                          among the seq_cst stores */
     struct view view; /* what a load with acquire learns */
+    struct view own;  /* what it has of its thread: view without what a read-modify-write read */
     vclock cause;     /* what led to it: see model.c */
     vclock readers;   /* what led to the loads that read it */
     uint64_t value;

@@ -8,8 +8,9 @@
  *
  * **Happens-before.** A store with release carries the view of its thread; a load with acquire
  * takes it over. A release fence sets the view that later relaxed stores carry, an acquire fence
- * takes over what earlier relaxed loads found. A read-modify-write carries on what the store before
- * it carried, and nothing else does (the release sequence of C++20).
+ * takes over what earlier relaxed loads found. A release sequence is that of C11: a store carries
+ * what earlier stores of its thread to the object carry of their own, and a read-modify-write also
+ * what the store before it carries.
  *
  * **seq_cst.** The order of the seq_cst events is the order in which they are executed.
  * Fence before fence: what a thread had seen at a fence, others have seen after their next fence.
@@ -101,7 +102,13 @@ static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t va
     s->time = t->time;
     s->thread = t->number;
     s->rmw = rmw;
-    s->view = releases(order) ? t->view : t->released;
+    s->own = releases(order) ? t->view : t->released;
+    for (unsigned k = at; k-- > 0;)
+        if (p->store[k].thread == t->number) {
+            view_join(&s->own, &p->store[k].own);
+            break;
+        }
+    s->view = s->own;
     if (rmw)
         view_join(&s->view, &p->store[at - 1].view);
     s->cause = t->cause;
@@ -333,8 +340,8 @@ void model_fence(int order, uintptr_t pc) {
     if (order == SEQ_CST) { /* others concern their thread alone */
         t->next = (struct event){.operation = OP_FENCE, .sc = true};
         threads_visible(pc);
-        thread_tick(t);
     }
+    thread_tick(t); /* plain accesses that come before it are noted for this time */
     report_step(t, OP_FENCE, order, pc, 0, 0);
     if (acquires(order))
         view_join(&t->view, &t->acquired);
