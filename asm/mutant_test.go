@@ -34,9 +34,9 @@ func caught(program, seed string, variants []string) (string, error) {
 	return "", nil
 }
 
-// countCaught makes a program of each of the mutants of source, and reports how many of them the checks catch: all but
-// those of which testdata/equivalents.txt says that they are as right. In a source that is not the project's own there
-// may be others, so there the count demands nothing.
+// countCaught makes a program of each of the mutants of source, and reports how many of them the checks catch. These
+// must be all but the ones that testdata/equivalents.txt lists as right. In a source that is not the project's own
+// there may be others, so there the count demands nothing.
 func countCaught(
 	t *testing.T, source string, link func(string) (string, error), variants []string, mutants []mutate.Mutant,
 ) {

@@ -40,7 +40,7 @@ func probe(t *testing.T, cpu, program, variant, check string) ctest.Result {
 // variants are the ways to switch, the simplest first.
 var variants = []string{"swap", "swap_fp", "inline"}
 
-// keepsControl tells which variants keep the floating-point control state of fibers apart.
+// keepsControl reports which variants keep the floating-point control state of fibers apart.
 var keepsControl = map[string]bool{"swap": false, "swap_fp": true, "inline": false}
 
 // probeAll runs all checks of all variants. The checks of what the bare variants leave out fail, which shows that they

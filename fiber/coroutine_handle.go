@@ -9,11 +9,10 @@ import (
 
 // resumeHandle is one iter.Pull, seen as a slot in which one suspended goroutine waits.
 //
-// Its two functions do the same to the runtime: the caller begins to wait in the handle, and the
-// goroutine that waited there goes on. Neither checks its caller. They only must be called in turn: first
-// resume, then yield, then resume. So n coroutines bring n handles for as many goroutines and their roots, of
-// which one for each root is running: every suspended goroutine waits in some handle, no matter whose, and a
-// switch to it is one call on that handle.
+// Its two functions do the same to the runtime: the caller begins to wait in the handle, and the goroutine that waited
+// there goes on. Neither checks its caller. They must be called alternately: first resume, then yield, then resume. So
+// n coroutines bring n handles for n goroutines and their roots, of which one for each root is running. Every suspended
+// goroutine waits in some handle, no matter whose. A switch to it is one call on that handle.
 //
 // The coroutine that brought the handle takes it away when it ends. Until then it must have come
 // back to wait in it: finish sees to that.
@@ -38,9 +37,9 @@ func (co *coroutine) waitIn(h *resumeHandle) {
 	}
 }
 
-// finish publishes r, whose body has returned, as Finished and hands over to its driver root. It returns
-// when r is to run another body or to end: the root ends it at once if it cannot run another one, if no
-// other root could enter it, or if enough coroutines idle already.
+// finish publishes r, whose body has returned, as Finished and hands over to its driver root. It returns when r must
+// run another body or end. The root ends it at once if it cannot run another one, if no other root could enter it, or
+// if enough coroutines idle already.
 //
 // The coroutine must wait in its own handle for that. Most often its driver root occupies it. If not, finish claims
 // the occupant, and resumes it with a deferred request: to change places with the root.

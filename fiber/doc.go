@@ -10,8 +10,8 @@
 //
 // # Reading it
 //
-// A fiber's life, in order: fiber.go makes and closes it, pool.go finds it a runner, switch.go
-// and switch.c enter it and leave it, runner.go runs its body, retire.go ends a runner that is not kept.
+// A fiber's life, in order: fiber.go makes and closes it, pool.go finds it a runner, and switch.go and switch.c enter
+// it and leave it. runner.go runs its body, and retire.go ends a runner that is not kept.
 //
 // Below that are files in C:
 //

@@ -242,10 +242,9 @@ func (f *Fiber) Handle() unsafe.Pointer {
 	return unsafe.Pointer(f.runner.block)
 }
 
-// Stack returns the fiber's C stack, or nil for a root and on the Goroutine
-// backend. The caller must not use it after the fiber is closed, nor put it back. Its Clear
-// works on a fiber that was never entered and on a finished C body, and returns ErrStackInUse
-// otherwise: after a Go body the goroutine that it ran on still has frames there.
+// Stack returns the fiber's C stack, or nil for a root and on the Goroutine backend. The caller must not use it after
+// the fiber is closed, nor put it back. Its Clear works on a fiber that was never entered and on a finished C body, and
+// returns ErrStackInUse otherwise. After a Go body, the goroutine that it ran on still has frames there.
 func (f *Fiber) Stack() *stack.Stack {
 	if f == nil || f.runner == nil {
 		return nil

@@ -30,9 +30,9 @@ const (
 // planted is the name of a probe that is made to fail; for the tests.
 var planted string
 
-// tryLife leads one fiber through everything that fibers demand of the runtime: it is lent an M, leaves
-// it, comes back to it on another thread, runs there without a call until it is interrupted,
-// drops the M and is lent it again.
+// tryLife leads one fiber through everything that fibers demand of the runtime. The fiber is lent an M, leaves it, and
+// comes back to it on another thread. It runs there without a call until it is interrupted, drops the M and is lent it
+// again.
 func tryLife() error {
 	var own pool // so that nothing of it gets into the process's pool
 	r, err := own.make(kind{backend: Asm, body: goBody, stack: stack.Options{GuardPages: 1}})
@@ -157,7 +157,7 @@ func (l *life) end(root *Fiber) error {
 	return failed(probeDropping, "a dropped M was not lent again")
 }
 
-// mostTurns is how often the loop of interrupted turns before it gives up: for some ten seconds, since on a
+// mostTurns is how often the loop of interrupted turns before it gives up. That takes some ten seconds, since on a
 // loaded machine the goroutine that stops the world may have to wait for a processor.
 const mostTurns = 1 << 34
 

@@ -139,8 +139,8 @@ func (p *pool) drain(keepPrewarmed bool) error {
 	return err
 }
 
-// takeIdle takes all runners out of the pool that can be ended, except for as many as Prewarm was asked for
-// if these are to be kept. Then it takes none while there is a root: that may have come since the drain began.
+// takeIdle takes out of the pool all runners that can be ended. If Prewarm's are kept, it leaves as many as Prewarm was
+// asked for. Then it takes none while there is a root: that may have come since the drain began.
 func (p *pool) takeIdle(keepPrewarmed bool) []*runner {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -83,7 +83,7 @@ func TestSupportedDuringInitialisation(t *testing.T) {
 // envPlanted makes a probe fail in a child.
 const envPlanted = "FIBERLAB_TEST_PLANTED"
 
-// TestPlantedChild tells what Supported answers in a child of TestFailedProbesAreNamed.
+// TestPlantedChild prints what Supported answers in a child of TestFailedProbesAreNamed.
 func TestPlantedChild(t *testing.T) {
 	if planted == "" {
 		require.NoError(t, Supported())

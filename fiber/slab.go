@@ -7,8 +7,8 @@ import "C"
 
 import "unsafe"
 
-// slabs hold elements of one size in C memory, at addresses that stay good for ever: a late reader of a free element
-// finds its old contents, or zeroes. Its methods must be called with the owner's lock held.
+// slabs hold elements of one size in C memory, at addresses that stay valid until the process ends: a late reader of a
+// free element finds its old contents, or zeroes. Its methods must be called with the owner's lock held.
 type slabs struct {
 	size  uintptr // bytes of an element
 	all   []slab

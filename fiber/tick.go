@@ -9,12 +9,10 @@ import (
 	"fiberlab/internal/goroutine"
 )
 
-// ticking is a timer that fires every tick while there is a demand for it.
-// It does nothing, but while it runs the runtime's monitor does not oversleep:
-// Go 1.26 may fail to stop the world at
-// the first try if the monitor just looks at a goroutine that is in C with its P; it
-// then counts on the monitor, which sleeps for up to a
-// minute when the world is about to stop and no timer is due.
+// ticking is a timer that fires every tick while there is a demand for it. It does nothing, but while it runs the
+// runtime's monitor does not oversleep. Go 1.26 may fail to stop the world at the first try if the monitor just looks
+// at a goroutine that is in C with its P. It then counts on the monitor. But that sleeps for up to a minute when the
+// world is about to stop and no timer is due.
 //
 // So a tick is the longest delay of a stop of the world. Each tick costs a thread's wake-up, so a program that is
 // nearly idle, and seldom stops the world, has fewer. And while any timer is pending, each of the runtime's threads

@@ -52,8 +52,7 @@ func TestClearOnPut(t *testing.T) {
 	})
 }
 
-// Stacks that were used deeply once do not cost more for ever: what lies deeper than usual is
-// given back.
+// Stacks that were used deeply once do not keep costing more: the pages deeper than usual are given back.
 func TestClearingGivesBackWhatLiesDeep(t *testing.T) {
 	p := newPool(t, stack.Options{Size: 1 << 20, ClearOnPut: true})
 	st := get(t, p)

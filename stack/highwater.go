@@ -6,10 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HighWater returns how deep the stack has been used, in bytes below Top, since
-// its pages were last released: by Clear, by Trim, by Put, or when the stack was
-// made. A stack that Get took from the idle list
-// still shows the marks of its former users.
+// HighWater returns how deep the stack has been used, in bytes below Top, since the stack was made or its pages were
+// last released by Clear, Trim or Put. A stack that Get took from the idle list still shows the marks of its former
+// users.
 //
 // The kernel says which page is the deepest that was touched (mincore). Within that
 // page HighWater takes the lowest word that is not zero. The result is never too

@@ -17,9 +17,8 @@ import (
 const (
 	// mappingReserve is the number of mappings left to the rest of the process.
 	mappingReserve = 1024
-	// addressReserve is the number of bytes of address space left to it where
-	// that is limited: the Go heap grows by 64 MB at a time, and glibc's malloc
-	// reserves as much for a thread.
+	// addressReserve is the number of bytes of address space left to it where that is limited. The Go heap grows by 64
+	// MB at a time, and glibc's malloc reserves as much for a thread.
 	addressReserve = 256 << 20
 )
 

@@ -1,7 +1,7 @@
 // Package ctest compiles C and assembly programs and runs them, for tests.
 //
-// The compiler is $CC, else cgo's. If $FIBERLAB_EXEC is set, it is the command, with its arguments, that
-// runs a program of the architecture under test, so that the same tests run on a foreign one by emulation.
+// The compiler is $CC, else cgo's. If $FIBERLAB_EXEC is set, it is the command, with its arguments, that runs a program
+// of the architecture under test. So the same tests run on a foreign architecture by emulation.
 package ctest
 
 import (

@@ -76,8 +76,8 @@ func (s *Sum) Count() uint64 { return s.count }
 // Longest is the longest one, 0 if there is none.
 func (s *Sum) Longest() time.Duration { return time.Duration(s.longest) }
 
-// Quantile is a duration that the given part of all, more than 0 and at most 1, do not exceed: at most an eighth too
-// long, and never longer than the longest. It is 0 if there is none.
+// Quantile is a duration that the given part of all, more than 0 and at most 1, do not exceed. It is at most an eighth
+// too long, and never longer than the longest. It is 0 if there is none.
 func (s *Sum) Quantile(part float64) time.Duration {
 	rank := max(uint64(math.Ceil(part*float64(s.count))), 1) // of the value that is looked for
 	seen := uint64(0)

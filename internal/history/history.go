@@ -14,10 +14,9 @@ import (
 	_ "fiberlab/internal/platform"
 )
 
-// A History is what several clients did to one thing and when: each operation's input
-// of type I, its output of type O, and the stamps of its call and its return. Whether
-// it is linearizable, which is to say whether the same could have come of doing the
-// operations one at a time, each between its stamps, is for a spec to tell.
+// A History records what several clients did to one object, and when. Each operation has its input of type I, its
+// output of type O, and the stamps of its call and its return. A Spec decides whether the history is linearizable:
+// whether the operations, done one at a time, each between its stamps, could have had the same outputs.
 //
 //	h := history.New[string, int](8)
 //	... client i: h.Do(i, "add", func() int { return counter.add() })

@@ -3,10 +3,9 @@ package queue
 // Queue is a first-in, first-out queue of blocks, each of which points to the next.
 // The zero value is empty. It has no lock.
 //
-// To grow it takes one block more and moves nothing, so that no push takes long, and
-// the collector never meets a large piece of memory that nothing has been written to
-// yet. It keeps its blocks. The block that was emptied last is filled next, since it is still
-// in the processor's cache.
+// To grow it takes one block more and moves nothing. So no push takes long, and the collector never meets a large piece
+// of memory that nothing has been written to yet. It keeps its blocks. The block that was emptied last is filled next,
+// since it is still in the processor's cache.
 type Queue[T any] struct {
 	count      int
 	head, tail *block[T] // the oldest value is in head, the next one goes to tail

@@ -1,5 +1,5 @@
-// Package release has a store that is a release and no more. Those of sync/atomic also come before every atomic load
-// that follows: on amd64 they make the processor wait until all others can see the store, some twenty cycles.
+// Package release has a store that is a release and no more. A store of sync/atomic is also ordered before every later
+// atomic load. On amd64 the processor therefore waits until all others can see it, some twenty cycles.
 package release
 
 import _ "fiberlab/internal/platform"

@@ -28,8 +28,8 @@ func Hold(thread int) (release func(), held bool) {
 const attempts = 10000
 
 // Move has the caller, which is locked to its thread, go to another one. untie must unlock the caller, and tie lock it
-// to the thread that it is on then; they are called until that is another one. A goroutine that Move starts is locked
-// to a thread then, as a rule to the first one, until release is called.
+// to the thread that it is on then; they are called until that is another one. A goroutine that Move starts is then
+// locked to a thread, usually to the first one, until release is called.
 func Move(untie, tie func() error) (release func(), err error) {
 	first := unix.Gettid()
 	for range attempts {

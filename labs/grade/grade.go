@@ -1,8 +1,8 @@
 // Package grade builds what a student has written, examines it from outside, and gives points.
 //
 // A submission is linked with a harness that does nothing but stand still (harness.c), and runs confined. The grader
-// holds the program by package machine: it fills registers and memory with values that it has drawn for this run, calls
-// the submission's functions one instruction at a time, and reads registers and memory afterwards. So there is no
+// controls the program by package machine. It fills registers and memory with values that it has drawn for this run,
+// and calls the submission's functions one instruction at a time. Then it reads registers and memory. So there is no
 // report that a submission could forge: what it prints, and how it exits, counts nothing.
 package grade
 

@@ -30,8 +30,8 @@ const Placements = 64
 // placeSize is the distance between two of them, in bytes, as harness.c has it.
 const placeSize = 16
 
-// Trouble is what a submission did in place of what it was called for: it crashed, did not come back, ended the program
-// or made a system call that it may not make. The run of items turns it into a fault.
+// Trouble is what a submission did instead of its job: it crashed, did not come back, ended the program or made a
+// system call that is not allowed. The run of items turns it into a fault.
 type Trouble struct {
 	What  string // "got SIGSEGV at 0x10"
 	Doing string // "marl_fiber_set_target"
@@ -128,10 +128,10 @@ func (s *Session) SetWord(addr, value uint64) error {
 	return s.Write(addr, binary.LittleEndian.AppendUint64(nil, value))
 }
 
-// Enter sets the registers so that the next instruction is the first of function, called with args by code at sp that
-// goes on at back: on amd64 the return address is pushed, on arm64 it is in x30. sp is the stack pointer of the caller
-// and must be a multiple of
-// 16. It returns the registers as they are set. There are as many args as registers for them, at most.
+// Enter sets the registers so that the next instruction is the first of function, called with args. The caller's stack
+// pointer is sp, and the return address is back: on amd64 it is pushed, on arm64 it is in x30. sp is the stack pointer
+// of the caller and must be a multiple of 16. It returns the registers as they are set. There are as many args as
+// registers for them, at most.
 func (s *Session) Enter(regs machine.Registers, function, sp, back uint64, args ...uint64) (machine.Registers, error) {
 	a := s.Arch()
 	regs = regs.Clone()

@@ -20,10 +20,10 @@ import (
 //go:embed harness/harness.c harness/between.S
 var harness embed.FS
 
-// Link returns flags by which the linker places the harness's memory and places above 4 GB, so that a register that
-// keeps only the lower half of an address is noticed. On arm64 the rest of the program lies next to them: qemu keeps
-// books of each page between a program's lowest and its highest, and goes through them at each step. On amd64 code and
-// data have addresses of 32 bits.
+// Link returns flags by which the linker places the harness's memory and places above 4 GB. So a register that keeps
+// only the lower half of an address is noticed. On arm64 the rest of the program lies next to them, because qemu keeps
+// a record for each page between a program's lowest and its highest, and reads all of them at each step. On amd64 code
+// and data have addresses of 32 bits.
 func Link(a *machine.Arch) []string {
 	if a == machine.ARM64 {
 		return []string{

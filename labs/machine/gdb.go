@@ -516,8 +516,7 @@ func (m *emulated) vanished(err error) (Stop, error) {
 	return Stop{}, m.died()
 }
 
-// lastCall returns the system call that the program has just made, or -1. On amd64 its result stands in the place of
-// its number.
+// lastCall returns the system call that the program has just made, or -1. On amd64 its result replaces its number.
 func (m *emulated) lastCall() int {
 	r, err := m.Registers()
 	if err != nil || m.program.Arch != ARM64 || !IsSystemCall(m.program.Arch, Fetch(m, r.PC()-4)) {
@@ -610,8 +609,8 @@ func (m *emulated) stepCall(ctx context.Context) (Stop, error) {
 	return stop, nil
 }
 
-// afterCall returns where the program goes on after the system call at its program counter: at the next instruction,
-// or, after a signal handler, at the place that the kernel has saved on the stack.
+// afterCall returns where the program continues after the system call at its program counter. This is the next
+// instruction, or, after a signal handler, the place that the kernel has saved on the stack.
 func (m *emulated) afterCall() (uint64, error) {
 	r, err := m.Registers()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pretended serves a connection as the stub of qemu-user does: it takes what there is, up to 256 bytes, answers each
-// packet in it by answer, and after each answer takes one byte, which must be a +. It returns what was wrong, after the
-// end of the connection.
+// pretended serves a connection as the stub of qemu-user does. It takes up to 256 bytes that are there, and answers
+// each packet in them by answer. After each answer it takes one byte, which must be a +. It returns what was wrong,
+// after the end of the connection.
 func pretended(c net.Conn, answer func(request string) string) error {
 	taken := make([]byte, 256)
 	for {
@@ -45,7 +45,7 @@ func pretended(c net.Conn, answer func(request string) string) error {
 	}
 }
 
-// converse returns a stub whose other end is pretended, and what ends both and tells what was wrong.
+// converse returns a stub whose other end is pretended, and a function that ends both and returns what was wrong.
 func converse(t *testing.T, answer func(request string) string) (*stub, func()) {
 	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "stub"))
 	require.NoError(t, err)

@@ -31,10 +31,10 @@ type Machine interface {
 	// brings about ends the step that follows.
 	Step(context.Context) (Stop, error)
 	// Run runs until the program counter is at one of until (before the instruction there), or a signal arrives, or the
-	// program ends, or ctx is over: then the program stands still somewhere, and the error is ctx.Err(). If the program
-	// counter stands at one of until when Run begins, it goes on from there. A jump to one of until is an arrival also
-	// where no memory is mapped. A program that does not stop when ctx is over is killed: in qemu a program that blocks
-	// all signals, else a program that sends itself SIGCONT.
+	// program ends, or ctx is over. In the last case the program stands still somewhere, and the error is ctx.Err(). If
+	// the program counter stands at one of until when Run begins, it goes on from there. A jump to one of until is an
+	// arrival also where no memory is mapped. A program that does not stop when ctx is over is killed: in qemu a
+	// program that blocks all signals, else a program that sends itself SIGCONT.
 	Run(ctx context.Context, until ...uint64) (Stop, error)
 	// Deliver has the next Step or Run begin with that signal: a Step runs the first instruction of its handler.
 	Deliver(syscall.Signal) error
@@ -83,8 +83,8 @@ var (
 // Options say how a program is started.
 type Options struct {
 	// Emulator is the command, with its arguments, that runs a program of this architecture, as in $FIBERLAB_EXEC: a
-	// qemu-user. If it is empty, a program of the native architecture is controlled by ptrace, or, where that is not
-	// permitted, by its qemu-user; and a program of the other one by its qemu-user.
+	// qemu-user. If it is empty, a program of the native architecture is controlled by ptrace, or by qemu-user where
+	// ptrace is not permitted. A program of the other architecture is controlled by qemu-user.
 	Emulator []string
 	// Wrap returns the command that is run instead of argv: a program that confines itself and then executes argv.
 	// Nil leaves argv as it is.

@@ -18,10 +18,10 @@ type Mapping struct {
 	Name                 string // of the file, or as the kernel names it: [stack]; empty for other anonymous memory
 }
 
-// Mappings returns the memory of a program that stands still, by address. Natively it is what the kernel tells. Of a
-// program in qemu it is known as far as qemu's own memory shows it: Execute is always false, a page of code that may be
-// written shows Write only until it has been executed, memory without any permission shows only beside memory that has
-// some, and the stack has no name.
+// Mappings returns the memory of a program that stands still, by address. Natively it is what the kernel tells. For a
+// program in qemu it is known as far as qemu's own memory shows it. Execute is always false. A page of code that may be
+// written shows Write only until it has been executed. Memory without any permission shows only beside memory that has
+// some. The stack has no name.
 func Mappings(m Machine) ([]Mapping, error) {
 	switch m := m.(type) {
 	case *traced:

@@ -340,7 +340,7 @@ func (m *traced) Deliver(s syscall.Signal) error {
 	return nil
 }
 
-// stopTimeout is how long a program that is to be interrupted may take to stop. A program that sends itself SIGCONT may
+// stopTimeout is how long a program may take to stop when it is interrupted. A program that sends itself SIGCONT may
 // not stop, and is killed.
 var stopTimeout = 10 * time.Second
 

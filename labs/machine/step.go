@@ -26,8 +26,8 @@ func stepWhole(ctx context.Context, m Machine, once func(context.Context, []byte
 	}
 }
 
-// unfinished reports whether an instruction that has run a step is to be run on: a repeated one whose rounds are not
-// over, or a system call that a signal has interrupted and that the kernel will begin again.
+// unfinished reports whether an instruction that has run a step must run on. This is a repeated one whose rounds are
+// not over, or a system call that a signal has interrupted and that the kernel will begin again.
 func unfinished(before, now Registers, code []byte) bool {
 	if now.PC() == before.PC() {
 		return true

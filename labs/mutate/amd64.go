@@ -95,9 +95,9 @@ func next(text, a, b string) string {
 	return a
 }
 
-// confused returns the registers that are taken by mistake for a general register, by their canonical names: its
-// neighbour among those that survive a call, the argument beside it; and for a register that does not survive, also one
-// that does.
+// confused returns the registers that are taken by mistake for a general register, by their canonical names. These are
+// its neighbour among those that survive a call, and the argument beside it. For a register that does not survive, one
+// that does is among them.
 func confused(a *machine.Arch, canonical string) []string {
 	kept := slices.DeleteFunc(slices.Clone(a.Saved), func(name string) bool { return name[0] == 'd' })
 	if at := slices.Index(kept, canonical); at >= 0 {

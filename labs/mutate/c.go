@@ -9,8 +9,8 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// C returns mutants of a C source that differ from it in one statement of a function: it is missing, a number in it is
-// another one, a comparison or a sum is another one, or two arguments of a call are exchanged. Declarations,
+// C returns mutants of a C source that differ from it in one statement of a function. The statement is missing, a
+// number, a comparison or a sum in it is another one, or two arguments of a call are exchanged. Declarations,
 // preprocessor lines and assembly stay as they are, whichever architecture they are for. Some mutants may not compile,
 // and some compile to the same code.
 func C(file, text string) []Mutant {

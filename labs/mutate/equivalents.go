@@ -74,8 +74,8 @@ func (l *Equivalents) Excludes(arch, file string) bool {
 	return false
 }
 
-// Reason returns why the mutant is as right as its source on that architecture, or "" if it is not known to be: because
-// the list says so, or because the generator does (Mutant.Same).
+// Reason returns why the mutant is as right as its source on that architecture, by the list or by the generator
+// (Mutant.Same). It returns "" if the mutant is not known to be right.
 func (l *Equivalents) Reason(arch string, m Mutant) string {
 	for _, e := range l.entries {
 		if e.name == m.Name() && (e.arch == "" || e.arch == arch) {

@@ -86,8 +86,8 @@ func (m Mutant) Name() string {
 	return name
 }
 
-// Assembly returns every mutant of an assembly source in the syntax of the GNU assembler (AT&T on amd64) that differs
-// from it in one instruction, or in the order of two neighbours. Comments, labels and directives stay as they are, but
+// Assembly returns every mutant that differs from an assembly source in one instruction, or in the order of two
+// neighbours. The syntax is the GNU assembler's (AT&T on amd64). Comments, labels and directives stay as they are, but
 // for .cfi_undefined, which ends backtraces and counts as an instruction. Some mutants may not assemble.
 func Assembly(a *machine.Arch, file, text string) []Mutant {
 	return mutants(a, file, text, instructions(a, text))

@@ -7,7 +7,7 @@ import (
 )
 
 // systemCalls are the numbers of system calls on amd64 and on arm64: the calls that a confined program may make, and
-// the calls that are told by name when they are refused. -1 is none.
+// those that are named when they are refused. -1 is none.
 var systemCalls = map[string][2]int{
 	// Memory.
 	"brk": {

@@ -24,7 +24,7 @@ var ErrSubmission = errors.New("cannot be handed in")
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // Collect copies the files in the folder dir whose names match one of patterns into the folder into, and returns their
-// names, sorted. It takes regular files alone: a link, a pipe, a device, a file that is too large or has an odd name,
+// names, sorted. It takes regular files only. A link, a pipe, a device, a file that is too large or has an odd name,
 // and too many files are errors that wrap ErrSubmission. Folders are left out.
 func Collect(dir string, patterns []string, into string) ([]string, error) {
 	entries, err := os.ReadDir(dir)

@@ -146,7 +146,7 @@ func (c confinement) grants(argv []string, emulator bool) (grants []grant) {
 	return grants
 }
 
-// command is what is to be executed, as the kernel wants it. It lies at a fixed address of the memory, where nothing
+// command is the command to execute, as the kernel expects it. It lies at a fixed address of the memory, where nothing
 // else does.
 type command struct {
 	path, argv, env uintptr

@@ -41,7 +41,7 @@ func TestUnderControl(t *testing.T) {
 	}
 }
 
-// A system call that is refused is told by name, where the system tells which it was.
+// A refused system call is reported by name, where the system says which it was.
 func TestRefusalHasName(t *testing.T) {
 	if sandbox.Missing() != "" {
 		t.Skip(sandbox.Missing())

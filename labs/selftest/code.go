@@ -26,7 +26,7 @@ func sameCode(a, b string) (bool, error) {
 }
 
 // loaded returns the sections of an object that become part of a program's memory, and their relocations, by their
-// names; and the names of its symbols, to whose order relocations refer.
+// names. It also returns the names of its symbols, to whose order relocations refer.
 func loaded(path string) (map[string][]byte, error) {
 	file, err := elf.Open(path)
 	if err != nil {

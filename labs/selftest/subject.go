@@ -1,8 +1,8 @@
 // Package selftest grades the grader: by programs of which it is known what a grader must say.
 //
 // The reference of each lab, and each of the other solutions, must get full marks. Each mutant of the reference
-// (package mutate) must lose points, and what is said of it must name the register or the step that is wrong, unless
-// the lab's list of equivalents says, with a reason, that it is as right. What is handed out must get few points.
+// (package mutate) must lose points, and the report must name the register or the step that is wrong. Excepted are
+// those that the lab's list of equivalents calls right, with a reason. What is handed out must get few points.
 //
 // What to read, in this order:
 //

@@ -17,7 +17,7 @@ type Effect struct {
 	What          string // "rbx", "context of A +0x10"
 	Before, After uint64
 	Meaning       string // of After: "rbx of B"; or ""
-	// the place that After was copied from, if one alone can be: "context of B +0x10", "rcx"; or ""
+	// the place that After was copied from, if only one is possible: "context of B +0x10", "rcx"; or ""
 	From string
 }
 

@@ -29,7 +29,7 @@ type latest[T any] struct {
 	next int
 }
 
-// keep puts v in the place of the earliest if there are as many as capacity, which must not be 0.
+// keep appends v, or replaces the earliest if there are as many as capacity, which must not be 0.
 func (l *latest[T]) keep(v T, capacity int) {
 	if len(l.kept) < capacity {
 		l.kept = append(l.kept, v)

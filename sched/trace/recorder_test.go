@@ -159,7 +159,7 @@ func TestMigration(t *testing.T) {
 	)
 }
 
-// The call that waits is the task's, whether it waits for ever, until a deadline, or for a context.
+// The call that waits is the task's, whether it waits without a limit, until a deadline, or for a context.
 func TestEventsNameTheCallThatWaits(t *testing.T) {
 	r := NewRecorder(100)
 	require.NoError(t, sched.Run(sched.Config{Workers: 1, Recorder: r}, func() {

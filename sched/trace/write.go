@@ -73,10 +73,10 @@ type run struct {
 }
 
 // WriteTrace writes what is kept in the Trace Event format, as a JSON object, which Perfetto and chrome://tracing open.
-// Process 1 has a track for each worker with what its fibers did on it: one slice for each time that a fiber was
-// Running, and in it one for each task that ran, by its name. An arrow leads from the slice in which a fiber was
-// notified to the one in which it went on, and an instant stands where sched.AddMark was called, where a fiber has
-// migrated to, and where a worker was woken; slices show when a worker spun. Process 2 has a track for each fiber with
+// Process 1 has a track for each worker with what its fibers did on it. Each time that a fiber was Running is a slice,
+// with one slice inside for each task that ran, by its name. An arrow leads from the slice in which a fiber was
+// notified to the one in which it continued. An instant stands where sched.AddMark was called, where a fiber has
+// migrated to, and where a worker was woken. Slices show when a worker spun. Process 2 has a track for each fiber with
 // all its states. A slice tells why it began and why it ended, and for which call a task waits. Stays whose beginning
 // is not kept are left out; stays that have not ended are drawn up to the latest event.
 //

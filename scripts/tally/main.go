@@ -1,6 +1,6 @@
 // Tally takes the place of `go test`: it runs `go test` with its arguments, prints what that would print, and counts.
 // The counts are added to build/tally.json. `tally -close` prints the sum of all since `tally -open`, and says how many
-// tests were left out, and why: to `go test` a test that is skipped looks like one that passed.
+// tests were left out, and why. To `go test` a skipped test looks like one that passed.
 package main
 
 import (
@@ -157,8 +157,9 @@ var (
 	logged   = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n`)
 )
 
-// read counts what `go test -json` reports, and prints what `go test` would print, with -v if verbose: of a package
-// that passes its result, of one that fails what was printed by it and by its tests that have not passed.
+// read counts what `go test -json` reports, and prints what `go test` would print, with -v if verbose. For a package
+// that passes, this is its result. For one that fails, it is the output of the package and of its tests that have not
+// passed.
 func (t *Tally) read(in io.Reader, w io.Writer, verbose bool) {
 	packages := map[string][]*group{} // those that run, with their tests in the order in which they began
 	for lines := bufio.NewReader(in); ; {

@@ -71,8 +71,8 @@ func TestTasksWaitInCallbacks(t *testing.T) {
 	})
 }
 
-// A task that is blocked in a callback from C on the goroutine backend cannot hand its thread to the fibers
-// that a deadlock check asks: they are listed without their places.
+// A task that is blocked in a callback from C on the goroutine backend cannot hand its thread to the fibers that a
+// deadlock check asks. So they are listed without their places.
 func TestDeadlockCheckWhileATaskWaitsInACallback(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
 		cfg.GiveUpAfter = 10 * time.Millisecond

@@ -1,5 +1,5 @@
-// Package ctask_test holds the tests of package ctask that see its public face only, its benchmarks, and tests of tasks
-// of Go that call C: what the scheduler's own suite does not.
+// Package ctask_test holds the tests of package ctask that see its public face only, and its benchmarks. It also tests
+// tasks of Go that call C, which the scheduler's own suite does not.
 package ctask_test
 
 import (

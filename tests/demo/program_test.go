@@ -71,8 +71,8 @@ func TestWhatIsNoProgram(t *testing.T) {
 	}
 }
 
-// What the grammar shows is so: its program goes wrong by the schedule that its remark names, each line that it lists
-// can be used, and it lists each line of the traps.
+// The grammar that is printed is right. Its program goes wrong by the schedule that its remark names, each line that it
+// lists can be used, and it lists each line of the traps.
 func TestGrammar(t *testing.T) {
 	var blocks []string
 	for _, paragraph := range strings.Split(demo.Grammar, "\n\n") {

@@ -24,7 +24,7 @@ var completed = map[string]bool{
 	"uring.ErrDriver": true, "uring.ErrUnavailable": true,
 }
 
-// facts are the values that tell what has happened to the caller, who has done nothing wrong.
+// facts are the values that report an event to a caller who has done nothing wrong.
 var facts = map[string]bool{"park.ErrDeadline": true, "fibersync.ErrUnfinished": true}
 
 // README.md promises that an error names its remedy: it stands behind the last colon.

@@ -105,7 +105,7 @@ func TestClearedStacksTellNothing(t *testing.T) {
 }
 
 // eventually reports whether one of some calls of run returns true. The Go runtime runs on the stack of a fiber, too,
-// and at times where the body's words lay: then they are gone before they can be counted, and the next run may tell
+// and at times where the body's words lay. Then they are gone before they can be counted, and the next run may show
 // more.
 func eventually(run func() bool) bool {
 	for range 100 {

@@ -30,8 +30,8 @@ func nest(t *testing.T, root *fiber.Fiber, left int, marks *[]int) {
 	*marks = append(*marks, left)
 }
 
-// Each fiber's frames leave in the order in which they came, no matter what the others
-// do meanwhile: each has an M of its own.
+// Each fiber's frames leave in the order in which they came, no matter what the others do at the same time: each has an
+// M of its own.
 func TestDeepNesting(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		random := suite.NewRand(t)

@@ -56,7 +56,7 @@ var childEdge = child.New("switch at the edge of a stack", func(t child.T, b fib
 	root := child.Root(t, b)
 	other, err := fiber.ParseBackend(os.Getenv(envPeer))
 	require.NoError(t, err)
-	// Each switches to a suspended fiber, which comes to rest again at once.
+	// Each switches to a suspended fiber, which switches back at once.
 	laps := trapbody.NewLaps(root.Handle(), 1<<40)
 	peer, err := fiber.NewC(fiber.Config{Backend: other}, trapbody.LapBody(), laps.Argument())
 	require.NoError(t, err)

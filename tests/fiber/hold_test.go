@@ -22,8 +22,7 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// collect runs the collector again and again until stop is called, which tells
-// how often it ran.
+// collect runs the collector again and again until stop is called, which returns how often it ran.
 func collect() (stop func() int) {
 	var over atomic.Bool
 	var all sync.WaitGroup

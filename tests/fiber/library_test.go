@@ -23,7 +23,7 @@ func build(t *testing.T, command ...string) {
 	require.NoError(t, err, string(out))
 }
 
-// Fibers run in a Go library for programs in C, which load it when they are running already: the g slot is in the
+// Fibers run in a Go library for programs in C, which load it when they are running already. The g slot is in the
 // library's thread-local storage, and the first thread is one of C's.
 func TestLibraryForCPrograms(t *testing.T) {
 	if testing.Short() && !ctest.Emulated() {

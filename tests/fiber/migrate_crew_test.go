@@ -20,9 +20,9 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A crew is what a scheduler under which fibers migrate looks like to this package: workers, each
-// a root, and one queue of suspended fibers from which any of them takes the next. A fiber is queued by
-// the party that arrives after it, because only then has it left its thread.
+// A crew stands for a scheduler under which fibers migrate. It has workers, each a root, and one queue of suspended
+// fibers from which any of them takes the next. A fiber is queued by the party that arrives after it, because only then
+// has it left its thread.
 type crew struct {
 	t       *testing.T
 	backend fiber.Backend
@@ -51,7 +51,7 @@ type migrant struct {
 	done   int
 }
 
-// newMigrant makes a fiber, from a pooled runner as a rule, and does not queue it.
+// newMigrant makes a fiber, usually from a pooled runner, and does not queue it.
 func (c *crew) newMigrant(seed uint64) (*migrant, error) {
 	m := &migrant{dice: rand.New(rand.NewPCG(suite.Seed(), seed))}
 	var err error

@@ -73,9 +73,8 @@ func TestPreemptionOfFibers(t *testing.T) {
 	})
 }
 
-// A loop without calls on a fiber that has come to another thread than the one it
-// began on is interrupted all the same: it waits for collections, each of which
-// must stop it first. Without that the test would not end.
+// A loop without calls is interrupted also on a fiber that has moved to another thread than its first. It waits for
+// collections, each of which must stop it first. Without that the test would not end.
 func TestPreemptionAfterAMove(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
@@ -196,8 +195,8 @@ var (
 	})
 )
 
-// A loop without calls in a Go function that C calls can be interrupted, whichever M is lent
-// to it: on a C body's fiber, on a fiber that has moved, and on a plain thread of C.
+// A loop without calls in a Go function that C calls can be interrupted, whichever M is lent to it. The function is
+// called on a C body's fiber, on a fiber that has moved, and on a plain thread of C.
 func TestPreemptionOfCallbacks(t *testing.T) {
 	for _, name := range []string{childInterruptsBodies, childInterruptsThreads, childInterruptsMoved} {
 		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {

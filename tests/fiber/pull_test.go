@@ -13,8 +13,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Where a root is locked to its thread before it attaches, so are its coroutines: each may switch from
-// within what it pulls. The others that run meanwhile may pull as well.
+// Where a root is locked to its thread before it attaches, so are its coroutines: each may switch from within what it
+// pulls. Others that run before it ends may pull as well.
 func TestSwitchInPull(t *testing.T) {
 	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
 		require.NoError(t, onLockedGoroutine(func() {

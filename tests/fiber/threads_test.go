@@ -19,9 +19,9 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// The runtime binds the M that it lends to a thread, so that the thread's end
-// gives it back. A fiber's M is given back by the fiber: were it still bound, the
-// thread's end would give it back once more, and the list of Ms would end in itself.
+// The runtime binds the M that it lends to a thread, so that the thread's end gives it back. The fiber itself gives
+// back its M. If the M were still bound, the thread's end would give it back once more, and the list of Ms would end in
+// itself.
 
 // onLockedGoroutine calls f on a goroutine whose end ends its thread.
 func onLockedGoroutine(f func()) error {

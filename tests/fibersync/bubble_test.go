@@ -59,8 +59,8 @@ func fulfilWaiter(t *testing.T, prepare contextCase, await func(over chan error)
 	assert.NoError(t, await(over))
 }
 
-// waitInVain has one wait some times in vain, by the clock of the bubble, which stands still until all
-// of it are blocked: so the wait is seen to block, and to end at its time and not later.
+// waitInVain waits some times in vain, by the clock of the bubble, which stands still until everything in the bubble is
+// blocked. So the wait is seen to block, and to end at its time and not later.
 func waitInVain(t *testing.T, prepare contextCase) {
 	wait, fulfil := prepare()
 	over := make(chan error, 1)
@@ -126,7 +126,7 @@ func TestInBubblesCallIsWaitedForOnce(t *testing.T) {
 }
 
 // The functions of a fork, and the nodes of a graph, run in the bubble of their caller, whatever goroutines fork in
-// other bubbles and outside at the same time: else the bubble's clock would go on although some of its work is under
+// other bubbles and outside at the same time. Else the bubble's clock would advance although some of its work is under
 // way.
 func TestForksStayInTheirBubble(t *testing.T) {
 	begun, stop, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})

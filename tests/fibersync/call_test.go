@@ -57,8 +57,8 @@ func TestCallReturnsWhatTheFunctionDoes(t *testing.T) {
 	})
 }
 
-// What a call starts are tasks of its caller's scheduler, however it starts them, and it may wait for them:
-// also on one worker, and on none, where the thread of the bound goroutine runs them.
+// A call starts tasks of its caller's scheduler, however it starts them, and may wait for them. This holds on one
+// worker, and on none, where the thread of the bound goroutine runs them.
 func TestBlockingCallBelongsToTheScheduler(t *testing.T) {
 	suite.EachScheduler(t, mixedWorkers(), func(t *testing.T, s *sched.Scheduler) {
 		asTask := func() (*sched.Scheduler, error) { return sched.Get(), nil }

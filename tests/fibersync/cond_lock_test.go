@@ -71,7 +71,7 @@ func TestCondSurvivesThePanicOfItsLock(t *testing.T) {
 	})
 }
 
-// toldLock can tell that it is not held.
+// toldLock can report that it is not held.
 type toldLock struct{ sync.Mutex }
 
 func (*toldLock) MustHold() { panic(errHeld) }

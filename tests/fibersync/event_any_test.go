@@ -102,8 +102,8 @@ func (c countedErr) Err() error {
 	return c.Context.Err()
 }
 
-// A signal wakes one of the clients that wait for any of several events, and not all of them to see which
-// is first: a client that is woken, rightly or not, asks its context.
+// A signal wakes one of the clients that wait for any of several events, and not all of them to see which is first. A
+// client that is woken, rightly or not, asks its context.
 func TestEventWaitAnyIsWokenOnce(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const waiters = 40
@@ -180,8 +180,8 @@ func TestEventDetach(t *testing.T) {
 	}
 }
 
-// Each event is signalled again when its last signal has been taken; so many signals, so
-// many takers, whether they wait for one or for any, and give up or not.
+// Each event is signalled again when its last signal has been taken. There are as many takers as signals, whether they
+// wait for one event or for any, and give up or not.
 func TestEventAnyStorm(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const count = 3

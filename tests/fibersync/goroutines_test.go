@@ -23,7 +23,7 @@ func startAll() {
 	group.Wait()
 }
 
-// The callback is told of each function that starts goroutines for want of a scheduler, and of none in a task.
+// The callback is told of each function that starts goroutines because it has no scheduler, and of none in a task.
 func TestOnGoroutine(t *testing.T) {
 	var mu sync.Mutex
 	var calls []string

@@ -78,7 +78,7 @@ func (r *lockRun[L]) wait(p *lockPlan, what string, lock func() bool) bool {
 	return r.note(p, what, 0, func() lockHad { return lockHad{ok: lock()} })
 }
 
-// tryLock notes a TryLock, and whether another client may have waited meanwhile.
+// tryLock notes a TryLock, and whether another client may have waited during it.
 func (r *lockRun[L]) tryLock(p *lockPlan) bool {
 	return r.note(p, "tryLock", 0, func() lockHad {
 		before, waited := r.waits.Load(), r.waiting.Load() > 0

@@ -86,8 +86,8 @@ func (x *lockCheck) over(t *testing.T) {
 	assert.True(t, x.kind.isFree(), "the lock is free again")
 }
 
-// Contexts end while a lock goes round: a caller that is told that it has the lock has it, and in the end
-// the lock is free and no client waits for ever.
+// Contexts end while clients pass a lock on. A caller that is told that it has the lock has it. In the end the lock is
+// free and no client waits.
 func TestLockStormOfCancels(t *testing.T) {
 	for name, kind := range lockKinds {
 		t.Run(name, func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestLockStormOfCancels(t *testing.T) {
 }
 
 // Here no client lets others go first, and contexts are over from the start. So what happens between two looks at a
-// lock happens often where there are several threads: that a waiter is let out of the wait queue which is about to
-// leave it, and the like.
+// lock happens often where there are several threads. For example, a waiter is let out of the wait queue when it is
+// about to leave it.
 func TestLockRushWithContextsThatAreOver(t *testing.T) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()

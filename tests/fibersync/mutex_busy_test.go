@@ -51,8 +51,8 @@ func TestLockIsNotKeptForABusyWorker(t *testing.T) {
 	}
 }
 
-// All workers of a scheduling group are busy for which the first waiters have to wait, and no other group may steal
-// them: a fiber of another group gets the lock.
+// All workers of a scheduling group are busy, so that its fibers, the first waiters, do not run; no other group may
+// steal them. Then a fiber of another group gets the lock.
 func TestLockIsNotKeptForABusyGroup(t *testing.T) {
 	for name, newLock := range exclusiveLocks {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestParallelizeContext(t *testing.T) {
 	})
 }
 
-// Functions that wait for their context must not wait for ever when one of them ends by a panic.
+// Functions that wait for their context must stop waiting when one of them ends by a panic.
 func TestParallelizeContextEndsWithAPanic(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 3 {

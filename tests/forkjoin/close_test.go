@@ -34,8 +34,8 @@ func onClosed(t *testing.T, test func(t *testing.T, s *sched.Scheduler, p *forkj
 	)
 }
 
-// Close tells how many futures are live, disposes of results that have not been fetched,
-// and what is submitted later fails.
+// Close reports how many futures are live, disposes of results that have not been fetched, and what is submitted later
+// fails.
 func TestCloseWithLiveFutures(t *testing.T) {
 	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		var disposed atomic.Int32
@@ -114,7 +114,7 @@ func TestCloseInATask(t *testing.T) {
 	})
 }
 
-// Close waits for a task in progress and for what it submits meanwhile, and for what that submits.
+// Close waits for a task in progress, for the tasks that it submits, and for those that they submit.
 func TestCloseWhileTasksSubmit(t *testing.T) {
 	onClosed(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		var ran atomic.Int32

@@ -313,7 +313,7 @@ func TestDropAgainstGet(t *testing.T) {
 	})
 }
 
-// A task that asks for its own future would wait for ever.
+// A task that asks for its own future would wait without end.
 func TestSelf(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, s *sched.Scheduler, p *forkjoin.Pool) {
 		forktest.FromEach(t, s, p, func(p *forkjoin.Pool) {

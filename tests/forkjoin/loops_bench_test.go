@@ -48,9 +48,9 @@ func compareLoop(b *testing.B, p *forkjoin.Pool, l loop) {
 	b.ReportMetric(slices.Min(serial)/slices.Min(own), "x-least")
 }
 
-// BenchmarkLoops compares loops with what a program without a pool would run: For with a body of a nanosecond and of
-// some microseconds, by the automatic grain and by grains that a user might choose, and the functions on lists. x is
-// how many times quicker the pool is; x-least is the same for the least disturbed turn of each.
+// BenchmarkLoops compares loops with what a program without a pool would run. There is For with a body of a nanosecond
+// and of some microseconds, by the automatic grain and by grains that a user might choose. Then there are the functions
+// on lists. x is how many times quicker the pool is; x-least is the same for the least disturbed turn of each.
 func BenchmarkLoops(b *testing.B) {
 	const n = 1 << 20
 	list, results, texts := make([]int, n), make([]int, n), make([]string, n)

@@ -200,7 +200,7 @@ func TestHookIsToldBeforeOthersRun(t *testing.T) {
 	})
 }
 
-// A hook is not told of calls that do not block, nor of Yield, even if others run meanwhile.
+// A hook is not told of calls that do not block, nor of Yield, even if others run during it.
 func TestHookIsNotToldOfWhatDoesNotBlock(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		schedtest.Perform(t, s, func() {

@@ -26,7 +26,7 @@ func over() context.Context {
 	return ctx
 }
 
-// isDone tells whether Done of s is closed.
+// isDone reports whether Done of s is closed.
 func isDone(s *sched.Scheduler) bool {
 	select {
 	case <-s.Done():

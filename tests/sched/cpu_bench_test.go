@@ -49,7 +49,7 @@ func measureSparse(b *testing.B, start func(task func())) {
 	})
 }
 
-// measureCPU runs b.N windows, and reports the processor time that they took in the place of ns/op.
+// measureCPU runs b.N windows, and reports the processor time that they took instead of ns/op.
 func measureCPU(b *testing.B, run func()) {
 	before, began := processorTime(b), time.Now()
 	for range b.N {

@@ -11,8 +11,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A deadlock check has entered a fiber that may migrate. Notified after that, the fiber goes on on another worker, and
-// wakes from there a fiber that the worker of the check alone may run.
+// A deadlock check has entered a fiber that may migrate. Notified after that, the fiber continues on another worker.
+// From there it wakes a fiber that only the worker of the check may run.
 func TestFiberMigratesAfterDeadlockCheck(t *testing.T) {
 	suite.Over{
 		Workers: []int{2}, Only: func(cfg sched.Config) bool { return suite.Migrates(cfg.Policy) },
@@ -30,7 +30,7 @@ func TestFiberMigratesAfterDeadlockCheck(t *testing.T) {
 	)
 }
 
-// wakesFromElsewhere tells whether the fiber has gone on on worker 0, and not on worker 1, where it has been asked.
+// wakesFromElsewhere reports whether the fiber has continued on worker 0, and not on worker 1, where it has been asked.
 func wakesFromElsewhere(t *testing.T, cfg sched.Config) bool {
 	s, err := sched.New(cfg)
 	require.NoError(t, err)

@@ -49,8 +49,7 @@ func requireDeadlock(t *testing.T, err error, fibers int) {
 	}
 }
 
-// Close reports what is blocked for ever, again and again, leaves it alone, and
-// succeeds once it has been notified.
+// Close reports what is blocked without end, again and again, leaves it alone, and succeeds once it has been notified.
 func TestCloseReportsDeadlock(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		cfg.GiveUpAfter, cfg.Name = shortLimit, "the theatre"

@@ -16,7 +16,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// dumpedTask waits for ever.
+// dumpedTask never returns.
 func dumpedTask() { sched.Current().Wait(nil, func() bool { return false }) }
 
 // dumpingTask asks for a dump of the process and does not return.
@@ -44,7 +44,7 @@ var childDump = child.New("dump", func(t child.T, b fiber.Backend) {
 	select {}
 })
 
-// The dump that SIGQUIT asks for tells which goroutines are fibers, and what they run.
+// The dump that SIGQUIT asks for shows which goroutines are fibers, and what they run.
 func TestDumpNamesFibersAndTasks(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
 		out := child.RunCrash(t, childDump, cfg.Backend, child.Env(cfg))

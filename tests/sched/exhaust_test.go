@@ -15,9 +15,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A worker that has no memory for one more fiber tells so and waits: the tasks that are
-// blocked still go on when they are notified, queued tasks are run then, and
-// what they leave can be used again.
+// A worker that has no memory for one more fiber says so and waits. Blocked tasks still continue when they are
+// notified. Then queued tasks run, and the memory that they leave can be used again.
 var childNoFiberLeft = child.New("no fiber left", func(t child.T, b fiber.Backend) {
 	const room, size, tasks = 512 << 20, 8 << 20, 200
 	root := child.Root(t, b)

@@ -39,8 +39,8 @@ func busyPair(t *testing.T, s *sched.Scheduler, stop func() bool, over *schedtes
 	}
 }
 
-// Two fibers that wake one another for ever keep neither a task, pinned or not, nor a
-// deadline, nor a notification from outside from having its turn.
+// Two fibers that wake one another without end keep neither a task, pinned or not, nor a deadline, nor a notification
+// from outside from having its turn.
 func TestBusyPairDoesNotStarveOthers(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		stopped := false // on one thread
@@ -168,8 +168,8 @@ func TestYieldersDoNotStarvePinnedFiber(t *testing.T) {
 	})
 }
 
-// Tasks that schedule themselves again for ever keep neither tasks from outside nor
-// deadlines from having their turn.
+// Tasks that schedule themselves again without end keep neither tasks from outside nor deadlines from having their
+// turn.
 func TestEndlessTasksDoNotStarveOthers(t *testing.T) {
 	suite.EachScheduler(t, []int{1, 2, 4}, func(t *testing.T, s *sched.Scheduler) {
 		stop := schedtest.NewLatch(1)

@@ -60,13 +60,13 @@ func (h *handOffs) submit(total int, r *rand.Rand) {
 	}
 }
 
-// Tasks come from goroutines and from fibers while workers stop spinning, go to sleep, and are woken: nothing that has
-// been submitted waits for ever. There are more workers than processors, up to a full group, and both modes.
+// Tasks come from goroutines and from fibers while workers stop spinning, go to sleep, and are woken: everything that
+// has been submitted runs. There are more workers than processors, up to a full group, and both modes.
 func TestTortureSubmitAgainstSleep(t *testing.T) {
 	over := suite.Over{Policies: []sched.Policy{sched.Group}, Workers: []int{2, 4, 64}}
 	const submitters = 2
-	// Shares of the whole. To wake one of 64 threads costs several times as much as one of a few, and a hand-off to a
-	// thread ten times as much as one to a goroutine.
+	// Shares of the whole. To wake one of 64 threads costs several times as much as one of a few. A hand-off to a
+	// thread costs ten times as much as one to a goroutine.
 	const large, small, goroutines = 12, 1, 10
 	whole := suite.Scaled(400_000, 20_000)
 	share := func(cfg sched.Config) int {

@@ -304,7 +304,7 @@ func TestStolenByAnotherGroup(t *testing.T) {
 }
 
 // A fiber that waits in the shared queue of its group is stolen as a task is, and from then on belongs to the other
-// group: there it goes on, wherever it is woken from, also when its first group is idle.
+// group. There it continues, wherever it is woken from, also when its first group is idle.
 func TestStolenFiber(t *testing.T) {
 	change := func(cfg *sched.Config) {
 		stealFromFirst(1)(cfg)

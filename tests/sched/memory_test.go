@@ -95,8 +95,8 @@ func heldByProject(t require.TestingT) (bytes int64) {
 // envTasks tells childGivesBack how many tasks to block.
 const envTasks = "FIBERLAB_CRASH_TASKS"
 
-// After many tasks were blocked at a time, all that this project has got for them is given back, soon after
-// the scheduler is closed, while the Go runtime may keep what is its own.
+// After many tasks were blocked at a time, all memory that this project has got for them is given back soon after the
+// scheduler is closed. The Go runtime may keep its own.
 var childGivesBack = child.New("gives back", func(t child.T, b fiber.Backend) {
 	runtime.MemProfileRate = 1
 	tasks, err := strconv.Atoi(os.Getenv(envTasks))

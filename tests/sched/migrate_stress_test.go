@@ -33,9 +33,9 @@ func (r *rover) wake() {
 	r.fiber.Notify()
 }
 
-// Many fibers wait, with and without deadlines, park and yield, while goroutines wake them, with cause and without,
-// deadlock checks enter them, the collector runs, and the number of processors changes. After each wait a fiber is
-// still itself, on a worker that knows it.
+// Many fibers wait, with and without deadlines, park and yield, while goroutines wake them, with cause and without. At
+// the same time deadlock checks enter them, the collector runs, and the number of processors changes. After each wait a
+// fiber is still itself, on a worker that knows it.
 func TestStressMigration(t *testing.T) {
 	suite.Over{Workers: []int{1, 2, 4}}.Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.KeepCollecting(t)

@@ -83,7 +83,7 @@ func (c *cell) raise() {
 	}
 }
 
-// wait tells whether the cell came to n within d; if d is negative, it waits for ever.
+// wait reports whether the cell came to n within d. If d is negative, it waits without a limit.
 func (c *cell) wait(f *sched.Fiber, n int, d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +153,7 @@ func (p *program) newTask(rng *rand.Rand, size, lowest, depth int) *modelTask {
 	return task
 }
 
-// String tells which tasks have not run, and how far the cells are.
+// String says which tasks have not run, and how far the cells are.
 func (p *program) String() string {
 	pending := 0
 	for _, task := range p.tasks {

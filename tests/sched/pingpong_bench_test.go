@@ -34,10 +34,10 @@ func (t *table) play(seat, times int) {
 	t.mu.Unlock()
 }
 
-// BenchmarkPingPong has two fibers that wait with a predicate and notify each other. An op is one time
-// that one of them has waited and goes on: with one worker it is a switch of fibers, with two, each of
-// which has one of the fibers, it is the waking of another thread. The rivals are two goroutines with a
-// sync.Cond each, which may run on one thread (goroutines), or are locked to a thread each (threads).
+// BenchmarkPingPong has two fibers that wait with a predicate and notify each other. An op is one time that one of them
+// has waited and continues. With one worker it is a switch of fibers. With two workers, each of which has one of the
+// fibers, it wakes another thread. The rivals are two goroutines with a sync.Cond each, which may run on one thread
+// (goroutines), or are locked to a thread each (threads).
 func BenchmarkPingPong(b *testing.B) {
 	schedtest.BenchOn(b, []int{1}, playAnywhere)
 	schedtest.BenchOn(b, []int{2}, playOnTwoWorkers)

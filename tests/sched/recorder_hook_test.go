@@ -14,7 +14,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// witness is a recorder that writes down what it is told of tasks, and checks that its lock is held meanwhile.
+// witness is a recorder that writes down what it is told of tasks, and checks that its lock is held during the call.
 type witness struct {
 	sync.Mutex
 	t        *testing.T

@@ -16,9 +16,9 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// stress is a crowd of tasks that block on one another. Each part of it ends by its own
-// protocol, once over is set, and no fiber is woken for the end that would not have been
-// woken otherwise: a wake-up that is lost once stops the scheduler for good.
+// stress is a crowd of tasks that block on one another. Each part of it ends by its own protocol, once over is set, and
+// no fiber is woken for the end that would not have been woken otherwise. So a wake-up that is lost once stops the
+// scheduler for good.
 type stress struct {
 	t        *testing.T
 	s        *sched.Scheduler

@@ -20,10 +20,10 @@ const (
 )
 
 // BenchmarkTail measures how long short tasks wait beside long ones. On two workers there is always one task that
-// computes for 2 ms; at its end it enqueues the next one. So half of the capacity is free at any time. Meanwhile a
-// goroutine brings short tasks of 10 us at random moments: it enqueues a task (by=enqueue), or it notifies a fiber that
-// waits for it (by=notify). A sample is the time from that call until the short task runs. Fibers
-// that stay with their worker wait for the end of a long task whenever that worker has it.
+// computes for 2 ms; at its end it enqueues the next one. So half of the capacity is free at any time. At the same time
+// a goroutine brings short tasks of 10 us at random moments: it enqueues a task (by=enqueue), or it notifies a fiber
+// that waits for it (by=notify). A sample is the time from that call until the short task runs. Fibers that stay with
+// their worker wait for the end of a long task whenever that worker has it.
 //
 // The fibers that are notified have been begun two at a time, one by each worker, so that each worker has half of them.
 // The rivals are goroutines. They need no second thread: a new one runs where its maker ran, once that waits.

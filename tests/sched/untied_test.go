@@ -70,7 +70,7 @@ func waits(t *testing.T, s *sched.Scheduler, before, after *int) *schedtest.Slee
 	return waiter
 }
 
-// A worker that has nothing to do leaves its thread to others, and goes on on another one: with new tasks, and with
+// A worker that has nothing to do leaves its thread to others, and continues on another one, with new tasks and with
 // fibers that wait.
 func TestIdleWorkerGivesItsThreadUp(t *testing.T) {
 	migrates(1).Run(t, func(t *testing.T, cfg sched.Config) {

@@ -50,8 +50,8 @@ func sleeps(s *sched.Scheduler) (n uint64) {
 	return n
 }
 
-// A task that a sleeping worker is woken for does not wait behind a fiber that is notified at the same time, and that
-// holds the worker's thread: another worker begins it.
+// A task for which a sleeping worker is woken does not wait behind a fiber that is notified at the same time and holds
+// the worker's thread. Another worker begins it.
 func TestTaskDoesNotWaitBehindAFiberThatComesWithIt(t *testing.T) {
 	suite.EachScheduler(t, []int{3}, func(t *testing.T, s *sched.Scheduler) {
 		for range 100 {

@@ -68,7 +68,7 @@ func (f *kernelFlag) raise() {
 // anyway: a timer that is due first would have to be set in the processor, too.
 const longestWait = 20 * time.Millisecond
 
-// wait blocks the calling thread until the flag is raised, and takes it down. One goroutine alone may call it. At times
+// wait blocks the calling thread until the flag is raised, and takes it down. Only one goroutine may call it. At times
 // it lets others have the P, in case the thread that is to raise the flag waits for that, or the collector has to stop
 // the world.
 func (f *kernelFlag) wait() {

@@ -34,8 +34,8 @@ func connect(address string) (patient, error) {
 	return patient{c.(*net.TCPConn)}, nil
 }
 
-// patient is a connection whose calls wait as long as bytes move on any of its kind: a server that is slow, for it has
-// very many of them, does not hang.
+// patient is a connection whose calls wait as long as bytes move on any of its kind. So a server that is slow, because
+// it has very many of them, is not taken for one that hangs.
 type patient struct{ *net.TCPConn }
 
 // moved is how many bytes have been sent and received by connections that are patient.
@@ -54,7 +54,7 @@ func (c patient) Write(p []byte) (sent int, err error) {
 	return sent, err
 }
 
-// wait makes a call again that has ended by its deadline, unless nothing has moved meanwhile.
+// wait makes a call again that has ended by its deadline, unless nothing has moved during the call.
 func (c patient) wait(setDeadline func(time.Time) error, call func() (int, error)) (int, error) {
 	for {
 		before := moved.Load()

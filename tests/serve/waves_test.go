@@ -86,9 +86,8 @@ func TestWaves(t *testing.T) {
 // holdings is what this process has.
 type holdings struct{ descriptors, threads, fibers int }
 
-// settled returns what the process has when its descriptors are at most those of want, or stay more for long: what a
-// client has closed is known to the server a moment later. Without a want, it waits until they have become no fewer for
-// a while.
+// settled returns what the process has when its descriptors are at most want's, or stay more for long. The server knows
+// a moment later what a client has closed. Without a want, it waits until they have become no fewer for a while.
 func settled(t *testing.T, want holdings) (now holdings) {
 	t.Helper()
 	count := func(dir string) int {

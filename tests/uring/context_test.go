@@ -624,7 +624,7 @@ func TestLoopThatCannotStart(t *testing.T) {
 	})
 }
 
-// Fibers may wait for a context: their own worker runs others meanwhile.
+// Fibers may wait for a context: their worker then runs others.
 func TestFibersJoin(t *testing.T) {
 	eachContext(t, func(t *testing.T, options uring.Options) {
 		c := dispatch.NewContext(options)

@@ -11,9 +11,9 @@ import (
 // mostTurns is after how many turns an execution is ended that does not end by itself.
 const mostTurns = 200
 
-// execution runs a program once. Its threads are fibers of one worker; a thread runs a line when it is given a
-// turn, and the controller, which gives the turns, waits until all threads are blocked again. So one line runs at a
-// time, and the schedule alone decides which. All of this is on one OS thread: nothing here needs a lock.
+// execution runs a program once. Its threads are fibers of one worker. The controller chooses a thread, which runs one
+// line, and waits until all threads are blocked again. So one line runs at a time, and the schedule alone decides
+// which. All of this is on one OS thread: nothing here needs a lock.
 type execution struct {
 	scheduler *sched.Scheduler
 	threads   []*thread

@@ -125,8 +125,8 @@ func (t *plainThread) get(f *plainFuture) (int, error) {
 	return f.result, f.err
 }
 
-// isStuck reports whether nothing can happen in the pool any more although tasks are left: every thread waits for a
-// task that is not done, so none is free to take that task from the queue. The caller holds mu.
+// isStuck reports whether nothing can happen in the pool any more although tasks are left. Then every thread waits for
+// a task that is not done, and none is free to take that task from the queue. The caller holds mu.
 func (p *plainPool) isStuck() bool {
 	for _, t := range p.threads {
 		if t.waits == nil || t.waits.done {

@@ -163,9 +163,9 @@ func (p *pipeline) work(ctx context.Context, cfg sched.Config) {
 	clock.Wait()
 }
 
-// enqueue deals the tasks out to the workers in turn where a fiber stays with the worker that began its
-// task: if they were left to the workers that are awake, on a loaded machine one worker might have them
-// all. Other policies place tasks themselves.
+// enqueue deals the tasks out to the workers, one after the other, where a fiber stays with the worker that began its
+// task. Otherwise the worker that wakes first might begin them all on a loaded machine. Other policies place tasks
+// themselves.
 func (p *pipeline) enqueue(cfg sched.Config, turn int, t sched.Task) error {
 	if cfg.Policy == sched.Stealing && cfg.Workers > 0 {
 		return p.scheduler.EnqueueOn(turn%cfg.Workers, t)

@@ -83,7 +83,7 @@ func answers(_ context.Context, b *grade.Bench) ([]grade.Fault, error) {
 	return compare(name, string(text), table[b.Program.Arch.Name]), nil
 }
 
-// compare tells which lines of a table are wrong.
+// compare returns which lines of a table are wrong.
 func compare(name, text string, wanted []answer) []grade.Fault {
 	given, lines := map[string]string{}, map[string]int{}
 	n := 0

@@ -43,8 +43,8 @@ func graded(t *testing.T, a *machine.Arch, dir string) *grade.Report {
 	return r
 }
 
-// each runs the test on each architecture for which this machine has a compiler, and an emulator if it needs one; in an
-// emulator, only on its own: the other one is this machine's, which tests both without.
+// each runs the test on each architecture for which this machine has a compiler, and an emulator if it needs one. In an
+// emulator it runs only on the emulated one: this machine tests both without.
 func each(t *testing.T, test func(t *testing.T, a *machine.Arch)) {
 	arches := conventions.Labs()[0].Arches
 	if os.Getenv("FIBERLAB_EXEC") != "" {

@@ -12,7 +12,7 @@ import (
 	"fiberlab/labs/record"
 )
 
-// judge tells what is wrong with a visit.
+// judge returns what is wrong with a visit.
 type judge struct {
 	calls func(*visit) []grade.Fault // with the calls of strangers; may be nil
 	end   func(*visit) []grade.Fault // with what the function leaves, if it returns

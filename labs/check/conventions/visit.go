@@ -14,8 +14,8 @@ import (
 )
 
 // call is a function of the submission and how it is called. The functions that it calls in turn, the strangers, do not
-// exist: the grader sees the program arrive at an address, does to registers and memory what a stranger may do, and has
-// the program return.
+// exist. The grader sees the program arrive at an address, does to registers and memory what a stranger may do, and
+// makes the program return.
 type call struct {
 	function string
 	prepare  func(*visit) error // sets args, stack and data

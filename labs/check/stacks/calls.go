@@ -25,7 +25,7 @@ type call struct {
 // failed reports whether the kernel refused the call.
 func (c call) failed() bool { return int64(c.result) < 0 && int64(c.result) >= -4095 }
 
-// numbers are those of the system calls that matter here.
+// numbers are the numbers of the system calls that matter here.
 var numbers = map[*machine.Arch]map[uint64]string{
 	machine.AMD64: {
 		9: "mmap", 10: "mprotect", 11: "munmap", 25: "mremap", 28: "madvise", 131: "sigaltstack", 13: "rt_sigaction",

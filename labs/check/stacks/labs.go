@@ -1,8 +1,8 @@
-// Package stacks examines what students write in lab 4: stacks with guard pages, the first frame of a fiber, its first
-// entry, the end of its backtrace, and the report of an overflow.
+// Package stacks examines what students write in lab 4. These are stacks with guard pages, a fiber's first frame and
+// first entry, the end of its backtrace, and the report of an overflow.
 //
-// What a submission asks of the kernel is seen system call by system call, so that the examination knows each page that
-// was mapped; whether a page can be touched is tried out.
+// The examination sees each system call of a submission, and so knows each page that was mapped. It tries out whether a
+// page can be touched.
 //
 // What to read, in this order:
 //

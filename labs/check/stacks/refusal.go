@@ -71,7 +71,7 @@ type attempt struct {
 	calls  []call
 }
 
-// attempt calls stack_map for a new struct stack; the arguments are those of follow.
+// attempt calls stack_map for a new struct stack. It takes the arguments that follow takes.
 func (w *world) attempt(ctx context.Context, refused int, why syscall.Errno, size uint64) (*attempt, error) {
 	at, err := w.newStruct()
 	if err != nil {

@@ -12,7 +12,7 @@ type row struct {
 	back, fp    rule // how the return address and the frame pointer of the caller are found
 }
 
-// rule tells where a register of the caller is.
+// rule says where a register of the caller is.
 type rule struct {
 	kind   ruleKind
 	offset int64 // from the start of the frame, of ruleOffset

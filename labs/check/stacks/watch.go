@@ -158,7 +158,7 @@ func (w *watched) call(name string) *call {
 	return nil
 }
 
-// A hit is a way to fault: it gets the program to the fault, and tells how that stopped.
+// A hit is a way to fault: it gets the program to the fault, and says how the program stopped.
 type hit func(context.Context, *watched) (machine.Stop, error)
 
 // recursion overflows the i-th fiber.

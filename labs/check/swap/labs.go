@@ -3,7 +3,7 @@
 //
 // The examination knows nothing of how a submission lays out a context. It fills a context with values drawn for this
 // run, lets the submission store over them, and looks where each value went. Since all values differ, the value that a
-// register gets in the end tells which word it was loaded from.
+// register has in the end shows which word it was loaded from.
 //
 // What to read, in this order:
 //

@@ -12,8 +12,7 @@ type Subject struct {
 	Swap string // void Swap(context *from, const context *to)
 	Size string // const size_t Size: of a context, in bytes
 	// Prepare makes a context that enters a function on a stack: void Prepare(context *, void *stack, size_t size,
-	// function, arg), where arg is what the function gets, or, with several Arguments, the address of so many words
-	// that it gets.
+	// function, arg), where arg is the function's argument. With several Arguments, it is the address of as many words.
 	Prepare   string
 	Arguments int      // of the function that a fresh context enters
 	Control   []string // the control registers that a switch keeps for each fiber; see control

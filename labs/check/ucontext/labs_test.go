@@ -53,7 +53,7 @@ func full(t *testing.T, l *grade.Lab, a *machine.Arch, dir string) {
 	require.True(t, r.Full())
 }
 
-// The report does not tell what students are to count, until they have.
+// The report does not give the numbers that students must count, until they have counted them.
 func TestCountIsNotGivenAway(t *testing.T) {
 	l := ucontext.Labs()[0]
 	dir := t.TempDir()

@@ -28,8 +28,8 @@ type Figures struct {
 // Supported reports whether the kernel has what Serve needs: Linux 6.1 does.
 func Supported() bool { return C.bareecho_supported() != 0 }
 
-// Serve listens on a free port of the loopback, tells where, and sends back what clients send, until ctx ends. It
-// blocks its thread.
+// Serve listens on a free port of the loopback, reports its address, and sends back what clients send, until ctx ends.
+// It blocks its thread.
 func Serve(ctx context.Context, listening func(address string)) (Figures, error) {
 	var none net.ListenConfig
 	l, err := none.Listen(ctx, "tcp", "127.0.0.1:0")

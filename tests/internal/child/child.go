@@ -193,8 +193,8 @@ func limit(t *testing.T) time.Duration {
 // starting is held while a child starts.
 var starting sync.Mutex
 
-// runOne is cmd.Run that starts after all others have. Go forks without a copy of the memory, and of several forks at
-// once one may end the state that keeps another one from C functions: under AddressSanitizer that one calls them on a
+// runOne is cmd.Run that starts after all others have. Go forks without a copy of the memory. Of several forks at once,
+// one may end the state that keeps another one from C functions. Under AddressSanitizer that one then calls them on a
 // thread of its parent.
 func runOne(cmd *exec.Cmd) error {
 	starting.Lock()

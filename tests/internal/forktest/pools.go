@@ -52,8 +52,8 @@ func OnPool(
 	})
 }
 
-// formsOf returns the forms that meet each of configs, by its name: one each, and more where that is needed so that
-// each form meets each backend, each number of workers and each policy.
+// formsOf returns the forms that meet each of configs, by its name. There is one each, and more where a form would not
+// meet each backend, each number of workers and each policy.
 func formsOf(name string, configs []sched.Config) map[string][]forkjoin.Form {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))

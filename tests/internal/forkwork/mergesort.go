@@ -25,11 +25,11 @@ func newSorting(n int) *sorting {
 	return s
 }
 
-// sampled is how far apart the elements are of which the result of a run tells: to look at all would take a part of the
-// time that no fork can make shorter.
+// sampled is how far apart the elements are that go into the result of a run. To look at all would take time that no
+// fork can make shorter.
 const sampled = 13
 
-// run calls sort with what is to be sorted, and returns a number that depends on the order of the result.
+// run calls sort with the input, and returns a number that depends on the order of the result.
 func (s *sorting) run(sort func(u unsorted)) int {
 	copy(s.data, s.input)
 	sort(unsorted{s.data, s.room, false})
@@ -60,7 +60,7 @@ func Mergesort(n, cut int) Work {
 	return w
 }
 
-// unsorted is data to be sorted, and as much room. The result is to be in room if inRoom, and in data otherwise.
+// unsorted is data to be sorted, and as much room. The result goes into room if inRoom, and into data otherwise.
 type unsorted struct {
 	data, room []int
 	inRoom     bool
@@ -103,7 +103,7 @@ func (u unsorted) sort() {
 	merge.merge()
 }
 
-// merging is two sorted sequences of which into is to be made.
+// merging is two sorted sequences, which are merged into into.
 type merging struct{ into, left, right []int }
 
 func (m merging) merge() {

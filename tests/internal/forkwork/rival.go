@@ -15,7 +15,7 @@ const (
 	// Goroutines starts a goroutine for one of the two functions, and waits for it by a sync.WaitGroup.
 	Goroutines Rival = iota
 	// ErrGroup does the same by an errgroup.Group. It sets no limit: a function that has a place and waits for a
-	// function that has none would wait for ever.
+	// function that has none would never return.
 	ErrGroup
 	// WaitGroup starts a task of the caller's scheduler, and waits for it by a fibersync.WaitGroup.
 	WaitGroup

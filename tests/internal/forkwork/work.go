@@ -1,4 +1,4 @@
-// Package forkwork has the programs by which ways of forking are compared: each recursive and without forks, with forks
+// Package forkwork has the programs by which ways of forking are compared. Each is there as plain recursion, with forks
 // by each rival of package forkjoin, and with forks by that package. All ways of a program compute the same.
 package forkwork
 

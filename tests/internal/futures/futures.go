@@ -1,7 +1,7 @@
-// Package futures has one future written twice, so that the two ways can be measured: Any keeps the argument and the
-// result of its task as values of type any, as a document for C keeps them behind void pointers, and so needs one copy
-// of its code; Typed is generic. Both are claimed by compare-and-swap and run by the caller
-// that asks for the result first.
+// Package futures has one future written twice, so that the two ways can be measured. Any keeps the argument and the
+// result of its task as values of type any, as a document for C keeps them behind void pointers. So it needs one copy
+// of its code. Typed is generic. Both are claimed by compare-and-swap and run by the caller that asks for the result
+// first.
 package futures
 
 import (

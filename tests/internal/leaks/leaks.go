@@ -75,7 +75,7 @@ var leftBehind struct{ threads, mappings int }
 // givenUp is how many threads workers have given up at a time, at most.
 var givenUp atomic.Int64
 
-// GivesUp tells that a test has n workers which give their threads up while they are idle. The runtime keeps these
+// GivesUp declares that a test has n workers which give their threads up while they are idle. The runtime keeps these
 // threads for later.
 func GivesUp(n int) {
 	for most := givenUp.Load(); int64(n) > most && !givenUp.CompareAndSwap(most, int64(n)); most = givenUp.Load() {
@@ -133,9 +133,8 @@ func Settle(t *testing.T) Holdings {
 	return settled(t, func(Holdings) bool { return true })
 }
 
-// settled drains the pool and waits, for a bounded time, until what the process
-// holds satisfies enough: goroutines and threads that have been told to end need
-// a moment for it, and so does a thread that unmaps stacks.
+// settled drains the pool and waits, for a bounded time, until what the process holds satisfies enough. Goroutines and
+// threads that have been told to end need a moment, and so does a thread that unmaps stacks.
 func settled(t *testing.T, enough func(Holdings) bool) Holdings {
 	t.Helper()
 	require.NoError(t, fiber.Drain())

@@ -30,8 +30,8 @@ type Over struct {
 // round. Which policy meets which pair depends on the name of t alone, so different tests try different threes, and
 // each test the same ones every time. So does whether workers keep their threads where they need not. In short sizes,
 // one number stands for all numbers of several workers; which one depends on the name, too. Under -short in an emulator
-// or with AddressSanitizer, each backend, each policy and each number occurs once at least, and not each two of them:
-// what these look for does not depend on pairs.
+// or with AddressSanitizer, each backend, each policy and each number occurs once at least, but not each pair of them:
+// what these programs look for does not depend on pairs.
 //
 // It is the one way by which the suites come to their configurations; EachConfig and EachScheduler are short
 // forms of it.
@@ -137,8 +137,8 @@ func (o Over) Configs(name string) []sched.Config {
 // singly reports whether each value of a configuration occurs once at least, and not each two of them.
 func singly() bool { return testing.Short() && (AddressSanitizer || ctest.Emulated()) }
 
-// fewerWorkers returns the numbers of workers without those that another one stands for: of all above one which
-// occur with the same backends and policies, one is left, which turn selects.
+// fewerWorkers returns the numbers of workers without those that another one stands for. Of all above one which occur
+// with the same backends and policies, one is left, which turn selects.
 func (o Over) fewerWorkers(turn int) []int {
 	alike := make(map[string][]int)
 	for _, n := range o.Workers {
@@ -180,8 +180,8 @@ func GivesThreadsUp(cfg sched.Config) bool {
 	return cfg.Backend != fiber.Goroutine && cfg.Workers > 0 && !cfg.KeepThreads
 }
 
-// allPairs chooses some of the possible threes (i, j, k) below sizes, in their order, so that each two values of
-// different places that can occur together do so in one of them. Of several such choices, turn selects one.
+// allPairs chooses some of the possible triples (i, j, k) below sizes, in their order. Each two values of different
+// places that can occur together do so in one of them. Of several such choices, turn selects one.
 func allPairs(sizes [3]int, turn int, possible func([3]int) bool) [][3]int {
 	return covering(threes(sizes, turn, possible), func(c [3]int) [3]part {
 		return [3]part{{0, c[0], 1, c[1]}, {0, c[0], 2, c[2]}, {1, c[1], 2, c[2]}}

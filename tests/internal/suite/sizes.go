@@ -15,8 +15,8 @@ import (
 // 60s.
 const envStress = "FIBERLAB_STRESS"
 
-// StressTime is how long a stress test works on each backend and policy: as FIBERLAB_STRESS says, or else full (short
-// under -short and in a slow program) divided among the policies.
+// StressTime is how long a stress test works on each backend and policy. FIBERLAB_STRESS sets it. Else it is full
+// (short under -short and in a slow program) divided among the policies.
 func StressTime(t *testing.T, full, short time.Duration) time.Duration {
 	if text := os.Getenv(envStress); text != "" {
 		d, err := time.ParseDuration(text)

@@ -35,8 +35,8 @@ func Nest(depth int, f func()) {
 	Call(func() { Nest(depth-1, f) })
 }
 
-// CallDeep has a C function call f from a frame of that many bytes. It tells
-// whether the frame was intact when f had returned.
+// CallDeep has a C function call f from a frame of that many bytes. It reports whether the frame was intact when f had
+// returned.
 func CallDeep(bytes int, f func()) bool {
 	h := cgo.NewHandle(f)
 	defer h.Delete()
@@ -156,7 +156,7 @@ func NewEdge(peer unsafe.Pointer, left uintptr) *Edge {
 	return e
 }
 
-// SetLo tells where the body's stack ends. Call it before the body begins.
+// SetLo sets where the body's stack ends. Call it before the body begins.
 func (e *Edge) SetLo(lo uintptr) { e.lo = C.uintptr_t(lo) }
 
 // Argument returns e as the argument of the body.
@@ -171,7 +171,7 @@ func StepBody() unsafe.Pointer { return unsafe.Pointer(C.trap_step_body) }
 // Spill has C fill that many words of its stack with secret, and leave them there.
 func Spill(words int, secret uint64) { C.trap_spill(C.size_t(words), C.uint64_t(secret)) }
 
-// Count tells how many of the words at address lo are secret.
+// Count returns how many of the words at address lo are secret.
 func Count(lo uintptr, words int, secret uint64) int {
 	return int(C.trap_count(C.uintptr_t(lo), C.size_t(words), C.uint64_t(secret)))
 }
