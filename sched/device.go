@@ -65,7 +65,9 @@ func (w *Worker) pollAlone(f *Fiber) bool {
 // should have to hold that, not those of all fibers whose operations are under way.
 func (w *Worker) waiter(f *Fiber) *Fiber {
 	if w.local.device == nil {
-		return w.mainWaits(f)
+		if main := w.mainWaits(f); main != nil || f.home != nil {
+			return main
+		}
 	}
 	if f.load().state() == Running || !w.holdsIdle() {
 		return nil

@@ -24,9 +24,11 @@ type runQueue struct {
 	pushed  uint64
 	popped  uint64
 	since   queue.Queue[clock.Instant] // when each 64th entry was pushed that is still there
+	retired []atomic.Bool              // by worker: whether it takes no tasks; changed with the lock held
 	takers  int                        // workers that take tasks: without any, it refuses them
 
 	length  atomic.Uint64 // of entries, to be read without the lock
+	runNext atomic.Bool   // the only entry is a fiber that a worker has notified, which it mostly runs next
 	longest atomic.Uint64 // the greatest length; see GroupStats
 	latency histogram.Histogram
 	_       [2]cpu.CacheLinePad
@@ -36,7 +38,9 @@ type runQueue struct {
 const sampleEvery = 64
 
 // newRunQueue makes an empty queue from which so many workers take tasks.
-func newRunQueue(takers int) *runQueue { return &runQueue{takers: takers} }
+func newRunQueue(takers int) *runQueue {
+	return &runQueue{takers: takers, retired: make([]atomic.Bool, takers)}
+}
 
 // push adds an entry behind the others. It refuses a task if no worker takes any, unless always is set; a fiber always
 // finds room.
@@ -44,19 +48,50 @@ func (q *runQueue) push(r runnable, always bool) bool {
 	spinlock.LockMutex(&q.mu)
 	accepted := always || r.fiber != nil || q.takers > 0
 	if accepted {
-		if q.pushed++; q.pushed%sampleEvery == 0 {
-			q.since.Push(clock.Now())
-		}
-		q.entries.Push(r)
-		q.publish()
+		q.add(r)
 	}
 	q.mu.Unlock()
 	return accepted
 }
 
-// publish lets others see the length. The lock must be held. Its release is an atomic read and write, so what the
-// caller loads next, it loads when all threads can see the length; see idle.Set.
-func (q *runQueue) publish() {
+// pushFiber is push of a fiber. If a worker has notified it, and it is the only entry, pushFiber returns true: mostly
+// that worker takes it soon, when the notifier waits. See leaves.
+func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (runNext bool) {
+	spinlock.LockMutex(&q.mu)
+	q.add(runnable{fiber: f})
+	if runNext = byWorker && q.entries.Len() == 1; runNext {
+		q.runNext.Store(true)
+	}
+	q.mu.Unlock()
+	return runNext
+}
+
+// patience is how long a worker that was idle leaves a fiber to the worker that has notified it.
+const patience = clock.Instant(3 * time.Microsecond)
+
+// leaves is for a worker that was idle and has found an entry. It waits for a moment if that is a fiber which another
+// worker has notified. Two fibers that wake each other run on one worker thus, and not on two at the price of a
+// cross-processor wake-up a turn. It reports whether the queue was seen empty: then the caller is idle as before.
+// Otherwise it takes what is there.
+func (q *runQueue) leaves() bool {
+	for began := clock.Now(); q.runNext.Load() && clock.Now()-began < patience; {
+		for range 8 {
+			spinlock.Pause()
+		}
+	}
+	return q.empty()
+}
+
+// add adds an entry, and lets others see the length. The lock must be held. To store the length is an atomic read and
+// write, so what the caller loads next, it loads when all threads can see the length; see idle.Set.
+func (q *runQueue) add(r runnable) {
+	if q.pushed++; q.pushed%sampleEvery == 0 {
+		q.since.Push(clock.Now())
+	}
+	q.entries.Push(r)
+	if q.runNext.Load() {
+		q.runNext.Store(false)
+	}
 	n := uint64(q.entries.Len())
 	release.Store(&q.length, n)
 	if n > q.longest.Load() {
@@ -103,11 +138,39 @@ func (q *runQueue) popFiber(past bool) *Fiber {
 
 // popOne notes that an entry has been taken. The lock must be held. It returns when a sampled entry was pushed, or 0.
 func (q *runQueue) popOne() (since clock.Instant) {
+	if q.runNext.Load() {
+		q.runNext.Store(false)
+	}
 	release.Store(&q.length, uint64(q.entries.Len()))
 	if q.popped++; q.popped%sampleEvery == 0 {
 		since = q.since.Pop()
 	}
 	return since
+}
+
+// retire has a worker take no more tasks, unless entries wait, and reports whether it does not.
+func (q *runQueue) retire(worker int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.entries.Empty() {
+		return false
+	}
+	if !q.retired[worker].Swap(true) {
+		q.takers--
+	}
+	return true
+}
+
+// reopen takes retire back.
+func (q *runQueue) reopen(worker int) {
+	if !q.retired[worker].Load() {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.retired[worker].Swap(false) {
+		q.takers++
+	}
 }
 
 // has reports whether pop finds an entry, or steal if that is meant. The lock must be held.

@@ -29,7 +29,11 @@ func (w *Worker) waitForWork(f *Fiber) {
 	w.local.looking = true
 	for first := true; ; first = false {
 		w.word.Look()
-		if w.hasWork(f) || w.finished() || w.givesUp() {
+		found := w.hasWork(f)
+		if found && !first && w.leavesFiber(f) {
+			found, first = false, true // it was not woken for anything else, and may spin anew
+		}
+		if found || w.finished() || w.givesUp() {
 			break
 		}
 		if first && w.mode == multiThreaded && !w.short() && w.scheduler.policy.beginSpin(w) {
@@ -62,6 +66,12 @@ func (w *Worker) spin() {
 func (w *Worker) hasWork(f *Fiber) bool {
 	w.poll()
 	return w.canRun() || f.load()&notified != 0
+}
+
+// leavesFiber is leaves of the policy, for what w has found.
+func (w *Worker) leavesFiber(f *Fiber) bool {
+	return w.mode == multiThreaded && w.sharesFibers() && !w.hasLocal() && f.load()&notified == 0 &&
+		w.scheduler.migration.leaves(w)
 }
 
 // deadline is when the worker has to poll again although nothing has notified it.

@@ -60,9 +60,12 @@ type policy interface {
 // it, each fiber remains on the worker that has begun it.
 type migration interface {
 	// ready queues a fiber that is Queued and published, and wakes a worker if one should be woken. Any thread. There
-	// is always room for it. looking is nil, or the caller's worker if that has found nothing to run: since it will
-	// take one entry and then call found, no other worker need be woken.
-	ready(f *Fiber, looking *Worker)
+	// is always room for it. caller is the worker that the call comes from, or nil. It mostly takes f itself, soon; if
+	// it has found nothing to run it will take one entry and then call found, so no other worker need be woken.
+	ready(f *Fiber, caller *Worker)
+	// leaves is for a worker that was idle and has found an entry. If that is a fiber which another worker has notified,
+	// w leaves it to that worker for a moment. leaves reports whether it is gone, and nothing else is there. w.
+	leaves(w *Worker) bool
 	// nextFiber is next for a worker that takes a fiber or nothing: the first entry, if that is a fiber. If past is
 	// true, tasks before it do not count: w can begin none. w.
 	nextFiber(w *Worker, past bool) *Fiber

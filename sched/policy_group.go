@@ -42,7 +42,6 @@ type member struct {
 	worker  *Worker
 	number  int // in the group
 	private *runQueue
-	retired atomic.Bool // it takes no tasks; see runQueue.setTakes
 
 	looks     int  // taken from the queues so far, in rounds
 	spun      bool // it has spun since it last had work
@@ -141,14 +140,24 @@ func (p *groups) submitTo(number int, t job, caller *Worker) bool {
 
 // ready queues a fiber in the group whose worker has run it last. A worker of that group that looks for something to
 // run brings it to the shared queue itself.
-func (p *groups) ready(f *Fiber, looking *Worker) {
-	last := p.members[f.worker.Load().id]
-	if m := p.of(looking); m != nil && m.group == last.group {
-		m.group.shared.push(runnable{fiber: f}, true)
-		m.brought = true
-		return
+func (p *groups) ready(f *Fiber, caller *Worker) {
+	last, from := p.members[f.worker.Load().id], p.of(caller)
+	g := last.group
+	switch {
+	case from != nil && from.group == g && caller.local.looking:
+		caller.local.looking = false // it takes one
+		g.shared.pushFiber(f, false)
+		from.brought = true
+	case g.cfg.Mode == AffinityMode:
+		last.pushPrivate(runnable{fiber: f})
+	case from != nil && from.group == g:
+		local := f.groupLocal // f may run at once, and end
+		if runNext := g.shared.pushFiber(f, true); !runNext || !g.idle.AnySpins() {
+			g.wakeFor(local)
+		}
+	default:
+		g.submit(runnable{fiber: f}, nil)
 	}
-	last.group.submit(runnable{fiber: f}, last)
 }
 
 // eachGroup takes groups for one that steal from each other. So their timers are in one heap: if all workers of a group
@@ -189,8 +198,9 @@ func (p *groups) endSpin(w *Worker)                     { m := p.members[w.id]; 
 func (p *groups) beginSleep(w *Worker)                  { p.members[w.id].beginSleep() }
 func (p *groups) endSleep(w *Worker)                    { p.members[w.id].endSleep() }
 func (p *groups) found(w *Worker)                       { p.members[w.id].found() }
-func (p *groups) retire(w *Worker) bool                 { return p.members[w.id].setTakes(false) }
-func (p *groups) reopen(w *Worker)                      { p.members[w.id].setTakes(true) }
+func (p *groups) leaves(w *Worker) bool                 { return p.members[w.id].leaves() }
+func (p *groups) retire(w *Worker) bool                 { return p.members[w.id].retire() }
+func (p *groups) reopen(w *Worker)                      { m := p.members[w.id]; m.group.shared.reopen(m.number) }
 
 // lookAgain is never: whatever comes to a group wakes a worker of it.
 func (p *groups) lookAgain(*Worker) clock.Instant { return clock.Never }
@@ -260,9 +270,7 @@ func (m *member) nextFiber(past bool) *Fiber {
 
 // took says that the worker runs r next, which a queue has had. What r runs may bring tasks.
 func (m *member) took(r runnable) {
-	if m.retired.Load() {
-		m.setTakes(true)
-	}
+	m.group.shared.reopen(m.number)
 	if g := m.group; len(g.thieves) > 0 && r.groupLocal() && g.shared.offers() {
 		g.wakeThief() // what waited behind r was refused to thieves until now
 	}
@@ -277,7 +285,7 @@ func (m *member) seek(last bool) bool {
 	if !last {
 		m.group.idle.Serve()
 	}
-	found := m.has() || m.takeOver() || m.steal(last)
+	found := m.has() && !m.leaves() || m.takeOver() || m.steal(last)
 	m.foundLast = found && last
 	return found
 }
@@ -356,22 +364,10 @@ func (m *member) found() {
 	}
 }
 
-// setTakes says whether the worker takes tasks. It goes on taking them if some wait for it. It reports whether it does
-// as demanded.
-func (m *member) setTakes(takes bool) bool {
-	q := m.group.shared
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	switch {
-	case !takes && m.has():
-		return false
-	case takes && m.retired.Swap(false):
-		q.takers++
-	case !takes && !m.retired.Swap(true):
-		q.takers--
-	}
-	return true
-}
+func (m *member) retire() bool { return m.private.empty() && m.group.shared.retire(m.number) }
+
+// leaves implements migration. What waits in the private queue is the worker's own.
+func (m *member) leaves() bool { return m.private.empty() && m.group.shared.leaves() }
 
 // waiting is how many entries wait in the queues of the group: all of the shared one, and of private ones until it is
 // certain that there are two.

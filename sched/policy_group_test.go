@@ -224,6 +224,7 @@ func TestGroupWakesForAPrivateQueue(t *testing.T) {
 		"a sleeper that has ended a wait": {false, func(w *Worker) {
 			_, f := plantedWith(t, Config{Workers: 1, Policy: Group})
 			f.worker.Store(w)
+			w.local.looking = true
 			w.scheduler.migration.ready(f, w)
 		}, true},
 		"a sleeper that has taken it over": {false, func(w *Worker) { require.True(t, w.seek()) }, false},
@@ -313,31 +314,31 @@ func TestGroupRetires(t *testing.T) {
 	g := plantedGroup(t, 2, Groups{})
 	one := runnable{task: someTask}
 	g.submitOne(t, -1)
-	require.False(t, g.members[0].setTakes(false), "a task waits")
+	require.False(t, g.members[0].retire(), "a task waits")
 	_, ok := g.members[0].next()
 	require.True(t, ok)
 	g.members[0].private.push(one, false)
-	require.False(t, g.members[0].setTakes(false), "a task waits in its private queue")
+	require.False(t, g.members[0].retire(), "a task waits in its private queue")
 	_, ok = g.members[0].next()
 	require.True(t, ok)
 	for range 2 {
-		require.True(t, g.members[0].setTakes(false), "and it stays retired")
+		require.True(t, g.members[0].retire(), "and it stays retired")
 	}
 	require.True(t, g.submit(one, nil), "the other one takes tasks")
-	require.False(t, g.members[1].setTakes(false))
+	require.False(t, g.members[1].retire())
 	_, ok = g.members[1].next()
 	require.True(t, ok)
-	require.True(t, g.members[1].setTakes(false))
+	require.True(t, g.members[1].retire())
 	require.False(t, g.submit(one, nil))
 	require.Zero(t, g.shared.waiting(), "refused, and queued")
 	require.True(t, g.submit(one, g.members[0]), "from what its worker had taken before")
 	require.True(t, g.submit(one, g.members[1]))
 	for range 2 {
-		require.False(t, g.members[1].setTakes(false))
+		require.False(t, g.members[1].retire())
 		_, ok = g.members[0].next()
 		require.True(t, ok)
 	}
-	require.True(t, g.members[0].setTakes(false))
+	require.True(t, g.members[0].retire())
 	require.False(t, g.submit(one, nil))
 
 	f := &Fiber{}
@@ -350,12 +351,12 @@ func TestGroupRetires(t *testing.T) {
 	)
 	_, ok = g.members[1].next()
 	require.True(t, ok)
-	require.True(t, g.members[1].setTakes(false), "it counts once")
+	require.True(t, g.members[1].retire(), "it counts once")
 	require.False(t, g.submit(one, nil))
 	for range 2 {
-		g.members[0].setTakes(true)
+		g.shared.reopen(0)
 	}
-	require.True(t, g.members[0].setTakes(false))
+	require.True(t, g.members[0].retire())
 	require.False(t, g.submit(one, nil), "it was counted once")
 }
 

@@ -16,11 +16,11 @@ type anyOrder struct {
 }
 
 func (p anyOrder) next(w *Worker) (runnable, bool) {
-	p.mu.Lock()
-	for n := p.queue.Len(); n > 1 && p.random.IntN(n) > 0; n-- {
-		p.queue.Push(p.queue.Pop())
+	p.queue.mu.Lock()
+	for n := p.queue.entries.Len(); n > 1 && p.random.IntN(n) > 0; n-- {
+		p.queue.entries.Push(p.queue.entries.Pop())
 	}
-	p.mu.Unlock()
+	p.queue.mu.Unlock()
 	return p.roundRobin.next(w)
 }
 
@@ -68,4 +68,46 @@ func TestPolicyNeedsNoOrder(t *testing.T) {
 	}
 	require.NoError(t, s.Close())
 	require.EqualValues(t, trees*(1<<(depth+1)-1), ran.Load())
+}
+
+// A fiber that a worker has notified is left to that worker for a moment, by a worker that spins, which is not even
+// told, and by one that has slept. If the notifier does not take it, the other one does.
+func TestNotifierMostlyTakesWhatItNotifies(t *testing.T) {
+	for _, p := range []Policy{RoundRobin, Group} {
+		w, f := planted(t, p)
+		policy, migration, other := w.scheduler.policy, w.scheduler.migration, w.scheduler.workers[1]
+		take := func(w *Worker) {
+			r, ok := policy.next(w)
+			require.True(t, ok)
+			require.Same(t, f, r.fiber)
+		}
+		other.word.Look()
+		require.True(t, policy.beginSpin(other))
+		migration.ready(f, w)
+		require.False(t, other.isWoken(), "it spins, and finds the fiber itself")
+		require.True(t, other.seek(), "the notifier computes")
+		require.False(t, migration.leaves(other), "the notifier computes")
+		take(other)
+		migration.ready(f, w)
+		take(w)
+		require.True(t, migration.leaves(other), "the notifier has taken it")
+		require.False(t, other.seek(), "the notifier has taken it")
+
+		migration.ready(f, nil)
+		require.True(t, other.isWoken(), "no worker has notified it")
+		take(other)
+		policy.endSpin(other)
+
+		other.fallAsleep()
+		migration.ready(f, w)
+		require.True(t, other.isWoken(), "no worker spins")
+		policy.endSleep(other)
+		take(other)
+
+		other.word.Look()
+		require.True(t, policy.beginSpin(other))
+		migration.ready(f, w)
+		require.True(t, policy.submit(someTask, w))
+		require.True(t, other.isWoken(), "there is more than the notifier takes next")
+	}
 }

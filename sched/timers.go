@@ -157,14 +157,9 @@ func (g *groupTimers) expire(w *Worker, at clock.Instant) {
 		if sleeper != nil {
 			sleeper.word.Notify()
 		}
-		if f == nil {
-			continue
+		if f != nil {
+			w.scheduler.migration.ready(f, w)
 		}
-		var looking *Worker
-		if w.local.looking {
-			looking, w.local.looking = w, false // it takes one
-		}
-		w.scheduler.migration.ready(f, looking)
 	}
 }
 

@@ -204,7 +204,8 @@ func (f *Fiber) wake(how word) (woken bool) {
 func (f *Fiber) deliver() {
 	home := f.home
 	if home == nil {
-		f.maker.scheduler.migration.ready(f, nil)
+		s := f.maker.scheduler
+		s.migration.ready(f, s.worker())
 		return
 	}
 	if home.running.Load() == uint64(fiber.Self()) || home.runsCaller() {

@@ -109,6 +109,16 @@ func (s *Set) Spinning() (n int) {
 	return n
 }
 
+// AnySpins reports whether a worker spins: it finds what has been queued without being notified, though a little later.
+func (s *Set) AnySpins() bool {
+	for b := range s.blocks {
+		if s.blocks[b].spinning.Load() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Has reports whether a worker spins or sleeps, and has not been claimed.
 func (s *Set) Has(i int) bool {
 	b := &s.blocks[i/64]

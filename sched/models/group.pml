@@ -12,6 +12,7 @@
  *   wakeOne     Set.WakeOne              claims a spinning worker, else a sleeping one, until one is notified that was idle
  *   submit      group.submit             runQueue.push, wakeOne
  *   submit      group.pushPrivate        runQueue.push to a private queue; notifies its worker, or else wakeOne
+ *   submit      groups.ready             pushes a fiber, wakeOne unless a worker spins; a worker that was idle looks again later (leaves)
  *   submit      Worker.keep              mailbox.put, notify: a task that one worker alone may begin
  *   submit      groups.submit            to another group, from which this one may steal
  *   next        group.next               pops from the shared queue and the private one, whichever is first
@@ -28,7 +29,7 @@
  * The clock is a choice: a task may end, or compute for ever; a spin may end at any time. Which queue is first is
  * a choice too, so both modes and all rounds are in it.
  *
- * OWN, PRIVATE and FOREIGN choose what the second submitter brings. PLAIN leaves out found, which only wakes more workers;
+ * OWN, PRIVATE and FOREIGN choose what the second submitter brings. PLAIN leaves out found and ready;
  * SPINNERS says how many may spin. Fibers whose deadlines pass (readyFor) are left out.
  *
  * What must hold: nothing is taken twice, nothing is lost, and when nothing can move any more, no task waits that a worker
@@ -67,16 +68,10 @@
 #define PRIVATE_QUEUES 1
 #endif
 
-/* Whether a worker has spun since it last had work matters only if it can get things from elsewhere. Else it is a choice,
- * so that there are fewer states. */
-#if PRIVATE_QUEUES
-#define TRACKED  true
-#define HAS_SPUN spun
-#define HAS_NOT  !spun
+#ifdef PLAIN
+#define TRACKED false
 #else
-#define TRACKED  false
-#define HAS_SPUN true
-#define HAS_NOT  true
+#define TRACKED true
 #endif
 
 #define BUSY    0
@@ -138,6 +133,13 @@ proctype submitter(bool other) {
 #endif
     if
     :: !other -> put(shared); goto another
+#ifndef PLAIN
+    :: atomic { !other && shared == 0 -> put(shared) } /* a worker's only fiber: it may be left to one that spins */
+        if
+        :: spinning != 0 -> goto endOver
+        :: spinning == 0 -> goto another
+        fi
+#endif
 #if defined(PRIVATE) /* a fiber that worker 0 has run last is ready, in affinity mode */
     :: other -> put(private[0])
 #elif defined(OWN) /* worker 0 alone may begin it */
@@ -359,9 +361,9 @@ work:
         n = ONES(shared);
 #endif
         if
-        :: MORE && (!takes || HAS_SPUN)
-        :: !MORE && HAS_SPUN -> n = 0; takes = false; spun = false; goto leaveWake
-        :: HAS_NOT && (takes || !MORE) -> n = 0; takes = false; goto found
+        :: MORE && (!takes || spun)
+        :: !MORE && spun -> n = 0; takes = false; spun = false; goto leaveWake
+        :: !spun && (takes || !MORE) -> n = 0; takes = false; goto found
         fi;
         n = 0;
         takes = false;

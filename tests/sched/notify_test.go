@@ -1,8 +1,10 @@
 package sched_test
 
 import (
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -116,5 +118,28 @@ func TestNotifyTooOften(t *testing.T) {
 			assert.Equal(t, sched.Idle, b.State())
 		})
 		over.Wait()
+	})
+}
+
+// A fiber that a worker has notified, and which may migrate, goes on elsewhere while the notifier computes.
+func TestNotifiedFiberGoesOnBesideItsNotifier(t *testing.T) {
+	suite.Over{Workers: []int{2}}.Run(t, func(t *testing.T, cfg sched.Config) {
+		if cfg.Policy == sched.Stealing {
+			return // fibers stay with their worker
+		}
+		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
+			p := schedtest.NewSleeper()
+			over := schedtest.NewLatch(1)
+			schedtest.Schedule(t, s, func() {
+				schedtest.ScheduleHere(t, s, func() { p.Task(); over.Done() })
+				p.Blocked()
+				p.Wake()
+				for end := time.Now().Add(schedtest.Standstill); !over.IsOpen() && time.Now().Before(end); {
+					runtime.Gosched()
+				}
+				assert.True(t, over.IsOpen(), "the fiber waits for its notifier")
+			})
+			over.Wait()
+		})
 	})
 }
