@@ -61,7 +61,7 @@ static inline vclock with_lane(vclock v, unsigned lane, uint16_t value) {
 
 /* The moments of a store that only one thread has seen yet. */
 static inline vclock seen_by(unsigned lane, uint16_t time) {
-    return with_lane((vclock)(lanes[0] == lanes[0]), lane, time);
+    return with_lane(~(vclock){0}, lane, time);
 }
 
 /* What a thread knows of the others. What happened before it is in hb. What it may no longer
@@ -154,7 +154,8 @@ struct event {
 };
 
 struct spin {
-    uintptr_t pc, address;
+    uintptr_t pc;
+    struct place *place;
     uint64_t value;
     int repeats;
 };
@@ -206,6 +207,7 @@ struct step {
     int32_t from; /* the step that wrote what it read; -1: the first value; -2: it read nothing */
     uint8_t thread, operation, order, size;
     bool stale, preempted, has_value, has_stored;
+    uint32_t block, offset; /* of the address in the heap, as heap_block returns them */
     const char *note;
 };
 
@@ -258,7 +260,9 @@ struct engine {
     struct marl_fiber_context home; /* the search, which runs schedules */
     struct thread *current;         /* null outside schedules */
     unsigned threads;
-    uint32_t steps;
+    uint32_t steps;   /* all, and of them: */
+    uint32_t visible; /* those before which another thread may be chosen */
+    uint32_t silent;  /* plain accesses since the last of these */
     uint32_t changes; /* visible steps that may end another thread's spin */
     uint32_t depth;   /* decisions so far */
     int preemptions;
@@ -371,6 +375,8 @@ static inline bool heap_has(uintptr_t address) {
 
 void heap_checked(uintptr_t address, size_t size, uintptr_t pc);
 
+/* The number of the allocation that an address is in, from 1, and the offset in it; or 0. */
+unsigned heap_block(uintptr_t address, size_t *offset);
 /* Fails the schedule if an access touches memory of the heap that is not allocated. */
 static inline void heap_check(uintptr_t address, size_t size, uintptr_t pc) {
     if (heap_has(address))
@@ -410,9 +416,10 @@ void report_recorded_note(const char *note);
 /* Counts a step of thread t, and records it if a report is wanted. */
 static inline void report_step(const struct thread *t, enum operation operation, int order,
                                uintptr_t pc, uintptr_t address, size_t size) {
-    engine->steps++;
     if (engine->recorded)
         report_recorded(t, operation, order, pc, address, size);
+    else
+        engine->steps++;
 }
 
 /* Adds to the step just counted what it read, or stored. */

@@ -7,11 +7,13 @@ enum { UNIT = 16, UNITS = HEAP_REGION / UNIT };
 
 struct block {
     size_t size;
+    uint32_t number; /* of the allocation */
     bool freed;
 };
 
 struct heap {
     char *region;
+    uint32_t blocks;
     uint32_t used;        /* units */
     struct block *block;  /* by its first unit */
     uint32_t *first_unit; /* of the block that a unit belongs to; 0 for none */
@@ -35,6 +37,7 @@ void heap_map(void) {
 
 void heap_clear(void) {
     heap->used = 1;
+    heap->blocks = 0;
 }
 
 static void *allocate(size_t size, size_t alignment, int fill) {
@@ -49,7 +52,7 @@ static void *allocate(size_t size, size_t alignment, int fill) {
     for (size_t u = first; u < first + units; u++)
         heap->first_unit[u] = (uint32_t)first;
     heap->used = (uint32_t)(first + units);
-    heap->block[first] = (struct block){.size = size};
+    heap->block[first] = (struct block){.size = size, .number = ++heap->blocks};
 
     char *p = heap->region + first * UNIT;
 
@@ -65,6 +68,16 @@ static struct block *block_at(uintptr_t address, uintptr_t *start) {
 
     *start = (uintptr_t)heap->region + (uintptr_t)first * UNIT;
     return first ? &heap->block[first] : NULL;
+}
+
+unsigned heap_block(uintptr_t address, size_t *offset) {
+    uintptr_t start;
+    const struct block *b = heap_has(address) ? block_at(address, &start) : NULL;
+
+    if (!b)
+        return 0;
+    *offset = address - start;
+    return b->number;
 }
 
 void heap_checked(uintptr_t address, size_t size, uintptr_t pc) {

@@ -95,7 +95,7 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
 static void on_tick(int signal) {
     (void)signal;
 
-    uint64_t seen = engine->schedule << 16 ^ engine->steps;
+    uint64_t seen = engine->schedule << 16 ^ engine->visible;
 
     run->silent = seen == run->told ? run->silent + 1 : 0;
     run->told = seen;
@@ -146,7 +146,7 @@ void __wrap___assert_fail(const char *claim, const char *file, unsigned line,
 static void run_schedule(struct search *s) {
     engine->search = s;
     engine->schedule++;
-    engine->steps = 0;
+    engine->steps = engine->visible = engine->silent = 0;
     engine->changes = 1;
     engine->depth = 0;
     engine->preemptions = 0;

@@ -6,7 +6,7 @@
  * access is enough: the earlier ones happened before it. */
 #include "engine.h"
 
-enum { WORDS = 1 << 16, PLACES = 1 << 16, STORES = 1 << 17 };
+enum { WORDS = 1 << 16, PLACES = 1 << 16, STORES = 1 << 17, SILENT_MAX = 1 << 20 };
 
 struct word {
     uintptr_t key;     /* the address without its low 3 bits */
@@ -142,6 +142,9 @@ void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct thread *t = engine->current;
 
     heap_check(address, size, pc);
+    if (++engine->silent > SILENT_MAX)
+        report_fault(FAULT_LIVELOCK, "", "Thread %u runs without end and does no visible step.",
+                     t->number);
     while (size) {
         size_t piece = 8 - (address & 7);
 

@@ -16,21 +16,48 @@ static struct step *last_step(void) {
     return engine->steps <= RECORDED_MAX ? &engine->recorded[engine->steps - 1] : NULL;
 }
 
+/* Notes what the plain write before the step s left in memory. An access of many bytes makes
+ * several steps before it happens, so nothing is noted for these. */
+static void note_written(const struct step *s) {
+    struct step *before = last_step();
+
+    if (!before || before->operation != OP_WRITE || before->has_stored ||
+        (s->operation == OP_WRITE && s->address == before->address + before->size))
+        return;
+    if (before->size != 1 && before->size != 2 && before->size != 4 && before->size != 8)
+        return;
+    before->stored = memory_read(before->address, before->size);
+    before->has_stored = true;
+}
+
 void report_recorded(const struct thread *t, enum operation operation, int order, uintptr_t pc,
                      uintptr_t address, size_t size) {
-    struct step *s = last_step();
+    struct step s = {.pc = pc,
+                     .address = address,
+                     .from = -2,
+                     .thread = t->number,
+                     .operation = (uint8_t)operation,
+                     .order = (uint8_t)order,
+                     .size = (uint8_t)size,
+                     .preempted = engine->preempted};
+    size_t offset = 0;
 
-    if (!s)
-        return;
-    *s = (struct step){.pc = pc,
-                       .address = address,
-                       .from = -2,
-                       .thread = t->number,
-                       .operation = (uint8_t)operation,
-                       .order = (uint8_t)order,
-                       .size = (uint8_t)size,
-                       .preempted = engine->preempted};
+    if (engine->steps)
+        note_written(&s);
+    engine->steps++;
     engine->preempted = false;
+    s.block = heap_block(address, &offset);
+    s.offset = (uint32_t)offset;
+
+    struct step *last = last_step();
+
+    if (!last)
+        return;
+    *last = s;
+    if (operation == OP_READ && (size == 1 || size == 2 || size == 4 || size == 8)) {
+        last->value = memory_read(address, size); /* which may be what crashes the program */
+        last->has_value = true;
+    }
 }
 
 void report_recorded_value(uint64_t value, int32_t from, bool stale) {
@@ -149,6 +176,8 @@ static void print_step(const struct step *s, const int32_t *told) {
         printf(",\"stored\":%llu", (unsigned long long)s->stored);
     if (s->from != -2)
         printf(",\"from\":%d", s->from < 0 ? -1 : told[s->from]);
+    if (s->block)
+        printf(",\"block\":%u,\"offset\":%u", s->block, s->offset);
     printf(",\"stale\":%s,\"preempted\":%s", s->stale ? "true" : "false",
            s->preempted ? "true" : "false");
     if (s->note) {
@@ -156,6 +185,33 @@ static void print_step(const struct step *s, const int32_t *told) {
         print_text(s->note);
     }
     putchar('}');
+}
+
+/* What each thread waits for that has not ended. */
+static void print_waits(void) {
+    const char *comma = "";
+
+    printf(",\"waits\":[");
+    for (unsigned i = 0; i < engine->threads; i++) {
+        const struct thread *t = &engine->thread[i];
+        const struct event *e = &t->next;
+
+        if (t->ended)
+            continue;
+        printf(
+            "%s{\"thread\":%u,\"pc\":\"0x%lx\",\"for\":\"%s\",\"address\":\"0x%lx\",\"holder\":%d}",
+            comma, i, (unsigned long)t->pc,
+            e->operation == OP_LOCK   ? "lock"
+            : e->operation == OP_JOIN ? "join"
+            : e->operation == OP_PARK ? "park"
+                                      : "spin",
+            (unsigned long)(e->operation == OP_LOCK ? e->address : 0),
+            e->operation == OP_LOCK   ? e->mutex->owner - 1
+            : e->operation == OP_JOIN ? e->thread
+                                      : -1);
+        comma = ",";
+    }
+    printf("]");
 }
 
 void report_failure(void) {
@@ -170,7 +226,10 @@ void report_failure(void) {
     print_text(engine->fault.claim);
     printf(",\"text\":");
     print_text(engine->fault.text);
-    printf(",\"a\":%d,\"b\":%d},\"schedule\":\"", a < 0 ? -1 : told[a], b < 0 ? -1 : told[b]);
+    printf(",\"a\":%d,\"b\":%d", a < 0 ? -1 : told[a], b < 0 ? -1 : told[b]);
+    if (engine->fault.kind == FAULT_DEADLOCK || engine->fault.kind == FAULT_LIVELOCK)
+        print_waits();
+    printf("},\"schedule\":\"");
 
     char *text = map_memory(DECISIONS_MAX + 1);
 

@@ -244,7 +244,7 @@ struct thread *search_thread(struct thread *current) {
     uint8_t threads[THREADS];
     unsigned n, chosen = 0, asleep = engine->asleep;
 
-    if (engine->steps >= engine->steps_max)
+    if (engine->visible >= engine->steps_max)
         report_fault(FAULT_LIMIT, "", "The schedule has more than %u steps.", engine->steps_max);
 
     bool free_choice = candidates(threads, &n, current);

@@ -90,20 +90,22 @@ void threads_visible(uintptr_t pc) {
 }
 
 void thread_tick(struct thread *t) {
+    engine->visible++;
+    engine->silent = 0;
     t->time++;
     t->view.hb = with_lane(t->view.hb, t->number, t->time);
     t->view.co = with_lane(t->view.co, t->number, t->time);
     t->cause = with_lane(t->cause, t->number, t->time);
 }
 
-static void give_way(struct thread *t, uintptr_t pc, const char *note) {
-    /* From here on, the newest of what it read can no longer be overlooked. */
-    for (unsigned i = 0; i < t->recents; i++) {
-        struct place *p = t->recent[i];
-
+/* From here on, thread t can no longer overlook the newest store of p. */
+static void see_newest(const struct thread *t, struct place *p) {
+    if (p->stores)
         see(t, &p->store[p->stores - 1]);
-    }
-    t->recents = 0;
+}
+
+/* Waits until another thread has changed something, or no other can run. */
+static void give_way(struct thread *t, uintptr_t pc, const char *note) {
     if (t->yielded_at != engine->changes) {
         t->yielded_at = engine->changes;
         t->looks = 0;
@@ -114,32 +116,52 @@ static void give_way(struct thread *t, uintptr_t pc, const char *note) {
     report_note(note);
 }
 
-void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
+void explore_yield(void) {
+    struct thread *t = engine->current;
+
+    for (unsigned i = 0; i < RECENT; i++)
+        if (t->recent[i])
+            see_newest(t, t->recent[i]);
+    for (unsigned i = 0; i < RECENT; i++)
+        t->recent[i] = NULL;
     for (unsigned i = 0; i < SPINS; i++)
-        if (t->spin[i].pc == pc && t->spin[i].address == address &&
-            t->spin[i].repeats >= SPIN_READS)
-            give_way(t, pc, "it read the same value again and again");
+        t->spin[i].repeats = 0;
+    give_way(t, (uintptr_t)__builtin_return_address(0), NULL);
+}
+
+void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
+    bool spins = false;
+
+    for (unsigned i = 0; i < SPINS; i++)
+        spins = spins || (t->spin[i].repeats >= SPIN_READS && t->spin[i].pc == pc &&
+                          t->spin[i].place->address == address);
+    if (!spins)
+        return;
+    for (unsigned i = 0; i < SPINS; i++)
+        if (t->spin[i].repeats >= SPIN_READS)
+            see_newest(t, t->spin[i].place);
+    give_way(t, pc, "it read the same value again and again");
 }
 
 void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value) {
-    unsigned i;
+    bool recent = false;
 
-    for (i = 0; i < t->recents && t->recent[i] != place; i++)
-        ;
-    if (i == t->recents && i < RECENT && place->stores)
-        t->recent[t->recents++] = place;
+    for (unsigned i = 0; i < RECENT; i++)
+        recent = recent || t->recent[i] == place;
+    if (!recent)
+        t->recent[t->recents++ % RECENT] = place;
 
-    for (i = 0; i < SPINS; i++) {
+    for (unsigned i = 0; i < SPINS; i++) {
         struct spin *s = &t->spin[i];
 
-        if (s->pc != pc || s->address != place->address)
+        if (s->pc != pc || s->place != place)
             continue;
         s->repeats = s->value == value ? s->repeats + 1 : 1;
         s->value = value;
         return;
     }
     t->spin[t->spins++ % SPINS] =
-        (struct spin){.pc = pc, .address = place->address, .value = value, .repeats = 1};
+        (struct spin){.pc = pc, .place = place, .value = value, .repeats = 1};
 }
 
 void thread_changed(struct thread *t) {
@@ -198,10 +220,6 @@ void explore_join(int thread) {
 
 int explore_self(void) {
     return engine->current->number;
-}
-
-void explore_yield(void) {
-    give_way(engine->current, (uintptr_t)__builtin_return_address(0), NULL);
 }
 
 void explore_check(bool holds, const char *claim) {
