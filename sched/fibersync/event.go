@@ -31,9 +31,6 @@ type Event struct {
 	waiters   waitQueue // also the entries of waiters for any of several events
 
 	done chan struct{} // see Done
-
-	followers *follower   // the first of the events to be signalled with this one
-	follows   []*follower // this event's entries in the lists of others
 }
 
 // NewEvent returns an event that is signalled at first or is not. It panics with an error that
@@ -65,17 +62,9 @@ func (e *Event) Signal() {
 	}
 	done := e.done
 	e.done = nil
-	var few [8]*Event
-	followers := few[:0]
-	if e.followers != nil {
-		followers = e.alive(followers)
-	}
 	e.mu.Unlock()
 	handOffTakers(takers)
 	closeDone(done)
-	for _, f := range followers {
-		f.Signal()
-	}
 }
 
 // Clear takes back a signal that no wait has taken. It does not block.

@@ -265,15 +265,6 @@ func ExampleFuture_Done() {
 	// Output: 42 <nil>
 }
 
-func ExampleWhenAll() {
-	var bread, butter fibersync.Promise[string]
-	both := fibersync.WhenAll(bread.Future(), butter.Future())
-	butter.Set("butter")
-	bread.Set("bread")
-	fmt.Println(both.Get())
-	// Output: [bread butter] <nil>
-}
-
 func ExampleParallelize() {
 	run(func(s *sched.Scheduler) {
 		var sum, product int

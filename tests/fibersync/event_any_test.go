@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"weak"
 
 	"github.com/stretchr/testify/assert"
 
@@ -20,33 +19,6 @@ func newEvents(n int) []*fibersync.Event {
 		events = append(events, fibersync.NewEvent(fibersync.AutoReset, false))
 	}
 	return events
-}
-
-func TestEventAnyOfFollowsAll(t *testing.T) {
-	eachCompany(t, func(c *company) {
-		const count = 4
-		events := newEvents(count)
-		any := fibersync.AnyOf(fibersync.AutoReset, events...)
-		all := fibersync.AnyOf(fibersync.ManualReset, any, fibersync.NewEvent(fibersync.AutoReset, false))
-		turn := newRoll(count)
-		c.start(func() {
-			for i := range count {
-				any.Wait()
-				turn.report(i)
-			}
-		})
-		assert.False(c.t, all.IsSignalled())
-		for i, e := range events {
-			e.Signal()
-			assert.Equal(c.t, i, turn.reported(i+1))
-			assert.True(c.t, e.IsSignalled(), "a wait for any of them takes none")
-			assert.True(c.t, all.IsSignalled())
-		}
-		events[0].Signal()
-		assert.False(c.t, any.Test(), "an event that is signalled cannot become so")
-		assert.True(c.t, fibersync.AnyOf(fibersync.AutoReset, events...).Test(), "one of them is signalled already")
-		assert.False(c.t, fibersync.AnyOf(fibersync.AutoReset).Test())
-	})
 }
 
 func TestEventWaitAnyTakesOne(t *testing.T) {
@@ -149,35 +121,6 @@ func TestEventWaitAnyByManualReset(t *testing.T) {
 		other.Signal()
 		assert.True(c.t, other.Test(), "it has no waiter any more")
 	})
-}
-
-// An event does not keep alive the events that are signalled with it; but an event in use keeps those by
-// which it is signalled.
-func TestEventAnyOfIsNotKeptByOthers(t *testing.T) {
-	source := fibersync.NewEvent(fibersync.AutoReset, false)
-	dropped := func() weak.Pointer[fibersync.Event] { return weak.Make(fibersync.AnyOf(fibersync.AutoReset, source)) }()
-	kept := fibersync.AnyOf(fibersync.AutoReset, fibersync.AnyOf(fibersync.ManualReset, source))
-	for range 3 {
-		runtime.GC()
-	}
-	assert.Nil(t, dropped.Value(), "the garbage collector has not found it")
-	source.Signal()
-	assert.True(t, kept.Test())
-}
-
-func TestEventDetach(t *testing.T) {
-	events := newEvents(3)
-	var either []*fibersync.Event
-	for range 3 {
-		either = append(either, fibersync.AnyOf(fibersync.AutoReset, events...))
-	}
-	either[1].Detach()
-	either[1].Detach()
-	events[2].Detach()
-	events[2].Signal()
-	for i, e := range either {
-		assert.Equal(t, i != 1, e.Test(), "event %d", i)
-	}
 }
 
 // Each event is signalled again when its last signal has been taken. There are as many takers as signals, whether they
