@@ -344,6 +344,8 @@ void places_clear(void);
 struct place *place_of(uintptr_t address, size_t size);
 /* Checks a plain access of any size, before it happens, and notes it. */
 void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc);
+/* Reports whether several threads have accessed some of the bytes. */
+bool place_shared(uintptr_t address, size_t size);
 /* The place of an atomic access, with a race against plain accesses excluded and with at least one
  * store in its order. */
 struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, bool write);

@@ -156,6 +156,18 @@ void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     }
 }
 
+bool place_shared(uintptr_t address, size_t size) {
+    vclock accesses = {0};
+    int threads = 0;
+
+    for (struct place *p = word_of(address)->first; p; p = p->next)
+        if (overlap(p, address, size))
+            accesses |= p->plain_read | p->plain_write | p->atomic_read | p->atomic_write;
+    for (int i = 0; i < THREADS; i++)
+        threads += accesses[i] != 0;
+    return threads > 1;
+}
+
 struct store *place_insert(struct place *p, unsigned at) {
     if (p->stores == p->capacity) {
         unsigned capacity = p->capacity ? 2 * p->capacity : 4;

@@ -99,6 +99,10 @@ void report_fault(enum fault_kind kind, const char *claim, const char *format, .
     threads_stop();
 }
 
+static uint32_t recorded_steps(void) {
+    return engine->steps < RECORDED_MAX ? engine->steps : RECORDED_MAX;
+}
+
 static bool writes(const struct step *s) {
     return s->operation == OP_WRITE || s->operation == OP_FREE || s->has_stored;
 }
@@ -112,7 +116,7 @@ static bool touches(const struct step *s, const struct step *other) {
 static void find_places(int32_t *a, int32_t *b) {
     const struct step *step = engine->recorded;
     enum fault_kind kind = engine->fault.kind;
-    int32_t last = (int32_t)engine->steps - 1;
+    int32_t last = (int32_t)recorded_steps() - 1;
 
     *a = -1;
     *b = last;
@@ -125,8 +129,10 @@ static void find_places(int32_t *a, int32_t *b) {
             step[i].operation == OP_FREE && touches(&step[i], &step[last]))
             *a = i;
     }
-    if (kind != FAULT_RACE && kind != FAULT_USE_AFTER_FREE && kind != FAULT_DOUBLE_FREE &&
-        kind != FAULT_CHECK && kind != FAULT_CRASH && kind != FAULT_ABORT)
+    if (engine->steps > RECORDED_MAX)
+        *a = *b = -1;
+    else if (kind != FAULT_RACE && kind != FAULT_USE_AFTER_FREE && kind != FAULT_DOUBLE_FREE &&
+             kind != FAULT_CHECK && kind != FAULT_CRASH && kind != FAULT_ABORT)
         *b = -1;
 }
 
@@ -136,10 +142,7 @@ static bool is_told(int32_t i, int32_t a, int32_t b) {
 
     if (i == a || i == b || (step[i].operation != OP_READ && step[i].operation != OP_WRITE))
         return true;
-    for (uint32_t k = 0; k < engine->steps && k < RECORDED_MAX; k++)
-        if (step[k].thread != step[i].thread && touches(&step[k], &step[i]))
-            return true;
-    return false;
+    return place_shared(step[i].address, step[i].size);
 }
 
 static void print_text(const char *text) {
@@ -215,7 +218,7 @@ static void print_waits(void) {
 }
 
 void report_failure(void) {
-    uint32_t steps = engine->steps < RECORDED_MAX ? engine->steps : RECORDED_MAX;
+    uint32_t steps = recorded_steps();
     int32_t *told = map_memory((steps + 1) * sizeof *told), n = 0, a, b;
     const char *comma = "";
 
