@@ -29,10 +29,10 @@ import (
 const hang = time.Minute
 
 // eachContext runs test for contexts on fibers of each kind, over both drivers.
-func eachContext(t *testing.T, test func(t *testing.T, options uring.Options)) {
+func eachContext(t *testing.T, test func(t *testing.T, options dispatch.Options)) {
 	suite.Over{Workers: []int{1}, Only: suite.HasThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
 		eachDriver(t, func(t *testing.T, driver uring.Driver) {
-			test(t, uring.Options{Driver: driver, Fibers: sched.Config{Backend: cfg.Backend, Policy: cfg.Policy}})
+			test(t, dispatch.Options{Engine: uring.Options{Driver: driver}, Fibers: sched.Config{Backend: cfg.Backend, Policy: cfg.Policy}})
 		})
 	})
 }
@@ -98,7 +98,7 @@ func read(engines *uring.Engines, fd int) byte {
 
 // Submit, start, join, and start again. Nothing is left behind, which each sub-test checks.
 func TestContextStartsAgain(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		c := dispatch.NewContext(options)
 		require.NoError(t, c.Join(), "it has never been started")
 		starts := 40 // times at least five configurations
@@ -123,7 +123,7 @@ func TestContextStartsAgain(t *testing.T) {
 // A task that waits for input is suspended, as a fiber is that waits for anything: the context runs the task that
 // brings it.
 func TestTaskIsSuspended(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		in, out := pipe(t)
 		c := dispatch.NewContext(options)
 		var order []string
@@ -157,7 +157,7 @@ func TestSuspendedTasksKeepTheContext(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachContext(t, func(t *testing.T, options uring.Options) {
+			eachContext(t, func(t *testing.T, options dispatch.Options) {
 				c := dispatch.NewContext(options)
 				open := fibersync.NewLatch(1)
 				submit(c, func() { suspend(open) })
@@ -177,7 +177,7 @@ func TestSuspendedTasksKeepTheContext(t *testing.T) {
 
 // What goroutines do by the context's engine keeps it, too.
 func TestRequestsKeepTheContext(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		in, out := pipe(t)
 		c := dispatch.NewContext(options)
 		open := fibersync.NewLatch(1)
@@ -205,7 +205,7 @@ func TestRequestsKeepTheContext(t *testing.T) {
 
 // When a goroutine gives up the last operation, the context stops, though no completion tells it of that.
 func TestContextStopsAfterTheLastWait(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		c := dispatch.NewContext(options)
 		open := fibersync.NewLatch(1)
 		listening := make(chan *fiberio.Listener, 1)
@@ -237,7 +237,7 @@ func TestContextStopsAfterTheLastWait(t *testing.T) {
 // A full queue makes submitters wait: goroutines, fibers of another scheduler, and tasks of the context, which block
 // their fibers and not its thread. Nothing is lost, and nothing runs inside of Submit.
 func TestFullQueueMakesSubmittersWait(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		options.Tasks = 4
 		const each = 50
 		c := dispatch.NewContext(options)
@@ -297,7 +297,7 @@ func TestFullQueueMakesSubmittersWait(t *testing.T) {
 // A submitter that waits for room gives up when its context is done, and takes no room from those behind it. So does a
 // caller of JoinContext.
 func TestSubmittersGiveUp(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		options.Tasks = 1
 		c := dispatch.NewContext(options)
 		var ran []int
@@ -330,9 +330,9 @@ func TestSubmittersGiveUp(t *testing.T) {
 
 // A submission that was refused leaves nothing behind: neither the task nor the caller's place in the line for room.
 func TestRefusedSubmissionsAreForgotten(t *testing.T) {
-	c := dispatch.NewContext(uring.Options{Tasks: 1})
+	c := dispatch.NewContext(dispatch.Options{Tasks: 1})
 	submit(c, func() {})
-	s, err := dispatch.NewScheduler(1, uring.Options{Tasks: 1})
+	s, err := dispatch.NewScheduler(1, dispatch.Options{Tasks: 1})
 	require.NoError(t, err)
 	submit(s, func() {})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -359,7 +359,7 @@ func TestRefusedSubmissionsAreForgotten(t *testing.T) {
 }
 
 func TestMisuse(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		c := dispatch.NewContext(options)
 		require.ErrorIs(t, c.Submit(dispatch.TopLevel{}), dispatch.ErrNilTask)
 		require.ErrorIs(t, c.TrySubmit(dispatch.TopLevel{}), dispatch.ErrNilTask)
@@ -396,11 +396,11 @@ func TestMisuse(t *testing.T) {
 		require.ErrorIs(t, s.Submit(dispatch.TopLevel{Run: func() {}}), dispatch.ErrNotMade)
 		require.ErrorIs(t, s.Loop(), dispatch.ErrNotMade)
 	}
-	_, err := dispatch.NewScheduler(-1, uring.Options{})
+	_, err := dispatch.NewScheduler(-1, dispatch.Options{})
 	require.ErrorIs(t, err, dispatch.ErrNoContexts)
-	c := dispatch.NewContext(uring.Options{Fibers: sched.Config{Backend: fiber.Goroutine, Policy: sched.RoundRobin}})
+	c := dispatch.NewContext(dispatch.Options{Fibers: sched.Config{Backend: fiber.Goroutine, Policy: sched.RoundRobin}})
 	require.ErrorIs(t, c.Start(), dispatch.ErrNoThread)
-	c = dispatch.NewContext(uring.Options{Fibers: sched.Config{Policy: 99}})
+	c = dispatch.NewContext(dispatch.Options{Fibers: sched.Config{Policy: 99}})
 	require.ErrorIs(t, c.Start(), sched.ErrPolicy)
 }
 
@@ -416,7 +416,7 @@ func threadName() string {
 func TestContextsHaveNumbers(t *testing.T) {
 	var ids []int
 	for range 3 {
-		c := dispatch.NewContext(uring.Options{})
+		c := dispatch.NewContext(dispatch.Options{})
 		ids = append(ids, c.ID())
 		names := make(chan string, 1)
 		submit(c, func() { names <- threadName() })
@@ -428,7 +428,7 @@ func TestContextsHaveNumbers(t *testing.T) {
 	require.Less(t, ids[1], ids[2])
 
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	s, err := dispatch.NewScheduler(0, uring.Options{Fibers: sched.Config{Name: "s"}})
+	s, err := dispatch.NewScheduler(0, dispatch.Options{Fibers: sched.Config{Name: "s"}})
 	require.NoError(t, err)
 	names := make(chan string, 6)
 	for range cap(names) {
@@ -447,7 +447,7 @@ func TestContextsHaveNumbers(t *testing.T) {
 
 // A panic is reported, and neither ends the context nor keeps BeforeEnd from running.
 func TestTopLevelPanics(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		var reported []any
 		options.Panicked = func(value any, stack []byte) {
 			if len(stack) > 0 {
@@ -468,7 +468,7 @@ func TestTopLevelPanics(t *testing.T) {
 
 // A task that calls Goexit ends the program, as any task does; but its BeforeEnd runs first, and Loop does not return.
 var goexit = child.New("uring-goexit", func(t child.T, b fiber.Backend) {
-	s, err := dispatch.NewScheduler(1, uring.Options{Fibers: sched.Config{Backend: b}})
+	s, err := dispatch.NewScheduler(1, dispatch.Options{Fibers: sched.Config{Backend: b}})
 	require.NoError(t, err)
 	must(s.Submit(dispatch.TopLevel{Run: runtime.Goexit, BeforeEnd: func() { fmt.Println("before the end") }}))
 	err = s.Loop()
@@ -487,7 +487,7 @@ func TestGoexit(t *testing.T) {
 
 // Nothing refers to a task that has ended, while its context goes on.
 func TestTaskIsFreed(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		options.Panicked = func(any, []byte) {}
 		c := dispatch.NewContext(options)
 		open := fibersync.NewLatch(1)
@@ -524,7 +524,7 @@ func TestTaskIsFreed(t *testing.T) {
 // Tasks are given to the contexts in turn, and stay there: they go on where they have begun, on the thread of the ring
 // that their requests were submitted to.
 func TestTasksStay(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		const contexts, tasks = 3, 12
 		s, err := dispatch.NewScheduler(contexts, options)
 		require.NoError(t, err)
@@ -564,7 +564,7 @@ func TestTasksStay(t *testing.T) {
 
 // Loop returns when the last task has ended, whenever that is: also between its look at the count and its wait.
 func TestLoopMissesNoEnd(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		s, err := dispatch.NewScheduler(2, options)
 		require.NoError(t, err)
 		rounds := 50
@@ -587,7 +587,7 @@ func TestLoopMissesNoEnd(t *testing.T) {
 
 // A context of a scheduler does not stop when it has nothing left: another one's task may give it one.
 func TestContextsOfASchedulerWait(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		s, err := dispatch.NewScheduler(2, options)
 		require.NoError(t, err)
 		const rounds = 20
@@ -607,7 +607,7 @@ func TestContextsOfASchedulerWait(t *testing.T) {
 
 // If a context cannot start, no task begins, and nothing is left running. The tasks stay queued for the next Loop.
 func TestLoopThatCannotStart(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		workers, ran := 0, 0
 		options.Fibers.Initializer = func(int) {
 			if workers++; workers == 2 {
@@ -626,7 +626,7 @@ func TestLoopThatCannotStart(t *testing.T) {
 
 // Fibers may wait for a context: their worker then runs others.
 func TestFibersJoin(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		c := dispatch.NewContext(options)
 		open := fibersync.NewLatch(1)
 		submit(c, open.Wait)

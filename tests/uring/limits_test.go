@@ -336,7 +336,7 @@ func TestEnginesClosedInRun(t *testing.T) {
 
 // The engines of a context may be closed, too: its tasks are told, and it comes to its end.
 func TestEnginesOfAContextClosed(t *testing.T) {
-	eachContext(t, func(t *testing.T, options uring.Options) {
+	eachContext(t, func(t *testing.T, options dispatch.Options) {
 		c := dispatch.NewContext(options)
 		waiting, accepted := make(chan struct{}), make(chan error, 1)
 		submit(c, func() {

@@ -35,6 +35,20 @@ var (
 	ErrNotMade = errors.New("sched/uring: no Context or Scheduler was made: call NewContext or NewScheduler")
 )
 
+// Options describes a context, or each context of a scheduler. The zero value is fine.
+type Options struct {
+	Engine uring.Options
+	Tasks  int // that may be queued; 0: 65,536
+
+	// Fibers describes the fibers that run the tasks: backend, policy, stacks, recorder and the like. The context sets
+	// Workers, Device, MaxQueued and GiveUpAfter itself.
+	Fibers sched.Config
+
+	// Panicked is called when a task panics, on the task's fiber; the context goes on. If it is nil, a report goes to
+	// stderr.
+	Panicked func(value any, stack []byte)
+}
+
 // Context is an engine with a thread, and with fibers that run its tasks. A task that waits, for input and output or
 // for anything else, is suspended, and the thread does other things. A task stays with its context, and what it asks
 // for comes back to the ring that it was submitted to.
@@ -43,7 +57,7 @@ var (
 // has started is suspended, and no input or output is under way. It can be started again.
 type Context struct {
 	id      int
-	options uring.Options
+	options Options
 	engines *uring.Engines
 	tasks   *taskQueue
 	tryStop func(*contextRun) // what the loop does when nothing is left
@@ -62,15 +76,15 @@ type contextRun struct {
 }
 
 // NewContext returns a context that has not been started.
-func NewContext(options uring.Options) *Context {
-	return newContext(int(contextsMade.Add(1)-1), options, uring.NewOfContexts(options))
+func NewContext(options Options) *Context {
+	return newContext(int(contextsMade.Add(1)-1), options, uring.NewOfContexts(options.Engine))
 }
 
 // contextsMade counts the contexts of the process.
 var contextsMade atomic.Int64
 
 // newContext is NewContext with a number, and with an engine that belongs to engines.
-func newContext(id int, options uring.Options, engines *uring.Engines) *Context {
+func newContext(id int, options Options, engines *uring.Engines) *Context {
 	if options.Tasks <= 0 {
 		options.Tasks = 65536
 	}

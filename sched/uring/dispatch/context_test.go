@@ -42,7 +42,7 @@ func engineOf(c *Context) *uring.Engine { return c.run.Load().device.Engine }
 // A round runs the tasks that were queued at its start: a task that submits the next one forever does not keep input
 // and output waiting.
 func TestRoundEnds(t *testing.T) {
-	eachDriver(t, func(t *testing.T, options uring.Options) {
+	eachDriver(t, func(t *testing.T, options Options) {
 		c := NewContext(options)
 		completed, tasks := false, 0
 		var again func()
@@ -102,7 +102,7 @@ func TestRounds(t *testing.T) {
 
 // Requests keep a context from stopping; internal ones do not.
 func TestStopRule(t *testing.T) {
-	eachDriver(t, func(t *testing.T, options uring.Options) {
+	eachDriver(t, func(t *testing.T, options Options) {
 		c := NewContext(options)
 		ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		require.NoError(t, err)
@@ -142,7 +142,7 @@ func pin(t *testing.T, b []byte) uintptr {
 
 // A chain of requests, each begun when the one before has completed.
 func TestCompletionBeginsTheNext(t *testing.T) {
-	eachDriver(t, func(t *testing.T, options uring.Options) {
+	eachDriver(t, func(t *testing.T, options Options) {
 		ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		require.NoError(t, err)
 		defer unix.Close(ends[0])
@@ -172,7 +172,7 @@ func TestCompletionBeginsTheNext(t *testing.T) {
 
 // While a context does not run, its Engines dial nothing.
 func TestNoDialBetweenRuns(t *testing.T) {
-	eachDriver(t, func(t *testing.T, options uring.Options) {
+	eachDriver(t, func(t *testing.T, options Options) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer l.Close()

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"fiberlab/sched/fibersync"
-	"fiberlab/sched/uring"
 	"fiberlab/sched/uring/dispatch"
 	"fiberlab/sched/uring/fiberio"
 )
@@ -20,7 +19,7 @@ func must(err error) {
 
 // A context runs the tasks that it was given, and what they submit, and stops.
 func ExampleContext() {
-	c := dispatch.NewContext(uring.Options{})
+	c := dispatch.NewContext(dispatch.Options{})
 	must(c.Submit(dispatch.TopLevel{
 		Run: func() {
 			fmt.Println("a task")
@@ -38,7 +37,7 @@ func ExampleContext() {
 
 // A scheduler deals tasks out to its contexts, and stops them when the last task has ended.
 func ExampleScheduler() {
-	s, err := dispatch.NewScheduler(2, uring.Options{})
+	s, err := dispatch.NewScheduler(2, dispatch.Options{})
 	must(err)
 	listening, address := fibersync.NewLatch(1), ""
 	must(s.Submit(dispatch.TopLevel{Run: func() {

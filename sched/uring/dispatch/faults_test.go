@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/sched/fibersync"
-	"fiberlab/sched/uring"
 )
 
 // What goes wrong in an engine, a context and a scheduler as they are easily written. Each test first shows the fault
@@ -37,8 +36,8 @@ func TestFaultInvertedPush(t *testing.T) {
 	require.Equal(t, 1, wakes, "it is woken")
 	require.Equal(t, []int{0, 1}, queued, "for nothing: the task is lost")
 
-	eachDriver(t, func(t *testing.T, options uring.Options) {
-		c := NewContext(uring.Options{Driver: options.Driver, Tasks: 2})
+	eachDriver(t, func(t *testing.T, options Options) {
+		c := NewContext(Options{Engine: options.Engine, Tasks: 2})
 		keep := fibersync.NewLatch(1)
 		require.NoError(t, c.Submit(do(keep.Wait)))
 		start(t, c)
@@ -81,7 +80,7 @@ func TestFaultNotifiedWithoutLock(t *testing.T) {
 	}
 	require.True(t, waits && live == 0 && !told, "and Loop waits for a task that has ended")
 
-	s, err := NewScheduler(1, uring.Options{})
+	s, err := NewScheduler(1, Options{})
 	require.NoError(t, err)
 	for range 20 {
 		s.live = 1
@@ -124,7 +123,7 @@ func TestFaultTwoAreLast(t *testing.T) {
 	look()
 	require.Equal(t, 2, last, "one may use what the other has freed")
 
-	s, err := NewScheduler(1, uring.Options{})
+	s, err := NewScheduler(1, Options{})
 	require.NoError(t, err)
 	for range 200 {
 		s.live = 2
@@ -152,7 +151,7 @@ func TestFaultSuspendedNotCounted(t *testing.T) {
 	suspended++ // and waited stays as it is
 	require.True(t, stops() && suspended == 1, "the context stops, and the task never goes on")
 
-	eachDriver(t, func(t *testing.T, options uring.Options) {
+	eachDriver(t, func(t *testing.T, options Options) {
 		c := NewContext(options)
 		var over atomic.Bool
 		c.tryStop = func(r *contextRun) {
@@ -184,9 +183,9 @@ func TestFaultSwallowedPanic(t *testing.T) {
 	}()
 	require.Equal(t, "lost", kept, "and it is never read")
 
-	eachDriver(t, func(t *testing.T, options uring.Options) {
+	eachDriver(t, func(t *testing.T, options Options) {
 		var told any
-		c := NewContext(uring.Options{Driver: options.Driver, Panicked: func(value any, _ []byte) { told = value }})
+		c := NewContext(Options{Engine: options.Engine, Panicked: func(value any, _ []byte) { told = value }})
 		require.NoError(t, c.Submit(do(func() { panic("told") })))
 		start(t, c)
 		join(t, c)
@@ -210,7 +209,7 @@ func TestFaultWokenBeforeStop(t *testing.T) {
 	stop = true
 	require.True(t, stop && event == 0 && sleeps == 1, "it sleeps forever")
 
-	eachDriver(t, func(t *testing.T, options uring.Options) {
+	eachDriver(t, func(t *testing.T, options Options) {
 		c := NewContext(options)
 		c.tryStop = func(*contextRun) {}
 		for range 50 {

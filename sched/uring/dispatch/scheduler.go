@@ -28,14 +28,14 @@ type Scheduler struct {
 
 // NewScheduler makes a scheduler of n contexts, which Loop will start; 0 means one for each processor, as
 // runtime.GOMAXPROCS has them. It returns an error that wraps ErrNoContexts if n is less than 0.
-func NewScheduler(n int, options uring.Options) (*Scheduler, error) {
+func NewScheduler(n int, options Options) (*Scheduler, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("sched/uring: a scheduler of %d contexts: %w", n, ErrNoContexts)
 	}
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	s := &Scheduler{engines: uring.NewOfContexts(options)}
+	s := &Scheduler{engines: uring.NewOfContexts(options.Engine)}
 	s.none.L = &s.mu
 	first := contextsMade.Add(int64(n)) - int64(n)
 	for i := range n {
