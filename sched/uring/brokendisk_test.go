@@ -14,29 +14,29 @@ import (
 )
 
 // BrokenDisk is a proxy by which a file cannot be read or written from one byte on. It does what the kernel does then:
-// a request that begins before that byte ends there, and leaves the kernel's position where it was. It makes the reads
-// and writes itself, when the other proxy has completed a request that does nothing.
+// a request that begins before that byte ends there, and leaves the kernel's position where it was. It serves
+// files itself, when the other proxy has completed a request that does nothing.
 type BrokenDisk struct {
 	proxy
 	From  int64         // the byte
 	Errno syscall.Errno // why
 	Once  bool          // the disk is whole again after a request has met the byte
 
-	requests map[uint64]Entry // reads and writes that are under way
+	requests map[uint64]Entry // those of files that are under way
 }
 
 func (d *BrokenDisk) can(a Ability) bool { return a == Files || d.proxy.can(a) }
 
 func (d *BrokenDisk) stage(e Entry) bool {
 	staged := e
-	if e.Op == OpRead || e.Op == OpWrite {
-		staged = Entry{id: e.id, Op: OpNop, How: e.How}
+	ours := e.Op == OpRead || e.Op == OpWrite || e.Op == OpOpen || e.Op == OpClose
+	if ours {
+		staged = Entry{id: e.id, Op: OpNop}
 	}
 	if !d.proxy.stage(staged) {
 		return false
 	}
-	switch {
-	case e.Op == OpRead || e.Op == OpWrite:
+	if ours {
 		d.requests[e.id] = e
 	}
 	return true
@@ -56,15 +56,28 @@ func (d *BrokenDisk) transferAll(done []Completion, err error) ([]Completion, er
 		if e, ours := d.requests[c.id]; ours {
 			delete(d.requests, c.id)
 			if c.Result == 0 {
-				done[i].Result = d.transfer(e)
+				done[i].Result = d.carryOut(e)
 			}
 		}
 	}
 	return done, err
 }
 
-func (d *BrokenDisk) transfer(e Entry) int32 {
+func (d *BrokenDisk) carryOut(e Entry) int32 {
 	fd := int(e.FD)
+	switch e.Op {
+	case OpOpen:
+		opened, _, failed := syscall.Syscall6(
+			unix.SYS_OPENAT, uintptr(fd), e.Addr, uintptr(e.Flags), uintptr(e.Offset), 0, 0,
+		)
+		if failed != 0 {
+			return -int32(failed)
+		}
+		return int32(opened)
+	case OpClose:
+		_ = unix.Close(fd)
+		return 0
+	}
 	var stat unix.Stat_t
 	_ = unix.Fstat(fd, &stat)
 	at, own, trap, end := int64(e.Offset), int64(e.Offset) == OwnPosition, uintptr(unix.SYS_PREAD64), stat.Size

@@ -106,14 +106,6 @@ func TestZeroEngines(t *testing.T) {
 	require.NoError(t, new(uring.Engines).Close(), "they have never begun")
 }
 
-// check reports an error unless what holds. It is for other goroutines and fibers than the test's own.
-func check(t *testing.T, holds bool, format string, args ...any) {
-	t.Helper()
-	if !holds {
-		t.Errorf(format, args...)
-	}
-}
-
 // A connection whose descriptor is closed behind its back harms no other connection: its operations end with errors.
 func TestClosedBehindTheConn(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
