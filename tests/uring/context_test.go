@@ -32,7 +32,10 @@ const hang = time.Minute
 func eachContext(t *testing.T, test func(t *testing.T, options dispatch.Options)) {
 	suite.Over{Workers: []int{1}, Only: suite.HasThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
 		eachDriver(t, func(t *testing.T, driver uring.Driver) {
-			test(t, dispatch.Options{Engine: uring.Options{Driver: driver}, Fibers: sched.Config{Backend: cfg.Backend, Policy: cfg.Policy}})
+			test(t, dispatch.Options{
+				Engine: uring.Options{Driver: driver},
+				Fibers: sched.Config{Backend: cfg.Backend, Policy: cfg.Policy},
+			})
 		})
 	})
 }
