@@ -361,7 +361,7 @@ func TestHookThatBlocks(t *testing.T) {
 // hooksThatBlock registers a child for each.
 var hooksThatBlock = func() (names []string) {
 	for what, block := range map[string]func(){
-		"sleeps": func() { sched.Sleep(time.Microsecond) },
+		"sleeps": func() { sched.Sleep(time.Hour) },
 		"yields": sched.Yield,
 		"parks":  func() { park.Current().Unpark(); park.Current().Park(time.Time{}) },
 	} {
@@ -372,7 +372,7 @@ var hooksThatBlock = func() (names []string) {
 					h.before, h.after = nil, block
 				}
 				h.fiber.OnBlock(h)
-				sched.Sleep(time.Millisecond)
+				h.fiber.WaitFor(nil, time.Millisecond, func() bool { return false })
 			}))
 		}
 	}
