@@ -2,6 +2,7 @@ package sched
 
 import (
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,4 +94,34 @@ func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.NotNil(t, stall)
 	assert.Equal(t, 1, stall.Tasks)
+}
+
+// A worker that computes is not stalled because a task on another worker, which no one needs, blocks its thread.
+func TestStallIsNotThatOfAnotherWorker(t *testing.T) {
+	s, err := New(Config{Workers: 2})
+	require.NoError(t, err)
+	here, there := net.Pipe()
+	var over atomic.Bool
+	require.NoError(t, s.EnqueueOn(0, Task{Func: func() {
+		for !over.Load() {
+		}
+	}}))
+	require.NoError(t, s.EnqueueOn(1, Task{Func: func() { _, _ = here.Read(make([]byte, 1)) }}))
+	for _, w := range s.workers {
+		for w.tasks.load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	require.NoError(t, s.EnqueueOn(0, Task{Func: func() {}}))
+	const limit = clock.Instant(time.Second)
+	o := stallJudge{s: s, limit: limit}
+	for range 3 * looksPerLimit {
+		for _, spell := range o.spells {
+			spell.looked = clock.Now() - stepOf(limit)
+		}
+		assert.Nil(t, o.judge())
+	}
+	over.Store(true)
+	require.NoError(t, there.Close())
+	require.NoError(t, s.Close())
 }

@@ -61,14 +61,21 @@ const shortestStall = clock.Instant(time.Second)
 //
 // A worker that computes for long is not stalled. So in the last half of the limit each look compares the stacks of all
 // tasks that block their threads. A stack that was there at each look has blocked all the time. A stack does not say
-// which worker it is on: there must be one for each worker for which others wait, or one of these computes.
+// which worker it is on. So there must be one for each worker that has been in one task as long, whether others wait
+// for it or not. Otherwise the worker for which they wait may be the one that computes.
 type stallJudge struct {
 	s        *Scheduler
 	limit    clock.Instant
-	spells   map[*Worker]*stillness[uint64] // of the progress of workers for which others wait
-	progress uint64                         // of all workers
-	stacks   map[goroutineStack]int         // how many tasks have had each at every look; nil: none has been compared
-	reported bool                           // these workers have been
+	spells   map[*Worker]*stillness[spell] // of workers that do not sleep
+	progress uint64                        // of all workers
+	stacks   map[goroutineStack]int        // how many tasks have had each at every look; nil: none has been compared
+	reported bool                          // these workers have been
+}
+
+// spell is what stays the same while a worker is in one task.
+type spell struct {
+	progress uint64
+	needed   bool // others wait for the worker
 }
 
 // progress counts what the worker does: each task that begins or ends, and each change to another fiber, makes it grow.
@@ -78,7 +85,7 @@ func (w *Worker) progress() uint64 {
 
 // judge returns a report of workers that have been stalled for the limit, once for each time that they are.
 func (o *stallJudge) judge() *Stall {
-	stall, bound := o.look()
+	stall, long, bound := o.look()
 	if stall == nil {
 		o.stacks, o.reported = nil, false
 		return nil
@@ -96,7 +103,7 @@ func (o *stallJudge) judge() *Stall {
 		blocked += n
 	}
 	switch {
-	case blocked < len(stall.Workers):
+	case blocked < long:
 		o.spells, o.stacks = nil, nil
 		return nil
 	case stall.After < time.Duration(o.limit):
@@ -112,28 +119,32 @@ func (o *stallJudge) judge() *Stall {
 	return stall
 }
 
-// look notes how far each worker is for which others wait. It returns those that have been in one task for half of the
-// limit and more, or nil, and whether a goroutine that is bound is one of them.
-func (o *stallJudge) look() (stall *Stall, bound bool) {
+// look notes how far each worker is. It returns those for which others have waited, and which have been in one task,
+// for half of the limit and more, or nil. Long is how many have been in one task as long. Bound goroutines count if
+// bound is set: others wait for one of them.
+func (o *stallJudge) look() (stall *Stall, long int, bound bool) {
 	workers, last, all := o.s.everyWorker(), o.spells, uint64(0)
 	for _, w := range workers {
 		all += w.progress()
 	}
 	still := o.progress == all
-	o.progress, o.spells = all, make(map[*Worker]*stillness[uint64])
+	o.progress, o.spells = all, make(map[*Worker]*stillness[spell])
 	stall = &Stall{Scheduler: o.s.cfg.Name}
+	var inOneTask [2]int // by mode
 	for _, w := range workers {
-		fibers, tasks := w.waitedFor(still)
-		if fibers+tasks == 0 || w.word.Asleep() {
+		if w.word.Asleep() {
 			continue
 		}
-		spell := last[w]
-		if spell == nil {
-			spell = new(stillness[uint64])
+		if o.spells[w] = last[w]; last[w] == nil {
+			o.spells[w] = new(stillness[spell])
 		}
-		o.spells[w] = spell
-		lasts := spell.look(w.progress(), stepOf(o.limit))
+		fibers, tasks := w.waitedFor(still)
+		needed := fibers+tasks > 0
+		lasts := o.spells[w].look(spell{w.progress(), needed}, stepOf(o.limit))
 		if lasts < o.limit/2 {
+			continue
+		}
+		if inOneTask[w.mode]++; !needed {
 			continue
 		}
 		if d := time.Duration(lasts); stall.Workers == nil || d < stall.After {
@@ -145,9 +156,12 @@ func (o *stallJudge) look() (stall *Stall, bound bool) {
 		bound = bound || w.mode == singleThreaded
 	}
 	if stall.Workers == nil {
-		return nil, false
+		return nil, 0, false
 	}
-	return stall, bound
+	if long = inOneTask[multiThreaded]; bound {
+		long += inOneTask[singleThreaded]
+	}
+	return stall, long, bound
 }
 
 // waitedFor is how many fibers and tasks only w can run. If all workers are still, those that any of them could run
