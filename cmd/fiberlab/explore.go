@@ -164,7 +164,7 @@ func (o *exploration) explore(ctx context.Context, stderr io.Writer, p *progress
 	o.Progress = p.count(&end)
 	r, err = program.Run(ctx, o.Options)
 	end()
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, explore.ErrSchedule) {
 		err = failure{err}
 	}
 	if r != nil {

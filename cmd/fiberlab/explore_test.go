@@ -84,7 +84,7 @@ func TestExploreMistakes(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"nowhere.c"}, {t.TempDir()}, {file, "--time", "0s"}, {file, "--schedules", "0"}, {file, "--preemptions", "-1"},
 		{file, "--replay", ""}, {file, "--replay", "a", "--random"}, {file, "--compiler", "no-such-compiler"},
-		{file, "--keep", ""}, {file, "--random", "--all"},
+		{file, "--keep", ""}, {file, "--replay", "no schedule"}, {file, "--random", "--all"},
 	} {
 		got := newLab(nil, nil).test(t, append([]string{"explore"}, args...)...)
 		require.Equal(t, exitUsage, got.code, "%v: %s", args, got.stderr)

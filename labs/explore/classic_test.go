@@ -1,6 +1,8 @@
 package explore_test
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,10 +12,10 @@ import (
 
 // planted is a program, and the macros that make it faulty, each with the kinds of fault that may be found first.
 type planted struct {
-	file string
-	// exhausted says that all schedules of the correct form are tried; otherwise those with at most two preemptions are.
-	exhausted bool
-	faults    map[string][]string
+	file   string
+	faults map[string][]string
+	// harmless are macros that change no behaviour, each with the reason.
+	harmless map[string]string
 }
 
 const (
@@ -25,35 +27,40 @@ const (
 
 // classics are programs of the literature, which each file names.
 var classics = []planted{
-	{"dekker", true, map[string][]string{"RELAXED": {race}, "RELEASE_ACQUIRE": {race}}},
-	{"peterson", true, map[string][]string{"RELAXED": {race}, "RELEASE_ACQUIRE": {race}, "TURN_FIRST": {race}}},
-	{"hyman", true, map[string][]string{"": {race}}},
-	{"bakery", true, map[string][]string{"RELAXED": {race}, "NOT_CHOOSING": {race}}},
-	{"chase_lev", true, map[string][]string{
+	{file: "dekker", faults: map[string][]string{"RELAXED": {race}, "RELEASE_ACQUIRE": {race}}},
+	{file: "peterson", faults: map[string][]string{"RELAXED": {race}, "RELEASE_ACQUIRE": {race}, "TURN_FIRST": {race}}},
+	{file: "hyman", faults: map[string][]string{"": {race}}},
+	{file: "bakery", faults: map[string][]string{"RELAXED": {race}, "NOT_CHOOSING": {race}}},
+	{file: "chase_lev", faults: map[string][]string{
 		"NO_TAKE_FENCE": {check}, "NO_STEAL_FENCE": {check}, "NO_PUSH_FENCE": {race}, "RELAXED_STEAL": {race},
 		"NO_CAS": {check},
 	}},
-	{"double_checked", true, map[string][]string{
+	{file: "double_checked", faults: map[string][]string{
 		"RELAXED": {race}, "PLAIN": {race}, "NO_SECOND_CHECK": {check},
 	}},
-	{"treiber", true, map[string][]string{"NO_COUNTER": {check, race}, "RELAXED_PUSH": {race}}},
-	{"lost_wakeup", true, map[string][]string{
+	{file: "treiber", faults: map[string][]string{"NO_COUNTER": {check, race}, "RELAXED_PUSH": {race}}},
+	{file: "lost_wakeup", faults: map[string][]string{
 		"SIGNAL_BEFORE_WAIT": {deadlock}, "STATUS_OUTSIDE_LOCK": {race, deadlock}, "IF_FOR_WHILE": {check},
 	}},
-	{"seqlock", true, map[string][]string{
+	{file: "seqlock", faults: map[string][]string{
 		"NO_READER_FENCE": {check}, "NO_WRITER_FENCE": {check}, "RELAXED_BEGIN": {check}, "RELAXED_END": {check},
 		"PLAIN": {race},
 	}},
-	{"ticket_lock", true, map[string][]string{
+	{file: "ticket_lock", faults: map[string][]string{
 		"TORN_DRAW": {race, check, livelock}, "RELAXED_UNLOCK": {race}, "RELAXED_LOCK": {race},
 	}},
-	{"mcs_lock", true, map[string][]string{
+	{file: "mcs_lock", faults: map[string][]string{
 		"NO_WAIT_FOR_LINK": {livelock, race}, "RELAXED_PASS": {race}, "RELAXED_LINK": {check, livelock},
 	}},
-	{"bounded_buffer", true, map[string][]string{"ONE_CONDITION": {deadlock}, "IF_FOR_WHILE": {check}}},
-	{"readers_writers", true, map[string][]string{"NO_MUTEX": {race, livelock}}},
-	{"philosophers", true, map[string][]string{"ALL_LEFT": {deadlock}}},
-	{"reference_count", true, map[string][]string{"RELAXED_DROP": {race}, "TORN_DROP": {race, check, "double-free"}}},
+	{file: "bounded_buffer", faults: map[string][]string{"ONE_CONDITION": {deadlock}, "IF_FOR_WHILE": {check}}},
+	{file: "readers_writers", faults: map[string][]string{"NO_MUTEX": {race, livelock}}},
+	{file: "philosophers", faults: map[string][]string{"ALL_LEFT": {deadlock}}},
+	{file: "ring", faults: map[string][]string{
+		"RELAXED_PUSH": {race}, "RELAXED_POP": {race}, "OFF_BY_ONE": {race, check},
+	}},
+	{file: "reference_count", faults: map[string][]string{
+		"RELAXED_DROP": {race}, "TORN_DROP": {race, check, "double-free"},
+	}},
 }
 
 func TestClassics(t *testing.T) {
@@ -85,7 +92,7 @@ func TestCompilersAgree(t *testing.T) {
 	}
 }
 
-// check finds each fault, and none in the correct form.
+// check finds each fault, and none in the correct form, all of whose schedules are tried.
 func (p planted) check(t *testing.T, tools *explore.Runtime, folder string) {
 	t.Helper()
 	for macro, kinds := range p.faults {
@@ -97,21 +104,21 @@ func (p planted) check(t *testing.T, tools *explore.Runtime, folder string) {
 			require.NotEmpty(t, r.Steps)
 		})
 	}
-	t.Run("correct", func(t *testing.T) {
-		t.Parallel()
-		var correct []string
-		if _, faulty := p.faults[""]; faulty {
-			correct = []string{"CORRECT"}
-		}
-		o := explore.Options{Preemptions: 2}
-		if p.exhausted {
-			o.Preemptions = 0
-		}
-		r := searched(t, tools, folder+p.file+".c", correct, o)
-		t.Logf("%d schedules, %d pruned, in %.2f s", r.Schedules, r.Pruned, r.Seconds)
-		require.Nil(t, r.Fault)
-		require.True(t, r.Complete)
-	})
+	correct := ""
+	if _, faulty := p.faults[""]; faulty {
+		correct = "CORRECT"
+	}
+	clean := map[string]string{correct: "it is correct"}
+	maps.Copy(clean, p.harmless)
+	for macro, why := range clean {
+		t.Run("clean "+macro, func(t *testing.T) {
+			t.Parallel()
+			r := searched(t, tools, folder+p.file+".c", macros(macro), explore.Options{})
+			t.Logf("%d schedules, %d pruned, in %.2f s", r.Schedules, r.Pruned, r.Seconds)
+			require.Nil(t, r.Fault, "%s", why)
+			require.True(t, r.Complete)
+		})
+	}
 }
 
 // macros returns the macro, if there is one.
@@ -120,4 +127,45 @@ func macros(macro string) []string {
 		return nil
 	}
 	return []string{macro}
+}
+
+// The text of a schedule that fails names the fault, and fits its columns.
+func TestText(t *testing.T) {
+	t.Parallel()
+	tools := toolsOf(t, "")
+	for _, c := range []struct {
+		file, macro string
+		says        []string
+	}{
+		{"philosophers", "ALL_LEFT", []string{
+			"A schedule fails: a deadlock of 3 locks: each is held by a thread that waits for another one.",
+			"Thread 1 waits in philosophers.c:25 for forks[1], which thread 2 holds.",
+		}},
+		{"lost_wakeup", "SIGNAL_BEFORE_WAIT", []string{
+			"a lost or missing wake-up", "Thread 0 waits in condition.h:25 for an unpark.", "reads done.count = 0",
+		}},
+		{"treiber", "NO_COUNTER", []string{"an ABA problem."}},
+		{"seqlock", "NO_READER_FENCE", []string{
+			"reads an old value of sequence, which C allows here.", "data[1] = 1 (relaxed)",
+		}},
+		{"mcs_lock", "NO_WAIT_FOR_LINK", []string{"a livelock: no thread can make progress."}},
+		{"reference_count", "RELAXED_DROP", []string{"a data race: reference_count.c:"}},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			t.Parallel()
+			r := searched(t, tools, "classic/"+c.file+".c", macros(c.macro), explore.Options{})
+			require.NotNil(t, r.Fault)
+			for _, columns := range []int{120, 80} {
+				var text strings.Builder
+				require.NoError(t, r.Write(&text, columns))
+				for line := range strings.Lines(text.String()) {
+					require.LessOrEqual(t, len(strings.TrimSuffix(line, "\n")), columns, "%s", line)
+				}
+				words := strings.Join(strings.Fields(text.String()), " ") // lines may break anywhere
+				for _, part := range c.says {
+					require.Contains(t, words, part)
+				}
+			}
+		})
+	}
 }

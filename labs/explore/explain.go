@@ -52,7 +52,7 @@ func (r *Result) does(i int) string {
 	case "start":
 		said = "starts" + thread(s.Stored)
 	case "join":
-		said = "joins" + thread(s.Value)
+		said = "joins" + thread(s.Stored)
 	case "end":
 		said = "ends"
 	case "free":
@@ -161,10 +161,21 @@ func (r *Result) sentence() string {
 		)
 	case f.Kind == "check":
 		return fmt.Sprintf("it does not hold that %s.", strings.TrimSuffix(f.Claim, "."))
+	case f.Kind == "livelock":
+		return "a livelock: " + r.plainly()
 	case f.Kind == "deadlock":
 		return r.stuck()
 	}
-	return strings.TrimSuffix(f.Text, ".") + "."
+	return r.plainly()
+}
+
+// plainly returns what the runtime says of the fault, without what waits says with the lines.
+func (r *Result) plainly() string {
+	said := r.Fault.Text
+	if len(r.Fault.Waits) > 0 {
+		said, _, _ = strings.Cut(said, ". ")
+	}
+	return strings.TrimSuffix(strings.Replace(said, "No thread", "no thread", 1), ".") + "."
 }
 
 // stuck names a deadlock by what the threads wait for.
@@ -175,11 +186,11 @@ func (r *Result) stuck() string {
 	}
 	switch {
 	case kinds["park"] > 0:
-		return "a lost wake-up: a thread sleeps, and no thread is left that could wake it."
+		return "a lost or missing wake-up: a thread sleeps, and no thread is left that could wake it."
 	case kinds["lock"] > 1:
 		return fmt.Sprintf("a deadlock of %d locks: each is held by a thread that waits for another one.", kinds["lock"])
 	}
-	return strings.TrimSuffix(r.Fault.Text, ".") + "."
+	return "a deadlock: " + r.plainly()
 }
 
 // explain says, after the steps, how the fault came about.
@@ -190,6 +201,9 @@ func (r *Result) explain() (lines []string) {
 	}
 	if f.Kind == "race" && r.has(f.A) && r.has(f.B) {
 		lines = append(lines, fmt.Sprintf("Steps %d and %d race.%s", f.A+1, f.B+1, r.lacks()))
+	}
+	if f.Kind == "check" || f.Kind == "use-after-free" || f.Kind == "double-free" {
+		lines = append(lines, r.aba()...)
 	}
 	for i, s := range r.Steps {
 		if f.Kind != "race" && s.Stale {
@@ -213,6 +227,35 @@ func (r *Result) waits(w Wait) string {
 		return said + "for an unpark."
 	}
 	return said + "for another thread to change what it reads."
+}
+
+// aba says which compare-and-swap found a value that had changed and come back.
+func (r *Result) aba() []string {
+	for i, s := range r.Steps {
+		if s.Op != "cas" || s.Stored == nil || s.Value == nil {
+			continue
+		}
+		read, changed, back := -1, -1, -1 // the thread read it; another one wrote something else; it was written again
+		for j, t := range r.Steps[:i] {
+			switch {
+			case t.Address != s.Address:
+			case t.Thread == s.Thread:
+				read, changed, back = -1, -1, -1
+				if t.Value != nil && *t.Value == *s.Value && t.Stored == nil {
+					read = j
+				}
+			case read >= 0 && t.writes() && *t.Stored != *s.Value:
+				changed, back = j, -1
+			case changed >= 0 && t.writes():
+				back = j
+			}
+		}
+		if back >= 0 {
+			return []string{fmt.Sprintf("Step %d finds in %s the value that step %d read, but step %d had changed it, and "+
+				"step %d changed it back: an ABA problem.", i+1, r.name(s.Address, s), read+1, changed+1, back+1)}
+		}
+	}
+	return nil
 }
 
 // lacks says which store or load between two steps that race would have ordered them with a stronger memory order.

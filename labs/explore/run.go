@@ -94,6 +94,10 @@ func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	const misuse = 2
+	if exit := new(exec.ExitError); o.Replay != "" && errors.As(ended, &exit) && exit.ExitCode() == misuse {
+		return nil, fmt.Errorf("%q: %w", o.Replay, ErrSchedule)
+	}
 	if result == nil {
 		return nil, noResult(errors.Join(wrong, ended), said.String())
 	}

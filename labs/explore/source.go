@@ -218,7 +218,7 @@ func part(t dwarf.Type, offset, size int64) string {
 		i := slices.IndexFunc(t.Field, func(f *dwarf.StructField) bool {
 			return f.ByteOffset <= offset && offset < f.ByteOffset+f.Type.Size()
 		})
-		if i >= 0 && (size < t.Size() || t.Size() == 0) {
+		if i >= 0 && size > 0 && size < t.ByteSize {
 			f := t.Field[i]
 			inner := part(f.Type, offset-f.ByteOffset, size)
 			if f.Name == "" {

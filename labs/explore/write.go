@@ -197,17 +197,20 @@ func (r *Result) writeSteps(b *strings.Builder, columns int) {
 	}
 }
 
-// cell returns the lines of a step: its source, and what it does.
+// cell returns the lines of a step: its source, cut to one line, and what it does.
 func cell(code, does string, room int) (lines []string) {
+	if len(code) > room {
+		code = code[:room-len("...")] + "..."
+	}
 	switch {
 	case code == "":
 		return folded("  // "+does, room)
 	case does == "":
-		return folded(code, room)
+		return []string{code}
 	case len(code)+len("  // ")+len(does) <= room:
 		return []string{code + "  // " + does}
 	}
-	return append(folded(code, room), folded("  // "+does, room)...)
+	return append([]string{code}, folded("  // "+does, room)...)
 }
 
 // folded breaks a line; what follows the first part is indented.

@@ -3,25 +3,42 @@
  * The owner pushes and pops at the bottom, a thief steals from the top. pop stores bottom and then
  * loads top, steal loads top and then bottom, so that one of them sees the other at the last item.
  *
- * The planted faults: -DRELAXED_BOTTOM weakens the store of push. -DRELEASE_POP lets the load of
- * top pass the store of bottom in pop. -DRELAXED_TOP and -DBOTTOM_FIRST are in steal. -DNO_CAS_POP
- * lets the owner take the last item without asking. -DLATE_SLOT loads the slot after top was
- * incremented. -DKEEP_BOTTOM leaves bottom too small. */
+ * The planted faults: each macro of an order may be weakened. -DSTORE_POP stores bottom in pop
+ * where it should exchange. -DBOTTOM_FIRST swaps the loads of steal. -DNO_CAS_POP lets the owner
+ * take the last item without asking. -DLATE_SLOT loads the slot after top was incremented.
+ * -DKEEP_BOTTOM leaves bottom too small. */
 #include <explore.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
 enum { SIZE = 2, ITEMS = 3 };
 
-#ifdef RELAXED_BOTTOM
-#define PUSHED memory_order_relaxed
-#else
-#define PUSHED memory_order_release
+#ifndef PUSH_SLOT /* the orders of: push, pop and steal, at bottom, top and the slots */
+#define PUSH_SLOT memory_order_release
 #endif
-#ifdef RELAXED_TOP
-#define TOP memory_order_relaxed
-#else
-#define TOP memory_order_seq_cst
+#ifndef PUSH_BOTTOM
+#define PUSH_BOTTOM memory_order_release
+#endif
+#ifndef POP_BOTTOM
+#define POP_BOTTOM memory_order_seq_cst
+#endif
+#ifndef POP_TOP
+#define POP_TOP memory_order_seq_cst
+#endif
+#ifndef POP_TAKE
+#define POP_TAKE memory_order_seq_cst
+#endif
+#ifndef STEAL_TOP
+#define STEAL_TOP memory_order_seq_cst
+#endif
+#ifndef STEAL_BOTTOM
+#define STEAL_BOTTOM memory_order_seq_cst
+#endif
+#ifndef STEAL_SLOT
+#define STEAL_SLOT memory_order_seq_cst
+#endif
+#ifndef STEAL_TAKE
+#define STEAL_TAKE memory_order_seq_cst
 #endif
 
 struct item {
@@ -33,14 +50,14 @@ static struct item *_Atomic slots[SIZE];
 static struct item items[ITEMS];
 
 static struct item *slot_of(unsigned long index) {
-    return atomic_load_explicit(&slots[index % SIZE], memory_order_acquire);
+    return atomic_load_explicit(&slots[index % SIZE], STEAL_SLOT);
 }
 
 static void push(struct item *x) {
     unsigned long b = atomic_load_explicit(&bottom, memory_order_relaxed);
 
-    atomic_store_explicit(&slots[b % SIZE], x, memory_order_relaxed);
-    atomic_store_explicit(&bottom, b + 1, PUSHED);
+    atomic_store_explicit(&slots[b % SIZE], x, PUSH_SLOT);
+    atomic_store_explicit(&bottom, b + 1, PUSH_BOTTOM);
 }
 
 static struct item *pop_last(unsigned long b) {
@@ -48,7 +65,8 @@ static struct item *pop_last(unsigned long b) {
     atomic_store(&top, b + 1);
 #else
     unsigned long expected = b;
-    if (!atomic_compare_exchange_strong(&top, &expected, b + 1)) {
+    if (!atomic_compare_exchange_strong_explicit(&top, &expected, b + 1, POP_TAKE,
+                                                 memory_order_relaxed)) {
         return NULL;
     }
 #endif
@@ -56,7 +74,8 @@ static struct item *pop_last(unsigned long b) {
 }
 
 static struct item *pop(void) {
-    unsigned long b = atomic_load(&bottom) - 1, t = atomic_load(&top);
+    unsigned long b = atomic_load_explicit(&bottom, memory_order_relaxed) - 1,
+                  t = atomic_load(&top);
 
     if (t == b + 1) {
         return NULL;
@@ -64,13 +83,12 @@ static struct item *pop(void) {
     if (t == b) {
         return pop_last(b);
     }
-#ifdef RELEASE_POP
+#ifdef STORE_POP
     atomic_store_explicit(&bottom, b, memory_order_release);
-    t = atomic_load_explicit(&top, memory_order_acquire);
 #else
-    atomic_exchange(&bottom, b);
-    t = atomic_load(&top);
+    atomic_exchange_explicit(&bottom, b, POP_BOTTOM);
 #endif
+    t = atomic_load_explicit(&top, POP_TOP);
     if ((long)(b - t) > 0) {
         return slot_of(b);
     }
@@ -83,9 +101,11 @@ static struct item *pop(void) {
 
 static struct item *steal(void) {
 #ifdef BOTTOM_FIRST
-    unsigned long b = atomic_load(&bottom), t = atomic_load_explicit(&top, TOP);
+    unsigned long b = atomic_load_explicit(&bottom, STEAL_BOTTOM),
+                  t = atomic_load_explicit(&top, STEAL_TOP);
 #else
-    unsigned long t = atomic_load_explicit(&top, TOP), b = atomic_load_explicit(&bottom, TOP);
+    unsigned long t = atomic_load_explicit(&top, STEAL_TOP),
+                  b = atomic_load_explicit(&bottom, STEAL_BOTTOM);
 #endif
     if ((long)(b - t) <= 0) {
         return NULL;
@@ -93,7 +113,8 @@ static struct item *steal(void) {
 #ifndef LATE_SLOT
     struct item *x = slot_of(t);
 #endif
-    if (!atomic_compare_exchange_strong(&top, &t, t + 1)) {
+    if (!atomic_compare_exchange_strong_explicit(&top, &t, t + 1, STEAL_TAKE,
+                                                 memory_order_relaxed)) {
         return NULL;
     }
 #ifdef LATE_SLOT

@@ -2,12 +2,12 @@
  *
  * Two threads bring work and notify the worker. The worker says that it looks, looks once more,
  * commits itself and sleeps. Both parties change memory by an atomic read and write and load only
- * then, so one of them sees the other.
+ * then, so one of them sees the other. In Go all of it is sequentially consistent.
  *
- * The planted faults, each a lost wake-up: -DWEAK_LOOK stores where Look exchanges. -DNO_LOOK_AGAIN
- * leaves the second look out, -DLOOK_FIRST looks before the worker says so. -DCOMMIT_STORE and
- * -DNOTIFY_STORE store where they should compare and swap. -DRELAXED_BRING and -DWEAK_BRING let the
- * load of Notify pass the store of the work. -DNO_WAKE forgets to wake. */
+ * The planted faults: each macro of an order may be weakened. -DSTORE_LOOK and -DSTORE_BRING store
+ * where the thread should exchange. -DNO_LOOK_AGAIN leaves the second look out, -DLOOK_FIRST looks
+ * before the worker says so. -DCOMMIT_STORE and -DNOTIFY_STORE store where they should compare and
+ * swap. -DNO_WAKE forgets to wake. */
 #include <explore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,9 +15,22 @@
 
 enum { BUSY, LOOKING, WAKING, ASLEEP };
 
-#ifdef RELAXED_BRING
-#define BRING memory_order_relaxed
-#else
+#ifndef LOOK /* the orders of: Look, the look for work, Commit, Notify and its load, the work */
+#define LOOK memory_order_seq_cst
+#endif
+#ifndef SEE
+#define SEE memory_order_seq_cst
+#endif
+#ifndef COMMIT
+#define COMMIT memory_order_seq_cst
+#endif
+#ifndef NOTIFY
+#define NOTIFY memory_order_seq_cst
+#endif
+#ifndef TEST
+#define TEST memory_order_seq_cst
+#endif
+#ifndef BRING
 #define BRING memory_order_seq_cst
 #endif
 
@@ -25,10 +38,10 @@ static atomic_uint word, work;
 static int worker;
 
 static void look(void) {
-#ifdef WEAK_LOOK
+#ifdef STORE_LOOK
     atomic_store_explicit(&word, LOOKING, memory_order_release);
 #else
-    atomic_exchange(&word, LOOKING);
+    atomic_exchange_explicit(&word, LOOKING, LOOK);
 #endif
 }
 
@@ -37,13 +50,14 @@ static bool commit(void) {
     return atomic_exchange(&word, ASLEEP) <= ASLEEP;
 #else
     unsigned expected = LOOKING;
-    return atomic_compare_exchange_strong(&word, &expected, ASLEEP);
+    return atomic_compare_exchange_strong_explicit(&word, &expected, ASLEEP, COMMIT,
+                                                   memory_order_relaxed);
 #endif
 }
 
 static void notify(void) {
     for (;;) {
-        unsigned old = atomic_load(&word);
+        unsigned old = atomic_load_explicit(&word, TEST);
         if (old == BUSY || old == WAKING) {
             return;
         }
@@ -51,7 +65,8 @@ static void notify(void) {
 #ifdef NOTIFY_STORE
         atomic_store(&word, next);
 #else
-        if (!atomic_compare_exchange_strong(&word, &old, next)) {
+        if (!atomic_compare_exchange_strong_explicit(&word, &old, next, NOTIFY,
+                                                     memory_order_relaxed)) {
             continue;
         }
 #endif
@@ -66,7 +81,7 @@ static void notify(void) {
 
 static void bring(void *unused) {
     (void)unused;
-#ifdef WEAK_BRING
+#ifdef STORE_BRING
     atomic_store_explicit(&work, 1, memory_order_release);
 #else
     atomic_fetch_add_explicit(&work, 1, BRING);
@@ -79,14 +94,14 @@ void explore_test(void) {
     int threads[] = {explore_start(bring, NULL), explore_start(bring, NULL)};
     for (;;) {
 #ifdef LOOK_FIRST
-        bool found = atomic_load(&work) != 0;
+        bool found = atomic_load_explicit(&work, SEE) != 0;
         look();
 #else
         look();
 #ifdef NO_LOOK_AGAIN
         bool found = false;
 #else
-        bool found = atomic_load(&work) != 0;
+        bool found = atomic_load_explicit(&work, SEE) != 0;
 #endif
 #endif
         if (found) {
@@ -98,8 +113,8 @@ void explore_test(void) {
                 explore_park();
             }
         }
-        atomic_store(&word, BUSY);
-        if (atomic_load(&work) != 0) {
+        atomic_store_explicit(&word, BUSY, memory_order_relaxed);
+        if (atomic_load_explicit(&work, memory_order_acquire) != 0) {
             break;
         }
     }
