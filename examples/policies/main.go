@@ -4,9 +4,9 @@
 //
 // It prints:
 //
-//	stealing:   about 54 and about 46 tasks begun by each worker, about 0 fibers went on on the other one
-//	roundrobin: about 50 and about 50 tasks begun by each worker, about 100 fibers went on on the other one
-//	group:      about 52 and about 48 tasks begun by each worker, about 100 fibers went on on the other one
+//	stealing:   about 54 and about 46 tasks begun by each worker, about 0 fibers continued on the other one
+//	roundrobin: about 50 and about 50 tasks begun by each worker, about 100 fibers continued on the other one
+//	group:      about 52 and about 48 tasks begun by each worker, about 100 fibers continued on the other one
 //
 // Under stealing the last number is 0: an idle worker steals tasks that have not begun, and fibers stay with their
 // worker. Under the other policies both workers share a queue, of tasks and of fibers.
@@ -24,7 +24,7 @@ import (
 // counts is what happened under a policy.
 type counts struct {
 	begun [2]atomic.Int64 // tasks, by each worker
-	moved atomic.Int64    // fibers that went on on another worker
+	moved atomic.Int64    // fibers that continued on another worker
 }
 
 func run(policy sched.Policy) *counts {
@@ -53,7 +53,7 @@ func run(policy sched.Policy) *counts {
 func main() {
 	for _, policy := range sched.Policies() {
 		c := run(policy)
-		fmt.Printf("%-11s about %d and about %d tasks begun by each worker, about %d fibers went on on the other one\n",
+		fmt.Printf("%-11s about %d and about %d tasks begun by each worker, about %d fibers continued on the other one\n",
 			policy.String()+":", c.begun[0].Load(), c.begun[1].Load(), c.moved.Load())
 	}
 }

@@ -123,7 +123,7 @@ func TestExamples(t *testing.T) {
 						got,
 					)
 				case name == "policies":
-					require.Regexp(t, `stealing: .* about 0 fibers went on`, got)
+					require.Regexp(t, `stealing: .* about 0 fibers continued`, got)
 					fallthrough
 				default:
 					require.Equal(

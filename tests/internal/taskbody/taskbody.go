@@ -55,7 +55,7 @@ func NewRing(players, laps int) Ring {
 func (r Ring) Run() { C.taskbody_ring_run(r.c) }
 
 // Passes is how many turns were taken, Broken how many words, threads and codes were not as
-// they should be, Moves how often a player went on on another thread. Call them when Run has returned.
+// they should be, Moves how often a player continued on another thread. Call them when Run has returned.
 func (r Ring) Passes() int { return int(r.c.passes) }
 func (r Ring) Broken() int { return int(r.c.broken) }
 func (r Ring) Moves() int  { return int(r.c.moves) }
