@@ -131,7 +131,7 @@ func TestNotifiedFiberGoesOnBesideItsNotifier(t *testing.T) {
 			p := schedtest.NewSleeper()
 			over := schedtest.NewLatch(1)
 			schedtest.Schedule(t, s, func() {
-				schedtest.ScheduleHere(t, s, func() { p.Task(); over.Done() })
+				schedtest.Schedule(t, s, func() { p.Task(); over.Done() })
 				p.Blocked()
 				p.Wake()
 				for end := time.Now().Add(schedtest.Standstill); !over.IsOpen() && time.Now().Before(end); {
