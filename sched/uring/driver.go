@@ -58,11 +58,11 @@ type proxy interface {
 	// idle is better for a wait that takes long.
 	turn(limit time.Duration) ([]Completion, error)
 
-	// idle is turn for a wait that takes long: the thread's P is free for other goroutines meanwhile.
+	// idle is turn for a wait that takes long: other goroutines may use the thread's P until it ends.
 	idle(limit time.Duration) ([]Completion, error)
 
 	// ready reports whether a turn would do something at once: submit, or collect. It is cheap, so it may miss what the
-	// kernel has not told yet.
+	// kernel has not shown yet.
 	ready() bool
 
 	// wake ends the wait that is under way, or the next one. Any thread may call it, as long as the proxy is open; it
@@ -127,7 +127,7 @@ func writeEvent(event int) {
 }
 
 // callWithoutP gives the thread's P up, makes a system call that waits, and gets a P back. The stack must not grow
-// meanwhile.
+// until then.
 //
 //go:nosplit
 //go:norace

@@ -11,7 +11,7 @@ import (
 	"fiberlab/sched"
 )
 
-// Engine does input and output on one thread, that of a worker or another. The requests that a fiber of the worker
+// Engine does input and output on one thread: a worker's, or another. The requests that a fiber of the worker
 // makes of it complete on that worker. All others leave their requests in its mailbox; all else is for its thread.
 //
 // This file has the life of an engine in order: it is made (init), takes requests (Submit), waits for completions
@@ -232,7 +232,7 @@ func (e *Engine) openMail() {
 	}
 }
 
-// countRunning counts what has been submitted so far as running. Others submit meanwhile: what they add must neither be
+// countRunning counts what has been submitted so far as running. Others submit, too: what they add must neither be
 // lost nor seem to be over.
 func (e *Engine) countRunning() {
 	if n := e.submitted.Load(); n > 0 {
@@ -312,7 +312,7 @@ func (s *slice) mayEnd(now clock.Instant) clock.Instant {
 
 // Complete: a completion finds its request by its number.
 
-// complete tells the maker of a request what became of it.
+// complete hands the maker of a request what became of it.
 func (e *Engine) complete(c Completion) {
 	r := e.table.find(c.id)
 	if r == nil {
@@ -388,7 +388,7 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// drain ends all requests that are under way, and what completions begin meanwhile, and returns when each has
+// drain ends all requests that are under way, and what their completions begin, and returns when each has
 // completed. Requests of other threads are refused from now on.
 func (e *Engine) drain() error {
 	for e.refuse(); e.table.underWay() > 0; e.refuse() {

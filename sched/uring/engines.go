@@ -220,7 +220,7 @@ type Stats struct {
 	Held      uint64 // buffers that hold what has come and has not been read, now
 }
 
-// Stats may be called from anywhere. The numbers are those of the engine's last turn.
+// Stats may be called from anywhere. They are the numbers of the engine's last turn.
 func (e *Engine) Stats() Stats {
 	s := e.counts.load()
 	if b := e.receiving.Load(); b != nil {

@@ -22,15 +22,15 @@ type Operation struct {
 
 	left atomic.Int32 // completions that the waiter waits for: of the request, and of cancel
 
-	mu     sync.Mutex      // for parker, which only the waiter changes
-	parker park.Parker     // of the present waiter, or of the last one
-	own    *park.Goroutine // for waiters that are goroutines
+	mu        sync.Mutex      // for parker, which only the waiter changes
+	parker    park.Parker     // of the present waiter, or of the last one
+	goroutine *park.Goroutine // for waiters that are goroutines
 }
 
-// Ending tells the waiter for an operation when to give it up.
+// Ending decides when the waiter for an operation gives it up.
 type Ending interface {
 	// Ended returns why the wait is over, or nil and when it has to be asked again at the latest; the zero time is
-	// never. If the answer changes meanwhile, the waiter is told by Operation.Nudge. The waiter calls it.
+	// never. If the answer changes before, Operation.Nudge wakes the waiter. The waiter calls it.
 	Ended() (again time.Time, why error)
 }
 
@@ -43,7 +43,7 @@ func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
 // stay in its place for that long. When end says so, op is cancelled; await still returns only when the kernel is done
 // with it.
 //
-// The error is why op has not been carried out: that of end, or ErrClosed if the engine has ended. If op was quicker
+// The error is why op has not been carried out: end's answer, or ErrClosed if the engine has ended. If op was quicker
 // than its end, there is no error: then the completion is what the kernel says, and the bytes, or the descriptor, that
 // came are the caller's. An error of the kernel is in the completion.
 func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
@@ -54,7 +54,7 @@ func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
 		defer elsewhere.Add(-1)
 	}
 	a.Entry, a.Ending = op, false
-	a.left.Swap(1) // from now on it is told when the answer of end changes
+	a.left.Swap(1) // from now on Nudge wakes it
 	again, why := end.Ended()
 	if why == nil {
 		why = e.Submit(&a.Request)
@@ -96,7 +96,7 @@ func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
 	}
 	e.running.Add(1)
 	defer e.waited()
-	a.left.Swap(1) // from now on it is told
+	a.left.Swap(1) // from now on Nudge wakes it
 	defer a.left.Store(0)
 	for !arrived() {
 		again, why := end.Ended()
@@ -128,10 +128,10 @@ func (a *Operation) attend() park.Scheduled {
 	p := park.Current()
 	fiber, _ := p.(park.Scheduled)
 	if fiber == nil {
-		if a.own == nil {
-			a.own = park.NewGoroutine()
+		if a.goroutine == nil {
+			a.goroutine = park.NewGoroutine()
 		}
-		p = a.own
+		p = a.goroutine
 	}
 	if p != a.parker {
 		a.mu.Lock()

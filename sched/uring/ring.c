@@ -205,7 +205,7 @@ static void collect(struct fiberlab_ring *ring) {
     ring->collected += ring->done_count;
 }
 
-/* Tells whether the kernel has work to do for completions before they can be seen. */
+/* Reports whether the kernel has work to do for completions before they can be seen. */
 static int has_task_work(const struct io_uring *uring) {
     return (IO_URING_READ_ONCE(*uring->sq.kflags) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) !=
            0;

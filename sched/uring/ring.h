@@ -63,7 +63,7 @@ struct fiberlab_done {
 };
 
 /* Buffers that the kernel takes itself, when bytes have come for a request with FIBERLAB_PROVIDED.
- * A completion tells which it has taken; the engine gives it back when it has read it.
+ * A completion names the one that it has taken; the engine gives it back when it has read it.
  *
  * The kernel takes the buffers of its ring in turn. It has no more of them than it may need for a
  * turn, and the rest is a stack: so a few buffers, which processors have in their caches, are used
@@ -139,7 +139,7 @@ int fiberlab_ring_try(struct fiberlab_ring *ring);
  * io_uring_enter(2) may be called with it, by the thread of the ring, to wait only. */
 void fiberlab_ring_limit(struct fiberlab_ring *ring, int64_t limit);
 
-/* What the kernel has that no set-up flag tells, as bits. */
+/* What the kernel has that no set-up flag shows, as bits. */
 enum fiberlab_feature {
     FIBERLAB_HAS_OPS = 1, /* each operation of enum fiberlab_op */
     FIBERLAB_HAS_MULTISHOT_ACCEPT = 2,

@@ -75,7 +75,7 @@ func (s *Scheduler) SubmitContext(ctx context.Context, t TopLevel) error {
 
 func (s *Scheduler) made() bool { return s != nil && len(s.contexts) > 0 }
 
-// taskEnded counts a task that has ended. The lock is held until Loop has been told: it cannot miss that between its
+// taskEnded counts a task that has ended. The lock is held until Loop has been woken: it cannot miss that between its
 // look at the count and its wait.
 func (s *Scheduler) taskEnded() {
 	s.mu.Lock()

@@ -129,7 +129,7 @@ func (t TopLevel) wrap(panicked func(value any, stack []byte), ended func()) fun
 	}
 }
 
-// report calls f, and tells panicked of its panic.
+// report calls f, and hands its panic to panicked.
 func report(panicked func(value any, stack []byte), f func()) {
 	defer func() {
 		if value := recover(); value != nil {

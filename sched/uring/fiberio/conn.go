@@ -16,7 +16,7 @@ import (
 // Conn is a connection by TCP or by a UNIX socket. Fibers and goroutines may use it, several at the same time: one
 // reads and one writes, others wait for their turn. What blocks blocks its caller alone, a fiber not its thread.
 //
-// A call that waits ends when the connection is closed, or when its deadline passes, also if that is set meanwhile.
+// A call that waits ends when the connection is closed, or when its deadline passes, also if it is set later.
 // Errors are *net.OpError, as package net has them: they wrap net.ErrClosed, os.ErrDeadlineExceeded or the error of the
 // system call; ErrClosed if its Engines have been closed. The end of what the peer sends is io.EOF.
 //

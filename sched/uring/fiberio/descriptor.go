@@ -30,7 +30,7 @@ type descriptor struct {
 	reading, writing side
 
 	connected bool             // Close tells the peer at once
-	gone      *fibersync.Event // fd is closed, and err tells how; made by the first Close
+	gone      *fibersync.Event // fd is closed, and err is why not; made by the first Close
 	err       error            // of close(2)
 	closes    func()           // if not nil, what close calls first
 	closed    func()           // if not nil, what is called when its last use has ended after close
@@ -175,7 +175,7 @@ func (s *side) Ended() (time.Time, error) {
 }
 
 // operate carries out op on the descriptor for the user of the side, who waits for it. It returns the result of the
-// system call; the error is that of the kernel, that of the side's end, or ErrClosed.
+// system call; the error is the kernel's, why the side has ended, or ErrClosed.
 func (s *side) operate(op uring.Entry) (int, error) {
 	d := s.of
 	op.FD = int32(d.fd)
@@ -332,7 +332,7 @@ func (d *deadline) ended() (time.Time, error) {
 	}
 }
 
-// setDeadline sets the deadlines of sides, and tells the callers that wait there.
+// setDeadline sets the deadlines of sides, and has the callers look that wait there.
 func (d *descriptor) setDeadline(t time.Time, sides ...*side) error {
 	if !d.acquire() {
 		return net.ErrClosed

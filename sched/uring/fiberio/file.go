@@ -109,7 +109,7 @@ func open(ctx context.Context, s *uring.Engines, name string, flag int, mode uin
 	}
 }
 
-// isPipe reports whether name is that of a pipe. To open one for writing without blocking is an error, ENXIO, while it
+// isPipe reports whether name names a pipe. To open one for writing without blocking is an error, ENXIO, while it
 // has no reader.
 func isPipe(name string) bool {
 	var stat unix.Stat_t

@@ -33,7 +33,7 @@ type inbox struct {
 
 	streams atomic.Bool // any thread may look at it
 
-	mu       sync.Mutex // for what follows. Nothing waits meanwhile
+	mu       sync.Mutex // for what follows. Its holder does not wait
 	arrived  pieces
 	open     bool  // the request is under way
 	stopping bool  // and so is stop
@@ -90,7 +90,7 @@ func (in *inbox) await(room int) (err error, ok bool) {
 	return nil, true
 }
 
-// receivedOnce is told that a separate operation has received n bytes, where there was room for so many. A stream ends
+// receivedOnce notes that a separate operation has received n bytes, where there was room for so many. A stream ends
 // when that is less than a piece, and all that had come.
 func (in *inbox) receivedOnce(n, room int) {
 	streams := in.streams.Load()

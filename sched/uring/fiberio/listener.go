@@ -42,7 +42,7 @@ func newListener(engines *uring.Engines, fd int, addr net.Addr) *Listener {
 func (l *Listener) ok() bool { return l != nil && l.d.engines != nil }
 
 // Accept implements net.Listener. What it returns is a *Conn. When the process has no descriptor left, the error is
-// Temporary, as that of package net: later calls may succeed.
+// Temporary, as in package net: later calls may succeed.
 func (l *Listener) Accept() (net.Conn, error) {
 	if !l.ok() {
 		return nil, syscall.EINVAL
@@ -159,7 +159,7 @@ type accepting struct {
 
 	mu       sync.Mutex // of all that follows; the engine's thread takes it, too
 	waiting  []int      // descriptors, the oldest first
-	failed   error      // why the request has ended, until a caller has been told
+	failed   error      // why the request has ended, until Accept has returned it
 	under    int        // requests under way: accept, and cancel
 	stopping bool       // cancel has begun
 	refused  bool       // the kernel cannot do it
@@ -190,7 +190,7 @@ func (a *accepting) news() bool {
 }
 
 // begin has e accept connections, unless that is under way or some wait here. It returns false if the caller should
-// accept one itself: no request is under way, so none can bring a connection meanwhile, and e cannot carry one out. The
+// accept one itself: no request is under way, so none can bring a connection, and e cannot carry one out. The
 // error is ErrClosed, or net.ErrClosed.
 func (a *accepting) begin(e *uring.Engine) (ahead bool, err error) {
 	d := &a.of.d
@@ -218,7 +218,7 @@ func (a *accepting) begin(e *uring.Engine) (ahead bool, err error) {
 	return true, nil
 }
 
-// accepted is told what has come, on the engine's thread.
+// accepted takes what has come, on the engine's thread.
 func (a *accepting) accepted(c uring.Completion) {
 	d := &a.of.d
 	a.mu.Lock()

@@ -2,8 +2,8 @@
 
 package fiberio
 
-// received tells the race detector of bytes from a connection.
+// received reports bytes to the race detector that the kernel has written.
 func received([]byte) {}
 
-// sending tells the race detector what the kernel is about to read and to give to others.
+// sending reports bytes to the race detector that the kernel is about to read, and to give to others.
 func sending([]byte) {}

@@ -10,8 +10,8 @@ import (
 // order orders what has been sent before what is received, as package syscall does for all descriptors.
 var order byte
 
-// received tells the race detector of bytes from a connection, which the kernel has written. What their sender did
-// before it sent them happened before.
+// received reports bytes to the race detector that the kernel has written. What their sender did before it sent them
+// happened before.
 func received(p []byte) {
 	runtime.RaceAcquire(unsafe.Pointer(&order))
 	if len(p) > 0 {
@@ -19,7 +19,7 @@ func received(p []byte) {
 	}
 }
 
-// sending tells the race detector what the kernel is about to read and to give to others.
+// sending reports bytes to the race detector that the kernel is about to read, and to give to others.
 func sending(p []byte) {
 	runtime.RaceReleaseMerge(unsafe.Pointer(&order))
 	if len(p) > 0 {
