@@ -39,9 +39,10 @@ type Fiber struct {
 	maker   *Worker // has made it; with id this names it
 	id      int
 	home    *Worker        // the only worker that may run it; nil: any, as the policy says
-	record  WorkerRecorder // its maker's; nil: off
 	hook    BlockHook      // its present task's; nil: none
+	told    uint8          // what its hook knows: notTold, inHook, told; each wait reads it, as home and hook
 	index   int            // in the scheduler's registry
+	record  WorkerRecorder // its maker's; nil: off
 	message message        // for its home's mailbox
 
 	// Only the fiber itself uses these.
@@ -53,7 +54,6 @@ type Fiber struct {
 	residue    fiber.Residue // what tasks leave on its goroutine
 	groupLocal bool          // its present task is GroupLocal
 	ending     bool          // it shall end when it has no task to go on with
-	told       uint8         // what its hook knows: notTold, inHook, told
 }
 
 // begins notes that f, the calling fiber, has a task of that name from now on.
