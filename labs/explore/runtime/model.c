@@ -20,17 +20,17 @@
  * a little more than RC11 does: executions whose seq_cst order contradicts happens-before, which
  * need a mixture of seq_cst and weaker accesses to one object.
  *
- * **Old values that are worth a schedule.** A load that returns an old value although newer stores
- * were executed yields the same execution as one that is done before them, if it can be: if these
- * stores did not lead to the load. `cause` is the clock of what led to a step: program order, reads
- * from, the stores and reads of the object that were executed before a store, and the seq_cst
- * order. The reduced search lets a load return an old value only if all newer stores led to it,
- * or to the store that it reads: among the executions with the same result, take one with the
- * fewest loads that come after a store which they overlook. If such a store did not lead to the
- * load, moving the load and everything that led to it before the store leaves all other pairs as
- * they are and gives one such load less: a contradiction. The same argument serves stores that go
- * to an earlier place in modification order, as in 2+2W: here all modes of the search ask for it.
- */
+ * **Old values that are worth a schedule.** A load may return an old value although newer stores
+ * were executed. If these stores did not lead to the load, it can also be done before them, with
+ * the same result. `cause` is the clock of what led to a step: program order, reads-from and the
+ * seq_cst order; for a store also the earlier stores and reads of its object. The reduced search
+ * lets a load return an old value only if all newer stores led to it, or to the store that it
+ * reads. The reason: of the executions with one result, take one with the fewest pairs of a store
+ * and a later load that overlooks it. Assume that such a store did not lead to its load. Then the
+ * load, and all that led to it, can be moved before the store. That leaves the other pairs as they
+ * are, so there is an execution with fewer pairs: a contradiction. The same holds for stores that
+ * go to an earlier place in modification order, as in 2+2W. These are left out in all modes of the
+ * search. */
 #include "engine.h"
 
 /* Reports whether all stores behind the i-th are part of a cause. */
@@ -139,7 +139,7 @@ static struct thread *visible(uintptr_t address, size_t size, enum operation ope
     return t;
 }
 
-/* Chooses the store behind which a new one goes: the newest, as a rule. */
+/* Chooses the store behind which a new one goes: mostly the newest. */
 static unsigned following(const struct thread *t, const struct place *p, unsigned seen) {
     unsigned newest = p->stores - 1u, n = 1;
     uint8_t back[OPTIONS_MAX] = {0};

@@ -1,9 +1,9 @@
 /* Places in memory. A word of 8 bytes has a list of the places in it, one for each pair of address
  * and size that the program used; nearly always it is one.
  *
- * A plain access races with an access of another thread to the same bytes that is not ordered with
- * it by happens-before, if one of them writes and they are not both atomic. Each thread's last
- * access is enough: the earlier ones happened before it. */
+ * Two accesses of different threads to the same bytes race if happens-before does not order them,
+ * one of them writes, and they are not both atomic. Each thread's last access is enough: the
+ * earlier ones happened before it. */
 #include "engine.h"
 
 enum { WORDS = 1 << 16, PLACES = 1 << 16, STORES = 1 << 17, SILENT_MAX = 1 << 20 };

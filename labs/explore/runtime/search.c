@@ -5,23 +5,24 @@
  * the last decision that has an alternative left.
  *
  * BOUNDED tries all schedules with at most `bound` preemptions: choices of another thread although
- * the running one could go on. Nothing else is left out.
+ * the running one could go on. Nothing else is left out, but see model.c for stores that go to an
+ * earlier place in modification order.
  *
  * REDUCED tries at least one schedule of each class of equivalent ones, whatever its preemptions,
- * with sleep sets. Two steps are dependent if one could see that they changed places: they touch
- * one object and one of them writes, both are seq_cst and one is a fence, or one is a yield. After
- * all continuations of a state that begin with thread u were tried, u sleeps in the state's other
- * continuations until a step is done that depends on u's next one. A schedule that wakes u before
- * that equals, step for step but for the order of independent ones, a schedule in which u came
- * first, so it was tried; a schedule in which all threads that could run sleep is given up. What a
- * thread may choose in its next step (values, failures, deadlines) depends only on steps that its
- * step depends on, so a thread sleeps with all its choices. The loads that model.c leaves out are
- * decided by what led to a step, which is the same in equivalent schedules.
+ * with sleep sets. Two steps are dependent if their order makes a difference: they touch one object
+ * and one of them writes, both are seq_cst and one is a fence, or one is a yield. When all
+ * continuations of a state that begin with thread u were tried, u sleeps in the other ones. It
+ * wakes with the first step that depends on its next one. If u ran before such a step, the schedule
+ * would be equivalent to one in which u runs first, and that one was tried. So a schedule is given
+ * up when all threads that could run are asleep. What a thread may choose in its next step (values,
+ * failures, deadlines) depends only on steps that its step depends on, so a thread sleeps with all
+ * its choices. The loads that model.c leaves out are decided by what led to a step, which is the
+ * same in equivalent schedules.
  *
- * RANDOM gives the threads random priorities and runs the one with the highest; at a few random
- * moments the running thread falls to the lowest (PCT, probabilistic concurrency testing: a fault
- * that needs d orderings among n threads and k steps is hit with a probability of at least
- * 1 / (n k^(d-1))). */
+ * RANDOM gives the threads random priorities and runs the one with the highest. At a few random
+ * moments the running thread falls to the lowest. This is PCT, probabilistic concurrency testing: a
+ * fault that needs d orderings among n threads and k steps is found with a probability of at least
+ * 1 / (n k^(d-1)). */
 #include "engine.h"
 
 #include <stdio.h>
@@ -101,7 +102,7 @@ static struct decision *next_decision(bool *given) {
     return d;
 }
 
-/* Chooses one of n threads; allowed has a bit for each that is to be tried. */
+/* Chooses one of n threads; allowed has a bit for each to try. */
 static const struct decision *choose_thread(const uint8_t *threads, unsigned n, uint32_t allowed,
                                             const struct thread *current) {
     enum mode mode = engine->search->mode;
@@ -200,7 +201,7 @@ static unsigned append(uint8_t *threads, unsigned n, unsigned mask) {
     return n;
 }
 
-/* Lists the threads that can go on: the running one first, if it can without more ado. Reports
+/* Lists the threads that can go on: the running one first, if it is ready. Reports
  * whether another thread may be chosen without a preemption. */
 static bool candidates(uint8_t *threads, unsigned *count, const struct thread *current) {
     unsigned ready = 0, deadlines = 0, spurious = 0, spinning = 0, n = 0;
