@@ -214,18 +214,15 @@ func (s *Scheduler) awaitNews(ctx context.Context, limit time.Duration) {
 
 // signalClose lets Close know that a worker has fallen asleep, or has been unbound. It does not block.
 func (s *Scheduler) signalClose() {
-	if s.listening.Load() {
-		select {
-		case s.news <- struct{}{}:
-		default:
-		}
+	select {
+	case s.news <- struct{}{}:
+	default:
 	}
 }
 
-// finished reports whether the worker is to shut down and nothing is left. From then on
-// it takes nothing more.
+// finished reports whether nothing is left for a worker that is to shut down. From then on it takes nothing more.
 func (w *Worker) finished() bool {
-	if !w.shutdown.Load() || w.hasLocal() || w.stillBlocked() {
+	if w.hasLocal() || w.stillBlocked() {
 		return false
 	}
 	if w.mode == multiThreaded && !w.scheduler.policy.retire(w) {

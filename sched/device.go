@@ -60,21 +60,6 @@ func (w *Worker) pollAlone(f *Fiber) bool {
 	return w.hasWork(f)
 }
 
-// waiter returns an idle fiber that is to wait in the place of f, the calling one, which is blocked, if the worker has
-// a device or can leave its thread, and nil otherwise. What a device does when it is polled goes deep: few stacks
-// should have to hold that, not those of all fibers whose operations are under way.
-func (w *Worker) waiter(f *Fiber) *Fiber {
-	if w.local.device == nil {
-		if main := w.mainWaits(f); main != nil || f.home != nil {
-			return main
-		}
-	}
-	if f.load().state() == Running || !w.holdsIdle() {
-		return nil
-	}
-	return w.takeIdle()
-}
-
 // openDevice makes the device of a worker, on its thread.
 func (w *Worker) openDevice() error {
 	open := w.scheduler.cfg.Device

@@ -33,7 +33,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 		if found && !first && w.leavesFiber(f) {
 			found, first = false, true // it was not woken for anything else, and may spin anew
 		}
-		if found || w.finished() || w.givesUp() {
+		if found || w.ends() {
 			break
 		}
 		if first && w.mode == multiThreaded && !w.short() && w.scheduler.policy.beginSpin(w) {
@@ -108,7 +108,9 @@ func (w *Worker) sleep(f *Fiber) {
 	if !w.word.Commit(way) {
 		return
 	}
-	w.scheduler.signalClose()
+	if w.scheduler.listening.Load() {
+		w.scheduler.signalClose()
+	}
 	limit := time.Duration(-1) // none
 	if until != clock.Never {
 		limit = max(time.Duration(until-clock.Now()), 0)

@@ -26,7 +26,7 @@ func (f *Fiber) run() {
 		w := f.worker.Load()
 		r, ok := w.take()
 		for ; !ok; r, ok = w.take() {
-			if w.finished() || w.givesUp() {
+			if w.ends() {
 				return
 			}
 			if main := w.mainWaits(f); main != nil {
@@ -57,7 +57,7 @@ func (f *Fiber) run() {
 func (w *Worker) dispatch() {
 	main := w.local.main
 	w.local.dispatches = true
-	for !w.finished() && !w.givesUp() {
+	for !w.ends() {
 		to := w.pick(main)
 		w.timers.leave(w)
 		if to != main {
@@ -160,7 +160,7 @@ func (w *Worker) pickNext(f *Fiber) *Fiber {
 func (w *Worker) pick(f *Fiber) *Fiber {
 	o := &w.local
 	for {
-		if w.givesUp() && f != o.main {
+		if w.shutdown.Load() && w.givesUp() && f != o.main {
 			w.removeIdle(o.main)
 			return o.main
 		}
@@ -173,7 +173,7 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 				return next
 			}
 		}
-		if f.mayGoOn() || f.load().state() == Running && (w.finished() || w.givesUp()) {
+		if f.mayGoOn() || f.load().state() == Running && w.ends() {
 			return f
 		}
 		if waiter := w.waiter(f); waiter != nil {
@@ -215,6 +215,25 @@ func popFiber(q *queue.Queue[runnable], past bool) (f *Fiber) {
 	}
 	return f
 }
+
+// waiter returns an idle fiber that is to wait in the place of f, the calling one, which is blocked, if the worker has
+// a device or can leave its thread, and nil otherwise. What a device does when it is polled goes deep: few stacks
+// should have to hold that, not those of all fibers whose operations are under way.
+func (w *Worker) waiter(f *Fiber) *Fiber {
+	if w.local.device == nil {
+		if main := w.mainWaits(f); main != nil || f.home != nil {
+			return main
+		}
+	}
+	if f.load().state() == Running || !w.holdsIdle() {
+		return nil
+	}
+	return w.takeIdle()
+}
+
+// ends reports whether w is to run nothing more: its scheduler is closed or its goroutine unbinds, and nothing is left
+// for it, or Unbind gives up.
+func (w *Worker) ends() bool { return w.shutdown.Load() && (w.finished() || w.givesUp()) }
 
 // nothingDue reports whether a fiber that is ready can go on at once: there is no message, no deadline, and the worker
 // neither gives up nor is short.

@@ -17,6 +17,7 @@ import (
 // shownElsewhere are the types without an Example of their own, and why.
 var shownElsewhere = map[string]string{
 	"bench.Options":        "ExampleMeasure has them",
+	"dispatch.Options":     "ExampleContext has them",
 	"fibersync.DAGBuilder": "ExampleDAG begins with one",
 	"fibersync.Items":      "ExampleBoundedPool has them",
 	"fibersync.Loan":       "a pool makes it: ExampleBoundedPool",
