@@ -56,7 +56,7 @@ func (f *Fiber) isBoundGoroutine() bool {
 	return f.maker.mode == singleThreaded && f == f.maker.local.main
 }
 
-// endedBound returns ErrNotUnbound if a goroutine has ended that was bound.
+// endedBound returns an error that wraps ErrNotUnbound if a goroutine that was bound has ended.
 func (s *Scheduler) endedBound() error {
 	workers := s.everyWorker()
 	names, ok := goroutine.All(mostAsked)
@@ -118,7 +118,8 @@ func (w *Worker) stop() *Deadlock {
 	}
 	w.dispatch()
 	deadlock := w.stuck.Load()
-	if deadlock == nil {
+	if w.finished() { // perhaps just when watchUnbind reported a deadlock
+		deadlock = nil
 		w.endFibers()
 	}
 	w.shutdown.Store(false)

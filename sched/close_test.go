@@ -99,8 +99,18 @@ func TestCloseAgainWhileFibersAreWoken(t *testing.T) {
 	}
 }
 
-// Unbind tells of a task that is blocked for ever, although the task has no other fiber to begin
-// it but the goroutine that unbinds.
+// Unbind succeeds if the last fiber ends just when a deadlock is reported.
+func TestUnbindOfAFinishedWorkerReportsNoDeadlock(t *testing.T) {
+	s, err := New(Config{GiveUpAfter: -1})
+	require.NoError(t, err)
+	require.NoError(t, s.Bind())
+	Current().maker.stuck.Store(&Deadlock{})
+	require.NoError(t, Unbind())
+	require.NoError(t, s.Close())
+}
+
+// Unbind reports a task that is blocked, although the task has no other fiber to begin it but the goroutine that
+// unbinds.
 func TestUnbindReportsTheTaskThatItBegan(t *testing.T) {
 	for _, b := range fiber.Backends() {
 		s, err := New(Config{Backend: b, GiveUpAfter: time.Millisecond})
