@@ -26,8 +26,8 @@ func (w *Worker) waitForWork(f *Fiber) {
 	w.places.Look()
 	w.reap()
 	w.times.enter(phaseIdle)
-	w.local.looking = true
 	for first := true; ; first = false {
+		w.local.looking = true // again, if another worker has taken what this one has brought; see groups.ready
 		w.word.Look()
 		found := w.hasWork(f)
 		if found && !first && w.leavesFiber(f) {

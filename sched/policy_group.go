@@ -152,7 +152,7 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 		last.pushPrivate(runnable{fiber: f})
 	case from != nil && from.group == g:
 		local := f.groupLocal // f may run at once, and end
-		if runNext := g.shared.pushFiber(f, true); !runNext || !g.idle.AnySpins() {
+		if runNext := g.shared.pushFiber(f, true); !runNext || g.idle.Spinning() == 0 {
 			g.wakeFor(local)
 		}
 	default:

@@ -27,7 +27,7 @@ func (p *roundRobin) submit(t job, caller *Worker) bool {
 
 func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 	byWorker := caller != nil && caller.mode == multiThreaded && !caller.local.looking
-	if runNext := p.queue.pushFiber(f, byWorker); !runNext || !p.idle.AnySpins() {
+	if runNext := p.queue.pushFiber(f, byWorker); !runNext || p.idle.Spinning() == 0 {
 		p.idle.WakeOne()
 	}
 }

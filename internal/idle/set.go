@@ -101,22 +101,12 @@ func (s *Set) ClaimSleeper() int {
 	return -1
 }
 
-// Spinning is how many workers spin.
+// Spinning is how many workers spin. They find what has been queued without being notified, though a little later.
 func (s *Set) Spinning() (n int) {
 	for b := range s.blocks {
 		n += bits.OnesCount64(s.blocks[b].spinning.Load())
 	}
 	return n
-}
-
-// AnySpins reports whether a worker spins: it finds what has been queued without being notified, though a little later.
-func (s *Set) AnySpins() bool {
-	for b := range s.blocks {
-		if s.blocks[b].spinning.Load() != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // Has reports whether a worker spins or sleeps, and has not been claimed.
