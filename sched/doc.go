@@ -25,7 +25,7 @@
 //	thread.go         the thread of a worker: its name, its processors
 //	groups.go         the scheduling groups; group_queue.go: their queues
 //	deadlock.go       whether anything can still happen, and where fibers wait for what cannot come
-//	stall.go          the watchdog, tasks that block their thread, and the stacks of goroutines
+//	watchdog.go       the watchdog, tasks that block their thread, and the stacks of goroutines
 //	device.go         where a worker sleeps and what it polls, such as a ring of input and output
 //	stats.go          what is counted; record.go: what a recorder learns; errors.go: what can be wrong with a call
 //

@@ -216,9 +216,10 @@ func popFiber(q *queue.Queue[runnable], past bool) (f *Fiber) {
 	return f
 }
 
-// waiter returns an idle fiber that is to wait in the place of f, the calling one, which is blocked, if the worker has
-// a device or can leave its thread, and nil otherwise. What a device does when it is polled goes deep: few stacks
-// should have to hold that, not those of all fibers whose operations are under way.
+// waiter returns the fiber that is to wait for work instead of f, the calling one, or nil if f waits itself. Without a
+// device, that is the main fiber if the worker can leave its thread; see mainWaits. Otherwise an idle fiber waits for a
+// blocked f in two cases. If f may migrate, others can enter it then, since it has left its stack. If the worker has a
+// device, few stacks have to hold what the device does when it is polled, which goes deep.
 func (w *Worker) waiter(f *Fiber) *Fiber {
 	if w.local.device == nil {
 		if main := w.mainWaits(f); main != nil || f.home != nil {

@@ -13,8 +13,8 @@ import (
 
 // Recorder is told what the fibers of a scheduler do. The one of package fiberlab/sched/trace keeps it.
 type Recorder interface {
-	// Worker is called when a worker of that number is made. What the fibers do that this worker makes, the result is
-	// told, wherever they run then. If it is nil, nothing is told.
+	// Worker is called when a worker of that number is made. The result is told what the fibers do that this worker
+	// makes, wherever they run then; a nil result is told nothing.
 	Worker(number int) WorkerRecorder
 }
 
@@ -32,8 +32,8 @@ type WorkerRecorder interface {
 	Mark(m Moment, name string)  // its task has called AddMark
 	// Spin says that the worker begins to wait awake, or that it ends that.
 	Spin(at time.Duration, begins bool)
-	// Woken says that the worker, which spun or slept, was claimed for work and told so, by a task or the loop of the
-	// worker of that number; less than 0: by none of the scheduler's. Only policy Group says so.
+	// Woken says that the worker, which spun or slept, was notified of work. A task or the loop of the worker of number
+	// by has done that; less than 0: none of the scheduler's. Only policy Group says so.
 	Woken(at time.Duration, by int, asleep bool)
 	// Unbound says that the worker was a goroutine's, which has unbound: nothing more will be told.
 	Unbound()

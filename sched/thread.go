@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The thread of a multi-threaded worker: its processors, its name, and its timers.
+// The thread of a multi-threaded worker: its processors, its name, and how late its timers may be.
 
 // Affinity gives each multi-threaded worker, by its number, the CPUs that its thread may run on.
 type Affinity func(worker int) []int

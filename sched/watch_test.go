@@ -96,7 +96,7 @@ func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
 	assert.Equal(t, 1, stall.Tasks)
 }
 
-// A worker that computes is not stalled because a task on another worker, which no one needs, blocks its thread.
+// A worker that computes is not stalled because a task on another worker, for which nothing waits, blocks its thread.
 func TestStallIsNotThatOfAnotherWorker(t *testing.T) {
 	s, err := New(Config{Workers: 2})
 	require.NoError(t, err)

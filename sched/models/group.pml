@@ -12,7 +12,7 @@
  *   wakeOne     Set.WakeOne              claims a spinning worker, else a sleeping one, until one is notified that was idle
  *   submit      group.submit             runQueue.push, wakeOne
  *   submit      group.pushPrivate        runQueue.push to a private queue; notifies its worker, or else wakeOne
- *   submit      groups.ready             pushes a fiber, wakeOne unless a worker spins; a worker that was idle looks again later (leaves)
+ *   submit      groups.ready             pushes a fiber, wakeOne unless a worker spins and will look (leaves)
  *   submit      Worker.keep              mailbox.put, notify: a task that one worker alone may begin
  *   submit      groups.submit            to another group, from which this one may steal
  *   next        group.next               pops from the shared queue and the private one, whichever is first
@@ -24,8 +24,8 @@
  *   beginSleep  Set.BeginSleep           sets a bit
  *   endSleep    group.endSleep           clears it; passes the wake on if it was cleared already
  *
- * A queue has a lock for pushes and one for pops, and a count of each. So an entry is there or it is not, from the store of the first count to that
- * of the other: there are no places that are reserved and not yet filled. That the release of the lock comes before the load of the masks is WEAK_PUSH's matter.
+ * A queue has one lock, and a length that others load without it. So an entry is there or it is not, from one store of
+ * the length to another. That the store comes before the load of the masks is WEAK_PUSH's matter.
  * The clock is a choice: a task may end, or compute for ever; a spin may end at any time. Which queue is first is
  * a choice too, so both modes and all rounds are in it.
  *
