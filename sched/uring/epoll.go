@@ -33,6 +33,7 @@ type epoll struct {
 
 	waiting map[uint64]*epollRequest // by id
 	files   [][]*epollRequest        // by descriptor: those that wait for it, the oldest first
+	free    []*epollRequest          // to be used again
 
 	events  []unix.EpollEvent
 	found   int            // events that have not been served
@@ -111,9 +112,7 @@ func (e *epoll) stage(op Entry) bool {
 	return true
 }
 
-func (e *epoll) wake() {
-	writeEvent(e.event)
-}
+func (e *epoll) wake() { writeEvent(e.event) }
 
 // ready asks the kernel if that was not done lately. What it finds is for the next turn.
 func (e *epoll) ready() bool {
@@ -216,14 +215,19 @@ func (e *epoll) park(op Entry, events uint32) int32 {
 	e.count.Enters++
 	switch err := unix.EpollCtl(e.set, unix.EPOLL_CTL_ADD, int(op.FD), &watch); err {
 	case nil: // it is new: those in the list wait for a file that is not there any more
-		e.files[op.FD] = nil
+		e.files[op.FD] = e.files[op.FD][:0]
 	case syscall.EEXIST:
 	case syscall.EPERM: // epoll knows no such files: what is not there now will not come
 		return -int32(syscall.EINVAL)
 	default:
 		return -int32(err.(syscall.Errno))
 	}
-	r := &epollRequest{op, events}
+	if len(e.free) == 0 {
+		e.free = append(e.free, new(epollRequest))
+	}
+	r := e.free[len(e.free)-1]
+	e.free = e.free[:len(e.free)-1]
+	*r = epollRequest{op, events}
 	e.waiting[r.id] = r
 	e.files[r.FD] = append(e.files[r.FD], r)
 	return parked
@@ -250,17 +254,15 @@ func (e *epoll) tryAgain(fd int32, events uint32) {
 	early := uint32(0)
 	for i := 0; i < len(e.files[fd]); {
 		r := e.files[fd][i]
-		still := uint32(1)
 		if r.events&events&^early != 0 {
-			var result int32
-			if result, still = e.try(&r.Entry); still == 0 {
-				e.finish(r, result)
+			result, still := e.try(&r.Entry)
+			if still == 0 {
+				e.finish(r, result) // the next one takes its place in the list
+				continue
 			}
 			early |= still & (unix.EPOLLIN | unix.EPOLLOUT)
 		}
-		if still != 0 {
-			i++
-		}
+		i++
 	}
 }
 
@@ -272,6 +274,7 @@ func (e *epoll) finish(r *epollRequest, result int32) {
 		e.files[r.FD] = slices.Delete(list, i, i+1)
 	}
 	e.done = append(e.done, Completion{id: r.id, Result: result})
+	e.free = append(e.free, r)
 }
 
 // cancel ends the request of that number.

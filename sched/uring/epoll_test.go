@@ -2,6 +2,7 @@ package uring
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -66,6 +67,31 @@ func TestEpollNumberUsedAgain(t *testing.T) {
 		by := byID(t, await(t, e, 2))
 		require.ErrorIs(t, by[1].Err(), syscall.ECANCELED)
 		require.NoError(t, by[3].Err())
+		require.Empty(t, e.waiting)
+	})
+}
+
+// A request that has to wait is kept in memory that is used again.
+func TestEpollWaitsWithoutAllocation(t *testing.T) {
+	withEpoll(t, func(e *epoll) {
+		b := make([]byte, 8)
+		in, out := descriptors(t)
+		defer unix.Close(in)
+		defer unix.Close(out)
+		read := Entry{id: 1, Op: OpReceive, FD: int32(in), Addr: pinned(t, b), Length: 8}
+		completed, failed := 0, error(nil)
+		turn := func(op Entry) {
+			e.stage(op)
+			done, err := e.turn(0)
+			completed += len(done)
+			failed = errors.Join(failed, err)
+		}
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			turn(read)
+			turn(Entry{id: 2, Op: OpCancel, Offset: 1})
+		}))
+		require.NoError(t, failed)
+		require.Equal(t, 2*101, completed, "one run is not counted")
 		require.Empty(t, e.waiting)
 	})
 }

@@ -198,9 +198,7 @@ func (r *ring) ready() bool {
 		atomic.LoadUint32(r.flags)&(ringTaskWork|ringOverflow) != 0
 }
 
-func (r *ring) wake() {
-	writeEvent(r.event)
-}
+func (r *ring) wake() { writeEvent(r.event) }
 
 // idle crosses into C twice, and waits in between.
 func (r *ring) idle(limit time.Duration) ([]Completion, error) {
