@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -281,6 +282,47 @@ func TestFileAppends(t *testing.T) {
 	})
 }
 
+// After a write that appends, the position is behind its last byte, also if others have appended more since.
+func TestFileAppendsBesideOthers(t *testing.T) {
+	eachFileUser(t, func(t *testing.T, u fileUser) {
+		name := filepath.Join(t.TempDir(), "log")
+		other, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		require.NoError(t, err)
+		defer other.Close()
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = other.WriteString("-")
+				}
+			}
+		}()
+		u.run(func() {
+			f, err := fiberio.OpenFile(context.Background(), u.engines, name, os.O_WRONLY|os.O_APPEND, 0)
+			if !assert.NoError(t, err) {
+				return
+			}
+			last := make([]byte, 1)
+			for i := 0; i < 50 && !t.Failed(); i++ {
+				_, err := f.Write([]byte("x"))
+				assert.NoError(t, err)
+				end, err := f.Seek(0, io.SeekCurrent)
+				assert.NoError(t, err)
+				_, err = other.ReadAt(last, end-1)
+				assert.NoError(t, err)
+				assert.Equal(t, "x", string(last))
+			}
+			assert.NoError(t, f.Close())
+		})
+		close(stop)
+		<-stopped
+	})
+}
+
 // The file's own position passes each byte to one reader.
 func TestReadersShareAFile(t *testing.T) {
 	const blocks, block = 100, 512
@@ -394,7 +436,7 @@ func TestWriteToAPipe(t *testing.T) {
 // A pipe waits for the other end, until the context is done.
 func TestContextEndsOpenAndReadFile(t *testing.T) {
 	eachFileUser(t, func(t *testing.T, u fileUser) {
-		cause := errors.New("no more time")
+		cause := fmt.Errorf("no more time: %w", net.ErrClosed) // which a closed file has inside
 		for _, begin := range []func(ctx context.Context, name string) error{
 			func(ctx context.Context, name string) error {
 				_, err := fiberio.OpenFile(ctx, u.engines, name, os.O_WRONLY, 0)
@@ -684,15 +726,17 @@ func TestOpenOutlivesItsEngine(t *testing.T) {
 		leaks.Check(t)
 		engines, s := attach(t, uring.Options{Driver: driver}, sched.Config{Workers: 1})
 		name := fifo(t)
-		opened := make(chan error, 1)
+		opened, looks := make(chan error, 1), &countedLooks{Context: context.Background()}
 		go func() {
-			f, err := fiberio.OpenFile(context.Background(), engines, name, os.O_WRONLY, 0)
+			f, err := fiberio.OpenFile(looks, engines, name, os.O_WRONLY, 0)
 			if err == nil {
 				err = f.Close()
 			}
 			opened <- err
 		}()
-		time.Sleep(time.Millisecond) // most likely it has looked for a reader by now
+		for looks.n.Load() < 2 { // before each attempt to open the pipe, one look: the first attempt is over
+			time.Sleep(50 * time.Microsecond)
+		}
 		require.NoError(t, s.Close())
 		other, err := os.OpenFile(name, os.O_RDWR, 0)
 		require.NoError(t, err)
@@ -700,6 +744,17 @@ func TestOpenOutlivesItsEngine(t *testing.T) {
 		require.NoError(t, other.Close())
 		require.NoError(t, engines.Close())
 	})
+}
+
+// countedLooks counts how often a context is asked whether it is done.
+type countedLooks struct {
+	context.Context
+	n atomic.Int64
+}
+
+func (c *countedLooks) Err() error {
+	c.n.Add(1)
+	return c.Context.Err()
 }
 
 // A fiber that waits until another reader has had its turn waits for what its scheduler does not see. So Close waits,

@@ -227,8 +227,12 @@ func (f *File) Write(p []byte) (n int, err error) {
 		}
 		n += m
 	}
-	if n > 0 && f.kind == kindDisk && f.appends() { // only the kernel knows where the file ends
-		f.position, _ = unix.Seek(f.d.fd, 0, io.SeekEnd)
+	if n > 0 && f.kind == kindDisk && f.appends() { // only the kernel knows where p ends
+		whence := io.SeekCurrent
+		if err != nil {
+			whence = io.SeekEnd // after a part of p, a ring leaves the kernel's position where it was
+		}
+		f.position, _ = unix.Seek(f.d.fd, 0, whence)
 	}
 	return n, f.failed("write", err)
 }
@@ -250,6 +254,9 @@ func (f *File) transfer(s *side, op uring.Op, p []byte) (int, error) {
 	defer s.pin.Unpin()
 	entry := uring.Entry{
 		Op: op, FD: int32(f.d.fd), Addr: address(p), Length: uint32(len(p)), Offset: uint64(at),
+	}
+	if op == uring.OpWrite {
+		sending(p)
 	}
 	n, err := carryOut(f.d.engines, entry, func() (int, error) { return byCall(f.d.fd, op, p, at) })
 	if err != nil {

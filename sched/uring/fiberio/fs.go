@@ -29,7 +29,7 @@ func ReadFile(ctx context.Context, s *uring.Engines, name string) ([]byte, error
 	}
 	data, err := f.readAll()
 	if errors.Is(err, fs.ErrClosed) {
-		err = f.failed("read", context.Cause(ctx))
+		err = &fs.PathError{Op: "read", Path: name, Err: context.Cause(ctx)}
 	}
 	return data, err
 }
