@@ -41,7 +41,7 @@ type Engines struct {
 // New returns engines that have not begun: see Attach. Close must be called at the end.
 func New(options Options) *Engines { return &Engines{options: options} }
 
-// newContextEngines returns engines that begin and end with contexts. They need no Close.
+// NewOfContexts returns engines that begin and end with contexts. They need no Close.
 func NewOfContexts(options Options) *Engines { return &Engines{options: options, contexts: true} }
 
 // Attach gives each worker of schedulers that are made of cfg afterwards an engine, which begins and ends with the

@@ -17,7 +17,7 @@ type Operation struct {
 	result Completion
 
 	// cancel ends the request; it is made when it is needed. Only the waiter begins it, at most once an operation, and
-	// it is over before await returns: so it never meets the next operation.
+	// it is over before Await returns: so it never meets the next operation.
 	cancel *Request
 
 	left atomic.Int32 // completions that the waiter waits for: of the request, and of cancel
@@ -40,7 +40,7 @@ type endless struct{}
 func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
 
 // Await submits op to e, and blocks its caller until op is over: a fiber, or a goroutine. All that op points to must
-// stay in its place for that long. When end says so, op is cancelled; await still returns only when the kernel is done
+// stay in its place for that long. When end says so, op is cancelled; Await still returns only when the kernel is done
 // with it.
 //
 // The error is why op has not been carried out: end's answer, or ErrClosed if the engine has ended. If op was quicker
