@@ -70,9 +70,9 @@ OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sch
 # What grades and steps through programs does so on its own machine, for both. What it knows of a machine is in labs/machine.
 FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/docs')
 
-# What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the labs, the packages below
-# start none of their own.
-RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|sandbox|selftest)|/cmd/labs$$|/tests/(docs|examples)|/asm$$|/cgo_ucontext$$')
+# What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the labs, all
+# packages below but selftest start no goroutine. What selftest runs takes minutes, and is other programs.
+RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|selftest)|/cmd/labs$$|/tests/(docs|examples)|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime. The rest has to compile.
 RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./sched/... ./internal/idle ./internal/admission
