@@ -287,8 +287,8 @@ func (e *epoll) cancel(id uint64) int32 {
 	return 0
 }
 
-// try carries out one request by system calls that do not block, and returns what the ring would have said; or what it
-// has to wait for, as epoll(7) has it. A listener must not be in blocking mode.
+// try carries out one request by system calls that do not block. It returns the result that a ring would have returned,
+// or the events that the request has to wait for, as epoll(7) has them. A listener must not be in blocking mode.
 func (e *epoll) try(op *Entry) (result int32, events uint32) {
 	if op.How&(Multishot|Provided) != 0 {
 		return -int32(syscall.EINVAL), 0
