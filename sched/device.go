@@ -13,8 +13,8 @@ import (
 // they must not wait as a fiber does, but may notify fibers and enqueue tasks by TryEnqueue. A panic ends the program,
 // since it must not unwind the task of that fiber.
 type Device interface {
-	// Ready reports whether Poll has something to do. It is called often, and between two calls of Poll and Wait it need
-	// not see what has come meanwhile.
+	// Ready reports whether Poll has something to do. It is called often. It need not see at once what has come since
+	// the last call of Poll or Wait.
 	Ready() bool
 	// Poll submits and collects what it can without blocking. It is called while the worker has things to run.
 	Poll()

@@ -202,7 +202,7 @@ type GroupStats struct {
 
 	// What became of the wake-ups that the group's queues asked for.
 	NoWorker uint64 // all workers were busy: the next that is free will look
-	Spinners uint64 // a worker that spun was told
+	Spinners uint64 // a worker that spun was notified
 	Sleepers uint64 // a worker that slept was woken
 
 	Wake  Latency // from the claim of a worker that sleeps until it runs

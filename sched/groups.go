@@ -40,8 +40,8 @@ const (
 	// BalanceMode puts everything into the queue that the group shares, at which workers look first, but for one look a
 	// round.
 	BalanceMode GroupMode = iota
-	// AffinityMode puts what a worker brings into its private queue, and a fiber that is ready into that of the worker
-	// that ran it last. Workers look at their private queue first, but for one look a round.
+	// AffinityMode puts what a worker brings into its private queue, and a ready fiber into the private queue of the
+	// worker that ran it last. Workers look at their private queue first, but for one look a round.
 	AffinityMode
 )
 

@@ -232,9 +232,9 @@ const mostStolen = 128
 // seek steals half of the tasks that wait at another worker, beginning with a random one. If it is the last attempt
 // before w sleeps, it waits for locks that are held; otherwise it passes over their queues.
 //
-// It skips a worker that is just being woken, and leaves it the tasks that were brought to it: a wake-up takes longer
-// than to begin a hundred tasks, and tasks that block at once remain on the worker that began them. Later w seeks
-// again, in case the skipped worker does not wake.
+// It skips a worker that is just being woken, and leaves it the tasks that were brought to it. A wake-up takes longer
+// than to begin a hundred tasks. If they block at once, all of them would remain on the worker that began them. Later w
+// seeks again, in case the skipped worker does not wake.
 func (p *stealing) seek(w *Worker, last bool) bool {
 	q := p.queues[w.id]
 	if q.injected.waiting.Load() > 0 {

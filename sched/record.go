@@ -19,7 +19,7 @@ type Recorder interface {
 }
 
 // WorkerRecorder is told what the fibers of one maker do, and how that worker waits for work. Its lock is held in each
-// call but Unbound, and over the change of state that a call is about: so it learns the transitions of a fiber in the
+// call but Unbound, and over the change of state that a call is about. So it learns the transitions of a fiber in the
 // order in which they happen. Any thread may call it, in the middle of a switch or a wake-up: it must not block for
 // long, nor wait for fibers or notify them.
 type WorkerRecorder interface {

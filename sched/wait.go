@@ -91,7 +91,7 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 }
 
-// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way: the Unlock of its
+// nested is the error of a call that blocks f, the calling fiber, while a wait of f is under way. The Unlock of its
 // lock makes such a call, or a Device or a BlockHook.
 func (f *Fiber) nested(op string) error {
 	f.awaits = nil
@@ -259,12 +259,12 @@ var yieldThread = func() { _, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0,
 
 // relock locks what a fiber has released in order to wait, when the wait has ended.
 //
-// A fiber is often notified by a thread that holds the lock still. If that thread has to be woken for it, the kernel
-// may well put it on the notifier's processor and let it run at once: the notifier has lost its processor in the middle
-// of Notify. To block on a sync.Mutex would then be the wrong answer. It blocks the thread of the worker, since a
-// goroutine that is locked to its thread takes it along; and the Go runtime needs two more threads to find and wake it.
-// To give the processor back takes two microseconds, and the notifier releases the lock. A notifier that still has a
-// processor releases it sooner than that: so relock first spins as long as a notifier takes.
+// A fiber is often notified by a thread that still holds the lock. If the fiber's worker sleeps, the kernel may put its
+// thread on the notifier's processor and let it run at once. Then the notifier has lost its processor in the middle of
+// Notify. To block on a sync.Mutex would be the wrong answer. It blocks the thread of the worker, since a goroutine
+// that is locked to its thread takes it along. The Go runtime needs two more threads to find and wake it. To give the
+// processor back takes two microseconds, and the notifier releases the lock. A notifier that still has a processor
+// releases it sooner than that: so relock first spins as long as a notifier takes.
 func relock(lock sync.Locker) {
 	if m, plain := lock.(*sync.Mutex); plain {
 		for range mostYields {
@@ -297,9 +297,9 @@ type BlockHook interface {
 }
 
 // OnBlock sets the hook of the calling task, which must run on f, and returns the one that it had; nil is none. The
-// hook is told of each call that blocks the fiber, by whatever primitive, until the task ends, however it ends; once
-// for each, even if it blocks several times until what it waits for has come. It is not told of Yield, nor of a call
-// that finds what it waits for at once. A hook that is set while another one is being told begins with the next call.
+// hook is told of each call that blocks the fiber, by whatever primitive, until the task ends, however it ends. It is
+// told once for each call, even if the call blocks several times. It is not told of Yield, nor of a call that finds
+// what it waits for at once. A hook that is set while another one is being told begins with the next call.
 //
 // It does not block. It panics with an error that wraps ErrNoFiber, ErrNotMade or ErrNotSelf if the caller does not run
 // on f. The main fiber of a goroutine that is bound keeps its hook until Unbind, of which it is not told.

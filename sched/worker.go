@@ -160,8 +160,8 @@ func (s *Scheduler) newArena(to target) *park.Arena {
 	}}
 }
 
-// setArenas gives each multi-threaded worker its arena: that of its scheduling group, from which other groups need not
-// steal, or else that of the scheduler.
+// setArenas gives each multi-threaded worker its arena. The workers of a scheduling group have one, so that other
+// groups need not steal what is started there. Under other policies all workers have one.
 func (s *Scheduler) setArenas() {
 	s.arena = s.newArena(target{})
 	for _, w := range s.workers {
@@ -365,9 +365,9 @@ func (w *Worker) pushTask(t job) {
 // hasLocal reports whether local holds anything to run.
 func (w *Worker) hasLocal() bool { return !w.local.ready.Empty() || !w.local.tasks.Empty() }
 
-// mailbox is where other threads leave messages for a worker: a fiber that stays there and is ready, or a task that no
-// other worker may begin. It is a lock-free list. Any thread may put a message in front, and the worker takes the whole
-// list: no message is taken out of the middle, and none is lost.
+// mailbox is where other threads leave messages for a worker: a ready fiber that no other worker may run, or a task
+// that no other worker may begin. It is a lock-free list. Any thread may put a message in front, and the worker takes
+// the whole list: no message is taken out of the middle, and none is lost.
 type mailbox struct {
 	head atomic.Pointer[message] // the latest
 	// how many messages have tasks, and a moment longer: messages that are about to be put or are being read count too
