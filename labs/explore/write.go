@@ -16,7 +16,8 @@ const (
 	narrowest  = 36  // columns that a thread needs beside others
 	indent     = 8   // from one thread to the next, if there is no room for that
 	unbounded  = 0
-	lineIndent = 4 // of what a step does, below its source
+	lineIndent = 4   // of what a step does, below its source
+	shown      = 500 // steps, the last ones
 )
 
 // Write shows the result: what it says about the program, and the schedule that fails, with a column for each thread.
@@ -37,6 +38,9 @@ func (r *Result) Write(w io.Writer, columns int) error {
 		say(r.failed())
 		if len(r.Steps) > 0 {
 			b.WriteByte('\n')
+			if left := len(r.Steps) - shown; left > 0 {
+				say(fmt.Sprintf("The first %s are left out here; --json has them.", counted(left, "step")))
+			}
 			r.writeSteps(&b, columns)
 			b.WriteByte('\n')
 		}
@@ -173,18 +177,19 @@ func (r *Result) writeSteps(b *strings.Builder, columns int) {
 	b.WriteString(strings.TrimRight(head, " ") + "\n")
 	source, marked := r.program.read(), r.switches()
 	before, line := -1, ""
-	for i, s := range r.Steps {
+	for i := max(0, len(r.Steps)-shown); i < len(r.Steps); i++ {
+		s := r.Steps[i]
 		at := source.place(s.PC)
 		code := fmt.Sprintf("%d %s", at.Line, source.text(at))
 		if source.text(at) == "" {
 			code = ""
 		}
-		shown := code
-		if s.Thread == before && code == line { // the line is above already
-			shown = ""
-		}
+		above := s.Thread == before && code == line // the line is there already
 		before, line = s.Thread, code
-		for n, part := range cell(clean(shown), clean(r.does(i)), room(s.Thread)) {
+		if above {
+			code = ""
+		}
+		for n, part := range cell(clean(code), clean(r.does(i)), room(s.Thread)) {
 			number := ""
 			if n == 0 {
 				number = strconv.Itoa(i + 1)

@@ -368,7 +368,7 @@ void model_fence(int order, uintptr_t pc);
 /* heap.c */
 void heap_map(void);
 void heap_clear(void);
-enum { HEAP_REGION = 1 << 22 };
+enum { HEAP_REGION = 1 << 22, RUNTIME_REGION = 1 << 28 };
 
 /* Reports whether an address is in the region of malloc. */
 static inline bool heap_has(uintptr_t address) {
@@ -379,9 +379,10 @@ void heap_checked(uintptr_t address, size_t size, uintptr_t pc);
 
 /* The number of the allocation that an address is in, from 1, and the offset in it; or 0. */
 unsigned heap_block(uintptr_t address, size_t *offset);
-/* Fails the schedule if an access touches memory of the heap that is not allocated. */
+/* Fails the schedule if an access touches memory of the heap that is not allocated, or memory of
+ * the runtime. */
 static inline void heap_check(uintptr_t address, size_t size, uintptr_t pc) {
-    if (heap_has(address))
+    if (heap_has(address) || address - (uintptr_t)engine < RUNTIME_REGION)
         heap_checked(address, size, pc);
 }
 
@@ -443,6 +444,10 @@ static inline void report_note(const char *note) {
 /* Notes the fault of the schedule and ends it. Called on a fiber. */
 _Noreturn void report_fault(enum fault_kind kind, const char *claim, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Memory of the runtime, from *engine on. */
 void *map_memory(size_t size);
+/* Memory that the program may access, elsewhere. */
+void *map_program(size_t size);
 
 #endif

@@ -28,7 +28,7 @@ void *__real_memset(void *to, int byte, size_t size);
 
 void heap_map(void) {
     heap = map_memory(sizeof *heap);
-    heap->region = map_memory(HEAP_REGION);
+    heap->region = map_program(HEAP_REGION);
     engine->heap = (uintptr_t)heap->region;
     heap->block = map_memory(UNITS * sizeof *heap->block);
     heap->first_unit = map_memory(UNITS * sizeof *heap->first_unit);
@@ -46,7 +46,8 @@ static void *allocate(size_t size, size_t alignment, int fill) {
     size_t units = size ? (size + UNIT - 1) / UNIT : 1;
 
     if (size > HEAP_REGION || first + units >= UNITS)
-        return NULL;
+        report_fault(FAULT_LIMIT, "", "The program allocates more than %d bytes a schedule.",
+                     HEAP_REGION);
     for (size_t u = heap->used; u < first; u++)
         heap->first_unit[u] = 0;
     for (size_t u = first; u < first + units; u++)
@@ -93,7 +94,7 @@ void heap_checked(uintptr_t address, size_t size, uintptr_t pc) {
                      engine->current->number, (unsigned long)(address - start),
                      (unsigned long)b->size);
     report_fault(FAULT_CRASH, "",
-                 "Thread %u uses memory outside of every block that malloc returned.",
+                 "Thread %u uses memory that is neither a variable nor a block from malloc.",
                  engine->current->number);
 }
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SILENT_TICKS = 2 };
+enum { SILENT_TICKS = 2, CLOCK_STEPS = 1 << 13 };
 
 struct plan {
     int preemptions; /* -1: no limit */
@@ -37,7 +37,9 @@ struct run {
     double begin, reported;
     uint64_t schedules, pruned, random;
     bool outcomes[OUTCOMES];
-    uint64_t told; /* for the watchdog: schedule and steps at its last look */
+    size_t mapped;      /* bytes, from the engine on */
+    uint64_t unchecked; /* steps since the last look at the clock */
+    uint64_t told;      /* for the watchdog: schedule and steps at its last look */
     int silent;
     struct search bounded, reduced, chance, replayed;
     struct decision *failing; /* the schedule with the fewest preemptions that failed */
@@ -52,15 +54,38 @@ static struct run *run;
 
 _Noreturn void __real_exit(int status);
 
-void *map_memory(size_t size) {
+static _Noreturn void no_memory(size_t size) {
+    fprintf(stderr, "explore: no memory: %zu bytes more are needed\n", size);
+    __real_exit(2);
+}
+
+void *map_program(size_t size) {
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
 
-    if (p == MAP_FAILED) {
-        fprintf(stderr, "explore: no memory: mmap of %zu bytes failed\n", size);
-        __real_exit(2);
-    }
+    if (p == MAP_FAILED)
+        no_memory(size);
     return p;
+}
+
+static size_t whole_pages(size_t size) {
+    return (size + 4095) & ~(size_t)4095;
+}
+
+void *map_memory(size_t size) {
+    char *p = (char *)engine + run->mapped;
+
+    if (size > RUNTIME_REGION || whole_pages(size) > RUNTIME_REGION - run->mapped)
+        no_memory(size);
+    run->mapped += whole_pages(size);
+    return p;
+}
+
+/* Maps the region of map_memory, with the engine at its start. */
+static void map_runtime(void) {
+    engine = map_program(RUNTIME_REGION);
+    run = (struct run *)(engine + 1);
+    run->mapped = whole_pages(sizeof *engine + sizeof *run);
 }
 
 static double now(void) {
@@ -85,9 +110,10 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
         report_fault(FAULT_CRASH, "", "Thread %u divides by zero.", t->number);
     if (signal == SIGABRT)
         report_fault(FAULT_ABORT, "", "Thread %u aborts.", t->number);
+    if (signal == SIGSEGV && threads_have((uintptr_t)info->si_addr))
+        report_fault(FAULT_CRASH, "", "Thread %u uses more stack than it has.", t->number);
     report_fault(FAULT_CRASH, "",
-                 "Thread %u crashes (signal %d, address 0x%lx): a pointer that is null or wild, or "
-                 "a stack that is full.",
+                 "Thread %u crashes (signal %d, address 0x%lx): a pointer that is null or wild.",
                  t->number, signal, (unsigned long)info->si_addr);
 }
 
@@ -101,6 +127,7 @@ static void on_tick(int signal) {
     run->told = seen;
     if (engine->current && run->silent >= SILENT_TICKS) {
         run->silent = 0;
+        run->unchecked = CLOCK_STEPS;
         report_fault(FAULT_LIVELOCK, "", "Thread %u runs without end and does no visible step.",
                      engine->current->number);
     }
@@ -171,13 +198,10 @@ static void keep_failure(const struct search *s) {
         run->failing[i] = s->path[i];
 }
 
+/* The program may have printed part of a line, so a new one begins. */
 static void print_progress(const struct search *s) {
-    if (s->mode == BOUNDED)
-        printf("{\"progress\":{\"bound\":%d,\"schedules\":%llu}}\n", s->bound,
-               (unsigned long long)run->schedules);
-    else
-        printf("{\"progress\":{\"bound\":-1,\"schedules\":%llu}}\n",
-               (unsigned long long)run->schedules);
+    printf("\n{\"progress\":{\"bound\":%d,\"schedules\":%llu}}\n",
+           s->mode == BOUNDED ? s->bound : -1, (unsigned long long)run->schedules);
     fflush(stdout);
 }
 
@@ -188,9 +212,10 @@ static enum outcome advance(struct search *s, uint64_t budget, double until) {
             return COMPLETE;
         if (run->schedules >= run->plan.schedules)
             return INTERRUPTED;
-        if ((run->schedules & 127) == 0) {
+        if (run->unchecked >= CLOCK_STEPS) {
             double t = now();
 
+            run->unchecked = 0;
             if (t - run->begin > until)
                 return INTERRUPTED;
             if (t - run->reported > 0.5) {
@@ -201,6 +226,7 @@ static enum outcome advance(struct search *s, uint64_t budget, double until) {
         if (s->mode == RANDOM)
             search_shuffle(s);
         run_schedule(s);
+        run->unchecked += 64 + engine->steps; /* to start a schedule takes time, too */
         if (engine->pruned) {
             run->pruned++;
             s->pruned++;
@@ -298,19 +324,30 @@ static void replay(struct decision *path, uint32_t length) {
     run_schedule(s);
 }
 
+/* Returns the exit status. */
 static int print_result(const struct search *complete) {
+    double seconds = now() - run->begin;
     bool failed = run->failing_preemptions >= 0;
     const char *comma = "";
     int bound = complete == &run->bounded || (complete == NULL && !failed) ? run->bound : -1;
 
-    if (failed)
+    if (failed) {
         bound = run->failing_preemptions;
-    printf("{\"result\":{\"verdict\":\"%s\",\"complete\":%s,\"bound\":%d,\"schedules\":%llu,"
+        if (!run->plan.replay)
+            replay(run->failing, run->failing_length);
+        if (engine->fault.kind == FAULT_NONE) {
+            fprintf(stderr,
+                    "explore: a schedule that failed does not fail again: the program depends on "
+                    "more than the schedule, such as the time or rand\n");
+            return 2;
+        }
+    }
+    printf("\n{\"result\":{\"verdict\":\"%s\",\"complete\":%s,\"bound\":%d,\"schedules\":%llu,"
            "\"executions_pruned\":%llu,\"seconds\":%.3f,\"seed\":%llu,\"random\":%llu,"
            "\"outcomes\":[",
            failed ? "fail" : "pass", complete ? "true" : "false", bound,
            (unsigned long long)(complete ? complete->schedules : run->schedules),
-           (unsigned long long)(complete ? complete->pruned : run->pruned), now() - run->begin,
+           (unsigned long long)(complete ? complete->pruned : run->pruned), seconds,
            (unsigned long long)run->plan.seed, (unsigned long long)run->random);
     for (int i = 0; i < OUTCOMES; i++) {
         if (!run->outcomes[i])
@@ -319,11 +356,8 @@ static int print_result(const struct search *complete) {
         comma = ",";
     }
     printf("]");
-    if (failed) {
-        if (!run->plan.replay)
-            replay(run->failing, run->failing_length);
+    if (failed)
         report_failure();
-    }
     printf("}}\n");
     return failed;
 }
@@ -379,8 +413,7 @@ static void read_flags(struct plan *p, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    engine = map_memory(sizeof *engine);
-    run = map_memory(sizeof *run);
+    map_runtime();
     read_flags(&run->plan, argc, argv);
     run->failing = map_memory(DECISIONS_MAX * sizeof *run->failing);
     run->failing_preemptions = run->bound = -1;
@@ -412,8 +445,8 @@ int main(int argc, char **argv) {
         complete = explore();
     }
 
-    int failed = print_result(complete);
+    int status = print_result(complete);
 
     fflush(stdout);
-    _exit(failed);
+    _exit(status);
 }

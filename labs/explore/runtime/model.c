@@ -142,11 +142,17 @@ static struct thread *visible(uintptr_t address, size_t size, enum operation ope
 /* Chooses the store behind which a new one goes: mostly the newest. */
 static unsigned following(const struct thread *t, const struct place *p, unsigned seen) {
     unsigned newest = p->stores - 1u, n = 1;
-    uint8_t back[OPTIONS_MAX] = {0};
+    uint16_t back[OPTIONS_MAX] = {0};
 
-    for (unsigned i = newest; i > seen && n < OPTIONS_MAX; i--)
-        if (may_follow(t, p, i - 1))
-            back[n++] = (uint8_t)(newest - i + 1);
+    for (unsigned i = newest; i > seen; i--) {
+        if (!may_follow(t, p, i - 1))
+            continue;
+        if (n == OPTIONS_MAX) {
+            engine->search->options_hit = true;
+            break;
+        }
+        back[n++] = (uint16_t)(newest - i + 1);
+    }
     return newest - (n > 1 ? back[search_value(n, (uint32_t)((1ull << n) - 1))] : 0);
 }
 
@@ -286,7 +292,7 @@ uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t d
     unsigned seen = newest_seen(t, p, order == SEQ_CST);
     unsigned seen_failing = newest_seen(t, p, failure == SEQ_CST);
     uint32_t needed = 0;
-    uint8_t back[OPTIONS_MAX];
+    uint16_t back[OPTIONS_MAX];
 
     for (unsigned i = newest;; i--) {
         bool equal = p->store[i].value == expected;
@@ -298,7 +304,7 @@ uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t d
         if (equal ? i >= seen && may_follow(t, p, i) : i >= seen_failing) {
             if (equal || newer_caused(p, i, later(t->cause, p->store[i].cause)))
                 needed |= 1u << n;
-            back[n++] = (uint8_t)(newest - i);
+            back[n++] = (uint16_t)(newest - i);
         }
         if (i == 0 || (i <= seen && i <= seen_failing))
             break;

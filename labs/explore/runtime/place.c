@@ -172,7 +172,7 @@ struct store *place_insert(struct place *p, unsigned at) {
     if (p->stores == p->capacity) {
         unsigned capacity = p->capacity ? 2 * p->capacity : 4;
 
-        if (tables->stores + capacity > STORES)
+        if (capacity > UINT16_MAX || tables->stores + capacity > STORES)
             too_large("atomic stores");
 
         struct store *larger = &tables->store[tables->stores];

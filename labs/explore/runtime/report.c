@@ -199,7 +199,7 @@ static void print_waits(void) {
         const struct thread *t = &engine->thread[i];
         const struct event *e = &t->next;
 
-        if (t->ended)
+        if (t->ended || thread_readiness(t) == READY)
             continue;
         printf(
             "%s{\"thread\":%u,\"pc\":\"0x%lx\",\"for\":\"%s\",\"address\":\"0x%lx\",\"holder\":%d}",

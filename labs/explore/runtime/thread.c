@@ -10,7 +10,7 @@
 enum { STACK = 256 << 10, GUARD = 16 << 10, SPIN_READS = 3 };
 
 void threads_map(void) {
-    engine->stacks = map_memory((size_t)THREADS * STACK);
+    engine->stacks = map_program((size_t)THREADS * STACK);
     for (int i = 0; i < THREADS; i++)
         mprotect(engine->stacks + (size_t)i * STACK, GUARD, PROT_NONE);
 }
@@ -174,13 +174,10 @@ int explore_start(void (*run)(void *), void *arg) {
     struct thread *t = engine->current;
     uintptr_t pc = (uintptr_t)__builtin_return_address(0);
 
-    /* Threads are numbered in the order of the starts, so starts by several threads do not
-     * commute. Thread 0 alone needs no choice here. */
-    if (t->number) {
-        t->next = (struct event){
-            .address = (uintptr_t)&engine->threads, .writes = true, .operation = OP_START};
-        threads_visible(pc);
-    }
+    /* Threads are numbered in the order of the starts: starts by several threads do not commute. */
+    t->next = (struct event){
+        .address = (uintptr_t)&engine->threads, .writes = true, .operation = OP_START};
+    threads_visible(pc);
     if (engine->threads == THREADS)
         report_fault(FAULT_LIMIT, "", "The program starts more than %d threads a schedule.",
                      THREADS - 1);

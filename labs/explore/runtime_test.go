@@ -1,0 +1,166 @@
+package explore_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/explore"
+)
+
+// built builds a program of one file, with that source.
+func built(t *testing.T, source string) *explore.Program {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "program.c")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	p, warnings, err := toolsOf(t, "").Build(t.Context(), []string{file}, explore.BuildOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	require.Empty(t, warnings)
+	return p
+}
+
+// textOf returns what a result says, with single blanks.
+func textOf(t *testing.T, r *explore.Result) string {
+	t.Helper()
+	var text strings.Builder
+	require.NoError(t, r.Write(&text, 0))
+	return strings.Join(strings.Fields(text.String()), " ")
+}
+
+// Thread 0 and a thread that it has started both start threads, in any order.
+func TestStartsCompete(t *testing.T) {
+	t.Parallel()
+	p := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int first;
+static void leaf(void *name) {
+    int none = 0;
+    atomic_compare_exchange_strong(&first, &none, *(int *)name);
+}
+static int one = 1, two = 2;
+static void starter(void *unused) { (void)unused; explore_join(explore_start(leaf, &one)); }
+void explore_test(void) {
+    int a = explore_start(starter, 0), b = explore_start(leaf, &two);
+    explore_join(a);
+    explore_join(b);
+    explore_outcome((unsigned)b * 10 + (unsigned)first);
+}`)
+	for _, all := range []bool{false, true} {
+		r, err := p.Run(t.Context(), explore.Options{All: all})
+		require.NoError(t, err)
+		require.Nil(t, r.Fault)
+		require.True(t, r.Complete)
+		require.Equal(t, []uint32{21, 22, 31, 32}, r.Outcomes)
+	}
+}
+
+// A store that may go to more places in modification order than are tried leaves the search incomplete.
+func TestManyPlacesOfStore(t *testing.T) {
+	t.Parallel()
+	r, err := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x, done;
+static void writer(void *unused) {
+    (void)unused;
+    for (int i = 1; i <= 300; i++)
+        atomic_store_explicit(&x, i, memory_order_relaxed);
+    atomic_store_explicit(&done, 1, memory_order_relaxed);
+}
+void explore_test(void) {
+    int t = explore_start(writer, 0);
+    if (atomic_load_explicit(&done, memory_order_relaxed))
+        atomic_store_explicit(&x, -1, memory_order_relaxed);
+    explore_join(t);
+}`).Run(t.Context(), explore.Options{Schedules: 5000})
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+	require.False(t, r.Complete)
+}
+
+// What a program prints does not hide the result, and does not end in it.
+func TestProgramPrints(t *testing.T) {
+	t.Parallel()
+	r, err := built(t, `
+#include <explore.h>
+#include <stdio.h>
+void explore_test(void) { printf("half a line"); }`).Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	require.True(t, r.Complete)
+}
+
+// A program whose schedules depend on something else has no result.
+func TestNotRepeatable(t *testing.T) {
+	t.Parallel()
+	_, err := built(t, `
+#define _GNU_SOURCE
+#include <explore.h>
+#include <stdlib.h>
+void explore_test(void) {
+    bool again = getenv("EXPLORED") != NULL;
+    setenv("EXPLORED", "1", 1);
+    explore_check(again, "it runs again");
+}`).Run(t.Context(), explore.Options{})
+	require.ErrorContains(t, err, "does not fail again")
+}
+
+// Programs that harm themselves: each is reported, and the search ends.
+func TestHarm(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ body, kind, says string }{
+		"heap": {
+			`for (int *p = 0;;) { p = malloc(1000); *p = 1; explore_check(*p == 1, "it is 1"); }`,
+			"limit", "allocates more than 4194304 bytes",
+		},
+		"runtime": {
+			`volatile char *p = malloc(8); for (long i = 0;; i += 1 << 12) p[i] = 7;`, "crash", "neither a variable nor a block",
+		},
+		"stack":  {`explore_check(deeper(1) == 0, "it returns");`, "crash", "uses more stack than it has"},
+		"silent": {`while (!done) ;`, "livelock", "runs without end and does no visible step. It is"},
+		"long":   {`for (atomic_int x = 0;;) x++;`, "limit", "The first 19,500 steps are left out here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+volatile int done;
+int deeper(int n);
+int (*volatile next)(int) = deeper;
+int deeper(int n) { volatile char frame[1000]; frame[n % 1000] = 1; return next(n + 1) + frame[n % 1000]; }
+void explore_test(void) { `+c.body+` }`).Run(t.Context(), explore.Options{})
+			require.NoError(t, err)
+			require.NotNil(t, r.Fault)
+			require.Equal(t, c.kind, r.Fault.Kind, "%s", r.Fault.Text)
+			text := textOf(t, r)
+			require.Contains(t, text, c.says)
+			require.NotContains(t, text, "waits in")
+		})
+	}
+}
+
+// The time ends a search of few long schedules.
+func TestTimeOfLongSchedules(t *testing.T) {
+	t.Parallel()
+	r, err := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x;
+volatile int done;
+static void add(void *unused) { (void)unused; x++; x++; x++; x++; }
+void explore_test(void) {
+    int t = explore_start(add, 0);
+    add(0);
+    explore_join(t);
+    while (!done) ;
+}`).Run(t.Context(), explore.Options{All: true, Time: 1})
+	require.NoError(t, err)
+	require.False(t, r.Complete)
+	require.Less(t, r.Schedules, 64)
+}
