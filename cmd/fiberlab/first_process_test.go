@@ -40,6 +40,7 @@ func TestEachCommandAsFirstProcess(t *testing.T) {
 		"version":          {[]string{"version"}, "fiberlab"},
 		"grade":            {[]string{"grade", "1", "../../labs/01/reference", "--seed", "1"}, "100 of 100 points"},
 		"step":             {[]string{"step", "2", "../../labs/02/reference", "--seed", "1"}, "B swaps to A"},
+		"explore":          {[]string{"explore", "../../labs/explore/testdata/classic/peterson.c"}, "No schedule fails"},
 		"serve echo":       {},
 		"serve http":       {},
 		"serve files":      {},
