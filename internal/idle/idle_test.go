@@ -184,7 +184,7 @@ func TestNoNotifyIsLost(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			r := rand.New(rand.NewPCG(seed, salt))
-			for n := int64(1); n <= rounds(20_000); n++ {
+			for n := int64(1); n <= rounds(8_000); n++ {
 				if first {
 					other.tell(n)
 				}

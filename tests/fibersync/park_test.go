@@ -74,7 +74,7 @@ func TestParkRingLosesNoUnpark(t *testing.T) {
 // one has stored were not seen, all three would wait for ever.
 func TestParkSeesWhatWasStoredBeforeAnUnpark(t *testing.T) {
 	eachCompany(t, func(c *company) {
-		rounds := uint64(suite.Scaled(5000, 50))
+		rounds := uint64(suite.Scaled(1500, 50))
 		var clients [3]park.Parker
 		var stored [3]atomic.Uint64 // the third one's is the round that it has seen the others end
 		var here fibersync.WaitGroup

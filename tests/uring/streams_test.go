@@ -103,7 +103,7 @@ func TestStreamsArrive(t *testing.T) {
 		for _, way := range []string{"read", "write-to", "relay", "read-from", "echo"} {
 			client, server := pair(t, s, engines, l)
 			out, sink := pair(t, s, engines, l)
-			talk := newTalk(r, suite.Scaled(3<<20, 1<<20))
+			talk := newTalk(r, suite.Scaled(2<<20, 1<<19))
 			seed := r.Uint64()
 			reads := func() *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 			relayed := func(copies func() (int64, error)) []func() error {
@@ -159,7 +159,7 @@ func TestStreamsOfGoroutines(t *testing.T) {
 			if secret {
 				far, near = tls.Client(client, &tls.Config{InsecureSkipVerify: true}), tls.Server(server, cfg)
 			}
-			talk := newTalk(r, suite.Scaled(2<<20, 1<<20))
+			talk := newTalk(r, suite.Scaled(2<<20, 1<<19))
 			over := make(chan error, 2)
 			go func() {
 				_, err := io.Copy(near, near)
