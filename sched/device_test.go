@@ -97,7 +97,7 @@ func TestFibersAreMadeBeforeTasksBegin(t *testing.T) {
 	require.NotZero(t, opened.Load())
 }
 
-// A worker with a device needs one fiber beside that of a task, whether the task waits or not.
+// A worker with a device needs one fiber besides the task's, whether the task waits or not.
 func TestDeviceWithoutAnotherFiber(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestDeviceWithoutAnotherFiber(t *testing.T) {
 	}
 }
 
-// A task that could not begin for want of a fiber begins as soon as there is memory, and so do later ones.
+// A task that could not begin because no fiber could be made begins as soon as there is memory, and so do later tasks.
 func TestTasksBeginAfterAShortage(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {

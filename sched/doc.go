@@ -18,7 +18,7 @@
 //	timers.go         deadlines of fibers
 //	pool.go           the fibers of a worker: idle ones, new ones, those that have ended
 //
-// # What is beside that
+// # The other files
 //
 //	scheduler.go      the life of a scheduler; config.go: what it is made of; close.go: its end
 //	bind.go           a goroutine that is a worker for a time

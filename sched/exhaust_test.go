@@ -105,8 +105,8 @@ func closesLater(t *testing.T, s *Scheduler, blocked ...*flag) (deadlock error) 
 	return deadlock
 }
 
-// A worker that has slept until a deadline, and then cannot begin a task for want of a fiber, has no deadline any more
-// that would put off the report of the deadlock.
+// A worker sleeps until a deadline, and then cannot make a fiber for a task. It keeps no deadline that would delay the
+// report of the deadlock.
 func TestExhaustedWorkerHasNoOldDeadline(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestExhaustedWorkerStealsLater(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// Unbind reports the tasks that it cannot begin for want of a fiber, and begins them when there is memory again.
+// Unbind reports the tasks for which it can make no fiber, and begins them when there is memory again.
 func TestUnbindReportsTasksThatCannotBegin(t *testing.T) {
 	for _, p := range Policies() {
 		t.Run(p.String(), func(t *testing.T) {

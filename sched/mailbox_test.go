@@ -53,8 +53,8 @@ func TestMailboxClosesOnlyIfItIsEmpty(t *testing.T) {
 	require.Len(t, m.list(), 1, "a mailbox that is open is left alone")
 }
 
-// Many put messages while the worker takes them, and closes the mailbox now and then: each message that was
-// accepted is taken once, and those of one sender in their order.
+// Many threads put messages while the worker takes them, and closes the mailbox now and then. It takes each accepted
+// message once, and the messages of one sender in their order.
 func TestMailboxLosesNothing(t *testing.T) {
 	const senders, messages = 4, 5000
 	type sent struct{ sender, number int }

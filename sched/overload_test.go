@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onFullScheduler calls test with a scheduler of each backend and policy that is full, whose only worker is held until
-// release is called, and which has as many callers waiting for room. When test has returned, the scheduler is released,
+// onFullScheduler calls test with a full scheduler of each backend and policy. Its only worker is held until release is
+// called, and callers is the number of callers that wait for room. When test has returned, the scheduler is released,
 // and must run what all callers have enqueued. cfg may be changed by configure, which may be nil.
 func onFullScheduler(t *testing.T, callers int, configure func(cfg *Config), test func(t *testing.T, s *Scheduler)) {
 	eachConfig(t, func(t *testing.T, cfg Config) {

@@ -16,8 +16,8 @@ import (
 // blocks for more than a lock of the policy, which is held for moments, and none calls a function of the user.
 //
 // Order is not part of the contract: no task may count on being begun before another. Two things are. What is queued
-// is taken after finitely many others, so nothing starves. And nothing that can run waits while a worker sleeps: a
-// caller that has queued an entry looks for a sleeper, and a worker that can be seen to sleep looks for entries.
+// is taken after finitely many others, so nothing starves. And nothing that can run waits while a worker sleeps. A
+// caller queues its entry, then looks for a sleeper; a worker lets itself be seen to sleep, then looks for entries.
 type policy interface {
 	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. Any thread. caller is
 	// the worker that the call comes from, or nil. It returns false if no worker takes tasks any more; a caller's

@@ -342,10 +342,10 @@ func (m *member) endSleep() {
 
 // found says that the worker has work after it had none.
 //
-// It may have been claimed for something that it will not take: it has other work, it had seen something else as it
-// spun, or it has ended a wait itself. What it was claimed for may wait in any queue of the group, and no other
-// worker comes for it. So if more waits than the worker takes, another worker is woken. If none is left over, spinners
-// that remain see to what comes next. A worker that was claimed for what waits in another group passes that on too.
+// It may have been claimed for something that it will not take. It may have other work, have seen something else as it
+// spun, or have ended a wait itself. What it was claimed for may wait in any queue of the group, and no other worker
+// comes for it. So if more waits than the worker takes, another worker is woken. If none is left over, spinners that
+// remain see to what comes next. A worker that was claimed for what waits in another group passes that on too.
 func (m *member) found() {
 	g, w := m.group, m.worker
 	takes := 1

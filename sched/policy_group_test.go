@@ -360,7 +360,7 @@ func TestGroupRetires(t *testing.T) {
 	require.False(t, g.submit(one, nil), "it was counted once")
 }
 
-// What a wake-up counts as, and that only that of a sleeper has a latency: from the claim until it wakes.
+// The test checks what a wake-up counts as. Only the wake-up of a sleeper has a latency: from the claim until it wakes.
 func TestCountedWakes(t *testing.T) {
 	words := make([]*idle.Word, 8)
 	for i := range words {

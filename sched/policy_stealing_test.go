@@ -125,8 +125,8 @@ func TestWorkersThatAreWokenWithoutTasksAreNotSkipped(t *testing.T) {
 	require.True(t, p.queues[own.id].skipped)
 }
 
-// What is put behind a busy worker wakes a sleeping worker, and not a worker that others are waking: that
-// may have a fiber to run and leave the task where it is.
+// A task that is put behind a busy worker wakes a sleeping worker, and not a worker that others are waking. Such a
+// worker may have a fiber to run, and leave the task where it is.
 func TestWakeOnePassesOverAWorkerThatIsBeingWoken(t *testing.T) {
 	s, p := idleStealing(t, 3)
 	for _, w := range s.workers[:2] {
@@ -181,7 +181,7 @@ func TestWorkerThatLeavesATaskWakesAnother(t *testing.T) {
 	}
 }
 
-// A worker passes a wake-up on that was not for what it has found, or not for that alone.
+// A worker passes a wake-up on if it was not for what the worker has found, or was for more.
 func TestWakeUpPassesOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(w *Worker, p *stealing)

@@ -24,8 +24,8 @@ func (p anyOrder) next(w *Worker) (runnable, bool) {
 	return p.roundRobin.next(w)
 }
 
-// Order is not part of what a policy promises: with a policy that takes entries at random, each task runs once, waits
-// end by what they wait for, and Close returns.
+// A policy promises no order. With a policy that takes entries at random, each task runs once, waits end by what they
+// wait for, and Close returns.
 func TestPolicyNeedsNoOrder(t *testing.T) {
 	const trees, depth = 20, 6
 	cfg, err := Config{Workers: 2, Policy: RoundRobin}.checked()
@@ -70,8 +70,8 @@ func TestPolicyNeedsNoOrder(t *testing.T) {
 	require.EqualValues(t, trees*(1<<(depth+1)-1), ran.Load())
 }
 
-// A fiber that a worker has notified is left to that worker for a moment, by a worker that spins, which is not even
-// told, and by one that has slept. If the notifier does not take it, the other one does.
+// Other workers leave a fiber to the worker that has notified it for a moment. A worker that spins does so, and is not
+// woken; so does a worker that has slept. If the notifier does not take it, the other one does.
 func TestNotifierMostlyTakesWhatItNotifies(t *testing.T) {
 	for _, p := range []Policy{RoundRobin, Group} {
 		w, f := planted(t, p)

@@ -158,7 +158,8 @@ var waitPackages = []string{
 	"fiberlab/internal/admission.",
 }
 
-// frames names the places of a stack, without those of these packages, and the function of theirs that was called.
+// frames returns the places of a stack outside these packages, and the name of the function of these packages that was
+// called.
 func frames(pcs []uintptr) (list []runtime.Frame, call string) {
 	for walk := runtime.CallersFrames(pcs); ; {
 		f, more := walk.Next()

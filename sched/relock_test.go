@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notifyWithTheLock has a fiber wait, notifies it with its lock held, and keeps the lock: yielded is called, with the
-// lock, and how often it has been called, each time the woken worker yields. It returns how often that was.
+// notifyWithTheLock has a fiber wait, notifies it with its lock held, and keeps the lock. Each time the woken worker
+// yields, it calls yielded with the lock and the number of yields. It returns that number.
 func notifyWithTheLock(t *testing.T, yielded func(mu *sync.Mutex, times int)) (times int) {
 	var mu sync.Mutex
 	yield := yieldThread
@@ -52,7 +52,7 @@ func TestAWokenFiberYieldsToTheHolderOfItsLock(t *testing.T) {
 	require.Equal(t, 3, times)
 }
 
-// It does not yield for ever: it blocks if the lock is not released soon.
+// It does not go on yielding: it blocks if the lock is not released soon.
 func TestAWokenFiberBlocksInTheEnd(t *testing.T) {
 	times := notifyWithTheLock(t, func(mu *sync.Mutex, times int) {
 		if times == mostYields {

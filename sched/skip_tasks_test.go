@@ -21,8 +21,8 @@ func eachConfig(t *testing.T, test func(t *testing.T, cfg Config)) {
 	}
 }
 
-// A worker that can make no fiber for a task goes on with fibers that are ready, though the task came first; and the
-// task begins when there is memory again.
+// A worker that can make no fiber for a task goes on with fibers that are ready, though the task came first. The task
+// begins when there is memory again.
 func TestReadyFibersPassTasksThatCannotBegin(t *testing.T) {
 	previous := newFiber
 	defer func() { newFiber = previous }()

@@ -33,7 +33,7 @@ type WorkerStats struct {
 	Worker   int    // its number
 	Tasks    uint64 // begun
 	Switches uint64 // of its thread to a fiber
-	// taken over from other workers' queues, or from those of other scheduling groups: tasks, and fibers that migrate
+	// taken over from queues of other workers or of other scheduling groups: tasks, and fibers that migrate
 	Stolen uint64
 	Sleeps uint64        // of its thread, since there was nothing to do
 	Busy   time.Duration // it had something to run; its thread may have had no processor then

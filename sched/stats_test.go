@@ -162,7 +162,7 @@ func TestRunOfAPanic(t *testing.T) {
 	}
 }
 
-// Run tells of tasks that are blocked for ever, and they can still be woken.
+// Run reports tasks that are deadlocked, and they can still be woken.
 func TestRunReportsADeadlock(t *testing.T) {
 	for _, workers := range []int{0, 1} {
 		var s *Scheduler

@@ -67,8 +67,8 @@ func TestTimersAgainstSlice(t *testing.T) {
 	}
 }
 
-// threeWorkers have timers in common, and numbers that do not begin with 0. wakes counts how often one of them is to be
-// woken.
+// threeWorkers have timers in common, and numbers that do not begin with 0. wakes counts the requests to wake one of
+// them.
 func threeWorkers() (g *groupTimers, workers []*Worker, wakes *int) {
 	wakes = new(int)
 	for id := 5; id < 8; id++ {

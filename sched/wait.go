@@ -286,9 +286,9 @@ func relock(lock sync.Locker) {
 // Both methods run on the fiber, and must not block: Wait, Yield and the primitives panic there. A panic in them ends
 // the program, since it must not unwind a primitive that has queued the fiber already.
 type BlockHook interface {
-	// BeforeBlock is called just before the fiber blocks: what it waits for has not come, and its worker has run
-	// nothing else yet. It may enqueue tasks, as far as there is room (TryEnqueue), notify fibers, and lock for moments
-	// what its caller does not hold. The lock that was given to Wait is held.
+	// BeforeBlock is called just before the fiber blocks: the awaited event has not happened, and the fiber's worker
+	// has run nothing else yet. It may enqueue tasks, as far as there is room (TryEnqueue), notify fibers, and lock
+	// for moments what its caller does not hold. The lock that was given to Wait is held.
 	BeforeBlock()
 
 	// AfterBlock is called when the fiber goes on, perhaps on another worker, before the call that has blocked it

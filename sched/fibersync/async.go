@@ -37,8 +37,8 @@ func startGoroutine(f func()) {
 	go f()
 }
 
-// callersFiber returns the fiber by which the caller belongs to a scheduler: the caller itself, or the
-// fiber on whose behalf it runs a blocking call; nil if there is none.
+// callersFiber returns the fiber by which the caller belongs to a scheduler. That is the caller
+// itself, or the fiber for which it runs a blocking call. It returns nil if there is none.
 func callersFiber() park.Parker {
 	if p := park.Current(); p != nil {
 		return p
@@ -59,9 +59,9 @@ func startAnywhere(f func()) {
 // (sched.Config.MaxQueued). If f cannot be started, the future has the scheduler's error. The future is InProgress from
 // the moment that f begins.
 //
-// A panic of f is that of a task or a goroutine, and is not passed to the callers that wait. If the
-// program survives it, they get an error that wraps ErrUnfinished. Async panics with
-// an error that wraps ErrNilFunc if f is nil.
+// A panic of f has the consequences of a panic of a task or a goroutine; the callers that wait do
+// not get it. If the program survives it, they get an error that wraps ErrUnfinished. Async panics
+// with an error that wraps ErrNilFunc if f is nil.
 func Async[T any](f func() (T, error)) *Future[T] { return async(start, f) }
 
 func async[T any](start func(func()) error, f func() (T, error)) *Future[T] {
@@ -74,10 +74,10 @@ func async[T any](start func(func()) error, f func() (T, error)) *Future[T] {
 }
 
 // Then has g called with the results of f once f is settled, and returns the future of g's results. g runs concurrently
-// with the code that settles f, as a task of its scheduler, or on a goroutine if it has none; if f is settled already,
-// the same goes for the caller of Then. So g may block. Neither that code nor Then waits for room: the task is queued
-// even if sched.Config.MaxQueued tasks wait to begin. g is called even if f has failed. A panic of g has the
-// consequences of one in Async. Then panics with an error that wraps ErrNilFunc if g is nil.
+// with the code that settles f: as a task of that code's scheduler, or on a goroutine if it has none. If f is settled
+// already, the caller of Then takes the place of that code. So g may block. Neither that code nor Then waits for room:
+// the task is queued even if sched.Config.MaxQueued tasks wait to begin. g is called even if f has failed. A panic of g
+// has the consequences of one in Async. Then panics with an error that wraps ErrNilFunc if g is nil.
 func Then[T, U any](f *Future[T], g func(T, error) (U, error)) *Future[U] {
 	if g == nil {
 		panic(fmt.Errorf("fibersync: then: %w", ErrNilFunc))

@@ -18,9 +18,9 @@ const callPollInterval = time.Hour
 // BlockingCall calls f, which would block its thread: by a system call, in C, or on a lock
 // that only goroutines know. If the caller is a fiber, f runs on a goroutine, and the fiber
 // is parked until f has returned; marl's blocking_call. So f has another
-// identity and another thread than its caller, and waits as a goroutine does. It still belongs to
-// the caller's scheduler: what it starts are tasks of that. sched.Config.MaxCalls limits how many such
-// calls of one scheduler run at once; others wait for their turn. If the caller is a plain
+// identity and another thread than its caller, and waits as a goroutine does. It still belongs to the
+// caller's scheduler: what f starts becomes tasks of that scheduler. sched.Config.MaxCalls limits how
+// many such calls of one scheduler run at once; others wait for their turn. If the caller is a plain
 // goroutine, it just calls f.
 //
 // If f panics on the goroutine, the caller panics with an error that wraps a *PanicError, which
@@ -137,9 +137,9 @@ func inIntervals(ctx context.Context, wait func(u until) error) error {
 	}
 }
 
-// begin starts the call on a goroutine. A worker keeps its thread and its P for some time yet, to
-// run other fibers or to look for work, and idle Ps hesitate to steal the newest
-// goroutine of a P. They run a timer that is due at once.
+// begin starts the call on a goroutine. A worker keeps its thread and its P for some time, to run
+// other fibers or to look for work. Idle Ps hesitate to steal the newest goroutine of a P, but
+// they run a timer that is due at once.
 func (c *offloadedCall[T]) begin() {
 	if park.Current() == nil {
 		go c.run()

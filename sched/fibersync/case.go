@@ -178,7 +178,7 @@ func (s *sendCase[T]) finish() error {
 var channels atomic.Uint64
 
 // lockRank returns the channel's rank in the order in which a Select locks several channels:
-// that of their first use in a Select.
+// the order of their first use in a Select.
 func (c *Channel[T]) lockRank() uint64 {
 	if rank := c.rank.Load(); rank != 0 {
 		return rank

@@ -55,8 +55,8 @@ func NewChannel[T any](capacity int) *Channel[T] {
 }
 
 // Send sends v. It blocks the caller until a receiver has it or the buffer has room for it. It
-// panics with an error that wraps ErrClosed if the channel is closed or is closed meanwhile; v
-// has not been sent then.
+// panics with an error that wraps ErrClosed if the channel is closed, before the call or while
+// Send waits; v has not been sent then.
 func (c *Channel[T]) Send(v T) {
 	if err := c.send(v, nil); err != nil {
 		panic(err)

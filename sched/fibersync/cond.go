@@ -76,7 +76,7 @@ func (c *Cond) Broadcast() {
 }
 
 // Waiting returns the number of waiters that have not been woken. The caller may hold L or not;
-// if it does, no waiter can arrive meanwhile. It does not block.
+// if it does, no waiter can arrive during the call. It does not block.
 func (c *Cond) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 )
 
 // dagRun is one run. Strands go through the graph, each with one node at a time. The caller is
-// the first. At a node that makes several nodes ready, the strand goes on with one of them and
-// opens a new strand for each of the others: helpers claim it or, when it has nothing else to do, the caller. So a
-// sequence of nodes costs no switch, and no queue holds a task that cannot begin.
+// the first. When a node makes several nodes ready, the strand goes on with one of them and opens a new strand for each
+// of the others. A helper claims a new strand, or the caller does when it has nothing else to do. So a sequence of
+// nodes costs no switch, and no queue holds a task that cannot begin.
 type dagRun[T any] struct {
 	dag     *DAG[T]
 	data    T
@@ -42,9 +42,9 @@ type strand[T any] struct {
 // Nodes that are ready run concurrently: one on the caller, others as tasks of the caller's scheduler, or on goroutines
 // if the caller has none; On chooses the scheduler. When the caller has no node to go on with, it runs those that no
 // other worker has begun. If a node panics, no further ones begin; Run waits for the nodes that run, and panics with an
-// error that names the node and wraps a *PanicError. A node that calls Goexit in a task ends the program as any task
-// does that calls it; on a goroutine, Run panics with an error that wraps ErrGoexit; in the caller, Goexit ends the
-// caller after the others have returned.
+// error that names the node and wraps a *PanicError. If a node calls Goexit in a task, the program ends, as when any
+// task calls it. If it does so on a goroutine, Run panics with an error that wraps ErrGoexit. If it does so in the
+// caller, the caller ends after the others have returned.
 func (d *DAG[T]) Run(data T) { _ = d.run(context.Background(), data) }
 
 // RunContext is Run that begins no further nodes once ctx is done. It waits for the nodes that run.

@@ -1,6 +1,6 @@
 // Package fibersync has the primitives by which tasks and goroutines wait for one another, in
-// any mixture: a fiber that waits leaves its thread to other fibers, a goroutine waits as
-// goroutines do, and each may wake the other.
+// any mixture. A fiber that waits leaves its thread to other fibers, and a goroutine waits as
+// goroutines do. Each may wake the other.
 //
 // Where Go's sync has the same thing, it has the same name and shape here. Each wait has a form
 // that takes a [context.Context], with Context in its name. It returns context.Cause of the

@@ -87,8 +87,8 @@ func (a *anyWait) free() {
 }
 
 // enqueue puts an entry into each queue and returns false, or takes a signal that has come and
-// returns true. It fills the queues one after the other: an event that is signalled meanwhile
-// gives its signal to the entry that it finds.
+// returns true. It fills the queues one after the other: an event that is signalled before all
+// are filled gives its signal to the entry that it finds.
 func (a *anyWait) enqueue(events []*Event) (taken bool) {
 	for i, e := range events {
 		e.mu.Lock()

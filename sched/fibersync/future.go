@@ -15,7 +15,7 @@ var (
 )
 
 // Promise is the side of a future that gives it its value; flare's Promise. It is settled once,
-// by any caller. If it never is, its waiters wait for ever. The zero value is not settled, and not
+// by any caller. If it never is, its waiters never return. The zero value is not settled, and not
 // claimed. It must not be copied.
 type Promise[T any] struct{ future Future[T] }
 
@@ -83,7 +83,7 @@ type settledHooks struct {
 // Ready reports whether the future is settled, so that Get would return at once. It does not block.
 func (f *Future[T]) Ready() bool { return f.status.get() == Completed }
 
-// Status tells how far the future has come. It does not block.
+// Status returns how far the future has come. It does not block.
 func (f *Future[T]) Status() Status { return f.status.get() }
 
 // Done returns a channel that is closed when the future is settled, for goroutines that select. A

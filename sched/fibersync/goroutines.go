@@ -15,10 +15,10 @@ var onGoroutine atomic.Pointer[func(call string)]
 // warned is set when that line has been written.
 var warned atomic.Bool
 
-// OnGoroutine has f called whenever a function of this package that starts tasks, such as Parallelize, Async or
-// WaitGroup.Go, starts goroutines instead, because its caller has no scheduler or the scheduler does not accept the
-// task. Without a scheduler that is once for each call. f gets the name of that function and the place of its call; it
-// runs on the caller and must not block. A nil f declares that goroutines are intended: nothing is reported.
+// OnGoroutine has f called whenever a function that starts tasks, such as Parallelize, Async or WaitGroup.Go, starts
+// goroutines instead. It does so if its caller has no scheduler, or if the scheduler does not accept the task. Without
+// a scheduler that is once for each call. f gets the name of that function and the place of its call; it runs on the
+// caller and must not block. A nil f declares that goroutines are intended: nothing is reported.
 //
 // As long as OnGoroutine has not been called, the first such call writes one line to stderr.
 func OnGoroutine(f func(call string)) {

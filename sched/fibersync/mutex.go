@@ -54,7 +54,7 @@ const (
 )
 
 // Lock blocks the caller until it has the mutex. The caller must not hold it already: it would
-// wait for ever. Debug builds panic then, with an error that wraps ErrHolder.
+// deadlock. Debug builds panic then, with an error that wraps ErrHolder.
 func (m *Mutex) Lock() {
 	if !m.state.CompareAndSwap(0, mutexHeld) {
 		m.lockSlow()

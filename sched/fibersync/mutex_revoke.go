@@ -6,9 +6,9 @@ import (
 	"fiberlab/sched/park"
 )
 
-// A waiter that a mutex has chosen, by waking it or by handing the mutex off to it, may be a fiber
-// whose worker is busy for as long as another task computes. Meanwhile the others would sleep
-// before a mutex that is not in use. So when waiters on other threads could run at once, a
+// A mutex chooses a waiter by waking it or by handing the mutex off to it. The chosen waiter may
+// be a fiber whose worker is busy for as long as another task computes. Until then the others
+// would wait for a mutex that is not in use. So when waiters on other threads could run at once, a
 // timer revokes the choice after a while, and the mutex chooses one of those.
 
 // chosenWaiter is the state of that. The mutex's mu guards it.
@@ -94,8 +94,8 @@ func (m *Mutex) accept(w *waiter) bool {
 	return mine
 }
 
-// revoke chooses another waiter if w, which was chosen some time ago, has not run since. If
-// the mutex has chosen another one meanwhile, that one gets its full time.
+// revoke chooses another waiter if w, which was chosen some time ago, has not run since. If the
+// mutex has chosen another one since, that one gets its full time.
 func (m *Mutex) revoke(w *waiter) {
 	m.mu.Lock()
 	c := &m.chosen
@@ -144,8 +144,8 @@ func (m *Mutex) wakeToo(w *waiter) bool {
 }
 
 // pickOther returns the waiter that most likely can run at once, or nil if all need the thread of the
-// chosen one: the first goroutine in the queue; else the first fiber that may migrate; else the
-// first fiber of another thread. The caller holds mu.
+// chosen one. It prefers the first goroutine in the queue, then the first fiber that may migrate,
+// then the first fiber of another thread. The caller holds mu.
 func (m *Mutex) pickOther() (best *waiter) {
 	migrates := false
 	for w := m.waiters.first; w != nil; w = w.next {

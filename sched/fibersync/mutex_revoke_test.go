@@ -20,9 +20,8 @@ func (s *standIn) Thread() any        { return s.thread }
 func (s *standIn) Arena() *park.Arena { return s.arena }
 func (s *standIn) Unpark()            {}
 
-// The chosen waiter's worker is busy. Of the others, in whatever order they have come, a goroutine can run
-// first, then a fiber that may migrate, then one that needs another worker; one that needs the same
-// worker cannot.
+// The chosen waiter's worker is busy. Of the others, in whatever order they have come, a goroutine can run first, then
+// a fiber that may migrate, then a fiber of another worker. A fiber of the same worker cannot run.
 func TestMutexPicksAWaiterThatCanRun(t *testing.T) {
 	arena, busy, other := new(park.Arena), "the busy worker", "another worker"
 	fiberOn := func(thread any) *waiter { return &waiter{parker: &standIn{thread: thread, arena: arena}} }

@@ -53,9 +53,9 @@ func (m *Mutex) lockSlow() {
 //
 // A waiter that is woken competes with all other callers. It takes a while to start, so others
 // may be faster; then it goes back to the front of the queue. If the mutex was taken several
-// times meanwhile, that barging paid: all but one went on without a switch. If it was taken
-// only once, its holder keeps it for longer than a waiter needs to start; then handing it off
-// costs nothing and saves the attempts.
+// times before the waiter ran, the barging paid: all but one went on without a switch. If it
+// was taken only once, its holder keeps it for longer than a waiter needs to start; then
+// handing it off costs nothing and saves the attempts.
 //
 // since is the time of w's first failed attempt, or the zero time.
 func (m *Mutex) awaitTurn(w *waiter, u until, since time.Time) error {

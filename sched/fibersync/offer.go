@@ -7,9 +7,9 @@ import (
 	"fiberlab/sched/park"
 )
 
-// offer is one side of an exchange that waits for the other one: a waiter in a queue of a
-// channel, with the value that it sends or with room for the value that it receives. The other
-// side does the whole exchange and then hands off; so a value changes hands with one lock
+// offer is one side of an exchange, which waits for the other side. It is a waiter in a queue
+// of a channel, with the value that it sends or with room for the value that it receives. The
+// other side does the whole exchange and then hands off; so a value changes hands with one lock
 // taken.
 //
 // The side that has taken an offer out of its queue by claim owns it until the hand-off.

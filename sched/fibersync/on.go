@@ -55,7 +55,7 @@ func startOn(s Scheduler) func(f func()) error {
 }
 
 // AsyncOn is Async on the scheduler s, whatever the caller's is. It is the way to start a task, to join it, and to
-// detach it: the future's Get joins, and GetContext gives up when a context is done; a future that is dropped leaves
+// detach it. The future's Get joins, and GetContext gives up when a context is done. A future that is dropped leaves
 // its task alone. As Async does, it waits for room for the task. A panic of f goes to the scheduler, with its value,
 // and its joiners get an error that wraps ErrUnfinished. AsyncOn panics with an error that wraps ErrNilScheduler or
 // ErrNilFunc if s or f is nil.

@@ -29,8 +29,8 @@ type Once struct {
 // counts as called: the waiters go on, and no later Do calls anything; the panic is the first
 // caller's. Do panics with an error that wraps ErrNilFunc if it would call f and f is nil.
 //
-// f must not call Do of the same Once, which would wait for ever. Debug builds panic, with an
-// error that wraps ErrOnceInside.
+// f must not call Do of the same Once, which would deadlock. Debug builds panic, with an error
+// that wraps ErrOnceInside.
 func (o *Once) Do(f func()) {
 	if !o.done.Load() {
 		_ = o.do(until{}, f)

@@ -24,9 +24,9 @@ type openCall struct {
 // open call is begun at last, whatever the calls wait for, and one another among it. Of the helpers that come too late
 // and find nothing, at most one is in a queue, however many calls were taken back.
 //
-// A caller without an arena has a list for each set of calls that it opens. Its helpers are goroutines, and a
-// goroutine's labels and bubble (testing/synctest) are those of the goroutine that has started it: it may make no other
-// caller's calls.
+// A caller without an arena has a list for each set of calls that it opens. Its helpers are goroutines, and a goroutine
+// inherits its labels and its bubble (testing/synctest) from the goroutine that has started it. So a helper may make no
+// other caller's calls.
 type openCalls struct {
 	arena *park.Arena // nil: none
 	help  func()      // the body of the helpers of an arena

@@ -23,8 +23,8 @@ func (p *PanicError) Unwrap() error {
 	return err
 }
 
-// watch calls f, and then ended, whether f returns or not: with nil if it does, with a
-// PanicError if it has panicked, with an error that wraps ErrGoexit if it has called Goexit. A
+// watch calls f, and then ended, whether f returns or not. ended gets nil if f returns, a
+// PanicError if f has panicked, and an error that wraps ErrGoexit if f has called Goexit. A
 // panic ends here; a Goexit goes on when ended has returned.
 func watch(f func(), ended func(err error)) {
 	returned := false
@@ -42,9 +42,9 @@ func watch(f func(), ended func(err error)) {
 	returned = true
 }
 
-// AsPanicError returns value, which recover has returned, as an error that has the stack with it: a *PanicError, or
-// value itself if that wraps one, since a panic that comes from another fiber has its stack already. It must be called
-// while the frames that panicked are still there.
+// AsPanicError returns value, which recover has returned, as an error with the stack: a *PanicError, or value itself if
+// it wraps one. A panic that comes from another fiber has its stack already. AsPanicError must be called while the
+// frames that panicked are still there.
 func AsPanicError(value any) error {
 	if err, ok := value.(error); ok {
 		if p := (*PanicError)(nil); errors.As(err, &p) {

@@ -16,9 +16,9 @@ import (
 // calls any, if one is nil.
 //
 // If functions panic, Parallelize waits for the others and then panics with an error that wraps
-// the *PanicError of each, in the order of the functions. A function that calls Goexit in a
-// task ends the program as any task does that calls it; on a goroutine, Parallelize panics with an error
-// that wraps ErrGoexit; in the caller, Goexit ends the caller after the others have returned.
+// the *PanicError of each, in the order of the functions. If a function calls Goexit in a task, the program ends, as
+// when any task calls it. If it does so on a goroutine, Parallelize panics with an error that wraps ErrGoexit. If it
+// does so in the caller, the caller ends after the others have returned.
 func Parallelize(fs ...func()) {
 	for i, f := range fs {
 		if f == nil {

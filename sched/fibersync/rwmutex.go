@@ -13,9 +13,9 @@ import (
 // must not be copied.
 //
 // A writer keeps new readers out and waits for the readers that are in. When it is done, all readers
-// that came meanwhile go in before the next writer. So neither side starves the other. It
-// follows that a reader must not wait for another reader, nor lock it for reading once more: a
-// writer may have come between them.
+// that have come since go in before the next writer. So neither side starves the other. It follows
+// that a reader must not wait for another reader, nor lock it for reading once more: a writer may
+// have come between them.
 type RWMutex struct {
 	writer Mutex // held by a writer that is in, or waits for the readers to leave
 	state  atomic.Uint32
@@ -86,8 +86,8 @@ func (m *RWMutex) RUnlock() {
 }
 
 // Lock blocks the caller until it may write. The caller must not hold the lock in either way:
-// it would wait for ever. Debug builds panic, with an error that wraps ErrHolder, if it holds
-// the lock for writing.
+// it would deadlock. Debug builds panic, with an error that wraps ErrHolder, if it holds the
+// lock for writing.
 func (m *RWMutex) Lock() {
 	m.writer.Lock()
 	if !m.state.CompareAndSwap(0, rwWriter) {

@@ -9,8 +9,8 @@ import (
 )
 
 // Sleep blocks the caller for d. It gives up when ctx is done, and returns context.Cause(ctx) then.
-// A fiber leaves its thread to other fibers meanwhile; a goroutine sleeps as by time.Sleep. If d is 0 or
-// less, Sleep returns at once. It panics with an error that wraps ErrNilContext if ctx is nil.
+// A fiber that sleeps leaves its thread to other fibers; a goroutine sleeps as by time.Sleep. If d is 0 or less, Sleep
+// returns at once. It panics with an error that wraps ErrNilContext if ctx is nil.
 func Sleep(ctx context.Context, d time.Duration) error {
 	u := within(ctx)
 	if err := u.Ended(); err != nil || d <= 0 {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Status tells how far the work on a future has come. It only grows.
+// Status is how far the work on a future has come. It only grows.
 type Status uint32
 
 const (

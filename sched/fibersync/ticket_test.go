@@ -8,7 +8,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-// taker is a waiter that takes further tickets when it is woken, as other threads may do meanwhile.
+// taker is a waiter that takes further tickets when it is woken, as other threads may do at that time.
 type taker struct {
 	park.Parker
 	woken func()
@@ -16,7 +16,7 @@ type taker struct {
 
 func (t taker) Unpark() { t.woken() }
 
-// Done skips the tickets that have been taken before, however many more are taken and given back meanwhile.
+// Done skips the tickets that have been taken before, however many more are taken and given back during the call.
 func TestDoneSkipsNoLaterTickets(t *testing.T) {
 	const most = 100
 	var q TicketQueue

@@ -21,7 +21,7 @@ var (
 // WaitGroup counts work that has begun and not ended, and lets callers wait until the count is
 // zero: marl's WaitGroup. The zero value counts zero. It must not be copied.
 //
-// Add, Done and Wait happen one after another, even at zero: an Add at zero begins a new round,
+// Add, Done and Wait happen one after another, even at zero. An Add at zero begins a new round,
 // and does not concern the callers that waited for the last one. So the group may be used again at
 // once. Still, if one caller adds from zero while another calls Wait, either may come first; so
 // Add before the work that is counted begins.

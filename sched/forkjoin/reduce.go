@@ -96,7 +96,7 @@ func (f *fold[T]) do(p *Pool, begin, end int) (result folded[T]) {
 	return result
 }
 
-// join combines two results. If the call was halted it does not, since one may be that of a part that has failed.
+// join combines two results. It does not if the call was halted, since one result may come from a part that has failed.
 func (f *fold[T]) join(lower, upper folded[T]) (result folded[T]) {
 	if !lower.some || !upper.some || !f.goesOn() {
 		return result

@@ -8,9 +8,9 @@ import (
 
 // Goroutine is the Parker of a plain goroutine. It belongs to one goroutine at a time. That
 // one may pass it to another when no Unpark can still come: as many Parks have returned as there
-// were Unparks, and none had a deadline. Otherwise a late Unpark would make a Park of the
-// next goroutine return for no reason, and if only one of the two is in a bubble of
-// testing/synctest, the runtime would end the program.
+// were Unparks, and none had a deadline. Otherwise a late Unpark would make a Park of the next
+// goroutine return for no reason. If only one of the two is in a bubble of testing/synctest, the
+// runtime would end the program.
 //
 // It blocks on a sync.Cond. Unlike a channel or a timer, a sync.Cond belongs to no bubble, and a
 // goroutine of a bubble that waits for one counts as durably blocked.

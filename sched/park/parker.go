@@ -81,9 +81,9 @@ type Shared struct {
 	Gate     any       // limits the blocking calls; it belongs to package fibersync
 }
 
-// Thread identifies what p needs in order to run: for a fiber that stays on one thread p.Thread(); for a
-// fiber that may migrate p.Arena(), since the fibers of an arena compete for its workers; for
-// a goroutine AnyThread(), since the Go runtime finds a thread for it.
+// Thread identifies what p needs in order to run. For a fiber that stays on one thread it returns p.Thread(). For a
+// fiber that may migrate it returns p.Arena(), since the fibers of an arena compete for its workers. For a goroutine it
+// returns AnyThread(), since the Go runtime finds a thread for it.
 func Thread(p Parker) any {
 	s, ok := p.(Scheduled)
 	if !ok {
@@ -100,7 +100,7 @@ func AnyThread() any { return anyThread }
 
 var anyThread any = new(byte)
 
-// Migrates reports whether thread, a result of the function Thread, is that of fibers that may migrate.
+// Migrates reports whether thread, a result of the function Thread, stands for fibers that may migrate.
 func Migrates(thread any) bool {
 	_, ok := thread.(*Arena)
 	return ok

@@ -83,8 +83,8 @@ func (u Until) earliest() time.Time {
 }
 
 // overdueInterval is how long a wait parks at a time when a context's deadline has passed and the
-// context is not done yet. Contexts announce their end by an Unpark; this serves those of foreign
-// types that do not.
+// context is not done yet. Contexts announce their end by an Unpark; this serves contexts of
+// foreign types, which do not.
 const overdueInterval = 10 * time.Millisecond
 
 // alarmAfter returns when to check u again after alarm.

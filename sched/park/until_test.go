@@ -13,7 +13,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-// onEach calls test with the parker of a goroutine, and with that of a fiber under each policy.
+// onEach calls test with a goroutine's parker, and with a fiber's parker under each policy.
 func onEach(t *testing.T, test func(t *testing.T, p park.Parker)) {
 	t.Run("goroutine", func(t *testing.T) { test(t, park.NewGoroutine()) })
 	for _, policy := range sched.Policies() {

@@ -17,8 +17,8 @@ const (
 	traceFibers  = 2
 )
 
-// traceEvent is one event of the Trace Event format. Its phase is X for a slice, i for an instant, s and f for
-// the two ends of an arrow, M for the name of a process or a thread.
+// traceEvent is one event of the Trace Event format. Its phase is X for a slice, i for an instant, s and f for the ends
+// of an arrow, M for the name of a process or thread.
 type traceEvent struct {
 	Name  string         `json:"name"`
 	Phase string         `json:"ph"`

@@ -297,7 +297,7 @@ func TestTraceOfNamedTasks(t *testing.T) {
 	}
 }
 
-// Within a slice of a worker's track lie those of the tasks that ran then, and nothing else.
+// A slice of a worker's track contains the slices of the tasks that ran then, and nothing else.
 func TestTraceOfTasksLiesWithinItsFiber(t *testing.T) {
 	for _, p := range sched.Policies() {
 		r := trace.NewRecorder(1 << 16)
