@@ -75,7 +75,7 @@ func (p *parts) withSwitch(assembly string) (string, error) {
 }
 
 // withInline links a prober whose inline.h is the text given. The functions that contain the inline switch keep no
-// frame pointer, because they would restore that of their caller themselves.
+// frame pointer, because they would restore their caller's frame pointer themselves.
 func (p *parts) withInline(header string) (string, error) {
 	dir, err := os.MkdirTemp(p.dir, "mutant")
 	if err != nil {

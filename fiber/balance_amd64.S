@@ -9,9 +9,9 @@
  * address, a ret takes off the latest. A switch changes the stack and not this list.
  * That does no harm if all fibers leave by the same chain of calls, since the addresses
  * that one of them has put on the list are the other's return addresses. But
- * marl_fiber_swap_fp is called and ends by a jump, so its own return address stays on
- * the list, and each ret after it, through all of C and Go, is predicted as the one
- * before should have been: some twenty cycles lost, time after time.
+ * marl_fiber_swap_fp is called and ends by a jump, so its own return address stays on the
+ * list. Each ret after it, through all of C and Go, is then predicted as the one before
+ * should have been. Each time that costs some twenty cycles.
  *
  * So the return address is pushed by hand here. Then the call of this function is the last
  * on the list, and the ret below takes that off.

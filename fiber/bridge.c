@@ -16,8 +16,8 @@ static void resume_ucontext(void *uc) {
 }
 
 /* Saves by assembly and resumes by setcontext, which runs on the thread's own scratch
- * memory: the leaver may be near the end of its stack, and setcontext needs room for the
- * dynamic linker, which may have to find it first. That half is never resumed. */
+ * memory. The leaver may be near the end of its stack, and the dynamic linker, which may
+ * have to find setcontext first, needs room. That half is never resumed. */
 static void asm_to_ucontext(fiberlab_fiber *from, fiberlab_fiber *to) {
     struct marl_fiber_context half;
     marl_fiber_set_target(&half, fiberlab_thread_self()->root->scratch, FIBERLAB_SCRATCH,

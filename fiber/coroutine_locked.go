@@ -7,7 +7,7 @@ import "fiberlab/fiber/internal/identity"
 // driver root is not tied to a thread either, another goroutine can wait in the handle in its place.
 
 // switchLocked is switchCoroutine for a caller that is tied to its thread in another way than its
-// driver root. A stand-in goroutine claims to, waits in its handle, and is resumed when f is; meanwhile the
+// driver root. A stand-in goroutine claims to, waits in its handle, and is resumed when f is. Until then the
 // caller waits for the stand-in, and keeps its thread. So such a switch costs a goroutine and a channel.
 //
 // If the driver root is tied to its thread, so are all of its coroutines, and to the very thread that the caller

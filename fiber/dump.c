@@ -16,7 +16,8 @@ struct entries {
 static struct entries *all;
 static struct sigaction go_action;
 
-/* Has dumps look through an array of entries, for ever. Returns 0 when there is no memory. */
+/* Has dumps look through an array of entries until the process ends. Returns 0 when there is no
+ * memory. */
 int fiberlab_add_entries(const struct fiberlab_entry *first, size_t count) {
     struct entries *entries = malloc(sizeof *entries);
     if (!entries)

@@ -1,11 +1,10 @@
 /* Giving back the memory of a dropped identity.
  *
- * The runtime keeps every M that it has ever lent, to lend it again, with two Go stacks:
- * that of its goroutine, as large as it has grown, and one for signals, 32 KB, which
- * a fiber never uses, since its thread has one. Pages that were written stay in
- * memory. The Go frames of a fiber that ends are gone, so both stacks are free:
- * their pages are given back to the system, and come back as zeroes when they are
- * next written. The addresses stay the runtime's.
+ * The runtime keeps every M that it has ever lent, to lend it again. Each M has two Go stacks: its
+ * goroutine's, as large as it has grown, and one of 32 KB for signals. A fiber never uses the
+ * latter, since its thread has one. Pages that were written stay in memory. The Go frames of a
+ * fiber that ends are gone, so both stacks are free. Their pages are given back to the system, and
+ * come back as zeroes when they are next written. The addresses stay the runtime's.
  *
  * While an M is lent on a thread that has an alternate signal stack, it keeps the bounds
  * of its own signal stack in two neighbouring words. They are found by their distance.
@@ -18,8 +17,8 @@
 
 enum { SEARCHED = 64, SIGNAL_STACK = 32 << 10, PAGE = 4 << 10 };
 
-/* Returns the words of m that hold the bounds of its signal stack, or NULL if that is
- * uncertain: exactly one pair of neighbours must be that far apart, and the same pair in each M. */
+/* Returns the words of m that hold the bounds of its signal stack, or NULL if that is uncertain.
+ * Exactly one pair of neighbours must be that far apart, and the same pair in each M. */
 static const uintptr_t *signal_stack(const uintptr_t *m) {
     static int known; /* 1 + the index of the first word */
     int found = 0;

@@ -1,7 +1,7 @@
 /* Moving the P itself from the fiber that leaves to the fiber that comes.
  *
  * processor.c tells an M which P to take when it returns from C. Since Go 1.26 the M that is in C
- * keeps the P in its own name until another takes it, and the taking is dear: the taker claims the
+ * keeps the P in its own name until another takes it. Taking it is expensive: the taker claims the
  * goroutine that is in C, makes the P idle and counts it twice, by five atomic operations on a
  * stack of the runtime's. So here the P is moved before the fiber that comes returns from C, which
  * then finds it in its own name, as if it had never left Go.
@@ -18,9 +18,9 @@
  *     released      0    in C               M of B        P    in C
  *
  * A thread that takes the P at any moment finds either the scan bit set, or an M, a goroutine and a
- * P that name one another, or it finds that they do not and gives up, as it does when a goroutine
- * returns from C at the same time. The m.p of B is written last: a thread that holds an older p.m,
- * which named B, must not find the P in B's name before p.m says so.
+ * P that name one another. If they do not, it gives up, as it does when a goroutine returns from C
+ * at the same time. The m.p of B is written last: a thread that holds an older p.m, which named B,
+ * must not find the P in B's name before p.m says so.
  *
  * The words are found by their values, on two threads. If they are not, as on Go 1.24 and 1.25, or
  * if Go is newer than the releases that were tested, the P is not moved, and processor.c has its
@@ -90,7 +90,7 @@ void fiberlab_use_handover(int use) {
 
 /* Gives the P of from, which is about to leave, to to, which has been claimed. Does nothing if to
  * has a P or from has none any more, if either has no goroutine that is in C, or if another thread
- * is just looking at that of from. */
+ * is just looking at the goroutine of from. */
 void fiberlab_hand_over(const fiberlab_fiber *from, const fiberlab_fiber *to) {
     if (!used || !from->go_g || !to->go_g)
         return;

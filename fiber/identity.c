@@ -41,10 +41,10 @@ static __thread sigset_t blocked_before;
 
 /* Blocks all signals until the identity in the slot is dropped, by fiberlab_identity_drop on the
  * same thread. While an M that was lent to C is between C and Go, the runtime may take its
- * scheduler's lock: to enter C while the world is being stopped, or to drop the M while it writes a
- * trace. It then takes the thread for one without an M if a signal comes that Go handles. It lends
- * another M; to drop that takes the lock again, and the whole process freezes. Returns 0, or the
- * error of pthread_sigmask. */
+ * scheduler's lock. It does so to enter C while the world is being stopped, or to drop the M while
+ * it writes a trace. It then takes the thread for one without an M if a signal comes that Go
+ * handles. It lends another M; to drop that takes the lock again, and the whole process freezes.
+ * Returns 0, or the error of pthread_sigmask. */
 int fiberlab_identity_block_signals(void) {
     sigset_t all, before;
     sigfillset(&all);
@@ -59,7 +59,7 @@ int fiberlab_identity_block_signals(void) {
 /* Drops the identity in the slot by the call that the key's destructor would make, sets
  * the key back to key_g and empties the slot. No Go frame of the identity may be alive. The thread
  * may be another one than the identity was lent on; it keeps its signal mask, where the runtime
- * would give it that of the first. */
+ * would give it the first thread's. */
 void fiberlab_identity_drop(void *key_g) {
     fiberlab_identity_block_signals();
     fiberlab_count_lent(-1);

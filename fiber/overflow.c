@@ -107,8 +107,8 @@ static int in_guard(const fiberlab_fiber *f, uintptr_t address) {
     return address >= f->guard_lo && address < f->guard_hi;
 }
 
-/* The fiber that runs on the thread, or in the middle of a switch the fiber that is leaving
- * if it is that one's stack that has come to its end. */
+/* The fiber that runs on the thread. In the middle of a switch it is the fiber that is leaving,
+ * if the address is in that one's guard. */
 static const fiberlab_fiber *culprit(const struct fiberlab_thread *thread, uintptr_t address) {
     const fiberlab_fiber *departed = thread->departed;
     return departed && !departed->root && in_guard(departed, address) ? departed : thread->current;

@@ -2,16 +2,15 @@
  *
  * That right is called a P. A goroutine in C leaves its P behind, where it and others can
  * take it. When it comes back it tries the P that its M remembers
- * (m.oldp), which it had before. If that is taken it looks for an idle one, and if
- * there is none it waits until the runtime's monitor takes one from a goroutine that has
- * been in C for too long: 20 us at best, 10 ms at worst.
+ * (m.oldp), which it had before. If that is taken it looks for an idle one. If there is none it
+ * waits until the runtime's monitor takes one from a goroutine that has been in C for too long:
+ * 20 us at best, 10 ms at worst.
  *
  * What a fiber's M remembers may be out of date, since the fibers of a thread leave
- * one after the other, some of them on other threads; and a fresh M remembers
- * nothing. So the P with which the last fiber of a thread has left is written into
- * the M of the next. The word is a hint: the runtime takes the P only if a goroutine in C
- * has left it, and a wrong hint costs time, nothing else. It is written while the M
- * does not run, by the thread that has claimed its fiber.
+ * one after the other, some of them on other threads. A fresh M remembers nothing. So the P with
+ * which the last fiber of a thread has left is written into the M of the next. The word is a hint:
+ * the runtime takes the P only if a goroutine in C has left it, and a wrong hint costs time,
+ * nothing else. It is written while the M does not run, by the thread that has claimed its fiber.
  *
  * Where an M keeps the word is found by its value, on two threads. If it is not
  * found, nothing is written: all works, but some fibers wait for the monitor.
@@ -25,7 +24,7 @@ static int p_word = -1; /* of an M: m.oldp */
 static int m_word = -1; /* of a g: g.m */
 static int used;        /* both were verified */
 
-/* The g that the slot holds is that of the M's own stack while C runs. */
+/* While C runs, the slot holds the g of the M's own stack. */
 static uintptr_t *current_g(void) {
     return (uintptr_t *)*fiberlab_slot();
 }

@@ -2,9 +2,9 @@
  *
  * The thread on which such a program ends reports, sends SIGQUIT to the process, and waits
  * until as many threads have reported as there are Ms. The next thread does so too, and sends
- * it on, until each has. But the M of a suspended fiber has no thread: the last SIGQUIT finds
- * none that takes it, since each blocks it while it reports, and after 10 s the runtime gives
- * up and ends the program.
+ * it on, until each has. But the M of a suspended fiber has no thread. The last SIGQUIT finds
+ * no thread that takes it, since each blocks it while it reports. After 10 s the runtime
+ * gives up and ends the program.
  *
  * So the last thread does not block it. When that thread gets it a second time all have
  * reported, and the program ends at once, as it would have.

@@ -14,10 +14,9 @@ import (
 // registry numbers the control blocks, so that C and assembly can name a runner
 // without holding a Go pointer. Numbers begin at 1; 0 stands for none.
 //
-// A block's addresses stay good for ever: a switch to a Fiber that was closed long ago
-// must find a generation that is not the Fiber's. Blocks are
-// reused instead, so there are as many as there were fibers at once; the pages of
-// unused blocks can be given back.
+// A block's addresses stay valid until the process ends: a switch to a Fiber that was closed long ago must
+// find a generation that is not the Fiber's. Blocks are reused instead, so there are as many as there were
+// fibers at once; the pages of unused blocks can be given back.
 var registry = blocks{slabs: slabs{size: (C.sizeof_struct_fiberlab_fiber + 63) &^ 63}}
 
 const chunkSize = 1024

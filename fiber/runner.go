@@ -35,9 +35,9 @@ const (
 )
 
 // runner is what a fiber runs on: a stack and a control block, or a coroutine.
-// Once a Go body has run on a hand-switched one it has an identity in the Go
-// runtime, which is expensive (some 10 us and 17 KB), so such a runner outlives the
-// fibers that use it, one after the other. So does a coroutine.
+// Once a Go body has run on a hand-switched one it has an identity in the Go runtime, which
+// is expensive (some 10 us and 17 KB). So such a runner outlives the fibers that use it, one
+// after the other. So does a coroutine.
 type runner struct {
 	kind    kind
 	state   *atomic.Uint64 // State | generation; in the control block, where C changes it too

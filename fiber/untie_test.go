@@ -13,7 +13,7 @@ import (
 	"fiberlab/internal/threadtest"
 )
 
-// What C knows of a root's thread is that of the thread to which it was tied last.
+// C knows, as a root's thread, the thread to which the root was tied last.
 func TestTieEntersTheThread(t *testing.T) {
 	root, err := Attach(Asm)
 	require.NoError(t, err)

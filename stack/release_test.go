@@ -139,7 +139,7 @@ func TestNoMappingLeaks(t *testing.T) {
 		for range rounds {
 			round()
 		}
-		// The Go runtime maps a few things, too, meanwhile.
+		// The Go runtime maps a few things, too, during the rounds.
 		require.Less(t, len(maps(t)), before+rounds/2)
 	})
 }

@@ -50,8 +50,8 @@ void *new_stack(size_t size) {
     return p + page;
 }
 
-/* Makes the processor check the branch targets of this program, which the loader does only if all
- * objects, those of the C library included, ask for it. */
+/* Makes the processor check the branch targets of this program. The loader does so only if all
+ * objects, including the C library's, ask for it. */
 static int enforce_branch_targets(void) {
 #ifdef __ARM_FEATURE_BTI_DEFAULT
     extern char __executable_start[], etext[];

@@ -21,8 +21,8 @@ import (
 var harness embed.FS
 
 // Link returns flags by which the linker places the harness's memory and places above 4 GB. So a register that keeps
-// only the lower half of an address is noticed. On arm64 the rest of the program lies next to them, because qemu keeps
-// a record for each page between a program's lowest and its highest, and reads all of them at each step. On amd64 code
+// only the lower half of an address is noticed. On arm64 the rest of the program lies next to them. Qemu keeps a record
+// for each page between a program's lowest and its highest, and reads all of these records at each step. On amd64 code
 // and data have addresses of 32 bits.
 func Link(a *machine.Arch) []string {
 	if a == machine.ARM64 {

@@ -109,8 +109,8 @@ func (w *workshop) examine(
 	return report, err
 }
 
-// rest returns one object of all of the reference's objects but that of source, linked with the C library. Most of a
-// link is the search in the library, and that is made once so.
+// rest returns one object that links all of the reference's objects, except the object of source, with the C library.
+// Most of a link is the search in the library, and that is made once so.
 func (w *workshop) rest(ctx context.Context, source string) (string, error) {
 	w.joining.Lock()
 	defer w.joining.Unlock()

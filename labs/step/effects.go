@@ -105,7 +105,8 @@ func (p *Player) origin(step record.Step, e Effect) string {
 // memoryOperand is a register with a displacement as amd64 writes it, or as arm64 does.
 var memoryOperand = regexp.MustCompile(`(-?0x[0-9a-f]+)?\(%(\w+)\)|\[(\w+)(?:, #(-?\d+))?\]`)
 
-// operand returns the address of the memory that an instruction names, if it is that of a register and a displacement.
+// operand returns the address of the memory that an instruction names, if the instruction names it by a register and a
+// displacement.
 func (p *Player) operand(instruction string) (address uint64, found bool) {
 	parts := memoryOperand.FindStringSubmatch(instruction)
 	if parts == nil {

@@ -56,7 +56,7 @@ func noRing(t *testing.T, err error) {
 	t.Log(err)
 }
 
-// staging is a proxy that tells how many requests it has room for.
+// staging is a proxy that reports how many requests it has room for.
 type staging interface {
 	proxy
 	room() int

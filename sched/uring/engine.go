@@ -291,10 +291,10 @@ func (e *Engine) wakeup() {
 }
 
 // slice is how long the engine's thread has run without a decision of the Go scheduler. To package runtime a worker is
-// one goroutine that runs forever. From 10 ms on its monitor wants to preempt that: it takes the P away at each system
-// call that it meets, and looks every 20 us instead of every 10 ms. So a busy engine would spend a sixth of its
-// time on getting Ps back. A decision of the scheduler now and then, which takes some 20 us, begins a new slice. See
-// retake and sysmon in runtime/proc.go.
+// one goroutine that runs forever. From 10 ms on its monitor wants to preempt that. It takes the P away at each system
+// call that it meets, and looks every 20 us instead of every 10 ms. So a busy engine would spend a sixth of its time on
+// getting Ps back. A decision of the scheduler now and then, which takes some 20 us, begins a new slice. See retake and
+// sysmon in runtime/proc.go.
 type slice struct{ began clock.Instant }
 
 const longestSlice = clock.Instant(8 * time.Millisecond)

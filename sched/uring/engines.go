@@ -124,7 +124,7 @@ func (s *Engines) remove(e *Engine) {
 	s.list.Store(&list)
 }
 
-// Here is the engine for the caller: that of its worker, if it is a fiber and its worker has one of s; else that whose
+// Here is the engine for the caller: its worker's, if it is a fiber and its worker has one of s; else the engine whose
 // turn it is. If there is none, it starts one on a separate thread. It may be called from anywhere. The error is
 // ErrClosed when there can be no engine any more, ErrUnavailable, ErrDriver, or the kernel's.
 func (s *Engines) Here() (*Engine, error) {

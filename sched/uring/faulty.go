@@ -81,7 +81,7 @@ func withFaults(p proxy) proxy {
 	return f
 }
 
-// rolls reports whether a fault of that kind is to be made now, once in n times.
+// rolls reports whether to make a fault of that kind now, once in n times.
 func (f *faulty) rolls(kind string, n int) bool {
 	return f.random.IntN(n) == 0 && faultKinds()[kind]
 }

@@ -18,8 +18,8 @@
 #define COMPLETIONS_A_REQUEST 4
 
 /* What the ring must have: a limit with each wait, no completion lost when there are many, sockets
- * that are polled by the kernel and not by a thread each, and a poll that completes many times,
- * which has no bit: it came with Linux 5.13, as RSRC_TAGS did. */
+ * that are polled by the kernel and not by a thread each, and a poll that completes many times. The
+ * last has no bit: it came with Linux 5.13, as RSRC_TAGS did. */
 #define NEEDED                                                                                     \
     (IORING_FEAT_EXT_ARG | IORING_FEAT_NODROP | IORING_FEAT_FAST_POLL | IORING_FEAT_RSRC_TAGS)
 
@@ -161,7 +161,7 @@ static unsigned move_staged(struct fiberlab_ring *ring) {
     return prompt;
 }
 
-/* Has event_fd watched. It is never read, so its count is never 0 again: a request that is made
+/* Has event_fd watched. It is never read, so its count is never 0 again. A request that is made
  * anew completes at once, and a wake-up that came while there was none is not lost. */
 static void watch_event(struct fiberlab_ring *ring) {
     struct io_uring_sqe *sqe = ring->event_seen ? NULL : io_uring_get_sqe(&ring->uring);

@@ -66,7 +66,7 @@ struct fiberlab_done {
  * A completion names the one that it has taken; the engine gives it back when it has read it.
  *
  * The kernel takes the buffers of its ring in turn. It has no more of them than it may need for a
- * turn, and the rest is a stack: so a few buffers, which processors have in their caches, are used
+ * turn, and the rest is a stack. So a few buffers, which processors have in their caches, are used
  * again and again, and the others take no memory. */
 struct fiberlab_buffers {
     struct io_uring_buf_ring *uring; /* the kernel takes from its head */

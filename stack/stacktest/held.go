@@ -11,7 +11,7 @@ import (
 	"fiberlab/stack"
 )
 
-// spare is how many of the kernel's mappings stay free for what else the process needs meanwhile.
+// spare is how many of the kernel's mappings stay free for what else the process needs while a test holds stacks.
 const spare = 4096
 
 // Guard is the kind of guard that stacks have on this machine unless the environment asks for another one.

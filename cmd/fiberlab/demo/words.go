@@ -25,7 +25,7 @@ func (v *Interleaving) words() []string {
 	return sentences
 }
 
-// words tells what the thread does in its turn, and by which line.
+// words says what the thread does in its turn, and by which line.
 func (t Turn) words() string {
 	s, _ := statementOf(t.Text)
 	text, notes := s.words, t.Notes

@@ -57,11 +57,10 @@ func SlotReader() uintptr
 //go:noescape
 func cgocall(fn, arg unsafe.Pointer) int32
 
-// Call runs the C function fn(arg) as an ordinary cgo call: the calling
-// goroutine keeps its P within reach for as long as fn runs, and takes it back
-// at almost no cost if no other goroutine needed it meanwhile. arg must not point into the
-// Go heap or a Go stack. The race detector takes all cgo calls for ordered, so it
-// sees the order that a switch establishes.
+// Call runs the C function fn(arg) as an ordinary cgo call. The calling goroutine keeps its P
+// within reach while fn runs, and takes it back at almost no cost if no other goroutine has needed
+// it. arg must not point into the Go heap or a Go stack. The race detector takes all cgo calls for
+// ordered, so it sees the order that a switch establishes.
 func Call(fn, arg unsafe.Pointer) { cgocall(fn, arg) }
 
 // stackBound is the C function by which the runtime asks for the bounds of the

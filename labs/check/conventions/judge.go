@@ -93,7 +93,7 @@ func notKept(a *machine.Arch, lost string) string {
 }
 
 // shared makes the visits of this function and of the others in its group with strangers that change all that they may,
-// once, and returns that of this one.
+// once, and returns the visit of this one.
 func (c *call) shared(ctx context.Context, b *grade.Bench) (*visit, error) {
 	return c.grouped(ctx, b, "visits", false, func(c *call) loss { return c.everything(b.Program.Arch) })
 }
@@ -120,8 +120,8 @@ func (c *call) again(
 	return v.overwritten(look(v)), nil
 }
 
-// grouped makes the visits of a group, once, and returns that of this function. A group is as much as an item has time
-// for, even where a step takes long.
+// grouped makes the visits of a group, once, and returns the visit of this function. A group is as much as an item has
+// time for, even where a step takes long.
 func (c *call) grouped(
 	ctx context.Context, b *grade.Bench, name string, quick bool, lost func(*call) loss,
 ) (*visit, error) {

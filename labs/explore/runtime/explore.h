@@ -53,9 +53,9 @@ bool explore_park_until(void);
  * of the wait that takes the token. */
 void explore_unpark(int thread);
 
-/* Says that the calling thread spins: it runs again once another thread has changed something, or
- * when no other thread can run, and then sees the values that were the newest at this call. A
- * thread that called this four times while nothing changed spins without end. */
+/* Says that the calling thread spins. It runs again once another thread has changed something, or
+ * when no other thread can run. Then it sees the values that were the newest at this call. A thread
+ * that called this four times while nothing changed spins without end. */
 void explore_yield(void);
 
 #endif

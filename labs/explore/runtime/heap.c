@@ -136,7 +136,7 @@ static void release(void *p, uintptr_t pc) {
         report_fault(FAULT_DOUBLE_FREE, "", "Thread %u frees memory that was freed already.",
                      t->number);
     }
-    /* Whoever accesses the block without being ordered before this races with it. */
+    /* An access to the block that is not ordered before this races with it. */
     place_access(address, b->size, true, pc);
     report_step(t, OP_FREE, NO_ORDER, pc, address, b->size);
     b->freed = true;

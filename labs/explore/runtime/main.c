@@ -2,7 +2,7 @@
  *
  * The plan. Schedules with 0, 1, 2, ... preemptions are tried in this order, so that the first
  * fault has the fewest. In between, the reduced search gets about as many schedules as the bounded
- * ones had: if it tries them all, the program is correct; if it meets a fault, the bounded searches
+ * ones had. If it tries them all, the program is correct. If it meets a fault, the bounded searches
  * go on to look for one with fewer preemptions. When half of the time is used up, random schedules
  * follow.
  */

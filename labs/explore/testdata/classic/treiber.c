@@ -2,8 +2,8 @@
  *
  * From R. K. Treiber, "Systems Programming: Coping with Parallelism", IBM Research Report RJ 5118
  * (1986); the problem and the counter that solves it are in the IBM System/370 Principles of
- * Operation, appendix A. A thread loads the top A and the next node B, another one pops A and B and
- * pushes A again: the compare-and-swap of the first one finds A, and makes B the top. With
+ * Operation, appendix A. A thread loads the top A and the next node B; another one pops A and B and
+ * pushes A again. The compare-and-swap of the first one finds A, and makes B the top. With
  * -DNO_COUNTER the top has no counter. With -DRELAXED_PUSH a node may be seen before its content.
  */
 #include <explore.h>
