@@ -44,7 +44,7 @@ type channelState struct {
 	closed [2]bool
 }
 
-// possible tells whether a case is.
+// possible reports whether a case is possible.
 func (s channelState) possible(k channelCase) bool {
 	if k.send {
 		return s.closed[k.channel] || len([]rune(s.queues[k.channel])) < channelCapacities[k.channel]

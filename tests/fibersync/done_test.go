@@ -9,7 +9,7 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// isClosed tells whether a receive from done would return at once.
+// isClosed reports whether a receive from done would return at once.
 func isClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:

@@ -18,7 +18,7 @@ var legal = map[[2]sched.State][]sched.Why{
 	{sched.Queued, sched.Running}:  {sched.WhyResume},
 }
 
-// isLegal tells whether a fiber may go from one state to another because of why.
+// isLegal reports whether a fiber may go from one state to another because of why.
 func isLegal(from, to sched.State, why sched.Why) bool {
 	return slices.Contains(legal[[2]sched.State{from, to}], why)
 }
