@@ -4,9 +4,8 @@
  * the ACM 17 (1974). With -DNOT_CHOOSING a thread does not say that it is about to draw: one that
  * has a number passes it by, although it is about to get the same. With -DRELAXED a thread misses
  * the number of another one. */
-#include <explore.h>
+#include "exclusion.h"
 #include <stdatomic.h>
-#include <stddef.h>
 
 #ifdef RELAXED
 #define ORDER memory_order_relaxed
@@ -18,7 +17,6 @@ static atomic_int number[2];
 #ifndef NOT_CHOOSING
 static atomic_int choosing[2];
 #endif
-static int counter;
 
 static void enter(int me) {
     int other = 1 - me;
@@ -45,20 +43,4 @@ static void enter(int me) {
 
 static void leave(int me) {
     atomic_store_explicit(&number[me], 0, ORDER);
-}
-
-static void worker(void *second) {
-    int me = second != NULL;
-
-    enter(me);
-    counter++;
-    leave(me);
-}
-
-void explore_test(void) {
-    int other = explore_start(worker, &counter);
-
-    worker(NULL);
-    explore_join(other);
-    explore_check(counter == 2, "both have counted");
 }

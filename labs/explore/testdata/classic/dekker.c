@@ -4,9 +4,8 @@
  * from T. J. Dekker. It needs each thread's store of its flag to come before its load of the other
  * one's. With -DRELAXED, and with -DRELEASE_ACQUIRE as well, the store may be delayed past the
  * load. */
-#include <explore.h>
+#include "exclusion.h"
 #include <stdatomic.h>
-#include <stddef.h>
 
 #if defined RELAXED
 #define STORE memory_order_relaxed
@@ -20,7 +19,6 @@
 #endif
 
 static atomic_int wants[2], turn;
-static int counter;
 
 static void enter(int me) {
     int other = 1 - me;
@@ -42,20 +40,4 @@ static void enter(int me) {
 static void leave(int me) {
     atomic_store_explicit(&turn, 1 - me, STORE);
     atomic_store_explicit(&wants[me], 0, STORE);
-}
-
-static void worker(void *number) {
-    int me = number != NULL;
-
-    enter(me);
-    counter++;
-    leave(me);
-}
-
-void explore_test(void) {
-    int other = explore_start(worker, &counter);
-
-    worker(NULL);
-    explore_join(other);
-    explore_check(counter == 2, "both have counted");
 }

@@ -4,12 +4,10 @@
  * ACM 9 (1966); D. E. Knuth showed its fault in the same year. A thread tests the other one's flag,
  * then takes the turn: in between the other one may pass. It is wrong even if all accesses are
  * sequentially consistent. -DCORRECT takes Peterson's way. */
-#include <explore.h>
+#include "exclusion.h"
 #include <stdatomic.h>
-#include <stddef.h>
 
 static atomic_int wants[2], turn;
-static int counter;
 
 static void enter(int me) {
     atomic_store(&wants[me], 1);
@@ -30,20 +28,4 @@ static void enter(int me) {
 
 static void leave(int me) {
     atomic_store(&wants[me], 0);
-}
-
-static void worker(void *number) {
-    int me = number != NULL;
-
-    enter(me);
-    counter++;
-    leave(me);
-}
-
-void explore_test(void) {
-    int other = explore_start(worker, &counter);
-
-    worker(NULL);
-    explore_join(other);
-    explore_check(counter == 2, "both have counted");
 }

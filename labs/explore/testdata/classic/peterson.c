@@ -4,9 +4,8 @@
  * 12 (1981). It needs the stores of a thread to come before its loads. With -DRELAXED, and with
  * -DRELEASE_ACQUIRE as well, they need not. -DTURN_FIRST swaps the two stores, which is wrong in
  * any order of memory. */
-#include <explore.h>
+#include "exclusion.h"
 #include <stdatomic.h>
-#include <stddef.h>
 
 #if defined RELAXED
 #define STORE memory_order_relaxed
@@ -20,7 +19,6 @@
 #endif
 
 static atomic_int wants[2], last;
-static int counter;
 
 static void enter(int me) {
 #ifdef TURN_FIRST
@@ -37,20 +35,4 @@ static void enter(int me) {
 
 static void leave(int me) {
     atomic_store_explicit(&wants[me], 0, STORE);
-}
-
-static void worker(void *number) {
-    int me = number != NULL;
-
-    enter(me);
-    counter++;
-    leave(me);
-}
-
-void explore_test(void) {
-    int other = explore_start(worker, &counter);
-
-    worker(NULL);
-    explore_join(other);
-    explore_check(counter == 2, "both have counted");
 }
