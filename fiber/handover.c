@@ -1,8 +1,8 @@
 /* Moving the P itself from the fiber that leaves to the fiber that comes.
  *
  * processor.c tells an M which P to take when it returns from C. Since Go 1.26 the M that is in C
- * keeps the P in its own name until another takes it. Taking it is expensive: the taker claims the
- * goroutine that is in C, makes the P idle and counts it twice, by five atomic operations on a
+ * keeps the P in its own name until another takes it. Taking it is expensive. The taker claims the
+ * goroutine that is in C, makes the P idle and counts it twice: five atomic operations, on a
  * stack of the runtime's. So here the P is moved before the fiber that comes returns from C, which
  * then finds it in its own name, as if it had never left Go.
  *

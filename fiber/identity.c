@@ -1,8 +1,8 @@
 /* A fiber's identity in the Go runtime: its thread key, its stack's bounds, its end.
  *
  * The first call into Go from a stack whose g slot is empty makes the runtime
- * lend it an extra M with a goroutine. The runtime takes the borrower for
- * a thread; what it does for threads is set right for fibers here.
+ * lend it an extra M with a goroutine. The runtime takes the borrower for a thread.
+ * This file corrects the fields in which a fiber differs from a thread.
  */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -3,7 +3,7 @@
  * That right is called a P. A goroutine in C leaves its P behind, where it and others can
  * take it. When it comes back it tries the P that its M remembers
  * (m.oldp), which it had before. If that is taken it looks for an idle one. If there is none it
- * waits until the runtime's monitor takes one from a goroutine that has been in C for too long:
+ * waits. The runtime's monitor takes one from a goroutine that has been in C for too long, after
  * 20 us at best, 10 ms at worst.
  *
  * What a fiber's M remembers may be out of date, since the fibers of a thread leave

@@ -168,7 +168,7 @@ func (r *runner) unusedBelow() uintptr {
 }
 
 // whileUnused runs clear, which releases the pages of r's stack, if
-// no frame lies there that is still needed. Meanwhile r cannot be entered.
+// no frame lies there that is still needed. While clear runs, r cannot be entered.
 func (r *runner) whileUnused(clear func() error) error {
 	word := r.state.Load()
 	state := State(word & stateMask)

@@ -177,7 +177,7 @@ struct thread {
     bool token;
     bool spurious_wake; /* it had one */
     bool spurious_fail;
-    /* While it spins: what it read, and what had changed when it last yielded. */
+    /* While it spins: the values that it read, and the count of changes at its last yield. */
     struct spin spin[SPINS];
     struct place *recent[RECENT];
     unsigned spins, recents;

@@ -1,8 +1,8 @@
 /* A litmus test that is drawn at random: the environment variable LITMUS has its threads, separated
  * by bars. A step is a letter, then an object (x or y), then values and the memory order, one digit
- * each: R load, W store, X exchange, C compare-and-swap (expected, desired; relaxed if it fails),
- * F fence. The outcome has a digit in base 4 for each value read. The calls are those that the
- * compiler makes, since it takes only constant orders. */
+ * each. The letters: R load, W store, X exchange, C compare-and-swap (expected, desired; relaxed if
+ * it fails), F fence. The outcome has a digit in base 4 for each value read. The calls are those
+ * that the compiler makes, since it takes only constant orders. */
 #include <explore.h>
 #include <stdint.h>
 #include <stdlib.h>
