@@ -1,9 +1,9 @@
-/* What AddressSanitizer is told of switches, in programs that are built with it.
+/* Tells AddressSanitizer of switches, in programs that are built with it.
  *
- * It keeps a shadow of all memory, in which the space between the variables of a
- * stack frame is marked until the function returns, and it knows the bounds of each
- * thread's stack. So it must learn of two things: that a thread goes on with another
- * stack, and that the functions on the stack of a fiber that has ended will not return. */
+ * It keeps a shadow of all memory. The space between the variables of a stack frame is marked
+ * there until the function returns. It also knows the bounds of each thread's stack. So it must
+ * learn when a thread continues on another stack, and when a fiber has ended whose functions never
+ * return. */
 #ifndef FIBERLAB_ANNOUNCE_H
 #define FIBERLAB_ANNOUNCE_H
 

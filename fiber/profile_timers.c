@@ -14,9 +14,9 @@
 /* Ms that fibers have now, and the most that they have had at a time. */
 static int64_t lent, most_lent;
 
-/* Whether the calling thread has all dropped Ms lent to it. These are not counted: fibers that are
- * entered at that time have further ones, so with them each time would find more to lend than there
- * are, and the runtime would make those. */
+/* Whether the calling thread has borrowed all dropped Ms. They are not counted. Fibers that are
+ * entered at that time have further Ms. If these counted, each time would ask for more Ms than
+ * there are, and the runtime would make them. */
 static __thread volatile int lends_all __attribute__((tls_model("initial-exec")));
 
 void fiberlab_count_lent(int n) {

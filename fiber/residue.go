@@ -44,7 +44,7 @@ func clearResidue() {
 	debug.SetPanicOnFault(false)
 }
 
-// offsets are those of the residue in a g, in bytes.
+// offsets are the offsets of the residue in a g, in bytes.
 type offsets struct {
 	labels, fault int
 	known         bool

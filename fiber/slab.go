@@ -7,8 +7,8 @@ import "C"
 
 import "unsafe"
 
-// slabs hold elements of one size in C memory, at addresses that stay valid until the process ends: a late reader of a
-// free element finds its old contents, or zeroes. Its methods must be called with the owner's lock held.
+// slabs hold elements of one size in C memory. Addresses stay valid until the process ends: a late reader of a free
+// element finds its old contents, or zeroes. The caller of each method holds the owner's lock.
 type slabs struct {
 	size  uintptr // bytes of an element
 	all   []slab

@@ -58,7 +58,7 @@ func (l *Lab) Grade(ctx context.Context, o Options) (*Report, error) {
 	return r, err
 }
 
-// With builds what lies in o.Dir and calls use with a bench for it. Errors are those of use and of Build.
+// With builds what lies in o.Dir and calls use with a bench for it. It returns the errors of use and of Build.
 func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, error)) (r *Report, err error) {
 	sources := maps.Clone(l.Harness)
 	if sources == nil {

@@ -86,8 +86,9 @@ func Native() *Arch {
 	return AMD64
 }
 
-// Canonical returns the name by which Registers knows the register that an instruction calls name: r12 for r12d, r12w
-// and r12b, rax for eax, ax, al and ah, x19 for w19, d8 for v8, q8 and s8. It returns "" for what is no register.
+// Canonical returns the name that Registers uses for the register that an instruction calls name. That is r12 for
+// r12d, r12w and r12b, rax for eax, ax, al and ah, x19 for w19, and d8 for v8, q8 and s8. It returns "" if name is no
+// register.
 func (a *Arch) Canonical(name string) string {
 	name = strings.ToLower(strings.TrimLeft(name, "%"))
 	if slices.Contains(a.Registers, name) {

@@ -101,7 +101,7 @@ type Options struct {
 	Calls []string
 	// Env is the program's environment; nil is an empty one.
 	Env []string
-	// Dir is the program's working directory; empty is that of this process.
+	// Dir is the program's working directory; empty: the directory of this process.
 	Dir string
 }
 

@@ -1,5 +1,5 @@
-// Command check-run reads what `fiberlab run --json` printed, on standard input, and fails unless it is one whole
-// report of a run in which every backend counted under every policy, all agreed, and every way of switching was timed.
+// Command check-run reads the report of `fiberlab run --json` from standard input. It fails unless the report is
+// complete: every backend counted under every policy, all counts agree, and every way of switching was timed.
 package main
 
 import (

@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// run runs `go test` with args and adds what it counts to the file. The error is that of `go test`.
+// run runs `go test` with args and adds its counts to the file. It returns the error of `go test`.
 func run(args []string) error {
 	c := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	c.Stderr = os.Stderr
@@ -100,7 +100,8 @@ func closing(w io.Writer) error {
 	return nil
 }
 
-// Tally is what was counted. Tests that pass or fail are those of the top level; subtests are left out as well.
+// Tally holds the counts. It counts top-level tests that pass or fail; of the tests that are left out it counts
+// subtests too.
 type Tally struct {
 	Passed  int
 	Failed  []string       `json:",omitempty"` // their names and packages

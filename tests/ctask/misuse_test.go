@@ -15,7 +15,7 @@ import (
 	"fiberlab/tests/internal/taskbody"
 )
 
-// A handle is one fiber's for ever, and does no harm when the fiber is gone.
+// A handle belongs to one fiber always. It does no harm after the fiber has ended.
 func TestStaleCHandle(t *testing.T) {
 	var stale []uint64
 	notify := func(t *testing.T) {

@@ -57,8 +57,8 @@ func TestExceptionsAreTheFibersOwn(t *testing.T) {
 	})
 }
 
-// A fiber that is inside a catch clause, or on its way to one, finds its exceptions again after its root has gone
-// to another thread; another body that handles exceptions meanwhile does not disturb it.
+// A fiber keeps its exceptions when its root moves to another thread inside a catch clause, or on the way to one. A
+// second body that handles exceptions at the same time does not disturb it.
 func TestExceptionsUnderRootThatMoves(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {

@@ -227,7 +227,8 @@ func TestAScheduleOfUnknownThreads(t *testing.T) {
 	require.ErrorContains(t, err, `"stranger"`)
 }
 
-// A turn of a thread that cannot have the lock is noted once; those of threads that sleep or have ended are not.
+// The log has one line for a turn of a thread that cannot get the lock. It has none for turns of threads that sleep or
+// have ended.
 func TestTurnsThatPass(t *testing.T) {
 	p := parsed(t, "a:", "  lock", "  wait(done)", "  unlock", "b:", "  lock", "  signal(done)", "  unlock")
 	v, err := p.Replay(sched.Config{}, []string{"a", "b", "b", "a", "a", "b", "b", "a", "b", "b", "b"})

@@ -65,7 +65,7 @@ func squeeze(text string) string {
 // figure is a row of a table with a mechanism in backticks, a median and a ratio.
 var figure = regexp.MustCompile("(?m)^\\| `([\\w-]+)`[^|]*\\| ([\\d.,]+) \\|(?:[^|]*\\|)? ([\\d.,]+) \\|$")
 
-// The figures of docs/switch.md are those of README.md.
+// docs/switch.md and README.md give the same figures.
 func TestFigures(t *testing.T) {
 	of := func(page string) map[string]string {
 		text, err := os.ReadFile(filepath.Join(root, page))

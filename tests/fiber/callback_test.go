@@ -14,8 +14,8 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// Go functions that C has called switch as others do: to fresh fibers, to fibers that are in such a
-// function themselves, to fibers that are not, and to the root, which may be in one too.
+// A Go function that C has called may switch like any other: to fresh fibers, to the root, and to fibers inside or
+// outside of such a function. The root may be in such a function too.
 func TestSwitchInCallbacks(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		random := suite.NewRand(t)
@@ -64,8 +64,8 @@ func TestSwitchInCallbacks(t *testing.T) {
 	})
 }
 
-// A fiber that is in a callback goes on on another root, where that can be: its C frames stay on
-// the thread that they are on, or move with the fiber's stack.
+// A fiber inside a callback can continue on another root where the backend allows it. Its C frames stay on their
+// thread, or move with the fiber's stack.
 func TestCallbackMovesToAnotherRoot(t *testing.T) {
 	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
 		turns := 0

@@ -136,9 +136,9 @@ var childQuits = child.New("quits over suspended fibers", func(t child.T, b fibe
 	trapbody.Nil()
 })
 
-// Where each M is to report before the program ends, for the sake of a core dump, those of suspended
-// fibers are not waited for. An emulator has more threads, which do not report, so that the runtime
-// waits in vain for seconds: there no M is asked to report.
+// When each M must report before the program ends (for a core dump), the program does not wait for the Ms of suspended
+// fibers. An emulator has more threads, which do not report, and the runtime waits seconds for them. So no M is asked
+// to report there.
 func TestCrashOverSuspendedFibers(t *testing.T) {
 	emulated := ctest.Emulated()
 	traceback := "GOTRACEBACK=crash"

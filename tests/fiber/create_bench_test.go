@@ -73,12 +73,12 @@ func (k fiberKind) make(root *fiber.Fiber, hold bool) (*fiber.Fiber, error) {
 //
 // pooled: a fiber is created, entered, ended and closed, then the next; the pool has what it needs.
 //
-// fresh: 10,000 fibers are created and entered and stay suspended, all at once, with nothing in the pool
-// before. What they need from the runtime and the kernel is fresh only once in a process, so every batch
-// has a process of its own. A batch is always whole: b.N is rounded up to multiples of 10,000, also when
-// it is 1. ns/op is the time from the first New until the last fiber is suspended, by 10,000; to end
-// them, to start the process and to look at its memory does not count. rss-B/fiber is what the resident
-// memory of the process grew by, by 10,000, the garbage collected before and after.
+// fresh: 10,000 fibers are created and entered, and all stay suspended. The pool is empty before. What they need from
+// the runtime and the kernel is fresh only once in a process, so every batch has its own process. A batch is always
+// whole: b.N is rounded up to a multiple of 10,000, also from 1. ns/op is the time from the first New until the last
+// fiber is suspended, divided by 10,000. It excludes ending the fibers, starting the process and reading its memory.
+// rss-B/fiber is the growth of the resident memory of the process, divided by 10,000, measured after a garbage
+// collection.
 func BenchmarkCreate(b *testing.B) {
 	for _, k := range fiberKinds() {
 		b.Run(k.String()+"/pooled", func(b *testing.B) { benchmarkPooled(b, k) })

@@ -15,10 +15,9 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// crowd is some fibers that several roots share. The model is one lock for each
-// fiber: the running fiber holds its lock, and takes that of the fiber that it switches
-// to. So every switch must work, and what a fiber finds must be what was left there
-// for it.
+// crowd is some fibers that several roots share. The model is one lock for each fiber. The running fiber holds its own
+// lock, and takes the lock of the fiber to which it switches. So every switch must work, and a fiber must find the
+// values that were left for it.
 type crowd struct {
 	t       *testing.T
 	backend fiber.Backend

@@ -79,9 +79,8 @@ var childEdge = child.New("switch at the edge of a stack", func(t child.T, b fib
 	}
 })
 
-// A switch near the end of a stack gets along with little, or hits the guard: it never writes
-// over another stack. The first sweep finds frames of more than half a page, the second those of
-// more than a page, which step over the guard.
+// A switch near the end of a stack needs little stack, or hits the guard; it never writes over another stack. The first
+// sweep finds frames of more than half a page. The second finds frames of more than a page, which step over the guard.
 func TestSwitchAtTheEdgeOfAStack(t *testing.T) {
 	for _, most := range []int{12 << 10, 4<<10 + 128} {
 		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {

@@ -53,8 +53,8 @@ func TestNoMemoryForDraining(t *testing.T) {
 	})
 }
 
-// C's memory for control blocks and contexts may be refused at each of its uses:
-// for a fiber, for a root, or for the context of a root that first leaves by ucontext.
+// C may lack memory for control blocks and contexts at each use: for a fiber, for a root, or for the context of a root
+// that leaves by ucontext for the first time.
 func TestNoMemoryForContext(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {

@@ -13,8 +13,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// runtime.Goexit finishes the fiber as if its body had returned; what is deferred
-// runs first, and may switch. FailNow of package testing ends the same way.
+// runtime.Goexit finishes the fiber as if its body had returned. Deferred functions run first, and may switch. FailNow
+// of package testing ends the same way.
 func TestGoexit(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		ways := map[string]func(){

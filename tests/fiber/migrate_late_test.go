@@ -14,8 +14,8 @@ import (
 	"fiberlab/tests/internal/leaks"
 )
 
-// A root that tries to enter a suspended fiber too late, while that runs to its end and its coroutine with it,
-// is told so, and touches nothing of the coroutine.
+// A root tries to enter a suspended fiber too late, while the fiber and its coroutine run to their end. The root gets
+// an error, and touches nothing of the coroutine.
 func TestLateEntryOfAnEndingCoroutine(t *testing.T) {
 	leaks.Check(t)
 	b := fiber.Goroutine

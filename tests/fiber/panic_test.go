@@ -14,8 +14,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Panics unwind a fiber's own frames only, in the usual order, however often the
-// fiber is left meanwhile.
+// Panics unwind the frames of their fiber alone, in the usual order, however often other fibers run in between.
 func TestPanicAndRecoverAcrossSwitches(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		const count = 20

@@ -174,8 +174,8 @@ func TestPoolIsBounded(t *testing.T) {
 	})
 }
 
-// The idle runners of one kind take no room from those of another: fibers of another size, backend
-// or body are made from the pool although it is full of small ones.
+// The idle runners of one kind take no room from another kind. Fibers of another size, backend or body come from the
+// pool although it is full of small ones.
 func TestPoolHasRoomForEachKind(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		require.NoError(t, fiber.Drain())
@@ -235,8 +235,8 @@ func TestNothingGrows(t *testing.T) {
 			}
 			return most
 		}
-		// Threads that the runtime has started it keeps, and uses again. On a slow machine it may need some more late,
-		// but a process has only so many at once: what is lost in each round shows after any number of rounds.
+		// The runtime keeps the threads that it has started, and uses them again. On a slow machine it may start some
+		// more late, but a process has a bounded number at once. A loss in each round shows after any number of rounds.
 		var grown [][2]int
 		early := rounds(10)
 		for range 5 {

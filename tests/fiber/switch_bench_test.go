@@ -10,8 +10,8 @@ import (
 	"fiberlab/stack/stacktest"
 )
 
-// fewestSwitches is what a sub-benchmark makes even if b.N asks for less, so that -benchtime=1x shows
-// the price of a switch and not that of reading the clock.
+// fewestSwitches is the least number of switches of a sub-benchmark, whatever b.N is. So -benchtime=1x shows the price
+// of a switch, and not the price of reading the clock.
 const fewestSwitches = 1000
 
 // BenchmarkSwitch measures a switch of each mechanism, one mechanism after the other. An op is a switch:

@@ -18,7 +18,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Async's function and what is to be done then run where the caller does.
+// The functions of Async and Then run where the caller runs.
 func TestAsyncRunsBesideTheCaller(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range 4 {
@@ -52,7 +52,7 @@ func TestAsyncRunsBesideTheCaller(t *testing.T) {
 	})
 }
 
-// What is to be done then may block, even for what its starter does next.
+// The function of Then may block, even for something that its starter does next.
 func TestThenMayBlock(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		c.start(func() {
@@ -70,7 +70,7 @@ func TestThenMayBlock(t *testing.T) {
 	})
 }
 
-// A panic is the task's, and its waiters do not wait for ever.
+// A panic belongs to the task, and its waiters return.
 func TestAsyncPanicsAsATask(t *testing.T) {
 	suite.EachConfig(t, mixedWorkers(), func(t *testing.T, cfg sched.Config) {
 		var values schedtest.Journal[any]

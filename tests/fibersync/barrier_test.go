@@ -64,9 +64,8 @@ type barrierVisit struct {
 	call, ret int64
 }
 
-// Clients that give up at random come again until they are let through. Then the history
-// of each phase must be that of a barrier: all had come when the first one went on, and
-// their places are all there are.
+// Clients that give up at random come again until the barrier lets them through. Then the history of each phase must be
+// one that a barrier allows: all had come when the first went on, and each place occurs once.
 func TestBarrierModel(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		const parties, phases = 8, 30

@@ -7,9 +7,9 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkBlockingCall is a call of an empty function elsewhere. The rivals start a goroutine
-// for it, and wait for a channel: on a goroutine that has its own thread, as a
-// worker has, and on a goroutine that may share its thread with what it starts.
+// BenchmarkBlockingCall is a call of an empty function elsewhere. The rivals start a goroutine for it and receive from
+// a channel. The first receives on a goroutine with its own thread, as a worker has one. The second receives on a
+// goroutine that may share its thread with the one that it starts.
 func BenchmarkBlockingCall(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.ReportAllocs()

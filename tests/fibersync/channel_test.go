@@ -17,8 +17,7 @@ import (
 // channelValue is a value with its sender's number, and its number among the sender's values.
 type channelValue struct{ sender, number int }
 
-// channelSends tells whether send did not panic, which it may do only because the channel
-// is closed.
+// channelSends reports whether send returned without a panic. Only a closed channel may make it panic.
 func channelSends(send func()) (sent bool, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {

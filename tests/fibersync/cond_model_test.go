@@ -63,7 +63,7 @@ func (q *condQueue) take() byte {
 	return v
 }
 
-// condSpec is a queue of bounded length; what is put is not 0.
+// condSpec is a queue of bounded length. Its values are not 0.
 var condSpec = history.Spec[string, byte, byte]{Step: func(values string, put, got byte) (bool, string) {
 	switch {
 	case put != 0:

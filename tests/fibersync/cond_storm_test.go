@@ -11,8 +11,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Some consumers give up at any time, and put back what they got; the values are
-// just enough for the others, which wait for ever if a signal is lost.
+// Some consumers give up at any time, and put back the values that they got. The values are just enough for the other
+// consumers. If a signal is lost, one of these never returns.
 func TestCondStormOfCancelsAndSignals(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for range suite.Scaled(50, 10) {

@@ -120,8 +120,8 @@ var contextCases = map[string]contextCase{
 	},
 }
 
-// A context that cannot be asked, for it is made of none, is found out before the caller stands
-// in the queue: otherwise others would hand something to a waiter that is gone.
+// The zero value of a context type cannot be asked. Wait finds this out before the caller stands in the queue.
+// Otherwise others would hand something to a waiter that has left.
 func TestContextThatIsNoneLeavesNoWaiter(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		for name, prepare := range contextCases {

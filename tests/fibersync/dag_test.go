@@ -54,7 +54,7 @@ func (v *dagVisits) visit(node int) {
 	v.ended[node].Add(1)
 }
 
-// check tells how many nodes have run, and that each has at most once and in order.
+// check returns the number of nodes that have run. It fails the test if a node has run twice or too early.
 func (v *dagVisits) check(t *testing.T) int {
 	ran := 0
 	for i := range v.begun {

@@ -91,7 +91,7 @@ func TestEventMayBeSignalledAtFirst(t *testing.T) {
 	check.PanicsWith(t, fibersync.ErrMode, func() { fibersync.NewEvent(fibersync.ManualReset+1, false) })
 }
 
-// A time that is too far away to be reckoned with is for ever, and none that has passed.
+// A time too far away for the clock means no deadline, and not one that has passed.
 func TestEventWaitsForAnyTime(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		var e fibersync.Event

@@ -7,10 +7,9 @@ import (
 	"fiberlab/sched/fibersync"
 )
 
-// BenchmarkLatch measures CountDown of a latch without waiters; Wait for an open one;
-// and two fibers on one thread that open a latch for each other by turns, where an op is
-// one latch. The rivals, on goroutines, are sync.WaitGroup for the first and a channel
-// that is closed for the others.
+// BenchmarkLatch measures CountDown of a latch without waiters, Wait for an open latch, and two fibers on one thread
+// that open a latch for each other by turns (an op is one latch). The rivals run on goroutines: sync.WaitGroup for the
+// first, a channel that is closed for the others.
 func BenchmarkLatch(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.Run("count down", func(b *testing.B) {

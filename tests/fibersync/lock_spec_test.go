@@ -22,9 +22,9 @@ type lockState struct {
 	value           int
 }
 
-// lockSpec is that of a Mutex, if no client reads, and of an RWMutex. An attempt at a mutex
-// may fail only if it is held, or if another client waits, to which it may have been handed off: before that client
-// accepts it, the hand-off may be revoked. An attempt at an RWMutex may also fail if another client tries.
+// lockSpec specifies a Mutex if no client reads, and an RWMutex otherwise. An attempt at a mutex may fail only if the
+// mutex is held, or if another client waits. The mutex may have been handed off to that client, and the hand-off may be
+// revoked before the client accepts it. An attempt at an RWMutex may also fail if another client tries.
 func lockSpec(strict bool) history.Spec[lockState, lockDo, lockHad] {
 	return history.Spec[lockState, lockDo, lockHad]{Step: func(s lockState, in lockDo, out lockHad) (bool, lockState) {
 		me := uint(1) << in.client

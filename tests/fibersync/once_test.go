@@ -101,7 +101,7 @@ func TestOnceCountsWhatEndsItsGoroutine(t *testing.T) {
 	once.Do(nil)
 }
 
-// A release build would wait for ever.
+// In a release build this call never returns.
 func TestOnceMisuse(t *testing.T) {
 	var once fibersync.Once
 	once.Do(func() {

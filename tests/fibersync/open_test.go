@@ -62,8 +62,8 @@ func TestWaitToOpenEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Cancelling and opening race: each is told either that its context is over or that the thing is open, which is
-// true, and no client waits for ever.
+// Cancelling and opening race. Each client learns that its context is over or that the thing is open. What it learns is
+// true, and each client returns.
 func TestStormOfCancelsAndOpenings(t *testing.T) {
 	for name, prepare := range openKinds {
 		t.Run(name, func(t *testing.T) {

@@ -70,8 +70,8 @@ func TestParkRingLosesNoUnpark(t *testing.T) {
 	})
 }
 
-// Two unpark a third, often in the same moment, so that one of the two adds nothing. If what that
-// one has stored were not seen, all three would wait for ever.
+// Two threads unpark a third, often at the same moment, so that the second Unpark adds nothing. If the third did not
+// see what that second one has stored, all three would wait without end.
 func TestParkSeesWhatWasStoredBeforeAnUnpark(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		rounds := uint64(suite.Scaled(1500, 50))

@@ -13,8 +13,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// Clients do selects at random over a few channels, sometimes cancelled: what was sent is
-// received, once each, and nothing else.
+// Clients select at random over a few channels, and some are cancelled. Each value that was sent is received once, and
+// no other value is received.
 func TestSelectRandomPrograms(t *testing.T) {
 	eachCompany(t, func(c *company) {
 		random := suite.NewRand(c.t)

@@ -8,7 +8,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// semaphoreDo is an operation on a semaphore: what is done, and to how many units.
+// semaphoreDo is an operation on a semaphore, with its number of units.
 type semaphoreDo struct {
 	what  string
 	units int64
@@ -16,9 +16,9 @@ type semaphoreDo struct {
 
 const semaphoreUnits = 4
 
-// semaphoreSpec is that of a semaphore of semaphoreUnits; the state is how many are
-// acquired. An attempt may fail if it is for more than is free, or while a client
-// waits; and a client can wait only while there are units that are not free.
+// semaphoreSpec specifies a semaphore of semaphoreUnits; the state is the number of acquired units. An attempt may fail
+// if it asks for more units than are free, or while a client waits. A client can wait only while some units are
+// acquired.
 var semaphoreSpec = history.Spec[int64, semaphoreDo, bool]{
 	Step: func(used int64, in semaphoreDo, ok bool) (bool, int64) {
 		switch in.what {

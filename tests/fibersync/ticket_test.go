@@ -188,8 +188,8 @@ func (atOnce) StartNow(f func()) error {
 	return nil
 }
 
-// While a long run of tickets that are done is passed over, others may use the queue: what is
-// started in the middle of it finds the queue's lock free, and the end of the run not called yet.
+// The queue passes over a long run of tickets that are done. Others may use it at the same time: a ticket that is
+// started in the middle finds the queue's lock free, and the end of the run not called yet.
 func TestTicketRunOfDoneOnesDoesNotHoldTheQueue(t *testing.T) {
 	fibertest.EachRoot(t, func(t *testing.T, root *fiber.Fiber) {
 		root.SetValue(atOnce{park.NewGoroutine()})

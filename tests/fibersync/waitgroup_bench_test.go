@@ -17,9 +17,8 @@ type waitGroup interface {
 	Wait()
 }
 
-// BenchmarkWaitGroup measures what a fiber pays for counting: Add and Done by turns, which
-// is two ops; Wait where nothing is counted; and to start something that does nothing
-// but say Done, 100 before a Wait for them. The rival is sync.WaitGroup on goroutines.
+// BenchmarkWaitGroup measures what a fiber pays for counting: Add and Done by turns (two ops), Wait when the count is
+// 0, and starting functions that only call Done, 100 before each Wait. The rival is sync.WaitGroup on goroutines.
 func BenchmarkWaitGroup(b *testing.B) {
 	benchCompany(b, func(b *testing.B, together func(bodies ...func())) {
 		b.Run("count", func(b *testing.B) {

@@ -74,7 +74,7 @@ func TestForCallsTheBodyForEach(t *testing.T) {
 	})
 }
 
-// The ends of a range may be those of int, and it may have more integers than an int can count.
+// A range may begin and end at the least and the greatest int. It may have more integers than an int can count.
 func TestForAtTheEndsOfInt(t *testing.T) {
 	forktest.EachPool(t, func(t *testing.T, _ *sched.Scheduler, p *forkjoin.Pool) {
 		for _, r := range []forkjoin.Range{

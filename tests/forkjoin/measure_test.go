@@ -23,10 +23,10 @@ const turn = 2 * time.Millisecond
 
 // compare runs a program one way, run, and without forks, in turn, and reports of a run:
 //
-//	ns/op, B/op, allocs/op   the way's; the time is the median of the turns
-//	x                        how many times quicker it is than the program without forks, in the same minute
-//	ns/fork                  what it takes longer than that, for each fork; less than 0 if it is quicker
-//	stack-KB, peak-MB        how far Go's stacks and the process grow in a run
+//	ns/op, B/op, allocs/op   of the way; the time is the median of the turns
+//	x                        the time of the program without forks, in the same minute, over this time
+//	ns/fork                  the difference of these two times, for each fork; below 0 if the way is quicker
+//	stack-KB, peak-MB        the growth of Go's stacks and of the process in a run
 //
 // The caller is the goroutine or task in which the root of the program runs.
 func compare(b *testing.B, w *forkwork.Work, run func() int) {
@@ -69,7 +69,7 @@ func compare(b *testing.B, w *forkwork.Work, run func() int) {
 	reportPeaks(b, run)
 }
 
-// median returns that of the turns, of which some were disturbed.
+// median returns the median of the turns. Some turns were disturbed.
 func median(turns []float64) float64 {
 	slices.Sort(turns)
 	return stat.Quantile(0.5, stat.Empirical, turns, nil)

@@ -12,8 +12,8 @@ import (
 	"fiberlab/tests/internal/schedtest"
 )
 
-// onEachWorker runs each of the functions as a task, the i-th of them pinned to the i-th of as many
-// workers as there are functions, and returns when all have returned.
+// onEachWorker runs each of the functions as a task, and returns when all have returned. There is one worker for each
+// function: the i-th function is pinned to the i-th worker.
 func onEachWorker(b *testing.B, s *sched.Scheduler, bodies ...func()) {
 	var met sync.WaitGroup
 	met.Add(len(bodies))
@@ -38,7 +38,7 @@ func onEachWorker(b *testing.B, s *sched.Scheduler, bodies ...func()) {
 // fewestSamples is how many samples quantiles are taken of even if b.N asks for less.
 const fewestSamples = 200
 
-// reportQuantiles reports the median and the 99th percentile, in microseconds, in the place of ns/op.
+// reportQuantiles reports the median and the 99th percentile in microseconds, and removes ns/op.
 func reportQuantiles(b *testing.B, samples []time.Duration) {
 	us := inMicroseconds(samples)
 	b.ReportMetric(stat.Quantile(0.5, stat.Empirical, us, nil), "p50-us")

@@ -146,8 +146,8 @@ var endsByItself = map[string]bool{
 	"Park that ends by its deadline": true,
 }
 
-// A hook is told once of each call that blocks. It is told before the fiber is blocked: what it enqueues may be all
-// that makes the fiber go on. A goroutine that is bound may have a hook, too.
+// A hook is called once for each call that blocks, before the fiber is blocked. What the hook enqueues may be the only
+// thing that wakes the fiber. A bound goroutine may have a hook too.
 func TestHookIsToldOnceOfEachBlock(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		for name, way := range waysToBlock() {

@@ -18,9 +18,8 @@ import (
 // is rounded up to multiples of it. The pool is warm: a round before has made as many fibers, and the
 // worker keeps them. The rival is as many goroutines, which wait with a sync.Cond.
 //
-// 100,000 fibers of the hand-switched backends take some 17 KB of memory each and, if guard pages cannot
-// be had without separate mappings, more mappings than vm.max_map_count allows by default: then the
-// sub-benchmark is skipped.
+// 100,000 fibers of the hand-switched backends take some 17 KB of memory each. Where guard pages need separate
+// mappings, they also need more mappings than vm.max_map_count allows by default. Then the sub-benchmark is skipped.
 func BenchmarkBlocked(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		for _, cfg := range (suite.Over{Workers: []int{1}}).All() {

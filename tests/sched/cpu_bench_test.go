@@ -16,9 +16,10 @@ const (
 	window = 300 * time.Millisecond // what an op of BenchmarkIdleCPU takes
 )
 
-// BenchmarkIdleCPU measures how much of one processor's time the whole program takes while a scheduler has nothing to
-// do (idle), and while a waker of either kind queues an empty task every 500 us. The rivals are a waker that starts a
-// goroutine every 500 us, and a waker that only wakes (nothing): what a row has above it, the tasks cost.
+// BenchmarkIdleCPU measures the share of one processor's time that the program takes. In idle, the scheduler has
+// nothing to do. In the others, a waker of one of two kinds queues an empty task every 500 us. The rivals are a waker
+// that starts a goroutine every 500 us, and a waker that only wakes (nothing). The tasks cost what a row has more than
+// that one.
 func BenchmarkIdleCPU(b *testing.B) {
 	schedtest.BenchThreads(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		b.Run("idle", measureIdle)

@@ -12,8 +12,8 @@ import (
 	"fiberlab/sched/uring/dispatch"
 )
 
-// An error that one package has for a fault is also that of the package below it: who knows the one by errors.Is knows
-// the other.
+// An error of one package is also the error of the package below it for the same fault. A caller that finds the one by
+// errors.Is finds the other.
 func TestErrorsAreOneSet(t *testing.T) {
 	for _, one := range []struct {
 		name           string

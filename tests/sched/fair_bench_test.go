@@ -17,10 +17,10 @@ const (
 	fewestTurns = 50               // of each, even if b.N asks for less
 )
 
-// BenchmarkFairness has 1,000 fibers on two workers, each of which computes for 1 us when its turn has come, and then
-// lets others go first: by Yield (by=yield), or by waiting for its partner, which does the same (by=wait). A sample is
-// the time from one turn of a fiber to its next. A policy is fair if the longest of these times is not much longer than
-// the median: worst/p50. An op is a turn. The rivals are goroutines, with runtime.Gosched and sync.Cond.
+// BenchmarkFairness has 1,000 fibers on two workers. In its turn, each computes for 1 us and then lets others go first:
+// by Yield (by=yield), or by waiting for its partner, which does the same (by=wait). A sample is the time from one turn
+// of a fiber to its next. A policy is fair if the longest of these times is not much longer than the median: worst/p50.
+// An op is a turn. The rivals are goroutines, with runtime.Gosched and sync.Cond.
 //
 // No fiber ends before all have had their turns, so there are as many of them all the time.
 func BenchmarkFairness(b *testing.B) {

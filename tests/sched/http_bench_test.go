@@ -30,10 +30,9 @@ const (
 	httpWork    = 16 << 10 // bytes that each request has hashed
 )
 
-// BenchmarkHTTP is a net/http server each of whose handlers hands its work to a task, and waits for that. The work is
-// to hash 16 KB. 200 clients ask for it, each again as soon as it has been answered, on a connection
-// that is kept; they are goroutines of another process. An op is a request. The rival's handlers start a
-// goroutine each in the place of the task.
+// BenchmarkHTTP is a net/http server whose handlers each hand their work to a task and wait for it. The work is to hash
+// 16 KB. 200 clients, which are goroutines of another process, send the next request on the same connection as soon as
+// they have the answer. An op is a request. The rival's handlers start a goroutine each instead of the task.
 func BenchmarkHTTP(b *testing.B) {
 	schedtest.BenchOn(b, []int{2}, func(b *testing.B, s *sched.Scheduler) {
 		measureHTTP(b, func(task func()) { schedtest.Enqueue(b, s, task) })

@@ -153,7 +153,7 @@ func TestForeignFiber(t *testing.T) {
 	})
 }
 
-// A goroutine that has been unbound is no fiber any more: what was its main fiber refuses it like any other goroutine.
+// An unbound goroutine is no fiber any more. Its former main fiber refuses it like any other goroutine.
 func TestUnboundFiber(t *testing.T) {
 	suite.EachScheduler(t, suite.AnyWorkers, func(t *testing.T, s *sched.Scheduler) {
 		if sched.Get() != nil {

@@ -22,9 +22,8 @@ func (p *program) finished() {
 	}
 }
 
-// accounted follows each fiber through its transitions, checks that they are legal and
-// hang together, that each worker runs one fiber at a time, and that all
-// that began has ended. It returns how many there were.
+// accounted follows each fiber through its transitions, and returns their number. It checks that they are legal and
+// consistent, that each worker runs one fiber at a time, and that everything that began has ended.
 func accounted(t *testing.T, events []trace.Event) trace.Transitions {
 	type place struct{ maker, fiber int }
 	var sum trace.Transitions

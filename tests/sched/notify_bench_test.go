@@ -17,10 +17,10 @@ import (
 // ending is how many fibers end while BenchmarkNotify notifies another one.
 const ending = 20_000
 
-// BenchmarkNotify is a Notify by a goroutine while 20,000 fibers of the same worker end, more than the worker and
-// the pool keep. worst-us is the longest of all, p99.9-us the longest but for one in a thousand. The rival signals a
-// sync.Cond for which a goroutine waits, while as many goroutines end: what it takes at worst, the Go runtime and
-// the kernel take from ours too.
+// BenchmarkNotify is a Notify by a goroutine while 20,000 fibers of the same worker end: more than the worker and the
+// pool keep. worst-us is the longest of all, p99.9-us the longest but for one in a thousand. The rival signals a
+// sync.Cond for which a goroutine waits, while as many goroutines end. Its worst time shows what the Go runtime and the
+// kernel take from both.
 func BenchmarkNotify(b *testing.B) {
 	for _, cfg := range (suite.Over{Workers: []int{1}}).All() {
 		b.Run(schedtest.BenchName(cfg), func(b *testing.B) {

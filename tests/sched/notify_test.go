@@ -79,8 +79,8 @@ func TestNotifyFromGoroutine(t *testing.T) {
 	})
 }
 
-// Many notifications of one blocked fiber wake it once; those of a fiber that runs
-// or is idle do nothing, and none is remembered.
+// Many notifications of one blocked fiber wake it once. A notification of a running or idle fiber does nothing, and is
+// not remembered.
 func TestNotifyTooOften(t *testing.T) {
 	suite.EachScheduler(t, suite.OneThread, func(t *testing.T, s *sched.Scheduler) {
 		over := schedtest.NewLatch(1)

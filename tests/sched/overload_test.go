@@ -18,8 +18,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A caller that waits for room longer than Config.OverloadAfter gets an error that says what is the matter, and what it
-// wanted to enqueue never runs: goroutines, fibers of other schedulers, and blocking calls.
+// A caller that waits for room longer than Config.OverloadAfter gets an error that names the cause. Its task never
+// runs. This holds for goroutines, fibers of other schedulers, and blocking calls.
 func TestOverloadError(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, other *sched.Scheduler) {
@@ -115,7 +115,8 @@ func TestOverloadErrorInATask(t *testing.T) {
 	})
 }
 
-// Many enqueue a scheduler that is overloaded now and then: what was accepted runs once, what was refused never.
+// Many callers enqueue tasks on a scheduler that is overloaded at times. Each accepted task runs once, and no refused
+// task runs.
 func TestOverloadLosesNothing(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		rng := suite.NewRand(t)

@@ -13,8 +13,8 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// A coroutine of iter.Pull runs on behalf of the task that asks it for values: what it waits for, the
-// task waits for, on whichever fiber of the worker it runs.
+// A coroutine of iter.Pull runs on behalf of the task that asks it for values. When the coroutine waits, the task
+// waits, on whichever fiber of the worker it runs.
 func TestTasksWaitInPull(t *testing.T) {
 	suite.Over{Only: suite.HasThreads}.Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {

@@ -80,8 +80,8 @@ func TestMaxQueued(t *testing.T) {
 	})
 }
 
-// Each place that becomes free is taken by the caller that waits for one, however many places there are, and although
-// the worker is held by the task that has begun.
+// Each place that becomes free goes to the caller that waits for one, however many places there are. This holds
+// although the task that has begun occupies the worker.
 func TestSinglePlacesAreHandedOn(t *testing.T) {
 	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
 		cfg.MaxQueued = 1024

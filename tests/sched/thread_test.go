@@ -55,8 +55,8 @@ func TestFibersKeepTheirThread(t *testing.T) {
 	})
 }
 
-// Where fibers may migrate, a ready fiber goes on elsewhere while its worker's thread is held, and that of a worker's
-// first task is no exception.
+// Where fibers may migrate, a ready fiber continues elsewhere while its worker's thread is held. A worker's first task
+// is no exception.
 func TestFibersMigrate(t *testing.T) {
 	configs := suite.Over{
 		Workers: suite.SeveralWorkers,
@@ -140,8 +140,8 @@ func TestSameThread(t *testing.T) {
 	})
 }
 
-// timerSlack is what the calling thread has of it, in nanoseconds. A worker's thread has less
-// than others, and a thread gets that of its maker.
+// timerSlack returns the timer slack of the calling thread, in nanoseconds. A worker's thread has less than others. A
+// new thread inherits the slack of its creator.
 func timerSlack(t *testing.T) int {
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	assert.NoError(t, err)

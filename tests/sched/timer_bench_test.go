@@ -15,13 +15,12 @@ const (
 	loadTask  = time.Microsecond
 )
 
-// BenchmarkTimer measures how much longer than 1 ms a timed wait of 1 ms takes. One task waits again
-// and again: idle, with nothing else to do, and loaded, while 200,000 tasks of 1 us are queued and worked
-// off; they are queued anew until there are enough samples. The rival calls time.Sleep, beside as many
-// goroutines.
+// BenchmarkTimer measures how much longer than 1 ms a timed wait of 1 ms takes. One task waits again and again. In
+// idle, it has the scheduler for itself. In loaded, 200,000 tasks of 1 us are queued and run, and are queued anew until
+// there are enough samples. The rival calls time.Sleep, beside as many goroutines.
 //
-// While the tasks are being queued, the goroutine that does it is one more busy thread. queued is loaded without the
-// waits that began meanwhile; the rival has nearly none of these.
+// The goroutine that queues the tasks is one more busy thread. queued is loaded without the waits that began while it
+// queued; the rival has nearly none of these.
 func BenchmarkTimer(b *testing.B) {
 	wait := func() { sched.Current().WaitFor(nil, timed, nil) }
 	schedtest.BenchOn(b, []int{1, 2}, func(b *testing.B, s *sched.Scheduler) {

@@ -21,8 +21,8 @@ import (
 // after the others: one wave leaves nothing for the next one to find. How many there are is told by FIBERLAB_STRESS: a
 // time for each kind of server.
 //
-// Threads that the runtime has started it keeps, and uses again. On a slow machine it may need some more late, but a
-// process has only so many at once: what is lost in each wave shows in any batch of them.
+// The runtime keeps the threads that it has started, and uses them again. On a slow machine it may start some more
+// late, but a process has a bounded number at once. A loss in each wave shows in any batch of waves.
 func TestWaves(t *testing.T) {
 	const clients, each = 50, 10
 	oneSetup(t, func(t *testing.T, o serve.Setup) {

@@ -373,7 +373,7 @@ func missing(err error) error {
 	return nil
 }
 
-// Reads, writes and closing race. No fiber waits for ever, and no error is unexpected.
+// Reads, writes and closing race. Each fiber returns, and no error is unexpected.
 func TestFibersRaceWithClose(t *testing.T) {
 	eachNetwork(t, func(t *testing.T, s *sched.Scheduler, engines *uring.Engines, l *fiberio.Listener) {
 		for range suite.Scaled(20, 4) {

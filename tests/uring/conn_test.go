@@ -48,8 +48,8 @@ func connect(engines *uring.Engines, l *fiberio.Listener) (client, server *fiber
 	return client, server, <-accepted
 }
 
-// Connections are what programs expect of net.Conn, for goroutines that use engines with a thread of their own, and
-// those of workers.
+// Connections do what programs expect of net.Conn, for goroutines whose engines have their own thread, and for
+// goroutines that use the engines of workers.
 func TestConformance(t *testing.T) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		for _, network := range []string{"tcp", "unix"} {

@@ -20,7 +20,7 @@ import (
 	"fiberlab/tests/internal/leaks"
 )
 
-// Zero values and nil pointers answer as those of package net do: with errors.
+// Zero values and nil pointers answer with errors, as in package net.
 func TestNoConnAndNoListener(t *testing.T) {
 	b := make([]byte, 4)
 	for name, c := range map[string]*fiberio.Conn{"nil": nil, "zero": {}} {
@@ -73,7 +73,7 @@ func TestNoConnAndNoListener(t *testing.T) {
 	}
 }
 
-// The same holds for files, as those of package os do.
+// Files do the same, as in package os.
 func TestNoFile(t *testing.T) {
 	b := make([]byte, 4)
 	for name, f := range map[string]*fiberio.File{"nil": nil, "zero": {}} {

@@ -30,8 +30,7 @@ import (
 	"fiberlab/tests/internal/suite"
 )
 
-// eachEngines runs test for goroutines, with engines of each driver that have a thread of their own, and with those of
-// workers.
+// eachEngines runs test with engines of each driver that have their own thread, and with the engines of workers.
 func eachEngines(t *testing.T, test func(t *testing.T, engines *uring.Engines)) {
 	eachDriver(t, func(t *testing.T, driver uring.Driver) {
 		t.Run("alone", func(t *testing.T) {
@@ -145,7 +144,7 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// certificate returns the configuration of servers on 127.0.0.1, and that of clients which trust them.
+// certificate returns the configuration of servers on 127.0.0.1, and the configuration of clients that trust them.
 var certificate = sync.OnceValues(func() (*tls.Config, *tls.Config) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

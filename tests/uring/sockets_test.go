@@ -145,7 +145,7 @@ func TestCloseThatLingersBlocksNoThread(t *testing.T) {
 	})
 }
 
-// Addresses are those of package net, for each network.
+// Addresses equal those of package net, for each network.
 func TestAddresses(t *testing.T) {
 	engines := uring.New(uring.Options{Driver: uring.Epoll})
 	defer func() { require.NoError(t, engines.Close()) }()

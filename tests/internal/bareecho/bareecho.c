@@ -12,7 +12,7 @@
 
 enum { ENTRIES = 4096, BUFFERS = 4096, BUFFER_SIZE = 512, GROUP = 0 };
 
-/* What a request's id says: what it is, for which connection, with which buffer. */
+/* The id of a request holds its kind, its connection and its buffer. */
 enum kind { ACCEPT, STOP, RECEIVE, SEND };
 
 static uint64_t id(enum kind kind, int fd, unsigned buffer) {

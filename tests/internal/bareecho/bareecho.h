@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Tells whether the kernel has what the server needs: Linux 6.1 does. */
+/* Reports whether the kernel has what the server needs: Linux 6.1 does. */
 int bareecho_supported(void);
 
 /* Accepts connections of the listening socket and sends back what they send, until stop_fd, an

@@ -116,7 +116,8 @@ func Command(ctx context.Context, program ...string) *exec.Cmd {
 // envConfig tells a child the workers and the policy of its scheduler.
 const envConfig = "FIBERLAB_CRASH_SCHEDULER"
 
-// Env is what, in the environment of a child, makes its Config that of cfg. The backend it is told anyway.
+// Env returns the environment variable by which a child takes cfg as its Config. The child learns the backend from
+// another one.
 func Env(cfg sched.Config) string {
 	return fmt.Sprintf("%s=%d %v %v", envConfig, cfg.Workers, cfg.Policy, cfg.KeepThreads)
 }

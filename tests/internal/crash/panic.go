@@ -7,7 +7,7 @@ const panicText = "boom 42"
 //go:noinline
 func Panic() { panic(panicText) }
 
-// PanicWith panics with value. Its frame, crash.PanicWith, is to be seen in the stack.
+// PanicWith panics with value. The stack must show its frame, crash.PanicWith.
 //
 //go:noinline
 func PanicWith(value any) { panic(value) }

@@ -120,7 +120,7 @@ func (m merging) merge() {
 	copy(into, right)
 }
 
-// halves cuts m in two: all elements of the first come before those of the second.
+// halves cuts m in two. All elements of the first half come before all elements of the second.
 func (m merging) halves() (first, second merging) {
 	l, r := len(m.left)/2, len(m.right)/2
 	if len(m.left) >= len(m.right) {

@@ -12,7 +12,7 @@ import (
 // Counts is how often each word occurs.
 type Counts map[string]int
 
-// Words is the number of words, and Distinct that of different ones.
+// Words is the number of words, and Distinct the number of different words.
 func (c Counts) Words() (words int) {
 	for _, n := range c {
 		words += n

@@ -24,7 +24,7 @@ const (
 	mappingsToSpare = 300 + mappingsOfRaceDetector
 )
 
-// Holdings is what a test might leave behind: the counts of package fiber, and those of the process.
+// Holdings holds the counts of package fiber and of the process that show what a test left behind.
 type Holdings struct {
 	Stats                          fiber.Stats
 	Goroutines                     int

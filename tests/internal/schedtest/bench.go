@@ -20,8 +20,8 @@ func BenchName(cfg sched.Config) string {
 	return fmt.Sprintf("backend=%v/workers=%d/policy=%v", cfg.Backend, cfg.Workers, cfg.Policy)
 }
 
-// Goroutines is the name of the sub-benchmark in which goroutines do what fibers do in the others. It makes them one
-// more policy: that of Go.
+// Goroutines is the name of the sub-benchmark in which goroutines do the work of fibers. benchstat shows it as one more
+// policy.
 const Goroutines = "policy=goroutines"
 
 // BenchOn runs a sub-benchmark, called by BenchName, for every backend, policy and given number of workers,

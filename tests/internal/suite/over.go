@@ -25,13 +25,13 @@ type Over struct {
 	Only     func(cfg sched.Config) bool // if not nil, only the configurations of which it says so
 }
 
-// Run calls test as sub-tests BACKEND/workers=N/POLICY, and checks that each leaves nothing behind. Each two of the
-// backends, policies and numbers of workers meet in one of them, but not each three: a second policy costs no second
-// round. Which policy meets which pair depends on the name of t alone, so different tests try different threes, and
-// each test the same ones every time. So does whether workers keep their threads where they need not. In short sizes,
-// one number stands for all numbers of several workers; which one depends on the name, too. Under -short in an emulator
-// or with AddressSanitizer, each backend, each policy and each number occurs once at least, but not each pair of them:
-// what these programs look for does not depend on pairs.
+// Run calls test as sub-tests BACKEND/workers=N/POLICY, and checks that each leaves nothing behind. Each pair of a
+// backend, a policy and a number of workers meets in one of them, but not each triple: a second policy costs no second
+// round. The name of t alone decides which policy meets which pair, and whether workers keep their threads where they
+// need not. So different tests try different triples, and each test tries the same ones every time. In short sizes, one
+// number stands for all numbers of several workers; it depends on the name, too. Under -short in an emulator or with
+// AddressSanitizer, each backend, each policy and each number occurs at least once, but not each pair. What these
+// programs look for does not depend on pairs.
 //
 // It is the one way by which the suites come to their configurations; EachConfig and EachScheduler are short
 // forms of it.

@@ -13,8 +13,8 @@ import (
 	"fiberlab/stack/stacktest"
 )
 
-// Main is for the TestMain of each package of tests. It reads the seed, becomes the child if this process is to be
-// one (package child), says what is tested, runs the tests and exits.
+// Main is for the TestMain of each package of tests. It reads the seed, becomes the child if this process was started
+// as one (package child), says what is tested, runs the tests and exits.
 func Main(m *testing.M) {
 	flag.Parse()
 	if err := readSeed(); err != nil {
