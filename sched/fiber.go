@@ -193,8 +193,11 @@ func (f *Fiber) misuse(op string) error {
 
 // Get returns the scheduler that is bound to the caller: the one whose task it is, whose task
 // has it make a blocking call, or that its goroutine has bound. It returns nil if there is none.
-func Get() *Scheduler {
-	if f := Current(); f != nil {
+func Get() *Scheduler { return boundTo(Current()) }
+
+// boundTo is Get for a caller that runs on f, or on no fiber if that is nil.
+func boundTo(f *Fiber) *Scheduler {
+	if f != nil {
 		return f.maker.scheduler
 	}
 	if w := calledFor(); w != nil {
@@ -204,8 +207,11 @@ func Get() *Scheduler {
 }
 
 // worker is the one of s that the caller runs on, or nil.
-func (s *Scheduler) worker() *Worker {
-	if f := Current(); f != nil && f.maker.scheduler == s {
+func (s *Scheduler) worker() *Worker { return s.workerOf(Current()) }
+
+// workerOf is worker for a caller that runs on f, or on no fiber if that is nil.
+func (s *Scheduler) workerOf(f *Fiber) *Worker {
+	if f != nil && f.maker.scheduler == s {
 		return f.worker.Load()
 	}
 	return nil

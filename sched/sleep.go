@@ -57,7 +57,7 @@ func (p *parker) Start(f func()) error { return p.maker.scheduler.Enqueue(Task{F
 
 // StartNow implements [park.Parker].
 func (p *parker) StartNow(f func()) error {
-	return p.maker.scheduler.enqueue(noRoom, &Task{Func: f}, target{})
+	return p.maker.scheduler.enqueue(noRoom, &Task{Func: f}, Current(), target{})
 }
 
 // WaiterSlot implements [park.Parker].

@@ -44,31 +44,31 @@ type Task struct {
 // outside, or if New has not made s. Tasks of a scheduler that is closing may still enqueue more. A caller from outside
 // that waits for room when Close begins gets ErrClosed.
 func (s *Scheduler) Enqueue(t Task) error {
-	return s.enqueue(context.Background(), &t, target{})
+	return s.enqueue(context.Background(), &t, Current(), target{})
 }
 
 // EnqueueContext is Enqueue that also gives up when ctx is done before there is room for the task, and returns
 // context.Cause(ctx) then. If there is room, it queues the task even if ctx is done. It returns ErrNilContext if ctx is
 // nil.
 func (s *Scheduler) EnqueueContext(ctx context.Context, t Task) error {
-	return s.enqueue(ctx, &t, target{})
+	return s.enqueue(ctx, &t, Current(), target{})
 }
 
 // TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin, or if callers
 // wait for room.
-func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, target{}) }
+func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, Current(), target{}) }
 
 // EnqueueOn queues a task on the multi-threaded worker of that number; no other worker begins it. So tasks that will
 // wait for most of their time can be spread over the workers: under every policy, such a task remains on that worker.
 // See Enqueue for the rest. The error is ErrNoSuchWorker if no worker has that number. A scheduler that is closing ends
 // each worker as soon as that has nothing to do: then the error is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
-	return s.enqueue(context.Background(), &t, target{onWorker, worker})
+	return s.enqueue(context.Background(), &t, Current(), target{onWorker, worker})
 }
 
 // TryEnqueueOn is EnqueueOn that never blocks, as TryEnqueue does not.
 func (s *Scheduler) TryEnqueueOn(worker int, t Task) error {
-	return s.enqueue(noWait, &t, target{onWorker, worker})
+	return s.enqueue(noWait, &t, Current(), target{onWorker, worker})
 }
 
 // EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
@@ -77,12 +77,12 @@ func (s *Scheduler) TryEnqueueOn(worker int, t Task) error {
 // worker of the group. A scheduler that is closing ends each group as soon as that has nothing to do: then it is
 // ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
-	return s.enqueue(context.Background(), &t, target{inGroup, group})
+	return s.enqueue(context.Background(), &t, Current(), target{inGroup, group})
 }
 
 // TryEnqueueInGroup is EnqueueInGroup that never blocks, as TryEnqueue does not.
 func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
-	return s.enqueue(noWait, &t, target{inGroup, group})
+	return s.enqueue(noWait, &t, Current(), target{inGroup, group})
 }
 
 // Go is Enqueue of f, without flags.
@@ -95,7 +95,8 @@ func Schedule(f func(), flags ...Flags) error {
 	for _, flag := range flags {
 		t.Flags |= flag
 	}
-	return Get().Enqueue(t)
+	from := Current()
+	return boundTo(from).enqueue(context.Background(), &t, from, target{})
 }
 
 // target is where a task is queued.
@@ -112,13 +113,13 @@ const (
 	inGroup
 )
 
-// enqueue is what all of the above do. If there is no room, the caller waits until ctx is done, or as noWait and noRoom
-// say.
-func (s *Scheduler) enqueue(ctx context.Context, t *Task, to target) error {
+// enqueue is what all of the above do. from is the fiber that the caller runs on, or nil. If there is no room, the
+// caller waits until ctx is done, or as noWait and noRoom say.
+func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target) error {
 	if !s.exists() {
 		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
 	}
-	caller := s.worker()
+	caller := s.workerOf(from)
 	home := caller // whose task the caller belongs to
 	if home == nil {
 		home = s.callingWorker()
@@ -151,9 +152,7 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, to target) error {
 		if admitted {
 			j.Flags |= hasRoom
 		}
-		if caller != nil {
-			caller = s.worker() // the fiber may have migrated
-		}
+		caller = s.workerOf(from) // the fiber may have migrated
 		if pinned && to.kind == inGroup && caller.Group() != to.number {
 			s.release(j)
 			return s.refuse(to, ErrOtherGroup)

@@ -156,7 +156,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 // newArena makes an arena whose tasks are queued there.
 func (s *Scheduler) newArena(to target) *park.Arena {
 	return &park.Arena{Start: func(f func()) error {
-		return s.enqueue(context.Background(), &Task{Func: f}, to)
+		return s.enqueue(context.Background(), &Task{Func: f}, Current(), to)
 	}}
 }
 
