@@ -24,11 +24,10 @@ type runQueue struct {
 	pushed  uint64
 	popped  uint64
 	since   queue.Queue[clock.Instant] // when each 64th entry was pushed that is still there
-	retired []atomic.Bool              // by worker: whether it takes no tasks; changed with the lock held
 	takers  int                        // workers that take tasks: without any, it refuses them
 
 	length  atomic.Uint64 // of entries, to be read without the lock
-	runNext atomic.Bool   // the only entry is a fiber that a worker has notified, which it mostly runs next
+	runNext atomic.Uint64 // 1: the only entry is a fiber that a worker has notified, which it mostly runs next
 	longest atomic.Uint64 // the greatest length; see GroupStats
 	latency histogram.Histogram
 	_       [2]cpu.CacheLinePad
@@ -38,9 +37,7 @@ type runQueue struct {
 const sampleEvery = 64
 
 // newRunQueue makes an empty queue from which so many workers take tasks.
-func newRunQueue(takers int) *runQueue {
-	return &runQueue{takers: takers, retired: make([]atomic.Bool, takers)}
-}
+func newRunQueue(takers int) *runQueue { return &runQueue{takers: takers} }
 
 // push adds an entry behind the others. It refuses a task if no worker takes any, unless always is set; a fiber always
 // finds room.
@@ -60,7 +57,7 @@ func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (runNext bool) {
 	spinlock.LockMutex(&q.mu)
 	q.add(runnable{fiber: f})
 	if runNext = byWorker && q.entries.Len() == 1; runNext {
-		q.runNext.Store(true)
+		release.Store(&q.runNext, 1)
 	}
 	q.mu.Unlock()
 	return runNext
@@ -74,7 +71,7 @@ const patience = clock.Instant(3 * time.Microsecond)
 // cross-processor wake-up a turn. It reports whether the queue was seen empty: then the caller is idle as before.
 // Otherwise it takes what is there.
 func (q *runQueue) leaves() bool {
-	for began := clock.Now(); q.runNext.Load() && clock.Now()-began < patience; {
+	for began := clock.Now(); q.runNext.Load() != 0 && clock.Now()-began < patience; {
 		for range 8 {
 			spinlock.Pause()
 		}
@@ -89,9 +86,7 @@ func (q *runQueue) add(r runnable) {
 		q.since.Push(clock.Now())
 	}
 	q.entries.Push(r)
-	if q.runNext.Load() {
-		q.runNext.Store(false)
-	}
+	release.Store(&q.runNext, 0)
 	n := uint64(q.entries.Len())
 	release.Store(&q.length, n)
 	if n > q.longest.Load() {
@@ -128,19 +123,17 @@ func (q *runQueue) popFiber(past bool) *Fiber {
 		return nil
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	f := popFiber(&q.entries, past)
 	if f != nil {
 		q.popOne()
 	}
+	q.mu.Unlock()
 	return f
 }
 
 // popOne notes that an entry has been taken. The lock must be held. It returns when a sampled entry was pushed, or 0.
 func (q *runQueue) popOne() (since clock.Instant) {
-	if q.runNext.Load() {
-		q.runNext.Store(false)
-	}
+	release.Store(&q.runNext, 0)
 	release.Store(&q.length, uint64(q.entries.Len()))
 	if q.popped++; q.popped%sampleEvery == 0 {
 		since = q.since.Pop()
@@ -149,26 +142,30 @@ func (q *runQueue) popOne() (since clock.Instant) {
 }
 
 // retire has a worker take no more tasks, unless entries wait, and reports whether it does not.
-func (q *runQueue) retire(worker int) bool {
+func (q *runQueue) retire(w *Worker) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.entries.Empty() {
 		return false
 	}
-	if !q.retired[worker].Swap(true) {
+	if !w.retired.Swap(true) {
 		q.takers--
 	}
 	return true
 }
 
-// reopen takes retire back.
-func (q *runQueue) reopen(worker int) {
-	if !q.retired[worker].Load() {
-		return
+// reopen takes retire back. Mostly there is nothing to take back, which is found out without a call.
+func (q *runQueue) reopen(w *Worker) {
+	if w.retired.Load() {
+		q.addTaker(w)
 	}
+}
+
+// addTaker is reopen of a worker that has retired.
+func (q *runQueue) addTaker(w *Worker) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.retired[worker].Swap(false) {
+	if w.retired.Swap(false) {
 		q.takers++
 	}
 }

@@ -200,7 +200,7 @@ func (p *groups) endSleep(w *Worker)                    { p.members[w.id].endSle
 func (p *groups) found(w *Worker)                       { p.members[w.id].found() }
 func (p *groups) leaves(w *Worker) bool                 { return p.members[w.id].leaves() }
 func (p *groups) retire(w *Worker) bool                 { return p.members[w.id].retire() }
-func (p *groups) reopen(w *Worker)                      { m := p.members[w.id]; m.group.shared.reopen(m.number) }
+func (p *groups) reopen(w *Worker)                      { p.members[w.id].group.shared.reopen(w) }
 
 // lookAgain is never: whatever comes to a group wakes a worker of it.
 func (p *groups) lookAgain(*Worker) clock.Instant { return clock.Never }
@@ -270,7 +270,7 @@ func (m *member) nextFiber(past bool) *Fiber {
 
 // took says that the worker runs r next, which a queue has had. What r runs may bring tasks.
 func (m *member) took(r runnable) {
-	m.group.shared.reopen(m.number)
+	m.group.shared.reopen(m.worker)
 	if g := m.group; len(g.thieves) > 0 && r.groupLocal() && g.shared.offers() {
 		g.wakeThief() // what waited behind r was refused to thieves until now
 	}
@@ -364,7 +364,7 @@ func (m *member) found() {
 	}
 }
 
-func (m *member) retire() bool { return m.private.empty() && m.group.shared.retire(m.number) }
+func (m *member) retire() bool { return m.private.empty() && m.group.shared.retire(m.worker) }
 
 // leaves implements migration. What waits in the private queue is the worker's own.
 func (m *member) leaves() bool { return m.private.empty() && m.group.shared.leaves() }

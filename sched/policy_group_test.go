@@ -354,7 +354,7 @@ func TestGroupRetires(t *testing.T) {
 	require.True(t, g.members[1].retire(), "it counts once")
 	require.False(t, g.submit(one, nil))
 	for range 2 {
-		g.shared.reopen(0)
+		g.shared.reopen(g.workers[0])
 	}
 	require.True(t, g.members[0].retire())
 	require.False(t, g.submit(one, nil), "it was counted once")

@@ -35,7 +35,7 @@ func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 // next takes the first in the queue. A worker that has retired takes tasks again then: the entry may enqueue some.
 func (p *roundRobin) next(w *Worker) (r runnable, ok bool) {
 	if r, ok = p.queue.pop(); ok {
-		p.reopen(w)
+		p.queue.reopen(w)
 	}
 	return r, ok
 }
@@ -44,7 +44,7 @@ func (p *roundRobin) next(w *Worker) (r runnable, ok bool) {
 func (p *roundRobin) nextFiber(w *Worker, past bool) *Fiber {
 	f := p.queue.popFiber(past)
 	if f != nil {
-		p.reopen(w)
+		p.queue.reopen(w)
 	}
 	return f
 }
@@ -52,8 +52,8 @@ func (p *roundRobin) nextFiber(w *Worker, past bool) *Fiber {
 func (p *roundRobin) eachGroup(f func([]*Worker, func())) { f(p.workers, func() { p.idle.WakeOne() }) }
 func (p *roundRobin) shared() int                         { return p.queue.waiting() }
 func (p *roundRobin) leaves(*Worker) bool                 { return p.queue.leaves() }
-func (p *roundRobin) retire(w *Worker) bool               { return p.queue.retire(w.id) }
-func (p *roundRobin) reopen(w *Worker)                    { p.queue.reopen(w.id) }
+func (p *roundRobin) retire(w *Worker) bool               { return p.queue.retire(w) }
+func (p *roundRobin) reopen(w *Worker)                    { p.queue.reopen(w) }
 func (p *roundRobin) wakeOther(*Worker)                   { p.idle.WakeOne() }
 func (p *roundRobin) has(*Worker) bool                    { return !p.queue.empty() }
 func (p *roundRobin) pending(*Worker) int                 { return 0 }
