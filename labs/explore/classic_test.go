@@ -21,6 +21,8 @@ type planted struct {
 const (
 	race     = "race"
 	check    = "check"
+	twice    = "double-take"
+	lost     = "lost"
 	deadlock = "deadlock"
 	livelock = "livelock"
 )
@@ -32,8 +34,8 @@ var classics = []planted{
 	{file: "hyman", faults: map[string][]string{"": {race}}},
 	{file: "bakery", faults: map[string][]string{"RELAXED": {race}, "NOT_CHOOSING": {race}}},
 	{file: "chase_lev", faults: map[string][]string{
-		"NO_TAKE_FENCE": {check}, "NO_STEAL_FENCE": {check}, "NO_PUSH_FENCE": {race}, "RELAXED_STEAL": {race},
-		"NO_CAS": {check},
+		"NO_TAKE_FENCE": {twice}, "NO_STEAL_FENCE": {twice}, "NO_PUSH_FENCE": {race}, "RELAXED_STEAL": {race},
+		"NO_CAS": {twice},
 	}},
 	{file: "double_checked", faults: map[string][]string{
 		"RELAXED": {race}, "PLAIN": {race}, "NO_SECOND_CHECK": {check},
@@ -147,6 +149,10 @@ func TestText(t *testing.T) {
 		{"treiber", "NO_COUNTER", []string{"an ABA problem."}},
 		{"seqlock", "NO_READER_FENCE", []string{
 			"reads an old value of sequence, which C allows here.", "data[1] = 1 (relaxed)",
+		}},
+		{"chase_lev", "NO_TAKE_FENCE", []string{
+			"a double take: thread 0 in chase_lev.c:81 and thread 1 in chase_lev.c:81 both take 1, which was put once.",
+			"takes 1", "puts 1",
 		}},
 		{"mcs_lock", "NO_WAIT_FOR_LINK", []string{"a livelock: no thread can make progress."}},
 		{"reference_count", "RELAXED_DROP", []string{"a data race: reference_count.c:"}},

@@ -1,7 +1,10 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,6 +62,10 @@ func (r *Result) does(i int) string {
 		said = "frees " + name
 	case "yield":
 		said = "yields"
+	case "put":
+		said = "puts " + item(s.Stored)
+	case "take":
+		said = "takes " + item(s.Value)
 	default:
 		said = s.Op
 	}
@@ -74,6 +81,14 @@ func thread(number *uint64) string {
 		return ""
 	}
 	return fmt.Sprintf(" thread %d", *number)
+}
+
+// item names a value that was put or taken.
+func item(value *uint64) string {
+	if value == nil {
+		return "?"
+	}
+	return Step{Size: 8}.number(value)
 }
 
 // missed says which newer value a load has not seen.
@@ -161,12 +176,40 @@ func (r *Result) sentence() string {
 		)
 	case f.Kind == "check":
 		return fmt.Sprintf("it does not hold that %s.", strings.TrimSuffix(f.Claim, "."))
+	case f.Kind == "double-take" && r.has(f.A) && r.has(f.B):
+		a, b := r.Steps[f.A], r.Steps[f.B]
+		return fmt.Sprintf("a double take: thread %d in %s and thread %d in %s both take %s, which was put once.",
+			a.Thread, r.where(f.A), b.Thread, r.where(f.B), item(b.Value))
+	case f.Kind == "lost":
+		return "a lost task: " + cmp.Or(r.lost(), r.plainly())
 	case f.Kind == "livelock":
 		return "a livelock: " + r.plainly()
 	case f.Kind == "deadlock":
 		return r.stuck()
 	}
 	return r.plainly()
+}
+
+// lost says which values were put and not taken.
+func (r *Result) lost() string {
+	put := map[uint64]int{}
+	for i, s := range r.Steps {
+		switch {
+		case s.Op == "put" && s.Stored != nil:
+			put[*s.Stored] = i
+		case s.Op == "take" && s.Value != nil:
+			delete(put, *s.Value)
+		}
+	}
+	var said []string
+	for _, i := range slices.Sorted(maps.Values(put)) {
+		said = append(said, fmt.Sprintf("%s, which thread %d puts in %s, is never taken", item(r.Steps[i].Stored), r.Steps[i].Thread,
+			r.where(i)))
+	}
+	if said == nil {
+		return ""
+	}
+	return strings.Join(said, "; ") + "."
 }
 
 // plainly returns what the runtime says of the fault, without what waits says with the lines.
@@ -202,8 +245,11 @@ func (r *Result) explain() (lines []string) {
 	if f.Kind == "race" && r.has(f.A) && r.has(f.B) {
 		lines = append(lines, fmt.Sprintf("Steps %d and %d race.%s", f.A+1, f.B+1, r.lacks()))
 	}
-	if f.Kind == "check" || f.Kind == "use-after-free" || f.Kind == "double-free" {
+	if slices.Contains([]string{"check", "use-after-free", "double-free", "double-take", "lost"}, f.Kind) {
 		lines = append(lines, r.aba()...)
+	}
+	if said := r.lost(); f.Kind == "deadlock" && said != "" {
+		lines = append(lines, said)
 	}
 	for i, s := range r.Steps {
 		if f.Kind != "race" && s.Stale {

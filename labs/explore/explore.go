@@ -57,7 +57,7 @@ type Result struct {
 
 // Fault is how a schedule fails.
 type Fault struct {
-	// Kind is check, race, deadlock, livelock, use-after-free, double-free, crash, abort or limit.
+	// Kind is check, race, deadlock, livelock, use-after-free, double-free, crash, abort, limit, double-take or lost.
 	Kind  string `json:"kind"`
 	Claim string `json:"claim,omitempty"` // of a check: what does not hold
 	Text  string `json:"text"`            // one sentence

@@ -164,3 +164,53 @@ void explore_test(void) {
 	require.False(t, r.Complete)
 	require.Less(t, r.Schedules, 64)
 }
+
+// A value that is put is taken once, whichever thread goes first.
+func TestItems(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ other, main, kind, says string }{
+		"taken": {"explore_put(7); flag = 1;", "while (!flag) { explore_yield(); } explore_take(7);", "", "No schedule fails"},
+		"again": {
+			"explore_put(7); flag = 1;",
+			"while (!flag) { explore_yield(); } explore_take(7); explore_put(7); explore_take(7);", "", "No schedule fails",
+		},
+		"twice": {
+			"explore_put(7); flag = 1; explore_take(7);", "if (flag) explore_take(7);", "double-take",
+			"both take 7, which was put once.",
+		},
+		"lost": {
+			"explore_put(7); explore_put(8); flag = 1;", "if (flag) explore_take(8);", "lost",
+			"a lost task: 7, which thread 1 puts in program.c:6, is never taken; 8, which thread 1 puts in program.c:6, is",
+		},
+		"asleep": {
+			"explore_put(7); explore_unpark(0);", "explore_park(); explore_park(); explore_take(7);", "deadlock",
+			"7, which thread 1 puts in program.c:6, is never taken.",
+		},
+		"invented":  {"explore_put(7); flag = 1;", "explore_take(7);", "check", "that a value that is taken was put."},
+		"put twice": {"explore_put(7);", "explore_put(7);", "check", "a value is taken before it is put again."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int flag;
+static void other(void *unused) { (void)unused; flag = 0;
+    `+c.other+` }
+void explore_test(void) {
+    int thread = explore_start(other, 0);
+    `+c.main+`
+    explore_join(thread);
+}`).Run(t.Context(), explore.Options{})
+			require.NoError(t, err)
+			text := textOf(t, r)
+			require.Contains(t, text, c.says)
+			if c.kind == "" {
+				require.True(t, r.Complete)
+				return
+			}
+			require.NotNil(t, r.Fault)
+			require.Equal(t, c.kind, r.Fault.Kind)
+		})
+	}
+}

@@ -6,6 +6,7 @@
  *     place.c     places in memory, and data races of plain accesses
  *     thread.c    the threads of the program as fibers; start, join, yield
  *     sync.c      mutexes and parking
+ *     items.c     values that are put and taken
  *     heap.c      malloc and free
  *     globals.c   global variables get their first values back
  *     search.c    which schedules are tried, in which order
@@ -129,6 +130,8 @@ enum operation {
     OP_WRITE,
     OP_FREE,
     OP_YIELD,
+    OP_PUT,
+    OP_TAKE,
 };
 
 /* The orders as compilers number them. */
@@ -222,6 +225,8 @@ enum fault_kind {
     FAULT_CRASH,
     FAULT_ABORT,
     FAULT_LIMIT,
+    FAULT_DOUBLE_TAKE,
+    FAULT_LOST,
 };
 
 struct fault {
@@ -364,6 +369,12 @@ uint64_t model_rmw(uintptr_t address, size_t size, enum rmw rmw, uint64_t operan
 uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t desired, bool weak,
                    int order, int failure, uintptr_t pc, bool *done);
 void model_fence(int order, uintptr_t pc);
+
+/* items.c */
+void items_map(void);
+void items_clear(void);
+/* Fails the schedule if a value was put and not taken. Called when all threads have ended. */
+void items_end(void);
 
 /* heap.c */
 void heap_map(void);

@@ -32,6 +32,13 @@ void explore_check(bool holds, const char *claim);
  * outcomes. The last call of a schedule counts. */
 void explore_outcome(unsigned value);
 
+/* An item is a value that stands for something that threads hand over, such as a task. Each is
+ * taken once for each time that it is put. Call explore_put before the item is handed over, and
+ * explore_take behind: a schedule fails that takes one twice, or ends before one was taken. Both
+ * only take notes: they order nothing, and no thread switches there. */
+void explore_put(unsigned long value);
+void explore_take(unsigned long value);
+
 /* A mutex. The zero value is unlocked. It is not recursive: a thread that locks it twice waits for
  * itself. */
 typedef struct {

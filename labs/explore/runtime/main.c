@@ -185,6 +185,7 @@ static void run_schedule(struct search *s) {
     engine->outcome = -1;
     globals_restore();
     places_clear();
+    items_clear();
     heap_clear();
     threads_run();
 }
@@ -424,6 +425,7 @@ int main(int argc, char **argv) {
     search_seed(run->plan.seed);
     threads_map();
     places_map();
+    items_map();
     heap_map();
     catch_signals();
     globals_save();

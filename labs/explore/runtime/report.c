@@ -131,6 +131,8 @@ static void find_places(int32_t *a, int32_t *b) {
     }
     if (engine->steps > RECORDED_MAX)
         *a = *b = -1;
+    else if (kind == FAULT_DOUBLE_TAKE)
+        *a = step[last].from;
     else if (kind != FAULT_RACE && kind != FAULT_USE_AFTER_FREE && kind != FAULT_DOUBLE_FREE &&
              kind != FAULT_CHECK && kind != FAULT_CRASH && kind != FAULT_ABORT)
         *b = -1;
@@ -159,12 +161,12 @@ static void print_text(const char *text) {
 }
 
 static const char *const operation_names[] = {
-    "load",   "store", "rmw",  "cas", "fence", "lock",  "trylock", "unlock", "park",
-    "unpark", "start", "join", "end", "read",  "write", "free",    "yield"};
+    "load",  "store", "rmw", "cas",  "fence", "lock", "trylock", "unlock", "park", "unpark",
+    "start", "join",  "end", "read", "write", "free", "yield",   "put",    "take"};
 static const char *const order_names[] = {"rlx", "acq", "acq", "rel", "acq_rel", "sc", ""};
 static const char *const fault_names[] = {"",         "check",          "race",        "deadlock",
                                           "livelock", "use-after-free", "double-free", "crash",
-                                          "abort",    "limit"};
+                                          "abort",    "limit",          "double-take", "lost"};
 
 static void print_step(const struct step *s, const int32_t *told) {
     printf("{\"thread\":%u,\"pc\":\"0x%lx\",\"op\":\"%s\"", s->thread, (unsigned long)s->pc,

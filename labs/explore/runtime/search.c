@@ -189,8 +189,10 @@ static _Noreturn void stuck(void) {
         spins = spins || t->next.operation == OP_YIELD;
         used += (size_t)waits_for(t, text + used, sizeof text - used);
     }
-    if (!used)
+    if (!used) {
+        items_end();
         threads_stop();
+    }
     report_fault(spins ? FAULT_LIVELOCK : FAULT_DEADLOCK, "", "%s%s",
                  spins ? "No thread can make progress." : "No thread can run.", text);
 }
