@@ -203,8 +203,9 @@ func (r *Result) lost() string {
 	}
 	var said []string
 	for _, i := range slices.Sorted(maps.Values(put)) {
-		said = append(said, fmt.Sprintf("%s, which thread %d puts in %s, is never taken", item(r.Steps[i].Stored), r.Steps[i].Thread,
-			r.where(i)))
+		s := r.Steps[i]
+		said = append(said,
+			fmt.Sprintf("%s, which thread %d puts in %s, is never taken", item(s.Stored), s.Thread, r.where(i)))
 	}
 	if said == nil {
 		return ""

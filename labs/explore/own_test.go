@@ -15,11 +15,11 @@ var own = []planted{
 		"NOTIFY=memory_order_relaxed": "what counts is that it compares and swaps at once; the token orders the rest",
 	}},
 	{file: "deque", faults: map[string][]string{
-		"PUSH_BOTTOM=memory_order_relaxed": {race}, "POP_BOTTOM=memory_order_acq_rel": {race, check, twice, lost},
-		"POP_TOP=memory_order_acquire": {race, check, twice, lost}, "STEAL_BOTTOM=memory_order_acquire": {race, check, twice, lost},
-		"STEAL_BOTTOM=memory_order_relaxed": {race, check, twice, lost}, "STEAL_TAKE=memory_order_relaxed": {race},
-		"STORE_POP": {race, check, twice, lost}, "BOTTOM_FIRST": {race, check, twice, lost}, "NO_CAS_POP": {race, check, twice, lost},
-		"LATE_SLOT": {race, check, twice, lost}, "KEEP_BOTTOM": {race, check, twice, lost},
+		"PUSH_BOTTOM=memory_order_relaxed": {twice}, "STEAL_TAKE=memory_order_relaxed": {twice},
+		"POP_BOTTOM=memory_order_acq_rel": {twice}, "POP_TOP=memory_order_acquire": {twice},
+		"STEAL_BOTTOM=memory_order_acquire": {twice}, "STEAL_BOTTOM=memory_order_relaxed": {lost},
+		"STORE_POP": {twice}, "BOTTOM_FIRST": {twice}, "NO_CAS_POP": {twice}, "LATE_SLOT": {race, twice},
+		"KEEP_BOTTOM": {race, twice, lost},
 	}, harmless: map[string]string{
 		"PUSH_SLOT=memory_order_relaxed":  "the store of bottom that follows releases it",
 		"STEAL_SLOT=memory_order_relaxed": "the load of bottom before it acquires it",

@@ -169,7 +169,9 @@ void explore_test(void) {
 func TestItems(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ other, main, kind, says string }{
-		"taken": {"explore_put(7); flag = 1;", "while (!flag) { explore_yield(); } explore_take(7);", "", "No schedule fails"},
+		"taken": {
+			"explore_put(7); flag = 1;", "while (!flag) { explore_yield(); } explore_take(7);", "", "No schedule fails",
+		},
 		"again": {
 			"explore_put(7); flag = 1;",
 			"while (!flag) { explore_yield(); } explore_take(7); explore_put(7); explore_take(7);", "", "No schedule fails",
