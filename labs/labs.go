@@ -1,6 +1,7 @@
-// Package labs holds the references of the swap, so that fiberlab step has something to show anywhere.
+// Package labs holds the references of the swap, so that fiberlab step has something to show anywhere, and the scenarios
+// of the labs about schedulers, so that a submission cannot change them.
 //
-// The labs are in the folders 01 to 05; docs/ says how they are used. The grader is in the packages below.
+// The labs are in the folders 01 to 08; docs/ says how they are used. The grader is in the packages below.
 package labs
 
 import (
@@ -13,3 +14,9 @@ import (
 //
 //go:embed 02/reference 03/reference
 var References embed.FS
+
+// Scenarios are the folders NN/tests of the labs that the explorer examines, and the headers by which these call what
+// students write.
+//
+//go:embed 0*/tests 0*/*.h
+var Scenarios embed.FS

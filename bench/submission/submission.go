@@ -61,8 +61,8 @@ func With(ctx context.Context, dir string, use func(bench.Mechanism) error) erro
 	o := grade.Options{Arch: machine.Native(), Dir: dir}
 	text := strings.Replace(harness, `#include "../../pingpong.h"`, bench.PingpongHeader, 1)
 	sources := map[string]string{"swap.c": text}
-	return Lab().Build(ctx, o, sources, func(built *grade.Built) error {
-		argv := slices.Concat(emulator, []string{built.Program.Path})
+	return Lab().Build(ctx, o, sources, func(program *machine.Program) error {
+		argv := slices.Concat(emulator, []string{program.Path})
 		return use(bench.Mechanism{Name: Name, Open: func() (bench.Session, error) { return open(ctx, argv) }})
 	})
 }

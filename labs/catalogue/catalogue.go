@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fiberlab/labs/check/conventions"
+	"fiberlab/labs/check/explored"
 	"fiberlab/labs/check/stacks"
 	"fiberlab/labs/check/swap"
 	"fiberlab/labs/check/ucontext"
@@ -15,7 +16,7 @@ import (
 
 // All returns the labs in the order of their numbers.
 func All() []*grade.Lab {
-	all := slices.Concat(conventions.Labs(), swap.Labs(), stacks.Labs(), ucontext.Labs())
+	all := slices.Concat(conventions.Labs(), swap.Labs(), stacks.Labs(), ucontext.Labs(), explored.Labs())
 	slices.SortFunc(all, func(a, b *grade.Lab) int { return strings.Compare(a.Number, b.Number) })
 	return all
 }

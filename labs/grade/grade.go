@@ -1,6 +1,6 @@
 // Package grade builds what a student has written, examines it from outside, and gives points.
 //
-// A submission is linked with a harness that does nothing but stand still (harness.c), and runs confined. The grader
+// How a submission is examined is up to the lab's Examiner. In most labs it is linked with a harness that does nothing but stand still (harness.c), and runs confined. The grader
 // controls the program by package machine. It fills registers and memory with values that it has drawn for this run,
 // and calls the submission's functions one instruction at a time. Then it reads registers and memory. So there is no
 // report that a submission could forge. Its output and its exit status count nothing.
@@ -27,12 +27,13 @@ type Lab struct {
 	ByArch map[string][]Item // else those of each architecture, by its name
 	// Show records what the lab is about for a reader, one recording after the other.
 	// It is nil if there is nothing to step through.
-	Show    func(context.Context, *Bench) ([]*record.Recording, error)
-	Harness map[string]string // sources of the grader that are linked along with harness.c: their text by their name
-	Flags   []string          // more flags for the compiler
-	Handout string            // the file with the sections, in the lab's folder
-	Sources []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
-	Beside  []string          // files that match Sources and are not handed in: programs to measure with
+	Show     func(context.Context, *Bench) ([]*record.Recording, error)
+	Harness  map[string]string // sources of the grader that are linked along with harness.c: their text by their name
+	Flags    []string          // more flags for the compiler
+	Examiner Examiner          // how submissions are built and examined; nil: as programs that stand still, by Needs to Flags
+	Handout  string            // the file with the sections, in the lab's folder
+	Sources  []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
+	Beside   []string          // files that match Sources and are not handed in: programs to measure with
 }
 
 // Item is what gets points: all of them, or none.
@@ -52,13 +53,24 @@ type Fault struct {
 	Place   machine.Place `json:"place"`   // the instruction at fault, if it is known
 }
 
+// Examiner is a way to examine submissions.
+type Examiner interface {
+	// Prepare builds what was handed in, and returns the bench that the checks of the lab's items work with. Grade and
+	// With fill in Arch, Dir and what is drawn. A *sandbox.BuildError says that the submission is at fault; other
+	// errors say that it could not be tried.
+	Prepare(context.Context, *Lab, *Submission, Options) (*Bench, error)
+}
+
 // Bench is what a check works with: the submission, built, and the values drawn for this run.
 type Bench struct {
-	Program  *machine.Program
-	Dir      string          // where the copy of what was handed in is
-	Seed     uint64          // of what is drawn
-	Random   *rand.Rand      // drawn from Seed, anew for each item
-	Options  machine.Options // how the program is started
+	Arch     *machine.Arch
+	Program  *machine.Program // nil where the lab's Examiner makes programs by Objects
+	Objects  []string         // the paths of the submission's objects
+	Warnings []string         // of the compiler, the first few
+	Dir      string           // where the copy of what was handed in is
+	Seed     uint64           // of what is drawn
+	Random   *rand.Rand       // drawn from Seed, anew for each item
+	Options  machine.Options  // how the program is started
 	shared   map[string]any
 	figures  []Figure
 	itemTime time.Duration

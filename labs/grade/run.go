@@ -24,8 +24,8 @@ const longestFault = 2000
 // what the submission did wrong stands in the report. progress is told the number of items that are done;
 // it may be nil.
 func (l *Lab) Examine(ctx context.Context, b *Bench, progress func(done int)) (*Report, error) {
-	r := &Report{Lab: l.Number, Title: l.Title, Arch: b.Program.Arch.Name, Seed: b.Seed, Items: []ItemReport{}}
-	for i, item := range l.ItemsOn(b.Program.Arch) {
+	r := &Report{Lab: l.Number, Title: l.Title, Arch: b.Arch.Name, Seed: b.Seed, Items: []ItemReport{}}
+	for i, item := range l.ItemsOn(b.Arch) {
 		faults, err := b.examine(ctx, item)
 		if err != nil {
 			return nil, fmt.Errorf("lab %s, %s: %w", l.Number, item.Name, err)

@@ -58,44 +58,41 @@ func (l *Lab) Grade(ctx context.Context, o Options) (*Report, error) {
 	return r, err
 }
 
-// With builds what lies in o.Dir and calls use with a bench for it. It returns the errors of use and of Build.
+// With builds what lies in o.Dir and calls use with a bench for it. It returns the errors of use and of the build. It
+// makes a temporary folder, which it removes when use returns.
 func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, error)) (r *Report, err error) {
-	sources := maps.Clone(l.Harness)
-	if sources == nil {
-		sources = map[string]string{}
-	}
-	sources["harness.c"] = harnessText("harness.c")
-	err = l.Build(ctx, o, sources, func(built *Built) error {
-		b := &Bench{
-			Program: built.Program, Dir: built.Dir, Seed: o.Seed, itemTime: o.ItemTime,
-			Options: machine.Options{
-				Emulator: o.Emulator, Calls: slices.Concat(callsOfAll, l.Calls),
-				Wrap: func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) },
-			},
+	err = l.take(o, func(s *Submission) error {
+		var examiner Examiner = standing{}
+		if l.Examiner != nil {
+			examiner = l.Examiner
 		}
+		b, err := examiner.Prepare(ctx, l, s, o)
+		if err != nil {
+			return err
+		}
+		b.Arch, b.Dir, b.Seed, b.itemTime = o.Arch, s.Dir, o.Seed, o.ItemTime
 		r, err = use(b)
 		if missing := sandbox.Missing(); r != nil && missing != "" {
 			r.Remarks = append(r.Remarks, "this machine confines submissions in part: "+missing)
 		}
-		if r != nil && len(built.Warnings) > 0 {
-			r.Build = &BuildReport{Said: built.Warnings}
+		if r != nil && len(b.Warnings) > 0 {
+			r.Build = &BuildReport{Said: b.Warnings}
 		}
 		return err
 	})
 	return r, err
 }
 
-// Built is a submission that has been built.
-type Built struct {
-	Program  *machine.Program
-	Dir      string   // where the copy of what was handed in is
-	Warnings []string // of the compiler, the first few
+// Submission is what was handed in, copied.
+type Submission struct {
+	Dir   string   // of the copies
+	Names []string // of the files in it that belong to the lab on this architecture, sorted
+	Work  string   // a folder for what is built
 }
 
-// Build builds what lies in o.Dir with the sources of a harness around it, their text by their name, and calls use with
-// the program. It makes a temporary folder, which it removes when use returns. Errors are those of use,
-// *sandbox.BuildError, errors that wrap sandbox.ErrSubmission, and what is not the submission's fault.
-func (l *Lab) Build(ctx context.Context, o Options, around map[string]string, use func(*Built) error) (err error) {
+// take copies what lies in o.Dir and calls use with the copy, which it removes when use returns. Errors are those of
+// use, and errors that wrap sandbox.ErrSubmission.
+func (l *Lab) take(o Options, use func(*Submission) error) (err error) {
 	if err := l.On(o.Arch); err != nil {
 		return err
 	}
@@ -107,46 +104,89 @@ func (l *Lab) Build(ctx context.Context, o Options, around map[string]string, us
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	dir, objects := filepath.Join(work, "submission"), filepath.Join(work, "objects")
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(objects, 0o700)); err != nil {
+	s := &Submission{Dir: filepath.Join(work, "submission"), Work: filepath.Join(work, "objects")}
+	if err := errors.Join(os.Mkdir(s.Dir, 0o700), os.Mkdir(s.Work, 0o700)); err != nil {
 		return err
 	}
-	names, err := sandbox.Collect(o.Dir, l.Sources, dir)
+	names, err := sandbox.Collect(o.Dir, l.Sources, s.Dir)
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !l.Takes(o.Arch, name) })
-	if len(names) == 0 {
+	s.Names = slices.DeleteFunc(names, func(name string) bool { return !l.Takes(o.Arch, name) })
+	if len(s.Names) == 0 {
 		return fmt.Errorf(
 			"%s has no file for lab %s on %s: it needs some of %s", o.Dir, l.Number, o.Arch.Name,
 			strings.Join(l.Sources, ", "),
 		)
 	}
+	return use(s)
+}
+
+// standing examines a submission in a program that does nothing but stand still (harness.c).
+type standing struct{}
+
+// Prepare links the submission with harness.c and what else the lab has in Harness.
+func (standing) Prepare(ctx context.Context, l *Lab, s *Submission, o Options) (*Bench, error) {
+	sources := maps.Clone(l.Harness)
+	if sources == nil {
+		sources = map[string]string{}
+	}
+	sources["harness.c"] = harnessText("harness.c")
+	b, err := l.link(ctx, o.Arch, s, sources)
+	if err != nil {
+		return nil, err
+	}
+	b.Options = machine.Options{
+		Emulator: o.Emulator, Calls: slices.Concat(callsOfAll, l.Calls),
+		Wrap: func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{}) },
+	}
+	return b, nil
+}
+
+// Build builds what lies in o.Dir with the sources of a harness around it, their text by their name, and calls use with
+// the program. It makes a temporary folder, which it removes when use returns. Errors are those of use,
+// *sandbox.BuildError, errors that wrap sandbox.ErrSubmission, and what is not the submission's fault.
+func (l *Lab) Build(
+	ctx context.Context, o Options, around map[string]string, use func(*machine.Program) error,
+) (err error) {
+	return l.take(o, func(s *Submission) error {
+		b, err := l.link(ctx, o.Arch, s, around)
+		if err != nil {
+			return err
+		}
+		return use(b.Program)
+	})
+}
+
+// link makes a program of a submission and of the sources around it.
+func (l *Lab) link(ctx context.Context, a *machine.Arch, s *Submission, around map[string]string) (*Bench, error) {
 	sources := maps.Clone(around)
 	sources[Between] = harnessText(Between)
 	built, err := sandbox.Build(
 		ctx,
-		sandbox.BuildOptions{Arch: o.Arch, Dir: dir, Sources: names, Harness: sources, Between: Between, Work: objects,
-			Flags: l.Flags, Link: Link(o.Arch), Calls: l.Needs, May: l.May},
+		sandbox.BuildOptions{Arch: a, Dir: s.Dir, Sources: s.Names, Harness: sources, Between: Between, Work: s.Work,
+			Flags: l.Flags, Link: Link(a), Calls: l.Needs, May: l.May},
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	program, err := machine.Open(built.Path)
 	if file := new(fs.PathError); err != nil && !errors.As(err, &file) {
-		return &sandbox.BuildError{
+		return nil, &sandbox.BuildError{
 			Text: "what it makes cannot be read: " + strings.ReplaceAll(err.Error(), built.Path, "the program"),
 		}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range l.Needs {
 		if _, err := program.Symbol(name); err != nil {
-			return &sandbox.BuildError{Text: fmt.Sprintf("nothing defines %s: the lab needs it (%s)", name, l.Handout)}
+			return nil, &sandbox.BuildError{
+				Text: fmt.Sprintf("nothing defines %s: the lab needs it (%s)", name, l.Handout),
+			}
 		}
 	}
-	return use(&Built{Program: program, Dir: dir, Warnings: built.Warnings})
+	return &Bench{Program: program, Objects: built.Objects, Warnings: built.Warnings}, nil
 }
 
 // callsOfAll are system calls that touch the program alone, as abort and the C library's ucontext make them. No

@@ -1,0 +1,62 @@
+// Package explored examines what students write in labs 6 to 8: C11 whose schedules the explorer tries.
+//
+// An item is a scenario: a file of labs/NN/tests that defines explore_test. The grader links its own copy of it with
+// the submission and the explorer's runtime. The item gets its points if no schedule of the scenario fails.
+//
+// The headers in the folder of a lab belong to the lab: the grader's copies take the place of the submission's. So a
+// type that students fill in is declared in the header and defined in their own files.
+//
+// What to read, in this order:
+//
+//	labs.go   what a lab of this kind is made of
+//	lab06.go  the scenarios of each lab
+//	lab07.go
+//	lab08.go
+package explored
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
+	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
+)
+
+// Labs returns those of labs 6 to 8 that have scenarios.
+func Labs() []*grade.Lab {
+	return slices.DeleteFunc(
+		[]*grade.Lab{lab06(), lab07(), lab08()}, func(l *grade.Lab) bool { return len(l.Items) == 0 },
+	)
+}
+
+// scenario is an item of a lab.
+type scenario struct {
+	file        string // in the folder tests of the lab
+	name        string // of the item: "a yielded fiber runs after the others"
+	points      int
+	section     string // of the handout
+	preemptions int    // tries schedules with at most so many; 0: with any number
+	schedules   int    // tries at most so many
+}
+
+// files are the patterns of what is handed in.
+func files(patterns ...string) []string { return patterns }
+
+// lab is the lab of that number, whose items are the scenarios.
+func lab(number, title string, handedIn []string, scenarios []scenario) *grade.Lab {
+	l := &grade.Lab{
+		Number: number, Title: title, Arches: []*machine.Arch{machine.AMD64, machine.ARM64},
+		Handout: "handout.md", Sources: handedIn,
+	}
+	for _, s := range scenarios {
+		l.Items = append(l.Items, grade.Item{
+			Name: s.name, Points: s.points, Section: s.section,
+			Check: func(context.Context, *grade.Bench) ([]grade.Fault, error) {
+				return nil, errors.New("this lab cannot be graded yet")
+			},
+		})
+	}
+	return l
+}
