@@ -1,9 +1,10 @@
 // Package grade builds what a student has written, examines it from outside, and gives points.
 //
-// How a submission is examined is up to the lab's Examiner. In most labs it is linked with a harness that does nothing but stand still (harness.c), and runs confined. The grader
-// controls the program by package machine. It fills registers and memory with values that it has drawn for this run,
-// and calls the submission's functions one instruction at a time. Then it reads registers and memory. So there is no
-// report that a submission could forge. Its output and its exit status count nothing.
+// How a submission is examined is up to the lab's Examiner. In most labs it is linked with a harness that does nothing
+// but stand still (harness.c), and runs confined. The grader controls the program by package machine. It fills registers
+// and memory with values that it has drawn for this run, and calls the submission's functions one instruction at a time.
+// Then it reads registers and memory. So there is no report that a submission could forge. Its output and its exit
+// status count nothing.
 package grade
 
 import (
@@ -30,7 +31,7 @@ type Lab struct {
 	Show     func(context.Context, *Bench) ([]*record.Recording, error)
 	Harness  map[string]string // sources of the grader that are linked along with harness.c: their text by their name
 	Flags    []string          // more flags for the compiler
-	Examiner Examiner          // how submissions are built and examined; nil: as programs that stand still, by Needs to Flags
+	Examiner Examiner          // nil: submissions stand still, with Harness around
 	Handout  string            // the file with the sections, in the lab's folder
 	Sources  []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
 	Beside   []string          // files that match Sources and are not handed in: programs to measure with
