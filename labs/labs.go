@@ -1,5 +1,5 @@
-// Package labs holds the references of the swap, so that fiberlab step has something to show anywhere. It also holds the
-// scenarios of the labs about schedulers, so that a submission cannot change them.
+// Package labs holds the references of the swap, so that fiberlab step has something to show anywhere. It also holds
+// the scenarios of the labs about schedulers, so that a submission cannot change them.
 //
 // The labs are in the folders 01 to 08; docs/ says how they are used. The grader is in the packages below.
 package labs

@@ -1,10 +1,10 @@
 // Package grade builds what a student has written, examines it from outside, and gives points.
 //
 // How a submission is examined is up to the lab's Examiner. In most labs it is linked with a harness that does nothing
-// but stand still (harness.c), and runs confined. The grader controls the program by package machine. It fills registers
-// and memory with values that it has drawn for this run, and calls the submission's functions one instruction at a time.
-// Then it reads registers and memory. So there is no report that a submission could forge. Its output and its exit
-// status count nothing.
+// but stand still (harness.c), and runs confined. The grader controls the program by package machine. It fills
+// registers and memory with values that it has drawn for this run, and calls the submission's functions one instruction
+// at a time. Then it reads registers and memory. So there is no report that a submission could forge. Its output and
+// its exit status count nothing.
 package grade
 
 import (
