@@ -75,11 +75,6 @@ type Config struct {
 	// line goes to stderr, once.
 	Exhausted func(error)
 
-	// Overloaded is called when there has been no room for tasks for a second, and then each second, as long as callers
-	// wait for room. It gets how many wait, and how long there has been no room. It runs on a separate goroutine, one
-	// call at a time. If it is nil, a line goes to stderr each time.
-	Overloaded func(waiting int, since time.Duration)
-
 	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they report a deadlock; 0 means
 	// DefaultGiveUpAfter; less than 0: they report none. Choose it longer than goroutines and devices need that are to
 	// notify fibers.
@@ -163,23 +158,7 @@ func (cfg Config) checked() (Config, error) {
 	if cfg.Exhausted == nil {
 		cfg.Exhausted = reportOnce()
 	}
-	if cfg.Overloaded == nil {
-		cfg.Overloaded = reportOverload(&cfg)
-	}
 	return cfg, nil
-}
-
-// reportOverload returns the default of Config.Overloaded: it writes a line to stderr.
-func reportOverload(cfg *Config) func(waiting int, since time.Duration) {
-	name, most := cfg.Name, cfg.MaxQueued
-	return func(waiting int, since time.Duration) {
-		fmt.Fprintf(
-			os.Stderr,
-			"fiberlab: %s has been full for %v: %d callers wait to enqueue a task, and %d tasks wait to begin "+
-				"(Config.MaxQueued): enqueue fewer tasks at a time, or configure more room or more workers\n",
-			name, since.Round(time.Millisecond), waiting, most,
-		)
-	}
 }
 
 // reportOnce returns a function that writes the first error it is given to stderr.

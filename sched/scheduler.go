@@ -113,7 +113,6 @@ func newScheduler(cfg Config) *Scheduler {
 	s.shared.MaxCalls = cfg.MaxCalls
 	if cfg.MaxQueued > 0 {
 		s.room = admission.New(cfg.MaxQueued, cfg.Workers)
-		s.room.Overloaded = cfg.Overloaded
 	}
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))

@@ -8,8 +8,7 @@
 // A place that becomes free while callers wait is not handed on at once: to resume a caller for each place would cost a
 // switch or a wake-up a task. A desk hands places on when it has given back a batch, and when its thread has nothing
 // else to do. A timer does so every millisecond; it runs only while callers wait. The timer looks at each
-// desk. So no wake-up is lost: a caller that a desk has overlooked gets its place from the timer. The timer also
-// reports a room that stays full.
+// desk. So no wake-up is lost: a caller that a desk has overlooked gets its place from the timer.
 package admission
 
 import (
@@ -34,12 +33,6 @@ var (
 
 // Room is a limited number of places.
 type Room struct {
-	// Overloaded is called when no place has been free for ReportEvery, and then once in each ReportEvery while callers
-	// wait. It gets how many wait, and for how long no place has been free. It runs on a goroutine, one call at a time.
-	// Both fields are set before callers come. A nil Overloaded is not called.
-	Overloaded  func(waiting int, since time.Duration)
-	ReportEvery time.Duration
-
 	places int
 	batch  int // how many places a desk gives back before it hands them on
 
@@ -53,12 +46,8 @@ type Room struct {
 	closed bool      // callers from outside get no place
 	queue  list.List // of *waiter, in the order of their arrival
 
-	ticking   bool          // the timer is set
-	nextTick  clock.Instant // when it runs
-	full      bool          // no place has been free since then:
-	since     clock.Instant
-	reportAt  clock.Instant // when Overloaded is due, if the room is full for ReportEvery by then
-	reporting bool          // Overloaded is being called
+	ticking  bool          // the timer is set
+	nextTick clock.Instant // when it runs
 }
 
 // Caller blocks and wakes one that waits for a place.
@@ -85,14 +74,15 @@ const (
 )
 
 const (
-	lookEvery    = clock.Instant(time.Millisecond) // how often the timer looks for free places
+	lookEvery    = time.Millisecond // how often the timer looks for free places
+	lostAfter    = time.Second      // how far from due a timer is that will not run
 	largestBatch = 4096
 )
 
 // New makes a room with that many places. So many desks are expected.
 func New(places, desks int) *Room {
 	batch := min(max(places/16/max(desks, 1), 1), largestBatch)
-	return &Room{places: places, free: places, batch: batch, ReportEvery: time.Second}
+	return &Room{places: places, free: places, batch: batch}
 }
 
 // TryTake takes a free place. It returns ErrFull if none is free, or if callers wait, who come first. If the room is
@@ -117,7 +107,6 @@ func (r *Room) take(inside bool) error {
 		}
 	}
 	r.free--
-	r.full = false
 	return nil
 }
 
@@ -137,7 +126,7 @@ func (r *Room) Take(inside bool, c Caller) error {
 		return err
 	}
 	if set {
-		time.AfterFunc(time.Duration(lookEvery), r.tick)
+		time.AfterFunc(lookEvery, r.tick)
 	}
 	if err := c.Await(&w.outcome); err != nil && r.leave(w) {
 		return err
@@ -246,23 +235,15 @@ func (r *Room) collect() {
 
 // watch notes that a caller waits from now on. It reports whether the timer must be set. mu must be held.
 func (r *Room) watch(now clock.Instant) (set bool) {
-	every := clock.Instant(r.ReportEvery)
-	if !r.full {
-		r.full, r.since = true, now
-	}
-	if now > r.reportAt || r.reportAt > now+every {
-		r.reportAt = now + every
-	}
 	// A timer that is far from due may never run: it was set in a bubble of testing/synctest, which has another clock.
-	if r.ticking && r.nextTick-every <= now && now <= r.nextTick+every {
+	if r.ticking && max(r.nextTick-now, now-r.nextTick) < clock.Instant(lostAfter) {
 		return false
 	}
-	r.ticking, r.nextTick = true, now+lookEvery
+	r.ticking, r.nextTick = true, now+clock.Instant(lookEvery)
 	return true
 }
 
-// tick is what the timer does: it hands free places on, reports that the room is full if that is due, and sets the
-// timer again if callers still wait.
+// tick is what the timer does: it hands free places on, and sets the timer again if callers still wait.
 func (r *Room) tick() {
 	now := clock.Now()
 	r.mu.Lock()
@@ -270,21 +251,13 @@ func (r *Room) tick() {
 		r.mu.Unlock()
 		return // another timer is set
 	}
-	out, full, waits := r.admit(), now-r.since, r.queue.Len() > 0
-	r.ticking, r.nextTick = waits, max(r.nextTick+lookEvery, now+1)
-	pause := time.Duration(r.nextTick - now)
-	report := waits && r.Overloaded != nil && !r.reporting && now >= r.reportAt && full >= clock.Instant(r.ReportEvery)
-	r.reporting = r.reporting || report
+	out := r.admit()
+	r.ticking, r.nextTick = r.queue.Len() > 0, now+clock.Instant(lookEvery)
+	again := r.ticking
 	r.mu.Unlock()
 	unpark(out)
-	if waits {
-		time.AfterFunc(pause, r.tick)
-	}
-	if report {
-		r.Overloaded(r.Waiting(), time.Duration(full))
-		r.mu.Lock()
-		r.reporting, r.reportAt = false, clock.Now()+clock.Instant(r.ReportEvery)
-		r.mu.Unlock()
+	if again {
+		time.AfterFunc(lookEvery, r.tick)
 	}
 }
 

@@ -141,7 +141,6 @@ func TestForkIsHelpedWhileSchedulerIsClosed(t *testing.T) {
 func TestForkWithoutRoom(t *testing.T) {
 	suite.EachConfig(t, []int{2}, func(t *testing.T, cfg sched.Config) {
 		cfg.MaxQueued, cfg.OverloadAfter = 1, time.Millisecond
-		cfg.Overloaded = func(int, time.Duration) {}
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			busy, over := schedtest.NewLatch(1), schedtest.NewLatch(3)
 			var release atomic.Bool

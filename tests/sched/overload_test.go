@@ -121,7 +121,6 @@ func TestOverloadLosesNothing(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {
 		rng := suite.NewRand(t)
 		cfg.MaxQueued, cfg.OverloadAfter = 1+rng.IntN(4), time.Duration(1+rng.IntN(50))*time.Microsecond
-		cfg.Overloaded = func(int, time.Duration) {}
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			const callers = 8
 			each := suite.Scaled(300, 50)
