@@ -19,25 +19,29 @@ import (
 // for a few instructions an entry.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
-	mu      sync.Mutex
-	entries queue.Queue[runnable]
+	mu      sync.Mutex            // with what follows one cache line, which is all that most calls write
+	length  atomic.Uint64         // of entries, doubled, to be read without the lock; runNext may be added
+	entries queue.Queue[runnable] // 48 bytes
+
+	takers  int                  // workers that take tasks: without any, it refuses them
+	latency *histogram.Histogram // how long each 64th entry waits; nil: nothing is measured
+	longest atomic.Uint64        // the greatest length
 	pushed  uint64
 	popped  uint64
 	since   queue.Queue[clock.Instant] // when each 64th entry was pushed that is still there
-	takers  int                        // workers that take tasks: without any, it refuses them
-
-	length  atomic.Uint64 // of entries, to be read without the lock
-	runNext atomic.Uint64 // 1: the only entry is a fiber that a worker has notified, which it mostly runs next
-	longest atomic.Uint64 // the greatest length; see GroupStats
-	latency histogram.Histogram
 	_       [2]cpu.CacheLinePad
 }
+
+// runNext, in the length, says that the only entry is a fiber that a worker has notified, which it mostly runs next.
+const runNext = 1
 
 // sampleEvery is one of how many entries has its time taken, which costs as much as to push it.
 const sampleEvery = 64
 
-// newRunQueue makes an empty queue from which so many workers take tasks.
-func newRunQueue(takers int) *runQueue { return &runQueue{takers: takers} }
+// newRunQueue makes an empty queue from which so many workers take tasks. latency may be nil.
+func newRunQueue(takers int, latency *histogram.Histogram) *runQueue {
+	return &runQueue{takers: takers, latency: latency}
+}
 
 // push adds an entry behind the others. It refuses a task if no worker takes any, unless always is set; a fiber always
 // finds room.
@@ -53,14 +57,14 @@ func (q *runQueue) push(r runnable, always bool) bool {
 
 // pushFiber is push of a fiber. If a worker has notified it, and it is the only entry, pushFiber returns true: mostly
 // that worker takes it soon, when the notifier waits. See leaves.
-func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (runNext bool) {
+func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (isNext bool) {
 	spinlock.LockMutex(&q.mu)
 	q.add(runnable{fiber: f})
-	if runNext = byWorker && q.entries.Len() == 1; runNext {
-		release.Store(&q.runNext, 1)
+	if isNext = byWorker && q.entries.Len() == 1; isNext {
+		release.Store(&q.length, 1<<1|runNext)
 	}
 	q.mu.Unlock()
-	return runNext
+	return isNext
 }
 
 // patience is how long a worker that was idle leaves a fiber to the worker that has notified it.
@@ -71,7 +75,7 @@ const patience = clock.Instant(3 * time.Microsecond)
 // cross-processor wake-up a turn. It reports whether the queue was seen empty: then the caller is idle as before.
 // Otherwise it takes what is there.
 func (q *runQueue) leaves() bool {
-	for began := clock.Now(); q.runNext.Load() != 0 && clock.Now()-began < patience; {
+	for began := clock.Now(); q.length.Load()&runNext != 0 && clock.Now()-began < patience; {
 		for range 8 {
 			spinlock.Pause()
 		}
@@ -79,16 +83,18 @@ func (q *runQueue) leaves() bool {
 	return q.empty()
 }
 
-// add adds an entry, and lets others see the length. The lock must be held. To store the length is an atomic read and
-// write, so what the caller loads next, it loads when all threads can see the length; see idle.Set.
+// add adds an entry, and lets others see the length. The lock must be held. To release it is an atomic read and write,
+// so what the caller loads next, it loads when all threads can see the length; see idle.Set.
 func (q *runQueue) add(r runnable) {
+	q.entries.Push(r)
+	n := uint64(q.entries.Len())
+	release.Store(&q.length, n<<1)
+	if q.latency == nil {
+		return
+	}
 	if q.pushed++; q.pushed%sampleEvery == 0 {
 		q.since.Push(clock.Now())
 	}
-	q.entries.Push(r)
-	release.Store(&q.runNext, 0)
-	n := uint64(q.entries.Len())
-	release.Store(&q.length, n)
 	if n > q.longest.Load() {
 		release.Store(&q.longest, n)
 	}
@@ -133,8 +139,10 @@ func (q *runQueue) popFiber(past bool) *Fiber {
 
 // popOne notes that an entry has been taken. The lock must be held. It returns when a sampled entry was pushed, or 0.
 func (q *runQueue) popOne() (since clock.Instant) {
-	release.Store(&q.runNext, 0)
-	release.Store(&q.length, uint64(q.entries.Len()))
+	release.Store(&q.length, uint64(q.entries.Len())<<1)
+	if q.latency == nil {
+		return 0
+	}
 	if q.popped++; q.popped%sampleEvery == 0 {
 		since = q.since.Pop()
 	}
@@ -189,7 +197,7 @@ func (q *runQueue) offers() bool {
 func (q *runQueue) empty() bool { return q.length.Load() == 0 }
 
 // waiting is how many entries wait.
-func (q *runQueue) waiting() int { return int(q.length.Load()) }
+func (q *runQueue) waiting() int { return int(q.length.Load() >> 1) }
 
 // GroupStats counts what the workers of one scheduling group have done.
 type GroupStats struct {
@@ -246,7 +254,7 @@ func (g *group) stats(number int) GroupStats {
 func (s *QueueStats) add(q *runQueue, ready *histogram.Sum) {
 	s.Length += q.waiting()
 	s.Greatest = max(s.Greatest, int(q.longest.Load()))
-	ready.Add(&q.latency)
+	ready.Add(q.latency)
 }
 
 func latencyOf(s *histogram.Sum) Latency {

@@ -28,7 +28,7 @@ const manyEntries = 2 * sampleEvery
 // A run queue against a slice.
 func TestRunQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q, next, longest := newRunQueue(1), 0, 0
+		q, next, longest := newRunQueue(1, new(histogram.Histogram)), 0, 0
 		var model []runnable
 		add := func(flags Flags) runnable {
 			next++
@@ -96,7 +96,7 @@ func TestRunQueueModel(t *testing.T) {
 // pushed comes out in order.
 func TestRunQueueLosesNothing(t *testing.T) {
 	const pushers, poppers, each = 3, 3, 20_000
-	q := newRunQueue(poppers)
+	q := newRunQueue(poppers, new(histogram.Histogram))
 	var pushing, popping sync.WaitGroup
 	var pushed atomic.Bool // all
 	for p := range pushers {
@@ -149,7 +149,7 @@ func TestRunQueueLosesNothing(t *testing.T) {
 func TestRunQueueAgainstSleep(t *testing.T) {
 	const rounds = 50_000
 	set := idle.NewSet([]*idle.Word{idle.New(nil)}, 1, nil)
-	q := newRunQueue(1)
+	q := newRunQueue(1, new(histogram.Histogram))
 	var round, over atomic.Uint64
 	seen := make([]bool, rounds) // entries, by the one that sleeps
 	await := func(a *atomic.Uint64, n int) {
@@ -182,7 +182,7 @@ func TestRunQueueAgainstSleep(t *testing.T) {
 // One pushes and pops in turn, and never takes the last: one entry or two wait. Others see no more and no less,
 // whenever they look.
 func TestRunQueueWaiting(t *testing.T) {
-	q := newRunQueue(1)
+	q := newRunQueue(1, new(histogram.Histogram))
 	var over atomic.Bool
 	var looking sync.WaitGroup
 	q.push(numbered(0, 0), false)
@@ -213,7 +213,7 @@ func TestRunQueueWaiting(t *testing.T) {
 // A sample says how long that entry has waited, not one of the same place before it.
 func TestRunQueueSamples(t *testing.T) {
 	const rounds = 4
-	q := newRunQueue(1)
+	q := newRunQueue(1, new(histogram.Histogram))
 	var longest time.Duration
 	for round := range rounds {
 		time.Sleep(5 * time.Millisecond) // longer than a round
@@ -226,14 +226,14 @@ func TestRunQueueSamples(t *testing.T) {
 		longest = max(longest, time.Duration(clock.Now()-began))
 	}
 	var latency histogram.Sum
-	latency.Add(&q.latency)
+	latency.Add(q.latency)
 	require.EqualValues(t, rounds*manyEntries/sampleEvery, latency.Count())
 	require.LessOrEqual(t, latency.Longest(), longest)
 }
 
 // filled is a group in whose shared queue so many tasks wait.
 func filled(tasks int) *group {
-	g := &group{shared: newRunQueue(1), idle: idle.NewSet(nil, 0, nil)}
+	g := &group{shared: newRunQueue(1, new(histogram.Histogram)), idle: idle.NewSet(nil, 0, nil)}
 	for range tasks {
 		g.shared.push(runnable{task: job{Func: func() {}}}, false)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/histogram"
 	"fiberlab/internal/idle"
 
 	"golang.org/x/sys/cpu"
@@ -78,14 +79,16 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 }
 
 func newGroup(workers []*Worker, cfg *Groups) *group {
-	g := &group{workers: workers, cfg: cfg, shared: newRunQueue(len(workers))}
+	g := &group{workers: workers, cfg: cfg}
+	g.shared = newRunQueue(len(workers), new(histogram.Histogram))
 	var woken func(i int, asleep bool)
 	if workers[0].scheduler.cfg.Recorder != nil {
 		woken = func(i int, asleep bool) { workers[i].recordWoken(asleep) }
 	}
 	g.idle = idle.NewSet(wordsOf(workers), max(cfg.Spinners, 0), woken)
 	for i, w := range workers {
-		g.members = append(g.members, &member{group: g, worker: w, number: i, private: newRunQueue(1)})
+		private := newRunQueue(1, new(histogram.Histogram))
+		g.members = append(g.members, &member{group: g, worker: w, number: i, private: private})
 	}
 	return g
 }
@@ -152,7 +155,7 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 		last.pushPrivate(runnable{fiber: f})
 	case from != nil && from.group == g:
 		local := f.groupLocal // f may run at once, and end
-		if runNext := g.shared.pushFiber(f, true); !runNext || g.idle.Spinning() == 0 {
+		if isNext := g.shared.pushFiber(f, true); !isNext || g.idle.Spinning() == 0 {
 			g.wakeFor(local)
 		}
 	default:

@@ -15,7 +15,7 @@ type roundRobin struct {
 
 func newRoundRobin(workers []*Worker) *roundRobin {
 	return &roundRobin{
-		workers: workers, idle: idle.NewSet(wordsOf(workers), mostSpinning(), nil), queue: newRunQueue(len(workers)),
+		workers: workers, idle: idle.NewSet(wordsOf(workers), mostSpinning(), nil), queue: newRunQueue(len(workers), nil),
 	}
 }
 
@@ -27,7 +27,7 @@ func (p *roundRobin) submit(t job, caller *Worker) bool {
 
 func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 	byWorker := caller != nil && caller.mode == multiThreaded && !caller.local.looking
-	if runNext := p.queue.pushFiber(f, byWorker); !runNext || p.idle.Spinning() == 0 {
+	if isNext := p.queue.pushFiber(f, byWorker); !isNext || p.idle.Spinning() == 0 {
 		p.idle.WakeOne()
 	}
 }
