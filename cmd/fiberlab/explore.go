@@ -70,6 +70,7 @@ machine lacks something; 3 the files do not build; 130 interrupted.`,
 	flags.DurationVar(&o.Time, "time", 10*time.Second, "stop after this `TIME`")
 	flags.BoolVar(&o.Random, "random", false, "draw all schedules at random")
 	flags.Uint64Var(&o.Seed, "seed", 1, "draw random schedules from `N`")
+	flags.IntVar(&o.Stops, "stops", 0, "let at most `N` threads stop for ever, after any step (default: none)")
 	flags.BoolVar(&o.All, "all", false, "go on after a schedule that fails, to report all outcomes")
 	flags.StringVar(&o.Replay, "replay", "", "run only `SCHEDULE`, as a report prints it")
 	flags.StringArrayVarP(&o.Define, "define", "D", nil, "define the macro `NAME`, or NAME=VALUE (repeatable)")
@@ -78,7 +79,8 @@ machine lacks something; 3 the files do not build; 130 interrupted.`,
 	flags.BoolVar(&o.json, "json", false, "print one JSON document")
 	for flag, text := range map[string]string{
 		"preemptions": "give a number from 0 up", "schedules": "give a number from 1 up",
-		"time": "give a time such as 30s", "seed": "give a number from 0 up",
+		"stops": "give a number from 0 to " + strconv.Itoa(explore.MostStops),
+		"time":  "give a time such as 30s", "seed": "give a number from 0 up",
 		"replay": "give the schedule that a report has printed", "define": "give NAME or NAME=VALUE",
 		"compiler": "give the command of a C compiler", "keep": "name a file",
 	} {
@@ -101,10 +103,12 @@ func (o *exploration) check(c *cobra.Command) error {
 	}
 	for _, err := range []error{
 		wrong("preemptions", o.Preemptions < 0), wrong("schedules", o.Schedules < 1), wrong("time", o.Time <= 0),
+		wrong("stops", o.Stops < 0 || o.Stops > explore.MostStops),
 		wrong("replay", o.Replay == ""), wrong("compiler", strings.TrimSpace(o.Compiler) == ""),
 		wrong("keep", o.Keep == ""),
 		notBoth(c, "replay", "random", "a schedule that is replayed is not drawn"),
 		notBoth(c, "replay", "preemptions", "the schedule says where threads are preempted"),
+		notBoth(c, "replay", "stops", "the schedule says which threads stop"),
 		notBoth(c, "random", "preemptions", "schedules that are drawn have any number"),
 		notBoth(c, "random", "all", "only a search of all schedules finds all outcomes"),
 	} {

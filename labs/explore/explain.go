@@ -62,6 +62,8 @@ func (r *Result) does(i int) string {
 		said = "frees " + name
 	case "yield":
 		said = "yields"
+	case "stop":
+		said = "stops for ever"
 	case "put":
 		said = "puts " + item(s.Stored)
 	case "take":
@@ -182,6 +184,8 @@ func (r *Result) sentence() string {
 			a.Thread, r.where(f.A), b.Thread, r.where(f.B), item(b.Value))
 	case f.Kind == "lost":
 		return "a lost task: " + cmp.Or(r.lost(), r.plainly())
+	case slices.ContainsFunc(f.Waits, Wait.stopped):
+		return r.heldUp()
 	case f.Kind == "livelock":
 		return "a livelock: " + r.plainly()
 	case f.Kind == "deadlock":
@@ -220,6 +224,28 @@ func (r *Result) plainly() string {
 		said, _, _ = strings.Cut(said, ". ")
 	}
 	return strings.TrimSuffix(strings.Replace(said, "No thread", "no thread", 1), ".") + "."
+}
+
+// stopped reports whether the thread has stopped for ever.
+func (w Wait) stopped() bool { return w.For == "stop" }
+
+// heldUp says which threads have stopped, and what they hold.
+func (r *Result) heldUp() string {
+	var said []string
+	for _, w := range r.Fault.Waits {
+		if !w.stopped() {
+			continue
+		}
+		one := fmt.Sprintf("thread %d has stopped for ever at %s", w.Thread, r.program.read().place(w.PC))
+		for _, other := range r.Fault.Waits {
+			if name := r.name(other.Address, Step{}); other.For == "lock" && other.Holder == w.Thread &&
+				!strings.HasSuffix(one, name) {
+				one += ", and holds " + name
+			}
+		}
+		said = append(said, one)
+	}
+	return strings.Join(said, "; ") + ". The others cannot go on."
 }
 
 // stuck names a deadlock by what the threads wait for.
@@ -272,6 +298,8 @@ func (r *Result) waits(w Wait) string {
 		return said + fmt.Sprintf("for the end of thread %d.", w.Holder)
 	case "park":
 		return said + "for an unpark."
+	case "stop":
+		return fmt.Sprintf("Thread %d has stopped for ever at %s.", w.Thread, r.program.read().place(w.PC))
 	}
 	return said + "for another thread to change what it reads."
 }

@@ -70,7 +70,7 @@ type Fault struct {
 type Wait struct {
 	Thread  int     `json:"thread"`
 	PC      Address `json:"pc"`
-	For     string  `json:"for"` // lock, join, park or spin
+	For     string  `json:"for"` // lock, join, park, spin, or stop: it has stopped for ever
 	Address Address `json:"address"`
 	Holder  int     `json:"holder"` // the thread that holds the lock, or that is joined; -1: none
 }

@@ -24,6 +24,7 @@ type Options struct {
 	Random      bool          // draw the schedules
 	Seed        uint64        // by this number
 	Steps       int           // the most steps of a schedule; 0: as the runtime has it
+	Stops       int           // at most this many threads stop for ever, each after any of its steps
 	All         bool          // go on after a failure: all outcomes are wanted
 	Replay      string        // run this schedule alone
 
@@ -37,6 +38,9 @@ const usualTime = 10 * time.Second
 
 // NoPreemption is the value of Options.Preemptions by which a thread goes on until it waits or ends.
 const NoPreemption = -1
+
+// MostStops is the largest number of Options.Stops.
+const MostStops = 6
 
 // words are the flags of the program.
 func (o *Options) words() []string {
@@ -52,6 +56,7 @@ func (o *Options) words() []string {
 	add(o.Random, "--random")
 	add(o.Random || o.Seed != 0, "--seed", strconv.FormatUint(o.Seed, 10))
 	add(o.Steps > 0, "--steps", strconv.Itoa(o.Steps))
+	add(o.Stops > 0, "--stops", strconv.Itoa(o.Stops))
 	add(o.All, "--all")
 	add(o.Replay != "", "--replay", o.Replay)
 	return words

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -214,5 +215,80 @@ void explore_test(void) {
 			require.NotNil(t, r.Fault)
 			require.Equal(t, c.kind, r.Fault.Kind)
 		})
+	}
+}
+
+// toStop counts with a lock, or without one. Its outcome is how far each thread has come, and what it has seen.
+const toStop = `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x;
+atomic_int spin;
+explore_mutex mutex;
+static unsigned seen[3];
+__attribute__((no_sanitize("thread"))) static void note(int value) {
+    seen[explore_self()] = (unsigned)value;
+    explore_outcome(seen[0] + 8 * seen[1] + 64 * seen[2]);
+}
+static void add(void *unused) { (void)unused; BEGIN
+    int old = atomic_load(&x);
+    note(1 + old);
+    while (!atomic_compare_exchange_strong(&x, &old, old + 1)) { }
+    note(4 + old); END
+}
+void explore_test(void) {
+    int a = explore_start(add, 0), b = explore_start(add, 0);
+    add(0);
+    explore_join(a);
+    explore_join(b);
+    explore_check(x == 3, "nothing is lost");
+}`
+
+// Where threads stop for ever, the others go on without a lock, and not with one.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	with := func(begin, end string) *explore.Program {
+		return built(t, "#define BEGIN "+begin+"\n#define END "+end+"\n"+toStop)
+	}
+	free := with("", "")
+	var outcomes []uint32
+	for _, o := range []explore.Options{
+		{Stops: 2, All: true, Time: time.Minute}, {Stops: 2, Preemptions: 100, Time: time.Minute},
+	} {
+		r, err := free.Run(t.Context(), o)
+		require.NoError(t, err)
+		require.Nil(t, r.Fault)
+		require.True(t, r.Complete)
+		require.Contains(t, textOf(t, r), "In a schedule, at most 2 threads stopped for ever.")
+		if outcomes != nil {
+			require.Equal(t, outcomes, r.Outcomes, "the reduced search leaves out no outcome")
+		}
+		outcomes = r.Outcomes
+	}
+	for name, c := range map[string]struct {
+		program *explore.Program
+		says    string
+	}{
+		"mutex": {with("explore_lock(&mutex);", "explore_unlock(&mutex);"), "and holds mutex. The others cannot go on."},
+		"spin": {
+			with("while (atomic_exchange(&spin, 1)) { explore_yield(); }", "spin = 0;"),
+			"has stopped for ever at program.c:", // the explorer does not know who holds it
+		},
+	} {
+		r, err := c.program.Run(t.Context(), explore.Options{})
+		require.NoError(t, err)
+		require.Nil(t, r.Fault, name)
+		r, err = c.program.Run(t.Context(), explore.Options{Stops: 1})
+		require.NoError(t, err)
+		require.NotNil(t, r.Fault, name)
+		text := textOf(t, r)
+		require.Contains(t, text, c.says)
+		require.Contains(t, text, "stops for ever")
+		again, err := c.program.Run(t.Context(), explore.Options{Replay: r.Schedule})
+		require.NoError(t, err)
+		require.Equal(t, r.Steps, again.Steps)
+		r, err = c.program.Run(t.Context(), explore.Options{Stops: 1, Random: true, Schedules: 10000})
+		require.NoError(t, err)
+		require.NotNil(t, r.Fault, name)
 	}
 }

@@ -63,6 +63,15 @@ func (r *Result) Write(w io.Writer, columns int) error {
 
 // passed says what a search without a failure covers, and no more.
 func (r *Result) passed() string {
+	said := r.tried()
+	if r.options.Stops > 0 {
+		said += fmt.Sprintf(" In a schedule, at most %s stopped for ever.", counted(r.options.Stops, "thread"))
+	}
+	return said
+}
+
+// tried says which schedules were tried, of which none fails.
+func (r *Result) tried() string {
 	tried := counted(r.Schedules, "schedule")
 	switch {
 	case r.options.Replay != "":

@@ -28,6 +28,7 @@
 enum {
     THREADS = 7,
     SC_LANE = 7,             /* the lane of a clock that counts seq_cst stores */
+    STOP = 0xff,             /* in place of a thread's number */
     NEVER = 0xffff,          /* in a lane: no such moment */
     OPTIONS_MAX = 32,        /* values that one load may return */
     DECISIONS_MAX = 1 << 16, /* in one schedule */
@@ -132,6 +133,7 @@ enum operation {
     OP_YIELD,
     OP_PUT,
     OP_TAKE,
+    OP_STOP,
 };
 
 /* The orders as compilers number them. */
@@ -241,8 +243,9 @@ struct decision {
     uint32_t remaining; /* alternatives that are still to be tried */
     uint8_t chosen;
     bool of_thread;
-    uint8_t tried;           /* threads whose continuations were all tried here */
-    uint8_t thread[THREADS]; /* by alternative */
+    uint8_t tried;               /* threads whose continuations were all tried here */
+    uint8_t alternatives;        /* how many there are */
+    uint8_t thread[THREADS + 1]; /* by alternative; STOP: the running thread stops for ever */
 };
 
 enum mode { BOUNDED, REDUCED, RANDOM, REPLAY };
@@ -271,6 +274,7 @@ struct engine {
     uint32_t changes; /* visible steps that may end another thread's spin */
     uint32_t depth;   /* decisions so far */
     int preemptions;
+    unsigned stops; /* threads that stopped for ever */
     uint8_t asleep; /* threads whose next step was tried from an equivalent state */
     bool preempted; /* by the choice before the next step */
     bool pruned;
@@ -286,6 +290,7 @@ struct engine {
     struct search *search;
     uint64_t schedule;
     uint32_t steps_max;
+    unsigned stops_max;
     char *stacks;
     uintptr_t heap;        /* the region of malloc */
     struct step *recorded; /* null unless steps are recorded */
@@ -319,6 +324,8 @@ static inline enum readiness thread_readiness(const struct thread *t) {
         return engine->thread[t->next.thread].ended ? READY : BLOCKED;
     case OP_YIELD:
         return t->yielded_at != engine->changes ? READY : SPINNING;
+    case OP_STOP:
+        return BLOCKED;
     default:
         return READY;
     }

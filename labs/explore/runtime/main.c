@@ -177,6 +177,7 @@ static void run_schedule(struct search *s) {
     engine->changes = 1;
     engine->depth = 0;
     engine->preemptions = 0;
+    engine->stops = 0;
     engine->asleep = 0;
     engine->preempted = engine->pruned = false;
     engine->sc_stores = 0;
@@ -241,7 +242,7 @@ static enum outcome advance(struct search *s, uint64_t budget, double until) {
 
         if (failed)
             keep_failure(s);
-        else if (engine->outcome >= 0)
+        else if (engine->outcome >= 0 && !engine->pruned)
             run->outcomes[engine->outcome] = true;
         if (s->mode != RANDOM)
             s->done = !search_next(s);
@@ -367,8 +368,8 @@ static _Noreturn void misuse(const char *what, const char *flag) {
     fprintf(stderr,
             "explore: %s %s\n"
             "use: [--preemptions N] [--schedules N] [--seconds S] [--seed N] [--random] [--all]\n"
-            "     [--replay SCHEDULE] [--steps N, at most %d]\n",
-            what, flag, STEPS_MAX);
+            "     [--replay SCHEDULE] [--steps N, at most %d] [--stops N, at most %d]\n",
+            what, flag, STEPS_MAX, THREADS - 1);
     __real_exit(2);
 }
 
@@ -406,6 +407,8 @@ static void read_flags(struct plan *p, int argc, char **argv) {
             p->seed = (uint64_t)number(flag, next, 1e15);
         else if (!strcmp(flag, "--steps"))
             engine->steps_max = (uint32_t)number(flag, next, STEPS_MAX);
+        else if (!strcmp(flag, "--stops"))
+            engine->stops_max = (unsigned)number(flag, next, THREADS - 1);
         else if (!strcmp(flag, "--replay") && next)
             p->replay = next;
         else

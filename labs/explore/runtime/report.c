@@ -162,7 +162,7 @@ static void print_text(const char *text) {
 
 static const char *const operation_names[] = {
     "load",  "store", "rmw", "cas",  "fence", "lock", "trylock", "unlock", "park", "unpark",
-    "start", "join",  "end", "read", "write", "free", "yield",   "put",    "take"};
+    "start", "join",  "end", "read", "write", "free", "yield",   "put",    "take", "stop"};
 static const char *const order_names[] = {"rlx", "acq", "acq", "rel", "acq_rel", "sc", ""};
 static const char *const fault_names[] = {"",         "check",          "race",        "deadlock",
                                           "livelock", "use-after-free", "double-free", "crash",
@@ -209,6 +209,7 @@ static void print_waits(void) {
             e->operation == OP_LOCK   ? "lock"
             : e->operation == OP_JOIN ? "join"
             : e->operation == OP_PARK ? "park"
+            : e->operation == OP_STOP ? "stop"
                                       : "spin",
             (unsigned long)(e->operation == OP_LOCK ? e->address : 0),
             e->operation == OP_LOCK   ? e->mutex->owner - 1

@@ -5,6 +5,8 @@
  *     1 to 9      that alternative
  *     A to V      alternatives 10 to 31
  *
+ *     W           at the start, once for each thread that may stop for ever
+ *
  * Zeros at the end are left out. The empty schedule is written "a". */
 #include "engine.h"
 
@@ -12,6 +14,8 @@ size_t schedule_write(const struct decision *path, uint32_t length, char *text, 
     size_t used = 0;
     uint32_t zeros = 0;
 
+    for (unsigned i = 0; i < engine->stops_max; i++)
+        text[used++] = 'W';
     while (length > 1 && !path[length - 1].chosen)
         length--;
     for (uint32_t i = 0; i < length && used + 2 < size; i++) {
@@ -27,7 +31,7 @@ size_t schedule_write(const struct decision *path, uint32_t length, char *text, 
             text[used++] = (char)(c < 10 ? '0' + c : 'A' + c - 10);
         }
     }
-    if (!used)
+    if (used == engine->stops_max)
         text[used++] = 'a';
     text[used] = 0;
     return used;
@@ -36,6 +40,8 @@ size_t schedule_write(const struct decision *path, uint32_t length, char *text, 
 int schedule_read(const char *text, struct decision *path, uint32_t capacity) {
     uint32_t n = 0;
 
+    for (engine->stops_max = 0; *text == 'W'; text++)
+        engine->stops_max++;
     for (; *text; text++) {
         unsigned zeros = *text >= 'a' && *text <= 'z' ? (unsigned)(*text - 'a') + 1 : 0;
         unsigned chosen = *text >= '1' && *text <= '9'   ? (unsigned)(*text - '0')

@@ -19,6 +19,10 @@
  * its choices. The loads that model.c leaves out are decided by what led to a step, which is the
  * same in equivalent schedules.
  *
+ * A thread that is to stop for ever stops right after one of its steps: later is the same, since
+ * nobody sees it. So this choice is there only for the thread that ran last. Its alternative has no
+ * effect on who sleeps: a schedule that begins with another thread does not have it any more.
+ *
  * RANDOM gives the threads random priorities and runs the one with the highest. At a few random
  * moments the running thread falls to the lowest. This is PCT, probabilistic concurrency testing: a
  * fault that needs d orderings among n threads and k steps is found with a probability of at least
@@ -81,6 +85,10 @@ static unsigned random_thread(const uint8_t *threads, unsigned n, const struct t
     dice->moments++;
     if (dice->moments > engine->random_steps)
         engine->random_steps = dice->moments;
+    /* About once a schedule, the running thread stops for ever, if it may. */
+    if (threads[n - 1] == STOP && roll(engine->random_steps + 16) == 0)
+        return n - 1;
+    n -= threads[n - 1] == STOP;
     for (unsigned i = 1; i < n; i++)
         if (dice->priority[threads[i]] > dice->priority[threads[best]])
             best = i;
@@ -102,7 +110,8 @@ static struct decision *next_decision(bool *given) {
     return d;
 }
 
-/* Chooses one of n threads; allowed has a bit for each to try. */
+/* Chooses one of n alternatives: threads, and perhaps STOP behind them. allowed has a bit for each
+ * to try. */
 static const struct decision *choose_thread(const uint8_t *threads, unsigned n, uint32_t allowed,
                                             const struct thread *current) {
     enum mode mode = engine->search->mode;
@@ -113,6 +122,7 @@ static const struct decision *choose_thread(const uint8_t *threads, unsigned n, 
         return d;
     d->of_thread = true;
     d->tried = 0;
+    d->alternatives = (uint8_t)n;
     for (unsigned i = 0; i < n; i++)
         d->thread[i] = threads[i];
     d->chosen = (uint8_t)(mode == RANDOM   ? random_thread(threads, n, current)
@@ -131,6 +141,7 @@ unsigned search_value(unsigned n, uint32_t allowed) {
         if (mode != REDUCED)
             allowed = (uint32_t)((1ull << n) - 1);
         d->of_thread = false;
+        d->alternatives = (uint8_t)n;
         d->chosen = mode == RANDOM && roll(2) ? (uint8_t)roll(n) : 0;
         d->remaining = allowed & ~(1u << d->chosen);
     }
@@ -169,15 +180,24 @@ static int waits_for(const struct thread *t, char *text, size_t size) {
                         e->thread);
     case OP_PARK:
         return snprintf(text, size, " Thread %u is parked and has no token.", t->number);
+    case OP_STOP:
+        return snprintf(text, size, " Thread %u has stopped for ever.", t->number);
     default:
         return snprintf(text, size, " Thread %u spins, and nothing changes what it reads.",
                         t->number);
     }
 }
 
+/* Reports whether a thread has stopped for ever, or waits for the end of one that has. */
+static bool held_up_by_stop(const struct thread *t) {
+    for (unsigned i = 0; i < THREADS && t->next.operation == OP_JOIN; i++)
+        t = &engine->thread[t->next.thread];
+    return t->next.operation == OP_STOP;
+}
+
 /* No thread can go on: the schedule is over, or it hangs. */
 static _Noreturn void stuck(void) {
-    bool spins = false;
+    bool spins = false, over = true;
     char text[500];
     size_t used = 0;
 
@@ -186,11 +206,13 @@ static _Noreturn void stuck(void) {
 
         if (t->ended)
             continue;
+        over = over && held_up_by_stop(t);
         spins = spins || t->next.operation == OP_YIELD;
         used += (size_t)waits_for(t, text + used, sizeof text - used);
     }
-    if (!used) {
-        items_end();
+    if (over) {
+        if (!engine->stops)
+            items_end();
         threads_stop();
     }
     report_fault(spins ? FAULT_LIVELOCK : FAULT_DEADLOCK, "", "%s%s",
@@ -242,14 +264,11 @@ static bool candidates(uint8_t *threads, unsigned *count, const struct thread *c
     return !runs;
 }
 
-struct thread *search_thread(struct thread *current) {
+/* Chooses the thread that goes on, or null: the running one stops for ever. */
+static struct thread *choose(struct thread *current) {
     struct search *s = engine->search;
-    uint8_t threads[THREADS];
+    uint8_t threads[THREADS + 1];
     unsigned n, chosen = 0, asleep = engine->asleep;
-
-    if (engine->visible >= engine->steps_max)
-        report_fault(FAULT_LIMIT, "", "The schedule has more than %u steps.", engine->steps_max);
-
     bool free_choice = candidates(threads, &n, current);
 
     if (!n)
@@ -265,6 +284,11 @@ struct thread *search_thread(struct thread *current) {
         allowed = 1;
         s->bound_hit = true;
     }
+    if (engine->stops < engine->stops_max && !current->ended &&
+        current->next.operation != OP_STOP) {
+        allowed |= 1u << n;
+        threads[n++] = STOP;
+    }
     if (!allowed) {
         engine->pruned = true;
         threads_stop();
@@ -273,6 +297,8 @@ struct thread *search_thread(struct thread *current) {
         const struct decision *d = choose_thread(threads, n, allowed, current);
 
         chosen = d->chosen < n ? d->chosen : 0;
+        if (threads[chosen] == STOP)
+            return NULL;
         if (s->mode == REDUCED)
             asleep |= d->tried;
     }
@@ -288,11 +314,26 @@ struct thread *search_thread(struct thread *current) {
     return next;
 }
 
+struct thread *search_thread(struct thread *current) {
+    if (engine->visible >= engine->steps_max)
+        report_fault(FAULT_LIMIT, "", "The schedule has more than %u steps.", engine->steps_max);
+
+    struct thread *next = choose(current);
+
+    while (!next) {
+        current->next = (struct event){.operation = OP_STOP};
+        engine->stops++;
+        report_step(current, OP_STOP, NO_ORDER, current->pc, 0, 0);
+        next = choose(current);
+    }
+    return next;
+}
+
 bool search_next(struct search *s) {
     while (s->length > 0) {
         struct decision *d = &s->path[s->length - 1];
 
-        if (d->of_thread)
+        if (d->of_thread && d->thread[d->chosen] != STOP)
             d->tried |= (uint8_t)(1u << d->thread[d->chosen]);
         if (d->remaining) {
             d->chosen = (uint8_t)__builtin_ctz(d->remaining);
