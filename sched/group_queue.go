@@ -123,17 +123,35 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	return r, ok
 }
 
-// popFiber is nextFiber of this queue.
-func (q *runQueue) popFiber(past bool) *Fiber {
+// popFiber is nextFiber of this queue. The entries that it passes keep their order.
+func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	if q.empty() {
 		return nil
 	}
 	q.mu.Lock()
-	f := popFiber(&q.entries, past)
+	switch {
+	case q.entries.Empty():
+	case past:
+		f = q.passTasks()
+	case q.entries.Peek().fiber != nil:
+		f = q.entries.Pop().fiber
+	}
 	if f != nil {
 		q.popOne()
 	}
 	q.mu.Unlock()
+	return f
+}
+
+// passTasks takes the first fiber out, behind whatever tasks, or returns nil. The lock must be held.
+func (q *runQueue) passTasks() (f *Fiber) {
+	for range q.entries.Len() {
+		if r := q.entries.Pop(); f == nil && r.fiber != nil {
+			f = r.fiber
+		} else {
+			q.entries.Push(r)
+		}
+	}
 	return f
 }
 

@@ -4,7 +4,6 @@ import (
 	stackdump "runtime/debug"
 
 	"fiberlab/internal/clock"
-	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
 )
 
@@ -196,24 +195,6 @@ func (w *Worker) fiberForTask() *Fiber {
 		return nil
 	}
 	return w.takeIdle()
-}
-
-// popFiber takes a fiber out of a queue of a policy for nextFiber, or returns nil. The others keep their order.
-func popFiber(q *queue.Queue[runnable], past bool) (f *Fiber) {
-	if !past {
-		if !q.Empty() && q.Peek().fiber != nil {
-			f = q.Pop().fiber
-		}
-		return f
-	}
-	for range q.Len() {
-		if r := q.Pop(); f == nil && r.fiber != nil {
-			f = r.fiber
-		} else {
-			q.Push(r)
-		}
-	}
-	return f
 }
 
 // waiter returns the fiber that is to wait for work instead of f, the calling one, or nil if f waits itself. Without a

@@ -21,13 +21,16 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 
 func (p *roundRobin) submit(t job, caller *Worker) bool {
 	pushed := p.queue.push(runnable{task: t}, caller != nil && caller.mode == multiThreaded)
-	p.idle.WakeOne()
+	if p.idle.AnyIdle() {
+		p.idle.WakeOne()
+	}
 	return pushed
 }
 
 func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 	byWorker := caller != nil && caller.mode == multiThreaded && !caller.local.looking
-	if isNext := p.queue.pushFiber(f, byWorker); !isNext || p.idle.Spinning() == 0 {
+	isNext := p.queue.pushFiber(f, byWorker)
+	if p.idle.AnyIdle() && !(isNext && p.idle.Spinning() > 0) {
 		p.idle.WakeOne()
 	}
 }
