@@ -65,6 +65,10 @@ var (
 	ofGCC   = []string{"-Wno-tsan"}
 )
 
+// ofSwap are the global names of package asm, behind marl_fiber_. The runtime has them under other names, since a program
+// may bring a swap of its own.
+var ofSwap = []string{"swap", "swap_fp", "set_target", "trampoline", "returned", "check"}
+
 // NewRuntime compiles the runtime by that compiler; empty: $CC, or Go's. If ctx ends, it returns its error.
 func NewRuntime(ctx context.Context, compiler string) (r *Runtime, err error) {
 	r = &Runtime{compiler: strings.Fields(compiler)}
@@ -107,13 +111,16 @@ func (r *Runtime) make(ctx context.Context) error {
 	for _, name := range []string{"context.c", "check.c", "swap_" + runtime.GOARCH + ".S"} {
 		sources = append(sources, filepath.Join(r.folder, "asm", name))
 	}
+	words := []string{"-std=gnu11", "-g", "-O2", "-fno-pie", "-I", include, "-I", filepath.Join(r.folder, "asm")}
+	for _, name := range ofSwap {
+		words = append(words, "-Dmarl_fiber_"+name+"=explore_fiber_"+name)
+	}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, file := range sources {
 		r.objects = append(r.objects, file+".o")
 		g.Go(func() error {
-			said, err := r.call(ctx, "-std=gnu11", "-g", "-O2", "-fno-pie", "-I", include,
-				"-I", filepath.Join(r.folder, "asm"), "-c", file, "-o", file+".o")
+			said, err := r.call(ctx, slices.Concat(words, []string{"-c", file, "-o", file + ".o"})...)
 			if err != nil {
 				return fmt.Errorf("the runtime does not build: %w: %s", err, said)
 			}
