@@ -65,8 +65,8 @@ var (
 	ofGCC   = []string{"-Wno-tsan"}
 )
 
-// ofSwap are the global names of package asm, behind marl_fiber_. The runtime has them under other names, since a program
-// may bring a swap of its own.
+// ofSwap are the global names of package asm, behind marl_fiber_. The runtime has them under other names, since a
+// program may bring a swap of its own.
 var ofSwap = []string{"swap", "swap_fp", "set_target", "trampoline", "returned", "check"}
 
 // NewRuntime compiles the runtime by that compiler; empty: $CC, or Go's. If ctx ends, it returns its error.
