@@ -19,8 +19,8 @@ import (
 // ErrNoInstrumentation says that the C compiler cannot mark the accesses to memory.
 var ErrNoInstrumentation = errors.New("the C compiler has no -fsanitize=thread: take gcc or clang for this machine")
 
-// ErrSchedule says that Options.Replay is no schedule.
-var ErrSchedule = errors.New("this is no schedule: give one that a report has printed")
+// ErrSchedule says that Options.Replay is no schedule, or one of another program.
+var ErrSchedule = errors.New("this is no schedule of this program: give one that a report has printed")
 
 // BuildError is what the compiler said of a program that does not build.
 type BuildError struct{ Said string }

@@ -95,6 +95,65 @@ void explore_test(void) { printf("half a line"); }`).Run(t.Context(), explore.Op
 	require.True(t, r.Complete)
 }
 
+// A schedule that decides more than the program does, or chooses what there is not, is of another program.
+func TestForeignSchedule(t *testing.T) {
+	t.Parallel()
+	p := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x;
+static void other(void *unused) { (void)unused; x = 1; }
+void explore_test(void) {
+    int t = explore_start(other, 0);
+    explore_check(x == 0, "it is 0");
+    explore_join(t);
+}`)
+	for schedule, right := range map[string]bool{"1": true, "a": true, "11": false, "1a": false, "5": false, "aaaa": false} {
+		r, err := p.Run(t.Context(), explore.Options{Replay: schedule})
+		if !right {
+			require.ErrorIs(t, err, explore.ErrSchedule, schedule)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, schedule == "1", r.Fault != nil)
+	}
+}
+
+// A constructor may access memory, and not allocate it.
+func TestConstructors(t *testing.T) {
+	t.Parallel()
+	with := func(does string) *explore.Program {
+		return built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+static atomic_int x;
+int *p;
+__attribute__((constructor)) static void before(void) { x++; `+does+` }
+void explore_test(void) { explore_check(x == 1, "the constructor ran once"); }`)
+	}
+	r, err := with("").Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+	_, err = with("p = malloc(4);").Run(t.Context(), explore.Options{})
+	require.ErrorContains(t, err, "a constructor calls malloc: let explore_test do that")
+}
+
+// A write outside of a block is shown as a write.
+func TestWriteOutside(t *testing.T) {
+	t.Parallel()
+	r, err := built(t, `
+#include <explore.h>
+#include <stdlib.h>
+int *p;
+void explore_test(void) { p = malloc(8); p[2] = 7; }`).Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	require.NotNil(t, r.Fault)
+	require.Equal(t, "crash", r.Fault.Kind)
+	require.Equal(t, "write", r.Steps[r.Fault.B].Op)
+	require.Contains(t, r.Fault.Text, "Thread 0 writes memory that is neither a variable nor a block")
+}
+
 // A program whose schedules depend on something else has no result.
 func TestNotRepeatable(t *testing.T) {
 	t.Parallel()

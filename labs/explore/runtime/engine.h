@@ -84,9 +84,9 @@ struct store {
     vclock seen;      /* for each thread, its step that first wrote or read it; SC_LANE: its number
                          among the seq_cst stores */
     struct view view; /* what a load with acquire learns */
-    struct view own;  /* what it has of its thread: view without what a read-modify-write read */
-    vclock cause;     /* what led to it: see model.c */
-    vclock readers;   /* what led to the loads that read it */
+    struct view thread_view; /* view without what a read-modify-write has read */
+    vclock cause;            /* what led to it: see model.c */
+    vclock readers;          /* what led to the loads that read it */
     uint64_t value;
     int32_t step; /* -1: the value at the start */
     uint16_t time;
@@ -258,6 +258,7 @@ struct search {
     uint32_t length;       /* decisions of it that are given */
     bool bound_hit;        /* something was left out since it needs more preemptions */
     bool options_hit;      /* ... since a load had more than OPTIONS_MAX values */
+    bool misfit;           /* a decision names an alternative that there is not */
     bool done;
     uint64_t schedules, pruned;
 };
@@ -393,15 +394,15 @@ static inline bool heap_has(uintptr_t address) {
     return address - engine->heap < HEAP_REGION;
 }
 
-void heap_checked(uintptr_t address, size_t size, uintptr_t pc);
+void heap_checked(uintptr_t address, size_t size, bool write, uintptr_t pc);
 
 /* The number of the allocation that an address is in, from 1, and the offset in it; or 0. */
 unsigned heap_block(uintptr_t address, size_t *offset);
 /* Fails the schedule if an access touches memory of the heap that is not allocated, or memory of
  * the runtime. */
-static inline void heap_check(uintptr_t address, size_t size, uintptr_t pc) {
+static inline void heap_check(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     if (heap_has(address) || address - (uintptr_t)engine < RUNTIME_REGION)
-        heap_checked(address, size, pc);
+        heap_checked(address, size, write, pc);
 }
 
 /* globals.c */
@@ -463,6 +464,9 @@ static inline void report_note(const char *note) {
 _Noreturn void report_fault(enum fault_kind kind, const char *claim, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* main.c */
+/* Ends the process, as the program asks for what the explorer does not have. */
+_Noreturn void main_misused(const char *what);
 /* Memory of the runtime, from *engine on. */
 void *map_memory(size_t size);
 /* Memory that the program may access, elsewhere. */

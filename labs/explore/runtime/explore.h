@@ -1,5 +1,5 @@
 /* The face of the explorer for the programs that it explores: plain C11 files that use
- * <stdatomic.h>, malloc and free, and what is declared here. docs/explore.md tells how they are
+ * <stdatomic.h>, malloc and free, and what is declared here. docs/explore.md says how they are
  * built and run.
  *
  * The program defines explore_test. The explorer calls it once a schedule, as thread 0; before each

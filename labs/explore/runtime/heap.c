@@ -41,8 +41,11 @@ void heap_clear(void) {
 }
 
 static void *allocate(size_t size, size_t alignment, int fill) {
+    if (!heap)
+        main_misused("a constructor calls malloc: let explore_test do that");
+
     size_t step = alignment > UNIT ? alignment / UNIT : 1;
-    size_t first = (heap->used + step) / step * step; /* at least one unit lies between blocks */
+    size_t first = (heap->used + step) / step * step; /* at least one unit is between blocks */
     size_t units = size ? (size + UNIT - 1) / UNIT : 1;
 
     if (size > HEAP_REGION || first + units >= UNITS)
@@ -81,21 +84,21 @@ unsigned heap_block(uintptr_t address, size_t *offset) {
     return b->number;
 }
 
-void heap_checked(uintptr_t address, size_t size, uintptr_t pc) {
+void heap_checked(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     uintptr_t start;
     struct block *b = block_at(address, &start);
 
     if (b && !b->freed && address + size <= start + b->size)
         return;
-    report_step(engine->current, OP_READ, NO_ORDER, pc, address, size);
+    report_step(engine->current, write ? OP_WRITE : OP_READ, NO_ORDER, pc, address, size);
     if (b && b->freed)
         report_fault(FAULT_USE_AFTER_FREE, "",
-                     "Thread %u uses memory that was freed: byte %lu of a block of %lu.",
-                     engine->current->number, (unsigned long)(address - start),
-                     (unsigned long)b->size);
+                     "Thread %u %s memory that was freed: byte %lu of a block of %lu.",
+                     engine->current->number, write ? "writes" : "reads",
+                     (unsigned long)(address - start), (unsigned long)b->size);
     report_fault(FAULT_CRASH, "",
-                 "Thread %u uses memory that is neither a variable nor a block from malloc.",
-                 engine->current->number);
+                 "Thread %u %s memory that is neither a variable nor a block from malloc.",
+                 engine->current->number, write ? "writes" : "reads");
 }
 
 void *__wrap_malloc(size_t size) {
@@ -152,7 +155,7 @@ void *__wrap_realloc(void *p, size_t size) {
 
     if (!p)
         return allocate(size, UNIT, 0xa5);
-    heap_check((uintptr_t)p, 1, PC);
+    heap_check((uintptr_t)p, 1, true, PC);
 
     struct block *b = block_at((uintptr_t)p, &start);
     void *larger = allocate(size, UNIT, 0xa5);

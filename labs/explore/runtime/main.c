@@ -39,7 +39,7 @@ struct run {
     bool outcomes[OUTCOMES];
     size_t mapped;      /* bytes, from the engine on */
     uint64_t unchecked; /* steps since the last look at the clock */
-    uint64_t told;      /* for the watchdog: schedule and steps at its last look */
+    uint64_t watched;   /* for the watchdog: schedule and steps at its last look */
     int silent;
     struct search bounded, reduced, chance, replayed;
     struct decision *failing; /* the schedule with the fewest preemptions that failed */
@@ -49,7 +49,9 @@ struct run {
                                 ended; -1: none */
 };
 
-struct engine *engine;
+/* Until main has mapped the runtime: constructors of the program run before. */
+static struct engine before_main;
+struct engine *engine = &before_main;
 static struct run *run;
 
 _Noreturn void __real_exit(int status);
@@ -57,6 +59,11 @@ _Noreturn void __real_exit(int status);
 static _Noreturn void no_memory(size_t size) {
     fprintf(stderr, "explore: no memory: %zu bytes more are needed\n", size);
     __real_exit(2);
+}
+
+void main_misused(const char *what) {
+    fprintf(stderr, "explore: %s\n", what);
+    _exit(2);
 }
 
 void *map_program(size_t size) {
@@ -123,8 +130,8 @@ static void on_tick(int signal) {
 
     uint64_t seen = engine->schedule << 16 ^ engine->visible;
 
-    run->silent = seen == run->told ? run->silent + 1 : 0;
-    run->told = seen;
+    run->silent = seen == run->watched ? run->silent + 1 : 0;
+    run->watched = seen;
     if (engine->current && run->silent >= SILENT_TICKS) {
         run->silent = 0;
         run->unchecked = CLOCK_STEPS;
@@ -438,11 +445,15 @@ int main(int argc, char **argv) {
 
     if (run->plan.replay) {
         struct decision *path = map_memory(DECISIONS_MAX * sizeof *path);
-        int length = schedule_read(run->plan.replay, path, DECISIONS_MAX - 1);
+        const char *text = run->plan.replay;
+        int length = schedule_read(text, path, DECISIONS_MAX - 1);
 
         if (length < 0)
-            misuse("no schedule:", run->plan.replay);
+            misuse("no schedule:", text);
         replay(path, (uint32_t)length);
+        if (run->replayed.misfit ||
+            (engine->depth < run->replayed.length && strcmp(text, "a") != 0))
+            misuse("of another program, or of other flags, is the schedule", text);
         run->schedules = 1;
         if (engine->fault.kind != FAULT_NONE)
             run->failing_preemptions = engine->preemptions;

@@ -9,8 +9,8 @@
  * **Happens-before.** A store with release carries the view of its thread; a load with acquire
  * takes it over. A release fence sets the view that later relaxed stores carry, an acquire fence
  * takes over what earlier relaxed loads found. A release sequence is that of C11: a store carries
- * what earlier stores of its thread to the object carry of their own, and a read-modify-write also
- * what the store before it carries.
+ * what earlier stores of its thread to the object carry (thread_view), and a read-modify-write
+ * also what the store before it carries.
  *
  * **seq_cst.** The order of the seq_cst events is the order in which they are executed.
  * Fence before fence: what a thread had seen at a fence, others have seen after their next fence.
@@ -102,13 +102,13 @@ static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t va
     s->time = t->time;
     s->thread = t->number;
     s->rmw = rmw;
-    s->own = releases(order) ? t->view : t->released;
+    s->thread_view = releases(order) ? t->view : t->released;
     for (unsigned k = at; k-- > 0;)
         if (p->store[k].thread == t->number) {
-            view_join(&s->own, &p->store[k].own);
+            view_join(&s->thread_view, &p->store[k].thread_view);
             break;
         }
-    s->view = s->own;
+    s->view = s->thread_view;
     if (rmw)
         view_join(&s->view, &p->store[at - 1].view);
     s->cause = t->cause;
@@ -127,13 +127,13 @@ static struct thread *visible(uintptr_t address, size_t size, enum operation ope
                               int order, uintptr_t pc) {
     struct thread *t = engine->current;
 
-    heap_check(address, size, pc);
+    heap_check(address, size, writes, pc);
     t->next = (struct event){.address = address,
                              .operation = (uint8_t)operation,
                              .writes = writes,
                              .sc = order == SEQ_CST};
     threads_visible(pc);
-    heap_check(address, size, pc); /* others may have freed it since */
+    heap_check(address, size, writes, pc); /* others may have freed it since */
     thread_tick(t);
     sc_access(t, order);
     return t;

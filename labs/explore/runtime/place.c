@@ -110,11 +110,11 @@ static _Noreturn void race(vclock unordered, bool write, bool other_write, uintp
 static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool write,
                         uintptr_t pc) {
     struct word *w = word_of(address);
-    struct place *own = place_in(w, address, size);
+    struct place *same = place_in(w, address, size);
 
     report_step(t, write ? OP_WRITE : OP_READ, NO_ORDER, pc, address, size);
     for (struct place *p = w->first; p; p = p->next) {
-        if (p != own && !overlap(p, address, size))
+        if (p != same && !overlap(p, address, size))
             continue;
 
         vclock writes = unordered(t, later(p->plain_write, p->atomic_write));
@@ -133,15 +133,15 @@ static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool w
     }
     /* A release that comes before this access, in the same thread, does not order it. */
     if (write)
-        own->plain_write = with_lane(own->plain_write, t->number, t->time + 1);
+        same->plain_write = with_lane(same->plain_write, t->number, t->time + 1);
     else
-        own->plain_read = with_lane(own->plain_read, t->number, t->time + 1);
+        same->plain_read = with_lane(same->plain_read, t->number, t->time + 1);
 }
 
 void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct thread *t = engine->current;
 
-    heap_check(address, size, pc);
+    heap_check(address, size, write, pc);
     if (++engine->silent > SILENT_MAX)
         report_fault(FAULT_LIVELOCK, "", "Thread %u runs without end and does no visible step.",
                      t->number);

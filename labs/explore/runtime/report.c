@@ -1,4 +1,5 @@
-/* What is told of a schedule: its steps, its fault and the result of the search, as JSON lines. */
+/* What is reported of a schedule: its steps, its fault and the result of the search, as JSON lines.
+ */
 #include "engine.h"
 #include "report.h"
 
@@ -138,8 +139,8 @@ static void find_places(int32_t *a, int32_t *b) {
         *b = -1;
 }
 
-/* Plain accesses are told only where several threads touch the memory. */
-static bool is_told(int32_t i, int32_t a, int32_t b) {
+/* Plain accesses are shown only where several threads touch the memory. */
+static bool is_shown(int32_t i, int32_t a, int32_t b) {
     const struct step *step = engine->recorded;
 
     if (i == a || i == b || (step[i].operation != OP_READ && step[i].operation != OP_WRITE))
@@ -168,7 +169,7 @@ static const char *const fault_names[] = {"",         "check",          "race", 
                                           "livelock", "use-after-free", "double-free", "crash",
                                           "abort",    "limit",          "double-take", "lost"};
 
-static void print_step(const struct step *s, const int32_t *told) {
+static void print_step(const struct step *s, const int32_t *shown) {
     printf("{\"thread\":%u,\"pc\":\"0x%lx\",\"op\":\"%s\"", s->thread, (unsigned long)s->pc,
            operation_names[s->operation]);
     if (s->order != NO_ORDER)
@@ -180,7 +181,7 @@ static void print_step(const struct step *s, const int32_t *told) {
     if (s->has_stored)
         printf(",\"stored\":%llu", (unsigned long long)s->stored);
     if (s->from != -2)
-        printf(",\"from\":%d", s->from < 0 ? -1 : told[s->from]);
+        printf(",\"from\":%d", s->from < 0 ? -1 : shown[s->from]);
     if (s->block)
         printf(",\"block\":%u,\"offset\":%u", s->block, s->offset);
     printf(",\"stale\":%s,\"preempted\":%s", s->stale ? "true" : "false",
@@ -222,17 +223,17 @@ static void print_waits(void) {
 
 void report_failure(void) {
     uint32_t steps = recorded_steps();
-    int32_t *told = map_memory((steps + 1) * sizeof *told), n = 0, a, b;
+    int32_t *shown = map_memory((steps + 1) * sizeof *shown), n = 0, a, b;
     const char *comma = "";
 
     find_places(&a, &b);
     for (uint32_t i = 0; i < steps; i++)
-        told[i] = is_told((int32_t)i, a, b) ? n++ : -1;
+        shown[i] = is_shown((int32_t)i, a, b) ? n++ : -1;
     printf(",\"fault\":{\"kind\":\"%s\",\"claim\":", fault_names[engine->fault.kind]);
     print_text(engine->fault.claim);
     printf(",\"text\":");
     print_text(engine->fault.text);
-    printf(",\"a\":%d,\"b\":%d", a < 0 ? -1 : told[a], b < 0 ? -1 : told[b]);
+    printf(",\"a\":%d,\"b\":%d", a < 0 ? -1 : shown[a], b < 0 ? -1 : shown[b]);
     if (engine->fault.kind == FAULT_DEADLOCK || engine->fault.kind == FAULT_LIVELOCK)
         print_waits();
     printf("},\"schedule\":\"");
@@ -242,10 +243,10 @@ void report_failure(void) {
     schedule_write(engine->search->path, engine->depth, text, DECISIONS_MAX);
     printf("%s\",\"steps\":[", text);
     for (uint32_t i = 0; i < steps; i++) {
-        if (told[i] < 0)
+        if (shown[i] < 0)
             continue;
         printf("%s", comma);
-        print_step(&engine->recorded[i], told);
+        print_step(&engine->recorded[i], shown);
         comma = ",";
     }
     printf("]");

@@ -110,6 +110,14 @@ static struct decision *next_decision(bool *given) {
     return d;
 }
 
+/* A schedule that is replayed may be of another program. */
+static unsigned chosen_of(const struct decision *d, unsigned n) {
+    if (d->chosen < n)
+        return d->chosen;
+    engine->search->misfit = true;
+    return 0;
+}
+
 /* Chooses one of n alternatives: threads, and perhaps STOP behind them. allowed has a bit for each
  * to try. */
 static const struct decision *choose_thread(const uint8_t *threads, unsigned n, uint32_t allowed,
@@ -145,7 +153,7 @@ unsigned search_value(unsigned n, uint32_t allowed) {
         d->chosen = mode == RANDOM && roll(2) ? (uint8_t)roll(n) : 0;
         d->remaining = allowed & ~(1u << d->chosen);
     }
-    return d->chosen < n ? d->chosen : 0;
+    return chosen_of(d, n);
 }
 
 /* Reports whether the order of the two steps makes a difference. */
@@ -296,7 +304,7 @@ static struct thread *choose(struct thread *current) {
     if (n > 1) {
         const struct decision *d = choose_thread(threads, n, allowed, current);
 
-        chosen = d->chosen < n ? d->chosen : 0;
+        chosen = chosen_of(d, n);
         if (threads[chosen] == STOP)
             return NULL;
         if (s->mode == REDUCED)

@@ -4,7 +4,7 @@
 #define PC ((uintptr_t)__builtin_return_address(0))
 
 static struct place *mutex_place(explore_mutex *mutex, uintptr_t pc) {
-    heap_check((uintptr_t)mutex, sizeof *mutex, pc);
+    heap_check((uintptr_t)mutex, sizeof *mutex, true, pc);
     return place_of((uintptr_t)mutex, sizeof *mutex);
 }
 

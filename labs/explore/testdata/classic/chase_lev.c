@@ -14,7 +14,7 @@ enum { SIZE = 4, EMPTY = -1, ITEMS = 2 };
 
 static atomic_long top, bottom;
 static atomic_int slots[SIZE];
-static int work[ITEMS]; /* written before the item is pushed, read by whoever takes it */
+static int work[ITEMS]; /* written before the item is pushed, read by the thread that takes it */
 
 static void push(int item) {
     long b = atomic_load_explicit(&bottom, memory_order_relaxed);
