@@ -108,7 +108,9 @@ void explore_test(void) {
     explore_check(x == 0, "it is 0");
     explore_join(t);
 }`)
-	for schedule, right := range map[string]bool{"1": true, "a": true, "11": false, "1a": false, "5": false, "aaaa": false} {
+	for schedule, right := range map[string]bool{
+		"1": true, "a": true, "11": false, "1a": false, "5": false, "aaaa": false,
+	} {
 		r, err := p.Run(t.Context(), explore.Options{Replay: schedule})
 		if !right {
 			require.ErrorIs(t, err, explore.ErrSchedule, schedule)
