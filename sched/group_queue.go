@@ -110,17 +110,18 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	if q.empty() {
 		return r, false
 	}
-	since := clock.Instant(0)
 	q.mu.Lock()
-	if ok = q.has(steals); ok {
-		r = q.entries.Pop()
-		since = q.popOne()
+	if !q.has(steals) {
+		q.mu.Unlock()
+		return r, false
 	}
+	r = q.entries.Pop()
+	since := q.popOne()
 	q.mu.Unlock()
 	if since != 0 {
 		q.latency.Add(time.Duration(clock.Now() - since))
 	}
-	return r, ok
+	return r, true
 }
 
 // popFiber is nextFiber of this queue. The entries that it passes keep their order.

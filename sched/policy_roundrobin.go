@@ -10,13 +10,13 @@ import (
 type roundRobin struct {
 	workers []*Worker
 	idle    *idle.Set
-	queue   *runQueue
+	queue   runQueue // nothing of it is measured
 }
 
 func newRoundRobin(workers []*Worker) *roundRobin {
-	return &roundRobin{
-		workers: workers, idle: idle.NewSet(wordsOf(workers), mostSpinning(), nil), queue: newRunQueue(len(workers), nil),
-	}
+	p := &roundRobin{workers: workers, idle: idle.NewSet(wordsOf(workers), mostSpinning(), nil)}
+	p.queue.takers = len(workers)
+	return p
 }
 
 func (p *roundRobin) submit(t job, caller *Worker) bool {
