@@ -142,9 +142,11 @@ func TestText(t *testing.T) {
 		{"philosophers", "ALL_LEFT", []string{
 			"A schedule fails: a deadlock of 3 locks: each is held by a thread that waits for another one.",
 			"Thread 1 waits in philosophers.c:25 for forks[1], which thread 2 holds.",
+			"From step 6 on, every schedule fails.", // the last of them takes the first fork
 		}},
 		{"lost_wakeup", "SIGNAL_BEFORE_WAIT", []string{
 			"a lost or missing wake-up", "Thread 0 waits in condition.h:25 for an unpark.", "reads done.count = 0",
+			"From step 6 on, every schedule fails.", // the worker has the mutex, and will find nobody waiting
 		}},
 		{"treiber", "NO_COUNTER", []string{"an ABA problem."}},
 		{"seqlock", "NO_READER_FENCE", []string{

@@ -278,6 +278,9 @@ func (r *Result) explain() (lines []string) {
 	if said := r.lost(); f.Kind == "deadlock" && said != "" {
 		lines = append(lines, said)
 	}
+	if said := r.noReturn(); said != "" {
+		lines = append(lines, said)
+	}
 	for i, s := range r.Steps {
 		if f.Kind != "race" && s.Stale {
 			name := r.name(s.Address, s)
@@ -286,6 +289,17 @@ func (r *Result) explain() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// noReturn says from which step on every schedule fails.
+func (r *Result) noReturn() string {
+	switch {
+	case r.NoReturn == nil:
+		return ""
+	case *r.NoReturn < 0:
+		return "Every schedule fails."
+	}
+	return fmt.Sprintf("From step %d on, every schedule fails.", *r.NoReturn+1)
 }
 
 // waits says what a thread waits for.

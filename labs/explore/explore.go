@@ -51,6 +51,10 @@ type Result struct {
 	Schedule  string   `json:"schedule,omitempty"` // the one that fails, for Options.Replay
 	Steps     []Step   `json:"steps,omitempty"`    // of that one
 
+	// NoReturn is the first of Steps after which every schedule fails, -1 if they all fail from the start on; nil if there
+	// were too many to try, or Options.Replay was set.
+	NoReturn *int `json:"no_return,omitempty"`
+
 	program *Program
 	options Options
 }

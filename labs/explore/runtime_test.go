@@ -121,6 +121,29 @@ void explore_test(void) {
 	}
 }
 
+// A program that always fails has no point of no return, nor has a schedule that is replayed.
+func TestEveryScheduleFails(t *testing.T) {
+	t.Parallel()
+	p := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x;
+static void other(void *unused) { (void)unused; x = 1; }
+void explore_test(void) {
+    int t = explore_start(other, 0);
+    x = 2;
+    explore_join(t);
+    explore_check(x == 3, "it is 3");
+}`)
+	r, err := p.Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	require.Contains(t, textOf(t, r), "Every schedule fails.")
+	r, err = p.Run(t.Context(), explore.Options{Replay: r.Schedule})
+	require.NoError(t, err)
+	require.Nil(t, r.NoReturn)
+	require.NotContains(t, textOf(t, r), "very schedule fails")
+}
+
 // A constructor may access memory, and not allocate it.
 func TestConstructors(t *testing.T) {
 	t.Parallel()

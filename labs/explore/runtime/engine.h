@@ -213,6 +213,7 @@ struct step {
     uint8_t thread, operation, order, size;
     bool stale, preempted, has_value, has_stored;
     uint32_t block, offset; /* of the address in the heap, as heap_block returns them */
+    uint32_t decisions;     /* that were made before it was recorded */
     const char *note;
 };
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SILENT_TICKS = 2, CLOCK_STEPS = 1 << 13 };
+enum { SILENT_TICKS = 2, CLOCK_STEPS = 1 << 13, AFTER_STEPS = 1 << 21 };
 
 struct plan {
     int preemptions; /* -1: no limit */
@@ -41,7 +41,7 @@ struct run {
     uint64_t unchecked; /* steps since the last look at the clock */
     uint64_t watched;   /* for the watchdog: schedule and steps at its last look */
     int silent;
-    struct search bounded, reduced, chance, replayed;
+    struct search bounded, reduced, chance, replayed, after;
     struct decision *failing; /* the schedule with the fewest preemptions that failed */
     uint32_t failing_length;
     int failing_preemptions; /* -1: none failed */
@@ -333,6 +333,37 @@ static void replay(struct decision *path, uint32_t length) {
     run_schedule(s);
 }
 
+/* Looks for the point of no return of the failing schedule: tries what else could have followed on
+ * its decisions, the last one first, until a schedule does not fail. Returns with how many of the
+ * decisions every schedule fails, and with one less not; -1: there were too many to try. */
+static int64_t no_return(void) {
+    struct search *s = &run->after;
+    int64_t kept = run->failing_length; /* decisions that the schedules tried last begin with */
+    uint64_t steps = 0;
+    double begin = now();
+
+    for (uint32_t i = 0; i < run->failing_length; i++) {
+        struct decision *d = &s->path[i];
+
+        *d = run->failing[i];
+        d->tried = 0;
+        d->remaining = (uint32_t)((1ull << d->alternatives) - 1) & ~(1u << d->chosen);
+    }
+    s->length = run->failing_length;
+    while (search_next(s)) {
+        if (kept >= s->length)
+            kept = s->length - 1;
+        run_schedule(s);
+        steps += 64 + engine->steps;
+        if (s->options_hit || engine->fault.kind == FAULT_LIMIT || steps > AFTER_STEPS ||
+            now() - begin > 1)
+            return -1;
+        if (engine->fault.kind == FAULT_NONE && !engine->pruned)
+            return kept + 1;
+    }
+    return 0;
+}
+
 /* Returns the exit status. */
 static int print_result(const struct search *complete) {
     double seconds = now() - run->begin;
@@ -340,10 +371,14 @@ static int print_result(const struct search *complete) {
     const char *comma = "";
     int bound = complete == &run->bounded || (complete == NULL && !failed) ? run->bound : -1;
 
+    int64_t decided = -1;
+
     if (failed) {
         bound = run->failing_preemptions;
-        if (!run->plan.replay)
+        if (!run->plan.replay) {
+            decided = no_return();
             replay(run->failing, run->failing_length);
+        }
         if (engine->fault.kind == FAULT_NONE) {
             fprintf(stderr,
                     "explore: a schedule that failed does not fail again: the program depends on "
@@ -366,7 +401,7 @@ static int print_result(const struct search *complete) {
     }
     printf("]");
     if (failed)
-        report_failure();
+        report_failure(decided);
     printf("}}\n");
     return failed;
 }
@@ -432,6 +467,7 @@ int main(int argc, char **argv) {
     search_map(&run->reduced, REDUCED);
     search_map(&run->chance, RANDOM);
     search_map(&run->replayed, REPLAY);
+    search_map(&run->after, REDUCED);
     search_seed(run->plan.seed);
     threads_map();
     places_map();

@@ -40,7 +40,8 @@ void report_recorded(const struct thread *t, enum operation operation, int order
                      .operation = (uint8_t)operation,
                      .order = (uint8_t)order,
                      .size = (uint8_t)size,
-                     .preempted = engine->preempted};
+                     .preempted = engine->preempted,
+                     .decisions = engine->depth};
     size_t offset = 0;
 
     if (engine->steps)
@@ -221,7 +222,21 @@ static void print_waits(void) {
     printf("]");
 }
 
-void report_failure(void) {
+/* The step that the last of the first n decisions is about; -1 if n is 0. A choice of a thread is
+ * made before the step, a choice of a value in it. */
+static int32_t decided_step(int64_t n) {
+    int32_t i = 0, steps = (int32_t)recorded_steps();
+
+    if (n == 0)
+        return -1;
+    while (i < steps && engine->recorded[i].decisions < n)
+        i++;
+    if (!engine->search->path[n - 1].of_thread || i == steps)
+        i--;
+    return i;
+}
+
+void report_failure(int64_t decided) {
     uint32_t steps = recorded_steps();
     int32_t *shown = map_memory((steps + 1) * sizeof *shown), n = 0, a, b;
     const char *comma = "";
@@ -236,7 +251,13 @@ void report_failure(void) {
     printf(",\"a\":%d,\"b\":%d", a < 0 ? -1 : shown[a], b < 0 ? -1 : shown[b]);
     if (engine->fault.kind == FAULT_DEADLOCK || engine->fault.kind == FAULT_LIVELOCK)
         print_waits();
-    printf("},\"schedule\":\"");
+    printf("}");
+    if (decided >= 0) {
+        int32_t i = decided_step(decided);
+
+        printf(",\"no_return\":%d", i < 0 ? -1 : shown[i]);
+    }
+    printf(",\"schedule\":\"");
 
     char *text = map_memory(DECISIONS_MAX + 1);
 

@@ -5,7 +5,8 @@
 /* Records the steps of the schedule that follows. */
 void report_record(void);
 /* Prints the fault, the schedule and the steps of the schedule that ran last, which was recorded:
- * the fields of the result from ,"fault" on. */
-void report_failure(void);
+ * the fields of the result from ,"fault" on. After its first `decided` decisions every schedule
+ * fails, and not after fewer; -1: that is not known. */
+void report_failure(int64_t decided);
 
 #endif
