@@ -11,6 +11,7 @@ package explore
 
 import (
 	"errors"
+	"math"
 	"strconv"
 
 	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
@@ -45,7 +46,8 @@ type Result struct {
 	Pruned    int      `json:"executions_pruned"` // that were given up since they are equal to others
 	Seconds   float64  `json:"seconds"`
 	Seed      uint64   `json:"seed"`
-	Random    int      `json:"random"` // of Schedules, those that were drawn
+	Random    int      `json:"random"`        // of Schedules, those that were drawn
+	PCT       *PCT     `json:"pct,omitempty"` // of a pass by random schedules, if the bound holds
 	Outcomes  []uint32 `json:"outcomes"`
 	Fault     *Fault   `json:"fault,omitempty"`
 	Schedule  string   `json:"schedule,omitempty"` // the one that fails, for Options.Replay
@@ -57,6 +59,22 @@ type Result struct {
 
 	program *Program
 	options Options
+}
+
+// PCT is what the bound of probabilistic concurrency testing depends on: each of the last Schedules ones finds a fault
+// that d orderings of steps lead to with a probability of at least 1 / (Divisor * Threads * Choices^(d-1)). Such a
+// fault needs d-1 preemptions, and no load of an old value.
+type PCT struct {
+	Threads   int `json:"threads"`
+	Choices   int `json:"choices"` // of a thread, at most, in a schedule
+	Divisor   int `json:"divisor"`
+	Schedules int `json:"schedules"`
+}
+
+// Missed returns at most how probable it is that no schedule has found a fault that d orderings lead to.
+func (p *PCT) Missed(d int) float64 {
+	found := 1 / (float64(p.Divisor*p.Threads) * math.Pow(float64(p.Choices), float64(d-1)))
+	return math.Exp(float64(p.Schedules) * math.Log1p(-found))
 }
 
 // Fault is how a schedule fails.

@@ -328,6 +328,67 @@ void explore_test(void) {
     explore_check(x == 3, "nothing is lost");
 }`
 
+// A pass by random schedules says with which probability a fault was missed, if PCT has a bound for the program.
+func TestBoundOfPCT(t *testing.T) {
+	t.Parallel()
+	with := func(wait string) *explore.Program {
+		return built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x;
+static void add(void *unused) { (void)unused; int old = x; x = old + 1; `+wait+` }
+void explore_test(void) {
+    int a = explore_start(add, 0);
+    add(0);
+    explore_join(a);
+    explore_outcome((unsigned)x);
+}`)
+	}
+	const random = 500
+	r, err := with("").Run(t.Context(), explore.Options{Random: true, Schedules: random})
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+	require.Equal(t, 2, r.PCT.Threads)
+	require.Greater(t, r.PCT.Choices, 2)
+	require.Greater(t, r.PCT.Schedules, random/2)
+	require.Less(t, r.PCT.Missed(1), r.PCT.Missed(2))
+	require.Less(t, r.PCT.Missed(2), r.PCT.Missed(3))
+	require.Regexp(t, `a fault that needs 0, 1 or 2 preemptions is missed with a probability of at most [\d.e-]+, `+
+		`[\d.e-]+ or [\d.e-]+ \(PCT: 2 threads, \d+ choices\)\.`, textOf(t, r))
+
+	r, err = with("explore_yield();").Run(t.Context(), explore.Options{Random: true, Schedules: random})
+	require.NoError(t, err)
+	require.Nil(t, r.PCT)
+	require.NotContains(t, textOf(t, r), "PCT")
+}
+
+// The fault that needs one preemption is missed no more often than the bound says.
+func TestBoundOfPCTHolds(t *testing.T) {
+	t.Parallel()
+	const tries, each = 60, 60
+	p := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_int x;
+static void add(void *unused) { (void)unused; int old = x; x = old + 1; }
+void explore_test(void) {
+    int a = explore_start(add, 0);
+    add(0);
+    explore_join(a);
+    explore_check(x == 2, "no addition is lost");
+}`)
+	missed := 0
+	for seed := range uint64(tries) {
+		r, err := p.Run(t.Context(), explore.Options{Random: true, Schedules: each, Seed: seed})
+		require.NoError(t, err)
+		if r.Fault == nil {
+			missed++
+		}
+	}
+	bound := explore.PCT{Threads: 2, Choices: 3, Divisor: 10, Schedules: each}
+	require.LessOrEqual(t, float64(missed), tries*bound.Missed(2))
+}
+
 // Where threads stop for ever, the others go on without a lock, and not with one.
 func TestStops(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -85,14 +86,38 @@ func (r *Result) tried() string {
 			counted(max(r.options.Preemptions, 0), "preemption"), tried, r.Seconds,
 		)
 	case r.Random == r.Schedules && r.Random > 0:
-		return fmt.Sprintf("None of %s fails, drawn from seed %d, in %.2f s. Others were not tried.", tried, r.Seed,
-			r.Seconds)
+		return fmt.Sprintf("None of %s fails, drawn from seed %d, in %.2f s. Others were not tried.%s", tried, r.Seed,
+			r.Seconds, r.PCT.bound())
 	}
 	more := ""
 	if r.Random > 0 {
 		more = fmt.Sprintf(" Of these %s drawn from seed %d.", were(r.Random), r.Seed)
 	}
-	return fmt.Sprintf("None of %s fails, in %.2f s. Others were not tried.%s", tried, r.Seconds, more)
+	return fmt.Sprintf("None of %s fails, in %.2f s. Others were not tried.%s%s", tried, r.Seconds, more, r.PCT.bound())
+}
+
+// bound says how probable it is that random schedules have missed a fault; empty: nothing is known.
+func (p *PCT) bound() string {
+	if p == nil {
+		return ""
+	}
+	var missed []string
+	for preemptions := range 3 {
+		missed = append(missed, rounded(p.Missed(preemptions+1)))
+	}
+	return fmt.Sprintf(" If old values do not matter, a fault that needs 0, 1 or 2 preemptions is missed with a"+
+		" probability of at most %s, %s or %s (PCT: %s, %s).", missed[0], missed[1], missed[2],
+		counted(p.Threads, "thread"), counted(p.Choices, "choice"))
+}
+
+// rounded returns a probability, rounded up, and not below the smallest that is worth a line.
+func rounded(p float64) string {
+	const smallest = 1e-99
+	if p < smallest {
+		return "1e-99"
+	}
+	digit := math.Pow(10, math.Floor(math.Log10(p)))
+	return strconv.FormatFloat(min(1, math.Ceil(p/digit)*digit), 'g', 1, 64)
 }
 
 func were(n int) string {

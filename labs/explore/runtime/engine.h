@@ -291,6 +291,7 @@ struct engine {
     /* Of all schedules. */
     struct search *search;
     uint64_t schedule;
+    bool yielded; /* a thread did */
     uint32_t steps_max;
     unsigned stops_max;
     char *stacks;
@@ -422,6 +423,14 @@ bool search_next(struct search *s);
 void search_seed(uint64_t seed);
 /* Prepares the priorities of a schedule in mode RANDOM. */
 void search_shuffle(struct search *s);
+/* What the bound of PCT depends on: of the last `schedules` ones, each finds a fault of depth d
+ * with a probability of at least 1 / (divisor * threads * choices^(d-1)). */
+struct bound {
+    unsigned threads, choices, divisor;
+    uint64_t schedules;
+};
+/* Returns false if the schedules drawn so far have no bound. */
+bool search_bound(struct bound *b);
 
 /* schedule.c */
 /* Writes the decisions of a schedule as text; returns its length without the end. */

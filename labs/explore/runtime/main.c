@@ -369,6 +369,7 @@ static int print_result(const struct search *complete) {
     double seconds = now() - run->begin;
     bool failed = run->failing_preemptions >= 0;
     const char *comma = "";
+    struct bound pct;
     int bound = complete == &run->bounded || (complete == NULL && !failed) ? run->bound : -1;
 
     int64_t decided = -1;
@@ -400,6 +401,9 @@ static int print_result(const struct search *complete) {
         comma = ",";
     }
     printf("]");
+    if (!failed && search_bound(&pct))
+        printf(",\"pct\":{\"threads\":%u,\"choices\":%u,\"divisor\":%u,\"schedules\":%llu}",
+               pct.threads, pct.choices, pct.divisor, (unsigned long long)pct.schedules);
     if (failed)
         report_failure(decided);
     printf("}}\n");

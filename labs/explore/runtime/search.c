@@ -24,9 +24,13 @@
  * effect on who sleeps: a schedule that begins with another thread does not have it any more.
  *
  * RANDOM gives the threads random priorities and runs the one with the highest. At a few random
- * moments the running thread falls to the lowest. This is PCT, probabilistic concurrency testing: a
- * fault that needs d orderings among n threads and k steps is found with a probability of at least
- * 1 / (n k^(d-1)). */
+ * moments the running thread falls to the lowest. This is PCT (S. Burckhardt and others, ASPLOS
+ * 2010): with d - 1 such moments, a fault that needs d orderings among n threads and k steps is
+ * found with a probability of at least 1 / (n k^(d-1)). Here the number of moments is drawn as
+ * well, and every second schedule takes the newest values. So for a fault that needs no other
+ * values, and d up to CHANGE_POINTS + 1, the probability is at least that, divided by
+ * 2 * (CHANGE_POINTS + 1). A thread that yields falls to the lowest at once: then there is no such
+ * bound. */
 #include "engine.h"
 
 #include <stdio.h>
@@ -40,6 +44,9 @@ struct dice {
     uint32_t change[CHANGE_POINTS];
     unsigned changes;
     uint32_t moments; /* choices of threads so far in this schedule */
+    bool newest;      /* it takes the newest values */
+    uint64_t drawn;   /* schedules since one had more choices of threads than any before */
+    unsigned threads; /* most of a schedule */
 };
 
 static struct dice *dice;
@@ -66,8 +73,14 @@ static uint64_t roll(uint64_t sides) {
 
 void search_shuffle(struct search *s) {
     s->length = 0;
-    for (int i = 0; i < THREADS; i++)
-        dice->priority[i] = CHANGE_POINTS + (int)roll(1 << 20);
+    for (int i = 0; i < THREADS; i++) {
+        int j = (int)roll((uint64_t)i + 1);
+
+        dice->priority[i] = dice->priority[j];
+        dice->priority[j] = CHANGE_POINTS + i;
+    }
+    dice->newest = roll(2);
+    dice->drawn++;
     dice->changes = (unsigned)roll(CHANGE_POINTS + 1);
     for (unsigned i = 0; i < dice->changes; i++)
         dice->change[i] = (uint32_t)roll(engine->random_steps ? engine->random_steps : 1);
@@ -83,8 +96,12 @@ static unsigned random_thread(const uint8_t *threads, unsigned n, const struct t
     if (current->next.operation == OP_YIELD)
         dice->priority[current->number] = -(int)dice->moments;
     dice->moments++;
-    if (dice->moments > engine->random_steps)
+    if (engine->threads > dice->threads)
+        dice->threads = engine->threads;
+    if (dice->moments > engine->random_steps) {
         engine->random_steps = dice->moments;
+        dice->drawn = 0;
+    }
     /* About once a schedule, the running thread stops for ever, if it may. */
     if (threads[n - 1] == STOP && roll(engine->random_steps + 16) == 0)
         return n - 1;
@@ -93,6 +110,14 @@ static unsigned random_thread(const uint8_t *threads, unsigned n, const struct t
         if (dice->priority[threads[i]] > dice->priority[threads[best]])
             best = i;
     return best;
+}
+
+bool search_bound(struct bound *b) {
+    *b = (struct bound){.threads = dice->threads,
+                        .choices = engine->random_steps,
+                        .schedules = dice->drawn,
+                        .divisor = 2 * (CHANGE_POINTS + 1)};
+    return dice->drawn > 0 && !engine->yielded && !engine->stops_max;
 }
 
 /* The next decision of the schedule. If *given, it is taken already. Otherwise the caller fills it
@@ -150,7 +175,7 @@ unsigned search_value(unsigned n, uint32_t allowed) {
             allowed = (uint32_t)((1ull << n) - 1);
         d->of_thread = false;
         d->alternatives = (uint8_t)n;
-        d->chosen = mode == RANDOM && roll(2) ? (uint8_t)roll(n) : 0;
+        d->chosen = mode == RANDOM && !dice->newest && roll(2) ? (uint8_t)roll(n) : 0;
         d->remaining = allowed & ~(1u << d->chosen);
     }
     return chosen_of(d, n);

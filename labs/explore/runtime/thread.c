@@ -110,6 +110,7 @@ static void give_way(struct thread *t, uintptr_t pc, const char *note) {
         t->yielded_at = engine->changes;
         t->looks = 0;
     }
+    engine->yielded = true;
     t->next = (struct event){.operation = OP_YIELD};
     threads_visible(pc);
     report_step(t, OP_YIELD, NO_ORDER, pc, 0, 0);
