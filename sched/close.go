@@ -3,8 +3,6 @@ package sched
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"fiberlab/internal/clock"
@@ -27,7 +25,7 @@ import (
 // that s was bound to, and ErrClosed if an earlier call has succeeded.
 func (s *Scheduler) Close() error { return s.CloseContext(context.Background()) }
 
-// CloseContext is Close that gives up when ctx is done, with a *Remaining: it says what is left, and wraps
+// CloseContext is Close that gives up when ctx is done, with an error that says how much is left, and wraps
 // context.Cause(ctx). All is then as it was before, as after a *Deadlock.
 //
 // Close and CloseContext may be called by many at a time, each with its own context. One of them closes the scheduler.
@@ -278,65 +276,23 @@ func (w *Worker) endFibers() {
 	w.times.enter(phaseNone)
 }
 
-// Remaining is the error of a CloseContext whose context is done: the rest of the scheduler. It wraps
-// context.Cause of that context. Other goroutines may have changed some of it since.
-type Remaining struct {
-	Scheduler string
-	Cause     error         // context.Cause
-	Queued    int           // tasks that have not begun; see Stats.Pending
-	Bound     int           // goroutines that have not been unbound
-	Running   []FiberReport // fibers that run a task, or are ready to go on; their places are not known
-	Blocked   []FiberReport // fibers that wait, with a deadline or without; workers that have no time give no places
-}
-
-// Error is the text of the report. Like the text of a Deadlock it has a limited number of lines; Running and Blocked
-// have all.
-func (r *Remaining) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(
-		&b,
-		"sched: close %s: %v: left are %d tasks that have not begun, %d fibers that run, %d that are blocked, %d "+
-			"bound goroutines: call Close again",
-		r.Scheduler, r.Cause, r.Queued, len(r.Running), len(r.Blocked), r.Bound,
-	)
-	listFibers(&b, r.Running)
-	listFibers(&b, r.Blocked)
-	return b.String()
-}
-
-// Unwrap returns the cause.
-func (r *Remaining) Unwrap() error { return r.Cause }
-
-// remainingLimit is how long CloseContext waits until blocked fibers have said where they wait. Workers that have time
-// answer within microseconds.
-const remainingLimit = 50 * time.Millisecond
-
-// remaining says what keeps the scheduler from ending.
-func (s *Scheduler) remaining(ctx context.Context) *Remaining {
-	workers := s.everyWorker()
-	r := &Remaining{
-		Scheduler: s.cfg.Name, Cause: context.Cause(ctx), Queued: s.Stats().Pending,
-		Bound: len(workers) - len(s.workers),
-	}
-	sleepers := slices.DeleteFunc(workers, func(w *Worker) bool { return !w.word.Asleep() })
-	answers, _ := s.askWorkers(sleepers, remainingLimit)
-	places := make(map[*Fiber]FiberReport)
-	for i, report := range describe(answers) {
-		places[answers[i].fiber] = report
-	}
+// remaining is the error of a CloseContext whose ctx is done: it says how much keeps the scheduler from ending.
+func (s *Scheduler) remaining(ctx context.Context) error {
+	running, blocked := 0, 0
 	for _, f := range s.fibers.list(nil) {
-		name, hasTask := f.taskName()
-		report, answered := places[f]
-		if !answered {
-			report = f.report(name)
-		}
-		if report.State == Yielded || report.State == Waiting {
-			r.Blocked = append(r.Blocked, report)
-		} else if report.State != Idle && hasTask {
-			r.Running = append(r.Running, report)
+		_, hasTask := f.taskName()
+		switch f.State() {
+		case Yielded, Waiting:
+			blocked++
+		case Queued, Running:
+			if hasTask {
+				running++
+			}
 		}
 	}
-	slices.SortFunc(r.Running, compareFibers)
-	slices.SortFunc(r.Blocked, compareFibers)
-	return r
+	return fmt.Errorf(
+		"sched: close %s: %w: left are %d tasks that have not begun, %d fibers that run, %d that are blocked, %d bound "+
+			"goroutines: call Close again",
+		s.cfg.Name, context.Cause(ctx), s.Stats().Pending, running, blocked, len(s.everyWorker())-len(s.workers),
+	)
 }

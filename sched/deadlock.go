@@ -166,7 +166,7 @@ func stepOf(limit clock.Instant) clock.Instant {
 // answerPause gives the workers that have been asked the time to sleep again.
 const answerPause = 100 * time.Microsecond
 
-// answerLimit is how long a judge waits for the answers of the workers.
+// answerLimit is how long askWorkers waits for the answers of the workers.
 const answerLimit = 10 * time.Second
 
 // deadlock asks the workers, or the only one if that is not nil, what is blocked. It returns nil if one has not
@@ -184,7 +184,7 @@ func (s *Scheduler) deadlock(only *Worker) *Deadlock {
 			}
 		}
 	}
-	answers, inTime := s.askWorkers(workers, answerLimit)
+	answers, inTime := s.askWorkers(workers)
 	if d.Fibers = describe(answers); !inTime || len(d.Fibers)+len(d.Exhausted) == 0 {
 		return nil
 	}
@@ -208,13 +208,13 @@ type answer struct {
 }
 
 // askWorkers has workers list their blocked fibers, one after the other. It returns false if others are asking, or if
-// one has not answered when the limit has passed.
-func (s *Scheduler) askWorkers(workers []*Worker, limit time.Duration) (answers []answer, inTime bool) {
+// one has not answered in time.
+func (s *Scheduler) askWorkers(workers []*Worker) (answers []answer, inTime bool) {
 	if !s.asking.TryLock() {
 		return nil, false
 	}
 	defer s.asking.Unlock()
-	over := time.After(limit)
+	over := time.After(answerLimit)
 	for _, w := range workers {
 		c := &check{done: make(chan struct{})}
 		w.check.Swap(c) // see idle.Word.Look
@@ -224,7 +224,7 @@ func (s *Scheduler) askWorkers(workers []*Worker, limit time.Duration) (answers 
 			answers = append(answers, c.answers...)
 		case <-over:
 			w.check.Store(nil)
-			return answers, false
+			return nil, false
 		}
 	}
 	return answers, true
@@ -303,32 +303,21 @@ func (d *Deadlock) Error() string {
 // Unwrap returns ErrDeadlock.
 func (d *Deadlock) Unwrap() error { return ErrDeadlock }
 
-// FiberReport is a fiber in a Deadlock or a Remaining: where it is blocked, and for what. The last three fields may be
-// unknown.
+// FiberReport is a fiber in a Deadlock: where it is blocked, and for what. The last three fields may be unknown.
 type FiberReport struct {
 	Worker int             // the number of the worker that has made it
 	Fiber  int             // its number among the fibers of that worker
 	Task   string          // the name of its task, if that has one
-	State  State           // Yielded in a Deadlock
 	Stack  []runtime.Frame // from the function that waits outwards; fibers at one place share it
 	Call   string          // the method that blocks it, like "fibersync.(*Mutex).Lock"
 	For    string          // the lock or channel and its holder, as far as they are known; or empty
 }
 
-// report is a report of f, which has a task of that name, without its place.
-func (f *Fiber) report(task nameNumber) FiberReport {
-	return FiberReport{Worker: f.maker.id, Fiber: f.id, Task: f.maker.scheduler.names.of(task), State: f.State()}
-}
-
-func compareFibers(a, b FiberReport) int {
-	return slices.Compare([]int{a.Worker, a.Fiber}, []int{b.Worker, b.Fiber})
-}
-
-// String is one line: the fiber, its state, the place of the wait, and what would end it.
+// String is one line: the fiber, the place of the wait, and what would end it.
 func (b FiberReport) String() string {
-	task := b.Task
-	if task != "" {
-		task = fmt.Sprintf(" (%s)", task)
+	task := ""
+	if b.Task != "" {
+		task = fmt.Sprintf(" (%s)", b.Task)
 	}
 	text := fmt.Sprintf("worker %d fiber %d%s: %s", b.Worker, b.Fiber, task, b.place(b.For))
 	if remedy := b.remedy(); remedy != "" {
@@ -373,9 +362,9 @@ func (b FiberReport) remedy() string {
 	return ""
 }
 
-// place is the state, what for, and where.
+// place is by which call the fiber waits, for what, and where.
 func (b FiberReport) place(what string) string {
-	text := b.State.String()
+	text := Yielded.String()
 	if b.Call != "" {
 		text += " by " + b.Call
 	}
@@ -437,8 +426,8 @@ func describe(answers []answer) []FiberReport {
 			place.Stack, place.Call = frames(a.where)
 			places[string(key)] = place
 		}
-		b := a.fiber.report(a.task)
-		b.State, b.Stack, b.Call = Yielded, place.Stack, place.Call
+		b := place
+		b.Worker, b.Fiber, b.Task = a.fiber.maker.id, a.fiber.id, a.fiber.maker.scheduler.names.of(a.task)
 		if a.waits != nil {
 			what, holder := a.waits.Awaited()
 			b.For = what

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -64,25 +63,11 @@ func TestCloseContextSaysWhatIsLeft(t *testing.T) {
 		for _, ctx := range []context.Context{ctx, over()} {
 			err = inTime(t, "CloseContext", func() error { return s.CloseContext(ctx) })
 			require.ErrorIs(t, err, errInterval)
-			var left *sched.Remaining
-			require.ErrorAs(t, err, &left)
-			assert.Equal(t, 1, left.Queued)
-			assert.Zero(t, left.Bound)
-			assert.Len(t, left.Running, cfg.Workers)
-			for _, f := range left.Running {
-				assert.Equal(t, "Pozzo", f.Task)
-				assert.Equal(t, sched.Running, f.State)
-			}
-			if assert.Len(t, left.Blocked, 1) {
-				assert.Equal(t, "Vladimir", left.Blocked[0].Task)
-				assert.Equal(t, sched.Yielded, left.Blocked[0].State)
-			}
 			assert.ErrorContains(t, err, fmt.Sprintf(
 				"close the theatre: the interval is over: left are 1 tasks that have not begun, %d fibers that "+
 					"run, 1 that are blocked, 0 bound goroutines",
 				cfg.Workers,
 			))
-			assert.LessOrEqual(t, strings.Count(err.Error(), "\n"), 60)
 			assert.False(t, isDone(s))
 		}
 		schedtest.Schedule(t, s, func() {}) // it is open
@@ -96,9 +81,8 @@ func TestCloseContextSaysWhatIsLeft(t *testing.T) {
 	})
 }
 
-// Workers that sleep say where their fibers wait. Fibers with a deadline are listed, too, and goroutines that are
-// bound.
-func TestCloseContextSaysWhereFibersWait(t *testing.T) {
+// Fibers with a deadline count as well, and goroutines that are bound.
+func TestCloseContextCountsWhatWaits(t *testing.T) {
 	suite.EachConfig(t, []int{0, 2}, func(t *testing.T, cfg sched.Config) {
 		cfg.GiveUpAfter = -1
 		s, err := sched.New(cfg)
@@ -119,20 +103,8 @@ func TestCloseContextSaysWhereFibersWait(t *testing.T) {
 			time.Sleep(time.Microsecond)
 		}
 		p.Blocked()
-		var left *sched.Remaining
-		for n := 0; ; n++ { // the worker may not sleep yet
-			left = nil
-			require.ErrorAs(t, inTime(t, "CloseContext", func() error { return s.CloseContext(over()) }), &left)
-			require.Len(t, left.Blocked, 2)
-			if left.Blocked[0].Call != "" {
-				break
-			}
-			require.Less(t, n, 10_000, "the bound goroutine does not say where it waits")
-			time.Sleep(time.Millisecond)
-		}
-		assert.Equal(t, 1, left.Bound)
-		assert.Contains(t, left.Error(), "by sched.(*Fiber).Wait in ")
-		assert.Equal(t, sched.Waiting, left.Blocked[1].State)
+		assert.ErrorContains(t, inTime(t, "CloseContext", func() error { return s.CloseContext(over()) }),
+			"left are 0 tasks that have not begun, 0 fibers that run, 2 that are blocked, 1 bound goroutines")
 		other.Notify()
 		p.Wake()
 		<-unbound

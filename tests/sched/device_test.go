@@ -1,13 +1,11 @@
 package sched_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -285,19 +283,6 @@ func TestDeviceIsWoken(t *testing.T) {
 				})
 				comesInTime(t, over, "a fiber of another worker")
 				comesInTime(t, last, "a fiber of another worker")
-			},
-			"the question what remains": func() {
-				o, d, over := blocked()
-				ctx, cancel := context.WithCancel(context.Background())
-				cancel()
-				eventually(t, func() bool { // a worker may take longer to wake than one call waits for its answer
-					var left *sched.Remaining
-					require.ErrorAs(t, s.CloseContext(ctx), &left)
-					require.Len(t, left.Blocked, 1)
-					return strings.Contains(left.Blocked[0].String(), "device_test.go")
-				}, nil, "the worker was not woken, or has not told where its fiber waits")
-				d.complete(o)
-				comesInTime(t, over, "a completion")
 			},
 		}
 		rounds := 8
