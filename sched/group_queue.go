@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"fiberlab/internal/clock"
-	"fiberlab/internal/histogram"
 	"fiberlab/internal/queue"
 	"fiberlab/internal/release"
 	"fiberlab/internal/spinlock"
@@ -23,25 +22,16 @@ type runQueue struct {
 	length  atomic.Uint64         // of entries, doubled, to be read without the lock; runNext may be added
 	entries queue.Queue[runnable] // 48 bytes
 
-	takers  int                  // workers that take tasks: without any, it refuses them
-	latency *histogram.Histogram // how long each 64th entry waits; nil: nothing is measured
-	longest atomic.Uint64        // the greatest length
-	pushed  uint64
-	popped  uint64
-	since   queue.Queue[clock.Instant] // when each 64th entry was pushed that is still there
+	takers  int           // workers that take tasks: without any, it refuses them
+	longest atomic.Uint64 // the greatest length
 	_       [2]cpu.CacheLinePad
 }
 
 // runNext, in the length, says that the only entry is a fiber that a worker has notified, which it mostly runs next.
 const runNext = 1
 
-// sampleEvery is one of how many entries has its time taken, which costs as much as to push it.
-const sampleEvery = 64
-
-// newRunQueue makes an empty queue from which so many workers take tasks. latency may be nil.
-func newRunQueue(takers int, latency *histogram.Histogram) *runQueue {
-	return &runQueue{takers: takers, latency: latency}
-}
+// newRunQueue makes an empty queue from which so many workers take tasks.
+func newRunQueue(takers int) *runQueue { return &runQueue{takers: takers} }
 
 // push adds an entry behind the others. It refuses a task if no worker takes any, unless always is set; a fiber always
 // finds room.
@@ -89,12 +79,6 @@ func (q *runQueue) add(r runnable) {
 	q.entries.Push(r)
 	n := uint64(q.entries.Len())
 	release.Store(&q.length, n<<1)
-	if q.latency == nil {
-		return
-	}
-	if q.pushed++; q.pushed%sampleEvery == 0 {
-		q.since.Push(clock.Now())
-	}
 	if n > q.longest.Load() {
 		release.Store(&q.longest, n)
 	}
@@ -116,11 +100,8 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 		return r, false
 	}
 	r = q.entries.Pop()
-	since := q.popOne()
+	q.popped()
 	q.mu.Unlock()
-	if since != 0 {
-		q.latency.Add(time.Duration(clock.Now() - since))
-	}
 	return r, true
 }
 
@@ -138,7 +119,7 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 		f = q.entries.Pop().fiber
 	}
 	if f != nil {
-		q.popOne()
+		q.popped()
 	}
 	q.mu.Unlock()
 	return f
@@ -156,17 +137,8 @@ func (q *runQueue) passTasks() (f *Fiber) {
 	return f
 }
 
-// popOne notes that an entry has been taken. The lock must be held. It returns when a sampled entry was pushed, or 0.
-func (q *runQueue) popOne() (since clock.Instant) {
-	release.Store(&q.length, uint64(q.entries.Len())<<1)
-	if q.latency == nil {
-		return 0
-	}
-	if q.popped++; q.popped%sampleEvery == 0 {
-		since = q.since.Pop()
-	}
-	return since
-}
+// popped notes that an entry has been taken. The lock must be held.
+func (q *runQueue) popped() { release.Store(&q.length, uint64(q.entries.Len())<<1) }
 
 // retire has a worker take no more tasks, unless entries wait, and reports whether it does not.
 func (q *runQueue) retire(w *Worker) bool {
@@ -229,20 +201,11 @@ type GroupStats struct {
 	Spinners uint64 // a worker that spun was notified
 	Sleepers uint64 // a worker that slept was woken
 
-	Wake  Latency // from the claim of a worker that sleeps until it runs
-	Ready Latency // how long what is ready waits in a queue, of each 64th entry
-
 	Shared  QueueStats // the queue that the group shares
 	Private QueueStats // the workers' private queues together; of Greatest, the longest one
 
 	StolenWithin uint64 // tasks and fibers that a worker has taken over from another worker's private queue
 	StolenAcross uint64 // tasks and fibers that have been stolen from other groups
-}
-
-// Latency is how long something takes. The median and the 99th percentile are at most an eighth too long.
-type Latency struct {
-	Count                 uint64 // how often it was measured
-	Median, P99, Greatest time.Duration
 }
 
 // QueueStats is how many entries a queue has, and has had at most.
@@ -254,28 +217,20 @@ type QueueStats struct {
 func (g *group) stats(number int) GroupStats {
 	s := GroupStats{
 		Group: number, Workers: len(g.workers),
-		NoWorker: g.none.Load(), Spinners: g.idle.Wakes.Spinner.Load(), Sleepers: g.idle.Wakes.Sleeper.Load(),
+		NoWorker: g.none.Load(), Spinners: g.idle.Spinners.Load(), Sleepers: g.idle.Sleepers.Load(),
 	}
-	var wake, ready histogram.Sum
-	wake.Add(&g.idle.Wakes.Latency)
-	s.Shared.add(g.shared, &ready)
+	s.Shared.add(g.shared)
 	for i, m := range g.members {
-		s.Private.add(m.private, &ready)
+		s.Private.add(m.private)
 		s.StolenWithin += m.within.load()
 		s.StolenAcross += m.across.load()
 		s.Done += g.workers[i].tasksDone.load()
 	}
-	s.Wake, s.Ready = latencyOf(&wake), latencyOf(&ready)
 	return s
 }
 
-// add adds the entries of one more queue, and how long they have waited.
-func (s *QueueStats) add(q *runQueue, ready *histogram.Sum) {
+// add adds the entries of one more queue.
+func (s *QueueStats) add(q *runQueue) {
 	s.Length += q.waiting()
 	s.Greatest = max(s.Greatest, int(q.longest.Load()))
-	ready.Add(q.latency)
-}
-
-func latencyOf(s *histogram.Sum) Latency {
-	return Latency{Count: s.Count(), Median: s.Quantile(0.5), P99: s.Quantile(0.99), Greatest: s.Longest()}
 }

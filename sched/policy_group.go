@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"fiberlab/internal/clock"
-	"fiberlab/internal/histogram"
 	"fiberlab/internal/idle"
 
 	"golang.org/x/sys/cpu"
@@ -79,16 +78,14 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 }
 
 func newGroup(workers []*Worker, cfg *Groups) *group {
-	g := &group{workers: workers, cfg: cfg}
-	g.shared = newRunQueue(len(workers), new(histogram.Histogram))
+	g := &group{workers: workers, cfg: cfg, shared: newRunQueue(len(workers))}
 	var woken func(i int, asleep bool)
 	if workers[0].scheduler.cfg.Recorder != nil {
 		woken = func(i int, asleep bool) { workers[i].recordWoken(asleep) }
 	}
 	g.idle = idle.NewSet(wordsOf(workers), max(cfg.Spinners, 0), woken)
 	for i, w := range workers {
-		private := newRunQueue(1, new(histogram.Histogram))
-		g.members = append(g.members, &member{group: g, worker: w, number: i, private: private})
+		g.members = append(g.members, &member{group: g, worker: w, number: i, private: newRunQueue(1)})
 	}
 	return g
 }

@@ -65,7 +65,7 @@ const mostTaken = 16 * mostBegun
 // submit gives the task to a worker that spins, else to one that sleeps. Otherwise a task of a worker remains there, or
 // goes to a worker that is just being woken, alternately; a task from outside goes to each worker in rotation.
 func (p *stealing) submit(t job, caller *Worker) bool {
-	if w := p.claimIdle(); w != nil && w != caller && p.give(w, t) {
+	if i := p.idle.Claim(); i >= 0 && p.workers[i] != caller && p.give(p.workers[i], t) {
 		return true
 	}
 	if caller != nil && caller.mode == multiThreaded {
@@ -106,20 +106,6 @@ func (p *stealing) keep(caller *Worker, t job) {
 // nextWorker goes round the workers, for callers outside of them.
 func (p *stealing) nextWorker() *Worker { return p.workers[p.arrived.Add(1)%uint64(len(p.workers))] }
 
-// claimIdle takes a worker that has nothing to do, so that others choose another one. It returns nil if all are busy.
-func (p *stealing) claimIdle() *Worker {
-	if !p.idle.AnyIdle() { // the common case under load, and some calls less
-		return nil
-	}
-	if i := p.idle.ClaimSpinner(); i >= 0 {
-		return p.workers[i]
-	}
-	if i := p.idle.ClaimSleeper(); i >= 0 {
-		return p.workers[i]
-	}
-	return nil
-}
-
 // nextInRotation goes round the workers. caller is the worker that the call comes from.
 func (p *stealing) nextInRotation(caller *Worker) *Worker {
 	q := p.queues[caller.id]
@@ -134,11 +120,7 @@ func (p *stealing) wakeOther(*Worker) { p.wakeOne() }
 // wakeOne wakes a worker that sleeps, if any does, to steal what has just been put into the queue of a busy worker. A
 // worker that is being woken already would not do: it may find tasks in its queue, and then steals nothing.
 func (p *stealing) wakeOne() {
-	for p.idle.AnyAsleep() {
-		i := p.idle.ClaimSleeper()
-		if i < 0 {
-			return
-		}
+	for i := p.idle.ClaimSleeper(); i >= 0; i = p.idle.ClaimSleeper() {
 		p.queues[i].summoned.Store(true)
 		if p.workers[i].word.Notify() {
 			return

@@ -41,7 +41,7 @@ func TestGroupFlags(t *testing.T) {
 	}
 }
 
-// --stats prints a row for each group, and its latencies, as text and as JSON; other policies have none.
+// --stats prints a row for each group, as text and as JSON; other policies have none.
 func TestGroupStats(t *testing.T) {
 	args := []string{
 		"run", "--no-table", "--stats", "--workers", "4", "--group-size", "3", "--policy", "group,stealing",
@@ -52,9 +52,7 @@ func TestGroupStats(t *testing.T) {
 	for _, backend := range backendNames() {
 		require.Regexp(t, `(?m)^`+backend+` group 0 +3( +\d+){4}( +\d+/\d+){2}( +\d+){2}$`, got.stdout)
 		require.Regexp(t, `(?m)^`+backend+` group 1 +1 `, got.stdout)
-		require.Regexp(t, `(?m)^`+backend+` group 0 wake( +[\d.,]+){4}$`, got.stdout)
-		require.Regexp(t, `(?m)^`+backend+` group 1 ready( +[\d.,]+){4}$`, got.stdout)
-		require.NotContains(t, got.stdout, backend+" stealing 0 wake")
+		require.NotRegexp(t, `(?m)^`+backend+` stealing 0 .*\d/\d`, got.stdout)
 	}
 	got = newLab(nil, nil).test(t, append(args, "--json")...)
 	require.Zero(t, got.code, got.stderr)
@@ -67,8 +65,6 @@ func TestGroupStats(t *testing.T) {
 		done, begun := 0, 0
 		for i, g := range b.Groups {
 			require.Equal(t, i, g.Group)
-			require.LessOrEqual(t, g.Wake.Median, g.Wake.Greatest)
-			require.LessOrEqual(t, g.Ready.P99, g.Ready.Greatest)
 			done += g.Done
 		}
 		for _, w := range b.Workers {

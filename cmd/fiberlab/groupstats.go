@@ -2,33 +2,22 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"fiberlab/sched"
 )
 
 // groupReport is what one scheduling group of a scheduler did.
 type groupReport struct {
-	Group    int           `json:"group"` // its number
-	Workers  int           `json:"workers"`
-	Done     int           `json:"done"`      // tasks
-	NoWorker int           `json:"no_worker"` // wake-ups for which none was free
-	Spinners int           `json:"spinner_wakes"`
-	Sleepers int           `json:"sleeper_wakes"`
-	Wake     latencyReport `json:"wake_latency"`  // from the claim of a worker that sleeps until it runs
-	Ready    latencyReport `json:"ready_latency"` // in a queue; one of 64 is measured
-	Shared   queueReport   `json:"shared_queue"`
-	Private  queueReport   `json:"private_queues"`
-	Within   int           `json:"stolen_within"`
-	Across   int           `json:"stolen_across"`
-}
-
-// latencyReport has times in microseconds.
-type latencyReport struct {
-	Count    int     `json:"count"`
-	Median   float64 `json:"median_us"`
-	P99      float64 `json:"p99_us"`
-	Greatest float64 `json:"greatest_us"`
+	Group    int         `json:"group"` // its number
+	Workers  int         `json:"workers"`
+	Done     int         `json:"done"`      // tasks
+	NoWorker int         `json:"no_worker"` // wake-ups for which none was free
+	Spinners int         `json:"spinner_wakes"`
+	Sleepers int         `json:"sleeper_wakes"`
+	Shared   queueReport `json:"shared_queue"`
+	Private  queueReport `json:"private_queues"`
+	Within   int         `json:"stolen_within"`
+	Across   int         `json:"stolen_across"`
 }
 
 // queueReport is how many entries a queue has at the end, and had at most.
@@ -43,25 +32,17 @@ func (c *countReport) addGroups(groups []sched.GroupStats) {
 		c.Groups = append(c.Groups, groupReport{
 			Group: g.Group, Workers: g.Workers, Done: int(g.Done),
 			NoWorker: int(g.NoWorker), Spinners: int(g.Spinners), Sleepers: int(g.Sleepers),
-			Wake: newLatencyReport(g.Wake), Ready: newLatencyReport(g.Ready),
 			Shared: queueReport(g.Shared), Private: queueReport(g.Private),
 			Within: int(g.StolenWithin), Across: int(g.StolenAcross),
 		})
 	}
 }
 
-func newLatencyReport(l sched.Latency) latencyReport {
-	us := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
-	return latencyReport{int(l.Count), us(l.Median), us(l.P99), us(l.Greatest)}
-}
-
-// writeGroups has a row for each group of each scheduler, and two for its latencies.
-// Without any group it writes nothing.
+// writeGroups has a row for each group of each scheduler. Without any group it writes nothing.
 func (r *pipelineReport) writeGroups(p *page) {
 	did := newGrid(
 		"group", "workers", "done", "no worker", "spinners", "sleepers", "shared", "private", "within", "across",
 	)
-	took := newGrid("group", "measured", "median", "p99", "greatest")
 	for _, c := range r.Backends {
 		for _, g := range c.Groups {
 			name := fmt.Sprintf("%s %d", c.label, g.Group)
@@ -69,8 +50,6 @@ func (r *pipelineReport) writeGroups(p *page) {
 				name, thousands(g.Workers), thousands(g.Done), thousands(g.NoWorker), thousands(g.Spinners),
 				thousands(g.Sleepers), g.Shared.String(), g.Private.String(), thousands(g.Within), thousands(g.Across),
 			)
-			took.addLatency(name+" wake", g.Wake)
-			took.addLatency(name+" ready", g.Ready)
 		}
 	}
 	if len(did.rows) == 0 {
@@ -81,15 +60,6 @@ func (r *pipelineReport) writeGroups(p *page) {
 		"What each group did: tasks that ended, wake-ups that found no worker, one that spun or one that slept, "+
 			"entries in its queues (now/most), and steals within the group and from others",
 	)
-	p.table(
-		took,
-		"Microseconds from the claim of a sleeping worker until it runs (wake), and that what is ready waits in a "+
-			"queue (ready, one of 64)",
-	)
-}
-
-func (g *grid) addLatency(name string, l latencyReport) {
-	g.add(name, thousands(l.Count), decimal(l.Median), decimal(l.P99), decimal(l.Greatest))
 }
 
 // String writes a queue's lengths as now/most.

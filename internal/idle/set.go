@@ -3,12 +3,9 @@ package idle
 import (
 	"math/bits"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/cpu"
 
-	"fiberlab/internal/clock"
-	"fiberlab/internal/histogram"
 	"fiberlab/internal/spinlock"
 )
 
@@ -34,8 +31,8 @@ type Set struct {
 	pending atomic.Bool
 	_       [2]cpu.CacheLinePad
 
-	Wakes Wakes
-	_     [2]cpu.CacheLinePad
+	Spinners, Sleepers atomic.Uint64 // workers that were woken while they spun, and while they slept
+	_                  [2]cpu.CacheLinePad
 }
 
 // block is the masks of 64 workers, each 128 bytes apart from what other threads write.
@@ -47,20 +44,10 @@ type block struct {
 	_        [2]cpu.CacheLinePad
 }
 
-// Wakes counts wake-ups.
-type Wakes struct {
-	Spinner, Sleeper atomic.Uint64       // workers that were woken while they spun, and while they slept
-	Latency          histogram.Histogram // from the claim of a worker that sleeps until it runs
-	claimed          []atomic.Int64      // when each worker was claimed that sleeps, a clock.Instant; 0: it was not
-}
-
 // NewSet makes the empty set of workers that have these words. Of each 64 workers, as many as spinners may spin at
 // once. woken, if it is not nil, is called after each wake-up, with the worker and whether it slept.
 func NewSet(words []*Word, spinners int, woken func(i int, asleep bool)) *Set {
-	return &Set{
-		blocks: make([]block, (len(words)+63)/64), spinners: spinners, words: words, woken: woken,
-		Wakes: Wakes{claimed: make([]atomic.Int64, len(words))},
-	}
+	return &Set{blocks: make([]block, (len(words)+63)/64), spinners: spinners, words: words, woken: woken}
 }
 
 // take clears the bit of a worker in a mask, and reports whether it was set.
@@ -69,37 +56,38 @@ func take(mask *atomic.Uint64, i int) bool {
 	return mask.And(^bit)&bit != 0
 }
 
-// claim clears the lowest bit of a mask and returns its number, or -1 if there is none.
-func claim(mask *atomic.Uint64) int {
-	for m := mask.Load(); m != 0; m = mask.Load() {
-		if i := bits.TrailingZeros64(m); take(mask, i) {
-			return i
-		}
-		spinlock.Pause() // another submitter was quicker, and may be at the next bit too
-	}
-	return -1
-}
-
-// ClaimSpinner takes a worker out that spins, and returns its number, or -1 if there is none. The caller brings it
-// something to run, and notifies it.
-func (s *Set) ClaimSpinner() int {
+// claim takes out the worker of the lowest number that sleeps, if asleep is true, or else spins. It returns its number,
+// or -1 if there is none.
+func (s *Set) claim(asleep bool) int {
 	for b := range s.blocks {
-		if i := claim(&s.blocks[b].spinning); i >= 0 {
-			return 64*b + i
+		mask := &s.blocks[b].spinning
+		if asleep {
+			mask = &s.blocks[b].sleeping
+		}
+		for m := mask.Load(); m != 0; m = mask.Load() {
+			if i := bits.TrailingZeros64(m); take(mask, i) {
+				return 64*b + i
+			}
+			spinlock.Pause() // another submitter was quicker, and may be at the next bit too
 		}
 	}
 	return -1
 }
 
-// ClaimSleeper is ClaimSpinner for a worker that sleeps.
-func (s *Set) ClaimSleeper() int {
-	for b := range s.blocks {
-		if i := claim(&s.blocks[b].sleeping); i >= 0 {
-			return 64*b + i
-		}
+// Claim takes a worker out that spins, or else one that sleeps, and returns its number, or -1 if there is none. The
+// caller brings it something to run, and notifies it.
+func (s *Set) Claim() int {
+	if !s.AnyIdle() { // the common case under load, and some calls less
+		return -1
 	}
-	return -1
+	if i := s.claim(false); i >= 0 {
+		return i
+	}
+	return s.claim(true)
 }
+
+// ClaimSleeper is Claim without the spinners.
+func (s *Set) ClaimSleeper() int { return s.claim(true) }
 
 // Spinning is how many workers spin. They find what has been queued without being notified, though a little later.
 func (s *Set) Spinning() (n int) {
@@ -107,12 +95,6 @@ func (s *Set) Spinning() (n int) {
 		n += bits.OnesCount64(s.blocks[b].spinning.Load())
 	}
 	return n
-}
-
-// Has reports whether a worker spins or sleeps, and has not been claimed.
-func (s *Set) Has(i int) bool {
-	b := &s.blocks[i/64]
-	return (b.spinning.Load()|b.sleeping.Load())>>(i%64)&1 != 0
 }
 
 // AnyIdle reports whether a worker spins or sleeps.
@@ -125,35 +107,18 @@ func (s *Set) AnyIdle() bool {
 	return false
 }
 
-// AnyAsleep reports whether a worker sleeps.
-func (s *Set) AnyAsleep() bool {
-	for b := range s.blocks {
-		if s.blocks[b].sleeping.Load() != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // WakeOne wakes a worker: one that spins, which costs no system call, or else one that sleeps. It passes over a worker
 // that has been notified for something else. It reports whether there was one. Any thread may call it; it does not
 // block.
-func (s *Set) WakeOne() bool {
-	if !s.AnyIdle() { // the common case under load, and some calls less
-		return false
-	}
-	for i := s.ClaimSpinner(); i >= 0; i = s.ClaimSpinner() {
-		if s.wakeSpinning(i) {
-			return true
-		}
-	}
-	return s.WakeSleeper()
-}
+func (s *Set) WakeOne() bool { return s.AnyIdle() && (s.wake(false) || s.wake(true)) }
 
 // WakeSleeper is WakeOne without the spinners.
-func (s *Set) WakeSleeper() bool {
-	for i := s.ClaimSleeper(); i >= 0; i = s.ClaimSleeper() {
-		if s.wakeAsleep(i) {
+func (s *Set) WakeSleeper() bool { return s.wake(true) }
+
+// wake wakes a worker that sleeps, if asleep is true, or else spins, and reports whether there was one.
+func (s *Set) wake(asleep bool) bool {
+	for i := s.claim(asleep); i >= 0; i = s.claim(asleep) {
+		if s.notify(i, asleep) {
 			return true
 		}
 	}
@@ -165,36 +130,24 @@ func (s *Set) WakeSleeper() bool {
 func (s *Set) WakeThat(i int) bool {
 	b := &s.blocks[i/64]
 	if take(&b.spinning, i) {
-		return s.wakeSpinning(i)
+		return s.notify(i, false)
 	}
-	return take(&b.sleeping, i) && s.wakeAsleep(i)
+	return take(&b.sleeping, i) && s.notify(i, true)
 }
 
-// wakeSpinning notifies a worker that has been claimed while it spun. It returns false if that has been notified for
-// something else.
-func (s *Set) wakeSpinning(i int) bool {
+// notify notifies a worker that has been claimed while it slept, or spun. It returns false if that has been notified
+// for something else.
+func (s *Set) notify(i int, asleep bool) bool {
 	if !s.words[i].Notify() {
 		return false
 	}
-	s.Wakes.Spinner.Add(1)
-	if s.woken != nil {
-		s.woken(i, false)
+	if asleep {
+		s.Sleepers.Add(1)
+	} else {
+		s.Spinners.Add(1)
 	}
-	return true
-}
-
-// wakeAsleep is wakeSpinning for a worker that has been claimed while it slept. The time is stored before the worker is
-// notified, so that it finds the time when it wakes.
-func (s *Set) wakeAsleep(i int) bool {
-	at := int64(clock.Now())
-	s.Wakes.claimed[i].Store(at)
-	if !s.words[i].Notify() {
-		s.Wakes.claimed[i].CompareAndSwap(at, 0) // something else has woken it
-		return false
-	}
-	s.Wakes.Sleeper.Add(1)
 	if s.woken != nil {
-		s.woken(i, true)
+		s.woken(i, asleep)
 	}
 	return true
 }
@@ -225,19 +178,10 @@ func (s *Set) BeginSpin(i int) bool {
 func (s *Set) EndSpin(i int) { take(&s.blocks[i/64].spinning, i) }
 
 // BeginSleep sets the bit of a worker that is about to sleep. The worker must look for work once more then.
-func (s *Set) BeginSleep(i int) {
-	s.Wakes.claimed[i].Store(0)
-	s.blocks[i/64].sleeping.Or(1 << (i % 64))
-}
+func (s *Set) BeginSleep(i int) { s.blocks[i/64].sleeping.Or(1 << (i % 64)) }
 
 // EndSleep clears the bit of a worker that sleeps no more, and reports whether it had been claimed.
-func (s *Set) EndSleep(i int) (claimed bool) {
-	claimed = !take(&s.blocks[i/64].sleeping, i)
-	if at := s.Wakes.claimed[i].Load(); claimed && at != 0 {
-		s.Wakes.Latency.Add(time.Duration(int64(clock.Now()) - at))
-	}
-	return claimed
-}
+func (s *Set) EndSleep(i int) (claimed bool) { return !take(&s.blocks[i/64].sleeping, i) }
 
 // LeaveWake says that a worker that spun has something to run. If others still spin, they have nothing better to do
 // than to wake a worker instead of it.

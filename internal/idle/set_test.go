@@ -38,7 +38,7 @@ func TestSpinners(t *testing.T) {
 func TestClaims(t *testing.T) {
 	s, words := lookingSet(130, 2)
 	require.False(t, s.AnyIdle())
-	require.Equal(t, -1, s.ClaimSpinner())
+	require.Equal(t, -1, s.Claim())
 	require.Equal(t, -1, s.ClaimSleeper())
 	for _, i := range []int{129, 3, 70} {
 		s.BeginSleep(i)
@@ -58,6 +58,6 @@ func TestClaims(t *testing.T) {
 	require.False(t, s.AnyIdle())
 	require.True(t, s.EndSleep(3), "it was claimed")
 	s.BeginSleep(3)
-	require.True(t, s.Has(3))
+	require.True(t, s.AnyIdle())
 	require.False(t, s.EndSleep(3), "it was not")
 }

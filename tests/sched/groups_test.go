@@ -454,19 +454,16 @@ func TestGroupStats(t *testing.T) {
 		<-read
 		stats := s.Stats()
 		require.Len(t, stats.Groups, s.Groups())
-		workers, stolen, samples := 0, uint64(0), uint64(0)
+		workers, stolen := 0, uint64(0)
 		for i, g := range stats.Groups {
 			assert.Equal(t, i, g.Group)
 			assert.LessOrEqual(t, g.Workers, size)
 			assert.Zero(t, g.Shared.Length+g.Private.Length, "entries that wait in group %d", i)
 			assert.Positive(t, g.Shared.Greatest, "entries that have waited in group %d", i)
-			assert.LessOrEqual(t, g.Ready.Median, g.Ready.Greatest)
-			assert.LessOrEqual(t, g.Wake.P99, g.Wake.Greatest)
-			workers, stolen, samples = workers+g.Workers, stolen+g.StolenWithin+g.StolenAcross, samples+g.Ready.Count
+			workers, stolen = workers+g.Workers, stolen+g.StolenWithin+g.StolenAcross
 		}
 		assert.Equal(t, len(stats.Workers), workers)
 		assert.Equal(t, stats.Stolen, stolen)
-		assert.Positive(t, samples, "entries whose time was taken")
 	})
 }
 
