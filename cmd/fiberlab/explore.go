@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type exploration struct {
 	explore.BuildOptions
 	files []string
 	json  bool
+	html  string // the file that gets a page; empty: none
 }
 
 func (l *lab) exploreCommand() *cobra.Command {
@@ -76,6 +78,7 @@ machine lacks something; 3 the files do not build; 130 interrupted.`,
 	flags.StringArrayVarP(&o.Define, "define", "D", nil, "define the macro `NAME`, or NAME=VALUE (repeatable)")
 	flags.StringVar(&o.Compiler, "compiler", "", "build by the C compiler `COMMAND` (default: $CC, or Go's)")
 	flags.StringVar(&o.Keep, "keep", "", "keep the program as `FILE`, to run it by gdb")
+	flags.StringVar(&o.html, "html", "", "write a page for browsers of the schedule that fails to `FILE`")
 	flags.BoolVar(&o.json, "json", false, "print one JSON document")
 	for flag, text := range map[string]string{
 		"preemptions": "give a number from 0 up", "schedules": "give a number from 1 up",
@@ -83,9 +86,10 @@ machine lacks something; 3 the files do not build; 130 interrupted.`,
 		"time":  "give a time such as 30s", "seed": "give a number from 0 up",
 		"replay": "give the schedule that a report has printed", "define": "give NAME or NAME=VALUE",
 		"compiler": "give the command of a C compiler", "keep": "name a file",
+		"html": "name the file that gets the page",
 	} {
 		setRemedy(flags.Lookup(flag), text)
-		if flag != "keep" {
+		if flag != "keep" && flag != "html" {
 			complete(c, flag)
 		}
 	}
@@ -105,7 +109,7 @@ func (o *exploration) check(c *cobra.Command) error {
 		wrong("preemptions", o.Preemptions < 0), wrong("schedules", o.Schedules < 1), wrong("time", o.Time <= 0),
 		wrong("stops", o.Stops < 0 || o.Stops > explore.MostStops),
 		wrong("replay", o.Replay == ""), wrong("compiler", strings.TrimSpace(o.Compiler) == ""),
-		wrong("keep", o.Keep == ""),
+		wrong("keep", o.Keep == ""), wrong("html", o.html == ""),
 		notBoth(c, "replay", "random", "a schedule that is replayed is not drawn"),
 		notBoth(c, "replay", "preemptions", "the schedule says where threads are preempted"),
 		notBoth(c, "replay", "stops", "the schedule says which threads stop"),
@@ -140,11 +144,33 @@ func (l *lab) exploreFiles(ctx context.Context, o exploration) error {
 	if err != nil {
 		return err
 	}
+	if o.html != "" {
+		if err := o.writePage(r, l.stderr); err != nil {
+			return err
+		}
+	}
 	if err := l.finish(options{json: o.json}, report{Machine: thisMachine(), Schedules: r}, nil); err != nil {
 		return err
 	}
 	if r.Verdict != explore.Pass {
 		return labcommand.Status(exitFailed)
+	}
+	return nil
+}
+
+// writePage writes the page of the schedule that fails. If none does, it says so and leaves the file alone.
+func (o *exploration) writePage(r *explore.Result, stderr io.Writer) error {
+	var page bytes.Buffer
+	err := r.HTML(&page)
+	if errors.Is(err, explore.ErrNoPage) {
+		fmt.Fprintf(stderr, "fiberlab: %v: %s is not written\n", err, o.html)
+		return nil
+	}
+	if err == nil {
+		err = os.WriteFile(o.html, page.Bytes(), 0o666)
+	}
+	if err != nil {
+		return fmt.Errorf("--html: %w", err)
 	}
 	return nil
 }

@@ -67,6 +67,22 @@ func TestExplore(t *testing.T) {
 	require.NotEmpty(t, document.Schedules.Steps)
 }
 
+// The page of a schedule that fails is written, and none if no schedule does.
+func TestExplorePage(t *testing.T) {
+	file, page := toExplore(t, messagePassing), filepath.Join(t.TempDir(), "page.html")
+	got := newLab(nil, nil).test(t, "explore", file, "--html", page)
+	require.Zero(t, got.code, got.stderr)
+	requireOneLine(t, got.stderr)
+	require.NoFileExists(t, page)
+
+	got = newLab(nil, nil).test(t, "explore", file, "-D", "STORE=memory_order_relaxed", "--html", page)
+	require.Equal(t, exitFailed, got.code, got.stderr)
+	require.Empty(t, got.stderr)
+	written, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(written), "lacks a release (message.c:11)")
+}
+
 // A program that is right says what was tried, and is kept if that is asked for.
 func TestExplorePasses(t *testing.T) {
 	file := toExplore(t, messagePassing)
@@ -84,7 +100,8 @@ func TestExploreMistakes(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"nowhere.c"}, {t.TempDir()}, {file, "--time", "0s"}, {file, "--schedules", "0"}, {file, "--preemptions", "-1"},
 		{file, "--replay", ""}, {file, "--replay", "a", "--random"}, {file, "--compiler", "no-such-compiler"},
-		{file, "--keep", ""}, {file, "--replay", "no schedule"}, {file, "--random", "--all"},
+		{file, "--keep", ""}, {file, "--html", ""}, {file, "--stops", "7"},
+		{file, "--replay", "no schedule"}, {file, "--random", "--all"},
 	} {
 		got := newLab(nil, nil).test(t, append([]string{"explore"}, args...)...)
 		require.Equal(t, exitUsage, got.code, "%v: %s", args, got.stderr)

@@ -5,6 +5,7 @@ package step
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,6 +37,7 @@ func TestBrowser(t *testing.T) {
 		{"LightAndDark", browserLightAndDark},
 		{"PrintAndNoScript", browserPrintAndNoScript},
 		{"HostileText", browserHostileText},
+		{"Schedule", browserSchedule},
 	} {
 		t.Run(look.name, func(t *testing.T) {
 			b.t = t
@@ -322,5 +324,41 @@ func browserHostileText(t *testing.T, b *chromium) {
 	}
 	require.Equal(t, r.Title, b.run(`document.title`))
 	require.Equal(t, 0.0, b.run(`document.querySelectorAll("img").length`))
+	b.quiet(address)
+}
+
+// The page of a schedule that fails, as fiberlab explore writes it, has the same keys.
+func browserSchedule(t *testing.T, b *chromium) {
+	file := filepath.Join(t.TempDir(), "schedule.html")
+	const classic = "../explore/testdata/classic/"
+	out, err := exec.Command(
+		"go", "run", "fiberlab/cmd/fiberlab", "explore", classic+"lost_wakeup.c", "-D", "SIGNAL_BEFORE_WAIT", "--html", file,
+	).CombinedOutput()
+	require.FileExists(t, file, "%v: %s", err, out)
+	address := "file://" + file
+	b.load(address)
+	require.Equal(t, "step 0 of 14", b.run(counter))
+	for _, key := range []struct{ key, want string }{
+		{"ArrowRight", "1"}, {"n", "2"}, {"p", "1"}, {"End", "14"}, {"Home", "0"}, {"f", "6"},
+	} {
+		b.press(key.key)
+		require.Equal(t, "step "+key.want+" of 14", b.run(counter), key.key)
+	}
+	const text = `document.getElementById("now").innerText`
+	require.Contains(t, b.run(text), "explore_lock(&mutex);")
+	require.Contains(t, b.run(text), "From step 6 on, every schedule fails.")
+	require.Equal(t, "*mutexheld by thread 1", b.run(`document.querySelector("#registers .changed").textContent`))
+	require.Contains(t, b.run(`document.querySelector("#source .here").textContent`), "explore_lock(&mutex);")
+	require.Contains(t, b.run(`document.querySelector("tr.here").innerText`), "locks mutex")
+	b.load(address + "#step=11")
+	require.Equal(t, "step 11 of 14", b.run(counter))
+	for _, width := range []int{360, 390, 768, 1400} {
+		b.size(width, 900, width < 700)
+		b.load(address + "#step=6")
+		require.Equal(t, true, b.run(`document.documentElement.scrollWidth <= innerWidth`), "%d", width)
+	}
+	b.media("screen", "dark")
+	b.load(address)
+	require.NotEqual(t, "rgb(255, 255, 255)", b.run(`getComputedStyle(document.body).backgroundColor`))
 	b.quiet(address)
 }

@@ -23,6 +23,10 @@ var (
 	pageTemplate = template.Must(template.New("page.html").Parse(pageHTML))
 )
 
+// Assets returns the style and the script of the page, for other pages of steps. The script shows what the element
+// "recording" holds: the fields of pageData, of which such a page may leave out all about memory.
+func Assets() (template.CSS, template.JS) { return template.CSS(pageCSS), template.JS(pageJS) }
+
 // JSON writes the recording as one JSON document.
 func JSON(w io.Writer, r *record.Recording) error {
 	e := json.NewEncoder(w)

@@ -91,6 +91,7 @@
   }
 
   function showMemory(step, now) {
+    if (!element("memory")) return; // the page of a schedule has none
     const sp = number(now.registers.get(data.sp));
     element("memory").replaceChildren(...data.regions.map((region, i) => {
       const pointing = region.stack ? pointers(region, now) : new Map();
@@ -124,7 +125,7 @@
     return row;
   }
 
-  const items = [...document.querySelectorAll("#all ol > li")];
+  const items = [...document.querySelectorAll("#all [id^='step=']")];
 
   function go(position, keepAddress) {
     at = Math.max(0, Math.min(last, position));
