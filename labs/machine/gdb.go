@@ -30,6 +30,7 @@ type emulated struct {
 	stub    *stub
 
 	bank    *bank
+	kept    map[uint64]bool // breakpoints of Plant
 	deliver syscall.Signal
 	stray   bool  // an interruptSignal was sent and has not arrived
 	held    *Stop // a signal that arrived with the end of the last step
@@ -655,7 +656,7 @@ func (m *emulated) runOn(ctx context.Context, until []uint64) (Stop, error) {
 		if err != nil {
 			return Stop{}, err
 		}
-		if slices.Contains(until, r.PC()) {
+		if slices.Contains(until, r.PC()) || m.kept[r.PC()] {
 			return Stop{Kind: Reached}, nil
 		}
 		return m.trapped()
@@ -667,6 +668,23 @@ func (m *emulated) runOn(ctx context.Context, until []uint64) (Stop, error) {
 		err = m.explain("clear a breakpoint", clearErr)
 	}
 	return stop, err
+}
+
+// Plant sets breakpoints that no Run takes away.
+func (m *emulated) Plant(addresses ...uint64) error {
+	if m.ended {
+		return ErrEnded
+	}
+	if err := m.breakpoints("Z", addresses); err != nil {
+		return m.explain("set a breakpoint", err)
+	}
+	if m.kept == nil {
+		m.kept = map[uint64]bool{}
+	}
+	for _, address := range addresses {
+		m.kept[address] = true
+	}
+	return nil
 }
 
 // breakpoints sets (Z) or clears (z) breakpoints.

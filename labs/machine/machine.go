@@ -36,6 +36,9 @@ type Machine interface {
 	// arrival also where no memory is mapped. A program that does not stop when ctx is over is killed: in qemu a
 	// program that blocks all signals, else a program that sends itself SIGCONT.
 	Run(ctx context.Context, until ...uint64) (Stop, error)
+	// Plant sets breakpoints that stay until the program ends: a Run arrives at each of them, as at those of until. The
+	// program counter must stand at none of them when Step or Run begins.
+	Plant(addresses ...uint64) error
 	// Deliver has the next Step or Run begin with that signal: a Step runs the first instruction of its handler.
 	Deliver(syscall.Signal) error
 	// Close kills the program and waits for its end. It may be called again.
@@ -89,11 +92,13 @@ type Options struct {
 	// Wrap returns the command that is run instead of argv: a program that confines itself and then executes argv.
 	// Nil leaves argv as it is.
 	Wrap func(argv []string) []string
-	// Output gets what the program prints, up to OutputLimit bytes; nil drops it. It is written to by another
+	// Output gets what the program prints, up to Limit bytes; nil drops it. It is written to by another
 	// goroutine, which is done when the program has Exited or was Killed, or after Close.
 	Output io.Writer
 	// Errors gets what it prints to standard error in the same way; nil: Output gets that as well.
 	Errors io.Writer
+	// Limit is how many bytes of each are kept; 0: OutputLimit.
+	Limit int
 	// Calls are the system calls, by their names, that the program may make in an emulator once the first Run has
 	// arrived; nil allows all. The first other call ends the program, and is a Stop of kind Refused. An emulator shares
 	// its process with the program, which could answer in the name of its stub if it could reach the stub's socket. A
@@ -124,7 +129,7 @@ func Controls(a *Arch) error {
 	}
 }
 
-// OutputLimit is how much of a program's output is kept.
+// OutputLimit is how much of a program's output is kept, unless Options.Limit says it.
 const OutputLimit = 64 << 10
 
 // StartTimeout is how long the start of a program, up to its first instruction, may take.

@@ -485,7 +485,7 @@ func (s *slow) Write(p []byte) (int, error) {
 // What a program has printed is not lost if it is read late.
 func TestOutputIsReadLate(t *testing.T) {
 	var got slow
-	out, err := newOutput(&got)
+	out, err := newOutput(&got, OutputLimit)
 	require.NoError(t, err)
 	_, err = out.write.Write(make([]byte, 20_000))
 	require.NoError(t, err)

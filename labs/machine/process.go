@@ -62,6 +62,7 @@ type output struct {
 	done  chan struct{} // closed when there is no more
 	once  sync.Once
 	into  io.Writer
+	limit int // bytes that into gets
 
 	mu   sync.Mutex // guards what follows
 	kept int        // bytes that into has got
@@ -70,11 +71,15 @@ type output struct {
 
 // outputs are as o wants them.
 func outputs(o Options) (*output, error) {
-	out, err := newOutput(o.Output)
+	limit := o.Limit
+	if limit == 0 {
+		limit = OutputLimit
+	}
+	out, err := newOutput(o.Output, limit)
 	if err != nil || o.Errors == nil {
 		return out, err
 	}
-	if out.apart, err = newOutput(o.Errors); err != nil {
+	if out.apart, err = newOutput(o.Errors, limit); err != nil {
 		out.close()
 		return nil, err
 	}
@@ -89,14 +94,14 @@ func (o *output) errors() *output {
 	return o
 }
 
-// newOutput copies what the program prints to into, up to OutputLimit bytes. What follows is read and dropped, so that
+// newOutput copies what the program prints to into, up to limit bytes. What follows is read and dropped, so that
 // the program does not wait.
-func newOutput(into io.Writer) (*output, error) {
+func newOutput(into io.Writer, limit int) (*output, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	out := &output{write: w, read: r, done: make(chan struct{}), into: into}
+	out := &output{write: w, read: r, done: make(chan struct{}), into: into, limit: limit}
 	go func() {
 		defer close(out.done)
 		buffer := make([]byte, 4096)
@@ -121,7 +126,7 @@ func (o *output) keep(text []byte) {
 	defer o.mu.Unlock()
 	o.tail = append(o.tail, text...)
 	o.tail = o.tail[max(0, len(o.tail)-512):]
-	if most := min(len(text), OutputLimit-o.kept); most > 0 && o.into != nil {
+	if most := min(len(text), o.limit-o.kept); most > 0 && o.into != nil {
 		_, _ = o.into.Write(text[:most])
 		o.kept += most
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,6 +24,7 @@ type traced struct {
 	memory  *memoryFile
 	output  *output
 
+	kept      breakpoints    // of Plant
 	processor *processor     // the registers, if they have been read since the program stopped
 	deliver   syscall.Signal // what the next resumption begins with
 	stray     bool           // a SIGSTOP was sent to interrupt the program, and has not arrived
@@ -585,13 +587,31 @@ func (m *traced) runOn(ctx context.Context, until []uint64) (Stop, error) {
 	signal := status.StopSignal()
 	if signal == unix.SIGTRAP && isBreakpoint(info) {
 		at := *m.processor.pc() - trapLength(m.program.Arch)
-		if planted.at(at) {
+		if planted.at(at) || m.kept.at(at) {
 			back := *m.processor
 			*back.pc() = at
 			return Stop{Kind: Reached}, m.store(&back)
 		}
 	}
 	return m.signalled(signal, info), nil
+}
+
+// Plant writes breakpoints that no Run takes away.
+func (m *traced) Plant(addresses ...uint64) error {
+	if m.ended {
+		return ErrEnded
+	}
+	planted := m.plant(addresses)
+	for _, address := range addresses {
+		if !planted.at(address) {
+			return unmapped("plant a breakpoint in", address, len(breakpoint), address)
+		}
+	}
+	if m.kept == nil {
+		m.kept = breakpoints{}
+	}
+	maps.Copy(m.kept, planted)
+	return nil
 }
 
 // isBreakpoint reports whether a SIGTRAP comes from a breakpoint instruction.

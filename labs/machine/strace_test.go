@@ -14,7 +14,7 @@ import (
 func judged(t *testing.T, pieces ...string) (refused, printed string) {
 	t.Helper()
 	var into bytes.Buffer
-	out, err := newOutput(&into)
+	out, err := newOutput(&into, OutputLimit)
 	require.NoError(t, err)
 	l, err := newCallLog([]string{"write", "getpid"}, out)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@
  *     globals.c   global variables get their first values back
  *     search.c    which schedules are tried, in which order
  *     schedule.c  a schedule as a string
+ *     follow.c    schedules that another program gives step by step
  *     report.c    steps and faults, as JSON
  *     main.c      flags and signals
  *
@@ -249,7 +250,7 @@ struct decision {
     uint8_t thread[THREADS + 1]; /* by alternative; STOP: the running thread stops for ever */
 };
 
-enum mode { BOUNDED, REDUCED, RANDOM, REPLAY };
+enum mode { BOUNDED, REDUCED, RANDOM, REPLAY, SCRIPT };
 
 /* One search, which may be interrupted between schedules. */
 struct search {
@@ -297,6 +298,8 @@ struct engine {
     char *stacks;
     uintptr_t heap;        /* the region of malloc */
     struct step *recorded; /* null unless steps are recorded */
+    const char *script;    /* the rest of it, in mode SCRIPT */
+    int scripted_value;    /* the alternative of the next value, in mode SCRIPT; -1: the last one */
     uint32_t random_steps; /* the longest schedule so far, in decisions of threads */
 };
 
@@ -431,6 +434,13 @@ struct bound {
 };
 /* Returns false if the schedules drawn so far have no bound. */
 bool search_bound(struct bound *b);
+
+/* follow.c */
+/* In mode SCRIPT: the thread that runs next, and which of n values it reads. */
+struct thread *follow_thread(void);
+unsigned follow_value(unsigned n);
+/* Prints what happened in the schedule that followed a script, and was recorded. */
+void follow_report(void);
 
 /* schedule.c */
 /* Writes the decisions of a schedule as text; returns its length without the end. */

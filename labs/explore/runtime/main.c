@@ -27,6 +27,7 @@ struct plan {
     uint64_t seed;
     bool random, all;
     const char *replay;
+    char **scripts; /* the last arguments, each a script; or null */
 };
 
 /* How a search went on. */
@@ -410,11 +411,25 @@ static int print_result(const struct search *complete) {
     return failed;
 }
 
+/* Runs each script once and prints what happened. */
+static _Noreturn void follow(char **scripts) {
+    report_record();
+    for (; *scripts; scripts++) {
+        engine->script = *scripts;
+        run->replayed.length = 0;
+        run_schedule(&run->replayed);
+        follow_report();
+    }
+    fflush(stdout);
+    _exit(0);
+}
+
 static _Noreturn void misuse(const char *what, const char *flag) {
     fprintf(stderr,
             "explore: %s %s\n"
             "use: [--preemptions N] [--schedules N] [--seconds S] [--seed N] [--random] [--all]\n"
-            "     [--replay SCHEDULE] [--steps N, at most %d] [--stops N, at most %d]\n",
+            "     [--replay SCHEDULE] [--steps N, at most %d] [--stops N, at most %d]\n"
+            "     [--follow SCRIPT ...]\n",
             what, flag, STEPS_MAX, THREADS - 1);
     __real_exit(2);
 }
@@ -441,6 +456,10 @@ static void read_flags(struct plan *p, int argc, char **argv) {
         if (!strcmp(flag, "--all")) {
             p->all = true;
             continue;
+        }
+        if (!strcmp(flag, "--follow")) {
+            p->scripts = argv + i + 1;
+            return;
         }
         i++;
         if (!strcmp(flag, "--preemptions"))
@@ -470,7 +489,7 @@ int main(int argc, char **argv) {
     search_map(&run->bounded, BOUNDED);
     search_map(&run->reduced, REDUCED);
     search_map(&run->chance, RANDOM);
-    search_map(&run->replayed, REPLAY);
+    search_map(&run->replayed, run->plan.scripts ? SCRIPT : REPLAY);
     search_map(&run->after, REDUCED);
     search_seed(run->plan.seed);
     threads_map();
@@ -483,6 +502,8 @@ int main(int argc, char **argv) {
 
     struct search *complete = NULL;
 
+    if (run->plan.scripts)
+        follow(run->plan.scripts);
     if (run->plan.replay) {
         struct decision *path = map_memory(DECISIONS_MAX * sizeof *path);
         const char *text = run->plan.replay;

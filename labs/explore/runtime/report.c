@@ -222,6 +222,29 @@ static void print_waits(void) {
     printf("]");
 }
 
+void report_schedule(void) {
+    char *text = map_memory(DECISIONS_MAX + 1);
+
+    schedule_write(engine->search->path, engine->depth, text, DECISIONS_MAX);
+    printf("%s", text);
+}
+
+void report_all(void) {
+    uint32_t steps = recorded_steps();
+
+    printf("\"fault\":\"%s\",\"text\":", fault_names[engine->fault.kind]);
+    print_text(engine->fault.text);
+    printf(",\"steps\":[");
+    for (uint32_t i = 0; i < steps; i++) {
+        struct step s = engine->recorded[i];
+
+        s.from = -2; /* an index among all steps */
+        printf("%s", i ? "," : "");
+        print_step(&s, NULL);
+    }
+    printf("]");
+}
+
 /* The step that the last of the first n decisions is about; -1 if n is 0. A choice of a thread is
  * made before the step, a choice of a value in it. */
 static int32_t decided_step(int64_t n) {
@@ -259,10 +282,8 @@ void report_failure(int64_t decided) {
     }
     printf(",\"schedule\":\"");
 
-    char *text = map_memory(DECISIONS_MAX + 1);
-
-    schedule_write(engine->search->path, engine->depth, text, DECISIONS_MAX);
-    printf("%s\",\"steps\":[", text);
+    report_schedule();
+    printf("\",\"steps\":[");
     for (uint32_t i = 0; i < steps; i++) {
         if (shown[i] < 0)
             continue;

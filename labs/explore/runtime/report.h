@@ -8,5 +8,9 @@ void report_record(void);
  * the fields of the result from ,"fault" on. After its first `decided` decisions every schedule
  * fails, and not after fewer; -1: that is not known. */
 void report_failure(int64_t decided);
+/* Prints the kind of the fault, or "", and all steps of that schedule. */
+void report_all(void);
+/* Prints that schedule as text. */
+void report_schedule(void);
 
 #endif

@@ -175,7 +175,9 @@ unsigned search_value(unsigned n, uint32_t allowed) {
             allowed = (uint32_t)((1ull << n) - 1);
         d->of_thread = false;
         d->alternatives = (uint8_t)n;
-        d->chosen = mode == RANDOM && !dice->newest && roll(2) ? (uint8_t)roll(n) : 0;
+        d->chosen = mode == SCRIPT                               ? (uint8_t)follow_value(n)
+                    : mode == RANDOM && !dice->newest && roll(2) ? (uint8_t)roll(n)
+                                                                 : 0;
         d->remaining = allowed & ~(1u << d->chosen);
     }
     return chosen_of(d, n);
@@ -297,6 +299,23 @@ static bool candidates(uint8_t *threads, unsigned *count, const struct thread *c
     return !runs;
 }
 
+/* The thread that a script names, and its number among the n candidates for the schedule. */
+static struct thread *scripted(const uint8_t *threads, unsigned n, bool free_choice) {
+    struct thread *next = follow_thread();
+    unsigned i = 0;
+    bool given;
+
+    while (i < n && threads[i] != next->number)
+        i++;
+    if (n > 1)
+        *next_decision(&given) = (struct decision){.chosen = (uint8_t)i, .of_thread = true};
+    engine->preempted = !free_choice && i > 0;
+    engine->preemptions += engine->preempted;
+    if (thread_readiness(next) == SPINNING)
+        next->looks++;
+    return next;
+}
+
 /* Chooses the thread that goes on, or null: the running one stops for ever. */
 static struct thread *choose(struct thread *current) {
     struct search *s = engine->search;
@@ -306,6 +325,8 @@ static struct thread *choose(struct thread *current) {
 
     if (!n)
         stuck();
+    if (s->mode == SCRIPT)
+        return scripted(threads, n, free_choice);
 
     uint32_t allowed = (1u << n) - 1;
 

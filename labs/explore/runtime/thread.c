@@ -133,6 +133,8 @@ void explore_yield(void) {
 void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
     bool spins = false;
 
+    if (engine->search->mode == SCRIPT)
+        return;
     for (unsigned i = 0; i < SPINS; i++)
         spins = spins || (t->spin[i].repeats >= SPIN_READS && t->spin[i].pc == pc &&
                           t->spin[i].place->address == address);

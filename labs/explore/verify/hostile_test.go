@@ -1,0 +1,53 @@
+package verify_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/explore"
+	"fiberlab/labs/explore/verify"
+)
+
+// hostile returns the path of the program that tries to be taken for correct.
+func hostile(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("testdata/hostile.c")
+	require.NoError(t, err)
+	return path
+}
+
+// Programs that try to be taken for correct. Each has a race that its own runtime would find; testdata says what each
+// form does about it.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	for form, kind := range map[string]string{
+		"NOTHING":     "race",
+		"WRITE_STATE": verify.Tampering, // by a pointer to the runtime's state
+		"HIDDEN":      verify.Tampering, // the same, in a function without the compiler's marks
+		"INNER":       verify.Tampering, // calls a function of the search
+		"INDIRECT":    verify.Tampering, // the same, by a distance from explore_check
+		"FORGE":       "race",           // prints a result and ends
+		"EXIT":        "abort",
+		"HANG":        "livelock",
+		"WATCHED":     verify.Differs, // has no race if the runtime does not work
+		"SPEND":       "limit",        // allocates without end
+	} {
+		if form == "HANG" && testing.Short() {
+			continue // it takes seconds of processor time
+		}
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			path := build(t, hostile(t), form)
+			r, err := verify.Program(t.Context(), path, options(20))
+			require.NoError(t, err)
+			require.NotNil(t, r.Fault)
+			require.Equal(t, kind, r.Fault.Kind, "%s", r.Fault.Text)
+			require.NotEmpty(t, r.Fault.Text)
+		})
+	}
+	own, err := (&explore.Program{Path: build(t, hostile(t), "NOTHING")}).Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	require.Equal(t, explore.Fail, own.Verdict)
+}

@@ -1,0 +1,149 @@
+package verify_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/explore"
+	"fiberlab/labs/explore/verify"
+	"fiberlab/labs/machine"
+)
+
+// tools is the runtime that the tests have in common.
+var tools struct {
+	sync.Mutex
+	*explore.Runtime
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if tools.Runtime != nil {
+		if err := tools.Close(); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(code)
+}
+
+// build builds a program of explore's testdata, or one at an absolute path, and returns the executable's.
+func build(t *testing.T, file string, macros ...string) string {
+	t.Helper()
+	compile(t)
+	if !filepath.IsAbs(file) {
+		file = filepath.Join("..", "testdata", file)
+	}
+	p, _, err := tools.Build(t.Context(), []string{file}, explore.BuildOptions{Define: macros})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p.Path
+}
+
+// compile compiles the runtime, if no test has done it before.
+func compile(t *testing.T) {
+	t.Helper()
+	tools.Lock()
+	defer tools.Unlock()
+	if tools.Runtime != nil {
+		return
+	}
+	r, err := explore.NewRuntime(context.Background(), "")
+	require.NoError(t, err)
+	tools.Runtime = r
+}
+
+// options are those of the tests: the programs run as the tests do.
+func options(schedules int) verify.Options {
+	return verify.Options{
+		Machine: machine.Options{Emulator: strings.Fields(os.Getenv("FIBERLAB_EXEC"))}, Seed: 1, Schedules: schedules,
+	}
+}
+
+// size returns how many schedules are drawn of a program without a fault.
+func size() int {
+	switch {
+	case os.Getenv("FIBERLAB_EXEC") != "":
+		return 5
+	case testing.Short():
+		return 30
+	}
+	return 300
+}
+
+// programs are those of explore's testdata. faults has macros, each with the kinds of fault that may be found first: of
+// those that less than 300 schedules show. The explorer finds the others as well.
+var programs = []struct {
+	file    string
+	correct []string // the macros of the correct form
+	faults  map[string][]string
+}{
+	{file: "classic/dekker", faults: map[string][]string{"RELAXED": {"race"}, "RELEASE_ACQUIRE": {"race"}}},
+	{file: "classic/peterson", faults: map[string][]string{"RELEASE_ACQUIRE": {"race"}, "TURN_FIRST": {"race"}}},
+	{file: "classic/hyman", correct: []string{"CORRECT"}, faults: map[string][]string{"HYMAN": {"race"}}},
+	{file: "classic/bakery", faults: map[string][]string{"RELAXED": {"race"}, "NOT_CHOOSING": {"race"}}},
+	{file: "classic/chase_lev", faults: map[string][]string{
+		"NO_TAKE_FENCE": {"check"}, "NO_PUSH_FENCE": {"race"}, "NO_CAS": {"check"},
+	}},
+	{file: "classic/double_checked", faults: map[string][]string{"RELAXED": {"race"}, "NO_SECOND_CHECK": {"check"}}},
+	{file: "classic/treiber", faults: map[string][]string{"NO_COUNTER": {"check", "race"}, "RELAXED_PUSH": {"race"}}},
+	{file: "classic/lost_wakeup", faults: map[string][]string{
+		"SIGNAL_BEFORE_WAIT": {"deadlock"}, "IF_FOR_WHILE": {"check"},
+	}},
+	{file: "classic/seqlock", faults: map[string][]string{"NO_READER_FENCE": {"check"}, "PLAIN": {"race"}}},
+	{file: "classic/ticket_lock", faults: map[string][]string{"TORN_DRAW": {"race", "check", "livelock"}}},
+	{file: "classic/mcs_lock", faults: map[string][]string{"NO_WAIT_FOR_LINK": {"livelock", "race"}}},
+	{file: "classic/bounded_buffer", faults: map[string][]string{"ONE_CONDITION": {"deadlock"}}},
+	{file: "classic/readers_writers", faults: map[string][]string{"NO_MUTEX": {"race", "livelock"}}},
+	{file: "classic/philosophers", faults: map[string][]string{"ALL_LEFT": {"deadlock"}}},
+	{file: "classic/ring", faults: map[string][]string{"RELAXED_POP": {"race"}, "OFF_BY_ONE": {"race", "check"}}},
+	{file: "classic/reference_count", faults: map[string][]string{"TORN_DROP": {"race", "check", "double-free"}}},
+	{file: "own/eventcount", faults: map[string][]string{"NO_WAKE": {"deadlock"}}},
+	{file: "own/deque", faults: map[string][]string{}},
+}
+
+// The correct form of each program passes, and its faults are found.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	for _, p := range programs {
+		t.Run(p.file, func(t *testing.T) {
+			t.Parallel()
+			r, err := verify.Program(t.Context(), build(t, p.file+".c", p.correct...), options(size()))
+			require.NoError(t, err)
+			require.Nil(t, r.Fault)
+			require.Equal(t, size(), r.Schedules)
+			if testing.Short() {
+				return
+			}
+			for macro, kinds := range p.faults {
+				r, err := verify.Program(t.Context(), build(t, p.file+".c", macro), options(size()))
+				require.NoError(t, err, macro)
+				require.NotNil(t, r.Fault, macro)
+				require.Contains(t, kinds, r.Fault.Kind, macro)
+				require.NotEmpty(t, r.Fault.Steps, macro)
+				require.Equal(t, r.Schedules, r.Fault.Number, macro)
+			}
+		})
+	}
+}
+
+// The string of a schedule that failed makes the program's own runtime fail in the same way.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	path := build(t, "classic/philosophers.c", "ALL_LEFT")
+	r, err := verify.Program(t.Context(), path, options(300))
+	require.NoError(t, err)
+	require.NotNil(t, r.Fault)
+	require.Equal(t, "deadlock", r.Fault.Kind)
+	own, err := (&explore.Program{Path: path}).Run(t.Context(), explore.Options{Replay: r.Fault.Schedule})
+	require.NoError(t, err)
+	require.NotNil(t, own.Fault)
+	require.Equal(t, r.Fault.Kind, own.Fault.Kind)
+	again, err := verify.Program(t.Context(), path, options(300))
+	require.NoError(t, err)
+	require.Equal(t, r, again, "one seed, one verdict")
+}
