@@ -12,10 +12,11 @@ import (
 type tracer struct {
 	calls chan func()
 	done  chan struct{} // one for each call, and closed when the thread is given back
+	here  bool          // the caller runs on this thread: see Batch
 }
 
 func newTracer() *tracer {
-	t := &tracer{make(chan func()), make(chan struct{})}
+	t := &tracer{calls: make(chan func()), done: make(chan struct{})}
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -30,8 +31,27 @@ func newTracer() *tracer {
 
 // do runs call on that thread and waits for its end.
 func (t *tracer) do(call func()) {
+	if t.here {
+		call()
+		return
+	}
 	t.calls <- call
 	<-t.done
+}
+
+// Batch runs calls, which makes many calls of m and does not close it. Under ptrace(2) it runs on the thread that
+// controls the program: to change threads takes longer than most calls.
+func Batch(m Machine, calls func() error) (err error) {
+	traced, is := m.(*traced)
+	if !is {
+		return calls()
+	}
+	traced.thread.do(func() {
+		traced.thread.here = true
+		defer func() { traced.thread.here = false }()
+		err = calls()
+	})
+	return err
 }
 
 // end gives the thread back. No call follows.

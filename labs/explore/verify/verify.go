@@ -85,7 +85,13 @@ func Program(ctx context.Context, path string, o Options) (*Result, error) {
 	if err := w.start(ctx); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	result, scripts, runs, err := w.all(ctx)
+	var result *Result
+	var scripts []string
+	var runs [][]explore.Step
+	err = machine.Batch(w.Machine, func() error {
+		result, scripts, runs, err = w.all(ctx)
+		return err
+	})
 	if err = errors.Join(err, w.close()); err != nil {
 		return nil, err
 	}
