@@ -1,0 +1,52 @@
+/* A bounded queue under a mutex: sections 7.1 to 7.4. */
+#include "sleep.h"
+
+enum { WORK, SPACE }; /* the conditions: there is a task; there is room for one */
+
+static explore_mutex mutex;
+static int ring[ROOM];
+static unsigned first; /* where the oldest task is */
+
+/* The number of tasks changes under the mutex. Who reads it without takes it for a hint, and locks
+ * before it touches the ring. So each access is relaxed. */
+static atomic_uint count;
+
+static unsigned tasks(void) {
+    return atomic_load_explicit(&count, memory_order_relaxed);
+}
+
+void queue_put(int task) {
+    explore_lock(&mutex);
+    /* Section 7.4: wait here while the queue is full. */
+    ring[(first + tasks()) % ROOM] = task;
+    atomic_store_explicit(&count, tasks() + 1, memory_order_relaxed);
+    explore_unlock(&mutex);
+    condition_signal(WORK); /* after the unlock: the thread that wakes finds the mutex free */
+}
+
+/* The caller holds the mutex, and there is a task. */
+static int pop(void) {
+    int task = ring[first];
+
+    first = (first + 1) % ROOM;
+    atomic_store_explicit(&count, tasks() - 1, memory_order_relaxed);
+    return task;
+}
+
+int queue_take(void) {
+    explore_lock(&mutex);
+    if (tasks() == 0) /* section 7.3: is once enough? */
+        condition_wait(WORK, &mutex);
+
+    int task = pop();
+
+    explore_unlock(&mutex);
+    condition_signal(SPACE);
+    return task;
+}
+
+bool queue_try(int *task) {
+    (void)task;
+    explore_check(false, "queue_try is written (section 7.4)");
+    return false;
+}

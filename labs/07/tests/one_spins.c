@@ -1,0 +1,27 @@
+/* A worker spins, and another one is about to sleep. There is one task already, and one more is
+ * submitted. */
+#include "sleep.h"
+#include <stddef.h>
+
+static void worker(void *number) {
+    int me = *(int *)number, task;
+    bool found = me == 0 && worker_spin(me, &task);
+
+    while (!found)
+        found = worker_sleep(me, &task);
+    explore_take((unsigned long)task);
+}
+
+void explore_test(void) {
+    int number[] = {0, 1};
+
+    explore_put(1);
+    explore_put(2);
+    queue_put(1);
+
+    int threads[] = {explore_start(worker, &number[0]), explore_start(worker, &number[1])};
+
+    worker_submit(2);
+    for (int i = 0; i < 2; i++)
+        explore_join(threads[i]);
+}
