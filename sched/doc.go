@@ -5,29 +5,17 @@
 // is in one of five states, Idle, Yielded, Waiting, Queued and Running. The table of the legal transitions is in
 // state.go.
 //
-// # A task's life, file by file
-//
-//	task.go           Enqueue gives it to the policy, or to the one worker that may begin it
-//	policy_*.go       the policy queues it, and wakes a worker; policy.go: what each policy must do
-//	idle.go           a worker that waited finds it: it has been notified by its word, see fiberlab/internal/idle
-//	loop.go           the worker's loop: take what is next; a fiber without a task calls the task
-//	fiber.go          the fiber that stands for the task
-//	wait.go           the task waits, and another fiber continues; it is woken, and resumes
-//	state.go          the variable in which the state of that fiber changes, and how others get at a fiber that waits
-//	worker.go         what belongs to a worker's thread: where a fiber waits to be resumed, and the mailbox
-//	timers.go         deadlines of fibers
-//	pool.go           the fibers of a worker: idle ones, new ones, those that have ended
-//
-// # The other files
+// docs/scheduler.md describes the whole. It names the files that a task passes, in the order in which to read them.
+// Beside these there are:
 //
 //	scheduler.go      the life of a scheduler; config.go: what it is made of; close.go: its end
 //	bind.go           a goroutine that is a worker for a time
 //	thread.go         the thread of a worker: its name, its processors
-//	groups.go         the scheduling groups; group_queue.go: their queues
+//	groups.go         how scheduling groups are laid out
 //	deadlock.go       whether anything can still happen, and where fibers wait for what cannot come
-//	watchdog.go       the watchdog, tasks that block their thread, and the stacks of goroutines
+//	watchdog.go       the watchdog, and what the stacks of goroutines say
 //	device.go         where a worker sleeps and what it polls, such as a ring of input and output
-//	stats.go          what is counted; record.go: what a recorder learns; errors.go: what can be wrong with a call
+//	record.go         what a recorder learns; errors.go: what can be wrong with a call
 //
 // # What is locked
 //
@@ -37,7 +25,7 @@
 //
 // On top stand the primitives that tasks wait by. sleep.go has the fiber as a [park.Parker], the only thing that the
 // primitives of fiberlab/sched/fibersync know of a scheduler; fiberlab/sched/ctask has the same waits for C.
-// fiberlab/sched/trace is a recorder. docs/scheduler.md describes the whole.
+// fiberlab/sched/trace is a recorder.
 package sched
 
 import _ "fiberlab/internal/platform"

@@ -132,7 +132,7 @@ func TestThiefThatStoleMuchLooksOnce(t *testing.T) {
 	looked := make(chan struct{})
 	go func() {
 		defer close(looked)
-		thief.steal()
+		thief.steal(false)
 	}()
 	finishes(t, looked, "the thief looks at one group again and again")
 	first.submitFlags(t, 0)
@@ -166,7 +166,7 @@ func TestStealRatios(t *testing.T) {
 			}
 			stolen := 0
 			for range c.looks {
-				if _, ok := m.victims.steal(); ok {
+				if _, ok := m.victims.steal(false); ok {
 					stolen++
 				}
 			}

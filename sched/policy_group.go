@@ -233,7 +233,7 @@ func (m *member) pushPrivate(r runnable) {
 // else from the other.
 func (m *member) next() (r runnable, ok bool) {
 	g := m.group
-	lastOfRound := m.looks == g.cfg.Round-1
+	lastOfRound := m.looks == round-1
 	if m.looks++; lastOfRound {
 		m.looks = 0
 	}
@@ -254,7 +254,7 @@ func (m *member) next() (r runnable, ok bool) {
 func (m *member) nextFiber(past bool) *Fiber {
 	g := m.group
 	first, second := g.shared, m.private
-	if (m.looks == g.cfg.Round-1) != (g.cfg.Mode == AffinityMode) {
+	if (m.looks == round-1) != (g.cfg.Mode == AffinityMode) {
 		first, second = second, first
 	}
 	f := first.popFiber(past)
@@ -262,7 +262,7 @@ func (m *member) nextFiber(past bool) *Fiber {
 		f = second.popFiber(past)
 	}
 	if f != nil {
-		m.looks = (m.looks + 1) % g.cfg.Round
+		m.looks = (m.looks + 1) % round
 		m.took(runnable{fiber: f})
 	}
 	return f
@@ -309,10 +309,7 @@ func (m *member) takeOver() bool {
 // sleeps. It counts that first, as takeOver does. The worker may take something else, and be busy with that for long.
 // So what it brings goes to the shared queue, from where workers of all groups take it.
 func (m *member) steal(last bool) bool {
-	r, ok := m.victims.steal()
-	if !ok && last {
-		r, ok = m.victims.stealAny()
-	}
+	r, ok := m.victims.steal(last)
 	if ok {
 		m.across.add(1)
 		m.worker.stolen.add(1)
@@ -431,29 +428,23 @@ func (v *victims) add(from *group, every int) {
 	v.list = append(v.list, victim{from: from, every: every, next: every})
 }
 
-// steal takes one entry from a group that it is time to look at, and reports whether it did. A group that had something
-// is looked at again the next time: perhaps it has more.
-func (v *victims) steal() (r runnable, ok bool) {
+// steal takes one entry from a group that it is time to look at, or from any if last is set, and reports whether it
+// did. A group that had something is looked at again the next time: perhaps it has more.
+func (v *victims) steal(last bool) (r runnable, ok bool) {
 	v.looks++
 	for i := range v.list {
 		one := &v.list[i]
-		if one.next > v.looks {
+		if one.next > v.looks && !last {
 			continue
 		}
 		if r, ok = one.from.shared.steal(); ok {
 			return r, true
 		}
-		one.next += ((v.looks-one.next)/one.every + 1) * one.every
+		if one.next <= v.looks {
+			one.next += ((v.looks-one.next)/one.every + 1) * one.every
+		}
 	}
 	return r, false
-}
-
-// stealAny is steal from all groups, whether it is time to look at them or not.
-func (v *victims) stealAny() (r runnable, ok bool) {
-	for i := 0; i < len(v.list) && !ok; i++ {
-		r, ok = v.list[i].from.shared.steal()
-	}
-	return r, ok
 }
 
 // wake wakes a worker for each group that has something to steal.

@@ -52,7 +52,7 @@ func (s *Scheduler) Stats() Stats {
 	sum.Workers, sum.Pending = make([]WorkerStats, len(workers)), s.policy.shared()
 	var fibers, blocked uint64
 	for i, w := range workers {
-		of := w.Stats()
+		of := w.stats()
 		sum.Workers[i] = of
 		sum.Tasks += of.Tasks
 		sum.Stolen += of.Stolen
@@ -97,11 +97,8 @@ func (w *Worker) pendingOpen() int {
 	return w.scheduler.policy.pending(w)
 }
 
-// Stats counts what the worker has done; see [Scheduler.Stats] for all.
-func (w *Worker) Stats() WorkerStats {
-	if !w.exists() {
-		return WorkerStats{Worker: w.ID()}
-	}
+// stats is what the worker has counted.
+func (w *Worker) stats() WorkerStats {
 	busy, idle := w.times.read()
 	return WorkerStats{Worker: w.id, Tasks: w.tasks.load(), Switches: w.switches.load(), Stolen: w.stolen.load(),
 		Sleeps: w.sleeps.load(), Busy: busy, Idle: idle}

@@ -34,23 +34,6 @@ func OneOf(cpus ...int) Affinity {
 	}
 }
 
-// PerGroup gives group n affinities[n % len(affinities)], which is asked for the worker's number in the group. AnyOf
-// lets the workers of a group share some CPUs, OneOf gives each worker one of them. size is how many workers a group
-// has: set Groups.Size to the same.
-func PerGroup(size int, affinities ...Affinity) Affinity {
-	affinities = slices.Clone(affinities)
-	return func(worker int) []int {
-		if size < 1 || len(affinities) == 0 {
-			return nil
-		}
-		affinity := affinities[worker/size%len(affinities)]
-		if affinity == nil {
-			return nil
-		}
-		return affinity(worker % size)
-	}
-}
-
 // prepare makes the calling thread fit for the worker, and makes its goroutine a root fiber.
 func (w *Worker) prepare() (*fiber.Fiber, error) {
 	cfg := &w.scheduler.cfg

@@ -42,12 +42,6 @@ func TestStartAffinity(t *testing.T) {
 		"AnyOf all": {sched.AnyOf(cpus...), func(int) []int { return cpus }},
 		"AnyOf one": {sched.AnyOf(last), func(int) []int { return []int{last} }},
 		"OneOf all": {sched.OneOf(cpus...), func(worker int) []int { i := worker % len(cpus); return cpus[i : i+1] }},
-		"PerGroup": {sched.PerGroup(2, sched.AnyOf(cpus...), sched.OneOf(last)), func(worker int) []int {
-			if worker/2%2 == 0 {
-				return cpus
-			}
-			return []int{last}
-		}},
 		"own": {func(int) []int { return cpus[:1] }, func(int) []int { return cpus[:1] }},
 	}
 	for name, p := range policies {
@@ -75,14 +69,6 @@ func TestStartAffinity(t *testing.T) {
 		})
 	}
 	assert.Equal(t, cpus, allowedCPUs(t), "of the test's own thread")
-}
-
-// Each group has one of the policies, which counts the workers of the group.
-func TestPerGroup(t *testing.T) {
-	a := sched.PerGroup(3, sched.OneOf(4, 5), sched.AnyOf(1, 2))
-	for worker, want := range [][]int{{4}, {5}, {4}, {1, 2}, {1, 2}, {1, 2}, {4}, {5}, {4}, {1, 2}} {
-		assert.Equal(t, want, a(worker), "worker %d", worker)
-	}
 }
 
 // Workers that are not locked to threads have no affinity.

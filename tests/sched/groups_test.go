@@ -160,26 +160,23 @@ func TestEnqueueInGroupWaitsForRoom(t *testing.T) {
 	})
 }
 
-// How the workers are divided into groups by each profile.
+// How the workers are divided into groups.
 func TestGroupSizes(t *testing.T) {
-	cpus := runtime.GOMAXPROCS(0)
-	for profile, size := range map[sched.Profile]int{
-		sched.Compute: sched.GroupSize, sched.Neutral: min(max(cpus/2, 1), 16), sched.IO: min(max(cpus/4, 1), 8),
-	} {
+	for given, size := range map[int]int{0: sched.GroupSize, 1: 1, 3: 3} {
 		suite.Over{
 			Policies: []sched.Policy{sched.Group}, Workers: []int{1, 4, 7},
 		}.Run(
 			t,
 			func(t *testing.T, cfg sched.Config) {
 				noSteal(&cfg)
-				cfg.Groups.Profile = profile
+				cfg.Groups.Size = given
 				suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
-					require.Equal(t, (cfg.Workers+size-1)/size, s.Groups(), "profile %d", profile)
+					require.Equal(t, (cfg.Workers+size-1)/size, s.Groups(), "size %d", given)
 					ran := schedtest.NewLatch(s.Groups())
 					for g := range s.Groups() {
 						assert.NoError(t, s.EnqueueInGroup(g, sched.Task{Func: func() {
-							assert.Equal(t, g, group(), "profile %d", profile)
-							assert.Equal(t, g, sched.Current().Worker().ID()/size, "profile %d", profile)
+							assert.Equal(t, g, group(), "size %d", given)
+							assert.Equal(t, g, sched.Current().Worker().ID()/size, "size %d", given)
 							ran.Done()
 						}}))
 					}

@@ -42,13 +42,6 @@ func TestNewRefuses(t *testing.T) {
 		"too small stack": {sched.Config{StackSize: fiber.MinGoStack / 2}, fiber.ErrStackSize},
 		"no CPU, any of":  {sched.Config{Workers: 1, Affinity: sched.AnyOf()}, sched.ErrAffinity},
 		"no CPU, one of":  {sched.Config{Workers: 1, Affinity: sched.OneOf()}, sched.ErrAffinity},
-		"no group size": {
-			sched.Config{Workers: 1, Affinity: sched.PerGroup(0, sched.AnyOf(cpus...))}, sched.ErrAffinity,
-		},
-		"no group": {sched.Config{Workers: 1, Affinity: sched.PerGroup(1)}, sched.ErrAffinity},
-		"nil group": {
-			sched.Config{Workers: 2, Affinity: sched.PerGroup(1, sched.AnyOf(cpus...), nil)}, sched.ErrAffinity,
-		},
 		"negative CPU":    {sched.Config{Workers: 1, Affinity: sched.AnyOf(0, -1)}, sched.ErrAffinity},
 		"huge CPU":        {sched.Config{Workers: 1, Affinity: sched.OneOf(math.MaxInt)}, sched.ErrAffinity},
 		"absent CPU":      {sched.Config{Workers: 4, Affinity: sched.OneOf(absent)}, sched.ErrAffinity},
@@ -79,7 +72,6 @@ func TestPolicyErrorsNameTheChoices(t *testing.T) {
 	for want, groups := range map[string]sched.Groups{
 		"sched: new: Config.Groups.Size is 65: a scheduling group has at most 64 workers: make more groups": {Size: 65},
 		"sched: new: Config.Groups.Mode is GroupMode(2): no such mode: choose one of balance, affinity":     {Mode: 2},
-		"sched: new: Config.Groups.Profile is 3: no such profile: choose one of Compute, Neutral, IO":       {Profile: 3},
 	} {
 		_, err := sched.New(sched.Config{Policy: sched.Group, Groups: groups})
 		assert.ErrorIs(t, err, sched.ErrPolicy)
