@@ -1,10 +1,8 @@
 package sched
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -283,18 +281,25 @@ type Deadlock struct {
 	Exhausted []error       // why workers can make no fiber for tasks that have not begun
 }
 
-// Error is the text of the report. It has some 30 lines at most, however many fibers
-// are blocked; Fibers has them all.
+// mostListed is how many fibers have a line each in the text of a report.
+const mostListed = 20
+
+// Error is the text of the report. It lists 20 fibers at most; Fibers has them all.
 func (d *Deadlock) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: %s: %d fibers are blocked, and nothing runs that could wake one: "+
 		"wake them, or give their waits a deadline; nothing has happened for %v",
 		ErrDeadlock, d.Scheduler, len(d.Fibers), d.After)
-	listFibers(&b, d.Fibers)
+	for _, f := range d.Fibers[:min(mostListed, len(d.Fibers))] {
+		fmt.Fprintf(&b, "\n\t%v", f)
+	}
+	if more := len(d.Fibers) - mostListed; more > 0 {
+		fmt.Fprintf(&b, "\n\tand %d more", more)
+	}
 	if d.Later > 0 {
 		fmt.Fprintf(&b, "\n\tand %d with deadlines that are far ahead", d.Later)
 	}
-	for _, err := range d.Exhausted[:min(mostPlaces, len(d.Exhausted))] {
+	for _, err := range d.Exhausted[:min(mostListed, len(d.Exhausted))] {
 		fmt.Fprintf(&b, "\n\t%v", err)
 	}
 	return b.String()
@@ -319,7 +324,17 @@ func (b FiberReport) String() string {
 	if b.Task != "" {
 		task = fmt.Sprintf(" (%s)", b.Task)
 	}
-	text := fmt.Sprintf("worker %d fiber %d%s: %s", b.Worker, b.Fiber, task, b.place(b.For))
+	text := fmt.Sprintf("worker %d fiber %d%s: %v", b.Worker, b.Fiber, task, Yielded)
+	if b.Call != "" {
+		text += " by " + b.Call
+	}
+	if b.For != "" {
+		text += " of " + b.For
+	}
+	if len(b.Stack) > 0 {
+		f := b.Stack[0]
+		text += fmt.Sprintf(" in %s (%s:%d)", f.Function, f.File, f.Line)
+	}
 	if remedy := b.remedy(); remedy != "" {
 		text += ": " + remedy
 	}
@@ -360,50 +375,6 @@ func (b FiberReport) remedy() string {
 		}
 	}
 	return ""
-}
-
-// place is by which call the fiber waits, for what, and where.
-func (b FiberReport) place(what string) string {
-	text := Yielded.String()
-	if b.Call != "" {
-		text += " by " + b.Call
-	}
-	if what != "" {
-		text += " of " + what
-	}
-	if len(b.Stack) > 0 {
-		f := b.Stack[0]
-		text += fmt.Sprintf(" in %s (%s:%d)", f.Function, f.File, f.Line)
-	}
-	return text
-}
-
-// mostListed and mostPlaces bound the text of a report: how many fibers have a line each,
-// and how many places of the others are listed.
-const (
-	mostListed = 20
-	mostPlaces = 5
-)
-
-// listFibers writes a line for each fiber, or for most of them and a summary of the others.
-func listFibers(b *strings.Builder, fibers []FiberReport) {
-	for _, f := range fibers[:min(mostListed, len(fibers))] {
-		fmt.Fprintf(b, "\n\t%v", f)
-	}
-	if len(fibers) <= mostListed {
-		return
-	}
-	count := make(map[string]int)
-	for _, f := range fibers[mostListed:] {
-		count[f.place("")]++
-	}
-	places := slices.SortedFunc(maps.Keys(count), func(p, q string) int {
-		return cmp.Or(count[q]-count[p], strings.Compare(p, q))
-	})
-	fmt.Fprintf(b, "\n\tand %d more, at %d places:", len(fibers)-mostListed, len(places))
-	for _, p := range places[:min(mostPlaces, len(places))] {
-		fmt.Fprintf(b, "\n\t\t%d %s", count[p], p)
-	}
 }
 
 // describe puts answers into words. Fibers with the same stack share its frames.
