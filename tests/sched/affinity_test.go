@@ -42,7 +42,7 @@ func TestStartAffinity(t *testing.T) {
 		"AnyOf all": {sched.AnyOf(cpus...), func(int) []int { return cpus }},
 		"AnyOf one": {sched.AnyOf(last), func(int) []int { return []int{last} }},
 		"OneOf all": {sched.OneOf(cpus...), func(worker int) []int { i := worker % len(cpus); return cpus[i : i+1] }},
-		"own": {func(int) []int { return cpus[:1] }, func(int) []int { return cpus[:1] }},
+		"own":       {func(int) []int { return cpus[:1] }, func(int) []int { return cpus[:1] }},
 	}
 	for name, p := range policies {
 		t.Run(name, func(t *testing.T) {
