@@ -17,6 +17,6 @@ void explore_test(void) {
     }
     explore_join(other);
     for (int i = 0; i < CAPACITY; i++) {
-        run(deque_take(0));
+        run(deque_steal(0));
     }
 }
