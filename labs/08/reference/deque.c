@@ -9,8 +9,8 @@
  *              steal: A, top + 1      push: a task at bottom, bottom + 1
  *                                     take: bottom - 1, C
  *
- * bottom belongs to the owner: nobody else stores to it. top changes by compare-and-swap alone, and
- * only grows. So the owner and a thief meet at the last task alone, and there top decides. */
+ * bottom belongs to the owner: no other thread stores to it. top changes by compare-and-swap alone,
+ * and only grows. So the owner and a thief meet at the last task alone, and there top decides. */
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -43,7 +43,7 @@ bool deque_push(int worker, struct task *task) {
     return true;
 }
 
-/* Moves top from t to t + 1. Returns false if somebody else has done so. */
+/* Moves top from t to t + 1. Returns false if another thread has done so. */
 static bool claim(struct deque *d, long t) {
     return atomic_compare_exchange_strong_explicit(&d->top, &t, t + 1, memory_order_release,
                                                    memory_order_relaxed);
@@ -86,6 +86,6 @@ struct task *deque_steal(int victim) {
         }
         /* Before top moves: then the owner may use the slot for another task. */
         task = atomic_load_explicit(&d->slots[t % CAPACITY], memory_order_relaxed);
-    } while (!claim(d, t)); /* somebody else has this one; the next may be there */
+    } while (!claim(d, t)); /* another thread has this one; the next may be there */
     return task;
 }

@@ -12,7 +12,7 @@
 static explore_mutex lock;
 static struct task *oldest, **end = &oldest; /* under lock; *end is NULL */
 
-/* Workers that sleep, or are about to. Whoever makes one false wakes that worker. */
+/* Workers that sleep, or are about to. The thread that makes one false wakes that worker. */
 static atomic_bool asleep[WORKERS];
 
 static void inject(struct task *task) {
@@ -83,7 +83,7 @@ struct task *pool_next(int self) {
         }
         bool woken = !atomic_exchange_explicit(&asleep[self], false, memory_order_relaxed);
         if (task != NULL) {
-            /* Whoever has woken this worker counts on it for another task. */
+            /* The thread that has woken this worker counts on it for another task. */
             if (woken) {
                 wake_one(self);
             }
