@@ -1,4 +1,4 @@
-/* The five states: your work. The sections are those of handout.md.
+/* The five states: your work. Sections are parts of handout.md.
  *
  * What is here already: the structures, the run queue, and how fibers are made and freed. You may
  * change all of it. No function locks anything yet: until section 6.6 there is one thread. */

@@ -6,10 +6,10 @@
  *     YIELDED, WAITING -- fiber_notify --> QUEUED
  *     WAITING -- expire --> QUEUED
  *
- * Whoever is Queued is in the run queue, whoever is Waiting in the list of deadlines, whoever is
- * Idle in the list of idle fibers. One mutex guards all of it, the states included. It is held
- * during each switch: the one who arrives unlocks what the one who left had locked. So no thread
- * ever sees a fiber that says it is blocked and still runs. */
+ * A Queued fiber is in the run queue, a Waiting one in the list of deadlines, an Idle one in the
+ * list of idle fibers. One mutex guards all of it, the states included. It is held during each
+ * switch: the one who arrives unlocks what the one who left had locked. So no thread ever sees a
+ * fiber that says it is blocked and still runs. */
 #include "scheduler.h"
 
 #include <assert.h>
@@ -158,9 +158,9 @@ static void remove_deadline(struct worker *w, struct fiber *f) {
     *link = f->next;
 }
 
-/* The mutex is locked before the caller's lock is unlocked. Whoever changes under that lock what
- * the fiber waits for, and then notifies, has to wait for the mutex, and finds the fiber blocked:
- * no notification is lost. */
+/* The mutex is locked before the caller's lock is unlocked. A thread that changes under that lock
+ * what the fiber waits for, and then notifies, has to wait for the mutex. So it finds the fiber
+ * blocked: no notification is lost. */
 bool fiber_wait(struct fiber *self, explore_mutex *lock, unsigned ticks) {
     struct worker *w = self->worker;
 
@@ -190,8 +190,8 @@ static void unblock(struct fiber *f, enum fiber_state from, bool notified) {
     push(f->worker, &f->ready);
 }
 
-/* A fiber that is Queued or Running looks again at what it waits for before it blocks, and a task
- * that has ended waits for nothing: for these there is nothing to do. */
+/* A fiber that is Queued or Running looks again at what it waits for before it blocks. A task that
+ * has ended waits for nothing. So for these there is nothing to do. */
 void fiber_notify(struct fiber *f) {
     struct worker *w = f->worker;
 
