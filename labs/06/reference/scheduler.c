@@ -69,9 +69,9 @@ static void move(struct fiber *f, enum fiber_state from, enum fiber_state to) {
     f->state = to;
 }
 
-/* The worker says under the mutex that it sleeps, before it parks. So whoever adds something either
- * adds it before the worker looks, or sees `asleep`. If the token comes before the worker parks,
- * the worker finds it there. */
+/* The worker looks and says under the mutex that it sleeps, before it parks. Another thread adds
+ * something before the worker looks, or it sees `asleep`. If the token comes before the worker
+ * parks, the worker finds it there. */
 static void wake(struct worker *w) {
     if (w->asleep)
         explore_unpark(w->thread);
