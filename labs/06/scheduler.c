@@ -84,7 +84,7 @@ static void body(void *arg) {
     struct fiber *self = arg;
 
     for (;;) {
-        unwritten("body is written: section 6.3");
+        unwritten("body is written (6.3)");
         leave(self);
     }
 }
@@ -108,20 +108,20 @@ static struct fiber *idle_fiber(struct worker *w) {
 
 void fiber_yield(struct fiber *self) {
     (void)self;
-    unwritten("fiber_yield is written: section 6.4");
+    unwritten("fiber_yield is written (6.4)");
 }
 
 bool fiber_wait(struct fiber *self, explore_mutex *lock, unsigned ticks) {
     (void)self;
     (void)lock;
     (void)ticks;
-    unwritten("fiber_wait is written: section 6.5");
+    unwritten("fiber_wait is written (6.5)");
     return false;
 }
 
 void fiber_notify(struct fiber *f) {
     (void)f;
-    unwritten("fiber_notify is written: section 6.5");
+    unwritten("fiber_notify is written (6.5)");
 }
 
 enum fiber_state fiber_state(struct fiber *f) {
@@ -136,7 +136,7 @@ static void run_next(struct worker *w) {
     (void)move;
     (void)idle_fiber;
     (void)w;
-    unwritten("run_next is written: section 6.3");
+    unwritten("run_next is written (6.3)");
 }
 
 /* Runs what can run, until nothing can. */
@@ -157,7 +157,7 @@ void worker_enqueue(struct worker *w, task_function *function, void *arg) {
     (void)w;
     (void)function;
     (void)arg;
-    unwritten("worker_enqueue is written: section 6.3");
+    unwritten("worker_enqueue is written (6.3)");
 }
 
 void worker_run(struct worker *w) {
@@ -166,7 +166,7 @@ void worker_run(struct worker *w) {
 
 void worker_start(struct worker *w) {
     (void)w;
-    unwritten("worker_start is written: section 6.7");
+    unwritten("worker_start is written (6.7)");
 }
 
 void worker_stop(struct worker *w) {
