@@ -114,7 +114,7 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	switch {
 	case q.entries.Empty():
 	case past:
-		f = q.passTasks()
+		f = q.takeFiber()
 	case q.entries.Peek().fiber != nil:
 		f = q.entries.Pop().fiber
 	}
@@ -125,8 +125,8 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	return f
 }
 
-// passTasks takes the first fiber out, behind whatever tasks, or returns nil. The lock must be held.
-func (q *runQueue) passTasks() (f *Fiber) {
+// takeFiber takes the first fiber out, behind whatever tasks, or returns nil. The lock must be held.
+func (q *runQueue) takeFiber() (f *Fiber) {
 	for range q.entries.Len() {
 		if r := q.entries.Pop(); f == nil && r.fiber != nil {
 			f = r.fiber
