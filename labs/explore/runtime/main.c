@@ -51,8 +51,8 @@ struct run {
 };
 
 /* Until main has mapped the runtime: constructors of the program run before. */
-static struct engine before_main;
-struct engine *engine = &before_main;
+static const struct engine before_main;
+struct engine *engine = (struct engine *)&before_main;
 static struct run *run;
 
 _Noreturn void __real_exit(int status);
