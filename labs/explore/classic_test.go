@@ -56,6 +56,7 @@ var classics = []planted{
 	}},
 	{file: "bounded_buffer", faults: map[string][]string{"ONE_CONDITION": {deadlock}, "IF_FOR_WHILE": {check}}},
 	{file: "readers_writers", faults: map[string][]string{"NO_MUTEX": {race, livelock}}},
+	{file: "readers_pass", faults: map[string][]string{"NO_TURNSTILE": {check}}},
 	{file: "philosophers", faults: map[string][]string{"ALL_LEFT": {deadlock}}},
 	{file: "ring", faults: map[string][]string{
 		"RELAXED_PUSH": {race}, "RELAXED_POP": {race}, "OFF_BY_ONE": {race, check},
