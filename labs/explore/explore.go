@@ -53,17 +53,17 @@ type Result struct {
 	Schedule  string   `json:"schedule,omitempty"` // the one that fails, for Options.Replay
 	Steps     []Step   `json:"steps,omitempty"`    // of that one
 
-	// NoReturn is the first of Steps after which every schedule fails, -1 if they all fail from the start on; nil if there
-	// were too many to try, or Options.Replay was set.
+	// NoReturn is the first of Steps after which every schedule fails; -1: they all fail from the start on. It is nil if
+	// there were too many to try, or Options.Replay was set.
 	NoReturn *int `json:"no_return,omitempty"`
 
 	program *Program
 	options Options
 }
 
-// PCT is what the bound of probabilistic concurrency testing depends on: each of the last Schedules ones finds a fault
-// that d orderings of steps lead to with a probability of at least 1 / (Divisor * Threads * Choices^(d-1)). Such a
-// fault needs d-1 preemptions, and no load of an old value.
+// PCT is what the bound of probabilistic concurrency testing depends on. It is about faults that need d orderings of
+// steps, so d-1 preemptions, and no load of an old value. Each of Schedules finds such a fault with a probability of at
+// least 1 / (Divisor * Threads * Choices^(d-1)).
 type PCT struct {
 	Threads   int `json:"threads"`
 	Choices   int `json:"choices"` // of a thread, at most, in a schedule

@@ -19,13 +19,14 @@
  * its choices. The loads that model.c leaves out are decided by what led to a step, which is the
  * same in equivalent schedules.
  *
- * A thread that is to stop for ever stops right after one of its steps: later is the same, since
- * nobody sees it. So this choice is there only for the thread that ran last. Its alternative has no
- * effect on who sleeps: a schedule that begins with another thread does not have it any more.
+ * A thread that stops for ever does so right after one of its steps: a later moment is the same, as
+ * no other thread sees it. So this choice is there only for the thread that ran last. Its
+ * alternative has no effect on who sleeps: a schedule that begins with another thread does not have
+ * it any more.
  *
  * RANDOM gives the threads random priorities and runs the one with the highest. At a few random
  * moments the running thread falls to the lowest. This is PCT (S. Burckhardt and others, ASPLOS
- * 2010): with d - 1 such moments, a fault that needs d orderings among n threads and k steps is
+ * 2010). A fault that needs d orderings among n threads and k steps, and d - 1 such moments, is
  * found with a probability of at least 1 / (n k^(d-1)). Here the number of moments is drawn as
  * well, and every second schedule takes the newest values. So for a fault that needs no other
  * values, and d up to CHANGE_POINTS + 1, the probability is at least that, divided by
