@@ -27,9 +27,9 @@ static void expect(struct taskbody_ring *r, int code) {
     r->broken += code != FIBERLAB_TASK_OK;
 }
 
-/* The identity of the thread. The compiler may keep the address of a thread-local variable, or the
- * result of pthread_self, over a wait. After the wait, another thread may run the task. So functions
- * that are not inlined use them. */
+/* The identity of the thread. The compiler may keep the address of a thread-local variable, or
+ * the result of pthread_self, over a wait. After the wait, another thread may run the task. So
+ * functions that are not inlined use them. */
 static _Thread_local int64_t noted;
 
 __attribute__((noinline)) static int64_t thread_now(void) {
