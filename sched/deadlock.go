@@ -21,9 +21,12 @@ import (
 //
 // A survey visits the workers one after the other, which is no single moment. So it visits them twice. It reports
 // quiescence if both visits have found the same: each worker asleep, and no worker out of work more often than before.
-// Had a worker run anything between its two visits, it would have run out of work again before the second one, and
-// counted that. So all have slept together between the two rounds. A worker that wakes to try to make a fiber, and
-// cannot, runs nothing and counts nothing.
+// Then no worker ran anything at the moment between the two rounds. Otherwise it would have run out of work later, and
+// counted that before it slept and the second visit saw it asleep. A worker that wakes and finds nothing counts nothing.
+//
+// So the order of a visit matters: first the mailbox, then whether the worker sleeps, then the count. A message that
+// the mailbox held at that moment is found there, or the worker has taken it and has run since. The same holds for what
+// the policy's queues hold. sched/models/quiescence.pml checks this.
 
 // survey is what a scheduler's workers were doing at one moment.
 type survey struct {
@@ -69,15 +72,16 @@ func (s *Scheduler) visit() survey {
 	v.pending = s.policy.shared()
 	var blocked, waiting uint64
 	for _, w := range workers {
-		v.dry += w.dry.load()
-		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
 		v.pending += w.pendingOpen() + int(w.pinned.load())
 		if !w.mailbox.empty() {
 			v.pending++ // mailbox.tasks would also count a message that a closed mailbox is about to refuse
+			v.quiet = false
 		}
-		v.quiet = v.quiet && w.word.Asleep() && w.mailbox.empty()
+		v.quiet = v.quiet && w.word.Asleep()
+		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
 		waiting += w.waiting.load()
 		blocked += w.blocked.load()
+		v.dry += w.dry.load()
 	}
 	v.waiting, v.yielded = int(waiting), int(blocked-waiting)
 	v.calls = s.shared.BlockingCalls.Load()
