@@ -22,7 +22,8 @@ import (
 // A survey visits the workers one after the other, which is no single moment. So it visits them twice. It reports
 // quiescence if both visits have found the same: each worker asleep, and no worker out of work more often than before.
 // Then no worker ran anything at the moment between the two rounds. Otherwise it would have run out of work later, and
-// counted that before it slept and the second visit saw it asleep. A worker that wakes and finds nothing counts nothing.
+// counted that before it slept and the second visit saw it asleep. A worker that wakes and finds nothing does not
+// count.
 //
 // So the order of a visit matters: first the mailbox, then whether the worker sleeps, then the count. A message that
 // the mailbox held at that moment is found there, or the worker has taken it and has run since. The same holds for what
