@@ -91,6 +91,11 @@ type Config struct {
 	Watchdog   time.Duration
 	Deadlocked func(*Deadlock)
 
+	// Stalled is called by the same watchdog, in the same way, for workers that are stalled. Such a worker has been in
+	// one task for as long, and a second at least, while fibers or tasks wait for it. The task has made a call of Go
+	// that blocks its thread.
+	Stalled func(*Stall)
+
 	// Recorder, if not nil, is told of every transition of every fiber; what trace.NewRecorder makes keeps them. It may
 	// serve one scheduler only.
 	Recorder Recorder
@@ -154,6 +159,9 @@ func (cfg Config) checked() (Config, error) {
 	}
 	if cfg.Deadlocked == nil {
 		cfg.Deadlocked = reportDeadlock
+	}
+	if cfg.Stalled == nil {
+		cfg.Stalled = reportStall
 	}
 	if cfg.Exhausted == nil {
 		cfg.Exhausted = reportOnce()

@@ -48,6 +48,7 @@ var (
 	)
 	ErrClosed   = errors.New("the scheduler is closed: make a new one")
 	ErrDeadlock = errors.New("deadlock")
+	ErrStalled  = errors.New("stalled")
 	ErrNoFiber  = park.ErrNoFiber
 	ErrNotMade  = park.ErrNotMade
 	ErrNotSelf  = errors.New("a fiber can only make itself wait: call it on sched.Current()")

@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,8 +12,8 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// The judge counts looks: a program that was stopped for hours between two of them has not been quiet for hours.
-func TestJudgeCountsLooks(t *testing.T) {
+// A judge counts looks: a program that was stopped for hours between two of them has not been quiet for hours.
+func TestJudgesCountLooks(t *testing.T) {
 	s, err := New(Config{Workers: 1})
 	require.NoError(t, err)
 	blocked := make(chan *Fiber, 1)
@@ -34,5 +36,92 @@ func TestJudgeCountsLooks(t *testing.T) {
 	}
 	assert.LessOrEqual(t, o.lasts, 9*longestStep)
 	f.Notify()
+	require.NoError(t, s.Close())
+}
+
+// So does the judge of stalls.
+func TestStallJudgeCountsLooks(t *testing.T) {
+	s, err := New(Config{Workers: 1})
+	require.NoError(t, err)
+	release := make(chan struct{})
+	for range 2 {
+		require.NoError(t, s.Go(func() { <-release }))
+	}
+	w := s.workers[0]
+	for w.tasks.load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	const limit = clock.Instant(time.Hour)
+	o := stallJudge{s: s, limit: limit}
+	assert.Nil(t, o.judge())
+	for range 10 {
+		assert.Nil(t, o.judge())
+		require.NotNil(t, o.spells[w])
+		o.spells[w].looked -= 10 * limit
+	}
+	assert.LessOrEqual(t, o.spells[w].lasts, 9*longestStep)
+	close(release)
+	require.NoError(t, s.Close())
+}
+
+// A task that has blocked its thread for long is no stall until others have waited for its worker for the limit.
+func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
+	s, err := New(Config{Workers: 1})
+	require.NoError(t, err)
+	here, there := net.Pipe()
+	// the place of a wait is in no package of sched
+	require.NoError(t, s.Go(func() { _, _ = here.Read(make([]byte, 1)) }))
+	for s.workers[0].tasks.load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	const limit = clock.Instant(time.Second)
+	o := stallJudge{s: s, limit: limit}
+	look := func() *Stall {
+		if spell := o.spells[s.workers[0]]; spell != nil {
+			spell.looked = clock.Now() - stepOf(limit)
+		}
+		return o.judge()
+	}
+	for range 2 * looksPerLimit {
+		assert.Nil(t, look(), "no task waits")
+	}
+	require.NoError(t, s.Go(func() {}))
+	for range looksPerLimit {
+		assert.Nil(t, look(), "the task has not waited for long")
+	}
+	stall := look()
+	require.NoError(t, there.Close())
+	require.NoError(t, s.Close())
+	require.NotNil(t, stall)
+	assert.Equal(t, 1, stall.Tasks)
+}
+
+// A worker that computes is not stalled because a task on another worker, for which nothing waits, blocks its thread.
+func TestStallIsNotThatOfAnotherWorker(t *testing.T) {
+	s, err := New(Config{Workers: 2})
+	require.NoError(t, err)
+	here, there := net.Pipe()
+	var over atomic.Bool
+	require.NoError(t, s.EnqueueOn(0, Task{Func: func() {
+		for !over.Load() {
+		}
+	}}))
+	require.NoError(t, s.EnqueueOn(1, Task{Func: func() { _, _ = here.Read(make([]byte, 1)) }}))
+	for _, w := range s.workers {
+		for w.tasks.load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	require.NoError(t, s.EnqueueOn(0, Task{Func: func() {}}))
+	const limit = clock.Instant(time.Second)
+	o := stallJudge{s: s, limit: limit}
+	for range 3 * looksPerLimit {
+		for _, spell := range o.spells {
+			spell.looked = clock.Now() - stepOf(limit)
+		}
+		assert.Nil(t, o.judge())
+	}
+	over.Store(true)
+	require.NoError(t, there.Close())
 	require.NoError(t, s.Close())
 }

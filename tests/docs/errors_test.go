@@ -20,7 +20,7 @@ var completed = map[string]bool{
 	"fiber.ErrBackend": true, "fiber.ErrUnsupported": true, "fiber.ErrStackSize": true,
 	"stack.ErrSize": true, "stack.ErrGuard": true, "stack.ErrExhausted": true, "stack.ErrForeign": true,
 	"stack.ErrNotInUse": true, "stack.ErrInUse": true,
-	"sched.ErrAffinity": true, "sched.ErrPolicy": true, "sched.ErrDeadlock": true,
+	"sched.ErrAffinity": true, "sched.ErrPolicy": true, "sched.ErrDeadlock": true, "sched.ErrStalled": true,
 	"uring.ErrDriver": true, "uring.ErrUnavailable": true,
 }
 

@@ -35,9 +35,19 @@ func watched(name string, f func(cfg sched.Config)) string {
 			fmt.Fprintln(os.Stderr, d)
 			os.Exit(exitReported)
 		}
+		cfg.Stalled = func(s *sched.Stall) {
+			fmt.Fprintln(os.Stderr, s)
+			os.Exit(exitReported)
+		}
+		if os.Getenv(envShortWatchdog) != "" {
+			cfg.Watchdog = time.Second
+		}
 		require.NoError(t, sched.Run(cfg, func() { f(cfg) }))
 	})
 }
+
+// envShortWatchdog names the variable that has a child of watched set a watchdog of its own.
+const envShortWatchdog = "FIBERLAB_SHORT_WATCHDOG"
 
 // runWatched runs children of watched side by side, each in one configuration, which depends on its name: they wait
 // for seconds.
