@@ -95,11 +95,11 @@ func Program(ctx context.Context, path string, o Options) (*Result, error) {
 	if err = errors.Join(err, w.close()); err != nil {
 		return nil, err
 	}
-	claimed, err := claims(ctx, t, o, scripts)
+	said, err := claimed(ctx, t, o, scripts, runs)
 	if err != nil {
 		return nil, err
 	}
-	w.compare(result, claimed, runs)
+	w.compare(result, said, runs)
 	return result, nil
 }
 
