@@ -419,8 +419,8 @@ static _Noreturn void follow(char **scripts) {
         run->replayed.length = 0;
         run_schedule(&run->replayed);
         follow_report();
+        fflush(stdout); /* in a static program its state is a global variable, too */
     }
-    fflush(stdout);
     _exit(0);
 }
 
