@@ -189,7 +189,8 @@ func (w *watch) same(a, b explore.Step) bool {
 		}
 		return place(*p)
 	}
-	return a.Thread == b.Thread && a.PC == b.PC && a.Op == b.Op && a.Order == b.Order && (a.Op == "free" || a.Size == b.Size) &&
+	return a.Thread == b.Thread && a.PC == b.PC && a.Op == b.Op && a.Order == b.Order &&
+		(a.Op == "free" || a.Size == b.Size) &&
 		place(uint64(a.Address)) == place(uint64(b.Address)) && value(a.Value) == value(b.Value) &&
 		(a.Op == "write" || value(a.Stored) == value(b.Stored))
 }
