@@ -29,3 +29,5 @@ package asm
 #include "context.h"
 */
 import "C"
+
+import _ "fiberlab/internal/platform"

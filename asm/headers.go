@@ -3,7 +3,7 @@ package asm
 import (
 	"embed"
 
-	_ "fiberlab/internal/platform"
+	_ "fiberlab/internal/platform/system"
 )
 
 // Headers are the package's C headers. A package that includes one imports this

@@ -15,8 +15,7 @@ import (
 //go:embed 02/reference 03/reference
 var References embed.FS
 
-// Scenarios are the folders NN/tests of the labs that the explorer examines, and the headers by which these call what
-// students write.
+// Scenarios are the folders NN/tests of the labs that the explorer examines.
 //
-//go:embed 0*/tests 0*/*.h
+//go:embed 0*/tests
 var Scenarios embed.FS

@@ -53,11 +53,11 @@ var buildsAnywhere = []string{
 	"fiberlab/scripts/check-run", "fiberlab/scripts/tally", "fiberlab/tests/internal/check",
 }
 
-// needsNoC reports whether a package belongs to what grades assembly: students build it with the Go command alone. The
-// explorer takes sources from package asm.
+// needsNoC reports whether a package belongs to what grades: students build it with the Go command alone. Of package asm
+// it needs the sources.
 func needsNoC(name string) bool {
 	isLab := name == "fiberlab/labs" || strings.HasPrefix(name, "fiberlab/labs/") || name == "fiberlab/cmd/labs"
-	return isLab && name != "fiberlab/labs/explore"
+	return isLab || name == "fiberlab/asm"
 }
 
 func TestLabsNeedNoCgo(t *testing.T) {

@@ -33,10 +33,13 @@ type BuildOptions struct {
 
 // Program is a program that was built. Close removes it.
 type Program struct {
-	Path   string
-	folder string // with what was made to build it
-	once   sync.Once
-	source *source
+	Path string
+	// Command returns the command that runs the program with the words argv, the first of which is Path; nil: argv
+	// itself, behind $FIBERLAB_EXEC.
+	Command func(argv []string) []string
+	folder  string // with what was made to build it
+	once    sync.Once
+	source  *source
 }
 
 // Close removes the program, unless BuildOptions.Keep named a file for it.
@@ -45,6 +48,7 @@ func (p *Program) Close() error { return os.RemoveAll(p.folder) }
 // Runtime is the runtime, compiled. It is compiled once, for any number of programs. Close removes it.
 type Runtime struct {
 	compiler []string
+	arch     string // as Go names it
 	folder   string
 	objects  []string
 	link     []string // more words for the linker
@@ -71,15 +75,29 @@ var ofSwap = []string{"swap", "swap_fp", "set_target", "trampoline", "returned",
 
 // NewRuntime compiles the runtime by that compiler; empty: $CC, or Go's. If ctx ends, it returns its error.
 func NewRuntime(ctx context.Context, compiler string) (r *Runtime, err error) {
-	r = &Runtime{compiler: strings.Fields(compiler)}
-	if len(r.compiler) == 0 {
-		if r.compiler, err = sandbox.Compiler(machine.Native()); err != nil {
-			return nil, err
-		}
-	} else if _, err := exec.LookPath(r.compiler[0]); err != nil {
-		return nil, fmt.Errorf("there is no C compiler %s: %w", r.compiler[0], err)
+	words := strings.Fields(compiler)
+	if len(words) == 0 {
+		return NewRuntimeFor(ctx, machine.Native(), "")
 	}
-	if r.folder, err = os.MkdirTemp("", "fiberlab-explore-"); err != nil {
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return nil, fmt.Errorf("there is no C compiler %s: %w", words[0], err)
+	}
+	return newRuntime(ctx, words, machine.Native(), "")
+}
+
+// NewRuntimeFor compiles the runtime for an architecture, by the compiler that package sandbox has for it. What it
+// makes lies in a new folder within that one; empty: within the usual one for temporary files.
+func NewRuntimeFor(ctx context.Context, a *machine.Arch, within string) (*Runtime, error) {
+	words, err := sandbox.Compiler(a)
+	if err != nil {
+		return nil, err
+	}
+	return newRuntime(ctx, words, a, within)
+}
+
+func newRuntime(ctx context.Context, compiler []string, a *machine.Arch, within string) (r *Runtime, err error) {
+	r = &Runtime{compiler: compiler, arch: a.Name}
+	if r.folder, err = os.MkdirTemp(within, "fiberlab-explore-"); err != nil {
 		return nil, err
 	}
 	if err = r.make(ctx); err != nil {
@@ -108,7 +126,7 @@ func (r *Runtime) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"context.c", "check.c", "swap_" + runtime.GOARCH + ".S"} {
+	for _, name := range []string{"context.c", "check.c", "swap_" + r.arch + ".S"} {
 		sources = append(sources, filepath.Join(r.folder, "asm", name))
 	}
 	words := []string{"-std=gnu11", "-g", "-O2", "-fno-pie", "-I", include, "-I", filepath.Join(r.folder, "asm")}
@@ -157,6 +175,39 @@ func (r *Runtime) probe(ctx context.Context) error {
 	}
 	r.program = append(r.program, ofGCC...)
 	return nil
+}
+
+// Words are the words by which the compiler marks the accesses in a file of a program.
+func (r *Runtime) Words() []string {
+	return slices.DeleteFunc(slices.Clone(r.program), func(word string) bool { return word == "-c" })
+}
+
+// Objects are the paths of the runtime's objects.
+func (r *Runtime) Objects() []string { return slices.Clone(r.objects) }
+
+// Header is the text of explore.h.
+func Header() []byte {
+	text, err := runtimeSources.ReadFile("runtime/explore.h")
+	if err != nil {
+		panic(err) // it is part of this program
+	}
+	return text
+}
+
+// Link links objects of a program with the runtime to the static program at path. What the C library calls inside is
+// not the program's: so the objects are joined before the library comes in. It returns a *BuildError if they do not
+// link.
+func (r *Runtime) Link(ctx context.Context, path string, objects []string) error {
+	joined := path + ".o"
+	for _, words := range [][]string{
+		slices.Concat([]string{"-r", "-nostdlib", "-o", joined}, objects, r.objects, r.link),
+		{"-static", "-no-pie", "-o", path, joined},
+	} {
+		if said, err := r.call(ctx, words...); err != nil {
+			return unbuilt(err, said)
+		}
+	}
+	return os.Remove(joined)
 }
 
 // call calls the compiler, and returns what it said.

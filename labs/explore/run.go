@@ -3,10 +3,12 @@ package explore
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -80,13 +82,27 @@ type message struct {
 	Result *Result `json:"result"`
 }
 
-// Run tries schedules of the program. If ctx ends, so does the program, and Run returns the error of ctx.
+// ErrNoResult says that the program did not print what its runtime prints at the end: it was ended, or ended itself.
+var ErrNoResult = errors.New("the program ended without a result")
+
+// mostPrinted is how many bytes a program may print. The longest result has less.
+const mostPrinted = 64 << 20
+
+// Run tries schedules of the program. If ctx ends, so does the program, and Run returns the error of ctx. An error that
+// wraps ErrNoResult, and one that wraps ErrSchedule, is about the program; another one is about this machine.
 func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
-	argv := slices.Concat(strings.Fields(os.Getenv("FIBERLAB_EXEC")), []string{p.Path}, o.words())
-	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	argv := append([]string{p.Path}, o.words()...)
+	if p.Command != nil {
+		argv = p.Command(argv)
+	} else {
+		argv = slices.Concat(strings.Fields(os.Getenv("FIBERLAB_EXEC")), argv)
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	c := exec.CommandContext(running, argv[0], argv[1:]...)
 	c.WaitDelay = time.Second
-	var said bytes.Buffer
-	c.Stderr = &said
+	said := &beginning{}
+	c.Stderr = said
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -94,7 +110,12 @@ func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	result, wrong := read(bufio.NewReader(out), o.Progress)
+	printed := &io.LimitedReader{R: out, N: mostPrinted}
+	result, wrong := read(bufio.NewReader(printed), o.Progress)
+	if printed.N == 0 {
+		stop()
+		result, wrong = nil, fmt.Errorf("it printed more than %d MB", mostPrinted>>20)
+	}
 	ended := c.Wait()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -103,8 +124,11 @@ func (p *Program) Run(ctx context.Context, o Options) (*Result, error) {
 	if exit := new(exec.ExitError); o.Replay != "" && errors.As(ended, &exit) && exit.ExitCode() == misuse {
 		return nil, fmt.Errorf("%q: %w", o.Replay, ErrSchedule)
 	}
-	if result == nil {
-		return nil, noResult(errors.Join(wrong, ended), said.String())
+	if result != nil && wrong == nil {
+		wrong = result.wellFormed()
+	}
+	if result == nil || wrong != nil {
+		return nil, noResult(cmp.Or(wrong, ended), said.text.String())
 	}
 	result.program, result.options = p, o
 	return result, nil
@@ -123,6 +147,9 @@ func read(lines *bufio.Reader, progress func(bound, schedules int)) (result *Res
 			if m.Progress != nil && progress != nil {
 				progress(m.Progress.Bound, m.Progress.Schedules)
 			}
+			if m.Result != nil && result != nil {
+				wrong = errors.New("it printed two results")
+			}
 			if m.Result != nil {
 				result = m.Result
 			}
@@ -136,10 +163,20 @@ func read(lines *bufio.Reader, progress func(bound, schedules int)) (result *Res
 // noResult is the error of a program that has ended without a result.
 func noResult(err error, said string) error {
 	if said = strings.TrimSpace(said); said != "" {
-		return fmt.Errorf("the program ended without a result: %s", said)
+		return fmt.Errorf("%w: %s", ErrNoResult, said)
 	}
 	if err == nil {
 		err = errors.New("it printed none")
 	}
-	return fmt.Errorf("the program ended without a result: %w", err)
+	return fmt.Errorf("%w: %w", ErrNoResult, err)
+}
+
+// beginning keeps the beginning of what is written to it.
+type beginning struct{ text bytes.Buffer }
+
+// Write takes all of p and keeps what there is room for.
+func (b *beginning) Write(p []byte) (int, error) {
+	const most = 4000
+	b.text.Write(p[:min(len(p), most-b.text.Len())])
+	return len(p), nil
 }

@@ -19,6 +19,7 @@ import (
 type source struct {
 	lines     []lineAt   // ordered by address
 	variables []variable // ordered by address
+	functions []variable // ordered by address
 	files     map[string][]string
 }
 
@@ -64,16 +65,22 @@ func (p *Program) read() *source {
 		s := p.source
 		sort.SliceStable(s.lines, func(i, j int) bool { return s.lines[i].address < s.lines[j].address })
 		sort.SliceStable(s.variables, func(i, j int) bool { return s.variables[i].address < s.variables[j].address })
+		sort.SliceStable(s.functions, func(i, j int) bool { return s.functions[i].address < s.functions[j].address })
 	})
 	return p.source
 }
 
-// readSymbols reads the names of variables, without types.
+// readSymbols reads the names of functions, and those of variables, without types.
 func (s *source) readSymbols(f *elf.File) {
 	symbols, _ := f.Symbols()
 	for _, y := range symbols {
-		if elf.ST_TYPE(y.Info) == elf.STT_OBJECT && y.Size > 0 {
-			s.variables = append(s.variables, variable{address: y.Value, size: int64(y.Size), name: y.Name})
+		v := variable{address: y.Value, size: int64(y.Size), name: y.Name}
+		switch {
+		case y.Size == 0:
+		case elf.ST_TYPE(y.Info) == elf.STT_OBJECT:
+			s.variables = append(s.variables, v)
+		case elf.ST_TYPE(y.Info) == elf.STT_FUNC:
+			s.functions = append(s.functions, v)
 		}
 	}
 }

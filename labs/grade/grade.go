@@ -33,6 +33,7 @@ type Lab struct {
 	Flags    []string          // more flags for the compiler
 	Examiner Examiner          // nil: submissions stand still, with Harness around
 	Handout  string            // the file with the sections, in the lab's folder
+	ItemTime time.Duration     // how long the examination of one item may take; 0: ItemTime
 	Sources  []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
 	Beside   []string          // files that match Sources and are not handed in: programs to measure with
 }
@@ -52,6 +53,18 @@ type Fault struct {
 	Text    string        `json:"text"`    // "r12 comes back changed: saved at offset 16, loaded from 24"
 	Section string        `json:"section"` // of the handout
 	Place   machine.Place `json:"place"`   // the instruction at fault, if it is known
+	// Of a fault that a schedule shows: that schedule, and its steps.
+	Schedule string `json:"schedule,omitempty"`
+	Steps    []Step `json:"steps,omitempty"`
+}
+
+// Step is a step of a schedule.
+type Step struct {
+	Thread   int           `json:"thread"`
+	Place    machine.Place `json:"place"`
+	Source   string        `json:"source"`   // the line
+	Does     string        `json:"does"`     // "reads flag = 1 (acquire)"
+	Preempts bool          `json:"preempts"` // the thread of the step before could have gone on
 }
 
 // Examiner is a way to examine submissions.
@@ -65,10 +78,13 @@ type Examiner interface {
 // Bench is what a check works with: the submission, built, and the values drawn for this run.
 type Bench struct {
 	Arch     *machine.Arch
-	Program  *machine.Program // nil where the lab's Examiner makes programs by Objects
+	Program  *machine.Program // nil where the lab's Examiner makes others of Objects
 	Objects  []string         // the paths of the submission's objects
+	Flags    []string         // by which these were compiled
+	Built    any              // what else the lab's Examiner has built for the items
 	Warnings []string         // of the compiler, the first few
 	Dir      string           // where the copy of what was handed in is
+	Work     string           // a folder for what is built
 	Seed     uint64           // of what is drawn
 	Random   *rand.Rand       // drawn from Seed, anew for each item
 	Options  machine.Options  // how the program is started

@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -70,7 +71,7 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 		if err != nil {
 			return err
 		}
-		b.Arch, b.Dir, b.Seed, b.itemTime = o.Arch, s.Dir, o.Seed, o.ItemTime
+		b.Arch, b.Dir, b.Work, b.Seed, b.itemTime = o.Arch, s.Dir, s.Work, o.Seed, cmp.Or(o.ItemTime, l.ItemTime)
 		r, err = use(b)
 		if missing := sandbox.Missing(); r != nil && missing != "" {
 			r.Remarks = append(r.Remarks, "this machine confines submissions in part: "+missing)

@@ -43,7 +43,7 @@ type emulated struct {
 func startEmulated(ctx context.Context, p *Program, o Options) (Machine, error) {
 	emulator := o.Emulator
 	if len(emulator) == 0 {
-		path, err := findEmulator(p.Arch)
+		path, err := FindEmulator(p.Arch)
 		if err != nil {
 			return nil, err
 		}
@@ -61,8 +61,8 @@ func startEmulated(ctx context.Context, p *Program, o Options) (Machine, error) 
 	return m, nil
 }
 
-// findEmulator returns the path of an architecture's qemu-user.
-func findEmulator(a *Arch) (string, error) {
+// FindEmulator returns the path of an architecture's qemu-user. The error wraps ErrNoEmulator and says what to install.
+func FindEmulator(a *Arch) (string, error) {
 	for _, name := range []string{a.Emulator, a.Emulator + "-static"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil

@@ -119,7 +119,7 @@ func Controls(a *Arch) error {
 			return nil
 		}
 	}
-	switch _, missing := findEmulator(a); {
+	switch _, missing := FindEmulator(a); {
 	case missing == nil:
 		return nil
 	case refused == nil:

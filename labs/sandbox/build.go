@@ -47,7 +47,10 @@ type BuildOptions struct {
 	Link    []string          // more flags for the linker, as the compiler takes them
 	Calls   []string          // the submission's symbols that the harness uses; what else it uses is the C library's
 	May     []string          // the symbols of the C library that the submission may use; nil: all
-	CPU     time.Duration     // what all runs of the compiler over Sources may take of a processor; 0: AllBuildCPU
+	// Look is called with the text of each source in C as the preprocessor leaves it, with macros and marks of lines.
+	// Its errors end the build. It may be nil.
+	Look func(name, text string) error
+	CPU  time.Duration // what all runs of the compiler over Sources may take of a processor; 0: AllBuildCPU
 }
 
 // Built is a program that has been built.
@@ -81,9 +84,32 @@ func (e *BuildError) Error() string {
 // the system's headers and Dir, and writes Work. A *BuildError says that the sources are at fault; other errors say
 // that it could not be tried.
 func Build(ctx context.Context, o BuildOptions) (*Built, error) {
-	cc, err := compilerFor(o.Arch)
+	b, built, own, err := compile(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	var linked []string
+	for _, object := range built.Objects {
+		linked = append(linked, object)
+		if o.Between != "" {
+			linked = append(linked, b.own(o.Between))
+		}
+	}
+	built.Path = filepath.Join(b.Work, "program")
+	return built, b.link(ctx, built.Path, append(linked, own...))
+}
+
+// Compile does what Build does before it links. The Path of what it returns is empty.
+func Compile(ctx context.Context, o BuildOptions) (*Built, error) {
+	_, built, _, err := compile(ctx, o)
+	return built, err
+}
+
+// compile compiles the sources and the harness, and looks at what their objects define and use.
+func compile(ctx context.Context, o BuildOptions) (_ *build, _ *Built, own []string, _ error) {
+	cc, err := compilerFor(o.Arch)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	b := &build{
 		BuildOptions: o, compiler: cc,
@@ -91,7 +117,7 @@ func Build(ctx context.Context, o BuildOptions) (*Built, error) {
 	}
 	for _, folder := range []*string{&b.Dir, &b.Work} {
 		if *folder, err = filepath.Abs(*folder); err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 	}
 	var sources []string
@@ -101,7 +127,6 @@ func Build(ctx context.Context, o BuildOptions) (*Built, error) {
 		}
 	}
 	objects, said := make([]string, len(sources)), make([]string, len(sources))
-	var own []string
 	group, limited := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	group.Go(func() (err error) {
@@ -116,29 +141,21 @@ func Build(ctx context.Context, o BuildOptions) (*Built, error) {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	for _, err := range failures {
 		if err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 	}
 	if err := Symbols(objects, own, o.Calls, o.May); err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	built := &Built{Path: filepath.Join(b.Work, "program"), Objects: objects}
+	built := &Built{Objects: objects}
 	for _, s := range said {
 		built.Warnings = append(built.Warnings, warnings(s)...)
 	}
-	var linked []string
-	for _, object := range objects {
-		linked = append(linked, object)
-		if o.Between != "" {
-			linked = append(linked, b.own(o.Between))
-		}
-	}
-	linked = append(linked, own...)
-	return built, b.link(ctx, built.Path, linked)
+	return b, built, own, nil
 }
 
 // build is one call of Build.
@@ -194,7 +211,26 @@ func (b *build) source(ctx context.Context, name string) (object, said string, e
 	if foreign := b.compiler.foreignFile(b.Dir, b.Work, used); foreign != "" {
 		return "", "", includes(name, 0, foreign)
 	}
+	if err == nil && b.Look != nil && filepath.Ext(name) == ".c" {
+		if err := b.look(ctx, name, object+".i"); err != nil {
+			return "", "", err
+		}
+	}
 	return object, said, failed(err, said, name)
+}
+
+// look has Look see a source in C, which is preprocessed into the file at path.
+func (b *build) look(ctx context.Context, name, path string) error {
+	said, took, err := b.run(ctx, append(slices.Clone(b.flags), "-E", "-dD", "-o", path, name))
+	b.spent.Add(int64(took))
+	if err != nil {
+		return failed(err, said, name)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return b.Look(name, string(text))
 }
 
 // overspent is an error if the compiler has taken more time for the submission than it may.

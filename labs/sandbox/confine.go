@@ -136,9 +136,14 @@ func (c confinement) grants(argv []string, emulator bool) (grants []grant) {
 	for _, path := range []string{
 		"/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/self/maps", "/proc/self/status", "/proc/cpuinfo",
 		"/proc/sys/vm/mmap_min_addr", "/proc/sys/vm/overcommit_memory",
-		"/sys/devices/system/cpu/online", "/sys/devices/system/cpu/possible", argv[len(argv)-1],
+		"/sys/devices/system/cpu/online", "/sys/devices/system/cpu/possible",
 	} {
 		grants = append(grants, grant{path, readFiles})
+	}
+	for _, word := range argv[1:] { // the program is one of them, behind the emulator's flags
+		if _, err := readELF(word); err == nil {
+			grants = append(grants, grant{word, readFiles})
+		}
 	}
 	if i := slices.Index(argv, "-g"); i >= 0 { // the socket for a debugger
 		grants = append(grants, grant{filepath.Dir(argv[i+1]), socketTree})

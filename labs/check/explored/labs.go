@@ -3,12 +3,14 @@
 // An item is a scenario: a file of labs/NN/tests that defines explore_test. The grader links its own copy of it with
 // the submission and the explorer's runtime. The item gets its points if no schedule of the scenario fails.
 //
-// The headers in the folder of a lab belong to the lab: the grader's copies take the place of the submission's. So a
-// type that students fill in is declared in the header and defined in their own files.
+// The headers are the submission's: the lab's handout says what may be changed in them. A macro in them must not have a
+// name that a scenario uses.
 //
 // What to read, in this order:
 //
 //	labs.go   what a lab of this kind is made of
+//	build.go  what a submission may use, and what it is linked with
+//	check.go  whether a scenario fails, and what is said of that
 //	lab06.go  the scenarios of each lab
 //	lab07.go
 //	lab08.go
@@ -16,8 +18,8 @@ package explored
 
 import (
 	"context"
-	"errors"
 	"slices"
+	"time"
 
 	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
 	"fiberlab/labs/grade"
@@ -30,6 +32,10 @@ func Labs() []*grade.Lab {
 		[]*grade.Lab{lab06(), lab07(), lab08()}, func(l *grade.Lab) bool { return len(l.Items) == 0 },
 	)
 }
+
+// itemTime is how long the examination of an item may take. Only a schedule without end, or a very slow machine, takes
+// so long: what a search tries is bounded by numbers of schedules.
+const itemTime = time.Minute
 
 // scenario is an item of a lab.
 type scenario struct {
@@ -48,14 +54,12 @@ func files(patterns ...string) []string { return patterns }
 func lab(number, title string, handedIn []string, scenarios []scenario) *grade.Lab {
 	l := &grade.Lab{
 		Number: number, Title: title, Arches: []*machine.Arch{machine.AMD64, machine.ARM64},
-		Handout: "handout.md", Sources: handedIn,
+		Handout: "handout.md", Sources: handedIn, Examiner: &examiner{scenarios}, ItemTime: itemTime,
 	}
 	for _, s := range scenarios {
 		l.Items = append(l.Items, grade.Item{
 			Name: s.name, Points: s.points, Section: s.section,
-			Check: func(context.Context, *grade.Bench) ([]grade.Fault, error) {
-				return nil, errors.New("this lab cannot be graded yet")
-			},
+			Check: func(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) { return s.check(ctx, l, b) },
 		})
 	}
 	return l

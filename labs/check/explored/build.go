@@ -1,0 +1,282 @@
+package explored
+
+import (
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"fiberlab/labs"
+	"fiberlab/labs/explore"
+	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+// examiner builds submissions for the explorer.
+type examiner struct{ scenarios []scenario }
+
+// may are the functions of the C library that a submission may use: the runtime has its own, or they do nothing but
+// compute.
+var may = []string{
+	"malloc", "calloc", "realloc", "free", "aligned_alloc", "abort", "__assert_fail", "strlen", "strcmp", "write",
+}
+
+// Prepare compiles the submission, the scenarios and the runtime. What a scenario calls must be there.
+func (e *examiner) Prepare(
+	ctx context.Context, l *grade.Lab, s *grade.Submission, o grade.Options,
+) (*grade.Bench, error) {
+	words, err := e.given(l, s)
+	if err != nil {
+		return nil, err
+	}
+	runtime, err := explore.NewRuntimeFor(ctx, o.Arch, s.Work)
+	if err != nil {
+		return nil, err
+	}
+	build := sandbox.BuildOptions{
+		Arch: o.Arch, Dir: s.Dir, Sources: s.Names, Work: s.Work, Look: look,
+		Flags: append(runtime.Words(), "-Wno-unused-parameter", "-I", "."),
+	}
+	var own, tests *sandbox.Built
+	group, limited := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		own, err = sandbox.Compile(limited, build)
+		return err
+	})
+	group.Go(func() (err error) {
+		build := build
+		build.Sources, build.Look = e.sources(), words.look
+		tests, err = sandbox.Compile(limited, build)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if err := symbols(own.Objects, tests.Objects, runtime.Objects(), l.Handout); err != nil {
+		return nil, err
+	}
+	return &grade.Bench{
+		Objects: own.Objects, Flags: build.Flags, Warnings: own.Warnings,
+		Built: &around{runtime, filepath.Join(s.Work, "tests")}, Options: machine.Options{
+			Emulator: o.Emulator, Calls: calls,
+			Wrap: func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{CPU: cpuTime}) },
+		},
+	}, nil
+}
+
+// around is what a submission is linked with.
+type around struct {
+	runtime *explore.Runtime
+	tests   string // the folder of the scenarios' objects
+}
+
+// link makes the program of a scenario and returns its path.
+func link(ctx context.Context, b *grade.Bench, s scenario) (string, error) {
+	with := b.Built.(*around)
+	program := filepath.Join(b.Work, strings.TrimSuffix(s.file, ".c"))
+	err := with.runtime.Link(ctx, program, append(slices.Clone(b.Objects), filepath.Join(with.tests, s.file+".o")))
+	return program, err
+}
+
+// sources are the files of the scenarios, as they lie in the folder of the submission.
+func (e *examiner) sources() []string {
+	var all []string
+	for _, s := range e.scenarios {
+		if name := "tests/" + s.file; !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// given puts the grader's files into the folder of the submission: explore.h, and the lab's scenarios. It returns the
+// words that occur in these.
+func (e *examiner) given(l *grade.Lab, s *grade.Submission) (used, error) {
+	words := used{}
+	for _, folder := range []string{s.Dir, s.Work} {
+		if err := os.MkdirAll(filepath.Join(folder, "tests"), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	write := func(name string, text []byte) error {
+		for _, word := range word.FindAllString(string(text), -1) {
+			words[word] = true
+		}
+		return os.WriteFile(filepath.Join(s.Dir, name), text, 0o600)
+	}
+	if err := write("explore.h", explore.Header()); err != nil {
+		return nil, err
+	}
+	folder := path.Join(l.Number, "tests")
+	files, err := labs.Scenarios.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		text, err := labs.Scenarios.ReadFile(path.Join(folder, f.Name()))
+		if err == nil {
+			err = write("tests/"+f.Name(), text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return words, nil
+}
+
+var word = regexp.MustCompile(`[A-Za-z_]\w*`)
+
+// used are the words of scenarios.
+type used map[string]bool
+
+// refused are words by which a source hides from the compiler's marks, or writes assembly.
+var refused = regexp.MustCompile(
+	`\b(asm|__asm|__asm__|alias|__alias__|weakref|__weakref__|naked|__naked__|\w*no_sanitize\w*|` +
+		`disable_sanitizer_instrumentation)\b|^\s*#\s*pragma\s+(redefine_extname|weak|GCC\s+optimize)`,
+)
+
+// look refuses a source that has refused words.
+func look(name, text string) error {
+	return eachLine(name, text, func(file, line string, number int) error {
+		if found := refused.FindString(line); found != "" {
+			return &sandbox.BuildError{
+				File: file, Line: number, Text: fmt.Sprintf("uses %s: this lab is about plain C", strings.TrimSpace(found)),
+			}
+		}
+		return nil
+	})
+}
+
+var macro = regexp.MustCompile(`^#define ([A-Za-z_]\w*)`)
+
+// look refuses a macro of the submission's headers whose name a scenario uses.
+func (words used) look(name, text string) error {
+	if err := look(name, text); err != nil {
+		return err
+	}
+	return eachLine(name, text, func(file, line string, number int) error {
+		m := macro.FindStringSubmatch(line)
+		if m == nil || !words[m[1]] || strings.HasPrefix(file, "tests/") || file == "explore.h" {
+			return nil
+		}
+		return &sandbox.BuildError{
+			File: file, Line: number, Text: fmt.Sprintf("defines the macro %s, a word of the tests: name it otherwise", m[1]),
+		}
+	})
+}
+
+// mark is a line of the preprocessor that says where the next one comes from. 1 is the begin of a file, 2 the return to
+// one.
+var mark = regexp.MustCompile(`^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)$`)
+
+// eachLine calls see with the lines of a preprocessed source that do not come from the system's headers. A source that
+// says itself where its lines come from is refused.
+func eachLine(name, text string, see func(file, line string, number int) error) error {
+	files, number := []string{name}, 0
+	own := func(file string) bool { return !filepath.IsAbs(file) && !strings.HasPrefix(file, "<") }
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		m := mark.FindStringSubmatch(line)
+		if m == nil {
+			file := files[len(files)-1]
+			if own(file) {
+				if err := see(path.Clean(file), line, number); err != nil {
+					return err
+				}
+			}
+			number++
+			continue
+		}
+		fmt.Sscan(m[1], &number)
+		switch file, flags := m[2], m[3]; {
+		case strings.HasPrefix(flags, " 1"):
+			files = append(files, file)
+		case strings.HasPrefix(flags, " 2") && len(files) > 1:
+			files = files[:len(files)-1]
+		case file != files[len(files)-1] && !strings.HasPrefix(file, "<"):
+			return &sandbox.BuildError{File: name, Text: "says by #line where its lines come from: not allowed here"}
+		}
+	}
+	return nil
+}
+
+// symbols looks at what the submission's objects define and use. It must define all that scenarios call and nothing
+// else defines.
+func symbols(submission, scenarios, runtime []string, handout string) error {
+	tests, err := namesOf(scenarios)
+	if err != nil {
+		return err
+	}
+	around, err := namesOf(runtime)
+	if err != nil {
+		return err
+	}
+	own, err := namesOf(submission)
+	if err != nil {
+		return err
+	}
+	allowed := slices.Clone(may)
+	for name := range around.defined {
+		if strings.HasPrefix(name, "explore_") || strings.HasPrefix(name, "__tsan_") {
+			allowed = append(allowed, name)
+		}
+	}
+	for name := range tests.defined {
+		allowed = append(allowed, name)
+	}
+	var calls []string
+	for name := range tests.used {
+		if !around.defined[name] && !slices.Contains(may, name) {
+			calls = append(calls, name)
+		}
+	}
+	if err := sandbox.Symbols(submission, slices.Concat(scenarios, runtime), calls, allowed); err != nil {
+		return err
+	}
+	slices.Sort(calls)
+	for _, name := range calls {
+		if !own.defined[name] && !tests.defined[name] && !slices.Contains(unbidden, name) {
+			return &sandbox.BuildError{Text: fmt.Sprintf("nothing defines %s: the lab needs it (%s)", name, handout)}
+		}
+	}
+	return nil
+}
+
+// unbidden are the names that compilers use for what a source does not say.
+var unbidden = []string{"memcpy", "memmove", "memset", "memcmp", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+
+// names are global names of objects.
+type names struct{ defined, used map[string]bool }
+
+func namesOf(objects []string) (names, error) {
+	n := names{map[string]bool{}, map[string]bool{}}
+	for _, object := range objects {
+		f, err := elf.Open(object)
+		if err != nil {
+			return n, err
+		}
+		all, err := f.Symbols()
+		if err = errors.Join(err, f.Close()); err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+			return n, err
+		}
+		for _, s := range all {
+			switch {
+			case s.Name == "" || elf.ST_BIND(s.Info) == elf.STB_LOCAL:
+			case s.Section == elf.SHN_UNDEF:
+				n.used[s.Name] = true
+			default:
+				n.defined[s.Name] = true
+			}
+		}
+	}
+	return n, nil
+}

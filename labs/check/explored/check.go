@@ -1,0 +1,152 @@
+package explored
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"fiberlab/labs/explore"
+	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
+)
+
+// cpuTime bounds the processor time of a program. The time of the item ends it before.
+const cpuTime = 10 * time.Minute
+
+// endless is the time of a search, which its number of schedules ends.
+const endless = 24 * time.Hour
+
+// calls are the system calls that a program makes in an emulator: those of the runtime, and its end.
+var calls = []string{
+	"mmap", "munmap", "mprotect", "brk", "sigaltstack", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "setitimer",
+	"clock_gettime", "write", "fstat", "newfstatat", "ioctl", "getpid", "gettid", "tgkill", "exit", "exit_group",
+}
+
+// check tries the schedules of the scenario.
+func (s scenario) check(ctx context.Context, l *grade.Lab, b *grade.Bench) ([]grade.Fault, error) {
+	path, err := link(ctx, b, s)
+	if failed := new(explore.BuildError); errors.As(err, &failed) {
+		return []grade.Fault{{Text: "it does not link with " + s.file + ": " + failed.Said}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(path)
+	program := &explore.Program{Path: path}
+	if program.Command, err = command(b); err != nil {
+		return nil, err
+	}
+	// The process ends with the thread that starts it, which is to live until then.
+	runtime.LockOSThread()
+	r, err := program.Run(ctx, explore.Options{
+		Preemptions: s.preemptions, Schedules: s.schedules, Time: endless, Seed: b.Random.Uint64N(1 << 32),
+	})
+	runtime.UnlockOSThread()
+	switch {
+	case errors.Is(err, explore.ErrNoResult):
+		return []grade.Fault{{Text: s.file + ": " + err.Error()}}, nil
+	case err != nil:
+		return nil, err
+	case r.Fault != nil:
+		return []grade.Fault{s.fault(l, b, r)}, nil
+	}
+	return nil, nil
+}
+
+// command returns what makes a confined command of a program and its flags.
+func command(b *grade.Bench) (func(argv []string) []string, error) {
+	emulator := b.Options.Emulator
+	if len(emulator) == 0 && b.Arch != machine.Native() {
+		path, err := machine.FindEmulator(b.Arch)
+		if err != nil {
+			return nil, err
+		}
+		emulator = []string{path}
+	}
+	return func(argv []string) []string { return b.Options.Wrap(slices.Concat(emulator, argv)) }, nil
+}
+
+// fault says what is wrong, where, and how to see it.
+func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.Fault {
+	f := grade.Fault{Schedule: r.Schedule}
+	lines := map[string][]string{}
+	for i, step := range r.Steps {
+		at := place(b, r, step.PC)
+		f.Steps = append(f.Steps, grade.Step{
+			Thread: step.Thread, Place: at, Source: source(b, lines, at), Does: r.Does(i), Preempts: step.Preempted,
+		})
+	}
+	said := strings.TrimSuffix(r.Sentence(), ".")
+	if last := lasts(f.Steps); len(last) > 0 {
+		f.Place = last[0].Place
+		var where []string
+		for _, step := range last {
+			where = append(where, fmt.Sprintf("thread %d in %s, %s:%d", step.Thread, step.Place.Function,
+				step.Place.File, step.Place.Line))
+		}
+		said += "; the last steps: " + strings.Join(where, "; ")
+	}
+	said += "."
+	for _, reason := range r.Reasons() {
+		said += " " + reason
+	}
+	if r.Schedule != "" {
+		said += fmt.Sprintf(
+			" Schedule %s: to see it, build/labs explore labs/%s/*.[cS] labs/%s/tests/%s --replay %s", r.Schedule, l.Number,
+			l.Number, s.file, r.Schedule,
+		)
+	}
+	f.Text = said
+	return f
+}
+
+// lasts returns the last step of each thread in the submission's files, the latest first.
+func lasts(steps []grade.Step) (last []grade.Step) {
+	for i := len(steps) - 1; i >= 0; i-- {
+		step := steps[i]
+		same := func(s grade.Step) bool { return s.Thread == step.Thread }
+		if inside := step.Place.File != "" && !strings.HasPrefix(step.Place.File, "tests/"); inside &&
+			!slices.ContainsFunc(last, same) {
+			last = append(last, step)
+		}
+	}
+	return last
+}
+
+// place returns the line from which an address was made, if that is a line of the submission or of a scenario.
+func place(b *grade.Bench, r *explore.Result, at explore.Address) machine.Place {
+	p := r.Place(at)
+	file := p.File
+	if filepath.IsAbs(file) {
+		within, err := filepath.Rel(b.Dir, file)
+		if err != nil || strings.HasPrefix(within, "..") {
+			return machine.Place{}
+		}
+		file = within
+	}
+	return machine.Place{File: file, Line: p.Line, Function: r.Function(at)}
+}
+
+// source returns the line at a place. lines has the files that were read.
+func source(b *grade.Bench, lines map[string][]string, at machine.Place) string {
+	if !filepath.IsLocal(at.File) {
+		return ""
+	}
+	if lines[at.File] == nil {
+		text, err := os.ReadFile(filepath.Join(b.Dir, at.File))
+		if err != nil {
+			return ""
+		}
+		lines[at.File] = strings.Split(string(text), "\n")
+	}
+	if at.Line < 1 || at.Line > len(lines[at.File]) {
+		return ""
+	}
+	return strings.TrimSpace(lines[at.File][at.Line-1])
+}
