@@ -10,7 +10,8 @@ import (
 
 // Symbols looks at what the objects of a submission define and use. They may define any name but those of the grader's
 // own objects, those that these use except by calls, and those with which a C program begins. Nothing of them may run
-// before main: neither constructors nor functions that are chosen when the program starts (ifunc). Of what they do not
+// before main: neither constructors, but for the one by which a C compiler calls __tsan_init, nor functions that are
+// chosen when the program starts (ifunc). Of what they do not
 // define themselves they may use may, and what compilers ask for unbidden; nil allows all. The error is a *BuildError
 // that says which file does what, or says that a file cannot be read.
 func Symbols(objects, own, calls, may []string) error {
@@ -27,6 +28,7 @@ func Symbols(objects, own, calls, may []string) error {
 	}
 	defined, memory := map[string]bool{}, uint64(0)
 	for _, path := range objects {
+		constructors := uint64(0)
 		source := strings.TrimSuffix(filepath.Base(path), ".o")
 		refuse := func(format string, words ...any) error {
 			return &BuildError{File: source, Text: fmt.Sprintf(format, words...)}
@@ -45,13 +47,16 @@ func Symbols(objects, own, calls, may []string) error {
 			case isDefinition(s):
 				defined[s.Name] = true
 			}
+			if s.Section == elf.SHN_UNDEF && s.Name == "__tsan_init" && filepath.Ext(source) == ".c" {
+				constructors = 1
+			}
 			if s.Section == elf.SHN_COMMON {
 				memory = atMost(memory, s.Size)
 			}
 			return nil
 		})
 		if err == nil {
-			err = sectionsOf(path, &memory, refuse)
+			err = sectionsOf(path, constructors, &memory, refuse)
 		}
 		if err == nil && memory > mostMemory {
 			err = refuse(
@@ -83,6 +88,8 @@ func Symbols(objects, own, calls, may []string) error {
 	}
 	return nil
 }
+
+const addressSize = 8 // bytes of an entry in .init_array
 
 // mostMemory is far more than the code and the data of a submission need, in bytes. The harness has places of its own,
 // some 16 MB above where the program begins on arm64.
@@ -152,8 +159,10 @@ func isUnbidden(name string) bool {
 }
 
 // sectionsOf refuses sections by which a program would run before main, be loaded by another program, or change its own
-// code, and adds to memory what the others take.
-func sectionsOf(path string, memory *uint64, refuse func(format string, words ...any) error) error {
+// code, and adds to memory what the others take. So many constructors are no reason to refuse.
+func sectionsOf(
+	path string, constructors uint64, memory *uint64, refuse func(format string, words ...any) error,
+) error {
 	f, err := elf.Open(path)
 	if err != nil {
 		return err
@@ -161,6 +170,8 @@ func sectionsOf(path string, memory *uint64, refuse func(format string, words ..
 	defer f.Close()
 	for _, s := range f.Sections {
 		switch base := firstWords(s.Name); {
+		case base == ".init_array" && s.Size <= constructors*addressSize:
+			constructors -= s.Size / addressSize
 		case slices.Contains([]string{".init_array", ".preinit_array", ".ctors", ".init"}, base):
 			return refuse("has a constructor (section %s): nothing may run before main", s.Name)
 		case slices.Contains([]string{".fini_array", ".dtors", ".fini"}, base):

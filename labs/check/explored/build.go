@@ -34,6 +34,9 @@ var may = []string{
 func (e *examiner) Prepare(
 	ctx context.Context, l *grade.Lab, s *grade.Submission, o grade.Options,
 ) (*grade.Bench, error) {
+	if err := unmarked(s); err != nil {
+		return nil, err
+	}
 	words, err := e.given(l, s)
 	if err != nil {
 		return nil, err
@@ -140,8 +143,8 @@ type used map[string]bool
 
 // refused are words by which a source hides from the compiler's marks, or writes assembly.
 var refused = regexp.MustCompile(
-	`\b(asm|__asm|__asm__|alias|__alias__|weakref|__weakref__|naked|__naked__|\w*no_sanitize\w*|` +
-		`disable_sanitizer_instrumentation)\b|^\s*#\s*pragma\s+(redefine_extname|weak|GCC\s+optimize)`,
+	`\b(asm|__asm|__asm__|constructor|__constructor__|destructor|section|__section__|alias|__alias__|weakref|` +
+		`__weakref__|naked|__naked__|\w*no_sanitize\w*|disable_sanitizer_instrumentation)\b|^\s*#\s*pragma\s+(redefine_extname|weak|GCC\s+optimize)`,
 )
 
 // look refuses a source that has refused words.
@@ -154,6 +157,25 @@ func look(name, text string) error {
 		}
 		return nil
 	})
+}
+
+// marking is a directive by which a source says where its lines come from, as the preprocessor does.
+var marking = regexp.MustCompile(
+	`(?m)^(?:.*\*/)?[ \t\f\v]*(?:#|%:|\?\?=)(?:[ \t\f\v]|/\*(?s:.*?)\*/)*(?:line\b|\d)`,
+)
+
+// unmarked refuses files with such directives.
+func unmarked(s *grade.Submission) error {
+	for _, name := range s.Names {
+		text, err := os.ReadFile(filepath.Join(s.Dir, name))
+		if err != nil {
+			return err
+		}
+		if marking.MatchString(strings.ReplaceAll(strings.ReplaceAll(string(text), "\\\r\n", ""), "\\\n", "")) {
+			return &sandbox.BuildError{File: name, Text: "says by #line where its lines come from: not allowed here"}
+		}
+	}
+	return nil
 }
 
 var macro = regexp.MustCompile(`^#define ([A-Za-z_]\w*)`)
@@ -178,8 +200,7 @@ func (words used) look(name, text string) error {
 // one.
 var mark = regexp.MustCompile(`^# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)$`)
 
-// eachLine calls see with the lines of a preprocessed source that do not come from the system's headers. A source that
-// says itself where its lines come from is refused.
+// eachLine calls see with the lines of a preprocessed source that do not come from the system's headers.
 func eachLine(name, text string, see func(file, line string, number int) error) error {
 	files, number := []string{name}, 0
 	own := func(file string) bool { return !filepath.IsAbs(file) && !strings.HasPrefix(file, "<") }
@@ -202,8 +223,6 @@ func eachLine(name, text string, see func(file, line string, number int) error) 
 			files = append(files, file)
 		case strings.HasPrefix(flags, " 2") && len(files) > 1:
 			files = files[:len(files)-1]
-		case file != files[len(files)-1] && !strings.HasPrefix(file, "<"):
-			return &sandbox.BuildError{File: name, Text: "says by #line where its lines come from: not allowed here"}
 		}
 	}
 	return nil

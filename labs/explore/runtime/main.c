@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SILENT_TICKS = 2, CLOCK_STEPS = 1 << 13, AFTER_STEPS = 1 << 21 };
+enum { SILENT_TICKS = 2, CLOCK_STEPS = 1 << 13, AFTER_STEPS = 1 << 21, PRINTED = 1 << 16 };
 
 struct plan {
     int preemptions; /* -1: no limit */
@@ -483,6 +483,8 @@ static void read_flags(struct plan *p, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     map_runtime();
+    /* In a static program, the memory of malloc would be forgotten with the global variables. */
+    setvbuf(stdout, map_memory(PRINTED), _IOFBF, PRINTED);
     read_flags(&run->plan, argc, argv);
     run->failing = map_memory(DECISIONS_MAX * sizeof *run->failing);
     run->failing_preemptions = run->bound = -1;
