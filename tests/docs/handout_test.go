@@ -50,7 +50,9 @@ func TestHandout(t *testing.T) {
 	few := hand("LABS=01 02")
 	require.Contains(t, few, "fiberlab/labs/01/handout.md\n")
 	require.NotContains(t, few, "fiberlab/labs/04/swap_amd64.S")
-	require.NotContains(t, few, "fiberlab/asm/")
+	require.NotContains(t, few, "fiberlab/asm/swap_amd64.S")
+	require.NotContains(t, few, "fiberlab/asm/inline.h")
+	require.Contains(t, hand("LABS=06 07 08"), "fiberlab/asm/swap_amd64.S\n")
 
 	require.Contains(t, hand("LABS=04"), "fiberlab/labs/04/swap_amd64.S\n")
 
