@@ -53,8 +53,8 @@ var buildsAnywhere = []string{
 	"fiberlab/scripts/check-run", "fiberlab/scripts/tally", "fiberlab/tests/internal/check",
 }
 
-// needsNoC reports whether a package belongs to what grades: students build it with the Go command alone. Of package asm
-// it needs the sources.
+// needsNoC reports whether a package belongs to what grades: students build it with the Go command alone. It needs the
+// sources in package asm.
 func needsNoC(name string) bool {
 	isLab := name == "fiberlab/labs" || strings.HasPrefix(name, "fiberlab/labs/") || name == "fiberlab/cmd/labs"
 	return isLab || name == "fiberlab/asm"

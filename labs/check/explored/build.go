@@ -144,7 +144,8 @@ type used map[string]bool
 // refused are words by which a source hides from the compiler's marks, or writes assembly.
 var refused = regexp.MustCompile(
 	`\b(asm|__asm|__asm__|constructor|__constructor__|destructor|section|__section__|alias|__alias__|weakref|` +
-		`__weakref__|naked|__naked__|\w*no_sanitize\w*|disable_sanitizer_instrumentation)\b|^\s*#\s*pragma\s+(redefine_extname|weak|GCC\s+optimize)`,
+		`__weakref__|naked|__naked__|\w*no_sanitize\w*|disable_sanitizer_instrumentation)\b|` +
+		`^\s*#\s*pragma\s+(redefine_extname|weak|GCC\s+optimize)`,
 )
 
 // look refuses a source that has refused words.
