@@ -62,7 +62,7 @@ func ways(t *testing.T, test func(*testing.T, way)) {
 		t.Run(w.name, func(t *testing.T) {
 			if w.ptrace {
 				needPtrace(t)
-			} else if _, err := findEmulator(w.arch); err != nil {
+			} else if _, err := FindEmulator(w.arch); err != nil {
 				t.Skip(err)
 			}
 			test(t, w)

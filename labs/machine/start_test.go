@@ -26,7 +26,7 @@ func TestNoPtrace(t *testing.T) {
 		require.ErrorContains(t, err, os.Getenv(remedy))
 		require.NotContains(t, err.Error(), "\n")
 
-		if _, missing := findEmulator(Native()); missing == nil {
+		if _, missing := FindEmulator(Native()); missing == nil {
 			m, err := Start(t.Context(), p, Options{})
 			require.NoError(t, err)
 			require.IsType(t, &emulated{}, m)
