@@ -187,7 +187,7 @@ func (l *Lab) link(ctx context.Context, a *machine.Arch, s *Submission, around m
 			}
 		}
 	}
-	return &Bench{Program: program, Objects: built.Objects, Warnings: built.Warnings}, nil
+	return &Bench{Program: program, Objects: built.Objects, Flags: l.Flags, Warnings: built.Warnings}, nil
 }
 
 // callsOfAll are system calls that touch the program alone, as abort and the C library's ucontext make them. No

@@ -79,6 +79,8 @@ type cParser struct {
 	tokens     []token
 	function   string
 	mutants    []Mutant
+	concurrent bool              // the faults of concurrent code, too
+	states     map[string]string // of a name of an enum, the next one
 }
 
 func (p *cParser) is(at int, text string) bool {
@@ -128,8 +130,18 @@ func (p *cParser) functions() {
 // and returns the place after the second.
 func (p *cParser) block(at int) int {
 	end := p.closing(at)
+	before := -1 // where the simple statement before this one begins
 	for at++; at < end; {
+		first := at
 		at = p.statement(at)
+		if !p.simple(first, at) {
+			before = -1
+			continue
+		}
+		if before >= 0 && p.concurrent {
+			p.swap(before, first, at)
+		}
+		before = first
 	}
 	return end + 1
 }
@@ -157,6 +169,9 @@ func (p *cParser) statement(at int) int {
 	case "if", "while", "for", "switch":
 		head := p.closing(at + 1)
 		p.expression(first, head+1)
+		if p.concurrent && p.is(first, "while") {
+			p.add(Once, first, head, p.tokens[first].start, p.tokens[first].end, "if")
+		}
 		at = p.statement(head + 1)
 		if p.tokens[first].text == "if" && !p.is(at, "else") {
 			p.drop(first, at-1, head)
@@ -252,6 +267,9 @@ var beforeParentheses = []string{"if", "while", "for", "switch", "sizeof", "retu
 // expression makes the mutants of the tokens from first up to end.
 func (p *cParser) expression(first, end int) {
 	last := min(end, len(p.tokens)) - 1
+	if p.concurrent {
+		p.concurrency(first, last)
+	}
 	for at := first; at <= last; at++ {
 		t := p.tokens[at]
 		replace := func(kind Kind, becomes string) { p.add(kind, first, last, t.start, t.end, becomes) }

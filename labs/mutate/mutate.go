@@ -12,6 +12,7 @@
 //	order.go        which neighbours may change places
 //	concern.go      which registers and steps an instruction is about
 //	c.go            the faults that a statement in C may have
+//	concurrent.go   those of concurrent code
 //	equivalents.go  the list of mutants that are as right as their source
 package mutate
 
@@ -59,6 +60,10 @@ const (
 	Index      Kind = "index"      // the address register keeps its value
 	Comparison Kind = "comparison" // in C: its opposite, or with the border on the other side
 	Operator   Kind = "operator"   // in C: minus for plus
+	Order      Kind = "order"      // in C: a weaker memory order
+	Once       Kind = "once"       // in C: if for while
+	State      Kind = "state"      // in C: another name of the same enum
+	Element    Kind = "element"    // in C: the next one of an array
 )
 
 // Steps that a diagnosis may name instead of a register.

@@ -36,8 +36,11 @@ func newWorkshop(s Subject, reference *grade.Bench) (*workshop, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := filepath.Glob(filepath.Join(filepath.Dir(reference.Program.Path), "*.o"))
 	w := &workshop{subject: s, compiler: compiler, reference: reference, joined: map[string]string{}}
+	if reference.Program == nil {
+		return w, nil
+	}
+	objects, err := filepath.Glob(filepath.Join(reference.Work, "*.o"))
 	w.between = w.object(".harness-" + grade.Between)
 	w.objects = slices.DeleteFunc(objects, func(object string) bool { return object == w.between })
 	if err == nil && len(w.objects) == len(objects) {
@@ -48,7 +51,7 @@ func newWorkshop(s Subject, reference *grade.Bench) (*workshop, error) {
 
 // object is where the build of the reference has left the object of a source.
 func (w *workshop) object(source string) string {
-	return filepath.Join(filepath.Dir(w.reference.Program.Path), source+".o")
+	return filepath.Join(w.reference.Work, source+".o")
 }
 
 // examine grades a mutant until named says that a fault is the planted one, which saves the items that follow. A mutant
@@ -70,7 +73,7 @@ func (w *workshop) examine(
 		return nil, err
 	}
 	object, program := filepath.Join(work, "mutant.o"), filepath.Join(work, "program")
-	flags := append([]string{"-std=gnu11", "-O2", "-g", "-fno-pie", "-w"}, w.subject.Lab.Flags...)
+	flags := slices.Concat([]string{"-std=gnu11", "-O2", "-g", "-fno-pie"}, w.reference.Flags, []string{"-w"})
 	if _, err := os.Stat(w.object(m.File)); err != nil {
 		return nil, fmt.Errorf("the build of the reference left no object of %s: %w", m.File, err)
 	}
@@ -81,6 +84,13 @@ func (w *workshop) examine(
 		if same, err := sameCode(object, w.object(m.File)); same || err != nil {
 			return nil, err
 		}
+	}
+	bench := *w.reference
+	bench.Dir = dir
+	if bench.Program == nil { // the items link their programs
+		bench.Work, bench.Objects = work, slices.Clone(bench.Objects)
+		bench.Objects[slices.Index(bench.Objects, w.object(m.File))] = object
+		return w.until(ctx, m, &bench, named)
 	}
 	rest, err := w.rest(ctx, m.File)
 	if err != nil {
@@ -95,14 +105,18 @@ func (w *workshop) examine(
 	if said, err := w.run(ctx, dir, link); err != nil {
 		return unbuilt(said), ctx.Err()
 	}
-	opened, err := machine.Open(program)
-	if err != nil {
+	if bench.Program, err = machine.Open(program); err != nil {
 		return nil, err
 	}
-	bench := *w.reference
-	bench.Program, bench.Dir = opened, dir
+	return w.until(ctx, m, &bench, named)
+}
+
+// until examines a mutant until named says that a fault is the planted one.
+func (w *workshop) until(
+	ctx context.Context, m mutate.Mutant, bench *grade.Bench, named func(grade.Fault) bool,
+) (*grade.Report, error) {
 	items, found := w.habits.order(m, w.subject.Lab.ItemsOn(w.subject.Arch)), ""
-	report, err = w.subject.until(items, named, &found).Lab.Examine(ctx, &bench, nil)
+	report, err := w.subject.until(items, named, &found).Lab.Examine(ctx, bench, nil)
 	if found != "" {
 		w.habits.found(m, found)
 	}

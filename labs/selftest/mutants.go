@@ -21,6 +21,16 @@ func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 	if err != nil {
 		return nil, err
 	}
+	var headers []string
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".h" {
+			text, err := os.ReadFile(filepath.Join(s.Folder, "reference", e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			headers = append(headers, string(text))
+		}
+	}
 	for _, e := range entries {
 		name := e.Name()
 		if !s.Lab.Takes(s.Arch, name) || list.Excludes(s.Arch.Name, name) {
@@ -34,6 +44,10 @@ func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 		case ".S":
 			all = append(all, mutate.Assembly(s.Arch, name, string(text))...)
 		case ".c":
+			if s.Lab.Examiner != nil {
+				all = append(all, mutate.Concurrent(name, string(text), headers...)...)
+				continue
+			}
 			all = append(all, mutate.C(name, string(text))...)
 		}
 	}

@@ -52,9 +52,15 @@ func misplaced(f grade.Fault, m mutate.Mutant) bool {
 	return found != nil && found[1] != m.File
 }
 
-// names reports whether a fault names what is wrong with the mutant, by a word or by the line.
+// names reports whether a fault names what is wrong with the mutant: by a word, by the line, or by a step of the schedule
+// that is in the function.
 func names(f grade.Fault, m mutate.Mutant) bool {
 	if filepath.Base(f.Place.File) == m.File && f.Place.Line == m.Line {
+		return true
+	}
+	if slices.ContainsFunc(f.Steps, func(s grade.Step) bool {
+		return s.Place.File == m.File && (s.Place.Line == m.Line || s.Place.Function == m.Function)
+	}) {
 		return true
 	}
 	line := regexp.MustCompile(regexp.QuoteMeta(fmt.Sprintf("%s:%d", m.File, m.Line)) + `\b`)
