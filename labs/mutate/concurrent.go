@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Concurrent returns the mutants of C, and those that have a fault of concurrent code: a memory order is weakened by one
-// step, a loop looks only once, a state or an element of an array is another one, or two neighbouring statements are
-// exchanged. declarations are the texts in which enums are declared, such as headers.
+// Concurrent returns the mutants of C, and those that have a fault of concurrent code: a memory order is weakened by
+// one step, a loop looks only once, a state or an element of an array is another one, or two neighbouring statements
+// are exchanged. declarations are the texts in which enums are declared, such as headers.
 func Concurrent(file, text string, declarations ...string) []Mutant {
 	p := &cParser{file: file, text: text, tokens: tokensOf(text), concurrent: true, states: map[string]string{}}
 	for _, declared := range append(declarations, text) {
@@ -54,9 +54,12 @@ func (p *cParser) swap(a, b, end int) {
 	one := p.text[p.tokens[a].start:p.tokens[b-1].end]
 	between := p.text[p.tokens[b-1].end:p.tokens[b].start]
 	other := p.text[p.tokens[b].start:p.tokens[end-1].end]
-	if spaced(one) != spaced(other) {
-		p.add(Swapped, a, end-1, p.tokens[a].start, p.tokens[end-1].end, other+between+one)
+	if spaced(one) == spaced(other) {
+		return
 	}
+	p.add(Swapped, a, end-1, p.tokens[a].start, p.tokens[end-1].end, other+between+one)
+	m := &p.mutants[len(p.mutants)-1]
+	m.Original, m.Changed = spaced(one), spaced(other)
 }
 
 // weaker are the memory orders that are one step weaker than an order.

@@ -140,3 +140,28 @@ func TestMutantsOfC(t *testing.T) {
 		require.Equal(t, lines, strings.Count(m.Text, "\n"), m.Name())
 	}
 }
+
+// The faults of concurrent code, beside those of any code.
+func TestConcurrent(t *testing.T) {
+	const header = "enum state { IDLE, READY };\n"
+	const source = `void f(void) {
+    while (atomic_load(&ready) == 0)
+        explore_yield();
+    atomic_store_explicit(&flag[i], 1, memory_order_release);
+    state = READY;
+    done();
+}
+`
+	found := map[string]bool{}
+	for _, m := range mutate.Concurrent("a.c", source, header) {
+		found[string(m.Kind)+": "+m.Changed] = true
+	}
+	for _, name := range []string{
+		"once: if (atomic_load(&ready) == 0)", "state: state = IDLE;", "swapped: done();",
+		"order: atomic_store_explicit(&flag[i], 1, memory_order_relaxed);",
+		"order: while (atomic_load_explicit(&ready, memory_order_acquire) == 0)",
+		"element: atomic_store_explicit(&flag[(i) + 1], 1, memory_order_release);",
+	} {
+		require.True(t, found[name], "%s: %v", name, found)
+	}
+}

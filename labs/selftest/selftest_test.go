@@ -33,6 +33,10 @@ func subject(lab *grade.Lab, a *machine.Arch) Subject {
 	return Subject{lab, a, filepath.Join("..", lab.Number)}
 }
 
+// listed reports whether all mutants that are as right as the reference are listed. Those of concurrent code are not:
+// LABS=08 shows what is missing.
+func (s Subject) listed() bool { return s.Lab.Examiner == nil }
+
 // own are the labs that can be done on this machine's architecture.
 func own() []Subject {
 	var all []Subject
@@ -84,7 +88,11 @@ func TestTheGraderInFull(t *testing.T) {
 		// one more, since each waits for programs that it starts
 		o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0) + 1, Progress: progress(s)}
 		var r Result
-		for _, examine := range []func(context.Context, Options) (Result, error){s.Skeleton, s.Solutions, s.Mutants} {
+		examinations := []func(context.Context, Options) (Result, error){s.Skeleton, s.Solutions}
+		if s.listed() || os.Getenv("FIBERLAB_SELFTEST") != "all" {
+			examinations = append(examinations, s.Mutants)
+		}
+		for _, examine := range examinations {
 			found, err := examine(t.Context(), o)
 			require.NoError(t, err, s)
 			r.Add(found)
@@ -143,7 +151,11 @@ func TestTheGrader(t *testing.T) {
 			if testing.Short() || len(emulator()) > 0 { // which takes several times as long
 				o.Every = 250
 			}
-			for _, examine := range []func(context.Context, Options) (Result, error){s.Skeleton, s.Mutants} {
+			examinations := []func(context.Context, Options) (Result, error){s.Skeleton}
+			if s.listed() {
+				examinations = append(examinations, s.Mutants)
+			}
+			for _, examine := range examinations {
 				r, err := examine(t.Context(), o)
 				require.NoError(t, err)
 				for _, m := range r.Misses {

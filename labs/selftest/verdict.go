@@ -52,8 +52,8 @@ func misplaced(f grade.Fault, m mutate.Mutant) bool {
 	return found != nil && found[1] != m.File
 }
 
-// names reports whether a fault names what is wrong with the mutant: by a word, by the line, or by a step of the schedule
-// that is in the function.
+// names reports whether a fault names what is wrong with the mutant: by a word, by the line, or by a step of the
+// schedule that is in the function.
 func names(f grade.Fault, m mutate.Mutant) bool {
 	if filepath.Base(f.Place.File) == m.File && f.Place.Line == m.Line {
 		return true

@@ -1,0 +1,114 @@
+package explored_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/check/explored"
+	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	os.Exit(m.Run())
+}
+
+// graded grades the reference of the first lab after change has written to a copy of it.
+func graded(t *testing.T, change func(dir string)) *grade.Report {
+	t.Helper()
+	lab := explored.Labs()[0]
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", lab.Number, "reference"))))
+	change(dir)
+	r, err := lab.Grade(t.Context(), grade.Options{
+		Arch: machine.Native(), Dir: dir, Seed: 1, Emulator: strings.Fields(os.Getenv("FIBERLAB_EXEC")),
+	})
+	require.NoError(t, err)
+	return r
+}
+
+func TestLabsHaveAHundredPoints(t *testing.T) {
+	for _, lab := range explored.Labs() {
+		points := 0
+		for _, item := range lab.Items {
+			points += item.Points
+		}
+		require.Equal(t, 100, points, lab.Number)
+	}
+}
+
+func TestReference(t *testing.T) {
+	require.True(t, graded(t, func(string) {}).Full())
+}
+
+// A fault has a sentence, a schedule and its steps, with lines of the submission.
+func TestFault(t *testing.T) {
+	r := graded(t, func(dir string) {
+		file := filepath.Join(dir, "scheduler.c")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		lock := regexp.MustCompile(`explore_lock\([^)]*\);`)
+		require.Regexp(t, lock, string(text))
+		require.NoError(t, os.WriteFile(file, lock.ReplaceAll(text, []byte(";")), 0o600))
+	})
+	require.Less(t, r.Points, r.Of)
+	var faults []grade.Fault
+	for _, item := range r.Items {
+		faults = append(faults, item.Faults...)
+	}
+	require.NotEmpty(t, faults)
+	f := faults[0]
+	require.Contains(t, f.Text, "--replay "+f.Schedule)
+	require.NotEmpty(t, f.Steps)
+	require.Equal(t, "scheduler.c", f.Place.File)
+	lines := 0
+	for _, s := range f.Steps {
+		if s.Source != "" && s.Place.Function != "" {
+			lines++
+		}
+	}
+	require.NotZero(t, lines)
+}
+
+// What is not plain C does not build, and the report says why.
+func TestRefused(t *testing.T) {
+	for i, c := range []struct{ text, said string }{
+		{"void f(void) { __asm__(\"nop\"); }", "uses __asm__"},
+		{"#define A(x) x##m__\n__attribute__((const)) int a;\nvoid f(void) { A(__as)(\"\"); }", "uses __asm__"},
+		{"__attribute__((constructor)) void f(void) {}", "uses constructor"},
+		{"__attribute__((no_sanitize_thread)) void f(void) {}", "uses no_sanitize_thread"},
+		{"# 1 \"/usr/include/stdio.h\" 1 3\nint a;", "says by #line"},
+		{"#line 7 \"other.c\"\nint a;", "says by #line"},
+		{"#include <stdio.h>\nvoid f(void) { printf(\"{}\"); puts(\"\"); }", "not allowed in this lab"},
+		{"void explore_check(int holds, char *claim) { (void)holds; (void)claim; }", "a name of the grader"},
+		{"int main(void) { return 0; }", "a C program begins"},
+		{"#include \"/etc/passwd\"", "includes /etc/passwd"},
+	} {
+		if testing.Short() && i%4 > 0 { // each builds the runtime
+			continue
+		}
+		r := graded(t, func(dir string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "more.c"), []byte(c.text+"\n"), 0o600))
+		})
+		require.NotNil(t, r.Build, c.text)
+		require.True(t, r.Build.Failed, c.text)
+		require.Contains(t, strings.Join(r.Build.Said, "\n"), c.said, c.text)
+		require.Zero(t, r.Points)
+	}
+	r := graded(t, func(dir string) {
+		file := filepath.Join(dir, "scheduler.h")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		text = append([]byte("#define explore_check(holds, claim) (void)(holds)\n"), text...)
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+	})
+	require.True(t, r.Build != nil && r.Build.Failed)
+	require.Contains(t, r.Build.Said[0], "defines the macro explore_check, a word of the tests")
+}
