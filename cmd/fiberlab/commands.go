@@ -52,7 +52,8 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(), l.exploreCommand(), l.serveCommand(),
+	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(),
+		labcommand.Explore(l.stdout, l.stderr, l.explored), l.serveCommand(),
 		l.doctorCommand(), labcommand.Grade(l.stdout, l.stderr), labcommand.Step(os.Stdin, l.stdout, l.stderr),
 		versionCommand())
 	err := labcommand.Execute(ctx, root, l.stdout, l.stderr, args)

@@ -109,7 +109,7 @@ func TestExploreMistakes(t *testing.T) {
 		require.Empty(t, got.stdout)
 	}
 	got := newLab(nil, nil).test(t, "explore", toExplore(t, "no C\n"))
-	require.Equal(t, exitUnbuilt, got.code)
+	require.Equal(t, 3, got.code)
 	require.Contains(t, got.stderr, "the program does not build:\n")
 
 	compiler := filepath.Join(t.TempDir(), "cc") // without the flag

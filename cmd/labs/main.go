@@ -33,8 +33,9 @@ func main() {
 func execute(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	root := &cobra.Command{
 		Use:   "labs",
-		Short: "The labs of fiberlab: grade what was written, and step through it",
+		Short: "The labs of fiberlab: grade what was written, step through it, try its schedules",
 	}
-	root.AddCommand(command.Grade(stdout, stderr), command.Step(os.Stdin, stdout, stderr))
+	root.AddCommand(command.Grade(stdout, stderr), command.Step(os.Stdin, stdout, stderr),
+		command.Explore(stdout, stderr, nil))
 	return command.Execute(ctx, root, stdout, stderr, args)
 }
