@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fiberlab/labs/explore"
+	"fiberlab/labs/explore/verify"
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
 )
@@ -56,8 +57,21 @@ func (s scenario) check(ctx context.Context, l *grade.Lab, b *grade.Bench) ([]gr
 	case r.Fault != nil:
 		return []grade.Fault{s.fault(l, b, r)}, nil
 	}
-	return nil, nil
+	// That no schedule fails is what the program says. Whether it is true for some of them is seen from outside.
+	v, err := verify.Program(ctx, path, verify.Options{
+		Machine: b.Options, Seed: b.Random.Uint64(), Schedules: watched,
+	})
+	if err != nil || v.Fault == nil {
+		return nil, err
+	}
+	return []grade.Fault{{
+		Text: s.file + ": seen from outside, a schedule fails: " + v.Fault.Text, Place: v.Fault.Place,
+		Schedule: v.Fault.Schedule,
+	}}, nil
 }
+
+// watched is how many schedules are run under control, step by step.
+const watched = 20
 
 // command returns what makes a confined command of a program and its flags.
 func command(b *grade.Bench) (func(argv []string) []string, error) {

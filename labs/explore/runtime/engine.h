@@ -211,7 +211,8 @@ struct step {
     uintptr_t pc, address;
     uint64_t value, stored;
     int32_t from; /* the step that wrote what it read; -1: the first value; -2: it read nothing */
-    uint8_t thread, operation, order, size;
+    uint8_t thread, operation, order;
+    uint32_t size; /* bytes: of a free, of the whole block */
     bool stale, preempted, has_value, has_stored;
     uint32_t block, offset; /* of the address in the heap, as heap_block returns them */
     uint32_t decisions;     /* that were made before it was recorded */

@@ -39,7 +39,7 @@ void report_recorded(const struct thread *t, enum operation operation, int order
                      .thread = t->number,
                      .operation = (uint8_t)operation,
                      .order = (uint8_t)order,
-                     .size = (uint8_t)size,
+                     .size = (uint32_t)size,
                      .preempted = engine->preempted,
                      .decisions = engine->depth};
     size_t offset = 0;
