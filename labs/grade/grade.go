@@ -88,6 +88,7 @@ type Bench struct {
 	Seed     uint64           // of what is drawn
 	Random   *rand.Rand       // drawn from Seed, anew for each item
 	Options  machine.Options  // how the program is started
+	Trusted  bool             // the submission does not lie: what its program prints need not be seen from outside
 	shared   map[string]any
 	figures  []Figure
 	itemTime time.Duration

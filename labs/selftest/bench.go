@@ -86,7 +86,7 @@ func (w *workshop) examine(
 		}
 	}
 	bench := *w.reference
-	bench.Dir = dir
+	bench.Dir, bench.Trusted = dir, true
 	if bench.Program == nil { // the items link their programs
 		bench.Work, bench.Objects = work, slices.Clone(bench.Objects)
 		bench.Objects[slices.Index(bench.Objects, w.object(m.File))] = object

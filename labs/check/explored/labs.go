@@ -1,7 +1,8 @@
 // Package explored examines what students write in labs 6 to 8: C11 whose schedules the explorer tries.
 //
 // An item is a scenario: a file of labs/NN/tests that defines explore_test. The grader links its own copy of it with
-// the submission and the explorer's runtime. The item gets its points if no schedule of the scenario fails.
+// the submission and the explorer's runtime. The item gets its points if no schedule of the scenario fails, neither in
+// the search nor among those that package verify runs from outside.
 //
 // The headers are the submission's: the lab's handout says what may be changed in them. A macro in them must not have a
 // name that a scenario uses.

@@ -49,5 +49,5 @@ void follow_report(void) {
     printf("\",");
     report_all();
     printf("}}\n");
-    fflush(stdout); /* in a static program, the next schedule would forget it with the global variables */
+    fflush(stdout); /* in a static program, the next schedule would forget what is kept */
 }
