@@ -106,7 +106,7 @@ func TestRefused(t *testing.T) {
 		file := filepath.Join(dir, "scheduler.h")
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		text = append([]byte("#define explore_check(holds, claim) (void)(holds)\n"), text...)
+		text = append(text, "#define explore_check(holds, claim) (void)(holds)\n"...)
 		require.NoError(t, os.WriteFile(file, text, 0o600))
 	})
 	require.True(t, r.Build != nil && r.Build.Failed)
