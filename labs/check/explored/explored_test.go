@@ -89,6 +89,7 @@ func TestRefused(t *testing.T) {
 		{"#include <stdio.h>\nvoid f(void) { printf(\"{}\"); puts(\"\"); }", "not allowed in this lab"},
 		{"void explore_check(int holds, char *claim) { (void)holds; (void)claim; }", "a name of the grader"},
 		{"int main(void) { return 0; }", "a C program begins"},
+		{"int n;\nvoid f(void) { __builtin_ia32_movnti(&n, 1); }", "uses __builtin_ia32_movnti"},
 		{"#include \"/etc/passwd\"", "includes /etc/passwd"},
 	} {
 		if testing.Short() && i%4 > 0 { // each builds the runtime

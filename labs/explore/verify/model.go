@@ -73,13 +73,12 @@ type store struct {
 
 // memory has all objects, by the word they are in.
 type memory struct {
-	words  map[uint64][]*object
-	sc     view // the seq_cst stores, and what threads had seen at seq_cst fences
-	fenced view // of these, the latter
-	items  items
+	words map[uint64][]*object
+	sc    view // the seq_cst stores, and what threads had seen at seq_cst fences
+	items items
 }
 
-func newMemory() memory { return memory{map[uint64][]*object{}, view{}, view{}, items{}} }
+func newMemory() memory { return memory{map[uint64][]*object{}, view{}, items{}} }
 
 func (m *memory) object(address uint64, size int) *object {
 	for _, x := range m.words[address>>3] {
@@ -240,7 +239,7 @@ func (e *execution) write(t *thread, x *object, value uint64, o order, rmw bool)
 		s.own = t.clone()
 	}
 	for k := i - 1; k >= 0; k-- {
-		if x.stores[k].thread == t.number && x.stores[k].step >= 0 { // a release sequence of C11
+		if x.stores[k].thread == t.number && x.stores[k].step >= 0 { // a release sequence of RC11
 			s.own.join(x.stores[k].own)
 			break
 		}

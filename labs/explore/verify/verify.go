@@ -69,7 +69,8 @@ type Result struct {
 }
 
 // Program draws schedules of the executable at path and runs them, until one fails. The program is started twice. The
-// verdict depends on the executable and the seed alone, unless the error is that of ctx.
+// verdict depends on the executable and the seed alone. A program that does no visible step for some seconds of
+// processor time is the one exception: it runs without end.
 func Program(ctx context.Context, path string, o Options) (*Result, error) {
 	if o.Schedules == 0 {
 		o.Schedules = 100
