@@ -15,27 +15,6 @@ static struct task *oldest, **end = &oldest; /* under lock; *end is NULL */
 /* Workers that sleep, or are about to. The thread that makes one false wakes that worker. */
 static atomic_bool asleep[WORKERS];
 
-static void inject(struct task *task) {
-    task->next = NULL;
-    explore_lock(&lock);
-    *end = task;
-    end = &task->next;
-    explore_unlock(&lock);
-}
-
-static struct task *take_injected(void) {
-    explore_lock(&lock);
-    struct task *task = oldest;
-    if (task != NULL) {
-        oldest = task->next;
-        if (oldest == NULL) {
-            end = &oldest;
-        }
-    }
-    explore_unlock(&lock);
-    return task;
-}
-
 /* Wakes one worker that sleeps, if there is one. The first one asked is the neighbour of self. */
 static void wake_one(int self) {
     /* seq_cst, with the fence of deque_steal: the task was queued before it, and asleep is read
@@ -53,7 +32,11 @@ static void wake_one(int self) {
 
 void pool_submit(int self, struct task *task) {
     if (self == OUTSIDE || !deque_push(self, task)) {
-        inject(task);
+        explore_lock(&lock);
+        task->next = NULL;
+        *end = task;
+        end = &task->next;
+        explore_unlock(&lock);
     }
     wake_one(self);
 }
@@ -62,7 +45,15 @@ struct task *pool_find(int self) {
     struct task *task = deque_take(self);
 
     if (task == NULL) {
-        task = take_injected();
+        explore_lock(&lock);
+        task = oldest;
+        if (task != NULL) {
+            oldest = task->next;
+            if (oldest == NULL) {
+                end = &oldest;
+            }
+        }
+        explore_unlock(&lock);
     }
     for (int i = 1; i < WORKERS && task == NULL; i++) {
         task = deque_steal((self + i) % WORKERS);
