@@ -286,7 +286,7 @@ type Deadlock struct {
 	Exhausted []error       // why workers can make no fiber for tasks that have not begun
 }
 
-// mostListed is how many fibers, or calls that block, the text of a report lists.
+// mostListed is how many fibers the text of a report lists.
 const mostListed = 20
 
 // Error is the text of the report. It lists 20 fibers at most; Fibers has them all.

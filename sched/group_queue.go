@@ -18,7 +18,7 @@ import (
 // for a few instructions an entry.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
-	mu      sync.Mutex            // with what follows one cache line, which is all that most calls write
+	mu      sync.Mutex            // beside what follows, which most calls write
 	length  atomic.Uint64         // of entries, doubled, to be read without the lock; runNext may be added
 	entries queue.Queue[runnable] // 48 bytes
 
@@ -73,8 +73,8 @@ func (q *runQueue) leaves() bool {
 	return q.empty()
 }
 
-// add adds an entry, and lets others see the length. The lock must be held. To release it is an atomic read and write,
-// so what the caller loads next, it loads when all threads can see the length; see idle.Set.
+// add adds an entry, and lets others see the length. The lock must be held. To unlock is an atomic read and write. So
+// all threads can see the length before the caller loads what follows; see idle.Set.
 func (q *runQueue) add(r runnable) {
 	q.entries.Push(r)
 	n := uint64(q.entries.Len())
@@ -113,10 +113,10 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	q.mu.Lock()
 	switch {
 	case q.entries.Empty():
-	case past:
-		f = q.takeFiber()
 	case q.entries.Peek().fiber != nil:
 		f = q.entries.Pop().fiber
+	case past:
+		f = q.takeFiber()
 	}
 	if f != nil {
 		q.popped()
@@ -140,7 +140,7 @@ func (q *runQueue) takeFiber() (f *Fiber) {
 // popped notes that an entry has been taken. The lock must be held.
 func (q *runQueue) popped() { release.Store(&q.length, uint64(q.entries.Len())<<1) }
 
-// retire has a worker take no more tasks, unless entries wait, and reports whether it does not.
+// retire has a worker take no more tasks. It returns false, and changes nothing, if entries wait.
 func (q *runQueue) retire(w *Worker) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

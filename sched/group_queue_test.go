@@ -216,8 +216,6 @@ func filled(tasks int) *group {
 	return g
 }
 
-// A worker looks at each other group each n-th time that it finds nothing in its own, and stays with one that has
-
 // The greatest length counts, whichever way entries leave the queue.
 func TestQueueStats(t *testing.T) {
 	g := filled(0)

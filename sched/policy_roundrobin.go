@@ -10,7 +10,7 @@ import (
 type roundRobin struct {
 	workers []*Worker
 	idle    *idle.Set
-	queue   runQueue // nothing of it is measured
+	queue   runQueue
 }
 
 func newRoundRobin(workers []*Worker) *roundRobin {

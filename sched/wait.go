@@ -205,7 +205,7 @@ func (f *Fiber) deliver() {
 	home := f.home
 	if home == nil {
 		s, caller := f.maker.scheduler, f.worker.Load()
-		if !caller.runsHere() { // which costs a fifth of what s.worker costs
+		if !caller.runsHere() { // which costs less than s.worker
 			caller = s.worker()
 		}
 		s.migration.ready(f, caller)

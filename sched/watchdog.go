@@ -209,6 +209,9 @@ type BlockingPlace struct {
 	Remedy string
 }
 
+// mostCalls is how many calls that block the text of a report lists, each with its stack.
+const mostCalls = 5
+
 // Error is the text of the report.
 func (s *Stall) Error() string {
 	var b strings.Builder
@@ -218,7 +221,7 @@ func (s *Stall) Error() string {
 	}
 	fmt.Fprintf(&b, "%v: %s: %s been in one task for %v, in a call that blocks the thread, "+
 		"while %d fibers and %d tasks wait for it", ErrStalled, s.Scheduler, subject, s.After, s.Fibers, s.Tasks)
-	for _, c := range s.Calls[:min(mostListed, len(s.Calls))] {
+	for _, c := range s.Calls[:min(mostCalls, len(s.Calls))] {
 		fmt.Fprintf(&b, "\n\tin place of this call, %s:", c.Remedy)
 		for _, f := range c.Stack {
 			fmt.Fprintf(&b, "\n\t\t%s (%s:%d)", f.Function, f.File, f.Line)

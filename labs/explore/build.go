@@ -56,8 +56,8 @@ type Runtime struct {
 }
 
 // ofProgram is how the compiler is called for a file of a program. A call of the runtime must be no jump, so that its
-// return address lies in the caller's line. DWARF 4 has types without marks of atomic ones, which package dwarf does
-// not know.
+// return address lies in the caller's line. DWARF 4 has types without marks of atomic ones, and addresses of variables
+// in place: package dwarf knows no others. The runtime is compiled with it, too.
 var ofProgram = []string{
 	"-std=c11", "-g", "-gdwarf-4", "-O1", "-Wall", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-c",
 }
@@ -129,7 +129,7 @@ func (r *Runtime) make(ctx context.Context) error {
 	for _, name := range []string{"context.c", "check.c", "swap_" + r.arch + ".S"} {
 		sources = append(sources, filepath.Join(r.folder, "asm", name))
 	}
-	words := []string{"-std=gnu11", "-g", "-O2", "-fno-pie", "-I", include, "-I", filepath.Join(r.folder, "asm")}
+	words := []string{"-std=gnu11", "-g", "-gdwarf-4", "-O2", "-fno-pie", "-I", include, "-I", filepath.Join(r.folder, "asm")}
 	for _, name := range ofSwap {
 		words = append(words, "-Dmarl_fiber_"+name+"=explore_fiber_"+name)
 	}
