@@ -129,7 +129,9 @@ func (r *Runtime) make(ctx context.Context) error {
 	for _, name := range []string{"context.c", "check.c", "swap_" + r.arch + ".S"} {
 		sources = append(sources, filepath.Join(r.folder, "asm", name))
 	}
-	words := []string{"-std=gnu11", "-g", "-gdwarf-4", "-O2", "-fno-pie", "-I", include, "-I", filepath.Join(r.folder, "asm")}
+	words := []string{
+		"-std=gnu11", "-g", "-gdwarf-4", "-O2", "-fno-pie", "-I", include, "-I", filepath.Join(r.folder, "asm"),
+	}
 	for _, name := range ofSwap {
 		words = append(words, "-Dmarl_fiber_"+name+"=explore_fiber_"+name)
 	}
