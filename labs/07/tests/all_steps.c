@@ -1,6 +1,6 @@
 /* A worker takes two tasks while they are submitted: one when it sleeps, and one by all its
  * steps. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static void worker(void *unused) {

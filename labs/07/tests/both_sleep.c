@@ -1,5 +1,5 @@
 /* Two workers are about to sleep. There is one task already, and one more is submitted. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static void worker(void *number) {

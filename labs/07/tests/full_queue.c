@@ -1,5 +1,5 @@
 /* Two threads put a task each into a queue that is full at first. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static void put(void *task) {

@@ -1,5 +1,5 @@
 /* Two threads wait until a gate is open. A third one opens it. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static explore_mutex mutex;

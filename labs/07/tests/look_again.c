@@ -1,6 +1,6 @@
 /* A worker prepares to sleep, looks for work once more, and sleeps if it sees none. A thread brings
  * work and notifies. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static atomic_int work;

@@ -1,5 +1,5 @@
 /* A worker wants to spin while two others do, and again when they have stopped. A task is there. */
-#include "sleep.h"
+#include "../sleep.h"
 
 void explore_test(void) {
     int task;

@@ -1,5 +1,5 @@
 /* Two threads wait for one condition, without a loop of their own. Two signals wake them. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static explore_mutex mutex;

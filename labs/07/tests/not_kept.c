@@ -1,6 +1,6 @@
 /* A worker is about to sleep, is notified, and finds something else to do. The next time it
  * sleeps. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static atomic_int work;

@@ -1,6 +1,6 @@
 /* A worker spins, and another one is about to sleep. There is one task already, and one more is
  * submitted. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static void worker(void *number) {

@@ -1,5 +1,5 @@
 /* A worker takes a task from a queue that is empty at first. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static void bring(void *unused) {

@@ -1,5 +1,5 @@
 /* A worker waits twice, and is woken twice, each time with a message. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static int message[2];

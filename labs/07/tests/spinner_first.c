@@ -1,6 +1,6 @@
 /* Worker 0 spins, and is notified. Then it spins, and finds something to do. Worker 1 sleeps until
  * there is work. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static atomic_int work;

@@ -1,6 +1,6 @@
 /* Worker 0 spins, and finds something else to do. Worker 1 waits for the work that a thread
  * brings. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static atomic_int work;

@@ -1,5 +1,5 @@
 /* A task is taken by queue_try, while a thread waits for room in the full queue. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static void put(void *unused) {

@@ -1,5 +1,5 @@
 /* Three workers want to spin. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static int number[WORKERS] = {0, 1, 2};

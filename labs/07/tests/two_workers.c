@@ -1,5 +1,5 @@
 /* Two workers take one task each. Two threads put the tasks. */
-#include "sleep.h"
+#include "../sleep.h"
 #include <stddef.h>
 
 static void worker(void *unused) {
