@@ -80,16 +80,11 @@ func TestFault(t *testing.T) {
 // What is not plain C does not build, and the report says why.
 func TestRefused(t *testing.T) {
 	for i, c := range []struct{ text, said string }{
-		{"void f(void) { __asm__(\"nop\"); }", "uses __asm__"},
 		{"#define A(x) x##m__\n__attribute__((const)) int a;\nvoid f(void) { A(__as)(\"\"); }", "uses __asm__"},
-		{"__attribute__((constructor)) void f(void) {}", "uses constructor"},
-		{"__attribute__((no_sanitize_thread)) void f(void) {}", "uses no_sanitize_thread"},
-		{"# 1 \"/usr/include/stdio.h\" 1 3\nint a;", "says by #line"},
 		{"#line 7 \"other.c\"\nint a;", "says by #line"},
 		{"#include <stdio.h>\nvoid f(void) { printf(\"{}\"); puts(\"\"); }", "not allowed in this lab"},
 		{"void explore_check(int holds, char *claim) { (void)holds; (void)claim; }", "a name of the grader"},
 		{"int main(void) { return 0; }", "a C program begins"},
-		{"int n;\nvoid f(void) { __builtin_ia32_movnti(&n, 1); }", "uses __builtin_ia32_movnti"},
 		{"#include \"/etc/passwd\"", "includes /etc/passwd"},
 	} {
 		if testing.Short() && i%4 > 0 { // each builds the runtime

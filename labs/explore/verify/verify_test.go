@@ -72,7 +72,7 @@ func size() int {
 	case testing.Short():
 		return 30
 	}
-	return 300
+	return 100
 }
 
 // programs are those of explore's testdata. faults has macros, each with the kinds of fault that may be found first: of
@@ -87,7 +87,7 @@ var programs = []struct {
 	{file: "classic/hyman", correct: []string{"CORRECT"}, faults: map[string][]string{"HYMAN": {"race"}}},
 	{file: "classic/bakery", faults: map[string][]string{"RELAXED": {"race"}, "NOT_CHOOSING": {"race"}}},
 	{file: "classic/chase_lev", faults: map[string][]string{
-		"NO_TAKE_FENCE": {"check"}, "NO_PUSH_FENCE": {"race"}, "NO_CAS": {"check"},
+		"NO_TAKE_FENCE": {"double-take", "lost"}, "NO_PUSH_FENCE": {"race"}, "NO_CAS": {"double-take", "lost"},
 	}},
 	{file: "classic/double_checked", faults: map[string][]string{"RELAXED": {"race"}, "NO_SECOND_CHECK": {"check"}}},
 	{file: "classic/treiber", faults: map[string][]string{"NO_COUNTER": {"check", "race"}, "RELAXED_PUSH": {"race"}}},
@@ -120,7 +120,7 @@ func TestPrograms(t *testing.T) {
 				return
 			}
 			for macro, kinds := range p.faults {
-				r, err := verify.Program(t.Context(), build(t, p.file+".c", macro), options(size()))
+				r, err := verify.Program(t.Context(), build(t, p.file+".c", macro), options(300))
 				require.NoError(t, err, macro)
 				require.NotNil(t, r.Fault, macro)
 				require.Contains(t, kinds, r.Fault.Kind, macro)
@@ -143,6 +143,9 @@ func TestSchedule(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, own.Fault)
 	require.Equal(t, r.Fault.Kind, own.Fault.Kind)
+	if os.Getenv("FIBERLAB_EXEC") != "" { // where each stop takes long
+		return
+	}
 	again, err := verify.Program(t.Context(), path, options(300))
 	require.NoError(t, err)
 	require.Equal(t, r, again, "one seed, one verdict")

@@ -1,0 +1,40 @@
+package explored
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/grade"
+)
+
+// Words by which a source hides from the compiler's marks are refused, but not in strings.
+func TestLook(t *testing.T) {
+	for _, c := range []struct{ line, found string }{
+		{`void f(void) { __asm__("nop"); }`, "__asm__"},
+		{"__attribute__((constructor)) void f(void) {}", "constructor"},
+		{"__attribute__((no_sanitize_thread)) void f(void) {}", "no_sanitize_thread"},
+		{"void f(int *n) { __builtin_ia32_movnti(n, 1); }", "__builtin_ia32_movnti"},
+		{"void f(int *n) { _mm_stream_si32(n, 1); }", "_mm_stream_si32"},
+		{"#pragma GCC optimize (3)", "#pragma GCC optimize"},
+	} {
+		require.ErrorContains(t, look("scheduler.c", c.line+"\n"), "uses "+c.found+":", c.line)
+	}
+	require.NoError(t, look("scheduler.c", `const char *text = "asm constructor"; int mm, alias_of;`+"\n"))
+}
+
+// So are marks of the preprocessor, by which lines would count as those of a header of the system.
+func TestUnmarked(t *testing.T) {
+	dir := t.TempDir()
+	for text, refused := range map[string]bool{
+		"# 1 \"/usr/include/stdio.h\" 1 3\nint a;\n": true,
+		"#line 7 \"other.c\"\nint a;\n":              true,
+		"#define line 7\nint a;\n":                   false,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.c"), []byte(text), 0o600))
+		err := unmarked(&grade.Submission{Dir: dir, Names: []string{"a.c"}})
+		require.Equal(t, refused, err != nil, text)
+	}
+}
