@@ -60,7 +60,7 @@ static void hide(void) {}
 #endif
 
 /* Whether the runtime counts steps: it does not where another program does its work. */
-__attribute__((no_sanitize("thread"))) static int is_explored(void) {
+__attribute__((no_sanitize("thread"), unused)) static int is_explored(void) {
     static uint64_t before[512];
     uint64_t *now = (uint64_t *)engine;
     int changed = 0;
