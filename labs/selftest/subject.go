@@ -175,8 +175,8 @@ func (s Subject) has(folder string) bool {
 // itemTime is how long the examination of an item may take on a busy machine, of what ends by itself.
 const itemTime = 2 * time.Minute
 
-// grade grades what is in a folder. What programs of the explorer print is seen from outside, too; in an emulator, where
-// that takes most of the time, it is for the reference alone.
+// grade grades what is in a folder. What programs of the explorer print is seen from outside, too. In an emulator that
+// takes most of the time, so there it is done for the reference alone.
 func (s Subject) grade(ctx context.Context, o Options, folder string) (*grade.Report, error) {
 	options := grade.Options{Arch: s.Arch, Dir: folder, Seed: o.Seed, Emulator: o.Emulator, ItemTime: itemTime}
 	if s.Lab.Examiner == nil || s.Arch == machine.Native() || filepath.Base(folder) == "reference" {
