@@ -34,7 +34,7 @@ static void wait(struct fiber *self, void *arg) {
     }
     if (*number == AGAIN) {
         explore_lock(&lock);
-        explore_check(!fiber_wait(self, &lock, 2), "a deadline ends a wait that nobody notifies");
+        explore_check(!fiber_wait(self, &lock, 2), "a deadline ends a wait without a notification");
         explore_unlock(&lock);
         explore_check(worker_now(w) == 6, "a deadline counts from the call of fiber_wait");
     }

@@ -1,5 +1,5 @@
 /* Which workers are idle: sections 7.6 and 7.7. Two masks have a bit for each worker. It is set by
- * the worker. Whoever clears it has claimed the worker.
+ * the worker. The thread that clears it has claimed the worker.
  *
  * Why no wake-up is lost. Each party stores, passes a fence, and then looks:
  *

@@ -1,4 +1,4 @@
-/* A thief, while nobody else does anything: the oldest task comes out first. */
+/* A thief, while no other thread does anything: the oldest task comes out first. */
 #include "workers.h"
 
 void explore_test(void) {

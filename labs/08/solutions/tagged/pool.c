@@ -1,5 +1,5 @@
 /* A worker says that it sleeps by an atomic read and write of a word of its own, and so does
- * whoever wakes it. Two of these to one word are in an order, so there is no fence. */
+ * the thread that wakes it. Two of these to one word are in an order, so there is no fence. */
 #include <explore.h>
 #include <stdatomic.h>
 #include <stddef.h>
