@@ -190,7 +190,11 @@ func TestNoLabReachesTheStub(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Zero(t, r.Points, said(r))
-			require.Contains(t, said(r), "called sendto: not allowed here")
+			if l.Examiner != nil { // which takes plain C alone
+				require.Contains(t, said(r), "uses __asm__")
+			} else {
+				require.Contains(t, said(r), "called sendto: not allowed here")
+			}
 		})
 	}
 }
