@@ -21,7 +21,7 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 
 func (p *roundRobin) submit(t job, caller *Worker) bool {
 	pushed := p.queue.push(runnable{task: t}, caller != nil && caller.mode == multiThreaded)
-	if p.idle.AnyIdle() {
+	if p.idle.AnyIdle() { // the compiler inlines this question, and not WakeOne
 		p.idle.WakeOne()
 	}
 	return pushed

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// This file has what other programs take from a result: the sentences, and where each step is.
+// This file has what other programs take from a result besides the sentences of explain.go: whether it is well formed,
+// and where each step is.
 
 // mostThreads is how many threads a schedule has at most, thread 0 included.
 const mostThreads = 7
@@ -28,28 +29,11 @@ func (r *Result) wellFormed() error {
 	return nil
 }
 
-// Sentence returns one sentence that names the fault; empty if there is none.
-func (r *Result) Sentence() string {
-	if r.Fault == nil {
-		return ""
-	}
-	return r.sentence()
-}
-
-// Reasons returns sentences that say how the fault came about: what each thread waits for, which order is missing. They
-// name steps by their numbers, from 1.
-func (r *Result) Reasons() []string {
-	if r.Fault == nil {
-		return nil
-	}
-	return r.explain()
-}
-
-// Does says what the step with that index does.
-func (r *Result) Does(i int) string { return r.does(i) }
-
 // Place returns the line of the source from which an address was made. The program itself says which file that is.
 func (r *Result) Place(at Address) Place { return r.program.read().place(at) }
+
+// Text returns the line at a place, without the blanks around it; empty if there is no such file or line.
+func (r *Result) Text(at Place) string { return r.program.read().text(at) }
 
 // Function returns the name of the function that has the address; empty: none has.
 func (r *Result) Function(at Address) string {

@@ -14,8 +14,8 @@ var orders = map[string]string{
 	"rlx": "relaxed", "acq": "acquire", "rel": "release", "acq_rel": "acq_rel", "sc": "seq_cst", "con": "consume",
 }
 
-// does says what the step with that index does.
-func (r *Result) does(i int) string {
+// Does says what the step with that index does.
+func (r *Result) Does(i int) string {
 	s := r.Steps[i]
 	name := r.name(s.Address, s)
 	order := ""
@@ -166,10 +166,12 @@ func (r *Result) where(i int) string { return r.program.read().place(r.Steps[i].
 // has reports whether i is the index of a step.
 func (r *Result) has(i int) bool { return i >= 0 && i < len(r.Steps) }
 
-// sentence names the fault.
-func (r *Result) sentence() string {
+// Sentence returns one sentence that names the fault; empty if there is none.
+func (r *Result) Sentence() string {
 	f := r.Fault
 	switch {
+	case f == nil:
+		return ""
 	case f.Kind == "race" && r.has(f.A) && r.has(f.B):
 		a, b := r.Steps[f.A], r.Steps[f.B]
 		return fmt.Sprintf(
@@ -263,9 +265,13 @@ func (r *Result) stuck() string {
 	return "a deadlock: " + r.plainly()
 }
 
-// explain says, after the steps, how the fault came about.
-func (r *Result) explain() (lines []string) {
+// Reasons returns sentences that say how the fault came about: what each thread waits for, which order is missing. They
+// name steps by their numbers, from 1. There are none without a fault.
+func (r *Result) Reasons() (lines []string) {
 	f := r.Fault
+	if f == nil {
+		return nil
+	}
 	for _, w := range f.Waits {
 		lines = append(lines, r.waits(w))
 	}

@@ -72,14 +72,14 @@ func (r *Result) HTML(w io.Writer) error {
 		return fmt.Errorf("the schedule has %s: a page has at most %d", counted(len(r.Steps), "step"), mostOnPage)
 	}
 	p := page{
-		Title: "A schedule that fails", Fault: clean(r.sentence()), Schedule: r.Schedule,
+		Title: "A schedule that fails", Fault: clean(r.Sentence()), Schedule: r.Schedule,
 		Keys: [][2]string{
 			{"→ n", "step forward"}, {"← p", "step back"}, {"Home", "to the start"}, {"End", "to the end"},
 			{"f", "to the next wrong step"}, {"t", "light or dark"},
 		},
 	}
 	p.CSS, p.JS = step.Assets()
-	for _, line := range r.explain() {
+	for _, line := range r.Reasons() {
 		p.Explained = append(p.Explained, clean(line))
 	}
 	for _, i := range slices.Compact([]int{min(r.Fault.A, r.Fault.B), max(r.Fault.A, r.Fault.B)}) {
@@ -107,7 +107,7 @@ func (p *page) add(r *Result, i int, preempted bool) {
 	s, source := r.Steps[i], r.program.read()
 	at := source.place(s.PC)
 	shown := pageStep{
-		Position: i + 1, Thread: s.Thread, Source: clean(source.text(at)), Does: clean(r.does(i)), Preempted: preempted,
+		Position: i + 1, Thread: s.Thread, Source: clean(source.text(at)), Does: clean(r.Does(i)), Preempted: preempted,
 		Wrong: slices.Contains(p.At, i+1),
 	}
 	p.Steps = append(p.Steps, shown)

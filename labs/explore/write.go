@@ -48,7 +48,7 @@ func (r *Result) Write(w io.Writer, columns int) error {
 		if r.preemptions() > 0 {
 			say("> marks a preemption: the thread of the step before could have gone on.")
 		}
-		for _, line := range r.explain() {
+		for _, line := range r.Reasons() {
 			say(line)
 		}
 		if r.Schedule != "" {
@@ -133,7 +133,7 @@ func (r *Result) failed() string {
 	if r.options.Replay != "" {
 		said = "This schedule fails: "
 	}
-	said += r.sentence()
+	said += r.Sentence()
 	if r.options.Replay != "" {
 		return said
 	}
@@ -223,7 +223,7 @@ func (r *Result) writeSteps(b *strings.Builder, columns int) {
 		if above {
 			code = ""
 		}
-		for n, part := range cell(clean(code), clean(r.does(i)), room(s.Thread)) {
+		for n, part := range cell(clean(code), clean(r.Does(i)), room(s.Thread)) {
 			number := ""
 			if n == 0 {
 				number = strconv.Itoa(i + 1)

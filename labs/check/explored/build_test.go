@@ -25,7 +25,7 @@ func TestLook(t *testing.T) {
 	require.NoError(t, look("scheduler.c", `const char *text = "asm constructor"; int mm, alias_of;`+"\n"))
 }
 
-// So are marks of the preprocessor, by which lines would count as those of a header of the system.
+// So are marks of the preprocessor: by these, a line would count as a line of a system header.
 func TestUnmarked(t *testing.T) {
 	dir := t.TempDir()
 	for text, refused := range map[string]bool{

@@ -23,7 +23,7 @@ const cpuTime = 10 * time.Minute
 // endless is the time of a search, which its number of schedules ends.
 const endless = 24 * time.Hour
 
-// calls are the system calls that a program makes in an emulator: those of the runtime, and its end.
+// calls are the system calls that a program may make in an emulator: the runtime makes them, or they end the program.
 var calls = []string{
 	"mmap", "munmap", "mprotect", "brk", "sigaltstack", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "setitimer",
 	"clock_gettime", "write", "fstat", "newfstatat", "ioctl", "getpid", "gettid", "tgkill", "exit", "exit_group",
@@ -96,11 +96,13 @@ func command(b *grade.Bench) (func(argv []string) []string, error) {
 // fault says what is wrong, where, and how to see it.
 func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.Fault {
 	f := grade.Fault{Schedule: r.Schedule}
-	lines := map[string][]string{}
 	for i, step := range r.Steps {
-		at := place(b, r, step.PC)
+		at, source := place(b, r, step.PC), ""
+		if filepath.IsLocal(at.File) {
+			source = r.Text(explore.Place{File: filepath.Join(b.Dir, at.File), Line: at.Line})
+		}
 		f.Steps = append(f.Steps, grade.Step{
-			Thread: step.Thread, Place: at, Source: source(b, lines, at), Does: r.Does(i), Preempts: step.Preempted,
+			Thread: step.Thread, Place: at, Source: source, Does: r.Does(i), Preempts: step.Preempted,
 		})
 	}
 	said := strings.TrimSuffix(r.Sentence(), ".")
@@ -152,22 +154,4 @@ func place(b *grade.Bench, r *explore.Result, at explore.Address) machine.Place 
 		file = within
 	}
 	return machine.Place{File: file, Line: p.Line, Function: r.Function(at)}
-}
-
-// source returns the line at a place. lines has the files that were read.
-func source(b *grade.Bench, lines map[string][]string, at machine.Place) string {
-	if !filepath.IsLocal(at.File) {
-		return ""
-	}
-	if lines[at.File] == nil {
-		text, err := os.ReadFile(filepath.Join(b.Dir, at.File))
-		if err != nil {
-			return ""
-		}
-		lines[at.File] = strings.Split(string(text), "\n")
-	}
-	if at.Line < 1 || at.Line > len(lines[at.File]) {
-		return ""
-	}
-	return strings.TrimSpace(lines[at.File][at.Line-1])
 }

@@ -5,7 +5,7 @@ import "fiberlab/labs/grade"
 // Each scenario is exhausted: all schedules, or all with at most so many preemptions. The most schedules are what it
 // takes with the reference, and some more.
 func lab07() *grade.Lab {
-	return lab("07", "sleeping without losing a wake-up", files("*.c", "*.h"), []scenario{
+	return lab("07", "sleeping without losing a wake-up", []string{"*.c", "*.h"}, []scenario{
 		{file: "one_task.c", name: "a task that is put reaches a worker that waits",
 			points: 10, section: "7.2", schedules: 20_000},
 		{file: "no_reason.c", name: "a thread waits until it is signalled",

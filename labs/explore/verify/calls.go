@@ -275,7 +275,7 @@ func init() {
 		},
 		"__wrap___assert_fail": func(e *execution, t *thread) error {
 			claim := e.text(e.arg(t, 0, 8))
-			return &Fault{Kind: "abort", Claim: claim, Text: "An assertion fails: " + claim + "."}
+			return e.fault("abort", "An assertion fails: %s.", claim)
 		},
 	}
 }

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"bytes"
-	"fmt"
 	"math/bits"
 
 	"fiberlab/labs/explore"
@@ -83,7 +82,7 @@ func (e *execution) callCheck(t *thread) error {
 		return e.done(t)
 	}
 	claim := e.text(e.arg(t, 1, 8))
-	return &Fault{Kind: "check", Claim: claim, Text: "The schedule breaks the claim \"" + claim + "\"."}
+	return e.fault("check", "The schedule breaks the claim \"%s\".", claim)
 }
 
 // text reads a string of the program, cut after some bytes.
@@ -223,9 +222,7 @@ func (e *execution) callPut(t *thread) error {
 	value := e.arg(t, 0, 8)
 	e.step(explore.Step{Thread: t.number, PC: explore.Address(t.pc), Op: "put", Stored: &value})
 	if e.memory.items[value] {
-		return &Fault{Kind: "check", Claim: "a value is taken before it is put again", Text: fmt.Sprintf(
-			"Thread %d puts %d again, although it has not been taken.", t.number, value,
-		)}
+		return e.fault("check", "Thread %d puts %d again, although it has not been taken.", t.number, value)
 	}
 	e.memory.items[value] = true
 	return e.done(t)
@@ -237,9 +234,7 @@ func (e *execution) callTake(t *thread) error {
 	waits, known := e.memory.items[value]
 	switch {
 	case !known:
-		return &Fault{Kind: "check", Claim: "a value that is taken was put", Text: fmt.Sprintf(
-			"Thread %d takes %d, which was not put before.", t.number, value,
-		)}
+		return e.fault("check", "Thread %d takes %d, which was not put before.", t.number, value)
 	case !waits:
 		return e.fault("double-take", "Thread %d takes %d, which was taken before.", t.number, value)
 	}

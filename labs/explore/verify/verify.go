@@ -51,7 +51,6 @@ const (
 // Fault is how a schedule failed. As an error, it ends the schedule.
 type Fault struct {
 	Kind     string         // as explore.Fault.Kind, or Tampering, or Differs
-	Claim    string         // of a check: what does not hold
 	Text     string         // one sentence
 	Place    machine.Place  // of the last step, if it is known
 	Number   int            // of the schedule, from 1
