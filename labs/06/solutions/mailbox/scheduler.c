@@ -185,7 +185,7 @@ static void sleep_once(struct worker *w) {
 static void serve(struct worker *w, bool until_idle) {
     atomic_store_explicit(&w->thread, explore_self(), memory_order_relaxed);
     for (;;) {
-        /* It asks before it looks: what was posted before worker_stop must not be overlooked. */
+        /* It asks before it looks: so it sees each message that was posted before worker_stop. */
         bool end = until_idle || finished(w);
 
         fetch(w);

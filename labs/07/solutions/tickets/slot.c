@@ -1,5 +1,5 @@
-/* A WaitSlot for each worker: section 7.5. Its count is the calls of slot_wake less those of
- * slot_wait. So it keeps a wake that comes first:
+/* A WaitSlot for each worker: section 7.5. Its count is the calls of slot_wake minus the
+ * calls of slot_wait. So it keeps a wake that comes first:
  *
  *     wait, wake     0 -> -1 -> 0     the waker unparks the thread
  *     wake, wait     0 ->  1 -> 0     the wait returns at once
