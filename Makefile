@@ -78,8 +78,8 @@ RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|s
 RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./sched/... ./internal/idle ./internal/admission
 
 # Branch guards are instructions where C functions begin and return. They do not change which mutants of the switch are caught, how identities are
-# kept and dropped, how much memory is used, or what Go's profiles show.
-SKIP_GUARDED = -skip '^Test(Mutants|FreshBatch|Crowd|HoldMany|Pool|NothingGrows|NoTimersAreLeft|NoMemoryForContext|Exhaustion|Drain|Dropped|DropOn|FailureIsCharged|FailedProbes|UntestedRuntime|LateEntry|ThreadsComeAndGo|PreemptionUnderRoot|Upheavals|(CPU)?Profiles?Of|SignalsWhile)'
+# kept and dropped, how much memory is used, what Go's profiles show, or how C programs load Go.
+SKIP_GUARDED = -skip '^Test(Mutants|FreshBatch|Crowd|HoldMany|Pool|NothingGrows|NoTimersAreLeft|NoMemoryForContext|Exhaustion|Drain|Dropped|DropOn|FailureIsCharged|FailedProbes|UntestedRuntime|LateEntry|LibraryForCPrograms|ThreadsComeAndGo|PreemptionUnderRoot|Upheavals|(CPU)?Profiles?Of|SignalsWhile)'
 
 # In short sizes it is left out: Go's standard library is compiled anew for it. Where a g is found depends on Go's release.
 LIBRARY_TEST = $(RUN_TESTS) -run '^TestLibraryForCPrograms$$' ./tests/fiber

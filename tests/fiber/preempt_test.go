@@ -119,7 +119,7 @@ func interruptions() int {
 	if suite.Slow() && testing.Short() {
 		return 90
 	}
-	return suite.Scaled(750, 210)
+	return suite.Scaled(500, 210)
 }
 
 // waitForStops runs do, which calls its argument again and again. That waits in a loop without calls
