@@ -122,7 +122,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 export CGO_ENABLED = 1
 
 .PHONY: help run test test-all test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
-        test-newest asan soak model own-program bench policies io labs-selftest labs-pages lint clean
+        test-newest asan soak model own-program bench policies io labs-selftest pages lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -267,16 +267,17 @@ labs-selftest: ## grade the graders of all labs: each faulty program must lose p
 	[ -z "$$failed" ] || { echo "labs-selftest: FAILED:$$failed"; exit 1; }
 
 # FIBERLAB_PICTURES names a folder that gets pictures of the pages.
-labs-pages: ## look at the pages of fiberlab step in a browser: widths, keys, light and dark, print, no network
+PAGES := ./labs/step
+pages: ## look at the pages for browsers: widths, keys, light and dark, print, no network
 	@scripts/need go certs modules cc browser
-	go test -tags browser -count=1 -timeout 15m $(TESTFLAGS) -run '^TestBrowser$$' ./labs/step
+	go test -tags browser -count=1 -timeout 15m $(TESTFLAGS) -run '^TestBrowser$$' $(PAGES)
 
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
 	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring clang-format shellcheck
 	go vet $(PKGS)
 	go vet -tags debug $(PKGS)
 	go vet -tags iofaults ./sched/uring
-	go vet -tags browser ./labs/step
+	go vet -tags browser $(PAGES)
 	$(FOREIGN) go vet $(BOUND_PKGS)
 	@GOBIN="$(CURDIR)/build/bin" go install $(STATICCHECK)
 	build/bin/staticcheck $(PKGS)

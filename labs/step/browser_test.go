@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fiberlab/internal/browsertest"
 	"fiberlab/labs/record"
 )
 
@@ -25,10 +26,10 @@ func writePage(t *testing.T, r *record.Recording) string {
 
 // One browser looks at all pages: it takes its time to start.
 func TestBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := browsertest.Open(t)
 	for _, look := range []struct {
 		name string
-		test func(*testing.T, *chromium)
+		test func(*testing.T, *browsertest.Browser)
 	}{
 		{"Keys", browserKeys},
 		{"DeepLinks", browserDeepLinks},
@@ -40,10 +41,10 @@ func TestBrowser(t *testing.T) {
 		{"Schedule", browserSchedule},
 	} {
 		t.Run(look.name, func(t *testing.T) {
-			b.t = t
-			b.call(nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": false})
-			b.size(1400, 900, false)
-			b.media("screen", "light")
+			b.T = t
+			b.Call(nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": false})
+			b.Size(1400, 900, false)
+			b.Media("screen", "light")
 			look.test(t, b)
 		})
 	}
@@ -51,62 +52,62 @@ func TestBrowser(t *testing.T) {
 
 const counter = `document.getElementById("counter").textContent`
 
-func browserKeys(t *testing.T, b *chromium) {
+func browserKeys(t *testing.T, b *browsertest.Browser) {
 	address := writePage(t, sampleAMD64(t, true))
-	b.load(address)
-	require.Equal(t, "step 0 of 37", b.run(counter))
+	b.Load(address)
+	require.Equal(t, "step 0 of 37", b.Run(counter))
 	for _, key := range []struct{ key, want string }{
 		{"ArrowRight", "1"}, {"n", "2"}, {"ArrowRight", "3"}, {"ArrowLeft", "2"}, {"p", "1"}, {"Home", "0"},
 		{"ArrowLeft", "0"}, {"End", "37"},
 		{"ArrowRight", "37"}, {"Home", "0"}, {"f", "12"}, {"f", "12"},
 	} {
-		b.press(key.key)
-		require.Equal(t, "step "+key.want+" of 37", b.run(counter), key.key)
-		require.Equal(t, "#step="+key.want, b.run("location.hash"), key.key)
+		b.Press(key.key)
+		require.Equal(t, "step "+key.want+" of 37", b.Run(counter), key.key)
+		require.Equal(t, "#step="+key.want, b.Run("location.hash"), key.key)
 	}
 	// Buttons and the slider, by the keyboard too.
-	b.run(`document.querySelector("[data-go=forward]").focus()`)
-	b.press("Enter")
-	require.Equal(t, "step 13 of 37", b.run(counter))
-	b.run(`document.getElementById("slider").focus()`)
-	b.press("ArrowRight")
-	require.Equal(t, "step 14 of 37", b.run(counter))
-	b.press("Home")
-	require.Equal(t, "step 0 of 37", b.run(counter))
-	b.run(`document.querySelector("[data-go=wrong]").click()`)
-	require.Equal(t, "step 12 of 37", b.run(counter))
-	require.Contains(t, b.run(`document.body.innerText`), "step forward", "the keys are listed")
+	b.Run(`document.querySelector("[data-go=forward]").focus()`)
+	b.Press("Enter")
+	require.Equal(t, "step 13 of 37", b.Run(counter))
+	b.Run(`document.getElementById("slider").focus()`)
+	b.Press("ArrowRight")
+	require.Equal(t, "step 14 of 37", b.Run(counter))
+	b.Press("Home")
+	require.Equal(t, "step 0 of 37", b.Run(counter))
+	b.Run(`document.querySelector("[data-go=wrong]").click()`)
+	require.Equal(t, "step 12 of 37", b.Run(counter))
+	require.Contains(t, b.Run(`document.body.innerText`), "step forward", "the keys are listed")
 	// The first stops of the tabulator are the theme, the finding, and the buttons in their order.
-	b.run(`document.activeElement.blur()`)
-	b.load(address)
+	b.Run(`document.activeElement.blur()`)
+	b.Load(address)
 	var stops []string
 	for range 7 {
-		b.press("Tab")
-		stops = append(stops, b.run(`document.activeElement.textContent || document.activeElement.id`).(string))
+		b.Press("Tab")
+		stops = append(stops, b.Run(`document.activeElement.textContent || document.activeElement.id`).(string))
 	}
 	require.Equal(t, []string{"dark", "Step 12", "|<", "< back", "forward >", ">|", "slider"}, stops)
-	b.quiet(address)
+	b.Quiet(address)
 }
 
-func browserDeepLinks(t *testing.T, b *chromium) {
+func browserDeepLinks(t *testing.T, b *browsertest.Browser) {
 	address := writePage(t, sampleAMD64(t, true))
-	b.load(address + "#step=12")
-	require.Equal(t, "step 12 of 37", b.run(counter))
-	b.run(`location.hash = "#step=20"`)
-	b.until("step 20 of 37", counter)
-	b.run(`document.querySelector(".findings a").click()`)
-	b.until("step 12 of 37", counter)
+	b.Load(address + "#step=12")
+	require.Equal(t, "step 12 of 37", b.Run(counter))
+	b.Run(`location.hash = "#step=20"`)
+	b.Until("step 20 of 37", counter)
+	b.Run(`document.querySelector(".findings a").click()`)
+	b.Until("step 12 of 37", counter)
 	for fragment, want := range map[string]string{"#step=999": "37", "#step=-1": "0", "#step=x": "0", "#now": "0"} {
-		b.load(address + fragment)
-		require.Equal(t, "step "+want+" of 37", b.run(counter), fragment)
+		b.Load(address + fragment)
+		require.Equal(t, "step "+want+" of 37", b.Run(counter), fragment)
 	}
 }
 
 // What the page draws at each step is what the player has.
-func browserDrawsTheRecording(t *testing.T, b *chromium) {
+func browserDrawsTheRecording(t *testing.T, b *browsertest.Browser) {
 	r := sampleAMD64(t, true)
 	address := writePage(t, r)
-	b.load(address)
+	b.Load(address)
 	p := at(t, r, 0)
 	for position := range p.Last() + 1 {
 		p.Go(position)
@@ -118,7 +119,7 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 			}
 			want = append(want, mark+name+" "+digits(p.Register(name))+" "+p.Meaning(p.Register(name)))
 		}
-		got := b.run(
+		got := b.Run(
 			`[...document.querySelectorAll("#registers div")].map(d => [...d.children].map(c => ` +
 				`c.textContent).join(" "))`,
 		)
@@ -150,7 +151,7 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 				))
 			}
 		}
-		got = b.run(`[...document.querySelectorAll("#memory table")].flatMap(t => {
+		got = b.Run(`[...document.querySelectorAll("#memory table")].flatMap(t => {
 			const rows = [...t.rows].filter(r => !r.classList.contains("end"));
 			if (t.classList.contains("stack")) rows.reverse();
 			return rows.map(r => [r.className, ...[0, 2, 3].map(i => r.cells[i].textContent)].join("|"));
@@ -160,7 +161,7 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 		}
 		require.Len(t, got, len(want))
 
-		now := b.run(`document.getElementById("now").textContent`)
+		now := b.Run(`document.getElementById("now").textContent`)
 		for _, e := range p.Effects() {
 			require.Contains(t, now, e.String())
 		}
@@ -171,17 +172,17 @@ func browserDrawsTheRecording(t *testing.T, b *chromium) {
 		}
 		if step, ok := p.Step(); ok && step.Note == "" {
 			require.Contains(
-				t, b.run(`document.querySelector("#source .here").textContent`),
+				t, b.Run(`document.querySelector("#source .here").textContent`),
 				r.Sources[sampleFile][step.Place.Line-1],
 			)
 		}
-		b.press("ArrowRight")
+		b.Press("ArrowRight")
 	}
-	b.quiet(address)
+	b.Quiet(address)
 }
 
 // A page fits phones, windows and screens: nothing is wider than it, at any step.
-func browserWidths(t *testing.T, b *chromium) {
+func browserWidths(t *testing.T, b *browsertest.Browser) {
 	long := sampleAMD64(t, true)
 	long.Title = strings.Repeat("a_very_long_title", 10)
 	long.Findings[0].Text = strings.Repeat("0123456789abcdef", 20)
@@ -191,61 +192,39 @@ func browserWidths(t *testing.T, b *chromium) {
 	for name, r := range map[string]*record.Recording{"sample": sampleAMD64(t, true), "long": long} {
 		address := writePage(t, r)
 		for _, width := range []int{320, 360, 800, 1120, 1400} {
-			b.size(width, 800, width < 600)
-			b.load(address)
+			b.Size(width, 800, width < 600)
+			b.Load(address)
 			for _, step := range []int{0, 12, 19} {
-				b.run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
-				b.until(fmt.Sprintf("step %d of 37", step), counter)
+				b.Run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
+				b.Until(fmt.Sprintf("step %d of 37", step), counter)
 				require.Equal(
-					t, float64(width), b.run(`document.documentElement.scrollWidth`), "%s, step %d, %d points wide",
+					t, float64(width), b.Run(`document.documentElement.scrollWidth`), "%s, step %d, %d points wide",
 					name, step, width,
 				)
 			}
 			if width == 360 {
-				small := b.run(
+				small := b.Run(
 					`Math.min(...[...document.querySelectorAll("button")].map(e => Math.min(e.offsetHeight, ` +
 						`e.offsetWidth)))`,
 				)
 				require.GreaterOrEqual(t, small, 36.0, "buttons that a finger hits")
 			}
 		}
-		b.quiet(address)
+		b.Quiet(address)
 	}
 }
 
-// contrasts returns the least contrast of text to what is behind it, and where.
-const contrasts = `(() => {
-	const parse = c => (c.match(/[\d.]+/g) || []).map(Number);
-	const linear = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-	const light = ([r, g, b]) => .2126 * linear(r) + .7152 * linear(g) + .0722 * linear(b);
-	let least = [99, ""];
-	for (const e of document.querySelectorAll("body *")) {
-		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
-		if (!e.offsetParent || e.closest("script, style")) continue;
-		let behind = e, color;
-		for (; behind; behind = behind.parentElement) {
-			color = parse(getComputedStyle(behind).backgroundColor);
-			if (color.length === 3 || color[3] > 0) break;
-		}
-		const lights = [light(parse(getComputedStyle(e).color)), light(behind ? color : [255, 255, 255])];
-		const [a, b] = lights.sort((x, y) => y - x);
-		const contrast = (a + .05) / (b + .05);
-		if (contrast < least[0]) least = [contrast, e.tagName + "." + e.className + ": " + e.textContent.slice(0, 40)];
-	}
-	return least;
-})()`
-
-func browserLightAndDark(t *testing.T, b *chromium) {
+func browserLightAndDark(t *testing.T, b *browsertest.Browser) {
 	address := writePage(t, sampleAMD64(t, true))
-	paper := func() any { return b.run(`getComputedStyle(document.body).backgroundColor`) }
+	paper := func() any { return b.Run(`getComputedStyle(document.body).backgroundColor`) }
 	const white, black = "rgb(255, 255, 255)", "rgb(20, 23, 27)"
 	readable := func() {
 		t.Helper()
 		for _, step := range []int{0, 1, 4, 12, 16} {
-			b.run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
-			b.until(fmt.Sprintf("step %d of 37", step), counter)
-			least := b.run(contrasts).([]any)
-			require.GreaterOrEqual(t, least[0], 4.5, "%v, at step %d", least[1], step)
+			b.Run(fmt.Sprintf(`location.hash = "#step=%d"`, step))
+			b.Until(fmt.Sprintf("step %d of 37", step), counter)
+			contrast, where := b.Contrast()
+			require.GreaterOrEqual(t, contrast, 4.5, "%s, at step %d", where, step)
 		}
 	}
 	for _, scheme := range []string{"light", "dark"} {
@@ -253,82 +232,82 @@ func browserLightAndDark(t *testing.T, b *chromium) {
 		if scheme == "dark" {
 			want, other = black, white
 		}
-		b.media("screen", scheme)
+		b.Media("screen", scheme)
 		for _, width := range []int{360, 800, 1400} {
-			b.size(width, 800, width < 600)
-			b.load(address + "#step=12")
+			b.Size(width, 800, width < 600)
+			b.Load(address + "#step=12")
 			require.Equal(t, want, paper(), scheme)
-			b.picture(fmt.Sprintf("%s-%d", scheme, width), false)
-			b.picture(fmt.Sprintf("%s-%d-whole", scheme, width), true)
+			b.Picture(fmt.Sprintf("%s-%d", scheme, width), false)
+			b.Picture(fmt.Sprintf("%s-%d-whole", scheme, width), true)
 		}
 		readable()
-		b.press("t")
+		b.Press("t")
 		require.Equal(t, other, paper(), "after t")
 		require.Equal(
-			t, scheme, b.run(`document.getElementById("theme").textContent`), "the button names what it leads to",
+			t, scheme, b.Run(`document.getElementById("theme").textContent`), "the button names what it leads to",
 		)
 		readable()
-		b.press("t")
+		b.Press("t")
 		require.Equal(t, want, paper(), "after t again")
-		b.run(`localStorage.clear()`)
+		b.Run(`localStorage.clear()`)
 	}
-	b.quiet(address)
+	b.Quiet(address)
 }
 
 // On paper, and without JavaScript, all steps stand one below the other.
-func browserPrintAndNoScript(t *testing.T, b *chromium) {
+func browserPrintAndNoScript(t *testing.T, b *browsertest.Browser) {
 	address := writePage(t, sampleAMD64(t, true))
 	visible := func(selector string) any {
-		return b.run(fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.offsetParent).length`, selector))
+		return b.Run(fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.offsetParent).length`, selector))
 	}
-	b.size(800, 1000, false)
-	b.media("print", "dark")
-	b.load(address + "#step=12")
-	require.Equal(t, "rgb(255, 255, 255)", b.run(`getComputedStyle(document.body).backgroundColor`), "paper is white")
+	b.Size(800, 1000, false)
+	b.Media("print", "dark")
+	b.Load(address + "#step=12")
+	require.Equal(t, "rgb(255, 255, 255)", b.Run(`getComputedStyle(document.body).backgroundColor`), "paper is white")
 	require.Equal(t, 0.0, visible("#explorer"))
 	require.Equal(t, 38.0, visible("#all .drawing"))
-	b.picture("print", false)
+	b.Picture("print", false)
 	if dir := os.Getenv("FIBERLAB_PICTURES"); dir != "" {
 		var result struct{ Data string }
-		b.call(&result, "Page.printToPDF", map[string]any{"printBackground": false})
-		b.keep(filepath.Join(dir, "print.pdf"), result.Data)
+		b.Call(&result, "Page.printToPDF", map[string]any{"printBackground": false})
+		b.Keep(filepath.Join(dir, "print.pdf"), result.Data)
 	}
 
-	b.media("screen", "light")
-	b.call(nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	b.Media("screen", "light")
+	b.Call(nil, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
 	for _, width := range []int{360, 1400} {
-		b.size(width, 1000, width < 600)
-		b.load(address + "#step=12")
+		b.Size(width, 1000, width < 600)
+		b.Load(address + "#step=12")
 		require.Equal(t, 0.0, visible("#explorer"))
 		require.Equal(t, 38.0, visible("#all .drawing"))
-		require.Equal(t, float64(width), b.run(`document.documentElement.scrollWidth`))
-		b.until(
+		require.Equal(t, float64(width), b.Run(`document.documentElement.scrollWidth`))
+		b.Until(
 			true, `Math.abs(document.getElementById("step=12").getBoundingClientRect().top) <= 2`,
 			"the address leads to the step",
 		)
-		b.picture(fmt.Sprintf("noscript-%d", width), false)
+		b.Picture(fmt.Sprintf("noscript-%d", width), false)
 	}
-	b.quiet(address)
+	b.Quiet(address)
 }
 
 // What a student has written is text in the page, and nothing else.
-func browserHostileText(t *testing.T, b *chromium) {
+func browserHostileText(t *testing.T, b *browsertest.Browser) {
 	const evil = `</script><script>document.title="taken"</script><img src=x onerror='document.title="taken"'>`
 	r := sampleAMD64(t, true)
 	r.Sources[sampleFile][4], r.Steps[1].Source, r.Steps[1].Instruction = evil, evil, evil
 	r.Regions[0].Name, r.Findings[0].Text = evil, evil
 	address := writePage(t, r)
-	b.load(address + "#step=2")
+	b.Load(address + "#step=2")
 	for range 12 {
-		b.press("ArrowRight")
+		b.Press("ArrowRight")
 	}
-	require.Equal(t, r.Title, b.run(`document.title`))
-	require.Equal(t, 0.0, b.run(`document.querySelectorAll("img").length`))
-	b.quiet(address)
+	require.Equal(t, r.Title, b.Run(`document.title`))
+	require.Equal(t, 0.0, b.Run(`document.querySelectorAll("img").length`))
+	b.Quiet(address)
 }
 
 // The page of a schedule that fails, as fiberlab explore writes it, has the same keys.
-func browserSchedule(t *testing.T, b *chromium) {
+func browserSchedule(t *testing.T, b *browsertest.Browser) {
 	file := filepath.Join(t.TempDir(), "schedule.html")
 	const classic = "../explore/testdata/classic/"
 	out, err := exec.Command(
@@ -336,29 +315,29 @@ func browserSchedule(t *testing.T, b *chromium) {
 	).CombinedOutput()
 	require.FileExists(t, file, "%v: %s", err, out)
 	address := "file://" + file
-	b.load(address)
-	require.Equal(t, "step 0 of 14", b.run(counter))
+	b.Load(address)
+	require.Equal(t, "step 0 of 14", b.Run(counter))
 	for _, key := range []struct{ key, want string }{
 		{"ArrowRight", "1"}, {"n", "2"}, {"p", "1"}, {"End", "14"}, {"Home", "0"}, {"f", "6"},
 	} {
-		b.press(key.key)
-		require.Equal(t, "step "+key.want+" of 14", b.run(counter), key.key)
+		b.Press(key.key)
+		require.Equal(t, "step "+key.want+" of 14", b.Run(counter), key.key)
 	}
 	const text = `document.getElementById("now").innerText`
-	require.Contains(t, b.run(text), "explore_lock(&mutex);")
-	require.Contains(t, b.run(text), "From step 6 on, every schedule fails.")
-	require.Equal(t, "*mutexheld by thread 1", b.run(`document.querySelector("#registers .changed").textContent`))
-	require.Contains(t, b.run(`document.querySelector("#source .here").textContent`), "explore_lock(&mutex);")
-	require.Contains(t, b.run(`document.querySelector("tr.here").innerText`), "locks mutex")
-	b.load(address + "#step=11")
-	require.Equal(t, "step 11 of 14", b.run(counter))
+	require.Contains(t, b.Run(text), "explore_lock(&mutex);")
+	require.Contains(t, b.Run(text), "From step 6 on, every schedule fails.")
+	require.Equal(t, "*mutexheld by thread 1", b.Run(`document.querySelector("#registers .changed").textContent`))
+	require.Contains(t, b.Run(`document.querySelector("#source .here").textContent`), "explore_lock(&mutex);")
+	require.Contains(t, b.Run(`document.querySelector("tr.here").innerText`), "locks mutex")
+	b.Load(address + "#step=11")
+	require.Equal(t, "step 11 of 14", b.Run(counter))
 	for _, width := range []int{360, 390, 768, 1400} {
-		b.size(width, 900, width < 700)
-		b.load(address + "#step=6")
-		require.Equal(t, true, b.run(`document.documentElement.scrollWidth <= innerWidth`), "%d", width)
+		b.Size(width, 900, width < 700)
+		b.Load(address + "#step=6")
+		require.Equal(t, true, b.Run(`document.documentElement.scrollWidth <= innerWidth`), "%d", width)
 	}
-	b.media("screen", "dark")
-	b.load(address)
-	require.NotEqual(t, "rgb(255, 255, 255)", b.run(`getComputedStyle(document.body).backgroundColor`))
-	b.quiet(address)
+	b.Media("screen", "dark")
+	b.Load(address)
+	require.NotEqual(t, "rgb(255, 255, 255)", b.Run(`getComputedStyle(document.body).backgroundColor`))
+	b.Quiet(address)
 }
