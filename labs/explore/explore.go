@@ -113,6 +113,8 @@ type Step struct {
 	Note      string  `json:"note,omitempty"`
 	Block     int     `json:"block,omitempty"`  // of Address: the number of the allocation in this schedule, from 1
 	Offset    int     `json:"offset,omitempty"` // in it
+	// Callers are where the functions around PC were called, the innermost first, 8 at most.
+	Callers []Address `json:"callers,omitempty"`
 }
 
 // Address is an address in the program. JSON has it as a string, in hexadecimal.

@@ -65,6 +65,8 @@ type Step struct {
 	Source   string        `json:"source"`   // the line
 	Does     string        `json:"does"`     // "reads flag = 1 (acquire)"
 	Preempts bool          `json:"preempts"` // the thread of the step before could have gone on
+	// Callers are where the functions around it were called, in the submission and in the test, the innermost first.
+	Callers []machine.Place `json:"callers,omitempty"`
 }
 
 // Examiner is a way to examine submissions.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
 	"fiberlab/labs/mutate"
 )
 
@@ -59,7 +60,9 @@ func names(f grade.Fault, m mutate.Mutant) bool {
 		return true
 	}
 	if slices.ContainsFunc(f.Steps, func(s grade.Step) bool {
-		return s.Place.File == m.File && (s.Place.Line == m.Line || s.Place.Function == m.Function)
+		return slices.ContainsFunc(append([]machine.Place{s.Place}, s.Callers...), func(p machine.Place) bool {
+			return p.File == m.File && (p.Line == m.Line || p.Function == m.Function)
+		})
 	}) {
 		return true
 	}

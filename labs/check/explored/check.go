@@ -103,6 +103,7 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 		}
 		f.Steps = append(f.Steps, grade.Step{
 			Thread: step.Thread, Place: at, Source: source, Does: r.Does(i), Preempts: step.Preempted,
+			Callers: callers(b, r, step),
 		})
 	}
 	said := strings.TrimSuffix(r.Sentence(), ".")
@@ -110,8 +111,14 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 		f.Place = last[0].Place
 		var where []string
 		for _, step := range last {
-			where = append(where, fmt.Sprintf("thread %d in %s, %s:%d", step.Thread, step.Place.Function,
-				step.Place.File, step.Place.Line))
+			said := fmt.Sprintf("thread %d in %s, %s:%d", step.Thread, step.Place.Function, step.Place.File,
+				step.Place.Line)
+			for _, caller := range step.Callers {
+				if !strings.HasPrefix(caller.File, "tests/") {
+					said += fmt.Sprintf(", called by %s, %s:%d", caller.Function, caller.File, caller.Line)
+				}
+			}
+			where = append(where, said)
 		}
 		said += "; the last steps: " + strings.Join(where, "; ")
 	}
@@ -127,6 +134,16 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 	}
 	f.Text = said
 	return f
+}
+
+// callers are the lines from which the function of a step was called, and so on outwards.
+func callers(b *grade.Bench, r *explore.Result, step explore.Step) (all []machine.Place) {
+	for _, call := range step.Callers {
+		if at := place(b, r, call); at.File != "" {
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // lasts returns the last step of each thread in the submission's files, the latest first.

@@ -219,6 +219,20 @@ struct step {
     const char *note;
 };
 
+enum { CALLS_MAX = 256, CALLERS = 8 };
+
+/* A function that has been called, has accesses that the compiler marked, and has not returned. */
+struct call {
+    uintptr_t pc, frame; /* frame: an address in its frame */
+    uint64_t stack;      /* which stack that is on */
+};
+
+/* Where the functions around a step were called, the innermost first. */
+struct callers {
+    uintptr_t pc[CALLERS];
+    unsigned n;
+};
+
 enum fault_kind {
     FAULT_NONE,
     FAULT_CHECK,
@@ -299,7 +313,10 @@ struct engine {
     char *stacks;
     uintptr_t heap;        /* the region of malloc */
     struct step *recorded; /* null unless steps are recorded */
-    const char *script;    /* the rest of it, in mode SCRIPT */
+    struct call *calls;    /* null unless calls are recorded, too */
+    unsigned calls_n;
+    struct callers *callers; /* of each recorded step */
+    const char *script;      /* the rest of it, in mode SCRIPT */
     int scripted_value;    /* the alternative of the next value, in mode SCRIPT; -1: the last one */
     uint32_t random_steps; /* the longest schedule so far, in decisions of threads */
 };
@@ -455,6 +472,10 @@ void report_recorded(const struct thread *t, enum operation operation, int order
 void report_recorded_value(uint64_t value, int32_t from, bool stale);
 void report_recorded_stored(uint64_t value);
 void report_recorded_note(const char *note);
+
+/* A function begins or ends whose frame has that address. It was called at pc. */
+void report_called(uintptr_t frame, uintptr_t pc);
+void report_returned(uintptr_t frame);
 
 /* Counts a step of thread t, and records it if a report is wanted. */
 static inline void report_step(const struct thread *t, enum operation operation, int order,

@@ -330,7 +330,7 @@ static void replay(struct decision *path, uint32_t length) {
     for (uint32_t i = 0; i < length; i++)
         s->path[i] = path[i];
     s->length = length;
-    report_record();
+    report_record(true);
     run_schedule(s);
 }
 
@@ -413,7 +413,7 @@ static int print_result(const struct search *complete) {
 
 /* Runs each script once and prints what happened. */
 static _Noreturn void follow(char **scripts) {
-    report_record();
+    report_record(false);
     for (; *scripts; scripts++) {
         engine->script = *scripts;
         run->replayed.length = 0;

@@ -8,8 +8,51 @@
 
 enum { RECORDED_MAX = 1 << 16 };
 
-void report_record(void) {
+void report_record(bool calls) {
     engine->recorded = map_memory(RECORDED_MAX * sizeof *engine->recorded);
+    if (!calls)
+        return;
+    engine->callers = map_memory(RECORDED_MAX * sizeof *engine->callers);
+    engine->calls = map_memory(CALLS_MAX * sizeof *engine->calls);
+}
+
+/* Which stack an address is on: a thread's, or one of the program's own, from malloc or static. */
+static uint64_t stack_of(uintptr_t frame) {
+    size_t offset;
+    unsigned block = heap_block(frame, &offset);
+
+    if (block)
+        return THREADS + 1u + block;
+    return threads_have(frame) ? engine->current->number : THREADS;
+}
+
+/* A function with a frame at this address, or above, is the only one of its stack that can run. */
+void report_returned(uintptr_t frame) {
+    uint64_t stack = stack_of(frame);
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < engine->calls_n; i++)
+        if (engine->calls[i].stack != stack || engine->calls[i].frame > frame)
+            engine->calls[kept++] = engine->calls[i];
+    engine->calls_n = kept;
+}
+
+void report_called(uintptr_t frame, uintptr_t pc) {
+    report_returned(frame);
+    if (engine->calls_n < CALLS_MAX)
+        engine->calls[engine->calls_n++] =
+            (struct call){.pc = pc, .frame = frame, .stack = stack_of(frame)};
+}
+
+/* Notes the functions on the stack of the step that was recorded last. */
+static void note_callers(void) {
+    struct callers *c = &engine->callers[engine->steps - 1];
+    uint64_t stack = stack_of((uintptr_t)__builtin_frame_address(0));
+
+    c->n = 0;
+    for (unsigned i = engine->calls_n; i-- > 0 && c->n < CALLERS;)
+        if (engine->calls[i].stack == stack)
+            c->pc[c->n++] = engine->calls[i].pc;
 }
 
 /* The step counted last, or null if there are more than can be recorded. */
@@ -56,6 +99,8 @@ void report_recorded(const struct thread *t, enum operation operation, int order
     if (!last)
         return;
     *last = s;
+    if (engine->calls)
+        note_callers();
     if (operation == OP_READ && (size == 1 || size == 2 || size == 4 || size == 8)) {
         last->value = memory_read(address, size); /* which may be what crashes the program */
         last->has_value = true;
@@ -170,7 +215,7 @@ static const char *const fault_names[] = {"",         "check",          "race", 
                                           "livelock", "use-after-free", "double-free", "crash",
                                           "abort",    "limit",          "double-take", "lost"};
 
-static void print_step(const struct step *s, const int32_t *shown) {
+static void print_step(const struct step *s, const struct callers *callers, const int32_t *shown) {
     printf("{\"thread\":%u,\"pc\":\"0x%lx\",\"op\":\"%s\"", s->thread, (unsigned long)s->pc,
            operation_names[s->operation]);
     if (s->order != NO_ORDER)
@@ -191,7 +236,9 @@ static void print_step(const struct step *s, const int32_t *shown) {
         printf(",\"note\":");
         print_text(s->note);
     }
-    putchar('}');
+    for (unsigned i = 0; callers && i < callers->n; i++)
+        printf("%s\"0x%lx\"", i ? "," : ",\"callers\":[", (unsigned long)callers->pc[i]);
+    printf("%s}", callers && callers->n ? "]" : "");
 }
 
 /* What each thread waits for that has not ended. */
@@ -240,7 +287,7 @@ void report_all(void) {
 
         s.from = -2; /* an index among all steps */
         printf("%s", i ? "," : "");
-        print_step(&s, NULL);
+        print_step(&s, NULL, NULL);
     }
     printf("]");
 }
@@ -288,7 +335,7 @@ void report_failure(int64_t decided) {
         if (shown[i] < 0)
             continue;
         printf("%s", comma);
-        print_step(&engine->recorded[i], shown);
+        print_step(&engine->recorded[i], &engine->callers[i], shown);
         comma = ",";
     }
     printf("]");

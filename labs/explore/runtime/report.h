@@ -2,8 +2,8 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-/* Records the steps of the schedule that follows. */
-void report_record(void);
+/* Records the steps of the schedule that follows; calls: and in which functions they are. */
+void report_record(bool calls);
 /* Prints the fault, the schedule and the steps of the schedule that ran last, which was recorded:
  * the fields of the result from ,"fault" on. After its first `decided` decisions every schedule
  * fails, and not after fewer; -1: that is not known. */

@@ -6,11 +6,17 @@
 
 void __tsan_init(void) {}
 
+#define FRAME ((uintptr_t)__builtin_frame_address(0))
+
 void __tsan_func_entry(void *caller) {
-    (void)caller;
+    if (engine->calls && engine->current)
+        report_called(FRAME, (uintptr_t)caller);
 }
 
-void __tsan_func_exit(void) {}
+void __tsan_func_exit(void) {
+    if (engine->calls && engine->current)
+        report_returned(FRAME);
+}
 
 /* Plain accesses. */
 

@@ -132,7 +132,7 @@ func folderOf(info *dwarf.Data, address uint64) (string, error) {
 	}
 }
 
-// runThrough are the runtime's functions that do nothing.
+// runThrough are the runtime's functions that change nothing while the program is watched.
 var runThrough = map[string]bool{
 	"__tsan_init": true, "__tsan_func_entry": true, "__tsan_func_exit": true,
 }
