@@ -56,10 +56,12 @@ type Runtime struct {
 }
 
 // ofProgram is how the compiler is called for a file of a program. A call of the runtime must be no jump, so that its
-// return address lies in the caller's line. DWARF 4 has types without marks of atomic ones, and addresses of variables
-// in place: package dwarf knows no others. The runtime is compiled with it, too.
+// return address lies in the caller's line. Without inlining, each step is in the function in whose text it stands.
+// DWARF 4 has types without marks of atomic ones, and addresses of variables in place: package dwarf knows no others.
+// The runtime is compiled with it, too.
 var ofProgram = []string{
-	"-std=c11", "-g", "-gdwarf-4", "-O1", "-Wall", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-c",
+	"-std=c11", "-g", "-gdwarf-4", "-O1", "-Wall", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-fno-inline",
+	"-c",
 }
 
 // ofClang makes clang report the read of n++, which it leaves to the write otherwise. ofGCC has gcc not warn that its

@@ -48,8 +48,7 @@ func (e *examiner) Prepare(
 	}
 	build := sandbox.BuildOptions{
 		Arch: o.Arch, Dir: s.Dir, Sources: s.Names, Work: s.Work, Look: look,
-		// Without inlining, each step is in the function in whose text it stands.
-		Flags: append(runtime.Words(), "-Wno-unused-parameter", "-fno-inline", "-I", "."),
+		Flags: append(runtime.Words(), "-Wno-unused-parameter", "-I", "."),
 	}
 	var own, tests *sandbox.Built
 	group, limited := errgroup.WithContext(ctx)
