@@ -132,7 +132,7 @@ func (r *Runtime) make(ctx context.Context) error {
 		sources = append(sources, filepath.Join(r.folder, "asm", name))
 	}
 	words := []string{
-		"-std=gnu11", "-g", "-gdwarf-4", "-O2", "-fno-pie", "-I", include, "-I", filepath.Join(r.folder, "asm"),
+		"-std=gnu11", "-g", "-gdwarf-4", "-O3", "-fno-pie", "-I", include, "-I", filepath.Join(r.folder, "asm"),
 	}
 	for _, name := range ofSwap {
 		words = append(words, "-Dmarl_fiber_"+name+"=explore_fiber_"+name)

@@ -199,7 +199,7 @@ func TestHarm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, kind, says string }{
 		"heap": {
-			`for (int *p = 0;;) { p = malloc(1000); *p = 1; explore_check(*p == 1, "it is 1"); }`,
+			`for (int *volatile p = 0;;) { p = malloc(1000); *p = 1; explore_check(*p == 1, "it is 1"); }`,
 			"limit", "allocates more than 4194304 bytes",
 		},
 		"runtime": {

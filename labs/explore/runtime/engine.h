@@ -23,6 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined __SSE2__
+#include <emmintrin.h>
+#else
+#include <arm_neon.h>
+#endif
+
 #include "context.h"
 #include "explore.h"
 
@@ -40,13 +46,25 @@ enum {
 /* A vector clock: for each thread, a number of its steps. */
 typedef uint16_t vclock __attribute__((vector_size(16)));
 
-static inline vclock later(vclock a, vclock b) {
-    vclock greater = (vclock)(a > b);
-
-    return (a & greater) | (b & ~greater);
+/* By how much each lane of a is greater than that of b: 0 where it is not. One instruction, which
+ * C has no word for. */
+static inline vclock beyond(vclock a, vclock b) {
+#if defined __SSE2__
+    return (vclock)_mm_subs_epu16((__m128i)a, (__m128i)b);
+#else
+    return (vclock)vqsubq_u16((uint16x8_t)a, (uint16x8_t)b);
+#endif
 }
 
-/* Reports whether any lane of a mask made by a comparison is set. */
+static inline vclock later(vclock a, vclock b) {
+    return beyond(a, b) + b;
+}
+
+static inline vclock earlier(vclock a, vclock b) {
+    return a - beyond(a, b);
+}
+
+/* Reports whether any lane is not 0. */
 static inline bool any(vclock mask) {
     typedef uint64_t pair __attribute__((vector_size(16)));
     pair p = (pair)mask;
@@ -185,6 +203,7 @@ struct thread {
     bool spurious_fail;
     /* While it spins: the values that it read, and the count of changes at its last yield. */
     struct spin spin[SPINS];
+    bool repeats; /* perhaps: one of them was read so often that the thread spins */
     struct place *recent[RECENT];
     unsigned spins, recents;
     uint32_t yielded_at;
@@ -197,14 +216,17 @@ struct thread {
 
 /* Notes that t has seen a store, now if not before. */
 static inline void see(const struct thread *t, struct store *s) {
-    vclock now = seen_by(t->number, t->time);
-
-    s->seen = ~later(~s->seen, ~now);
+    s->seen = earlier(s->seen, seen_by(t->number, t->time));
 }
 
-/* The lanes of others in which an access did not happen before the next step of t. */
+/* The lane of t alone, with the time of its last visible step. */
+static inline vclock own_time(const struct thread *t) {
+    return t->view.hb & lanes[t->number];
+}
+
+/* Not 0: the lanes of others in which an access did not happen before the next step of t. */
 static inline vclock unordered(const struct thread *t, vclock accesses) {
-    return (vclock)(accesses > t->view.hb) & ~lanes[t->number];
+    return beyond(accesses, t->view.hb) & ~lanes[t->number];
 }
 
 struct step {
@@ -254,15 +276,27 @@ struct fault {
     char text[600];
 };
 
+/* Threads of which one goes on: the number of alternative i is byte i, or STOP: the running thread
+ * stops for ever. */
+typedef uint64_t candidates;
+
+static inline unsigned candidate(candidates c, unsigned i) {
+    return c >> 8 * i & 0xff;
+}
+
+static inline candidates candidate_added(candidates c, unsigned i, unsigned thread) {
+    return c | (candidates)thread << 8 * i;
+}
+
 /* Where the program chose between several continuations. Alternatives are numbered the same way in
  * every mode of the search, so that the numbers alone replay a schedule. */
 struct decision {
     uint32_t remaining; /* alternatives that are still to be tried */
     uint8_t chosen;
     bool of_thread;
-    uint8_t tried;               /* threads whose continuations were all tried here */
-    uint8_t alternatives;        /* how many there are */
-    uint8_t thread[THREADS + 1]; /* by alternative; STOP: the running thread stops for ever */
+    uint8_t tried;        /* threads whose continuations were all tried here */
+    uint8_t alternatives; /* how many there are */
+    candidates threads;
 };
 
 enum mode { BOUNDED, REDUCED, RANDOM, REPLAY, SCRIPT };
@@ -333,8 +367,8 @@ enum readiness {
 };
 
 static inline enum readiness thread_readiness(const struct thread *t) {
-    if (t->ended)
-        return BLOCKED;
+    if (t->next.operation <= OP_FENCE)
+        return READY;
     switch (t->next.operation) {
     case OP_LOCK:
         return t->next.mutex->owner ? BLOCKED : READY;
@@ -348,6 +382,7 @@ static inline enum readiness thread_readiness(const struct thread *t) {
         return engine->thread[t->next.thread].ended ? READY : BLOCKED;
     case OP_YIELD:
         return t->yielded_at != engine->changes ? READY : SPINNING;
+    case OP_END:
     case OP_STOP:
         return BLOCKED;
     default:

@@ -83,7 +83,7 @@ static void sc_access(struct thread *t, int order) {
 
 /* What thread t learns from reading store s. */
 static void read_from(struct thread *t, struct place *p, struct store *s, int order) {
-    p->atomic_read = with_lane(p->atomic_read, t->number, t->time);
+    p->atomic_read = later(p->atomic_read, own_time(t));
     see(t, s);
     view_join(acquires(order) ? &t->view : &t->acquired, &s->view);
     t->cause = later(t->cause, s->cause);
@@ -116,7 +116,7 @@ static void write_at(struct thread *t, struct place *p, unsigned at, uint64_t va
     s->seen = seen_by(t->number, t->time);
     if (order == SEQ_CST)
         s->seen = with_lane(s->seen, SC_LANE, ++engine->sc_stores);
-    p->atomic_write = with_lane(p->atomic_write, t->number, t->time);
+    p->atomic_write = later(p->atomic_write, own_time(t));
     if (at + 1u == p->stores)
         memory_write(p->address, p->size, value);
     else

@@ -132,10 +132,12 @@ static void plain_piece(struct thread *t, uintptr_t address, size_t size, bool w
             p->rewritten = t->number + 1;
     }
     /* A release that comes before this access, in the same thread, does not order it. */
+    vclock next = own_time(t) - lanes[t->number];
+
     if (write)
-        same->plain_write = with_lane(same->plain_write, t->number, t->time + 1);
+        same->plain_write = later(same->plain_write, next);
     else
-        same->plain_read = with_lane(same->plain_read, t->number, t->time + 1);
+        same->plain_read = later(same->plain_read, next);
 }
 
 void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc) {
@@ -193,11 +195,14 @@ struct store *place_insert(struct place *p, unsigned at) {
 static void append_plain(struct place *p, unsigned thread, uint16_t time) {
     struct store *s = place_insert(p, p->stores);
 
-    *s = (struct store){.value = memory_read(p->address, p->size),
-                        .step = -1,
-                        .time = time,
-                        .thread = (uint8_t)thread};
     s->seen = seen_by(thread, time);
+    s->view.hb = s->view.co = s->thread_view.hb = s->thread_view.co = (vclock){0};
+    s->cause = s->readers = (vclock){0};
+    s->value = memory_read(p->address, p->size);
+    s->step = -1;
+    s->time = time;
+    s->thread = (uint8_t)thread;
+    s->rmw = false;
 }
 
 struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, bool write) {

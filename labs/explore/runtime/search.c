@@ -69,7 +69,7 @@ static uint64_t roll(uint64_t sides) {
 
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (z ^ (z >> 31)) % sides;
+    return (uint64_t)((unsigned __int128)(z ^ (z >> 31)) * sides >> 64);
 }
 
 void search_shuffle(struct search *s) {
@@ -88,7 +88,7 @@ void search_shuffle(struct search *s) {
     dice->moments = 0;
 }
 
-static unsigned random_thread(const uint8_t *threads, unsigned n, const struct thread *current) {
+static unsigned random_thread(candidates c, unsigned n, const struct thread *current) {
     unsigned best = 0;
 
     for (unsigned i = 0; i < dice->changes; i++)
@@ -104,11 +104,13 @@ static unsigned random_thread(const uint8_t *threads, unsigned n, const struct t
         dice->drawn = 0;
     }
     /* About once a schedule, the running thread stops for ever, if it may. */
-    if (threads[n - 1] == STOP && roll(engine->random_steps + 16) == 0)
-        return n - 1;
-    n -= threads[n - 1] == STOP;
+    if (candidate(c, n - 1) == STOP) {
+        n--;
+        if (roll(engine->random_steps + 16) == 0)
+            return n;
+    }
     for (unsigned i = 1; i < n; i++)
-        if (dice->priority[threads[i]] > dice->priority[threads[best]])
+        if (dice->priority[candidate(c, i)] > dice->priority[candidate(c, best)])
             best = i;
     return best;
 }
@@ -146,7 +148,7 @@ static unsigned chosen_of(const struct decision *d, unsigned n) {
 
 /* Chooses one of n alternatives: threads, and perhaps STOP behind them. allowed has a bit for each
  * to try. */
-static const struct decision *choose_thread(const uint8_t *threads, unsigned n, uint32_t allowed,
+static const struct decision *choose_thread(candidates threads, unsigned n, uint32_t allowed,
                                             const struct thread *current) {
     enum mode mode = engine->search->mode;
     bool given;
@@ -157,8 +159,7 @@ static const struct decision *choose_thread(const uint8_t *threads, unsigned n, 
     d->of_thread = true;
     d->tried = 0;
     d->alternatives = (uint8_t)n;
-    for (unsigned i = 0; i < n; i++)
-        d->thread[i] = threads[i];
+    d->threads = threads;
     d->chosen = (uint8_t)(mode == RANDOM   ? random_thread(threads, n, current)
                           : mode == REPLAY ? 0
                                            : (unsigned)__builtin_ctz(allowed));
@@ -255,58 +256,59 @@ static _Noreturn void stuck(void) {
                  spins ? "No thread can make progress." : "No thread can run.", text);
 }
 
-static unsigned append(uint8_t *threads, unsigned n, unsigned mask) {
+static void append(candidates *c, unsigned *count, unsigned mask) {
     for (; mask; mask &= mask - 1)
-        threads[n++] = (uint8_t)__builtin_ctz(mask);
-    return n;
+        *c = candidate_added(*c, (*count)++, (unsigned)__builtin_ctz(mask));
 }
 
 /* Lists the threads that can go on: the running one first, if it is ready. Reports
  * whether another thread may be chosen without a preemption. */
-static bool candidates(uint8_t *threads, unsigned *count, const struct thread *current) {
-    unsigned ready = 0, deadlines = 0, spurious = 0, spinning = 0, n = 0;
+static bool list_candidates(candidates *c, unsigned *count, const struct thread *current) {
+    const struct thread *t = engine->thread;
+    unsigned ready = 0, unready = 0, n = 0;
+    unsigned can[READY] = {0}; /* a mask for each other readiness */
 
-    for (unsigned i = 0; i < engine->threads; i++) {
-        switch (thread_readiness(&engine->thread[i])) {
-        case READY:
+    for (unsigned i = 0; i < engine->threads; i++, t++) {
+        enum readiness r = thread_readiness(t);
+
+        if (r == READY) {
             ready |= 1u << i;
-            break;
-        case BY_DEADLINE:
-            deadlines |= 1u << i;
-            break;
-        case SPURIOUS:
-            spurious |= 1u << i;
-            break;
-        case SPINNING:
-            spinning |= engine->thread[i].looks < LOOKS ? 1u << i : 0;
-            break;
-        case BLOCKED:
-            break;
+        } else if (r != BLOCKED) {
+            unready |= 1u << i;
+            can[r] |= 1u << i;
         }
     }
 
     bool runs = ready >> current->number & 1;
 
+    *c = 0;
     if (runs) {
-        threads[n++] = current->number;
+        *c = candidate_added(0, n++, current->number);
         ready ^= 1u << current->number;
     }
-    n = append(threads, n, ready);
-    n = append(threads, n, deadlines);
-    /* A wake-up without a reason is no rescue from a hang. Spinning threads look again when nothing
-     * else goes on. */
-    n = append(threads, n, n ? spurious : spinning);
+    append(c, &n, ready);
+    if (unready) {
+        append(c, &n, can[BY_DEADLINE]);
+        /* A wake-up without a reason is no rescue from a hang. Spinning threads look again when
+         * nothing else goes on. */
+        if (n)
+            append(c, &n, can[SPURIOUS]);
+        else
+            for (unsigned mask = can[SPINNING]; mask; mask &= mask - 1)
+                if (engine->thread[__builtin_ctz(mask)].looks < LOOKS)
+                    append(c, &n, mask & -mask);
+    }
     *count = n;
     return !runs;
 }
 
 /* The thread that a script names, and its number among the n candidates for the schedule. */
-static struct thread *scripted(const uint8_t *threads, unsigned n, bool free_choice) {
+static struct thread *scripted(candidates c, unsigned n, bool free_choice) {
     struct thread *next = follow_thread();
     unsigned i = 0;
     bool given;
 
-    while (i < n && threads[i] != next->number)
+    while (i < n && candidate(c, i) != next->number)
         i++;
     if (n > 1)
         *next_decision(&given) = (struct decision){.chosen = (uint8_t)i, .of_thread = true};
@@ -320,9 +322,9 @@ static struct thread *scripted(const uint8_t *threads, unsigned n, bool free_cho
 /* Chooses the thread that goes on, or null: the running one stops for ever. */
 static struct thread *choose(struct thread *current) {
     struct search *s = engine->search;
-    uint8_t threads[THREADS + 1];
+    candidates threads;
     unsigned n, chosen = 0, asleep = engine->asleep;
-    bool free_choice = candidates(threads, &n, current);
+    bool free_choice = list_candidates(&threads, &n, current);
 
     if (!n)
         stuck();
@@ -333,7 +335,7 @@ static struct thread *choose(struct thread *current) {
 
     if (asleep)
         for (unsigned i = 0; i < n; i++)
-            if (asleep >> threads[i] & 1)
+            if (asleep >> candidate(threads, i) & 1)
                 allowed &= ~(1u << i);
     if (n > 1 && s->mode == BOUNDED && !free_choice && engine->preemptions >= s->bound) {
         allowed = 1;
@@ -342,7 +344,7 @@ static struct thread *choose(struct thread *current) {
     if (engine->stops < engine->stops_max && !current->ended &&
         current->next.operation != OP_STOP) {
         allowed |= 1u << n;
-        threads[n++] = STOP;
+        threads = candidate_added(threads, n++, STOP);
     }
     if (!allowed) {
         engine->pruned = true;
@@ -352,13 +354,13 @@ static struct thread *choose(struct thread *current) {
         const struct decision *d = choose_thread(threads, n, allowed, current);
 
         chosen = chosen_of(d, n);
-        if (threads[chosen] == STOP)
+        if (candidate(threads, chosen) == STOP)
             return NULL;
         if (s->mode == REDUCED)
             asleep |= d->tried;
     }
 
-    struct thread *next = &engine->thread[threads[chosen]];
+    struct thread *next = &engine->thread[candidate(threads, chosen)];
 
     engine->preempted = !free_choice && chosen > 0;
     engine->preemptions += engine->preempted;
@@ -388,8 +390,8 @@ bool search_next(struct search *s) {
     while (s->length > 0) {
         struct decision *d = &s->path[s->length - 1];
 
-        if (d->of_thread && d->thread[d->chosen] != STOP)
-            d->tried |= (uint8_t)(1u << d->thread[d->chosen]);
+        if (d->of_thread && candidate(d->threads, d->chosen) != STOP)
+            d->tried |= (uint8_t)(1u << candidate(d->threads, d->chosen));
         if (d->remaining) {
             d->chosen = (uint8_t)__builtin_ctz(d->remaining);
             d->remaining &= d->remaining - 1;

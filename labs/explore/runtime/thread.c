@@ -49,6 +49,7 @@ static void body(void *arg) {
     t->body(t->arg);
     thread_tick(t);
     report_step(t, OP_END, NO_ORDER, 0, 0, 0);
+    t->next = (struct event){.operation = OP_END};
     t->ended = true;
     engine->changes++;
     if (!back_to_starter(t))
@@ -93,9 +94,10 @@ void thread_tick(struct thread *t) {
     engine->visible++;
     engine->silent = 0;
     t->time++;
-    t->view.hb = with_lane(t->view.hb, t->number, t->time);
-    t->view.co = with_lane(t->view.co, t->number, t->time);
-    t->cause = with_lane(t->cause, t->number, t->time);
+    /* No thread knows more of t than t itself: its lane was t->time - 1 in each of them. */
+    t->view.hb -= lanes[t->number]; /* which is -1 */
+    t->view.co -= lanes[t->number];
+    t->cause -= lanes[t->number];
 }
 
 /* From here on, thread t can no longer overlook the newest store of p. */
@@ -127,13 +129,14 @@ void explore_yield(void) {
         t->recent[i] = NULL;
     for (unsigned i = 0; i < SPINS; i++)
         t->spin[i].repeats = 0;
+    t->repeats = false;
     give_way(t, (uintptr_t)__builtin_return_address(0), NULL);
 }
 
 void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
     bool spins = false;
 
-    if (engine->search->mode == SCRIPT)
+    if (!t->repeats || engine->search->mode == SCRIPT)
         return;
     for (unsigned i = 0; i < SPINS; i++)
         spins = spins || (t->spin[i].repeats >= SPIN_READS && t->spin[i].pc == pc &&
@@ -149,8 +152,8 @@ void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address) {
 void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value) {
     bool recent = false;
 
-    for (unsigned i = 0; i < RECENT; i++)
-        recent = recent || t->recent[i] == place;
+    for (unsigned i = 0; i < RECENT && !recent; i++)
+        recent = t->recent[i] == place;
     if (!recent)
         t->recent[t->recents++ % RECENT] = place;
 
@@ -161,6 +164,7 @@ void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint
             continue;
         s->repeats = s->value == value ? s->repeats + 1 : 1;
         s->value = value;
+        t->repeats = t->repeats || s->repeats >= SPIN_READS;
         return;
     }
     t->spin[t->spins++ % SPINS] =
@@ -171,6 +175,7 @@ void thread_changed(struct thread *t) {
     engine->changes++;
     for (unsigned i = 0; i < SPINS; i++)
         t->spin[i].repeats = 0;
+    t->repeats = false;
 }
 
 int explore_start(void (*run)(void *), void *arg) {
