@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Schema is the number of the layout of a Report as JSON. It changes when the meaning of a field does.
+const Schema = 1
+
+// Report is what a run of Measure has found.
+type Report struct {
+	Schema  int       `json:"schema"`
+	Machine Machine   `json:"machine"`
+	Started time.Time `json:"started"`
+	Seed    uint64    `json:"seed"` // the order of the samples, and the intervals, are drawn from it
+	Stopped bool      `json:"stopped,omitempty"`
+	Groups  []Group   `json:"groups"`
+}
+
+// Group is one workload: its rivals, measured in turn.
+type Group struct {
+	Name   string   `json:"name"`
+	Title  string   `json:"title"`
+	Unit   string   `json:"unit"`            // of Samples, Median, Low, High and Floor: "ns a switch"
+	Base   string   `json:"base"`            // the row to which ratios are taken
+	Axis   string   `json:"axis,omitempty"`  // what At of the rows counts; empty: the rows are no curve
+	Floor  float64  `json:"floor,omitempty"` // the same loop without the operation; 0: not measured
+	Rounds int      `json:"rounds"`          // samples of each row
+	Noise  string   `json:"noise,omitempty"` // why no ratio is given; empty: ratios are given
+	Notes  []string `json:"notes,omitempty"` // limits of the group as a whole
+	Rows   []Row    `json:"rows"`
+
+	Marks   []Mark    `json:"marks,omitempty"` // of the axis
+	Skipped []Skipped `json:"skipped,omitempty"`
+}
+
+// Row is what a rival costs. Costs are in the unit of the group.
+type Row struct {
+	Name       string    `json:"name"`
+	At         float64   `json:"at,omitempty"` // where on the group's axis; rows of one name are one curve
+	Samples    []float64 `json:"samples"`      // one for each round, in the order of rounds
+	Operations int       `json:"operations"`   // of each sample
+	Median     float64   `json:"median"`
+	Low        float64   `json:"low"` // the 95 % interval of the median
+	High       float64   `json:"high"`
+	Ratio      float64   `json:"ratio,omitempty"` // to the base; 0: the machine was too noisy to tell
+	RatioLow   float64   `json:"ratio_low,omitempty"`
+	RatioHigh  float64   `json:"ratio_high,omitempty"`
+	Sentence   string    `json:"sentence"` // what the figures mean
+
+	Instructions float64 `json:"instructions,omitempty"`  // of an operation; 0: not known
+	SystemCalls  float64 `json:"system_calls,omitempty"`  // of an operation; valid if CallsCounted
+	CallsCounted bool    `json:"calls_counted,omitempty"` // SystemCalls was counted
+	Listing      string  `json:"listing,omitempty"`       // the disassembly of a bare switch, an instruction a line
+}
+
+// Mark is a place on a group's axis, where a cache ends for example.
+type Mark struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label"`
+}
+
+// Skipped is a rival that this machine does not have.
+type Skipped struct {
+	Name   string `json:"name"`
+	Why    string `json:"why"`
+	Remedy string `json:"remedy,omitempty"` // the line that installs it
+}
+
+// WriteJSON writes r as one JSON document.
+func (r *Report) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
+}
+
+// ReadReport reads what WriteJSON wrote. The error names source.
+func ReadReport(from io.Reader, source string) (*Report, error) {
+	var r Report
+	if err := json.NewDecoder(from).Decode(&r); err != nil {
+		return nil, fmt.Errorf("%s is no report of fiberlab bench --json: %w", source, err)
+	}
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("%s has schema %d, and this program reads %d: measure again with --json",
+			source, r.Schema, Schema)
+	}
+	return &r, nil
+}
+
+// Group returns the group of that name, or nil.
+func (r *Report) Group(name string) *Group {
+	for i := range r.Groups {
+		if r.Groups[i].Name == name {
+			return &r.Groups[i]
+		}
+	}
+	return nil
+}
+
+// Row returns the row of that name at that place, or nil.
+func (g *Group) Row(name string, at float64) *Row {
+	for i := range g.Rows {
+		if g.Rows[i].Name == name && g.Rows[i].At == at {
+			return &g.Rows[i]
+		}
+	}
+	return nil
+}
