@@ -181,8 +181,8 @@ func TestSummary(t *testing.T) {
 		{name: "asm", taken: []float64{5, 1, 4, 2, 3}, switches: 64},
 		{name: "slow", taken: []float64{60, 10, 50, 20, 40}, switches: 65},
 	})
-	require.Equal(t, Row{"asm", 3, 2, 4, 1, 5, 1, 5, 64}, rows[0])
-	require.Equal(t, Row{"slow", 40, 20, 50, 10, 60, 40.0 / 3, 5, 65}, rows[1])
+	require.Equal(t, SwitchCost{"asm", 3, 2, 4, 1, 5, 1, 5, 64}, rows[0])
+	require.Equal(t, SwitchCost{"slow", 40, 20, 50, 10, 60, 40.0 / 3, 5, 65}, rows[1])
 }
 
 func TestAThreadGetsItsProcessorsBack(t *testing.T) {

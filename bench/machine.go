@@ -54,7 +54,8 @@ type Cache struct {
 // ThisMachine asks the kernel, /proc, /sys and the build.
 func ThisMachine() Machine {
 	m := Machine{
-		CPUs: runtime.NumCPU(), Arch: runtime.GOARCH, Go: runtime.Version(), Compiler: C.GoString(C.compiler()), Flags: cFlags,
+		CPUs: runtime.NumCPU(), Arch: runtime.GOARCH, Go: runtime.Version(),
+		Compiler: C.GoString(C.compiler()), Flags: cFlags,
 		Governor: firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
 		SMT:      firstLine("/sys/devices/system/cpu/smt/control"), PageBytes: os.Getpagesize(), Caches: caches(),
 		Emulated: ctest.Emulated(),

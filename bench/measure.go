@@ -21,9 +21,9 @@ type Options struct {
 	Mechanisms []Mechanism // what is measured; ratios are to the first one; nil means Mechanisms()
 }
 
-// Row is what Measure found for one mechanism. Times are nanoseconds a switch. Each is the time of one
+// SwitchCost is what Measure found for one mechanism. Times are nanoseconds a switch. Each is the time of one
 // sample; none is interpolated.
-type Row struct {
+type SwitchCost struct {
 	Mechanism string  `json:"mechanism"`
 	Median    float64 `json:"median_ns"`
 	Q1        float64 `json:"q1_ns"`
@@ -40,7 +40,7 @@ type Row struct {
 // hold. After every sample it calls progress, unless that is nil, with the number of samples taken and the number to
 // take. It blocks until the last sample, or until ctx is done; then the error wraps ctx's cause. It also returns
 // an error if a mechanism cannot be opened or run, or if an option is below 0.
-func Measure(ctx context.Context, o Options, progress func(done, total int)) (rows []Row, err error) {
+func Measure(ctx context.Context, o Options, progress func(done, total int)) (rows []SwitchCost, err error) {
 	if o.Rounds == 0 {
 		o.Rounds = DefaultRounds
 	}
@@ -136,12 +136,12 @@ func (s *series) close() error {
 }
 
 // summarise returns a row for each series; ratios are to the first one.
-func summarise(all []*series) []Row {
-	rows := make([]Row, len(all))
+func summarise(all []*series) []SwitchCost {
+	rows := make([]SwitchCost, len(all))
 	for i, s := range all {
 		sorted := slices.Sorted(slices.Values(s.taken))
 		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, sorted, nil) }
-		rows[i] = Row{
+		rows[i] = SwitchCost{
 			Mechanism: s.name,
 			Median:    quantile(0.5), Q1: quantile(0.25), Q3: quantile(0.75),
 			Min: sorted[0], Max: sorted[len(sorted)-1],

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 }
 
 // measure samples the swap in dir twice.
-func measure(ctx context.Context, t *testing.T, dir string) (rows []bench.Row, err error) {
+func measure(ctx context.Context, t *testing.T, dir string) (rows []bench.SwitchCost, err error) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	err = With(ctx, dir, func(m bench.Mechanism) (err error) {

@@ -198,7 +198,7 @@ func unreadableRemark(list []wordcount.Unreadable) string {
 }
 
 // measure makes the switch-cost table.
-func measure(ctx context.Context, o options, p *progress) ([]bench.Row, error) {
+func measure(ctx context.Context, o options, p *progress) ([]bench.SwitchCost, error) {
 	if o.bench.Mechanisms == nil {
 		o.bench.Mechanisms = bench.Mechanisms()
 	}

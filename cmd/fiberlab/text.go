@@ -178,7 +178,7 @@ func (r *pipelineReport) writeTransitions(p *page) {
 	p.table(g, "How often a fiber went from one state to another")
 }
 
-func writeSwitchCost(p *page, rows []bench.Row, swap string) {
+func writeSwitchCost(p *page, rows []bench.SwitchCost, swap string) {
 	g := newGrid("mechanism", "median", "q1", "q3", "ratio to asm")
 	for _, r := range rows {
 		g.add(r.Mechanism, decimal(r.Median), decimal(r.Q1), decimal(r.Q3), decimal(r.Ratio))
