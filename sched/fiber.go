@@ -47,6 +47,7 @@ type Fiber struct {
 
 	// Only the fiber itself uses these.
 	timer      timer
+	since      clock.Instant // when it has blocked last, by Scheduler.looked; scripts/fiberlab-gdb.py reads it
 	local      any           // the fiber-local slot: what its present task keeps there
 	spare      any           // left from its last wait for the next one
 	awaits     park.Awaited  // what it is about to park for, if it has said so

@@ -28,7 +28,8 @@ type Scheduler struct {
 	room      *admission.Room // of tasks that wait to begin; nil: any number may
 	closing   atomic.Bool
 	shared    park.Shared
-	arena     *park.Arena // of workers that belong to no scheduling group
+	looked    atomic.Int64 // when the watchdog looked last, a clock.Instant; 0: there is none
+	arena     *park.Arena  // of workers that belong to no scheduling group
 
 	listening atomic.Bool   // Close waits for news
 	news      chan struct{} // see signalClose

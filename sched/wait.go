@@ -85,6 +85,7 @@ func (f *Fiber) block(deadline clock.Instant, how word) {
 	}
 	f.store(next|how, WhyWait)
 	w := f.worker.Load()
+	f.since = clock.Instant(w.scheduler.looked.Load())
 	w.blocked.add(1)
 	if deadline != clock.Never {
 		f.startTimer(w, deadline)

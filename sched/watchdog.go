@@ -19,6 +19,7 @@ func (s *Scheduler) watch(limit time.Duration, certain bool, over <-chan struct{
 	stalls := stallJudge{s: s, limit: max(clock.Instant(limit), shortestStall)}
 	var reported survey
 	for {
+		s.looked.Store(int64(clock.Now()))
 		v := s.survey()
 		again := time.Duration(-1)
 		if v != reported {

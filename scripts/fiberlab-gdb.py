@@ -1,0 +1,851 @@
+"""Fibers in gdb: where each one waits, for what, and who holds it. Needs gdb 12 or newer.
+
+    (gdb) source scripts/fiberlab-gdb.py
+    (gdb) info fibers             all fibers; those with equal stacks share a line
+    (gdb) fiber 7                 look at fiber 7: bt, up, frame and info locals show its frames
+    (gdb) fiber 7 bt              its backtrace, with the frames of C and of Go
+    (gdb) fiber apply all bt      the backtraces of all fibers; equal ones are printed once
+    (gdb) fiber waits [NAME]      who waits for what, and who holds it; a cycle is named
+    (gdb) fiber context EXPR      a context in memory: of lab 2, of asm/context.h, or a ucontext_t
+    (gdb) fiber thread            look at the thread again
+
+docs/gdb.md explains the output. How it works, in the order of this file:
+
+Memory       The program is stopped, or is a core file. Its memory is read in blocks, since a read costs some
+             microseconds: a list of 20,000 fibers needs 200,000 words.
+Shape        Where a field is in a struct is asked of the debug information, by name. No offset stands in this file.
+Fiber        The Go variable fiberlab/fiber.registry lists the control blocks of all fibers. From each block lead
+             pointers to its fiber.Fiber, its sched.Fiber, its worker, and its goroutine.
+Unwinder     gdb knows threads, and a suspended fiber is none. Its registers are in memory: in its context, or where
+             the Go runtime keeps them. So the unwinder says that the innermost frame of the thread was called from
+             the fiber. gdb then follows the fiber's frames by itself. No register of the program is written.
+walk         gdb takes a frame that lies lower than its callee for a fault. But a stack of Go lies lower than a stack
+             of C. So walk begins anew there, with the registers of the frame that gdb has reached.
+commands     in the end.
+
+The unwinder knows three functions of the Go runtime that change stacks, which debug information cannot describe:
+asmcgocall goes from a goroutine's stack to the stack of C, cgocallback goes back, and crosscall2 saves the registers of
+C in its frame.
+"""
+
+import functools
+import re
+import struct
+
+import gdb
+import gdb.frames
+import gdb.unwinder
+
+
+class Memory:
+    """The memory of the program as it is during one command, in blocks that are read once."""
+
+    BLOCK = 1 << 14
+    PAGE = 1 << 12
+
+    def __init__(self):
+        self.inferior = gdb.selected_inferior()
+        self.blocks = {}
+
+    def block(self, number):
+        """Returns the block of that number; where no memory is, it has zeros."""
+        found = self.blocks.get(number)
+        if found is None:
+            start = number * self.BLOCK
+            try:
+                found = bytes(self.inferior.read_memory(start, self.BLOCK))
+            except gdb.error:
+                found = b"".join(self.page(at) for at in range(start, start + self.BLOCK, self.PAGE))
+            self.blocks[number] = found
+        return found
+
+    def page(self, start):
+        try:
+            return bytes(self.inferior.read_memory(start, self.PAGE))
+        except gdb.error:
+            return bytes(self.PAGE)
+
+    def read(self, address, size):
+        number, at = divmod(address, self.BLOCK)
+        found = self.block(number)
+        if at + size <= self.BLOCK:
+            return found[at : at + size]
+        return found[at:] + self.read(address + self.BLOCK - at, size - (self.BLOCK - at))
+
+    def words(self, address, count):
+        return struct.unpack("<%dQ" % count, self.read(address, 8 * count))
+
+    def word(self, address):
+        return self.words(address, 1)[0]
+
+    def go_string(self, address):
+        """Returns the string of Go whose pointer and length are there."""
+        text, length = self.words(address, 2)
+        return self.read(text, min(length, 256)).decode(errors="replace") if text else ""
+
+    def c_string(self, address):
+        return self.read(address, 256).split(b"\0")[0].decode(errors="replace") if address else ""
+
+
+@functools.lru_cache(maxsize=None)
+def field(type_name, path):
+    """Returns the offset and the size in bytes of a field such as "sched.sp" of a struct, or None if there is none."""
+    offset, kind = 0, gdb.lookup_type(type_name).strip_typedefs()
+    for name in path.split("."):
+        fields = {f.name: f for f in kind.fields()}
+        if name not in fields:
+            return None
+        offset += fields[name].bitpos // 8
+        kind = fields[name].type.strip_typedefs()
+    return offset, kind.sizeof
+
+
+class Shape:
+    """Reads fields of one struct type, all at once. A field of 16 bytes, a string or an interface, counts as its
+    first word."""
+
+    def __init__(self, type_name, *paths):
+        self.places = [field(type_name, path) for path in paths]
+        self.size = gdb.lookup_type(type_name).sizeof
+        for path, place in zip(paths, self.places):
+            if place is None:
+                raise gdb.GdbError("%s has no field %s: take the fiberlab-gdb.py of the program's version" %
+                                   (type_name, path))
+
+    def read(self, memory, address):
+        raw = memory.read(address, self.size)
+        return [int.from_bytes(raw[at : at + min(size, 8)], "little") for at, size in self.places]
+
+
+@functools.lru_cache(maxsize=None)
+def symbol(address):
+    """Returns the name of the variable or function at address, with " + N" inside of it, or ""."""
+    text, found, _ = gdb.execute("info symbol %#x" % address, to_string=True).partition(" in section ")
+    return re.sub(r"^([^[]+)\[([^]]+)\]", r"\1.\2", text) if found else ""  # gdb writes main[lock] for main.lock
+
+
+@functools.lru_cache(maxsize=None)
+def code(name):
+    """Returns the first address of a function and that after it, or an empty range."""
+    for symbol_name in (name + ".abi0", name):  # what has no suffix may be a function that only calls the other
+        try:
+            block = gdb.block_for_pc(int(gdb.parse_and_eval("&'%s'" % symbol_name)))
+            return range(block.start, block.end)
+        except (gdb.error, AttributeError):
+            continue
+    return range(0)
+
+
+def forget(event=None):
+    """Forgets what was found out of the program's files, since there are new ones."""
+    for cache in (field, symbol, code, machine):
+        cache.cache_clear()
+    Places.known.clear()
+
+
+class Amd64:
+    PC, SP, FP = "rip", "rsp", "rbp"
+    KEPT = ("rbx", "rbp", "r12", "r13", "r14", "r15", "rsp", "rip")  # over a call
+    RETURN = ("rip",)  # what a context may call the place to go on
+    GREGS = dict(r12=4, r13=5, r14=6, r15=7, rbp=10, rbx=11, rsp=15, rip=16)  # of a ucontext_t
+    SAVED_SP = 0  # cgocallback: where the scheduler's stack pointer of before is in its frame
+    FRAME_ARGUMENT = 8  # and its argument, an address on the stack of C
+    CROSSCALL2 = dict(rbx=0x18, r12=0x20, r13=0x28, r14=0x30, r15=0x38, rbp=0x48, rip=0x50)
+    CROSSCALL2_SIZE = 0x58
+
+    @classmethod
+    def of_ucontext(cls, mcontext):
+        return {r: int(mcontext["gregs"][i]) for r, i in cls.GREGS.items()}
+
+
+class Arm64:
+    PC, SP, FP = "pc", "sp", "x29"
+    KEPT = tuple("x%d" % i for i in range(19, 31)) + ("sp", "pc")
+    RETURN = ("x30", "lr")
+    SAVED_SP = 16
+    FRAME_ARGUMENT = 16
+    CROSSCALL2 = dict({"x%d" % i: 32 + 8 * (i - 19) for i in range(19, 29)}, x29=176, x30=184, pc=184)
+    CROSSCALL2_SIZE = 192
+
+    @staticmethod
+    def of_ucontext(mcontext):
+        registers = {"x%d" % i: int(mcontext["regs"][i]) for i in range(19, 31)}
+        return dict(registers, sp=int(mcontext["sp"]), pc=int(mcontext["pc"]))
+
+
+@functools.lru_cache(maxsize=None)
+def machine():
+    name = gdb.selected_inferior().architecture().name()
+    for part, found in (("x86-64", Amd64), ("aarch64", Arm64)):
+        if part in name:
+            return found
+    raise gdb.GdbError("fibers run on amd64 and arm64, and this program is for %s" % name)
+
+
+class Fiber:
+    """What one fiber was doing when the program stopped. Addresses are 0 where there is nothing."""
+
+    def __init__(self):
+        self.number = 0  # of its control block
+        self.block = self.state = self.worker = self.task = None
+        self.switch = None  # its state for the switch; a fiber whose task waits still runs if its worker waits on it
+        self.since = None  # seconds since it has blocked; None: not known
+        self.sched = self.self = 0  # its sched.Fiber, and what fiber.Self returns on it
+        self.goroutine = 0  # the address of its g
+        self.awaits = (0, 0)  # the interface that describes what it waits for
+        self.in_go = False  # the runtime has noted the Go function in which it has called C, to switch or to sleep
+        self.pcs = None  # see Fibers.pcs
+
+    def __str__(self):
+        return "fiber %d%s" % (self.number, " (%s)" % self.task if self.task else "")
+
+
+STATES = ("Idle", "Yielded", "Waiting", "Queued", "Running")  # sched.State
+BARE_STATES = ("Closed", "Ready", "Running", "Suspended", "Finished")  # fiber.State
+
+
+class Fibers:
+    """All fibers of the program, as one command sees them."""
+
+    MOST_READ = 1 << 16  # bytes of a goroutine's stack that a list looks at
+    FIRST_FRAMES = 256  # bytes at the end of a goroutine's stack in which the frame lies by which C has begun it
+
+    def __init__(self):
+        self.memory = Memory()
+        try:
+            registry = int(gdb.parse_and_eval("&'fiberlab/fiber.registry'"))
+        except gdb.error:
+            raise gdb.GdbError("this program has no fiberlab/fiber.registry: load one that was built by `go build`, "
+                               "which keeps its symbols (`go run` does not), or use `fiber context EXPR`") from None
+        self.runner = Shape("fiberlab/fiber.runner", "fiber", "block", "entry")
+        self.fiber = Shape("fiberlab/fiber.Fiber", "value", "name")
+        self.block = Shape("struct fiberlab_fiber", "state", "g", "index", "go_g")
+        self.scheduled = Shape("fiberlab/sched.Fiber", "fiber", "word", "worker", "self", "present", "since",
+                               "maker") if has_type("fiberlab/sched.Fiber") else None
+        self.value_data = field("fiberlab/fiber.Fiber", "value")[0] + 8
+        self.stack = Shape("runtime.g", "stack.lo", "stack.hi", "syscallsp", "syscallpc", "syscallbp")
+        self.workers, self.schedulers = {}, {}
+        self.list = sorted(self.find(registry), key=lambda f: f.number)
+        self.by_self = {f.self: f for f in self.list if f.self}
+
+    def find(self, registry):
+        memory = self.memory
+        chunks = memory.word(registry + field("fiberlab/fiber.blocks", "chunks")[0])
+        if not chunks:
+            return
+        array, count = memory.words(chunks, 2)
+        for chunk in memory.words(array, count):
+            for runner in memory.words(chunk, 1024):
+                if runner:
+                    fiber, block, entry = self.runner.read(memory, runner)
+                    if fiber:
+                        yield self.read(fiber, block, entry)
+
+    def read(self, fiber, block, entry):
+        memory, f = self.memory, Fiber()
+        f.block = block
+        state, f.g, f.number, f.goroutine = self.block.read(memory, block)
+        f.state = f.switch = BARE_STATES[min(state & 7, 4)]
+        if not f.goroutine and f.g:  # a C body that has called Go
+            f.goroutine = memory.word(memory.word(f.g + field("runtime.g", "m")[0]) + field("runtime.m", "curg")[0])
+        value = memory.word(fiber + self.value_data)
+        if value and self.scheduled:
+            owner, word, worker, f.self, present, since, maker = self.scheduled.read(memory, value)
+            if owner == fiber:
+                f.sched, f.state = value, STATES[min(word & 7, 4)]
+                f.worker, scheduler = self.worker(worker)
+                f.task = self.task(scheduler, present)
+                looked = self.schedulers[scheduler][1]
+                if f.state in ("Yielded", "Waiting") and since and looked:
+                    f.since = max(looked - since, 0) / 1e9
+                f.awaits = memory.words(value + field("fiberlab/sched.Fiber", "awaits")[0], 2)
+                blocked = f.switch == "Suspended" or f.switch == "Running" and f.state != "Running"
+                f.in_go = bool(blocked and f.goroutine and self.stack.read(memory, f.goroutine)[2])
+        if not f.task and entry:
+            f.task = memory.c_string(memory.word(entry + field("struct fiberlab_entry", "task")[0]))
+        return f
+
+    def worker(self, worker):
+        """Returns the name of a worker, and its scheduler."""
+        if worker not in self.workers:
+            memory = self.memory
+            name = memory.go_string(worker + field("fiberlab/sched.Worker", "name")[0])
+            scheduler = memory.word(worker + field("fiberlab/sched.Worker", "scheduler")[0])
+            self.workers[worker] = name, scheduler
+            if scheduler not in self.schedulers:
+                names = scheduler + field("fiberlab/sched.Scheduler", "names.list")[0]
+                array, count = memory.words(names, 2)
+                looked = memory.word(scheduler + field("fiberlab/sched.Scheduler", "looked")[0])
+                self.schedulers[scheduler] = [memory.go_string(array + 16 * i) for i in range(count)], looked
+        return self.workers[worker]
+
+    def task(self, scheduler, present):
+        names = self.schedulers[scheduler][0]
+        return names[present - 2] if 2 <= present < len(names) + 2 else ""
+
+    def get(self, number):
+        for f in self.list:
+            if f.number == number:
+                return f
+        raise gdb.GdbError("there is no fiber %d: info fibers lists them" % number)
+
+    def registers(self, f):
+        """Returns the registers with which f goes on, or None if it runs or has not begun."""
+        if f.in_go:
+            _, _, sp, pc, fp = self.stack.read(self.memory, f.goroutine)
+            m = machine()
+            return {m.PC: pc, m.SP: sp, m.FP: fp}
+        if f.switch != "Suspended":
+            return None
+        block = gdb.Value(f.block).cast(gdb.lookup_type("struct fiberlab_fiber").pointer()).dereference()
+        if int(block["saved"]) == 0:
+            return context_registers(block["context"])
+        return context_registers(block["ucontext"]["uc"])
+
+    def pcs(self, f):
+        """Returns where each Go frame of f is, the innermost first, by the frame pointers: a few reads of memory, where
+        gdb takes milliseconds. Returns nothing if f is not in Go, or if there are frames of C between those of Go."""
+        if f.pcs is None and f.in_go:
+            lo, hi, _, pc, fp = self.stack.read(self.memory, f.goroutine)
+            f.pcs, first, last = [pc], fp, fp
+            stack = self.memory.read(fp, min(hi - fp, self.MOST_READ)) if lo <= fp < hi else b""
+            while first <= fp <= first + len(stack) - 16:
+                above, pc = struct.unpack_from("<2Q", stack, fp - first)
+                f.pcs.append(pc)
+                last, fp = fp, above if above > fp else 0
+            if f.pcs[-1] in code("runtime.cgocallback") and hi - last > self.FIRST_FRAMES:
+                f.pcs = ()
+            f.pcs = tuple(f.pcs)
+        return f.pcs or ()
+
+    def frames(self, f):
+        """Yields a Place for each frame of f, the innermost first. The program's debug information is asked once for
+        each place in the code."""
+        pcs = self.pcs(f)
+        if pcs and not all(pc in Places.known for pc in pcs[:-1]):
+            list(Places.of_frames(self.walk(f)))
+        if pcs and any(Places.user(pc) for pc in pcs if pc in Places.known):
+            for pc in pcs:
+                yield from Places.known.get(pc, ())
+        else:
+            yield from Places.of_frames(self.walk(f))
+
+    def walk(self, f):
+        """Yields the frames of f as gdb sees them. Do not keep them: they are valid until the next one is taken."""
+        registers = self.registers(f)
+        with unwinder.kept():
+            if registers:
+                yield from walk(registers, f.goroutine)
+            elif f.switch == "Running":
+                thread = self.thread(f)
+                if thread:
+                    before = gdb.selected_thread()
+                    thread.switch()
+                    try:
+                        yield from walk(None, f.goroutine)
+                    finally:
+                        before.switch()
+
+    def thread(self, f):
+        """Returns the thread on which f runs, or None."""
+        threads = gdb.selected_inferior().threads()
+        if f.goroutine:
+            m = self.memory.word(f.goroutine + field("runtime.g", "m")[0])
+            tid = self.memory.word(m + field("runtime.m", "procid")[0])
+            for thread in threads:
+                if tid in thread.ptid[1:]:
+                    return thread
+        lo, hi = Shape("struct fiberlab_fiber", "stack_lo", "stack_hi").read(self.memory, f.block)
+        before = gdb.selected_thread()
+        try:
+            for thread in threads:
+                thread.switch()
+                if lo <= int(gdb.newest_frame().read_register(machine().SP)) < hi:
+                    return thread
+        finally:
+            before.switch()
+        return None
+
+
+def has_type(name):
+    try:
+        return bool(gdb.lookup_type(name))
+    except gdb.error:
+        return False
+
+
+def context_registers(value):
+    """Returns the registers in a context, which is a ucontext_t, or a struct with fields named as registers, or a
+    pointer to one. A field such as x19_x28 is an array of several."""
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_PTR:
+        value, kind = value.dereference(), kind.target().strip_typedefs()
+    m, mask, found = machine(), (1 << 64) - 1, {}
+    for f in kind.fields() if kind.code == gdb.TYPE_CODE_STRUCT else ():
+        if f.name == "uc_mcontext":
+            return m.of_ucontext(value[f])
+        several = re.fullmatch(r"x(\d+)_x(\d+)", f.name or "")
+        if several:
+            first, last = int(several.group(1)), int(several.group(2))
+            found.update(("x%d" % i, int(value[f][i - first]) & mask) for i in range(first, last + 1))
+        elif f.name in m.KEPT + m.RETURN:
+            found[f.name] = int(value[f]) & mask
+    for name in m.RETURN:
+        if name in found and m.SP in found:
+            found[m.PC] = found.get(m.PC, found[name])
+            return {register: found[register] for register in m.KEPT if register in found}
+    raise gdb.GdbError("%s is no context: it has no fields %s and %s" % (value.type, m.SP, m.RETURN[0]))
+
+
+class FrameId:
+    def __init__(self, sp, pc):
+        self.sp, self.pc = sp, pc
+
+
+class Unwinder(gdb.unwinder.Unwinder):
+    """Shows gdb the frames of a fiber, and leads it through the functions of the Go runtime that change stacks."""
+
+    def __init__(self):
+        super().__init__("fiberlab")
+        self.select(None)
+
+    def select(self, registers, goroutine=0):
+        """From now on the caller of the thread's innermost frame is what has these registers; None: as it is. The
+        frames belong to that goroutine."""
+        self.registers, self.goroutine = registers, goroutine
+        self.thread = gdb.selected_thread().ptid if registers else None
+        self.memory = Memory()
+        gdb.invalidate_cached_frames()
+
+    def kept(self):
+        return Kept(self)
+
+    def __call__(self, pending):
+        try:
+            return self.unwind(pending)
+        except (gdb.MemoryError, OverflowError):
+            return None
+
+    def unwind(self, pending):
+        if self.registers and pending.level() == 0 and gdb.selected_thread().ptid == self.thread:
+            # gdb takes frames for wrong that lie lower than the one before, so this one lies at 0.
+            return self.answer(pending, 0, self.registers)
+        if not self.goroutine:
+            return None
+        m = machine()
+        sp, pc = int(pending.read_register(m.SP)) & (1 << 64) - 1, int(pending.read_register(m.PC))
+        if pc in code("crosscall2"):
+            registers = {r: self.memory.word(sp + at) for r, at in m.CROSSCALL2.items()}
+            registers[m.SP] = sp + m.CROSSCALL2_SIZE
+            return self.answer(pending, sp, registers)
+        if pc in code("runtime.asmcgocall"):
+            other = self.stack_of_go(sp)
+        elif pc in code("runtime.cgocallback"):
+            other = self.stack_of_c(sp)
+        else:
+            return None
+        # The same function on the other stack: from there on debug information describes its frame.
+        fp = int(pending.read_register(m.FP)) & (1 << 64) - 1
+        return self.answer(pending, sp, {m.PC: pc, m.SP: other, m.FP: fp}) if other else None
+
+    @staticmethod
+    def answer(pending, at, registers):
+        """Says that the caller of the pending frame has these registers. at identifies the frame."""
+        m = machine()
+        pc, pointer = pending.read_register(m.PC), pending.read_register(m.SP).type
+        info = pending.create_unwind_info(FrameId(gdb.Value(at.to_bytes(8, "little"), pointer), pc))
+        for name, value in registers.items():
+            kind = pending.read_register(name).type
+            info.add_saved_register(name, gdb.Value(value.to_bytes(8, "little"), kind))
+        return info
+
+    def on_go_stack(self, sp):
+        lo, hi = self.memory.words(self.goroutine + field("runtime.g", "stack")[0], 2)
+        return lo <= sp < hi
+
+    def stack_of_go(self, sp):
+        """asmcgocall keeps its goroutine, and how deep in that one's stack it was called, on the stack of C."""
+        if self.on_go_stack(sp):
+            return 0
+        words = self.memory.words(sp, 8)
+        for g_at, depth_at in ((0, 1), (1, 0), (6, 5)):
+            if words[g_at] == self.goroutine:
+                return self.memory.word(self.goroutine + field("runtime.g", "stack.hi")[0]) - words[depth_at]
+        return 0
+
+    def stack_of_c(self, sp):
+        """cgocallback keeps its stack pointer in the scheduling goroutine g0, and the one that was there before in its
+        own frame. So these frames are a list, the innermost first. The one that is sought lies next below an argument
+        that cgocallback was given on the stack of C."""
+        if not self.on_go_stack(sp):
+            return 0
+        m, memory = machine(), self.memory
+        of_m = memory.word(self.goroutine + field("runtime.g", "m")[0])
+        g0 = memory.word(of_m + field("runtime.m", "g0")[0])
+        limit, found = memory.word(sp + m.FRAME_ARGUMENT), 0
+        frame = memory.word(g0 + field("runtime.g", "sched.sp")[0])
+        while found < frame < limit:
+            found, frame = frame, memory.word(frame + m.SAVED_SP)
+        return found
+
+
+class Kept:
+    """Puts back what the unwinder shows and the frame that is selected, when a command is over."""
+
+    def __init__(self, of):
+        self.of = of
+
+    def __enter__(self):
+        self.before = self.of.registers, self.of.goroutine
+        self.level = gdb.selected_frame().level() if self.of.registers else 0
+
+    def __exit__(self, *_):
+        self.of.select(*self.before)
+        if self.before[0]:
+            frame = gdb.newest_frame()
+            while frame and frame.level() < self.level:
+                frame = frame.older()
+            if frame:
+                frame.select()
+
+
+unwinder = Unwinder()
+gdb.unwinder.register_unwinder(None, unwinder, replace=True)
+
+
+def walk(registers, goroutine):
+    """Yields the frames from those registers outwards, or those of the selected thread if registers is None."""
+    unwinder.select(registers, goroutine)
+    frame = gdb.newest_frame()
+    if registers:
+        frame = frame.older()
+    m, seen = machine(), None
+    while frame is not None and frame.is_valid():
+        here = frame.pc(), int(frame.read_register(m.SP))
+        if here != seen:
+            yield frame
+        older = frame.older()
+        if older is None and frame.unwind_stop_reason() == gdb.FRAME_UNWIND_INNER_ID and here != seen:
+            seen = here
+            again = {}
+            for name in m.KEPT:
+                try:
+                    again[name] = int(frame.read_register(name)) & (1 << 64) - 1
+                except gdb.error:
+                    pass  # debug information does not say where it is
+            unwinder.select(again, goroutine)
+            older = gdb.newest_frame().older()
+        frame = older
+
+
+class HideThread:
+    """A frame filter: while a fiber is selected, bt does not show the innermost frame of the thread."""
+
+    name, priority, enabled = "fiberlab", 100, True
+
+    def __init__(self):
+        gdb.frame_filters[self.name] = self
+
+    def filter(self, frames):
+        return (f for f in frames if not (unwinder.registers and f.inferior_frame().level() == 0))
+
+
+HideThread()
+
+
+class Place:
+    """A function that was called, and the line where it is."""
+
+    # Functions that are the wait and not its place.
+    WAIT = re.compile(r"((internal/)?runtime(/[^.]*)?|syscall|fiberlab/(sched|fiber|internal)(/[^.]*)?)\.|fiberlab_|marl_fiber_|ucontext_fiber_|"
+                      r"swapcontext|getcontext|crosscall2$|_cgo|identity\.")
+
+    SWITCH = re.compile(r"(fiber|asm|cgo_ucontext)/[^/]*\.[chS]$")
+
+    def __init__(self, function, file, line):
+        self.function, self.file, self.line = function or "", file, line
+        self.wait = not function or bool(self.WAIT.match(function) or self.SWITCH.match(file))
+
+    def __str__(self):
+        name = self.function or "??"
+        return "%s at %s:%d" % (name, self.file, self.line) if self.file else name
+
+
+TWO_STACKS = ("runtime.asmcgocall", "runtime.cgocallback")  # they have a frame on each
+
+
+class Places:
+    known = {}  # by the address in the code: the list of Places, those of inlined functions first
+
+    @classmethod
+    def user(cls, pc):
+        return any(not place.wait for place in cls.known[pc])
+
+    @classmethod
+    def of_frames(cls, frames):
+        """Yields the Place of each frame, and notes those of each address."""
+        inlined, last = [], None
+        for frame in frames:
+            line = frame.find_sal()
+            path = line.symtab.fullname() if line.symtab else ""
+            place = Place(frame.name(), "/".join(path.split("/")[-2:]), line.line)
+            inlined.append(place)
+            if frame.type() != gdb.INLINE_FRAME:
+                cls.known.setdefault(frame.pc(), inlined)
+                inlined = []
+            if place.function != last or last not in TWO_STACKS:
+                yield place
+            last = place.function
+
+
+def top(frames):
+    """Returns the first Place that is not the wait, or else the first, and the name of the call by which it waits."""
+    call, first = "", None
+    for place in frames:
+        first = first or place
+        if not place.wait:
+            return place, call
+        if place.function.startswith("fiberlab/sched"):
+            call = re.sub(r"^fiberlab/(sched/)?", "", place.function)
+    return first, call
+
+
+def numbers(fibers):
+    """Returns the numbers of fibers as a short text: "3-9, 12"."""
+    parts, ordered = [], sorted(f.number for f in fibers)
+    start = 0
+    for i in range(1, len(ordered) + 1):
+        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
+            first, last = ordered[start], ordered[i - 1]
+            parts.append(str(first) if first == last else "%d-%d" % (first, last))
+            start = i
+    return ", ".join(parts[:6]) + (", ..." if len(parts) > 6 else "")
+
+
+def duration(fibers):
+    known = sorted(f.since for f in fibers if f.since is not None)
+    if not known:
+        return ""
+    texts = ["%.1f s" % s if s < 100 else "%d s" % s for s in (known[0], known[-1])]
+    return texts[0] if texts[0] == texts[1] else "%s to %s" % (texts[0], texts[1])
+
+
+def table(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths)]
+        gdb.write("  ".join(cells + [row[-1]]).rstrip() + "\n")
+
+
+def plural(n, what):
+    return "{:,} {}{}".format(n, what, "" if n == 1 else "s")
+
+
+class InfoFibers(gdb.Command):
+    """List the fibers: state, task, worker, how long they have been blocked, and where.
+
+info fibers          fibers with equal stacks share a line
+info fibers STATE    only those in that state, such as Yielded"""
+
+    def __init__(self):
+        super().__init__("info fibers", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument, from_tty):
+        fibers = Fibers()
+        chosen = [f for f in fibers.list if not argument or f.state.lower() == argument.strip().lower()]
+        groups = {}
+        for f in chosen:
+            place = fibers.pcs(f)
+            key = f.state, f.task, place or f.number
+            groups.setdefault(key, []).append(f)
+        merged = {}
+        for (state, task, _), members in groups.items():
+            place, call = top(fibers.frames(members[0]))
+            where = (str(place) if place else "") + (", by " + call if call else "")
+            if state == "Idle":
+                where = ""  # it waits for a task
+            merged.setdefault((state, task, where), []).extend(members)
+        rows = [("Count", "State", "Blocked for", "Worker", "Task", "Fibers", "Where")]
+        for (state, task, where), members in sorted(merged.items(), key=lambda item: -len(item[1])):
+            workers = {f.worker for f in members}
+            worker = (workers.pop() or "") if len(workers) == 1 else "%d workers" % len(workers)
+            rows.append((format(len(members), ","), state, duration(members), worker, task or "", numbers(members), where))
+        gdb.write(plural(len(chosen), "fiber") + "\n")
+        if chosen:
+            table(rows)
+
+
+class FiberCommand(gdb.Command):
+    """Look at fibers: fiber N, fiber N bt, fiber apply all bt, fiber waits [NAME], fiber context EXPR, fiber thread.
+
+fiber N               select fiber N: bt, up, frame and info locals then show its frames
+fiber N bt            print its backtrace
+fiber apply all bt    print the backtraces of all fibers, equal ones once
+fiber waits [NAME]    print who waits for what and who holds it; with the name of a variable: also where
+fiber context EXPR    select what is suspended in a context: a struct with fields named as registers, or a ucontext_t
+fiber thread          select the thread again"""
+
+    def __init__(self):
+        super().__init__("fiber", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        words = argument.split()
+        if not words:
+            gdb.write("a fiber or a context is selected\n" if unwinder.registers else "no fiber is selected\n")
+        elif words[0] == "thread":
+            unwinder.select(None)
+        elif words == ["apply", "all", "bt"]:
+            self.apply_all()
+        elif words[0] == "waits" and len(words) < 3:
+            waits(words[1] if len(words) == 2 else None)
+        elif words[0] == "context" and len(words) > 1:
+            self.context(argument.split(None, 1)[1])
+        elif words[0].isdigit() and len(words) == 1:
+            self.select(int(words[0]))
+        elif words[0].isdigit() and words[1:] == ["bt"]:
+            fibers = Fibers()
+            backtrace(Places.of_frames(fibers.walk(fibers.get(int(words[0])))))
+        else:
+            raise gdb.GdbError("help fiber lists what may follow")
+
+    def select(self, number):
+        fibers = Fibers()
+        f = fibers.get(number)
+        registers = fibers.registers(f)
+        if registers:
+            show(registers, f.goroutine)
+            return
+        thread = fibers.thread(f) if f.switch == "Running" else None
+        if not thread:
+            raise gdb.GdbError("%s is %s: it has no frames" % (f, f.state))
+        thread.switch()
+        unwinder.select(None, f.goroutine)
+        gdb.write("%s runs on thread %d, which is selected\n" % (f, thread.num))
+
+    def context(self, expression):
+        registers = context_registers(gdb.parse_and_eval(expression))
+        show(registers, 0)
+
+    def apply_all(self):
+        fibers, groups = Fibers(), {}
+        for f in fibers.list:
+            key = tuple(str(place) for place in fibers.frames(f))
+            groups.setdefault((f.state, f.task, key), []).append(f)
+        for (state, task, key), members in groups.items():
+            title = "fiber %s" % numbers(members) if len(members) == 1 else \
+                "%s: %s" % (plural(len(members), "fiber"), numbers(members))
+            gdb.write("%s, %s%s\n" % (title, state, ", task " + task if task else ""))
+            backtrace(key)
+
+
+def show(registers, goroutine):
+    """Selects what has those registers, and prints its innermost frame."""
+    unwinder.select(registers, goroutine)
+    frame = gdb.newest_frame().older()
+    if frame is None:
+        unwinder.select(None)
+        raise gdb.GdbError("no frame is to be found by the registers that were saved")
+    frame.select()
+    gdb.execute("frame")
+
+
+def backtrace(places):
+    """Prints places. Their numbers are those of gdb, in whose count the thread's frame is 0."""
+    for level, place in enumerate(places, 1):
+        gdb.write("#%-3d %s\n" % (level, place))
+
+
+class Wait:
+    """What a fiber waits for: the kind of thing, its address, and who holds it."""
+
+    HOLDERS = {"awaitedMutex": "holder.self", "awaitedRWMutex": "writer.holder.self"}
+
+    def __init__(self, fibers, f):
+        table, self.address = f.awaits
+        name = re.search(r"go:itab\.\*?([^,]*),", symbol(table))
+        kind = name.group(1).split(".", 1)[-1] if name else "?"
+        self.kind = re.sub(r"\[.*", "", kind).replace("awaited", "")
+        self.holder = 0
+        path = self.HOLDERS.get(re.sub(r"\[.*", "", kind))
+        at = path and field("fiberlab/sched/fibersync." + self.kind, path)
+        self.known = bool(at)  # a build without -tags debug does not note holders
+        if at:
+            self.holder = fibers.memory.word(self.address + at[0])
+
+    def variable(self):
+        return symbol(self.address)
+
+    def __str__(self):
+        variable = self.variable()
+        return "%s %s%#x" % (self.kind, variable + " at " if variable else "", self.address)
+
+
+def waits(name):
+    """Prints who waits for what. With the name of a variable, only who waits for that, with backtraces."""
+    fibers = Fibers()
+    things, stacks, calls, waiting = {}, {}, {}, {}
+    for f in fibers.list:
+        if f.state not in ("Yielded", "Waiting"):
+            continue
+        if f.awaits[0]:
+            wait = waiting[f] = Wait(fibers, f)
+            things.setdefault((wait.kind, wait.address), []).append(f)
+        elif not name:
+            stacks.setdefault(fibers.pcs(f) or f.number, []).append(f)
+    found = False
+    for members in things.values():
+        wait = waiting[members[0]]
+        if name and name not in (wait.variable(), hex(wait.address)):
+            continue
+        found = True
+        gdb.write("%s%s: %s\n" % (wait, holder(fibers, wait), waiters(members)))
+        if name:
+            for f in members[:3] + [fibers.by_self[h] for h in [wait.holder] if h in fibers.by_self]:
+                gdb.write("%s, %s\n" % (f, f.state))
+                backtrace(Places.of_frames(fibers.walk(f)))
+    for members in stacks.values():
+        place, call = top(fibers.frames(members[0]))
+        calls.setdefault((call or "a wait", str(place)), []).extend(members)
+    for (call, place), members in calls.items():
+        gdb.write("%s: %s, in %s\n" % (call, waiters(members), place))
+    if name and not found:
+        gdb.write("no fiber waits for %s\n" % name)
+    for cycle in cycles(fibers, waiting) if not name else ():
+        steps = ["%s, held by %s" % (waiting[f], after) for f, after in zip(cycle, cycle[1:] + cycle[:1])]
+        gdb.write("cycle: %s waits for %s\n" % (cycle[0], ", which waits for ".join(steps)))
+
+
+def waiters(fibers):
+    tasks = sorted({f.task for f in fibers if f.task})
+    text = "%s waits" % fibers[0] if len(fibers) == 1 else "%s wait: %s" % (plural(len(fibers), "fiber"), numbers(fibers))
+    return text + (" (%s)" % ", ".join(tasks[:4]) if tasks and len(fibers) > 1 else "")
+
+
+def holder(fibers, wait):
+    if wait.holder in fibers.by_self:
+        return ", held by %s" % fibers.by_self[wait.holder]
+    if wait.holder:
+        number = fibers.memory.word(wait.holder + field("runtime.g", "goid")[0])
+        return ", held by goroutine %d, which is no fiber" % number
+    if wait.kind in ("Mutex", "RWMutex") and not wait.known:
+        return ", whose holder a build with -tags debug names"
+    return ""
+
+
+def cycles(fibers, waiting):
+    """Yields each circle of fibers that wait for one another."""
+    done = set()
+    for start in waiting:
+        path, f = [], start
+        while f in waiting and f not in done:
+            done.add(f)
+            path.append(f)
+            f = fibers.by_self.get(waiting[f].holder)
+        if f in path:
+            yield path[path.index(f) :]
+
+
+InfoFibers()
+FiberCommand()
+gdb.events.new_objfile.connect(forget)
+gdb.events.cont.connect(lambda event: unwinder.registers and unwinder.select(None))
