@@ -91,13 +91,12 @@ func TestThiefPassesTheWakeOn(t *testing.T) {
 		busy, idle := twoGroups(t, nil)
 		idle.workers[0].fallAsleep()
 		busy.submitFlags(t, 0)
-		w, p := idle.workers[0], idle.workers[0].scheduler.policy
-		p.endSleep(w)
+		idle.workers[0].endSleep(false)
 		idle.workers[1].fallAsleep()
 		want := []int(nil)
 		if own {
 			idle.submitFlags(t, GroupLocal)
-			idle.workers[1].scheduler.policy.endSleep(idle.workers[1]) // it was claimed for that
+			idle.workers[1].endSleep(false) // it was claimed for that
 			idle.workers[1].fallAsleep()
 			want = []int{1}
 		} else {

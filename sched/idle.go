@@ -36,9 +36,8 @@ func (w *Worker) waitForWork(f *Fiber) {
 		if found || w.ends() {
 			break
 		}
-		if first && w.mode == multiThreaded && !w.short() && w.scheduler.policy.beginSpin(w) {
+		if first && w.mode == multiThreaded && !w.short() && w.peers.BeginSpin(w.number) {
 			w.spin()
-			w.scheduler.policy.endSpin(w)
 		} else if check := w.check.Load(); check != nil {
 			w.answer(f, check)
 		} else {
@@ -50,11 +49,14 @@ func (w *Worker) waitForWork(f *Fiber) {
 	w.times.enter(phaseBusy)
 	if w.mode == multiThreaded {
 		w.scheduler.policy.found(w)
+		w.local.spun = false
 	}
 }
 
-// spin looks for work awake, as long as that pays.
+// spin looks for work awake, as long as that pays. The worker is among those that spin.
 func (w *Worker) spin() {
+	w.local.spun = true
+	defer w.peers.EndSpin(w.number)
 	if w.record != nil {
 		w.recordSpin(true)
 		defer w.recordSpin(false)
@@ -83,19 +85,33 @@ func (w *Worker) sleep(f *Fiber) {
 	if f.load().state() == Running {
 		f.task.End() // no task waits on this fiber
 	}
-	policy, open := w.scheduler.policy, w.mode == multiThreaded && (!w.short() || w.canBegin())
-	if open {
-		policy.beginSleep(w)
-		defer policy.endSleep(w)
-	}
-	// The last look: work may have come before other workers could see that this one sleeps.
-	if open && policy.seek(w, true) {
+	if w.mode != multiThreaded || w.short() && !w.canBegin() {
+		w.sleepUntilDeadline() // others bring it no tasks
 		return
 	}
+	w.peers.BeginSleep(w.number)
+	// The last look: work may have come before other workers could see that this one sleeps.
+	found := w.scheduler.policy.seek(w, true)
+	if !found {
+		w.sleepUntilDeadline()
+	}
+	w.endSleep(found)
+}
+
+// endSleep says that the worker sleeps no more. If its last look had found something, and it was claimed at the same
+// time, perhaps for something else, the wake is passed on.
+func (w *Worker) endSleep(found bool) {
+	if claimed := w.peers.EndSleep(w.number); claimed && found {
+		w.scheduler.policy.wakeOther(w)
+	}
+}
+
+// sleepUntilDeadline is sleep without the last look.
+func (w *Worker) sleepUntilDeadline() {
 	w.timers.watch(w)
 	until := w.deadline()
-	if open {
-		until = min(until, policy.lookAgain(w))
+	if w.local.skipped {
+		until = min(until, clock.After(idle.LongestWake))
 	}
 	w.nextDeadline.Store(int64(until))
 	if w.short() {
@@ -213,11 +229,20 @@ func (w *Worker) block(way idle.Way, limit time.Duration) {
 // that have work.
 func mostSpinning() int { return min(max(runtime.GOMAXPROCS(0)/2, 1), 2) }
 
-// wordsOf lists the words of some workers.
-func wordsOf(workers []*Worker) []*idle.Word {
+// newIdleSet makes the set in which these workers are found while they are idle. Of each 64, as many as spinners may
+// spin at once.
+func newIdleSet(workers []*Worker, spinners int) *idle.Set {
 	words := make([]*idle.Word, len(workers))
+	var woken func(i int, asleep bool)
 	for i, w := range workers {
 		words[i] = w.word
+		if w.record != nil {
+			woken = func(i int, asleep bool) { workers[i].recordWoken(asleep) }
+		}
 	}
-	return words
+	set := idle.NewSet(words, spinners, woken)
+	for i, w := range workers {
+		w.peers, w.number = set, i
+	}
+	return set
 }

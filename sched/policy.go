@@ -3,8 +3,6 @@ package sched
 import (
 	"fmt"
 	"strings"
-
-	"fiberlab/internal/clock"
 )
 
 // policy decides where tasks and ready fibers wait, what a worker runs next, and which worker is woken for it. It
@@ -34,18 +32,10 @@ type policy interface {
 	// wakeOther wakes a worker that sleeps and can take what w has found, if any does. w.
 	wakeOther(w *Worker)
 
-	// A worker that next gives nothing waits in two steps, and each ends by the method beside it. All are called by w.
-	// beginSpin asks whether w shall wait awake. After beginSleep, others that bring work find that w sleeps.
-	beginSpin(w *Worker) bool
-	endSpin(w *Worker)
-	beginSleep(w *Worker)
-	endSleep(w *Worker)
 	// seek brings w work from where other workers have it, if there is any, and reports whether there was: next finds it
-	// then, if no other worker is quicker. w. Before w sleeps, after beginSleep, last is true, and nothing must be
-	// overlooked.
+	// then, if no other worker is quicker. w. Before w sleeps, when others that bring work find it in its idle.Set, last
+	// is true, and nothing must be overlooked.
 	seek(w *Worker, last bool) bool
-	// lookAgain is when w, which is about to sleep, has to seek anew. w.
-	lookAgain(w *Worker) clock.Instant
 	// found says that w has found work after it had none, and counts as busy from then on. w. If w was woken for more
 	// than it will do, found wakes another worker.
 	found(w *Worker)
@@ -69,9 +59,6 @@ type migration interface {
 	// nextFiber is next for a worker that takes a fiber or nothing: the first entry, if that is a fiber. If past is
 	// true, tasks before it do not count: w can begin none. w.
 	nextFiber(w *Worker, past bool) *Fiber
-	// eachGroup calls f for each group of workers between which fibers migrate. wakeOne wakes one of them, if any
-	// sleeps. It is called once, before the workers run.
-	eachGroup(f func(workers []*Worker, wakeOne func()))
 }
 
 // Policy decides where ready fibers and tasks wait, what a worker runs next, and which worker to wake.
@@ -118,7 +105,8 @@ func ParsePolicy(name string) (Policy, error) {
 // migrates reports whether fibers may migrate.
 func (p Policy) migrates() bool { return p != Stealing }
 
-// make returns the policy itself for these workers; groups lays them out under Group.
+// make returns the policy itself for these workers, which are in its idle.Set from now on; groups lays them out under
+// Group.
 func (p Policy) make(workers []*Worker, groups Groups) policy {
 	switch p {
 	case RoundRobin:

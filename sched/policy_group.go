@@ -1,10 +1,8 @@
 package sched
 
 import (
-	"slices"
 	"sync/atomic"
 
-	"fiberlab/internal/clock"
 	"fiberlab/internal/idle"
 
 	"golang.org/x/sys/cpu"
@@ -40,14 +38,11 @@ type group struct {
 type member struct {
 	group   *group
 	worker  *Worker
-	number  int // in the group
 	private *runQueue
 
-	looks     int  // taken from the queues so far, in rounds
-	spun      bool // it has spun since it last had work
-	brought   bool // it has queued a fiber without waking another worker
-	foundLast bool // its last look before it would have slept found something
-	victims   victims
+	looks   int  // taken from the queues so far, in rounds
+	brought bool // it has queued a fiber without waking another worker
+	victims victims
 
 	within, across counter // taken over from other workers of the group, and stolen from other groups
 }
@@ -79,13 +74,9 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 
 func newGroup(workers []*Worker, cfg *Groups) *group {
 	g := &group{workers: workers, cfg: cfg, shared: newRunQueue(len(workers))}
-	var woken func(i int, asleep bool)
-	if workers[0].scheduler.cfg.Recorder != nil {
-		woken = func(i int, asleep bool) { workers[i].recordWoken(asleep) }
-	}
-	g.idle = idle.NewSet(wordsOf(workers), max(cfg.Spinners, 0), woken)
-	for i, w := range workers {
-		g.members = append(g.members, &member{group: g, worker: w, number: i, private: newRunQueue(1)})
+	g.idle = newIdleSet(workers, max(cfg.Spinners, 0))
+	for _, w := range workers {
+		g.members = append(g.members, &member{group: g, worker: w, private: newRunQueue(1)})
 	}
 	return g
 }
@@ -160,26 +151,6 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 	}
 }
 
-// eachGroup takes groups for one that steal from each other. So their timers are in one heap: if all workers of a group
-// compute, a worker of another one sees to deadlines.
-func (p *groups) eachGroup(f func([]*Worker, func())) {
-	steals := slices.ContainsFunc(p.all, func(g *group) bool { return len(g.thieves) > 0 })
-	if !steals {
-		for _, g := range p.all {
-			f(g.workers, func() { g.idle.WakeOne() })
-		}
-		return
-	}
-	var workers []*Worker
-	for _, g := range p.all {
-		workers = append(workers, g.workers...)
-	}
-	f(workers, func() {
-		for i := 0; i < len(p.all) && !p.all[i].idle.WakeOne(); i++ {
-		}
-	})
-}
-
 func (p *groups) shared() (n int) {
 	for _, g := range p.all {
 		n += g.shared.waiting()
@@ -193,17 +164,10 @@ func (p *groups) next(w *Worker) (runnable, bool)       { return p.members[w.id]
 func (p *groups) nextFiber(w *Worker, past bool) *Fiber { return p.members[w.id].nextFiber(past) }
 func (p *groups) has(w *Worker) bool                    { return p.members[w.id].has() }
 func (p *groups) seek(w *Worker, last bool) bool        { return p.members[w.id].seek(last) }
-func (p *groups) beginSpin(w *Worker) bool              { return p.members[w.id].beginSpin() }
-func (p *groups) endSpin(w *Worker)                     { m := p.members[w.id]; m.group.idle.EndSpin(m.number) }
-func (p *groups) beginSleep(w *Worker)                  { p.members[w.id].beginSleep() }
-func (p *groups) endSleep(w *Worker)                    { p.members[w.id].endSleep() }
 func (p *groups) found(w *Worker)                       { p.members[w.id].found() }
 func (p *groups) leaves(w *Worker) bool                 { return p.members[w.id].leaves() }
 func (p *groups) retire(w *Worker) bool                 { return p.members[w.id].retire() }
 func (p *groups) reopen(w *Worker)                      { p.members[w.id].group.shared.reopen(w) }
-
-// lookAgain is never: whatever comes to a group wakes a worker of it.
-func (p *groups) lookAgain(*Worker) clock.Instant { return clock.Never }
 
 // submit queues a task or a fiber and wakes a worker. from is the worker of the group that the caller runs on, or nil.
 // It returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it
@@ -224,7 +188,7 @@ func (g *group) submit(r runnable, from *member) bool {
 // pushPrivate queues r for one worker, and wakes it; or, if that is busy, another one, which will take r from there.
 func (m *member) pushPrivate(r runnable) {
 	m.private.push(r, true)
-	if !m.group.idle.WakeThat(m.number) {
+	if !m.group.idle.WakeThat(m.worker.number) {
 		m.group.wakeFor(true)
 	}
 }
@@ -285,9 +249,7 @@ func (m *member) seek(last bool) bool {
 	if !last {
 		m.group.idle.Serve()
 	}
-	found := m.has() && !m.leaves() || m.takeOver() || m.steal(last)
-	m.foundLast = found && last
-	return found
+	return m.has() && !m.leaves() || m.takeOver() || m.steal(last)
 }
 
 // takeOver moves the first of another worker's private queue to the worker's. It counts that first: once it lies there,
@@ -295,7 +257,7 @@ func (m *member) seek(last bool) bool {
 func (m *member) takeOver() bool {
 	all := m.group.members
 	for n := 1; n < len(all); n++ {
-		if r, ok := all[(m.number+n)%len(all)].private.pop(); ok {
+		if r, ok := all[(m.worker.number+n)%len(all)].private.pop(); ok {
 			m.within.add(1)
 			m.worker.stolen.add(1)
 			m.private.push(r, true)
@@ -318,25 +280,6 @@ func (m *member) steal(last bool) bool {
 	return ok
 }
 
-func (m *member) beginSpin() bool {
-	m.spun = m.group.idle.BeginSpin(m.number)
-	return m.spun
-}
-
-func (m *member) beginSleep() {
-	m.spun = false
-	m.group.idle.BeginSleep(m.number)
-}
-
-// endSleep says that the worker sleeps no more. If its last look had found something, and it was claimed at the same
-// time, perhaps for something else, the wake is passed on.
-func (m *member) endSleep() {
-	if claimed := m.group.idle.EndSleep(m.number); claimed && m.foundLast {
-		m.group.wakeAny()
-	}
-	m.foundLast = false
-}
-
 // found says that the worker has work after it had none.
 //
 // It may have been claimed for something that it will not take. It may have other work, have seen something else as it
@@ -350,12 +293,12 @@ func (m *member) found() {
 		takes = 0
 	}
 	switch {
-	case (takes == 0 || m.spun || m.brought) && g.waiting() > takes:
+	case (takes == 0 || w.local.spun || m.brought) && g.waiting() > takes:
 		g.wakeAny()
-	case m.spun:
-		g.idle.LeaveWake(m.number)
+	case w.local.spun:
+		g.idle.LeaveWake(m.worker.number)
 	}
-	m.spun, m.brought = false, false
+	m.brought = false
 	if g.called.Load() && g.called.Swap(false) {
 		m.victims.wake()
 	}

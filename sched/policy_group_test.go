@@ -16,7 +16,7 @@ func plantedGroup(t *testing.T, workers int, cfg Groups) *group {
 	t.Helper()
 	w, _ := plantedWith(t, Config{Workers: workers, Policy: Group, Groups: cfg})
 	m := w.scheduler.policy.(*groups).of(w)
-	require.Zero(t, m.number)
+	require.Zero(t, m.worker.number)
 	return m.group
 }
 
@@ -24,16 +24,18 @@ func plantedGroup(t *testing.T, workers int, cfg Groups) *group {
 func (g *group) spin(t *testing.T, i int) {
 	w := g.workers[i]
 	w.word.Look()
-	require.True(t, w.scheduler.policy.beginSpin(w), "worker %d may spin", i)
+	require.True(t, w.peers.BeginSpin(w.number), "worker %d may spin", i)
+	w.local.spun = true
 }
 
 // leaveSpin is what a worker does that has spun.
-func (g *group) leaveSpin(i int) { g.workers[i].scheduler.policy.endSpin(g.workers[i]) }
+func (g *group) leaveSpin(i int) { g.workers[i].peers.EndSpin(i) }
 
 // leave is what a worker does that has found something to run.
 func (g *group) leave(i int) {
 	g.workers[i].word.Work()
 	g.members[i].found()
+	g.workers[i].local.spun = false
 }
 
 // requireWoken checks which of the workers that were idle have been woken.
@@ -98,7 +100,7 @@ func TestGroupSpinners(t *testing.T) {
 		spun := 0
 		for _, w := range g.workers {
 			w.word.Look()
-			if w.scheduler.policy.beginSpin(w) {
+			if w.peers.BeginSpin(w.number) {
 				spun++
 			}
 		}
@@ -128,11 +130,11 @@ func TestGroupWakesBeforeTheSleep(t *testing.T) {
 	w, p := g.workers[0], g.workers[0].scheduler.policy
 	w.word.Look()
 	require.False(t, w.hasTask())
-	p.beginSleep(w)
+	w.peers.BeginSleep(w.number)
 	require.False(t, p.seek(w, true))
 	g.submitOne(t, -1)
 	require.False(t, w.word.Commit(idle.OnThread), "it would sleep while a task waits")
-	p.endSleep(w)
+	w.endSleep(false)
 	require.Zero(t, g.none.Load(), "it has found nothing: the wake is for itself")
 }
 
@@ -144,7 +146,7 @@ func TestGroupPassesTheWakeOn(t *testing.T) {
 		w, p := g.workers[0], g.workers[0].scheduler.policy
 		g.submitOne(t, -1) // all are busy
 		w.word.Look()
-		p.beginSleep(w)
+		w.peers.BeginSleep(w.number)
 		require.True(t, p.seek(w, true))
 		want := []int(nil)
 		g.workers[2].fallAsleep()
@@ -153,7 +155,7 @@ func TestGroupPassesTheWakeOn(t *testing.T) {
 			want = []int{2}
 		}
 		requireWoken(t, g, []int{2}, nil, "the lower one has been claimed")
-		p.endSleep(w)
+		w.endSleep(true)
 		requireWoken(t, g, []int{2}, want, "for what the other was claimed for")
 	}
 }
@@ -241,7 +243,7 @@ func TestGroupWakesForAPrivateQueue(t *testing.T) {
 			if c.spins {
 				g.leaveSpin(claimed)
 			} else {
-				w.scheduler.policy.endSleep(w)
+				w.endSleep(false)
 			}
 			c.runs(w)
 			g.leave(claimed)

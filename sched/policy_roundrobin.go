@@ -1,20 +1,16 @@
 package sched
 
-import (
-	"fiberlab/internal/clock"
-	"fiberlab/internal/idle"
-)
+import "fiberlab/internal/idle"
 
 // roundRobin is the plainest policy: one queue for all workers, of tasks and of fibers that are ready, in the order in
 // which they came, and one lock. So fibers migrate. An idle worker spins as long as that pays, then sleeps.
 type roundRobin struct {
-	workers []*Worker
-	idle    *idle.Set
-	queue   runQueue
+	idle  *idle.Set
+	queue runQueue
 }
 
 func newRoundRobin(workers []*Worker) *roundRobin {
-	p := &roundRobin{workers: workers, idle: idle.NewSet(wordsOf(workers), mostSpinning(), nil)}
+	p := &roundRobin{idle: newIdleSet(workers, mostSpinning())}
 	p.queue.takers = len(workers)
 	return p
 }
@@ -52,20 +48,14 @@ func (p *roundRobin) nextFiber(w *Worker, past bool) *Fiber {
 	return f
 }
 
-func (p *roundRobin) eachGroup(f func([]*Worker, func())) { f(p.workers, func() { p.idle.WakeOne() }) }
-func (p *roundRobin) shared() int                         { return p.queue.waiting() }
-func (p *roundRobin) leaves(*Worker) bool                 { return p.queue.leaves() }
-func (p *roundRobin) retire(w *Worker) bool               { return p.queue.retire(w) }
-func (p *roundRobin) reopen(w *Worker)                    { p.queue.reopen(w) }
-func (p *roundRobin) wakeOther(*Worker)                   { p.idle.WakeOne() }
-func (p *roundRobin) has(*Worker) bool                    { return !p.queue.empty() }
-func (p *roundRobin) pending(*Worker) int                 { return 0 }
-func (p *roundRobin) beginSpin(w *Worker) bool            { return p.idle.BeginSpin(w.id) }
-func (p *roundRobin) endSpin(w *Worker)                   { p.idle.EndSpin(w.id) }
-func (p *roundRobin) beginSleep(w *Worker)                { p.idle.BeginSleep(w.id) }
-func (p *roundRobin) endSleep(w *Worker)                  { p.idle.EndSleep(w.id) }
-func (p *roundRobin) seek(w *Worker, _ bool) bool         { return p.has(w) && !p.leaves(w) }
-func (p *roundRobin) lookAgain(*Worker) clock.Instant     { return clock.Never }
+func (p *roundRobin) shared() int                 { return p.queue.waiting() }
+func (p *roundRobin) leaves(*Worker) bool         { return p.queue.leaves() }
+func (p *roundRobin) retire(w *Worker) bool       { return p.queue.retire(w) }
+func (p *roundRobin) reopen(w *Worker)            { p.queue.reopen(w) }
+func (p *roundRobin) wakeOther(*Worker)           { p.idle.WakeOne() }
+func (p *roundRobin) has(*Worker) bool            { return !p.queue.empty() }
+func (p *roundRobin) pending(*Worker) int         { return 0 }
+func (p *roundRobin) seek(w *Worker, _ bool) bool { return p.has(w) && !p.leaves(w) }
 
 // found passes a wake-up on for what is left: w takes one thing at a time.
 func (p *roundRobin) found(w *Worker) {

@@ -61,7 +61,7 @@ func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 	other.fallAsleep()
 	p.submit(job{Func: func() {}}, w)
 	require.True(t, other.isWoken(), "for a task")
-	p.endSleep(other)
+	other.endSleep(false)
 	other.fallAsleep()
 	p.ready(f, nil)
 	require.True(t, other.isWoken(), "for a fiber")

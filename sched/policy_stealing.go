@@ -36,18 +36,17 @@ type taskQueues struct {
 	_     [2]cpu.CacheLinePad
 
 	injected injectionQueue
-	summoned atomic.Bool // the worker has been woken to steal, since it last began to look for something to steal
+	summoned atomic.Bool // the worker has been woken to steal, since it last had found work
 	_        [2]cpu.CacheLinePad
 
 	// Only the worker's thread uses these.
 	batch    queue.Queue[job] // on its way to tasks from the injection queue or from a victim; empty at other times
-	skipped  bool             // the last attempt has left tasks to a worker that was just being woken
 	rotation int              // goes round the workers
 	random   *rand.Rand
 }
 
 func newStealing(workers []*Worker) *stealing {
-	p := &stealing{workers: workers, idle: idle.NewSet(wordsOf(workers), mostSpinning(), nil)}
+	p := &stealing{workers: workers, idle: newIdleSet(workers, mostSpinning())}
 	for id := range workers {
 		p.queues = append(p.queues, &taskQueues{random: rand.New(rand.NewPCG(uint64(clock.Now()), uint64(id)))})
 	}
@@ -178,28 +177,12 @@ func (p *stealing) pending(w *Worker) int {
 	return q.tasks.Len() + int(q.injected.waiting.Load())
 }
 
-func (p *stealing) beginSpin(w *Worker) bool { return p.idle.BeginSpin(w.id) }
-func (p *stealing) endSpin(w *Worker)        { p.idle.EndSpin(w.id) }
-
-func (p *stealing) beginSleep(w *Worker) {
-	p.queues[w.id].summoned.Store(false)
-	p.idle.BeginSleep(w.id)
-}
-
-func (p *stealing) endSleep(w *Worker) { p.idle.EndSleep(w.id) }
-
-func (p *stealing) lookAgain(w *Worker) clock.Instant {
-	if p.queues[w.id].skipped {
-		return clock.After(idle.LongestWake)
-	}
-	return clock.Never
-}
-
 // found wakes another worker for what w, which has just found work, was woken for and will not do next. The thread that
 // brought a task took w for idle, and has woken no other worker. A thread that called wakeOne may have chosen w after
 // its last attempt to steal. If w has nothing but tasks, it begins one now, and next passes on what is left.
 func (p *stealing) found(w *Worker) {
-	if p.queues[w.id].summoned.Load() || (w.hasLocal() || w.short()) && p.has(w) {
+	summoned := &p.queues[w.id].summoned
+	if summoned.Load() && summoned.Swap(false) || (w.hasLocal() || w.short()) && p.has(w) {
 		p.wakeOne()
 	}
 }
@@ -216,13 +199,13 @@ const mostStolen = 128
 //
 // It skips a worker that is just being woken, and leaves it the tasks that were brought to it. A wake-up takes longer
 // than to begin a hundred tasks. If they block at once, all of them would remain on the worker that began them. Later w
-// seeks again, in case the skipped worker does not wake.
+// seeks again, in case the skipped worker does not wake: see local.skipped.
 func (p *stealing) seek(w *Worker, last bool) bool {
 	q := p.queues[w.id]
 	if q.injected.waiting.Load() > 0 {
 		return true
 	}
-	q.skipped = false
+	w.local.skipped = false
 	if len(p.workers) < 2 {
 		return false
 	}
@@ -232,7 +215,7 @@ func (p *stealing) seek(w *Worker, last bool) bool {
 		switch {
 		case victim == w:
 		case victim.word.Waking():
-			q.skipped = q.skipped || p.queues[victim.id].injected.waiting.Load() > 0
+			w.local.skipped = w.local.skipped || p.queues[victim.id].injected.waiting.Load() > 0
 		case p.stealFrom(w, victim, last):
 			return true
 		}

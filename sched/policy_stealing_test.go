@@ -31,7 +31,7 @@ func idleStealing(t *testing.T, workers int) (*Scheduler, *stealing) {
 // fallAsleep makes the worker look asleep.
 func (w *Worker) fallAsleep() {
 	w.word.Look()
-	w.scheduler.policy.beginSleep(w)
+	w.peers.BeginSleep(w.number)
 	w.word.Commit(idle.OnThread)
 }
 
@@ -56,9 +56,9 @@ var someTask = job{Func: func() {}}
 func TestTasksGoToSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
 	const workers = 4
 	s, p := idleStealing(t, workers)
-	p.beginSleep(s.workers[0])
-	p.beginSleep(s.workers[3])
-	require.True(t, p.beginSpin(s.workers[2]))
+	s.workers[0].peers.BeginSleep(0)
+	s.workers[3].peers.BeginSleep(3)
+	require.True(t, s.workers[2].peers.BeginSpin(2))
 	submit := func() { require.True(t, p.submit(someTask, nil)) }
 	submit()
 	require.Equal(t, []int{0, 0, 1, 0}, given(s), "the worker that spins")
@@ -89,11 +89,10 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 	batch := &p.queues[own.id].tasks
 	batch.Pop()
 	require.False(t, p.seek(own, true), "it is being woken")
-	require.True(t, p.queues[own.id].skipped)
-	require.Less(t, int64(p.lookAgain(own)), int64(1<<62), "to look again soon")
+	require.True(t, own.local.skipped, "to look again soon")
 	other.word.Work()
 	require.True(t, p.seek(own, true), "it is awake")
-	require.False(t, p.queues[own.id].skipped)
+	require.False(t, own.local.skipped)
 	require.Equal(t, []int{6, 2}, given(s), "half of what waits, rounded up")
 	require.EqualValues(t, 3, own.stolen.load())
 }
@@ -119,10 +118,10 @@ func TestWorkersThatAreWokenWithoutTasksAreNotSkipped(t *testing.T) {
 	require.True(t, other.word.Notify())
 	other.shiftWake(time.Hour)
 	require.False(t, p.seek(own, true))
-	require.False(t, p.queues[own.id].skipped)
+	require.False(t, own.local.skipped)
 	require.True(t, p.give(other, someTask))
 	require.False(t, p.seek(own, true))
-	require.True(t, p.queues[own.id].skipped)
+	require.True(t, own.local.skipped, "to look again soon")
 }
 
 // A task that is put behind a busy worker wakes a sleeping worker, and not a worker that others are waking. Such a
@@ -210,7 +209,7 @@ func TestWakeUpPassesOn(t *testing.T) {
 		s, p := idleStealing(t, 2)
 		w, other := s.workers[0], s.workers[1]
 		c.prepare(w, p)
-		p.endSleep(w)
+		w.endSleep(false)
 		w.word.Work()
 		other.fallAsleep()
 		p.found(w)
@@ -221,8 +220,8 @@ func TestWakeUpPassesOn(t *testing.T) {
 	w.fallAsleep()
 	p.wakeOne()
 	require.True(t, p.queues[w.id].summoned.Load())
-	p.beginSleep(w)
-	require.False(t, p.queues[w.id].summoned.Load(), "it has looked")
+	p.found(w)
+	require.False(t, p.queues[w.id].summoned.Load(), "it has passed the wake-up on")
 }
 
 // A task from outside comes in after so many of the worker's own, however many these are.

@@ -82,7 +82,7 @@ func TestNotifierMostlyTakesWhatItNotifies(t *testing.T) {
 			require.Same(t, f, r.fiber)
 		}
 		other.word.Look()
-		require.True(t, policy.beginSpin(other))
+		require.True(t, other.peers.BeginSpin(other.number))
 		migration.ready(f, w)
 		require.False(t, other.isWoken(), "it spins, and finds the fiber itself")
 		require.True(t, other.seek(), "the notifier computes")
@@ -96,16 +96,16 @@ func TestNotifierMostlyTakesWhatItNotifies(t *testing.T) {
 		migration.ready(f, nil)
 		require.True(t, other.isWoken(), "no worker has notified it")
 		take(other)
-		policy.endSpin(other)
+		other.peers.EndSpin(other.number)
 
 		other.fallAsleep()
 		migration.ready(f, w)
 		require.True(t, other.isWoken(), "no worker spins")
-		policy.endSleep(other)
+		other.endSleep(false)
 		take(other)
 
 		other.word.Look()
-		require.True(t, policy.beginSpin(other))
+		require.True(t, other.peers.BeginSpin(other.number))
 		migration.ready(f, w)
 		require.True(t, policy.submit(someTask, w))
 		require.True(t, other.isWoken(), "there is more than the notifier takes next")

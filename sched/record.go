@@ -33,7 +33,7 @@ type WorkerRecorder interface {
 	// Spin says that the worker begins to wait awake, or that it ends that.
 	Spin(at time.Duration, begins bool)
 	// Woken says that the worker, which spun or slept, was notified of work. A task or the loop of the worker of number
-	// by has done that; less than 0: none of the scheduler's. Only policy Group says so.
+	// by has done that; less than 0: none of the scheduler's. It is not told under policy Stealing.
 	Woken(at time.Duration, by int, asleep bool)
 	// Unbound says that the worker was a goroutine's, which has unbound: nothing more will be told.
 	Unbound()

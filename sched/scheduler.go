@@ -122,7 +122,7 @@ func newScheduler(cfg Config) *Scheduler {
 	s.setArenas()
 	s.migration, _ = s.policy.(migration)
 	if s.migration != nil {
-		s.migration.eachGroup(shareTimers)
+		shareTimers(s.workers, s.wakeIdle)
 	}
 	return s
 }

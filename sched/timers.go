@@ -89,11 +89,11 @@ func (h *timerHeap) Pop() any {
 	return t
 }
 
-// groupTimers are the timers of fibers that may migrate, for the workers between which these migrate. Any of the
-// workers adds, stops and expires timers. A worker that sleeps does so until the earliest deadline. One at least
-// must; see watch.
-type groupTimers struct {
-	wakeOne func() // wakes a worker of the group, to sleep until another deadline
+// sharedTimers are the timers of fibers that may migrate, for all workers of a scheduler. Any of them adds, stops
+// and expires timers. A worker that sleeps does so until the earliest deadline. One at least must; see watch. So if all
+// workers of a group compute, a worker of another one sees to deadlines.
+type sharedTimers struct {
+	wakeOne func() // wakes a worker, if any is idle, to sleep until another deadline
 
 	_      [2]cpu.CacheLinePad
 	mu     spinlock.Lock // held for moments, also while the word of a fiber changes
@@ -107,29 +107,38 @@ type groupTimers struct {
 }
 
 // noTimers is for workers that share no fibers. It is always empty.
-var noTimers = newGroupTimers(nil)
+var noTimers = newSharedTimers(nil)
 
-// shareTimers gives workers the timers of the fibers that migrate between them. wakeOne wakes one of the workers, if
-// any sleeps. It must be called before the workers run.
+// wakeIdle wakes a worker, if any is idle.
+func (s *Scheduler) wakeIdle() {
+	for i, w := range s.workers {
+		if (i == 0 || w.peers != s.workers[i-1].peers) && w.peers.WakeOne() {
+			return
+		}
+	}
+}
+
+// shareTimers gives the workers of a scheduler the timers of the fibers that migrate between them. wakeOne wakes one of
+// the workers, if any is idle. It must be called before the workers run.
 func shareTimers(workers []*Worker, wakeOne func()) {
-	g := newGroupTimers(wakeOne)
+	g := newSharedTimers(wakeOne)
 	for _, w := range workers {
 		w.timers = g
 	}
 }
 
-func newGroupTimers(wakeOne func()) *groupTimers {
-	g := &groupTimers{wakeOne: wakeOne}
+func newSharedTimers(wakeOne func()) *sharedTimers {
+	g := &sharedTimers{wakeOne: wakeOne}
 	g.earliest.Store(int64(clock.Never))
 	return g
 }
 
 // next is the earliest deadline, or clock.Never. Any thread may call it.
-func (g *groupTimers) next() clock.Instant { return clock.Instant(g.earliest.Load()) }
+func (g *sharedTimers) next() clock.Instant { return clock.Instant(g.earliest.Load()) }
 
 // add starts a timer of a fiber that blocks on w, which the caller runs on. It does not block. Workers that sleep would
 // sleep too long if the new deadline is the earliest. But w is about to sleep itself, or to call leave.
-func (g *groupTimers) add(w *Worker, t *timer) {
+func (g *sharedTimers) add(w *Worker, t *timer) {
 	g.mu.Lock()
 	g.timers.add(t)
 	if t.position == 1 {
@@ -141,7 +150,7 @@ func (g *groupTimers) add(w *Worker, t *timer) {
 
 // stop takes out a timer that add has started, unless it has expired. Any of the workers may call it: the fiber may
 // have migrated. When it returns, no other thread uses t.
-func (g *groupTimers) stop(t *timer) {
+func (g *sharedTimers) stop(t *timer) {
 	g.mu.Lock()
 	if t.position > 0 {
 		g.timers.remove(t)
@@ -151,7 +160,7 @@ func (g *groupTimers) stop(t *timer) {
 }
 
 // expire ends the waits whose deadlines have passed by that moment. The caller runs on w.
-func (g *groupTimers) expire(w *Worker, at clock.Instant) {
+func (g *sharedTimers) expire(w *Worker, at clock.Instant) {
 	for g.next() <= at {
 		f, sleeper := g.expireOne(at)
 		if sleeper != nil {
@@ -165,7 +174,7 @@ func (g *groupTimers) expire(w *Worker, at clock.Instant) {
 
 // expireOne takes out a timer whose deadline has passed, if there is one, and ends its wait. It returns the fiber if
 // the caller has to queue it, or its worker if the caller has to wake that.
-func (g *groupTimers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
+func (g *sharedTimers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t := g.timers.take(at)
@@ -181,7 +190,7 @@ func (g *groupTimers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
 }
 
 // update sets the earliest deadline. The lock must be held.
-func (g *groupTimers) update() {
+func (g *sharedTimers) update() {
 	if next := int64(g.timers.next()); next != g.earliest.Load() {
 		g.earliest.Swap(next) // as in package idle: a look at who sleeps follows
 	}
@@ -189,14 +198,14 @@ func (g *groupTimers) update() {
 
 // watch says that w is about to sleep until the earliest deadline. It must read that deadline afterwards: if a worker
 // adds an earlier one, either w sees it, or that worker watches it.
-func (g *groupTimers) watch(w *Worker) {
+func (g *sharedTimers) watch(w *Worker) {
 	if g.next() != clock.Never {
 		g.watcher.Store(int64(w.id + 1))
 	}
 }
 
 // leave says that w runs something, and does not sleep. If no other worker may be watching, one is woken to do so.
-func (g *groupTimers) leave(w *Worker) {
+func (g *sharedTimers) leave(w *Worker) {
 	if g.next() == clock.Never {
 		return
 	}

@@ -69,7 +69,7 @@ func TestTimersAgainstSlice(t *testing.T) {
 
 // threeWorkers have timers in common, and numbers that do not begin with 0. wakes counts the requests to wake one of
 // them.
-func threeWorkers() (g *groupTimers, workers []*Worker, wakes *int) {
+func threeWorkers() (g *sharedTimers, workers []*Worker, wakes *int) {
 	wakes = new(int)
 	for id := 5; id < 8; id++ {
 		workers = append(workers, &Worker{id: id})

@@ -40,9 +40,11 @@ type Worker struct {
 	scheduler *Scheduler
 	record    WorkerRecorder // of what its fibers do; nil: off
 	word      *idle.Word
+	peers     *idle.Set     // in which a multi-threaded worker is found while it is idle
+	number    int           // of the worker in that set
 	keeps     bool          // keepsThread
 	threaded  bool          // hasThread
-	timers    *groupTimers  // of fibers that it shares with other workers
+	timers    *sharedTimers // of fibers that it shares with other workers
 	arena     *park.Arena   // where tasks of its fibers start others
 	seek      func() bool   // the policy's seek, while the worker spins
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
@@ -110,6 +112,8 @@ type local struct {
 	ended     []*fiber.Fiber      // to be closed; see reap
 	resumed   int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
 	looking   bool                // the worker looks for something to run, and has found nothing
+	spun      bool                // it has spun since it last had work
+	skipped   bool                // the policy's seek has left tasks to a worker that was just being woken
 	localNext bool                // a local task goes before what the policy has
 
 	main    *Fiber // the fiber that the thread began with

@@ -22,7 +22,7 @@
  *   serve       Set.Serve                takes pending, claims a sleeper
  *   found       group.found, Set.LeaveWake  wakes another worker for what this one will not take, or leaves that to a spinner
  *   beginSleep  Set.BeginSleep           sets a bit
- *   endSleep    group.endSleep           clears it; passes the wake on if it was cleared already
+ *   endSleep    Worker.endSleep          clears it; passes the wake on if it was cleared already
  *
  * A queue has one lock, and a length that others load without it. So an entry is there or it is not, from one store of
  * the length to another. That the store comes before the load of the masks is WEAK_PUSH's matter.

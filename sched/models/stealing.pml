@@ -116,7 +116,7 @@ inline poll() { own[w] = own[w] + mailbox[w]; mailbox[w] = 0 }
 /* seek takes half of what lies at the other worker: more says that there is more than one can begin at once. */
 inline seek() {
     if
-    :: atomic { injected[w] -> goto awake }
+    :: atomic { injected[w] -> goto stolen }
     :: atomic { !injected[w] && word[OTHER] == WAKING -> /* for less than a millisecond */
             timed[w] = injected[OTHER] > 0 }
     :: atomic { !injected[w] -> /* it is not being woken, or that takes too long */
@@ -134,12 +134,12 @@ inline seek() {
             tasks[w] = tasks[w] + n;
             n = 0;
             if
-            :: !more -> goto awake
+            :: !more -> goto stolen
             :: else -> more = false
             fi
         }
         wakeOne();
-        goto awake
+        goto stolen
     fi;
 seen:
     skip
@@ -215,7 +215,6 @@ wait: /* (*Worker).waitForWork */
 #endif
 
     /* (*Worker).sleep */
-    summoned[w] = false;
     asleep = asleep | BIT(w);
 #ifndef NO_LAST_LOOK
     seek();
@@ -244,12 +243,23 @@ endAsleep:
 awake:
     atomic { timed[w] = false; asleep = asleep & ~BIT(w) } /* endSleep */
     goto wait;
+stolen: /* endSleep, where the last look has found something: passes the wake on if the worker was claimed */
+    atomic {
+        timed[w] = false;
+        if
+        :: asleep & BIT(w) -> asleep = asleep & ~BIT(w); goto wait
+        :: else
+        fi
+    }
+    wakeOne();
+    goto wait;
 
 work:
     atomic { word[w] = BUSY; delayed[w] = false }
 #ifndef NO_FOUND
     if
-    :: summoned[w] || own[w] && (injected[w] || tasks[w]) -> wakeOne()
+    :: summoned[w] -> summoned[w] = false; wakeOne()
+    :: !summoned[w] && own[w] && (injected[w] || tasks[w]) -> wakeOne()
     :: else
     fi;
 #endif
