@@ -182,7 +182,7 @@ func (s *Scheduler) openOutside() {
 func (s *Scheduler) closeQueues(v survey) bool {
 	closed := true
 	for _, w := range s.workers {
-		closed = closed && s.policy.retire(w) && w.mailbox.close()
+		closed = closed && s.policy.close(w) && w.mailbox.close()
 	}
 	if closed && s.survey() == v {
 		return true
@@ -223,7 +223,7 @@ func (w *Worker) finished() bool {
 	if w.hasLocal() || w.stillBlocked() {
 		return false
 	}
-	if w.mode == multiThreaded && !w.scheduler.policy.retire(w) {
+	if w.mode == multiThreaded && !w.scheduler.policy.close(w) {
 		return false
 	}
 	return w.mailbox.close()

@@ -15,14 +15,14 @@ import (
 
 // runQueue holds what is ready in a group, in the order in which it came: tasks that have not begun, which have no
 // stack yet, and fibers that may continue. Any thread may call its methods; they block only for its lock, which is held
-// for a few instructions an entry.
+// for a few instructions an entry. The zero value is an empty queue.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
 	mu      sync.Mutex            // beside what follows, which most calls write
 	length  atomic.Uint64         // of entries, doubled, to be read without the lock; runNext may be added
 	entries queue.Queue[runnable] // 48 bytes
 
-	takers  int           // workers that take tasks: without any, it refuses them
+	closed  bool          // it refuses tasks
 	longest atomic.Uint64 // the greatest length
 	_       [2]cpu.CacheLinePad
 }
@@ -30,14 +30,11 @@ type runQueue struct {
 // runNext, in the length, says that the only entry is a fiber that a worker has notified, which it mostly runs next.
 const runNext = 1
 
-// newRunQueue makes an empty queue from which so many workers take tasks.
-func newRunQueue(takers int) *runQueue { return &runQueue{takers: takers} }
-
-// push adds an entry behind the others. It refuses a task if no worker takes any, unless always is set; a fiber always
+// push adds an entry behind the others. A queue that is closed refuses a task, unless always is set; a fiber always
 // finds room.
 func (q *runQueue) push(r runnable, always bool) bool {
 	spinlock.LockMutex(&q.mu)
-	accepted := always || r.fiber != nil || q.takers > 0
+	accepted := always || r.fiber != nil || !q.closed
 	if accepted {
 		q.add(r)
 	}
@@ -140,33 +137,19 @@ func (q *runQueue) takeFiber() (f *Fiber) {
 // popped notes that an entry has been taken. The lock must be held.
 func (q *runQueue) popped() { release.Store(&q.length, uint64(q.entries.Len())<<1) }
 
-// retire has a worker take no more tasks. It returns false, and changes nothing, if entries wait.
-func (q *runQueue) retire(w *Worker) bool {
+// close makes push refuse tasks from now on, unless entries wait. It reports whether it did.
+func (q *runQueue) close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.entries.Empty() {
-		return false
-	}
-	if !w.retired.Swap(true) {
-		q.takers--
-	}
-	return true
+	q.closed = q.entries.Empty()
+	return q.closed
 }
 
-// reopen takes retire back. Mostly there is nothing to take back, which is found out without a call.
-func (q *runQueue) reopen(w *Worker) {
-	if w.retired.Load() {
-		q.addTaker(w)
-	}
-}
-
-// addTaker is reopen of a worker that has retired.
-func (q *runQueue) addTaker(w *Worker) {
+// reopen takes close back.
+func (q *runQueue) reopen() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if w.retired.Swap(false) {
-		q.takers++
-	}
+	q.closed = false
+	q.mu.Unlock()
 }
 
 // has reports whether pop finds an entry, or steal if that is meant. The lock must be held.

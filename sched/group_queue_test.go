@@ -25,7 +25,7 @@ const manyEntries = 128
 // A run queue against a slice.
 func TestRunQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q, next, longest := newRunQueue(1), 0, 0
+		q, next, longest := new(runQueue), 0, 0
 		var model []runnable
 		add := func(flags Flags) runnable {
 			next++
@@ -76,9 +76,9 @@ func TestRunQueueModel(t *testing.T) {
 				take(t, "steal", q.steal, len(model) > 0 && !model[0].groupLocal())
 			},
 			"refuse": func(t *rapid.T) {
-				q.takers = 0
+				q.closed = true
 				require.False(t, q.push(numbered(0, 0), false))
-				q.takers = 1
+				q.closed = false
 			},
 			"": func(t *rapid.T) {
 				require.Equal(t, len(model), q.waiting())
@@ -93,7 +93,7 @@ func TestRunQueueModel(t *testing.T) {
 // pushed comes out in order.
 func TestRunQueueLosesNothing(t *testing.T) {
 	const pushers, poppers, each = 3, 3, 20_000
-	q := newRunQueue(poppers)
+	q := new(runQueue)
 	var pushing, popping sync.WaitGroup
 	var pushed atomic.Bool // all
 	for p := range pushers {
@@ -146,7 +146,7 @@ func TestRunQueueLosesNothing(t *testing.T) {
 func TestRunQueueAgainstSleep(t *testing.T) {
 	const rounds = 50_000
 	set := idle.NewSet([]*idle.Word{idle.New(nil)}, 1, nil)
-	q := newRunQueue(1)
+	q := new(runQueue)
 	var round, over atomic.Uint64
 	seen := make([]bool, rounds) // entries, by the one that sleeps
 	await := func(a *atomic.Uint64, n int) {
@@ -179,7 +179,7 @@ func TestRunQueueAgainstSleep(t *testing.T) {
 // One pushes and pops in turn, and never takes the last: one entry or two wait. Others see no more and no less,
 // whenever they look.
 func TestRunQueueWaiting(t *testing.T) {
-	q := newRunQueue(1)
+	q := new(runQueue)
 	var over atomic.Bool
 	var looking sync.WaitGroup
 	q.push(numbered(0, 0), false)
@@ -209,7 +209,7 @@ func TestRunQueueWaiting(t *testing.T) {
 
 // filled is a group in whose shared queue so many tasks wait.
 func filled(tasks int) *group {
-	g := &group{shared: newRunQueue(1), idle: idle.NewSet(nil, 0, nil)}
+	g := &group{shared: new(runQueue), idle: idle.NewSet(nil, 0, nil)}
 	for range tasks {
 		g.shared.push(runnable{task: job{Func: func() {}}}, false)
 	}

@@ -18,8 +18,7 @@ import (
 // caller queues its entry, then looks for a sleeper; a worker lets itself be seen to sleep, then looks for entries.
 type policy interface {
 	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. Any thread. caller is
-	// the worker that the call comes from, or nil. It returns false if no worker takes tasks any more; a caller's
-	// worker always does.
+	// the worker that the call comes from, or nil. It returns false if caller is nil and the queues are closed.
 	submit(t job, caller *Worker) bool
 	// next takes what w runs next, if there is anything. w.
 	next(w *Worker) (runnable, bool)
@@ -40,9 +39,9 @@ type policy interface {
 	// than it will do, found wakes another worker.
 	found(w *Worker)
 
-	// retire makes w take no more tasks, unless some wait for it. It reports whether it did. reopen takes that back. Any
-	// thread.
-	retire(w *Worker) bool
+	// close makes the queues of w refuse tasks of callers that run on no worker, unless something waits there. It
+	// reports whether they do so now. reopen takes that back. Any thread.
+	close(w *Worker) bool
 	reopen(w *Worker)
 }
 

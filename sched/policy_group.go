@@ -73,10 +73,10 @@ func newGroups(workers []*Worker, cfg Groups) *groups {
 }
 
 func newGroup(workers []*Worker, cfg *Groups) *group {
-	g := &group{workers: workers, cfg: cfg, shared: newRunQueue(len(workers))}
+	g := &group{workers: workers, cfg: cfg, shared: new(runQueue)}
 	g.idle = newIdleSet(workers, max(cfg.Spinners, 0))
 	for _, w := range workers {
-		g.members = append(g.members, &member{group: g, worker: w, private: newRunQueue(1)})
+		g.members = append(g.members, &member{group: g, worker: w, private: new(runQueue)})
 	}
 	return g
 }
@@ -166,12 +166,11 @@ func (p *groups) has(w *Worker) bool                    { return p.members[w.id]
 func (p *groups) seek(w *Worker, last bool) bool        { return p.members[w.id].seek(last) }
 func (p *groups) found(w *Worker)                       { p.members[w.id].found() }
 func (p *groups) leaves(w *Worker) bool                 { return p.members[w.id].leaves() }
-func (p *groups) retire(w *Worker) bool                 { return p.members[w.id].retire() }
-func (p *groups) reopen(w *Worker)                      { p.members[w.id].group.shared.reopen(w) }
+func (p *groups) close(w *Worker) bool                  { return p.members[w.id].close() }
+func (p *groups) reopen(w *Worker)                      { p.members[w.id].group.shared.reopen() }
 
 // submit queues a task or a fiber and wakes a worker. from is the worker of the group that the caller runs on, or nil.
-// It returns false if no worker of the group takes tasks any more. A caller's worker does: Close may have made it
-// retire just after it had taken what it runs, and is about to find that out.
+// It returns false if r is a task, from is nil, and the shared queue is closed.
 func (g *group) submit(r runnable, from *member) bool {
 	if from != nil && g.cfg.Mode == AffinityMode {
 		from.pushPrivate(r)
@@ -232,9 +231,8 @@ func (m *member) nextFiber(past bool) *Fiber {
 	return f
 }
 
-// took says that the worker runs r next, which a queue has had. What r runs may bring tasks.
+// took says that the worker runs r next, which a queue has had.
 func (m *member) took(r runnable) {
-	m.group.shared.reopen(m.worker)
 	if g := m.group; len(g.thieves) > 0 && r.groupLocal() && g.shared.offers() {
 		g.wakeThief() // what waited behind r was refused to thieves until now
 	}
@@ -304,7 +302,7 @@ func (m *member) found() {
 	}
 }
 
-func (m *member) retire() bool { return m.private.empty() && m.group.shared.retire(m.worker) }
+func (m *member) close() bool { return m.private.empty() && m.group.shared.close() }
 
 // leaves implements migration. What waits in the private queue is the worker's own.
 func (m *member) leaves() bool { return m.private.empty() && m.group.shared.leaves() }

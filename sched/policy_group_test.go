@@ -308,37 +308,31 @@ func TestGroupsWakeTheirOwnWorkers(t *testing.T) {
 	require.Same(t, f, r.fiber)
 }
 
-// Tasks are refused once all workers have retired, and none retires while something
-// waits for it.
-func TestGroupRetires(t *testing.T) {
+// A closed group refuses tasks from outside, and does not close while something waits for a worker.
+func TestGroupCloses(t *testing.T) {
 	g := plantedGroup(t, 2, Groups{})
 	one := runnable{task: someTask}
 	g.submitOne(t, -1)
-	require.False(t, g.members[0].retire(), "a task waits")
-	_, ok := g.members[0].next()
-	require.True(t, ok)
-	g.members[0].private.push(one, false)
-	require.False(t, g.members[0].retire(), "a task waits in its private queue")
-	_, ok = g.members[0].next()
-	require.True(t, ok)
+	require.False(t, g.members[0].close(), "a task waits")
+	require.True(t, g.submit(one, nil), "it is not closed")
 	for range 2 {
-		require.True(t, g.members[0].retire(), "and it stays retired")
-	}
-	require.True(t, g.submit(one, nil), "the other one takes tasks")
-	require.False(t, g.members[1].retire())
-	_, ok = g.members[1].next()
-	require.True(t, ok)
-	require.True(t, g.members[1].retire())
-	require.False(t, g.submit(one, nil))
-	require.Zero(t, g.shared.waiting(), "refused, and queued")
-	require.True(t, g.submit(one, g.members[0]), "from what its worker had taken before")
-	require.True(t, g.submit(one, g.members[1]))
-	for range 2 {
-		require.False(t, g.members[1].retire())
-		_, ok = g.members[0].next()
+		_, ok := g.members[0].next()
 		require.True(t, ok)
 	}
-	require.True(t, g.members[0].retire())
+	g.members[0].private.push(one, false)
+	require.False(t, g.members[0].close(), "a task waits in its private queue")
+	_, ok := g.members[0].next()
+	require.True(t, ok)
+	for i := range g.members {
+		require.True(t, g.members[i].close(), "and it stays closed")
+	}
+	require.False(t, g.submit(one, nil))
+	require.Zero(t, g.shared.waiting(), "refused, and queued")
+	require.True(t, g.submit(one, g.members[0]), "from what its worker has taken before")
+	require.False(t, g.members[1].close())
+	_, ok = g.members[0].next()
+	require.True(t, ok)
+	require.True(t, g.members[0].close())
 	require.False(t, g.submit(one, nil))
 
 	f := &Fiber{}
@@ -346,18 +340,8 @@ func TestGroupRetires(t *testing.T) {
 	r, ok := g.members[1].next()
 	require.True(t, ok)
 	require.Same(t, f, r.fiber)
-	require.True(
-		t, g.submit(one, nil), "a blocking call of what a retired worker has taken after all may enqueue tasks",
-	)
-	_, ok = g.members[1].next()
-	require.True(t, ok)
-	require.True(t, g.members[1].retire(), "it counts once")
-	require.False(t, g.submit(one, nil))
-	for range 2 {
-		g.shared.reopen(g.workers[0])
-	}
-	require.True(t, g.members[0].retire())
-	require.False(t, g.submit(one, nil), "it was counted once")
+	g.shared.reopen()
+	require.True(t, g.submit(one, nil))
 }
 
 // The test checks what a wake-up counts as.

@@ -10,9 +10,7 @@ type roundRobin struct {
 }
 
 func newRoundRobin(workers []*Worker) *roundRobin {
-	p := &roundRobin{idle: newIdleSet(workers, mostSpinning())}
-	p.queue.takers = len(workers)
-	return p
+	return &roundRobin{idle: newIdleSet(workers, mostSpinning())}
 }
 
 func (p *roundRobin) submit(t job, caller *Worker) bool {
@@ -31,31 +29,16 @@ func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 	}
 }
 
-// next takes the first in the queue. A worker that has retired takes tasks again then: the entry may enqueue some.
-func (p *roundRobin) next(w *Worker) (r runnable, ok bool) {
-	if r, ok = p.queue.pop(); ok {
-		p.queue.reopen(w)
-	}
-	return r, ok
-}
-
-// nextFiber implements migration.
-func (p *roundRobin) nextFiber(w *Worker, past bool) *Fiber {
-	f := p.queue.popFiber(past)
-	if f != nil {
-		p.queue.reopen(w)
-	}
-	return f
-}
-
-func (p *roundRobin) shared() int                 { return p.queue.waiting() }
-func (p *roundRobin) leaves(*Worker) bool         { return p.queue.leaves() }
-func (p *roundRobin) retire(w *Worker) bool       { return p.queue.retire(w) }
-func (p *roundRobin) reopen(w *Worker)            { p.queue.reopen(w) }
-func (p *roundRobin) wakeOther(*Worker)           { p.idle.WakeOne() }
-func (p *roundRobin) has(*Worker) bool            { return !p.queue.empty() }
-func (p *roundRobin) pending(*Worker) int         { return 0 }
-func (p *roundRobin) seek(w *Worker, _ bool) bool { return p.has(w) && !p.leaves(w) }
+func (p *roundRobin) next(*Worker) (runnable, bool)         { return p.queue.pop() }
+func (p *roundRobin) nextFiber(_ *Worker, past bool) *Fiber { return p.queue.popFiber(past) }
+func (p *roundRobin) shared() int                           { return p.queue.waiting() }
+func (p *roundRobin) leaves(*Worker) bool                   { return p.queue.leaves() }
+func (p *roundRobin) close(*Worker) bool                    { return p.queue.close() }
+func (p *roundRobin) reopen(*Worker)                        { p.queue.reopen() }
+func (p *roundRobin) wakeOther(*Worker)                     { p.idle.WakeOne() }
+func (p *roundRobin) has(*Worker) bool                      { return !p.queue.empty() }
+func (p *roundRobin) pending(*Worker) int                   { return 0 }
+func (p *roundRobin) seek(w *Worker, _ bool) bool           { return p.has(w) && !p.leaves(w) }
 
 // found passes a wake-up on for what is left: w takes one thing at a time.
 func (p *roundRobin) found(w *Worker) {

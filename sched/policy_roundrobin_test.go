@@ -94,42 +94,25 @@ func TestRoundRobinPassesWakeUpsOn(t *testing.T) {
 	}
 }
 
-// Tasks are refused once all workers have retired, and none retires while something is queued.
-func TestRoundRobinRetires(t *testing.T) {
-	w, _ := planted(t, RoundRobin)
-	p, other := w.scheduler.policy.(*roundRobin), w.scheduler.workers[1]
-	require.True(t, p.submit(someTask, nil))
-	require.False(t, p.retire(w), "a task waits")
-	_, _ = p.next(w)
-	require.True(t, p.retire(w))
-	require.True(t, p.retire(w), "it stays retired")
-	require.True(t, p.submit(someTask, nil), "the other one takes it")
-	require.False(t, p.retire(other))
-	_, _ = p.next(other)
-	require.True(t, p.retire(other))
-	require.False(t, p.submit(someTask, nil))
-	require.True(t, p.submit(someTask, w), "from what its worker had taken before")
-	require.False(t, p.retire(w))
-	_, _ = p.next(w)
-	require.True(t, p.retire(w))
-	require.False(t, p.submit(someTask, nil))
-	p.reopen(w)
-	p.reopen(w)
-	require.True(t, p.submit(someTask, nil))
-}
-
-// A fiber always finds room, and what a worker that has retired takes after all may enqueue tasks.
-func TestRoundRobinTakesFibersWhenAllHaveRetired(t *testing.T) {
+// A closed queue refuses tasks from outside, and does not close while something is queued. A fiber always finds room.
+func TestRoundRobinCloses(t *testing.T) {
 	w, f := planted(t, RoundRobin)
 	p := w.scheduler.policy.(*roundRobin)
+	require.True(t, p.submit(someTask, nil))
+	require.False(t, p.close(w), "a task waits")
+	_, _ = p.next(w)
 	for _, w := range w.scheduler.workers {
-		require.True(t, p.retire(w))
+		require.True(t, p.close(w), "it stays closed")
 	}
-	require.False(t, p.submit(job{Func: func() {}}, nil))
+	require.False(t, p.submit(someTask, nil))
+	require.True(t, p.submit(someTask, w), "from what its worker has taken before")
+	require.False(t, p.close(w))
+	_, _ = p.next(w)
+	require.True(t, p.close(w))
 	p.ready(f, nil)
 	r, ok := p.next(w)
 	require.True(t, ok, "the fiber is lost")
 	require.Same(t, f, r.fiber)
-	require.True(t, p.submit(job{Func: func() {}}, w), "it is open again")
-	_, _ = p.next(w)
+	p.reopen(w)
+	require.True(t, p.submit(someTask, nil))
 }

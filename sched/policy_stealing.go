@@ -187,7 +187,7 @@ func (p *stealing) found(w *Worker) {
 	}
 }
 
-func (p *stealing) retire(w *Worker) bool { return !p.has(w) && p.queues[w.id].injected.close() }
+func (p *stealing) close(w *Worker) bool { return !p.has(w) && p.queues[w.id].injected.close() }
 
 func (p *stealing) reopen(w *Worker) { p.queues[w.id].injected.reopen() }
 

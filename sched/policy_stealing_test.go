@@ -245,14 +245,14 @@ func TestInjectedTasksHaveTheirTurn(t *testing.T) {
 	require.LessOrEqual(t, begun, 4*mostBegun)
 }
 
-func TestRetireLeavesNoTask(t *testing.T) {
+func TestCloseLeavesNoTask(t *testing.T) {
 	s, p := idleStealing(t, 1)
 	w := s.workers[0]
 	require.True(t, p.submit(someTask, nil))
-	require.False(t, p.retire(w), "a task waits")
+	require.False(t, p.close(w), "a task waits")
 	_, ok := p.next(w)
 	require.True(t, ok)
-	require.True(t, p.retire(w))
+	require.True(t, p.close(w))
 	require.False(t, p.submit(someTask, nil), "no worker takes it")
 	p.reopen(w)
 	require.True(t, p.submit(someTask, nil))

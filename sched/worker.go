@@ -60,11 +60,10 @@ type Worker struct {
 
 	device atomic.Pointer[Device] // what Config.Device has made, for others
 
-	// Others may read these, and write the last four.
+	// Others may read these, and write the last three.
 	shortage     atomic.Pointer[error] // why the worker is short; nil: it is not
 	nextDeadline atomic.Int64          // deadline when the worker last slept; a clock.Instant
 	shutdown     atomic.Bool           // run until there is nothing left, then end
-	retired      atomic.Bool           // it takes no tasks of the queue that it shares; changed with that queue locked
 	stuck        atomic.Pointer[Deadlock]
 	check        atomic.Pointer[check] // to be answered when there is nothing to run
 }

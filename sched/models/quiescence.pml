@@ -4,7 +4,7 @@
  *
  *   here     Go                              what
  *   worker   Worker.waitForWork, sleep       dry is counted; the worker looks, and sleeps; it signals Close if that listens
- *   end      Worker.ends, finished           after shutDown: the queue is retired, and the mailbox closed
+ *   end      Worker.ends, finished           after shutDown: the queue and the mailbox are closed
  *   bound    Unbind                          a bound goroutine notifies a fiber, and leaves
  *   caller   Notify in a blocking call       the call is counted while it is under way
  *   enqueue  Scheduler.enqueue               a goroutine outside has passed the check of closing, and queues its task
@@ -60,8 +60,7 @@ byte mailbox[W];     /* tasks that only this worker may begin */
 bool boxClosed[W];
 byte tasks;          /* in the shared queue */
 bool ready;          /* the fiber is in the shared queue */
-byte takers = 2;     /* workers that take from it; without any, it refuses what comes from outside */
-bool retired[W];
+bool closed;         /* it refuses what comes from outside */
 bool isBound = NOTIFIER == 1, calls = NOTIFIER == 2;
 bool closing, listening, news, over;
 bool shutdown[W], done[W];
@@ -140,8 +139,7 @@ look:
     :: atomic { !hasWork(i) && !shutdown[i] -> skip }
     :: atomic {
             !hasWork(i) && shutdown[i] ->
-            takers = takers - !retired[i];
-            retired[i] = true;
+            closed = true;
             boxClosed[i] = true
         };
         goto end
@@ -196,7 +194,7 @@ proctype enqueue() {
         :: !accepted
         fi
 #else
-        d_step { accepted = takers > 0; tasks = tasks + accepted; assert(!accepted || !over) }
+        d_step { accepted = !closed; tasks = tasks + accepted; assert(!accepted || !over) }
         if
         :: accepted -> wakeOne()
         :: !accepted
@@ -307,12 +305,7 @@ again:
         i_ = 0;
         do
         :: i_ < 2 ->
-            d_step { /* retire */
-                if
-                :: tasks == 0 && !ready && !retired[i_] -> retired[i_] = true; takers--
-                :: else
-                fi
-            }
+            closed = tasks == 0 && !ready;
             d_step { boxClosed[i_] = mailbox[i_] == 0; i_++ }
         :: i_ == 2 -> break
         od;
@@ -320,18 +313,13 @@ again:
         survey();
 #endif
         if
-        :: retired[0] && retired[1] && boxClosed[0] && boxClosed[1] && q1 && d1 == d0 && b1 == b0 && n1 == n0 -> goto ended
+        :: closed && boxClosed[0] && boxClosed[1] && q1 && d1 == d0 && b1 == b0 && n1 == n0 -> goto ended
         :: else
         fi;
         i_ = 0;
         do
         :: i_ < 2 ->
-            d_step {
-                if
-                :: retired[i_] -> retired[i_] = false; takers++
-                :: else
-                fi
-            }
+            closed = false;
             d_step { boxClosed[i_] = false; i_++ }
         :: i_ == 2 -> break
         od
