@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"context"
-	"errors"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -36,9 +34,9 @@ func TestEveryMechanismSwitches(t *testing.T) {
 			s, err := m.Open()
 			require.NoError(t, err)
 			for asked, made := range map[int]int{0: 2, 1: 2, 2: 2, 3: 4, 1000: 1000, 1001: 1002} {
-				sample, err := s.Switch(asked)
+				sample, err := s.Run(asked)
 				require.NoError(t, err)
-				require.Equal(t, made, sample.Switches)
+				require.Equal(t, made, sample.Operations)
 				require.GreaterOrEqual(t, sample.Elapsed, time.Duration(0))
 			}
 			require.NoError(t, s.Close())
@@ -61,7 +59,7 @@ func TestSessionsMoveBetweenThreads(t *testing.T) {
 					if m.Name != "goroutine" { // iter.Pull must be resumed as it was made: unlocked
 						runtime.LockOSThread() // and the thread ends with the goroutine
 					}
-					_, err := s.Switch(10)
+					_, err := s.Run(10)
 					done <- err
 				}()
 				require.NoError(t, <-done)
@@ -86,7 +84,7 @@ func TestThreadsSwitchAsOftenAsTheySay(t *testing.T) {
 	s, err := openThreads()
 	require.NoError(t, err)
 	before := switchesOfThisProcess(t)
-	_, err = s.Switch(n)
+	_, err = s.Run(n)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, switchesOfThisProcess(t)-before, int64(n))
 	require.NoError(t, s.Close())
@@ -110,9 +108,9 @@ func TestRings(t *testing.T) {
 			s, err := open(n)
 			require.NoError(t, err, name)
 			for _, laps := range []int{1, 2, 7} {
-				sample, err := s.Switch(laps*(n+1) - n)
+				sample, err := s.Run(laps*(n+1) - n)
 				require.NoError(t, err)
-				require.Equal(t, laps*(n+1), sample.Switches, "a ring of %d and its root, %d laps", n, laps)
+				require.Equal(t, laps*(n+1), sample.Operations, "a ring of %d and its root, %d laps", n, laps)
 			}
 			require.NoError(t, s.Close())
 		}
@@ -121,68 +119,6 @@ func TestRings(t *testing.T) {
 			require.ErrorContains(t, err, "at least 1", name)
 		}
 	}
-}
-
-func TestMeasure(t *testing.T) {
-	requireReleased(t)
-	const rounds = 4
-	calls := 0
-	rows, err := Measure(t.Context(), Options{Rounds: rounds, Sample: 100 * time.Microsecond}, func(done, total int) {
-		calls++
-		require.Equal(t, calls, done)
-		require.Equal(t, rounds*len(Mechanisms()), total)
-	})
-	require.NoError(t, err)
-	require.Equal(t, rounds*len(Mechanisms()), calls)
-	require.Len(t, rows, len(Mechanisms()))
-	for i, r := range rows {
-		require.Equal(t, Mechanisms()[i].Name, r.Mechanism)
-		require.Equal(t, rounds, r.Samples)
-		require.Positive(t, r.Min)
-		require.LessOrEqual(t, r.Min, r.Q1)
-		require.LessOrEqual(t, r.Q1, r.Median)
-		require.LessOrEqual(t, r.Median, r.Q3)
-		require.LessOrEqual(t, r.Q3, r.Max)
-		require.Equal(t, r.Median/rows[0].Median, r.Ratio)
-		require.GreaterOrEqual(t, r.Switches, 64)
-	}
-}
-
-func TestMeasureStops(t *testing.T) {
-	requireReleased(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	_, err := Measure(ctx, Options{Sample: 100 * time.Microsecond}, func(done, _ int) {
-		if done == 11 {
-			cancel()
-		}
-		require.LessOrEqual(t, done, 11)
-	})
-	require.ErrorIs(t, err, context.Canceled)
-	_, err = Measure(ctx, Options{}, nil)
-	require.ErrorIs(t, err, context.Canceled)
-
-	enough := errors.New("that is enough")
-	stopped, stop := context.WithCancelCause(t.Context())
-	stop(enough)
-	_, err = Measure(stopped, Options{}, nil)
-	require.ErrorIs(t, err, enough)
-}
-
-func TestMeasureRefusesNegativeOptions(t *testing.T) {
-	for _, o := range []Options{{Rounds: -1}, {Sample: -1}} {
-		_, err := Measure(t.Context(), o, nil)
-		require.ErrorContains(t, err, "negative")
-	}
-}
-
-func TestSummary(t *testing.T) {
-	rows := summarise([]*series{
-		{name: "asm", taken: []float64{5, 1, 4, 2, 3}, switches: 64},
-		{name: "slow", taken: []float64{60, 10, 50, 20, 40}, switches: 65},
-	})
-	require.Equal(t, SwitchCost{"asm", 3, 2, 4, 1, 5, 1, 5, 64}, rows[0])
-	require.Equal(t, SwitchCost{"slow", 40, 20, 50, 10, 60, 40.0 / 3, 5, 65}, rows[1])
 }
 
 func TestAThreadGetsItsProcessorsBack(t *testing.T) {

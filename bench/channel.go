@@ -19,7 +19,7 @@ func openChannel() (Session, error) {
 	return c, nil
 }
 
-func (c *channel) Switch(n int) (Sample, error) {
+func (c *channel) Run(n int) (Sample, error) {
 	start := time.Now()
 	for range trips(n) {
 		c.there <- struct{}{}

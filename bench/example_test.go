@@ -17,25 +17,27 @@ func Example() {
 		return
 	}
 	defer session.Close()
-	sample, err := session.Switch(999)
+	sample, err := session.Run(999)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(m.Name, sample.Switches, "switches; measured:", sample.PerSwitch() > 0)
+	fmt.Println(m.Name, sample.Operations, "switches; measured:", sample.PerOperation() > 0)
 	// Output: asm 1000 switches; measured: true
 }
 
-// Measure all mechanisms side by side. Rows come in the order of Mechanisms, so the first one is asm, to
-// which ratios are taken.
+// Measure the switches side by side. Ratios are to asm.
 func ExampleMeasure() {
-	rows, err := bench.Measure(context.Background(), bench.Options{Rounds: 3, Sample: 200 * time.Microsecond}, nil)
+	report, err := bench.Measure(context.Background(), bench.Options{
+		Workloads: []bench.Workload{bench.Switch()}, Rounds: 3, Sample: 200 * time.Microsecond,
+	}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(rows) == len(bench.Mechanisms()), rows[0].Mechanism, rows[0].Ratio, rows[0].Samples)
-	// Output: true asm 1 3
+	group := report.Groups[0]
+	fmt.Println(group.Base, group.Unit, len(group.Row("ucontext", 0).Samples))
+	// Output: asm ns a switch 3
 }
 
 // A ring of nine contexts and the caller: each switches to the next, and the last one to the first.
@@ -45,12 +47,12 @@ func ExampleOpenRing() {
 		fmt.Println(err)
 		return
 	}
-	sample, err := ring.Switch(1000)
+	sample, err := ring.Run(1000)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(sample.Switches, "switches; measured:", sample.PerSwitch() > 0)
+	fmt.Println(sample.Operations, "switches; measured:", sample.PerOperation() > 0)
 	fmt.Println(ring.Close())
 	// Output:
 	// 1000 switches; measured: true

@@ -19,7 +19,7 @@ func openGoroutine() (Session, error) {
 	return &goroutine{resume, stop}, nil
 }
 
-func (g *goroutine) Switch(n int) (Sample, error) {
+func (g *goroutine) Run(n int) (Sample, error) {
 	start := time.Now()
 	for range trips(n) {
 		g.resume()

@@ -4,107 +4,166 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"math/rand/v2"
 	"time"
-
-	"gonum.org/v1/gonum/stat"
 )
 
-// DefaultRounds is how often Measure samples each mechanism unless Options say otherwise.
-const DefaultRounds = 51
-
-// Options say how Measure measures. The cost table uses the zero value.
+// Options say how Measure measures. The zero value measures all workloads.
 type Options struct {
-	Rounds int           // how often each mechanism is sampled; 0 means DefaultRounds
-	Sample time.Duration // roughly how long a sample takes; 0 means 3 ms
-
-	Mechanisms []Mechanism // what is measured; ratios are to the first one; nil means Mechanisms()
+	Workloads []Workload    // nil means Workloads()
+	Rounds    int           // how often each rival is sampled; 0: until the ratios are narrow, or Limit
+	Sample    time.Duration // roughly how long a sample takes; 0 means 2 ms
+	Limit     time.Duration // how long a workload may take if Rounds is 0; 0 means DefaultLimit
+	Seed      uint64        // from which orders and intervals are drawn
 }
 
-// SwitchCost is what Measure found for one mechanism. Times are nanoseconds a switch. Each is the time of one
-// sample; none is interpolated.
-type SwitchCost struct {
-	Mechanism string  `json:"mechanism"`
-	Median    float64 `json:"median_ns"`
-	Q1        float64 `json:"q1_ns"`
-	Q3        float64 `json:"q3_ns"`
-	Min       float64 `json:"min_ns"`
-	Max       float64 `json:"max_ns"`
-	Ratio     float64 `json:"ratio_to_asm"` // of the medians
-	Samples   int     `json:"samples"`
-	Switches  int     `json:"switches_per_sample"`
-}
+// DefaultLimit is how long a workload may take unless Options say otherwise.
+const DefaultLimit = 15 * time.Second
 
-// Measure samples every mechanism Rounds times and returns one row for each, in the order of o.Mechanisms. The samples
-// are interleaved: each round takes one of every mechanism, so that other load affects all of them alike and the ratios
-// hold. After every sample it calls progress, unless that is nil, with the number of samples taken and the number to
-// take. It blocks until the last sample, or until ctx is done; then the error wraps ctx's cause. It also returns
-// an error if a mechanism cannot be opened or run, or if an option is below 0.
-func Measure(ctx context.Context, o Options, progress func(done, total int)) (rows []SwitchCost, err error) {
-	if o.Rounds == 0 {
-		o.Rounds = DefaultRounds
+const (
+	// fewestRounds and stepRounds are after how many rounds Measure looks whether the ratios are narrow.
+	fewestRounds = 21
+	stepRounds   = 10
+	// steady is how many samples in a row must be long enough before a series counts as calibrated. Mechanisms warm
+	// up: a fiber's first switches may cost 50 times as much as later ones.
+	steady = 3
+)
+
+// Progress is called after each sample. Left is how long the rest may take at most, of all.
+type Progress func(workload string, left, all time.Duration)
+
+// Measure samples the rivals of each workload and returns a group for each. The samples are interleaved: each round
+// takes one of every rival, in an order drawn anew, so that other load affects all of them alike. The thread of a C
+// mechanism is pinned while it runs. A rival that this machine lacks is skipped, and the group says so.
+//
+// Measure blocks until it has measured, or until ctx is done. Then the error wraps ctx's cause, and the report holds
+// what has been measured. It also returns an error if a rival cannot be opened or run, or if an option is below 0.
+func Measure(ctx context.Context, o Options, progress Progress) (*Report, error) {
+	if o.Rounds < 0 || o.Sample < 0 || o.Limit < 0 {
+		return nil, fmt.Errorf("bench: %d rounds of %v in %v: none may be negative; 0 means the default",
+			o.Rounds, o.Sample, o.Limit)
 	}
 	if o.Sample == 0 {
-		o.Sample = 3 * time.Millisecond
+		o.Sample = 2 * time.Millisecond
 	}
-	if o.Mechanisms == nil {
-		o.Mechanisms = Mechanisms()
+	if o.Limit == 0 {
+		o.Limit = DefaultLimit
 	}
-	if o.Rounds < 0 || o.Sample < 0 {
-		return nil, fmt.Errorf(
-			"bench: %d rounds of %v: neither may be negative; 0 means the default", o.Rounds, o.Sample,
-		)
+	if o.Workloads == nil {
+		o.Workloads = Workloads()
 	}
+	r := &Report{Schema: Schema, Machine: ThisMachine(), Started: time.Now(), Seed: o.Seed, Groups: []Group{}}
+	run := measurement{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), progress: progress}
+	for i := range o.Workloads {
+		run.before, run.after = o.total(o.Workloads[:i]), o.total(o.Workloads[i+1:])
+		group, err := run.workload(ctx, &o.Workloads[i])
+		if group != nil {
+			r.Groups = append(r.Groups, *group)
+		}
+		if err != nil {
+			r.Stopped = ctx.Err() != nil
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// total is how long the workloads may take together.
+func (o *Options) total(workloads []Workload) (all time.Duration) {
+	for i := range workloads {
+		if o.Rounds == 0 {
+			all += o.Limit
+		} else {
+			all += time.Duration(o.Rounds*len(workloads[i].Rivals)) * o.Sample
+		}
+	}
+	return all
+}
+
+// measurement is a run of Measure.
+type measurement struct {
+	Options
+	rng           *rand.Rand
+	progress      Progress
+	before, after time.Duration // what the workloads before and after this one may take
+}
+
+// series is the samples of one rival.
+type series struct {
+	Mechanism
+	session    Session
+	operations int // that are asked for
+	made       int // operations of the last sample
+	taken      []float64
+}
+
+// workload measures w. If it returns an error, the group holds the rounds that were complete; it is nil if there are
+// none.
+func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, err error) {
+	start := time.Now()
 	var all []*series
+	var skipped []Skipped
 	defer func() {
 		for _, s := range all {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	for _, m := range o.Mechanisms {
-		s, err := openSeries(ctx, m, o.Sample)
+	rivals := w.Rivals
+	if w.Floor != nil {
+		rivals = append(rivals[:len(rivals):len(rivals)], Mechanism{Name: floorName, Open: w.Floor})
+	}
+	for _, rival := range rivals {
+		s, err := openSeries(ctx, rival, m.Sample)
+		if absent := new(Absent); errors.As(err, &absent) {
+			skipped = append(skipped, Skipped{rival.Name, absent.What, absent.Remedy})
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, s)
 	}
-	for round := range o.Rounds {
-		for i, s := range all {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+	for round := 1; ; round++ {
+		for _, i := range m.rng.Perm(len(all)) {
+			if err := all[i].take(ctx); err != nil {
+				return summarise(w, all, round-1, skipped, m.Seed), err
 			}
-			if err := s.take(); err != nil {
-				return nil, err
-			}
-			if progress != nil {
-				progress(round*len(all)+i+1, o.Rounds*len(all))
-			}
+			m.report(w, time.Since(start), (round-1)*len(all), len(all))
+		}
+		enough := round == m.Rounds
+		if m.Rounds == 0 {
+			enough = time.Since(start) > m.Limit ||
+				round >= fewestRounds && round%stepRounds == 1 && areNarrow(w, all, m.Seed)
+		}
+		if enough {
+			return summarise(w, all, round, skipped, m.Seed), nil
 		}
 	}
-	return summarise(all), nil
 }
 
-// series is the samples of one mechanism.
-type series struct {
-	name     string
-	session  Session
-	switches int // a sample
-	taken    []float64
+// report calls progress.
+func (m *measurement) report(w *Workload, elapsed time.Duration, taken, each int) {
+	if m.progress == nil {
+		return
+	}
+	here := m.Limit
+	left := here - elapsed
+	if m.Rounds > 0 {
+		here = m.total([]Workload{*w})
+		left = here - here*time.Duration(taken)/time.Duration(m.Rounds*each)
+	}
+	m.progress(w.Name, max(left, 0)+m.after, m.before+here+m.after)
 }
 
-// steady is how many samples in a row must be long enough before a series counts as calibrated. Mechanisms
-// warm up: a fiber's first switches may cost 50 times as much as later ones.
-const steady = 3
-
-// openSeries opens m, warms it up, and finds out how many switches take about as long as target.
+// openSeries opens m, warms it up, and finds out how many operations take about as long as target.
 func openSeries(ctx context.Context, m Mechanism, target time.Duration) (*series, error) {
 	session, err := m.Open()
 	if err != nil {
 		return nil, fmt.Errorf("bench: %s: %w", m.Name, err)
 	}
-	s := &series{name: m.Name, session: session, switches: 64}
+	s := &series{Mechanism: m, session: session, operations: 64}
 	for long := 0; long < steady; {
-		sample, err := session.Switch(s.switches)
+		sample, err := session.Run(s.operations)
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return nil, errors.Join(fmt.Errorf("bench: %s: %w", m.Name, err), s.close())
 		}
@@ -114,40 +173,27 @@ func openSeries(ctx context.Context, m Mechanism, target time.Duration) (*series
 		}
 		long = 0
 		short := float64(target) / float64(max(sample.Elapsed, 1))
-		s.switches = int(float64(s.switches) * min(short, 16))
+		s.operations = int(float64(s.operations) * min(short, 16))
 	}
 	return s, nil
 }
 
-func (s *series) take() error {
-	sample, err := s.session.Switch(s.switches)
-	if err != nil {
-		return fmt.Errorf("bench: %s: %w", s.name, err)
+func (s *series) take(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	s.taken = append(s.taken, sample.PerSwitch())
+	sample, err := s.session.Run(s.operations)
+	if err != nil {
+		return fmt.Errorf("bench: %s: %w", s.Name, err)
+	}
+	s.made = sample.Operations
+	s.taken = append(s.taken, sample.PerOperation())
 	return nil
 }
 
 func (s *series) close() error {
 	if err := s.session.Close(); err != nil {
-		return fmt.Errorf("bench: closing %s: %w", s.name, err)
+		return fmt.Errorf("bench: closing %s: %w", s.Name, err)
 	}
 	return nil
-}
-
-// summarise returns a row for each series; ratios are to the first one.
-func summarise(all []*series) []SwitchCost {
-	rows := make([]SwitchCost, len(all))
-	for i, s := range all {
-		sorted := slices.Sorted(slices.Values(s.taken))
-		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, sorted, nil) }
-		rows[i] = SwitchCost{
-			Mechanism: s.name,
-			Median:    quantile(0.5), Q1: quantile(0.25), Q3: quantile(0.75),
-			Min: sorted[0], Max: sorted[len(sorted)-1],
-			Samples: len(sorted), Switches: s.switches,
-		}
-		rows[i].Ratio = rows[i].Median / rows[0].Median
-	}
-	return rows
 }

@@ -1,51 +1,70 @@
-// Package bench measures what one switch costs, mechanism by mechanism.
+// Package bench measures what a switch costs, and what is built on switches, each mechanism beside its rivals.
 //
-// In every mechanism two sides switch to each other and do nothing else: a round trip is two switches.
-// The loops of the C mechanisms are in C, so that they contain no call from Go. Measure compares all
-// mechanisms in one run; the benchmarks in tests use the same sessions one at a time.
+// A Mechanism is a rival: it opens a Session, which repeats one operation. A Workload is a list of rivals with the same
+// operation. Measure takes them in turn and returns a Report: measure.go, statistics.go, report.go. Each mechanism has
+// a file of its own. In the workload "switch", two sides switch to each other and do nothing else: a round trip is two
+// switches. The loops of the C mechanisms are in C, so that they contain no call from Go.
 package bench
 
 import "time"
 
-// Mechanism is one way to switch.
+// Mechanism is one way to do an operation.
 type Mechanism struct {
 	Name string
-	// Open makes the two sides, or says why there cannot be two. The caller must close the session.
+	// Says is what the operation does by this mechanism: the end of a sentence.
+	Says string
+	// Open makes what the operation needs, or says why that cannot be. If this machine lacks something, the error wraps
+	// an *Absent. The caller must close the session.
 	Open func() (Session, error)
+	// At is the place on the axis of a workload that is a curve.
+	At float64
+}
+
+// Absent is the error of a mechanism that this machine lacks.
+type Absent struct {
+	What   string
+	Remedy string // the line that installs it, or empty
+}
+
+func (a *Absent) Error() string {
+	if a.Remedy == "" {
+		return a.What
+	}
+	return a.What + ": " + a.Remedy
 }
 
 // Session is an opened mechanism. Any goroutine may use it, one at a time.
 type Session interface {
-	// Switch makes n switches, rounded up to whole round trips, and blocks until they are done. If n is 0 or
-	// less, it makes one round trip. It returns the system's error if a thread cannot be kept on its processor.
-	Switch(n int) (Sample, error)
+	// Run does the operation n times, or as often as makes the round trips or laps whole, at least once. It blocks until
+	// that is done. It returns the system's error if a thread cannot be kept on its processor.
+	Run(n int) (Sample, error)
 	// Close releases threads, stacks and goroutines. The session must not be used afterwards.
 	Close() error
 }
 
-// Sample is a number of switches and how long they took together.
+// Sample is a number of operations and how long they took together.
 type Sample struct {
-	Switches int
-	Elapsed  time.Duration
+	Operations int
+	Elapsed    time.Duration
 }
 
-// PerSwitch is the mean time of a switch in nanoseconds.
-func (s Sample) PerSwitch() float64 {
-	return float64(s.Elapsed.Nanoseconds()) / float64(s.Switches)
+// PerOperation is the mean time of an operation in nanoseconds.
+func (s Sample) PerOperation() float64 {
+	return float64(s.Elapsed.Nanoseconds()) / float64(s.Operations)
 }
 
-// Mechanisms returns all mechanisms in the order of the cost table.
+// Mechanisms returns the rivals of the workload "switch", in the order of its table.
 func Mechanisms() []Mechanism {
 	return []Mechanism{
-		{"asm", openAsm},
-		{"asm-inline", openAsmInline},
-		{"asm-nofp", openAsmNofp},
-		{"ucontext", openUcontext},
-		{"goroutine", openGoroutine},
-		{"channel", openChannel},
-		{"threads", openThreads},
-		{"go-on-asm", openGoOnAsm},
-		{"go-on-ucontext", openGoOnUcontext},
+		{Name: "asm", Says: "it saves the callee-saved registers and the floating-point control words", Open: openAsm},
+		{Name: "asm-inline", Says: "the compiler saves only the registers that it uses", Open: openAsmInline},
+		{Name: "asm-nofp", Says: "it saves the callee-saved registers alone", Open: openAsmNofp},
+		{Name: "ucontext", Says: "swapcontext asks the kernel to exchange the signal mask", Open: openUcontext},
+		{Name: "goroutine", Says: "iter.Pull hands the thread over inside the Go runtime", Open: openGoroutine},
+		{Name: "channel", Says: "a send and a receive pass through the Go scheduler", Open: openChannel},
+		{Name: "threads", Says: "one thread wakes the other by futex and sleeps, on one processor", Open: openThreads},
+		{Name: "go-on-asm", Says: "a Go function switches, with its identity, by asm", Open: openGoOnAsm},
+		{Name: "go-on-ucontext", Says: "a Go function switches, with its identity, by ucontext", Open: openGoOnUcontext},
 	}
 }
 

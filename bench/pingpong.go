@@ -65,12 +65,29 @@ func openPingpong(loop *C.struct_pingpong) (Session, error) {
 	return p, nil
 }
 
-func (p *pingpong) Switch(n int) (Sample, error) {
-	s := Sample{Switches: 2 * trips(n)}
+func (p *pingpong) Run(n int) (Sample, error) {
+	s := Sample{Operations: 2 * trips(n)}
 	err := onCPU(currentCPU(), func() error {
 		s.Elapsed = time.Duration(C.run_pair(p.loop, p.pair, C.uint64_t(trips(n))))
 		return nil
 	})
+	return s, err
+}
+
+// floor counts a trip as one switch: of a turn that makes a switch, half the loop is on the other side.
+type floor struct{ *pingpong }
+
+func openFloor() (Session, error) {
+	s, err := openPingpong(&C.pingpong_floor)
+	if err != nil {
+		return nil, err
+	}
+	return floor{s.(*pingpong)}, nil
+}
+
+func (f floor) Run(n int) (Sample, error) {
+	s, err := f.pingpong.Run(2 * n)
+	s.Operations /= 2
 	return s, err
 }
 

@@ -20,7 +20,7 @@ struct pingpong {
     void (*close)(void *pair);
 };
 
-extern const struct pingpong pingpong_asm, pingpong_asm_inline, pingpong_asm_nofp,
+extern const struct pingpong pingpong_asm, pingpong_asm_inline, pingpong_asm_nofp, pingpong_floor,
     pingpong_ucontext;
 
 static inline uint64_t nanoseconds(void) {

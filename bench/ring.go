@@ -51,9 +51,9 @@ func OpenRing(n int) (Session, error) {
 	return r, nil
 }
 
-func (r *ring) Switch(n int) (Sample, error) {
+func (r *ring) Run(n int) (Sample, error) {
 	laps := laps(n, r.n)
-	s := Sample{Switches: laps * (r.n + 1)}
+	s := Sample{Operations: laps * (r.n + 1)}
 	err := onCPU(currentCPU(), func() error {
 		s.Elapsed = time.Duration(C.ring_run(r.c, C.uint64_t(laps)))
 		return nil

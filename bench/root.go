@@ -37,7 +37,7 @@ func openRooted(b fiber.Backend, start func(root *fiber.Fiber) (loop, error)) (S
 	return s, nil
 }
 
-func (s *rooted) Switch(n int) (Sample, error) {
+func (s *rooted) Run(n int) (Sample, error) {
 	s.requests <- n
 	r := <-s.replies
 	return r.sample, r.err

@@ -25,8 +25,8 @@ func openThreads() (Session, error) {
 	return &threads{cpu: cpu, c: c}, nil
 }
 
-func (t *threads) Switch(n int) (Sample, error) {
-	s := Sample{Switches: 2 * trips(n)}
+func (t *threads) Run(n int) (Sample, error) {
+	s := Sample{Operations: 2 * trips(n)}
 	err := onCPU(t.cpu, func() error {
 		s.Elapsed = time.Duration(C.threads_run(t.c, C.uint64_t(trips(n))))
 		return nil

@@ -121,8 +121,8 @@ func open(ctx context.Context, argv []string) (bench.Session, error) {
 	return s, nil
 }
 
-// Switch makes n switches, rounded up to whole round trips.
-func (s *session) Switch(n int) (bench.Sample, error) {
+// Run makes n switches, rounded up to whole round trips.
+func (s *session) Run(n int) (bench.Sample, error) {
 	trips := max(1, (n+1)/2)
 	if err := bench.PinHere(s.process.Pid); err != nil {
 		return bench.Sample{}, s.fault(err)
@@ -138,7 +138,7 @@ func (s *session) Switch(n int) (bench.Sample, error) {
 	if err != nil {
 		return bench.Sample{}, fmt.Errorf("the program of the swap printed %q", machine.Clip(said, 100, " ..."))
 	}
-	return bench.Sample{Switches: 2 * trips, Elapsed: time.Duration(took)}, nil
+	return bench.Sample{Operations: 2 * trips, Elapsed: time.Duration(took)}, nil
 }
 
 // answer returns the next line that the process prints.

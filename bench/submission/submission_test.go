@@ -19,12 +19,16 @@ func TestMain(m *testing.M) {
 }
 
 // measure samples the swap in dir twice.
-func measure(ctx context.Context, t *testing.T, dir string) (rows []bench.SwitchCost, err error) {
+func measure(ctx context.Context, t *testing.T, dir string) (rows []bench.Row, err error) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
-	err = With(ctx, dir, func(m bench.Mechanism) (err error) {
-		o := bench.Options{Rounds: 2, Sample: 100 * time.Microsecond, Mechanisms: []bench.Mechanism{m}}
-		rows, err = bench.Measure(ctx, o, nil)
+	err = With(ctx, dir, func(m bench.Mechanism) error {
+		w := bench.Workload{Name: "swap", Operation: "switch", Base: Name, Rivals: []bench.Mechanism{m}}
+		o := bench.Options{Rounds: 2, Sample: 100 * time.Microsecond, Workloads: []bench.Workload{w}}
+		r, err := bench.Measure(ctx, o, nil)
+		if err == nil {
+			rows = r.Groups[0].Rows
+		}
 		return err
 	})
 	left, failed := os.ReadDir(os.TempDir())
@@ -40,7 +44,7 @@ func TestTheReferenceIsMeasured(t *testing.T) {
 	rows, err := measure(t.Context(), t, dir)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
-	require.Equal(t, Name, rows[0].Mechanism)
+	require.Equal(t, Name, rows[0].Name)
 	require.Positive(t, rows[0].Median)
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,15 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"fiberlab/bench"
-	"fiberlab/bench/submission"
 	"fiberlab/fiber"
 	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
 )
-
-// quickRounds is the rounds of --quick: enough to see the order of the mechanisms, too few to quote figures.
-const quickRounds = 5
 
 // mostWorkers is how many workers may be asked for: each makes a few threads.
 const mostWorkers = 64
@@ -180,78 +175,6 @@ func complete(c *cobra.Command, flag string, values ...string) {
 	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err)
-	}
-}
-
-func (l *lab) benchCommand() *cobra.Command {
-	var o options
-	var swap string
-	c := &cobra.Command{
-		Use:   "bench",
-		Short: "Show what a switch costs, for each mechanism",
-		Long: fmt.Sprintf(
-			`Measures every mechanism in turn, and prints the median time of a switch and its ratio to asm.
-
-With --swap DIR it measures the swap of lab %s in DIR (%s) beside asm-nofp, which saves the same registers, asm, which
-saves the control words of floating point as well, and ucontext. The files of DIR are built as fiberlab grade builds
-them. It shows what a swap costs; fiberlab grade shows whether it is right.
-
-Exit status: 0 it was measured; 1 it failed, because the swap crashes, or does not come back; 2 the command line is
-wrong, or this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`,
-			submission.Lab().Number, runtime.GOARCH,
-		),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf(
-					"bench %s: it takes no arguments: --swap DIR measures a swap, and fiberlab run takes a directory",
-					args[0],
-				)
-			}
-			return nil
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if c.Flags().Changed("swap") {
-				if swap == "" {
-					return wrongValue(c.Flags().Lookup("swap"), swap)
-				}
-				return l.benchSwap(c.Context(), o, swap)
-			}
-			return l.bench(c.Context(), o)
-		},
-	}
-	addBenchFlags(c, &o)
-	c.Flags().StringVar(&swap, "swap", "",
-		fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's", submission.Lab().Number))
-	setRemedy(c.Flags().Lookup("swap"), "name the folder with the swap")
-	if err := c.MarkFlagDirname("swap"); err != nil {
-		panic(err)
-	}
-	return c
-}
-
-func addBenchFlags(c *cobra.Command, o *options) {
-	var quick bool
-	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
-	c.Flags().IntVar(&o.bench.Rounds, "rounds", bench.DefaultRounds,
-		"samples of each mechanism in the switch-cost table")
-	c.Flags().BoolVar(&quick, "quick", false, fmt.Sprintf("short for --rounds %d", quickRounds))
-	c.MarkFlagsMutuallyExclusive("quick", "rounds")
-	complete(c, "rounds")
-	// These checks come before cobra's, whose messages name no remedy.
-	c.PreRunE = func(*cobra.Command, []string) error {
-		const noTable = "without the table there is nothing to sample"
-		if err := cmp.Or(notBoth(c, "quick", "rounds", "both say how many samples to take"),
-			notBoth(c, "no-table", "quick", noTable), notBoth(c, "no-table", "rounds", noTable)); err != nil {
-			return err
-		}
-		if quick {
-			o.bench.Rounds = quickRounds
-		}
-		if o.bench.Rounds < 1 {
-			return wrongValue(c.Flags().Lookup("rounds"), strconv.Itoa(o.bench.Rounds))
-		}
-		return checkEnvironment()
 	}
 }
 

@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"fiberlab/bench"
-	"fiberlab/bench/submission"
 	"fiberlab/cmd/fiberlab/demo"
 	"fiberlab/cmd/fiberlab/wordcount"
 	"fiberlab/fiber"
-	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
 	"fiberlab/sched/uring/fiberio"
@@ -35,6 +31,9 @@ func newLab(stdout, stderr io.Writer) *lab {
 	return &lab{stdout: stdout, stderr: stderr, countOnFibers: wordcount.Count, traps: demo.Traps}
 }
 
+// tableLimit is how long the switch-cost table of a run may take.
+const tableLimit = 5 * time.Second
+
 // run is the lab's main job: it counts words on each backend under each policy and compares the counts with
 // a sequential one, then measures the switch-cost table. If counts disagree, it reports them and fails.
 func (l *lab) run(ctx context.Context, o options) error {
@@ -42,49 +41,14 @@ func (l *lab) run(ctx context.Context, o options) error {
 	p := newProgress(l.stderr, o.json)
 	err := l.count(ctx, o, p, &r)
 	if err == nil && !o.noTable {
-		r.SwitchCost, err = measure(ctx, o, p)
-	}
-	return l.finish(o, r, err)
-}
-
-// bench measures only the switch-cost table.
-func (l *lab) bench(ctx context.Context, o options) error {
-	r := report{Machine: thisMachine()}
-	rows, err := measure(ctx, o, newProgress(l.stderr, o.json))
-	r.SwitchCost = rows
-	return l.finish(o, r, err)
-}
-
-// benchSwap measures the swap in the folder dir beside the mechanisms that are nearest to it.
-func (l *lab) benchSwap(ctx context.Context, o options, dir string) error {
-	r := report{Machine: thisMachine(), Swap: dir}
-	measured := false
-	err := submission.With(ctx, dir, func(yours bench.Mechanism) (err error) {
-		measured = true
-		o.bench.Mechanisms = []bench.Mechanism{named("asm"), named("asm-nofp"), yours, named("ucontext")}
-		r.SwitchCost, err = measure(ctx, o, newProgress(l.stderr, o.json))
-		return err
-	})
-	if !measured {
-		err = labcommand.Unbuilt(l.stderr, err)
-		if errors.As(err, new(labcommand.Status)) {
-			fmt.Fprintf(
-				l.stderr, "fiberlab: --swap %s: the files do not build: they must hold the swap of lab %s, for %s\n",
-				dir, submission.Lab().Number, runtime.GOARCH,
-			)
+		o.bench.Workloads = []bench.Workload{bench.Switch()}
+		o.bench.Limit = tableLimit
+		var found *bench.Report
+		if found, err = measure(ctx, o.bench, p); err == nil {
+			r.SwitchCost = &found.Groups[0]
 		}
-		return err
-	}
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("--swap %s: %w: fiberlab grade %s says where it goes wrong", dir, err, submission.Lab().Number)
 	}
 	return l.finish(o, r, err)
-}
-
-// named returns the mechanism of package bench with that name.
-func named(name string) bench.Mechanism {
-	all := bench.Mechanisms()
-	return all[slices.IndexFunc(all, func(m bench.Mechanism) bool { return m.Name == name })]
 }
 
 // finish releases what is pooled and checks that nothing is left. Unless err is set, it writes the report.
@@ -195,16 +159,6 @@ func unreadableRemark(list []wordcount.Unreadable) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%d could not be read, among them %v)", len(list), list[0])
-}
-
-// measure makes the switch-cost table.
-func measure(ctx context.Context, o options, p *progress) ([]bench.SwitchCost, error) {
-	if o.bench.Mechanisms == nil {
-		o.bench.Mechanisms = bench.Mechanisms()
-	}
-	phase := p.phase(switchCost, int64(o.bench.Rounds*len(o.bench.Mechanisms)))
-	defer phase.end()
-	return bench.Measure(ctx, o.bench, func(done, _ int) { phase.done.Store(int64(done)) })
 }
 
 // release empties the pool of fibers and checks that nothing is left.

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/asm/ctest"
+	"fiberlab/bench"
 	"fiberlab/fiber"
 	"fiberlab/labs/sandbox"
 )
@@ -315,7 +316,9 @@ func TestExitCodes(t *testing.T) {
 		"swap of no files": {
 			[]string{"bench", "--swap", dir + "/empty"}, exitUsage, dir + "/empty has no file for lab 0",
 		},
-		"bench of a tree": {[]string{"bench", dir}, exitUsage, "bench " + dir + ": it takes no arguments"},
+		"bench of a tree":   {[]string{"bench", dir}, exitUsage, `unknown workload "` + dir + `": choose one of switch`},
+		"comparison of one": {[]string{"bench", "compare", dir}, exitUsage, "bench compare: name two files"},
+		"bench, no seed":    {[]string{"bench", "--seed", "x"}, exitUsage, "--seed x: give a number from 0 up"},
 	}
 	for i, name := range slices.Sorted(maps.Keys(cases)) {
 		if ctest.Emulated() && i%6 != 0 {
@@ -378,7 +381,10 @@ func TestCompletions(t *testing.T) {
 		{[]string{"run", "--group-size", ""}, nil, "ShellCompDirectiveNoFileComp"},
 		{[]string{"run", ""}, nil, "ShellCompDirectiveFilterDirs"},
 		{[]string{"run", "--trace", ""}, nil, "ShellCompDirectiveDefault"},
-		{[]string{"bench", ""}, nil, "ShellCompDirectiveNoFileComp"},
+		{
+			[]string{"bench", ""}, append(append([]string{"compare\tSay what differs between two reports of bench --json, " +
+				"beyond noise"}, bench.WorkloadNames()...), "all"), "ShellCompDirectiveNoFileComp",
+		},
 		{[]string{"demo", "d"}, []string{"deadlock\tShow a thread pool whose tasks wait for one another until " +
 			"nothing goes on"}, "ShellCompDirectiveNoFileComp"},
 		{[]string{"demo", "deadlock", ""}, nil, "ShellCompDirectiveNoFileComp"},

@@ -18,7 +18,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	return &progress{w: w, screen: screenOf(w), quiet: quiet, names: len(switchCost)}
+	return &progress{w: w, screen: screenOf(w), quiet: quiet, names: len("at most 2m59s left")}
 }
 
 // expect makes room for the name of a phase to come.
@@ -51,6 +51,7 @@ func (p *progress) barWidth() int {
 // happens on another thread, so that it does not disturb what is measured.
 type phase struct {
 	done atomic.Int64
+	left atomic.Int64 // nanoseconds that the rest takes at most; 0: not known
 	stop func()
 }
 
@@ -83,6 +84,9 @@ func (p *progress) phase(name string, size int64) *phase {
 		for {
 			select {
 			case <-tick.C:
+				if left := time.Duration(ph.left.Load()); left > 0 {
+					bar.Describe(fmt.Sprintf("%-*s", p.names, fmt.Sprintf("at most %v left", left.Round(time.Second))))
+				}
 				_ = bar.Set64(min(ph.done.Load(), size-1)) // at size the bar counts itself as finished
 			case <-ended:
 				_ = bar.Finish()

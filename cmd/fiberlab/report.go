@@ -19,16 +19,15 @@ import (
 // report is what a command found; with --json it is the document on standard output. The names of times
 // say their units.
 type report struct {
-	Machine    machine            `json:"machine"`
-	Pipeline   *pipelineReport    `json:"pipeline,omitempty"`
-	SwitchCost []bench.SwitchCost `json:"switch_cost,omitempty"`
-	Swap       string             `json:"swap,omitempty"` // the folder of the mechanism "yours"
-	Explored   *explored          `json:"explored,omitempty"`
-	Schedules  *explore.Result    `json:"schedules,omitempty"`
-	LostWakeup []*demo.Shown      `json:"lost_wakeup,omitempty"`
-	Deadlock   *demo.Joins        `json:"deadlock,omitempty"`
-	Served     *serve.Figures     `json:"served,omitempty"`
-	Doctor     *diagnosis         `json:"doctor,omitempty"`
+	Machine    machine         `json:"machine"`
+	Pipeline   *pipelineReport `json:"pipeline,omitempty"`
+	SwitchCost *bench.Group    `json:"switch_cost,omitempty"`
+	Explored   *explored       `json:"explored,omitempty"`
+	Schedules  *explore.Result `json:"schedules,omitempty"`
+	LostWakeup []*demo.Shown   `json:"lost_wakeup,omitempty"`
+	Deadlock   *demo.Joins     `json:"deadlock,omitempty"`
+	Served     *serve.Figures  `json:"served,omitempty"`
+	Doctor     *diagnosis      `json:"doctor,omitempty"`
 }
 
 type machine struct {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"fiberlab/bench"
 	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 )
@@ -20,7 +19,7 @@ func (r report) writeText(w io.Writer) error {
 		r.Pipeline.writeText(p)
 	}
 	if r.SwitchCost != nil {
-		writeSwitchCost(p, r.SwitchCost, r.Swap)
+		writeGroup(p, r.SwitchCost)
 	}
 	if r.Explored != nil {
 		writeExplored(p, r.Explored)
@@ -95,9 +94,9 @@ func (r report) writeFindings(p *page) {
 	}
 	if r.SwitchCost != nil {
 		var list []string
-		for _, row := range r.SwitchCost {
-			if slices.Contains([]string{"asm", "ucontext", "goroutine", "threads"}, row.Mechanism) {
-				list = append(list, fmt.Sprintf("%s ns by %s", thousands(int(row.Median+0.5)), row.Mechanism))
+		for _, row := range r.SwitchCost.Rows {
+			if slices.Contains([]string{"asm", "ucontext", "goroutine", "threads"}, row.Name) {
+				list = append(list, fmt.Sprintf("%s ns by %s", thousands(int(row.Median+0.5)), row.Name))
 			}
 		}
 		p.say("A switch costs %s.", strings.Join(list, ", "))
@@ -176,21 +175,6 @@ func (r *pipelineReport) writeTransitions(p *page) {
 		}
 	}
 	p.table(g, "How often a fiber went from one state to another")
-}
-
-func writeSwitchCost(p *page, rows []bench.SwitchCost, swap string) {
-	g := newGrid("mechanism", "median", "q1", "q3", "ratio to asm")
-	for _, r := range rows {
-		g.add(r.Mechanism, decimal(r.Median), decimal(r.Q1), decimal(r.Q3), decimal(r.Ratio))
-	}
-	p.table(g, "Nanoseconds a switch: median and quartiles of %d samples each, taken in turn", rows[0].Samples)
-	if swap != "" {
-		p.say(
-			"yours is the swap in %s. asm-nofp saves the same registers as the lab's; asm saves the floating-point "+
-				"control words, too.",
-			swap,
-		)
-	}
 }
 
 // thousands is n with a comma after every three digits.

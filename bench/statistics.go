@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+const (
+	// narrow is how far the ends of a ratio's interval may be from the ratio, so that no more samples are needed.
+	narrow = 0.03
+	// noisy is the same distance from which on a ratio is not given.
+	noisy = 0.10
+	// scattered is the range of the middle half of the base's samples over its median from which on no ratio is given.
+	scattered = 0.25
+	// resamples is how often a bootstrap draws.
+	resamples = 1000
+)
+
+// estimate is a statistic with its 95 % interval.
+type estimate struct{ value, low, high float64 }
+
+// halfWidth is the distance of the farther end from the value, over the value.
+func (e estimate) halfWidth() float64 { return max(e.high-e.value, e.value-e.low) / e.value }
+
+// bootstrap returns the medians of the rows, and their ratios to row base, with percentile intervals. A resample draws
+// rounds, the same for all rows: what disturbed a whole round cancels out in the ratios. All rows have as many samples.
+func bootstrap(rows [][]float64, base int, seed uint64) (medians, ratios []estimate) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	n := len(rows[base])
+	drawn := make([]float64, n)
+	rounds := make([]int, n)
+	of := make([][]float64, len(rows)) // the medians of the resamples
+	for range resamples {
+		for i := range rounds {
+			rounds[i] = rng.IntN(n)
+		}
+		for r, row := range rows {
+			for i, round := range rounds {
+				drawn[i] = row[round]
+			}
+			of[r] = append(of[r], median(drawn))
+		}
+	}
+	for r, row := range rows {
+		quotients := make([]float64, resamples)
+		for i := range quotients {
+			quotients[i] = of[r][i] / of[base][i]
+		}
+		medians = append(medians, interval(median(row), of[r]))
+		ratios = append(ratios, interval(median(row)/median(rows[base]), quotients))
+	}
+	return medians, ratios
+}
+
+// interval sorts the values of the resamples.
+func interval(value float64, resampled []float64) estimate {
+	slices.Sort(resampled)
+	return estimate{value, quantile(resampled, 0.025), quantile(resampled, 0.975)}
+}
+
+func median(values []float64) float64 {
+	return quantile(slices.Sorted(slices.Values(values)), 0.5)
+}
+
+func quantile(sorted []float64, p float64) float64 {
+	return stat.Quantile(p, stat.LinInterp, sorted, nil)
+}
+
+// noise says why no ratio can be given to a base with these samples and this median. It is empty if one can.
+func noise(name string, samples []float64, median estimate) string {
+	sorted := slices.Sorted(slices.Values(samples))
+	spread := (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / median.value
+	switch {
+	case median.halfWidth() > noisy:
+		return fmt.Sprintf("the median of %s is known to %.0f %% only", name, 100*median.halfWidth())
+	case spread > scattered:
+		return fmt.Sprintf("the middle half of the samples of %s spans %.0f %% of their median", name, 100*spread)
+	}
+	return ""
+}

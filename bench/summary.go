@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// floorName is the name of a series that is no row.
+const floorName = "floor"
+
+// baseOf returns the index of the series to which ratios are taken: the base at its first place on the axis, or the
+// first series if this machine lacks the base.
+func baseOf(w *Workload, all []*series) int {
+	return max(0, slices.IndexFunc(all, func(s *series) bool { return s.Name == w.Base }))
+}
+
+func samplesOf(all []*series, rounds int) (rows [][]float64) {
+	for _, s := range all {
+		rows = append(rows, s.taken[:rounds])
+	}
+	return rows
+}
+
+// areNarrow reports whether the intervals of all ratios are narrow.
+func areNarrow(w *Workload, all []*series, seed uint64) bool {
+	base := baseOf(w, all)
+	medians, ratios := bootstrap(samplesOf(all, len(all[base].taken)), base, seed)
+	for i, s := range all {
+		if s.Name != floorName && (ratios[i].halfWidth() > narrow || medians[i].halfWidth() > narrow) {
+			return false
+		}
+	}
+	return true
+}
+
+// summarise makes a group of the first rounds, or nil if there are none.
+func summarise(w *Workload, all []*series, rounds int, skipped []Skipped, seed uint64) *Group {
+	if rounds == 0 || len(all) == 0 {
+		return nil
+	}
+	base := baseOf(w, all)
+	medians, ratios := bootstrap(samplesOf(all, rounds), base, seed)
+	g := &Group{
+		Name: w.Name, Title: w.Title, Unit: w.unit(), Base: all[base].Name, Axis: w.Axis, Rounds: rounds,
+		Noise: noise(all[base].Name, all[base].taken[:rounds], medians[base]), Notes: w.Notes, Rows: []Row{},
+		Marks: w.Marks, Skipped: skipped,
+	}
+	for i, s := range all {
+		if s.Name == floorName {
+			g.Floor = medians[i].value
+			continue
+		}
+		row := Row{
+			Name: s.Name, At: s.At, Samples: s.taken[:rounds], Operations: s.made,
+			Median: medians[i].value, Low: medians[i].low, High: medians[i].high,
+		}
+		if g.Noise == "" && ratios[i].halfWidth() <= noisy {
+			row.Ratio, row.RatioLow, row.RatioHigh = ratios[i].value, ratios[i].low, ratios[i].high
+		}
+		row.Sentence = g.sentence(&row, w.Operation, s.Says, i == base)
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+// sentence says what the figures of the row mean.
+func (g *Group) sentence(r *Row, operation, says string, isBase bool) string {
+	name := r.Name
+	if g.Axis != "" {
+		name += " with " + strconv.FormatFloat(r.At, 'f', -1, 64) + " " + g.Axis
+	}
+	why := ""
+	if says != "" {
+		why = ": " + says
+	}
+	switch {
+	case isBase:
+		return fmt.Sprintf("A %s by %s takes %s%s.", operation, name, span(r.Low, r.High, " ns"), why)
+	case r.Ratio == 0:
+		return fmt.Sprintf("The machine was too noisy to tell what a %s by %s costs beside %s%s.",
+			operation, name, g.Base, why)
+	case r.RatioLow <= 1 && r.RatioHigh >= 1:
+		return fmt.Sprintf("A %s by %s costs the same as by %s, as far as can be told%s.", operation, name, g.Base, why)
+	}
+	return fmt.Sprintf("A %s by %s costs %s the cost by %s%s.", operation, name,
+		span(r.RatioLow, r.RatioHigh, " times"), g.Base, why)
+}
+
+// span is "2.1 to 2.3" with the unit behind it, or one number if both round to it.
+func span(low, high float64, unit string) string {
+	if Figure(low) == Figure(high) {
+		return Figure(low) + unit
+	}
+	return Figure(low) + " to " + Figure(high) + unit
+}
+
+// Figure is x with three digits at least where it is small, and with a comma after every three digits of a large one.
+func Figure(x float64) string {
+	if x < 1000 {
+		digits := 2
+		if x >= 10 {
+			digits = 1
+		}
+		if x >= 100 {
+			digits = 0
+		}
+		return strconv.FormatFloat(x, 'f', digits, 64)
+	}
+	s := strconv.FormatFloat(x, 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

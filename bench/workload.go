@@ -1,0 +1,54 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Workload is an operation and the mechanisms that do it.
+type Workload struct {
+	Name      string
+	Title     string
+	Operation string // "switch": the unit of a row is nanoseconds a switch
+	Base      string // the mechanism to which ratios are taken
+	Axis      string // what At of the mechanisms counts; empty: they are no curve
+	Rivals    []Mechanism
+	Floor     func() (Session, error) // opens the same loop without the operation; nil: there is none
+	Marks     []Mark                  // of the axis
+	Notes     []string
+}
+
+// Switch is the workload of Mechanisms.
+func Switch() Workload {
+	return Workload{
+		Name: "switch", Title: "A switch", Operation: "switch", Base: "asm", Rivals: Mechanisms(), Floor: openFloor,
+	}
+}
+
+// Workloads returns all workloads.
+func Workloads() []Workload {
+	return []Workload{Switch()}
+}
+
+// WorkloadNames lists the names of all workloads.
+func WorkloadNames() (names []string) {
+	for _, w := range Workloads() {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// ParseWorkloads returns the workloads of that name: one, or with "all" each.
+func ParseWorkloads(name string) ([]Workload, error) {
+	if name == "all" {
+		return Workloads(), nil
+	}
+	for _, w := range Workloads() {
+		if w.Name == name {
+			return []Workload{w}, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown workload %q: choose one of %s or all", name, strings.Join(WorkloadNames(), ", "))
+}
+
+func (w *Workload) unit() string { return "ns a " + w.Operation }

@@ -1,0 +1,328 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fiberlab/bench"
+	"fiberlab/bench/submission"
+	labcommand "fiberlab/labs/command"
+)
+
+// quickRounds is the rounds of --quick: enough to see the order of the mechanisms, too few to quote figures.
+const quickRounds = 5
+
+// benchRequest is a command line of bench.
+type benchRequest struct {
+	options
+	workload       string
+	swap           string
+	csv, benchstat bool
+}
+
+func (l *lab) benchCommand() *cobra.Command {
+	r := benchRequest{workload: "switch"}
+	c := &cobra.Command{
+		Use:   "bench [WORKLOAD]",
+		Short: "Measure what a switch costs, and what is built on it, each mechanism beside its rivals",
+		Long: fmt.Sprintf(
+			`Measures a workload: %s, or all of them (default: switch). It takes the rivals
+in turn, in an order drawn anew each round, until the ratios are known to 3 %%, or for --time. It prints medians, ratios
+and their 95 %% intervals, and a sentence for each row. Where the machine was too noisy to tell, there is no ratio. A
+rival that this machine lacks is skipped, with the line that installs it. After Ctrl-C it prints what it has measured.
+
+With --swap DIR it measures the swap of lab %s in DIR (%s) beside asm-nofp, which saves the same registers, asm, which
+saves the control words of floating point as well, and ucontext. The files of DIR are built as fiberlab grade builds
+them. It shows what a swap costs; fiberlab grade shows whether it is right.
+
+Exit status: 0 it was measured; 1 it failed, because the swap crashes, or does not come back; 2 the command line is
+wrong, or this machine lacks something; 3 the files of DIR do not build; 130 interrupted.`,
+			strings.Join(bench.WorkloadNames(), ", "), submission.Lab().Number, runtime.GOARCH,
+		),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("bench %s: give one workload, or all", strings.Join(args, " "))
+			}
+			return nil
+		},
+		ValidArgs: append(bench.WorkloadNames(), "all"),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if len(args) == 1 {
+				r.workload = args[0]
+			}
+			if r.bench.Workloads, err = bench.ParseWorkloads(r.workload); err != nil {
+				return err
+			}
+			if c.Flags().Changed("swap") {
+				if r.swap == "" {
+					return wrongValue(c.Flags().Lookup("swap"), r.swap)
+				}
+				return l.benchSwap(c.Context(), r)
+			}
+			return l.bench(c.Context(), r)
+		},
+	}
+	addBenchFlags(c, &r.options)
+	flags := c.Flags()
+	flags.BoolVar(&r.csv, "csv", false, "print a line for each row, separated by commas")
+	flags.BoolVar(&r.benchstat, "benchstat", false, "print a line for each sample, as Go's benchmarks do")
+	c.MarkFlagsMutuallyExclusive("json", "csv", "benchstat")
+	flags.DurationVar(&r.bench.Limit, "time", bench.DefaultLimit, "measure each workload for at most this `TIME`")
+	setRemedy(flags.Lookup("time"), "give a time such as 10s")
+	flags.Uint64Var(&r.bench.Seed, "seed", 0, "draw the orders from `N` (default: another each time, which is printed)")
+	setRemedy(flags.Lookup("seed"), "give a number from 0 up")
+	flags.StringVar(&r.swap, "swap", "",
+		fmt.Sprintf("measure the swap of lab %s in `DIR` beside the project's", submission.Lab().Number))
+	setRemedy(flags.Lookup("swap"), "name the folder with the swap")
+	if err := c.MarkFlagDirname("swap"); err != nil {
+		panic(err)
+	}
+	complete(c, "time")
+	complete(c, "seed")
+	c.AddCommand(l.compareCommand())
+	return c
+}
+
+// addBenchFlags adds the flags that bench and run have.
+func addBenchFlags(c *cobra.Command, o *options) {
+	var quick bool
+	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
+	c.Flags().IntVar(&o.bench.Rounds, "rounds", 0,
+		"samples of each mechanism (default: until the ratios are narrow)")
+	c.Flags().BoolVar(&quick, "quick", false, fmt.Sprintf("short for --rounds %d", quickRounds))
+	c.MarkFlagsMutuallyExclusive("quick", "rounds")
+	complete(c, "rounds")
+	// These checks come before cobra's, whose messages name no remedy.
+	c.PreRunE = func(*cobra.Command, []string) error {
+		const noTable = "without the table there is nothing to sample"
+		if err := errors.Join(notBoth(c, "quick", "rounds", "both say how many samples to take"),
+			notBoth(c, "no-table", "quick", noTable), notBoth(c, "no-table", "rounds", noTable)); err != nil {
+			return err
+		}
+		if quick {
+			o.bench.Rounds = quickRounds
+		}
+		if o.bench.Rounds < 0 || c.Flags().Changed("rounds") && o.bench.Rounds == 0 {
+			return wrongValue(c.Flags().Lookup("rounds"), strconv.Itoa(o.bench.Rounds))
+		}
+		if o.bench.Limit < 0 {
+			return wrongValue(c.Flags().Lookup("time"), o.bench.Limit.String())
+		}
+		return checkEnvironment()
+	}
+}
+
+// bench measures workloads.
+func (l *lab) bench(ctx context.Context, r benchRequest) error {
+	if r.bench.Seed == 0 {
+		r.bench.Seed = uint64(time.Now().UnixNano()) % 1e9
+	}
+	p := newProgress(l.stderr, r.json)
+	found, err := measure(ctx, r.bench, p)
+	err = errors.Join(err, release())
+	if found != nil && len(found.Groups) > 0 && (err == nil || ctx.Err() != nil) {
+		err = errors.Join(r.write(l.stdout, found), err)
+	}
+	if err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+func (r *benchRequest) write(w io.Writer, found *bench.Report) error {
+	switch {
+	case r.json:
+		return found.WriteJSON(w)
+	case r.csv:
+		return found.WriteCSV(w)
+	case r.benchstat:
+		return found.WriteBenchstat(w)
+	}
+	p := &page{screen: screenOf(w)}
+	writeCosts(p, found)
+	if r.swap != "" {
+		p.say("yours is the swap in %s. asm-nofp saves the same registers as the lab's; asm saves the floating-point "+
+			"control words, too.", r.swap)
+	}
+	_, err := io.WriteString(w, p.text.String())
+	return err
+}
+
+// benchSwap measures the swap in a folder beside the mechanisms that are nearest to it.
+func (l *lab) benchSwap(ctx context.Context, r benchRequest) error {
+	measured := false
+	err := submission.With(ctx, r.swap, func(yours bench.Mechanism) (err error) {
+		measured = true
+		w := bench.Switch()
+		w.Rivals = []bench.Mechanism{named("asm"), named("asm-nofp"), yours, named("ucontext")}
+		r.bench.Workloads = []bench.Workload{w}
+		return l.bench(ctx, r)
+	})
+	if !measured {
+		err = labcommand.Unbuilt(l.stderr, err)
+		if errors.As(err, new(labcommand.Status)) {
+			fmt.Fprintf(
+				l.stderr, "fiberlab: --swap %s: the files do not build: they must hold the swap of lab %s, for %s\n",
+				r.swap, submission.Lab().Number, runtime.GOARCH,
+			)
+		}
+		return err
+	}
+	if err != nil && ctx.Err() == nil {
+		err = failure{fmt.Errorf("--swap %s: %w: fiberlab grade %s says where it goes wrong",
+			r.swap, err, submission.Lab().Number)}
+	}
+	return err
+}
+
+// named returns the mechanism of package bench with that name.
+func named(name string) bench.Mechanism {
+	all := bench.Mechanisms()
+	return all[slices.IndexFunc(all, func(m bench.Mechanism) bool { return m.Name == name })]
+}
+
+// measure measures and shows how long that may still take.
+func measure(ctx context.Context, o bench.Options, p *progress) (*bench.Report, error) {
+	phase := p.phase(switchCost, 1000)
+	defer phase.end()
+	return bench.Measure(ctx, o, func(workload string, left, all time.Duration) {
+		phase.done.Store(int64(1000 * (all - left) / max(all, 1)))
+		phase.left.Store(int64(left))
+	})
+}
+
+func (l *lab) compareCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "compare OLD NEW",
+		Short: "Say what differs between two reports of bench --json, beyond noise",
+		Long: `Reads two files that fiberlab bench --json has written, and compares the rows that both have, by a rank
+test of their samples: a row is changed if the test says so and the change exceeds 3 %.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return errors.New("bench compare: name two files that fiberlab bench --json has written: OLD NEW")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			var reports []*bench.Report
+			for _, name := range args {
+				f, err := os.Open(name)
+				if err != nil {
+					return err
+				}
+				r, err := bench.ReadReport(f, name)
+				if err = errors.Join(err, f.Close()); err != nil {
+					return err
+				}
+				reports = append(reports, r)
+			}
+			changes, err := bench.Compare(reports[0], reports[1])
+			if err != nil {
+				return err
+			}
+			p := &page{screen: screenOf(l.stdout)}
+			writeChanges(p, reports[0], reports[1], changes)
+			_, err = io.WriteString(l.stdout, p.text.String())
+			return err
+		},
+	}
+}
+
+// writeCosts writes a table for each workload, and a sentence for each row.
+func writeCosts(p *page, r *bench.Report) {
+	p.say("%s", describe(r.Machine))
+	p.say("orders drawn from seed %d", r.Seed)
+	if r.Machine.Emulated {
+		p.say("Emulated: times are those of an emulator and mean nothing. Instructions are counted.")
+	}
+	if r.Stopped {
+		p.say("Interrupted: this is what had been measured.")
+	}
+	for i := range r.Groups {
+		writeGroup(p, &r.Groups[i])
+	}
+}
+
+// describe is the machine in one line.
+func describe(m bench.Machine) string {
+	parts := []string{fmt.Sprintf("%s, %d processors, %s", m.CPU, m.CPUs, m.Arch), m.Kernel, m.Compiler, m.Flags, m.Go}
+	for _, f := range [][2]string{{"governor", m.Governor}, {"SMT", m.SMT}, {"virtual", m.Virtual}, {"load", m.Load}} {
+		if f[1] != "" {
+			parts = append(parts, f[0]+" "+f[1])
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func writeGroup(p *page, g *bench.Group) {
+	head := []string{"mechanism", "median", "95 % interval", "ratio", "95 % interval"}
+	if g.Axis != "" {
+		head = slices.Insert(head, 1, g.Axis)
+	}
+	t := newGrid(head...)
+	for _, r := range g.Rows {
+		cells := []string{
+			r.Name, bench.Figure(r.Median), bench.Figure(r.Low) + " to " + bench.Figure(r.High), "?", "too noisy to tell",
+		}
+		if r.Ratio != 0 {
+			cells[3], cells[4] = bench.Figure(r.Ratio), bench.Figure(r.RatioLow)+" to "+bench.Figure(r.RatioHigh)
+		}
+		if g.Axis != "" {
+			cells = slices.Insert(cells, 1, thousands(int(r.At)))
+		}
+		t.add(cells...)
+	}
+	p.table(t, "%s: nanoseconds a %s, medians of %d samples taken in turn; ratios to %s",
+		g.Title, strings.TrimPrefix(g.Unit, "ns a "), g.Rounds, g.Base)
+	if g.Noise != "" {
+		p.say("The machine was too noisy to tell ratios: %s. Close other programs, and measure again.", g.Noise)
+	}
+	if g.Floor > 0 {
+		p.say("The loop alone costs %s ns a turn, which is part of the figures in C.", bench.Figure(g.Floor))
+	}
+	for _, r := range g.Rows {
+		p.say("%s", r.Sentence)
+	}
+	for _, m := range g.Marks {
+		p.say("At %s %s: %s.", thousands(int(m.At)), g.Axis, m.Label)
+	}
+	for _, n := range g.Notes {
+		p.say("%s", n)
+	}
+	for _, s := range g.Skipped {
+		line := fmt.Sprintf("Skipped: %s: %s", s.Name, s.Why)
+		if s.Remedy != "" {
+			line += ": " + s.Remedy
+		}
+		p.say("%s", line)
+	}
+}
+
+func writeChanges(p *page, old, new *bench.Report, changes []bench.Change) {
+	before, after := old.Machine, new.Machine
+	before.Load, after.Load = "", ""
+	if describe(before) != describe(after) {
+		p.say("The machines differ.")
+		p.say("old: %s", describe(before))
+		p.say("new: %s", describe(after))
+	}
+	t := newGrid("row", "old", "new", "what changed")
+	for _, c := range changes {
+		name := c.Group + " " + c.Name
+		if c.At != 0 {
+			name += " " + thousands(int(c.At))
+		}
+		t.add(name, bench.Figure(c.Old), bench.Figure(c.New), c.Sentence)
+	}
+	p.table(t, "Medians in nanoseconds; rank tests of the samples, of ratios except in the first row of a workload")
+}
