@@ -52,6 +52,8 @@ type Result struct {
 	Fault     *Fault   `json:"fault,omitempty"`
 	Schedule  string   `json:"schedule,omitempty"` // the one that fails, for Options.Replay
 	Steps     []Step   `json:"steps,omitempty"`    // of that one
+	// Entered are addresses in the functions that were called after the last of Steps.
+	Entered []Address `json:"entered,omitempty"`
 
 	// NoReturn is the first of Steps after which every schedule fails; -1: they all fail from the start on. It is nil if
 	// there were too many to try, or Options.Replay was set.
@@ -115,6 +117,8 @@ type Step struct {
 	Offset    int     `json:"offset,omitempty"` // in it
 	// Callers are where the functions around PC were called, the innermost first, 8 at most.
 	Callers []Address `json:"callers,omitempty"`
+	// Entered are addresses in the functions that the thread has called since its last step.
+	Entered []Address `json:"entered,omitempty"`
 }
 
 // Address is an address in the program. JSON has it as a string, in hexadecimal.

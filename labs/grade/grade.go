@@ -53,9 +53,10 @@ type Fault struct {
 	Text    string        `json:"text"`    // "r12 comes back changed: saved at offset 16, loaded from 24"
 	Section string        `json:"section"` // of the handout
 	Place   machine.Place `json:"place"`   // the instruction at fault, if it is known
-	// Of a fault that a schedule shows: that schedule, and its steps.
-	Schedule string `json:"schedule,omitempty"`
-	Steps    []Step `json:"steps,omitempty"`
+	// Of a fault that a schedule shows: that schedule, its steps, and the functions that were called after the last one.
+	Schedule string   `json:"schedule,omitempty"`
+	Steps    []Step   `json:"steps,omitempty"`
+	Entered  []string `json:"entered,omitempty"`
 }
 
 // Step is a step of a schedule.
@@ -67,6 +68,8 @@ type Step struct {
 	Preempts bool          `json:"preempts"` // the thread of the step before could have gone on
 	// Callers are where the functions around it were called, in the submission and in the test, the innermost first.
 	Callers []machine.Place `json:"callers,omitempty"`
+	// Entered are the functions that the thread has called since its last step, in their order.
+	Entered []string `json:"entered,omitempty"`
 }
 
 // Examiner is a way to examine submissions.

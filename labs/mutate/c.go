@@ -15,7 +15,7 @@ import (
 // and some compile to the same code.
 func C(file, text string) []Mutant {
 	p := &cParser{file: file, text: text, tokens: tokensOf(text)}
-	p.functions()
+	p.functions(p.mutate)
 	return numbered(p.mutants)
 }
 
@@ -81,6 +81,8 @@ type cParser struct {
 	mutants    []Mutant
 	concurrent bool              // the faults of concurrent code, too
 	states     map[string]string // of a name of an enum, the next one
+	body       int               // of the function: its opening brace
+	others     []*cParser        // other sources, in which the function may be called
 }
 
 func (p *cParser) is(at int, text string) bool {
@@ -103,8 +105,8 @@ func (p *cParser) closing(at int) int {
 	return len(p.tokens) - 1
 }
 
-// functions walks through the source outside functions.
-func (p *cParser) functions() {
+// functions calls see with the name of each function, and its opening brace.
+func (p *cParser) functions(see func(name string, at int)) {
 	name := ""
 	for at := 0; at < len(p.tokens); at++ {
 		switch p.tokens[at].text {
@@ -117,13 +119,31 @@ func (p *cParser) functions() {
 			name = ""
 		case "{":
 			if name != "" && p.is(at-1, ")") {
-				p.function = name
-				p.block(at)
+				see(name, at)
 			}
 			name = ""
 			at = p.closing(at)
 		}
 	}
+}
+
+// mutate makes the mutants of a function.
+func (p *cParser) mutate(name string, at int) {
+	p.function, p.body = name, at
+	p.block(at)
+}
+
+// callers returns the functions that call the one of that name.
+func (p *cParser) callers(called string) (names []string) {
+	p.functions(func(name string, open int) {
+		for at := open; at < p.closing(open); at++ {
+			if p.is(at, called) && p.is(at+1, "(") {
+				names = append(names, name)
+				return
+			}
+		}
+	})
+	return names
 }
 
 // block walks through the statements between the braces, the first of which is at at,
@@ -244,9 +264,16 @@ func (p *cParser) add(kind Kind, first, last, start, end int, becomes string) {
 	})
 }
 
-// drop makes the mutant without the tokens from first to last. It is called by those from first to called.
+// drop makes the mutant without the tokens from first to last. It is called by those from first to called. If nothing is
+// left of the function, the mutant has its callers.
 func (p *cParser) drop(first, last, called int) {
 	p.add(Dropped, first, called, p.tokens[first].start, p.tokens[last].end, ";")
+	if first == p.body+1 && last+1 == p.closing(p.body) {
+		m := &p.mutants[len(p.mutants)-1]
+		for _, source := range append(p.others, p) {
+			m.Callers = append(m.Callers, source.callers(p.function)...)
+		}
+	}
 }
 
 // Operators, and what is taken for them by mistake.
@@ -320,7 +347,8 @@ func (p *cParser) exchange(first, last, open int) {
 	}
 	for n := 0; n+1 < len(starts); n++ {
 		a, b := p.text[starts[n]:ends[n]], p.text[starts[n+1]:ends[n+1]]
-		if a != b {
+		// A value in place of a memory order has no meaning at all.
+		if order := "memory_order_"; a != b && strings.HasPrefix(a, order) == strings.HasPrefix(b, order) {
 			p.add(Exchanged, first, last, starts[n], ends[n+1], b+p.text[ends[n]:starts[n+1]]+a)
 		}
 	}

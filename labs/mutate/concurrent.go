@@ -8,13 +8,16 @@ import (
 
 // Concurrent returns the mutants of C, and those that have a fault of concurrent code: a memory order is weakened by
 // one step, a loop looks only once, a state or an element of an array is another one, or two neighbouring statements
-// are exchanged. declarations are the texts in which enums are declared, such as headers.
-func Concurrent(file, text string, declarations ...string) []Mutant {
+// are exchanged. others are the texts of the other files, in which enums are declared and functions of this one called.
+func Concurrent(file, text string, others ...string) []Mutant {
 	p := &cParser{file: file, text: text, tokens: tokensOf(text), concurrent: true, states: map[string]string{}}
-	for _, declared := range append(declarations, text) {
-		maps.Copy(p.states, statesOf(tokensOf(declared)))
+	maps.Copy(p.states, statesOf(p.tokens))
+	for _, other := range others {
+		o := &cParser{text: other, tokens: tokensOf(other)}
+		p.others = append(p.others, o)
+		maps.Copy(p.states, statesOf(o.tokens))
 	}
-	p.functions()
+	p.functions(p.mutate)
 	return numbered(p.mutants)
 }
 

@@ -36,6 +36,8 @@ type Mutant struct {
 	Text     string // the whole source
 	// registers (machine.Arch.Canonical), steps and functions: a right diagnosis names one of them, or the line
 	Names []string
+	// if nothing is left of the function: those that call it, of which a diagnosis may name one
+	Callers []string
 	// why the mutant is as right as its source, if that is plain from the instructions alone; else empty
 	Same string
 	nth  int // among mutants of the same name, from 1

@@ -21,14 +21,14 @@ func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	var headers []string
+	var others []string // in C: mutants differ in their callers, and in the states that are declared
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) == ".h" {
+		if ext := filepath.Ext(e.Name()); ext == ".h" || ext == ".c" {
 			text, err := os.ReadFile(filepath.Join(s.Folder, "reference", e.Name()))
 			if err != nil {
 				return nil, err
 			}
-			headers = append(headers, string(text))
+			others = append(others, string(text))
 		}
 	}
 	for _, e := range entries {
@@ -45,7 +45,7 @@ func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 			all = append(all, mutate.Assembly(s.Arch, name, string(text))...)
 		case ".c":
 			if s.Lab.Examiner != nil {
-				all = append(all, mutate.Concurrent(name, string(text), headers...)...)
+				all = append(all, mutate.Concurrent(name, string(text), others...)...)
 				continue
 			}
 			all = append(all, mutate.C(name, string(text))...)

@@ -54,15 +54,18 @@ func misplaced(f grade.Fault, m mutate.Mutant) bool {
 }
 
 // names reports whether a fault names what is wrong with the mutant: by a word, by the line, or by a step of the
-// schedule that is in the function.
+// schedule that is in the function or in one that it called, or comes after a call of it.
 func names(f grade.Fault, m mutate.Mutant) bool {
 	if filepath.Base(f.Place.File) == m.File && f.Place.Line == m.Line {
 		return true
 	}
-	if slices.ContainsFunc(f.Steps, func(s grade.Step) bool {
-		return slices.ContainsFunc(append([]machine.Place{s.Place}, s.Callers...), func(p machine.Place) bool {
-			return p.File == m.File && (p.Line == m.Line || p.Function == m.Function)
-		})
+	functions := append(m.Callers, m.Function)
+	in := func(name string) bool { return slices.Contains(functions, name) }
+	if slices.ContainsFunc(f.Entered, in) || slices.ContainsFunc(f.Steps, func(s grade.Step) bool {
+		return slices.ContainsFunc(s.Entered, in) ||
+			slices.ContainsFunc(append([]machine.Place{s.Place}, s.Callers...), func(p machine.Place) bool {
+				return !strings.HasPrefix(p.File, "tests/") && (p.File == m.File && p.Line == m.Line || in(p.Function))
+			})
 	}) {
 		return true
 	}

@@ -6,7 +6,8 @@ static int ran;
 
 static void task(struct fiber *self, void *arg) {
     (void)arg;
-    explore_check(explore_self() == 1, "the tasks of a worker with a thread run on that thread");
+    explore_check(explore_self() == 1,
+                  "the tasks of a worker run on the thread that worker_start has started");
     fiber_yield(self);
     ran++;
 }

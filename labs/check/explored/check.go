@@ -95,7 +95,7 @@ func command(b *grade.Bench) (func(argv []string) []string, error) {
 
 // fault says what is wrong, where, and how to see it.
 func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.Fault {
-	f := grade.Fault{Schedule: r.Schedule}
+	f := grade.Fault{Schedule: r.Schedule, Entered: entered(b, r, r.Entered)}
 	for i, step := range r.Steps {
 		at, source := place(b, r, step.PC), ""
 		if filepath.IsLocal(at.File) {
@@ -103,7 +103,7 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 		}
 		f.Steps = append(f.Steps, grade.Step{
 			Thread: step.Thread, Place: at, Source: source, Does: r.Does(i), Preempts: step.Preempted,
-			Callers: callers(b, r, step),
+			Callers: callers(b, r, step), Entered: entered(b, r, step.Entered),
 		})
 	}
 	said := strings.TrimSuffix(r.Sentence(), ".")
@@ -111,16 +111,12 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 		f.Place = last[0].Place
 		var where []string
 		for _, step := range last {
-			said := fmt.Sprintf("thread %d in %s, %s:%d", step.Thread, step.Place.Function, step.Place.File,
-				step.Place.Line)
-			for _, caller := range step.Callers {
-				if !strings.HasPrefix(caller.File, "tests/") {
-					said += fmt.Sprintf(", called by %s, %s:%d", caller.Function, caller.File, caller.Line)
-				}
-			}
-			where = append(where, said)
+			where = append(where, within(step))
 		}
 		said += "; the last steps: " + strings.Join(where, "; ")
+	}
+	if len(f.Entered) > 0 {
+		said += "; then it called " + strings.Join(f.Entered, ", ")
 	}
 	said += "."
 	for _, reason := range r.Reasons() {
@@ -134,6 +130,34 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 	}
 	f.Text = said
 	return f
+}
+
+// within says where a step was made: in which function, called by which, and after which.
+func within(step grade.Step) string {
+	said := fmt.Sprintf("thread %d in %s, %s:%d", step.Thread, step.Place.Function, step.Place.File, step.Place.Line)
+	around := map[string]bool{step.Place.Function: true}
+	for _, caller := range step.Callers {
+		around[caller.Function] = true
+		if !strings.HasPrefix(caller.File, "tests/") {
+			said += fmt.Sprintf(", called by %s, %s:%d", caller.Function, caller.File, caller.Line)
+		}
+	}
+	done := slices.DeleteFunc(slices.Clone(step.Entered), func(name string) bool { return around[name] })
+	if len(done) > 0 {
+		said += ", after " + strings.Join(done, ", ")
+	}
+	return said
+}
+
+// entered are the names of the submission's functions at these addresses, each once.
+func entered(b *grade.Bench, r *explore.Result, addresses []explore.Address) (names []string) {
+	for _, address := range addresses {
+		at := place(b, r, address)
+		if at.File != "" && !strings.HasPrefix(at.File, "tests/") && !slices.Contains(names, at.Function) {
+			names = append(names, at.Function)
+		}
+	}
+	return names
 }
 
 // callers are the lines from which the function of a step was called, and so on outwards.

@@ -241,12 +241,19 @@ struct step {
     const char *note;
 };
 
-enum { CALLS_MAX = 256, CALLERS = 8 };
+enum { CALLS_MAX = 256, CALLERS = 8, ENTERED_MAX = 1 << 16 };
 
 /* A function that has been called, has accesses that the compiler marked, and has not returned. */
 struct call {
     uintptr_t pc, frame; /* frame: an address in its frame */
     uint64_t stack;      /* which stack that is on */
+};
+
+/* A function was entered at pc when so many steps had been made. */
+struct entered {
+    uintptr_t pc;
+    uint32_t steps;
+    uint8_t thread;
 };
 
 /* Where the functions around a step were called, the innermost first. */
@@ -350,7 +357,9 @@ struct engine {
     struct call *calls;    /* null unless calls are recorded, too */
     unsigned calls_n;
     struct callers *callers; /* of each recorded step */
-    const char *script;      /* the rest of it, in mode SCRIPT */
+    struct entered *entered; /* the functions that were entered */
+    unsigned entered_n;
+    const char *script;    /* the rest of it, in mode SCRIPT */
     int scripted_value;    /* the alternative of the next value, in mode SCRIPT; -1: the last one */
     uint32_t random_steps; /* the longest schedule so far, in decisions of threads */
 };
@@ -508,8 +517,8 @@ void report_recorded_value(uint64_t value, int32_t from, bool stale);
 void report_recorded_stored(uint64_t value);
 void report_recorded_note(const char *note);
 
-/* A function begins or ends whose frame has that address. It was called at pc. */
-void report_called(uintptr_t frame, uintptr_t pc);
+/* A function begins at pc, or ends, whose frame has that address. */
+void report_entered(uintptr_t frame, uintptr_t caller, uintptr_t pc);
 void report_returned(uintptr_t frame);
 
 /* Counts a step of thread t, and records it if a report is wanted. */

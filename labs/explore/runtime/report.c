@@ -13,6 +13,7 @@ void report_record(bool calls) {
     if (!calls)
         return;
     engine->callers = map_memory(RECORDED_MAX * sizeof *engine->callers);
+    engine->entered = map_memory(ENTERED_MAX * sizeof *engine->entered);
     engine->calls = map_memory(CALLS_MAX * sizeof *engine->calls);
 }
 
@@ -37,11 +38,14 @@ void report_returned(uintptr_t frame) {
     engine->calls_n = kept;
 }
 
-void report_called(uintptr_t frame, uintptr_t pc) {
+void report_entered(uintptr_t frame, uintptr_t caller, uintptr_t pc) {
     report_returned(frame);
     if (engine->calls_n < CALLS_MAX)
         engine->calls[engine->calls_n++] =
-            (struct call){.pc = pc, .frame = frame, .stack = stack_of(frame)};
+            (struct call){.pc = caller, .frame = frame, .stack = stack_of(frame)};
+    if (engine->entered_n < ENTERED_MAX)
+        engine->entered[engine->entered_n++] =
+            (struct entered){.pc = pc, .steps = engine->steps, .thread = engine->current->number};
 }
 
 /* Notes the functions on the stack of the step that was recorded last. */
@@ -215,6 +219,25 @@ static const char *const fault_names[] = {"",         "check",          "race", 
                                           "livelock", "use-after-free", "double-free", "crash",
                                           "abort",    "limit",          "double-take", "lost"};
 
+/* Prints the functions that a thread, or any (-1), has entered up to that step, and that were not
+ * printed before. */
+static void print_entered(int thread, uint32_t step) {
+    static unsigned first; /* those before it were printed */
+    unsigned n = 0;
+
+    while (first < engine->entered_n && !engine->entered[first].pc)
+        first++;
+    for (unsigned i = first; i < engine->entered_n && engine->entered[i].steps <= step; i++) {
+        struct entered *e = &engine->entered[i];
+
+        if (!e->pc || (thread >= 0 && e->thread != thread))
+            continue;
+        printf("%s\"0x%lx\"", n++ ? "," : ",\"entered\":[", (unsigned long)e->pc);
+        e->pc = 0;
+    }
+    printf("%s", n ? "]" : "");
+}
+
 static void print_step(const struct step *s, const struct callers *callers, const int32_t *shown) {
     printf("{\"thread\":%u,\"pc\":\"0x%lx\",\"op\":\"%s\"", s->thread, (unsigned long)s->pc,
            operation_names[s->operation]);
@@ -238,7 +261,10 @@ static void print_step(const struct step *s, const struct callers *callers, cons
     }
     for (unsigned i = 0; callers && i < callers->n; i++)
         printf("%s\"0x%lx\"", i ? "," : ",\"callers\":[", (unsigned long)callers->pc[i]);
-    printf("%s}", callers && callers->n ? "]" : "");
+    printf("%s", callers && callers->n ? "]" : "");
+    if (callers)
+        print_entered(s->thread, (uint32_t)(s - engine->recorded));
+    printf("}");
 }
 
 /* What each thread waits for that has not ended. */
@@ -339,4 +365,5 @@ void report_failure(int64_t decided) {
         comma = ",";
     }
     printf("]");
+    print_entered(-1, UINT32_MAX);
 }

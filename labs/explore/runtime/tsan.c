@@ -10,7 +10,7 @@ void __tsan_init(void) {}
 
 void __tsan_func_entry(void *caller) {
     if (engine->calls && engine->current)
-        report_called(FRAME, (uintptr_t)caller);
+        report_entered(FRAME, (uintptr_t)caller, PC);
 }
 
 void __tsan_func_exit(void) {
