@@ -74,6 +74,13 @@ func (w *workshop) examine(
 	}
 	object, program := filepath.Join(work, "mutant.o"), filepath.Join(work, "program")
 	flags := slices.Concat([]string{"-std=gnu11", "-O2", "-g", "-fno-pie"}, w.reference.Flags, []string{"-w"})
+	bench := *w.reference
+	bench.Trusted = true
+	if bench.Program == nil { // the notes of all objects name one folder
+		flags = append(flags, "-fdebug-prefix-map="+dir+"="+bench.Dir)
+	} else {
+		bench.Dir = dir
+	}
 	if _, err := os.Stat(w.object(m.File)); err != nil {
 		return nil, fmt.Errorf("the build of the reference left no object of %s: %w", m.File, err)
 	}
@@ -85,8 +92,6 @@ func (w *workshop) examine(
 			return nil, err
 		}
 	}
-	bench := *w.reference
-	bench.Dir, bench.Trusted = dir, true
 	if bench.Program == nil { // the items link their programs
 		bench.Work, bench.Objects = work, slices.Clone(bench.Objects)
 		bench.Objects[slices.Index(bench.Objects, w.object(m.File))] = object

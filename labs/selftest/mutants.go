@@ -94,9 +94,9 @@ func (s Subject) Mutants(ctx context.Context, o Options) (Result, error) {
 		group.SetLimit(max(o.AtOnce, 1))
 		var progress sync.Mutex
 		every := max(o.Every, 1)
-		done, chosen := 0, (len(all)+every-1)/every
+		done, chosen := 0, (len(all)-o.First+every-1)/every
 		for i, m := range all {
-			if i%every != 0 {
+			if i%every != o.First {
 				continue
 			}
 			group.Go(func() error {

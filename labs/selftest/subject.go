@@ -44,6 +44,7 @@ type Options struct {
 	Emulator []string // as in machine.Options
 	AtOnce   int      // how many programs are examined at the same time
 	Every    int      // examine one mutant of so many: 1 for all
+	First    int      // of Every: which one is examined first, from 0
 	// Progress is told how many of the mutants are done. It may be nil, and is called by one goroutine at a time.
 	Progress func(done, of int)
 }

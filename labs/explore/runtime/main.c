@@ -18,7 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SILENT_TICKS = 2, CLOCK_STEPS = 1 << 13, AFTER_STEPS = 1 << 21, PRINTED = 1 << 16 };
+enum {
+    TICK = 250000 /* microseconds */,
+    SILENT_TICKS = 2,
+    CLOCK_STEPS = 1 << 13,
+    AFTER_STEPS = 1 << 21,
+    PRINTED = 1 << 16
+};
 
 struct plan {
     int preemptions; /* -1: no limit */
@@ -147,13 +153,13 @@ static void catch_signals(void) {
     struct sigaction action = {.sa_sigaction = on_fault,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     struct sigaction tick = {.sa_handler = on_tick, .sa_flags = SA_ONSTACK | SA_NODEFER};
-    struct itimerval second = {.it_interval = {.tv_sec = 1}, .it_value = {.tv_sec = 1}};
+    struct itimerval often = {.it_interval = {.tv_usec = TICK}, .it_value = {.tv_usec = TICK}};
 
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         sigaction(faults[i], &action, NULL);
     sigaction(SIGVTALRM, &tick, NULL);
-    setitimer(ITIMER_VIRTUAL, &second, NULL);
+    setitimer(ITIMER_VIRTUAL, &often, NULL);
 }
 
 /* Calls of the program that would end the process. */
