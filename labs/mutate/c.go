@@ -264,7 +264,7 @@ func (p *cParser) add(kind Kind, first, last, start, end int, becomes string) {
 	})
 }
 
-// drop makes the mutant without the tokens from first to last. It is called by those from first to called. If nothing is
+// drop makes the mutant without the tokens from first to last. Those from first to called are its name. If nothing is
 // left of the function, the mutant has its callers.
 func (p *cParser) drop(first, last, called int) {
 	p.add(Dropped, first, called, p.tokens[first].start, p.tokens[last].end, ";")
