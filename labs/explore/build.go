@@ -124,10 +124,7 @@ func (r *Runtime) make(ctx context.Context) error {
 	if err := r.probe(ctx); err != nil {
 		return err
 	}
-	sources, err := filepath.Glob(filepath.Join(include, "*.c"))
-	if err != nil {
-		return err
-	}
+	sources := []string{filepath.Join(include, "runtime.c")}
 	for _, name := range []string{"context.c", "check.c", "swap_" + r.arch + ".S"} {
 		sources = append(sources, filepath.Join(r.folder, "asm", name))
 	}

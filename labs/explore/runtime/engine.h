@@ -14,6 +14,7 @@
  *     follow.c    schedules that another program gives step by step
  *     report.c    steps and faults, as JSON
  *     main.c      flags and signals
+ *     runtime.c   all of them: this one is compiled
  *
  * The runtime keeps its state in mapped memory, since globals.c restores all of .data and .bss. */
 #ifndef ENGINE_H
@@ -31,6 +32,15 @@
 
 #include "context.h"
 #include "explore.h"
+
+/* The names of the runtime that begin neither with explore_ nor with __ are free for the program.
+ * So runtime.c makes them its own. */
+#ifdef RUNTIME
+#define OWN static
+#else
+#define OWN
+#endif
+#define engine explore_engine
 
 enum {
     THREADS = 7,
@@ -74,7 +84,16 @@ static inline bool any(vclock mask) {
 
 /* For each lane, a mask of it. A lane is changed by masks: to store 2 bytes of 16 that are loaded
  * next would stall the processor. */
-extern const vclock lanes[8];
+#define X 0xffff
+static const vclock lanes[8] = {{X},
+                                {0, X},
+                                {0, 0, X},
+                                {0, 0, 0, X},
+                                {0, 0, 0, 0, X},
+                                {0, 0, 0, 0, 0, X},
+                                {0, 0, 0, 0, 0, 0, X},
+                                {0, 0, 0, 0, 0, 0, 0, X}};
+#undef X
 
 static inline vclock with_lane(vclock v, unsigned lane, uint16_t value) {
     return (v & ~lanes[lane]) | (lanes[lane] & value);
@@ -400,60 +419,60 @@ static inline enum readiness thread_readiness(const struct thread *t) {
 }
 
 /* thread.c */
-void threads_map(void);
+OWN void threads_map(void);
 /* Reports whether an address is on the stack of a thread. */
-bool threads_have(uintptr_t address);
+OWN bool threads_have(uintptr_t address);
 /* Runs one schedule of explore_test and returns when it ended. */
-void threads_run(void);
+OWN void threads_run(void);
 /* Ends the schedule. Called on a fiber. */
-_Noreturn void threads_stop(void);
+OWN _Noreturn void threads_stop(void);
 /* Announces the next step of the calling thread, which is in its `next`. Returns when it is to do
  * the step. */
-void threads_visible(uintptr_t pc);
+OWN void threads_visible(uintptr_t pc);
 /* Counts a visible step of the calling thread: its clocks advance. */
-void thread_tick(struct thread *t);
+OWN void thread_tick(struct thread *t);
 /* Gives way if the thread read the same value at the same place too often. */
-void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address);
-void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value);
+OWN void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address);
+OWN void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value);
 /* Notes that a visible step changed something. */
-void thread_changed(struct thread *t);
+OWN void thread_changed(struct thread *t);
 
 /* place.c */
-void places_map(void);
-void places_clear(void);
-struct place *place_of(uintptr_t address, size_t size);
+OWN void places_map(void);
+OWN void places_clear(void);
+OWN struct place *place_of(uintptr_t address, size_t size);
 /* Checks a plain access of any size, before it happens, and notes it. */
-void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc);
+OWN void place_access(uintptr_t address, size_t size, bool write, uintptr_t pc);
 /* Reports whether several threads have accessed some of the bytes. */
-bool place_shared(uintptr_t address, size_t size);
+OWN bool place_shared(uintptr_t address, size_t size);
 /* The place of an atomic access, with a race against plain accesses excluded and with at least one
  * store in its order. */
-struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, bool write);
+OWN struct place *place_atomic(struct thread *t, uintptr_t address, size_t size, bool write);
 /* Makes room for a store behind the first `at` stores. */
-struct store *place_insert(struct place *p, unsigned at);
-uint64_t memory_read(uintptr_t address, size_t size);
-void memory_write(uintptr_t address, size_t size, uint64_t value);
+OWN struct store *place_insert(struct place *p, unsigned at);
+OWN uint64_t memory_read(uintptr_t address, size_t size);
+OWN void memory_write(uintptr_t address, size_t size, uint64_t value);
 
 /* model.c */
-uint64_t model_load(uintptr_t address, size_t size, int order, uintptr_t pc);
-void model_store(uintptr_t address, size_t size, uint64_t value, int order, uintptr_t pc);
+OWN uint64_t model_load(uintptr_t address, size_t size, int order, uintptr_t pc);
+OWN void model_store(uintptr_t address, size_t size, uint64_t value, int order, uintptr_t pc);
 enum rmw { RMW_EXCHANGE, RMW_ADD, RMW_SUB, RMW_AND, RMW_OR, RMW_XOR, RMW_NAND };
-uint64_t model_rmw(uintptr_t address, size_t size, enum rmw rmw, uint64_t operand, int order,
-                   uintptr_t pc);
+OWN uint64_t model_rmw(uintptr_t address, size_t size, enum rmw rmw, uint64_t operand, int order,
+                       uintptr_t pc);
 /* Returns the value read, and in *done whether desired was stored. */
-uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t desired, bool weak,
-                   int order, int failure, uintptr_t pc, bool *done);
-void model_fence(int order, uintptr_t pc);
+OWN uint64_t model_cas(uintptr_t address, size_t size, uint64_t expected, uint64_t desired,
+                       bool weak, int order, int failure, uintptr_t pc, bool *done);
+OWN void model_fence(int order, uintptr_t pc);
 
 /* items.c */
-void items_map(void);
-void items_clear(void);
+OWN void items_map(void);
+OWN void items_clear(void);
 /* Fails the schedule if a value was put and not taken. Called when all threads have ended. */
-void items_end(void);
+OWN void items_end(void);
 
 /* heap.c */
-void heap_map(void);
-void heap_clear(void);
+OWN void heap_map(void);
+OWN void heap_clear(void);
 enum { HEAP_REGION = 1 << 22, RUNTIME_REGION = 1 << 28 };
 
 /* Reports whether an address is in the region of malloc. */
@@ -461,10 +480,10 @@ static inline bool heap_has(uintptr_t address) {
     return address - engine->heap < HEAP_REGION;
 }
 
-void heap_checked(uintptr_t address, size_t size, bool write, uintptr_t pc);
+OWN void heap_checked(uintptr_t address, size_t size, bool write, uintptr_t pc);
 
 /* The number of the allocation that an address is in, from 1, and the offset in it; or 0. */
-unsigned heap_block(uintptr_t address, size_t *offset);
+OWN unsigned heap_block(uintptr_t address, size_t *offset);
 /* Fails the schedule if an access touches memory of the heap that is not allocated, or memory of
  * the runtime. */
 static inline void heap_check(uintptr_t address, size_t size, bool write, uintptr_t pc) {
@@ -473,21 +492,21 @@ static inline void heap_check(uintptr_t address, size_t size, bool write, uintpt
 }
 
 /* globals.c */
-void globals_save(void);
-void globals_restore(void);
+OWN void globals_save(void);
+OWN void globals_restore(void);
 
 /* search.c */
-void search_map(struct search *s, enum mode mode);
+OWN void search_map(struct search *s, enum mode mode);
 /* Chooses the thread that runs next; current may have ended. Fails the schedule or ends it if there
  * is none. */
-struct thread *search_thread(struct thread *current);
+OWN struct thread *search_thread(struct thread *current);
 /* Chooses one of n values; allowed has a bit for each that the reduced search needs. */
-unsigned search_value(unsigned n, uint32_t allowed);
+OWN unsigned search_value(unsigned n, uint32_t allowed);
 /* Prepares the next schedule of a search. Returns false when all were tried. */
-bool search_next(struct search *s);
-void search_seed(uint64_t seed);
+OWN bool search_next(struct search *s);
+OWN void search_seed(uint64_t seed);
 /* Prepares the priorities of a schedule in mode RANDOM. */
-void search_shuffle(struct search *s);
+OWN void search_shuffle(struct search *s);
 /* What the bound of PCT depends on: of the last `schedules` ones, each finds a fault of depth d
  * with a probability of at least 1 / (divisor * threads * choices^(d-1)). */
 struct bound {
@@ -495,31 +514,31 @@ struct bound {
     uint64_t schedules;
 };
 /* Returns false if the schedules drawn so far have no bound. */
-bool search_bound(struct bound *b);
+OWN bool search_bound(struct bound *b);
 
 /* follow.c */
 /* In mode SCRIPT: the thread that runs next, and which of n values it reads. */
-struct thread *follow_thread(void);
-unsigned follow_value(unsigned n);
+OWN struct thread *follow_thread(void);
+OWN unsigned follow_value(unsigned n);
 /* Prints what happened in the schedule that followed a script, and was recorded. */
-void follow_report(void);
+OWN void follow_report(void);
 
 /* schedule.c */
 /* Writes the decisions of a schedule as text; returns its length without the end. */
-size_t schedule_write(const struct decision *path, uint32_t length, char *text, size_t size);
+OWN size_t schedule_write(const struct decision *path, uint32_t length, char *text, size_t size);
 /* Reads it into path; returns the number of decisions, or -1 if the text is not a schedule. */
-int schedule_read(const char *text, struct decision *path, uint32_t capacity);
+OWN int schedule_read(const char *text, struct decision *path, uint32_t capacity);
 
 /* report.c */
-void report_recorded(const struct thread *t, enum operation operation, int order, uintptr_t pc,
-                     uintptr_t address, size_t size);
-void report_recorded_value(uint64_t value, int32_t from, bool stale);
-void report_recorded_stored(uint64_t value);
-void report_recorded_note(const char *note);
+OWN void report_recorded(const struct thread *t, enum operation operation, int order, uintptr_t pc,
+                         uintptr_t address, size_t size);
+OWN void report_recorded_value(uint64_t value, int32_t from, bool stale);
+OWN void report_recorded_stored(uint64_t value);
+OWN void report_recorded_note(const char *note);
 
 /* A function begins at pc, or ends, whose frame has that address. */
-void report_entered(uintptr_t frame, uintptr_t caller, uintptr_t pc);
-void report_returned(uintptr_t frame);
+OWN void report_entered(uintptr_t frame, uintptr_t caller, uintptr_t pc);
+OWN void report_returned(uintptr_t frame);
 
 /* Counts a step of thread t, and records it if a report is wanted. */
 static inline void report_step(const struct thread *t, enum operation operation, int order,
@@ -547,15 +566,15 @@ static inline void report_note(const char *note) {
 }
 
 /* Notes the fault of the schedule and ends it. Called on a fiber. */
-_Noreturn void report_fault(enum fault_kind kind, const char *claim, const char *format, ...)
+OWN _Noreturn void report_fault(enum fault_kind kind, const char *claim, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* main.c */
 /* Ends the process, as the program asks for what the explorer does not have. */
-_Noreturn void main_misused(const char *what);
+OWN _Noreturn void main_misused(const char *what);
 /* Memory of the runtime, from *engine on. */
-void *map_memory(size_t size);
+OWN void *map_memory(size_t size);
 /* Memory that the program may access, elsewhere. */
-void *map_program(size_t size);
+OWN void *map_program(size_t size);
 
 #endif

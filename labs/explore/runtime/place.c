@@ -23,17 +23,6 @@ struct places {
 
 static struct places *tables;
 
-#define X 0xffff
-const vclock lanes[8] = {{X},
-                         {0, X},
-                         {0, 0, X},
-                         {0, 0, 0, X},
-                         {0, 0, 0, 0, X},
-                         {0, 0, 0, 0, 0, X},
-                         {0, 0, 0, 0, 0, 0, X},
-                         {0, 0, 0, 0, 0, 0, 0, X}};
-#undef X
-
 void places_map(void) {
     tables = map_memory(sizeof *tables);
     tables->word = map_memory(WORDS * sizeof *tables->word);
@@ -49,7 +38,8 @@ static _Noreturn void too_large(const char *what) {
     report_fault(FAULT_LIMIT, "", "The program uses too many %s: make the test smaller.", what);
 }
 
-static struct word *word_of(uintptr_t address) {
+/* Each access begins with this and place_in. */
+static inline __attribute__((always_inline)) struct word *word_of(uintptr_t address) {
     uintptr_t key = address >> 3;
     size_t i = (key * 0x9e3779b97f4a7c15u) >> 48 & (WORDS - 1);
 
@@ -67,7 +57,8 @@ static struct word *word_of(uintptr_t address) {
     }
 }
 
-static struct place *place_in(struct word *w, uintptr_t address, size_t size) {
+static inline __attribute__((always_inline)) struct place *
+place_in(struct word *w, uintptr_t address, size_t size) {
     for (struct place *p = w->first; p; p = p->next)
         if (p->address == address && p->size == size)
             return p;

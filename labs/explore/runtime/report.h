@@ -3,14 +3,14 @@
 #define REPORT_H
 
 /* Records the steps of the schedule that follows; calls: and in which functions they are. */
-void report_record(bool calls);
+OWN void report_record(bool calls);
 /* Prints the fault, the schedule and the steps of the schedule that ran last, which was recorded:
  * the fields of the result from ,"fault" on. After its first `decided` decisions every schedule
  * fails, and not after fewer; -1: that is not known. */
-void report_failure(int64_t decided);
+OWN void report_failure(int64_t decided);
 /* Prints the kind of the fault, or "", and all steps of that schedule. */
-void report_all(void);
+OWN void report_all(void);
 /* Prints that schedule as text. */
-void report_schedule(void);
+OWN void report_schedule(void);
 
 #endif

@@ -26,7 +26,7 @@ func TestHostile(t *testing.T) {
 		"NOTHING":     "race",
 		"WRITE_STATE": verify.Tampering, // by a pointer to the runtime's state
 		"HIDDEN":      verify.Tampering, // the same, in a function without the compiler's marks
-		"INNER":       verify.Tampering, // calls a function of the search
+		"INNER":       verify.Tampering, // calls a function of the runtime that is not for programs
 		"INDIRECT":    verify.Tampering, // the same, by a distance from explore_check
 		"FORGE":       "race",           // prints a result and ends
 		"EXIT":        "abort",

@@ -44,7 +44,7 @@ func open(path string) (*target, error) {
 	t := &target{program: p, names: map[uint64]string{}}
 	at := map[string]uint64{}
 	for _, name := range []string{
-		"main", "explore_test", "engine", "explore_fiber_returned", "__data_start", "_edata", "__bss_start", "_end",
+		"main", "explore_test", "explore_engine", "explore_fiber_returned", "__data_start", "_edata", "__bss_start", "_end",
 	} {
 		s, err := p.Symbol(name)
 		if err != nil {
@@ -52,7 +52,7 @@ func open(path string) (*target, error) {
 		}
 		at[name] = s.Address
 	}
-	t.test, t.engineAt, t.returned = at["explore_test"], at["engine"], at["explore_fiber_returned"]
+	t.test, t.engineAt, t.returned = at["explore_test"], at["explore_engine"], at["explore_fiber_returned"]
 	t.globals = []region{
 		{at["__data_start"], at["_edata"] - at["__data_start"]}, {at["__bss_start"], at["_end"] - at["__bss_start"]},
 	}

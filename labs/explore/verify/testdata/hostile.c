@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-extern char *engine; /* the state of the runtime */
-void threads_stop(void);
+extern char *explore_engine;         /* the state of the runtime */
+void explore_fiber_set_target(void); /* a function of the runtime, not for programs */
 extern char __data_start[];
 
 static int plain;
@@ -16,19 +16,19 @@ static atomic_int flag;
 
 #if defined HIDDEN
 __attribute__((no_sanitize("thread"))) static void hide(void) {
-    engine[0] ^= 1;
+    explore_engine[0] ^= 1;
 }
 #elif defined WRITE_STATE
 static void hide(void) {
-    engine[0] ^= 1;
+    explore_engine[0] ^= 1;
 }
 #elif defined INNER
 static void hide(void) {
-    threads_stop();
+    explore_fiber_set_target();
 }
 #elif defined INDIRECT
 static void hide(void) {
-    uintptr_t from = (uintptr_t)&explore_check, to = (uintptr_t)&threads_stop;
+    uintptr_t from = (uintptr_t)&explore_check, to = (uintptr_t)&explore_fiber_set_target;
     volatile uintptr_t distance = to - from;
 
     ((void (*)(void))(from + distance))();
@@ -62,7 +62,7 @@ static void hide(void) {}
 /* Whether the runtime counts steps: it does not where another program does its work. */
 __attribute__((no_sanitize("thread"), unused)) static int is_explored(void) {
     static uint64_t before[512];
-    uint64_t *now = (uint64_t *)engine;
+    uint64_t *now = (uint64_t *)explore_engine;
     int changed = 0;
 
     for (int i = 0; i < 512; i++) {
