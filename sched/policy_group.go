@@ -11,7 +11,6 @@ import (
 // groups is the policy of scheduling groups, flare's: it divides the workers into groups. The workers of a group share
 // a queue, and each has a private one; fibers migrate between them. See member for the steps of a worker.
 type groups struct {
-	size    int
 	all     []*group
 	members []*member // by worker
 
@@ -48,7 +47,7 @@ type member struct {
 }
 
 func newGroups(workers []*Worker, cfg Groups) *groups {
-	p := &groups{size: cfg.Size}
+	p := &groups{}
 	for first := 0; first < len(workers); first += cfg.Size {
 		g := newGroup(workers[first:min(first+cfg.Size, len(workers))], &cfg)
 		g.number = len(p.all)
@@ -192,18 +191,19 @@ func (m *member) pushPrivate(r runnable) {
 	}
 }
 
-// next takes what the worker runs next: from the shared queue or from its private one, whichever the round says, and
-// else from the other.
+// inTurn returns the queues in the order in which the worker looks at them now: in one look of a round the other way
+// round than the group's mode says.
+func (m *member) inTurn() (first, second *runQueue) {
+	if (m.looks == round-1) != (m.group.cfg.Mode == AffinityMode) {
+		return m.private, m.group.shared
+	}
+	return m.group.shared, m.private
+}
+
+// next takes what the worker runs next, from one queue or else from the other.
 func (m *member) next() (r runnable, ok bool) {
-	g := m.group
-	lastOfRound := m.looks == round-1
-	if m.looks++; lastOfRound {
-		m.looks = 0
-	}
-	first, second := g.shared, m.private
-	if lastOfRound != (g.cfg.Mode == AffinityMode) {
-		first, second = second, first
-	}
+	first, second := m.inTurn()
+	m.looks = (m.looks + 1) % round
 	if r, ok = first.pop(); !ok {
 		r, ok = second.pop()
 	}
@@ -215,11 +215,7 @@ func (m *member) next() (r runnable, ok bool) {
 
 // nextFiber is next that takes a fiber or nothing; see migration. It is no look of the round if it takes nothing.
 func (m *member) nextFiber(past bool) *Fiber {
-	g := m.group
-	first, second := g.shared, m.private
-	if (m.looks == round-1) != (g.cfg.Mode == AffinityMode) {
-		first, second = second, first
-	}
+	first, second := m.inTurn()
 	f := first.popFiber(past)
 	if f == nil && (past || first.empty()) {
 		f = second.popFiber(past)

@@ -18,30 +18,50 @@ type timer struct {
 	position int  // in the heap, plus one; 0 if it is in none
 }
 
-// timers is a heap of timers, the earliest first. It has no lock.
-type timers struct {
-	heap timerHeap
-}
+// timers is a heap of timers, the earliest first. It has no lock. Len, Less, Swap, Push and Pop are for package heap;
+// each timer knows its position, so that it can be removed.
+type timers []*timer
 
 // next is the earliest deadline, or clock.Never.
-func (t *timers) next() clock.Instant {
-	if len(t.heap) == 0 {
+func (t timers) next() clock.Instant {
+	if len(t) == 0 {
 		return clock.Never
 	}
-	return t.heap[0].deadline
+	return t[0].deadline
 }
 
-func (t *timers) add(one *timer) { heap.Push(&t.heap, one) }
+func (t *timers) add(one *timer) { heap.Push(t, one) }
 
 // remove takes one out, which must be in the heap.
-func (t *timers) remove(one *timer) { heap.Remove(&t.heap, one.position-1) }
+func (t *timers) remove(one *timer) { heap.Remove(t, one.position-1) }
 
 // take removes and returns a timer whose deadline has come by that moment, or nil.
 func (t *timers) take(by clock.Instant) *timer {
-	if len(t.heap) == 0 || t.heap[0].deadline > by {
+	if len(*t) == 0 || (*t)[0].deadline > by {
 		return nil
 	}
-	return heap.Pop(&t.heap).(*timer)
+	return heap.Pop(t).(*timer)
+}
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(i, j int) bool { return t[i].deadline < t[j].deadline }
+func (t timers) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].position, t[j].position = i+1, j+1
+}
+
+func (t *timers) Push(one any) {
+	one.(*timer).position = len(*t) + 1
+	*t = append(*t, one.(*timer))
+}
+
+func (t *timers) Pop() any {
+	last := len(*t) - 1
+	one := (*t)[last]
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	one.position = 0
+	return one
 }
 
 // expire ends the wait that t was made for, if nothing else has ended it. It reports whether the fiber, which is Queued
@@ -63,30 +83,6 @@ func (t *timer) expire() (ready bool, wake *Worker) {
 			return true, nil
 		}
 	}
-}
-
-// timerHeap implements heap.Interface; each timer knows its position, so that it can be removed.
-type timerHeap []*timer
-
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].deadline < h[j].deadline }
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].position, h[j].position = i+1, j+1
-}
-
-func (h *timerHeap) Push(t any) {
-	t.(*timer).position = len(*h) + 1
-	*h = append(*h, t.(*timer))
-}
-
-func (h *timerHeap) Pop() any {
-	last := len(*h) - 1
-	t := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	t.position = 0
-	return t
 }
 
 // sharedTimers are the timers of fibers that may migrate, for all workers of a scheduler. Any of them adds, stops

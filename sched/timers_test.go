@@ -60,9 +60,9 @@ func TestTimersAgainstSlice(t *testing.T) {
 			drop(one)
 		}
 		require.Equal(t, earliest(), heap.next())
-		require.Len(t, heap.heap, len(model))
+		require.Len(t, heap, len(model))
 	}
-	for i, one := range heap.heap {
+	for i, one := range heap {
 		require.Equal(t, i+1, one.position)
 	}
 }

@@ -95,7 +95,7 @@ func (w *Worker) Group() int {
 		return -1
 	}
 	if p, ok := w.scheduler.policy.(*groups); ok {
-		return w.id / p.size
+		return p.members[w.id].group.number
 	}
 	return 0
 }
@@ -314,7 +314,7 @@ func (w *Worker) poll() {
 	if w.mailbox.head.Load() != nil {
 		w.takeMessages()
 	}
-	if len(w.local.timers.heap) > 0 || w.timers.next() != clock.Never {
+	if len(w.local.timers) > 0 || w.timers.next() != clock.Never {
 		w.expire()
 	}
 	if w.short() && w.sharesFibers() {
