@@ -68,11 +68,8 @@ type Config struct {
 
 	// Exhausted is told when a worker can make no fiber that goes on when its next task waits: no memory is left, say.
 	// It is told once for each such shortage. The worker begins no task then, which waits in its queue for other workers
-	// too, and tries again every millisecond. Fibers that are ready go on.
-	//
-	// Exhausted is also told when a worker cannot leave its thread to another fiber: on the goroutine backend, when a
-	// task waits in a callback from C. The worker runs nothing else until that task goes on. If Exhausted is nil, one
-	// line goes to stderr, once.
+	// too, and tries again every millisecond. Fibers that are ready go on. If Exhausted is nil, one line goes to stderr,
+	// once.
 	Exhausted func(error)
 
 	// GiveUpAfter is how long Close and Unbind see nothing happen in the scheduler before they report a deadlock; 0 means

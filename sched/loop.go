@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	stackdump "runtime/debug"
 
 	"fiberlab/internal/clock"
@@ -262,15 +263,17 @@ func (f *Fiber) switchTo(to *Fiber) {
 	}
 }
 
-// arrived is what f does first when it has got a thread, or has not been able to give one away because of err. It
-// returns the worker whose thread that is: the worker that has picked f. It publishes the fiber that was left, and
-// answers if f was entered for a deadlock check.
+// arrived is what f does first when it has got a thread. It returns the worker whose thread that is: the worker that
+// has picked f. It publishes the fiber that was left, and answers if f was entered for a deadlock check.
+//
+// The program ends if f could not give its thread away because of err: on the goroutine backend, a task in a callback
+// from C. The word of f says already that it waits, so its frames must not be unwound.
 func (f *Fiber) arrived(err error) *Worker {
 	for {
 		w := f.worker.Load()
 		release.Store(&w.running, f.self.Load())
 		if err != nil {
-			w.keepThread(f, err)
+			fatal(fmt.Sprintf("%v cannot hand its thread to %v: %v", f, w.local.current, err))
 		}
 		if left := w.local.left; left != nil {
 			w.local.left = nil

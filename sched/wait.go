@@ -367,10 +367,16 @@ func mustReturn(name string, where fmt.Stringer, call func()) {
 		if cause == nil {
 			cause = ErrGoexit
 		}
-		text := fmt.Sprintf("%s on %v: %v\n\n%s", name, where, cause, stackdump.Stack())
-		go panic(text)
-		select {}
+		fatal(fmt.Sprintf("%s on %v: %v", name, where, cause))
 	}()
 	call()
 	returned = true
+}
+
+// fatal ends the program by a panic with that text and the caller's stack. It unwinds no frames of the caller, and does
+// not return.
+func fatal(text string) {
+	text = fmt.Sprintf("%s\n\n%s", text, stackdump.Stack())
+	go panic(text)
+	select {}
 }

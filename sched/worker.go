@@ -2,11 +2,9 @@ package sched
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
-	"time"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
@@ -441,46 +439,3 @@ func (m *mailbox) close() bool {
 
 // reopen takes close back.
 func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }
-
-// keepThread is for f, which is blocked or has yielded, but cannot leave its thread because of err: on the goroutine
-// backend, a task in a callback from C. Its worker runs nothing else until f is Queued, and looks every millisecond.
-// The fiber that was to run is put back.
-func (w *Worker) keepThread(f *Fiber, err error) {
-	o := &w.local
-	if !errors.Is(err, fiber.ErrLocked) {
-		panic(fmt.Sprintf("sched: %v cannot hand its thread to %v: %v", f, o.current, err))
-	}
-	o.left = nil
-	if to := o.current; to.load().state() == Idle {
-		w.pushIdle(to)
-	} else if to.home != nil {
-		o.ready.Push(to)
-	} else {
-		w.scheduler.migration.ready(to, nil)
-	}
-	o.current = f
-	for reported := false; ; reported = true {
-		w.poll()
-		if w.removeReady(f) || f.home == nil && (f.queueIfNotified() || f.load().state() == Queued) {
-			return
-		}
-		if !reported {
-			w.scheduler.cfg.Exhausted(fmt.Errorf("%s does nothing else while a task waits: %w", w.name, err))
-		}
-		time.Sleep(retryPause)
-	}
-}
-
-// removeReady takes f out of the fibers that are ready, and reports whether it was among them. Its state does not say
-// so: a thread that makes it Queued puts it into the mailbox afterwards.
-func (w *Worker) removeReady(f *Fiber) (removed bool) {
-	o := &w.local
-	for range o.ready.Len() {
-		if g := o.ready.Pop(); g != f {
-			o.ready.Push(g)
-		} else {
-			removed = true
-		}
-	}
-	return removed
-}

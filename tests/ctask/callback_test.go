@@ -18,17 +18,12 @@ import (
 	"fiberlab/tests/internal/trapbody"
 )
 
-// Tasks wait and yield in callbacks from C. On the goroutine backend their worker waits with them,
-// and says so.
+// Tasks wait and yield in callbacks from C.
 func TestTasksWaitInCallbacks(t *testing.T) {
-	suite.EachConfig(t, []int{1, 2, 4}, func(t *testing.T, cfg sched.Config) {
-		var told schedtest.Journal[error]
-		cfg.Exhausted = told.Add
+	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{1, 2, 4}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
 		suite.OnScheduler(t, cfg, func(t *testing.T, s *sched.Scheduler) {
 			n := suite.Scaled(40, 10)
-			if !suite.HasThreads(cfg) {
-				n = 10 // each that waits in C keeps a thread, and the runtime keeps all that it ever had
-			}
 			over := schedtest.NewLatch(2 * n)
 			var mu sync.Mutex
 			for range n {
@@ -64,17 +59,34 @@ func TestTasksWaitInCallbacks(t *testing.T) {
 			}
 			over.Wait()
 		})
-		for _, err := range told.All() {
-			assert.Equal(t, fiber.Goroutine, cfg.Backend)
-			assert.ErrorIs(t, err, fiber.ErrLocked)
-		}
 	})
+}
+
+var childWaitsInCallback = crash.NewTask("task waits in a callback", func() {
+	_ = sched.Schedule(func() {}, sched.SameThread)
+	trapbody.Nest(1, sched.Yield)
+})
+
+// On the goroutine backend a task cannot hand its thread on in a callback from C. That ends the program.
+func TestWaitInACallbackOnGoroutines(t *testing.T) {
+	over := suite.Over{Backends: []fiber.Backend{fiber.Goroutine}, Workers: []int{0, 1}, Only: suite.HasThreads}
+	for _, cfg := range over.Configs(t.Name()) {
+		t.Run(suite.Name(cfg), func(t *testing.T) {
+			t.Parallel()
+			out := crash.RunTask(t, childWaitsInCallback, cfg)
+			require.Regexp(t, `worker 0 fiber \d+ cannot hand its thread to scheduler worker 0 fiber \d+: `, out)
+			require.Contains(t, out, fiber.ErrLocked.Error())
+		})
+	}
 }
 
 // A task that is blocked in a callback from C on the goroutine backend cannot hand its thread to the fibers that a
 // deadlock check asks. So they are listed without their places.
 func TestDeadlockCheckWhileATaskWaitsInACallback(t *testing.T) {
-	suite.EachConfig(t, []int{1}, func(t *testing.T, cfg sched.Config) {
+	over := suite.Over{Workers: []int{1}, Only: func(cfg sched.Config) bool {
+		return cfg.Backend != fiber.Goroutine || suite.Stay(cfg)
+	}}
+	over.Run(t, func(t *testing.T, cfg sched.Config) {
 		cfg.GiveUpAfter = 10 * time.Millisecond
 		cfg.Exhausted = func(error) {}
 		s, err := sched.New(cfg)
@@ -97,9 +109,9 @@ func TestDeadlockCheckWhileATaskWaitsInACallback(t *testing.T) {
 		assert.ErrorAs(t, s.Close(), &deadlock)
 		assert.Len(t, deadlock.Fibers, 2)
 		open.Store(true)
-		for range 2 {
-			(<-fibers).Notify()
-		}
+		first, inCallback := <-fibers, <-fibers
+		inCallback.Notify() // first: it cannot hand its thread on
+		first.Notify()
 		require.NoError(t, s.Close())
 	})
 }
