@@ -103,7 +103,7 @@ func (s *Scheduler) isOver() bool {
 //  2. It waits until the scheduler is quiescent, and neither a task nor a blocked fiber is left: see survey.
 //  3. It closes all queues, for callers of Enqueue that began before step 1, and surveys again. If one of these was
 //     quicker, it opens them and goes back to step 2.
-//  4. It has each worker shut down. Each finds that it is finished, ends its fibers, and gives its thread back.
+//  4. It has each worker shut down, which ends its fibers and gives its thread back.
 //  5. It waits until all workers are through.
 //
 // Until step 4 it may give up, and undoes step 1: because of a deadlock, because ctx is done, or because a goroutine
@@ -218,31 +218,11 @@ func (s *Scheduler) signalClose() {
 	}
 }
 
-// finished reports whether nothing is left for a worker that is to shut down. From then on it takes nothing more.
+// finished reports whether nothing is left for a worker that is to shut down. Close has found that out for all
+// multi-threaded workers. A goroutine that unbinds takes nothing more from then on.
 func (w *Worker) finished() bool {
-	if w.hasLocal() || w.stillBlocked() {
-		return false
-	}
-	if w.mode == multiThreaded && !w.scheduler.policy.close(w) {
-		return false
-	}
-	return w.mailbox.close()
+	return w.mode == multiThreaded || !w.hasLocal() && w.blocked.load() == 0 && w.mailbox.close()
 }
-
-// stillBlocked reports whether fibers are blocked, or ready after that, that the worker may have to run.
-func (w *Worker) stillBlocked() bool {
-	if !w.sharesFibers() {
-		return w.blocked.load() > 0
-	}
-	var sum uint64 // one worker blocks a fiber, and another may resume it: only the sum has a meaning
-	for _, w := range w.scheduler.everyWorker() {
-		sum += w.blocked.load()
-	}
-	return sum > 0
-}
-
-// endPause is how long a worker at most sleeps that is to shut down, and waits for fibers which may go on elsewhere.
-const endPause = 10 * time.Millisecond
 
 // shutDown has the worker end as soon as nothing is left for it to do. A multi-threaded one closes done then.
 func (w *Worker) shutDown() {

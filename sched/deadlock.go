@@ -78,7 +78,7 @@ func (s *Scheduler) visit() survey {
 			v.pending++ // mailbox.tasks would also count a message that a closed mailbox is about to refuse
 			v.quiet = false
 		}
-		v.quiet = v.quiet && w.word.Asleep()
+		v.quiet = v.quiet && (w.word.Asleep() || w.isDone())
 		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
 		waiting += w.waiting.load()
 		blocked += w.blocked.load()

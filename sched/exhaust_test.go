@@ -300,10 +300,7 @@ func TestWorkersEndWithTheLastFiber(t *testing.T) {
 				<-f.held
 				go func() {
 					defer close(raised)
-					for s.workers[1].sleeps.load() == 0 { // it waits for the fiber of the other worker
-						if s.workers[1].isDone() {
-							break
-						}
+					for !s.workers[1].word.Asleep() { // it has nothing left, but for the fiber of the other worker
 						time.Sleep(time.Millisecond)
 					}
 					f.raise()

@@ -117,9 +117,6 @@ func (w *Worker) sleepUntilDeadline() {
 	if w.short() {
 		until = min(until, w.local.retry) // no thread wakes it for what the policy has, or for memory
 	}
-	if w.shutdown.Load() && w.sharesFibers() {
-		until = min(until, clock.After(endPause)) // nor when the last fiber goes on elsewhere; see finished
-	}
 	way := w.wayToSleep(until)
 	if !w.word.Commit(way) {
 		return

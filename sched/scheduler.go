@@ -70,10 +70,10 @@ func New(cfg Config) (*Scheduler, error) {
 		}
 	}()
 	s := newScheduler(cfg)
-	if err := s.start(); err != nil {
+	err = s.start()
+	if made = true; err != nil { // Close gives the workers back
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
-	made = true
 	if cfg.Watchdog > 0 {
 		go s.watch(cfg.Watchdog, false, s.over)
 	}
@@ -147,28 +147,23 @@ func (s *Scheduler) start() error {
 	return nil
 }
 
-// abandon ends the workers of a scheduler that has not come about because of err, and
-// returns err. It names the workers for which it has not waited any longer.
+// abandon closes a scheduler that has not come about because of err, and returns err. It waits a second at most for
+// initializers, and for tasks that they have scheduled; then it names the workers that run them, and Close goes on
+// without it.
 func (s *Scheduler) abandon(err error) error {
-	s.closeOutside()
-	for _, w := range s.workers {
-		w.shutDown()
-	}
+	s.cfg.GiveUpAfter = -1
 	ctx, cancel := context.WithTimeout(context.Background(), DefaultGiveUpAfter)
 	defer cancel()
-	var left []int
-	for _, w := range s.workers {
-		select {
-		case <-w.done:
-		case <-ctx.Done():
-			if !w.isDone() {
-				left = append(left, w.id)
-			}
-		}
-	}
-	if left == nil {
+	if s.CloseContext(ctx) == nil {
 		return err
 	}
+	var left []int
+	for _, w := range s.workers {
+		if !w.word.Asleep() && !w.isDone() {
+			left = append(left, w.id)
+		}
+	}
+	go s.Close()
 	return fmt.Errorf(
 		"%w; and workers %v are in their initializer, or in a task that it has scheduled, and end when that does",
 		err, left,

@@ -194,8 +194,8 @@ func (w *Worker) thread(started chan<- error) {
 	}
 	root, err := w.prepare()
 	if err != nil {
+		close(w.done) // before New closes the scheduler: a survey looks at it
 		started <- err
-		close(w.done)
 		return
 	}
 	w.begin(root)

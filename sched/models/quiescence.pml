@@ -4,7 +4,7 @@
  *
  *   here     Go                              what
  *   worker   Worker.waitForWork, sleep       dry is counted; the worker looks, and sleeps; it signals Close if that listens
- *   end      Worker.ends, finished           after shutDown: the queue and the mailbox are closed
+ *   end      Worker.ends                     after shutDown: the worker has nothing left, and ends
  *   bound    Unbind                          a bound goroutine notifies a fiber, and leaves
  *   caller   Notify in a blocking call       the call is counted while it is under way
  *   enqueue  Scheduler.enqueue               a goroutine outside has passed the check of closing, and queues its task
@@ -137,11 +137,7 @@ look:
     :: atomic { hasWork(i) -> word[i] = BUSY };
         goto next
     :: atomic { !hasWork(i) && !shutdown[i] -> skip }
-    :: atomic {
-            !hasWork(i) && shutdown[i] ->
-            closed = true;
-            boxClosed[i] = true
-        };
+    :: atomic { !hasWork(i) && shutdown[i] -> skip };
         goto end
     fi;
 #ifdef SIGNAL_FIRST
