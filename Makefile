@@ -68,14 +68,14 @@ OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sch
 
 # The labs' examinations, the commands and the tests of the pages are the same Go on each architecture; labs-selftest makes all examinations, for both.
 # What grades and steps through programs does so on its own machine, for both. What it knows of a machine is in labs/machine.
-FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/docs')
+FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/(docs|gdb)')
 
 # What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the labs, all
 # packages below but selftest start no goroutine. What selftest runs takes minutes, and is other programs.
-RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|selftest)|/cmd/labs$$|/tests/(docs|examples)|/asm$$|/cgo_ucontext$$')
+RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|selftest)|/cmd/labs$$|/tests/(docs|examples|gdb)|/asm$$|/cgo_ucontext$$')
 
 # What another Go may change: what stands on its runtime. The rest has to compile.
-RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./sched/... ./internal/idle ./internal/admission
+RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./sched/... ./internal/idle ./internal/admission ./tests/gdb
 
 # Branch guards are instructions where C functions begin and return. They do not change which mutants of the switch are caught, how identities are
 # kept and dropped, how much memory is used, what Go's profiles show, or how C programs load Go.

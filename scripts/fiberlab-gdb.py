@@ -2,8 +2,9 @@
 
     (gdb) source scripts/fiberlab-gdb.py
     (gdb) info fibers             all fibers; those with equal stacks share a line
-    (gdb) fiber 7                 look at fiber 7: bt, up, frame and info locals show its frames
+    (gdb) fiber 7                 look at fiber 7: bt, up, frame and info locals show its frames; or by its task's name
     (gdb) fiber 7 bt              its backtrace, with the frames of C and of Go
+    (gdb) fiber 7 frame 9         frame 9 of that
     (gdb) fiber apply all bt      the backtraces of all fibers; equal ones are printed once
     (gdb) fiber waits [NAME]      who waits for what, and who holds it; a cycle is named
     (gdb) fiber context EXPR      a context in memory: of lab 2, of asm/context.h, or a ucontext_t
@@ -28,6 +29,7 @@ asmcgocall goes from a goroutine's stack to the stack of C, cgocallback goes bac
 C in its frame.
 """
 
+import contextlib
 import functools
 import re
 import struct
@@ -35,6 +37,9 @@ import struct
 import gdb
 import gdb.frames
 import gdb.unwinder
+
+
+MASK = (1 << 64) - 1  # gdb shows some registers as signed numbers
 
 
 class Memory:
@@ -87,10 +92,14 @@ class Memory:
         return self.read(address, 256).split(b"\0")[0].decode(errors="replace") if address else ""
 
 
+def struct_type(name):
+    return gdb.lookup_type(name).strip_typedefs()
+
+
 @functools.lru_cache(maxsize=None)
 def field(type_name, path):
     """Returns the offset and the size in bytes of a field such as "sched.sp" of a struct, or None if there is none."""
-    offset, kind = 0, gdb.lookup_type(type_name).strip_typedefs()
+    offset, kind = 0, struct_type(type_name)
     for name in path.split("."):
         fields = {f.name: f for f in kind.fields()}
         if name not in fields:
@@ -100,13 +109,18 @@ def field(type_name, path):
     return offset, kind.sizeof
 
 
+def at(address, type_name, path):
+    """Returns the address of a field of the struct that is at that address."""
+    return address + field(type_name, path)[0]
+
+
 class Shape:
     """Reads fields of one struct type, all at once. A field of 16 bytes, a string or an interface, counts as its
     first word."""
 
     def __init__(self, type_name, *paths):
         self.places = [field(type_name, path) for path in paths]
-        self.size = gdb.lookup_type(type_name).sizeof
+        self.size = struct_type(type_name).sizeof
         for path, place in zip(paths, self.places):
             if place is None:
                 raise gdb.GdbError("%s has no field %s: take the fiberlab-gdb.py of the program's version" %
@@ -114,7 +128,7 @@ class Shape:
 
     def read(self, memory, address):
         raw = memory.read(address, self.size)
-        return [int.from_bytes(raw[at : at + min(size, 8)], "little") for at, size in self.places]
+        return [int.from_bytes(raw[start : start + min(size, 8)], "little") for start, size in self.places]
 
 
 @functools.lru_cache(maxsize=None)
@@ -170,7 +184,10 @@ class Arm64:
     @staticmethod
     def of_ucontext(mcontext):
         registers = {"x%d" % i: int(mcontext["regs"][i]) for i in range(19, 31)}
-        return dict(registers, sp=int(mcontext["sp"]), pc=int(mcontext["pc"]))
+        pc = int(mcontext["pc"])
+        if symbol(pc).startswith("swapcontext"):  # it goes on at its own end, with the caller's address in x1
+            pc = int(mcontext["regs"][1])
+        return dict(registers, sp=int(mcontext["sp"]), pc=pc, x30=pc)
 
 
 @functools.lru_cache(maxsize=None)
@@ -187,10 +204,12 @@ class Fiber:
 
     def __init__(self):
         self.number = 0  # of its control block
-        self.block = self.state = self.worker = self.task = None
-        self.switch = None  # its state for the switch; a fiber whose task waits still runs if its worker waits on it
+        self.block = 0
+        self.state = ""  # as its scheduler sees it; without one, as the switch does
+        self.switch = ""  # a fiber that is blocked is Running here if its worker sleeps on it
+        self.worker = self.task = ""
         self.since = None  # seconds since it has blocked; None: not known
-        self.sched = self.self = 0  # its sched.Fiber, and what fiber.Self returns on it
+        self.self = 0  # what fiber.Self returns on it
         self.goroutine = 0  # the address of its g
         self.awaits = (0, 0)  # the interface that describes what it waits for
         self.in_go = False  # the runtime has noted the Go function in which it has called C, to switch or to sleep
@@ -200,8 +219,9 @@ class Fiber:
         return "fiber %d%s" % (self.number, " (%s)" % self.task if self.task else "")
 
 
-STATES = ("Idle", "Yielded", "Waiting", "Queued", "Running")  # sched.State
-BARE_STATES = ("Closed", "Ready", "Running", "Suspended", "Finished")  # fiber.State
+STATES = ("Idle", "Yielded", "Waiting", "Queued", "Running", "?", "?", "?")  # sched.State
+SWITCH_STATES = ("Closed", "Ready", "Running", "Suspended", "Finished", "?", "?", "?")  # fiber.State
+BLOCKED = ("Yielded", "Waiting")
 
 
 class Fibers:
@@ -211,83 +231,83 @@ class Fibers:
     FIRST_FRAMES = 256  # bytes at the end of a goroutine's stack in which the frame lies by which C has begun it
 
     def __init__(self):
-        self.memory = Memory()
+        if not gdb.selected_thread():
+            raise gdb.GdbError("no program runs here: run one, attach to one, or load a core file")
         try:
             registry = int(gdb.parse_and_eval("&'fiberlab/fiber.registry'"))
         except gdb.error:
             raise gdb.GdbError("this program has no fiberlab/fiber.registry: load one that was built by `go build`, "
                                "which keeps its symbols (`go run` does not), or use `fiber context EXPR`") from None
+        self.memory = Memory()
         self.runner = Shape("fiberlab/fiber.runner", "fiber", "block", "entry")
-        self.fiber = Shape("fiberlab/fiber.Fiber", "value", "name")
         self.block = Shape("struct fiberlab_fiber", "state", "g", "index", "go_g")
-        self.scheduled = Shape("fiberlab/sched.Fiber", "fiber", "word", "worker", "self", "present", "since",
-                               "maker") if has_type("fiberlab/sched.Fiber") else None
-        self.value_data = field("fiberlab/fiber.Fiber", "value")[0] + 8
         self.stack = Shape("runtime.g", "stack.lo", "stack.hi", "syscallsp", "syscallpc", "syscallbp")
+        self.scheduled = None  # in a program without a scheduler
+        with contextlib.suppress(gdb.error):
+            self.scheduled = Shape("fiberlab/sched.Fiber", "fiber", "word", "worker", "self", "present", "since")
         self.workers, self.schedulers = {}, {}
         self.list = sorted(self.find(registry), key=lambda f: f.number)
         self.by_self = {f.self: f for f in self.list if f.self}
 
     def find(self, registry):
+        """Yields each fiber. The registry has its runners in chunks, in the order of their numbers."""
         memory = self.memory
-        chunks = memory.word(registry + field("fiberlab/fiber.blocks", "chunks")[0])
-        if not chunks:
-            return
-        array, count = memory.words(chunks, 2)
+        chunks = memory.word(at(registry, "fiberlab/fiber.blocks", "chunks"))
+        array, count = memory.words(chunks, 2) if chunks else (0, 0)
         for chunk in memory.words(array, count):
             for runner in memory.words(chunk, 1024):
-                if runner:
-                    fiber, block, entry = self.runner.read(memory, runner)
-                    if fiber:
-                        yield self.read(fiber, block, entry)
+                fiber, block, entry = self.runner.read(memory, runner) if runner else (0, 0, 0)
+                if fiber:
+                    yield self.read(fiber, block, entry)
 
     def read(self, fiber, block, entry):
         memory, f = self.memory, Fiber()
-        f.block = block
-        state, f.g, f.number, f.goroutine = self.block.read(memory, block)
-        f.state = f.switch = BARE_STATES[min(state & 7, 4)]
-        if not f.goroutine and f.g:  # a C body that has called Go
-            f.goroutine = memory.word(memory.word(f.g + field("runtime.g", "m")[0]) + field("runtime.m", "curg")[0])
-        value = memory.word(fiber + self.value_data)
-        if value and self.scheduled:
-            owner, word, worker, f.self, present, since, maker = self.scheduled.read(memory, value)
-            if owner == fiber:
-                f.sched, f.state = value, STATES[min(word & 7, 4)]
-                f.worker, scheduler = self.worker(worker)
-                f.task = self.task(scheduler, present)
-                looked = self.schedulers[scheduler][1]
-                if f.state in ("Yielded", "Waiting") and since and looked:
-                    f.since = max(looked - since, 0) / 1e9
-                f.awaits = memory.words(value + field("fiberlab/sched.Fiber", "awaits")[0], 2)
-                blocked = f.switch == "Suspended" or f.switch == "Running" and f.state != "Running"
-                f.in_go = bool(blocked and f.goroutine and self.stack.read(memory, f.goroutine)[2])
+        state, g0, f.number, f.goroutine = self.block.read(memory, block)
+        f.block, f.switch = block, SWITCH_STATES[state & 7]
+        f.state = f.switch
+        if g0 and not f.goroutine:  # a body in C that has called Go
+            f.goroutine = memory.word(at(memory.word(at(g0, "runtime.g", "m")), "runtime.m", "curg"))
+        value = memory.word(at(fiber, "fiberlab/fiber.Fiber", "value") + 8)
+        if value and self.scheduled and self.scheduled.read(memory, value)[0] == fiber:
+            self.read_scheduled(f, value)
         if not f.task and entry:
-            f.task = memory.c_string(memory.word(entry + field("struct fiberlab_entry", "task")[0]))
+            f.task = memory.c_string(memory.word(at(entry, "struct fiberlab_entry", "task")))
+        if not f.worker and not f.task:
+            f.task = memory.go_string(at(fiber, "fiberlab/fiber.Fiber", "name"))
         return f
 
+    def read_scheduled(self, f, value):
+        """Adds what the scheduler knows of f, from the sched.Fiber at value."""
+        memory = self.memory
+        _, word, worker, f.self, present, since = self.scheduled.read(memory, value)
+        f.state = STATES[word & 7]
+        f.worker, names, looked = self.worker(worker)
+        f.task = names[present - 2] if 2 <= present < len(names) + 2 else ""
+        if f.state in BLOCKED and since and looked:
+            f.since = max(looked - since, 0) / 1e9
+        f.awaits = memory.words(at(value, "fiberlab/sched.Fiber", "awaits"), 2)
+        resting = f.switch == "Suspended" or f.switch == "Running" and f.state != "Running"
+        f.in_go = bool(resting and f.goroutine and self.stack.read(memory, f.goroutine)[2])
+
     def worker(self, worker):
-        """Returns the name of a worker, and its scheduler."""
+        """Returns the name of a worker, the names of its scheduler's tasks, and when its watchdog looked last."""
         if worker not in self.workers:
             memory = self.memory
-            name = memory.go_string(worker + field("fiberlab/sched.Worker", "name")[0])
-            scheduler = memory.word(worker + field("fiberlab/sched.Worker", "scheduler")[0])
-            self.workers[worker] = name, scheduler
+            scheduler = memory.word(at(worker, "fiberlab/sched.Worker", "scheduler"))
             if scheduler not in self.schedulers:
-                names = scheduler + field("fiberlab/sched.Scheduler", "names.list")[0]
-                array, count = memory.words(names, 2)
-                looked = memory.word(scheduler + field("fiberlab/sched.Scheduler", "looked")[0])
-                self.schedulers[scheduler] = [memory.go_string(array + 16 * i) for i in range(count)], looked
+                array, count = memory.words(at(scheduler, "fiberlab/sched.Scheduler", "names.list"), 2)
+                names = [memory.go_string(array + 16 * i) for i in range(count)]
+                self.schedulers[scheduler] = names, memory.word(at(scheduler, "fiberlab/sched.Scheduler", "looked"))
+            name = memory.go_string(at(worker, "fiberlab/sched.Worker", "name"))
+            self.workers[worker] = (name, *self.schedulers[scheduler])
         return self.workers[worker]
 
-    def task(self, scheduler, present):
-        names = self.schedulers[scheduler][0]
-        return names[present - 2] if 2 <= present < len(names) + 2 else ""
-
-    def get(self, number):
+    def get(self, name):
+        """Returns the fiber with that number, or the first one with a task of that name."""
         for f in self.list:
-            if f.number == number:
+            if name in (str(f.number), f.task):
                 return f
-        raise gdb.GdbError("there is no fiber %d: info fibers lists them" % number)
+        raise gdb.GdbError("there is no fiber %s: info fibers lists them" % name)
 
     def registers(self, f):
         """Returns the registers with which f goes on, or None if it runs or has not begun."""
@@ -350,8 +370,7 @@ class Fibers:
         """Returns the thread on which f runs, or None."""
         threads = gdb.selected_inferior().threads()
         if f.goroutine:
-            m = self.memory.word(f.goroutine + field("runtime.g", "m")[0])
-            tid = self.memory.word(m + field("runtime.m", "procid")[0])
+            tid = self.memory.word(at(self.memory.word(at(f.goroutine, "runtime.g", "m")), "runtime.m", "procid"))
             for thread in threads:
                 if tid in thread.ptid[1:]:
                     return thread
@@ -367,29 +386,22 @@ class Fibers:
         return None
 
 
-def has_type(name):
-    try:
-        return bool(gdb.lookup_type(name))
-    except gdb.error:
-        return False
-
-
 def context_registers(value):
     """Returns the registers in a context, which is a ucontext_t, or a struct with fields named as registers, or a
     pointer to one. A field such as x19_x28 is an array of several."""
     kind = value.type.strip_typedefs()
     if kind.code == gdb.TYPE_CODE_PTR:
         value, kind = value.dereference(), kind.target().strip_typedefs()
-    m, mask, found = machine(), (1 << 64) - 1, {}
+    m, found = machine(), {}
     for f in kind.fields() if kind.code == gdb.TYPE_CODE_STRUCT else ():
         if f.name == "uc_mcontext":
             return m.of_ucontext(value[f])
         several = re.fullmatch(r"x(\d+)_x(\d+)", f.name or "")
         if several:
             first, last = int(several.group(1)), int(several.group(2))
-            found.update(("x%d" % i, int(value[f][i - first]) & mask) for i in range(first, last + 1))
+            found.update(("x%d" % i, int(value[f][i - first]) & MASK) for i in range(first, last + 1))
         elif f.name in m.KEPT + m.RETURN:
-            found[f.name] = int(value[f]) & mask
+            found[f.name] = int(value[f]) & MASK
     for name in m.RETURN:
         if name in found and m.SP in found:
             found[m.PC] = found.get(m.PC, found[name])
@@ -417,8 +429,18 @@ class Unwinder(gdb.unwinder.Unwinder):
         self.memory = Memory()
         gdb.invalidate_cached_frames()
 
+    @contextlib.contextmanager
     def kept(self):
-        return Kept(self)
+        """Puts back in the end what was shown, and the frame that is selected."""
+        before, level = (self.registers, self.goroutine), gdb.selected_frame().level()
+        try:
+            yield
+        finally:
+            self.select(*before)
+            frame = gdb.newest_frame()
+            while frame.level() < level and frame.older():
+                frame = frame.older()
+            frame.select()
 
     def __call__(self, pending):
         try:
@@ -433,7 +455,7 @@ class Unwinder(gdb.unwinder.Unwinder):
         if not self.goroutine:
             return None
         m = machine()
-        sp, pc = int(pending.read_register(m.SP)) & (1 << 64) - 1, int(pending.read_register(m.PC))
+        sp, pc = int(pending.read_register(m.SP)) & MASK, int(pending.read_register(m.PC))
         if pc in code("crosscall2"):
             registers = {r: self.memory.word(sp + at) for r, at in m.CROSSCALL2.items()}
             registers[m.SP] = sp + m.CROSSCALL2_SIZE
@@ -445,7 +467,7 @@ class Unwinder(gdb.unwinder.Unwinder):
         else:
             return None
         # The same function on the other stack: from there on debug information describes its frame.
-        fp = int(pending.read_register(m.FP)) & (1 << 64) - 1
+        fp = int(pending.read_register(m.FP)) & MASK
         return self.answer(pending, sp, {m.PC: pc, m.SP: other, m.FP: fp}) if other else None
 
     @staticmethod
@@ -460,7 +482,7 @@ class Unwinder(gdb.unwinder.Unwinder):
         return info
 
     def on_go_stack(self, sp):
-        lo, hi = self.memory.words(self.goroutine + field("runtime.g", "stack")[0], 2)
+        lo, hi = self.memory.words(at(self.goroutine, "runtime.g", "stack"), 2)
         return lo <= sp < hi
 
     def stack_of_go(self, sp):
@@ -470,7 +492,7 @@ class Unwinder(gdb.unwinder.Unwinder):
         words = self.memory.words(sp, 8)
         for g_at, depth_at in ((0, 1), (1, 0), (6, 5)):
             if words[g_at] == self.goroutine:
-                return self.memory.word(self.goroutine + field("runtime.g", "stack.hi")[0]) - words[depth_at]
+                return self.memory.word(at(self.goroutine, "runtime.g", "stack.hi")) - words[depth_at]
         return 0
 
     def stack_of_c(self, sp):
@@ -480,37 +502,19 @@ class Unwinder(gdb.unwinder.Unwinder):
         if not self.on_go_stack(sp):
             return 0
         m, memory = machine(), self.memory
-        of_m = memory.word(self.goroutine + field("runtime.g", "m")[0])
-        g0 = memory.word(of_m + field("runtime.m", "g0")[0])
+        g0 = memory.word(at(memory.word(at(self.goroutine, "runtime.g", "m")), "runtime.m", "g0"))
         limit, found = memory.word(sp + m.FRAME_ARGUMENT), 0
-        frame = memory.word(g0 + field("runtime.g", "sched.sp")[0])
+        frame = memory.word(at(g0, "runtime.g", "sched.sp"))
         while found < frame < limit:
             found, frame = frame, memory.word(frame + m.SAVED_SP)
         return found
 
 
-class Kept:
-    """Puts back what the unwinder shows and the frame that is selected, when a command is over."""
-
-    def __init__(self, of):
-        self.of = of
-
-    def __enter__(self):
-        self.before = self.of.registers, self.of.goroutine
-        self.level = gdb.selected_frame().level() if self.of.registers else 0
-
-    def __exit__(self, *_):
-        self.of.select(*self.before)
-        if self.before[0]:
-            frame = gdb.newest_frame()
-            while frame and frame.level() < self.level:
-                frame = frame.older()
-            if frame:
-                frame.select()
-
-
 unwinder = Unwinder()
 gdb.unwinder.register_unwinder(None, unwinder, replace=True)
+
+
+TWO_STACKS = ("runtime.asmcgocall", "runtime.cgocallback")  # they have a frame on each, of which walk skips one
 
 
 def walk(registers, goroutine):
@@ -519,20 +523,19 @@ def walk(registers, goroutine):
     frame = gdb.newest_frame()
     if registers:
         frame = frame.older()
-    m, seen = machine(), None
-    while frame is not None and frame.is_valid():
+    m, resumed, name = machine(), set(), ""
+    while frame is not None:
         here = frame.pc(), int(frame.read_register(m.SP))
-        if here != seen:
+        if here not in resumed and (frame.name() != name or name not in TWO_STACKS):
             yield frame
+        name = frame.name()
         older = frame.older()
-        if older is None and frame.unwind_stop_reason() == gdb.FRAME_UNWIND_INNER_ID and here != seen:
-            seen = here
+        if older is None and frame.unwind_stop_reason() == gdb.FRAME_UNWIND_INNER_ID and here not in resumed:
+            resumed.add(here)
             again = {}
             for name in m.KEPT:
-                try:
-                    again[name] = int(frame.read_register(name)) & (1 << 64) - 1
-                except gdb.error:
-                    pass  # debug information does not say where it is
+                with contextlib.suppress(gdb.error):  # if debug information does not say where it is
+                    again[name] = int(frame.read_register(name)) & MASK
             unwinder.select(again, goroutine)
             older = gdb.newest_frame().older()
         frame = older
@@ -557,9 +560,8 @@ class Place:
     """A function that was called, and the line where it is."""
 
     # Functions that are the wait and not its place.
-    WAIT = re.compile(r"((internal/)?runtime(/[^.]*)?|syscall|fiberlab/(sched|fiber|internal)(/[^.]*)?)\.|fiberlab_|marl_fiber_|ucontext_fiber_|"
-                      r"swapcontext|getcontext|crosscall2$|_cgo|identity\.")
-
+    WAIT = re.compile(r"((internal/)?runtime(/[^.]*)?|syscall|fiberlab/(sched|fiber|internal)(/[^.]*)?)\.|fiberlab_|"
+                      r"marl_fiber_|ucontext_fiber_|swapcontext|getcontext|crosscall2$|_cgo")
     SWITCH = re.compile(r"(fiber|asm|cgo_ucontext)/[^/]*\.[chS]$")
 
     def __init__(self, function, file, line):
@@ -569,9 +571,6 @@ class Place:
     def __str__(self):
         name = self.function or "??"
         return "%s at %s:%d" % (name, self.file, self.line) if self.file else name
-
-
-TWO_STACKS = ("runtime.asmcgocall", "runtime.cgocallback")  # they have a frame on each
 
 
 class Places:
@@ -584,7 +583,7 @@ class Places:
     @classmethod
     def of_frames(cls, frames):
         """Yields the Place of each frame, and notes those of each address."""
-        inlined, last = [], None
+        inlined = []
         for frame in frames:
             line = frame.find_sal()
             path = line.symtab.fullname() if line.symtab else ""
@@ -593,9 +592,7 @@ class Places:
             if frame.type() != gdb.INLINE_FRAME:
                 cls.known.setdefault(frame.pc(), inlined)
                 inlined = []
-            if place.function != last or last not in TWO_STACKS:
-                yield place
-            last = place.function
+            yield place
 
 
 def top(frames):
@@ -668,18 +665,23 @@ info fibers STATE    only those in that state, such as Yielded"""
         rows = [("Count", "State", "Blocked for", "Worker", "Task", "Fibers", "Where")]
         for (state, task, where), members in sorted(merged.items(), key=lambda item: -len(item[1])):
             workers = {f.worker for f in members}
-            worker = (workers.pop() or "") if len(workers) == 1 else "%d workers" % len(workers)
-            rows.append((format(len(members), ","), state, duration(members), worker, task or "", numbers(members), where))
+            worker = workers.pop() if len(workers) == 1 else "%d workers" % len(workers)
+            count = format(len(members), ",")
+            rows.append((count, state, duration(members), worker, task, numbers(members), where))
         gdb.write(plural(len(chosen), "fiber") + "\n")
         if chosen:
             table(rows)
+        elif not argument:
+            gdb.write("Fibers of the goroutine backend are goroutines, and not listed.\n")
 
 
 class FiberCommand(gdb.Command):
-    """Look at fibers: fiber N, fiber N bt, fiber apply all bt, fiber waits [NAME], fiber context EXPR, fiber thread.
+    """Look at fibers and at contexts of switches.
 
-fiber N               select fiber N: bt, up, frame and info locals then show its frames
+fiber N               select fiber N, or the first with a task of that name: bt, up and info locals show its frames
 fiber N bt            print its backtrace
+fiber N frame K       select frame K of that, or the first one of function K; gdb's own commands do not reach those
+                      beyond a change from the stack of C to that of Go
 fiber apply all bt    print the backtraces of all fibers, equal ones once
 fiber waits [NAME]    print who waits for what and who holds it; with the name of a variable: also where
 fiber context EXPR    select what is suspended in a context: a struct with fields named as registers, or a ucontext_t
@@ -700,17 +702,17 @@ fiber thread          select the thread again"""
             waits(words[1] if len(words) == 2 else None)
         elif words[0] == "context" and len(words) > 1:
             self.context(argument.split(None, 1)[1])
-        elif words[0].isdigit() and len(words) == 1:
-            self.select(int(words[0]))
-        elif words[0].isdigit() and words[1:] == ["bt"]:
+        elif words[-1] == "bt" and len(words) > 1:
             fibers = Fibers()
-            backtrace(Places.of_frames(fibers.walk(fibers.get(int(words[0])))))
+            backtrace(Places.of_frames(fibers.walk(fibers.get(" ".join(words[:-1])))))
+        elif len(words) > 2 and words[-2] == "frame":
+            self.frame(" ".join(words[:-2]), words[-1])
         else:
-            raise gdb.GdbError("help fiber lists what may follow")
+            self.select(" ".join(words))
 
-    def select(self, number):
+    def select(self, name):
         fibers = Fibers()
-        f = fibers.get(number)
+        f = fibers.get(name)
         registers = fibers.registers(f)
         if registers:
             show(registers, f.goroutine)
@@ -721,6 +723,18 @@ fiber thread          select the thread again"""
         thread.switch()
         unwinder.select(None, f.goroutine)
         gdb.write("%s runs on thread %d, which is selected\n" % (f, thread.num))
+
+    def frame(self, name, wanted):
+        fibers = Fibers()
+        f = fibers.get(name)
+        registers = fibers.registers(f)
+        for level, frame in enumerate(walk(registers, f.goroutine) if registers else (), 1):
+            if wanted in (str(level), frame.name()):
+                frame.select()
+                gdb.execute("frame")
+                return
+        unwinder.select(None)
+        raise gdb.GdbError("%s has no frame %s: fiber %d bt lists them" % (f, wanted, f.number))
 
     def context(self, expression):
         registers = context_registers(gdb.parse_and_eval(expression))
@@ -758,19 +772,18 @@ def backtrace(places):
 class Wait:
     """What a fiber waits for: the kind of thing, its address, and who holds it."""
 
-    HOLDERS = {"awaitedMutex": "holder.self", "awaitedRWMutex": "writer.holder.self"}
+    HOLDERS = {"Mutex": "holder.self", "RWMutex": "writer.holder.self"}
 
     def __init__(self, fibers, f):
-        table, self.address = f.awaits
-        name = re.search(r"go:itab\.\*?([^,]*),", symbol(table))
-        kind = name.group(1).split(".", 1)[-1] if name else "?"
-        self.kind = re.sub(r"\[.*", "", kind).replace("awaited", "")
-        self.holder = 0
-        path = self.HOLDERS.get(re.sub(r"\[.*", "", kind))
-        at = path and field("fiberlab/sched/fibersync." + self.kind, path)
-        self.known = bool(at)  # a build without -tags debug does not note holders
-        if at:
-            self.holder = fibers.memory.word(self.address + at[0])
+        # The interface's table has the address of the method, whose name has the type: (*awaitedMutex).Awaited.
+        methods, self.address = f.awaits
+        method = symbol(fibers.memory.word(at(methods, "internal/abi.ITab", "Fun")))
+        name = re.search(r"\(\*(?:awaited)?(\w+)", method)
+        self.kind = name.group(1) if name else "?"
+        path = self.HOLDERS.get(self.kind)
+        place = path and field("fiberlab/sched/fibersync." + self.kind, path)
+        self.known = bool(place)  # a build without -tags debug does not note holders
+        self.holder = fibers.memory.word(self.address + place[0]) if place else 0
 
     def variable(self):
         return symbol(self.address)
@@ -785,7 +798,7 @@ def waits(name):
     fibers = Fibers()
     things, stacks, calls, waiting = {}, {}, {}, {}
     for f in fibers.list:
-        if f.state not in ("Yielded", "Waiting"):
+        if f.state not in BLOCKED:
             continue
         if f.awaits[0]:
             wait = waiting[f] = Wait(fibers, f)
@@ -817,17 +830,19 @@ def waits(name):
 
 def waiters(fibers):
     tasks = sorted({f.task for f in fibers if f.task})
-    text = "%s waits" % fibers[0] if len(fibers) == 1 else "%s wait: %s" % (plural(len(fibers), "fiber"), numbers(fibers))
-    return text + (" (%s)" % ", ".join(tasks[:4]) if tasks and len(fibers) > 1 else "")
+    if len(fibers) == 1:
+        return "%s waits" % fibers[0]
+    text = "%s wait: %s" % (plural(len(fibers), "fiber"), numbers(fibers))
+    return text + " (%s)" % ", ".join(tasks[:4]) if tasks else text
 
 
 def holder(fibers, wait):
     if wait.holder in fibers.by_self:
         return ", held by %s" % fibers.by_self[wait.holder]
     if wait.holder:
-        number = fibers.memory.word(wait.holder + field("runtime.g", "goid")[0])
+        number = fibers.memory.word(at(wait.holder, "runtime.g", "goid"))
         return ", held by goroutine %d, which is no fiber" % number
-    if wait.kind in ("Mutex", "RWMutex") and not wait.known:
+    if wait.kind in Wait.HOLDERS and not wait.known:
         return ", whose holder a build with -tags debug names"
     return ""
 

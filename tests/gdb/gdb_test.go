@@ -133,9 +133,10 @@ type process struct {
 }
 
 // start runs the subject in the folder dir until it is ready. end has it end, and returns how it has.
-func start(t *testing.T, dir, path string, args ...string) (p *process, end func() error) {
+func start(t *testing.T, dir string, program ...string) (p *process, end func() error) {
 	t.Helper()
-	p = &process{Cmd: exec.Command(path, args...)}
+	p = &process{Cmd: exec.Command(program[0], program[1:]...)}
+	p.Env = append(os.Environ(), "G_SLICE=always-malloc") // else the emulator hangs now and then
 	p.Dir = dir
 	input, err := p.StdinPipe()
 	require.NoError(t, err)
@@ -156,14 +157,6 @@ func start(t *testing.T, dir, path string, args ...string) (p *process, end func
 	})
 }
 
-// number finds in a list of fibers the one with that task.
-func number(t *testing.T, list, task string) string {
-	t.Helper()
-	row := regexp.MustCompile(`(?m)^1 .* ` + task + ` +(\d+) +main\.`).FindStringSubmatch(list)
-	require.NotNil(t, row, "%s in %s", task, list)
-	return row[1]
-}
-
 // inOrder requires that the text has these parts, one after the other.
 func inOrder(t *testing.T, text string, parts ...string) {
 	t.Helper()
@@ -182,43 +175,47 @@ var clerk = []string{
 }
 
 // look examines the subject with count readers: program is what gdb is given for it.
-func look(t *testing.T, a arch, program []string, count string, begin ...string) {
+func look(t *testing.T, a arch, program []string, count string) {
 	t.Helper()
-	list := a.debug(t, program, append(begin, "info fibers", "echo ---\\n", "fiber waits", "echo ---\\n",
-		"fiber waits main.accounts")...)
-	parts := strings.Split(list, "---\n")
+	const section = "echo ---\\n"
+	parts := strings.Split(a.debug(t, program,
+		"set language c", "set $before = $pc", "info fibers",
+		section, "fiber waits",
+		section, "fiber waits main.accounts",
+		section, "fiber clerk bt",
+		section, "fiber clerk frame wait_in_c", "info locals", "fiber clerk frame main.clerk",
+		section, "fiber in C", "bt", "frame function fiber_main", "down", "info locals",
+		section, "fiber apply all bt", "fiber",
+		section, "fiber thread", "fiber", "p $pc == $before",
+	), "---\n")
+	require.Len(t, parts, 8)
+
 	fibers := parts[0]
 	require.Regexp(t, `(?m)^`+count+` +Yielded +\d.* reader +\d.* main\.reader at subject/main\.go:\d+, by `+
 		`fibersync\.\(\*Event\)\.Wait$`, fibers)
-	require.Regexp(t, `(?m)^1 +Suspended .* descend at subject/body\.c:\d+$`, fibers)
-	clerkFiber, teller := number(t, fibers, "clerk"), number(t, fibers, "teller")
-	buyer, seller := number(t, fibers, "buyer"), number(t, fibers, "seller")
+	require.Regexp(t, `(?m)^1 +Suspended +in C +\d+ +descend at subject/body\.c:\d+$`, fibers)
 
-	waits, named := parts[1], parts[2]
-	require.Contains(t, waits, fmt.Sprintf("held by fiber %s (teller): fiber %s (clerk) waits\n", teller, clerkFiber))
-	require.Regexp(t, `fibersync\.\(\*Event\)\.Wait: `+count+` fibers wait: .* \(reader\), in main\.reader at`, waits)
-	cycle := `cycle: fiber %s .* waits for Mutex main\.%s at 0x\w+, held by fiber %s .*, ` +
-		`which waits for Mutex main\.%s at 0x\w+, held by fiber %[1]s `
-	require.Regexp(t, fmt.Sprintf(cycle, buyer, "goods", seller, "orders")+"|"+
-		fmt.Sprintf(cycle, seller, "orders", buyer, "goods"), waits)
-	inOrder(t, named, append([]string{"Mutex main.accounts at 0x"}, clerk...)...)
-	inOrder(t, named, fmt.Sprintf("fiber %s (teller), Yielded\n", teller), "main.teller at subject/main.go:")
-	require.NotContains(t, named, "orders")
-	// The registers of the thread are what they were.
-	begin = append(begin, "set language c", "set $before = $pc")
-	suspended := regexp.MustCompile(`(?m)^1 +Suspended +(\d+) `).FindStringSubmatch(fibers)
-	each := a.debug(t, program, append(begin, "fiber "+clerkFiber+" bt", "echo ---\\n", "fiber "+clerkFiber,
-		"frame function wait_in_c", "info locals", "echo ---\\n", "fiber "+suspended[1], "bt", "frame function fiber_main",
-		"down", "info locals", "echo ---\\n", "fiber apply all bt", "fiber", "echo ---\\n", "fiber thread", "fiber",
-		"p $pc == $before")...)
-	parts = strings.Split(each, "---\n")
-	inOrder(t, parts[0], clerk...)
-	require.Contains(t, parts[1], "here = 7\n")
-	require.Equal(t, 4, strings.Count(parts[2][:strings.Index(parts[2], "fiber_main")], "in descend ("), parts[2])
-	require.Contains(t, parts[2], "here = 3\n")
-	require.Regexp(t, `(?m)^\d+ fibers: .*, Yielded, task reader$`, parts[3])
-	require.Contains(t, parts[3], "a fiber or a context is selected\n")
-	require.Contains(t, parts[4], "no fiber is selected\n$1 = 1\n")
+	require.Regexp(t, `Mutex main\.accounts at 0x\w+, held by fiber \d+ \(teller\): fiber \d+ \(clerk\) waits\n`, parts[1])
+	require.Regexp(t, `fibersync\.\(\*Event\)\.Wait: `+count+` fibers wait: .* \(reader\), in main\.reader at`, parts[1])
+	cycle := `cycle: fiber (\d+) \(%s\) waits for Mutex main\.%s at \w+, held by fiber \d+ \(%s\), ` +
+		`which waits for Mutex main\.%s at \w+, held by fiber (\d+) \(%[1]s\)\n`
+	found := regexp.MustCompile(fmt.Sprintf(cycle, "buyer", "goods", "seller", "orders") + "|" +
+		fmt.Sprintf(cycle, "seller", "orders", "buyer", "goods")).FindStringSubmatch(parts[1])
+	require.NotNil(t, found, parts[1])
+	require.Equal(t, found[1]+found[3], found[2]+found[4], "the cycle ends where it began")
+
+	inOrder(t, parts[2], append([]string{"Mutex main.accounts at 0x", "(clerk), Yielded\n"}, clerk...)...)
+	inOrder(t, parts[2], "(teller), Yielded\n", "main.teller at subject/main.go:")
+	require.NotContains(t, parts[2], "orders")
+	inOrder(t, parts[3], clerk...)
+	inOrder(t, parts[4], "here = 7\n", "main.clerk () at ")
+
+	body, _, _ := strings.Cut(parts[5], "fiber_main")
+	require.Equal(t, 4, strings.Count(body, "in descend ("), body)
+	require.Contains(t, parts[5], "here = 3\n")
+	require.Regexp(t, `(?m)^\d+ fibers: .*, Yielded, task reader$`, parts[6])
+	require.Contains(t, parts[6], "a fiber or a context is selected\n")
+	require.Contains(t, parts[7], "no fiber is selected\n$1 = 1\n", "the registers are what they were")
 }
 
 // The program goes on when gdb has left it.
@@ -242,41 +239,30 @@ func TestCoreFile(t *testing.T) {
 	if !regexp.MustCompile(`^core\b[^/]*\n$`).Match(pattern) {
 		t.Skipf("core files go elsewhere: /proc/sys/kernel/core_pattern is %q", pattern)
 	}
+	subject := here.subject(t)
 	for _, backend := range []string{"asm", "ucontext"} {
 		t.Run(backend, func(t *testing.T) {
-			dir := t.TempDir()
-			_, end := start(t, dir, here.subject(t), "-backend", backend, "-count", "1000", "-abort")
-			require.ErrorContains(t, end(), "signal: aborted")
-			files, err := filepath.Glob(filepath.Join(dir, "core*"))
-			require.NoError(t, err)
-			if len(files) == 0 {
-				t.Skip("the kernel has written no core file: the limit of their size may be 0")
-			}
-			look(t, here, []string{here.subject(t), files[0]}, "1,000")
+			program := []string{subject, "-backend", backend, "-count", "1000", "-abort"}
+			look(t, here, []string{subject, abort(t, "core*", program)}, "1,000")
 		})
 	}
 }
 
-// emulate starts a program in the emulator, and returns what gdb has to do to stand in the function stop.
-func (a arch) emulate(t *testing.T, stop string, program ...string) []string {
+// abort runs a program that aborts, and returns the path of the core file, whose name has that pattern.
+func abort(t *testing.T, pattern string, program []string) string {
 	t.Helper()
-	socket := filepath.Join(folder, "stub-"+filepath.Base(program[0]))
-	cmd := exec.Command(a.emulator, append([]string{"-L", a.sysroot, "-g", socket}, program...)...)
-	cmd.Env = append(os.Environ(), "G_SLICE=always-malloc")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(socket)
-		return err == nil
-	}, limit, time.Millisecond)
-	return []string{
-		"target remote " + socket, "handle SIGURG SIGUSR1 nostop noprint", "break " + stop, "continue",
+	dir := t.TempDir()
+	_, end := start(t, dir, program...)
+	require.ErrorContains(t, end(), "signal: aborted")
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("no core file was written: `ulimit -c` may be 0")
 	}
+	return files[0]
 }
 
+// The emulator writes the core files of its programs itself.
 func TestOtherArchitecture(t *testing.T) {
 	there.tools(t)
 	if testing.Short() {
@@ -285,8 +271,8 @@ func TestOtherArchitecture(t *testing.T) {
 	subject := there.subject(t)
 	for _, backend := range []string{"asm", "ucontext"} {
 		t.Run(backend, func(t *testing.T) {
-			begin := there.emulate(t, "main.ready", subject, "-backend", backend, "-count", "50")
-			look(t, there, []string{subject}, "50", begin...)
+			program := []string{there.emulator, "-L", there.sysroot, subject, "-backend", backend, "-count", "100", "-abort"}
+			look(t, there, []string{subject, abort(t, "qemu_*.core", program)}, "100")
 		})
 	}
 }
@@ -305,7 +291,7 @@ func TestLabs(t *testing.T) {
 			require.NoError(t, err, string(out))
 			begin := []string{"break stop", "run"}
 			if a.emulator != "" {
-				begin = a.emulate(t, "stop", program)
+				begin = a.emulate(t, program)
 			}
 			text := a.debug(t, []string{program}, append(begin, "fiber context fiber", "bt", "frame function body", "down",
 				"info locals", "echo ---\\n", "fiber context &caller", "bt", "continue")...)
@@ -324,21 +310,20 @@ func TestErrors(t *testing.T) {
 	p, end := start(t, "", here.subject(t), "-count", "1")
 	defer func() { _ = end() }()
 	program := []string{"-p", fmt.Sprint(p.Process.Pid)}
-	for command, says := range map[string]string{
-		"fiber 999999":               "there is no fiber 999999: info fibers lists them",
-		"fiber waits main.nothing":   "no fiber waits for main.nothing",
-		"fiber context 'main.never'": "is no context: it has no fields",
-		"fiber bt":                   "help fiber lists what may follow",
-	} {
-		require.Contains(t, debugFailing(t, program, command), says)
-	}
-	require.Contains(t, debugFailing(t, []string{"/bin/true"}, "info fibers"), "has no fiberlab/fiber.registry")
+	inOrder(t, here.debug(t, program,
+		failing("fiber 999999"), failing("fiber reader frame nothing"), failing("fiber context 'main.never'"),
+		"fiber waits main.nothing"),
+		"there is no fiber 999999: info fibers lists them\n",
+		"(reader) has no frame nothing: fiber ", " bt lists them\n",
+		"is no context: it has no fields ",
+		"no fiber waits for main.nothing\n")
+	inOrder(t, here.debug(t, []string{"/bin/true"}, failing("info fibers")),
+		"no program runs here: run one, attach to one, or load a core file\n")
 }
 
-// debugFailing is debug of a command that may fail: gdb then ends by status 1.
-func debugFailing(t *testing.T, program []string, command string) string {
-	t.Helper()
-	return here.debug(t, program, fmt.Sprintf("python\ntry: gdb.execute(%q)\nexcept gdb.error as e: print(e)", command))
+// failing is a command whose error does not end gdb.
+func failing(command string) string {
+	return fmt.Sprintf("python\ntry: gdb.execute(%q)\nexcept gdb.error as e: print(e)", command)
 }
 
 // A list of many fibers is for a person who waits.
@@ -353,4 +338,28 @@ func TestManyFibers(t *testing.T) {
 		"info fibers", "python print('listed in %.2f s' % (time.time() - begin))")
 	require.Regexp(t, `(?m)^20,000 +Yielded .* reader `, text)
 	t.Log(regexp.MustCompile("listed in .*").FindString(text))
+}
+
+// emulate starts a program in the emulator, and returns what gdb has to do to stand in its function stop.
+func (a arch) emulate(t *testing.T, program string) []string {
+	t.Helper()
+	socket := filepath.Join(folder, "stub")
+	cmd := exec.Command(a.emulator, "-L", a.sysroot, "-g", socket, program)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	const listens = " 00010000 "
+	require.Eventually(t, func() bool {
+		sockets, err := os.ReadFile("/proc/net/unix")
+		require.NoError(t, err)
+		for line := range strings.Lines(string(sockets)) {
+			if strings.HasSuffix(line, socket+"\n") && strings.Contains(line, listens) {
+				return true
+			}
+		}
+		return false
+	}, limit, time.Millisecond)
+	return []string{"target remote " + socket, "break stop", "continue"}
 }

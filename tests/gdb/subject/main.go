@@ -58,7 +58,7 @@ func main() {
 	check(s.Enqueue(sched.Task{Name: "clerk", Func: clerk}))
 	suspendInC(b)
 	for s.Stats().Blocked < *count+4 {
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 	ready()
 	if *abort {
