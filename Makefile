@@ -38,6 +38,8 @@ FOREIGN_TRIPLE = aarch64-linux-gnu
 FOREIGN_QEMU   = qemu-aarch64
 BRANCH_GUARDS  = -mbranch-protection=standard
 endif
+FALLBACK_EXEC  = qemu-riscv64 -L /usr/riscv64-linux-gnu
+FALLBACK       = GOOS=linux GOARCH=riscv64 CC=riscv64-linux-gnu-gcc FIBERLAB_EXEC="$(FALLBACK_EXEC)" G_SLICE=always-malloc
 FOREIGN_CC     = $(FOREIGN_TRIPLE)-gcc -idirafter $(CURDIR)/build/foreign/usr/include -L$(CURDIR)/build/foreign/usr/lib/$(FOREIGN_TRIPLE)
 FOREIGN_EXEC   = $(strip $(FOREIGN_QEMU) $(FOREIGN_CPU) -L /usr/$(FOREIGN_TRIPLE))
 
@@ -76,6 +78,9 @@ RACE_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|record|s
 
 # What another Go may change: what stands on its runtime. The rest has to compile.
 RUNTIME_PKGS = ./tests/sched $(SUITES_WITH_C) ./fiber/... ./sched/... ./internal/idle ./internal/admission ./tests/gdb
+
+# What stands on the switch alone. The other packages need liburing for riscv64, which few distributions have, or assembly.
+FALLBACK_PKGS = ./tests/sched ./tests/fiber ./tests/forkjoin ./tests/fibersync ./fiber/... ./stack ./sched/fibersync ./sched/forkjoin ./sched/trace
 
 # Branch guards are instructions where C functions begin and return. They do not change which mutants of the switch are caught, how identities are
 # kept and dropped, how much memory is used, what Go's profiles show, or how C programs load Go.
@@ -121,7 +126,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 
 export CGO_ENABLED = 1
 
-.PHONY: help run test test-all test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded race test-oldest \
+.PHONY: help run test test-all test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded test-fallback race test-oldest \
         test-newest asan soak model own-program bench policies io labs-selftest pages lint clean
 
 help: ## list the targets (the default)
@@ -185,6 +190,12 @@ test-foreign-guarded: FOREIGN_CPU = -cpu max
 test-foreign-guarded:
 	$(call OPEN,cxx uring foreign foreign-cxx foreign-uring)
 	CGO_CFLAGS="-O2 -g $(BRANCH_GUARDS)" $(FOREIGN) $(RUN_TESTS) -short $(SKIP_GUARDED) $(GUARDED_PKGS)
+	$(CLOSE)
+
+test-fallback: UNDER = $(strip $(WITNESS) $(FALLBACK_EXEC))
+test-fallback: ## run those of fibers, schedulers, primitives and fork-join, in short sizes, where there is no assembly: riscv64, by qemu-user
+	$(call OPEN,fallback)
+	$(FALLBACK) $(RUN_TESTS) -short $(FALLBACK_PKGS)
 	$(CLOSE)
 
 # A program under the race detector sleeps for a second before it exits, unless it is told not to. The tests start hundreds.

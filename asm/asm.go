@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 // Package asm switches between stacks, in hand-written assembly.
 //
 // It has no Go face: its symbols are C. A package that switches imports it for the link and includes its headers in its

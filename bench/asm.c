@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 /* The default switch: assembly, out of line, floating-point control state kept apart. */
 #include "../asm/context.h"
 

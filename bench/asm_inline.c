@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 /* The switch as an inline function: no call, and a jump instead of a return. */
 #include "../asm/context.h"
 #include "../asm/inline.h"

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 /* The bare switch: its difference to asm is the price of the floating-point control state. */
 #include "../asm/context.h"
 

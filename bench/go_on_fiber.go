@@ -7,8 +7,18 @@ import (
 	"fiberlab/fiber"
 )
 
-func openGoOnAsm() (Session, error)      { return openGoOnFiber(fiber.Asm) }
-func openGoOnUcontext() (Session, error) { return openGoOnFiber(fiber.Ucontext) }
+// goOnFibers returns a mechanism for each backend whose fibers have stacks of this project.
+func goOnFibers() (list []Mechanism) {
+	for _, b := range fiber.Backends() {
+		if b != fiber.Goroutine {
+			list = append(list, Mechanism{
+				Name: "go-on-" + b.String(), Says: "a Go function switches, with its identity, by " + b.String(),
+				Open: func() (Session, error) { return openGoOnFiber(b) },
+			})
+		}
+	}
+	return list
+}
 
 func openGoOnFiber(b fiber.Backend) (Session, error) {
 	return openRooted(b, func(root *fiber.Fiber) (loop, error) { return newGoPair(root, b) })

@@ -6,7 +6,10 @@
 // switches. The loops of the C mechanisms are in C, so that they contain no call from Go.
 package bench
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Mechanism is one way to do an operation.
 type Mechanism struct {
@@ -53,19 +56,14 @@ func (s Sample) PerOperation() float64 {
 	return float64(s.Elapsed.Nanoseconds()) / float64(s.Operations)
 }
 
-// Mechanisms returns the rivals of the workload "switch", in the order of its table.
+// Mechanisms returns the rivals of the workload "switch" that this processor has, in the order of its table.
 func Mechanisms() []Mechanism {
-	return []Mechanism{
-		{Name: "asm", Says: "it saves the callee-saved registers and the floating-point control words", Open: openAsm},
-		{Name: "asm-inline", Says: "the compiler saves only the registers that it uses", Open: openAsmInline},
-		{Name: "asm-nofp", Says: "it saves the callee-saved registers alone", Open: openAsmNofp},
+	return slices.Concat(assembly(), []Mechanism{
 		{Name: "ucontext", Says: "swapcontext asks the kernel to exchange the signal mask", Open: openUcontext},
 		{Name: "goroutine", Says: "iter.Pull hands the thread over inside the Go runtime", Open: openGoroutine},
 		{Name: "channel", Says: "a send and a receive pass through the Go scheduler", Open: openChannel},
 		{Name: "threads", Says: "one thread wakes the other by futex and sleeps, on one processor", Open: openThreads},
-		{Name: "go-on-asm", Says: "a Go function switches, with its identity, by asm", Open: openGoOnAsm},
-		{Name: "go-on-ucontext", Says: "a Go function switches, with its identity, by ucontext", Open: openGoOnUcontext},
-	}
+	}, goOnFibers())
 }
 
 // trips is how many round trips make at least n switches, at least one.

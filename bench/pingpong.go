@@ -24,7 +24,6 @@ import (
 	"time"
 	"unsafe"
 
-	_ "fiberlab/asm"
 	_ "fiberlab/cgo_ucontext"
 	"fiberlab/stack"
 )
@@ -43,10 +42,7 @@ type pingpong struct {
 	pair  unsafe.Pointer // C memory
 }
 
-func openAsm() (Session, error)       { return openPingpong(&C.pingpong_asm) }
-func openAsmInline() (Session, error) { return openPingpong(&C.pingpong_asm_inline) }
-func openAsmNofp() (Session, error)   { return openPingpong(&C.pingpong_asm_nofp) }
-func openUcontext() (Session, error)  { return openPingpong(&C.pingpong_ucontext) }
+func openUcontext() (Session, error) { return openPingpong(&C.pingpong_ucontext) }
 
 func openPingpong(loop *C.struct_pingpong) (Session, error) {
 	pool, err := stack.NewPool(stack.Options{})

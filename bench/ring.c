@@ -3,11 +3,22 @@
 
 #include <stdlib.h>
 
-#include "../asm/context.h"
 #include "pingpong.h"
 
+#if defined(__x86_64__) || defined(__aarch64__)
+#include "../asm/context.h"
+#define CONTEXT struct marl_fiber_context
+#define SET_TARGET marl_fiber_set_target
+#define SWAP marl_fiber_swap_fp
+#else
+#include "../cgo_ucontext/context.h"
+#define CONTEXT struct ucontext_fiber_context
+#define SET_TARGET ucontext_fiber_set_target
+#define SWAP ucontext_fiber_swap
+#endif
+
 struct member {
-    struct marl_fiber_context context;
+    CONTEXT context;
     struct member *next;
 };
 
@@ -20,7 +31,7 @@ struct ring {
 static void switch_to_next(void *arg) {
     struct member *self = arg;
     for (;;)
-        marl_fiber_swap_fp(&self->context, &self->next->context);
+        SWAP(&self->context, &self->next->context);
 }
 
 struct ring *ring_open(size_t n) {
@@ -35,14 +46,14 @@ struct ring *ring_open(size_t n) {
 
 void ring_set_stack(struct ring *r, size_t i, uintptr_t lo, uintptr_t top) {
     struct member *m = &r->members[i + 1];
-    marl_fiber_set_target(&m->context, (void *)lo, top - lo, switch_to_next, m);
+    SET_TARGET(&m->context, (void *)lo, top - lo, switch_to_next, m);
 }
 
 uint64_t ring_run(struct ring *r, uint64_t laps) {
     struct member *home = &r->members[0];
     uint64_t start = nanoseconds();
     for (; laps; laps--)
-        marl_fiber_swap_fp(&home->context, &home->next->context);
+        SWAP(&home->context, &home->next->context);
     return nanoseconds() - start;
 }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"time"
 
-	_ "fiberlab/asm"
 	"fiberlab/stack"
 )
 

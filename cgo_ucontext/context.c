@@ -34,6 +34,8 @@ static void clear_frame_pointer(ucontext_t *uc) {
     uc->uc_mcontext.gregs[REG_RBP] = 0;
 #elif defined(__aarch64__)
     uc->uc_mcontext.regs[29] = 0;
+#elif defined(__riscv)
+    uc->uc_mcontext.__gregs[REG_S0] = 0;
 #endif
 }
 

@@ -3,7 +3,10 @@ package fiber
 import (
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Backend is the mechanism that switches a fiber.
@@ -11,7 +14,8 @@ type Backend uint8
 
 const (
 	// Default is the backend named by the environment variable
-	// FIBERLAB_BACKEND, or Asm if that is not set.
+	// FIBERLAB_BACKEND. If that is not set, it is Asm where there is assembly for the processor. Elsewhere it is
+	// Ucontext if Supported returns nil, and Goroutine if not.
 	Default Backend = iota
 	// Asm switches by marl_fiber_swap_fp, in hand-written assembly.
 	Asm
@@ -27,8 +31,13 @@ const EnvBackend = "FIBERLAB_BACKEND"
 
 var backendNames = [...]string{"default", "asm", "ucontext", "goroutine"}
 
-// Backends lists the backends that can be chosen, the default one first.
-func Backends() []Backend { return []Backend{Asm, Ucontext, Goroutine} }
+// Backends lists the backends that can be chosen on this processor. Default prefers the first one.
+func Backends() []Backend {
+	if !hasAsm {
+		return []Backend{Ucontext, Goroutine}
+	}
+	return []Backend{Asm, Ucontext, Goroutine}
+}
 
 // String returns the name by which ParseBackend knows b.
 func (b Backend) String() string {
@@ -54,24 +63,55 @@ func ParseBackend(name string) (Backend, error) {
 }
 
 // Resolve returns the backend that b stands for: b itself, or for Default the
-// backend that the environment names. It fails with an error that wraps ErrBackend if that
-// names none.
+// backend that the environment names or that the program falls back to. When it falls back, a line on standard
+// error says so, once. It fails with an error that wraps ErrBackend if the environment names none, or if the
+// processor has not got b.
 func (b Backend) Resolve() (Backend, error) {
-	switch b {
-	case Asm, Ucontext, Goroutine:
-		return b, nil
-	case Default:
-	default:
-		return Default, fmt.Errorf("%w %v: choose one of %v", ErrBackend, b, Backends())
+	if b != Default {
+		return b.available()
 	}
 	b, err := ParseBackend(os.Getenv(EnvBackend))
+	if err == nil && b != Default {
+		b, err = b.available()
+	}
 	if err != nil {
 		return Default, fmt.Errorf("environment variable %s: %w", EnvBackend, err)
 	}
 	if b == Default {
-		b = Asm
+		b = preferred()
 	}
 	return b, nil
+}
+
+// available returns b, or an error that wraps ErrBackend if there is no such backend on this processor.
+func (b Backend) available() (Backend, error) {
+	if slices.Contains(Backends(), b) {
+		return b, nil
+	}
+	return Default, fmt.Errorf("%w %v on %s: choose one of %v", ErrBackend, b, runtime.GOARCH, Backends())
+}
+
+// preferred is what Default stands for if the environment names no backend. The first call says on standard error
+// what it has fallen back to.
+var preferred = sync.OnceValue(func() Backend {
+	b, why := Fallback()
+	if why != "" {
+		fmt.Fprintf(os.Stderr, "fiberlab: the backend is %v: %s (%s=%[1]v silences this line)\n", b, why, EnvBackend)
+	}
+	return b
+})
+
+// Fallback returns the backend that Default stands for if the environment names none, and why it is not Asm. The
+// reason is empty if it is Asm. It runs the probes of Supported where there is no assembly for the processor.
+func Fallback() (b Backend, why string) {
+	if hasAsm {
+		return Asm, ""
+	}
+	why = "no assembly for " + runtime.GOARCH
+	if err := Supported(); err != nil {
+		return Goroutine, fmt.Sprintf("%s, and %v", why, err)
+	}
+	return Ucontext, why
 }
 
 // handSwitched reports whether the backend's fibers run on stacks of this project.

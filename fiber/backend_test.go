@@ -1,6 +1,7 @@
 package fiber
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,9 +19,11 @@ func TestBackendNamesRoundTrip(t *testing.T) {
 }
 
 func TestDefaultBackendFollowsTheEnvironment(t *testing.T) {
-	for value, want := range map[string]Backend{
-		"": Asm, "default": Asm, "asm": Asm, "ucontext": Ucontext, "goroutine": Goroutine,
-	} {
+	wanted := map[string]Backend{"": Backends()[0], "default": Backends()[0]}
+	for _, b := range Backends() {
+		wanted[b.String()] = b
+	}
+	for value, want := range wanted {
 		t.Setenv(EnvBackend, value)
 		b, err := Default.Resolve()
 		require.NoError(t, err)
@@ -33,6 +36,11 @@ func TestDefaultBackendFollowsTheEnvironment(t *testing.T) {
 	_, err := Default.Resolve()
 	require.ErrorIs(t, err, ErrBackend)
 	require.ErrorContains(t, err, EnvBackend)
+	if !hasAsm {
+		_, err = Asm.Resolve()
+		require.ErrorIs(t, err, ErrBackend)
+		require.ErrorContains(t, err, runtime.GOARCH)
+	}
 	_, err = Backend(77).Resolve()
 	require.ErrorIs(t, err, ErrBackend)
 }

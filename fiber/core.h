@@ -6,13 +6,18 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #ifndef __GLIBC__
 #error                                                                                             \
     "fiberlab needs glibc: build and run it where that is the C library, in a container if need be"
 #endif
 
+/* For other processors there is no assembly: their fibers switch by the C library alone. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define FIBERLAB_HAS_ASM
 #include "../asm/context.h"
+#endif
 #include "fiberlab.h"
 
 struct ucontext_fiber_context;
@@ -49,7 +54,9 @@ struct fiberlab_exceptions {
 };
 
 struct fiberlab_fiber {
+#ifdef FIBERLAB_HAS_ASM
     struct marl_fiber_context context;
+#endif
     uint64_t state;
     uintptr_t g;          /* the g slot while the fiber is not running; 0: no identity yet */
     uint32_t index;       /* the Go side's number for this block; never 0 */
@@ -95,8 +102,10 @@ static inline char *fiberlab_tp(void) {
     __asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
 #elif defined(__aarch64__)
     __asm__ volatile("mrs %0, tpidr_el0" : "=r"(tp));
+#elif defined(__riscv)
+    __asm__ volatile("mv %0, tp" : "=r"(tp));
 #else
-#error "fiberlab knows amd64 and arm64"
+    tp = __builtin_thread_pointer(); /* package identity knows no slot here, so no fiber switches */
 #endif
     return tp;
 }
@@ -214,6 +223,7 @@ struct fiberlab_exceptions *fiberlab_thread_exceptions(void);
 
 /* bridge.c */
 void fiberlab_swap_by_library(fiberlab_fiber *from, fiberlab_fiber *to);
+uintptr_t fiberlab_saved_sp(const ucontext_t *uc);
 uintptr_t fiberlab_block_sp(const fiberlab_fiber *block);
 
 /* marl_fiber_swap_fp for callers that are deep in calls: balance_amd64.S. It has not been measured

@@ -50,7 +50,7 @@ func Example() {
 // A fiber with a small C stack that is cleared when the fiber is closed.
 func ExampleConfig() {
 	f, err := fiber.New(fiber.Config{
-		Name: "small", Backend: fiber.Asm, StackSize: fiber.MinGoStack, ClearStack: true,
+		Name: "small", Backend: fiber.Ucontext, StackSize: fiber.MinGoStack, ClearStack: true,
 	}, func() {})
 	if err != nil {
 		fmt.Println(err)
@@ -59,7 +59,7 @@ func ExampleConfig() {
 	fmt.Println(f.Name(), f.Backend(), f.State(), f.Stack().Size() >= fiber.MinGoStack)
 	fmt.Println(f.Close())
 	// Output:
-	// small asm Ready true
+	// small ucontext Ready true
 	// <nil>
 }
 

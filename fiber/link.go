@@ -6,7 +6,4 @@ package fiber
 */
 import "C"
 
-import (
-	_ "fiberlab/asm"          // marl_fiber_swap_fp and its context
-	_ "fiberlab/cgo_ucontext" // the same contract on swapcontext
-)
+import _ "fiberlab/cgo_ucontext" // the contract of the assembly, on swapcontext

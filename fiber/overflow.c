@@ -66,15 +66,6 @@ static void report_fault(const fiberlab_fiber *f, int fault, uintptr_t address) 
     fiberlab_end_line(&line, "; Go's report shows the root's goroutine\n");
 }
 
-/* The stack pointer of the code that was interrupted. */
-static uintptr_t interrupted_sp(const ucontext_t *uc) {
-#ifdef __x86_64__
-    return (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
-#else
-    return (uintptr_t)uc->uc_mcontext.sp;
-#endif
-}
-
 /* Whether f, a C body's fiber, was in C. Go functions that it calls run on a Go
  * stack, and a fault in one is a panic. C functions that those call in turn run on f's stack
  * again, and cannot be told from the body. */
@@ -122,7 +113,7 @@ static int is_own(const siginfo_t *info) {
 /* Reports a fault that Go would not report, or misreport. Returns whether Go would then die in
  * silence, because the signal has interrupted a C body outside of Go code. */
 static int report(const fiberlab_fiber *f, int fault, const siginfo_t *info, const void *context) {
-    uintptr_t address = (uintptr_t)info->si_addr, sp = interrupted_sp(context), size;
+    uintptr_t address = (uintptr_t)info->si_addr, sp = fiberlab_saved_sp(context), size;
     int segv = faults[fault].sig == SIGSEGV && is_own(info);
     if (f->root) {
         if (segv && overflows_thread(f, sp, address, &size))

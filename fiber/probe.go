@@ -30,20 +30,23 @@ const (
 // planted is the name of a probe that is made to fail; for the tests.
 var planted string
 
+// probed is the backend of the fibers that try the runtime out.
+var probed = Backends()[0]
+
 // tryLife leads one fiber through everything that fibers demand of the runtime. The fiber is lent an M, leaves it, and
 // comes back to it on another thread. It runs there without a call until it is interrupted, drops the M and is lent it
 // again.
 func tryLife() error {
 	var own pool // so that nothing of it gets into the process's pool
-	r, err := own.make(kind{backend: Asm, body: goBody, stack: stack.Options{GuardPages: 1}})
+	r, err := own.make(kind{backend: probed, body: goBody, stack: stack.Options{GuardPages: 1}})
 	if err != nil {
 		return err
 	}
 	life := &life{r: r}
 	// Both roots are there before the fiber begins: if memory were short after that, a fiber that has begun could not
 	// be discarded.
-	err = onRoot(attachThread, Asm, func(second *Fiber) error {
-		if err := onRoot(attachThread, Asm, life.begin); err != nil {
+	err = onRoot(attachThread, probed, func(second *Fiber) error {
+		if err := onRoot(attachThread, probed, life.begin); err != nil {
 			return err
 		}
 		return life.end(second)
@@ -80,7 +83,7 @@ func failed(probe, why string) error { return verdict(probe + ": " + why) }
 
 // enter loads the runner with a fiber and switches to it.
 func (l *life) enter(root *Fiber, body func()) (*Fiber, error) {
-	f := &Fiber{name: "probe", backend: Asm, runner: l.r, body: body}
+	f := &Fiber{name: "probe", backend: probed, runner: l.r, body: body}
 	l.r.load(f, Ready)
 	return f, root.SwitchTo(f)
 }

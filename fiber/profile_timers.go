@@ -51,12 +51,12 @@ func countTimers() int {
 
 // lendAll has n Ms lent, each of which deletes its timer then, and drops them.
 func lendAll(n C.int64_t) error {
-	return onRoot(attach, Asm, func(root *Fiber) error {
+	return onRoot(attach, probed, func(root *Fiber) error {
 		count := (*C.int64_t)(C.malloc(C.size_t(unsafe.Sizeof(n))))
 		*count = n
 		defer C.free(unsafe.Pointer(count))
 		f, err := NewC(
-			Config{Name: "ending timers", Backend: Asm}, unsafe.Pointer(C.fiberlab_lend_all), unsafe.Pointer(count),
+			Config{Name: "ending timers", Backend: probed}, unsafe.Pointer(C.fiberlab_lend_all), unsafe.Pointer(count),
 		)
 		if err != nil {
 			return err

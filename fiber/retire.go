@@ -33,7 +33,7 @@ func retire(rs []*runner) error {
 	}
 	if len(serving) > 0 {
 		left := serving
-		errs = append(errs, onRoot(attach, Asm, func(root *Fiber) error {
+		errs = append(errs, onRoot(attach, probed, func(root *Fiber) error {
 			left = nil
 			return endServing(root, serving)
 		}))

@@ -82,10 +82,13 @@ static void begin(fiberlab_fiber *self) {
 /* Saves from's registers by its own mechanism, and resumes to by what saved it. */
 INLINE void fiberlab_swap(fiberlab_fiber *from, fiberlab_fiber *to) {
     from->saved = from->own;
-    if (from->own == FIBERLAB_BY_ASM && to->saved == FIBERLAB_BY_ASM)
+#ifdef FIBERLAB_HAS_ASM
+    if (from->own == FIBERLAB_BY_ASM && to->saved == FIBERLAB_BY_ASM) {
         fiberlab_swap_balanced(&from->context, &to->context);
-    else
-        fiberlab_swap_by_library(from, to);
+        return;
+    }
+#endif
+    fiberlab_swap_by_library(from, to);
 }
 
 /* Whether fiberlab_back has something to do for f, which has come back to a thread. */
@@ -228,8 +231,10 @@ int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo,
     if (mechanism == FIBERLAB_BY_UCONTEXT)
         ucontext_fiber_set_target(block->ucontext, (void *)stack_lo, top - stack_lo, fiber_main,
                                   block);
+#ifdef FIBERLAB_HAS_ASM
     else
         marl_fiber_set_target(&block->context, (void *)stack_lo, top - stack_lo, fiber_main, block);
+#endif
     return FIBERLAB_OK;
 }
 

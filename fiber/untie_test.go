@@ -15,7 +15,7 @@ import (
 
 // C knows, as a root's thread, the thread to which the root was tied last.
 func TestTieEntersTheThread(t *testing.T) {
-	root, err := Attach(Asm)
+	root, err := Attach(probed)
 	require.NoError(t, err)
 	requireThread := func(msg string) {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestTickIsForThoseWhoWantIt(t *testing.T) {
 	)
 	requireNoTick(t, "nothing attached")
 
-	root, err := Attach(Asm)
+	root, err := Attach(probed)
 	require.NoError(t, err)
 	requireTick(t, demand{roots: 1}, "a root")
 	for range 2 {
@@ -81,11 +81,11 @@ func TestTickIsForThoseWhoWantIt(t *testing.T) {
 
 	bodies := make([]*Fiber, 3)
 	for i := range bodies {
-		bodies[i], err = NewC(Config{Backend: Asm}, switchCall, nil) // never entered
+		bodies[i], err = NewC(Config{Backend: probed}, switchCall, nil) // never entered
 		require.NoError(t, err)
 		requireTick(t, demand{bodies: i + 1}, "C bodies")
 	}
-	goBody, err := New(Config{Backend: Asm}, func() {})
+	goBody, err := New(Config{Backend: probed}, func() {})
 	require.NoError(t, err)
 	_, err = NewC(Config{Backend: Goroutine}, switchCall, nil)
 	require.ErrorIs(t, err, ErrBackend)
@@ -100,7 +100,7 @@ func TestTickIsForThoseWhoWantIt(t *testing.T) {
 
 	other, over := make(chan error), make(chan struct{})
 	go func() {
-		second, err := Attach(Asm)
+		second, err := Attach(probed)
 		other <- err
 		<-over
 		other <- second.Detach()

@@ -20,7 +20,7 @@ func eachUntied(t *testing.T, maxIdle int, test func(t *testing.T, s *Scheduler,
 		t.Run(p.String(), func(t *testing.T) {
 			told := make(chan error, 1)
 			s, err := New(
-				Config{Workers: 1, Policy: p, Backend: fiber.Asm, MaxIdle: maxIdle, Exhausted: func(err error) {
+				Config{Workers: 1, Policy: p, Backend: fiber.Backends()[0], MaxIdle: maxIdle, Exhausted: func(err error) {
 					select {
 					case told <- err:
 					default:

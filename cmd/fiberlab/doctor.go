@@ -17,8 +17,9 @@ type diagnosis struct {
 	Kernel   string     `json:"kernel"`
 	Backends []string   `json:"backends"`
 	Backend  string     `json:"default_backend"`
-	Refused  string     `json:"refused,omitempty"` // why backends asm and ucontext do not work in this process
-	Guards   string     `json:"guards"`            // of stacks
+	Why      string     `json:"default_reason,omitempty"` // why Default is not asm
+	Refused  string     `json:"refused,omitempty"`        // why backends asm and ucontext do not work in this process
+	Guards   string     `json:"guards"`                   // of stacks
 	IO       ioFindings `json:"io"`
 }
 
@@ -77,6 +78,10 @@ func diagnose() (*diagnosis, error) {
 	if err != nil {
 		return nil, err
 	}
+	why := ""
+	if fallback, reason := fiber.Fallback(); fallback == backend {
+		why = reason
+	}
 	pool, err := stack.NewPool(stack.Options{})
 	if err != nil {
 		return nil, err
@@ -89,6 +94,7 @@ func diagnose() (*diagnosis, error) {
 		Kernel:   unix.ByteSliceToString(name.Release[:]),
 		Backends: backendNames(),
 		Backend:  backend.String(),
+		Why:      why,
 		Refused:  refused,
 		Guards:   pool.Stats().Guard.String(),
 		IO:       findIO(uring.Probe()),
@@ -111,6 +117,9 @@ func (d *diagnosis) writeText(p *page, on machine) {
 	p.say("fiberlab %s", version())
 	p.say("kernel: %s; %s", d.Kernel, counted(on.CPUs, "processor"))
 	p.say("backends of fibers: %s; the default is %s", strings.Join(d.Backends, ", "), d.Backend)
+	if d.Why != "" {
+		p.say("  %s", d.Why)
+	}
 	if d.Refused != "" {
 		p.say("  asm and ucontext do not work here: %s", d.Refused)
 	}

@@ -34,7 +34,8 @@ func TestOtherBuildsEndWithOneLine(t *testing.T) {
 	for system, remedy := range map[[3]string]string{
 		{"linux", "amd64", "0"}:   needsCgo,
 		{"linux", "arm64", "0"}:   needsCgo,
-		{"linux", "riscv64", "0"}: needsLinux,
+		{"linux", "riscv64", "0"}: needsCgo,
+		{"linux", "386", "1"}:     needsLinux,
 		{"darwin", "arm64", "0"}:  needsLinux,
 		{"darwin", "arm64", "1"}:  needsLinux,
 		{"windows", "amd64", "0"}: needsLinux,

@@ -43,8 +43,9 @@ func Explore(stdout, stderr io.Writer, show func(r *explore.Result, asJSON bool)
 		}
 	}
 	c := &cobra.Command{
-		Use:   "explore FILE...",
-		Short: "Try the schedules of a concurrent C program, and show one that fails",
+		Use:     "explore FILE...",
+		PreRunE: func(*cobra.Command, []string) error { return machine.Known() },
+		Short:   "Try the schedules of a concurrent C program, and show one that fails",
 		Long: `Builds the C files, which define explore_test, and runs that once for each schedule that there is.
 Threads are fibers, and each access to memory that threads may share is a place where another one may go on. A load
 may return what the C standard allows, and not only what this processor would. So a fault that comes once in a million

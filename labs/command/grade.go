@@ -37,8 +37,9 @@ func Grade(stdout, stderr io.Writer) *cobra.Command {
 		numbers = append(numbers, l.Number)
 	}
 	c := &cobra.Command{
-		Use:   "grade LAB [DIR]",
-		Short: "Grade what was written for a lab",
+		Use:     "grade LAB [DIR]",
+		PreRunE: func(*cobra.Command, []string) error { return machine.Known() },
+		Short:   "Grade what was written for a lab",
 		Long: fmt.Sprintf(
 			`Builds the files of DIR that belong to lab LAB (%s), runs them confined, examines them from outside,
 and gives points for each item. Of what is wrong it says what it saw, where, and which section of the lab's handout

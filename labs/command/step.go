@@ -42,8 +42,9 @@ func Step(stdin *os.File, stdout, stderr io.Writer) *cobra.Command {
 	var arch string
 	numbers := steppable()
 	c := &cobra.Command{
-		Use:   "step [LAB] [DIR]",
-		Short: "Step through a real switch, one instruction at a time",
+		Use:     "step [LAB] [DIR]",
+		PreRunE: func(*cobra.Command, []string) error { return machine.Known() },
+		Short:   "Step through a real switch, one instruction at a time",
 		Long: fmt.Sprintf(
 			`Builds a swap, runs it one instruction at a time, and shows what each instruction changed in the registers, in the
 contexts and on the two stacks, with its source line: A swaps to B, B swaps back, and A swaps to B again. What the

@@ -78,12 +78,23 @@ func ByName(name string) (*Arch, error) {
 	return nil, fmt.Errorf("architecture %q: there are %s and %s", name, AMD64.Name, ARM64.Name)
 }
 
-// Native returns the architecture that this program was built for.
+// other stands for the architecture of this program if it is neither AMD64 nor ARM64.
+var other = &Arch{Name: runtime.GOARCH}
+
+// Native returns the architecture that this program was built for. See Known.
 func Native() *Arch {
-	if runtime.GOARCH == ARM64.Name {
-		return ARM64
+	if a, err := ByName(runtime.GOARCH); err == nil {
+		return a
 	}
-	return AMD64
+	return other
+}
+
+// Known returns an error if the labs are not about the architecture that this program was built for.
+func Known() error {
+	if Native() == other {
+		return fmt.Errorf("the labs are for %s and %s, and this is %s", AMD64.Name, ARM64.Name, other.Name)
+	}
+	return nil
 }
 
 // Canonical returns the name that Registers uses for the register that an instruction calls name. That is r12 for

@@ -301,7 +301,7 @@ func TestTraceOfNamedTasks(t *testing.T) {
 func TestTraceOfTasksLiesWithinItsFiber(t *testing.T) {
 	for _, p := range sched.Policies() {
 		r := trace.NewRecorder(1 << 16)
-		events, _ := parseAll(t, recorded(t, fiber.Asm, p, r))
+		events, _ := parseAll(t, recorded(t, fiber.Backends()[0], p, r))
 		tasks := 0
 		for at, list := range events {
 			for _, e := range list {

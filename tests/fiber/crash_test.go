@@ -84,7 +84,7 @@ var (
 // where Go knows nothing of the fiber.
 func TestFaultIsNoOverflow(t *testing.T) {
 	for _, name := range []string{childNilInCBody, childNilAfterGo, childNilUnderGo, childNilInC} {
-		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		for _, b := range suite.HandSwitched {
 			t.Run(name+"/"+b.String(), func(t *testing.T) {
 				t.Parallel()
 				out := child.RunCrash(t, name, b)
@@ -109,7 +109,7 @@ var childFault = newCrash("fault in a C body", func(b fiber.Backend, _ *fiber.Fi
 // report follows.
 func TestEachFaultIsReported(t *testing.T) {
 	for sig := range trapbody.FaultBodies() {
-		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		for _, b := range suite.HandSwitched {
 			t.Run(sig+"/"+b.String(), func(t *testing.T) {
 				t.Parallel()
 				out := child.RunCrash(t, childFault, b, envFault+"="+sig)
@@ -146,7 +146,7 @@ func TestCrashOverSuspendedFibers(t *testing.T) {
 		traceback = "GOTRACEBACK=all"
 	}
 	for _, sig := range []string{"SIGQUIT", "SIGSEGV"} {
-		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		for _, b := range suite.HandSwitched {
 			t.Run(sig+"/"+b.String(), func(t *testing.T) {
 				t.Parallel()
 				out := child.RunCrash(t, childQuits, b, envFault+"="+sig, traceback)
@@ -227,7 +227,7 @@ func TestUnrecoveredPanic(t *testing.T) {
 
 // Below a C body there is no Go frame that Goexit could end in: the runtime says so.
 func TestGoexitUnderCBody(t *testing.T) {
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+	for _, b := range suite.HandSwitched {
 		t.Run(b.String(), func(t *testing.T) {
 			t.Parallel()
 			require.Contains(
@@ -245,6 +245,6 @@ var childTargetReturns = child.New("target returns", func(t child.T, _ fiber.Bac
 
 // A bare context has nowhere to go when its target returns.
 func TestBareTargetThatReturns(t *testing.T) {
-	out := child.RunCrash(t, childTargetReturns, fiber.Asm)
+	out := child.RunCrash(t, childTargetReturns, suite.HandSwitched[0])
 	require.Regexp(t, `(?m)^fiberlab: .*return`, out)
 }

@@ -16,6 +16,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/tests/internal/cbody"
+	"fiberlab/tests/internal/suite"
 )
 
 // held is how many fibers a fresh batch holds at once.
@@ -34,12 +35,11 @@ type fiberKind struct {
 	c       bool
 }
 
-func fiberKinds() []fiberKind {
-	return []fiberKind{
-		{fiber.Asm, true}, {fiber.Asm, false},
-		{fiber.Ucontext, true}, {fiber.Ucontext, false},
-		{fiber.Goroutine, false},
+func fiberKinds() (kinds []fiberKind) {
+	for _, b := range suite.HandSwitched {
+		kinds = append(kinds, fiberKind{b, true}, fiberKind{b, false})
 	}
+	return append(kinds, fiberKind{fiber.Goroutine, false})
 }
 
 func (k fiberKind) String() string {

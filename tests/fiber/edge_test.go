@@ -83,8 +83,8 @@ var childEdge = child.New("switch at the edge of a stack", func(t child.T, b fib
 // sweep finds frames of more than half a page. The second finds frames of more than a page, which step over the guard.
 func TestSwitchAtTheEdgeOfAStack(t *testing.T) {
 	for _, most := range []int{12 << 10, 4<<10 + 128} {
-		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
-			for _, peer := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		for _, b := range suite.HandSwitched {
+			for _, peer := range suite.HandSwitched {
 				t.Run(fmt.Sprintf("%v to %v/%d", b, peer, most), func(t *testing.T) {
 					t.Parallel()
 					out := child.RunCrash(t, childEdge, b, envPeer+"="+peer.String(), envLeft+"="+strconv.Itoa(most))
@@ -126,7 +126,7 @@ var childStep = child.New("step over a page of guard", func(t child.T, b fiber.B
 
 // A guard of several pages catches frames of as many, and the report tells its bounds.
 func TestGuardPages(t *testing.T) {
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+	for _, b := range suite.HandSwitched {
 		for _, guard := range []stack.Guard{stack.GuardAuto, stack.GuardMprotect} {
 			for _, pages := range []int{1, 2, 16} {
 				t.Run(fmt.Sprintf("%v/%v guards/%d pages", b, guard, pages), func(t *testing.T) {

@@ -151,7 +151,7 @@ var childAddresses = child.New("addresses", func(t child.T, b fiber.Backend) {
 })
 
 func TestExhaustion(t *testing.T) {
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+	for _, b := range suite.HandSwitched {
 		for _, size := range []int{64 << 10, 8 << 20} {
 			t.Run(fmt.Sprintf("%s/%d/%v", childAddresses, size, b), func(t *testing.T) {
 				// glibc would take 64 MB of the addresses for each thread that allocates.

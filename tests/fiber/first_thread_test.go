@@ -99,7 +99,7 @@ var childFirstThread = child.NewOnFirstThread("first thread", func(t child.T, b 
 })
 
 func TestFirstThread(t *testing.T) {
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+	for _, b := range suite.HandSwitched {
 		t.Run(b.String(), func(t *testing.T) { child.RunOK(t, childFirstThread, b) })
 	}
 }

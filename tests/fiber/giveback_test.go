@@ -144,7 +144,7 @@ var childLeavesTimers = child.New("leaves no timers", func(t child.T, b fiber.Ba
 
 // A CPU profile that is over leaves no timers of dropped identities, once the pool is drained.
 func TestNoTimersAreLeft(t *testing.T) {
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+	for _, b := range suite.HandSwitched {
 		t.Run(b.String(), func(t *testing.T) { child.RunOK(t, childLeavesTimers, b) })
 	}
 }
@@ -184,7 +184,7 @@ var childDrainsBesideFibers = child.New("drains beside fibers", func(t child.T, 
 
 // To delete the timers of profiles, time and again, beside fibers that come and go, does not make ever more Ms.
 func TestDrainingMakesNoMs(t *testing.T) {
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+	for _, b := range suite.HandSwitched {
 		t.Run(b.String(), func(t *testing.T) { child.RunOK(t, childDrainsBesideFibers, b) })
 	}
 }

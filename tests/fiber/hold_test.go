@@ -90,7 +90,7 @@ var childHold = child.New("hold Go fibers", func(t child.T, b fiber.Backend) {
 func TestHoldManyGoFibers(t *testing.T) {
 	seed := suite.NewRand(t).Uint64()
 	child.RunOK(
-		t, childHold, fiber.Asm,
+		t, childHold, suite.HandSwitched[0],
 		fmt.Sprintf(
 			"%s=%d", envCount, stacktest.Held(t, suite.Scaled(30_000, 1000)),
 		),

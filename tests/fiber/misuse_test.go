@@ -177,7 +177,7 @@ func TestMixedBackends(t *testing.T) {
 	suite.EachBackend(t, func(t *testing.T, b fiber.Backend) {
 		foreign := fiber.Goroutine
 		if b == fiber.Goroutine {
-			foreign = fiber.Asm
+			foreign = suite.HandSwitched[0]
 		}
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
 			f := fibertest.New(t, foreign, "stranger", func() { t.Error("entered") })

@@ -62,7 +62,7 @@ func TestOverflow(t *testing.T) {
 	guards := []stack.Guard{stack.GuardAuto, stack.GuardMprotect}
 	for _, guard := range guards {
 		for _, name := range overflows {
-			for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+			for _, b := range suite.HandSwitched {
 				if (testing.Short() || suite.Slow()) && (guard != stack.GuardAuto || b != fiber.Asm) &&
 					name != overflows[0] {
 					continue

@@ -98,9 +98,9 @@ func TestPrewarmAndDrain(t *testing.T) {
 
 func TestPrewarmErrors(t *testing.T) {
 	leaks.Check(t)
-	require.ErrorContains(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm}, -1), "-1")
-	require.ErrorIs(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm, StackSize: 4096}, 1), fiber.ErrStackSize)
-	require.Error(t, fiber.Prewarm(fiber.Config{Backend: fiber.Asm, StackSize: -4096}, 1))
+	require.ErrorContains(t, fiber.Prewarm(fiber.Config{Backend: suite.HandSwitched[0]}, -1), "-1")
+	require.ErrorIs(t, fiber.Prewarm(fiber.Config{Backend: suite.HandSwitched[0], StackSize: 4096}, 1), fiber.ErrStackSize)
+	require.Error(t, fiber.Prewarm(fiber.Config{Backend: suite.HandSwitched[0], StackSize: -4096}, 1))
 }
 
 // A coroutine counts from its first entry until it is drained; a coroutine that a locked root
@@ -273,7 +273,7 @@ func TestPoolDrainsItself(t *testing.T) {
 			})
 			return
 		}
-		fibertest.OnAnotherRoot(t, fiber.Asm, func(*fiber.Fiber) {}) // which is not the last to be detached
+		fibertest.OnAnotherRoot(t, suite.HandSwitched[0], func(*fiber.Fiber) {}) // which is not the last to be detached
 		before := fiber.ReadStats()
 		assert.GreaterOrEqual(t, before.Idle, used*len(fiber.Backends()))
 		time.Sleep(time.Second)

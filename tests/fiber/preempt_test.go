@@ -199,7 +199,7 @@ var (
 // called on a C body's fiber, on a fiber that has moved, and on a plain thread of C.
 func TestPreemptionOfCallbacks(t *testing.T) {
 	for _, name := range []string{childInterruptsBodies, childInterruptsThreads, childInterruptsMoved} {
-		for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+		for _, b := range suite.HandSwitched {
 			if name == childInterruptsThreads && b != fiber.Asm {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/tests/internal/child"
+	"fiberlab/tests/internal/suite"
 )
 
 // buildAttach builds a small program, for the architecture of this one, that
@@ -59,7 +60,7 @@ func requireOneLine(t *testing.T, out string, says ...string) {
 // user knows.
 func TestUntestedRuntimeIsNamed(t *testing.T) {
 	program := buildAttach(t, "go1.99")
-	for _, b := range []fiber.Backend{fiber.Asm, fiber.Ucontext} {
+	for _, b := range suite.HandSwitched {
 		choice := fiber.EnvBackend + "=" + b.String()
 		out, err := runBuilt(t, []string{program}, choice)
 		require.NoError(t, err, out)

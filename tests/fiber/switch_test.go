@@ -208,13 +208,13 @@ func grow(levels int) int {
 	return sum
 }
 
-// Mixing is fine between the two backends that switch by hand.
+// Mixing is fine between backends that switch by hand.
 func TestHandSwitchedBackendsMix(t *testing.T) {
 	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) {
 		fibertest.OnRoot(t, b, func(t *testing.T, root *fiber.Fiber) {
-			var byAsm, byUcontext *fiber.Fiber
+			var first, byUcontext *fiber.Fiber
 			turns := 0
-			byAsm = fibertest.New(t, fiber.Asm, "by asm", func() {
+			first = fibertest.New(t, suite.HandSwitched[0], "by the first", func() {
 				for range 1000 {
 					turns++
 					fibertest.Leave(t, byUcontext)
@@ -226,18 +226,18 @@ func TestHandSwitchedBackendsMix(t *testing.T) {
 					if i%3 == 0 {
 						fibertest.Leave(t, root)
 					} else {
-						fibertest.Leave(t, byAsm)
+						fibertest.Leave(t, first)
 					}
 				}
 			})
-			for byAsm.State() != fiber.Finished {
-				fibertest.Enter(t, root, byAsm)
+			for first.State() != fiber.Finished {
+				fibertest.Enter(t, root, first)
 			}
 			for byUcontext.State() != fiber.Finished {
 				fibertest.Enter(t, root, byUcontext)
 			}
 			require.Equal(t, 2000, turns)
-			fibertest.Finish(t, byAsm, byUcontext)
+			fibertest.Finish(t, first, byUcontext)
 		})
 	})
 }

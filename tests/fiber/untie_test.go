@@ -110,7 +110,7 @@ func TestCBodiesUnderRootThatMoves(t *testing.T) {
 			}
 			for i, f := range fibers {
 				fibertest.Enter(t, root, f)
-				assert.Equal(t, laps-i/2, all[i].Done())
+				assert.Equal(t, laps-i/len(suite.HandSwitched), all[i].Done())
 				assert.Zero(t, all[i].Broken())
 			}
 			fibertest.Finish(t, fibers...)
@@ -369,7 +369,7 @@ func TestPreemptionUnderRootThatMoves(t *testing.T) {
 			rounds := suite.Scaled(6, 3)
 			fibers := make([]*fiber.Fiber, 3)
 			for i := range fibers {
-				fibers[i] = fibertest.New(t, mates(b)[i%2], "loop", func() {
+				fibers[i] = fibertest.New(t, mates(b)[i%len(mates(b))], "loop", func() {
 					for round := range rounds {
 						if !assert.True(
 							t, loop(), "fiber %d was not interrupted after %d moves of its root", i, round,

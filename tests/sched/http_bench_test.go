@@ -23,6 +23,7 @@ import (
 	"fiberlab/sched"
 	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/schedtest"
+	"fiberlab/tests/internal/suite"
 )
 
 const (
@@ -67,7 +68,7 @@ func measureHTTP(b *testing.B, start func(task func())) {
 	requests := max(b.N, 10*httpClients)
 	ctx, cancel := context.WithTimeout(context.Background(), child.Limit)
 	defer cancel()
-	cmd := child.Prepare(ctx, httpLoad, fiber.Asm,
+	cmd := child.Prepare(ctx, httpLoad, suite.HandSwitched[0],
 		envAddress+"="+listener.Addr().String(), envRequests+"="+strconv.Itoa(requests))
 	cmd.Stderr = os.Stderr
 	output, err := cmd.StdoutPipe()

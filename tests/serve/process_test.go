@@ -27,6 +27,7 @@ import (
 	"fiberlab/sched/uring"
 	"fiberlab/tests/internal/bareecho"
 	"fiberlab/tests/internal/child"
+	"fiberlab/tests/internal/suite"
 )
 
 // order is what a server in a child process is told.
@@ -171,7 +172,7 @@ func startProcess(t testing.TB, o order) *process {
 	t.Helper()
 	text, err := json.Marshal(o)
 	require.NoError(t, err)
-	p := &process{Cmd: child.Prepare(context.Background(), childServer, fiber.Asm, envOrder+"="+string(text))}
+	p := &process{Cmd: child.Prepare(context.Background(), childServer, suite.HandSwitched[0], envOrder+"="+string(text))}
 	p.Stderr = os.Stderr
 	_, err = p.StdinPipe() // closed by p.Wait
 	require.NoError(t, err)

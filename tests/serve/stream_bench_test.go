@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fiberlab/cmd/fiberlab/serve"
-	"fiberlab/fiber"
 	"fiberlab/sched"
 	"fiberlab/sched/uring"
 	"fiberlab/sched/uring/fiberio"
+	"fiberlab/tests/internal/suite"
 )
 
 // streamKinds are the ways in which a server sends streams back.
@@ -40,8 +40,8 @@ func streamRivals() []rival {
 		if d == uring.Uring && uring.Probe().Reason != nil {
 			continue
 		}
-		list = append(list, rival{fmt.Sprintf("driver=%v-%v", d, fiber.Asm),
-			order{Driver: d.String(), Scheduler: config{Workers: 2, Backend: fiber.Asm, Policy: sched.Stealing}}})
+		list = append(list, rival{fmt.Sprintf("driver=%v-%v", d, suite.HandSwitched[0]),
+			order{Driver: d.String(), Scheduler: config{Workers: 2, Backend: suite.HandSwitched[0], Policy: sched.Stealing}}})
 	}
 	return list
 }

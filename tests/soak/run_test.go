@@ -227,7 +227,7 @@ func (k *soak) checkMs(threads int) {
 	if n <= 0 {
 		return
 	}
-	if err := errors.Join(fiber.Prewarm(fiber.Config{Backend: fiber.Asm}, n), fiber.Drain()); err != nil {
+	if err := errors.Join(fiber.Prewarm(fiber.Config{Backend: suite.HandSwitched[0]}, n), fiber.Drain()); err != nil {
 		k.Errorf("%d fibers cannot be made, and dropped: %v", n, err)
 	}
 	if now := countMs(); now > had+msToSpare {

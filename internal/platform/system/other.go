@@ -1,5 +1,5 @@
-//go:build !linux || !(amd64 || arm64)
+//go:build !linux || !(amd64 || arm64 || riscv64 || ppc64le || s390x || loong64)
 
 package system
 
-const _ int = "fiberlab runs on Linux, on amd64 or arm64: README, Which systems"
+const _ int = "fiberlab runs on Linux, on amd64, arm64, riscv64, ppc64le, s390x or loong64: README, Which systems"

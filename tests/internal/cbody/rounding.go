@@ -13,10 +13,12 @@ static uint64_t control_words(void) {
 	__asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
 	__asm__ volatile("fnstcw %0" : "=m"(x87));
 	return (uint64_t)x87 << 32 | (mxcsr & 0xffc0);
-#else
+#elif defined(__aarch64__)
 	uint64_t fpcr;
 	__asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
 	return fpcr;
+#else
+	return (uint64_t)fegetround();
 #endif
 }
 */

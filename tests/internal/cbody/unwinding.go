@@ -2,8 +2,16 @@ package cbody
 
 /*
 #include <execinfo.h>
-#include "../../../asm/context.h"
+#include "../../../fiber/core.h"
 #include "cbody.h"
+
+static uintptr_t bottom_frame(void) {
+#ifdef FIBERLAB_HAS_ASM
+	return (uintptr_t)marl_fiber_trampoline;
+#else
+	return 0;
+#endif
+}
 
 static int load_unwinder(void) {
 	void *frames[1];
@@ -11,8 +19,6 @@ static int load_unwinder(void) {
 }
 */
 import "C"
-
-import "unsafe"
 
 // UnwindDepth is how many calls the bodies Backtrace and Walk make before they
 // look at their frames.
@@ -23,5 +29,5 @@ const UnwindDepth = C.CBODY_UNWIND_DEPTH
 func LoadUnwinder() { C.load_unwinder() }
 
 // BottomFrame returns the address of the function in which every stack of the
-// asm backend begins.
-func BottomFrame() uintptr { return uintptr(unsafe.Pointer(C.marl_fiber_trampoline)) }
+// asm backend begins, or 0 where there is no such backend.
+func BottomFrame() uintptr { return uintptr(C.bottom_frame()) }

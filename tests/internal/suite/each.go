@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -62,7 +63,7 @@ func EachBackend(t *testing.T, test func(t *testing.T, b fiber.Backend)) {
 }
 
 // HandSwitched are the backends that switch stacks themselves. Only they run C bodies.
-var HandSwitched = []fiber.Backend{fiber.Asm, fiber.Ucontext}
+var HandSwitched = slices.DeleteFunc(fiber.Backends(), func(b fiber.Backend) bool { return b == fiber.Goroutine })
 
 // EachHandSwitched is EachBackend for those.
 func EachHandSwitched(t *testing.T, test func(t *testing.T, b fiber.Backend)) {

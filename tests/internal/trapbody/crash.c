@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "trapbody.h"
-#include "../../../asm/context.h"
+#include "../../../fiber/core.h"
 
 static volatile int endless = 1;
 
@@ -51,8 +51,10 @@ void trap_illegal(void *unused) {
     (void)unused;
 #ifdef __x86_64__
     __asm__ volatile("ud2");
-#else
+#elif defined(__aarch64__)
     __asm__ volatile(".inst 0");
+#else
+    raise(SIGILL);
 #endif
 }
 
@@ -60,8 +62,10 @@ void trap_breakpoint(void *unused) {
     (void)unused;
 #ifdef __x86_64__
     __asm__ volatile("int3");
-#else
+#elif defined(__aarch64__)
     __asm__ volatile("brk 0");
+#else
+    raise(SIGTRAP);
 #endif
 }
 
@@ -83,14 +87,25 @@ static void returns(void *unused) {
     (void)unused;
 }
 
+#ifdef FIBERLAB_HAS_ASM
+#define CONTEXT struct marl_fiber_context
+#define SET_TARGET marl_fiber_set_target
+#define SWAP marl_fiber_swap_fp
+#else
+#include "../../../cgo_ucontext/context.h"
+#define CONTEXT struct ucontext_fiber_context
+#define SET_TARGET ucontext_fiber_set_target
+#define SWAP ucontext_fiber_swap
+#endif
+
 int trap_return_from_target(void) {
-    static struct marl_fiber_context here, there;
+    static CONTEXT here, there;
     size_t size = 64 << 10;
     void *stack = malloc(size);
     if (!stack)
         return 1;
-    marl_fiber_set_target(&there, stack, size, returns, NULL);
-    marl_fiber_swap_fp(&here, &there);
+    SET_TARGET(&there, stack, size, returns, NULL);
+    SWAP(&here, &there);
     free(stack);
     return 0;
 }

@@ -1,4 +1,4 @@
-package sched_test
+package uring_test
 
 import (
 	"testing"

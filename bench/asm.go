@@ -1,0 +1,21 @@
+//go:build amd64 || arm64
+
+package bench
+
+// #include "pingpong.h"
+import "C"
+
+import _ "fiberlab/asm"
+
+func openAsm() (Session, error)       { return openPingpong(&C.pingpong_asm) }
+func openAsmInline() (Session, error) { return openPingpong(&C.pingpong_asm_inline) }
+func openAsmNofp() (Session, error)   { return openPingpong(&C.pingpong_asm_nofp) }
+
+// assembly returns the mechanisms that switch by assembly of this project.
+func assembly() []Mechanism {
+	return []Mechanism{
+		{Name: "asm", Says: "it saves the callee-saved registers and the floating-point control words", Open: openAsm},
+		{Name: "asm-inline", Says: "the compiler saves only the registers that it uses", Open: openAsmInline},
+		{Name: "asm-nofp", Says: "it saves the callee-saved registers alone", Open: openAsmNofp},
+	}
+}
