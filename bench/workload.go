@@ -21,7 +21,8 @@ type Workload struct {
 // Switch is the workload of Mechanisms.
 func Switch() Workload {
 	return Workload{
-		Name: "switch", Title: "A switch", Operation: "switch", Base: Mechanisms()[0].Name, Rivals: Mechanisms(), Floor: openFloor,
+		Name: "switch", Title: "A switch", Operation: "switch", Base: Mechanisms()[0].Name,
+		Rivals: Mechanisms(), Floor: openFloor,
 	}
 }
 

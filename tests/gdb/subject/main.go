@@ -4,7 +4,7 @@ package main
 /*
 void wait_in_c(void *mutex);
 void body(void *);
-void die(void);
+void die(int number);
 */
 import "C"
 
@@ -62,7 +62,7 @@ func main() {
 	}
 	ready()
 	if *abort {
-		C.die()
+		C.die(C.int(unix.SIGABRT))
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	fmt.Println("alive")
