@@ -49,7 +49,8 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(),
 		labcommand.Explore(l.stdout, l.stderr, l.explored), l.serveCommand(),
-		l.doctorCommand(), labcommand.Grade(l.stdout, l.stderr), labcommand.Step(os.Stdin, l.stdout, l.stderr),
+		l.timelineCommand(), l.doctorCommand(), labcommand.Grade(l.stdout, l.stderr),
+		labcommand.Step(os.Stdin, l.stdout, l.stderr),
 		versionCommand())
 	err := labcommand.Execute(ctx, root, l.stdout, l.stderr, args)
 	if lost := new(fs.PathError); errors.As(err, &lost) && lost.Op == "write" && lost.Path == os.Stdout.Name() {
@@ -61,7 +62,7 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 func (l *lab) runCommand() *cobra.Command {
 	var o options
 	var backends, policies []string
-	var trace, mode, io string
+	var trace, page, mode, io string
 	c := &cobra.Command{
 		Use:   "run [DIR]",
 		Short: "Count words by tasks on fibers, then show what a switch costs",
@@ -83,7 +84,8 @@ A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below D
 
 --trace writes what every fiber did and when, for https://ui.perfetto.dev or chrome://tracing. If there is
 more than one count, each has a file, with the backend's name before the extension: trace.json becomes
-trace.asm.json and so on; and with the policy's name as well, if there are several.
+trace.asm.json and so on; and with the policy's name as well, if there are several. --timeline writes the
+same as a page for browsers.
 
 Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 interrupted.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -128,7 +130,10 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 			if flags.Changed("trace") && trace == "" {
 				return wrongValue(flags.Lookup("trace"), trace)
 			}
-			if o.traces, err = createTraces(trace, o.settings); err != nil {
+			if flags.Changed("timeline") && page == "" {
+				return wrongValue(flags.Lookup("timeline"), page)
+			}
+			if o.traces, err = createTraces(trace, page, o.settings); err != nil {
 				return err
 			}
 			return errors.Join(l.run(c.Context(), o), o.traces.close())
@@ -147,6 +152,7 @@ Exit status: 0 all agree; 1 the work failed; 2 the command line is wrong; 130 in
 	c.Flags().BoolVar(&o.stats, "stats", false, "policy group: print what each scheduling group did")
 	c.Flags().BoolVar(&o.states, "states", false, "print how often fibers went from one state to another")
 	c.Flags().StringVar(&trace, "trace", "", "write a trace of the fibers to `FILE`")
+	c.Flags().StringVar(&page, "timeline", "", "write a page for browsers with what the fibers did to `FILE`")
 	c.Flags().BoolVar(&o.noTable, "no-table", false, "leave the switch-cost table out")
 	addBenchFlags(c, &o)
 	c.MarkFlagsMutuallyExclusive("no-table", "quick")

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,6 +29,7 @@ func asFirst(t *testing.T, args ...string) *exec.Cmd {
 func TestEachCommandAsFirstProcess(t *testing.T) {
 	dir := t.TempDir()
 	wordcounttest.WriteFiles(t, dir, map[string]string{"a": "one two\n", "b/c": "three\n"})
+	page := filepath.Join(t.TempDir(), "page.html")
 	cases := map[string]struct {
 		args []string
 		says string
@@ -38,6 +40,7 @@ func TestEachCommandAsFirstProcess(t *testing.T) {
 		"demo deadlock":    {[]string{"demo", "deadlock"}, "The pool is stuck."},
 		"demo lost-wakeup": {[]string{"demo", "lost-wakeup"}, "signal-before-wait"},
 		"doctor":           {[]string{"doctor"}, "backends of fibers: asm"},
+		"timeline":         {[]string{"timeline", "testdata/timeline.json", "-o", page}, "open it in a browser"},
 		"version":          {[]string{"version"}, "fiberlab"},
 		"grade":            {[]string{"grade", "1", "../../labs/01/reference", "--seed", "1"}, "100 of 100 points"},
 		"step":             {[]string{"step", "2", "../../labs/02/reference", "--seed", "1"}, "B swaps to A"},

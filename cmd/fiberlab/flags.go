@@ -20,7 +20,9 @@ var remedies = map[string]string{
 	"backend": "choose one of " + strings.Join(backendNames(), ", "),
 	"policy":  "choose one of " + strings.Join(policyNames(), ", "),
 	"trace":   "name a file, or leave the flag out",
-	"mode":    "choose one of " + strings.Join(modeNames(), ", "),
+
+	"timeline": "name a file, or leave the flag out",
+	"mode":     "choose one of " + strings.Join(modeNames(), ", "),
 
 	"spinners":   fmt.Sprintf("give a number from 0 to %d; with 0 an idle worker sleeps at once", mostWorkers),
 	"group-size": fmt.Sprintf("give a number from 1 to %d", sched.GroupSize),

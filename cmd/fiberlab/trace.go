@@ -3,31 +3,39 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"fiberlab/sched/trace"
+	"fiberlab/sched/trace/timeline"
 )
 
 // tracedEvents is how many transitions of each worker a trace holds. Older ones are dropped.
 const tracedEvents = 1 << 17
 
-// traces are the files for the traces, one for each setting. A nil *traces has none.
+// traces are the files for what is recorded: of each setting a trace, a timeline, or both. A nil *traces has none.
 type traces struct {
-	files map[setting]*os.File
+	files []traceFile
 }
 
-// createTraces makes the files before the work begins, so that a wrong path is reported at once. An empty
-// path means no traces.
-func createTraces(path string, list []setting) (*traces, error) {
+type traceFile struct {
+	setting setting
+	flag    string // by which it was asked for
+	*os.File
+	write func(io.Writer, *trace.Recorder) error
+}
+
+// create makes the files of a flag before the work begins, so that a wrong path is reported at once. An empty path
+// means none.
+func (t *traces) create(flag, path string, list []setting, write func(io.Writer, *trace.Recorder) error) error {
 	if path == "" {
-		return nil, nil
+		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("--trace: %s is a directory: name a file", path)
+		return fmt.Errorf("--%s: %s is a directory: name a file", flag, path)
 	}
-	t := &traces{files: map[setting]*os.File{}}
 	for _, s := range list {
 		name := path
 		if len(list) > 1 {
@@ -36,28 +44,60 @@ func createTraces(path string, list []setting) (*traces, error) {
 		}
 		f, err := os.Create(name)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("--trace: %w", err), t.close())
+			return fmt.Errorf("--%s: %w", flag, err)
 		}
-		t.files[s] = f
+		t.files = append(t.files, traceFile{s, flag, f, write})
+	}
+	return nil
+}
+
+// createTraces makes the files of --trace and --timeline, either of which may be empty.
+func createTraces(path, page string, list []setting) (*traces, error) {
+	t := &traces{}
+	err := t.create("trace", path, list, func(w io.Writer, r *trace.Recorder) error { return r.WriteTrace(w) })
+	if err == nil {
+		err = t.create("timeline", page, list, func(w io.Writer, r *trace.Recorder) error {
+			return writeTimeline(w, "fiberlab run", r.WriteTrace)
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
 
-// recorder returns a recorder for one scheduler. It keeps events only if a trace will be written.
+// writeTimeline writes the page of a trace, which writeTrace writes.
+func writeTimeline(w io.Writer, title string, writeTrace func(io.Writer) error) error {
+	from, to := io.Pipe()
+	go func() { to.CloseWithError(writeTrace(to)) }()
+	line, err := timeline.Read(from)
+	from.CloseWithError(err) // which ends the writer
+	if err != nil {
+		return err
+	}
+	return line.WriteHTML(w, title)
+}
+
+// recorder returns a recorder for one scheduler. It keeps events only if a file will be written.
 func (t *traces) recorder() *trace.Recorder {
-	if t == nil {
+	if t == nil || len(t.files) == 0 {
 		return trace.NewRecorder(0)
 	}
 	return trace.NewRecorder(tracedEvents)
 }
 
-// write writes the trace of one setting.
+// write writes the files of one setting.
 func (t *traces) write(s setting, r *trace.Recorder) error {
 	if t == nil {
 		return nil
 	}
-	if err := r.WriteTrace(t.files[s]); err != nil {
-		return fmt.Errorf("--trace: %s: %w", t.files[s].Name(), err)
+	for _, f := range t.files {
+		if f.setting != s {
+			continue
+		}
+		if err := f.write(f, r); err != nil {
+			return fmt.Errorf("--%s: %s: %w", f.flag, f.Name(), err)
+		}
 	}
 	return nil
 }

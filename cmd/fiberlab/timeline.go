@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (l *lab) timelineCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "timeline FILE",
+		Short: "Make a page for browsers of a recorded run",
+		Long: `Makes a page of the trace in FILE, which fiberlab run --trace FILE has written as JSON: workers, fibers and
+tasks over time, arrows from each notification to where the fiber went on, steals and migrations. The page
+needs no network. It can be zoomed and searched, and sums up where the time of a span went.
+
+Exit status: 0 the page was made; 1 it could not be read or written; 2 the command line is wrong.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return fmt.Errorf("%d files: name one that fiberlab run --trace FILE.json has written", len(args))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			file := args[0]
+			if output == "" {
+				output = strings.TrimSuffix(file, filepath.Ext(file)) + ".html"
+			}
+			if output == file {
+				return fmt.Errorf("-o %s: it is the trace itself: name another file", output)
+			}
+			if err := makeTimeline(file, output); err != nil {
+				return failure{err}
+			}
+			_, err := fmt.Fprintf(l.stdout, "%s: open it in a browser\n", output)
+			return err
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "write the page to `PAGE` (default: FILE with the extension html)")
+	setRemedy(c.Flags().Lookup("output"), "name a file, or leave the flag out")
+	return c
+}
+
+// makeTimeline writes the page of the trace in a file. If the trace cannot be read, no page is left.
+func makeTimeline(file, page string) (err error) {
+	from, err := os.Open(file)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: fiberlab run --trace %s writes it", err, file)
+		}
+		return err
+	}
+	defer from.Close()
+	to, err := os.Create(page)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, to.Close()); err != nil {
+			err = errors.Join(fmt.Errorf("%s: %w", file, err), os.Remove(page))
+		}
+	}()
+	return writeTimeline(to, filepath.Base(file), func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+}
