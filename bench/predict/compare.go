@@ -1,0 +1,73 @@
+package predict
+
+import (
+	"cmp"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Figure is what was measured of a question: the median and its interval, in nanoseconds.
+type Figure struct {
+	Name   string
+	Median float64
+	Low    float64
+	High   float64
+}
+
+// Compared is a figure and what people guessed of it.
+type Compared struct {
+	Name    string   `json:"name"`
+	Median  float64  `json:"median_ns"`
+	Low     float64  `json:"low_ns"`
+	High    float64  `json:"high_ns"`
+	Guesses []Scored `json:"guesses"`
+}
+
+// Scored is one guess. Factor is the guess over the median: 1 is right, 2 is twice too much, 0.5 half of it.
+type Scored struct {
+	By     string  `json:"by"`
+	Guess  float64 `json:"guess_ns"`
+	Factor float64 `json:"factor"`
+}
+
+// Compare lays the guesses of all people beside the figures, in the order of the figures. A figure of which nobody made
+// a guess is left out.
+func Compare(figures []Figure, people []Guesses) []Compared {
+	var all []Compared
+	for _, f := range figures {
+		c := Compared{Name: f.Name, Median: f.Median, Low: f.Low, High: f.High}
+		for _, g := range people {
+			if guess, made := g.Costs[f.Name]; made {
+				c.Guesses = append(c.Guesses, Scored{g.By, guess, guess / f.Median})
+			}
+		}
+		if len(c.Guesses) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Off is by which factor, at least 1, the guess was off in either direction.
+func (s Scored) Off() float64 { return max(s.Factor, 1/s.Factor) }
+
+// Middle is the median of the guesses.
+func (c Compared) Middle() Scored {
+	sorted := slices.Clone(c.Guesses)
+	slices.SortFunc(sorted, func(a, b Scored) int { return cmp.Compare(a.Guess, b.Guess) })
+	return sorted[(len(sorted)-1)/2]
+}
+
+// MeanOff is the geometric mean of the factors by which all guesses of one person were off.
+func MeanOff(all []Compared, by string) float64 {
+	var factors []float64
+	for _, c := range all {
+		for _, s := range c.Guesses {
+			if s.By == by {
+				factors = append(factors, s.Off())
+			}
+		}
+	}
+	return stat.GeometricMean(factors, nil)
+}

@@ -1,0 +1,170 @@
+// Package predict compares what people guess of costs with what is measured.
+package predict
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Question is a cost to guess.
+type Question struct {
+	Name string // of the row that is measured
+	Text string // what it costs: "two threads by futex"
+}
+
+// Guesses are what one person guesses: nanoseconds, by the names of questions. Not all need be there.
+type Guesses struct {
+	By    string
+	Costs map[string]float64
+}
+
+// ErrNone is the error of guesses that hold none.
+var ErrNone = errors.New("no guess: give at least one")
+
+var units = []struct {
+	name string
+	size float64 // nanoseconds
+}{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+
+// ParseCost reads a time such as "3.4", "3.4 ns", "2us" or "0.1 ms", and returns it in nanoseconds. A number alone is
+// nanoseconds. A time must be above 0.
+func ParseCost(text string) (float64, error) {
+	digits, size := strings.TrimSpace(text), 1.0
+	for _, unit := range units {
+		if before, found := strings.CutSuffix(digits, unit.name); found {
+			digits, size = strings.TrimSpace(before), unit.size
+			break
+		}
+	}
+	cost, err := strconv.ParseFloat(digits, 64)
+	if err != nil || math.IsNaN(cost) || math.IsInf(cost, 0) {
+		return 0, fmt.Errorf("%q is no time: give a number of nanoseconds, or a number and ns, us, ms or s", text)
+	}
+	if cost <= 0 {
+		return 0, fmt.Errorf("%q: a switch takes some time: give a number above 0", text)
+	}
+	return cost * size, nil
+}
+
+// Read reads the guesses of one person: a line each, a question's name and a time. Empty lines, and what follows a #,
+// count for nothing. An error names the source, the line and the remedy.
+func Read(r io.Reader, source string, questions []Question) (Guesses, error) {
+	base := filepath.Base(source)
+	g := Guesses{By: strings.TrimSuffix(base, filepath.Ext(base)), Costs: map[string]float64{}}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, rest := line, ""
+		if end := strings.IndexAny(line, " \t"); end >= 0 {
+			name, rest = line[:end], strings.TrimSpace(line[end:])
+		}
+		if err := g.add(name, rest, questions); err != nil {
+			return g, fmt.Errorf("%s, line %d: %w", source, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return g, fmt.Errorf("%s: %w", source, err)
+	}
+	if len(g.Costs) == 0 {
+		return g, fmt.Errorf("%s: %w, such as: %s 100 ns", source, ErrNone, questions[0].Name)
+	}
+	return g, nil
+}
+
+func (g *Guesses) add(name, cost string, questions []Question) error {
+	if !slices.ContainsFunc(questions, func(q Question) bool { return q.Name == name }) {
+		names := make([]string, len(questions))
+		for i, q := range questions {
+			names[i] = q.Name
+		}
+		return fmt.Errorf("%q is not asked for: choose one of %s", name, strings.Join(names, ", "))
+	}
+	if _, twice := g.Costs[name]; twice {
+		return fmt.Errorf("a second guess of %s: leave one out", name)
+	}
+	ns, err := ParseCost(cost)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	g.Costs[name] = ns
+	return nil
+}
+
+// ReadFile reads the guesses of one person from a file, whose name without its extension is the person's.
+func ReadFile(path string, questions []Question) (Guesses, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Guesses{}, err
+	}
+	defer f.Close()
+	return Read(f, path, questions)
+}
+
+// ReadClass reads each file of a folder, but for those whose names begin with a dot.
+func ReadClass(dir string, questions []Question) (class []Guesses, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		g, err := ReadFile(filepath.Join(dir, entry.Name()), questions)
+		if err != nil {
+			return nil, err
+		}
+		class = append(class, g)
+	}
+	if len(class) == 0 {
+		return nil, fmt.Errorf("%s has no files: put one there for each person, with lines such as: %s 100 ns",
+			dir, questions[0].Name)
+	}
+	return class, nil
+}
+
+// Ask asks the questions on out, one after the other, and reads an answer to each from in: a time, or an empty line for
+// no guess. It asks again after an answer that is no time. The end of input ends the questions. It returns ErrNone
+// if there was no guess at all.
+func Ask(in io.Reader, out io.Writer, questions []Question) (Guesses, error) {
+	g := Guesses{By: "you", Costs: map[string]float64{}}
+	lines := bufio.NewScanner(in)
+	for i, q := range questions {
+		for {
+			fmt.Fprintf(out, "%d of %d  %s, %s: ", i+1, len(questions), q.Name, q.Text)
+			if !lines.Scan() {
+				fmt.Fprintln(out)
+				return g, errors.Join(lines.Err(), g.none())
+			}
+			answer := strings.TrimSpace(lines.Text())
+			if answer == "" {
+				break
+			}
+			err := g.add(q.Name, answer, questions)
+			if err == nil {
+				break
+			}
+			fmt.Fprintln(out, err)
+		}
+	}
+	return g, g.none()
+}
+
+func (g *Guesses) none() error {
+	if len(g.Costs) == 0 {
+		return ErrNone
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+// Draws the plots of the page from the data in the element "plots", and lets the keyboard walk along them.
+"use strict";
+
+const plots = JSON.parse(document.getElementById("plots").textContent);
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const paper = matchMedia("print");
+
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return !paper.matches && (chosen ? chosen === "dark" : dark.matches);
+}
+
+// color returns a colour of the style sheet, so that the plots follow the theme.
+const color = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+const font = () => "12px system-ui, sans-serif";
+
+// Each series has a colour, a shape and a dash of its own, so that it can be known without its colour.
+const looks = [
+  { color: "series-1", shape: "circle", dash: [] },
+  { color: "series-2", shape: "square", dash: [6, 3] },
+  { color: "series-3", shape: "triangle", dash: [2, 3] },
+  { color: "series-4", shape: "diamond", dash: [9, 3, 2, 3] },
+];
+const look = i => looks[i % looks.length];
+
+// short writes a number in few characters: 0.79, 3.4, 189, 2k.
+function short(v) {
+  for (const [size, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]])
+    if (v >= size) return +(v / size).toPrecision(3) + letter;
+  return String(+v.toPrecision(2));
+}
+
+function mark(ctx, shape, x, y, r) {
+  ctx.beginPath();
+  if (shape === "circle") ctx.arc(x, y, r, 0, 2 * Math.PI);
+  else if (shape === "square") ctx.rect(x - r, y - r, 2 * r, 2 * r);
+  else {
+    ctx.moveTo(x, y - 1.2 * r);
+    if (shape === "diamond") { ctx.lineTo(x + 1.2 * r, y); ctx.lineTo(x, y + 1.2 * r); ctx.lineTo(x - 1.2 * r, y); }
+    else { ctx.lineTo(x + 1.2 * r, y + r); ctx.lineTo(x - 1.2 * r, y + r); }
+    ctx.closePath();
+  }
+  ctx.fill();
+}
+
+function axis(more) {
+  const grid = { stroke: color("grid"), width: 1 };
+  return Object.assign({ stroke: color("ink"), font: font(), labelFont: font(), grid, ticks: grid }, more);
+}
+
+// span is the range of a logarithmic axis that shows all of the values, with some room at both ends.
+function span(values) {
+  const shown = values.filter(v => v > 0);
+  return [Math.min(...shown) * .8, Math.max(...shown) * 1.25];
+}
+
+// logSplits returns where the numbers of a logarithmic axis stand: fewer of them the longer it is.
+function logSplits(u, axisIndex, min, max) {
+  const splits = [];
+  const steps = max / min > 300 ? [1] : max / min > 20 ? [1, 3] : [1, 2, 3, 5, 7];
+  for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power++)
+    for (const step of steps) {
+      const at = step * 10 ** power;
+      if (at >= min && at <= max) splits.push(at);
+    }
+  return splits;
+}
+
+const logarithmic = { splits: logSplits, filter: (u, splits) => splits, values: (u, splits) => splits.map(short) };
+
+// rowsPlot lays each row of figures along one line: a dot for each sample, a box for the interval, a bar at the median.
+function rowsPlot(plot, box, width) {
+  const { rows, floor } = plot;
+  const names = Math.min(Math.max(...rows.map(r => r.name.length)) * 7 + 16, width * .42);
+  const all = rows.flatMap(r => [r.low, r.high, r.median, ...r.samples]);
+  if (floor) all.push(floor.at);
+  const across = u => v => u.valToPos(v, "y", true);
+  const draw = u => {
+    const { ctx } = u, x = across(u), ratio = devicePixelRatio;
+    ctx.save();
+    if (floor) {
+      ctx.strokeStyle = color("series-2");
+      ctx.setLineDash([5 * ratio, 4 * ratio]);
+      ctx.lineWidth = 1.5 * ratio;
+      ctx.beginPath();
+      ctx.moveTo(x(floor.at), u.bbox.top);
+      ctx.lineTo(x(floor.at), u.bbox.top + u.bbox.height);
+      ctx.stroke();
+      ctx.setLineDash([]);
+    }
+    rows.forEach((row, i) => {
+      const y = u.valToPos(i, "x", true);
+      ctx.globalAlpha = .45;
+      ctx.fillStyle = color("series-1");
+      // A dot's height is a fixed sequence that spreads evenly, so that equal samples stay apart.
+      row.samples.forEach((v, k) => mark(ctx, "circle", x(v), y + ((k * .618) % 1 - .5) * 12 * ratio, 1.7 * ratio));
+      ctx.globalAlpha = 1;
+      ctx.fillStyle = ctx.strokeStyle = color("ink");
+      ctx.lineWidth = 1.5 * ratio;
+      ctx.strokeRect(x(row.low), y - 8 * ratio, Math.max(x(row.high) - x(row.low), 1), 16 * ratio);
+      ctx.fillRect(x(row.median) - 1.5 * ratio, y - 10 * ratio, 3 * ratio, 20 * ratio);
+    });
+    ctx.restore();
+  };
+  return new uPlot({
+    width, height: rows.length * 32 + 60, legend: { show: false },
+    scales: {
+      x: { time: false, ori: 1, dir: -1, range: [-.6, rows.length - .4] },
+      y: { distr: 3, ori: 0, dir: 1, range: span(all) },
+    },
+    axes: [
+      axis({
+        scale: "x", side: 3, size: names, grid: { show: false },
+        splits: () => rows.map((_, i) => i), values: () => rows.map(r => r.name),
+      }),
+      axis(Object.assign({ scale: "y", side: 2, label: plot.x }, logarithmic)),
+    ],
+    series: [{}, { paths: () => null, points: { show: false } }],
+    cursor: { drag: { x: false, y: false }, x: false, y: true, points: { show: false } },
+    hooks: { draw: [draw], setCursor: [u => u.cursor.event && tell(plot, box, u.cursor.idx)] },
+  }, [rows.map((_, i) => i), rows.map(r => r.median)], box);
+}
+
+// linesPlot draws series of figures, both axes logarithmic, with labelled lines at the plot's marks.
+function linesPlot(plot, box, width) {
+  const xs = plot.at, height = Math.min(Math.max(width * .55, 260), 420);
+  const all = plot.series.flatMap(s => s.values.concat(s.low || [], s.high || [])).filter(v => v !== null);
+  const draw = u => {
+    const { ctx } = u, ratio = devicePixelRatio, labels = [];
+    ctx.save();
+    ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+    plot.marks.forEach((m, i) => {
+      const x = u.valToPos(m.at, "x", true);
+      ctx.strokeStyle = color("soft");
+      ctx.lineWidth = ratio;
+      ctx.setLineDash([4 * ratio, 4 * ratio]);
+      ctx.beginPath();
+      ctx.moveTo(x, u.bbox.top);
+      ctx.lineTo(x, u.bbox.top + u.bbox.height);
+      ctx.stroke();
+      labels.push([m.label, x + 3 * ratio, u.bbox.top + (12 + 15 * (i % 4)) * ratio]);
+    });
+    ctx.setLineDash([]);
+    plot.series.forEach((s, k) => {
+      ctx.fillStyle = ctx.strokeStyle = color(look(k).color);
+      ctx.lineWidth = 1.5 * ratio;
+      s.values.forEach((v, i) => {
+        if (v === null) return;
+        const x = u.valToPos(xs[i], "x", true);
+        if (s.low) {
+          ctx.beginPath();
+          ctx.moveTo(x, u.valToPos(s.low[i], "y", true));
+          ctx.lineTo(x, u.valToPos(s.high[i], "y", true));
+          ctx.stroke();
+        }
+        mark(ctx, look(k).shape, x, u.valToPos(v, "y", true), 3.5 * ratio);
+      });
+    });
+    for (const [text, x, y] of labels) { // over the lines, each on a patch of paper
+      const at = Math.min(x, u.bbox.left + u.bbox.width - ctx.measureText(text).width);
+      ctx.fillStyle = color("paper");
+      ctx.fillRect(at, y - 11 * ratio, ctx.measureText(text).width, 14 * ratio);
+      ctx.fillStyle = color("ink");
+      ctx.fillText(text, at, y);
+    }
+    ctx.restore();
+  };
+  return new uPlot({
+    width, height, legend: { show: false },
+    scales: {
+      x: { time: false, distr: 3, range: span(xs.concat(plot.marks.map(m => m.at))) },
+      y: { distr: 3, range: span(all) },
+    },
+    axes: [
+      axis(Object.assign({ label: plot.x }, logarithmic)),
+      axis(Object.assign({ label: plot.y, size: 44 }, logarithmic)),
+    ],
+    series: [{}].concat(plot.series.map((s, k) => ({
+      stroke: color(look(k).color), width: 1.5, dash: look(k).dash, points: { show: false }, spanGaps: true,
+    }))),
+    cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+    hooks: { draw: [draw], setCursor: [u => u.cursor.event && tell(plot, box, u.cursor.idx)] },
+  }, [xs].concat(plot.series.map(s => s.values)), box);
+}
+
+// tell says below the plot, and to a screen reader, what is at a place of it.
+function tell(plot, box, at) {
+  if (at === null || at === undefined) return;
+  const text = plot.told[at];
+  box.setAttribute("aria-valuenow", at);
+  box.setAttribute("aria-valuetext", text);
+  document.getElementById(plot.id + "-told").textContent = text;
+}
+
+// go moves to a place by the keyboard: the cursor of the plot follows.
+function go(plot, box, at) {
+  at = Math.min(Math.max(at, 0), plot.told.length - 1);
+  const u = box.drawn, along = (plot.kind === "rows" ? at : plot.at[at]);
+  const position = u.valToPos(along, "x");
+  u.setCursor(plot.kind === "rows" ? { left: 10, top: position } : { left: position, top: 10 }, false);
+  tell(plot, box, at);
+}
+
+function draw(plot) {
+  const box = document.getElementById(plot.id);
+  box.drawn?.destroy();
+  const width = Math.max(box.clientWidth, 200);
+  box.drawn = (plot.kind === "rows" ? rowsPlot : linesPlot)(plot, box, width);
+  box.drawnWidth = width;
+}
+
+function drawAll() { plots.forEach(draw); }
+
+function setUp(plot) {
+  const box = document.getElementById(plot.id);
+  box.tabIndex = 0;
+  box.setAttribute("role", "slider");
+  box.setAttribute("aria-valuemin", 0);
+  box.setAttribute("aria-valuemax", plot.told.length - 1);
+  box.setAttribute("aria-valuenow", 0);
+  box.setAttribute("aria-valuetext", plot.told[0]);
+  box.addEventListener("keydown", e => {
+    const at = Number(box.getAttribute("aria-valuenow"));
+    const to = {
+      ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: plot.told.length - 1,
+    }[e.key];
+    if (to === undefined || e.ctrlKey || e.altKey || e.metaKey) return;
+    e.preventDefault();
+    go(plot, box, to);
+  });
+  new ResizeObserver(() => { if (box.clientWidth !== box.drawnWidth && box.clientWidth) draw(plot); }).observe(box);
+}
+
+const button = document.getElementById("theme");
+function toggleTheme() {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  showTheme();
+}
+function showTheme() {
+  button.textContent = isDark() ? "light" : "dark";
+  drawAll();
+}
+
+document.documentElement.classList.add("script");
+button.hidden = false;
+button.addEventListener("click", toggleTheme);
+addEventListener("keydown", e => {
+  if (e.key === "t" && !e.ctrlKey && !e.altKey && !e.metaKey) toggleTheme();
+});
+plots.forEach(setUp);
+showTheme();
+dark.addEventListener("change", showTheme);
+paper.addEventListener("change", drawAll);

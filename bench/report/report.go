@@ -1,0 +1,100 @@
+// Package report shows what package bench has measured: as a page for browsers, and as a drawing.
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fiberlab/bench"
+)
+
+// The names of the files that Write makes.
+const (
+	PageFile    = "index.html"
+	DrawingFile = "switch-cost.svg"
+)
+
+// Write writes the page of r into the folder dir, which it makes if need be, and the drawing of the workload "switch",
+// if r has that. It replaces earlier files. An error names the file.
+func Write(dir string, r *bench.Report) error {
+	var page bytes.Buffer
+	if err := Page(&page, r); err != nil {
+		return err
+	}
+	files := map[string][]byte{PageFile: page.Bytes()}
+	if g := r.Group("switch"); g != nil {
+		var drawing bytes.Buffer
+		if err := writeSVG(&drawing, g.Title+", in "+g.Unit, rowsSection(g).Plot); err != nil {
+			return err
+		}
+		files[DrawingFile] = drawing.Bytes()
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Page writes one page about r: plots, what to see in them, and all figures. It needs no other file and no network. It
+// returns an error if r has no rows.
+func Page(w io.Writer, r *bench.Report) error {
+	p := page{Title: "What a switch costs", About: about(r), Peers: peers, Machine: facts(&r.Machine)}
+	if r.Machine.Emulated {
+		p.Warnings = append(p.Warnings, "This was measured under an emulator: times mean nothing. Compare instructions.")
+	}
+	if r.Stopped {
+		p.Warnings = append(p.Warnings, "The run was stopped before its end: what it had measured is here.")
+	}
+	for i := range r.Groups {
+		if len(r.Groups[i].Rows) > 0 {
+			p.Sections = append(p.Sections, sectionOf(&r.Groups[i]))
+		}
+	}
+	if len(p.Sections) == 0 {
+		return fmt.Errorf("report: nothing was measured: there is no page to write")
+	}
+	return p.write(w)
+}
+
+// about says in a sentence what was measured, where and when.
+func about(r *bench.Report) string {
+	m := r.Machine
+	cpu := m.CPU
+	if cpu == "" {
+		cpu = "an unnamed processor"
+	}
+	if m.Virtual != "" && m.Virtual != "no" {
+		cpu += ", virtual"
+	}
+	return fmt.Sprintf("Measured on %s (%s, %d processors), %s, %s, on %s.",
+		cpu, m.Arch, m.CPUs, m.Kernel, m.Go, r.Started.Format("2 January 2006, 15:04"))
+}
+
+// facts lists what the figures depend on.
+func facts(m *bench.Machine) (list [][2]string) {
+	var caches []string
+	for _, c := range m.Caches {
+		caches = append(caches, fmt.Sprintf("L%d %s KB in lines of %d bytes", c.Level, count(float64(c.Bytes>>10)), c.Line))
+	}
+	for _, fact := range [][2]string{
+		{"processor", m.CPU}, {"processors", count(float64(m.CPUs))}, {"architecture", m.Arch}, {"kernel", m.Kernel},
+		{"C compiler", m.Compiler}, {"C flags", m.Flags}, {"Go", m.Go}, {"governor", m.Governor}, {"SMT", m.SMT},
+		{"virtual", m.Virtual}, {"caches", strings.Join(caches, "; ")},
+		{"page", count(float64(m.PageBytes)) + " bytes"}, {"load before", m.Load},
+	} {
+		if fact[1] == "" {
+			fact[1] = "not visible"
+		}
+		list = append(list, fact)
+	}
+	return list
+}

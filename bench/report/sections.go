@@ -1,0 +1,221 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"fiberlab/bench"
+)
+
+// reasons say for each workload what to look for. What they say of figures is made of the figures, elsewhere.
+var reasons = map[string]string{
+	"switch": "A bare switch is a dozen instructions that store and load registers. swapcontext asks the kernel for " +
+		"each switch, threads wait in the kernel, and goroutines pass through the Go scheduler: see each row.",
+	"create": "To make a fiber is to have a stack: a pooled one is a pointer, a new one is a mapping with its guard, " +
+		"and its first page is a page fault.",
+	"ring": "Each switch touches the context and the top of the stack of another fiber. While all of them fit into a " +
+		"cache the cost is flat; it climbs where they no longer do. The vertical lines are where that is to be " +
+		"expected, from the sizes of this machine's caches and what a switch touches.",
+	"tasks": "A task takes a queue, a fiber and two switches. The rows differ in how many of these threads share.",
+	"sync":  "A primitive without a waiter is an atomic instruction; with one it is a switch, across threads a wake-up.",
+	"wake":  "A thread that sleeps must be woken by the kernel, which costs microseconds whatever runs on it.",
+	"join":  "A child that nobody steals can be called as a function. Whoever parks instead pays for two switches.",
+	"depth": "A switch stores registers and one stack pointer, however deep the calls are. What grows with depth is " +
+		"the stack that the callers touch again, and the return addresses that the processor no longer predicts.",
+	"registers": "Rows differ in which groups of registers the switch saves: each group adds its stores and loads.",
+}
+
+// sectionOf shows a group: as rows beside each other, or as curves if it has an axis.
+func sectionOf(g *bench.Group) section {
+	var s section
+	if g.Axis == "" {
+		s = rowsSection(g)
+	} else {
+		s = curvesSection(g)
+	}
+	if g.Noise != "" {
+		s.Text = append(s.Text, "The machine was too noisy for ratios: "+g.Noise+".")
+	}
+	s.Notes = append(s.Notes, g.Notes...)
+	for _, skipped := range g.Skipped {
+		s.Notes = append(s.Notes, strings.TrimSuffix(
+			fmt.Sprintf("Skipped: %s: %s: %s", skipped.Name, skipped.Why, skipped.Remedy), ": "))
+	}
+	return s
+}
+
+// rowsSection lays rows beside each other.
+func rowsSection(g *bench.Group) section {
+	s := section{
+		ID: g.Name, Title: g.Title,
+		Head: []string{"row", "median", "95 % interval", "ratio to " + g.Base, "samples", "meaning"},
+	}
+	p := &plot{ID: g.Name + "-plot", Kind: "rows", X: g.Unit, Marks: []mark{}}
+	for i := range g.Rows {
+		r := &g.Rows[i]
+		p.Rows = append(p.Rows, samples{
+			r.Name, rounded(r.Median, 4), rounded(r.Low, 4), rounded(r.High, 4), shown(r.Samples),
+		})
+		p.Told = append(p.Told, fmt.Sprintf("%s: median %s, 95 %% interval %s, %d samples from %s to %s. %s",
+			r.Name, duration(r.Median), interval(r), len(r.Samples), duration(slices.Min(r.Samples)),
+			duration(slices.Max(r.Samples)), r.Sentence))
+		s.Rows = append(s.Rows, []string{
+			r.Name, duration(r.Median), interval(r), ratio(r), count(float64(len(r.Samples))), r.Sentence,
+		})
+	}
+	cheapest, dearest := slices.MinFunc(g.Rows, byMedian), slices.MaxFunc(g.Rows, byMedian)
+	p.Alternative = fmt.Sprintf("%s: a plot of %d rows on a logarithmic axis, from %s for %s to %s for %s.",
+		g.Title, len(g.Rows), duration(cheapest.Median), cheapest.Name, duration(dearest.Median), dearest.Name)
+	text := "The axis is logarithmic: equal distances are equal factors. "
+	if len(g.Rows) > 1 {
+		text += fmt.Sprintf("From %s, %s, to %s, %s, it is a factor of %s. ", cheapest.Name, duration(cheapest.Median),
+			dearest.Name, duration(dearest.Median), number(dearest.Median/cheapest.Median))
+	}
+	s.Text = []string{text + reasons[g.Name]}
+	if wide := slices.MaxFunc(g.Rows, bySpread); len(wide.Samples) > 3 {
+		s.Text = append(s.Text, fmt.Sprintf("The samples of %s are the most scattered: the middle half of them spans "+
+			"%s %% of the median. In a sample far to the right something else ran.", wide.Name, number(100*spread(wide))))
+	}
+	if g.Floor > 0 {
+		p.Floor = &mark{rounded(g.Floor, 4), "the same loop without a switch: " + duration(g.Floor)}
+		s.Text = append(s.Text, fmt.Sprintf("The dashed line is the floor: the same loop without the operation takes %s. "+
+			"That is %s %% of what %s takes.", duration(g.Floor), number(100*g.Floor/cheapest.Median), cheapest.Name))
+	}
+	s.Plot, s.Listings = p, listings(g)
+	return s
+}
+
+// listings are the rows of which the disassembly is known, with bars of their costs.
+func listings(g *bench.Group) (all []listing) {
+	longest := 0.0
+	for _, r := range g.Rows {
+		if r.Listing != "" {
+			longest = max(longest, r.Median)
+		}
+	}
+	for _, r := range g.Rows {
+		if r.Listing == "" {
+			continue
+		}
+		said := fmt.Sprintf("%s, 95 %% interval %s", duration(r.Median), interval(&r))
+		if r.Instructions > 0 {
+			said += fmt.Sprintf("; %s instructions", number(r.Instructions))
+		}
+		if r.CallsCounted {
+			said += fmt.Sprintf("; %s system calls", number(r.SystemCalls))
+		}
+		all = append(all, listing{
+			Name: r.Name, Said: said, Code: r.Listing,
+			Width: rounded(100*r.Median/longest, 3), Floor: rounded(100*g.Floor/longest, 3),
+		})
+	}
+	return all
+}
+
+func byMedian(a, b bench.Row) int { return cmp.Compare(a.Median, b.Median) }
+func bySpread(a, b bench.Row) int { return cmp.Compare(spread(a), spread(b)) }
+
+// spread is the distance of the quartiles over the median.
+func spread(r bench.Row) float64 {
+	sorted := slices.Sorted(slices.Values(r.Samples))
+	return (stat.Quantile(0.75, stat.Empirical, sorted, nil) - stat.Quantile(0.25, stat.Empirical, sorted, nil)) / r.Median
+}
+
+func interval(r *bench.Row) string { return fmt.Sprintf("%s to %s", duration(r.Low), duration(r.High)) }
+
+func ratio(r *bench.Row) string {
+	if r.Ratio == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%s (%s to %s)", number(r.Ratio), number(r.RatioLow), number(r.RatioHigh))
+}
+
+// curvesSection draws a line for each name of rows, over the axis of the group.
+func curvesSection(g *bench.Group) section {
+	s := section{ID: g.Name, Title: g.Title, Head: []string{g.Axis}}
+	p := &plot{ID: g.Name + "-plot", Kind: "lines", X: g.Axis, Y: g.Unit, Marks: []mark{}}
+	names := []string{}
+	for _, r := range g.Rows {
+		if !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+			p.Series = append(p.Series, series{Name: r.Name})
+			s.Head = append(s.Head, r.Name, "95 % interval")
+		}
+		p.At = append(p.At, r.At)
+	}
+	slices.Sort(p.At)
+	p.At = slices.Compact(p.At)
+	for _, at := range p.At {
+		cells, told := []string{count(at)}, []string{}
+		for k, name := range names {
+			line, r := &p.Series[k], g.Row(name, at)
+			if r == nil {
+				line.Values, line.Low, line.High = append(line.Values, nil), append(line.Low, nil), append(line.High, nil)
+				cells = append(cells, "–", "–")
+				continue
+			}
+			line.Values = append(line.Values, entry(r.Median))
+			line.Low, line.High = append(line.Low, entry(r.Low)), append(line.High, entry(r.High))
+			cells = append(cells, duration(r.Median), interval(r))
+			told = append(told, fmt.Sprintf("%s %s, 95 %% interval %s", name, duration(r.Median), interval(r)))
+		}
+		s.Rows = append(s.Rows, cells)
+		p.Told = append(p.Told, fmt.Sprintf("%s %s: %s", count(at), g.Axis, strings.Join(told, "; ")))
+	}
+	p.Alternative = fmt.Sprintf("%s: %s over %s, from %s to %s, on logarithmic axes.",
+		g.Title, g.Unit, g.Axis, count(p.At[0]), count(p.At[len(p.At)-1]))
+	marks := slices.SortedFunc(slices.Values(g.Marks), func(a, b bench.Mark) int { return cmp.Compare(a.At, b.At) })
+	for _, m := range marks {
+		p.Marks = append(p.Marks, mark{m.At, m.Label})
+		p.Alternative += fmt.Sprintf(" %s is marked at %s.", m.Label, count(m.At))
+	}
+	s.Text = append(s.Text, strings.TrimSpace("Both axes are logarithmic. "+reasons[g.Name]))
+	for _, name := range names {
+		s.Text = append(s.Text, fmt.Sprintf("On average %s takes %s.", name, steps(g, name, marks)))
+	}
+	s.Plot = p
+	return s
+}
+
+// entry is v with four digits, as an entry of a series.
+func entry(v float64) *float64 {
+	v = rounded(v, 4)
+	return &v
+}
+
+// steps says what the rows of that name cost between the marks: the geometric mean of their medians.
+func steps(g *bench.Group, name string, marks []bench.Mark) string {
+	var parts []string
+	from, before := 0.0, ""
+	for i := 0; i <= len(marks); i++ {
+		to, label := math.Inf(1), ""
+		if i < len(marks) {
+			to, label = marks[i].At, marks[i].Label
+		}
+		var medians []float64
+		for _, r := range g.Rows {
+			if r.Name == name && r.At > from && r.At <= to {
+				medians = append(medians, r.Median)
+			}
+		}
+		where := fmt.Sprintf("between %q and %q", before, label)
+		switch {
+		case before == "" && label == "":
+			where = "over all"
+		case before == "":
+			where = fmt.Sprintf("before %q", label)
+		case label == "":
+			where = fmt.Sprintf("after %q", before)
+		}
+		if len(medians) > 0 {
+			parts = append(parts, duration(stat.GeometricMean(medians, nil))+" "+where)
+		}
+		from, before = to, label
+	}
+	return strings.Join(parts, ", ")
+}
