@@ -181,14 +181,15 @@ func (s *Scheduler) openOutside() {
 // before Close finds all queues closed. It returns false, and has done nothing, if one was quicker.
 func (s *Scheduler) closeQueues(v survey) bool {
 	closed := true
+	s.policy.setClosed(true)
 	for _, w := range s.workers {
-		closed = closed && s.policy.close(w) && w.mailbox.close()
+		closed = closed && w.mailbox.close()
 	}
 	if closed && s.survey() == v {
 		return true
 	}
+	s.policy.setClosed(false)
 	for _, w := range s.workers {
-		s.policy.reopen(w)
 		w.mailbox.reopen()
 	}
 	return false

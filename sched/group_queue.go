@@ -137,18 +137,10 @@ func (q *runQueue) takeFiber() (f *Fiber) {
 // popped notes that an entry has been taken. The lock must be held.
 func (q *runQueue) popped() { release.Store(&q.length, uint64(q.entries.Len())<<1) }
 
-// close makes push refuse tasks from now on, unless entries wait. It reports whether it did.
-func (q *runQueue) close() bool {
+// setClosed makes push refuse tasks from now on, or take them again.
+func (q *runQueue) setClosed(closed bool) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = q.entries.Empty()
-	return q.closed
-}
-
-// reopen takes close back.
-func (q *runQueue) reopen() {
-	q.mu.Lock()
-	q.closed = false
+	q.closed = closed
 	q.mu.Unlock()
 }
 

@@ -39,10 +39,8 @@ type policy interface {
 	// than it will do, found wakes another worker.
 	found(w *Worker)
 
-	// close makes the queues of w refuse tasks of callers that run on no worker, unless something waits there. It
-	// reports whether they do so now. reopen takes that back. Any thread.
-	close(w *Worker) bool
-	reopen(w *Worker)
+	// setClosed makes all queues refuse tasks of callers that run on no worker, or take them again. Any thread.
+	setClosed(closed bool)
 }
 
 // migration is the part of a policy under which fibers may migrate: it queues ready fibers too. Under a policy without

@@ -157,6 +157,12 @@ func (p *groups) shared() (n int) {
 	return n
 }
 
+func (p *groups) setClosed(closed bool) {
+	for _, g := range p.all {
+		g.shared.setClosed(closed)
+	}
+}
+
 func (p *groups) pending(w *Worker) int                 { return p.members[w.id].private.waiting() }
 func (p *groups) wakeOther(w *Worker)                   { p.members[w.id].group.wakeAny() }
 func (p *groups) next(w *Worker) (runnable, bool)       { return p.members[w.id].next() }
@@ -165,8 +171,6 @@ func (p *groups) has(w *Worker) bool                    { return p.members[w.id]
 func (p *groups) seek(w *Worker, last bool) bool        { return p.members[w.id].seek(last) }
 func (p *groups) found(w *Worker)                       { p.members[w.id].found() }
 func (p *groups) leaves(w *Worker) bool                 { return p.members[w.id].leaves() }
-func (p *groups) close(w *Worker) bool                  { return p.members[w.id].close() }
-func (p *groups) reopen(w *Worker)                      { p.members[w.id].group.shared.reopen() }
 
 // submit queues a task or a fiber and wakes a worker. from is the worker of the group that the caller runs on, or nil.
 // It returns false if r is a task, from is nil, and the shared queue is closed.
@@ -297,8 +301,6 @@ func (m *member) found() {
 		m.victims.wake()
 	}
 }
-
-func (m *member) close() bool { return m.private.empty() && m.group.shared.close() }
 
 // leaves implements migration. What waits in the private queue is the worker's own.
 func (m *member) leaves() bool { return m.private.empty() && m.group.shared.leaves() }

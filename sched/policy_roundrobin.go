@@ -33,8 +33,7 @@ func (p *roundRobin) next(*Worker) (runnable, bool)         { return p.queue.pop
 func (p *roundRobin) nextFiber(_ *Worker, past bool) *Fiber { return p.queue.popFiber(past) }
 func (p *roundRobin) shared() int                           { return p.queue.waiting() }
 func (p *roundRobin) leaves(*Worker) bool                   { return p.queue.leaves() }
-func (p *roundRobin) close(*Worker) bool                    { return p.queue.close() }
-func (p *roundRobin) reopen(*Worker)                        { p.queue.reopen() }
+func (p *roundRobin) setClosed(closed bool)                 { p.queue.setClosed(closed) }
 func (p *roundRobin) wakeOther(*Worker)                     { p.idle.WakeOne() }
 func (p *roundRobin) has(*Worker) bool                      { return !p.queue.empty() }
 func (p *roundRobin) pending(*Worker) int                   { return 0 }

@@ -187,9 +187,11 @@ func (p *stealing) found(w *Worker) {
 	}
 }
 
-func (p *stealing) close(w *Worker) bool { return !p.has(w) && p.queues[w.id].injected.close() }
-
-func (p *stealing) reopen(w *Worker) { p.queues[w.id].injected.reopen() }
+func (p *stealing) setClosed(closed bool) {
+	for _, q := range p.queues {
+		q.injected.setClosed(closed)
+	}
+}
 
 // mostStolen is how many tasks a thief takes at once, at most.
 const mostStolen = 128
@@ -285,17 +287,9 @@ func (q *injectionQueue) take(to *queue.Queue[job], n int) {
 	q.waiting.Store(int64(q.tasks.Len()))
 }
 
-// close makes put fail from now on, unless tasks are waiting. It reports whether it did.
-func (q *injectionQueue) close() bool {
+// setClosed makes put fail from now on, or succeed again.
+func (q *injectionQueue) setClosed(closed bool) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = q.tasks.Empty()
-	return q.closed
-}
-
-// reopen takes close back.
-func (q *injectionQueue) reopen() {
-	q.mu.Lock()
-	q.closed = false
+	q.closed = closed
 	q.mu.Unlock()
 }

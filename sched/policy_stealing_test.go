@@ -245,34 +245,19 @@ func TestInjectedTasksHaveTheirTurn(t *testing.T) {
 	require.LessOrEqual(t, begun, 4*mostBegun)
 }
 
-func TestCloseLeavesNoTask(t *testing.T) {
-	s, p := idleStealing(t, 1)
-	w := s.workers[0]
-	require.True(t, p.submit(someTask, nil))
-	require.False(t, p.close(w), "a task waits")
-	_, ok := p.next(w)
-	require.True(t, ok)
-	require.True(t, p.close(w))
-	require.False(t, p.submit(someTask, nil), "no worker takes it")
-	p.reopen(w)
-	require.True(t, p.submit(someTask, nil))
-}
-
 func TestInjectionQueueCloses(t *testing.T) {
 	var q injectionQueue
 	require.True(t, q.put(someTask))
 	require.True(t, q.put(someTask))
-	require.False(t, q.close(), "tasks are waiting")
 	var to queue.Queue[job]
 	q.take(&to, 1)
 	require.EqualValues(t, 1, q.waiting.Load())
 	q.take(&to, 5)
 	require.Equal(t, 2, to.Len())
 	require.Zero(t, q.waiting.Load())
-	require.True(t, q.close())
+	q.setClosed(true)
 	require.False(t, q.put(someTask))
-	require.True(t, q.close(), "it stays closed")
-	q.reopen()
+	q.setClosed(false)
 	require.True(t, q.put(someTask))
 }
 

@@ -111,3 +111,22 @@ func TestNotifierMostlyTakesWhatItNotifies(t *testing.T) {
 		require.True(t, other.isWoken(), "there is more than the notifier takes next")
 	}
 }
+
+// A task that comes between the survey of Close and the closing of the queues is found, and the queues are open again.
+func TestQueuesCloseUnlessATaskWasQuicker(t *testing.T) {
+	for _, policy := range Policies() {
+		w, _ := planted(t, policy)
+		s := w.scheduler
+		for _, w := range s.workers {
+			w.fallAsleep()
+		}
+		v := s.survey()
+		require.True(t, v.over(), policy)
+		require.True(t, s.closeQueues(v), policy)
+		require.False(t, s.policy.submit(someTask, nil), policy)
+		s.policy.setClosed(false)
+		require.True(t, s.policy.submit(someTask, nil), policy)
+		require.False(t, s.closeQueues(v), policy)
+		require.True(t, s.policy.submit(someTask, nil), policy)
+	}
+}

@@ -298,10 +298,10 @@ again:
     :: unbound && q1 && b1 == 0 && n1 == 0 -> /* step 3 */
         d_step { d0 = d1; b0 = b1; n0 = n1 }
 #ifndef OPEN_QUEUES
+        closed = true;
         i_ = 0;
         do
         :: i_ < 2 ->
-            closed = tasks == 0 && !ready;
             d_step { boxClosed[i_] = mailbox[i_] == 0; i_++ }
         :: i_ == 2 -> break
         od;
@@ -309,13 +309,13 @@ again:
         survey();
 #endif
         if
-        :: closed && boxClosed[0] && boxClosed[1] && q1 && d1 == d0 && b1 == b0 && n1 == n0 -> goto ended
+        :: boxClosed[0] && boxClosed[1] && q1 && d1 == d0 && b1 == b0 && n1 == n0 -> goto ended
         :: else
         fi;
+        closed = false;
         i_ = 0;
         do
         :: i_ < 2 ->
-            closed = false;
             d_step { boxClosed[i_] = false; i_++ }
         :: i_ == 2 -> break
         od
