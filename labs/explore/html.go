@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"fiberlab/labs/step"
 )
@@ -35,6 +36,7 @@ type page struct {
 	Data                   pageData
 	CSS                    template.CSS
 	JS                     template.JS
+	folder                 string // that has all files of the steps
 }
 
 type pageStep struct {
@@ -79,6 +81,7 @@ func (r *Result) HTML(w io.Writer) error {
 		},
 	}
 	p.CSS, p.JS = step.Assets()
+	p.folder = r.folder()
 	for _, line := range r.Reasons() {
 		p.Explained = append(p.Explained, clean(line))
 	}
@@ -102,6 +105,32 @@ func (r *Result) HTML(w io.Writer) error {
 	return pageTemplate.Execute(w, p)
 }
 
+// name is how the page names a file: by its path in the folder that has all files of the steps.
+func (p *page) name(file string) string {
+	if name, err := filepath.Rel(p.folder, file); err == nil {
+		return name
+	}
+	return file
+}
+
+// folder returns the folder that has all files in which steps are.
+func (r *Result) folder() (folder string) {
+	source := r.program.read()
+	for _, s := range r.Steps {
+		file := source.place(s.PC).File
+		switch {
+		case file == "":
+		case folder == "":
+			folder = filepath.Dir(file)
+		default:
+			for filepath.Dir(folder) != folder && !strings.HasPrefix(file, folder+"/") {
+				folder = filepath.Dir(folder)
+			}
+		}
+	}
+	return folder
+}
+
 // add adds the step with that index.
 func (p *page) add(r *Result, i int, preempted bool) {
 	s, source := r.Steps[i], r.program.read()
@@ -113,7 +142,7 @@ func (p *page) add(r *Result, i int, preempted bool) {
 	p.Steps = append(p.Steps, shown)
 	d := dataStep{Head: fmt.Sprintf("thread %d", s.Thread), Effects: []string{shown.Does}}
 	if at.File != "" {
-		d.File, d.Line = filepath.Base(at.File), at.Line
+		d.File, d.Line = p.name(at.File), at.Line
 		d.Head += fmt.Sprintf(", %s: %s", at, shown.Source)
 		if p.Data.Sources[d.File] == nil {
 			for _, line := range source.files[at.File] {

@@ -1,6 +1,8 @@
 package explore_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,6 +43,32 @@ void explore_test(void) { x = 1; explore_check(x == 2, "</script><img src=x>"); 
 	require.NoError(t, r.HTML(&b))
 	require.Equal(t, 2, strings.Count(b.String(), "</script>"), "those of the page")
 	require.NotContains(t, b.String(), "<img")
+}
+
+// A page tells files of one name apart.
+func TestPageFiles(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	var files []string
+	for name, text := range map[string]string{
+		"here/x.c":  "#include <explore.h>\nvoid there(void);\n_Atomic int x;\nvoid explore_test(void) { x = 1; there(); }\n",
+		"there/x.c": "#include <explore.h>\nextern _Atomic int x;\nvoid there(void) { explore_check(x == 2, \"x is 2\"); }\n",
+	} {
+		file := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		files = append(files, file)
+	}
+	p, _, err := toolsOf(t, "").Build(t.Context(), files, explore.BuildOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	r, err := p.Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, r.HTML(&b))
+	for _, want := range []string{`"file":"here/x.c"`, `"file":"there/x.c"`} {
+		require.Contains(t, b.String(), want)
+	}
 }
 
 // There is no page if no schedule fails.

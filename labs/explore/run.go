@@ -27,7 +27,7 @@ type Options struct {
 	Seed        uint64        // by this number
 	Steps       int           // the most steps of a schedule; 0: as the runtime has it
 	Stops       int           // at most this many threads stop for ever, each after any of its steps
-	All         bool          // go on after a failure: all outcomes are wanted
+	All         bool          // go on after a failure: all outcomes are wanted; not with Preemptions or Random
 	Replay      string        // run this schedule alone
 
 	// Progress, if it is not nil, is called with how far the search is, twice a second at most. The bound is -1 in a

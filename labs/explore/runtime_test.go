@@ -410,6 +410,9 @@ func TestStops(t *testing.T) {
 		}
 		outcomes = r.Outcomes
 	}
+	_, err := free.Run(t.Context(), explore.Options{All: true, Preemptions: 1})
+	require.ErrorIs(t, err, explore.ErrNoResult)
+	require.ErrorContains(t, err, "leave out --random and --preemptions beside --all")
 	for name, c := range map[string]struct {
 		program *explore.Program
 		says    string

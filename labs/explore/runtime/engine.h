@@ -13,7 +13,8 @@
  *     schedule.c  a schedule as a string
  *     follow.c    schedules that another program gives step by step
  *     report.c    steps and faults, as JSON
- *     main.c      flags and signals
+ *     signals.c   what would end the process
+ *     main.c      flags, and the plan
  *     runtime.c   all of them: this one is compiled
  *
  * The runtime keeps its state in mapped memory, since globals.c restores all of .data and .bss. */
@@ -568,6 +569,9 @@ static inline void report_note(const char *note) {
 /* Notes the fault of the schedule and ends it. Called on a fiber. */
 OWN _Noreturn void report_fault(enum fault_kind kind, const char *claim, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* signals.c */
+OWN void signals_catch(void);
 
 /* main.c */
 /* Ends the process, as the program asks for what the explorer does not have. */

@@ -29,7 +29,9 @@ int explore_self(void);
 void explore_check(bool holds, const char *claim);
 
 /* Notes the outcome of this schedule: a value below 1024. The explorer reports the set of all
- * outcomes. The last call of a schedule counts. */
+ * outcomes. The last call of a schedule counts, by whichever thread. The search may leave out the
+ * schedules in which independent calls come in another order: so let one thread call it, or have
+ * each value contain what the others have noted. */
 void explore_outcome(unsigned value);
 
 /* An item is a value that stands for something that threads hand over, such as a task. Each is

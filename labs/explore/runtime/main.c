@@ -1,4 +1,4 @@
-/* The program that explores: flags, the plan of the search, signals, the result.
+/* The program that explores: flags, the plan of the search, the result.
  *
  * The plan. Schedules with 0, 1, 2, ... preemptions are tried in this order, so that the first
  * fault has the fewest. In between, the reduced search gets about as many schedules as the bounded
@@ -9,22 +9,14 @@
 #include "engine.h"
 #include "report.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    TICK = 250000 /* microseconds */,
-    SILENT_TICKS = 2,
-    CLOCK_STEPS = 1 << 13,
-    AFTER_STEPS = 1 << 21,
-    PRINTED = 1 << 16
-};
+enum { CLOCK_STEPS = 1 << 13, AFTER_STEPS = 1 << 21, PRINTED = 1 << 16 };
 
 struct plan {
     int preemptions; /* -1: no limit */
@@ -46,8 +38,6 @@ struct run {
     bool outcomes[OUTCOMES];
     size_t mapped;      /* bytes, from the engine on */
     uint64_t unchecked; /* steps since the last look at the clock */
-    uint64_t watched;   /* for the watchdog: schedule and steps at its last look */
-    int silent;
     struct search bounded, reduced, chance, replayed, after;
     struct decision *failing; /* the schedule with the fewest preemptions that failed */
     uint32_t failing_length;
@@ -107,79 +97,6 @@ static double now(void) {
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Signals. A fault of the program ends its schedule: the handler leaves by a switch. */
-
-static void on_fault(int signal, siginfo_t *info, void *context) {
-    (void)context;
-
-    struct thread *t = engine->current;
-
-    if (!t) {
-        fprintf(stderr, "explore: signal %d outside the program\n", signal);
-        _exit(2);
-    }
-    if (signal == SIGFPE)
-        report_fault(FAULT_CRASH, "", "Thread %u divides by zero.", t->number);
-    if (signal == SIGABRT)
-        report_fault(FAULT_ABORT, "", "Thread %u aborts.", t->number);
-    if (signal == SIGSEGV && threads_have((uintptr_t)info->si_addr))
-        report_fault(FAULT_CRASH, "", "Thread %u uses more stack than it has.", t->number);
-    report_fault(FAULT_CRASH, "",
-                 "Thread %u crashes (signal %d, address 0x%lx): a pointer that is null or wild.",
-                 t->number, signal, (unsigned long)info->si_addr);
-}
-
-/* Fires each second of processor time: ends a schedule in which a thread computes without end. */
-static void on_tick(int signal) {
-    (void)signal;
-
-    uint64_t seen = engine->schedule << 16 ^ engine->visible;
-
-    run->silent = seen == run->watched ? run->silent + 1 : 0;
-    run->watched = seen;
-    if (engine->current && run->silent >= SILENT_TICKS) {
-        run->silent = 0;
-        run->unchecked = CLOCK_STEPS;
-        report_fault(FAULT_LIVELOCK, "", "Thread %u runs without end and does no visible step.",
-                     engine->current->number);
-    }
-}
-
-static void catch_signals(void) {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    stack_t stack = {.ss_sp = map_memory(1 << 16), .ss_size = 1 << 16};
-    struct sigaction action = {.sa_sigaction = on_fault,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    struct sigaction tick = {.sa_handler = on_tick, .sa_flags = SA_ONSTACK | SA_NODEFER};
-    struct itimerval often = {.it_interval = {.tv_usec = TICK}, .it_value = {.tv_usec = TICK}};
-
-    sigaltstack(&stack, NULL);
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-        sigaction(faults[i], &action, NULL);
-    sigaction(SIGVTALRM, &tick, NULL);
-    setitimer(ITIMER_VIRTUAL, &often, NULL);
-}
-
-/* Calls of the program that would end the process. */
-
-void __wrap_abort(void) {
-    if (engine->current)
-        report_fault(FAULT_ABORT, "", "Thread %u calls abort.", engine->current->number);
-    _exit(2);
-}
-
-void __wrap_exit(int status) {
-    if (engine->current)
-        report_fault(FAULT_ABORT, "", "Thread %u calls exit(%d).", engine->current->number, status);
-    __real_exit(status);
-}
-
-void __wrap___assert_fail(const char *claim, const char *file, unsigned line,
-                          const char *function) {
-    (void)function;
-    report_fault(FAULT_ABORT, claim, "An assertion fails: %s (%s:%u).", claim, file, line);
 }
 
 /* Running schedules. */
@@ -243,6 +160,8 @@ static enum outcome advance(struct search *s, uint64_t budget, double until) {
             search_shuffle(s);
         run_schedule(s);
         run->unchecked += 64 + engine->steps; /* to start a schedule takes time, too */
+        if (engine->fault.kind == FAULT_LIVELOCK)
+            run->unchecked = CLOCK_STEPS; /* it may have been ended by the clock */
         if (engine->pruned) {
             run->pruned++;
             s->pruned++;
@@ -347,7 +266,6 @@ static int64_t no_return(void) {
     struct search *s = &run->after;
     int64_t kept = run->failing_length; /* decisions that the schedules tried last begin with */
     uint64_t steps = 0;
-    double begin = now();
 
     for (uint32_t i = 0; i < run->failing_length; i++) {
         struct decision *d = &s->path[i];
@@ -362,8 +280,7 @@ static int64_t no_return(void) {
             kept = s->length - 1;
         run_schedule(s);
         steps += 64 + engine->steps;
-        if (s->options_hit || engine->fault.kind == FAULT_LIMIT || steps > AFTER_STEPS ||
-            now() - begin > 1)
+        if (s->options_hit || engine->fault.kind == FAULT_LIMIT || steps > AFTER_STEPS)
             return -1;
         if (engine->fault.kind == FAULT_NONE && !engine->pruned)
             return kept + 1;
@@ -485,6 +402,9 @@ static void read_flags(struct plan *p, int argc, char **argv) {
         else
             misuse("what is", flag);
     }
+    if (p->all && (p->random || p->preemptions >= 0))
+        misuse("all outcomes need all schedules: leave out --random and --preemptions beside",
+               "--all");
 }
 
 int main(int argc, char **argv) {
@@ -504,7 +424,7 @@ int main(int argc, char **argv) {
     places_map();
     items_map();
     heap_map();
-    catch_signals();
+    signals_catch();
     globals_save();
     run->begin = run->reported = now();
 

@@ -12,6 +12,7 @@
 #include "report.c"
 #include "schedule.c"
 #include "search.c"
+#include "signals.c"
 #include "sync.c"
 #include "thread.c"
 #include "tsan.c"

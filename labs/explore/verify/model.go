@@ -280,7 +280,8 @@ func (e *execution) mayNotOverlook(t *thread) {
 	}
 }
 
-// items are the values that threads hand over: whether the last call for it put it, or else took it.
+// items are the values that threads hand over: whether the last call for it put it, or else took it, by the order of
+// this execution. The program's own search asks for more: that the last call led to the next one.
 type items map[uint64]bool
 
 // end is a fault if a value was put and not taken.
