@@ -2,7 +2,9 @@ package predict
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -70,4 +72,19 @@ func MeanOff(all []Compared, by string) float64 {
 		}
 	}
 	return stat.GeometricMean(factors, nil)
+}
+
+// Verdict says by which factor a guess of c was off: "right" if it is within the interval.
+func (c Compared) Verdict(s Scored) string {
+	factor := strconv.FormatFloat(s.Off(), 'g', 3, 64)
+	if s.Off() >= 1000 {
+		factor = strconv.FormatFloat(s.Off(), 'f', 0, 64)
+	}
+	switch {
+	case s.Guess >= c.Low && s.Guess <= c.High:
+		return "right"
+	case s.Factor > 1:
+		return fmt.Sprintf("%s times too much", factor)
+	}
+	return fmt.Sprintf("too little by a factor of %s", factor)
 }

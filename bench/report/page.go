@@ -71,6 +71,8 @@ type plot struct {
 	Series []series  `json:"series,omitempty"`
 	Marks  []mark    `json:"marks"`
 
+	Guesses bool `json:"-"` // Samples are guesses, and Median is what was measured
+
 	Told        []string `json:"told"` // what is said of each row, or of each place of At
 	Alternative string   `json:"-"`    // the plot in words
 }
@@ -103,6 +105,9 @@ type key struct{ Class, Sign, Text string }
 func (p *plot) Legend() (keys []key) {
 	if p.Kind == "rows" {
 		keys = []key{{"s0", "●", "a sample"}, {"", "▯", "95 % interval of the median"}, {"", "▮", "median"}}
+		if p.Guesses {
+			keys = []key{{"s0", "●", "a guess"}, {"", "▮", "measured"}}
+		}
 		if p.Floor != nil {
 			keys = append(keys, key{"s1", "┆", p.Floor.Label})
 		}

@@ -93,7 +93,8 @@ function rowsPlot(plot, box, width) {
       ctx.globalAlpha = .45;
       ctx.fillStyle = color("series-1");
       // A dot's height is a fixed sequence that spreads evenly, so that equal samples stay apart.
-      row.samples.forEach((v, k) => mark(ctx, "circle", x(v), y + ((k * .618) % 1 - .5) * 12 * ratio, 1.7 * ratio));
+      const size = (row.samples.length > 40 ? 1.7 : 2.7) * ratio;
+      row.samples.forEach((v, k) => mark(ctx, "circle", x(v), y + ((k * .618) % 1 - .5) * 12 * ratio, size));
       ctx.globalAlpha = 1;
       ctx.fillStyle = ctx.strokeStyle = color("ink");
       ctx.lineWidth = 1.5 * ratio;

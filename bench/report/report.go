@@ -12,10 +12,11 @@ import (
 	"fiberlab/bench"
 )
 
-// The names of the files that Write makes.
+// The names of the files that Write and WriteGuesses make.
 const (
 	PageFile    = "index.html"
 	DrawingFile = "switch-cost.svg"
+	GuessesFile = "guesses.svg"
 )
 
 // Write writes the page of r into the folder dir, which it makes if need be, and the drawing of the workload "switch",
@@ -33,6 +34,10 @@ func Write(dir string, r *bench.Report) error {
 		}
 		files[DrawingFile] = drawing.Bytes()
 	}
+	return writeFiles(dir, files)
+}
+
+func writeFiles(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -46,8 +51,11 @@ func Write(dir string, r *bench.Report) error {
 
 // Page writes one page about r: plots, what to see in them, and all figures. It needs no other file and no network. It
 // returns an error if r has no rows.
-func Page(w io.Writer, r *bench.Report) error {
-	p := page{Title: "What a switch costs", About: about(r), Peers: peers, Machine: facts(&r.Machine)}
+func Page(w io.Writer, r *bench.Report) error { return pageWith(w, r, nil) }
+
+// pageWith writes the page of r, with more sections before its own.
+func pageWith(w io.Writer, r *bench.Report, first []section) error {
+	p := page{Title: "What a switch costs", About: about(r), Sections: first, Peers: peers, Machine: facts(&r.Machine)}
 	if r.Machine.Emulated {
 		p.Warnings = append(p.Warnings, "This was measured under an emulator: times mean nothing. Compare instructions.")
 	}

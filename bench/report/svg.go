@@ -33,6 +33,7 @@ func writeSVG(w io.Writer, title string, p *plot) error {
 	}
 	drawing.Title.Text = title
 	drawing.X.Label.Text = p.X
+	drawing.X.Label.Padding = vg.Points(5)
 	drawing.X.Scale = vector.LogScale{}
 	drawing.X.Tick.Marker = vector.TickerFunc(decades)
 	drawing.Y.Tick.Length = 0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fiberlab/bench"
+	benchreport "fiberlab/bench/report"
 	"fiberlab/bench/submission"
 	labcommand "fiberlab/labs/command"
 )
@@ -28,6 +30,7 @@ type benchRequest struct {
 	workload       string
 	swap           string
 	csv, benchstat bool
+	report         string // the folder of the page; empty: none
 }
 
 func (l *lab) benchCommand() *cobra.Command {
@@ -63,6 +66,9 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 			if r.bench.Workloads, err = bench.ParseWorkloads(r.workload); err != nil {
 				return err
 			}
+			if c.Flags().Changed("report") && r.report == "" {
+				return wrongValue(c.Flags().Lookup("report"), r.report)
+			}
 			if c.Flags().Changed("swap") {
 				if r.swap == "" {
 					return wrongValue(c.Flags().Lookup("swap"), r.swap)
@@ -87,10 +93,20 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 	if err := c.MarkFlagDirname("swap"); err != nil {
 		panic(err)
 	}
+	addReportFlag(c, &r.report)
 	complete(c, "time")
 	complete(c, "seed")
 	c.AddCommand(l.compareCommand())
 	return c
+}
+
+// addReportFlag adds the flag of bench and predict that names the folder of a page.
+func addReportFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "report", "", "write a page for browsers, "+benchreport.PageFile+", and a drawing into `DIR`")
+	setRemedy(c.Flags().Lookup("report"), "name a folder; it is made if need be")
+	if err := c.MarkFlagDirname("report"); err != nil {
+		panic(err)
+	}
 }
 
 // addBenchFlags adds the flags that bench and run have.
@@ -132,6 +148,10 @@ func (l *lab) bench(ctx context.Context, r benchRequest) error {
 	err = errors.Join(err, release())
 	if found != nil && len(found.Groups) > 0 && (err == nil || ctx.Err() != nil) {
 		err = errors.Join(r.write(l.stdout, found), err)
+		if r.report != "" {
+			err = errors.Join(err, benchreport.Write(r.report, found))
+			p.say("a page of this: %s", filepath.Join(r.report, benchreport.PageFile))
+		}
 	}
 	if err != nil {
 		return failure{err}

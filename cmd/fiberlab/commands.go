@@ -47,7 +47,7 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(l.runCommand(), l.benchCommand(), l.demoCommand(),
+	root.AddCommand(l.runCommand(), l.benchCommand(), l.predictCommand(), l.demoCommand(),
 		labcommand.Explore(l.stdout, l.stderr, l.explored), l.serveCommand(),
 		l.timelineCommand(), l.doctorCommand(), labcommand.Grade(l.stdout, l.stderr),
 		labcommand.Step(os.Stdin, l.stdout, l.stderr),

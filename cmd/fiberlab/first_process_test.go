@@ -28,15 +28,18 @@ func asFirst(t *testing.T, args ...string) *exec.Cmd {
 // In a container, fiberlab is process 1 if it is the container's command. Each command works there.
 func TestEachCommandAsFirstProcess(t *testing.T) {
 	dir := t.TempDir()
-	wordcounttest.WriteFiles(t, dir, map[string]string{"a": "one two\n", "b/c": "three\n"})
+	wordcounttest.WriteFiles(t, dir, map[string]string{"a": "one two\n", "b/c": "three\n", "guesses": "asm 1 s\n"})
 	page := filepath.Join(t.TempDir(), "page.html")
 	cases := map[string]struct {
 		args []string
 		says string
 	}{
-		"run":              {[]string{"run", "--quick", dir}, "asm"},
-		"bench":            {[]string{"bench", "--quick"}, "asm"},
-		"bench compare":    {},
+		"run":           {[]string{"run", "--quick", dir}, "asm"},
+		"bench":         {[]string{"bench", "--quick"}, "asm"},
+		"bench compare": {},
+		"predict": {
+			[]string{"predict", "--quick", "--guesses", filepath.Join(dir, "guesses")}, "times too much",
+		},
 		"demo deadlock":    {[]string{"demo", "deadlock"}, "The pool is stuck."},
 		"demo lost-wakeup": {[]string{"demo", "lost-wakeup"}, "signal-before-wait"},
 		"doctor":           {[]string{"doctor"}, "backends of fibers: asm"},

@@ -1,0 +1,104 @@
+package predict
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var asked = []Question{{"asm", "a bare switch"}, {"threads", "two threads by futex"}}
+
+func TestParseCost(t *testing.T) {
+	for text, want := range map[string]float64{
+		"3": 3, "3.5ns": 3.5, " 0.8 ns ": 0.8, "2us": 2000, "2 µs": 2000, "1ms": 1e6, "1e-9s": 1e-9 * 1e9,
+	} {
+		got, err := ParseCost(text)
+		require.NoError(t, err, text)
+		require.InDelta(t, want, got, 1e-9, text)
+	}
+	for text, says := range map[string]string{
+		"": "no time", "fast": "no time", "ns": "no time", "3 min": "no time", "NaN": "no time", "Inf": "no time",
+		"0": "above 0", "-1 ns": "above 0", "1e400": "no time",
+	} {
+		_, err := ParseCost(text)
+		require.ErrorContains(t, err, says, text)
+	}
+}
+
+func TestReadNamesTheLine(t *testing.T) {
+	g, err := Read(strings.NewReader("# mine\n\nasm\t3 ns # bare\nthreads 2us"), "dir/ada.txt", asked)
+	require.NoError(t, err)
+	require.Equal(t, Guesses{"ada", map[string]float64{"asm": 3, "threads": 2000}}, g)
+	for text, says := range map[string]string{
+		"asm 1\nasn 2":  `f, line 2: "asn" is not asked for: choose one of asm, threads`,
+		"asm 1\nasm 2":  "f, line 2: a second guess of asm",
+		"\nasm":         `f, line 2: asm: "" is no time`,
+		"asm 1 2":       `f, line 1: asm: "1 2" is no time`,
+		"# nothing\n\n": "f: no guess: give at least one, such as: asm 100 ns",
+	} {
+		_, err := Read(strings.NewReader(text), "f", asked)
+		require.ErrorContains(t, err, says)
+	}
+}
+
+func TestReadClass(t *testing.T) {
+	dir := t.TempDir()
+	_, err := ReadClass(dir, asked)
+	require.ErrorContains(t, err, "has no files")
+	for name, text := range map[string]string{"ada.txt": "asm 3", "bob": "asm 30\nthreads 1", ".swp": "what", "c/x": ""} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	class, err := ReadClass(dir, asked)
+	require.NoError(t, err)
+	require.Len(t, class, 2)
+	require.Equal(t, []string{"ada", "bob"}, []string{class[0].By, class[1].By})
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cyd"), []byte("x"), 0o644))
+	_, err = ReadClass(dir, asked)
+	require.ErrorContains(t, err, "cyd, line 1")
+}
+
+func TestAsk(t *testing.T) {
+	var out strings.Builder
+	g, err := Ask(strings.NewReader("quick\n5\n\n"), &out, asked)
+	require.NoError(t, err)
+	require.Equal(t, map[string]float64{"asm": 5}, g.Costs)
+	require.Equal(t, 2, strings.Count(out.String(), "1 of 2  asm, a bare switch: "), "it is asked again")
+	require.Contains(t, out.String(), `"quick" is no time`)
+	require.Contains(t, out.String(), "2 of 2  threads, two threads by futex: ")
+
+	g, err = Ask(strings.NewReader("5"), &out, asked)
+	require.NoError(t, err, "the end of input ends the questions")
+	require.Len(t, g.Costs, 1)
+	for _, input := range []string{"", "\n", "\n\n"} {
+		_, err = Ask(strings.NewReader(input), &out, asked)
+		require.ErrorIs(t, err, ErrNone, "%q", input)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	figures := []Figure{{"asm", 10, 9, 11}, {"absent", 5, 4, 6}, {"threads", 2000, 1900, 2100}}
+	all := Compare(figures, []Guesses{
+		{"ada", map[string]float64{"asm": 10.5, "threads": 500}}, {"bob", map[string]float64{"asm": 40}},
+		{"cyd", map[string]float64{"asm": 2}},
+	})
+	require.Len(t, all, 2, "nobody guessed the other one")
+	require.Equal(t, "ada", all[0].Middle().By)
+	require.Equal(t, "right", all[0].Verdict(all[0].Guesses[0]), "within the interval")
+	require.Equal(t, "4 times too much", all[0].Verdict(all[0].Guesses[1]))
+	require.Equal(t, "too little by a factor of 5", all[0].Verdict(all[0].Guesses[2]))
+	require.InDelta(t, 5, MeanOff(all, "cyd"), 1e-9)
+	require.InDelta(t, 2.0494, MeanOff(all, "ada"), 1e-4, "the geometric mean of 1.05 and 4")
+}
+
+func ExampleCompare() {
+	figures := []Figure{{Name: "asm", Median: 7, Low: 6.9, High: 7.1}}
+	for _, c := range Compare(figures, []Guesses{{By: "ada", Costs: map[string]float64{"asm": 70}}}) {
+		fmt.Println(c.Name, c.Verdict(c.Guesses[0]))
+	}
+	// Output: asm 10 times too much
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	benchreport "fiberlab/bench/report"
+	"fiberlab/cmd/fiberlab/wordcount/wordcounttest"
+)
+
+func TestPredict(t *testing.T) {
+	dir := t.TempDir()
+	wordcounttest.WriteFiles(t, dir, map[string]string{
+		"ada.txt": "asm 1 s\nthreads 0.001\n", "class/bob": "asm 1 s\n", "class/cyd": "asm 0.001\nchannel 1 s\n",
+	})
+	got := newLab(nil, nil).test(t, "predict", "--rounds", "2", "--guesses", filepath.Join(dir, "ada.txt"))
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `(?m)^asm +1,000,000,000 .* times too much$`, got.stdout)
+	require.Regexp(t, `(?m)^threads +0\.00 .* too little by a factor of \d+$`, got.stdout)
+	require.NotContains(t, got.stdout, "ucontext ")
+
+	page := filepath.Join(dir, "page")
+	got = newLab(nil, nil).test(t, "predict", "--rounds", "2", "--class", filepath.Join(dir, "class"), "--report", page)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `(?m)^cyd +2 `, got.stdout)
+	require.FileExists(t, filepath.Join(page, benchreport.GuessesFile))
+	text, err := os.ReadFile(filepath.Join(page, benchreport.PageFile))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "guesses: 2, from 0.001 ns to 1 s.")
+	require.Contains(t, string(text), "a guess")
+
+	got = newLab(nil, nil).test(t, "predict", "--json", "--rounds", "2", "--guesses", filepath.Join(dir, "class", "cyd"))
+	require.Zero(t, got.code, got.stderr)
+	require.Empty(t, got.stderr)
+	var document predicted
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &document))
+	require.Len(t, document.Predicted, 2)
+	require.Equal(t, "cyd", document.Predicted[0].Guesses[0].By)
+	require.Equal(t, 0.001/document.Predicted[0].Median, document.Predicted[0].Guesses[0].Factor)
+}
+
+func TestPredictRefuses(t *testing.T) {
+	dir := t.TempDir()
+	wordcounttest.WriteFiles(t, dir, map[string]string{"bad": "asm 1\nasn 2\n", "empty/": ""})
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"standard input is no terminal to ask at: --guesses FILE", nil},
+		{`line 2: "asn" is not asked for: choose one of asm, `, []string{"--guesses", filepath.Join(dir, "bad")}},
+		{"no such file", []string{"--guesses", filepath.Join(dir, "none")}},
+		{"has no files", []string{"--class", filepath.Join(dir, "empty")}},
+		{"leave one out", []string{"--class", dir, "--guesses", "x"}},
+		{`--report "": name a folder`, []string{"--report", ""}},
+	} {
+		got := run(t, append([]string{"predict", "--quick"}, c.args...)...)
+		require.Equal(t, exitUsage, got.code, got.stderr)
+		requireOneLine(t, got.stderr)
+		require.Contains(t, got.stderr, c.says)
+	}
+}
+
+func TestBenchReport(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "page")
+	got := newLab(nil, nil).test(t, "bench", "--rounds", "2", "--report", dir)
+	require.Zero(t, got.code, got.stderr)
+	for _, name := range []string{benchreport.PageFile, benchreport.DrawingFile} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Contains(t, string(text), "go-on-ucontext")
+	}
+}
