@@ -82,7 +82,8 @@ io_uring or epoll, which blocks the fiber alone.
 
 A file is text if its first 8 KB are UTF-8 without a NUL. Symbolic links below DIR are not followed.
 
---trace writes what every fiber did and when, for https://ui.perfetto.dev or chrome://tracing. If there is
+--trace writes what every fiber did and when, for https://ui.perfetto.dev or chrome://tracing: as JSON, or
+in Perfetto's own format if FILE ends in .pftrace. If there is
 more than one count, each has a file, with the backend's name before the extension: trace.json becomes
 trace.asm.json and so on; and with the policy's name as well, if there are several. --timeline writes the
 same as a page for browsers.

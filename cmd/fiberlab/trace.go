@@ -15,6 +15,9 @@ import (
 // tracedEvents is how many transitions of each worker a trace holds. Older ones are dropped.
 const tracedEvents = 1 << 17
 
+// perfettoExt is the extension of a trace in Perfetto's own format; all others are JSON.
+const perfettoExt = ".pftrace"
+
 // traces are the files for what is recorded: of each setting a trace, a timeline, or both. A nil *traces has none.
 type traces struct {
 	files []traceFile
@@ -54,7 +57,12 @@ func (t *traces) create(flag, path string, list []setting, write func(io.Writer,
 // createTraces makes the files of --trace and --timeline, either of which may be empty.
 func createTraces(path, page string, list []setting) (*traces, error) {
 	t := &traces{}
-	err := t.create("trace", path, list, func(w io.Writer, r *trace.Recorder) error { return r.WriteTrace(w) })
+	err := t.create("trace", path, list, func(w io.Writer, r *trace.Recorder) error {
+		if filepath.Ext(path) == perfettoExt {
+			return r.WritePerfetto(w)
+		}
+		return r.WriteTrace(w)
+	})
 	if err == nil {
 		err = t.create("timeline", page, list, func(w io.Writer, r *trace.Recorder) error {
 			return writeTimeline(w, "fiberlab run", r.WriteTrace)

@@ -103,7 +103,8 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 // and has it first.
 func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	var text bytes.Buffer
-	w := &traceWriter{to: bufio.NewWriter(&text), stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
+	j := &jsonWriter{to: bufio.NewWriter(&text)}
+	w := &traceWriter{event: j.event, stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
 	w.transition(Event{
 		At: 1,
 		Transition: sched.Transition{
@@ -113,7 +114,7 @@ func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	w.transition(
 		Event{At: 2, Transition: sched.Transition{From: sched.Queued, To: sched.Running, Why: sched.WhyResume}},
 	)
-	require.NoError(t, w.to.Flush())
+	require.NoError(t, j.to.Flush())
 	name, arrow := strings.Index(text.String(), `"worker 7"`), strings.Index(text.String(), `"ph":"s"`)
 	require.GreaterOrEqual(t, name, 0, "%s", &text)
 	require.Greater(t, arrow, name, "%s", &text)

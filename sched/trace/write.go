@@ -83,8 +83,47 @@ type run struct {
 // It returns the error of w. It may be called while the scheduler runs, and then
 // writes what was there at its beginning.
 func (r *Recorder) WriteTrace(w io.Writer) error {
-	t := &traceWriter{to: bufio.NewWriter(w), stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
-	t.text(`{"displayTimeUnit":"ns","traceEvents":[` + "\n")
+	j := &jsonWriter{to: bufio.NewWriter(w)}
+	j.text(`{"displayTimeUnit":"ns","traceEvents":[` + "\n")
+	r.draw(j.event)
+	j.text("\n]}\n")
+	if j.err == nil {
+		j.err = j.to.Flush()
+	}
+	if j.err != nil {
+		return fmt.Errorf("trace: write: %w", j.err)
+	}
+	return nil
+}
+
+// jsonWriter writes events as elements of an array.
+type jsonWriter struct {
+	to  *bufio.Writer
+	err error // the first one
+	any bool  // an event has been written
+}
+
+func (j *jsonWriter) event(e traceEvent) {
+	line, err := json.Marshal(e)
+	if err != nil && j.err == nil {
+		j.err = err
+	}
+	if j.any {
+		j.text(",\n")
+	}
+	j.any = true
+	j.text(string(line))
+}
+
+func (j *jsonWriter) text(s string) {
+	if j.err == nil {
+		_, j.err = j.to.WriteString(s)
+	}
+}
+
+// draw turns what is kept into events, and gives each to emit. A track is named before its first event.
+func (r *Recorder) draw(emit func(traceEvent)) {
+	t := &traceWriter{event: emit, stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
 	t.name("process_name", traceWorkers, 0, "workers")
 	t.name("process_name", traceFibers, 0, "fibers")
 	events, marks := r.Events(), r.Marks()
@@ -102,21 +141,11 @@ func (r *Recorder) WriteTrace(w io.Writer) error {
 	}
 	t.end(last)
 	t.idling(r.Idling(), last)
-	t.text("\n]}\n")
-	if t.err == nil {
-		t.err = t.to.Flush()
-	}
-	if t.err != nil {
-		return fmt.Errorf("trace: write: %w", t.err)
-	}
-	return nil
 }
 
 // traceWriter turns transitions into stays.
 type traceWriter struct {
-	to      *bufio.Writer
-	err     error // the first one
-	any     bool  // an event has been written
+	event   func(traceEvent)
 	workers map[int]bool
 	stays   map[fiberID]*stay
 	order   []fiberID // of stays: the earliest seen first
@@ -293,22 +322,4 @@ func slice(name, class string, since, until time.Duration) traceEvent {
 // name writes an event that names a process or a thread.
 func (t *traceWriter) name(what string, pid, tid int, name string) {
 	t.event(traceEvent{Name: what, Phase: "M", PID: pid, TID: tid, Args: map[string]any{"name": name}})
-}
-
-func (t *traceWriter) event(e traceEvent) {
-	line, err := json.Marshal(e)
-	if err != nil && t.err == nil {
-		t.err = err
-	}
-	if t.any {
-		t.text(",\n")
-	}
-	t.any = true
-	t.text(string(line))
-}
-
-func (t *traceWriter) text(s string) {
-	if t.err == nil {
-		_, t.err = t.to.WriteString(s)
-	}
 }
