@@ -1,5 +1,5 @@
-// Package labs holds the references of the swap, so that fiberlab step has something to show anywhere. It also holds
-// the scenarios of the labs about schedulers, so that a submission cannot change them.
+// Package labs holds what the grader needs of the labs' folders: the references of the swap, so that fiberlab step has
+// something to show anywhere, and what is given, so that a submission cannot change it.
 //
 // The labs are in the folders 01 to 08; docs/ says how they are used. The grader is in the packages below.
 package labs
@@ -19,3 +19,8 @@ var References embed.FS
 //
 //go:embed 0*/tests
 var Scenarios embed.FS
+
+// Sources are the sources that are handed out in the folders NN. grade.Lab says which of them are given.
+//
+//go:embed 0*/*.[chS]
+var Sources embed.FS

@@ -36,6 +36,9 @@ type Lab struct {
 	ItemTime time.Duration     // how long the examination of one item may take; 0: ItemTime
 	Sources  []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
 	Beside   []string          // files that match Sources and are not handed in: programs to measure with
+	// Files of the lab's folder. Fixed ones replace those of a submission. Given ones are there where it has none of that
+	// name; a source among these is linked if something needs what it defines, as a library is.
+	Fixed, Given []string
 }
 
 // Item is what gets points: all of them, or none.

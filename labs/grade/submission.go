@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"embed"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"fiberlab/labs"
 	"fiberlab/labs/machine"
 	"fiberlab/labs/sandbox"
 )
@@ -68,6 +70,9 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 			examiner = l.Examiner
 		}
 		b, err := examiner.Prepare(ctx, l, s, o)
+		if failed := new(sandbox.BuildError); errors.As(err, &failed) && s.Remark != "" {
+			failed.More = strings.TrimSpace(failed.More + "\n" + s.Remark)
+		}
 		if err != nil {
 			return err
 		}
@@ -75,6 +80,9 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 		r, err = use(b)
 		if missing := sandbox.Missing(); r != nil && missing != "" {
 			r.Remarks = append(r.Remarks, "this machine confines submissions in part: "+missing)
+		}
+		if r != nil && s.Remark != "" {
+			r.Remarks = append(r.Remarks, s.Remark)
 		}
 		if r != nil && len(b.Warnings) > 0 {
 			r.Build = &BuildReport{Said: b.Warnings}
@@ -88,7 +96,10 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 type Submission struct {
 	Dir   string   // of the copies
 	Names []string // of the files in it that belong to the lab on this architecture, sorted
+	Given []string // of the lab's files that were put beside them, which are linked if something needs them
 	Work  string   // a folder for what is built
+	// Remark says which files were replaced by the lab's; empty: none was, or they were the same.
+	Remark string
 }
 
 // take copies what lies in o.Dir and calls use with the copy, which it removes when use returns. Errors are those of
@@ -120,7 +131,41 @@ func (l *Lab) take(o Options, use func(*Submission) error) (err error) {
 			strings.Join(l.Sources, ", "),
 		)
 	}
+	if err := l.give(o.Arch, s); err != nil {
+		return err
+	}
 	return use(s)
+}
+
+// give puts the lab's own files into the folder of a submission.
+func (l *Lab) give(a *machine.Arch, s *Submission) error {
+	var replaced []string
+	for _, name := range slices.Concat(l.Fixed, l.Given) {
+		text, err := labs.Sources.ReadFile(l.Number + "/" + name)
+		if err != nil {
+			return fmt.Errorf("this copy of fiberlab does not have lab %s: %w", l.Number, err)
+		}
+		path := filepath.Join(s.Dir, name)
+		own, err := os.ReadFile(path)
+		switch {
+		case err != nil:
+			if filepath.Ext(name) != ".h" && l.Takes(a, name) {
+				s.Given = append(s.Given, name)
+			}
+		case bytes.Equal(own, text) || !slices.Contains(l.Fixed, name):
+			continue
+		default:
+			replaced = append(replaced, name)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return err
+		}
+	}
+	if replaced != nil {
+		s.Remark = fmt.Sprintf("graded with the lab's own %s, since yours differs: %s is given",
+			strings.Join(replaced, " and "), replaced[0])
+	}
+	return nil
 }
 
 // standing examines a submission in a program that does nothing but stand still (harness.c).
@@ -165,7 +210,7 @@ func (l *Lab) link(ctx context.Context, a *machine.Arch, s *Submission, around m
 	sources[Between] = harnessText(Between)
 	built, err := sandbox.Build(
 		ctx,
-		sandbox.BuildOptions{Arch: a, Dir: s.Dir, Sources: s.Names, Harness: sources, Between: Between, Work: s.Work,
+		sandbox.BuildOptions{Arch: a, Dir: s.Dir, Sources: s.Names, Given: s.Given, Harness: sources, Between: Between, Work: s.Work,
 			Flags: l.Flags, Link: Link(a), Calls: l.Needs, May: l.May},
 	)
 	if err != nil {

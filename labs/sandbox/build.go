@@ -40,6 +40,7 @@ type BuildOptions struct {
 	Arch    *machine.Arch
 	Dir     string            // the folder of the sources, copied by Collect; the compiler runs there
 	Sources []string          // names in Dir; .c and .S are compiled, the others are there to be included
+	Given   []string          // more names in Dir: each is linked only if something needs what it defines
 	Harness map[string]string // the grader's own sources, by name: harness.c
 	Between string            // a name in Harness, or empty: its object is linked behind each of the submission's
 	Work    string            // a folder for objects and the program
@@ -120,12 +121,9 @@ func compile(ctx context.Context, o BuildOptions) (_ *build, _ *Built, own []str
 			return nil, nil, nil, err
 		}
 	}
-	var sources []string
-	for _, name := range o.Sources {
-		if ext := filepath.Ext(name); ext == ".c" || ext == ".S" {
-			sources = append(sources, name)
-		}
-	}
+	sources := compiled(o.Sources)
+	submitted := len(sources)
+	sources = append(sources, compiled(o.Given)...)
 	objects, said := make([]string, len(sources)), make([]string, len(sources))
 	group, limited := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
@@ -143,10 +141,18 @@ func compile(ctx context.Context, o BuildOptions) (_ *build, _ *Built, own []str
 	if err := group.Wait(); err != nil {
 		return nil, nil, nil, err
 	}
-	for _, err := range failures {
+	for _, err := range failures[:submitted] {
 		if err != nil {
 			return nil, nil, nil, err
 		}
+	}
+	for i := submitted; i < len(sources); i++ {
+		if failures[i] != nil { // it fits no context of the submission's own: then nothing needs it
+			objects[i] = ""
+		}
+	}
+	if objects, err = asLibrary(objects[:submitted], objects[submitted:], o.Calls); err != nil {
+		return nil, nil, nil, err
 	}
 	if err := Symbols(objects, own, o.Calls, o.May); err != nil {
 		return nil, nil, nil, err
@@ -156,6 +162,13 @@ func compile(ctx context.Context, o BuildOptions) (_ *build, _ *Built, own []str
 		built.Warnings = append(built.Warnings, warnings(s)...)
 	}
 	return b, built, own, nil
+}
+
+// compiled are the names of sources among names.
+func compiled(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return filepath.Ext(name) != ".c" && filepath.Ext(name) != ".S"
+	})
 }
 
 // build is one call of Build.

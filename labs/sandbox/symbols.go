@@ -3,6 +3,7 @@ package sandbox
 import (
 	"debug/elf"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,6 +88,54 @@ func Symbols(objects, own, calls, may []string) error {
 		}
 	}
 	return nil
+}
+
+// asLibrary returns the objects, and those of the given ones that define what these, or calls, need: as a linker takes
+// objects from a library. It removes the others. An empty path stands for no object.
+func asLibrary(objects, given, calls []string) ([]string, error) {
+	defined, used := map[string]bool{}, map[string]bool{}
+	for _, name := range calls {
+		used[name] = true
+	}
+	note := func(path string) error {
+		return symbolsOf(path, func(s elf.Symbol) error {
+			defined[s.Name] = defined[s.Name] || isDefinition(s)
+			used[s.Name] = used[s.Name] || s.Section == elf.SHN_UNDEF
+			return nil
+		})
+	}
+	for _, path := range objects {
+		if err := note(path); err != nil {
+			return nil, err
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(given), func(path string) bool { return path == "" })
+	for again := true; again; {
+		again = false
+		for i, path := range left {
+			needed := false
+			err := symbolsOf(path, func(s elf.Symbol) error {
+				needed = needed || isDefinition(s) && used[s.Name] && !defined[s.Name]
+				return nil
+			})
+			if err == nil && needed {
+				objects, left, again = append(objects, path), slices.Delete(left, i, i+1), true
+				err = note(path)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if again {
+				break
+			}
+		}
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
 }
 
 const addressSize = 8 // bytes of an entry in .init_array

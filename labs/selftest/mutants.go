@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,13 @@ func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 			}
 			others = append(others, string(text))
 		}
+	}
+	for _, name := range slices.Concat(s.Lab.Fixed, s.Lab.Given) {
+		text, err := os.ReadFile(filepath.Join(s.Folder, name))
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, string(text))
 	}
 	for _, e := range entries {
 		name := e.Name()

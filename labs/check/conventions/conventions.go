@@ -32,6 +32,7 @@ func Labs() []*grade.Lab {
 		},
 		Handout: "handout.md",
 		Sources: []string{"convention*.S", "convention*.c", "*.h", "answers_*.txt"},
+		Fixed:   []string{"convention.h"},
 		Items: []grade.Item{
 			{
 				Name: "lab_return_address finds the return address", Points: 7, Section: "1.2",

@@ -47,7 +47,7 @@ func (e *examiner) Prepare(
 		return nil, err
 	}
 	build := sandbox.BuildOptions{
-		Arch: o.Arch, Dir: s.Dir, Sources: s.Names, Work: s.Work, Look: look,
+		Arch: o.Arch, Dir: s.Dir, Sources: s.Names, Given: s.Given, Work: s.Work, Look: look,
 		Flags: append(runtime.Words(), "-Wno-unused-parameter", "-I", "."),
 	}
 	var own, tests *sandbox.Built
@@ -58,7 +58,7 @@ func (e *examiner) Prepare(
 	})
 	group.Go(func() (err error) {
 		build := build
-		build.Sources, build.Look = e.sources(), words.look
+		build.Sources, build.Given, build.Look = e.sources(), nil, words.look
 		tests, err = sandbox.Compile(limited, build)
 		return err
 	})

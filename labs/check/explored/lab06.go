@@ -3,7 +3,7 @@ package explored
 import "fiberlab/labs/grade"
 
 func lab06() *grade.Lab {
-	return lab("06", "the five states", []string{"*.c", "*.h", "*.S"}, []scenario{
+	l := lab("06", "the five states", []string{"*.c", "*.h", "*.S"}, []scenario{
 		{file: "tasks.c", name: "tasks run in their order, on idle fibers", points: 12, section: "6.3", schedules: 1000},
 		{file: "yield.c", name: "a fiber that yields goes on after the others", points: 12, section: "6.4",
 			schedules: 1000},
@@ -19,4 +19,7 @@ func lab06() *grade.Lab {
 			schedules: 2000},
 		{file: "early.c", name: "no deadline comes early", points: 6, section: "6.8", schedules: 3000},
 	})
+	l.Fixed = []string{"context.h", "scheduler.h"}
+	l.Given = []string{"context.c", "swap_amd64.S", "swap_arm64.S", "trampoline_amd64.S", "trampoline_arm64.S"}
+	return l
 }

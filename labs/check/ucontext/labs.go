@@ -37,6 +37,7 @@ func Labs() []*grade.Lab {
 		Handout: "handout.md",
 		Sources: []string{"*.S", "*.c", "*.h", answersFile},
 		Beside:  []string{"price.c", "count.c"},
+		Given:   []string{"check.c", "ucontext_amd64.h", "ucontext_arm64.h"},
 		Harness: map[string]string{"ucontext.c": string(text)},
 		ByArch: map[string][]grade.Item{
 			machine.AMD64.Name: items(machine.AMD64),
