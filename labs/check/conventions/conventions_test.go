@@ -194,7 +194,7 @@ func TestExploreShowsDifferentStrangers(t *testing.T) {
 		require.NoError(t, err)
 		program := filepath.Join(t.TempDir(), "explore")
 		command = append(
-			command, "-O2", "-static", "-no-pie", "-o", program, filepath.Join(folder, "explore.c"),
+			command, "-O2", "-static", "-no-pie", "-I", folder, "-o", program, filepath.Join(folder, "explore.c"),
 			filepath.Join(folder, "reference", "convention_"+a.Name+".S"),
 		)
 		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()

@@ -38,8 +38,8 @@ func (e *examiner) Prepare(
 	if err := unmarked(s); err != nil {
 		return nil, err
 	}
-	words, err := e.given(l, s)
-	if err != nil {
+	given := filepath.Join(s.Work, "given")
+	if err := e.give(l, s, given); err != nil {
 		return nil, err
 	}
 	runtime, err := explore.NewRuntimeFor(ctx, o.Arch, s.Work)
@@ -58,7 +58,7 @@ func (e *examiner) Prepare(
 	})
 	group.Go(func() (err error) {
 		build := build
-		build.Sources, build.Given, build.Look = e.sources(), nil, words.look
+		build.Dir, build.Sources, build.Given, build.Look = given, e.sources(), nil, nil
 		tests, err = sandbox.Compile(limited, build)
 		return err
 	})
@@ -70,7 +70,7 @@ func (e *examiner) Prepare(
 	}
 	return &grade.Bench{
 		Objects: own.Objects, Flags: build.Flags, Warnings: own.Warnings,
-		Built: &around{runtime, filepath.Join(s.Work, "tests")}, Options: machine.Options{
+		Built: &around{runtime, filepath.Join(s.Work, "tests"), given}, Options: machine.Options{
 			Emulator: o.Emulator, Calls: calls,
 			Wrap: func(argv []string) []string { return sandbox.Wrap(argv, sandbox.Limits{CPU: cpuTime}) },
 		},
@@ -81,6 +81,7 @@ func (e *examiner) Prepare(
 type around struct {
 	runtime *explore.Runtime
 	tests   string // the folder of the scenarios' objects
+	given   string // in whose folder tests their sources are
 }
 
 // link makes the program of a scenario and returns its path.
@@ -91,7 +92,7 @@ func link(ctx context.Context, b *grade.Bench, s scenario) (string, error) {
 	return program, err
 }
 
-// sources are the files of the scenarios, as they lie in the folder of the submission.
+// sources are the files of the scenarios, in the folder of the lab.
 func (e *examiner) sources() []string {
 	var all []string
 	for _, s := range e.scenarios {
@@ -102,45 +103,37 @@ func (e *examiner) sources() []string {
 	return all
 }
 
-// given puts the grader's files into the folder of the submission: explore.h, and the lab's scenarios. It returns the
-// words that occur in these.
-func (e *examiner) given(l *grade.Lab, s *grade.Submission) (used, error) {
-	words := used{}
-	for _, folder := range []string{s.Dir, s.Work} {
-		if err := os.MkdirAll(filepath.Join(folder, "tests"), 0o700); err != nil {
-			return nil, err
-		}
-	}
-	write := func(name string, text []byte) error {
-		for _, word := range word.FindAllString(string(text), -1) {
-			words[word] = true
-		}
-		return os.WriteFile(filepath.Join(s.Dir, name), text, 0o600)
-	}
-	if err := write("explore.h", explore.Header()); err != nil {
-		return nil, err
-	}
-	folder := path.Join(l.Number, "tests")
-	files, err := labs.Scenarios.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range files {
-		text, err := labs.Scenarios.ReadFile(path.Join(folder, f.Name()))
-		if err == nil {
-			err = write("tests/"+f.Name(), text)
-		}
+// give puts the grader's explore.h into the folder of the submission. It makes the folder given, with the lab's
+// scenarios and the headers that are given: so no file of the submission has a part in how a scenario is compiled.
+func (e *examiner) give(l *grade.Lab, s *grade.Submission, given string) error {
+	files := map[string][]byte{filepath.Join(s.Dir, "explore.h"): explore.Header()}
+	files[filepath.Join(given, "explore.h")] = explore.Header()
+	for _, name := range l.Fixed {
+		text, err := labs.Sources.ReadFile(path.Join(l.Number, name))
 		if err != nil {
-			return nil, err
+			return err
+		}
+		files[filepath.Join(given, name)] = text
+	}
+	for _, name := range e.sources() {
+		text, err := labs.Scenarios.ReadFile(path.Join(l.Number, name))
+		if err != nil {
+			return err
+		}
+		files[filepath.Join(given, name)] = text
+	}
+	for _, folder := range []string{filepath.Join(given, "tests"), filepath.Join(s.Work, "tests")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return err
 		}
 	}
-	return words, nil
+	for name, text := range files {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
-
-var word = regexp.MustCompile(`[A-Za-z_]\w*`)
-
-// used are the words of scenarios.
-type used map[string]bool
 
 // refused are words by which a source hides from the compiler's marks, or writes assembly.
 var refused = regexp.MustCompile(
@@ -181,24 +174,6 @@ func unmarked(s *grade.Submission) error {
 		}
 	}
 	return nil
-}
-
-var macro = regexp.MustCompile(`^#define ([A-Za-z_]\w*)`)
-
-// look refuses a macro of the submission's headers whose name a scenario uses.
-func (words used) look(name, text string) error {
-	if err := look(name, text); err != nil {
-		return err
-	}
-	return eachLine(name, text, func(file, line string, number int) error {
-		m := macro.FindStringSubmatch(line)
-		if m == nil || !words[m[1]] || strings.HasPrefix(file, "tests/") || file == "explore.h" {
-			return nil
-		}
-		return &sandbox.BuildError{
-			File: file, Line: number, Text: fmt.Sprintf("defines the macro %s, a word of the tests: name it otherwise", m[1]),
-		}
-	})
 }
 
 // mark is a line of the preprocessor that says where the next one comes from. 1 is the begin of a file, 2 the return to

@@ -98,8 +98,8 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 	f := grade.Fault{Schedule: r.Schedule, Entered: entered(b, r, r.Entered)}
 	for i, step := range r.Steps {
 		at, source := place(b, r, step.PC), ""
-		if filepath.IsLocal(at.File) {
-			source = r.Text(explore.Place{File: filepath.Join(b.Dir, at.File), Line: at.Line})
+		if at.File != "" {
+			source = r.Text(r.Place(step.PC))
 		}
 		f.Steps = append(f.Steps, grade.Step{
 			Thread: step.Thread, Place: at, Source: source, Does: r.Does(i), Preempts: step.Preempted,
@@ -186,13 +186,14 @@ func lasts(steps []grade.Step) (last []grade.Step) {
 // place returns the line from which an address was made, if that is a line of the submission or of a scenario.
 func place(b *grade.Bench, r *explore.Result, at explore.Address) machine.Place {
 	p := r.Place(at)
-	file := p.File
-	if filepath.IsAbs(file) {
-		within, err := filepath.Rel(b.Dir, file)
-		if err != nil || strings.HasPrefix(within, "..") {
-			return machine.Place{}
+	for _, folder := range []string{b.Dir, b.Built.(*around).given} {
+		within := p.File
+		if filepath.IsAbs(within) {
+			within, _ = filepath.Rel(folder, within) // both are absolute
 		}
-		file = within
+		if filepath.IsLocal(within) {
+			return machine.Place{File: within, Line: p.Line, Function: r.Function(at)}
+		}
 	}
-	return machine.Place{File: file, Line: p.Line, Function: r.Function(at)}
+	return machine.Place{}
 }
