@@ -39,7 +39,7 @@ func (e *examiner) Prepare(
 		return nil, err
 	}
 	given := filepath.Join(s.Work, "given")
-	if err := e.give(l, s, given); err != nil {
+	if err := give(l, s, given); err != nil {
 		return nil, err
 	}
 	runtime, err := explore.NewRuntimeFor(ctx, o.Arch, s.Work)
@@ -105,7 +105,7 @@ func (e *examiner) sources() []string {
 
 // give puts the grader's explore.h into the folder of the submission. It makes the folder given, with the lab's
 // scenarios and the headers that are given: so no file of the submission has a part in how a scenario is compiled.
-func (e *examiner) give(l *grade.Lab, s *grade.Submission, given string) error {
+func give(l *grade.Lab, s *grade.Submission, given string) error {
 	files := map[string][]byte{filepath.Join(s.Dir, "explore.h"): explore.Header()}
 	files[filepath.Join(given, "explore.h")] = explore.Header()
 	for _, name := range l.Fixed {
@@ -115,12 +115,16 @@ func (e *examiner) give(l *grade.Lab, s *grade.Submission, given string) error {
 		}
 		files[filepath.Join(given, name)] = text
 	}
-	for _, name := range e.sources() {
-		text, err := labs.Scenarios.ReadFile(path.Join(l.Number, name))
+	tests, err := labs.Scenarios.ReadDir(path.Join(l.Number, "tests"))
+	if err != nil {
+		return err
+	}
+	for _, f := range tests {
+		text, err := labs.Scenarios.ReadFile(path.Join(l.Number, "tests", f.Name()))
 		if err != nil {
 			return err
 		}
-		files[filepath.Join(given, name)] = text
+		files[filepath.Join(given, "tests", f.Name())] = text
 	}
 	for _, folder := range []string{filepath.Join(given, "tests"), filepath.Join(s.Work, "tests")} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
