@@ -210,8 +210,10 @@ func (l *Lab) link(ctx context.Context, a *machine.Arch, s *Submission, around m
 	sources[Between] = harnessText(Between)
 	built, err := sandbox.Build(
 		ctx,
-		sandbox.BuildOptions{Arch: a, Dir: s.Dir, Sources: s.Names, Given: s.Given, Harness: sources, Between: Between, Work: s.Work,
-			Flags: l.Flags, Link: Link(a), Calls: l.Needs, May: l.May},
+		sandbox.BuildOptions{
+			Arch: a, Dir: s.Dir, Sources: s.Names, Given: s.Given, Harness: sources, Between: Between, Work: s.Work,
+			Flags: l.Flags, Link: Link(a), Calls: l.Needs, May: l.May,
+		},
 	)
 	if err != nil {
 		return nil, err
