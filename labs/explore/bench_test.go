@@ -13,10 +13,10 @@ import (
 	"fiberlab/labs/explore"
 )
 
-// BenchmarkSchedules has the schedules of a second of processor time: of the test of testdata/bench/deque.c, of 32
-// events, by the explorer, and by relacy where it is installed (Debian: apt-get install relacy-dev). They run in turn, so
-// that noise hits all of them; each figure is a median. BenchmarkPoint has the cost of a schedule point: one exchange of
-// two objects by two threads.
+// BenchmarkSchedules has the schedules of a second of processor time, of a test of 32 events (testdata/bench/deque.c):
+// by the explorer, and by relacy where it is installed (Debian: apt-get install relacy-dev). They run in turn, so that
+// noise hits all of them. Each figure is a median. BenchmarkPoint has the cost of a schedule point: one exchange of two
+// objects by two threads.
 //
 //	nice -n -19 go test -run '^$' -bench 'Schedules|Point' -benchtime 20x ./labs/explore
 func BenchmarkSchedules(b *testing.B) {
