@@ -53,7 +53,7 @@ func compareRows(before, after *Group, a, b *Row) Change {
 		Group: after.Name, Name: b.Name, At: b.At, Unit: after.Unit, Old: a.Median, New: b.Median, P: math.NaN(),
 	}
 	old, new := a.Samples, b.Samples
-	if b.Name != after.Base {
+	if b != after.base() {
 		old, new = before.quotients(a), after.quotients(b)
 	}
 	if before.Noise != "" || after.Noise != "" || old == nil || new == nil {
@@ -68,13 +68,21 @@ func compareRows(before, after *Group, a, b *Row) Change {
 
 // quotients returns the samples of the row over those of the base in the same rounds, or nil without a base.
 func (g *Group) quotients(r *Row) (list []float64) {
+	base := g.base()
+	if base == nil || len(base.Samples) != len(r.Samples) {
+		return nil
+	}
+	for round, s := range r.Samples {
+		list = append(list, s/base.Samples[round])
+	}
+	return list
+}
+
+// base returns the row to which ratios are taken, or nil. It is the first one of its name.
+func (g *Group) base() *Row {
 	for i := range g.Rows {
-		base := &g.Rows[i]
-		if base.Name == g.Base && len(base.Samples) == len(r.Samples) {
-			for round, s := range r.Samples {
-				list = append(list, s/base.Samples[round])
-			}
-			return list
+		if g.Rows[i].Name == g.Base {
+			return &g.Rows[i]
 		}
 	}
 	return nil

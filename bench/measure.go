@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 		rivals = append(rivals[:len(rivals):len(rivals)], Mechanism{Name: floorName, Open: w.Floor})
 	}
 	for _, rival := range rivals {
-		s, err := openSeries(ctx, rival, m.Sample)
+		s, err := openSeries(ctx, rival, cmp.Or(w.Sample, m.Sample))
 		if absent := new(Absent); errors.As(err, &absent) {
 			skipped = append(skipped, Skipped{rival.Name, absent.What, absent.Remedy})
 			continue

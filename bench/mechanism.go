@@ -60,7 +60,11 @@ func (s Sample) PerOperation() float64 {
 func Mechanisms() []Mechanism {
 	return slices.Concat(assembly(), []Mechanism{
 		{Name: "ucontext", Says: "swapcontext asks the kernel to exchange the signal mask", Open: openUcontext},
+		{Name: "sigsetjmp", Says: "it saves registers, and hides pointers from attackers", Open: openSigsetjmp},
+		{Name: "boost", Says: "Boost.Context saves the registers on the stack that it leaves", Open: openBoost},
+		{Name: "coroutine", Says: "a C++20 coroutine has no stack, and saves only where it goes on", Open: openCoroutine},
 		{Name: "goroutine", Says: "iter.Pull hands the thread over inside the Go runtime", Open: openGoroutine},
+		{Name: "gosched", Says: "runtime.Gosched goes through the Go scheduler's global queue", Open: openGosched},
 		{Name: "channel", Says: "a send and a receive pass through the Go scheduler", Open: openChannel},
 		{Name: "threads", Says: "one thread wakes the other by futex and sleeps, on one processor", Open: openThreads},
 	}, goOnFibers())

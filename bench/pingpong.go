@@ -42,7 +42,8 @@ type pingpong struct {
 	pair  unsafe.Pointer // C memory
 }
 
-func openUcontext() (Session, error) { return openPingpong(&C.pingpong_ucontext) }
+func openSigsetjmp() (Session, error) { return openPingpong(&C.pingpong_sigsetjmp) }
+func openUcontext() (Session, error)  { return openPingpong(&C.pingpong_ucontext) }
 
 func openPingpong(loop *C.struct_pingpong) (Session, error) {
 	pool, err := stack.NewPool(stack.Options{})

@@ -21,7 +21,7 @@ struct pingpong {
 };
 
 extern const struct pingpong pingpong_asm, pingpong_asm_inline, pingpong_asm_nofp, pingpong_floor,
-    pingpong_ucontext;
+    pingpong_sigsetjmp, pingpong_ucontext;
 
 static inline uint64_t nanoseconds(void) {
     struct timespec now;

@@ -24,7 +24,8 @@ struct member {
 
 /* members[0] is the caller of ring_run, on its thread's stack. */
 struct ring {
-    size_t n;
+    size_t all; /* members */
+    size_t n;   /* the member that switches to the caller */
     struct member members[];
 };
 
@@ -38,7 +39,7 @@ struct ring *ring_open(size_t n) {
     struct ring *r = calloc(1, sizeof *r + (n + 1) * sizeof(struct member));
     if (!r)
         return NULL;
-    r->n = n;
+    r->n = r->all = n;
     for (size_t i = 0; i <= n; i++)
         r->members[i].next = &r->members[i < n ? i + 1 : 0];
     return r;
@@ -55,6 +56,24 @@ uint64_t ring_run(struct ring *r, uint64_t laps) {
     for (; laps; laps--)
         SWAP(&home->context, &home->next->context);
     return nanoseconds() - start;
+}
+
+void ring_limit(struct ring *r, size_t n) {
+    if (r->n < r->all)
+        r->members[r->n].next = &r->members[r->n + 1];
+    r->members[n].next = &r->members[0];
+    r->n = n;
+}
+
+size_t ring_length(const struct ring *r) {
+    size_t length = 1;
+    for (const struct member *m = r->members[0].next; m != &r->members[0]; m = m->next)
+        length++;
+    return length;
+}
+
+size_t ring_member_size(void) {
+    return sizeof(struct member);
 }
 
 void ring_close(struct ring *r) {

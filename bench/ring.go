@@ -16,7 +16,7 @@ import (
 // ring switches round n C fibers, so that every switch finds another context and another stack. With many
 // fibers none of it is in a cache.
 type ring struct {
-	n      int
+	n      int // fibers that a lap passes
 	pool   *stack.Pool
 	stacks []*stack.Stack
 	c      *C.struct_ring
@@ -59,6 +59,15 @@ func (r *ring) Run(n int) (Sample, error) {
 	})
 	return s, err
 }
+
+// limit has laps pass the first n fibers alone.
+func (r *ring) limit(n int) {
+	r.n = n
+	C.ring_limit(r.c, C.size_t(n))
+}
+
+// length counts the switches of a lap.
+func (r *ring) length() int { return int(C.ring_length(r.c)) }
 
 func (r *ring) Close() error {
 	C.ring_close(r.c)

@@ -58,17 +58,18 @@ func summarise(w *Workload, all []*series, rounds int, skipped []Skipped, seed u
 		if g.Noise == "" && ratios[i].halfWidth() <= noisy {
 			row.Ratio, row.RatioLow, row.RatioHigh = ratios[i].value, ratios[i].low, ratios[i].high
 		}
-		row.Sentence = g.sentence(&row, w.Operation, s.Says, i == base)
+		row.Sentence = g.sentence(&row, w.Operation, s.Says, all[base].At, i == base)
 		g.Rows = append(g.Rows, row)
 	}
 	return g
 }
 
-// sentence says what the figures of the row mean.
-func (g *Group) sentence(r *Row, operation, says string, isBase bool) string {
-	name := r.Name
+// sentence says what the figures of the row mean; the base is at baseAt on the axis.
+func (g *Group) sentence(r *Row, operation, says string, baseAt float64, isBase bool) string {
+	name, base := r.Name, g.Base
 	if g.Axis != "" {
-		name += " with " + strconv.FormatFloat(r.At, 'f', -1, 64) + " " + g.Axis
+		name += " with " + place(r.At, g.Axis)
+		base = fmt.Sprintf("%s with %s", base, place(baseAt, g.Axis))
 	}
 	why := ""
 	if says != "" {
@@ -79,13 +80,16 @@ func (g *Group) sentence(r *Row, operation, says string, isBase bool) string {
 		return fmt.Sprintf("A %s by %s takes %s%s.", operation, name, span(r.Low, r.High, " ns"), why)
 	case r.Ratio == 0:
 		return fmt.Sprintf("The machine was too noisy to tell what a %s by %s costs beside %s%s.",
-			operation, name, g.Base, why)
+			operation, name, base, why)
 	case r.RatioLow <= 1 && r.RatioHigh >= 1:
-		return fmt.Sprintf("A %s by %s costs the same as by %s, as far as can be told%s.", operation, name, g.Base, why)
+		return fmt.Sprintf("A %s by %s costs the same as by %s, as far as can be told%s.", operation, name, base, why)
 	}
 	return fmt.Sprintf("A %s by %s costs %s the cost by %s%s.", operation, name,
-		span(r.RatioLow, r.RatioHigh, " times"), g.Base, why)
+		span(r.RatioLow, r.RatioHigh, " times"), base, why)
 }
+
+// place is a place on an axis in words.
+func place(at float64, axis string) string { return whole(at) + " " + axis }
 
 // span is "2.1 to 2.3" with the unit behind it, or one number if both round to it.
 func span(low, high float64, unit string) string {
@@ -107,6 +111,11 @@ func Figure(x float64) string {
 		}
 		return strconv.FormatFloat(x, 'f', digits, 64)
 	}
+	return whole(x)
+}
+
+// whole is a whole number with a comma after every three digits.
+func whole(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 0, 64)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]

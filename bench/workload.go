@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Workload is an operation and the mechanisms that do it.
@@ -14,6 +15,7 @@ type Workload struct {
 	Axis      string // what At of the mechanisms counts; empty: they are no curve
 	Rivals    []Mechanism
 	Floor     func() (Session, error) // opens the same loop without the operation; nil: there is none
+	Sample    time.Duration           // roughly how long a sample takes; 0: as Options say
 	Marks     []Mark                  // of the axis
 	Notes     []string
 }
@@ -28,7 +30,7 @@ func Switch() Workload {
 
 // Workloads returns all workloads.
 func Workloads() []Workload {
-	return []Workload{Switch()}
+	return []Workload{Switch(), create(), rings(), tasks(), handover(), wake(), join()}
 }
 
 // WorkloadNames lists the names of all workloads.

@@ -16,6 +16,7 @@ import (
 
 // shownElsewhere are the types without an Example of their own, and why.
 var shownElsewhere = map[string]string{
+	"bench.Mechanism":      "the package's Example has one",
 	"bench.Options":        "ExampleMeasure has them",
 	"dispatch.Options":     "ExampleContext has them",
 	"fibersync.DAGBuilder": "ExampleDAG begins with one",

@@ -1,0 +1,22 @@
+// What the programs in C++ have in common: each line of input is a number of round trips, and is
+// answered by the nanoseconds that they took.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+static inline uint64_t nanoseconds() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t run(uint64_t trips);
+
+int main() {
+    char line[32];
+    while (fgets(line, sizeof line, stdin)) {
+        printf("%llu\n", (unsigned long long)run(strtoull(line, nullptr, 10)));
+        fflush(stdout);
+    }
+}

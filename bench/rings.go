@@ -1,0 +1,142 @@
+package bench
+
+/*
+#include "ring.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"fiberlab/fiber"
+	"fiberlab/stack"
+)
+
+// ringSizes are the places on the axis of the workload of rings.
+var ringSizes = []int{2, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000}
+
+// rings is the workload of a switch in rings of more and more fibers, until none of them is in a cache. All rows share
+// one ring, of which a smaller one is a part.
+func rings() Workload {
+	name := fiber.Backends()[0].String()
+	w := Workload{
+		Name: "ring", Title: "A switch in a ring of fibers", Operation: "switch", Base: name, Axis: "fibers",
+		Sample: 500 * time.Microsecond, Marks: ringMarks(caches(), cpuFacts()["TLB size"]),
+	}
+	most, why := mostFibers()
+	if why != "" {
+		w.Notes = append(w.Notes, why)
+	}
+	w.Notes = append(w.Notes, fmt.Sprintf("A switch by asm touches %d cache lines: %d of a context, one of a stack. A "+
+		"context takes %d bytes. It touches a page of a stack, and one of contexts, which %d contexts share.",
+		ringLines, ringLines-1, C.ring_member_size(), os.Getpagesize()/int(C.ring_member_size())))
+	shared := &sharedRing{}
+	for _, n := range ringSizes {
+		if n <= most {
+			shared.size = n
+			w.Rivals = append(w.Rivals, Mechanism{Name: name, At: float64(n), Open: func() (Session, error) {
+				return shared.part(n)
+			}})
+		}
+	}
+	return w
+}
+
+// ringLines is how many cache lines of 64 bytes a switch touches: of the next context two, of its stack one.
+const ringLines = 3
+
+// ringMarks says where the contexts and stacks of a ring fill a cache, and where their pages fill the TLB, whose size
+// the kernel gives for some processors as "3584 4K pages".
+func ringMarks(list []Cache, tlb string) (marks []Mark) {
+	for _, c := range list {
+		marks = append(marks, Mark{float64(c.Bytes / (ringLines * 64)), fmt.Sprintf(
+			"L%d ends: %d KB hold no more", c.Level, c.Bytes>>10)})
+	}
+	if entries, _, found := strings.Cut(tlb, " "); found {
+		if n, err := strconv.Atoi(entries); err == nil {
+			marks = append(marks, Mark{float64(n), fmt.Sprintf("the TLB ends: it has %d pages, a stack each", n)})
+		}
+	}
+	return marks
+}
+
+// perFiber is about what a suspended C fiber takes: one or two pages of stack, a part of the page tables, and, in the
+// kernel, of what describes its mapping.
+const perFiber = 9 << 10
+
+// mostFibers returns how many fibers a ring may have: they take at most half of the memory that is free and, where each
+// guard splits a mapping, of the mappings that the kernel allows. why says what ends a ring below 1,000,000.
+func mostFibers() (most int, why string) {
+	most = ringSizes[len(ringSizes)-1]
+	for line := range strings.Lines(readAll("/proc/meminfo")) {
+		var kilobytes int
+		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &kilobytes); n == 1 && kilobytes<<10/2/perFiber < most {
+			most = kilobytes << 10 / 2 / perFiber
+			why = fmt.Sprintf("The ring ends at %d fibers: they would take half of the free memory.", most)
+		}
+	}
+	pool, err := stack.NewPool(stack.Options{})
+	if err != nil {
+		return most, why
+	}
+	defer func() { _ = pool.Close() }()
+	allowed, err := strconv.Atoi(firstLine("/proc/sys/vm/max_map_count"))
+	if err == nil && pool.Stats().Guard == stack.GuardMprotect && allowed/4 < most {
+		most = allowed / 4
+		why = fmt.Sprintf("The ring ends at %d fibers: before Linux 6.13 a guard page splits a mapping, and "+
+			"vm.max_map_count is %d.", most, allowed)
+	}
+	return most, why
+}
+
+// readAll returns the text of a file, empty if it cannot be read.
+func readAll(path string) string {
+	text, _ := os.ReadFile(path)
+	return string(text)
+}
+
+// sharedRing is one ring, open as long as a part of it is.
+type sharedRing struct {
+	size, open int
+	whole      *ring
+}
+
+// ringPart is the first fibers of a ring, as a session.
+type ringPart struct {
+	*ring
+	n      int
+	shared *sharedRing
+}
+
+func (s *sharedRing) part(n int) (Session, error) {
+	if s.open == 0 {
+		whole, err := OpenRing(s.size)
+		if err != nil {
+			return nil, err
+		}
+		s.whole = whole.(*ring)
+	}
+	s.open++
+	return &ringPart{s.whole, n, s}, nil
+}
+
+// Run goes round once before it measures, since a larger part may have emptied the caches.
+func (p *ringPart) Run(n int) (Sample, error) {
+	p.ring.limit(p.n)
+	if _, err := p.ring.Run(1); err != nil {
+		return Sample{}, err
+	}
+	return p.ring.Run(n)
+}
+
+func (p *ringPart) Close() error {
+	p.shared.open--
+	if p.shared.open > 0 {
+		return nil
+	}
+	return p.ring.Close()
+}

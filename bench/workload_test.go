@@ -1,0 +1,90 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/asm/ctest"
+)
+
+// Each workload is measured for a moment; the ring alone has fewer sizes here, since a long one takes gigabytes.
+func TestEachWorkload(t *testing.T) {
+	for _, w := range Workloads() {
+		t.Run(w.Name, func(t *testing.T) {
+			requireReleased(t)
+			if w.Name == "ring" {
+				shared := &sharedRing{size: 100}
+				w.Rivals = nil
+				for _, n := range []int{2, 100} {
+					w.Rivals = append(w.Rivals, Mechanism{Name: "asm", At: float64(n), Open: func() (Session, error) {
+						return shared.part(n)
+					}})
+				}
+			}
+			if w.Sample = 50 * time.Microsecond; ctest.Emulated() {
+				w.Rivals = w.Rivals[:2]
+			}
+			g := measured(t, w, Options{Rounds: 2})
+			require.Equal(t, len(w.Rivals), len(g.Rows)+len(g.Skipped))
+			require.Equal(t, w.Base, g.Base)
+			for _, r := range g.Rows {
+				require.Positive(t, r.Median, r.Name)
+				require.True(t, strings.HasSuffix(r.Sentence, "."), r.Sentence)
+			}
+		})
+	}
+	_, err := ParseWorkloads("speed")
+	require.EqualError(t, err,
+		`unknown workload "speed": choose one of switch, create, ring, tasks, sync, wake, join or all`)
+	all, err := ParseWorkloads("all")
+	require.NoError(t, err)
+	require.Len(t, all, 7)
+}
+
+// Whatever part was measured before, a lap of a part passes as many fibers as it says.
+func TestPartsOfARing(t *testing.T) {
+	requireReleased(t)
+	shared := &sharedRing{size: 30}
+	sizes := []int{2, 5, 10, 29, 30}
+	parts := map[int]*ringPart{}
+	for _, n := range sizes {
+		s, err := shared.part(n)
+		require.NoError(t, err)
+		parts[n] = s.(*ringPart)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 50 {
+		n := sizes[rng.IntN(len(sizes))]
+		sample, err := parts[n].Run(100)
+		require.NoError(t, err)
+		require.Zero(t, sample.Operations%(n+1))
+		require.Equal(t, n+1, parts[n].length())
+	}
+	for _, p := range parts {
+		require.NoError(t, p.Close())
+	}
+}
+
+func TestRingMarks(t *testing.T) {
+	marks := ringMarks([]Cache{{1, 32 << 10, 64}, {2, 1 << 20, 64}}, "3584 4K pages")
+	require.Equal(t, []Mark{
+		{170, "L1 ends: 32 KB hold no more"}, {5461, "L2 ends: 1024 KB hold no more"},
+		{3584, "the TLB ends: it has 3584 pages, a stack each"},
+	}, marks)
+	require.Empty(t, ringMarks(nil, ""))
+}
+
+// What a machine lacks is named, with the line that installs it.
+func TestAbsentCompilersAndLibraries(t *testing.T) {
+	t.Setenv("CXX", "no-such-compiler")
+	_, err := openCoroutine()
+	require.ErrorAs(t, err, new(*Absent))
+	require.EqualError(t, err, "there is no C++ compiler no-such-compiler: apt-get install g++")
+	t.Setenv("CXX", "")
+	_, err = openProgram("boost.cc", "no/such/header.hpp", "apt-get install it")
+	require.ErrorAs(t, err, new(*Absent))
+}
