@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"encoding/binary"
 	"fmt"
 	"runtime"
 	"slices"
@@ -393,14 +392,11 @@ func describe(answers []answer) []FiberReport {
 	places := make(map[string]FiberReport)
 	list := make([]FiberReport, len(answers))
 	for i, a := range answers {
-		key := make([]byte, 0, 8*len(a.where))
-		for _, pc := range a.where {
-			key = binary.NativeEndian.AppendUint64(key, uint64(pc))
-		}
-		place, known := places[string(key)]
+		key := fmt.Sprint(a.where)
+		place, known := places[key]
 		if !known {
 			place.Stack, place.Call = frames(a.where)
-			places[string(key)] = place
+			places[key] = place
 		}
 		b := place
 		b.Worker, b.Fiber, b.Task = a.fiber.maker.id, a.fiber.id, a.fiber.maker.scheduler.names.of(a.task)

@@ -49,26 +49,17 @@ const (
 var modeNames = [...]string{"balance", "affinity"}
 
 // String returns the mode's name.
-func (m GroupMode) String() string {
-	if int(m) < len(modeNames) {
-		return modeNames[m]
-	}
-	return fmt.Sprintf("GroupMode(%d)", uint8(m))
-}
+func (m GroupMode) String() string { return nameOf(modeNames[:], uint8(m), "GroupMode") }
 
 // ParseGroupMode returns the mode of that name; the empty string means BalanceMode. The error wraps ErrPolicy.
 func ParseGroupMode(name string) (GroupMode, error) {
-	if name == "" {
-		return BalanceMode, nil
+	m, ok := numberOf(modeNames[:], name)
+	if !ok {
+		return BalanceMode, fault.Of(
+			ErrPolicy, fmt.Sprintf("no such mode %q of scheduling groups: choose one of %s", name, modes()),
+		)
 	}
-	for m, known := range modeNames {
-		if name == known {
-			return GroupMode(m), nil
-		}
-	}
-	return BalanceMode, fault.Of(
-		ErrPolicy, fmt.Sprintf("no such mode %q of scheduling groups: choose one of %s", name, modes()),
-	)
+	return GroupMode(m), nil
 }
 
 // modes lists the names of the modes.

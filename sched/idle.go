@@ -25,7 +25,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	w.dry.add(1)
 	w.places.Look()
 	w.reap()
-	w.times.enter(phaseIdle)
+	w.times.enter(&w.times.idle)
 	for first := true; ; first = false {
 		w.local.looking = true // again, if another worker has taken what this one has brought; see groups.ready
 		w.word.Look()
@@ -46,7 +46,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 	}
 	w.local.looking = false
 	w.word.Work()
-	w.times.enter(phaseBusy)
+	w.times.enter(&w.times.busy)
 	if w.mode == multiThreaded {
 		w.scheduler.policy.found(w)
 		w.local.spun = false
@@ -106,7 +106,7 @@ func (w *Worker) endSleep(found bool) {
 	}
 }
 
-// sleepUntilDeadline is sleep without the last look.
+// sleepUntilDeadline is sleep without the last look: it blocks the worker unless it has been notified since it looked.
 func (w *Worker) sleepUntilDeadline() {
 	w.timers.watch(w)
 	until := w.deadline()

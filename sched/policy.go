@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -78,25 +79,31 @@ var policyNames = [...]string{"stealing", "roundrobin", "group"}
 func Policies() []Policy { return []Policy{Stealing, RoundRobin, Group} }
 
 // String returns the name by which ParsePolicy knows p.
-func (p Policy) String() string {
-	if int(p) < len(policyNames) {
-		return policyNames[p]
+func (p Policy) String() string { return nameOf(policyNames[:], uint8(p), "Policy") }
+
+// nameOf returns the name of that number, or for a number that has none kind and the number.
+func nameOf(names []string, number uint8, kind string) string {
+	if int(number) < len(names) {
+		return names[number]
 	}
-	return fmt.Sprintf("Policy(%d)", uint8(p))
+	return fmt.Sprintf("%s(%d)", kind, number)
+}
+
+// numberOf is the other way round. The empty name stands for number 0, the default. ok reports whether there is such a
+// name.
+func numberOf(names []string, name string) (number uint8, ok bool) {
+	i := slices.Index(names, name)
+	return uint8(max(i, 0)), i >= 0 || name == ""
 }
 
 // ParsePolicy returns the policy of that name; the empty string means the default. The error
 // wraps ErrPolicy.
 func ParsePolicy(name string) (Policy, error) {
-	if name == "" {
-		return Stealing, nil
+	p, ok := numberOf(policyNames[:], name)
+	if !ok {
+		return Stealing, fmt.Errorf("%w %q: choose one of %s", ErrPolicy, name, strings.Join(policyNames[:], ", "))
 	}
-	for p, known := range policyNames {
-		if name == known {
-			return Policy(p), nil
-		}
-	}
-	return Stealing, fmt.Errorf("%w %q: choose one of %s", ErrPolicy, name, strings.Join(policyNames[:], ", "))
+	return Policy(p), nil
 }
 
 // migrates reports whether fibers may migrate.

@@ -363,6 +363,7 @@ type victim struct {
 	next  int // at this count of looks
 }
 
+// add has the worker look at from each so many times that it finds nothing in its own group.
 func (v *victims) add(from *group, every int) {
 	v.list = append(v.list, victim{from: from, every: every, next: every})
 }

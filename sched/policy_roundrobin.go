@@ -21,6 +21,8 @@ func (p *roundRobin) submit(t job, caller *Worker) bool {
 	return pushed
 }
 
+// ready wakes no worker for a fiber that the caller's worker will mostly take itself, if another one spins: that leaves
+// the fiber for a moment, and takes it then (leaves).
 func (p *roundRobin) ready(f *Fiber, caller *Worker) {
 	byWorker := caller != nil && caller.mode == multiThreaded && !caller.local.looking
 	isNext := p.queue.pushFiber(f, byWorker)

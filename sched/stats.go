@@ -129,29 +129,20 @@ type counts struct {
 	places *admission.Desk // where it gives back the places of tasks that it begins; nil without Config.MaxQueued
 }
 
-// times is how long a worker has been busy and idle.
+// times is how long a worker has been busy and idle. It counts as neither before it begins and after it has ended.
 type times struct {
 	mu         sync.Mutex
-	phase      phase
-	since      clock.Instant // when it was last added up
-	busy, idle time.Duration // until then
+	grows      *time.Duration // one of the two, or nil
+	since      clock.Instant  // when that was last added up
+	busy, idle time.Duration  // until then
 }
 
-// phase is what a worker's time counts as.
-type phase uint8
-
-const (
-	phaseNone phase = iota // it has not begun, or has ended
-	phaseBusy
-	phaseIdle
-)
-
-// enter says that the worker is in that phase from now on.
-func (t *times) enter(p phase) {
+// enter says which of the two times grows from now on; nil is neither.
+func (t *times) enter(grows *time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.addUp()
-	t.phase = p
+	t.grows = grows
 }
 
 // read returns both times until now.
@@ -165,11 +156,8 @@ func (t *times) read() (busy, idle time.Duration) {
 // addUp counts the time since the last call. The lock must be held.
 func (t *times) addUp() {
 	now := clock.Now()
-	switch t.phase {
-	case phaseBusy:
-		t.busy += time.Duration(now - t.since)
-	case phaseIdle:
-		t.idle += time.Duration(now - t.since)
+	if t.grows != nil {
+		*t.grows += time.Duration(now - t.since)
 	}
 	t.since = now
 }

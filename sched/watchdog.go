@@ -289,7 +289,7 @@ func hasPrefix(function string, packages []string) bool {
 	return slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(function, p) })
 }
 
-// wait says what a goroutine of that stack waits for.
+// wait names the functions of the stack, and parts them where those end that implement the wait.
 func (g goroutineStack) wait() (w goroutineWait) {
 	pcs := slices.DeleteFunc(g[:], func(pc uintptr) bool { return pc == 0 })
 	for walk, more := runtime.CallersFrames(pcs), len(pcs) > 0; more; {
@@ -390,7 +390,7 @@ func (w goroutineWait) remedy() string {
 	return instead + "make the call by fibersync.BlockingCall"
 }
 
-// ofTask is the stack of a task from the place outwards.
+// ofTask is the task's own part of the stack: from the place to the function that package sched has called.
 func (w goroutineWait) ofTask() []runtime.Frame {
 	end := slices.IndexFunc(w.program, func(f runtime.Frame) bool { return hasPrefix(f.Function, waitPackages) })
 	return w.program[:max(end, 0)]
