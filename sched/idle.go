@@ -188,7 +188,6 @@ func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	if f == o.main || o.main.load().state() != Idle || w.deadline() != clock.Never || !w.mayLeaveThread() {
 		return nil
 	}
-	w.removeIdle(o.main)
 	return o.main
 }
 

@@ -51,12 +51,11 @@ func (f *Fiber) run() {
 	}
 }
 
-// dispatch is what the main fiber does, which calls it, where it must not begin tasks: it leaves them to other fibers.
-// Under policies with migration a task that waits can go on elsewhere then; a main fiber cannot leave its thread. A
-// goroutine that unbinds can report a deadlock then. dispatch returns when the worker is finished, or gives up.
+// dispatch is what the main fiber does, which calls it. It leaves tasks to other fibers: a main fiber cannot leave its
+// thread, and a task that waits on another fiber may go on elsewhere. So the main fiber can also wait for work as a
+// goroutine, and report a deadlock to Unbind. dispatch returns when the worker is finished, or gives up.
 func (w *Worker) dispatch() {
 	main := w.local.main
-	w.local.dispatches = true
 	for !w.ends() {
 		to := w.pick(main)
 		w.timers.leave(w)
@@ -64,7 +63,6 @@ func (w *Worker) dispatch() {
 			main.goIdle(w, to)
 		}
 	}
-	w.local.dispatches = false
 }
 
 // take takes what the worker runs next: a local fiber that is ready; or a local task, alternating with what the policy
@@ -161,7 +159,6 @@ func (w *Worker) pick(f *Fiber) *Fiber {
 	o := &w.local
 	for {
 		if w.shutdown.Load() && w.givesUp() && f != o.main {
-			w.removeIdle(o.main)
 			return o.main
 		}
 		if w.fiberIsNext() {

@@ -10,22 +10,20 @@ import (
 	"fiberlab/internal/clock"
 )
 
-// pushIdle adds f, which is Idle, to the idle fibers. A main fiber that dispatches is none of them: it begins no task.
+// pushIdle adds f, which is Idle, to the idle fibers. A main fiber is none of them: it begins no task.
 func (w *Worker) pushIdle(f *Fiber) {
-	if f == w.local.main && w.local.dispatches {
-		return
+	if f != w.local.main {
+		w.local.idle = append(w.local.idle, f)
+		w.idling.add(1)
 	}
-	w.local.idle = append(w.local.idle, f)
-	w.idling.add(1)
 }
 
 // holdsIdle reports whether a fiber is idle that carries the worker on when the calling one waits.
 func (w *Worker) holdsIdle() bool {
-	o := &w.local
-	return len(o.idle) > 0 || o.dispatches && o.main.load().state() == Idle
+	return len(w.local.idle) > 0 || w.local.main.load().state() == Idle
 }
 
-// takeIdle takes the idle fiber that ran last, a main fiber that dispatches if there is no other; see holdsIdle.
+// takeIdle takes the idle fiber that ran last, or the main fiber if there is no other; see holdsIdle.
 func (w *Worker) takeIdle() *Fiber {
 	o := &w.local
 	last := len(o.idle) - 1
@@ -37,14 +35,6 @@ func (w *Worker) takeIdle() *Fiber {
 	o.idle = o.idle[:last]
 	w.idling.add(^uint64(0))
 	return f
-}
-
-// removeIdle takes f out of the idle fibers, if it is among them.
-func (w *Worker) removeIdle(f *Fiber) {
-	if i := slices.Index(w.local.idle, f); i >= 0 {
-		w.local.idle = slices.Delete(w.local.idle, i, i+1)
-		w.idling.add(^uint64(0))
-	}
 }
 
 // newFiber is replaced by tests.
@@ -142,7 +132,6 @@ func (f *Fiber) main() {
 	w := f.worker.Load()
 	if o := &w.local; o.current == f {
 		o.current = o.main
-		w.removeIdle(o.main)
 	}
 	// on the goroutine backend another goroutine may get this one's g before the main fiber has arrived
 	w.running.Store(0)

@@ -28,6 +28,10 @@ func plantedWith(t *testing.T, cfg Config) (*Worker, *Fiber) {
 	w := s.workers[0]
 	f := &Fiber{maker: w, id: 5}
 	f.message.fiber = f
+	for _, w := range s.workers {
+		w.local.main = &Fiber{maker: w, home: w}
+		w.local.main.word.Store(uint64(Running))
+	}
 	if s.migration == nil {
 		f.home = w
 	}

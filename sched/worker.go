@@ -124,7 +124,6 @@ type local struct {
 	device Device // nil: none
 	round  int    // choices until it is polled; see pollDevice
 
-	dispatches bool // the main fiber begins no tasks; see dispatch
 	// the worker is short: no fiber could be made, and the next attempt is not before this time; 0: it is not
 	retry clock.Instant
 
@@ -201,7 +200,7 @@ func (w *Worker) thread(started chan<- error) {
 	w.begin(root)
 	w.initialize(func(err error) {
 		started <- err
-		w.runMain()
+		w.dispatch()
 		w.endFibers()
 		if err := w.closeDevice(); err != nil {
 			panic(err)
@@ -215,15 +214,6 @@ func (w *Worker) thread(started chan<- error) {
 		// Not deferred: a task's panic must not let Close return before it ends the program.
 		close(w.done)
 	})
-}
-
-// runMain is what the main fiber of a multi-threaded worker does. It returns when the worker is finished.
-func (w *Worker) runMain() {
-	if w.scheduler.migration != nil {
-		w.dispatch()
-	} else {
-		w.local.main.run()
-	}
 }
 
 // sharesFibers reports whether the worker runs fibers that may migrate.

@@ -1,7 +1,6 @@
 package ctask_test
 
 import (
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -114,22 +113,4 @@ func TestDeadlockCheckWhileATaskWaitsInACallback(t *testing.T) {
 		first.Notify()
 		require.NoError(t, s.Close())
 	})
-}
-
-var childTaskOverflows = crash.NewTask("task overflows", trapbody.Overflow)
-
-// A worker's first fiber has its thread's own stack. An overflow of that is reported like the others. Where fibers may
-// migrate it begins no task.
-func TestTaskOverflowsThread(t *testing.T) {
-	report := regexp.MustCompile(`(?m)^fiberlab: stack overflow on fiber "scheduler worker \d fiber 0": ` +
-		`its C stack, the thread's own of some \d+ bytes, ran out at 0x[0-9a-f]+; raise the limit`)
-	over := suite.Over{Backends: suite.HandSwitched, Workers: []int{2}, Only: suite.Stay}
-	for _, cfg := range over.Configs(t.Name()) {
-		t.Run(suite.Name(cfg), func(t *testing.T) {
-			t.Parallel()
-			out := crash.RunTask(t, childTaskOverflows, cfg)
-			require.Regexp(t, report, out)
-			crash.RequireGoReport(t, out)
-		})
-	}
 }

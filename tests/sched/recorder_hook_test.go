@@ -67,10 +67,7 @@ func TestARecorderIsToldInOrder(t *testing.T) {
 				sched.AddMark("on")
 			}}))
 			require.NoError(t, s.Close())
-			first := 0
-			if !suite.Stay(cfg) {
-				first = 1 // the main fiber begins no task
-			}
+			const first = 1 // the main fiber begins no task
 			on := func(n int, what string) string { return fmt.Sprintf("fiber %d %s", first+n, what) }
 			assert.Equal(t, []string{on(0, "begins first"), on(0, "wait"),
 				on(1, "begins "), on(0, "notify"), on(1, "ends"), on(0, "says on"), on(0, "ends")}, w.told)
