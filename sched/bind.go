@@ -40,7 +40,7 @@ func (s *Scheduler) Bind() error {
 		return fmt.Errorf("sched: bind %s: %w", s.cfg.Name, err)
 	}
 	w := newWorker(s, s.numbers, singleThreaded)
-	if w.arena = s.arena; len(s.workers) == 0 { // w alone begins what is started there
+	if len(s.workers) == 0 { // w alone begins what is started there
 		w.arena = s.newArena(target{})
 	}
 	w.goroutine = goroutine.Name()
@@ -72,9 +72,8 @@ func (s *Scheduler) endedBound() error {
 // their stacks.
 const mostAsked = 1000
 
-// Unbind makes the calling goroutine a plain one again. It first runs what its
-// worker has left to do: tasks that no other worker may run, and fibers that are blocked,
-// until all have ended.
+// Unbind makes the calling goroutine a plain one again. It first runs what its worker has left to do: tasks that no
+// other worker may run, and fibers that are blocked, until all have ended.
 //
 // It returns ErrNotBound, ErrInTask, or a *Deadlock if fibers of its worker are blocked, and
 // for Config.GiveUpAfter nothing has happened in the whole scheduler; see [Scheduler.Close]. The

@@ -12,12 +12,11 @@ import (
 // tasks nor blocked fibers, and ends its workers' threads. While it waits for bound
 // goroutines, Bind and Enqueue still succeed; after that only tasks may enqueue tasks.
 //
-// Close waits as long as something runs on a worker, even if that only computes, or will by a
-// deadline. If nothing does, only a thread outside of the scheduler can notify the fibers that are
-// blocked: Close gives them Config.GiveUpAfter, and returns a *Deadlock then. A deadline that
-// is more than a second ahead, and beyond the give-up limit, does not keep it from that. All
-// is then as it was before Close: the fibers may still be notified, tasks enqueued, and
-// Close called again.
+// Close waits as long as something runs on a worker, even if that only computes, or will by a deadline. If nothing
+// does, only a thread outside of the scheduler can notify the fibers that are blocked: Close gives them
+// Config.GiveUpAfter, and returns a *Deadlock then. A deadline that is more than a second ahead, and beyond the give-up
+// limit, does not keep it from that. All is then as it was before Close: the fibers may still be notified, tasks
+// enqueued, and Close called again.
 //
 // Close blocks its caller; see CloseContext for a limit. It never waits for its own caller. On a goroutine that is
 // bound to s, and in that goroutine's tasks, it returns ErrBound at once, and in any other task of s ErrInTask. A
@@ -60,10 +59,7 @@ func (s *Scheduler) CloseContext(ctx context.Context) error {
 
 // mayClose says why the caller must not close s, if it must not.
 func (s *Scheduler) mayClose() error {
-	w := s.worker()
-	if w == nil {
-		w = s.callingWorker()
-	}
+	w := s.homeOf(Current())
 	switch {
 	case s.isOver():
 		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, errClosedBefore)
@@ -231,8 +227,7 @@ func (w *Worker) shutDown() {
 	w.word.Notify()
 }
 
-// endFibers ends all fibers but the main one, on which it must be called when the
-// worker is finished.
+// endFibers ends all fibers but the main one, on which it must be called when the worker is finished.
 func (w *Worker) endFibers() {
 	o := &w.local
 	w.places.Look()

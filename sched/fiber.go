@@ -94,8 +94,7 @@ func (f *Fiber) ID() int {
 	return f.id
 }
 
-// State returns the fiber's state at some moment during the call, Idle if f is none of
-// a scheduler's.
+// State returns the fiber's state at some moment during the call, Idle if f is none of a scheduler's.
 func (f *Fiber) State() State {
 	if f == nil || f.maker == nil {
 		return Idle
@@ -149,9 +148,8 @@ func (f *Fiber) Notify() {
 	f.wake(0)
 }
 
-// Yield lets other fibers and a task go first. It returns at once if there
-// are none. It panics with an error that wraps ErrNoFiber unless the caller runs on a
-// scheduler's fiber. For goroutines and contexts there is fibersync.Yield.
+// Yield lets other fibers and a task go first. It returns at once if there are none. It panics with an error that wraps
+// ErrNoFiber unless the caller runs on a scheduler's fiber. For goroutines and contexts there is fibersync.Yield.
 func Yield() {
 	f := Current()
 	if f == nil {
@@ -218,15 +216,19 @@ func (s *Scheduler) workerOf(f *Fiber) *Worker {
 	return nil
 }
 
-// callingWorker is the worker of s for whose task the caller, a goroutine elsewhere, makes a blocking call, or nil.
-func (s *Scheduler) callingWorker() *Worker {
+// homeOf is the worker of s to whose task the caller belongs, or nil: the worker that runs it, or for whose task it
+// makes a blocking call. The caller runs on f, or on no fiber if that is nil.
+func (s *Scheduler) homeOf(f *Fiber) *Worker {
+	if w := s.workerOf(f); w != nil {
+		return w
+	}
 	if w := calledFor(); w != nil && w.scheduler == s {
 		return w
 	}
 	return nil
 }
 
-// calledFor is callingWorker for any scheduler.
+// calledFor is the worker for whose task the caller, a goroutine elsewhere, makes a blocking call, or nil.
 func calledFor() *Worker {
 	if f, ok := park.Caller().(*parker); ok {
 		return f.worker.Load()

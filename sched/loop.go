@@ -17,8 +17,7 @@ import (
 // wake one another without end must not keep a task from being begun.
 const mostResumed = 32
 
-// run is what each fiber does while it has no task to go on with. It returns when the fiber is not
-// needed any more.
+// run is what each fiber does while it has no task to go on with. It returns when the fiber is not needed any more.
 //
 // It does not poll before it takes what waitForWork has found, perhaps on another fiber: see there.
 func (f *Fiber) run() {
@@ -138,9 +137,8 @@ func (w *Worker) canRun() bool {
 }
 
 // pickNext returns the fiber that goes on after f, the calling fiber, which is blocked or has yielded. That is a fiber
-// that is ready, which may be f; else, if a task is to begin, an idle fiber, which takes it. pickNext waits until
-// there is something to run. For a main fiber that has no task it returns f if the worker is finished, or
-// gives up.
+// that is ready, which may be f; else, if a task is to begin, an idle fiber, which takes it. pickNext waits until there
+// is something to run. For a main fiber that has no task it returns f if the worker is finished, or gives up.
 func (w *Worker) pickNext(f *Fiber) *Fiber {
 	w.mustRunCaller("pickNext")
 	o := &w.local

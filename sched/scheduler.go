@@ -13,8 +13,7 @@ import (
 	"fiberlab/sched/park"
 )
 
-// Scheduler runs tasks on the fibers of its workers. Make one with New; end it
-// with Close.
+// Scheduler runs tasks on the fibers of its workers. Make one with New; end it with Close.
 //
 // A nil Scheduler, which Get returns outside of tasks, and a zero one accept nothing. Their methods return ErrNotBound
 // where they return an error, and zero values else.
@@ -115,11 +114,12 @@ func newScheduler(cfg Config) *Scheduler {
 	if cfg.MaxQueued > 0 {
 		s.room = admission.New(cfg.MaxQueued, cfg.Workers)
 	}
+	s.arena = s.newArena(target{})
 	for id := range cfg.Workers {
 		s.workers = append(s.workers, newWorker(s, id, multiThreaded))
 	}
 	s.policy = cfg.Policy.make(s.workers, cfg.Groups)
-	s.setArenas()
+	s.setGroupArenas()
 	s.migration, _ = s.policy.(migration)
 	if s.migration != nil {
 		shareTimers(s.workers, s.wakeIdle)
@@ -127,8 +127,7 @@ func newScheduler(cfg Config) *Scheduler {
 	return s
 }
 
-// start makes the threads of the workers, all at the same time, and returns once each is
-// ready or one cannot be.
+// start makes the threads of the workers, all at the same time, and returns once each is ready or one cannot be.
 func (s *Scheduler) start() error {
 	if s.cfg.Affinity != nil {
 		for _, w := range s.workers {

@@ -30,7 +30,9 @@ func (p *parker) Park(deadline time.Time) {
 		return
 	}
 	if f.hook != nil && f.told == notTold {
-		f.parkTold(deadline)
+		hook := f.beforeBlock()
+		p.Park(deadline)
+		f.afterBlock(hook)
 		return
 	}
 	f.block(until, parked)

@@ -120,9 +120,9 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 		return fmt.Errorf("sched: enqueue: %w", ErrNotBound)
 	}
 	caller := s.workerOf(from)
-	home := caller // whose task the caller belongs to
+	home := caller // to whose task the caller belongs
 	if home == nil {
-		home = s.callingWorker()
+		home = s.homeOf(from)
 	}
 	pinned := to.kind != onWorker && t.Flags&SameThread != 0
 	switch {

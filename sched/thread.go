@@ -61,17 +61,14 @@ const maxCPUs = len(unix.CPUSet{}) * 64
 
 // restrictTo restricts the calling thread, which is that worker's, to those CPUs.
 func restrictTo(worker int, cpus []int) error {
-	if len(cpus) == 0 {
-		return fmt.Errorf("%w: worker %d is given no CPU: name one at least", ErrAffinity, worker)
+	if len(cpus) == 0 || slices.Min(cpus) < 0 || slices.Max(cpus) >= maxCPUs {
+		return fmt.Errorf(
+			"%w: worker %d is given the CPUs %v: name one at least, by numbers from 0 to %d", ErrAffinity, worker, cpus,
+			maxCPUs-1,
+		)
 	}
 	var set unix.CPUSet
 	for _, cpu := range cpus {
-		if cpu < 0 || cpu >= maxCPUs {
-			return fmt.Errorf(
-				"%w: worker %d is given CPU %d: the kernel numbers them from 0 to %d at most", ErrAffinity, worker, cpu,
-				maxCPUs-1,
-			)
-		}
 		set.Set(cpu)
 	}
 	if err := unix.SchedSetaffinity(0, &set); err != nil {

@@ -5,7 +5,6 @@ import (
 	stackdump "runtime/debug"
 	"sync"
 	"syscall"
-	"time"
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
@@ -330,13 +329,6 @@ const (
 func (f *Fiber) waitTold(lock sync.Locker, deadline clock.Instant, pred func() bool) bool {
 	defer f.afterBlock(f.beforeBlock()) // pred may panic
 	return f.wait(lock, deadline, pred)
-}
-
-// parkTold is Park for such a fiber.
-func (f *Fiber) parkTold(deadline time.Time) {
-	hook := f.beforeBlock()
-	(*parker)(f).Park(deadline)
-	f.afterBlock(hook)
 }
 
 // beforeBlock calls BeforeBlock of the hook of f, the calling fiber, and returns the hook.

@@ -139,6 +139,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		scheduler: s,
 		word:      idle.New(fiber.Locked),
 		timers:    noTimers,
+		arena:     s.arena,
 		done:      make(chan struct{}),
 	}
 	if r := s.cfg.Recorder; r != nil {
@@ -161,13 +162,9 @@ func (s *Scheduler) newArena(to target) *park.Arena {
 	}}
 }
 
-// setArenas gives each multi-threaded worker its arena. The workers of a scheduling group have one, so that other
-// groups need not steal what is started there. Under other policies all workers have one.
-func (s *Scheduler) setArenas() {
-	s.arena = s.newArena(target{})
-	for _, w := range s.workers {
-		w.arena = s.arena
-	}
+// setGroupArenas gives the workers of each scheduling group one arena, so that other groups need not steal what is
+// started there. Under other policies all workers have that of the scheduler.
+func (s *Scheduler) setGroupArenas() {
 	if p, ok := s.policy.(*groups); ok {
 		for number, g := range p.all {
 			arena := s.newArena(target{inGroup, number})
