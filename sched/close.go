@@ -227,7 +227,8 @@ func (w *Worker) shutDown() {
 	w.word.Notify()
 }
 
-// endFibers ends all fibers but the main one, on which it must be called when the worker is finished.
+// endFibers ends the idle fibers of a finished worker, and gives their stacks back. The main fiber calls it, and
+// is taken off the scheduler's list. A deadlock check that waits for the worker's answer gets it.
 func (w *Worker) endFibers() {
 	o := &w.local
 	w.places.Look()

@@ -132,8 +132,8 @@ func (f *Fiber) WaitFor(lock sync.Locker, d time.Duration, pred func() bool) boo
 	return f.wait(lock, clock.After(d), pred)
 }
 
-// WaitUntil is WaitFor with the deadline itself. It is taken by the monotonic clock if
-// deadline has a reading of it, as what comes from time.Now has. It panics as Wait does.
+// WaitUntil is WaitFor with the deadline itself. One that was made from time.Now follows the monotonic clock, and any
+// other is compared with the wall clock during the call. It panics as Wait does.
 func (f *Fiber) WaitUntil(lock sync.Locker, deadline time.Time, pred func() bool) bool {
 	return f.wait(lock, clock.At(deadline), pred)
 }
@@ -190,8 +190,8 @@ func (f *Fiber) misuse(op string) error {
 	return fmt.Errorf("sched: %s: %v, called on %v: %w", op, f, Current(), ErrNotSelf)
 }
 
-// Get returns the scheduler that is bound to the caller: the one whose task it is, whose task
-// has it make a blocking call, or that its goroutine has bound. It returns nil if there is none.
+// Get returns the scheduler that is bound to the caller, or nil. In a task, and in a blocking call of a task, that is
+// the task's scheduler. In a goroutine it is the one that the goroutine has bound.
 func Get() *Scheduler { return boundTo(Current()) }
 
 // boundTo is Get for a caller that runs on f, or on no fiber if that is nil.

@@ -13,11 +13,12 @@ import (
 // fiber carries the worker on. That fiber is there before the task begins: a worker that holds none, and can make none,
 // begins no task.
 
-// mostResumed is how many fibers are resumed in a row while tasks wait: fibers that
-// wake one another without end must not keep a task from being begun.
+// mostResumed is how many fibers are resumed in a row while tasks wait: fibers that wake one another without end must
+// not keep a task from being begun.
 const mostResumed = 32
 
-// run is what each fiber does while it has no task to go on with. It returns when the fiber is not needed any more.
+// run is what each fiber but the main one does while it has no task to go on with. It returns when the fiber is not
+// needed any more.
 //
 // It does not poll before it takes what waitForWork has found, perhaps on another fiber: see there.
 func (f *Fiber) run() {
@@ -323,8 +324,8 @@ func (f *Fiber) execute(t job) {
 	returned = true
 }
 
-// failed deals with a task that did not return: it panicked with value, or called
-// Goexit if that is nil. It runs on top of the task's frames.
+// failed deals with a task that did not return: it panicked with value, or called Goexit if that is nil. It runs on top
+// of the task's frames.
 func (f *Fiber) failed(value any) {
 	if value == nil {
 		panic(ErrGoexit)

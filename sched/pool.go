@@ -84,7 +84,8 @@ func (w *Worker) makeIdle() bool {
 	return false
 }
 
-// passTasks makes a fiber that the policy has the worker's next, although tasks wait before it: the worker is short.
+// passTasks is for a worker that is short. It takes a fiber out of the policy's queue, past tasks that wait before it
+// and that the worker cannot begin, and puts it among the worker's ready fibers.
 func (w *Worker) passTasks() {
 	if f := w.scheduler.migration.nextFiber(w, true); f != nil {
 		w.takesFiber(f)

@@ -70,7 +70,8 @@ func New(cfg Config) (*Scheduler, error) {
 	}()
 	s := newScheduler(cfg)
 	err = s.start()
-	if made = true; err != nil { // Close gives the workers back
+	made = true // from here on Close gives the workers back
+	if err != nil {
 		return nil, fmt.Errorf("sched: new: %w", err)
 	}
 	if cfg.Watchdog > 0 {

@@ -70,6 +70,7 @@ var legal = [states][states]causes{
 // causes is a set of Why.
 type causes uint16
 
+// because is the set of these causes.
 func because(list ...Why) causes {
 	var set causes
 	for _, why := range list {

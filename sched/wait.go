@@ -340,7 +340,7 @@ func (f *Fiber) beforeBlock() BlockHook {
 	return hook
 }
 
-// afterBlock calls AfterBlock of that hook: f goes on.
+// afterBlock calls AfterBlock of the hook that beforeBlock has returned, when f, the calling fiber, goes on.
 func (f *Fiber) afterBlock(hook BlockHook) {
 	f.told = inHook
 	mustReturn("AfterBlock", f, hook.AfterBlock)

@@ -155,7 +155,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	return w
 }
 
-// newArena makes an arena whose tasks are queued there.
+// newArena makes an arena. Its Start queues a function as a task at that target.
 func (s *Scheduler) newArena(to target) *park.Arena {
 	return &park.Arena{Start: func(f func()) error {
 		return s.enqueue(context.Background(), &Task{Func: f}, Current(), to)
@@ -163,7 +163,7 @@ func (s *Scheduler) newArena(to target) *park.Arena {
 }
 
 // setGroupArenas gives the workers of each scheduling group one arena, so that other groups need not steal what is
-// started there. Under other policies all workers have that of the scheduler.
+// started there. Under other policies all workers have the one of the scheduler.
 func (s *Scheduler) setGroupArenas() {
 	if p, ok := s.policy.(*groups); ok {
 		for number, g := range p.all {
@@ -424,5 +424,5 @@ func (m *mailbox) close() bool {
 	return m.head.CompareAndSwap(nil, closed) || m.head.Load() == closed
 }
 
-// reopen takes close back.
+// reopen makes put accept tasks again, after close.
 func (m *mailbox) reopen() { m.head.CompareAndSwap(closed, nil) }
