@@ -258,6 +258,7 @@ func (m *member) takeOver() bool {
 		if r, ok := all[(m.worker.number+n)%len(all)].private.pop(); ok {
 			m.within.add(1)
 			m.worker.stolen.add(1)
+			m.worker.recordTook(1, all[(m.worker.number+n)%len(all)].worker.String())
 			m.private.push(r, true)
 			return true
 		}
@@ -273,6 +274,7 @@ func (m *member) steal(last bool) bool {
 	if ok {
 		m.across.add(1)
 		m.worker.stolen.add(1)
+		m.worker.recordTook(1, "another group")
 		m.group.shared.push(r, true)
 	}
 	return ok

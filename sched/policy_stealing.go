@@ -248,6 +248,7 @@ func (p *stealing) stealFrom(w, victim *Worker, wait bool) bool {
 		return false
 	}
 	w.stolen.add(uint64(batch.Len()))
+	w.recordTook(batch.Len(), victim.String())
 	more := batch.Len() > 1 || left > 0
 	to.mu.Lock()
 	batch.MoveTo(&to.tasks, batch.Len())

@@ -35,6 +35,9 @@ type WorkerRecorder interface {
 	// Woken says that the worker, which spun or slept, was notified of work. A task or the loop of the worker of number
 	// by has done that; less than 0: none of the scheduler's. It is not told under policy Stealing.
 	Woken(at time.Duration, by int, asleep bool)
+	// Took says that the worker has stolen n tasks or fibers; from names whose they were. If from is empty, it has
+	// collected n completions from its device.
+	Took(at time.Duration, n int, from string)
 	// Unbound says that the worker was a goroutine's, which has unbound: nothing more will be told.
 	Unbound()
 }
@@ -150,6 +153,24 @@ func (w *Worker) recordWoken(asleep bool) {
 	w.record.Lock()
 	defer w.record.Unlock()
 	w.record.Woken(time.Duration(clock.Now()), by, asleep)
+}
+
+// recordTook records that w, the calling worker, has stolen n tasks or fibers from another one.
+func (w *Worker) recordTook(n int, from string) {
+	if w.record == nil {
+		return
+	}
+	w.record.Lock()
+	defer w.record.Unlock()
+	w.record.Took(time.Duration(clock.Now()), n, from)
+}
+
+// RecordCompletions tells the Recorder, if there is one, that the device of w has just collected n completions. A
+// device calls it in Poll and Wait.
+func (w *Worker) RecordCompletions(n int) {
+	if w != nil && n > 0 {
+		w.recordTook(n, "")
+	}
 }
 
 // The packages whose functions are the wait itself, and not the place of it.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,6 +14,9 @@ type Idling struct {
 	What   IdleWhat
 	// of the two wake-ups: the number of the worker that woke it; less than 0: none did, but a thread outside
 	By int
+	// of Stole and Completed: how many tasks, fibers or completions, and whose they were
+	Count int
+	From  string
 }
 
 // IdleWhat is the kind of an Idling.
@@ -23,6 +27,8 @@ const (
 	SpinEnded                     // it does so no longer
 	WokenSpinning                 // it was told of work while it spun. See sched.WorkerRecorder for who tells
 	WokenAsleep                   // it was woken for work while it slept
+	Stole                         // it has taken tasks or fibers from another worker
+	Completed                     // it has collected completions from its device
 )
 
 // Idling returns what is kept of it, the earliest first: as much of each worker as transitions.
@@ -39,7 +45,7 @@ func (b *buffer) Spin(at time.Duration, begins bool) {
 	if begins {
 		what = SpinBegan
 	}
-	b.keepIdling(at, what, -1)
+	b.keepIdling(Idling{At: at, What: what, By: -1})
 }
 
 // Woken implements [sched.WorkerRecorder].
@@ -48,12 +54,22 @@ func (b *buffer) Woken(at time.Duration, by int, asleep bool) {
 	if asleep {
 		what = WokenAsleep
 	}
-	b.keepIdling(at, what, by)
+	b.keepIdling(Idling{At: at, What: what, By: by})
 }
 
-func (b *buffer) keepIdling(at time.Duration, what IdleWhat, by int) {
+// Took implements [sched.WorkerRecorder].
+func (b *buffer) Took(at time.Duration, n int, from string) {
+	what := Stole
+	if from == "" {
+		what = Completed
+	}
+	b.keepIdling(Idling{At: at, What: what, By: -1, Count: n, From: from})
+}
+
+func (b *buffer) keepIdling(i Idling) {
 	if b.recorder.capacity > 0 {
-		b.idling.keep(Idling{At: at - b.recorder.began, Worker: b.worker, What: what, By: by}, b.recorder.capacity)
+		i.At, i.Worker = i.At-b.recorder.began, b.worker
+		b.idling.keep(i, b.recorder.capacity)
 	}
 }
 
@@ -80,6 +96,12 @@ func (t *traceWriter) idling(list []Idling, last time.Duration) {
 			t.wake(i, "spinning")
 		case WokenAsleep:
 			t.wake(i, "asleep")
+		case Stole:
+			t.instant(
+				i.Worker, fmt.Sprintf("steals %d from %s", i.Count, i.From), "steal", i.At, map[string]any{"from": i.From},
+			)
+		case Completed:
+			t.instant(i.Worker, fmt.Sprintf("%d completions", i.Count), "completions", i.At, nil)
 		}
 	}
 	for _, worker := range slices.Sorted(maps.Keys(began)) {

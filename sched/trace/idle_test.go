@@ -51,6 +51,9 @@ func TestIdling(t *testing.T) {
 						spins[i.Worker] = i.What == trace.SpinBegan
 						require.Less(t, i.By, 0)
 						continue
+					case trace.Stole, trace.Completed:
+						require.Positive(t, i.Count)
+						continue
 					}
 					woken[i.What]++
 					if i.By < 0 {
@@ -101,6 +104,8 @@ func TestTraceOfIdling(t *testing.T) {
 	workers[0].Woken(before+30, -1, false)
 	workers[0].Spin(before+40, false)
 	workers[1].Spin(before+50, true) // it lasts
+	workers[1].Took(before+60, 3, "worker 0")
+	workers[0].Took(before+70, 2, "")
 	var text bytes.Buffer
 	require.NoError(t, r.WriteTrace(&text))
 	events, names := parseAll(t, text.Bytes())
@@ -116,8 +121,10 @@ func TestTraceOfIdling(t *testing.T) {
 		return drawn
 	}
 	require.Equal(
-		t, []string{"i wakes worker 1 -1 asleep \n", "i woken -1 spinning no worker\n", "X spin 20  \n"}, list(0),
+		t, []string{
+			"i wakes worker 1 -1 asleep \n", "i woken -1 spinning no worker\n", "X spin 20  \n", "i 2 completions -1  \n",
+		}, list(0),
 	)
-	require.Equal(t, []string{"i woken -1 asleep worker 0\n", "X spin 0  \n"}, list(1))
-	require.Len(t, r.Idling(), 6)
+	require.Equal(t, []string{"i woken -1 asleep worker 0\n", "i steals 3 from worker 0 -1  \n", "X spin 0  \n"}, list(1))
+	require.Len(t, r.Idling(), 8)
 }

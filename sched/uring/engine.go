@@ -205,6 +205,7 @@ func (e *Engine) pollSubmit(limit time.Duration, brief bool) error {
 	for len(e.unstaged) > 0 && e.ring.stage(e.unstaged[0].Entry) {
 		e.unstaged = e.unstaged[1:]
 	}
+	e.worker.RecordCompletions(len(done))
 	for _, c := range done {
 		e.complete(c)
 	}

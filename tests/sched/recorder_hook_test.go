@@ -42,6 +42,7 @@ func (w *witness) End(m sched.Moment)                { w.tell(m, "ends") }
 func (w *witness) Mark(m sched.Moment, name string)  { w.tell(m, "says "+name) }
 func (w *witness) Spin(time.Duration, bool)          {}
 func (w *witness) Woken(time.Duration, int, bool)    {}
+func (w *witness) Took(time.Duration, int, string)   {}
 func (w *witness) Unbound()                          { w.t.Error("no goroutine was bound") }
 func (w *witness) Transition(m sched.Moment, t sched.Transition) {
 	if t.For != "" || t.By.Worker >= 0 {

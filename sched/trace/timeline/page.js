@@ -402,7 +402,7 @@ const taskOf = details.map(d => {
   for (let i = 0; i < d.length; i += 2) if (d[i] === "task") return d[i + 1];
   return "";
 });
-const BLOCKED = { Running: 0, Queued: 1, Yielded: 2, Waiting: 2 };
+const COLUMN = { task: 0, Queued: 1, Yielded: 2, Waiting: 2 }; // of the table of tasks
 const summarize = () => {
   const [a, b] = span || [t0, t1], wide = Math.max(b - a, 1);
   const byProcess = new Map(), byTask = new Map(), workers = [];
@@ -412,7 +412,7 @@ const summarize = () => {
     for (let i = low; i < high; i++) {
       const took = Math.min(until[i], b) - Math.max(since[i], a), c = classOf[kind[i]];
       mine[c] += took;
-      const state = BLOCKED[strings[kind[i]]], task = taskOf[detail[i]];
+      const state = COLUMN[strings[kind[i]]], task = state === 0 ? strings[name[i]] : taskOf[detail[i]];
       if (state !== undefined && task) {
         if (!byTask.has(task)) byTask.set(task, [0, 0, 0]);
         byTask.get(task)[state] += took;
