@@ -39,7 +39,8 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
                  t->number, signal, (unsigned long)info->si_addr);
 }
 
-/* Fires each quarter of a second of processor time: ends a schedule in which a thread computes without end. */
+/* Fires each quarter of a second of processor time: ends a schedule in which a thread computes
+ * without end. */
 static void on_tick(int signal) {
     (void)signal;
 
