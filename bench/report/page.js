@@ -158,7 +158,7 @@ function linesPlot(plot, box, width) {
       });
     });
     for (const [text, x, y] of labels) { // over the lines, each on a patch of paper
-      const at = Math.min(x, u.bbox.left + u.bbox.width - ctx.measureText(text).width);
+      const at = Math.max(u.bbox.left, Math.min(x, u.bbox.left + u.bbox.width - ctx.measureText(text).width));
       ctx.fillStyle = color("paper");
       ctx.fillRect(at, y - 11 * ratio, ctx.measureText(text).width, 14 * ratio);
       ctx.fillStyle = color("ink");

@@ -170,9 +170,11 @@ func curvesSection(g *bench.Group) section {
 	p.Alternative = fmt.Sprintf("%s: %s over %s, from %s to %s, on logarithmic axes.",
 		g.Title, g.Unit, g.Axis, count(p.At[0]), count(p.At[len(p.At)-1]))
 	marks := slices.SortedFunc(slices.Values(g.Marks), func(a, b bench.Mark) int { return cmp.Compare(a.At, b.At) })
-	for _, m := range marks {
-		p.Marks = append(p.Marks, mark{m.At, m.Label})
-		p.Alternative += fmt.Sprintf(" %s is marked at %s.", m.Label, count(m.At))
+	for i, m := range marks {
+		p.Alternative += fmt.Sprintf(" At %s: %s.", count(m.At), m.Label)
+		s.Notes = append(s.Notes, fmt.Sprintf("At %s %s: %s.", count(m.At), g.Axis, m.Label))
+		marks[i].Label, _, _ = strings.Cut(m.Label, ":") // there is no room for more
+		p.Marks = append(p.Marks, mark{m.At, marks[i].Label})
 	}
 	s.Text = append(s.Text, strings.TrimSpace("Both axes are logarithmic. "+reasons[g.Name]))
 	for _, name := range names {
