@@ -419,15 +419,27 @@ class Unwinder(gdb.unwinder.Unwinder):
 
     def __init__(self):
         super().__init__("fiberlab")
+        self.registers = None
         self.select(None)
 
     def select(self, registers, goroutine=0):
         """From now on the caller of the thread's innermost frame is what has these registers; None: as it is. The
         frames belong to that goroutine."""
-        self.registers, self.goroutine = registers, goroutine
-        self.thread = gdb.selected_thread().ptid if registers else None
+        if registers and not self.registers:
+            self.past_main = gdb.parameter("backtrace past-main")
+            gdb.execute("set backtrace past-main on")  # the thread may stand in main
+        elif self.registers and not registers and not self.past_main:
+            gdb.execute("set backtrace past-main off")
+        self.registers, self.goroutine = None, goroutine
         self.memory = Memory()
         gdb.invalidate_cached_frames()
+        if registers:
+            frame = gdb.newest_frame()
+            while frame.type() == gdb.INLINE_FRAME:
+                frame = frame.older()
+            self.innermost = gdb.selected_thread().ptid, frame.level()
+            self.registers = registers
+            gdb.invalidate_cached_frames()
 
     @contextlib.contextmanager
     def kept(self):
@@ -449,13 +461,15 @@ class Unwinder(gdb.unwinder.Unwinder):
             return None
 
     def unwind(self, pending):
-        if self.registers and pending.level() == 0 and gdb.selected_thread().ptid == self.thread:
+        if not self.registers and not self.goroutine:
+            return None
+        m = machine()
+        sp, pc = int(pending.read_register(m.SP)) & MASK, int(pending.read_register(m.PC))
+        if self.registers and (gdb.selected_thread().ptid, pending.level()) == self.innermost:
             # gdb takes frames for wrong that lie lower than the one before, so this one lies at 0.
             return self.answer(pending, 0, self.registers)
         if not self.goroutine:
             return None
-        m = machine()
-        sp, pc = int(pending.read_register(m.SP)) & MASK, int(pending.read_register(m.PC))
         if pc in code("crosscall2"):
             registers = {r: self.memory.word(sp + at) for r, at in m.CROSSCALL2.items()}
             registers[m.SP] = sp + m.CROSSCALL2_SIZE
@@ -517,12 +531,20 @@ gdb.unwinder.register_unwinder(None, unwinder, replace=True)
 TWO_STACKS = ("runtime.asmcgocall", "runtime.cgocallback")  # they have a frame on each, of which walk skips one
 
 
+def innermost():
+    """Returns the innermost frame of what is selected, or None."""
+    frame = gdb.newest_frame()
+    if not unwinder.registers:
+        return frame
+    while frame.type() == gdb.INLINE_FRAME:  # the thread's innermost function is inlined in its callers
+        frame = frame.older()
+    return frame.older()
+
+
 def walk(registers, goroutine):
     """Yields the frames from those registers outwards, or those of the selected thread if registers is None."""
     unwinder.select(registers, goroutine)
-    frame = gdb.newest_frame()
-    if registers:
-        frame = frame.older()
+    frame = innermost()
     m, resumed, name = machine(), set(), ""
     while frame is not None:
         here = frame.pc(), int(frame.read_register(m.SP))
@@ -537,12 +559,12 @@ def walk(registers, goroutine):
                 with contextlib.suppress(gdb.error):  # if debug information does not say where it is
                     again[name] = int(frame.read_register(name)) & MASK
             unwinder.select(again, goroutine)
-            older = gdb.newest_frame().older()
+            older = innermost()
         frame = older
 
 
 class HideThread:
-    """A frame filter: while a fiber is selected, bt does not show the innermost frame of the thread."""
+    """A frame filter: while a fiber is selected, bt does not show the thread's frame before it."""
 
     name, priority, enabled = "fiberlab", 100, True
 
@@ -550,7 +572,8 @@ class HideThread:
         gdb.frame_filters[self.name] = self
 
     def filter(self, frames):
-        return (f for f in frames if not (unwinder.registers and f.inferior_frame().level() == 0))
+        first = innermost()
+        return (f for f in frames if first is None or f.inferior_frame().level() >= first.level())
 
 
 HideThread()
@@ -755,7 +778,7 @@ fiber thread          select the thread again"""
 def show(registers, goroutine):
     """Selects what has those registers, and prints its innermost frame."""
     unwinder.select(registers, goroutine)
-    frame = gdb.newest_frame().older()
+    frame = innermost()
     if frame is None:
         unwinder.select(None)
         raise gdb.GdbError("no frame is to be found by the registers that were saved")
