@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,23 @@ func switchesOfThisProcess(t *testing.T) int64 {
 	var usage unix.Rusage
 	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &usage))
 	return int64(usage.Nvcsw) + int64(usage.Nivcsw)
+}
+
+// The listing of a switch ends with its jump, and the bare one is the shorter.
+func TestListings(t *testing.T) {
+	counts := map[string]int{}
+	for _, m := range Mechanisms() {
+		if m.List != nil {
+			text, n := m.List()
+			require.Len(t, strings.Split(strings.TrimSpace(text), "\n"), n, text)
+			require.Regexp(t, `(jmp|br|ret)[^\n]*\n$`, text)
+			counts[m.Name] = n
+		}
+	}
+	if runtime.GOARCH == "amd64" {
+		require.Equal(t, 19, counts["asm-nofp"])
+		require.Greater(t, counts["asm"], counts["asm-nofp"])
+	}
 }
 
 func TestRings(t *testing.T) {

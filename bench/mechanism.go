@@ -21,6 +21,8 @@ type Mechanism struct {
 	Open func() (Session, error)
 	// At is the place on the axis of a workload that is a curve.
 	At float64
+	// List returns the instructions of one operation, one a line, and their number; nil: they are not known.
+	List func() (text string, instructions int)
 }
 
 // Absent is the error of a mechanism that this machine lacks.

@@ -58,6 +58,11 @@ func summarise(w *Workload, all []*series, rounds int, skipped []Skipped, seed u
 		if g.Noise == "" && ratios[i].halfWidth() <= noisy {
 			row.Ratio, row.RatioLow, row.RatioHigh = ratios[i].value, ratios[i].low, ratios[i].high
 		}
+		if s.List != nil {
+			text, n := s.List()
+			row.Listing, row.Instructions = text, float64(n)
+			s.Says += fmt.Sprintf(", in %d instructions", n)
+		}
 		row.Sentence = g.sentence(&row, w.Operation, s.Says, all[base].At, i == base)
 		g.Rows = append(g.Rows, row)
 	}

@@ -263,12 +263,16 @@ func writeCosts(p *page, r *bench.Report) {
 	p.say("%s", describe(r.Machine))
 	p.say("orders drawn from seed %d", r.Seed)
 	if r.Machine.Emulated {
-		p.say("Emulated: times are those of an emulator and mean nothing. Instructions are counted.")
+		p.say("Emulated: times are those of an emulator and mean nothing. Instructions stand in their place.")
 	}
 	if r.Stopped {
 		p.say("Interrupted: this is what had been measured.")
 	}
 	for i := range r.Groups {
+		if r.Machine.Emulated {
+			writeInstructions(p, &r.Groups[i])
+			continue
+		}
 		writeGroup(p, &r.Groups[i])
 	}
 }
@@ -282,6 +286,19 @@ func describe(m bench.Machine) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// writeInstructions stands in the place of times where an emulator makes these meaningless.
+func writeInstructions(p *page, g *bench.Group) {
+	t := newGrid("mechanism", "instructions")
+	for _, r := range g.Rows {
+		if r.Instructions > 0 {
+			t.add(r.Name, thousands(int(r.Instructions)))
+		} else {
+			t.add(r.Name, "not counted")
+		}
+	}
+	p.table(t, "%s: instructions of the switch itself", g.Title)
 }
 
 func writeGroup(p *page, g *bench.Group) {
