@@ -157,6 +157,7 @@ function linesPlot(plot, box, width) {
         mark(ctx, look(k).shape, x, u.valToPos(v, "y", true), 3.5 * ratio);
       });
     });
+    ctx.textAlign = "left"; // uPlot leaves another value
     for (const [text, x, y] of labels) { // over the lines, each on a patch of paper
       const at = Math.max(u.bbox.left, Math.min(x, u.bbox.left + u.bbox.width - ctx.measureText(text).width));
       ctx.fillStyle = color("paper");
