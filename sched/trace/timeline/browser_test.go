@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,9 +85,31 @@ const (
 	sums     = `document.getElementById("sums").innerText`
 )
 
+// small is a trace of two workers: the giver notifies the taker, once.
+const small = `{"traceEvents":[
+{"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":"workers"}},
+{"name":"process_name","ph":"M","pid":2,"tid":0,"args":{"name":"fibers"}},
+{"name":"thread_name","ph":"M","pid":1,"tid":0,"args":{"name":"worker 0"}},
+{"name":"thread_name","ph":"M","pid":1,"tid":1,"args":{"name":"worker 1"}},
+{"name":"thread_name","ph":"M","pid":2,"tid":1,"args":{"name":"worker 1 fiber 0"}},
+{"name":"fiber 0","ph":"X","cat":"run","ts":0,"dur":30,"pid":1,"tid":0},
+{"name":"fiber 0","ph":"X","cat":"run","ts":40,"dur":20,"pid":1,"tid":0},
+{"name":"fiber 0","ph":"X","cat":"run","ts":70,"dur":30,"pid":1,"tid":0},
+{"name":"giver","ph":"X","cat":"task","ts":40,"dur":20,"pid":1,"tid":0},
+{"name":"half </script> way","ph":"i","cat":"mark","ts":45,"pid":1,"tid":0},
+{"name":"fiber 0","ph":"X","cat":"run","ts":60,"dur":40,"pid":1,"tid":1},
+{"name":"taker","ph":"X","cat":"task","ts":60,"dur":40,"pid":1,"tid":1},
+{"name":"Yielded","ph":"X","cat":"state","ts":0,"dur":50,"pid":2,"tid":1,"args":{"task":"taker"}},
+{"name":"Queued","ph":"X","cat":"state","ts":50,"dur":10,"pid":2,"tid":1,"args":{"task":"taker"}},
+{"name":"Running","ph":"X","cat":"state","ts":60,"dur":40,"pid":2,"tid":1,"args":{"task":"taker"}},
+{"name":"notify","ph":"s","cat":"notify","ts":50,"pid":1,"tid":0,"id":1},
+{"name":"notify","ph":"f","cat":"notify","ts":60,"pid":1,"tid":1,"id":1}]}`
+
 // All can be done without a pointer.
 func browserKeys(t *testing.T, b *browsertest.Browser) {
-	address := write(t, recorded(t), "a run")
+	line, err := Read(strings.NewReader(small))
+	require.NoError(t, err)
+	address := write(t, line, "a run")
 	load(b, address)
 	number := func(expression string) float64 { return b.Run(expression).(float64) }
 	whole := number("timeline.view.t1")
@@ -127,21 +150,20 @@ func browserKeys(t *testing.T, b *browsertest.Browser) {
 	b.Press("0")
 	b.Until(true, sums+`.includes("Running") && `+sums+`.includes("giver") && `+sums+`.includes("notify to wake")`)
 
-	// An arrow of a slice that was woken leads to the notifier, and back.
-	b.Run(`document.getElementById("search").value = "fiber"`)
+	// The arrow leads from the taker, which was woken, to its notifier, and back.
+	b.Run(`document.getElementById("search").value = "fiber 0"`)
 	b.Run(`document.getElementById("search").dispatchEvent(new Event("input"))`)
-	found := false
-	for range 60 {
+	for range 20 {
 		b.Press("n")
-		if b.Run("timeline.view.chosen.arrows.length > 0").(bool) {
-			found = true
+		if b.Run(`timeline.view.chosen.lane === 2 && timeline.view.chosen.arrows.length === 1`).(bool) {
 			break
 		}
 	}
-	require.True(t, found, "no slice with an arrow")
-	was := b.Run("timeline.view.chosen.slice")
+	require.Contains(t, b.Run(selected), "from worker 0, 10.0 µs from notify to wake")
 	b.Press("g")
-	require.NotEqual(t, was, b.Run("timeline.view.chosen.slice"))
+	require.Contains(t, b.Run(selected), "to worker 1, 10.0 µs from notify to wake")
+	b.Press("g")
+	require.Contains(t, b.Run(selected), "worker 1")
 	b.Press("t")
 	require.Equal(t, "rgb(20, 23, 27)", b.Run(`getComputedStyle(document.body).backgroundColor`))
 	b.Quiet(address)
