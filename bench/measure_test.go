@@ -103,6 +103,13 @@ func TestANoisyNeighbourIsNoticed(t *testing.T) {
 	require.Contains(t, g.Row("disturbed", 0).Sentence, "too noisy to tell")
 }
 
+func TestFewSamplesGiveNoRatio(t *testing.T) {
+	w := plant(map[string]func() float64{"base": scatter(10, 1), "spin": scatter(34, 2)}, "base", "spin")
+	g := measured(t, w, Options{Rounds: fewest - 1})
+	require.Contains(t, g.Noise, "there are 4 samples of base, and an interval needs 5")
+	require.Zero(t, g.Row("spin", 0).Ratio)
+}
+
 // The intervals hold the truth about as often as they say.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	held := 0

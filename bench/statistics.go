@@ -15,6 +15,8 @@ const (
 	noisy = 0.10
 	// scattered is the range of the middle half of the base's samples over its median from which on no ratio is given.
 	scattered = 0.25
+	// fewest is how many samples an interval needs: of fewer, all may lie on one side of the median by chance.
+	fewest = 5
 	// resamples is how often a bootstrap draws.
 	resamples = 1000
 )
@@ -74,6 +76,8 @@ func noise(name string, samples []float64, median estimate) string {
 	sorted := slices.Sorted(slices.Values(samples))
 	spread := (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / median.value
 	switch {
+	case len(samples) < fewest:
+		return fmt.Sprintf("there are %d samples of %s, and an interval needs %d", len(samples), name, fewest)
 	case median.halfWidth() > noisy:
 		return fmt.Sprintf("the median of %s is known to %.0f %% only", name, 100*median.halfWidth())
 	case spread > scattered:
