@@ -1,10 +1,13 @@
-// Timeline records three lessons and makes a page of each, in the folder build:
+// Timeline records three lessons and makes a page of each, in the folder that it is given, or else in build.
 //
-//	build/steal.html      an idle worker steals tasks of a busy one
-//	build/processor.html  short tasks wait behind a long one, though another worker is idle
-//	build/convoy.html     all tasks wait for one mutex, whose holder sleeps
+// In steal, an idle worker steals tasks of a busy one. In processor, short tasks wait behind a long one, though another
+// worker is idle. In convoy, all tasks wait for one mutex, whose holder sleeps. docs/timeline.md says what to see.
 //
-// docs/timeline.md says what to see there.
+// It prints:
+//
+//	build/steal.html
+//	build/processor.html
+//	build/convoy.html
 package main
 
 import (
@@ -22,7 +25,11 @@ import (
 )
 
 func main() {
-	check(os.MkdirAll("build", 0o755))
+	dir := "build"
+	if len(os.Args) > 1 {
+		dir = os.Args[1]
+	}
+	check(os.MkdirAll(dir, 0o755))
 	for _, lesson := range []struct {
 		name string
 		run  func(*sched.Scheduler)
@@ -32,7 +39,7 @@ func main() {
 		check(err)
 		lesson.run(s)
 		check(s.Close()) // waits for all tasks
-		page := filepath.Join("build", lesson.name+".html")
+		page := filepath.Join(dir, lesson.name+".html")
 		write(page, lesson.name, r)
 		fmt.Println(page)
 	}

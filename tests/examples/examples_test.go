@@ -109,6 +109,10 @@ func TestExamples(t *testing.T) {
 				args = []string{"20000"} // in the comment there are a million
 				want = strings.Replace(want, "1000000", args[0], 1)
 			}
+			if name == "timeline" {
+				args = []string{t.TempDir()}
+				want = strings.ReplaceAll(want, "build/", args[0]+"/")
+			}
 			for k, backend := range fiber.Backends() {
 				if ctest.Emulated() && k != i%len(fiber.Backends()) {
 					continue
