@@ -213,7 +213,7 @@ func look(t *testing.T, a arch, program []string, count string) {
 	body, _, _ := strings.Cut(parts[5], "fiber_main")
 	require.Equal(t, 4, strings.Count(body, "in descend ("), body)
 	require.Contains(t, parts[5], "here = 3\n")
-	require.Regexp(t, `(?m)^\d+ fibers: .*, Yielded, task reader$`, parts[6])
+	require.Regexp(t, `(?m)^[\d,]+ fibers: .*, Yielded, task reader$`, parts[6])
 	require.Contains(t, parts[6], "a fiber or a context is selected\n")
 	require.Contains(t, parts[7], "no fiber is selected\n$1 = 1\n", "the registers are what they were")
 }
