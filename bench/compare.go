@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"golang.org/x/perf/benchmath"
+	"gonum.org/v1/gonum/stat/combin"
 )
 
 // alpha is the chance that Compare, which makes many tests, calls any row changed that is not.
@@ -16,15 +17,20 @@ type Change struct {
 	At          float64
 	Unit        string
 	Old, New    float64 // medians
+	Factor      float64 // new over old: of the medians of what was tested, samples or ratios; NaN if nothing was
 	P           float64 // of the rank test; NaN if none was made
 	Changed     bool    // beyond noise
 	Sentence    string
+
+	base  string  // to which the ratios are that were tested; empty: samples were
+	least float64 // P of samples that do not overlap at all
 }
 
 // Compare says how the rows that both reports have differ. By a rank test (Mann-Whitney) it compares the samples of a
 // base, and for other rows the ratios of each round to the base: what slows the whole machine down changes no ratio. A
 // row is changed if the test, corrected for the number of rows (Bonferroni), says so, and the change exceeds what
-// Measure leaves open, 3 %. Compare returns an error if the reports have no row in common.
+// Measure leaves open, 3 %. Of samples too few for that limit nothing is said. Compare returns an error if the reports
+// have no row in common.
 func Compare(old, new *Report) ([]Change, error) {
 	var changes []Change
 	for i := range new.Groups {
@@ -43,26 +49,34 @@ func Compare(old, new *Report) ([]Change, error) {
 		return nil, fmt.Errorf("the reports have no row in common: measure the same workloads again")
 	}
 	for i := range changes {
-		changes[i].judge(alpha / float64(len(changes)))
+		changes[i].judge(len(changes))
 	}
 	return changes, nil
 }
 
 func compareRows(before, after *Group, a, b *Row) Change {
 	c := Change{
-		Group: after.Name, Name: b.Name, At: b.At, Unit: after.Unit, Old: a.Median, New: b.Median, P: math.NaN(),
+		Group: after.Name, Name: b.Name, At: b.At, Unit: after.Unit, Old: a.Median, New: b.Median,
+		Factor: math.NaN(), P: math.NaN(),
 	}
 	old, new := a.Samples, b.Samples
 	if b != after.base() {
+		c.base = after.Base
 		old, new = before.quotients(a), after.quotients(b)
 	}
-	if before.Noise != "" || after.Noise != "" || old == nil || new == nil {
+	switch {
+	case before.Noise != "" || after.Noise != "" || len(old) == 0 || len(new) == 0:
+		c.Sentence = "It cannot be told: a run was too noisy, or too short."
+		return c
+	case c.base != "" && before.Base != after.Base:
+		c.Sentence = fmt.Sprintf("It cannot be told: the old ratios are to %s, the new ones to %s.", before.Base, after.Base)
 		return c
 	}
+	c.least = 2 / combin.GeneralizedBinomial(float64(len(old)+len(new)), float64(len(old)))
 	// Compare needs no more of a distribution than an order.
 	c.P = benchmath.AssumeNothing.Compare(benchmath.NewSample(old, &benchmath.DefaultThresholds),
 		benchmath.NewSample(new, &benchmath.DefaultThresholds)).P
-	c.Changed = math.Abs(median(new)/median(old)-1) > narrow
+	c.Factor = median(new) / median(old)
 	return c
 }
 
@@ -88,18 +102,25 @@ func (g *Group) base() *Row {
 	return nil
 }
 
-// judge decides with that limit for P.
-func (c *Change) judge(limit float64) {
-	c.Changed = c.Changed && c.P < limit
-	change := 100 * (c.New/c.Old - 1)
+// judge decides, as one of that many rows.
+func (c *Change) judge(rows int) {
+	if c.Sentence != "" {
+		return
+	}
+	limit := alpha / float64(rows)
+	c.Changed = c.P < limit && math.Abs(c.Factor-1) > narrow
+	change, beside := 100*(c.Factor-1), ""
+	if c.base != "" {
+		beside = " beside " + c.base
+	}
 	switch {
-	case math.IsNaN(c.P):
-		c.Sentence = "It cannot be told: a run was too noisy."
+	case c.least >= limit:
+		c.Sentence = fmt.Sprintf("It cannot be told: there are too few samples for %d rows.", rows)
 	case !c.Changed:
 		c.Sentence = "No change beyond noise."
-	case c.New > c.Old:
-		c.Sentence = fmt.Sprintf("Slower by %.0f %% (p = %.2g).", change, c.P)
+	case change > 0:
+		c.Sentence = fmt.Sprintf("Slower by %.0f %%%s (p = %.2g).", change, beside, c.P)
 	default:
-		c.Sentence = fmt.Sprintf("Faster: it takes %.0f %% less (p = %.2g).", -change, c.P)
+		c.Sentence = fmt.Sprintf("Faster: it takes %.0f %% less%s (p = %.2g).", -change, beside, c.P)
 	}
 }

@@ -100,7 +100,7 @@ func TestANoisyNeighbourIsNoticed(t *testing.T) {
 	require.Empty(t, g.Noise)
 	require.InEpsilon(t, 2, g.Row("also", 0).Ratio, 0.05)
 	require.Zero(t, g.Row("disturbed", 0).Ratio)
-	require.Contains(t, g.Row("disturbed", 0).Sentence, "too noisy to tell")
+	require.Contains(t, g.Row("disturbed", 0).Sentence, "It cannot be told")
 }
 
 func TestFewSamplesGiveNoRatio(t *testing.T) {
@@ -226,11 +226,24 @@ func TestCompareFindsWhatChanged(t *testing.T) {
 	require.Equal(t, []bool{false, true}, changed(report(3, 1, 33)))
 	require.Equal(t, []bool{true, false}, changed(report(4, 1.3, 30)), "a slower machine changes no ratio")
 
+	changes, err := Compare(old, report(6, 0.5, 36))
+	require.NoError(t, err)
+	require.Less(t, changes[1].New, changes[1].Old)
+	require.Contains(t, changes[1].Sentence, "Slower by", "the machine is faster, but the row is not as much")
+	require.Contains(t, changes[1].Sentence, "beside base")
+	changes, err = Compare(old, &Report{Groups: []Group{{
+		Name: "planted", Base: "spin",
+		Rows: []Row{{Name: "spin", Samples: []float64{1}}, {Name: "base", Samples: []float64{1}}},
+	}}})
+	require.NoError(t, err)
+	require.Contains(t, changes[0].Sentence, "too few samples for 2 rows")
+	require.Contains(t, changes[1].Sentence, "the old ratios are to base, the new ones to spin")
+
 	noisy := report(5, 1, 60)
 	noisy.Groups[0].Noise = "a neighbour"
-	changes, err := Compare(old, noisy)
+	changes, err = Compare(old, noisy)
 	require.NoError(t, err)
-	require.Equal(t, "It cannot be told: a run was too noisy.", changes[1].Sentence)
+	require.Contains(t, changes[1].Sentence, "It cannot be told: a run was too noisy")
 	_, err = Compare(old, &Report{})
 	require.ErrorContains(t, err, "no row in common")
 }
