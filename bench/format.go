@@ -21,7 +21,7 @@ func (g *Group) label(r *Row) string {
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{"group", "row", "unit", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "samples",
-		"operations", "instructions", "system_calls", "sentence"}) // Error has what fails
+		"operations", "instructions", "sentence"}) // Error has what fails
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		for j := range g.Rows {
@@ -29,7 +29,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 			_ = c.Write([]string{
 				g.Name, g.label(row), g.Unit, exact(row.Median), exact(row.Low), exact(row.High), known(row.Ratio),
 				known(row.RatioLow), known(row.RatioHigh), strconv.Itoa(len(row.Samples)), strconv.Itoa(row.Operations),
-				known(row.Instructions), calls(row), row.Sentence,
+				known(row.Instructions), row.Sentence,
 			})
 		}
 	}
@@ -45,13 +45,6 @@ func known(x float64) string {
 		return ""
 	}
 	return exact(x)
-}
-
-func calls(r *Row) string {
-	if !r.CallsCounted {
-		return ""
-	}
-	return exact(r.SystemCalls)
 }
 
 // WriteBenchstat writes a line for each sample, in the format of Go's benchmarks, which benchstat reads.

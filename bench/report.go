@@ -46,15 +46,13 @@ type Row struct {
 	Median     float64   `json:"median"`
 	Low        float64   `json:"low"` // the 95 % interval of the median
 	High       float64   `json:"high"`
-	Ratio      float64   `json:"ratio,omitempty"` // to the base; 0: the machine was too noisy to tell
+	Ratio      float64   `json:"ratio,omitempty"` // to the base; 0: it cannot be told
 	RatioLow   float64   `json:"ratio_low,omitempty"`
 	RatioHigh  float64   `json:"ratio_high,omitempty"`
 	Sentence   string    `json:"sentence"` // what the figures mean
 
-	Instructions float64 `json:"instructions,omitempty"`  // of an operation; 0: not known
-	SystemCalls  float64 `json:"system_calls,omitempty"`  // of an operation; valid if CallsCounted
-	CallsCounted bool    `json:"calls_counted,omitempty"` // SystemCalls was counted
-	Listing      string  `json:"listing,omitempty"`       // the disassembly of a bare switch, an instruction a line
+	Instructions float64 `json:"instructions,omitempty"` // of an operation; 0: not known
+	Listing      string  `json:"listing,omitempty"`      // the disassembly of a bare switch, an instruction a line
 }
 
 // Mark is a place on a group's axis, where a cache ends for example.
@@ -85,7 +83,7 @@ func ReadReport(from io.Reader, source string) (*Report, error) {
 		return nil, fmt.Errorf("%s is no report of fiberlab bench --json: %w", source, err)
 	}
 	if r.Schema != Schema {
-		return nil, fmt.Errorf("%s has schema %d, and this program reads %d: measure again with --json",
+		return nil, fmt.Errorf("%s has schema %d, and this program reads %d: measure again with fiberlab bench --json",
 			source, r.Schema, Schema)
 	}
 	return &r, nil

@@ -61,7 +61,9 @@ func summarise(w *Workload, all []*series, rounds int, skipped []Skipped, seed u
 		if s.List != nil {
 			text, n := s.List()
 			row.Listing, row.Instructions = text, float64(n)
-			s.Says += fmt.Sprintf(", in %d instructions", n)
+			if n > 0 {
+				s.Says += fmt.Sprintf(", in %d instructions", n)
+			}
 		}
 		row.Sentence = g.sentence(&row, w.Operation, s.Says, all[base].At, i == base)
 		g.Rows = append(g.Rows, row)
@@ -84,7 +86,7 @@ func (g *Group) sentence(r *Row, operation, says string, baseAt float64, isBase 
 	case isBase:
 		return fmt.Sprintf("A %s by %s takes %s%s.", operation, name, span(r.Low, r.High, " ns"), why)
 	case r.Ratio == 0:
-		return fmt.Sprintf("The machine was too noisy to tell what a %s by %s costs beside %s%s.",
+		return fmt.Sprintf("It cannot be told what a %s by %s costs beside %s%s.",
 			operation, name, base, why)
 	case r.RatioLow <= 1 && r.RatioHigh >= 1:
 		return fmt.Sprintf("A %s by %s costs the same as by %s, as far as can be told%s.", operation, name, base, why)

@@ -53,8 +53,12 @@ func guessesSection(all []predict.Compared) section {
 	best, worst := slices.MinFunc(all, byOff), slices.MaxFunc(all, byOff)
 	p.Alternative = fmt.Sprintf("%s: %d rows on a logarithmic axis; the table has the figures.", s.Title, len(all))
 	s.Text = []string{fmt.Sprintf("Each dot is a guess, and the bar is what was measured. The axis is logarithmic: "+
-		"equal distances from the bar are equal factors. The middle guess of %s is %s, that of %s %s.",
-		best.Name, best.Verdict(best.Middle()), worst.Name, worst.Verdict(worst.Middle()))}
+		"equal distances from the bar are equal factors. The middle guess of %s is %s.",
+		best.Name, best.Verdict(best.Middle()))}
+	if len(all) > 1 {
+		s.Text = append(s.Text, fmt.Sprintf("It is the best one. The worst is that of %s: %s.",
+			worst.Name, worst.Verdict(worst.Middle())))
+	}
 	s.Plot = p
 	return s
 }

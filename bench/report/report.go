@@ -20,10 +20,8 @@ const (
 )
 
 // Write writes the page of r into the folder dir, which it makes if need be, and the drawing of the workload "switch",
-// if r has that. It replaces earlier files. An error names the file. This program must have measured r: the listings of
-// bare switches, which it adds to r, are of its own code.
+// if r has that. It replaces earlier files. An error names the file.
 func Write(dir string, r *bench.Report) error {
-	disassemble(r)
 	var page bytes.Buffer
 	if err := Page(&page, r); err != nil {
 		return err

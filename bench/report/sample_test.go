@@ -40,7 +40,7 @@ func sample() *bench.Report {
 	rows.Rows[0].Ratio, rows.Rows[1].Ratio = 1, 0
 	for i, code := range []string{"pop    %rcx\nmov    %rbx,(%rdi)\njmp    *%rdx", "lea    0x3(%rip),%rax\njmp    *%rdx"} {
 		r := &rows.Rows[2-i]
-		r.Listing, r.Instructions, r.CallsCounted = code, 3-float64(i), true
+		r.Listing, r.Instructions = code, 3-float64(i)
 	}
 	ring := bench.Group{
 		Name: "ring", Title: "A ring", Unit: "ns a switch", Base: "asm", Axis: "fibers",

@@ -19,15 +19,12 @@ var reasons = map[string]string{
 	"create": "To make a fiber is to have a stack: a pooled one is a pointer, a new one is a mapping with its guard, " +
 		"and its first page is a page fault.",
 	"ring": "Each switch touches the context and the top of the stack of another fiber. While all of them fit into a " +
-		"cache the cost is flat; it climbs where they no longer do. The vertical lines are where that is to be " +
-		"expected, from the sizes of this machine's caches and what a switch touches.",
-	"tasks": "A task takes a queue, a fiber and two switches. The rows differ in how many of these threads share.",
-	"sync":  "A primitive without a waiter is an atomic instruction; with one it is a switch, across threads a wake-up.",
-	"wake":  "A thread that sleeps must be woken by the kernel, which costs microseconds whatever runs on it.",
-	"join":  "A child that nobody steals can be called as a function. Whoever parks instead pays for two switches.",
-	"depth": "A switch stores registers and one stack pointer, however deep the calls are. What grows with depth is " +
-		"the stack that the callers touch again, and the return addresses that the processor no longer predicts.",
-	"registers": "Rows differ in which groups of registers the switch saves: each group adds its stores and loads.",
+		"cache the cost is flat; it climbs where they no longer do.",
+	"tasks": "A task takes a place in a queue, and a fiber; it takes no switch unless it waits. The rows differ in the " +
+		"backend of the fibers, or in the policy, which has the queues.",
+	"sync": "A primitive without a waiter is an atomic instruction; with one it is a switch, across threads a wake-up.",
+	"wake": "A thread that sleeps must be woken by the kernel, which costs microseconds whatever runs on it.",
+	"join": "A child that nobody steals can be called as a function. Whoever parks instead pays for two switches.",
 }
 
 // sectionOf shows a group: as rows beside each other, or as curves if it has an axis.
@@ -39,7 +36,7 @@ func sectionOf(g *bench.Group) section {
 		s = curvesSection(g)
 	}
 	if g.Noise != "" {
-		s.Text = append(s.Text, "The machine was too noisy for ratios: "+g.Noise+".")
+		s.Text = append(s.Text, "No ratios are given: "+g.Noise+".")
 	}
 	s.Notes = append(s.Notes, g.Notes...)
 	for _, skipped := range g.Skipped {
@@ -106,9 +103,6 @@ func listings(g *bench.Group) (all []listing) {
 		if r.Instructions > 0 {
 			said += fmt.Sprintf("; %s instructions", number(r.Instructions))
 		}
-		if r.CallsCounted {
-			said += fmt.Sprintf("; %s system calls", number(r.SystemCalls))
-		}
 		all = append(all, listing{
 			Name: r.Name, Said: said, Code: r.Listing,
 			Width: rounded(100*r.Median/longest, 3), Floor: rounded(100*g.Floor/longest, 3),
@@ -123,7 +117,7 @@ func bySpread(a, b bench.Row) int { return cmp.Compare(spread(a), spread(b)) }
 // spread is the distance of the quartiles over the median.
 func spread(r bench.Row) float64 {
 	sorted := slices.Sorted(slices.Values(r.Samples))
-	return (stat.Quantile(0.75, stat.Empirical, sorted, nil) - stat.Quantile(0.25, stat.Empirical, sorted, nil)) / r.Median
+	return (stat.Quantile(0.75, stat.LinInterp, sorted, nil) - stat.Quantile(0.25, stat.LinInterp, sorted, nil)) / r.Median
 }
 
 func interval(r *bench.Row) string { return fmt.Sprintf("%s to %s", duration(r.Low), duration(r.High)) }
@@ -177,6 +171,10 @@ func curvesSection(g *bench.Group) section {
 		p.Marks = append(p.Marks, mark{m.At, marks[i].Label})
 	}
 	s.Text = append(s.Text, strings.TrimSpace("Both axes are logarithmic. "+reasons[g.Name]))
+	if len(marks) > 0 {
+		s.Text = append(s.Text, "A vertical line is where a step is to be expected, by the sizes of this machine's caches "+
+			"and what the operation touches.")
+	}
 	for _, name := range names {
 		s.Text = append(s.Text, fmt.Sprintf("On average %s takes %s.", name, steps(g, name, marks)))
 	}
