@@ -54,14 +54,15 @@ func Compare(figures []Figure, people []Guesses) []Compared {
 // Off is by which factor, at least 1, the guess was off in either direction.
 func (s Scored) Off() float64 { return max(s.Factor, 1/s.Factor) }
 
-// Middle is the median of the guesses.
+// Middle is the median of the guesses: of an even number, the lower one of the two in the middle.
 func (c Compared) Middle() Scored {
 	sorted := slices.Clone(c.Guesses)
 	slices.SortFunc(sorted, func(a, b Scored) int { return cmp.Compare(a.Guess, b.Guess) })
 	return sorted[(len(sorted)-1)/2]
 }
 
-// MeanOff is the geometric mean of the factors by which all guesses of one person were off.
+// MeanOff is the geometric mean of the factors by which all guesses of one person were off. It is NaN if nothing of
+// what the person guessed was measured.
 func MeanOff(all []Compared, by string) float64 {
 	var factors []float64
 	for _, c := range all {

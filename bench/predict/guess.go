@@ -34,8 +34,11 @@ var units = []struct {
 	size float64 // nanoseconds
 }{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
 
+// The least and the most that may be guessed, in nanoseconds: what the axis of a plot can still show.
+const least, most = 1e-3, 1e15
+
 // ParseCost reads a time such as "3.4", "3.4 ns", "2us" or "0.1 ms", and returns it in nanoseconds. A number alone is
-// nanoseconds. A time must be above 0.
+// nanoseconds. A time must be from 0.001 ns to 1,000,000 s.
 func ParseCost(text string) (float64, error) {
 	digits, size := strings.TrimSpace(text), 1.0
 	for _, unit := range units {
@@ -48,10 +51,10 @@ func ParseCost(text string) (float64, error) {
 	if err != nil || math.IsNaN(cost) || math.IsInf(cost, 0) {
 		return 0, fmt.Errorf("%q is no time: give a number of nanoseconds, or a number and ns, us, ms or s", text)
 	}
-	if cost <= 0 {
-		return 0, fmt.Errorf("%q: a switch takes some time: give a number above 0", text)
+	if cost *= size; cost < least || cost > most {
+		return 0, fmt.Errorf("%q is no cost of a switch: give a time from 0.001 ns to 1000000 s", text)
 	}
-	return cost * size, nil
+	return cost, nil
 }
 
 // Read reads the guesses of one person: a line each, a question's name and a time. Empty lines, and what follows a #,
