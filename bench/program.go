@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -64,6 +65,7 @@ func openProgram(file, header, remedy string, libraries ...string) (s Session, e
 	}
 	argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), path)
 	p := &program{process: exec.Command(argv[0], argv[1:]...)}
+	p.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the one who measures
 	if p.in, err = p.process.StdinPipe(); err != nil {
 		return nil, err
 	}
