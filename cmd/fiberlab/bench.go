@@ -66,6 +66,9 @@ wrong, or this machine lacks something; 3 the files of DIR do not build; 130 int
 			if r.bench.Workloads, err = bench.ParseWorkloads(r.workload); err != nil {
 				return err
 			}
+			if !c.Flags().Changed("seed") {
+				r.bench.Seed = uint64(time.Now().UnixNano()) % 1e9
+			}
 			if c.Flags().Changed("report") && r.report == "" {
 				return wrongValue(c.Flags().Lookup("report"), r.report)
 			}
@@ -140,22 +143,26 @@ func addBenchFlags(c *cobra.Command, o *options) {
 
 // bench measures workloads.
 func (l *lab) bench(ctx context.Context, r benchRequest) error {
-	if r.bench.Seed == 0 {
-		r.bench.Seed = uint64(time.Now().UnixNano()) % 1e9
-	}
-	p := newProgress(l.stderr, r.json)
-	found, err := measure(ctx, r.bench, p)
+	found, err := measure(ctx, r.bench, newProgress(l.stderr, r.json))
 	err = errors.Join(err, release())
 	if found != nil && len(found.Groups) > 0 && (err == nil || ctx.Err() != nil) {
 		err = errors.Join(r.write(l.stdout, found), err)
 		if r.report != "" {
-			err = errors.Join(err, benchreport.Write(r.report, found))
-			p.say("a page of this: %s", filepath.Join(r.report, benchreport.PageFile))
+			err = errors.Join(err, l.made(r.report, benchreport.Write(r.report, found)))
 		}
 	}
 	if err != nil {
 		return failure{err}
 	}
+	return nil
+}
+
+// made says which page was made in the folder dir, unless err says why there is none.
+func (l *lab) made(dir string, err error) error {
+	if err != nil {
+		return fmt.Errorf("--report %s: %w", dir, err)
+	}
+	fmt.Fprintf(l.stderr, "%s: open it in a browser\n", filepath.Join(dir, benchreport.PageFile))
 	return nil
 }
 
@@ -226,7 +233,8 @@ func (l *lab) compareCommand() *cobra.Command {
 		Use:   "compare OLD NEW",
 		Short: "Say what differs between two reports of bench --json, beyond noise",
 		Long: `Reads two files that fiberlab bench --json has written, and compares the rows that both have, by a rank
-test of their samples: a row is changed if the test says so and the change exceeds 3 %.`,
+test: of the samples of the base, and for other rows of their ratios to the base. A row has changed if the test says so
+and the change exceeds 3 %.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return errors.New("bench compare: name two files that fiberlab bench --json has written: OLD NEW")
@@ -309,7 +317,7 @@ func writeGroup(p *page, g *bench.Group) {
 	t := newGrid(head...)
 	for _, r := range g.Rows {
 		cells := []string{
-			r.Name, bench.Figure(r.Median), bench.Figure(r.Low) + " to " + bench.Figure(r.High), "?", "too noisy to tell",
+			r.Name, bench.Figure(r.Median), bench.Figure(r.Low) + " to " + bench.Figure(r.High), "?", "cannot be told",
 		}
 		if r.Ratio != 0 {
 			cells[3], cells[4] = bench.Figure(r.Ratio), bench.Figure(r.RatioLow)+" to "+bench.Figure(r.RatioHigh)
@@ -322,7 +330,7 @@ func writeGroup(p *page, g *bench.Group) {
 	p.table(t, "%s: nanoseconds a %s, medians of %d samples taken in turn; ratios to %s",
 		g.Title, strings.TrimPrefix(g.Unit, "ns a "), g.Rounds, g.Base)
 	if g.Noise != "" {
-		p.say("The machine was too noisy to tell ratios: %s. Close other programs, and measure again.", g.Noise)
+		p.say("No ratios are given: %s. Close other programs, and measure again, for longer.", g.Noise)
 	}
 	if g.Floor > 0 {
 		p.say("The loop alone costs %s ns a turn, which is part of the figures in C.", bench.Figure(g.Floor))
@@ -361,5 +369,5 @@ func writeChanges(p *page, old, new *bench.Report, changes []bench.Change) {
 		}
 		t.add(name, bench.Figure(c.Old), bench.Figure(c.New), c.Sentence)
 	}
-	p.table(t, "Medians in nanoseconds; rank tests of the samples, of ratios except in the first row of a workload")
+	p.table(t, "Medians in nanoseconds; rank tests, of ratios where a base is named, or else of samples")
 }

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -107,8 +107,7 @@ func (l *lab) guesses(p *prediction) ([]predict.Guesses, error) {
 func (l *lab) predict(ctx context.Context, p *prediction, people []predict.Guesses) error {
 	p.bench.Workloads = []bench.Workload{bench.Switch()}
 	p.bench.Seed = uint64(time.Now().UnixNano()) % 1e9
-	progress := newProgress(l.stderr, p.json)
-	found, err := measure(ctx, p.bench, progress)
+	found, err := measure(ctx, p.bench, newProgress(l.stderr, p.json))
 	if err = errors.Join(err, release()); err != nil {
 		return failure{err}
 	}
@@ -128,8 +127,7 @@ func (l *lab) predict(ctx context.Context, p *prediction, people []predict.Guess
 		err = l.writePrediction(found, all, people)
 	}
 	if p.report != "" {
-		err = errors.Join(err, benchreport.WriteGuesses(p.report, found, all))
-		progress.say("a page of this: %s", filepath.Join(p.report, benchreport.PageFile))
+		err = errors.Join(err, l.made(p.report, benchreport.WriteGuesses(p.report, found, all)))
 	}
 	if err != nil {
 		return failure{err}
@@ -158,7 +156,11 @@ func (l *lab) writePrediction(found *bench.Report, all []predict.Compared, peopl
 	if len(people) > 1 {
 		persons := newGrid("who", "guesses", "off by, on average")
 		for _, g := range people {
-			persons.add(g.By, thousands(len(g.Costs)), bench.Figure(predict.MeanOff(all, g.By)))
+			off := "none was measured"
+			if mean := predict.MeanOff(all, g.By); !math.IsNaN(mean) {
+				off = bench.Figure(mean)
+			}
+			persons.add(g.By, thousands(len(g.Costs)), off)
 		}
 		p.table(persons, "By which factor, at least 1, each person was off: the geometric mean")
 	} else {
