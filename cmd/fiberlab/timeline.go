@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fiberlab/sched/trace/timeline"
 )
 
 func (l *lab) timelineCommand() *cobra.Command {
@@ -36,7 +37,7 @@ Exit status: 0 the page was made; 1 it could not be read or written; 2 the comma
 			if output == "" {
 				output = strings.TrimSuffix(file, filepath.Ext(file)) + ".html"
 			}
-			if output == file {
+			if same(file, output) {
 				return fmt.Errorf("-o %s: it is the trace itself: name another file", output)
 			}
 			if err := makeTimeline(file, output); err != nil {
@@ -51,8 +52,16 @@ Exit status: 0 the page was made; 1 it could not be read or written; 2 the comma
 	return c
 }
 
-// makeTimeline writes the page of the trace in a file. If the trace cannot be read, no page is left.
-func makeTimeline(file, page string) (err error) {
+// same reports whether both paths lead to one file.
+func same(a, b string) bool {
+	first, err := os.Stat(a)
+	second, none := os.Stat(b)
+	return err == nil && none == nil && os.SameFile(first, second)
+}
+
+// makeTimeline writes the page of the trace in a file. If the trace cannot be read, it makes no page, and leaves an
+// earlier one as it is.
+func makeTimeline(file, page string) error {
 	from, err := os.Open(file)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -61,17 +70,13 @@ func makeTimeline(file, page string) (err error) {
 		return err
 	}
 	defer from.Close()
+	line, err := timeline.Read(from)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
 	to, err := os.Create(page)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err = errors.Join(err, to.Close()); err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", file, err), os.Remove(page))
-		}
-	}()
-	return writeTimeline(to, filepath.Base(file), func(w io.Writer) error {
-		_, err := io.Copy(w, from)
-		return err
-	})
+	return errors.Join(line.WriteHTML(to, filepath.Base(file)), to.Close())
 }

@@ -31,8 +31,9 @@ func TestTimeline(t *testing.T) {
 
 func TestTimelineFails(t *testing.T) {
 	dir := t.TempDir()
-	none, wrong := filepath.Join(dir, "none.json"), filepath.Join(dir, "wrong.json")
+	none, wrong, link := filepath.Join(dir, "none.json"), filepath.Join(dir, "wrong.json"), filepath.Join(dir, "link")
 	require.NoError(t, os.WriteFile(wrong, []byte("{}]"), 0o644))
+	require.NoError(t, os.Symlink(wrong, link))
 	for _, c := range []struct {
 		args []string
 		code int
@@ -40,6 +41,8 @@ func TestTimelineFails(t *testing.T) {
 	}{
 		{[]string{"timeline"}, exitUsage, "name one that fiberlab run --trace"},
 		{[]string{"timeline", wrong, "-o", wrong}, exitUsage, "name another file"},
+		{[]string{"timeline", wrong, "-o", link}, exitUsage, "name another file"},
+		{[]string{"run", "--trace", "x", "--timeline", "./x"}, exitUsage, "name another file"},
 		{[]string{"timeline", none}, exitFailed, "fiberlab run --trace " + none + " writes it"},
 		{[]string{"timeline", "../../README.md", "-o", filepath.Join(dir, "x")}, exitFailed, "no trace in JSON"},
 		{[]string{"run", "--timeline", ""}, exitUsage, "name a file"},

@@ -56,6 +56,9 @@ func (t *traces) create(flag, path string, list []setting, write func(io.Writer,
 
 // createTraces makes the files of --trace and --timeline, either of which may be empty.
 func createTraces(path, page string, list []setting) (*traces, error) {
+	if path != "" && filepath.Clean(path) == filepath.Clean(page) {
+		return nil, fmt.Errorf("--timeline %s: the trace is written there: name another file", page)
+	}
 	t := &traces{}
 	err := t.create("trace", path, list, func(w io.Writer, r *trace.Recorder) error {
 		if filepath.Ext(path) == perfettoExt {
@@ -64,9 +67,7 @@ func createTraces(path, page string, list []setting) (*traces, error) {
 		return r.WriteTrace(w)
 	})
 	if err == nil {
-		err = t.create("timeline", page, list, func(w io.Writer, r *trace.Recorder) error {
-			return writeTimeline(w, "fiberlab run", r.WriteTrace)
-		})
+		err = t.create("timeline", page, list, writeTimeline)
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.close())
@@ -74,16 +75,16 @@ func createTraces(path, page string, list []setting) (*traces, error) {
 	return t, nil
 }
 
-// writeTimeline writes the page of a trace, which writeTrace writes.
-func writeTimeline(w io.Writer, title string, writeTrace func(io.Writer) error) error {
+// writeTimeline writes the page of what r has recorded.
+func writeTimeline(w io.Writer, r *trace.Recorder) error {
 	from, to := io.Pipe()
-	go func() { to.CloseWithError(writeTrace(to)) }()
+	go func() { to.CloseWithError(r.WriteTrace(to)) }()
 	line, err := timeline.Read(from)
 	from.CloseWithError(err) // which ends the writer
 	if err != nil {
 		return err
 	}
-	return line.WriteHTML(w, title)
+	return line.WriteHTML(w, "fiberlab run")
 }
 
 // recorder returns a recorder for one scheduler. It keeps events only if a file will be written.

@@ -45,7 +45,8 @@ func (t *Timeline) WriteHTML(w io.Writer, title string) error {
 	if err != nil {
 		return fmt.Errorf("timeline: write: %w", err)
 	}
-	head, tail, _ := bytes.Cut(page.Bytes(), placeForData)
+	at := bytes.LastIndex(page.Bytes(), placeForData) // the title may hold the same text
+	head, tail := page.Bytes()[:at], page.Bytes()[at+len(placeForData):]
 	out := bufio.NewWriter(w)
 	out.Write(head) // an error of out comes again from Flush
 	text := base64.NewEncoder(base64.StdEncoding, out)

@@ -55,6 +55,7 @@ const laneOf = i => {
 
 // Classes of slices, by which they are coloured and summed up. Sums up to each 16th slice make any sum cheap.
 const COLORS = {
+  __proto__: null, // names are those of the trace, such as "constructor"
   Running: "#56b4e9", Queued: "#e69f00", Yielded: "#cc79a7", Waiting: "#2fb391", Idle: "#c4c8ce",
   run: "#56b4e9", task: "#a8d8f5", spin: "#f0e442",
 };
@@ -402,7 +403,7 @@ const taskOf = details.map(d => {
   for (let i = 0; i < d.length; i += 2) if (d[i] === "task") return d[i + 1];
   return "";
 });
-const COLUMN = { task: 0, Queued: 1, Yielded: 2, Waiting: 2 }; // of the table of tasks
+const COLUMN = { __proto__: null, task: 0, Queued: 1, Yielded: 2, Waiting: 2 }; // of the table of tasks
 const summarize = () => {
   const [a, b] = span || [t0, t1], wide = Math.max(b - a, 1);
   const byProcess = new Map(), byTask = new Map(), workers = [];

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -31,6 +32,10 @@ func TestRead(t *testing.T) {
 	require.JSONEq(t, `["a","1","b","2"]`, line.details.list[outer.detail])
 	require.Equal(t, []arrow{{from: 4000, to: 5000, start: 2, end: 0}}, line.arrows)
 	require.EqualValues(t, 2000, line.instants[0].at)
+
+	var page bytes.Buffer
+	require.NoError(t, line.WriteHTML(&page, string(placeForData)))
+	require.Contains(t, page.String(), "<h1>"+string(placeForData)+"</h1>", "a title is no place for the data")
 }
 
 // Slices that overlap stand on lines of their own.
