@@ -59,7 +59,7 @@ class Memory:
             start = number * self.BLOCK
             try:
                 found = bytes(self.inferior.read_memory(start, self.BLOCK))
-            except gdb.error:
+            except (gdb.error, OverflowError):
                 found = b"".join(self.page(at) for at in range(start, start + self.BLOCK, self.PAGE))
             self.blocks[number] = found
         return found
@@ -67,7 +67,7 @@ class Memory:
     def page(self, start):
         try:
             return bytes(self.inferior.read_memory(start, self.PAGE))
-        except gdb.error:
+        except (gdb.error, OverflowError):  # no memory is there, or a pointer that was overwritten leads beyond all
             return bytes(self.PAGE)
 
     def read(self, address, size):
@@ -671,8 +671,11 @@ info fibers STATE    only those in that state, such as Yielded"""
         super().__init__("info fibers", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
-        fibers = Fibers()
-        chosen = [f for f in fibers.list if not argument or f.state.lower() == argument.strip().lower()]
+        fibers, wanted = Fibers(), argument.strip().capitalize()
+        if wanted and wanted not in STATES[:5] + SWITCH_STATES[:5]:
+            raise gdb.GdbError("there is no state %s: give one of %s" %
+                               (argument, ", ".join(dict.fromkeys(STATES[:5] + SWITCH_STATES[:5]))))
+        chosen = [f for f in fibers.list if wanted in ("", f.state)]
         groups = {}
         for f in chosen:
             place = fibers.pcs(f)
