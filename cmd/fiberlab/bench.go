@@ -333,7 +333,7 @@ func writeGroup(p *page, g *bench.Group) {
 		p.say("No ratios are given: %s. Close other programs, and measure again, for longer.", g.Noise)
 	}
 	if g.Floor > 0 {
-		p.say("The loop alone costs %s ns a turn, which is part of the figures in C.", bench.Figure(g.Floor))
+		p.say("The loop alone takes %s %s, which is part of the figures in C.", bench.Figure(g.Floor), g.Unit)
 	}
 	for _, r := range g.Rows {
 		p.say("%s", r.Sentence)
