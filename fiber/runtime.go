@@ -175,6 +175,9 @@ func initializing() bool {
 // likewise the words of the runtime's M that fibers can do without.
 func findWords() error {
 	reader := C.uintptr_t(identity.SlotReader())
+	if reader == 0 {
+		return fmt.Errorf("%s: nothing reads it on %s", probeSlot, runtime.GOARCH)
+	}
 	if planted == probeSlot {
 		reader = C.uintptr_t(uintptr(C.fiberlab_thread_pointer))
 	}
