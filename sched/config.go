@@ -31,7 +31,7 @@ type Config struct {
 	Policy    Policy        // where what is ready waits, and what runs next
 	Groups    Groups        // how policy Group lays out the workers
 	Backend   fiber.Backend // what switches the fibers
-	StackSize int           // bytes of C stack a fiber; see fiber.Config. The main one of a worker has its thread's
+	StackSize int           // bytes of C stack a fiber; see fiber.Config. A worker's main fiber has its thread's
 	MaxIdle   int           // idle fibers that a worker keeps; 0 means DefaultMaxIdle
 	MaxCalls  int           // blocking calls of tasks that run at once, each on a thread; 0: any number
 	// tasks that wait to begin, wherever they may begin; 0: any number, or DefaultRunQueue under policy Group. See

@@ -19,7 +19,8 @@ import (
 // caller queues its entry, then looks for a sleeper; a worker lets itself be seen to sleep, then looks for entries.
 type policy interface {
 	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. Any thread. caller is
-	// the worker that the call comes from, or nil. It returns false if caller is nil and the queues are closed.
+	// the worker that the call comes from, or nil. It returns false if the queues are closed and caller, if there is
+	// one, is no multi-threaded worker.
 	submit(t job, caller *Worker) bool
 	// next takes what w runs next, if there is anything. w.
 	next(w *Worker) (runnable, bool)

@@ -159,13 +159,14 @@ func (s *Scheduler) abandon(err error) error {
 	}
 	var left []int
 	for _, w := range s.workers {
-		if !w.word.Asleep() && !w.isDone() {
+		holdsTask := func(f *Fiber) bool { return f.State() == Yielded || f.State() == Waiting }
+		if !w.isDone() && (!w.word.Asleep() || slices.ContainsFunc(s.fibers.list(w), holdsTask)) {
 			left = append(left, w.id)
 		}
 	}
 	go s.Close()
 	return fmt.Errorf(
-		"%w; and workers %v are in their initializer, or in a task that it has scheduled, and end when that does",
+		"%w; and workers %v are in their initializer, or have a task that it has scheduled, and end when that does",
 		err, left,
 	)
 }

@@ -138,7 +138,7 @@ func TestUnblockedFiberWatchesNoDeadline(t *testing.T) {
 	require.True(t, sleeper.isWoken(), "nor is another one known to")
 }
 
-// Groups that steal have one heap, so a fiber that another group has stolen takes its timer out of it.
+// All groups have one heap, so a fiber that another group has stolen takes its timer out of it.
 func TestTimerOfAFiberThatChangesItsGroup(t *testing.T) {
 	w, f := plantedWith(
 		t, Config{Workers: 2, Policy: Group, Groups: Groups{Size: 1, StealEvery: func(int, int) int { return 1 }}},

@@ -13,6 +13,7 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/sched"
+	"fiberlab/sched/fibersync"
 	"fiberlab/tests/internal/leaks"
 	"fiberlab/tests/internal/schedtest"
 	"fiberlab/tests/internal/suite"
@@ -88,6 +89,22 @@ func TestInitializerCallsGoexit(t *testing.T) {
 		assert.Nil(t, s)
 		requireRoots(t, roots, err)
 	})
+}
+
+// A worker that sleeps while a task is blocked that its initializer has scheduled is named, too.
+func TestInitializerCallsGoexitWhileATaskIsBlocked(t *testing.T) {
+	leaks.Check(t)
+	var end, blocks fibersync.Event
+	_, err := newInTime(t, sched.Config{Workers: 2, Initializer: func(worker int) {
+		if worker == 1 {
+			blocks.Wait()
+			runtime.Goexit()
+		}
+		assert.NoError(t, sched.Schedule(func() { blocks.Signal(); end.Wait() }, sched.SameThread))
+	}})
+	end.Signal()
+	require.ErrorIs(t, err, sched.ErrGoexit)
+	require.ErrorContains(t, err, "and workers [0")
 }
 
 // requireRoots checks that New, which has failed with err, has ended its workers: there are as many roots as before. It
