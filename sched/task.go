@@ -60,8 +60,8 @@ func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, Curr
 
 // EnqueueOn queues a task on the multi-threaded worker of that number; no other worker begins it. So tasks that will
 // wait for most of their time can be spread over the workers: under every policy, such a task remains on that worker.
-// See Enqueue for the rest. The error is ErrNoSuchWorker if no worker has that number. A scheduler that is closing ends
-// each worker as soon as that has nothing to do: then the error is ErrClosed, for tasks too.
+// See Enqueue for the rest. The error is ErrNoSuchWorker if no worker has that number. While Close makes sure that
+// nothing is left, it is ErrClosed, for tasks too.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{onWorker, worker})
 }
@@ -74,8 +74,7 @@ func (s *Scheduler) TryEnqueueOn(worker int, t Task) error {
 // EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
 // busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
 // ErrNoSuchGroup if there is no group of that number. It is ErrOtherGroup for a SameThread task whose caller runs on no
-// worker of the group. A scheduler that is closing ends each group as soon as that has nothing to do: then it is
-// ErrClosed, for tasks too.
+// worker of the group. While Close makes sure that nothing is left, it is ErrClosed for tasks of other groups, too.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{inGroup, group})
 }
