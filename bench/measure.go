@@ -11,7 +11,7 @@ import (
 
 // Options say how Measure measures. The zero value measures all workloads.
 type Options struct {
-	Workloads []Workload    // nil means Workloads()
+	Workloads []Workload    // nil means all
 	Rounds    int           // how often each rival is sampled; 0: until the ratios are narrow, or Limit
 	Sample    time.Duration // roughly how long a sample takes; 0 means 2 ms
 	Limit     time.Duration // how long a workload may take if Rounds is 0; 0 means DefaultLimit
@@ -51,7 +51,7 @@ func Measure(ctx context.Context, o Options, progress Progress) (*Report, error)
 		o.Limit = DefaultLimit
 	}
 	if o.Workloads == nil {
-		o.Workloads = Workloads()
+		o.Workloads, _ = ParseWorkloads("all")
 	}
 	r := &Report{Schema: Schema, Machine: ThisMachine(), Started: time.Now(), Seed: o.Seed, Groups: []Group{}}
 	run := measurement{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), progress: progress}

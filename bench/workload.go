@@ -28,30 +28,34 @@ func Switch() Workload {
 	}
 }
 
-// Workloads returns all workloads.
-func Workloads() []Workload {
-	return []Workload{Switch(), create(), rings(), tasks(), handover(), wake(), join()}
+// workloads makes each workload when it is asked for: that takes a look at the machine.
+var workloads = []struct {
+	name string
+	make func() Workload
+}{
+	{"switch", Switch}, {"create", create}, {"ring", rings}, {"tasks", tasks}, {"sync", handover}, {"wake", wake},
+	{"join", join},
 }
 
 // WorkloadNames lists the names of all workloads.
 func WorkloadNames() (names []string) {
-	for _, w := range Workloads() {
-		names = append(names, w.Name)
+	for _, w := range workloads {
+		names = append(names, w.name)
 	}
 	return names
 }
 
 // ParseWorkloads returns the workloads of that name: one, or with "all" each.
-func ParseWorkloads(name string) ([]Workload, error) {
-	if name == "all" {
-		return Workloads(), nil
-	}
-	for _, w := range Workloads() {
-		if w.Name == name {
-			return []Workload{w}, nil
+func ParseWorkloads(name string) (list []Workload, err error) {
+	for _, w := range workloads {
+		if name == w.name || name == "all" {
+			list = append(list, w.make())
 		}
 	}
-	return nil, fmt.Errorf("unknown workload %q: choose one of %s or all", name, strings.Join(WorkloadNames(), ", "))
+	if list == nil {
+		err = fmt.Errorf("unknown workload %q: choose one of %s or all", name, strings.Join(WorkloadNames(), ", "))
+	}
+	return list, err
 }
 
 func (w *Workload) unit() string { return "ns a " + w.Operation }

@@ -143,6 +143,9 @@ func addBenchFlags(c *cobra.Command, o *options) {
 
 // bench measures workloads.
 func (l *lab) bench(ctx context.Context, r benchRequest) error {
+	if err := makeFolder(r.report); err != nil {
+		return failure{err}
+	}
 	found, err := measure(ctx, r.bench, newProgress(l.stderr, r.json))
 	err = errors.Join(err, release())
 	if found != nil && len(found.Groups) > 0 && (err == nil || ctx.Err() != nil) {
@@ -153,6 +156,17 @@ func (l *lab) bench(ctx context.Context, r benchRequest) error {
 	}
 	if err != nil {
 		return failure{err}
+	}
+	return nil
+}
+
+// makeFolder makes the folder of --report before something is measured, unless dir is empty.
+func makeFolder(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("--report: %w", err)
 	}
 	return nil
 }

@@ -105,6 +105,9 @@ func (l *lab) guesses(p *prediction) ([]predict.Guesses, error) {
 
 // predict measures, and lays the guesses beside the figures.
 func (l *lab) predict(ctx context.Context, p *prediction, people []predict.Guesses) error {
+	if err := makeFolder(p.report); err != nil {
+		return failure{err}
+	}
 	p.bench.Workloads = []bench.Workload{bench.Switch()}
 	p.bench.Seed = uint64(time.Now().UnixNano()) % 1e9
 	found, err := measure(ctx, p.bench, newProgress(l.stderr, p.json))
