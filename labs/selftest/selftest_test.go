@@ -35,7 +35,7 @@ func subject(lab *grade.Lab, a *machine.Arch) Subject {
 	return Subject{lab, a, filepath.Join("..", lab.Number)}
 }
 
-// thinned sets which mutants are examined when all labs are, drawn by the seed. A mutant of concurrent code takes up to a
+// thinned sets which mutants are examined when all labs are, drawn by the seed. One of concurrent code takes up to a
 // second. On the foreign architecture it has the same schedules, and takes five times as long.
 func (s Subject) thinned(o Options, seed uint64) Options {
 	switch native, concurrent := s.Arch == machine.Native(), s.Lab.Examiner != nil; {
