@@ -112,8 +112,10 @@ func TestFewSamplesGiveNoRatio(t *testing.T) {
 
 // The intervals hold the truth about as often as they say.
 func TestIntervalsHoldTheTruth(t *testing.T) {
-	held := 0
-	const runs = 200
+	held, runs := 0, 200
+	if testing.Short() {
+		runs = 100
+	}
 	for seed := range uint64(runs) {
 		base, spin := scatter(10, seed), scatter(34, seed+1000)
 		rows := make([][]float64, 2)

@@ -44,9 +44,9 @@ func (s Subject) thinned(o Options, seed uint64) Options {
 	case concurrent:
 		o.Every = 32
 	case native:
-		o.Every = 2
+		o.Every = 3
 	default:
-		o.Every = 4
+		o.Every = 6
 	}
 	o.First = int(seed % uint64(o.Every))
 	return o
@@ -166,17 +166,14 @@ func TestMutantsOfAllSources(t *testing.T) {
 	}
 }
 
-// A part of it, over the labs of this architecture. The solutions are graded by the tests of what examines them.
+// A small part of it, over the labs of this architecture. The solutions are graded by the tests of what examines them.
 func TestTheGrader(t *testing.T) {
 	for _, s := range own() {
 		t.Run(s.String(), func(t *testing.T) {
 			if err := machine.Controls(s.Arch); err != nil && len(emulator()) == 0 {
 				t.Skip(err)
 			}
-			o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0), Every: 61, Emulator: emulator()}
-			if testing.Short() || len(emulator()) > 0 { // which takes several times as long
-				o.Every = 250
-			}
+			o := Options{Seed: 1, AtOnce: runtime.GOMAXPROCS(0), Every: 250, Emulator: emulator()}
 			for _, examine := range []func(context.Context, Options) (Result, error){s.Skeleton, s.Mutants} {
 				r, err := examine(t.Context(), o)
 				require.NoError(t, err)
