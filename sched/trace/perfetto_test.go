@@ -91,7 +91,7 @@ func (m message) of(name string) message { return message{m.value(name).Message(
 func TestWritePerfetto(t *testing.T) {
 	for _, p := range sched.Policies() {
 		r := trace.NewRecorder(1 << 14)
-		document := recorded(t, fiber.Asm, p, r)
+		document := recorded(t, fiber.Backends()[0], p, r)
 		var file bytes.Buffer
 		require.NoError(t, r.WritePerfetto(&file))
 		decoded := dynamicpb.NewMessage(perfettoTrace(t))

@@ -23,9 +23,11 @@ type report struct {
 			Agrees   bool
 		}
 	}
-	SwitchCost []struct {
-		Mechanism string
-		MedianNs  float64 `json:"median_ns"`
+	SwitchCost struct {
+		Rows []struct {
+			Name   string
+			Median float64
+		}
 	} `json:"switch_cost"`
 }
 
@@ -73,9 +75,9 @@ func check(from io.Reader) error {
 	}
 
 	var timed []string
-	for _, row := range r.SwitchCost {
-		if row.MedianNs > 0 {
-			timed = append(timed, row.Mechanism)
+	for _, row := range r.SwitchCost.Rows {
+		if row.Median > 0 {
+			timed = append(timed, row.Name)
 		}
 	}
 	if missing := without(mechanisms, timed); len(missing) > 0 {
