@@ -40,7 +40,7 @@ func (t *Timeline) WriteHTML(w io.Writer, title string) error {
 	var page bytes.Buffer
 	err := pageTemplate.Execute(&page, map[string]any{
 		"Title": title, "CSS": template.CSS(pageCSS), "JS": template.JS(pageJS), "Keys": keys,
-		"Counts": fmt.Sprintf("%d slices, %d instants, %d arrows", len(t.slices), len(t.instants), len(t.arrows)),
+		"Counts": fmt.Sprintf("slices: %d, instants: %d, arrows: %d", len(t.slices), len(t.instants), len(t.arrows)),
 	})
 	if err != nil {
 		return fmt.Errorf("timeline: write: %w", err)
