@@ -49,8 +49,8 @@ func rings() Workload {
 // ringLines is how many cache lines of 64 bytes a switch touches: of the next context two, of its stack one.
 const ringLines = 3
 
-// ringMarks says where the contexts and stacks of a ring fill a cache, and where their pages fill the TLB, whose size
-// the kernel gives for some processors as "3584 4K pages".
+// ringMarks says where the contexts and stacks of a ring fill a cache, and where their pages fill the TLB. For some
+// processors the kernel gives the size of the TLB, as in "3584 4K pages".
 func ringMarks(list []Cache, tlb string) (marks []Mark) {
 	for _, c := range list {
 		marks = append(marks, Mark{float64(c.Bytes / (ringLines * 64)), fmt.Sprintf(

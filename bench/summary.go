@@ -9,8 +9,8 @@ import (
 // floorName is the name of a series that is no row.
 const floorName = "floor"
 
-// baseOf returns the index of the series to which ratios are taken: the base at its first place on the axis, or the
-// first series if this machine lacks the base.
+// baseOf returns the index of the series to which ratios are taken. That is the base at its first place on the axis. If
+// this machine lacks the base, it is the first series.
 func baseOf(w *Workload, all []*series) int {
 	return max(0, slices.IndexFunc(all, func(s *series) bool { return s.Name == w.Base }))
 }

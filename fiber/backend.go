@@ -62,10 +62,9 @@ func ParseBackend(name string) (Backend, error) {
 	return Default, fmt.Errorf("%w %q: choose one of %s", ErrBackend, name, strings.Join(backendNames[1:], ", "))
 }
 
-// Resolve returns the backend that b stands for: b itself, or for Default the
-// backend that the environment names or that the program falls back to. When it falls back, a line on standard
-// error says so, once. It fails with an error that wraps ErrBackend if the environment names none, or if the
-// processor has not got b.
+// Resolve returns the backend that b stands for. Default stands for the backend that the environment names, or else for
+// the one that the program falls back to. When it falls back, a line on standard error says so, once. The error wraps
+// ErrBackend if the environment names no backend, or if this processor has not got it.
 func (b Backend) Resolve() (Backend, error) {
 	if b != Default {
 		return b.available()

@@ -213,9 +213,8 @@ static void fiber_main(void *p) {
     end(self);
 }
 
-/* Prepares block, which is not running, so that the next switch to it begins
- * fiber_main on the stack [stack_lo, top) by the given mechanism, which is its own
- * from now on. Returns a fiberlab_error. */
+/* Prepares block, which is not running. The next switch to it begins fiber_main on the stack
+ * [stack_lo, top). The given mechanism is the block's own from now on. Returns a fiberlab_error. */
 int fiberlab_block_aim(fiberlab_fiber *block, int mechanism, uintptr_t stack_lo, uintptr_t top) {
     block->own = block->saved = (uint8_t)mechanism;
     block->g = 0;

@@ -13,8 +13,9 @@ import (
 	"fiberlab/labs/explore"
 )
 
-// BenchmarkSchedules has the schedules of a second of processor time, of a test of 32 events (testdata/bench/deque.c):
-// by the explorer, and by relacy where it is installed (Debian: apt-get install relacy-dev). They run in turn, so that
+// BenchmarkSchedules counts the schedules of a second of processor time, of a test of 32 events
+// (testdata/bench/deque.c). The explorer runs them, and relacy where it is installed (Debian: apt-get install
+// relacy-dev). They run in turn, so that
 // noise hits all of them. Each figure is a median. BenchmarkPoint has the cost of a schedule point: one exchange of two
 // objects by two threads.
 //

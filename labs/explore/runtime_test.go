@@ -389,7 +389,7 @@ void explore_test(void) {
 	require.LessOrEqual(t, float64(missed), tries*bound.Missed(2))
 }
 
-// Where threads stop for ever, the others go on without a lock, and not with one.
+// When a thread stops and never goes on, the others go on if they need no lock of it.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	with := func(begin, end string) *explore.Program {

@@ -36,8 +36,8 @@ type Lab struct {
 	ItemTime time.Duration     // how long the examination of one item may take; 0: ItemTime
 	Sources  []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
 	Beside   []string          // files that match Sources and are not handed in: programs to measure with
-	// Files of the lab's folder. Fixed ones replace those of a submission. Given ones are there where it has none of that
-	// name; a source among these is linked if something needs what it defines, as a library is.
+	// Files of the lab's folder. A fixed one replaces the submission's file. A given one is there if the submission has
+	// no file of that name; a source among these is linked if something needs what it defines, as a library is.
 	Fixed, Given []string
 }
 

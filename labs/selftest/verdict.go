@@ -53,8 +53,8 @@ func misplaced(f grade.Fault, m mutate.Mutant) bool {
 	return found != nil && found[1] != m.File
 }
 
-// names reports whether a fault names what is wrong with the mutant: by a word, by the line, or by a step of the
-// schedule that is in the function or in one that it called, or comes after a call of it.
+// names reports whether a fault names what is wrong with the mutant. It may do so by a word or by the line. A step of
+// the schedule does so too if it is in the function, in one that this called, or after a call of it.
 func names(f grade.Fault, m mutate.Mutant) bool {
 	if filepath.Base(f.Place.File) == m.File && f.Place.Line == m.Line {
 		return true

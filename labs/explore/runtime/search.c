@@ -225,7 +225,7 @@ static int waits_for(const struct thread *t, char *text, size_t size) {
     }
 }
 
-/* Reports whether a thread has stopped for ever, or waits for the end of one that has. */
+/* Reports whether a thread has stopped and never goes on, or waits for the end of such a one. */
 static bool held_up_by_stop(const struct thread *t) {
     for (unsigned i = 0; i < THREADS && t->next.operation == OP_JOIN; i++)
         t = &engine->thread[t->next.thread];
