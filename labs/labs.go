@@ -1,7 +1,7 @@
 // Package labs holds what the grader needs of the labs' folders: the references of the swap, so that fiberlab step has
 // something to show anywhere, and what is given, so that a submission cannot change it.
 //
-// The labs are in the folders 01 to 08; docs/ says how they are used. The grader is in the packages below.
+// The labs are in the folders named by two digits; docs/ says how they are used. The grader is in the packages below.
 package labs
 
 import (
@@ -17,10 +17,10 @@ var References embed.FS
 
 // Scenarios are the folders NN/tests of the labs that the explorer examines.
 //
-//go:embed 0*/tests
+//go:embed [0-9][0-9]/tests
 var Scenarios embed.FS
 
 // Sources are the sources that are handed out in the folders NN. grade.Lab says which of them are given.
 //
-//go:embed 0*/*.[chS]
+//go:embed [0-9][0-9]/*.[chS]
 var Sources embed.FS
