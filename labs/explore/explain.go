@@ -68,6 +68,8 @@ func (r *Result) Does(i int) string {
 		said = "puts " + item(s.Stored)
 	case "take":
 		said = "takes " + item(s.Value)
+	case "choose":
+		said = "chooses " + item(s.Value)
 	default:
 		said = s.Op
 	}

@@ -60,6 +60,40 @@ void explore_test(void) {
 	}
 }
 
+// A program chooses by itself, between steps and before the first one of a thread.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	p := built(t, `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_uint sum;
+static void other(void *unused) {
+    (void)unused;
+    atomic_fetch_add(&sum, explore_choose(2) * 10);
+}
+void explore_test(void) {
+    unsigned mine = explore_choose(3);
+    int t = explore_start(other, 0);
+    atomic_fetch_add(&sum, mine);
+    mine = explore_choose(2) * 100 + explore_choose(1);
+    explore_join(t);
+    explore_outcome(sum + mine);
+    explore_check(sum + mine != 112, "it is not 112");
+}`)
+	all := []uint32{0, 1, 2, 10, 11, 12, 100, 101, 102, 110, 111} // 112 fails
+	r, err := p.Run(t.Context(), explore.Options{All: true})
+	require.NoError(t, err)
+	require.True(t, r.Complete)
+	require.Equal(t, all, r.Outcomes)
+	r, err = p.Run(t.Context(), explore.Options{})
+	require.NoError(t, err)
+	require.NotNil(t, r.Fault)
+	require.Contains(t, textOf(t, r), "chooses 2")
+	again, err := p.Run(t.Context(), explore.Options{Replay: r.Schedule})
+	require.NoError(t, err)
+	require.Equal(t, r.Steps, again.Steps)
+}
+
 // A store that may go to more places in modification order than are tried leaves the search incomplete.
 func TestManyPlacesOfStore(t *testing.T) {
 	t.Parallel()

@@ -52,6 +52,7 @@ enum {
     DECISIONS_MAX = 1 << 16, /* in one schedule */
     STEPS_MAX = 30000,       /* the largest --steps: a lane of a clock has 16 bits */
     OUTCOMES = 1024,
+    CHOICES_MAX = 26, /* as a letter of a script can say it */
 };
 
 /* A vector clock: for each thread, a number of its steps. */
@@ -172,6 +173,7 @@ enum operation {
     OP_YIELD,
     OP_PUT,
     OP_TAKE,
+    OP_CHOOSE,
     OP_STOP,
 };
 
@@ -369,6 +371,7 @@ struct engine {
     struct search *search;
     uint64_t schedule;
     bool yielded; /* a thread did */
+    bool chose;   /* the program did, by explore_choose */
     uint32_t steps_max;
     unsigned stops_max;
     char *stacks;
@@ -503,6 +506,8 @@ OWN void search_map(struct search *s, enum mode mode);
 OWN struct thread *search_thread(struct thread *current);
 /* Chooses one of n values; allowed has a bit for each that the reduced search needs. */
 OWN unsigned search_value(unsigned n, uint32_t allowed);
+/* Chooses one of n values for the program itself. */
+OWN unsigned search_choice(unsigned n);
 /* Prepares the next schedule of a search. Returns false when all were tried. */
 OWN bool search_next(struct search *s);
 OWN void search_seed(uint64_t seed);
@@ -521,6 +526,8 @@ OWN bool search_bound(struct bound *b);
 /* In mode SCRIPT: the thread that runs next, and which of n values it reads. */
 OWN struct thread *follow_thread(void);
 OWN unsigned follow_value(unsigned n);
+/* The same for explore_choose. */
+OWN unsigned follow_choice(unsigned n);
 /* Prints what happened in the schedule that followed a script, and was recorded. */
 OWN void follow_report(void);
 

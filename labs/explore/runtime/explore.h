@@ -34,6 +34,10 @@ void explore_check(bool holds, const char *claim);
  * each value contain what the others have noted. */
 void explore_outcome(unsigned value);
 
+/* Returns one of 0, 1, ..., n - 1, in some schedule each of them: for what a kernel, a network or a
+ * disk may do. n is at most 26. No thread switches there. */
+unsigned explore_choose(unsigned n);
+
 /* An item is a value that stands for something that threads hand over, such as a task. Each is
  * taken once for each time that it is put. Call explore_put before the item is handed over, and
  * explore_take behind: a schedule fails that takes one twice, or ends before one was taken. Both

@@ -5,6 +5,7 @@
  *     0 to 6      the thread that goes on,
  *     a to y      and, if it follows: alternative 1 to 25 of the value that this step reads
  *     z           or the last alternative
+ *     A to Z      for each choice of the program that follows: alternative 0 to 25
  *
  * so it does not depend on what the search would have tried. Threads do not give way by themselves
  * when they spin. */
@@ -40,6 +41,15 @@ unsigned follow_value(unsigned n) {
 
     if (chosen >= n)
         refused("a load reads what it may not");
+    return chosen;
+}
+
+unsigned follow_choice(unsigned n) {
+    unsigned chosen = (unsigned)*engine->script - 'A';
+
+    if (chosen >= n)
+        refused("the program chooses what it may not");
+    engine->script++;
     return chosen;
 }
 

@@ -212,8 +212,9 @@ static void print_text(const char *text) {
 }
 
 static const char *const operation_names[] = {
-    "load",  "store", "rmw", "cas",  "fence", "lock", "trylock", "unlock", "park", "unpark",
-    "start", "join",  "end", "read", "write", "free", "yield",   "put",    "take", "stop"};
+    "load",   "store", "rmw",    "cas",   "fence", "lock",   "trylock",
+    "unlock", "park",  "unpark", "start", "join",  "end",    "read",
+    "write",  "free",  "yield",  "put",   "take",  "choose", "stop"};
 static const char *const order_names[] = {"rlx", "acq", "acq", "rel", "acq_rel", "sc", ""};
 static const char *const fault_names[] = {"",         "check",          "race",        "deadlock",
                                           "livelock", "use-after-free", "double-free", "crash",

@@ -120,7 +120,7 @@ bool search_bound(struct bound *b) {
                         .choices = engine->random_steps,
                         .schedules = dice->drawn,
                         .divisor = 2 * (CHANGE_POINTS + 1)};
-    return dice->drawn > 0 && !engine->yielded && !engine->stops_max;
+    return dice->drawn > 0 && !engine->yielded && !engine->chose && !engine->stops_max;
 }
 
 /* The next decision of the schedule. If *given, it is taken already. Otherwise the caller fills it
@@ -181,6 +181,22 @@ unsigned search_value(unsigned n, uint32_t allowed) {
                     : mode == RANDOM && !dice->newest && roll(2) ? (uint8_t)roll(n)
                                                                  : 0;
         d->remaining = allowed & ~(1u << d->chosen);
+    }
+    return chosen_of(d, n);
+}
+
+/* Other threads have no part in it. So it counts as a part of the step before it. */
+unsigned search_choice(unsigned n) {
+    enum mode mode = engine->search->mode;
+    bool given;
+    struct decision *d = next_decision(&given);
+
+    engine->chose = true;
+    if (!given) {
+        d->of_thread = false;
+        d->alternatives = (uint8_t)n;
+        d->chosen = (uint8_t)(mode == SCRIPT ? follow_choice(n) : mode == RANDOM ? roll(n) : 0);
+        d->remaining = ((1u << n) - 1) & ~(1u << d->chosen);
     }
     return chosen_of(d, n);
 }

@@ -239,3 +239,15 @@ void explore_outcome(unsigned value) {
                      OUTCOMES - 1);
     engine->outcome = (int)value;
 }
+
+unsigned explore_choose(unsigned n) {
+    if (n < 1 || n > CHOICES_MAX)
+        report_fault(FAULT_LIMIT, "", "explore_choose(%u): choose one of at most %d values.", n,
+                     CHOICES_MAX);
+    report_step(engine->current, OP_CHOOSE, NO_ORDER, (uintptr_t)__builtin_return_address(0), 0, 0);
+
+    unsigned chosen = n > 1 ? search_choice(n) : 0;
+
+    report_value(chosen, -2, false);
+    return chosen;
+}

@@ -245,6 +245,7 @@ func init() {
 		"explore_join":       (*execution).callJoin,
 		"explore_self":       func(e *execution, t *thread) error { return e.done(t, uint64(t.number)) },
 		"explore_check":      (*execution).callCheck,
+		"explore_choose":     (*execution).callChoose,
 		"explore_outcome":    func(e *execution, t *thread) error { return e.done(t) },
 		"explore_lock":       (*execution).callLock,
 		"explore_trylock":    (*execution).callTrylock,

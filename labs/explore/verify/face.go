@@ -85,6 +85,23 @@ func (e *execution) callCheck(t *thread) error {
 	return e.fault("check", "The schedule breaks the claim \"%s\".", claim)
 }
 
+func (e *execution) callChoose(t *thread) error {
+	const most = 26 // as a script can say it
+	n := int(e.arg(t, 0, 4))
+	if n < 1 || n > most {
+		return e.fault("limit", "explore_choose(%d): choose one of at most %d values.", n, most)
+	}
+	chosen := uint64(e.choose.random.IntN(n))
+	if n > 1 {
+		e.script = append(e.script, byte('A'+chosen))
+	}
+	if e.silent++; e.silent > silentLimit || len(e.script) > 2*e.options.Steps {
+		return e.fault("livelock", "Thread %d chooses without end.", t.number)
+	}
+	e.step(explore.Step{Thread: t.number, PC: explore.Address(t.pc), Op: "choose", Value: &chosen})
+	return e.done(t, chosen)
+}
+
 // text reads a string of the program, cut after some bytes.
 func (e *execution) text(address uint64) string {
 	var text []byte

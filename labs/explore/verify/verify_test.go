@@ -131,6 +131,36 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// The verifier draws what the program chooses, and its own runtime makes the same choices.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <explore.h>
+#include <stdatomic.h>
+static atomic_uint sum;
+static void other(void *unused) {
+    (void)unused;
+    atomic_fetch_add(&sum, explore_choose(2));
+    atomic_fetch_add(&sum, explore_choose(26) + explore_choose(1) + explore_choose(3));
+}
+void explore_test(void) {
+    unsigned mine = explore_choose(2);
+    int t = explore_start(other, 0);
+    explore_join(t);
+    explore_check(sum + mine < 25 + LIMIT, "it is small");
+}`
+	file := filepath.Join(t.TempDir(), "choose.c")
+	require.NoError(t, os.WriteFile(file, []byte(source), 0o600))
+	r, err := verify.Program(t.Context(), build(t, file, "LIMIT=5"), options(size()))
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+	r, err = verify.Program(t.Context(), build(t, file, "LIMIT=-5"), options(300))
+	require.NoError(t, err)
+	require.NotNil(t, r.Fault)
+	require.Equal(t, "check", r.Fault.Kind)
+	require.NotEmpty(t, r.Fault.Schedule)
+}
+
 // The string of a schedule that failed makes the program's own runtime fail in the same way.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
