@@ -195,14 +195,14 @@ func browserLooks(t *testing.T, b *browsertest.Browser) {
 // However many slices there are, a picture consists of few parts, and it has all the time.
 func browserMillion(t *testing.T, b *browsertest.Browser) {
 	const fibers, each = 1000, 1000
-	in := reader{Timeline: &Timeline{}, processes: map[int]string{1: "workers", 2: "fibers"},
-		tracks: map[trackID]*track{}, open: map[int]end{}}
+	in := newReader()
+	in.processes[2] = "fibers"
 	for f := range fibers {
 		in.track(trackID{2, f}).name = fmt.Sprint("fiber ", f)
 		for i := range each {
 			state := []string{"Running", "Yielded", "Queued"}[i%3]
 			in.event(event{Name: state, Phase: "X", Class: "state", Start: float64(10*i + f%7), Took: 9, PID: 2, TID: f,
-				Args: map[string]any{"task": fmt.Sprint("task ", f%10)}})
+				Args: fmt.Appendf(nil, `{"task":"task %d"}`, f%10)})
 		}
 	}
 	in.layOut()

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	_ "embed"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -51,7 +50,10 @@ func (t *Timeline) WriteHTML(w io.Writer, title string) error {
 	out.Write(head) // an error of out comes again from Flush
 	text := base64.NewEncoder(base64.StdEncoding, out)
 	packed := gzip.NewWriter(text)
-	t.pack(packed)
+	err = json.NewEncoder(packed).Encode(t.data())
+	if err != nil {
+		return fmt.Errorf("timeline: write: %w", err)
+	}
 	packed.Close()
 	text.Close()
 	out.Write(tail)
@@ -61,54 +63,38 @@ func (t *Timeline) WriteHTML(w io.Writer, title string) error {
 	return nil
 }
 
-// header says what is in the columns.
-type header struct {
-	Lanes    []lane            `json:"lanes"`
-	Slices   int               `json:"slices"`
-	Instants int               `json:"instants"`
-	Arrows   int               `json:"arrows"`
-	Strings  []string          `json:"strings"`
-	Details  []json.RawMessage `json:"details"`
+// columns are lists of numbers, one for each field of what is listed. They pack better than a list of objects.
+type columns map[string][]int64
+
+// data is all that the page draws.
+func (t *Timeline) data() any {
+	return map[string]any{
+		"lanes":   each(t.lanes, func(l lane) lane { return l }),
+		"strings": each(t.strings.list, func(s string) string { return s }),
+		"details": each(t.details.list, func(s string) json.RawMessage { return json.RawMessage(s) }),
+		"slices": columns{
+			"since":  differences(t.slices, func(s slice) int64 { return s.since }),
+			"took":   each(t.slices, func(s slice) int64 { return s.until - s.since }),
+			"class":  each(t.slices, func(s slice) int64 { return s.class }),
+			"name":   each(t.slices, func(s slice) int64 { return s.name }),
+			"detail": each(t.slices, func(s slice) int64 { return s.detail }),
+		},
+		"instants": columns{
+			"at":     differences(t.instants, func(i instant) int64 { return i.at }),
+			"class":  each(t.instants, func(i instant) int64 { return i.class }),
+			"name":   each(t.instants, func(i instant) int64 { return i.name }),
+			"detail": each(t.instants, func(i instant) int64 { return i.detail }),
+		},
+		"arrows": columns{
+			"from":  differences(t.arrows, func(a arrow) int64 { return a.from }),
+			"took":  each(t.arrows, func(a arrow) int64 { return a.to - a.from }),
+			"start": each(t.arrows, func(a arrow) int64 { return a.start }),
+			"end":   each(t.arrows, func(a arrow) int64 { return a.end }),
+		},
+	}
 }
 
-// pack writes the length of the header, the header, padded with spaces to a multiple of 4 bytes, and then the columns.
-// These are 32-bit numbers in little-endian order. A time takes two columns, of its lower and its upper half. Times of
-// beginnings are differences to the one before, since small numbers pack better.
-func (t *Timeline) pack(w io.Writer) {
-	// None is an empty list in JSON, and not null.
-	h := header{Lanes: append([]lane{}, t.lanes...), Strings: append([]string{}, t.strings.list...),
-		Details: []json.RawMessage{}, Slices: len(t.slices), Instants: len(t.instants), Arrows: len(t.arrows)}
-	for _, d := range t.details.list {
-		h.Details = append(h.Details, json.RawMessage(d))
-	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		panic(err) // of strings and numbers it cannot be
-	}
-	for len(text)%4 != 0 {
-		text = append(text, ' ')
-	}
-	w.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(text))))
-	w.Write(text)
-
-	writeTimes(w, differences(t.slices, func(s slice) uint64 { return s.since }))
-	writeTimes(w, each(t.slices, func(s slice) uint64 { return s.until - s.since }))
-	writeNumbers(w, each(t.slices, func(s slice) uint32 { return s.class }))
-	writeNumbers(w, each(t.slices, func(s slice) uint32 { return s.name }))
-	writeNumbers(w, each(t.slices, func(s slice) uint32 { return s.detail }))
-
-	writeTimes(w, differences(t.instants, func(i instant) uint64 { return i.at }))
-	writeNumbers(w, each(t.instants, func(i instant) uint32 { return uint32(i.lane) }))
-	writeNumbers(w, each(t.instants, func(i instant) uint32 { return i.class }))
-	writeNumbers(w, each(t.instants, func(i instant) uint32 { return i.name }))
-	writeNumbers(w, each(t.instants, func(i instant) uint32 { return i.detail }))
-
-	writeTimes(w, differences(t.arrows, func(a arrow) uint64 { return a.from }))
-	writeTimes(w, each(t.arrows, func(a arrow) uint64 { return a.to - a.from }))
-	writeNumbers(w, each(t.arrows, func(a arrow) uint32 { return uint32(a.start) }))
-	writeNumbers(w, each(t.arrows, func(a arrow) uint32 { return uint32(a.end) }))
-}
-
+// each is never nil, which would be null in JSON.
 func each[T, N any](list []T, of func(T) N) []N {
 	column := make([]N, len(list))
 	for i, v := range list {
@@ -117,24 +103,11 @@ func each[T, N any](list []T, of func(T) N) []N {
 	return column
 }
 
-// differences are those of each value to the one before, modulo 2^64: a lane begins before the one above it has ended.
-func differences[T any](list []T, of func(T) uint64) []uint64 {
+// differences are those of each value to the one before. Small numbers pack better.
+func differences[T any](list []T, of func(T) int64) []int64 {
 	column := each(list, of)
 	for i := len(column) - 1; i > 0; i-- {
 		column[i] -= column[i-1]
 	}
 	return column
-}
-
-func writeTimes(w io.Writer, column []uint64) {
-	writeNumbers(w, each(column, func(v uint64) uint32 { return uint32(v) }))
-	writeNumbers(w, each(column, func(v uint64) uint32 { return uint32(v >> 32) }))
-}
-
-func writeNumbers(w io.Writer, column []uint32) {
-	bytes := make([]byte, 0, 4*len(column))
-	for _, v := range column {
-		bytes = binary.LittleEndian.AppendUint32(bytes, v)
-	}
-	w.Write(bytes)
 }

@@ -3,38 +3,21 @@
 const $ = id => document.getElementById(id);
 const root = document.documentElement;
 
-// The data: a header in JSON, then columns of 32-bit numbers. See pack in page.go.
-const text = atob($("data").textContent.trim());
+// The data: see data in page.go.
+const zipped = Uint8Array.from(atob($("data").textContent.trim()), c => c.charCodeAt(0));
 $("data").remove();
-const zipped = new Uint8Array(text.length);
-for (let i = 0; i < text.length; i++) zipped[i] = text.charCodeAt(i);
-const plain = new Response(new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip")));
-const bytes = await plain.arrayBuffer();
-const length = new DataView(bytes).getUint32(0, true);
-const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
-let offset = 4 + length;
-const column = n => {
-  const c = new Uint32Array(bytes, offset, n);
-  offset += 4 * n;
-  return c;
-};
-const HALF = 2 ** 32;
-const times = n => {
-  const low = column(n), high = column(n), out = new Float64Array(n);
-  for (let i = 0; i < n; i++) out[i] = (high[i] | 0) * HALF + low[i];
+const unzipped = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
+const { lanes, strings, details, slices, instants, arrows } = await new Response(unzipped).json();
+const sums = list => { // of differences to the one before
+  const out = Float64Array.from(list);
+  for (let i = 1; i < out.length; i++) out[i] += out[i - 1];
   return out;
 };
-const sums = list => {
-  for (let i = 1; i < list.length; i++) list[i] += list[i - 1];
-  return list;
-};
-const S = head.slices, since = sums(times(S)), until = times(S);
-for (let i = 0; i < S; i++) until[i] += since[i];
-const kind = column(S), name = column(S), detail = column(S);
-const I = head.instants, at = sums(times(I)), atLane = column(I), atKind = column(I), atName = column(I), atDetail = column(I);
-const A = head.arrows, from = sums(times(A)), to = times(A), fromLane = column(A), toLane = column(A);
-for (let i = 0; i < A; i++) to[i] += from[i];
-const strings = head.strings, lanes = head.lanes, details = head.details;
+const after = (began, took) => began.map((t, i) => t + took[i]);
+const since = sums(slices.since), until = after(since, slices.took), S = since.length;
+const kind = slices.class, name = slices.name, detail = slices.detail;
+const at = sums(instants.at), atKind = instants.class, atName = instants.name, atDetail = instants.detail, I = at.length;
+const from = sums(arrows.from), to = after(from, arrows.took), fromLane = arrows.start, toLane = arrows.end, A = from.length;
 let last = 1, firstSlice = 0, firstInstant = 0;
 for (const lane of lanes) {
   lane.first = firstSlice;
@@ -44,14 +27,6 @@ for (const lane of lanes) {
 }
 for (let i = 0; i < S; i++) last = Math.max(last, until[i]);
 for (let i = 0; i < I; i++) last = Math.max(last, at[i]);
-const laneOf = i => {
-  let low = 0, high = lanes.length;
-  while (low < high) {
-    const middle = low + high >> 1;
-    if (lanes[middle].end <= i) low = middle + 1; else high = middle;
-  }
-  return low;
-};
 
 // Classes of slices, by which they are coloured and summed up. Sums up to each 16th slice make any sum cheap.
 const COLORS = {
@@ -298,11 +273,6 @@ const move = part => {
 };
 
 // Selecting.
-const pairs = d => {
-  const list = details[d], out = [];
-  for (let i = 0; i < list.length; i += 2) out.push([list[i], list[i + 1]]);
-  return out;
-};
 const element = (tag, content, parent) => {
   const e = document.createElement(tag);
   e.textContent = content;
@@ -323,7 +293,7 @@ const choose = (lane, i, instant) => {
   const list = document.createElement("dl");
   const rows = [["line", `${lanes[lane].process}: ${lanes[lane].name}`], ["from", duration(chosen.since)]];
   if (!instant) rows.push(["took", duration(chosen.until - chosen.since)]);
-  for (const [key, value] of rows.concat(pairs(chosen.detail))) {
+  for (const [key, value] of rows.concat(Object.entries(details[chosen.detail]))) {
     element("dt", key, list);
     element("dd", value, list);
   }
@@ -399,10 +369,6 @@ const table = (title, header, rows) => {
   }
   return t;
 };
-const taskOf = details.map(d => {
-  for (let i = 0; i < d.length; i += 2) if (d[i] === "task") return d[i + 1];
-  return "";
-});
 const COLUMN = { __proto__: null, task: 0, Queued: 1, Yielded: 2, Waiting: 2 }; // of the table of tasks
 const summarize = () => {
   const [a, b] = span || [t0, t1], wide = Math.max(b - a, 1);
@@ -413,7 +379,7 @@ const summarize = () => {
     for (let i = low; i < high; i++) {
       const took = Math.min(until[i], b) - Math.max(since[i], a), c = classOf[kind[i]];
       mine[c] += took;
-      const state = COLUMN[strings[kind[i]]], task = state === 0 ? strings[name[i]] : taskOf[detail[i]];
+      const state = COLUMN[strings[kind[i]]], task = state === 0 ? strings[name[i]] : details[detail[i]].task;
       if (state !== undefined && task) {
         if (!byTask.has(task)) byTask.set(task, [0, 0, 0]);
         byTask.get(task)[state] += took;
@@ -458,7 +424,7 @@ const find = words => {
   match = -1;
   if (words) {
     const hit = strings.map(s => s.toLowerCase().includes(words));
-    const hitDetail = details.map(d => d.some(s => s.toLowerCase().includes(words)));
+    const hitDetail = details.map(d => Object.entries(d).flat().some(s => String(s).toLowerCase().includes(words)));
     lanes.forEach((lane, l) => {
       if (lane.depth === 0 && lane.slices && lane.name.toLowerCase().includes(words)) matches.push([since[lane.first], l, lane.first, false]);
       for (let i = lane.first; i < lane.end; i++) if (hit[name[i]] || hitDetail[detail[i]]) matches.push([since[i], l, i, false]);

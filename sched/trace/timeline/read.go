@@ -21,8 +21,8 @@ type Timeline struct {
 	slices   []slice
 	instants []instant // by lane, then by time
 	arrows   []arrow   // the earliest first
-	strings  table[string]
-	details  table[string] // of a slice or instant: pairs of a name and a value, as one JSON array
+	strings  table
+	details  table // of a slice or instant: its arguments, as a JSON object
 }
 
 // lane is a line of the page. A track has one for each depth at which its slices nest.
@@ -35,51 +35,41 @@ type lane struct {
 }
 
 // slice is something that lasts. Times are nanoseconds since the recording began.
-type slice struct {
-	since, until        uint64
-	class, name, detail uint32
+type slice struct{ since, until, class, name, detail int64 }
+
+type instant struct{ at, class, name, detail int64 }
+
+type arrow struct{ from, to, start, end int64 } // start and end are lanes
+
+// table gives each text a number, in the order in which they come.
+type table struct {
+	numbers map[string]int64
+	list    []string
 }
 
-type instant struct {
-	at                  uint64
-	lane                int
-	class, name, detail uint32
-}
-
-type arrow struct {
-	from, to   uint64
-	start, end int // lanes
-}
-
-// table gives each value a number, in the order in which they come.
-type table[T comparable] struct {
-	numbers map[T]uint32
-	list    []T
-}
-
-func (t *table[T]) of(v T) uint32 {
-	n, known := t.numbers[v]
+func (t *table) of(text string) int64 {
+	n, known := t.numbers[text]
 	if !known {
 		if t.numbers == nil {
-			t.numbers = map[T]uint32{}
+			t.numbers = map[string]int64{}
 		}
-		n = uint32(len(t.list))
-		t.numbers[v] = n
-		t.list = append(t.list, v)
+		n = int64(len(t.list))
+		t.numbers[text] = n
+		t.list = append(t.list, text)
 	}
 	return n
 }
 
 // event is one of the Trace Event format.
 type event struct {
-	Name     string         `json:"name"`
-	Phase    string         `json:"ph"`
-	Class    string         `json:"cat"`
-	Start    float64        `json:"ts"`
-	Took     float64        `json:"dur"`
-	PID, TID int            // names of JSON are matched in any case
-	ID       int            `json:"id"`
-	Args     map[string]any `json:"args"`
+	Name     string          `json:"name"`
+	Phase    string          `json:"ph"`
+	Class    string          `json:"cat"`
+	Start    float64         `json:"ts"`
+	Took     float64         `json:"dur"`
+	PID, TID int             // names of JSON are matched in any case
+	ID       json.RawMessage `json:"id"` // a number or a string
+	Args     json.RawMessage `json:"args"`
 }
 
 // trackID names a track of a trace.
@@ -97,20 +87,29 @@ type reader struct {
 	*Timeline
 	processes map[int]string
 	tracks    map[trackID]*track
-	open      map[int]end // the arrows of which one end was read
+	classes   map[string]bool
+	open      map[string]end // the arrows of which one end was read
 	pairs     [][2]end
 }
+
+// mostClasses is how many classes of slices the page can tell apart. All further ones are summed up as one.
+const mostClasses = 60
 
 // end is one end of an arrow.
 type end struct {
 	track trackID
-	at    uint64
+	at    int64
+}
+
+func newReader() *reader {
+	return &reader{Timeline: &Timeline{}, processes: map[int]string{}, tracks: map[trackID]*track{},
+		classes: map[string]bool{}, open: map[string]end{}}
 }
 
 // Read reads a trace in the Trace Event format, as [trace.Recorder.WriteTrace] writes it: slices, instants, arrows, and
 // the names of processes and threads. Other events are passed over. The error wraps that of r, or [ErrFormat].
 func Read(r io.Reader) (*Timeline, error) {
-	in := reader{Timeline: &Timeline{}, processes: map[int]string{}, tracks: map[trackID]*track{}, open: map[int]end{}}
+	in := newReader()
 	if err := in.document(json.NewDecoder(bufio.NewReaderSize(r, 1<<16))); err != nil {
 		if syntax := new(json.SyntaxError); errors.As(err, &syntax) || errors.As(err, new(*json.UnmarshalTypeError)) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -122,45 +121,27 @@ func Read(r io.Reader) (*Timeline, error) {
 	return in.Timeline, nil
 }
 
-// document reads the object around the events.
+// document reads the events, which are an array by the name of traceEvents.
 func (in *reader) document(d *json.Decoder) error {
-	if err := expect(d, '{'); err != nil {
-		return err
+	var token json.Token
+	for before := token; before != "traceEvents"; {
+		before = token
+		var err error
+		if token, err = d.Token(); err != nil {
+			return err
+		}
+	}
+	if token != json.Delim('[') {
+		return fmt.Errorf("%w: traceEvents is %v, and no array", ErrFormat, token)
 	}
 	for d.More() {
-		key, err := d.Token()
-		if err != nil {
+		var e event
+		if err := d.Decode(&e); err != nil {
 			return err
 		}
-		if key != "traceEvents" {
-			var other json.RawMessage
-			if err := d.Decode(&other); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := expect(d, '['); err != nil {
-			return err
-		}
-		for d.More() {
-			var e event
-			if err := d.Decode(&e); err != nil {
-				return err
-			}
-			in.event(e)
-		}
-		if err := expect(d, ']'); err != nil {
-			return err
-		}
+		in.event(e)
 	}
-	return expect(d, '}')
-}
-
-func expect(d *json.Decoder, want json.Delim) error {
-	token, err := d.Token()
-	if err == nil && token != want {
-		err = fmt.Errorf("%w: %v stands where %v is expected", ErrFormat, token, want)
-	}
+	_, err := d.Token()
 	return err
 }
 
@@ -170,31 +151,30 @@ func (in *reader) event(e event) {
 	since := nanoseconds(e.Start)
 	switch e.Phase {
 	case "M":
-		name, _ := e.Args["name"].(string)
+		var args struct{ Name string }
+		_ = json.Unmarshal(e.Args, &args) // other events of this phase have other arguments
 		if e.Name == "process_name" {
-			in.processes[e.PID] = name
+			in.processes[e.PID] = args.Name
 		} else if e.Name == "thread_name" {
-			in.track(id).name = name
+			in.track(id).name = args.Name
 		}
 	case "X":
 		t := in.track(id)
 		t.slices = append(t.slices, slice{
-			since, since + nanoseconds(e.Took), in.strings.of(class(e)), in.strings.of(e.Name), in.detail(e.Args),
+			since, since + nanoseconds(e.Took), in.class(e), in.strings.of(e.Name), in.detail(e.Args),
 		})
 	case "i":
 		t := in.track(id)
-		t.points = append(t.points, instant{
-			at: since, class: in.strings.of(e.Class), name: in.strings.of(e.Name), detail: in.detail(e.Args),
-		})
+		t.points = append(t.points, instant{since, in.strings.of(e.Class), in.strings.of(e.Name), in.detail(e.Args)})
 	case "s", "f":
 		in.track(id)
 		here := end{id, since}
-		other, known := in.open[e.ID]
+		other, known := in.open[string(e.ID)]
 		if !known {
-			in.open[e.ID] = here
+			in.open[string(e.ID)] = here
 			return
 		}
-		delete(in.open, e.ID)
+		delete(in.open, string(e.ID))
 		if e.Phase == "s" {
 			here, other = other, here
 		}
@@ -202,15 +182,27 @@ func (in *reader) event(e event) {
 	}
 }
 
-// class is by what slices are summed up: fibers by their state.
-func class(e event) string {
-	if e.Class == "state" {
-		return e.Name
+// class is by what slices are coloured and summed up: fibers by their state.
+func (in *reader) class(e event) int64 {
+	class := e.Class
+	if class == "state" {
+		class = e.Name
 	}
-	return e.Class
+	if !in.classes[class] && len(in.classes) >= mostClasses {
+		class = "other"
+	}
+	in.classes[class] = true
+	return in.strings.of(class)
 }
 
-func nanoseconds(us float64) uint64 { return uint64(math.Round(max(us, 0) * 1000)) }
+func (in *reader) detail(args json.RawMessage) int64 {
+	if len(args) == 0 || args[0] != '{' {
+		return in.details.of("{}")
+	}
+	return in.details.of(string(args))
+}
+
+func nanoseconds(us float64) int64 { return int64(math.Round(max(us, 0) * 1000)) }
 
 func (in *reader) track(id trackID) *track {
 	t := in.tracks[id]
@@ -221,31 +213,16 @@ func (in *reader) track(id trackID) *track {
 	return t
 }
 
-func (in *reader) detail(args map[string]any) uint32 {
-	pairs := []string{}
-	for _, key := range slices.Sorted(maps.Keys(args)) {
-		pairs = append(pairs, key, fmt.Sprint(args[key]))
-	}
-	text, err := json.Marshal(pairs)
-	if err != nil {
-		panic(err) // of strings it cannot be
-	}
-	return in.details.of(string(text))
-}
-
 // layOut makes the lanes of all tracks.
 func (in *reader) layOut() {
 	ids := slices.SortedFunc(maps.Keys(in.tracks), func(a, b trackID) int {
 		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(a.thread, b.thread))
 	})
-	lanes := map[trackID]int{}
+	lanes := map[trackID]int64{}
 	for _, id := range ids {
 		t := in.tracks[id]
-		lanes[id] = len(in.lanes)
+		lanes[id] = int64(len(in.lanes))
 		slices.SortStableFunc(t.points, func(a, b instant) int { return cmp.Compare(a.at, b.at) })
-		for i := range t.points {
-			t.points[i].lane = len(in.lanes)
-		}
 		in.instants = append(in.instants, t.points...)
 		for depth, list := range nest(t.slices) {
 			l := lane{Process: in.processes[id.process], Name: t.name, Depth: depth, Slices: len(list)}
@@ -262,22 +239,22 @@ func (in *reader) layOut() {
 	slices.SortStableFunc(in.arrows, func(a, b arrow) int { return cmp.Compare(a.from, b.from) })
 }
 
-// nest divides the slices of a track by the depth at which they lie within others; there is one depth at least. A slice
-// that overlaps another one without lying within it goes to the first depth where it fits.
+// nest divides the slices of a track by how many others they lie within or overlap; there is one depth at least.
 func nest(list []slice) [][]slice {
 	slices.SortStableFunc(list, func(a, b slice) int {
 		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(b.until, a.until))
 	})
 	depths := make([][]slice, 1)
+	var open []int64 // when the slices end that have not ended, the outermost first
 	for _, s := range list {
-		depth := 0
-		for depth < len(depths) && len(depths[depth]) > 0 && depths[depth][len(depths[depth])-1].until > s.since {
-			depth++
+		for len(open) > 0 && open[len(open)-1] <= s.since {
+			open = open[:len(open)-1]
 		}
-		if depth == len(depths) {
+		if len(open) == len(depths) {
 			depths = append(depths, nil)
 		}
-		depths[depth] = append(depths[depth], s)
+		depths[len(open)] = append(depths[len(open)], s)
+		open = append(open, s.until)
 	}
 	return depths
 }

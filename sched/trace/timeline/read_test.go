@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -17,8 +18,8 @@ func TestRead(t *testing.T) {
 {"name":"thread_name","ph":"M","pid":1,"tid":7,"args":{"name":"worker 7"}},
 {"name":"inner","ph":"X","cat":"task","ts":1.500,"dur":0.250,"pid":1,"tid":7},
 {"name":"outer","ph":"X","cat":"run","ts":1.000,"dur":2.001,"pid":1,"tid":7,"args":{"b":"2","a":"1"}},
-{"name":"notify","ph":"f","ts":5,"pid":1,"tid":7,"id":3},
-{"name":"notify","ph":"s","ts":4,"pid":2,"tid":1,"id":3},
+{"name":"notify","ph":"f","ts":5,"pid":1,"tid":7,"id":"three"},
+{"name":"notify","ph":"s","ts":4,"pid":2,"tid":1,"id":"three"},
 {"name":"half way","ph":"i","cat":"mark","ts":2,"pid":1,"tid":7}]}`))
 	require.NoError(t, err)
 	require.Equal(t, []lane{
@@ -27,9 +28,9 @@ func TestRead(t *testing.T) {
 		{Name: "thread 1"},
 	}, line.lanes)
 	outer, inner := line.slices[0], line.slices[1]
-	require.Equal(t, []uint64{1000, 3001, 1500, 1750}, []uint64{outer.since, outer.until, inner.since, inner.until})
+	require.Equal(t, []int64{1000, 3001, 1500, 1750}, []int64{outer.since, outer.until, inner.since, inner.until})
 	require.Equal(t, "outer", line.strings.list[outer.name])
-	require.JSONEq(t, `["a","1","b","2"]`, line.details.list[outer.detail])
+	require.JSONEq(t, `{"a":"1","b":"2"}`, line.details.list[outer.detail])
 	require.Equal(t, []arrow{{from: 4000, to: 5000, start: 2, end: 0}}, line.arrows)
 	require.EqualValues(t, 2000, line.instants[0].at)
 
@@ -40,13 +41,22 @@ func TestRead(t *testing.T) {
 
 // Slices that overlap stand on lines of their own.
 func TestNestOverlapping(t *testing.T) {
-	depths := nest([]slice{{since: 0, until: 10}, {since: 5, until: 15}, {since: 10, until: 20}})
-	require.Equal(t, [][]slice{{{since: 0, until: 10}, {since: 10, until: 20}}, {{since: 5, until: 15}}}, depths)
+	depths := nest([]slice{{since: 0, until: 10}, {since: 5, until: 15}, {since: 15, until: 20}})
+	require.Equal(t, [][]slice{{{since: 0, until: 10}, {since: 15, until: 20}}, {{since: 5, until: 15}}}, depths)
+}
+
+// A trace of another program may have any number of classes.
+func TestManyClasses(t *testing.T) {
+	in := newReader()
+	for i := range int64(1000) {
+		in.event(event{Phase: "X", Class: fmt.Sprint(i % 100)})
+	}
+	require.LessOrEqual(t, len(in.classes), mostClasses+1)
 }
 
 func TestReadFails(t *testing.T) {
 	for _, text := range []string{
-		"", "\n\x0a\x05", "[]", "no JSON", `{"traceEvents":7}`, `{"traceEvents":[{"ts":"soon"}]}`, `{"traceEvents":[{}`,
+		"", "\n\x0a\x05", "[]", "{}", "no JSON", `{"traceEvents":7}`, `{"traceEvents":[{"ts":"soon"}]}`, `{"traceEvents":[{}`,
 	} {
 		_, err := Read(strings.NewReader(text))
 		require.ErrorIs(t, err, ErrFormat, "%q", text)
