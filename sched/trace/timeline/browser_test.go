@@ -164,8 +164,6 @@ func browserKeys(t *testing.T, b *browsertest.Browser) {
 	require.Contains(t, b.Run(selected), "to worker 1, 10.0 µs from notify to wake")
 	b.Press("g")
 	require.Contains(t, b.Run(selected), "worker 1")
-	b.Press("t")
-	require.Equal(t, "rgb(20, 23, 27)", b.Run(`getComputedStyle(document.body).backgroundColor`))
 	b.Quiet(address)
 }
 

@@ -30,7 +30,7 @@ var placeForData = []byte("@data@")
 var keys = [][2]string{
 	{"← →", "slice before, after"}, {"↑ ↓", "line above, below"}, {"w s", "zoom in, out"}, {"a d", "move"},
 	{"f", "fit the selection"}, {"0", "the whole run"}, {"[ ]", "a span begins, ends here"}, {"Esc", "no span"},
-	{"g", "along the arrow"}, {"/", "search"}, {"n p", "next, previous match"}, {"t", "light or dark"},
+	{"g", "along the arrow"}, {"/", "search"}, {"n p", "next, previous match"},
 }
 
 // WriteHTML writes a page that shows the timeline in a browser. It needs no other file and no network. The error is

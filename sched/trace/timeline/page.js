@@ -448,21 +448,11 @@ const fit = () => {
   const rim = Math.max((b - a) * .1, 10);
   show(a - rim, b + rim);
 };
-const toggle = () => {
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-  light();
-};
-const light = () => {
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  $("theme").textContent = dark ? "light" : "dark";
-  resize();
-};
 const deeds = {
   ArrowLeft: () => step(-1), ArrowRight: () => step(1), ArrowUp: () => line(-1), ArrowDown: () => line(1),
   w: () => zoom(.5), "+": () => zoom(.5), s: () => zoom(2), "-": () => zoom(2), a: () => move(-.25), d: () => move(.25),
   f: fit, 0: () => show(0, last), "[": () => edge(0), "]": () => edge(1), g: follow, n: () => next(1), p: () => next(-1),
-  "/": () => $("search").focus(), t: toggle,
+  "/": () => $("search").focus(),
   Escape: () => {
     span = null;
     ask();
@@ -480,7 +470,6 @@ addEventListener("keydown", e => {
   deeds[e.key]();
 });
 for (const button of document.querySelectorAll("[data-do]")) button.addEventListener("click", () => deeds[button.dataset.do]());
-$("theme").addEventListener("click", toggle);
 $("search").addEventListener("input", () => find($("search").value));
 $("search").addEventListener("keydown", e => {
   if (e.key === "Enter") next(e.shiftKey ? -1 : 1);
@@ -532,7 +521,7 @@ view.addEventListener("wheel", e => {
 }, { passive: false });
 view.addEventListener("scroll", ask);
 new ResizeObserver(resize).observe(view);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", light);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", resize);
 for (const k of classes) {
   const mark = document.createElement("span"), box = document.createElement("i");
   box.style.background = COLORS[strings[k]] || "#b0a8e0";
@@ -541,7 +530,7 @@ for (const k of classes) {
 }
 if (I) element("span", "▲ an event of a worker", $("legend"));
 if (A) element("span", "→ from notify to wake", $("legend"));
-light();
+resize();
 draw();
 summarize();
 // For tests: what is shown, of what the last picture consists, and to draw one now.
