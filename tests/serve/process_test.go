@@ -32,7 +32,8 @@ import (
 
 // order is what a server in a child process is told.
 type order struct {
-	Program     string // echo, http, or one of streamServers
+	Program     string // echo, http, files, or one of streamServers
+	Dir         string // of files
 	TLS         bool
 	Size        int    // of the pieces that streamServers receive
 	Driver      string // go, bare, or what uring.ParseDriver takes
@@ -52,7 +53,15 @@ type config struct {
 // envOrder names the environment variable that holds the order.
 const envOrder = "FIBERLAB_SERVE_ORDER"
 
-var programs = map[string]serve.Program{"echo": serve.Echo(), "http": serve.HTTP()}
+func (o order) program() serve.Program {
+	switch o.Program {
+	case "http":
+		return serve.HTTP()
+	case "files":
+		return serve.Files(o.Dir)
+	}
+	return serve.Echo()
+}
 
 // exhausted is what the line begins with by which a server says, once, that it cannot accept a client.
 const exhausted = "exhausted:"
@@ -130,7 +139,7 @@ func (o order) run(ctx context.Context) (*serve.Figures, error) {
 	setup.Listening = func(at serve.At) { fmt.Println(at.Address, at.Driver) }
 	var once sync.Once
 	setup.Exhausted = func(err error) { once.Do(func() { fmt.Println(exhausted, err) }) }
-	return serve.Run(ctx, programs[o.Program], setup)
+	return serve.Run(ctx, o.program(), setup)
 }
 
 // setup is what the server runs on.
