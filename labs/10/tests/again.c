@@ -1,0 +1,17 @@
+/* The kernel is interrupted, or has no memory: then the engine tries again. */
+#include "kernel.h"
+
+void explore_test(void) {
+    char buffers[2][2];
+    int results[] = {UNDER_WAY, UNDER_WAY};
+    int file = kernel_open("abcd");
+
+    may.interrupted = may.again = may.signal = may.memory = may.fewer = 1;
+    engine_begin(work_of(RING_READ, file, buffers[0], 2, note, &results[0]));
+    engine_begin(work_of(RING_READ, file, buffers[1], 2, note, &results[1]));
+    engine_run();
+    for (int i = 0; i < 2; i++) {
+        explore_check(results[i] == 2, "what was interrupted is tried again");
+        explore_check(memcmp(buffers[i], "ab", 2) == 0, "until the bytes are there");
+    }
+}

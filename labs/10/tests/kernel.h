@@ -1,0 +1,307 @@
+/* The simulated kernel. It may do all that the real one may: complete requests in any order and
+ * late, transfer a part, be interrupted, refuse to take entries. explore_choose decides, so the
+ * explorer tries each way. A scenario says what may go wrong, and how often, so that its schedules
+ * come to an end.
+ *
+ * Files 0 to 3 are what a scenario opens. Thread 0 runs the engine. */
+#include <errno.h>
+#include <explore.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "../engine.h"
+
+#ifndef ENTRIES
+#define ENTRIES 4
+#endif
+#ifndef COMPLETIONS
+#define COMPLETIONS 8
+#endif
+
+static struct ring_entry entries[ENTRIES];
+static struct ring_completion completions[COMPLETIONS];
+static _Atomic uint32_t entries_head, entries_tail, completions_head, completions_tail;
+
+struct ring ring = {
+    .entries = entries,
+    .entries_size = ENTRIES,
+    .entries_head = &entries_head,
+    .entries_tail = &entries_tail,
+    .completions = completions,
+    .completions_size = COMPLETIONS,
+    .completions_head = &completions_head,
+    .completions_tail = &completions_tail,
+};
+
+/* How often, in a schedule, the kernel may still */
+static struct {
+    int late;        /* leave a request that it could complete */
+    int part;        /* transfer a part */
+    int interrupted; /* end a request with -EINTR */
+    int again;       /* ... with -EAGAIN */
+    int signal;      /* return from ring_enter with -EINTR */
+    int memory;      /* ... with -EAGAIN */
+    int fewer;       /* take fewer entries than there are */
+} may;
+
+/* What a file number leads to. Requests keep it when the number is closed. */
+struct file {
+    char bytes[8];
+    unsigned size;
+    bool connection; /* nothing comes unless size is more than 0; accepting waits for ever */
+};
+
+enum { OPEN = 4, HELD = 16 };
+static struct file files[OPEN];
+static struct file *numbers[OPEN];
+static unsigned opened;
+
+/* Requests that the kernel has taken, the oldest first. */
+static struct pending {
+    struct ring_entry entry;
+    struct file *file;
+    bool interrupted; /* a cancel came too late to prevent it, and ends it as a signal does */
+} pending[HELD];
+static unsigned pendings;
+
+/* Completions for which the queue has no room. */
+static struct ring_completion held[HELD];
+static unsigned helds;
+
+/* The kernel's own indices, and where the program was at the begin of this ring_enter. */
+static uint32_t taken, posted, popped;
+
+static atomic_bool woken;
+
+/* Decides whether something happens now that may happen so many times. */
+static bool happens(int *times) {
+    if (*times > 0 && explore_choose(2) == 1) {
+        --*times;
+        return true;
+    }
+    return false;
+}
+
+/* Opens a file with that content, and returns the lowest number that is free. */
+static inline int kernel_open(const char *content) {
+    struct file *f = &files[opened++];
+    int number = 0;
+
+    while (numbers[number] != NULL) {
+        number++;
+    }
+    numbers[number] = f;
+    f->size = (unsigned)strlen(content);
+    memcpy(f->bytes, content, f->size);
+    return number;
+}
+
+/* Opens a connection on which that has come. */
+static inline int kernel_connect(const char *content) {
+    int number = kernel_open(content);
+
+    numbers[number]->connection = true;
+    return number;
+}
+
+/* Writes as many of the completions that are held back as there is room for. */
+static void post_held(void) {
+    while (helds > 0) {
+        if (posted - popped == COMPLETIONS) {
+            popped = atomic_load_explicit(&completions_head, memory_order_acquire);
+        }
+        if (posted - popped == COMPLETIONS) {
+            return;
+        }
+        completions[posted % COMPLETIONS] = held[0];
+        posted++;
+        atomic_store_explicit(&completions_tail, posted, memory_order_release);
+        memmove(held, held + 1, --helds * sizeof *held);
+    }
+}
+
+static void post(uint64_t number, int result) {
+    explore_check(helds < HELD, "a request is not handed over again and again");
+    held[helds++] = (struct ring_completion){.number = number, .result = result};
+    post_held();
+}
+
+/* Carries out a transfer of at most `length` bytes. */
+static int transfer(struct file *f, const struct ring_entry *e) {
+    char *buffer = (char *)(uintptr_t)e->buffer; // NOLINT
+    bool in = e->operation == RING_READ || e->operation == RING_RECEIVE;
+    unsigned n = e->length, at = f->connection ? 0 : (unsigned)e->offset;
+
+    if (f->connection && e->offset != 0) {
+        return -ESPIPE;
+    }
+    if (in && n > f->size - at) {
+        n = at < f->size ? f->size - at : 0;
+    }
+    if (!in && n > sizeof f->bytes - at) {
+        return -ENOSPC;
+    }
+    if (n > 1 && happens(&may.part)) {
+        n = n / 2;
+    }
+    if (in) {
+        memcpy(buffer, f->bytes + at, n);
+    } else if (f->connection) { /* what is sent is kept behind what was sent before */
+        memcpy(f->bytes + f->size, buffer, n);
+        f->size += n;
+    } else {
+        memcpy(f->bytes + at, buffer, n);
+        f->size = at + n > f->size ? at + n : f->size;
+    }
+    if (in && f->connection) {
+        memmove(f->bytes, f->bytes + n, f->size - n);
+        f->size -= n;
+    }
+    return (int)n;
+}
+
+/* Reports whether a request would wait for another party. */
+static bool waits(const struct pending *p) {
+    bool receives = p->entry.operation == RING_RECEIVE && p->file->size == 0;
+
+    return !p->interrupted && (receives || p->entry.operation == RING_ACCEPT);
+}
+
+static void end_pending(unsigned i, int result) {
+    uint64_t number = pending[i].entry.number;
+
+    memmove(pending + i, pending + i + 1, (--pendings - i) * sizeof *pending);
+    post(number, result);
+}
+
+/* Completes a request that does not wait. */
+static void complete_pending(unsigned i) {
+    struct pending *p = &pending[i];
+
+    if (p->interrupted || happens(&may.interrupted)) {
+        end_pending(i, -EINTR);
+    } else if (happens(&may.again)) {
+        end_pending(i, -EAGAIN);
+    } else if (p->entry.operation == RING_NOP) {
+        end_pending(i, 0);
+    } else {
+        end_pending(i, transfer(p->file, &p->entry));
+    }
+}
+
+static void cancel_pending(const struct ring_entry *e) {
+    for (unsigned i = 0; i < pendings; i++) {
+        if (pending[i].entry.number == e->buffer) {
+            if (explore_choose(2) == 0) {
+                end_pending(i, -ECANCELED);
+                post(e->number, 0);
+            } else {
+                pending[i].interrupted = waits(&pending[i]);
+                post(e->number, -EALREADY);
+            }
+            return;
+        }
+    }
+    post(e->number, -ENOENT);
+}
+
+static void take(struct ring_entry e) {
+    if (e.operation == RING_CANCEL) {
+        cancel_pending(&e);
+        return;
+    }
+    bool open = e.file >= 0 && e.file < OPEN && numbers[e.file] != NULL;
+    if (e.operation != RING_NOP && !open) {
+        post(e.number, -EBADF);
+        return;
+    }
+    explore_check(pendings < HELD, "no more requests are under way than were begun");
+    pending[pendings++] = (struct pending){.entry = e, .file = open ? numbers[e.file] : NULL};
+}
+
+/* Completes some requests that do not wait, in some order. At least one if `one`. */
+static void complete_some(bool one) {
+    for (;;) {
+        unsigned can[HELD], n = 0;
+        for (unsigned i = 0; i < pendings; i++) {
+            if (!waits(&pending[i])) {
+                can[n++] = i;
+            }
+        }
+        if (n == 0) {
+            return;
+        }
+        unsigned next = explore_choose(n + (!one && may.late > 0));
+        if (next == n) {
+            may.late--;
+            return;
+        }
+        complete_pending(can[next]);
+        one = false;
+    }
+}
+
+int ring_enter(unsigned submit, unsigned wait) {
+    uint32_t pushed = atomic_load_explicit(&entries_tail, memory_order_acquire), first = taken;
+
+    popped = atomic_load_explicit(&completions_head, memory_order_acquire);
+    post_held();
+    if (helds > 0) {
+        return -EBUSY;
+    }
+    if (happens(&may.signal)) {
+        return -EINTR;
+    }
+    if (happens(&may.memory)) {
+        return -EAGAIN;
+    }
+    while (taken - first < submit && taken != pushed && !happens(&may.fewer)) {
+        struct ring_entry e = entries[taken % ENTRIES];
+        taken++;
+        atomic_store_explicit(&entries_head, taken, memory_order_release);
+        take(e);
+    }
+    if (taken - first < submit) {
+        wait = 0;
+    }
+    complete_some(wait > posted - popped);
+    while (wait > posted - popped && !atomic_exchange(&woken, false)) {
+        explore_park();
+    }
+    return (int)(taken - first);
+}
+
+void ring_wake(void) {
+    atomic_store(&woken, true);
+    explore_unpark(0);
+}
+
+void ring_close(int file) {
+    explore_check(file >= 0 && file < OPEN && numbers[file] != NULL, "a file is closed once");
+    for (unsigned i = 0; i < pendings; i++) {
+        explore_check(pending[i].file != numbers[file],
+                      "a file is closed when its last request is over");
+    }
+    numbers[file] = NULL;
+}
+
+/* Work on a file from its beginning. */
+static inline struct work work_of(enum ring_operation operation, int file, void *buffer,
+                                  unsigned length, void (*over)(void *, int), void *arg) {
+    return (struct work){.operation = operation,
+                         .file = file,
+                         .buffer = buffer,
+                         .length = length,
+                         .over = over,
+                         .arg = arg};
+}
+
+enum { UNDER_WAY = -1000 };
+
+/* For work.over: notes the result in *(int *)arg, which was UNDER_WAY. */
+static inline void note(void *arg, int result) {
+    int *noted = arg;
+
+    explore_check(*noted == UNDER_WAY, "a request is over once");
+    *noted = result;
+}

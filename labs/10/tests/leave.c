@@ -1,0 +1,34 @@
+/* The last guest leaves while the engine sleeps, or is about to. */
+#include "kernel.h"
+
+static struct task task;
+static bool ran;
+
+static void run(struct task *t) {
+    (void)t;
+    explore_take(0);
+    ran = true;
+}
+
+static void idler(void *unused) {
+    (void)unused;
+    engine_leave();
+}
+
+static void guest(void *unused) {
+    (void)unused;
+    task.run = run;
+    explore_put(0);
+    engine_post(&task);
+    engine_leave();
+}
+
+void explore_test(void) {
+    engine_arrive();
+    engine_arrive();
+    int others[] = {explore_start(idler, NULL), explore_start(guest, NULL)};
+    engine_run();
+    explore_check(ran, "engine_run does not return before the last guest has left");
+    explore_join(others[0]);
+    explore_join(others[1]);
+}
