@@ -2,5 +2,7 @@
 
 package bench
 
-// assembly returns none: this project has no assembly for the processor.
+// This project has no assembly for the processor: a workload without rivals is left out.
 func assembly() []Mechanism { return nil }
+func depth() Workload       { return Workload{} }
+func registers() Workload   { return Workload{} }

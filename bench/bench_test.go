@@ -48,7 +48,7 @@ func TestEveryMechanismSwitches(t *testing.T) {
 		})
 	}
 	require.Equal(t, []string{"asm", "asm-inline", "asm-nofp", "ucontext", "sigsetjmp", "boost",
-		"coroutine", "goroutine", "gosched", "channel", "threads",
+		"pcl", "coroutine", "goroutine", "gosched", "channel", "threads",
 		"go-on-asm", "go-on-ucontext"}, names)
 }
 

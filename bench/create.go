@@ -17,7 +17,7 @@ import (
 func create() Workload {
 	w := Workload{
 		Name: "create", Title: "Making a fiber, running an empty function on it, and closing it", Operation: "fiber",
-		Base: "fiber-" + fiber.Backends()[0].String(),
+		Base: "fiber-" + fiber.Backends()[0].String(), Counted: true,
 	}
 	for _, b := range fiber.Backends() {
 		w.Rivals = append(w.Rivals, Mechanism{

@@ -21,15 +21,18 @@ func (g *Group) label(r *Row) string {
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{"group", "row", "unit", "median", "low", "high", "ratio", "ratio_low", "ratio_high", "samples",
-		"operations", "instructions", "sentence"}) // Error has what fails
+		"operations", "instructions", "executed", "system_calls", "sentence"}) // Error has what fails
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		for j := range g.Rows {
-			row := &g.Rows[j]
+			row, calls := &g.Rows[j], ""
+			if row.SystemCalls != nil {
+				calls = exact(*row.SystemCalls)
+			}
 			_ = c.Write([]string{
 				g.Name, g.label(row), g.Unit, exact(row.Median), exact(row.Low), exact(row.High), known(row.Ratio),
 				known(row.RatioLow), known(row.RatioHigh), strconv.Itoa(len(row.Samples)), strconv.Itoa(row.Operations),
-				known(row.Instructions), row.Sentence,
+				known(row.Instructions), known(row.Executed), calls, row.Sentence,
 			})
 		}
 	}

@@ -96,6 +96,8 @@ type series struct {
 	operations int // that are asked for
 	made       int // operations of the last sample
 	taken      []float64
+	calls      *float64 // system calls of an operation; nil: not counted
+	executed   float64  // instructions of an operation; 0: not counted
 }
 
 // workload measures w. If it returns an error, the group holds the rounds that were complete; it is nil if there are
@@ -137,6 +139,9 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 				round >= fewestRounds && round%stepRounds == 1 && areNarrow(w, all, m.Seed)
 		}
 		if enough {
+			if w.Counted {
+				w.Notes = append(w.Notes, count(all)...)
+			}
 			return summarise(w, all, round, skipped, m.Seed), nil
 		}
 	}

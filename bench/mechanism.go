@@ -64,6 +64,7 @@ func Mechanisms() []Mechanism {
 		{Name: "ucontext", Says: "swapcontext asks the kernel to exchange the signal mask", Open: openUcontext},
 		{Name: "sigsetjmp", Says: "it saves registers, and hides pointers from attackers", Open: openSigsetjmp},
 		{Name: "boost", Says: "Boost.Context saves the registers on the stack that it leaves", Open: openBoost},
+		{Name: "pcl", Says: "the Portable Coroutine Library of C saves what swapcontext does", Open: openPCL},
 		{Name: "coroutine", Says: "a C++20 coroutine has no stack, and saves only where it goes on", Open: openCoroutine},
 		{Name: "goroutine", Says: "iter.Pull hands the thread over inside the Go runtime", Open: openGoroutine},
 		{Name: "gosched", Says: "runtime.Gosched goes through the Go scheduler's global queue", Open: openGosched},

@@ -2,7 +2,8 @@
  *
  * A mechanism's file sets the macros CONTEXT, SET_TARGET and SWAP, names its table of functions in
  * PINGPONG, and includes this header, which defines that table. So the loops differ only in the
- * switch. */
+ * switch. A file may do so for several mechanisms: what the header defines has names that begin
+ * with that of the table. */
 #ifndef FIBERLAB_BENCH_PINGPONG_H
 #define FIBERLAB_BENCH_PINGPONG_H
 
@@ -20,8 +21,8 @@ struct pingpong {
     void (*close)(void *pair);
 };
 
-extern const struct pingpong pingpong_asm, pingpong_asm_inline, pingpong_asm_nofp, pingpong_floor,
-    pingpong_sigsetjmp, pingpong_ucontext;
+extern const struct pingpong pingpong_asm, pingpong_asm_inline, pingpong_asm_nofp, pingpong_deep,
+    pingpong_deep_call, pingpong_floor, pingpong_sigsetjmp, pingpong_ucontext;
 
 static inline uint64_t nanoseconds(void) {
     struct timespec now;
@@ -48,27 +49,32 @@ static inline uint64_t nanoseconds(void) {
         swap;                                                                                      \
     } while (0)
 
+/* OF(run) is the table's name, and _run. */
+#define OF_NAMED(table, name) table##_##name
+#define OF_TABLE(table, name) OF_NAMED(table, name)
+#define OF(name) OF_TABLE(PINGPONG, name)
+
 /* The contexts do not share a cache line, and neither do those of two fibers. */
-struct pair {
+struct OF(pair) {
     _Alignas(64) CONTEXT home;
     _Alignas(64) CONTEXT away;
 };
 
-LOOP static void answer(void *arg) {
-    struct pair *pair = arg;
+LOOP static void OF(answer)(void *arg) {
+    struct OF(pair) *pair = arg;
     for (;;)
         FOUR(SWAP(&pair->away, &pair->home));
 }
 
-static void *pair_open(void *stack, size_t size) {
-    struct pair *pair = aligned_alloc(64, (sizeof *pair + 63) / 64 * 64);
+static void *OF(open)(void *stack, size_t size) {
+    struct OF(pair) *pair = aligned_alloc(64, (sizeof *pair + 63) / 64 * 64);
     if (pair)
-        SET_TARGET(&pair->away, stack, size, answer, pair);
+        SET_TARGET(&pair->away, stack, size, OF(answer), pair);
     return pair;
 }
 
-LOOP static uint64_t pair_run(void *arg, uint64_t trips) {
-    struct pair *pair = arg;
+LOOP static uint64_t OF(run)(void *arg, uint64_t trips) {
+    struct OF(pair) *pair = arg;
     uint64_t start = nanoseconds();
     for (; trips >= 4; trips -= 4)
         FOUR(SWAP(&pair->home, &pair->away));
@@ -77,6 +83,6 @@ LOOP static uint64_t pair_run(void *arg, uint64_t trips) {
     return nanoseconds() - start;
 }
 
-const struct pingpong PINGPONG = {pair_open, pair_run, free};
+const struct pingpong PINGPONG = {OF(open), OF(run), free};
 
 #endif

@@ -36,10 +36,14 @@ func openBoost() (Session, error) {
 		"-lboost_context")
 }
 
+func openPCL() (Session, error) {
+	return openProgram("pcl.cc", "pcl.h", "apt-get install libpcl1-dev", "-lpcl")
+}
+
 // openProgram builds and starts the program in that file. If the compiler does not find header, which the package of
 // remedy has, the error is an *Absent.
 func openProgram(file, header, remedy string, libraries ...string) (s Session, err error) {
-	compiler := strings.Fields(cmp.Or(os.Getenv("CXX"), "g++"))
+	compiler := strings.Fields(cmp.Or(strings.TrimSpace(os.Getenv("CXX")), "g++"))
 	compile := func(args ...string) ([]byte, error) {
 		args = append(append(compiler[1:len(compiler):len(compiler)], "-std=c++20", "-O2"), args...)
 		return exec.Command(compiler[0], args...).CombinedOutput()
@@ -83,6 +87,8 @@ func openProgram(file, header, remedy string, libraries ...string) (s Session, e
 	}
 	return p, nil
 }
+
+func (p *program) Pid() int { return p.process.Process.Pid }
 
 func (p *program) Run(n int) (Sample, error) {
 	if err := PinHere(p.process.Process.Pid); err != nil {

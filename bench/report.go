@@ -53,6 +53,9 @@ type Row struct {
 
 	Instructions float64 `json:"instructions,omitempty"` // of an operation; 0: not known
 	Listing      string  `json:"listing,omitempty"`      // the disassembly of a bare switch, an instruction a line
+
+	SystemCalls *float64 `json:"system_calls,omitempty"` // of an operation; nil: not counted
+	Executed    float64  `json:"executed,omitempty"`     // instructions, counted by the processor; 0: not
 }
 
 // Mark is a place on a group's axis, where a cache ends for example.

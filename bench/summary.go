@@ -54,6 +54,7 @@ func summarise(w *Workload, all []*series, rounds int, skipped []Skipped, seed u
 		row := Row{
 			Name: s.Name, At: s.At, Samples: s.taken[:rounds], Operations: s.made,
 			Median: medians[i].value, Low: medians[i].low, High: medians[i].high,
+			SystemCalls: s.calls, Executed: s.executed,
 		}
 		if g.Noise == "" && ratios[i].halfWidth() <= noisy {
 			row.Ratio, row.RatioLow, row.RatioHigh = ratios[i].value, ratios[i].low, ratios[i].high
@@ -64,6 +65,9 @@ func summarise(w *Workload, all []*series, rounds int, skipped []Skipped, seed u
 			if n > 0 {
 				s.Says += fmt.Sprintf(", in %d instructions", n)
 			}
+		}
+		if s.calls != nil && *s.calls >= 0.05 {
+			s.Says += fmt.Sprintf("; system calls: %.1f", *s.calls)
 		}
 		row.Sentence = g.sentence(&row, w.Operation, s.Says, all[base].At, i == base)
 		g.Rows = append(g.Rows, row)

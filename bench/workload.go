@@ -16,6 +16,7 @@ type Workload struct {
 	Rivals    []Mechanism
 	Floor     func() (Session, error) // opens the same loop without the operation; nil: there is none
 	Sample    time.Duration           // roughly how long a sample takes; 0: as Options say
+	Counted   bool                    // system calls, and instructions as the processor counts them
 	Marks     []Mark                  // of the axis
 	Notes     []string
 }
@@ -24,7 +25,7 @@ type Workload struct {
 func Switch() Workload {
 	return Workload{
 		Name: "switch", Title: "A switch", Operation: "switch", Base: Mechanisms()[0].Name,
-		Rivals: Mechanisms(), Floor: openFloor,
+		Rivals: Mechanisms(), Floor: openFloor, Counted: true,
 	}
 }
 
@@ -34,7 +35,7 @@ var workloads = []struct {
 	make func() Workload
 }{
 	{"switch", Switch}, {"create", create}, {"ring", rings}, {"tasks", tasks}, {"sync", handover}, {"wake", wake},
-	{"join", join},
+	{"join", join}, {"depth", depth}, {"registers", registers},
 }
 
 // WorkloadNames lists the names of all workloads.
@@ -48,8 +49,11 @@ func WorkloadNames() (names []string) {
 // ParseWorkloads returns the workloads of that name: one, or with "all" each.
 func ParseWorkloads(name string) (list []Workload, err error) {
 	for _, w := range workloads {
-		if name == w.name || name == "all" {
-			list = append(list, w.make())
+		if name != w.name && name != "all" {
+			continue
+		}
+		if made := w.make(); len(made.Rivals) > 0 {
+			list = append(list, made)
 		}
 	}
 	if list == nil {

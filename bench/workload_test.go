@@ -41,8 +41,8 @@ func TestEachWorkload(t *testing.T) {
 	}
 	_, err = ParseWorkloads("speed")
 	require.EqualError(t, err,
-		`unknown workload "speed": choose one of switch, create, ring, tasks, sync, wake, join or all`)
-	require.Len(t, workloads, 7)
+		`unknown workload "speed": choose one of switch, create, ring, tasks, sync, wake, join, depth, registers or all`)
+	require.Len(t, workloads, 9)
 }
 
 // Whatever part was measured before, a lap of a part passes as many fibers as it says.

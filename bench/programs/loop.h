@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <ctime>
 
+#include <sys/prctl.h>
+
 static inline uint64_t nanoseconds() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -15,6 +17,7 @@ uint64_t run(uint64_t trips);
 
 int main() {
     char line[32];
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); // who measures counts system calls
     while (fgets(line, sizeof line, stdin)) {
         printf("%llu\n", (unsigned long long)run(strtoull(line, nullptr, 10)));
         fflush(stdout);

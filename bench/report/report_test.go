@@ -36,7 +36,7 @@ func TestPageSaysWhatTheFiguresAre(t *testing.T) {
 		"Measured on Planted, virtual (amd64, 2 processors), Linux 6.1, go1.26, on 2 January 2026, 03:04.",
 		"times mean nothing", "From asm-inline, 0.79 ns, to threads, 1.99 µs, it is a factor of 2,520.",
 		"the same loop without the operation takes 0.31 ns. That is 39.2 % of what asm-inline takes.",
-		"asm-inline 0.79 ns 0.774 ns to 0.806 ns – 51 A switch by asm-inline is like this.",
+		"asm-inline 0.79 ns 0.774 ns to 0.806 ns – 51 – 2 A switch by asm-inline is like this.",
 		"ucontext 189 ns 185 ns to 193 ns 28 (27.4 to 28.6) 51",
 		"3.43 ns, 95 % interval 3.36 ns to 3.5 ns; 3 instructions",
 		"No ratios are given: the median of asm is known to 12 % only.",

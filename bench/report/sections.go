@@ -24,6 +24,10 @@ var reasons = map[string]string{
 		"backend of the fibers, or in the policy, which has the queues.",
 	"sync": "A primitive without a waiter is an atomic instruction; with one it is a switch, across threads a wake-up.",
 	"wake": "A thread that sleeps must be woken by the kernel, which costs microseconds whatever runs on it.",
+	"depth": "A switch exchanges registers, and leaves the stack where it is. What it adds to the calls does not grow " +
+		"with the depth.",
+	"registers": "The difference to none is what a group costs. A control word is cheap to store and dear to load: asm " +
+		"compares it, and loads it where the sides differ.",
 	"join": "A child that nobody steals can be called as a function. Whoever parks instead pays for two switches.",
 }
 
@@ -48,10 +52,9 @@ func sectionOf(g *bench.Group) section {
 
 // rowsSection lays rows beside each other.
 func rowsSection(g *bench.Group) section {
-	s := section{
-		ID: g.Name, Title: g.Title,
-		Head: []string{"row", "median", "95 % interval", "ratio to " + g.Base, "samples", "meaning"},
-	}
+	s := section{ID: g.Name, Title: g.Title, Head: []string{
+		"row", "median", "95 % interval", "ratio to " + g.Base, "samples", "system calls", "instructions", "meaning",
+	}}
 	p := &plot{ID: g.Name + "-plot", Kind: "rows", X: g.Unit, Marks: []mark{}}
 	for i := range g.Rows {
 		r := &g.Rows[i]
@@ -62,7 +65,8 @@ func rowsSection(g *bench.Group) section {
 			r.Name, duration(r.Median), interval(r), len(r.Samples), duration(slices.Min(r.Samples)),
 			duration(slices.Max(r.Samples)), r.Sentence))
 		s.Rows = append(s.Rows, []string{
-			r.Name, duration(r.Median), interval(r), ratio(r), count(float64(len(r.Samples))), r.Sentence,
+			r.Name, duration(r.Median), interval(r), ratio(r), count(float64(len(r.Samples))), calls(r), instructions(r),
+			r.Sentence,
 		})
 	}
 	cheapest, dearest := slices.MinFunc(g.Rows, byMedian), slices.MaxFunc(g.Rows, byMedian)
@@ -127,6 +131,21 @@ func ratio(r *bench.Row) string {
 		return "–"
 	}
 	return fmt.Sprintf("%s (%s to %s)", number(r.Ratio), number(r.RatioLow), number(r.RatioHigh))
+}
+
+func calls(r *bench.Row) string {
+	if r.SystemCalls == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", *r.SystemCalls)
+}
+
+// instructions are those that the processor has counted, or else those of the listing.
+func instructions(r *bench.Row) string {
+	if n := cmp.Or(r.Executed, r.Instructions); n > 0 {
+		return number(n)
+	}
+	return "–"
 }
 
 // curvesSection draws a line for each name of rows, over the axis of the group.

@@ -29,14 +29,14 @@ static _Alignas(4096) unsigned char stack[64 << 10];
 #define TRIPS 1000
 
 /* Both sides count in memory, so that a loop whose counter is lost in a swap is noticed. */
-static struct pair check;
+static struct context home, away;
 static volatile int calls, answers;
 
 static void count_answers(void *arg) {
     (void)arg;
     for (;;) {
         answers++;
-        marl_fiber_swap(&check.away, &check.home);
+        marl_fiber_swap(&away, &home);
     }
 }
 
@@ -46,10 +46,10 @@ static void check_trips(void) {
                sizeof(struct context));
         exit(1);
     }
-    marl_fiber_set_target(&check.away, stack, sizeof stack, count_answers, NULL);
+    marl_fiber_set_target(&away, stack, sizeof stack, count_answers, NULL);
     for (int trip = 0; trip < TRIPS; trip++) {
         calls++;
-        marl_fiber_swap(&check.home, &check.away);
+        marl_fiber_swap(&home, &away);
     }
     if (calls != TRIPS || answers != TRIPS) {
         printf("does not work: of %d swaps there, %d were made and %d arrived\n", TRIPS, calls,

@@ -1,0 +1,131 @@
+package bench
+
+/*
+#include "count.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"fiberlab/asm/ctest"
+)
+
+// remote is a session whose operations another process makes.
+type remote interface{ Pid() int }
+
+// countedOperations is how many operations systemCalls asks for: each of their system calls stops its thread twice.
+const countedOperations = 1000
+
+// count sets calls and executed of all series. The notes say what this machine does not count, and why.
+func count(all []*series) (notes []string) {
+	var noCalls, noEvents error
+	for _, s := range all {
+		if noCalls == nil {
+			var calls float64
+			if calls, noCalls = systemCalls(s.session); noCalls == nil {
+				s.calls = &calls
+			}
+		}
+		if noEvents == nil {
+			s.executed, noEvents = events(s.session, instructions, s.operations)
+		}
+	}
+	if noCalls == nil {
+		notes = append(notes, "System calls are counted under ptrace, where a thread is slow, and has to sleep less often.")
+	} else {
+		notes = append(notes, fmt.Sprintf("System calls are not counted: %v.", noCalls))
+	}
+	if noEvents != nil {
+		notes = append(notes, fmt.Sprintf("The processor's count of instructions is not there: %v.", noEvents))
+	}
+	return notes
+}
+
+// systemCalls returns how many system calls an operation of s makes. They are counted by ptrace, over n operations and
+// over 2n: the difference is free of what each run needs. The calls by which the Go
+// runtime keeps watch are left out. It blocks until that is done, and returns an error where ptrace is forbidden.
+func systemCalls(s Session) (float64, error) {
+	if ctest.Emulated() {
+		return 0, errors.New("the emulator has no ptrace")
+	}
+	var c C.struct_counter
+	other := 0
+	if r, ok := s.(remote); ok {
+		other = r.Pid()
+	}
+	if failed := C.counter_start(&c, C.pid_t(other)); failed != 0 {
+		return 0, fmt.Errorf("ptrace: %w", syscall.Errno(failed))
+	}
+	_, err0 := s.Run(countedOperations) // the start has interrupted calls, which are made again
+	C.counter_mark()
+	few, err1 := s.Run(countedOperations)
+	C.counter_mark()
+	many, err2 := s.Run(2 * countedOperations)
+	C.counter_mark()
+	var calls [2]C.uint64_t
+	if failed := C.counter_end(&c, &calls[0]); failed != 0 {
+		return 0, fmt.Errorf("ptrace: %w", syscall.Errno(failed))
+	}
+	return max(0, perOperation(float64(calls[0]), float64(calls[1]), few, many)), errors.Join(err0, err1, err2)
+}
+
+func perOperation(ofFew, ofMany float64, few, many Sample) float64 {
+	return (ofMany - ofFew) / float64(many.Operations-few.Operations)
+}
+
+// instructions are those that a processor has executed outside of the kernel.
+var instructions = unix.PerfEventAttr{
+	Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_INSTRUCTIONS,
+	Bits: unix.PerfBitInherit | unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
+}
+
+// events returns how many events of that kind an operation of s makes on all threads, by perf_event_open, over n
+// operations and over 2n. It returns an error where this machine does not count them, or not for this user.
+func events(s Session, kind unix.PerfEventAttr, n int) (float64, error) {
+	kind.Size = uint32(unsafe.Sizeof(kind))
+	tasks := "/proc/self/task"
+	if r, ok := s.(remote); ok {
+		tasks = fmt.Sprintf("/proc/%d/task", r.Pid())
+	}
+	threads, err := filepath.Glob(tasks + "/*")
+	if err != nil {
+		return 0, err
+	}
+	var counters []*os.File
+	defer func() {
+		for _, c := range counters {
+			_ = c.Close()
+		}
+	}()
+	for _, thread := range threads {
+		id, _ := strconv.Atoi(filepath.Base(thread))
+		fd, err := unix.PerfEventOpen(&kind, id, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			return 0, fmt.Errorf("perf_event_open: %w", err)
+		}
+		counters = append(counters, os.NewFile(uintptr(fd), "perf"))
+	}
+	read := func() (sum float64) {
+		for _, c := range counters {
+			var count [8]byte
+			_, failed := unix.Read(int(c.Fd()), count[:])
+			err = errors.Join(err, failed)
+			sum += float64(*(*uint64)(unsafe.Pointer(&count)))
+		}
+		return sum
+	}
+	start := read()
+	few, err1 := s.Run(n)
+	middle := read()
+	many, err2 := s.Run(2 * n)
+	return perOperation(middle-start, read()-middle, few, many), errors.Join(err, err1, err2)
+}

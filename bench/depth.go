@@ -1,0 +1,48 @@
+//go:build amd64 || arm64
+
+package bench
+
+/*
+#include "depth.h"
+*/
+import "C"
+
+// depths are the places on the axis of the workload of stack depth. A stack has room for the deepest.
+var depths = []int{1, 2, 4, 8, 16, 32, 64, 128}
+
+// depth is the workload of a switch between two sides that call down to a depth, touch each frame, and return. The
+// calls alone are measured beside it: a switch moves no stack, so the difference does not grow with the depth.
+func depth() Workload {
+	w := Workload{
+		Name: "depth", Title: "A switch at the bottom of calls, and their returns", Operation: "switch", Base: "switch",
+		Axis: "frames", Notes: []string{"A frame is a call, a cache line that is written twice, and a return."},
+	}
+	for _, n := range depths {
+		w.Rivals = append(w.Rivals,
+			Mechanism{Name: "switch", At: float64(n), Open: openDeep(&C.pingpong_deep, n, 1)},
+			Mechanism{
+				Name: "calls", Says: "there is no switch", At: float64(n), Open: openDeep(&C.pingpong_deep_call, n, 2),
+			})
+	}
+	return w
+}
+
+// deep is a pair whose loop descends once in each of so many switches of a trip.
+type deep struct {
+	Session
+	frames, trip int
+}
+
+func openDeep(loop *C.struct_pingpong, frames, trip int) func() (Session, error) {
+	return func() (Session, error) {
+		s, err := openPingpong(loop)
+		return deep{s, frames, trip}, err
+	}
+}
+
+func (d deep) Run(n int) (Sample, error) {
+	C.depth_set(C.size_t(d.frames))
+	s, err := d.Session.Run(n * d.trip)
+	s.Operations /= d.trip
+	return s, err
+}
