@@ -4,7 +4,6 @@
     (gdb) info fibers             all fibers; those with equal stacks share a line
     (gdb) fiber 7                 look at fiber 7: bt, up, frame and info locals show its frames; or by its task's name
     (gdb) fiber 7 bt              its backtrace, with the frames of C and of Go
-    (gdb) fiber 7 frame 9         frame 9 of that
     (gdb) fiber apply all bt      the backtraces of all fibers; equal ones are printed once
     (gdb) fiber waits [NAME]      who waits for what, and who holds it; a cycle is named
     (gdb) fiber context EXPR      a context in memory: of lab 2, of asm/context.h, or a ucontext_t
@@ -12,7 +11,7 @@
 
 docs/gdb.md explains the output. How it works, in the order of this file:
 
-Memory       The program is stopped, or is a core file. Its memory is read in blocks, since a read costs some
+Memory       The program is stopped, or is a core file. Its memory is read in pages, since a read costs some
              microseconds: a list of 20,000 fibers needs 200,000 words.
 Shape        Where a field is in a struct is asked of the debug information, by name. No offset stands in this file.
 Fiber        The Go variable fiberlab/fiber.registry lists the control blocks of all fibers. From each block lead
@@ -43,39 +42,27 @@ MASK = (1 << 64) - 1  # gdb shows some registers as signed numbers
 
 
 class Memory:
-    """The memory of the program as it is during one command, in blocks that are read once."""
+    """The memory of the program as it is during one command, in pages that are read once."""
 
-    BLOCK = 1 << 14
     PAGE = 1 << 12
 
     def __init__(self):
         self.inferior = gdb.selected_inferior()
-        self.blocks = {}
+        self.pages = {}
 
-    def block(self, number):
-        """Returns the block of that number; where no memory is, it has zeros."""
-        found = self.blocks.get(number)
-        if found is None:
-            start = number * self.BLOCK
+    def page(self, number):
+        """Returns the page of that number; where no memory is, it has zeros."""
+        if number not in self.pages:
             try:
-                found = bytes(self.inferior.read_memory(start, self.BLOCK))
-            except (gdb.error, OverflowError):
-                found = b"".join(self.page(at) for at in range(start, start + self.BLOCK, self.PAGE))
-            self.blocks[number] = found
-        return found
-
-    def page(self, start):
-        try:
-            return bytes(self.inferior.read_memory(start, self.PAGE))
-        except (gdb.error, OverflowError):  # no memory is there, or a pointer that was overwritten leads beyond all
-            return bytes(self.PAGE)
+                self.pages[number] = bytes(self.inferior.read_memory(number * self.PAGE, self.PAGE))
+            except (gdb.error, OverflowError):  # a pointer that was overwritten may lead beyond all memory
+                self.pages[number] = bytes(self.PAGE)
+        return self.pages[number]
 
     def read(self, address, size):
-        number, at = divmod(address, self.BLOCK)
-        found = self.block(number)
-        if at + size <= self.BLOCK:
-            return found[at : at + size]
-        return found[at:] + self.read(address + self.BLOCK - at, size - (self.BLOCK - at))
+        first, at = divmod(address, self.PAGE)
+        last = (address + size - 1) // self.PAGE
+        return b"".join(self.page(number) for number in range(first, last + 1))[at : at + size]
 
     def words(self, address, count):
         return struct.unpack("<%dQ" % count, self.read(address, 8 * count))
@@ -245,7 +232,7 @@ class Fibers:
         self.scheduled = None  # in a program without a scheduler
         with contextlib.suppress(gdb.error):
             self.scheduled = Shape("fiberlab/sched.Fiber", "fiber", "word", "worker", "self", "present", "since")
-        self.workers, self.schedulers = {}, {}
+        self.workers, self.schedulers, self.tops = {}, {}, {}
         self.list = sorted(self.find(registry), key=lambda f: f.number)
         self.by_self = {f.self: f for f in self.list if f.self}
 
@@ -350,6 +337,13 @@ class Fibers:
         else:
             yield from Places.of_frames(self.walk(f))
 
+    def top(self, f):
+        """Returns the place in the source where f is, as a text, and the name of the call by which it waits."""
+        key = self.pcs(f) or f.number
+        if key not in self.tops:
+            self.tops[key] = top(self.frames(f))
+        return self.tops[key]
+
     def walk(self, f):
         """Yields the frames of f as gdb sees them. Do not keep them: they are valid until the next one is taken."""
         registers = self.registers(f)
@@ -368,21 +362,11 @@ class Fibers:
 
     def thread(self, f):
         """Returns the thread on which f runs, or None."""
-        threads = gdb.selected_inferior().threads()
         if f.goroutine:
             tid = self.memory.word(at(self.memory.word(at(f.goroutine, "runtime.g", "m")), "runtime.m", "procid"))
-            for thread in threads:
+            for thread in gdb.selected_inferior().threads():
                 if tid in thread.ptid[1:]:
                     return thread
-        lo, hi = Shape("struct fiberlab_fiber", "stack_lo", "stack_hi").read(self.memory, f.block)
-        before = gdb.selected_thread()
-        try:
-            for thread in threads:
-                thread.switch()
-                if lo <= int(gdb.newest_frame().read_register(machine().SP)) < hi:
-                    return thread
-        finally:
-            before.switch()
         return None
 
 
@@ -425,11 +409,6 @@ class Unwinder(gdb.unwinder.Unwinder):
     def select(self, registers, goroutine=0):
         """From now on the caller of the thread's innermost frame is what has these registers; None: as it is. The
         frames belong to that goroutine."""
-        if registers and not self.registers:
-            self.past_main = gdb.parameter("backtrace past-main")
-            gdb.execute("set backtrace past-main on")  # the thread may stand in main
-        elif self.registers and not registers and not self.past_main:
-            gdb.execute("set backtrace past-main off")
         self.registers, self.goroutine = None, goroutine
         self.memory = Memory()
         gdb.invalidate_cached_frames()
@@ -524,6 +503,7 @@ class Unwinder(gdb.unwinder.Unwinder):
         return found
 
 
+gdb.execute("set backtrace past-main on")  # a thread may stand in main while a fiber is selected
 unwinder = Unwinder()
 gdb.unwinder.register_unwinder(None, unwinder, replace=True)
 
@@ -624,10 +604,10 @@ def top(frames):
     for place in frames:
         first = first or place
         if not place.wait:
-            return place, call
+            return str(place), call
         if place.function.startswith("fiberlab/sched"):
             call = re.sub(r"^fiberlab/(sched/)?", "", place.function)
-    return first, call
+    return str(first or ""), call
 
 
 def numbers(fibers):
@@ -642,12 +622,9 @@ def numbers(fibers):
     return ", ".join(parts[:6]) + (", ..." if len(parts) > 6 else "")
 
 
-def duration(fibers):
-    known = sorted(f.since for f in fibers if f.since is not None)
-    if not known:
-        return ""
-    texts = ["%.1f s" % s if s < 100 else "%d s" % s for s in (known[0], known[-1])]
-    return texts[0] if texts[0] == texts[1] else "%s to %s" % (texts[0], texts[1])
+def longest(fibers):
+    known = [f.since for f in fibers if f.since is not None]
+    return "%.1f s" % max(known) if known else ""
 
 
 def table(rows):
@@ -657,47 +634,29 @@ def table(rows):
         gdb.write("  ".join(cells + [row[-1]]).rstrip() + "\n")
 
 
-def plural(n, what):
-    return "{:,} {}{}".format(n, what, "" if n == 1 else "s")
-
-
 class InfoFibers(gdb.Command):
-    """List the fibers: state, task, worker, how long they have been blocked, and where.
-
-info fibers          fibers with equal stacks share a line
-info fibers STATE    only those in that state, such as Yielded"""
+    """List the fibers: state, task, worker, how long they have been blocked, and where. Those with equal stacks share
+a line."""
 
     def __init__(self):
         super().__init__("info fibers", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
-        fibers, wanted = Fibers(), argument.strip().capitalize()
-        if wanted and wanted not in STATES[:5] + SWITCH_STATES[:5]:
-            raise gdb.GdbError("there is no state %s: give one of %s" %
-                               (argument, ", ".join(dict.fromkeys(STATES[:5] + SWITCH_STATES[:5]))))
-        chosen = [f for f in fibers.list if wanted in ("", f.state)]
-        groups = {}
-        for f in chosen:
-            place = fibers.pcs(f)
-            key = f.state, f.task, place or f.number
-            groups.setdefault(key, []).append(f)
-        merged = {}
-        for (state, task, _), members in groups.items():
-            place, call = top(fibers.frames(members[0]))
-            where = (str(place) if place else "") + (", by " + call if call else "")
-            if state == "Idle":
-                where = ""  # it waits for a task
-            merged.setdefault((state, task, where), []).extend(members)
+        fibers, groups = Fibers(), {}
+        for f in fibers.list:
+            place, call = fibers.top(f) if f.state != "Idle" else ("", "")  # which waits for a task
+            where = place + (", by " + call if call else "")
+            groups.setdefault((f.state, f.task, where), []).append(f)
         rows = [("Count", "State", "Blocked for", "Worker", "Task", "Fibers", "Where")]
-        for (state, task, where), members in sorted(merged.items(), key=lambda item: -len(item[1])):
+        for (state, task, where), members in sorted(groups.items(), key=lambda item: -len(item[1])):
             workers = {f.worker for f in members}
             worker = workers.pop() if len(workers) == 1 else "%d workers" % len(workers)
             count = format(len(members), ",")
-            rows.append((count, state, duration(members), worker, task, numbers(members), where))
-        gdb.write(plural(len(chosen), "fiber") + "\n")
-        if chosen:
+            rows.append((count, state, longest(members), worker, task, numbers(members), where))
+        gdb.write("Fibers: {:,}\n".format(len(fibers.list)))
+        if fibers.list:
             table(rows)
-        elif not argument:
+        else:
             gdb.write("Fibers of the goroutine backend are goroutines, and not listed.\n")
 
 
@@ -706,8 +665,6 @@ class FiberCommand(gdb.Command):
 
 fiber N               select fiber N, or the first with a task of that name: bt, up and info locals show its frames
 fiber N bt            print its backtrace
-fiber N frame K       select frame K of that, or the first one of function K; gdb's own commands do not reach those
-                      beyond a change from the stack of C to that of Go
 fiber apply all bt    print the backtraces of all fibers, equal ones once
 fiber waits [NAME]    print who waits for what and who holds it; with the name of a variable: also where
 fiber context EXPR    select what is suspended in a context: a struct with fields named as registers, or a ucontext_t
@@ -731,8 +688,6 @@ fiber thread          select the thread again"""
         elif words[-1] == "bt" and len(words) > 1:
             fibers = Fibers()
             backtrace(Places.of_frames(fibers.walk(fibers.get(" ".join(words[:-1])))))
-        elif len(words) > 2 and words[-2] == "frame":
-            self.frame(" ".join(words[:-2]), words[-1])
         else:
             self.select(" ".join(words))
 
@@ -750,21 +705,8 @@ fiber thread          select the thread again"""
         unwinder.select(None, f.goroutine)
         gdb.write("%s runs on thread %d, which is selected\n" % (f, thread.num))
 
-    def frame(self, name, wanted):
-        fibers = Fibers()
-        f = fibers.get(name)
-        registers = fibers.registers(f)
-        for level, frame in enumerate(walk(registers, f.goroutine) if registers else (), 1):
-            if wanted in (str(level), frame.name()):
-                frame.select()
-                gdb.execute("frame")
-                return
-        unwinder.select(None)
-        raise gdb.GdbError("%s has no frame %s: fiber %d bt lists them" % (f, wanted, f.number))
-
     def context(self, expression):
-        registers = context_registers(gdb.parse_and_eval(expression))
-        show(registers, 0)
+        show(context_registers(gdb.parse_and_eval(expression)), 0)
 
     def apply_all(self):
         fibers, groups = Fibers(), {}
@@ -772,9 +714,8 @@ fiber thread          select the thread again"""
             key = tuple(str(place) for place in fibers.frames(f))
             groups.setdefault((f.state, f.task, key), []).append(f)
         for (state, task, key), members in groups.items():
-            title = "fiber %s" % numbers(members) if len(members) == 1 else \
-                "%s: %s" % (plural(len(members), "fiber"), numbers(members))
-            gdb.write("%s, %s%s\n" % (title, state, ", task " + task if task else ""))
+            title = "fiber " if len(members) == 1 else "{:,} fibers: ".format(len(members))
+            gdb.write("%s%s, %s%s\n" % (title, numbers(members), state, ", task " + task if task else ""))
             backtrace(key)
 
 
@@ -822,7 +763,7 @@ class Wait:
 def waits(name):
     """Prints who waits for what. With the name of a variable, only who waits for that, with backtraces."""
     fibers = Fibers()
-    things, stacks, calls, waiting = {}, {}, {}, {}
+    things, calls, waiting = {}, {}, {}
     for f in fibers.list:
         if f.state not in BLOCKED:
             continue
@@ -830,7 +771,8 @@ def waits(name):
             wait = waiting[f] = Wait(fibers, f)
             things.setdefault((wait.kind, wait.address), []).append(f)
         elif not name:
-            stacks.setdefault(fibers.pcs(f) or f.number, []).append(f)
+            place, call = fibers.top(f)
+            calls.setdefault((call or "a wait", place), []).append(f)
     found = False
     for members in things.values():
         wait = waiting[members[0]]
@@ -842,9 +784,6 @@ def waits(name):
             for f in members[:3] + [fibers.by_self[h] for h in [wait.holder] if h in fibers.by_self]:
                 gdb.write("%s, %s\n" % (f, f.state))
                 backtrace(Places.of_frames(fibers.walk(f)))
-    for members in stacks.values():
-        place, call = top(fibers.frames(members[0]))
-        calls.setdefault((call or "a wait", str(place)), []).extend(members)
     for (call, place), members in calls.items():
         gdb.write("%s: %s, in %s\n" % (call, waiters(members), place))
     if name and not found:
@@ -858,7 +797,7 @@ def waiters(fibers):
     tasks = sorted({f.task for f in fibers if f.task})
     if len(fibers) == 1:
         return "%s waits" % fibers[0]
-    text = "%s wait: %s" % (plural(len(fibers), "fiber"), numbers(fibers))
+    text = "{:,} fibers wait: {}".format(len(fibers), numbers(fibers))
     return text + " (%s)" % ", ".join(tasks[:4]) if tasks else text
 
 

@@ -39,11 +39,11 @@ const (
 )
 
 const (
-	typeBegin, typeEnd, typeInstant = 1, 2, 3 // of a TrackEvent
+	typeBegin, typeEnd, typeInstant = uint64(1), uint64(2), uint64(3) // of a TrackEvent
 
-	sequence = 1 // all packets are of one sequence
-	cleared  = 1 // flag of its first packet: nothing of a sequence before it is needed
-	boottime = 6 // the clock that needs no snapshot of clocks
+	sequence = uint64(1) // all packets are of one sequence
+	cleared  = uint64(1) // flag of its first packet: nothing of a sequence before it is needed
+	boottime = uint64(6) // the clock that needs no snapshot of clocks
 )
 
 // WritePerfetto writes what [Recorder.WriteTrace] writes as a trace of Perfetto's own format: packets with track
@@ -106,52 +106,46 @@ func (p *perfetto) event(e traceEvent) {
 
 // descriptor names a track, below another one unless parent is 0.
 func (p *perfetto) descriptor(uuid, parent uint64, name string) {
-	d := number(nil, descriptorUUID, uuid)
-	d = text(d, descriptorName, name)
+	d := add(add(nil, descriptorUUID, uuid), descriptorName, name)
 	if parent != 0 {
-		d = number(d, descriptorParent, parent)
+		d = add(d, descriptorParent, parent)
 	}
-	p.packet(message(nil, packetDescriptor, d))
+	p.packet(add(nil, packetDescriptor, d))
 }
 
 // trackEvent writes what happened on a track. If flow is a field, it names the arrow of e there.
 func (p *perfetto) trackEvent(at microseconds, kind, track uint64, e traceEvent, flow protowire.Number) {
-	t := number(nil, eventType, kind)
-	t = number(t, eventTrack, track)
+	t := add(add(nil, eventType, kind), eventTrack, track)
 	if e.Name != "" {
-		t = text(t, eventName, e.Name)
-		t = text(t, eventCategory, e.Class)
+		t = add(add(t, eventName, e.Name), eventCategory, e.Class)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Args)) {
-		note := text(nil, noteName, name)
-		t = message(t, eventNote, text(note, noteText, fmt.Sprint(e.Args[name])))
+		t = add(t, eventNote, add(add(nil, noteName, name), noteText, fmt.Sprint(e.Args[name])))
 	}
 	if flow != 0 {
-		t = protowire.AppendTag(t, flow, protowire.Fixed64Type)
-		t = protowire.AppendFixed64(t, uint64(e.Arrow))
+		t = protowire.AppendFixed64(protowire.AppendTag(t, flow, protowire.Fixed64Type), uint64(e.Arrow))
 	}
-	packet := number(nil, packetTimestamp, uint64(at)) // nanoseconds
-	packet = number(packet, packetClock, boottime)
-	p.packet(message(packet, packetEvent, t))
+	packet := add(nil, packetTimestamp, uint64(at)) // nanoseconds
+	p.packet(add(add(packet, packetClock, boottime), packetEvent, t))
 }
 
 func (p *perfetto) packet(packet []byte) {
-	packet = number(packet, packetSequence, sequence)
+	packet = add(packet, packetSequence, sequence)
 	if !p.any {
 		p.any = true
-		packet = number(packet, packetFlags, cleared)
+		packet = add(packet, packetFlags, cleared)
 	}
-	p.to.Write(message(nil, tracePacket, packet))
+	p.to.Write(add(nil, tracePacket, packet))
 }
 
-func number(b []byte, field protowire.Number, v uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
-}
-
-func text(b []byte, field protowire.Number, s string) []byte {
-	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
-}
-
-func message(b []byte, field protowire.Number, m []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), m)
+// add appends a field of a message, which is a number, a text or a message.
+func add(b []byte, field protowire.Number, v any) []byte {
+	switch v := v.(type) {
+	case uint64:
+		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+	case string:
+		return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), v)
+	default:
+		return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v.([]byte))
+	}
 }

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"slices"
@@ -102,9 +101,9 @@ func TestRecorderForgetsTheRingsOfGoroutinesThatUnbind(t *testing.T) {
 // An arrow may begin on the track of a worker of which nothing else is kept: that has a name all the same,
 // and has it first.
 func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
-	var text bytes.Buffer
-	j := &jsonWriter{to: bufio.NewWriter(&text)}
-	w := &traceWriter{event: j.event, stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
+	var events []traceEvent
+	w := &traceWriter{stays: make(map[fiberID]*stay), workers: make(map[int]bool)}
+	w.event = func(e traceEvent) { events = append(events, e) }
 	w.transition(Event{
 		At: 1,
 		Transition: sched.Transition{
@@ -114,10 +113,10 @@ func TestTraceNamesTheTrackOfANotifier(t *testing.T) {
 	w.transition(
 		Event{At: 2, Transition: sched.Transition{From: sched.Queued, To: sched.Running, Why: sched.WhyResume}},
 	)
-	require.NoError(t, j.to.Flush())
-	name, arrow := strings.Index(text.String(), `"worker 7"`), strings.Index(text.String(), `"ph":"s"`)
-	require.GreaterOrEqual(t, name, 0, "%s", &text)
-	require.Greater(t, arrow, name, "%s", &text)
+	name := slices.IndexFunc(events, func(e traceEvent) bool { return e.Phase == "M" && e.Args["name"] == "worker 7" })
+	arrow := slices.IndexFunc(events, func(e traceEvent) bool { return e.Phase == "s" })
+	require.GreaterOrEqual(t, name, 0, "%v", events)
+	require.Greater(t, arrow, name, "%v", events)
 }
 
 // A fiber that another worker resumes keeps its name, runs on that worker's track, and says where it came from.

@@ -83,42 +83,19 @@ type run struct {
 // It returns the error of w. It may be called while the scheduler runs, and then
 // writes what was there at its beginning.
 func (r *Recorder) WriteTrace(w io.Writer) error {
-	j := &jsonWriter{to: bufio.NewWriter(w)}
-	j.text(`{"displayTimeUnit":"ns","traceEvents":[` + "\n")
-	r.draw(j.event)
-	j.text("\n]}\n")
-	if j.err == nil {
-		j.err = j.to.Flush()
-	}
-	if j.err != nil {
-		return fmt.Errorf("trace: write: %w", j.err)
+	out := bufio.NewWriter(w) // an error of w comes again from Flush
+	out.WriteString(`{"displayTimeUnit":"ns","traceEvents":[` + "\n")
+	lines, separator := json.NewEncoder(out), ""
+	r.draw(func(e traceEvent) {
+		out.WriteString(separator)
+		lines.Encode(e)
+		separator = ","
+	})
+	out.WriteString("]}\n")
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("trace: write: %w", err)
 	}
 	return nil
-}
-
-// jsonWriter writes events as elements of an array.
-type jsonWriter struct {
-	to  *bufio.Writer
-	err error // the first one
-	any bool  // an event has been written
-}
-
-func (j *jsonWriter) event(e traceEvent) {
-	line, err := json.Marshal(e)
-	if err != nil && j.err == nil {
-		j.err = err
-	}
-	if j.any {
-		j.text(",\n")
-	}
-	j.any = true
-	j.text(string(line))
-}
-
-func (j *jsonWriter) text(s string) {
-	if j.err == nil {
-		_, j.err = j.to.WriteString(s)
-	}
 }
 
 // draw turns what is kept into events, and gives each to emit. A track is named before its first event.
