@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,24 +60,19 @@ func same(a, b string) bool {
 	return err == nil && none == nil && os.SameFile(first, second)
 }
 
-// makeTimeline writes the page of the trace in a file. If the trace cannot be read, it makes no page, and leaves an
-// earlier one as it is.
+// makeTimeline writes the page of the trace in a file. If that is no trace, it makes no page, and leaves an earlier one
+// as it is.
 func makeTimeline(file, page string) error {
-	from, err := os.Open(file)
+	recorded, err := os.ReadFile(file)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: fiberlab run --trace %s writes it", err, file)
 		}
 		return err
 	}
-	defer from.Close()
-	line, err := timeline.Read(from)
-	if err != nil {
+	var made bytes.Buffer
+	if err := timeline.Write(&made, filepath.Base(file), recorded); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	to, err := os.Create(page)
-	if err != nil {
-		return err
-	}
-	return errors.Join(line.WriteHTML(to, filepath.Base(file)), to.Close())
+	return os.WriteFile(page, made.Bytes(), 0o644)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var regexpData = regexp.MustCompile(`id="data">[^<]*`)
+var regexpData = regexp.MustCompile(`id="trace">[^<]*`)
 
 func TestTimeline(t *testing.T) {
 	dir := t.TempDir()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -77,14 +78,11 @@ func createTraces(path, page string, list []setting) (*traces, error) {
 
 // writeTimeline writes the page of what r has recorded.
 func writeTimeline(w io.Writer, r *trace.Recorder) error {
-	from, to := io.Pipe()
-	go func() { to.CloseWithError(r.WriteTrace(to)) }()
-	line, err := timeline.Read(from)
-	from.CloseWithError(err) // which ends the writer
-	if err != nil {
+	var recorded bytes.Buffer
+	if err := r.WriteTrace(&recorded); err != nil {
 		return err
 	}
-	return line.WriteHTML(w, "fiberlab run")
+	return timeline.Write(w, "fiberlab run", recorded.Bytes())
 }
 
 // recorder returns a recorder for one scheduler. It keeps events only if a file will be written.

@@ -98,11 +98,9 @@ func compute(d time.Duration) {
 func write(page, title string, r *trace.Recorder) {
 	var recorded bytes.Buffer
 	check(r.WriteTrace(&recorded))
-	line, err := timeline.Read(&recorded)
-	check(err)
 	f, err := os.Create(page)
 	check(err)
-	check(line.WriteHTML(f, title))
+	check(timeline.Write(f, title, recorded.Bytes()))
 	check(f.Close())
 }
 

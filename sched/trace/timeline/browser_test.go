@@ -19,19 +19,18 @@ import (
 	"fiberlab/sched/trace"
 )
 
-// write writes the page of a timeline to a file and returns its address.
-func write(t *testing.T, line *Timeline, title string) string {
+// write writes the page of a trace to a file and returns its address.
+func write(t *testing.T, trace []byte, title string) string {
 	t.Helper()
+	var page bytes.Buffer
+	require.NoError(t, Write(&page, title, trace))
 	file := filepath.Join(t.TempDir(), "timeline.html")
-	f, err := os.Create(file)
-	require.NoError(t, err)
-	require.NoError(t, line.WriteHTML(f, title))
-	require.NoError(t, f.Close())
+	require.NoError(t, os.WriteFile(file, page.Bytes(), 0o644))
 	return "file://" + file
 }
 
-// recorded is the timeline of tasks that pass values on and sleep.
-func recorded(t *testing.T) *Timeline {
+// recorded is the trace of tasks that pass values on and sleep.
+func recorded(t *testing.T) []byte {
 	t.Helper()
 	r := trace.NewRecorder(1 << 12)
 	s, err := sched.New(sched.Config{Workers: 2, Policy: sched.Group, Recorder: r})
@@ -53,9 +52,7 @@ func recorded(t *testing.T) *Timeline {
 	require.NoError(t, s.Close())
 	var text bytes.Buffer
 	require.NoError(t, r.WriteTrace(&text))
-	line, err := Read(&text)
-	require.NoError(t, err)
-	return line
+	return text.Bytes()
 }
 
 // One browser looks at all pages.
@@ -64,7 +61,8 @@ func TestBrowser(t *testing.T) {
 	for _, look := range []struct {
 		name string
 		test func(*testing.T, *browsertest.Browser)
-	}{{"Keys", browserKeys}, {"Looks", browserLooks}, {"Million", browserMillion}, {"Nothing", browserNothing}} {
+	}{{"Keys", browserKeys}, {"Looks", browserLooks}, {"Million", browserMillion}, {"Foreign", browserForeign},
+		{"Nothing", browserNothing}} {
 		t.Run(look.name, func(t *testing.T) {
 			b.T = t
 			b.Size(1400, 900, false)
@@ -107,9 +105,7 @@ const small = `{"traceEvents":[
 
 // All can be done without a pointer.
 func browserKeys(t *testing.T, b *browsertest.Browser) {
-	line, err := Read(strings.NewReader(small))
-	require.NoError(t, err)
-	address := write(t, line, "a run")
+	address := write(t, []byte(small), "a run")
 	load(b, address)
 	number := func(expression string) float64 { return b.Run(expression).(float64) }
 	whole := number("timeline.view.t1")
@@ -193,21 +189,21 @@ func browserLooks(t *testing.T, b *browsertest.Browser) {
 // However many slices there are, a picture consists of few parts, and it has all the time.
 func browserMillion(t *testing.T, b *browsertest.Browser) {
 	const fibers, each = 1000, 1000
-	in := newReader()
-	in.processes[2] = "fibers"
+	text := bytes.NewBufferString(`{"traceEvents":[`)
 	for f := range fibers {
-		in.track(trackID{2, f}).name = fmt.Sprint("fiber ", f)
 		for i := range each {
-			state := []string{"Running", "Yielded", "Queued"}[i%3]
-			in.event(event{Name: state, Phase: "X", Class: "state", Start: float64(10*i + f%7), Took: 9, PID: 2, TID: f,
-				Args: fmt.Appendf(nil, `{"task":"task %d"}`, f%10)})
+			fmt.Fprintf(
+				text, `{"name":"%s","ph":"X","cat":"state","ts":%d,"dur":9,"pid":2,"tid":%d,"args":{"task":"task %d"}},`+"\n",
+				[]string{"Running", "Yielded", "Queued"}[i%3], 10*i+f%7, f, f%10,
+			)
 		}
 	}
-	in.layOut()
-	address := write(t, in.Timeline, "a million slices")
+	text.WriteString(`{"name":"process_name","ph":"M","pid":2,"args":{"name":"fibers"}}]}`)
+	address := write(t, text.Bytes(), "a million slices")
+	b.Call(nil, "Performance.enable", map[string]any{"timeDomain": "threadTicks"})
 	began := time.Now()
 	load(b, address)
-	t.Logf("a million slices are shown after %v", time.Since(began))
+	t.Logf("a million slices are shown after %v; the page took %.1f s of a processor", time.Since(began), processor(b))
 	require.EqualValues(t, fibers*each, b.Run("timeline.view.slices"))
 	lines := b.Run(`Math.ceil(document.getElementById("view").clientHeight / 18) + 1`).(float64)
 	const most = 1400
@@ -227,11 +223,46 @@ func browserMillion(t *testing.T, b *browsertest.Browser) {
 	b.Quiet(address)
 }
 
+// processor returns the processor time of the page, in seconds.
+func processor(b *browsertest.Browser) (seconds float64) {
+	var all struct {
+		Metrics []struct {
+			Name  string
+			Value float64
+		}
+	}
+	b.Call(&all, "Performance.getMetrics", nil)
+	for _, m := range all.Metrics {
+		if m.Name == "ProcessTime" {
+			seconds = m.Value
+		}
+	}
+	return seconds
+}
+
+// A trace of another program may have names of arrows, overlaps, and any number of classes.
+func browserForeign(t *testing.T, b *browsertest.Browser) {
+	var events []string
+	for i := range 1000 {
+		events = append(events, fmt.Sprintf(`{"name":"a","ph":"X","cat":"%d","ts":%d,"dur":1,"pid":1,"tid":1}`, i, i))
+	}
+	events = append(events, `{"name":"b","ph":"X","ts":0,"dur":10,"pid":1,"tid":2}`,
+		`{"name":"overlaps","ph":"X","ts":5,"dur":10,"pid":1,"tid":2}`,
+		`{"name":"notify","ph":"f","ts":10,"pid":1,"tid":2,"id":"three"}`,
+		`{"name":"notify","ph":"s","ts":4,"pid":1,"tid":1,"id":"three"}`, `{"name":"counter","ph":"C","ts":1}`)
+	address := write(t, []byte(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), "foreign")
+	load(b, address)
+	require.Equal(t, []any{
+		"thread 1 0 1000", "thread 2 0 1", "thread 2 1 1",
+	}, b.Run(`timeline.lanes.map(l => l.name + " " + l.depth + " " + (l.end - l.first))`))
+	require.EqualValues(t, 1, b.Run("timeline.frame.arrows"))
+	b.Until(true, sums+`.includes("other")`)
+	b.Quiet(address)
+}
+
 // A trace without events is a page too.
 func browserNothing(t *testing.T, b *browsertest.Browser) {
-	line, err := Read(bytes.NewReader([]byte(`{"traceEvents":[]}`)))
-	require.NoError(t, err)
-	address := write(t, line, "nothing")
+	address := write(t, []byte(`{"traceEvents":[]}`), "nothing")
 	load(b, address)
 	for _, key := range []string{"ArrowRight", "ArrowDown", "g", "n", "f", "[", "]", "w"} {
 		b.Press(key)

@@ -1,3 +1,8 @@
+// Package timeline shows a recorded run as a page for browsers: workers, fibers and tasks as lines of slices, with
+// arrows from each notification to where the fiber went on.
+//
+//	page.go    the page, with the whole trace packed into it
+//	page.html  its frame; page.css: its looks; page.js: it reads the trace, draws, searches and sums up
 package timeline
 
 import (
@@ -7,10 +12,16 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
+
+	_ "fiberlab/internal/platform"
 )
+
+// ErrFormat is wrapped by the errors about what is no trace.
+var ErrFormat = errors.New("it is no trace in JSON: `fiberlab run --trace FILE.json` writes one")
 
 var (
 	//go:embed page.html
@@ -23,8 +34,8 @@ var (
 	pageTemplate = template.Must(template.New("page.html").Parse(pageHTML))
 )
 
-// placeForData stands in page.html where the data belongs.
-var placeForData = []byte("@data@")
+// placeForTrace stands in page.html where the trace belongs.
+var placeForTrace = []byte("@trace@")
 
 // keys are the keys of the page, and what they do.
 var keys = [][2]string{
@@ -33,81 +44,34 @@ var keys = [][2]string{
 	{"g", "along the arrow"}, {"/", "search"}, {"n p", "next, previous match"},
 }
 
-// WriteHTML writes a page that shows the timeline in a browser. It needs no other file and no network. The error is
-// that of w.
-func (t *Timeline) WriteHTML(w io.Writer, title string) error {
+// Write writes a page that shows a trace in a browser. It needs no other file and no network. The trace is in the Trace
+// Event format, as [trace.Recorder.WriteTrace] writes it. The error wraps [ErrFormat], or that of w.
+func Write(w io.Writer, title string, trace []byte) error {
+	var has struct{ TraceEvents []struct{} }
+	if err := json.Unmarshal(trace, &has); err != nil {
+		return fmt.Errorf("timeline: %w: %w", ErrFormat, err)
+	}
+	if has.TraceEvents == nil {
+		return fmt.Errorf("timeline: %w: it has no traceEvents", ErrFormat)
+	}
 	var page bytes.Buffer
 	err := pageTemplate.Execute(&page, map[string]any{
 		"Title": title, "CSS": template.CSS(pageCSS), "JS": template.JS(pageJS), "Keys": keys,
-		"Counts": fmt.Sprintf("slices: %d, instants: %d, arrows: %d", len(t.slices), len(t.instants), len(t.arrows)),
 	})
 	if err != nil {
 		return fmt.Errorf("timeline: write: %w", err)
 	}
-	at := bytes.LastIndex(page.Bytes(), placeForData) // the title may hold the same text
-	head, tail := page.Bytes()[:at], page.Bytes()[at+len(placeForData):]
+	at := bytes.LastIndex(page.Bytes(), placeForTrace) // the title may hold the same text
 	out := bufio.NewWriter(w)
-	out.Write(head) // an error of out comes again from Flush
+	out.Write(page.Bytes()[:at]) // an error of out comes again from Flush
 	text := base64.NewEncoder(base64.StdEncoding, out)
 	packed := gzip.NewWriter(text)
-	err = json.NewEncoder(packed).Encode(t.data())
-	if err != nil {
-		return fmt.Errorf("timeline: write: %w", err)
-	}
+	packed.Write(trace)
 	packed.Close()
 	text.Close()
-	out.Write(tail)
+	out.Write(page.Bytes()[at+len(placeForTrace):])
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("timeline: write: %w", err)
 	}
 	return nil
-}
-
-// columns are lists of numbers, one for each field of what is listed. They pack better than a list of objects.
-type columns map[string][]int64
-
-// data is all that the page draws.
-func (t *Timeline) data() any {
-	return map[string]any{
-		"lanes":   each(t.lanes, func(l lane) lane { return l }),
-		"strings": each(t.strings.list, func(s string) string { return s }),
-		"details": each(t.details.list, func(s string) json.RawMessage { return json.RawMessage(s) }),
-		"slices": columns{
-			"since":  differences(t.slices, func(s slice) int64 { return s.since }),
-			"took":   each(t.slices, func(s slice) int64 { return s.until - s.since }),
-			"class":  each(t.slices, func(s slice) int64 { return s.class }),
-			"name":   each(t.slices, func(s slice) int64 { return s.name }),
-			"detail": each(t.slices, func(s slice) int64 { return s.detail }),
-		},
-		"instants": columns{
-			"at":     differences(t.instants, func(i instant) int64 { return i.at }),
-			"class":  each(t.instants, func(i instant) int64 { return i.class }),
-			"name":   each(t.instants, func(i instant) int64 { return i.name }),
-			"detail": each(t.instants, func(i instant) int64 { return i.detail }),
-		},
-		"arrows": columns{
-			"from":  differences(t.arrows, func(a arrow) int64 { return a.from }),
-			"took":  each(t.arrows, func(a arrow) int64 { return a.to - a.from }),
-			"start": each(t.arrows, func(a arrow) int64 { return a.start }),
-			"end":   each(t.arrows, func(a arrow) int64 { return a.end }),
-		},
-	}
-}
-
-// each is never nil, which would be null in JSON.
-func each[T, N any](list []T, of func(T) N) []N {
-	column := make([]N, len(list))
-	for i, v := range list {
-		column[i] = of(v)
-	}
-	return column
-}
-
-// differences are those of each value to the one before. Small numbers pack better.
-func differences[T any](list []T, of func(T) int64) []int64 {
-	column := each(list, of)
-	for i := len(column) - 1; i > 0; i-- {
-		column[i] -= column[i-1]
-	}
-	return column
 }

@@ -3,53 +3,90 @@
 const $ = id => document.getElementById(id);
 const root = document.documentElement;
 
-// The data: see data in page.go.
-const zipped = Uint8Array.from(atob($("data").textContent.trim()), c => c.charCodeAt(0));
-$("data").remove();
+// The trace, in the Trace Event format. Slices (X), instants (i), the ends of arrows (s and f) and the names of processes
+// and threads (M) are shown. Times become nanoseconds since the recording began.
+const zipped = Uint8Array.from(atob($("trace").textContent.trim()), c => c.charCodeAt(0));
+$("trace").remove();
 const unzipped = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
-const { lanes, strings, details, slices, instants, arrows } = await new Response(unzipped).json();
-const sums = list => { // of differences to the one before
-  const out = Float64Array.from(list);
-  for (let i = 1; i < out.length; i++) out[i] += out[i - 1];
-  return out;
+const { traceEvents } = await new Response(unzipped).json();
+const nanoseconds = us => Math.round(us * 1000) || 0;
+const processes = {}, tracks = new Map(), open = new Map(), arrows = [];
+const trackOf = ({ pid, tid }) => {
+  const key = pid + " " + tid;
+  if (!tracks.has(key)) tracks.set(key, { pid, tid, name: "thread " + tid, slices: [], instants: [] });
+  return tracks.get(key);
 };
-const after = (began, took) => began.map((t, i) => t + took[i]);
-const since = sums(slices.since), until = after(since, slices.took), S = since.length;
-const kind = slices.class, name = slices.name, detail = slices.detail;
-const at = sums(instants.at), atKind = instants.class, atName = instants.name, atDetail = instants.detail, I = at.length;
-const from = sums(arrows.from), to = after(from, arrows.took), fromLane = arrows.start, toLane = arrows.end, A = from.length;
-let last = 1, firstSlice = 0, firstInstant = 0;
-for (const lane of lanes) {
-  lane.first = firstSlice;
-  lane.end = firstSlice += lane.slices;
-  lane.firstInstant = firstInstant;
-  lane.endInstant = firstInstant += lane.instants;
+for (const e of traceEvents) {
+  if (e.ph === "M" && e.name === "process_name") processes[e.pid] = e.args.name;
+  else if (e.ph === "M" && e.name === "thread_name") trackOf(e).name = e.args.name;
+  else if (e.ph === "X") trackOf(e).slices.push(e);
+  else if (e.ph === "i") trackOf(e).instants.push(e);
+  else if (e.ph === "s" || e.ph === "f") { // of each arrow, either end may come first
+    const arrow = open.get(e.id) || {};
+    arrow[e.ph] = { track: trackOf(e), at: nanoseconds(e.ts) };
+    if (arrow.s && arrow.f) arrows.push(arrow);
+    open.set(e.id, arrow);
+  }
 }
+
+// Lanes are the lines of the page. A track has one for each depth at which its slices nest or overlap. The slices of a
+// lane stand together in slice, the earliest first, and do not overlap; its instants stand together in instant.
+const lanes = [], slice = [], instant = [];
+for (const track of [...tracks.values()].sort((x, y) => x.pid - y.pid || x.tid - y.tid)) {
+  const depths = [[]], ends = []; // of the slices that have not ended, the outermost first
+  track.lane = lanes.length;
+  for (const e of track.slices.sort((x, y) => x.ts - y.ts || y.dur - x.dur)) {
+    const start = nanoseconds(e.ts);
+    while (ends.length && ends[ends.length - 1] <= start) ends.pop();
+    (depths[ends.length] ||= []).push(e);
+    ends.push(start + nanoseconds(e.dur));
+  }
+  const firstInstant = instant.length;
+  for (const e of track.instants.sort((x, y) => x.ts - y.ts)) instant.push(e);
+  depths.forEach((list, depth) => {
+    const first = slice.length, process = processes[track.pid] || "process " + track.pid;
+    for (const e of list) slice.push(e);
+    lanes.push({ process, name: track.name, depth, first, end: slice.length, firstInstant, endInstant: depth ? firstInstant : instant.length });
+  });
+}
+const S = slice.length, since = Float64Array.from(slice, e => nanoseconds(e.ts));
+const until = Float64Array.from(slice, (e, i) => since[i] + nanoseconds(e.dur));
+const I = instant.length, at = Float64Array.from(instant, e => nanoseconds(e.ts));
+arrows.sort((x, y) => x.s.at - y.s.at);
+const A = arrows.length, from = Float64Array.from(arrows, a => a.s.at), to = Float64Array.from(arrows, a => a.f.at);
+const fromLane = arrows.map(a => a.s.track.lane), toLane = arrows.map(a => a.f.track.lane);
+let last = 1;
 for (let i = 0; i < S; i++) last = Math.max(last, until[i]);
 for (let i = 0; i < I; i++) last = Math.max(last, at[i]);
 
-// Classes of slices, by which they are coloured and summed up. Sums up to each 16th slice make any sum cheap.
+// Classes of slices, by which they are coloured and summed up: fibers by their state. A trace of another program may have
+// any number of them. Sums up to each 16th slice make any sum cheap.
 const COLORS = {
   __proto__: null, // names are those of the trace, such as "constructor"
   Running: "#56b4e9", Queued: "#e69f00", Yielded: "#cc79a7", Waiting: "#2fb391", Idle: "#c4c8ce",
   run: "#56b4e9", task: "#a8d8f5", spin: "#f0e442",
 };
-const classes = [...new Set(kind)], classOf = new Uint8Array(strings.length);
-classes.forEach((k, c) => classOf[k] = c);
+const MOST_CLASSES = 60, classes = [], classOf = new Map();
+const kind = Uint8Array.from(slice, e => {
+  const k = e.cat === "state" ? e.name : e.cat || "slice";
+  if (!classOf.has(k)) classOf.set(k, classes.length < MOST_CLASSES ? classes.push(k) - 1 : MOST_CLASSES);
+  return classOf.get(k);
+});
+if (classes.length === MOST_CLASSES) classes.push("other");
 const C = classes.length, STEP = 16;
 const before = new Float64Array((Math.floor(S / STEP) + 2) * C), sum = new Float64Array(C);
 for (let i = 0; i < S; i++) {
-  sum[classOf[kind[i]]] += until[i] - since[i];
+  sum[kind[i]] += until[i] - since[i];
   if ((i + 1) % STEP === 0) before.set(sum, (i + 1) / STEP * C);
 }
 const addUpTo = (i, sign) => {
   const block = Math.floor(i / STEP);
   for (let c = 0; c < C; c++) sum[c] += sign * before[block * C + c];
-  for (let k = block * STEP; k < i; k++) sum[classOf[kind[k]]] += sign * (until[k] - since[k]);
+  for (let k = block * STEP; k < i; k++) sum[kind[k]] += sign * (until[k] - since[k]);
 };
 const between = (i, k) => { // leaves the sums of the slices i to k-1 in sum
   sum.fill(0);
-  if (k - i <= 2 * STEP) for (; i < k; i++) sum[classOf[kind[i]]] += until[i] - since[i];
+  if (k - i <= 2 * STEP) for (; i < k; i++) sum[kind[i]] += until[i] - since[i];
   else { addUpTo(k, 1); addUpTo(i, -1); }
 };
 // The first of list[low..high), which ascends, that is more than t; with orEqual, that is t or more.
@@ -86,7 +123,7 @@ const resize = () => {
   const style = getComputedStyle(root), of = v => style.getPropertyValue(v).trim();
   theme = { paper: of("--paper"), panel: of("--panel"), ink: of("--ink"), soft: of("--soft"), edge: of("--edge"), accent: of("--accent") };
   paper = rgb(theme.paper);
-  colors = classes.map(k => rgb(COLORS[strings[k]] || "#b0a8e0"));
+  colors = classes.map(k => rgb(COLORS[k] || "#b0a8e0"));
   ask();
 };
 let asked = false;
@@ -121,8 +158,8 @@ const drawLane = (lane, y, labels) => {
     if (x1 - x0 >= 1) {
       const a = Math.floor(x0), b = Math.max(a + 1, Math.floor(x1));
       // A gap tells two slices of one class apart.
-      bar(a, b - (b - a > 3 ? 1 : 0), y, 1, colors[classOf[kind[i]]]);
-      if ((x1 - x0) / ratio > 28) labels.push([x0 / ratio, y, (x1 - x0) / ratio, strings[name[i]]]);
+      bar(a, b - (b - a > 3 ? 1 : 0), y, 1, colors[kind[i]]);
+      if ((x1 - x0) / ratio > 28) labels.push([x0 / ratio, y, (x1 - x0) / ratio, slice[i].name]);
       i++;
       continue;
     }
@@ -279,12 +316,12 @@ const element = (tag, content, parent) => {
   if (parent) parent.append(e);
   return e;
 };
-const choose = (lane, i, instant) => {
-  chosen = instant ?
-    { lane, instant: i, since: at[i], until: at[i], title: strings[atName[i]], detail: atDetail[i], arrows: [] } :
-    { lane, slice: i, since: since[i], until: until[i], title: strings[name[i]], detail: detail[i], arrows: [] };
+const choose = (lane, i, isInstant) => {
+  chosen = isInstant ?
+    { lane, instant: i, since: at[i], until: at[i], event: instant[i], arrows: [] } :
+    { lane, slice: i, since: since[i], until: until[i], event: slice[i], arrows: [] };
   const base = lane - lanes[lane].depth; // the line on which arrows begin and end
-  if (!instant) {
+  if (!isInstant) {
     for (let a = search(from, 0, A, chosen.since, true); a < A && from[a] <= chosen.until; a++)
       if (fromLane[a] === base && chosen.arrows.length < MOST_ARROWS) chosen.arrows.push(a);
     for (let a = 0; a < A && from[a] <= chosen.until; a++)
@@ -292,8 +329,8 @@ const choose = (lane, i, instant) => {
   }
   const list = document.createElement("dl");
   const rows = [["line", `${lanes[lane].process}: ${lanes[lane].name}`], ["from", duration(chosen.since)]];
-  if (!instant) rows.push(["took", duration(chosen.until - chosen.since)]);
-  for (const [key, value] of rows.concat(Object.entries(details[chosen.detail]))) {
+  if (!isInstant) rows.push(["took", duration(chosen.until - chosen.since)]);
+  for (const [key, value] of rows.concat(Object.entries(chosen.event.args || {}))) {
     element("dt", key, list);
     element("dd", value, list);
   }
@@ -302,7 +339,7 @@ const choose = (lane, i, instant) => {
     element("dt", "arrow", list);
     element("dd", `${out ? "to " + lanes[toLane[a]].name : "from " + lanes[fromLane[a]].name}, ${duration(to[a] - from[a])} from notify to wake`, list);
   }
-  $("selected").replaceChildren(element("b", chosen.title), list);
+  $("selected").replaceChildren(element("b", chosen.event.name), list);
   const y = yOf(lane);
   if (y < RULER) view.scrollTop = lane * ROW;
   else if (y + ROW > height) view.scrollTop = lane * ROW + RULER + ROW * 2 - height;
@@ -327,7 +364,7 @@ const chooseAt = (lane, t) => {
 };
 const step = by => {
   if (!S) return;
-  if (!chosen) return chooseAt(lanes.findIndex(l => l.slices > 0), (t0 + t1) / 2);
+  if (!chosen) return chooseAt(lanes.findIndex(l => l.end > l.first), (t0 + t1) / 2);
   const lane = lanes[chosen.lane];
   const here = chosen.slice !== undefined ? chosen.slice + by : nearest(chosen.lane, chosen.since);
   if (here >= lane.first && here < lane.end) choose(chosen.lane, here);
@@ -377,9 +414,9 @@ const summarize = () => {
     const low = search(until, lane.first, lane.end, a, false), high = search(since, lane.first, lane.end, b, true);
     const mine = new Float64Array(C);
     for (let i = low; i < high; i++) {
-      const took = Math.min(until[i], b) - Math.max(since[i], a), c = classOf[kind[i]];
+      const took = Math.min(until[i], b) - Math.max(since[i], a), c = kind[i];
       mine[c] += took;
-      const state = COLUMN[strings[kind[i]]], task = state === 0 ? strings[name[i]] : details[detail[i]].task;
+      const state = COLUMN[classes[c]], task = state === 0 ? slice[i].name : slice[i].args?.task;
       if (state !== undefined && task) {
         if (!byTask.has(task)) byTask.set(task, [0, 0, 0]);
         byTask.get(task)[state] += took;
@@ -389,7 +426,7 @@ const summarize = () => {
     for (let c = 0; c < C; c++) all[c] += mine[c];
     byProcess.set(lane.process, all);
     if (lane.process === "workers" && lane.depth === 0) {
-      const of = k => classes.findIndex(c => strings[c] === k), part = k => of(k) < 0 ? 0 : mine[of(k)] / wide;
+      const part = k => classOf.has(k) ? mine[classOf.get(k)] / wide : 0;
       const percent = v => (100 * v).toFixed(1) + " %";
       workers.push([lane.name, percent(part("run")), percent(part("spin")), percent(Math.max(0, 1 - part("run") - part("spin")))]);
     }
@@ -398,7 +435,7 @@ const summarize = () => {
   for (let l = 0; l < lanes.length; l++) {
     const lane = lanes[l], high = search(at, lane.firstInstant, lane.endInstant, b, false);
     for (let i = search(at, lane.firstInstant, lane.endInstant, a, true); i < high; i++) {
-      const k = strings[atKind[i]];
+      const k = instant[i].cat;
       counts.set(k, (counts.get(k) || 0) + 1);
     }
   }
@@ -407,7 +444,7 @@ const summarize = () => {
   const out = [element("p", `${duration(b - a)}, from ${duration(a)} to ${duration(b)}`)];
   if (workers.length) out.push(table("Workers", ["worker", "runs", "spins", "rest"], workers.slice(0, 64)));
   for (const [process, all] of byProcess) {
-    const rows = classes.map((k, c) => [strings[k], all[c]]).filter(r => r[1] > 0).sort((x, y) => y[1] - x[1]);
+    const rows = classes.map((k, c) => [k, all[c]]).filter(r => r[1] > 0).sort((x, y) => y[1] - x[1]);
     if (process !== "workers" && rows.length) out.push(table(`All ${process}, by state`, ["state", "time"], rows.map(r => [r[0], duration(r[1])])));
   }
   const tasks = [...byTask].sort((x, y) => y[1][0] + y[1][1] + y[1][2] - x[1][0] - x[1][1] - x[1][2]).slice(0, 12);
@@ -423,12 +460,16 @@ const find = words => {
   matches = [];
   match = -1;
   if (words) {
-    const hit = strings.map(s => s.toLowerCase().includes(words));
-    const hitDetail = details.map(d => Object.entries(d).flat().some(s => String(s).toLowerCase().includes(words)));
+    const known = new Map(); // a trace has few texts, each often
+    const hit = text => {
+      if (!known.has(text)) known.set(text, String(text).toLowerCase().includes(words));
+      return known.get(text);
+    };
+    const hitEvent = e => hit(e.name) || hit(e.cat) || Object.entries(e.args || {}).some(([k, v]) => hit(k) || hit(v));
     lanes.forEach((lane, l) => {
-      if (lane.depth === 0 && lane.slices && lane.name.toLowerCase().includes(words)) matches.push([since[lane.first], l, lane.first, false]);
-      for (let i = lane.first; i < lane.end; i++) if (hit[name[i]] || hitDetail[detail[i]]) matches.push([since[i], l, i, false]);
-      for (let i = lane.firstInstant; i < lane.endInstant; i++) if (hit[atName[i]] || hit[atKind[i]] || hitDetail[atDetail[i]]) matches.push([at[i], l, i, true]);
+      if (lane.depth === 0 && lane.end > lane.first && hit(lane.name)) matches.push([since[lane.first], l, lane.first, false]);
+      for (let i = lane.first; i < lane.end; i++) if (hitEvent(slice[i])) matches.push([since[i], l, i, false]);
+      for (let i = lane.firstInstant; i < lane.endInstant; i++) if (hitEvent(instant[i])) matches.push([at[i], l, i, true]);
     });
     matches.sort((x, y) => x[0] - y[0]);
   }
@@ -437,8 +478,8 @@ const find = words => {
 const next = by => {
   if (!matches.length) return;
   match = match < 0 && by < 0 ? matches.length - 1 : (match + by + matches.length) % matches.length;
-  const [, lane, i, instant] = matches[match];
-  choose(lane, i, instant);
+  const [, lane, i, isInstant] = matches[match];
+  choose(lane, i, isInstant);
   $("found").textContent = `${match + 1} of ${matches.length}`;
 };
 
@@ -524,16 +565,17 @@ new ResizeObserver(resize).observe(view);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", resize);
 for (const k of classes) {
   const mark = document.createElement("span"), box = document.createElement("i");
-  box.style.background = COLORS[strings[k]] || "#b0a8e0";
-  mark.append(box, strings[k]);
-  if (strings[k] !== "run" || !classes.some(c => strings[c] === "Running")) $("legend").append(mark);
+  box.style.background = COLORS[k] || "#b0a8e0";
+  mark.append(box, k);
+  if (k !== "run" || !classOf.has("Running")) $("legend").append(mark);
 }
+$("counts").textContent = `Slices: ${S}, instants: ${I}, arrows: ${A}.`;
 if (I) element("span", "▲ an event of a worker", $("legend"));
 if (A) element("span", "→ from notify to wake", $("legend"));
 resize();
 draw();
 summarize();
 // For tests: what is shown, of what the last picture consists, and to draw one now.
-window.timeline = { frame, draw, get view() { return { t0, t1, last, slices: S, chosen, span }; } };
+window.timeline = { lanes, frame, draw, get view() { return { t0, t1, last, slices: S, chosen, span }; } };
 root.dataset.ready = "yes";
 })();
