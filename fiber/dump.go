@@ -7,8 +7,6 @@ import "C"
 
 import (
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -41,7 +39,7 @@ func (r *runner) listForDump() {
 	if memory == nil {
 		return
 	}
-	e.goroutine = C.uint64_t(goroutineNumber())
+	e.goroutine = C.uint64_t(GoroutineNumber())
 	r.entry, r.entryNumber = e, number
 	r.describe(r.fiber.Load())
 	atomic.StoreUintptr((*uintptr)(unsafe.Pointer(&e.state)), uintptr(unsafe.Pointer(r.state)))
@@ -151,22 +149,13 @@ func nameTask(code uintptr) *taskName {
 	return name
 }
 
-// goroutineNumber is the calling goroutine's, as dumps print it.
-func goroutineNumber() uint64 {
+// GoroutineNumber is the number of the goroutine that the caller runs on, as dumps print it. It takes nanoseconds, and
+// does not block.
+func GoroutineNumber() uint64 {
 	if at := numberOffset(); at != 0 {
 		return *(*uint64)(pointer(identity.G() + uintptr(at)))
 	}
-	return readNumber()
-}
-
-// readNumber reads it at the head of a stack trace, "goroutine 7 [running]", the one place where the runtime tells it.
-func readNumber() uint64 {
-	fields := strings.Fields(goroutine.Head())
-	if len(fields) < 2 {
-		return 0
-	}
-	n, _ := strconv.ParseUint(fields[1], 10, 64)
-	return n
+	return goroutine.Number()
 }
 
 // numberOffset is the offset of the goroutine's number in a g, in bytes, or 0 if unknown. It is found by the
@@ -178,7 +167,7 @@ var numberOffset = sync.OnceValue(func() int {
 	for range goroutines {
 		go func() {
 			defer func() { done <- struct{}{} }()
-			g, number := identity.G(), uintptr(readNumber())
+			g, number := identity.G(), uintptr(goroutine.Number())
 			for i := range hits {
 				if *(*uintptr)(pointer(g + uintptr(i*wordSize))) == number {
 					hits[i]++

@@ -43,7 +43,6 @@ func (s *Scheduler) Bind() error {
 	if len(s.workers) == 0 { // w alone begins what is started there
 		w.arena = s.newArena(target{})
 	}
-	w.goroutine = goroutine.Name()
 	s.numbers++
 	w.begin(root)
 	s.bound[w] = struct{}{}
@@ -59,18 +58,15 @@ func (f *Fiber) isBoundGoroutine() bool {
 // endedBound returns an error that wraps ErrNotUnbound if a goroutine that was bound has ended.
 func (s *Scheduler) endedBound() error {
 	workers := s.everyWorker()
-	names, ok := goroutine.All(mostAsked)
+	traces, ok := goroutine.All(mostGoroutines)
 	for _, w := range workers[len(s.workers):] {
-		if ok && !names[w.goroutine] && slices.Contains(s.everyWorker(), w) {
-			return fmt.Errorf("sched: close %s: %s, which was %s: %w", s.cfg.Name, w.goroutine, w.name, ErrNotUnbound)
+		number := w.local.main.goroutine
+		if _, lives := traces[number]; ok && !lives && slices.Contains(s.everyWorker(), w) {
+			return fmt.Errorf("sched: close %s: goroutine %d, which was %s: %w", s.cfg.Name, number, w.name, ErrNotUnbound)
 		}
 	}
 	return nil
 }
-
-// mostAsked is in how many goroutines endedBound looks for one. The runtime stops the program for as long as it writes
-// their stacks.
-const mostAsked = 1000
 
 // Unbind makes the calling goroutine a plain one again. It first runs what its worker has left to do: tasks that no
 // other worker may run, and fibers that are blocked, until all have ended.
@@ -131,11 +127,11 @@ func (w *Worker) watchUnbind(unbound <-chan struct{}) {
 	o := deadlockJudge{s: w.scheduler, only: w, limit: clock.Instant(w.scheduler.cfg.GiveUpAfter)}
 	for {
 		deadlock, again := o.judge(o.s.survey())
-		if deadlock != nil && o.s.survey() == o.seen && w.shutdown.Load() {
+		if deadlock != nil && w.shutdown.Load() {
 			w.stuck.Swap(deadlock) // see idle.Word.Look
 			w.word.Notify()
 		}
-		if !pause(o.limit, again, unbound) {
+		if !pauseFor(o.limit, again, unbound) {
 			return
 		}
 	}

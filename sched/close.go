@@ -108,7 +108,7 @@ func (s *Scheduler) close(ctx context.Context) error {
 	s.listening.Swap(true) // before the first survey, or news might be lost
 	defer s.listening.Store(false)
 	deadlocks := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
-	ask, pause := clock.After(DefaultGiveUpAfter), DefaultGiveUpAfter
+	ask, untilAsk := clock.After(DefaultGiveUpAfter), DefaultGiveUpAfter
 	for {
 		unbound := s.closeIfUnbound()                // step 1
 		v := s.survey()                              // step 2
@@ -123,15 +123,15 @@ func (s *Scheduler) close(ctx context.Context) error {
 		case ctx.Err() != nil:
 			err = s.remaining(ctx)
 		case v.bound > 0 && clock.Now() >= ask: // to ask stops the program for a moment, so it asks ever more seldom
-			err, pause = s.endedBound(), 2*pause
-			ask = clock.After(pause)
+			err, untilAsk = s.endedBound(), 2*untilAsk
+			ask = clock.After(untilAsk)
 		}
 		if err != nil {
 			s.openOutside()
 			return err
 		}
 		if v.bound > 0 && again < 0 {
-			again = pause // a goroutine that ends makes no news
+			again = untilAsk // a goroutine that ends makes no news
 		}
 		s.awaitNews(ctx, again)
 	}
@@ -228,13 +228,10 @@ func (w *Worker) shutDown() {
 }
 
 // endFibers ends the idle fibers of a finished worker, and gives their stacks back. The main fiber calls it, and
-// is taken off the scheduler's list. A deadlock check that waits for the worker's answer gets it.
+// is taken off the scheduler's list.
 func (w *Worker) endFibers() {
 	o := &w.local
 	w.places.Look()
-	if check := w.check.Load(); check != nil {
-		w.answer(o.main, check)
-	}
 	for len(o.idle) > 0 {
 		for len(o.idle) > 0 && len(o.ended) < mostEnded {
 			f := w.takeIdle()

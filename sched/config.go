@@ -89,8 +89,8 @@ type Config struct {
 	Deadlocked func(*Deadlock)
 
 	// Stalled is called by the same watchdog, in the same way, for workers that are stalled. Such a worker has been in
-	// one task for as long, and a second at least, while fibers or tasks wait for it. The task has made a call of Go
-	// that blocks its thread.
+	// one task for as long, and a second at least, while fibers or tasks wait for it. The task is in a call of Go that
+	// blocks its thread.
 	Stalled func(*Stall)
 
 	// Recorder, if not nil, is told of every transition of every fiber; what trace.NewRecorder makes keeps them. It may

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -9,7 +10,7 @@ import (
 
 	"fiberlab/internal/clock"
 	"fiberlab/internal/debug"
-	"fiberlab/internal/release"
+	"fiberlab/internal/goroutine"
 	"fiberlab/sched/park"
 )
 
@@ -116,7 +117,6 @@ type deadlockJudge struct {
 	certain bool          // there is no deadlock if a deadline, or a goroutine outside, may end it
 	limit   clock.Instant // less than 0: without end
 	more    clock.Instant // how much longer than the limit it must be stuck
-	found   *Deadlock
 	stillness[survey]
 }
 
@@ -124,31 +124,29 @@ type deadlockJudge struct {
 // Otherwise it says how soon to come back if nothing happens; less than 0 is never.
 func (o *deadlockJudge) judge(v survey) (*Deadlock, time.Duration) {
 	const nothing = -1
+	step := stepOf(o.limit)
 	if o.limit >= 0 && v.calls > 0 {
-		return nil, time.Duration(stepOf(o.limit)) // no worker says when a call ends
+		return nil, time.Duration(step) // no worker says when a call ends
 	}
 	if o.limit < 0 || !v.stuck(o.limit) || o.s.waitForDevices() || o.certain && v.waiting > 0 {
 		return nil, nothing
 	}
 	if v != o.seen {
-		o.more, o.found = 0, nil
+		o.more = 0
 	}
-	step := stepOf(o.limit)
 	if left := o.limit + o.more - o.look(v, step); left > 0 {
 		return nil, time.Duration(min(left, step))
-	}
-	if o.found != nil {
-		return o.found, nothing // after the workers have answered it was still the same
 	}
 	if o.certain && o.s.outsideMayWake() {
 		o.more += o.more + o.limit // to ask costs more than to look
 		return nil, nothing
 	}
-	if o.found = o.s.deadlock(o.only); o.found != nil {
-		o.found.Later = v.waiting
-		o.found.After = time.Duration(o.limit)
+	d := o.s.deadlock(o.only)
+	if d == nil || o.s.survey() != v {
+		return nil, time.Duration(step)
 	}
-	return nil, answerPause
+	d.Later, d.After = v.waiting, time.Duration(o.limit)
+	return d, nothing
 }
 
 // looksPerLimit is the number of looks within one limit, at least.
@@ -165,14 +163,12 @@ func stepOf(limit clock.Instant) clock.Instant {
 	return min(max(limit/looksPerLimit, shortestStep), longestStep)
 }
 
-// answerPause gives the workers that have been asked the time to sleep again.
-const answerPause = 100 * time.Microsecond
+// mostGoroutines is how many goroutines a program may have for reports to have their stacks. To write 1,000 of them
+// stops the program for some 50 ms.
+const mostGoroutines = 10_000
 
-// answerLimit is how long askWorkers waits for the answers of the workers.
-const answerLimit = 10 * time.Second
-
-// deadlock asks the workers, or the only one if that is not nil, what is blocked. It returns nil if one has not
-// answered, since it has found something to run. It blocks.
+// deadlock lists what is blocked, on the only worker if that is not nil. It returns nil if nothing is. It blocks, and
+// may be called from anywhere.
 func (s *Scheduler) deadlock(only *Worker) *Deadlock {
 	workers := []*Worker{only}
 	if only == nil {
@@ -186,92 +182,55 @@ func (s *Scheduler) deadlock(only *Worker) *Deadlock {
 			}
 		}
 	}
-	answers, inTime := s.askWorkers(workers)
-	if d.Fibers = describe(answers); !inTime || len(d.Fibers)+len(d.Exhausted) == 0 {
+	if d.Fibers = report(s.fibers.list(only)); len(d.Fibers)+len(d.Exhausted) == 0 {
 		return nil
 	}
 	return d
 }
 
-// check is the question to a worker where its blocked fibers wait. The worker answers
-// while it has nothing to run. The answers are the worker's until done is closed.
-type check struct {
-	done    chan struct{} // closed when the worker has answered
-	answers []answer
-}
-
-// answer is what is known of a blocked fiber.
-type answer struct {
-	fiber *Fiber
-	task  nameNumber
-	self  uintptr      // its goroutine, by fiber.Self
-	waits park.Awaited // may be nil
-	where []uintptr    // its stack; nil if it could not be entered
-}
-
-// askWorkers has workers list their blocked fibers, one after the other. It returns false if others are asking, or if
-// one has not answered in time.
-func (s *Scheduler) askWorkers(workers []*Worker) (answers []answer, inTime bool) {
-	if !s.asking.TryLock() {
-		return nil, false
+// report describes which of the fibers are blocked without a deadline.
+func report(fibers []*Fiber) (list []FiberReport) {
+	traces, _ := goroutine.All(mostGoroutines)
+	slices.SortFunc(fibers, func(a, b *Fiber) int { return cmp.Or(a.maker.id-b.maker.id, a.id-b.id) })
+	names := make(map[uintptr]string) // of fibers that may hold what others wait for
+	for _, f := range fibers {
+		names[uintptr(f.self.Load())] = fmt.Sprintf("worker %d fiber %d", f.maker.id, f.id)
 	}
-	defer s.asking.Unlock()
-	over := time.After(answerLimit)
-	for _, w := range workers {
-		c := &check{done: make(chan struct{})}
-		w.check.Swap(c) // see idle.Word.Look
-		w.word.Notify()
-		select {
-		case <-c.done:
-			answers = append(answers, c.answers...)
-		case <-over:
-			w.check.Store(nil)
-			return nil, false
+	for _, f := range fibers {
+		name, waits, blocked := f.awaited()
+		if !blocked {
+			continue
 		}
-	}
-	return answers, true
-}
-
-// answer lists the blocked fibers of w. f is the calling fiber. Each blocked fiber is entered, so that it can note its
-// stack, and hands the thread back at once. If something to run comes before the end, the list is short.
-func (w *Worker) answer(f *Fiber, c *check) {
-	o := &w.local
-	for _, blocked := range w.scheduler.fibers.list(w) {
-		if w.poll(); w.canRun() || w.check.Load() != c {
-			break
-		}
-		o.where = nil
-		if old := blocked.load(); old.state() != Yielded {
-			continue
-		} else if blocked == f {
-			f.noteStack()
-		} else if old&unpublished != 0 || !blocked.mark(old, old|unpublished) {
-			continue
-		} else if blocked.worker.Load() != w { // it has migrated since it was listed
-			blocked.publish()
-			continue
-		} else {
-			o.asked, o.asker = blocked, f
-			if f.fiber.SwitchTo(blocked.fiber) != nil {
-				o.asked = nil // f, in a callback from C, cannot leave its thread
+		b := FiberReport{Worker: f.maker.id, Fiber: f.id, Task: f.maker.scheduler.names.of(name)}
+		b.Stack, b.Call = waitIn(traces[f.goroutine].Frames())
+		if waits != nil {
+			what, holder := waits.Awaited()
+			b.For = what
+			if holder != 0 && holder == uintptr(f.self.Load()) {
+				b.For += ", which it holds itself,"
+			} else if name := names[holder]; holder != 0 && name != "" {
+				b.For += ", which " + name + " holds,"
+			} else if holder != 0 {
+				b.For += ", which none of these holds,"
 			}
-			release.Store(&w.running, f.self.Load()) // blocked has put itself there
 		}
-		name, _ := blocked.taskName()
-		c.answers = append(c.answers, answer{blocked, name, uintptr(blocked.self.Load()), blocked.awaits, o.where})
-		if blocked != f {
-			blocked.publish()
-		}
+		list = append(list, b)
 	}
-	if w.check.CompareAndSwap(c, nil) {
-		close(c.done)
-	}
+	return list
 }
 
-// noteStack leaves the stack of f, the calling fiber, for answer.
-func (f *Fiber) noteStack() {
-	var pcs [64]uintptr
-	f.worker.Load().local.where = slices.Clone(pcs[:runtime.Callers(3, pcs[:])])
+// awaited returns the name of the task of f, and what it has said that it waits for, if f is blocked without a
+// deadline. Any thread may call it. While the word of f stays the same, f does not go on and change what is read here.
+//
+//go:norace
+func (f *Fiber) awaited() (name nameNumber, waits park.Awaited, blocked bool) {
+	old := f.load()
+	if old.state() != Yielded || old&notified != 0 {
+		return 0, nil, false
+	}
+	name, _ = f.taskName()
+	waits = f.awaits
+	return name, waits, f.mark(old, old)
 }
 
 // Deadlock is the error of a scheduler that runs nothing, can begin nothing, and has fibers
@@ -317,7 +276,7 @@ type FiberReport struct {
 	Worker int             // the number of the worker that has made it
 	Fiber  int             // its number among the fibers of that worker
 	Task   string          // the name of its task, if that has one
-	Stack  []runtime.Frame // from the function that waits outwards; fibers at one place share it
+	Stack  []runtime.Frame // from the function that waits outwards; none in a program of more than 10,000 goroutines
 	Call   string          // the method that blocks it, like "fibersync.(*Mutex).Lock"
 	For    string          // the lock or channel and its holder, as far as they are known; or empty
 }
@@ -379,39 +338,4 @@ func (b FiberReport) remedy() string {
 		}
 	}
 	return ""
-}
-
-// describe puts answers into words. Fibers with the same stack share its frames.
-func describe(answers []answer) []FiberReport {
-	names := make(map[uintptr]string) // of fibers that may hold what others wait for
-	for _, a := range answers {
-		if a.self != 0 {
-			names[a.self] = fmt.Sprintf("worker %d fiber %d", a.fiber.maker.id, a.fiber.id)
-		}
-	}
-	places := make(map[string]FiberReport)
-	list := make([]FiberReport, len(answers))
-	for i, a := range answers {
-		key := fmt.Sprint(a.where)
-		place, known := places[key]
-		if !known {
-			place.Stack, place.Call = frames(a.where)
-			places[key] = place
-		}
-		b := place
-		b.Worker, b.Fiber, b.Task = a.fiber.maker.id, a.fiber.id, a.fiber.maker.scheduler.names.of(a.task)
-		if a.waits != nil {
-			what, holder := a.waits.Awaited()
-			b.For = what
-			if holder != 0 && holder == a.self {
-				b.For += ", which it holds itself,"
-			} else if name := names[holder]; name != "" {
-				b.For += ", which " + name + " holds,"
-			} else if holder != 0 {
-				b.For += ", which none of these holds,"
-			}
-		}
-		list[i] = b
-	}
-	return list
 }

@@ -13,7 +13,7 @@
 //	thread.go         the thread of a worker: its name, its processors
 //	groups.go         how scheduling groups are laid out
 //	deadlock.go       whether anything can still happen, and where fibers wait for what cannot come
-//	watchdog.go       the watchdog, and what the stacks of goroutines say
+//	watchdog.go       the watchdog: what is stalled, and which goroutines may still wake a fiber
 //	device.go         where a worker sleeps and what it polls, such as a ring of input and output
 //	record.go         what a recorder learns; errors.go: what can be wrong with a call
 //

@@ -35,15 +35,18 @@ type Fiber struct {
 
 	present atomic.Uint64 // the number of its present task's name, plus 1; 0: it has no task. Others may read it
 
-	fiber   *fiber.Fiber
-	maker   *Worker // has made it; with id this names it
-	id      int
-	home    *Worker        // the only worker that may run it; nil: any, as the policy says
-	hook    BlockHook      // its present task's; nil: none
-	told    uint8          // what its hook knows: notTold, inHook, told; each wait reads it, as home and hook
-	index   int            // in the scheduler's registry
-	record  WorkerRecorder // its maker's; nil: off
-	message message        // for its home's mailbox
+	fiber  *fiber.Fiber
+	maker  *Worker // has made it; with id this names it
+	id     int
+	home   *Worker        // the only worker that may run it; nil: any, as the policy says
+	hook   BlockHook      // its present task's; nil: none
+	told   uint8          // what its hook knows: notTold, inHook, told; each wait reads it, as home and hook
+	index  int            // in the scheduler's registry
+	record WorkerRecorder // its maker's; nil: off
+
+	goroutine uint64 // the number of its goroutine, from its first task on; for reports, which read it while f is blocked
+
+	message message // for its home's mailbox
 
 	// Only the fiber itself uses these.
 	timer      timer

@@ -38,8 +38,6 @@ func (w *Worker) waitForWork(f *Fiber) {
 		}
 		if first && w.mode == multiThreaded && !w.short() && w.peers.BeginSpin(w.number) {
 			w.spin()
-		} else if check := w.check.Load(); check != nil {
-			w.answer(f, check)
 		} else {
 			w.sleep(f)
 		}

@@ -250,8 +250,7 @@ func (f *Fiber) carryOn() {
 // switchTo hands the thread to another fiber, and returns when the calling fiber, f, is
 // current again. f is Idle: a fiber that is blocked calls suspend.
 //
-// The thread may come back earlier: when a fiber ends, it falls to the main fiber,
-// and a deadlock check enters each blocked fiber. A fiber that gets it by mistake hands it on.
+// The thread may come back earlier: when a fiber ends, it falls to the main fiber, which hands it on.
 func (f *Fiber) switchTo(to *Fiber) {
 	w := f.worker.Load()
 	for w.local.current = to; w.local.current != f; {
@@ -259,29 +258,22 @@ func (f *Fiber) switchTo(to *Fiber) {
 	}
 }
 
-// arrived is what f does first when it has got a thread. It returns the worker whose thread that is: the worker that
-// has picked f. It publishes the fiber that was left, and answers if f was entered for a deadlock check.
+// arrived is what f does first when it has got a thread: it publishes the fiber that was left. It returns the worker
+// whose thread that is, which has picked f.
 //
 // The program ends if f could not give its thread away because of err: on the goroutine backend, a task in a callback
 // from C. The word of f says already that it waits, so its frames must not be unwound.
 func (f *Fiber) arrived(err error) *Worker {
-	for {
-		w := f.worker.Load()
-		release.Store(&w.running, f.self.Load())
-		if err != nil {
-			fatal(fmt.Sprintf("%v cannot hand its thread to %v: %v", f, w.local.current, err))
-		}
-		if left := w.local.left; left != nil {
-			w.local.left = nil
-			left.publish()
-		}
-		if w.local.asked != f {
-			return w
-		}
-		w.local.asked = nil
-		f.noteStack()
-		err = f.fiber.SwitchTo(w.local.asker.fiber)
+	w := f.worker.Load()
+	release.Store(&w.running, f.self.Load())
+	if err != nil {
+		fatal(fmt.Sprintf("%v cannot hand its thread to %v: %v", f, w.local.current, err))
 	}
+	if left := w.local.left; left != nil {
+		w.local.left = nil
+		left.publish()
+	}
+	return w
 }
 
 // execute calls the function of a task on f, the calling fiber. Afterwards nothing of the task is left on f, which

@@ -120,6 +120,7 @@ func (w *Worker) addIdle() error {
 // thread, and hands it on to the current one.
 func (f *Fiber) main() {
 	f.self.Store(uint64(fiber.Self()))
+	f.goroutine = fiber.GoroutineNumber()
 	f.residue = fiber.ResidueHere()
 	f.task = f.fiber.Task()
 	f.arrived(nil)

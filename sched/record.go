@@ -179,31 +179,39 @@ var waitPackages = []string{
 	"fiberlab/internal/admission.",
 }
 
-// frames returns the places of a stack outside these packages, and the name of the function of these packages that was
-// called.
-func frames(pcs []uintptr) (list []runtime.Frame, call string) {
-	for walk := runtime.CallersFrames(pcs); ; {
-		f, more := walk.Next()
+// executes is the function below which the frames of a task begin.
+const executes = "fiberlab/sched.(*Fiber).execute"
+
+// waitIn returns which function of these packages a task has called that waits, from the stack of its fiber, and the
+// places of the task's own functions.
+func waitIn(stack []runtime.Frame) (list []runtime.Frame, call string) {
+	for _, f := range stack {
 		switch {
+		case f.Function == executes:
+			return list, call
 		case slices.ContainsFunc(waitPackages, func(p string) bool { return strings.HasPrefix(f.Function, p) }):
 			if len(list) == 0 {
 				call = strings.TrimPrefix(f.Function, "fiberlab/sched/")
 				call = strings.TrimPrefix(call, "fiberlab/")
 			}
-		case f.Function != "":
+		case call != "": // what is further inside switches the fiber
 			list = append(list, f)
 		}
-		if !more {
-			return list, call
-		}
 	}
+	return list, call
 }
 
 // waitingCall names the function of this package or of the primitives that the calling task has called,
 // and in which it waits.
 func waitingCall() string {
 	var pcs [32]uintptr
-	_, call := frames(pcs[:runtime.Callers(2, pcs[:])])
+	var stack []runtime.Frame
+	for walk, more := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])]), true; more; {
+		var f runtime.Frame
+		f, more = walk.Next()
+		stack = append(stack, f)
+	}
+	_, call := waitIn(stack)
 	call, _, _ = strings.Cut(strings.ReplaceAll(call, "[...]", ""), ".func") // the body of an iterator
 	return call
 }

@@ -32,7 +32,6 @@ type Scheduler struct {
 
 	listening atomic.Bool   // Close waits for news
 	news      chan struct{} // see signalClose
-	asking    sync.Mutex    // a deadlock check is under way
 	closer    chan struct{} // has room for one entry: of the call that closes s
 	over      chan struct{} // closed when Close has succeeded; see Done
 

@@ -108,7 +108,7 @@ type word uint64
 // The parts of a word, from the lowest bit.
 const (
 	stateMask   word = 1<<3 - 1
-	unpublished word = 1 << 3 // not to be entered yet: its registers are not saved, or a deadlock check enters it
+	unpublished word = 1 << 3 // not to be entered yet: its registers are not saved
 	notified    word = 1 << 4 // a notification or its deadline came while it was unpublished
 	expired     word = 1 << 5 // it was the deadline that ended the wait
 	parked      word = 1 << 6 // Park has blocked it, and Unpark may wake it

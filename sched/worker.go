@@ -33,8 +33,7 @@ type Worker struct {
 	id        int
 	name      string
 	mode      mode
-	cpus      []int  // that its thread is restricted to, if there is a Config.Affinity
-	goroutine string // that is bound as the worker, as dumps name it
+	cpus      []int // that its thread is restricted to, if there is a Config.Affinity
 	scheduler *Scheduler
 	record    WorkerRecorder // of what its fibers do; nil: off
 	word      *idle.Word
@@ -63,7 +62,6 @@ type Worker struct {
 	nextDeadline atomic.Int64          // deadline when the worker last slept; a clock.Instant
 	shutdown     atomic.Bool           // run until there is nothing left, then end
 	stuck        atomic.Pointer[Deadlock]
-	check        atomic.Pointer[check] // to be answered when there is nothing to run
 }
 
 // exists reports whether the worker is a scheduler's.
@@ -116,10 +114,6 @@ type local struct {
 	main    *Fiber // the fiber that the thread began with
 	current *Fiber // the fiber that it runs, or is to run next
 	left    *Fiber // has just been left, and is to be published by the fiber that was entered
-
-	asked *Fiber    // for a report: the fiber that shall note its stack
-	asker *Fiber    // the fiber that wants to know
-	where []uintptr // that stack
 
 	device Device // nil: none
 	round  int    // choices until it is polled; see pollDevice
@@ -234,6 +228,8 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	f.word.Store(uint64(Running))
 	f.worker.Store(w)
 	f.self.Store(uint64(fiber.Self()))
+	w.running.Store(f.self.Load())
+	f.goroutine = fiber.GoroutineNumber()
 	f.message.fiber = f
 	f.task = root.Task()
 	root.SetName(f.String())

@@ -18,26 +18,40 @@ func TestHead(t *testing.T) {
 	require.NotEqual(t, here, <-there)
 }
 
-// What a goroutine is called is listed as long as it lives, and never again.
+// A goroutine is listed by its number as long as it lives, with what it does and where.
 func TestAll(t *testing.T) {
-	named, end, ended := make(chan string), make(chan struct{}), make(chan struct{})
+	number, end, ended := make(chan uint64), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		named <- Name()
-		<-end
+		waitsThere(number, end)
 	}()
-	name := <-named
-	require.NotEqual(t, Name(), name)
-	names, ok := All(1000)
-	require.True(t, ok)
-	require.True(t, names[name])
-	require.True(t, names[Name()])
+	other := <-number
+	require.NotEqual(t, Number(), other)
+	traces, ok := All(1000)
+	for ; traces[other].State != "chan receive"; traces, ok = All(1000) { // it takes a moment to wait
+		require.True(t, ok)
+	}
+	require.Equal(t, "running", traces[Number()].State)
+	frames := traces[other].Frames()
+	require.Len(t, frames, 2)
+	require.Equal(t, "fiberlab/internal/goroutine.waitsThere", frames[0].Function)
+	require.Contains(t, frames[0].File, "/head_test.go")
+	require.Positive(t, frames[0].Line)
+	require.True(t, traces[other].In("fiberlab/internal/goroutine.waitsThere("))
+	require.True(t, traces[other].In("fiberlab/internal/goroutine.TestAll.func"))
+	require.False(t, traces[other].In("goroutine.waitsThere"))
 	close(end)
 	<-ended
-	for names[name] { // it takes a moment to end
-		names, _ = All(1000)
+	for listed := true; listed; _, listed = traces[other] { // it takes a moment to end
+		traces, _ = All(1000)
 	}
 	_, ok = All(0)
 	require.False(t, ok)
-	require.Equal(t, "goroutine 7", nameIn("goroutine 7 gp=0xc000002380 m=0 mp=0x1 [running]:"))
+	require.EqualValues(t, 7, numberIn("goroutine 7 gp=0xc000002380 m=0 mp=0x1 [running]:"))
+}
+
+//go:noinline
+func waitsThere(number chan<- uint64, end <-chan struct{}) {
+	number <- Number()
+	<-end
 }

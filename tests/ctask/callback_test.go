@@ -79,8 +79,8 @@ func TestWaitInACallbackOnGoroutines(t *testing.T) {
 	}
 }
 
-// A task that is blocked in a callback from C on the goroutine backend cannot hand its thread to the fibers that a
-// deadlock check asks. So they are listed without their places.
+// A task that is blocked in a callback from C on the goroutine backend cannot hand its thread on. A report lists it and
+// the others all the same.
 func TestDeadlockCheckWhileATaskWaitsInACallback(t *testing.T) {
 	over := suite.Over{Workers: []int{1}, Only: func(cfg sched.Config) bool {
 		return cfg.Backend != fiber.Goroutine || suite.Stay(cfg)
