@@ -110,7 +110,7 @@ func countCaught(
 func every() int {
 	switch {
 	case ctest.Emulated():
-		return 3
+		return 10
 	case testing.Short() || raceDetector: // which only sees Go; nor do mutants ask for the Go release or the kernel
 		return 25
 	}
