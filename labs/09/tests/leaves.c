@@ -1,0 +1,56 @@
+/* One worker. Two tasks wait for something that a third one does. Then the same again. */
+#include "workers.h"
+
+static struct waiter *waits[4];
+static int done;
+static int had; /* blocks of memory */
+
+static long wait(int self, void *argument) {
+    int number = *(int *)argument;
+
+    waits[number] = pool_self(self);
+    pool_unpark(waits[number]); /* for the first wait */
+    while (done <= number / 2) {
+        pool_park(self);
+    }
+    explore_take(number);
+    return 0;
+}
+
+static void fork_round(int self, int round);
+
+static long wake(int self, void *argument) {
+    int round = *(int *)argument / 2;
+
+    explore_check(round == 0 || blocks[self] == had,
+                  "a fiber whose task has ended gets the next one");
+    done++;
+    for (int i = 2 * round; i < 2 * round + 2; i++) {
+        pool_unpark(waits[i]);
+        pool_unpark(waits[i]); /* for a wait that does not come */
+    }
+    if (round == 0) {
+        had = blocks[self] + 3;
+        fork_round(self, 1);
+    } else {
+        pool_stop();
+    }
+    return 0;
+}
+
+/* The newest task is run first. */
+static void fork_round(int self, int round) {
+    static int numbers[] = {0, 1, 2, 3};
+
+    future_fork(self, wake, &numbers[2 * round]);
+    future_fork(self, wait, &numbers[2 * round + 1]);
+    future_fork(self, wait, &numbers[2 * round]);
+}
+
+void explore_test(void) {
+    for (int i = 0; i < 4; i++) {
+        explore_put(i);
+    }
+    fork_round(0, 0);
+    pool_run(0);
+}
