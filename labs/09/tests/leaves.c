@@ -9,7 +9,9 @@ static long wait(int self, void *argument) {
     int number = *(int *)argument;
 
     waits[number] = pool_self(self);
-    pool_unpark(waits[number]); /* for the first wait */
+    for (int i = 0; number < 2 && i < 4; i++) {
+        pool_unpark(waits[number]); /* for the first wait, and for none */
+    }
     while (done <= number / 2) {
         pool_park(self);
     }
@@ -27,7 +29,7 @@ static long wake(int self, void *argument) {
     done++;
     for (int i = 2 * round; i < 2 * round + 2; i++) {
         pool_unpark(waits[i]);
-        pool_unpark(waits[i]); /* for a wait that does not come */
+        pool_unpark(waits[i]); /* for none */
     }
     if (round == 0) {
         had = blocks[self] + 3;
