@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,8 @@ func asFirst(t *testing.T, args ...string) *exec.Cmd {
 func TestEachCommandAsFirstProcess(t *testing.T) {
 	dir := t.TempDir()
 	wordcounttest.WriteFiles(t, dir, map[string]string{"a": "one two\n", "b/c": "three\n", "guesses": "asm 1 s\n"})
-	page := filepath.Join(t.TempDir(), "page.html")
+	page, class := filepath.Join(t.TempDir(), "page.html"), t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(class, "alice"), os.DirFS("../../labs/01/reference")))
 	cases := map[string]struct {
 		args []string
 		says string
@@ -46,11 +48,14 @@ func TestEachCommandAsFirstProcess(t *testing.T) {
 		"timeline":         {[]string{"timeline", "testdata/timeline.json", "-o", page}, "open it in a browser"},
 		"version":          {[]string{"version"}, "fiberlab"},
 		"grade":            {[]string{"grade", "1", "../../labs/01/reference", "--seed", "1"}, "100 of 100 points"},
-		"step":             {[]string{"step", "2", "../../labs/02/reference", "--seed", "1"}, "B swaps to A"},
-		"explore":          {[]string{"explore", "../../labs/explore/testdata/classic/peterson.c"}, "No schedule fails"},
-		"serve echo":       {},
-		"serve http":       {},
-		"serve files":      {},
+		"grade-all": {
+			[]string{"grade-all", "1", class, "--out", filepath.Join(t.TempDir(), "out")}, "mean 100.0",
+		},
+		"step":        {[]string{"step", "2", "../../labs/02/reference", "--seed", "1"}, "B swaps to A"},
+		"explore":     {[]string{"explore", "../../labs/explore/testdata/classic/peterson.c"}, "No schedule fails"},
+		"serve echo":  {},
+		"serve http":  {},
+		"serve files": {},
 	}
 	for _, name := range eachCommand(t) {
 		require.Contains(t, cases, name, "it is not tried as process 1: add how")
@@ -60,7 +65,7 @@ func TestEachCommandAsFirstProcess(t *testing.T) {
 			continue // TestServeAsFirstProcess, and what reads two files
 		}
 		t.Run(name, func(t *testing.T) {
-			if name == "grade" || name == "step" {
+			if strings.HasPrefix(name, "grade") || name == "step" {
 				needControl(t)
 			}
 			var stdout, stderr bytes.Buffer

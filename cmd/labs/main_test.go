@@ -70,6 +70,61 @@ void marl_fiber_set_target(void) { marl_fiber_swap(); }
 	}
 }
 
+// A class whose grading is interrupted or killed, and taken up again, gets the gradebook that it gets otherwise. What
+// was graded before is not graded again.
+func TestGradeAllTakenUp(t *testing.T) {
+	if err := machine.Controls(machine.Native()); err != nil {
+		t.Skip(err)
+	}
+	class := t.TempDir()
+	for i := range 4 {
+		student := filepath.Join(class, fmt.Sprintf("student %d", i))
+		require.NoError(t, os.CopyFS(student, os.DirFS("../../labs/01/reference")))
+	}
+	require.NoError(t, os.CopyFS(filepath.Join(class, "zero"), os.DirFS("../../labs/01")))
+	program := func(out string) *exec.Cmd {
+		self, err := os.Executable()
+		require.NoError(t, err)
+		argv := append(
+			strings.Fields(os.Getenv("FIBERLAB_EXEC")), self, "grade-all", "1", class, "--out", out, "--seed", "7",
+			"--jobs", "1",
+		)
+		c := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+		c.Env = append(os.Environ(), "LABS_IS_MAIN=1", "TMPDIR="+t.TempDir())
+		return c
+	}
+	whole := t.TempDir()
+	said, err := program(whole).CombinedOutput()
+	require.NoError(t, err, string(said))
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
+		out := t.TempDir()
+		c := program(out)
+		require.NoError(t, c.Start())
+		records := filepath.Join(out, "students", "*.json")
+		require.Eventually(t, func() bool { made, _ := filepath.Glob(records); return len(made) > 0 },
+			time.Minute, time.Millisecond)
+		require.NoError(t, c.Process.Signal(sig))
+		require.Error(t, c.Wait())
+		require.NoFileExists(t, filepath.Join(out, "gradebook.json"))
+		made, err := filepath.Glob(records)
+		require.NoError(t, err)
+		before, err := os.Stat(made[0])
+		require.NoError(t, err)
+		said, err := program(out).CombinedOutput()
+		require.NoError(t, err, string(said))
+		after, err := os.Stat(made[0])
+		require.NoError(t, err)
+		require.True(t, os.SameFile(before, after))
+		for _, name := range []string{"gradebook.json", "gradebook.csv", "index.html", "students/zero.json"} {
+			want, err := os.ReadFile(filepath.Join(whole, name))
+			require.NoError(t, err)
+			got, err := os.ReadFile(filepath.Join(out, name))
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(got), name)
+		}
+	}
+}
+
 // A terminal sends an interrupt to the whole group of the grader, at any time: while the grader asks the compiler what
 // it is, too.
 func TestInterruptAmongTheCompilersQuestions(t *testing.T) {

@@ -80,9 +80,7 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 			if !c.Flags().Changed("seed") {
 				o.Seed = draw()
 			}
-			if o.Arch == machine.Native() {
-				o.Emulator = strings.Fields(os.Getenv("FIBERLAB_EXEC"))
-			}
+			o.Emulator = emulatorOf(o.Arch)
 			progress := step.ScreenOf(stderr).Terminal && !asJSON
 			if progress {
 				o.Progress = func(done int) { fmt.Fprintf(stderr, "\rexamined: %d of %d", done, len(lab.ItemsOn(o.Arch))) }
@@ -160,6 +158,14 @@ func chooseArch(lab *grade.Lab, name string) (*machine.Arch, error) {
 		return nil, fmt.Errorf("--arch %s: %s", name, archRemedy)
 	}
 	return a, nil
+}
+
+// emulatorOf is how programs of this machine's architecture run in an emulator, if this one does.
+func emulatorOf(a *machine.Arch) []string {
+	if a != machine.Native() {
+		return nil
+	}
+	return strings.Fields(os.Getenv("FIBERLAB_EXEC"))
 }
 
 // draw returns a seed, short enough to be typed again.

@@ -51,8 +51,8 @@ func (r *Report) add(item Item, faults []Fault) {
 	r.Items = append(r.Items, i)
 }
 
-// unbuilt is the report of a submission that could not be built: no points for any item.
-func (l *Lab) unbuilt(a *machine.Arch, seed uint64, said []string) *Report {
+// Unbuilt is the report of a submission that could not be taken or built: no points for any item. said is why.
+func (l *Lab) Unbuilt(a *machine.Arch, seed uint64, said []string) *Report {
 	r := &Report{
 		Lab: l.Number, Title: l.Title, Arch: a.Name, Seed: seed, Items: []ItemReport{}, Build: &BuildReport{true, said},
 	}

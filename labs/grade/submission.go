@@ -54,9 +54,9 @@ func (l *Lab) Grade(ctx context.Context, o Options) (*Report, error) {
 	var failed *sandbox.BuildError
 	switch {
 	case errors.As(err, &failed):
-		return l.unbuilt(o.Arch, o.Seed, strings.Split(strings.TrimSpace(failed.Error()+"\n"+failed.More), "\n")), nil
+		return l.Unbuilt(o.Arch, o.Seed, strings.Split(strings.TrimSpace(failed.Error()+"\n"+failed.More), "\n")), nil
 	case errors.Is(err, sandbox.ErrSubmission):
-		return l.unbuilt(o.Arch, o.Seed, []string{err.Error()}), nil
+		return l.Unbuilt(o.Arch, o.Seed, []string{err.Error()}), nil
 	}
 	return r, err
 }

@@ -64,6 +64,18 @@ func Init() {
 // qemu-user with such a program. It panics if Init has not been called.
 func Wrap(argv []string, l Limits) []string { return wrap(argv, confinement{Limits: l}) }
 
+// Tool returns the command that confines itself as a compiler is, and then executes argv, a tool of the system. The
+// tool may read the system's programs and the folders in read, and it writes no files.
+func Tool(argv, read []string) []string {
+	folders := &compilerFolders{Read: append(
+		[]string{
+			"/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/bin", "/lib", "/lib64", "/nix/store", "/gnu/store",
+		},
+		read...,
+	)}
+	return wrap(argv, confinement{Limits: Limits{CPU: BuildCPU}, Compiler: folders})
+}
+
 func wrap(argv []string, c confinement) []string {
 	if !initialised {
 		panic("sandbox: call Init first in main")

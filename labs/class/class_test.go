@@ -1,0 +1,150 @@
+package class
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/catalogue"
+	"fiberlab/labs/grade"
+	"fiberlab/labs/hostile"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/mutate"
+)
+
+// ownSwap is the lab about the swap of this machine.
+func ownSwap(t *testing.T) *grade.Lab {
+	t.Helper()
+	if err := machine.Controls(machine.Native()); err != nil {
+		t.Skip(err)
+	}
+	number := "02"
+	if machine.Native() == machine.ARM64 {
+		number = "03"
+	}
+	lab, err := catalogue.Find(number)
+	require.NoError(t, err)
+	return lab
+}
+
+// A class of drawn mutants, hostile submissions and right ones gets what each of them gets alone. A submission that is
+// changed later is graded again, and one that is gone leaves nothing behind.
+func TestGrade(t *testing.T) {
+	lab := ownSwap(t)
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "new", "out")
+	reference := filepath.Join("..", lab.Number, "reference")
+	for _, student := range []string{"=right", "Änne O'Neil #2"} {
+		require.NoError(t, os.CopyFS(filepath.Join(dir, student), os.DirFS(reference)))
+	}
+	text, err := os.ReadFile(filepath.Join(reference, "swap.S"))
+	require.NoError(t, err)
+	mutants := mutate.Assembly(machine.Native(), "swap.S", string(text))
+	for i := range 2 {
+		m := mutants[rand.IntN(len(mutants))]
+		t.Log("mutant", i, m.Name())
+		student := filepath.Join(dir, fmt.Sprintf("mutant %d", i))
+		require.NoError(t, os.CopyFS(student, os.DirFS(reference)))
+		require.NoError(t, os.WriteFile(filepath.Join(student, "swap.S"), []byte(m.Text), 0o600))
+	}
+	for _, h := range hostile.Set() {
+		if h.Name == "fork" || h.Name == "link" || h.Name == "exit" {
+			student := filepath.Join(dir, h.Name)
+			require.NoError(t, os.Mkdir(student, 0o700))
+			require.NoError(t, h.Write(student, ".."))
+		}
+	}
+	seed := uint64(7)
+	o := Options{
+		Lab: lab, Arch: machine.Native(), Dir: dir, Out: out, Seed: &seed,
+		Emulator: strings.Fields(os.Getenv("FIBERLAB_EXEC")),
+	}
+	b, err := Grade(t.Context(), o)
+	require.NoError(t, err)
+	require.Zero(t, b.Failed)
+	require.Equal(t, []int{6, 1}, []int{b.Examined, b.Unbuilt})
+	for _, row := range b.Students {
+		alone, err := lab.Grade(
+			t.Context(), grade.Options{Arch: o.Arch, Dir: filepath.Join(dir, row.Student), Seed: seed, Emulator: o.Emulator},
+		)
+		require.NoError(t, err)
+		require.Equal(t, alone.Points, row.Points, row.Student)
+	}
+
+	table, err := os.ReadFile(filepath.Join(out, "gradebook.csv"))
+	require.NoError(t, err)
+	lines, err := csv.NewReader(strings.NewReader(string(table))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, lines, 8)
+	require.Equal(t, []string{"'=right", "100", "100", ""}, lines[1][:4], "no formula")
+	for i, row := range b.Students {
+		require.Equal(t, strconv.Itoa(row.Points), lines[i+1][1])
+		require.FileExists(t, filepath.Join(out, "students", row.Student+".html"))
+	}
+
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "exit")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "=right", "swap.S"), []byte("nonsense"), 0o600))
+	var told []string
+	o.Progress = func(done, of int, r *Record) { told = append(told, r.Student) }
+	again, err := Grade(t.Context(), o)
+	require.NoError(t, err)
+	require.Len(t, told, 6)
+	require.Equal(t, 0, again.Students[0].Points)
+	require.Contains(t, again.Students[0].Note, "swap.S:1: ")
+	require.Equal(t, b.Students[len(b.Students)-1], again.Students[len(again.Students)-1], "as it was, with its report")
+	require.NoFileExists(t, filepath.Join(out, "students", "exit.html"))
+	require.NoFileExists(t, filepath.Join(out, "students", "exit.json"))
+
+	var written Book
+	text, err = os.ReadFile(filepath.Join(out, "gradebook.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &written))
+	require.Len(t, written.Students, 6)
+
+	seed = 8
+	_, err = Grade(t.Context(), o)
+	require.ErrorContains(t, err, "was begun with another lab, architecture, seed, points or build of the grader")
+	o.Out = dir + "/out"
+	_, err = Grade(t.Context(), o)
+	require.ErrorContains(t, err, "choose a folder that is apart from the submissions")
+	o.Out = reference
+	_, err = Grade(t.Context(), o)
+	require.ErrorContains(t, err, "has other files")
+	require.NoDirExists(t, filepath.Join(reference, "students"))
+}
+
+func TestSubmissions(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"alice.zip", "bob.tar.gz", "notes.txt", ".DS_Store", "dave.7z"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "carol"), 0o700))
+	students, skipped, err := Submissions(dir)
+	require.NoError(t, err)
+	require.Equal(
+		t, map[string]string{"alice": "alice.zip", "bob": "bob.tar.gz", "carol": "carol", "dave": "dave.7z"}, students,
+	)
+	require.Equal(t, []string{"notes.txt"}, skipped)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "alice"), 0o700))
+	_, _, err = Submissions(dir)
+	require.ErrorContains(t, err, "both alice and alice.zip are of alice: keep one of them")
+	_, _, err = Submissions(t.TempDir())
+	require.ErrorContains(t, err, "has no submissions")
+}
+
+// What differs in numbers alone is one diagnosis. Numbers in names count.
+func TestCommonest(t *testing.T) {
+	require.Equal(
+		t, []Diagnosis{{"saved at offset 16", 3}, {"r12 is changed", 1}, {"r13 is changed", 1}},
+		commonest([]string{
+			"r12 is changed", "saved at offset 16", "r13 is changed", "saved at offset 24", "saved at offset 0x10",
+		}),
+	)
+}

@@ -1,0 +1,230 @@
+package class
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/catalogue"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Init()
+	os.Exit(m.Run())
+}
+
+// member is a file of an archive.
+type member struct {
+	name string
+	kind byte // of a tar file; 0: plain
+	text string
+	link string
+}
+
+func makeZip(t *testing.T, members ...member) []byte {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, m := range members {
+		head := &zip.FileHeader{Name: m.name, Method: zip.Deflate}
+		if m.kind == tar.TypeSymlink {
+			head.SetMode(fs.ModeSymlink | 0o777)
+			m.text = m.link
+		}
+		file, err := w.CreateHeader(head)
+		require.NoError(t, err)
+		_, err = file.Write([]byte(m.text))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+func makeTar(t *testing.T, members ...member) []byte {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, m := range members {
+		require.NoError(t, w.WriteHeader(&tar.Header{
+			Name: m.name, Typeflag: m.kind, Linkname: m.link, Size: int64(len(m.text)), Mode: 0o644,
+		}))
+		_, err := w.Write([]byte(m.text))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+func gzipped(t *testing.T, text []byte) []byte {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	require.NoError(t, err)
+	_, err = w.Write(text)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+// An archive gives the files of the lab, wherever they lie in it, or says why not.
+func TestArchives(t *testing.T) {
+	swap := member{name: "swap.S", text: "swap"}
+	below := member{name: "dir/below/context.c", text: "context"}
+	zeros := strings.Repeat("\x00", mostUnpacked+1)
+	for name, c := range map[string]struct {
+		text []byte
+		want string // the names of the files, or a part of the error
+	}{
+		"a zip":       {makeZip(t, swap, below, member{name: "notes.txt"}), "swap.S"},
+		"a tar":       {makeTar(t, swap), "swap.S"},
+		"a tar by gz": {gzipped(t, makeTar(t, below)), "context.c"},
+		"one from a Mac": {
+			makeZip(t, member{name: "lab/swap.S", text: "swap"}, member{name: "__MACOSX/swap.S", text: "x"}), "swap.S",
+		},
+		"one from Windows": {makeZip(t, member{name: `lab\swap.S`, text: "swap"}), "swap.S"},
+		"all of fiberlab": {
+			makeZip(t, member{name: "f/asm/a.S"}, member{name: "f/labs/02/swap.S"}, member{name: "f/labs/03/swap.S"}),
+			"swap.S",
+		},
+		"two folders": {
+			makeZip(t, member{name: "a/swap.S"}, member{name: "b/swap.S"}), "both a and b in it have files for the lab",
+		},
+		"a path upwards":          {makeZip(t, member{name: "../../swap.S"}), `the path "../../swap.S", which leads`},
+		"a path upwards in a tar": {makeTar(t, member{name: "a/../../swap.S"}), "which leads out of it"},
+		"an absolute path":        {makeTar(t, member{name: "/tmp/swap.S"}), "which leads out of it"},
+		"a link in a zip": {
+			makeZip(t, member{name: "swap.S", kind: tar.TypeSymlink, link: "/etc/passwd"}), "swap.S is a symbolic link",
+		},
+		"a link in a tar": {
+			makeTar(t, member{name: "swap.S", kind: tar.TypeSymlink, link: "/etc/passwd"}), "swap.S is a symbolic link",
+		},
+		"a hard link": {
+			makeTar(t, member{name: "swap.S", kind: tar.TypeLink, link: "/etc/passwd"}), "swap.S is a hard link",
+		},
+		"a pipe":       {makeTar(t, member{name: "swap.S", kind: tar.TypeFifo}), "swap.S is a pipe"},
+		"a file twice": {makeTar(t, swap, swap), "it has swap.S twice"},
+		"a large file": {
+			makeZip(t, member{name: "swap.S", text: strings.Repeat(" ", sandbox.MaxFileSize+1)}),
+			"swap.S has 1048577 bytes",
+		},
+		"a bomb": {
+			gzipped(t, makeTar(t, member{name: "zeros", text: zeros}, swap)), "more than 128 MB when it is unpacked",
+		},
+		"many files": {
+			makeZip(t, slices.Repeat([]member{{name: "x"}}, mostEntries+1)...), "more than 20000 files",
+		},
+		"many large files": {
+			makeZip(t, slices.Collect(func(yield func(member) bool) {
+				for i := range mostTaken>>20 + 1 {
+					yield(member{name: fmt.Sprintf("%d.S", i), text: strings.Repeat(" ", 1<<20)})
+				}
+			})...), "its sources have more than 16 MB",
+		},
+		"a long name":      {makeTar(t, member{name: strings.Repeat("x", 201) + ".S"}), "a name that no folder can hold"},
+		"nothing":          {nil, "neither a zip file nor a tar file"},
+		"no file of a lab": {makeZip(t, member{name: "notes.txt"}), "no file for lab 02 on amd64"},
+		"a broken zip":     {[]byte("PK\x03\x04"), "zip: not a valid zip file"},
+		"a broken gzip":    {gzipped(t, makeTar(t, swap))[:40], "unexpected EOF"},
+	} {
+		path := filepath.Join(t.TempDir(), "alice.zip")
+		require.NoError(t, os.WriteFile(path, c.text, 0o600))
+		taken(t, path, name, c.want)
+	}
+}
+
+// taken checks what is taken of a submission.
+func taken(t *testing.T, path, name, want string) {
+	t.Helper()
+	lab, err := catalogue.Find("02")
+	require.NoError(t, err)
+	files, err := read(t.Context(), path, lab, machine.AMD64)
+	if strings.HasSuffix(want, ".S") || strings.HasSuffix(want, ".c") {
+		require.NoError(t, err, name)
+		require.Equal(t, want, strings.Join(slices.Sorted(maps.Keys(files)), " "), name)
+		return
+	}
+	require.ErrorIs(t, err, sandbox.ErrSubmission, name)
+	require.ErrorContains(t, err, want, name)
+	require.NotContains(t, err.Error(), "root:", name)
+}
+
+// A folder gives its plain files, and nothing that its links lead to.
+func TestFolders(t *testing.T) {
+	outside := t.TempDir()
+	link := func(to string) func(string) error {
+		return func(dir string) error { return os.Symlink(to, dir+"/swap.S") }
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "swap.S"), []byte("stolen"), 0o600))
+	for name, c := range map[string]struct {
+		make func(dir string) error
+		want string
+	}{
+		"plain": {func(dir string) error { return os.WriteFile(dir+"/swap.S", nil, 0o600) }, "swap.S"},
+		"below": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir+"/lab/.git", 0o700), os.WriteFile(dir+"/lab/swap.S", nil, 0o600))
+		}, "swap.S"},
+		"a link":                  {link(outside + "/swap.S"), "a symbolic link"},
+		"a folder that is a link": {func(dir string) error { return os.Symlink(outside, dir+"/lab") }, "no file for lab"},
+		"a link itself": {func(dir string) error {
+			return errors.Join(os.Remove(dir), os.Symlink(outside, dir))
+		}, "neither a folder nor a plain file"},
+		"a pipe": {func(dir string) error { return syscall.Mkfifo(dir+"/swap.S", 0o600) }, "swap.S is a pipe"},
+	} {
+		dir := filepath.Join(t.TempDir(), "alice")
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		require.NoError(t, c.make(dir))
+		taken(t, dir, name, c.want)
+	}
+}
+
+// Of a bare repository the last commit counts. Its settings, hooks and alternates do not.
+func TestRepositories(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	work := t.TempDir()
+	bare, ran := filepath.Join(work, "alice.git"), filepath.Join(work, "ran")
+	git := func(args ...string) {
+		c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		c.Dir = work
+		c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	git("init", "-q", "own")
+	require.NoError(t, os.WriteFile(filepath.Join(work, "own", "swap.S"), []byte("swap"), 0o600))
+	git("-C", "own", "add", ".")
+	git("-C", "own", "commit", "-q", "-m", "swap")
+	git("clone", "-q", "--bare", "own", bare)
+	file, err := os.OpenFile(filepath.Join(bare, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(
+		file, "[core]\n fsmonitor = touch %s\n[tar \"tar\"]\n command = touch %[1]s\n[include]\n path = /etc/passwd\n", ran,
+	)
+	require.NoError(t, errors.Join(err, file.Close()))
+	taken(t, bare, "a repository", "swap.S")
+	require.NoFileExists(t, ran)
+
+	require.NoError(t, os.RemoveAll(filepath.Join(bare, "objects")))
+	require.NoError(t, os.Mkdir(filepath.Join(bare, "objects"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(bare, "objects", "info"), 0o700))
+	alternate := []byte(filepath.Join(work, "own", ".git", "objects") + "\n")
+	require.NoError(t, os.WriteFile(filepath.Join(bare, "objects", "info", "alternates"), alternate, 0o600))
+	taken(t, bare, "objects of another repository", "git: fatal")
+	require.NoError(t, os.Remove(filepath.Join(bare, "HEAD")))
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(bare, "HEAD")))
+	taken(t, bare, "a link", "HEAD is a symbolic link")
+}
