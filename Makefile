@@ -278,7 +278,7 @@ labs-selftest: ## grade the graders of all labs: each faulty program must lose p
 	[ -z "$$failed" ] || { echo "labs-selftest: FAILED:$$failed"; exit 1; }
 
 # FIBERLAB_PICTURES names a folder that gets pictures of the pages.
-PAGES := ./labs/step ./sched/trace/timeline ./bench/report
+PAGES := ./labs/step ./labs/class ./sched/trace/timeline ./bench/report
 pages: ## look at the pages for browsers: widths, keys, light and dark, print, no network
 	@scripts/need go certs modules cc browser
 	go test -tags browser -count=1 -timeout 15m $(TESTFLAGS) -run '^TestBrowser$$' $(PAGES)

@@ -37,7 +37,8 @@ else
 COMPILER = $$(go env CC)
 endif
 
-GRADE = "$(BUILD)/labs" grade $(LAB) --arch $(TARGET) $(if $(SEED),--seed $(SEED))
+POINTS := $(wildcard $(FIBERLAB)/labs/$(LAB)/points.toml)
+GRADE = "$(BUILD)/labs" grade $(LAB) --arch $(TARGET) $(if $(SEED),--seed $(SEED)) $(if $(POINTS),--points "$(POINTS)")
 
 .DEFAULT_GOAL := grade
 

@@ -50,7 +50,7 @@ func (l *lab) execute(ctx context.Context, args []string) error {
 	root.AddCommand(l.runCommand(), l.benchCommand(), l.predictCommand(), l.demoCommand(),
 		labcommand.Explore(l.stdout, l.stderr, l.explored), l.serveCommand(),
 		l.timelineCommand(), l.doctorCommand(), labcommand.Grade(l.stdout, l.stderr),
-		labcommand.GradeAll(l.stdout, l.stderr),
+		labcommand.GradeAll(l.stdout, l.stderr), labcommand.PrintPoints(l.stdout),
 		labcommand.Step(os.Stdin, l.stdout, l.stderr),
 		versionCommand())
 	err := labcommand.Execute(ctx, root, l.stdout, l.stderr, args)

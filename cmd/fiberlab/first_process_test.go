@@ -51,6 +51,7 @@ func TestEachCommandAsFirstProcess(t *testing.T) {
 		"grade-all": {
 			[]string{"grade-all", "1", class, "--out", filepath.Join(t.TempDir(), "out")}, "mean 100.0",
 		},
+		"points":      {[]string{"points", "2"}, "[items]"},
 		"step":        {[]string{"step", "2", "../../labs/02/reference", "--seed", "1"}, "B swaps to A"},
 		"explore":     {[]string{"explore", "../../labs/explore/testdata/classic/peterson.c"}, "No schedule fails"},
 		"serve echo":  {},

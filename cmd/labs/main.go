@@ -35,7 +35,7 @@ func execute(ctx context.Context, stdout, stderr io.Writer, args []string) error
 		Use:   "labs",
 		Short: "The labs of fiberlab: grade what was written, step through it, try its schedules",
 	}
-	root.AddCommand(command.Grade(stdout, stderr), command.GradeAll(stdout, stderr),
+	root.AddCommand(command.Grade(stdout, stderr), command.GradeAll(stdout, stderr), command.PrintPoints(stdout),
 		command.Step(os.Stdin, stdout, stderr), command.Explore(stdout, stderr, nil))
 	return command.Execute(ctx, root, stdout, stderr, args)
 }

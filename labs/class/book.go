@@ -17,16 +17,17 @@ import (
 
 // Book is the gradebook of a class. It says the same however often the grading was interrupted.
 type Book struct {
-	Lab      string `json:"lab"`
-	Title    string `json:"title"`
-	Arch     string `json:"arch"`
-	Seed     uint64 `json:"seed"`
-	Of       int    `json:"of"`       // the points that can be had
-	Examined int    `json:"examined"` // submissions that could be built
-	Unbuilt  int    `json:"unbuilt"`  // submissions that could not be taken or built: no points
-	Failed   int    `json:"failed"`   // submissions that the grader failed to grade: they have no points yet
-	Items    []Item `json:"items"`
-	Students []Row  `json:"students"` // sorted by name
+	Lab      string  `json:"lab"`
+	Title    string  `json:"title"`
+	Arch     string  `json:"arch"`
+	Seed     uint64  `json:"seed"`
+	Of       int     `json:"of"`       // the points that can be had
+	Weight   float64 `json:"weight"`   // what the lab is worth in the course; 0: it is not known
+	Examined int     `json:"examined"` // submissions that could be built
+	Unbuilt  int     `json:"unbuilt"`  // submissions that could not be taken or built: no points
+	Failed   int     `json:"failed"`   // submissions that the grader failed to grade: they have no points yet
+	Items    []Item  `json:"items"`
+	Students []Row   `json:"students"` // sorted by name
 }
 
 // Item is how the class did in one item.
@@ -48,6 +49,8 @@ type Diagnosis struct {
 type Row struct {
 	Student string `json:"student"`
 	Points  int    `json:"points"`
+	Late    int    `json:"late"`  // days
+	Lost    int    `json:"lost"`  // points, by being late: they are not in Points
 	Items   []int  `json:"items"` // points, in the order of the items
 	Note    string `json:"note"`  // why there are no points, if it was not examined
 	Failed  bool   `json:"failed"`
@@ -59,7 +62,7 @@ const mostDiagnoses = 3
 
 // newBook makes the gradebook of records that are sorted by student.
 func newBook(o Options, seed uint64, records []*Record) *Book {
-	b := &Book{Lab: o.Lab.Number, Title: o.Lab.Title, Arch: o.Arch.Name, Seed: seed}
+	b := &Book{Weight: o.Weight, Lab: o.Lab.Number, Title: o.Lab.Title, Arch: o.Arch.Name, Seed: seed}
 	said := make([][]string, len(o.Lab.ItemsOn(o.Arch)))
 	for _, item := range o.Lab.ItemsOn(o.Arch) {
 		b.Items = append(b.Items, Item{Name: item.Name, Section: item.Section, Of: item.Points, Why: []Diagnosis{}})
@@ -86,6 +89,12 @@ func newBook(o Options, seed uint64, records []*Record) *Book {
 					said[i] = append(said[i], item.Faults[0].Text)
 				}
 			}
+		}
+		if at, known := o.Times[row.Student]; known {
+			row.Late, row.Lost = o.Late.Cost(at, row.Points)
+			row.Points -= row.Lost
+		} else if !o.Late.Due.IsZero() && row.Note == "" {
+			row.Note = "not known when it was handed in"
 		}
 		b.Students = append(b.Students, row)
 	}
@@ -176,15 +185,26 @@ func (b *Book) write(out string) error {
 func (b *Book) csv() ([]byte, error) {
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
-	head := []string{"student", "points", "of", "note"}
+	head := []string{"student", "points", "of", "days late", "note"}
+	if b.Weight > 0 {
+		head = append(head, "in the course")
+	}
 	for _, item := range b.Items {
 		head = append(head, inert(item.Name))
 	}
 	lines := [][]string{head}
 	for _, row := range b.Students {
-		line := []string{inert(row.Student), strconv.Itoa(row.Points), strconv.Itoa(b.Of), inert(row.Note)}
+		line := []string{
+			inert(row.Student), strconv.Itoa(row.Points), strconv.Itoa(b.Of), strconv.Itoa(row.Late), inert(row.Note),
+		}
+		if b.Weight > 0 {
+			line = append(line, strconv.FormatFloat(b.Weight*float64(row.Points)/float64(b.Of), 'f', 2, 64))
+		}
 		if row.Failed {
 			line[1] = "" // no points yet are not 0 points
+			if b.Weight > 0 {
+				line[len(line)-1] = ""
+			}
 		}
 		for _, points := range row.Items {
 			line = append(line, strconv.Itoa(points))

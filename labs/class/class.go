@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -48,6 +49,9 @@ type Options struct {
 	Seed     *uint64  // of what is drawn, the same for all; nil: that of Out, or another one
 	Emulator []string // as in machine.Options
 	Jobs     int      // how many are graded at a time; 0: one a processor
+	Weight   float64  // what the lab is worth in the course; 0: the gradebook does not say
+	Late     grade.Late
+	Times    map[string]time.Time // when each student has handed in
 	// Progress is told of each submission that is graded. It may be nil. One goroutine calls it at a time.
 	Progress func(done, of int, r *Record)
 }

@@ -83,7 +83,7 @@ func TestGrade(t *testing.T) {
 	lines, err := csv.NewReader(strings.NewReader(string(table))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, lines, 8)
-	require.Equal(t, []string{"'=right", "100", "100", ""}, lines[1][:4], "no formula")
+	require.Equal(t, []string{"'=right", "100", "100", "0", ""}, lines[1][:5], "no formula")
 	for i, row := range b.Students {
 		require.Equal(t, strconv.Itoa(row.Points), lines[i+1][1])
 		require.FileExists(t, filepath.Join(out, "students", row.Student+".html"))

@@ -30,7 +30,7 @@ const (
 // it has called sandbox.Init.
 func Grade(stdout, stderr io.Writer) *cobra.Command {
 	var seed uint64
-	var arch string
+	var arch, points string
 	var asJSON bool
 	var numbers []string
 	for _, l := range catalogue.All() {
@@ -71,6 +71,9 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 		RunE: func(c *cobra.Command, args []string) error {
 			lab, err := catalogue.Find(args[0])
 			if err != nil {
+				return err
+			}
+			if lab, _, err = weighed(lab, points); err != nil {
 				return err
 			}
 			o := grade.Options{Seed: seed, Dir: folder(lab, args[1:])}
@@ -116,10 +119,13 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 		"draw the values of the examination from `NUMBER` (default: another one each time)")
 	c.Flags().StringVar(&arch, "arch", "",
 		"build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
+	c.Flags().StringVar(&points, "points", "",
+		"give the points that `FILE` says (default: labs/LAB/points.toml, if it exists)")
 	c.SetFlagErrorFunc(
 		flagErrors(
 			map[string]string{
-				"seed": seedRemedy, "arch": archRemedy, "json": "it takes no value: leave it out or give it alone",
+				"seed": seedRemedy, "arch": archRemedy, "points": pointsRemedy,
+				"json": "it takes no value: leave it out or give it alone",
 			},
 		),
 	)

@@ -13,6 +13,7 @@ import (
 
 	"fiberlab/labs/catalogue"
 	"fiberlab/labs/class"
+	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
 	"fiberlab/labs/step"
 )
@@ -21,7 +22,7 @@ import (
 // else a line for each submission. The program that runs it has called sandbox.Init.
 func GradeAll(stdout, stderr io.Writer) *cobra.Command {
 	var seed uint64
-	var arch string
+	var arch, points, times string
 	var o class.Options
 	c := &cobra.Command{
 		Use:     "grade-all LAB DIR --out OUT",
@@ -46,6 +47,17 @@ lacks something; 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if o.Lab, err = catalogue.Find(args[0]); err != nil {
 				return err
+			}
+			var p *grade.Points
+			if o.Lab, p, err = weighed(o.Lab, points); err != nil {
+				return err
+			}
+			if o.Weight, o.Late = p.Weight, p.Late; times != "" {
+				if o.Times, err = readTimes(times); err != nil {
+					return err
+				}
+			} else if !o.Late.Due.IsZero() {
+				return errors.New("the points have a due date: give --times FILE with when each student has handed in")
 			}
 			if o.Arch, err = chooseArch(o.Lab, arch); err != nil {
 				return err
@@ -80,10 +92,14 @@ lacks something; 130 interrupted.`,
 		"draw the values of the examination from `NUMBER` (default: another one for each OUT)")
 	c.Flags().StringVar(&arch, "arch", "",
 		"build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
+	c.Flags().StringVar(&points, "points", "",
+		"give the points that `FILE` says (default: labs/LAB/points.toml, if it exists)")
+	c.Flags().StringVar(&times, "times", "", "read from `FILE` (CSV: student, time) who was late")
 	c.SetFlagErrorFunc(
 		flagErrors(
 			map[string]string{
 				"seed": seedRemedy, "arch": archRemedy, "jobs": jobsRemedy, "out": "name a folder for the gradebook",
+				"points": pointsRemedy, "times": "name a file with lines such as alice,2030-01-31T23:59:00+01:00",
 			},
 		),
 	)
