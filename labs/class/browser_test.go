@@ -13,8 +13,7 @@ import (
 	"fiberlab/internal/browsertest"
 )
 
-// The page of a class and that of a student fit a phone, a screen and paper, can be read in light and dark, and take
-// what submissions say for text.
+// The pages fit a phone, a screen and paper, and can be read in light and dark. What submissions say is text there.
 func TestBrowser(t *testing.T) {
 	dir, class := t.TempDir(), sample(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "students"), 0o700))

@@ -65,7 +65,8 @@ type Record struct {
 	Failed  string        `json:"failed,omitempty"`
 }
 
-// settings are those of the run that began a folder of results. Another run that differs would mix two examinations.
+// settings are what the run that began a folder of results was told. Another run that differs would mix two
+// examinations.
 type settings struct {
 	Lab    string         `json:"lab"`
 	Arch   string         `json:"arch"`
@@ -275,6 +276,18 @@ func (o Options) one(ctx context.Context, student, from string, seed uint64) (r 
 		}
 	}
 	return r, replace(path, encode(r))
+}
+
+// Alone grades one submission, at path, as Grade does with each, and keeps no record. o.Dir and o.Out do not count.
+func Alone(ctx context.Context, o Options, path string, seed uint64) (*grade.Report, error) {
+	files, err := read(ctx, path, o.Lab, o.Arch)
+	if errors.Is(err, sandbox.ErrSubmission) {
+		return o.Lab.Unbuilt(o.Arch, seed, []string{err.Error()}), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.grade(ctx, files, seed)
 }
 
 // grade grades files, from a folder of their own.

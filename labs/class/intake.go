@@ -37,8 +37,8 @@ const (
 )
 
 // read returns the files that the lab takes from what lies at path, by their names. That is a folder, a bare git
-// repository, or an archive: zip, or tar with gzip or bzip2 or neither. Files in folders below count as well: those of
-// the folder labs/NN if there is one, else those of the uppermost folder that has any.
+// repository, or an archive: zip, or tar with gzip or bzip2 or neither. Files may lie in a folder below: in labs/NN if
+// there is one, else in the uppermost folder that has any.
 //
 // Nothing is written, no link is followed, no program of the submission is run. Errors that wrap sandbox.ErrSubmission
 // are the submission's fault.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
@@ -15,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fiberlab/labs/catalogue"
+	"fiberlab/labs/class"
+	"fiberlab/labs/formats"
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
 	"fiberlab/labs/sandbox"
@@ -30,7 +33,7 @@ const (
 // it has called sandbox.Init.
 func Grade(stdout, stderr io.Writer) *cobra.Command {
 	var seed uint64
-	var arch, points string
+	var arch, points, as string
 	var asJSON bool
 	var numbers []string
 	for _, l := range catalogue.All() {
@@ -48,7 +51,7 @@ to read again. DIR is labs/LAB below the current folder or, if there is none, th
 The examination uses values drawn from a seed. The report names it; with the same seed the values are the same.
 
 Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or this machine lacks something;
-3 the files do not build; 130 interrupted.`,
+3 the files do not build; 130 interrupted. With --as it is 0 whatever the points.`,
 			strings.Join(numbers, ", "),
 		),
 		Args: func(_ *cobra.Command, args []string) error {
@@ -84,6 +87,9 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 				o.Seed = draw()
 			}
 			o.Emulator = emulatorOf(o.Arch)
+			if as != "" {
+				return gradeAs(c.Context(), stdout, as, class.Options{Lab: lab, Arch: o.Arch, Emulator: o.Emulator}, o)
+			}
 			progress := step.ScreenOf(stderr).Terminal && !asJSON
 			if progress {
 				o.Progress = func(done int) { fmt.Fprintf(stderr, "\rexamined: %d of %d", done, len(lab.ItemsOn(o.Arch))) }
@@ -119,12 +125,16 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 		"draw the values of the examination from `NUMBER` (default: another one each time)")
 	c.Flags().StringVar(&arch, "arch", "",
 		"build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
+	c.Flags().StringVar(&as, "as", "",
+		"print what `FORMAT` wants: "+strings.Join(formats.Names(), ", ")+"; DIR may be an archive or a repository")
+	c.MarkFlagsMutuallyExclusive("as", "json")
 	c.Flags().StringVar(&points, "points", "",
 		"give the points that `FILE` says (default: labs/LAB/points.toml, if it exists)")
 	c.SetFlagErrorFunc(
 		flagErrors(
 			map[string]string{
 				"seed": seedRemedy, "arch": archRemedy, "points": pointsRemedy,
+				"as":   "choose one of " + strings.Join(formats.Names(), ", "),
 				"json": "it takes no value: leave it out or give it alone",
 			},
 		),
@@ -136,6 +146,22 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 		}
 	}
 	return c
+}
+
+// gradeAs grades a submission as a course server hands it over, and prints the format of that server. The error is for
+// what is not the submission's fault: lost points are none.
+func gradeAs(ctx context.Context, stdout io.Writer, format string, o class.Options, from grade.Options) error {
+	if !slices.Contains(formats.Names(), format) {
+		return fmt.Errorf("--as %s: choose one of %s", format, strings.Join(formats.Names(), ", "))
+	}
+	if err := o.Lab.On(o.Arch); err != nil {
+		return err
+	}
+	r, err := class.Alone(ctx, o, from.Dir, from.Seed)
+	if err != nil {
+		return err
+	}
+	return formats.Write(stdout, format, r)
 }
 
 // folder is where the files are.
