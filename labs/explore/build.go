@@ -55,20 +55,21 @@ type Runtime struct {
 	program  []string // the words by which a file of a program is compiled
 }
 
-// ofProgram is how the compiler is called for a file of a program. A call of the runtime must be no jump, so that its
-// return address lies in the caller's line. Without inlining, each step is in the function in whose text it stands.
-// DWARF 4 has types without marks of atomic ones, and addresses of variables in place: package dwarf knows no others.
-// The runtime is compiled with it, too.
+// ofProgram is how the compiler is called for a file of a program. Behind each branch it calls the runtime, which
+// counts the calls of a loop without end. A call of the runtime must be no jump, so that its return address lies in the
+// line of the caller. Without inlining, each step is in the function in whose text it stands. DWARF 4 has types without
+// marks of atomic ones, and addresses of variables in place: package dwarf knows no others. The runtime is compiled
+// with it, too.
 var ofProgram = []string{
-	"-std=c11", "-g", "-gdwarf-4", "-O1", "-Wall", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-fno-inline",
-	"-c",
+	"-std=c11", "-g", "-gdwarf-4", "-Wall", "-fsanitize=thread", "-fsanitize-coverage=trace-pc",
+	"-fno-optimize-sibling-calls", "-fno-inline", "-c",
 }
 
-// ofClang makes clang report the read of n++, which it leaves to the write otherwise. ofGCC has gcc not warn that its
-// runtime ignores fences.
+// At these levels no access of a loop moves out of it, and no variable is split. clang reports the read of n++, which
+// it leaves to the write otherwise. gcc does not warn that its runtime ignores fences.
 var (
-	ofClang = []string{"-mllvm", "-tsan-instrument-read-before-write=1"}
-	ofGCC   = []string{"-Wno-tsan"}
+	ofClang = []string{"-O0", "-mllvm", "-tsan-instrument-read-before-write=1"}
+	ofGCC   = []string{"-Og", "-Wno-tsan"}
 )
 
 // ofSwap are the global names of package asm, behind marl_fiber_. The runtime has them under other names, since a

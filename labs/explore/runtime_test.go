@@ -241,7 +241,9 @@ func TestHarm(t *testing.T) {
 		},
 		"stack":  {`explore_check(deeper(1) == 0, "it returns");`, "crash", "uses more stack than it has"},
 		"silent": {`while (!done) ;`, "livelock", "runs without end and does no visible step. It is"},
-		"long":   {`for (atomic_int x = 0;;) x++;`, "limit", "The first 19,500 steps are left out here"},
+		"branch": {`for (volatile int i = 0;; i++) ;`, "livelock", "runs without end and does no visible step. It is"},
+		"empty":  {`for (;;) ;`, "livelock", "runs without end and does no visible step. It is"},
+		"long":   {`for (;;) atomic_fetch_add(&x, 1);`, "limit", "The first 19,500 steps are left out here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +251,8 @@ func TestHarm(t *testing.T) {
 #include <explore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-volatile int done;
+int done;
+atomic_int x;
 int deeper(int n);
 int (*volatile next)(int) = deeper;
 int deeper(int n) { volatile char frame[1000]; frame[n % 1000] = 1; return next(n + 1) + frame[n % 1000]; }
@@ -271,7 +274,7 @@ func TestTimeOfLongSchedules(t *testing.T) {
 #include <explore.h>
 #include <stdatomic.h>
 static atomic_int x;
-volatile int done;
+int done;
 static void add(void *unused) { (void)unused; x++; x++; x++; x++; }
 void explore_test(void) {
     int t = explore_start(add, 0);

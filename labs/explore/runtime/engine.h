@@ -51,6 +51,7 @@ enum {
     OPTIONS_MAX = 32,        /* values that one load may return */
     DECISIONS_MAX = 1 << 16, /* in one schedule */
     STEPS_MAX = 30000,       /* the largest --steps: a lane of a clock has 16 bits */
+    SILENT_MAX = 1 << 20,    /* plain accesses and branches between two visible steps */
     OUTCOMES = 1024,
     CHOICES_MAX = 26, /* as a letter of a script can say it */
 };
@@ -351,7 +352,7 @@ struct engine {
     unsigned threads;
     uint32_t steps;   /* all, and of them: */
     uint32_t visible; /* those before which another thread may be chosen */
-    uint32_t silent;  /* plain accesses since the last of these */
+    int32_t silent;   /* plain accesses and branches since the last of these */
     uint32_t changes; /* visible steps that may end another thread's spin */
     uint32_t depth;   /* decisions so far */
     int preemptions;
@@ -440,6 +441,14 @@ OWN void thread_before_read(struct thread *t, uintptr_t pc, uintptr_t address);
 OWN void thread_after_read(struct thread *t, struct place *place, uintptr_t pc, uint64_t value);
 /* Notes that a visible step changed something. */
 OWN void thread_changed(struct thread *t);
+/* Fails the schedule: the running thread goes on without a visible step. */
+OWN _Noreturn void thread_endless(void);
+
+/* Counts a plain access or a branch of the running thread. */
+static inline void thread_goes_on(void) {
+    if (++engine->silent > SILENT_MAX)
+        thread_endless();
+}
 
 /* place.c */
 OWN void places_map(void);

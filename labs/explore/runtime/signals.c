@@ -11,7 +11,7 @@ enum { TICK = 250000 /* microseconds */, SILENT_TICKS = 2 };
 
 /* What the last tick has seen. */
 struct watch {
-    uint64_t seen; /* schedule and steps */
+    uint64_t seen; /* schedule, steps and calls */
     int silent;    /* ticks since that changed */
 };
 
@@ -39,19 +39,19 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
                  t->number, signal, (unsigned long)info->si_addr);
 }
 
-/* Fires each quarter of a second of processor time: ends a schedule in which a thread computes
- * without end. */
+/* Fires each quarter of a second of processor time. Ends a schedule in which a thread makes no call
+ * at all, not even behind a branch: an empty loop without a condition. */
 static void on_tick(int signal) {
     (void)signal;
 
-    uint64_t seen = engine->schedule << 16 ^ engine->visible;
+    uint64_t seen =
+        engine->schedule << 40 ^ (uint64_t)engine->visible << 24 ^ (uint32_t)engine->silent;
 
     watch->silent = seen == watch->seen ? watch->silent + 1 : 0;
     watch->seen = seen;
     if (engine->current && watch->silent >= SILENT_TICKS) {
         watch->silent = 0;
-        report_fault(FAULT_LIVELOCK, "", "Thread %u runs without end and does no visible step.",
-                     engine->current->number);
+        thread_endless();
     }
 }
 

@@ -178,6 +178,12 @@ void thread_changed(struct thread *t) {
     t->repeats = false;
 }
 
+/* A function of its own, at which package verify stops. */
+__attribute__((noinline)) _Noreturn void thread_endless(void) {
+    report_fault(FAULT_LIVELOCK, "", "Thread %u runs without end and does no visible step.",
+                 engine->current->number);
+}
+
 int explore_start(void (*run)(void *), void *arg) {
     struct thread *t = engine->current;
     uintptr_t pc = (uintptr_t)__builtin_return_address(0);

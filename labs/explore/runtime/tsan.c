@@ -1,5 +1,6 @@
 /* What the compiler calls with -fsanitize=thread: one function for each atomic access, fence and
- * plain access to memory that may be shared. gcc and clang agree on most names. */
+ * plain access to memory that may be shared. With -fsanitize-coverage=trace-pc it calls one behind
+ * each branch, too. gcc and clang agree on most names. */
 #include "engine.h"
 
 #define PC ((uintptr_t)__builtin_return_address(0))
@@ -16,6 +17,12 @@ void __tsan_func_entry(void *caller) {
 void __tsan_func_exit(void) {
     if (engine->calls && engine->current)
         report_returned(FRAME);
+}
+
+/* A part of the program begins that has no branch in it. */
+void __sanitizer_cov_trace_pc(void) {
+    if (engine->current)
+        thread_goes_on();
 }
 
 /* Plain accesses. */

@@ -255,6 +255,7 @@ func init() {
 		"explore_unpark":     (*execution).callUnpark,
 		"explore_yield":      (*execution).callYield,
 		"explore_put":        (*execution).callPut,
+		"thread_endless":     (*execution).callEndless,
 		"explore_take":       (*execution).callTake,
 
 		"__wrap_malloc": func(e *execution, t *thread) error {

@@ -16,9 +16,9 @@ import (
 const (
 	mostThreads = 7
 	stackSize   = 256 << 10
-	lookLimit   = 4 // yields of a thread while nothing changes
-	silentLimit = 1 << 20
-	tickLimit   = 2 // seconds of processor time without a call
+	lookLimit   = 4       // yields of a thread while nothing changes
+	silentLimit = 1 << 20 // plain accesses without a visible step
+	tickLimit   = 2       // ticks of the runtime's clock without a call
 )
 
 // execution is one schedule while it runs.
@@ -235,9 +235,9 @@ func (e *execution) resume(ctx context.Context, t *thread) error {
 			return err
 		case stop.Kind != machine.Signalled:
 			return e.fault("crash", "Thread %d %v.", t.number, stop)
-		case stop.Signal == syscall.SIGVTALRM: // the runtime's clock: a second of processor time is over
+		case stop.Signal == syscall.SIGVTALRM: // a tick of the runtime's clock
 			if ticks++; ticks > tickLimit {
-				return e.fault("livelock", "Thread %d runs without end and does no visible step.", t.number)
+				return e.callEndless(t)
 			}
 		case !ignored(stop):
 			if r, err := e.Registers(); err == nil {

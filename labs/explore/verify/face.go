@@ -235,6 +235,10 @@ func (e *execution) callYield(t *thread) error {
 	})
 }
 
+func (e *execution) callEndless(t *thread) error {
+	return e.fault("livelock", "Thread %d runs without end and does no visible step.", t.number)
+}
+
 func (e *execution) callPut(t *thread) error {
 	value := e.arg(t, 0, 8)
 	e.step(explore.Step{Thread: t.number, PC: explore.Address(t.pc), Op: "put", Stored: &value})

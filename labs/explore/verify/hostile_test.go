@@ -34,9 +34,6 @@ func TestHostile(t *testing.T) {
 		"WATCHED":     verify.Differs, // has no race if the runtime does not work
 		"SPEND":       "limit",        // allocates without end
 	} {
-		if form == "HANG" && testing.Short() {
-			continue // it takes seconds of processor time
-		}
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			path := build(t, hostile(t), form)

@@ -23,6 +23,7 @@ type target struct {
 	engineAt  uint64            // of these, the one that points to its state
 	stacksAt  uint64            // where in that state the address of the stacks is
 	heapAt    uint64            // and that of the region of malloc
+	silentAt  uint64            // and the number of branches since the last visible step
 	returned  uint64            // where the body of a thread returns to
 }
 
@@ -104,7 +105,7 @@ func (t *target) readRuntime(path string, main uint64) error {
 			entries.SkipChildren()
 		}
 	}
-	if t.stacksAt == 0 || t.heapAt == 0 || len(t.entries) == 0 {
+	if t.stacksAt == 0 || t.heapAt == 0 || t.silentAt == 0 || len(t.entries) == 0 {
 		return fmt.Errorf("its debug information is missing: build it with package explore")
 	}
 	return nil
@@ -132,9 +133,9 @@ func folderOf(info *dwarf.Data, address uint64) (string, error) {
 	}
 }
 
-// runThrough are the runtime's functions that change nothing while the program is watched.
+// runThrough are the runtime's functions that change nothing while the program is watched, or only count.
 var runThrough = map[string]bool{
-	"__tsan_init": true, "__tsan_func_entry": true, "__tsan_func_exit": true,
+	"__tsan_init": true, "__tsan_func_entry": true, "__tsan_func_exit": true, "__sanitizer_cov_trace_pc": true,
 }
 
 // define notes a function or a variable of the runtime.
@@ -180,6 +181,8 @@ func (t *target) define(info *dwarf.Data, e *dwarf.Entry) error {
 						t.stacksAt = uint64(field.ByteOffset)
 					case "heap":
 						t.heapAt = uint64(field.ByteOffset)
+					case "silent":
+						t.silentAt = uint64(field.ByteOffset)
 					}
 				}
 			}

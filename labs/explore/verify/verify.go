@@ -68,8 +68,8 @@ type Result struct {
 }
 
 // Program draws schedules of the executable at path and runs them, until one fails. The program is started twice. The
-// verdict depends on the executable and the seed alone. A program that does no visible step for some seconds of
-// processor time is the one exception: it runs without end.
+// verdict depends on the executable and the seed alone. A program that makes no call for some seconds of processor time
+// is the one exception: it runs without end.
 func Program(ctx context.Context, path string, o Options) (*Result, error) {
 	if o.Schedules == 0 {
 		o.Schedules = 100
@@ -165,8 +165,16 @@ func (w *watch) close() error {
 	return w.Close()
 }
 
-// runtimeState reads what the runtime keeps: its variables, and what these point to.
+// mostSilent is how many branches a schedule may have until the runtime stops it, in stretches without a visible step.
+const mostSilent = 16
+
+// runtimeState reads what the runtime keeps: its variables, and what these point to. The runtime counts branches, but
+// does not see visible steps: so the count begins low enough for a whole schedule.
 func (w *watch) runtimeState() ([]byte, error) {
+	begin := int32(-mostSilent * silentLimit)
+	if err := w.set(w.engine+w.silentAt, 4, uint64(uint32(begin))); err != nil {
+		return nil, err
+	}
 	var all []byte
 	for _, v := range w.variables {
 		bytes := make([]byte, v.size)
