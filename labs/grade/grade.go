@@ -34,6 +34,7 @@ type Lab struct {
 	Examiner Examiner          // nil: submissions stand still, with Harness around
 	Handout  string            // the file with the sections, in the lab's folder
 	ItemTime time.Duration     // how long the examination of one item may take; 0: ItemTime
+	AtOnce   int               // so many items are examined at a time, if none uses Shared or Measure; 0: one
 	Sources  []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
 	Beside   []string          // files that match Sources and are not handed in: programs to measure with
 	// Files of the lab's folder. A fixed one replaces the submission's file. A given one is there if the submission has

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"fiberlab/labs/machine"
 )
@@ -25,15 +28,40 @@ const longestFault = 2000
 // it may be nil.
 func (l *Lab) Examine(ctx context.Context, b *Bench, progress func(done int)) (*Report, error) {
 	r := &Report{Lab: l.Number, Title: l.Title, Arch: b.Arch.Name, Seed: b.Seed, Items: []ItemReport{}}
-	for i, item := range l.ItemsOn(b.Arch) {
-		faults, err := b.examine(ctx, item)
-		if err != nil {
-			return nil, fmt.Errorf("lab %s, %s: %w", l.Number, item.Name, err)
+	items := l.ItemsOn(b.Arch)
+	found := make([][]Fault, len(items))
+	var mu sync.Mutex
+	done := 0
+	examine := func(ctx context.Context, b *Bench, i int) (err error) {
+		if found[i], err = b.examine(ctx, items[i]); err != nil {
+			return fmt.Errorf("lab %s, %s: %w", l.Number, items[i].Name, err)
 		}
-		r.add(item, faults)
-		if progress != nil {
-			progress(i + 1)
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; progress != nil {
+			progress(done)
 		}
+		return nil
+	}
+	if l.AtOnce > 1 {
+		group, limited := errgroup.WithContext(ctx)
+		group.SetLimit(l.AtOnce)
+		for i := range items {
+			own := *b
+			group.Go(func() error { return examine(limited, &own, i) })
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+	} else {
+		for i := range items {
+			if err := examine(ctx, b, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, item := range items {
+		r.add(item, found[i])
 	}
 	r.Measured = b.figures
 	return r, nil

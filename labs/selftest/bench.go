@@ -192,7 +192,7 @@ func unbuilt(said string) *grade.Report {
 // kind. by gets the name of the item that finds it.
 func (s Subject) until(items []grade.Item, wanted func(grade.Fault) bool, by *string) Subject {
 	lab := *s.Lab
-	lab.Items, lab.ByArch = nil, nil
+	lab.Items, lab.ByArch, lab.AtOnce = nil, nil, 0
 	for _, item := range items {
 		check := item.Check
 		item.Check = func(ctx context.Context, b *grade.Bench) ([]grade.Fault, error) {

@@ -20,6 +20,7 @@ package explored
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
@@ -30,8 +31,8 @@ import (
 // Labs returns labs 6 to 10.
 func Labs() []*grade.Lab { return []*grade.Lab{lab06(), lab07(), lab08(), lab09(), lab10()} }
 
-// itemTime is how long the examination of an item may take. Only a schedule without end, or a very slow machine, takes
-// so long: what a search tries is bounded by numbers of schedules.
+// itemTime is how long the examination of an item may take. Only a very slow machine takes so long: numbers of
+// schedules and of steps end a search.
 const itemTime = time.Minute
 
 // scenario is an item of a lab.
@@ -49,6 +50,7 @@ func lab(number, title string, handedIn []string, scenarios []scenario) *grade.L
 	l := &grade.Lab{
 		Number: number, Title: title, Arches: []*machine.Arch{machine.AMD64, machine.ARM64},
 		Handout: "handout.md", Sources: handedIn, Examiner: &examiner{scenarios}, ItemTime: itemTime,
+		AtOnce: runtime.GOMAXPROCS(0),
 	}
 	for _, s := range scenarios {
 		l.Items = append(l.Items, grade.Item{
