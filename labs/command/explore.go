@@ -85,7 +85,7 @@ machine lacks something; 3 the files do not build; 130 interrupted.`,
 	flags.DurationVar(&o.Time, "time", 10*time.Second, "stop after this `TIME`")
 	flags.BoolVar(&o.Random, "random", false, "draw all schedules at random")
 	flags.Uint64Var(&o.Seed, "seed", 1, "draw random schedules from `N`")
-	flags.IntVar(&o.Stops, "stops", 0, "let at most `N` threads stop for ever, after any step (default: none)")
+	flags.IntVar(&o.Stops, "stops", 0, "let at most `N` threads stop and never go on, after any step (default: none)")
 	flags.BoolVar(&o.All, "all", false, "go on after a schedule that fails, to report all outcomes")
 	flags.StringVar(&o.Replay, "replay", "", "run only `SCHEDULE`, as a report prints it")
 	flags.StringArrayVarP(&o.Define, "define", "D", nil, "define the macro `NAME`, or NAME=VALUE (repeatable)")

@@ -63,7 +63,7 @@ func (r *Result) Does(i int) string {
 	case "yield":
 		said = "yields"
 	case "stop":
-		said = "stops for ever"
+		said = "stops and never goes on"
 	case "put":
 		said = "puts " + item(s.Stored)
 	case "take":
@@ -230,7 +230,7 @@ func (r *Result) plainly() string {
 	return strings.TrimSuffix(strings.Replace(said, "No thread", "no thread", 1), ".") + "."
 }
 
-// stopped reports whether the thread has stopped for ever.
+// stopped reports whether the thread has stopped and never goes on.
 func (w Wait) stopped() bool { return w.For == "stop" }
 
 // heldUp says which threads have stopped, and what they hold.
@@ -240,7 +240,7 @@ func (r *Result) heldUp() string {
 		if !w.stopped() {
 			continue
 		}
-		one := fmt.Sprintf("thread %d has stopped for ever at %s", w.Thread, r.program.read().place(w.PC))
+		one := fmt.Sprintf("thread %d has stopped at %s", w.Thread, r.program.read().place(w.PC))
 		for _, other := range r.Fault.Waits {
 			if name := r.name(other.Address, Step{}); other.For == "lock" && other.Holder == w.Thread &&
 				!strings.HasSuffix(one, name) {
@@ -321,7 +321,7 @@ func (r *Result) waits(w Wait) string {
 	case "park":
 		return said + "for an unpark."
 	case "stop":
-		return fmt.Sprintf("Thread %d has stopped for ever at %s.", w.Thread, r.program.read().place(w.PC))
+		return fmt.Sprintf("Thread %d has stopped at %s.", w.Thread, r.program.read().place(w.PC))
 	}
 	return said + "for another thread to change what it reads."
 }

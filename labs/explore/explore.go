@@ -94,7 +94,7 @@ type Fault struct {
 type Wait struct {
 	Thread  int     `json:"thread"`
 	PC      Address `json:"pc"`
-	For     string  `json:"for"` // lock, join, park, spin, or stop: it has stopped for ever
+	For     string  `json:"for"` // lock, join, park, spin, or stop: it has stopped and never goes on
 	Address Address `json:"address"`
 	Holder  int     `json:"holder"` // the thread that holds the lock, or that is joined; -1: none
 }

@@ -26,7 +26,7 @@ type Options struct {
 	Random      bool          // draw the schedules
 	Seed        uint64        // by this number
 	Steps       int           // the most steps of a schedule; 0: as the runtime has it
-	Stops       int           // at most this many threads stop for ever, each after any of its steps
+	Stops       int           // at most this many threads stop and never go on, each after any of its steps
 	All         bool          // go on after a failure: all outcomes are wanted; not with Preemptions or Random
 	Replay      string        // run this schedule alone
 

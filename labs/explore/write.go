@@ -66,7 +66,7 @@ func (r *Result) Write(w io.Writer, columns int) error {
 func (r *Result) passed() string {
 	said := r.tried()
 	if r.options.Stops > 0 {
-		said += fmt.Sprintf(" In a schedule, at most %s stopped for ever.", counted(r.options.Stops, "thread"))
+		said += fmt.Sprintf(" In a schedule, at most %s stopped and never went on.", counted(r.options.Stops, "thread"))
 	}
 	return said
 }

@@ -2,6 +2,7 @@
  * others.
  *
  *     tsan.c      the functions that the compiler calls for each access to memory
+ *     clock.h     vector clocks
  *     model.c     atomic accesses: which stores a load may read, what happens before what
  *     place.c     places in memory, and data races of plain accesses
  *     thread.c    the threads of the program as fibers; start, join, yield
@@ -12,7 +13,7 @@
  *     search.c    which schedules are tried, in which order
  *     schedule.c  a schedule as a string
  *     follow.c    schedules that another program gives step by step
- *     report.c    steps and faults, as JSON
+ *     report.c    steps and faults, as JSON (report.h)
  *     signals.c   what would end the process
  *     main.c      flags, and the plan
  *     runtime.c   all of them: this one is compiled
@@ -25,12 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined __SSE2__
-#include <emmintrin.h>
-#else
-#include <arm_neon.h>
-#endif
-
+#include "clock.h"
 #include "context.h"
 #include "explore.h"
 
@@ -45,7 +41,6 @@
 
 enum {
     THREADS = 7,
-    SC_LANE = 7,             /* the lane of a clock that counts seq_cst stores */
     STOP = 0xff,             /* in place of a thread's number */
     NEVER = 0xffff,          /* in a lane: no such moment */
     OPTIONS_MAX = 32,        /* values that one load may return */
@@ -55,70 +50,6 @@ enum {
     OUTCOMES = 1024,
     CHOICES_MAX = 26, /* as a letter of a script can say it */
 };
-
-/* A vector clock: for each thread, a number of its steps. */
-typedef uint16_t vclock __attribute__((vector_size(16)));
-
-/* By how much each lane of a is greater than that of b: 0 where it is not. One instruction, which
- * C has no word for. */
-static inline vclock beyond(vclock a, vclock b) {
-#if defined __SSE2__
-    return (vclock)_mm_subs_epu16((__m128i)a, (__m128i)b);
-#else
-    return (vclock)vqsubq_u16((uint16x8_t)a, (uint16x8_t)b);
-#endif
-}
-
-static inline vclock later(vclock a, vclock b) {
-    return beyond(a, b) + b;
-}
-
-static inline vclock earlier(vclock a, vclock b) {
-    return a - beyond(a, b);
-}
-
-/* Reports whether any lane is not 0. */
-static inline bool any(vclock mask) {
-    typedef uint64_t pair __attribute__((vector_size(16)));
-    pair p = (pair)mask;
-
-    return (p[0] | p[1]) != 0;
-}
-
-/* For each lane, a mask of it. A lane is changed by masks: to store 2 bytes of 16 that are loaded
- * next would stall the processor. */
-#define X 0xffff
-static const vclock lanes[8] = {{X},
-                                {0, X},
-                                {0, 0, X},
-                                {0, 0, 0, X},
-                                {0, 0, 0, 0, X},
-                                {0, 0, 0, 0, 0, X},
-                                {0, 0, 0, 0, 0, 0, X},
-                                {0, 0, 0, 0, 0, 0, 0, X}};
-#undef X
-
-static inline vclock with_lane(vclock v, unsigned lane, uint16_t value) {
-    return (v & ~lanes[lane]) | (lanes[lane] & value);
-}
-
-/* The moments of a store that only one thread has seen yet. */
-static inline vclock seen_by(unsigned lane, uint16_t time) {
-    return with_lane(~(vclock){0}, lane, time);
-}
-
-/* What a thread knows of the others. What happened before it is in hb. What it may no longer
- * overlook is in co: the same, and what seq_cst fences add. A load that reads a store takes over
- * the view in it. */
-struct view {
-    vclock hb;
-    vclock co;
-};
-
-static inline void view_join(struct view *to, const struct view *from) {
-    to->hb = later(to->hb, from->hb);
-    to->co = later(to->co, from->co);
-}
 
 /* One store to an atomic object. */
 struct store {
@@ -307,7 +238,7 @@ struct fault {
 };
 
 /* Threads of which one goes on: the number of alternative i is byte i, or STOP: the running thread
- * stops for ever. */
+ * stops, and never goes on. */
 typedef uint64_t candidates;
 
 static inline unsigned candidate(candidates c, unsigned i) {
@@ -356,7 +287,7 @@ struct engine {
     uint32_t changes; /* visible steps that may end another thread's spin */
     uint32_t depth;   /* decisions so far */
     int preemptions;
-    unsigned stops; /* threads that stopped for ever */
+    unsigned stops; /* threads that stopped, and never go on */
     uint8_t asleep; /* threads whose next step was tried from an equivalent state */
     bool preempted; /* by the choice before the next step */
     bool pruned;
@@ -522,8 +453,8 @@ OWN bool search_next(struct search *s);
 OWN void search_seed(uint64_t seed);
 /* Prepares the priorities of a schedule in mode RANDOM. */
 OWN void search_shuffle(struct search *s);
-/* What the bound of PCT depends on: of the last `schedules` ones, each finds a fault of depth d
- * with a probability of at least 1 / (divisor * threads * choices^(d-1)). */
+/* What the bound of PCT depends on. Each of the last `schedules` ones finds a fault of depth d with
+ * a probability of at least 1 / (divisor * threads * choices^(d-1)). */
 struct bound {
     unsigned threads, choices, divisor;
     uint64_t schedules;
@@ -546,46 +477,6 @@ OWN size_t schedule_write(const struct decision *path, uint32_t length, char *te
 /* Reads it into path; returns the number of decisions, or -1 if the text is not a schedule. */
 OWN int schedule_read(const char *text, struct decision *path, uint32_t capacity);
 
-/* report.c */
-OWN void report_recorded(const struct thread *t, enum operation operation, int order, uintptr_t pc,
-                         uintptr_t address, size_t size);
-OWN void report_recorded_value(uint64_t value, int32_t from, bool stale);
-OWN void report_recorded_stored(uint64_t value);
-OWN void report_recorded_note(const char *note);
-
-/* A function begins at pc, or ends, whose frame has that address. */
-OWN void report_entered(uintptr_t frame, uintptr_t caller, uintptr_t pc);
-OWN void report_returned(uintptr_t frame);
-
-/* Counts a step of thread t, and records it if a report is wanted. */
-static inline void report_step(const struct thread *t, enum operation operation, int order,
-                               uintptr_t pc, uintptr_t address, size_t size) {
-    if (engine->recorded)
-        report_recorded(t, operation, order, pc, address, size);
-    else
-        engine->steps++;
-}
-
-/* Adds to the step just counted what it read, or stored. */
-static inline void report_value(uint64_t value, int32_t from, bool stale) {
-    if (engine->recorded)
-        report_recorded_value(value, from, stale);
-}
-
-static inline void report_stored(uint64_t value) {
-    if (engine->recorded)
-        report_recorded_stored(value);
-}
-
-static inline void report_note(const char *note) {
-    if (engine->recorded && note)
-        report_recorded_note(note);
-}
-
-/* Notes the fault of the schedule and ends it. Called on a fiber. */
-OWN _Noreturn void report_fault(enum fault_kind kind, const char *claim, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* signals.c */
 OWN void signals_catch(void);
 
@@ -596,5 +487,7 @@ OWN _Noreturn void main_misused(const char *what);
 OWN void *map_memory(size_t size);
 /* Memory that the program may access, elsewhere. */
 OWN void *map_program(size_t size);
+
+#include "report.h"
 
 #endif

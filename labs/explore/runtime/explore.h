@@ -29,8 +29,8 @@ int explore_self(void);
 void explore_check(bool holds, const char *claim);
 
 /* Notes the outcome of this schedule: a value below 1024. The explorer reports the set of all
- * outcomes. The last call of a schedule counts, by whichever thread. The search may leave out the
- * schedules in which independent calls come in another order: so let one thread call it, or have
+ * outcomes. The last call of a schedule counts, by whichever thread. The search may leave out
+ * schedules in which independent calls come in another order. So let one thread call it, or have
  * each value contain what the others have noted. */
 void explore_outcome(unsigned value);
 

@@ -10,7 +10,6 @@
  * so it does not depend on what the search would have tried. Threads do not give way by themselves
  * when they spin. */
 #include "engine.h"
-#include "report.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,6 @@
  * follow.
  */
 #include "engine.h"
-#include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

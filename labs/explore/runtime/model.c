@@ -1,15 +1,15 @@
 /* The memory model: RC11, the repaired C11, of which load buffering is no part. So each execution
  * is built by steps that read only what was stored before.
  *
- * **Coherence.** An object has its stores in modification order. A load by thread t may return any
- * store from the newest down to the newest that t has *seen*: one that t, or a step that happened
- * before this load, wrote or read. A store has, for each thread, the time of the step of that
- * thread that saw it first; t has seen it if its clock has reached one of these times.
+ * **Coherence.** An object has its stores in modification order. A thread has *seen* a store if it,
+ * or a step that happened before its next one, wrote or read that store. A load may return the
+ * newest store that its thread has seen, or any newer one. A store has, for each thread, the time
+ * of the step that saw it first. A thread has seen it if its clock has reached one of these times.
  *
  * **Happens-before.** A store with release carries the view of its thread; a load with acquire
  * takes it over. A release fence sets the view that later relaxed stores carry, an acquire fence
- * takes over what earlier relaxed loads found. A release sequence is that of C11: a store carries
- * what earlier stores of its thread to the object carry (thread_view), and a read-modify-write
+ * takes over what earlier relaxed loads found. Release sequences are those of C11: a store carries
+ * what earlier stores of its thread to the object carry (thread_view). A read-modify-write carries
  * also what the store before it carries.
  *
  * **seq_cst.** The order of the seq_cst events is the order in which they are executed.
@@ -41,8 +41,8 @@ static bool newer_caused(const struct place *p, unsigned i, vclock cause) {
     return true;
 }
 
-/* Reports whether a store right behind the i-th has to be considered: the newer ones led to it, or
- * to one that comes before it, or to a load that reads one of these. */
+/* Reports whether a store right behind the i-th has to be considered. It has if the newer ones led
+ * to it, to one that comes before it, or to a load that reads one of these. */
 static bool may_follow(const struct thread *t, const struct place *p, unsigned i) {
     if (i + 1u == p->stores)
         return true;

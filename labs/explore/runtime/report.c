@@ -1,7 +1,6 @@
 /* What is reported of a schedule: its steps, its fault and the result of the search, as JSON lines.
  */
 #include "engine.h"
-#include "report.h"
 
 #include <stdarg.h>
 #include <stdio.h>

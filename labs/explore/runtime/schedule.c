@@ -5,7 +5,7 @@
  *     1 to 9      that alternative
  *     A to V      alternatives 10 to 31
  *
- *     W           at the start, once for each thread that may stop for ever
+ *     W           at the start, once for each thread that may stop and never go on
  *
  * Zeros at the end are left out. The empty schedule is written "a". */
 #include "engine.h"

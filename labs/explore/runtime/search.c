@@ -9,20 +9,20 @@
  * earlier place in modification order.
  *
  * REDUCED tries at least one schedule of each class of equivalent ones, whatever its preemptions,
- * with sleep sets. Two steps are dependent if their order makes a difference: they touch one object
- * and one of them writes, both are seq_cst and one is a fence, or one is a yield. When all
- * continuations of a state that begin with thread u were tried, u sleeps in the other ones. It
- * wakes with the first step that depends on its next one. If u ran before such a step, the schedule
- * would be equivalent to one in which u runs first, and that one was tried. So a schedule is given
- * up when all threads that could run are asleep. What a thread may choose in its next step (values,
- * failures, deadlines) depends only on steps that its step depends on, so a thread sleeps with all
- * its choices. The loads that model.c leaves out are decided by what led to a step, which is the
- * same in equivalent schedules.
+ * with sleep sets. Two steps are dependent if their order makes a difference. These are two that
+ * touch one object and of which one writes, two seq_cst ones of which one is a fence, and a yield
+ * and any other. When all continuations of a state that begin with thread u were tried, u sleeps in
+ * the other ones. It wakes with the first step that depends on its next one. If u ran before such a
+ * step, the schedule would be equivalent to one in which u runs first, and that one was tried. So a
+ * schedule is given up when all threads that could run are asleep. What a thread may choose in its
+ * next step (values, failures, deadlines) depends only on steps that its step depends on, so a
+ * thread sleeps with all its choices. The loads that model.c leaves out are decided by what led to
+ * a step, which is the same in equivalent schedules.
  *
- * A thread that stops for ever does so right after one of its steps: a later moment is the same, as
- * no other thread sees it. So this choice is there only for the thread that ran last. Its
- * alternative has no effect on who sleeps: a schedule that begins with another thread does not have
- * it any more.
+ * A thread that stops, and never goes on, does so right after one of its steps. A later moment is
+ * the same, as no other thread sees it. So this choice is there only for the thread that ran last.
+ * Its alternative has no effect on who sleeps: a schedule that begins with another thread does not
+ * have it any more.
  *
  * RANDOM gives the threads random priorities and runs the one with the highest. At a few random
  * moments the running thread falls to the lowest. This is PCT (S. Burckhardt and others, ASPLOS
@@ -103,7 +103,7 @@ static unsigned random_thread(candidates c, unsigned n, const struct thread *cur
         engine->random_steps = dice->moments;
         dice->drawn = 0;
     }
-    /* About once a schedule, the running thread stops for ever, if it may. */
+    /* About once a schedule, the running thread stops and never goes on, if it may. */
     if (candidate(c, n - 1) == STOP) {
         n--;
         if (roll(engine->random_steps + 16) == 0)
@@ -234,7 +234,7 @@ static int waits_for(const struct thread *t, char *text, size_t size) {
     case OP_PARK:
         return snprintf(text, size, " Thread %u is parked and has no token.", t->number);
     case OP_STOP:
-        return snprintf(text, size, " Thread %u has stopped for ever.", t->number);
+        return snprintf(text, size, " Thread %u has stopped and never goes on.", t->number);
     default:
         return snprintf(text, size, " Thread %u spins, and nothing changes what it reads.",
                         t->number);
@@ -335,7 +335,7 @@ static struct thread *scripted(candidates c, unsigned n, bool free_choice) {
     return next;
 }
 
-/* Chooses the thread that goes on, or null: the running one stops for ever. */
+/* Chooses the thread that goes on, or null: the running one stops and never goes on. */
 static struct thread *choose(struct thread *current) {
     struct search *s = engine->search;
     candidates threads;
