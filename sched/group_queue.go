@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,12 +12,12 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// runQueue holds what is ready in a group, in the order in which it came: tasks that have not begun, which have no
-// stack yet, and fibers that may continue. Any thread may call its methods; they block only for its lock, which is held
+// runQueue holds what is ready in a group or on a worker, in the order in which it came: tasks that have not begun, which
+// have no stack yet, and fibers that may continue. Any thread may call its methods; they block only for its lock, which is held
 // for a few instructions an entry. The zero value is an empty queue.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
-	mu      sync.Mutex            // beside what follows, which most calls write
+	mu      spinlock.Lock         // beside what follows, which most calls write
 	length  atomic.Uint64         // of entries, doubled, to be read without the lock; runNext may be added
 	entries queue.Queue[runnable] // 48 bytes
 
@@ -33,10 +32,11 @@ const runNext = 1
 // push adds an entry behind the others. A queue that is closed refuses a task, unless always is set; a fiber always
 // finds room.
 func (q *runQueue) push(r runnable, always bool) bool {
-	spinlock.LockMutex(&q.mu)
+	q.mu.Lock()
 	accepted := always || r.fiber != nil || !q.closed
 	if accepted {
-		q.add(r)
+		q.entries.Push(r)
+		q.grown(0)
 	}
 	q.mu.Unlock()
 	return accepted
@@ -45,13 +45,15 @@ func (q *runQueue) push(r runnable, always bool) bool {
 // pushFiber is push of a fiber. If a worker has notified it, and it is the only entry, pushFiber returns true: mostly
 // that worker takes it soon, when the notifier waits. See leaves.
 func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (isNext bool) {
-	spinlock.LockMutex(&q.mu)
-	q.add(runnable{fiber: f})
-	if isNext = byWorker && q.entries.Len() == 1; isNext {
-		release.Store(&q.length, 1<<1|runNext)
+	q.mu.Lock()
+	next := uint64(0)
+	if byWorker && q.entries.Empty() {
+		next = runNext
 	}
+	q.entries.Push(runnable{fiber: f})
+	q.grown(next)
 	q.mu.Unlock()
-	return isNext
+	return next != 0
 }
 
 // patience is how long a worker that was idle leaves a fiber to the worker that has notified it.
@@ -70,12 +72,11 @@ func (q *runQueue) leaves() bool {
 	return q.empty()
 }
 
-// add adds an entry, and lets others see the length. The lock must be held. To unlock is an atomic read and write. So
-// all threads can see the length before the caller loads what follows; see idle.Set.
-func (q *runQueue) add(r runnable) {
-	q.entries.Push(r)
+// grown lets others see the length, with runNext or 0. The lock must be held. The Swap is an atomic read and write: so all
+// threads can see the length before the caller loads what follows; see idle.Set.
+func (q *runQueue) grown(next uint64) {
 	n := uint64(q.entries.Len())
-	release.Store(&q.length, n<<1)
+	q.length.Swap(n<<1 | next)
 	if n > q.longest.Load() {
 		release.Store(&q.longest, n)
 	}
@@ -100,6 +101,28 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	q.popped()
 	q.mu.Unlock()
 	return r, true
+}
+
+// takeHalf moves half of the entries, the oldest and not more than most, to the end of another queue. It returns how many
+// remain.
+func (q *runQueue) takeHalf(to *queue.Queue[runnable], most int) (left int) {
+	if q.empty() {
+		return 0
+	}
+	q.mu.Lock()
+	q.entries.MoveTo(to, min((q.entries.Len()+1)/2, most))
+	q.popped()
+	left = q.entries.Len()
+	q.mu.Unlock()
+	return left
+}
+
+// pushAll moves all entries of another queue behind the others.
+func (q *runQueue) pushAll(from *queue.Queue[runnable]) {
+	q.mu.Lock()
+	from.MoveTo(&q.entries, from.Len())
+	q.grown(0)
+	q.mu.Unlock()
 }
 
 // popFiber is nextFiber of this queue. The entries that it passes keep their order.

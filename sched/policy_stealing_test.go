@@ -8,7 +8,6 @@ import (
 
 	"fiberlab/internal/clock"
 	"fiberlab/internal/idle"
-	"fiberlab/internal/queue"
 )
 
 // idleStealing is a scheduler whose workers are about to look for work. They have no threads:
@@ -86,14 +85,16 @@ func TestWorkersThatAreBeingWokenGetTheirShareAndKeepIt(t *testing.T) {
 		submit()
 	}
 	require.Equal(t, []int{4, 5}, given(s), "both in turn")
-	batch := &p.queues[own.id].tasks
-	batch.Pop()
+	for range 4 {
+		_, ok := p.next(own)
+		require.True(t, ok)
+	}
 	require.False(t, p.seek(own, true), "it is being woken")
 	require.True(t, own.local.skipped, "to look again soon")
 	other.word.Work()
 	require.True(t, p.seek(own, true), "it is awake")
 	require.False(t, own.local.skipped)
-	require.Equal(t, []int{6, 2}, given(s), "half of what waits, rounded up")
+	require.Equal(t, []int{3, 2}, given(s), "half of what waits, rounded up")
 	require.EqualValues(t, 3, own.stolen.load())
 }
 
@@ -132,133 +133,78 @@ func TestWakeOnePassesOverAWorkerThatIsBeingWoken(t *testing.T) {
 		w.fallAsleep()
 	}
 	require.True(t, s.workers[0].word.Notify(), "as Notify does")
-	p.wakeOne()
+	p.wakeOther(nil)
 	require.True(t, s.workers[1].isWoken())
-	p.wakeOne() // none is left
+	p.wakeOther(nil) // none is left
 }
 
 // A thief that leaves something behind, or has more than it can begin, wakes another one for it.
 func TestThiefThatLeavesATaskWakesAnother(t *testing.T) {
-	for _, injected := range []bool{false, true} {
-		for tasks, wakes := range []bool{false, false, true, true} {
-			s, p := idleStealing(t, 3)
-			thief, victim, third := s.workers[0], s.workers[1], s.workers[2]
-			third.fallAsleep()
-			for range tasks {
-				if injected {
-					p.queues[victim.id].injected.put(someTask)
-				} else {
-					p.queues[victim.id].tasks.Push(someTask)
-				}
-			}
-			require.Equal(t, tasks > 0, p.seek(thief, true))
-			require.Equal(t, []int{(tasks + 1) / 2, tasks / 2, 0}, given(s))
-			require.Equal(t, wakes, third.isWoken(), "%d tasks, injected: %v", tasks, injected)
+	for tasks, wakes := range []bool{false, false, true, true} {
+		s, p := idleStealing(t, 3)
+		thief, victim, third := s.workers[0], s.workers[1], s.workers[2]
+		third.fallAsleep()
+		for range tasks {
+			p.queues[victim.id].push(runnable{task: someTask}, false)
 		}
+		require.Equal(t, tasks > 0, p.seek(thief, true))
+		require.Equal(t, []int{(tasks + 1) / 2, tasks / 2, 0}, given(s))
+		require.Equal(t, wakes, third.isWoken(), "%d tasks", tasks)
 	}
 }
 
 // A worker that begins a task while others wait behind it wakes another for these.
 func TestWorkerThatLeavesATaskWakesAnother(t *testing.T) {
-	for _, injected := range []bool{false, true} {
-		for tasks := 1; tasks <= 2; tasks++ {
-			s, p := idleStealing(t, 2)
-			w, other := s.workers[0], s.workers[1]
-			w.word.Work()
-			for range tasks {
-				if injected {
-					p.queues[w.id].injected.put(someTask)
-				} else {
-					p.queues[w.id].tasks.Push(someTask)
-				}
-			}
-			other.fallAsleep()
-			_, ok := p.next(w)
-			require.True(t, ok)
-			require.Equal(t, tasks > 1, other.isWoken(), "%d tasks, injected: %v", tasks, injected)
+	for tasks := 1; tasks <= 2; tasks++ {
+		s, p := idleStealing(t, 2)
+		w, other := s.workers[0], s.workers[1]
+		w.word.Work()
+		for range tasks {
+			p.queues[w.id].push(runnable{task: someTask}, false)
 		}
+		other.fallAsleep()
+		_, ok := p.next(w)
+		require.True(t, ok)
+		require.Equal(t, tasks > 1, other.isWoken(), "%d tasks", tasks)
 	}
 }
 
-// A worker passes a wake-up on if it was not for what the worker has found, or was for more.
+// A worker that has found work wakes another one for a task that it leaves: at itself, or at a worker that is busy.
 func TestWakeUpPassesOn(t *testing.T) {
+	brought := func(w *Worker, p *stealing) { p.queues[w.id].push(runnable{task: someTask}, false) }
 	for name, c := range map[string]struct {
-		prepare func(w *Worker, p *stealing)
+		prepare func(w, busy *Worker, p *stealing)
 		passes  bool
 	}{
-		"nothing else": {func(*Worker, *stealing) {}, false},
-		"it was to steal": {func(w *Worker, p *stealing) {
-			w.fallAsleep()
-			p.wakeOne()
-		}, true},
-		"a task was brought": {func(w *Worker, p *stealing) { p.queues[w.id].injected.put(someTask) }, false},
-		"a fiber is ready, and a task was brought": {func(w *Worker, p *stealing) {
+		"nothing else":             {func(_, _ *Worker, _ *stealing) {}, false},
+		"a busy worker has a task": {func(_, busy *Worker, p *stealing) { brought(busy, p) }, true},
+		"a waking worker has a task": {func(_, busy *Worker, p *stealing) {
+			busy.fallAsleep()
+			busy.word.Notify()
+			busy.shiftWake(time.Hour)
+			brought(busy, p)
+		}, false},
+		"a task was brought": {func(w, _ *Worker, p *stealing) { brought(w, p) }, false},
+		"a fiber is ready, and a task was brought": {func(w, _ *Worker, p *stealing) {
 			w.local.ready.Push(&Fiber{})
-			p.queues[w.id].injected.put(someTask)
+			brought(w, p)
 		}, true},
-		"a task was brought to a worker that cannot begin it": {func(w *Worker, p *stealing) {
+		"a task was brought to a worker that cannot begin it": {func(w, _ *Worker, p *stealing) {
 			w.local.retry = clock.Never
-			p.queues[w.id].injected.put(someTask)
+			brought(w, p)
 		}, true},
-		"a fiber is ready": {func(w *Worker, _ *stealing) { w.local.ready.Push(&Fiber{}) }, false},
-		"a fiber and a task": {func(w *Worker, p *stealing) {
-			w.local.ready.Push(&Fiber{})
-			p.queues[w.id].tasks.Push(someTask)
-		}, true},
+		"a fiber is ready": {func(w, _ *Worker, _ *stealing) { w.local.ready.Push(&Fiber{}) }, false},
 	} {
-		s, p := idleStealing(t, 2)
-		w, other := s.workers[0], s.workers[1]
-		c.prepare(w, p)
+		s, p := idleStealing(t, 3)
+		w, busy, other := s.workers[0], s.workers[1], s.workers[2]
+		busy.word.Work()
+		c.prepare(w, busy, p)
 		w.endSleep(false)
 		w.word.Work()
 		other.fallAsleep()
 		p.found(w)
 		require.Equal(t, c.passes, other.isWoken(), name)
 	}
-	s, p := idleStealing(t, 2)
-	w := s.workers[0]
-	w.fallAsleep()
-	p.wakeOne()
-	require.True(t, p.queues[w.id].summoned.Load())
-	p.found(w)
-	require.False(t, p.queues[w.id].summoned.Load(), "it has passed the wake-up on")
-}
-
-// A task from outside comes in after so many of the worker's own, however many these are.
-func TestInjectedTasksHaveTheirTurn(t *testing.T) {
-	s, p := idleStealing(t, 1)
-	w, q := s.workers[0], p.queues[0]
-	for range 3 * mostBegun {
-		q.tasks.Push(someTask)
-	}
-	q.injected.put(job{Func: func() {}, Flags: 1 << 7})
-	begun := 0
-	for {
-		r, ok := p.next(w)
-		require.True(t, ok)
-		if q.tasks.Push(someTask); r.task.Flags != 0 { // it never runs out of tasks
-			break
-		}
-		begun++
-		require.Less(t, begun, 10*mostBegun)
-	}
-	require.LessOrEqual(t, begun, 4*mostBegun)
-}
-
-func TestInjectionQueueCloses(t *testing.T) {
-	var q injectionQueue
-	require.True(t, q.put(someTask))
-	require.True(t, q.put(someTask))
-	var to queue.Queue[job]
-	q.take(&to, 1)
-	require.EqualValues(t, 1, q.waiting.Load())
-	q.take(&to, 5)
-	require.Equal(t, 2, to.Len())
-	require.Zero(t, q.waiting.Load())
-	q.setClosed(true)
-	require.False(t, q.put(someTask))
-	q.setClosed(false)
-	require.True(t, q.put(someTask))
 }
 
 // A task that goes to a worker which was idle just now, and is busy after all, wakes one that sleeps to steal it.
@@ -270,20 +216,4 @@ func TestTaskForAWorkerThatIsBusyAfterAllWakesASleeper(t *testing.T) {
 	require.True(t, p.give(claimed, someTask))
 	require.Equal(t, []int{0, 0, 1}, given(s))
 	require.True(t, sleeper.isWoken(), "no other worker is to begin the task")
-}
-
-// A thief passes over a queue that is locked, but not at its last attempt before it sleeps.
-func TestLastAttemptToStealWaitsForLocks(t *testing.T) {
-	s, p := idleStealing(t, 2)
-	thief, victim := s.workers[0], s.workers[1]
-	q := p.queues[victim.id]
-	q.mu.Lock()
-	q.tasks.Push(someTask)
-	require.False(t, p.seek(thief, false))
-	go func() {
-		time.Sleep(10 * time.Millisecond)
-		q.mu.Unlock()
-	}()
-	require.True(t, p.seek(thief, true), "it sleeps, though the task was there before it looked")
-	require.Equal(t, []int{1, 0}, given(s))
 }

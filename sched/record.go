@@ -33,7 +33,7 @@ type WorkerRecorder interface {
 	// Spin says that the worker begins to wait awake, or that it ends that.
 	Spin(at time.Duration, begins bool)
 	// Woken says that the worker, which spun or slept, was notified of work. A task or the loop of the worker of number
-	// by has done that; less than 0: none of the scheduler's. It is not told under policy Stealing.
+	// by has done that; less than 0: none of the scheduler's. Under policy Stealing it is told of wake-ups to steal alone.
 	Woken(at time.Duration, by int, asleep bool)
 	// Took says that the worker has stolen n tasks or fibers; from names whose they were. If from is empty, it has
 	// collected n completions from its device.

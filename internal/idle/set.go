@@ -86,9 +86,6 @@ func (s *Set) Claim() int {
 	return s.claim(true)
 }
 
-// ClaimSleeper is Claim without the spinners.
-func (s *Set) ClaimSleeper() int { return s.claim(true) }
-
 // Spinning is how many workers spin. They find what has been queued without being notified, though a little later.
 func (s *Set) Spinning() (n int) {
 	for b := range s.blocks {

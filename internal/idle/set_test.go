@@ -39,7 +39,6 @@ func TestClaims(t *testing.T) {
 	s, words := lookingSet(130, 2)
 	require.False(t, s.AnyIdle())
 	require.Equal(t, -1, s.Claim())
-	require.Equal(t, -1, s.ClaimSleeper())
 	for _, i := range []int{129, 3, 70} {
 		s.BeginSleep(i)
 	}

@@ -3,7 +3,6 @@
 package spinlock
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"fiberlab/internal/release"
@@ -48,29 +47,6 @@ func (l *Lock) wait() {
 	if tries > lateAfter {
 		atomic.AddUint32(&l.late, ^uint32(0))
 	}
-}
-
-// LockMutex takes mu, which is held for a few instructions at a time. mu.Lock parks its caller sooner. A goroutine that
-// has been parked waits for a processor when it is woken: 10 ms where goroutines are busy on all of them. It may then
-// find mu held again.
-func LockMutex(mu *sync.Mutex) {
-	if !mu.TryLock() {
-		lockBusy(mu)
-	}
-}
-
-// lockBusy is LockMutex of a lock that is held.
-func lockBusy(mu *sync.Mutex) {
-	for range threadYields {
-		for range polls {
-			if mu.TryLock() {
-				return
-			}
-			Pause()
-		}
-		yieldThread()
-	}
-	mu.Lock()
 }
 
 // poll tries for a moment to take the lock, and reports whether it did.

@@ -114,25 +114,3 @@ func TestAnybodyMayUnlock(t *testing.T) {
 	lock.Lock()
 	require.False(t, lock.TryLock())
 }
-
-func TestLockMutexExcludes(t *testing.T) {
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	total := 0
-	for range 4 {
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			for turn := range 2000 {
-				LockMutex(&mu)
-				if turn%500 == 0 {
-					time.Sleep(100 * time.Microsecond) // so that the others park
-				}
-				total++
-				mu.Unlock()
-			}
-		}()
-	}
-	all.Wait()
-	require.Equal(t, 4*2000, total)
-}

@@ -9,12 +9,12 @@
  *   work          Word.Work                  state.Store(busy)
  *   notify        Word.Notify                looking -> busy, or asleep -> waking and FUTEX_WAKE, by CompareAndSwap
  *   sleep         Word.Sleep                 FUTEX_WAIT while the word is asleep; then state.Store(busy)
- *   submitter     stealing.submit, give      takes a worker out of asleep; injected.put, notify; wakeOne if it is busy after all
+ *   submitter     stealing.submit, give      takes a worker out of asleep; push, notify; wakeOne if it is busy after all
  *                 Worker.keep                or mailbox.put, notify: a task that worker 0 alone may begin
- *   wakeOne       stealing.wakeOne           takes workers out of asleep until one is notified; summoned says for what
+ *   wakeOne       Set.WakeSleeper            takes workers out of asleep until one is notified
  *   poll          Worker.poll                empties the mailbox
  *   seek          stealing.seek              takes half of what lies at another worker, unless that is just being woken
- *   found         stealing.found             wakes another worker for what this one was woken for and will not do next
+ *   found         stealing.found             wakes another worker for what this one may have been woken for and will not do next
  *   next          Worker.take, stealing.next own tasks first, then one of the queue; wakes another worker for the rest
  *
  * Queues are under locks, so an entry is there or it is not: there are no places that are reserved and not yet filled.
@@ -45,11 +45,9 @@ byte word[2];
 bool delayed[2];   /* WEAK_LOOK: the store of Look is still in the store buffer */
 bool inFutex[2];
 bool timed[2];     /* the sleep has a deadline */
-byte injected[2];  /* how many tasks */
-byte tasks[2];
+byte tasks[2];     /* how many in each queue */
 byte mailbox[2];
 byte own[2];       /* tasks that came in the mailbox, when the worker has polled it */
-bool summoned[2];
 byte asleep;       /* a set of workers */
 byte put, begun;   /* tasks so far */
 
@@ -72,7 +70,6 @@ inline wakeOne() {
     do
     :: asleep == 0 -> break
     :: atomic { asleep != 0 -> takeAsleep() }
-        summoned[i] = true;
         atomic {
             notify();
             i = 0;
@@ -97,7 +94,7 @@ proctype submitter() {
     :: atomic { asleep == 0 -> i = 0 } /* all are busy: to each in turn */
     :: atomic { asleep == 0 -> i = 1 }
     fi;
-    d_step { injected[i]++; put++ }
+    d_step { tasks[i]++; put++ }
     atomic {
         notify();
         i = 0;
@@ -116,15 +113,13 @@ inline poll() { own[w] = own[w] + mailbox[w]; mailbox[w] = 0 }
 /* seek takes half of what lies at the other worker: more says that there is more than one can begin at once. */
 inline seek() {
     if
-    :: atomic { injected[w] -> goto stolen }
-    :: atomic { !injected[w] && word[OTHER] == WAKING -> /* for less than a millisecond */
-            timed[w] = injected[OTHER] > 0 }
-    :: atomic { !injected[w] -> /* it is not being woken, or that takes too long */
-            if
-            :: injected[OTHER] -> n = (injected[OTHER] + 1) / 2; injected[OTHER] = injected[OTHER] - n
-            :: else -> n = (tasks[OTHER] + 1) / 2; tasks[OTHER] = tasks[OTHER] - n
-            fi;
-            more = n > 1 || n > 0 && injected[OTHER] + tasks[OTHER] > 0;
+    :: atomic { tasks[w] -> goto stolen }
+    :: atomic { !tasks[w] && word[OTHER] == WAKING -> /* for less than a millisecond */
+            timed[w] = tasks[OTHER] > 0 }
+    :: atomic { !tasks[w] -> /* it is not being woken, or that takes too long */
+            n = (tasks[OTHER] + 1) / 2;
+            tasks[OTHER] = tasks[OTHER] - n;
+            more = n > 1 || n > 0 && tasks[OTHER] > 0;
             if
             :: n == 0 -> goto seen
             :: else
@@ -162,23 +157,14 @@ pinned:
 next:
     atomic { /* next */
         if
-        :: !tasks[w] -> tasks[w] = injected[w]; injected[w] = 0
-        :: else
-        fi;
-        if
         :: !tasks[w] -> goto wait
         :: else -> tasks[w]--
-        fi;
-        if
-        :: tasks[w] -> goto rest
-        :: else
         fi
     }
     if
-    :: injected[w] == 0 -> goto begin
-    :: injected[w] != 0
+    :: tasks[w] == 0 -> goto begin
+    :: tasks[w] != 0
     fi;
-rest:
     wakeOne();
 begin:
     atomic {
@@ -207,8 +193,8 @@ wait: /* (*Worker).waitForWork */
         fi
     }
     if
-    :: injected[w] || tasks[w] -> goto work
-    :: !injected[w] && !tasks[w]
+    :: tasks[w] -> goto work
+    :: !tasks[w]
     fi;
 #ifdef LOOK_FIRST
     word[w] = LOOKING;
@@ -258,9 +244,10 @@ work:
     atomic { word[w] = BUSY; delayed[w] = false }
 #ifndef NO_FOUND
     if
-    :: summoned[w] -> summoned[w] = false; wakeOne()
-    :: !summoned[w] && own[w] && (injected[w] || tasks[w]) -> wakeOne()
-    :: else
+    :: own[w] && tasks[w] -> wakeOne()
+    :: tasks[OTHER] -> wakeOne()
+    :: word[OTHER] == WAKING /* for less than a millisecond */
+    :: !tasks[OTHER] && !(own[w] && tasks[w])
     fi;
 #endif
 #ifdef LATE_POLL
@@ -292,7 +279,7 @@ init {
 #endif
     }
     timeout;
-    assert(put == begun + injected[0] + injected[1] + tasks[0] + tasks[1] + mailbox[0] + own[0]);
+    assert(put == begun + tasks[0] + tasks[1] + mailbox[0] + own[0]);
     assert(!inFutex[0] || mailbox[0] + own[0] == 0);
-    assert(!inFutex[0] && !inFutex[1] || injected[0] + injected[1] + tasks[0] + tasks[1] == 0)
+    assert(!inFutex[0] && !inFutex[1] || tasks[0] + tasks[1] == 0)
 }
