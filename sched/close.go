@@ -252,21 +252,22 @@ func (w *Worker) endFibers() {
 
 // remaining is the error of a CloseContext whose ctx is done: it says how much keeps the scheduler from ending.
 func (s *Scheduler) remaining(ctx context.Context) error {
+	workers := s.everyWorker()
 	running, blocked := 0, 0
+	for _, w := range workers {
+		running += int(w.tasks.load() - w.tasksDone.load())
+	}
 	for _, f := range s.fibers.list(nil) {
-		_, hasTask := f.taskName()
-		switch f.State() {
-		case Yielded, Waiting:
+		if f.load().blocked() {
 			blocked++
-		case Queued, Running:
-			if hasTask {
-				running++
+			if f.id > 0 { // else it is a main fiber, which has no task
+				running--
 			}
 		}
 	}
 	return fmt.Errorf(
 		"sched: close %s: %w: left are %d tasks that have not begun, %d fibers that run, %d that are blocked, %d bound "+
 			"goroutines: call Close again",
-		s.cfg.Name, context.Cause(ctx), s.Stats().Pending, running, blocked, len(s.everyWorker())-len(s.workers),
+		s.cfg.Name, context.Cause(ctx), s.Stats().Pending, max(running, 0), blocked, len(workers)-len(s.workers),
 	)
 }

@@ -197,11 +197,11 @@ func report(fibers []*Fiber) (list []FiberReport) {
 		names[uintptr(f.self.Load())] = fmt.Sprintf("worker %d fiber %d", f.maker.id, f.id)
 	}
 	for _, f := range fibers {
-		name, waits, blocked := f.awaited()
+		task, waits, blocked := f.awaited()
 		if !blocked {
 			continue
 		}
-		b := FiberReport{Worker: f.maker.id, Fiber: f.id, Task: f.maker.scheduler.names.of(name)}
+		b := FiberReport{Worker: f.maker.id, Fiber: f.id, Task: task}
 		b.Stack, b.Call = waitIn(traces[f.goroutine].Frames())
 		if waits != nil {
 			what, holder := waits.Awaited()
@@ -223,14 +223,16 @@ func report(fibers []*Fiber) (list []FiberReport) {
 // deadline. Any thread may call it. While the word of f stays the same, f does not go on and change what is read here.
 //
 //go:norace
-func (f *Fiber) awaited() (name nameNumber, waits park.Awaited, blocked bool) {
+func (f *Fiber) awaited() (task string, waits park.Awaited, blocked bool) {
 	old := f.load()
 	if old.state() != Yielded || old&notified != 0 {
-		return 0, nil, false
+		return "", nil, false
 	}
-	name, _ = f.taskName()
+	if name := f.name.Load(); name != nil {
+		task = *name
+	}
 	waits = f.awaits
-	return name, waits, f.mark(old, old)
+	return task, waits, f.mark(old, old)
 }
 
 // Deadlock is the error of a scheduler that runs nothing, can begin nothing, and has fibers

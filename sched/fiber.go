@@ -9,7 +9,6 @@ import (
 
 	"fiberlab/fiber"
 	"fiberlab/internal/clock"
-	"fiberlab/internal/release"
 	"fiberlab/sched/park"
 )
 
@@ -33,7 +32,7 @@ type Fiber struct {
 	self   atomic.Uint64          // its goroutine, by fiber.Self, from its first task to its end; else 0
 	token  atomic.Uint32          // 1: it has been unparked before it parked
 
-	present atomic.Uint64 // the number of its present task's name, plus 1; 0: it has no task. Others may read it
+	name atomic.Pointer[string] // of its present task; nil: it has none
 
 	fiber  *fiber.Fiber
 	maker  *Worker // has made it; with id this names it
@@ -58,18 +57,6 @@ type Fiber struct {
 	residue    fiber.Residue // what tasks leave on its goroutine
 	groupLocal bool          // its present task is GroupLocal
 	ending     bool          // it shall end when it has no task to go on with
-}
-
-// begins notes that f, the calling fiber, has a task of that name from now on.
-func (f *Fiber) begins(name nameNumber) { release.Store(&f.present, uint64(name)+1) }
-
-// ends notes that it has none.
-func (f *Fiber) ends() { release.Store(&f.present, 0) }
-
-// taskName is the name of the task that f has, if it has one, at some moment during the call.
-func (f *Fiber) taskName() (name nameNumber, any bool) {
-	n := f.present.Load()
-	return nameNumber(max(n, 1) - 1), n > 0
 }
 
 // Current returns the fiber that the caller runs on, or nil if no scheduler has it. It costs single nanoseconds.

@@ -287,8 +287,8 @@ func (f *Fiber) execute(t job) {
 	if migrates && t.Flags&SameThread != 0 {
 		f.home = w
 	}
-	if f.begins(t.name); f.record != nil {
-		f.recordBegin(w.scheduler.names.of(t.name))
+	if t.Flags&isNamed == 0 {
+		f.beginTask("", t.Func)
 	}
 	returned := false
 	defer func() {
@@ -302,7 +302,9 @@ func (f *Fiber) execute(t job) {
 			f.local = nil
 		}
 		f.residue.Clear()
-		f.ends()
+		if f.name.Load() != nil {
+			f.name.Store(nil)
+		}
 		f.worker.Load().tasksDone.add(1)
 		if migrates {
 			f.home = nil
@@ -311,9 +313,16 @@ func (f *Fiber) execute(t job) {
 			f.recordEnd()
 		}
 	}()
-	f.task.Begin(t.Func)
 	t.Func()
 	returned = true
+}
+
+// beginTask notes that f, the calling fiber, calls the function of a task of that name.
+func (f *Fiber) beginTask(name string, function func()) {
+	if f.record != nil {
+		f.recordBegin(name)
+	}
+	f.task.Begin(function)
 }
 
 // failed deals with a task that did not return: it panicked with value, or called Goexit if that is nil. It runs on top

@@ -18,7 +18,6 @@ import (
 // A nil Scheduler, which Get returns outside of tasks, and a zero one accept nothing. Their methods return ErrNotBound
 // where they return an error, and zero values else.
 type Scheduler struct {
-	names     names // of tasks
 	cfg       Config
 	workers   []*Worker // multi-threaded, by number
 	policy    policy

@@ -3,7 +3,6 @@ package sched
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,15 +20,18 @@ const SameThread Flags = 1 << 0
 // Groups.
 const GroupLocal Flags = 1 << 1
 
-// hasRoom is a flag of jobs alone: the task has a place in its scheduler's room, until it begins.
-const hasRoom Flags = 1 << 7
+// Flags of jobs alone.
+const (
+	hasRoom Flags = 1 << 7 // the task has a place in its scheduler's room, until it begins
+	isNamed Flags = 1 << 6 // Func says what begins; see named
+)
 
 // Task is a function that a worker will call once, on one of its fibers. It begins without labels of the profiler
 // (package pprof) and without debug.SetPanicOnFault, and leaves neither to others.
 type Task struct {
 	Func  func()
 	Flags Flags
-	Name  string // for deadlock reports, traces and TaskTimes, which are made for few names; may be empty
+	Name  string // for deadlock reports, traces and their TaskTimes; may be empty
 }
 
 // Enqueue queues a task. A SameThread task goes to the worker that the caller runs on. Any other goes where the policy
@@ -142,7 +144,7 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 	case home == nil && len(s.workers) == 0:
 		return s.refuse(to, ErrNoWorkers)
 	}
-	j := s.job(t)
+	j := newJob(t)
 	if s.room != nil {
 		admitted, err := s.admit(ctx, home != nil)
 		if err != nil {
@@ -280,7 +282,6 @@ func (w *Worker) release(t job) {
 type job struct {
 	Func  func()
 	Flags Flags
-	name  nameNumber
 }
 
 // runnable is what a worker runs next: a fiber that goes on, or a task to begin.
@@ -297,52 +298,22 @@ func (r runnable) groupLocal() bool {
 	return r.task.Flags&GroupLocal != 0
 }
 
-// job is what the queues hold of t.
-func (s *Scheduler) job(t *Task) job {
-	j := job{Func: t.Func, Flags: t.Flags &^ hasRoom}
+// newJob returns what the queues hold of t.
+func newJob(t *Task) job {
 	if t.Name != "" {
-		j.name = s.names.number(t.Name)
+		return job{Func: named(t.Name, t.Func), Flags: t.Flags&^hasRoom | isNamed}
 	}
-	return j
+	return job{Func: t.Func, Flags: t.Flags &^ (hasRoom | isNamed)}
 }
 
-// nameNumber stands for the name of a task; 0 for none.
-type nameNumber uint32
-
-// mostNames is how many names of tasks a scheduler distinguishes. Further ones are none.
-const mostNames = 1024
-
-// names are the names that a scheduler has met. The zero value has met none.
-type names struct {
-	mu      sync.Mutex // held for moments, with no other lock
-	numbers map[string]nameNumber
-	list    []string // the first has number 1
-}
-
-// number returns the number of the name, always the same one.
-func (n *names) number(name string) nameNumber {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	number, known := n.numbers[name]
-	if !known && name != "" && len(n.list) < mostNames {
-		if n.numbers == nil {
-			n.numbers = make(map[string]nameNumber)
-		}
-		n.list = append(n.list, name)
-		number = nameNumber(len(n.list))
-		n.numbers[name] = number
+// named returns the function of a task that has a name: it tells the fiber the name, and calls f.
+func named(name string, f func()) func() {
+	return func() {
+		fiber := Current()
+		fiber.name.Store(&name)
+		fiber.beginTask(name, f)
+		f()
 	}
-	return number
-}
-
-// of returns the name that has the number.
-func (n *names) of(number nameNumber) string {
-	if number == 0 {
-		return ""
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.list[number-1]
 }
 
 // Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are

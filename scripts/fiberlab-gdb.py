@@ -268,8 +268,8 @@ class Fibers:
         memory = self.memory
         _, word, worker, f.self, present, since = self.scheduled.read(memory, value)
         f.state = STATES[word & 7]
-        f.worker, names, looked = self.worker(worker)
-        f.task = names[present - 2] if 2 <= present < len(names) + 2 else ""
+        f.worker, looked = self.worker(worker)
+        f.task = memory.go_string(present) if present else ""
         if f.state in BLOCKED and since and looked:
             f.since = max(looked - since, 0) / 1e9
         f.awaits = memory.words(at(value, "fiberlab/sched.Fiber", "awaits"), 2)
@@ -277,16 +277,14 @@ class Fibers:
         f.in_go = bool(resting and f.goroutine and self.stack.read(memory, f.goroutine)[2])
 
     def worker(self, worker):
-        """Returns the name of a worker, the names of its scheduler's tasks, and when its watchdog looked last."""
+        """Returns the name of a worker, and when its scheduler's watchdog looked last."""
         if worker not in self.workers:
             memory = self.memory
             scheduler = memory.word(at(worker, "fiberlab/sched.Worker", "scheduler"))
             if scheduler not in self.schedulers:
-                array, count = memory.words(at(scheduler, "fiberlab/sched.Scheduler", "names.list"), 2)
-                names = [memory.go_string(array + 16 * i) for i in range(count)]
-                self.schedulers[scheduler] = names, memory.word(at(scheduler, "fiberlab/sched.Scheduler", "looked"))
+                self.schedulers[scheduler] = memory.word(at(scheduler, "fiberlab/sched.Scheduler", "looked"))
             name = memory.go_string(at(worker, "fiberlab/sched.Worker", "name"))
-            self.workers[worker] = (name, *self.schedulers[scheduler])
+            self.workers[worker] = name, self.schedulers[scheduler]
         return self.workers[worker]
 
     def get(self, name):
