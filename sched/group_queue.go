@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// runQueue holds what is ready in a group or on a worker, in the order in which it came: tasks that have not begun, which
-// have no stack yet, and fibers that may continue. Any thread may call its methods; they block only for its lock, which is held
-// for a few instructions an entry. The zero value is an empty queue.
+// runQueue holds what is ready in a group or on a worker, in the order in which it came. These are tasks that have not
+// begun, which have no stack yet, and fibers that may continue. Any thread may call its methods; they block only for
+// its lock, which is held for a few instructions an entry. The zero value is an empty queue.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
 	mu      spinlock.Lock         // beside what follows, which most calls write
@@ -72,8 +72,8 @@ func (q *runQueue) leaves() bool {
 	return q.empty()
 }
 
-// grown lets others see the length, with runNext or 0. The lock must be held. The Swap is an atomic read and write: so all
-// threads can see the length before the caller loads what follows; see idle.Set.
+// grown lets others see the length, with runNext or 0. The lock must be held. The Swap is an atomic read and write: so
+// all threads can see the length before the caller loads what follows; see idle.Set.
 func (q *runQueue) grown(next uint64) {
 	n := uint64(q.entries.Len())
 	q.length.Swap(n<<1 | next)
@@ -103,8 +103,8 @@ func (q *runQueue) take(steals bool) (r runnable, ok bool) {
 	return r, true
 }
 
-// takeHalf moves half of the entries, the oldest and not more than most, to the end of another queue. It returns how many
-// remain.
+// takeHalf moves half of the entries, the oldest and not more than most, to the end of another queue. It returns how
+// many remain.
 func (q *runQueue) takeHalf(to *queue.Queue[runnable], most int) (left int) {
 	if q.empty() {
 		return 0

@@ -231,7 +231,7 @@ class Fibers:
         self.stack = Shape("runtime.g", "stack.lo", "stack.hi", "syscallsp", "syscallpc", "syscallbp")
         self.scheduled = None  # in a program without a scheduler
         with contextlib.suppress(gdb.error):
-            self.scheduled = Shape("fiberlab/sched.Fiber", "fiber", "word", "worker", "self", "present", "since")
+            self.scheduled = Shape("fiberlab/sched.Fiber", "fiber", "word", "worker", "self", "name", "since")
         self.workers, self.schedulers, self.tops = {}, {}, {}
         self.list = sorted(self.find(registry), key=lambda f: f.number)
         self.by_self = {f.self: f for f in self.list if f.self}
@@ -266,10 +266,10 @@ class Fibers:
     def read_scheduled(self, f, value):
         """Adds what the scheduler knows of f, from the sched.Fiber at value."""
         memory = self.memory
-        _, word, worker, f.self, present, since = self.scheduled.read(memory, value)
+        _, word, worker, f.self, name, since = self.scheduled.read(memory, value)
         f.state = STATES[word & 7]
         f.worker, looked = self.worker(worker)
-        f.task = memory.go_string(present) if present else ""
+        f.task = memory.go_string(name) if name else ""
         if f.state in BLOCKED and since and looked:
             f.since = max(looked - since, 0) / 1e9
         f.awaits = memory.words(at(value, "fiberlab/sched.Fiber", "awaits"), 2)
