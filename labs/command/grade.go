@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -169,7 +168,7 @@ func folder(lab *grade.Lab, args []string) string {
 	if len(args) > 0 {
 		return args[0]
 	}
-	dir := filepath.Join("labs", lab.Number)
+	dir := lab.Home()
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return dir
 	}

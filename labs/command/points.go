@@ -52,7 +52,7 @@ the current folder, grade and grade-all find it; --points names another one.`,
 // folder, if there is one.
 func weighed(lab *grade.Lab, path string) (*grade.Lab, *grade.Points, error) {
 	if path == "" {
-		path = filepath.Join("labs", lab.Number, "points.toml")
+		path = filepath.Join(lab.Home(), "points.toml")
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return lab, &grade.Points{}, nil
 		}

@@ -54,7 +54,7 @@ func reportText(r *grade.Report, lab *grade.Lab, columns int) string {
 		say(0, "Note: %s.", remark)
 	}
 	say(
-		0, "%d of %d points. Sections are those of %s in labs/%s. Seed: %d.", r.Points, r.Of, lab.Handout, r.Lab,
+		0, "%d of %d points. Sections are those of %s in %s. Seed: %d.", r.Points, r.Of, lab.Handout, lab.Home(),
 		r.Seed,
 	)
 	return b.String()

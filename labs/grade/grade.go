@@ -9,9 +9,14 @@ package grade
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"time"
 
+	"fiberlab/labs"
 	"fiberlab/labs/machine"
 	"fiberlab/labs/record"
 )
@@ -40,6 +45,35 @@ type Lab struct {
 	// Files of the lab's folder. A fixed one replaces the submission's file. A given one is there if the submission has
 	// no file of that name; a source among these is linked if something needs what it defines, as a library is.
 	Fixed, Given []string
+	Folder       string // of a lab of a teacher's own; empty: labs/NN, as it was when the grader was built
+}
+
+// Home is the folder of the lab, as a reader names it.
+func (l *Lab) Home() string {
+	if l.Folder != "" {
+		return l.Folder
+	}
+	return "labs/" + l.Number
+}
+
+// File returns a source of the lab's folder.
+func (l *Lab) File(name string) ([]byte, error) {
+	if l.Folder != "" {
+		return os.ReadFile(filepath.Join(l.Folder, name))
+	}
+	text, err := labs.Sources.ReadFile(l.Number + "/" + name)
+	if err != nil {
+		return nil, fmt.Errorf("this copy of fiberlab does not have lab %s: %w", l.Number, err)
+	}
+	return text, nil
+}
+
+// Tests returns the folder of the lab's scenarios.
+func (l *Lab) Tests() (fs.FS, error) {
+	if l.Folder != "" {
+		return os.DirFS(filepath.Join(l.Folder, "tests")), nil
+	}
+	return fs.Sub(labs.Scenarios, l.Number+"/tests")
 }
 
 // Item is what gets points: all of them, or none.

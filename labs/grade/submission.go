@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"fiberlab/labs"
 	"fiberlab/labs/machine"
 	"fiberlab/labs/sandbox"
 )
@@ -141,9 +140,9 @@ func (l *Lab) take(o Options, use func(*Submission) error) (err error) {
 func (l *Lab) give(a *machine.Arch, s *Submission) error {
 	var replaced []string
 	for _, name := range slices.Concat(l.Fixed, l.Given) {
-		text, err := labs.Sources.ReadFile(l.Number + "/" + name)
+		text, err := l.File(name)
 		if err != nil {
-			return fmt.Errorf("this copy of fiberlab does not have lab %s: %w", l.Number, err)
+			return err
 		}
 		path := filepath.Join(s.Dir, name)
 		own, err := os.ReadFile(path)

@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fiberlab/labs"
 	"fiberlab/labs/explore"
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
@@ -109,18 +109,22 @@ func give(l *grade.Lab, s *grade.Submission, given string) error {
 	files := map[string][]byte{filepath.Join(s.Dir, "explore.h"): explore.Header()}
 	files[filepath.Join(given, "explore.h")] = explore.Header()
 	for _, name := range l.Fixed {
-		text, err := labs.Sources.ReadFile(path.Join(l.Number, name))
+		text, err := l.File(name)
 		if err != nil {
 			return err
 		}
 		files[filepath.Join(given, name)] = text
 	}
-	tests, err := labs.Scenarios.ReadDir(path.Join(l.Number, "tests"))
+	tests, err := l.Tests()
 	if err != nil {
 		return err
 	}
-	for _, f := range tests {
-		text, err := labs.Scenarios.ReadFile(path.Join(l.Number, "tests", f.Name()))
+	entries, err := fs.ReadDir(tests, ".")
+	if err != nil {
+		return err
+	}
+	for _, f := range entries {
+		text, err := fs.ReadFile(tests, f.Name())
 		if err != nil {
 			return err
 		}

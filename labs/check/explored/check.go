@@ -124,8 +124,7 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 	}
 	if r.Schedule != "" {
 		said += fmt.Sprintf(
-			" Schedule %s: to see it, build/labs explore labs/%s/*.[cS] labs/%s/tests/%s --replay %s", r.Schedule, l.Number,
-			l.Number, s.file, r.Schedule,
+			" Schedule %s: to see it, build/labs explore %s/*.[cS] %[2]s/tests/%s --replay %[1]s", r.Schedule, l.Home(), s.file,
 		)
 	}
 	f.Text = said

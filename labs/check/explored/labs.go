@@ -11,6 +11,7 @@
 //	labs.go   what a lab of this kind is made of
 //	build.go  what a submission may use, and what it is linked with
 //	check.go  whether a scenario fails, and what is said of that
+//	own.go    a lab that a teacher describes in a file
 //	lab06.go  the scenarios of each lab
 //	lab07.go
 //	lab08.go

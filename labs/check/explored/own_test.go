@@ -1,0 +1,60 @@
+package explored_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/labs/catalogue"
+	"fiberlab/labs/check/explored"
+	"fiberlab/labs/grade"
+	"fiberlab/labs/machine"
+)
+
+var blockOf = regexp.MustCompile("(?s)\n(?:In \\*([a-z]+)\\*, )?\\*([a-z.]+)\\*:\n\n```[a-z]+\n(.*?)```\n")
+
+// The lab of labs/own.md is what the page says: its reference gets full marks, and its skeleton none.
+func TestOwn(t *testing.T) {
+	if err := machine.Controls(machine.Native()); err != nil {
+		t.Skip(err)
+	}
+	page, err := os.ReadFile("../../own.md")
+	require.NoError(t, err)
+	home := filepath.Join(t.TempDir(), "lock")
+	for _, block := range blockOf.FindAllStringSubmatch(string(page), -1) {
+		path := filepath.Join(home, block[1], block[2])
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(block[3]), 0o600))
+	}
+	lab, err := catalogue.Find(home)
+	require.NoError(t, err)
+	require.Equal(t, "lock", lab.Number)
+	graded := func(folder string) *grade.Report {
+		r, err := lab.Grade(t.Context(), grade.Options{
+			Arch: machine.Native(), Dir: folder, Seed: 1, Emulator: strings.Fields(os.Getenv("FIBERLAB_EXEC")),
+		})
+		require.NoError(t, err)
+		require.Nil(t, r.Build)
+		return r
+	}
+	require.Equal(t, 100, graded(filepath.Join(home, "reference")).Points)
+	skeleton := graded(home)
+	require.Equal(t, 0, skeleton.Points)
+	require.Contains(t, skeleton.Items[0].Faults[0].Text, "build/labs explore "+home+"/*.[cS] "+home+"/tests/counter.c")
+
+	const some = "title = \"t\"\nsources = [\"*\"]\n[[scenario]]\n"
+	for line, want := range map[string]string{
+		"titel = \"x\"":            "titel means nothing: labs/own.md describes the file",
+		"sources = [\"*\"]":        "it needs a title, sources and a scenario",
+		some + "file = \"../x.c\"": `scenario "" needs a file in tests`,
+		some + "file = \"x.c\"\nname = \"n\"\npoints = 1\nschedules = 1": "x.c: no such",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(home, explored.OwnFile), []byte(line), 0o600))
+		_, err = explored.Own(home)
+		require.ErrorContains(t, err, want)
+	}
+}
