@@ -28,6 +28,7 @@ type Book struct {
 	Failed   int     `json:"failed"`   // submissions that the grader failed to grade: they have no points yet
 	Items    []Item  `json:"items"`
 	Students []Row   `json:"students"` // sorted by name
+	Alike    []Pair  `json:"alike"`    // the likeliest first
 }
 
 // Item is how the class did in one item.
@@ -98,6 +99,11 @@ func newBook(o Options, seed uint64, records []*Record) *Book {
 		}
 		b.Students = append(b.Students, row)
 	}
+	prints := map[string]fingerprints{}
+	for _, r := range records {
+		prints[r.Student] = r.prints
+	}
+	b.Alike = alike(handedOut(o.Lab), prints)
 	for i := range b.Items {
 		b.Items[i].Why = commonest(said[i])
 	}

@@ -16,6 +16,7 @@ import (
 // The pages fit a phone, a screen and paper, and can be read in light and dark. What submissions say is text there.
 func TestBrowser(t *testing.T) {
 	dir, class := t.TempDir(), sample(t)
+	class.Alike = []Pair{{"alice", class.Students[2].Student, 0.93, 120}}
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "students"), 0o700))
 	require.NoError(t, class.write(dir))
 	b := browsertest.Open(t)

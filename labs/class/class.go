@@ -3,10 +3,11 @@
 //
 // What to read, in this order:
 //
-//	class.go   which submissions there are, and how all of them come to be graded
-//	intake.go  how the files are taken from a folder, an archive or a git repository
-//	book.go    the gradebook: points, which items fail how often, and why
-//	page.go    the pages
+//	class.go     which submissions there are, and how all of them come to be graded
+//	intake.go    how the files are taken from a folder, an archive or a git repository
+//	book.go      the gradebook: points, which items fail how often, and why
+//	likeness.go  which submissions have much in common
+//	page.go      the pages
 package class
 
 import (
@@ -63,6 +64,7 @@ type Record struct {
 	Files   string        `json:"files"`  // the digest of what was handed in
 	Report  *grade.Report `json:"report"` // without points if the submission cannot be taken or built
 	Failed  string        `json:"failed,omitempty"`
+	prints  fingerprints
 }
 
 // settings are what the run that began a folder of results was told. Another run that differs would mix two
@@ -255,11 +257,12 @@ func (o Options) one(ctx context.Context, student, from string, seed uint64) (r 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	r = &Record{Student: student, From: from, Files: digest(files, refused)}
+	r = &Record{Student: student, From: from, Files: digest(files, refused), prints: fingerprintsOf(files)}
 	path := filepath.Join(o.Out, "students", student+".json")
 	if text, err := os.ReadFile(path); err == nil {
 		var before Record
 		if json.Unmarshal(text, &before) == nil && before.Files == r.Files && before.Report != nil {
+			before.prints = fingerprintsOf(files)
 			return &before, nil
 		}
 	}

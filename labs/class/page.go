@@ -34,7 +34,9 @@ const frame = `{{define "head"}}<!doctype html>
 </html>
 {{end}}`
 
-var pageTemplates = template.Must(template.Must(template.New("frame").Parse(frame)).ParseFS(pages, "*.html"))
+var pageTemplates = template.Must(template.Must(template.New("frame").Funcs(template.FuncMap{
+	"percent": func(share float64) float64 { return 100 * share },
+}).Parse(frame)).ParseFS(pages, "*.html"))
 
 // page is the page of the class.
 func (b *Book) page() ([]byte, error) {
