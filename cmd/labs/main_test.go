@@ -76,6 +76,9 @@ func TestGradeAllTakenUp(t *testing.T) {
 	if err := machine.Controls(machine.Native()); err != nil {
 		t.Skip(err)
 	}
+	if os.Getenv("FIBERLAB_EXEC") != "" {
+		t.Skip("records are written alike on each architecture")
+	}
 	class := t.TempDir()
 	for i := range 4 {
 		student := filepath.Join(class, fmt.Sprintf("student %d", i))
