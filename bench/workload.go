@@ -35,7 +35,7 @@ var workloads = []struct {
 	make func() Workload
 }{
 	{"switch", Switch}, {"create", create}, {"ring", rings}, {"tasks", tasks}, {"sync", handover}, {"wake", wake},
-	{"join", join}, {"depth", depth}, {"registers", registers},
+	{"join", join}, {"depth", depth}, {"registers", registers}, {"explore", points},
 }
 
 // WorkloadNames lists the names of all workloads.

@@ -41,8 +41,9 @@ func TestEachWorkload(t *testing.T) {
 	}
 	_, err = ParseWorkloads("speed")
 	require.EqualError(t, err,
-		`unknown workload "speed": choose one of switch, create, ring, tasks, sync, wake, join, depth, registers or all`)
-	require.Len(t, workloads, 9)
+		`unknown workload "speed": choose one of switch, create, ring, tasks, sync, wake, join, depth, registers, explore `+
+			`or all`)
+	require.Len(t, workloads, 10)
 }
 
 // Whatever part was measured before, a lap of a part passes as many fibers as it says.

@@ -28,6 +28,8 @@ var reasons = map[string]string{
 		"with the depth.",
 	"registers": "The difference to none is what a group costs. A control word is cheap to store and dear to load: asm " +
 		"compares it, and loads it where the sides differ.",
+	"explore": "An explorer switches between the threads of a program, and decides what each access reads. So its speed " +
+		"is the speed of its memory model.",
 	"join": "A child that nobody steals can be called as a function. Whoever parks instead pays for two switches.",
 }
 

@@ -4,7 +4,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -16,10 +15,9 @@ import (
 // BenchmarkSchedules counts the schedules of a second of processor time, of a test of 32 events
 // (testdata/bench/deque.c). The explorer runs them, and relacy where it is installed (Debian: apt-get install
 // relacy-dev). They run in turn, so that
-// noise hits all of them. Each figure is a median. BenchmarkPoint has the cost of a schedule point: one exchange of two
-// objects by two threads.
+// noise hits all of them. Each figure is a median.
 //
-//	nice -n -19 go test -run '^$' -bench 'Schedules|Point' -benchtime 20x ./labs/explore
+//	nice -n -19 go test -run '^$' -bench Schedules -benchtime 20x ./labs/explore
 func BenchmarkSchedules(b *testing.B) {
 	const schedules = "200000" // there are more
 	own := []string{explored(b, "deque.c"), "--seconds", "99", "--schedules", schedules}
@@ -53,16 +51,6 @@ func BenchmarkSchedules(b *testing.B) {
 	if err == nil {
 		b.ReportMetric(median(rates["random"])/median(rates["relacy"]), "random/relacy")
 	}
-}
-
-func BenchmarkPoint(b *testing.B) {
-	const points, schedules = 100, 20_000
-	argv := []string{explored(b, "points.c"), "--seconds", "99", "--random", "--schedules", strconv.Itoa(schedules)}
-	var costs []float64
-	for b.Loop() {
-		costs = append(costs, float64(used(b, argv).Nanoseconds())/(points*schedules))
-	}
-	b.ReportMetric(median(costs), "ns/point")
 }
 
 func median(all []float64) float64 {

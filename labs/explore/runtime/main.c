@@ -311,7 +311,7 @@ static int print_result(const struct search *complete) {
         }
     }
     printf("\n{\"result\":{\"verdict\":\"%s\",\"complete\":%s,\"bound\":%d,\"schedules\":%llu,"
-           "\"executions_pruned\":%llu,\"seconds\":%.3f,\"seed\":%llu,\"random\":%llu,"
+           "\"executions_pruned\":%llu,\"seconds\":%.6f,\"seed\":%llu,\"random\":%llu,"
            "\"outcomes\":[",
            failed ? "fail" : "pass", complete ? "true" : "false", bound,
            (unsigned long long)(complete ? complete->schedules : run->schedules),
