@@ -281,7 +281,9 @@ func (e *execution) mayNotOverlook(t *thread) {
 }
 
 // items are the values that threads hand over: whether the last call for it put it, or else took it, by the order of
-// this execution. The program's own search asks for more: that the last call led to the next one.
+// this execution. The program's own search asks for more: that the last call led to the next one. What led to a call is
+// executed before it, so a program that is right does not fail here. One that is wrong and deceives its own search has
+// schedules in which the calls come in another order. The sample draws from these, too.
 type items map[uint64]bool
 
 // end is a fault if a value was put and not taken.
