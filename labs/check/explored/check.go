@@ -17,8 +17,9 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// cpuTime bounds the processor time of a program. The time of the item ends it before.
-const cpuTime = 10 * time.Minute
+// cpuTime bounds the processor time of a program. A search of a right submission takes some seconds, in an emulator some
+// ten: numbers of schedules and of steps end it.
+const cpuTime = 2 * time.Minute
 
 // endless is the time of a search, which its number of schedules ends.
 const endless = 24 * time.Hour
