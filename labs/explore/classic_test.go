@@ -95,7 +95,10 @@ func TestCompilersAgree(t *testing.T) {
 	}
 }
 
-// check finds each fault, and none in the correct form, all of whose schedules are tried.
+// A quiet processor tries so many schedules in a second.
+const ofASecond = 500_000
+
+// check finds each fault within a second, and none in the correct form, all of whose schedules are tried.
 func (p planted) check(t *testing.T, tools *explore.Runtime, folder string) {
 	t.Helper()
 	for macro, kinds := range p.faults {
@@ -105,6 +108,8 @@ func (p planted) check(t *testing.T, tools *explore.Runtime, folder string) {
 			require.NotNil(t, r.Fault)
 			require.Contains(t, kinds, r.Fault.Kind)
 			require.NotEmpty(t, r.Steps)
+			require.Less(t, r.Schedules, ofASecond)
+			require.LessOrEqual(t, len(r.Schedule), 80)
 		})
 	}
 	correct := ""
