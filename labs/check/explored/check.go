@@ -17,8 +17,8 @@ import (
 	"fiberlab/labs/machine"
 )
 
-// cpuTime bounds the processor time of a program. A search of a right submission takes some seconds, in an emulator some
-// ten: numbers of schedules and of steps end it.
+// cpuTime bounds the processor time of a program. Numbers of schedules and of steps end a search before: it takes some
+// seconds, or some ten in an emulator.
 const cpuTime = 2 * time.Minute
 
 // endless is the time of a search, which its number of schedules ends.
