@@ -3,9 +3,14 @@ package trace_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -75,6 +80,60 @@ func perfettoTrace(t *testing.T) protoreflect.MessageDescriptor {
 	return made.Messages().ByName("Trace")
 }
 
+// Chromium contains Perfetto's trace_processor, and with it Perfetto's own description of the messages of events: the
+// schema above agrees with that.
+func TestPerfettoSchema(t *testing.T) {
+	f, err := os.Open("/usr/lib/chromium/chromium")
+	if err != nil {
+		t.Skip("Perfetto's schema is taken from Chromium: scripts/need browser installs it")
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	require.NoError(t, err)
+	binary, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
+	require.NoError(t, err)
+	defer unix.Munmap(binary)
+	for name, file := range map[string]string{"TrackEvent": "track_event.proto", "DebugAnnotation": "debug_annotation.proto"} {
+		own := describedIn(t, binary, "protos/perfetto/trace/track_event/"+file)
+		i := slices.IndexFunc(own.MessageType, func(m *descriptorpb.DescriptorProto) bool { return m.GetName() == name })
+		require.GreaterOrEqual(t, i, 0, name)
+		fields := map[string]field{}
+		for _, f := range own.MessageType[i].Field {
+			kind := strings.ToLower(strings.TrimPrefix(f.GetType().String(), "TYPE_"))
+			switch kind {
+			case "enum":
+				kind = "int32" // as which it is encoded
+			case "message":
+				kind = strings.TrimPrefix(f.GetTypeName(), ".perfetto.protos.")
+			}
+			list := f.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_REPEATED
+			fields[f.GetName()] = field{f.GetName(), f.GetNumber(), kind, list}
+		}
+		for _, f := range schema[name] {
+			require.Equal(t, fields[f.name], f)
+		}
+	}
+}
+
+// describedIn returns the description of a file of Perfetto's schema from a program that contains it: in a list of such
+// descriptions, after its length. It begins with the names of the file and of the package.
+func describedIn(t *testing.T, binary []byte, file string) *descriptorpb.FileDescriptorProto {
+	head := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), file)
+	head = protowire.AppendString(protowire.AppendTag(head, 2, protowire.BytesType), "perfetto.protos")
+	at := bytes.Index(binary, head)
+	require.Greater(t, at, 4, "%s is not described", file)
+	for before := 1; before <= 4; before++ {
+		size, n := protowire.ConsumeVarint(binary[at-before : at])
+		if n == before && binary[at-before-1] == '\n' && at+int(size) <= len(binary) {
+			var own descriptorpb.FileDescriptorProto
+			require.NoError(t, proto.Unmarshal(binary[at:at+int(size)], &own))
+			return &own
+		}
+	}
+	require.Fail(t, "no length", file)
+	return nil
+}
+
 // message reads fields by their names.
 type message struct{ protoreflect.Message }
 
@@ -99,7 +158,7 @@ func TestWritePerfetto(t *testing.T) {
 
 		tracks, flows, ended := map[uint64]string{}, map[uint64]int{}, map[uint64]int{}
 		open, last := map[uint64]int{}, map[uint64]uint64{}
-		slices, ends, instants := 0, 0, 0
+		begun, ends, instants := 0, 0, 0
 		packets := message{decoded}.value("packet").List()
 		for i := range packets.Len() {
 			packet := message{packets.Get(i).Message()}
@@ -125,7 +184,7 @@ func TestWritePerfetto(t *testing.T) {
 			require.Contains(t, tracks, track)
 			switch e.value("type").Int() {
 			case 1:
-				slices++
+				begun++
 				open[track]++
 				last[track] = at
 				require.NotEmpty(t, e.value("name").String())
@@ -150,7 +209,7 @@ func TestWritePerfetto(t *testing.T) {
 				require.NotEmpty(t, message{notes.Get(j).Message()}.value("string_value").String())
 			}
 		}
-		require.Equal(t, slices, ends)
+		require.Equal(t, begun, ends)
 		require.Equal(t, flows, ended)
 		require.NotContains(t, flows, uint64(0))
 		require.Contains(t, tracks, uint64(1)<<32|1)
@@ -162,7 +221,7 @@ func TestWritePerfetto(t *testing.T) {
 		for _, e := range same.TraceEvents {
 			want[e.Ph]++
 		}
-		require.Equal(t, want["X"], slices)
+		require.Equal(t, want["X"], begun)
 		require.Equal(t, want["s"], len(flows))
 		require.Equal(t, want["i"]+2*want["s"], instants)
 	}
