@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 const script = "../../scripts/fiberlab-gdb.py"
@@ -104,6 +105,11 @@ func TestMain(m *testing.M) {
 	var err error
 	if folder, err = os.MkdirTemp("", "fiberlab-gdb-"); err != nil {
 		panic(err)
+	}
+	var cores unix.Rlimit // which the subjects inherit
+	if unix.Getrlimit(unix.RLIMIT_CORE, &cores) == nil {
+		cores.Cur = cores.Max
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &cores)
 	}
 	code := m.Run()
 	_ = os.RemoveAll(folder)
@@ -255,7 +261,7 @@ func abort(t *testing.T, pattern string, program []string) string {
 	files, err := filepath.Glob(filepath.Join(dir, pattern))
 	require.NoError(t, err)
 	if len(files) == 0 {
-		t.Skip("no core file was written: `ulimit -c` may be 0")
+		t.Skip("no core file was written: `ulimit -H -c` may be 0")
 	}
 	return files[0]
 }

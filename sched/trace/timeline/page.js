@@ -569,7 +569,7 @@ for (const k of classes) {
   mark.append(box, k);
   if (k !== "run" || !classOf.has("Running")) $("legend").append(mark);
 }
-$("counts").textContent = `Slices: ${S}, instants: ${I}, arrows: ${A}.`;
+$("counts").textContent = `Slices: ${S.toLocaleString("en")}, instants: ${I.toLocaleString("en")}, arrows: ${A.toLocaleString("en")}.`;
 if (I) element("span", "▲ an event of a worker", $("legend"));
 if (A) element("span", "→ from notify to wake", $("legend"));
 resize();
