@@ -79,14 +79,10 @@ class Memory:
         return self.read(address, 256).split(b"\0")[0].decode(errors="replace") if address else ""
 
 
-def struct_type(name):
-    return gdb.lookup_type(name).strip_typedefs()
-
-
 @functools.lru_cache(maxsize=None)
 def field(type_name, path):
     """Returns the offset and the size in bytes of a field such as "sched.sp" of a struct, or None if there is none."""
-    offset, kind = 0, struct_type(type_name)
+    offset, kind = 0, gdb.lookup_type(type_name).strip_typedefs()
     for name in path.split("."):
         fields = {f.name: f for f in kind.fields()}
         if name not in fields:
@@ -107,7 +103,7 @@ class Shape:
 
     def __init__(self, type_name, *paths):
         self.places = [field(type_name, path) for path in paths]
-        self.size = struct_type(type_name).sizeof
+        self.size = gdb.lookup_type(type_name).sizeof
         for path, place in zip(paths, self.places):
             if place is None:
                 raise gdb.GdbError("%s has no field %s: take the fiberlab-gdb.py of the program's version" %
@@ -336,10 +332,19 @@ class Fibers:
             yield from Places.of_frames(self.walk(f))
 
     def top(self, f):
-        """Returns the place in the source where f is, as a text, and the name of the call by which it waits."""
+        """Returns the innermost place of f that is not the wait, or else the innermost, as a text, and the name of the
+        call by which f waits. It is found once for all fibers with the same stack."""
         key = self.pcs(f) or f.number
         if key not in self.tops:
-            self.tops[key] = top(self.frames(f))
+            found, call = None, ""
+            for place in self.frames(f):
+                found = found or place
+                if not place.wait:
+                    found = place
+                    break
+                if place.function.startswith("fiberlab/sched"):
+                    call = re.sub(r"^fiberlab/(sched/)?", "", place.function)
+            self.tops[key] = str(found or ""), call
         return self.tops[key]
 
     def walk(self, f):
@@ -594,18 +599,6 @@ class Places:
                 cls.known.setdefault(frame.pc(), inlined)
                 inlined = []
             yield place
-
-
-def top(frames):
-    """Returns the first Place that is not the wait, or else the first, and the name of the call by which it waits."""
-    call, first = "", None
-    for place in frames:
-        first = first or place
-        if not place.wait:
-            return str(place), call
-        if place.function.startswith("fiberlab/sched"):
-            call = re.sub(r"^fiberlab/(sched/)?", "", place.function)
-    return str(first or ""), call
 
 
 def numbers(fibers):
