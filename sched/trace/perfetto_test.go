@@ -93,7 +93,8 @@ func TestPerfettoSchema(t *testing.T) {
 	binary, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
 	require.NoError(t, err)
 	defer unix.Munmap(binary)
-	for name, file := range map[string]string{"TrackEvent": "track_event.proto", "DebugAnnotation": "debug_annotation.proto"} {
+	files := map[string]string{"TrackEvent": "track_event.proto", "DebugAnnotation": "debug_annotation.proto"}
+	for name, file := range files {
 		own := describedIn(t, binary, "protos/perfetto/trace/track_event/"+file)
 		i := slices.IndexFunc(own.MessageType, func(m *descriptorpb.DescriptorProto) bool { return m.GetName() == name })
 		require.GreaterOrEqual(t, i, 0, name)
