@@ -111,7 +111,7 @@ func (c *Context) Engines() *uring.Engines { return c.engines }
 // Submit queues a task, before or after Start; a task that is queued when the context has stopped, or just stops,
 // begins after the next Start. It may be called from anywhere. If the queue is full, it blocks its caller until a task
 // has begun: a fiber not its thread, so tasks may submit to their own context. It returns ErrNilTask.
-func (c *Context) Submit(t TopLevel) error { return c.submit(context.Background(), t, func() {}) }
+func (c *Context) Submit(t TopLevel) error { return c.submit(context.Background(), task{TopLevel: t}) }
 
 // SubmitContext is Submit that gives up when ctx is done before there is room, and returns context.Cause(ctx). If there
 // is room, it queues the task even if ctx is done. It returns sched.ErrNilContext if ctx is nil.
@@ -119,11 +119,11 @@ func (c *Context) SubmitContext(ctx context.Context, t TopLevel) error {
 	if ctx == nil {
 		return fmt.Errorf("sched/uring: submit: %w", sched.ErrNilContext)
 	}
-	return c.submit(ctx, t, func() {})
+	return c.submit(ctx, task{TopLevel: t})
 }
 
 // TrySubmit is Submit that never blocks: it returns ErrFull if the queue is full, and ErrNilTask.
-func (c *Context) TrySubmit(t TopLevel) error { return c.submit(atOnce, t, func() {}) }
+func (c *Context) TrySubmit(t TopLevel) error { return c.submit(atOnce, task{TopLevel: t}) }
 
 // Pending is how many tasks are queued. It may be called from anywhere.
 func (c *Context) Pending() int {
@@ -135,15 +135,15 @@ func (c *Context) Pending() int {
 
 func (c *Context) made() bool { return c != nil && c.tasks != nil }
 
-// submit is SubmitContext, or TrySubmit if ctx is atOnce. ended is called last, on the fiber of the task.
-func (c *Context) submit(ctx context.Context, t TopLevel, ended func()) error {
+// submit is SubmitContext, or TrySubmit if ctx is atOnce.
+func (c *Context) submit(ctx context.Context, t task) error {
 	if !c.made() {
 		return ErrNotMade
 	}
 	if t.Run == nil {
 		return ErrNilTask
 	}
-	if err := c.tasks.put(ctx, t.wrap(c.options.Panicked, ended)); err != nil {
+	if err := c.tasks.put(ctx, t); err != nil {
 		return err
 	}
 	c.wakeup()
@@ -180,7 +180,9 @@ func (c *Context) begin() error {
 	r := &contextRun{stop: fibersync.NewLatch(1), over: fibersync.NewLatch(1)}
 	cfg := c.options.Fibers
 	cfg.Workers = 1
-	cfg.MaxQueued = math.MaxInt32
+	if cfg.MaxQueued = 0; cfg.Policy == sched.Group {
+		cfg.MaxQueued = math.MaxInt32 // 0 is a limit there
+	}
 	cfg.GiveUpAfter = -1
 	if cfg.Name == "" {
 		cfg.Name = "context"
@@ -195,6 +197,7 @@ func (c *Context) begin() error {
 			return nil, err
 		}
 		r.device = &contextDevice{Engine: e, context: c, run: r}
+		r.device.next = sched.Task{Func: r.device.runNext}
 		return r.device, nil
 	}
 	s, err := sched.New(cfg)
@@ -267,7 +270,8 @@ type contextDevice struct {
 	*uring.Engine
 	context *Context
 	run     *contextRun
-	alive   int // top-level tasks that have begun and not ended; for the thread of the worker
+	next    sched.Task // runNext
+	alive   int        // top-level tasks that have begun and not ended; for the thread of the worker
 }
 
 var _ sched.Device = (*contextDevice)(nil)
@@ -281,17 +285,18 @@ func (d *contextDevice) Poll() {
 	d.Engine.Poll()
 }
 
-// begin queues a task as one of the worker's own, which runs it on a fiber.
-func (d *contextDevice) begin(task func()) {
-	err := d.run.scheduler.TryEnqueueOn(0, sched.Task{Func: func() {
-		d.context.tasks.begun()
-		d.alive++
-		defer func() { d.alive-- }()
-		task()
-	}})
-	if err != nil {
+// begin queues runNext as a task of the worker's own, which runs it on a fiber.
+func (d *contextDevice) begin() {
+	if err := d.run.scheduler.TryEnqueueOn(0, d.next); err != nil {
 		panic(err) // the worker takes what it gives to itself until it ends
 	}
+}
+
+// runNext runs the next task of the round.
+func (d *contextDevice) runNext() {
+	d.alive++
+	defer func() { d.alive-- }()
+	d.context.tasks.next().run(d.context.options.Panicked)
 }
 
 // Wait implements sched.Device: it begins a round, or waits if there is none to begin. The stop rule is tested before:

@@ -69,33 +69,31 @@ func TestRoundEnds(t *testing.T) {
 func TestRounds(t *testing.T) {
 	q := newTaskQueue(3)
 	var order []int
-	var begun []func()
-	begin := func(task func()) { begun = append(begun, task) }
+	begun := 0
+	begin := func() { begun++ }
 	put := func(n int) bool {
-		return q.put(atOnce, func() {
-			q.begun()
-			order = append(order, n)
-		}) == nil
+		return q.put(atOnce, task{TopLevel: do(func() { order = append(order, n) })}) == nil
 	}
 	require.True(t, put(1) && put(2) && put(3))
 	require.False(t, put(4), "it is full")
 	require.False(t, q.ready(), "it is not open")
 	q.round(begin)
-	require.Empty(t, begun)
+	require.Zero(t, begun)
 	q.open.Store(true)
 	require.True(t, q.ready())
 	q.round(begin)
-	require.Len(t, begun, 3)
+	require.Equal(t, 3, begun)
 	require.Empty(t, order, "nothing runs inside")
 	require.True(t, put(5))
-	require.False(t, q.ready(), "tasks of the round have not begun")
-	q.round(begin)
-	require.Len(t, begun, 3)
-	for _, task := range begun {
-		task()
+	for range 3 {
+		require.False(t, q.ready(), "tasks of the round have not begun")
+		q.round(begin)
+		require.Equal(t, 3, begun)
+		q.next().run(nil)
 	}
 	q.round(begin)
-	begun[3]()
+	require.Equal(t, 4, begun)
+	q.next().run(nil)
 	require.Equal(t, []int{1, 2, 3, 5}, order)
 	require.Zero(t, q.len())
 }

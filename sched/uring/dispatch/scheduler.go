@@ -66,7 +66,7 @@ func (s *Scheduler) SubmitContext(ctx context.Context, t TopLevel) error {
 	s.live++
 	s.mu.Unlock()
 	c := s.contexts[(s.next.Add(1)-1)%uint64(len(s.contexts))]
-	err := c.submit(ctx, t, s.taskEnded)
+	err := c.submit(ctx, task{t, s})
 	if err != nil {
 		s.taskEnded()
 	}

@@ -21,11 +21,17 @@ type taskQueue struct {
 	desk *admission.Desk // of the thread of the engine
 
 	mu     sync.Mutex // held for moments, and no fiber parks while it is
-	tasks  queue.Queue[func()]
+	tasks  queue.Queue[task]
 	length atomic.Int64
 
-	open    atomic.Bool // rounds may begin
-	unbegun int         // tasks of the present round that have not begun; for the thread of the engine
+	open    atomic.Bool       // rounds may begin
+	present queue.Queue[task] // of the present round, that have not begun; for the thread of the engine
+}
+
+// task is a TopLevel in a queue.
+type task struct {
+	TopLevel
+	of *Scheduler // nil: it was submitted to a context
 }
 
 func newTaskQueue(limit int) *taskQueue {
@@ -50,7 +56,7 @@ var atOnce context.Context
 // put queues a task. If the queue is full, it blocks its caller until there is room, a fiber not its thread; callers
 // get room in the order in which they came. If ctx is done before, it returns context.Cause(ctx). With atOnce it
 // returns ErrFull at once instead.
-func (q *taskQueue) put(ctx context.Context, task func()) error {
+func (q *taskQueue) put(ctx context.Context, t task) error {
 	err := q.room.TryTake(true)
 	switch {
 	case err != nil && ctx == atOnce:
@@ -66,21 +72,10 @@ func (q *taskQueue) put(ctx context.Context, task func()) error {
 		return err
 	}
 	q.mu.Lock()
-	q.tasks.Push(task)
-	q.length.Add(1)
+	q.tasks.Push(t)
+	q.length.Store(int64(q.tasks.Len()))
 	q.mu.Unlock()
 	return nil
-}
-
-// take takes the task that has waited longest, and gives its place back; there must be one. For the thread of the
-// engine.
-func (q *taskQueue) take() func() {
-	q.mu.Lock()
-	task := q.tasks.Pop()
-	q.length.Add(-1)
-	q.mu.Unlock()
-	q.desk.Give()
-	return task
 }
 
 // empty reports whether no task is queued, and no caller waits for room or is about to queue a task.
@@ -91,24 +86,29 @@ func (q *taskQueue) len() int { return int(q.length.Load()) }
 
 // ready reports whether a round can begin: there are tasks, and all tasks of the round before have begun. For the
 // thread of the engine.
-func (q *taskQueue) ready() bool { return q.unbegun == 0 && q.open.Load() && q.len() > 0 }
+func (q *taskQueue) ready() bool { return q.present.Empty() && q.open.Load() && q.len() > 0 }
 
-// round hands the tasks that are queued now to begin, if a round can begin. Tasks that are submitted from then on are
-// for the next round: so input and output have their turn, however many tasks there are. Each task must call begun
-// first. For the thread of the engine.
-func (q *taskQueue) round(begin func(task func())) {
+// round makes the tasks that are queued now the present round, if it can begin, and calls begin once for each, which
+// has next called later. Tasks that are submitted from then on are for the next round: so input and output have their
+// turn, however many tasks there are. For the thread of the engine.
+func (q *taskQueue) round(begin func()) {
 	if !q.ready() {
 		return
 	}
-	q.unbegun = q.len()
-	for range q.unbegun {
-		begin(q.take())
+	q.mu.Lock()
+	n := q.tasks.Len()
+	q.tasks.MoveTo(&q.present, n)
+	q.length.Store(0)
+	q.mu.Unlock()
+	for range n {
+		q.desk.Give()
+		begin()
 	}
 	q.desk.Look()
 }
 
-// begun counts a task of the round that has begun.
-func (q *taskQueue) begun() { q.unbegun-- }
+// next takes the task of the present round that has waited longest. For the thread of the engine.
+func (q *taskQueue) next() task { return q.present.Pop() }
 
 // TopLevel is a task as a program submits it. It returns nothing: it passes its results on itself. It may
 // wait, and is suspended then. If it calls Goexit, the program ends, as any task's Goexit ends it.
@@ -117,16 +117,15 @@ type TopLevel struct {
 	BeforeEnd func() // runs when Run has returned, panicked or called Goexit, on the same fiber; may be nil
 }
 
-// wrap returns what a fiber runs for t. It reports a panic of either function, and in each case calls ended last, once.
-// Nothing refers to t afterwards.
-func (t TopLevel) wrap(panicked func(value any, stack []byte), ended func()) func() {
-	return func() {
-		defer ended()
-		if t.BeforeEnd != nil {
-			defer report(panicked, t.BeforeEnd)
-		}
-		report(panicked, t.Run)
+// run calls the functions of t. It reports a panic of either, and in each case counts the task as ended last, once.
+func (t task) run(panicked func(value any, stack []byte)) {
+	if t.of != nil {
+		defer t.of.taskEnded()
 	}
+	if t.BeforeEnd != nil {
+		defer report(panicked, t.BeforeEnd)
+	}
+	report(panicked, t.Run)
 }
 
 // report calls f, and hands its panic to panicked.
