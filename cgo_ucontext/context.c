@@ -36,6 +36,8 @@ static void clear_frame_pointer(ucontext_t *uc) {
     uc->uc_mcontext.regs[29] = 0;
 #elif defined(__riscv)
     uc->uc_mcontext.__gregs[REG_S0] = 0;
+#else
+    (void)uc; /* no register is set aside for it */
 #endif
 }
 

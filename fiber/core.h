@@ -104,6 +104,8 @@ static inline char *fiberlab_tp(void) {
     __asm__ volatile("mrs %0, tpidr_el0" : "=r"(tp));
 #elif defined(__riscv)
     __asm__ volatile("mv %0, tp" : "=r"(tp));
+#elif defined(__powerpc64__)
+    __asm__ volatile("mr %0, 13" : "=r"(tp));
 #else
     tp = __builtin_thread_pointer(); /* package identity knows no slot here, so no fiber switches */
 #endif
