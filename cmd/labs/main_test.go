@@ -80,11 +80,22 @@ func TestGradeAllTakenUp(t *testing.T) {
 		t.Skip("records are written alike on each architecture")
 	}
 	class := t.TempDir()
-	for i := range 4 {
+	for i := range 2 {
 		student := filepath.Join(class, fmt.Sprintf("student %d", i))
 		require.NoError(t, os.CopyFS(student, os.DirFS("../../labs/01/reference")))
 	}
 	require.NoError(t, os.CopyFS(filepath.Join(class, "zero"), os.DirFS("../../labs/01")))
+	require.NoError(t, os.WriteFile(filepath.Join(class, "zero", "convention_held.c"), []byte("int held;\n"), 0o600))
+	// The compiler stays with the last submission while there is a file hold, so that a signal comes before the end.
+	tools := t.TempDir()
+	compiler, hold := filepath.Join(tools, "cc"), filepath.Join(tools, "hold")
+	words, err := sandbox.Compiler(machine.Native())
+	require.NoError(t, err)
+	script := fmt.Sprintf(
+		"#!/bin/sh\ncase \" $* \" in *' convention_held.c '*) while [ -e %s ]; do sleep 0.01; done;; esac\nexec %s \"$@\"\n",
+		hold, strings.Join(words, " "),
+	)
+	require.NoError(t, os.WriteFile(compiler, []byte(script), 0o700))
 	program := func(out string) *exec.Cmd {
 		self, err := os.Executable()
 		require.NoError(t, err)
@@ -93,7 +104,7 @@ func TestGradeAllTakenUp(t *testing.T) {
 			"--jobs", "1",
 		)
 		c := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-		c.Env = append(os.Environ(), "LABS_IS_MAIN=1", "TMPDIR="+t.TempDir())
+		c.Env = append(os.Environ(), "LABS_IS_MAIN=1", "TMPDIR="+t.TempDir(), "CC="+compiler)
 		return c
 	}
 	whole := t.TempDir()
@@ -101,6 +112,7 @@ func TestGradeAllTakenUp(t *testing.T) {
 	require.NoError(t, err, string(said))
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
 		out := t.TempDir()
+		require.NoError(t, os.WriteFile(hold, nil, 0o600))
 		c := program(out)
 		require.NoError(t, c.Start())
 		records := filepath.Join(out, "students", "*.json")
@@ -108,6 +120,7 @@ func TestGradeAllTakenUp(t *testing.T) {
 			time.Minute, time.Millisecond)
 		require.NoError(t, c.Process.Signal(sig))
 		require.Error(t, c.Wait())
+		require.NoError(t, os.Remove(hold))
 		require.NoFileExists(t, filepath.Join(out, "gradebook.json"))
 		made, err := filepath.Glob(records)
 		require.NoError(t, err)
