@@ -12,6 +12,7 @@ package class
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -281,6 +282,10 @@ func (o Options) one(ctx context.Context, student, from string, seed uint64) (r 
 	return r, replace(path, encode(r))
 }
 
+// patience is how many times as long as otherwise the examination of an item may take: other submissions are graded
+// at the same time, and points must not depend on them.
+const patience = 5
+
 // Alone grades one submission, at path, as Grade does with each, and keeps no record. o.Dir and o.Out do not count.
 func Alone(ctx context.Context, o Options, path string, seed uint64) (*grade.Report, error) {
 	files, err := read(ctx, path, o.Lab, o.Arch)
@@ -305,7 +310,10 @@ func (o Options) grade(ctx context.Context, files map[string][]byte, seed uint64
 			return nil, err
 		}
 	}
-	return o.Lab.Grade(ctx, grade.Options{Arch: o.Arch, Dir: dir, Seed: seed, Emulator: o.Emulator})
+	return o.Lab.Grade(ctx, grade.Options{
+		Arch: o.Arch, Dir: dir, Seed: seed, Emulator: o.Emulator,
+		ItemTime: patience * cmp.Or(o.Lab.ItemTime, grade.ItemTime),
+	})
 }
 
 // digest identifies what was handed in.
