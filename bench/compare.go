@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"golang.org/x/perf/benchmath"
 	"gonum.org/v1/gonum/stat/combin"
@@ -27,7 +28,8 @@ type Change struct {
 }
 
 // Compare says how the rows that both reports have differ. By a rank test (Mann-Whitney) it compares the samples of a
-// base, and for other rows the ratios of each round to the base: what slows the whole machine down changes no ratio. A
+// base, and for other rows the ratios of each round to the base: what slows the whole machine down changes no ratio. The
+// test assumes that what it compares is independent: it is given the medians of blocks of rounds. A
 // row is changed if the test, corrected for the number of rows (Bonferroni), says so, and the change exceeds what
 // Measure leaves open, 3 %. Of samples too few for that limit nothing is said. Compare returns an error if the reports
 // have no row in common.
@@ -72,12 +74,21 @@ func compareRows(before, after *Group, a, b *Row) Change {
 		c.Sentence = fmt.Sprintf("It cannot be told: the old ratios are to %s, the new ones to %s.", before.Base, after.Base)
 		return c
 	}
+	old, new = blocks(old), blocks(new)
 	c.least = 2 / combin.GeneralizedBinomial(float64(len(old)+len(new)), float64(len(old)))
 	// Compare needs no more of a distribution than an order.
 	c.P = benchmath.AssumeNothing.Compare(benchmath.NewSample(old, &benchmath.DefaultThresholds),
 		benchmath.NewSample(new, &benchmath.DefaultThresholds)).P
 	c.Factor = median(new) / median(old)
 	return c
+}
+
+// blocks returns the median of each block of rounds.
+func blocks(rounds []float64) (medians []float64) {
+	for part := range slices.Chunk(rounds, block(len(rounds))) {
+		medians = append(medians, median(part))
+	}
+	return medians
 }
 
 // quotients returns the samples of the row over those of the base in the same rounds, or nil without a base.
@@ -109,7 +120,7 @@ func (c *Change) judge(rows int) {
 	}
 	limit := alpha / float64(rows)
 	c.Changed = c.P < limit && math.Abs(c.Factor-1) > narrow
-	change, beside := 100*(c.Factor-1), ""
+	change, beside := 100*(c.Factor-1), ", or the whole machine is"
 	if c.base != "" {
 		beside = " beside " + c.base
 	}

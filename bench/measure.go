@@ -14,11 +14,11 @@ type Options struct {
 	Workloads []Workload    // nil means all
 	Rounds    int           // how often each rival is sampled; 0: until the ratios are narrow, or Limit
 	Sample    time.Duration // roughly how long a sample takes; 0 means 2 ms
-	Limit     time.Duration // how long a workload may take if Rounds is 0; 0 means DefaultLimit
+	Limit     time.Duration // how long a workload is sampled if Rounds is 0; 0 means DefaultLimit
 	Seed      uint64        // from which orders and intervals are drawn
 }
 
-// DefaultLimit is how long a workload may take unless Options say otherwise.
+// DefaultLimit is how long a workload is sampled unless Options say otherwise.
 const DefaultLimit = 15 * time.Second
 
 const (
@@ -30,7 +30,7 @@ const (
 	steady = 3
 )
 
-// Progress is called after each sample. Left is how long the rest may take at most, of all.
+// Progress is called after each sample. Left is how long the sampling of the rest may take at most, of all.
 type Progress func(workload string, left, all time.Duration)
 
 // Measure samples the rivals of each workload and returns a group for each. The samples are interleaved: each round
@@ -69,13 +69,13 @@ func Measure(ctx context.Context, o Options, progress Progress) (*Report, error)
 	return r, nil
 }
 
-// total is how long the workloads may take together.
+// total is how long the workloads may be sampled together. With Rounds it is a guess.
 func (o *Options) total(workloads []Workload) (all time.Duration) {
-	for i := range workloads {
+	for _, w := range workloads {
 		if o.Rounds == 0 {
 			all += o.Limit
 		} else {
-			all += time.Duration(o.Rounds*len(workloads[i].Rivals)) * o.Sample
+			all += time.Duration(o.Rounds*len(w.Rivals)) * cmp.Or(w.Sample, o.Sample)
 		}
 	}
 	return all
@@ -103,7 +103,6 @@ type series struct {
 // workload measures w. If it returns an error, the group holds the rounds that were complete; it is nil if there are
 // none.
 func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, err error) {
-	start := time.Now()
 	var all []*series
 	var skipped []Skipped
 	defer func() {
@@ -126,12 +125,13 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 		}
 		all = append(all, s)
 	}
+	start := time.Now()
 	for round := 1; ; round++ {
 		for _, i := range m.rng.Perm(len(all)) {
 			if err := all[i].take(ctx); err != nil {
 				return summarise(w, all, round-1, skipped, m.Seed), err
 			}
-			m.report(w, time.Since(start), (round-1)*len(all), len(all))
+			m.report(w, time.Since(start), float64(round)/float64(max(m.Rounds, 1)))
 		}
 		enough := round == m.Rounds
 		if m.Rounds == 0 {
@@ -139,7 +139,7 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 				round >= fewestRounds && round%stepRounds == 1 && areNarrow(w, all, m.Seed)
 		}
 		if enough {
-			if w.Counted {
+			if w.Counted && round >= fewestRounds {
 				w.Notes = append(w.Notes, count(all)...)
 			}
 			return summarise(w, all, round, skipped, m.Seed), nil
@@ -147,18 +147,16 @@ func (m *measurement) workload(ctx context.Context, w *Workload) (group *Group, 
 	}
 }
 
-// report calls progress.
-func (m *measurement) report(w *Workload, elapsed time.Duration, taken, each int) {
+// report calls progress. With Rounds, part is how much of them is taken.
+func (m *measurement) report(w *Workload, elapsed time.Duration, part float64) {
 	if m.progress == nil {
 		return
 	}
 	here := m.Limit
-	left := here - elapsed
 	if m.Rounds > 0 {
-		here = m.total([]Workload{*w})
-		left = here - here*time.Duration(taken)/time.Duration(m.Rounds*each)
+		here = time.Duration(float64(elapsed) / part)
 	}
-	m.progress(w.Name, max(left, 0)+m.after, m.before+here+m.after)
+	m.progress(w.Name, max(here-elapsed, 0)+m.after, m.before+here+m.after)
 }
 
 // openSeries opens m, warms it up, and finds out how many operations take about as long as target.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -27,8 +28,12 @@ type estimate struct{ value, low, high float64 }
 // halfWidth is the distance of the farther end from the value, over the value.
 func (e estimate) halfWidth() float64 { return max(e.high-e.value, e.value-e.low) / e.value }
 
+// block is how many of n rounds that follow each other are taken as one: what disturbs one disturbs its neighbours.
+func block(n int) int { return max(1, int(math.Round(math.Cbrt(float64(n))))) }
+
 // bootstrap returns the medians of the rows, and their ratios to row base, with percentile intervals. A resample draws
-// rounds, the same for all rows: what disturbed a whole round cancels out in the ratios. All rows have as many samples.
+// blocks of rounds (the circular block bootstrap of Politis and Romano), the same for all rows: what disturbed a whole
+// round cancels out in the ratios. All rows have as many samples.
 func bootstrap(rows [][]float64, base int, seed uint64) (medians, ratios []estimate) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	n := len(rows[base])
@@ -36,8 +41,11 @@ func bootstrap(rows [][]float64, base int, seed uint64) (medians, ratios []estim
 	rounds := make([]int, n)
 	of := make([][]float64, len(rows)) // the medians of the resamples
 	for range resamples {
-		for i := range rounds {
-			rounds[i] = rng.IntN(n)
+		for i, start := 0, 0; i < n; i++ {
+			if i%block(n) == 0 {
+				start = rng.IntN(n)
+			}
+			rounds[i] = (start + i%block(n)) % n
 		}
 		for r, row := range rows {
 			for i, round := range rounds {

@@ -85,7 +85,7 @@ func TestAbsentCompilersAndLibraries(t *testing.T) {
 	_, err := openCoroutine()
 	require.ErrorAs(t, err, new(*Absent))
 	require.EqualError(t, err, "there is no C++ compiler no-such-compiler: apt-get install g++")
-	t.Setenv("CXX", "")
+	t.Setenv("CXX", " ")
 	_, err = openProgram("boost.cc", "no/such/header.hpp", "apt-get install it")
 	require.ErrorAs(t, err, new(*Absent))
 }

@@ -29,6 +29,7 @@ type benchRequest struct {
 	options
 	workload       string
 	swap           string
+	hint           string // what to do if measuring fails
 	csv, benchstat bool
 	report         string // the folder of the page; empty: none
 }
@@ -147,6 +148,9 @@ func (l *lab) bench(ctx context.Context, r benchRequest) error {
 		return failure{err}
 	}
 	found, err := measure(ctx, r.bench, newProgress(l.stderr, r.json))
+	if err != nil && r.hint != "" && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %s", err, r.hint)
+	}
 	err = errors.Join(err, release())
 	if found != nil && len(found.Groups) > 0 && (err == nil || ctx.Err() != nil) {
 		err = errors.Join(r.write(l.stdout, found), err)
@@ -207,21 +211,18 @@ func (l *lab) benchSwap(ctx context.Context, r benchRequest) error {
 		w := bench.Switch()
 		w.Rivals = []bench.Mechanism{named("asm"), named("asm-nofp"), yours, named("ucontext")}
 		r.bench.Workloads = []bench.Workload{w}
+		r.hint = fmt.Sprintf("fiberlab grade %s %s says where the swap goes wrong", submission.Lab().Number, r.swap)
 		return l.bench(ctx, r)
 	})
-	if !measured {
-		err = labcommand.Unbuilt(l.stderr, err)
-		if errors.As(err, new(labcommand.Status)) {
-			fmt.Fprintf(
-				l.stderr, "fiberlab: --swap %s: the files do not build: they must hold the swap of lab %s, for %s\n",
-				r.swap, submission.Lab().Number, runtime.GOARCH,
-			)
-		}
+	if measured {
 		return err
 	}
-	if err != nil && ctx.Err() == nil {
-		err = failure{fmt.Errorf("--swap %s: %w: fiberlab grade %s says where it goes wrong",
-			r.swap, err, submission.Lab().Number)}
+	err = labcommand.Unbuilt(l.stderr, err)
+	if errors.As(err, new(labcommand.Status)) {
+		fmt.Fprintf(
+			l.stderr, "fiberlab: --swap %s: the files do not build: they must hold the swap of lab %s, for %s\n",
+			r.swap, submission.Lab().Number, runtime.GOARCH,
+		)
 	}
 	return err
 }

@@ -43,6 +43,17 @@ func TestPredict(t *testing.T) {
 	require.Equal(t, 0.001/document.Predicted[0].Median, document.Predicted[0].Guesses[0].Factor)
 }
 
+// At a terminal the questions are asked; Ctrl-D ends them.
+func TestPredictAsks(t *testing.T) {
+	shown := typed(t, "quick\n1 s\n\n2 s\n\x04", 100, nil, "predict", "--rounds", "2")
+	require.Contains(t, shown, "1 of ")
+	require.Contains(t, shown, `"quick" is no time`)
+	require.NotContains(t, shown, "5 of ")
+	require.Regexp(t, `│ asm +│ 1,000,000,000 .* times too much`, shown)
+	require.NotRegexp(t, `│ asm-inline +│`, shown)
+	require.Regexp(t, `│ asm-nofp +│ 2,000,000,000 .* times too much`, shown)
+}
+
 func TestPredictRefuses(t *testing.T) {
 	dir := t.TempDir()
 	wordcounttest.WriteFiles(t, dir, map[string]string{"bad": "asm 1\nasn 2\n", "empty/": ""})

@@ -16,6 +16,12 @@ import (
 // its environment, and returns what appeared on it.
 func onTerminal(t *testing.T, columns int, environment []string, args ...string) string {
 	t.Helper()
+	return typed(t, "", columns, environment, args...)
+}
+
+// typed is as onTerminal, and the terminal is the command's input as well, at which keys are typed.
+func typed(t *testing.T, keys string, columns int, environment []string, args ...string) string {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	defer master.Close()
@@ -31,7 +37,9 @@ func onTerminal(t *testing.T, columns int, environment []string, args ...string)
 
 	c := command(args...)
 	c.Env = append(c.Env, environment...)
-	c.Stdout, c.Stderr = slave, slave
+	c.Stdin, c.Stdout, c.Stderr = slave, slave, slave
+	_, err = io.WriteString(master, keys)
+	require.NoError(t, err)
 	require.NoError(t, c.Start())
 	require.NoError(t, slave.Close())
 	shown, _ := io.ReadAll(master) // ends in EIO when the other side is closed
