@@ -65,9 +65,7 @@ func TestSessionsMoveBetweenThreads(t *testing.T) {
 			for range 20 {
 				done := make(chan error)
 				go func() {
-					if m.Name != "goroutine" { // iter.Pull must be resumed as it was made: unlocked
-						runtime.LockOSThread() // and the thread ends with the goroutine
-					}
+					runtime.LockOSThread() // and the thread ends with the goroutine
 					_, err := s.Run(10)
 					done <- err
 				}()

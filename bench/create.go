@@ -32,20 +32,6 @@ func create() Workload {
 	return w
 }
 
-// simple is the session of a loop that needs nothing.
-type simple func(n int) (time.Duration, error)
-
-func openLoop(loop func(n int) (time.Duration, error)) func() (Session, error) {
-	return func() (Session, error) { return simple(loop), nil }
-}
-
-func (f simple) Run(n int) (Sample, error) {
-	took, err := f(n)
-	return Sample{n, took}, err
-}
-
-func (simple) Close() error { return nil }
-
 // creator makes fibers on a root.
 type creator struct {
 	root    *fiber.Fiber

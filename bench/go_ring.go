@@ -18,6 +18,20 @@ func OpenGoRing(b fiber.Backend, n int) (Session, error) {
 	return openRooted(b, func(root *fiber.Fiber) (loop, error) { return newGoRing(root, b, n) })
 }
 
+// goOnFibers returns a mechanism for each backend whose fibers have stacks of this project: a ring of one fiber and its
+// root, which are Go functions.
+func goOnFibers() (list []Mechanism) {
+	for _, b := range fiber.Backends() {
+		if b != fiber.Goroutine {
+			list = append(list, Mechanism{
+				Name: "go-on-" + b.String(), Says: "a Go function switches, with its identity, by " + b.String(),
+				Open: func() (Session, error) { return OpenGoRing(b, 1) },
+			})
+		}
+	}
+	return list
+}
+
 // goRing switches round n Go functions on fibers and the root.
 type goRing struct {
 	members []*fiber.Fiber // the root is the last
@@ -42,17 +56,19 @@ func newGoRing(root *fiber.Fiber, b fiber.Backend, n int) (*goRing, error) {
 }
 
 func (r *goRing) switchToNext(i int) {
+	self, next := r.members[i], r.members[i+1]
 	for !r.ending && r.err == nil {
-		r.err = r.members[i].SwitchTo(r.members[i+1])
+		r.err = self.SwitchTo(next)
 	}
 }
 
 func (r *goRing) run(switches int) (Sample, error) {
 	n := len(r.members) - 1
+	root, first := r.members[n], r.members[0]
 	laps := laps(switches, n)
 	start := time.Now()
 	for range laps {
-		if err := r.members[n].SwitchTo(r.members[0]); err != nil {
+		if err := root.SwitchTo(first); err != nil {
 			return Sample{}, errors.Join(err, r.err)
 		}
 	}

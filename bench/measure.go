@@ -19,7 +19,7 @@ type Options struct {
 }
 
 // DefaultLimit is how long a workload is sampled unless Options say otherwise.
-const DefaultLimit = 15 * time.Second
+const DefaultLimit = 12 * time.Second // of all workloads together not two minutes
 
 const (
 	// fewestRounds and stepRounds are after how many rounds Measure looks whether the ratios are narrow.

@@ -58,6 +58,21 @@ func (s Sample) PerOperation() float64 {
 	return float64(s.Elapsed.Nanoseconds()) / float64(s.Operations)
 }
 
+// simple is the session of a loop that needs nothing.
+type simple func(n int) (time.Duration, error)
+
+func openLoop(loop func(n int) (time.Duration, error)) func() (Session, error) {
+	return func() (Session, error) { return simple(loop), nil }
+}
+
+func (f simple) Run(n int) (Sample, error) {
+	n = 2 * trips(n)
+	took, err := f(n)
+	return Sample{n, took}, err
+}
+
+func (simple) Close() error { return nil }
+
 // Mechanisms returns the rivals of the workload "switch" that this processor has, in the order of its table.
 func Mechanisms() []Mechanism {
 	return slices.Concat(assembly(), []Mechanism{
@@ -66,9 +81,9 @@ func Mechanisms() []Mechanism {
 		{Name: "boost", Says: "Boost.Context saves the registers on the stack that it leaves", Open: openBoost},
 		{Name: "pcl", Says: "the Portable Coroutine Library of C saves what swapcontext does", Open: openPCL},
 		{Name: "coroutine", Says: "a C++20 coroutine has no stack, and saves only where it goes on", Open: openCoroutine},
-		{Name: "goroutine", Says: "iter.Pull hands the thread over inside the Go runtime", Open: openGoroutine},
-		{Name: "gosched", Says: "runtime.Gosched goes through the Go scheduler's global queue", Open: openGosched},
-		{Name: "channel", Says: "a send and a receive pass through the Go scheduler", Open: openChannel},
+		{Name: "goroutine", Says: "iter.Pull hands the thread over inside the Go runtime", Open: openLoop(pulls)},
+		{Name: "gosched", Says: "runtime.Gosched goes through the Go scheduler's global queue", Open: openLoop(yields)},
+		{Name: "channel", Says: "a send and a receive pass through the Go scheduler", Open: openLoop(goChannels)},
 		{Name: "threads", Says: "one thread wakes the other by futex and sleeps, on one processor", Open: openThreads},
 	}, goOnFibers())
 }

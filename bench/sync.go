@@ -104,19 +104,3 @@ func openChannels(cfg sched.Config) func() (Session, error) {
 		return time.Since(start), nil
 	})
 }
-
-func goChannels(n int) (time.Duration, error) {
-	there, back := make(chan int), make(chan int)
-	go func() {
-		for range trips(n) {
-			<-there
-			back <- 0
-		}
-	}()
-	start := time.Now()
-	for range trips(n) {
-		there <- 0
-		<-back
-	}
-	return time.Since(start), nil
-}

@@ -7,17 +7,11 @@ import (
 	"strconv"
 
 	"gonum.org/v1/gonum/stat"
+
+	"fiberlab/bench"
 )
 
-// Figure is what was measured of a question: the median and its interval, in nanoseconds.
-type Figure struct {
-	Name   string
-	Median float64
-	Low    float64
-	High   float64
-}
-
-// Compared is a figure and what people guessed of it.
+// Compared is the figures of a row, in nanoseconds, and what people guessed of it.
 type Compared struct {
 	Name    string   `json:"name"`
 	Median  float64  `json:"median_ns"`
@@ -33,15 +27,15 @@ type Scored struct {
 	Factor float64 `json:"factor"`
 }
 
-// Compare lays the guesses of all people beside the figures, in the order of the figures. A figure of which nobody made
-// a guess is left out.
-func Compare(figures []Figure, people []Guesses) []Compared {
+// Compare lays the guesses of all people beside the rows, in the order of the rows. A row of which nobody made a guess
+// is left out.
+func Compare(rows []bench.Row, people []Guesses) []Compared {
 	var all []Compared
-	for _, f := range figures {
-		c := Compared{Name: f.Name, Median: f.Median, Low: f.Low, High: f.High}
+	for _, r := range rows {
+		c := Compared{Name: r.Name, Median: r.Median, Low: r.Low, High: r.High}
 		for _, g := range people {
-			if guess, made := g.Costs[f.Name]; made {
-				c.Guesses = append(c.Guesses, Scored{g.By, guess, guess / f.Median})
+			if guess, made := g.Costs[r.Name]; made {
+				c.Guesses = append(c.Guesses, Scored{g.By, guess, guess / r.Median})
 			}
 		}
 		if len(c.Guesses) > 0 {

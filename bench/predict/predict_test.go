@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"fiberlab/bench"
 )
 
 var asked = []Question{{"asm", "a bare switch"}, {"threads", "two threads by futex"}}
@@ -81,8 +83,11 @@ func TestAsk(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	figures := []Figure{{"asm", 10, 9, 11}, {"absent", 5, 4, 6}, {"threads", 2000, 1900, 2100}}
-	all := Compare(figures, []Guesses{
+	rows := []bench.Row{
+		{Name: "asm", Median: 10, Low: 9, High: 11}, {Name: "absent", Median: 5, Low: 4, High: 6},
+		{Name: "threads", Median: 2000, Low: 1900, High: 2100},
+	}
+	all := Compare(rows, []Guesses{
 		{"ada", map[string]float64{"asm": 10.5, "threads": 500}}, {"bob", map[string]float64{"asm": 40}},
 		{"cyd", map[string]float64{"asm": 2}},
 	})
@@ -96,8 +101,8 @@ func TestCompare(t *testing.T) {
 }
 
 func ExampleCompare() {
-	figures := []Figure{{Name: "asm", Median: 7, Low: 6.9, High: 7.1}}
-	for _, c := range Compare(figures, []Guesses{{By: "ada", Costs: map[string]float64{"asm": 70}}}) {
+	rows := []bench.Row{{Name: "asm", Median: 7, Low: 6.9, High: 7.1}}
+	for _, c := range Compare(rows, []Guesses{{By: "ada", Costs: map[string]float64{"asm": 70}}}) {
 		fmt.Println(c.Name, c.Verdict(c.Guesses[0]))
 	}
 	// Output: asm 10 times too much

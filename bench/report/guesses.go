@@ -1,28 +1,12 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 
-	"fiberlab/bench"
 	"fiberlab/bench/predict"
 )
-
-// WriteGuesses writes the page of r, which begins with what people guessed of it, into the folder dir, and a drawing of
-// the guesses. It is otherwise as Write. There must be a guess.
-func WriteGuesses(dir string, r *bench.Report, all []predict.Compared) error {
-	s := guessesSection(all)
-	var page, drawing bytes.Buffer
-	if err := pageWith(&page, r, []section{s}); err != nil {
-		return err
-	}
-	if err := writeSVG(&drawing, s.Title, s.Plot); err != nil {
-		return err
-	}
-	return writeFiles(dir, map[string][]byte{PageFile: page.Bytes(), GuessesFile: drawing.Bytes()})
-}
 
 // guessesSection lays the guesses of each figure around what was measured.
 func guessesSection(all []predict.Compared) section {
@@ -36,7 +20,7 @@ func guessesSection(all []predict.Compared) section {
 		for _, g := range c.Guesses {
 			guesses = append(guesses, g.Guess)
 		}
-		middle, measured := c.Middle(), bench.Row{Low: c.Low, High: c.High}
+		middle := c.Middle()
 		p.Rows = append(p.Rows, samples{
 			c.Name, rounded(c.Median, 4), rounded(c.Low, 4), rounded(c.High, 4), shown(guesses),
 		})
@@ -45,7 +29,7 @@ func guessesSection(all []predict.Compared) section {
 			c.Name, duration(c.Median), len(guesses), duration(least), duration(most), duration(middle.Guess),
 			c.Verdict(middle)))
 		s.Rows = append(s.Rows, []string{
-			c.Name, duration(c.Median), interval(&measured), count(float64(len(guesses))), duration(least),
+			c.Name, duration(c.Median), interval(c.Low, c.High), count(float64(len(guesses))), duration(least),
 			duration(middle.Guess), duration(most), c.Verdict(middle),
 		})
 	}

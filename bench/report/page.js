@@ -2,15 +2,7 @@
 "use strict";
 
 const plots = JSON.parse(document.getElementById("plots").textContent);
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const paper = matchMedia("print");
-
-function isDark() {
-  const chosen = document.documentElement.dataset.theme;
-  return !paper.matches && (chosen ? chosen === "dark" : dark.matches);
-}
-
-// color returns a colour of the style sheet, so that the plots follow the theme.
+// color returns a colour of the style sheet, in light or dark.
 const color = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const font = () => "12px system-ui, sans-serif";
 
@@ -233,23 +225,7 @@ function setUp(plot) {
   new ResizeObserver(() => { if (box.clientWidth !== box.drawnWidth && box.clientWidth) draw(plot); }).observe(box);
 }
 
-const button = document.getElementById("theme");
-function toggleTheme() {
-  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-  showTheme();
-}
-function showTheme() {
-  button.textContent = isDark() ? "light" : "dark";
-  drawAll();
-}
-
 document.documentElement.classList.add("script");
-button.hidden = false;
-button.addEventListener("click", toggleTheme);
-addEventListener("keydown", e => {
-  if (e.key === "t" && !e.ctrlKey && !e.altKey && !e.metaKey) toggleTheme();
-});
 plots.forEach(setUp);
-showTheme();
-dark.addEventListener("change", showTheme);
-paper.addEventListener("change", drawAll);
+drawAll();
+for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", drawAll);

@@ -10,34 +10,30 @@ import (
 	"strings"
 
 	"fiberlab/bench"
+	"fiberlab/bench/predict"
 )
 
-// The names of the files that Write and WriteGuesses make.
+// The names of the files that Write makes.
 const (
 	PageFile    = "index.html"
 	DrawingFile = "switch-cost.svg"
-	GuessesFile = "guesses.svg"
 )
 
 // Write writes the page of r into the folder dir, which it makes if need be, and the drawing of the workload "switch",
-// if r has that. It replaces earlier files. An error names the file.
-func Write(dir string, r *bench.Report) error {
-	var page bytes.Buffer
-	if err := Page(&page, r); err != nil {
+// if r has that. The page begins with what people guessed of r, unless nobody did. It replaces earlier files. An error
+// names the file.
+func Write(dir string, r *bench.Report, guesses ...predict.Compared) error {
+	var page, drawing bytes.Buffer
+	if err := Page(&page, r, guesses...); err != nil {
 		return err
 	}
 	files := map[string][]byte{PageFile: page.Bytes()}
 	if g := r.Group("switch"); g != nil {
-		var drawing bytes.Buffer
 		if err := writeSVG(&drawing, g.Title+", in "+g.Unit, rowsSection(g).Plot); err != nil {
 			return err
 		}
 		files[DrawingFile] = drawing.Bytes()
 	}
-	return writeFiles(dir, files)
-}
-
-func writeFiles(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -51,11 +47,11 @@ func writeFiles(dir string, files map[string][]byte) error {
 
 // Page writes one page about r: plots, what to see in them, and all figures. It needs no other file and no network. It
 // returns an error if r has no rows.
-func Page(w io.Writer, r *bench.Report) error { return pageWith(w, r, nil) }
-
-// pageWith writes the page of r, with more sections before its own.
-func pageWith(w io.Writer, r *bench.Report, first []section) error {
-	p := page{Title: "What a switch costs", About: about(r), Sections: first, Peers: peers, Machine: facts(&r.Machine)}
+func Page(w io.Writer, r *bench.Report, guesses ...predict.Compared) error {
+	p := page{Title: "What a switch costs", About: about(r), Peers: peers, Machine: facts(&r.Machine)}
+	if len(guesses) > 0 {
+		p.Sections = append(p.Sections, guessesSection(guesses))
+	}
 	if r.Machine.Emulated {
 		p.Warnings = append(p.Warnings, "This was measured under an emulator: times mean nothing. Compare instructions.")
 	}

@@ -64,10 +64,10 @@ func rowsSection(g *bench.Group) section {
 			r.Name, rounded(r.Median, 4), rounded(r.Low, 4), rounded(r.High, 4), shown(r.Samples),
 		})
 		p.Told = append(p.Told, fmt.Sprintf("%s: median %s, 95 %% interval %s, %d samples from %s to %s. %s",
-			r.Name, duration(r.Median), interval(r), len(r.Samples), duration(slices.Min(r.Samples)),
+			r.Name, duration(r.Median), interval(r.Low, r.High), len(r.Samples), duration(slices.Min(r.Samples)),
 			duration(slices.Max(r.Samples)), r.Sentence))
 		s.Rows = append(s.Rows, []string{
-			r.Name, duration(r.Median), interval(r), ratio(r), count(float64(len(r.Samples))), calls(r), instructions(r),
+			r.Name, duration(r.Median), interval(r.Low, r.High), ratio(r), count(float64(len(r.Samples))), calls(r), instructions(r),
 			r.Sentence,
 		})
 	}
@@ -105,7 +105,7 @@ func listings(g *bench.Group) (all []listing) {
 		if r.Listing == "" {
 			continue
 		}
-		said := fmt.Sprintf("%s, 95 %% interval %s", duration(r.Median), interval(&r))
+		said := fmt.Sprintf("%s, 95 %% interval %s", duration(r.Median), interval(r.Low, r.High))
 		if r.Instructions > 0 {
 			said += fmt.Sprintf("; %s instructions", number(r.Instructions))
 		}
@@ -126,7 +126,7 @@ func spread(r bench.Row) float64 {
 	return (stat.Quantile(0.75, stat.LinInterp, sorted, nil) - stat.Quantile(0.25, stat.LinInterp, sorted, nil)) / r.Median
 }
 
-func interval(r *bench.Row) string { return fmt.Sprintf("%s to %s", duration(r.Low), duration(r.High)) }
+func interval(low, high float64) string { return duration(low) + " to " + duration(high) }
 
 func ratio(r *bench.Row) string {
 	if r.Ratio == 0 {
@@ -176,8 +176,8 @@ func curvesSection(g *bench.Group) section {
 			}
 			line.Values = append(line.Values, entry(r.Median))
 			line.Low, line.High = append(line.Low, entry(r.Low)), append(line.High, entry(r.High))
-			cells = append(cells, duration(r.Median), interval(r))
-			told = append(told, fmt.Sprintf("%s %s, 95 %% interval %s", name, duration(r.Median), interval(r)))
+			cells = append(cells, duration(r.Median), interval(r.Low, r.High))
+			told = append(told, fmt.Sprintf("%s %s, 95 %% interval %s", name, duration(r.Median), interval(r.Low, r.High)))
 		}
 		s.Rows = append(s.Rows, cells)
 		p.Told = append(p.Told, fmt.Sprintf("%s %s: %s", count(at), g.Axis, strings.Join(told, "; ")))

@@ -114,11 +114,7 @@ func (l *lab) predict(ctx context.Context, p *prediction, people []predict.Guess
 	if err = errors.Join(err, release()); err != nil {
 		return failure{err}
 	}
-	var figures []predict.Figure
-	for _, r := range found.Groups[0].Rows {
-		figures = append(figures, predict.Figure{Name: r.Name, Median: r.Median, Low: r.Low, High: r.High})
-	}
-	all := predict.Compare(figures, people)
+	all := predict.Compare(found.Groups[0].Rows, people)
 	if len(all) == 0 {
 		return failure{errors.New("predict: this machine lacks each mechanism that was guessed: fiberlab bench lists them")}
 	}
@@ -130,7 +126,7 @@ func (l *lab) predict(ctx context.Context, p *prediction, people []predict.Guess
 		err = l.writePrediction(found, all, people)
 	}
 	if p.report != "" {
-		err = errors.Join(err, l.made(p.report, benchreport.WriteGuesses(p.report, found, all)))
+		err = errors.Join(err, l.made(p.report, benchreport.Write(p.report, found, all...)))
 	}
 	if err != nil {
 		return failure{err}
