@@ -103,6 +103,48 @@ func TestANoisyNeighbourIsNoticed(t *testing.T) {
 	require.Contains(t, g.Row("disturbed", 0).Sentence, "It cannot be told")
 }
 
+// Ratios of one run and of the next agree within 10 %, or are not given. A neighbour disturbs stretches of rounds of
+// all rivals, or of one, and none at all of some runs.
+func TestTwoRunsAgreeOrCannotTell(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	run := func(seed uint64) *Group {
+		costs, left, often := map[string]func() float64{}, map[string]int{}, 0.05*rng.Float64()
+		names := []string{"base", "near", "far", "slow"}
+		for i, name := range names {
+			quiet := scatter(math.Pow(7, float64(i)), seed*10+uint64(i))
+			costs[name] = func() float64 {
+				if rng.Float64() < often { // for some rounds of this rival, or of all
+					for _, other := range names {
+						if other == name || i == 0 {
+							left[other] = 1 + rng.IntN(8)
+						}
+					}
+				}
+				if left[name]--; left[name] >= 0 {
+					return quiet() * (1.2 + rng.Float64())
+				}
+				return quiet()
+			}
+		}
+		return measured(t, plant(costs, names...), Options{Rounds: 61, Seed: seed})
+	}
+	told, untold := 0, 0
+	for seed := range uint64(20) {
+		one, other := run(2*seed), run(2*seed+1)
+		for i := range one.Rows[1:] {
+			a, b := one.Rows[i+1].Ratio, other.Rows[i+1].Ratio
+			if a == 0 || b == 0 {
+				untold++
+				continue
+			}
+			told++
+			require.Less(t, max(a/b, b/a), 1.1, "seed %d, %s", seed, one.Rows[i+1].Name)
+		}
+	}
+	require.Greater(t, told, 10)
+	require.Greater(t, untold, 10)
+}
+
 func TestFewSamplesGiveNoRatio(t *testing.T) {
 	w := plant(map[string]func() float64{"base": scatter(10, 1), "spin": scatter(34, 2)}, "base", "spin")
 	g := measured(t, w, Options{Rounds: fewest - 1})

@@ -317,11 +317,13 @@ func writeInstructions(p *page, g *bench.Group) {
 	for _, r := range g.Rows {
 		if r.Instructions > 0 {
 			t.add(r.Name, thousands(int(r.Instructions)))
-		} else {
-			t.add(r.Name, "not counted")
 		}
 	}
-	p.table(t, "%s: instructions of the switch itself", g.Title)
+	if len(t.rows) == 0 {
+		p.say("%s: the instructions are not counted.", g.Title)
+		return
+	}
+	p.table(t, "%s: instructions of the switch itself; those of other rivals are not counted", g.Title)
 }
 
 func writeGroup(p *page, g *bench.Group) {
