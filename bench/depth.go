@@ -14,12 +14,12 @@ var depths = []int{1, 2, 4, 8, 16, 32, 64, 128}
 // calls alone are measured beside it: a switch moves no stack, so the difference does not grow with the depth.
 func depth() Workload {
 	w := Workload{
-		Name: "depth", Title: "A switch at the bottom of calls, and their returns", Operation: "switch", Base: "switch",
+		Name: "depth", Title: "A switch at the bottom of calls, and their returns", Operation: "switch", Base: "asm",
 		Axis: "frames", Notes: []string{"A frame is a call, a cache line that is written twice, and a return."},
 	}
 	for _, n := range depths {
 		w.Rivals = append(w.Rivals,
-			Mechanism{Name: "switch", At: float64(n), Open: openDeep(&C.pingpong_deep, n, 1)},
+			Mechanism{Name: "asm", At: float64(n), Open: openDeep(&C.pingpong_deep, n, 1)},
 			Mechanism{
 				Name: "calls", Says: "there is no switch", At: float64(n), Open: openDeep(&C.pingpong_deep_call, n, 2),
 			})

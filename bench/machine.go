@@ -11,6 +11,7 @@ import "C"
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -79,6 +80,20 @@ func ThisMachine() Machine {
 		}
 	}
 	return m
+}
+
+// Facts names what figures depend on, and its values. A value that this system does not show is empty.
+func (m *Machine) Facts() [][2]string {
+	var caches []string
+	for _, c := range m.Caches {
+		caches = append(caches, fmt.Sprintf("L%d %s KB in lines of %d bytes", c.Level, Whole(float64(c.Bytes>>10)), c.Line))
+	}
+	return [][2]string{
+		{"processor", m.CPU}, {"processors", strconv.Itoa(m.CPUs)}, {"architecture", m.Arch}, {"kernel", m.Kernel},
+		{"C compiler", m.Compiler}, {"C flags", m.Flags}, {"Go", m.Go}, {"governor", m.Governor}, {"SMT", m.SMT},
+		{"virtual", m.Virtual}, {"caches", strings.Join(caches, ", ")}, {"page", strconv.Itoa(m.PageBytes) + " bytes"},
+		{"load before", m.Load},
+	}
 }
 
 // cpuFacts returns the lines of /proc/cpuinfo about the first processor.

@@ -100,7 +100,7 @@ func (g *Group) sentence(r *Row, operation, says string, baseAt float64, isBase 
 }
 
 // place is a place on an axis in words.
-func place(at float64, axis string) string { return whole(at) + " " + axis }
+func place(at float64, axis string) string { return Whole(at) + " " + axis }
 
 // span is "2.1 to 2.3" with the unit behind it, or one number if both round to it.
 func span(low, high float64, unit string) string {
@@ -122,11 +122,11 @@ func Figure(x float64) string {
 		}
 		return strconv.FormatFloat(x, 'f', digits, 64)
 	}
-	return whole(x)
+	return Whole(x)
 }
 
-// whole is a whole number with a comma after every three digits.
-func whole(x float64) string {
+// Whole is x as a whole number with a comma after every three digits.
+func Whole(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 0, 64)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fiberlab/bench"
 	"fiberlab/bench/predict"
 )
 
@@ -29,7 +30,7 @@ func guessesSection(all []predict.Compared) section {
 			c.Name, duration(c.Median), len(guesses), duration(least), duration(most), duration(middle.Guess),
 			c.Verdict(middle)))
 		s.Rows = append(s.Rows, []string{
-			c.Name, duration(c.Median), interval(c.Low, c.High), count(float64(len(guesses))), duration(least),
+			c.Name, duration(c.Median), interval(c.Low, c.High), bench.Whole(float64(len(guesses))), duration(least),
 			duration(middle.Guess), duration(most), c.Verdict(middle),
 		})
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fiberlab/bench"
 )
 
 var (
@@ -190,14 +192,5 @@ func number(v float64) string {
 	if math.Abs(r) < 1000 {
 		return strconv.FormatFloat(r, 'f', -1, 64)
 	}
-	return count(r)
-}
-
-// count is a whole number with a comma after every three digits.
-func count(v float64) string {
-	text := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return bench.Whole(r)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"fiberlab/bench"
 	"fiberlab/bench/predict"
@@ -48,7 +47,7 @@ func Write(dir string, r *bench.Report, guesses ...predict.Compared) error {
 // Page writes one page about r: plots, what to see in them, and all figures. It needs no other file and no network. It
 // returns an error if r has no rows.
 func Page(w io.Writer, r *bench.Report, guesses ...predict.Compared) error {
-	p := page{Title: "What a switch costs", About: about(r), Peers: peers, Machine: facts(&r.Machine)}
+	p := page{Title: "What a switch costs", About: about(r), Peers: peers, Machine: r.Machine.Facts()}
 	if len(guesses) > 0 {
 		p.Sections = append(p.Sections, guessesSection(guesses))
 	}
@@ -81,24 +80,4 @@ func about(r *bench.Report) string {
 	}
 	return fmt.Sprintf("Measured on %s (%s, %d processors), %s, %s, on %s.",
 		cpu, m.Arch, m.CPUs, m.Kernel, m.Go, r.Started.Format("2 January 2006, 15:04"))
-}
-
-// facts lists what the figures depend on.
-func facts(m *bench.Machine) (list [][2]string) {
-	var caches []string
-	for _, c := range m.Caches {
-		caches = append(caches, fmt.Sprintf("L%d %s KB in lines of %d bytes", c.Level, count(float64(c.Bytes>>10)), c.Line))
-	}
-	for _, fact := range [][2]string{
-		{"processor", m.CPU}, {"processors", count(float64(m.CPUs))}, {"architecture", m.Arch}, {"kernel", m.Kernel},
-		{"C compiler", m.Compiler}, {"C flags", m.Flags}, {"Go", m.Go}, {"governor", m.Governor}, {"SMT", m.SMT},
-		{"virtual", m.Virtual}, {"caches", strings.Join(caches, "; ")},
-		{"page", count(float64(m.PageBytes)) + " bytes"}, {"load before", m.Load},
-	} {
-		if fact[1] == "" {
-			fact[1] = "not visible"
-		}
-		list = append(list, fact)
-	}
-	return list
 }

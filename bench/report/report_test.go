@@ -113,6 +113,6 @@ func TestNumbers(t *testing.T) {
 	for v, want := range map[float64]string{0.1234: "0.123", 12345: "12,300", 1: "1", 999.9: "1,000"} {
 		require.Equal(t, want, number(v))
 	}
-	require.Equal(t, "1,048,576", count(1<<20))
+	require.Equal(t, "1,048,576", bench.Whole(1<<20))
 	require.Equal(t, []float64{1, 3, 5}, evenly([]float64{1, 2, 3, 4, 5}, 3))
 }

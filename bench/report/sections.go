@@ -67,7 +67,7 @@ func rowsSection(g *bench.Group) section {
 			r.Name, duration(r.Median), interval(r.Low, r.High), len(r.Samples), duration(slices.Min(r.Samples)),
 			duration(slices.Max(r.Samples)), r.Sentence))
 		s.Rows = append(s.Rows, []string{
-			r.Name, duration(r.Median), interval(r.Low, r.High), ratio(r), count(float64(len(r.Samples))), calls(r), instructions(r),
+			r.Name, duration(r.Median), interval(r.Low, r.High), ratio(r), bench.Whole(float64(len(r.Samples))), calls(r), instructions(r),
 			r.Sentence,
 		})
 	}
@@ -166,7 +166,7 @@ func curvesSection(g *bench.Group) section {
 	slices.Sort(p.At)
 	p.At = slices.Compact(p.At)
 	for _, at := range p.At {
-		cells, told := []string{count(at)}, []string{}
+		cells, told := []string{bench.Whole(at)}, []string{}
 		for k, name := range names {
 			line, r := &p.Series[k], g.Row(name, at)
 			if r == nil {
@@ -180,14 +180,14 @@ func curvesSection(g *bench.Group) section {
 			told = append(told, fmt.Sprintf("%s %s, 95 %% interval %s", name, duration(r.Median), interval(r.Low, r.High)))
 		}
 		s.Rows = append(s.Rows, cells)
-		p.Told = append(p.Told, fmt.Sprintf("%s %s: %s", count(at), g.Axis, strings.Join(told, "; ")))
+		p.Told = append(p.Told, fmt.Sprintf("%s %s: %s", bench.Whole(at), g.Axis, strings.Join(told, "; ")))
 	}
 	p.Alternative = fmt.Sprintf("%s: %s over %s, from %s to %s, on logarithmic axes.",
-		g.Title, g.Unit, g.Axis, count(p.At[0]), count(p.At[len(p.At)-1]))
+		g.Title, g.Unit, g.Axis, bench.Whole(p.At[0]), bench.Whole(p.At[len(p.At)-1]))
 	marks := slices.SortedFunc(slices.Values(g.Marks), func(a, b bench.Mark) int { return cmp.Compare(a.At, b.At) })
 	for i, m := range marks {
-		p.Alternative += fmt.Sprintf(" At %s: %s.", count(m.At), m.Label)
-		s.Notes = append(s.Notes, fmt.Sprintf("At %s %s: %s.", count(m.At), g.Axis, m.Label))
+		p.Alternative += fmt.Sprintf(" At %s: %s.", bench.Whole(m.At), m.Label)
+		s.Notes = append(s.Notes, fmt.Sprintf("At %s %s: %s.", bench.Whole(m.At), g.Axis, m.Label))
 		marks[i].Label, _, _ = strings.Cut(m.Label, ":") // there is no room for more
 		p.Marks = append(p.Marks, mark{m.At, marks[i].Label})
 	}
@@ -195,9 +195,9 @@ func curvesSection(g *bench.Group) section {
 	if len(marks) > 0 {
 		s.Text = append(s.Text, "A vertical line is where a step is to be expected, by the sizes of this machine's caches "+
 			"and what the operation touches.")
-	}
-	for _, name := range names {
-		s.Text = append(s.Text, fmt.Sprintf("On average %s takes %s.", name, steps(g, name, marks)))
+		for _, name := range names {
+			s.Text = append(s.Text, fmt.Sprintf("On average %s takes %s.", name, steps(g, name, marks)))
+		}
 	}
 	s.Plot = p
 	return s
@@ -226,8 +226,6 @@ func steps(g *bench.Group, name string, marks []bench.Mark) string {
 		}
 		where := fmt.Sprintf("between %q and %q", before, label)
 		switch {
-		case before == "" && label == "":
-			where = "over all"
 		case before == "":
 			where = fmt.Sprintf("before %q", label)
 		case label == "":

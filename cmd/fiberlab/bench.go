@@ -302,8 +302,8 @@ func writeCosts(p *page, r *bench.Report) {
 
 // describe is the machine in one line.
 func describe(m bench.Machine) string {
-	parts := []string{fmt.Sprintf("%s, %d processors, %s", m.CPU, m.CPUs, m.Arch), m.Kernel, m.Compiler, m.Flags, m.Go}
-	for _, f := range [][2]string{{"governor", m.Governor}, {"SMT", m.SMT}, {"virtual", m.Virtual}, {"load", m.Load}} {
+	var parts []string
+	for _, f := range m.Facts() {
 		if f[1] != "" {
 			parts = append(parts, f[0]+" "+f[1])
 		}

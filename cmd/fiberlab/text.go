@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fiberlab/bench"
 	labcommand "fiberlab/labs/command"
 	"fiberlab/sched"
 )
@@ -178,13 +179,7 @@ func (r *pipelineReport) writeTransitions(p *page) {
 }
 
 // thousands is n with a comma after every three digits.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands(n int) string { return bench.Whole(float64(n)) }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
