@@ -2,8 +2,8 @@
  *
  * A mechanism's file sets the macros CONTEXT, SET_TARGET and SWAP, names its table of functions in
  * PINGPONG, and includes this header, which defines that table. So the loops differ only in the
- * switch. A file may do so for several mechanisms: what the header defines has names that begin
- * with that of the table. */
+ * switch. A file may do so for several mechanisms: all names of the header begin with the table's
+ * name. */
 #ifndef FIBERLAB_BENCH_PINGPONG_H
 #define FIBERLAB_BENCH_PINGPONG_H
 
