@@ -7,9 +7,9 @@ import "C"
 
 import _ "fiberlab/asm"
 
-func openAsm() (Session, error)       { return openPingpong(&C.pingpong_asm) }
-func openAsmInline() (Session, error) { return openPingpong(&C.pingpong_asm_inline) }
-func openAsmNofp() (Session, error)   { return openPingpong(&C.pingpong_asm_nofp) }
+func openAsm() (Session, error)       { return openPingpong(&C.pingpong_asm, 2) }
+func openAsmInline() (Session, error) { return openPingpong(&C.pingpong_asm_inline, 2) }
+func openAsmNofp() (Session, error)   { return openPingpong(&C.pingpong_asm_nofp, 2) }
 
 // assembly returns the mechanisms that switch by assembly of this project.
 func assembly() []Mechanism {

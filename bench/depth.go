@@ -27,22 +27,20 @@ func depth() Workload {
 	return w
 }
 
-// deep is a pair whose loop descends once in each of so many switches of a trip.
+// deep is a pair whose loop descends that many frames.
 type deep struct {
 	Session
-	frames, trip int
+	frames int
 }
 
 func openDeep(loop *C.struct_pingpong, frames, trip int) func() (Session, error) {
 	return func() (Session, error) {
-		s, err := openPingpong(loop)
-		return deep{s, frames, trip}, err
+		s, err := openPingpong(loop, trip)
+		return deep{s, frames}, err
 	}
 }
 
 func (d deep) Run(n int) (Sample, error) {
 	C.depth_set(C.size_t(d.frames))
-	s, err := d.Session.Run(n * d.trip)
-	s.Operations /= d.trip
-	return s, err
+	return d.Session.Run(n)
 }

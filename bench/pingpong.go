@@ -40,12 +40,17 @@ type pingpong struct {
 	pool  *stack.Pool
 	stack *stack.Stack
 	pair  unsafe.Pointer // C memory
+	trip  int            // operations of a trip
 }
 
-func openSigsetjmp() (Session, error) { return openPingpong(&C.pingpong_sigsetjmp) }
-func openUcontext() (Session, error)  { return openPingpong(&C.pingpong_ucontext) }
+func openSigsetjmp() (Session, error) { return openPingpong(&C.pingpong_sigsetjmp, 2) }
+func openUcontext() (Session, error)  { return openPingpong(&C.pingpong_ucontext, 2) }
 
-func openPingpong(loop *C.struct_pingpong) (Session, error) {
+// openFloor counts a trip as one operation: where nothing switches there is no other side.
+func openFloor() (Session, error) { return openPingpong(&C.pingpong_floor, 1) }
+
+// openPingpong opens a loop that makes trip operations a round trip: 2, or 1 if it does not switch.
+func openPingpong(loop *C.struct_pingpong, trip int) (Session, error) {
 	pool, err := stack.NewPool(stack.Options{})
 	if err != nil {
 		return nil, err
@@ -54,7 +59,7 @@ func openPingpong(loop *C.struct_pingpong) (Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	p := &pingpong{loop: loop, pool: pool, stack: st}
+	p := &pingpong{loop: loop, pool: pool, stack: st, trip: trip}
 	p.pair, err = C.open_pair(loop, C.uintptr_t(st.Lo()), C.uintptr_t(st.Top()))
 	if p.pair == nil {
 		return nil, errors.Join(fmt.Errorf("allocating two contexts: %w", err), p.free())
@@ -63,28 +68,12 @@ func openPingpong(loop *C.struct_pingpong) (Session, error) {
 }
 
 func (p *pingpong) Run(n int) (Sample, error) {
-	s := Sample{Operations: 2 * trips(n)}
+	trips := max(1, (n+p.trip-1)/p.trip)
+	s := Sample{Operations: p.trip * trips}
 	err := onCPU(currentCPU(), func() error {
-		s.Elapsed = time.Duration(C.run_pair(p.loop, p.pair, C.uint64_t(trips(n))))
+		s.Elapsed = time.Duration(C.run_pair(p.loop, p.pair, C.uint64_t(trips)))
 		return nil
 	})
-	return s, err
-}
-
-// floor counts a trip as one switch: of a turn that makes a switch, half the loop is on the other side.
-type floor struct{ *pingpong }
-
-func openFloor() (Session, error) {
-	s, err := openPingpong(&C.pingpong_floor)
-	if err != nil {
-		return nil, err
-	}
-	return floor{s.(*pingpong)}, nil
-}
-
-func (f floor) Run(n int) (Sample, error) {
-	s, err := f.pingpong.Run(2 * n)
-	s.Operations /= 2
 	return s, err
 }
 
