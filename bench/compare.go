@@ -28,10 +28,10 @@ type Change struct {
 }
 
 // Compare says how the rows that both reports have differ. By a rank test (Mann-Whitney) it compares the samples of a
-// base, and for other rows the ratios to the base of each round. What slows the whole machine down changes no ratio. The
-// test assumes that what it compares is independent: it is given the medians of blocks of rounds. A
-// row is changed if the test, corrected for the number of rows (Bonferroni), says so, and the change exceeds what
-// Measure leaves open, 3 %. Of samples too few for that limit nothing is said. Compare returns an error if the reports
+// base, and for other rows the ratios to the base of each round. What slows the whole machine down changes no ratio.
+// The test assumes that what it compares is independent: it is given the medians of blocks of rounds. A row is changed
+// if the test, corrected for the number of rows (Bonferroni), says so, and the change exceeds what Measure leaves open,
+// 3 %. Of samples too few for that limit nothing is said. Compare returns an error if the reports
 // have no row in common.
 func Compare(old, new *Report) ([]Change, error) {
 	var changes []Change

@@ -67,8 +67,8 @@ func rowsSection(g *bench.Group) section {
 			r.Name, duration(r.Median), interval(r.Low, r.High), len(r.Samples), duration(slices.Min(r.Samples)),
 			duration(slices.Max(r.Samples)), r.Sentence))
 		s.Rows = append(s.Rows, []string{
-			r.Name, duration(r.Median), interval(r.Low, r.High), ratio(r), bench.Whole(float64(len(r.Samples))), calls(r), instructions(r),
-			r.Sentence,
+			r.Name, duration(r.Median), interval(r.Low, r.High), ratio(r), bench.Whole(float64(len(r.Samples))),
+			calls(r), instructions(r), r.Sentence,
 		})
 	}
 	cheapest, dearest := slices.MinFunc(g.Rows, byMedian), slices.MaxFunc(g.Rows, byMedian)
