@@ -131,3 +131,22 @@ func TestUnbindReportsTheTaskThatItBegan(t *testing.T) {
 		require.NoError(t, s.Close())
 	}
 }
+
+// A task that queues another one while Close makes sure that nothing is left waits until the queues are open again.
+func TestTaskIsNotRefusedWhileCloseLooks(t *testing.T) {
+	s, err := New(Config{Workers: 2})
+	require.NoError(t, err)
+	require.True(t, s.workers[1].mailbox.close())
+	enqueued := make(chan error, 1)
+	require.NoError(t, s.EnqueueOn(0, Task{Func: func() { enqueued <- s.EnqueueOn(1, Task{Func: func() {}}) }}))
+	select {
+	case err := <-enqueued:
+		t.Errorf("refused: %v", err)
+		enqueued <- nil
+	case <-time.After(10 * time.Millisecond):
+	}
+	s.workers[1].mailbox.reopen()
+	require.NoError(t, <-enqueued)
+	require.NoError(t, s.Close())
+	require.EqualValues(t, 2, s.Stats().Tasks)
+}

@@ -3,6 +3,7 @@ package sched
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -62,8 +63,7 @@ func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, Curr
 
 // EnqueueOn queues a task on the multi-threaded worker of that number; no other worker begins it. So tasks that will
 // wait for most of their time can be spread over the workers: under every policy, such a task remains on that worker.
-// See Enqueue for the rest. The error is ErrNoSuchWorker if no worker has that number. While Close makes sure that
-// nothing is left, it is ErrClosed, for tasks too.
+// See Enqueue for the rest. The error is ErrNoSuchWorker if no worker has that number.
 func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{onWorker, worker})
 }
@@ -76,7 +76,7 @@ func (s *Scheduler) TryEnqueueOn(worker int, t Task) error {
 // EnqueueInGroup queues a task in the scheduling group of that number. A worker of the group begins it, unless all are
 // busy and another group steals it, which GroupLocal forbids. See Enqueue for the rest, and for room. The error is
 // ErrNoSuchGroup if there is no group of that number. It is ErrOtherGroup for a SameThread task whose caller runs on no
-// worker of the group. While Close makes sure that nothing is left, it is ErrClosed for tasks of other groups, too.
+// worker of the group.
 func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{inGroup, group})
 }
@@ -159,25 +159,32 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 			return s.refuse(to, ErrOtherGroup)
 		}
 	}
-	accepted := false
-	switch p, grouped := s.policy.(*groups); {
-	case to.kind == onWorker:
+	if to.kind == onWorker {
 		j.Flags |= SameThread
-		accepted = s.workers[to.number].keep(j, caller)
-	case pinned:
-		accepted = caller.keep(j, caller)
-	case len(s.workers) == 0:
-		accepted = home.keep(j, caller)
-	case to.kind == inGroup && grouped:
-		accepted = p.submitTo(to.number, j, caller)
-	default:
-		accepted = s.policy.submit(j, caller)
 	}
-	if !accepted {
-		s.release(j)
-		return s.refuse(to, ErrClosed)
+	for !s.queue(j, to, pinned, caller, home) {
+		if home == nil || len(s.workers) == 0 || s.isOver() {
+			s.release(j)
+			return s.refuse(to, ErrClosed)
+		}
+		runtime.Gosched() // Close makes sure that nothing is left, and opens the queues again for this task
 	}
 	return nil
+}
+
+// queue queues a task where enqueue has been told to. It returns false if the queue is closed.
+func (s *Scheduler) queue(j job, to target, pinned bool, caller, home *Worker) bool {
+	switch p, grouped := s.policy.(*groups); {
+	case to.kind == onWorker:
+		return s.workers[to.number].keep(j, caller)
+	case pinned:
+		return caller.keep(j, caller)
+	case len(s.workers) == 0:
+		return home.keep(j, caller)
+	case to.kind == inGroup && grouped:
+		return p.submitTo(to.number, j, caller)
+	}
+	return s.policy.submit(j, caller)
 }
 
 // refuse says which call has failed because of err.
