@@ -49,7 +49,7 @@ func (b Backend) String() string {
 
 // ParseBackend returns the backend of that name: asm, ucontext or goroutine;
 // default or the empty string mean Default. For others the error wraps ErrBackend, and
-// names them all.
+// names those of this processor.
 func ParseBackend(name string) (Backend, error) {
 	if name == "" {
 		return Default, nil
@@ -59,7 +59,11 @@ func ParseBackend(name string) (Backend, error) {
 			return Backend(b), nil
 		}
 	}
-	return Default, fmt.Errorf("%w %q: choose one of %s", ErrBackend, name, strings.Join(backendNames[1:], ", "))
+	var names []string
+	for _, b := range Backends() {
+		names = append(names, b.String())
+	}
+	return Default, fmt.Errorf("%w %q: choose one of %s", ErrBackend, name, strings.Join(names, ", "))
 }
 
 // Resolve returns the backend that b stands for. Default stands for the backend that the environment names, or else for

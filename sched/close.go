@@ -38,6 +38,11 @@ func (s *Scheduler) CloseContext(ctx context.Context) error {
 	case ctx == nil:
 		return fmt.Errorf("sched: close %s: %w", s.cfg.Name, ErrNilContext)
 	}
+	return s.closeWithin(ctx, s.cfg.GiveUpAfter)
+}
+
+// closeWithin is CloseContext with another limit than Config.GiveUpAfter.
+func (s *Scheduler) closeWithin(ctx context.Context, limit time.Duration) error {
 	if err := s.mayClose(); err != nil {
 		return err
 	}
@@ -54,7 +59,7 @@ func (s *Scheduler) CloseContext(ctx context.Context) error {
 	if s.isOver() {
 		return nil // by that other call
 	}
-	return s.close(ctx)
+	return s.close(ctx, limit)
 }
 
 // mayClose says why the caller must not close s, if it must not.
@@ -92,7 +97,7 @@ func (s *Scheduler) isOver() bool {
 	}
 }
 
-// close is CloseContext for one caller at a time. It takes these steps:
+// close is closeWithin for one caller at a time. It takes these steps:
 //
 //  1. It waits until no goroutine binds the scheduler. From then on none may bind it, and only
 //     tasks enqueue tasks.
@@ -104,10 +109,10 @@ func (s *Scheduler) isOver() bool {
 //
 // Until step 4 it may give up, and undoes step 1: because of a deadlock, because ctx is done, or because a goroutine
 // has ended without Unbind.
-func (s *Scheduler) close(ctx context.Context) error {
+func (s *Scheduler) close(ctx context.Context, limit time.Duration) error {
 	s.listening.Swap(true) // before the first survey, or news might be lost
 	defer s.listening.Store(false)
-	deadlocks := deadlockJudge{s: s, limit: clock.Instant(s.cfg.GiveUpAfter)}
+	deadlocks := deadlockJudge{s: s, limit: clock.Instant(limit)}
 	ask, untilAsk := clock.After(DefaultGiveUpAfter), DefaultGiveUpAfter
 	for {
 		unbound := s.closeIfUnbound()                // step 1

@@ -39,6 +39,7 @@ func (w *Worker) waitForWork(f *Fiber) {
 		if first && w.mode == multiThreaded && !w.short() && w.peers.BeginSpin(w.number) {
 			w.spin()
 		} else {
+			w.local.spun = false // what it was claimed for as it spun is gone
 			w.sleep(f)
 		}
 	}

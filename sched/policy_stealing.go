@@ -50,7 +50,7 @@ func (p *stealing) submit(t job, caller *Worker) bool {
 	if caller != nil && caller.mode == multiThreaded {
 		if w := p.nextInRotation(caller); w == caller || !w.word.Waking() || !p.give(w, t) {
 			p.queues[caller.id].push(runnable{task: t}, true)
-			p.idle.WakeSleeper() // the caller is busy
+			p.wakeSleeper() // the caller is busy
 		}
 		return true
 	}
@@ -70,9 +70,16 @@ func (p *stealing) give(w *Worker, t job) bool {
 		return false
 	}
 	if !w.word.Notify() {
-		p.idle.WakeSleeper()
+		p.wakeSleeper()
 	}
 	return true
+}
+
+// wakeSleeper wakes a worker that sleeps, if any does, to steal. The compiler inlines the question, not WakeSleeper.
+func (p *stealing) wakeSleeper() {
+	if p.idle.AnyIdle() {
+		p.idle.WakeSleeper()
+	}
 }
 
 // nextWorker goes round the workers, for callers outside of them.
@@ -92,12 +99,12 @@ func (p *stealing) next(w *Worker) (runnable, bool) {
 	q := p.queues[w.id]
 	r, ok := q.pop()
 	if ok && !q.empty() {
-		p.idle.WakeSleeper() // a task that comes to this worker from now on finds it busy, and wakes another
+		p.wakeSleeper() // a task that comes to this worker from now on finds it busy, and wakes another
 	}
 	return r, ok
 }
 
-func (p *stealing) wakeOther(*Worker)     { p.idle.WakeSleeper() }
+func (p *stealing) wakeOther(*Worker)     { p.wakeSleeper() }
 func (p *stealing) has(w *Worker) bool    { return !p.queues[w.id].empty() }
 func (p *stealing) pending(w *Worker) int { return p.queues[w.id].waiting() }
 func (p *stealing) shared() int           { return 0 }
@@ -114,11 +121,11 @@ func (p *stealing) setClosed(closed bool) {
 // on what is left.
 func (p *stealing) found(w *Worker) {
 	if !p.idle.AnyIdle() {
-		return
+		return // the common case under load
 	}
 	for i, of := range p.workers {
 		if (of != w || w.hasLocal() || w.short()) && !p.queues[i].empty() && !of.word.Waking() {
-			p.idle.WakeSleeper()
+			p.wakeSleeper()
 			return
 		}
 	}
@@ -167,7 +174,7 @@ func (p *stealing) stealFrom(w, victim *Worker) bool {
 	w.recordTook(n, victim.String())
 	to.pushAll(&to.batch)
 	if n > 1 || left > 0 {
-		p.idle.WakeSleeper()
+		p.wakeSleeper()
 	}
 	return true
 }

@@ -26,7 +26,7 @@ type Scheduler struct {
 	room      *admission.Room // of tasks that wait to begin; nil: any number may
 	closing   atomic.Bool
 	shared    park.Shared
-	looked    atomic.Int64 // when the watchdog looked last, a clock.Instant; 0: there is none
+	looked    atomic.Int64 // when the watchdog looked last, a clock.Instant; 0: there is none now
 	arena     *park.Arena  // of workers that belong to no scheduling group
 
 	listening atomic.Bool   // Close waits for news
@@ -149,10 +149,10 @@ func (s *Scheduler) start() error {
 // initializers, and for tasks that they have scheduled; then it names the workers that run them, and Close goes on
 // without it.
 func (s *Scheduler) abandon(err error) error {
-	s.cfg.GiveUpAfter = -1
+	const noLimit = -1
 	ctx, cancel := context.WithTimeout(context.Background(), DefaultGiveUpAfter)
 	defer cancel()
-	if s.CloseContext(ctx) == nil {
+	if s.closeWithin(ctx, noLimit) == nil {
 		return err
 	}
 	var left []int
@@ -162,7 +162,7 @@ func (s *Scheduler) abandon(err error) error {
 			left = append(left, w.id)
 		}
 	}
-	go s.Close()
+	go s.closeWithin(context.Background(), noLimit)
 	return fmt.Errorf(
 		"%w; and workers %v are in their initializer, or have a task that it has scheduled, and end when that does",
 		err, left,

@@ -20,6 +20,7 @@ func (s *Scheduler) watch(limit time.Duration, certain bool, over <-chan struct{
 	deadlocks := deadlockJudge{s: s, limit: clock.Instant(limit), certain: certain}
 	stalls := stallJudge{s: s, limit: max(clock.Instant(limit), shortestStall)}
 	var reported survey
+	defer s.looked.Store(0)
 	for {
 		s.looked.Store(int64(clock.Now()))
 		v := s.survey()
