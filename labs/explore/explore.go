@@ -18,7 +18,9 @@ import (
 )
 
 // ErrNoInstrumentation says that the C compiler cannot mark the accesses to memory.
-var ErrNoInstrumentation = errors.New("the C compiler has no -fsanitize=thread: take gcc or clang for this machine")
+var ErrNoInstrumentation = errors.New(
+	"the C compiler has no -fsanitize=thread with -fsanitize-coverage=trace-pc: take gcc or clang for this machine",
+)
 
 // ErrSchedule says that Options.Replay is no schedule, or one of another program.
 var ErrSchedule = errors.New("this is no schedule of this program: give one that a report has printed")
