@@ -1,6 +1,7 @@
-/* No deque of lab 8, and one lock for all: the tasks of a worker are a list with links in both
- * directions, so that a future that is got or given back leaves it from the middle. Status and list
- * change under the same lock. So no entry outlives its future, and nobody counts holders. */
+/* No deque of lab 8, and one lock for all: the tasks of a worker are a list
+ * with links in both directions, so that a future that is got or given back
+ * leaves it from the middle. Status and list change under the same lock. So no
+ * entry outlives its future, and nobody counts holders. */
 #include <explore.h>
 
 #include "forkjoin.h"

@@ -1,6 +1,6 @@
-/* One lock for the pool. A worker that lies down counts the tokens that it was given: whoever has
- * something for it adds one, asleep or not, and a worker with a token looks again. The ready fibers
- * are a queue. */
+/* One lock for the pool. A worker that lies down counts the tokens that it was
+ * given: whoever has something for it adds one, asleep or not, and a worker
+ * with a token looks again. The ready fibers are a queue. */
 #include <explore.h>
 #include <stddef.h>
 

@@ -1,6 +1,7 @@
-/* Status and waiter in one word: a pointer to the waiter is a fourth status, IN_PROGRESS and waited
- * for. The one who runs the task exchanges the word, and needs no fence: either the waiter is in it,
- * or the waiter's compare-and-swap comes second and fails. */
+/* Status and waiter in one word: a pointer to the waiter is a fourth status,
+ * IN_PROGRESS and waited for. The one who runs the task exchanges the word, and
+ * needs no fence: either the waiter is in it, or the waiter's compare-and-swap
+ * comes second and fails. */
 #include <stdatomic.h>
 #include <stdint.h>
 

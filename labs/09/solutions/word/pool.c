@@ -1,6 +1,6 @@
-/* No fiber goes back to a loop: a fiber that parks resumes the next one itself. The worker's loop
- * runs on each fiber in turn, and the thread's own stack is left when pool_run begins, and resumed
- * when it ends. */
+/* No fiber goes back to a loop: a fiber that parks resumes the next one itself.
+ * The worker's loop runs on each fiber in turn, and the thread's own stack is
+ * left when pool_run begins, and resumed when it ends. */
 #include <explore.h>
 #include <stdatomic.h>
 #include <stddef.h>
