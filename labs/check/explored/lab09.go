@@ -33,14 +33,14 @@ func lab09() *grade.Lab {
 			file: "stop.c", name: "workers that sleep are stopped", points: 6, section: "9.5",
 			preemptions: 1, schedules: 50_000,
 		},
+		{
+			file: "waits.c", name: "a worker is not stopped while one of its tasks waits", points: 6, section: "9.5",
+			preemptions: 3, schedules: 50_000,
+		},
 		{file: "leaves.c", name: "a task that waits leaves its worker to others", points: 8, section: "9.6", schedules: 1000},
 		{
 			file: "parked.c", name: "a get of a task in progress leaves the worker, too", points: 10, section: "9.6",
 			preemptions: 2, schedules: 50_000,
-		},
-		{
-			file: "waits.c", name: "a worker is not stopped while one of its tasks waits", points: 6, section: "9.6",
-			preemptions: 3, schedules: 50_000,
 		},
 	})
 	l.Fixed = []string{"context.h", "forkjoin.h", "stealing.h"}
