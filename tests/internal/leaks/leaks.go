@@ -59,6 +59,9 @@ func Read() (Holdings, error) {
 // that is set up once had been set up.
 var atStart = sync.OnceValues(func() (Holdings, error) {
 	for _, b := range fiber.Backends() {
+		if b != fiber.Goroutine && fiber.Supported() != nil {
+			continue
+		}
 		if err := fiber.Prewarm(fiber.Config{Backend: b}, 1); err != nil {
 			return Holdings{}, err
 		}
