@@ -23,18 +23,24 @@ struct request {
     bool cancelled;
     bool told; /* the kernel was, that it is cancelled */
     unsigned done;
-    uint64_t use; /* how often this place of the table was used before */
+    uint64_t use; /* how often this place of the table was used */
     struct work work;
 };
 
 static struct request requests[REQUESTS];
 static bool closing[FILES];
 
+/* for (each_request(r)) has r point to each place of the table. */
+#define each_request(r)                                                                            \
+    struct request *r = requests;                                                                  \
+    r < requests + REQUESTS;                                                                       \
+    r++
+
 /* The mailbox, and who may put something into it. All under lock. */
 static explore_mutex lock;
 static struct task *oldest, **end = &oldest; /* *end is NULL */
 static int guests;
-static bool asleep; /* the engine waits in the ring, or is about to */
+static bool asleep; /* the engine waits in the ring, or is about to, or has just done so */
 
 static ticket ticket_of(const struct request *r) {
     return r->use * REQUESTS + (ticket)(r - requests) + 1;
@@ -42,17 +48,15 @@ static ticket ticket_of(const struct request *r) {
 
 /* The request of that ticket, or NULL if it is over. */
 static struct request *find(ticket t) {
-    if (t == 0) {
-        return NULL;
-    }
     struct request *r = &requests[(t - 1) % REQUESTS];
+
     return r->state != FREE && ticket_of(r) == t ? r : NULL;
 }
 
 /* Reports whether a request of that file is under way. */
 static bool busy(int file) {
-    for (int i = 0; i < REQUESTS; i++) {
-        if (requests[i].state != FREE && requests[i].work.file == file) {
+    for (each_request(r)) {
+        if (r->state != FREE && r->work.file == file) {
             return true;
         }
     }
@@ -63,13 +67,9 @@ ticket engine_begin(struct work work) {
     if (closing[work.file]) {
         return 0;
     }
-    for (int i = 0; i < REQUESTS; i++) {
-        struct request *r = &requests[i];
+    for (each_request(r)) {
         if (r->state == FREE) {
-            r->state = STAGED;
-            r->cancelled = r->told = false;
-            r->done = 0;
-            r->work = work;
+            *r = (struct request){.state = STAGED, .use = r->use + 1, .work = work};
             return ticket_of(r);
         }
     }
@@ -85,17 +85,14 @@ void engine_cancel(ticket t) {
 }
 
 void engine_close(int file) {
-    if (closing[file]) {
-        return;
-    }
     if (!busy(file)) {
         ring_close(file);
         return;
     }
     closing[file] = true;
-    for (int i = 0; i < REQUESTS; i++) {
-        if (requests[i].work.file == file) {
-            requests[i].cancelled = true;
+    for (each_request(r)) {
+        if (r->work.file == file) {
+            r->cancelled = true;
         }
     }
 }
@@ -106,7 +103,6 @@ static void finish(struct request *r, int result) {
     unsigned done = r->done;
 
     r->state = FREE;
-    r->use++;
     if (closing[work.file] && !busy(work.file)) {
         closing[work.file] = false;
         ring_close(work.file);
@@ -121,18 +117,16 @@ static void complete(struct ring_completion c) {
     if (r == NULL) {
         return;
     }
-    bool whole = r->work.operation != RING_RECEIVE && r->work.operation != RING_ACCEPT;
     bool again = c.result == -EINTR || c.result == -EAGAIN;
-    if (whole && c.result > 0) {
+    if (c.result > 0 && r->work.operation != RING_RECEIVE) {
         r->done += (unsigned)c.result;
-        again = r->done < r->work.length;
+        again = r->done < r->work.length; /* which is 0 for RING_ACCEPT */
     }
     if (!again) {
         finish(r, c.result);
         return;
     }
     r->state = STAGED;
-    r->told = false;
 }
 
 static bool push(const struct request *r) {
@@ -151,7 +145,7 @@ static bool push(const struct request *r) {
 }
 
 static bool push_cancel(const struct request *r) {
-    struct ring_entry entry = {.operation = RING_CANCEL, .file = -1, .buffer = ticket_of(r)};
+    struct ring_entry entry = {.operation = RING_CANCEL, .buffer = ticket_of(r)};
 
     return queue_push(&entry);
 }
@@ -163,14 +157,12 @@ static bool behind(const struct request *r) {
 
 /* Tells the kernel as much of it as the queue has room for. */
 static void flush(void) {
-    for (int i = 0; i < REQUESTS; i++) {
-        struct request *r = &requests[i];
-
+    for (each_request(r)) {
         if (r->state == STAGED && r->cancelled) { /* the kernel has no part in it */
             finish(r, -ECANCELED);
         } else if (r->state == STAGED && push(r)) {
             r->state = RUNNING;
-        } else if (behind(r) && r->state == RUNNING) {
+        } else if (r->state == RUNNING && behind(r)) {
             r->told = push_cancel(r);
         }
     }
@@ -197,9 +189,9 @@ void engine_run(void) {
         run_tasks();
         flush();
         bool idle = true, all = true;
-        for (int i = 0; i < REQUESTS; i++) {
-            idle = idle && requests[i].state == FREE;
-            all = all && !behind(&requests[i]);
+        for (each_request(r)) {
+            idle = idle && r->state == FREE;
+            all = all && !behind(r);
         }
         explore_lock(&lock);
         if (idle && oldest == NULL && guests == 0) {
@@ -211,10 +203,8 @@ void engine_run(void) {
         bool sleep = all && oldest == NULL;
         asleep = sleep;
         explore_unlock(&lock);
+        /* What the kernel does not take now, it takes in the next round. */
         (void)ring_enter(queue_waiting(), sleep);
-        explore_lock(&lock);
-        asleep = false;
-        explore_unlock(&lock);
         struct ring_completion c;
         while (queue_pop(&c)) {
             complete(c);

@@ -1,42 +1,69 @@
 /* A file is closed while its requests are under way. Its number then leads to another file. */
 #include "kernel.h"
 
-static char buffers[3][4];
-static int first, results[4] = {UNDER_WAY, UNDER_WAY, UNDER_WAY, UNDER_WAY};
+static char buffers[4][4];
+static int closed, other, results[4];
 
-/* Request 0 is over: the file is to be closed, under way with request 1. */
-static void close_first(void *arg, int result) {
+/* What is to be closed is over: now something comes for the other connection. */
+static void bring(void *arg, int result) {
     note(arg, result);
-    engine_close(first);
-    if (results[1] == UNDER_WAY) {
-        engine_close(first); /* it does nothing */
-        explore_check(engine_begin(work_of(RING_READ, first, buffers[2], 2, note, &results[2])) ==
+    numbers[other]->size = 2;
+}
+
+/* A request of another file is over: the file is to be closed. */
+static void close_it(void *arg, int result) {
+    note(arg, result);
+    engine_close(closed);
+    if (results[0] == UNDER_WAY) {
+        engine_close(closed); /* it does nothing */
+        explore_check(engine_begin(work_of(RING_READ, closed, buffers[3], 2, note, &results[3])) ==
                           0,
-                      "no request of a file that is being closed begins");
+                      "engine_begin begins no request of a file that is being closed");
+    } else {
+        numbers[other]->size = 2;
     }
 }
 
-void explore_test(void) {
-    int other;
+static void begin(enum ring_operation operation, int file, void (*over)(void *, int), int i) {
+    explore_check(engine_begin(work_of(operation, file, buffers[i], 4, over, &results[i])) != 0,
+                  "engine_begin begins a request");
+}
 
-    first = kernel_open("abcd");
-    other = kernel_open("ABCD");
-    may.late = may.part = may.interrupted = 1;
-    engine_begin(work_of(RING_READ, first, buffers[0], 2, close_first, &results[0]));
-    engine_begin(work_of(RING_READ, first, buffers[1], 4, note, &results[1]));
-    engine_begin(work_of(RING_READ, other, buffers[2], 4, note, &results[3]));
-    engine_run();
-    explore_check(numbers[first] == NULL, "the file is closed in the end");
-    explore_check(results[1] != UNDER_WAY, "a request of a file that was closed is over");
-    for (int i = 0; i < results[1]; i++) {
-        explore_check(buffers[1][i] == 'a' + i, "the bytes are of the file that was asked");
+void explore_test(void) {
+    bool receives = explore_choose(2) == 1, last = explore_choose(2) == 1;
+
+    for (int i = 0; i < 4; i++) {
+        results[i] = UNDER_WAY;
     }
-    explore_check(results[3] == 4, "a request of another file goes on");
-    first = kernel_open("xy");
-    results[0] = results[1] = UNDER_WAY;
-    engine_begin(work_of(RING_READ, first, buffers[1], 2, note, &results[1]));
+    closed = receives ? kernel_connect("") : kernel_open("abcd");
+    int file = kernel_open("ABCD");
+    other = kernel_connect("");
+    may.late = may.part = 1;
+    if (!last) {
+        begin(receives ? RING_RECEIVE : RING_READ, closed, receives ? bring : note, 0);
+    }
+    begin(RING_READ, file, close_it, 1);
+    begin(RING_RECEIVE, other, note, 2);
+    if (last) {
+        begin(receives ? RING_RECEIVE : RING_READ, closed, receives ? bring : note, 0);
+    }
+    if (!receives) { /* the other connection need not wait */
+        numbers[other]->size = 2;
+    }
     engine_run();
-    explore_check(results[1] == 2 && buffers[1][0] == 'x', "the number may name another file");
-    engine_close(first);
-    explore_check(numbers[first] == NULL, "a file without requests is closed at once");
+    explore_check(numbers[closed] == NULL, "engine_close closes the file in the end");
+    explore_check(receives ? results[0] == -ECANCELED : results[0] > 0 || results[0] == -ECANCELED,
+                  "engine_close cancels the requests of the file");
+    for (int i = 0; i < results[0]; i++) {
+        explore_check(buffers[0][i] == 'a' + i, "the bytes are of the file that was asked");
+    }
+    explore_check(results[1] == 4 && results[2] > 0, "engine_close cancels no other request");
+
+    results[0] = UNDER_WAY;
+    explore_check(kernel_open("xy") == closed, "the number is free");
+    begin(RING_READ, closed, note, 0);
+    engine_run();
+    explore_check(results[0] == 2 && buffers[0][0] == 'x', "it may name another file");
+    engine_close(closed);
+    explore_check(numbers[closed] == NULL, "engine_close closes a file without requests at once");
 }

@@ -72,6 +72,8 @@ static unsigned helds;
 static uint32_t taken, posted, popped;
 
 static atomic_bool woken;
+static bool guests_come; /* other threads may wake the engine */
+static int idle_rounds;  /* calls of ring_enter in a row in which nothing happened */
 
 /* Decides whether something happens now that may happen so many times. */
 static bool happens(int *times) {
@@ -215,7 +217,10 @@ static void take(struct ring_entry e) {
         post(e.number, -EBADF);
         return;
     }
-    explore_check(pendings < HELD, "no more requests are under way than were begun");
+    explore_check(pendings < HELD, "no more requests are RUNNING than were begun");
+    bool transfers = e.operation == RING_READ || e.operation == RING_WRITE ||
+                     e.operation == RING_SEND || e.operation == RING_RECEIVE;
+    explore_check(!transfers || e.length > 0, "a request asks the kernel for something");
     pending[pendings++] = (struct pending){.entry = e, .file = open ? numbers[e.file] : NULL};
 }
 
@@ -264,7 +269,13 @@ int ring_enter(unsigned submit, unsigned wait) {
     if (taken - first < submit) {
         wait = 0;
     }
+    idle_rounds = wait == 0 && taken == first && pendings == 0 ? idle_rounds + 1 : 0;
+    explore_check(idle_rounds < 10,
+                  "engine_run goes on: it pushes what is STAGED, sleeps, or returns");
     complete_some(wait > posted - popped);
+    explore_check(wait <= posted - popped || guests_come,
+                  "engine_run sleeps only if no request is STAGED, the kernel knows of each "
+                  "engine_cancel, and a request that is RUNNING will end");
     while (wait > posted - popped && !atomic_exchange(&woken, false)) {
         explore_park();
     }
@@ -277,10 +288,11 @@ void ring_wake(void) {
 }
 
 void ring_close(int file) {
-    explore_check(file >= 0 && file < OPEN && numbers[file] != NULL, "a file is closed once");
+    explore_check(file >= 0 && file < OPEN && numbers[file] != NULL,
+                  "ring_close is called once, when the requests of a file are FREE");
     for (unsigned i = 0; i < pendings; i++) {
         explore_check(pending[i].file != numbers[file],
-                      "a file is closed when its last request is over");
+                      "ring_close is called when the last request of a file is FREE");
     }
     numbers[file] = NULL;
 }

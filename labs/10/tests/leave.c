@@ -1,4 +1,4 @@
-/* The last guest leaves while the engine sleeps, or is about to. */
+/* Guests come and leave while the engine sleeps, or is about to. */
 #include "kernel.h"
 
 static struct task task;
@@ -10,8 +10,11 @@ static void run(struct task *t) {
     ran = true;
 }
 
+/* Brings another guest, and both leave. */
 static void idler(void *unused) {
     (void)unused;
+    engine_arrive();
+    engine_leave();
     engine_leave();
 }
 
@@ -24,6 +27,7 @@ static void guest(void *unused) {
 }
 
 void explore_test(void) {
+    guests_come = true;
     engine_arrive();
     engine_arrive();
     int others[] = {explore_start(idler, NULL), explore_start(guest, NULL)};
