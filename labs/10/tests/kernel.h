@@ -18,6 +18,18 @@
 #define COMPLETIONS 8
 #endif
 
+/* The explorer need not see what the kernel does with its own memory. So that a schedule has few
+ * steps, the kernel's functions are not marked, and use atomic objects by these two alone. */
+#define KERNEL __attribute__((no_sanitize("thread")))
+
+static __attribute__((noinline)) uint32_t look(const _Atomic uint32_t *index) {
+    return atomic_load_explicit(index, memory_order_acquire);
+}
+
+static __attribute__((noinline)) void move(_Atomic uint32_t *index, uint32_t to) {
+    atomic_store_explicit(index, to, memory_order_release);
+}
+
 static struct ring_entry entries[ENTRIES];
 static struct ring_completion completions[COMPLETIONS];
 static _Atomic uint32_t entries_head, entries_tail, completions_head, completions_tail;
@@ -76,7 +88,7 @@ static bool guests_come; /* other threads may wake the engine */
 static int idle_rounds;  /* calls of ring_enter in a row in which nothing happened */
 
 /* Decides whether something happens now that may happen so many times. */
-static bool happens(int *times) {
+KERNEL static bool happens(int *times) {
     if (*times > 0 && explore_choose(2) == 1) {
         --*times;
         return true;
@@ -107,29 +119,29 @@ static inline int kernel_connect(const char *content) {
 }
 
 /* Writes as many of the completions that are held back as there is room for. */
-static void post_held(void) {
+KERNEL static void post_held(void) {
     while (helds > 0) {
         if (posted - popped == COMPLETIONS) {
-            popped = atomic_load_explicit(&completions_head, memory_order_acquire);
+            popped = look(&completions_head);
         }
         if (posted - popped == COMPLETIONS) {
             return;
         }
         completions[posted % COMPLETIONS] = held[0];
         posted++;
-        atomic_store_explicit(&completions_tail, posted, memory_order_release);
+        move(&completions_tail, posted);
         memmove(held, held + 1, --helds * sizeof *held);
     }
 }
 
-static void post(uint64_t number, int result) {
+KERNEL static void post(uint64_t number, int result) {
     explore_check(helds < HELD, "a request is not handed over again and again");
     held[helds++] = (struct ring_completion){.number = number, .result = result};
     post_held();
 }
 
 /* Carries out a transfer of at most `length` bytes. */
-static int transfer(struct file *f, const struct ring_entry *e) {
+KERNEL static int transfer(struct file *f, const struct ring_entry *e) {
     char *buffer = (char *)(uintptr_t)e->buffer; // NOLINT
     bool in = e->operation == RING_READ || e->operation == RING_RECEIVE;
     unsigned n = e->length, at = f->connection ? 0 : (unsigned)e->offset;
@@ -163,13 +175,13 @@ static int transfer(struct file *f, const struct ring_entry *e) {
 }
 
 /* Reports whether a request would wait for another party. */
-static bool waits(const struct pending *p) {
+KERNEL static bool waits(const struct pending *p) {
     bool receives = p->entry.operation == RING_RECEIVE && p->file->size == 0;
 
     return !p->interrupted && (receives || p->entry.operation == RING_ACCEPT);
 }
 
-static void end_pending(unsigned i, int result) {
+KERNEL static void end_pending(unsigned i, int result) {
     uint64_t number = pending[i].entry.number;
 
     memmove(pending + i, pending + i + 1, (--pendings - i) * sizeof *pending);
@@ -177,7 +189,7 @@ static void end_pending(unsigned i, int result) {
 }
 
 /* Completes a request that does not wait. */
-static void complete_pending(unsigned i) {
+KERNEL static void complete_pending(unsigned i) {
     struct pending *p = &pending[i];
 
     if (p->interrupted || happens(&may.interrupted)) {
@@ -191,7 +203,7 @@ static void complete_pending(unsigned i) {
     }
 }
 
-static void cancel_pending(const struct ring_entry *e) {
+KERNEL static void cancel_pending(const struct ring_entry *e) {
     for (unsigned i = 0; i < pendings; i++) {
         if (pending[i].entry.number == e->buffer) {
             if (explore_choose(2) == 0) {
@@ -207,7 +219,7 @@ static void cancel_pending(const struct ring_entry *e) {
     post(e->number, -ENOENT);
 }
 
-static void take(struct ring_entry e) {
+KERNEL static void take(struct ring_entry e) {
     if (e.operation == RING_CANCEL) {
         cancel_pending(&e);
         return;
@@ -225,7 +237,7 @@ static void take(struct ring_entry e) {
 }
 
 /* Completes some requests that do not wait, in some order. At least one if `one`. */
-static void complete_some(bool one) {
+KERNEL static void complete_some(bool one) {
     for (;;) {
         unsigned can[HELD], n = 0;
         for (unsigned i = 0; i < pendings; i++) {
@@ -246,10 +258,16 @@ static void complete_some(bool one) {
     }
 }
 
-int ring_enter(unsigned submit, unsigned wait) {
-    uint32_t pushed = atomic_load_explicit(&entries_tail, memory_order_acquire), first = taken;
+static __attribute__((noinline)) void sleep_until_woken(void) {
+    while (!atomic_exchange(&woken, false)) {
+        explore_park();
+    }
+}
 
-    popped = atomic_load_explicit(&completions_head, memory_order_acquire);
+KERNEL int ring_enter(unsigned submit, unsigned wait) {
+    uint32_t pushed = look(&entries_tail), first = taken;
+
+    popped = look(&completions_head);
     post_held();
     if (helds > 0) {
         return -EBUSY;
@@ -263,7 +281,7 @@ int ring_enter(unsigned submit, unsigned wait) {
     while (taken - first < submit && taken != pushed && !happens(&may.fewer)) {
         struct ring_entry e = entries[taken % ENTRIES];
         taken++;
-        atomic_store_explicit(&entries_head, taken, memory_order_release);
+        move(&entries_head, taken);
         take(e);
     }
     if (taken - first < submit) {
@@ -276,8 +294,8 @@ int ring_enter(unsigned submit, unsigned wait) {
     explore_check(wait <= posted - popped || guests_come,
                   "engine_run sleeps only if no request is STAGED, the kernel knows of each "
                   "engine_cancel, and a request that is RUNNING will end");
-    while (wait > posted - popped && !atomic_exchange(&woken, false)) {
-        explore_park();
+    if (wait > posted - popped) {
+        sleep_until_woken();
     }
     return (int)(taken - first);
 }
@@ -287,7 +305,7 @@ void ring_wake(void) {
     explore_unpark(0);
 }
 
-void ring_close(int file) {
+KERNEL void ring_close(int file) {
     explore_check(file >= 0 && file < OPEN && numbers[file] != NULL,
                   "ring_close is called once, when the requests of a file are FREE");
     for (unsigned i = 0; i < pendings; i++) {
