@@ -9,7 +9,7 @@ static long wait(int self, void *argument) {
     int number = *(int *)argument;
 
     waits[number] = pool_self(self);
-    for (int i = 0; number < 2 && i < 4; i++) {
+    for (int i = 0; number >= 2 && i < 4; i++) {
         pool_unpark(waits[number]); /* for the first wait, and for none */
     }
     while (done <= number / 2) {
