@@ -10,7 +10,7 @@ func lab09() *grade.Lab {
 		{file: "sleeps.c", name: "a get of a task in progress sleeps", points: 6, section: "9.3", schedules: 50_000},
 		{
 			file: "stuck.c", name: "two workers that wait for their children are not stuck", points: 8, section: "9.3",
-			preemptions: 3, schedules: 50_000,
+			preemptions: 2, schedules: 50_000,
 		},
 		{file: "drop.c", name: "a task that was given back uses nothing", points: 8, section: "9.4", schedules: 50_000},
 		{
@@ -35,7 +35,7 @@ func lab09() *grade.Lab {
 		},
 		{
 			file: "waits.c", name: "a worker is not stopped while one of its tasks waits", points: 6, section: "9.5",
-			preemptions: 3, schedules: 50_000,
+			preemptions: 2, schedules: 50_000,
 		},
 		{file: "leaves.c", name: "a task that waits leaves its worker to others", points: 8, section: "9.6", schedules: 1000},
 		{
