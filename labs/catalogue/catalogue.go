@@ -23,18 +23,21 @@ func All() []*grade.Lab {
 	return all
 }
 
-// Find returns the lab of that number, 02 or 2, or the one in the folder of that name, a teacher's own. The error names
-// the labs that there are.
+// Find returns the lab of that number, 02 or 2, or the one in the folder of that path, a teacher's own. A number is no
+// path: the current folder may be a submission, which must not bring the lab along. The error names the labs that
+// there are.
 func Find(number string) (*grade.Lab, error) {
-	if _, err := os.Stat(filepath.Join(number, explored.OwnFile)); number != "" && err == nil {
-		return explored.Own(number)
-	}
 	var numbers []string
 	for _, l := range All() {
 		if l.Number == number || l.Number == "0"+number {
 			return l, nil
 		}
 		numbers = append(numbers, l.Number)
+	}
+	if strings.Trim(number, "0123456789") != "" {
+		if _, err := os.Stat(filepath.Join(number, explored.OwnFile)); err == nil {
+			return explored.Own(number)
+		}
 	}
 	return nil, fmt.Errorf("lab %q: there are %s", number, strings.Join(numbers, ", "))
 }

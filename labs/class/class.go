@@ -78,8 +78,15 @@ type settings struct {
 	Grader string         `json:"grader"` // the digest of the program
 }
 
+// archives are the endings of archives. Not all can be read: the others get a report that says what to do.
+var archives = []string{
+	".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst", ".7z", ".rar",
+	".git",
+}
+
 // Submissions returns the names in the folder dir that are submissions, by the student: the name without the ending of
-// an archive. skipped are names of other files. Two submissions of one student are an error.
+// an archive. skipped are the other names that are not hidden, each with the reason. Two submissions of one student are
+// an error.
 func Submissions(dir string) (byStudent map[string]string, skipped []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -89,13 +96,19 @@ func Submissions(dir string) (byStudent map[string]string, skipped []string, err
 	for _, e := range entries {
 		name := e.Name()
 		student := name
-		for _, ending := range []string{".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".7z", ".rar", ".git"} {
-			student = strings.TrimSuffix(student, ending)
+		for _, ending := range archives {
+			if stem := len(name) - len(ending); stem > 0 && strings.EqualFold(name[stem:], ending) {
+				student = name[:stem]
+			}
 		}
 		switch other, twice := byStudent[student]; {
 		case strings.HasPrefix(name, "."):
-		case student == "", !utf8.ValidString(name), e.Type().IsRegular() && student == name:
-			skipped = append(skipped, name)
+		case name == "__MACOSX":
+			skipped = append(skipped, name+": a Mac has put it beside what it packed")
+		case !utf8.ValidString(name):
+			skipped = append(skipped, name+": its name is not UTF-8: rename it")
+		case e.Type().IsRegular() && student == name:
+			skipped = append(skipped, name+": it is neither a folder nor an archive")
 		case len(student) > longestName:
 			return nil, nil, fmt.Errorf("%s: the name %s is longer than %d bytes: rename it", dir, name, longestName)
 		case twice:

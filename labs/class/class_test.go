@@ -122,16 +122,21 @@ func TestGrade(t *testing.T) {
 
 func TestSubmissions(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"alice.zip", "bob.tar.gz", "notes.txt", ".DS_Store", "dave.7z"} {
+	for _, name := range []string{"alice.zip", "bob.TAR.GZ", "notes.txt", ".DS_Store", "dave.7z", "bad\xff.zip"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "carol"), 0o700))
+	for _, name := range []string{"carol", "__MACOSX"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+	}
 	students, skipped, err := Submissions(dir)
 	require.NoError(t, err)
 	require.Equal(
-		t, map[string]string{"alice": "alice.zip", "bob": "bob.tar.gz", "carol": "carol", "dave": "dave.7z"}, students,
+		t, map[string]string{"alice": "alice.zip", "bob": "bob.TAR.GZ", "carol": "carol", "dave": "dave.7z"}, students,
 	)
-	require.Equal(t, []string{"notes.txt"}, skipped)
+	require.Equal(t, []string{
+		"__MACOSX: a Mac has put it beside what it packed", "bad\xff.zip: its name is not UTF-8: rename it",
+		"notes.txt: it is neither a folder nor an archive",
+	}, skipped)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "alice"), 0o700))
 	_, _, err = Submissions(dir)
 	require.ErrorContains(t, err, "both alice and alice.zip are of alice: keep one of them")

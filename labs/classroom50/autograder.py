@@ -11,14 +11,14 @@ import pathlib
 import subprocess
 import sys
 
-bundle = pathlib.Path(os.environ.get("CLASSROOM50_BUNDLE_DIR") or pathlib.Path(__file__).resolve().parent)
+bundle = pathlib.Path(os.environ.get("CLASSROOM50_BUNDLE_DIR") or pathlib.Path(__file__).parent).resolve()
 labs = bundle / "labs"
 labs.chmod(0o755)
 arch = (bundle / "arch").read_text().strip()
-command = [labs, "grade", (bundle / "lab").read_text().strip(), ".", "--arch", arch, "--as", "classroom50"]
+command = [labs, "grade", (bundle / "lab").read_text().strip(), pathlib.Path.cwd(), "--arch", arch, "--as", "classroom50"]
 if (bundle / "points.toml").exists():
     command += ["--points", bundle / "points.toml"]
-graded = subprocess.run(command, stdout=subprocess.PIPE)
+graded = subprocess.run(command, stdout=subprocess.PIPE, cwd=bundle)
 if graded.returncode == 0:
     pathlib.Path("result.json").write_bytes(graded.stdout)
 sys.exit(graded.returncode)

@@ -19,7 +19,6 @@ import (
 	"fiberlab/labs/formats"
 	"fiberlab/labs/grade"
 	"fiberlab/labs/machine"
-	"fiberlab/labs/sandbox"
 	"fiberlab/labs/step"
 )
 
@@ -100,9 +99,6 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 			if err != nil {
 				return err
 			}
-			if missing := sandbox.Missing(); missing != "" {
-				r.Remarks = append(r.Remarks, missing)
-			}
 			if asJSON {
 				err = writeJSON(stdout, r)
 			} else {
@@ -128,7 +124,7 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 		"print what `FORMAT` wants: "+strings.Join(formats.Names(), ", ")+"; DIR may be an archive or a repository")
 	c.MarkFlagsMutuallyExclusive("as", "json")
 	c.Flags().StringVar(&points, "points", "",
-		"give the points that `FILE` says (default: labs/LAB/points.toml, if it exists)")
+		"give the points that `FILE` says (default: labs/LAB/points.toml of this checkout, if it exists)")
 	c.SetFlagErrorFunc(
 		flagErrors(
 			map[string]string{

@@ -89,6 +89,23 @@ func TestGradeUnbuilt(t *testing.T) {
 	require.Contains(t, o.stdout, "0 of 100 points")
 }
 
+// A submission that brings a lab and points along is graded by those of the grader.
+func TestGradeBrought(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"convention.c", "01/lab.toml", "labs/01/points.toml"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("nonsense"), 0o600))
+	}
+	t.Chdir(dir)
+	for _, number := range []string{"01", "1"} {
+		o := run(t.Context(), number, ".")
+		require.Equal(t, 3, o.code, o.stderr)
+		require.Contains(t, o.stdout, "0 of 100 points")
+	}
+	require.NoError(t, os.Rename("01", "77"))
+	require.Contains(t, run(t.Context(), "77", ".").stderr, `lab "77": there are 01, `)
+}
+
 func TestGradeUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"labs: grade needs the number of a lab: one of 01, ":                                  {},
@@ -98,7 +115,8 @@ func TestGradeUsage(t *testing.T) {
 		"labs: --seed -3: give a number from 0 up, such as the one that a report names\n":     {"1", "--seed", "-3"},
 		"labs: --arch mips: choose one of amd64 and arm64\n":                                  {"1", "--arch", "mips"},
 		"labs: --arch has no value: choose one of amd64 and arm64\n":                          {"1", "--arch"},
-		"labs: unknown flag: --points: grade --help lists the flags\n":                        {"1", "--points"},
+		"labs: --points has no value: name a file like those that fiberlab points LAB prints": {"1", "--points"},
+		"read .: is a directory: fiberlab points LAB prints what may stand in it\n":           {"1", "--points", "."},
 		"labs: the folder of the submission: open missing: no such file or directory\n":       {"1", "missing"},
 		"labs: . has no file for lab 01 on " + machine.Native().Name + ": it needs some of c": {"1", "."},
 	} {
@@ -107,6 +125,34 @@ func TestGradeUsage(t *testing.T) {
 		require.Contains(t, o.stderr, want)
 		require.Empty(t, o.stdout)
 	}
+}
+
+func TestGradeAllUsage(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	due := file("due.toml", "[late]\ndue = 2030-01-31T23:59:00+01:00\n")
+	wrong := file("wrong.csv", "\ufeffalice,2030-01-31\n")
+	for want, args := range map[string][]string{
+		"--times: the points have no due date: ":   {"--times", wrong},
+		"the points have a due date: give --times": {"--points", due},
+		"--times: open none: ":                     {"--points", due, "--times", "none"},
+		`: alice: "2030-01-31": write a time as `:  {"--points", due, "--times", wrong},
+	} {
+		o := execute(t.Context(), command.GradeAll, append([]string{"1", dir, "--out", "out"}, args...))
+		require.Equal(t, 2, o.code, want)
+		require.Contains(t, o.stderr, want)
+	}
+	times := file("times.csv", "\ufeffstudent,time\nbob,2030-01-31T23:59:00+01:00\n")
+	file("alice.ZIP", "")
+	o := execute(t.Context(), command.GradeAll, []string{"1", dir, "--out", due, "--points", due, "--times", times})
+	require.Equal(t, 2, o.code)
+	require.Contains(t, o.stderr, "times.csv: bob has no submission in "+dir+"\n")
+	require.Contains(t, o.stderr, "left out: wrong.csv: it is neither a folder nor an archive\n")
+	require.Contains(t, o.stderr, "choose a folder that is apart from the submissions")
 }
 
 func TestGradeInterrupted(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,12 +53,15 @@ lacks something; 130 interrupted.`,
 			if o.Lab, p, err = weighed(o.Lab, points); err != nil {
 				return err
 			}
-			if o.Weight, o.Late = p.Weight, p.Late; times != "" {
+			switch o.Weight, o.Late = p.Weight, p.Late; {
+			case times == "" && !o.Late.Due.IsZero():
+				return errors.New("the points have a due date: give --times FILE with when each student has handed in")
+			case times != "" && o.Late.Due.IsZero():
+				return errors.New("--times: the points have no due date: add due to points.toml, or leave --times out")
+			case times != "":
 				if o.Times, err = readTimes(times); err != nil {
 					return err
 				}
-			} else if !o.Late.Due.IsZero() {
-				return errors.New("the points have a due date: give --times FILE with when each student has handed in")
 			}
 			if o.Arch, err = chooseArch(o.Lab, arch); err != nil {
 				return err
@@ -75,13 +79,17 @@ lacks something; 130 interrupted.`,
 				o.Seed = &seed
 			}
 			o.Emulator = emulatorOf(o.Arch)
-			_, skipped, err := class.Submissions(o.Dir)
+			students, skipped, err := class.Submissions(o.Dir)
 			if err != nil {
 				return err
 			}
-			if len(skipped) > 0 {
-				names := clean(strings.Join(skipped, ", "))
-				fmt.Fprintf(stderr, "left out, since these are neither folders nor archives: %s\n", names)
+			for _, name := range skipped {
+				fmt.Fprintf(stderr, "left out: %s\n", clean(name))
+			}
+			for _, name := range slices.Sorted(maps.Keys(o.Times)) {
+				if students[name] == "" {
+					fmt.Fprintf(stderr, "%s: %s has no submission in %s\n", times, clean(name), o.Dir)
+				}
 			}
 			return gradeAll(c.Context(), o, stdout, stderr)
 		},
@@ -93,13 +101,13 @@ lacks something; 130 interrupted.`,
 	c.Flags().StringVar(&arch, "arch", "",
 		"build for and run on `NAME`: amd64 or arm64 (default: this machine's, or the lab's)")
 	c.Flags().StringVar(&points, "points", "",
-		"give the points that `FILE` says (default: labs/LAB/points.toml, if it exists)")
+		"give the points that `FILE` says (default: labs/LAB/points.toml of this checkout, if it exists)")
 	c.Flags().StringVar(&times, "times", "", "read from `FILE` (CSV: student, time) who was late")
 	c.SetFlagErrorFunc(
 		flagErrors(
 			map[string]string{
 				"seed": seedRemedy, "arch": archRemedy, "jobs": jobsRemedy, "out": "name a folder for the gradebook",
-				"points": pointsRemedy, "times": "name a file with lines such as alice,2030-01-31T23:59:00+01:00",
+				"points": pointsRemedy, "times": timesRemedy,
 			},
 		),
 	)

@@ -190,6 +190,11 @@ func TestScripts(t *testing.T) {
 	for _, student := range []string{"submission", "student"} {
 		require.NoError(t, os.CopyFS(filepath.Join(root, student, "deep"), os.DirFS("../01/reference")))
 	}
+	for _, name := range []string{"01/lab.toml", "labs/01/points.toml"} { // which a student must not bring along
+		path := filepath.Join(root, "student", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte("nonsense"), 0o600))
+	}
 	for name, text := range map[string]string{"lab": "01\n", "arch": machine.Native().Name + "\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(source, name), []byte(text), 0o600))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -44,15 +45,26 @@ func (d *Duration) UnmarshalText(text []byte) error {
 func ReadPoints(path string) (*Points, error) {
 	p := new(Points)
 	about, err := toml.DecodeFile(path, p)
+	var late struct{ Late struct{ Due any } }
+	if err == nil {
+		_, err = toml.DecodeFile(path, &late)
+	}
+	zone := time.UTC
+	if due, given := late.Late.Due.(time.Time); given {
+		zone = due.Location() // the library names it date-local, for example, if there is none
+	}
 	switch unknown := about.Undecoded(); {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("%s does not exist: fiberlab points LAB prints what may stand in it", path)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w: fiberlab points LAB prints what may stand in it", path, err)
 	case len(unknown) > 0:
 		return nil, fmt.Errorf("%s: %s means nothing: fiberlab points LAB prints what may stand there", path, unknown[0])
-	case p.Weight < 0 || p.Late.PerDay < 0 || p.Late.PerDay > 100 || p.Late.Most < 0 || p.Late.Most > 100:
-		return nil, fmt.Errorf("%s: weight is 0 or more, per_day and most are 0 to 100", path)
+	case !(p.Weight >= 0) || math.IsInf(p.Weight, 1), p.Late.PerDay < 0, p.Late.PerDay > 100, p.Late.Most < 0,
+		p.Late.Most > 100:
+		return nil, fmt.Errorf("%s: weight is a number from 0 up, per_day and most are 0 to 100", path)
+	case strings.HasSuffix(zone.String(), "-local"):
+		return nil, fmt.Errorf("%s: due has no zone: write a time as 2030-01-31T23:59:00+01:00", path)
 	case p.Late.PerDay > 0 && p.Late.Due.IsZero():
 		return nil, fmt.Errorf("%s: late has per_day and no due: add when the lab is due", path)
 	}
@@ -119,12 +131,12 @@ func (l Late) Cost(at time.Time, points int) (days, lost int) {
 // PointsText is a points.toml for the lab on some architecture, with what may stand in it and the lab's own points.
 func (l *Lab) PointsText(a *machine.Arch) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Points of lab %s, %s: labs/%[1]s/points.toml. What is not said here is as the lab has it.
+	fmt.Fprintf(&b, `# Points of lab %s, %s: %s/points.toml. What is not said here is as the lab has it.
 
 # weight = 15       # what the lab is worth in the course
 
 [items]             # 0 leaves an item out
-`, l.Number, l.Title)
+`, l.Number, l.Title, l.Home())
 	for _, item := range l.ItemsOn(a) {
 		fmt.Fprintf(&b, "%q = %d\n", item.Name, item.Points)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/BurntSushi/toml"
 
@@ -53,6 +54,9 @@ func Own(dir string) (*grade.Lab, error) {
 	for _, s := range own.Scenario {
 		if s.File == "" || filepath.Base(s.File) != s.File || s.Name == "" || s.Points <= 0 || s.Schedules <= 0 {
 			return wrong("scenario %q needs a file in tests, a name, points, and how many schedules to try at most", s.Name)
+		}
+		if slices.ContainsFunc(scenarios, func(other scenario) bool { return other.name == s.Name }) {
+			return wrong("two scenarios have the name %q", s.Name)
 		}
 		scenarios = append(scenarios, scenario{
 			file: s.File, name: s.Name, points: s.Points, section: s.Section, preemptions: s.Preemptions,

@@ -47,11 +47,13 @@ func TestOwn(t *testing.T) {
 	require.Contains(t, skeleton.Items[0].Faults[0].Text, "build/labs explore "+home+"/*.[cS] "+home+"/tests/counter.c")
 
 	const some = "title = \"t\"\nsources = [\"*\"]\n[[scenario]]\n"
+	const twice = "file = \"x.c\"\nname = \"n\"\npoints = 1\nschedules = 1\n"
 	for line, want := range map[string]string{
 		"titel = \"x\"":            "titel means nothing: labs/own.md describes the file",
 		"sources = [\"*\"]":        "it needs a title, sources and a scenario",
 		some + "file = \"../x.c\"": `scenario "" needs a file in tests`,
 		some + "file = \"x.c\"\nname = \"n\"\npoints = 1\nschedules = 1": "x.c: no such",
+		some + twice + "[[scenario]]\n" + twice:                          `two scenarios have the name "n"`,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(home, explored.OwnFile), []byte(line), 0o600))
 		_, err = explored.Own(home)
