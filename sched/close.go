@@ -140,6 +140,7 @@ func (s *Scheduler) close(ctx context.Context, limit time.Duration) error {
 		}
 		s.awaitNews(ctx, again)
 	}
+	s.closed.Store(true)
 	for _, w := range s.workers { // step 4
 		w.shutDown()
 	}

@@ -150,3 +150,48 @@ func TestTaskIsNotRefusedWhileCloseLooks(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.EqualValues(t, 2, s.Stats().Tasks)
 }
+
+// enqueuesAtClose is a device that never has anything, and enqueues a task on the other worker when it is closed.
+type enqueuesAtClose struct {
+	s    **Scheduler
+	wake chan struct{}
+	err  chan<- error
+}
+
+func (enqueuesAtClose) Ready() bool { return false }
+func (enqueuesAtClose) Poll()       {}
+
+func (d enqueuesAtClose) Wait(time.Duration, bool) {
+	select {
+	case <-d.wake:
+	case <-time.After(time.Millisecond):
+	}
+}
+
+func (d enqueuesAtClose) Wake() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (enqueuesAtClose) Pending() int { return 0 }
+
+func (d enqueuesAtClose) Close() error {
+	d.err <- (*d.s).TryEnqueueOn(1, Task{Func: func() {}})
+	return nil
+}
+
+// A device that is closed by Close itself is refused: nothing begins any more.
+func TestDeviceEnqueuesWhileItIsClosed(t *testing.T) {
+	var s *Scheduler
+	refused := make(chan error, 2)
+	s, err := New(Config{Workers: 2, Device: func(*Worker) (Device, error) {
+		return enqueuesAtClose{&s, make(chan struct{}, 1), refused}, nil
+	}})
+	require.NoError(t, err)
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	require.ErrorIs(t, <-refused, ErrClosed)
+	require.NoError(t, <-closed)
+}

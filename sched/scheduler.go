@@ -25,6 +25,7 @@ type Scheduler struct {
 	fibers    registry
 	room      *admission.Room // of tasks that wait to begin; nil: any number may
 	closing   atomic.Bool
+	closed    atomic.Bool // Close has closed all queues for good
 	shared    park.Shared
 	looked    atomic.Int64 // when the watchdog looked last, a clock.Instant; 0: there is none now
 	arena     *park.Arena  // of workers that belong to no scheduling group

@@ -57,8 +57,8 @@ func (s *Scheduler) EnqueueContext(ctx context.Context, t Task) error {
 	return s.enqueue(ctx, &t, Current(), target{})
 }
 
-// TryEnqueue is Enqueue that never blocks: it returns ErrFull if Config.MaxQueued tasks wait to begin, or if callers
-// wait for room.
+// TryEnqueue is Enqueue that does not wait for room: it returns ErrFull if Config.MaxQueued tasks wait to begin, or if
+// callers wait for room.
 func (s *Scheduler) TryEnqueue(t Task) error { return s.enqueue(noWait, &t, Current(), target{}) }
 
 // EnqueueOn queues a task on the multi-threaded worker of that number; no other worker begins it. So tasks that will
@@ -68,7 +68,7 @@ func (s *Scheduler) EnqueueOn(worker int, t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{onWorker, worker})
 }
 
-// TryEnqueueOn is EnqueueOn that never blocks, as TryEnqueue does not.
+// TryEnqueueOn is EnqueueOn that does not wait for room, as TryEnqueue does not.
 func (s *Scheduler) TryEnqueueOn(worker int, t Task) error {
 	return s.enqueue(noWait, &t, Current(), target{onWorker, worker})
 }
@@ -81,7 +81,7 @@ func (s *Scheduler) EnqueueInGroup(group int, t Task) error {
 	return s.enqueue(context.Background(), &t, Current(), target{inGroup, group})
 }
 
-// TryEnqueueInGroup is EnqueueInGroup that never blocks, as TryEnqueue does not.
+// TryEnqueueInGroup is EnqueueInGroup that does not wait for room, as TryEnqueue does not.
 func (s *Scheduler) TryEnqueueInGroup(group int, t Task) error {
 	return s.enqueue(noWait, &t, Current(), target{inGroup, group})
 }
@@ -139,7 +139,7 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 		return s.refuse(to, ErrOtherGroup)
 	case pinned && caller == nil:
 		return s.refuse(to, ErrNotBound)
-	case home == nil && s.closing.Load():
+	case s.closed.Load() || home == nil && s.closing.Load():
 		return s.refuse(to, ErrClosed)
 	case home == nil && len(s.workers) == 0:
 		return s.refuse(to, ErrNoWorkers)
@@ -163,7 +163,7 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 		j.Flags |= SameThread
 	}
 	for !s.queue(j, to, pinned, caller, home) {
-		if home == nil || len(s.workers) == 0 || s.isOver() {
+		if home == nil || len(s.workers) == 0 || s.closed.Load() {
 			s.release(j)
 			return s.refuse(to, ErrClosed)
 		}
