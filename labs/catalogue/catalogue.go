@@ -35,7 +35,7 @@ func Find(number string) (*grade.Lab, error) {
 		numbers = append(numbers, l.Number)
 	}
 	if strings.Trim(number, "0123456789") != "" {
-		if _, err := os.Stat(filepath.Join(number, explored.OwnFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(number, grade.OwnFile)); err == nil {
 			return explored.Own(number)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -178,13 +179,33 @@ func (b *Book) write(out string) error {
 		}
 		err = errors.Join(err, failed)
 	}
-	entries, failed := os.ReadDir(filepath.Join(out, "students"))
-	for _, e := range entries { // of submissions that are no longer there, and what a run that was killed has left
-		if name := e.Name(); !known[strings.TrimSuffix(name, filepath.Ext(name))] {
-			failed = errors.Join(failed, os.Remove(filepath.Join(out, "students", name)))
+	return errors.Join(err, tidy(out, known))
+}
+
+// tidy removes the records and pages of submissions that are no longer there, and what a run that was killed has left.
+// Files of others stay.
+func tidy(out string, known map[string]bool) error {
+	students := filepath.Join(out, "students")
+	var failed error
+	for _, dir := range []string{out, students} {
+		entries, err := os.ReadDir(dir)
+		failed = errors.Join(failed, err)
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			student, record := strings.CutSuffix(e.Name(), ".json")
+			switch {
+			case strings.HasPrefix(e.Name(), ".new-"):
+				failed = errors.Join(failed, os.Remove(path))
+			case dir == students && record && !known[student]:
+				var r Record
+				text, err := os.ReadFile(path)
+				if err == nil && json.Unmarshal(text, &r) == nil && r.Student == student {
+					failed = errors.Join(failed, os.RemoveAll(filepath.Join(dir, student+".html")), os.Remove(path))
+				}
+			}
 		}
 	}
-	return errors.Join(err, failed)
+	return failed
 }
 
 // csv has a line for each student, with a column for each item.

@@ -21,7 +21,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -71,11 +70,12 @@ type Record struct {
 // settings are what the run that began a folder of results was told. Another run that differs would mix two
 // examinations.
 type settings struct {
+	Dir    string         `json:"dir"` // with the submissions: its absolute path, without links
 	Lab    string         `json:"lab"`
 	Arch   string         `json:"arch"`
 	Seed   uint64         `json:"seed"`
 	Points map[string]int `json:"points"` // by the item
-	Grader string         `json:"grader"` // the digest of the program
+	Grader string         `json:"grader"` // the digest of the program, and of the lab if it is a teacher's own
 }
 
 // archives are the endings of archives. Not all can be read: the others get a report that says what to do.
@@ -131,14 +131,14 @@ func Grade(ctx context.Context, o Options) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.apart(); err != nil {
+	if o.Dir, err = o.apart(); err != nil {
 		return nil, err
 	}
 	if _, err := sandbox.Compiler(o.Arch); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(o.Out, 0o755); err != nil {
-		return nil, err
+	if err := os.MkdirAll(o.Out, 0o700); err != nil {
+		return nil, fmt.Errorf("--out: %w: choose a new folder", err)
 	}
 	lock, err := os.Open(o.Out)
 	if err != nil {
@@ -152,7 +152,7 @@ func Grade(ctx context.Context, o Options) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(o.Out, "students"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(o.Out, "students"), 0o700); err != nil {
 		return nil, err
 	}
 	var lockDone sync.Mutex
@@ -183,26 +183,35 @@ func Grade(ctx context.Context, o Options) (*Book, error) {
 	return b, b.write(o.Out)
 }
 
-// apart checks that results are not written among the submissions, nor the other way round.
-func (o Options) apart() error {
-	dir, err := filepath.Abs(o.Dir)
+// apart checks that results are not written among the submissions, nor the other way round. It returns the path of the
+// folder with the submissions as settings have it.
+func (o Options) apart() (string, error) {
+	dir, err := resolved(o.Dir)
 	if err != nil {
-		return err
+		return "", err
 	}
-	out, err := filepath.Abs(o.Out)
+	out, err := resolved(o.Out)
 	if err != nil {
-		return err
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	if real, err := filepath.EvalSymlinks(out); err == nil {
-		out = real
+		return "", fmt.Errorf("--out: %w: choose a new folder", err)
 	}
 	if dir == out || strings.HasPrefix(out, dir+"/") || strings.HasPrefix(dir, out+"/") {
-		return fmt.Errorf("--out %s: choose a folder that is apart from the submissions in %s", o.Out, o.Dir)
+		return "", fmt.Errorf("--out %s: choose a folder that is apart from the submissions in %s", o.Out, o.Dir)
 	}
-	return nil
+	return dir, nil
+}
+
+// resolved is the absolute path without links of what may not exist yet.
+func resolved(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, os.ErrNotExist) && path != "/" {
+		real, err = resolved(filepath.Dir(path))
+		real = filepath.Join(real, filepath.Base(path))
+	}
+	return real, err
 }
 
 // settle writes the settings into a new folder of results, or compares those that are there, and returns the seed.
@@ -211,11 +220,11 @@ func (o Options) settle() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	grader, err := fileDigest(program)
+	grader, err := graderDigest(program, o.Lab)
 	if err != nil {
 		return 0, err
 	}
-	want := settings{Lab: o.Lab.Number, Arch: o.Arch.Name, Points: map[string]int{}, Grader: grader}
+	want := settings{Dir: o.Dir, Lab: o.Lab.Number, Arch: o.Arch.Name, Points: map[string]int{}, Grader: grader}
 	for _, item := range o.Lab.ItemsOn(o.Arch) {
 		want.Points[item.Name] = item.Points
 	}
@@ -232,8 +241,8 @@ func (o Options) settle() (uint64, error) {
 		}
 		if a, b := encode(want), encode(have); !bytes.Equal(a, b) {
 			return 0, fmt.Errorf(
-				"%s was begun with another lab, architecture, seed, points or build of the grader (settings.json): "+
-					"choose another folder for --out", o.Out,
+				"%s was begun with another folder of submissions, lab, architecture, seed, points or build of the grader "+
+					"(settings.json): choose another folder for --out", o.Out,
 			)
 		}
 		return want.Seed, nil
@@ -261,10 +270,12 @@ func (o Options) settle() (uint64, error) {
 
 // one returns the record of a submission. It grades what has none.
 func (o Options) one(ctx context.Context, student, from string, seed uint64) (r *Record, err error) {
+	path := filepath.Join(o.Out, "students", student+".json")
 	defer func() {
 		if p := recover(); p != nil { // of the grader, by what this submission has: the others are graded all the same
 			failed := fmt.Sprintf("the grader failed: %v\n%s", p, debug.Stack())
-			r, err = &Record{Student: student, From: from, Failed: failed}, nil
+			r = &Record{Student: student, From: from, Failed: failed}
+			err = replace(path, encode(r))
 		}
 	}()
 	files, refused := read(ctx, filepath.Join(o.Dir, from), o.Lab, o.Arch)
@@ -272,7 +283,6 @@ func (o Options) one(ctx context.Context, student, from string, seed uint64) (r 
 		return nil, ctx.Err()
 	}
 	r = &Record{Student: student, From: from, Files: digest(files, refused), prints: fingerprintsOf(files)}
-	path := filepath.Join(o.Out, "students", student+".json")
 	if text, err := os.ReadFile(path); err == nil {
 		var before Record
 		if json.Unmarshal(text, &before) == nil && before.Files == r.Files && before.Report != nil {
@@ -299,8 +309,13 @@ func (o Options) one(ctx context.Context, student, from string, seed uint64) (r 
 // at the same time, and points must not depend on them.
 const patience = 5
 
-// Alone grades one submission, at path, as Grade does with each, and keeps no record. o.Dir and o.Out do not count.
+// Alone grades one submission, at path, as Grade does with each, and keeps no record. o.Dir and o.Out do not count. The
+// path is the caller's, not the submission's: it may be a link.
 func Alone(ctx context.Context, o Options, path string, seed uint64) (*grade.Report, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, fmt.Errorf("the submission: %w: name a folder, an archive or a bare git repository", err)
+	}
 	files, err := read(ctx, path, o.Lab, o.Arch)
 	if errors.Is(err, sandbox.ErrSubmission) {
 		return o.Lab.Unbuilt(o.Arch, seed, []string{err.Error()}), nil
@@ -341,15 +356,32 @@ func digest(files map[string][]byte, refused error) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-func fileDigest(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
+// graderDigest identifies the grader, at the path program. A lab of a teacher's own is no part of the program: what
+// grades by it counts too.
+func graderDigest(program string, lab *grade.Lab) (string, error) {
+	paths := []string{program}
+	if lab.Folder != "" {
+		paths = append(paths, filepath.Join(lab.Folder, grade.OwnFile))
+		for _, name := range slices.Concat(lab.Fixed, lab.Given) {
+			paths = append(paths, filepath.Join(lab.Folder, name))
+		}
+		tests, err := os.ReadDir(filepath.Join(lab.Folder, "tests"))
+		if err != nil {
+			return "", err
+		}
+		for _, e := range tests {
+			if e.Type().IsRegular() {
+				paths = append(paths, filepath.Join(lab.Folder, "tests", e.Name()))
+			}
+		}
 	}
-	defer file.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%q %d %s", filepath.Base(path), len(text), text)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
@@ -361,20 +393,20 @@ func encode(v any) []byte {
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // none of the types here fails
+		panic(err) // all numbers here are finite: grade.ReadPoints refuses others
 	}
 	return text.Bytes()
 }
 
 // replace writes a file so that another process, also one that starts after this one was killed, sees all of it or
-// what was there before.
+// what was there before. Nobody else may read it: it has the students' points.
 func replace(path string, text []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".new-")
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(text)
-	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err == nil {
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package class
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -47,9 +48,14 @@ func TestGrade(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(reference, "swap.S"))
 	require.NoError(t, err)
 	mutants := mutate.Assembly(machine.Native(), "swap.S", string(text))
+	drawn, err := strconv.ParseUint(os.Getenv("FIBERLAB_SEED"), 10, 64)
+	if err != nil {
+		drawn = rand.Uint64N(1 << 16)
+	}
+	random := rand.New(rand.NewPCG(drawn, 0))
 	for i := range 2 {
-		m := mutants[rand.IntN(len(mutants))]
-		t.Log("mutant", i, m.Name())
+		m := mutants[random.IntN(len(mutants))]
+		t.Logf("FIBERLAB_SEED=%d: mutant %d is %s", drawn, i, m.Name())
 		student := filepath.Join(dir, fmt.Sprintf("mutant %d", i))
 		require.NoError(t, os.CopyFS(student, os.DirFS(reference)))
 		require.NoError(t, os.WriteFile(filepath.Join(student, "swap.S"), []byte(m.Text), 0o600))
@@ -89,6 +95,9 @@ func TestGrade(t *testing.T) {
 		require.FileExists(t, filepath.Join(out, "students", row.Student+".html"))
 	}
 
+	foreign := filepath.Join(out, "students", "foreign.json")
+	left := filepath.Join(out, ".new-1")
+	require.NoError(t, errors.Join(os.WriteFile(foreign, []byte("{}"), 0o600), os.WriteFile(left, nil, 0o600)))
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "exit")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "=right", "swap.S"), []byte("nonsense"), 0o600))
 	var told []string
@@ -101,6 +110,13 @@ func TestGrade(t *testing.T) {
 	require.Equal(t, b.Students[len(b.Students)-1], again.Students[len(again.Students)-1], "as it was, with its report")
 	require.NoFileExists(t, filepath.Join(out, "students", "exit.html"))
 	require.NoFileExists(t, filepath.Join(out, "students", "exit.json"))
+	require.NoFileExists(t, left)
+	require.FileExists(t, foreign)
+	for _, name := range []string{".", "students", "students/fork.json", "gradebook.csv"} {
+		info, err := os.Stat(filepath.Join(out, name))
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, "%s: nobody else may read it", name)
+	}
 
 	var written Book
 	text, err = os.ReadFile(filepath.Join(out, "gradebook.json"))
@@ -110,14 +126,43 @@ func TestGrade(t *testing.T) {
 
 	seed = 8
 	_, err = Grade(t.Context(), o)
-	require.ErrorContains(t, err, "was begun with another lab, architecture, seed, points or build of the grader")
-	o.Out = dir + "/out"
+	require.ErrorContains(t, err, "was begun with another folder of submissions, lab, architecture, seed, points or build")
+	seed = 7
+	o.Dir = t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "alice"), 0o700))
 	_, err = Grade(t.Context(), o)
-	require.ErrorContains(t, err, "choose a folder that is apart from the submissions")
+	require.ErrorContains(t, err, "was begun with another folder of submissions")
+	o.Dir = dir
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	for _, o.Out = range []string{dir + "/out", link + "/new/out"} {
+		_, err = Grade(t.Context(), o)
+		require.ErrorContains(t, err, "choose a folder that is apart from the submissions")
+	}
 	o.Out = reference
 	_, err = Grade(t.Context(), o)
 	require.ErrorContains(t, err, "has other files")
 	require.NoDirExists(t, filepath.Join(reference, "students"))
+}
+
+// What grades by a teacher's own lab counts as the grader does.
+func TestGraderDigest(t *testing.T) {
+	lab := &grade.Lab{Folder: t.TempDir(), Fixed: []string{"lock.h"}}
+	require.NoError(t, os.Mkdir(filepath.Join(lab.Folder, "tests"), 0o700))
+	names := []string{grade.OwnFile, "lock.h", "tests/counter.c"}
+	for _, name := range names {
+		require.NoError(t, os.WriteFile(filepath.Join(lab.Folder, name), nil, 0o600))
+	}
+	known := map[string]string{}
+	for _, name := range append(names, "") {
+		digest, err := graderDigest("class.go", lab)
+		require.NoError(t, err)
+		require.NotContains(t, known, digest, "%s is as it was before %s", known[digest], name)
+		known[digest] = name
+		if name != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(lab.Folder, name), []byte("changed"), 0o600))
+		}
+	}
 }
 
 func TestSubmissions(t *testing.T) {

@@ -370,6 +370,7 @@ func (f *finding) repository(ctx context.Context, at string) (err error) {
 	if err := f.copyRepository(ctx, at, copied); err != nil {
 		return err
 	}
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	argv := sandbox.Tool([]string{git, "--git-dir=" + copied, "archive", "--format=tar", "HEAD"}, []string{copied})
@@ -389,11 +390,17 @@ func (f *finding) repository(ctx context.Context, at string) (err error) {
 	if err := c.Start(); err != nil {
 		return err
 	}
-	err = f.tar(ctx, out)
+	if err = f.tar(ctx, out); err == nil {
+		_, err = io.Copy(io.Discard, out) // what follows the end of the archive
+	}
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && whole.Err() == nil
 	if err != nil {
 		cancel()
 	}
 	failed := c.Wait()
+	if late {
+		return f.refuse("git needs more than %v for its last commit", gitTime)
+	}
 	if text := strings.TrimSpace(said.String()); failed != nil && text != "" {
 		return f.refuse("git: %s", machine.Clip(text, 300, " ..."))
 	}

@@ -60,6 +60,7 @@ func (b *Book) page() ([]byte, error) {
 	}
 	return render("class.html", map[string]any{
 		"Title": "Lab " + b.Lab + ": the class", "Book": b, "Mean": mean, "Median": median, "Items": items, "Rows": rows,
+		"MostPairs": mostPairs,
 	})
 }
 

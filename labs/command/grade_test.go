@@ -116,6 +116,7 @@ func TestGradeUsage(t *testing.T) {
 		"labs: --arch mips: choose one of amd64 and arm64\n":                                  {"1", "--arch", "mips"},
 		"labs: --arch has no value: choose one of amd64 and arm64\n":                          {"1", "--arch"},
 		"labs: --points has no value: name a file like those that fiberlab points LAB prints": {"1", "--points"},
+		"name a folder, an archive or a bare git repository\n":                                {"1", "none", "--as", "junit"},
 		"read .: is a directory: fiberlab points LAB prints what may stand in it\n":           {"1", "--points", "."},
 		"labs: the folder of the submission: open missing: no such file or directory\n":       {"1", "missing"},
 		"labs: . has no file for lab 01 on " + machine.Native().Name + ": it needs some of c": {"1", "."},
@@ -153,6 +154,10 @@ func TestGradeAllUsage(t *testing.T) {
 	require.Contains(t, o.stderr, "times.csv: bob has no submission in "+dir+"\n")
 	require.Contains(t, o.stderr, "left out: wrong.csv: it is neither a folder nor an archive\n")
 	require.Contains(t, o.stderr, "choose a folder that is apart from the submissions")
+	plain := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(plain, nil, 0o600))
+	o = execute(t.Context(), command.GradeAll, []string{"1", dir, "--out", plain})
+	require.Contains(t, o.stderr, "not a directory: choose a new folder\n")
 }
 
 func TestGradeInterrupted(t *testing.T) {

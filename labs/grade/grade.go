@@ -48,6 +48,9 @@ type Lab struct {
 	Folder       string // of a lab of a teacher's own; empty: labs/NN, as it was when the grader was built
 }
 
+// OwnFile is the file by which a folder is a lab of a teacher's own (labs/own.md).
+const OwnFile = "lab.toml"
+
 // Home is the folder of the lab, as a reader names it.
 func (l *Lab) Home() string {
 	if l.Folder != "" {

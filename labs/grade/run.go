@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -33,6 +34,11 @@ func (l *Lab) Examine(ctx context.Context, b *Bench, progress func(done int)) (*
 	var mu sync.Mutex
 	done := 0
 	examine := func(ctx context.Context, b *Bench, i int) (err error) {
+		defer func() { // a caller cannot recover on this goroutine, and may have others to grade
+			if p := recover(); p != nil {
+				err = fmt.Errorf("lab %s, %s: the grader failed: %v\n%s", l.Number, items[i].Name, p, debug.Stack())
+			}
+		}()
 		if found[i], err = b.examine(ctx, items[i]); err != nil {
 			return fmt.Errorf("lab %s, %s: %w", l.Number, items[i].Name, err)
 		}

@@ -12,11 +12,8 @@ import (
 	"fiberlab/labs/grade"
 )
 
-// OwnFile is the file by which a folder is a lab of a teacher's own (labs/own.md).
-const OwnFile = "lab.toml"
-
-// Own returns the lab in the folder dir, which OwnFile describes. Its headers and scenarios are read when a submission
-// is built. The error names the file and what is wrong there.
+// Own returns the lab in the folder dir, which grade.OwnFile describes. Its headers and scenarios are read when a
+// submission is built. The error names the file and what is wrong there.
 func Own(dir string) (*grade.Lab, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -36,7 +33,7 @@ func Own(dir string) (*grade.Lab, error) {
 			Schedules   int    `toml:"schedules"`
 		} `toml:"scenario"`
 	}
-	path := filepath.Join(dir, OwnFile)
+	path := filepath.Join(dir, grade.OwnFile)
 	about, err := toml.DecodeFile(path, &own)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

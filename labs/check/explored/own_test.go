@@ -55,7 +55,7 @@ func TestOwn(t *testing.T) {
 		some + "file = \"x.c\"\nname = \"n\"\npoints = 1\nschedules = 1": "x.c: no such",
 		some + twice + "[[scenario]]\n" + twice:                          `two scenarios have the name "n"`,
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(home, explored.OwnFile), []byte(line), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(home, grade.OwnFile), []byte(line), 0o600))
 		_, err = explored.Own(home)
 		require.ErrorContains(t, err, want)
 	}
