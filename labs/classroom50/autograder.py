@@ -18,7 +18,9 @@ arch = (bundle / "arch").read_text().strip()
 command = [labs, "grade", (bundle / "lab").read_text().strip(), pathlib.Path.cwd(), "--arch", arch, "--as", "classroom50"]
 if (bundle / "points.toml").exists():
     command += ["--points", bundle / "points.toml"]
+result = pathlib.Path("result.json")
+result.unlink(missing_ok=True)  # the student's, if any
 graded = subprocess.run(command, stdout=subprocess.PIPE, cwd=bundle)
 if graded.returncode == 0:
-    pathlib.Path("result.json").write_bytes(graded.stdout)
+    result.write_bytes(graded.stdout)
 sys.exit(graded.returncode)

@@ -8,5 +8,6 @@ if [[ -e $grade/tests/points.toml ]]; then
 	points=(--points "$grade/tests/points.toml")
 fi
 mkdir -p "$grade/results"
-labs grade "${LAB:?set LAB to the number of the lab}" "$grade/student" --as prairielearn "${points[@]}" > "$grade/results/new.json"
+labs grade "${LAB:?set LAB to the number of the lab}" "$grade/student" --as prairielearn "${points[@]}" \
+	> "$grade/results/new.json"
 mv "$grade/results/new.json" "$grade/results/results.json"
