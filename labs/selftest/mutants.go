@@ -91,6 +91,9 @@ func (s Subject) Mutants(ctx context.Context, o Options) (Result, error) {
 		Arch: s.Arch, Dir: filepath.Join(s.Folder, "reference"), Seed: o.Seed, Emulator: o.Emulator,
 		ItemTime: mutantTime,
 	}
+	if s.Lab.Examiner != nil { // steps and processor time end such a search
+		options.ItemTime = itemTime
+	}
 	_, err = s.Lab.With(ctx, options, func(reference *grade.Bench) (*grade.Report, error) {
 		w, err := newWorkshop(s, reference)
 		if err != nil {

@@ -174,7 +174,7 @@ func (s Subject) has(folder string) bool {
 }
 
 // itemTime is how long the examination of an item may take on a busy machine, of what ends by itself.
-const itemTime = 2 * time.Minute
+const itemTime = 10 * time.Minute
 
 // grade grades what is in a folder. What programs of the explorer print is seen from outside, too. In an emulator that
 // takes most of the time, so there it is done for the reference alone.
