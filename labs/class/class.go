@@ -399,7 +399,7 @@ func encode(v any) []byte {
 }
 
 // replace writes a file so that another process, also one that starts after this one was killed, sees all of it or
-// what was there before. Nobody else may read it: it has the students' points.
+// what was there before. Only its owner may read it: it has the students' points.
 func replace(path string, text []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".new-")
 	if err != nil {
