@@ -70,7 +70,7 @@ OLD_KERNEL_PKGS = $$(go list $(PKGS) | grep -E '^fiberlab/(stack|fiber|sched|sch
 
 # The labs' examinations, the commands and the tests of the pages are the same Go on each architecture; labs-selftest makes all examinations, for both.
 # What grades and steps through programs does so on its own machine, for both. What it knows of a machine is in labs/machine.
-FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|command|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/(docs|gdb)')
+FOREIGN_PKGS = $$(go list $(PKGS) | grep -vE '/labs/(check|class|command|formats|hostile|sandbox|selftest)|/cmd/[a-z]*$$|/tests/(docs|gdb)')
 
 # What the race detector sees: Go of several goroutines. It does not see assembly, C, or programs that a test compiles. Of the labs, all
 # packages below but selftest start no goroutine. What selftest runs takes minutes, and is other programs.
