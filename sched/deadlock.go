@@ -188,21 +188,20 @@ func (s *Scheduler) deadlock(only *Worker) *Deadlock {
 	return d
 }
 
-// report describes which of the fibers are blocked without a deadline.
+// report describes which of the fibers are blocked without a deadline. If none is, it does not stop the program.
 func report(fibers []*Fiber) (list []FiberReport) {
-	traces, _ := goroutine.All(mostGoroutines)
 	slices.SortFunc(fibers, func(a, b *Fiber) int { return cmp.Or(a.maker.id-b.maker.id, a.id-b.id) })
 	names := make(map[uintptr]string) // of fibers that may hold what others wait for
 	for _, f := range fibers {
 		names[uintptr(f.self.Load())] = fmt.Sprintf("worker %d fiber %d", f.maker.id, f.id)
 	}
+	var goroutines []uint64
 	for _, f := range fibers {
 		task, waits, blocked := f.awaited()
 		if !blocked {
 			continue
 		}
 		b := FiberReport{Worker: f.maker.id, Fiber: f.id, Task: task}
-		b.Stack, b.Call = waitIn(traces[f.goroutine].Frames())
 		if waits != nil {
 			what, holder := waits.Awaited()
 			b.For = what
@@ -214,7 +213,14 @@ func report(fibers []*Fiber) (list []FiberReport) {
 				b.For += ", which none of these holds,"
 			}
 		}
-		list = append(list, b)
+		list, goroutines = append(list, b), append(goroutines, f.goroutine)
+	}
+	if list == nil {
+		return nil
+	}
+	traces, _ := goroutine.All(mostGoroutines)
+	for i, number := range goroutines {
+		list[i].Stack, list[i].Call = waitIn(traces[number].Frames())
 	}
 	return list
 }
@@ -231,7 +237,7 @@ func (f *Fiber) awaited() (task string, waits park.Awaited, blocked bool) {
 	if name := f.name.Load(); name != nil {
 		task = *name
 	}
-	waits = f.awaits
+	waits = f.awaits // read before mark compares the word
 	return task, waits, f.mark(old, old)
 }
 

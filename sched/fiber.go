@@ -43,7 +43,7 @@ type Fiber struct {
 	index  int            // in the scheduler's registry
 	record WorkerRecorder // its maker's; nil: off
 
-	goroutine uint64 // the number of its goroutine, from its first task on; for reports, which read it while f is blocked
+	goroutine uint64 // its goroutine's number, once self is set; for reports
 
 	message message // for its home's mailbox
 

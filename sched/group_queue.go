@@ -14,7 +14,8 @@ import (
 
 // runQueue holds what is ready in a group or on a worker, in the order in which it came. These are tasks that have not
 // begun, which have no stack yet, and fibers that may continue. Any thread may call its methods; they block only for
-// its lock, which is held for a few instructions an entry. The zero value is an empty queue.
+// its lock, which is held for a few instructions an entry: for one entry, those that move, or all in popFiber past
+// tasks. The zero value is an empty queue.
 type runQueue struct {
 	_       [2]cpu.CacheLinePad
 	mu      spinlock.Lock         // beside what follows, which most calls write
@@ -145,7 +146,8 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	return f
 }
 
-// takeFiber takes the first fiber out, behind whatever tasks, or returns nil. The lock must be held.
+// takeFiber takes the first fiber out, behind whatever tasks, or returns nil. It goes round the whole queue. The lock
+// must be held.
 func (q *runQueue) takeFiber() (f *Fiber) {
 	for range q.entries.Len() {
 		if r := q.entries.Pop(); f == nil && r.fiber != nil {

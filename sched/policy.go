@@ -64,7 +64,7 @@ type migration interface {
 type Policy uint8
 
 const (
-	// Stealing gives each worker queues for itself. Idle workers steal tasks; a fiber remains on the worker that has
+	// Stealing gives each worker a queue for itself. Idle workers steal tasks; a fiber remains on the worker that has
 	// begun it. It is the default.
 	Stealing Policy = iota
 	// RoundRobin has one queue for all workers. A fiber continues wherever a worker is free.

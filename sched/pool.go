@@ -119,8 +119,8 @@ func (w *Worker) addIdle() error {
 // main is the body of every fiber that a worker makes. When it returns, the main fiber of the worker gets the
 // thread, and hands it on to the current one.
 func (f *Fiber) main() {
-	f.self.Store(uint64(fiber.Self()))
 	f.goroutine = fiber.GoroutineNumber()
+	f.self.Store(uint64(fiber.Self()))
 	f.residue = fiber.ResidueHere()
 	f.task = f.fiber.Task()
 	f.arrived(nil)

@@ -179,17 +179,28 @@ var waitPackages = []string{
 	"fiberlab/internal/admission.",
 }
 
-// executes is the function below which the frames of a task begin.
-const executes = "fiberlab/sched.(*Fiber).execute"
+// hasPrefix reports whether text begins with one of these.
+func hasPrefix(text string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
+// callsTask reports whether f is the function that calls that of a task, or the one of Run.
+func callsTask(f runtime.Frame) bool {
+	switch f.Function {
+	case "fiberlab/sched.(*Fiber).execute", "fiberlab/sched.(*Fiber).runNamed", "fiberlab/sched.Run":
+		return true
+	}
+	return false
+}
 
 // waitIn returns which function of these packages a task has called that waits, from the stack of its fiber, and the
 // places of the task's own functions.
 func waitIn(stack []runtime.Frame) (list []runtime.Frame, call string) {
 	for _, f := range stack {
 		switch {
-		case f.Function == executes:
+		case callsTask(f):
 			return list, call
-		case slices.ContainsFunc(waitPackages, func(p string) bool { return strings.HasPrefix(f.Function, p) }):
+		case hasPrefix(f.Function, waitPackages):
 			if len(list) == 0 {
 				call = strings.TrimPrefix(f.Function, "fiberlab/sched/")
 				call = strings.TrimPrefix(call, "fiberlab/")

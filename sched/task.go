@@ -24,7 +24,7 @@ const GroupLocal Flags = 1 << 1
 // Flags of jobs alone.
 const (
 	hasRoom Flags = 1 << 7 // the task has a place in its scheduler's room, until it begins
-	isNamed Flags = 1 << 6 // Func says what begins; see named
+	isNamed Flags = 1 << 6 // Func says what begins; see runNamed
 )
 
 // Task is a function that a worker will call once, on one of its fibers. It begins without labels of the profiler
@@ -308,19 +308,17 @@ func (r runnable) groupLocal() bool {
 // newJob returns what the queues hold of t.
 func newJob(t *Task) job {
 	if t.Name != "" {
-		return job{Func: named(t.Name, t.Func), Flags: t.Flags&^hasRoom | isNamed}
+		name, f := t.Name, t.Func // t itself stays on the caller's stack
+		return job{Func: func() { Current().runNamed(name, f) }, Flags: t.Flags&^hasRoom | isNamed}
 	}
 	return job{Func: t.Func, Flags: t.Flags &^ (hasRoom | isNamed)}
 }
 
-// named returns the function of a task that has a name: it tells the fiber the name, and calls f.
-func named(name string, f func()) func() {
-	return func() {
-		fiber := Current()
-		fiber.name.Store(&name)
-		fiber.beginTask(name, f)
-		f()
-	}
+// runNamed is what f, the calling fiber, calls for a task that has a name.
+func (f *Fiber) runNamed(name string, function func()) {
+	f.name.Store(&name)
+	f.beginTask(name, function)
+	function()
 }
 
 // Groups returns how many scheduling groups there are. Under policies other than [Group] all multi-threaded workers are

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/internal/clock"
+	"fiberlab/internal/goroutine"
 )
 
 // A judge counts looks: a program that was stopped for hours between two of them has not been quiet for hours.
@@ -64,7 +65,8 @@ func TestStallJudgeCountsLooks(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A task that has blocked its thread for long is no stall until others have waited for its worker for the limit.
+// A task that has blocked its thread for long is no stall until others have waited for its worker for the limit, and
+// two looks have found it there.
 func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
 	s, err := New(Config{Workers: 1})
 	require.NoError(t, err)
@@ -86,8 +88,8 @@ func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
 		assert.Empty(t, look(), "no task waits")
 	}
 	require.NoError(t, s.Go(func() {}))
-	for range looksPerLimit {
-		assert.Empty(t, look(), "the task has not waited for long")
+	for range looksPerLimit + 1 {
+		assert.Empty(t, look(), "the task has not waited for long, or one look alone has found the other blocked")
 	}
 	stalls := look()
 	assert.Empty(t, look(), "once")
@@ -96,6 +98,36 @@ func TestStallIsNotReportedAtTheFirstLook(t *testing.T) {
 	require.Len(t, stalls, 1)
 	assert.Equal(t, 1, stalls[0].Tasks)
 	assert.Contains(t, stalls[0].Error(), "net.(*pipe).Read")
+}
+
+// A task that computes may wait for the collector, or in a coroutine of package iter.
+func TestWhatBlocksTheThread(t *testing.T) {
+	for state, want := range map[string]bool{
+		"chan receive": true, "select": true, "sync.Mutex.Lock": true, "sleep": true, "IO wait": true,
+		"running": false, "runnable": false, "preempted": false, "coroutine": false,
+		"GC assist marking": false, "GC assist wait": false, "wait for GC cycle": false, "stopping the world": false,
+		"syscall": false, // in C
+	} {
+		assert.Equal(t, want, blocksThread(goroutine.Trace{State: state}), state)
+	}
+}
+
+// A look does not meet a fiber that begins on another thread half-made.
+func TestLooksAtFibersThatBegin(t *testing.T) {
+	s, err := New(Config{Workers: 1})
+	require.NoError(t, err)
+	var left atomic.Int64
+	for range 50 {
+		left.Add(1)
+		require.NoError(t, s.Go(func() {
+			Sleep(time.Millisecond)
+			left.Add(-1)
+		}))
+	}
+	for left.Load() > 0 {
+		s.workers[0].blockedStack()
+	}
+	require.NoError(t, s.Close())
 }
 
 // A worker that computes is not stalled because a task on another worker, for which nothing waits, blocks its thread.

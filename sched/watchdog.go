@@ -62,7 +62,8 @@ func pauseFor(limit clock.Instant, again time.Duration, over <-chan struct{}) bo
 const shortestStall = clock.Instant(time.Second)
 
 // stallJudge reports workers that are stalled. Such a worker has been in one task for as long as the limit, and others
-// have waited for it. The task is in a call of Go that blocks the thread: a worker that computes is not stalled.
+// have waited for it. Two looks, one after the other, have found the task in the same call of Go that blocks the
+// thread: a worker that computes is not stalled, though it may wait for a lock at one of them.
 type stallJudge struct {
 	s        *Scheduler
 	limit    clock.Instant
@@ -73,6 +74,7 @@ type stallJudge struct {
 // stallSpell is for how long a worker has been in one task while others wait for it.
 type stallSpell struct {
 	stillness[spell]
+	stack    []runtime.Frame // of the task, if the last look has found it blocked
 	reported bool
 }
 
@@ -110,9 +112,12 @@ func (o *stallJudge) judge() (stalls []*Stall) {
 		if !needed || spells.reported {
 			continue
 		}
-		stack := w.blockedStack()
-		if spells.reported = stack != nil; !spells.reported {
+		before, stack := spells.stack, w.blockedStack()
+		spells.stack = stack
+		if stack == nil {
 			spells.lasts = 0 // to ask costs more than to look
+		}
+		if spells.reported = stack != nil && slices.Equal(before, stack); !spells.reported {
 			continue
 		}
 		stalls = append(stalls, &Stall{
@@ -142,32 +147,27 @@ func (w *Worker) waitedFor(still bool) (fibers, tasks int) {
 // the thread; else nil. A call of C may compute: it does not count.
 func (w *Worker) blockedStack() []runtime.Frame {
 	running := w.running.Load()
+	fibers := w.scheduler.fibers.list(w)
+	i := slices.IndexFunc(fibers, func(f *Fiber) bool { return running != 0 && f.self.Load() == running })
+	if i < 0 {
+		return nil
+	}
 	traces, _ := goroutine.All(mostGoroutines)
-	for _, f := range w.scheduler.fibers.list(w) {
-		t := traces[f.goroutine]
-		if f.self.Load() != running || !waits(t) {
-			continue
-		}
-		stack := t.Frames()
-		end := slices.IndexFunc(stack, func(f runtime.Frame) bool {
-			return f.Function == executes || f.Function == "fiberlab/sched.Run"
-		})
-		if end > 0 {
-			return stack[:end]
-		}
+	t := traces[fibers[i].goroutine]
+	stack := t.Frames()
+	if end := slices.IndexFunc(stack, callsTask); end > 0 && blocksThread(t) {
+		return stack[:end]
 	}
 	return nil
 }
 
-// waits reports whether a goroutine waits for Go or the kernel.
-func waits(t goroutine.Trace) bool {
-	switch t.State {
-	case "", "running", "runnable":
-		return false
-	case "syscall":
-		return t.In("syscall.") // not of C
-	}
-	return true
+// blocking are how the states begin in which a goroutine waits for what the program, a timer or the kernel does; in
+// others it may wait for the collector.
+var blocking = []string{"chan ", "select", "sync.", "semacquire", "sleep", "IO wait"}
+
+// blocksThread reports whether a task on that goroutine is in a call of Go that blocks its thread.
+func blocksThread(t goroutine.Trace) bool {
+	return hasPrefix(t.State, blocking) || t.State == "syscall" && t.In("syscall.") // else it is in C
 }
 
 // Stall is the error of a worker that has been in one task for long, while fibers or tasks wait for it. The task is in
@@ -223,13 +223,15 @@ var needsGoroutine = []string{"chan send", "chan receive (nil", "select (no", "s
 // anything. Where it receives or selects, a timer may end that.
 func mayWake(t goroutine.Trace) bool {
 	switch {
-	case t.In("fiberlab/fiber."), t.In("fiberlab/sched.(*Worker).waitForWork("),
-		t.In("fiberlab/sched.(*Scheduler).watch("):
-		return false // a fiber that is suspended, a worker that sleeps, or a watchdog
-	case t.In("testing.(*T).Run("):
-		return false // it waits for a test
+	case t.At("fiberlab/fiber"), t.In("fiberlab/sched.(*Fiber).main("), t.In("fiberlab/sched.(*Worker).waitForWork("):
+		return false // a fiber that is suspended, or a worker that sleeps
+	case t.In("fiberlab/sched.(*Scheduler).watch("), t.In("fiberlab/sched.(*Worker).watchUnbind("),
+		t.In("fiberlab/sched.(*Scheduler).close("):
+		return false // it waits for the workers
+	case t.In("testing.(*T).Run("), t.In("created by runtime/"):
+		return false // it waits for a test, or writes a profile or a trace
 	case t.In("fiberlab/sched/park.(*Goroutine).Park("):
 		return t.In("fiberlab/sched/park.Until.Await(") // it has a deadline, or a context
 	}
-	return !slices.ContainsFunc(needsGoroutine, func(s string) bool { return strings.HasPrefix(t.State, s) })
+	return !hasPrefix(t.State, needsGoroutine)
 }

@@ -26,10 +26,13 @@ type Trace struct {
 	text  string // the lines after the first one
 }
 
+// traceSize is more than the bytes of most traces. Each attempt to write all of them stops the program.
+const traceSize = 4 << 10
+
 // All returns the traces of all goroutines of the program by their numbers, or false if there are more than most. It
 // stops the program until the runtime has written them, for some 50 us each.
 func All(most int) (traces map[uint64]Trace, ok bool) {
-	for size := 64 << 10; runtime.NumGoroutine() <= most; size *= 2 {
+	for size := traceSize * (16 + runtime.NumGoroutine()); runtime.NumGoroutine() <= most; size *= 2 {
 		dump := make([]byte, size)
 		n := runtime.Stack(dump, true)
 		if n == size {
@@ -71,5 +74,8 @@ func (t Trace) Frames() (list []runtime.Frame) {
 
 // In reports whether the goroutine is in a call of a function whose name begins so, "fiberlab/sched.Run(" for example.
 func (t Trace) In(function string) bool {
-	return strings.HasPrefix(t.text, function) || strings.Contains(t.text, "\n"+function)
+	return t.At(function) || strings.Contains(t.text, "\n"+function)
 }
+
+// At reports whether the name of the innermost function begins so.
+func (t Trace) At(function string) bool { return strings.HasPrefix(t.text, function) }

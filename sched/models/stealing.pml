@@ -1,5 +1,5 @@
-/* stealing.pml: the workers of policy stealing, and which of them is woken, above the word of each (sched/idle.go, loop.go,
- * policy_stealing.go, worker.go, internal/idle). idle.pml has the ways to sleep.
+/* stealing.pml: the workers of policy stealing, and which of them is woken, above the word of each (sched/idle.go,
+ * loop.go, policy_stealing.go, worker.go, internal/idle). idle.pml has the ways to sleep.
  *
  * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:
  *
@@ -9,12 +9,12 @@
  *   work          Word.Work                  state.Store(busy)
  *   notify        Word.Notify                looking -> busy, or asleep -> waking and FUTEX_WAKE, by CompareAndSwap
  *   sleep         Word.Sleep                 FUTEX_WAIT while the word is asleep; then state.Store(busy)
- *   submitter     stealing.submit, give      takes a worker out of asleep; push, notify; wakeOne if it is busy after all
+ *   submitter     stealing.submit, give      takes a worker out of asleep; push, notify; wakeOne if that is busy
  *                 Worker.keep                or mailbox.put, notify: a task that worker 0 alone may begin
  *   wakeOne       Set.WakeSleeper            takes workers out of asleep until one is notified
  *   poll          Worker.poll                empties the mailbox
  *   seek          stealing.seek              takes half of what lies at another worker, unless that is just being woken
- *   found         stealing.found             wakes another worker for what this one may have been woken for and will not do next
+ *   found         stealing.found             wakes another worker for what this one was woken for and will not do
  *   next          Worker.take, stealing.next own tasks first, then one of the queue; wakes another worker for the rest
  *
  * Queues are under locks, so an entry is there or it is not: there are no places that are reserved and not yet filled.

@@ -118,6 +118,20 @@ func TestUnbindReportsDeadlock(t *testing.T) {
 	})
 }
 
+// A report names what a task waits for, though its function is a method of fibersync itself.
+func TestReportOfNamedTask(t *testing.T) {
+	s, err := sched.New(sched.Config{Workers: 1, GiveUpAfter: shortLimit})
+	require.NoError(t, err)
+	var m fibersync.Mutex
+	m.Lock()
+	require.NoError(t, s.Enqueue(sched.Task{Name: "Estragon", Func: m.Lock}))
+	err = s.Close()
+	require.ErrorIs(t, err, sched.ErrDeadlock)
+	assert.Regexp(t, `\(Estragon\): Yielded by fibersync\.\(\*Mutex\)\.Lock\S* of .*: unlock it`, err)
+	m.Unlock()
+	require.NoError(t, s.Close())
+}
+
 // A goroutine may notify while Close waits: no fiber is reported then.
 func TestNotifyDuringClose(t *testing.T) {
 	suite.EachConfig(t, suite.SomeWorkers, func(t *testing.T, cfg sched.Config) {

@@ -3,10 +3,13 @@ package sched_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
 	"os/signal"
+	"runtime/pprof"
+	"runtime/trace"
 	"slices"
 	"sync"
 	"testing"
@@ -95,6 +98,16 @@ var (
 		g.Add(1)
 		g.Wait()
 	})
+	childProfiled = watched("a profile and a trace are written, and a goroutine calls Close", func(sched.Config) {
+		_ = pprof.StartCPUProfile(io.Discard)
+		_ = trace.Start(io.Discard)
+		s := sched.Get()
+		go func() {
+			for s.Close() != nil {
+			}
+		}()
+		fibersync.NewLatch(1).Wait()
+	})
 	childLockOfGoroutine = watched("a goroutine waits as well", func(sched.Config) {
 		var m fibersync.Mutex
 		m.Lock()
@@ -149,6 +162,7 @@ func TestRunReportsDeadlock(t *testing.T) {
 		childNeverDone: {
 			[]string{"by fibersync.(*WaitGroup).Wait in ", ": call Done as often as Add has counted"}, "",
 		},
+		childProfiled:        {[]string{"by fibersync.(*Latch).Wait in "}, ""},
 		childLockOfGoroutine: {[]string{"1 fibers are blocked", "by fibersync.(*WaitGroup).Wait in "}, ""},
 	}
 	runWatched(t, 2, slices.Sorted(maps.Keys(wants)), func(t *testing.T, name string, cfg sched.Config) {
@@ -207,6 +221,24 @@ var childrenWithOutside = func() (names []string) {
 				c.L.Lock()
 				c.AwaitFor(outside, func() bool { return false })
 				wake()
+			}()
+		},
+		"a fiber of package fiber": func(wake func()) {
+			go func() {
+				root, err := fiber.Attach(fiber.Default)
+				if err != nil {
+					panic(err)
+				}
+				f, err := fiber.New(fiber.Config{}, func() {
+					time.Sleep(outside)
+					wake()
+				})
+				if err == nil {
+					err = root.SwitchTo(f)
+				}
+				if err != nil {
+					panic(err)
+				}
 			}()
 		},
 		"a signal": func(wake func()) {
