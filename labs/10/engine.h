@@ -45,7 +45,7 @@ struct work {
     void *arg;
 };
 
-/* Names one request, for ever: no other one has the same. 0 names none. */
+/* Names one request: no other one ever has the same. 0 names none. */
 typedef uint64_t ticket;
 
 /* Begins a request. Returns 0, and over is not called, if REQUESTS requests are under way or the

@@ -1,4 +1,4 @@
-/* A ticket names one request for ever. A cancel is on its way while its request ends, and the next
+/* A ticket names no later request. A cancel is on its way while its request ends, and the next
  * one gets the same place in the table. */
 #include "kernel.h"
 
@@ -11,7 +11,7 @@ static void next(void *arg, int result) {
     note(arg, result);
     tickets[2] = engine_begin(work_of(RING_READ, file, buffer, 2, note, &results[2]));
     explore_check(tickets[2] != tickets[0] && tickets[2] != tickets[1],
-                  "a ticket names one request for ever");
+                  "a ticket names no later request");
     engine_cancel(tickets[0]); /* it does nothing */
 }
 

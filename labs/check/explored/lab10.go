@@ -16,7 +16,7 @@ func lab10() *grade.Lab {
 		{file: "part.c", name: "a part is not the whole", points: 8, section: "10.5", schedules: 10_000},
 		{file: "again.c", name: "what was interrupted is tried again", points: 6, section: "10.5", schedules: 20_000},
 		{file: "cancel.c", name: "a cancel comes in time or too late", points: 8, section: "10.6", schedules: 10_000},
-		{file: "ticket.c", name: "a ticket names one request for ever", points: 6, section: "10.6", schedules: 10_000},
+		{file: "ticket.c", name: "a ticket names no later request", points: 6, section: "10.6", schedules: 10_000},
 		{file: "close.c", name: "a file is closed while it is in use", points: 8, section: "10.6", schedules: 10_000},
 		{file: "stop.c", name: "the engine stops when nothing is left to do", points: 3, section: "10.7",
 			schedules: 1000},
