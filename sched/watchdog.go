@@ -163,11 +163,12 @@ func (w *Worker) blockedStack() []runtime.Frame {
 
 // blocking are how the states begin in which a goroutine waits for what the program, a timer or the kernel does; in
 // others it may wait for the collector.
-var blocking = []string{"chan ", "select", "sync.", "semacquire", "sleep", "IO wait"}
+var blocking = []string{"chan ", "select", "sync.", "sleep", "IO wait"}
 
 // blocksThread reports whether a task on that goroutine is in a call of Go that blocks its thread.
 func blocksThread(t goroutine.Trace) bool {
-	return hasPrefix(t.State, blocking) || t.State == "syscall" && t.In("syscall.") // else it is in C
+	return hasPrefix(t.State, blocking) || t.State == "semacquire" && (t.At("sync.") || t.At("internal/poll.")) ||
+		t.State == "syscall" && t.In("syscall.") // else it is in C
 }
 
 // Stall is the error of a worker that has been in one task for long, while fibers or tasks wait for it. The task is in
