@@ -208,10 +208,11 @@ func ExampleFiber_Detach() {
 // ParseBackend reads the name of a backend, as of a flag.
 func ExampleParseBackend() {
 	for _, name := range []string{"ucontext", "", "threads"} {
-		fmt.Println(fiber.ParseBackend(name))
+		b, err := fiber.ParseBackend(name)
+		fmt.Println(b, errors.Is(err, fiber.ErrBackend))
 	}
 	// Output:
-	// ucontext <nil>
-	// default <nil>
-	// default unknown backend "threads": choose one of asm, ucontext, goroutine
+	// ucontext false
+	// default false
+	// default true
 }

@@ -94,6 +94,7 @@ func TestInitializerCallsGoexit(t *testing.T) {
 // A worker that sleeps while a task is blocked that its initializer has scheduled is named, too.
 func TestInitializerCallsGoexitWhileATaskIsBlocked(t *testing.T) {
 	leaks.Check(t)
+	before := fiber.ReadStats().Roots
 	var end, blocks fibersync.Event
 	_, err := newInTime(t, sched.Config{Workers: 2, Initializer: func(worker int) {
 		if worker == 1 {
@@ -105,6 +106,7 @@ func TestInitializerCallsGoexitWhileATaskIsBlocked(t *testing.T) {
 	end.Signal()
 	require.ErrorIs(t, err, sched.ErrGoexit)
 	require.ErrorContains(t, err, "and workers [0")
+	requireRoots(t, before, err)
 }
 
 // requireRoots checks that New, which has failed with err, has ended its workers: there are as many roots as before. It
