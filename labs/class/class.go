@@ -344,7 +344,7 @@ func (o Options) grade(ctx context.Context, files map[string][]byte, seed uint64
 	})
 }
 
-// digest identifies what was handed in.
+// digest identifies files by their names and contents, or the reason why a submission has none.
 func digest(files map[string][]byte, refused error) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -359,31 +359,31 @@ func digest(files map[string][]byte, refused error) string {
 // graderDigest identifies the grader, at the path program. A lab of a teacher's own is no part of the program: what
 // grades by it counts too.
 func graderDigest(program string, lab *grade.Lab) (string, error) {
-	paths := []string{program}
+	paths := map[string]string{"": program}
 	if lab.Folder != "" {
-		paths = append(paths, filepath.Join(lab.Folder, grade.OwnFile))
-		for _, name := range slices.Concat(lab.Fixed, lab.Given) {
-			paths = append(paths, filepath.Join(lab.Folder, name))
-		}
 		tests, err := os.ReadDir(filepath.Join(lab.Folder, "tests"))
 		if err != nil {
 			return "", err
 		}
+		names := slices.Concat([]string{grade.OwnFile}, lab.Fixed, lab.Given)
 		for _, e := range tests {
 			if e.Type().IsRegular() {
-				paths = append(paths, filepath.Join(lab.Folder, "tests", e.Name()))
+				names = append(names, filepath.Join("tests", e.Name()))
 			}
 		}
+		for _, name := range names {
+			paths[name] = filepath.Join(lab.Folder, name)
+		}
 	}
-	sum := sha256.New()
-	for _, path := range paths {
+	files := map[string][]byte{}
+	for name, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(sum, "%q %d %s", filepath.Base(path), len(text), text)
+		files[name] = text
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+	return digest(files, nil), nil
 }
 
 // encode is v as JSON for people and programs.
