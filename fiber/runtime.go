@@ -201,7 +201,7 @@ func findWords() error {
 	first := <-found
 	defer close(hold)
 	if first.hits != 1 {
-		return fmt.Errorf("%s: its value was found %d times in thread-local storage, not once", probeSlot, first.hits)
+		return fmt.Errorf("%s: %d words of thread-local storage are read as it, not one", probeSlot, first.hits)
 	}
 	go func() {
 		runtime.LockOSThread()

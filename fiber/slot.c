@@ -2,23 +2,37 @@
  * goroutine that the calling thread runs.
  *
  * The linker puts it somewhere into the thread-local storage of what it makes,
- * and C has no name for it. But its value is known: Go assembly can
- * read it. So the blocks of thread-local storage, of the program and of its libraries, one of which
- * may be Go's (-buildmode=c-shared), are searched for the one word
- * that holds this value. Go's linker asks for static storage, where the
- * word's distance from the thread pointer is the same in every thread. */
+ * and C has no name for it. But Go assembly can read it. So the blocks of
+ * thread-local storage, of the program and of its libraries, one of which may be
+ * Go's (-buildmode=c-shared), are searched for the word that Go assembly reads.
+ * Other words may hold the same value: on arm64 and riscv64, g is also in a
+ * callee-saved register, and C code may have saved its registers there. So each
+ * word with this value is changed for a moment: if the assembly then reads the
+ * other value, the word is the slot. Go's linker asks for static storage, where
+ * the word's distance from the thread pointer is the same in every thread. */
 #define _GNU_SOURCE
 #include <link.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include "core.h"
 
 ptrdiff_t fiberlab_slot_offset;
 
 struct search {
+    uintptr_t (*reader)(void); /* the assembly that reads the slot */
     uintptr_t value;
     ptrdiff_t offset;
     int hits;
 };
+
+/* Returns whether the assembly reads word. Signals are blocked: Go's handlers read the slot. */
+static int is_read(volatile uintptr_t *word, const struct search *search) {
+    *word = ~search->value;
+    int follows = search->reader() == ~search->value;
+    *word = search->value;
+    return follows;
+}
 
 static int search_object(struct dl_phdr_info *info, size_t size, void *p) {
     struct search *search = p;
@@ -29,7 +43,8 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *p) {
             continue;
         for (size_t at = 0; at + sizeof(uintptr_t) <= info->dlpi_phdr[i].p_memsz;
              at += sizeof(uintptr_t)) {
-            if (*(uintptr_t *)(block + at) == search->value) {
+            uintptr_t *word = (uintptr_t *)(block + at);
+            if (*word == search->value && is_read(word, search)) {
                 search->hits++;
                 search->offset = block + at - fiberlab_tp();
             }
@@ -38,11 +53,15 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *p) {
     return 0; /* go on with the next one */
 }
 
-/* Called from Go. Returns how often the slot's value was found. If once, the slot is known. */
+/* Called from Go. Returns the number of words found. If there is one, the slot is known. */
 int fiberlab_find_slot(uintptr_t (*reader)(void)) {
-    struct search search = {.value = reader()};
+    struct search search = {.reader = reader, .value = reader()};
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     if (search.value != 0)
         dl_iterate_phdr(search_object, &search);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (search.hits == 1)
         fiberlab_slot_offset = search.offset;
     return search.hits;

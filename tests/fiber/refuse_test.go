@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"fiberlab/fiber"
 	"fiberlab/tests/internal/child"
 	"fiberlab/tests/internal/suite"
+	"fiberlab/tests/internal/trapbody"
 )
 
 // buildAttach builds a small program, for the architecture of this one, that
@@ -90,4 +92,34 @@ func TestUntestedRuntimeIsNamed(t *testing.T) {
 	for _, b := range fiber.Backends() {
 		require.Contains(t, out, b.String())
 	}
+}
+
+// childKeeps has C code save its registers in thread-local storage, on more threads than the probes use. On arm64 and
+// riscv64, one of these registers is g.
+var childKeeps = child.New("registers are kept in thread-local storage", func(t child.T, b fiber.Backend) {
+	const threads = 8
+	kept := make(chan error)
+	hold := make(chan struct{})
+	var over sync.WaitGroup
+	over.Add(threads)
+	for range threads {
+		go func() {
+			defer over.Done()
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			kept <- trapbody.KeepRegisters()
+			<-hold // so that each goroutine has a thread of its own
+		}()
+	}
+	for range threads {
+		require.NoError(t, <-kept)
+	}
+	close(hold)
+	over.Wait()
+	require.NoError(t, fiber.Config{Backend: b}.Check())
+})
+
+// Words of thread-local storage that happen to be equal to the g slot are not taken for it.
+func TestProbesFindTheSlotAmongEqualWords(t *testing.T) {
+	suite.EachHandSwitched(t, func(t *testing.T, b fiber.Backend) { child.RunOK(t, childKeeps, b) })
 }

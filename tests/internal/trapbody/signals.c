@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "trapbody.h"
 #include "../../../fiber/fiberlab.h"
@@ -42,4 +43,10 @@ int trap_alternate_stack(void) {
     stack_t stack;
     memset(&stack, 0, sizeof stack);
     return sigaltstack(NULL, &stack) == 0 && !(stack.ss_flags & SS_DISABLE) && stack.ss_size > 0;
+}
+
+static __thread ucontext_t kept[2];
+
+int trap_keep_registers(void) {
+    return getcontext(&kept[0]) | getcontext(&kept[1]);
 }

@@ -11,6 +11,7 @@ package trapbody
 import "C"
 
 import (
+	"errors"
 	"runtime/cgo"
 	"syscall"
 	"unsafe"
@@ -114,6 +115,14 @@ func Block(how int, signal syscall.Signal) error {
 
 // HasAlternateStack reports whether the calling thread has an alternate signal stack.
 func HasAlternateStack() bool { return C.trap_alternate_stack() == 1 }
+
+// KeepRegisters copies the registers of the calling thread into its thread-local storage, twice.
+func KeepRegisters() error {
+	if C.trap_keep_registers() != 0 {
+		return errors.New("getcontext failed")
+	}
+	return nil
+}
 
 // OverflowBody returns a C body that recurses without end.
 func OverflowBody() unsafe.Pointer { return unsafe.Pointer(C.trap_overflow) }

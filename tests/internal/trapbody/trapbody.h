@@ -27,6 +27,7 @@ void trap_lap_body(void *laps);   /* switches to peer, laps times; keeps away fr
 uint64_t trap_blocked(void);      /* the mask of blocked signals of the calling thread */
 int trap_block(int how, int sig); /* pthread_sigmask for one signal; an errno */
 int trap_alternate_stack(void);   /* 1 if the calling thread has an alternate signal stack */
+int trap_keep_registers(void);    /* copies them into thread-local storage, twice; 0 if it could */
 
 /* crash.c */
 void trap_overflow(void *unused);
