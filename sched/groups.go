@@ -87,3 +87,48 @@ func (g Groups) checked() (Groups, error) {
 	}
 	return g, nil
 }
+
+// GroupStats counts what the workers of one scheduling group have done.
+type GroupStats struct {
+	Group   int    // its number
+	Workers int    // how many it has
+	Done    uint64 // tasks that have ended on them
+
+	// What became of the wake-ups that the group's queues asked for.
+	NoWorker uint64 // all workers were busy: the next that is free will look
+	Spinners uint64 // a worker that spun was notified
+	Sleepers uint64 // a worker that slept was woken
+
+	Shared  QueueStats // the queue that the group shares
+	Private QueueStats // the workers' private queues together; of Greatest, the longest one
+
+	StolenWithin uint64 // tasks and fibers that a worker has taken over from another worker's private queue
+	StolenAcross uint64 // tasks and fibers that have been stolen from other groups
+}
+
+// QueueStats is how many entries a queue has, and has had at most.
+type QueueStats struct {
+	Length, Greatest int
+}
+
+// stats reads what g has counted. No worker stops for it: the counts may be of slightly different moments.
+func (g *group) stats(number int) GroupStats {
+	s := GroupStats{
+		Group: number, Workers: len(g.workers),
+		NoWorker: g.none.Load(), Spinners: g.idle.Spinners.Load(), Sleepers: g.idle.Sleepers.Load(),
+	}
+	s.Shared.add(g.shared)
+	for i, m := range g.members {
+		s.Private.add(m.private)
+		s.StolenWithin += m.within.load()
+		s.StolenAcross += m.across.load()
+		s.Done += g.workers[i].tasksDone.load()
+	}
+	return s
+}
+
+// add adds the entries of one more queue.
+func (s *QueueStats) add(q *runQueue) {
+	s.Length += q.waiting()
+	s.Greatest = max(s.Greatest, int(q.longest.Load()))
+}

@@ -1,5 +1,5 @@
 /* group.pml: a scheduling group, and how its workers spin, sleep and are woken (sched/policy_group.go,
- * group_queue.go, idle.go, loop.go, internal/idle). idle.pml has the ways to sleep.
+ * run_queue.go, idle.go, loop.go, internal/idle). idle.pml has the ways to sleep.
  *
  * Each step here is one atomic operation, one short section under a lock, or one system call, of the Go code:
  *
