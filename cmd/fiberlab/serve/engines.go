@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"sync/atomic"
 	"time"
@@ -58,14 +57,6 @@ func (h *enginesHost) listen(ctx context.Context, network, address string) (net.
 		return nil, err // not a nil *fiberio.Listener
 	}
 	return l, nil
-}
-
-func (h *enginesHost) open(path string, flags int) (fs.File, error) {
-	f, err := fiberio.OpenFile(context.Background(), h.engines, path, flags, 0)
-	if err != nil {
-		return nil, err // not a nil *fiberio.File
-	}
-	return f, nil
 }
 
 // run gives each worker the same number of connections. The policy may put all that come to an idle server on one

@@ -14,7 +14,7 @@ import (
 // Files is a server of net/http that has the regular files and folders below dir. Links that lead out of dir are
 // followed. Pipes, sockets and devices are forbidden to clients. If dir is no folder, Run returns a *SetupError.
 func Files(dir string) Program {
-	return httpProgram{"files", func(s *site) (http.Handler, error) {
+	return httpProgram{"files", func(*site) (http.Handler, error) {
 		info, err := os.Stat(dir)
 		switch {
 		case err != nil:
@@ -22,7 +22,7 @@ func Files(dir string) Program {
 		case !info.IsDir():
 			return nil, wrongFolder(dir, errors.New("not a directory"))
 		}
-		return http.FileServerFS(folder{s, dir}), nil
+		return http.FileServerFS(folder(dir)), nil
 	}}
 }
 
@@ -30,13 +30,11 @@ func wrongFolder(dir string, err error) error {
 	return &SetupError{strconv.Quote(dir), err, "name a directory"}
 }
 
-// folder is the tree of files that a host opens below dir. It opens neither a pipe, which may wait for its other end
+// folder is the tree of files below the directory of that name. Package os opens and reads them: net/http does so on
+// goroutines, which have nothing to gain by an engine. A folder opens neither a pipe, which may wait for its other end
 // until the server is killed, nor a device, which may do more than to be read. net/http answers 403 for
 // fs.ErrPermission.
-type folder struct {
-	host
-	dir string
-}
+type folder string
 
 // Open implements fs.FS.
 func (f folder) Open(name string) (fs.File, error) {
@@ -57,7 +55,7 @@ func (f folder) openServed(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, fs.ErrInvalid
 	}
-	path := filepath.Join(f.dir, filepath.FromSlash(name))
+	path := filepath.Join(string(f), filepath.FromSlash(name))
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -65,10 +63,7 @@ func (f folder) openServed(name string) (fs.File, error) {
 	if !isServed(info) {
 		return nil, fs.ErrPermission
 	}
-	if info.IsDir() { // engines read none
-		return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
-	}
-	file, err := f.open(path, os.O_RDONLY|unix.O_NONBLOCK)
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,7 @@ package serve
 
 import (
 	"context"
-	"io/fs"
 	"net"
-	"os"
 	"time"
 )
 
@@ -15,8 +13,6 @@ type host interface {
 	run(f func()) error
 	// sleep is for functions that run has started.
 	sleep(d time.Duration)
-	// open opens the file of that path with the flags of open(2).
-	open(path string, flags int) (fs.File, error)
 	// driver is the name of what carries the bytes, and why it is that.
 	driver() (name, why string)
 	// describe adds what the host is, and what it has done.
@@ -39,14 +35,6 @@ type goHost struct{}
 func (goHost) listen(ctx context.Context, network, address string) (net.Listener, error) {
 	var c net.ListenConfig
 	return c.Listen(ctx, network, address)
-}
-
-func (goHost) open(path string, flags int) (fs.File, error) {
-	f, err := os.OpenFile(path, flags, 0)
-	if err != nil {
-		return nil, err // not a nil *os.File
-	}
-	return f, nil
 }
 
 func (goHost) run(f func()) error         { go f(); return nil }
