@@ -9,6 +9,7 @@ import (
 
 	"fiberlab/internal/clock"
 	"fiberlab/sched"
+	"fiberlab/sched/park"
 )
 
 // Engine does input and output on one thread: a worker's, or another. The requests that a fiber of the worker
@@ -24,7 +25,8 @@ type Engine struct {
 	able  [abilities]bool // what ring can: any thread may ask
 	table table
 
-	brief bool // its last wait was
+	brief bool        // its last wait was
+	lends atomic.Bool // a goroutine has been woken: its next wait gives the P away at once, see unpark
 	slice slice
 
 	stopping atomic.Bool   // the Engines are closed: it refuses requests, and its own thread is to end
@@ -175,7 +177,8 @@ func (e *Engine) Poll() {
 func (e *Engine) Wait(limit time.Duration, brief bool) {
 	e.refuseIfClosed()
 	began := e.slice.mayEnd(clock.Now()) // before the wait, when nothing is late by it
-	e.must(e.pollSubmit(limit, brief || e.brief))
+	lends := e.lends.Load() && e.lends.Swap(false)
+	e.must(e.pollSubmit(limit, (brief || e.brief) && !lends))
 	e.kicked.Store(false) // the worker is awake: whatever woke it, it looks for work next
 	e.brief = clock.Now()-began < briefWait
 }
@@ -183,6 +186,16 @@ func (e *Engine) Wait(limit time.Duration, brief bool) {
 // briefWait is how long a wait may take for the next one to keep the P. To give the P up costs more, since package
 // runtime's monitor then has to be woken; and if other goroutines need this P, that monitor takes it.
 const briefWait = clock.Instant(500 * time.Microsecond)
+
+// unpark lets a waiter for the engine go on. A goroutine then lies in the run queue of the P of this thread, which runs
+// the worker alone. A wait that kept the P would keep the goroutine there, until another thread has stolen it or
+// package runtime's monitor takes the P away.
+func (e *Engine) unpark(waiter park.Parker) {
+	if _, is := waiter.(*park.Goroutine); is {
+		e.lends.Store(true)
+	}
+	waiter.Unpark()
+}
 
 // pollSubmit submits the requests that have been begun, and serves the completions that have come. If there are
 // none, it waits until there are some, for wakeup, or until limit has passed: 0 does not wait, below 0 is no

@@ -22,8 +22,9 @@ type Operation struct {
 
 	left atomic.Int32 // completions that the waiter waits for: of the request, and of cancel
 
-	mu        sync.Mutex      // for parker, which only the waiter changes
+	mu        sync.Mutex      // for parker and engine, which only the waiter changes
 	parker    park.Parker     // of the present waiter, or of the last one
+	engine    *Engine         // that it waits for
 	goroutine *park.Goroutine // for waiters that are goroutines
 }
 
@@ -47,7 +48,7 @@ func (endless) Ended() (time.Time, error) { return time.Time{}, nil }
 // than its end, there is no error: then the completion is what the kernel says, and the bytes, or the descriptor, that
 // came are the caller's. An error of the kernel is in the completion.
 func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
-	fiber := a.attend()
+	fiber := a.attend(e)
 	if fiber != nil && !e.Mine() { // its own scheduler does not see the engine
 		elsewhere := &fiber.Shared().BlockingCalls
 		elsewhere.Add(1)
@@ -88,7 +89,7 @@ func (a *Operation) Await(e *Engine, op Entry, end Ending) (Completion, error) {
 // by a request of e that is internal and completes again and again: what makes arrived true calls Nudge afterwards.
 // While the caller waits, e counts one more operation.
 func (a *Operation) WaitFor(e *Engine, arrived func() bool, end Ending) error {
-	fiber := a.attend()
+	fiber := a.attend(e)
 	if fiber != nil && !e.Mine() {
 		elsewhere := &fiber.Shared().BlockingCalls
 		elsewhere.Add(1)
@@ -120,8 +121,8 @@ func (e *Engine) waited() {
 	}
 }
 
-// attend makes the caller the waiter. It returns nil if that is a goroutine.
-func (a *Operation) attend() park.Scheduled {
+// attend makes the caller the waiter for what e does. It returns nil if that is a goroutine.
+func (a *Operation) attend(e *Engine) park.Scheduled {
 	if a.Completed == nil {
 		a.Completed = a.over
 	}
@@ -133,9 +134,9 @@ func (a *Operation) attend() park.Scheduled {
 		}
 		p = a.goroutine
 	}
-	if p != a.parker {
+	if p != a.parker || e != a.engine {
 		a.mu.Lock()
-		a.parker = p
+		a.parker, a.engine = p, e
 		a.mu.Unlock()
 	}
 	return fiber
@@ -148,9 +149,9 @@ func (a *Operation) over(c Completion) {
 }
 
 func (a *Operation) count() {
-	waiter := a.parker // from the last completion on, there may be another one
+	waiter, e := a.parker, a.engine // from the last completion on, there may be another one
 	if a.left.Add(-1) == 0 {
-		waiter.Unpark()
+		e.unpark(waiter)
 	}
 }
 
@@ -173,9 +174,9 @@ func (a *Operation) Nudge() {
 		return
 	}
 	a.mu.Lock()
-	waiter := a.parker
+	waiter, e := a.parker, a.engine
 	a.mu.Unlock()
-	waiter.Unpark()
+	e.unpark(waiter)
 }
 
 // Awaited implements park.Awaited.

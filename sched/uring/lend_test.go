@@ -1,0 +1,66 @@
+package uring
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"fiberlab/sched/park"
+)
+
+// notedWaits is a proxy that notes of each wait whether it has kept the thread's P.
+type notedWaits struct {
+	proxy
+	kept []bool
+}
+
+func (w *notedWaits) turn(limit time.Duration) ([]Completion, error) {
+	if limit != 0 {
+		w.kept = append(w.kept, true)
+	}
+	return w.proxy.turn(limit)
+}
+
+func (w *notedWaits) idle(limit time.Duration) ([]Completion, error) {
+	w.kept = append(w.kept, false)
+	return w.proxy.idle(limit)
+}
+
+// notGoroutine is a waiter that does not need the P of the engine's thread, as a fiber.
+type notGoroutine struct{ park.Parker }
+
+func (notGoroutine) Unpark() {}
+
+// A goroutine that an engine has woken gets the P of the engine's thread: the next wait does not keep it.
+func TestWaitLendsItsP(t *testing.T) {
+	eachDriver(t, func(t *testing.T, options Options) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var e Engine
+		require.NoError(t, e.init(options))
+		defer e.deinit()
+		waits := &notedWaits{proxy: e.ring}
+		e.ring = waits
+
+		done := make(chan error)
+		go func() {
+			_, err := e.Do(Entry{Op: OpNop})
+			done <- err
+		}()
+		for !e.lends.Load() {
+			e.Wait(time.Millisecond, true)
+		}
+		waits.kept = nil
+		for range 2 {
+			e.Wait(time.Millisecond, true)
+		}
+		require.Equal(t, []bool{false, true}, waits.kept)
+		require.NoError(t, <-done)
+
+		e.unpark(notGoroutine{})
+		e.Wait(time.Millisecond, true)
+		require.Equal(t, []bool{false, true, true}, waits.kept)
+	})
+}
