@@ -70,7 +70,7 @@ func processor(s *sched.Scheduler) {
 	enqueue(s, "long", func() { compute(5 * time.Millisecond) })
 }
 
-// convoy: whoever has the mutex sleeps, so the others come to wait for it one after the other.
+// convoy: the holder of the mutex sleeps, so the other clients queue for it.
 func convoy(s *sched.Scheduler) {
 	var mu fibersync.Mutex
 	for i := range 6 {

@@ -17,7 +17,7 @@
 //	process.go      how a program is started, and what it prints
 //	ptrace.go       control by ptrace(2): tracer.go its thread and requests, ptrace_ARCH.go its registers,
 //	                memory.go its memory
-//	gdb.go          control by the stub of qemu-user: gdb_packet.go the protocol,
-//	                gdb_registers.go and gdb_signal.go its numbers
+//	gdb.go          control by the stub of qemu-user: gdb_start.go how it begins, gdb_run.go steps and runs,
+//	                gdb_packet.go the protocol, gdb_registers.go and gdb_signal.go its numbers
 //	strace.go       the system calls of a program in qemu-user, which may not reach the stub
 package machine
