@@ -79,7 +79,7 @@ func (s *Scheduler) visit() survey {
 			v.quiet = false
 		}
 		v.quiet = v.quiet && (w.word.Asleep() || w.isDone())
-		v.next = min(v.next, w.timers.next(), clock.Instant(w.nextDeadline.Load()))
+		v.next = min(v.next, w.timers.next())
 		waiting += w.waiting.load()
 		blocked += w.blocked.load()
 		v.dry += w.dry.load()

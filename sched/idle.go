@@ -60,7 +60,7 @@ func (w *Worker) spin() {
 		w.recordSpin(true)
 		defer w.recordSpin(false)
 	}
-	w.word.Spin(w.deadline(), w.seek)
+	w.word.Spin(w.timers.next(), w.seek)
 }
 
 // hasWork reports whether there is anything to run after f, the calling fiber, or whether f may go on.
@@ -74,9 +74,6 @@ func (w *Worker) leavesFiber(f *Fiber) bool {
 	return w.mode == multiThreaded && w.sharesFibers() && !w.hasLocal() && f.load()&notified == 0 &&
 		w.scheduler.migration.leaves(w)
 }
-
-// deadline is when the worker has to poll again although nothing has notified it.
-func (w *Worker) deadline() clock.Instant { return min(w.local.timers.next(), w.timers.next()) }
 
 // sleep blocks the worker until it is notified or the earliest deadline has come. It may also return for no reason. Its
 // word must say that it looks.
@@ -108,11 +105,10 @@ func (w *Worker) endSleep(found bool) {
 // sleepUntilDeadline is sleep without the last look: it blocks the worker unless it has been notified since it looked.
 func (w *Worker) sleepUntilDeadline() {
 	w.timers.watch(w)
-	until := w.deadline()
+	until := w.timers.next()
 	if w.local.skipped {
 		until = min(until, clock.After(idle.LongestWake))
 	}
-	w.nextDeadline.Store(int64(until))
 	if w.short() {
 		until = min(until, w.local.retry) // no thread wakes it for what the policy has, or for memory
 	}
@@ -184,7 +180,7 @@ func (w *Worker) mayLeaveThread() bool {
 // fiber can leave the thread. Otherwise it returns nil.
 func (w *Worker) mainWaits(f *Fiber) *Fiber {
 	o := &w.local
-	if f == o.main || o.main.load().state() != Idle || w.deadline() != clock.Never || !w.mayLeaveThread() {
+	if f == o.main || o.main.load().state() != Idle || w.timers.next() != clock.Never || !w.mayLeaveThread() {
 		return nil
 	}
 	return o.main

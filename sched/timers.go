@@ -18,52 +18,6 @@ type timer struct {
 	position int  // in the heap, plus one; 0 if it is in none
 }
 
-// timers is a heap of timers, the earliest first. It has no lock. Len, Less, Swap, Push and Pop are for package heap;
-// each timer knows its position, so that it can be removed.
-type timers []*timer
-
-// next is the earliest deadline, or clock.Never.
-func (t timers) next() clock.Instant {
-	if len(t) == 0 {
-		return clock.Never
-	}
-	return t[0].deadline
-}
-
-func (t *timers) add(one *timer) { heap.Push(t, one) }
-
-// remove takes one out, which must be in the heap.
-func (t *timers) remove(one *timer) { heap.Remove(t, one.position-1) }
-
-// take removes and returns a timer whose deadline has come by that moment, or nil.
-func (t *timers) take(by clock.Instant) *timer {
-	if len(*t) == 0 || (*t)[0].deadline > by {
-		return nil
-	}
-	return heap.Pop(t).(*timer)
-}
-
-func (t timers) Len() int           { return len(t) }
-func (t timers) Less(i, j int) bool { return t[i].deadline < t[j].deadline }
-func (t timers) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].position, t[j].position = i+1, j+1
-}
-
-func (t *timers) Push(one any) {
-	one.(*timer).position = len(*t) + 1
-	*t = append(*t, one.(*timer))
-}
-
-func (t *timers) Pop() any {
-	last := len(*t) - 1
-	one := (*t)[last]
-	(*t)[last] = nil
-	*t = (*t)[:last]
-	one.position = 0
-	return one
-}
-
 // expire ends the wait that t was made for, if nothing else has ended it. It reports whether the fiber, which is Queued
 // then, has to be put where it will be run. A fiber that is unpublished is left to its worker: expire returns that, and
 // the caller wakes it.
@@ -85,59 +39,39 @@ func (t *timer) expire() (ready bool, wake *Worker) {
 	}
 }
 
-// sharedTimers are the timers of fibers that may migrate, for all workers of a scheduler. Any of them adds, stops
-// and expires timers. A worker that sleeps does so until the earliest deadline. One at least must; see watch. So if all
-// workers of a group compute, a worker of another one sees to deadlines.
-type sharedTimers struct {
-	wakeOne func() // wakes a worker, if any is idle, to sleep until another deadline
+// timers are the timers of one worker's fibers or, where fibers migrate, of those of all multi-threaded workers. Any of
+// these workers adds, stops and expires timers. A worker that sleeps does so until the earliest deadline. Of workers
+// that have their timers in common, one at least must; see watch. So if all workers of a group compute, a worker of
+// another one sees to deadlines.
+type timers struct {
+	wakeOne func() // wakes a worker, if any is idle, to sleep until another deadline; nil: one worker has them alone
 
-	_      [2]cpu.CacheLinePad
-	mu     spinlock.Lock // held for moments, also while the word of a fiber changes
-	timers timers
+	_    [2]cpu.CacheLinePad
+	mu   spinlock.Lock // held for moments, also while the word of a fiber changes
+	heap timerHeap
 
 	_        [2]cpu.CacheLinePad
-	earliest atomic.Int64 // the earliest deadline in timers; changed with the lock held
+	earliest atomic.Int64 // the earliest deadline in the heap; changed with the lock held
 	_        [2]cpu.CacheLinePad
 	watcher  atomic.Int64 // the number plus one of a worker that sleeps until then; 0: perhaps none does
 	_        [2]cpu.CacheLinePad
 }
 
-// noTimers is for workers that share no fibers. It is always empty.
-var noTimers = newSharedTimers(nil)
-
-// wakeIdle wakes a worker, if any is idle.
-func (s *Scheduler) wakeIdle() {
-	for i, w := range s.workers {
-		if (i == 0 || w.peers != s.workers[i-1].peers) && w.peers.WakeOne() {
-			return
-		}
-	}
-}
-
-// shareTimers gives the workers of a scheduler the timers of the fibers that migrate between them. wakeOne wakes one of
-// the workers, if any is idle. It must be called before the workers run.
-func shareTimers(workers []*Worker, wakeOne func()) {
-	g := newSharedTimers(wakeOne)
-	for _, w := range workers {
-		w.timers = g
-	}
-}
-
-func newSharedTimers(wakeOne func()) *sharedTimers {
-	g := &sharedTimers{wakeOne: wakeOne}
+func newTimers(wakeOne func()) *timers {
+	g := &timers{wakeOne: wakeOne}
 	g.earliest.Store(int64(clock.Never))
 	return g
 }
 
 // next is the earliest deadline, or clock.Never. Any thread may call it.
-func (g *sharedTimers) next() clock.Instant { return clock.Instant(g.earliest.Load()) }
+func (g *timers) next() clock.Instant { return clock.Instant(g.earliest.Load()) }
 
 // add starts a timer of a fiber that blocks on w, which the caller runs on. It does not block. Workers that sleep would
 // sleep too long if the new deadline is the earliest. But w is about to sleep itself, or to call leave.
-func (g *sharedTimers) add(w *Worker, t *timer) {
+func (g *timers) add(w *Worker, t *timer) {
 	g.mu.Lock()
-	g.timers.add(t)
-	if t.position == 1 {
+	heap.Push(&g.heap, t)
+	if t.position == 1 && g.wakeOne != nil {
 		g.watcher.Store(int64(w.id + 1))
 	}
 	g.update()
@@ -146,35 +80,37 @@ func (g *sharedTimers) add(w *Worker, t *timer) {
 
 // stop takes out a timer that add has started, unless it has expired. Any of the workers may call it: the fiber may
 // have migrated. When it returns, no other thread uses t.
-func (g *sharedTimers) stop(t *timer) {
+func (g *timers) stop(t *timer) {
 	g.mu.Lock()
 	if t.position > 0 {
-		g.timers.remove(t)
+		heap.Remove(&g.heap, t.position-1)
 		g.update()
 	}
 	g.mu.Unlock()
 }
 
-// expire ends the waits whose deadlines have passed by that moment. The caller runs on w.
-func (g *sharedTimers) expire(w *Worker, at clock.Instant) {
+// expire ends the waits whose deadlines have passed by that moment, and puts their fibers where they will be run. The
+// caller runs on w.
+func (g *timers) expire(w *Worker, at clock.Instant) {
 	for g.next() <= at {
 		f, sleeper := g.expireOne(at)
 		if sleeper != nil {
 			sleeper.word.Notify()
 		}
-		if f != nil {
+		if f != nil && f.home == nil {
 			w.scheduler.migration.ready(f, w)
+		} else if f != nil {
+			f.deliver()
 		}
 	}
 }
 
 // expireOne takes out a timer whose deadline has passed, if there is one, and ends its wait. It returns the fiber if
 // the caller has to queue it, or its worker if the caller has to wake that.
-func (g *sharedTimers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
+func (g *timers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t := g.timers.take(at)
-	g.update()
+	t := g.takeDue(at)
 	if t == nil {
 		return nil, nil
 	}
@@ -185,28 +121,90 @@ func (g *sharedTimers) expireOne(at clock.Instant) (ready *Fiber, wake *Worker) 
 	return ready, wake
 }
 
+// takeDue takes out a timer whose deadline has passed by that moment, or returns nil. The lock must be held.
+func (g *timers) takeDue(at clock.Instant) *timer {
+	if g.heap.next() > at {
+		return nil
+	}
+	t := heap.Pop(&g.heap).(*timer)
+	g.update()
+	return t
+}
+
 // update sets the earliest deadline. The lock must be held.
-func (g *sharedTimers) update() {
-	if next := int64(g.timers.next()); next != g.earliest.Load() {
-		g.earliest.Swap(next) // as in package idle: a look at who sleeps follows
+func (g *timers) update() {
+	next := g.heap.next()
+	if next != g.next() {
+		g.earliest.Swap(int64(next)) // as in package idle: a look at who sleeps follows
 	}
 }
 
 // watch says that w is about to sleep until the earliest deadline. It must read that deadline afterwards: if a worker
 // adds an earlier one, either w sees it, or that worker watches it.
-func (g *sharedTimers) watch(w *Worker) {
-	if g.next() != clock.Never {
+func (g *timers) watch(w *Worker) {
+	if g.wakeOne != nil && g.next() != clock.Never {
 		g.watcher.Store(int64(w.id + 1))
 	}
 }
 
 // leave says that w runs something, and does not sleep. If no other worker may be watching, one is woken to do so.
-func (g *sharedTimers) leave(w *Worker) {
-	if g.next() == clock.Never {
+func (g *timers) leave(w *Worker) {
+	if g.next() == clock.Never || g.wakeOne == nil {
 		return
 	}
 	watcher := g.watcher.Load()
 	if watcher == 0 || watcher == int64(w.id+1) && g.watcher.CompareAndSwap(watcher, 0) {
 		g.wakeOne()
 	}
+}
+
+// shareTimers gives the workers of a scheduler one heap of timers, since fibers migrate between them. wakeOne wakes one
+// of the workers, if any is idle. It must be called before the workers run.
+func shareTimers(workers []*Worker, wakeOne func()) {
+	g := newTimers(wakeOne)
+	for _, w := range workers {
+		w.timers = g
+	}
+}
+
+// wakeIdle wakes a worker, if any is idle.
+func (s *Scheduler) wakeIdle() {
+	for i, w := range s.workers {
+		if (i == 0 || w.peers != s.workers[i-1].peers) && w.peers.WakeOne() {
+			return
+		}
+	}
+}
+
+// timerHeap has the earliest timer first, as package heap wants it. Each timer knows its position, so that it can be
+// removed.
+type timerHeap []*timer
+
+// next is the earliest deadline, or clock.Never.
+func (t timerHeap) next() clock.Instant {
+	if len(t) == 0 {
+		return clock.Never
+	}
+	return t[0].deadline
+}
+
+func (t timerHeap) Len() int           { return len(t) }
+func (t timerHeap) Less(i, j int) bool { return t[i].deadline < t[j].deadline }
+func (t timerHeap) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].position, t[j].position = i+1, j+1
+}
+
+func (t *timerHeap) Push(one any) {
+	one.(*timer).position = len(*t) + 1
+	*t = append(*t, one.(*timer))
+}
+
+func (t *timerHeap) Pop() any {
+	last := len(*t) - 1
+	one := (*t)[last]
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	one.position = 0
+	return one
 }

@@ -21,7 +21,7 @@ func TestTimersAgainstSlice(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	var heap timers
+	heap, w := newTimers(nil), new(Worker)
 	var model []*timer
 	earliest := func() clock.Instant {
 		if len(model) == 0 {
@@ -38,18 +38,18 @@ func TestTimersAgainstSlice(t *testing.T) {
 		switch r.IntN(3) {
 		case 0:
 			one := &timer{deadline: clock.Instant(r.IntN(1000))}
-			heap.add(one)
+			heap.add(w, one)
 			model = append(model, one)
 		case 1:
 			if len(model) > 0 {
 				one := model[r.IntN(len(model))]
-				heap.remove(one)
+				heap.stop(one)
 				drop(one)
 				require.Zero(t, one.position)
 			}
 		case 2:
 			by := clock.Instant(r.IntN(1000))
-			one := heap.take(by)
+			one := heap.takeDue(by)
 			if earliest() > by {
 				require.Nil(t, one)
 				break
@@ -60,16 +60,16 @@ func TestTimersAgainstSlice(t *testing.T) {
 			drop(one)
 		}
 		require.Equal(t, earliest(), heap.next())
-		require.Len(t, heap, len(model))
+		require.Len(t, heap.heap, len(model))
 	}
-	for i, one := range heap {
+	for i, one := range heap.heap {
 		require.Equal(t, i+1, one.position)
 	}
 }
 
 // threeWorkers have timers in common, and numbers that do not begin with 0. wakes counts the requests to wake one of
 // them.
-func threeWorkers() (g *sharedTimers, workers []*Worker, wakes *int) {
+func threeWorkers() (g *timers, workers []*Worker, wakes *int) {
 	wakes = new(int)
 	for id := 5; id < 8; id++ {
 		workers = append(workers, &Worker{id: id})
@@ -165,9 +165,8 @@ func TestBoundGoroutineSharesNoTimers(t *testing.T) {
 		w, f := planted(t, p)
 		bound := newWorker(w.scheduler, 2, singleThreaded)
 		f.block(1, 0)
-		require.Equal(t, w.scheduler.migration != nil, w.timers.next() == 1, p)
+		require.EqualValues(t, 1, w.timers.next(), p)
 		require.Equal(t, clock.Never, bound.timers.next())
-		require.Equal(t, clock.Never, bound.deadline())
 	}
 }
 
@@ -344,7 +343,7 @@ func TestGroupTimersSettle(t *testing.T) {
 					}()
 				}
 				done.Wait()
-				require.Equal(t, g.timers.next(), g.next(), "round %d", round)
+				require.Equal(t, g.heap.next(), g.next(), "round %d", round)
 				waiting := 0
 				for _, f := range all {
 					if f.State() == Waiting {

@@ -159,21 +159,13 @@ func (f *Fiber) unblock() bool {
 func (f *Fiber) startTimer(w *Worker, deadline clock.Instant) {
 	w.waiting.add(1)
 	f.timer.deadline, f.timer.fiber, f.timer.wait = deadline, f, f.load().wait()
-	if f.home != nil {
-		w.local.timers.add(&f.timer)
-	} else {
-		w.timers.add(w, &f.timer)
-	}
+	w.timers.add(w, &f.timer)
 }
 
 // stopTimer ends the timer of the wait that is over. If it was the timer that has ended the wait, it is in no heap.
 func (f *Fiber) stopTimer(w *Worker, expired bool) {
-	switch {
-	case expired:
-	case f.home == nil:
+	if !expired {
 		w.timers.stop(&f.timer)
-	case f.timer.position > 0:
-		w.local.timers.remove(&f.timer)
 	}
 	f.timer.fiber = nil
 	w.waiting.add(^uint64(0))

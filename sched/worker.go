@@ -41,7 +41,7 @@ type Worker struct {
 	number    int           // of the worker in that set
 	keeps     bool          // keepsThread
 	threaded  bool          // hasThread
-	timers    *sharedTimers // of fibers that it shares with other workers
+	timers    *timers       // in which its fibers wait
 	arena     *park.Arena   // where tasks of its fibers start others
 	seek      func() bool   // the policy's seek, while the worker spins
 	done      chan struct{} // closed when a multi-threaded worker's thread is through
@@ -57,11 +57,10 @@ type Worker struct {
 
 	device atomic.Pointer[Device] // what Config.Device has made, for others
 
-	// Others may read these, and write the last three.
-	shortage     atomic.Pointer[error] // why the worker is short; nil: it is not
-	nextDeadline atomic.Int64          // deadline when the worker last slept; a clock.Instant
-	shutdown     atomic.Bool           // run until there is nothing left, then end
-	stuck        atomic.Pointer[Deadlock]
+	// Others may read these, and write the last two.
+	shortage atomic.Pointer[error] // why the worker is short; nil: it is not
+	shutdown atomic.Bool           // run until there is nothing left, then end
+	stuck    atomic.Pointer[Deadlock]
 }
 
 // exists reports whether the worker is a scheduler's.
@@ -102,7 +101,6 @@ func (w *Worker) Group() int {
 type local struct {
 	ready     queue.Queue[*Fiber] // Queued
 	tasks     queue.Queue[job]    // not begun
-	timers    timers              // of its fibers that are Waiting
 	idle      []*Fiber            // Idle; used last in, first out
 	ended     []*fiber.Fiber      // to be closed; see reap
 	resumed   int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
@@ -132,7 +130,7 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 		mode:      mode,
 		scheduler: s,
 		word:      idle.New(fiber.Locked),
-		timers:    noTimers,
+		timers:    newTimers(nil),
 		arena:     s.arena,
 		done:      make(chan struct{}),
 	}
@@ -142,7 +140,6 @@ func newWorker(s *Scheduler, id int, mode mode) *Worker {
 	w.threaded = w.hasThread()
 	w.keeps = w.keepsThread()
 	w.seek = func() bool { return s.policy.seek(w, false) }
-	w.nextDeadline.Store(int64(clock.Never))
 	if s.room != nil {
 		w.places = s.room.AddDesk()
 	}
@@ -295,8 +292,8 @@ func (w *Worker) poll() {
 	if w.mailbox.head.Load() != nil {
 		w.takeMessages()
 	}
-	if len(w.local.timers) > 0 || w.timers.next() != clock.Never {
-		w.expire()
+	if w.timers.next() != clock.Never {
+		w.timers.expire(w, clock.Now())
 	}
 	if w.short() && w.sharesFibers() {
 		w.passTasks()
@@ -322,19 +319,6 @@ func (w *Worker) takeMessages() {
 	}
 	if tasks > 0 {
 		w.mailbox.tasks.Add(-tasks) // after pinned, so that Stats overlooks none
-	}
-}
-
-// expire ends the waits whose deadlines have passed, also of fibers that may migrate.
-func (w *Worker) expire() {
-	at := clock.Now()
-	for t := w.local.timers.take(at); t != nil; t = w.local.timers.take(at) {
-		if ready, _ := t.expire(); ready { // a fiber in this heap is published when it waits
-			w.local.ready.Push(t.fiber)
-		}
-	}
-	if w.timers.next() <= at {
-		w.timers.expire(w, at)
 	}
 }
 
