@@ -10,7 +10,7 @@ import (
 	_ "fiberlab/internal/platform/system" // ends a build for another system with one line
 )
 
-// References are the folders NN/reference of the labs about the swap.
+// References are the folders NN/reference of the labs about the swap. What is given they leave out.
 //
 //go:embed 02/reference 03/reference
 var References embed.FS

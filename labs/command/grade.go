@@ -33,7 +33,7 @@ func Grade(stdout, stderr io.Writer) *cobra.Command {
 	var seed uint64
 	var arch, points, as string
 	var asJSON bool
-	var numbers []string
+	var numbers, rest []string
 	for _, l := range catalogue.All() {
 		numbers = append(numbers, l.Number)
 	}
@@ -77,7 +77,7 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 			if lab, _, err = weighed(lab, points); err != nil {
 				return err
 			}
-			o := grade.Options{Seed: seed, Dir: folder(lab, args[1:])}
+			o := grade.Options{Seed: seed, Dir: folder(lab, args[1:]), Rest: rest}
 			if o.Arch, err = chooseArch(lab, arch); err != nil {
 				return err
 			}
@@ -123,6 +123,9 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 	c.Flags().StringVar(&as, "as", "",
 		"print what `FORMAT` wants: "+strings.Join(formats.Names(), ", ")+"; DIR may be an archive or a repository")
 	c.MarkFlagsMutuallyExclusive("as", "json")
+	c.Flags().StringArrayVar(&rest, "rest", nil,
+		"take the files that DIR lacks from `FOLDER`: for a solution in labs, labs/LAB/reference (repeatable)")
+	c.MarkFlagsMutuallyExclusive("as", "rest")
 	c.Flags().StringVar(&points, "points", "",
 		"give the points that `FILE` says (default: labs/LAB/points.toml of this checkout, if it exists)")
 	c.SetFlagErrorFunc(
@@ -130,7 +133,7 @@ Exit status: 0 full marks; 1 points were lost; 2 the command line is wrong, or t
 			map[string]string{
 				"seed": seedRemedy, "arch": archRemedy, "points": pointsRemedy,
 				"as":   "choose one of " + strings.Join(formats.Names(), ", "),
-				"json": "it takes no value: leave it out or give it alone",
+				"json": "it takes no value: leave it out or give it alone", "rest": "name a folder",
 			},
 		),
 	)

@@ -37,8 +37,11 @@ func Link(a *machine.Arch) []string {
 
 // Options say what is graded, and how.
 type Options struct {
-	Arch     *machine.Arch
-	Dir      string         // the folder with what is handed in
+	Arch *machine.Arch
+	Dir  string // the folder with what is handed in
+	// Rest are folders with what Dir leaves out, for a solution of the project's own: a file that Dir lacks is taken
+	// from the first of them that has it, as if it were given. A student's submission has none.
+	Rest     []string
 	Seed     uint64         // of what is drawn
 	Emulator []string       // as in machine.Options
 	Progress func(done int) // told how many items are done; may be nil
@@ -95,7 +98,7 @@ func (l *Lab) With(ctx context.Context, o Options, use func(*Bench) (*Report, er
 type Submission struct {
 	Dir   string   // of the copies
 	Names []string // of the files in it that belong to the lab on this architecture, sorted
-	Given []string // of the lab's files that were put beside them, which are linked if something needs them
+	Given []string // of the files that were put beside them, which are linked if something needs them
 	Work  string   // a folder for what is built
 	// Remark says which files were replaced by the lab's; empty: none was, or they were the same.
 	Remark string
@@ -130,10 +133,48 @@ func (l *Lab) take(o Options, use func(*Submission) error) (err error) {
 			strings.Join(l.Sources, ", "),
 		)
 	}
+	for _, dir := range o.Rest {
+		if err := l.fill(o.Arch, s, dir); err != nil {
+			return err
+		}
+	}
 	if err := l.give(o.Arch, s); err != nil {
 		return err
 	}
 	return use(s)
+}
+
+// fill puts the files of the folder dir that belong to the lab, and that a submission lacks, into its folder.
+func (l *Lab) fill(a *machine.Arch, s *Submission, dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("the folder with the rest of the solution: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(s.Dir, e.Name())
+		if _, err := os.Stat(path); err == nil || !l.HandedIn(e.Name()) || !l.Takes(a, e.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return err
+		}
+		if filepath.Ext(e.Name()) != ".h" {
+			s.Given = append(s.Given, e.Name())
+		}
+	}
+	return nil
+}
+
+// HandedIn reports whether a file of that name is handed in.
+func (l *Lab) HandedIn(file string) bool {
+	return slices.ContainsFunc(l.Sources, func(pattern string) bool {
+		ok, _ := filepath.Match(pattern, file)
+		return ok
+	})
 }
 
 // give puts the lab's own files into the folder of a submission.

@@ -77,7 +77,7 @@ func Set() []Submission {
 		{Name: "constructor", Native: `has a constructor \(section \.init_array\): nothing may run before main`},
 		{Name: "preinit", Native: `has a constructor \(section \.preinit_array\): nothing may run before main`},
 		{Name: "ifunc", Native: `chosen is chosen when the program starts \(ifunc\): not allowed here`},
-		{Name: "include", Native: `hostile\.c:\d+: includes .*/02/reference/context\.c: hand in your own files`},
+		{Name: "include", Native: `hostile\.c:\d+: includes .*/02/context\.c: hand in your own files`},
 		{Name: "incbin", Native: `includes .*/02/reference/swap\.S: hand in your own files`},
 		{Name: "assembled", Native: `includes .*/02/reference/swap\.S: hand in your own files`},
 		{Name: "device", Native: `includes /dev/zero: hand in your own files`},

@@ -40,7 +40,7 @@ type BuildOptions struct {
 	Arch    *machine.Arch
 	Dir     string            // the folder of the sources, copied by Collect; the compiler runs there
 	Sources []string          // names in Dir; .c and .S are compiled, the others are there to be included
-	Given   []string          // more names in Dir: each is linked only if something needs what it defines
+	Given   []string          // more names in Dir, for Built.Take
 	Harness map[string]string // the grader's own sources, by name: harness.c
 	Between string            // a name in Harness, or empty: its object is linked behind each of the submission's
 	Work    string            // a folder for objects and the program
@@ -59,6 +59,7 @@ type Built struct {
 	Path     string   // of the program
 	Objects  []string // the paths of the submission's objects
 	Warnings []string // lines of the compiler about the submission, the first few
+	given    []string // the paths of the given objects that were not taken
 }
 
 // BuildError says what is wrong with the sources.
@@ -81,12 +82,18 @@ func (e *BuildError) Error() string {
 	}
 }
 
-// Build compiles and links a static program at fixed addresses. The compiler runs confined: it reads its own folders,
-// the system's headers and Dir, and writes Work. A *BuildError says that the sources are at fault; other errors say
-// that it could not be tried.
+// Build compiles and links a static program at fixed addresses. It takes of Given what the sources or Calls need. The
+// compiler runs confined: it reads its own folders, the system's headers and Dir, and writes Work. A *BuildError says
+// that the sources are at fault; other errors say that it could not be tried.
 func Build(ctx context.Context, o BuildOptions) (*Built, error) {
 	b, built, own, err := compile(ctx, o)
 	if err != nil {
+		return nil, err
+	}
+	if err := built.Take(o.Calls); err != nil {
+		return nil, err
+	}
+	if err := Symbols(built.Objects, own, o.Calls, o.May); err != nil {
 		return nil, err
 	}
 	var linked []string
@@ -100,13 +107,17 @@ func Build(ctx context.Context, o BuildOptions) (*Built, error) {
 	return built, b.link(ctx, built.Path, append(linked, own...))
 }
 
-// Compile does what Build does before it links. The Path of what it returns is empty.
+// Compile compiles the sources as Build does, takes nothing of Given and links nothing: the Path of what it returns is
+// empty.
 func Compile(ctx context.Context, o BuildOptions) (*Built, error) {
 	_, built, _, err := compile(ctx, o)
-	return built, err
+	if err != nil {
+		return nil, err
+	}
+	return built, Symbols(built.Objects, nil, nil, nil)
 }
 
-// compile compiles the sources and the harness, and looks at what their objects define and use.
+// compile compiles the sources and the harness, whose objects are own.
 func compile(ctx context.Context, o BuildOptions) (_ *build, _ *Built, own []string, _ error) {
 	cc, err := compilerFor(o.Arch)
 	if err != nil {
@@ -146,18 +157,12 @@ func compile(ctx context.Context, o BuildOptions) (_ *build, _ *Built, own []str
 			return nil, nil, nil, err
 		}
 	}
+	built := &Built{Objects: objects[:submitted:submitted]}
 	for i := submitted; i < len(sources); i++ {
-		if failures[i] != nil { // it fits no context of the submission's own: then nothing needs it
-			objects[i] = ""
+		if failures[i] == nil { // else it fits no context of the submission's own: then nothing needs it
+			built.given = append(built.given, objects[i])
 		}
 	}
-	if objects, err = asLibrary(objects[:submitted], objects[submitted:], o.Calls); err != nil {
-		return nil, nil, nil, err
-	}
-	if err := Symbols(objects, own, o.Calls, o.May); err != nil {
-		return nil, nil, nil, err
-	}
-	built := &Built{Objects: objects}
 	for _, s := range said {
 		built.Warnings = append(built.Warnings, warnings(s)...)
 	}

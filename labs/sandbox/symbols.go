@@ -90,9 +90,9 @@ func Symbols(objects, own, calls, may []string) error {
 	return nil
 }
 
-// asLibrary returns the objects, and those of the given ones that define what these, or calls, need: as a linker takes
-// objects from a library. It removes the others. An empty path stands for no object.
-func asLibrary(objects, given, calls []string) ([]string, error) {
+// Take adds to Objects those of the given ones that define what Objects, or calls, need: as a linker takes objects from
+// a library. It removes the other ones.
+func (b *Built) Take(calls []string) error {
 	defined, used := map[string]bool{}, map[string]bool{}
 	for _, name := range calls {
 		used[name] = true
@@ -104,38 +104,38 @@ func asLibrary(objects, given, calls []string) ([]string, error) {
 			return nil
 		})
 	}
-	for _, path := range objects {
+	for _, path := range b.Objects {
 		if err := note(path); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	left := slices.DeleteFunc(slices.Clone(given), func(path string) bool { return path == "" })
 	for again := true; again; {
 		again = false
-		for i, path := range left {
+		for i, path := range b.given {
 			needed := false
 			err := symbolsOf(path, func(s elf.Symbol) error {
 				needed = needed || isDefinition(s) && used[s.Name] && !defined[s.Name]
 				return nil
 			})
 			if err == nil && needed {
-				objects, left, again = append(objects, path), slices.Delete(left, i, i+1), true
+				b.Objects, b.given, again = append(b.Objects, path), slices.Delete(b.given, i, i+1), true
 				err = note(path)
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if again {
 				break
 			}
 		}
 	}
-	for _, path := range left {
+	for _, path := range b.given {
 		if err := os.Remove(path); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return objects, nil
+	b.given = nil
+	return nil
 }
 
 const addressSize = 8 // bytes of an entry in .init_array

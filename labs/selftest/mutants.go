@@ -3,6 +3,7 @@ package selftest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,54 +16,61 @@ import (
 	"fiberlab/labs/mutate"
 )
 
-// mutants returns all mutants of the reference, without those of files that the list excludes.
+// mutants returns all mutants of the reference and of what is given beside it, without those of files that the list
+// excludes.
 func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
-	var all []mutate.Mutant
-	entries, err := os.ReadDir(filepath.Join(s.Folder, "reference"))
+	sources, err := s.sources()
 	if err != nil {
 		return nil, err
 	}
 	var others []string // in C: mutants differ in their callers, and in the states that are declared
-	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); ext == ".h" || ext == ".c" {
-			text, err := os.ReadFile(filepath.Join(s.Folder, "reference", e.Name()))
-			if err != nil {
-				return nil, err
-			}
-			others = append(others, string(text))
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		if ext := filepath.Ext(name); ext == ".h" || ext == ".c" {
+			others = append(others, sources[name])
 		}
 	}
-	for _, name := range slices.Concat(s.Lab.Fixed, s.Lab.Given) {
-		text, err := os.ReadFile(filepath.Join(s.Folder, name))
-		if err != nil {
-			return nil, err
-		}
-		others = append(others, string(text))
-	}
-	for _, e := range entries {
-		name := e.Name()
+	var all []mutate.Mutant
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		if !s.Lab.Takes(s.Arch, name) || list.Excludes(s.Arch.Name, name) {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(s.Folder, "reference", name))
-		if err != nil {
-			return nil, err
-		}
 		switch filepath.Ext(name) {
 		case ".S":
-			all = append(all, mutate.Assembly(s.Arch, name, string(text))...)
+			all = append(all, mutate.Assembly(s.Arch, name, sources[name])...)
 		case ".c":
 			if s.Lab.Examiner != nil {
-				all = append(all, mutate.Concurrent(name, string(text), others...)...)
+				all = append(all, mutate.Concurrent(name, sources[name], others...)...)
 				continue
 			}
-			all = append(all, mutate.C(name, string(text))...)
+			all = append(all, mutate.C(name, sources[name])...)
 		}
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s: the reference has nothing in which there could be a fault", s)
 	}
 	return all, nil
+}
+
+// sources are the files of the reference and what the lab adds to them: their texts by their names.
+func (s Subject) sources() (map[string]string, error) {
+	texts := map[string]string{}
+	for _, name := range slices.Concat(s.Lab.Fixed, s.Lab.Given) {
+		text, err := s.Lab.File(name)
+		if err != nil {
+			return nil, err
+		}
+		texts[name] = string(text)
+	}
+	reference := filepath.Join(s.Folder, "reference")
+	entries, err := os.ReadDir(reference)
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(reference, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		texts[e.Name()] = string(text)
+	}
+	return texts, err
 }
 
 // mutantTime is how long the examination of an item may take of a mutant, which may have an endless loop. What ends

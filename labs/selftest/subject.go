@@ -165,12 +165,16 @@ func (s Subject) has(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		name := e.Name()
-		handedIn := slices.ContainsFunc(s.Lab.Sources, func(pattern string) bool {
-			ok, _ := filepath.Match(pattern, name)
-			return ok
-		})
-		return handedIn && filepath.Ext(name) != ".h" && s.Lab.Takes(s.Arch, name)
+		return s.Lab.HandedIn(name) && filepath.Ext(name) != ".h" && s.Lab.Takes(s.Arch, name)
 	})
+}
+
+// rest are the folders that complete the one with a solution.
+func (s Subject) rest(folder string) []string {
+	if filepath.Base(filepath.Dir(folder)) == "solutions" {
+		return []string{filepath.Join(s.Folder, "reference")}
+	}
+	return nil
 }
 
 // itemTime is how long the examination of an item may take on a busy machine, of what ends by itself.
@@ -179,7 +183,9 @@ const itemTime = 10 * time.Minute
 // grade grades what is in a folder. What programs of the explorer print is seen from outside, too. In an emulator that
 // takes most of the time, so there it is done for the reference alone.
 func (s Subject) grade(ctx context.Context, o Options, folder string) (*grade.Report, error) {
-	options := grade.Options{Arch: s.Arch, Dir: folder, Seed: o.Seed, Emulator: o.Emulator, ItemTime: itemTime}
+	options := grade.Options{
+		Arch: s.Arch, Dir: folder, Rest: s.rest(folder), Seed: o.Seed, Emulator: o.Emulator, ItemTime: itemTime,
+	}
 	if s.Lab.Examiner == nil || s.Arch == machine.Native() || filepath.Base(folder) == "reference" {
 		return s.Lab.Grade(ctx, options)
 	}

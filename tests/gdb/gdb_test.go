@@ -287,10 +287,10 @@ func TestLabs(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			a.tools(t)
 			program := filepath.Join(folder, "lab-"+a.lab)
-			reference := filepath.Join("../../labs", a.lab, "reference")
-			args := append(a.cc[1:], "-g", "-O1", "-o", program, "testdata/lab.c",
-				filepath.Join(reference, "context.c"), filepath.Join(reference, "swap.S"),
-				filepath.Join(reference, "trampoline.S"))
+			lab := filepath.Join("../../labs", a.lab)
+			args := append(a.cc[1:], "-g", "-O1", "-o", program, "-I", lab, "testdata/lab.c",
+				filepath.Join(lab, "context.c"), filepath.Join(lab, "reference", "swap.S"),
+				filepath.Join(lab, "trampoline.S"))
 			out, err := exec.Command(a.cc[0], args...).CombinedOutput()
 			require.NoError(t, err, string(out))
 			begin := []string{"break stop", "run"}

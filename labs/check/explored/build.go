@@ -65,7 +65,7 @@ func (e *examiner) Prepare(
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if err := symbols(own.Objects, tests.Objects, runtime.Objects(), l.Handout); err != nil {
+	if err := symbols(own, tests.Objects, runtime.Objects(), l.Handout); err != nil {
 		return nil, err
 	}
 	return &grade.Bench{
@@ -216,18 +216,14 @@ func eachLine(name, text string, see func(file, line string, number int) error) 
 	return nil
 }
 
-// symbols looks at what the submission's objects define and use. It must define all that scenarios call and nothing
-// else defines.
-func symbols(submission, scenarios, runtime []string, handout string) error {
+// symbols takes the given objects that are needed, and looks at what the submission's objects define and use. It must
+// define all that scenarios call and nothing else defines.
+func symbols(submission *sandbox.Built, scenarios, runtime []string, handout string) error {
 	tests, err := namesOf(scenarios)
 	if err != nil {
 		return err
 	}
 	around, err := namesOf(runtime)
-	if err != nil {
-		return err
-	}
-	own, err := namesOf(submission)
 	if err != nil {
 		return err
 	}
@@ -247,7 +243,15 @@ func symbols(submission, scenarios, runtime []string, handout string) error {
 			calls = append(calls, name)
 		}
 	}
-	if err := sandbox.Symbols(submission, slices.Concat(scenarios, runtime), calls, allowed); err != nil {
+	allowed = append(allowed, calls...) // what of these nothing defines is said below
+	if err := submission.Take(calls); err != nil {
+		return err
+	}
+	if err := sandbox.Symbols(submission.Objects, slices.Concat(scenarios, runtime), calls, allowed); err != nil {
+		return err
+	}
+	own, err := namesOf(submission.Objects)
+	if err != nil {
 		return err
 	}
 	slices.Sort(calls)

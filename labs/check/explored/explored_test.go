@@ -122,3 +122,26 @@ func TestOwnHeaders(t *testing.T) {
 	require.NotZero(t, r.Points)
 	require.Contains(t, strings.Join(r.Remarks, "\n"), "the lab's own scheduler.h")
 }
+
+// What a student's submission lacks, it lacks. A solution has the rest of its files in the reference.
+func TestFileThatIsMissing(t *testing.T) {
+	lab := *explored.Labs()[1]
+	reference, dir := filepath.Join("..", "..", lab.Number, "reference"), t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(reference)))
+	require.NoError(t, os.Remove(filepath.Join(dir, "queue.c")))
+	o := grade.Options{Arch: machine.Native(), Dir: dir, Seed: 1}
+	r, err := lab.Grade(t.Context(), o)
+	require.NoError(t, err)
+	require.Zero(t, r.Points)
+	require.Equal(t, []string{"nothing defines queue_put: the lab needs it (handout.md)"}, r.Build.Said)
+
+	o.Rest = []string{reference}
+	_, err = lab.With(t.Context(), o, func(b *grade.Bench) (*grade.Report, error) {
+		require.Contains(t, b.Objects, filepath.Join(b.Work, "queue.c.o"))
+		return nil, nil
+	})
+	require.NoError(t, err)
+	o.Rest = []string{filepath.Join(reference, "none")}
+	_, err = lab.Grade(t.Context(), o)
+	require.ErrorContains(t, err, "the folder with the rest of the solution: ")
+}

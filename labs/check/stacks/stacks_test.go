@@ -20,21 +20,23 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const lab = "../../04"
+const lab, reference = "../../04", lab + "/reference"
 
 // few reports whether tests take some of what they would grade: under -short, and in an emulator, which takes ten times
 // as long.
 func few() bool { return testing.Short() || os.Getenv("FIBERLAB_EXEC") != "" }
 
-// examine grades the submission in dir.
-func examine(t *testing.T, a *machine.Arch, dir string) *grade.Report {
+// examine grades the submission in dir, or a solution with its rest.
+func examine(t *testing.T, a *machine.Arch, dir string, rest ...string) *grade.Report {
 	t.Helper()
 	const seed = 1
 	emulator := strings.Fields(os.Getenv("FIBERLAB_EXEC"))
 	if err := machine.Controls(a); err != nil && len(emulator) == 0 {
 		t.Skip(err)
 	}
-	r, err := stacks.Labs()[0].Grade(t.Context(), grade.Options{Arch: a, Dir: dir, Seed: seed, Emulator: emulator})
+	r, err := stacks.Labs()[0].Grade(
+		t.Context(), grade.Options{Arch: a, Dir: dir, Rest: rest, Seed: seed, Emulator: emulator},
+	)
 	require.NoError(t, err)
 	if r.Build != nil {
 		require.False(t, r.Build.Failed, r.Build.Said)
@@ -61,9 +63,9 @@ func TestSolutions(t *testing.T) {
 	if few() {
 		dirs = dirs[:1]
 	}
-	for _, dir := range append(dirs, filepath.Join(lab, "reference")) {
+	for _, dir := range append(dirs, reference) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			r := examine(t, machine.Native(), dir)
+			r := examine(t, machine.Native(), dir, reference)
 			require.True(t, r.Full(), faults(r))
 		})
 	}
@@ -81,7 +83,7 @@ func TestLargePages(t *testing.T) {
 		}
 		r, err := stacks.Labs()[0].Grade(
 			t.Context(),
-			grade.Options{Arch: machine.ARM64, Dir: filepath.Join(lab, dir), Seed: 1,
+			grade.Options{Arch: machine.ARM64, Dir: filepath.Join(lab, dir), Rest: []string{reference}, Seed: 1,
 				Emulator: []string{machine.ARM64.Emulator, "-p", "16384"}},
 		)
 		require.NoError(t, err)

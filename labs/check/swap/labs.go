@@ -52,6 +52,7 @@ func lab(number string, chapter int, a *machine.Arch) *grade.Lab {
 		May:     []string{"memset", "memcpy", "abort", "__stack_chk_fail"},
 		Handout: "handout.md",
 		Sources: []string{"*.S", "*.c", "*.h"},
+		Given:   []string{"context.h", "context.c", "trampoline.S"},
 		Show:    subject.Show,
 		Items: slices.Concat(
 			[]grade.Item{subject.Entry(pointsEntry, section(5))},

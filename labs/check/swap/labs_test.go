@@ -39,7 +39,9 @@ func TestSolutionsGetFullMarks(t *testing.T) {
 				if err := machine.Controls(l.Arches[0]); err != nil {
 					t.Skip(err)
 				}
-				r, err := l.Grade(t.Context(), grade.Options{Arch: l.Arches[0], Dir: dir, Seed: 1})
+				r, err := l.Grade(t.Context(), grade.Options{
+					Arch: l.Arches[0], Dir: dir, Rest: []string{filepath.Join("..", "..", l.Number, "reference")}, Seed: 1,
+				})
 				require.NoError(t, err)
 				for _, i := range r.Items {
 					for _, f := range i.Faults {
@@ -73,11 +75,16 @@ func replace(t *testing.T, file, old, text string) {
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(was), old, text, 1)), 0o600))
 }
 
-// gradeChanged grades the reference of a lab after a change in its folder.
+// gradeChanged grades the reference of a lab, with what is given beside it, after a change in its folder.
 func gradeChanged(t *testing.T, l *grade.Lab, change func(dir string)) *grade.Report {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", l.Number, "reference"))))
+	for _, name := range l.Given {
+		text, err := l.File(name)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
 	change(dir)
 	if err := machine.Controls(l.Arches[0]); err != nil {
 		t.Skip(err)

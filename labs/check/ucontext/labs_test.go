@@ -40,7 +40,9 @@ func full(t *testing.T, l *grade.Lab, a *machine.Arch, dir string) {
 	if err := machine.Controls(a); err != nil {
 		t.Skip(err)
 	}
-	r, err := l.Grade(t.Context(), grade.Options{Arch: a, Dir: dir, Seed: 1})
+	r, err := l.Grade(t.Context(), grade.Options{
+		Arch: a, Dir: dir, Rest: []string{filepath.Join("..", "..", "05", "reference")}, Seed: 1,
+	})
 	require.NoError(t, err)
 	require.False(t, r.Build != nil && r.Build.Failed, "%v", r.Build)
 	for _, i := range r.Items {

@@ -2,9 +2,9 @@
 #include <stdio.h>
 
 #if defined(__x86_64__)
-#include "../../../labs/02/reference/context.h"
+#include "../../../labs/02/context.h"
 #else
-#include "../../../labs/03/reference/context.h"
+#include "../../../labs/03/context.h"
 #endif
 
 static struct marl_fiber_context caller, fiber;
