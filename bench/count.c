@@ -4,13 +4,13 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,8 +45,8 @@ static int seize(pid_t pid) {
                 failed = errno;
                 continue;
             }
-            ptrace(PTRACE_INTERRUPT, thread, 0,
-                   0); /* from then on it can be told to stop at calls */
+            /* From then on it can be told to stop at calls. */
+            ptrace(PTRACE_INTERRUPT, thread, 0, 0);
             news++;
         }
         closedir(threads);
@@ -82,50 +82,45 @@ static void trace(uint64_t calls[MARKS]) {
 }
 
 /* The end of this process ends its tracing. */
-static _Noreturn void child(pid_t parent, pid_t other, int from, int to) {
+static _Noreturn void child(pid_t parent, pid_t other, int socket) {
     uint64_t calls[MARKS] = {0};
     char allowed;
-    int failed = read(from, &allowed, 1) == 1 ? seize(parent) : ESRCH;
+    int failed = read(socket, &allowed, 1) == 1 ? seize(parent) : ESRCH;
     if (!failed && other)
         failed = seize(other);
-    if (write(to, &failed, sizeof failed) == sizeof failed && !failed) {
+    if (write(socket, &failed, sizeof failed) == sizeof failed && !failed) {
         trace(calls);
-        if (write(to, calls + 1, 2 * sizeof *calls) < 0)
+        if (write(socket, calls + 1, 2 * sizeof *calls) < 0)
             _exit(1);
     }
     _exit(0);
 }
 
 int counter_start(struct counter *c, pid_t other) {
-    int down[2], up[2], failed;
+    int ends[2], failed;
     pid_t parent = getpid();
     sigset_t all, before;
-    if (pipe2(down, O_CLOEXEC))
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return errno;
-    if (pipe2(up, O_CLOEXEC)) {
-        failed = errno;
-        close(down[0]);
-        close(down[1]);
-        return failed;
-    }
     sigfillset(&all); /* the child has no use for the handlers of Go */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     c->child = fork();
-    if (!c->child)
-        child(parent, other, down[0], up[1]);
+    if (!c->child) {
+        close(ends[0]);
+        child(parent, other, ends[1]);
+    }
     failed = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close(down[0]);
-    close(up[1]);
-    c->from = up[0];
+    close(ends[1]);
+    c->socket = ends[0];
     if (c->child > 0) {
         prctl(PR_SET_PTRACER, c->child, 0, 0, 0); /* Yama asks for it; without Yama it fails */
-        if (write(down[1], "", 1) != 1 || read(c->from, &failed, sizeof failed) != sizeof failed)
+        if (send(c->socket, "", 1, MSG_NOSIGNAL) != 1 ||
+            read(c->socket, &failed, sizeof failed) != sizeof failed)
             failed = ECHILD;
     }
-    close(down[1]);
     if (failed) {
-        close(c->from);
+        close(c->socket);
         if (c->child > 0)
             waitpid(c->child, NULL, 0);
     }
@@ -133,8 +128,8 @@ int counter_start(struct counter *c, pid_t other) {
 }
 
 int counter_end(struct counter *c, uint64_t calls[2]) {
-    int failed = read(c->from, calls, 2 * sizeof *calls) == 2 * sizeof *calls ? 0 : ECHILD;
+    int failed = read(c->socket, calls, 2 * sizeof *calls) == 2 * sizeof *calls ? 0 : ECHILD;
     waitpid(c->child, NULL, 0);
-    close(c->from);
+    close(c->socket);
     return failed;
 }

@@ -7,7 +7,7 @@
 
 struct counter {
     pid_t child;
-    int from; /* a pipe */
+    int socket;
 };
 
 /* Starts a child that traces all threads of this process, and of process other unless that is 0.

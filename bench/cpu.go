@@ -18,8 +18,8 @@ func currentCPU() int {
 	return int(C.sched_getcpu())
 }
 
-// PinHere pins the first thread of the process with that number to the processor that the caller runs on now.
-func PinHere(pid int) error {
+// pinHere pins the first thread of the process with that number to the processor that the caller runs on now.
+func pinHere(pid int) error {
 	var here unix.CPUSet
 	here.Set(currentCPU())
 	if err := unix.SchedSetaffinity(pid, &here); err != nil {

@@ -1,10 +1,5 @@
 package bench
 
-/*
-#include "create.h"
-*/
-import "C"
-
 import (
 	"errors"
 	"iter"
@@ -21,7 +16,8 @@ func create() Workload {
 	}
 	for _, b := range fiber.Backends() {
 		w.Rivals = append(w.Rivals, Mechanism{
-			Name: "fiber-" + b.String(), Says: "what it needs comes from a pool; it is entered and left", Open: openCreator(b),
+			Name: "fiber-" + b.String(), Says: "what it needs comes from a pool; it is entered and left",
+			Open: openLoop(createFibers(b)),
 		})
 	}
 	w.Rivals = append(w.Rivals, []Mechanism{
@@ -32,33 +28,27 @@ func create() Workload {
 	return w
 }
 
-// creator makes fibers on a root.
-type creator struct {
-	root    *fiber.Fiber
-	backend fiber.Backend
-}
-
-func openCreator(b fiber.Backend) func() (Session, error) {
-	return func() (Session, error) {
-		return openRooted(b, func(root *fiber.Fiber) (loop, error) { return &creator{root, b}, nil })
-	}
-}
-
-func (c *creator) run(n int) (Sample, error) {
-	start := time.Now()
-	for range n {
-		f, err := fiber.New(fiber.Config{Name: "bench", Backend: c.backend}, func() {})
+// createFibers returns the loop that makes fibers on a root, which is the goroutine that calls it.
+func createFibers(b fiber.Backend) func(n int) (time.Duration, error) {
+	return func(n int) (took time.Duration, err error) {
+		root, err := fiber.Attach(b)
 		if err != nil {
-			return Sample{}, err
+			return 0, err
 		}
-		if err := errors.Join(c.root.SwitchTo(f), f.Close()); err != nil {
-			return Sample{}, err
+		defer func() { err = errors.Join(err, root.Detach()) }()
+		start := time.Now()
+		for range n {
+			f, err := fiber.New(fiber.Config{Name: "bench", Backend: b}, func() {})
+			if err != nil {
+				return 0, err
+			}
+			if err := errors.Join(root.SwitchTo(f), f.Close()); err != nil {
+				return 0, err
+			}
 		}
+		return time.Since(start), nil
 	}
-	return Sample{n, time.Since(start)}, nil
 }
-
-func (c *creator) close() error { return nil }
 
 func createPulls(n int) (time.Duration, error) {
 	start := time.Now()
@@ -78,15 +68,4 @@ func createGoroutines(n int) (time.Duration, error) {
 		<-done
 	}
 	return time.Since(start), nil
-}
-
-func createThreads(n int) (took time.Duration, err error) {
-	err = onCPU(currentCPU(), func() error {
-		took = time.Duration(C.create_threads(C.uint64_t(n)))
-		if took == 0 {
-			return errors.New("a thread could not be made")
-		}
-		return nil
-	})
-	return took, err
 }

@@ -1,15 +1,12 @@
 //go:build amd64 || arm64
 
 /* Two sides that call down to a depth, switch at the bottom, and return. */
-#include "depth.h"
+#include <stdint.h>
 
 #include "../asm/context.h"
 
-static size_t depth;
-
-void depth_set(size_t frames) {
-    depth = frames;
-}
+/* How many frames, at least 1, are between a side and its switch. */
+size_t depth;
 
 /* Each frame has a cache line, which is written on the way down and on the way up. */
 #define DESCEND(name, at_the_bottom)                                                               \
@@ -35,8 +32,6 @@ DESCEND(descend, __asm__ volatile("" ::"r"(from), "r"(to) : "memory"))
 #define PINGPONG pingpong_deep
 #define SWAP(from, to) descend_and_switch(depth, from, to)
 #include "pingpong.h"
-#undef PINGPONG
-#undef SWAP
 
 #define PINGPONG pingpong_deep_call
 #define SWAP(from, to) descend(depth, from, to)

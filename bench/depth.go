@@ -3,7 +3,8 @@
 package bench
 
 /*
-#include "depth.h"
+#include "pingpong.h"
+extern size_t depth;
 */
 import "C"
 
@@ -33,7 +34,7 @@ type deep struct {
 	frames int
 }
 
-func openDeep(loop *C.struct_pingpong, frames, trip int) func() (Session, error) {
+func openDeep(loop *C.pingpong, frames, trip int) func() (Session, error) {
 	return func() (Session, error) {
 		s, err := openPingpong(loop, trip)
 		return deep{s, frames}, err
@@ -41,6 +42,6 @@ func openDeep(loop *C.struct_pingpong, frames, trip int) func() (Session, error)
 }
 
 func (d deep) Run(n int) (Sample, error) {
-	C.depth_set(C.size_t(d.frames))
+	C.depth = C.size_t(d.frames)
 	return d.Session.Run(n)
 }

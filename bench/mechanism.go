@@ -84,7 +84,7 @@ func Mechanisms() []Mechanism {
 		{Name: "goroutine", Says: "iter.Pull hands the thread over inside the Go runtime", Open: openLoop(pulls)},
 		{Name: "gosched", Says: "runtime.Gosched goes through the Go scheduler's global queue", Open: openLoop(yields)},
 		{Name: "channel", Says: "a send and a receive pass through the Go scheduler", Open: openLoop(goChannels)},
-		{Name: "threads", Says: "one thread wakes the other by futex and sleeps, on one processor", Open: openThreads},
+		{Name: "threads", Says: "one thread wakes the other by futex and sleeps, on one processor", Open: openLoop(threads)},
 	}, goOnFibers())
 }
 

@@ -1,9 +1,8 @@
 /* Two contexts that switch to each other: what the C loops have in common.
  *
- * A mechanism's file sets the macros CONTEXT, SET_TARGET and SWAP, names its table of functions in
- * PINGPONG, and includes this header, which defines that table. So the loops differ only in the
- * switch. A file may do so for several mechanisms: all names of the header begin with the table's
- * name. */
+ * A mechanism's file sets the macros CONTEXT, SET_TARGET and SWAP, names its loop in PINGPONG, and
+ * includes this header, which defines that loop. So the loops differ only in the switch. The header
+ * ends the definitions of PINGPONG and SWAP, and a file may include it again for another loop. */
 #ifndef FIBERLAB_BENCH_PINGPONG_H
 #define FIBERLAB_BENCH_PINGPONG_H
 
@@ -11,17 +10,11 @@
 #include <stdint.h>
 #include <time.h>
 
-struct pingpong {
-    /* Makes a pair whose second half runs on [stack, stack + size). Returns NULL if there is no
-     * memory. */
-    void *(*open)(void *stack, size_t size);
-    /* Switches there and back trips times and returns how many nanoseconds that took. */
-    uint64_t (*run)(void *pair, uint64_t trips);
-    /* Frees what open allocated. After that the stack may be freed. */
-    void (*close)(void *pair);
-};
+/* Switches trips times to a second context, on [stack, stack + size), and back. Returns how many
+ * nanoseconds that took. After that the stack may be used again. */
+typedef uint64_t pingpong(void *stack, size_t size, uint64_t trips);
 
-extern const struct pingpong pingpong_asm, pingpong_asm_inline, pingpong_asm_nofp, pingpong_deep,
+extern pingpong pingpong_asm, pingpong_asm_inline, pingpong_asm_nofp, pingpong_deep,
     pingpong_deep_call, pingpong_floor, pingpong_sigsetjmp, pingpong_ucontext;
 
 static inline uint64_t nanoseconds(void) {
@@ -33,8 +26,6 @@ static inline uint64_t nanoseconds(void) {
 #endif
 
 #ifdef PINGPONG
-
-#include <stdlib.h>
 
 /* Each loop begins a cache line, so that the figures do not depend on what is linked before it. */
 #define LOOP __attribute__((noinline, aligned(64)))
@@ -49,12 +40,12 @@ static inline uint64_t nanoseconds(void) {
         swap;                                                                                      \
     } while (0)
 
-/* OF(run) is the table's name, and _run. */
-#define OF_NAMED(table, name) table##_##name
-#define OF_TABLE(table, name) OF_NAMED(table, name)
-#define OF(name) OF_TABLE(PINGPONG, name)
+/* OF(pair) is the loop's name, and _pair. */
+#define OF_NAMED(loop, name) loop##_##name
+#define OF_LOOP(loop, name) OF_NAMED(loop, name)
+#define OF(name) OF_LOOP(PINGPONG, name)
 
-/* The contexts do not share a cache line, and neither do those of two fibers. */
+/* The contexts do not share a cache line. */
 struct OF(pair) {
     _Alignas(64) CONTEXT home;
     _Alignas(64) CONTEXT away;
@@ -66,15 +57,7 @@ LOOP static void OF(answer)(void *arg) {
         FOUR(SWAP(&pair->away, &pair->home));
 }
 
-static void *OF(open)(void *stack, size_t size) {
-    struct OF(pair) *pair = aligned_alloc(64, (sizeof *pair + 63) / 64 * 64);
-    if (pair)
-        SET_TARGET(&pair->away, stack, size, OF(answer), pair);
-    return pair;
-}
-
-LOOP static uint64_t OF(run)(void *arg, uint64_t trips) {
-    struct OF(pair) *pair = arg;
+LOOP static uint64_t OF(ask)(struct OF(pair) * pair, uint64_t trips) {
     uint64_t start = nanoseconds();
     for (; trips >= 4; trips -= 4)
         FOUR(SWAP(&pair->home, &pair->away));
@@ -83,6 +66,15 @@ LOOP static uint64_t OF(run)(void *arg, uint64_t trips) {
     return nanoseconds() - start;
 }
 
-const struct pingpong PINGPONG = {OF(open), OF(run), free};
+uint64_t PINGPONG(void *stack, size_t size, uint64_t trips) {
+    static _Thread_local struct OF(pair) both; /* too large for a frame */
+    struct OF(pair) *pair = &both;
+    __asm__("" : "+r"(pair)); /* or else the compiler may compute the address in each turn */
+    SET_TARGET(&pair->away, stack, size, OF(answer), pair);
+    return OF(ask)(pair, trips);
+}
+
+#undef PINGPONG
+#undef SWAP
 
 #endif

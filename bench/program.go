@@ -1,31 +1,27 @@
 package bench
 
 import (
-	"bufio"
 	"cmp"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
 //go:embed programs
 var programs embed.FS
 
-// program is a mechanism in C++ that runs in a process of its own. It is built when it is opened, so that fiberlab
-// itself needs no C++ compiler.
-type program struct {
-	process *exec.Cmd
-	in      io.WriteCloser // a number of round trips a line
-	out     *bufio.Reader  // a number of nanoseconds a line
-}
+// program is a mechanism in C++, a process. It is built when it is opened, so that fiberlab itself needs no C++
+// compiler.
+type program struct{ *Process }
+
+// Pid lets the caller count what the process does, which permits that: loop.h.
+func (p program) Pid() int { return p.cmd.Process.Pid }
 
 func openCoroutine() (Session, error) {
 	return openProgram("coroutine.cc", "coroutine", "apt-get install g++")
@@ -68,44 +64,6 @@ func openProgram(file, header, remedy string, libraries ...string) (s Session, e
 		return nil, fmt.Errorf("building %s: %w: %s", file, err, said)
 	}
 	argv := append(strings.Fields(os.Getenv("FIBERLAB_EXEC")), path)
-	p := &program{process: exec.Command(argv[0], argv[1:]...)}
-	p.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the one who measures
-	if p.in, err = p.process.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = bufio.NewReader(out)
-	if err := p.process.Start(); err != nil {
-		return nil, err
-	}
-	// The answer shows that the program has begun, and no longer needs its file.
-	if _, err := p.Run(1); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
-	return p, nil
-}
-
-func (p *program) Pid() int { return p.process.Process.Pid }
-
-func (p *program) Run(n int) (Sample, error) {
-	if err := PinHere(p.process.Process.Pid); err != nil {
-		return Sample{}, err
-	}
-	if _, err := fmt.Fprintln(p.in, trips(n)); err != nil {
-		return Sample{}, err
-	}
-	line, err := p.out.ReadString('\n')
-	if err != nil {
-		return Sample{}, fmt.Errorf("the program ended: %w", err)
-	}
-	took, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-	return Sample{2 * trips(n), time.Duration(took)}, err
-}
-
-// Close ends the program's input, and so the program.
-func (p *program) Close() error {
-	return errors.Join(p.in.Close(), p.process.Wait())
+	p, err := OpenProcess(context.Background(), file, 2*time.Minute, argv...)
+	return program{p}, err
 }

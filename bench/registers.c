@@ -28,8 +28,6 @@ struct kept {
 #define PINGPONG registers_none
 #define SWAP marl_fiber_swap_inline
 #include "pingpong.h"
-#undef PINGPONG
-#undef SWAP
 
 #if defined(__x86_64__)
 
@@ -42,24 +40,20 @@ struct kept {
          "movq 24(%[at]), %%r14; movq 32(%[at]), %%r15",                                           \
          "rbx", "r12", "r13", "r14", "r15")
 #include "pingpong.h"
-#undef PINGPONG
-#undef SWAP
 
 #define PINGPONG registers_mxcsr
 #define SWAP(from, to) WITH(from, to, "stmxcsr (%[at])", "ldmxcsr (%[at])", "memory")
 #include "pingpong.h"
-#undef PINGPONG
-#undef SWAP
 
 #define PINGPONG registers_x87
 #define SWAP(from, to) WITH(from, to, "fnstcw (%[at])", "fldcw (%[at])", "memory")
 #include "pingpong.h"
 
 const struct registers register_groups[REGISTER_GROUPS] = {
-    {"none", "the stack, the frame and the place to go on alone", &registers_none},
-    {"integers", "rbx and r12 to r15 as well", &registers_integers},
-    {"mxcsr", "the control word of SSE as well", &registers_mxcsr},
-    {"x87", "the control word of the x87 as well", &registers_x87},
+    {"none", "the stack, the frame and the place to go on alone", registers_none},
+    {"integers", "rbx and r12 to r15 as well", registers_integers},
+    {"mxcsr", "the control word of SSE as well", registers_mxcsr},
+    {"x87", "the control word of the x87 as well", registers_x87},
 };
 
 #else
@@ -73,8 +67,6 @@ const struct registers register_groups[REGISTER_GROUPS] = {
          "ldp x25, x26, [%[at], 48]; ldp x27, x28, [%[at], 64]",                                   \
          "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28")
 #include "pingpong.h"
-#undef PINGPONG
-#undef SWAP
 
 #define PINGPONG registers_vectors
 #define SWAP(from, to)                                                                             \
@@ -85,8 +77,6 @@ const struct registers register_groups[REGISTER_GROUPS] = {
          "ldp d14, d15, [%[at], 48]",                                                              \
          "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15")
 #include "pingpong.h"
-#undef PINGPONG
-#undef SWAP
 
 #define PINGPONG registers_fpcr
 #define SWAP(from, to)                                                                             \
@@ -95,10 +85,10 @@ const struct registers register_groups[REGISTER_GROUPS] = {
 #include "pingpong.h"
 
 const struct registers register_groups[REGISTER_GROUPS] = {
-    {"none", "the stack, the frame and the place to go on alone", &registers_none},
-    {"integers", "x19 to x28 as well", &registers_integers},
-    {"vectors", "d8 to d15 as well", &registers_vectors},
-    {"fpcr", "the control word of floating point as well", &registers_fpcr},
+    {"none", "the stack, the frame and the place to go on alone", registers_none},
+    {"integers", "x19 to x28 as well", registers_integers},
+    {"vectors", "d8 to d15 as well", registers_vectors},
+    {"fpcr", "the control word of floating point as well", registers_fpcr},
 };
 
 #endif

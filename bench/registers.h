@@ -6,7 +6,7 @@
 
 struct registers {
     const char *name, *says;
-    const struct pingpong *loop;
+    pingpong *loop;
 };
 
 enum { REGISTER_GROUPS = 4 };

@@ -1,81 +1,105 @@
 package bench
 
-/*
-#include "ring.h"
-*/
+// #include <stdlib.h>
+// #include "ring.h"
 import "C"
 
 import (
 	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"fiberlab/stack"
 )
 
-// ring switches round n C fibers, so that every switch finds another context and another stack. With many
-// fibers none of it is in a cache.
+// ring is n C fibers, each of which switches to the next, so that every switch finds another context and another stack.
+// With many fibers none of it is in a cache. The ring is there while one of its parts is open.
 type ring struct {
-	n      int // fibers that a lap passes
-	pool   *stack.Pool
-	stacks []*stack.Stack
-	c      *C.struct_ring
+	size, open int
+	pool       *stack.Pool
+	stacks     []*stack.Stack
+	members    *C.struct_member // the caller, and the fibers
 }
 
-// OpenRing makes a ring of n C contexts on stacks of the default size. It goes round the ring once, so that
-// every stack has its memory, a page or two. If n is less than 1 it returns an error. If memory or mappings
+// ringPart is the first n fibers of a ring, as a session.
+type ringPart struct {
+	*ring
+	n int
+}
+
+// OpenRing makes a ring of n C contexts on stacks of the default size. Run goes round it once before it measures, so
+// that every stack has its memory, a page or two. If n is less than 1 OpenRing returns an error. If memory or mappings
 // run out, the error comes from package stack.
 func OpenRing(n int) (Session, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("bench: a ring of %d fibers: it needs at least 1", n)
 	}
-	pool, err := stack.NewPool(stack.Options{})
-	if err != nil {
-		return nil, err
-	}
-	r := &ring{n: n, pool: pool}
-	r.c, err = C.ring_open(C.size_t(n))
-	if r.c == nil {
-		return nil, errors.Join(fmt.Errorf("allocating %d contexts: %w", n, err), r.Close())
-	}
-	for i := range n {
-		st, err := pool.Get()
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("bench: a ring of %d fibers: %w", n, err), r.Close())
-		}
-		r.stacks = append(r.stacks, st)
-		C.ring_set_stack(r.c, C.size_t(i), C.uintptr_t(st.Lo()), C.uintptr_t(st.Top()))
-	}
-	C.ring_run(r.c, 1)
-	return r, nil
+	return (&ring{size: n}).part(n)
 }
 
-func (r *ring) Run(n int) (Sample, error) {
-	laps := laps(n, r.n)
-	s := Sample{Operations: laps * (r.n + 1)}
+// part opens the first n fibers of the ring.
+func (r *ring) part(n int) (Session, error) {
+	if r.open == 0 {
+		if err := r.make(); err != nil {
+			return nil, errors.Join(fmt.Errorf("bench: a ring of %d fibers: %w", r.size, err), r.free())
+		}
+	}
+	r.open++
+	return &ringPart{r, n}, nil
+}
+
+func (r *ring) make() (err error) {
+	if r.pool, err = stack.NewPool(stack.Options{}); err != nil {
+		return err
+	}
+	contexts, err := C.calloc(C.size_t(r.size+1), C.sizeof_struct_member)
+	if contexts == nil {
+		return err
+	}
+	r.members = (*C.struct_member)(contexts)
+	for i := range r.size {
+		st, err := r.pool.Get()
+		if err != nil {
+			return err
+		}
+		r.stacks = append(r.stacks, st)
+		C.ring_set_stack(r.member(i+1), C.uintptr_t(st.Lo()), C.uintptr_t(st.Top()))
+	}
+	return nil
+}
+
+func (r *ring) member(i int) *C.struct_member {
+	return (*C.struct_member)(unsafe.Add(unsafe.Pointer(r.members), i*C.sizeof_struct_member))
+}
+
+func (r *ring) free() (err error) {
+	C.free(unsafe.Pointer(r.members))
+	for _, st := range r.stacks {
+		err = errors.Join(err, r.pool.Put(st))
+	}
+	if r.pool != nil {
+		err = errors.Join(err, r.pool.Close())
+	}
+	r.members, r.stacks, r.pool = nil, nil, nil
+	return err
+}
+
+func (p *ringPart) Run(n int) (Sample, error) {
+	laps := laps(n, p.n)
+	s := Sample{Operations: laps * (p.n + 1)}
 	err := onCPU(currentCPU(), func() error {
-		s.Elapsed = time.Duration(C.ring_run(r.c, C.uint64_t(laps)))
+		s.Elapsed = time.Duration(C.ring_run(p.members, C.size_t(p.n), C.uint64_t(laps)))
 		return nil
 	})
 	return s, err
 }
 
-// limit has laps pass the first n fibers alone.
-func (r *ring) limit(n int) {
-	r.n = n
-	C.ring_limit(r.c, C.size_t(n))
-}
-
-// length counts the switches of a lap.
-func (r *ring) length() int { return int(C.ring_length(r.c)) }
-
-func (r *ring) Close() error {
-	C.ring_close(r.c)
-	var err error
-	for _, st := range r.stacks {
-		err = errors.Join(err, r.pool.Put(st))
+func (p *ringPart) Close() error {
+	if p.open--; p.open > 0 {
+		return nil
 	}
-	return errors.Join(err, r.pool.Close())
+	return p.free()
 }
 
 // laps is how many laps of a ring of the caller and n fibers make at least so many switches.

@@ -1,31 +1,33 @@
-/* A ring of contexts, each of which switches to the next: the face for Go. */
+/* A ring of contexts, each of which switches to the next by the default switch: the face for Go. */
 #ifndef FIBERLAB_BENCH_RING_H
 #define FIBERLAB_BENCH_RING_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct ring;
+#if defined(__x86_64__) || defined(__aarch64__)
+#include "../asm/context.h"
+#define CONTEXT struct marl_fiber_context
+#define SET_TARGET marl_fiber_set_target
+#define SWAP marl_fiber_swap_fp
+#else
+#include "../cgo_ucontext/context.h"
+#define CONTEXT struct ucontext_fiber_context
+#define SET_TARGET ucontext_fiber_set_target
+#define SWAP ucontext_fiber_swap
+#endif
 
-/* Makes a ring of the caller and n members. Returns NULL if there is no memory. */
-struct ring *ring_open(size_t n);
+struct member {
+    CONTEXT context;
+    struct member *next;
+};
 
-/* Gives member i, counted from 0, the stack [lo, top). Every member needs one before ring_run. */
-void ring_set_stack(struct ring *r, size_t i, uintptr_t lo, uintptr_t top);
+/* Gives a member, which another one follows in memory, the stack [lo, top). */
+void ring_set_stack(struct member *m, uintptr_t lo, uintptr_t top);
 
-/* Has ring_run go round the caller and the first n members alone. */
-void ring_limit(struct ring *r, size_t n);
-
-/* Counts the contexts that a lap passes, the caller among them. */
-size_t ring_length(const struct ring *r);
-
-/* The bytes of a context in the ring. */
-size_t ring_member_size(void);
-
-/* Goes round laps times, with a switch by each, and returns how many nanoseconds that took. */
-uint64_t ring_run(struct ring *r, uint64_t laps);
-
-/* Frees the ring. After that the stacks may be freed. */
-void ring_close(struct ring *r);
+/* Goes round once, and then laps times with the clock running. A lap passes members[0], which is
+ * the caller on its thread's stack, and the n after it. Returns how many nanoseconds the laps took.
+ */
+uint64_t ring_run(struct member *members, size_t n, uint64_t laps);
 
 #endif

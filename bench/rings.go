@@ -1,8 +1,6 @@
 package bench
 
-/*
-#include "ring.h"
-*/
+// #include "ring.h"
 import "C"
 
 import (
@@ -33,13 +31,13 @@ func rings() Workload {
 	}
 	w.Notes = append(w.Notes, fmt.Sprintf("A switch by asm touches %d cache lines: %d of a context, one of a stack. A "+
 		"context takes %d bytes. It touches a page of a stack, and one of contexts, which %d contexts share.",
-		ringLines, ringLines-1, C.ring_member_size(), os.Getpagesize()/int(C.ring_member_size())))
-	shared := &sharedRing{}
+		ringLines, ringLines-1, C.sizeof_struct_member, os.Getpagesize()/C.sizeof_struct_member))
+	whole := &ring{}
 	for _, n := range ringSizes {
 		if n <= most {
-			shared.size = n
+			whole.size = n
 			w.Rivals = append(w.Rivals, Mechanism{Name: name, At: float64(n), Open: func() (Session, error) {
-				return shared.part(n)
+				return whole.part(n)
 			}})
 		}
 	}
@@ -72,7 +70,8 @@ const perFiber = 9 << 10
 // guard splits a mapping, of the mappings that the kernel allows. why says what ends a ring below 1,000,000.
 func mostFibers() (most int, why string) {
 	most = ringSizes[len(ringSizes)-1]
-	for line := range strings.Lines(readAll("/proc/meminfo")) {
+	memory, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(memory)) {
 		var kilobytes int
 		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &kilobytes); n == 1 && kilobytes<<10/2/perFiber < most {
 			most = kilobytes << 10 / 2 / perFiber
@@ -91,52 +90,4 @@ func mostFibers() (most int, why string) {
 			"vm.max_map_count is %d.", most, allowed)
 	}
 	return most, why
-}
-
-// readAll returns the text of a file, empty if it cannot be read.
-func readAll(path string) string {
-	text, _ := os.ReadFile(path)
-	return string(text)
-}
-
-// sharedRing is one ring, open as long as a part of it is.
-type sharedRing struct {
-	size, open int
-	whole      *ring
-}
-
-// ringPart is the first fibers of a ring, as a session.
-type ringPart struct {
-	*ring
-	n      int
-	shared *sharedRing
-}
-
-func (s *sharedRing) part(n int) (Session, error) {
-	if s.open == 0 {
-		whole, err := OpenRing(s.size)
-		if err != nil {
-			return nil, err
-		}
-		s.whole = whole.(*ring)
-	}
-	s.open++
-	return &ringPart{s.whole, n, s}, nil
-}
-
-// Run goes round once before it measures, since a larger part may have emptied the caches.
-func (p *ringPart) Run(n int) (Sample, error) {
-	p.ring.limit(p.n)
-	if _, err := p.ring.Run(1); err != nil {
-		return Sample{}, err
-	}
-	return p.ring.Run(n)
-}
-
-func (p *ringPart) Close() error {
-	p.shared.open--
-	if p.shared.open > 0 {
-		return nil
-	}
-	return p.ring.Close()
 }

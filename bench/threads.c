@@ -1,14 +1,12 @@
-/* Two threads that pass a word to and fro by futex. */
+/* Two threads that pass a word to and fro by futex, and threads that are made and end. */
 #define _GNU_SOURCE
 #include "threads.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,7 +15,7 @@
 enum turn { TURN_HOME, TURN_AWAY, TURN_END };
 
 struct threads {
-    _Atomic uint32_t turn;
+    _Alignas(64) _Atomic uint32_t turn;
     pthread_t away;
 };
 
@@ -41,51 +39,50 @@ static void *answer(void *arg) {
     }
 }
 
-/* The thread starts with all signals blocked: Go's handlers expect threads of Go. */
-static int start(struct threads *t, const pthread_attr_t *attributes) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&t->away, attributes, answer, t);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
-struct threads *threads_open(int cpu) {
-    struct threads *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
-    if (!t)
-        return NULL;
-    atomic_init(&t->turn, TURN_HOME);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (!error) {
-        error = pthread_attr_setaffinity_np(&attributes, sizeof one, &one);
-        if (!error)
-            error = start(t, &attributes);
-        pthread_attr_destroy(&attributes);
-    }
-    if (error) {
-        free(t);
-        errno = error;
-        return NULL;
-    }
-    return t;
-}
-
-uint64_t threads_run(struct threads *t, uint64_t trips) {
+static uint64_t run(uint64_t trips) {
+    struct threads t = {.turn = TURN_HOME};
+    if (pthread_create(&t.away, NULL, answer, &t))
+        return 0;
     uint64_t start = nanoseconds();
     for (; trips; trips--) {
-        pass(t, TURN_AWAY);
-        wait_while(t, TURN_AWAY);
+        pass(&t, TURN_AWAY);
+        wait_while(&t, TURN_AWAY);
+    }
+    uint64_t took = nanoseconds() - start;
+    pass(&t, TURN_END);
+    pthread_join(t.away, NULL);
+    return took;
+}
+
+static void *nothing(void *arg) {
+    return arg;
+}
+
+static uint64_t create(uint64_t n) {
+    uint64_t start = nanoseconds();
+    for (; n; n--) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, nothing, NULL))
+            return 0;
+        pthread_join(thread, NULL);
     }
     return nanoseconds() - start;
 }
 
-void threads_close(struct threads *t) {
-    pass(t, TURN_END);
-    pthread_join(t->away, NULL);
-    free(t);
+/* The threads start with all signals blocked: Go's handlers expect threads of Go. */
+static uint64_t without_signals(uint64_t (*loop)(uint64_t), uint64_t n) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    uint64_t took = loop(n);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return took;
+}
+
+uint64_t threads_run(uint64_t trips) {
+    return without_signals(run, trips);
+}
+
+uint64_t threads_create(uint64_t n) {
+    return without_signals(create, n);
 }

@@ -1,40 +1,30 @@
 package bench
 
-/*
-#include "threads.h"
-*/
+// #include "threads.h"
 import "C"
 
 import (
-	"fmt"
+	"errors"
 	"time"
 )
 
 // threads switches between two threads on one processor: this is what a switch by the kernel costs.
-type threads struct {
-	cpu int
-	c   *C.struct_threads
+func threads(n int) (time.Duration, error) {
+	return onThreads(func() C.uint64_t { return C.threads_run(C.uint64_t(trips(n))) })
 }
 
-func openThreads() (Session, error) {
-	cpu := currentCPU()
-	c, err := C.threads_open(C.int(cpu))
-	if c == nil {
-		return nil, fmt.Errorf("starting a thread on processor %d: %w", cpu, err)
-	}
-	return &threads{cpu: cpu, c: c}, nil
+// createThreads makes threads that do nothing, one after the other, and waits for the end of each.
+func createThreads(n int) (time.Duration, error) {
+	return onThreads(func() C.uint64_t { return C.threads_create(C.uint64_t(n)) })
 }
 
-func (t *threads) Run(n int) (Sample, error) {
-	s := Sample{Operations: 2 * trips(n)}
-	err := onCPU(t.cpu, func() error {
-		s.Elapsed = time.Duration(C.threads_run(t.c, C.uint64_t(trips(n))))
+// onThreads runs a loop of threads.c on one processor.
+func onThreads(loop func() C.uint64_t) (took time.Duration, err error) {
+	err = onCPU(currentCPU(), func() error {
+		if took = time.Duration(loop()); took == 0 {
+			return errors.New("a thread could not be made")
+		}
 		return nil
 	})
-	return s, err
-}
-
-func (t *threads) Close() error {
-	C.threads_close(t.c)
-	return nil
+	return took, err
 }

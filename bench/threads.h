@@ -1,20 +1,15 @@
-/* Two threads that pass a word to and fro by futex: the face for Go. */
+/* Threads of the kernel: the face for Go. The functions block until they are done, and return how
+ * many nanoseconds that took, or 0 if a thread could not be made. The caller should be pinned to a
+ * processor: the threads that it makes are as well. */
 #ifndef FIBERLAB_BENCH_THREADS_H
 #define FIBERLAB_BENCH_THREADS_H
 
 #include <stdint.h>
 
-struct threads;
+/* Makes a thread and passes a word to it and back trips times, by futex. */
+uint64_t threads_run(uint64_t trips);
 
-/* Starts the second thread, pinned to processor cpu; the caller's thread is the first. Returns NULL
- * on failure; errno says why. */
-struct threads *threads_open(int cpu);
-
-/* Passes the word there and back trips times and returns how many nanoseconds that took. Blocks
- * until then. The caller should be pinned to the same processor. */
-uint64_t threads_run(struct threads *t, uint64_t trips);
-
-/* Ends the second thread and waits for it. */
-void threads_close(struct threads *t);
+/* Makes n threads that do nothing, one after the other, and waits for the end of each. */
+uint64_t threads_create(uint64_t n);
 
 #endif
