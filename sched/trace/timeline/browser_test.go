@@ -81,6 +81,8 @@ func load(b *browsertest.Browser, address string) {
 const (
 	selected = `document.getElementById("selected").innerText`
 	sums     = `document.getElementById("sums").innerText`
+
+	place = `[timeline.view.chosen.lane.number, timeline.view.chosen.event.since].join()` // of the slice that is chosen
 )
 
 // small is a trace of two workers: the giver notifies the taker, once.
@@ -112,13 +114,13 @@ func browserKeys(t *testing.T, b *browsertest.Browser) {
 
 	b.Press("ArrowRight")
 	require.Contains(t, b.Run(selected), "workers: worker ")
-	first := b.Run("timeline.view.chosen.slice")
+	first := b.Run(place)
 	b.Press("ArrowRight")
-	require.NotEqual(t, first, b.Run("timeline.view.chosen.slice"))
+	require.NotEqual(t, first, b.Run(place))
 	b.Press("ArrowLeft")
-	require.Equal(t, first, b.Run("timeline.view.chosen.slice"))
+	require.Equal(t, first, b.Run(place))
 	b.Press("ArrowDown")
-	require.NotEqual(t, first, b.Run("timeline.view.chosen.slice"), "the line below")
+	require.NotEqual(t, first, b.Run(place), "the line below")
 	b.Press("w")
 	require.InDelta(t, whole/2, number("timeline.view.t1 - timeline.view.t0"), 1)
 	b.Press("d")
@@ -151,7 +153,7 @@ func browserKeys(t *testing.T, b *browsertest.Browser) {
 	b.Run(`document.getElementById("search").dispatchEvent(new Event("input"))`)
 	for range 20 {
 		b.Press("n")
-		if b.Run(`timeline.view.chosen.lane === 2 && timeline.view.chosen.arrows.length === 1`).(bool) {
+		if b.Run(`timeline.view.chosen.lane.number === 2 && timeline.view.chosen.arrows.length === 1`).(bool) {
 			break
 		}
 	}
@@ -249,13 +251,16 @@ func browserForeign(t *testing.T, b *browsertest.Browser) {
 	events = append(events, `{"name":"b","ph":"X","ts":0,"dur":10,"pid":1,"tid":2}`,
 		`{"name":"overlaps","ph":"X","ts":5,"dur":10,"pid":1,"tid":2}`,
 		`{"name":"notify","ph":"f","ts":10,"pid":1,"tid":2,"id":"three"}`,
-		`{"name":"notify","ph":"s","ts":4,"pid":1,"tid":1,"id":"three"}`, `{"name":"counter","ph":"C","ts":1}`)
+		`{"name":"notify","ph":"s","ts":4,"pid":1,"tid":1,"id":"three"}`, `{"name":"counter","ph":"C","ts":1}`,
+		`{"name":"short","ph":"X","ts":0,"dur":0.001,"pid":1,"tid":3}`, `{"name":"long","ph":"X","ts":0.001,"dur":900,"pid":1,"tid":3}`)
 	address := write(t, []byte(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), "foreign")
 	load(b, address)
 	require.Equal(t, []any{
-		"thread 1 0 1000", "thread 2 0 1", "thread 2 1 1",
-	}, b.Run(`timeline.lanes.map(l => l.name + " " + l.depth + " " + (l.end - l.first))`))
+		"thread 1 0 1000", "thread 2 0 1", "thread 2 1 1", "thread 3 0 2",
+	}, b.Run(`timeline.lanes.map(l => l.name + " " + l.depth + " " + l.slices.length)`))
 	require.EqualValues(t, 1, b.Run("timeline.frame.arrows"))
+	require.Equal(t, []any{176.0, 168.0, 224.0}, b.Run(`[...document.getElementById("canvas").getContext("2d")`+
+		`.getImageData(900, 22 + 3*18 + 12, 1, 1).data].slice(0, 3)`), "long is seen, though short begins in its first pixel")
 	b.Until(true, sums+`.includes("other")`)
 	b.Quiet(address)
 }
