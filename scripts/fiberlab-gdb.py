@@ -1,13 +1,8 @@
 """Fibers in gdb: where each one waits, for what, and who holds it. Needs gdb 12 or newer.
 
     (gdb) source scripts/fiberlab-gdb.py
-    (gdb) info fibers             all fibers; those with equal stacks share a line
-    (gdb) fiber 7                 look at fiber 7: bt, up, frame and info locals show its frames; or by its task's name
-    (gdb) fiber 7 bt              its backtrace, with the frames of C and of Go
-    (gdb) fiber apply all bt      the backtraces of all fibers; equal ones are printed once
-    (gdb) fiber waits [NAME]      who waits for what, and who holds it; a cycle is named
-    (gdb) fiber context EXPR      a context in memory: of lab 2, of asm/context.h, or a ucontext_t
-    (gdb) fiber thread            look at the thread again
+    (gdb) info fibers
+    (gdb) help fiber
 
 docs/gdb.md explains the output. How it works, in the order of this file:
 
@@ -30,6 +25,7 @@ C in its frame.
 
 import contextlib
 import functools
+import itertools
 import re
 import struct
 
@@ -137,7 +133,6 @@ def forget(event=None):
     """Forgets what was found out of the program's files, since there are new ones."""
     for cache in (field, symbol, code, machine):
         cache.cache_clear()
-    Places.known.clear()
 
 
 class Amd64:
@@ -196,7 +191,6 @@ class Fiber:
         self.goroutine = 0  # the address of its g
         self.awaits = (0, 0)  # the interface that describes what it waits for
         self.in_go = False  # the runtime has noted the Go function in which it has called C, to switch or to sleep
-        self.pcs = None  # see Fibers.pcs
 
     def __str__(self):
         return "fiber %d%s" % (self.number, " (%s)" % self.task if self.task else "")
@@ -228,7 +222,7 @@ class Fibers:
         self.scheduled = None  # in a program without a scheduler
         with contextlib.suppress(gdb.error):
             self.scheduled = Shape("fiberlab/sched.Fiber", "fiber", "word", "worker", "self", "name", "since")
-        self.workers, self.schedulers, self.tops = {}, {}, {}
+        self.workers, self.schedulers, self.stacks = {}, {}, {}
         self.list = sorted(self.find(registry), key=lambda f: f.number)
         self.by_self = {f.self: f for f in self.list if f.self}
 
@@ -306,46 +300,35 @@ class Fibers:
     def pcs(self, f):
         """Returns where each Go frame of f is, the innermost first, by the frame pointers: a few reads of memory, where
         gdb takes milliseconds. Returns nothing if f is not in Go, or if there are frames of C between those of Go."""
-        if f.pcs is None and f.in_go:
-            lo, hi, _, pc, fp = self.stack.read(self.memory, f.goroutine)
-            f.pcs, first, last = [pc], fp, fp
-            stack = self.memory.read(fp, min(hi - fp, self.MOST_READ)) if lo <= fp < hi else b""
-            while first <= fp <= first + len(stack) - 16:
-                above, pc = struct.unpack_from("<2Q", stack, fp - first)
-                f.pcs.append(pc)
-                last, fp = fp, above if above > fp else 0
-            if f.pcs[-1] in code("runtime.cgocallback") and hi - last > self.FIRST_FRAMES:
-                f.pcs = ()
-            f.pcs = tuple(f.pcs)
-        return f.pcs or ()
+        if not f.in_go:
+            return ()
+        lo, hi, _, pc, fp = self.stack.read(self.memory, f.goroutine)
+        pcs, first, last = [pc], fp, fp
+        stack = self.memory.read(fp, min(hi - fp, self.MOST_READ)) if lo <= fp < hi else b""
+        while first <= fp <= first + len(stack) - 16:
+            above, pc = struct.unpack_from("<2Q", stack, fp - first)
+            pcs.append(pc)
+            last, fp = fp, above if above > fp else 0
+        return () if pcs[-1] in code("runtime.cgocallback") and hi - last > self.FIRST_FRAMES else tuple(pcs)
 
     def frames(self, f):
-        """Yields a Place for each frame of f, the innermost first. The program's debug information is asked once for
-        each place in the code."""
-        pcs = self.pcs(f)
-        if pcs and not all(pc in Places.known for pc in pcs[:-1]):
-            list(Places.of_frames(self.walk(f)))
-        if pcs and any(Places.user(pc) for pc in pcs if pc in Places.known):
-            for pc in pcs:
-                yield from Places.known.get(pc, ())
-        else:
-            yield from Places.of_frames(self.walk(f))
+        """Returns a Place for each frame of f, the innermost first. They are found once for all fibers with equal
+        stacks."""
+        key = self.pcs(f) or f.number
+        if key not in self.stacks:
+            self.stacks[key] = list(places(self.walk(f)))
+        return self.stacks[key]
 
     def top(self, f):
         """Returns the innermost place of f that is not the wait, or else the innermost, as a text, and the name of the
-        call by which f waits. It is found once for all fibers with the same stack."""
-        key = self.pcs(f) or f.number
-        if key not in self.tops:
-            found, call = None, ""
-            for place in self.frames(f):
-                found = found or place
-                if not place.wait:
-                    found = place
-                    break
-                if place.function.startswith("fiberlab/sched"):
-                    call = re.sub(r"^fiberlab/(sched/)?", "", place.function)
-            self.tops[key] = str(found or ""), call
-        return self.tops[key]
+        call by which f waits. An idle fiber waits for a task, and has none."""
+        frames, call = self.frames(f) if f.state != "Idle" else (), ""
+        for place in frames:
+            if not place.wait:
+                return str(place), call
+            if place.function.startswith("fiberlab/sched"):
+                call = re.sub(r"^fiberlab/(sched/)?", "", place.function)
+        return str(frames[0]) if frames else "", call
 
     def walk(self, f):
         """Yields the frames of f as gdb sees them. Do not keep them: they are valid until the next one is taken."""
@@ -579,50 +562,35 @@ class Place:
         return "%s at %s:%d" % (name, self.file, self.line) if self.file else name
 
 
-class Places:
-    known = {}  # by the address in the code: the list of Places, those of inlined functions first
-
-    @classmethod
-    def user(cls, pc):
-        return any(not place.wait for place in cls.known[pc])
-
-    @classmethod
-    def of_frames(cls, frames):
-        """Yields the Place of each frame, and notes those of each address."""
-        inlined = []
-        for frame in frames:
-            line = frame.find_sal()
-            path = line.symtab.fullname() if line.symtab else ""
-            place = Place(frame.name(), "/".join(path.split("/")[-2:]), line.line)
-            inlined.append(place)
-            if frame.type() != gdb.INLINE_FRAME:
-                cls.known.setdefault(frame.pc(), inlined)
-                inlined = []
-            yield place
+def places(frames):
+    """Yields the Place of each frame."""
+    for frame in frames:
+        line = frame.find_sal()
+        path = line.symtab.fullname() if line.symtab else ""
+        yield Place(frame.name(), "/".join(path.split("/")[-2:]), line.line)
 
 
 def numbers(fibers):
     """Returns the numbers of fibers as a short text: "3-9, 12"."""
-    parts, ordered = [], sorted(f.number for f in fibers)
-    start = 0
-    for i in range(1, len(ordered) + 1):
-        if i == len(ordered) or ordered[i] != ordered[i - 1] + 1:
-            first, last = ordered[start], ordered[i - 1]
-            parts.append(str(first) if first == last else "%d-%d" % (first, last))
-            start = i
+    parts = []
+    for _, steps in itertools.groupby(enumerate(f.number for f in fibers), lambda step: step[1] - step[0]):
+        run = [number for _, number in steps]
+        parts.append("%d-%d" % (run[0], run[-1]) if len(run) > 1 else str(run[0]))
     return ", ".join(parts[:6]) + (", ..." if len(parts) > 6 else "")
 
 
-def longest(fibers):
-    known = [f.since for f in fibers if f.since is not None]
-    return "%.1f s" % max(known) if known else ""
+def groups(fibers, key):
+    """Returns the fibers by what key returns for each."""
+    found = {}
+    for f in fibers:
+        found.setdefault(key(f), []).append(f)
+    return found
 
 
 def table(rows):
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows)]
     for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths)]
-        gdb.write("  ".join(cells + [row[-1]]).rstrip() + "\n")
+        gdb.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n")
 
 
 class InfoFibers(gdb.Command):
@@ -633,17 +601,14 @@ a line."""
         super().__init__("info fibers", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
-        fibers, groups = Fibers(), {}
-        for f in fibers.list:
-            place, call = fibers.top(f) if f.state != "Idle" else ("", "")  # which waits for a task
-            where = place + (", by " + call if call else "")
-            groups.setdefault((f.state, f.task, where), []).append(f)
+        fibers = Fibers()
         rows = [("Count", "State", "Blocked for", "Worker", "Task", "Fibers", "Where")]
-        for (state, task, where), members in sorted(groups.items(), key=lambda item: -len(item[1])):
-            workers = {f.worker for f in members}
-            worker = workers.pop() if len(workers) == 1 else "%d workers" % len(workers)
-            count = format(len(members), ",")
-            rows.append((count, state, longest(members), worker, task, numbers(members), where))
+        alike = groups(fibers.list, lambda f: (f.state, f.task) + fibers.top(f))
+        for (state, task, place, call), members in sorted(alike.items(), key=lambda item: -len(item[1])):
+            workers, times = {f.worker for f in members}, [f.since for f in members if f.since is not None]
+            rows.append(("{:,}".format(len(members)), state, "%.1f s" % max(times) if times else "",
+                         workers.pop() if len(workers) == 1 else "%d workers" % len(workers), task, numbers(members),
+                         place + (", by " + call if call else "")))
         gdb.write("Fibers: {:,}\n".format(len(fibers.list)))
         if fibers.list:
             table(rows)
@@ -675,10 +640,10 @@ fiber thread          select the thread again"""
         elif words[0] == "waits" and len(words) < 3:
             waits(words[1] if len(words) == 2 else None)
         elif words[0] == "context" and len(words) > 1:
-            self.context(argument.split(None, 1)[1])
+            show(context_registers(gdb.parse_and_eval(argument.split(None, 1)[1])), 0)
         elif words[-1] == "bt" and len(words) > 1:
             fibers = Fibers()
-            backtrace(Places.of_frames(fibers.walk(fibers.get(" ".join(words[:-1])))))
+            backtrace(fibers.frames(fibers.get(" ".join(words[:-1]))))
         else:
             self.select(" ".join(words))
 
@@ -696,18 +661,13 @@ fiber thread          select the thread again"""
         unwinder.select(None, f.goroutine)
         gdb.write("%s runs on thread %d, which is selected\n" % (f, thread.num))
 
-    def context(self, expression):
-        show(context_registers(gdb.parse_and_eval(expression)), 0)
-
     def apply_all(self):
-        fibers, groups = Fibers(), {}
-        for f in fibers.list:
-            key = tuple(str(place) for place in fibers.frames(f))
-            groups.setdefault((f.state, f.task, key), []).append(f)
-        for (state, task, key), members in groups.items():
+        fibers = Fibers()
+        alike = groups(fibers.list, lambda f: (f.state, f.task, tuple(map(str, fibers.frames(f)))))
+        for (state, task, frames), members in alike.items():
             title = "fiber " if len(members) == 1 else "{:,} fibers: ".format(len(members))
             gdb.write("%s%s, %s%s\n" % (title, numbers(members), state, ", task " + task if task else ""))
-            backtrace(key)
+            backtrace(frames)
 
 
 def show(registers, goroutine):
@@ -721,14 +681,14 @@ def show(registers, goroutine):
     gdb.execute("frame")
 
 
-def backtrace(places):
-    """Prints places. Their numbers are those of gdb, in whose count the thread's frame is 0."""
-    for level, place in enumerate(places, 1):
+def backtrace(frames):
+    """Prints Places. Their numbers are those of gdb, in whose count the thread's frame is 0."""
+    for level, place in enumerate(frames, 1):
         gdb.write("#%-3d %s\n" % (level, place))
 
 
 class Wait:
-    """What a fiber waits for: the kind of thing, its address, and who holds it."""
+    """What a fiber waits for: the kind of thing, its address, and the fiber that holds it, or None."""
 
     HOLDERS = {"Mutex": "holder.self", "RWMutex": "writer.holder.self"}
 
@@ -738,10 +698,18 @@ class Wait:
         method = symbol(fibers.memory.word(at(methods, "internal/abi.ITab", "Fun")))
         name = re.search(r"\(\*(?:awaited)?(\w+)", method)
         self.kind = name.group(1) if name else "?"
-        path = self.HOLDERS.get(self.kind)
-        place = path and field("fiberlab/sched/fibersync." + self.kind, path)
-        self.known = bool(place)  # a build without -tags debug does not note holders
-        self.holder = fibers.memory.word(self.address + place[0]) if place else 0
+        self.holder, self.held = None, ""
+        if self.kind in self.HOLDERS:
+            place = field("fiberlab/sched/fibersync." + self.kind, self.HOLDERS[self.kind])
+            holder = fibers.memory.word(self.address + place[0]) if place else 0
+            self.holder = fibers.by_self.get(holder)
+            if not place:
+                self.held = ", whose holder a build with -tags debug names"
+            elif self.holder:
+                self.held = ", held by %s" % self.holder
+            elif holder:
+                number = fibers.memory.word(at(holder, "runtime.g", "goid"))
+                self.held = ", held by goroutine %d, which is no fiber" % number
 
     def variable(self):
         return symbol(self.address)
@@ -754,56 +722,38 @@ class Wait:
 def waits(name):
     """Prints who waits for what. With the name of a variable, only who waits for that, with backtraces."""
     fibers = Fibers()
-    things, calls, waiting = {}, {}, {}
-    for f in fibers.list:
-        if f.state not in BLOCKED:
-            continue
-        if f.awaits[0]:
-            wait = waiting[f] = Wait(fibers, f)
-            things.setdefault((wait.kind, wait.address), []).append(f)
-        elif not name:
-            place, call = fibers.top(f)
-            calls.setdefault((call or "a wait", place), []).append(f)
+    blocked = [f for f in fibers.list if f.state in BLOCKED]
+    waiting = {f: Wait(fibers, f) for f in blocked if f.awaits[0]}
     found = False
-    for members in things.values():
+    for members in groups(waiting, lambda f: (waiting[f].kind, waiting[f].address)).values():
         wait = waiting[members[0]]
         if name and name not in (wait.variable(), hex(wait.address)):
             continue
         found = True
-        gdb.write("%s%s: %s\n" % (wait, holder(fibers, wait), waiters(members)))
-        if name:
-            for f in members[:3] + [fibers.by_self[h] for h in [wait.holder] if h in fibers.by_self]:
+        gdb.write("%s%s: %s\n" % (wait, wait.held, waiters(members)))
+        for f in members[:3] + [wait.holder] if name else ():
+            if f:
                 gdb.write("%s, %s\n" % (f, f.state))
-                backtrace(Places.of_frames(fibers.walk(f)))
-    for (call, place), members in calls.items():
-        gdb.write("%s: %s, in %s\n" % (call, waiters(members), place))
-    if name and not found:
-        gdb.write("no fiber waits for %s\n" % name)
-    for cycle in cycles(fibers, waiting) if not name else ():
-        steps = ["%s, held by %s" % (waiting[f], after) for f, after in zip(cycle, cycle[1:] + cycle[:1])]
+                backtrace(fibers.frames(f))
+    if name:
+        if not found:
+            gdb.write("no fiber waits for %s\n" % name)
+        return
+    for (place, call), members in groups((f for f in blocked if f not in waiting), fibers.top).items():
+        gdb.write("%s: %s, in %s\n" % (call or "a wait", waiters(members), place))
+    for cycle in cycles(waiting):
+        steps = ["%s, held by %s" % (waiting[f], waiting[f].holder) for f in cycle]
         gdb.write("cycle: %s waits for %s\n" % (cycle[0], ", which waits for ".join(steps)))
 
 
 def waiters(fibers):
-    tasks = sorted({f.task for f in fibers if f.task})
     if len(fibers) == 1:
         return "%s waits" % fibers[0]
-    text = "{:,} fibers wait: {}".format(len(fibers), numbers(fibers))
-    return text + " (%s)" % ", ".join(tasks[:4]) if tasks else text
+    tasks = ", ".join(sorted({f.task for f in fibers if f.task})[:4])
+    return "{:,} fibers wait: {}".format(len(fibers), numbers(fibers)) + (" (%s)" % tasks if tasks else "")
 
 
-def holder(fibers, wait):
-    if wait.holder in fibers.by_self:
-        return ", held by %s" % fibers.by_self[wait.holder]
-    if wait.holder:
-        number = fibers.memory.word(at(wait.holder, "runtime.g", "goid"))
-        return ", held by goroutine %d, which is no fiber" % number
-    if wait.kind in Wait.HOLDERS and not wait.known:
-        return ", whose holder a build with -tags debug names"
-    return ""
-
-
-def cycles(fibers, waiting):
+def cycles(waiting):
     """Yields each circle of fibers that wait for one another."""
     done = set()
     for start in waiting:
@@ -811,7 +761,7 @@ def cycles(fibers, waiting):
         while f in waiting and f not in done:
             done.add(f)
             path.append(f)
-            f = fibers.by_self.get(waiting[f].holder)
+            f = waiting[f].holder
         if f in path:
             yield path[path.index(f) :]
 
