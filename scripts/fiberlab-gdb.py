@@ -311,18 +311,26 @@ class Fibers:
             last, fp = fp, above if above > fp else 0
         return () if pcs[-1] in code("runtime.cgocallback") and hi - last > self.FIRST_FRAMES else tuple(pcs)
 
-    def frames(self, f):
-        """Returns a Place for each frame of f, the innermost first. They are found once for all fibers with equal
-        stacks."""
+    def stack_of(self, f):
+        """Returns the frames of f, and what top returns. Both are found once for all fibers with equal stacks."""
         key = self.pcs(f) or f.number
         if key not in self.stacks:
-            self.stacks[key] = list(places(self.walk(f)))
+            frames = list(places(self.walk(f)))
+            self.stacks[key] = frames, self.top_of(frames)
         return self.stacks[key]
+
+    def frames(self, f):
+        """Returns a Place for each frame of f, the innermost first."""
+        return self.stack_of(f)[0]
 
     def top(self, f):
         """Returns the innermost place of f that is not the wait, or else the innermost, as a text, and the name of the
         call by which f waits. An idle fiber waits for a task, and has none."""
-        frames, call = self.frames(f) if f.state != "Idle" else (), ""
+        return self.stack_of(f)[1] if f.state != "Idle" else ("", "")
+
+    @staticmethod
+    def top_of(frames):
+        call = ""
         for place in frames:
             if not place.wait:
                 return str(place), call
