@@ -252,7 +252,8 @@ func browserForeign(t *testing.T, b *browsertest.Browser) {
 		`{"name":"overlaps","ph":"X","ts":5,"dur":10,"pid":1,"tid":2}`,
 		`{"name":"notify","ph":"f","ts":10,"pid":1,"tid":2,"id":"three"}`,
 		`{"name":"notify","ph":"s","ts":4,"pid":1,"tid":1,"id":"three"}`, `{"name":"counter","ph":"C","ts":1}`,
-		`{"name":"short","ph":"X","ts":0,"dur":0.001,"pid":1,"tid":3}`, `{"name":"long","ph":"X","ts":0.001,"dur":900,"pid":1,"tid":3}`)
+		`{"name":"short","ph":"X","ts":0,"dur":0.001,"pid":1,"tid":3}`,
+		`{"name":"long","ph":"X","ts":0.001,"dur":900,"pid":1,"tid":3}`)
 	address := write(t, []byte(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), "foreign")
 	load(b, address)
 	require.Equal(t, []any{
