@@ -277,7 +277,7 @@ func TestTasksOnTheirWayAreCounted(t *testing.T) {
 	require.True(t, w.mailbox.putTask(someTask))
 	message := w.mailbox.take()
 	require.False(t, func() bool { v := s.survey(); return v.over() }())
-	w.pushTask(message.task)
+	w.pushTask(message.entry)
 	w.fallAsleep()
 	after := s.survey()
 	require.False(t, after.over())

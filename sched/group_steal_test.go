@@ -20,8 +20,8 @@ func twoGroups(t *testing.T, stealEvery func(thief, victim int) int) (first, sec
 func (g *group) submitFlags(t *testing.T, flags Flags) {
 	t.Helper()
 	task := someTask
-	task.Flags |= flags
-	require.True(t, g.submit(runnable{task: task}, nil))
+	task.flags |= flags
+	require.True(t, g.submit(task, nil))
 }
 
 // A task that finds the workers of its group busy wakes one of another group, which takes it before it sleeps again.

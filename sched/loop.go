@@ -30,19 +30,19 @@ func (f *Fiber) run() {
 				return
 			}
 			if main := w.mainWaits(f); main != nil {
-				r.fiber = main
+				r = ofFiber(main)
 				break
 			}
 			w.waitForWork(f)
 		}
 		w.timers.leave(w)
-		if r.fiber != nil {
-			if !f.goIdle(w, r.fiber) {
+		if r.fiber() != nil {
+			if !f.goIdle(w, r.fiber()) {
 				return
 			}
 			continue
 		}
-		f.execute(r.task)
+		f.execute(r)
 		w = f.worker.Load()
 		if len(w.local.ended) >= mostEnded {
 			w.reap()
@@ -73,7 +73,7 @@ func (w *Worker) take() (runnable, bool) {
 	o := &w.local
 	if w.fiberIsNext() {
 		o.resumed++
-		return runnable{fiber: o.ready.Pop()}, true
+		return ofFiber(o.ready.Pop()), true
 	}
 	if !w.holdsIdle() && !(w.hasTask() && w.canBegin()) {
 		return runnable{}, false
@@ -83,8 +83,8 @@ func (w *Worker) take() (runnable, bool) {
 	}
 	if w.mode == multiThreaded {
 		if r, ok := w.scheduler.policy.next(w); ok {
-			if o.localNext = true; r.fiber != nil {
-				w.takesFiber(r.fiber)
+			if o.localNext = true; r.fiber() != nil {
+				w.takesFiber(r.fiber())
 			} else {
 				o.resumed = 0
 			}
@@ -109,7 +109,7 @@ func (w *Worker) takesFiber(f *Fiber) {
 func (w *Worker) takeLocalTask() runnable {
 	w.local.resumed, w.local.localNext = 0, false
 	w.pinned.add(^uint64(0))
-	return runnable{task: w.local.tasks.Pop()}
+	return w.local.tasks.Pop()
 }
 
 // fiberIsNext decides between a local fiber and tasks.
@@ -278,17 +278,18 @@ func (f *Fiber) arrived(err error) *Worker {
 
 // execute calls the function of a task on f, the calling fiber. Afterwards nothing of the task is left on f, which
 // may have come to another worker.
-func (f *Fiber) execute(t job) {
+func (f *Fiber) execute(t runnable) {
 	w := f.worker.Load()
 	w.tasks.add(1)
 	w.release(t)
-	f.groupLocal = t.Flags&GroupLocal != 0
+	f.groupLocal = t.flags&GroupLocal != 0
 	migrates := f.home == nil
-	if migrates && t.Flags&SameThread != 0 {
+	if migrates && t.flags&SameThread != 0 {
 		f.home = w
 	}
-	if t.Flags&isNamed == 0 {
-		f.beginTask("", t.Func)
+	call := t.function()
+	if t.flags&isNamed == 0 {
+		f.beginTask("", call)
 	}
 	returned := false
 	defer func() {
@@ -313,7 +314,7 @@ func (f *Fiber) execute(t job) {
 			f.recordEnd()
 		}
 	}()
-	t.Func()
+	call()
 	returned = true
 }
 

@@ -21,7 +21,7 @@ type policy interface {
 	// submit queues a task that any worker may begin, and wakes a worker if one should be woken. Any thread. caller is
 	// the worker that the call comes from, or nil. It returns false if the queues are closed and caller, if there is
 	// one, is no multi-threaded worker.
-	submit(t job, caller *Worker) bool
+	submit(t runnable, caller *Worker) bool
 	// next takes what w runs next, if there is anything. w.
 	next(w *Worker) (runnable, bool)
 	// has reports whether next would find something for w, if no other worker is quicker. w.

@@ -106,13 +106,13 @@ func (p *groups) nextGroup() int {
 }
 
 // submit queues a task in the caller's group; for a caller outside of all of them, in the groups by their sizes.
-func (p *groups) submit(t job, caller *Worker) bool {
+func (p *groups) submit(t runnable, caller *Worker) bool {
 	if m := p.of(caller); m != nil {
-		return m.group.submit(runnable{task: t}, m)
+		return m.group.submit(t, m)
 	}
 	first := p.nextGroup()
 	for i := range p.all {
-		if p.all[(first+i)%len(p.all)].submit(runnable{task: t}, nil) {
+		if p.all[(first+i)%len(p.all)].submit(t, nil) {
 			return true
 		}
 	}
@@ -120,12 +120,12 @@ func (p *groups) submit(t job, caller *Worker) bool {
 }
 
 // submitTo is submit to the group of that number.
-func (p *groups) submitTo(number int, t job, caller *Worker) bool {
+func (p *groups) submitTo(number int, t runnable, caller *Worker) bool {
 	to, from := p.all[number], p.of(caller)
 	if from != nil && from.group != to {
 		from = nil
 	}
-	return to.submit(runnable{task: t}, from)
+	return to.submit(t, from)
 }
 
 // ready queues a fiber in the group whose worker has run it last. A worker of that group that looks for something to
@@ -139,14 +139,14 @@ func (p *groups) ready(f *Fiber, caller *Worker) {
 		g.shared.pushFiber(f, false)
 		from.brought = true
 	case g.cfg.Mode == AffinityMode:
-		last.pushPrivate(runnable{fiber: f})
+		last.pushPrivate(ofFiber(f))
 	case from != nil && from.group == g:
 		local := f.groupLocal // f may run at once, and end
 		if isNext := g.shared.pushFiber(f, true); !isNext || g.idle.Spinning() == 0 {
 			g.wakeFor(local)
 		}
 	default:
-		g.submit(runnable{fiber: f}, nil)
+		g.submit(ofFiber(f), nil)
 	}
 }
 
@@ -226,7 +226,7 @@ func (m *member) nextFiber(past bool) *Fiber {
 	}
 	if f != nil {
 		m.looks = (m.looks + 1) % round
-		m.took(runnable{fiber: f})
+		m.took(ofFiber(f))
 	}
 	return f
 }

@@ -56,7 +56,7 @@ func (g *group) submitOne(t *testing.T, from int) {
 	if from >= 0 {
 		m = g.members[from]
 	}
-	require.True(t, g.submit(runnable{task: someTask}, m))
+	require.True(t, g.submit(someTask, m))
 }
 
 // Spinner claimed: one that spins is woken, and none that sleeps; each for one thing.
@@ -219,7 +219,7 @@ func TestGroupWakesForAPrivateQueue(t *testing.T) {
 		"a sleeper whose fiber goes on":    {false, recalled, true},
 		"a spinner with a task of its own": {true, own, true},
 		"a spinner that has seen another thing": {true, func(w *Worker) {
-			w.scheduler.policy.(*groups).all[0].members[claimed].private.push(runnable{task: someTask}, false)
+			w.scheduler.policy.(*groups).all[0].members[claimed].private.push(someTask, false)
 		}, true},
 		"a sleeper that has ended a wait": {false, func(w *Worker) {
 			_, f := plantedWith(t, Config{Workers: 1, Policy: Group})
@@ -276,7 +276,7 @@ func TestExhaustedWorkerWakesItsGroup(t *testing.T) {
 		w, _ := plantedWith(t, Config{Workers: 4, Policy: Group, Groups: Groups{Size: 2}})
 		s := w.scheduler
 		p := s.policy.(*groups)
-		require.True(t, p.all[exhausted].submit(runnable{task: someTask}, nil))
+		require.True(t, p.all[exhausted].submit(someTask, nil))
 		s.workers[1].fallAsleep()
 		s.workers[3].fallAsleep()
 		short := s.workers[2*exhausted]
@@ -305,25 +305,25 @@ func TestGroupsWakeTheirOwnWorkers(t *testing.T) {
 	requireWoken(t, p.all[1], []int{1}, []int{1}, "the group that has run the fiber last")
 	r, ok := p.next(s.workers[3])
 	require.True(t, ok)
-	require.Same(t, f, r.fiber)
+	require.Same(t, f, r.fiber())
 }
 
 // A closed group refuses tasks from outside, and nothing else.
 func TestGroupCloses(t *testing.T) {
 	g := plantedGroup(t, 2, Groups{})
-	one := runnable{task: someTask}
+	one := someTask
 	p := g.workers[0].scheduler.policy
 	p.setClosed(true)
 	require.False(t, g.submit(one, nil))
 	require.Zero(t, g.shared.waiting(), "refused, and queued")
 	require.True(t, g.submit(one, g.members[0]), "from what its worker has taken before")
 	f := &Fiber{}
-	require.True(t, g.submit(runnable{fiber: f}, nil), "a fiber always finds room")
+	require.True(t, g.submit(ofFiber(f), nil), "a fiber always finds room")
 	_, ok := g.members[0].next()
 	require.True(t, ok)
 	r, ok := g.members[1].next()
 	require.True(t, ok)
-	require.Same(t, f, r.fiber)
+	require.Same(t, f, r.fiber())
 	p.setClosed(false)
 	require.True(t, g.submit(one, nil))
 }
@@ -344,7 +344,7 @@ func TestCountedWakes(t *testing.T) {
 		s := g.stats(0)
 		return [3]uint64{s.NoWorker, s.Spinners, s.Sleepers}
 	}
-	push := func() { assert.True(t, g.submit(runnable{task: job{Func: func() {}}}, nil)) }
+	push := func() { assert.True(t, g.submit(ofTask(func() {}, 0), nil)) }
 	push()
 	assert.Equal(t, [3]uint64{1, 0, 0}, count(), "all are busy")
 	words[3].Look()

@@ -13,8 +13,8 @@ func newRoundRobin(workers []*Worker) *roundRobin {
 	return &roundRobin{idle: newIdleSet(workers, mostSpinning())}
 }
 
-func (p *roundRobin) submit(t job, caller *Worker) bool {
-	pushed := p.queue.push(runnable{task: t}, caller != nil && caller.mode == multiThreaded)
+func (p *roundRobin) submit(t runnable, caller *Worker) bool {
+	pushed := p.queue.push(t, caller != nil && caller.mode == multiThreaded)
 	if p.idle.AnyIdle() { // the compiler inlines this question, and not WakeOne
 		p.idle.WakeOne()
 	}

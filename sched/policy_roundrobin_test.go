@@ -13,19 +13,19 @@ func TestRoundRobinKeepsTheOrder(t *testing.T) {
 	require.False(t, p.has(w))
 	_, ok := p.next(w)
 	require.False(t, ok)
-	require.True(t, p.submit(job{Func: func() {}, Flags: 1}, w))
+	require.True(t, p.submit(ofTask(func() {}, 1), w))
 	p.ready(f, nil)
-	require.True(t, p.submit(job{Func: func() {}, Flags: 2}, nil))
+	require.True(t, p.submit(ofTask(func() {}, 2), nil))
 	require.Equal(t, 3, p.shared())
 	require.Zero(t, p.pending(w), "no worker has any to itself")
 	var got []any
 	for i := range 3 {
 		r, ok := p.next(w.scheduler.workers[i%2])
 		require.True(t, ok)
-		if r.fiber != nil {
-			got = append(got, r.fiber)
+		if r.fiber() != nil {
+			got = append(got, r.fiber())
 		} else {
-			got = append(got, r.task.Flags)
+			got = append(got, r.flags)
 		}
 	}
 	require.Equal(t, []any{Flags(1), f, Flags(2)}, got)
@@ -39,7 +39,7 @@ func TestRoundRobinTakesFibersPastTasks(t *testing.T) {
 		if flags == 2 {
 			p.ready(f, nil)
 		}
-		require.True(t, p.submit(job{Func: func() {}, Flags: flags}, nil))
+		require.True(t, p.submit(ofTask(func() {}, flags), nil))
 	}
 	require.Nil(t, p.nextFiber(w, false), "a task is first")
 	require.Same(t, f, p.nextFiber(w, true))
@@ -47,7 +47,7 @@ func TestRoundRobinTakesFibersPastTasks(t *testing.T) {
 	for flags := range Flags(4) {
 		r, ok := p.next(w)
 		require.True(t, ok)
-		require.Equal(t, flags, r.task.Flags)
+		require.Equal(t, flags, r.flags)
 	}
 	p.ready(f, nil)
 	require.Same(t, f, p.nextFiber(w, false))
@@ -59,7 +59,7 @@ func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 	s := w.scheduler
 	p, other := s.policy.(*roundRobin), s.workers[1]
 	other.fallAsleep()
-	p.submit(job{Func: func() {}}, w)
+	p.submit(ofTask(func() {}, 0), w)
 	require.True(t, other.isWoken(), "for a task")
 	other.endSleep(false)
 	other.fallAsleep()
@@ -69,7 +69,7 @@ func TestRoundRobinWakesAWorkerForEachThing(t *testing.T) {
 		sleeper.fallAsleep()
 	}
 	require.True(t, w.word.Notify(), "as a deadlock check does")
-	p.submit(job{Func: func() {}}, nil)
+	p.submit(ofTask(func() {}, 0), nil)
 	require.True(t, other.isWoken(), "the first that sleeps has been woken for something else")
 }
 
@@ -83,7 +83,7 @@ func TestRoundRobinPassesWakeUpsOn(t *testing.T) {
 		w, f := planted(t, RoundRobin)
 		p, other := w.scheduler.policy.(*roundRobin), w.scheduler.workers[1]
 		for range c.queued {
-			p.submit(job{Func: func() {}}, w)
+			p.submit(ofTask(func() {}, 0), w)
 		}
 		if c.own {
 			w.local.ready.Push(f)
@@ -105,7 +105,7 @@ func TestRoundRobinCloses(t *testing.T) {
 	p.ready(f, nil)
 	r, ok := p.next(w)
 	require.True(t, ok, "the fiber is lost")
-	require.Same(t, f, r.fiber)
+	require.Same(t, f, r.fiber())
 	p.setClosed(false)
 	require.True(t, p.submit(someTask, nil))
 }

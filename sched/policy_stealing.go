@@ -43,13 +43,13 @@ func newStealing(workers []*Worker) *stealing {
 
 // submit gives the task to a worker that spins, else to one that sleeps. Otherwise a task of a worker remains there, or
 // goes to a worker that is just being woken, alternately; a task from outside goes to each worker in rotation.
-func (p *stealing) submit(t job, caller *Worker) bool {
+func (p *stealing) submit(t runnable, caller *Worker) bool {
 	if i := p.idle.Claim(); i >= 0 && p.workers[i] != caller && p.give(p.workers[i], t) {
 		return true
 	}
 	if caller != nil && caller.mode == multiThreaded {
 		if w := p.nextInRotation(caller); w == caller || !w.word.Waking() || !p.give(w, t) {
-			p.queues[caller.id].push(runnable{task: t}, true)
+			p.queues[caller.id].push(t, true)
 			p.wakeSleeper() // the caller is busy
 		}
 		return true
@@ -65,8 +65,8 @@ func (p *stealing) submit(t job, caller *Worker) bool {
 // give puts a task into the queue of w, unless that is closed. If w is busy after all, a worker that sleeps is woken to
 // steal the task. A worker that is being woken already would not do: it may find tasks in its queue, and then steals
 // nothing.
-func (p *stealing) give(w *Worker, t job) bool {
-	if !p.queues[w.id].push(runnable{task: t}, false) {
+func (p *stealing) give(w *Worker, t runnable) bool {
+	if !p.queues[w.id].push(t, false) {
 		return false
 	}
 	if !w.word.Notify() {

@@ -49,7 +49,7 @@ func given(s *Scheduler) []int {
 	return list
 }
 
-var someTask = job{Func: func() {}}
+var someTask = ofTask(func() {}, 0)
 
 // Tasks from outside go to a worker that spins, then to sleeping workers, then to all in turn.
 func TestTasksGoToSpinningWorkersThenSleepersThenAllInTurn(t *testing.T) {
@@ -145,7 +145,7 @@ func TestThiefThatLeavesATaskWakesAnother(t *testing.T) {
 		thief, victim, third := s.workers[0], s.workers[1], s.workers[2]
 		third.fallAsleep()
 		for range tasks {
-			p.queues[victim.id].push(runnable{task: someTask}, false)
+			p.queues[victim.id].push(someTask, false)
 		}
 		require.Equal(t, tasks > 0, p.seek(thief, true))
 		require.Equal(t, []int{(tasks + 1) / 2, tasks / 2, 0}, given(s))
@@ -160,7 +160,7 @@ func TestWorkerThatLeavesATaskWakesAnother(t *testing.T) {
 		w, other := s.workers[0], s.workers[1]
 		w.word.Work()
 		for range tasks {
-			p.queues[w.id].push(runnable{task: someTask}, false)
+			p.queues[w.id].push(someTask, false)
 		}
 		other.fallAsleep()
 		_, ok := p.next(w)
@@ -171,7 +171,7 @@ func TestWorkerThatLeavesATaskWakesAnother(t *testing.T) {
 
 // A worker that has found work wakes another one for a task that it leaves: at itself, or at a worker that is busy.
 func TestWakeUpPassesOn(t *testing.T) {
-	brought := func(w *Worker, p *stealing) { p.queues[w.id].push(runnable{task: someTask}, false) }
+	brought := func(w *Worker, p *stealing) { p.queues[w.id].push(someTask, false) }
 	for name, c := range map[string]struct {
 		prepare func(w, busy *Worker, p *stealing)
 		passes  bool

@@ -79,7 +79,7 @@ func TestNotifierMostlyTakesWhatItNotifies(t *testing.T) {
 		take := func(w *Worker) {
 			r, ok := policy.next(w)
 			require.True(t, ok)
-			require.Same(t, f, r.fiber)
+			require.Same(t, f, r.fiber())
 		}
 		other.word.Look()
 		require.True(t, other.peers.BeginSpin(other.number))

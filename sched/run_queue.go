@@ -34,7 +34,7 @@ const runNext = 1
 // finds room.
 func (q *runQueue) push(r runnable, always bool) bool {
 	q.mu.Lock()
-	accepted := always || r.fiber != nil || !q.closed
+	accepted := always || r.fiber() != nil || !q.closed
 	if accepted {
 		q.entries.Push(r)
 		q.grown(0)
@@ -51,7 +51,7 @@ func (q *runQueue) pushFiber(f *Fiber, byWorker bool) (isNext bool) {
 	if byWorker && q.entries.Empty() {
 		next = runNext
 	}
-	q.entries.Push(runnable{fiber: f})
+	q.entries.Push(ofFiber(f))
 	q.grown(next)
 	q.mu.Unlock()
 	return next != 0
@@ -73,11 +73,17 @@ func (q *runQueue) leaves() bool {
 	return q.empty()
 }
 
-// grown lets others see the length, with runNext or 0. The lock must be held. The Swap is an atomic read and write: so
-// all threads can see the length before the caller loads what follows; see idle.Set.
+// grown lets others see the length, with runNext or 0. The lock must be held. If the queue was empty, all threads must
+// see that it is not before the caller loads what follows, the masks of idle.Set: so the Swap, an atomic read and
+// write. If it was not, a plain store will do. A thread that loads the length meanwhile finds the old one, and looks.
+// It does not find 0, unless a Swap was still to come; then its bit was set before, and the caller loads that.
 func (q *runQueue) grown(next uint64) {
 	n := uint64(q.entries.Len())
-	q.length.Swap(n<<1 | next)
+	if q.length.Load() == 0 {
+		q.length.Swap(n<<1 | next)
+	} else {
+		release.Store(&q.length, n<<1|next)
+	}
 	if n > q.longest.Load() {
 		release.Store(&q.longest, n)
 	}
@@ -134,8 +140,8 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 	q.mu.Lock()
 	switch {
 	case q.entries.Empty():
-	case q.entries.Peek().fiber != nil:
-		f = q.entries.Pop().fiber
+	case q.entries.Peek().fiber() != nil:
+		f = q.entries.Pop().fiber()
 	case past:
 		f = q.takeFiber()
 	}
@@ -150,8 +156,8 @@ func (q *runQueue) popFiber(past bool) (f *Fiber) {
 // must be held.
 func (q *runQueue) takeFiber() (f *Fiber) {
 	for range q.entries.Len() {
-		if r := q.entries.Pop(); f == nil && r.fiber != nil {
-			f = r.fiber
+		if r := q.entries.Pop(); f == nil && r.fiber() != nil {
+			f = r.fiber()
 		} else {
 			q.entries.Push(r)
 		}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"fiberlab/internal/admission"
 	"fiberlab/sched/park"
@@ -21,10 +22,11 @@ const SameThread Flags = 1 << 0
 // Groups.
 const GroupLocal Flags = 1 << 1
 
-// Flags of jobs alone.
+// Flags of entries in queues alone.
 const (
 	hasRoom Flags = 1 << 7 // the task has a place in its scheduler's room, until it begins
-	isNamed Flags = 1 << 6 // Func says what begins; see runNamed
+	isNamed Flags = 1 << 6 // its function says what begins; see runNamed
+	isFiber Flags = 1 << 5
 )
 
 // Task is a function that a worker will call once, on one of its fibers. It begins without labels of the profiler
@@ -144,14 +146,14 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 	case home == nil && len(s.workers) == 0:
 		return s.refuse(to, ErrNoWorkers)
 	}
-	j := newJob(t)
+	j := newEntry(t)
 	if s.room != nil {
 		admitted, err := s.admit(ctx, home != nil)
 		if err != nil {
 			return s.refuse(to, err)
 		}
 		if admitted {
-			j.Flags |= hasRoom
+			j.flags |= hasRoom
 		}
 		caller = s.workerOf(from) // the fiber may have migrated
 		if pinned && to.kind == inGroup && caller.Group() != to.number {
@@ -160,7 +162,7 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 		}
 	}
 	if to.kind == onWorker {
-		j.Flags |= SameThread
+		j.flags |= SameThread
 	}
 	for !s.queue(j, to, pinned, caller, home) {
 		if home == nil || len(s.workers) == 0 || s.closed.Load() {
@@ -173,7 +175,7 @@ func (s *Scheduler) enqueue(ctx context.Context, t *Task, from *Fiber, to target
 }
 
 // queue queues a task where enqueue has been told to. It returns false if the queue is closed.
-func (s *Scheduler) queue(j job, to target, pinned bool, caller, home *Worker) bool {
+func (s *Scheduler) queue(j runnable, to target, pinned bool, caller, home *Worker) bool {
 	switch p, grouped := s.policy.(*groups); {
 	case to.kind == onWorker:
 		return s.workers[to.number].keep(j, caller)
@@ -200,7 +202,7 @@ func (s *Scheduler) refuse(to target, err error) error {
 
 // keep queues a task that only w may begin. caller is the worker that the caller runs on, or nil. keep returns false if
 // w takes no more.
-func (w *Worker) keep(t job, caller *Worker) bool {
+func (w *Worker) keep(t runnable, caller *Worker) bool {
 	if caller == w {
 		w.pushTask(t)
 		return true
@@ -270,48 +272,61 @@ func (c *enqueuer) Awaited() (string, uintptr) {
 }
 
 // release gives back the place of t, which will not begin. It does not block.
-func (s *Scheduler) release(t job) {
-	if t.Flags&hasRoom != 0 {
+func (s *Scheduler) release(t runnable) {
+	if t.flags&hasRoom != 0 {
 		s.room.Give()
 	}
 }
 
 // release gives back the place of t, which w begins. It does not block.
-func (w *Worker) release(t job) {
-	if t.Flags&hasRoom != 0 {
+func (w *Worker) release(t runnable) {
+	if t.flags&hasRoom != 0 {
 		w.places.Give()
 	}
 }
 
-// What waits in a queue.
-
-// job is a Task on its way to a fiber. It is half as large as a Task: all queues are made of jobs.
-type job struct {
-	Func  func()
-	Flags Flags
-}
-
-// runnable is what a worker runs next: a fiber that goes on, or a task to begin.
+// runnable is what waits in a queue: a fiber that goes on, or a task to begin. Where many wait, the memory that they
+// take costs more than all else. So one pointer is either: a function is a pointer, too.
 type runnable struct {
-	fiber *Fiber // nil: the task
-	task  job
+	what  unsafe.Pointer
+	flags Flags
 }
+
+// ofFiber returns the entry of a fiber that is ready.
+func ofFiber(f *Fiber) runnable { return runnable{unsafe.Pointer(f), isFiber} }
+
+// ofTask returns the entry of a task.
+func ofTask(call func(), flags Flags) runnable {
+	return runnable{*(*unsafe.Pointer)(unsafe.Pointer(&call)), flags}
+}
+
+// fiber returns the fiber, or nil for a task.
+func (r runnable) fiber() *Fiber {
+	if r.flags&isFiber == 0 {
+		return nil
+	}
+	return (*Fiber)(r.what)
+}
+
+// function returns what a task calls; r must be a task.
+func (r runnable) function() func() { return *(*func())(unsafe.Pointer(&r.what)) }
 
 // groupLocal reports whether other scheduling groups must not steal it.
 func (r runnable) groupLocal() bool {
-	if r.fiber != nil {
-		return r.fiber.groupLocal
+	if f := r.fiber(); f != nil {
+		return f.groupLocal
 	}
-	return r.task.Flags&GroupLocal != 0
+	return r.flags&GroupLocal != 0
 }
 
-// newJob returns what the queues hold of t.
-func newJob(t *Task) job {
+// newEntry returns the entry of a task that has no place in the scheduler's room yet.
+func newEntry(t *Task) runnable {
+	flags := t.Flags & (SameThread | GroupLocal)
 	if t.Name != "" {
 		name, f := t.Name, t.Func // t itself stays on the caller's stack
-		return job{Func: func() { Current().runNamed(name, f) }, Flags: t.Flags&^hasRoom | isNamed}
+		return ofTask(func() { Current().runNamed(name, f) }, flags|isNamed)
 	}
-	return job{Func: t.Func, Flags: t.Flags &^ (hasRoom | isNamed)}
+	return ofTask(t.Func, flags)
 }
 
 // runNamed is what f, the calling fiber, calls for a task that has a name.

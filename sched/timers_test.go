@@ -152,7 +152,7 @@ func TestTimerOfAFiberThatChangesItsGroup(t *testing.T) {
 	require.True(t, other.seek(), "it can be stolen")
 	r, ok := w.scheduler.policy.next(other)
 	require.True(t, ok)
-	require.Same(t, f, r.fiber)
+	require.Same(t, f, r.fiber())
 	f.worker.Store(other)
 	require.False(t, f.resume())
 	require.Equal(t, clock.Never, w.timers.next())
@@ -192,8 +192,8 @@ func TestAnyWorkerExpiresWhatIsDue(t *testing.T) {
 		var order []int
 		for range 5 {
 			r, _ := s.policy.next(w)
-			require.True(t, r.fiber.resume())
-			order = append(order, slices.Index(fibers, r.fiber))
+			require.True(t, r.fiber().resume())
+			order = append(order, slices.Index(fibers, r.fiber()))
 		}
 		require.Equal(t, []int{0, 1, 2, 3, 4}, order)
 		require.Equal(t, Waiting, fibers[5].State())
@@ -245,10 +245,10 @@ func (m *timersModel) goOn(expired bool) *Fiber {
 	w := m.worker()
 	r, ok := w.scheduler.policy.next(w)
 	require.True(m.t, ok, "no fiber has been queued")
-	r.fiber.worker.Store(w)
-	require.Equal(m.t, expired, r.fiber.resume(), "whether the deadline has ended the wait")
-	m.idle = append(m.idle, r.fiber)
-	return r.fiber
+	r.fiber().worker.Store(w)
+	require.Equal(m.t, expired, r.fiber().resume(), "whether the deadline has ended the wait")
+	m.idle = append(m.idle, r.fiber())
+	return r.fiber()
 }
 
 // check compares what the workers see with the model.
@@ -334,9 +334,9 @@ func TestGroupTimersSettle(t *testing.T) {
 								all[r.IntN(fibers)].wake(0)
 							default:
 								if next, ok := p.next(w); ok {
-									next.fiber.worker.Store(w)
-									next.fiber.resume()
-									block(next.fiber, w, r)
+									next.fiber().worker.Store(w)
+									next.fiber().resume()
+									block(next.fiber(), w, r)
 								}
 							}
 						}

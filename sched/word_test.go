@@ -27,7 +27,7 @@ func plantedWith(t *testing.T, cfg Config) (*Worker, *Fiber) {
 	s := newScheduler(cfg)
 	w := s.workers[0]
 	f := &Fiber{maker: w, id: 5}
-	f.message.fiber = f
+	f.message.entry = ofFiber(f)
 	for _, w := range s.workers {
 		w.local.main = &Fiber{maker: w, home: w}
 		w.local.main.word.Store(uint64(Running))

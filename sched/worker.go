@@ -99,15 +99,15 @@ func (w *Worker) Group() int {
 // worker's mailbox. It holds what must run on this worker: main fibers and SameThread tasks, and all fibers that began
 // here if the policy does not let fibers migrate.
 type local struct {
-	ready     queue.Queue[*Fiber] // Queued
-	tasks     queue.Queue[job]    // not begun
-	idle      []*Fiber            // Idle; used last in, first out
-	ended     []*fiber.Fiber      // to be closed; see reap
-	resumed   int                 // fibers of ready resumed since a task was begun, or was found not to wait; see take
-	looking   bool                // the worker looks for something to run, and has found nothing
-	spun      bool                // it has spun since it last had work
-	skipped   bool                // the policy's seek has left tasks to a worker that was just being woken
-	localNext bool                // a local task goes before what the policy has
+	ready     queue.Queue[*Fiber]   // Queued
+	tasks     queue.Queue[runnable] // not begun
+	idle      []*Fiber              // Idle; used last in, first out
+	ended     []*fiber.Fiber        // to be closed; see reap
+	resumed   int                   // fibers of ready resumed since a task was begun, or was found not to wait; see take
+	looking   bool                  // the worker looks for something to run, and has found nothing
+	spun      bool                  // it has spun since it last had work
+	skipped   bool                  // the policy's seek has left tasks to a worker that was just being woken
+	localNext bool                  // a local task goes before what the policy has
 
 	main    *Fiber // the fiber that the thread began with
 	current *Fiber // the fiber that it runs, or is to run next
@@ -227,7 +227,7 @@ func (w *Worker) begin(root *fiber.Fiber) {
 	f.self.Store(uint64(fiber.Self()))
 	w.running.Store(f.self.Load())
 	f.goroutine = fiber.GoroutineNumber()
-	f.message.fiber = f
+	f.message.entry = ofFiber(f)
 	f.task = root.Task()
 	root.SetName(f.String())
 	root.SetValue((*parker)(f))
@@ -309,10 +309,10 @@ func (w *Worker) takeMessages() {
 	for l := w.mailbox.take(); l != nil; {
 		next := l.next
 		l.next = nil
-		if l.fiber != nil {
-			w.local.ready.Push(l.fiber)
+		if f := l.entry.fiber(); f != nil {
+			w.local.ready.Push(f)
 		} else {
-			w.pushTask(l.task)
+			w.pushTask(l.entry)
 			tasks++
 		}
 		l = next
@@ -323,8 +323,8 @@ func (w *Worker) takeMessages() {
 }
 
 // pushTask queues a task that no other worker may begin.
-func (w *Worker) pushTask(t job) {
-	if t.Flags&SameThread != 0 {
+func (w *Worker) pushTask(t runnable) {
+	if t.flags&SameThread != 0 {
 		w.local.needsThread = true
 	}
 	w.local.tasks.Push(t)
@@ -346,17 +346,16 @@ type mailbox struct {
 // message is one entry of a mailbox.
 type message struct {
 	next  *message // the one before it
-	fiber *Fiber   // ready; or nil
-	task  job      // to begin, if there is no fiber
+	entry runnable
 }
 
 // closed stands in a mailbox that takes no more tasks.
 var closed = new(message)
 
 // putTask is put of a task.
-func (m *mailbox) putTask(t job) bool {
+func (m *mailbox) putTask(t runnable) bool {
 	m.tasks.Add(1)
-	if m.put(&message{task: t}) {
+	if m.put(&message{entry: t}) {
 		return true
 	}
 	m.tasks.Add(-1)
@@ -370,7 +369,7 @@ func (m *mailbox) put(l *message) bool {
 		head := m.head.Load()
 		l.next = head
 		if head == closed {
-			if l.fiber == nil {
+			if l.entry.fiber() == nil {
 				return false
 			}
 			l.next = nil
