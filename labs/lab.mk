@@ -37,6 +37,12 @@ else
 COMPILER = $$(go env CC)
 endif
 
+# In a recipe: makes "$$@" the sources of this folder for an architecture, and those of labs/swap by whose names it has no
+# file of its own.
+SOURCES = set --; for file in *.c *_$(1).S; do [ ! -e "$$file" ] || set -- "$$@" "$$file"; done; \
+	for file in "$(FIBERLAB)"/labs/swap/*.c "$(FIBERLAB)"/labs/swap/*_$(1).S; do \
+	[ ! -e "$$file" ] || [ -e "$$(basename "$$file")" ] || set -- "$$@" "$$file"; done;
+
 POINTS := $(wildcard $(FIBERLAB)/labs/$(LAB)/points.toml)
 GRADE = "$(BUILD)/labs" grade $(LAB) --arch $(TARGET) $(if $(SEED),--seed $(SEED)) $(if $(POINTS),--points "$(POINTS)")
 

@@ -20,7 +20,8 @@ var References embed.FS
 //go:embed [0-9][0-9]/tests
 var Scenarios embed.FS
 
-// Sources are the sources that are handed out in the folders NN. grade.Lab says which of them are given.
+// Sources are the sources that are handed out in the folders NN, and in swap those that several labs give. grade.Lab
+// says which of them are given.
 //
-//go:embed [0-9][0-9]/*.[chS]
+//go:embed [0-9][0-9]/*.[chS] swap
 var Sources embed.FS

@@ -266,10 +266,15 @@ func (r *Runtime) Build(ctx context.Context, files []string, o BuildOptions) (p 
 		p.Path = filepath.Join(p.folder, "program")
 	}
 	words := []string{"-no-pie", "-o", p.Path}
-	var all []string
+	var all, beside []string
+	for _, file := range files {
+		if folder := "-iquote" + filepath.Dir(file); !slices.Contains(beside, folder) {
+			beside = append(beside, folder)
+		}
+	}
 	for i, file := range files {
 		object := filepath.Join(p.folder, fmt.Sprintf("%d.o", i))
-		compile := slices.Clone(r.program)
+		compile := slices.Concat(r.program, beside)
 		for _, macro := range o.Define {
 			compile = append(compile, "-D"+macro)
 		}

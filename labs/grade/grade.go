@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -42,8 +43,9 @@ type Lab struct {
 	AtOnce   int               // so many items are examined at a time, if none uses Shared or Measure; 0: one
 	Sources  []string          // the patterns of what is handed in: "*.S", "*.c", "*.h"
 	Beside   []string          // files that match Sources and are not handed in: programs to measure with
-	// Files of the lab's folder. A fixed one replaces the submission's file. A given one is there if the submission has
-	// no file of that name; a source among these is linked if something needs what it defines, as a library is.
+	// Files of the lab's folder; or of labs, if a folder is named, as in swap/context.c. A fixed one replaces the
+	// submission's file. A given one is there if the submission has no file of that name; a source among these is linked
+	// if something needs what it defines, as a library is.
 	Fixed, Given []string
 	Folder       string // of a lab of a teacher's own; empty: labs/NN, as it was when the grader was built
 }
@@ -59,12 +61,15 @@ func (l *Lab) Home() string {
 	return "labs/" + l.Number
 }
 
-// File returns a source of the lab's folder.
+// File returns one of the files Fixed and Given.
 func (l *Lab) File(name string) ([]byte, error) {
 	if l.Folder != "" {
 		return os.ReadFile(filepath.Join(l.Folder, name))
 	}
-	text, err := labs.Sources.ReadFile(l.Number + "/" + name)
+	if path.Dir(name) == "." {
+		name = l.Number + "/" + name
+	}
+	text, err := labs.Sources.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("this copy of fiberlab does not have lab %s: %w", l.Number, err)
 	}

@@ -180,11 +180,12 @@ func (l *Lab) HandedIn(file string) bool {
 // give puts the lab's own files into the folder of a submission.
 func (l *Lab) give(a *machine.Arch, s *Submission) error {
 	var replaced []string
-	for _, name := range slices.Concat(l.Fixed, l.Given) {
-		text, err := l.File(name)
+	for _, file := range slices.Concat(l.Fixed, l.Given) {
+		text, err := l.File(file)
 		if err != nil {
 			return err
 		}
+		name := filepath.Base(file)
 		path := filepath.Join(s.Dir, name)
 		own, err := os.ReadFile(path)
 		switch {
@@ -192,7 +193,7 @@ func (l *Lab) give(a *machine.Arch, s *Submission) error {
 			if filepath.Ext(name) != ".h" && l.Takes(a, name) {
 				s.Given = append(s.Given, name)
 			}
-		case bytes.Equal(own, text) || !slices.Contains(l.Fixed, name):
+		case bytes.Equal(own, text) || !slices.Contains(l.Fixed, file):
 			continue
 		default:
 			replaced = append(replaced, name)

@@ -16,8 +16,8 @@ import (
 	"fiberlab/labs/mutate"
 )
 
-// mutants returns all mutants of the reference and of what is given beside it, without those of files that the list
-// excludes.
+// mutants returns all mutants of the reference and of what is given in the lab's folder, without those of files that
+// the list excludes.
 func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 	sources, err := s.sources()
 	if err != nil {
@@ -31,7 +31,7 @@ func (s Subject) mutants(list *mutate.Equivalents) ([]mutate.Mutant, error) {
 	}
 	var all []mutate.Mutant
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		if !s.Lab.Takes(s.Arch, name) || list.Excludes(s.Arch.Name, name) {
+		if slices.Contains(s.Lab.Given, "swap/"+name) || !s.Lab.Takes(s.Arch, name) || list.Excludes(s.Arch.Name, name) {
 			continue
 		}
 		switch filepath.Ext(name) {
@@ -59,7 +59,7 @@ func (s Subject) sources() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		texts[name] = string(text)
+		texts[filepath.Base(name)] = string(text)
 	}
 	reference := filepath.Join(s.Folder, "reference")
 	entries, err := os.ReadDir(reference)

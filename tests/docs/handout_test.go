@@ -49,16 +49,22 @@ func TestHandout(t *testing.T) {
 
 	few := hand("LABS=01 02")
 	require.Contains(t, few, "fiberlab/labs/01/handout.md\n")
-	require.NotContains(t, few, "fiberlab/labs/04/swap_amd64.S")
+	require.NotContains(t, few, "fiberlab/labs/swap/swap_amd64.S")
 	require.NotContains(t, few, "fiberlab/asm/swap_amd64.S")
 	require.NotContains(t, few, "fiberlab/asm/inline.h")
-	require.Contains(t, hand("LABS=06 07 08"), "fiberlab/asm/swap_amd64.S\n")
+	scheduler := hand("LABS=06 07 08")
+	require.Contains(t, scheduler, "fiberlab/asm/swap_amd64.S\n")
+	require.Contains(t, scheduler, "fiberlab/labs/swap/trampoline_amd64.S\n")
 
-	require.Contains(t, hand("LABS=04"), "fiberlab/labs/04/swap_amd64.S\n")
+	// Labs 6 and 9 give the first frame that lab 4 asks for.
+	stacks := hand("LABS=04")
+	require.Contains(t, stacks, "fiberlab/labs/swap/swap_amd64.S\n")
+	require.NotContains(t, stacks, "fiberlab/labs/swap/context.c")
+	require.NotContains(t, stacks, "fiberlab/labs/swap/trampoline_")
 
 	// Lab 4 gives the swaps that labs 2 and 3 ask for.
 	all := hand()
-	require.NotContains(t, all, "fiberlab/labs/04/swap_amd64.S")
+	require.NotContains(t, all, "fiberlab/labs/swap/swap_amd64.S")
 	for _, lab := range []string{"01", "02", "03", "05"} {
 		require.Contains(t, all, "fiberlab/labs/"+lab+"/handout.md\n")
 		require.Contains(t, all, "fiberlab/labs/"+lab+"/Makefile\n")

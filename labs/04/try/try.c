@@ -5,7 +5,7 @@
  *     make try DO=overflow    its body calls itself forever
  *     make try DO=crash       its body stores to address 0
  */
-#include "../context.h"
+#include "context.h"
 #include "../stack.h"
 
 #include <stdio.h>

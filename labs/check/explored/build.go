@@ -113,7 +113,7 @@ func give(l *grade.Lab, s *grade.Submission, given string) error {
 		if err != nil {
 			return err
 		}
-		files[filepath.Join(given, name)] = text
+		files[filepath.Join(given, filepath.Base(name))] = text
 	}
 	tests, err := l.Tests()
 	if err != nil {

@@ -124,8 +124,12 @@ func (s scenario) fault(l *grade.Lab, b *grade.Bench, r *explore.Result) grade.F
 		said += " " + reason
 	}
 	if r.Schedule != "" {
+		files := l.Home() + "/*.[cS]"
+		if slices.Contains(l.Given, swap[0]) {
+			files += " labs/swap/*.[cS]"
+		}
 		said += fmt.Sprintf(
-			" Schedule %s: to see it, build/labs explore %s/*.[cS] %[2]s/tests/%s --replay %[1]s", r.Schedule, l.Home(), s.file,
+			" Schedule %s: to see it, build/labs explore %s %s/tests/%s --replay %[1]s", r.Schedule, files, l.Home(), s.file,
 		)
 	}
 	f.Text = said

@@ -19,7 +19,7 @@ func lab06() *grade.Lab {
 			schedules: 2000},
 		{file: "early.c", name: "no deadline comes early", points: 6, section: "6.8", schedules: 3000},
 	})
-	l.Fixed = []string{"context.h", "scheduler.h"}
-	l.Given = []string{"context.c", "swap_amd64.S", "swap_arm64.S", "trampoline_amd64.S", "trampoline_arm64.S"}
+	l.Fixed = []string{"swap/context.h", "scheduler.h"}
+	l.Given = swap
 	return l
 }

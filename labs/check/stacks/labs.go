@@ -78,7 +78,7 @@ func Labs() []*grade.Lab {
 		Handout: "handout.md",
 		Sources: []string{"*.S", "*.c", "*.h"},
 		Fixed:   []string{"stack.h"},
-		Given:   []string{"context.h", "swap_amd64.S", "swap_arm64.S"},
+		Given:   []string{"swap/context.h", "swap/swap_amd64.S", "swap/swap_arm64.S"},
 		Harness: map[string]string{"page.c": string(text)},
 	}
 	item := func(
