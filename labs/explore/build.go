@@ -143,7 +143,7 @@ func (r *Runtime) make(ctx context.Context) error {
 		return err
 	}
 	r.link = strings.Fields(string(flags))
-	kind := r.arch + " " + strings.Join(r.compiler, " ")
+	kind := r.kind()
 	compiled.Lock()
 	defer compiled.Unlock()
 	if known := compiled.objects[kind]; known != nil {
@@ -174,12 +174,34 @@ func (r *Runtime) make(ctx context.Context) error {
 	return nil
 }
 
-// compiled has the objects that this process has made of the runtime, by architecture and compiler. To compile them
-// takes longer than to grade most submissions.
+// kind is what the objects of the runtime depend on.
+func (r *Runtime) kind() string { return r.arch + " " + strings.Join(r.compiler, " ") }
+
+// compiled has, by Runtime.kind, the objects that this process has made of the runtime and what it uses of the C
+// library. To make these takes longer than to grade most submissions.
 var compiled = struct {
 	sync.Mutex
 	objects map[string][][]byte
-}{objects: map[string][][]byte{}}
+	library map[string][]byte
+}{objects: map[string][][]byte{}, library: map[string][]byte{}}
+
+// library returns the path of one object of what the runtime uses of the C library.
+func (r *Runtime) library(ctx context.Context) (path string, err error) {
+	path = filepath.Join(r.folder, "library.o")
+	compiled.Lock()
+	defer compiled.Unlock()
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	if known := compiled.library[r.kind()]; known != nil {
+		return path, os.WriteFile(path, known, 0o600)
+	}
+	if err := sandbox.Library(ctx, r.compiler, path, nil, r.objects); err != nil {
+		return "", errors.Join(err, ctx.Err())
+	}
+	compiled.library[r.kind()], err = os.ReadFile(path)
+	return path, err
+}
 
 // probe tries by which words the compiler marks accesses.
 func (r *Runtime) probe(ctx context.Context) error {
@@ -223,13 +245,21 @@ func Header() []byte {
 }
 
 // Link links objects of a program with the runtime to the static program at path. What the C library calls inside is
-// not the program's: so the objects are joined before the library comes in. It returns a *BuildError if they do not
-// link.
+// not the program's: so the objects are joined before the library comes in. The library's object stands first, since
+// what begins a program also marks where its variables begin (runtime/globals.c). It returns a *BuildError if they do
+// not link.
 func (r *Runtime) Link(ctx context.Context, path string, objects []string) error {
+	library, err := r.library(ctx)
+	if err != nil {
+		return err
+	}
 	joined := path + ".o"
 	for _, words := range [][]string{
 		slices.Concat([]string{"-r", "-nostdlib", "-o", joined}, objects, r.objects, r.link),
-		{"-static", "-no-pie", "-o", path, joined},
+		{
+			"-static", "-no-pie", "-nostdlib", "-o", path, library, joined,
+			"-Wl,--start-group", "-lgcc", "-lgcc_eh", "-lc", "-Wl,--end-group",
+		},
 	} {
 		if said, err := r.call(ctx, words...); err != nil {
 			return unbuilt(err, said)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"fiberlab/labs/explore"
+	"fiberlab/labs/machine"
+	"fiberlab/labs/sandbox"
 )
 
 // runtimes are the runtimes that the tests have in common, by compiler. TestMain removes them.
@@ -95,4 +98,27 @@ func searched(
 		t.Log("\n" + text.String())
 	}
 	return r
+}
+
+// Each schedule of a program that Link makes finds the variables with their first values.
+func TestLink(t *testing.T) {
+	tools, folder := toolsOf(t, ""), t.TempDir()
+	source, object := filepath.Join(folder, "program.c"), filepath.Join(folder, "object.o")
+	const text = `#include "explore.h"
+static int set = 1, unset;
+static void change(void *unused) { (void)unused; explore_check(set++ == 1 && !unset++, "first values"); }
+void explore_test(void) { explore_join(explore_start(change, 0)); }
+`
+	require.NoError(t, os.WriteFile(source, []byte(text), 0o600))
+	words, err := sandbox.Compiler(machine.Native())
+	require.NoError(t, err)
+	words = slices.Concat(words, tools.Words(), []string{"-c", source, "-o", object})
+	said, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+	require.NoError(t, err, string(said))
+	p := &explore.Program{Path: filepath.Join(folder, "program")}
+	require.NoError(t, tools.Link(t.Context(), p.Path, []string{object}))
+	r, err := p.Run(t.Context(), explore.Options{Random: true, Schedules: 10})
+	require.NoError(t, err)
+	require.Nil(t, r.Fault)
+	require.Equal(t, 10, r.Schedules)
 }

@@ -2,7 +2,6 @@ package selftest
 
 import (
 	"context"
-	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -129,7 +128,6 @@ func (w *workshop) until(
 }
 
 // rest returns one object that links all of the reference's objects, except the object of source, with the C library.
-// Most of a link is the search in the library, and that is made once so.
 func (w *workshop) rest(ctx context.Context, source string) (string, error) {
 	w.joining.Lock()
 	defer w.joining.Unlock()
@@ -137,41 +135,9 @@ func (w *workshop) rest(ctx context.Context, source string) (string, error) {
 		return object, nil
 	}
 	object := w.object("rest-without-" + source)
-	link := []string{"-r", "-nostdlib", "-o", object}
-	file, err := elf.Open(w.object(source))
-	if err != nil {
+	others := slices.DeleteFunc(slices.Clone(w.objects), func(other string) bool { return other == w.object(source) })
+	if err := sandbox.Library(ctx, w.compiler, object, others, []string{w.object(source)}); err != nil {
 		return "", err
-	}
-	defer file.Close()
-	symbols, err := file.Symbols()
-	if err != nil {
-		return "", err
-	}
-	for _, s := range symbols { // what only this source uses of the library
-		if s.Section == elf.SHN_UNDEF && s.Name != "" {
-			link = append(link, "-Wl,-u,"+s.Name)
-		}
-	}
-	for _, other := range w.objects {
-		if other != w.object(source) {
-			link = append(link, other)
-		}
-	}
-	for _, part := range []string{
-		"crt1.o", "crti.o", "crtbeginT.o", "-Wl,--start-group", "libgcc.a", "libgcc_eh.a", "libc.a",
-		"-Wl,--end-group", "crtend.o", "crtn.o",
-	} {
-		if !strings.HasPrefix(part, "-") {
-			path, err := w.run(ctx, "", []string{"-print-file-name=" + part})
-			if err != nil {
-				return "", fmt.Errorf("find %s: %w: %s", part, err, path)
-			}
-			part = strings.TrimSpace(path)
-		}
-		link = append(link, part)
-	}
-	if said, err := w.run(ctx, "", link); err != nil {
-		return "", fmt.Errorf("link the reference without %s: %w: %s", source, err, said)
 	}
 	w.joined[source] = object
 	return object, nil
