@@ -42,6 +42,11 @@ func ExploredSet(lab string) []Explored {
 				`"\n{\"result\":{\"verdict\":\"pass\",\"complete\":true,\"schedules\":9}}\n";`,
 			"if (write(1, line, sizeof line - 1)) abort();",
 		}},
+		{lab, "hides", "uses an index or a pointer outside of an object", attack{
+			"#include <stdint.h>\nstatic long shared[1024];", // which is reached by a way that compilers do not mark
+			"volatile intptr_t far = ((intptr_t)&shared[512] - (intptr_t)__builtin_frame_address(0)) / 8;\n" +
+				"long local[2] = {0};\nlocal[far]++;",
+		}},
 		{lab, "floods", "it printed more than 64 MB", attack{
 			write + "static char much[1 << 16];", "for (;;) write(1, much, sizeof much);",
 		}},

@@ -34,6 +34,9 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
         report_fault(FAULT_ABORT, "", "Thread %u aborts.", t->number);
     if (signal == SIGSEGV && threads_have((uintptr_t)info->si_addr))
         report_fault(FAULT_CRASH, "", "Thread %u uses more stack than it has.", t->number);
+    if (signal == SIGILL || signal == SIGTRAP)
+        report_fault(FAULT_CRASH, "", "Thread %u uses an index or a pointer outside of an object.",
+                     t->number);
     report_fault(FAULT_CRASH, "",
                  "Thread %u crashes (signal %d, address 0x%lx): a pointer that is null or wild.",
                  t->number, signal, (unsigned long)info->si_addr);
@@ -56,7 +59,7 @@ static void on_tick(int signal) {
 }
 
 void signals_catch(void) {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     stack_t stack = {.ss_sp = map_memory(1 << 16), .ss_size = 1 << 16};
     struct sigaction action = {.sa_sigaction = on_fault,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
